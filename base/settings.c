@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The two tables of settings and what is common to their users. */
+#include "base/settings.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "protocol/limits.h"
+
+static const char *const mode_names[] = {"auto", "always", "never", NULL};
+static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
+
+#define JOB(field)    .name = #field, .offset = offsetof(oc_job_settings_t, field)
+#define SERVER(field) .offset = offsetof(oc_server_settings_t, field)
+
+static const oc_setting_t job_settings[] = {
+    {JOB(priority), .type = OC_SETTING_INT, .number = 60, .min = -1, .max = 100, .unit = "",
+     .help = "Priority of the component among the coll components; below that of tuned (30) it "
+             "gets no Allreduce, and -1 turns it off."},
+    {JOB(mode), .type = OC_SETTING_CHOICE, .number = OC_MODE_AUTO, .max = 2, .unit = "",
+     .choices = mode_names,
+     .help = "auto: offload vectors of at least min_size bytes. always: offload whatever can be. "
+             "never: leave everything to the component that was there before."},
+    {JOB(verbose), .type = OC_SETTING_INT, .number = 0, .min = 0, .max = 2, .unit = "",
+     .help = "0: warnings only. 1: one line a communicator and a summary. 2: one line an "
+             "operation."},
+    {JOB(servers), .type = OC_SETTING_TEXT, .text = "embedded", .unit = "",
+     .help = "Where vectors are reduced. embedded[:N]: by N threads inside the job (default 1). "
+             "HOST[:PORT],…: by optcast-server processes. file:PATH: the same, one HOST[:PORT] "
+             "a line."},
+    {JOB(min_size), .type = OC_SETTING_SIZE, .number = 65536, .max = INT64_MAX, .unit = "bytes",
+     .help = "Smallest vector that mode auto offloads."},
+    {JOB(small_size), .type = OC_SETTING_SIZE, .number = 8192, .max = OC_MAX_SMALL, .unit = "bytes",
+     .help = "Largest vector that goes in one message, copied; larger ones are sent in chunks "
+             "from and into user memory."},
+    {JOB(chunk_size), .type = OC_SETTING_SIZE, .number = 262144, .min = OC_MIN_CHUNK, .max = OC_MAX_CHUNK,
+     .unit = "bytes", .help = "Largest chunk of a vector; chunks are reduced independently."},
+    {JOB(window), .type = OC_SETTING_INT, .number = 8, .min = 1, .max = OC_MAX_WINDOW, .unit = "chunks",
+     .help = "Chunks that a rank has in flight to one aggregator."},
+    {JOB(connect_timeout), .type = OC_SETTING_INT, .number = 5, .min = 1, .max = 600, .unit = "seconds",
+     .help = "How long the set-up of a communicator waits for a server before the component "
+             "that was there before takes over."},
+    {JOB(heartbeat_timeout), .type = OC_SETTING_INT, .number = 6, .min = 1, .max = 3600,
+     .unit = "seconds",
+     .help = "How long a server may leave a heartbeat unanswered in a collective before it "
+             "counts as dead."},
+};
+
+static const oc_setting_t server_settings[] = {
+    {.name = "listen", SERVER(listen), .type = OC_SETTING_TEXT, .text = "127.0.0.1:8918", .unit = "",
+     .help = "ADDR[:PORT] to listen on; port 0 takes a free one. The network interface that has "
+             "this address is also the one that data goes through."},
+    {.name = "aggregators", SERVER(aggregators), .type = OC_SETTING_INT, .number = 1, .min = 1,
+     .max = OC_MAX_AGGREGATORS, .unit = "threads",
+     .help = "Threads that reduce, for each job."},
+    {.name = "memory-limit", SERVER(memory_limit), .type = OC_SETTING_SIZE, .number = 1ull << 30,
+     .min = 1u << 20, .max = INT64_MAX, .unit = "bytes",
+     .help = "Memory for vectors in flight, for each job, shared evenly by its aggregators."},
+    {.name = "log-level", SERVER(log_level), .type = OC_SETTING_CHOICE, .number = OC_LOG_INFO, .max = 3,
+     .unit = "", .choices = level_names, .help = "error, warn, info or debug."},
+    {.name = "drain-timeout", SERVER(drain_timeout), .type = OC_SETTING_INT, .number = 30, .min = 0,
+     .max = 86400, .unit = "seconds",
+     .help = "How long running jobs may go on after SIGTERM."},
+};
+
+#define TABLE(array) {array, sizeof(array) / sizeof((array)[0])}
+
+const oc_settings_table_t oc_job_settings_table = TABLE(job_settings);
+const oc_settings_table_t oc_server_settings_table = TABLE(server_settings);
+
+static void store_number(const oc_setting_t *setting, void *values, uint64_t number)
+{
+    char *at = (char *) values + setting->offset;
+
+    if (OC_SETTING_SIZE == setting->type) {
+        *(size_t *) at = (size_t) number;
+    } else {
+        *(int *) at = (int) number;
+    }
+}
+
+void oc_settings_default(const oc_settings_table_t *table, void *values)
+{
+    for (unsigned i = 0; i < table->count; i++) {
+        const oc_setting_t *setting = &table->settings[i];
+
+        if (OC_SETTING_TEXT == setting->type) {
+            *(const char **) ((char *) values + setting->offset) = setting->text;
+        } else {
+            store_number(setting, values, setting->number);
+        }
+    }
+}
+
+const oc_setting_t *oc_setting_find(const oc_settings_table_t *table, const char *name)
+{
+    for (unsigned i = 0; i < table->count; i++) {
+        if (0 == strcmp(name, table->settings[i].name)) {
+            return &table->settings[i];
+        }
+    }
+    return NULL;
+}
+
+static oc_status_t parse_choice(const oc_setting_t *setting, const char *text, uint64_t *number)
+{
+    for (unsigned i = 0; NULL != setting->choices[i]; i++) {
+        if (0 == strcmp(text, setting->choices[i])) {
+            *number = i;
+            return OC_OK;
+        }
+    }
+    return OC_ERR_INVALID;
+}
+
+static void range_error(const oc_setting_t *setting, const char *text, char *error, size_t size)
+{
+    if (OC_SETTING_CHOICE == setting->type) {
+        snprintf(error, size, "\"%s\" is not a value of %s: %s", text, setting->name,
+                 setting->help);
+    } else if (INT64_MAX == setting->max) {
+        snprintf(error, size, "\"%s\" is not a value of %s: a number of at least %lld %s is needed",
+                 text, setting->name, (long long) setting->min, setting->unit);
+    } else {
+        snprintf(error, size, "\"%s\" is not a value of %s: a number from %lld to %lld %s is needed",
+                 text, setting->name, (long long) setting->min,
+                 (long long) setting->max, setting->unit);
+    }
+}
+
+oc_status_t oc_setting_parse(const oc_setting_t *setting, void *values, const char *text,
+                             char *error, size_t error_size)
+{
+    uint64_t number = 0;
+    oc_status_t status;
+
+    if (OC_SETTING_TEXT == setting->type) {
+        *(const char **) ((char *) values + setting->offset) = text;
+        return OC_OK;
+    }
+    status = OC_SETTING_CHOICE == setting->type ? parse_choice(setting, text, &number)
+                                                : oc_parse_size(text, &number);
+    if (OC_OK != status || number > INT64_MAX || (int64_t) number < setting->min
+        || (int64_t) number > setting->max) {
+        range_error(setting, text, error, error_size);
+        return OC_ERR_INVALID;
+    }
+    store_number(setting, values, number);
+    return OC_OK;
+}
+
+static int64_t load_number(const oc_setting_t *setting, const void *values)
+{
+    const char *at = (const char *) values + setting->offset;
+    size_t size;
+
+    if (OC_SETTING_SIZE == setting->type) {
+        size = *(const size_t *) at;
+        return size > INT64_MAX ? INT64_MAX : (int64_t) size;
+    }
+    return *(const int *) at;
+}
+
+oc_status_t oc_settings_check(const oc_settings_table_t *table, const void *values, char *error,
+                              size_t error_size)
+{
+    for (unsigned i = 0; i < table->count; i++) {
+        const oc_setting_t *setting = &table->settings[i];
+        int64_t number;
+        char text[32];
+
+        if (OC_SETTING_TEXT == setting->type) {
+            continue;
+        }
+        number = load_number(setting, values);
+        if (number < setting->min || number > setting->max) {
+            snprintf(text, sizeof(text), "%lld", (long long) number);
+            range_error(setting, text, error, error_size);
+            return OC_ERR_INVALID;
+        }
+    }
+    return OC_OK;
+}
+
+static void print_default(const oc_setting_t *setting, FILE *out)
+{
+    if (OC_SETTING_TEXT == setting->type) {
+        fprintf(out, " (default %s)", setting->text);
+    } else if (OC_SETTING_CHOICE == setting->type) {
+        fprintf(out, " (default %s)", setting->choices[setting->number]);
+    } else {
+        fprintf(out, " (default %llu%s%s)", (unsigned long long) setting->number,
+                '\0' != setting->unit[0] ? " " : "", setting->unit);
+    }
+}
+
+void oc_settings_print(const oc_settings_table_t *table, const char *prefix, FILE *out)
+{
+    for (unsigned i = 0; i < table->count; i++) {
+        fprintf(out, "  %s%s\n      %s", prefix, table->settings[i].name, table->settings[i].help);
+        print_default(&table->settings[i], out);
+        fprintf(out, "\n");
+    }
+}

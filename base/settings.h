@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tables of all settings: name, default, range, unit and help stand once and feed MCA
+ * registration, the daemon's flags and configuration file, --help and the checks.
+ */
+#ifndef OC_BASE_SETTINGS_H
+#define OC_BASE_SETTINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+typedef enum {
+    OC_SETTING_INT,    /* int */
+    OC_SETTING_SIZE,   /* size_t, in bytes; K, M and G are understood */
+    OC_SETTING_CHOICE, /* int, one of the names in choices */
+    OC_SETTING_TEXT,   /* const char *; the memory belongs to whoever set it */
+} oc_setting_type_t;
+
+typedef struct {
+    const char *name;
+    oc_setting_type_t type;
+    size_t offset;               /* in the structure that holds the values */
+    uint64_t number;             /* default; for a choice the index of its name */
+    const char *text;            /* default of a text */
+    int64_t min, max;            /* INT64_MAX: no upper end */
+    const char *unit;            /* for people; "" if there is none */
+    const char *const *choices;  /* ends with NULL */
+    const char *help;            /* one sentence or two, no line breaks */
+} oc_setting_t;
+
+typedef struct {
+    const oc_setting_t *settings;
+    unsigned count;
+} oc_settings_table_t;
+
+typedef enum { OC_MODE_AUTO, OC_MODE_ALWAYS, OC_MODE_NEVER } oc_mode_t;
+
+/* coll_optcast_*: what a job sets. All ranks of a job need the same values. */
+typedef struct {
+    int priority;
+    int mode;                    /* oc_mode_t */
+    int verbose;
+    const char *servers;
+    size_t min_size;
+    size_t small_size;
+    size_t chunk_size;
+    int window;
+    int connect_timeout;
+    int heartbeat_timeout;
+} oc_job_settings_t;
+
+/* optcast-server: what its administrator sets. */
+typedef struct {
+    const char *listen;
+    int aggregators;
+    size_t memory_limit;
+    int log_level;
+    int drain_timeout;
+} oc_server_settings_t;
+
+extern const oc_settings_table_t oc_job_settings_table;
+extern const oc_settings_table_t oc_server_settings_table;
+
+void oc_settings_default(const oc_settings_table_t *table, void *values);
+
+/* NULL if there is no such name. */
+const oc_setting_t *oc_setting_find(const oc_settings_table_t *table, const char *name);
+
+/* Sets one value from text. On OC_ERR_INVALID error names value, range and setting. */
+oc_status_t oc_setting_parse(const oc_setting_t *setting, void *values, const char *text,
+                             char *error, size_t error_size);
+
+/* Checks the ranges of all values, wherever they came from. */
+oc_status_t oc_settings_check(const oc_settings_table_t *table, const void *values, char *error,
+                              size_t error_size);
+
+/* One paragraph per setting, each name behind prefix. */
+void oc_settings_print(const oc_settings_table_t *table, const char *prefix, FILE *out);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Life, progress and collapse of a client. */
+#include "client/client.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "client/types.h"
+
+/* How often the control connections are looked at while something is pending. */
+#define POLL_INTERVAL OC_MILLISECOND
+
+/*
+ * Silence only counts while somebody is there to hear: an application that computes for a
+ * minute without calling us must not take its own absence for the server's.
+ */
+#define MAX_QUIET_STEP (100 * OC_MILLISECOND)
+
+/* "embedded" or "embedded:N" */
+static bool parse_embedded(oc_client_t *client, const char *text)
+{
+    uint64_t number = 1;
+
+    if (0 != strncmp(text, "embedded", 8) || ('\0' != text[8] && ':' != text[8])) {
+        return false;
+    }
+    if (':' == text[8]
+        && (OC_OK != oc_parse_size(text + 9, &number) || 0 == number
+            || number > OC_MAX_GROUP_AGGREGATORS)) {
+        snprintf(client->servers_error, sizeof(client->servers_error),
+                 "\"%s\": embedded[:N] with 1 to %d aggregators is needed", text,
+                 OC_MAX_GROUP_AGGREGATORS);
+        client->servers_status = OC_ERR_INVALID;
+    }
+    client->num_embedded = (unsigned) number;
+    return true;
+}
+
+oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **result)
+{
+    oc_client_t *client = calloc(1, sizeof(*client));
+    const char *servers = config->settings->servers;
+
+    if (NULL == client) {
+        return OC_ERR_NO_MEMORY;
+    }
+    client->config = *config;
+    pthread_mutex_init(&client->lock, NULL);
+    /* a wrong list is reported at set-up, where all ranks can agree what to do about it */
+    if (!parse_embedded(client, servers)) {
+        client->servers_status =
+            oc_server_list_parse(servers, &client->servers, client->servers_error,
+                                 sizeof(client->servers_error));
+    }
+    *result = client;
+    return OC_OK;
+}
+
+static void close_connections(oc_client_t *client, bool goodbye)
+{
+    while (NULL != client->connections) {
+        oc_connection_close(client->connections, goodbye);
+    }
+}
+
+void oc_client_destroy(oc_client_t *client)
+{
+    if (NULL == client) {
+        return;
+    }
+    close_connections(client, true);
+    oc_worker_close(client->worker);
+    oc_embedded_close(client->embedded);
+    oc_server_list_free(&client->servers);
+    pthread_mutex_destroy(&client->lock);
+    free(client);
+}
+
+oc_status_t oc_client_worker(oc_client_t *client, char *error, size_t error_size)
+{
+    return NULL != client->worker ? OC_OK
+                                  : oc_worker_open(NULL, &client->worker, error, error_size);
+}
+
+void oc_client_collapse(oc_client_t *client, oc_status_t status, const char *format, ...)
+{
+    va_list args;
+
+    if (OC_OK != client->collapse) {
+        return;
+    }
+    client->collapse = status;
+    va_start(args, format);
+    vsnprintf(client->collapse_reason, sizeof(client->collapse_reason), format, args);
+    va_end(args);
+}
+
+/*
+ * A receive that has begun to match cannot be taken back one by one, and user buffers must be
+ * given back: the worker goes as a whole, and with it whatever every group had in flight.
+ */
+static void carry_out_collapse(oc_client_t *client)
+{
+    oc_group_t *group;
+
+    DL_FOREACH (client->groups, group) {
+        oc_group_fail(group, client->collapse, client->collapse_reason);
+    }
+    close_connections(client, false);
+    oc_worker_close(client->worker);
+    client->worker = NULL;
+    client->collapse = OC_OK;
+}
+
+static void look_around(oc_client_t *client)
+{
+    oc_connection_t *connection, *next;
+    oc_group_t *group, *next_group;
+    uint64_t elapsed = client->now - client->polled;
+
+    if (elapsed < POLL_INTERVAL) {
+        return;
+    }
+    client->polled = client->now;
+    client->elapsed = elapsed < MAX_QUIET_STEP ? elapsed : MAX_QUIET_STEP;
+    DL_FOREACH_SAFE (client->connections, connection, next) {
+        oc_connection_progress(connection);
+    }
+    DL_FOREACH_SAFE (client->groups, group, next_group) {
+        if (NULL != group->setup) {
+            oc_setup_progress(group);
+        }
+    }
+}
+
+static void progress_locked(oc_client_t *client)
+{
+    client->now = oc_clock_ns();
+    if (NULL != client->worker) {
+        (void) oc_worker_progress(client->worker);
+    }
+    look_around(client);
+    if (OC_OK != client->collapse) {
+        carry_out_collapse(client);
+    }
+}
+
+static unsigned call_back(oc_client_t *client, oc_collective_t *finished)
+{
+    oc_collective_t *collective, *next;
+    unsigned count = 0;
+
+    DL_FOREACH_SAFE (finished, collective, next) {
+        void (*callback)(void *, oc_status_t) = collective->args.finished;
+        void *arg = collective->args.arg;
+        oc_status_t status = collective->status;
+
+        free(collective);
+        atomic_fetch_sub(&client->pending, 1);
+        callback(arg, status);
+        count++;
+    }
+    return count;
+}
+
+unsigned oc_client_progress(oc_client_t *client)
+{
+    oc_collective_t *finished;
+
+    if (0 == atomic_load(&client->pending) || 0 != pthread_mutex_trylock(&client->lock)) {
+        return 0;
+    }
+    progress_locked(client);
+    finished = client->finished;
+    client->finished = NULL;
+    pthread_mutex_unlock(&client->lock);
+    return NULL == finished ? 0 : call_back(client, finished);
+}
+
+unsigned oc_client_pending(const oc_client_t *client)
+{
+    return atomic_load(&client->pending);
+}
+
+void oc_client_wait(oc_client_t *client, unsigned timeout_us)
+{
+    struct timespec timeout = {.tv_nsec = (long) timeout_us * 1000};
+    struct pollfd event = {.fd = -1, .events = POLLIN};
+
+    if (0 != pthread_mutex_trylock(&client->lock)) {
+        return;
+    }
+    if (NULL != client->worker) {
+        if (OC_OK != oc_worker_arm(client->worker)) {
+            pthread_mutex_unlock(&client->lock);
+            return;
+        }
+        event.fd = oc_worker_event_fd(client->worker);
+    }
+    pthread_mutex_unlock(&client->lock);
+    (void) ppoll(&event, 1, &timeout, NULL);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine of a client process: groups (one communicator's view of the aggregation service)
+ * and their collectives, nonblocking. No MPI.
+ *
+ * Threads: every function may be called from any thread; one lock per client. Callbacks
+ * (oc_bootstrap_t) run under that lock and must not call back into the client; finished
+ * callbacks run without it.
+ */
+#ifndef OC_CLIENT_CLIENT_H
+#define OC_CLIENT_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/settings.h"
+#include "base/status.h"
+#include "protocol/limits.h"
+
+typedef struct oc_client oc_client_t;
+typedef struct oc_group oc_group_t;
+
+/* Who this job is: random, from one process of the job. */
+typedef struct {
+    uint8_t id[OC_JOB_ID_SIZE];
+    uint8_t key[OC_JOB_KEY_SIZE];
+} oc_job_t;
+
+/* Only ever counts up; bytes are payload of collectives, without headers. */
+typedef struct {
+    unsigned long long allreduce_offloaded; /* finished without error */
+    unsigned long long bytes_sent;
+    unsigned long long bytes_received;
+    unsigned long long bytes_copied;        /* between user memory and buffers of the engine */
+    unsigned long long messages_sent;
+    unsigned long long chunks;
+    unsigned long long groups;              /* set up successfully */
+    unsigned long long failures;            /* collectives that ended with an error */
+} oc_counters_t;
+
+typedef struct {
+    const oc_job_settings_t *settings; /* outlives the client */
+    oc_counters_t *counters;           /* outlives the client */
+    uint32_t process;                  /* rank in the job */
+    bool spans_hosts;                  /* embedded servers must be reachable from other hosts */
+} oc_client_config_t;
+
+/*
+ * What a group needs from outside to set itself up: two exchanges among its ranks. begin is
+ * called in the order in which the ranks issue collectives, before anything is known, and
+ * reserves both (with their buffers); start may come at any time later, in any order relative to
+ * other collectives of the application. step is 0 for the exchange of records, 1 for the vote.
+ * test tells whether the step that was started last is finished. end releases everything and
+ * is called once for each begin.
+ */
+typedef struct {
+    void *record;      /* size bytes to give to all */
+    void *records;     /* room for num_ranks * size bytes, in rank order */
+    size_t size;
+    int64_t *vote;     /* one number to give to all */
+    int64_t *outcome;  /* room for the minimum of all votes */
+} oc_exchange_t;
+
+typedef struct {
+    oc_status_t (*job)(void *context, oc_job_t *job);  /* rank 0 only: the identity of its job */
+    oc_status_t (*begin)(void *context, const oc_exchange_t *exchange);
+    oc_status_t (*start)(void *context, int step);
+    oc_status_t (*test)(void *context);
+    void (*end)(void *context);
+} oc_bootstrap_t;
+
+typedef struct {
+    uint32_t num_ranks, rank;
+    const char *name;                  /* for messages; copied */
+    const oc_bootstrap_t *bootstrap;
+    void *context;                     /* of the bootstrap */
+} oc_group_params_t;
+
+typedef struct {
+    const void *send;   /* may be recv: in place */
+    void *recv;
+    size_t count;       /* elements, > 0 */
+    unsigned op, type;  /* of reduction/reduction.h; the pair must be offered */
+    /*
+     * Called once, without the client's lock, never from within oc_allreduce_start.
+     * OC_DECLINED: nothing was done and all ranks learn the same; otherwise the status of the
+     * operation, and with an error recv holds garbage.
+     */
+    void (*finished)(void *arg, oc_status_t status);
+    void *arg;
+} oc_allreduce_args_t;
+
+typedef enum {
+    OC_GROUP_NEW,         /* nothing was sent yet */
+    OC_GROUP_SETTING_UP,
+    OC_GROUP_LIVE,
+    OC_GROUP_DECLINED,    /* set-up failed, on all ranks; stays so */
+    OC_GROUP_FAILED,      /* was live and lost its service; stays so */
+} oc_group_state_t;
+
+oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **client);
+
+/* Says goodbye to the servers and ends the embedded one. No group may be left. Does not wait. */
+void oc_client_destroy(oc_client_t *client);
+
+/*
+ * Moves everything on and runs finished callbacks; returns how many. Cheap when nothing is
+ * pending. Skips the work when another thread is at it.
+ */
+unsigned oc_client_progress(oc_client_t *client);
+
+/* Collectives and set-ups that need progress. May be read without the lock. */
+unsigned oc_client_pending(const oc_client_t *client);
+
+/* Sleeps until the network has something to tell, at most timeout_us. For polite waiting. */
+void oc_client_wait(oc_client_t *client, unsigned timeout_us);
+
+/* Communicates nothing; set-up starts with the first collective. */
+oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params,
+                            oc_group_t **group);
+
+/* All collectives of the group must have finished. Does not wait for peers. */
+void oc_group_destroy(oc_group_t *group);
+
+oc_group_state_t oc_group_state(const oc_group_t *group);
+
+/* Why a group is DECLINED or FAILED, one sentence; "" otherwise. Owned by the group. */
+const char *oc_group_reason(const oc_group_t *group);
+
+/* Whether this rank is the one to tell people the reason: exactly one rank of the group is. */
+bool oc_group_tells(const oc_group_t *group);
+
+/* What a LIVE group uses, for messages: number of aggregators and of servers. */
+void oc_group_describe(const oc_group_t *group, char *buffer, size_t size);
+
+/*
+ * Starts an Allreduce; on all ranks of the group in the same order with equal op, type and
+ * count. Never blocks on peers. OC_DECLINED: the group is declined and finished will not be
+ * called. An error: nothing was started, finished will not be called.
+ */
+oc_status_t oc_allreduce_start(oc_group_t *group, const oc_allreduce_args_t *args);
+
+#endif

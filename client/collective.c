@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What small and large Allreduces have in common: beginning, callbacks, end. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "client/types.h"
+#include "reduction/reduction.h"
+
+oc_collective_t *oc_collective_new(oc_group_t *group, const oc_allreduce_args_t *args)
+{
+    oc_collective_t *collective = calloc(1, sizeof(*collective));
+
+    if (NULL == collective) {
+        return NULL;
+    }
+    collective->group = group;
+    collective->args = *args;
+    collective->element = oc_type_size(args->type);
+    collective->bytes = args->count * collective->element;
+    return collective;
+}
+
+void oc_collective_start(oc_collective_t *collective)
+{
+    oc_group_t *group = collective->group;
+    oc_status_t status;
+
+    collective->sequence = group->next_sequence++;
+    DL_APPEND(group->running, collective);
+    group->num_running++;
+    if (collective->bytes <= group->client->config.settings->small_size) {
+        status = oc_small_start(collective);
+    } else {
+        status = oc_large_start(collective);
+    }
+    if (OC_OK != status) {
+        /* the others count on this rank's share: nobody can go on */
+        oc_client_collapse(group->client, status, "a collective could not be started: %s",
+                           oc_status_string(status));
+        if (0 == collective->waiting) {
+            oc_collective_finish(collective, status);
+        }
+    }
+}
+
+void oc_collective_finish(oc_collective_t *collective, oc_status_t status)
+{
+    oc_group_t *group = collective->group;
+    oc_counters_t *counters = group->client->config.counters;
+
+    if (OC_OK == status) {
+        counters->allreduce_offloaded++;
+    } else {
+        counters->failures++;
+    }
+    for (unsigned i = 0; i < collective->num_parts; i++) {
+        free(collective->parts[i].slots);
+    }
+    free(collective->parts);
+    free(collective->message);
+    collective->parts = NULL;
+    collective->message = NULL;
+    collective->status = status;
+    DL_DELETE(group->running, collective);
+    group->num_running--;
+    DL_APPEND(group->client->finished, collective);
+    oc_group_start_queued(group);
+}
+
+bool oc_collective_called_back(oc_collective_t *collective, const oc_transfer_t *transfer,
+                               const oc_lane_t *lane)
+{
+    oc_client_t *client = collective->group->client;
+
+    collective->waiting--;
+    if (OC_OK != transfer->status && OC_OK == collective->status) {
+        collective->status = transfer->status;
+        oc_client_collapse(client, transfer->status, "server %.200s: the data connection broke: %s",
+                           lane->connection->name, oc_status_string(transfer->status));
+    }
+    if (OC_OK == collective->status) {
+        return true;
+    }
+    if (0 == collective->waiting) {
+        oc_collective_finish(collective, collective->status);
+    }
+    return false;
+}
+
+bool oc_collective_check_reply(oc_collective_t *collective, const oc_lane_t *lane,
+                               const void *bytes, size_t length, uint8_t message)
+{
+    oc_header_t header;
+
+    if (OC_OK == oc_header_decode(bytes, length, &header) && message == header.message
+        && header.handle == lane->handle && header.rank == lane->index
+        && header.sequence == collective->sequence && header.op == collective->args.op
+        && header.type == collective->args.type && header.count == collective->args.count) {
+        return true;
+    }
+    collective->status = OC_ERR_INVALID;
+    oc_client_collapse(collective->group->client, OC_ERR_INVALID,
+                       "server %.200s sent a reply that does not fit collective %llu",
+                       lane->connection->name, (unsigned long long) collective->sequence);
+    return false;
+}
+
+static oc_status_t start_or_queue(oc_group_t *group, const oc_allreduce_args_t *args)
+{
+    oc_collective_t *collective;
+    oc_status_t status = OC_OK;
+
+    if (OC_GROUP_NEW == group->state) {
+        status = oc_setup_begin(group);
+    }
+    collective = OC_OK == status ? oc_collective_new(group, args) : NULL;
+    if (NULL == collective) {
+        return OC_OK == status ? OC_ERR_NO_MEMORY : status;
+    }
+    atomic_fetch_add(&group->client->pending, 1);
+    DL_APPEND(group->queue, collective);
+    oc_group_start_queued(group);
+    return OC_OK;
+}
+
+oc_status_t oc_allreduce_start(oc_group_t *group, const oc_allreduce_args_t *args)
+{
+    oc_client_t *client = group->client;
+    oc_status_t status;
+
+    pthread_mutex_lock(&client->lock);
+    if (OC_GROUP_DECLINED == group->state) {
+        status = OC_DECLINED;
+    } else if (OC_GROUP_FAILED == group->state) {
+        status = group->status;
+    } else {
+        status = start_or_queue(group, args);
+    }
+    pthread_mutex_unlock(&client->lock);
+    return status;
+}

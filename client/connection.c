@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The control connection to one server: connecting, heartbeats, messages, end. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "client/types.h"
+#include "net/socket.h"
+
+#define PING_INTERVAL OC_SECOND
+
+/* An address that does not answer is left for the next candidate after this time. */
+#define ATTEMPT_TIMEOUT (2 * OC_SECOND)
+
+oc_connection_t *oc_connection_find(oc_client_t *client, const char *name)
+{
+    oc_connection_t *connection;
+
+    DL_FOREACH (client->connections, connection) {
+        if (0 == strcmp(connection->name, name) && OC_CONNECTION_DEAD != connection->state) {
+            return connection;
+        }
+    }
+    return NULL;
+}
+
+/* While groups are being set up a dead connection is their business; later it is everybody's. */
+static void die(oc_connection_t *connection, oc_status_t status, const char *reason)
+{
+    bool was_ready = OC_CONNECTION_READY == connection->state;
+
+    if (OC_CONNECTION_DEAD == connection->state) {
+        return;
+    }
+    connection->state = OC_CONNECTION_DEAD;
+    connection->status = status;
+    snprintf(connection->reason, sizeof(connection->reason), "server %.200s %s", connection->name,
+             reason);
+    if (was_ready) {
+        oc_client_collapse(connection->client, status, "%s", connection->reason);
+    }
+}
+
+static void try_candidates(oc_connection_t *connection, int error)
+{
+    char reason[128];
+    int fd;
+
+    while (connection->candidate < connection->num_candidates) {
+        fd = oc_connect_start(&connection->candidates[connection->candidate++]);
+        if (fd >= 0) {
+            oc_stream_close(&connection->stream);
+            oc_stream_init(&connection->stream, fd, OC_MAX_BODY);
+            connection->state = OC_CONNECTION_CONNECTING;
+            connection->attempt_started = oc_clock_ns();
+            return;
+        }
+        error = errno;
+    }
+    snprintf(reason, sizeof(reason), "cannot be reached: %s", strerror(error));
+    die(connection, OC_ERR_UNREACHABLE, reason);
+}
+
+oc_connection_t *oc_connection_open(oc_client_t *client, const char *name,
+                                    oc_sockaddr_t *candidates, unsigned num_candidates)
+{
+    oc_connection_t *connection = calloc(1, sizeof(*connection));
+
+    if (NULL == connection) {
+        free(candidates);
+        return NULL;
+    }
+    connection->client = client;
+    connection->stream.fd = -1;
+    snprintf(connection->name, sizeof(connection->name), "%s", name);
+    connection->candidates = candidates;
+    connection->num_candidates = num_candidates;
+    DL_APPEND(client->connections, connection);
+    try_candidates(connection, EHOSTUNREACH);
+    return connection;
+}
+
+void oc_connection_close(oc_connection_t *connection, bool goodbye)
+{
+    oc_control_t bye = {.type = OC_CONTROL_BYE};
+
+    if (goodbye && OC_CONNECTION_READY == connection->state) {
+        (void) oc_stream_send(&connection->stream, &bye);
+    }
+    for (unsigned i = 0; i < connection->num_aggregators; i++) {
+        oc_endpoint_close(connection->endpoints[i]);
+    }
+    DL_DELETE(connection->client->connections, connection);
+    oc_stream_close(&connection->stream);
+    free(connection->endpoints);
+    free(connection->candidates);
+    free(connection);
+}
+
+void oc_connection_send(oc_connection_t *connection, const oc_control_t *message)
+{
+    if (OC_CONNECTION_DEAD != connection->state
+        && OC_OK != oc_stream_send(&connection->stream, message)) {
+        die(connection, OC_ERR_UNREACHABLE, "closed the connection");
+    }
+}
+
+static void greet(oc_connection_t *connection)
+{
+    oc_client_t *client = connection->client;
+    oc_control_t message = {.type = OC_CONTROL_HELLO};
+    oc_hello_t *hello = &message.hello;
+    size_t length;
+
+    hello->version_min = OC_PROTOCOL_VERSION_MIN;
+    hello->version_max = OC_PROTOCOL_VERSION_MAX;
+    memcpy(hello->job_id, client->job.id, OC_JOB_ID_SIZE);
+    memcpy(hello->job_key, client->job.key, OC_JOB_KEY_SIZE);
+    hello->process = client->config.process;
+    hello->address.data = oc_worker_address(client->worker, &length);
+    hello->address.length = (uint32_t) length;
+    connection->state = OC_CONNECTION_GREETING;
+    oc_connection_send(connection, &message);
+}
+
+static void check_connected(oc_connection_t *connection)
+{
+    struct pollfd event = {.fd = connection->stream.fd, .events = POLLOUT};
+    socklen_t length = sizeof(int);
+    int error = 0;
+
+    if (poll(&event, 1, 0) > 0) {
+        (void) getsockopt(event.fd, SOL_SOCKET, SO_ERROR, &error, &length);
+        if (0 == error) {
+            greet(connection);
+        } else {
+            try_candidates(connection, error);
+        }
+    } else if (connection->client->now > connection->attempt_started + ATTEMPT_TIMEOUT
+               && connection->candidate < connection->num_candidates) {
+        try_candidates(connection, ETIMEDOUT);
+    }
+}
+
+static void endpoint_failed(void *arg)
+{
+    die(arg, OC_ERR_UNREACHABLE, "is gone: the data connection broke");
+}
+
+static void on_welcome(oc_connection_t *connection, const oc_welcome_t *welcome)
+{
+    if (OC_CONNECTION_GREETING != connection->state
+        || welcome->version < OC_PROTOCOL_VERSION_MIN
+        || welcome->version > OC_PROTOCOL_VERSION_MAX) {
+        die(connection, OC_ERR_VERSION, "answered in an unknown protocol version");
+        return;
+    }
+    connection->endpoints = calloc(welcome->num_aggregators, sizeof(oc_endpoint_t *));
+    if (NULL == connection->endpoints) {
+        die(connection, OC_ERR_NO_MEMORY, "cannot be used: out of memory");
+        return;
+    }
+    for (unsigned i = 0; i < welcome->num_aggregators; i++) {
+        if (OC_OK != oc_endpoint_open(connection->client->worker, welcome->address[i].data,
+                                      endpoint_failed, connection, &connection->endpoints[i])) {
+            die(connection, OC_ERR_UNREACHABLE, "cannot be reached by UCX (its network devices "
+                "and those of this host have nothing in common)");
+            return;
+        }
+        connection->num_aggregators++;
+    }
+    connection->state = OC_CONNECTION_READY;
+    connection->ping_due = connection->client->now + PING_INTERVAL;
+}
+
+static void on_notice(oc_connection_t *connection, const oc_control_t *message)
+{
+    char text[OC_MAX_TEXT + 1], reason[OC_MAX_TEXT + 32];
+
+    oc_control_text(&message->notice.text, text, sizeof(text));
+    switch (message->type) {
+    case OC_CONTROL_REFUSE:
+        snprintf(reason, sizeof(reason), "refused: %s", text);
+        die(connection, OC_ERR_REFUSED, reason);
+        break;
+    case OC_CONTROL_GROUP_ERROR:
+        oc_setup_refused(connection, &message->notice, text);
+        break;
+    case OC_CONTROL_JOB_ERROR:
+        snprintf(reason, sizeof(reason), "ended its service: %s", text);
+        die(connection, OC_ERR_REFUSED, reason);
+        break;
+    default:
+        oc_info("server %s: %s", connection->name, text);
+    }
+}
+
+static void handle(oc_connection_t *connection, const oc_control_t *message)
+{
+    switch (message->type) {
+    case OC_CONTROL_WELCOME:
+        on_welcome(connection, &message->welcome);
+        break;
+    case OC_CONTROL_JOINED:
+        oc_setup_joined(connection->client, connection, &message->joined);
+        break;
+    case OC_CONTROL_PONG:
+        if (message->ping == connection->ping) {
+            connection->ping_open = false;
+        }
+        break;
+    case OC_CONTROL_REFUSE:
+    case OC_CONTROL_GROUP_ERROR:
+    case OC_CONTROL_JOB_ERROR:
+    case OC_CONTROL_DRAIN:
+        on_notice(connection, message);
+        break;
+    default:
+        die(connection, OC_ERR_INVALID, "sent a message that only clients send");
+    }
+}
+
+static void read_messages(oc_connection_t *connection)
+{
+    oc_status_t read_status = oc_stream_read(&connection->stream), status = OC_OK;
+    oc_control_t message;
+    size_t used;
+
+    while (OC_CONNECTION_DEAD != connection->state
+           && OC_OK == (status = oc_stream_next(&connection->stream, &message, &used))) {
+        handle(connection, &message);
+        oc_stream_drop(&connection->stream, used);
+    }
+    if (OC_IN_PROGRESS != status && OC_OK != status) {
+        die(connection, status, "does not speak this protocol");
+    } else if (OC_OK != read_status || OC_OK != oc_stream_flush(&connection->stream)) {
+        die(connection, OC_ERR_UNREACHABLE, "is gone: it closed the connection");
+    }
+}
+
+static void heartbeat(oc_connection_t *connection)
+{
+    oc_client_t *client = connection->client;
+    uint64_t patience = (uint64_t) client->config.settings->heartbeat_timeout * OC_SECOND;
+    oc_control_t message = {.type = OC_CONTROL_PING};
+    char reason[96];
+
+    if (connection->ping_open) {
+        connection->ping_quiet += client->elapsed;
+        if (connection->ping_quiet > patience) {
+            snprintf(reason, sizeof(reason), "stopped answering: no heartbeat for %d seconds",
+                     client->config.settings->heartbeat_timeout);
+            die(connection, OC_ERR_TIMEOUT, reason);
+        }
+    } else if (client->now >= connection->ping_due) {
+        message.ping = ++connection->ping;
+        connection->ping_open = true;
+        connection->ping_quiet = 0;
+        connection->ping_due = client->now + PING_INTERVAL;
+        oc_connection_send(connection, &message);
+    }
+}
+
+void oc_connection_progress(oc_connection_t *connection)
+{
+    if (OC_CONNECTION_CONNECTING == connection->state) {
+        check_connected(connection);
+    }
+    if (OC_CONNECTION_GREETING == connection->state
+        || OC_CONNECTION_READY == connection->state) {
+        read_messages(connection);
+    }
+    if (OC_CONNECTION_READY == connection->state) {
+        heartbeat(connection);
+    }
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Groups: creation, the turns of their life, and the queue of collectives. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "client/types.h"
+
+oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params,
+                            oc_group_t **result)
+{
+    oc_group_t *group;
+
+    if (params->num_ranks > OC_MAX_RANKS) {
+        return OC_ERR_LIMIT;
+    }
+    group = calloc(1, sizeof(*group));
+    if (NULL == group) {
+        return OC_ERR_NO_MEMORY;
+    }
+    group->client = client;
+    group->params = *params;
+    snprintf(group->name, sizeof(group->name), "%s", params->name);
+    pthread_mutex_lock(&client->lock);
+    DL_APPEND(client->groups, group);
+    pthread_mutex_unlock(&client->lock);
+    *result = group;
+    return OC_OK;
+}
+
+static bool is_used(const oc_client_t *client, const oc_connection_t *connection)
+{
+    const oc_group_t *group;
+
+    DL_FOREACH (client->groups, group) {
+        for (unsigned i = 0; i < group->num_links; i++) {
+            if (group->links[i].connection == connection) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void release_links(oc_group_t *group)
+{
+    oc_connection_t *connection, *next;
+
+    free(group->links);
+    free(group->lanes);
+    group->links = NULL;
+    group->lanes = NULL;
+    group->num_links = 0;
+    group->num_lanes = 0;
+    DL_FOREACH_SAFE (group->client->connections, connection, next) {
+        if (OC_CONNECTION_DEAD == connection->state && !is_used(group->client, connection)) {
+            oc_connection_close(connection, false);
+        }
+    }
+}
+
+static void leave_servers(oc_group_t *group)
+{
+    oc_control_t message = {.type = OC_CONTROL_LEAVE, .group = group->id};
+
+    for (unsigned i = 0; i < group->num_links; i++) {
+        if (group->links[i].asked) {
+            oc_connection_send(group->links[i].connection, &message);
+        }
+    }
+    release_links(group);
+}
+
+void oc_group_destroy(oc_group_t *group)
+{
+    oc_client_t *client;
+
+    if (NULL == group) {
+        return;
+    }
+    client = group->client;
+    pthread_mutex_lock(&client->lock);
+    leave_servers(group);
+    DL_DELETE(client->groups, group);
+    pthread_mutex_unlock(&client->lock);
+    free(group);
+}
+
+oc_group_state_t oc_group_state(const oc_group_t *group)
+{
+    return group->state;
+}
+
+const char *oc_group_reason(const oc_group_t *group)
+{
+    return group->reason;
+}
+
+bool oc_group_tells(const oc_group_t *group)
+{
+    return group->tells;
+}
+
+void oc_group_describe(const oc_group_t *group, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%u aggregator%s on %u server%s, flat reduction shape",
+             group->num_lanes, 1 == group->num_lanes ? "" : "s", group->num_links,
+             1 == group->num_links ? "" : "s");
+}
+
+static void finish_queued(oc_group_t *group, oc_status_t status)
+{
+    oc_collective_t *collective, *next;
+
+    DL_FOREACH_SAFE (group->queue, collective, next) {
+        DL_DELETE(group->queue, collective);
+        collective->status = status;
+        DL_APPEND(group->client->finished, collective);
+    }
+}
+
+void oc_group_decline(oc_group_t *group, const char *reason)
+{
+    group->state = OC_GROUP_DECLINED;
+    snprintf(group->reason, sizeof(group->reason), "%s", reason);
+    leave_servers(group);
+    finish_queued(group, OC_DECLINED);
+}
+
+static oc_status_t make_lanes(oc_group_t *group)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < group->num_links; i++) {
+        count += group->links[i].connection->num_aggregators;
+    }
+    group->lanes = calloc(count, sizeof(*group->lanes));
+    if (NULL == group->lanes) {
+        return OC_ERR_NO_MEMORY;
+    }
+    for (unsigned i = 0; i < group->num_links; i++) {
+        oc_link_t *link = &group->links[i];
+
+        for (unsigned a = 0; a < link->connection->num_aggregators; a++) {
+            group->lanes[group->num_lanes] = (oc_lane_t) {
+                .connection = link->connection, .endpoint = link->connection->endpoints[a],
+                .handle = link->handle, .index = group->num_lanes};
+            group->num_lanes++;
+        }
+    }
+    return OC_OK;
+}
+
+void oc_group_go_live(oc_group_t *group)
+{
+    group->state = OC_GROUP_LIVE;
+    group->client->config.counters->groups++;
+    if (0 == group->num_links) {
+        return;
+    }
+    if (OC_OK != make_lanes(group)) {
+        oc_client_collapse(group->client, OC_ERR_NO_MEMORY, "out of memory");
+        return;
+    }
+    oc_group_start_queued(group);
+}
+
+void oc_group_start_queued(oc_group_t *group)
+{
+    oc_collective_t *collective;
+
+    while (OC_GROUP_LIVE == group->state && NULL != (collective = group->queue)
+           && group->num_running < OC_MAX_IN_FLIGHT) {
+        DL_DELETE(group->queue, collective);
+        oc_collective_start(collective);
+    }
+}
+
+/* Running collectives end when their transfers have been taken back from UCX. */
+void oc_group_fail(oc_group_t *group, oc_status_t status, const char *reason)
+{
+    if (OC_GROUP_SETTING_UP == group->state && OC_SETUP_EXCHANGE != group->setup->step) {
+        group->setup->broken = status;
+        snprintf(group->setup->reason, sizeof(group->setup->reason), "%s", reason);
+        release_links(group);
+    } else if (OC_GROUP_LIVE == group->state) {
+        oc_collective_t *collective;
+
+        group->state = OC_GROUP_FAILED;
+        group->status = status;
+        snprintf(group->reason, sizeof(group->reason), "%s", reason);
+        release_links(group);
+        finish_queued(group, status);
+        DL_FOREACH (group->running, collective) {
+            collective->status = status;
+        }
+    }
+}

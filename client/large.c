@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Large Allreduces: chunks from and into user memory, a window on every lane, ACK and COMMIT.
+ *
+ * Chunk c belongs to lane (c + sequence) mod k. On each lane the receive of a chunk's result is
+ * posted before its contribution is sent; in place both are the same memory, which is right
+ * because a result only exists once the whole contribution has been received.
+ */
+#include <stdlib.h>
+
+#include "client/types.h"
+#include "protocol/tag.h"
+
+static void slot_start(oc_slot_t *slot, uint32_t number);
+
+/* Offset of a part's chunk in the vector. */
+static size_t offset_of(const oc_part_t *part, uint32_t number)
+{
+    const oc_collective_t *collective = part->collective;
+    const oc_group_t *group = collective->group;
+    size_t first = (part->lane->index + group->num_lanes - collective->first_lane)
+                   % group->num_lanes;
+
+    return (first + (size_t) number * group->num_lanes) * collective->chunk_bytes;
+}
+
+static size_t length_of(const oc_part_t *part, uint32_t number)
+{
+    return number + 1 == part->chunks ? part->last_bytes : part->collective->chunk_bytes;
+}
+
+static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *bytes,
+                        uint8_t message)
+{
+    oc_collective_t *collective = part->collective;
+    const oc_group_t *group = collective->group;
+    oc_header_t header = {
+        .message = message, .op = (uint8_t) collective->args.op,
+        .type = (uint8_t) collective->args.type, .handle = part->lane->handle,
+        .rank = group->params.rank, .chunk_bytes = collective->chunk_bytes,
+        .last_bytes = part->last_bytes, .chunks = part->chunks,
+        .sequence = collective->sequence, .count = collective->args.count};
+
+    oc_header_encode(&header, bytes);
+    collective->waiting++;
+    group->client->config.counters->messages_sent++;
+    oc_send(part->lane->endpoint, &transfer->transfer, bytes, OC_HEADER_SIZE,
+            oc_tag(OC_KIND_REQUEST, part->lane->handle, group->params.rank,
+                   collective->sequence, 0));
+}
+
+/* Done when every lane has committed and UCX has let go of everything. */
+static void finish_if_done(oc_collective_t *collective)
+{
+    if (0 == collective->waiting) {
+        oc_collective_finish(collective, collective->status);
+    }
+}
+
+static void on_header_sent(oc_transfer_t *transfer)
+{
+    oc_part_t *part = ((oc_part_transfer_t *) transfer)->part;
+
+    if (oc_collective_called_back(part->collective, transfer, part->lane)) {
+        finish_if_done(part->collective);
+    }
+}
+
+static void on_commit(oc_transfer_t *transfer)
+{
+    oc_part_t *part = ((oc_part_transfer_t *) transfer)->part;
+    oc_collective_t *collective = part->collective;
+
+    if (!oc_collective_called_back(collective, transfer, part->lane)) {
+        return;
+    }
+    (void) oc_collective_check_reply(collective, part->lane, part->commit_bytes,
+                                     transfer->length, OC_MESSAGE_COMMIT);
+    finish_if_done(collective);
+}
+
+/* All results of this lane are here; a COMMIT says that all other ranks have theirs. */
+static void acknowledge(oc_part_t *part)
+{
+    oc_collective_t *collective = part->collective;
+
+    collective->waiting++;
+    oc_receive(collective->group->client->worker, &part->commit.transfer, part->commit_bytes,
+               OC_HEADER_SIZE,
+               oc_tag(OC_KIND_REPLY, collective->group->reply_handle, part->lane->index,
+                      collective->sequence, 0), OC_TAG_EXACT);
+    send_header(part, &part->ack, part->ack_bytes, OC_MESSAGE_ACK);
+}
+
+static void on_chunk_transfer(oc_transfer_t *transfer)
+{
+    /* the two transfers of a slot are its first members, in this order */
+    oc_part_t *part = ((oc_part_transfer_t *) transfer)->part;
+    oc_collective_t *collective = part->collective;
+    oc_slot_t *slot = &part->slots[((char *) transfer - (char *) part->slots) / sizeof(oc_slot_t)];
+    bool is_result = transfer == &slot->result.transfer;
+
+    if (is_result && OC_OK == transfer->status
+        && transfer->length != length_of(part, slot->number)) {
+        transfer->status = OC_ERR_INVALID;
+    }
+    if (!oc_collective_called_back(collective, transfer, part->lane) || 0 != --slot->waiting) {
+        return;
+    }
+    collective->group->client->config.counters->bytes_received += length_of(part, slot->number);
+    part->received++;
+    if (part->sent < part->chunks) {
+        slot_start(slot, part->sent++);
+    } else if (part->received == part->chunks) {
+        acknowledge(part);
+    }
+}
+
+static void slot_start(oc_slot_t *slot, uint32_t number)
+{
+    oc_part_t *part = slot->contribution.part;
+    oc_collective_t *collective = part->collective;
+    const oc_group_t *group = collective->group;
+    oc_counters_t *counters = group->client->config.counters;
+    size_t offset = offset_of(part, number), length = length_of(part, number);
+
+    slot->number = number;
+    slot->waiting = 2;
+    collective->waiting += 2;
+    counters->bytes_sent += length;
+    counters->messages_sent++;
+    counters->chunks++;
+    oc_receive(group->client->worker, &slot->result.transfer,
+               (char *) collective->args.recv + offset, length,
+               oc_tag(OC_KIND_RESULT, group->reply_handle, part->lane->index,
+                      collective->sequence, number), OC_TAG_EXACT);
+    oc_send(part->lane->endpoint, &slot->contribution.transfer,
+            (const char *) collective->args.send + offset, length,
+            oc_tag(OC_KIND_CONTRIBUTION, part->lane->handle, group->params.rank,
+                   collective->sequence, number));
+}
+
+static void part_start(oc_part_t *part)
+{
+    part->start.transfer.done = part->ack.transfer.done = on_header_sent;
+    part->commit.transfer.done = on_commit;
+    part->start.part = part->ack.part = part->commit.part = part;
+    send_header(part, &part->start, part->start_bytes, OC_MESSAGE_START);
+    for (unsigned i = 0; i < part->num_slots; i++) {
+        oc_slot_t *slot = &part->slots[i];
+
+        slot->contribution.part = slot->result.part = part;
+        slot->contribution.transfer.done = slot->result.transfer.done = on_chunk_transfer;
+        slot_start(slot, part->sent++);
+    }
+}
+
+/* How the chunks of a vector are shared by the lanes: the same on all ranks. */
+static void lay_out(oc_collective_t *collective)
+{
+    const oc_group_t *group = collective->group;
+    size_t lanes = group->num_lanes;
+    size_t share = (collective->bytes + lanes - 1) / lanes;
+    size_t chunk = group->client->config.settings->chunk_size / OC_MIN_CHUNK * OC_MIN_CHUNK;
+
+    share = (share + OC_MIN_CHUNK - 1) / OC_MIN_CHUNK * OC_MIN_CHUNK;
+    collective->chunk_bytes = (uint32_t) (share < chunk ? share : chunk);
+    collective->first_lane = (uint32_t) (collective->sequence % lanes);
+}
+
+static bool part_make(oc_collective_t *collective, const oc_lane_t *lane)
+{
+    const oc_group_t *group = collective->group;
+    size_t total = (collective->bytes + collective->chunk_bytes - 1) / collective->chunk_bytes;
+    size_t first = (lane->index + group->num_lanes - collective->first_lane) % group->num_lanes;
+    unsigned window = (unsigned) group->client->config.settings->window;
+    oc_part_t *part = &collective->parts[collective->num_parts];
+    size_t end;
+
+    if (first >= total) {
+        return true;
+    }
+    part->collective = collective;
+    part->lane = lane;
+    part->chunks = (uint32_t) ((total - first + group->num_lanes - 1) / group->num_lanes);
+    end = offset_of(part, part->chunks - 1) + collective->chunk_bytes;
+    part->last_bytes = collective->chunk_bytes
+                       - (uint32_t) (end > collective->bytes ? end - collective->bytes : 0);
+    part->num_slots = part->chunks < window ? part->chunks : window;
+    part->slots = calloc(part->num_slots, sizeof(*part->slots));
+    collective->num_parts++;
+    return NULL != part->slots;
+}
+
+oc_status_t oc_large_start(oc_collective_t *collective)
+{
+    const oc_group_t *group = collective->group;
+
+    lay_out(collective);
+    collective->parts = calloc(group->num_lanes, sizeof(*collective->parts));
+    if (NULL == collective->parts) {
+        return OC_ERR_NO_MEMORY;
+    }
+    /* each rank begins with another lane, so that they do not all meet at the first */
+    for (unsigned i = 0; i < group->num_lanes; i++) {
+        unsigned lane = (i + group->params.rank) % group->num_lanes;
+
+        if (!part_make(collective, &group->lanes[lane])) {
+            return OC_ERR_NO_MEMORY;
+        }
+    }
+    for (unsigned i = 0; i < collective->num_parts; i++) {
+        part_start(&collective->parts[i]);
+    }
+    return OC_OK;
+}

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+noinst_LTLIBRARIES += libocclient.la
+libocclient_la_SOURCES = \
+	client/client.h client/types.h client/client.c \
+	client/collective.c \
+	client/connection.c \
+	client/group.c \
+	client/large.c \
+	client/record.c \
+	client/setup.c \
+	client/small.c \
+	client/targets.c
+libocclient_la_LIBADD = libocservice.la

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a rank tells the others when a group is set up. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "client/types.h"
+#include "protocol/wire.h"
+
+#define RECORD_MAGIC 0x5243434fu /* "OCCR" */
+
+void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE])
+{
+    oc_writer_t w = {.at = bytes, .end = bytes + OC_RECORD_SIZE};
+
+    memset(bytes, 0, OC_RECORD_SIZE);
+    oc_put(&w, RECORD_MAGIC, 4);
+    oc_put(&w, OC_PROTOCOL_VERSION_MAX, 2);
+    oc_put(&w, record->ready, 1);
+    oc_put(&w, record->num_addresses, 1);
+    oc_put(&w, record->settings, 8);
+    oc_put(&w, record->group, 8);
+    oc_put_bytes(&w, record->job_id, OC_JOB_ID_SIZE);
+    oc_put(&w, record->process, 4);
+    oc_put(&w, record->port, 2);
+    oc_put(&w, record->host, 8);
+    oc_put_bytes(&w, record->addresses, record->num_addresses * sizeof(struct in6_addr));
+}
+
+bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record)
+{
+    oc_reader_t r = {.at = bytes, .end = bytes + OC_RECORD_SIZE};
+    bool known = RECORD_MAGIC == oc_get(&r, 4) && OC_PROTOCOL_VERSION_MAX == oc_get(&r, 2);
+
+    record->ready = (uint8_t) oc_get(&r, 1);
+    record->num_addresses = (uint8_t) oc_get(&r, 1);
+    record->settings = oc_get(&r, 8);
+    record->group = oc_get(&r, 8);
+    memcpy(record->job_id, oc_get_bytes(&r, OC_JOB_ID_SIZE), OC_JOB_ID_SIZE);
+    record->process = (uint32_t) oc_get(&r, 4);
+    record->port = (uint16_t) oc_get(&r, 2);
+    record->host = oc_get(&r, 8);
+    if (!known || record->num_addresses > OC_MAX_OWN_ADDRESSES) {
+        return false;
+    }
+    memcpy(record->addresses,
+           oc_get_bytes(&r, record->num_addresses * sizeof(struct in6_addr)),
+           record->num_addresses * sizeof(struct in6_addr));
+    return true;
+}
+
+/* Same kernel and same network namespace: loopback leads from one process to the other. */
+uint64_t oc_host_identity(void)
+{
+    char text[128] = "";
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    uint64_t hash = OC_HASH_START;
+    ssize_t length;
+
+    if (NULL != file) {
+        if (NULL != fgets(text, sizeof(text), file)) {
+            hash = oc_hash(hash, text, strlen(text));
+        }
+        fclose(file);
+    }
+    length = readlink("/proc/self/ns/net", text, sizeof(text));
+    if (length > 0) {
+        hash = oc_hash(hash, text, (uint64_t) length);
+    }
+    return hash;
+}
+
+uint64_t oc_settings_digest(const oc_client_t *client)
+{
+    const oc_job_settings_t *settings = client->config.settings;
+    uint64_t numbers[] = {(uint64_t) settings->mode, settings->min_size, settings->small_size,
+                          settings->chunk_size, (uint64_t) settings->window,
+                          client->num_embedded};
+    uint64_t hash = oc_hash(OC_HASH_START, numbers, sizeof(numbers));
+
+    for (unsigned i = 0; i < client->servers.count; i++) {
+        const oc_host_port_t *server = &client->servers.servers[i];
+
+        hash = oc_hash(hash, server->host, strlen(server->host) + 1);
+        hash = oc_hash(hash, &server->port, sizeof(server->port));
+    }
+    return hash;
+}

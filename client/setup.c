@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Set-up of a group: exchange of records, connections, joining, vote. A rank that cannot take
+ * part still goes through the exchanges, so that all ranks come to the same outcome.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "client/types.h"
+
+/* The vote is a minimum: a rank that can go on votes this, one that cannot its own number. */
+#define VOTE_YES INT64_MAX
+
+static void give_up(oc_group_t *group, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void give_up(oc_group_t *group, const char *format, ...)
+{
+    va_list args;
+
+    if ('\0' != group->setup->reason[0]) {
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(group->setup->reason, sizeof(group->setup->reason), format, args);
+    va_end(args);
+}
+
+static bool has_given_up(const oc_group_t *group)
+{
+    return '\0' != group->setup->reason[0];
+}
+
+static void open_embedded(oc_group_t *group, oc_record_t *record)
+{
+    oc_client_t *client = group->client;
+    oc_server_settings_t server_settings;
+    oc_embedded_config_t config = {
+        .job_id = client->job.id,
+        .job_key = client->job.key,
+        .all_interfaces = client->config.spans_hosts,
+    };
+    char error[OC_REASON_SIZE / 2] = "";
+
+    if (NULL != client->embedded && oc_embedded_failed(client->embedded)) {
+        oc_embedded_close(client->embedded);
+        client->embedded = NULL;
+    }
+    oc_settings_default(&oc_server_settings_table, &server_settings);
+    config.memory_limit = server_settings.memory_limit;
+    if (NULL == client->embedded
+        && OC_OK != oc_embedded_open(&config, &client->embedded, error, sizeof(error))) {
+        give_up(group, "the embedded server cannot start: %s", error);
+        return;
+    }
+    record->port = oc_embedded_port(client->embedded);
+    record->num_addresses = (uint8_t) oc_own_addresses(record->addresses, OC_MAX_OWN_ADDRESSES);
+}
+
+static void learn_job(oc_group_t *group)
+{
+    oc_client_t *client = group->client;
+
+    if (!client->has_job) {
+        client->has_job =
+            OC_OK == group->params.bootstrap->job(group->params.context, &client->job);
+    }
+    if (!client->has_job) {
+        give_up(group, "the identity of the job is not known");
+    }
+}
+
+static void make_record(oc_group_t *group)
+{
+    oc_client_t *client = group->client;
+    oc_record_t record = {.process = client->config.process, .host = oc_host_identity(),
+                          .settings = oc_settings_digest(client)};
+    char error[OC_REASON_SIZE / 2] = "";
+
+    if (OC_OK != client->servers_status) {
+        give_up(group, "coll_optcast_servers: %s", client->servers_error);
+    }
+    learn_job(group);
+    if (OC_OK != oc_client_worker(client, error, sizeof(error))) {
+        give_up(group, "%s", error);
+    }
+    if (!has_given_up(group) && oc_targets_hosts_embedded(group)) {
+        open_embedded(group, &record);
+    }
+    record.ready = !has_given_up(group);
+    record.group = (uint64_t) client->config.process << 32 | client->groups_made++;
+    memcpy(record.job_id, client->job.id, OC_JOB_ID_SIZE);
+    oc_record_encode(&record, group->setup->record);
+}
+
+static uint32_t unused_handle(oc_client_t *client)
+{
+    const oc_group_t *group;
+    bool taken;
+
+    do {
+        client->next_handle = (client->next_handle + 1) & ((1u << 20) - 1);
+        taken = false;
+        DL_FOREACH (client->groups, group) {
+            taken = taken || group->reply_handle == client->next_handle;
+        }
+    } while (taken);
+    return client->next_handle;
+}
+
+oc_status_t oc_setup_begin(oc_group_t *group)
+{
+    const oc_bootstrap_t *bootstrap = group->params.bootstrap;
+    oc_setup_t *setup = calloc(1, sizeof(*setup));
+    oc_exchange_t exchange;
+    oc_status_t status;
+
+    if (NULL == setup) {
+        return OC_ERR_NO_MEMORY;
+    }
+    setup->records = calloc(group->params.num_ranks, OC_RECORD_SIZE);
+    if (NULL == setup->records) {
+        free(setup);
+        return OC_ERR_NO_MEMORY;
+    }
+    group->setup = setup;
+    group->reply_handle = unused_handle(group->client);
+    exchange = (oc_exchange_t) {.record = setup->record, .records = setup->records,
+                                .size = OC_RECORD_SIZE, .vote = &setup->vote,
+                                .outcome = &setup->outcome};
+    status = bootstrap->begin(group->params.context, &exchange);
+    if (OC_OK != status) {
+        free(setup->records);
+        free(setup);
+        group->setup = NULL;
+        return status;
+    }
+    make_record(group);
+    group->state = OC_GROUP_SETTING_UP;
+    atomic_fetch_add(&group->client->pending, 1);
+    return bootstrap->start(group->params.context, 0);
+}
+
+static void setup_end(oc_group_t *group)
+{
+    group->params.bootstrap->end(group->params.context);
+    free(group->setup->records);
+    free(group->setup);
+    group->setup = NULL;
+    atomic_fetch_sub(&group->client->pending, 1);
+}
+
+static void decline(oc_group_t *group, const char *reason)
+{
+    char copy[OC_REASON_SIZE];
+
+    snprintf(copy, sizeof(copy), "%s", reason);
+    setup_end(group);
+    oc_group_decline(group, copy);
+}
+
+static void vote(oc_group_t *group)
+{
+    oc_setup_t *setup = group->setup;
+
+    setup->vote = has_given_up(group) ? (int64_t) group->params.rank : VOTE_YES;
+    setup->step = OC_SETUP_VOTE;
+    if (OC_OK != group->params.bootstrap->start(group->params.context, 1)) {
+        oc_error("the vote on a communicator cannot be started");
+    }
+}
+
+/*
+ * All ranks see the same records, so whoever finds a reason here finds the same as the others.
+ * The rank that is to blame knows better why.
+ */
+static bool records_agree(oc_group_t *group, char *reason, size_t size)
+{
+    oc_record_t first, record;
+
+    oc_record_decode(group->setup->records, &first);
+    for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
+        if (!oc_record_decode(group->setup->records + (size_t) rank * OC_RECORD_SIZE, &record)) {
+            snprintf(reason, size, "rank %u has another version of optcast", rank);
+        } else if (!record.ready) {
+            snprintf(reason, size, "rank %u cannot take part%s%s", rank,
+                     rank == group->params.rank ? ": " : "",
+                     rank == group->params.rank ? group->setup->reason : "");
+        } else if (record.settings != first.settings) {
+            snprintf(reason, size, "rank %u has other coll_optcast settings than rank 0", rank);
+        } else if (0 != memcmp(record.job_id, first.job_id, OC_JOB_ID_SIZE)) {
+            snprintf(reason, size, "rank %u belongs to another MPI job than rank 0", rank);
+        } else {
+            continue;
+        }
+        group->tells = rank == group->params.rank;
+        return false;
+    }
+    group->id = first.group;
+    return true;
+}
+
+static void exchange_done(oc_group_t *group)
+{
+    char reason[OC_REASON_SIZE + 64], error[OC_REASON_SIZE / 2];
+
+    if (!records_agree(group, reason, sizeof(reason))) {
+        decline(group, reason);
+        return;
+    }
+    group->setup->step = OC_SETUP_CONNECT;
+    if (OC_OK != oc_targets_connect(group, error, sizeof(error))) {
+        give_up(group, "%s", error);
+    }
+}
+
+static void send_joins(oc_group_t *group)
+{
+    const oc_job_settings_t *settings = group->client->config.settings;
+    oc_control_t message = {.type = OC_CONTROL_JOIN};
+    uint32_t first = 0;
+
+    for (unsigned i = 0; i < group->num_links; i++) {
+        oc_link_t *link = &group->links[i];
+
+        message.join = (oc_join_t) {
+            .group = group->id, .num_ranks = group->params.num_ranks,
+            .rank = group->params.rank, .reply_handle = group->reply_handle,
+            .first_aggregator = first, .chunk_bytes = (uint32_t) settings->chunk_size,
+            .window = (uint32_t) settings->window};
+        link->asked = true;
+        oc_connection_send(link->connection, &message);
+        first += link->connection->num_aggregators;
+    }
+}
+
+/* How many links are at least in the given state; a dead one means giving up. */
+static unsigned links_at(oc_group_t *group, bool joined)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < group->num_links; i++) {
+        const oc_connection_t *connection = group->links[i].connection;
+
+        if (OC_CONNECTION_DEAD == connection->state) {
+            give_up(group, "%s", connection->reason);
+        }
+        count += joined ? group->links[i].joined : OC_CONNECTION_READY == connection->state;
+    }
+    return count;
+}
+
+static const char *slow_server(const oc_group_t *group)
+{
+    for (unsigned i = 0; i < group->num_links; i++) {
+        const oc_link_t *link = &group->links[i];
+
+        if (OC_CONNECTION_READY != link->connection->state
+            || (OC_SETUP_JOIN == group->setup->step && !link->joined)) {
+            return link->connection->name;
+        }
+    }
+    return "?";
+}
+
+static void wait_for_servers(oc_group_t *group)
+{
+    oc_setup_t *setup = group->setup;
+    int timeout = group->client->config.settings->connect_timeout;
+    unsigned there = links_at(group, OC_SETUP_JOIN == setup->step);
+
+    setup->quiet += group->client->elapsed;
+    if (!has_given_up(group) && there == group->num_links) {
+        if (OC_SETUP_JOIN == setup->step) {
+            vote(group);
+        } else {
+            setup->step = OC_SETUP_JOIN;
+            send_joins(group);
+        }
+        return;
+    }
+    if (setup->quiet > (uint64_t) timeout * OC_SECOND) {
+        give_up(group, "server %.200s did not answer within %d seconds", slow_server(group),
+                timeout);
+    }
+    if (has_given_up(group)) {
+        vote(group);
+    }
+}
+
+static void vote_done(oc_group_t *group)
+{
+    oc_setup_t *setup = group->setup;
+    int64_t outcome = setup->outcome;
+    oc_status_t broken = setup->broken;
+    char reason[OC_REASON_SIZE];
+
+    if (VOTE_YES != outcome) {
+        snprintf(reason, sizeof(reason), "rank %lld has no service", (long long) outcome);
+        group->tells = outcome == (int64_t) group->params.rank;
+        decline(group, outcome == (int64_t) group->params.rank ? setup->reason : reason);
+        return;
+    }
+    snprintf(reason, sizeof(reason), "%s", setup->reason);
+    setup_end(group);
+    oc_group_go_live(group);
+    if (OC_OK != broken) {
+        oc_group_fail(group, broken, reason);
+    }
+}
+
+void oc_setup_progress(oc_group_t *group)
+{
+    oc_setup_t *setup = group->setup;
+
+    if (OC_SETUP_CONNECT == setup->step || OC_SETUP_JOIN == setup->step) {
+        wait_for_servers(group);
+        return;
+    }
+    switch (group->params.bootstrap->test(group->params.context)) {
+    case OC_IN_PROGRESS:
+        return;
+    case OC_OK:
+        break;
+    default:
+        /* MPI itself failed between the ranks: there is no common outcome to be had */
+        decline(group, "the exchange between the ranks failed");
+        return;
+    }
+    if (OC_SETUP_EXCHANGE == setup->step) {
+        exchange_done(group);
+    } else {
+        vote_done(group);
+    }
+}
+
+void oc_setup_joined(oc_client_t *client, oc_connection_t *connection, const oc_joined_t *joined)
+{
+    oc_group_t *group;
+
+    DL_FOREACH (client->groups, group) {
+        if (NULL == group->setup || group->id != joined->group
+            || OC_SETUP_JOIN != group->setup->step) {
+            continue;
+        }
+        for (unsigned i = 0; i < group->num_links; i++) {
+            if (group->links[i].connection == connection) {
+                group->links[i].handle = joined->handle;
+                group->links[i].joined = true;
+            }
+        }
+    }
+}
+
+void oc_setup_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text)
+{
+    oc_client_t *client = connection->client;
+    oc_group_t *group;
+
+    DL_FOREACH (client->groups, group) {
+        if (group->id == notice->group && NULL != group->setup
+            && OC_SETUP_JOIN == group->setup->step) {
+            give_up(group, "server %.200s refused: %s", connection->name, text);
+            return;
+        }
+    }
+    oc_client_collapse(client, (oc_status_t) notice->status, "server %.200s ended a group: %s",
+                       connection->name, text);
+}

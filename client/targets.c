@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the settings and the ranks' records to the connections of a group. */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/types.h"
+
+static unsigned num_embedded(const oc_group_t *group)
+{
+    unsigned wanted = group->client->num_embedded;
+
+    return wanted < group->params.num_ranks ? wanted : group->params.num_ranks;
+}
+
+/* Embedded aggregators are spread evenly over the ranks. */
+static uint32_t embedded_host(const oc_group_t *group, unsigned number)
+{
+    return (uint32_t) ((uint64_t) number * group->params.num_ranks / num_embedded(group));
+}
+
+bool oc_targets_hosts_embedded(const oc_group_t *group)
+{
+    for (unsigned i = 0; i < num_embedded(group); i++) {
+        if (embedded_host(group, i) == group->params.rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void make_sockaddr(const struct in6_addr *address, uint16_t port, oc_sockaddr_t *result)
+{
+    memset(result, 0, sizeof(*result));
+    if (IN6_IS_ADDR_V4MAPPED(address)) {
+        struct sockaddr_in *in = (struct sockaddr_in *) &result->address;
+
+        in->sin_family = AF_INET;
+        in->sin_port = htons(port);
+        memcpy(&in->sin_addr, &address->s6_addr[12], 4);
+        result->length = sizeof(*in);
+    } else {
+        struct sockaddr_in6 *in6 = (struct sockaddr_in6 *) &result->address;
+
+        in6->sin6_family = AF_INET6;
+        in6->sin6_port = htons(port);
+        in6->sin6_addr = *address;
+        result->length = sizeof(*in6);
+    }
+}
+
+static const struct in6_addr loopback = {
+    .s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
+
+static oc_connection_t *connect_embedded(oc_group_t *group, unsigned number, char *error,
+                                         size_t error_size)
+{
+    oc_client_t *client = group->client;
+    oc_sockaddr_t *candidates = calloc(OC_MAX_OWN_ADDRESSES + 1, sizeof(*candidates));
+    oc_connection_t *connection;
+    oc_record_t record;
+    unsigned count = 0;
+    char name[64];
+
+    oc_record_decode(group->setup->records
+                     + (size_t) embedded_host(group, number) * OC_RECORD_SIZE, &record);
+    snprintf(name, sizeof(name), "embedded in process %u", record.process);
+    connection = oc_connection_find(client, name);
+    if (NULL != connection || NULL == candidates) {
+        free(candidates);
+        return connection;
+    }
+    if (0 == record.port) {
+        snprintf(error, error_size, "process %u has no embedded server", record.process);
+        free(candidates);
+        return NULL;
+    }
+    if (record.host == oc_host_identity()) {
+        make_sockaddr(&loopback, record.port, &candidates[count++]);
+    }
+    for (unsigned i = 0; i < record.num_addresses; i++) {
+        make_sockaddr(&record.addresses[i], record.port, &candidates[count++]);
+    }
+    return oc_connection_open(client, name, candidates, count);
+}
+
+static oc_connection_t *connect_external(oc_group_t *group, const oc_host_port_t *server,
+                                         char *error, size_t error_size)
+{
+    oc_client_t *client = group->client;
+    oc_connection_t *connection;
+    oc_sockaddr_t *candidate;
+    char name[OC_NAME_SIZE];
+
+    snprintf(name, sizeof(name), "%s:%u", server->host, server->port);
+    connection = oc_connection_find(client, name);
+    if (NULL != connection) {
+        return connection;
+    }
+    candidate = calloc(1, sizeof(*candidate));
+    if (NULL == candidate || OC_OK != oc_resolve(server, candidate, error, error_size)) {
+        free(candidate);
+        return NULL;
+    }
+    return oc_connection_open(client, name, candidate, 1);
+}
+
+oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size)
+{
+    const oc_server_list_t *servers = &group->client->servers;
+    unsigned count = servers->count > 0 ? servers->count : num_embedded(group);
+
+    snprintf(error, error_size, "out of memory");
+    group->links = calloc(count, sizeof(*group->links));
+    if (NULL == group->links) {
+        return OC_ERR_NO_MEMORY;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        oc_connection_t *connection =
+            servers->count > 0
+                ? connect_external(group, &servers->servers[i], error, error_size)
+                : connect_embedded(group, i, error, error_size);
+
+        if (NULL == connection) {
+            return OC_ERR_UNREACHABLE;
+        }
+        group->links[group->num_links++].connection = connection;
+    }
+    return OC_OK;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The data model of the engine, on one page. Everything is protected by the client's lock.
+ *
+ *   client --< connection          one server: control connection, endpoints of its aggregators
+ *          --< group               one communicator
+ *                --< link          its use of one server (a connection and a handle there)
+ *                --< lane          one aggregator of the group: endpoint, handle, index
+ *                --< collective    one Allreduce, queued, running or finished
+ *                      --< part    its share on one lane: START, window of slots, ACK, COMMIT
+ *                            --< slot   one chunk in flight
+ */
+#ifndef OC_CLIENT_TYPES_H
+#define OC_CLIENT_TYPES_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "client/client.h"
+#include "net/address.h"
+#include "net/stream.h"
+#include "protocol/control.h"
+#include "protocol/message.h"
+#include "server/embedded.h"
+#include "ucx_backend/worker.h"
+
+#define OC_NAME_SIZE   320   /* names of servers and groups */
+#define OC_REASON_SIZE 512   /* sentences about failures */
+
+/* Addresses of an embedded server that its process tells the others. */
+#define OC_MAX_OWN_ADDRESSES 8
+
+/* What each rank tells the others at set-up; record.c encodes it in OC_RECORD_SIZE bytes. */
+#define OC_RECORD_SIZE 256
+
+typedef struct {
+    uint8_t ready;             /* this rank can take part */
+    uint64_t settings;         /* digest of what must be equal on all ranks */
+    uint64_t group;            /* rank 0's word counts */
+    uint8_t job_id[OC_JOB_ID_SIZE];
+    uint32_t process;
+    uint64_t host;             /* equal for processes that can use loopback */
+    uint16_t port;             /* of the embedded server, 0 if there is none */
+    uint8_t num_addresses;
+    struct in6_addr addresses[OC_MAX_OWN_ADDRESSES];
+} oc_record_t;
+
+typedef enum {
+    OC_CONNECTION_CONNECTING,  /* TCP connect under way */
+    OC_CONNECTION_GREETING,    /* HELLO sent */
+    OC_CONNECTION_READY,       /* WELCOME came, endpoints are there */
+    OC_CONNECTION_DEAD,
+} oc_connection_state_t;
+
+typedef struct oc_connection {
+    oc_client_t *client;
+    char name[OC_NAME_SIZE];
+    oc_connection_state_t state;
+    oc_stream_t stream;
+    oc_sockaddr_t *candidates; /* addresses to try, in order */
+    unsigned num_candidates, candidate;
+    uint64_t attempt_started;
+    unsigned num_aggregators;
+    oc_endpoint_t **endpoints;
+    uint32_t ping;             /* number of the last one */
+    bool ping_open;            /* not answered yet */
+    uint64_t ping_quiet;       /* ns without an answer while somebody was listening */
+    uint64_t ping_due;         /* time of the next one */
+    oc_status_t status;        /* why it is dead */
+    char reason[OC_REASON_SIZE];
+    struct oc_connection *prev, *next;
+} oc_connection_t;
+
+typedef struct {
+    oc_connection_t *connection;
+    uint32_t handle;
+    bool asked, joined;
+} oc_link_t;
+
+typedef struct {
+    oc_connection_t *connection;
+    oc_endpoint_t *endpoint;
+    uint32_t handle;
+    uint32_t index;
+} oc_lane_t;
+
+typedef enum {
+    OC_SETUP_EXCHANGE,         /* records are under way */
+    OC_SETUP_CONNECT,          /* waits for all WELCOMEs */
+    OC_SETUP_JOIN,             /* waits for all JOINEDs */
+    OC_SETUP_VOTE,             /* waits for the outcome */
+} oc_setup_step_t;
+
+/* Exists while a group is being set up. */
+typedef struct {
+    oc_setup_step_t step;
+    uint64_t quiet;            /* ns spent waiting for servers while somebody was looking */
+    oc_status_t broken;        /* service was lost after this rank had voted */
+    char reason[OC_REASON_SIZE]; /* why this rank cannot take part */
+    uint8_t record[OC_RECORD_SIZE];
+    uint8_t *records;
+    int64_t vote, outcome;
+} oc_setup_t;
+
+struct oc_collective;
+
+struct oc_group {
+    oc_client_t *client;
+    oc_group_params_t params;
+    char name[OC_NAME_SIZE];
+    oc_group_state_t state;
+    oc_status_t status;            /* of a FAILED group */
+    char reason[OC_REASON_SIZE];
+    bool tells;                    /* this rank has the reason for declining */
+    oc_setup_t *setup;
+    uint64_t id;
+    uint32_t reply_handle;
+    uint64_t next_sequence;
+    oc_link_t *links;
+    unsigned num_links;
+    oc_lane_t *lanes;
+    unsigned num_lanes;
+    struct oc_collective *queue;   /* not started: set-up is under way or the limit is reached */
+    struct oc_collective *running;
+    unsigned num_running;
+    oc_group_t *prev, *next;
+};
+
+typedef struct oc_part oc_part_t;
+
+typedef struct {
+    oc_transfer_t transfer;
+    oc_part_t *part;
+} oc_part_transfer_t;
+
+typedef struct {
+    oc_part_transfer_t contribution, result;
+    uint32_t number;           /* of the chunk on this lane */
+    unsigned waiting;          /* of the two transfers */
+} oc_slot_t;
+
+struct oc_part {
+    struct oc_collective *collective;
+    const oc_lane_t *lane;
+    uint32_t chunks, last_bytes;
+    uint32_t sent, received;
+    oc_part_transfer_t start, ack, commit;
+    bool acked;
+    uint8_t start_bytes[OC_HEADER_SIZE], ack_bytes[OC_HEADER_SIZE], commit_bytes[OC_HEADER_SIZE];
+    oc_slot_t *slots;
+    unsigned num_slots;
+};
+
+typedef struct oc_collective {
+    oc_group_t *group;
+    oc_allreduce_args_t args;
+    size_t element, bytes;
+    uint64_t sequence;
+    oc_status_t status;
+    unsigned waiting;          /* transfers that have not called back */
+    /* small */
+    oc_part_transfer_t request, reply;
+    uint8_t *message;          /* header and contribution, then header and result */
+    size_t reply_offset;
+    /* large */
+    uint32_t chunk_bytes;
+    uint32_t first_lane;       /* of chunk 0 */
+    oc_part_t *parts;
+    unsigned num_parts;
+    struct oc_collective *prev, *next;
+} oc_collective_t;
+
+struct oc_client {
+    pthread_mutex_t lock;
+    oc_client_config_t config;
+    oc_server_list_t servers;  /* external ones */
+    unsigned num_embedded;     /* aggregators of the embedded mode; 0: external servers */
+    oc_status_t servers_status;
+    char servers_error[OC_REASON_SIZE];
+    bool has_job;
+    oc_job_t job;
+    uint32_t groups_made;
+    uint32_t next_handle;
+    oc_worker_t *worker;
+    oc_embedded_t *embedded;
+    oc_connection_t *connections;
+    oc_group_t *groups;
+    oc_collective_t *finished;
+    atomic_uint pending;       /* collectives not called back and set-ups under way */
+    uint64_t now, polled;      /* times of this and the last look at the connections */
+    uint64_t elapsed;          /* between the last two looks, at most 100 ms */
+    oc_status_t collapse;      /* not OC_OK: all service is given up at the end of progress */
+    char collapse_reason[OC_REASON_SIZE];
+};
+
+/* client.c: gives all service up, soon; only the first reason counts */
+void oc_client_collapse(oc_client_t *client, oc_status_t status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+oc_status_t oc_client_worker(oc_client_t *client, char *error, size_t error_size);
+
+/* record.c */
+void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE]);
+bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record);
+uint64_t oc_host_identity(void);
+uint64_t oc_settings_digest(const oc_client_t *client);
+
+/* connection.c */
+oc_connection_t *oc_connection_find(oc_client_t *client, const char *name);
+/* Takes the candidates (malloc'ed) over. */
+oc_connection_t *oc_connection_open(oc_client_t *client, const char *name,
+                                    oc_sockaddr_t *candidates, unsigned num_candidates);
+void oc_connection_progress(oc_connection_t *connection);
+void oc_connection_send(oc_connection_t *connection, const oc_control_t *message);
+void oc_connection_close(oc_connection_t *connection, bool goodbye);
+
+/* setup.c */
+oc_status_t oc_setup_begin(oc_group_t *group);
+void oc_setup_progress(oc_group_t *group);
+void oc_setup_joined(oc_client_t *client, oc_connection_t *connection,
+                     const oc_joined_t *joined);
+void oc_setup_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text);
+
+/* targets.c: which servers a group uses and how to reach them */
+oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size);
+bool oc_targets_hosts_embedded(const oc_group_t *group);
+
+/* group.c */
+void oc_group_decline(oc_group_t *group, const char *reason);
+void oc_group_go_live(oc_group_t *group);
+void oc_group_fail(oc_group_t *group, oc_status_t status, const char *reason);
+void oc_group_start_queued(oc_group_t *group);
+
+/* collective.c */
+oc_collective_t *oc_collective_new(oc_group_t *group, const oc_allreduce_args_t *args);
+void oc_collective_start(oc_collective_t *collective);
+void oc_collective_finish(oc_collective_t *collective, oc_status_t status);
+/*
+ * One of its transfers on a lane called back. false: with an error, or after one; the collective
+ * may be gone then, and nothing more may be done for it.
+ */
+bool oc_collective_called_back(oc_collective_t *collective, const oc_transfer_t *transfer,
+                               const oc_lane_t *lane);
+/* A reply must have this header; a wrong one breaks the collective. */
+bool oc_collective_check_reply(oc_collective_t *collective, const oc_lane_t *lane,
+                               const void *bytes, size_t length, uint8_t message);
+
+/* small.c, large.c: OC_ERR_NO_MEMORY or OC_OK */
+oc_status_t oc_small_start(oc_collective_t *collective);
+oc_status_t oc_large_start(oc_collective_t *collective);
+
+#endif

@@ -1,0 +1,59 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
+# OC_CHECK_LIBRARIES: UCX, hwloc, inih (needed), libibverbs and librdmacm (multicast over InfiniBand).
+AC_DEFUN([OC_CHECK_LIBRARIES], [
+  PKG_CHECK_MODULES([UCX], [ucx >= 1.13], [],
+    [AC_MSG_ERROR([UCX 1.13 or newer is needed (Debian: libucx-dev): $UCX_PKG_ERRORS])])
+  oc_ucx=`$PKG_CONFIG --modversion ucx`
+  PKG_CHECK_MODULES([HWLOC], [hwloc >= 2.0], [],
+    [AC_MSG_ERROR([hwloc 2.0 or newer is needed (Debian: libhwloc-dev): $HWLOC_PKG_ERRORS])])
+  oc_hwloc=`$PKG_CONFIG --modversion hwloc`
+  PKG_CHECK_MODULES([INIH], [inih], [],
+    [AC_MSG_ERROR([inih is needed (Debian: libinih-dev): $INIH_PKG_ERRORS])])
+  AC_CHECK_HEADERS([uthash.h utlist.h], [],
+    [AC_MSG_ERROR([uthash is needed (Debian: uthash-dev)])])
+  PKG_CHECK_MODULES([VERBS], [libibverbs librdmacm], [oc_verbs=yes], [oc_verbs=no])
+  AC_DEFINE_UNQUOTED([OPTCAST_UCX_VERSION], ["$oc_ucx"], [UCX that it was built with])
+  AC_DEFINE_UNQUOTED([OPTCAST_HWLOC_VERSION], ["$oc_hwloc"], [hwloc that it was built with])
+  AS_IF([test "$oc_verbs" = yes],
+    [AC_DEFINE([OPTCAST_HAVE_VERBS], [1], [libibverbs and librdmacm are there])])
+])
+
+# OC_CHECK_TEST_TOOLS: what only the tests need.
+AC_DEFUN([OC_CHECK_TEST_TOOLS], [
+  PKG_CHECK_MODULES([CMOCKA], [cmocka], [oc_cmocka=yes], [oc_cmocka=no])
+  AM_CONDITIONAL([HAVE_CMOCKA], [test "$oc_cmocka" = yes])
+  AC_PATH_PROGS([FUZZ_CC], [clang clang-14], [no])
+])
+
+# OC_COMPONENT_DIR: never the live Open MPI unless somebody says so.
+AC_DEFUN([OC_COMPONENT_DIR], [
+  AC_ARG_WITH([componentdir],
+    [AS_HELP_STRING([--with-componentdir=DIR],
+      [where the component is installed (default: LIBDIR/optcast; Open MPI's own folder is what "ompi_info --path pkglibdir" prints)])],
+    [componentdir="$withval"], [componentdir='${libdir}/optcast'])
+  AS_CASE([$componentdir], [yes|no|""],
+    [AC_MSG_ERROR([--with-componentdir=$componentdir: the name of a folder is needed])])
+  AC_SUBST([componentdir])
+])
+
+AC_DEFUN([OC_SUMMARY], [
+  AS_IF([test "$oc_verbs" = yes], [oc_verbs_line="libibverbs and librdmacm found"],
+    [oc_verbs_line="off: libibverbs or librdmacm not found (Debian: libibverbs-dev librdmacm-dev)"])
+  AS_IF([test "$oc_cmocka" = yes], [oc_cmocka_line="on"],
+    [oc_cmocka_line="off: cmocka not found (Debian: libcmocka-dev)"])
+  AS_IF([test "$FUZZ_CC" != no], [oc_fuzz_line="on, $FUZZ_CC"],
+    [oc_fuzz_line="off: clang not found (Debian: clang libclang-rt-14-dev)"])
+  AC_MSG_NOTICE([
+
+  Optcast for MPI $PACKAGE_VERSION
+    Open MPI          $OMPI_VERSION ($OMPICC), headers: $oc_headers
+    UCX               $oc_ucx
+    hwloc             $oc_hwloc
+    verbs             $oc_verbs_line
+    reduction kernels $oc_isa
+    unit tests        $oc_cmocka_line
+    fuzz targets      $oc_fuzz_line
+    sanitizers        $oc_sanitizers
+    prefix            $prefix
+    component goes to $componentdir
+])])

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parsing, printing and looking up of addresses. */
+#include "net/address.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/limits.h"
+
+static bool parse_port(const char *text, uint16_t *port)
+{
+    char *end;
+    unsigned long value;
+
+    if (!isdigit((unsigned char) text[0])) {
+        return false;
+    }
+    value = strtoul(text, &end, 10);
+    if ('\0' != *end || value > 65535) {
+        return false;
+    }
+    *port = (uint16_t) value;
+    return true;
+}
+
+/* Where the port begins, or NULL; *host and *length are set to the part before it. */
+static const char *split_port(const char *text, const char **host, size_t *length)
+{
+    const char *colon = strrchr(text, ':');
+
+    *host = text;
+    if ('[' == text[0]) {
+        const char *bracket = strchr(text, ']');
+
+        if (NULL != bracket) {
+            *host = text + 1;
+            *length = (size_t) (bracket - text) - 1;
+            return ':' == bracket[1] ? bracket + 2 : ('\0' == bracket[1] ? NULL : bracket + 1);
+        }
+    }
+    /* more than one colon without brackets: an IPv6 address and no port */
+    if (NULL == colon || strchr(text, ':') != colon) {
+        *length = strlen(text);
+        return NULL;
+    }
+    *length = (size_t) (colon - text);
+    return colon + 1;
+}
+
+static bool is_host(const char *host)
+{
+    for (const char *c = host; '\0' != *c; c++) {
+        if (!isalnum((unsigned char) *c) && NULL == strchr(".-_:%", *c)) {
+            return false;
+        }
+    }
+    return '\0' != host[0];
+}
+
+oc_status_t oc_host_port_parse(const char *text, oc_host_port_t *result, char *error,
+                               size_t error_size)
+{
+    const char *host, *port;
+    size_t length = 0;
+
+    port = split_port(text, &host, &length);
+    result->port = OC_DEFAULT_PORT;
+    if (NULL != port && !parse_port(port, &result->port)) {
+        snprintf(error, error_size, "\"%s\" has no valid port: HOST[:PORT] with a port of 0 to "
+                 "65535 is needed", text);
+        return OC_ERR_INVALID;
+    }
+    if (length >= OC_HOST_SIZE) {
+        snprintf(error, error_size, "\"%.64s…\" is too long for a host name", text);
+        return OC_ERR_INVALID;
+    }
+    memcpy(result->host, host, length);
+    result->host[length] = '\0';
+    if (!is_host(result->host)) {
+        snprintf(error, error_size, "\"%s\" is not a host: HOST[:PORT] is needed", text);
+        return OC_ERR_INVALID;
+    }
+    return OC_OK;
+}
+
+static oc_status_t list_add(oc_server_list_t *list, const char *text, char *error,
+                            size_t error_size)
+{
+    oc_host_port_t *grown;
+
+    if (OC_MAX_SERVERS == list->count) {
+        snprintf(error, error_size, "more than %d servers", OC_MAX_SERVERS);
+        return OC_ERR_LIMIT;
+    }
+    grown = realloc(list->servers, (list->count + 1) * sizeof(*grown));
+    if (NULL == grown) {
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
+    }
+    list->servers = grown;
+    return oc_host_port_parse(text, &list->servers[list->count++], error, error_size);
+}
+
+static oc_status_t parse_commas(const char *text, oc_server_list_t *list, char *error,
+                                size_t error_size)
+{
+    char *copy = strdup(text), *rest = copy, *item;
+    oc_status_t status = NULL == copy ? OC_ERR_NO_MEMORY : OC_OK;
+
+    while (OC_OK == status && NULL != (item = strsep(&rest, ","))) {
+        status = list_add(list, item, error, error_size);
+    }
+    free(copy);
+    return status;
+}
+
+static void trim(char *line)
+{
+    size_t length, skip = strspn(line, " \t");
+
+    line[strcspn(line, "#\r\n")] = '\0';
+    skip = strspn(line, " \t");
+    memmove(line, line + skip, strlen(line + skip) + 1);
+    length = strlen(line);
+    while (length > 0 && isspace((unsigned char) line[length - 1])) {
+        line[--length] = '\0';
+    }
+}
+
+static oc_status_t parse_file(const char *path, oc_server_list_t *list, char *error,
+                              size_t error_size)
+{
+    FILE *file = fopen(path, "re");
+    char line[OC_HOST_SIZE + 64];
+    oc_status_t status = OC_OK;
+
+    if (NULL == file) {
+        snprintf(error, error_size, "cannot read the server file \"%s\": %s", path,
+                 strerror(errno));
+        return OC_ERR_INVALID;
+    }
+    while (OC_OK == status && NULL != fgets(line, sizeof(line), file)) {
+        trim(line);
+        if ('\0' != line[0]) {
+            status = list_add(list, line, error, error_size);
+        }
+    }
+    fclose(file);
+    if (OC_OK == status && 0 == list->count) {
+        snprintf(error, error_size, "the server file \"%s\" names no server", path);
+        status = OC_ERR_INVALID;
+    }
+    return status;
+}
+
+oc_status_t oc_server_list_parse(const char *text, oc_server_list_t *list, char *error,
+                                 size_t error_size)
+{
+    oc_status_t status;
+
+    *list = (oc_server_list_t) {0};
+    if (0 == strncmp(text, "file:", 5)) {
+        status = parse_file(text + 5, list, error, error_size);
+    } else {
+        status = parse_commas(text, list, error, error_size);
+    }
+    if (OC_OK != status) {
+        oc_server_list_free(list);
+    }
+    return status;
+}
+
+void oc_server_list_free(oc_server_list_t *list)
+{
+    free(list->servers);
+    *list = (oc_server_list_t) {0};
+}
+
+oc_status_t oc_resolve(const oc_host_port_t *name, oc_sockaddr_t *address, char *error,
+                       size_t error_size)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_NUMERICSERV};
+    struct addrinfo *found;
+    char port[8];
+    int rc;
+
+    snprintf(port, sizeof(port), "%u", name->port);
+    rc = getaddrinfo(name->host, port, &hints, &found);
+    if (0 != rc) {
+        snprintf(error, error_size, "the host \"%s\" cannot be resolved: %s", name->host,
+                 gai_strerror(rc));
+        return OC_ERR_UNREACHABLE;
+    }
+    memcpy(&address->address, found->ai_addr, found->ai_addrlen);
+    address->length = found->ai_addrlen;
+    freeaddrinfo(found);
+    return OC_OK;
+}
+
+void oc_sockaddr_text(const oc_sockaddr_t *address, char *buffer, size_t size)
+{
+    char host[INET6_ADDRSTRLEN] = "?";
+    const struct sockaddr *any = (const struct sockaddr *) &address->address;
+
+    if (AF_INET6 == any->sa_family) {
+        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *) any;
+
+        inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
+        snprintf(buffer, size, "[%s]:%u", host, ntohs(in6->sin6_port));
+    } else {
+        const struct sockaddr_in *in = (const struct sockaddr_in *) any;
+
+        inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+        snprintf(buffer, size, "%s:%u", host, ntohs(in->sin_port));
+    }
+}
+
+static bool same_address(const struct sockaddr *a, const struct sockaddr *b)
+{
+    if (a->sa_family != b->sa_family) {
+        return false;
+    }
+    if (AF_INET == a->sa_family) {
+        return ((const struct sockaddr_in *) a)->sin_addr.s_addr
+               == ((const struct sockaddr_in *) b)->sin_addr.s_addr;
+    }
+    return AF_INET6 == a->sa_family
+           && 0 == memcmp(&((const struct sockaddr_in6 *) a)->sin6_addr,
+                          &((const struct sockaddr_in6 *) b)->sin6_addr, sizeof(struct in6_addr));
+}
+
+bool oc_interface_of(const oc_sockaddr_t *address, char *name, size_t size)
+{
+    struct ifaddrs *all, *one;
+    bool found = false;
+
+    if (0 != getifaddrs(&all)) {
+        return false;
+    }
+    for (one = all; NULL != one && !found; one = one->ifa_next) {
+        if (NULL != one->ifa_addr
+            && same_address(one->ifa_addr, (const struct sockaddr *) &address->address)) {
+            snprintf(name, size, "%s", one->ifa_name);
+            found = true;
+        }
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+/* IPv4 addresses are kept in their IPv6-mapped form: one type for both. */
+static bool reachable_form(const struct ifaddrs *one, struct in6_addr *result)
+{
+    if (NULL == one->ifa_addr || !(one->ifa_flags & IFF_UP)) {
+        return false;
+    }
+    if (AF_INET == one->ifa_addr->sa_family) {
+        memset(result, 0, 10);
+        memset(&result->s6_addr[10], 0xff, 2);
+        memcpy(&result->s6_addr[12], &((struct sockaddr_in *) one->ifa_addr)->sin_addr, 4);
+        return true;
+    }
+    if (AF_INET6 != one->ifa_addr->sa_family) {
+        return false;
+    }
+    *result = ((struct sockaddr_in6 *) one->ifa_addr)->sin6_addr;
+    return !IN6_IS_ADDR_LINKLOCAL(result);
+}
+
+unsigned oc_own_addresses(struct in6_addr *addresses, unsigned max)
+{
+    struct ifaddrs *all, *one;
+    unsigned count = 0;
+
+    if (0 != getifaddrs(&all)) {
+        return 0;
+    }
+    for (int loopback = 0; loopback <= 1 && 0 == count; loopback++) {
+        for (one = all; NULL != one && count < max; one = one->ifa_next) {
+            if (loopback == !!(one->ifa_flags & IFF_LOOPBACK)
+                && reachable_form(one, &addresses[count])) {
+                count++;
+            }
+        }
+    }
+    freeifaddrs(all);
+    return count;
+}

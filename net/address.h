@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Internet addresses as people write them: HOST, HOST:PORT, [IPv6]:PORT; and lists of servers. */
+#ifndef OC_NET_ADDRESS_H
+#define OC_NET_ADDRESS_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/status.h"
+
+#define OC_HOST_SIZE 256        /* longest host name with its final zero */
+#define OC_MAX_SERVERS 256      /* in a list */
+
+typedef struct {
+    char host[OC_HOST_SIZE];
+    uint16_t port;
+} oc_host_port_t;
+
+typedef struct {
+    oc_host_port_t *servers;    /* freed by oc_server_list_free */
+    unsigned count;
+} oc_server_list_t;
+
+typedef struct {
+    struct sockaddr_storage address;
+    socklen_t length;
+} oc_sockaddr_t;
+
+/*
+ * Both write a sentence about what is wrong, naming the text, into error.
+ * The list is HOST[:PORT],… or file:PATH, where the file has one HOST[:PORT] a line and # starts
+ * a comment. Reads the file; does not resolve names.
+ */
+oc_status_t oc_host_port_parse(const char *text, oc_host_port_t *result, char *error,
+                               size_t error_size);
+oc_status_t oc_server_list_parse(const char *text, oc_server_list_t *list, char *error,
+                                 size_t error_size);
+void oc_server_list_free(oc_server_list_t *list);
+
+/* First address of a name. May block in the resolver. */
+oc_status_t oc_resolve(const oc_host_port_t *name, oc_sockaddr_t *address, char *error,
+                       size_t error_size);
+
+/* "10.0.0.1:8918", "[::1]:8918" */
+void oc_sockaddr_text(const oc_sockaddr_t *address, char *buffer, size_t size);
+
+/*
+ * Name of the network interface that has this address, false if none has or if the address
+ * stands for all interfaces.
+ */
+bool oc_interface_of(const oc_sockaddr_t *address, char *name, size_t size);
+
+/* Addresses of this host that others can reach, at most max; loopback only if there is no other. */
+unsigned oc_own_addresses(struct in6_addr *addresses, unsigned max);
+
+#endif

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: BSD-3-Clause
+noinst_LTLIBRARIES += libocnet.la
+libocnet_la_SOURCES = \
+	net/address.h net/address.c \
+	net/loop.h net/loop.c \
+	net/socket.h net/socket.c \
+	net/stream.h net/stream.c

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The component's data model and the doors between its files.
+ *
+ * A module (one per communicator) holds a group of the engine and the functions that the
+ * communicator had before. Set-up, servers and data are the engine's (client/client.h); this
+ * folder decides what is offloaded, and does for MPI what only MPI can do.
+ */
+#ifndef MCA_COLL_OPTCAST_H
+#define MCA_COLL_OPTCAST_H
+
+#include "coll_optcast_compat.h"
+
+#include <stdatomic.h>
+
+#include "ompi/mca/coll/base/coll_base_util.h"
+#include "opal/class/opal_free_list.h"
+
+#include "base/settings.h"
+#include "client/client.h"
+
+/* What is taken over, and what is only kept to be used from below. */
+#define OC_FOREACH_TAKEN(X) \
+    X(allreduce)            \
+    X(iallreduce)
+
+#define OC_FOREACH_SAVED(X) \
+    OC_FOREACH_TAKEN(X)     \
+    X(allgather_init)       \
+    X(allreduce_init)
+
+/* Why an operation went to the previous module. */
+typedef enum {
+    OC_FALLBACK_NONE,
+    OC_FALLBACK_OP,     /* user-defined, or not offered for this type */
+    OC_FALLBACK_TYPE,   /* not a type that is offered */
+    OC_FALLBACK_MODE,   /* mode never */
+    OC_FALLBACK_SIZE,   /* mode auto and too small */
+    OC_FALLBACK_SETUP,  /* the communicator has no service */
+    OC_FALLBACK_ORDER,  /* nonblocking MAX or MIN of at most two integers: see decide */
+    OC_FALLBACK_END
+} oc_fallback_t;
+
+typedef struct {
+    mca_coll_base_component_t super;
+    oc_job_settings_t settings;
+    bool settings_valid;
+    int output;
+    oc_client_t *client;        /* made for the first communicator */
+    int live_modules;
+    bool oversubscribed;        /* more local ranks than processors: waits sleep */
+    opal_free_list_t requests;
+    opal_list_t inner;          /* requests that wait for one of the previous module */
+    opal_mutex_t lock;          /* of inner */
+    oc_counters_t counters;
+    unsigned long long fallbacks;
+    unsigned long long fallback_reasons[OC_FALLBACK_END];
+    int error_code;             /* MPI error code with the reason as its text; 0: none yet */
+    oc_job_t job;               /* published by rank 0 of the job */
+} mca_coll_optcast_component_t;
+
+OMPI_DECLSPEC extern mca_coll_optcast_component_t mca_coll_optcast_component;
+
+/* The two exchanges that a group's set-up needs, as persistent requests of the previous module. */
+typedef struct {
+    ompi_request_t *steps[2];
+    int started;
+} mca_coll_optcast_bootstrap_t;
+
+typedef struct {
+    mca_coll_base_module_t super;
+    ompi_communicator_t *comm;
+    bool enabled;
+    oc_group_t *group;
+    mca_coll_optcast_bootstrap_t bootstrap;
+    bool blocking_seen;         /* a blocking operation has known the outcome on all ranks */
+    unsigned reserved;          /* nonblocking operations with a reserved fallback */
+    atomic_bool announced;      /* outcome of the set-up, or failure, was told */
+    atomic_bool failure_told;
+#define X(op)                                    \
+    mca_coll_base_module_##op##_fn_t prev_##op; \
+    mca_coll_base_module_t *prev_##op##_module;
+    OC_FOREACH_SAVED(X)
+#undef X
+} mca_coll_optcast_module_t;
+OBJ_CLASS_DECLARATION(mca_coll_optcast_module_t);
+
+/*
+ * Not ompi_request_t: for some calls the MPI layer casts whatever a nonblocking collective
+ * returned to this base class and stores in it what it retained.
+ */
+typedef struct {
+    ompi_coll_base_nbc_request_t super;
+    mca_coll_optcast_module_t *module;
+    ompi_request_t *inner;      /* reserved or started on the previous module; or NULL */
+} mca_coll_optcast_request_t;
+OBJ_CLASS_DECLARATION(mca_coll_optcast_request_t);
+
+/* module.c */
+int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_threads);
+mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, int *priority);
+int mca_coll_optcast_progress(void);
+
+/* allreduce.c: signatures of the framework */
+int mca_coll_optcast_allreduce(const void *sbuf, void *rbuf, oc_mpi_count_t count,
+                               struct ompi_datatype_t *dtype, struct ompi_op_t *op,
+                               struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_optcast_iallreduce(const void *sbuf, void *rbuf, oc_mpi_count_t count,
+                                struct ompi_datatype_t *dtype, struct ompi_op_t *op,
+                                struct ompi_communicator_t *comm, ompi_request_t **request,
+                                mca_coll_base_module_t *module);
+
+/* request.c */
+mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module_t *module);
+/* oc_allreduce_args_t.finished of a nonblocking operation; arg is the request. */
+void mca_coll_optcast_request_finished(void *arg, oc_status_t status);
+/* Starts the reserved request of the previous module, whose end will be that of this one. */
+int mca_coll_optcast_request_fall_back(mca_coll_optcast_request_t *request);
+/* Gives back a request that the application has not seen. */
+void mca_coll_optcast_request_discard(mca_coll_optcast_request_t *request);
+int mca_coll_optcast_request_progress(void);
+
+/* bootstrap.c */
+extern const oc_bootstrap_t mca_coll_optcast_bootstrap;
+
+/* job.c: the identity of the job, published by its rank 0 before anybody needs it */
+void mca_coll_optcast_job_publish(void);
+oc_status_t mca_coll_optcast_job_lookup(oc_job_t *job);
+
+/* types.c: 0 for what is not offered */
+unsigned mca_coll_optcast_type(const struct ompi_datatype_t *dtype);
+unsigned mca_coll_optcast_op(const struct ompi_op_t *op);
+
+/* pvars.c */
+void mca_coll_optcast_pvars_register(void);
+
+/* report.c: lines for people, and the MPI error code of a failure */
+void mca_coll_optcast_report_setup(mca_coll_optcast_module_t *module);
+int mca_coll_optcast_report_failure(mca_coll_optcast_module_t *module, oc_status_t status);
+void mca_coll_optcast_report_summary(void);
+
+#define OC_VERBOSE(level, ...) \
+    opal_output_verbose((level), mca_coll_optcast_component.output, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All differences between the coll frameworks of Open MPI 4.1 (component 2.0.0), 5.0 (2.4.0)
+ * and 6.0 (3.0.0), told apart by macros of the installed headers, never by a version table.
+ */
+#ifndef MCA_COLL_OPTCAST_COMPAT_H
+#define MCA_COLL_OPTCAST_COMPAT_H
+
+#include "ompi_config.h"
+
+#include "mpi.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/constants.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/mca/coll/base/base.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/op/op.h"
+#include "ompi/request/request.h"
+
+#if defined(MCA_COLL_BASE_VERSION_3_0_0)
+#    define OC_COLL_VERSION     MCA_COLL_BASE_VERSION_3_0_0
+#    define OC_FRAMEWORK_COPIES 0 /* the module installs itself into the communicator */
+typedef size_t oc_mpi_count_t;
+#elif defined(MCA_COLL_BASE_VERSION_2_4_0)
+#    define OC_COLL_VERSION     MCA_COLL_BASE_VERSION_2_4_0
+#    define OC_FRAMEWORK_COPIES 1
+typedef int oc_mpi_count_t;
+#elif defined(MCA_COLL_BASE_VERSION_2_0_0)
+#    define OC_COLL_VERSION     MCA_COLL_BASE_VERSION_2_0_0
+#    define OC_FRAMEWORK_COPIES 1
+typedef int oc_mpi_count_t;
+#else
+#    error "this version of Open MPI's coll framework is not known"
+#endif
+
+#ifndef MCA_BASE_COMPONENT_INIT /* 6.0 and later */
+#    define MCA_BASE_COMPONENT_INIT(project, framework, name)
+#endif
+
+#if OMPI_MAJOR_VERSION >= 5
+#    include "opal/mca/pmix/pmix-internal.h"
+#else
+#    include "opal/mca/pmix/pmix.h"
+#endif
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Registration, opening and closing of the component. */
+#include "coll_optcast.h"
+
+#include "opal/util/output.h"
+
+static int optcast_register(void);
+static int optcast_open(void);
+static int optcast_close(void);
+
+mca_coll_optcast_component_t mca_coll_optcast_component = {
+    .super = {
+        .collm_version = {
+            OC_COLL_VERSION,
+            .mca_component_name = "optcast",
+            MCA_BASE_MAKE_VERSION(component, 0, 1, 0),
+            .mca_open_component = optcast_open,
+            .mca_close_component = optcast_close,
+            .mca_register_component_params = optcast_register,
+        },
+        .collm_data = {
+            MCA_BASE_METADATA_PARAM_NONE
+        },
+        .collm_init_query = mca_coll_optcast_init_query,
+        .collm_comm_query = mca_coll_optcast_comm_query,
+    },
+};
+MCA_BASE_COMPONENT_INIT(ompi, coll, optcast)
+
+static mca_base_var_type_t mca_type(oc_setting_type_t type)
+{
+    switch (type) {
+    case OC_SETTING_SIZE:
+        return MCA_BASE_VAR_TYPE_SIZE_T;
+    case OC_SETTING_TEXT:
+        return MCA_BASE_VAR_TYPE_STRING;
+    default:
+        return MCA_BASE_VAR_TYPE_INT;
+    }
+}
+
+/* Names of a choice with their numbers; MCA keeps a reference while it needs it. */
+static mca_base_var_enum_t *choice_enum(const oc_setting_t *setting)
+{
+    mca_base_var_enum_value_t values[8] = {{0, NULL}};
+    mca_base_var_enum_t *result = NULL;
+
+    if (OC_SETTING_CHOICE != setting->type) {
+        return NULL;
+    }
+    for (int i = 0; NULL != setting->choices[i] && i < 7; i++) {
+        values[i] = (mca_base_var_enum_value_t) {i, setting->choices[i]};
+    }
+    (void) mca_base_var_enum_create(setting->name, values, &result);
+    return result;
+}
+
+static int optcast_register(void)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+
+    /* anew each time: strings are taken away when a session closes */
+    oc_settings_default(&oc_job_settings_table, &cm->settings);
+    for (unsigned i = 0; i < oc_job_settings_table.count; i++) {
+        const oc_setting_t *setting = &oc_job_settings_table.settings[i];
+        mca_base_var_enum_t *names = choice_enum(setting);
+
+        (void) mca_base_component_var_register(
+            &cm->super.collm_version, setting->name, setting->help, mca_type(setting->type),
+            names, 0, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
+            (char *) &cm->settings + setting->offset);
+        if (NULL != names) {
+            OBJ_RELEASE(names);
+        }
+    }
+    mca_coll_optcast_pvars_register();
+    return OMPI_SUCCESS;
+}
+
+static int optcast_open(void)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    char error[256];
+
+    cm->output = opal_output_open(NULL);
+    opal_output_set_verbosity(cm->output, cm->settings.verbose);
+    cm->settings_valid = OC_OK == oc_settings_check(&oc_job_settings_table, &cm->settings, error,
+                                                    sizeof(error));
+    if (!cm->settings_valid) {
+        opal_output(0, "optcast: %s; coll/optcast is not used", error);
+    }
+    OBJ_CONSTRUCT(&cm->requests, opal_free_list_t);
+    OBJ_CONSTRUCT(&cm->inner, opal_list_t);
+    OBJ_CONSTRUCT(&cm->lock, opal_mutex_t);
+    if (cm->settings_valid && OC_MODE_NEVER != cm->settings.mode && cm->settings.priority >= 0) {
+        mca_coll_optcast_job_publish();
+    }
+    return OMPI_SUCCESS;
+}
+
+static int optcast_close(void)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+
+    mca_coll_optcast_report_summary();
+    oc_client_destroy(cm->client);
+    cm->client = NULL;
+    OBJ_DESTRUCT(&cm->lock);
+    OBJ_DESTRUCT(&cm->inner);
+    OBJ_DESTRUCT(&cm->requests);
+    opal_output_close(cm->output);
+    return OMPI_SUCCESS;
+}

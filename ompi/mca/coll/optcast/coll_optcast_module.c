@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A communicator's module: query, enable, end. Nothing here communicates. */
+#include "coll_optcast.h"
+
+#include <unistd.h>
+
+#include "ompi/proc/proc.h"
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/output.h"
+#include "opal/util/proc.h"
+
+#include "base/log.h"
+
+#define MIN_RANKS 2
+
+int mca_coll_optcast_progress(void)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    int events = (int) oc_client_progress(cm->client);
+
+    if (0 != opal_list_get_size(&cm->inner)) {
+        events += mca_coll_optcast_request_progress();
+    }
+    return events;
+}
+
+static void log_to_mpi(oc_log_level_t level, const char *line)
+{
+    if (level <= OC_LOG_WARN) {
+        opal_output(0, "optcast: %s", line);
+    } else {
+        OC_VERBOSE(OC_LOG_INFO == level ? 1 : 2, "optcast: %s", line);
+    }
+}
+
+/* A client outlives communicators: servers and connections stay until the component closes. */
+static int client_make(void)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    int local = (int) opal_process_info.num_local_peers + 1;
+    oc_client_config_t config = {
+        .settings = &cm->settings,
+        .counters = &cm->counters,
+        .process = (uint32_t) ompi_proc_local()->super.proc_name.vpid,
+        .spans_hosts = local < ompi_proc_world_size(),
+    };
+
+    oc_log_set_sink(log_to_mpi);
+    oc_log_set_level(cm->settings.verbose > 1   ? OC_LOG_DEBUG
+                     : cm->settings.verbose > 0 ? OC_LOG_INFO
+                                                : OC_LOG_WARN);
+    cm->oversubscribed = local > sysconf(_SC_NPROCESSORS_ONLN);
+    return OC_OK == oc_client_create(&config, &cm->client) ? OMPI_SUCCESS
+                                                           : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+static int first_module(void)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    int rc = OMPI_SUCCESS;
+
+    if (NULL == cm->client) {
+        rc = client_make();
+        if (OMPI_SUCCESS == rc) {
+            rc = opal_free_list_init(&cm->requests, sizeof(mca_coll_optcast_request_t),
+                                     opal_cache_line_size,
+                                     OBJ_CLASS(mca_coll_optcast_request_t), 0, 0, 0, -1, 8, NULL,
+                                     0, NULL, NULL, NULL);
+        }
+    }
+    if (OMPI_SUCCESS == rc) {
+        opal_progress_register(mca_coll_optcast_progress);
+    }
+    return rc;
+}
+
+static int group_make(mca_coll_optcast_module_t *m)
+{
+    oc_group_params_t params = {
+        .num_ranks = (uint32_t) ompi_comm_size(m->comm),
+        .rank = (uint32_t) ompi_comm_rank(m->comm),
+        .name = m->comm->c_name,
+        .bootstrap = &mca_coll_optcast_bootstrap,
+        .context = m,
+    };
+
+    return OC_OK == oc_group_create(mca_coll_optcast_component.client, &params, &m->group)
+               ? OMPI_SUCCESS
+               : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+/* All or nothing: the first half only looks. */
+static int save_previous(mca_coll_optcast_module_t *m)
+{
+#define X(fn)                                                                                  \
+    if (NULL == m->comm->c_coll->coll_##fn || NULL == m->comm->c_coll->coll_##fn##_module) {   \
+        OC_VERBOSE(1, "optcast: communicator \"%s\" has no other %s: not used there",          \
+                   m->comm->c_name, #fn);                                                      \
+        return OMPI_ERR_NOT_FOUND;                                                             \
+    }
+    OC_FOREACH_SAVED(X)
+#undef X
+#define X(fn)                                                    \
+    m->prev_##fn = m->comm->c_coll->coll_##fn;                   \
+    m->prev_##fn##_module = m->comm->c_coll->coll_##fn##_module; \
+    OBJ_RETAIN(m->prev_##fn##_module);
+    OC_FOREACH_SAVED(X)
+#undef X
+    return OMPI_SUCCESS;
+}
+
+static int module_enable(mca_coll_base_module_t *module, struct ompi_communicator_t *comm)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
+    int rc = save_previous(m);
+
+    (void) comm;
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    m->enabled = true;
+    if (0 == cm->live_modules++) {
+        rc = first_module();
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = group_make(m);
+    }
+#if !OC_FRAMEWORK_COPIES
+#define X(fn) MCA_COLL_INSTALL_API(comm, fn, mca_coll_optcast_##fn, &m->super, "optcast");
+    OC_FOREACH_TAKEN(X)
+#undef X
+#endif
+    return rc;
+}
+
+/* 4.1 and 5.0 call this once per function that the module holds, 6.0 exactly once. */
+static int module_disable(mca_coll_base_module_t *module, struct ompi_communicator_t *comm)
+{
+    mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
+
+    (void) m;
+    (void) comm;
+#if !OC_FRAMEWORK_COPIES
+#define X(fn)                                                                            \
+    if (comm->c_coll->coll_##fn##_module == &m->super) {                                 \
+        MCA_COLL_INSTALL_API(comm, fn, m->prev_##fn, m->prev_##fn##_module, "optcast");  \
+    }
+    OC_FOREACH_TAKEN(X)
+#undef X
+#endif
+    return OMPI_SUCCESS;
+}
+
+static void module_construct(mca_coll_optcast_module_t *m)
+{
+    memset((char *) m + sizeof(m->super), 0, sizeof(*m) - sizeof(m->super));
+}
+
+static void module_destruct(mca_coll_optcast_module_t *m)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+
+    if (!m->enabled) {
+        return;
+    }
+    oc_group_destroy(m->group);
+#define X(fn)                                \
+    if (NULL != m->prev_##fn##_module) {     \
+        OBJ_RELEASE(m->prev_##fn##_module);  \
+    }
+    OC_FOREACH_SAVED(X)
+#undef X
+    if (0 == --cm->live_modules) {
+        (void) opal_progress_unregister(mca_coll_optcast_progress);
+    }
+}
+
+OBJ_CLASS_INSTANCE(mca_coll_optcast_module_t, mca_coll_base_module_t, module_construct,
+                   module_destruct);
+
+/*
+ * The framework's version does not tell everything: 5.0.10 made the module larger without a new
+ * one. The class objects live in the library that runs us and know its sizes.
+ */
+static bool abi_matches(void)
+{
+#define SAME(type) (sizeof(type) == OBJ_CLASS(type)->cls_sizeof)
+    return SAME(mca_coll_base_module_t) && SAME(ompi_coll_base_nbc_request_t)
+           && SAME(ompi_communicator_t) && SAME(ompi_datatype_t) && SAME(ompi_op_t);
+#undef SAME
+}
+
+int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_threads)
+{
+    (void) enable_progress_threads;
+    (void) enable_mpi_threads;
+    if (!abi_matches()) {
+        opal_output(0, "optcast: built for Open MPI %d.%d.%d, and this is another one with other "
+                    "structures; coll/optcast is not used",
+                    OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION);
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    return mca_coll_optcast_component.settings_valid ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
+}
+
+mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, int *priority)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_module_t *m;
+
+    if (cm->settings.priority < 0 || OC_MODE_NEVER == cm->settings.mode
+        || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < MIN_RANKS
+        || ompi_comm_size(comm) > OC_MAX_RANKS) {
+        return NULL;
+    }
+    m = OBJ_NEW(mca_coll_optcast_module_t);
+    if (NULL == m) {
+        return NULL;
+    }
+    m->comm = comm;
+    m->super.coll_module_enable = module_enable;
+    m->super.coll_module_disable = module_disable;
+#if OC_FRAMEWORK_COPIES
+#define X(fn) m->super.coll_##fn = mca_coll_optcast_##fn;
+    OC_FOREACH_TAKEN(X)
+#undef X
+#endif
+    *priority = cm->settings.priority;
+    return &m->super;
+}

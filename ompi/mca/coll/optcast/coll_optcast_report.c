@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What people are told, and how a failure becomes an MPI error. */
+#include "coll_optcast.h"
+
+#include "ompi/errhandler/errcode.h"
+#include "ompi/proc/proc.h"
+#include "opal/util/output.h"
+
+/*
+ * Once per communicator, when its outcome is known. A declined one is a warning, from the rank
+ * that knows the reason: it is the one whose number is in everybody else's.
+ */
+void mca_coll_optcast_report_setup(mca_coll_optcast_module_t *m)
+{
+    oc_group_state_t state = oc_group_state(m->group);
+    char text[128];
+
+    if (atomic_load(&m->announced) || OC_GROUP_NEW == state || OC_GROUP_SETTING_UP == state
+        || atomic_exchange(&m->announced, true)) {
+        return;
+    }
+    if (OC_GROUP_DECLINED == state && oc_group_tells(m->group)) {
+        opal_output(0, "optcast: communicator \"%s\": %s; Open MPI's own collectives are used",
+                    m->comm->c_name, oc_group_reason(m->group));
+    } else if (OC_GROUP_LIVE == state && 0 == ompi_comm_rank(m->comm)) {
+        oc_group_describe(m->group, text, sizeof(text));
+        OC_VERBOSE(1, "optcast: communicator \"%s\": %d ranks, %s", m->comm->c_name,
+                   ompi_comm_size(m->comm), text);
+    }
+}
+
+/* MPI_Error_string of the code gives the reason, and with it the server's name. */
+static int error_code(const char *reason)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    char text[MPI_MAX_ERROR_STRING];
+
+    if (0 == cm->error_code) {
+        int code = ompi_mpi_errcode_add(MPI_ERR_OTHER);
+
+        if (code < 0) {
+            return MPI_ERR_OTHER;
+        }
+        snprintf(text, sizeof(text), "MPI_ERR_OTHER: optcast: %.200s", reason);
+        (void) ompi_mpi_errnum_add_string(code, text, (int) strlen(text) + 1);
+        cm->error_code = code;
+    }
+    return cm->error_code;
+}
+
+int mca_coll_optcast_report_failure(mca_coll_optcast_module_t *m, oc_status_t status)
+{
+    const char *reason = oc_group_reason(m->group);
+
+    if ('\0' == reason[0]) {
+        reason = oc_status_string(status);
+    }
+    if (!atomic_exchange(&m->failure_told, true)) {
+        opal_output(0, "optcast: communicator \"%s\", rank %d: %s", m->comm->c_name,
+                    ompi_comm_rank(m->comm), reason);
+    }
+    return error_code(reason);
+}
+
+void mca_coll_optcast_report_summary(void)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    const unsigned long long *reasons = cm->fallback_reasons;
+
+    if (NULL == cm->client || 0 != OPAL_PROC_MY_NAME.vpid) {
+        return;
+    }
+    OC_VERBOSE(1,
+               "optcast: rank 0: %llu collectives offloaded, %llu bytes sent, %llu bytes received, "
+               "%llu fell back (op %llu, type %llu, mode %llu, size %llu, setup %llu, order %llu)",
+               cm->counters.allreduce_offloaded, cm->counters.bytes_sent,
+               cm->counters.bytes_received, cm->fallbacks, reasons[OC_FALLBACK_OP],
+               reasons[OC_FALLBACK_TYPE], reasons[OC_FALLBACK_MODE], reasons[OC_FALLBACK_SIZE],
+               reasons[OC_FALLBACK_SETUP], reasons[OC_FALLBACK_ORDER]);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests of nonblocking operations: completed by the engine, or by the previous module. */
+#include "coll_optcast.h"
+
+static int request_cancel(ompi_request_t *request, int flag)
+{
+    (void) request;
+    (void) flag;
+    return MPI_ERR_REQUEST; /* nonblocking collectives cannot be canceled */
+}
+
+static int request_free(ompi_request_t **request)
+{
+    mca_coll_optcast_request_t *r = (mca_coll_optcast_request_t *) *request;
+
+    if (!REQUEST_COMPLETE(&r->super.super)) {
+        return MPI_ERR_REQUEST;
+    }
+    OMPI_REQUEST_FINI(&r->super.super);
+    opal_free_list_return(&mca_coll_optcast_component.requests, (opal_free_list_item_t *) r);
+    *request = MPI_REQUEST_NULL;
+    return OMPI_SUCCESS;
+}
+
+static void request_construct(mca_coll_optcast_request_t *r)
+{
+    r->super.super.req_type = OMPI_REQUEST_COLL;
+    r->super.super.req_free = request_free;
+    r->super.super.req_cancel = request_cancel;
+    r->super.super.req_start = NULL;
+}
+
+OBJ_CLASS_INSTANCE(mca_coll_optcast_request_t, ompi_coll_base_nbc_request_t, request_construct,
+                   NULL);
+
+mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module_t *module)
+{
+    mca_coll_optcast_request_t *r = (mca_coll_optcast_request_t *) opal_free_list_wait(
+        &mca_coll_optcast_component.requests);
+
+    OMPI_REQUEST_INIT(&r->super.super, false);
+    r->super.super.req_state = OMPI_REQUEST_ACTIVE;
+    r->super.super.req_mpi_object.comm = module->comm;
+    /* MPI_Comm_free is legal while this is pending */
+    OBJ_RETAIN(module->comm);
+    r->super.super.req_status._cancelled = 0;
+    r->super.super.req_status.MPI_ERROR = OMPI_SUCCESS;
+    r->module = module;
+    r->inner = NULL;
+    return r;
+}
+
+static void free_inner(mca_coll_optcast_request_t *r)
+{
+    if (NULL != r->inner) {
+        (void) ompi_request_free(&r->inner);
+        r->inner = NULL;
+    }
+}
+
+/* May run other people's callbacks and end the communicator: last, and without locks. */
+static void request_complete(mca_coll_optcast_request_t *r, int error)
+{
+    ompi_communicator_t *comm = r->super.super.req_mpi_object.comm;
+
+    free_inner(r);
+    r->super.super.req_status.MPI_ERROR = error;
+    ompi_request_complete(&r->super.super, true);
+    OBJ_RELEASE(comm);
+}
+
+void mca_coll_optcast_request_discard(mca_coll_optcast_request_t *r)
+{
+    ompi_request_t *request = &r->super.super;
+    ompi_communicator_t *comm = request->req_mpi_object.comm;
+
+    free_inner(r);
+    request->req_complete = REQUEST_COMPLETED;
+    (void) request_free(&request);
+    OBJ_RELEASE(comm);
+}
+
+int mca_coll_optcast_request_fall_back(mca_coll_optcast_request_t *r)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    int rc;
+
+    cm->fallbacks++;
+    cm->fallback_reasons[OC_FALLBACK_SETUP]++;
+    rc = r->inner->req_start(1, &r->inner);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    OPAL_THREAD_LOCK(&cm->lock);
+    opal_list_append(&cm->inner, &r->super.super.super.super);
+    OPAL_THREAD_UNLOCK(&cm->lock);
+    return OMPI_SUCCESS;
+}
+
+void mca_coll_optcast_request_finished(void *arg, oc_status_t status)
+{
+    mca_coll_optcast_request_t *r = arg;
+    int rc = OMPI_SUCCESS;
+
+    mca_coll_optcast_report_setup(r->module);
+    if (OC_DECLINED == status) {
+        rc = mca_coll_optcast_request_fall_back(r);
+        if (OMPI_SUCCESS == rc) {
+            return;
+        }
+    } else if (OC_OK != status) {
+        rc = mca_coll_optcast_report_failure(r->module, status);
+    }
+    request_complete(r, rc);
+}
+
+int mca_coll_optcast_request_progress(void)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_request_t *r, *next;
+    opal_list_t done;
+    int events = 0;
+
+    if (OPAL_THREAD_TRYLOCK(&cm->lock)) {
+        return 0;
+    }
+    OBJ_CONSTRUCT(&done, opal_list_t);
+    OPAL_LIST_FOREACH_SAFE(r, next, &cm->inner, mca_coll_optcast_request_t) {
+        if (REQUEST_COMPLETE(r->inner)) {
+            opal_list_remove_item(&cm->inner, &r->super.super.super.super);
+            opal_list_append(&done, &r->super.super.super.super);
+        }
+    }
+    OPAL_THREAD_UNLOCK(&cm->lock);
+    while (NULL != (r = (mca_coll_optcast_request_t *) opal_list_remove_first(&done))) {
+        request_complete(r, r->inner->req_status.MPI_ERROR);
+        events++;
+    }
+    OBJ_DESTRUCT(&done);
+    return events;
+}

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Open MPI looks for mca_<framework>_<name>.so and for one symbol in it.
+
+component_LTLIBRARIES = ompi/mca/coll/optcast/mca_coll_optcast.la
+ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
+	ompi/mca/coll/optcast/coll_optcast.h \
+	ompi/mca/coll/optcast/coll_optcast_allreduce.c \
+	ompi/mca/coll/optcast/coll_optcast_bootstrap.c \
+	ompi/mca/coll/optcast/coll_optcast_compat.h \
+	ompi/mca/coll/optcast/coll_optcast_component.c \
+	ompi/mca/coll/optcast/coll_optcast_job.c \
+	ompi/mca/coll/optcast/coll_optcast_module.c \
+	ompi/mca/coll/optcast/coll_optcast_pvars.c \
+	ompi/mca/coll/optcast/coll_optcast_report.c \
+	ompi/mca/coll/optcast/coll_optcast_request.c \
+	ompi/mca/coll/optcast/coll_optcast_types.c
+# NDEBUG as Open MPI itself is built with it: its inline functions assert on what it leaves out
+ompi_mca_coll_optcast_mca_coll_optcast_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DNDEBUG
+ompi_mca_coll_optcast_mca_coll_optcast_la_CFLAGS = $(AM_CFLAGS) $(OMPI_CFLAGS)
+ompi_mca_coll_optcast_mca_coll_optcast_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \
+	-export-symbols-regex '^mca_coll_optcast_component$$'
+ompi_mca_coll_optcast_mca_coll_optcast_la_LIBADD = libocclient.la $(OMPI_LIBS)
+
+install-data-hook:
+	rm -f $(DESTDIR)$(componentdir)/mca_coll_optcast.la
+uninstall-hook:
+	rm -f $(DESTDIR)$(componentdir)/mca_coll_optcast.so

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Codec of the control messages: one pair of functions per body. */
+#include "protocol/control.h"
+
+#include <ctype.h>
+
+#include "protocol/tag.h"
+#include "protocol/wire.h"
+
+static const uint8_t magic[4] = {'O', 'C', 'S', 'T'};
+
+static void put_blob(oc_writer_t *w, const oc_bytes_t *bytes)
+{
+    oc_put(w, bytes->length, 4);
+    oc_put_bytes(w, bytes->data, bytes->length);
+}
+
+static void get_blob(oc_reader_t *r, uint32_t max, oc_bytes_t *bytes)
+{
+    bytes->length = (uint32_t) oc_get(r, 4);
+    if (bytes->length > max) {
+        r->bad = true;
+    }
+    bytes->data = oc_get_bytes(r, bytes->length);
+}
+
+static void put_hello(oc_writer_t *w, const oc_hello_t *hello)
+{
+    oc_put(w, hello->version_min, 2);
+    oc_put(w, hello->version_max, 2);
+    oc_put_bytes(w, hello->job_id, OC_JOB_ID_SIZE);
+    oc_put_bytes(w, hello->job_key, OC_JOB_KEY_SIZE);
+    oc_put(w, hello->process, 4);
+    put_blob(w, &hello->address);
+}
+
+static void get_hello(oc_reader_t *r, oc_hello_t *hello)
+{
+    const uint8_t *bytes;
+
+    hello->version_min = (uint16_t) oc_get(r, 2);
+    hello->version_max = (uint16_t) oc_get(r, 2);
+    bytes = oc_get_bytes(r, OC_JOB_ID_SIZE + OC_JOB_KEY_SIZE);
+    if (NULL != bytes) {
+        memcpy(hello->job_id, bytes, OC_JOB_ID_SIZE);
+        memcpy(hello->job_key, bytes + OC_JOB_ID_SIZE, OC_JOB_KEY_SIZE);
+    }
+    hello->process = (uint32_t) oc_get(r, 4);
+    get_blob(r, OC_MAX_ADDRESS, &hello->address);
+    if (0 == hello->address.length) {
+        r->bad = true;
+    }
+}
+
+static void put_welcome(oc_writer_t *w, const oc_welcome_t *welcome)
+{
+    oc_put(w, welcome->version, 2);
+    oc_put(w, welcome->num_aggregators, 2);
+    for (unsigned i = 0; i < welcome->num_aggregators; i++) {
+        put_blob(w, &welcome->address[i]);
+    }
+}
+
+static void get_welcome(oc_reader_t *r, oc_welcome_t *welcome)
+{
+    welcome->version = (uint16_t) oc_get(r, 2);
+    welcome->num_aggregators = (uint16_t) oc_get(r, 2);
+    if (0 == welcome->num_aggregators || welcome->num_aggregators > OC_MAX_AGGREGATORS) {
+        r->bad = true;
+        return;
+    }
+    for (unsigned i = 0; i < welcome->num_aggregators; i++) {
+        get_blob(r, OC_MAX_ADDRESS, &welcome->address[i]);
+        if (0 == welcome->address[i].length) {
+            r->bad = true;
+        }
+    }
+}
+
+static void put_join(oc_writer_t *w, const oc_join_t *join)
+{
+    oc_put(w, join->group, 8);
+    oc_put(w, join->num_ranks, 4);
+    oc_put(w, join->rank, 4);
+    oc_put(w, join->reply_handle, 4);
+    oc_put(w, join->first_aggregator, 4);
+    oc_put(w, join->chunk_bytes, 4);
+    oc_put(w, join->window, 4);
+}
+
+static void get_join(oc_reader_t *r, oc_join_t *join)
+{
+    join->group = oc_get(r, 8);
+    join->num_ranks = (uint32_t) oc_get(r, 4);
+    join->rank = (uint32_t) oc_get(r, 4);
+    join->reply_handle = (uint32_t) oc_get(r, 4);
+    join->first_aggregator = (uint32_t) oc_get(r, 4);
+    join->chunk_bytes = (uint32_t) oc_get(r, 4);
+    join->window = (uint32_t) oc_get(r, 4);
+    if (join->num_ranks > OC_MAX_RANKS || join->rank >= join->num_ranks
+        || join->reply_handle > OC_HANDLE_MAX
+        || join->first_aggregator > OC_MAX_GROUP_AGGREGATORS - OC_MAX_AGGREGATORS
+        || join->chunk_bytes < OC_MIN_CHUNK || join->chunk_bytes > OC_MAX_CHUNK
+        || 0 == join->window || join->window > OC_MAX_WINDOW) {
+        r->bad = true;
+    }
+}
+
+static void get_joined(oc_reader_t *r, oc_joined_t *joined)
+{
+    joined->group = oc_get(r, 8);
+    joined->handle = (uint32_t) oc_get(r, 4);
+    if (joined->handle > OC_HANDLE_MAX) {
+        r->bad = true;
+    }
+}
+
+static void put_notice(oc_writer_t *w, const oc_notice_t *notice)
+{
+    oc_put(w, notice->group, 8);
+    oc_put(w, (uint32_t) notice->status, 4);
+    put_blob(w, &notice->text);
+}
+
+static void get_notice(oc_reader_t *r, oc_notice_t *notice)
+{
+    notice->group = oc_get(r, 8);
+    notice->status = (int32_t) oc_get(r, 4);
+    get_blob(r, OC_MAX_TEXT, &notice->text);
+}
+
+static void put_body(oc_writer_t *w, const oc_control_t *message)
+{
+    switch (message->type) {
+    case OC_CONTROL_HELLO:
+        put_hello(w, &message->hello);
+        break;
+    case OC_CONTROL_WELCOME:
+        put_welcome(w, &message->welcome);
+        break;
+    case OC_CONTROL_JOIN:
+        put_join(w, &message->join);
+        break;
+    case OC_CONTROL_JOINED:
+        oc_put(w, message->joined.group, 8);
+        oc_put(w, message->joined.handle, 4);
+        break;
+    case OC_CONTROL_LEAVE:
+        oc_put(w, message->group, 8);
+        break;
+    case OC_CONTROL_PING:
+    case OC_CONTROL_PONG:
+        oc_put(w, message->ping, 4);
+        break;
+    case OC_CONTROL_REFUSE:
+    case OC_CONTROL_GROUP_ERROR:
+    case OC_CONTROL_JOB_ERROR:
+    case OC_CONTROL_DRAIN:
+        put_notice(w, &message->notice);
+        break;
+    case OC_CONTROL_BYE:
+        break;
+    default:
+        w->bad = true;
+    }
+}
+
+static void get_body(oc_reader_t *r, oc_control_t *message)
+{
+    switch (message->type) {
+    case OC_CONTROL_HELLO:
+        get_hello(r, &message->hello);
+        break;
+    case OC_CONTROL_WELCOME:
+        get_welcome(r, &message->welcome);
+        break;
+    case OC_CONTROL_JOIN:
+        get_join(r, &message->join);
+        break;
+    case OC_CONTROL_JOINED:
+        get_joined(r, &message->joined);
+        break;
+    case OC_CONTROL_LEAVE:
+        message->group = oc_get(r, 8);
+        break;
+    case OC_CONTROL_PING:
+    case OC_CONTROL_PONG:
+        message->ping = (uint32_t) oc_get(r, 4);
+        break;
+    case OC_CONTROL_REFUSE:
+    case OC_CONTROL_GROUP_ERROR:
+    case OC_CONTROL_JOB_ERROR:
+    case OC_CONTROL_DRAIN:
+        get_notice(r, &message->notice);
+        break;
+    case OC_CONTROL_BYE:
+        break;
+    default:
+        r->bad = true;
+    }
+}
+
+size_t oc_control_encode(const oc_control_t *message, uint8_t *buffer, size_t capacity)
+{
+    oc_writer_t w, frame;
+    size_t body;
+
+    if (capacity < OC_FRAME_SIZE) {
+        return 0;
+    }
+    w = (oc_writer_t) {.at = buffer + OC_FRAME_SIZE, .end = buffer + capacity};
+    put_body(&w, message);
+    body = (size_t) (w.at - buffer) - OC_FRAME_SIZE;
+    if (w.bad || body > OC_MAX_BODY) {
+        return 0;
+    }
+    frame = (oc_writer_t) {.at = buffer, .end = buffer + OC_FRAME_SIZE};
+    oc_put_bytes(&frame, magic, sizeof(magic));
+    oc_put(&frame, OC_PROTOCOL_VERSION_MAX, 2);
+    oc_put(&frame, message->type, 2);
+    oc_put(&frame, body, 4);
+    return OC_FRAME_SIZE + body;
+}
+
+long oc_control_decode(const uint8_t *buffer, size_t length, size_t max_body,
+                       oc_control_t *message)
+{
+    oc_reader_t r = {.at = buffer, .end = buffer + length};
+    uint64_t version, body;
+
+    /* a stranger's first bytes are judged as early as they can be */
+    if (0 != memcmp(buffer, magic, length < sizeof(magic) ? length : sizeof(magic))) {
+        return OC_ERR_INVALID;
+    }
+    if (length < OC_FRAME_SIZE) {
+        return 0;
+    }
+    r.at += sizeof(magic);
+    version = oc_get(&r, 2);
+    message->type = (uint16_t) oc_get(&r, 2);
+    body = oc_get(&r, 4);
+    if (version < OC_PROTOCOL_VERSION_MIN || version > OC_PROTOCOL_VERSION_MAX) {
+        return OC_ERR_VERSION;
+    }
+    if (body > max_body) {
+        return OC_ERR_LIMIT;
+    }
+    if (length - OC_FRAME_SIZE < body) {
+        return 0;
+    }
+    r.end = r.at + body;
+    get_body(&r, message);
+    return r.bad || r.at != r.end ? OC_ERR_INVALID : (long) (OC_FRAME_SIZE + body);
+}
+
+void oc_control_text(const oc_bytes_t *text, char *buffer, size_t size)
+{
+    size_t length = text->length < size - 1 ? text->length : size - 1;
+
+    for (size_t i = 0; i < length; i++) {
+        buffer[i] = isprint(text->data[i]) ? (char) text->data[i] : '?';
+    }
+    buffer[length] = '\0';
+}

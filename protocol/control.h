@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages of the control connection (TCP), one per client process and server.
+ *
+ *   +-------------+---------+--------+-------------+-----------------+
+ *   | magic "OCST"| version | type   | body length | body            |
+ *   | 4 bytes     | 2       | 2      | 4           | length bytes    |
+ *   +-------------+---------+--------+-------------+-----------------+
+ *
+ * Codec only: no I/O, no allocation, no state. doc/protocol.md has the conversation.
+ */
+#ifndef OC_PROTOCOL_CONTROL_H
+#define OC_PROTOCOL_CONTROL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "protocol/limits.h"
+
+#define OC_FRAME_SIZE 12
+
+typedef enum {
+    OC_CONTROL_HELLO = 1,     /* client: first message: who it is and how to reach it */
+    OC_CONTROL_WELCOME = 2,   /* server: aggregators of the job and how to reach them */
+    OC_CONTROL_REFUSE = 3,    /* server: no, and why; closes */
+    OC_CONTROL_JOIN = 4,      /* client: one rank of a group */
+    OC_CONTROL_JOINED = 5,    /* server: the group's handle on this server */
+    OC_CONTROL_LEAVE = 6,     /* client: done with the group */
+    OC_CONTROL_PING = 7,      /* client: are you there, all of you? */
+    OC_CONTROL_PONG = 8,      /* server: every aggregator has seen the ping */
+    OC_CONTROL_GROUP_ERROR = 9, /* server: this group cannot go on, and why */
+    OC_CONTROL_JOB_ERROR = 10,  /* server: nothing of this job can go on, and why */
+    OC_CONTROL_DRAIN = 11,    /* server: it was told to stop; finish and go */
+    OC_CONTROL_BYE = 12,      /* client: ends in order */
+} oc_control_type_t;
+
+/* Bytes in somebody else's buffer. */
+typedef struct {
+    const uint8_t *data;
+    uint32_t length;
+} oc_bytes_t;
+
+typedef struct {
+    uint16_t version_min, version_max;  /* what the client speaks */
+    uint8_t job_id[OC_JOB_ID_SIZE];
+    uint8_t job_key[OC_JOB_KEY_SIZE];
+    uint32_t process;                   /* rank in the job, for messages to people */
+    oc_bytes_t address;                 /* UCX worker address of the client */
+} oc_hello_t;
+
+typedef struct {
+    uint16_t version;                   /* spoken from now on */
+    uint16_t num_aggregators;           /* 1..OC_MAX_AGGREGATORS */
+    oc_bytes_t address[OC_MAX_AGGREGATORS];
+} oc_welcome_t;
+
+typedef struct {
+    uint64_t group;            /* unique in the job */
+    uint32_t num_ranks, rank;
+    uint32_t reply_handle;     /* tag field of everything sent to this rank */
+    uint32_t first_aggregator; /* index in the group of this server's first aggregator */
+    uint32_t chunk_bytes;      /* largest chunk */
+    uint32_t window;           /* chunks in flight per rank and aggregator */
+} oc_join_t;
+
+typedef struct {
+    uint64_t group;
+    uint32_t handle;           /* tag field of everything sent to this server */
+} oc_joined_t;
+
+/* REFUSE, GROUP_ERROR, JOB_ERROR, DRAIN; group is 0 where there is none. */
+typedef struct {
+    uint64_t group;
+    int32_t status;            /* oc_status_t */
+    oc_bytes_t text;           /* not zero-terminated, printable after oc_control_text */
+} oc_notice_t;
+
+typedef struct {
+    uint16_t type;             /* oc_control_type_t */
+    union {
+        oc_hello_t hello;
+        oc_welcome_t welcome;
+        oc_join_t join;
+        oc_joined_t joined;
+        oc_notice_t notice;
+        uint64_t group;        /* LEAVE */
+        uint32_t ping;         /* PING, PONG: a number that comes back */
+    };
+} oc_control_t;
+
+/* Bytes used in buffer, or 0 when capacity is too small or a limit is passed. */
+size_t oc_control_encode(const oc_control_t *message, uint8_t *buffer, size_t capacity);
+
+/*
+ * > 0: bytes used; pointers in *message lead into buffer.  0: more bytes are needed.
+ * < 0: an oc_status_t: OC_ERR_VERSION when the frame is of another protocol version,
+ * OC_ERR_LIMIT when the body would be longer than max_body, OC_ERR_INVALID otherwise.
+ */
+long oc_control_decode(const uint8_t *buffer, size_t length, size_t max_body,
+                       oc_control_t *message);
+
+/* Copies a text from the wire with a final zero; what is not printable becomes '?'. */
+void oc_control_text(const oc_bytes_t *text, char *buffer, size_t size);
+
+#endif

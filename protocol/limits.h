@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers that both ends of the wire hold each other to; doc/protocol.md explains them. */
+#ifndef OC_PROTOCOL_LIMITS_H
+#define OC_PROTOCOL_LIMITS_H
+
+/* Versions of the protocol that this code speaks. */
+#define OC_PROTOCOL_VERSION_MIN 1
+#define OC_PROTOCOL_VERSION_MAX 1
+
+#define OC_DEFAULT_PORT 8918
+
+#define OC_MAX_RANKS       65536      /* 16 bits of a tag */
+#define OC_MAX_AGGREGATORS 64         /* of one server */
+#define OC_MAX_GROUP_AGGREGATORS 4096 /* of all servers of a group */
+#define OC_MAX_GROUPS      (1 << 16)  /* of one job on one server; with 4 bits of generation */
+#define OC_MAX_IN_FLIGHT   256        /* collectives of one group; less than 4096, see tags */
+#define OC_MAX_WINDOW      64         /* chunks in flight from a rank to an aggregator */
+
+#define OC_MIN_CHUNK       4096u      /* bytes */
+#define OC_MAX_CHUNK       (16u << 20)
+#define OC_MAX_SMALL       16384u     /* bytes of data in a message with header */
+
+#define OC_MAX_ADDRESS     16384      /* bytes of a UCX worker address */
+#define OC_MAX_TEXT        512        /* bytes of a text for people, without the final zero */
+#define OC_MAX_BODY        (OC_MAX_AGGREGATORS * OC_MAX_ADDRESS + 4096)
+#define OC_MAX_HELLO_BODY  (OC_MAX_ADDRESS + 1024)  /* all that a stranger may send */
+
+#define OC_JOB_ID_SIZE     16
+#define OC_JOB_KEY_SIZE    32
+
+#endif

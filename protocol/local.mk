@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-3-Clause
+noinst_LTLIBRARIES += libocprotocol.la
+libocprotocol_la_SOURCES = \
+	protocol/control.h protocol/control.c \
+	protocol/limits.h \
+	protocol/message.h protocol/message.c \
+	protocol/tag.h \
+	protocol/wire.h

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Encoding and checking of data-plane headers. */
+#include "protocol/message.h"
+
+#include <stdbool.h>
+
+#include "protocol/limits.h"
+#include "protocol/tag.h"
+#include "protocol/wire.h"
+
+#define HEADER_MAGIC 0x4843434fu /* "OCCH" */
+
+void oc_header_encode(const oc_header_t *header, uint8_t buffer[OC_HEADER_SIZE])
+{
+    oc_writer_t w = {.at = buffer, .end = buffer + OC_HEADER_SIZE};
+
+    memset(buffer, 0, OC_HEADER_SIZE);
+    oc_put(&w, HEADER_MAGIC, 4);
+    oc_put(&w, header->message, 1);
+    oc_put(&w, header->op, 1);
+    oc_put(&w, header->type, 1);
+    oc_put(&w, 0, 1);
+    oc_put(&w, header->handle, 4);
+    oc_put(&w, header->rank, 4);
+    oc_put(&w, header->chunk_bytes, 4);
+    oc_put(&w, header->last_bytes, 4);
+    oc_put(&w, header->chunks, 4);
+    oc_put(&w, 0, 4);
+    oc_put(&w, header->sequence, 8);
+    oc_put(&w, header->count, 8);
+}
+
+static bool carries_data(const oc_header_t *header)
+{
+    return OC_MESSAGE_SMALL == header->message || OC_MESSAGE_RESULT == header->message;
+}
+
+static bool is_plausible(const oc_header_t *header, size_t length)
+{
+    if (header->message < OC_MESSAGE_SMALL || header->message > OC_MESSAGE_COMMIT
+        || header->handle > OC_HANDLE_MAX || header->rank >= OC_MAX_RANKS) {
+        return false;
+    }
+    if (carries_data(header)) {
+        return header->chunk_bytes > 0 && header->chunk_bytes <= OC_MAX_SMALL
+               && header->chunk_bytes == length - OC_HEADER_SIZE;
+    }
+    if (OC_HEADER_SIZE != length || 0 == header->chunks) {
+        return false;
+    }
+    return OC_MESSAGE_START != header->message
+           || (header->chunk_bytes > 0 && header->chunk_bytes <= OC_MAX_CHUNK
+               && header->last_bytes > 0 && header->last_bytes <= header->chunk_bytes);
+}
+
+oc_status_t oc_header_decode(const void *buffer, size_t length, oc_header_t *header)
+{
+    oc_reader_t r = {.at = buffer, .end = (const uint8_t *) buffer + length};
+
+    if (length < OC_HEADER_SIZE || HEADER_MAGIC != oc_get(&r, 4)) {
+        return OC_ERR_INVALID;
+    }
+    header->message = (uint8_t) oc_get(&r, 1);
+    header->op = (uint8_t) oc_get(&r, 1);
+    header->type = (uint8_t) oc_get(&r, 1);
+    oc_get(&r, 1);
+    header->handle = (uint32_t) oc_get(&r, 4);
+    header->rank = (uint32_t) oc_get(&r, 4);
+    header->chunk_bytes = (uint32_t) oc_get(&r, 4);
+    header->last_bytes = (uint32_t) oc_get(&r, 4);
+    header->chunks = (uint32_t) oc_get(&r, 4);
+    oc_get(&r, 4);
+    header->sequence = oc_get(&r, 8);
+    header->count = oc_get(&r, 8);
+    return is_plausible(header, length) ? OC_OK : OC_ERR_INVALID;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The 64-byte header of data-plane messages of kind REQUEST and REPLY. Data of a small
+ * collective follows it directly, aligned for every type when the message is.
+ */
+#ifndef OC_PROTOCOL_MESSAGE_H
+#define OC_PROTOCOL_MESSAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+#define OC_HEADER_SIZE 64
+
+typedef enum {
+    OC_MESSAGE_SMALL = 1,  /* rank: a whole contribution follows */
+    OC_MESSAGE_START = 2,  /* rank: a large collective begins; contributions come as bare data */
+    OC_MESSAGE_ACK = 3,    /* rank: it has the results of the first `chunks` chunks */
+    OC_MESSAGE_RESULT = 4, /* aggregator: the whole result of a small collective follows */
+    OC_MESSAGE_COMMIT = 5, /* aggregator: all ranks acknowledged the first `chunks` chunks */
+} oc_message_type_t;
+
+typedef struct {
+    uint8_t message;       /* oc_message_type_t */
+    uint8_t op;            /* oc_op_t of reduction/ */
+    uint8_t type;          /* oc_type_t of reduction/ */
+    uint32_t handle;       /* of the group, as the server assigned it */
+    uint32_t rank;         /* requests: sender; replies: aggregator's index in the group */
+    uint32_t chunk_bytes;  /* bytes of a chunk; SMALL and RESULT: of the data that follows */
+    uint32_t last_bytes;   /* bytes of this aggregator's last chunk */
+    uint32_t chunks;       /* on this aggregator */
+    uint64_t sequence;     /* number of the collective in its group, from 0 */
+    uint64_t count;        /* elements of the whole vector */
+} oc_header_t;
+
+void oc_header_encode(const oc_header_t *header, uint8_t buffer[OC_HEADER_SIZE]);
+
+/*
+ * length is that of the whole message. OC_ERR_INVALID: not such a header, or its numbers
+ * contradict each other or the limits; op and type are for the receiver to judge.
+ */
+oc_status_t oc_header_decode(const void *buffer, size_t length, oc_header_t *header);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Little-endian fields in a byte buffer. A reader or writer that would pass its end sets bad
+ * and does nothing from then on, so that codecs check once, at the end.
+ */
+#ifndef OC_PROTOCOL_WIRE_H
+#define OC_PROTOCOL_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct {
+    uint8_t *at, *end;
+    bool bad;
+} oc_writer_t;
+
+typedef struct {
+    const uint8_t *at, *end;
+    bool bad;
+} oc_reader_t;
+
+static inline void oc_put(oc_writer_t *w, uint64_t value, unsigned bytes)
+{
+    if (w->bad || (size_t) (w->end - w->at) < bytes) {
+        w->bad = true;
+        return;
+    }
+    for (unsigned i = 0; i < bytes; i++) {
+        *w->at++ = (uint8_t) (value >> (8 * i));
+    }
+}
+
+static inline void oc_put_bytes(oc_writer_t *w, const void *data, size_t length)
+{
+    if (w->bad || (size_t) (w->end - w->at) < length) {
+        w->bad = true;
+        return;
+    }
+    if (length > 0) {
+        memcpy(w->at, data, length);
+        w->at += length;
+    }
+}
+
+static inline uint64_t oc_get(oc_reader_t *r, unsigned bytes)
+{
+    uint64_t value = 0;
+
+    if (r->bad || (size_t) (r->end - r->at) < bytes) {
+        r->bad = true;
+        return 0;
+    }
+    for (unsigned i = 0; i < bytes; i++) {
+        value |= (uint64_t) *r->at++ << (8 * i);
+    }
+    return value;
+}
+
+/* A pointer into the buffer, or NULL when there are not that many bytes left. */
+static inline const uint8_t *oc_get_bytes(oc_reader_t *r, size_t length)
+{
+    const uint8_t *bytes = r->at;
+
+    if (r->bad || (size_t) (r->end - r->at) < length) {
+        r->bad = true;
+        return NULL;
+    }
+    r->at += length;
+    return bytes;
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the names and sizes of types and operations, and the run-time choice of the ISA. */
+#include "config.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reduction/kernels.h"
+#include "reduction/reduction.h"
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct {
+    const char *name;
+    size_t size;
+} types[OC_TYPE_END] = {
+    [OC_TYPE_INT8] = { "int8", sizeof(int8_t) },
+    [OC_TYPE_UINT8] = { "uint8", sizeof(uint8_t) },
+    [OC_TYPE_INT16] = { "int16", sizeof(int16_t) },
+    [OC_TYPE_UINT16] = { "uint16", sizeof(uint16_t) },
+    [OC_TYPE_INT32] = { "int32", sizeof(int32_t) },
+    [OC_TYPE_UINT32] = { "uint32", sizeof(uint32_t) },
+    [OC_TYPE_INT64] = { "int64", sizeof(int64_t) },
+    [OC_TYPE_UINT64] = { "uint64", sizeof(uint64_t) },
+    [OC_TYPE_FLOAT] = { "float", sizeof(float) },
+    [OC_TYPE_DOUBLE] = { "double", sizeof(double) },
+};
+
+static const char *const op_names[OC_OP_END] = {
+    [OC_OP_SUM] = "sum",   [OC_OP_PROD] = "prod", [OC_OP_MIN] = "min",   [OC_OP_MAX] = "max",
+    [OC_OP_BAND] = "band", [OC_OP_BOR] = "bor",   [OC_OP_BXOR] = "bxor", [OC_OP_LAND] = "land",
+    [OC_OP_LOR] = "lor",   [OC_OP_LXOR] = "lxor",
+};
+
+static const char *const isa_names[OC_ISA_END] = {
+    [OC_ISA_BASELINE] = "baseline",
+    [OC_ISA_AVX2] = "avx2",
+    [OC_ISA_AVX512] = "avx512",
+};
+
+static const char *name_or_unknown(const char *const *names, size_t len, size_t index)
+{
+    return index < len && names[index] ? names[index] : "unknown";
+}
+
+size_t oc_type_size(unsigned type)
+{
+    return type < ARRAY_LEN(types) ? types[type].size : 0;
+}
+
+const char *oc_type_name(unsigned type)
+{
+    return oc_type_size(type) > 0 ? types[type].name : "unknown";
+}
+
+const char *oc_op_name(unsigned op)
+{
+    return name_or_unknown(op_names, ARRAY_LEN(op_names), op);
+}
+
+const char *oc_isa_name(oc_isa_t isa)
+{
+    return name_or_unknown(isa_names, ARRAY_LEN(isa_names), (unsigned)isa);
+}
+
+/* __builtin_cpu_supports also asks the OS: it is false if the wide registers are not saved. */
+#if defined(__x86_64__) && defined(OPTCAST_HAVE_AVX2)
+static const oc_kernel_table_t *avx2_table(void)
+{
+    return __builtin_cpu_supports("avx2") ? &oc_kernels_avx2 : NULL;
+}
+#else
+static const oc_kernel_table_t *avx2_table(void)
+{
+    return NULL;
+}
+#endif
+
+#if defined(__x86_64__) && defined(OPTCAST_HAVE_AVX512)
+static const oc_kernel_table_t *avx512_table(void)
+{
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return &oc_kernels_avx512;
+    return NULL;
+}
+#else
+static const oc_kernel_table_t *avx512_table(void)
+{
+    return NULL;
+}
+#endif
+
+/* NULL if this build or this CPU does not have the ISA; never NULL for the baseline. */
+static const oc_kernel_table_t *isa_table(oc_isa_t isa)
+{
+    switch (isa) {
+    case OC_ISA_BASELINE:
+        return &oc_kernels_baseline;
+    case OC_ISA_AVX2:
+        return avx2_table();
+    case OC_ISA_AVX512:
+        return avx512_table();
+    default:
+        return NULL;
+    }
+}
+
+static int choose_isa(void)
+{
+    const char *wish = getenv("OPTCAST_ISA");
+    int isa = OC_ISA_END - 1;
+
+    for (int i = 0; wish && i < OC_ISA_END; i++) {
+        if (strcmp(wish, isa_names[i]) == 0)
+            isa = i;
+    }
+    while (!isa_table((oc_isa_t)isa))
+        isa--;
+    return isa;
+}
+
+oc_isa_t oc_reduce_isa(void)
+{
+    /* Racing first calls all compute the same value, so a relaxed store of an int is enough. */
+    static atomic_int chosen = -1;
+    int isa = atomic_load_explicit(&chosen, memory_order_relaxed);
+
+    if (isa < 0) {
+        isa = choose_isa();
+        atomic_store_explicit(&chosen, isa, memory_order_relaxed);
+    }
+    return (oc_isa_t)isa;
+}
+
+oc_reduce_fn_t oc_reduce_kernel_isa(unsigned op, unsigned type, oc_isa_t isa)
+{
+    const oc_kernel_table_t *table = isa_table(isa);
+
+    if (!table || op >= OC_OP_END || type >= OC_TYPE_END)
+        return NULL;
+    return (*table)[op][type];
+}
+
+oc_reduce_fn_t oc_reduce_kernel(unsigned op, unsigned type)
+{
+    return oc_reduce_kernel_isa(op, type, oc_reduce_isa());
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the public API of the n-input reduction kernels (op x type), ISA chosen at run time. */
+#ifndef OPTCAST_REDUCTION_REDUCTION_H
+#define OPTCAST_REDUCTION_REDUCTION_H
+
+#include <stddef.h>
+
+/*
+ * The numbers of oc_op_t and oc_type_t are wire values: peers of different builds exchange them.
+ * Never renumber or reuse one; add new values just before the _END marker. 0 is never valid.
+ * Functions take them as `unsigned`, and every value whatsoever is safe to pass.
+ */
+typedef enum {
+    OC_OP_SUM = 1,
+    OC_OP_PROD,
+    OC_OP_MIN,
+    OC_OP_MAX,
+    OC_OP_BAND,
+    OC_OP_BOR,
+    OC_OP_BXOR,
+    OC_OP_LAND,
+    OC_OP_LOR,
+    OC_OP_LXOR,
+    OC_OP_END
+} oc_op_t;
+
+typedef enum {
+    OC_TYPE_INT8 = 1,
+    OC_TYPE_UINT8,
+    OC_TYPE_INT16,
+    OC_TYPE_UINT16,
+    OC_TYPE_INT32,
+    OC_TYPE_UINT32,
+    OC_TYPE_INT64,
+    OC_TYPE_UINT64,
+    OC_TYPE_FLOAT,
+    OC_TYPE_DOUBLE,
+    OC_TYPE_END
+} oc_type_t;
+
+/* Instruction sets, weakest first. Local to the process, not wire values. */
+typedef enum { OC_ISA_BASELINE, OC_ISA_AVX2, OC_ISA_AVX512, OC_ISA_END } oc_isa_t;
+
+/*
+ * Reduces num_src arrays of `count` ELEMENTS (not bytes) each into dst, in one pass:
+ *     dst[i] = ((src[0][i] OP src[1][i]) OP src[2][i]) ...   for every i < count,
+ * a strict left fold in index order, so a result depends on nothing but the order of src[].
+ * Every instruction set gives the same bits; only which NaN comes out of a NaN is unspecified.
+ *
+ *   SUM, PROD        integers wrap (two's complement); floats round after every step.
+ *   MIN, MAX         a < b ? a : b and a > b ? a : b, where a is the value accumulated so far;
+ *                    the outcome for NaN and for -0 against +0 follows from exactly that.
+ *   BAND, BOR, BXOR  integers only.
+ *   LAND, LOR, LXOR  integers only; nonzero is true, the result is 0 or 1.
+ *
+ * num_src must be >= 1; with 1 the input is copied as it is, logical operations included.
+ * count may be 0; then dst and the src[k] are not accessed and may be anything.
+ * No buffer needs any alignment. dst may be the very address of one or more src[k] (in place),
+ * but must not overlap an input in any other way. Inputs may overlap each other.
+ * All buffers and the array src stay the caller's; nothing is kept after the call.
+ * Cannot fail. Safe from any thread, for calls whose dst is not used by another call.
+ */
+typedef void (*oc_reduce_fn_t)(void *dst, const void *const *src, size_t num_src, size_t count);
+
+/* Size of one element in bytes; 0 if the type is unknown. */
+size_t oc_type_size(unsigned type);
+
+/* Names such as "float", "sum", "avx2"; "unknown" for anything else. Static strings. */
+const char *oc_type_name(unsigned type);
+const char *oc_op_name(unsigned op);
+const char *oc_isa_name(oc_isa_t isa);
+
+/*
+ * The kernel for (op, type) on the instruction set oc_reduce_isa() names.
+ * NULL if the pair is not offered: either value unknown, or a bitwise or logical operation on
+ * float or double. Which pairs are offered does not depend on the instruction set.
+ * Thread-safe and cheap enough to call per message.
+ */
+oc_reduce_fn_t oc_reduce_kernel(unsigned op, unsigned type);
+
+/*
+ * Same for one given instruction set, whatever OPTCAST_ISA says. NULL also if this instruction set
+ * is unknown, is not part of this build, or cannot run on this CPU. Thread-safe.
+ */
+oc_reduce_fn_t oc_reduce_kernel_isa(unsigned op, unsigned type, oc_isa_t isa);
+
+/*
+ * The instruction set oc_reduce_kernel() uses: the best one that is built in and runs on this CPU.
+ * The environment variable OPTCAST_ISA=baseline|avx2|avx512 can lower it, never raise it; any
+ * other value is ignored. Decided at the first call of this or of oc_reduce_kernel(), then fixed
+ * for the life of the process. Thread-safe, as long as no thread changes the environment during
+ * the first call.
+ */
+oc_isa_t oc_reduce_isa(void);
+
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The aggregator's thread: its loop, its commands, its clients and groups. */
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "protocol/tag.h"
+#include "server/aggregator_types.h"
+#include "server/threads.h"
+
+/* How long an aggregator with nothing to do looks around before it sleeps. */
+#define SPIN_NS (50 * 1000ull)
+
+static void drain_inbox(oc_aggregator_t *aggregator);
+
+oc_server_group_t *oc_aggregator_group(oc_aggregator_t *aggregator, uint32_t handle)
+{
+    oc_server_group_t *group;
+
+    HASH_FIND(hh, aggregator->groups, &handle, sizeof(handle), group);
+    if (NULL == group) {
+        /* the command was posted before any rank learnt the handle: it must be in the inbox */
+        drain_inbox(aggregator);
+        HASH_FIND(hh, aggregator->groups, &handle, sizeof(handle), group);
+    }
+    return group;
+}
+
+void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, const char *format,
+                                ...)
+{
+    oc_command_t *command;
+    va_list args;
+
+    if (group->failed) {
+        return;
+    }
+    group->failed = true;
+    command = oc_command_new(OC_COMMAND_GROUP_ERROR, NULL, 0);
+    if (NULL == command) {
+        return;
+    }
+    command->handle = group->handle;
+    command->status = status;
+    va_start(args, format);
+    vsnprintf(command->text, sizeof(command->text), format, args);
+    va_end(args);
+    oc_mailbox_post(group->aggregator->config.control, command);
+}
+
+void oc_group_hold(oc_server_group_t *group)
+{
+    group->references++;
+}
+
+static void group_free(oc_server_group_t *group)
+{
+    oc_reductions_free(group);
+    free(group->members);
+    free(group->sources);
+    free(group);
+}
+
+void oc_group_release(oc_server_group_t *group)
+{
+    if (0 == --group->references && group->dropped) {
+        group_free(group);
+    }
+}
+
+void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *transfer,
+                        const void *data, size_t length, uint64_t tag)
+{
+    oc_aggregator_t *aggregator = group->aggregator;
+    oc_peer_t *peer;
+
+    HASH_FIND(hh, aggregator->peers, &group->members[rank].client, sizeof(uint32_t), peer);
+    if (NULL == peer) {
+        oc_transfer_fail(aggregator->worker, transfer, OC_ERR_UNREACHABLE);
+    } else {
+        oc_send(peer->endpoint, transfer, data, length, tag);
+    }
+}
+
+static void client_lost(oc_aggregator_t *aggregator, uint32_t client)
+{
+    oc_command_t *command = oc_command_new(OC_COMMAND_CLIENT_LOST, NULL, 0);
+
+    if (NULL != command) {
+        command->client = client;
+        oc_mailbox_post(aggregator->config.control, command);
+    }
+}
+
+static void on_peer_failed(void *arg)
+{
+    oc_peer_t *peer = arg;
+
+    client_lost(peer->aggregator, peer->client);
+}
+
+static void client_add(oc_aggregator_t *aggregator, const oc_command_t *command)
+{
+    oc_peer_t *peer = calloc(1, sizeof(*peer));
+
+    if (NULL == peer) {
+        client_lost(aggregator, command->client);
+        return;
+    }
+    peer->client = command->client;
+    peer->aggregator = aggregator;
+    if (OC_OK != oc_endpoint_open(aggregator->worker, command->data, on_peer_failed, peer,
+                                  &peer->endpoint)) {
+        client_lost(aggregator, command->client);
+        free(peer);
+        return;
+    }
+    HASH_ADD(hh, aggregator->peers, client, sizeof(uint32_t), peer);
+}
+
+static void client_drop(oc_aggregator_t *aggregator, uint32_t client)
+{
+    oc_peer_t *peer;
+
+    HASH_FIND(hh, aggregator->peers, &client, sizeof(client), peer);
+    if (NULL != peer) {
+        HASH_DEL(aggregator->peers, peer);
+        oc_endpoint_close(peer->endpoint);
+        free(peer);
+    }
+}
+
+static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member_t *member)
+{
+    oc_server_group_t *group = calloc(1, sizeof(*group));
+
+    if (NULL == group) {
+        return NULL;
+    }
+    group->aggregator = aggregator;
+    group->handle = member->handle;
+    group->num_ranks = member->num_ranks;
+    group->index = member->aggregator;
+    group->chunk_bytes = member->chunk_bytes;
+    group->window = member->window;
+    group->members = calloc(member->num_ranks, sizeof(*group->members));
+    group->sources = calloc(member->num_ranks, sizeof(*group->sources));
+    if (NULL == group->members || NULL == group->sources) {
+        group_free(group);
+        return NULL;
+    }
+    HASH_ADD(hh, aggregator->groups, handle, sizeof(uint32_t), group);
+    return group;
+}
+
+static void member_add(oc_aggregator_t *aggregator, const oc_command_t *command)
+{
+    const oc_member_t *member = &command->member;
+    oc_server_group_t *group;
+
+    HASH_FIND(hh, aggregator->groups, &member->handle, sizeof(uint32_t), group);
+    if (NULL == group) {
+        group = group_new(aggregator, member);
+    }
+    if (NULL == group) {
+        client_lost(aggregator, command->client);
+        return;
+    }
+    group->members[member->rank] = (oc_group_member_t) {
+        .client = command->client, .reply_handle = member->reply_handle, .joined = true};
+}
+
+static void group_drop(oc_aggregator_t *aggregator, uint32_t handle)
+{
+    oc_server_group_t *group;
+
+    HASH_FIND(hh, aggregator->groups, &handle, sizeof(handle), group);
+    if (NULL == group) {
+        return;
+    }
+    HASH_DEL(aggregator->groups, group);
+    group->failed = true;
+    group->dropped = true;
+    oc_group_hold(group);
+    oc_reductions_abandon(group);
+    oc_group_release(group);
+    if (NULL == aggregator->groups) {
+        oc_pool_trim(&aggregator->pool);
+    }
+}
+
+static void carry_out(oc_aggregator_t *aggregator, oc_command_t *command)
+{
+    switch (command->type) {
+    case OC_COMMAND_CLIENT_ADD:
+        client_add(aggregator, command);
+        break;
+    case OC_COMMAND_CLIENT_DROP:
+        client_drop(aggregator, command->client);
+        break;
+    case OC_COMMAND_MEMBER_ADD:
+        member_add(aggregator, command);
+        break;
+    case OC_COMMAND_GROUP_DROP:
+        group_drop(aggregator, command->handle);
+        break;
+    case OC_COMMAND_PING:
+        command->type = OC_COMMAND_PONG;
+        oc_mailbox_post(aggregator->config.control, command);
+        return;
+    case OC_COMMAND_STOP:
+        aggregator->stop = true;
+        break;
+    default:
+        break;
+    }
+    free(command);
+}
+
+static void drain_inbox(oc_aggregator_t *aggregator)
+{
+    oc_command_t *command;
+
+    while (NULL != (command = oc_mailbox_take(&aggregator->inbox))) {
+        carry_out(aggregator, command);
+    }
+}
+
+/* Between arm and wait nothing is lost: what arrives after arm makes the descriptor readable. */
+static void sleep_until_event(oc_aggregator_t *aggregator)
+{
+    struct epoll_event event;
+
+    if (OC_OK == oc_worker_arm(aggregator->worker)) {
+        (void) epoll_wait(aggregator->epoll_fd, &event, 1, -1);
+        drain_inbox(aggregator);
+    }
+}
+
+static void *aggregator_run(void *arg)
+{
+    oc_aggregator_t *aggregator = arg;
+    uint64_t idle_since = 0, now;
+
+    oc_thread_unbind();
+    while (!aggregator->stop) {
+        if (0 != oc_worker_progress(aggregator->worker)) {
+            idle_since = 0;
+            continue;
+        }
+        now = oc_clock_ns();
+        if (0 == idle_since) {
+            idle_since = now;
+        }
+        if (now - idle_since < SPIN_NS) {
+            sched_yield();
+            continue;
+        }
+        sleep_until_event(aggregator);
+        idle_since = 0;
+    }
+    return NULL;
+}
+
+static oc_status_t watch_descriptors(oc_aggregator_t *aggregator)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    aggregator->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (aggregator->epoll_fd < 0
+        || 0 != epoll_ctl(aggregator->epoll_fd, EPOLL_CTL_ADD,
+                          oc_worker_event_fd(aggregator->worker), &event)
+        || 0 != epoll_ctl(aggregator->epoll_fd, EPOLL_CTL_ADD, aggregator->inbox.event_fd,
+                          &event)) {
+        return OC_ERR_SYSTEM;
+    }
+    return OC_OK;
+}
+
+/* Everything but the thread, in the reverse order of oc_aggregator_open. */
+static void aggregator_free(oc_aggregator_t *aggregator)
+{
+    oc_server_group_t *group, *next_group;
+    oc_peer_t *peer, *next_peer;
+
+    HASH_ITER (hh, aggregator->groups, group, next_group) {
+        group_drop(aggregator, group->handle);
+    }
+    HASH_ITER (hh, aggregator->peers, peer, next_peer) {
+        client_drop(aggregator, peer->client);
+    }
+    oc_worker_close(aggregator->worker);
+    oc_requests_free(aggregator);
+    oc_pool_close(&aggregator->pool);
+    oc_mailbox_close(&aggregator->inbox);
+    if (aggregator->epoll_fd >= 0) {
+        close(aggregator->epoll_fd);
+    }
+    free(aggregator);
+}
+
+oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregator_t **result,
+                               char *error, size_t error_size)
+{
+    oc_aggregator_t *aggregator = calloc(1, sizeof(*aggregator));
+    oc_status_t status;
+    char name[16];
+
+    if (NULL == aggregator) {
+        return OC_ERR_NO_MEMORY;
+    }
+    aggregator->config = *config;
+    aggregator->epoll_fd = -1;
+    aggregator->inbox.event_fd = -1;
+    oc_pool_open(&aggregator->pool, config->memory_limit);
+    snprintf(error, error_size, "cannot start an aggregator");
+    status = oc_worker_open(config->net_device, &aggregator->worker, error, error_size);
+    if (OC_OK == status) {
+        status = oc_mailbox_open(&aggregator->inbox);
+    }
+    if (OC_OK == status) {
+        status = watch_descriptors(aggregator);
+    }
+    if (OC_OK == status) {
+        status = oc_requests_post(aggregator);
+    }
+    if (OC_OK == status) {
+        snprintf(name, sizeof(name), "optcast-agg%u", config->index);
+        status = oc_thread_start(&aggregator->thread, name, aggregator_run, aggregator);
+    }
+    if (OC_OK != status) {
+        aggregator_free(aggregator);
+        return status;
+    }
+    *result = aggregator;
+    return OC_OK;
+}
+
+void oc_aggregator_close(oc_aggregator_t *aggregator)
+{
+    oc_command_t *command;
+
+    if (NULL == aggregator) {
+        return;
+    }
+    command = oc_command_new(OC_COMMAND_STOP, NULL, 0);
+    if (NULL == command) {
+        abort();
+    }
+    oc_aggregator_post(aggregator, command);
+    pthread_join(aggregator->thread, NULL);
+    aggregator_free(aggregator);
+}
+
+const void *oc_aggregator_address(const oc_aggregator_t *aggregator, size_t *length)
+{
+    return oc_worker_address(aggregator->worker, length);
+}
+
+void oc_aggregator_post(oc_aggregator_t *aggregator, oc_command_t *command)
+{
+    oc_mailbox_post(&aggregator->inbox, command);
+}

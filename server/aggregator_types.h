@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The data model of an aggregator, on one page. All of it belongs to the aggregator's thread.
+ *
+ *   aggregator --< peer          a client process: its endpoint
+ *              --< group         a communicator: its members (peer, reply handle)
+ *                   --< reduction      one collective
+ *                         --< request    small: the n messages as they came
+ *                         --< chunk      large: n buffers and n transfers, at most `window`
+ */
+#ifndef OC_SERVER_AGGREGATOR_TYPES_H
+#define OC_SERVER_AGGREGATOR_TYPES_H
+
+#include <pthread.h>
+#include <uthash.h>
+
+#include "protocol/limits.h"
+#include "protocol/message.h"
+#include "reduction/reduction.h"
+#include "server/aggregator.h"
+#include "server/pool.h"
+#include "ucx_backend/worker.h"
+
+typedef struct {
+    uint32_t client;
+    oc_endpoint_t *endpoint;
+    oc_aggregator_t *aggregator;
+    UT_hash_handle hh;
+} oc_peer_t;
+
+typedef struct {
+    uint32_t client;
+    uint32_t reply_handle;
+    bool joined;
+} oc_group_member_t;
+
+struct oc_reduction;
+
+typedef struct oc_server_group {
+    oc_aggregator_t *aggregator;
+    uint32_t handle, num_ranks;
+    uint32_t index;                  /* of this aggregator in the group */
+    uint32_t chunk_bytes, window;
+    oc_group_member_t *members;
+    struct oc_reduction *reductions; /* hash by sequence */
+    const void **sources;            /* num_ranks pointers, for the kernels */
+    unsigned references;             /* transfers that still point here */
+    bool failed;                     /* an error was reported: nothing new is started */
+    bool dropped;                    /* freed with the last reference */
+    UT_hash_handle hh;
+} oc_server_group_t;
+
+/* A message with header, in a buffer of its own. */
+typedef struct oc_request {
+    oc_transfer_t transfer;
+    oc_aggregator_t *aggregator;
+    oc_header_t header;
+    struct oc_request *next, *prev;
+    uint8_t bytes[OC_HEADER_SIZE + OC_MAX_SMALL] __attribute__((aligned(64)));
+} oc_request_t;
+
+typedef struct oc_chunk oc_chunk_t;
+
+typedef struct {
+    oc_transfer_t transfer;
+    oc_chunk_t *chunk;
+} oc_chunk_transfer_t;
+
+struct oc_chunk {
+    struct oc_reduction *reduction;
+    uint32_t number;                 /* on this aggregator */
+    uint32_t length;                 /* bytes */
+    uint32_t waiting;                /* transfers of the present phase */
+    uint8_t *buffers;                /* num_ranks times the group's chunk_bytes */
+    oc_chunk_t *prev, *next;
+    oc_chunk_transfer_t transfers[];
+};
+
+typedef struct {
+    oc_transfer_t transfer;
+    struct oc_reduction *reduction;
+} oc_reply_transfer_t;
+
+typedef struct oc_reduction {
+    oc_server_group_t *group;
+    uint64_t sequence;
+    oc_header_t header;              /* of the first rank that came */
+    oc_reduce_fn_t kernel;
+    size_t element;                  /* bytes */
+    uint32_t arrived, acked;         /* ranks */
+    uint8_t *seen;                   /* for each rank: SEEN_* */
+    uint32_t admitted, finished;     /* chunks */
+    bool waits_for_memory;
+    oc_request_t **requests;         /* small: by rank */
+    oc_chunk_t *chunks;              /* large: admitted and not finished */
+    uint8_t reply[OC_HEADER_SIZE];
+    oc_reply_transfer_t *replies;    /* by rank */
+    uint32_t replies_left;
+    struct oc_reduction *prev, *next;    /* in the aggregator's list of those without memory */
+    UT_hash_handle hh;
+} oc_reduction_t;
+
+/* Receives that are always posted for messages with header. */
+#define OC_POSTED_REQUESTS 32
+
+struct oc_aggregator {
+    oc_aggregator_config_t config;
+    pthread_t thread;
+    oc_worker_t *worker;
+    oc_mailbox_t inbox;
+    int epoll_fd;
+    bool stop;
+    oc_peer_t *peers;                /* hash by client */
+    oc_server_group_t *groups;       /* hash by handle */
+    oc_pool_t pool;
+    oc_reduction_t *starving;        /* wait for memory, in order */
+    oc_request_t *posted;
+    oc_request_t *spare;
+    size_t held_requests;            /* kept by small collectives that wait for more ranks */
+};
+
+/* requests.c: messages with header */
+oc_status_t oc_requests_post(oc_aggregator_t *aggregator);
+void oc_requests_free(oc_aggregator_t *aggregator);
+void oc_request_release(oc_request_t *request);
+
+/* aggregator.c */
+oc_server_group_t *oc_aggregator_group(oc_aggregator_t *aggregator, uint32_t handle);
+void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, const char *format,
+                                ...) __attribute__((format(printf, 3, 4)));
+/* Sends to a member; the transfer completes with an error when the member is gone. */
+void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *transfer,
+                        const void *data, size_t length, uint64_t tag);
+void oc_group_hold(oc_server_group_t *group);
+void oc_group_release(oc_server_group_t *group);
+
+/* reduction.c: collectives; takes the request over */
+void oc_reduction_request(oc_server_group_t *group, oc_request_t *request);
+/* Memory came back: whoever waits for it goes on. */
+void oc_reduction_feed(oc_aggregator_t *aggregator);
+/* Cancels what can be canceled; the rest ends when its transfers do. */
+void oc_reductions_abandon(oc_server_group_t *group);
+void oc_reductions_free(oc_server_group_t *group);
+void oc_reduction_settle(oc_reduction_t *reduction);
+
+/* chunks.c: the chunks of a large collective */
+void oc_chunks_admit(oc_reduction_t *reduction);
+void oc_chunks_cancel(oc_reduction_t *reduction);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Between the supervisor and the data process of a job: a SOCK_SEQPACKET pair. Both ends are
+ * this program, so messages are plain structures.
+ */
+#ifndef OC_SERVER_CHANNEL_H
+#define OC_SERVER_CHANNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "protocol/limits.h"
+
+typedef enum {
+    OC_CHANNEL_ADOPT,  /* supervisor: a client; fd is attached, bytes are its HELLO */
+    OC_CHANNEL_DRAIN,  /* supervisor: finish and go */
+    OC_CHANNEL_ECHO,   /* supervisor: answer to ASK */
+    OC_CHANNEL_ASK,    /* data process: are you there? */
+    OC_CHANNEL_IDLE,   /* data process: no sessions; number: clients adopted so far */
+    OC_CHANNEL_LEAVE,  /* supervisor: answer to IDLE when nobody else is under way */
+} oc_channel_type_t;
+
+typedef struct {
+    uint32_t type;     /* oc_channel_type_t */
+    uint32_t number;
+    uint32_t length;
+    uint8_t bytes[OC_MAX_HELLO_BODY + 64];
+} oc_channel_message_t;
+
+/* fd -1: none. false when the other end is gone or does not read. Never blocks. */
+bool oc_channel_send(int channel, const oc_channel_message_t *message, int fd);
+
+/* 1: a message, and its descriptor or -1 in *fd. 0: nothing there. -1: the other end is gone. */
+int oc_channel_receive(int channel, oc_channel_message_t *message, int *fd);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Chunks of a large collective: n receives, one reduction, n sends.
+ *
+ * A chunk gets all its n buffers or none. Receives are posted with exact tags when the chunk is
+ * admitted; contributions that come earlier wait inside UCX, which for more than a few KiB
+ * means that only their announcement is here.
+ */
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "base/log.h"
+#include "protocol/tag.h"
+#include "server/aggregator_types.h"
+
+static void on_result_sent(oc_transfer_t *transfer);
+
+static size_t block_size(const oc_server_group_t *group)
+{
+    return (size_t) group->num_ranks * group->chunk_bytes;
+}
+
+static uint8_t *buffer_of(const oc_chunk_t *chunk, uint32_t rank)
+{
+    return chunk->buffers + (size_t) rank * chunk->reduction->group->chunk_bytes;
+}
+
+static void chunk_free(oc_chunk_t *chunk)
+{
+    oc_reduction_t *reduction = chunk->reduction;
+
+    DL_DELETE(reduction->chunks, chunk);
+    oc_pool_put(&reduction->group->aggregator->pool, chunk->buffers,
+                block_size(reduction->group));
+    free(chunk);
+}
+
+static void send_result(oc_chunk_t *chunk)
+{
+    oc_reduction_t *reduction = chunk->reduction;
+    oc_server_group_t *group = reduction->group;
+
+    chunk->waiting = group->num_ranks;
+    for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
+        oc_transfer_t *transfer = &chunk->transfers[rank].transfer;
+
+        transfer->done = on_result_sent;
+        oc_group_hold(group);
+        oc_aggregator_send(group, rank, transfer, chunk->buffers, chunk->length,
+                           oc_tag(OC_KIND_RESULT, group->members[rank].reply_handle, group->index,
+                                  reduction->sequence, chunk->number));
+    }
+}
+
+/* In place: the first buffer is an input and the output. */
+static void reduce(oc_chunk_t *chunk)
+{
+    oc_reduction_t *reduction = chunk->reduction;
+    oc_server_group_t *group = reduction->group;
+
+    for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
+        group->sources[rank] = buffer_of(chunk, rank);
+    }
+    reduction->kernel(chunk->buffers, group->sources, group->num_ranks,
+                      chunk->length / reduction->element);
+}
+
+static void on_contribution(oc_transfer_t *transfer)
+{
+    oc_chunk_t *chunk = ((oc_chunk_transfer_t *) transfer)->chunk;
+    oc_server_group_t *group = chunk->reduction->group;
+
+    if (OC_OK != transfer->status || transfer->length != chunk->length) {
+        oc_aggregator_group_failed(
+            group, OC_ERR_INVALID, "chunk %u of collective %llu came with %zu bytes from rank "
+            "%u, not with %u: %s", chunk->number, (unsigned long long) chunk->reduction->sequence,
+            transfer->length, (uint32_t) ((oc_chunk_transfer_t *) transfer - chunk->transfers),
+            chunk->length, oc_status_string(transfer->status));
+    }
+    if (0 == --chunk->waiting) {
+        if (group->failed) {
+            chunk_free(chunk);
+            oc_reduction_feed(group->aggregator);
+        } else {
+            reduce(chunk);
+            send_result(chunk);
+        }
+    }
+    oc_group_release(group);
+}
+
+static void on_result_sent(oc_transfer_t *transfer)
+{
+    oc_chunk_t *chunk = ((oc_chunk_transfer_t *) transfer)->chunk;
+    oc_reduction_t *reduction = chunk->reduction;
+    oc_server_group_t *group = reduction->group;
+    oc_aggregator_t *aggregator = group->aggregator;
+
+    if (0 == --chunk->waiting) {
+        chunk_free(chunk);
+        reduction->finished++;
+        if (!group->failed) {
+            oc_chunks_admit(reduction);
+            oc_reduction_settle(reduction);
+        }
+        oc_reduction_feed(aggregator);
+    }
+    oc_group_release(group);
+}
+
+static oc_chunk_t *chunk_new(oc_reduction_t *reduction)
+{
+    oc_server_group_t *group = reduction->group;
+    oc_pool_t *pool = &group->aggregator->pool;
+    oc_chunk_t *chunk = calloc(1, sizeof(*chunk) + group->num_ranks * sizeof(chunk->transfers[0]));
+
+    if (NULL == chunk) {
+        return NULL;
+    }
+    chunk->buffers = oc_pool_get(pool, block_size(group));
+    if (NULL == chunk->buffers) {
+        free(chunk);
+        return NULL;
+    }
+    chunk->reduction = reduction;
+    chunk->number = reduction->admitted;
+    chunk->length = chunk->number + 1 == reduction->header.chunks ? reduction->header.last_bytes
+                                                                  : reduction->header.chunk_bytes;
+    DL_APPEND(reduction->chunks, chunk);
+    return chunk;
+}
+
+static void receive_contributions(oc_chunk_t *chunk)
+{
+    oc_reduction_t *reduction = chunk->reduction;
+    oc_server_group_t *group = reduction->group;
+
+    chunk->waiting = group->num_ranks;
+    for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
+        oc_chunk_transfer_t *transfer = &chunk->transfers[rank];
+
+        transfer->chunk = chunk;
+        transfer->transfer.done = on_contribution;
+        transfer->transfer.length = 0;
+        oc_group_hold(group);
+        oc_receive(group->aggregator->worker, &transfer->transfer, buffer_of(chunk, rank),
+                   chunk->length,
+                   oc_tag(OC_KIND_CONTRIBUTION, group->handle, rank, reduction->sequence,
+                          chunk->number), OC_TAG_EXACT);
+    }
+}
+
+void oc_chunks_admit(oc_reduction_t *reduction)
+{
+    oc_server_group_t *group = reduction->group;
+    oc_aggregator_t *aggregator = group->aggregator;
+    oc_chunk_t *chunk;
+
+    while (!group->failed && !reduction->waits_for_memory
+           && reduction->admitted < reduction->header.chunks
+           && reduction->admitted - reduction->finished < group->window) {
+        chunk = chunk_new(reduction);
+        if (NULL != chunk) {
+            reduction->admitted++;
+            receive_contributions(chunk);
+        } else if (aggregator->pool.used > 0) {
+            reduction->waits_for_memory = true;
+            DL_APPEND(aggregator->starving, reduction);
+        } else {
+            oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY,
+                                       "the server is out of memory: %zu bytes are needed",
+                                       block_size(group));
+        }
+    }
+}
+
+void oc_chunks_cancel(oc_reduction_t *reduction)
+{
+    oc_chunk_t *chunk;
+
+    DL_FOREACH (reduction->chunks, chunk) {
+        for (uint32_t rank = 0; rank < reduction->group->num_ranks; rank++) {
+            if (on_contribution == chunk->transfers[rank].transfer.done) {
+                oc_receive_cancel(&chunk->transfers[rank].transfer);
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Life of a data process: adopt clients, serve them, leave when all are gone. */
+#include "server/data_process.h"
+
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/channel.h"
+#include "server/gate.h"
+#include "server/job.h"
+
+/* How long a failed job's process stays for its clients to read why. */
+#define FAILED_LINGER (1 * OC_SECOND)
+
+typedef struct {
+    oc_watch_t channel_watch;
+    oc_loop_t loop;
+    oc_job_server_t *job;
+    uint32_t adopted;
+    bool idle_told;
+    bool leave;
+} data_process_t;
+
+static void ask_supervisor(void *arg, uint32_t token)
+{
+    data_process_t *process = arg;
+    oc_channel_message_t message = {.type = OC_CHANNEL_ASK, .number = token};
+
+    (void) oc_channel_send(process->channel_watch.fd, &message, -1);
+}
+
+static void adopt(data_process_t *process, const oc_channel_message_t *message, int fd)
+{
+    process->adopted++;
+    process->idle_told = false;
+    if (fd >= 0) {
+        oc_job_adopt(process->job, fd, message->bytes, message->length);
+    }
+}
+
+static void on_channel(oc_watch_t *watch, uint32_t events)
+{
+    data_process_t *process = (data_process_t *) watch;
+    static oc_channel_message_t message;
+    int fd, got;
+
+    (void) events;
+    got = oc_channel_receive(watch->fd, &message, &fd);
+    if (got < 0) {
+        oc_job_drain(process->job, "the server is gone");
+        process->leave = true;
+        return;
+    }
+    if (0 == got) {
+        return;
+    }
+    switch (message.type) {
+    case OC_CHANNEL_ADOPT:
+        adopt(process, &message, fd);
+        break;
+    case OC_CHANNEL_DRAIN:
+        oc_job_drain(process->job, "the server is going to stop");
+        break;
+    case OC_CHANNEL_ECHO:
+        oc_job_echo(process->job, message.number);
+        break;
+    case OC_CHANNEL_LEAVE:
+        process->leave = true;
+        break;
+    default:
+        break;
+    }
+}
+
+/* The supervisor may have sent another client meanwhile: it decides. */
+static void tell_idle(data_process_t *process)
+{
+    oc_channel_message_t message = {.type = OC_CHANNEL_IDLE, .number = process->adopted};
+
+    process->idle_told = oc_channel_send(process->channel_watch.fd, &message, -1);
+}
+
+static void serve(data_process_t *process)
+{
+    uint64_t failed_at = 0;
+
+    while (!process->leave) {
+        bool busy = oc_job_sessions(process->job) > 0;
+
+        (void) oc_loop_once(&process->loop, 1000);
+        oc_job_tick(process->job);
+        if (oc_job_failed(process->job)) {
+            failed_at = 0 == failed_at ? oc_clock_ns() : failed_at;
+            process->leave = 0 == oc_job_sessions(process->job)
+                             || oc_clock_ns() - failed_at > FAILED_LINGER;
+        } else if (busy && 0 == oc_job_sessions(process->job) && !process->idle_told) {
+            tell_idle(process);
+        }
+    }
+}
+
+/* Clients that wait for an answer are told why there will be none. */
+static int refuse_all(int channel, const char *reason)
+{
+    oc_channel_message_t message;
+    int fd;
+
+    oc_error("cannot serve a job: %s", reason);
+    while (oc_channel_receive(channel, &message, &fd) > 0) {
+        if (fd >= 0) {
+            oc_refuse(fd, OC_ERR_SYSTEM, reason);
+        }
+    }
+    return EXIT_FAILURE;
+}
+
+int oc_data_process_run(int channel, const oc_server_settings_t *settings, const char *net_device)
+{
+    data_process_t process = {.channel_watch = {.fd = channel, .ready = on_channel}};
+    oc_job_config_t config = {
+        .net_device = net_device,
+        .num_aggregators = (unsigned) settings->aggregators,
+        .memory_limit = settings->memory_limit,
+        .ask = ask_supervisor,
+        .arg = &process,
+    };
+    char error[256] = "";
+
+    if (OC_OK != oc_loop_open(&process.loop)
+        || OC_OK != oc_job_open(&process.loop, &config, &process.job, error, sizeof(error))
+        || OC_OK != oc_loop_add(&process.loop, &process.channel_watch, EPOLLIN)) {
+        return refuse_all(channel, error);
+    }
+    serve(&process);
+    oc_job_close(process.job);
+    oc_loop_close(&process.loop);
+    close(channel);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The process that serves one job: UCX, the aggregators and the job's memory live here only. */
+#ifndef OC_SERVER_DATA_PROCESS_H
+#define OC_SERVER_DATA_PROCESS_H
+
+#include "base/settings.h"
+
+/*
+ * Runs until the job is over; returns the exit status. channel leads to the supervisor, with
+ * whom the process ends. net_device: NULL for any.
+ */
+int oc_data_process_run(int channel, const oc_server_settings_t *settings,
+                        const char *net_device);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Accepting connections and judging first messages. */
+#include "server/gate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "net/stream.h"
+
+/* How long a stranger may take for its HELLO, and how many are let in at a time. */
+#define STRANGER_PATIENCE (5 * OC_SECOND)
+#define MAX_STRANGERS     1024
+
+/* Complaints about strangers in one second; more would let them fill the disk. */
+#define MAX_COMPLAINTS 10
+
+typedef struct oc_stranger {
+    oc_watch_t watch;
+    oc_stream_t stream;
+    oc_gate_t *gate;
+    uint64_t deadline;
+    bool watched;
+    char name[128];
+    struct oc_stranger *prev, *next;
+} oc_stranger_t;
+
+struct oc_gate {
+    oc_watch_t watch;
+    oc_loop_t *loop;
+    oc_gate_admit_t admit;
+    void *arg;
+    oc_stranger_t *strangers;
+    unsigned num_strangers;
+    uint64_t complaint_second;
+    unsigned complaints;
+};
+
+void oc_refuse(int fd, oc_status_t status, const char *reason)
+{
+    oc_control_t message = {.type = OC_CONTROL_REFUSE};
+    oc_stream_t stream;
+
+    message.notice.status = status;
+    message.notice.text = (oc_bytes_t) {.data = (const uint8_t *) reason,
+                                        .length = (uint32_t) strnlen(reason, OC_MAX_TEXT)};
+    oc_stream_init(&stream, fd, 0);
+    (void) oc_stream_send(&stream, &message);
+    oc_stream_close(&stream);
+}
+
+/* Frees the stranger; returns its socket, which is no longer watched from here. */
+static int stranger_release(oc_stranger_t *stranger)
+{
+    oc_gate_t *gate = stranger->gate;
+    int fd = stranger->stream.fd;
+
+    if (stranger->watched) {
+        oc_loop_remove(gate->loop, &stranger->watch);
+    }
+    DL_DELETE(gate->strangers, stranger);
+    gate->num_strangers--;
+    stranger->stream.fd = -1;
+    oc_stream_close(&stranger->stream);
+    free(stranger);
+    return fd;
+}
+
+static void complain(oc_gate_t *gate, const char *name, const char *reason)
+{
+    uint64_t second = oc_clock_ns() / OC_SECOND;
+
+    if (second != gate->complaint_second) {
+        gate->complaint_second = second;
+        gate->complaints = 0;
+    }
+    if (gate->complaints++ < MAX_COMPLAINTS) {
+        oc_warn("%s was refused: %s", name, reason);
+    }
+}
+
+static void stranger_refuse(oc_stranger_t *stranger, oc_status_t status, const char *reason)
+{
+    complain(stranger->gate, stranger->name, reason);
+    oc_refuse(stranger_release(stranger), status, reason);
+}
+
+static void refuse_garbage(oc_stranger_t *stranger, oc_status_t status)
+{
+    char reason[128];
+
+    if (OC_ERR_VERSION == status) {
+        snprintf(reason, sizeof(reason),
+                 "its messages are of another protocol version; this server speaks %d to %d",
+                 OC_PROTOCOL_VERSION_MIN, OC_PROTOCOL_VERSION_MAX);
+    } else {
+        snprintf(reason, sizeof(reason), "what it sent is not a HELLO of this protocol (%s)",
+                 oc_status_string(status));
+    }
+    stranger_refuse(stranger, status, reason);
+}
+
+static void judge_hello(oc_stranger_t *stranger, const oc_hello_t *hello, size_t used)
+{
+    oc_gate_t *gate = stranger->gate;
+    oc_stream_t *stream = &stranger->stream;
+    char reason[256] = "";
+
+    if (hello->version_min > OC_PROTOCOL_VERSION_MAX
+        || hello->version_max < OC_PROTOCOL_VERSION_MIN) {
+        snprintf(reason, sizeof(reason),
+                 "it speaks protocol %u to %u, this server speaks %d to %d", hello->version_min,
+                 hello->version_max, OC_PROTOCOL_VERSION_MIN, OC_PROTOCOL_VERSION_MAX);
+        stranger_refuse(stranger, OC_ERR_VERSION, reason);
+    } else if (stream->in_used > used) {
+        stranger_refuse(stranger, OC_ERR_INVALID, "it sent more than a HELLO");
+    } else {
+        /* whoever admits it watches the same socket */
+        oc_loop_remove(gate->loop, &stranger->watch);
+        stranger->watched = false;
+        if (gate->admit(gate->arg, stream->fd, hello, stream->in, used, reason, sizeof(reason))) {
+            (void) stranger_release(stranger);
+        } else {
+            stranger_refuse(stranger, OC_ERR_REFUSED, reason);
+        }
+    }
+}
+
+static void stranger_ready(oc_watch_t *watch, uint32_t events)
+{
+    oc_stranger_t *stranger = (oc_stranger_t *) watch;
+    oc_status_t read_status, status;
+    oc_control_t message;
+    size_t used;
+
+    (void) events;
+    read_status = oc_stream_read(&stranger->stream);
+    status = oc_stream_next(&stranger->stream, &message, &used);
+    if (OC_OK == status && OC_CONTROL_HELLO == message.type) {
+        judge_hello(stranger, &message.hello, used);
+    } else if (OC_IN_PROGRESS != status) {
+        refuse_garbage(stranger, OC_OK == status ? OC_ERR_INVALID : status);
+    } else if (OC_OK != read_status) {
+        if (stranger->stream.in_used > 0) {
+            complain(stranger->gate, stranger->name, "it left in the middle of a message");
+        }
+        close(stranger_release(stranger));
+    }
+}
+
+static void stranger_new(oc_gate_t *gate, int fd, const oc_sockaddr_t *from)
+{
+    oc_stranger_t *stranger = calloc(1, sizeof(*stranger));
+
+    if (NULL == stranger) {
+        close(fd);
+        return;
+    }
+    oc_socket_prepare(fd);
+    oc_stream_init(&stranger->stream, fd, OC_MAX_HELLO_BODY);
+    oc_sockaddr_text(from, stranger->name, sizeof(stranger->name));
+    stranger->watch = (oc_watch_t) {.fd = fd, .ready = stranger_ready};
+    stranger->gate = gate;
+    stranger->deadline = oc_clock_ns() + STRANGER_PATIENCE;
+    DL_APPEND(gate->strangers, stranger);
+    gate->num_strangers++;
+    stranger->watched = OC_OK == oc_loop_add(gate->loop, &stranger->watch, EPOLLIN);
+    if (!stranger->watched) {
+        stranger_refuse(stranger, OC_ERR_SYSTEM, "the server has no room for it");
+    }
+}
+
+static void gate_ready(oc_watch_t *watch, uint32_t events)
+{
+    oc_gate_t *gate = (oc_gate_t *) watch;
+    oc_sockaddr_t from = {.length = sizeof(from.address)};
+    int fd = accept4(watch->fd, (struct sockaddr *) &from.address, &from.length, SOCK_CLOEXEC);
+
+    (void) events;
+    if (fd < 0) {
+        return;
+    }
+    if (gate->num_strangers >= MAX_STRANGERS) {
+        close(fd);
+        return;
+    }
+    stranger_new(gate, fd, &from);
+}
+
+oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, oc_gate_admit_t admit, void *arg,
+                         oc_gate_t **result, char *error, size_t error_size)
+{
+    oc_gate_t *gate = calloc(1, sizeof(*gate));
+
+    if (NULL == gate) {
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
+    }
+    gate->loop = loop;
+    gate->admit = admit;
+    gate->arg = arg;
+    gate->watch.ready = gate_ready;
+    gate->watch.fd = oc_listen(address, error, error_size);
+    if (gate->watch.fd < 0) {
+        free(gate);
+        return OC_ERR_SYSTEM;
+    }
+    if (OC_OK != oc_loop_add(loop, &gate->watch, EPOLLIN)) {
+        snprintf(error, error_size, "cannot watch the listening socket");
+        close(gate->watch.fd);
+        free(gate);
+        return OC_ERR_SYSTEM;
+    }
+    *result = gate;
+    return OC_OK;
+}
+
+void oc_gate_close(oc_gate_t *gate)
+{
+    if (NULL == gate) {
+        return;
+    }
+    while (NULL != gate->strangers) {
+        close(stranger_release(gate->strangers));
+    }
+    oc_loop_remove(gate->loop, &gate->watch);
+    close(gate->watch.fd);
+    free(gate);
+}
+
+void oc_gate_tick(oc_gate_t *gate)
+{
+    uint64_t now = oc_clock_ns();
+    oc_stranger_t *stranger, *next;
+
+    DL_FOREACH_SAFE (gate->strangers, stranger, next) {
+        if (now > stranger->deadline) {
+            stranger_refuse(stranger, OC_ERR_TIMEOUT, "no HELLO came in time");
+        }
+    }
+}

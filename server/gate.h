@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The gate: a listening socket and the strangers in front of it. A stranger may send one HELLO,
+ * of limited size and within limited time; whoever sends anything else is refused and forgotten.
+ */
+#ifndef OC_SERVER_GATE_H
+#define OC_SERVER_GATE_H
+
+#include "net/loop.h"
+#include "net/socket.h"
+#include "protocol/control.h"
+
+typedef struct oc_gate oc_gate_t;
+
+/*
+ * Somebody with a valid HELLO: takes the socket over and returns true, or returns false with a
+ * reason. hello points into bytes, which are the message as it came and are gone after the call.
+ */
+typedef bool (*oc_gate_admit_t)(void *arg, int fd, const oc_hello_t *hello, const uint8_t *bytes,
+                                size_t length, char *reason, size_t reason_size);
+
+/* address is updated to what was taken. On failure a sentence in error. */
+oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, oc_gate_admit_t admit, void *arg,
+                         oc_gate_t **gate, char *error, size_t error_size);
+
+/* Strangers are dropped without a word. NULL is allowed. */
+void oc_gate_close(oc_gate_t *gate);
+
+/* To be called about once a second: strangers who take too long are refused. */
+void oc_gate_tick(oc_gate_t *gate);
+
+/* Tells a connected client no, and why, as far as it listens; closes the socket. */
+void oc_refuse(int fd, oc_status_t status, const char *reason);
+
+#endif

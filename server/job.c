@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A job's aggregators, heartbeats, mailbox and end. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/gate.h"
+#include "server/job_types.h"
+
+/* A client that UCX lost may just be leaving: its goodbye has this long to arrive. */
+#define LOST_PATIENCE (2 * OC_SECOND)
+
+oc_session_t *oc_job_session(oc_job_server_t *job, uint32_t client)
+{
+    oc_session_t *session;
+
+    DL_SEARCH_SCALAR(job->sessions, session, client, client);
+    return session;
+}
+
+/* A copy to every aggregator; for commands without data. */
+void oc_job_post_all(oc_job_server_t *job, const oc_command_t *command)
+{
+    for (unsigned i = 0; i < job->num_aggregators; i++) {
+        oc_command_t *copy = oc_command_new(command->type, NULL, 0);
+
+        if (NULL == copy) {
+            oc_error("out of memory");
+            abort();
+        }
+        copy->client = command->client;
+        copy->handle = command->handle;
+        copy->token = command->token;
+        oc_aggregator_post(job->aggregators[i], copy);
+    }
+}
+
+void oc_job_fail(oc_job_server_t *job, oc_status_t status, const char *format, ...)
+{
+    oc_session_t *session, *next;
+    char text[256];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (job->failed) {
+        return;
+    }
+    job->failed = true;
+    if (job->num_sessions > 0) {
+        oc_info("the job ends: %s", text);
+    }
+    DL_FOREACH_SAFE (job->sessions, session, next) {
+        oc_session_notice(session, OC_CONTROL_JOB_ERROR, 0, status, text);
+    }
+}
+
+/* One round of questions serves all pings that came before it began. */
+static void round_start(oc_job_server_t *job)
+{
+    oc_command_t ping = {.type = OC_COMMAND_PING, .token = ++job->round};
+    oc_session_t *session;
+
+    DL_FOREACH (job->sessions, session) {
+        session->ping_asked = session->ping_asked || session->ping_waits;
+        session->ping_waits = false;
+    }
+    job->round_waits = job->num_aggregators;
+    oc_job_post_all(job, &ping);
+    if (NULL != job->config.ask) {
+        job->round_waits++;
+        job->config.ask(job->config.arg, job->round);
+    }
+}
+
+static bool somebody_waits(const oc_job_server_t *job)
+{
+    const oc_session_t *session;
+
+    DL_FOREACH (job->sessions, session) {
+        if (session->ping_waits) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void oc_job_heartbeat(oc_job_server_t *job)
+{
+    if (0 == job->round_waits && somebody_waits(job)) {
+        round_start(job);
+    }
+}
+
+void oc_job_echo(oc_job_server_t *job, uint32_t token)
+{
+    oc_session_t *session, *next;
+
+    if (token != job->round || 0 == job->round_waits || 0 != --job->round_waits) {
+        return;
+    }
+    DL_FOREACH_SAFE (job->sessions, session, next) {
+        if (session->ping_asked) {
+            oc_control_t pong = {.type = OC_CONTROL_PONG, .ping = session->ping};
+
+            session->ping_asked = false;
+            oc_session_send(session, &pong);
+        }
+    }
+    oc_job_heartbeat(job);
+}
+
+static void client_lost(oc_job_server_t *job, uint32_t client)
+{
+    oc_session_t *session = oc_job_session(job, client);
+
+    if (NULL != session && 0 == session->lost_at) {
+        session->lost_at = oc_clock_ns();
+    }
+}
+
+static void on_mail(oc_watch_t *watch, uint32_t events)
+{
+    oc_job_server_t *job =
+        (oc_job_server_t *) ((char *) watch - offsetof(oc_job_server_t, mail_watch));
+    oc_command_t *command;
+
+    (void) events;
+    while (NULL != (command = oc_mailbox_take(&job->mailbox))) {
+        switch (command->type) {
+        case OC_COMMAND_PONG:
+            oc_job_echo(job, command->token);
+            break;
+        case OC_COMMAND_GROUP_ERROR:
+            oc_warn("a group cannot go on: %s", command->text);
+            oc_registry_error(job, command->handle, command->status, command->text);
+            break;
+        case OC_COMMAND_CLIENT_LOST:
+            client_lost(job, command->client);
+            break;
+        default:
+            break;
+        }
+        free(command);
+    }
+}
+
+void oc_job_tick(oc_job_server_t *job)
+{
+    uint64_t now = oc_clock_ns();
+    oc_session_t *session;
+
+    DL_FOREACH (job->sessions, session) {
+        if (0 != session->lost_at && now - session->lost_at > LOST_PATIENCE) {
+            oc_job_fail(job, OC_ERR_UNREACHABLE, "the data connection to process %u is broken",
+                        session->process);
+            return;
+        }
+    }
+}
+
+static oc_status_t start_aggregators(oc_job_server_t *job, char *error, size_t error_size)
+{
+    oc_aggregator_config_t config = {
+        .net_device = job->config.net_device,
+        .memory_limit = job->config.memory_limit / job->config.num_aggregators,
+        .control = &job->mailbox,
+    };
+    oc_status_t status;
+
+    for (config.index = 0; config.index < job->config.num_aggregators; config.index++) {
+        status = oc_aggregator_open(&config, &job->aggregators[config.index], error, error_size);
+        if (OC_OK != status) {
+            return status;
+        }
+        job->num_aggregators++;
+    }
+    return OC_OK;
+}
+
+oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_server_t **result,
+                        char *error, size_t error_size)
+{
+    oc_job_server_t *job = calloc(1, sizeof(*job));
+    oc_status_t status;
+
+    if (NULL == job) {
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
+    }
+    job->config = *config;
+    job->loop = loop;
+    snprintf(error, error_size, "cannot make a mailbox");
+    status = oc_mailbox_open(&job->mailbox);
+    if (OC_OK != status) {
+        free(job);
+        return status;
+    }
+    job->mail_watch = (oc_watch_t) {.fd = job->mailbox.event_fd, .ready = on_mail};
+    status = oc_loop_add(loop, &job->mail_watch, EPOLLIN);
+    if (OC_OK == status) {
+        status = start_aggregators(job, error, error_size);
+    }
+    if (OC_OK != status) {
+        oc_job_close(job);
+        return status;
+    }
+    *result = job;
+    return OC_OK;
+}
+
+void oc_job_close(oc_job_server_t *job)
+{
+    if (NULL == job) {
+        return;
+    }
+    while (NULL != job->sessions) {
+        oc_session_close(job->sessions);
+    }
+    oc_registry_free(job);
+    for (unsigned i = 0; i < job->num_aggregators; i++) {
+        oc_aggregator_close(job->aggregators[i]);
+    }
+    oc_loop_remove(job->loop, &job->mail_watch);
+    oc_mailbox_close(&job->mailbox);
+    free(job);
+}
+
+void oc_job_adopt(oc_job_server_t *job, int fd, const uint8_t *bytes, size_t length)
+{
+    oc_control_t message;
+
+    if (oc_control_decode(bytes, length, OC_MAX_HELLO_BODY, &message) != (long) length
+        || OC_CONTROL_HELLO != message.type) {
+        close(fd);
+        return;
+    }
+    if (job->failed) {
+        oc_refuse(fd, OC_ERR_REFUSED, "the job has failed on this server");
+    } else if (job->draining) {
+        oc_refuse(fd, OC_ERR_REFUSED, "the server is going to stop");
+    } else {
+        oc_session_new(job, fd, &message.hello);
+    }
+}
+
+void oc_job_drain(oc_job_server_t *job, const char *reason)
+{
+    oc_session_t *session, *next;
+
+    job->draining = true;
+    DL_FOREACH_SAFE (job->sessions, session, next) {
+        oc_session_notice(session, OC_CONTROL_DRAIN, 0, OC_OK, reason);
+    }
+}
+
+unsigned oc_job_sessions(const oc_job_server_t *job)
+{
+    return job->num_sessions;
+}
+
+bool oc_job_failed(const oc_job_server_t *job)
+{
+    return job->failed;
+}

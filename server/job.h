@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Everything a server does for one job: its aggregators, the control connections of its
+ * processes (sessions), its groups. The thread that runs the job's loop owns all of it; in
+ * the daemon that is the main thread of the job's data process, in the embedded mode a thread
+ * of an MPI process.
+ */
+#ifndef OC_SERVER_JOB_H
+#define OC_SERVER_JOB_H
+
+#include <stdbool.h>
+
+#include "net/loop.h"
+#include "protocol/control.h"
+#include "server/mailbox.h"
+
+typedef struct oc_job_server oc_job_server_t;
+
+typedef struct {
+    const char *net_device;     /* NULL: any */
+    unsigned num_aggregators;
+    size_t memory_limit;        /* bytes, for all aggregators together */
+    /*
+     * Before a heartbeat is answered: passes the question on to whoever else has to be alive,
+     * who answers by oc_job_echo. NULL: nobody.
+     */
+    void (*ask)(void *arg, uint32_t token);
+    void *arg;
+} oc_job_config_t;
+
+/* Starts the aggregators; the loop is the caller's. On failure a sentence in error. */
+oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_server_t **job,
+                        char *error, size_t error_size);
+
+/* Closes all sessions and stops the aggregators. NULL is allowed. */
+void oc_job_close(oc_job_server_t *job);
+
+/* Takes over a connection whose HELLO was accepted; bytes is that message. Loop's thread only. */
+void oc_job_adopt(oc_job_server_t *job, int fd, const uint8_t *bytes, size_t length);
+
+/* The answer to ask. Loop's thread only. */
+void oc_job_echo(oc_job_server_t *job, uint32_t token);
+
+/* To be called about once a second. */
+void oc_job_tick(oc_job_server_t *job);
+
+/* Tells all clients that the server is going to stop. */
+void oc_job_drain(oc_job_server_t *job, const char *reason);
+
+unsigned oc_job_sessions(const oc_job_server_t *job);
+
+/* A client vanished or UCX lost one: nothing of this job goes on. */
+bool oc_job_failed(const oc_job_server_t *job);
+
+#endif

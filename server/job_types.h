@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The data model of a job's control side. Belongs to the thread of the loop.
+ *
+ *   job --< session             one process of the job: its control connection
+ *       --< registered group    one communicator: handle, who joined, who left
+ *       --< aggregator          driven by commands
+ */
+#ifndef OC_SERVER_JOB_TYPES_H
+#define OC_SERVER_JOB_TYPES_H
+
+#include <uthash.h>
+
+#include "net/stream.h"
+#include "server/aggregator.h"
+#include "server/job.h"
+
+typedef struct oc_session {
+    oc_watch_t watch;
+    oc_stream_t stream;
+    oc_job_server_t *job;
+    uint32_t client;             /* id inside this server */
+    uint32_t process;            /* rank in the job, as it says */
+    bool ping_waits;             /* for the next round of heartbeats */
+    bool ping_asked;             /* for the present one */
+    uint32_t ping;               /* what it sent and wants back */
+    uint64_t lost_at;            /* UCX lost it then; 0: no */
+    struct oc_session *prev, *next;
+} oc_session_t;
+
+typedef struct {
+    uint32_t client;             /* 0: has not joined */
+    bool left;
+} oc_registered_member_t;
+
+typedef struct oc_registered_group {
+    uint64_t id;
+    uint32_t handle;
+    oc_join_t join;              /* of the first rank: what all must agree on */
+    uint32_t joined, left;
+    oc_registered_member_t *members;
+    UT_hash_handle hh;           /* by id */
+} oc_registered_group_t;
+
+/* Hands handles out: an index in the low 16 bits, a generation in the 4 above. */
+typedef struct {
+    uint8_t *generations;
+    uint32_t *free;              /* ring of indices that are free, oldest first */
+    uint32_t capacity, first_free, num_free;
+} oc_handles_t;
+
+struct oc_job_server {
+    oc_job_config_t config;
+    oc_loop_t *loop;
+    oc_mailbox_t mailbox;
+    oc_watch_t mail_watch;
+    oc_aggregator_t *aggregators[OC_MAX_AGGREGATORS];
+    unsigned num_aggregators;
+    oc_session_t *sessions;
+    unsigned num_sessions;
+    uint32_t next_client;
+    oc_registered_group_t *groups;
+    oc_handles_t handles;
+    uint32_t round;              /* of heartbeats */
+    unsigned round_waits;        /* answers that are missing */
+    bool draining;
+    bool failed;
+};
+
+/* session.c */
+void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello);
+void oc_session_send(oc_session_t *session, const oc_control_t *message);
+void oc_session_notice(oc_session_t *session, oc_control_type_t type, uint64_t group,
+                       oc_status_t status, const char *text);
+void oc_session_close(oc_session_t *session);
+
+/* job.c */
+void oc_job_post_all(oc_job_server_t *job, const oc_command_t *command);
+void oc_job_fail(oc_job_server_t *job, oc_status_t status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void oc_job_heartbeat(oc_job_server_t *job);
+oc_session_t *oc_job_session(oc_job_server_t *job, uint32_t client);
+
+/* registry.c: groups */
+void oc_registry_join(oc_session_t *session, const oc_join_t *join);
+void oc_registry_leave(oc_session_t *session, uint64_t group);
+void oc_registry_forget(oc_session_t *session);
+void oc_registry_error(oc_job_server_t *job, uint32_t handle, oc_status_t status,
+                       const char *text);
+void oc_registry_free(oc_job_server_t *job);
+
+/* handles.c */
+bool oc_handles_take(oc_handles_t *handles, uint32_t *handle);
+void oc_handles_give(oc_handles_t *handles, uint32_t handle);
+void oc_handles_free(oc_handles_t *handles);
+
+#endif

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The service is a library: the daemon, the embedded mode and the tests link it.
+noinst_LTLIBRARIES += libocservice.la
+libocservice_la_SOURCES = \
+	server/aggregator.h server/aggregator_types.h server/aggregator.c \
+	server/chunks.c \
+	server/embedded.h server/embedded.c \
+	server/gate.h server/gate.c \
+	server/handles.c \
+	server/job.h server/job_types.h server/job.c \
+	server/key.h \
+	server/mailbox.h server/mailbox.c \
+	server/pool.h server/pool.c \
+	server/reduction.c \
+	server/registry.c \
+	server/requests.c \
+	server/session.c \
+	server/threads.h server/threads.c
+libocservice_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
+libocservice_la_LIBADD = libocnet.la libocucx.la libocreduction.la libocprotocol.la libocbase.la \
+	$(HWLOC_LIBS) -lpthread -lm
+
+sbin_PROGRAMS += optcast-server
+optcast_server_SOURCES = \
+	server/channel.h server/channel.c \
+	server/configuration.h server/configuration.c \
+	server/data_process.h server/data_process.c \
+	server/main.c \
+	server/supervisor.h server/supervisor.c
+optcast_server_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS)
+optcast_server_LDADD = libocservice.la $(INIH_LIBS)

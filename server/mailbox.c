@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The locked list behind a mailbox. */
+#include "server/mailbox.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <utlist.h>
+
+oc_status_t oc_mailbox_open(oc_mailbox_t *box)
+{
+    box->list = NULL;
+    box->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (box->event_fd < 0) {
+        return OC_ERR_SYSTEM;
+    }
+    pthread_mutex_init(&box->lock, NULL);
+    return OC_OK;
+}
+
+void oc_mailbox_close(oc_mailbox_t *box)
+{
+    oc_command_t *command, *next;
+
+    if (box->event_fd < 0) {
+        return;
+    }
+    DL_FOREACH_SAFE (box->list, command, next) {
+        if (OC_COMMAND_ADOPT == command->type) {
+            close(command->fd);
+        }
+        free(command);
+    }
+    box->list = NULL;
+    close(box->event_fd);
+    box->event_fd = -1;
+    pthread_mutex_destroy(&box->lock);
+}
+
+oc_command_t *oc_command_new(oc_command_type_t type, const void *data, size_t length)
+{
+    oc_command_t *command = calloc(1, sizeof(*command) + length);
+
+    if (NULL == command) {
+        return NULL;
+    }
+    command->type = type;
+    command->fd = -1;
+    command->length = length;
+    if (length > 0) {
+        memcpy(command->data, data, length);
+    }
+    return command;
+}
+
+void oc_mailbox_post(oc_mailbox_t *box, oc_command_t *command)
+{
+    uint64_t one = 1;
+    ssize_t written;
+
+    pthread_mutex_lock(&box->lock);
+    DL_APPEND(box->list, command);
+    /* under the lock, so that a reset in take cannot come between the two */
+    written = write(box->event_fd, &one, sizeof(one));
+    pthread_mutex_unlock(&box->lock);
+    (void) written;
+}
+
+oc_command_t *oc_mailbox_take(oc_mailbox_t *box)
+{
+    oc_command_t *command;
+    uint64_t count;
+    ssize_t got;
+
+    pthread_mutex_lock(&box->lock);
+    command = box->list;
+    if (NULL != command) {
+        DL_DELETE(box->list, command);
+    } else {
+        got = read(box->event_fd, &count, sizeof(count));
+        (void) got;
+    }
+    pthread_mutex_unlock(&box->lock);
+    return command;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Commands between the threads of a job: a locked list and an eventfd to sleep on. */
+#ifndef OC_SERVER_MAILBOX_H
+#define OC_SERVER_MAILBOX_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef enum {
+    /* control thread -> aggregator */
+    OC_COMMAND_CLIENT_ADD,   /* client, data: its worker address */
+    OC_COMMAND_CLIENT_DROP,  /* client */
+    OC_COMMAND_MEMBER_ADD,   /* member, client */
+    OC_COMMAND_GROUP_DROP,   /* handle */
+    OC_COMMAND_PING,         /* token */
+    OC_COMMAND_STOP,
+    /* aggregator -> control thread */
+    OC_COMMAND_PONG,         /* token */
+    OC_COMMAND_GROUP_ERROR,  /* handle, status, text */
+    OC_COMMAND_CLIENT_LOST,  /* client */
+    /* anybody -> control thread */
+    OC_COMMAND_ADOPT,        /* fd, data: the HELLO as it came */
+} oc_command_type_t;
+
+/* One rank of a group as an aggregator needs it. */
+typedef struct {
+    uint32_t handle, num_ranks, rank, reply_handle;
+    uint32_t aggregator;     /* index of the receiver in the group */
+    uint32_t chunk_bytes, window;
+} oc_member_t;
+
+typedef struct oc_command {
+    oc_command_type_t type;
+    uint32_t client, handle, token;
+    oc_member_t member;
+    int fd;
+    oc_status_t status;
+    char text[256];
+    struct oc_command *prev, *next;
+    size_t length;
+    uint8_t data[];
+} oc_command_t;
+
+typedef struct {
+    pthread_mutex_t lock;
+    oc_command_t *list;
+    int event_fd;            /* readable while there may be commands */
+} oc_mailbox_t;
+
+oc_status_t oc_mailbox_open(oc_mailbox_t *box);
+
+/* Frees what nobody took. Legal on a box of all zeros with event_fd -1. */
+void oc_mailbox_close(oc_mailbox_t *box);
+
+/* A command with room for data, all else zero; NULL without memory. Freed by whoever takes it. */
+oc_command_t *oc_command_new(oc_command_type_t type, const void *data, size_t length);
+
+/* Any thread. Takes the command over. */
+void oc_mailbox_post(oc_mailbox_t *box, oc_command_t *command);
+
+/* The oldest command, or NULL when there is none, in which case event_fd has been reset. */
+oc_command_t *oc_mailbox_take(oc_mailbox_t *box);
+
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Collectives on an aggregator: who has come, do they agree, small ones, ends of large ones. */
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/log.h"
+#include "protocol/tag.h"
+#include "server/aggregator_types.h"
+
+#define SEEN_ARRIVED 1
+#define SEEN_ACKED   2
+
+/* Small contributions are held outside the pool but count against the same limit. */
+static bool hold_request(oc_reduction_t *reduction, oc_request_t *request)
+{
+    oc_aggregator_t *aggregator = reduction->group->aggregator;
+
+    if ((aggregator->held_requests + 1) * sizeof(*request) > aggregator->config.memory_limit) {
+        return false;
+    }
+    aggregator->held_requests++;
+    reduction->requests[request->header.rank] = request;
+    return true;
+}
+
+static void drop_request(oc_reduction_t *reduction, uint32_t rank)
+{
+    reduction->group->aggregator->held_requests--;
+    oc_request_release(reduction->requests[rank]);
+    reduction->requests[rank] = NULL;
+}
+
+static void reduction_free(oc_reduction_t *reduction)
+{
+    oc_server_group_t *group = reduction->group;
+
+    HASH_DEL(group->reductions, reduction);
+    if (reduction->waits_for_memory) {
+        DL_DELETE(group->aggregator->starving, reduction);
+    }
+    if (NULL != reduction->requests) {
+        for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
+            if (NULL != reduction->requests[rank]) {
+                drop_request(reduction, rank);
+            }
+        }
+    }
+    free(reduction->requests);
+    free(reduction->replies);
+    free(reduction->seen);
+    free(reduction);
+}
+
+void oc_reductions_free(oc_server_group_t *group)
+{
+    oc_reduction_t *reduction, *next;
+
+    HASH_ITER (hh, group->reductions, reduction, next) {
+        reduction_free(reduction);
+    }
+}
+
+void oc_reductions_abandon(oc_server_group_t *group)
+{
+    oc_reduction_t *reduction, *next;
+
+    HASH_ITER (hh, group->reductions, reduction, next) {
+        oc_chunks_cancel(reduction);
+    }
+}
+
+/* Nothing is left to be sent or received: its memory goes. */
+void oc_reduction_settle(oc_reduction_t *reduction)
+{
+    bool large = OC_MESSAGE_START == reduction->header.message;
+    bool replied = NULL != reduction->replies && 0 == reduction->replies_left;
+
+    if (replied && (!large || reduction->finished == reduction->header.chunks)) {
+        reduction_free(reduction);
+    }
+}
+
+static void on_reply_sent(oc_transfer_t *transfer)
+{
+    oc_reduction_t *reduction = ((oc_reply_transfer_t *) transfer)->reduction;
+    oc_server_group_t *group = reduction->group;
+
+    reduction->replies_left--;
+    if (!group->failed) {
+        oc_reduction_settle(reduction);
+    }
+    oc_group_release(group);
+}
+
+/* The same bytes to all ranks. data stays until the last reply is sent. */
+static void reply_to_all(oc_reduction_t *reduction, const void *data, size_t length)
+{
+    oc_server_group_t *group = reduction->group;
+    oc_reply_transfer_t *replies = calloc(group->num_ranks, sizeof(*replies));
+
+    if (NULL == replies) {
+        oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
+        return;
+    }
+    reduction->replies = replies;
+    reduction->replies_left = group->num_ranks;
+    for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
+        replies[rank].reduction = reduction;
+        replies[rank].transfer.done = on_reply_sent;
+        oc_group_hold(group);
+        oc_aggregator_send(group, rank, &replies[rank].transfer, data, length,
+                           oc_tag(OC_KIND_REPLY, group->members[rank].reply_handle, group->index,
+                                  reduction->sequence, 0));
+    }
+}
+
+/* The result replaces the contribution of rank 0, behind a header that fits it. */
+static void finish_small(oc_reduction_t *reduction)
+{
+    oc_server_group_t *group = reduction->group;
+    oc_request_t *first = reduction->requests[0];
+    oc_header_t header = reduction->header;
+
+    for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
+        group->sources[rank] = reduction->requests[rank]->bytes + OC_HEADER_SIZE;
+    }
+    reduction->kernel(first->bytes + OC_HEADER_SIZE, group->sources, group->num_ranks,
+                      header.count);
+    for (uint32_t rank = 1; rank < group->num_ranks; rank++) {
+        drop_request(reduction, rank);
+    }
+    header.message = OC_MESSAGE_RESULT;
+    header.rank = group->index;
+    oc_header_encode(&header, first->bytes);
+    reply_to_all(reduction, first->bytes, OC_HEADER_SIZE + header.chunk_bytes);
+}
+
+static void commit(oc_reduction_t *reduction)
+{
+    oc_header_t header = reduction->header;
+
+    header.message = OC_MESSAGE_COMMIT;
+    header.rank = reduction->group->index;
+    oc_header_encode(&header, reduction->reply);
+    reply_to_all(reduction, reduction->reply, OC_HEADER_SIZE);
+}
+
+/* Sizes that cannot be cut into whole elements, or that say two different things. */
+static bool sizes_fit(const oc_server_group_t *group, const oc_header_t *header, size_t element)
+{
+    uint64_t bytes;
+
+    if (0 == header->count || header->count > INT64_MAX / element
+        || 0 != header->chunk_bytes % element) {
+        return false;
+    }
+    bytes = header->count * element;
+    if (OC_MESSAGE_SMALL == header->message) {
+        return bytes == header->chunk_bytes;
+    }
+    return header->chunk_bytes <= group->chunk_bytes && 0 == header->last_bytes % element
+           && (uint64_t) (header->chunks - 1) * header->chunk_bytes + header->last_bytes <= bytes;
+}
+
+static bool reduction_allocate(oc_reduction_t *reduction, uint32_t num_ranks)
+{
+    reduction->seen = calloc(num_ranks, 1);
+    if (NULL == reduction->seen) {
+        return false;
+    }
+    if (OC_MESSAGE_SMALL == reduction->header.message) {
+        reduction->requests = calloc(num_ranks, sizeof(oc_request_t *));
+        return NULL != reduction->requests;
+    }
+    return true;
+}
+
+static oc_reduction_t *reduction_new(oc_server_group_t *group, const oc_header_t *header)
+{
+    oc_reduce_fn_t kernel = oc_reduce_kernel(header->op, header->type);
+    oc_reduction_t *reduction;
+
+    if (NULL == kernel || !sizes_fit(group, header, oc_type_size(header->type))) {
+        oc_aggregator_group_failed(group, OC_ERR_INVALID,
+                                   "rank %u asks for an impossible collective %llu: %s of %llu %s",
+                                   header->rank, (unsigned long long) header->sequence,
+                                   oc_op_name(header->op), (unsigned long long) header->count,
+                                   oc_type_name(header->type));
+        return NULL;
+    }
+    reduction = calloc(1, sizeof(*reduction));
+    if (NULL == reduction) {
+        oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
+        return NULL;
+    }
+    reduction->group = group;
+    reduction->sequence = header->sequence;
+    reduction->header = *header;
+    reduction->kernel = kernel;
+    reduction->element = oc_type_size(header->type);
+    HASH_ADD(hh, group->reductions, sequence, sizeof(reduction->sequence), reduction);
+    if (!reduction_allocate(reduction, group->num_ranks)) {
+        reduction_free(reduction);
+        oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
+        return NULL;
+    }
+    return reduction;
+}
+
+static bool same_collective(const oc_header_t *a, const oc_header_t *b)
+{
+    return a->message == b->message && a->op == b->op && a->type == b->type
+           && a->count == b->count && a->chunk_bytes == b->chunk_bytes
+           && a->last_bytes == b->last_bytes && a->chunks == b->chunks;
+}
+
+static bool arrival_is_legal(oc_reduction_t *reduction, const oc_header_t *header)
+{
+    const oc_header_t *first = &reduction->header;
+
+    if (!same_collective(first, header)) {
+        oc_aggregator_group_failed(
+            reduction->group, OC_ERR_MISMATCH,
+            "ranks disagree about collective %llu: rank %u has %s of %llu %s, rank %u has %s of "
+            "%llu %s", (unsigned long long) header->sequence, first->rank, oc_op_name(first->op),
+            (unsigned long long) first->count, oc_type_name(first->type), header->rank,
+            oc_op_name(header->op), (unsigned long long) header->count,
+            oc_type_name(header->type));
+        return false;
+    }
+    if (reduction->seen[header->rank] & SEEN_ARRIVED) {
+        oc_aggregator_group_failed(reduction->group, OC_ERR_INVALID,
+                                   "rank %u began collective %llu twice", header->rank,
+                                   (unsigned long long) header->sequence);
+        return false;
+    }
+    return true;
+}
+
+static oc_reduction_t *find(oc_server_group_t *group, uint64_t sequence)
+{
+    oc_reduction_t *reduction;
+
+    HASH_FIND(hh, group->reductions, &sequence, sizeof(sequence), reduction);
+    return reduction;
+}
+
+/* Buffers are only given out once all ranks have come, so that groups cannot block each other. */
+static void arrive(oc_server_group_t *group, oc_request_t *request)
+{
+    const oc_header_t *header = &request->header;
+    oc_reduction_t *reduction = find(group, header->sequence);
+
+    if (NULL == reduction && HASH_COUNT(group->reductions) >= 2 * OC_MAX_IN_FLIGHT) {
+        oc_aggregator_group_failed(group, OC_ERR_LIMIT, "rank %u has more than %d collectives "
+                                   "under way", header->rank, OC_MAX_IN_FLIGHT);
+    } else if (NULL == reduction) {
+        reduction = reduction_new(group, header);
+    }
+    if (NULL == reduction || !arrival_is_legal(reduction, header)) {
+        oc_request_release(request);
+        return;
+    }
+    reduction->seen[header->rank] |= SEEN_ARRIVED;
+    reduction->arrived++;
+    if (NULL == reduction->requests) {
+        oc_request_release(request);
+    } else if (!hold_request(reduction, request)) {
+        oc_request_release(request);
+        oc_aggregator_group_failed(group, OC_ERR_LIMIT, "the memory limit of the job is reached "
+                                   "by small collectives that wait for ranks");
+        return;
+    }
+    if (reduction->arrived < group->num_ranks) {
+        return;
+    }
+    if (NULL != reduction->requests) {
+        finish_small(reduction);
+    } else {
+        oc_chunks_admit(reduction);
+    }
+}
+
+static void acknowledge(oc_server_group_t *group, const oc_header_t *header)
+{
+    oc_reduction_t *reduction = find(group, header->sequence);
+
+    if (NULL == reduction || OC_MESSAGE_START != reduction->header.message
+        || reduction->header.chunks != header->chunks || reduction->arrived < group->num_ranks
+        || (reduction->seen[header->rank] & SEEN_ACKED)) {
+        oc_aggregator_group_failed(group, OC_ERR_INVALID,
+                                   "rank %u acknowledged collective %llu, which has no such result",
+                                   header->rank, (unsigned long long) header->sequence);
+        return;
+    }
+    reduction->seen[header->rank] |= SEEN_ACKED;
+    if (++reduction->acked == group->num_ranks) {
+        commit(reduction);
+    }
+}
+
+void oc_reduction_request(oc_server_group_t *group, oc_request_t *request)
+{
+    switch (request->header.message) {
+    case OC_MESSAGE_SMALL:
+    case OC_MESSAGE_START:
+        arrive(group, request);
+        break;
+    case OC_MESSAGE_ACK:
+        acknowledge(group, &request->header);
+        oc_request_release(request);
+        break;
+    default:
+        oc_request_release(request);
+    }
+}
+
+void oc_reduction_feed(oc_aggregator_t *aggregator)
+{
+    oc_reduction_t *reduction;
+
+    /* the first in the list goes on or everybody waits: nobody is overtaken for ever */
+    while (NULL != (reduction = aggregator->starving)) {
+        DL_DELETE(aggregator->starving, reduction);
+        reduction->waits_for_memory = false;
+        oc_chunks_admit(reduction);
+        if (reduction->waits_for_memory) {
+            DL_DELETE(aggregator->starving, reduction);
+            DL_PREPEND(aggregator->starving, reduction);
+            return;
+        }
+    }
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages with header: receives that are always posted, and where each message goes. */
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "base/log.h"
+#include "protocol/tag.h"
+#include "server/aggregator_types.h"
+
+static oc_status_t post_one(oc_aggregator_t *aggregator);
+
+void oc_request_release(oc_request_t *request)
+{
+    LL_PREPEND(request->aggregator->spare, request);
+}
+
+static void dispatch(oc_aggregator_t *aggregator, oc_request_t *request)
+{
+    oc_header_t *header = &request->header;
+    oc_server_group_t *group;
+
+    if (OC_OK != oc_header_decode(request->bytes, request->transfer.length, header)) {
+        oc_warn("a message of %zu bytes without a valid header was dropped",
+                request->transfer.length);
+        oc_request_release(request);
+        return;
+    }
+    group = oc_aggregator_group(aggregator, header->handle);
+    if (NULL == group || group->failed || header->rank >= group->num_ranks
+        || !group->members[header->rank].joined) {
+        oc_debug("a message for group %u was dropped", header->handle);
+        oc_request_release(request);
+        return;
+    }
+    oc_reduction_request(group, request);
+}
+
+static void on_request(oc_transfer_t *transfer)
+{
+    oc_request_t *request = (oc_request_t *) transfer;
+    oc_aggregator_t *aggregator = request->aggregator;
+
+    DL_DELETE(aggregator->posted, request);
+    if (OC_ERR_CANCELED == transfer->status) {
+        free(request);
+        return;
+    }
+    (void) post_one(aggregator);
+    if (OC_OK == transfer->status) {
+        dispatch(aggregator, request);
+    } else {
+        oc_warn("a message was dropped: %s", oc_status_string(transfer->status));
+        oc_request_release(request);
+    }
+}
+
+static oc_request_t *request_new(oc_aggregator_t *aggregator)
+{
+    oc_request_t *request = aggregator->spare;
+
+    if (NULL != request) {
+        LL_DELETE(aggregator->spare, request);
+        return request;
+    }
+    if (0 != posix_memalign((void **) &request, 64, sizeof(*request))) {
+        return NULL;
+    }
+    return request;
+}
+
+static oc_status_t post_one(oc_aggregator_t *aggregator)
+{
+    oc_request_t *request = request_new(aggregator);
+
+    if (NULL == request) {
+        return OC_ERR_NO_MEMORY;
+    }
+    request->aggregator = aggregator;
+    request->transfer.done = on_request;
+    DL_APPEND(aggregator->posted, request);
+    oc_receive(aggregator->worker, &request->transfer, request->bytes, sizeof(request->bytes),
+               oc_tag(OC_KIND_REQUEST, 0, 0, 0, 0), OC_TAG_KIND_MASK);
+    return OC_OK;
+}
+
+oc_status_t oc_requests_post(oc_aggregator_t *aggregator)
+{
+    oc_status_t status = OC_OK;
+
+    for (int i = 0; i < OC_POSTED_REQUESTS && OC_OK == status; i++) {
+        status = post_one(aggregator);
+    }
+    return status;
+}
+
+void oc_requests_free(oc_aggregator_t *aggregator)
+{
+    oc_request_t *request, *next;
+
+    LL_FOREACH_SAFE (aggregator->spare, request, next) {
+        free(request);
+    }
+    aggregator->spare = NULL;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One process of the job and its control connection. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/log.h"
+#include "net/socket.h"
+#include "server/job_types.h"
+
+void oc_session_close(oc_session_t *session)
+{
+    oc_job_server_t *job = session->job;
+    oc_command_t drop = {.type = OC_COMMAND_CLIENT_DROP, .client = session->client};
+
+    oc_loop_remove(job->loop, &session->watch);
+    DL_DELETE(job->sessions, session);
+    job->num_sessions--;
+    oc_registry_forget(session);
+    oc_job_post_all(job, &drop);
+    oc_stream_close(&session->stream);
+    free(session);
+}
+
+/* A client that cannot be written to is found gone when it is read from. */
+void oc_session_send(oc_session_t *session, const oc_control_t *message)
+{
+    if (OC_OK != oc_stream_send(&session->stream, message)) {
+        shutdown(session->stream.fd, SHUT_RDWR);
+    } else if (oc_stream_wants_write(&session->stream)) {
+        oc_loop_change(session->job->loop, &session->watch, EPOLLIN | EPOLLOUT);
+    }
+}
+
+void oc_session_notice(oc_session_t *session, oc_control_type_t type, uint64_t group,
+                       oc_status_t status, const char *text)
+{
+    oc_control_t message = {.type = (uint16_t) type};
+
+    message.notice.group = group;
+    message.notice.status = status;
+    message.notice.text = (oc_bytes_t) {.data = (const uint8_t *) text,
+                                        .length = (uint32_t) strnlen(text, OC_MAX_TEXT)};
+    oc_session_send(session, &message);
+}
+
+/* false: the session is gone. */
+static bool handle(oc_session_t *session, const oc_control_t *message)
+{
+    switch (message->type) {
+    case OC_CONTROL_JOIN:
+        oc_registry_join(session, &message->join);
+        return true;
+    case OC_CONTROL_LEAVE:
+        oc_registry_leave(session, message->group);
+        return true;
+    case OC_CONTROL_PING:
+        session->ping = message->ping;
+        session->ping_waits = true;
+        oc_job_heartbeat(session->job);
+        return true;
+    case OC_CONTROL_BYE:
+        oc_session_close(session);
+        return false;
+    default:
+        oc_job_fail(session->job, OC_ERR_INVALID, "process %u sent an unexpected message of "
+                    "type %u", session->process, message->type);
+        oc_session_close(session);
+        return false;
+    }
+}
+
+static void vanished(oc_session_t *session, oc_status_t status)
+{
+    oc_job_server_t *job = session->job;
+    uint32_t process = session->process;
+
+    oc_session_close(session);
+    if (OC_ERR_UNREACHABLE == status) {
+        oc_job_fail(job, status, "process %u of the job is gone", process);
+    } else {
+        oc_job_fail(job, status, "process %u sent what is not a message (%s)", process,
+                    oc_status_string(status));
+    }
+}
+
+static void session_ready(oc_watch_t *watch, uint32_t events)
+{
+    oc_session_t *session = (oc_session_t *) watch;
+    oc_status_t read_status = oc_stream_read(&session->stream), status;
+    oc_control_t message;
+    size_t used;
+
+    (void) events;
+    while (OC_OK == (status = oc_stream_next(&session->stream, &message, &used))) {
+        if (!handle(session, &message)) {
+            return;
+        }
+        oc_stream_drop(&session->stream, used);
+    }
+    if (OC_IN_PROGRESS != status) {
+        vanished(session, status);
+    } else if (OC_OK != read_status || OC_OK != oc_stream_flush(&session->stream)) {
+        vanished(session, OC_ERR_UNREACHABLE);
+    } else {
+        oc_loop_change(session->job->loop, &session->watch,
+                       oc_stream_wants_write(&session->stream) ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    }
+}
+
+static void welcome(oc_session_t *session, const oc_hello_t *hello)
+{
+    oc_job_server_t *job = session->job;
+    oc_control_t message = {.type = OC_CONTROL_WELCOME};
+    uint16_t version = OC_PROTOCOL_VERSION_MAX;
+    size_t length;
+
+    message.welcome.version = hello->version_max < version ? hello->version_max : version;
+    message.welcome.num_aggregators = (uint16_t) job->num_aggregators;
+    for (unsigned i = 0; i < job->num_aggregators; i++) {
+        message.welcome.address[i].data = oc_aggregator_address(job->aggregators[i], &length);
+        message.welcome.address[i].length = (uint32_t) length;
+    }
+    oc_session_send(session, &message);
+}
+
+static void introduce(oc_session_t *session, const oc_hello_t *hello)
+{
+    for (unsigned i = 0; i < session->job->num_aggregators; i++) {
+        oc_command_t *command = oc_command_new(OC_COMMAND_CLIENT_ADD, hello->address.data,
+                                               hello->address.length);
+
+        if (NULL == command) {
+            oc_job_fail(session->job, OC_ERR_NO_MEMORY, "the server is out of memory");
+            return;
+        }
+        command->client = session->client;
+        oc_aggregator_post(session->job->aggregators[i], command);
+    }
+}
+
+void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
+{
+    oc_session_t *session = calloc(1, sizeof(*session));
+
+    if (NULL == session) {
+        close(fd);
+        return;
+    }
+    oc_socket_prepare(fd);
+    oc_stream_init(&session->stream, fd, OC_MAX_HELLO_BODY);
+    session->watch = (oc_watch_t) {.fd = fd, .ready = session_ready};
+    session->job = job;
+    session->client = ++job->next_client;
+    session->process = hello->process;
+    if (OC_OK != oc_loop_add(job->loop, &session->watch, EPOLLIN)) {
+        close(fd);
+        free(session);
+        return;
+    }
+    DL_APPEND(job->sessions, session);
+    job->num_sessions++;
+    introduce(session, hello);
+    welcome(session, hello);
+}

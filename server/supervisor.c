@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Jobs, their processes and their ends, as seen from outside. */
+#include "server/supervisor.h"
+
+#include <net/if.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "net/address.h"
+#include "server/channel.h"
+#include "server/data_process.h"
+#include "server/gate.h"
+#include "server/key.h"
+
+#define CHANNEL_BUFFER (1 << 20)
+
+typedef struct supervisor supervisor_t;
+
+typedef struct job {
+    oc_watch_t watch;              /* the channel; fd -1 once it is closed */
+    supervisor_t *supervisor;
+    uint8_t id[OC_JOB_ID_SIZE], key[OC_JOB_KEY_SIZE];
+    pid_t pid;
+    uint32_t adopted;
+    struct job *prev, *next;
+} job_t;
+
+struct supervisor {
+    const oc_server_settings_t *settings;
+    char interface[IF_NAMESIZE];
+    oc_loop_t loop;
+    oc_gate_t *gate;
+    oc_watch_t signal_watch;
+    job_t *jobs;
+    uint64_t drain_deadline;       /* 0: not draining */
+    bool stop;
+};
+
+static void short_id(const job_t *job, char text[9])
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (int i = 0; i < 4; i++) {
+        text[2 * i] = digits[job->id[i] >> 4];
+        text[2 * i + 1] = digits[job->id[i] & 0xf];
+    }
+    text[8] = '\0';
+}
+
+static void job_close_channel(job_t *job)
+{
+    if (job->watch.fd >= 0) {
+        oc_loop_remove(&job->supervisor->loop, &job->watch);
+        close(job->watch.fd);
+        job->watch.fd = -1;
+    }
+}
+
+static void on_idle(job_t *job, uint32_t adopted)
+{
+    oc_channel_message_t message = {.type = OC_CHANNEL_LEAVE};
+
+    if (adopted == job->adopted) {
+        (void) oc_channel_send(job->watch.fd, &message, -1);
+        job_close_channel(job);
+    }
+}
+
+static void on_channel(oc_watch_t *watch, uint32_t events)
+{
+    job_t *job = (job_t *) watch;
+    static oc_channel_message_t message;
+    int fd, got = oc_channel_receive(watch->fd, &message, &fd);
+
+    (void) events;
+    if (got < 0) {
+        job_close_channel(job);
+    } else if (got > 0 && OC_CHANNEL_ASK == message.type) {
+        message.type = OC_CHANNEL_ECHO;
+        message.length = 0;
+        (void) oc_channel_send(watch->fd, &message, -1);
+    } else if (got > 0 && OC_CHANNEL_IDLE == message.type) {
+        on_idle(job, message.number);
+    }
+}
+
+/* In the child: only the channel and the standard streams are kept. Does not return. */
+static void __attribute__((noreturn)) become_data_process(supervisor_t *supervisor, int channel, pid_t parent)
+{
+    sigset_t none;
+    job_t *job, *next;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "optcast-job");
+    if (getppid() != parent) {
+        _exit(EXIT_FAILURE);
+    }
+    /* the loop is shared with the parent until it is closed: nothing may be removed from it */
+    close(supervisor->loop.epoll_fd);
+    supervisor->loop.epoll_fd = -1;
+    DL_FOREACH_SAFE (supervisor->jobs, job, next) {
+        job_close_channel(job);
+        free(job);
+    }
+    oc_gate_close(supervisor->gate);
+    supervisor->gate = NULL;
+    close(supervisor->signal_watch.fd);
+    /* a terminal's interrupt goes to the supervisor, which decides */
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    exit(oc_data_process_run(channel, supervisor->settings,
+                             '\0' != supervisor->interface[0] ? supervisor->interface : NULL));
+}
+
+static job_t *job_new(supervisor_t *supervisor, const oc_hello_t *hello, int channel, pid_t pid)
+{
+    job_t *job = calloc(1, sizeof(*job));
+    char id[9];
+
+    if (NULL == job) {
+        close(channel);
+        return NULL;
+    }
+    job->watch = (oc_watch_t) {.fd = channel, .ready = on_channel};
+    job->supervisor = supervisor;
+    job->pid = pid;
+    memcpy(job->id, hello->job_id, OC_JOB_ID_SIZE);
+    memcpy(job->key, hello->job_key, OC_JOB_KEY_SIZE);
+    DL_APPEND(supervisor->jobs, job);
+    if (OC_OK != oc_loop_add(&supervisor->loop, &job->watch, EPOLLIN)) {
+        close(channel);
+        job->watch.fd = -1;
+    }
+    short_id(job, id);
+    oc_info("job %s begins, process %d", id, (int) pid);
+    return job;
+}
+
+static job_t *job_start(supervisor_t *supervisor, const oc_hello_t *hello)
+{
+    int pair[2], size = CHANNEL_BUFFER;
+    pid_t parent = getpid(), pid;
+
+    if (0 != socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+        return NULL;
+    }
+    (void) setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+    pid = fork();
+    if (pid < 0) {
+        close(pair[0]);
+        close(pair[1]);
+        return NULL;
+    }
+    if (0 == pid) {
+        close(pair[0]);
+        become_data_process(supervisor, pair[1], parent);
+    }
+    close(pair[1]);
+    return job_new(supervisor, hello, pair[0], pid);
+}
+
+static job_t *job_find(supervisor_t *supervisor, const uint8_t *id)
+{
+    job_t *job;
+
+    DL_FOREACH (supervisor->jobs, job) {
+        if (job->watch.fd >= 0 && 0 == memcmp(job->id, id, OC_JOB_ID_SIZE)) {
+            return job;
+        }
+    }
+    return NULL;
+}
+
+static bool hand_over(job_t *job, int fd, const uint8_t *bytes, size_t length)
+{
+    static oc_channel_message_t message;
+
+    message.type = OC_CHANNEL_ADOPT;
+    message.length = (uint32_t) length;
+    memcpy(message.bytes, bytes, length);
+    if (!oc_channel_send(job->watch.fd, &message, fd)) {
+        return false;
+    }
+    job->adopted++;
+    close(fd);
+    return true;
+}
+
+static bool admit(void *arg, int fd, const oc_hello_t *hello, const uint8_t *bytes, size_t length,
+                  char *reason, size_t reason_size)
+{
+    supervisor_t *supervisor = arg;
+    job_t *job = job_find(supervisor, hello->job_id);
+
+    if (NULL != job && !oc_same_key(job->key, hello->job_key)) {
+        snprintf(reason, reason_size, "it has not the key of the job that it names");
+        return false;
+    }
+    if (NULL == job) {
+        job = job_start(supervisor, hello);
+    }
+    if (NULL == job || job->watch.fd < 0) {
+        snprintf(reason, reason_size, "the server cannot start a process for its job");
+        return false;
+    }
+    if (!hand_over(job, fd, bytes, length)) {
+        snprintf(reason, reason_size, "the process of its job does not answer");
+        return false;
+    }
+    return true;
+}
+
+static void report_end(const job_t *job, int status)
+{
+    char id[9];
+
+    short_id(job, id);
+    if (WIFSIGNALED(status)) {
+        oc_warn("job %s: its process was ended by signal %d", id, WTERMSIG(status));
+    } else {
+        oc_info("job %s is over", id);
+    }
+}
+
+static void reap(supervisor_t *supervisor)
+{
+    job_t *job, *next;
+    pid_t pid;
+    int status;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        DL_FOREACH_SAFE (supervisor->jobs, job, next) {
+            if (job->pid == pid) {
+                report_end(job, status);
+                job_close_channel(job);
+                DL_DELETE(supervisor->jobs, job);
+                free(job);
+            }
+        }
+    }
+}
+
+/* No new clients; running jobs have the rest of the drain time. A second signal ends it. */
+static void drain(supervisor_t *supervisor)
+{
+    oc_channel_message_t message = {.type = OC_CHANNEL_DRAIN};
+    job_t *job;
+
+    if (0 != supervisor->drain_deadline) {
+        supervisor->stop = true;
+        return;
+    }
+    supervisor->drain_deadline =
+        oc_clock_ns() + (uint64_t) supervisor->settings->drain_timeout * OC_SECOND;
+    oc_gate_close(supervisor->gate);
+    supervisor->gate = NULL;
+    DL_FOREACH (supervisor->jobs, job) {
+        (void) oc_channel_send(job->watch.fd, &message, -1);
+    }
+    if (NULL != supervisor->jobs) {
+        oc_info("told to stop: running jobs have %d seconds", supervisor->settings->drain_timeout);
+    }
+}
+
+static void on_signal(oc_watch_t *watch, uint32_t events)
+{
+    supervisor_t *supervisor =
+        (supervisor_t *) ((char *) watch - offsetof(supervisor_t, signal_watch));
+    struct signalfd_siginfo info;
+
+    (void) events;
+    if (sizeof(info) != read(watch->fd, &info, sizeof(info))) {
+        return;
+    }
+    if (SIGCHLD == info.ssi_signo) {
+        reap(supervisor);
+    } else {
+        drain(supervisor);
+    }
+}
+
+static oc_status_t watch_signals(supervisor_t *supervisor)
+{
+    sigset_t set;
+
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    supervisor->signal_watch =
+        (oc_watch_t) {.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .ready = on_signal};
+    return supervisor->signal_watch.fd < 0
+               ? OC_ERR_SYSTEM
+               : oc_loop_add(&supervisor->loop, &supervisor->signal_watch, EPOLLIN);
+}
+
+static oc_status_t start_listening(supervisor_t *supervisor, char *text, size_t text_size,
+                                   char *error, size_t error_size)
+{
+    oc_host_port_t name;
+    oc_sockaddr_t address;
+    oc_status_t status;
+
+    status = oc_host_port_parse(supervisor->settings->listen, &name, error, error_size);
+    if (OC_OK == status) {
+        status = oc_resolve(&name, &address, error, error_size);
+    }
+    if (OC_OK == status) {
+        (void) oc_interface_of(&address, supervisor->interface, sizeof(supervisor->interface));
+        status = oc_gate_open(&supervisor->loop, &address, admit, supervisor, &supervisor->gate,
+                              error, error_size);
+    }
+    if (OC_OK == status) {
+        oc_sockaddr_text(&address, text, text_size);
+    }
+    return status;
+}
+
+static void serve(supervisor_t *supervisor)
+{
+    while (!supervisor->stop) {
+        (void) oc_loop_once(&supervisor->loop, 1000);
+        if (NULL != supervisor->gate) {
+            oc_gate_tick(supervisor->gate);
+        }
+        if (0 != supervisor->drain_deadline
+            && (NULL == supervisor->jobs || oc_clock_ns() > supervisor->drain_deadline)) {
+            supervisor->stop = true;
+        }
+    }
+}
+
+/* Data processes end with their channel; PR_SET_PDEATHSIG sees to those that do not. */
+static void close_jobs(supervisor_t *supervisor)
+{
+    job_t *job, *next;
+
+    DL_FOREACH_SAFE (supervisor->jobs, job, next) {
+        oc_warn("a job was still running, process %d", (int) job->pid);
+        job_close_channel(job);
+        free(job);
+    }
+    oc_gate_close(supervisor->gate);
+    close(supervisor->signal_watch.fd);
+    oc_loop_close(&supervisor->loop);
+}
+
+int oc_supervisor_run(const oc_server_settings_t *settings)
+{
+    supervisor_t supervisor = {.settings = settings, .loop.epoll_fd = -1};
+    char address[128], error[512] = "cannot watch signals";
+
+    if (OC_OK != oc_loop_open(&supervisor.loop) || OC_OK != watch_signals(&supervisor)
+        || OC_OK != start_listening(&supervisor, address, sizeof(address), error,
+                                    sizeof(error))) {
+        fprintf(stderr, "optcast-server: %s\n", error);
+        oc_loop_close(&supervisor.loop);
+        return EXIT_FAILURE;
+    }
+    printf("optcast-server: ready on %s\n", address);
+    fflush(stdout);
+    serve(&supervisor);
+    close_jobs(&supervisor);
+    return EXIT_SUCCESS;
+}

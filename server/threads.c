@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Signals, binding and floating point environment of service threads. */
+#include "server/threads.h"
+
+#include <fenv.h>
+#include <hwloc.h>
+#include <signal.h>
+
+oc_status_t oc_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
+{
+    sigset_t all, before;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(thread, NULL, run, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (0 != rc) {
+        return OC_ERR_SYSTEM;
+    }
+    pthread_setname_np(*thread, name);
+    return OC_OK;
+}
+
+void oc_thread_unbind(void)
+{
+    hwloc_topology_t topology;
+
+    fesetenv(FE_DFL_ENV);
+    if (0 != hwloc_topology_init(&topology)) {
+        return;
+    }
+    /* processors are all that is asked for */
+    hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    if (0 == hwloc_topology_load(topology)) {
+        (void) hwloc_set_cpubind(topology, hwloc_topology_get_allowed_cpuset(topology),
+                                 HWLOC_CPUBIND_THREAD);
+    }
+    hwloc_topology_destroy(topology);
+}

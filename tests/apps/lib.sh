@@ -1,0 +1,112 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the mpirun command line that quickstart and the application tests share, and reading its summary.
+# To be sourced after REPO (the source tree) and BUILD (the build tree) are set.
+
+case $BUILD in
+/*) ;;
+*) BUILD=$PWD/$BUILD ;;
+esac
+component_dir=$BUILD/ompi/mca/coll/optcast/.libs
+# Debian's Python: it is the one that has the packaged mpi4py.
+PYTHON=${PYTHON:-/usr/bin/python3}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+# The name of Open MPI's mpirun: where several MPIs are installed, plain mpirun may be another one's.
+find_mpirun() {
+    for candidate in ${MPIRUN:+"$MPIRUN"} mpirun mpirun.openmpi; do
+        if "$candidate" --version 2>/dev/null | grep -q 'Open MPI'; then
+            echo "$candidate"
+            return 0
+        fi
+    done
+    return 1
+}
+
+# True if the component is built.
+have_component() {
+    [ -e "$component_dir/mca_coll_optcast.so" ]
+}
+
+# True if Python has the modules the training needs.
+have_python_modules() {
+    "$PYTHON" -c 'import sys
+from importlib.util import find_spec
+sys.exit(not all(map(find_spec, ("mpi4py", "numpy", "sklearn"))))' 2>/dev/null
+}
+
+# run_mpi RANKS MODE PROGRAM [ARGUMENT...]: MODE is a coll_optcast_mode, or none for a run without the component.
+# Takes at most TIME_LIMIT seconds (exit status 124).
+run_mpi() {
+    ranks=$1
+    mode=$2
+    shift 2
+    if [ "$mode" = none ]; then
+        set -- --mca coll ^optcast "$@"
+    else
+        set -- -x "OMPI_MCA_mca_base_component_path=$component_dir:SYSTEM_DEFAULT" \
+            --mca coll optcast,tuned,basic,libnbc,self,inter \
+            --mca coll_optcast_mode "$mode" --mca coll_optcast_verbose 1 "$@"
+    fi
+    set -- "$mpirun" --oversubscribe -np "$ranks" "$@"
+    if [ -n "${SHOW_COMMAND:-}" ]; then
+        echo "$*"
+    fi
+    timeout --foreground -k 10 "${TIME_LIMIT:-120}" "$@" </dev/null
+}
+
+# run_training RANKS MODE [ARGUMENT...]
+run_training() {
+    training_ranks=$1
+    training_mode=$2
+    shift 2
+    run_mpi "$training_ranks" "$training_mode" "$PYTHON" -m mpi4py "$REPO/examples/train_digits.py" "$@"
+}
+
+# offload_counts FILE: from the component's last summary in FILE print "OFFLOADED SENT RECEIVED FELLBACK",
+# or nothing if there is none.
+offload_counts() {
+    sed -n -E 's/.*optcast: .* ([0-9]+) collectives offloaded, ([0-9]+) bytes sent, ([0-9]+) bytes received, ([0-9]+) fell back.*/\1 \2 \3 \4/p' \
+        "$1" | tail -n 1
+}
+
+# offloaded_count FILE: the number of offloaded collectives, 0 if there is no summary.
+offloaded_count() {
+    # shellcheck disable=SC2046 # split on purpose
+    set -- $(offload_counts "$1")
+    echo "${1:-0}"
+}
+
+# final_accuracy FILE: the result that the training printed.
+final_accuracy() {
+    sed -n 's/^test accuracy \([0-9.]*\)$/\1/p' "$1" | tail -n 1
+}
+
+# begin_test NAME: check what every test needs, and give it the temporary directory $tmp.
+begin_test() {
+    test_name=$1
+    mpirun=$(find_mpirun) || skip "no mpirun of Open MPI in PATH; install openmpi-bin"
+    have_component || not_ok "no $component_dir/mca_coll_optcast.so: run make in $BUILD, or set BUILD to the build tree"
+    tmp=$(mktemp -d "${TMPDIR:-/tmp}/optcast-$test_name.XXXXXX")
+    trap 'rm -rf "$tmp"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+}
+
+skip() {
+    echo "skipped $test_name: $*"
+    exit 77
+}
+
+# not_ok REASON [FILE...]: the end of each file is shown first.
+not_ok() {
+    reason=$1
+    shift
+    for file in "$@"; do
+        [ ! -s "$file" ] || tail -n 20 "$file" >&2
+    done
+    echo "not ok $test_name: $reason"
+    exit 1
+}

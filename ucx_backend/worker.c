@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The UCX side of workers, endpoints and transfers. */
+#include "ucx_backend/worker.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucp/api/ucp.h>
+#include <utlist.h>
+
+#include "base/log.h"
+
+/* Calls of ucp_worker_progress in a row before completions are handed out. */
+#define PROGRESS_BURST 64
+
+/* How often a closing worker is progressed; the second half sleeps a millisecond each time. */
+#define SETTLE_ROUNDS 400
+
+struct oc_endpoint {
+    oc_worker_t *worker;
+    ucp_ep_h ep;                /* NULL once closing */
+    void *close_request;
+    void (*failed)(void *arg);
+    void *arg;
+    bool is_failed;             /* UCX gave it up */
+    bool notified;
+    oc_endpoint_t *prev, *next;
+};
+
+struct oc_worker {
+    ucp_context_h context;
+    ucp_worker_h worker;
+    ucp_address_t *address;
+    size_t address_length;
+    int event_fd;
+    unsigned pending;
+    bool endpoint_failed;       /* some endpoint has to be notified */
+    oc_transfer_t *active;      /* UCX has them */
+    oc_transfer_t *completed;   /* waiting for their callback */
+    oc_endpoint_t *endpoints;
+    oc_endpoint_t *closing;
+};
+
+static oc_status_t status_from_ucs(ucs_status_t status)
+{
+    switch (status) {
+    case UCS_OK:
+        return OC_OK;
+    case UCS_INPROGRESS:
+        return OC_IN_PROGRESS;
+    case UCS_ERR_NO_MEMORY:
+        return OC_ERR_NO_MEMORY;
+    case UCS_ERR_CANCELED:
+        return OC_ERR_CANCELED;
+    case UCS_ERR_MESSAGE_TRUNCATED:
+        return OC_ERR_TRUNCATED;
+    case UCS_ERR_INVALID_PARAM:
+    case UCS_ERR_INVALID_ADDR:
+        return OC_ERR_INVALID;
+    case UCS_ERR_UNREACHABLE:
+    case UCS_ERR_NOT_CONNECTED:
+    case UCS_ERR_CONNECTION_RESET:
+    case UCS_ERR_ENDPOINT_TIMEOUT:
+    case UCS_ERR_REJECTED:
+        return OC_ERR_UNREACHABLE;
+    default:
+        return OC_ERR_SYSTEM;
+    }
+}
+
+const char *oc_ucx_version(void)
+{
+    return ucp_get_version_string();
+}
+
+static ucs_status_t open_context(const char *net_device, ucp_context_h *context)
+{
+    ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME,
+        .features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP,
+        .name = "optcast",
+    };
+    ucp_config_t *config;
+    ucs_status_t status;
+
+    status = ucp_config_read("OPTCAST", NULL, &config);
+    if (UCS_OK != status) {
+        return status;
+    }
+    if (NULL != net_device && NULL == getenv("OPTCAST_UCX_NET_DEVICES")) {
+        status = ucp_config_modify(config, "NET_DEVICES", net_device);
+    }
+    if (UCS_OK == status) {
+        status = ucp_init(&params, config, context);
+    }
+    ucp_config_release(config);
+    return status;
+}
+
+static ucs_status_t open_worker(oc_worker_t *worker)
+{
+    ucp_worker_params_t params = {
+        .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SERIALIZED,
+    };
+    ucs_status_t status = ucp_worker_create(worker->context, &params, &worker->worker);
+
+    if (UCS_OK == status) {
+        status = ucp_worker_get_address(worker->worker, &worker->address, &worker->address_length);
+    }
+    if (UCS_OK == status) {
+        status = ucp_worker_get_efd(worker->worker, &worker->event_fd);
+    }
+    return status;
+}
+
+oc_status_t oc_worker_open(const char *net_device, oc_worker_t **worker_p, char *error,
+                           size_t error_size)
+{
+    oc_worker_t *worker = calloc(1, sizeof(*worker));
+    ucs_status_t status;
+
+    if (NULL == worker) {
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
+    }
+    worker->event_fd = -1;
+    status = open_context(net_device, &worker->context);
+    if (UCS_OK == status) {
+        status = open_worker(worker);
+    }
+    if (UCS_OK != status) {
+        snprintf(error, error_size, "UCX cannot be used (%s); OPTCAST_UCX_* settings: see "
+                 "OPTCAST_UCX_LOG_LEVEL=info for what it tried", ucs_status_string(status));
+        oc_worker_close(worker);
+        return status_from_ucs(status);
+    }
+    *worker_p = worker;
+    return OC_OK;
+}
+
+static void complete(oc_transfer_t *transfer, oc_status_t status)
+{
+    oc_worker_t *worker = transfer->worker;
+
+    if (transfer->active) {
+        DL_DELETE(worker->active, transfer);
+        transfer->active = false;
+    }
+    transfer->called_back = true;
+    transfer->status = status;
+    DL_APPEND(worker->completed, transfer);
+}
+
+static unsigned hand_out(oc_worker_t *worker)
+{
+    oc_transfer_t *transfer;
+    unsigned count = 0;
+
+    while (NULL != (transfer = worker->completed)) {
+        DL_DELETE(worker->completed, transfer);
+        worker->pending--;
+        count++;
+        transfer->done(transfer);
+    }
+    return count;
+}
+
+/* A callback may close any endpoint, so the search starts anew after each. */
+static unsigned notify_failures(oc_worker_t *worker)
+{
+    oc_endpoint_t *endpoint;
+    unsigned count = 0;
+
+    while (worker->endpoint_failed) {
+        worker->endpoint_failed = false;
+        DL_FOREACH (worker->endpoints, endpoint) {
+            if (endpoint->is_failed && !endpoint->notified) {
+                endpoint->notified = true;
+                worker->endpoint_failed = true;
+                count++;
+                endpoint->failed(endpoint->arg);
+                break;
+            }
+        }
+    }
+    return count;
+}
+
+static void reap_closed(oc_worker_t *worker)
+{
+    oc_endpoint_t *endpoint, *next;
+
+    DL_FOREACH_SAFE (worker->closing, endpoint, next) {
+        if (NULL == endpoint->close_request
+            || UCS_INPROGRESS != ucp_request_check_status(endpoint->close_request)) {
+            if (NULL != endpoint->close_request) {
+                ucp_request_free(endpoint->close_request);
+            }
+            DL_DELETE(worker->closing, endpoint);
+            free(endpoint);
+        }
+    }
+}
+
+unsigned oc_worker_progress(oc_worker_t *worker)
+{
+    unsigned count = 0;
+
+    for (int i = 0; i < PROGRESS_BURST && NULL == worker->completed; i++) {
+        if (0 == ucp_worker_progress(worker->worker)) {
+            break;
+        }
+    }
+    if (NULL != worker->closing) {
+        reap_closed(worker);
+    }
+    if (worker->endpoint_failed) {
+        count += notify_failures(worker);
+    }
+    return count + hand_out(worker);
+}
+
+/* UCX sometimes needs a moment to let go of what was canceled. */
+static void settle(oc_worker_t *worker)
+{
+    oc_transfer_t *transfer, *next;
+
+    DL_FOREACH_SAFE (worker->active, transfer, next) {
+        ucp_request_cancel(worker->worker, transfer->request);
+    }
+    for (int i = 0; i < SETTLE_ROUNDS && (NULL != worker->active || NULL != worker->closing); i++) {
+        ucp_worker_progress(worker->worker);
+        reap_closed(worker);
+        if (i > SETTLE_ROUNDS / 2) {
+            poll(NULL, 0, 1);
+        }
+    }
+}
+
+static void close_ucx(oc_worker_t *worker)
+{
+    oc_endpoint_t *endpoint, *next;
+
+    DL_FOREACH_SAFE (worker->endpoints, endpoint, next) {
+        oc_endpoint_close(endpoint);
+    }
+    settle(worker);
+    if (NULL != worker->address) {
+        ucp_worker_release_address(worker->worker, worker->address);
+    }
+    ucp_worker_destroy(worker->worker);
+    DL_FOREACH_SAFE (worker->closing, endpoint, next) {
+        DL_DELETE(worker->closing, endpoint);
+        free(endpoint);
+    }
+}
+
+void oc_worker_close(oc_worker_t *worker)
+{
+    if (NULL == worker) {
+        return;
+    }
+    if (NULL != worker->worker) {
+        close_ucx(worker);
+    }
+    while (NULL != worker->active) {
+        complete(worker->active, OC_ERR_CANCELED);
+    }
+    hand_out(worker);
+    if (NULL != worker->context) {
+        ucp_cleanup(worker->context);
+    }
+    free(worker);
+}
+
+const void *oc_worker_address(const oc_worker_t *worker, size_t *length)
+{
+    *length = worker->address_length;
+    return worker->address;
+}
+
+unsigned oc_worker_pending(const oc_worker_t *worker)
+{
+    return worker->pending;
+}
+
+int oc_worker_event_fd(const oc_worker_t *worker)
+{
+    return worker->event_fd;
+}
+
+oc_status_t oc_worker_arm(oc_worker_t *worker)
+{
+    ucs_status_t status;
+
+    if (NULL != worker->completed || worker->endpoint_failed || NULL != worker->closing) {
+        return OC_IN_PROGRESS;
+    }
+    status = ucp_worker_arm(worker->worker);
+    if (UCS_ERR_BUSY == status) {
+        return OC_IN_PROGRESS;
+    }
+    return status_from_ucs(status);
+}
+
+static void on_endpoint_error(void *arg, ucp_ep_h ep, ucs_status_t status)
+{
+    oc_endpoint_t *endpoint = arg;
+
+    (void) ep;
+    oc_debug("endpoint failed: %s", ucs_status_string(status));
+    endpoint->is_failed = true;
+    endpoint->worker->endpoint_failed = true;
+}
+
+oc_status_t oc_endpoint_open(oc_worker_t *worker, const void *address, void (*failed)(void *arg),
+                             void *arg, oc_endpoint_t **endpoint_p)
+{
+    oc_endpoint_t *endpoint = calloc(1, sizeof(*endpoint));
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE
+                      | UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .address = address,
+        .err_mode = UCP_ERR_HANDLING_MODE_PEER,
+        .err_handler = {.cb = on_endpoint_error, .arg = endpoint},
+    };
+    ucs_status_t status;
+
+    if (NULL == endpoint) {
+        return OC_ERR_NO_MEMORY;
+    }
+    endpoint->worker = worker;
+    endpoint->failed = failed;
+    endpoint->arg = arg;
+    status = ucp_ep_create(worker->worker, &params, &endpoint->ep);
+    if (UCS_OK != status) {
+        free(endpoint);
+        return status_from_ucs(status);
+    }
+    DL_APPEND(worker->endpoints, endpoint);
+    *endpoint_p = endpoint;
+    return OC_OK;
+}
+
+void oc_endpoint_close(oc_endpoint_t *endpoint)
+{
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = UCP_EP_CLOSE_FLAG_FORCE,
+    };
+    ucs_status_ptr_t request;
+
+    if (NULL == endpoint) {
+        return;
+    }
+    request = ucp_ep_close_nbx(endpoint->ep, &param);
+    endpoint->ep = NULL;
+    endpoint->close_request = UCS_PTR_IS_PTR(request) ? request : NULL;
+    DL_DELETE(endpoint->worker->endpoints, endpoint);
+    DL_APPEND(endpoint->worker->closing, endpoint);
+}
+
+static void on_sent(void *request, ucs_status_t status, void *user_data)
+{
+    ucp_request_free(request);
+    complete(user_data, status_from_ucs(status));
+}
+
+static void on_received(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info,
+                        void *user_data)
+{
+    oc_transfer_t *transfer = user_data;
+
+    if (UCS_OK == status) {
+        transfer->length = info->length;
+        transfer->tag = info->sender_tag;
+    }
+    ucp_request_free(request);
+    complete(transfer, status_from_ucs(status));
+}
+
+static void prepare(oc_worker_t *worker, oc_transfer_t *transfer)
+{
+    transfer->worker = worker;
+    transfer->active = false;
+    transfer->called_back = false;
+    worker->pending++;
+}
+
+/*
+ * Whatever UCX answered to a send or receive becomes an entry in one of the two lists. The
+ * callback may have run already, and then the request is gone.
+ */
+static void track(oc_transfer_t *transfer, ucs_status_ptr_t request)
+{
+    if (transfer->called_back) {
+        return;
+    }
+    if (UCS_PTR_IS_PTR(request)) {
+        transfer->request = request;
+        transfer->active = true;
+        DL_APPEND(transfer->worker->active, transfer);
+        return;
+    }
+    complete(transfer, status_from_ucs(UCS_PTR_RAW_STATUS(request)));
+}
+
+void oc_transfer_fail(oc_worker_t *worker, oc_transfer_t *transfer, oc_status_t status)
+{
+    prepare(worker, transfer);
+    complete(transfer, status);
+}
+
+void oc_send(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void *buffer, size_t length,
+             uint64_t tag)
+{
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = on_sent,
+        .user_data = transfer,
+    };
+
+    if (endpoint->is_failed) {
+        oc_transfer_fail(endpoint->worker, transfer, OC_ERR_UNREACHABLE);
+        return;
+    }
+    prepare(endpoint->worker, transfer);
+    transfer->length = length;
+    track(transfer, ucp_tag_send_nbx(endpoint->ep, buffer, length, tag, &param));
+}
+
+/*
+ * Completion at once is turned off: UCX 1.13 does not fill in recv_info then, and length and tag
+ * would be lost.
+ */
+void oc_receive(oc_worker_t *worker, oc_transfer_t *transfer, void *buffer, size_t length,
+                uint64_t tag, uint64_t tag_mask)
+{
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA
+                        | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
+        .cb.recv = on_received,
+        .user_data = transfer,
+    };
+
+    prepare(worker, transfer);
+    track(transfer, ucp_tag_recv_nbx(worker->worker, buffer, length, tag, tag_mask, &param));
+}
+
+void oc_receive_cancel(oc_transfer_t *transfer)
+{
+    if (transfer->active) {
+        ucp_request_cancel(transfer->worker->worker, transfer->request);
+    }
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tagged messages over UCX: the only folder that calls ucp_*. It does not know what the bytes mean.
+ *
+ * A worker belongs to one thread at a time (its callers lock if they share it). Nothing here
+ * calls back but oc_worker_progress: completions of transfers and failures of endpoints are
+ * queued while UCX runs and handed out afterwards, one after the other, so that a callback may
+ * start transfers, close endpoints and free its own transfer without being re-entered.
+ */
+#ifndef OC_UCX_BACKEND_WORKER_H
+#define OC_UCX_BACKEND_WORKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct oc_worker oc_worker_t;
+typedef struct oc_endpoint oc_endpoint_t;
+typedef struct oc_transfer oc_transfer_t;
+
+/*
+ * One send or receive. The caller owns the memory, which must stay until done was called, and
+ * sets done (and whatever surrounds the structure); the rest is filled in by the worker.
+ */
+struct oc_transfer {
+    void (*done)(oc_transfer_t *transfer);
+    oc_status_t status;     /* OC_OK, OC_ERR_CANCELED, OC_ERR_TRUNCATED, OC_ERR_UNREACHABLE … */
+    size_t length;          /* receive: bytes that arrived */
+    uint64_t tag;           /* receive: tag of the message */
+
+    oc_worker_t *worker;    /* private from here on */
+    void *request;
+    oc_transfer_t *prev, *next;
+    bool active, called_back;
+};
+
+/*
+ * Opens a UCX context of its own with one worker. Settings come from OPTCAST_UCX_* in the
+ * environment, never from UCX_*. net_device names the network interface to be used (NULL: any)
+ * unless OPTCAST_UCX_NET_DEVICES says otherwise. On failure error tells what UCX said.
+ */
+oc_status_t oc_worker_open(const char *net_device, oc_worker_t **worker, char *error,
+                           size_t error_size);
+
+/*
+ * Ends everything at once: endpoints are closed by force; transfers that have not completed are
+ * handed to their done callback with OC_ERR_CANCELED after UCX has let go of their buffers.
+ * Does not wait for peers. NULL is allowed.
+ */
+void oc_worker_close(oc_worker_t *worker);
+
+/* The address that peers connect to; owned by the worker. */
+const void *oc_worker_address(const oc_worker_t *worker, size_t *length);
+
+/* Moves data and calls back; returns how many callbacks ran. Never blocks. */
+unsigned oc_worker_progress(oc_worker_t *worker);
+
+/* Transfers that have not called back yet. */
+unsigned oc_worker_pending(const oc_worker_t *worker);
+
+/* Readable when there is something to progress, once armed. */
+int oc_worker_event_fd(const oc_worker_t *worker);
+
+/* OC_OK: it is safe to sleep on the event fd. OC_IN_PROGRESS: progress again first. */
+oc_status_t oc_worker_arm(oc_worker_t *worker);
+
+/*
+ * failed(arg) is called once, from progress, when UCX gives the peer up; the endpoint then still
+ * has to be closed. The address is copied.
+ */
+oc_status_t oc_endpoint_open(oc_worker_t *worker, const void *address, void (*failed)(void *arg),
+                             void *arg, oc_endpoint_t **endpoint);
+
+/* Closes by force: sends that have not completed are called back with an error. NULL is allowed. */
+void oc_endpoint_close(oc_endpoint_t *endpoint);
+
+/* Both always lead to exactly one call of transfer->done, from a later oc_worker_progress. */
+void oc_send(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void *buffer, size_t length,
+             uint64_t tag);
+void oc_receive(oc_worker_t *worker, oc_transfer_t *transfer, void *buffer, size_t length,
+                uint64_t tag, uint64_t tag_mask);
+
+/* A transfer that cannot even be tried: done is called with status from a later progress. */
+void oc_transfer_fail(oc_worker_t *worker, oc_transfer_t *transfer, oc_status_t status);
+
+/*
+ * Asks a receive to end. One that has begun to match a message goes on until that message is
+ * there, and for ever when its sender died: only oc_worker_close gives such a buffer back.
+ */
+void oc_receive_cancel(oc_transfer_t *transfer);
+
+/* "1.13.1": the UCX library that is loaded. */
+const char *oc_ucx_version(void);
+
+#endif
