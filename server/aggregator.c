@@ -18,15 +18,22 @@
 
 static void drain_inbox(oc_aggregator_t *aggregator);
 
-oc_server_group_t *oc_aggregator_group(oc_aggregator_t *aggregator, uint32_t handle)
+static oc_server_group_t *find_member(oc_aggregator_t *aggregator, uint32_t handle, uint32_t rank)
 {
     oc_server_group_t *group;
 
     HASH_FIND(hh, aggregator->groups, &handle, sizeof(handle), group);
+    return NULL != group && rank < group->num_ranks && group->members[rank].joined ? group : NULL;
+}
+
+oc_server_group_t *oc_aggregator_group(oc_aggregator_t *aggregator, uint32_t handle, uint32_t rank)
+{
+    oc_server_group_t *group = find_member(aggregator, handle, rank);
+
     if (NULL == group) {
         /* the command was posted before any rank learnt the handle: it must be in the inbox */
         drain_inbox(aggregator);
-        HASH_FIND(hh, aggregator->groups, &handle, sizeof(handle), group);
+        group = find_member(aggregator, handle, rank);
     }
     return group;
 }

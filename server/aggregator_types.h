@@ -125,7 +125,9 @@ void oc_requests_free(oc_aggregator_t *aggregator);
 void oc_request_release(oc_request_t *request);
 
 /* aggregator.c */
-oc_server_group_t *oc_aggregator_group(oc_aggregator_t *aggregator, uint32_t handle);
+/* The group with that handle and that member, or NULL. May carry out commands. */
+oc_server_group_t *oc_aggregator_group(oc_aggregator_t *aggregator, uint32_t handle,
+                                       uint32_t rank);
 void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, const char *format,
                                 ...) __attribute__((format(printf, 3, 4)));
 /* Sends to a member; the transfer completes with an error when the member is gone. */

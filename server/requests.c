@@ -25,9 +25,8 @@ static void dispatch(oc_aggregator_t *aggregator, oc_request_t *request)
         oc_request_release(request);
         return;
     }
-    group = oc_aggregator_group(aggregator, header->handle);
-    if (NULL == group || group->failed || header->rank >= group->num_ranks
-        || !group->members[header->rank].joined) {
+    group = oc_aggregator_group(aggregator, header->handle, header->rank);
+    if (NULL == group || group->failed) {
         oc_debug("a message for group %u was dropped", header->handle);
         oc_request_release(request);
         return;
