@@ -63,6 +63,9 @@ static const oc_setting_t server_settings[] = {
     {.name = "drain-timeout", SERVER(drain_timeout), .type = OC_SETTING_INT, .number = 30, .min = 0,
      .max = 86400, .unit = "seconds",
      .help = "How long running jobs may go on after SIGTERM."},
+    {.name = "max-jobs", SERVER(max_jobs), .type = OC_SETTING_INT, .number = 64, .min = 1,
+     .max = 65536, .unit = "jobs",
+     .help = "Jobs served at a time, a process for each; more are refused."},
 };
 
 #define TABLE(array) {array, sizeof(array) / sizeof((array)[0])}

@@ -59,6 +59,7 @@ typedef struct {
     size_t memory_limit;
     int log_level;
     int drain_timeout;
+    int max_jobs;
 } oc_server_settings_t;
 
 extern const oc_settings_table_t oc_job_settings_table;

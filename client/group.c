@@ -121,8 +121,8 @@ static void finish_queued(oc_group_t *group, oc_status_t status)
 
 void oc_group_decline(oc_group_t *group, const char *reason)
 {
-    group->state = OC_GROUP_DECLINED;
     snprintf(group->reason, sizeof(group->reason), "%s", reason);
+    group->state = OC_GROUP_DECLINED;
     leave_servers(group);
     finish_queued(group, OC_DECLINED);
 }
@@ -186,9 +186,9 @@ void oc_group_fail(oc_group_t *group, oc_status_t status, const char *reason)
     } else if (OC_GROUP_LIVE == group->state) {
         oc_collective_t *collective;
 
-        group->state = OC_GROUP_FAILED;
         group->status = status;
         snprintf(group->reason, sizeof(group->reason), "%s", reason);
+        group->state = OC_GROUP_FAILED;
         release_links(group);
         finish_queued(group, status);
         DL_FOREACH (group->running, collective) {

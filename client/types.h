@@ -108,7 +108,7 @@ struct oc_group {
     oc_client_t *client;
     oc_group_params_t params;
     char name[OC_NAME_SIZE];
-    oc_group_state_t state;
+    _Atomic oc_group_state_t state; /* read without the lock; set after reason and status */
     oc_status_t status;            /* of a FAILED group */
     char reason[OC_REASON_SIZE];
     bool tells;                    /* this rank has the reason for declining */

@@ -41,6 +41,7 @@ struct supervisor {
     oc_gate_t *gate;
     oc_watch_t signal_watch;
     job_t *jobs;
+    int num_jobs;
     uint64_t drain_deadline;       /* 0: not draining */
     bool stop;
 };
@@ -138,6 +139,7 @@ static job_t *job_new(supervisor_t *supervisor, const oc_hello_t *hello, int cha
     memcpy(job->id, hello->job_id, OC_JOB_ID_SIZE);
     memcpy(job->key, hello->job_key, OC_JOB_KEY_SIZE);
     DL_APPEND(supervisor->jobs, job);
+    supervisor->num_jobs++;
     if (OC_OK != oc_loop_add(&supervisor->loop, &job->watch, EPOLLIN)) {
         close(channel);
         job->watch.fd = -1;
@@ -207,6 +209,11 @@ static bool admit(void *arg, int fd, const oc_hello_t *hello, const uint8_t *byt
         snprintf(reason, reason_size, "it has not the key of the job that it names");
         return false;
     }
+    if (NULL == job && supervisor->num_jobs >= supervisor->settings->max_jobs) {
+        snprintf(reason, reason_size, "the server has %d jobs, which is its max-jobs",
+                 supervisor->num_jobs);
+        return false;
+    }
     if (NULL == job) {
         job = job_start(supervisor, hello);
     }
@@ -245,6 +252,7 @@ static void reap(supervisor_t *supervisor)
                 report_end(job, status);
                 job_close_channel(job);
                 DL_DELETE(supervisor->jobs, job);
+                supervisor->num_jobs--;
                 free(job);
             }
         }

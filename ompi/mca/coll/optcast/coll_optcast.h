@@ -133,6 +133,7 @@ unsigned mca_coll_optcast_op(const struct ompi_op_t *op);
 
 /* pvars.c */
 void mca_coll_optcast_pvars_register(void);
+void mca_coll_optcast_count_fallback(oc_fallback_t reason);
 
 /* report.c: lines for people, and the MPI error code of a failure */
 void mca_coll_optcast_report_setup(mca_coll_optcast_module_t *module);

@@ -60,12 +60,6 @@ static oc_fallback_t decide(allreduce_t *call, bool nonblocking)
     return OC_FALLBACK_NONE;
 }
 
-static void count_fallback(oc_fallback_t reason)
-{
-    mca_coll_optcast_component.fallbacks++;
-    mca_coll_optcast_component.fallback_reasons[reason]++;
-}
-
 static void tell_operation(const mca_coll_optcast_module_t *m, const char *name,
                            const allreduce_t *call, oc_fallback_t reason)
 {
@@ -120,7 +114,7 @@ static void wait_politely(atomic_bool *done)
 
 static int fall_back(mca_coll_optcast_module_t *m, const allreduce_t *call, oc_fallback_t reason)
 {
-    count_fallback(reason);
+    mca_coll_optcast_count_fallback(reason);
     tell_operation(m, "Allreduce", call, reason);
     return m->prev_allreduce(call->sbuf, call->rbuf, call->count, call->dtype, call->op, m->comm,
                              m->prev_allreduce_module);
@@ -159,7 +153,7 @@ int mca_coll_optcast_allreduce(const void *sbuf, void *rbuf, oc_mpi_count_t coun
 static int fall_back_now(mca_coll_optcast_module_t *m, const allreduce_t *call,
                          oc_fallback_t reason, ompi_request_t **request)
 {
-    count_fallback(reason);
+    mca_coll_optcast_count_fallback(reason);
     tell_operation(m, "Iallreduce", call, reason);
     return m->prev_iallreduce(call->sbuf, call->rbuf, call->count, call->dtype, call->op, m->comm,
                               request, m->prev_iallreduce_module);

@@ -43,3 +43,11 @@ void mca_coll_optcast_pvars_register(void)
     pvar("groups", "Communicators that got service", &counters->groups);
     pvar("failures", "Offloaded operations that ended with an error", &counters->failures);
 }
+
+void mca_coll_optcast_count_fallback(oc_fallback_t reason)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+
+    (void) __atomic_fetch_add(&cm->fallbacks, 1, __ATOMIC_RELAXED);
+    (void) __atomic_fetch_add(&cm->fallback_reasons[reason], 1, __ATOMIC_RELAXED);
+}

@@ -85,8 +85,7 @@ int mca_coll_optcast_request_fall_back(mca_coll_optcast_request_t *r)
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     int rc;
 
-    cm->fallbacks++;
-    cm->fallback_reasons[OC_FALLBACK_SETUP]++;
+    mca_coll_optcast_count_fallback(OC_FALLBACK_SETUP);
     rc = r->inner->req_start(1, &r->inner);
     if (OMPI_SUCCESS != rc) {
         return rc;
