@@ -39,8 +39,10 @@ typedef int oc_mpi_count_t;
 
 #if OMPI_MAJOR_VERSION >= 5
 #    include "opal/mca/pmix/pmix-internal.h"
+#    define OC_MODEX_SCOPE PMIX_GLOBAL
 #else
 #    include "opal/mca/pmix/pmix.h"
+#    define OC_MODEX_SCOPE OPAL_PMIX_GLOBAL
 #endif
 
 #endif

@@ -17,7 +17,7 @@ void mca_coll_optcast_job_publish(void)
     if (sizeof(cm->job) != getrandom(&cm->job, sizeof(cm->job), 0)) {
         return;
     }
-    OPAL_MODEX_SEND(rc, OPAL_PMIX_GLOBAL, &cm->super.collm_version, &cm->job, sizeof(cm->job));
+    OPAL_MODEX_SEND(rc, OC_MODEX_SCOPE, &cm->super.collm_version, &cm->job, sizeof(cm->job));
     (void) rc;
 }
 

@@ -49,7 +49,9 @@ static int client_make(void)
     oc_log_set_level(cm->settings.verbose > 1   ? OC_LOG_DEBUG
                      : cm->settings.verbose > 0 ? OC_LOG_INFO
                                                 : OC_LOG_WARN);
-    cm->oversubscribed = local > sysconf(_SC_NPROCESSORS_ONLN);
+    /* an embedded aggregator wants a processor too */
+    cm->oversubscribed = local + (0 == strncmp(cm->settings.servers, "embedded", 8))
+                         > sysconf(_SC_NPROCESSORS_ONLN);
     return OC_OK == oc_client_create(&config, &cm->client) ? OMPI_SUCCESS
                                                            : OMPI_ERR_OUT_OF_RESOURCE;
 }

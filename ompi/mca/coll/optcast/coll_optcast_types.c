@@ -32,15 +32,47 @@ static unsigned float_type(size_t size)
     return sizeof(float) == size ? OC_TYPE_FLOAT : sizeof(double) == size ? OC_TYPE_DOUBLE : 0;
 }
 
+/* Sized Fortran types exist where the compiler that Open MPI was built with has them. */
+#ifdef MPI_INTEGER1
+#    define INTEGER1(X) X(MPI_INTEGER1)
+#else
+#    define INTEGER1(X)
+#endif
+#ifdef MPI_INTEGER2
+#    define INTEGER2(X) X(MPI_INTEGER2)
+#else
+#    define INTEGER2(X)
+#endif
+#ifdef MPI_INTEGER4
+#    define INTEGER4(X) X(MPI_INTEGER4)
+#else
+#    define INTEGER4(X)
+#endif
+#ifdef MPI_INTEGER8
+#    define INTEGER8(X) X(MPI_INTEGER8)
+#else
+#    define INTEGER8(X)
+#endif
+#ifdef MPI_REAL4
+#    define REAL4(X) X(MPI_REAL4)
+#else
+#    define REAL4(X)
+#endif
+#ifdef MPI_REAL8
+#    define REAL8(X) X(MPI_REAL8)
+#else
+#    define REAL8(X)
+#endif
+
 #define SIGNED(X)                                                                            \
     X(MPI_SIGNED_CHAR) X(MPI_SHORT) X(MPI_INT) X(MPI_LONG) X(MPI_LONG_LONG) X(MPI_INT8_T)    \
-    X(MPI_INT16_T) X(MPI_INT32_T) X(MPI_INT64_T) X(MPI_INTEGER) X(MPI_INTEGER1)              \
-    X(MPI_INTEGER2) X(MPI_INTEGER4) X(MPI_INTEGER8)
+    X(MPI_INT16_T) X(MPI_INT32_T) X(MPI_INT64_T) X(MPI_INTEGER)                              \
+    INTEGER1(X) INTEGER2(X) INTEGER4(X) INTEGER8(X)
 #define UNSIGNED(X)                                                                          \
     X(MPI_UNSIGNED_CHAR) X(MPI_UNSIGNED_SHORT) X(MPI_UNSIGNED) X(MPI_UNSIGNED_LONG)          \
     X(MPI_UNSIGNED_LONG_LONG) X(MPI_UINT8_T) X(MPI_UINT16_T) X(MPI_UINT32_T) X(MPI_UINT64_T)
 #define FLOATING(X)                                                                          \
-    X(MPI_FLOAT) X(MPI_DOUBLE) X(MPI_REAL) X(MPI_DOUBLE_PRECISION) X(MPI_REAL4) X(MPI_REAL8)
+    X(MPI_FLOAT) X(MPI_DOUBLE) X(MPI_REAL) X(MPI_DOUBLE_PRECISION) REAL4(X) REAL8(X)
 
 /* By handle and not by size alone: MPI_BYTE has a size too, but no SUM. */
 unsigned mca_coll_optcast_type(const struct ompi_datatype_t *dtype)
