@@ -35,11 +35,13 @@ static const oc_setting_t job_settings[] = {
     {JOB(small_size), .type = OC_SETTING_SIZE, .number = 8192, .max = OC_MAX_SMALL, .unit = "bytes",
      .help = "Largest vector that goes in one message, copied; larger ones are sent in chunks "
              "from and into user memory."},
-    {JOB(chunk_size), .type = OC_SETTING_SIZE, .number = 262144, .min = OC_MIN_CHUNK, .max = OC_MAX_CHUNK,
-     .unit = "bytes", .help = "Largest chunk of a vector; chunks are reduced independently."},
-    {JOB(window), .type = OC_SETTING_INT, .number = 8, .min = 1, .max = OC_MAX_WINDOW, .unit = "chunks",
-     .help = "Chunks that a rank has in flight to one aggregator."},
-    {JOB(connect_timeout), .type = OC_SETTING_INT, .number = 5, .min = 1, .max = 600, .unit = "seconds",
+    {JOB(chunk_size), .type = OC_SETTING_SIZE, .number = 262144, .min = OC_MIN_CHUNK,
+     .max = OC_MAX_CHUNK, .unit = "bytes",
+     .help = "Largest chunk of a vector; chunks are reduced independently."},
+    {JOB(window), .type = OC_SETTING_INT, .number = 8, .min = 1, .max = OC_MAX_WINDOW,
+     .unit = "chunks", .help = "Chunks that a rank has in flight to one aggregator."},
+    {JOB(connect_timeout), .type = OC_SETTING_INT, .number = 5, .min = 1, .max = 600,
+     .unit = "seconds",
      .help = "How long the set-up of a communicator waits for a server before the component "
              "that was there before takes over."},
     {JOB(heartbeat_timeout), .type = OC_SETTING_INT, .number = 6, .min = 1, .max = 3600,
@@ -49,26 +51,59 @@ static const oc_setting_t job_settings[] = {
 };
 
 static const oc_setting_t server_settings[] = {
-    {.name = "listen", SERVER(listen), .type = OC_SETTING_TEXT, .text = "127.0.0.1:8918", .unit = "",
+    {.name = "listen",
+     SERVER(listen),
+     .type = OC_SETTING_TEXT,
+     .text = "127.0.0.1:8918",
+     .unit = "",
      .help = "ADDR[:PORT] to listen on; port 0 takes a free one. The network interface that has "
              "this address is also the one that data goes through."},
-    {.name = "aggregators", SERVER(aggregators), .type = OC_SETTING_INT, .number = 1, .min = 1,
-     .max = OC_MAX_AGGREGATORS, .unit = "threads",
+    {.name = "aggregators",
+     SERVER(aggregators),
+     .type = OC_SETTING_INT,
+     .number = 1,
+     .min = 1,
+     .max = OC_MAX_AGGREGATORS,
+     .unit = "threads",
      .help = "Threads that reduce, for each job."},
-    {.name = "memory-limit", SERVER(memory_limit), .type = OC_SETTING_SIZE, .number = 1ull << 30,
-     .min = 1u << 20, .max = INT64_MAX, .unit = "bytes",
+    {.name = "memory-limit",
+     SERVER(memory_limit),
+     .type = OC_SETTING_SIZE,
+     .number = 1ull << 30,
+     .min = 1u << 20,
+     .max = INT64_MAX,
+     .unit = "bytes",
      .help = "Memory for vectors in flight, for each job, shared evenly by its aggregators."},
-    {.name = "log-level", SERVER(log_level), .type = OC_SETTING_CHOICE, .number = OC_LOG_INFO, .max = 3,
-     .unit = "", .choices = level_names, .help = "error, warn, info or debug."},
-    {.name = "drain-timeout", SERVER(drain_timeout), .type = OC_SETTING_INT, .number = 30, .min = 0,
-     .max = 86400, .unit = "seconds",
+    {.name = "log-level",
+     SERVER(log_level),
+     .type = OC_SETTING_CHOICE,
+     .number = OC_LOG_INFO,
+     .max = 3,
+     .unit = "",
+     .choices = level_names,
+     .help = "error, warn, info or debug."},
+    {.name = "drain-timeout",
+     SERVER(drain_timeout),
+     .type = OC_SETTING_INT,
+     .number = 30,
+     .min = 0,
+     .max = 86400,
+     .unit = "seconds",
      .help = "How long running jobs may go on after SIGTERM."},
-    {.name = "max-jobs", SERVER(max_jobs), .type = OC_SETTING_INT, .number = 64, .min = 1,
-     .max = 65536, .unit = "jobs",
+    {.name = "max-jobs",
+     SERVER(max_jobs),
+     .type = OC_SETTING_INT,
+     .number = 64,
+     .min = 1,
+     .max = 65536,
+     .unit = "jobs",
      .help = "Jobs served at a time, a process for each; more are refused."},
 };
 
-#define TABLE(array) {array, sizeof(array) / sizeof((array)[0])}
+#define TABLE(array)                              \
+    {                                             \
+        array, sizeof(array) / sizeof((array)[0]) \
+    }
 
 const oc_settings_table_t oc_job_settings_table = TABLE(job_settings);
 const oc_settings_table_t oc_server_settings_table = TABLE(server_settings);
@@ -127,9 +162,9 @@ static void range_error(const oc_setting_t *setting, const char *text, char *err
         snprintf(error, size, "\"%s\" is not a value of %s: a number of at least %lld %s is needed",
                  text, setting->name, (long long) setting->min, setting->unit);
     } else {
-        snprintf(error, size, "\"%s\" is not a value of %s: a number from %lld to %lld %s is needed",
-                 text, setting->name, (long long) setting->min,
-                 (long long) setting->max, setting->unit);
+        snprintf(error, size,
+                 "\"%s\" is not a value of %s: a number from %lld to %lld %s is needed", text,
+                 setting->name, (long long) setting->min, (long long) setting->max, setting->unit);
     }
 }
 

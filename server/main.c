@@ -19,14 +19,16 @@ static void log_to_stderr(oc_log_level_t level, const char *line)
 
 static void print_help(void)
 {
-    printf("Usage: optcast-server [OPTION]...\n"
-           "Aggregation server of Optcast for MPI: reduces the vectors of offloaded Allreduces.\n\n");
+    printf(
+        "Usage: optcast-server [OPTION]...\n"
+        "Aggregation server of Optcast for MPI: reduces the vectors of offloaded Allreduces.\n\n");
     oc_settings_print(&oc_server_settings_table, "--", stdout);
-    printf("  --config\n      File of \"name = value\" lines with the settings above; options on the "
-           "command line\n      win over it.\n"
-           "  --help, --version\n\n"
-           "OPTCAST_UCX_* in the environment are the UCX settings of the server.\n"
-           "SIGTERM: no new jobs; ends when the running ones have, or after drain-timeout.\n");
+    printf(
+        "  --config\n      File of \"name = value\" lines with the settings above; options on the "
+        "command line\n      win over it.\n"
+        "  --help, --version\n\n"
+        "OPTCAST_UCX_* in the environment are the UCX settings of the server.\n"
+        "SIGTERM: no new jobs; ends when the running ones have, or after drain-timeout.\n");
 }
 
 static int parse_options(int argc, char **argv, oc_server_settings_t *settings)

@@ -95,7 +95,8 @@ static void on_channel(oc_watch_t *watch, uint32_t events)
 }
 
 /* In the child: only the channel and the standard streams are kept. Does not return. */
-static void __attribute__((noreturn)) become_data_process(supervisor_t *supervisor, int channel, pid_t parent)
+static void __attribute__((noreturn)) become_data_process(supervisor_t *supervisor, int channel,
+                                                          pid_t parent)
 {
     sigset_t none;
     job_t *job, *next;
