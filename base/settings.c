@@ -100,13 +100,10 @@ static const oc_setting_t server_settings[] = {
      .help = "Jobs served at a time, a process for each; more are refused."},
 };
 
-#define TABLE(array)                              \
-    {                                             \
-        array, sizeof(array) / sizeof((array)[0]) \
-    }
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-const oc_settings_table_t oc_job_settings_table = TABLE(job_settings);
-const oc_settings_table_t oc_server_settings_table = TABLE(server_settings);
+const oc_settings_table_t oc_job_settings_table = {job_settings, LENGTH(job_settings)};
+const oc_settings_table_t oc_server_settings_table = {server_settings, LENGTH(server_settings)};
 
 static void store_number(const oc_setting_t *setting, void *values, uint64_t number)
 {

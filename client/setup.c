@@ -214,9 +214,21 @@ static void exchange_done(oc_group_t *group)
         return;
     }
     group->setup->step = OC_SETUP_CONNECT;
-    if (OC_OK != oc_targets_connect(group, error, sizeof(error))) {
+    /* another group's failure may have taken the worker away since the record was made */
+    if (OC_OK != oc_client_worker(group->client, error, sizeof(error))
+        || OC_OK != oc_targets_connect(group, error, sizeof(error))) {
         give_up(group, "%s", error);
     }
+}
+
+static uint32_t count_aggregators(const oc_group_t *group)
+{
+    uint32_t count = 0;
+
+    for (unsigned i = 0; i < group->num_links; i++) {
+        count += group->links[i].connection->num_aggregators;
+    }
+    return count;
 }
 
 static void send_joins(oc_group_t *group)
@@ -278,11 +290,15 @@ static void wait_for_servers(oc_group_t *group)
     if (!has_given_up(group) && there == group->num_links) {
         if (OC_SETUP_JOIN == setup->step) {
             vote(group);
-        } else {
+            return;
+        }
+        if (count_aggregators(group) <= OC_MAX_GROUP_AGGREGATORS) {
             setup->step = OC_SETUP_JOIN;
             send_joins(group);
+            return;
         }
-        return;
+        give_up(group, "the servers have %u aggregators, and a communicator can use %d",
+                count_aggregators(group), OC_MAX_GROUP_AGGREGATORS);
     }
     if (setup->quiet > (uint64_t) timeout * OC_SECOND) {
         give_up(group, "server %.200s did not answer within %d seconds", slow_server(group),

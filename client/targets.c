@@ -7,6 +7,9 @@
 
 #include "client/types.h"
 
+/* Addresses of a named server that are tried. */
+#define MAX_CANDIDATES 8
+
 static unsigned num_embedded(const oc_group_t *group)
 {
     unsigned wanted = group->client->num_embedded;
@@ -90,20 +93,23 @@ static oc_connection_t *connect_external(oc_group_t *group, const oc_host_port_t
 {
     oc_client_t *client = group->client;
     oc_connection_t *connection;
-    oc_sockaddr_t *candidate;
+    oc_sockaddr_t *candidates;
     char name[OC_NAME_SIZE];
+    unsigned count;
 
     snprintf(name, sizeof(name), "%s:%u", server->host, server->port);
     connection = oc_connection_find(client, name);
     if (NULL != connection) {
         return connection;
     }
-    candidate = calloc(1, sizeof(*candidate));
-    if (NULL == candidate || OC_OK != oc_resolve(server, candidate, error, error_size)) {
-        free(candidate);
+    candidates = calloc(MAX_CANDIDATES, sizeof(*candidates));
+    if (NULL == candidates
+        || OC_OK != oc_resolve_all(server, candidates, MAX_CANDIDATES, &count, error,
+                                   error_size)) {
+        free(candidates);
         return NULL;
     }
-    return oc_connection_open(client, name, candidate, 1);
+    return oc_connection_open(client, name, candidates, count);
 }
 
 oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size)

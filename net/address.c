@@ -183,12 +183,12 @@ void oc_server_list_free(oc_server_list_t *list)
     *list = (oc_server_list_t) {0};
 }
 
-oc_status_t oc_resolve(const oc_host_port_t *name, oc_sockaddr_t *address, char *error,
-                       size_t error_size)
+oc_status_t oc_resolve_all(const oc_host_port_t *name, oc_sockaddr_t *addresses, unsigned max,
+                           unsigned *count, char *error, size_t error_size)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_NUMERICSERV};
-    struct addrinfo *found;
+    struct addrinfo *found, *one;
     char port[8];
     int rc;
 
@@ -199,10 +199,21 @@ oc_status_t oc_resolve(const oc_host_port_t *name, oc_sockaddr_t *address, char 
                  gai_strerror(rc));
         return OC_ERR_UNREACHABLE;
     }
-    memcpy(&address->address, found->ai_addr, found->ai_addrlen);
-    address->length = found->ai_addrlen;
+    *count = 0;
+    for (one = found; NULL != one && *count < max; one = one->ai_next) {
+        memcpy(&addresses[*count].address, one->ai_addr, one->ai_addrlen);
+        addresses[(*count)++].length = one->ai_addrlen;
+    }
     freeaddrinfo(found);
     return OC_OK;
+}
+
+oc_status_t oc_resolve(const oc_host_port_t *name, oc_sockaddr_t *address, char *error,
+                       size_t error_size)
+{
+    unsigned count;
+
+    return oc_resolve_all(name, address, 1, &count, error, error_size);
 }
 
 void oc_sockaddr_text(const oc_sockaddr_t *address, char *buffer, size_t size)

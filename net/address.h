@@ -40,7 +40,11 @@ oc_status_t oc_server_list_parse(const char *text, oc_server_list_t *list, char 
                                  size_t error_size);
 void oc_server_list_free(oc_server_list_t *list);
 
-/* First address of a name. May block in the resolver. */
+/* At most max addresses of a name, in the resolver's order. May block in the resolver. */
+oc_status_t oc_resolve_all(const oc_host_port_t *name, oc_sockaddr_t *addresses, unsigned max,
+                           unsigned *count, char *error, size_t error_size);
+
+/* The first of them. */
 oc_status_t oc_resolve(const oc_host_port_t *name, oc_sockaddr_t *address, char *error,
                        size_t error_size);
 

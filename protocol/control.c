@@ -9,8 +9,12 @@
 
 static const uint8_t magic[4] = {'O', 'C', 'S', 'T'};
 
-static void put_blob(oc_writer_t *w, const oc_bytes_t *bytes)
+static void put_blob(oc_writer_t *w, uint32_t max, const oc_bytes_t *bytes)
 {
+    if (bytes->length > max) {
+        w->bad = true;
+        return;
+    }
     oc_put(w, bytes->length, 4);
     oc_put_bytes(w, bytes->data, bytes->length);
 }
@@ -31,7 +35,7 @@ static void put_hello(oc_writer_t *w, const oc_hello_t *hello)
     oc_put_bytes(w, hello->job_id, OC_JOB_ID_SIZE);
     oc_put_bytes(w, hello->job_key, OC_JOB_KEY_SIZE);
     oc_put(w, hello->process, 4);
-    put_blob(w, &hello->address);
+    put_blob(w, OC_MAX_ADDRESS, &hello->address);
 }
 
 static void get_hello(oc_reader_t *r, oc_hello_t *hello)
@@ -57,7 +61,7 @@ static void put_welcome(oc_writer_t *w, const oc_welcome_t *welcome)
     oc_put(w, welcome->version, 2);
     oc_put(w, welcome->num_aggregators, 2);
     for (unsigned i = 0; i < welcome->num_aggregators; i++) {
-        put_blob(w, &welcome->address[i]);
+        put_blob(w, OC_MAX_ADDRESS, &welcome->address[i]);
     }
 }
 
@@ -99,7 +103,7 @@ static void get_join(oc_reader_t *r, oc_join_t *join)
     join->window = (uint32_t) oc_get(r, 4);
     if (join->num_ranks > OC_MAX_RANKS || join->rank >= join->num_ranks
         || join->reply_handle > OC_HANDLE_MAX
-        || join->first_aggregator > OC_MAX_GROUP_AGGREGATORS - OC_MAX_AGGREGATORS
+        || join->first_aggregator >= OC_MAX_GROUP_AGGREGATORS
         || join->chunk_bytes < OC_MIN_CHUNK || join->chunk_bytes > OC_MAX_CHUNK
         || 0 == join->window || join->window > OC_MAX_WINDOW) {
         r->bad = true;
@@ -119,7 +123,7 @@ static void put_notice(oc_writer_t *w, const oc_notice_t *notice)
 {
     oc_put(w, notice->group, 8);
     oc_put(w, (uint32_t) notice->status, 4);
-    put_blob(w, &notice->text);
+    put_blob(w, OC_MAX_TEXT, &notice->text);
 }
 
 static void get_notice(oc_reader_t *r, oc_notice_t *notice)
@@ -200,6 +204,11 @@ static void get_body(oc_reader_t *r, oc_control_t *message)
     }
 }
 
+static bool opens_conversation(const oc_control_t *message)
+{
+    return OC_CONTROL_HELLO == message->type || OC_CONTROL_REFUSE == message->type;
+}
+
 size_t oc_control_encode(const oc_control_t *message, uint8_t *buffer, size_t capacity)
 {
     oc_writer_t w, frame;
@@ -216,7 +225,9 @@ size_t oc_control_encode(const oc_control_t *message, uint8_t *buffer, size_t ca
     }
     frame = (oc_writer_t) {.at = buffer, .end = buffer + OC_FRAME_SIZE};
     oc_put_bytes(&frame, magic, sizeof(magic));
-    oc_put(&frame, OC_PROTOCOL_VERSION_MAX, 2);
+    /* what opens a conversation must be readable for every version that could go on with it */
+    oc_put(&frame, opens_conversation(message) ? OC_PROTOCOL_VERSION_MIN : OC_PROTOCOL_VERSION_MAX,
+           2);
     oc_put(&frame, message->type, 2);
     oc_put(&frame, body, 4);
     return OC_FRAME_SIZE + body;

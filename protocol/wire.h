@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Vectors travel as they lie in memory: every host of a job has to agree about that. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "only little-endian hosts are supported");
+
 typedef struct {
     uint8_t *at, *end;
     bool bad;

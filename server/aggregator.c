@@ -254,7 +254,10 @@ static void *aggregator_run(void *arg)
     oc_aggregator_t *aggregator = arg;
     uint64_t idle_since = 0, now;
 
-    oc_thread_unbind();
+    oc_thread_default_arithmetic();
+    if (aggregator->config.unbind) {
+        oc_thread_unbind();
+    }
     while (!aggregator->stop) {
         if (0 != oc_worker_progress(aggregator->worker)) {
             idle_since = 0;
@@ -326,7 +329,7 @@ oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregat
     aggregator->inbox.event_fd = -1;
     oc_pool_open(&aggregator->pool, config->memory_limit);
     snprintf(error, error_size, "cannot start an aggregator");
-    status = oc_worker_open(config->net_device, &aggregator->worker, error, error_size);
+    status = oc_worker_open(config->net_devices, &aggregator->worker, error, error_size);
     if (OC_OK == status) {
         status = oc_mailbox_open(&aggregator->inbox);
     }

@@ -12,9 +12,10 @@
 typedef struct oc_aggregator oc_aggregator_t;
 
 typedef struct {
-    const char *net_device;    /* NULL: any */
+    const char *net_devices;    /* NULL: any */
     size_t memory_limit;       /* bytes for vectors in flight */
     unsigned index;            /* in its job */
+    bool unbind;               /* use all processors, however the process is bound */
     oc_mailbox_t *control;     /* where its answers go */
 } oc_aggregator_config_t;
 

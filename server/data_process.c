@@ -117,11 +117,11 @@ static int refuse_all(int channel, const char *reason)
     return EXIT_FAILURE;
 }
 
-int oc_data_process_run(int channel, const oc_server_settings_t *settings, const char *net_device)
+int oc_data_process_run(int channel, const oc_server_settings_t *settings, const char *net_devices)
 {
     data_process_t process = {.channel_watch = {.fd = channel, .ready = on_channel}};
     oc_job_config_t config = {
-        .net_device = net_device,
+        .net_devices = net_devices,
         .num_aggregators = (unsigned) settings->aggregators,
         .memory_limit = settings->memory_limit,
         .ask = ask_supervisor,

@@ -7,9 +7,9 @@
 
 /*
  * Runs until the job is over; returns the exit status. channel leads to the supervisor, with
- * whom the process ends. net_device: NULL for any.
+ * whom the process ends. net_devices: NULL for any.
  */
 int oc_data_process_run(int channel, const oc_server_settings_t *settings,
-                        const char *net_device);
+                        const char *net_devices);
 
 #endif

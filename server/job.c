@@ -145,6 +145,9 @@ static void on_mail(oc_watch_t *watch, uint32_t events)
         case OC_COMMAND_CLIENT_LOST:
             client_lost(job, command->client);
             break;
+        case OC_COMMAND_JOB_ERROR:
+            oc_job_fail(job, command->status, "%s", command->text);
+            break;
         default:
             break;
         }
@@ -169,8 +172,9 @@ void oc_job_tick(oc_job_server_t *job)
 static oc_status_t start_aggregators(oc_job_server_t *job, char *error, size_t error_size)
 {
     oc_aggregator_config_t config = {
-        .net_device = job->config.net_device,
+        .net_devices = job->config.net_devices,
         .memory_limit = job->config.memory_limit / job->config.num_aggregators,
+        .unbind = job->config.unbind,
         .control = &job->mailbox,
     };
     oc_status_t status;

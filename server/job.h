@@ -17,9 +17,10 @@
 typedef struct oc_job_server oc_job_server_t;
 
 typedef struct {
-    const char *net_device;     /* NULL: any */
+    const char *net_devices;     /* NULL: any */
     unsigned num_aggregators;
     size_t memory_limit;        /* bytes, for all aggregators together */
+    bool unbind;                /* aggregators use all processors, however the process is bound */
     /*
      * Before a heartbeat is answered: passes the question on to whoever else has to be alive,
      * who answers by oc_job_echo. NULL: nobody.

@@ -22,6 +22,7 @@ typedef enum {
     OC_COMMAND_PONG,         /* token */
     OC_COMMAND_GROUP_ERROR,  /* handle, status, text */
     OC_COMMAND_CLIENT_LOST,  /* client */
+    OC_COMMAND_JOB_ERROR,    /* status, text */
     /* anybody -> control thread */
     OC_COMMAND_ADOPT,        /* fd, data: the HELLO as it came */
 } oc_command_type_t;

@@ -24,7 +24,7 @@ static void print_help(void)
         "Aggregation server of Optcast for MPI: reduces the vectors of offloaded Allreduces.\n\n");
     oc_settings_print(&oc_server_settings_table, "--", stdout);
     printf(
-        "  --config\n      File of \"name = value\" lines with the settings above; options on the "
+        "  --config FILE\n      File of \"name = value\" lines with the settings above; options on the "
         "command line\n      win over it.\n"
         "  --help, --version\n\n"
         "OPTCAST_UCX_* in the environment are the UCX settings of the server.\n"

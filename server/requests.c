@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages with header: receives that are always posted, and where each message goes. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -14,14 +15,31 @@ void oc_request_release(oc_request_t *request)
     LL_PREPEND(request->aggregator->spare, request);
 }
 
+/*
+ * Nobody knows whose collective a message without a header belonged to, and that one would wait
+ * for ever.
+ */
+static void refuse_message(oc_aggregator_t *aggregator, size_t length, oc_status_t status)
+{
+    oc_command_t *command = oc_command_new(OC_COMMAND_JOB_ERROR, NULL, 0);
+
+    if (NULL == command) {
+        return;
+    }
+    command->status = status;
+    snprintf(command->text, sizeof(command->text),
+             "a client sent a message of %zu bytes without a valid header (%s)", length,
+             oc_status_string(status));
+    oc_mailbox_post(aggregator->config.control, command);
+}
+
 static void dispatch(oc_aggregator_t *aggregator, oc_request_t *request)
 {
     oc_header_t *header = &request->header;
     oc_server_group_t *group;
 
     if (OC_OK != oc_header_decode(request->bytes, request->transfer.length, header)) {
-        oc_warn("a message of %zu bytes without a valid header was dropped",
-                request->transfer.length);
+        refuse_message(aggregator, request->transfer.length, OC_ERR_INVALID);
         oc_request_release(request);
         return;
     }
@@ -48,7 +66,7 @@ static void on_request(oc_transfer_t *transfer)
     if (OC_OK == transfer->status) {
         dispatch(aggregator, request);
     } else {
-        oc_warn("a message was dropped: %s", oc_status_string(transfer->status));
+        refuse_message(aggregator, transfer->length, transfer->status);
         oc_request_release(request);
     }
 }

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/address.h"
+#include "net/devices.h"
 #include "server/channel.h"
 #include "server/data_process.h"
 #include "server/gate.h"
@@ -36,7 +37,7 @@ typedef struct job {
 
 struct supervisor {
     const oc_server_settings_t *settings;
-    char interface[IF_NAMESIZE];
+    char devices[512];             /* for UCX; "" for any */
     oc_loop_t loop;
     oc_gate_t *gate;
     oc_watch_t signal_watch;
@@ -122,7 +123,7 @@ static void __attribute__((noreturn)) become_data_process(supervisor_t *supervis
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     exit(oc_data_process_run(channel, supervisor->settings,
-                             '\0' != supervisor->interface[0] ? supervisor->interface : NULL));
+                             '\0' != supervisor->devices[0] ? supervisor->devices : NULL));
 }
 
 static job_t *job_new(supervisor_t *supervisor, const oc_hello_t *hello, int channel, pid_t pid)
@@ -319,6 +320,7 @@ static oc_status_t watch_signals(supervisor_t *supervisor)
 static oc_status_t start_listening(supervisor_t *supervisor, char *text, size_t text_size,
                                    char *error, size_t error_size)
 {
+    char interface[IF_NAMESIZE];
     oc_host_port_t name;
     oc_sockaddr_t address;
     oc_status_t status;
@@ -328,7 +330,9 @@ static oc_status_t start_listening(supervisor_t *supervisor, char *text, size_t 
         status = oc_resolve(&name, &address, error, error_size);
     }
     if (OC_OK == status) {
-        (void) oc_interface_of(&address, supervisor->interface, sizeof(supervisor->interface));
+        if (oc_interface_of(&address, interface, sizeof(interface))) {
+            oc_devices_of(interface, "/sys", supervisor->devices, sizeof(supervisor->devices));
+        }
         status = oc_gate_open(&supervisor->loop, &address, admit, supervisor, &supervisor->gate,
                               error, error_size);
     }

@@ -22,11 +22,15 @@ oc_status_t oc_thread_start(pthread_t *thread, const char *name, void *(*run)(vo
     return OC_OK;
 }
 
+void oc_thread_default_arithmetic(void)
+{
+    fesetenv(FE_DFL_ENV);
+}
+
 void oc_thread_unbind(void)
 {
     hwloc_topology_t topology;
 
-    fesetenv(FE_DFL_ENV);
     if (0 != hwloc_topology_init(&topology)) {
         return;
     }

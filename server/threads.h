@@ -14,9 +14,14 @@
 oc_status_t oc_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
 /*
- * Called first by the thread itself: floating point environment as the language has it at
- * program start (a thread inherits its creator's rounding), and all processors that the process
- * may use (a launcher binds ranks to one core, where a second thread would only be in the way).
+ * Both are called first by the thread itself. The floating point environment as the language has
+ * it at program start: a thread inherits its creator's rounding.
+ */
+void oc_thread_default_arithmetic(void);
+
+/*
+ * All processors that the machine lets the process use: a launcher binds ranks to one core,
+ * where a second thread would only be in the way.
  */
 void oc_thread_unbind(void);
 

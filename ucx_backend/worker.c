@@ -74,7 +74,7 @@ const char *oc_ucx_version(void)
     return ucp_get_version_string();
 }
 
-static ucs_status_t open_context(const char *net_device, ucp_context_h *context)
+static ucs_status_t open_context(const char *net_devices, ucp_context_h *context)
 {
     ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME,
@@ -88,8 +88,8 @@ static ucs_status_t open_context(const char *net_device, ucp_context_h *context)
     if (UCS_OK != status) {
         return status;
     }
-    if (NULL != net_device && NULL == getenv("OPTCAST_UCX_NET_DEVICES")) {
-        status = ucp_config_modify(config, "NET_DEVICES", net_device);
+    if (NULL != net_devices && NULL == getenv("OPTCAST_UCX_NET_DEVICES")) {
+        status = ucp_config_modify(config, "NET_DEVICES", net_devices);
     }
     if (UCS_OK == status) {
         status = ucp_init(&params, config, context);
@@ -115,7 +115,7 @@ static ucs_status_t open_worker(oc_worker_t *worker)
     return status;
 }
 
-oc_status_t oc_worker_open(const char *net_device, oc_worker_t **worker_p, char *error,
+oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker_p, char *error,
                            size_t error_size)
 {
     oc_worker_t *worker = calloc(1, sizeof(*worker));
@@ -126,13 +126,13 @@ oc_status_t oc_worker_open(const char *net_device, oc_worker_t **worker_p, char 
         return OC_ERR_NO_MEMORY;
     }
     worker->event_fd = -1;
-    status = open_context(net_device, &worker->context);
+    status = open_context(net_devices, &worker->context);
     if (UCS_OK == status) {
         status = open_worker(worker);
     }
     if (UCS_OK != status) {
-        snprintf(error, error_size, "UCX cannot be used (%s); OPTCAST_UCX_* settings: see "
-                 "OPTCAST_UCX_LOG_LEVEL=info for what it tried", ucs_status_string(status));
+        snprintf(error, error_size, "UCX cannot be used (%s): check the OPTCAST_UCX_* "
+                 "settings; UCX_LOG_LEVEL=info shows what it tried", ucs_status_string(status));
         oc_worker_close(worker);
         return status_from_ucs(status);
     }

@@ -38,10 +38,10 @@ struct oc_transfer {
 
 /*
  * Opens a UCX context of its own with one worker. Settings come from OPTCAST_UCX_* in the
- * environment, never from UCX_*. net_device names the network interface to be used (NULL: any)
- * unless OPTCAST_UCX_NET_DEVICES says otherwise. On failure error tells what UCX said.
+ * environment, never from UCX_*. net_devices names the devices to be used (NULL: any), separated
+ * by commas, unless OPTCAST_UCX_NET_DEVICES says otherwise. On failure error tells what UCX said.
  */
-oc_status_t oc_worker_open(const char *net_device, oc_worker_t **worker, char *error,
+oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker, char *error,
                            size_t error_size);
 
 /*

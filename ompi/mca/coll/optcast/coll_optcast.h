@@ -34,7 +34,6 @@ typedef enum {
     OC_FALLBACK_NONE,
     OC_FALLBACK_OP,     /* user-defined, or not offered for this type */
     OC_FALLBACK_TYPE,   /* not a type that is offered */
-    OC_FALLBACK_MODE,   /* mode never */
     OC_FALLBACK_SIZE,   /* mode auto and too small */
     OC_FALLBACK_SETUP,  /* the communicator has no service */
     OC_FALLBACK_ORDER,  /* nonblocking MAX or MIN of at most two integers: see decide */

@@ -54,7 +54,7 @@ static oc_fallback_t decide(allreduce_t *call, bool nonblocking)
         return OC_FALLBACK_ORDER;
     }
     bytes = (size_t) call->count * oc_type_size(call->oc_type);
-    if (OC_MODE_AUTO == settings->mode && bytes < settings->min_size) {
+    if (0 == bytes || (OC_MODE_AUTO == settings->mode && bytes < settings->min_size)) {
         return OC_FALLBACK_SIZE;
     }
     return OC_FALLBACK_NONE;
@@ -64,7 +64,7 @@ static void tell_operation(const mca_coll_optcast_module_t *m, const char *name,
                            const allreduce_t *call, oc_fallback_t reason)
 {
     static const char *const texts[] = {
-        "offloaded", "falls back: operation", "falls back: type", "falls back: mode",
+        "goes to the servers", "falls back: operation", "falls back: type",
         "falls back: size", "falls back: no service", "falls back: order"};
 
     OC_VERBOSE(2, "optcast: %s on \"%s\": %zu x %s, %s: %s", name, m->comm->c_name,
