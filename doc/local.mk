@@ -1,1 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
+dist_man_MANS += doc/optcast-server.8 doc/optcast-info.1
+EXTRA_DIST += README.md NEWS CONTRIBUTING.md LICENSE doc/architecture.md doc/protocol.md .clang-format

@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test that optcast-info tells the truth about this build and about whether it will load.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/apps/lib.sh
+. "$REPO/tests/apps/lib.sh"
+
+begin_test info
+info=$BUILD/optcast-info
+[ -x "$info" ] || not_ok "no $info: run make in $BUILD"
+# shellcheck source=/dev/null
+. "$BUILD/tests/environment"
+# what the surroundings have set must not decide
+unset OMPI_MCA_coll OMPI_MCA_mca_base_component_path
+
+# check STATUS PATTERN ARGUMENT...: the exit status, and a line of the output that matches.
+check() {
+    expected=$1
+    pattern=$2
+    shift 2
+    status=0
+    "$info" "$@" >"$tmp/out" 2>&1 || status=$?
+    [ "$status" -eq "$expected" ] ||
+        not_ok "'optcast-info $*' ended with status $status, not with $expected" "$tmp/out"
+    has_line "$pattern" "$*"
+}
+
+# has_line PATTERN WHAT: in the output of the last run.
+has_line() {
+    grep -E -q -e "$1" "$tmp/out" || not_ok "'optcast-info $2' printed no line with '$1'" "$tmp/out"
+}
+
+# fake_ompi_info FILE VERSION: a program that says that it is another Open MPI, and lists nothing.
+fake_ompi_info() {
+    cat >"$1" <<END
+#!/bin/sh
+[ "\$1" != --version ] || echo "Open MPI v$2"
+END
+    chmod +x "$1"
+}
+
+# It loads, and the facts are there.
+check 0 '^  result +the component loads$' --component "$component_dir" --ompi-info "$OMPI_INFO"
+has_line "^  Open MPI +built for $OMPI_VERSION\$" --component
+has_line '^  UCX +built with [0-9.]+, [0-9.]+ is loaded$' --component
+has_line '^  versions +1 to 1$' --component
+has_line '^  in use +(baseline|avx2|avx512)$' --component
+has_line '^  available +baseline' --component
+has_line '^  sum +x +x .*x$' --component
+has_line '^  band .*x +- +-$' --component
+has_line '^  coll_optcast_servers$' --component
+has_line '\(default embedded\)$' --component
+has_line 'need servers \(optcast-server\) on other' --component
+check 0 '^  result +the component loads$' "--component=$component_dir/mca_coll_optcast.so" \
+    "--ompi-info=$OMPI_INFO"
+
+# A selection in the environment does not keep it from loading, but is worth a word.
+export OMPI_MCA_coll=tuned,basic
+check 0 'OMPI_MCA_coll=tuned,basic is set' --component "$component_dir" --ompi-info "$OMPI_INFO"
+unset OMPI_MCA_coll
+
+# It does not load, and it says why.
+check 1 'will not load: /nonexistent/.*No such file' --component /nonexistent
+mkdir "$tmp/broken"
+echo "not a library" >"$tmp/broken/mca_coll_optcast.so"
+check 1 'will not load: Open MPI does not list it' --component "$tmp/broken" --ompi-info "$OMPI_INFO"
+
+fake_ompi_info "$tmp/other" 3.9.7
+check 1 'will not load: it was built for Open MPI [^ ]+, and this is 3\.9\.7$' \
+    --component "$component_dir" --ompi-info "$tmp/other"
+fake_ompi_info "$tmp/sibling" "$(echo "$OMPI_VERSION" | sed -E 's/^([0-9]+\.[0-9]+).*/\1.99/')"
+check 1 'another release of the same series' --component "$component_dir" --ompi-info "$tmp/sibling"
+has_line 'will not load: Open MPI does not list it' --ompi-info
+# 4.10 is not 4.1, although it begins like it
+fake_ompi_info "$tmp/longer" "$(echo "$OMPI_VERSION" | sed -E 's/^([0-9]+\.[0-9]+).*/\10.4/')"
+check 1 'will not load: it was built for' --component "$component_dir" --ompi-info "$tmp/longer"
+printf '#!/bin/sh\necho something else\n' >"$tmp/alien"
+chmod +x "$tmp/alien"
+check 1 'does not tell an Open MPI version' --component "$component_dir" --ompi-info "$tmp/alien"
+
+check 1 'will not load: /nonexistent/ompi_info: No such file' --component "$component_dir" \
+    --ompi-info /nonexistent/ompi_info
+echo "text" >"$tmp/plain"
+check 1 "will not load: $tmp/plain is not executable" --component "$component_dir" \
+    --ompi-info "$tmp/plain"
+check 1 "will not load: $tmp is not executable" --component "$component_dir" --ompi-info "$tmp"
+# nothing in a name is ever given to a shell
+check 1 'No such file' --component "\$(touch $tmp/injected)"
+[ ! -e "$tmp/injected" ] || not_ok "a name was run by a shell"
+
+# Without --ompi-info it is the one in PATH. grep is still needed, outside of it.
+mkdir "$tmp/bin"
+status=0
+PATH=$tmp/bin "$info" --component "$component_dir" >"$tmp/out" 2>&1 || status=$?
+[ "$status" -eq 1 ] || not_ok "without ompi_info in PATH the status is $status" "$tmp/out"
+has_line 'will not load: ompi_info was not found in PATH' "(no ompi_info)"
+fake_ompi_info "$tmp/bin/ompi_info" 3.9.7
+status=0
+PATH=$tmp/bin:$PATH "$info" --component "$component_dir" >"$tmp/out" 2>&1 || status=$?
+[ "$status" -eq 1 ] || not_ok "with another ompi_info in PATH the status is $status" "$tmp/out"
+has_line "^  Open MPI +3\.9\.7, $tmp/bin/ompi_info\$" "(ompi_info in PATH)"
+
+# Options.
+check 0 '^Usage: optcast-info ' --help
+check 0 '^optcast-info [0-9]+\.[0-9]+\.[0-9]+$' --version
+check 2 "unrecognized option '--bogus'" --bogus
+check 2 'requires an argument' --component
+check 2 "unexpected argument 'word'" word
+
+echo "ok info: the component loads, and every failure has its reason"

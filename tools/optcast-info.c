@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* optcast-info: what this installation is and can do, and whether Open MPI will load it. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/settings.h"
+#include "protocol/limits.h"
+#include "reduction/reduction.h"
+#include "ucx_backend/worker.h"
+
+#define COMPONENT_FILE "mca_coll_optcast.so"
+
+/* What is kept of the output of ompi_info, and how long it may take. */
+#define OUTPUT_SIZE  (256 * 1024)
+#define TIME_LIMIT_S 60
+
+#define EXIT_USAGE 2
+
+typedef struct {
+    const char *component;  /* folder or file */
+    const char *ompi_info;  /* NULL: the one in PATH */
+} options_t;
+
+extern char **environ;
+
+static void print_help(void)
+{
+    printf("Usage: optcast-info [OPTION]...\n"
+           "Tells what this Optcast for MPI is and can do, and whether Open MPI will load it.\n\n"
+           "  --component PATH\n      The component, or its folder, that is to be checked (default "
+           "%s).\n"
+           "  --ompi-info PATH\n      The ompi_info of the Open MPI that is to load it (default: "
+           "the one in PATH).\n"
+           "  --help, --version\n\n"
+           "Exit status: 0 if the component will load, 1 if not, 2 after a wrong option.\n",
+           OPTCAST_COMPONENTDIR);
+}
+
+/* ---- what it is ---- */
+
+static void print_build(void)
+{
+    printf("Optcast for MPI %s\n\nBuild\n", PACKAGE_VERSION);
+    printf("  Open MPI     built for %s\n", OPTCAST_OMPI_VERSION);
+    printf("  UCX          built with %s, %s is loaded\n", OPTCAST_UCX_VERSION, oc_ucx_version());
+    printf("  hwloc        built with %s\n", OPTCAST_HWLOC_VERSION);
+#ifdef OPTCAST_HAVE_VERBS
+    printf("  verbs        found; this version does not use it\n");
+#else
+    printf("  verbs        not found; this version does not need it\n");
+#endif
+    printf("  component    installed in %s\n", OPTCAST_COMPONENTDIR);
+}
+
+static void print_protocol(void)
+{
+    printf("\nProtocol\n");
+    printf("  versions     %d to %d\n", OC_PROTOCOL_VERSION_MIN, OC_PROTOCOL_VERSION_MAX);
+    printf("  port         %d, unless said otherwise\n", OC_DEFAULT_PORT);
+    printf("  limits       %d ranks in a communicator\n", OC_MAX_RANKS);
+    printf("               %d communicators of a job on a server\n", OC_MAX_GROUPS);
+    printf("               %d Allreduces of a communicator under way\n", OC_MAX_IN_FLIGHT);
+    printf("               %d aggregators of a server, %d of a communicator\n",
+           OC_MAX_AGGREGATORS, OC_MAX_GROUP_AGGREGATORS);
+    printf("               chunks of %u to %u bytes, %d in flight\n", OC_MIN_CHUNK, OC_MAX_CHUNK,
+           OC_MAX_WINDOW);
+    printf("               %u bytes in one message\n", OC_MAX_SMALL);
+}
+
+/* The column of a type in the table is as wide as its name. */
+static void print_operations(void)
+{
+    printf("\nOperations (x: offloaded, -: left to Open MPI)\n  %-6s", "");
+    for (unsigned type = 1; type < OC_TYPE_END; type++) {
+        printf(" %s", oc_type_name(type));
+    }
+    printf("\n");
+    for (unsigned op = 1; op < OC_OP_END; op++) {
+        printf("  %-6s", oc_op_name(op));
+        for (unsigned type = 1; type < OC_TYPE_END; type++) {
+            printf(" %*s", (int) strlen(oc_type_name(type)),
+                   NULL != oc_reduce_kernel(op, type) ? "x" : "-");
+        }
+        printf("\n");
+    }
+}
+
+static void print_reduction(void)
+{
+    printf("\nReduction\n  in use       %s\n  available   ", oc_isa_name(oc_reduce_isa()));
+    for (int isa = 0; isa < OC_ISA_END; isa++) {
+        if (NULL != oc_reduce_kernel_isa(OC_OP_SUM, OC_TYPE_FLOAT, (oc_isa_t) isa)) {
+            printf(" %s", oc_isa_name((oc_isa_t) isa));
+        }
+    }
+    printf("\n");
+    print_operations();
+}
+
+static void print_settings(void)
+{
+    printf("\nSettings of a job\n");
+    oc_settings_print(&oc_job_settings_table, "coll_optcast_", stdout);
+    printf("\nSettings of optcast-server\n");
+    oc_settings_print(&oc_server_settings_table, "--", stdout);
+}
+
+/* ---- running ompi_info ---- */
+
+/* A program of that name in PATH, or NULL. */
+static const char *find_in_path(const char *name, char *buffer, size_t size)
+{
+    const char *path = getenv("PATH");
+
+    while (NULL != path && '\0' != path[0]) {
+        size_t length = strcspn(path, ":");
+
+        if (snprintf(buffer, size, "%.*s/%s", (int) length, path, name) < (int) size
+            && 0 == access(buffer, X_OK)) {
+            return buffer;
+        }
+        path += length + (':' == path[length]);
+    }
+    return NULL;
+}
+
+static bool is_replaced(const char *variable, const char *const *replacements)
+{
+    for (; NULL != *replacements; replacements++) {
+        size_t length = strcspn(*replacements, "=") + 1;
+
+        if (0 == strncmp(variable, *replacements, length)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* This process's environment but for the replacements; freed by the caller. */
+static char **make_environment(const char *const *replacements)
+{
+    size_t count = 0, used = 0;
+    char **result;
+
+    while (NULL != environ[count]) {
+        count++;
+    }
+    for (const char *const *r = replacements; NULL != *r; r++) {
+        count++;
+    }
+    result = calloc(count + 1, sizeof(*result));
+    if (NULL == result) {
+        return NULL;
+    }
+    for (char **variable = environ; NULL != *variable; variable++) {
+        if (!is_replaced(*variable, replacements)) {
+            result[used++] = *variable;
+        }
+    }
+    for (; NULL != *replacements; replacements++) {
+        result[used++] = (char *) *replacements;
+    }
+    return result;
+}
+
+static int spawn(char *const argv[], char *const environment[], int output, pid_t *pid)
+{
+    posix_spawn_file_actions_t actions;
+    int rc = posix_spawn_file_actions_init(&actions);
+
+    if (0 != rc) {
+        return rc;
+    }
+    rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (0 == rc) {
+        rc = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    }
+    if (0 == rc) {
+        rc = posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+    }
+    if (0 == rc) {
+        rc = posix_spawn(pid, argv[0], &actions, NULL, argv, environment);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return rc;
+}
+
+/* Everything the program writes, as far as there is room. false: it takes too long. */
+static bool read_all(int fd, char *output, size_t size)
+{
+    uint64_t deadline = oc_clock_ns() + TIME_LIMIT_S * OC_SECOND;
+    struct pollfd event = {.fd = fd, .events = POLLIN};
+    size_t used = 0;
+    char rest[4096];
+    ssize_t got = 1;
+
+    while (0 != got) {
+        bool room = used < size - 1;
+        uint64_t now = oc_clock_ns();
+
+        if (now > deadline || 0 == poll(&event, 1, (int) ((deadline - now) / OC_MILLISECOND))) {
+            break;
+        }
+        got = read(fd, room ? output + used : rest, room ? size - 1 - used : sizeof(rest));
+        if (got < 0 && EINTR != errno) {
+            break;
+        }
+        used += room && got > 0 ? (size_t) got : 0;
+    }
+    output[used] = '\0';
+    return 0 == got;
+}
+
+/* Output and errors of a program; false with a sentence in output. */
+static bool run(char *const argv[], const char *const *replacements, char *output, size_t size)
+{
+    char **environment = make_environment(replacements);
+    int ends[2], status = 0, rc;
+    bool complete;
+    pid_t pid;
+
+    if (NULL == environment || 0 != pipe2(ends, O_CLOEXEC)) {
+        snprintf(output, size, "no memory or no pipe to run %s with", argv[0]);
+        free(environment);
+        return false;
+    }
+    rc = spawn(argv, environment, ends[1], &pid);
+    close(ends[1]);
+    free(environment);
+    if (0 != rc) {
+        snprintf(output, size, "%s cannot be run: %s", argv[0], strerror(rc));
+        close(ends[0]);
+        return false;
+    }
+    complete = read_all(ends[0], output, size);
+    close(ends[0]);
+    if (!complete) {
+        kill(pid, SIGKILL);
+    }
+    while (waitpid(pid, &status, 0) < 0 && EINTR == errno) {
+        continue;
+    }
+    if (!complete) {
+        snprintf(output, size, "%s did not end within %d seconds", argv[0], TIME_LIMIT_S);
+    }
+    return complete;
+}
+
+/* ---- will it load? ---- */
+
+static bool fails(const char *what, const char *advice)
+{
+    printf("  result       the component will not load: %s\n  what to do   %s\n", what, advice);
+    return false;
+}
+
+/* The component's folder without a final slash; the file may have been given. */
+static void component_folder(const char *path, char *folder, size_t size)
+{
+    size_t length;
+    struct stat info;
+
+    snprintf(folder, size, "%s", path);
+    if (0 == stat(folder, &info) && !S_ISDIR(info.st_mode) && NULL != strrchr(folder, '/')) {
+        *strrchr(folder, '/') = '\0';
+    }
+    length = strlen(folder);
+    while (length > 1 && '/' == folder[length - 1]) {
+        folder[--length] = '\0';
+    }
+}
+
+static bool component_is_there(const char *folder)
+{
+    char file[PATH_MAX + sizeof(COMPONENT_FILE) + 1], what[PATH_MAX + 128];
+
+    snprintf(file, sizeof(file), "%s/%s", folder, COMPONENT_FILE);
+    printf("  component    %s\n", file);
+    if (0 == access(file, R_OK)) {
+        return true;
+    }
+    snprintf(what, sizeof(what), "%s: %s", file, strerror(errno));
+    return fails(what, "\"make install\", or name the folder with --component (in a build tree: "
+                 "ompi/mca/coll/optcast/.libs)");
+}
+
+static const char *find_ompi_info(const options_t *options, char *buffer, size_t size)
+{
+    const char *path = options->ompi_info;
+    char what[PATH_MAX + 128];
+    struct stat info;
+
+    if (NULL == path) {
+        path = find_in_path("ompi_info", buffer, size);
+        if (NULL == path) {
+            fails("ompi_info was not found in PATH", "install Open MPI (Debian: openmpi-bin), "
+                  "load its module, or name its ompi_info with --ompi-info");
+        }
+        return path;
+    }
+    if (0 != stat(path, &info)) {
+        snprintf(what, sizeof(what), "%s: %s", path, strerror(errno));
+    } else if (!S_ISREG(info.st_mode) || 0 != access(path, X_OK)) {
+        snprintf(what, sizeof(what), "%s is not executable", path);
+    } else {
+        return path;
+    }
+    fails(what, "name the ompi_info of your Open MPI with --ompi-info");
+    return NULL;
+}
+
+/* "4.1" of "4.1.4": what two Open MPIs must share to load the same component. */
+static size_t series_length(const char *version)
+{
+    size_t length = strspn(version, "0123456789");
+
+    return '.' == version[length] ? length + 1 + strspn(version + length + 1, "0123456789")
+                                  : length;
+}
+
+static bool version_fits(char *ompi_info, char *output)
+{
+    static const char begin[] = "Open MPI v", built[] = OPTCAST_OMPI_VERSION;
+    static const char *const nothing[] = {NULL};
+    char *const argv[] = {ompi_info, "--version", NULL};
+    char what[PATH_MAX + 256];
+    const char *version;
+
+    if (!run(argv, nothing, output, OUTPUT_SIZE)) {
+        return fails(output, "name the ompi_info of your Open MPI with --ompi-info");
+    }
+    version = strstr(output, begin);
+    if (NULL == version) {
+        snprintf(what, sizeof(what), "%s does not tell an Open MPI version", ompi_info);
+        return fails(what, "name the ompi_info of your Open MPI with --ompi-info");
+    }
+    version += strlen(begin);
+    output[version - output + (ptrdiff_t) strcspn(version, " \t\r\n")] = '\0';
+    printf("  Open MPI     %s, %s\n", version, ompi_info);
+    if (series_length(version) != series_length(built)
+        || 0 != strncmp(version, built, series_length(built))) {
+        snprintf(what, sizeof(what), "it was built for Open MPI %s, and this is %.64s", built,
+                 version);
+        return fails(what, "build Optcast for this Open MPI (./configure --with-ompi=PREFIX), or "
+                     "name the other one's ompi_info with --ompi-info");
+    }
+    if (0 != strcmp(version, built)) {
+        printf("  note         built for %s; another release of the same series usually works\n",
+               built);
+    }
+    return true;
+}
+
+/* The rest of the line on which Open MPI says why it could not load the component, or NULL. */
+static char *load_error(char *output)
+{
+    static const char name[] = "mca_coll_optcast: ";
+    char *reason = strstr(output, name);
+
+    if (NULL == reason) {
+        return NULL;
+    }
+    reason += strlen(name);
+    reason[strcspn(reason, "\r\n")] = '\0';
+    return reason;
+}
+
+/* Open MPI's own opinion. Selections in the environment do not count: this is about loading. */
+static bool loads(char *ompi_info, const char *folder, char *output)
+{
+    static const char prefix[] = "OMPI_MCA_mca_base_component_path=";
+    char path[sizeof(prefix) + PATH_MAX + 32], what[1024];
+    const char *const replacements[] = {
+        path, "OMPI_MCA_mca_base_component_show_load_errors=1", "OMPI_MCA_coll=",
+        "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", NULL};
+    char *const argv[] = {ompi_info, "--parsable", "--param", "coll", "optcast", "--level", "9",
+                          NULL};
+    const char *reason;
+
+    snprintf(path, sizeof(path), "%s%s:SYSTEM_DEFAULT", prefix, folder);
+    if (!run(argv, replacements, output, OUTPUT_SIZE)) {
+        return fails(output, "run it by hand, with mca_base_component_path set as below");
+    }
+    if (NULL != strstr(output, "mca:coll:optcast:")) {
+        return true;
+    }
+    reason = load_error(output);
+    snprintf(what, sizeof(what), "Open MPI does not list it%s%.512s", NULL != reason ? ": " : "",
+             NULL != reason ? reason : "");
+    return fails(what, "see \"ldd " COMPONENT_FILE "\" for libraries that are missing, and build "
+                 "Optcast for this Open MPI");
+}
+
+static void print_use(const char *folder)
+{
+    const char *selection = getenv("OMPI_MCA_coll");
+
+    printf("  result       the component loads\n"
+           "  use it       mpirun -x OMPI_MCA_mca_base_component_path=%s:SYSTEM_DEFAULT \\\n"
+           "                   --mca coll optcast,tuned,basic,libnbc,self,inter PROGRAM\n", folder);
+    if (NULL != selection && NULL == strstr(selection, "optcast")) {
+        printf("  note         OMPI_MCA_coll=%s is set, and that does not name optcast\n",
+               selection);
+    }
+}
+
+static bool check(const options_t *options)
+{
+    static char output[OUTPUT_SIZE];
+    char folder[PATH_MAX], found[PATH_MAX];
+    const char *ompi_info;
+
+    printf("\nWill it load?\n");
+    component_folder(options->component, folder, sizeof(folder));
+    if (!component_is_there(folder)) {
+        return false;
+    }
+    ompi_info = find_ompi_info(options, found, sizeof(found));
+    if (NULL == ompi_info || !version_fits((char *) ompi_info, output)
+        || !loads((char *) ompi_info, folder, output)) {
+        return false;
+    }
+    print_use(folder);
+    return true;
+}
+
+static void print_advice(void)
+{
+    printf("\nThe default, coll_optcast_servers=embedded, is for trying out: it reduces with "
+           "threads of the\njob itself. Faster large Allreduces need servers (optcast-server) on "
+           "other hosts.\n");
+}
+
+/* -1: go on; otherwise the exit status. */
+static int parse_options(int argc, char **argv, options_t *options)
+{
+    static const struct option known[] = {
+        {"component", required_argument, NULL, 'c'}, {"ompi-info", required_argument, NULL, 'o'},
+        {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'v'}, {0}};
+    int option;
+
+    while (-1 != (option = getopt_long(argc, argv, "", known, NULL))) {
+        switch (option) {
+        case 'c':
+            options->component = optarg;
+            break;
+        case 'o':
+            options->ompi_info = optarg;
+            break;
+        case 'h':
+            print_help();
+            return EXIT_SUCCESS;
+        case 'v':
+            printf("optcast-info %s\n", PACKAGE_VERSION);
+            return EXIT_SUCCESS;
+        default:
+            fprintf(stderr, "Try 'optcast-info --help'.\n");
+            return EXIT_USAGE;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "optcast-info: unexpected argument '%s'\nTry 'optcast-info --help'.\n",
+                argv[optind]);
+        return EXIT_USAGE;
+    }
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    options_t options = {.component = OPTCAST_COMPONENTDIR};
+    int status = parse_options(argc, argv, &options);
+    bool good;
+
+    if (status >= 0) {
+        return status;
+    }
+    print_build();
+    print_protocol();
+    print_reduction();
+    print_settings();
+    good = check(&options);
+    print_advice();
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
