@@ -3,6 +3,7 @@
 #include "base/settings.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -165,24 +166,35 @@ static void range_error(const oc_setting_t *setting, const char *text, char *err
     }
 }
 
+static oc_status_t parse_number(const oc_setting_t *setting, const char *text, int64_t *number)
+{
+    bool negative = OC_SETTING_INT == setting->type && '-' == text[0];
+    uint64_t value = 0;
+    oc_status_t status = OC_SETTING_CHOICE == setting->type
+                             ? parse_choice(setting, text, &value)
+                             : oc_parse_size(text + negative, &value);
+
+    if (OC_OK != status || value > INT64_MAX) {
+        return OC_ERR_INVALID;
+    }
+    *number = negative ? -(int64_t) value : (int64_t) value;
+    return *number < setting->min || *number > setting->max ? OC_ERR_INVALID : OC_OK;
+}
+
 oc_status_t oc_setting_parse(const oc_setting_t *setting, void *values, const char *text,
                              char *error, size_t error_size)
 {
-    uint64_t number = 0;
-    oc_status_t status;
+    int64_t number;
 
     if (OC_SETTING_TEXT == setting->type) {
         *(const char **) ((char *) values + setting->offset) = text;
         return OC_OK;
     }
-    status = OC_SETTING_CHOICE == setting->type ? parse_choice(setting, text, &number)
-                                                : oc_parse_size(text, &number);
-    if (OC_OK != status || number > INT64_MAX || (int64_t) number < setting->min
-        || (int64_t) number > setting->max) {
+    if (OC_OK != parse_number(setting, text, &number)) {
         range_error(setting, text, error, error_size);
         return OC_ERR_INVALID;
     }
-    store_number(setting, values, number);
+    store_number(setting, values, (uint64_t) number);
     return OC_OK;
 }
 

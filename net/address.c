@@ -42,7 +42,8 @@ static const char *split_port(const char *text, const char **host, size_t *lengt
         if (NULL != bracket) {
             *host = text + 1;
             *length = (size_t) (bracket - text) - 1;
-            return ':' == bracket[1] ? bracket + 2 : ('\0' == bracket[1] ? NULL : bracket + 1);
+            /* anything but a colon is no port: the bracket itself is not one either */
+            return ':' == bracket[1] ? bracket + 2 : ('\0' == bracket[1] ? NULL : bracket);
         }
     }
     /* more than one colon without brackets: an IPv6 address and no port */
@@ -105,7 +106,18 @@ static oc_status_t list_add(oc_server_list_t *list, const char *text, char *erro
         return OC_ERR_NO_MEMORY;
     }
     list->servers = grown;
-    return oc_host_port_parse(text, &list->servers[list->count++], error, error_size);
+    if (OC_OK != oc_host_port_parse(text, &grown[list->count], error, error_size)) {
+        return OC_ERR_INVALID;
+    }
+    for (unsigned i = 0; i < list->count; i++) {
+        if (grown[i].port == grown[list->count].port
+            && 0 == strcmp(grown[i].host, grown[list->count].host)) {
+            snprintf(error, error_size, "the server \"%s\" is in the list twice", text);
+            return OC_ERR_INVALID;
+        }
+    }
+    list->count++;
+    return OC_OK;
 }
 
 static oc_status_t parse_commas(const char *text, oc_server_list_t *list, char *error,
@@ -138,7 +150,8 @@ static oc_status_t parse_file(const char *path, oc_server_list_t *list, char *er
                               size_t error_size)
 {
     FILE *file = fopen(path, "re");
-    char line[OC_HOST_SIZE + 64];
+    size_t capacity = 0;
+    char *line = NULL;
     oc_status_t status = OC_OK;
 
     if (NULL == file) {
@@ -146,12 +159,13 @@ static oc_status_t parse_file(const char *path, oc_server_list_t *list, char *er
                  strerror(errno));
         return OC_ERR_INVALID;
     }
-    while (OC_OK == status && NULL != fgets(line, sizeof(line), file)) {
+    while (OC_OK == status && getline(&line, &capacity, file) >= 0) {
         trim(line);
         if ('\0' != line[0]) {
             status = list_add(list, line, error, error_size);
         }
     }
+    free(line);
     fclose(file);
     if (OC_OK == status && 0 == list->count) {
         snprintf(error, error_size, "the server file \"%s\" names no server", path);

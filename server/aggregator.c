@@ -243,9 +243,10 @@ static void sleep_until_event(oc_aggregator_t *aggregator)
 {
     struct epoll_event event;
 
-    if (OC_OK == oc_worker_arm(aggregator->worker)) {
+    /* also when there is no sleep: a worker that cannot be armed must not hold up commands */
+    drain_inbox(aggregator);
+    if (!aggregator->stop && OC_OK == oc_worker_arm(aggregator->worker)) {
         (void) epoll_wait(aggregator->epoll_fd, &event, 1, -1);
-        drain_inbox(aggregator);
     }
 }
 

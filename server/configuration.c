@@ -14,6 +14,7 @@ typedef struct {
     oc_server_settings_t *settings;
     char *error;
     size_t error_size;
+    bool failed;             /* the parser goes on after an error; the first one counts */
 } file_context_t;
 
 static oc_status_t set(const char *name, const char *value, oc_server_settings_t *settings,
@@ -31,22 +32,24 @@ static oc_status_t set(const char *name, const char *value, oc_server_settings_t
 static int on_file_value(void *user, const char *section, const char *name, const char *value)
 {
     file_context_t *context = user;
-    char *copy = strdup(value);
+    const oc_setting_t *setting = oc_setting_find(&oc_server_settings_table, name);
+    bool is_text = NULL != setting && OC_SETTING_TEXT == setting->type;
+    const char *kept = is_text ? strdup(value) : value;
 
     (void) section;
-    if (NULL == copy
-        || OC_OK != set(name, copy, context->settings, context->error, context->error_size)) {
-        free(copy);
+    if (context->failed || NULL == kept) {
         return 0;
     }
-    return 1;
+    context->failed =
+        OC_OK != set(name, kept, context->settings, context->error, context->error_size);
+    return !context->failed;
 }
 
 static oc_status_t read_file(const char *path, oc_server_settings_t *settings, char *error,
                              size_t error_size)
 {
     char reason[320] = "not a \"name = value\" line";
-    file_context_t context = {settings, reason, sizeof(reason)};
+    file_context_t context = {settings, reason, sizeof(reason), false};
     int line = ini_parse(path, on_file_value, &context);
 
     if (line < 0) {

@@ -59,7 +59,9 @@ static void *embedded_run(void *arg)
 
     oc_thread_unbind();
     while (!server->stop) {
-        (void) oc_loop_once(&server->loop, oc_job_sessions(server->job) > 0 ? 1000 : -1);
+        bool watchful = oc_job_sessions(server->job) > 0 || oc_gate_has_strangers(server->gate);
+
+        (void) oc_loop_once(&server->loop, watchful ? 1000 : -1);
         oc_gate_tick(server->gate);
         oc_job_tick(server->job);
         if (oc_job_failed(server->job)) {

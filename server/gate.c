@@ -233,6 +233,11 @@ void oc_gate_close(oc_gate_t *gate)
     free(gate);
 }
 
+bool oc_gate_has_strangers(const oc_gate_t *gate)
+{
+    return NULL != gate->strangers;
+}
+
 void oc_gate_tick(oc_gate_t *gate)
 {
     uint64_t now = oc_clock_ns();

@@ -26,6 +26,9 @@ oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, oc_gate_admit_
 /* Strangers are dropped without a word. NULL is allowed. */
 void oc_gate_close(oc_gate_t *gate);
 
+/* Whether there is anybody for oc_gate_tick to look after. */
+bool oc_gate_has_strangers(const oc_gate_t *gate);
+
 /* To be called about once a second: strangers who take too long are refused. */
 void oc_gate_tick(oc_gate_t *gate);
 

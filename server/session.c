@@ -79,7 +79,7 @@ static void vanished(oc_session_t *session, oc_status_t status)
 
     oc_session_close(session);
     if (OC_ERR_UNREACHABLE == status) {
-        oc_job_fail(job, status, "process %u of the job is gone", process);
+        oc_job_fail(job, status, "process %u of the job is gone or gave up", process);
     } else {
         oc_job_fail(job, status, "process %u sent what is not a message (%s)", process,
                     oc_status_string(status));

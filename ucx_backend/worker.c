@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "base/log.h"
+#include "ucx_backend/environment.h"
 
 /* Calls of ucp_worker_progress in a row before completions are handed out. */
 #define PROGRESS_BURST 64
@@ -126,10 +127,12 @@ oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker_p, char
         return OC_ERR_NO_MEMORY;
     }
     worker->event_fd = -1;
+    oc_environment_begin();
     status = open_context(net_devices, &worker->context);
     if (UCS_OK == status) {
         status = open_worker(worker);
     }
+    oc_environment_end();
     if (UCS_OK != status) {
         snprintf(error, error_size, "UCX cannot be used (%s): check the OPTCAST_UCX_* "
                  "settings; UCX_LOG_LEVEL=info shows what it tried", ucs_status_string(status));

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine without MPI: ranks are processes of this test, which agree over shared memory, and
+ * servers are real ones. Everything that waits has a deadline.
+ */
+#ifndef OC_TESTS_ENGINE_HARNESS_H
+#define OC_TESTS_ENGINE_HARNESS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "client/client.h"
+#include "reduction/reduction.h"
+
+#define MAX_TEST_RANKS  8
+#define MAX_TEST_GROUPS 8
+#define MAX_RECORD_SIZE 512
+
+/* ---- servers ---- */
+
+typedef struct {
+    pid_t pid;
+    int output;               /* read end of its stdout and stderr */
+    char address[64];         /* "127.0.0.1:PORT" */
+    uint16_t port;
+} test_server_t;
+
+/* Starts optcast-server on a free port with more options (NULL at the end); exits on failure. */
+void server_start(test_server_t *server, const char *const *options);
+
+/* SIGTERM, or SIGKILL if that is not enough. Its wait status, or -1 if it had to be killed. */
+int server_stop(test_server_t *server);
+
+/* The process that serves the only job, or -1 when none comes within five seconds. */
+pid_t server_data_process(const test_server_t *server);
+
+/* Whether a line with this text was written, within timeout_ms. */
+bool server_said(test_server_t *server, const char *text, int timeout_ms);
+
+/* ---- ranks ---- */
+
+/* Where the ranks of one group meet. */
+typedef struct {
+    atomic_int hold;          /* the exchange is not finished as long as this is set */
+    atomic_uint given[2][MAX_TEST_RANKS];
+    uint8_t records[MAX_TEST_RANKS][MAX_RECORD_SIZE];
+    int64_t votes[MAX_TEST_RANKS];
+} board_t;
+
+typedef struct {
+    atomic_uint arrived, generation;   /* barrier */
+    atomic_uint operations;            /* for the parent: how far the ranks are */
+    atomic_int signal;                 /* from the parent to the ranks */
+    oc_job_t job;
+    board_t boards[MAX_TEST_GROUPS];
+} shared_t;
+
+typedef struct {
+    oc_exchange_t exchange;
+    struct rank *rank;
+    board_t *board;
+    int step;
+} meeting_t;
+
+typedef struct rank {
+    uint32_t rank, num_ranks;
+    shared_t *shared;
+    oc_job_settings_t settings;
+    oc_job_t job;
+    oc_counters_t counters;
+    oc_client_t *client;
+    oc_group_t *groups[MAX_TEST_GROUPS];
+    meeting_t meetings[MAX_TEST_GROUPS];
+} rank_t;
+
+typedef struct {
+    bool done;
+    oc_status_t status;
+} outcome_t;
+
+typedef struct {
+    uint32_t num_ranks;
+    pid_t pids[MAX_TEST_RANKS];
+    shared_t *shared;
+} ranks_t;
+
+/* In a rank: says where and ends the rank with a failure. */
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
+            rank_failed(rank, __FILE__, __LINE__, #condition); \
+        } \
+    } while (0)
+
+void __attribute__((noreturn)) rank_failed(const rank_t *rank, const char *file, int line,
+                                           const char *what);
+
+/*
+ * Forks the ranks: each gets a client with these settings, runs body, and afterwards meets the
+ * others, closes its groups and the client. A rank lives at most seconds.
+ */
+void ranks_start(ranks_t *ranks, uint32_t num_ranks, const oc_job_settings_t *settings,
+                 void (*body)(rank_t *rank), unsigned seconds);
+
+/* Reaps them; how many ended otherwise than with 0. */
+unsigned ranks_wait(ranks_t *ranks);
+
+/* For the parent: until the ranks have done that many operations; false after ten seconds. */
+bool ranks_reach(ranks_t *ranks, unsigned operations);
+
+/* Both in one. */
+unsigned ranks_run(uint32_t num_ranks, const oc_job_settings_t *settings,
+                   void (*body)(rank_t *rank), unsigned seconds);
+
+/* ---- in a rank ---- */
+
+/* Group number index of all ranks, made at the first call. */
+oc_group_t *rank_group(rank_t *rank, unsigned index);
+oc_status_t rank_start(rank_t *rank, unsigned group, unsigned op, unsigned type, const void *send,
+                       void *recv, size_t count, outcome_t *outcome);
+/* false when it takes longer than the given time. */
+bool rank_wait(rank_t *rank, const outcome_t *outcomes, unsigned num, unsigned seconds);
+/* Starts and waits; a hang ends the rank. */
+oc_status_t rank_allreduce(rank_t *rank, unsigned group, unsigned op, unsigned type,
+                           const void *send, void *recv, size_t count);
+void rank_barrier(rank_t *rank);
+
+/* What rank number of the group contributes, and what a loop in rank order makes of it. */
+void fill_contribution(void *vector, unsigned type, size_t count, uint32_t number, unsigned seed);
+void fill_expected(void *vector, unsigned op, unsigned type, size_t count, uint32_t num_ranks,
+                   unsigned seed);
+
+/* Settings for tests: defaults with these servers, small chunks, quick timeouts. */
+oc_job_settings_t test_settings(const char *servers);
+
+#endif

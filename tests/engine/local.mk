@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The engine against real servers, without MPI; OPTCAST_SERVER names the daemon if it is not
+# ./optcast-server.
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/engine/test_engine_allreduce
+tests_engine_test_engine_allreduce_SOURCES = tests/engine/test_engine_allreduce.c \
+	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_allreduce_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_allreduce_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
+check_PROGRAMS += tests/engine/test_engine_wakeup
+tests_engine_test_engine_wakeup_SOURCES = tests/engine/test_engine_wakeup.c \
+	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_wakeup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_wakeup_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
+check_PROGRAMS += tests/engine/test_engine_faults
+tests_engine_test_engine_faults_SOURCES = tests/engine/test_engine_faults.c \
+	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_faults_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
+check_PROGRAMS += tests/engine/test_gate
+tests_engine_test_gate_SOURCES = tests/engine/test_gate.c \
+	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_gate_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_gate_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fuzz target: any bytes as a control message; what was understood must be what is sent again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/control.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_text(const oc_bytes_t *text)
+{
+    char buffer[64];
+
+    oc_control_text(text, buffer, sizeof(buffer));
+    for (size_t i = 0; i < strlen(buffer); i++) {
+        if (buffer[i] < ' ' || buffer[i] > '~') {
+            abort();
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint8_t again[OC_MAX_BODY + OC_FRAME_SIZE];
+    oc_control_t message;
+    long used = size > 0 ? oc_control_decode(data, size, OC_MAX_BODY, &message) : 0;
+
+    if (used <= 0) {
+        return 0;
+    }
+    if ((size_t) used > size || (size_t) used != oc_control_encode(&message, again, sizeof(again))
+        || 0 != memcmp(again, data, (size_t) used)) {
+        abort();
+    }
+    if (0 != oc_control_decode(data, (size_t) used - 1, OC_MAX_BODY, &message)) {
+        abort();
+    }
+    if (OC_CONTROL_REFUSE == message.type) {
+        (void) oc_control_decode(data, size, OC_MAX_BODY, &message);
+        check_text(&message.notice.text);
+    }
+    return 0;
+}

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Unit tests: one program for each object.
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_reduction
+tests_unit_test_reduction_SOURCES = tests/unit/test_reduction.c
+tests_unit_test_reduction_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_reduction_LDADD = libocreduction.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_control
+tests_unit_test_control_SOURCES = tests/unit/test_control.c tests/unit/fence.h
+tests_unit_test_control_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_control_LDADD = libocprotocol.la libocbase.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_message
+tests_unit_test_message_SOURCES = tests/unit/test_message.c tests/unit/fence.h
+tests_unit_test_message_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_message_LDADD = libocprotocol.la libocbase.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_tag
+tests_unit_test_tag_SOURCES = tests/unit/test_tag.c
+tests_unit_test_tag_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_tag_LDADD = $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_settings
+tests_unit_test_settings_SOURCES = tests/unit/test_settings.c
+tests_unit_test_settings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_settings_LDADD = libocbase.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_devices
+tests_unit_test_devices_SOURCES = tests/unit/test_devices.c
+tests_unit_test_devices_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_devices_LDADD = libocnet.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_address
+tests_unit_test_address_SOURCES = tests/unit/test_address.c
+tests_unit_test_address_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_address_LDADD = libocnet.la libocprotocol.la libocbase.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_stream
+tests_unit_test_stream_SOURCES = tests/unit/test_stream.c
+tests_unit_test_stream_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_stream_LDADD = libocnet.la libocprotocol.la libocbase.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_loop
+tests_unit_test_loop_SOURCES = tests/unit/test_loop.c
+tests_unit_test_loop_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_loop_LDADD = libocnet.la libocprotocol.la libocbase.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_handles
+tests_unit_test_handles_SOURCES = tests/unit/test_handles.c
+tests_unit_test_handles_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_handles_LDADD = libocservice.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_pool
+tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
+tests_unit_test_pool_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_pool_LDADD = libocservice.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_mailbox
+tests_unit_test_mailbox_SOURCES = tests/unit/test_mailbox.c
+tests_unit_test_mailbox_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mailbox_LDADD = libocservice.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_worker
+tests_unit_test_worker_SOURCES = tests/unit/test_worker.c
+tests_unit_test_worker_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_worker_LDADD = libocucx.la libocbase.la $(CMOCKA_LIBS) -lpthread
+
+check_PROGRAMS += tests/unit/test_configuration
+tests_unit_test_configuration_SOURCES = tests/unit/test_configuration.c \
+	server/configuration.h server/configuration.c
+tests_unit_test_configuration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(INIH_CFLAGS)
+tests_unit_test_configuration_LDADD = libocbase.la $(CMOCKA_LIBS) $(INIH_LIBS)
+endif

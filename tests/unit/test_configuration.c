@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the unit tests of the daemon's options and configuration file, and of who wins. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "server/configuration.h"
+
+/* Texts from files live for ever: what points to them is kept, so that no leak is seen there. */
+static oc_server_settings_t all_settings[64];
+static unsigned num_read;
+
+#define settings all_settings[num_read]
+
+static char error[512];
+static char path[64];
+
+static oc_status_t read_options(char **argv)
+{
+    int argc = 0;
+
+    while (NULL != argv[argc]) {
+        argc++;
+    }
+    memset(error, 0, sizeof(error));
+    num_read++;
+    assert_in_range(num_read, 1, 63);
+    return oc_configuration_read(argc, argv, &settings, error, sizeof(error));
+}
+
+#define READ(...) read_options((char *[]) {(char *) "optcast-server", __VA_ARGS__ NULL})
+
+#define EXPECT_ERROR(part, ...) \
+    do { \
+        assert_int_equal(READ(__VA_ARGS__), OC_ERR_INVALID); \
+        if (NULL == strstr(error, part)) { \
+            fail_msg("\"%s\" does not say %s", error, part); \
+        } \
+    } while (0)
+
+static void write_file(const char *content)
+{
+    int fd;
+
+    snprintf(path, sizeof(path), "/tmp/optcast_test_XXXXXX");
+    fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+    close(fd);
+}
+
+static int teardown(void **state)
+{
+    (void) state;
+    if ('\0' != path[0]) {
+        unlink(path);
+        path[0] = '\0';
+    }
+    return 0;
+}
+
+static void test_defaults(void **state)
+{
+    (void) state;
+    assert_int_equal(read_options((char *[]) {(char *) "optcast-server", NULL}), OC_OK);
+    assert_string_equal(settings.listen, "127.0.0.1:8918");
+    assert_int_equal(settings.aggregators, 1);
+    assert_int_equal(settings.memory_limit, 1ull << 30);
+    assert_int_equal(settings.log_level, OC_LOG_INFO);
+    assert_int_equal(settings.drain_timeout, 30);
+}
+
+static void test_options(void **state)
+{
+    (void) state;
+    assert_int_equal(READ("--listen", "0.0.0.0:1", "--aggregators=3", "--memory-limit=2G",
+                          "--log-level", "debug", "--drain-timeout=0",), OC_OK);
+    assert_string_equal(settings.listen, "0.0.0.0:1");
+    assert_int_equal(settings.aggregators, 3);
+    assert_int_equal(settings.memory_limit, 2ull << 30);
+    assert_int_equal(settings.log_level, OC_LOG_DEBUG);
+    assert_int_equal(settings.drain_timeout, 0);
+}
+
+/* The last word counts; a value may begin with dashes or contain an equals sign. */
+static void test_odd_options(void **state)
+{
+    (void) state;
+    assert_int_equal(READ("--aggregators", "2", "--aggregators=5",), OC_OK);
+    assert_int_equal(settings.aggregators, 5);
+    assert_int_equal(READ("--listen=a=b",), OC_OK);
+    assert_string_equal(settings.listen, "a=b");
+    assert_int_equal(READ("--listen=",), OC_OK);
+    assert_string_equal(settings.listen, "");
+    assert_int_equal(READ("--listen", "--aggregators",), OC_OK);
+    assert_string_equal(settings.listen, "--aggregators");
+}
+
+static void test_wrong_options(void **state)
+{
+    (void) state;
+    EXPECT_ERROR("\"aggregator\"", "--aggregator", "2",);
+    EXPECT_ERROR("\"\"", "--", "2",);
+    EXPECT_ERROR("\"\"", "--=2",);
+    EXPECT_ERROR("\"-aggregators\"", "-aggregators", "2",);
+    EXPECT_ERROR("\"aggregators\"", "aggregators", "2",);
+    EXPECT_ERROR("\"\"", "",);
+    EXPECT_ERROR("\"-\"", "-",);
+    EXPECT_ERROR("--aggregators needs a value", "--aggregators",);
+    EXPECT_ERROR("\"0\"", "--aggregators", "0",);
+    EXPECT_ERROR("1 to 64", "--aggregators=65",);
+    EXPECT_ERROR("aggregators", "--aggregators=",);
+    EXPECT_ERROR("\"loud\"", "--log-level=loud",);
+    EXPECT_ERROR("memory-limit", "--memory-limit=1K",);
+}
+
+static void test_long_name(void **state)
+{
+    char word[4096];
+
+    (void) state;
+    memset(word, 'x', sizeof(word));
+    memcpy(word, "--", 2);
+    word[sizeof(word) - 1] = '\0';
+    assert_int_equal(READ(word, "1",), OC_ERR_INVALID);
+    word[64] = '=';
+    assert_int_equal(READ(word,), OC_ERR_INVALID);
+    word[2 + 64] = '=';
+    word[64] = 'x';
+    assert_int_equal(READ(word,), OC_ERR_INVALID);
+}
+
+static void test_file(void **state)
+{
+    (void) state;
+    write_file("# a comment\n; another\n\nlisten = 10.0.0.1:7\naggregators=4\n"
+               "memory-limit = 64M\nlog-level = warn\n");
+    assert_int_equal(READ("--config", path,), OC_OK);
+    assert_string_equal(settings.listen, "10.0.0.1:7");
+    assert_int_equal(settings.aggregators, 4);
+    assert_int_equal(settings.memory_limit, 64u << 20);
+    assert_int_equal(settings.log_level, OC_LOG_WARN);
+    assert_int_equal(settings.drain_timeout, 30);
+}
+
+/* Wherever it stands on the command line. */
+static void test_command_line_wins(void **state)
+{
+    char option[80];
+
+    (void) state;
+    write_file("aggregators = 4\nlisten = file:1\n");
+    snprintf(option, sizeof(option), "--config=%s", path);
+    assert_int_equal(READ("--aggregators=9", option,), OC_OK);
+    assert_int_equal(settings.aggregators, 9);
+    assert_string_equal(settings.listen, "file:1");
+    assert_int_equal(READ(option, "--aggregators", "8",), OC_OK);
+    assert_int_equal(settings.aggregators, 8);
+}
+
+static void test_wrong_files(void **state)
+{
+    (void) state;
+    EXPECT_ERROR("/no/such/file", "--config", "/no/such/file",);
+    EXPECT_ERROR("No such file", "--config", "/no/such/file",);
+    EXPECT_ERROR("needs a value", "--config",);
+    write_file("aggregators = 2\nagregators = 3\n");
+    EXPECT_ERROR("line 2: \"agregators\"", "--config", path,);
+    teardown(NULL);
+    write_file("\n\n\naggregators = many\n");
+    EXPECT_ERROR("line 4: \"many\"", "--config", path,);
+    EXPECT_ERROR(path, "--config", path,);
+    teardown(NULL);
+    write_file("aggregators\n");
+    EXPECT_ERROR("line 1", "--config", path,);
+}
+
+/* The sentence belongs to the line it names. */
+static void test_two_wrong_lines(void **state)
+{
+    (void) state;
+    write_file("aggregators = many\nlog-level = loud\n");
+    EXPECT_ERROR("line 1: \"many\"", "--config", path,);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_defaults, teardown),
+        cmocka_unit_test_teardown(test_options, teardown),
+        cmocka_unit_test_teardown(test_odd_options, teardown),
+        cmocka_unit_test_teardown(test_wrong_options, teardown),
+        cmocka_unit_test_teardown(test_long_name, teardown),
+        cmocka_unit_test_teardown(test_file, teardown),
+        cmocka_unit_test_teardown(test_command_line_wins, teardown),
+        cmocka_unit_test_teardown(test_wrong_files, teardown),
+        cmocka_unit_test_teardown(test_two_wrong_lines, teardown),
+    };
+
+    alarm(30);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the unit tests of the control messages' codec: what goes in, limits, cuts and rubbish. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "protocol/control.h"
+#include "protocol/tag.h"
+#include "tests/unit/fence.h"
+
+#define ROOM (OC_MAX_BODY + OC_FRAME_SIZE + 64)
+
+/* offsets in a frame */
+#define AT_VERSION 4
+#define AT_TYPE    6
+#define AT_LENGTH  8
+
+static uint8_t buffer[ROOM];
+static uint8_t blob[OC_MAX_ADDRESS + 64];
+static fence_t fence;
+
+static const uint16_t all_types[] = {
+    OC_CONTROL_HELLO, OC_CONTROL_WELCOME, OC_CONTROL_REFUSE, OC_CONTROL_JOIN, OC_CONTROL_JOINED,
+    OC_CONTROL_LEAVE, OC_CONTROL_PING, OC_CONTROL_PONG, OC_CONTROL_GROUP_ERROR,
+    OC_CONTROL_JOB_ERROR, OC_CONTROL_DRAIN, OC_CONTROL_BYE};
+
+#define NUM_TYPES (sizeof(all_types) / sizeof(all_types[0]))
+
+static void put_u32(uint8_t *at, uint32_t value)
+{
+    for (int i = 0; i < 4; i++) {
+        at[i] = (uint8_t) (value >> (8 * i));
+    }
+}
+
+static oc_bytes_t bytes_of(uint32_t offset, uint32_t length)
+{
+    return (oc_bytes_t) {.data = blob + offset, .length = length};
+}
+
+static void fill_hello(oc_hello_t *hello)
+{
+    hello->version_min = 0x0102;
+    hello->version_max = 0x0304;
+    for (int i = 0; i < OC_JOB_ID_SIZE; i++) {
+        hello->job_id[i] = (uint8_t) (0x10 + i);
+    }
+    for (int i = 0; i < OC_JOB_KEY_SIZE; i++) {
+        hello->job_key[i] = (uint8_t) (0x80 + i);
+    }
+    hello->process = 0xfedcba98u;
+    hello->address = bytes_of(3, 77);
+}
+
+static void fill_welcome(oc_welcome_t *welcome)
+{
+    welcome->version = 1;
+    welcome->num_aggregators = 3;
+    for (uint32_t i = 0; i < 3; i++) {
+        welcome->address[i] = bytes_of(i, 20 + i);
+    }
+}
+
+/* A legal message of each type; every field different from the others and from zero. */
+static oc_control_t *make(uint16_t type)
+{
+    static oc_control_t message;
+
+    memset(&message, 0, sizeof(message));
+    message.type = type;
+    switch (type) {
+    case OC_CONTROL_HELLO:
+        fill_hello(&message.hello);
+        break;
+    case OC_CONTROL_WELCOME:
+        fill_welcome(&message.welcome);
+        break;
+    case OC_CONTROL_JOIN:
+        message.join = (oc_join_t) {.group = 0x1122334455667788ull, .num_ranks = 300, .rank = 299,
+                                    .reply_handle = 0xabcde, .first_aggregator = 17,
+                                    .chunk_bytes = 65536, .window = 9};
+        break;
+    case OC_CONTROL_JOINED:
+        message.joined = (oc_joined_t) {.group = 0x8877665544332211ull, .handle = 0xfffff};
+        break;
+    case OC_CONTROL_LEAVE:
+        message.group = 0xa1b2c3d4e5f60718ull;
+        break;
+    case OC_CONTROL_PING:
+    case OC_CONTROL_PONG:
+        message.ping = 0xdeadbeefu;
+        break;
+    case OC_CONTROL_BYE:
+        break;
+    default:
+        message.notice = (oc_notice_t) {.group = 0x0102030405060708ull,
+                                        .status = OC_ERR_MISMATCH, .text = bytes_of(5, 33)};
+    }
+    return &message;
+}
+
+static void assert_same_bytes(const oc_bytes_t *a, const oc_bytes_t *b)
+{
+    assert_int_equal(a->length, b->length);
+    assert_memory_equal(a->data, b->data, a->length);
+}
+
+static void assert_same_hello(const oc_hello_t *a, const oc_hello_t *b)
+{
+    assert_int_equal(a->version_min, b->version_min);
+    assert_int_equal(a->version_max, b->version_max);
+    assert_memory_equal(a->job_id, b->job_id, OC_JOB_ID_SIZE);
+    assert_memory_equal(a->job_key, b->job_key, OC_JOB_KEY_SIZE);
+    assert_int_equal(a->process, b->process);
+    assert_same_bytes(&a->address, &b->address);
+}
+
+static void assert_same_welcome(const oc_welcome_t *a, const oc_welcome_t *b)
+{
+    assert_int_equal(a->version, b->version);
+    assert_int_equal(a->num_aggregators, b->num_aggregators);
+    for (unsigned i = 0; i < a->num_aggregators; i++) {
+        assert_same_bytes(&a->address[i], &b->address[i]);
+    }
+}
+
+static void assert_same_join(const oc_join_t *a, const oc_join_t *b)
+{
+    assert_true(a->group == b->group);
+    assert_int_equal(a->num_ranks, b->num_ranks);
+    assert_int_equal(a->rank, b->rank);
+    assert_int_equal(a->reply_handle, b->reply_handle);
+    assert_int_equal(a->first_aggregator, b->first_aggregator);
+    assert_int_equal(a->chunk_bytes, b->chunk_bytes);
+    assert_int_equal(a->window, b->window);
+}
+
+static void assert_same(const oc_control_t *a, const oc_control_t *b)
+{
+    assert_int_equal(a->type, b->type);
+    switch (a->type) {
+    case OC_CONTROL_HELLO:
+        assert_same_hello(&a->hello, &b->hello);
+        break;
+    case OC_CONTROL_WELCOME:
+        assert_same_welcome(&a->welcome, &b->welcome);
+        break;
+    case OC_CONTROL_JOIN:
+        assert_same_join(&a->join, &b->join);
+        break;
+    case OC_CONTROL_JOINED:
+        assert_true(a->joined.group == b->joined.group);
+        assert_int_equal(a->joined.handle, b->joined.handle);
+        break;
+    case OC_CONTROL_LEAVE:
+        assert_true(a->group == b->group);
+        break;
+    case OC_CONTROL_PING:
+    case OC_CONTROL_PONG:
+        assert_int_equal(a->ping, b->ping);
+        break;
+    case OC_CONTROL_BYE:
+        break;
+    default:
+        assert_true(a->notice.group == b->notice.group);
+        assert_int_equal(a->notice.status, b->notice.status);
+        assert_same_bytes(&a->notice.text, &b->notice.text);
+    }
+}
+
+static size_t encode(const oc_control_t *message)
+{
+    size_t length = oc_control_encode(message, buffer, sizeof(buffer));
+
+    assert_true(length >= OC_FRAME_SIZE);
+    return length;
+}
+
+static long decode(size_t length, oc_control_t *message)
+{
+    return oc_control_decode(fence_copy(&fence, buffer, length), length, OC_MAX_BODY, message);
+}
+
+/* What a message as it stands in memory is worth on the other side. */
+static long judge(const oc_control_t *message)
+{
+    oc_control_t got;
+
+    return decode(encode(message), &got);
+}
+
+static int setup(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < sizeof(blob); i++) {
+        blob[i] = (uint8_t) (i * 31 + 7);
+    }
+    fence_open(&fence, ROOM);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void) state;
+    fence_close(&fence);
+    return 0;
+}
+
+static void test_round_trip(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < NUM_TYPES; i++) {
+        const oc_control_t *message = make(all_types[i]);
+        oc_control_t got;
+        size_t length = encode(message);
+
+        assert_int_equal(decode(length, &got), length);
+        assert_same(message, &got);
+    }
+}
+
+/* The frame is what the header file draws, so that other programs can speak it. */
+static void test_frame(void **state)
+{
+    static const uint8_t expected[] = {'O', 'C', 'S', 'T', OC_PROTOCOL_VERSION_MAX, 0, 7, 0,
+                                       4, 0, 0, 0, 0xef, 0xbe, 0xad, 0xde};
+
+    (void) state;
+    assert_int_equal(encode(make(OC_CONTROL_PING)), sizeof(expected));
+    assert_memory_equal(buffer, expected, sizeof(expected));
+}
+
+static void test_truncated(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < NUM_TYPES; i++) {
+        size_t length = encode(make(all_types[i]));
+        oc_control_t got;
+
+        for (size_t cut = 0; cut < length; cut++) {
+            assert_int_equal(decode(cut, &got), 0);
+        }
+    }
+}
+
+/* Fields that end before they should, in a frame that says so: wrong, and read no further. */
+static void test_body_too_short(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < NUM_TYPES; i++) {
+        size_t length = encode(make(all_types[i]));
+        oc_control_t got;
+
+        for (size_t cut = OC_FRAME_SIZE; cut < length; cut++) {
+            put_u32(buffer + AT_LENGTH, (uint32_t) (cut - OC_FRAME_SIZE));
+            assert_int_equal(decode(cut, &got), OC_ERR_INVALID);
+        }
+    }
+}
+
+static void test_trailing_bytes(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < NUM_TYPES; i++) {
+        size_t length = encode(make(all_types[i]));
+        oc_control_t got;
+
+        /* behind the frame: another message's business */
+        buffer[length] = 'O';
+        assert_int_equal(decode(length + 1, &got), length);
+        /* in the body: nobody's */
+        put_u32(buffer + AT_LENGTH, (uint32_t) (length + 1 - OC_FRAME_SIZE));
+        assert_int_equal(decode(length + 1, &got), OC_ERR_INVALID);
+    }
+}
+
+static void test_magic(void **state)
+{
+    oc_control_t got;
+
+    (void) state;
+    for (size_t wrong = 0; wrong < 4; wrong++) {
+        size_t length = encode(make(OC_CONTROL_BYE));
+
+        buffer[wrong] ^= 0x20;
+        for (size_t cut = 0; cut <= length; cut++) {
+            assert_int_equal(decode(cut, &got), cut > wrong ? OC_ERR_INVALID : 0);
+        }
+    }
+}
+
+static void test_version(void **state)
+{
+    oc_control_t got;
+    size_t length = encode(make(OC_CONTROL_PING));
+
+    (void) state;
+    for (unsigned version = 0; version <= 0xffff; version++) {
+        bool known = version >= OC_PROTOCOL_VERSION_MIN && version <= OC_PROTOCOL_VERSION_MAX;
+
+        buffer[AT_VERSION] = (uint8_t) version;
+        buffer[AT_VERSION + 1] = (uint8_t) (version >> 8);
+        assert_int_equal(decode(length, &got), known ? (long) length : OC_ERR_VERSION);
+    }
+    /* known before the body is there */
+    assert_int_equal(decode(OC_FRAME_SIZE, &got), OC_ERR_VERSION);
+}
+
+static void test_type(void **state)
+{
+    oc_control_t got;
+    size_t length = encode(make(OC_CONTROL_BYE));
+
+    (void) state;
+    for (unsigned type = 0; type <= 0xffff; type++) {
+        buffer[AT_TYPE] = (uint8_t) type;
+        buffer[AT_TYPE + 1] = (uint8_t) (type >> 8);
+        if (OC_CONTROL_BYE != type) {
+            assert_int_equal(decode(length, &got), OC_ERR_INVALID);
+        }
+    }
+    for (unsigned type = 0; type < 300; type += 0 == type ? 13 : 1) {
+        oc_control_t wrong = {.type = (uint16_t) type};
+
+        assert_int_equal(oc_control_encode(&wrong, buffer, sizeof(buffer)), 0);
+    }
+}
+
+static void test_max_body(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < NUM_TYPES; i++) {
+        size_t length = encode(make(all_types[i])), body = length - OC_FRAME_SIZE;
+        oc_control_t got;
+        const uint8_t *copy = fence_copy(&fence, buffer, length);
+
+        assert_int_equal(oc_control_decode(copy, length, body, &got), length);
+        if (body > 0) {
+            assert_int_equal(oc_control_decode(copy, length, body - 1, &got), OC_ERR_LIMIT);
+            /* nobody waits for a body that will not be accepted */
+            copy = fence_copy(&fence, buffer, OC_FRAME_SIZE);
+            assert_int_equal(oc_control_decode(copy, OC_FRAME_SIZE, body - 1, &got),
+                             OC_ERR_LIMIT);
+        }
+    }
+    encode(make(OC_CONTROL_PING));
+    put_u32(buffer + AT_LENGTH, UINT32_MAX);
+    assert_int_equal(decode(OC_FRAME_SIZE, make(OC_CONTROL_BYE)), OC_ERR_LIMIT);
+}
+
+static void test_capacity(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < NUM_TYPES; i++) {
+        const oc_control_t *message = make(all_types[i]);
+        size_t length = encode(message);
+
+        for (size_t capacity = 0; capacity < length; capacity++) {
+            assert_int_equal(oc_control_encode(message, fence.end - capacity, capacity), 0);
+        }
+        assert_int_equal(oc_control_encode(message, fence.end - length, length), length);
+    }
+}
+
+static void test_hello_address(void **state)
+{
+    static const uint32_t bad[] = {0, OC_MAX_ADDRESS + 1, 0x7fffffffu, UINT32_MAX};
+    size_t at = OC_FRAME_SIZE + 4 + OC_JOB_ID_SIZE + OC_JOB_KEY_SIZE + 4;
+    oc_control_t *message = make(OC_CONTROL_HELLO), got;
+    size_t length;
+
+    (void) state;
+    message->hello.address.length = OC_MAX_ADDRESS;
+    length = encode(message);
+    assert_int_equal(decode(length, &got), length);
+    assert_true(length - OC_FRAME_SIZE <= OC_MAX_HELLO_BODY);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        put_u32(buffer + at, bad[i]);
+        assert_int_equal(decode(length, &got), OC_ERR_INVALID);
+    }
+}
+
+/* One byte too many, in a frame that has it: it is the limit that counts. */
+static void test_blob_limits(void **state)
+{
+    oc_control_t got;
+    size_t length, at;
+
+    (void) state;
+    length = encode(make(OC_CONTROL_HELLO));
+    at = length - 77 - 4;
+    put_u32(buffer + at, OC_MAX_ADDRESS + 1);
+    put_u32(buffer + AT_LENGTH, (uint32_t) (at + 4 + OC_MAX_ADDRESS + 1 - OC_FRAME_SIZE));
+    assert_int_equal(decode(at + 4 + OC_MAX_ADDRESS + 1, &got), OC_ERR_INVALID);
+
+    length = encode(make(OC_CONTROL_REFUSE));
+    at = length - 33 - 4;
+    put_u32(buffer + at, OC_MAX_TEXT + 1);
+    put_u32(buffer + AT_LENGTH, (uint32_t) (at + 4 + OC_MAX_TEXT + 1 - OC_FRAME_SIZE));
+    assert_int_equal(decode(at + 4 + OC_MAX_TEXT + 1, &got), OC_ERR_INVALID);
+
+    put_u32(buffer + at, OC_MAX_TEXT);
+    put_u32(buffer + AT_LENGTH, (uint32_t) (at + 4 + OC_MAX_TEXT - OC_FRAME_SIZE));
+    assert_int_equal(decode(at + 4 + OC_MAX_TEXT, &got), at + 4 + OC_MAX_TEXT);
+}
+
+static void test_welcome_limits(void **state)
+{
+    oc_control_t *message = make(OC_CONTROL_WELCOME), got;
+    size_t length;
+
+    (void) state;
+    message->welcome.num_aggregators = OC_MAX_AGGREGATORS;
+    for (unsigned i = 0; i < OC_MAX_AGGREGATORS; i++) {
+        message->welcome.address[i] = bytes_of(0, OC_MAX_ADDRESS);
+    }
+    length = encode(message);
+    assert_int_equal(decode(length, &got), length);
+    assert_same(message, &got);
+    buffer[OC_FRAME_SIZE + 2] = OC_MAX_AGGREGATORS + 1;
+    assert_int_equal(decode(length, &got), OC_ERR_INVALID);
+    buffer[OC_FRAME_SIZE + 2] = 0;
+    assert_int_equal(decode(length, &got), OC_ERR_INVALID);
+    buffer[OC_FRAME_SIZE + 3] = 0xff;
+    assert_int_equal(decode(length, &got), OC_ERR_INVALID);
+
+    message = make(OC_CONTROL_WELCOME);
+    message->welcome.address[1].length = 0;
+    assert_int_equal(judge(message), OC_ERR_INVALID);
+}
+
+static void expect_join(uint32_t num_ranks, uint32_t rank, uint32_t reply_handle,
+                        uint32_t first_aggregator, uint32_t chunk_bytes, uint32_t window,
+                        bool legal)
+{
+    oc_control_t *message = make(OC_CONTROL_JOIN);
+    long got;
+
+    message->join = (oc_join_t) {.group = 1, .num_ranks = num_ranks, .rank = rank,
+                                 .reply_handle = reply_handle,
+                                 .first_aggregator = first_aggregator,
+                                 .chunk_bytes = chunk_bytes, .window = window};
+    got = judge(message);
+    assert_true(legal ? got > 0 : OC_ERR_INVALID == got);
+}
+
+static void test_join_limits(void **state)
+{
+    const uint32_t last = OC_MAX_GROUP_AGGREGATORS - 1;
+
+    (void) state;
+    expect_join(1, 0, 0, 0, OC_MIN_CHUNK, 1, true);
+    expect_join(OC_MAX_RANKS, OC_MAX_RANKS - 1, OC_HANDLE_MAX, last, OC_MAX_CHUNK, OC_MAX_WINDOW,
+                true);
+    expect_join(OC_MAX_RANKS + 1, 0, 0, 0, OC_MIN_CHUNK, 1, false);
+    expect_join(0, 0, 0, 0, OC_MIN_CHUNK, 1, false);
+    expect_join(4, 4, 0, 0, OC_MIN_CHUNK, 1, false);
+    expect_join(4, UINT32_MAX, 0, 0, OC_MIN_CHUNK, 1, false);
+    expect_join(4, 3, OC_HANDLE_MAX + 1, 0, OC_MIN_CHUNK, 1, false);
+    expect_join(4, 3, 0, last + 1, OC_MIN_CHUNK, 1, false);
+    expect_join(4, 3, 0, 0, OC_MIN_CHUNK - 1, 1, false);
+    expect_join(4, 3, 0, 0, OC_MAX_CHUNK + 1, 1, false);
+    expect_join(4, 3, 0, 0, 0, 1, false);
+    expect_join(4, 3, 0, 0, OC_MIN_CHUNK, 0, false);
+    expect_join(4, 3, 0, 0, OC_MIN_CHUNK, OC_MAX_WINDOW + 1, false);
+}
+
+static void test_joined_limit(void **state)
+{
+    oc_control_t *message = make(OC_CONTROL_JOINED);
+
+    (void) state;
+    message->joined.handle = OC_HANDLE_MAX + 1;
+    assert_int_equal(judge(message), OC_ERR_INVALID);
+}
+
+/* The promise of the header file: 0 when a limit is passed. What nobody accepts is not sent. */
+static void test_encode_keeps_limits(void **state)
+{
+    oc_control_t *message = make(OC_CONTROL_HELLO);
+
+    (void) state;
+    message->hello.address.length = OC_MAX_ADDRESS + 1;
+    assert_int_equal(oc_control_encode(message, buffer, sizeof(buffer)), 0);
+    message = make(OC_CONTROL_REFUSE);
+    message->notice.text = bytes_of(0, OC_MAX_TEXT + 1);
+    assert_int_equal(oc_control_encode(message, buffer, sizeof(buffer)), 0);
+    message = make(OC_CONTROL_WELCOME);
+    message->welcome.address[2].length = OC_MAX_ADDRESS + 1;
+    assert_int_equal(oc_control_encode(message, buffer, sizeof(buffer)), 0);
+}
+
+static void test_text(void **state)
+{
+    oc_bytes_t text = {.data = (const uint8_t *) "a\nb\x1b[\x7f\0z\xff~ ", .length = 11};
+    char got[32];
+
+    (void) state;
+    memset(got, '#', sizeof(got));
+    oc_control_text(&text, got, sizeof(got));
+    assert_string_equal(got, "a?b?[??z?~ ");
+    memset(got, '#', sizeof(got));
+    oc_control_text(&text, got, 4);
+    assert_string_equal(got, "a?b");
+    assert_int_equal(got[4], '#');
+    oc_control_text(&text, got, 1);
+    assert_string_equal(got, "");
+    text.length = 0;
+    oc_control_text(&text, got, sizeof(got));
+    assert_string_equal(got, "");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_frame),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_body_too_short),
+        cmocka_unit_test(test_trailing_bytes),
+        cmocka_unit_test(test_magic),
+        cmocka_unit_test(test_version),
+        cmocka_unit_test(test_type),
+        cmocka_unit_test(test_max_body),
+        cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_hello_address),
+        cmocka_unit_test(test_blob_limits),
+        cmocka_unit_test(test_welcome_limits),
+        cmocka_unit_test(test_join_limits),
+        cmocka_unit_test(test_joined_limit),
+        cmocka_unit_test(test_encode_keeps_limits),
+        cmocka_unit_test(test_text),
+    };
+
+    alarm(30);
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the unit tests of an aggregator's memory: limit, alignment, reuse and giving back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+#include <unistd.h>
+
+#include "server/pool.h"
+
+#define KB 1024u
+#define LIMIT (1024u * KB)
+
+static oc_pool_t pool;
+
+static int setup(void **state)
+{
+    (void) state;
+    oc_pool_open(&pool, LIMIT);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void) state;
+    oc_pool_close(&pool);
+    return 0 == pool.used && 0 == pool.idle && NULL == pool.free ? 0 : -1;
+}
+
+static void *get(size_t size)
+{
+    void *memory = oc_pool_get(&pool, size);
+
+    assert_non_null(memory);
+    assert_int_equal((uintptr_t) memory % 4096, 0);
+    memset(memory, 0xa5, size);
+    return memory;
+}
+
+static void test_limit(void **state)
+{
+    void *blocks[4];
+
+    (void) state;
+    for (int i = 0; i < 4; i++) {
+        blocks[i] = get(256 * KB);
+    }
+    assert_int_equal(pool.used, LIMIT);
+    assert_null(oc_pool_get(&pool, 1));
+    oc_pool_put(&pool, blocks[2], 256 * KB);
+    assert_null(oc_pool_get(&pool, 256 * KB + 1));
+    blocks[2] = get(256 * KB);
+    for (int i = 0; i < 4; i++) {
+        oc_pool_put(&pool, blocks[i], 256 * KB);
+    }
+    assert_int_equal(pool.used, 0);
+}
+
+static void test_exact_and_beyond(void **state)
+{
+    void *all = get(LIMIT);
+
+    (void) state;
+    oc_pool_put(&pool, all, LIMIT);
+    assert_null(oc_pool_get(&pool, LIMIT + 1));
+    assert_null(oc_pool_get(&pool, SIZE_MAX));
+    assert_null(oc_pool_get(&pool, SIZE_MAX - LIMIT / 2));
+    assert_int_equal(pool.used, 0);
+}
+
+static void test_reuse(void **state)
+{
+    void *first = get(64 * KB), *second = get(64 * KB), *third;
+
+    (void) state;
+    assert_ptr_not_equal(first, second);
+    oc_pool_put(&pool, first, 64 * KB);
+    assert_int_equal(pool.idle, 64 * KB);
+    /* another size does not get it */
+    third = get(32 * KB);
+    assert_ptr_not_equal(third, first);
+    assert_ptr_equal(get(64 * KB), first);
+    assert_int_equal(pool.idle, 0);
+    assert_int_equal(pool.used, 160 * KB);
+    oc_pool_put(&pool, first, 64 * KB);
+    oc_pool_put(&pool, second, 64 * KB);
+    oc_pool_put(&pool, third, 32 * KB);
+}
+
+/* What is kept gives way to a request of another size: used and kept never pass the limit. */
+static void test_idle_gives_way(void **state)
+{
+    void *memory = get(768 * KB);
+
+    (void) state;
+    oc_pool_put(&pool, memory, 768 * KB);
+    memory = get(512 * KB);
+    assert_true(pool.used + pool.idle <= LIMIT);
+    assert_int_equal(pool.idle, 0);
+    oc_pool_put(&pool, memory, 512 * KB);
+}
+
+static void test_trim(void **state)
+{
+    void *blocks[8];
+
+    (void) state;
+    for (int i = 0; i < 8; i++) {
+        blocks[i] = get(16 * KB);
+    }
+    for (int i = 0; i < 7; i++) {
+        oc_pool_put(&pool, blocks[i], 16 * KB);
+    }
+    assert_int_equal(pool.idle, 7 * 16 * KB);
+    oc_pool_trim(&pool);
+    assert_int_equal(pool.idle, 0);
+    assert_int_equal(pool.used, 16 * KB);
+    memset(blocks[7], 1, 16 * KB);
+    oc_pool_put(&pool, blocks[7], 16 * KB);
+}
+
+/* Smaller than the notes that the pool keeps in a block. */
+static void test_tiny(void **state)
+{
+    void *one = get(1), *two;
+
+    (void) state;
+    oc_pool_put(&pool, one, 1);
+    two = get(1);
+    assert_ptr_equal(one, two);
+    assert_int_equal(pool.used, 1);
+    oc_pool_put(&pool, two, 1);
+}
+
+static void test_many_sizes(void **state)
+{
+    void *held[16] = {NULL};
+    size_t sizes[16] = {0}, used = 0;
+    uint32_t random = 4711;
+
+    (void) state;
+    for (int i = 0; i < 20000; i++) {
+        unsigned which = (random = random * 1664525u + 1013904223u) >> 28;
+
+        if (NULL != held[which]) {
+            oc_pool_put(&pool, held[which], sizes[which]);
+            used -= sizes[which];
+            held[which] = NULL;
+        } else {
+            sizes[which] = 4096u << (random >> 20) % 7;
+            held[which] = oc_pool_get(&pool, sizes[which]);
+            assert_int_equal(NULL != held[which], used + sizes[which] <= LIMIT);
+            used += NULL != held[which] ? sizes[which] : 0;
+        }
+        assert_int_equal(pool.used, used);
+        assert_true(pool.used + pool.idle <= LIMIT);
+    }
+    for (int i = 0; i < 16; i++) {
+        if (NULL != held[i]) {
+            oc_pool_put(&pool, held[i], sizes[i]);
+        }
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_exact_and_beyond, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reuse, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_idle_gives_way, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_trim, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_tiny, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_sizes, setup, teardown),
+    };
+
+    alarm(30);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the unit tests of tagged messages over UCX: two workers that speak inside one process. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "ucx_backend/worker.h"
+
+#define PATIENCE (5 * OC_SECOND)
+#define LARGE    (3u << 20)
+#define ROUNDS   3000
+
+typedef struct {
+    oc_transfer_t transfer;
+    unsigned calls;
+} counted_t;
+
+static oc_worker_t *left, *right;
+static oc_endpoint_t *to_right, *to_left;
+static unsigned failures;
+
+static void on_done(oc_transfer_t *transfer)
+{
+    ((counted_t *) transfer)->calls++;
+}
+
+static void on_failed(void *arg)
+{
+    (*(unsigned *) arg)++;
+}
+
+static oc_worker_t *open_worker(void)
+{
+    oc_worker_t *worker = NULL;
+    char error[256] = "";
+
+    if (OC_OK != oc_worker_open(NULL, &worker, error, sizeof(error))) {
+        fail_msg("%s", error);
+    }
+    return worker;
+}
+
+static oc_endpoint_t *connect_to(oc_worker_t *from, oc_worker_t *to)
+{
+    oc_endpoint_t *endpoint = NULL;
+    size_t length;
+    const void *address = oc_worker_address(to, &length);
+    void *copy = malloc(length);
+
+    assert_in_range(length, 1, 16384);
+    memcpy(copy, address, length);
+    assert_int_equal(oc_endpoint_open(from, copy, on_failed, &failures, &endpoint), OC_OK);
+    free(copy);
+    return endpoint;
+}
+
+static int setup(void **state)
+{
+    (void) state;
+    failures = 0;
+    left = open_worker();
+    right = open_worker();
+    to_right = connect_to(left, right);
+    to_left = connect_to(right, left);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void) state;
+    oc_worker_close(left);
+    oc_worker_close(right);
+    left = right = NULL;
+    return 0;
+}
+
+/* Network transport only: what two hosts would use. */
+static int setup_tcp(void **state)
+{
+    setenv("OPTCAST_UCX_TLS", "tcp", 1);
+    setenv("OPTCAST_UCX_NET_DEVICES", "lo", 1);
+    return setup(state);
+}
+
+static int teardown_tcp(void **state)
+{
+    unsetenv("OPTCAST_UCX_TLS");
+    unsetenv("OPTCAST_UCX_NET_DEVICES");
+    return teardown(state);
+}
+
+static void progress_both(void)
+{
+    if (NULL != left) {
+        (void) oc_worker_progress(left);
+    }
+    if (NULL != right) {
+        (void) oc_worker_progress(right);
+    }
+}
+
+static void wait_for(const counted_t *counted, unsigned calls)
+{
+    uint64_t end = oc_clock_ns() + PATIENCE;
+
+    while (counted->calls < calls && oc_clock_ns() < end) {
+        progress_both();
+    }
+    assert_int_equal(counted->calls, calls);
+}
+
+static void run_for(uint64_t time)
+{
+    uint64_t end = oc_clock_ns() + time;
+
+    while (oc_clock_ns() < end) {
+        progress_both();
+    }
+}
+
+static uint8_t *pattern(size_t length, unsigned seed)
+{
+    uint8_t *bytes = malloc(length > 0 ? length : 1);
+
+    for (size_t i = 0; i < length; i++) {
+        bytes[i] = (uint8_t) (i * 7 + i / 251 + seed);
+    }
+    return bytes;
+}
+
+static void exchange(size_t length, uint64_t tag, bool receive_first)
+{
+    counted_t sent = {.transfer.done = on_done}, received = {.transfer.done = on_done};
+    uint8_t *from = pattern(length, (unsigned) tag), *to = calloc(1, length + 1);
+
+    if (receive_first) {
+        oc_receive(right, &received.transfer, to, length, tag, ~0ull);
+    }
+    oc_send(to_right, &sent.transfer, from, length, tag);
+    assert_int_equal(sent.calls + received.calls, 0);
+    if (!receive_first) {
+        run_for(OC_MILLISECOND);
+        oc_receive(right, &received.transfer, to, length, tag, ~0ull);
+        assert_int_equal(received.calls, 0);
+    }
+    wait_for(&received, 1);
+    wait_for(&sent, 1);
+    assert_int_equal(sent.transfer.status, OC_OK);
+    assert_int_equal(received.transfer.status, OC_OK);
+    assert_int_equal(received.transfer.length, length);
+    assert_true(received.transfer.tag == tag);
+    assert_memory_equal(from, to, length);
+    assert_int_equal(to[length], 0);
+    assert_int_equal(oc_worker_pending(left) + oc_worker_pending(right), 0);
+    free(from);
+    free(to);
+}
+
+/* From eager to rendezvous, expected and unexpected. */
+static void test_sizes(void **state)
+{
+    static const size_t sizes[] = {0, 1, 64, 4096, 8192, 16448, 65536, 262144, 1u << 20, LARGE};
+
+    (void) state;
+    for (uint64_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        exchange(sizes[i], 0x1000 + i, true);
+        exchange(sizes[i], 0xf000000000000000ull + i, false);
+    }
+}
+
+/* The mask chooses; the tag of the message is reported whole. */
+static void test_tags(void **state)
+{
+    counted_t sent[3] = {{.calls = 0}}, received[3] = {{.calls = 0}};
+    static const uint64_t tags[] = {0x1000000000000001ull, 0x2000000000000002ull,
+                                    0x1000000000000003ull};
+    uint32_t values[3] = {101, 102, 103}, got[3] = {0};
+
+    (void) state;
+    for (int i = 0; i < 3; i++) {
+        sent[i].transfer.done = received[i].transfer.done = on_done;
+    }
+    oc_receive(right, &received[0].transfer, &got[0], 4, tags[2], ~0ull);
+    oc_receive(right, &received[1].transfer, &got[1], 4, 0x1000000000000000ull, 0xfull << 60);
+    oc_receive(right, &received[2].transfer, &got[2], 4, 0, 0);
+    for (int i = 0; i < 3; i++) {
+        oc_send(to_right, &sent[i].transfer, &values[i], 4, tags[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        wait_for(&received[i], 1);
+        wait_for(&sent[i], 1);
+    }
+    assert_int_equal(got[0], 103);
+    assert_int_equal(got[1], 101);
+    assert_true(received[1].transfer.tag == tags[0]);
+    assert_int_equal(got[2], 102);
+    assert_true(received[2].transfer.tag == tags[1]);
+}
+
+static void truncate_one(size_t length, size_t room)
+{
+    counted_t sent = {.transfer.done = on_done}, received = {.transfer.done = on_done};
+    uint8_t *from = pattern(length, 1), *to = malloc(room + 16);
+
+    memset(to, 0xee, room + 16);
+    oc_receive(right, &received.transfer, to, room, 5, ~0ull);
+    oc_send(to_right, &sent.transfer, from, length, 5);
+    wait_for(&received, 1);
+    wait_for(&sent, 1);
+    assert_int_equal(received.transfer.status, OC_ERR_TRUNCATED);
+    for (int i = 0; i < 16; i++) {
+        assert_int_equal(to[room + (size_t) i], 0xee);
+    }
+    free(from);
+    free(to);
+}
+
+static void test_truncation(void **state)
+{
+    (void) state;
+    truncate_one(100, 99);
+    truncate_one(100, 0);
+    truncate_one(LARGE, LARGE - 1);
+    exchange(100, 6, true);
+}
+
+static void test_cancel(void **state)
+{
+    counted_t received = {.transfer.done = on_done};
+    uint32_t value = 0;
+
+    (void) state;
+    oc_receive(right, &received.transfer, &value, sizeof(value), 77, ~0ull);
+    run_for(OC_MILLISECOND);
+    assert_int_equal(received.calls, 0);
+    assert_int_equal(oc_worker_pending(right), 1);
+    oc_receive_cancel(&received.transfer);
+    assert_int_equal(received.calls, 0);
+    wait_for(&received, 1);
+    assert_int_equal(received.transfer.status, OC_ERR_CANCELED);
+    assert_int_equal(oc_worker_pending(right), 0);
+    oc_receive_cancel(&received.transfer);
+    run_for(OC_MILLISECOND);
+    assert_int_equal(received.calls, 1);
+    exchange(4, 77, false);
+}
+
+static void test_fail(void **state)
+{
+    counted_t counted = {.transfer.done = on_done};
+    uint64_t end = oc_clock_ns() + PATIENCE;
+
+    (void) state;
+    exchange(16, 1, true);
+    do {
+        progress_both();
+    } while (OC_OK != oc_worker_arm(left) && oc_clock_ns() < end);
+    assert_int_equal(oc_worker_arm(left), OC_OK);
+    oc_transfer_fail(left, &counted.transfer, OC_ERR_REFUSED);
+    assert_int_equal(counted.calls, 0);
+    assert_int_equal(oc_worker_pending(left), 1);
+    assert_int_equal(oc_worker_arm(left), OC_IN_PROGRESS);
+    assert_int_equal(oc_worker_progress(left), 1);
+    assert_int_equal(counted.calls, 1);
+    assert_int_equal(counted.transfer.status, OC_ERR_REFUSED);
+}
+
+/* Receives without a message, sends without a receiver: each is called back exactly once. */
+static void test_close_with_pending(void **state)
+{
+    counted_t received[8], sent[8];
+    uint8_t *from = pattern(LARGE, 1), *to = malloc(8 * 64);
+
+    (void) state;
+    memset(received, 0, sizeof(received));
+    memset(sent, 0, sizeof(sent));
+    for (unsigned i = 0; i < 8; i++) {
+        received[i].transfer.done = sent[i].transfer.done = on_done;
+        oc_receive(left, &received[i].transfer, to + 64 * i, 64, 1000 + i, ~0ull);
+        oc_send(to_right, &sent[i].transfer, from, i < 4 ? 64 : LARGE, i);
+    }
+    progress_both();
+    oc_worker_close(left);
+    left = NULL;
+    for (unsigned i = 0; i < 8; i++) {
+        assert_int_equal(received[i].calls, 1);
+        assert_int_equal(received[i].transfer.status, OC_ERR_CANCELED);
+        assert_int_equal(sent[i].calls, 1);
+    }
+    assert_int_not_equal(sent[7].transfer.status, OC_OK);
+    free(from);
+    free(to);
+    run_for(OC_MILLISECOND);
+}
+
+/* A callback may free its transfer, start the next and close what it likes. */
+typedef struct {
+    oc_transfer_t transfer;
+    unsigned *left_to_do;
+    uint32_t value;
+} chain_t;
+
+static void on_chain(oc_transfer_t *transfer)
+{
+    chain_t *chain = (chain_t *) transfer, *next;
+    unsigned *left_to_do = chain->left_to_do;
+
+    free(chain);
+    if (0 == --*left_to_do) {
+        oc_endpoint_close(to_right);
+        to_right = NULL;
+        return;
+    }
+    next = calloc(1, sizeof(*next));
+    next->transfer.done = on_chain;
+    next->left_to_do = left_to_do;
+    oc_send(to_right, &next->transfer, &next->value, sizeof(next->value), 9);
+}
+
+static void test_callbacks_may_do_all(void **state)
+{
+    chain_t *first = calloc(1, sizeof(*first));
+    unsigned left_to_do = 500;
+    uint64_t end = oc_clock_ns() + PATIENCE;
+
+    (void) state;
+    first->transfer.done = on_chain;
+    first->left_to_do = &left_to_do;
+    oc_send(to_right, &first->transfer, &first->value, sizeof(first->value), 9);
+    while (left_to_do > 0 && oc_clock_ns() < end) {
+        progress_both();
+    }
+    assert_int_equal(left_to_do, 0);
+    assert_int_equal(oc_worker_pending(left), 0);
+    run_for(OC_MILLISECOND);
+}
+
+static void test_endpoint_close_with_sends(void **state)
+{
+    counted_t sent[4];
+    uint8_t *from = pattern(LARGE, 1);
+
+    (void) state;
+    memset(sent, 0, sizeof(sent));
+    for (int i = 0; i < 4; i++) {
+        sent[i].transfer.done = on_done;
+        oc_send(to_right, &sent[i].transfer, from, LARGE, 3);
+    }
+    run_for(OC_MILLISECOND);
+    oc_endpoint_close(to_right);
+    oc_endpoint_close(NULL);
+    for (int i = 0; i < 4; i++) {
+        wait_for(&sent[i], 1);
+        assert_int_not_equal(sent[i].transfer.status, OC_OK);
+    }
+    free(from);
+}
+
+/* The peer is gone: told once, and sends end with an error instead of waiting for ever. */
+static void test_peer_closes(void **state)
+{
+    uint64_t end = oc_clock_ns() + PATIENCE;
+    counted_t sent = {.transfer.done = on_done}, received = {.transfer.done = on_done};
+    uint8_t *from = pattern(LARGE, 1);
+    uint32_t value;
+
+    (void) state;
+    exchange(64, 1, true);
+    oc_worker_close(right);
+    right = NULL;
+    oc_receive(left, &received.transfer, &value, sizeof(value), 1, ~0ull);
+    oc_send(to_right, &sent.transfer, from, LARGE, 2);
+    while (0 == failures && oc_clock_ns() < end) {
+        progress_both();
+    }
+    assert_int_equal(failures, 1);
+    wait_for(&sent, 1);
+    assert_int_not_equal(sent.transfer.status, OC_OK);
+    sent.calls = 0;
+    oc_send(to_right, &sent.transfer, from, 64, 2);
+    assert_int_equal(sent.calls, 0);
+    wait_for(&sent, 1);
+    assert_int_equal(sent.transfer.status, OC_ERR_UNREACHABLE);
+    run_for(10 * OC_MILLISECOND);
+    assert_int_equal(failures, 1);
+    /* a receive is nobody's in particular: it stays until it is canceled */
+    assert_int_equal(received.calls, 0);
+    oc_receive_cancel(&received.transfer);
+    wait_for(&received, 1);
+    oc_endpoint_close(to_right);
+    free(from);
+}
+
+/* One side of a ping-pong that sleeps whenever it has nothing to do. */
+typedef struct {
+    oc_worker_t *worker;
+    oc_endpoint_t *endpoint;
+    bool begins;
+    bool lost;                 /* it slept through a message */
+    size_t length;
+    unsigned rounds;
+} player_t;
+
+static bool sleep_until(player_t *player, const counted_t *counted)
+{
+    struct pollfd event = {.fd = oc_worker_event_fd(player->worker), .events = POLLIN};
+
+    while (0 == counted->calls) {
+        if (oc_worker_progress(player->worker) > 0) {
+            continue;
+        }
+        if (OC_OK == oc_worker_arm(player->worker) && 1 != poll(&event, 1, 4000)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void *play(void *arg)
+{
+    player_t *player = arg;
+    uint8_t *from = pattern(player->length, 3), *to = malloc(player->length);
+
+    for (unsigned i = 0; i < 2 * player->rounds && !player->lost; i++) {
+        counted_t counted = {.transfer.done = on_done};
+
+        if (player->begins == (0 == i % 2)) {
+            oc_send(player->endpoint, &counted.transfer, from, player->length, i);
+        } else {
+            oc_receive(player->worker, &counted.transfer, to, player->length, i, ~0ull);
+        }
+        player->lost = !sleep_until(player, &counted) || OC_OK != counted.transfer.status;
+    }
+    player->lost = player->lost || 0 != memcmp(from, to, player->length);
+    free(from);
+    free(to);
+    return NULL;
+}
+
+static void ping_pong(size_t length, unsigned rounds)
+{
+    player_t one = {.worker = left, .endpoint = to_right, .begins = true, .length = length,
+                    .rounds = rounds};
+    player_t two = {.worker = right, .endpoint = to_left, .length = length, .rounds = rounds};
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, play, &two), 0);
+    (void) play(&one);
+    pthread_join(thread, NULL);
+    assert_false(one.lost);
+    assert_false(two.lost);
+}
+
+static void test_sleeping(void **state)
+{
+    (void) state;
+    ping_pong(16, ROUNDS);
+    ping_pong(8192, ROUNDS / 10);
+    ping_pong(262144, ROUNDS / 10);
+}
+
+/* Both sides sleep from their first word on: connecting must wake them as data does. */
+static void test_sleeping_from_the_start(void **state)
+{
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(setup(state), 0);
+        ping_pong(64, 2);
+        assert_int_equal(teardown(state), 0);
+    }
+}
+
+static void test_sleeping_from_the_start_tcp(void **state)
+{
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(setup_tcp(state), 0);
+        ping_pong(64, 2);
+        assert_int_equal(teardown_tcp(state), 0);
+    }
+}
+
+static void test_open_errors(void **state)
+{
+    oc_worker_t *worker = NULL;
+    char error[256] = "";
+
+    (void) state;
+    oc_worker_close(NULL);
+    assert_in_range(strlen(oc_ucx_version()), 3, 31);
+    setenv("OPTCAST_UCX_TLS", "no_such_transport", 1);
+    assert_int_not_equal(oc_worker_open(NULL, &worker, error, sizeof(error)), OC_OK);
+    assert_non_null(strstr(error, "OPTCAST_UCX_"));
+    assert_null(worker);
+    unsetenv("OPTCAST_UCX_TLS");
+}
+
+/* Settings meant for the MPI library of the same process are not ours. */
+static void test_other_environment(void **state)
+{
+    (void) state;
+    setenv("UCX_TLS", "no_such_transport", 1);
+    oc_worker_close(open_worker());
+    unsetenv("UCX_TLS");
+}
+
+#define ON_BOTH(test) \
+    cmocka_unit_test_setup_teardown(test, setup, teardown), \
+    {#test " (tcp)", test, setup_tcp, teardown_tcp, NULL}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        ON_BOTH(test_sizes),
+        ON_BOTH(test_tags),
+        ON_BOTH(test_truncation),
+        ON_BOTH(test_cancel),
+        ON_BOTH(test_fail),
+        ON_BOTH(test_close_with_pending),
+        ON_BOTH(test_callbacks_may_do_all),
+        ON_BOTH(test_endpoint_close_with_sends),
+        ON_BOTH(test_sleeping),
+        cmocka_unit_test_setup_teardown(test_peer_closes, setup_tcp, teardown_tcp),
+        cmocka_unit_test(test_sleeping_from_the_start),
+        cmocka_unit_test(test_sleeping_from_the_start_tcp),
+        cmocka_unit_test(test_open_errors),
+        cmocka_unit_test(test_other_environment),
+    };
+
+    alarm(60);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
