@@ -1,0 +1,197 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns what the MPI tests share: compiling their programs, running them, servers, and cleaning up.
+# To be sourced by bash after REPO (the source tree) and BUILD (the build tree) are set.
+# shellcheck disable=SC2154 # tmp is set by begin_test
+
+# shellcheck source=tests/apps/lib.sh
+. "$REPO/tests/apps/lib.sh"
+
+server_program=${OPTCAST_SERVER:-$BUILD/optcast-server}
+# More arguments for every mpirun, split at spaces.
+read -r -a mpirun_arguments <<<"${TEST_MPIRUN_ARGUMENTS:-}"
+# Processes that are ended when the test ends, whatever happens.
+started=()
+
+# begin_mpi_test NAME: as begin_test, and take care of the processes that the test starts.
+begin_mpi_test() {
+    begin_test "$1"
+    [ -x "$server_program" ] || not_ok "no $server_program: run make in $BUILD"
+    # shellcheck source=/dev/null
+    . "$BUILD/tests/environment"
+    trap clean_up EXIT
+}
+
+clean_up() {
+    local pid
+
+    for pid in "${started[@]}"; do
+        end_process "$pid"
+    done
+    if [ -n "${KEEP:-}" ]; then
+        echo "kept: $tmp" >&2
+    else
+        rm -rf "$tmp"
+    fi
+}
+
+# children_of PID: the processes that PID started, one a line.
+children_of() {
+    # after the name, which is in parentheses and may contain anything: state and parent
+    sed -n -E 's/^([0-9]+) \(.*\) [A-Za-z] ([0-9]+) .*/\1 \2/p' /proc/[0-9]*/stat 2>/dev/null |
+        awk -v parent="$1" '$2 == parent { print $1 }'
+}
+
+# family_of PID: PID and all that descends from it.
+family_of() {
+    local child
+
+    echo "$1"
+    for child in $(children_of "$1"); do
+        family_of "$child"
+    done
+}
+
+# end_process PID: it and its descendants; at first politely, which lets mpirun end its ranks.
+end_process() {
+    local family patience=20
+
+    is_alive "$1" || return 0
+    family=$(family_of "$1")
+    # shellcheck disable=SC2086 # a list, here and below
+    kill -CONT $family 2>/dev/null || :
+    # shellcheck disable=SC2086
+    kill -TERM $family 2>/dev/null || :
+    while is_alive "$1" && [ $((patience--)) -gt 0 ]; do
+        sleep 0.1
+    done
+    # shellcheck disable=SC2086
+    kill -KILL $family 2>/dev/null || :
+    wait "$1" 2>/dev/null || :
+}
+
+# is_alive PID: false also for a process that has ended and was not waited for.
+is_alive() {
+    local state
+
+    state=$(sed -n -E 's/^[0-9]+ \(.*\) ([A-Za-z]) .*/\1/p' "/proc/$1/stat" 2>/dev/null) || return 1
+    [ -n "$state" ] && [ "$state" != Z ]
+}
+
+# wait_until SECONDS COMMAND...: false if the command does not succeed within that time.
+wait_until() {
+    local limit=$((SECONDS + $1))
+
+    shift
+    until "$@"; do
+        [ "$SECONDS" -le "$limit" ] || return 1
+        sleep 0.1
+    done
+}
+
+has_line() {
+    grep -q -s -E -e "$2" "$1"
+}
+
+# is_current PROGRAM SOURCE...
+is_current() {
+    local source
+
+    for source in "${@:2}"; do
+        [ "$1" -nt "$source" ] || return 1
+    done
+}
+
+# compile NAME...: programs of tests/mpi into $programs.
+programs=$BUILD/tests/mpi
+compile() {
+    local name source
+
+    mkdir -p "$programs"
+    for name in "$@"; do
+        source=$REPO/tests/mpi/$name.c
+        ! is_current "$programs/$name" "$source" "$REPO"/tests/mpi/*.h || continue
+        "$OMPICC" -std=gnu11 -O2 -g -Wall -Wextra -Werror -ffp-contract=off -o "$programs/$name" \
+            "$source" -lm >"$tmp/compile.log" 2>&1 || not_ok "$name.c does not compile" "$tmp/compile.log"
+    done
+}
+
+# start_server [OPTION...]: on a free port of this host. Sets server_pid, server_address ("HOST:PORT")
+# and server_log. ASAN_OPTIONS and the like come from SERVER_ENVIRONMENT ("NAME=VALUE ...").
+server_count=0
+server_logs=()
+start_server() {
+    local out=$tmp/server-$((server_count + 1)).out environment
+
+    server_count=$((server_count + 1))
+    server_log=$tmp/server-$server_count.log
+    read -r -a environment <<<"${SERVER_ENVIRONMENT:-}"
+    # env is replaced by the server, so that the number is the server's own
+    env "${environment[@]}" "$server_program" --listen 127.0.0.1:0 "$@" >"$out" 2>"$server_log" </dev/null &
+    server_pid=$!
+    started+=("$server_pid")
+    wait_until 10 has_line "$out" '^optcast-server: ready on ' ||
+        not_ok "the server does not say that it is ready" "$out" "$server_log"
+    # shellcheck disable=SC2034 # for the tests
+    server_address=$(sed -n 's/^optcast-server: ready on //p' "$out")
+    server_logs[server_pid]=$server_log
+}
+
+# stop_server PID: in order; false if it ends with an error or not at all, or if a sanitizer complains.
+stop_server() {
+    kill -TERM "$1" || return 1
+    wait_until 15 eval "! is_alive $1" || return 1
+    wait "$1" || return 1
+    ! grep -E 'Sanitizer|runtime error:' "${server_logs[$1]}" >&2
+}
+
+# run_job RANKS SERVERS [SETTING=VALUE...] PROGRAM [ARGUMENT...]: a compiled program in mode always
+# (or another, with mode=...) with the coll_optcast settings.
+run_job() {
+    local ranks=$1 mode=always arguments=(--mca coll_optcast_servers "$2")
+
+    shift 2
+    while [[ $1 == *=* ]]; do
+        if [ "${1%%=*}" = mode ]; then
+            mode=${1#*=}
+        else
+            arguments+=(--mca "coll_optcast_${1%%=*}" "${1#*=}")
+        fi
+        shift
+    done
+    run_mpi "$ranks" "$mode" "${mpirun_arguments[@]}" "${arguments[@]}" "$programs/$1" "${@:2}"
+}
+
+# expect_job NAME RANKS ...: run_job that has to succeed; its output stays in $tmp/NAME.log.
+expect_job() {
+    local name=$1 status=0
+
+    shift
+    run_job "$@" >"$tmp/$name.log" 2>&1 || status=$?
+    [ "$status" -ne 124 ] || not_ok "$name: it did not end within ${TIME_LIMIT:-120} s: $*" "$tmp/$name.log"
+    [ "$status" -eq 0 ] || not_ok "$name: status $status of: $*" "$tmp/$name.log"
+}
+
+# start_job NAME RANKS ...: run_job in the background; sets job_pid.
+start_job() {
+    local name=$1
+
+    shift
+    run_job "$@" >"$tmp/$name.log" 2>&1 &
+    job_pid=$!
+    started+=("$job_pid")
+}
+
+# cpu_time PID: hundredths of a second that PID and its children have used.
+cpu_time() {
+    local pid
+
+    for pid in $(family_of "$1"); do
+        sed -n -E 's/^[0-9]+ \(.*\) //p' "/proc/$pid/stat" 2>/dev/null || :
+    done | awk -v rate="$(getconf CLK_TCK)" '{ sum += $12 + $13 } END { printf "%d\n", sum * 100 / rate }'
+}
+
+# in_seconds HUNDREDTHS
+in_seconds() {
+    printf '%d.%02d' "$(($1 / 100))" "$(($1 % 100))"
+}

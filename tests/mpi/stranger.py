@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Peers of the control connection that do not keep to the protocol.
+
+usage: stranger.py serve KIND           prints "ready on HOST:PORT", serves until it is ended
+       stranger.py send KIND HOST:PORT  prints what the server answered
+
+serve: version, garbage, close, mute.
+send: garbage, half, silent, oversized, version, hello-version, address, crowd.
+"""
+import os
+import socket
+import struct
+import sys
+import time
+
+MAGIC, VERSION, HELLO, REFUSE = b"OCST", 1, 1, 3
+CROWD = 200
+
+
+def frame(kind, body, version=VERSION, length=None):
+    return MAGIC + struct.pack("<HHI", version, kind, len(body) if length is None else length) + body
+
+
+def hello(low=VERSION, high=VERSION, address=bytes(range(100))):
+    body = struct.pack("<HH", low, high) + os.urandom(16 + 32)
+    return frame(HELLO, body + struct.pack("<II", 0, len(address)) + address)
+
+
+def serve(kind):
+    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+    print("ready on 127.0.0.1:%d" % listener.getsockname()[1], flush=True)
+    held = []
+    while True:
+        peer = listener.accept()[0]
+        if kind != "mute":
+            peer.recv(4096)
+        if kind == "version":
+            peer.sendall(frame(2, b"\0" * 64, version=9))
+        elif kind == "garbage":
+            peer.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        elif kind == "close":
+            peer.close()
+            continue
+        held.append(peer)
+
+
+def answer(peer, patience):
+    """The text of a REFUSE, or what else the server did."""
+    peer.settimeout(patience)
+    data = b""
+    try:
+        while True:
+            piece = peer.recv(65536)
+            if not piece:
+                break
+            data += piece
+    except socket.timeout:
+        return "no answer in %d s" % patience
+    except ConnectionResetError:
+        pass
+    if not data:
+        return "closed"
+    if data[:4] == MAGIC and struct.unpack("<H", data[6:8])[0] == REFUSE:
+        return "refused: " + data[28:].decode()
+    return "something else: %r" % data
+
+
+def send(kind, address):
+    host, port = address.rsplit(":", 1)
+    peer = socket.create_connection((host, int(port)), timeout=5)
+    patience = 3
+    if kind == "garbage":
+        peer.sendall(b"GET / HTTP/1.0\r\n\r\n" + os.urandom(300))
+    elif kind == "half":
+        peer.sendall(hello()[:40])
+        peer.close()
+        return "left"
+    elif kind == "silent":
+        peer.sendall(hello()[:40])
+        patience = 8
+    elif kind == "oversized":
+        peer.sendall(frame(HELLO, b"x" * 100, length=0xffffffff))
+    elif kind == "version":
+        peer.sendall(frame(HELLO, b"x" * 100, version=9))
+    elif kind == "hello-version":
+        peer.sendall(hello(7, 9))
+    elif kind == "address":
+        peer.sendall(hello())
+    elif kind == "crowd":
+        crowd = [socket.create_connection((host, int(port)), timeout=5) for _ in range(CROWD)]
+        print("%d are there" % len(crowd), flush=True)
+        time.sleep(4)
+        return "left"
+    return answer(peer, patience)
+
+
+def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "serve":
+        serve(sys.argv[2])
+    elif len(sys.argv) == 4 and sys.argv[1] == "send":
+        print(send(sys.argv[2], sys.argv[3]), flush=True)
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
