@@ -96,7 +96,8 @@ void oc_client_collapse(oc_client_t *client, oc_status_t status, const char *for
     if (OC_OK != client->collapse) {
         return;
     }
-    client->collapse = OC_OK == status ? OC_ERR_REFUSED : status;
+    /* a number from the wire may be anything; only errors are errors */
+    client->collapse = status >= OC_OK ? OC_ERR_REFUSED : status;
     va_start(args, format);
     vsnprintf(client->collapse_reason, sizeof(client->collapse_reason), format, args);
     va_end(args);

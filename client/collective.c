@@ -96,7 +96,8 @@ bool oc_collective_check_reply(oc_collective_t *collective, const oc_lane_t *lan
     if (OC_OK == oc_header_decode(bytes, length, &header) && message == header.message
         && header.handle == lane->handle && header.rank == lane->index
         && header.sequence == collective->sequence && header.op == collective->args.op
-        && header.type == collective->args.type && header.count == collective->args.count) {
+        && header.type == collective->args.type && header.count == collective->args.count
+        && (OC_MESSAGE_RESULT != message || header.chunk_bytes == collective->bytes)) {
         return true;
     }
     collective->status = OC_ERR_INVALID;
@@ -114,9 +115,14 @@ static oc_status_t start_or_queue(oc_group_t *group, const oc_allreduce_args_t *
     if (OC_GROUP_NEW == group->state) {
         status = oc_setup_begin(group);
     }
-    collective = OC_OK == status ? oc_collective_new(group, args) : NULL;
+    if (OC_OK != status) {
+        return status;
+    }
+    collective = oc_collective_new(group, args);
     if (NULL == collective) {
-        return OC_OK == status ? OC_ERR_NO_MEMORY : status;
+        /* the others count on this rank's share: nobody can go on */
+        oc_client_collapse(group->client, OC_ERR_NO_MEMORY, "out of memory");
+        return OC_ERR_NO_MEMORY;
     }
     atomic_fetch_add(&group->client->pending, 1);
     DL_APPEND(group->queue, collective);

@@ -54,6 +54,9 @@ void oc_socket_prepare(int fd)
     set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE);
     set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL);
     set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
+    /* keepalive pauses while data waits to be acknowledged */
+    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+               1000 * (KEEPALIVE_IDLE + KEEPALIVE_INTERVAL * KEEPALIVE_COUNT));
 }
 
 int oc_connect_start(const oc_sockaddr_t *address)

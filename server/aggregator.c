@@ -94,6 +94,15 @@ void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *
     }
 }
 
+void oc_aggregator_check_sent(oc_server_group_t *group, const oc_transfer_t *transfer)
+{
+    if (OC_OK != transfer->status && OC_ERR_UNREACHABLE != transfer->status
+        && OC_ERR_CANCELED != transfer->status) {
+        oc_aggregator_group_failed(group, transfer->status, "a result could not be sent: %s",
+                                   oc_status_string(transfer->status));
+    }
+}
+
 static void client_lost(oc_aggregator_t *aggregator, uint32_t client)
 {
     oc_command_t *command = oc_command_new(OC_COMMAND_CLIENT_LOST, NULL, 0);
@@ -238,13 +247,11 @@ static void drain_inbox(oc_aggregator_t *aggregator)
     }
 }
 
-/* Between arm and wait nothing is lost: what arrives after arm makes the descriptor readable. */
+/* Nothing is lost before the wait: mail, and messages after arm, make descriptors readable. */
 static void sleep_until_event(oc_aggregator_t *aggregator)
 {
     struct epoll_event event;
 
-    /* also when there is no sleep: a worker that cannot be armed must not hold up commands */
-    drain_inbox(aggregator);
     if (!aggregator->stop && OC_OK == oc_worker_arm(aggregator->worker)) {
         (void) epoll_wait(aggregator->epoll_fd, &event, 1, -1);
     }
@@ -260,6 +267,10 @@ static void *aggregator_run(void *arg)
         oc_thread_unbind();
     }
     while (!aggregator->stop) {
+        /* also in the middle of work: heartbeats are among the commands */
+        if (oc_mailbox_has_mail(&aggregator->inbox)) {
+            drain_inbox(aggregator);
+        }
         if (0 != oc_worker_progress(aggregator->worker)) {
             idle_since = 0;
             continue;
@@ -299,6 +310,7 @@ static void aggregator_free(oc_aggregator_t *aggregator)
     oc_server_group_t *group, *next_group;
     oc_peer_t *peer, *next_peer;
 
+    aggregator->stop = true;
     HASH_ITER (hh, aggregator->groups, group, next_group) {
         group_drop(aggregator, group->handle);
     }

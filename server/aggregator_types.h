@@ -133,6 +133,8 @@ void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, co
 /* Sends to a member; the transfer completes with an error when the member is gone. */
 void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *transfer,
                         const void *data, size_t length, uint64_t tag);
+/* A client that is gone is dealt with elsewhere; any other failure leaves a rank waiting. */
+void oc_aggregator_check_sent(oc_server_group_t *group, const oc_transfer_t *transfer);
 void oc_group_hold(oc_server_group_t *group);
 void oc_group_release(oc_server_group_t *group);
 

@@ -96,6 +96,7 @@ static void on_result_sent(oc_transfer_t *transfer)
     oc_server_group_t *group = reduction->group;
     oc_aggregator_t *aggregator = group->aggregator;
 
+    oc_aggregator_check_sent(group, transfer);
     if (0 == --chunk->waiting) {
         chunk_free(chunk);
         reduction->finished++;
@@ -156,6 +157,12 @@ void oc_chunks_admit(oc_reduction_t *reduction)
     oc_aggregator_t *aggregator = group->aggregator;
     oc_chunk_t *chunk;
 
+    /* nobody overtakes those who wait already */
+    if (NULL != aggregator->starving && !reduction->waits_for_memory && !group->failed
+        && reduction->admitted < reduction->header.chunks) {
+        reduction->waits_for_memory = true;
+        DL_APPEND(aggregator->starving, reduction);
+    }
     while (!group->failed && !reduction->waits_for_memory
            && reduction->admitted < reduction->header.chunks
            && reduction->admitted - reduction->finished < group->window) {

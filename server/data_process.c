@@ -88,15 +88,14 @@ static void serve(data_process_t *process)
     uint64_t failed_at = 0;
 
     while (!process->leave) {
-        bool busy = oc_job_sessions(process->job) > 0;
-
         (void) oc_loop_once(&process->loop, 1000);
         oc_job_tick(process->job);
         if (oc_job_failed(process->job)) {
             failed_at = 0 == failed_at ? oc_clock_ns() : failed_at;
             process->leave = 0 == oc_job_sessions(process->job)
                              || oc_clock_ns() - failed_at > FAILED_LINGER;
-        } else if (busy && 0 == oc_job_sessions(process->job) && !process->idle_told) {
+        } else if (process->adopted > 0 && 0 == oc_job_sessions(process->job)
+                   && !process->idle_told) {
             tell_idle(process);
         }
     }

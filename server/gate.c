@@ -2,6 +2,7 @@
 /* Accepting connections and judging first messages. */
 #include "server/gate.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@
 /* How long a stranger may take for its HELLO, and how many are let in at a time. */
 #define STRANGER_PATIENCE (5 * OC_SECOND)
 #define MAX_STRANGERS     1024
+
+/* When nobody more can be let in, the door is shut for a while instead of being tried again. */
+#define PAUSE (1 * OC_SECOND)
 
 /* Complaints about strangers in one second; more would let them fill the disk. */
 #define MAX_COMPLAINTS 10
@@ -37,6 +41,7 @@ struct oc_gate {
     void *arg;
     oc_stranger_t *strangers;
     unsigned num_strangers;
+    uint64_t paused_until;         /* 0: not */
     uint64_t complaint_second;
     unsigned complaints;
 };
@@ -175,21 +180,30 @@ static void stranger_new(oc_gate_t *gate, int fd, const oc_sockaddr_t *from)
     }
 }
 
+static void pause_gate(oc_gate_t *gate, const char *reason)
+{
+    complain(gate, "a connection", reason);
+    oc_loop_change(gate->loop, &gate->watch, 0);
+    gate->paused_until = oc_clock_ns() + PAUSE;
+}
+
 static void gate_ready(oc_watch_t *watch, uint32_t events)
 {
     oc_gate_t *gate = (oc_gate_t *) watch;
     oc_sockaddr_t from = {.length = sizeof(from.address)};
-    int fd = accept4(watch->fd, (struct sockaddr *) &from.address, &from.length, SOCK_CLOEXEC);
+    int fd;
 
     (void) events;
-    if (fd < 0) {
-        return;
-    }
     if (gate->num_strangers >= MAX_STRANGERS) {
-        close(fd);
+        pause_gate(gate, "too many connections without a HELLO");
         return;
     }
-    stranger_new(gate, fd, &from);
+    fd = accept4(watch->fd, (struct sockaddr *) &from.address, &from.length, SOCK_CLOEXEC);
+    if (fd >= 0) {
+        stranger_new(gate, fd, &from);
+    } else if (EMFILE == errno || ENFILE == errno || ENOBUFS == errno || ENOMEM == errno) {
+        pause_gate(gate, strerror(errno));
+    }
 }
 
 oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, oc_gate_admit_t admit, void *arg,
@@ -235,7 +249,7 @@ void oc_gate_close(oc_gate_t *gate)
 
 bool oc_gate_has_strangers(const oc_gate_t *gate)
 {
-    return NULL != gate->strangers;
+    return NULL != gate->strangers || 0 != gate->paused_until;
 }
 
 void oc_gate_tick(oc_gate_t *gate)
@@ -243,6 +257,10 @@ void oc_gate_tick(oc_gate_t *gate)
     uint64_t now = oc_clock_ns();
     oc_stranger_t *stranger, *next;
 
+    if (0 != gate->paused_until && now > gate->paused_until) {
+        gate->paused_until = 0;
+        oc_loop_change(gate->loop, &gate->watch, EPOLLIN);
+    }
     DL_FOREACH_SAFE (gate->strangers, stranger, next) {
         if (now > stranger->deadline) {
             stranger_refuse(stranger, OC_ERR_TIMEOUT, "no HELLO came in time");

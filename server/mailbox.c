@@ -61,10 +61,16 @@ void oc_mailbox_post(oc_mailbox_t *box, oc_command_t *command)
 
     pthread_mutex_lock(&box->lock);
     DL_APPEND(box->list, command);
+    atomic_store(&box->has_mail, true);
     /* under the lock, so that a reset in take cannot come between the two */
     written = write(box->event_fd, &one, sizeof(one));
     pthread_mutex_unlock(&box->lock);
     (void) written;
+}
+
+bool oc_mailbox_has_mail(const oc_mailbox_t *box)
+{
+    return atomic_load_explicit(&box->has_mail, memory_order_relaxed);
 }
 
 oc_command_t *oc_mailbox_take(oc_mailbox_t *box)
@@ -78,6 +84,7 @@ oc_command_t *oc_mailbox_take(oc_mailbox_t *box)
     if (NULL != command) {
         DL_DELETE(box->list, command);
     } else {
+        atomic_store(&box->has_mail, false);
         got = read(box->event_fd, &count, sizeof(count));
         (void) got;
     }

@@ -4,6 +4,7 @@
 #define OC_SERVER_MAILBOX_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +51,7 @@ typedef struct {
     pthread_mutex_t lock;
     oc_command_t *list;
     int event_fd;            /* readable while there may be commands */
+    atomic_bool has_mail;    /* the same, for a thread that looks often */
 } oc_mailbox_t;
 
 oc_status_t oc_mailbox_open(oc_mailbox_t *box);
@@ -62,6 +64,9 @@ oc_command_t *oc_command_new(oc_command_type_t type, const void *data, size_t le
 
 /* Any thread. Takes the command over. */
 void oc_mailbox_post(oc_mailbox_t *box, oc_command_t *command);
+
+/* Whether there may be commands; cheap. */
+bool oc_mailbox_has_mail(const oc_mailbox_t *box);
 
 /* The oldest command, or NULL when there is none, in which case event_fd has been reset. */
 oc_command_t *oc_mailbox_take(oc_mailbox_t *box);

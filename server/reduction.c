@@ -16,7 +16,8 @@ static bool hold_request(oc_reduction_t *reduction, oc_request_t *request)
 {
     oc_aggregator_t *aggregator = reduction->group->aggregator;
 
-    if ((aggregator->held_requests + 1) * sizeof(*request) > aggregator->config.memory_limit) {
+    if ((aggregator->held_requests + 1) * sizeof(*request) + aggregator->pool.used
+        > aggregator->config.memory_limit) {
         return false;
     }
     aggregator->held_requests++;
@@ -87,6 +88,7 @@ static void on_reply_sent(oc_transfer_t *transfer)
     oc_server_group_t *group = reduction->group;
 
     reduction->replies_left--;
+    oc_aggregator_check_sent(group, transfer);
     if (!group->failed) {
         oc_reduction_settle(reduction);
     }
@@ -318,17 +320,17 @@ void oc_reduction_request(oc_server_group_t *group, oc_request_t *request)
 
 void oc_reduction_feed(oc_aggregator_t *aggregator)
 {
-    oc_reduction_t *reduction;
+    oc_reduction_t *waiting = aggregator->starving, *reduction;
 
     /* the first in the list goes on or everybody waits: nobody is overtaken for ever */
-    while (NULL != (reduction = aggregator->starving)) {
-        DL_DELETE(aggregator->starving, reduction);
+    aggregator->starving = NULL;
+    while (NULL != (reduction = waiting)) {
+        DL_DELETE(waiting, reduction);
         reduction->waits_for_memory = false;
         oc_chunks_admit(reduction);
-        if (reduction->waits_for_memory) {
-            DL_DELETE(aggregator->starving, reduction);
-            DL_PREPEND(aggregator->starving, reduction);
-            return;
+        if (NULL != aggregator->starving) {
+            break;
         }
     }
+    DL_CONCAT(aggregator->starving, waiting);
 }

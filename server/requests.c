@@ -58,11 +58,13 @@ static void on_request(oc_transfer_t *transfer)
     oc_aggregator_t *aggregator = request->aggregator;
 
     DL_DELETE(aggregator->posted, request);
-    if (OC_ERR_CANCELED == transfer->status) {
+    if (OC_ERR_CANCELED == transfer->status || aggregator->stop) {
         free(request);
         return;
     }
-    (void) post_one(aggregator);
+    if (OC_OK != post_one(aggregator)) {
+        refuse_message(aggregator, transfer->length, OC_ERR_NO_MEMORY);
+    }
     if (OC_OK == transfer->status) {
         dispatch(aggregator, request);
     } else {

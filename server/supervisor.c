@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,10 +25,22 @@
 
 #define CHANNEL_BUFFER (1 << 20)
 
+/* Messages that wait for a job's process; more than all its clients would send at a time. */
+#define MAX_QUEUED (2 * OC_MAX_RANKS)
+
 typedef struct supervisor supervisor_t;
+
+/* A message that the channel did not take yet. */
+typedef struct outgoing {
+    int fd;                        /* to go with it, or -1 */
+    struct outgoing *prev, *next;
+    oc_channel_message_t message;
+} outgoing_t;
 
 typedef struct job {
     oc_watch_t watch;              /* the channel; fd -1 once it is closed */
+    outgoing_t *queue;             /* while its process is starting, or slow */
+    unsigned queued;
     supervisor_t *supervisor;
     uint8_t id[OC_JOB_ID_SIZE], key[OC_JOB_KEY_SIZE];
     pid_t pid;
@@ -58,8 +71,53 @@ static void short_id(const job_t *job, char text[9])
     text[8] = '\0';
 }
 
+static void outgoing_drop(job_t *job)
+{
+    outgoing_t *first = job->queue;
+
+    DL_DELETE(job->queue, first);
+    job->queued--;
+    if (first->fd >= 0) {
+        close(first->fd);
+    }
+    free(first);
+}
+
+static void flush(job_t *job)
+{
+    while (NULL != job->queue
+           && oc_channel_send(job->watch.fd, &job->queue->message, job->queue->fd)) {
+        outgoing_drop(job);
+    }
+    oc_loop_change(&job->supervisor->loop, &job->watch,
+                   NULL != job->queue ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+/* Takes fd over. Messages keep their order; false when the process takes none any more. */
+static bool tell(job_t *job, const oc_channel_message_t *message, int fd)
+{
+    outgoing_t *outgoing;
+
+    if (job->watch.fd < 0 || job->queued >= MAX_QUEUED) {
+        return false;
+    }
+    outgoing = malloc(sizeof(*outgoing));
+    if (NULL == outgoing) {
+        return false;
+    }
+    memcpy(&outgoing->message, message, offsetof(oc_channel_message_t, bytes) + message->length);
+    outgoing->fd = fd;
+    DL_APPEND(job->queue, outgoing);
+    job->queued++;
+    flush(job);
+    return true;
+}
+
 static void job_close_channel(job_t *job)
 {
+    while (NULL != job->queue) {
+        outgoing_drop(job);
+    }
     if (job->watch.fd >= 0) {
         oc_loop_remove(&job->supervisor->loop, &job->watch);
         close(job->watch.fd);
@@ -72,7 +130,7 @@ static void on_idle(job_t *job, uint32_t adopted)
     oc_channel_message_t message = {.type = OC_CHANNEL_LEAVE};
 
     if (adopted == job->adopted) {
-        (void) oc_channel_send(job->watch.fd, &message, -1);
+        (void) tell(job, &message, -1);
         job_close_channel(job);
     }
 }
@@ -81,15 +139,18 @@ static void on_channel(oc_watch_t *watch, uint32_t events)
 {
     job_t *job = (job_t *) watch;
     static oc_channel_message_t message;
-    int fd, got = oc_channel_receive(watch->fd, &message, &fd);
+    int fd, got;
 
-    (void) events;
+    if (events & EPOLLOUT) {
+        flush(job);
+    }
+    got = oc_channel_receive(watch->fd, &message, &fd);
     if (got < 0) {
         job_close_channel(job);
     } else if (got > 0 && OC_CHANNEL_ASK == message.type) {
         message.type = OC_CHANNEL_ECHO;
         message.length = 0;
-        (void) oc_channel_send(watch->fd, &message, -1);
+        (void) tell(job, &message, -1);
     } else if (got > 0 && OC_CHANNEL_IDLE == message.type) {
         on_idle(job, message.number);
     }
@@ -193,11 +254,10 @@ static bool hand_over(job_t *job, int fd, const uint8_t *bytes, size_t length)
     message.type = OC_CHANNEL_ADOPT;
     message.length = (uint32_t) length;
     memcpy(message.bytes, bytes, length);
-    if (!oc_channel_send(job->watch.fd, &message, fd)) {
+    if (!tell(job, &message, fd)) {
         return false;
     }
     job->adopted++;
-    close(fd);
     return true;
 }
 
@@ -276,7 +336,7 @@ static void drain(supervisor_t *supervisor)
     oc_gate_close(supervisor->gate);
     supervisor->gate = NULL;
     DL_FOREACH (supervisor->jobs, job) {
-        (void) oc_channel_send(job->watch.fd, &message, -1);
+        (void) tell(job, &message, -1);
     }
     if (NULL != supervisor->jobs) {
         oc_info("told to stop: running jobs have %d seconds", supervisor->settings->drain_timeout);
@@ -297,6 +357,17 @@ static void on_signal(oc_watch_t *watch, uint32_t events)
         reap(supervisor);
     } else {
         drain(supervisor);
+    }
+}
+
+/* Every client takes a descriptor, and the usual soft limit is for programs that use select. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (0 == getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void) setrlimit(RLIMIT_NOFILE, &limit);
     }
 }
 
@@ -376,6 +447,7 @@ int oc_supervisor_run(const oc_server_settings_t *settings)
     supervisor_t supervisor = {.settings = settings, .loop.epoll_fd = -1};
     char address[128], error[512] = "cannot watch signals";
 
+    raise_descriptor_limit();
     if (OC_OK != oc_loop_open(&supervisor.loop) || OC_OK != watch_signals(&supervisor)
         || OC_OK != start_listening(&supervisor, address, sizeof(address), error,
                                     sizeof(error))) {

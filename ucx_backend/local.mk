@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += libocucx.la
 libocucx_la_SOURCES = \
-	ucx_backend/environment.h ucx_backend/environment.c \
 	ucx_backend/worker.h ucx_backend/worker.c
 libocucx_la_CFLAGS = $(AM_CFLAGS) $(UCX_CFLAGS)
 libocucx_la_LIBADD = $(UCX_LIBS)

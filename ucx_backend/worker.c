@@ -10,7 +10,6 @@
 #include <utlist.h>
 
 #include "base/log.h"
-#include "ucx_backend/environment.h"
 
 /* Calls of ucp_worker_progress in a row before completions are handed out. */
 #define PROGRESS_BURST 64
@@ -75,6 +74,30 @@ const char *oc_ucx_version(void)
     return ucp_get_version_string();
 }
 
+/*
+ * UCX takes UCX_X for the default of OPTCAST_UCX_X. What describes the fabric may come in that
+ * way; what chooses transports, devices and thresholds for the MPI library must not.
+ */
+static const char *const own_settings[][2] = {
+    {"TLS", "all"},          {"NET_DEVICES", "all"},  {"SHM_DEVICES", "all"},
+    {"ACC_DEVICES", "all"},  {"SELF_DEVICES", "all"}, {"RNDV_THRESH", "auto"},
+    {"ZCOPY_THRESH", "auto"}, {"BCOPY_THRESH", "auto"},
+};
+
+static ucs_status_t forget_others(ucp_config_t *config)
+{
+    ucs_status_t status = UCS_OK;
+    char name[64];
+
+    for (size_t i = 0; i < sizeof(own_settings) / sizeof(own_settings[0]); i++) {
+        snprintf(name, sizeof(name), "OPTCAST_UCX_%s", own_settings[i][0]);
+        if (UCS_OK == status && NULL == getenv(name)) {
+            status = ucp_config_modify(config, own_settings[i][0], own_settings[i][1]);
+        }
+    }
+    return status;
+}
+
 static ucs_status_t open_context(const char *net_devices, ucp_context_h *context)
 {
     ucp_params_t params = {
@@ -89,7 +112,8 @@ static ucs_status_t open_context(const char *net_devices, ucp_context_h *context
     if (UCS_OK != status) {
         return status;
     }
-    if (NULL != net_devices && NULL == getenv("OPTCAST_UCX_NET_DEVICES")) {
+    status = forget_others(config);
+    if (UCS_OK == status && NULL != net_devices && NULL == getenv("OPTCAST_UCX_NET_DEVICES")) {
         status = ucp_config_modify(config, "NET_DEVICES", net_devices);
     }
     if (UCS_OK == status) {
@@ -127,12 +151,10 @@ oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker_p, char
         return OC_ERR_NO_MEMORY;
     }
     worker->event_fd = -1;
-    oc_environment_begin();
     status = open_context(net_devices, &worker->context);
     if (UCS_OK == status) {
         status = open_worker(worker);
     }
-    oc_environment_end();
     if (UCS_OK != status) {
         snprintf(error, error_size, "UCX cannot be used (%s): check the OPTCAST_UCX_* "
                  "settings; UCX_LOG_LEVEL=info shows what it tried", ucs_status_string(status));

@@ -38,7 +38,7 @@ struct oc_transfer {
 
 /*
  * Opens a UCX context of its own with one worker. Settings come from OPTCAST_UCX_* in the
- * environment, never from UCX_*. net_devices names the devices to be used (NULL: any), separated
+ * environment. UCX_* are their defaults, but not for transports, devices and thresholds. net_devices names the devices to be used (NULL: any), separated
  * by commas, unless OPTCAST_UCX_NET_DEVICES says otherwise. On failure error tells what UCX said.
  */
 oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker, char *error,

@@ -26,6 +26,7 @@
 
 #define OC_FOREACH_SAVED(X) \
     OC_FOREACH_TAKEN(X)     \
+    X(allgather)            \
     X(allgather_init)       \
     X(allreduce_init)
 
@@ -46,23 +47,26 @@ typedef struct {
     bool settings_valid;
     int output;
     oc_client_t *client;        /* made for the first communicator */
-    int live_modules;
+    int live_modules;           /* under lock */
     bool oversubscribed;        /* more local ranks than processors: waits sleep */
     opal_free_list_t requests;
     opal_list_t inner;          /* requests that wait for one of the previous module */
-    opal_mutex_t lock;          /* of inner */
+    opal_mutex_t lock;          /* of inner, live_modules and error codes */
     oc_counters_t counters;
     unsigned long long fallbacks;
     unsigned long long fallback_reasons[OC_FALLBACK_END];
-    int error_code;             /* MPI error code with the reason as its text; 0: none yet */
     oc_job_t job;               /* published by rank 0 of the job */
 } mca_coll_optcast_component_t;
 
 OMPI_DECLSPEC extern mca_coll_optcast_component_t mca_coll_optcast_component;
 
-/* The two exchanges that a group's set-up needs, as persistent requests of the previous module. */
+/* The two exchanges that a group's set-up needs: see bootstrap.c. */
 typedef struct {
-    ompi_request_t *steps[2];
+    bool blocking;              /* the first collective is a blocking one, on all ranks */
+    oc_exchange_t exchange;
+    atomic_int wanted, done;    /* blocking: steps, counted from 1 */
+    int error;                  /* blocking: of a step that is done */
+    ompi_request_t *steps[2];   /* nonblocking: persistent requests of the previous module */
     int started;
 } mca_coll_optcast_bootstrap_t;
 
@@ -76,6 +80,7 @@ typedef struct {
     unsigned reserved;          /* nonblocking operations with a reserved fallback */
     atomic_bool announced;      /* outcome of the set-up, or failure, was told */
     atomic_bool failure_told;
+    int error_code;             /* of MPI, with the reason as its text; 0: none yet */
 #define X(op)                                    \
     mca_coll_base_module_##op##_fn_t prev_##op; \
     mca_coll_base_module_t *prev_##op##_module;
@@ -121,6 +126,8 @@ int mca_coll_optcast_request_progress(void);
 
 /* bootstrap.c */
 extern const oc_bootstrap_t mca_coll_optcast_bootstrap;
+/* Inside a blocking collective: carries out the step that the engine asks for, if any. */
+void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_module_t *module);
 
 /* job.c: the identity of the job, published by its rank 0 before anybody needs it */
 void mca_coll_optcast_job_publish(void);

@@ -8,11 +8,11 @@
 #include "reduction/reduction.h"
 
 /*
- * Nonblocking operations whose fallback is reserved before the outcome of a set-up is known, on
- * a communicator that has seen no blocking one. More may only be outstanding on a rank that
- * then waits for the outcome.
+ * How many nonblocking operations of a communicator that has seen no blocking one take a number
+ * of the previous module: see reserve_fallback. A rank that issues more while its set-up is
+ * still under way waits for the outcome.
  */
-#define MAX_RESERVED OC_MAX_IN_FLIGHT
+#define MAX_RESERVED 1024
 
 /* Rounds of a wait without news before it sleeps, and for how long (µs), if oversubscribed. */
 #define PATIENT_ROUNDS 16
@@ -99,16 +99,23 @@ static void on_finished(void *arg, oc_status_t status)
 }
 
 /* Other traffic of this rank goes on meanwhile; a crowded host gets its processor back. */
-static void wait_politely(atomic_bool *done)
+static void progress_politely(unsigned *rounds)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+
+    opal_progress();
+    if (cm->oversubscribed && ++*rounds > PATIENT_ROUNDS) {
+        oc_client_wait(cm->client, NAP_US);
+    }
+}
+
+static void wait_for(mca_coll_optcast_module_t *m, atomic_bool *done)
+{
     unsigned rounds = 0;
 
     while (!atomic_load(done)) {
-        opal_progress();
-        if (cm->oversubscribed && ++rounds > PATIENT_ROUNDS && !atomic_load(done)) {
-            oc_client_wait(cm->client, NAP_US);
-        }
+        mca_coll_optcast_bootstrap_serve(m);
+        progress_politely(&rounds);
     }
 }
 
@@ -136,9 +143,12 @@ int mca_coll_optcast_allreduce(const void *sbuf, void *rbuf, oc_mpi_count_t coun
         return fall_back(m, &call, reason);
     }
     args = engine_args(&call, on_finished, &waiter);
+    if (OC_GROUP_NEW == oc_group_state(m->group)) {
+        m->bootstrap.blocking = true;
+    }
     status = oc_allreduce_start(m->group, &args);
     if (OC_OK == status) {
-        wait_politely(&waiter.done);
+        wait_for(m, &waiter.done);
         status = waiter.status;
     }
     m->blocking_seen = true;
@@ -162,29 +172,51 @@ static int fall_back_now(mca_coll_optcast_module_t *m, const allreduce_t *call,
 /*
  * The previous module numbers its nonblocking collectives in the order in which they are issued,
  * and that has to be the same on all ranks; but ranks learn at different times whether a set-up
- * succeeded. So the number is taken now, by a persistent request, on every rank alike: for the
- * first operations of a communicator, until one that blocks. It is started if the set-up is
- * declined and freed unused otherwise.
+ * succeeded. So the first operations of a communicator, until one that blocks, take exactly one
+ * number each on every rank, whatever it knows:
+ *
+ *   outcome unknown   a persistent request, started if the set-up is declined, else unused
+ *   declined          the previous module does the operation right away
+ *   live              a persistent request of one element, never started
+ *
+ * The last is not the first because Open MPI does not give back the buffers of a persistent
+ * request, and those of the first are as large as the vector.
  */
 static int reserve_fallback(mca_coll_optcast_module_t *m, const allreduce_t *call,
                             ompi_request_t **reserved)
 {
-    *reserved = NULL;
-    if (m->blocking_seen || m->reserved >= MAX_RESERVED) {
-        return OMPI_SUCCESS;
-    }
+    struct ompi_info_t *info = (struct ompi_info_t *) MPI_INFO_NULL;
+    static int unused;
+    int rc;
+
     m->reserved++;
-    return m->prev_allreduce_init(call->sbuf, call->rbuf, call->count, call->dtype, call->op,
-                                  m->comm, (struct ompi_info_t *) MPI_INFO_NULL, reserved,
-                                  m->prev_allreduce_init_module);
+    if (OC_GROUP_LIVE != oc_group_state(m->group)) {
+        return m->prev_allreduce_init(call->sbuf, call->rbuf, call->count, call->dtype, call->op,
+                                      m->comm, info, reserved, m->prev_allreduce_init_module);
+    }
+    rc = m->prev_allreduce_init(MPI_IN_PLACE, &unused, 1, MPI_INT, MPI_SUM, m->comm, info,
+                                reserved, m->prev_allreduce_init_module);
+    if (OMPI_SUCCESS == rc) {
+        (void) ompi_request_free(reserved);
+    }
+    *reserved = NULL;
+    return rc;
 }
 
 /* Without a reservation the outcome must be known before anything is issued. */
 static void await_setup(mca_coll_optcast_module_t *m)
 {
+    unsigned rounds = 0;
+
     while (OC_GROUP_SETTING_UP == oc_group_state(m->group)) {
-        opal_progress();
+        progress_politely(&rounds);
     }
+}
+
+/* Whether the previous module numbers an immediate operation like one that was reserved. */
+static bool same_numbers(const mca_coll_optcast_module_t *m)
+{
+    return m->prev_iallreduce_module == m->prev_allreduce_init_module;
 }
 
 static int start_nonblocking(mca_coll_optcast_module_t *m, const allreduce_t *call,
@@ -211,22 +243,25 @@ int mca_coll_optcast_iallreduce(const void *sbuf, void *rbuf, oc_mpi_count_t cou
     allreduce_t call = {sbuf, rbuf, count, dtype, op, 0, 0};
     oc_fallback_t reason = decide(&call, true);
     mca_coll_optcast_request_t *r;
-    ompi_request_t *reserved;
+    ompi_request_t *reserved = NULL;
+    bool must_reserve;
     int rc;
 
     (void) comm;
     if (OC_FALLBACK_NONE != reason) {
         return fall_back_now(m, &call, reason, request);
     }
-    rc = reserve_fallback(m, &call, &reserved);
+    must_reserve = !m->blocking_seen && m->reserved < MAX_RESERVED;
+    if (!must_reserve) {
+        await_setup(m);
+    }
+    if (OC_GROUP_DECLINED == oc_group_state(m->group) && (!must_reserve || same_numbers(m))) {
+        m->reserved += must_reserve;
+        return fall_back_now(m, &call, OC_FALLBACK_SETUP, request);
+    }
+    rc = must_reserve ? reserve_fallback(m, &call, &reserved) : OMPI_SUCCESS;
     if (OMPI_SUCCESS != rc) {
         return rc;
-    }
-    if (NULL == reserved) {
-        await_setup(m);
-        if (OC_GROUP_DECLINED == oc_group_state(m->group)) {
-            return fall_back_now(m, &call, OC_FALLBACK_SETUP, request);
-        }
     }
     r = mca_coll_optcast_request_new(m);
     r->inner = reserved;

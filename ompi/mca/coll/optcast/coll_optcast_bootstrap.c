@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine's exchanges over the previous module. Both are reserved as persistent requests when
- * the first collective is issued: the previous module numbers them then, in the order that all
- * ranks share, while they are started whenever a rank gets there.
+ * The engine's exchanges over the previous module, in one of two ways.
+ *
+ * If the first collective of a communicator blocks, all ranks are inside that same call and stay
+ * there until the set-up is over: the previous module's blocking collectives can be used, from
+ * the waiting thread and without locks.
+ *
+ * If it does not block, both exchanges are reserved as persistent requests when it is issued. The
+ * previous module numbers its nonblocking collectives in the order in which they are issued,
+ * which has to be the same on all ranks, while each rank starts them whenever it gets there.
  */
 #include "coll_optcast.h"
 
@@ -24,9 +30,8 @@ static void bootstrap_end(void *context)
     }
 }
 
-static oc_status_t bootstrap_begin(void *context, const oc_exchange_t *exchange)
+static oc_status_t reserve(mca_coll_optcast_module_t *m, const oc_exchange_t *exchange)
 {
-    mca_coll_optcast_module_t *m = context;
     struct ompi_info_t *info = (struct ompi_info_t *) MPI_INFO_NULL;
     oc_mpi_count_t size = (oc_mpi_count_t) exchange->size;
     int rc;
@@ -46,11 +51,23 @@ static oc_status_t bootstrap_begin(void *context, const oc_exchange_t *exchange)
     return OC_OK;
 }
 
+static oc_status_t bootstrap_begin(void *context, const oc_exchange_t *exchange)
+{
+    mca_coll_optcast_module_t *m = context;
+
+    m->bootstrap.exchange = *exchange;
+    return m->bootstrap.blocking ? OC_OK : reserve(m, exchange);
+}
+
 static oc_status_t bootstrap_start(void *context, int step)
 {
     mca_coll_optcast_module_t *m = context;
     ompi_request_t **request = &m->bootstrap.steps[step];
 
+    if (m->bootstrap.blocking) {
+        atomic_store(&m->bootstrap.wanted, step + 1);
+        return OC_OK;
+    }
     m->bootstrap.started = step;
     return OMPI_SUCCESS == (*request)->req_start(1, request) ? OC_OK : OC_ERR_SYSTEM;
 }
@@ -59,11 +76,40 @@ static oc_status_t bootstrap_test(void *context)
 {
     mca_coll_optcast_module_t *m = context;
     const ompi_request_t *request = m->bootstrap.steps[m->bootstrap.started];
+    int error;
 
-    if (!REQUEST_COMPLETE(request)) {
-        return OC_IN_PROGRESS;
+    if (m->bootstrap.blocking) {
+        if (atomic_load(&m->bootstrap.done) != atomic_load(&m->bootstrap.wanted)) {
+            return OC_IN_PROGRESS;
+        }
+        error = m->bootstrap.error;
+    } else {
+        if (!REQUEST_COMPLETE(request)) {
+            return OC_IN_PROGRESS;
+        }
+        error = request->req_status.MPI_ERROR;
     }
-    return OMPI_SUCCESS == request->req_status.MPI_ERROR ? OC_OK : OC_ERR_SYSTEM;
+    return OMPI_SUCCESS == error ? OC_OK : OC_ERR_SYSTEM;
+}
+
+void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_module_t *m)
+{
+    const oc_exchange_t *exchange = &m->bootstrap.exchange;
+    oc_mpi_count_t size = (oc_mpi_count_t) exchange->size;
+    int wanted = atomic_load(&m->bootstrap.wanted);
+
+    if (!m->bootstrap.blocking || atomic_load(&m->bootstrap.done) == wanted) {
+        return;
+    }
+    if (1 == wanted) {
+        m->bootstrap.error = m->prev_allgather(exchange->record, size, MPI_BYTE,
+                                               exchange->records, size, MPI_BYTE, m->comm,
+                                               m->prev_allgather_module);
+    } else {
+        m->bootstrap.error = m->prev_allreduce(exchange->vote, exchange->outcome, 1, MPI_INT64_T,
+                                               MPI_MIN, m->comm, m->prev_allreduce_module);
+    }
+    atomic_store(&m->bootstrap.done, wanted);
 }
 
 const oc_bootstrap_t mca_coll_optcast_bootstrap = {

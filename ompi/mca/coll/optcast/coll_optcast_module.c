@@ -24,13 +24,14 @@ int mca_coll_optcast_progress(void)
     return events;
 }
 
-static void log_to_mpi(oc_log_level_t level, const char *line)
+/*
+ * Threads of an embedded server come here too, and Open MPI's output functions are only safe for
+ * threads under MPI_THREAD_MULTIPLE.
+ */
+static void log_to_stderr(oc_log_level_t level, const char *line)
 {
-    if (level <= OC_LOG_WARN) {
-        opal_output(0, "optcast: %s", line);
-    } else {
-        OC_VERBOSE(OC_LOG_INFO == level ? 1 : 2, "optcast: %s", line);
-    }
+    (void) level;
+    fprintf(stderr, "[%s:%d] optcast: %s\n", opal_process_info.nodename, (int) getpid(), line);
 }
 
 /* A client outlives communicators: servers and connections stay until the component closes. */
@@ -45,7 +46,7 @@ static int client_make(void)
         .spans_hosts = local < ompi_proc_world_size(),
     };
 
-    oc_log_set_sink(log_to_mpi);
+    oc_log_set_sink(log_to_stderr);
     oc_log_set_level(cm->settings.verbose > 1   ? OC_LOG_DEBUG
                      : cm->settings.verbose > 0 ? OC_LOG_INFO
                                                 : OC_LOG_WARN);
@@ -56,11 +57,13 @@ static int client_make(void)
                                                            : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
-static int first_module(void)
+/* Called for every module; the first one starts the client and its progress. */
+static int module_count_in(void)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     int rc = OMPI_SUCCESS;
 
+    OPAL_THREAD_LOCK(&cm->lock);
     if (NULL == cm->client) {
         rc = client_make();
         if (OMPI_SUCCESS == rc) {
@@ -70,10 +73,22 @@ static int first_module(void)
                                      0, NULL, NULL, NULL);
         }
     }
-    if (OMPI_SUCCESS == rc) {
+    if (OMPI_SUCCESS == rc && 1 == ++cm->live_modules) {
         opal_progress_register(mca_coll_optcast_progress);
     }
+    OPAL_THREAD_UNLOCK(&cm->lock);
     return rc;
+}
+
+static void module_count_out(void)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+
+    OPAL_THREAD_LOCK(&cm->lock);
+    if (0 == --cm->live_modules) {
+        (void) opal_progress_unregister(mca_coll_optcast_progress);
+    }
+    OPAL_THREAD_UNLOCK(&cm->lock);
 }
 
 static int group_make(mca_coll_optcast_module_t *m)
@@ -113,17 +128,13 @@ static int save_previous(mca_coll_optcast_module_t *m)
 
 static int module_enable(mca_coll_base_module_t *module, struct ompi_communicator_t *comm)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
     int rc = save_previous(m);
 
     (void) comm;
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
-    m->enabled = true;
-    if (0 == cm->live_modules++) {
-        rc = first_module();
+    if (OMPI_SUCCESS == rc) {
+        rc = module_count_in();
+        m->enabled = OMPI_SUCCESS == rc;
     }
     if (OMPI_SUCCESS == rc) {
         rc = group_make(m);
@@ -161,11 +172,6 @@ static void module_construct(mca_coll_optcast_module_t *m)
 
 static void module_destruct(mca_coll_optcast_module_t *m)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-
-    if (!m->enabled) {
-        return;
-    }
     oc_group_destroy(m->group);
 #define X(fn)                                \
     if (NULL != m->prev_##fn##_module) {     \
@@ -173,8 +179,8 @@ static void module_destruct(mca_coll_optcast_module_t *m)
     }
     OC_FOREACH_SAVED(X)
 #undef X
-    if (0 == --cm->live_modules) {
-        (void) opal_progress_unregister(mca_coll_optcast_progress);
+    if (m->enabled) {
+        module_count_out();
     }
 }
 

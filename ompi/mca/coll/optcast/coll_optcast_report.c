@@ -29,23 +29,27 @@ void mca_coll_optcast_report_setup(mca_coll_optcast_module_t *m)
     }
 }
 
-/* MPI_Error_string of the code gives the reason, and with it the server's name. */
-static int error_code(const char *reason)
+/*
+ * MPI_Error_string of the code gives the reason, and with it the server's name. One code for each
+ * communicator: they fail once, and MPI cannot take codes back.
+ */
+static int error_code(mca_coll_optcast_module_t *m, const char *reason)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     char text[MPI_MAX_ERROR_STRING];
 
-    if (0 == cm->error_code) {
+    OPAL_THREAD_LOCK(&cm->lock);
+    if (0 == m->error_code) {
         int code = ompi_mpi_errcode_add(MPI_ERR_OTHER);
 
-        if (code < 0) {
-            return MPI_ERR_OTHER;
+        m->error_code = code < 0 ? MPI_ERR_OTHER : code;
+        if (code >= 0) {
+            snprintf(text, sizeof(text), "MPI_ERR_OTHER: optcast: %.200s", reason);
+            (void) ompi_mpi_errnum_add_string(code, text, (int) strlen(text) + 1);
         }
-        snprintf(text, sizeof(text), "MPI_ERR_OTHER: optcast: %.200s", reason);
-        (void) ompi_mpi_errnum_add_string(code, text, (int) strlen(text) + 1);
-        cm->error_code = code;
     }
-    return cm->error_code;
+    OPAL_THREAD_UNLOCK(&cm->lock);
+    return m->error_code;
 }
 
 int mca_coll_optcast_report_failure(mca_coll_optcast_module_t *m, oc_status_t status)
@@ -59,7 +63,7 @@ int mca_coll_optcast_report_failure(mca_coll_optcast_module_t *m, oc_status_t st
         opal_output(0, "optcast: communicator \"%s\", rank %d: %s", m->comm->c_name,
                     ompi_comm_rank(m->comm), reason);
     }
-    return error_code(reason);
+    return error_code(m, reason);
 }
 
 void mca_coll_optcast_report_summary(void)
