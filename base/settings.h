@@ -16,7 +16,7 @@ typedef enum {
     OC_SETTING_INT,    /* int */
     OC_SETTING_SIZE,   /* size_t, in bytes; K, M and G are understood */
     OC_SETTING_CHOICE, /* int, one of the names in choices */
-    OC_SETTING_TEXT,   /* const char *; the memory belongs to whoever set it */
+    OC_SETTING_TEXT,   /* const char *; memory of whoever set it; NULL is as good as "" */
 } oc_setting_type_t;
 
 typedef struct {

@@ -46,7 +46,7 @@ static bool parse_embedded(oc_client_t *client, const char *text)
 oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **result)
 {
     oc_client_t *client = calloc(1, sizeof(*client));
-    const char *servers = config->settings->servers;
+    const char *servers = NULL != config->settings->servers ? config->settings->servers : "";
 
     if (NULL == client) {
         return OC_ERR_NO_MEMORY;
@@ -61,6 +61,11 @@ oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **res
     }
     *result = client;
     return OC_OK;
+}
+
+bool oc_client_embeds(const oc_client_t *client)
+{
+    return client->num_embedded > 0;
 }
 
 static void close_connections(oc_client_t *client, bool goodbye)

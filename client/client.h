@@ -101,6 +101,9 @@ typedef enum {
 
 oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **client);
 
+/* Whether reducing is done by threads of the job itself. */
+bool oc_client_embeds(const oc_client_t *client);
+
 /* Says goodbye to the servers and ends the embedded one. No group may be left. Does not wait. */
 void oc_client_destroy(oc_client_t *client);
 

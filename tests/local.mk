@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-EXTRA_DIST += tests/apps/lib.sh tests/apps/lammps.sh tests/apps/lj.in tests/apps/train.sh
-
-EXTRA_DIST += \
+EXTRA_DIST += run-tests \
+	tests/apps/lib.sh tests/apps/lammps.sh tests/apps/lj.in tests/apps/train.sh \
 	tests/fuzz/run.sh tests/fuzz/corpus \
 	tests/fuzz/fuzz_control.c \
 	tests/fuzz/fuzz_header.c \
 	tests/fuzz/fuzz_record.c \
 	tests/fuzz/fuzz_servers.c \
-	tests/fuzz/fuzz_stream.c
+	tests/fuzz/fuzz_stream.c \
+	tests/mpi/allreduce_matrix.c tests/mpi/check.h tests/mpi/comms.c tests/mpi/comms.sh \
+	tests/mpi/faults.c tests/mpi/faults.sh tests/mpi/inflight.c tests/mpi/inflight.sh \
+	tests/mpi/late_rank.c tests/mpi/late_rank.sh tests/mpi/lib.sh tests/mpi/matrix.sh \
+	tests/mpi/plan.py tests/mpi/pvars.h tests/mpi/same_bits.c tests/mpi/same_bits.sh \
+	tests/mpi/stranger.py \
+	tests/tools/info.sh \
+	tools/build.sh
 
 include tests/unit/local.mk
 include tests/engine/local.mk

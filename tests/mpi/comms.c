@@ -313,6 +313,30 @@ static void opposite_orders(void)
     MPI_Comm_free(&b);
 }
 
+/*
+ * A duplication agrees about its id by nonblocking collectives that are issued when a rank happens
+ * to make progress: the set-up of the parent must not get mixed up with them.
+ */
+static void duplicate_meanwhile(void)
+{
+    for (int i = 0; i < 10; i++) {
+        MPI_Comm parent, copy;
+        MPI_Request request;
+        int done = 0;
+
+        MPI_Comm_dup(MPI_COMM_WORLD, &parent);
+        MPI_Comm_idup(parent, &copy, &request);
+        for (int polls = 0; polls < 50 * (rank % 3) && !done; polls++) {
+            MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        }
+        sum("during a duplication", parent, 100);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        sum("after a duplication", copy, 100);
+        MPI_Comm_free(&copy);
+        MPI_Comm_free(&parent);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int status;
@@ -338,6 +362,7 @@ int main(int argc, char **argv)
     other_types();
     empty();
     opposite_orders();
+    duplicate_meanwhile();
     pvars_end();
     status = conclude("comms");
     MPI_Finalize();

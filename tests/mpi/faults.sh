@@ -59,6 +59,7 @@ test_misspelt() {
     falls_back port 'host:port:x,' 'coll_optcast_servers: .*"" is not a host'
     falls_back number 'host:99999' 'coll_optcast_servers: "host:99999" has no valid port'
     falls_back word 'host:x' 'coll_optcast_servers: "host:x" has no valid port'
+    falls_back nothing '' 'coll_optcast_servers: "" is not a host'
     falls_back none embedded:0 'coll_optcast_servers: "embedded:0": embedded\[:N\]'
     falls_back many embedded:x 'coll_optcast_servers: "embedded:x": embedded\[:N\]'
     falls_back file file:/nonexistent 'coll_optcast_servers: cannot read the server file "/nonexistent"'

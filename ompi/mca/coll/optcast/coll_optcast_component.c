@@ -84,10 +84,6 @@ static int optcast_open(void)
 
     cm->output = opal_output_open(NULL);
     opal_output_set_verbosity(cm->output, cm->settings.verbose);
-    if (NULL == cm->settings.servers) {
-        /* MCA's way to say "set to nothing" */
-        cm->settings.servers = "";
-    }
     cm->settings_valid = OC_OK == oc_settings_check(&oc_job_settings_table, &cm->settings, error,
                                                     sizeof(error));
     if (!cm->settings_valid) {

@@ -50,11 +50,12 @@ static int client_make(void)
     oc_log_set_level(cm->settings.verbose > 1   ? OC_LOG_DEBUG
                      : cm->settings.verbose > 0 ? OC_LOG_INFO
                                                 : OC_LOG_WARN);
+    if (OC_OK != oc_client_create(&config, &cm->client)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
     /* an embedded aggregator wants a processor too */
-    cm->oversubscribed = local + (0 == strncmp(cm->settings.servers, "embedded", 8))
-                         > sysconf(_SC_NPROCESSORS_ONLN);
-    return OC_OK == oc_client_create(&config, &cm->client) ? OMPI_SUCCESS
-                                                           : OMPI_ERR_OUT_OF_RESOURCE;
+    cm->oversubscribed = local + oc_client_embeds(cm->client) > sysconf(_SC_NPROCESSORS_ONLN);
+    return OMPI_SUCCESS;
 }
 
 /* Called for every module; the first one starts the client and its progress. */
