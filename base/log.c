@@ -4,7 +4,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
@@ -24,16 +23,6 @@ void oc_log_set_sink(oc_log_sink_t sink)
 void oc_log_set_level(oc_log_level_t level)
 {
     log_level = level;
-}
-
-int oc_log_level_parse(const char *name)
-{
-    for (int i = 0; i < (int) (sizeof(level_names) / sizeof(level_names[0])); i++) {
-        if (0 == strcmp(name, level_names[i])) {
-            return i;
-        }
-    }
-    return -1;
 }
 
 void oc_log(oc_log_level_t level, const char *format, ...)

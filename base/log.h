@@ -12,9 +12,6 @@ typedef void (*oc_log_sink_t)(oc_log_level_t level, const char *line);
 void oc_log_set_sink(oc_log_sink_t sink);
 void oc_log_set_level(oc_log_level_t level);
 
-/* "error", "warn", "info" or "debug"; -1 for anything else. */
-int oc_log_level_parse(const char *name);
-
 /* Any thread; lines of up to 1023 bytes, the rest is cut. */
 void oc_log(oc_log_level_t level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -63,7 +63,7 @@ typedef struct {
 } oc_exchange_t;
 
 typedef struct {
-    oc_status_t (*job)(void *context, oc_job_t *job);  /* rank 0 only: the identity of its job */
+    oc_status_t (*job)(void *context, oc_job_t *job);  /* the identity of this process's job */
     oc_status_t (*begin)(void *context, const oc_exchange_t *exchange);
     oc_status_t (*start)(void *context, int step);
     oc_status_t (*test)(void *context);
@@ -131,7 +131,7 @@ oc_group_state_t oc_group_state(const oc_group_t *group);
 /* Why a group is DECLINED or FAILED, one sentence; "" otherwise. Owned by the group. */
 const char *oc_group_reason(const oc_group_t *group);
 
-/* Whether this rank is the one to tell people the reason: exactly one rank of the group is. */
+/* Whether this rank is the one to tell people the reason: at most one rank of the group is. */
 bool oc_group_tells(const oc_group_t *group);
 
 /* What a LIVE group uses, for messages: number of aggregators and of servers. */
@@ -139,8 +139,8 @@ void oc_group_describe(const oc_group_t *group, char *buffer, size_t size);
 
 /*
  * Starts an Allreduce; on all ranks of the group in the same order with equal op, type and
- * count. Never blocks on peers. OC_DECLINED: the group is declined and finished will not be
- * called. An error: nothing was started, finished will not be called.
+ * count. Never blocks on peers. OC_DECLINED: the group is declined; an error: the operation was
+ * not started, and the other ranks will learn of it. In both cases finished is not called.
  */
 oc_status_t oc_allreduce_start(oc_group_t *group, const oc_allreduce_args_t *args);
 

@@ -39,7 +39,6 @@ static void die(oc_connection_t *connection, oc_status_t status, const char *rea
         return;
     }
     connection->state = OC_CONNECTION_DEAD;
-    connection->status = status;
     snprintf(connection->reason, sizeof(connection->reason), "server %.200s %s", connection->name,
              reason);
     if (was_ready) {

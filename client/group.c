@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "base/log.h"
 #include "client/types.h"
 
 oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params,
@@ -154,6 +155,7 @@ static oc_status_t make_lanes(oc_group_t *group)
 void oc_group_go_live(oc_group_t *group)
 {
     group->state = OC_GROUP_LIVE;
+    oc_debug("\"%s\" has service", group->name);
     group->client->config.counters->groups++;
     if (0 == group->num_links) {
         return;

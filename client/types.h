@@ -66,7 +66,6 @@ typedef struct oc_connection {
     bool ping_open;            /* not answered yet */
     uint64_t ping_quiet;       /* ns without an answer while somebody was listening */
     uint64_t ping_due;         /* time of the next one */
-    oc_status_t status;        /* why it is dead */
     char reason[OC_REASON_SIZE];
     struct oc_connection *prev, *next;
 } oc_connection_t;
