@@ -149,6 +149,7 @@ oc_status_t oc_setup_begin(oc_group_t *group)
 static void setup_end(oc_group_t *group)
 {
     group->params.bootstrap->end(group->params.context);
+    oc_readiness_end(group->setup->readiness);
     free(group->setup->records);
     free(group->setup);
     group->setup = NULL;
@@ -237,6 +238,11 @@ static void send_joins(oc_group_t *group)
     oc_control_t message = {.type = OC_CONTROL_JOIN};
     uint32_t first = 0;
 
+    group->setup->readiness = oc_readiness_begin(group, count_aggregators(group));
+    if (NULL == group->setup->readiness) {
+        give_up(group, "out of memory");
+        return;
+    }
     for (unsigned i = 0; i < group->num_links; i++) {
         oc_link_t *link = &group->links[i];
 
@@ -267,15 +273,31 @@ static unsigned links_at(oc_group_t *group, bool joined)
     return count;
 }
 
+static bool all_ready(const oc_group_t *group, unsigned first, const oc_connection_t *connection)
+{
+    const oc_readiness_t *all = group->setup->readiness;
+
+    for (unsigned i = first; NULL != all && i < first + connection->num_aggregators; i++) {
+        if (!all->lanes[i].arrived) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static const char *slow_server(const oc_group_t *group)
 {
+    unsigned first = 0;
+
     for (unsigned i = 0; i < group->num_links; i++) {
         const oc_link_t *link = &group->links[i];
 
         if (OC_CONNECTION_READY != link->connection->state
-            || (OC_SETUP_JOIN == group->setup->step && !link->joined)) {
+            || (OC_SETUP_JOIN == group->setup->step
+                && (!link->joined || !all_ready(group, first, link->connection)))) {
             return link->connection->name;
         }
+        first += link->connection->num_aggregators;
     }
     return "?";
 }
@@ -287,7 +309,11 @@ static void wait_for_servers(oc_group_t *group)
     unsigned there = links_at(group, OC_SETUP_JOIN == setup->step);
 
     setup->quiet += group->client->elapsed;
-    if (!has_given_up(group) && there == group->num_links) {
+    if (NULL != setup->readiness && setup->readiness->failed > 0) {
+        give_up(group, "server %.200s sent something else than READY", slow_server(group));
+    }
+    if (!has_given_up(group) && there == group->num_links
+        && (NULL == setup->readiness || 0 == setup->readiness->waiting)) {
         if (OC_SETUP_JOIN == setup->step) {
             vote(group);
             return;

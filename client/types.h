@@ -86,9 +86,23 @@ typedef struct {
 typedef enum {
     OC_SETUP_EXCHANGE,         /* records are under way */
     OC_SETUP_CONNECT,          /* waits for all WELCOMEs */
-    OC_SETUP_JOIN,             /* waits for all JOINEDs */
+    OC_SETUP_JOIN,             /* waits for all JOINEDs, and READY from all aggregators */
     OC_SETUP_VOTE,             /* waits for the outcome */
 } oc_setup_step_t;
+
+/* One READY message; they all go together, after the last has called back. */
+typedef struct {
+    oc_transfer_t transfer;
+    struct oc_readiness *all;
+    bool arrived;
+    uint8_t bytes[OC_HEADER_SIZE];
+} oc_ready_t;
+
+typedef struct oc_readiness {
+    unsigned count, waiting, failed;
+    bool abandoned;            /* the set-up is over, and the last one frees this */
+    oc_ready_t lanes[];
+} oc_readiness_t;
 
 /* Exists while a group is being set up. */
 typedef struct {
@@ -99,6 +113,7 @@ typedef struct {
     uint8_t record[OC_RECORD_SIZE];
     uint8_t *records;
     int64_t vote, outcome;
+    oc_readiness_t *readiness; /* from the JOINs on */
 } oc_setup_t;
 
 struct oc_collective;
@@ -218,6 +233,10 @@ void oc_setup_progress(oc_group_t *group);
 void oc_setup_joined(oc_client_t *client, oc_connection_t *connection,
                      const oc_joined_t *joined);
 void oc_setup_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text);
+
+/* readiness.c: READY messages of all aggregators of a group */
+oc_readiness_t *oc_readiness_begin(oc_group_t *group, unsigned count);
+void oc_readiness_end(oc_readiness_t *readiness);
 
 /* targets.c: which servers a group uses and how to reach them */
 oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size);

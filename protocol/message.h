@@ -19,6 +19,7 @@ typedef enum {
     OC_MESSAGE_ACK = 3,    /* rank: it has the results of the first `chunks` chunks */
     OC_MESSAGE_RESULT = 4, /* aggregator: the whole result of a small collective follows */
     OC_MESSAGE_COMMIT = 5, /* aggregator: all ranks acknowledged the first `chunks` chunks */
+    OC_MESSAGE_READY = 6,  /* aggregator: it can reach the rank; before any collective */
 } oc_message_type_t;
 
 typedef struct {

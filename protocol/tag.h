@@ -28,6 +28,9 @@ typedef enum {
 #define OC_TAG_SEQUENCE_BITS 12
 #define OC_TAG_SLOT_BITS     12
 
+/* Slot of READY; sequence 0. Replies of collectives have slot 0. */
+#define OC_READY_SLOT 0xfff
+
 #define OC_TAG_EXACT     (~0ull)
 #define OC_TAG_KIND_MASK (0xfull << 60)
 

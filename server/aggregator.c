@@ -174,6 +174,43 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member
     return group;
 }
 
+typedef struct {
+    oc_transfer_t transfer;
+    oc_server_group_t *group;
+    uint8_t bytes[OC_HEADER_SIZE];
+} ready_t;
+
+static void on_ready_sent(oc_transfer_t *transfer)
+{
+    ready_t *ready = (ready_t *) transfer;
+    oc_server_group_t *group = ready->group;
+
+    free(ready);
+    oc_group_release(group);
+}
+
+/*
+ * UCX connects when the first message goes. With this one that happens during the set-up, where a
+ * data path that does not work still leads to the previous module.
+ */
+static void send_ready(oc_server_group_t *group, uint32_t rank)
+{
+    oc_header_t header = {.message = OC_MESSAGE_READY, .handle = group->handle,
+                          .rank = group->index, .chunks = 1};
+    ready_t *ready = calloc(1, sizeof(*ready));
+
+    if (NULL == ready) {
+        return;
+    }
+    ready->group = group;
+    ready->transfer.done = on_ready_sent;
+    oc_header_encode(&header, ready->bytes);
+    oc_group_hold(group);
+    oc_aggregator_send(group, rank, &ready->transfer, ready->bytes, OC_HEADER_SIZE,
+                       oc_tag(OC_KIND_REPLY, group->members[rank].reply_handle, group->index, 0,
+                              OC_READY_SLOT));
+}
+
 static void member_add(oc_aggregator_t *aggregator, const oc_command_t *command)
 {
     const oc_member_t *member = &command->member;
@@ -189,6 +226,7 @@ static void member_add(oc_aggregator_t *aggregator, const oc_command_t *command)
     }
     group->members[member->rank] = (oc_group_member_t) {
         .client = command->client, .reply_handle = member->reply_handle, .joined = true};
+    send_ready(group, member->rank);
 }
 
 static void group_drop(oc_aggregator_t *aggregator, uint32_t handle)

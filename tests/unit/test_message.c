@@ -67,7 +67,7 @@ static int teardown(void **state)
 static void test_round_trip(void **state)
 {
     (void) state;
-    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_COMMIT; message++) {
+    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_READY; message++) {
         oc_header_t header = legal(message), got = {0};
 
         assert_int_equal(judge_length(&header, length_of(&header), &got), OC_OK);
@@ -101,7 +101,7 @@ static void test_no_leftovers(void **state)
 static void test_wrong_length(void **state)
 {
     (void) state;
-    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_COMMIT; message++) {
+    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_READY; message++) {
         oc_header_t header = legal(message), got;
         size_t right = length_of(&header);
 
@@ -130,7 +130,7 @@ static void test_message_type(void **state)
     for (unsigned message = 0; message < 256; message++) {
         oc_header_t header = legal((uint8_t) message);
 
-        if (message < OC_MESSAGE_SMALL || message > OC_MESSAGE_COMMIT) {
+        if (message < OC_MESSAGE_SMALL || message > OC_MESSAGE_READY) {
             assert_int_equal(judge(&header), OC_ERR_INVALID);
         }
     }
@@ -139,7 +139,7 @@ static void test_message_type(void **state)
 static void test_handle_and_rank(void **state)
 {
     (void) state;
-    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_COMMIT; message++) {
+    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_READY; message++) {
         oc_header_t header = legal(message);
 
         header.handle = OC_HANDLE_MAX;
