@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 EXTRA_DIST += run-tests \
 	tests/apps/lib.sh tests/apps/lammps.sh tests/apps/lj.in tests/apps/train.sh \
+	tests/cluster/cluster tests/cluster/check.py tests/cluster/datagrams.py tests/cluster/hosts.sh \
+	tests/cluster/init tests/cluster/launch.sh tests/cluster/lib.sh tests/cluster/links.sh \
+	tests/cluster/nap.c tests/cluster/state.sh tests/cluster/test_allreduce.sh \
+	tests/cluster/test_isolation.sh tests/cluster/test_life.sh tests/cluster/test_links.sh \
+	tests/cluster/test_power.sh \
 	tests/fuzz/run.sh tests/fuzz/corpus \
 	tests/fuzz/fuzz_control.c \
 	tests/fuzz/fuzz_header.c \
@@ -10,9 +15,10 @@ EXTRA_DIST += run-tests \
 	tests/mpi/allreduce_matrix.c tests/mpi/check.h tests/mpi/comms.c tests/mpi/comms.sh \
 	tests/mpi/faults.c tests/mpi/faults.sh tests/mpi/inflight.c tests/mpi/inflight.sh \
 	tests/mpi/late_rank.c tests/mpi/late_rank.sh tests/mpi/lib.sh tests/mpi/matrix.sh \
+	tests/mpi/mode.c tests/mpi/mode.sh \
 	tests/mpi/plan.py tests/mpi/pvars.h tests/mpi/same_bits.c tests/mpi/same_bits.sh \
-	tests/mpi/stranger.py \
-	tests/tools/info.sh \
+	tests/mpi/stranger.py tests/mpi/volume.c \
+	tests/tools/info.sh tests/tools/perf.sh \
 	tools/build.sh
 
 include tests/unit/local.mk

@@ -1,0 +1,205 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the links between hosts and switch: plugging, rate, loss, counters.
+# shellcheck disable=SC2154 # state is shared with the other files
+
+mtu=1500
+# Largest piece that a host hands to its link at once. The shaper gives credit for one such piece: with 64 KiB
+# a message of that size would be faster than the link; below 16 KiB processors are the limit, not links.
+gso_small=16384
+gso_large=65536
+gso_large_from=1000
+# Enough for all socket buffers of a host, so that nothing is dropped but by loss.
+queue=4194304
+# Short queues in the sender: the time of a message is not that of another one before it.
+wmem=262144
+# Ethernet, IP and TCP with timestamps, for each packet.
+tcp_headers=66
+
+# plug_all HOSTS SNOOPING
+plug_all() {
+    local k error
+
+    error=$(switch_commands "$1" "$2" | in_network switch ip -batch - 2>&1) ||
+        fail "cannot make the switch: ${error%%$'\n'*} (the kernel needs bridge and veth)"
+    for k in $(seq "$1"); do
+        error=$(host_commands "$k" | in_network "$k" ip -batch - 2>&1) ||
+            fail "cannot set up the link of h$k: ${error%%$'\n'*}"
+        in_network "$k" /bin/sh -c "
+            echo '4096 16384 $wmem' >/proc/sys/net/ipv4/tcp_wmem
+            echo 1 >/proc/sys/net/ipv4/tcp_no_metrics_save
+            echo 0 >/proc/sys/net/ipv4/tcp_slow_start_after_idle" || fail "cannot tune TCP of h$k"
+    done
+}
+
+switch_commands() {
+    local k
+
+    echo "link set lo up"
+    echo "link add switch type bridge stp_state 0 forward_delay 0 mcast_snooping $2" \
+        "mcast_query_response_interval 50 mcast_startup_query_interval 50"
+    for k in $(seq "$1"); do
+        echo "link add p$k mtu $mtu type veth peer name eth0 mtu $mtu netns $(holder_of "$k")"
+        # nobody has addresses of the sixth version here: what is counted is what was sent on purpose
+        echo "link set p$k addrgenmode none master switch up"
+    done
+    echo "link set switch addrgenmode none up"
+    echo "addr add $network.254/24 broadcast + dev switch"
+    [ "$2" = 0 ] || echo "link set switch type bridge mcast_querier 1"
+}
+
+host_commands() {
+    local address control=''
+
+    address=$(address_of "$1")
+    # the same everywhere, whatever the machine prefers
+    ! grep -q -w cubic /proc/sys/net/ipv4/tcp_available_congestion_control || control='congctl cubic'
+    echo "link set lo up"
+    echo "link set eth0 addrgenmode none up"
+    echo "addr add $address/24 broadcast + dev eth0"
+    echo "route replace $network.0/24 dev eth0 proto kernel scope link src $address $control"
+    echo "route add 224.0.0.0/4 dev eth0"
+}
+
+# shape_all HOSTS RATE
+shape_all() {
+    local k
+
+    for k in $(seq "$1"); do
+        shape "$k" "$2"
+    done
+}
+
+# shape K RATE: both directions of a link.
+shape() {
+    local gso=$gso_small burst discipline error
+
+    if [ "$2" -eq 0 ] || [ "$2" -ge "$gso_large_from" ]; then
+        gso=$gso_large
+    fi
+    # a millisecond at the rate, but at least one piece
+    burst=$(($2 * 125))
+    [ "$burst" -gt $((gso + 4096)) ] || burst=$((gso + 4096))
+    discipline="tbf rate ${2}mbit burst $burst limit $queue"
+    [ "$2" -ne 0 ] || discipline='pfifo limit 20000'
+    error=$(
+        {
+            # shellcheck disable=SC2086 # words, here and below
+            in_network "$1" ip link set eth0 gso_max_size "$gso" &&
+                in_network "$1" tc qdisc replace dev eth0 root $discipline &&
+                in_network switch ip link set "p$1" gso_max_size "$gso" &&
+                in_network switch tc qdisc replace dev "p$1" root $discipline
+        } 2>&1
+    ) || fail "cannot shape the link of h$1: ${error%%$'\n'*} (the kernel needs CONFIG_NET_SCH_TBF)"
+}
+
+command_rate() {
+    need_number "rate in Mbit/s" "${1:-}" 0 100000
+    if [ $# -gt 1 ]; then
+        shape "$(host_number "$2")" "$1"
+    else
+        shape_all "$(host_count)" "$1"
+        printf '%s\n' "$1" >"$state/rate"
+    fi
+}
+
+command_loss() {
+    local k protocol='' share error
+
+    [ $# -ge 2 ] || fail "loss needs a host and a percentage"
+    k=$(host_number "$1")
+    case ${3:-} in
+    "") ;;
+    udp | tcp) protocol="meta l4proto $3" ;;
+    *) fail "bad protocol '$3': use udp or tcp, or none for all" ;;
+    esac
+    share=$(awk -v percent="$2" 'BEGIN {
+        if (percent !~ /^[0-9]+(\.[0-9]+)?$/ || percent > 100) exit 1
+        printf "%d", percent * 100 + 0.5 }') || fail "bad loss '$2': a percentage from 0 to 100 is needed"
+    need_program nft nftables
+    in_network "$k" nft delete table inet loss 2>/dev/null || :
+    [ "$share" -ne 0 ] || return 0
+    error=$(in_network "$k" nft -f - 2>&1 <<RULES
+table inet loss {
+    chain input {
+        type filter hook input priority 0; policy accept;
+        iifname "eth0" $protocol numgen random mod 10000 < $share counter drop
+    }
+}
+RULES
+    ) || fail "cannot set a loss: ${error%%$'\n'*} (the kernel needs nftables with numgen)"
+}
+
+unplug() {
+    in_network switch ip link set "p$1" nomaster
+}
+
+command_partition() {
+    local k
+
+    k=$(host_number "${1:?cluster: partition which host?}")
+    unplug "$k"
+}
+
+command_heal() {
+    local k
+
+    k=$(host_number "${1:?cluster: heal which host?}")
+    in_network switch ip link set "p$k" master switch
+}
+
+# sent K|switch DEVICE: bytes, packets and drops of what that side of a link has sent. The shaper's counters
+# have the headers of all packets; those of the interface count those of a large piece once.
+sent() {
+    in_network "$1" tc -s qdisc show dev "$2" |
+        sed -n -E 's/^ Sent ([0-9]+) bytes ([0-9]+) pkt \(dropped ([0-9]+),.*/\1 \2 \3/p' | head -n 1
+}
+
+command_stats() {
+    local k format='%-6s %14s %14s %12s %12s %8s\n' tx rx
+
+    # shellcheck disable=SC2059 # the same for all lines
+    printf "$format" host tx_bytes rx_bytes tx_packets rx_packets dropped
+    for k in $(seq "$(host_count)"); do
+        [ -n "$(holder_of "$k")" ] || continue
+        read -r -a tx <<<"$(sent "$k" eth0)"
+        read -r -a rx <<<"$(sent switch "p$k")"
+        # shellcheck disable=SC2059
+        printf "$format" "h$k" "${tx[0]}" "${rx[0]}" "${tx[1]}" "${rx[1]}" $((tx[2] + rx[2]))
+    done
+}
+
+# Every host sends to the next one, at the same time.
+command_check() {
+    local seconds=${1:-2}
+
+    need_number "number of seconds" "$seconds" 1 600
+    need_program iperf3 iperf3
+    need_program python3 python3
+    [ "$(host_count)" -ge 2 ] || fail "a check needs two hosts"
+    [ "$(cat "$state/rate")" -ne 0 ] || fail "the links are not shaped: there is nothing to check"
+    check_traffic "$seconds"
+    python3 "$here/check.py" "$(cat "$state/rate")" "$(host_count)" "$mtu" "$tcp_headers" "$state/check"
+}
+
+check_traffic() {
+    local k next hosts pids=()
+
+    hosts=$(host_count)
+    rm -rf "$state/check"
+    mkdir "$state/check"
+    for k in $(seq "$hosts"); do
+        in_network "$k" iperf3 --server --one-off --daemon --pidfile "$state/check/server.$k" >/dev/null
+    done
+    command_stats >"$state/check/before"
+    for k in $(seq "$hosts"); do
+        next=$((k % hosts + 1))
+        in_network "$k" timeout $(($1 + 20)) iperf3 --client "$(address_of "$next")" --json \
+            --connect-timeout 5000 --omit 0 --time "$1" >"$state/check/client.$k" &
+        pids+=($!)
+    done
+    for k in "${pids[@]}"; do
+        wait "$k" || fail "iperf3 failed: $(grep -h '"error"' "$state"/check/client.* | head -n 1)"
+    done
+    command_stats >"$state/check/after"
+}
