@@ -21,7 +21,7 @@ static const oc_setting_t job_settings[] = {
      .help = "Priority of the component among the coll components; below that of tuned (30) it "
              "gets no Allreduce, and -1 turns it off."},
     {JOB(mode), .type = OC_SETTING_CHOICE, .number = OC_MODE_AUTO, .max = 2, .unit = "",
-     .choices = mode_names,
+     .choices = mode_names, .changeable = true,
      .help = "auto: offload vectors of at least min_size bytes. always: offload whatever can be. "
              "never: leave everything to the component that was there before."},
     {JOB(verbose), .type = OC_SETTING_INT, .number = 0, .min = 0, .max = 2, .unit = "",

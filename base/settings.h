@@ -6,6 +6,7 @@
 #ifndef OC_BASE_SETTINGS_H
 #define OC_BASE_SETTINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ typedef struct {
     const char *unit;            /* for people; "" if there is none */
     const char *const *choices;  /* ends with NULL */
     const char *help;            /* one sentence or two, no line breaks */
+    bool changeable;             /* while the program runs, through MPI_T, by all ranks alike */
 } oc_setting_t;
 
 typedef struct {

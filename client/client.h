@@ -73,6 +73,7 @@ typedef struct {
 typedef struct {
     uint32_t num_ranks, rank;
     const char *name;                  /* for messages; copied */
+    int mode;                          /* of the caller: only has to be the same on all ranks */
     const oc_bootstrap_t *bootstrap;
     void *context;                     /* of the bootstrap */
 } oc_group_params_t;

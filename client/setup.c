@@ -79,7 +79,7 @@ static void make_record(oc_group_t *group)
 {
     oc_client_t *client = group->client;
     oc_record_t record = {.process = client->config.process, .host = oc_host_identity(),
-                          .settings = oc_settings_digest(client)};
+                          .settings = oc_settings_digest(group)};
     char error[OC_REASON_SIZE / 2] = "";
 
     if (OC_OK != client->servers_status) {

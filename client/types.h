@@ -216,7 +216,7 @@ oc_status_t oc_client_worker(oc_client_t *client, char *error, size_t error_size
 void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE]);
 bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record);
 uint64_t oc_host_identity(void);
-uint64_t oc_settings_digest(const oc_client_t *client);
+uint64_t oc_settings_digest(const oc_group_t *group);
 
 /* connection.c */
 oc_connection_t *oc_connection_find(oc_client_t *client, const char *name);

@@ -45,6 +45,7 @@ typedef struct {
     mca_coll_base_component_t super;
     oc_job_settings_t settings;
     bool settings_valid;
+    bool published;             /* the job has an identity: it did not begin in mode never */
     int output;
     oc_client_t *client;        /* made for the first communicator */
     int live_modules;           /* under lock */
@@ -73,6 +74,7 @@ typedef struct {
 typedef struct {
     mca_coll_base_module_t super;
     ompi_communicator_t *comm;
+    int mode;                   /* the setting's value when the communicator was made */
     bool enabled;
     oc_group_t *group;
     mca_coll_optcast_bootstrap_t bootstrap;

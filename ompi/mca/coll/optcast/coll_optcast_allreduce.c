@@ -32,7 +32,8 @@ typedef struct {
  * integers never come here: Open MPI agrees on communicator ids that way, from inside progress,
  * and in an order that differs between ranks.
  */
-static oc_fallback_t decide(allreduce_t *call, bool nonblocking)
+static oc_fallback_t decide(const mca_coll_optcast_module_t *m, allreduce_t *call,
+                            bool nonblocking)
 {
     const oc_job_settings_t *settings = &mca_coll_optcast_component.settings;
     size_t bytes;
@@ -54,7 +55,7 @@ static oc_fallback_t decide(allreduce_t *call, bool nonblocking)
         return OC_FALLBACK_ORDER;
     }
     bytes = (size_t) call->count * oc_type_size(call->oc_type);
-    if (0 == bytes || (OC_MODE_AUTO == settings->mode && bytes < settings->min_size)) {
+    if (0 == bytes || (OC_MODE_AUTO == m->mode && bytes < settings->min_size)) {
         return OC_FALLBACK_SIZE;
     }
     return OC_FALLBACK_NONE;
@@ -133,7 +134,7 @@ int mca_coll_optcast_allreduce(const void *sbuf, void *rbuf, oc_mpi_count_t coun
 {
     mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
     allreduce_t call = {sbuf, rbuf, count, dtype, op, 0, 0};
-    oc_fallback_t reason = decide(&call, false);
+    oc_fallback_t reason = decide(m, &call, false);
     waiter_t waiter = {.done = false};
     oc_allreduce_args_t args;
     oc_status_t status;
@@ -241,7 +242,7 @@ int mca_coll_optcast_iallreduce(const void *sbuf, void *rbuf, oc_mpi_count_t cou
 {
     mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
     allreduce_t call = {sbuf, rbuf, count, dtype, op, 0, 0};
-    oc_fallback_t reason = decide(&call, true);
+    oc_fallback_t reason = decide(m, &call, true);
     mca_coll_optcast_request_t *r;
     ompi_request_t *reserved = NULL;
     bool must_reserve;

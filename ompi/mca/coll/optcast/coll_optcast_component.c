@@ -67,7 +67,8 @@ static int optcast_register(void)
 
         (void) mca_base_component_var_register(
             &cm->super.collm_version, setting->name, setting->help, mca_type(setting->type),
-            names, 0, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
+            names, 0, setting->changeable ? MCA_BASE_VAR_FLAG_SETTABLE : 0, OPAL_INFO_LVL_4,
+            setting->changeable ? MCA_BASE_VAR_SCOPE_ALL_EQ : MCA_BASE_VAR_SCOPE_READONLY,
             (char *) &cm->settings + setting->offset);
         if (NULL != names) {
             OBJ_RELEASE(names);
@@ -92,7 +93,9 @@ static int optcast_open(void)
     OBJ_CONSTRUCT(&cm->requests, opal_free_list_t);
     OBJ_CONSTRUCT(&cm->inner, opal_list_t);
     OBJ_CONSTRUCT(&cm->lock, opal_mutex_t);
-    if (cm->settings_valid && OC_MODE_NEVER != cm->settings.mode && cm->settings.priority >= 0) {
+    cm->published = cm->settings_valid && OC_MODE_NEVER != cm->settings.mode
+                    && cm->settings.priority >= 0;
+    if (cm->published) {
         mca_coll_optcast_job_publish();
     }
     return OMPI_SUCCESS;

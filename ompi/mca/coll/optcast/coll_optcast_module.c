@@ -98,6 +98,7 @@ static int group_make(mca_coll_optcast_module_t *m)
         .num_ranks = (uint32_t) ompi_comm_size(m->comm),
         .rank = (uint32_t) ompi_comm_rank(m->comm),
         .name = m->comm->c_name,
+        .mode = m->mode,
         .bootstrap = &mca_coll_optcast_bootstrap,
         .context = m,
     };
@@ -218,9 +219,8 @@ mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, i
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     mca_coll_optcast_module_t *m;
 
-    if (cm->settings.priority < 0 || OC_MODE_NEVER == cm->settings.mode
-        || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < MIN_RANKS
-        || ompi_comm_size(comm) > OC_MAX_RANKS) {
+    if (!cm->published || OC_MODE_NEVER == cm->settings.mode || OMPI_COMM_IS_INTER(comm)
+        || ompi_comm_size(comm) < MIN_RANKS || ompi_comm_size(comm) > OC_MAX_RANKS) {
         return NULL;
     }
     m = OBJ_NEW(mca_coll_optcast_module_t);
@@ -228,6 +228,7 @@ mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, i
         return NULL;
     }
     m->comm = comm;
+    m->mode = cm->settings.mode;
     m->super.coll_module_enable = module_enable;
     m->super.coll_module_disable = module_disable;
 #if OC_FRAMEWORK_COPIES
