@@ -2,7 +2,8 @@ dnl SPDX-License-Identifier: BSD-3-Clause
 # OC_CHECK_OMPI
 # -------------
 # Finds one Open MPI with devel headers through its own mpicc and ompi_info.
-# Sets OMPICC OMPI_INFO OMPI_CPPFLAGS OMPI_CFLAGS OMPI_LIBS OMPI_PKGLIBDIR OMPI_VERSION
+# Sets OMPICC OMPI_INFO OMPI_CPPFLAGS OMPI_CFLAGS OMPI_LIBS OMPI_PKGLIBDIR OMPI_VERSION, and for
+# programs that use MPI as applications do OMPI_APP_CPPFLAGS OMPI_APP_LIBS
 AC_DEFUN([OC_CHECK_OMPI], [
   AC_ARG_WITH([ompi],
     [AS_HELP_STRING([--with-ompi=DIR], [prefix of the Open MPI to build for (default: the one in PATH)])],
@@ -20,6 +21,9 @@ AC_DEFUN([OC_CHECK_OMPI], [
     [AC_MSG_ERROR([$OMPICC is not the compiler wrapper of an Open MPI: give --with-ompi=PREFIX])])
   oc_pkginc=`$OMPI_INFO --path pkgincludedir --parsable | $SED -n 's/^path:pkgincludedir://p' | head -1`
   OMPI_PKGLIBDIR=`$OMPI_INFO --path pkglibdir --parsable | $SED -n 's/^path:pkglibdir://p' | head -1`
+  OMPI_APP_CPPFLAGS=
+  for oc_d in $oc_incdirs; do OMPI_APP_CPPFLAGS="$OMPI_APP_CPPFLAGS -isystem $oc_d"; done
+  OMPI_APP_LIBS=`$OMPICC --showme:link`
   OMPI_CPPFLAGS=
   for oc_d in $oc_incdirs "$oc_pkginc"; do OMPI_CPPFLAGS="$OMPI_CPPFLAGS -isystem $oc_d"; done
   AS_IF([test -n "$with_ompi_source"],
@@ -33,6 +37,7 @@ AC_DEFUN([OC_CHECK_OMPI], [
   OC_OMPI_HEADERS
   OC_OMPI_LINK
   AC_SUBST([OMPI_CPPFLAGS]) AC_SUBST([OMPI_CFLAGS]) AC_SUBST([OMPI_LIBS])
+  AC_SUBST([OMPI_APP_CPPFLAGS]) AC_SUBST([OMPI_APP_LIBS])
   AC_SUBST([OMPI_PKGLIBDIR]) AC_SUBST([OMPI_VERSION])
   AC_DEFINE_UNQUOTED([OPTCAST_OMPI_VERSION], ["$OMPI_VERSION"], [Open MPI that the component is built for])
 ])

@@ -72,4 +72,23 @@ tests_unit_test_configuration_SOURCES = tests/unit/test_configuration.c \
 	server/configuration.h server/configuration.c
 tests_unit_test_configuration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(INIH_CFLAGS)
 tests_unit_test_configuration_LDADD = libocbase.la $(CMOCKA_LIBS) $(INIH_LIBS)
+
+check_PROGRAMS += tests/unit/test_perf_values
+tests_unit_test_perf_values_SOURCES = tests/unit/test_perf_values.c \
+	tools/perf/types.h tools/perf/types.c tools/perf/values.h tools/perf/values.c
+tests_unit_test_perf_values_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_perf_values_LDADD = $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_perf_options
+tests_unit_test_perf_options_SOURCES = tests/unit/test_perf_options.c \
+	tools/perf/layout.h tools/perf/layout.c tools/perf/options.h tools/perf/options.c \
+	tools/perf/types.h tools/perf/types.c
+tests_unit_test_perf_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_perf_options_LDADD = libocbase.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_perf_wire
+tests_unit_test_perf_wire_SOURCES = tests/unit/test_perf_wire.c \
+	tools/perf/wire.h tools/perf/wire.c
+tests_unit_test_perf_wire_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_perf_wire_LDADD = $(CMOCKA_LIBS)
 endif

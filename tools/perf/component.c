@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Control and performance variables of coll/optcast, through the standard's MPI_T interface. */
+#include "tools/perf/component.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX   "coll_optcast_"
+#define MAX_TEXT 1024
+
+/* ---- performance variables ---- */
+
+static MPI_T_pvar_handle open_counter(oc_perf_component_t *c, const char *name)
+{
+    MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
+    char full[128];
+    int index, count = 0;
+
+    snprintf(full, sizeof(full), PREFIX "%s", name);
+    if (MPI_SUCCESS != MPI_T_pvar_get_index(full, MPI_T_PVAR_CLASS_LEVEL, &index)
+        || MPI_SUCCESS != MPI_T_pvar_handle_alloc(c->session, index, NULL, &handle, &count)) {
+        return MPI_T_PVAR_HANDLE_NULL;
+    }
+    return handle;
+}
+
+static void open_counters(oc_perf_component_t *c, oc_perf_collective_t collective)
+{
+    char offloaded[64];
+    const char *const names[OC_PERF_NUM_COUNTERS] = {offloaded, "fallbacks", "bytes_sent",
+                                                     "bytes_received"};
+
+    snprintf(offloaded, sizeof(offloaded), "%s_offloaded", oc_perf_collective_name(collective));
+    for (int i = 0; i < OC_PERF_NUM_COUNTERS; i++) {
+        c->counters[i] = open_counter(c, names[i]);
+    }
+}
+
+void oc_perf_component_read(const oc_perf_component_t *c, oc_perf_counters_t *counters)
+{
+    uint64_t *const values[OC_PERF_NUM_COUNTERS] = {
+        &counters->offloaded, &counters->fallbacks, &counters->bytes_sent,
+        &counters->bytes_received};
+
+    for (int i = 0; i < OC_PERF_NUM_COUNTERS; i++) {
+        unsigned long long value = 0;
+
+        if (c->present && MPI_T_PVAR_HANDLE_NULL != c->counters[i]) {
+            (void) MPI_T_pvar_read(c->session, c->counters[i], &value);
+        }
+        *values[i] = value;
+    }
+}
+
+/* ---- control variables ---- */
+
+typedef struct {
+    char name[128];
+    MPI_Datatype type;
+    MPI_T_enum names;
+} variable_t;
+
+/* Whether it is a setting of the component; its version is a variable, too, but a constant one. */
+static bool look_at(int index, variable_t *variable)
+{
+    int length = sizeof(variable->name), verbosity, binding, scope;
+
+    return MPI_SUCCESS == MPI_T_cvar_get_info(index, variable->name, &length, &verbosity,
+                                              &variable->type, &variable->names, NULL, NULL,
+                                              &binding, &scope)
+           && MPI_T_SCOPE_CONSTANT != scope
+           && 0 == strncmp(variable->name, PREFIX, strlen(PREFIX));
+}
+
+/* The name of an enumeration's value, or the value of a name. */
+static bool enum_item(MPI_T_enum names, int item, int *value, char *name, int size)
+{
+    return MPI_SUCCESS == MPI_T_enum_get_item(names, item, value, name, &size);
+}
+
+static bool enum_name(MPI_T_enum names, int value, char *name, int size)
+{
+    char enumeration[64];
+    int items = 0, length = sizeof(enumeration), found;
+
+    if (MPI_T_ENUM_NULL == names
+        || MPI_SUCCESS != MPI_T_enum_get_info(names, &items, enumeration, &length)) {
+        return false;
+    }
+    for (int i = 0; i < items; i++) {
+        if (enum_item(names, i, &found, name, size) && found == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool enum_value(MPI_T_enum names, const char *name, int *value)
+{
+    char enumeration[64], found[64];
+    int items = 0, length = sizeof(enumeration);
+
+    if (MPI_T_ENUM_NULL == names
+        || MPI_SUCCESS != MPI_T_enum_get_info(names, &items, enumeration, &length)) {
+        return false;
+    }
+    for (int i = 0; i < items; i++) {
+        if (enum_item(names, i, value, found, sizeof(found)) && 0 == strcmp(found, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void number_text(const variable_t *variable, const void *value, oc_perf_setting_t *setting)
+{
+    long long number;
+
+    setting->is_number = true;
+    if (MPI_INT == variable->type) {
+        if (enum_name(variable->names, *(const int *) value, setting->value,
+                      sizeof(setting->value))) {
+            setting->is_number = false;
+            return;
+        }
+        number = *(const int *) value;
+    } else {
+        number = (long long) *(const unsigned long *) value;
+    }
+    snprintf(setting->value, sizeof(setting->value), "%lld", number);
+}
+
+/* A buffer that holds a number or a text of that many characters. */
+static void read_setting(const variable_t *variable, MPI_T_cvar_handle handle, int count,
+                         oc_perf_setting_t *setting)
+{
+    union {
+        unsigned long number;
+        char text[MAX_TEXT * 4];
+    } value = {0};
+
+    snprintf(setting->name, sizeof(setting->name), "%s", variable->name + strlen(PREFIX));
+    if (count >= (int) sizeof(value.text) || MPI_SUCCESS != MPI_T_cvar_read(handle, &value)) {
+        return;
+    }
+    if (MPI_CHAR == variable->type) {
+        snprintf(setting->value, sizeof(setting->value), "%s", value.text);
+    } else {
+        number_text(variable, &value, setting);
+    }
+}
+
+static void add_setting(oc_perf_component_t *c, const variable_t *variable, int index)
+{
+    MPI_T_cvar_handle handle;
+    int count = 0;
+
+    if (MPI_SUCCESS == MPI_T_cvar_handle_alloc(index, NULL, &handle, &count)) {
+        read_setting(variable, handle, count, &c->settings[c->num_settings++]);
+        (void) MPI_T_cvar_handle_free(&handle);
+    }
+}
+
+static void open_mode(oc_perf_component_t *c, const variable_t *variable, int index)
+{
+    int count = 0;
+
+    c->has_mode = enum_value(variable->names, "never", &c->mode_never)
+                  && MPI_SUCCESS == MPI_T_cvar_handle_alloc(index, NULL, &c->mode, &count)
+                  && 1 == count && MPI_SUCCESS == MPI_T_cvar_read(c->mode, &c->mode_now);
+}
+
+static void open_settings(oc_perf_component_t *c)
+{
+    variable_t variable;
+    int total = 0, found = 0;
+
+    (void) MPI_T_cvar_get_num(&total);
+    for (int i = 0; i < total; i++) {
+        found += look_at(i, &variable);
+    }
+    c->present = 0 != found;
+    c->settings = calloc((size_t) found + 1, sizeof(*c->settings));
+    for (int i = 0; i < total && NULL != c->settings && c->num_settings < found; i++) {
+        if (look_at(i, &variable)) {
+            add_setting(c, &variable, i);
+            if (0 == strcmp(variable.name, PREFIX "mode")) {
+                open_mode(c, &variable, i);
+            }
+        }
+    }
+}
+
+const char *oc_perf_component_setting(const oc_perf_component_t *c, const char *name)
+{
+    for (int i = 0; i < c->num_settings; i++) {
+        if (0 == strcmp(name, c->settings[i].name)) {
+            return c->settings[i].value;
+        }
+    }
+    return "";
+}
+
+bool oc_perf_component_suspend(const oc_perf_component_t *c)
+{
+    return c->has_mode && MPI_SUCCESS == MPI_T_cvar_write(c->mode, &c->mode_never);
+}
+
+void oc_perf_component_resume(const oc_perf_component_t *c)
+{
+    if (c->has_mode) {
+        (void) MPI_T_cvar_write(c->mode, &c->mode_now);
+    }
+}
+
+/* ---- both ---- */
+
+void oc_perf_component_open(oc_perf_component_t *c, oc_perf_collective_t collective)
+{
+    int provided;
+
+    *c = (oc_perf_component_t) {.present = false};
+    (void) MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    (void) MPI_T_pvar_session_create(&c->session);
+    open_settings(c);
+    open_counters(c, collective);
+}
+
+void oc_perf_component_close(oc_perf_component_t *c)
+{
+    for (int i = 0; i < OC_PERF_NUM_COUNTERS; i++) {
+        if (MPI_T_PVAR_HANDLE_NULL != c->counters[i]) {
+            (void) MPI_T_pvar_handle_free(c->session, &c->counters[i]);
+        }
+    }
+    if (c->has_mode) {
+        (void) MPI_T_cvar_handle_free(&c->mode);
+    }
+    (void) MPI_T_pvar_session_free(&c->session);
+    free(c->settings);
+    (void) MPI_T_finalize();
+}

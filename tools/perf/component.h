@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the MPI_T interface tells about coll/optcast, if it is loaded, and its setting mode. */
+#ifndef OC_PERF_COMPONENT_H
+#define OC_PERF_COMPONENT_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/perf/types.h"
+
+/* Totals of this process. */
+typedef struct {
+    uint64_t offloaded;         /* operations of the collective that is measured */
+    uint64_t fallbacks, bytes_sent, bytes_received;
+} oc_perf_counters_t;
+
+enum { OC_PERF_NUM_COUNTERS = sizeof(oc_perf_counters_t) / sizeof(uint64_t) };
+
+typedef struct {
+    char name[64];              /* without coll_optcast_ */
+    char value[1024];           /* as a person would write it */
+    bool is_number;
+} oc_perf_setting_t;
+
+typedef struct {
+    bool present;               /* the component is loaded */
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle counters[OC_PERF_NUM_COUNTERS]; /* NULL handles: it does not exist */
+    oc_perf_setting_t *settings;
+    int num_settings;
+    MPI_T_cvar_handle mode;     /* valid if has_mode */
+    bool has_mode;
+    int mode_now, mode_never;   /* values of its enumeration; equal if the job began with never */
+} oc_perf_component_t;
+
+/* Between MPI_Init and MPI_Finalize. Without coll/optcast nothing is present, which is no error. */
+void oc_perf_component_open(oc_perf_component_t *component, oc_perf_collective_t collective);
+void oc_perf_component_close(oc_perf_component_t *component);
+
+/* All 0 if it is not present. */
+void oc_perf_component_read(const oc_perf_component_t *component, oc_perf_counters_t *counters);
+
+/* "" if there is no such setting. */
+const char *oc_perf_component_setting(const oc_perf_component_t *component, const char *name);
+
+/*
+ * Communicators that are made between the two are not taken by coll/optcast. All ranks, at the
+ * same place. false: the component that is loaded does not allow it, and nothing has changed.
+ */
+bool oc_perf_component_suspend(const oc_perf_component_t *component);
+void oc_perf_component_resume(const oc_perf_component_t *component);
+
+#endif

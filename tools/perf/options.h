@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line of optcast-perf, without MPI. */
+#ifndef OC_PERF_OPTIONS_H
+#define OC_PERF_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tools/perf/types.h"
+
+typedef struct {
+    oc_perf_collective_t collective;
+    uint64_t min, max;          /* bytes; 0 if the collective has no data */
+    unsigned factor;
+    int iterations, warmup;
+    oc_perf_type_t type;
+    oc_perf_op_t op;            /* OC_PERF_OP_END if the collective has none */
+    int root;
+    bool in_place, nonblocking, check, compare;
+    const char *interfaces;     /* NULL: as wire.h chooses */
+    const char *json, *csv;     /* NULL: none */
+} oc_perf_options_t;
+
+typedef enum {
+    OC_PERF_RUN,
+    OC_PERF_HELP,
+    OC_PERF_VERSION,
+    OC_PERF_WRONG,              /* error says what is wrong and what to do, in one line */
+} oc_perf_command_t;
+
+/* The same on all ranks that have the same arguments; texts remain those of argv. */
+oc_perf_command_t oc_perf_options_parse(int argc, char **argv, oc_perf_options_t *options,
+                                        char *error, size_t size);
+
+void oc_perf_options_help(FILE *out);
+
+#endif

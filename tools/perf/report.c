@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table: columns, and how numbers look in it. */
+#include "tools/perf/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef HAVE_CONFIG_H
+#    include "config.h"
+#endif
+#ifndef PACKAGE_VERSION
+#    define PACKAGE_VERSION "0 (built by hand)"
+#endif
+
+#define MICROSECONDS 1e6
+
+oc_perf_facts_t oc_perf_facts(const oc_perf_options_t *options, const oc_perf_job_t *job,
+                              const oc_perf_component_t *component)
+{
+    oc_perf_facts_t facts = {options, job, component, PACKAGE_VERSION, ""};
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+
+    if (MPI_SUCCESS == MPI_Get_library_version(version, &length)) {
+        version[strcspn(version, "\n")] = '\0';
+        for (char *tab = version; NULL != (tab = strchr(tab, '\t'));) {
+            *tab = ' ';
+        }
+        snprintf(facts.mpi, sizeof(facts.mpi), "%.*s", (int) sizeof(facts.mpi) - 1, version);
+    }
+    return facts;
+}
+
+const char *oc_perf_facts_type(const oc_perf_facts_t *facts)
+{
+    return oc_perf_has_data(facts->options->collective) ? oc_perf_type_name(facts->options->type)
+                                                        : NULL;
+}
+
+const char *oc_perf_facts_op(const oc_perf_facts_t *facts)
+{
+    return oc_perf_has_op(facts->options->collective) ? oc_perf_op_name(facts->options->op) : NULL;
+}
+
+double oc_perf_algbw(const oc_perf_row_t *row)
+{
+    double seconds = row->sides[OC_PERF_OURS].median;
+
+    return seconds > 0 ? (double) row->bytes / seconds / 1e9 : 0;
+}
+
+double oc_perf_busbw(const oc_perf_facts_t *facts, const oc_perf_row_t *row)
+{
+    return oc_perf_algbw(row)
+           * oc_perf_bus_factor(facts->options->collective, (unsigned) facts->job->ranks);
+}
+
+double oc_perf_ratio(const oc_perf_row_t *row)
+{
+    double ours = row->sides[OC_PERF_OURS].median;
+
+    return ours > 0 ? row->sides[OC_PERF_PREVIOUS].median / ours : 0;
+}
+
+static void print_facts(const oc_perf_facts_t *facts)
+{
+    const oc_perf_options_t *o = facts->options;
+    const oc_perf_component_t *c = facts->component;
+
+    printf("# optcast-perf %s, %s\n", facts->version, facts->mpi);
+    printf("# %d ranks on %d host%s, at most %d on a host\n", facts->job->ranks, facts->job->hosts,
+           1 == facts->job->hosts ? "" : "s", facts->job->ranks_per_host);
+    if (c->present) {
+        printf("# coll/optcast: mode %s, servers %s\n", oc_perf_component_setting(c, "mode"),
+               oc_perf_component_setting(c, "servers"));
+    } else {
+        printf("# coll/optcast is not loaded\n");
+    }
+    printf("# %s%s%s, %d iterations after %d to warm up%s\n",
+           oc_perf_collective_name(o->collective), o->nonblocking ? ", nonblocking" : "",
+           o->in_place ? ", in place" : "", o->iterations, o->warmup,
+           o->compare ? "; without: the same without coll/optcast, in turns" : "");
+    printf("# time: slowest rank of an iteration, then median, min and max of all; GB/s: 10^9 "
+           "bytes\n# sent, recv: of an operation and rank, to and from servers; tx, rx: of an "
+           "operation and host, on its interfaces\n");
+}
+
+void oc_perf_print_header(const oc_perf_facts_t *facts)
+{
+    bool compare = facts->options->compare;
+
+    print_facts(facts);
+    printf("#\n# %10s %10s %6s %4s %9s %9s %9s %7s %7s %6s", "size", "count", "type", "op",
+           "time", "min", "max", "algbw", "busbw", "wrong");
+    if (compare) {
+        printf(" %9s %9s %9s %6s %6s", "without", "min", "max", "wrong", "ratio");
+    }
+    printf(" %7s %5s %9s %9s %9s %9s\n", "offload", "fallb", "sent", "recv", "tx", "rx");
+    printf("# %10s %10s %6s %4s %9s %9s %9s %7s %7s %6s", "(B)", "", "", "", "(us)", "(us)",
+           "(us)", "(GB/s)", "(GB/s)", "");
+    if (compare) {
+        printf(" %9s %9s %9s %6s %6s", "(us)", "(us)", "(us)", "", "");
+    }
+    printf(" %7s %5s %9s %9s %9s %9s\n", "", "", "(B)", "(B)", "(B)", "(B)");
+    fflush(stdout);
+}
+
+static void print_wrong(const oc_perf_facts_t *facts, const oc_perf_side_t *side)
+{
+    if (facts->options->check) {
+        printf(" %6" PRIu64, side->wrong);
+    } else {
+        printf(" %6s", "-");
+    }
+}
+
+static void print_times(const oc_perf_side_t *side)
+{
+    printf(" %9.2f %9.2f %9.2f", side->median * MICROSECONDS, side->min * MICROSECONDS,
+           side->max * MICROSECONDS);
+}
+
+static void print_offload(const oc_perf_facts_t *facts, const oc_perf_side_t *side)
+{
+    const oc_perf_counters_t *counters = &side->counters;
+    uint64_t operations = (uint64_t) facts->options->iterations;
+
+    if (facts->component->present) {
+        printf(" %7" PRIu64 " %5" PRIu64 " %9" PRIu64 " %9" PRIu64, counters->offloaded,
+               counters->fallbacks, counters->bytes_sent / operations,
+               counters->bytes_received / operations);
+    } else {
+        printf(" %7s %5s %9s %9s", "-", "-", "-", "-");
+    }
+}
+
+void oc_perf_print_row(const oc_perf_facts_t *facts, const oc_perf_row_t *row)
+{
+    const oc_perf_side_t *ours = &row->sides[OC_PERF_OURS];
+    const oc_perf_side_t *previous = &row->sides[OC_PERF_PREVIOUS];
+    const char *type = oc_perf_facts_type(facts), *op = oc_perf_facts_op(facts);
+
+    printf("  %10" PRIu64 " %10" PRIu64 " %6s %4s", row->bytes, row->count,
+           NULL != type ? type : "-", NULL != op ? op : "-");
+    print_times(ours);
+    printf(" %7.3f %7.3f", oc_perf_algbw(row), oc_perf_busbw(facts, row));
+    print_wrong(facts, ours);
+    if (facts->options->compare) {
+        print_times(previous);
+        print_wrong(facts, previous);
+        printf(" %6.2f", oc_perf_ratio(row));
+    }
+    print_offload(facts, ours);
+    if (ours->wire.known) {
+        printf(" %9.0f %9.0f\n", ours->wire.sent_max, ours->wire.received_max);
+    } else {
+        printf(" %9s %9s\n", "-", "-");
+    }
+    fflush(stdout);
+}
+
+void oc_perf_progress(uint64_t size)
+{
+    if (!isatty(STDERR_FILENO)) {
+        return;
+    }
+    if (0 == size) {
+        fprintf(stderr, "\r%40s\r", "");
+    } else {
+        fprintf(stderr, "\rmeasuring %" PRIu64 " bytes ...", size);
+    }
+    fflush(stderr);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bytes on the wires of the hosts, over operations of their own without barriers between. */
+#include "tools/perf/meter.h"
+
+/* How long to count, if one operation does not take longer, and how many operations at most. */
+#define SECONDS        0.2
+#define MAX_OPERATIONS 1000
+
+static int choose_operations(oc_perf_meter_t *m, const oc_perf_side_t *side)
+{
+    double number = side->median > 0 ? SECONDS / side->median : MAX_OPERATIONS;
+    int operations = number > MAX_OPERATIONS ? MAX_OPERATIONS : (int) number;
+
+    MPI_Bcast(&operations, 1, MPI_INT, 0, m->job->control);
+    return operations < 1 ? 1 : operations;
+}
+
+/* Of all ranks, of which only leaders have something to give. */
+static void reduce(oc_perf_meter_t *m, bool good, const double *mine, oc_perf_side_t *side)
+{
+    oc_perf_wire_use_t *use = &side->wire;
+    double most[2], sum[2];
+    int hosts = good;
+
+    MPI_Reduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, 0, m->job->control);
+    MPI_Reduce(mine, sum, 2, MPI_DOUBLE, MPI_SUM, 0, m->job->control);
+    MPI_Reduce(&hosts, &use->hosts, 1, MPI_INT, MPI_SUM, 0, m->job->control);
+    if (0 == m->job->rank) {
+        use->known = use->hosts > 0;
+        use->sent_max = most[0];
+        use->received_max = most[1];
+        use->sent_sum = sum[0];
+        use->received_sum = sum[1];
+    }
+}
+
+/* The counters of this host; nothing on ranks that do not lead. */
+static bool read_counters(oc_perf_meter_t *m, oc_perf_traffic_t *traffic)
+{
+    return 0 != m->wire.count && oc_perf_wire_read(&m->wire, traffic);
+}
+
+void oc_perf_meter_wire(oc_perf_meter_t *m, MPI_Comm comm, oc_perf_side_t *side)
+{
+    int operations = choose_operations(m, side);
+    oc_perf_traffic_t before, after;
+    double mine[2] = {0, 0};
+    bool good;
+
+    MPI_Barrier(m->job->control);
+    good = read_counters(m, &before);
+    MPI_Barrier(m->job->control);
+    for (int i = 0; i < operations; i++) {
+        if (m->options->in_place) {
+            oc_perf_meter_prepare(m, false);
+        }
+        oc_perf_call(&m->call, comm);
+    }
+    MPI_Barrier(m->job->control);
+    good = read_counters(m, &after) && good;
+    if (good) {
+        mine[0] = (double) (after.sent - before.sent) / operations;
+        mine[1] = (double) (after.received - before.received) / operations;
+    }
+    reduce(m, good, mine, side);
+}
