@@ -18,7 +18,8 @@ EXTRA_DIST += run-tests \
 	tests/mpi/mode.c tests/mpi/mode.sh \
 	tests/mpi/plan.py tests/mpi/pvars.h tests/mpi/same_bits.c tests/mpi/same_bits.sh \
 	tests/mpi/stranger.py tests/mpi/volume.c \
-	tests/tools/info.sh tests/tools/perf.sh \
+	tests/tools/bench.sh tests/tools/bench-result.json tests/tools/bench_smoke.sh \
+	tests/tools/bench_test.py tests/tools/info.sh tests/tools/perf.sh \
 	tools/build.sh
 
 include tests/unit/local.mk

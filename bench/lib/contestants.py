@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Owns the table of contestants: who is measured, and with which arguments."""
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One way to do a collective."""
+    name: str
+    label: str
+    mpi: str = "openmpi"
+    arguments: tuple = ()       # of mpirun
+    program: tuple = ()         # of optcast-perf
+    kind: str = "peer"          # ours; peer; other: not the same task, so never the best peer
+    nap: bool = None            # None: as the setup says for peers, never for ours
+    hosts: str = "ranks"        # all: server hosts are ranks, too
+    embedded: bool = False      # ours: servers are threads of the ranks
+    proof: tuple = ()           # arguments of mpirun, and what it prints then if it is used
+
+    @property
+    def scheme(self):
+        """Which limit applies."""
+        if self.kind == "ours":
+            return "servers"
+        return "all" if self.hosts == "all" else "peers"
+
+
+def naps(contestant, setup):
+    """True if it is to run with the shim that sleeps where an MPI polls in vain."""
+    if contestant.nap is not None:
+        return contestant.nap
+    return setup.nap and contestant.kind != "ours"
+
+
+def mca(*pairs):
+    """mpirun arguments of NAME=VALUE."""
+    return tuple(word for pair in pairs for word in ("--mca", *pair.split("=", 1)))
+
+
+def tuned(collective, algorithm, *more):
+    """Open MPI's algorithm of that number, forced."""
+    name = f"coll_tuned_{collective}_algorithm"
+    return mca("coll_tuned_use_dynamic_rules=1", f"{name}={algorithm}",
+               *(f"{name}_{setting}" for setting in more))
+
+
+HAN = Contestant("han", "Open MPI, HAN", arguments=mca("coll_han_priority=100"),
+                 proof=(mca("coll_base_verbose=10"), r"selecting +han, priority +100, Enabled"))
+DEFAULT = Contestant("default", "Open MPI, default decision")
+UCC = Contestant("ucc", "Open MPI, coll/ucc",
+                 arguments=mca("coll_ucc_enable=1", "coll_ucc_priority=100"),
+                 proof=(mca("coll_base_verbose=10"), r"selecting +ucc, priority +100, Enabled"))
+MPICH = Contestant("mpich", "MPICH", mpi="mpich")
+MPICH_NONBLOCKING = Contestant("mpich-nonblocking", "MPICH, nonblocking", mpi="mpich",
+                               program=("--nonblocking",))
+NONBLOCKING = Contestant("nonblocking", "Open MPI, nonblocking (libnbc)",
+                         program=("--nonblocking",))
+OURS = Contestant("optcast", "optcast", kind="ours")
+
+
+def chunks(kibibytes, window):
+    """Ours with chunks of that size, and so many of them in flight to a server."""
+    return Contestant(f"optcast-{kibibytes}x{window}",
+                      f"optcast, {window} chunks of {kibibytes} KiB", kind="ours",
+                      arguments=mca(f"coll_optcast_chunk_size={kibibytes * 1024}",
+                                    f"coll_optcast_window={window}"))
+
+
+
+RING = Contestant("ring", "Open MPI, ring", arguments=tuned("allreduce", 4))
+
+TABLE = {
+    "allreduce": (
+        RING,
+        Contestant("segmented-ring", "Open MPI, segmented ring",
+                   arguments=tuned("allreduce", 5, "segmentsize=131072")),
+        DEFAULT,
+        Contestant("rabenseifner", "Open MPI, Rabenseifner", arguments=tuned("allreduce", 6)),
+        Contestant("recursive-doubling", "Open MPI, recursive doubling",
+                   arguments=tuned("allreduce", 3)),
+        HAN, UCC, MPICH, OURS,
+        Contestant("embedded", "optcast, embedded servers", kind="ours", embedded=True),
+        *(chunks(size, window) for size in (16, 64, 256) for window in (2, 8)),
+        Contestant("ring-all", "Open MPI, ring over all hosts", kind="other", hosts="all",
+                   arguments=RING.arguments),
+        Contestant("ring-nap", "Open MPI, ring, with nap", arguments=RING.arguments, nap=True),
+        Contestant("ring-no-nap", "Open MPI, ring, without", arguments=RING.arguments, nap=False),
+        Contestant("optcast-nap", "optcast, with nap", kind="ours", nap=True),
+        Contestant("optcast-no-nap", "optcast, without", kind="ours", nap=False),
+    ),
+    "allgather": (
+        Contestant("ring", "Open MPI, ring", arguments=tuned("allgather", 4)),
+        Contestant("neighbor", "Open MPI, neighbor exchange", arguments=tuned("allgather", 5)),
+        DEFAULT, NONBLOCKING, UCC, MPICH, MPICH_NONBLOCKING,
+    ),
+    "bcast": (
+        Contestant("chain", "Open MPI, chain (fanout 1, 128 KiB)",
+                   arguments=tuned("bcast", 2, "segmentsize=131072", "chain_fanout=1")),
+        Contestant("pipeline", "Open MPI, pipeline (128 KiB)",
+                   arguments=tuned("bcast", 3, "segmentsize=131072")),
+        Contestant("scatter-ring", "Open MPI, scatter and ring", arguments=tuned("bcast", 9)),
+        DEFAULT, UCC, MPICH,
+    ),
+    "reduce_scatter_block": (
+        Contestant("halving", "Open MPI, recursive halving",
+                   arguments=tuned("reduce_scatter_block", 3)),
+        Contestant("butterfly", "Open MPI, butterfly",
+                   arguments=tuned("reduce_scatter_block", 4)),
+        DEFAULT, NONBLOCKING, UCC, MPICH, MPICH_NONBLOCKING,
+    ),
+}
+
+
+def find(collective, name):
+    """The contestant of that name."""
+    for contestant in TABLE[collective]:
+        if contestant.name == name:
+            return contestant
+    raise KeyError(f"{collective} has no contestant {name}")
+
+
+def of_component(component, mode="always", servers="embedded", settings=()):
+    """mpirun arguments that make Open MPI use coll/optcast out of the folder COMPONENT."""
+    return ("-x", f"OMPI_MCA_mca_base_component_path={component}:SYSTEM_DEFAULT",
+            *mca("coll=optcast,tuned,basic,libnbc,self,inter", f"coll_optcast_mode={mode}",
+                 f"coll_optcast_servers={servers}",
+                 *(f"coll_optcast_{setting}" for setting in settings)))

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Owns the table of experiments: hosts, servers, rates, sizes, and who is measured there."""
+from dataclasses import dataclass, replace
+
+KiB, MiB = 1 << 10, 1 << 20
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One cluster, one collective, one list of contestants."""
+    name: str
+    collective: str
+    hosts: int
+    contestants: tuple
+    sizes: tuple
+    servers: int = 0            # hosts that have a server and no ranks
+    rate: int = 200             # Mbit/s; 0: no links, all ranks are on this host
+    per_host: int = 1
+    nap: bool = True            # of peers
+    latency: bool = False       # all sizes in one launch, many iterations
+
+    def title(self):
+        """What a heading says."""
+        hosts = f"{self.hosts} hosts" if self.hosts > 1 else "1 host"
+        if self.servers:
+            hosts += f" + {self.servers} with servers"
+        ranks = "1 rank" if self.per_host == 1 else f"{self.per_host} ranks"
+        if self.hosts + self.servers > 1:
+            ranks += " on each host"
+        links = f", links of {self.rate} Mbit/s" if self.rate else ""
+        return f"{self.collective}: {hosts}{links}, {ranks}"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Setups that belong together, and one result file."""
+    name: str
+    title: str
+    text: str
+    setups: tuple
+    hidden: bool = False        # not part of "all"
+
+
+LARGE = (64 * KiB, 256 * KiB, MiB, 4 * MiB, 16 * MiB)
+FEWER = (MiB, 4 * MiB, 16 * MiB)
+
+EXPERIMENTS = (
+    Experiment(
+        "allreduce-hosts", "Allreduce, servers on hosts of their own",
+        "Large vectors, one rank on a host. With as many servers as hosts, each link carries the "
+        "vector once.",
+        (Setup("4+4", "allreduce", 4, ("ring", "segmented-ring", "default", "rabenseifner", "ucc",
+                                       "mpich", "optcast"), LARGE, servers=4),
+         Setup("8+8", "allreduce", 8, ("ring", "segmented-ring", "ucc", "optcast"), (16 * MiB,),
+               servers=8),
+         Setup("4+2", "allreduce", 4, ("ring", "optcast"), (4 * MiB,), servers=2),
+         Setup("4+1", "allreduce", 4, ("ring", "optcast"), (4 * MiB,), servers=1))),
+    Experiment(
+        "allreduce-all", "Allreduce, if the server hosts were ranks as well",
+        "Servers cost hosts and links, too. A ring over all hosts reduces more vectors with the "
+        "same links.",
+        (Setup("4+4", "allreduce", 4, ("ring", "ring-all", "optcast"), (16 * MiB,), servers=4),)),
+    Experiment(
+        "chunks", "Allreduce, sizes of chunks and windows",
+        "What a rank has in flight is chunk x window x servers. Before that has gone out, no "
+        "result can come back, and at the end nothing is left to send: much in flight costs time "
+        "at both ends of a vector. Too little, and links idle between chunks.",
+        (Setup("4+4", "allreduce", 4, ("ring", "optcast-16x2", "optcast-16x8", "optcast-64x2",
+                                       "optcast-64x8", "optcast-256x2", "optcast-256x8"),
+               FEWER, servers=4),)),
+    Experiment(
+        "allgather-hosts", "Allgather",
+        "Peers only: there is no offload yet. The size is that of the gathered vector.",
+        (Setup("4", "allgather", 4, ("ring", "neighbor", "default", "nonblocking", "ucc", "mpich",
+                                     "mpich-nonblocking"), FEWER),
+         Setup("8", "allgather", 8, ("ring", "neighbor", "ucc", "mpich"), (16 * MiB,)))),
+    Experiment(
+        "bcast-hosts", "Bcast", "Peers only: there is no offload yet.",
+        (Setup("4", "bcast", 4, ("chain", "pipeline", "scatter-ring", "default", "ucc", "mpich"),
+               FEWER),
+         Setup("8", "bcast", 8, ("chain", "pipeline", "scatter-ring", "default", "ucc", "mpich"),
+               (16 * MiB,)))),
+    Experiment(
+        "reduce-scatter-hosts", "Reduce_scatter_block",
+        "Peers only: there is no offload yet. The size is that of the vector that is reduced.",
+        (Setup("4", "reduce_scatter_block", 4,
+               ("halving", "butterfly", "default", "nonblocking", "ucc", "mpich",
+                "mpich-nonblocking"), FEWER),
+         Setup("8", "reduce_scatter_block", 8,
+               ("halving", "butterfly", "ucc", "mpich", "mpich-nonblocking"), (16 * MiB,)))),
+    Experiment(
+        "small-messages", "Allreduce, small messages",
+        "Latency, without the nap. MPICH is not among the peers: it does not yield the processor, "
+        "and all ranks share few cores here.",
+        (Setup("4+4", "allreduce", 4, ("default", "recursive-doubling", "optcast"),
+               tuple(8 << i for i in range(14)), servers=4, nap=False, latency=True),)),
+    Experiment(
+        "one-node", "Allreduce on one host, embedded servers",
+        "The default setting, on the host itself: what it costs when it should not be used.",
+        (Setup("4-ranks", "allreduce", 1, ("default", "ring", "embedded"),
+               (4 * KiB, 64 * KiB, MiB, 16 * MiB), rate=0, per_host=4, nap=False),)),
+    Experiment(
+        "nodes", "Allreduce, two ranks on each host",
+        "At present each rank sends its own vector: the link of its host carries it as often as "
+        "there are ranks. HAN and the ring send it fewer times.",
+        (Setup("4x2+4", "allreduce", 4, ("ring", "default", "han", "ucc", "optcast"), FEWER,
+               servers=4, per_host=2),)),
+    Experiment(
+        "courtesy", "Allreduce, with and without the nap",
+        "Peers are measured with a shim that sleeps where MPI polls in vain, ours without it. "
+        "This is what the shim does to both.",
+        (Setup("4+4", "allreduce", 4, ("ring-nap", "ring-no-nap", "optcast-nap", "optcast-no-nap"),
+               FEWER, servers=4),)),
+    Experiment(
+        "smoke", "A test of the program itself", "These numbers mean nothing.",
+        (Setup("2+1", "allreduce", 2, ("ring", "optcast"), (16 * KiB, 64 * KiB), servers=1),),
+        hidden=True),
+)
+
+
+def find(name):
+    """The experiment of that name, or None."""
+    return next((e for e in EXPERIMENTS if e.name == name), None)
+
+
+def order(name):
+    """Where it belongs in a report."""
+    return next((i for i, e in enumerate(EXPERIMENTS) if e.name == name), len(EXPERIMENTS))
+
+
+def shorten(setups):
+    """For --quick: two setups, with two sizes that do not take long."""
+    chosen = []
+    for setup in setups[:2]:
+        fast = [size for size in setup.sizes if size <= MiB]
+        sizes = setup.sizes[::4] if setup.latency else fast[-2:] or [MiB]
+        chosen.append(replace(setup, sizes=tuple(sizes)))
+    return tuple(chosen)
+
+
+def with_rates(setups, rates):
+    """Setups with links, at each of the rates; the others once."""
+    chosen = [s for s in setups if not s.rate]
+    for rate in rates:
+        chosen += [replace(s, rate=rate, name=f"{s.name}-{rate}") for s in setups if s.rate]
+    return tuple(chosen)

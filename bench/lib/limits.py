@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Owns what links allow at best: seconds and bus bandwidth factors. No measurements.
+
+M is the vector in bytes, B the rate of a link in each direction, h the hosts with ranks, k those
+with servers. Hosts reduce or gather inside before anything leaves them, except where servers are
+used: there each rank sends its own vector.
+"""
+
+# A full packet on the wire, and what it carries of the user.
+HEADERS = 1514 / 1448
+
+
+def link(size, rate):
+    """Seconds that SIZE bytes take on a link of RATE Mbit/s, without headers: M/B."""
+    return size * 8 / (rate * 1e6)
+
+
+def ring(hosts, size, rate):
+    """Allreduce among the hosts themselves: 2(h-1)/h M/B, by a ring or by anything else."""
+    return 2 * (hosts - 1) / hosts * link(size, rate)
+
+
+def servers(hosts, per_host, count, size, rate):
+    """Allreduce by COUNT server hosts: the busier of the links of hosts and those of servers."""
+    own = per_host * link(size, rate)
+    theirs = hosts * per_host * link(size, rate) / count
+    return max(own, theirs)
+
+
+def peers(collective, hosts, size, rate):
+    """The same for any collective without servers, by unicast."""
+    if collective == "allreduce":
+        return ring(hosts, size, rate)
+    if collective in ("allgather", "allgatherv", "reduce_scatter_block"):
+        return (hosts - 1) / hosts * link(size, rate)
+    return link(size, rate)
+
+
+def limit(scheme, setup, size):
+    """Seconds, or None without links. SCHEME: peers, servers, or all (all hosts are ranks)."""
+    if not setup["rate"]:
+        return None
+    hosts = setup["hosts"]
+    if scheme == "servers":
+        return servers(hosts, setup["per_host"], setup["servers"], size, setup["rate"])
+    if scheme == "all":
+        hosts += setup["servers"]
+    return peers(setup["collective"], hosts, size, setup["rate"])
+
+
+def bus_factor(collective, ranks):
+    """Of the vector, what each rank has to send in a collective without servers."""
+    if collective == "allreduce":
+        return 2 * (ranks - 1) / ranks
+    if collective in ("allgather", "allgatherv", "reduce_scatter_block"):
+        return (ranks - 1) / ranks
+    return 1.0

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Owns the order of launches in a setup: verify all, then launch in turns; what is kept."""
+import re
+from dataclasses import dataclass
+
+from lib import build, contestants, paths, text
+from lib.launch import launch
+
+LATENCY_ITERATIONS = 300
+# Of the iterations of a launch; where they take longer, two have to do.
+MOST_SECONDS = 4
+
+
+class MeasureError(Exception):
+    """A result was wrong, or ours cannot be measured."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is done."""
+    launches: int = 5
+    budget: float = 1.5         # seconds that the iterations of a launch should take
+    least: int = 3
+    most: int = 100
+    time_limit: int = 120       # seconds that a launch may take
+
+    @staticmethod
+    def quick():
+        """For trying it out."""
+        return Effort(launches=2, budget=0.5, least=2, most=50, time_limit=60)
+
+    def iterations(self, estimate):
+        """(timed, warm-up) iterations of an operation that takes ESTIMATE seconds."""
+        count = int(self.budget / max(estimate, 1e-9))
+        least = self.least if estimate * self.least < MOST_SECONDS else 2
+        count = max(least, min(count, self.most))
+        return count, max(1, count // 10)
+
+
+def wire_of_counters(before, after, setup, operations):
+    """Bytes of one operation: means over hosts with ranks and over hosts with servers."""
+    def mean(hosts, way):
+        differences = [after[host][way] - before[host][way] for host in hosts]
+        return sum(differences) / len(differences) / operations if differences else None
+    ranks = [f"h{k}" for k in range(1, setup.hosts + 1)]
+    servers = [f"h{k}" for k in range(setup.hosts + 1, setup.hosts + setup.servers + 1)]
+    return {"sent": mean(ranks, 0), "received": mean(ranks, 1),
+            "server_sent": mean(servers, 0), "server_received": mean(servers, 1)}
+
+
+def wire_of_row(row):
+    """The same from the counters that optcast-perf reads; it knows nothing of servers."""
+    wire = row["wire"]
+    if not wire:
+        return None
+    return {"sent": wire["tx_sum"] / wire["hosts"], "received": wire["rx_sum"] / wire["hosts"],
+            "server_sent": None, "server_received": None}
+
+
+def keep_row(row, numbers, wire):
+    """What a result file has of one size in one launch."""
+    return {"seconds": row["seconds"], "offloaded": row["offloaded"],
+            "fallbacks": row["fallbacks"], "operations": numbers["iterations"], "wire": wire}
+
+
+class Runner:
+    """Measures one setup at one place."""
+
+    def __init__(self, setup, place, effort, tell):
+        self.setup, self.place, self.effort, self.tell = setup, place, effort, tell
+        self.contestants = [contestants.find(setup.collective, name) for name in setup.contestants]
+        self.absent = {}        # name: why it was not measured
+        self.errors = {}        # name: [what went wrong in a launch]
+        self.estimates = {}     # (name, size): seconds
+        self.commands = {}      # name: as a person would type it
+        self.rows = {}          # (name, size): [of each launch]
+        self.mpi = {}           # name: version, as the library says
+        self.counted = None     # counters of the links after the last launch
+
+    def arguments(self, contestant, sizes, iterations, warmup, more=()):
+        """Those of optcast-perf."""
+        factor = sizes[1] // sizes[0] if len(sizes) > 1 else 2
+        counted = self.setup.rate and not self.place.exact_counters
+        exact = [] if counted else ["--interface", "none"]
+        return [str(paths.PERF[contestant.mpi]), self.setup.collective, "-b", str(sizes[0]),
+                "-e", str(sizes[-1]), "-f", str(factor), "-n", str(iterations), "-w", str(warmup),
+                *exact, *contestant.program, *more]
+
+    def start(self, contestant, program, more=()):
+        """One launch, and the counters of links before and after it, or None.
+
+        The cluster is made anew if something of the launch may remain.
+        """
+        command = [*self.place.command(contestant, self.setup), *more, *program]
+        # nothing is sent between launches
+        before = self.counted or self.place.counters()
+        outcome = launch(command, paths.WORK, self.place.environment, self.effort.time_limit)
+        self.counted = self.place.counters()
+        counters = (before, self.counted) if before else None
+        if not outcome.ended:
+            self.place.renew(self.setup)
+            self.counted = None
+        return outcome, counters
+
+    def verify(self):
+        """Every contestant once, with all elements checked. Also tells how long things take."""
+        present = []
+        for contestant in self.contestants:
+            why = build.absence(contestant) or self.verify_one(contestant)
+            if why:
+                self.absent[contestant.name] = why
+                self.tell.line(f"{self.setup.name} {contestant.label}: left out: {why}")
+            else:
+                present.append(contestant)
+        self.contestants = present
+
+    def verify_one(self, contestant):
+        """Why it cannot be measured; "" if it can. Wrong results are an error."""
+        proof, pattern = contestant.proof or ((), "")
+        program = self.arguments(contestant, self.setup.sizes, 1, 1, ("--check",))
+        self.commands[contestant.name] = paths.anonymous(
+            [*self.place.command(contestant, self.setup),
+             *self.arguments(contestant, self.setup.sizes, "N", "W")])
+        self.tell.progress(f"{self.setup.name} {contestant.label}: verifying")
+        outcome, _ = self.start(contestant, program, proof)
+        self.tell.line(f"{self.setup.name} {contestant.label}: verifying took "
+                       f"{outcome.seconds:.1f} s {outcome.error}")
+        if outcome.numbers is None:
+            if contestant.kind == "ours":
+                raise MeasureError(f"{contestant.label} cannot be launched: {outcome.error}\n"
+                                   f"{outcome.output}")
+            return outcome.error
+        wrong = [row["bytes"] for row in outcome.numbers["rows"] if row["wrong"]]
+        if wrong:
+            raise MeasureError(f"{contestant.label} gave wrong results at {wrong} bytes: "
+                               f"{outcome.error}")
+        if not re.search(pattern, outcome.output):
+            return "Open MPI did not use it"
+        self.mpi[contestant.name] = outcome.numbers["mpi"]
+        for row in outcome.numbers["rows"]:
+            self.estimates[contestant.name, row["bytes"]] = row["min_s"]
+        return ""
+
+    def calls(self, contestant):
+        """[(sizes, iterations, warm-up)] of the launches of one turn."""
+        if self.setup.latency:
+            count = min(LATENCY_ITERATIONS, self.effort.most * 3)
+            return [(self.setup.sizes, count, count // 10)]
+        return [((size,), *self.effort.iterations(self.estimates[contestant.name, size]))
+                for size in self.setup.sizes]
+
+    def measure(self):
+        """All launches, in turns."""
+        self.verify()
+        todo = [(turn, contestant, call) for turn in range(self.effort.launches)
+                for index in range(len(self.setup.sizes) if not self.setup.latency else 1)
+                for contestant in self.contestants
+                for call in [self.calls(contestant)[index]]]
+        for done, (turn, contestant, call) in enumerate(todo):
+            self.tell.progress(f"{self.setup.name} {done + 1}/{len(todo)}: launch {turn + 1}, "
+                               f"{text.size(call[0][-1])}, {contestant.label}")
+            self.measure_once(turn, contestant, *call)
+
+    def measure_once(self, turn, contestant, sizes, iterations, warmup):
+        """One launch, and a line of the log."""
+        outcome, counters = self.start(
+            contestant, self.arguments(contestant, sizes, iterations, warmup))
+        name = f"{self.setup.name} launch {turn + 1} {contestant.label}, {text.size(sizes[-1])}"
+        if outcome.numbers is None:
+            self.errors.setdefault(contestant.name, []).append(outcome.error)
+            self.tell.line(f"{name}: {outcome.error}")
+            return
+        for row in outcome.numbers["rows"]:
+            wire = wire_of_row(row)
+            if counters and len(sizes) == 1:
+                wire = wire_of_counters(*counters, self.setup, iterations + warmup)
+            self.rows.setdefault((contestant.name, row["bytes"]), []).append(
+                keep_row(row, outcome.numbers, wire))
+        self.tell.line(f"{name}: {text.seconds(outcome.numbers['rows'][-1]['median_s'])}, "
+                       f"{iterations} iterations, {outcome.seconds:.1f} s in all")
+
+    def result(self):
+        """What a result file has of this setup."""
+        setup = self.setup
+        described = []
+        for name in setup.contestants:
+            contestant = contestants.find(setup.collective, name)
+            described.append({"name": name, "label": contestant.label, "kind": contestant.kind,
+                              "scheme": contestant.scheme, "absent": self.absent.get(name),
+                              "errors": self.errors.get(name, []), "mpi": self.mpi.get(name),
+                              "nap": contestants.naps(contestant, setup) and bool(setup.rate),
+                              "command": self.commands.get(name)})
+        rows = [{"contestant": name, "bytes": size, "launches": launches}
+                for (name, size), launches in sorted(self.rows.items(), key=lambda r: r[0][1])]
+        return {"name": setup.name, "title": setup.title(), "collective": setup.collective,
+                "hosts": setup.hosts, "servers": setup.servers, "rate": setup.rate,
+                "per_host": setup.per_host, "nap": setup.nap, "latency": setup.latency,
+                "contestants": described, "rows": rows}

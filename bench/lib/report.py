@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Owns doc/performance.md: what of the results is said, and with which words."""
+from lib import experiments, limits, plot, results, text
+
+
+def offloaded(row):
+    """How many operations servers did, of how many."""
+    if row.contestant["kind"] != "ours":
+        return "—"
+    if row.offloaded == row.operations:
+        return f"all {row.operations}"
+    if not row.offloaded:
+        return f"**none** of {row.operations}"
+    return f"**{row.offloaded}** of {row.operations}"
+
+
+def verdict(row, best):
+    """Ours against the best peer, in words that the measurements support."""
+    if not row.offloaded:
+        return "not offloaded: this is Open MPI"
+    if not results.differs(row, best):
+        return "no difference"
+    factor = best.median / row.median
+    if factor > 1:
+        return f"**{factor:.2f}** times as fast"
+    return f"slower: **{1 / factor:.2f}** times the time"
+
+
+def headline_row(setup, row, best):
+    """One line of the first table."""
+    whole = limits.limit("all", setup, row.size) if setup["servers"] else None
+    cells = [text.size(row.size), row.label, text.seconds(row.median)]
+    if best:
+        cells += [f"{text.seconds(best.median)} ({best.contestant['label']})", verdict(row, best)]
+    else:
+        cells += ["—", "no peer"]
+    return cells + [text.seconds(limits.limit(scheme, setup, row.size))
+                    for scheme in ("servers", "peers")] + [text.seconds(whole)]
+
+
+def best_peers(setup, rows):
+    """Where there is nothing of ours: whom it would have to beat."""
+    lines = []
+    for size in sorted({row.size for row in rows}):
+        best = results.best_peer(rows, size)
+        if best:
+            lines.append([text.size(size), best.contestant["label"], text.seconds(best.median),
+                          text.seconds(limits.limit("peers", setup, size))])
+    return [*text.table(["size", "best peer", "time", "limit"], lines), ""]
+
+
+def headlines(setup, rows):
+    """Ours against the best peer of each row."""
+    ours = [row for row in rows if row.contestant["kind"] == "ours"]
+    if not ours:
+        return best_peers(setup, rows)
+    count = setup["hosts"] + setup["servers"]
+    head = ["size", "ours", "time", "best peer", "ours is", "limit with servers",
+            "limit without", f"ring over all {count} hosts"]
+    lines = [headline_row(setup, row, results.best_peer(rows, row.size)) for row in ours]
+    if not setup["rate"] or setup["latency"]:
+        head, lines = head[:5], [line[:5] for line in lines]
+    return [*text.table(head, lines), ""]
+
+
+def bandwidth(setup, row):
+    """(algorithm bandwidth, bus bandwidth) in Mbit/s."""
+    algorithm = row.size * 8 / row.median / 1e6
+    hosts = setup["hosts"] + (setup["servers"] if row.contestant["scheme"] == "all" else 0)
+    ranks = hosts * setup["per_host"]
+    return algorithm, algorithm * limits.bus_factor(setup["collective"], ranks)
+
+
+def wire_cells(row):
+    """Sent and received by a host with ranks, then by one with a server."""
+    wire = row.wire or {}
+    return [" / ".join(text.megabytes(wire.get(who + way)) for way in ("sent", "received"))
+            for who in ("", "server_")]
+
+
+def detail_row(setup, row, best):
+    """One line of the second table."""
+    algorithm, bus = bandwidth(setup, row)
+    cells = [text.size(row.size), row.label, text.seconds(row.median),
+             text.spread(row.least, row.most), row.launches,
+             text.ratio(row.median / row.limit if row.limit else None),
+             text.ratio(best.median / row.median) if best and row.contestant["kind"] != "other"
+             else "—", text.digits(algorithm), text.digits(bus)]
+    return cells + wire_cells(row) + [offloaded(row)]
+
+
+def hidden_columns(setup, rows):
+    """Of the second table: those that would say nothing."""
+    hidden = set()
+    if not setup["rate"] or setup["latency"]:
+        hidden |= {5}
+    if setup["latency"]:
+        hidden |= {7, 8}
+    if all(row.wire is None for row in rows):
+        hidden |= {9, 10}
+    elif not setup["servers"]:
+        hidden |= {10}
+    if not any(row.contestant["kind"] == "ours" for row in rows):
+        hidden |= {11}
+    return hidden
+
+
+def details(setup, rows):
+    """Everybody at every size."""
+    head = ["size", "contestant", "time", "min–max", "launches", "× limit", "ratio",
+            "alg. Mbit/s", "bus Mbit/s", "MB sent / received, host with ranks",
+            "MB sent / received, host with server", "offloaded"]
+    lines = [detail_row(setup, row, results.best_peer(rows, row.size)) for row in rows]
+    hidden = hidden_columns(setup, rows)
+    head, *lines = [[cell for i, cell in enumerate(line) if i not in hidden]
+                    for line in (head, *lines)]
+    return [*text.table(head, lines), ""]
+
+
+def troubles(setup):
+    """Who is missing, and which launches failed."""
+    lines = []
+    if not setup["check_passed"]:
+        lines.append("* **The links did not carry what they should** when they were checked: "
+                     "the processors were busy, and times mean little.")
+    for contestant in setup["contestants"]:
+        if contestant["absent"]:
+            lines.append(f"* {contestant['label']} was not measured: {contestant['absent']}.")
+        if contestant["errors"]:
+            lines.append(f"* {contestant['label']}: {len(contestant['errors'])} launches failed, "
+                         f"the first one: {contestant['errors'][0]}")
+    return [*lines, ""] if lines else []
+
+
+def notes(setup):
+    """What belongs to the tables: headers, and who slept."""
+    asleep = [c["label"] for c in setup["contestants"] if c["nap"] and not c["absent"]]
+    headers = f"Limits are raw: headers make them {100 * (limits.HEADERS - 1):.1f} % longer. "
+    return [f"{headers if setup['rate'] and not setup['latency'] else ''}"
+            f"Measured with the nap: {'; '.join(asleep) or 'nobody'}.", ""]
+
+
+def pictures(name, setup, folder):
+    """Markdown of the plots that are there."""
+    lines = [f"![{what} over size]({folder}/{plot.file_name(name, setup, what)})"
+             for what in plot.kinds(setup)]
+    return [*lines, ""] if lines else []
+
+
+def setup_section(name, setup, folder, plots):
+    """A heading, tables, plots."""
+    rows = results.rows_of(setup)
+    lines = [f"### {setup['title']}", ""]
+    if rows:
+        lines += headlines(setup, rows) + details(setup, rows)
+    else:
+        lines += ["Nothing could be measured.", ""]
+    return lines + notes(setup) + troubles(setup) + (pictures(name, setup, folder) if plots else [])
+
+
+def facts_line(result):
+    """Where and when."""
+    facts = result["facts"]
+    versions = [f"{title} {facts[name]}" for title, name in
+                (("Open MPI", "openmpi"), ("MPICH", "mpich"), ("UCX", "ucx"), ("commit", "commit"))
+                if facts[name]]
+    return (f"{facts['date']}, {facts['cpus']} × {facts['cpu']}, Linux {facts['kernel']}, "
+            f"{', '.join(versions)}; load before: {facts['load_before']:.2f}; "
+            f"it took {result['seconds']:.0f} s.")
+
+
+def experiment_section(name, result, folder, plots):
+    """One result file."""
+    quick = ""
+    if result["quick"]:
+        quick = " **This was a quick run: too few launches and sizes to claim anything.**"
+    elif result["launches"] < results.ENOUGH_LAUNCHES:
+        quick = f" **Only {result['launches']} launches: too few to claim anything.**"
+    real = " On a real cluster." if result["real"] else ""
+    lines = [f"## {result['title']}", "",
+             f"Made by `{result['command']}`.{real} {result['text']}{quick}", "",
+             facts_line(result), ""]
+    if result["settings"]:
+        lines += [f"Settings of ours: `{' '.join(result['settings'])}`.", ""]
+    for setup in result["setups"]:
+        lines += setup_section(name, setup, folder, plots)
+    return lines
+
+
+def write(folder, page, preface):
+    """Writes the page and its plots from all results in FOLDER. Returns what could not be done."""
+    found = results.load_all(folder)
+    images = page.with_suffix("")
+    complaint = plot.begin(images)
+    lines = [preface.read_text(encoding="utf-8").rstrip(), ""]
+    for name, result in found:
+        complaint = complaint or plot.draw_all(images, name, result)
+        lines += experiment_section(name, result, images.name, not complaint)
+    missing = [e.name for e in experiments.EXPERIMENTS
+               if not e.hidden and e.name not in {r["experiment"] for _, r in found}]
+    if missing:
+        lines += ["## Not measured yet", "", ", ".join(f"`bench/run {name}`" for name in missing),
+                  ""]
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    return complaint

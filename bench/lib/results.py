@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Owns the result files, and what is computed from them: medians, best peers, differences."""
+import json
+import os
+import re
+import statistics
+from dataclasses import dataclass
+
+from lib import experiments, limits
+
+FORMAT = 1
+# Smaller differences are not claimed.
+SIGNIFICANT = 0.10
+# With fewer, the page says that nothing is claimed.
+ENOUGH_LAUNCHES = 5
+
+
+@dataclass
+class Row:
+    """One contestant at one size. Times are in seconds; bytes are those of one operation."""
+    contestant: dict
+    size: int
+    median: float
+    least: float
+    most: float
+    launches: int
+    limit: float        # of its scheme; None without links
+    offloaded: int      # in all launches; None if the component was not loaded
+    operations: int
+    wire: dict          # sent, received, server_sent, server_received; or None
+
+    @property
+    def label(self):
+        """With a word where ours was not used."""
+        if self.contestant["kind"] == "ours" and not self.offloaded:
+            return f"{self.contestant['label']} (**not offloaded**)"
+        return self.contestant["label"]
+
+
+def wire_mean(launches):
+    """Median over launches of each counter; None if any is missing."""
+    wires = [launch["wire"] for launch in launches if launch["wire"]]
+    if not wires:
+        return None
+    return {key: None if any(wire[key] is None for wire in wires)
+            else statistics.median(wire[key] for wire in wires) for key in wires[0]}
+
+
+def make_row(setup, contestant, size, launches):
+    """From the launches of a result file."""
+    medians = [statistics.median(launch["seconds"]) for launch in launches]
+    counts = [launch["offloaded"] for launch in launches]
+    return Row(contestant, size, statistics.median(medians), min(medians), max(medians),
+               len(launches), limits.limit(contestant["scheme"], setup, size),
+               None if None in counts else sum(counts),
+               sum(launch["operations"] for launch in launches), wire_mean(launches))
+
+
+def rows_of(setup):
+    """[Row] of a setup, by size, then in the order of its contestants."""
+    known = {c["name"]: (i, c) for i, c in enumerate(setup["contestants"])}
+    found = [(row["bytes"], *known[row["contestant"]], row["launches"]) for row in setup["rows"]]
+    found.sort(key=lambda row: row[:2])
+    return [make_row(setup, contestant, size, launches)
+            for size, _, contestant, launches in found if launches]
+
+
+def best_peer(rows, size):
+    """The fastest peer of that size, or None."""
+    peers = [row for row in rows if row.size == size and row.contestant["kind"] == "peer"]
+    return min(peers, key=lambda row: row.median, default=None)
+
+
+def differs(one, other):
+    """True if two rows differ by more than these measurements can be wrong."""
+    apart = one.most < other.least or other.most < one.least
+    return apart and abs(other.median / one.median - 1) >= SIGNIFICANT
+
+
+def save(path, result):
+    """As JSON, a list of numbers on one line; the file is whole or not there."""
+    text = json.dumps(result, indent=1)
+    text = re.sub(r"\[\s+([-+0-9.e,\s]+?)\s+\]",
+                  lambda found: f"[{' '.join(found.group(1).split())}]", text)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(f".{os.getpid()}")
+    beside.write_text(text + "\n", encoding="utf-8")
+    os.replace(beside, path)
+
+
+def load_all(folder):
+    """Results in the order of a report; a quick one only if there is no full one."""
+    found = {}
+    for path in sorted(folder.glob("*.json")):
+        result = json.loads(path.read_text(encoding="utf-8"))
+        if result.get("format") != FORMAT:
+            raise ValueError(f"{path} has another format: measure it again, or remove it")
+        found[path.stem] = result
+    kept = {name: result for name, result in found.items()
+            if not (result["quick"] and name.removesuffix("-quick") in found
+                    and name.endswith("-quick"))}
+    return sorted(kept.items(),
+                  key=lambda item: (experiments.order(item[1]["experiment"]), item[0]))

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Owns the tests of what bench/ computes, says, and does about launches that hang."""
+import dataclasses
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(REPO / "bench"))
+
+from lib import (cluster, contestants, experiments, launch, limits, measure, paths,  # noqa: E402
+                 places, report, results, text)
+
+MiB = 1 << 20
+RECORDED = pathlib.Path(__file__).with_name("bench-result.json")
+
+
+def setup(**changes):
+    """What a result file has of a setup."""
+    return {"collective": "allreduce", "hosts": 4, "servers": 4, "rate": 200, "per_host": 1,
+            **changes}
+
+
+def row(name, kind, median, spread=0.0, size=MiB, offloaded=None):
+    """A row with as many operations as were possible."""
+    contestant = {"name": name, "label": name, "kind": kind, "scheme": "peers"}
+    return results.Row(contestant, size, median, median - spread, median + spread, 5, 1.0,
+                       offloaded, 15, None)
+
+
+class Limits(unittest.TestCase):
+    def near(self, value, times, size=16 * MiB, rate=200):
+        self.assertAlmostEqual(value, times * size * 8 / (rate * 1e6), places=9)
+
+    def test_ring(self):
+        self.near(limits.limit("peers", setup(), 16 * MiB), 1.5)
+        self.near(limits.limit("peers", setup(hosts=8), 16 * MiB), 1.75)
+
+    def test_servers(self):
+        self.near(limits.limit("servers", setup(), 16 * MiB), 1)
+        self.near(limits.limit("servers", setup(servers=6), 16 * MiB), 1)
+        self.near(limits.limit("servers", setup(servers=1), 16 * MiB), 4)
+        self.near(limits.limit("servers", setup(servers=2), 16 * MiB), 2)
+
+    def test_ranks_of_a_host_share_its_link(self):
+        self.near(limits.limit("servers", setup(per_host=2), 16 * MiB), 2)
+        self.near(limits.limit("servers", setup(per_host=2, servers=2), 16 * MiB), 4)
+        self.near(limits.limit("peers", setup(per_host=2), 16 * MiB), 1.5)
+
+    def test_all_hosts(self):
+        self.near(limits.limit("all", setup(), 16 * MiB), 1.75)
+
+    def test_other_collectives(self):
+        self.near(limits.limit("peers", setup(collective="allgather"), 16 * MiB), 0.75)
+        self.near(limits.limit("peers", setup(collective="reduce_scatter_block"), 16 * MiB), 0.75)
+        self.near(limits.limit("peers", setup(collective="bcast"), 16 * MiB), 1)
+
+    def test_no_links(self):
+        self.assertIsNone(limits.limit("peers", setup(rate=0), MiB))
+
+    def test_headers(self):
+        self.assertAlmostEqual(1 - 1 / limits.HEADERS, 0.0436, places=4)
+
+
+class Statistics(unittest.TestCase):
+    def test_median_of_medians(self):
+        launches = [{"seconds": seconds, "offloaded": 3, "operations": 3, "wire": None}
+                    for seconds in ([1, 2, 9], [3, 3, 3], [4, 5, 0])]
+        made = results.make_row(setup(), {"scheme": "servers"}, MiB, launches)
+        self.assertEqual((made.median, made.least, made.most), (3, 2, 4))
+        self.assertEqual((made.offloaded, made.operations), (9, 9))
+
+    def test_component_not_loaded(self):
+        launches = [{"seconds": [1], "offloaded": None, "operations": 1, "wire": None}]
+        self.assertIsNone(results.make_row(setup(), {"scheme": "peers"}, 1, launches).offloaded)
+
+    def test_best_peer(self):
+        rows = [row("ring", "peer", 2), row("default", "peer", 1.5), row("optcast", "ours", 1),
+                row("ring-all", "other", 0.5), row("fast", "peer", 0.1, size=2 * MiB)]
+        self.assertEqual(results.best_peer(rows, MiB).contestant["name"], "default")
+        self.assertIsNone(results.best_peer(rows, 3))
+
+    def test_differences(self):
+        self.assertTrue(results.differs(row("a", "ours", 1), row("b", "peer", 1.2)))
+        self.assertFalse(results.differs(row("a", "ours", 1), row("b", "peer", 1.05)))
+        self.assertFalse(results.differs(row("a", "ours", 1, 0.2), row("b", "peer", 1.3, 0.2)))
+
+    def test_iterations(self):
+        effort = measure.Effort()
+        self.assertEqual(effort.iterations(1e-6), (100, 10))
+        self.assertEqual(effort.iterations(0.05), (30, 3))
+        self.assertEqual(effort.iterations(0.7), (3, 1))
+        self.assertEqual(effort.iterations(3), (2, 1))
+
+    def test_wire(self):
+        before = {f"h{k}": (0, 0) for k in range(1, 4)}
+        after = {"h1": (100, 10), "h2": (300, 30), "h3": (50, 60)}
+        small = experiments.Setup("x", "allreduce", 2, (), (), servers=1)
+        self.assertEqual(measure.wire_of_counters(before, after, small, 2),
+                         {"sent": 100, "received": 10, "server_sent": 25, "server_received": 30})
+
+    def test_counters(self):
+        said = "host tx_bytes rx_bytes tx_packets rx_packets dropped\nh1 12 34 5 6 0\n"
+        self.assertEqual(cluster.parse_counters(said), {"h1": (12, 34)})
+
+
+class Words(unittest.TestCase):
+    def test_numbers(self):
+        self.assertEqual(text.seconds(0.7239), "724 ms")
+        self.assertEqual(text.seconds(1.0866), "1.09 s")
+        self.assertEqual(text.seconds(52.3e-6), "52.3 µs")
+        self.assertEqual(text.spread(0.99, 1.01), "0.99–1.01 s")
+        self.assertEqual(text.size(65536), "64 KiB")
+        self.assertEqual(text.size(1000), "1000 B")
+
+    def test_not_offloaded(self):
+        ours = row("optcast", "ours", 1, offloaded=0)
+        self.assertIn("not offloaded", ours.label)
+        self.assertEqual(report.offloaded(ours), "**none** of 15")
+        self.assertIn("not offloaded", report.verdict(ours, row("ring", "peer", 2)))
+        partly = row("optcast", "ours", 1, offloaded=5)
+        self.assertEqual(report.offloaded(partly), "**5** of 15")
+        self.assertEqual(report.offloaded(row("optcast", "ours", 1, offloaded=15)), "all 15")
+
+    def test_verdict(self):
+        ours = row("optcast", "ours", 1, offloaded=15)
+        self.assertIn("**1.50** times as fast", report.verdict(ours, row("ring", "peer", 1.5)))
+        self.assertIn("slower: **2.00** times", report.verdict(ours, row("ring", "peer", 0.5)))
+        self.assertEqual(report.verdict(ours, row("ring", "peer", 1.09)), "no difference")
+
+    def test_no_folders_of_this_machine(self):
+        said = paths.anonymous([paths.BUILD / "optcast-perf", paths.REPO / "x", paths.REPO])
+        self.assertEqual(said, "build/optcast-perf x .")
+
+
+class Tables(unittest.TestCase):
+    def test_experiments(self):
+        for experiment in experiments.EXPERIMENTS:
+            names = [s.name for s in experiment.setups]
+            self.assertEqual(len(names), len(set(names)), experiment.name)
+            for chosen in (*experiment.setups, *experiments.shorten(experiment.setups)):
+                self.check_setup(chosen)
+
+    def check_setup(self, chosen):
+        factors = {b / a for a, b in zip(chosen.sizes, chosen.sizes[1:])}
+        self.assertLessEqual(len(factors), 1, f"{chosen.name}: sizes grow by different factors")
+        for name in chosen.contestants:
+            contestant = contestants.find(chosen.collective, name)
+            if chosen.latency:
+                self.assertEqual(contestant.mpi, "openmpi")
+            if contestant.kind == "ours":
+                self.assertTrue(chosen.servers or contestant.embedded)
+
+    def test_rates(self):
+        chosen = experiments.with_rates(experiments.find("courtesy").setups, [100, 500])
+        self.assertEqual([s.rate for s in chosen], [100, 500])
+        self.assertEqual([s.name for s in chosen], ["4+4-100", "4+4-500"])
+
+    def test_naps(self):
+        chosen = experiments.find("courtesy").setups[0]
+        asleep = [name for name in chosen.contestants
+                  if contestants.naps(contestants.find("allreduce", name), chosen)]
+        self.assertEqual(asleep, ["ring-nap", "optcast-nap"])
+        large = experiments.find("allreduce-hosts").setups[0]
+        self.assertFalse(contestants.naps(contestants.OURS, large))
+        self.assertTrue(contestants.naps(contestants.RING, large))
+
+    def test_hostfile(self):
+        self.assertEqual(places.parse_hostfile("n1 slots=2 # old\n# none\n\nn2\n"),
+                         [("n1", 2), ("n2", None)])
+        with self.assertRaises(cluster.PlaceError):
+            places.parse_hostfile("# nothing\n")
+
+
+class RealCluster(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        hostfile = pathlib.Path(folder.name) / "hosts"
+        hostfile.write_text("n1 slots=1\nn2 slots=1\nn3 slots=1\n", encoding="utf-8")
+        with mock.patch.object(places, "find_mpirun", lambda: "mpirun"):
+            self.place = places.Real(hostfile, "s1,s2", 100000)
+
+    def test_command(self):
+        chosen = self.place.adapt(experiments.find("nodes").setups[0])
+        self.assertEqual((chosen.hosts, chosen.servers, chosen.per_host), (3, 2, 1))
+        words = " ".join(self.place.command(contestants.OURS, chosen))
+        self.assertIn("-np 3 --map-by ppr:1:node", words)
+        self.assertIn("coll_optcast_servers s1,s2", words)
+        self.assertNotIn("optcast", " ".join(self.place.command(contestants.RING, chosen)))
+
+    def test_only_hosts_with_ranks(self):
+        chosen = self.place.adapt(experiments.find("allreduce-all").setups[0])
+        self.assertEqual(chosen.contestants, ("ring", "optcast"))
+
+
+class Page(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+
+    def write(self, **files):
+        for name, result in files.items():
+            results.save(self.folder / f"{name}.json", result)
+        page = self.folder / "page.md"
+        complaint = report.write(self.folder, page, paths.PREFACE)
+        self.assertTrue(not complaint or "gnuplot is not installed" in complaint, complaint)
+        return page.read_text(encoding="utf-8")
+
+    def test_page(self):
+        page = self.write(smoke=self.recorded)
+        self.assertIn("Made by `bench/run smoke`", page)
+        self.assertIn("optcast (**not offloaded**)", page)
+        self.assertIn("**none** of 6", page)
+        self.assertIn("all 6", page)
+        self.assertIn("coll/ucc was not measured: this Open MPI has no coll/ucc", page)
+        self.assertIn("1 launches failed, the first one: did not end within 60 s", page)
+        self.assertIn("(MPICH)", page)
+        self.assertIn("The links did not carry what they should", page)
+        self.assertIn("ring over all 3 hosts", page)
+        self.assertIn("headers cost 4.4 %", page)
+        self.assertIn("headers make them 4.6 % longer", page)
+
+    def test_peers_only(self):
+        setup = self.recorded["setups"][0]
+        setup["contestants"] = [c for c in setup["contestants"] if c["kind"] == "peer"]
+        setup["rows"] = [r for r in setup["rows"] if r["contestant"] != "optcast"]
+        page = self.write(smoke=self.recorded)
+        self.assertIn("| 64 KiB | MPICH | 2.10 ms | 2.62 ms |", page)
+        self.assertNotIn("offloaded |", page)
+
+    def test_quick_only_without_a_full_one(self):
+        quick = {**self.recorded, "quick": True, "command": "bench/run smoke --quick"}
+        self.assertIn("This was a quick run", self.write(**{"smoke-quick": quick}))
+        self.assertNotIn("This was a quick run", self.write(smoke=self.recorded))
+
+    def test_few_launches(self):
+        self.assertIn("Only 2 launches", self.write(smoke=self.recorded))
+        self.assertNotIn("Only", self.write(smoke={**self.recorded, "launches": 5}))
+
+    def test_saved_as_it_was(self):
+        results.save(self.folder / "a.json", self.recorded)
+        again = json.loads((self.folder / "a.json").read_text(encoding="utf-8"))
+        self.assertEqual(again, self.recorded)
+
+
+class Launches(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def launch(self, script, limit=20):
+        # the words after it are --json FILE
+        return launch.launch(["/bin/sh", "-c", script, "program"], self.folder, None, limit)
+
+    def test_good(self):
+        outcome = self.launch('echo \'{"rows": []}\' >"$2"')
+        self.assertEqual((outcome.numbers, outcome.error, outcome.ended), ({"rows": []}, "", True))
+
+    def test_hangs_after_its_results(self):
+        with mock.patch.object(launch, "PATIENCE_TO_END", 0.3):
+            outcome = self.launch('echo \'{"rows": []}\' >"$2"; sleep 60')
+        self.assertEqual((outcome.numbers, outcome.error, outcome.ended), ({"rows": []}, "", False))
+
+    def test_hangs_before(self):
+        outcome = self.launch("echo begun; sleep 60", 0.5)
+        self.assertEqual((outcome.numbers, outcome.ended), (None, False))
+        self.assertEqual(outcome.error, "did not end within 0.5 s: begun")
+
+    def test_fails(self):
+        outcome = self.launch("echo optcast-perf: no; echo more; exit 3")
+        self.assertEqual(outcome.error, "exit status 3: optcast-perf: no")
+        self.assertIsNone(outcome.numbers)
+
+
+class Verification(unittest.TestCase):
+    def runner(self, numbers, error=""):
+        chosen = dataclasses.replace(experiments.find("smoke").setups[0], rate=0)
+        place = mock.Mock(exact_counters=False, environment=None)
+        place.counters.return_value = None
+        place.command.return_value = ["mpirun"]
+        runner = measure.Runner(chosen, place, measure.Effort(), mock.Mock())
+        outcome = launch.Outcome(numbers, error, 1.0, "output", True)
+        patch = mock.patch.object(measure, "launch", lambda *_: outcome)
+        patch.start()
+        self.addCleanup(patch.stop)
+        return runner
+
+    def test_wrong_results_end_the_run(self):
+        rows = [{"bytes": 16384, "wrong": 3, "min_s": 1}]
+        runner = self.runner({"rows": rows, "mpi": "MPI"}, "exit status 1")
+        with self.assertRaisesRegex(measure.MeasureError, "wrong results at .16384. bytes"):
+            runner.verify_one(contestants.RING)
+
+    def test_peers_that_fail_are_left_out(self):
+        self.assertEqual(self.runner(None, "no").verify_one(contestants.RING), "no")
+
+    def test_ours_has_to_run(self):
+        with self.assertRaisesRegex(measure.MeasureError, "optcast cannot be launched: no"):
+            self.runner(None, "no").verify_one(contestants.OURS)
+
+    def test_what_is_not_really_used_is_left_out(self):
+        rows = [{"bytes": 16384, "wrong": 0, "min_s": 1}]
+        runner = self.runner({"rows": rows, "mpi": "MPI"})
+        self.assertEqual(runner.verify_one(contestants.HAN), "Open MPI did not use it")
+        self.assertEqual(runner.verify_one(contestants.RING), "")
+
+
+if __name__ == "__main__":
+    unittest.main()
