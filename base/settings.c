@@ -36,7 +36,7 @@ static const oc_setting_t job_settings[] = {
     {JOB(small_size), .type = OC_SETTING_SIZE, .number = 8192, .max = OC_MAX_SMALL, .unit = "bytes",
      .help = "Largest vector that goes in one message, copied; larger ones are sent in chunks "
              "from and into user memory."},
-    {JOB(chunk_size), .type = OC_SETTING_SIZE, .number = 262144, .min = OC_MIN_CHUNK,
+    {JOB(chunk_size), .type = OC_SETTING_SIZE, .number = 65536, .min = OC_MIN_CHUNK,
      .max = OC_MAX_CHUNK, .unit = "bytes",
      .help = "Largest chunk of a vector; chunks are reduced independently."},
     {JOB(window), .type = OC_SETTING_INT, .number = 8, .min = 1, .max = OC_MAX_WINDOW,

@@ -113,7 +113,7 @@ static void test_defaults(void **state)
     oc_settings_default(&oc_job_settings_table, &values);
     assert_int_equal(values.job.mode, OC_MODE_AUTO);
     assert_string_equal(values.job.servers, "embedded");
-    assert_int_equal(values.job.chunk_size, 262144);
+    assert_int_equal(values.job.chunk_size, 65536);
 }
 
 /* Both ends of every range can be written down, and what lies beyond cannot. */
@@ -206,13 +206,13 @@ static void test_values_arrive(void **state)
     assert_int_equal(oc_setting_parse(oc_setting_find(&oc_job_settings_table, name), &values, \
                                       text, error, sizeof(error)), OC_OK)
     SET("mode", "never");
-    SET("chunk_size", "64K");
+    SET("chunk_size", "128K");
     SET("min_size", "2G");
     SET("window", "64");
     SET("servers", list);
 #undef SET
     assert_int_equal(values.job.mode, OC_MODE_NEVER);
-    assert_int_equal(values.job.chunk_size, 65536);
+    assert_int_equal(values.job.chunk_size, 131072);
     assert_int_equal(values.job.min_size, 2ull << 30);
     assert_int_equal(values.job.window, 64);
     assert_ptr_equal(values.job.servers, list);
