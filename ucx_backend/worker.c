@@ -77,11 +77,14 @@ const char *oc_ucx_version(void)
 /*
  * UCX takes UCX_X for the default of OPTCAST_UCX_X. What describes the fabric may come in that
  * way; what chooses transports, devices and thresholds for the MPI library must not.
+ *
+ * Keepalive is left to the control connections. For it UCX would add a UD lane to RC endpoints,
+ * and UCX 1.13 aborts when such an endpoint fails or is closed before the peer has answered.
  */
 static const char *const own_settings[][2] = {
     {"TLS", "all"},          {"NET_DEVICES", "all"},  {"SHM_DEVICES", "all"},
     {"ACC_DEVICES", "all"},  {"SELF_DEVICES", "all"}, {"RNDV_THRESH", "auto"},
-    {"ZCOPY_THRESH", "auto"}, {"BCOPY_THRESH", "auto"},
+    {"ZCOPY_THRESH", "auto"}, {"BCOPY_THRESH", "auto"}, {"KEEPALIVE_INTERVAL", "inf"},
 };
 
 static ucs_status_t forget_others(ucp_config_t *config)
