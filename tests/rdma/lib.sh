@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns what the tests in guests share: whether guests can run here, running them, and the prober.
+# To be sourced by bash after REPO (the source tree) and BUILD (the build tree) are set.
+# shellcheck disable=SC2154 # tmp is set by begin_test
+
+# shellcheck source=tests/mpi/lib.sh
+. "$REPO/tests/mpi/lib.sh"
+
+guest=$REPO/tests/rdma/guest
+probe=$BUILD/tests/rdma/multicast_probe
+
+# begin_rdma_test NAME: as begin_mpi_test, and make sure that guests run here.
+begin_rdma_test() {
+    local status=0
+
+    begin_mpi_test "$1"
+    "$guest" --prepare --no-install 2>"$tmp/prepare" || status=$?
+    case $status in
+    0) ;;
+    2) skip "$(sed -n 's/^guest: //p' "$tmp/prepare" | tail -n 1)" ;;
+    *) not_ok "guests cannot be prepared" "$tmp/prepare" ;;
+    esac
+}
+
+compile_probe() {
+    local source=$REPO/tests/rdma/multicast_probe.c
+
+    mkdir -p "${probe%/*}"
+    ! is_current "$probe" "$source" || return 0
+    "${CC:-gcc}" -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -o "$probe" "$source" -lrdmacm -libverbs \
+        >"$tmp/compile.log" 2>&1 || not_ok "multicast_probe.c does not compile" "$tmp/compile.log"
+}
+
+# in_guest NAME OPTION... -- COMMAND...: that has to succeed. Its output is $tmp/NAME.log, and what it writes to
+# its shared directory is in $tmp/NAME.
+in_guest() {
+    local name=$1 status=0
+
+    shift
+    mkdir "$tmp/$name"
+    "$guest" --no-install --verbose --share "$tmp/$name" "$@" >"$tmp/$name.log" 2>"$tmp/$name.err" || status=$?
+    [ "$status" -eq 0 ] || not_ok "$name: status $status of: guest $*" "$tmp/$name".log "$tmp/$name.err"
+}
