@@ -49,17 +49,21 @@ EXPERIMENTS = (
         "allreduce-hosts", "Allreduce, servers on hosts of their own",
         "Large vectors, one rank on a host. With as many servers as hosts, each link carries the "
         "vector once.",
-        (Setup("4+4", "allreduce", 4, ("ring", "segmented-ring", "default", "rabenseifner", "ucc",
-                                       "mpich", "optcast"), LARGE, servers=4),
-         Setup("8+8", "allreduce", 8, ("ring", "segmented-ring", "ucc", "optcast"), (16 * MiB,),
-               servers=8),
-         Setup("4+2", "allreduce", 4, ("ring", "optcast"), (4 * MiB,), servers=2),
-         Setup("4+1", "allreduce", 4, ("ring", "optcast"), (4 * MiB,), servers=1))),
+        (Setup("4+4", "allreduce", 4, ("ring", "ring-no-nap", "segmented-ring", "default",
+                                       "rabenseifner", "ucc", "mpich", "optcast"), LARGE,
+               servers=4),
+         Setup("8+8", "allreduce", 8, ("ring", "segmented-ring", "rabenseifner", "ucc", "optcast"),
+               (16 * MiB,), servers=8),
+         Setup("4+2", "allreduce", 4, ("ring", "segmented-ring", "optcast"), (4 * MiB,),
+               servers=2),
+         Setup("4+1", "allreduce", 4, ("ring", "segmented-ring", "optcast"), (4 * MiB,),
+               servers=1))),
     Experiment(
         "allreduce-all", "Allreduce, if the server hosts were ranks as well",
         "Servers cost hosts and links, too. A ring over all hosts reduces more vectors with the "
         "same links.",
-        (Setup("4+4", "allreduce", 4, ("ring", "ring-all", "optcast"), (16 * MiB,), servers=4),)),
+        (Setup("4+4", "allreduce", 4, ("ring", "segmented-ring", "ring-all", "optcast"),
+               (16 * MiB,), servers=4),)),
     Experiment(
         "chunks", "Allreduce, sizes of chunks and windows",
         "What a rank has in flight is chunk x window x servers. Before that has gone out, no "
@@ -96,14 +100,16 @@ EXPERIMENTS = (
                tuple(8 << i for i in range(14)), servers=4, nap=False, latency=True),)),
     Experiment(
         "one-node", "Allreduce on one host, embedded servers",
-        "The default setting, on the host itself: what it costs when it should not be used.",
+        "Servers as threads of the ranks, and all operations offloaded (mode always): what that "
+        "costs where it should not be used.",
         (Setup("4-ranks", "allreduce", 1, ("default", "ring", "embedded"),
                (4 * KiB, 64 * KiB, MiB, 16 * MiB), rate=0, per_host=4, nap=False),)),
     Experiment(
         "nodes", "Allreduce, two ranks on each host",
         "At present each rank sends its own vector: the link of its host carries it as often as "
         "there are ranks. HAN and the ring send it fewer times.",
-        (Setup("4x2+4", "allreduce", 4, ("ring", "default", "han", "ucc", "optcast"), FEWER,
+        (Setup("4x2+4", "allreduce", 4, ("ring", "segmented-ring", "default", "rabenseifner",
+                                         "han", "ucc", "optcast"), FEWER,
                servers=4, per_host=2),)),
     Experiment(
         "courtesy", "Allreduce, with and without the nap",

@@ -19,7 +19,7 @@ class MeasureError(Exception):
 class Effort:
     """How much is done."""
     launches: int = 5
-    budget: float = 1.5         # seconds that the iterations of a launch should take
+    budget: float = 1.0         # seconds that the iterations of a launch should take
     least: int = 3
     most: int = 100
     time_limit: int = 120       # seconds that a launch may take
@@ -166,8 +166,9 @@ class Runner:
         outcome, counters = self.start(
             contestant, self.arguments(contestant, sizes, iterations, warmup))
         name = f"{self.setup.name} launch {turn + 1} {contestant.label}, {text.size(sizes[-1])}"
-        if outcome.numbers is None:
+        if outcome.error:
             self.errors.setdefault(contestant.name, []).append(outcome.error)
+        if outcome.numbers is None:
             self.tell.line(f"{name}: {outcome.error}")
             return
         for row in outcome.numbers["rows"]:

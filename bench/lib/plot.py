@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Owns the plots: time and bandwidth over size, with limits, as SVG by gnuplot."""
+import itertools
 import shutil
 import subprocess
 
 from lib import limits, results, text
 
 KINDS = ("time", "bandwidth")
-OURS = ("#c00000", "#ff8000")
+OURS = ("#c00000", "#ff8000", "#f5b800", "#8b0000", "#d05ce3", "#7a4a00")
 PEERS = ("#0060ad", "#00a0a0", "#6a3d9a", "#33a02c", "#8c564b", "#e377c2", "#17becf", "#7f7f00")
 SCHEMES = {"servers": "limit with servers", "peers": "limit without servers"}
 HEAD = """set terminal svg size 760,440 noenhanced font 'sans-serif,12' background '#ffffff'
@@ -58,14 +59,14 @@ def script(what, setup, path):
     rows = results.rows_of(setup)
     names = list(dict.fromkeys(row.contestant["name"] for row in rows))
     data, lines = "", limit_lines(what, setup, rows)
-    colors = {True: list(OURS), False: list(PEERS)}
+    colors = {True: itertools.cycle(OURS), False: itertools.cycle(PEERS)}
     for index, name in enumerate(names):
         own = [row for row in rows if row.contestant["name"] == name]
         ours = own[0].contestant["kind"] == "ours"
         data += f"$d{index} << END\n" + "\n".join(point(what, row) for row in own) + "\nEND\n"
         title = own[0].label.replace("**", "").replace("'", "")
         lines.append(f"$d{index} using 1:2:3:4 title '{title}' with yerrorlines "
-                     f"lw {3 if ours else 1.5} pt 7 ps 0.5 lc rgb '{colors[ours].pop(0)}'")
+                     f"lw {3 if ours else 1.5} pt 7 ps 0.5 lc rgb '{next(colors[ours])}'")
     tics = ", ".join(f"'{text.size(size)}' {size}" for size in sorted({row.size for row in rows}))
     return (f"{HEAD}{AXES[what]}set xtics rotate by -45 ({tics})\n"
             f"set output '{path}'\n{data}plot {', '.join(lines)}\n")

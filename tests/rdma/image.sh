@@ -78,9 +78,9 @@ copy_modules() {
         modprobe -d "$unpacked" -S "$release" --show-depends "$name" >"$unpacked/depends" || return 1
         while read -r path; do
             [ ! -e "$root/modules/${path##*/}" ] || continue
-            cp "$path" "$root/modules/" || return 1
+            cp "$unpacked$path" "$root/modules/" || return 1
             echo "${path##*/}" >>"$root/modules/$list"
-        done < <(sed -n 's/^insmod \([^ ]*\).*/\1/p' "$unpacked/depends")
+        done < <(sed -n 's|^insmod .*\(/lib/modules/[^ ]*\).*|\1|p' "$unpacked/depends")
     done
 }
 
@@ -116,27 +116,25 @@ sweep_cache() {
         -exec rm -rf {} +
 }
 
-# image_of KERNEL: where boot files of "NAME VERSION" and of these scripts belong.
-image_of() {
-    echo "$boot_cache/image-${1// /_}-$(cat "$here/image.sh" "$here/guest-init" | sha256sum | cut -c 1-16)"
+# Of what makes boot files different, with the same kernel.
+digest() {
+    cat "$here/image.sh" "$here/guest-init" | sha256sum | cut -c 1-16
 }
 
-# find_image KERNEL: sets image if it is there.
+# find_image KERNEL: sets image to where boot files of "NAME VERSION" belong; false if they are not there.
 find_image() {
-    image=$(image_of "$1")
+    image=$boot_cache/image-${1// /_}-$(digest)
     [ -e "$image/vmlinux" ] && touch "$image"
 }
 
 # find_any_image: the newest, of whatever kernel.
 find_any_image() {
-    local candidate newest=
+    local candidate
 
-    for candidate in $(image_of '*'); do
-        if [ -e "$candidate/vmlinux" ] && { [ -z "$newest" ] || [ "$candidate" -nt "$newest" ]; }; then
-            newest=$candidate
-        fi
+    image=
+    for candidate in "$boot_cache"/image-*-"$(digest)"; do
+        [ ! -e "$candidate/vmlinux" ] || [ "$candidate" -ot "$image" ] || image=$candidate
     done
-    image=$newest
     [ -n "$image" ]
 }
 

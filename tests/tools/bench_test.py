@@ -92,7 +92,7 @@ class Statistics(unittest.TestCase):
     def test_iterations(self):
         effort = measure.Effort()
         self.assertEqual(effort.iterations(1e-6), (100, 10))
-        self.assertEqual(effort.iterations(0.05), (30, 3))
+        self.assertEqual(effort.iterations(0.05), (20, 2))
         self.assertEqual(effort.iterations(0.7), (3, 1))
         self.assertEqual(effort.iterations(3), (2, 1))
 
