@@ -44,7 +44,6 @@ class Cluster:
         self.strict = strict    # links that fail the self-check end the run
         self.environment = environment()
         self.addresses = ""
-        self.is_up = False
 
     def call(self, command, *words):
         """Output of a cluster command."""
@@ -86,7 +85,6 @@ class Cluster:
     def make(self, setup):
         """Hosts and links, without anything that was there before."""
         self.down()
-        self.is_up = True
         self.call("up", "--hosts", setup.hosts + setup.servers, "--rate", setup.rate)
 
     def start_servers(self, setup):
@@ -109,7 +107,7 @@ class Cluster:
         if contestant.kind == "ours":
             servers = "embedded" if contestant.embedded else self.addresses
             words += contestants.of_component(paths.COMPONENT, servers=servers,
-                                              settings=self.settings)
+                                              settings=(*self.settings, *contestant.settings))
         return [*words, *contestant.arguments]
 
     def counters(self):
@@ -117,10 +115,8 @@ class Cluster:
         return parse_counters(self.call("stats"))
 
     def down(self):
-        """Nothing remains; twice is fine."""
-        if self.is_up:
-            self.call("down")
-            self.is_up = False
+        """Nothing remains, also not what an earlier setup of this run kept; twice is fine."""
+        self.call("down")
 
     def close(self):
         """The end, at which --keep leaves it as it is."""

@@ -10,6 +10,7 @@ class Contestant:
     label: str
     mpi: str = "openmpi"
     arguments: tuple = ()       # of mpirun
+    settings: tuple = ()        # of ours: NAME=VALUE, without coll_optcast_
     program: tuple = ()         # of optcast-perf
     kind: str = "peer"          # ours; peer; other: not the same task, so never the best peer
     nap: bool = None            # None: as the setup says for peers, never for ours
@@ -62,8 +63,7 @@ def chunks(kibibytes, window):
     """Ours with chunks of that size, and so many of them in flight to a server."""
     return Contestant(f"optcast-{kibibytes}x{window}",
                       f"optcast, {window} chunks of {kibibytes} KiB", kind="ours",
-                      arguments=mca(f"coll_optcast_chunk_size={kibibytes * 1024}",
-                                    f"coll_optcast_window={window}"))
+                      settings=(f"chunk_size={kibibytes * 1024}", f"window={window}"))
 
 
 
@@ -121,7 +121,8 @@ def find(collective, name):
 
 def of_component(component, mode="always", servers="embedded", settings=()):
     """mpirun arguments that make Open MPI use coll/optcast out of the folder COMPONENT."""
+    # Open MPI refuses a parameter that is given twice
+    chosen = {"mode": mode, "servers": servers, **dict(s.split("=", 1) for s in settings)}
     return ("-x", f"OMPI_MCA_mca_base_component_path={component}:SYSTEM_DEFAULT",
-            *mca("coll=optcast,tuned,basic,libnbc,self,inter", f"coll_optcast_mode={mode}",
-                 f"coll_optcast_servers={servers}",
-                 *(f"coll_optcast_{setting}" for setting in settings)))
+            *mca("coll=optcast,tuned,basic,libnbc,self,inter",
+                 *(f"coll_optcast_{name}={value}" for name, value in chosen.items())))

@@ -137,8 +137,9 @@ class Runner:
         if not re.search(pattern, outcome.output):
             return "Open MPI did not use it"
         self.mpi[contestant.name] = outcome.numbers["mpi"]
-        for row in outcome.numbers["rows"]:
-            self.estimates[contestant.name, row["bytes"]] = row["min_s"]
+        # a size may have been rounded down, to a multiple of the ranks
+        for size, row in zip(self.setup.sizes, outcome.numbers["rows"]):
+            self.estimates[contestant.name, size] = row["min_s"]
         return ""
 
     def calls(self, contestant):

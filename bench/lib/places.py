@@ -50,7 +50,8 @@ class Place:
         if contestant.kind != "ours":
             return ()
         servers = "embedded" if contestant.embedded else self.addresses
-        return contestants.of_component(paths.COMPONENT, servers=servers, settings=self.settings)
+        return contestants.of_component(paths.COMPONENT, servers=servers,
+                                        settings=(*self.settings, *contestant.settings))
 
 
 class Local(Place):
@@ -93,9 +94,10 @@ class Real(Place):
         slots = [count for _, count in self.hosts if count]
         per_host = min([setup.per_host, *slots])
         count = len([server for server in self.addresses.split(",") if server])
-        chosen = [name for name in setup.contestants
-                  if contestants.find(setup.collective, name).hosts == "ranks"
-                  and (count or contestants.find(setup.collective, name).kind != "ours")]
+        found = [contestants.find(setup.collective, name) for name in setup.contestants]
+        # nobody naps on hosts of their own
+        chosen = [c.name for c in found
+                  if c.hosts == "ranks" and (count or c.kind != "ours") and not c.nap]
         return replace(setup, hosts=len(self.hosts), servers=count, rate=self.rate, nap=False,
                        per_host=per_host, contestants=tuple(chosen),
                        name=f"{len(self.hosts)}+{count}" if count else str(len(self.hosts)))

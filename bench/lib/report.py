@@ -18,6 +18,10 @@ def verdict(row, best):
     """Ours against the best peer, in words that the measurements support."""
     if not row.offloaded:
         return "not offloaded: this is Open MPI"
+    if row.offloaded < row.operations:
+        return "offloaded in part: no claim"
+    if min(row.launches, best.launches) < results.ENOUGH_LAUNCHES:
+        return f"{best.median / row.median:.2f} (too few launches to claim anything)"
     if not results.differs(row, best):
         return "no difference"
     factor = best.median / row.median
@@ -176,6 +180,8 @@ def experiment_section(name, result, folder, plots):
         quick = " **This was a quick run: too few launches and sizes to claim anything.**"
     elif result["launches"] < results.ENOUGH_LAUNCHES:
         quick = f" **Only {result['launches']} launches: too few to claim anything.**"
+    if result.get("part"):
+        quick += " **This run did not end: these are the setups that it had finished.**"
     real = " On a real cluster." if result["real"] else ""
     lines = [f"## {result['title']}", "",
              f"Made by `{result['command']}`.{real} {result['text']}{quick}", "",

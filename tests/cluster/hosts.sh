@@ -97,6 +97,11 @@ holders() {
     done
 }
 
+# launchers: of jobs on the hosts, which are not among the processes of one.
+launchers() {
+    grep -l -a -z -x -F -e "$state/rsh" /proc/[0-9]*/cmdline 2>/dev/null | cut -d / -f 3
+}
+
 # end_holders [K]: and with them all processes of these hosts. True once they are gone.
 end_holders() {
     local patience=100 found
@@ -114,6 +119,8 @@ command_down() {
     need_root
     # first this: whatever has not quite begun cannot without it
     mv "$state" "$states/.$name.$$" 2>/dev/null || :
+    # shellcheck disable=SC2046 # a list
+    kill -KILL $(launchers) 2>/dev/null || :
     end_holders || fail "these processes do not end: $(holders | tr '\n' ' ')"
     rm -rf "$states/.$name.$$"
     rmdir "$states" 2>/dev/null || :
@@ -123,7 +130,8 @@ command_down() {
 command_kill() {
     local k
 
-    k=$(host_number "${1:?cluster: kill which host?}")
+    [ $# -eq 1 ] || fail "kill needs a host"
+    k=$(host_number "$1")
     unplug "$k"
     end_holders "$k" || fail "processes of h$k do not end"
 }

@@ -7,9 +7,6 @@
 command_rsh() {
     local k
 
-    if [ "${1:-}" = --name ]; then
-        shift 2
-    fi
     while [ "${1#-}" != "${1:-}" ]; do
         [ "$1" != -l ] || shift
         shift
@@ -19,14 +16,15 @@ command_rsh() {
     enter "$k" /bin/sh -c "$*"
 }
 
-# parse_run ARGUMENT...: sets hosts, per_host, pml, mpi, nap, show, and rest to what follows the options.
+# parse_run ARGUMENT...: sets hosts, per_host, pml, btl, mpi, nap, show, and rest to what follows the options.
 parse_run() {
-    hosts='' per_host=1 pml=ob1 mpi=openmpi nap='' show=''
+    hosts='' per_host=1 pml=ob1 btl=tcp,vader,self mpi=openmpi nap='' show=''
     while [ $# -gt 0 ]; do
         case $1 in
         --hosts) hosts=${2:-}; shift ;;
         --per-host) per_host=${2:-}; shift ;;
         --pml) pml=${2:-}; shift ;;
+        --btl) btl=${2:-}; shift ;;
         --mpi) mpi=${2:-}; shift ;;
         --nap)
             nap=100
@@ -44,19 +42,18 @@ parse_run() {
 }
 
 command_run() {
-    local hosts per_host pml mpi nap show rest chosen preload=() launcher=()
+    local hosts per_host pml btl mpi nap show rest chosen=() preload=() launcher=()
 
     parse_run "$@"
     [ ${#rest[@]} -gt 0 ] || fail "run needs a program"
     need_number "number of ranks on a host" "$per_host" 1 1000
-    [ -n "$hosts" ] || hosts=$(hosts_without_server)
-    chosen=$(host_list "$hosts") || exit
-    # shellcheck disable=SC2086 # a list, here and below
-    set -- $chosen
+    [ -z "$nap" ] || need_number "nap in microseconds" "$nap" 1 1000000
+    [ -n "$hosts" ] || hosts=$(hosts_without_server) || exit
+    host_list "$hosts"
     [ -z "$nap" ] || prepare_nap "$nap"
     case $mpi in
-    openmpi) openmpi_launcher "$per_host" "$pml" "$@" ;;
-    mpich) mpich_launcher "$per_host" "$@" ;;
+    openmpi) openmpi_launcher "$per_host" "$pml" "${chosen[@]}" ;;
+    mpich) mpich_launcher "$per_host" "${chosen[@]}" ;;
     *) fail "bad MPI '$mpi': use openmpi or mpich" ;;
     esac
     [ -z "$show" ] || echo "${launcher[*]} ${rest[*]}" >&2
@@ -110,7 +107,7 @@ openmpi_launcher() {
         --mca oob_tcp_if_include "$network.0/24" --host "$(host_slots "$1" "${@:3}")" --map-by "ppr:$1:node" --bind-to none
         --mca mpi_yield_when_idle 1)
     case $2 in
-    ob1) launcher+=(--mca pml ob1 --mca btl "tcp,vader,self" --mca btl_tcp_if_include eth0) ;;
+    ob1) launcher+=(--mca pml ob1 --mca btl "$btl" --mca btl_tcp_if_include eth0) ;;
     ucx)
         launcher+=(--mca pml ucx --mca osc ^ucx --mca pml_ucx_tls any --mca pml_ucx_devices any
             -x "UCX_TLS=tcp,sm,self" -x UCX_NET_DEVICES=eth0)
@@ -156,8 +153,10 @@ on_host() {
 command_server() {
     local k count base program
 
-    k=$(host_number "${1:-}")
+    [ $# -ge 1 ] || fail "server needs a host"
+    k=$(host_number "$1")
     shift
+    need_program nsenter util-linux
     program=${OPTCAST_SERVER:-${BUILD:-$here/../../build}/optcast-server}
     [ -x "$program" ] || fail "no $program: build it, or set BUILD or OPTCAST_SERVER"
     program=$(readlink -f "$program")

@@ -4,8 +4,9 @@
 # shellcheck disable=SC2154 # state is shared with the other files
 
 mtu=1500
-# Largest piece that a host hands to its link at once. The shaper gives credit for one such piece: with 64 KiB
-# a message of that size would be faster than the link; below 16 KiB processors are the limit, not links.
+# Largest piece that a host hands to its link at once. The shaper gives credit for one such piece and a little
+# more, or for a millisecond: a message of that size is faster than the link. Below 16 KiB processors would be
+# the limit, not links.
 gso_small=16384
 gso_large=65536
 gso_large_from=1000
@@ -137,14 +138,16 @@ unplug() {
 command_partition() {
     local k
 
-    k=$(host_number "${1:?cluster: partition which host?}")
+    [ $# -eq 1 ] || fail "partition needs a host"
+    k=$(host_number "$1")
     unplug "$k"
 }
 
 command_heal() {
     local k
 
-    k=$(host_number "${1:?cluster: heal which host?}")
+    [ $# -eq 1 ] || fail "heal needs a host"
+    k=$(host_number "$1")
     in_network switch ip link set "p$k" master switch
 }
 
@@ -173,6 +176,7 @@ command_stats() {
 command_check() {
     local seconds=${1:-2}
 
+    no_more "${@:2}"
     need_number "number of seconds" "$seconds" 1 600
     need_program iperf3 iperf3
     need_program python3 python3
@@ -189,7 +193,8 @@ check_traffic() {
     rm -rf "$state/check"
     mkdir "$state/check"
     for k in $(seq "$hosts"); do
-        in_network "$k" iperf3 --server --one-off --daemon --pidfile "$state/check/server.$k" >/dev/null
+        # among the processes of the host, so that it ends with it
+        (enter "$k" iperf3 --server --one-off --daemon >/dev/null)
     done
     command_stats >"$state/check/before"
     for k in $(seq "$hosts"); do

@@ -57,16 +57,29 @@ host_number() {
     echo "$number"
 }
 
-# host_list LIST: the numbers of 1-3,h5, one a line.
+# host_list LIST: sets chosen to the numbers of 1-3,h5. Each host may be there once.
 host_list() {
-    local part first last
+    local part first last k
 
-    [ -n "$1" ] || fail "an empty list of hosts: use something like 1-3,5"
+    chosen=()
     for part in ${1//,/ }; do
-        first=$(host_number "${part%%-*}")
-        last=$(host_number "${part##*-}")
-        seq "$first" "$last"
+        # an error in a substitution does not end this program by itself
+        first=$(host_number "${part%%-*}") || exit
+        last=$(host_number "${part##*-}") || exit
+        [ "$first" -le "$last" ] || fail "bad range '$part': the first host has to come first"
+        for ((k = first; k <= last; k++)); do
+            case " ${chosen[*]} " in
+            *" $k "*) fail "h$k is in '$1' twice; for more ranks on a host use --per-host" ;;
+            esac
+            chosen+=("$k")
+        done
     done
+    [ ${#chosen[@]} -gt 0 ] || fail "an empty list of hosts: use something like 1-3,5"
+}
+
+# no_more ARGUMENT...: refuses what a command has no use for.
+no_more() {
+    [ $# -eq 0 ] || fail "unknown argument '$1' of $command; cluster --help lists them"
 }
 
 address_of() {

@@ -55,7 +55,8 @@ machine_state >"$tmp/before"
 make_cluster --hosts 3 --rate 100
 first=$cluster_name
 cluster_name=$first-b
-make_cluster --hosts 2 --rate 0
+# the name may come last
+"$here/cluster" up --hosts 2 --rate 0 --name "$cluster_name"
 "$here/cluster" list >"$tmp/list"
 if ! has_line "$tmp/list" "^$first: 3 hosts, 100 " || ! has_line "$tmp/list" "^$first-b: 2 hosts, 0 "; then
     not_ok "list does not have both clusters" "$tmp/list"
@@ -84,6 +85,14 @@ refuses "bad protocol 'icmp'" cluster loss 1 1 icmp
 refuses "bad MPI 'lam'" cluster run --mpi lam true
 refuses "bad pml 'cm'" cluster run --pml cm true
 refuses "run needs a program" cluster run --hosts 1-2
+refuses "no host '9'" cluster run --hosts 9,1 true
+refuses "no host '9'" cluster run --hosts 1-9 true
+refuses "bad range '3-1'" cluster run --hosts 3-1 true
+refuses "h2 is in '1-3,2' twice" cluster run --hosts 1-3,2 true
+refuses "bad nap in microseconds '0'" cluster run --nap 0 true
+refuses "partition needs a host" cluster partition
+refuses "unknown argument '2' of stats" cluster stats 2
+refuses "unknown argument '$first' of down" cluster down "$first"
 refuses "no server runs on h1" cluster signal 1 TERM
 refuses "is not ready: optcast-server: " cluster server 1 --aggregators x
 refuses "unknown command 'fly'" cluster fly
@@ -103,8 +112,16 @@ kill -TERM "$job"
 wait_until 10 eval ! sleeps ||
     not_ok "processes of an ended job go on" "$tmp/job.log"
 
+# a host that is missing ends a check; what it began goes with the cluster, and so does a job
+cluster kill 2
+! cluster check 1 >"$tmp/check" 2>&1 || not_ok "a check goes well with a dead host" "$tmp/check"
+cluster exec 1 ps ax -o comm= | grep -q -x iperf3 || not_ok "the server of the check is not on its host" "$tmp/check"
+"$here/cluster" run --name "$cluster_name" --hosts 1,3 sleep 60 >"$tmp/job.log" 2>&1 &
+started+=($!)
+wait_until 10 sleeps || not_ok "the second job does not begin" "$tmp/job.log"
 cluster down
 cluster down
+! wait $! || not_ok "a job ends well without its cluster"
 expect_nothing_left "up and down"
 refuses "no cluster '$cluster_name' is up" cluster stats
 

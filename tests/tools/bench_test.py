@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(REPO / "bench"))
 
 from lib import (cluster, contestants, experiments, launch, limits, measure, paths,  # noqa: E402
-                 places, report, results, text)
+                 places, plot, report, results, text)
 
 MiB = 1 << 20
 RECORDED = pathlib.Path(__file__).with_name("bench-result.json")
@@ -132,6 +132,12 @@ class Words(unittest.TestCase):
         self.assertIn("slower: **2.00** times", report.verdict(ours, row("ring", "peer", 0.5)))
         self.assertEqual(report.verdict(ours, row("ring", "peer", 1.09)), "no difference")
 
+    def test_no_claim(self):
+        ring = row("ring", "peer", 2)
+        self.assertIn("no claim", report.verdict(row("optcast", "ours", 1, offloaded=5), ring))
+        few = dataclasses.replace(row("optcast", "ours", 1, offloaded=15), launches=4)
+        self.assertIn("too few launches", report.verdict(few, ring))
+
     def test_no_folders_of_this_machine(self):
         said = paths.anonymous([paths.BUILD / "optcast-perf", paths.REPO / "x", paths.REPO])
         self.assertEqual(said, "build/optcast-perf x .")
@@ -144,6 +150,22 @@ class Tables(unittest.TestCase):
             self.assertEqual(len(names), len(set(names)), experiment.name)
             for chosen in (*experiment.setups, *experiments.shorten(experiment.setups)):
                 self.check_setup(chosen)
+
+    def test_plots(self):
+        for chosen in (s for e in experiments.EXPERIMENTS for s in e.setups):
+            described = [{**vars(contestants.find(chosen.collective, name)), "scheme": "peers"}
+                         for name in chosen.contestants]
+            rows = [{"contestant": name, "bytes": size, "launches": [
+                {"seconds": [1.0], "offloaded": 1, "operations": 1, "wire": None}]}
+                    for name in chosen.contestants for size in chosen.sizes]
+            recorded = {**dataclasses.asdict(chosen), "contestants": described, "rows": rows}
+            for what in plot.kinds(recorded):
+                self.assertIn("set output 'x.svg'", plot.script(what, recorded, "x.svg"))
+
+    def test_settings_once(self):
+        words = contestants.of_component("d", settings=("mode=auto", "window=2", "window=4"))
+        self.assertEqual(" ".join(words).count("coll_optcast_mode"), 1)
+        self.assertIn("coll_optcast_window 4", " ".join(words))
 
     def check_setup(self, chosen):
         factors = {b / a for a, b in zip(chosen.sizes, chosen.sizes[1:])}
@@ -195,7 +217,7 @@ class RealCluster(unittest.TestCase):
 
     def test_only_hosts_with_ranks(self):
         chosen = self.place.adapt(experiments.find("allreduce-all").setups[0])
-        self.assertEqual(chosen.contestants, ("ring", "optcast"))
+        self.assertEqual(chosen.contestants, ("ring", "segmented-ring", "optcast"))
 
 
 class Page(unittest.TestCase):
@@ -305,6 +327,13 @@ class Verification(unittest.TestCase):
     def test_ours_has_to_run(self):
         with self.assertRaisesRegex(measure.MeasureError, "optcast cannot be launched: no"):
             self.runner(None, "no").verify_one(contestants.OURS)
+
+    def test_sizes_that_were_rounded(self):
+        rows = [{"bytes": size - 1, "wrong": 0, "min_s": 2} for size in (16384, 65536)]
+        runner = self.runner({"rows": rows, "mpi": "MPI"})
+        self.assertEqual(runner.verify_one(contestants.RING), "")
+        self.assertEqual([sizes for sizes, _, _ in runner.calls(contestants.RING)],
+                         [(16384,), (65536,)])
 
     def test_what_is_not_really_used_is_left_out(self):
         rows = [{"bytes": 16384, "wrong": 0, "min_s": 1}]
