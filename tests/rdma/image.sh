@@ -38,7 +38,7 @@ update_index() {
 
     [ "$(id -u)" -eq 0 ] || sudo=(sudo -n)
     tell "updating apt's index"
-    "${sudo[@]}" apt-get -q -o DPkg::Lock::Timeout=120 update
+    timeout -k 10 120 "${sudo[@]}" apt-get -q -o DPkg::Lock::Timeout=120 update
 }
 
 # download NAME VERSION DIRECTORY: the package, into that directory.
@@ -145,15 +145,19 @@ make_image() {
     sweep_cache
     new=$(mktemp -d "$boot_cache/new.XXXXXX")
     if ! fetch_kernel "$new"; then
-        ! find_any_image || return 0
-        tail -n 3 "$new/log" >&2
-        cannot "cannot download the kernel package (${kernel% *}) with apt-get"
+        tell "the download failed: $(grep -m 1 '^E: ' "$new/log")"
+        rm -rf "$new"
+        find_any_image || cannot "cannot download the kernel package ${kernel% *} with apt-get"
+        return
     fi
     if ! build_image "$new" >>"$new/log" 2>&1; then
         tail -n 5 "$new/log" >&2
         broken "cannot make boot files from $kernel_deb; the rest is in $new/log"
     fi
-    find_image "$kernel" || mv "$new/image" "$image"
+    if ! find_image "$kernel"; then
+        rm -rf "$image"
+        mv "$new/image" "$image"
+    fi
     rm -rf "$new"
 }
 

@@ -45,8 +45,8 @@ static const char usage_text[] =
     "  --hold       begin to send when standard input has a line, or ends\n"
     "  --idle S     seconds without a datagram, after the first, to give up (default 5)\n"
     "  --limit S    seconds to give up altogether (default 60)\n"
-    "Says \"ready\" when it has joined, and in the end what it sent and received. The exit status is\n"
-    "0 if all of it came, 1 if not, and 2 if it cannot be tried.\n";
+    "Says \"ready\" when it has joined, and in the end what it sent and received.\n"
+    "The exit status is 0 if all of it came, 1 if not, and 2 if it cannot be tried.\n";
 
 typedef struct {
     bool sends, receives, send_only, hold;
