@@ -19,8 +19,8 @@ guest_listens() {
 
 # guest_wait_port PORT [SECONDS]: until something in this guest listens there.
 guest_wait_port() {
-    guest_wait "${2:-30}" guest_listens "$1" && return
-    echo "nothing listens on port $1 after ${2:-30} s" >&2
+    guest_wait "${2:-60}" guest_listens "$1" && return
+    echo "nothing listens on port $1 after ${2:-60} s" >&2
     return 1
 }
 
@@ -33,7 +33,7 @@ guest_all_at() {
 # guest_barrier NAME [SECONDS]: until all guests have come here; each name serves once.
 guest_barrier() {
     : >"$OPTCAST_GUEST_CONTROL/barrier.$1.$OPTCAST_GUEST_ID"
-    guest_wait "${2:-60}" guest_all_at "$1" && return
-    echo "not all guests came to barrier $1 within ${2:-60} s" >&2
+    guest_wait "${2:-120}" guest_all_at "$1" && return
+    echo "not all guests came to barrier $1 within ${2:-120} s" >&2
     return 1
 }
