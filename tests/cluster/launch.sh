@@ -103,7 +103,9 @@ openmpi_launcher() {
 
     need_program mpirun.openmpi openmpi-bin
     launcher=(env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-        mpirun.openmpi --mca plm rsh --mca plm_rsh_agent "$state/rsh" --mca plm_rsh_no_tree_spawn 1
+        # what is left of a job that was killed goes with its host, or with the cluster
+        mpirun.openmpi --mca orte_local_tmp_base "$state" --mca orte_remote_tmp_base /dev/shm
+        --mca plm rsh --mca plm_rsh_agent "$state/rsh" --mca plm_rsh_no_tree_spawn 1
         --mca oob_tcp_if_include "$network.0/24" --host "$(host_slots "$1" "${@:3}")" --map-by "ppr:$1:node" --bind-to none
         --mca mpi_yield_when_idle 1)
     case $2 in

@@ -37,7 +37,8 @@ switch_commands() {
     local k
 
     echo "link set lo up"
-    echo "link add switch type bridge stp_state 0 forward_delay 0 mcast_snooping $2" \
+    # an address of its own: it would have that of a port, and another one after that is unplugged
+    echo "link add switch address 02:00:00:00:00:fe type bridge stp_state 0 forward_delay 0 mcast_snooping $2" \
         "mcast_query_response_interval 50 mcast_startup_query_interval 50"
     for k in $(seq "$1"); do
         echo "link add p$k mtu $mtu type veth peer name eth0 mtu $mtu netns $(holder_of "$k")"

@@ -106,7 +106,7 @@ sleeps() {
 "$here/cluster" run --name "$cluster_name" sleep 60 >"$tmp/job.log" 2>&1 &
 job=$!
 started+=("$job")
-wait_until 10 sleeps ||
+wait_until 30 sleeps ||
     not_ok "the job does not begin" "$tmp/job.log"
 kill -TERM "$job"
 wait_until 10 eval ! sleeps ||
@@ -118,7 +118,7 @@ cluster kill 2
 cluster exec 1 ps ax -o comm= | grep -q -x iperf3 || not_ok "the server of the check is not on its host" "$tmp/check"
 "$here/cluster" run --name "$cluster_name" --hosts 1,3 sleep 60 >"$tmp/job.log" 2>&1 &
 started+=($!)
-wait_until 10 sleeps || not_ok "the second job does not begin" "$tmp/job.log"
+wait_until 30 sleeps || not_ok "the second job does not begin" "$tmp/job.log"
 cluster down
 cluster down
 ! wait $! || not_ok "a job ends well without its cluster"
