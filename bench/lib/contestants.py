@@ -84,9 +84,10 @@ TABLE = {
         Contestant("ring-all", "Open MPI, ring over all hosts", kind="other", hosts="all",
                    arguments=RING.arguments),
         Contestant("ring-nap", "Open MPI, ring, with nap", arguments=RING.arguments, nap=True),
-        Contestant("ring-no-nap", "Open MPI, ring, without", arguments=RING.arguments, nap=False),
+        Contestant("ring-no-nap", "Open MPI, ring, without nap", arguments=RING.arguments,
+                   nap=False),
         Contestant("optcast-nap", "optcast, with nap", kind="ours", nap=True),
-        Contestant("optcast-no-nap", "optcast, without", kind="ours", nap=False),
+        Contestant("optcast-no-nap", "optcast, without nap", kind="ours", nap=False),
     ),
     "allgather": (
         Contestant("ring", "Open MPI, ring", arguments=tuned("allgather", 4)),
