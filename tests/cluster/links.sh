@@ -96,9 +96,13 @@ shape() {
 }
 
 command_rate() {
+    local k
+
     need_number "rate in Mbit/s" "${1:-}" 0 100000
+    no_more "${@:3}"
     if [ $# -gt 1 ]; then
-        shape "$(host_number "$2")" "$1"
+        k=$(host_number "$2")
+        shape "$k" "$1"
     else
         shape_all "$(host_count)" "$1"
         printf '%s\n' "$1" >"$state/rate"

@@ -80,6 +80,7 @@ refuses "bad host 'x'" cluster exec x true
 refuses "no host '0'" cluster exec 0 true
 refuses "needs a host and a command" cluster exec 1
 refuses "bad rate in Mbit/s 'fast'" cluster rate fast
+refuses "no host '4'" cluster rate 100 4
 refuses "bad loss '101'" cluster loss 1 101
 refuses "bad protocol 'icmp'" cluster loss 1 1 icmp
 refuses "bad MPI 'lam'" cluster run --mpi lam true
