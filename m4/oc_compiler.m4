@@ -34,7 +34,7 @@ AC_DEFUN([OC_COMPILER_FLAGS], [
 # OC_CHECK_ISA: which vector extensions the compiler can build kernels for.
 AC_DEFUN([OC_CHECK_ISA], [
   oc_isa=baseline
-  OC_TRY_ISA([avx2], [AVX2], [-mavx2])
+  OC_TRY_ISA([avx2], [AVX2], [-mavx2 -mf16c])
   OC_TRY_ISA([avx512], [AVX512], [-mavx512f -mavx512bw -mavx512dq -mavx512vl])
 ])
 

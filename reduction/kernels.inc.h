@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the one kernel template; each kernels_<isa>.c compiles it with the flags of its ISA. */
+/* Owns the frame of all kernels and their table; each kernels_<isa>.c compiles it for its ISA. */
 
 /*
  * The including file defines, before the include:
@@ -9,6 +9,7 @@
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "reduction/kernels.h"
 
@@ -21,93 +22,69 @@
 #pragma GCC optimize("O3", "no-tree-loop-distribute-patterns")
 #endif
 
-/*
- * One step of the fold. T is the element type. W is where arithmetic happens: an unsigned type
- * no narrower than int, so that neither signed overflow nor the promotion of uint16_t to int is
- * ever undefined; the conversion back to T wraps. For floats W is T itself.
- */
-#define OC_STEP_SUM(T, W, a, b) ((T)((W)(a) + (W)(b)))
-#define OC_STEP_PROD(T, W, a, b) ((T)((W)(a) * (W)(b)))
-#define OC_STEP_MIN(T, W, a, b) ((a) < (b) ? (a) : (b))
-#define OC_STEP_MAX(T, W, a, b) ((a) > (b) ? (a) : (b))
-#define OC_STEP_BAND(T, W, a, b) ((T)((W)(a) & (W)(b)))
-#define OC_STEP_BOR(T, W, a, b) ((T)((W)(a) | (W)(b)))
-#define OC_STEP_BXOR(T, W, a, b) ((T)((W)(a) ^ (W)(b)))
-/* Bitwise on purpose: a short circuit would be a branch per element. */
-#define OC_STEP_LAND(T, W, a, b) ((T)(((a) != 0) & ((b) != 0)))
-#define OC_STEP_LOR(T, W, a, b) ((T)(((a) != 0) | ((b) != 0)))
-#define OC_STEP_LXOR(T, W, a, b) ((T)(((a) != 0) ^ ((b) != 0)))
-
-/* X(OP, TYPE, T, W) for every operation of one type. */
-#define OC_ARITHMETIC(X, TYPE, T, W) \
-    X(SUM, TYPE, T, W)               \
-    X(PROD, TYPE, T, W)              \
-    X(MIN, TYPE, T, W)               \
-    X(MAX, TYPE, T, W)
-#define OC_INTEGER(X, TYPE, T, W)   \
-    OC_ARITHMETIC(X, TYPE, T, W)    \
-    X(BAND, TYPE, T, W)             \
-    X(BOR, TYPE, T, W)              \
-    X(BXOR, TYPE, T, W)             \
-    X(LAND, TYPE, T, W)             \
-    X(LOR, TYPE, T, W)              \
-    X(LXOR, TYPE, T, W)
-
-/* X(OP, TYPE, T, W) for every pair on offer. */
-#define OC_PAIRS(X)                           \
-    OC_INTEGER(X, INT8, int8_t, uint32_t)     \
-    OC_INTEGER(X, UINT8, uint8_t, uint32_t)   \
-    OC_INTEGER(X, INT16, int16_t, uint32_t)   \
-    OC_INTEGER(X, UINT16, uint16_t, uint32_t) \
-    OC_INTEGER(X, INT32, int32_t, uint32_t)   \
-    OC_INTEGER(X, UINT32, uint32_t, uint32_t) \
-    OC_INTEGER(X, INT64, int64_t, uint64_t)   \
-    OC_INTEGER(X, UINT64, uint64_t, uint64_t) \
-    OC_ARITHMETIC(X, FLOAT, float, float)     \
-    OC_ARITHMETIC(X, DOUBLE, double, double)
+#define OC_INLINE static inline __attribute__((always_inline))
 
 /*
- * fold_*: elements off .. off+n-1 of all inputs, n at most one block. Inlined twice: with n a full
- * block the inner loops vanish and acc lives in vector registers; with a variable n it does the
- * tail. All inputs are read before dst is written, which is what makes in-place work.
+ * The frame. A template gives it, for each type:
+ *   block_TYPE                        elements in a block, whose accumulators fit OC_BLOCK_BYTES
+ *   size_TYPE                         bytes of an element
+ *   acc_TYPE_t                        the accumulators of a block: one array, or several side by
+ *                                     side, so that each is a row of whole vectors
+ *   load_TYPE(acc, from, n)           acc = n elements at `from`, n at most a block
+ *   store_TYPE(to, acc, n)            n elements at `to` = acc
+ * and for each operation on it:
+ *   step_OP_TYPE(acc, from, n)        acc = acc OP n elements at `from`
+ *
+ * fold_*: one block of all inputs. Inlined twice: with n a full block the loops inside of load,
+ * step and store vanish and acc lives in vector registers; with a variable n it does the tail. All
+ * inputs are read before dst is written, which is what makes in-place work.
  * The empty asm costs nothing and keeps gcc from fusing two rounds of the loop over the inputs
  * (unroll-and-jam), after which the body is scalar and four times slower.
  */
-#define OC_DEFINE_KERNEL(OP, TYPE, T, W)                                                         \
-    static inline __attribute__((always_inline)) void fold_##OP##_##TYPE(                        \
-        void *dst, const void *const *src, size_t num_src, size_t off, size_t n)                 \
+#define OC_DEFINE_KERNEL(OP, TYPE)                                                               \
+    OC_INLINE void fold_##OP##_##TYPE(void *dst, const void *const *src, size_t num_src,         \
+                                      size_t off, size_t n)                                      \
     {                                                                                            \
-        /* An element as found in a caller's buffer: at any address. */                          \
-        typedef T buf_t __attribute__((aligned(1), may_alias));                                  \
-        T acc[OC_BLOCK_BYTES / sizeof(T)];                                                       \
-        const buf_t *in = (const buf_t *)src[0] + off;                                           \
-        buf_t *out = (buf_t *)dst + off;                                                         \
-        for (size_t i = 0; i < n; i++)                                                           \
-            acc[i] = in[i];                                                                      \
+        acc_##TYPE##_t acc;                                                                      \
+        load_##TYPE(&acc, (const char *)src[0] + off, n);                                        \
         for (size_t k = 1; k < num_src; k++) {                                                   \
-            in = (const buf_t *)src[k] + off;                                                    \
-            for (size_t i = 0; i < n; i++) {                                                     \
-                const T a = acc[i], b = in[i];                                                   \
-                acc[i] = OC_STEP_##OP(T, W, a, b);                                               \
-            }                                                                                    \
+            step_##OP##_##TYPE(&acc, (const char *)src[k] + off, n);                             \
             __asm__ volatile("");                                                                \
         }                                                                                        \
-        for (size_t i = 0; i < n; i++)                                                           \
-            out[i] = acc[i];                                                                     \
+        store_##TYPE((char *)dst + off, &acc, n);                                                \
     }                                                                                            \
     static void reduce_##OP##_##TYPE(void *dst, const void *const *src, size_t num_src,          \
                                      size_t count)                                               \
     {                                                                                            \
-        const size_t block = OC_BLOCK_BYTES / sizeof(T);                                         \
-        size_t off = 0;                                                                          \
-        for (; count - off >= block; off += block)                                               \
-            fold_##OP##_##TYPE(dst, src, num_src, off, block);                                   \
-        if (off < count)                                                                         \
-            fold_##OP##_##TYPE(dst, src, num_src, off, count - off);                             \
+        size_t done = 0;                                                                         \
+        if (1 == num_src) {                                                                      \
+            copy_input(dst, src[0], count * size_##TYPE);                                        \
+            return;                                                                              \
+        }                                                                                        \
+        for (; count - done >= block_##TYPE; done += block_##TYPE)                               \
+            fold_##OP##_##TYPE(dst, src, num_src, done * size_##TYPE, block_##TYPE);             \
+        if (done < count)                                                                        \
+            fold_##OP##_##TYPE(dst, src, num_src, done * size_##TYPE, count - done);             \
     }
 
-#define OC_TABLE_ENTRY(OP, TYPE, T, W) [OC_OP_##OP][OC_TYPE_##TYPE] = reduce_##OP##_##TYPE,
+/* The address is the same in place, and without elements there may be none. */
+static void copy_input(void *dst, const void *src, size_t bytes)
+{
+    if (bytes > 0)
+        memmove(dst, src, bytes);
+}
 
-OC_PAIRS(OC_DEFINE_KERNEL)
+#include "reduction/kernels_scalar.inc.h"
+/* These use the scalar steps and kernels. */
+#include "reduction/kernels_complex.inc.h"
+#include "reduction/kernels_half.inc.h"
+#include "reduction/kernels_pair.inc.h"
 
-const oc_kernel_table_t OC_KERNEL_TABLE = { OC_PAIRS(OC_TABLE_ENTRY) };
+#define OC_TABLE_ENTRY(OP, TYPE, ...) [OC_OP_##OP][OC_TYPE_##TYPE] = reduce_##OP##_##TYPE,
+
+const oc_kernel_table_t OC_KERNEL_TABLE = {
+    OC_SCALAR_KERNELS(OC_TABLE_ENTRY)
+    OC_COMPLEX_KERNELS(OC_TABLE_ENTRY)
+    OC_HALF_KERNELS(OC_TABLE_ENTRY)
+    OC_PAIR_KERNELS(OC_TABLE_ENTRY)
+};

@@ -3,9 +3,14 @@
 #include "config.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 #include "reduction/kernels.h"
 #include "reduction/reduction.h"
@@ -26,12 +31,24 @@ static const struct {
     [OC_TYPE_UINT64] = { "uint64", sizeof(uint64_t) },
     [OC_TYPE_FLOAT] = { "float", sizeof(float) },
     [OC_TYPE_DOUBLE] = { "double", sizeof(double) },
+    [OC_TYPE_FLOAT16] = { "float16", 2 },
+    [OC_TYPE_BFLOAT16] = { "bfloat16", 2 },
+    [OC_TYPE_COMPLEX_FLOAT] = { "complex-float", 2 * sizeof(float) },
+    [OC_TYPE_COMPLEX_DOUBLE] = { "complex-double", 2 * sizeof(double) },
+    [OC_TYPE_INT16_INT32] = { "int16-int32", 6 },
+    [OC_TYPE_INT32_INT32] = { "int32-int32", 8 },
+    [OC_TYPE_INT64_INT32] = { "int64-int32", 12 },
+    [OC_TYPE_FLOAT_INT32] = { "float-int32", sizeof(float) + 4 },
+    [OC_TYPE_DOUBLE_INT32] = { "double-int32", sizeof(double) + 4 },
+    [OC_TYPE_FLOAT_FLOAT] = { "float-float", 2 * sizeof(float) },
+    [OC_TYPE_DOUBLE_DOUBLE] = { "double-double", 2 * sizeof(double) },
 };
 
 static const char *const op_names[OC_OP_END] = {
-    [OC_OP_SUM] = "sum",   [OC_OP_PROD] = "prod", [OC_OP_MIN] = "min",   [OC_OP_MAX] = "max",
-    [OC_OP_BAND] = "band", [OC_OP_BOR] = "bor",   [OC_OP_BXOR] = "bxor", [OC_OP_LAND] = "land",
-    [OC_OP_LOR] = "lor",   [OC_OP_LXOR] = "lxor",
+    [OC_OP_SUM] = "sum",       [OC_OP_PROD] = "prod",     [OC_OP_MIN] = "min",
+    [OC_OP_MAX] = "max",       [OC_OP_BAND] = "band",     [OC_OP_BOR] = "bor",
+    [OC_OP_BXOR] = "bxor",     [OC_OP_LAND] = "land",     [OC_OP_LOR] = "lor",
+    [OC_OP_LXOR] = "lxor",     [OC_OP_MINLOC] = "minloc", [OC_OP_MAXLOC] = "maxloc",
 };
 
 static const char *const isa_names[OC_ISA_END] = {
@@ -65,11 +82,19 @@ const char *oc_isa_name(oc_isa_t isa)
     return name_or_unknown(isa_names, ARRAY_LEN(isa_names), (unsigned)isa);
 }
 
-/* __builtin_cpu_supports also asks the OS: it is false if the wide registers are not saved. */
 #if defined(__x86_64__) && defined(OPTCAST_HAVE_AVX2)
+/* Not by __builtin_cpu_supports: clang does not know the name. */
+static bool has_f16c(void)
+{
+    unsigned eax, ebx, ecx, edx;
+
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C);
+}
+
+/* __builtin_cpu_supports also asks the OS: it is false if the wide registers are not saved. */
 static const oc_kernel_table_t *avx2_table(void)
 {
-    return __builtin_cpu_supports("avx2") ? &oc_kernels_avx2 : NULL;
+    return __builtin_cpu_supports("avx2") && has_f16c() ? &oc_kernels_avx2 : NULL;
 }
 #else
 static const oc_kernel_table_t *avx2_table(void)

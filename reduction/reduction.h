@@ -21,6 +21,8 @@ typedef enum {
     OC_OP_LAND,
     OC_OP_LOR,
     OC_OP_LXOR,
+    OC_OP_MINLOC,
+    OC_OP_MAXLOC,
     OC_OP_END
 } oc_op_t;
 
@@ -35,6 +37,18 @@ typedef enum {
     OC_TYPE_UINT64,
     OC_TYPE_FLOAT,
     OC_TYPE_DOUBLE,
+    OC_TYPE_FLOAT16,        /* IEEE binary16 */
+    OC_TYPE_BFLOAT16,       /* the upper half of a float */
+    OC_TYPE_COMPLEX_FLOAT,  /* real part, imaginary part */
+    OC_TYPE_COMPLEX_DOUBLE,
+    /* Pairs of a value and an index, without padding. */
+    OC_TYPE_INT16_INT32,    /* 6 bytes */
+    OC_TYPE_INT32_INT32,
+    OC_TYPE_INT64_INT32,    /* 12 bytes */
+    OC_TYPE_FLOAT_INT32,
+    OC_TYPE_DOUBLE_INT32,   /* 12 bytes */
+    OC_TYPE_FLOAT_FLOAT,
+    OC_TYPE_DOUBLE_DOUBLE,
     OC_TYPE_END
 } oc_type_t;
 
@@ -47,11 +61,26 @@ typedef enum { OC_ISA_BASELINE, OC_ISA_AVX2, OC_ISA_AVX512, OC_ISA_END } oc_isa_
  * a strict left fold in index order, so a result depends on nothing but the order of src[].
  * Every instruction set gives the same bits; only which NaN comes out of a NaN is unspecified.
  *
- *   SUM, PROD        integers wrap (two's complement); floats round after every step.
+ *   SUM, PROD        integers wrap (two's complement); floats round after every step. The product
+ *                    of complex numbers is the plain formula, (ar * br - ai * bi,
+ *                    ar * bi + ai * br), rounded after each of its operations: no contraction, and
+ *                    no second look at NaNs that were infinities (Annex G of C).
  *   MIN, MAX         a < b ? a : b and a > b ? a : b, where a is the value accumulated so far;
  *                    the outcome for NaN and for -0 against +0 follows from exactly that.
  *   BAND, BOR, BXOR  integers only.
  *   LAND, LOR, LXOR  integers only; nonzero is true, the result is 0 or 1.
+ *   MINLOC           pairs only: av < bv || (av == bv && ai < bi) ? a : b, where a = (av, ai) is
+ *                    the pair accumulated so far; of equal values the one with the lower index.
+ *                    The pair is taken as it is, bit by bit. So a NaN gives way to what follows it
+ *                    and replaces what is before it, and -0 and +0 are equal values.
+ *   MAXLOC           the same with av > bv; the lower index here too.
+ *
+ * 16-bit floats are not rounded after every step: all inputs are converted to float, which is
+ * exact, reduced as floats, and the result is rounded once, to nearest, ties to even. Subnormals
+ * are kept, and what is too large becomes infinity.
+ *
+ * The floating-point environment must be the default one of C: rounding to nearest, subnormals not
+ * flushed. Which exceptions are raised is unspecified.
  *
  * num_src must be >= 1; with 1 the input is copied as it is, logical operations included.
  * count may be 0; then dst and the src[k] are not accessed and may be anything.
@@ -72,8 +101,10 @@ const char *oc_isa_name(oc_isa_t isa);
 
 /*
  * The kernel for (op, type) on the instruction set oc_reduce_isa() names.
- * NULL if the pair is not offered: either value unknown, or a bitwise or logical operation on
- * float or double. Which pairs are offered does not depend on the instruction set.
+ * NULL if it is not offered: either value unknown, or an operation not meant for this type.
+ * Integers have all but MINLOC and MAXLOC; floats of all sizes SUM, PROD, MIN and MAX; complex
+ * numbers SUM and PROD; pairs MINLOC and MAXLOC. Which are offered does not depend on the
+ * instruction set.
  * Thread-safe and cheap enough to call per message.
  */
 oc_reduce_fn_t oc_reduce_kernel(unsigned op, unsigned type);

@@ -82,18 +82,18 @@ static void print_protocol(void)
     printf("               %u bytes in one message\n", OC_MAX_SMALL);
 }
 
-/* The column of a type in the table is as wide as its name. */
+/* The column of an operation in the table is as wide as its name. */
 static void print_operations(void)
 {
-    printf("\nOperations (x: offloaded, -: left to Open MPI)\n  %-6s", "");
-    for (unsigned type = 1; type < OC_TYPE_END; type++) {
-        printf(" %s", oc_type_name(type));
+    printf("\nOperations (x: offloaded, -: left to Open MPI)\n  %-14s", "");
+    for (unsigned op = 1; op < OC_OP_END; op++) {
+        printf(" %s", oc_op_name(op));
     }
     printf("\n");
-    for (unsigned op = 1; op < OC_OP_END; op++) {
-        printf("  %-6s", oc_op_name(op));
-        for (unsigned type = 1; type < OC_TYPE_END; type++) {
-            printf(" %*s", (int) strlen(oc_type_name(type)),
+    for (unsigned type = 1; type < OC_TYPE_END; type++) {
+        printf("  %-14s", oc_type_name(type));
+        for (unsigned op = 1; op < OC_OP_END; op++) {
+            printf(" %*s", (int) strlen(oc_op_name(op)),
                    NULL != oc_reduce_kernel(op, type) ? "x" : "-");
         }
         printf("\n");

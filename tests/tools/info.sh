@@ -50,8 +50,12 @@ has_line '^  UCX +built with [0-9.]+, [0-9.]+ is loaded$' --component
 has_line '^  versions +1 to 1$' --component
 has_line '^  in use +(baseline|avx2|avx512)$' --component
 has_line '^  available +baseline' --component
-has_line '^  sum +x +x .*x$' --component
-has_line '^  band .*x +- +-$' --component
+has_line '^ +sum +prod +min +max +band .* minloc +maxloc$' --component
+has_line '^  uint8( +x){10}( +-){2}$' --component
+has_line '^  bfloat16( +x){4}( +-){8}$' --component
+has_line '^  double-int32( +-){10}( +x){2}$' --component
+awk '/^Operations/ { table = 1 } /^$/ { table = 0 } table && length > 100 { exit 1 }' "$tmp/out" ||
+    not_ok "the table of operations is wider than 100 columns" "$tmp/out"
 has_line '^  coll_optcast_servers$' --component
 has_line '\(default embedded\)$' --component
 has_line 'need servers \(optcast-server\) on other' --component

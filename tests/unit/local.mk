@@ -3,9 +3,16 @@
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_reduction
-tests_unit_test_reduction_SOURCES = tests/unit/test_reduction.c
+tests_unit_test_reduction_SOURCES = tests/unit/test_reduction.c \
+	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
 tests_unit_test_reduction_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_reduction_LDADD = libocreduction.la $(CMOCKA_LIBS)
+tests_unit_test_reduction_LDADD = libocreduction.la $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_reduction_values
+tests_unit_test_reduction_values_SOURCES = tests/unit/test_reduction_values.c \
+	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
+tests_unit_test_reduction_values_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_reduction_values_LDADD = libocreduction.la $(CMOCKA_LIBS) -lm
 
 check_PROGRAMS += tests/unit/test_control
 tests_unit_test_control_SOURCES = tests/unit/test_control.c tests/unit/fence.h
