@@ -168,7 +168,7 @@ static unsigned call_back(oc_client_t *client, oc_collective_t *finished)
         void *arg = collective->args.arg;
         oc_status_t status = collective->status;
 
-        free(collective);
+        oc_collective_free(collective);
         atomic_fetch_sub(&client->pending, 1);
         callback(arg, status);
         count++;

@@ -78,11 +78,22 @@ typedef struct {
     void *context;                     /* of the bootstrap */
 } oc_group_params_t;
 
+/*
+ * How the elements of a type of two parts lie in the caller's buffers, if there are gaps. The
+ * gaps of the receive buffer keep what is in them. extent 0: elements lie side by side.
+ */
+typedef struct {
+    size_t extent;      /* bytes from one element to the next */
+    size_t first;       /* bytes of the first part, which begins the element */
+    size_t second_at;   /* offset of the second part, in bytes */
+} oc_layout_t;
+
 typedef struct {
     const void *send;   /* may be recv: in place */
     void *recv;
     size_t count;       /* elements, > 0 */
     unsigned op, type;  /* of reduction/reduction.h; the pair must be offered */
+    oc_layout_t layout; /* of send and recv */
     /*
      * Called once, without the client's lock, never from within oc_allreduce_start.
      * OC_DECLINED: nothing was done and all ranks learn the same; otherwise the status of the

@@ -4,8 +4,32 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "client/pack.h"
 #include "client/types.h"
 #include "reduction/reduction.h"
+
+/* Gaps do not travel, and what is in those of the receive buffer belongs to the caller. */
+static bool pack(oc_collective_t *collective)
+{
+    const oc_allreduce_args_t *args = &collective->args;
+
+    collective->packed = malloc(collective->bytes);
+    if (NULL == collective->packed) {
+        return false;
+    }
+    oc_pack(collective->packed, args->send, args->count, collective->element, &args->layout);
+    collective->group->client->config.counters->bytes_copied += collective->bytes;
+    collective->send = collective->recv = collective->packed;
+    return true;
+}
+
+static void unpack(oc_collective_t *collective)
+{
+    const oc_allreduce_args_t *args = &collective->args;
+
+    oc_unpack(args->recv, collective->packed, args->count, collective->element, &args->layout);
+    collective->group->client->config.counters->bytes_copied += collective->bytes;
+}
 
 oc_collective_t *oc_collective_new(oc_group_t *group, const oc_allreduce_args_t *args)
 {
@@ -18,7 +42,19 @@ oc_collective_t *oc_collective_new(oc_group_t *group, const oc_allreduce_args_t 
     collective->args = *args;
     collective->element = oc_type_size(args->type);
     collective->bytes = args->count * collective->element;
+    collective->send = args->send;
+    collective->recv = args->recv;
+    if (0 != args->layout.extent && !pack(collective)) {
+        oc_collective_free(collective);
+        return NULL;
+    }
     return collective;
+}
+
+void oc_collective_free(oc_collective_t *collective)
+{
+    free(collective->packed);
+    free(collective);
 }
 
 void oc_collective_start(oc_collective_t *collective)
@@ -50,6 +86,9 @@ void oc_collective_finish(oc_collective_t *collective, oc_status_t status)
     oc_counters_t *counters = group->client->config.counters;
 
     if (OC_OK == status) {
+        if (NULL != collective->packed) {
+            unpack(collective);
+        }
         counters->allreduce_offloaded++;
     } else {
         counters->failures++;

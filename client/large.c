@@ -131,11 +131,11 @@ static void slot_start(oc_slot_t *slot, uint32_t number)
     counters->messages_sent++;
     counters->chunks++;
     oc_receive(group->client->worker, &slot->result.transfer,
-               (char *) collective->args.recv + offset, length,
+               (char *) collective->recv + offset, length,
                oc_tag(OC_KIND_RESULT, group->reply_handle, part->lane->index,
                       collective->sequence, number), OC_TAG_EXACT);
     oc_send(part->lane->endpoint, &slot->contribution.transfer,
-            (const char *) collective->args.send + offset, length,
+            (const char *) collective->send + offset, length,
             oc_tag(OC_KIND_CONTRIBUTION, part->lane->handle, group->params.rank,
                    collective->sequence, number));
 }
@@ -164,7 +164,9 @@ static void lay_out(oc_collective_t *collective)
     size_t chunk = group->client->config.settings->chunk_size / OC_MIN_CHUNK * OC_MIN_CHUNK;
 
     share = (share + OC_MIN_CHUNK - 1) / OC_MIN_CHUNK * OC_MIN_CHUNK;
-    collective->chunk_bytes = (uint32_t) (share < chunk ? share : chunk);
+    chunk = share < chunk ? share : chunk;
+    /* whole elements: the size of some is no power of two */
+    collective->chunk_bytes = (uint32_t) (chunk / collective->element * collective->element);
     collective->first_lane = (uint32_t) (collective->sequence % lanes);
 }
 

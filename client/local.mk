@@ -6,6 +6,7 @@ libocclient_la_SOURCES = \
 	client/connection.c \
 	client/group.c \
 	client/large.c \
+	client/pack.h client/pack.c \
 	client/readiness.c \
 	client/record.c \
 	client/setup.c \

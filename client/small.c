@@ -24,7 +24,7 @@ static void take_result(oc_collective_t *collective)
 
     if (oc_collective_check_reply(collective, lane_of(collective), reply, length,
                                   OC_MESSAGE_RESULT)) {
-        memcpy(collective->args.recv, reply + OC_HEADER_SIZE, collective->bytes);
+        memcpy(collective->recv, reply + OC_HEADER_SIZE, collective->bytes);
         counters->bytes_copied += collective->bytes;
         counters->bytes_received += collective->bytes;
     }
@@ -52,7 +52,7 @@ static void send_request(oc_collective_t *collective, const oc_lane_t *lane)
         .sequence = collective->sequence, .count = collective->args.count};
 
     oc_header_encode(&header, collective->message);
-    memcpy(collective->message + OC_HEADER_SIZE, collective->args.send, collective->bytes);
+    memcpy(collective->message + OC_HEADER_SIZE, collective->send, collective->bytes);
     counters->bytes_copied += collective->bytes;
     counters->bytes_sent += collective->bytes;
     counters->messages_sent++;

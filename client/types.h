@@ -169,6 +169,9 @@ typedef struct oc_collective {
     oc_group_t *group;
     oc_allreduce_args_t args;
     size_t element, bytes;
+    const void *send;          /* what goes on the wire: the caller's buffers, or packed */
+    void *recv;
+    void *packed;              /* elements without gaps; NULL if the caller's have none */
     uint64_t sequence;
     oc_status_t status;
     unsigned waiting;          /* transfers that have not called back */
@@ -250,6 +253,7 @@ void oc_group_start_queued(oc_group_t *group);
 
 /* collective.c */
 oc_collective_t *oc_collective_new(oc_group_t *group, const oc_allreduce_args_t *args);
+void oc_collective_free(oc_collective_t *collective);
 void oc_collective_start(oc_collective_t *collective);
 void oc_collective_finish(oc_collective_t *collective, oc_status_t status);
 /*
