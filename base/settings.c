@@ -33,6 +33,9 @@ static const oc_setting_t job_settings[] = {
              "a line."},
     {JOB(min_size), .type = OC_SETTING_SIZE, .number = 65536, .max = INT64_MAX, .unit = "bytes",
      .help = "Smallest vector that mode auto offloads."},
+    {JOB(max_ranks), .type = OC_SETTING_INT, .number = OC_MAX_RANKS, .min = 1,
+     .max = OC_MAX_RANKS, .unit = "ranks",
+     .help = "Largest communicator that is offloaded."},
     {JOB(small_size), .type = OC_SETTING_SIZE, .number = 8192, .max = OC_MAX_SMALL, .unit = "bytes",
      .help = "Largest vector that goes in one message, copied; larger ones are sent in chunks "
              "from and into user memory."},

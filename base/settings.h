@@ -50,6 +50,7 @@ typedef struct {
     size_t small_size;
     size_t chunk_size;
     int window;
+    int max_ranks;
     int connect_timeout;
     int heartbeat_timeout;
 } oc_job_settings_t;

@@ -16,6 +16,7 @@ EXTRA_DIST += run-tests \
 	tests/mpi/faults.c tests/mpi/faults.sh tests/mpi/inflight.c tests/mpi/inflight.sh \
 	tests/mpi/late_rank.c tests/mpi/late_rank.sh tests/mpi/lib.sh tests/mpi/matrix.sh \
 	tests/mpi/mode.c tests/mpi/mode.sh \
+	tests/mpi/persistent.c tests/mpi/persistent.h tests/mpi/persistent.sh \
 	tests/mpi/plan.py tests/mpi/pvars.h tests/mpi/same_bits.c tests/mpi/same_bits.sh \
 	tests/mpi/stranger.py tests/mpi/volume.c \
 	tests/rdma/allreduce.sh tests/rdma/boot.sh tests/rdma/devices.sh tests/rdma/guest \

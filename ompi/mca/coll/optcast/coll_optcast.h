@@ -22,22 +22,23 @@
 /* What is taken over, and what is only kept to be used from below. */
 #define OC_FOREACH_TAKEN(X) \
     X(allreduce)            \
-    X(iallreduce)
+    X(iallreduce)           \
+    X(allreduce_init)
 
 #define OC_FOREACH_SAVED(X) \
     OC_FOREACH_TAKEN(X)     \
     X(allgather)            \
-    X(allgather_init)       \
-    X(allreduce_init)
+    X(allgather_init)
 
 /* Why an operation went to the previous module. */
 typedef enum {
     OC_FALLBACK_NONE,
     OC_FALLBACK_OP,     /* user-defined, or not offered for this type */
     OC_FALLBACK_TYPE,   /* not a type that is offered */
+    OC_FALLBACK_RANKS,  /* more ranks than max_ranks */
     OC_FALLBACK_SIZE,   /* mode auto and too small */
     OC_FALLBACK_SETUP,  /* the communicator has no service */
-    OC_FALLBACK_ORDER,  /* nonblocking MAX or MIN of at most two integers: see decide */
+    OC_FALLBACK_ORDER,  /* nonblocking MAX or MIN of at most two integers: see decide.c */
     OC_FALLBACK_END
 } oc_fallback_t;
 
@@ -76,7 +77,7 @@ typedef struct {
     ompi_communicator_t *comm;
     int mode;                   /* the setting's value when the communicator was made */
     bool enabled;
-    oc_group_t *group;
+    oc_group_t *group;          /* NULL: too many ranks */
     mca_coll_optcast_bootstrap_t bootstrap;
     bool blocking_seen;         /* a blocking operation has known the outcome on all ranks */
     unsigned reserved;          /* nonblocking operations with a reserved fallback */
@@ -91,6 +92,16 @@ typedef struct {
 } mca_coll_optcast_module_t;
 OBJ_CLASS_DECLARATION(mca_coll_optcast_module_t);
 
+/* An Allreduce as MPI gave it, and what it is for the engine: see reduction/reduction.h. */
+typedef struct {
+    const void *sbuf;
+    void *rbuf;
+    oc_mpi_count_t count;
+    struct ompi_datatype_t *dtype;
+    struct ompi_op_t *op;
+    unsigned oc_op, oc_type;
+} mca_coll_optcast_call_t;
+
 /*
  * Not ompi_request_t: for some calls the MPI layer casts whatever a nonblocking collective
  * returned to this base class and stores in it what it retained.
@@ -99,6 +110,7 @@ typedef struct {
     ompi_coll_base_nbc_request_t super;
     mca_coll_optcast_module_t *module;
     ompi_request_t *inner;      /* reserved or started on the previous module; or NULL */
+    mca_coll_optcast_call_t call; /* of a persistent operation */
 } mca_coll_optcast_request_t;
 OBJ_CLASS_DECLARATION(mca_coll_optcast_request_t);
 
@@ -106,6 +118,20 @@ OBJ_CLASS_DECLARATION(mca_coll_optcast_request_t);
 int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_threads);
 mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, int *priority);
 int mca_coll_optcast_progress(void);
+
+/*
+ * decide.c. The decision is a pure function of what MPI makes equal on all ranks, and fills in
+ * what the operation is for the engine. Nonblocking MAX and MIN of at most two integers are
+ * never offloaded: Open MPI agrees on communicator ids that way, from inside progress, and in an
+ * order that differs between ranks.
+ */
+oc_fallback_t mca_coll_optcast_decide(const mca_coll_optcast_module_t *m,
+                                      mca_coll_optcast_call_t *call, bool nonblocking);
+oc_allreduce_args_t mca_coll_optcast_engine_args(const mca_coll_optcast_call_t *call,
+                                                 void (*finished)(void *, oc_status_t), void *arg);
+/* The line of an operation at coll_optcast_verbose 2. */
+void mca_coll_optcast_tell(const mca_coll_optcast_module_t *m, const char *name,
+                           const mca_coll_optcast_call_t *call, oc_fallback_t reason);
 
 /* allreduce.c: signatures of the framework */
 int mca_coll_optcast_allreduce(const void *sbuf, void *rbuf, oc_mpi_count_t count,
@@ -115,9 +141,20 @@ int mca_coll_optcast_iallreduce(const void *sbuf, void *rbuf, oc_mpi_count_t cou
                                 struct ompi_datatype_t *dtype, struct ompi_op_t *op,
                                 struct ompi_communicator_t *comm, ompi_request_t **request,
                                 mca_coll_base_module_t *module);
+int mca_coll_optcast_allreduce_init(const void *sbuf, void *rbuf, oc_mpi_count_t count,
+                                    struct ompi_datatype_t *dtype, struct ompi_op_t *op,
+                                    struct ompi_communicator_t *comm, struct ompi_info_t *info,
+                                    ompi_request_t **request, mca_coll_base_module_t *module);
 
-/* request.c */
-mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module_t *module);
+/*
+ * request.c. start: of a persistent request, which begins inactive; NULL: of one that is active
+ * and ends with its first completion. Both keep the communicator alive.
+ */
+mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module_t *module,
+                                                         ompi_request_start_fn_t start);
+/* A persistent request begins to wait, or does not because it could not be started. */
+void mca_coll_optcast_request_activate(mca_coll_optcast_request_t *request);
+void mca_coll_optcast_request_deactivate(mca_coll_optcast_request_t *request);
 /* oc_allreduce_args_t.finished of a nonblocking operation; arg is the request. */
 void mca_coll_optcast_request_finished(void *arg, oc_status_t status);
 /* Starts the reserved request of the previous module, whose end will be that of this one. */

@@ -133,12 +133,12 @@ static int module_enable(mca_coll_base_module_t *module, struct ompi_communicato
     mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
     int rc = save_previous(m);
 
-    (void) comm;
     if (OMPI_SUCCESS == rc) {
         rc = module_count_in();
         m->enabled = OMPI_SUCCESS == rc;
     }
-    if (OMPI_SUCCESS == rc) {
+    if (OMPI_SUCCESS == rc
+        && ompi_comm_size(comm) <= mca_coll_optcast_component.settings.max_ranks) {
         rc = group_make(m);
     }
 #if !OC_FRAMEWORK_COPIES
@@ -220,7 +220,7 @@ mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, i
     mca_coll_optcast_module_t *m;
 
     if (!cm->published || OC_MODE_NEVER == cm->settings.mode || OMPI_COMM_IS_INTER(comm)
-        || ompi_comm_size(comm) < MIN_RANKS || ompi_comm_size(comm) > OC_MAX_RANKS) {
+        || ompi_comm_size(comm) < MIN_RANKS) {
         return NULL;
     }
     m = OBJ_NEW(mca_coll_optcast_module_t);

@@ -28,6 +28,8 @@ void mca_coll_optcast_pvars_register(void)
     pvar("fallbacks", "Operations left to the previous module", &cm->fallbacks);
     pvar("fallbacks_op", "Fallbacks: operation not offered", &reasons[OC_FALLBACK_OP]);
     pvar("fallbacks_type", "Fallbacks: datatype not offered", &reasons[OC_FALLBACK_TYPE]);
+    pvar("fallbacks_ranks", "Fallbacks: more ranks than max_ranks",
+         &reasons[OC_FALLBACK_RANKS]);
     pvar("fallbacks_size", "Fallbacks: too small for mode auto", &reasons[OC_FALLBACK_SIZE]);
     pvar("fallbacks_setup", "Fallbacks: the communicator has no service",
          &reasons[OC_FALLBACK_SETUP]);

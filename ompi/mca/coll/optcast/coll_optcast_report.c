@@ -76,9 +76,9 @@ void mca_coll_optcast_report_summary(void)
     }
     OC_VERBOSE(1,
                "optcast: rank 0: %llu collectives offloaded, %llu bytes sent, %llu bytes received, "
-               "%llu fell back (op %llu, type %llu, size %llu, setup %llu, order %llu)",
+               "%llu fell back (op %llu, type %llu, ranks %llu, size %llu, setup %llu, order %llu)",
                cm->counters.allreduce_offloaded, cm->counters.bytes_sent,
                cm->counters.bytes_received, cm->fallbacks, reasons[OC_FALLBACK_OP],
-               reasons[OC_FALLBACK_TYPE], reasons[OC_FALLBACK_SIZE],
-               reasons[OC_FALLBACK_SETUP], reasons[OC_FALLBACK_ORDER]);
+               reasons[OC_FALLBACK_TYPE], reasons[OC_FALLBACK_RANKS],
+               reasons[OC_FALLBACK_SIZE], reasons[OC_FALLBACK_SETUP], reasons[OC_FALLBACK_ORDER]);
 }

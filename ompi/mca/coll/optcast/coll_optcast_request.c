@@ -9,37 +9,59 @@ static int request_cancel(ompi_request_t *request, int flag)
     return MPI_ERR_REQUEST; /* nonblocking collectives cannot be canceled */
 }
 
+static void free_inner(mca_coll_optcast_request_t *r)
+{
+    if (NULL != r->inner) {
+        (void) ompi_request_free(&r->inner);
+        r->inner = NULL;
+    }
+}
+
 static int request_free(ompi_request_t **request)
 {
     mca_coll_optcast_request_t *r = (mca_coll_optcast_request_t *) *request;
+    ompi_communicator_t *comm = r->super.super.req_mpi_object.comm;
+    bool persistent = r->super.super.req_persistent;
 
     if (!REQUEST_COMPLETE(&r->super.super)) {
         return MPI_ERR_REQUEST;
     }
+    free_inner(r);
     OMPI_REQUEST_FINI(&r->super.super);
     opal_free_list_return(&mca_coll_optcast_component.requests, (opal_free_list_item_t *) r);
     *request = MPI_REQUEST_NULL;
+    if (persistent) {
+        OBJ_RELEASE(comm);
+    }
     return OMPI_SUCCESS;
 }
 
 static void request_construct(mca_coll_optcast_request_t *r)
 {
     r->super.super.req_type = OMPI_REQUEST_COLL;
-    r->super.super.req_free = request_free;
     r->super.super.req_cancel = request_cancel;
-    r->super.super.req_start = NULL;
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_optcast_request_t, ompi_coll_base_nbc_request_t, request_construct,
                    NULL);
 
-mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module_t *module)
+/*
+ * The MPI layer puts its own function in the place of req_free, and what it retained in data, and
+ * leaves them there: neither may be met again by the next user of the request.
+ */
+mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module_t *module,
+                                                         ompi_request_start_fn_t start)
 {
     mca_coll_optcast_request_t *r = (mca_coll_optcast_request_t *) opal_free_list_wait(
         &mca_coll_optcast_component.requests);
 
-    OMPI_REQUEST_INIT(&r->super.super, false);
-    r->super.super.req_state = OMPI_REQUEST_ACTIVE;
+    OMPI_REQUEST_INIT(&r->super.super, NULL != start);
+    if (NULL == start) {
+        r->super.super.req_state = OMPI_REQUEST_ACTIVE;
+    }
+    r->super.super.req_start = start;
+    r->super.super.req_free = request_free;
+    memset(&r->super.data, 0, sizeof(r->super.data));
     r->super.super.req_mpi_object.comm = module->comm;
     /* MPI_Comm_free is legal while this is pending */
     OBJ_RETAIN(module->comm);
@@ -50,23 +72,33 @@ mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module
     return r;
 }
 
-static void free_inner(mca_coll_optcast_request_t *r)
+void mca_coll_optcast_request_activate(mca_coll_optcast_request_t *r)
 {
-    if (NULL != r->inner) {
-        (void) ompi_request_free(&r->inner);
-        r->inner = NULL;
-    }
+    r->super.super.req_status.MPI_ERROR = OMPI_SUCCESS;
+    r->super.super.req_complete = REQUEST_PENDING;
+    r->super.super.req_state = OMPI_REQUEST_ACTIVE;
+}
+
+void mca_coll_optcast_request_deactivate(mca_coll_optcast_request_t *r)
+{
+    r->super.super.req_complete = REQUEST_COMPLETED;
+    r->super.super.req_state = OMPI_REQUEST_INACTIVE;
 }
 
 /* May run other people's callbacks and end the communicator: last, and without locks. */
 static void request_complete(mca_coll_optcast_request_t *r, int error)
 {
     ompi_communicator_t *comm = r->super.super.req_mpi_object.comm;
+    bool persistent = r->super.super.req_persistent;
 
-    free_inner(r);
+    if (!persistent) {
+        free_inner(r);
+    }
     r->super.super.req_status.MPI_ERROR = error;
     ompi_request_complete(&r->super.super, true);
-    OBJ_RELEASE(comm);
+    if (!persistent) {
+        OBJ_RELEASE(comm);
+    }
 }
 
 void mca_coll_optcast_request_discard(mca_coll_optcast_request_t *r)
@@ -74,7 +106,6 @@ void mca_coll_optcast_request_discard(mca_coll_optcast_request_t *r)
     ompi_request_t *request = &r->super.super;
     ompi_communicator_t *comm = request->req_mpi_object.comm;
 
-    free_inner(r);
     request->req_complete = REQUEST_COMPLETED;
     (void) request_free(&request);
     OBJ_RELEASE(comm);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Persistent collectives: an extension of Open MPI 4.1, and a part of MPI from 5.0 on. */
+#ifndef TESTS_MPI_PERSISTENT_H
+#define TESTS_MPI_PERSISTENT_H
+
+#include <mpi.h>
+
+#if OMPI_MAJOR_VERSION < 5
+#    include <mpi-ext.h>
+#    define MPI_Allreduce_init MPIX_Allreduce_init
+#endif
+
+#endif

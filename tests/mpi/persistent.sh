@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test of persistent Allreduces: offloaded, and left to Open MPI for two reasons.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/mpi/lib.sh
+. "$here/lib.sh"
+
+begin_mpi_test persistent
+compile persistent
+TIME_LIMIT=${TIME_LIMIT:-40}
+start_server --aggregators 2
+expect_job external 4 "$server_address" persistent served
+stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
+expect_job embedded 3 embedded:2 persistent served
+expect_job unserved 3 127.0.0.1:1 persistent unserved
+expect_job crowded 3 embedded max_ranks=2 persistent crowded
+echo "ok persistent: served by others and by itself, and not served"
