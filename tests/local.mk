@@ -18,7 +18,7 @@ EXTRA_DIST += run-tests \
 	tests/mpi/mode.c tests/mpi/mode.sh \
 	tests/mpi/persistent.c tests/mpi/persistent.h tests/mpi/persistent.sh \
 	tests/mpi/plan.py tests/mpi/pvars.h tests/mpi/same_bits.c tests/mpi/same_bits.sh \
-	tests/mpi/stranger.py tests/mpi/volume.c \
+	tests/mpi/stranger.py tests/mpi/unequal.sh tests/mpi/volume.c \
 	tests/rdma/allreduce.sh tests/rdma/boot.sh tests/rdma/devices.sh tests/rdma/guest \
 	tests/rdma/guest-init tests/rdma/guest-lib.sh tests/rdma/guest-rsh tests/rdma/guest-stage2 \
 	tests/rdma/image.sh tests/rdma/inside tests/rdma/lib.sh tests/rdma/multicast.sh \

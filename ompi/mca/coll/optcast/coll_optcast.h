@@ -46,7 +46,7 @@ typedef struct {
     mca_coll_base_component_t super;
     oc_job_settings_t settings;
     bool settings_valid;
-    bool published;             /* the job has an identity: it did not begin in mode never */
+    bool active;                /* the job did not begin in mode never, or without a priority */
     int output;
     oc_client_t *client;        /* made for the first communicator */
     int live_modules;           /* under lock */
@@ -57,6 +57,7 @@ typedef struct {
     oc_counters_t counters;
     unsigned long long fallbacks;
     unsigned long long fallback_reasons[OC_FALLBACK_END];
+    bool has_job;
     oc_job_t job;               /* published by rank 0 of the job */
 } mca_coll_optcast_component_t;
 
@@ -168,8 +169,12 @@ extern const oc_bootstrap_t mca_coll_optcast_bootstrap;
 /* Inside a blocking collective: carries out the step that the engine asks for, if any. */
 void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_module_t *module);
 
-/* job.c: the identity of the job, published by its rank 0 before anybody needs it */
+/*
+ * job.c. publish: while the component is opened, rank 0. adopt: once, before there is a
+ * communicator, all ranks. lookup: never waits.
+ */
 void mca_coll_optcast_job_publish(void);
+void mca_coll_optcast_job_adopt(void);
 oc_status_t mca_coll_optcast_job_lookup(oc_job_t *job);
 
 /* types.c: 0 for what is not offered */

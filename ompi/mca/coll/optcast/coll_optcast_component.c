@@ -93,9 +93,7 @@ static int optcast_open(void)
     OBJ_CONSTRUCT(&cm->requests, opal_free_list_t);
     OBJ_CONSTRUCT(&cm->inner, opal_list_t);
     OBJ_CONSTRUCT(&cm->lock, opal_mutex_t);
-    cm->published = cm->settings_valid && OC_MODE_NEVER != cm->settings.mode
-                    && cm->settings.priority >= 0;
-    if (cm->published) {
+    if (cm->settings_valid) {
         mca_coll_optcast_job_publish();
     }
     return OMPI_SUCCESS;

@@ -1,27 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The identity of the MPI job: made by its rank 0, given to the others by the launcher. */
+/*
+ * What rank 0 of the MPI job makes for all, given to the others by the launcher: the identity of
+ * the job, and the settings that decide what is offloaded.
+ */
 #include "coll_optcast.h"
 
 #include <sys/random.h>
 
 #include "ompi/proc/proc.h"
+#include "opal/util/output.h"
+
+/* In the host's byte order: Open MPI's launcher does not promise more for opaque bytes. */
+typedef struct {
+    oc_job_t job;
+    uint64_t min_size;
+    int32_t mode, max_ranks, priority;
+} published_t;
 
 void mca_coll_optcast_job_publish(void)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    published_t published = {
+        .min_size = cm->settings.min_size,
+        .mode = cm->settings.mode,
+        .max_ranks = cm->settings.max_ranks,
+        .priority = cm->settings.priority,
+    };
     int rc = OMPI_SUCCESS;
 
-    if (0 != OPAL_PROC_MY_NAME.vpid) {
+    if (0 != OPAL_PROC_MY_NAME.vpid
+        || sizeof(cm->job) != getrandom(&cm->job, sizeof(cm->job), 0)) {
         return;
     }
-    if (sizeof(cm->job) != getrandom(&cm->job, sizeof(cm->job), 0)) {
-        return;
-    }
-    OPAL_MODEX_SEND(rc, OC_MODEX_SCOPE, &cm->super.collm_version, &cm->job, sizeof(cm->job));
-    (void) rc;
+    published.job = cm->job;
+    OPAL_MODEX_SEND(rc, OC_MODEX_SCOPE, &cm->super.collm_version, &published, sizeof(published));
+    cm->has_job = OMPI_SUCCESS == rc;
 }
 
-oc_status_t mca_coll_optcast_job_lookup(oc_job_t *job)
+static bool receive(published_t *published)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     opal_process_name_t first = OPAL_PROC_MY_NAME;
@@ -31,11 +47,48 @@ oc_status_t mca_coll_optcast_job_lookup(oc_job_t *job)
 
     first.vpid = 0;
     OPAL_MODEX_RECV(rc, &cm->super.collm_version, &first, &data, &size);
-    if (OMPI_SUCCESS != rc || NULL == data || sizeof(*job) != size) {
+    if (OMPI_SUCCESS != rc || NULL == data || sizeof(*published) != size) {
         free(data);
-        return OC_ERR_UNREACHABLE;
+        return false;
     }
-    memcpy(job, data, sizeof(*job));
+    memcpy(published, data, sizeof(*published));
     free(data);
-    return OC_OK;
+    return true;
+}
+
+/* Ranks that decide differently about the same operation wait for each other for ever. */
+static void adopt(const published_t *published)
+{
+    oc_job_settings_t *settings = &mca_coll_optcast_component.settings;
+
+    if (published->min_size == settings->min_size && published->mode == settings->mode
+        && published->max_ranks == settings->max_ranks
+        && published->priority == settings->priority) {
+        return;
+    }
+    opal_output(0, "optcast: this process (%d of the job) has other values of coll_optcast_mode, "
+                "_min_size, _max_ranks or _priority than process 0; those of process 0 are used",
+                (int) OPAL_PROC_MY_NAME.vpid);
+    settings->min_size = (size_t) published->min_size;
+    settings->mode = published->mode;
+    settings->max_ranks = published->max_ranks;
+    settings->priority = published->priority;
+}
+
+void mca_coll_optcast_job_adopt(void)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    published_t published;
+
+    if (0 != OPAL_PROC_MY_NAME.vpid && receive(&published)) {
+        cm->job = published.job;
+        cm->has_job = true;
+        adopt(&published);
+    }
+}
+
+oc_status_t mca_coll_optcast_job_lookup(oc_job_t *job)
+{
+    *job = mca_coll_optcast_component.job;
+    return mca_coll_optcast_component.has_job ? OC_OK : OC_ERR_UNREACHABLE;
 }

@@ -203,6 +203,8 @@ static bool abi_matches(void)
 
 int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_threads)
 {
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+
     (void) enable_progress_threads;
     (void) enable_mpi_threads;
     if (!abi_matches()) {
@@ -211,7 +213,12 @@ int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_th
                     OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION);
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    return mca_coll_optcast_component.settings_valid ? OMPI_SUCCESS : OMPI_ERR_NOT_AVAILABLE;
+    if (!cm->settings_valid) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    mca_coll_optcast_job_adopt();
+    cm->active = cm->has_job && OC_MODE_NEVER != cm->settings.mode && cm->settings.priority >= 0;
+    return OMPI_SUCCESS;
 }
 
 mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, int *priority)
@@ -219,7 +226,7 @@ mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, i
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     mca_coll_optcast_module_t *m;
 
-    if (!cm->published || OC_MODE_NEVER == cm->settings.mode || OMPI_COMM_IS_INTER(comm)
+    if (!cm->active || OC_MODE_NEVER == cm->settings.mode || OMPI_COMM_IS_INTER(comm)
         || ompi_comm_size(comm) < MIN_RANKS) {
         return NULL;
     }

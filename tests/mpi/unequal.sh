@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test that ranks whose settings differ agree all the same: those of rank 0 count.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/mpi/lib.sh
+. "$here/lib.sh"
+
+begin_mpi_test unequal
+compile faults
+
+# unequal NAME SETTING VALUE OTHERS: rank 0 has one value of the setting, the others have another.
+unequal() {
+    cat >"$programs/unequal-$1" <<EOF
+#!/bin/sh
+value=$4
+[ "\$OMPI_COMM_WORLD_RANK" != 0 ] || value=$3
+OMPI_MCA_coll_optcast_$2=\$value
+export OMPI_MCA_coll_optcast_$2
+exec "$programs/faults" "\$@"
+EOF
+    chmod +x "$programs/unequal-$1"
+    expect_job "$1" 3 embedded mode="${mode:-always}" "unequal-$1" seconds=0.2
+    rm "$programs/unequal-$1"
+}
+
+# offloaded NAME, nothing NAME: on all three ranks.
+offloaded() {
+    if [ "$(grep -c '^rank [0-2]: .* offloaded' "$tmp/$1.log")" -ne 3 ] || has_line "$tmp/$1.log" ' 0 offloaded'; then
+        not_ok "$1: not all ranks have offloaded" "$tmp/$1.log"
+    fi
+}
+
+nothing() {
+    [ "$(grep -c '^rank [0-2]: .* 0 offloaded' "$tmp/$1.log")" -eq 3 ] ||
+        not_ok "$1: something was offloaded" "$tmp/$1.log"
+}
+
+warned() {
+    [ "$(grep -c "has other values of coll_optcast_" "$tmp/$1.log")" -eq 2 ] ||
+        not_ok "$1: not both of the others say so" "$tmp/$1.log"
+}
+
+TIME_LIMIT=${TIME_LIMIT:-30}
+unequal mode mode always never
+offloaded mode
+warned mode
+unequal never mode never always
+nothing never
+warned never
+mode=auto unequal min_size min_size 1 1G
+offloaded min_size
+warned min_size
+unequal max_ranks max_ranks 2 3
+nothing max_ranks
+warned max_ranks
+unequal priority priority -1 60
+nothing priority
+warned priority
+# what is only compared when a communicator is set up
+unequal chunk_size chunk_size 4096 8192
+nothing chunk_size
+has_line "$tmp/chunk_size.log" 'rank 1 has other coll_optcast settings than rank 0' ||
+    not_ok "chunk_size: nobody says why" "$tmp/chunk_size.log"
+echo "ok unequal: settings of rank 0 decide"
