@@ -34,6 +34,7 @@ typedef struct {
     unsigned long long bytes_received;
     unsigned long long bytes_copied;        /* between user memory and buffers of the engine */
     unsigned long long messages_sent;
+    unsigned long long messages_resent;     /* of those, to aggregators that had no room before */
     unsigned long long chunks;
     unsigned long long groups;              /* set up successfully */
     unsigned long long failures;            /* collectives that ended with an error */

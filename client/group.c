@@ -62,8 +62,9 @@ static void release_links(oc_group_t *group)
 
 static void leave_servers(oc_group_t *group)
 {
-    oc_control_t message = {.type = OC_CONTROL_LEAVE, .group = group->id};
+    oc_control_t message = {.type = OC_CONTROL_LEAVE};
 
+    message.leave = (oc_leave_t) {.group = group->id, .rank = group->params.rank};
     for (unsigned i = 0; i < group->num_links; i++) {
         if (group->links[i].asked) {
             oc_connection_send(group->links[i].connection, &message);

@@ -250,7 +250,8 @@ static void send_joins(oc_group_t *group)
             .group = group->id, .num_ranks = group->params.num_ranks,
             .rank = group->params.rank, .reply_handle = group->reply_handle,
             .first_aggregator = first, .chunk_bytes = (uint32_t) settings->chunk_size,
-            .window = (uint32_t) settings->window};
+            .window = (uint32_t) settings->window,
+            .small_bytes = (uint32_t) settings->small_size};
         link->asked = true;
         oc_connection_send(link->connection, &message);
         first += link->connection->num_aggregators;

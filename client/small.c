@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Small Allreduces: one message there, one back, through buffers of the engine. Contribution
- * and result stay separate, so that a failure leaves the contribution intact.
+ * and result stay separate, so that a failure leaves the contribution intact, and so that it can
+ * be sent once more to an aggregator that had no room for it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +10,10 @@
 #include "client/types.h"
 #include "protocol/tag.h"
 
+/* After the group's end it only is a name for what has gone. */
 static const oc_lane_t *lane_of(const oc_collective_t *collective)
 {
-    const oc_group_t *group = collective->group;
-
-    return &group->lanes[collective->sequence % group->num_lanes];
+    return collective->parts[0].lane;
 }
 
 static void take_result(oc_collective_t *collective)
@@ -31,20 +31,107 @@ static void take_result(oc_collective_t *collective)
     oc_collective_finish(collective, collective->status);
 }
 
-static void on_transfer(oc_transfer_t *transfer)
+static void send_message(oc_collective_t *collective)
+{
+    const oc_lane_t *lane = lane_of(collective);
+    const oc_group_t *group = collective->group;
+    oc_counters_t *counters = group->client->config.counters;
+
+    collective->waiting++;
+    collective->sending = true;
+    counters->bytes_sent += collective->bytes;
+    counters->messages_sent++;
+    oc_send(lane->endpoint, &collective->request.transfer, collective->message,
+            OC_HEADER_SIZE + collective->bytes,
+            oc_tag(OC_KIND_REQUEST, lane->handle, group->params.rank, collective->sequence, 0));
+}
+
+static void receive_reply(oc_collective_t *collective)
+{
+    collective->waiting++;
+    oc_receive(collective->group->client->worker, &collective->reply.transfer,
+               collective->message + collective->reply_offset, OC_HEADER_SIZE + collective->bytes,
+               oc_tag(OC_KIND_REPLY, collective->group->reply_handle, lane_of(collective)->index,
+                      collective->sequence, 0), OC_TAG_EXACT);
+}
+
+static void send_again(oc_collective_t *collective)
+{
+    collective->group->client->config.counters->messages_resent++;
+    collective->resend_waits = false;
+    send_message(collective);
+}
+
+static void on_message_sent(oc_transfer_t *transfer)
 {
     oc_collective_t *collective = ((oc_part_transfer_t *) transfer)->part->collective;
-    const oc_lane_t *lane = ((oc_part_transfer_t *) transfer)->part->lane;
 
-    if (oc_collective_called_back(collective, transfer, lane) && 0 == collective->waiting) {
+    collective->sending = false;
+    if (!oc_collective_called_back(collective, transfer, lane_of(collective))) {
+        return;
+    }
+    if (collective->resend_waits) {
+        send_again(collective);
+    } else if (0 == collective->waiting) {
         take_result(collective);
     }
 }
 
-static void send_request(oc_collective_t *collective, const oc_lane_t *lane)
+/* An aggregator asks once, when it has room. */
+static bool resend_is_legal(oc_collective_t *collective)
 {
+    const uint8_t *reply = collective->message + collective->reply_offset;
+    const oc_lane_t *lane = lane_of(collective);
+
+    if (!oc_collective_check_reply(collective, lane, reply, OC_HEADER_SIZE, OC_MESSAGE_RESEND)) {
+        return false;
+    }
+    if (collective->resent) {
+        collective->status = OC_ERR_INVALID;
+        oc_client_collapse(collective->group->client, OC_ERR_INVALID,
+                           "server %.200s asked twice for the contribution to collective %llu",
+                           lane->connection->name, (unsigned long long) collective->sequence);
+        return false;
+    }
+    return true;
+}
+
+static void on_resend(oc_collective_t *collective)
+{
+    if (!resend_is_legal(collective)) {
+        if (0 == collective->waiting) {
+            oc_collective_finish(collective, collective->status);
+        }
+        return;
+    }
+    collective->resent = true;
+    receive_reply(collective);
+    if (collective->sending) {
+        collective->resend_waits = true;
+    } else {
+        send_again(collective);
+    }
+}
+
+static void on_reply(oc_transfer_t *transfer)
+{
+    oc_collective_t *collective = ((oc_part_transfer_t *) transfer)->part->collective;
+
+    if (!oc_collective_called_back(collective, transfer, lane_of(collective))) {
+        return;
+    }
+    /* a result is longer than its header */
+    if (OC_HEADER_SIZE == transfer->length) {
+        on_resend(collective);
+    } else if (0 == collective->waiting) {
+        take_result(collective);
+    }
+}
+
+static void make_message(oc_collective_t *collective)
+{
+    const oc_lane_t *lane = lane_of(collective);
     const oc_group_t *group = collective->group;
-    oc_counters_t *counters = group->client->config.counters;
     oc_header_t header = {
         .message = OC_MESSAGE_SMALL, .op = (uint8_t) collective->args.op,
         .type = (uint8_t) collective->args.type, .handle = lane->handle,
@@ -53,17 +140,12 @@ static void send_request(oc_collective_t *collective, const oc_lane_t *lane)
 
     oc_header_encode(&header, collective->message);
     memcpy(collective->message + OC_HEADER_SIZE, collective->send, collective->bytes);
-    counters->bytes_copied += collective->bytes;
-    counters->bytes_sent += collective->bytes;
-    counters->messages_sent++;
-    oc_send(lane->endpoint, &collective->request.transfer, collective->message,
-            OC_HEADER_SIZE + collective->bytes,
-            oc_tag(OC_KIND_REQUEST, lane->handle, group->params.rank, collective->sequence, 0));
+    group->client->config.counters->bytes_copied += collective->bytes;
 }
 
 oc_status_t oc_small_start(oc_collective_t *collective)
 {
-    const oc_lane_t *lane = lane_of(collective);
+    const oc_group_t *group = collective->group;
     size_t room = (OC_HEADER_SIZE + collective->bytes + 63) / 64 * 64;
 
     collective->message = aligned_alloc(64, 2 * room);
@@ -73,15 +155,13 @@ oc_status_t oc_small_start(oc_collective_t *collective)
     }
     collective->num_parts = 1;
     collective->parts[0].collective = collective;
-    collective->parts[0].lane = lane;
+    collective->parts[0].lane = &group->lanes[collective->sequence % group->num_lanes];
     collective->reply_offset = room;
     collective->request.part = collective->reply.part = &collective->parts[0];
-    collective->request.transfer.done = collective->reply.transfer.done = on_transfer;
-    collective->waiting = 2;
-    oc_receive(collective->group->client->worker, &collective->reply.transfer,
-               collective->message + room, OC_HEADER_SIZE + collective->bytes,
-               oc_tag(OC_KIND_REPLY, collective->group->reply_handle, lane->index,
-                      collective->sequence, 0), OC_TAG_EXACT);
-    send_request(collective, lane);
+    collective->request.transfer.done = on_message_sent;
+    collective->reply.transfer.done = on_reply;
+    make_message(collective);
+    receive_reply(collective);
+    send_message(collective);
     return OC_OK;
 }

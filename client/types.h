@@ -179,6 +179,9 @@ typedef struct oc_collective {
     oc_part_transfer_t request, reply;
     uint8_t *message;          /* header and contribution, then header and result */
     size_t reply_offset;
+    bool sending;              /* UCX has the message */
+    bool resend_waits;         /* to be sent again when UCX gives it back */
+    bool resent;
     /* large */
     uint32_t chunk_bytes;
     uint32_t first_lane;       /* of chunk 0 */

@@ -90,6 +90,7 @@ static void put_join(oc_writer_t *w, const oc_join_t *join)
     oc_put(w, join->first_aggregator, 4);
     oc_put(w, join->chunk_bytes, 4);
     oc_put(w, join->window, 4);
+    oc_put(w, join->small_bytes, 4);
 }
 
 static void get_join(oc_reader_t *r, oc_join_t *join)
@@ -101,11 +102,13 @@ static void get_join(oc_reader_t *r, oc_join_t *join)
     join->first_aggregator = (uint32_t) oc_get(r, 4);
     join->chunk_bytes = (uint32_t) oc_get(r, 4);
     join->window = (uint32_t) oc_get(r, 4);
+    join->small_bytes = (uint32_t) oc_get(r, 4);
     if (join->num_ranks > OC_MAX_RANKS || join->rank >= join->num_ranks
         || join->reply_handle > OC_HANDLE_MAX
         || join->first_aggregator >= OC_MAX_GROUP_AGGREGATORS
         || join->chunk_bytes < OC_MIN_CHUNK || join->chunk_bytes > OC_MAX_CHUNK
-        || 0 == join->window || join->window > OC_MAX_WINDOW) {
+        || 0 == join->window || join->window > OC_MAX_WINDOW
+        || join->small_bytes > OC_MAX_SMALL) {
         r->bad = true;
     }
 }
@@ -150,7 +153,8 @@ static void put_body(oc_writer_t *w, const oc_control_t *message)
         oc_put(w, message->joined.handle, 4);
         break;
     case OC_CONTROL_LEAVE:
-        oc_put(w, message->group, 8);
+        oc_put(w, message->leave.group, 8);
+        oc_put(w, message->leave.rank, 4);
         break;
     case OC_CONTROL_PING:
     case OC_CONTROL_PONG:
@@ -185,7 +189,8 @@ static void get_body(oc_reader_t *r, oc_control_t *message)
         get_joined(r, &message->joined);
         break;
     case OC_CONTROL_LEAVE:
-        message->group = oc_get(r, 8);
+        message->leave.group = oc_get(r, 8);
+        message->leave.rank = (uint32_t) oc_get(r, 4);
         break;
     case OC_CONTROL_PING:
     case OC_CONTROL_PONG:

@@ -62,12 +62,18 @@ typedef struct {
     uint32_t first_aggregator; /* index in the group of this server's first aggregator */
     uint32_t chunk_bytes;      /* largest chunk */
     uint32_t window;           /* chunks in flight per rank and aggregator */
+    uint32_t small_bytes;      /* largest vector that goes in one message; 0: none does */
 } oc_join_t;
 
 typedef struct {
     uint64_t group;
     uint32_t handle;           /* tag field of everything sent to this server */
 } oc_joined_t;
+
+typedef struct {
+    uint64_t group;
+    uint32_t rank;             /* the one that joined through this connection */
+} oc_leave_t;
 
 /* REFUSE, GROUP_ERROR, JOB_ERROR, DRAIN; group is 0 where there is none. */
 typedef struct {
@@ -84,7 +90,7 @@ typedef struct {
         oc_join_t join;
         oc_joined_t joined;
         oc_notice_t notice;
-        uint64_t group;        /* LEAVE */
+        oc_leave_t leave;
         uint32_t ping;         /* PING, PONG: a number that comes back */
     };
 } oc_control_t;

@@ -37,7 +37,7 @@ static bool carries_data(const oc_header_t *header)
 
 static bool is_plausible(const oc_header_t *header, size_t length)
 {
-    if (header->message < OC_MESSAGE_SMALL || header->message > OC_MESSAGE_READY
+    if (header->message < OC_MESSAGE_SMALL || header->message > OC_MESSAGE_RESEND
         || header->handle > OC_HANDLE_MAX || header->rank >= OC_MAX_RANKS) {
         return false;
     }
@@ -45,7 +45,13 @@ static bool is_plausible(const oc_header_t *header, size_t length)
         return header->chunk_bytes > 0 && header->chunk_bytes <= OC_MAX_SMALL
                && header->chunk_bytes == length - OC_HEADER_SIZE;
     }
-    if (OC_HEADER_SIZE != length || 0 == header->chunks) {
+    if (OC_HEADER_SIZE != length) {
+        return false;
+    }
+    if (OC_MESSAGE_RESEND == header->message) {
+        return header->chunk_bytes > 0 && header->chunk_bytes <= OC_MAX_SMALL;
+    }
+    if (0 == header->chunks) {
         return false;
     }
     return OC_MESSAGE_START != header->message

@@ -20,6 +20,7 @@ typedef enum {
     OC_MESSAGE_RESULT = 4, /* aggregator: the whole result of a small collective follows */
     OC_MESSAGE_COMMIT = 5, /* aggregator: all ranks acknowledged the first `chunks` chunks */
     OC_MESSAGE_READY = 6,  /* aggregator: it can reach the rank; before any collective */
+    OC_MESSAGE_RESEND = 7, /* aggregator: it had no room for the rank's SMALL, and has it now */
 } oc_message_type_t;
 
 typedef struct {
@@ -28,7 +29,8 @@ typedef struct {
     uint8_t type;          /* oc_type_t of reduction/ */
     uint32_t handle;       /* of the group, as the server assigned it */
     uint32_t rank;         /* requests: sender; replies: aggregator's index in the group */
-    uint32_t chunk_bytes;  /* bytes of a chunk; SMALL and RESULT: of the data that follows */
+    uint32_t chunk_bytes;  /* bytes of a chunk; SMALL and RESULT: of the data that follows,
+                              RESEND: of the data that is asked for */
     uint32_t last_bytes;   /* bytes of this aggregator's last chunk */
     uint32_t chunks;       /* on this aggregator */
     uint64_t sequence;     /* number of the collective in its group, from 0 */

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "protocol/tag.h"
 #include "server/aggregator_types.h"
+#include "server/budget.h"
 #include "server/threads.h"
 
 /* How long an aggregator with nothing to do looks around before it sleeps. */
@@ -68,6 +69,7 @@ void oc_group_hold(oc_server_group_t *group)
 static void group_free(oc_server_group_t *group)
 {
     oc_reductions_free(group);
+    oc_pool_release(&group->aggregator->pool, oc_budget_group(group->num_ranks));
     free(group->members);
     free(group->sources);
     free(group);
@@ -92,6 +94,39 @@ void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *
     } else {
         oc_send(peer->endpoint, transfer, data, length, tag);
     }
+}
+
+typedef struct {
+    oc_transfer_t transfer;
+    oc_server_group_t *group;
+    uint8_t bytes[OC_HEADER_SIZE];
+} header_transfer_t;
+
+static void on_header_sent(oc_transfer_t *transfer)
+{
+    oc_server_group_t *group = ((header_transfer_t *) transfer)->group;
+
+    oc_aggregator_check_sent(group, transfer);
+    free(transfer);
+    oc_group_release(group);
+}
+
+void oc_aggregator_send_header(oc_server_group_t *group, uint32_t rank, const oc_header_t *header,
+                               uint64_t slot)
+{
+    header_transfer_t *message = calloc(1, sizeof(*message));
+
+    if (NULL == message) {
+        oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
+        return;
+    }
+    message->group = group;
+    message->transfer.done = on_header_sent;
+    oc_header_encode(header, message->bytes);
+    oc_group_hold(group);
+    oc_aggregator_send(group, rank, &message->transfer, message->bytes, OC_HEADER_SIZE,
+                       oc_tag(OC_KIND_REPLY, group->members[rank].reply_handle, group->index,
+                              header->sequence, slot));
 }
 
 void oc_aggregator_check_sent(oc_server_group_t *group, const oc_transfer_t *transfer)
@@ -151,6 +186,11 @@ static void client_drop(oc_aggregator_t *aggregator, uint32_t client)
     }
 }
 
+_Static_assert(sizeof(oc_server_group_t) <= OC_GROUP_COST / 2,
+               "a group costs more than is counted");
+_Static_assert(sizeof(oc_group_member_t) + sizeof(void *) <= OC_GROUP_RANK_COST / 2,
+               "a member costs more than is counted");
+
 static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member_t *member)
 {
     oc_server_group_t *group = calloc(1, sizeof(*group));
@@ -164,6 +204,8 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member
     group->index = member->aggregator;
     group->chunk_bytes = member->chunk_bytes;
     group->window = member->window;
+    group->small_bytes = member->small_bytes;
+    oc_pool_reserve(&aggregator->pool, oc_budget_group(group->num_ranks));
     group->members = calloc(member->num_ranks, sizeof(*group->members));
     group->sources = calloc(member->num_ranks, sizeof(*group->sources));
     if (NULL == group->members || NULL == group->sources) {
@@ -174,21 +216,6 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member
     return group;
 }
 
-typedef struct {
-    oc_transfer_t transfer;
-    oc_server_group_t *group;
-    uint8_t bytes[OC_HEADER_SIZE];
-} ready_t;
-
-static void on_ready_sent(oc_transfer_t *transfer)
-{
-    ready_t *ready = (ready_t *) transfer;
-    oc_server_group_t *group = ready->group;
-
-    free(ready);
-    oc_group_release(group);
-}
-
 /*
  * UCX connects when the first message goes. With this one that happens during the set-up, where a
  * data path that does not work still leads to the previous module.
@@ -197,18 +224,8 @@ static void send_ready(oc_server_group_t *group, uint32_t rank)
 {
     oc_header_t header = {.message = OC_MESSAGE_READY, .handle = group->handle,
                           .rank = group->index, .chunks = 1};
-    ready_t *ready = calloc(1, sizeof(*ready));
 
-    if (NULL == ready) {
-        return;
-    }
-    ready->group = group;
-    ready->transfer.done = on_ready_sent;
-    oc_header_encode(&header, ready->bytes);
-    oc_group_hold(group);
-    oc_aggregator_send(group, rank, &ready->transfer, ready->bytes, OC_HEADER_SIZE,
-                       oc_tag(OC_KIND_REPLY, group->members[rank].reply_handle, group->index, 0,
-                              OC_READY_SLOT));
+    oc_aggregator_send_header(group, rank, &header, OC_READY_SLOT);
 }
 
 static void member_add(oc_aggregator_t *aggregator, const oc_command_t *command)
@@ -299,6 +316,7 @@ static void *aggregator_run(void *arg)
 {
     oc_aggregator_t *aggregator = arg;
     uint64_t idle_since = 0, now;
+    bool moved;
 
     oc_thread_default_arithmetic();
     if (aggregator->config.unbind) {
@@ -309,7 +327,8 @@ static void *aggregator_run(void *arg)
         if (oc_mailbox_has_mail(&aggregator->inbox)) {
             drain_inbox(aggregator);
         }
-        if (0 != oc_worker_progress(aggregator->worker)) {
+        moved = 0 != oc_worker_progress(aggregator->worker);
+        if (oc_reduction_feed(aggregator) || moved) {
             idle_since = 0;
             continue;
         }
@@ -402,6 +421,16 @@ oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregat
     return OC_OK;
 }
 
+static void report(const oc_aggregator_t *aggregator)
+{
+    if (aggregator->waited > 0 || aggregator->asked > 0) {
+        oc_info("aggregator %u was short of memory: %llu collectives waited for it, %llu "
+                "contributions were asked for again, at most %zu of %zu bytes were in use",
+                aggregator->config.index, aggregator->waited, aggregator->asked,
+                aggregator->pool.peak, aggregator->pool.limit);
+    }
+}
+
 void oc_aggregator_close(oc_aggregator_t *aggregator)
 {
     oc_command_t *command;
@@ -415,6 +444,7 @@ void oc_aggregator_close(oc_aggregator_t *aggregator)
     }
     oc_aggregator_post(aggregator, command);
     pthread_join(aggregator->thread, NULL);
+    report(aggregator);
     aggregator_free(aggregator);
 }
 

@@ -5,7 +5,7 @@
  *   aggregator --< peer          a client process: its endpoint
  *              --< group         a communicator: its members (peer, reply handle)
  *                   --< reduction      one collective
- *                         --< request    small: the n messages as they came
+ *                         --< held       small: contributions, by rank
  *                         --< chunk      large: n buffers and n transfers, at most `window`
  */
 #ifndef OC_SERVER_AGGREGATOR_TYPES_H
@@ -40,7 +40,7 @@ typedef struct oc_server_group {
     oc_aggregator_t *aggregator;
     uint32_t handle, num_ranks;
     uint32_t index;                  /* of this aggregator in the group */
-    uint32_t chunk_bytes, window;
+    uint32_t chunk_bytes, window, small_bytes;
     oc_group_member_t *members;
     struct oc_reduction *reductions; /* hash by sequence */
     const void **sources;            /* num_ranks pointers, for the kernels */
@@ -81,6 +81,10 @@ typedef struct {
     struct oc_reduction *reduction;
 } oc_reply_transfer_t;
 
+#define OC_SEEN_ARRIVED 1
+#define OC_SEEN_ACKED   2
+#define OC_SEEN_ASKED   4    /* to send its small contribution again */
+
 typedef struct oc_reduction {
     oc_server_group_t *group;
     uint64_t sequence;
@@ -88,15 +92,18 @@ typedef struct oc_reduction {
     oc_reduce_fn_t kernel;
     size_t element;                  /* bytes */
     uint32_t arrived, acked;         /* ranks */
-    uint8_t *seen;                   /* for each rank: SEEN_* */
+    uint8_t *seen;                   /* for each rank: OC_SEEN_* */
     uint32_t admitted, finished;     /* chunks */
-    bool waits_for_memory;
-    oc_request_t **requests;         /* small: by rank */
+    bool waits_for_memory, has_waited;
+    uint8_t **held;                  /* small: by rank; NULL: has not come, or was dropped */
+    size_t cached;                   /* small: what of it may be dropped, as the pool counts */
+    uint32_t asked;                  /* small: ranks that are to send again */
     oc_chunk_t *chunks;              /* large: admitted and not finished */
     uint8_t reply[OC_HEADER_SIZE];
     oc_reply_transfer_t *replies;    /* by rank */
     uint32_t replies_left;
     struct oc_reduction *prev, *next;    /* in the aggregator's list of those without memory */
+    struct oc_reduction *cache_prev, *cache_next;    /* … and of those that may lose some */
     UT_hash_handle hh;
 } oc_reduction_t;
 
@@ -114,9 +121,13 @@ struct oc_aggregator {
     oc_server_group_t *groups;       /* hash by handle */
     oc_pool_t pool;
     oc_reduction_t *starving;        /* wait for memory, in order */
+    uint64_t fed;                    /* returns to the pool that the starving know of */
+    oc_reduction_t *caches;          /* small ones with contributions that may be dropped */
+    size_t cached;                   /* … all of them, as the pool counts */
+    unsigned long long waited;       /* collectives that found no memory */
+    unsigned long long asked;        /* contributions that were dropped and asked for again */
     oc_request_t *posted;
     oc_request_t *spare;
-    size_t held_requests;            /* kept by small collectives that wait for more ranks */
 };
 
 /* requests.c: messages with header */
@@ -133,19 +144,36 @@ void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, co
 /* Sends to a member; the transfer completes with an error when the member is gone. */
 void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *transfer,
                         const void *data, size_t length, uint64_t tag);
+/* A message without data, which is freed when it is sent. */
+void oc_aggregator_send_header(oc_server_group_t *group, uint32_t rank, const oc_header_t *header,
+                               uint64_t slot);
 /* A client that is gone is dealt with elsewhere; any other failure leaves a rank waiting. */
 void oc_aggregator_check_sent(oc_server_group_t *group, const oc_transfer_t *transfer);
 void oc_group_hold(oc_server_group_t *group);
 void oc_group_release(oc_server_group_t *group);
 
-/* reduction.c: collectives; takes the request over */
-void oc_reduction_request(oc_server_group_t *group, oc_request_t *request);
-/* Memory came back: whoever waits for it goes on. */
-void oc_reduction_feed(oc_aggregator_t *aggregator);
+/* reduction.c: collectives */
+void oc_reduction_request(oc_server_group_t *group, const oc_request_t *request);
+/* The same bytes to all ranks; they stay until the last one has them. */
+void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t length);
+/* To the end of the queue for memory. */
+void oc_reduction_starve(oc_reduction_t *reduction);
+/* If memory came back, whoever waits for it goes on; whether anybody did. */
+bool oc_reduction_feed(oc_aggregator_t *aggregator);
 /* Cancels what can be canceled; the rest ends when its transfers do. */
 void oc_reductions_abandon(oc_server_group_t *group);
 void oc_reductions_free(oc_server_group_t *group);
 void oc_reduction_settle(oc_reduction_t *reduction);
+
+/* small.c: the contributions to a small collective */
+void oc_small_arrive(oc_reduction_t *reduction, const oc_request_t *request);
+/* … of a rank that was asked for it again */
+void oc_small_arrive_again(oc_reduction_t *reduction, const oc_request_t *request);
+/* All ranks have come. */
+void oc_small_admit(oc_reduction_t *reduction);
+void oc_small_free(oc_reduction_t *reduction);
+/* Drops what other collectives do not need yet, if that makes room for so much. */
+bool oc_small_make_room(oc_reduction_t *reduction, size_t size);
 
 /* chunks.c: the chunks of a large collective */
 void oc_chunks_admit(oc_reduction_t *reduction);

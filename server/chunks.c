@@ -12,12 +12,13 @@
 #include "base/log.h"
 #include "protocol/tag.h"
 #include "server/aggregator_types.h"
+#include "server/budget.h"
 
 static void on_result_sent(oc_transfer_t *transfer);
 
 static size_t block_size(const oc_server_group_t *group)
 {
-    return (size_t) group->num_ranks * group->chunk_bytes;
+    return oc_budget_chunk(group->num_ranks, group->chunk_bytes);
 }
 
 static uint8_t *buffer_of(const oc_chunk_t *chunk, uint32_t rank)
@@ -80,7 +81,6 @@ static void on_contribution(oc_transfer_t *transfer)
     if (0 == --chunk->waiting) {
         if (group->failed) {
             chunk_free(chunk);
-            oc_reduction_feed(group->aggregator);
         } else {
             reduce(chunk);
             send_result(chunk);
@@ -94,7 +94,6 @@ static void on_result_sent(oc_transfer_t *transfer)
     oc_chunk_t *chunk = ((oc_chunk_transfer_t *) transfer)->chunk;
     oc_reduction_t *reduction = chunk->reduction;
     oc_server_group_t *group = reduction->group;
-    oc_aggregator_t *aggregator = group->aggregator;
 
     oc_aggregator_check_sent(group, transfer);
     if (0 == --chunk->waiting) {
@@ -104,7 +103,6 @@ static void on_result_sent(oc_transfer_t *transfer)
             oc_chunks_admit(reduction);
             oc_reduction_settle(reduction);
         }
-        oc_reduction_feed(aggregator);
     }
     oc_group_release(group);
 }
@@ -154,30 +152,24 @@ static void receive_contributions(oc_chunk_t *chunk)
 void oc_chunks_admit(oc_reduction_t *reduction)
 {
     oc_server_group_t *group = reduction->group;
-    oc_aggregator_t *aggregator = group->aggregator;
     oc_chunk_t *chunk;
 
-    /* nobody overtakes those who wait already */
-    if (NULL != aggregator->starving && !reduction->waits_for_memory && !group->failed
-        && reduction->admitted < reduction->header.chunks) {
-        reduction->waits_for_memory = true;
-        DL_APPEND(aggregator->starving, reduction);
-    }
     while (!group->failed && !reduction->waits_for_memory
            && reduction->admitted < reduction->header.chunks
            && reduction->admitted - reduction->finished < group->window) {
-        chunk = chunk_new(reduction);
-        if (NULL != chunk) {
-            reduction->admitted++;
-            receive_contributions(chunk);
-        } else if (aggregator->pool.used > 0) {
-            reduction->waits_for_memory = true;
-            DL_APPEND(aggregator->starving, reduction);
-        } else {
-            oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY,
-                                       "the server is out of memory: %zu bytes are needed",
-                                       block_size(group));
+        /* nobody overtakes those who wait already */
+        if (NULL != group->aggregator->starving
+            || !oc_small_make_room(reduction, block_size(group))) {
+            oc_reduction_starve(reduction);
+            return;
         }
+        chunk = chunk_new(reduction);
+        if (NULL == chunk) {
+            oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
+            return;
+        }
+        reduction->admitted++;
+        receive_contributions(chunk);
     }
 }
 

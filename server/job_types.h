@@ -25,12 +25,15 @@ typedef struct oc_session {
     bool ping_asked;             /* for the present one */
     uint32_t ping;               /* what it sent and wants back */
     uint64_t lost_at;            /* UCX lost it then; 0: no */
+    struct oc_registered_member *memberships;
     struct oc_session *prev, *next;
 } oc_session_t;
 
-typedef struct {
-    uint32_t client;             /* 0: has not joined */
-    bool left;
+/* Ranks that a process has joined with are in a list of its session. */
+typedef struct oc_registered_member {
+    oc_session_t *session;           /* NULL: has left, or has not joined */
+    struct oc_registered_group *group;    /* NULL: has not joined */
+    struct oc_registered_member *prev, *next;
 } oc_registered_member_t;
 
 typedef struct oc_registered_group {
@@ -61,8 +64,12 @@ struct oc_job_server {
     uint32_t next_client;
     oc_registered_group_t *groups;
     oc_handles_t handles;
+    size_t groups_cost;          /* what they take of each aggregator's memory */
+    size_t largest_step;         /* the most that one of them needs at a time */
+    uint64_t refused_group;      /* the last one that was: it is told of once */
     uint32_t round;              /* of heartbeats */
     unsigned round_waits;        /* answers that are missing */
+    bool has_refused;
     bool draining;
     bool failed;
 };
@@ -83,7 +90,7 @@ oc_session_t *oc_job_session(oc_job_server_t *job, uint32_t client);
 
 /* registry.c: groups */
 void oc_registry_join(oc_session_t *session, const oc_join_t *join);
-void oc_registry_leave(oc_session_t *session, uint64_t group);
+void oc_registry_leave(oc_session_t *session, const oc_leave_t *leave);
 void oc_registry_forget(oc_session_t *session);
 void oc_registry_error(oc_job_server_t *job, uint32_t handle, oc_status_t status,
                        const char *text);

@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libocservice.la
 libocservice_la_SOURCES = \
 	server/aggregator.h server/aggregator_types.h server/aggregator.c \
+	server/budget.h server/budget.c \
 	server/chunks.c \
 	server/embedded.h server/embedded.c \
 	server/gate.h server/gate.c \
@@ -12,6 +13,7 @@ libocservice_la_SOURCES = \
 	server/mailbox.h server/mailbox.c \
 	server/pool.h server/pool.c \
 	server/reduction.c \
+	server/small.c \
 	server/registry.c \
 	server/requests.c \
 	server/session.c \

@@ -32,7 +32,7 @@ typedef enum {
 typedef struct {
     uint32_t handle, num_ranks, rank, reply_handle;
     uint32_t aggregator;     /* index of the receiver in the group */
-    uint32_t chunk_bytes, window;
+    uint32_t chunk_bytes, window, small_bytes;
 } oc_member_t;
 
 typedef struct oc_command {

@@ -7,6 +7,11 @@
 
 #define PAGE 4096
 
+/* How the heap of glibc rounds: a note of its own, whole grains, and no less than two of them. */
+#define HEAP_NOTE  8u
+#define HEAP_GRAIN 16u
+#define HEAP_LEAST 32u
+
 /* Lives inside a block that is kept. */
 struct oc_pool_block {
     size_t size;
@@ -46,23 +51,46 @@ static void *reuse(oc_pool_t *pool, size_t size)
     return block;
 }
 
+bool oc_pool_has(const oc_pool_t *pool, size_t size)
+{
+    return pool->used <= pool->limit && size <= pool->limit - pool->used;
+}
+
+static void count_in(oc_pool_t *pool, size_t size)
+{
+    pool->used += size;
+    pool->peak = pool->used > pool->peak ? pool->used : pool->peak;
+}
+
+static void count_out(oc_pool_t *pool, size_t size)
+{
+    pool->used -= size;
+    pool->returns++;
+}
+
+/* What is kept and what is used stay within the limit together. */
+static void make_way(oc_pool_t *pool, size_t size)
+{
+    if (pool->idle > 0 && !oc_pool_has(pool, size + pool->idle)) {
+        oc_pool_trim(pool);
+    }
+}
+
 void *oc_pool_get(oc_pool_t *pool, size_t size)
 {
     void *memory;
 
-    if (size > pool->limit || pool->used > pool->limit - size) {
+    if (!oc_pool_has(pool, size)) {
         return NULL;
     }
     memory = reuse(pool, size);
     if (NULL == memory) {
-        if (pool->used + pool->idle > pool->limit - size) {
-            oc_pool_trim(pool);
-        }
+        make_way(pool, size);
         if (0 != posix_memalign(&memory, PAGE, size < sizeof(oc_pool_block_t) ? PAGE : size)) {
             return NULL;
         }
     }
-    pool->used += size;
+    count_in(pool, size);
     return memory;
 }
 
@@ -72,6 +100,46 @@ void oc_pool_put(oc_pool_t *pool, void *memory, size_t size)
 
     block->size = size;
     LL_PREPEND(pool->free, block);
-    pool->used -= size;
     pool->idle += size;
+    count_out(pool, size);
+}
+
+size_t oc_pool_cost(size_t size)
+{
+    size_t whole = (size + HEAP_NOTE + HEAP_GRAIN - 1) / HEAP_GRAIN * HEAP_GRAIN;
+
+    return whole < HEAP_LEAST ? HEAP_LEAST : whole;
+}
+
+void *oc_pool_take(oc_pool_t *pool, size_t size)
+{
+    size_t cost = oc_pool_cost(size);
+    void *memory;
+
+    if (!oc_pool_has(pool, cost)) {
+        return NULL;
+    }
+    make_way(pool, cost);
+    memory = malloc(size);
+    if (NULL != memory) {
+        count_in(pool, cost);
+    }
+    return memory;
+}
+
+void oc_pool_give(oc_pool_t *pool, void *memory, size_t size)
+{
+    free(memory);
+    count_out(pool, oc_pool_cost(size));
+}
+
+void oc_pool_reserve(oc_pool_t *pool, size_t size)
+{
+    make_way(pool, size);
+    count_in(pool, size);
+}
+
+void oc_pool_release(oc_pool_t *pool, size_t size)
+{
+    count_out(pool, size);
 }

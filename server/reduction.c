@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives on an aggregator: who has come, do they agree, small ones, ends of large ones. */
+/* Collectives on an aggregator: who has come, do they agree, who waits for memory, their ends. */
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -7,30 +7,6 @@
 #include "base/log.h"
 #include "protocol/tag.h"
 #include "server/aggregator_types.h"
-
-#define SEEN_ARRIVED 1
-#define SEEN_ACKED   2
-
-/* Small contributions are held outside the pool but count against the same limit. */
-static bool hold_request(oc_reduction_t *reduction, oc_request_t *request)
-{
-    oc_aggregator_t *aggregator = reduction->group->aggregator;
-
-    if ((aggregator->held_requests + 1) * sizeof(*request) + aggregator->pool.used
-        > aggregator->config.memory_limit) {
-        return false;
-    }
-    aggregator->held_requests++;
-    reduction->requests[request->header.rank] = request;
-    return true;
-}
-
-static void drop_request(oc_reduction_t *reduction, uint32_t rank)
-{
-    reduction->group->aggregator->held_requests--;
-    oc_request_release(reduction->requests[rank]);
-    reduction->requests[rank] = NULL;
-}
 
 static void reduction_free(oc_reduction_t *reduction)
 {
@@ -40,14 +16,7 @@ static void reduction_free(oc_reduction_t *reduction)
     if (reduction->waits_for_memory) {
         DL_DELETE(group->aggregator->starving, reduction);
     }
-    if (NULL != reduction->requests) {
-        for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
-            if (NULL != reduction->requests[rank]) {
-                drop_request(reduction, rank);
-            }
-        }
-    }
-    free(reduction->requests);
+    oc_small_free(reduction);
     free(reduction->replies);
     free(reduction->seen);
     free(reduction);
@@ -95,8 +64,7 @@ static void on_reply_sent(oc_transfer_t *transfer)
     oc_group_release(group);
 }
 
-/* The same bytes to all ranks. data stays until the last reply is sent. */
-static void reply_to_all(oc_reduction_t *reduction, const void *data, size_t length)
+void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t length)
 {
     oc_server_group_t *group = reduction->group;
     oc_reply_transfer_t *replies = calloc(group->num_ranks, sizeof(*replies));
@@ -117,27 +85,6 @@ static void reply_to_all(oc_reduction_t *reduction, const void *data, size_t len
     }
 }
 
-/* The result replaces the contribution of rank 0, behind a header that fits it. */
-static void finish_small(oc_reduction_t *reduction)
-{
-    oc_server_group_t *group = reduction->group;
-    oc_request_t *first = reduction->requests[0];
-    oc_header_t header = reduction->header;
-
-    for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
-        group->sources[rank] = reduction->requests[rank]->bytes + OC_HEADER_SIZE;
-    }
-    reduction->kernel(first->bytes + OC_HEADER_SIZE, group->sources, group->num_ranks,
-                      header.count);
-    for (uint32_t rank = 1; rank < group->num_ranks; rank++) {
-        drop_request(reduction, rank);
-    }
-    header.message = OC_MESSAGE_RESULT;
-    header.rank = group->index;
-    oc_header_encode(&header, first->bytes);
-    reply_to_all(reduction, first->bytes, OC_HEADER_SIZE + header.chunk_bytes);
-}
-
 static void commit(oc_reduction_t *reduction)
 {
     oc_header_t header = reduction->header;
@@ -145,7 +92,7 @@ static void commit(oc_reduction_t *reduction)
     header.message = OC_MESSAGE_COMMIT;
     header.rank = reduction->group->index;
     oc_header_encode(&header, reduction->reply);
-    reply_to_all(reduction, reduction->reply, OC_HEADER_SIZE);
+    oc_reduction_reply(reduction, reduction->reply, OC_HEADER_SIZE);
 }
 
 /* Sizes that cannot be cut into whole elements, or that say two different things. */
@@ -159,7 +106,7 @@ static bool sizes_fit(const oc_server_group_t *group, const oc_header_t *header,
     }
     bytes = header->count * element;
     if (OC_MESSAGE_SMALL == header->message) {
-        return bytes == header->chunk_bytes;
+        return bytes == header->chunk_bytes && bytes <= group->small_bytes;
     }
     return header->chunk_bytes <= group->chunk_bytes && 0 == header->last_bytes % element
            && (uint64_t) (header->chunks - 1) * header->chunk_bytes + header->last_bytes <= bytes;
@@ -172,8 +119,8 @@ static bool reduction_allocate(oc_reduction_t *reduction, uint32_t num_ranks)
         return false;
     }
     if (OC_MESSAGE_SMALL == reduction->header.message) {
-        reduction->requests = calloc(num_ranks, sizeof(oc_request_t *));
-        return NULL != reduction->requests;
+        reduction->held = calloc(num_ranks, sizeof(*reduction->held));
+        return NULL != reduction->held;
     }
     return true;
 }
@@ -231,7 +178,7 @@ static bool arrival_is_legal(oc_reduction_t *reduction, const oc_header_t *heade
             oc_type_name(header->type));
         return false;
     }
-    if (reduction->seen[header->rank] & SEEN_ARRIVED) {
+    if (OC_SEEN_ARRIVED == (reduction->seen[header->rank] & (OC_SEEN_ARRIVED | OC_SEEN_ASKED))) {
         oc_aggregator_group_failed(reduction->group, OC_ERR_INVALID,
                                    "rank %u began collective %llu twice", header->rank,
                                    (unsigned long long) header->sequence);
@@ -248,39 +195,50 @@ static oc_reduction_t *find(oc_server_group_t *group, uint64_t sequence)
     return reduction;
 }
 
-/* Buffers are only given out once all ranks have come, so that groups cannot block each other. */
-static void arrive(oc_server_group_t *group, oc_request_t *request)
+static oc_reduction_t *find_or_make(oc_server_group_t *group, const oc_header_t *header)
 {
-    const oc_header_t *header = &request->header;
     oc_reduction_t *reduction = find(group, header->sequence);
 
-    if (NULL == reduction && HASH_COUNT(group->reductions) >= 2 * OC_MAX_IN_FLIGHT) {
+    if (NULL != reduction) {
+        return reduction;
+    }
+    if (HASH_COUNT(group->reductions) >= 2 * OC_MAX_IN_FLIGHT) {
         oc_aggregator_group_failed(group, OC_ERR_LIMIT, "rank %u has more than %d collectives "
                                    "under way", header->rank, OC_MAX_IN_FLIGHT);
-    } else if (NULL == reduction) {
-        reduction = reduction_new(group, header);
+        return NULL;
     }
-    if (NULL == reduction || !arrival_is_legal(reduction, header)) {
-        oc_request_release(request);
-        return;
-    }
-    reduction->seen[header->rank] |= SEEN_ARRIVED;
-    reduction->arrived++;
-    if (NULL == reduction->requests) {
-        oc_request_release(request);
-    } else if (!hold_request(reduction, request)) {
-        oc_request_release(request);
-        oc_aggregator_group_failed(group, OC_ERR_LIMIT, "the memory limit of the job is reached "
-                                   "by small collectives that wait for ranks");
-        return;
-    }
-    if (reduction->arrived < group->num_ranks) {
-        return;
-    }
-    if (NULL != reduction->requests) {
-        finish_small(reduction);
+    return reduction_new(group, header);
+}
+
+static void admit(oc_reduction_t *reduction)
+{
+    if (NULL != reduction->held) {
+        oc_small_admit(reduction);
     } else {
         oc_chunks_admit(reduction);
+    }
+}
+
+/* Memory is only promised once all ranks have come, so that groups cannot block each other. */
+static void arrive(oc_server_group_t *group, const oc_request_t *request)
+{
+    const oc_header_t *header = &request->header;
+    oc_reduction_t *reduction = find_or_make(group, header);
+
+    if (NULL == reduction || !arrival_is_legal(reduction, header)) {
+        return;
+    }
+    if (reduction->seen[header->rank] & OC_SEEN_ASKED) {
+        oc_small_arrive_again(reduction, request);
+        return;
+    }
+    reduction->seen[header->rank] |= OC_SEEN_ARRIVED;
+    reduction->arrived++;
+    if (NULL != reduction->held) {
+        oc_small_arrive(reduction, request);
+    }
+    if (reduction->arrived == group->num_ranks) {
+        admit(reduction);
     }
 }
 
@@ -290,19 +248,19 @@ static void acknowledge(oc_server_group_t *group, const oc_header_t *header)
 
     if (NULL == reduction || OC_MESSAGE_START != reduction->header.message
         || reduction->header.chunks != header->chunks || reduction->arrived < group->num_ranks
-        || (reduction->seen[header->rank] & SEEN_ACKED)) {
+        || (reduction->seen[header->rank] & OC_SEEN_ACKED)) {
         oc_aggregator_group_failed(group, OC_ERR_INVALID,
                                    "rank %u acknowledged collective %llu, which has no such result",
                                    header->rank, (unsigned long long) header->sequence);
         return;
     }
-    reduction->seen[header->rank] |= SEEN_ACKED;
+    reduction->seen[header->rank] |= OC_SEEN_ACKED;
     if (++reduction->acked == group->num_ranks) {
         commit(reduction);
     }
 }
 
-void oc_reduction_request(oc_server_group_t *group, oc_request_t *request)
+void oc_reduction_request(oc_server_group_t *group, const oc_request_t *request)
 {
     switch (request->header.message) {
     case OC_MESSAGE_SMALL:
@@ -311,26 +269,42 @@ void oc_reduction_request(oc_server_group_t *group, oc_request_t *request)
         break;
     case OC_MESSAGE_ACK:
         acknowledge(group, &request->header);
-        oc_request_release(request);
         break;
     default:
-        oc_request_release(request);
+        break;
     }
 }
 
-void oc_reduction_feed(oc_aggregator_t *aggregator)
+void oc_reduction_starve(oc_reduction_t *reduction)
+{
+    oc_aggregator_t *aggregator = reduction->group->aggregator;
+
+    if (!reduction->has_waited) {
+        reduction->has_waited = true;
+        aggregator->waited++;
+    }
+    reduction->waits_for_memory = true;
+    DL_APPEND(aggregator->starving, reduction);
+}
+
+bool oc_reduction_feed(oc_aggregator_t *aggregator)
 {
     oc_reduction_t *waiting = aggregator->starving, *reduction;
 
+    if (NULL == waiting || aggregator->fed == aggregator->pool.returns) {
+        return false;
+    }
+    aggregator->fed = aggregator->pool.returns;
     /* the first in the list goes on or everybody waits: nobody is overtaken for ever */
     aggregator->starving = NULL;
     while (NULL != (reduction = waiting)) {
         DL_DELETE(waiting, reduction);
         reduction->waits_for_memory = false;
-        oc_chunks_admit(reduction);
+        admit(reduction);
         if (NULL != aggregator->starving) {
             break;
         }
     }
     DL_CONCAT(aggregator->starving, waiting);
+    return true;
 }

@@ -2,9 +2,16 @@
 /* Groups of a job as the control side knows them: who joined, who left, which handle. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "base/log.h"
+#include "server/budget.h"
 #include "server/job_types.h"
+
+_Static_assert(sizeof(oc_registered_group_t) <= OC_GROUP_COST / 2,
+               "a group costs more than is counted");
+_Static_assert(sizeof(oc_registered_member_t) <= OC_GROUP_RANK_COST / 2,
+               "a member costs more than is counted");
 
 static void group_free(oc_job_server_t *job, oc_registered_group_t *group)
 {
@@ -13,6 +20,10 @@ static void group_free(oc_job_server_t *job, oc_registered_group_t *group)
     oc_job_post_all(job, &drop);
     HASH_DEL(job->groups, group);
     oc_handles_give(&job->handles, group->handle);
+    job->groups_cost -= oc_budget_group(group->join.num_ranks);
+    if (NULL == job->groups) {
+        job->largest_step = 0;
+    }
     free(group->members);
     free(group);
 }
@@ -25,6 +36,11 @@ void oc_registry_free(oc_job_server_t *job)
         group_free(job, group);
     }
     oc_handles_free(&job->handles);
+}
+
+static size_t step_of(const oc_join_t *join)
+{
+    return oc_budget_step(join->num_ranks, join->chunk_bytes, join->small_bytes);
 }
 
 static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *join)
@@ -43,40 +59,82 @@ static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *j
         return NULL;
     }
     HASH_ADD(hh, job->groups, id, sizeof(group->id), group);
+    job->groups_cost += oc_budget_group(join->num_ranks);
+    if (step_of(join) > job->largest_step) {
+        job->largest_step = step_of(join);
+    }
     return group;
 }
 
 static bool same_group(const oc_join_t *a, const oc_join_t *b)
 {
     return a->num_ranks == b->num_ranks && a->first_aggregator == b->first_aggregator
-           && a->chunk_bytes == b->chunk_bytes && a->window == b->window;
+           && a->chunk_bytes == b->chunk_bytes && a->window == b->window
+           && a->small_bytes == b->small_bytes;
+}
+
+/* Whether every group can still do its largest step; false with a sentence about why not. */
+static bool fits(const oc_job_server_t *job, const oc_join_t *join, char *reason, size_t size)
+{
+    size_t limit = job->config.memory_limit / job->num_aggregators;
+    size_t cost = oc_budget_group(join->num_ranks), step = step_of(join);
+    size_t largest = step > job->largest_step ? step : job->largest_step;
+
+    if (cost + step > limit) {
+        snprintf(reason, size, "it needs %zu bytes of an aggregator's memory to do one step for %u "
+                 "ranks, and an aggregator has %zu: raise --memory-limit, use fewer aggregators, "
+                 "or lower coll_optcast_%s", cost + step, join->num_ranks, limit,
+                 join->chunk_bytes >= join->small_bytes ? "chunk_size" : "small_size");
+        return false;
+    }
+    if (job->groups_cost + cost + largest > limit) {
+        snprintf(reason, size, "it needs %zu bytes of an aggregator's memory, and the %u "
+                 "communicators that the job has leave %zu of %zu: raise --memory-limit",
+                 cost + largest, HASH_COUNT(job->groups), limit - job->groups_cost, limit);
+        return false;
+    }
+    return true;
+}
+
+/* NULL and a sentence about why not. */
+static oc_registered_group_t *make(oc_job_server_t *job, const oc_join_t *join, char *reason,
+                                   size_t size)
+{
+    oc_registered_group_t *group;
+
+    if (job->draining) {
+        snprintf(reason, size, "the server is going to stop");
+        return NULL;
+    }
+    if (HASH_COUNT(job->groups) >= OC_MAX_GROUPS) {
+        snprintf(reason, size, "the job has %d communicators on this server, and more cannot be",
+                 OC_MAX_GROUPS);
+        return NULL;
+    }
+    if (!fits(job, join, reason, size)) {
+        return NULL;
+    }
+    group = group_new(job, join);
+    if (NULL == group) {
+        snprintf(reason, size, "the server is out of memory");
+    }
+    return group;
 }
 
 /* NULL and a sentence about why not. */
 static oc_registered_group_t *find_or_make(oc_job_server_t *job, const oc_join_t *join,
                                            char *reason, size_t size)
 {
-    size_t limit = job->config.memory_limit / job->num_aggregators;
     oc_registered_group_t *group;
 
     HASH_FIND(hh, job->groups, &join->group, sizeof(join->group), group);
-    if (NULL != group) {
-        if (same_group(&group->join, join) && 0 == group->members[join->rank].client) {
-            return group;
-        }
+    if (NULL == group) {
+        return make(job, join, reason, size);
+    }
+    if (!same_group(&group->join, join) || NULL != group->members[join->rank].group) {
         snprintf(reason, size, "rank %u does not fit into the group that others joined",
                  join->rank);
         return NULL;
-    }
-    if ((uint64_t) join->num_ranks * join->chunk_bytes > limit) {
-        snprintf(reason, size, "a chunk of %u bytes from each of %u ranks does not fit into the "
-                 "memory limit of %zu bytes an aggregator: raise --memory-limit or lower "
-                 "coll_optcast_chunk_size", join->chunk_bytes, join->num_ranks, limit);
-        return NULL;
-    }
-    group = group_new(job, join);
-    if (NULL == group) {
-        snprintf(reason, size, "the server has no room for another group");
     }
     return group;
 }
@@ -95,62 +153,76 @@ static void tell_aggregators(oc_job_server_t *job, const oc_registered_group_t *
         command->member = (oc_member_t) {
             .handle = group->handle, .num_ranks = join->num_ranks, .rank = join->rank,
             .reply_handle = join->reply_handle, .aggregator = join->first_aggregator + i,
-            .chunk_bytes = join->chunk_bytes, .window = join->window};
+            .chunk_bytes = join->chunk_bytes, .window = join->window,
+            .small_bytes = join->small_bytes};
         oc_aggregator_post(job->aggregators[i], command);
     }
 }
 
-void oc_registry_join(oc_session_t *session, const oc_join_t *join)
+/* All ranks of a group are refused: the log has one line for them. */
+static void refuse(oc_session_t *session, const oc_join_t *join, const char *reason)
 {
     oc_job_server_t *job = session->job;
-    oc_control_t answer = {.type = OC_CONTROL_JOINED};
-    oc_registered_group_t *group;
-    char reason[256];
 
-    group = find_or_make(job, join, reason, sizeof(reason));
-    if (NULL == group) {
+    if (!job->has_refused || join->group != job->refused_group) {
         oc_warn("process %u cannot join a group: %s", session->process, reason);
-        oc_session_notice(session, OC_CONTROL_GROUP_ERROR, join->group, OC_ERR_REFUSED, reason);
+    }
+    job->has_refused = true;
+    job->refused_group = join->group;
+    oc_session_notice(session, OC_CONTROL_GROUP_ERROR, join->group, OC_ERR_REFUSED, reason);
+}
+
+void oc_registry_join(oc_session_t *session, const oc_join_t *join)
+{
+    oc_control_t answer = {.type = OC_CONTROL_JOINED};
+    oc_registered_member_t *member;
+    oc_registered_group_t *group;
+    char reason[OC_MAX_TEXT];
+
+    group = find_or_make(session->job, join, reason, sizeof(reason));
+    if (NULL == group) {
+        refuse(session, join, reason);
         return;
     }
-    group->members[join->rank].client = session->client;
+    member = &group->members[join->rank];
+    member->session = session;
+    member->group = group;
+    DL_APPEND(session->memberships, member);
     group->joined++;
-    tell_aggregators(job, group, session->client, join);
+    tell_aggregators(session->job, group, session->client, join);
     answer.joined = (oc_joined_t) {.group = group->id, .handle = group->handle};
     oc_session_send(session, &answer);
 }
 
-static void leave(oc_job_server_t *job, oc_registered_group_t *group, uint32_t client)
+static void leave(oc_registered_member_t *member)
 {
-    for (uint32_t rank = 0; rank < group->join.num_ranks; rank++) {
-        oc_registered_member_t *member = &group->members[rank];
+    oc_registered_group_t *group = member->group;
+    oc_session_t *session = member->session;
 
-        if (member->client == client && !member->left) {
-            member->left = true;
-            group->left++;
-        }
-    }
+    DL_DELETE(session->memberships, member);
+    member->session = NULL;
+    group->left++;
     if (group->left == group->joined) {
-        group_free(job, group);
+        group_free(session->job, group);
     }
 }
 
-void oc_registry_leave(oc_session_t *session, uint64_t id)
+/* From a group that refused it, everybody leaves too. */
+void oc_registry_leave(oc_session_t *session, const oc_leave_t *message)
 {
     oc_registered_group_t *group;
 
-    HASH_FIND(hh, session->job->groups, &id, sizeof(id), group);
-    if (NULL != group) {
-        leave(session->job, group, session->client);
+    HASH_FIND(hh, session->job->groups, &message->group, sizeof(message->group), group);
+    if (NULL != group && message->rank < group->join.num_ranks
+        && session == group->members[message->rank].session) {
+        leave(&group->members[message->rank]);
     }
 }
 
 void oc_registry_forget(oc_session_t *session)
 {
-    oc_registered_group_t *group, *next;
-
-    HASH_ITER (hh, session->job->groups, group, next) {
-        leave(session->job, group, session->client);
+    while (NULL != session->memberships) {
+        leave(session->memberships);
     }
 }
 
@@ -163,10 +235,9 @@ void oc_registry_error(oc_job_server_t *job, uint32_t handle, oc_status_t status
             continue;
         }
         for (uint32_t rank = 0; rank < group->join.num_ranks; rank++) {
-            oc_session_t *session = oc_job_session(job, group->members[rank].client);
-
-            if (NULL != session) {
-                oc_session_notice(session, OC_CONTROL_GROUP_ERROR, group->id, status, text);
+            if (NULL != group->members[rank].session) {
+                oc_session_notice(group->members[rank].session, OC_CONTROL_GROUP_ERROR, group->id,
+                                  status, text);
             }
         }
         return;

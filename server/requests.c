@@ -50,6 +50,7 @@ static void dispatch(oc_aggregator_t *aggregator, oc_request_t *request)
         return;
     }
     oc_reduction_request(group, request);
+    oc_request_release(request);
 }
 
 static void on_request(oc_transfer_t *transfer)

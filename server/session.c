@@ -54,7 +54,7 @@ static bool handle(oc_session_t *session, const oc_control_t *message)
         oc_registry_join(session, &message->join);
         return true;
     case OC_CONTROL_LEAVE:
-        oc_registry_leave(session, message->group);
+        oc_registry_leave(session, &message->leave);
         return true;
     case OC_CONTROL_PING:
         session->ping = message->ping;

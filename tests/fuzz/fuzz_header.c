@@ -19,6 +19,11 @@ static void check_limits(const oc_header_t *header, size_t size)
         if (header->chunk_bytes != size - OC_HEADER_SIZE || size > OC_HEADER_SIZE + OC_MAX_SMALL) {
             abort();
         }
+    } else if (OC_MESSAGE_RESEND == header->message) {
+        if (OC_HEADER_SIZE != size || 0 == header->chunk_bytes
+            || header->chunk_bytes > OC_MAX_SMALL) {
+            abort();
+        }
     } else if (OC_HEADER_SIZE != size || 0 == header->chunks) {
         abort();
     }

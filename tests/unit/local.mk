@@ -69,6 +69,11 @@ tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
 tests_unit_test_pool_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_pool_LDADD = libocservice.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_small
+tests_unit_test_small_SOURCES = tests/unit/test_small.c
+tests_unit_test_small_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_small_LDADD = libocservice.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/unit/test_mailbox
 tests_unit_test_mailbox_SOURCES = tests/unit/test_mailbox.c
 tests_unit_test_mailbox_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -83,13 +83,14 @@ static oc_control_t *make(uint16_t type)
     case OC_CONTROL_JOIN:
         message.join = (oc_join_t) {.group = 0x1122334455667788ull, .num_ranks = 300, .rank = 299,
                                     .reply_handle = 0xabcde, .first_aggregator = 17,
-                                    .chunk_bytes = 65536, .window = 9};
+                                    .chunk_bytes = 65536, .window = 9,
+                                    .small_bytes = 12345};
         break;
     case OC_CONTROL_JOINED:
         message.joined = (oc_joined_t) {.group = 0x8877665544332211ull, .handle = 0xfffff};
         break;
     case OC_CONTROL_LEAVE:
-        message.group = 0xa1b2c3d4e5f60718ull;
+        message.leave = (oc_leave_t) {.group = 0xa1b2c3d4e5f60718ull, .rank = 0xfedcba98u};
         break;
     case OC_CONTROL_PING:
     case OC_CONTROL_PONG:
@@ -138,6 +139,7 @@ static void assert_same_join(const oc_join_t *a, const oc_join_t *b)
     assert_int_equal(a->first_aggregator, b->first_aggregator);
     assert_int_equal(a->chunk_bytes, b->chunk_bytes);
     assert_int_equal(a->window, b->window);
+    assert_int_equal(a->small_bytes, b->small_bytes);
 }
 
 static void assert_same(const oc_control_t *a, const oc_control_t *b)
@@ -158,7 +160,8 @@ static void assert_same(const oc_control_t *a, const oc_control_t *b)
         assert_int_equal(a->joined.handle, b->joined.handle);
         break;
     case OC_CONTROL_LEAVE:
-        assert_true(a->group == b->group);
+        assert_true(a->leave.group == b->leave.group);
+        assert_int_equal(a->leave.rank, b->leave.rank);
         break;
     case OC_CONTROL_PING:
     case OC_CONTROL_PONG:
@@ -434,6 +437,16 @@ static void test_welcome_limits(void **state)
     assert_int_equal(judge(message), OC_ERR_INVALID);
 }
 
+static void expect_small(uint32_t small_bytes, bool legal)
+{
+    oc_control_t *message = make(OC_CONTROL_JOIN);
+    long got;
+
+    message->join.small_bytes = small_bytes;
+    got = judge(message);
+    assert_true(legal ? got > 0 : OC_ERR_INVALID == got);
+}
+
 static void expect_join(uint32_t num_ranks, uint32_t rank, uint32_t reply_handle,
                         uint32_t first_aggregator, uint32_t chunk_bytes, uint32_t window,
                         bool legal)
@@ -468,6 +481,10 @@ static void test_join_limits(void **state)
     expect_join(4, 3, 0, 0, 0, 1, false);
     expect_join(4, 3, 0, 0, OC_MIN_CHUNK, 0, false);
     expect_join(4, 3, 0, 0, OC_MIN_CHUNK, OC_MAX_WINDOW + 1, false);
+    expect_small(0, true);
+    expect_small(OC_MAX_SMALL, true);
+    expect_small(OC_MAX_SMALL + 1, false);
+    expect_small(UINT32_MAX, false);
 }
 
 static void test_joined_limit(void **state)

@@ -22,7 +22,9 @@ static oc_header_t legal(uint8_t message)
     bool carries = OC_MESSAGE_SMALL == message || OC_MESSAGE_RESULT == message;
 
     return (oc_header_t) {.message = message, .op = 0xa1, .type = 0xb2, .handle = 0xc3d4e,
-                          .rank = 0xf5a6, .chunk_bytes = carries ? 200 : 0x00123456,
+                          .rank = 0xf5a6,
+                          .chunk_bytes = carries || OC_MESSAGE_RESEND == message ? 200
+                                                                                 : 0x00123456,
                           .last_bytes = 0x00123455, .chunks = 0x89abcdef,
                           .sequence = 0x0123456789abcdefull, .count = 0xfedcba9876543210ull};
 }
@@ -67,7 +69,7 @@ static int teardown(void **state)
 static void test_round_trip(void **state)
 {
     (void) state;
-    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_READY; message++) {
+    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_RESEND; message++) {
         oc_header_t header = legal(message), got = {0};
 
         assert_int_equal(judge_length(&header, length_of(&header), &got), OC_OK);
@@ -101,7 +103,7 @@ static void test_no_leftovers(void **state)
 static void test_wrong_length(void **state)
 {
     (void) state;
-    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_READY; message++) {
+    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_RESEND; message++) {
         oc_header_t header = legal(message), got;
         size_t right = length_of(&header);
 
@@ -130,7 +132,7 @@ static void test_message_type(void **state)
     for (unsigned message = 0; message < 256; message++) {
         oc_header_t header = legal((uint8_t) message);
 
-        if (message < OC_MESSAGE_SMALL || message > OC_MESSAGE_READY) {
+        if (message < OC_MESSAGE_SMALL || message > OC_MESSAGE_RESEND) {
             assert_int_equal(judge(&header), OC_ERR_INVALID);
         }
     }
@@ -139,7 +141,7 @@ static void test_message_type(void **state)
 static void test_handle_and_rank(void **state)
 {
     (void) state;
-    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_READY; message++) {
+    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_RESEND; message++) {
         oc_header_t header = legal(message);
 
         header.handle = OC_HANDLE_MAX;
@@ -157,10 +159,10 @@ static void test_handle_and_rank(void **state)
 
 static void test_small_sizes(void **state)
 {
-    static const uint8_t kinds[] = {OC_MESSAGE_SMALL, OC_MESSAGE_RESULT};
+    static const uint8_t kinds[] = {OC_MESSAGE_SMALL, OC_MESSAGE_RESULT, OC_MESSAGE_RESEND};
 
     (void) state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         oc_header_t header = legal(kinds[i]);
 
         header.chunk_bytes = 1;
@@ -207,6 +209,9 @@ static void test_chunks(void **state)
     header = legal(OC_MESSAGE_COMMIT);
     header.chunks = 0;
     assert_int_equal(judge(&header), OC_ERR_INVALID);
+    header = legal(OC_MESSAGE_RESEND);
+    header.chunks = 0;
+    assert_int_equal(judge(&header), OC_OK);
 }
 
 int main(void)

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the unit tests of an aggregator's memory: limit, alignment, reuse and giving back. */
+/*
+ * Owns the unit tests of an aggregator's memory: limit, alignment, reuse, giving back, and what
+ * groups need of it.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "protocol/limits.h"
+#include "server/budget.h"
 #include "server/pool.h"
 
 #define KB 1024u
@@ -165,6 +172,122 @@ static void test_many_sizes(void **state)
     }
 }
 
+/* ---- pieces ---- */
+
+static void test_pieces_count_with_blocks(void **state)
+{
+    void *block = get(512 * KB), *pieces[4];
+    size_t cost = oc_pool_cost(100 * KB);
+
+    (void) state;
+    for (int i = 0; i < 4; i++) {
+        pieces[i] = oc_pool_take(&pool, 100 * KB);
+        assert_non_null(pieces[i]);
+        memset(pieces[i], 0x5a, 100 * KB);
+        assert_int_equal(pool.used, 512 * KB + (unsigned) (i + 1) * cost);
+    }
+    assert_null(oc_pool_take(&pool, 112 * KB));
+    assert_null(oc_pool_take(&pool, SIZE_MAX - 64));
+    assert_null(oc_pool_get(&pool, 112 * KB));
+    oc_pool_give(&pool, pieces[1], 100 * KB);
+    assert_int_equal(pool.used, 512 * KB + 3 * cost);
+    pieces[1] = oc_pool_take(&pool, 100 * KB);
+    for (int i = 0; i < 4; i++) {
+        oc_pool_give(&pool, pieces[i], 100 * KB);
+    }
+    oc_pool_put(&pool, block, 512 * KB);
+    assert_int_equal(pool.peak, 512 * KB + 4 * cost);
+    assert_int_equal(pool.returns, 6);
+}
+
+/* The last byte that fits does, and not one more. */
+static void test_piece_at_the_limit(void **state)
+{
+    size_t size = 16;
+    void *piece, *block;
+
+    (void) state;
+    while (oc_pool_cost(size) < 64 * KB) {
+        size++;
+    }
+    block = get(LIMIT - 64 * KB);
+    assert_true(oc_pool_has(&pool, 64 * KB));
+    assert_false(oc_pool_has(&pool, 64 * KB + 1));
+    while (oc_pool_cost(size + 1) == 64 * KB) {
+        size++;
+    }
+    assert_null(oc_pool_take(&pool, size + 1));
+    piece = oc_pool_take(&pool, size);
+    assert_non_null(piece);
+    assert_int_equal(pool.used, LIMIT);
+    oc_pool_give(&pool, piece, size);
+    oc_pool_put(&pool, block, LIMIT - 64 * KB);
+}
+
+static void test_idle_gives_way_to_pieces(void **state)
+{
+    void *block = get(LIMIT), *piece;
+
+    (void) state;
+    oc_pool_put(&pool, block, LIMIT);
+    assert_int_equal(pool.idle, LIMIT);
+    piece = oc_pool_take(&pool, 8);
+    assert_non_null(piece);
+    assert_int_equal(pool.idle, 0);
+    oc_pool_give(&pool, piece, 8);
+}
+
+/* What counts for a piece is what the heap takes for it. */
+static void test_cost_is_that_of_the_heap(void **state)
+{
+    (void) state;
+    for (size_t size = 0; size < 70000; size = size * 5 / 4 + 1) {
+        void *memory = malloc(size);
+
+        assert_non_null(memory);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        assert_true(malloc_usable_size(memory) <= oc_pool_cost(size));
+#endif
+        assert_true(oc_pool_cost(size) >= size + 8);
+        assert_true(oc_pool_cost(size) <= size + 32);
+        free(memory);
+    }
+}
+
+static void test_reserved(void **state)
+{
+    void *block = get(1000 * KB);
+
+    (void) state;
+    oc_pool_reserve(&pool, 100 * KB);
+    assert_int_equal(pool.used, 1100 * KB);
+    assert_false(oc_pool_has(&pool, 0));
+    assert_null(oc_pool_take(&pool, 1));
+    assert_null(oc_pool_get(&pool, 1));
+    oc_pool_put(&pool, block, 1000 * KB);
+    assert_true(oc_pool_has(&pool, 924 * KB));
+    /* what is kept is not in the way */
+    oc_pool_reserve(&pool, 924 * KB);
+    assert_int_equal(pool.idle, 0);
+    oc_pool_release(&pool, 1024 * KB);
+}
+
+/* ---- what groups need ---- */
+
+static void test_budget(void **state)
+{
+    size_t held = oc_pool_cost(64 + 1000) + 6 * oc_pool_cost(1000);
+
+    (void) state;
+    assert_int_equal(oc_budget_chunk(7, 65536), 7 * 65536);
+    assert_int_equal(oc_budget_small(7, 1000), held);
+    assert_int_equal(oc_budget_small(1, 1000), oc_pool_cost(1064));
+    assert_int_equal(oc_budget_step(7, 65536, 1000), 7 * 65536);
+    assert_int_equal(oc_budget_step(7, 4096, 16384), oc_budget_small(7, 16384));
+    assert_int_equal(oc_budget_group(7), OC_GROUP_COST + 7 * OC_GROUP_RANK_COST);
+    assert_true(oc_budget_step(OC_MAX_RANKS, OC_MAX_CHUNK, OC_MAX_SMALL) == 1ull << 40);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -175,6 +298,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_trim, setup, teardown),
         cmocka_unit_test_setup_teardown(test_tiny, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_sizes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_pieces_count_with_blocks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_piece_at_the_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_idle_gives_way_to_pieces, setup, teardown),
+        cmocka_unit_test(test_cost_is_that_of_the_heap),
+        cmocka_unit_test_setup_teardown(test_reserved, setup, teardown),
+        cmocka_unit_test(test_budget),
     };
 
     alarm(30);

@@ -41,6 +41,8 @@ void mca_coll_optcast_pvars_register(void)
     pvar("bytes_copied", "Payload copied inside the process, in bytes",
          &counters->bytes_copied);
     pvar("messages_sent", "Data messages sent to servers", &counters->messages_sent);
+    pvar("messages_resent", "Of those, sent again to servers that had no room before",
+         &counters->messages_resent);
     pvar("chunks", "Chunks of large vectors sent", &counters->chunks);
     pvar("groups", "Communicators that got service", &counters->groups);
     pvar("failures", "Offloaded operations that ended with an error", &counters->failures);

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns the unit tests of small collectives on an aggregator: what is held, what is dropped and
+ * for whom, who is asked to send again, in which order memory is given, and what is refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "protocol/tag.h"
+#include "server/aggregator_types.h"
+#include "server/budget.h"
+
+#define RANKS  3
+#define BYTES  4096u
+#define COUNT  (BYTES / sizeof(int32_t))
+#define GROUPS 4
+
+/* Contributions of all ranks to one collective, and one less. */
+#define ALL      oc_budget_small(RANKS, BYTES)
+#define ALL_BUT1 (ALL - oc_pool_cost(BYTES))
+
+static oc_aggregator_t aggregator;
+static oc_mailbox_t control;
+static oc_worker_t *clients;          /* all ranks of all groups */
+static oc_peer_t peer = {.client = 1};
+static oc_server_group_t groups[GROUPS];
+static oc_group_member_t members[GROUPS][RANKS];
+static const void *sources[RANKS];
+static oc_request_t request;
+
+static void peer_failed(void *arg)
+{
+    (void) arg;
+}
+
+static void make_group(uint32_t i)
+{
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        members[i][rank] = (oc_group_member_t) {.client = 1, .reply_handle = RANKS * i + rank,
+                                                .joined = true};
+    }
+    groups[i] = (oc_server_group_t) {.aggregator = &aggregator, .handle = i, .num_ranks = RANKS,
+                                     .index = 5, .chunk_bytes = 8192, .window = 2,
+                                     .small_bytes = 8192, .members = members[i],
+                                     .sources = sources, .references = 1};
+}
+
+static int setup(void **state)
+{
+    char error[256];
+    size_t length;
+
+    (void) state;
+    memset(&aggregator, 0, sizeof(aggregator));
+    aggregator.config.control = &control;
+    oc_pool_open(&aggregator.pool, ALL);
+    peer.aggregator = &aggregator;
+    if (OC_OK != oc_mailbox_open(&control)
+        || OC_OK != oc_worker_open(NULL, &aggregator.worker, error, sizeof(error))
+        || OC_OK != oc_worker_open(NULL, &clients, error, sizeof(error))
+        || OC_OK != oc_endpoint_open(aggregator.worker, oc_worker_address(clients, &length),
+                                     peer_failed, NULL, &peer.endpoint)) {
+        return -1;
+    }
+    HASH_ADD(hh, aggregator.peers, client, sizeof(uint32_t), &peer);
+    for (uint32_t i = 0; i < GROUPS; i++) {
+        make_group(i);
+    }
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void) state;
+    for (int i = 0; i < GROUPS; i++) {
+        groups[i].failed = true;
+        oc_reductions_abandon(&groups[i]);
+    }
+    HASH_DEL(aggregator.peers, &peer);
+    oc_endpoint_close(peer.endpoint);
+    oc_worker_close(aggregator.worker);
+    oc_worker_close(clients);
+    for (int i = 0; i < GROUPS; i++) {
+        oc_reductions_free(&groups[i]);
+    }
+    oc_pool_close(&aggregator.pool);
+    oc_mailbox_close(&control);
+    return 0 == aggregator.pool.used && 0 == aggregator.cached && NULL == aggregator.caches
+                   && NULL == aggregator.starving ? 0 : -1;
+}
+
+/* ---- messages to the aggregator ---- */
+
+static int32_t value_of(uint32_t group, uint32_t rank, uint64_t sequence, unsigned i)
+{
+    return (int32_t) (1000000 * group + 10000 * rank + 100 * sequence + i);
+}
+
+static void say(uint8_t message, uint32_t group, uint32_t rank, uint64_t sequence)
+{
+    bool small = OC_MESSAGE_SMALL == message;
+
+    request.header = (oc_header_t) {
+        .message = message, .op = OC_OP_SUM, .type = OC_TYPE_INT32, .handle = group,
+        .rank = rank, .chunk_bytes = small ? BYTES : 8192, .last_bytes = small ? 0 : 8192,
+        .chunks = small ? 0 : 2, .sequence = sequence, .count = small ? COUNT : 4096};
+    for (unsigned i = 0; small && i < COUNT; i++) {
+        int32_t value = value_of(group, rank, sequence, i);
+
+        memcpy(request.bytes + OC_HEADER_SIZE + i * sizeof(value), &value, sizeof(value));
+    }
+    oc_reduction_request(&groups[group], &request);
+    /* it is used for the next message at once */
+    memset(&request, 0xee, sizeof(request));
+}
+
+static void small_from(uint32_t group, uint32_t rank, uint64_t sequence)
+{
+    say(OC_MESSAGE_SMALL, group, rank, sequence);
+}
+
+static void large_from_all(uint32_t group, uint64_t sequence)
+{
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        say(OC_MESSAGE_START, group, rank, sequence);
+    }
+}
+
+/* ---- answers ---- */
+
+typedef struct {
+    oc_transfer_t transfer;
+    bool done;
+    uint8_t bytes[OC_HEADER_SIZE + BYTES];
+    oc_header_t header;
+} answer_t;
+
+static void on_answer(oc_transfer_t *transfer)
+{
+    ((answer_t *) transfer)->done = true;
+}
+
+/* The next answer to that rank in that collective. */
+static const answer_t *answer_to(uint32_t group, uint32_t rank, uint64_t sequence)
+{
+    static answer_t answer;
+    uint64_t end = oc_clock_ns() + 5 * OC_SECOND;
+
+    memset(&answer, 0, sizeof(answer));
+    answer.transfer.done = on_answer;
+    oc_receive(clients, &answer.transfer, answer.bytes, sizeof(answer.bytes),
+               oc_tag(OC_KIND_REPLY, RANKS * group + rank, 5, sequence, 0), OC_TAG_EXACT);
+    while (!answer.done && oc_clock_ns() < end) {
+        (void) oc_worker_progress(aggregator.worker);
+        (void) oc_worker_progress(clients);
+    }
+    assert_true(answer.done);
+    assert_int_equal(answer.transfer.status, OC_OK);
+    assert_int_equal(oc_header_decode(answer.bytes, answer.transfer.length, &answer.header),
+                     OC_OK);
+    assert_int_equal(answer.header.handle, group);
+    assert_int_equal(answer.header.rank, 5);
+    assert_int_equal(answer.header.sequence, sequence);
+    assert_int_equal(answer.header.chunk_bytes, BYTES);
+    assert_int_equal(answer.header.count, COUNT);
+    return &answer;
+}
+
+static void expect_resend(uint32_t group, uint32_t rank, uint64_t sequence)
+{
+    assert_int_equal(answer_to(group, rank, sequence)->header.message, OC_MESSAGE_RESEND);
+}
+
+static void expect_results(uint32_t group, uint64_t sequence)
+{
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        const answer_t *answer = answer_to(group, rank, sequence);
+
+        assert_int_equal(answer->header.message, OC_MESSAGE_RESULT);
+        for (unsigned i = 0; i < COUNT; i++) {
+            int32_t value, expected = 0;
+
+            memcpy(&value, answer->bytes + OC_HEADER_SIZE + i * sizeof(value), sizeof(value));
+            for (uint32_t other = 0; other < RANKS; other++) {
+                expected += value_of(group, other, sequence, i);
+            }
+            assert_int_equal(value, expected);
+        }
+    }
+}
+
+/* Until the aggregator has nothing left to do. */
+static void settle(void)
+{
+    uint64_t end = oc_clock_ns() + 5 * OC_SECOND;
+
+    while (oc_worker_pending(aggregator.worker) > 0 && oc_clock_ns() < end) {
+        (void) oc_worker_progress(aggregator.worker);
+        (void) oc_worker_progress(clients);
+    }
+    assert_int_equal(oc_worker_pending(aggregator.worker), 0);
+}
+
+static void expect_failure(uint32_t group, const char *part)
+{
+    oc_command_t *command = oc_mailbox_take(&control);
+
+    assert_true(groups[group].failed);
+    assert_non_null(command);
+    assert_int_equal(command->type, OC_COMMAND_GROUP_ERROR);
+    assert_int_equal(command->handle, group);
+    assert_non_null(strstr(command->text, part));
+    free(command);
+}
+
+/* ---- tests ---- */
+
+static void test_held_until_all_are_there(void **state)
+{
+    (void) state;
+    small_from(0, 2, 0);
+    assert_int_equal(aggregator.pool.used, oc_pool_cost(BYTES));
+    small_from(0, 0, 0);
+    assert_int_equal(aggregator.pool.used, ALL_BUT1);
+    assert_int_equal(aggregator.cached, ALL_BUT1);
+    small_from(0, 1, 0);
+    /* the result is all that is left */
+    assert_int_equal(aggregator.pool.used, oc_pool_cost(OC_HEADER_SIZE + BYTES));
+    assert_int_equal(aggregator.cached, 0);
+    expect_results(0, 0);
+    settle();
+    assert_int_equal(aggregator.pool.used, 0);
+    assert_int_equal(aggregator.asked, 0);
+    assert_int_equal(aggregator.waited, 0);
+}
+
+/* Group 0 holds what group 1 needs, and one of its ranks has not come: that may take for ever. */
+static void test_dropped_for_others(void **state)
+{
+    (void) state;
+    small_from(0, 0, 7);
+    small_from(0, 1, 7);
+    /* with rank 0's goes room for a header, which there is not any more */
+    small_from(1, 0, 0);
+    small_from(1, 1, 0);
+    assert_null(groups[1].reductions->held[0]);
+    assert_int_equal(aggregator.cached, ALL);
+    small_from(1, 2, 0);
+    assert_null(aggregator.starving);
+    assert_int_equal(aggregator.cached, 0);
+    assert_int_equal(aggregator.pool.used, ALL);
+    expect_resend(1, 0, 0);
+    small_from(1, 0, 0);
+    expect_results(1, 0);
+    settle();
+    assert_int_equal(aggregator.pool.used, 0);
+    /* and now the last rank of group 0, whose own contribution is kept */
+    small_from(0, 2, 7);
+    expect_resend(0, 1, 7);
+    expect_resend(0, 0, 7);
+    small_from(0, 0, 7);
+    small_from(0, 1, 7);
+    expect_results(0, 7);
+    settle();
+    assert_int_equal(aggregator.pool.used, 0);
+    assert_int_equal(aggregator.asked, 3);
+}
+
+/* For chunks what is held is dropped too, the newest first, and no more than is needed. */
+static void test_dropped_for_chunks(void **state)
+{
+    (void) state;
+    aggregator.pool.limit = 3 * 8192 + 2 * oc_pool_cost(BYTES) - 1;
+    small_from(0, 1, 0);
+    small_from(1, 1, 0);
+    small_from(2, 1, 0);
+    assert_int_equal(aggregator.cached, 3 * oc_pool_cost(BYTES));
+    large_from_all(3, 0);
+    assert_int_equal(aggregator.cached, oc_pool_cost(BYTES));
+    assert_non_null(groups[0].reductions->held[1]);
+    assert_null(groups[1].reductions->held[1]);
+    assert_null(groups[2].reductions->held[1]);
+    /* the first chunk is on its way, and the second waits for it */
+    assert_int_equal(groups[3].reductions->admitted, 1);
+    assert_ptr_equal(aggregator.starving, groups[3].reductions);
+    /* while anybody waits, nothing is held */
+    small_from(2, 2, 0);
+    assert_null(groups[2].reductions->held[2]);
+    assert_int_equal(aggregator.pool.used, 3 * 8192 + oc_pool_cost(BYTES));
+}
+
+/* Memory that others really have is waited for, in order, even by those who need less. */
+static void test_served_in_order(void **state)
+{
+    void *block = oc_pool_get(&aggregator.pool, 8192);
+
+    (void) state;
+    for (uint32_t group = 0; group < 3; group++) {
+        for (uint32_t rank = 0; rank < RANKS; rank++) {
+            small_from(group, rank, 0);
+        }
+    }
+    assert_int_equal(aggregator.waited, 3);
+    assert_false(oc_reduction_feed(&aggregator));
+    oc_pool_put(&aggregator.pool, block, 8192);
+    assert_true(oc_reduction_feed(&aggregator));
+    /* there is room for one */
+    assert_int_equal(groups[0].reductions->asked, 2);
+    assert_ptr_equal(aggregator.starving, groups[1].reductions);
+    assert_ptr_equal(aggregator.starving->next, groups[2].reductions);
+    assert_false(oc_reduction_feed(&aggregator));
+    for (uint32_t group = 0; group < 3; group++) {
+        for (uint32_t rank = 0; rank < RANKS; rank++) {
+            if (groups[group].reductions->seen[rank] & OC_SEEN_ASKED) {
+                expect_resend(group, rank, 0);
+                small_from(group, rank, 0);
+            }
+        }
+        expect_results(group, 0);
+        settle();
+        assert_null(groups[group].reductions);
+        (void) oc_reduction_feed(&aggregator);
+    }
+    assert_null(aggregator.starving);
+    assert_int_equal(aggregator.waited, 3);
+    assert_int_equal(aggregator.pool.used, 0);
+}
+
+/* The group goes while it waits, or while its ranks are asked: its memory goes to the next. */
+static void test_group_goes(void **state)
+{
+    (void) state;
+    void *block = oc_pool_get(&aggregator.pool, 8192);
+
+    for (uint32_t group = 0; group < 3; group++) {
+        for (uint32_t rank = 0; rank < RANKS; rank++) {
+            small_from(group, rank, 0);
+        }
+    }
+    groups[0].failed = true;
+    oc_reductions_free(&groups[0]);
+    oc_pool_put(&aggregator.pool, block, 8192);
+    assert_true(oc_reduction_feed(&aggregator));
+    assert_ptr_equal(aggregator.starving, groups[2].reductions);
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        expect_resend(1, rank, 0);
+    }
+    groups[1].failed = true;
+    oc_reductions_free(&groups[1]);
+    assert_true(oc_reduction_feed(&aggregator));
+    assert_null(aggregator.starving);
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        if (groups[2].reductions->seen[rank] & OC_SEEN_ASKED) {
+            expect_resend(2, rank, 0);
+            small_from(2, rank, 0);
+        }
+    }
+    expect_results(2, 0);
+    settle();
+}
+
+/* ---- violations ---- */
+
+static void test_twice(void **state)
+{
+    (void) state;
+    small_from(0, 1, 0);
+    small_from(0, 1, 0);
+    expect_failure(0, "rank 1 began collective 0 twice");
+}
+
+/* Dropped, but not asked for. */
+static void test_again_before_asked(void **state)
+{
+    (void) state;
+    aggregator.pool.limit = 100;
+    small_from(0, 1, 0);
+    assert_int_equal(aggregator.pool.used, 0);
+    small_from(0, 1, 0);
+    expect_failure(0, "rank 1 began collective 0 twice");
+}
+
+static void test_again_after_asked(void **state)
+{
+    (void) state;
+    small_from(0, 0, 0);
+    small_from(0, 1, 0);
+    small_from(1, 0, 0);
+    small_from(1, 1, 0);
+    small_from(1, 2, 0);
+    expect_resend(1, 0, 0);
+    small_from(1, 0, 0);
+    assert_false(groups[1].failed);
+    small_from(1, 0, 0);
+    expect_failure(1, "rank 0 began collective 0 twice");
+}
+
+static void test_again_with_another_kind(void **state)
+{
+    (void) state;
+    small_from(0, 0, 0);
+    small_from(0, 1, 0);
+    small_from(1, 0, 0);
+    small_from(1, 1, 0);
+    small_from(1, 2, 0);
+    expect_resend(1, 0, 0);
+    say(OC_MESSAGE_START, 1, 0, 0);
+    expect_failure(1, "disagree");
+}
+
+static void test_larger_than_agreed(void **state)
+{
+    (void) state;
+    groups[0].small_bytes = BYTES - 4;
+    small_from(0, 1, 0);
+    expect_failure(0, "impossible");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_held_until_all_are_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_dropped_for_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_dropped_for_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_served_in_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_group_goes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_twice, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_again_before_asked, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_again_after_asked, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_again_with_another_kind, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_larger_than_agreed, setup, teardown),
+    };
+
+    alarm(60);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
