@@ -158,6 +158,11 @@ pid_t server_data_process(const test_server_t *server)
     return -1;
 }
 
+bool server_line(test_server_t *server, char *line, size_t size, int timeout_ms)
+{
+    return read_line(server->output, line, size, timeout_ms);
+}
+
 bool server_said(test_server_t *server, const char *text, int timeout_ms)
 {
     char line[2048];

@@ -16,7 +16,7 @@
 #include "reduction/reduction.h"
 
 #define MAX_TEST_RANKS  8
-#define MAX_TEST_GROUPS 8
+#define MAX_TEST_GROUPS 96
 #define MAX_RECORD_SIZE 512
 
 /* ---- servers ---- */
@@ -36,6 +36,9 @@ int server_stop(test_server_t *server);
 
 /* The process that serves the only job, or -1 when none comes within five seconds. */
 pid_t server_data_process(const test_server_t *server);
+
+/* The next line that it wrote; false when none comes within timeout_ms. */
+bool server_line(test_server_t *server, char *line, size_t size, int timeout_ms);
 
 /* Whether a line with this text was written, within timeout_ms. */
 bool server_said(test_server_t *server, const char *text, int timeout_ms);

@@ -21,6 +21,12 @@ tests_engine_test_engine_faults_SOURCES = tests/engine/test_engine_faults.c \
 tests_engine_test_engine_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_faults_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_limits
+tests_engine_test_engine_limits_SOURCES = tests/engine/test_engine_limits.c \
+	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_limits_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_gate
 tests_engine_test_gate_SOURCES = tests/engine/test_gate.c \
 	tests/engine/harness.h tests/engine/harness.c

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns the engine's tests of a server with little memory: whatever the ranks do at the same time,
+ * everything is served in the end, and what cannot be is refused with a reason.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/engine/harness.h"
+
+#define MIB (1u << 20)
+
+/* Most that a data process may have beyond its memory limit, in KiB; sanitizers need more. */
+#define PROCESS_KIB (96 * 1024)
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEASURES_MEMORY false
+#else
+#define MEASURES_MEMORY true
+#endif
+
+static test_server_t server;
+
+/* Written by the ranks, which are processes, and read by the tests. */
+typedef struct {
+    atomic_ullong resent;
+    atomic_ullong offloaded;
+    atomic_ullong peak_kib;
+} totals_t;
+
+static totals_t *totals;
+
+/* ---- a crowd of groups ---- */
+
+#define CROWD 64
+
+/* What each group does, in this order. */
+static const size_t counts[] = {4096, 2, 40000, 250, 4096};
+
+#define NUM_COUNTS (sizeof(counts) / sizeof(counts[0]))
+
+typedef struct {
+    float *send, *recv;
+    outcome_t outcome;
+} operation_t;
+
+static operation_t operations[CROWD][NUM_COUNTS];
+static outcome_t outcomes[CROWD * NUM_COUNTS];
+
+static unsigned seed_of(unsigned group, unsigned i)
+{
+    return 1000 * group + i;
+}
+
+/* Each rank has another order of the groups; no two meet before half of the groups are begun. */
+static unsigned nth_group(uint32_t rank, unsigned n)
+{
+    switch (rank % 4) {
+    case 0:
+        return n;
+    case 1:
+        return CROWD - 1 - n;
+    case 2:
+        return (2 * n) % CROWD + (2 * n) / CROWD;
+    default:
+        return (n * 37 + 11) % CROWD;
+    }
+}
+
+static void begin_group(rank_t *rank, unsigned group)
+{
+    for (unsigned i = 0; i < NUM_COUNTS; i++) {
+        operation_t *o = &operations[group][i];
+
+        o->send = malloc(counts[i] * sizeof(float));
+        o->recv = malloc(counts[i] * sizeof(float));
+        fill_contribution(o->send, OC_TYPE_FLOAT, counts[i], rank->rank, seed_of(group, i));
+        CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, o->send, o->recv,
+                                  counts[i], &outcomes[group * NUM_COUNTS + i]));
+    }
+}
+
+static void check_group(rank_t *rank, unsigned group)
+{
+    for (unsigned i = 0; i < NUM_COUNTS; i++) {
+        operation_t *o = &operations[group][i];
+        float *expected = malloc(counts[i] * sizeof(float));
+
+        CHECK(OC_OK == outcomes[group * NUM_COUNTS + i].status);
+        fill_expected(expected, OC_OP_SUM, OC_TYPE_FLOAT, counts[i], rank->num_ranks,
+                      seed_of(group, i));
+        CHECK(0 == memcmp(expected, o->recv, counts[i] * sizeof(float)));
+        free(expected);
+        free(o->send);
+        free(o->recv);
+    }
+}
+
+/* Moves things on for that long, whether anything happens or not. */
+static void linger(rank_t *rank, unsigned ms)
+{
+    uint64_t end = oc_clock_ns() + ms * OC_MILLISECOND;
+
+    while (oc_clock_ns() < end) {
+        (void) oc_client_progress(rank->client);
+        usleep(100);
+    }
+}
+
+/* Set-up is over before anything is measured, and no rank's set-up waits for another group. */
+static void warm_up(rank_t *rank, unsigned groups)
+{
+    float one = 1, sum;
+
+    for (unsigned group = 0; group < groups; group++) {
+        CHECK(OC_OK == rank_allreduce(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1));
+        CHECK((float) rank->num_ranks == sum);
+    }
+}
+
+static unsigned long long high_water_mark(pid_t pid)
+{
+    unsigned long long kib = 0;
+    char line[256], path[64];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int) pid);
+    file = fopen(path, "r");
+    while (NULL != file && NULL != fgets(line, sizeof(line), file)) {
+        (void) sscanf(line, "VmHWM: %llu kB", &kib);
+    }
+    if (NULL != file) {
+        fclose(file);
+    }
+    return kib;
+}
+
+static void add_up(rank_t *rank)
+{
+    CHECK(0 == rank->counters.failures);
+    atomic_fetch_add(&totals->resent, rank->counters.messages_resent);
+    atomic_fetch_add(&totals->offloaded, rank->counters.allreduce_offloaded);
+    rank_barrier(rank);
+    if (0 == rank->rank) {
+        atomic_store(&totals->peak_kib, high_water_mark(server_data_process(&server)));
+    }
+}
+
+static void body_crowd(rank_t *rank)
+{
+    warm_up(rank, CROWD);
+    rank_barrier(rank);
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned n = 0; n < CROWD; n++) {
+            begin_group(rank, nth_group(rank->rank, n));
+            if (n % 16 == 15) {
+                linger(rank, 30);
+            }
+        }
+        CHECK(rank_wait(rank, outcomes, CROWD * NUM_COUNTS, 60));
+        for (unsigned group = 0; group < CROWD; group++) {
+            check_group(rank, group);
+        }
+    }
+    add_up(rank);
+}
+
+/* ---- ranks that are late ---- */
+
+#define LATE_GROUPS 40
+
+/*
+ * Rank 3 stays away from 40 groups, whose other ranks have filled all memory with what they sent;
+ * that must not keep group 0 from its chunks, nor a last group from its small vectors.
+ */
+static void body_late(rank_t *rank)
+{
+    bool late = 3 == rank->rank;
+    unsigned last = LATE_GROUPS + 1;
+
+    warm_up(rank, LATE_GROUPS + 2);
+    rank_barrier(rank);
+    for (unsigned group = 1; group <= LATE_GROUPS && !late; group++) {
+        begin_group(rank, group);
+    }
+    linger(rank, 200);
+    rank_barrier(rank);
+    begin_group(rank, 0);
+    begin_group(rank, last);
+    CHECK(rank_wait(rank, outcomes, NUM_COUNTS, 20));
+    CHECK(rank_wait(rank, &outcomes[last * NUM_COUNTS], NUM_COUNTS, 20));
+    CHECK(late || !outcomes[NUM_COUNTS].done);
+    rank_barrier(rank);
+    for (unsigned group = 1; group <= LATE_GROUPS && late; group++) {
+        begin_group(rank, group);
+    }
+    CHECK(rank_wait(rank, outcomes, (LATE_GROUPS + 2) * NUM_COUNTS, 40));
+    for (unsigned group = 0; group < LATE_GROUPS + 2; group++) {
+        check_group(rank, group);
+    }
+    add_up(rank);
+}
+
+/* ---- a wide window ---- */
+
+#define WIDE 300000u
+
+static void body_wide(rank_t *rank)
+{
+    float *send = malloc(WIDE * sizeof(float)), *recv = malloc(WIDE * sizeof(float));
+    float *expected = malloc(WIDE * sizeof(float));
+
+    for (unsigned i = 0; i < 3; i++) {
+        fill_contribution(send, OC_TYPE_FLOAT, WIDE, rank->rank, i);
+        fill_expected(expected, OC_OP_SUM, OC_TYPE_FLOAT, WIDE, rank->num_ranks, i);
+        CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, WIDE));
+        CHECK(0 == memcmp(expected, recv, WIDE * sizeof(float)));
+    }
+    free(send);
+    free(recv);
+    free(expected);
+    add_up(rank);
+}
+
+/* ---- the tests of what fits ---- */
+
+typedef struct {
+    unsigned long long waited, asked, peak, limit;
+} shortage_t;
+
+/* What the aggregators say when they end, in sum; how many said it. */
+static unsigned read_shortage(shortage_t *sum)
+{
+    unsigned lines = 0, index;
+    char line[1024];
+
+    *sum = (shortage_t) {0};
+    while (server_line(&server, line, sizeof(line), 3000)) {
+        const char *at = strstr(line, "aggregator ");
+        shortage_t one;
+
+        if (NULL == at
+            || 5 != sscanf(at, "aggregator %u was short of memory: %llu collectives waited for "
+                           "it, %llu contributions were asked for again, at most %llu of %llu",
+                           &index, &one.waited, &one.asked, &one.peak, &one.limit)) {
+            if (NULL != strstr(line, "is over")) {
+                break;
+            }
+            continue;
+        }
+        assert_true(one.peak <= one.limit);
+        sum->waited += one.waited;
+        sum->asked += one.asked;
+        sum->peak = one.peak > sum->peak ? one.peak : sum->peak;
+        sum->limit += one.limit;
+        lines++;
+    }
+    return lines;
+}
+
+static oc_job_settings_t limit_settings(void)
+{
+    oc_job_settings_t settings = test_settings(server.address);
+
+    settings.small_size = 16384;
+    settings.chunk_size = 96 * 1024;
+    settings.window = 8;
+    settings.heartbeat_timeout = 20;
+    settings.connect_timeout = 20;
+    return settings;
+}
+
+/* Runs body on 4 ranks; memory is short on every aggregator, and stays within its limit. */
+static void run_short(const char *aggregators, const char *limit, void (*body)(rank_t *rank),
+                      shortage_t *shortage)
+{
+    const char *options[] = {"--aggregators", aggregators, "--memory-limit", limit, NULL};
+    oc_job_settings_t settings;
+    unsigned failed, lines;
+
+    memset(totals, 0, sizeof(*totals));
+    server_start(&server, options);
+    settings = limit_settings();
+    failed = ranks_run(4, &settings, body, 100);
+    lines = read_shortage(shortage);
+    assert_int_equal(server_stop(&server), 0);
+    assert_int_equal(failed, 0);
+    assert_int_equal(lines, atoi(aggregators));
+    print_message("%llu waited, %llu asked for again, at most %llu bytes, VmHWM %llu KiB\n",
+                  shortage->waited, shortage->asked, shortage->peak,
+                  (unsigned long long) atomic_load(&totals->peak_kib));
+    assert_true(shortage->waited > 0);
+    assert_int_equal(atomic_load(&totals->resent), shortage->asked);
+    assert_true(atomic_load(&totals->peak_kib) > 0);
+    if (MEASURES_MEMORY) {
+        assert_true(atomic_load(&totals->peak_kib) < PROCESS_KIB + shortage->limit / 1024);
+    }
+}
+
+static void test_crowd(void **state)
+{
+    shortage_t shortage;
+
+    (void) state;
+    run_short("1", "1M", body_crowd, &shortage);
+    assert_true(shortage.asked > 0);
+    assert_int_equal(shortage.limit, MIB);
+    assert_int_equal(atomic_load(&totals->offloaded), 4 * (CROWD + 2 * CROWD * NUM_COUNTS));
+}
+
+static void test_crowd_of_aggregators(void **state)
+{
+    shortage_t shortage;
+
+    (void) state;
+    run_short("2", "2M", body_crowd, &shortage);
+    assert_true(shortage.asked > 0);
+    assert_int_equal(shortage.limit, 2 * MIB);
+}
+
+static void test_late_rank(void **state)
+{
+    shortage_t shortage;
+
+    (void) state;
+    run_short("1", "1M", body_late, &shortage);
+    assert_true(shortage.asked > 0);
+}
+
+/* A window for which there is no room gets smaller: nothing is sent twice for it. */
+static void test_window_shrinks(void **state)
+{
+    shortage_t shortage;
+
+    (void) state;
+    run_short("1", "1M", body_wide, &shortage);
+    assert_int_equal(shortage.asked, 0);
+    assert_int_equal(atomic_load(&totals->offloaded), 4 * 3);
+}
+
+/* ---- what does not fit ---- */
+
+static char expected_reason[200];
+
+/* Declined, on all ranks, and the one that tells says why. */
+static void expect_declined(rank_t *rank, unsigned group)
+{
+    float one = 1, sum = 0;
+
+    CHECK(OC_DECLINED == rank_allreduce(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1));
+    CHECK(OC_GROUP_DECLINED == oc_group_state(rank->groups[group]));
+    CHECK(!oc_group_tells(rank->groups[group])
+          || NULL != strstr(oc_group_reason(rank->groups[group]), expected_reason));
+}
+
+static void body_too_large(rank_t *rank)
+{
+    expect_declined(rank, 0);
+    rank_barrier(rank);
+    CHECK(0 == rank->counters.groups);
+}
+
+static void refused(const char *const *options, uint32_t num_ranks, size_t chunk, size_t small,
+                    const char *reason)
+{
+    oc_job_settings_t settings;
+    unsigned failed;
+
+    server_start(&server, options);
+    settings = limit_settings();
+    settings.chunk_size = chunk;
+    settings.small_size = small;
+    snprintf(expected_reason, sizeof(expected_reason), "%s", reason);
+    failed = ranks_run(num_ranks, &settings, body_too_large, 20);
+    assert_int_equal(server_stop(&server), 0);
+    assert_int_equal(failed, 0);
+}
+
+/* Three ranks, whose group costs 704 bytes; a small vector has 8 bytes of heap beside it. */
+static void test_too_large(void **state)
+{
+    const char *one[] = {"--memory-limit", "1M", NULL};
+    const char *many[] = {"--memory-limit", "1M", "--aggregators", "32", NULL};
+
+    (void) state;
+    refused(one, 3, 512 * 1024, 4096,
+            "refused: it needs 1573568 bytes of an aggregator's memory to do one step for 3 ranks, "
+            "and an aggregator has 1048576: raise --memory-limit, use fewer aggregators, or lower "
+            "coll_optcast_chunk_size");
+    refused(many, 3, 16 * 1024, 4096, "it needs 49856 bytes of an aggregator's memory to do one "
+            "step for 3 ranks, and an aggregator has 32768");
+    refused(many, 3, 4096, 16384, "and an aggregator has 32768: raise --memory-limit, use fewer "
+            "aggregators, or lower coll_optcast_small_size");
+}
+
+/* Room for one step and 12 groups of 640 bytes. */
+#define FEW 12
+
+static void body_too_many(rank_t *rank)
+{
+    float one = 1, sum;
+
+    warm_up(rank, FEW);
+    expect_declined(rank, FEW);
+    rank_barrier(rank);
+    CHECK(FEW == rank->counters.groups);
+    /* the others go on, and one that goes makes room for another */
+    warm_up(rank, FEW);
+    oc_group_destroy(rank->groups[3]);
+    rank->groups[3] = NULL;
+    rank_barrier(rank);
+    linger(rank, 200);
+    CHECK(OC_OK == rank_allreduce(rank, FEW + 1, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1));
+    CHECK(2 == sum);
+}
+
+static void test_too_many(void **state)
+{
+    const char *options[] = {"--memory-limit", "1M", NULL};
+    oc_job_settings_t settings;
+    unsigned failed;
+
+    (void) state;
+    server_start(&server, options);
+    settings = limit_settings();
+    settings.chunk_size = (MIB - 640 * FEW) / 2 / 64 * 64;
+    snprintf(expected_reason, sizeof(expected_reason), "the 12 communicators that the job has "
+             "leave %zu of 1048576: raise --memory-limit", (size_t) MIB - 640 * FEW);
+    failed = ranks_run(2, &settings, body_too_many, 30);
+    assert_int_equal(server_stop(&server), 0);
+    assert_int_equal(failed, 0);
+}
+
+/* ---- a server that is told to stop ---- */
+
+#define DRAINED 24
+
+static void body_drained(rank_t *rank)
+{
+    warm_up(rank, DRAINED);
+    rank_barrier(rank);
+    for (unsigned n = 0; n < DRAINED; n++) {
+        begin_group(rank, (n + 7 * rank->rank) % DRAINED);
+    }
+    atomic_fetch_add(&rank->shared->operations, 1000);
+    /* SIGTERM comes now, and no rank has all that it began */
+    while (0 == atomic_load(&rank->shared->signal)) {
+        usleep(1000);
+    }
+    CHECK(rank_wait(rank, outcomes, DRAINED * NUM_COUNTS, 40));
+    for (unsigned group = 0; group < DRAINED; group++) {
+        check_group(rank, group);
+    }
+    expect_declined(rank, DRAINED);
+    warm_up(rank, DRAINED);
+    CHECK(0 == rank->counters.failures);
+}
+
+static void test_drain(void **state)
+{
+    const char *options[] = {"--memory-limit", "1M", "--drain-timeout", "60", NULL};
+    oc_job_settings_t settings;
+    uint64_t begin;
+    ranks_t ranks;
+    unsigned failed;
+    bool reached;
+
+    (void) state;
+    server_start(&server, options);
+    settings = limit_settings();
+    snprintf(expected_reason, sizeof(expected_reason), "refused: the server is going to stop");
+    ranks_start(&ranks, 4, &settings, body_drained, 60);
+    reached = ranks_reach(&ranks, 4000);
+    (void) kill(server.pid, SIGTERM);
+    assert_true(server_said(&server, "told to stop", 5000));
+    atomic_store(&ranks.shared->signal, 1);
+    failed = ranks_wait(&ranks);
+    /* it ends by itself, with its last job */
+    begin = oc_clock_ns();
+    assert_true(server_said(&server, "is over", 5000));
+    assert_int_equal(server_stop(&server), 0);
+    assert_true(oc_clock_ns() - begin < 5 * OC_SECOND);
+    assert_true(reached);
+    assert_int_equal(failed, 0);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_crowd_of_aggregators),
+        cmocka_unit_test(test_late_rank),
+        cmocka_unit_test(test_window_shrinks),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_drain),
+    };
+
+    totals = mmap(NULL, sizeof(*totals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                  0);
+    if (MAP_FAILED == (void *) totals) {
+        return EXIT_FAILURE;
+    }
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
+    }
+    alarm(240);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
