@@ -45,12 +45,29 @@ static int on_file_value(void *user, const char *section, const char *name, cons
     return !context->failed;
 }
 
+/* The number of the first line that is wrong, 0: none is, -1: it cannot be read, with errno. */
+static int parse_file(const char *path, file_context_t *context)
+{
+    FILE *file = fopen(path, "re");
+    int line, failure;
+
+    if (NULL == file) {
+        return -1;
+    }
+    errno = 0;
+    line = ini_parse_file(file, on_file_value, context);
+    failure = ferror(file) ? errno : 0;
+    fclose(file);
+    errno = failure;
+    return 0 == failure ? line : -1;
+}
+
 static oc_status_t read_file(const char *path, oc_server_settings_t *settings, char *error,
                              size_t error_size)
 {
     char reason[320] = "not a \"name = value\" line";
     file_context_t context = {settings, reason, sizeof(reason), false};
-    int line = ini_parse(path, on_file_value, &context);
+    int line = parse_file(path, &context);
 
     if (line < 0) {
         snprintf(error, error_size, "cannot read the configuration file \"%s\": %s", path,

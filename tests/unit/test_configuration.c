@@ -15,7 +15,7 @@
 #include "server/configuration.h"
 
 /* Texts from files live for ever: what points to them is kept, so that no leak is seen there. */
-static oc_server_settings_t all_settings[64];
+static oc_server_settings_t all_settings[128];
 static unsigned num_read;
 
 #define settings all_settings[num_read]
@@ -32,7 +32,7 @@ static oc_status_t read_options(char **argv)
     }
     memset(error, 0, sizeof(error));
     num_read++;
-    assert_in_range(num_read, 1, 63);
+    assert_in_range(num_read, 1, 127);
     return oc_configuration_read(argc, argv, &settings, error, sizeof(error));
 }
 
@@ -183,6 +183,67 @@ static void test_wrong_files(void **state)
     EXPECT_ERROR("line 1", "--config", path,);
 }
 
+/* Each complaint names file, line, value and what would be right. */
+static void expect_bad_line(const char *value_line, const char *value, const char *reason)
+{
+    char content[512], part[256];
+
+    snprintf(content, sizeof(content), "# limits\naggregators = 2\n%s\n", value_line);
+    write_file(content);
+    snprintf(part, sizeof(part), "%s, line 3: \"%s\"", path, value);
+    EXPECT_ERROR(part, "--config", path,);
+    EXPECT_ERROR(reason, "--config", path,);
+    teardown(NULL);
+}
+
+static void test_values_out_of_range(void **state)
+{
+    (void) state;
+    expect_bad_line("memory-limit = 1K", "1K", "memory-limit: a number of at least 1048576 bytes");
+    expect_bad_line("memory-limit = 1048575", "1048575", "at least 1048576 bytes");
+    expect_bad_line("memory-limit = -1G", "-1G", "at least 1048576 bytes");
+    expect_bad_line("memory-limit = 64MB", "64MB", "at least 1048576 bytes");
+    expect_bad_line("memory-limit = 1.5G", "1.5G", "at least 1048576 bytes");
+    expect_bad_line("memory-limit = 17179869184G", "17179869184G", "at least 1048576 bytes");
+    expect_bad_line("memory-limit =", "", "at least 1048576 bytes");
+    expect_bad_line("aggregators = 65", "65", "aggregators: a number from 1 to 64 threads");
+    expect_bad_line("drain-timeout = -1", "-1", "from 0 to 86400 seconds");
+    expect_bad_line("max-jobs = 0", "0", "max-jobs: a number from 1 to 65536 jobs");
+    expect_bad_line("log-level = 2", "2", "log-level: error, warn, info or debug");
+    expect_bad_line("config = other.conf", "config", "is not a setting");
+    expect_bad_line("--aggregators = 2", "--aggregators", "is not a setting");
+}
+
+/* The ends of all ranges are inside. */
+static void test_values_at_the_ends(void **state)
+{
+    (void) state;
+    write_file("[server]\nmemory-limit = 1M\naggregators = 64\ndrain-timeout = 86400\n"
+               "max-jobs = 65536\naggregators = 63\n");
+    assert_int_equal(READ("--config", path,), OC_OK);
+    assert_int_equal(settings.memory_limit, 1u << 20);
+    assert_int_equal(settings.aggregators, 63);
+    assert_int_equal(settings.drain_timeout, 86400);
+    assert_int_equal(settings.max_jobs, 65536);
+    teardown(NULL);
+    write_file("memory-limit = 9223372036854775807\ndrain-timeout = 0\nmax-jobs = 1\n");
+    assert_int_equal(READ("--config", path,), OC_OK);
+    assert_true(settings.memory_limit == INT64_MAX);
+    assert_int_equal(settings.drain_timeout, 0);
+    assert_int_equal(settings.max_jobs, 1);
+}
+
+/* What cannot be read is not an empty file. */
+static void test_not_a_file(void **state)
+{
+    (void) state;
+    EXPECT_ERROR("cannot read the configuration file \"/tmp\": Is a directory", "--config",
+                 "/tmp",);
+    EXPECT_ERROR("cannot read the configuration file \"\": No such file", "--config=",);
+    write_file("");
+    assert_int_equal(READ("--config", path,), OC_OK);
+}
+
 /* The sentence belongs to the line it names. */
 static void test_two_wrong_lines(void **state)
 {
@@ -202,6 +263,9 @@ int main(void)
         cmocka_unit_test_teardown(test_file, teardown),
         cmocka_unit_test_teardown(test_command_line_wins, teardown),
         cmocka_unit_test_teardown(test_wrong_files, teardown),
+        cmocka_unit_test_teardown(test_values_out_of_range, teardown),
+        cmocka_unit_test_teardown(test_values_at_the_ends, teardown),
+        cmocka_unit_test_teardown(test_not_a_file, teardown),
         cmocka_unit_test_teardown(test_two_wrong_lines, teardown),
     };
 
