@@ -12,8 +12,8 @@
 #define LISTEN_BACKLOG 512
 
 /* A host that vanished is noticed after IDLE + COUNT * INTERVAL seconds. */
-#define KEEPALIVE_IDLE     10
-#define KEEPALIVE_INTERVAL 5
+#define KEEPALIVE_IDLE     5
+#define KEEPALIVE_INTERVAL 2
 #define KEEPALIVE_COUNT    3
 
 static void set_option(int fd, int level, int option, int value)
