@@ -14,6 +14,7 @@ EXTRA_DIST += run-tests \
 	tests/fuzz/fuzz_stream.c \
 	tests/mpi/allreduce_matrix.c tests/mpi/check.h tests/mpi/comms.c tests/mpi/comms.sh \
 	tests/mpi/faults.c tests/mpi/faults.sh tests/mpi/inflight.c tests/mpi/inflight.sh \
+	tests/mpi/limits.c tests/mpi/limits.sh \
 	tests/mpi/late_rank.c tests/mpi/late_rank.sh tests/mpi/lib.sh tests/mpi/matrix.sh \
 	tests/mpi/mode.c tests/mpi/mode.sh \
 	tests/mpi/persistent.c tests/mpi/persistent.h tests/mpi/persistent.sh \

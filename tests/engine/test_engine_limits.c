@@ -23,7 +23,7 @@
 #define MIB (1u << 20)
 
 /* Most that a data process may have beyond its memory limit, in KiB; sanitizers need more. */
-#define PROCESS_KIB (96 * 1024)
+#define PROCESS_KIB (32 * 1024)
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MEASURES_MEMORY false

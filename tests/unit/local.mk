@@ -74,6 +74,11 @@ tests_unit_test_small_SOURCES = tests/unit/test_small.c
 tests_unit_test_small_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_small_LDADD = libocservice.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/unit/test_resend
+tests_unit_test_resend_SOURCES = tests/unit/test_resend.c
+tests_unit_test_resend_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_resend_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/unit/test_mailbox
 tests_unit_test_mailbox_SOURCES = tests/unit/test_mailbox.c
 tests_unit_test_mailbox_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

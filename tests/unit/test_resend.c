@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns the unit tests of a client whose small contribution found no room: it is sent once more,
+ * when it is asked for, and whoever asks otherwise ends the service.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "client/types.h"
+#include "protocol/tag.h"
+#include "reduction/reduction.h"
+
+#define COUNT 100u
+#define BYTES (COUNT * sizeof(int32_t))
+
+static oc_job_settings_t settings;
+static oc_counters_t counters;
+static oc_client_t client;
+static oc_connection_t connection;
+static oc_group_t group;
+static oc_lane_t lane;
+static oc_worker_t *server;           /* the aggregator's, as far as this test is one */
+static oc_endpoint_t *to_client;
+static int32_t contribution[COUNT], result[COUNT];
+
+static void endpoint_failed(void *arg)
+{
+    (void) arg;
+}
+
+static int setup(void **state)
+{
+    char error[256];
+    size_t length;
+
+    (void) state;
+    oc_settings_default(&oc_job_settings_table, &settings);
+    counters = (oc_counters_t) {0};
+    memset(&client, 0, sizeof(client));
+    client.config = (oc_client_config_t) {.settings = &settings, .counters = &counters};
+    connection = (oc_connection_t) {.client = &client, .name = "a server"};
+    if (OC_OK != oc_worker_open(NULL, &client.worker, error, sizeof(error))
+        || OC_OK != oc_worker_open(NULL, &server, error, sizeof(error))
+        || OC_OK != oc_endpoint_open(server, oc_worker_address(client.worker, &length),
+                                     endpoint_failed, NULL, &to_client)) {
+        return -1;
+    }
+    lane = (oc_lane_t) {.connection = &connection, .handle = 7, .index = 2};
+    group = (oc_group_t) {.client = &client, .params = {.num_ranks = 2, .rank = 1},
+                          .state = OC_GROUP_LIVE, .reply_handle = 9, .lanes = &lane,
+                          .num_lanes = 1};
+    for (unsigned i = 0; i < COUNT; i++) {
+        contribution[i] = (int32_t) (i * i);
+    }
+    memset(result, 0, sizeof(result));
+    return OC_OK == oc_endpoint_open(client.worker, oc_worker_address(server, &length),
+                                     endpoint_failed, NULL, &lane.endpoint) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    oc_collective_t *collective, *next;
+
+    (void) state;
+    oc_worker_close(client.worker);
+    oc_worker_close(server);
+    DL_FOREACH_SAFE (client.finished, collective, next) {
+        free(collective);
+    }
+    return NULL == group.running ? 0 : -1;
+}
+
+/* ---- the aggregator ---- */
+
+typedef struct {
+    oc_transfer_t transfer;
+    bool done;
+    uint8_t bytes[OC_HEADER_SIZE + BYTES];
+    oc_header_t header;
+} message_t;
+
+static void on_message(oc_transfer_t *transfer)
+{
+    ((message_t *) transfer)->done = true;
+}
+
+static void progress(const bool *done, unsigned ms)
+{
+    uint64_t end = oc_clock_ns() + ms * OC_MILLISECOND;
+
+    while (!*done && oc_clock_ns() < end) {
+        (void) oc_worker_progress(client.worker);
+        (void) oc_worker_progress(server);
+    }
+}
+
+/* The contribution, whole and right. */
+static void expect_contribution(void)
+{
+    message_t message = {.transfer.done = on_message};
+
+    oc_receive(server, &message.transfer, message.bytes, sizeof(message.bytes),
+               oc_tag(OC_KIND_REQUEST, 7, 1, 0, 0), OC_TAG_EXACT);
+    progress(&message.done, 5000);
+    assert_true(message.done);
+    assert_int_equal(message.transfer.length, OC_HEADER_SIZE + BYTES);
+    assert_int_equal(oc_header_decode(message.bytes, message.transfer.length, &message.header),
+                     OC_OK);
+    assert_int_equal(message.header.message, OC_MESSAGE_SMALL);
+    assert_memory_equal(message.bytes + OC_HEADER_SIZE, contribution, BYTES);
+}
+
+static void answer(uint8_t type, uint32_t bytes)
+{
+    message_t message = {.transfer.done = on_message};
+    oc_header_t header = {.message = type, .op = OC_OP_SUM, .type = OC_TYPE_INT32, .handle = 7,
+                          .rank = 2, .chunk_bytes = bytes, .count = COUNT};
+    bool never = false;
+
+    oc_header_encode(&header, message.bytes);
+    memset(message.bytes + OC_HEADER_SIZE, 0x11, BYTES);
+    oc_send(to_client, &message.transfer, message.bytes,
+            OC_HEADER_SIZE + (OC_MESSAGE_RESULT == type ? bytes : 0),
+            oc_tag(OC_KIND_REPLY, 9, 2, 0, 0));
+    progress(&message.done, 5000);
+    assert_true(message.done);
+    progress(&never, 20);
+}
+
+static oc_collective_t *start(void)
+{
+    oc_allreduce_args_t args = {.send = contribution, .recv = result, .count = COUNT,
+                                .op = OC_OP_SUM, .type = OC_TYPE_INT32};
+    oc_collective_t *collective = oc_collective_new(&group, &args);
+
+    assert_non_null(collective);
+    oc_collective_start(collective);
+    return collective;
+}
+
+static void expect_result(const oc_collective_t *collective)
+{
+    assert_ptr_equal(client.finished, collective);
+    assert_int_equal(collective->status, OC_OK);
+    assert_int_equal(client.collapse, OC_OK);
+    for (unsigned i = 0; i < COUNT; i++) {
+        assert_int_equal(result[i], 0x11111111);
+    }
+}
+
+static void expect_collapse(const oc_collective_t *collective, const char *part)
+{
+    bool never = false;
+
+    progress(&never, 20);
+    assert_int_equal(client.collapse, OC_ERR_INVALID);
+    assert_non_null(strstr(client.collapse_reason, part));
+    assert_ptr_equal(client.finished, collective);
+    assert_int_equal(collective->status, OC_ERR_INVALID);
+    assert_int_equal(result[0], 0);
+}
+
+/* ---- tests ---- */
+
+static void test_not_asked(void **state)
+{
+    const oc_collective_t *collective = start();
+
+    (void) state;
+    expect_contribution();
+    answer(OC_MESSAGE_RESULT, BYTES);
+    expect_result(collective);
+    assert_int_equal(counters.messages_sent, 1);
+    assert_int_equal(counters.messages_resent, 0);
+}
+
+static void test_asked(void **state)
+{
+    const oc_collective_t *collective = start();
+
+    (void) state;
+    expect_contribution();
+    answer(OC_MESSAGE_RESEND, BYTES);
+    assert_null(client.finished);
+    expect_contribution();
+    answer(OC_MESSAGE_RESULT, BYTES);
+    expect_result(collective);
+    assert_int_equal(counters.messages_sent, 2);
+    assert_int_equal(counters.messages_resent, 1);
+    assert_int_equal(counters.bytes_sent, 2 * BYTES);
+    /* there and back: it was kept, not made again */
+    assert_int_equal(counters.bytes_copied, 2 * BYTES);
+}
+
+/* The answer may be faster than the news that the message went. */
+static void test_asked_while_sending(void **state)
+{
+    oc_collective_t *collective = start();
+
+    (void) state;
+    expect_contribution();
+    assert_false(collective->sending);
+    collective->sending = true;
+    collective->waiting++;
+    answer(OC_MESSAGE_RESEND, BYTES);
+    assert_int_equal(counters.messages_sent, 1);
+    collective->request.transfer.done(&collective->request.transfer);
+    assert_int_equal(counters.messages_sent, 2);
+    expect_contribution();
+    answer(OC_MESSAGE_RESULT, BYTES);
+    expect_result(collective);
+}
+
+static void test_asked_twice(void **state)
+{
+    const oc_collective_t *collective = start();
+
+    (void) state;
+    expect_contribution();
+    answer(OC_MESSAGE_RESEND, BYTES);
+    expect_contribution();
+    answer(OC_MESSAGE_RESEND, BYTES);
+    expect_collapse(collective, "asked twice for the contribution to collective 0");
+    assert_int_equal(counters.messages_resent, 1);
+    assert_int_equal(counters.failures, 1);
+}
+
+static void test_asked_for_something_else(void **state)
+{
+    const oc_collective_t *collective = start();
+
+    (void) state;
+    expect_contribution();
+    answer(OC_MESSAGE_RESEND, BYTES - 4);
+    expect_collapse(collective, "a reply that does not fit collective 0");
+    assert_int_equal(counters.messages_resent, 0);
+}
+
+/* An answer as short as a RESEND that is none. */
+static void test_other_short_answer(void **state)
+{
+    const oc_collective_t *collective = start();
+
+    (void) state;
+    expect_contribution();
+    answer(OC_MESSAGE_COMMIT, BYTES);
+    expect_collapse(collective, "a reply that does not fit collective 0");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_not_asked, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_asked, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_asked_while_sending, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_asked_twice, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_asked_for_something_else, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_short_answer, setup, teardown),
+    };
+
+    alarm(60);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
