@@ -68,20 +68,41 @@ bool oc_client_embeds(const oc_client_t *client)
     return client->num_embedded > 0;
 }
 
-static void close_connections(oc_client_t *client, bool goodbye)
+static void close_connections(oc_client_t *client, const oc_control_t *last_words)
 {
     while (NULL != client->connections) {
-        oc_connection_close(client->connections, goodbye);
+        oc_connection_close(client->connections, last_words);
+    }
+}
+
+/* They are in the hands of nobody any more: a communicator that was never freed, for example. */
+static void destroy_groups(oc_client_t *client)
+{
+    oc_collective_t *collective, *next;
+
+    while (NULL != client->groups) {
+        oc_group_destroy(client->groups);
+    }
+    DL_FOREACH_SAFE (client->finished, collective, next) {
+        oc_collective_free(collective);
     }
 }
 
 void oc_client_destroy(oc_client_t *client)
 {
+    oc_control_t bye = {.type = OC_CONTROL_BYE};
+    oc_group_t *group;
+
     if (NULL == client) {
         return;
     }
-    close_connections(client, true);
+    DL_FOREACH (client->groups, group) {
+        oc_group_abandon(group);
+    }
+    close_connections(client, &bye);
     oc_worker_close(client->worker);
+    destroy_groups(client);
+    oc_resolver_end(client->resolver);
     oc_embedded_close(client->embedded);
     oc_server_list_free(&client->servers);
     pthread_mutex_destroy(&client->lock);
@@ -114,15 +135,27 @@ void oc_client_collapse(oc_client_t *client, oc_status_t status, const char *for
  */
 static void carry_out_collapse(oc_client_t *client)
 {
+    oc_control_t cause = {.type = OC_CONTROL_JOB_ERROR};
     oc_group_t *group;
 
     DL_FOREACH (client->groups, group) {
         oc_group_fail(group, client->collapse, client->collapse_reason);
     }
-    close_connections(client, false);
+    /* servers that are well tell the others what began it */
+    cause.notice.status = client->collapse;
+    cause.notice.text = (oc_bytes_t) {
+        .data = (const uint8_t *) client->collapse_reason,
+        .length = (uint32_t) strnlen(client->collapse_reason, OC_MAX_TEXT)};
+    close_connections(client, &cause);
     oc_worker_close(client->worker);
     client->worker = NULL;
+    /* a name may lead elsewhere when the server is back */
+    if (NULL != client->resolver && oc_resolver_done(client->resolver)) {
+        oc_resolver_end(client->resolver);
+        client->resolver = NULL;
+    }
     client->collapse = OC_OK;
+    client->collapsed = client->now;
 }
 
 static void look_around(oc_client_t *client)
@@ -139,10 +172,8 @@ static void look_around(oc_client_t *client)
     DL_FOREACH_SAFE (client->connections, connection, next) {
         oc_connection_progress(connection);
     }
-    DL_FOREACH_SAFE (client->groups, group, next_group) {
-        if (NULL != group->setup) {
-            oc_setup_progress(group);
-        }
+    DL_FOREACH_SAFE2 (client->setups, group, next_group, setup_next) {
+        oc_setup_progress(group);
     }
 }
 

@@ -53,7 +53,8 @@ typedef struct {
  * reserves both (with their buffers); start may come at any time later, in any order relative to
  * other collectives of the application. step is 0 for the exchange of records, 1 for the vote.
  * test tells whether the step that was started last is finished. end releases everything and
- * is called once for each begin.
+ * is called once for each begin. An error of any of them fails the group on this rank: the ranks
+ * have no way left to come to the same outcome.
  */
 typedef struct {
     void *record;      /* size bytes to give to all */
@@ -109,7 +110,7 @@ typedef enum {
     OC_GROUP_SETTING_UP,
     OC_GROUP_LIVE,
     OC_GROUP_DECLINED,    /* set-up failed, on all ranks; stays so */
-    OC_GROUP_FAILED,      /* was live and lost its service; stays so */
+    OC_GROUP_FAILED,      /* lost its service, or the ranks could not agree; stays so */
 } oc_group_state_t;
 
 oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **client);
@@ -117,7 +118,11 @@ oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **cli
 /* Whether reducing is done by threads of the job itself. */
 bool oc_client_embeds(const oc_client_t *client);
 
-/* Says goodbye to the servers and ends the embedded one. No group may be left. Does not wait. */
+/*
+ * Says goodbye to the servers and ends the embedded one. Groups that are left are destroyed; what
+ * they have not finished is dropped without calling back, also to the bootstrap. Waits for nothing
+ * but a look-up of names that is under way.
+ */
 void oc_client_destroy(oc_client_t *client);
 
 /*
@@ -153,7 +158,8 @@ void oc_group_describe(const oc_group_t *group, char *buffer, size_t size);
 /*
  * Starts an Allreduce; on all ranks of the group in the same order with equal op, type and
  * count. Never blocks on peers. OC_DECLINED: the group is declined; an error: the operation was
- * not started, and the other ranks will learn of it. In both cases finished is not called.
+ * not started and the group has failed, which the other ranks learn from its servers or from the
+ * bootstrap. In both cases finished is not called.
  */
 oc_status_t oc_allreduce_start(oc_group_t *group, const oc_allreduce_args_t *args);
 

@@ -18,6 +18,13 @@
 /* An address that does not answer is left for the next candidate after this time. */
 #define ATTEMPT_TIMEOUT (2 * OC_SECOND)
 
+/*
+ * A server keeps the process of a job that failed until its clients have read why, and that process
+ * turns newcomers of the job away. So who comes back soon after a collapse asks more than once.
+ */
+#define RETURN_WINDOW   (5 * OC_SECOND)
+#define RETURN_INTERVAL (100 * OC_MILLISECOND)
+
 oc_connection_t *oc_connection_find(oc_client_t *client, const char *name)
 {
     oc_connection_t *connection;
@@ -30,12 +37,26 @@ oc_connection_t *oc_connection_find(oc_client_t *client, const char *name)
     return NULL;
 }
 
+static bool may_return(const oc_connection_t *connection, oc_status_t status)
+{
+    const oc_client_t *client = connection->client;
+
+    return OC_CONNECTION_GREETING == connection->state && NULL == connection->endpoints
+           && (OC_ERR_REFUSED == status || OC_ERR_UNREACHABLE == status)
+           && 0 != client->collapsed && client->now < client->collapsed + RETURN_WINDOW;
+}
+
 /* While groups are being set up a dead connection is their business; later it is everybody's. */
 static void die(oc_connection_t *connection, oc_status_t status, const char *reason)
 {
     bool was_ready = OC_CONNECTION_READY == connection->state;
 
     if (OC_CONNECTION_DEAD == connection->state) {
+        return;
+    }
+    if (may_return(connection, status)) {
+        connection->state = OC_CONNECTION_PAUSED;
+        connection->attempt_started = connection->client->now;
         return;
     }
     connection->state = OC_CONNECTION_DEAD;
@@ -85,12 +106,10 @@ oc_connection_t *oc_connection_open(oc_client_t *client, const char *name,
     return connection;
 }
 
-void oc_connection_close(oc_connection_t *connection, bool goodbye)
+void oc_connection_close(oc_connection_t *connection, const oc_control_t *last_words)
 {
-    oc_control_t bye = {.type = OC_CONTROL_BYE};
-
-    if (goodbye && OC_CONNECTION_READY == connection->state) {
-        (void) oc_stream_send(&connection->stream, &bye);
+    if (NULL != last_words && OC_CONNECTION_READY == connection->state) {
+        (void) oc_stream_send(&connection->stream, last_words);
     }
     for (unsigned i = 0; i < connection->num_aggregators; i++) {
         oc_endpoint_close(connection->endpoints[i]);
@@ -225,16 +244,25 @@ static void handle(oc_connection_t *connection, const oc_control_t *message)
     }
 }
 
+static bool is_talking(const oc_connection_t *connection)
+{
+    return OC_CONNECTION_GREETING == connection->state
+           || OC_CONNECTION_READY == connection->state;
+}
+
 static void read_messages(oc_connection_t *connection)
 {
     oc_status_t read_status = oc_stream_read(&connection->stream), status = OC_OK;
     oc_control_t message;
     size_t used;
 
-    while (OC_CONNECTION_DEAD != connection->state
+    while (is_talking(connection)
            && OC_OK == (status = oc_stream_next(&connection->stream, &message, &used))) {
         handle(connection, &message);
         oc_stream_drop(&connection->stream, used);
+    }
+    if (!is_talking(connection)) {
+        return;
     }
     if (OC_IN_PROGRESS != status && OC_OK != status) {
         die(connection, status, "does not speak this protocol");
@@ -271,8 +299,12 @@ void oc_connection_progress(oc_connection_t *connection)
     if (OC_CONNECTION_CONNECTING == connection->state) {
         check_connected(connection);
     }
-    if (OC_CONNECTION_GREETING == connection->state
-        || OC_CONNECTION_READY == connection->state) {
+    if (OC_CONNECTION_PAUSED == connection->state
+        && connection->client->now > connection->attempt_started + RETURN_INTERVAL) {
+        connection->candidate--;
+        try_candidates(connection, ECONNREFUSED);
+    }
+    if (is_talking(connection)) {
         read_messages(connection);
     }
     if (OC_CONNECTION_READY == connection->state) {

@@ -29,35 +29,21 @@ oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params
     return OC_OK;
 }
 
-static bool is_used(const oc_client_t *client, const oc_connection_t *connection)
-{
-    const oc_group_t *group;
-
-    DL_FOREACH (client->groups, group) {
-        for (unsigned i = 0; i < group->num_links; i++) {
-            if (group->links[i].connection == connection) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 static void release_links(oc_group_t *group)
 {
-    oc_connection_t *connection, *next;
+    for (unsigned i = 0; i < group->num_links; i++) {
+        oc_connection_t *connection = group->links[i].connection;
 
+        if (0 == --connection->users && OC_CONNECTION_DEAD == connection->state) {
+            oc_connection_close(connection, NULL);
+        }
+    }
     free(group->links);
     free(group->lanes);
     group->links = NULL;
     group->lanes = NULL;
     group->num_links = 0;
     group->num_lanes = 0;
-    DL_FOREACH_SAFE (group->client->connections, connection, next) {
-        if (OC_CONNECTION_DEAD == connection->state && !is_used(group->client, connection)) {
-            oc_connection_close(connection, false);
-        }
-    }
 }
 
 static void leave_servers(oc_group_t *group)
@@ -84,6 +70,9 @@ void oc_group_destroy(oc_group_t *group)
     pthread_mutex_lock(&client->lock);
     leave_servers(group);
     DL_DELETE(client->groups, group);
+    if (NULL != group->hh.tbl) {
+        HASH_DEL(client->handles, group);
+    }
     pthread_mutex_unlock(&client->lock);
     free(group);
 }
@@ -155,17 +144,17 @@ static oc_status_t make_lanes(oc_group_t *group)
 
 void oc_group_go_live(oc_group_t *group)
 {
+    bool has_links = group->num_links > 0, has_lanes = has_links && OC_OK == make_lanes(group);
+
+    /* whoever sees it live may ask for its lanes, without the lock */
     group->state = OC_GROUP_LIVE;
     oc_debug("\"%s\" has service", group->name);
     group->client->config.counters->groups++;
-    if (0 == group->num_links) {
-        return;
-    }
-    if (OC_OK != make_lanes(group)) {
+    if (has_lanes) {
+        oc_group_start_queued(group);
+    } else if (has_links) {
         oc_client_collapse(group->client, OC_ERR_NO_MEMORY, "out of memory");
-        return;
     }
-    oc_group_start_queued(group);
 }
 
 void oc_group_start_queued(oc_group_t *group)
@@ -180,22 +169,41 @@ void oc_group_start_queued(oc_group_t *group)
 }
 
 /* Running collectives end when their transfers have been taken back from UCX. */
+static void become_failed(oc_group_t *group, oc_status_t status, const char *reason)
+{
+    oc_collective_t *collective;
+
+    group->status = status;
+    snprintf(group->reason, sizeof(group->reason), "%s", reason);
+    group->state = OC_GROUP_FAILED;
+    release_links(group);
+    finish_queued(group, status);
+    DL_FOREACH (group->running, collective) {
+        collective->status = status;
+    }
+}
+
+void oc_group_break(oc_group_t *group, oc_status_t status, const char *reason)
+{
+    leave_servers(group);
+    become_failed(group, status, reason);
+}
+
+void oc_group_abandon(oc_group_t *group)
+{
+    if (NULL != group->setup) {
+        oc_setup_drop(group);
+    }
+    become_failed(group, OC_ERR_CANCELED, "its client is gone");
+}
+
 void oc_group_fail(oc_group_t *group, oc_status_t status, const char *reason)
 {
-    if (OC_GROUP_SETTING_UP == group->state && OC_SETUP_EXCHANGE != group->setup->step) {
+    if (OC_GROUP_SETTING_UP == group->state && group->setup->step > OC_SETUP_RESOLVE) {
         group->setup->broken = status;
         snprintf(group->setup->reason, sizeof(group->setup->reason), "%s", reason);
         release_links(group);
     } else if (OC_GROUP_LIVE == group->state) {
-        oc_collective_t *collective;
-
-        group->status = status;
-        snprintf(group->reason, sizeof(group->reason), "%s", reason);
-        group->state = OC_GROUP_FAILED;
-        release_links(group);
-        finish_queued(group, status);
-        DL_FOREACH (group->running, collective) {
-            collective->status = status;
-        }
+        become_failed(group, status, reason);
     }
 }

@@ -9,6 +9,7 @@ libocclient_la_SOURCES = \
 	client/pack.h client/pack.c \
 	client/readiness.c \
 	client/record.c \
+	client/resolver.c \
 	client/setup.c \
 	client/small.c \
 	client/targets.c

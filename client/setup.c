@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "client/types.h"
+#include "protocol/tag.h"
 
 /* The vote is a minimum: a rank that can go on votes this, one that cannot its own number. */
 #define VOTE_YES INT64_MAX
@@ -98,62 +99,88 @@ static void make_record(oc_group_t *group)
     oc_record_encode(&record, group->setup->record);
 }
 
-static uint32_t unused_handle(oc_client_t *client)
+static void take_handle(oc_group_t *group)
 {
-    const oc_group_t *group;
-    bool taken;
+    oc_client_t *client = group->client;
+    oc_group_t *other;
 
     do {
-        client->next_handle = (client->next_handle + 1) & ((1u << 20) - 1);
-        taken = false;
-        DL_FOREACH (client->groups, group) {
-            taken = taken || group->reply_handle == client->next_handle;
-        }
-    } while (taken);
-    return client->next_handle;
+        client->next_handle = (client->next_handle + 1) & OC_HANDLE_MAX;
+        HASH_FIND(hh, client->handles, &client->next_handle, sizeof(client->next_handle), other);
+    } while (NULL != other);
+    group->reply_handle = client->next_handle;
+    HASH_ADD(hh, client->handles, reply_handle, sizeof(group->reply_handle), group);
 }
 
-oc_status_t oc_setup_begin(oc_group_t *group)
+static oc_status_t setup_new(oc_group_t *group)
 {
-    const oc_bootstrap_t *bootstrap = group->params.bootstrap;
     oc_setup_t *setup = calloc(1, sizeof(*setup));
     oc_exchange_t exchange;
-    oc_status_t status;
+    oc_status_t status = OC_ERR_NO_MEMORY;
 
     if (NULL == setup) {
-        return OC_ERR_NO_MEMORY;
+        return status;
     }
     setup->records = calloc(group->params.num_ranks, OC_RECORD_SIZE);
-    if (NULL == setup->records) {
-        free(setup);
-        return OC_ERR_NO_MEMORY;
+    if (NULL != setup->records) {
+        exchange = (oc_exchange_t) {.record = setup->record, .records = setup->records,
+                                    .size = OC_RECORD_SIZE, .vote = &setup->vote,
+                                    .outcome = &setup->outcome};
+        status = group->params.bootstrap->begin(group->params.context, &exchange);
     }
-    group->setup = setup;
-    group->reply_handle = unused_handle(group->client);
-    exchange = (oc_exchange_t) {.record = setup->record, .records = setup->records,
-                                .size = OC_RECORD_SIZE, .vote = &setup->vote,
-                                .outcome = &setup->outcome};
-    status = bootstrap->begin(group->params.context, &exchange);
     if (OC_OK != status) {
         free(setup->records);
         free(setup);
-        group->setup = NULL;
         return status;
     }
-    make_record(group);
+    group->setup = setup;
     group->state = OC_GROUP_SETTING_UP;
+    DL_APPEND2(group->client->setups, group, setup_prev, setup_next);
     atomic_fetch_add(&group->client->pending, 1);
-    return bootstrap->start(group->params.context, 0);
+    return OC_OK;
+}
+
+void oc_setup_drop(oc_group_t *group)
+{
+    oc_readiness_end(group->setup->readiness);
+    free(group->setup->records);
+    free(group->setup);
+    group->setup = NULL;
+    DL_DELETE2(group->client->setups, group, setup_prev, setup_next);
+    atomic_fetch_sub(&group->client->pending, 1);
 }
 
 static void setup_end(oc_group_t *group)
 {
     group->params.bootstrap->end(group->params.context);
-    oc_readiness_end(group->setup->readiness);
-    free(group->setup->records);
-    free(group->setup);
-    group->setup = NULL;
-    atomic_fetch_sub(&group->client->pending, 1);
+    oc_setup_drop(group);
+}
+
+/*
+ * The exchange itself failed. Declining would be wrong: the other ranks may still be in it, or
+ * come to another outcome, while this one would wait for them in the previous module.
+ */
+static void break_off(oc_group_t *group, const char *what)
+{
+    setup_end(group);
+    oc_group_break(group, OC_ERR_SYSTEM, what);
+}
+
+oc_status_t oc_setup_begin(oc_group_t *group)
+{
+    oc_status_t status = setup_new(group);
+
+    if (OC_OK != status) {
+        oc_group_break(group, status, "its set-up cannot begin");
+        return status;
+    }
+    take_handle(group);
+    make_record(group);
+    status = group->params.bootstrap->start(group->params.context, 0);
+    if (OC_OK != status) {
+        break_off(group, "the exchange between the ranks cannot be started");
+    }
+    return status;
 }
 
 static void decline(oc_group_t *group, const char *reason)
@@ -172,7 +199,7 @@ static void vote(oc_group_t *group)
     setup->vote = has_given_up(group) ? (int64_t) group->params.rank : VOTE_YES;
     setup->step = OC_SETUP_VOTE;
     if (OC_OK != group->params.bootstrap->start(group->params.context, 1)) {
-        oc_error("the vote on a communicator cannot be started");
+        break_off(group, "the vote of the ranks cannot be started");
     }
 }
 
@@ -208,12 +235,19 @@ static bool records_agree(oc_group_t *group, char *reason, size_t size)
 
 static void exchange_done(oc_group_t *group)
 {
-    char reason[OC_REASON_SIZE + 64], error[OC_REASON_SIZE / 2];
+    char reason[OC_REASON_SIZE + 64];
 
     if (!records_agree(group, reason, sizeof(reason))) {
         decline(group, reason);
         return;
     }
+    group->setup->step = OC_SETUP_RESOLVE;
+}
+
+static void connect_servers(oc_group_t *group)
+{
+    char error[OC_REASON_SIZE / 2];
+
     group->setup->step = OC_SETUP_CONNECT;
     /* another group's failure may have taken the worker away since the record was made */
     if (OC_OK != oc_client_worker(group->client, error, sizeof(error))
@@ -336,6 +370,29 @@ static void wait_for_servers(oc_group_t *group)
     }
 }
 
+static void wait_for_addresses(oc_group_t *group)
+{
+    int timeout = group->client->config.settings->connect_timeout;
+
+    switch (oc_targets_resolve(group)) {
+    case OC_OK:
+        connect_servers(group);
+        return;
+    case OC_IN_PROGRESS:
+        group->setup->quiet += group->client->elapsed;
+        if (group->setup->quiet > (uint64_t) timeout * OC_SECOND) {
+            give_up(group, "the names in coll_optcast_servers were not resolved within %d seconds",
+                    timeout);
+        }
+        break;
+    default:
+        give_up(group, "no thread can be started to resolve the names of the servers");
+    }
+    if (has_given_up(group)) {
+        vote(group);
+    }
+}
+
 static void vote_done(oc_group_t *group)
 {
     oc_setup_t *setup = group->setup;
@@ -361,6 +418,10 @@ void oc_setup_progress(oc_group_t *group)
 {
     oc_setup_t *setup = group->setup;
 
+    if (OC_SETUP_RESOLVE == setup->step) {
+        wait_for_addresses(group);
+        return;
+    }
     if (OC_SETUP_CONNECT == setup->step || OC_SETUP_JOIN == setup->step) {
         wait_for_servers(group);
         return;
@@ -371,8 +432,7 @@ void oc_setup_progress(oc_group_t *group)
     case OC_OK:
         break;
     default:
-        /* MPI itself failed between the ranks: there is no common outcome to be had */
-        decline(group, "the exchange between the ranks failed");
+        break_off(group, "the exchange between the ranks failed");
         return;
     }
     if (OC_SETUP_EXCHANGE == setup->step) {
@@ -386,9 +446,8 @@ void oc_setup_joined(oc_client_t *client, oc_connection_t *connection, const oc_
 {
     oc_group_t *group;
 
-    DL_FOREACH (client->groups, group) {
-        if (NULL == group->setup || group->id != joined->group
-            || OC_SETUP_JOIN != group->setup->step) {
+    DL_FOREACH2 (client->setups, group, setup_next) {
+        if (group->id != joined->group || OC_SETUP_JOIN != group->setup->step) {
             continue;
         }
         for (unsigned i = 0; i < group->num_links; i++) {
@@ -400,18 +459,28 @@ void oc_setup_joined(oc_client_t *client, oc_connection_t *connection, const oc_
     }
 }
 
+/* A group that was declined or destroyed may have left before the server's words came. */
+static bool counts_on_service(const oc_group_t *group)
+{
+    return OC_GROUP_LIVE == group->state
+           || (NULL != group->setup && OC_SETUP_VOTE == group->setup->step
+               && VOTE_YES == group->setup->vote);
+}
+
 void oc_setup_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text)
 {
     oc_client_t *client = connection->client;
     oc_group_t *group;
 
-    DL_FOREACH (client->groups, group) {
-        if (group->id == notice->group && NULL != group->setup
-            && OC_SETUP_JOIN == group->setup->step) {
+    DL_FOREACH2 (client->setups, group, setup_next) {
+        if (group->id == notice->group && OC_SETUP_JOIN == group->setup->step) {
             give_up(group, "server %.200s refused: %s", connection->name, text);
-            return;
         }
     }
-    oc_client_collapse(client, (oc_status_t) notice->status, "server %.200s ended a group: %s",
-                       connection->name, text);
+    DL_FOREACH (client->groups, group) {
+        if (group->id == notice->group && counts_on_service(group)) {
+            oc_client_collapse(client, (oc_status_t) notice->status,
+                               "server %.200s ended a group: %s", connection->name, text);
+        }
+    }
 }

@@ -7,9 +7,6 @@
 
 #include "client/types.h"
 
-/* Addresses of a named server that are tried. */
-#define MAX_CANDIDATES 8
-
 static unsigned num_embedded(const oc_group_t *group)
 {
     unsigned wanted = group->client->num_embedded;
@@ -88,28 +85,55 @@ static oc_connection_t *connect_embedded(oc_group_t *group, unsigned number, cha
     return oc_connection_open(client, name, candidates, count);
 }
 
-static oc_connection_t *connect_external(oc_group_t *group, const oc_host_port_t *server,
-                                         char *error, size_t error_size)
+static oc_connection_t *find_external(oc_client_t *client, unsigned number,
+                                      char name[OC_NAME_SIZE])
 {
-    oc_client_t *client = group->client;
-    oc_connection_t *connection;
-    oc_sockaddr_t *candidates;
+    const oc_host_port_t *server = &client->servers.servers[number];
+
+    snprintf(name, OC_NAME_SIZE, "%s:%u", server->host, server->port);
+    return oc_connection_find(client, name);
+}
+
+static oc_connection_t *connect_external(oc_client_t *client, unsigned number, char *error,
+                                         size_t error_size)
+{
     char name[OC_NAME_SIZE];
+    oc_connection_t *connection = find_external(client, number, name);
+    oc_sockaddr_t *candidates;
     unsigned count;
 
-    snprintf(name, sizeof(name), "%s:%u", server->host, server->port);
-    connection = oc_connection_find(client, name);
     if (NULL != connection) {
         return connection;
     }
-    candidates = calloc(MAX_CANDIDATES, sizeof(*candidates));
-    if (NULL == candidates
-        || OC_OK != oc_resolve_all(server, candidates, MAX_CANDIDATES, &count, error,
-                                   error_size)) {
-        free(candidates);
+    candidates = oc_resolver_addresses(client->resolver, number, &count, error, error_size);
+    if (NULL == candidates) {
+        /* the next group asks again */
+        oc_resolver_end(client->resolver);
+        client->resolver = NULL;
         return NULL;
     }
     return oc_connection_open(client, name, candidates, count);
+}
+
+oc_status_t oc_targets_resolve(oc_group_t *group)
+{
+    oc_client_t *client = group->client;
+    char name[OC_NAME_SIZE];
+    bool connected = true;
+
+    for (unsigned i = 0; i < client->servers.count && connected; i++) {
+        connected = NULL != find_external(client, i, name);
+    }
+    if (connected) {
+        return OC_OK;
+    }
+    if (NULL == client->resolver) {
+        client->resolver = oc_resolver_begin(&client->servers);
+        if (NULL == client->resolver) {
+            return OC_ERR_SYSTEM;
+        }
+    }
+    return oc_resolver_done(client->resolver) ? OC_OK : OC_IN_PROGRESS;
 }
 
 oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size)
@@ -125,12 +149,13 @@ oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size
     for (unsigned i = 0; i < count; i++) {
         oc_connection_t *connection =
             servers->count > 0
-                ? connect_external(group, &servers->servers[i], error, error_size)
+                ? connect_external(group->client, i, error, error_size)
                 : connect_embedded(group, i, error, error_size);
 
         if (NULL == connection) {
             return OC_ERR_UNREACHABLE;
         }
+        connection->users++;
         group->links[group->num_links++].connection = connection;
     }
     return OC_OK;

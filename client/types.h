@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <uthash.h>
 
 #include "client/client.h"
 #include "net/address.h"
@@ -29,6 +30,9 @@
 
 /* Addresses of an embedded server that its process tells the others. */
 #define OC_MAX_OWN_ADDRESSES 8
+
+/* Addresses of a named server that are tried. */
+#define OC_MAX_CANDIDATES 8
 
 /* What each rank tells the others at set-up; record.c encodes it in OC_RECORD_SIZE bytes. */
 #define OC_RECORD_SIZE 256
@@ -49,6 +53,7 @@ typedef enum {
     OC_CONNECTION_CONNECTING,  /* TCP connect under way */
     OC_CONNECTION_GREETING,    /* HELLO sent */
     OC_CONNECTION_READY,       /* WELCOME came, endpoints are there */
+    OC_CONNECTION_PAUSED,      /* turned away, and will try again */
     OC_CONNECTION_DEAD,
 } oc_connection_state_t;
 
@@ -56,6 +61,7 @@ typedef struct oc_connection {
     oc_client_t *client;
     char name[OC_NAME_SIZE];
     oc_connection_state_t state;
+    unsigned users;            /* links that lead here */
     oc_stream_t stream;
     oc_sockaddr_t *candidates; /* addresses to try, in order */
     unsigned num_candidates, candidate;
@@ -85,6 +91,7 @@ typedef struct {
 
 typedef enum {
     OC_SETUP_EXCHANGE,         /* records are under way */
+    OC_SETUP_RESOLVE,          /* waits for the addresses of the servers */
     OC_SETUP_CONNECT,          /* waits for all WELCOMEs */
     OC_SETUP_JOIN,             /* waits for all JOINEDs, and READY from all aggregators */
     OC_SETUP_VOTE,             /* waits for the outcome */
@@ -138,6 +145,8 @@ struct oc_group {
     struct oc_collective *running;
     unsigned num_running;
     oc_group_t *prev, *next;
+    oc_group_t *setup_prev, *setup_next;
+    UT_hash_handle hh;             /* by reply_handle, from the set-up on */
 };
 
 typedef struct oc_part oc_part_t;
@@ -190,6 +199,8 @@ typedef struct oc_collective {
     struct oc_collective *prev, *next;
 } oc_collective_t;
 
+typedef struct oc_resolver oc_resolver_t;
+
 struct oc_client {
     pthread_mutex_t lock;
     oc_client_config_t config;
@@ -206,11 +217,15 @@ struct oc_client {
     oc_connection_t *connections;
     oc_group_t *groups;
     oc_collective_t *finished;
+    oc_group_t *setups;        /* groups that are being set up */
+    oc_group_t *handles;       /* groups that have a reply handle */
+    oc_resolver_t *resolver;   /* addresses of the servers, once somebody needed them */
     atomic_uint pending;       /* collectives not called back and set-ups under way */
     uint64_t now, polled;      /* times of this and the last look at the connections */
     uint64_t elapsed;          /* between the last two looks, at most 100 ms */
     oc_status_t collapse;      /* not OC_OK: all service is given up at the end of progress */
     char collapse_reason[OC_REASON_SIZE];
+    uint64_t collapsed;        /* time of the last one; 0: never */
 };
 
 /* client.c: gives all service up, soon; only the first reason counts */
@@ -231,10 +246,14 @@ oc_connection_t *oc_connection_open(oc_client_t *client, const char *name,
                                     oc_sockaddr_t *candidates, unsigned num_candidates);
 void oc_connection_progress(oc_connection_t *connection);
 void oc_connection_send(oc_connection_t *connection, const oc_control_t *message);
-void oc_connection_close(oc_connection_t *connection, bool goodbye);
+/* last_words may be NULL; they are only said where somebody would understand them. */
+void oc_connection_close(oc_connection_t *connection, const oc_control_t *last_words);
 
 /* setup.c */
+/* On an error the group has failed. */
 oc_status_t oc_setup_begin(oc_group_t *group);
+/* Forgets the set-up without a word to the bootstrap. */
+void oc_setup_drop(oc_group_t *group);
 void oc_setup_progress(oc_group_t *group);
 void oc_setup_joined(oc_client_t *client, oc_connection_t *connection,
                      const oc_joined_t *joined);
@@ -244,14 +263,33 @@ void oc_setup_refused(oc_connection_t *connection, const oc_notice_t *notice, co
 oc_readiness_t *oc_readiness_begin(oc_group_t *group, unsigned count);
 void oc_readiness_end(oc_readiness_t *readiness);
 
+/*
+ * resolver.c: looks up all servers of a list, which must outlive it, in a thread of its own: name
+ * servers may take seconds. NULL when there can be no thread.
+ */
+oc_resolver_t *oc_resolver_begin(const oc_server_list_t *servers);
+bool oc_resolver_done(const oc_resolver_t *resolver);
+/* Of a resolver that is done: a malloc'ed array for the caller, or NULL and why. */
+oc_sockaddr_t *oc_resolver_addresses(const oc_resolver_t *resolver, unsigned server,
+                                     unsigned *count, char *error, size_t error_size);
+/* Waits for the thread. NULL is allowed. */
+void oc_resolver_end(oc_resolver_t *resolver);
+
 /* targets.c: which servers a group uses and how to reach them */
+/* OC_IN_PROGRESS as long as oc_targets_connect would lack addresses. */
+oc_status_t oc_targets_resolve(oc_group_t *group);
 oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size);
 bool oc_targets_hosts_embedded(const oc_group_t *group);
 
 /* group.c */
 void oc_group_decline(oc_group_t *group, const char *reason);
 void oc_group_go_live(oc_group_t *group);
+/* The service was lost; a group that is being set up goes on to its vote. */
 void oc_group_fail(oc_group_t *group, oc_status_t status, const char *reason);
+/* For this rank alone, and at once: the ranks have no means to agree about anything else. */
+void oc_group_break(oc_group_t *group, oc_status_t status, const char *reason);
+/* Its collectives end with the worker. */
+void oc_group_abandon(oc_group_t *group);
 void oc_group_start_queued(oc_group_t *group);
 
 /* collective.c */

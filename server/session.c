@@ -46,6 +46,19 @@ void oc_session_notice(oc_session_t *session, oc_control_type_t type, uint64_t g
     oc_session_send(session, &message);
 }
 
+/* The client lost another server, or found something wrong: the others hear what began it. */
+static void gave_up(oc_session_t *session, const oc_notice_t *notice)
+{
+    oc_job_server_t *job = session->job;
+    uint32_t process = session->process;
+    char text[OC_MAX_TEXT + 1];
+
+    oc_control_text(&notice->text, text, sizeof(text));
+    oc_session_close(session);
+    oc_job_fail(job, notice->status < OC_OK ? (oc_status_t) notice->status : OC_ERR_REFUSED,
+                "process %u gave up: %s", process, text);
+}
+
 /* false: the session is gone. */
 static bool handle(oc_session_t *session, const oc_control_t *message)
 {
@@ -63,6 +76,9 @@ static bool handle(oc_session_t *session, const oc_control_t *message)
         return true;
     case OC_CONTROL_BYE:
         oc_session_close(session);
+        return false;
+    case OC_CONTROL_JOB_ERROR:
+        gave_up(session, &message->notice);
         return false;
     default:
         oc_job_fail(session->job, OC_ERR_INVALID, "process %u sent an unexpected message of "

@@ -27,6 +27,13 @@ tests_engine_test_engine_limits_SOURCES = tests/engine/test_engine_limits.c \
 tests_engine_test_engine_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_limits_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_setup
+tests_engine_test_engine_setup_SOURCES = tests/engine/test_engine_setup.c \
+	tests/engine/fake_server.h tests/engine/fake_server.c \
+	tests/engine/harness.h tests/engine/harness.c tests/engine/party.h tests/engine/party.c
+tests_engine_test_engine_setup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_setup_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
+
 check_PROGRAMS += tests/engine/test_gate
 tests_engine_test_gate_SOURCES = tests/engine/test_gate.c \
 	tests/engine/harness.h tests/engine/harness.c

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A server that misbehaves: a process that speaks the control protocol and has a real UCX worker,
+ * with one aggregator that never reduces anything.
+ */
+#ifndef OC_TESTS_ENGINE_FAKE_SERVER_H
+#define OC_TESTS_ENGINE_FAKE_SERVER_H
+
+#include <sys/types.h>
+
+typedef enum {
+    FAKE_READY,          /* says READY as it should */
+    FAKE_SILENT,         /* joins, and never says READY */
+    FAKE_OTHER,          /* a message that is not READY, in its place */
+    FAKE_SHORT,          /* a READY that is cut off */
+    FAKE_LATE_REFUSAL,   /* no answer to the first group but a refusal after it has left */
+} fake_t;
+
+typedef struct {
+    pid_t pid;
+    char address[64];
+} fake_server_t;
+
+void fake_server_start(fake_server_t *server, fake_t behaviour);
+void fake_server_stop(const fake_server_t *server);
+
+#endif
