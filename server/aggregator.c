@@ -31,7 +31,7 @@ oc_server_group_t *oc_aggregator_group(oc_aggregator_t *aggregator, uint32_t han
 {
     oc_server_group_t *group = find_member(aggregator, handle, rank);
 
-    if (NULL == group) {
+    if (NULL == group || group->num_joined < group->num_ranks) {
         /* the command was posted before any rank learnt the handle: it must be in the inbox */
         drain_inbox(aggregator);
         group = find_member(aggregator, handle, rank);
@@ -241,6 +241,7 @@ static void member_add(oc_aggregator_t *aggregator, const oc_command_t *command)
         client_lost(aggregator, command->client);
         return;
     }
+    group->num_joined += !group->members[member->rank].joined;
     group->members[member->rank] = (oc_group_member_t) {
         .client = command->client, .reply_handle = member->reply_handle, .joined = true};
     send_ready(group, member->rank);

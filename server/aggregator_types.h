@@ -39,6 +39,7 @@ struct oc_reduction;
 typedef struct oc_server_group {
     oc_aggregator_t *aggregator;
     uint32_t handle, num_ranks;
+    uint32_t num_joined;
     uint32_t index;                  /* of this aggregator in the group */
     uint32_t chunk_bytes, window, small_bytes;
     oc_group_member_t *members;
@@ -136,7 +137,7 @@ void oc_requests_free(oc_aggregator_t *aggregator);
 void oc_request_release(oc_request_t *request);
 
 /* aggregator.c */
-/* The group with that handle and that member, or NULL. May carry out commands. */
+/* The group with that handle and that member, or NULL. Carries out commands if any is missing. */
 oc_server_group_t *oc_aggregator_group(oc_aggregator_t *aggregator, uint32_t handle,
                                        uint32_t rank);
 void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, const char *format,

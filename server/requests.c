@@ -33,6 +33,25 @@ static void refuse_message(oc_aggregator_t *aggregator, size_t length, oc_status
     oc_mailbox_post(aggregator->config.control, command);
 }
 
+/*
+ * Ranks send when all of them have joined. If one is missing it has joined the process that served
+ * the job before and is lost with that: it will never come, and nobody else would tell.
+ */
+static bool is_complete(oc_server_group_t *group)
+{
+    uint32_t rank = 0;
+
+    if (group->num_joined == group->num_ranks) {
+        return true;
+    }
+    while (group->members[rank].joined) {
+        rank++;
+    }
+    oc_aggregator_group_failed(group, OC_ERR_UNREACHABLE, "rank %u lost its connection to this "
+                               "server while the communicator was set up", rank);
+    return false;
+}
+
 static void dispatch(oc_aggregator_t *aggregator, oc_request_t *request)
 {
     oc_header_t *header = &request->header;
@@ -46,6 +65,10 @@ static void dispatch(oc_aggregator_t *aggregator, oc_request_t *request)
     group = oc_aggregator_group(aggregator, header->handle, header->rank);
     if (NULL == group || group->failed) {
         oc_debug("a message for group %u was dropped", header->handle);
+        oc_request_release(request);
+        return;
+    }
+    if (!is_complete(group)) {
         oc_request_release(request);
         return;
     }

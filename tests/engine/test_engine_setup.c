@@ -344,6 +344,69 @@ static void test_returns(void **state)
     assert_int_equal(failed, 0);
 }
 
+/*
+ * Rank 0 has joined and voted when the job's process dies; rank 1 joins the next one. Nobody is
+ * missing in the vote, but the group is in two halves: both ranks learn it.
+ */
+static void body_two_halves(rank_t *rank)
+{
+    board_t *board = &rank->shared->boards[0];
+    float one = 1, sum = 0;
+    uint64_t end = oc_clock_ns() + 10 * OC_SECOND;
+    outcome_t outcome;
+
+    (void) rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1, &outcome);
+    while (0 == rank->rank && 0 == atomic_load(&board->given[1][0])) {
+        CHECK(oc_clock_ns() < end);
+        (void) oc_client_progress(rank->client);
+    }
+    if (0 == rank->rank) {
+        atomic_store(&rank->shared->operations, 1);
+    }
+    while (0 == atomic_load(&rank->shared->signal)) {
+        CHECK(oc_clock_ns() < end);
+        usleep(1000);
+    }
+    for (int i = 0; 0 == rank->rank && i < 200; i++) {
+        (void) oc_client_progress(rank->client);
+        usleep(1000);
+    }
+    /* this barrier, unlike the harness's, moves nothing on */
+    atomic_fetch_add(&rank->shared->boards[7].given[0][rank->rank], 1);
+    while (0 == atomic_load(&rank->shared->boards[7].given[0][0])) {
+        CHECK(oc_clock_ns() < end);
+        usleep(1000);
+    }
+    CHECK(rank_wait(rank, &outcome, 1, 8));
+    CHECK(outcome.status < 0);
+    CHECK(OC_GROUP_FAILED == oc_group_state(rank->groups[0]));
+    CHECK(0 == rank->rank
+          || NULL != strstr(oc_group_reason(rank->groups[0]), "rank 0 lost its connection"));
+}
+
+static void test_two_halves(void **state)
+{
+    oc_job_settings_t settings;
+    test_server_t server;
+    ranks_t ranks;
+    unsigned failed;
+    bool reached;
+    pid_t data;
+
+    (void) state;
+    server_start(&server, NULL);
+    settings = test_settings(server.address);
+    ranks_start(&ranks, 2, &settings, body_two_halves, 30);
+    reached = ranks_reach(&ranks, 1);
+    data = server_data_process(&server);
+    (void) kill(data, SIGKILL);
+    atomic_store(&ranks.shared->signal, 1);
+    failed = ranks_wait(&ranks);
+    assert_int_equal(server_stop(&server), 0);
+    assert_true(reached && data > 0);
+    assert_int_equal(failed, 0);
+}
+
 /* ---- many groups ---- */
 
 #define MANY  10000
@@ -472,6 +535,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_late_refusal),
         cmocka_unit_test(test_broken_exchange),
         cmocka_unit_test(test_returns),
+        cmocka_unit_test(test_two_halves),
         cmocka_unit_test(test_many_groups),
     };
 
