@@ -34,6 +34,13 @@ tests_engine_test_engine_setup_SOURCES = tests/engine/test_engine_setup.c \
 tests_engine_test_engine_setup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_setup_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
 
+check_PROGRAMS += tests/engine/test_engine_schedules
+tests_engine_test_engine_schedules_SOURCES = tests/engine/test_engine_schedules.c \
+	tests/engine/harness.h tests/engine/harness.c tests/engine/party.h tests/engine/party.c \
+	tests/engine/player.h tests/engine/player.c tests/engine/proxy.h tests/engine/proxy.c \
+	tests/engine/schedule.h tests/engine/schedule.c
+tests_engine_test_engine_schedules_LDADD = libocclient.la -lpthread
+
 check_PROGRAMS += tests/engine/test_gate
 tests_engine_test_gate_SOURCES = tests/engine/test_gate.c \
 	tests/engine/harness.h tests/engine/harness.c
