@@ -11,6 +11,8 @@ AC_DEFUN([OC_CHECK_LIBRARIES], [
     [AC_MSG_ERROR([inih is needed (Debian: libinih-dev): $INIH_PKG_ERRORS])])
   AC_CHECK_HEADERS([uthash.h utlist.h], [],
     [AC_MSG_ERROR([uthash is needed (Debian: uthash-dev)])])
+  AC_SEARCH_LIBS([dladdr], [dl], [],
+    [AC_MSG_ERROR([dladdr is needed, which no C library that Open MPI runs with should lack])])
   PKG_CHECK_MODULES([VERBS], [libibverbs librdmacm], [oc_verbs=yes], [oc_verbs=no])
   AC_DEFINE_UNQUOTED([OPTCAST_UCX_VERSION], ["$oc_ucx"], [UCX that it was built with])
   AC_DEFINE_UNQUOTED([OPTCAST_HWLOC_VERSION], ["$oc_hwloc"], [hwloc that it was built with])

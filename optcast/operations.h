@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The functions of the operations. Their names are how the component of Optcast recognizes them:
+ * they are exported for that only, and programs have no business with them.
+ */
+#ifndef OPTCAST_OPERATIONS_H
+#define OPTCAST_OPERATIONS_H
+
+#include "optcast/mpi.h"
+
+#define OPTCAST_EXPORT __attribute__((visibility("default")))
+
+/* inout[i] = in[i] OP inout[i], as MPI wants them */
+#define OPTCAST_FOREACH_OPERATION(X) \
+    X(float16, sum)                  \
+    X(float16, prod)                 \
+    X(float16, min)                  \
+    X(float16, max)                  \
+    X(bfloat16, sum)                 \
+    X(bfloat16, prod)                \
+    X(bfloat16, min)                 \
+    X(bfloat16, max)
+
+#define X(format, name)                                                             \
+    OPTCAST_EXPORT void optcast_mpi_##format##_##name(void *in, void *inout, int *count, \
+                                                      MPI_Datatype *type);
+OPTCAST_FOREACH_OPERATION(X)
+#undef X
+
+/* Ends the program if the datatype cannot be one of this format. */
+void optcast_check_datatype(optcast_format_t format, MPI_Datatype type);
+
+#endif
