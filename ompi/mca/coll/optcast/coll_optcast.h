@@ -177,9 +177,18 @@ void mca_coll_optcast_job_publish(void);
 void mca_coll_optcast_job_adopt(void);
 oc_status_t mca_coll_optcast_job_lookup(oc_job_t *job);
 
-/* types.c: 0 for what is not offered */
-unsigned mca_coll_optcast_type(const struct ompi_datatype_t *dtype);
-unsigned mca_coll_optcast_op(const struct ompi_op_t *op);
+/*
+ * types.c: operation and type of reduction/ for those of MPI, or why there are none
+ * (OC_FALLBACK_OP, OC_FALLBACK_TYPE). Depends on the operation and the type signature only.
+ * Elements of reduction/ have no padding; those of MPI_SHORT_INT and the like have.
+ */
+oc_fallback_t mca_coll_optcast_map(const struct ompi_op_t *op, const struct ompi_datatype_t *dtype,
+                                   unsigned *oc_op, unsigned *oc_type);
+
+/* half.c: the same for operations that are not predefined; some of them are those of <optcast/mpi.h> */
+oc_fallback_t mca_coll_optcast_map_half(const struct ompi_op_t *op,
+                                        const struct ompi_datatype_t *dtype, unsigned *oc_op,
+                                        unsigned *oc_type);
 
 /* pvars.c */
 void mca_coll_optcast_pvars_register(void);

@@ -37,6 +37,20 @@ typedef int oc_mpi_count_t;
 #    define MCA_BASE_COMPONENT_INIT(project, framework, name)
 #endif
 
+/* Operations of the application whose function is not one of C, or takes wide counts. */
+#ifndef OMPI_OP_FLAGS_CXX_FUNC /* before 5.0 */
+#    define OMPI_OP_FLAGS_CXX_FUNC 0
+#endif
+#ifndef OMPI_OP_FLAGS_JAVA_FUNC /* before 6.0 */
+#    define OMPI_OP_FLAGS_JAVA_FUNC 0
+#endif
+#ifndef OMPI_OP_FLAGS_BIGCOUNT /* 6.0 and later */
+#    define OMPI_OP_FLAGS_BIGCOUNT 0
+#endif
+#define OC_OP_FLAGS_NOT_C                                                            \
+    (OMPI_OP_FLAGS_INTRINSIC | OMPI_OP_FLAGS_FORTRAN_FUNC | OMPI_OP_FLAGS_CXX_FUNC   \
+     | OMPI_OP_FLAGS_JAVA_FUNC | OMPI_OP_FLAGS_BIGCOUNT)
+
 #if OMPI_MAJOR_VERSION >= 5
 #    include "opal/mca/pmix/pmix-internal.h"
 #    define OC_MODEX_SCOPE PMIX_GLOBAL

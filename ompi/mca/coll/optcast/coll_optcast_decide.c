@@ -6,35 +6,25 @@
 
 #include "reduction/reduction.h"
 
-static oc_fallback_t map_to_engine(mca_coll_optcast_call_t *call)
-{
-    call->oc_op = ompi_op_is_intrinsic(call->op) ? mca_coll_optcast_op(call->op) : 0;
-    if (0 == call->oc_op) {
-        return OC_FALLBACK_OP;
-    }
-    call->oc_type = mca_coll_optcast_type(call->dtype);
-    if (0 == call->oc_type) {
-        return OC_FALLBACK_TYPE;
-    }
-    return NULL == oc_reduce_kernel(call->oc_op, call->oc_type) ? OC_FALLBACK_OP
-                                                                : OC_FALLBACK_NONE;
-}
-
 /* Open MPI agrees on communicator ids that way, and uses integers for it. */
 static bool is_open_mpis_own(const mca_coll_optcast_call_t *call)
 {
     return call->count <= 2 && (OC_OP_MAX == call->oc_op || OC_OP_MIN == call->oc_op)
-           && OC_TYPE_FLOAT != call->oc_type && OC_TYPE_DOUBLE != call->oc_type;
+           && call->oc_type <= OC_TYPE_UINT64;
 }
 
 oc_fallback_t mca_coll_optcast_decide(const mca_coll_optcast_module_t *m,
                                       mca_coll_optcast_call_t *call, bool nonblocking)
 {
-    oc_fallback_t reason = map_to_engine(call);
+    oc_fallback_t reason = mca_coll_optcast_map(call->op, call->dtype, &call->oc_op,
+                                                &call->oc_type);
     size_t bytes;
 
     if (OC_FALLBACK_NONE != reason) {
         return reason;
+    }
+    if (NULL == oc_reduce_kernel(call->oc_op, call->oc_type)) {
+        return OC_FALLBACK_OP;
     }
     if (NULL == m->group) {
         return OC_FALLBACK_RANKS;
@@ -57,7 +47,7 @@ static oc_layout_t layout_of(const mca_coll_optcast_call_t *call)
     ptrdiff_t extent;
 
     (void) ompi_datatype_type_extent(call->dtype, &extent);
-    if ((size_t) extent == size) {
+    if ((size_t) extent == size || !ompi_datatype_is_predefined(call->dtype)) {
         return (oc_layout_t) {0};
     }
     return (oc_layout_t) {

@@ -1,121 +1,267 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From MPI's predefined datatypes and operations to those of reduction/. */
+/* From MPI's predefined operations and datatypes to those of reduction/. */
 #include "coll_optcast.h"
+
+#include <pthread.h>
 
 #include "reduction/reduction.h"
 
-static unsigned signed_type(size_t size)
-{
-    switch (size) {
-    case 1:
-        return OC_TYPE_INT8;
-    case 2:
-        return OC_TYPE_INT16;
-    case 4:
-        return OC_TYPE_INT32;
-    case 8:
-        return OC_TYPE_INT64;
-    default:
-        return 0;
-    }
-}
+/* The classes of datatypes in the table of operations of MPI 4.0, section 6.9.2, and pairs. */
+enum {
+    C_INTEGER = 1,
+    FORTRAN_INTEGER = 2,
+    FLOATING_POINT = 4,
+    LOGICAL = 8,
+    COMPLEX = 16,
+    BYTE = 32,
+    MULTI_LANGUAGE = 64,
+    PAIR = 128,
+};
 
-static unsigned unsigned_type(size_t size)
-{
-    unsigned type = signed_type(size);
+/* That table, with what section 6.9.4 adds; the other operations are for no Allreduce. */
+static const struct {
+    MPI_Op handle;
+    uint16_t op;
+    uint16_t classes;
+} operations[] = {
+#define INTEGER (C_INTEGER | FORTRAN_INTEGER | MULTI_LANGUAGE)
+    {MPI_MAX,    OC_OP_MAX,    INTEGER | FLOATING_POINT},
+    {MPI_MIN,    OC_OP_MIN,    INTEGER | FLOATING_POINT},
+    {MPI_SUM,    OC_OP_SUM,    INTEGER | FLOATING_POINT | COMPLEX},
+    {MPI_PROD,   OC_OP_PROD,   INTEGER | FLOATING_POINT | COMPLEX},
+    {MPI_LAND,   OC_OP_LAND,   C_INTEGER | LOGICAL},
+    {MPI_LOR,    OC_OP_LOR,    C_INTEGER | LOGICAL},
+    {MPI_LXOR,   OC_OP_LXOR,   C_INTEGER | LOGICAL},
+    {MPI_BAND,   OC_OP_BAND,   INTEGER | BYTE},
+    {MPI_BOR,    OC_OP_BOR,    INTEGER | BYTE},
+    {MPI_BXOR,   OC_OP_BXOR,   INTEGER | BYTE},
+    {MPI_MINLOC, OC_OP_MINLOC, PAIR},
+    {MPI_MAXLOC, OC_OP_MAXLOC, PAIR},
+#undef INTEGER
+};
 
-    return 0 == type ? 0 : type + (OC_TYPE_UINT8 - OC_TYPE_INT8);
-}
+/* What an element is made of. With its size it says the type of reduction/, if there is one. */
+typedef enum {
+    SIGNED,
+    UNSIGNED,
+    REAL,
+    REAL_REAL, /* also a complex number: told apart by the class */
+    INTEGER_INTEGER,
+    REAL_INTEGER,
+} content_t;
 
-static unsigned float_type(size_t size)
-{
-    return sizeof(float) == size ? OC_TYPE_FLOAT : sizeof(double) == size ? OC_TYPE_DOUBLE : 0;
-}
+/* Sizes without padding. What is not here, such as most long doubles, is not offered. */
+static const struct {
+    content_t content;
+    uint16_t classes;
+    uint16_t type;
+} contents[] = {
+#define NUMBER (C_INTEGER | FORTRAN_INTEGER | MULTI_LANGUAGE | LOGICAL | BYTE)
+    {SIGNED,          NUMBER,         OC_TYPE_INT8},
+    {SIGNED,          NUMBER,         OC_TYPE_INT16},
+    {SIGNED,          NUMBER,         OC_TYPE_INT32},
+    {SIGNED,          NUMBER,         OC_TYPE_INT64},
+    {UNSIGNED,        NUMBER,         OC_TYPE_UINT8},
+    {UNSIGNED,        NUMBER,         OC_TYPE_UINT16},
+    {UNSIGNED,        NUMBER,         OC_TYPE_UINT32},
+    {UNSIGNED,        NUMBER,         OC_TYPE_UINT64},
+    {REAL,            FLOATING_POINT, OC_TYPE_FLOAT},
+    {REAL,            FLOATING_POINT, OC_TYPE_DOUBLE},
+    {REAL_REAL,       COMPLEX,        OC_TYPE_COMPLEX_FLOAT},
+    {REAL_REAL,       COMPLEX,        OC_TYPE_COMPLEX_DOUBLE},
+    {REAL_REAL,       PAIR,           OC_TYPE_FLOAT_FLOAT},
+    {REAL_REAL,       PAIR,           OC_TYPE_DOUBLE_DOUBLE},
+    {INTEGER_INTEGER, PAIR,           OC_TYPE_INT16_INT32},
+    {INTEGER_INTEGER, PAIR,           OC_TYPE_INT32_INT32},
+    {INTEGER_INTEGER, PAIR,           OC_TYPE_INT64_INT32},
+    {REAL_INTEGER,    PAIR,           OC_TYPE_FLOAT_INT32},
+    {REAL_INTEGER,    PAIR,           OC_TYPE_DOUBLE_INT32},
+#undef NUMBER
+};
 
-/* Sized Fortran types exist where the compiler that Open MPI was built with has them. */
+/*
+ * The members of each class. MPI_CHAR, MPI_CHARACTER, MPI_WCHAR and MPI_PACKED have none. Types
+ * of Fortran with a size exist where the compiler has them that Open MPI was built with.
+ * MPI_OFFSET is signed as in the standard, though Open MPI itself compares it as unsigned.
+ */
+static const struct {
+    MPI_Datatype handle;
+    uint16_t class;
+    uint16_t content;
+} datatypes[] = {
+    {MPI_SIGNED_CHAR,             C_INTEGER,       SIGNED},
+    {MPI_SHORT,                   C_INTEGER,       SIGNED},
+    {MPI_INT,                     C_INTEGER,       SIGNED},
+    {MPI_LONG,                    C_INTEGER,       SIGNED},
+    {MPI_LONG_LONG,               C_INTEGER,       SIGNED}, /* and MPI_LONG_LONG_INT */
+    {MPI_INT8_T,                  C_INTEGER,       SIGNED},
+    {MPI_INT16_T,                 C_INTEGER,       SIGNED},
+    {MPI_INT32_T,                 C_INTEGER,       SIGNED},
+    {MPI_INT64_T,                 C_INTEGER,       SIGNED},
+    {MPI_UNSIGNED_CHAR,           C_INTEGER,       UNSIGNED},
+    {MPI_UNSIGNED_SHORT,          C_INTEGER,       UNSIGNED},
+    {MPI_UNSIGNED,                C_INTEGER,       UNSIGNED},
+    {MPI_UNSIGNED_LONG,           C_INTEGER,       UNSIGNED},
+    {MPI_UNSIGNED_LONG_LONG,      C_INTEGER,       UNSIGNED},
+    {MPI_UINT8_T,                 C_INTEGER,       UNSIGNED},
+    {MPI_UINT16_T,                C_INTEGER,       UNSIGNED},
+    {MPI_UINT32_T,                C_INTEGER,       UNSIGNED},
+    {MPI_UINT64_T,                C_INTEGER,       UNSIGNED},
+    {MPI_AINT,                    MULTI_LANGUAGE,  SIGNED},
+    {MPI_COUNT,                   MULTI_LANGUAGE,  SIGNED},
+    {MPI_OFFSET,                  MULTI_LANGUAGE,  SIGNED},
+    {MPI_INTEGER,                 FORTRAN_INTEGER, SIGNED},
 #ifdef MPI_INTEGER1
-#    define INTEGER1(X) X(MPI_INTEGER1)
-#else
-#    define INTEGER1(X)
+    {MPI_INTEGER1,                FORTRAN_INTEGER, SIGNED},
 #endif
 #ifdef MPI_INTEGER2
-#    define INTEGER2(X) X(MPI_INTEGER2)
-#else
-#    define INTEGER2(X)
+    {MPI_INTEGER2,                FORTRAN_INTEGER, SIGNED},
 #endif
 #ifdef MPI_INTEGER4
-#    define INTEGER4(X) X(MPI_INTEGER4)
-#else
-#    define INTEGER4(X)
+    {MPI_INTEGER4,                FORTRAN_INTEGER, SIGNED},
 #endif
 #ifdef MPI_INTEGER8
-#    define INTEGER8(X) X(MPI_INTEGER8)
-#else
-#    define INTEGER8(X)
+    {MPI_INTEGER8,                FORTRAN_INTEGER, SIGNED},
 #endif
+    {MPI_FLOAT,                   FLOATING_POINT,  REAL},
+    {MPI_DOUBLE,                  FLOATING_POINT,  REAL},
+    {MPI_LONG_DOUBLE,             FLOATING_POINT,  REAL},
+    {MPI_REAL,                    FLOATING_POINT,  REAL},
+    {MPI_DOUBLE_PRECISION,        FLOATING_POINT,  REAL},
 #ifdef MPI_REAL4
-#    define REAL4(X) X(MPI_REAL4)
-#else
-#    define REAL4(X)
+    {MPI_REAL4,                   FLOATING_POINT,  REAL},
 #endif
 #ifdef MPI_REAL8
-#    define REAL8(X) X(MPI_REAL8)
-#else
-#    define REAL8(X)
+    {MPI_REAL8,                   FLOATING_POINT,  REAL},
 #endif
+    {MPI_C_FLOAT_COMPLEX,         COMPLEX,         REAL_REAL}, /* and MPI_C_COMPLEX */
+    {MPI_C_DOUBLE_COMPLEX,        COMPLEX,         REAL_REAL},
+    {MPI_C_LONG_DOUBLE_COMPLEX,   COMPLEX,         REAL_REAL},
+    {MPI_CXX_FLOAT_COMPLEX,       COMPLEX,         REAL_REAL}, /* and MPI_CXX_COMPLEX */
+    {MPI_CXX_DOUBLE_COMPLEX,      COMPLEX,         REAL_REAL},
+    {MPI_CXX_LONG_DOUBLE_COMPLEX, COMPLEX,         REAL_REAL},
+    {MPI_COMPLEX,                 COMPLEX,         REAL_REAL},
+    {MPI_DOUBLE_COMPLEX,          COMPLEX,         REAL_REAL},
+#ifdef MPI_COMPLEX8
+    {MPI_COMPLEX8,                COMPLEX,         REAL_REAL},
+#endif
+#ifdef MPI_COMPLEX16
+    {MPI_COMPLEX16,               COMPLEX,         REAL_REAL},
+#endif
+    {MPI_C_BOOL,                  LOGICAL,         UNSIGNED},
+    {MPI_CXX_BOOL,                LOGICAL,         UNSIGNED},
+#if 1 == OMPI_FORTRAN_VALUE_TRUE /* as the results are; nothing else can be told from it */
+    {MPI_LOGICAL,                 LOGICAL,         SIGNED},
+#    ifdef MPI_LOGICAL1
+    {MPI_LOGICAL1,                LOGICAL,         SIGNED},
+#    endif
+#    ifdef MPI_LOGICAL2
+    {MPI_LOGICAL2,                LOGICAL,         SIGNED},
+#    endif
+#    ifdef MPI_LOGICAL4
+    {MPI_LOGICAL4,                LOGICAL,         SIGNED},
+#    endif
+#    ifdef MPI_LOGICAL8
+    {MPI_LOGICAL8,                LOGICAL,         SIGNED},
+#    endif
+#endif
+    {MPI_BYTE,                    BYTE,            UNSIGNED},
+    {MPI_2INT,                    PAIR,            INTEGER_INTEGER},
+    {MPI_SHORT_INT,               PAIR,            INTEGER_INTEGER},
+    {MPI_LONG_INT,                PAIR,            INTEGER_INTEGER},
+    {MPI_FLOAT_INT,               PAIR,            REAL_INTEGER},
+    {MPI_DOUBLE_INT,              PAIR,            REAL_INTEGER},
+    {MPI_LONG_DOUBLE_INT,         PAIR,            REAL_INTEGER},
+    {MPI_2INTEGER,                PAIR,            INTEGER_INTEGER},
+    {MPI_2REAL,                   PAIR,            REAL_REAL},
+    {MPI_2DOUBLE_PRECISION,       PAIR,            REAL_REAL},
+};
 
-#define SIGNED(X)                                                                            \
-    X(MPI_SIGNED_CHAR) X(MPI_SHORT) X(MPI_INT) X(MPI_LONG) X(MPI_LONG_LONG) X(MPI_INT8_T)    \
-    X(MPI_INT16_T) X(MPI_INT32_T) X(MPI_INT64_T) X(MPI_INTEGER)                              \
-    INTEGER1(X) INTEGER2(X) INTEGER4(X) INTEGER8(X)
-#define UNSIGNED(X)                                                                          \
-    X(MPI_UNSIGNED_CHAR) X(MPI_UNSIGNED_SHORT) X(MPI_UNSIGNED) X(MPI_UNSIGNED_LONG)          \
-    X(MPI_UNSIGNED_LONG_LONG) X(MPI_UINT8_T) X(MPI_UINT16_T) X(MPI_UINT32_T) X(MPI_UINT64_T)
-#define FLOATING(X)                                                                          \
-    X(MPI_FLOAT) X(MPI_DOUBLE) X(MPI_REAL) X(MPI_DOUBLE_PRECISION) REAL4(X) REAL8(X)
+/*
+ * Both tables by handle. Open addressing: a search ends at its handle or at a free place, of which
+ * there are at least as many as used ones.
+ */
+#define PLACE_BITS 8
+#define PLACES     (1u << PLACE_BITS)
 
-/* By handle and not by size alone: MPI_BYTE has a size too, but no SUM. */
-unsigned mca_coll_optcast_type(const struct ompi_datatype_t *dtype)
+typedef struct {
+    const void *handle;
+    uint16_t number;  /* of reduction/ */
+    uint16_t classes; /* of a datatype: one; of an operation: those that it takes */
+} entry_t;
+
+static entry_t entries[PLACES];
+
+_Static_assert(2 * (sizeof(operations) / sizeof(operations[0])
+                    + sizeof(datatypes) / sizeof(datatypes[0])) <= PLACES,
+               "the table is too full");
+
+/* The entry of the handle, or the free place where it belongs. */
+static entry_t *place_of(const void *handle)
 {
-    size_t size = dtype->super.size;
+    uint64_t mixed = (uint64_t) (uintptr_t) handle * 0x9e3779b97f4a7c15u;
+    unsigned place = (unsigned) (mixed >> (64 - PLACE_BITS));
 
-#define X(handle)              \
-    if (handle == dtype) {     \
-        return float_type(size); \
+    while (NULL != entries[place].handle && handle != entries[place].handle) {
+        place = (place + 1) % PLACES;
     }
-    FLOATING(X)
-#undef X
-#define X(handle)               \
-    if (handle == dtype) {      \
-        return signed_type(size); \
-    }
-    SIGNED(X)
-#undef X
-#define X(handle)                 \
-    if (handle == dtype) {        \
-        return unsigned_type(size); \
-    }
-    UNSIGNED(X)
-#undef X
-    return 0;
+    return &entries[place];
 }
 
-unsigned mca_coll_optcast_op(const struct ompi_op_t *op)
+static unsigned type_of(content_t content, unsigned class, size_t size)
 {
-    static const struct {
-        MPI_Op mpi;
-        unsigned op;
-    } ops[] = {
-        {MPI_SUM, OC_OP_SUM},   {MPI_PROD, OC_OP_PROD}, {MPI_MIN, OC_OP_MIN},
-        {MPI_MAX, OC_OP_MAX},   {MPI_BAND, OC_OP_BAND}, {MPI_BOR, OC_OP_BOR},
-        {MPI_BXOR, OC_OP_BXOR}, {MPI_LAND, OC_OP_LAND}, {MPI_LOR, OC_OP_LOR},
-        {MPI_LXOR, OC_OP_LXOR},
-    };
-
-    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
-        if (ops[i].mpi == op) {
-            return ops[i].op;
+    for (size_t i = 0; i < sizeof(contents) / sizeof(contents[0]); i++) {
+        if (content == contents[i].content && 0 != (class & contents[i].classes)
+            && size == oc_type_size(contents[i].type)) {
+            return contents[i].type;
         }
     }
     return 0;
+}
+
+static void fill(void)
+{
+    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
+        *place_of(operations[i].handle) = (entry_t) {
+            operations[i].handle, operations[i].op, operations[i].classes};
+    }
+    for (size_t i = 0; i < sizeof(datatypes) / sizeof(datatypes[0]); i++) {
+        const struct ompi_datatype_t *dtype = datatypes[i].handle;
+        unsigned type = type_of((content_t) datatypes[i].content, datatypes[i].class,
+                                dtype->super.size);
+
+        if (0 != type) {
+            *place_of(dtype) = (entry_t) {dtype, (uint16_t) type, datatypes[i].class};
+        }
+    }
+}
+
+static const entry_t *find(const void *handle)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const entry_t *entry;
+
+    (void) pthread_once(&once, fill);
+    entry = place_of(handle);
+    return NULL == entry->handle ? NULL : entry;
+}
+
+oc_fallback_t mca_coll_optcast_map(const struct ompi_op_t *op, const struct ompi_datatype_t *dtype,
+                                   unsigned *oc_op, unsigned *oc_type)
+{
+    const entry_t *operation = find(op), *type;
+
+    if (NULL == operation) {
+        return mca_coll_optcast_map_half(op, dtype, oc_op, oc_type);
+    }
+    type = find(dtype);
+    if (NULL == type) {
+        return OC_FALLBACK_TYPE;
+    }
+    if (0 == (operation->classes & type->classes)) {
+        return OC_FALLBACK_OP;
+    }
+    *oc_op = operation->number;
+    *oc_type = type->number;
+    return OC_FALLBACK_NONE;
 }
