@@ -11,7 +11,11 @@
 
 #define LISTEN_BACKLOG 512
 
-/* A host that vanished is noticed after IDLE + COUNT * INTERVAL seconds. */
+/*
+ * A host that vanished is noticed after IDLE + COUNT * INTERVAL seconds. The others of its job wait
+ * that long; a link that comes back sooner is no error. A process that is stopped or computes
+ * does not matter here: its kernel answers.
+ */
 #define KEEPALIVE_IDLE     5
 #define KEEPALIVE_INTERVAL 2
 #define KEEPALIVE_COUNT    3

@@ -58,8 +58,8 @@ serves_a_job || not_ok "h4 serves no job" "$log"
 cluster kill 3
 ranks=2
 begin=$SECONDS
-wait_until 35 is_over || not_ok "the other ranks go on" "$log"
-wait_until 30 eval ! serves_a_job || not_ok "h4 still serves a job that has ended" "$log"
+wait_until 16 is_over || not_ok "the other ranks go on" "$log"
+wait_until 16 eval ! serves_a_job || not_ok "h4 still serves a job that has ended" "$log"
 echo "a rank's host is missed after $((SECONDS - begin)) s"
 end_process "$job"
 
