@@ -77,7 +77,8 @@ static const oc_setting_t server_settings[] = {
      .min = 1u << 20,
      .max = INT64_MAX,
      .unit = "bytes",
-     .help = "Memory for vectors in flight, for each job, shared evenly by its aggregators."},
+     .help = "Memory for vectors in flight, for each job, shared evenly by its aggregators; "
+             "communicators that cannot do with it are refused."},
     {.name = "log-level",
      SERVER(log_level),
      .type = OC_SETTING_CHOICE,
