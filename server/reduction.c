@@ -287,24 +287,35 @@ void oc_reduction_starve(oc_reduction_t *reduction)
     DL_APPEND(aggregator->starving, reduction);
 }
 
+/* Whether the first in the queue got anything. If so and it wants more, it is the last now. */
+static bool feed_first(oc_aggregator_t *aggregator)
+{
+    oc_reduction_t *first = aggregator->starving, *others = first;
+    uint32_t admitted = first->admitted;
+    bool fed;
+
+    DL_DELETE(others, first);
+    aggregator->starving = NULL;
+    first->waits_for_memory = false;
+    admit(first);
+    fed = !first->waits_for_memory || first->admitted > admitted;
+    if (fed) {
+        DL_CONCAT(others, aggregator->starving);
+        aggregator->starving = others;
+    } else {
+        DL_CONCAT(aggregator->starving, others);
+    }
+    return fed;
+}
+
 bool oc_reduction_feed(oc_aggregator_t *aggregator)
 {
-    oc_reduction_t *waiting = aggregator->starving, *reduction;
-
-    if (NULL == waiting || aggregator->fed == aggregator->pool.returns) {
+    if (NULL == aggregator->starving || aggregator->fed == aggregator->pool.returns) {
         return false;
     }
     aggregator->fed = aggregator->pool.returns;
-    /* the first in the list goes on or everybody waits: nobody is overtaken for ever */
-    aggregator->starving = NULL;
-    while (NULL != (reduction = waiting)) {
-        DL_DELETE(waiting, reduction);
-        reduction->waits_for_memory = false;
-        admit(reduction);
-        if (NULL != aggregator->starving) {
-            break;
-        }
+    while (NULL != aggregator->starving && feed_first(aggregator)) {
+        continue;
     }
-    DL_CONCAT(aggregator->starving, waiting);
     return true;
 }

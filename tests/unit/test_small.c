@@ -297,7 +297,31 @@ static void test_dropped_for_chunks(void **state)
     assert_int_equal(aggregator.pool.used, 3 * 8192 + oc_pool_cost(BYTES));
 }
 
-/* Memory that others really have is waited for, in order, even by those who need less. */
+/* A small collective for which there is room does not overtake chunks for which there is none. */
+static void test_nobody_is_overtaken(void **state)
+{
+    void *block;
+
+    (void) state;
+    aggregator.pool.limit = 3 * 8192;
+    block = oc_pool_get(&aggregator.pool, 64);
+    large_from_all(3, 0);
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        small_from(0, rank, 0);
+    }
+    assert_ptr_equal(aggregator.starving, groups[3].reductions);
+    assert_ptr_equal(aggregator.starving->next, groups[0].reductions);
+    assert_int_equal(aggregator.asked, 0);
+    assert_int_equal(aggregator.pool.used, 64);
+    oc_pool_put(&aggregator.pool, block, 64);
+    assert_true(oc_reduction_feed(&aggregator));
+    assert_int_equal(groups[3].reductions->admitted, 1);
+    /* its second chunk has to wait behind the small one */
+    assert_ptr_equal(aggregator.starving, groups[0].reductions);
+    assert_ptr_equal(aggregator.starving->next, groups[3].reductions);
+}
+
+/* Memory that others really have is waited for, in order. */
 static void test_served_in_order(void **state)
 {
     void *block = oc_pool_get(&aggregator.pool, 8192);
@@ -430,6 +454,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_held_until_all_are_there, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dropped_for_others, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dropped_for_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nobody_is_overtaken, setup, teardown),
         cmocka_unit_test_setup_teardown(test_served_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_group_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_twice, setup, teardown),
