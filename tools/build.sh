@@ -4,7 +4,7 @@
 # To be sourced after REPO (the source tree) is set.
 
 # build_tree DIRECTORY [CONFIGURE_OPTION...]: what is missing of autogen, configure and make.
-# Configured as it was before, if it was.
+# Configured as it was before, if it was. BUILD_TARGETS in the environment: no more than these.
 build_tree() (
     directory=$1
     shift
@@ -16,5 +16,6 @@ build_tree() (
     if [ ! -e config.status ] || [ ! -e Makefile ]; then
         "$REPO/configure" "$@" || return 1
     fi
-    make -j"$(nproc)"
+    # shellcheck disable=SC2086 # a list
+    make -j"$(nproc)" ${BUILD_TARGETS-}
 )

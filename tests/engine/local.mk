@@ -41,6 +41,12 @@ tests_engine_test_engine_schedules_SOURCES = tests/engine/test_engine_schedules.
 	tests/engine/schedule.h tests/engine/schedule.c
 tests_engine_test_engine_schedules_LDADD = libocclient.la -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_threads
+tests_engine_test_engine_threads_SOURCES = tests/engine/test_engine_threads.c \
+	tests/engine/harness.h tests/engine/harness.c tests/engine/party.h tests/engine/party.c
+tests_engine_test_engine_threads_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_threads_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_gate
 tests_engine_test_gate_SOURCES = tests/engine/test_gate.c \
 	tests/engine/harness.h tests/engine/harness.c

@@ -108,8 +108,6 @@ static fault_t make_fault(dice_t *dice, const schedule_t *schedule, bool harmful
     } else {
         fault.target = from_to(dice, 0, schedule->num_servers - 1);
     }
-    /* with little patience, whatever slows a server down is harmful */
-    fault.harmful = FAULT_STOP_RANK != fault.kind && LONG_TIMEOUT != schedule->heartbeat_timeout;
     fault.connection = from_to(dice, 0, schedule->num_ranks - 1);
     fault.lasts_ms = harmful && FAULT_STOP_RANK != fault.kind ? from_to(dice, 100, 3000)
                                                               : from_to(dice, 50, 900);
@@ -129,10 +127,11 @@ static bool needs_proxy(const schedule_t *schedule)
 void schedule_make(schedule_t *schedule, uint64_t seed)
 {
     dice_t dice = {.state = seed};
-    bool harmful = percent(&dice, 80);
+    bool harmful = percent(&dice, 75);
 
     memset(schedule, 0, sizeof(*schedule));
     schedule->seed = seed;
+    schedule->harmful = harmful;
     schedule->num_ranks = from_to(&dice, 2, MAX_SCHEDULE_RANKS);
     schedule->num_servers = from_to(&dice, 1, MAX_SCHEDULE_SERVERS);
     schedule->num_groups = from_to(&dice, 1, MAX_SCHEDULE_GROUPS);
@@ -184,8 +183,9 @@ void schedule_print(const schedule_t *schedule, FILE *out)
     if (schedule->num_servers > 1) {
         fprintf(out, "+%u", schedule->aggregators[1]);
     }
-    fprintf(out, "%s; timeouts %d s and %d s", schedule->through_proxy ? " through a proxy" : "",
-            schedule->connect_timeout, schedule->heartbeat_timeout);
+    fprintf(out, "%s; timeouts %d s and %d s; %s", schedule->through_proxy ? " through a proxy" : "",
+            schedule->connect_timeout, schedule->heartbeat_timeout,
+            schedule->harmful ? "may fail" : "must succeed");
     for (unsigned i = 0; i < schedule->num_faults; i++) {
         const fault_t *fault = &schedule->faults[i];
 

@@ -39,7 +39,6 @@ typedef struct {
     unsigned at_operation;   /* when the first rank is there */
     unsigned delay_us;       /* and so long after that */
     unsigned lasts_ms;       /* stops and freezes */
-    bool harmful;            /* may be a reason for errors */
 } fault_t;
 
 typedef struct {
@@ -58,6 +57,7 @@ typedef struct {
 
 typedef struct {
     uint64_t seed;
+    bool harmful;            /* something may fail; patience is short then, else long */
     unsigned num_ranks, num_servers, num_groups, num_operations, num_faults;
     unsigned aggregators[MAX_SCHEDULE_SERVERS];
     bool through_proxy;

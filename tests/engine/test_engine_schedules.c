@@ -482,16 +482,6 @@ static unsigned reap_players(lane_t *lane)
 
 /* ---- judgement ---- */
 
-static bool may_fail(const lane_t *lane)
-{
-    for (unsigned i = 0; i < lane->stage->schedule.num_faults; i++) {
-        if (lane->fired[i] && lane->stage->schedule.faults[i].harmful) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_large(const schedule_t *schedule, unsigned number)
 {
     const operation_t *operation = &schedule->operations[number];
@@ -550,7 +540,7 @@ static void judge(lane_t *lane)
         atomic_fetch_add(&lane->totals->succeeded, ok);
         atomic_fetch_add(&lane->totals->errors, errors);
         atomic_fetch_add(&lane->totals->declined, declined);
-        if (errors + declined > 0 && !may_fail(lane)) {
+        if (errors + declined > 0 && !schedule->harmful) {
             complain(lane, "operations failed without a reason");
         }
         if (declined > 0 && ok + errors > 0) {
@@ -638,7 +628,7 @@ static void play_plain(lane_t *lane)
 {
     const schedule_t *schedule = &lane->stage->schedule;
 
-    if (may_fail(lane) && 0 != lane->used[0]->server.pid) {
+    if (schedule->harmful && 0 != lane->used[0]->server.pid) {
         schedule_make_plain(&lane->stage->schedule, schedule->seed, schedule->aggregators[0]);
         play(lane);
     }
