@@ -655,7 +655,8 @@ static void __attribute__((noreturn)) run_lane(totals_t *totals, uint64_t first,
         schedule_make(&lane.stage->schedule, first + number);
         play(&lane);
         if (verbose) {
-            printf("%.1f s: ", (double) (oc_clock_ns() - begin) / 1e9);
+            printf("%.1f s, longest wait %.1f s: ", (double) (oc_clock_ns() - begin) / 1e9,
+                   (double) atomic_load(&lane.stage->longest) / 1e9);
             schedule_print(&lane.stage->schedule, stdout);
         }
         play_plain(&lane);
