@@ -108,7 +108,11 @@ oc_connection_t *oc_connection_open(oc_client_t *client, const char *name,
 
 void oc_connection_close(oc_connection_t *connection, const oc_control_t *last_words)
 {
-    if (NULL != last_words && OC_CONNECTION_READY == connection->state) {
+    /* also a process whose WELCOME is late leaves in order: without BYE it would count as dead */
+    if (NULL != last_words
+        && (OC_CONNECTION_READY == connection->state
+            || (OC_CONNECTION_GREETING == connection->state
+                && OC_CONTROL_BYE == last_words->type))) {
         (void) oc_stream_send(&connection->stream, last_words);
     }
     for (unsigned i = 0; i < connection->num_aggregators; i++) {

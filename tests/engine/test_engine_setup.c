@@ -407,6 +407,91 @@ static void test_two_halves(void **state)
     assert_int_equal(failed, 0);
 }
 
+static void wait_for_signal(rank_t *rank, int value)
+{
+    uint64_t end = oc_clock_ns() + 15 * OC_SECOND;
+
+    while (atomic_load(&rank->shared->signal) < value) {
+        CHECK(oc_clock_ns() < end);
+        (void) oc_client_progress(rank->client);
+        usleep(1000);
+    }
+}
+
+/* Its group is declined because the server is slow; it ends without having been welcomed. */
+static void body_never_welcomed(rank_t *rank)
+{
+    party_t party = {.board = &rank->shared->boards[6], .job = &rank->job, .num_ranks = 1};
+    oc_group_t *group;
+    float one = 1;
+
+    wait_for_signal(rank, 1);
+    group = party_group(&party, rank->client, "late");
+    CHECK(OC_OK == start_one(group, &one));
+    CHECK(rank_wait(rank, &one_outcome, 1, 10));
+    CHECK(OC_DECLINED == one_outcome.status);
+    oc_group_destroy(group);
+    oc_client_destroy(rank->client);
+    atomic_fetch_add(&rank->shared->operations, 1);
+    exit(EXIT_SUCCESS);
+}
+
+/* The others do not notice. */
+static void body_beside_unwelcome(rank_t *rank)
+{
+    party_t party = {.board = &rank->shared->boards[5], .job = &rank->job, .num_ranks = 2,
+                     .rank = rank->rank};
+    oc_group_t *group;
+
+    if (2 == rank->rank) {
+        body_never_welcomed(rank);
+    }
+    rank->num_ranks--;   /* of the barrier at the end */
+    group = party_group(&party, rank->client, "lasting");
+    for (int i = 0; i < 40; i++) {
+        float one = 1;
+
+        CHECK(OC_OK == start_one(group, &one));
+        CHECK(rank_wait(rank, &one_outcome, 1, 10));
+        CHECK(OC_OK == one_outcome.status);
+        CHECK(2 == one);
+        if (0 == i) {
+            atomic_fetch_add(&rank->shared->operations, 1);
+            wait_for_signal(rank, 2);
+        }
+        usleep(20000);
+    }
+    oc_group_destroy(group);
+}
+
+static void test_never_welcomed(void **state)
+{
+    oc_job_settings_t settings;
+    test_server_t server;
+    ranks_t ranks;
+    unsigned failed;
+    bool reached;
+    pid_t data;
+
+    (void) state;
+    server_start(&server, NULL);
+    settings = test_settings(server.address);
+    settings.connect_timeout = 2;
+    settings.heartbeat_timeout = 15;
+    ranks_start(&ranks, 3, &settings, body_beside_unwelcome, 40);
+    reached = ranks_reach(&ranks, 2);
+    data = server_data_process(&server);
+    (void) kill(data, SIGSTOP);
+    atomic_store(&ranks.shared->signal, 1);
+    reached = reached && ranks_reach(&ranks, 3);
+    (void) kill(data, SIGCONT);
+    atomic_store(&ranks.shared->signal, 2);
+    failed = ranks_wait(&ranks);
+    assert_int_equal(server_stop(&server), 0);
+    assert_true(reached && data > 0);
+    assert_int_equal(failed, 0);
+}
+
 /* ---- many groups ---- */
 
 #define MANY  10000
@@ -536,6 +621,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_broken_exchange),
         cmocka_unit_test(test_returns),
         cmocka_unit_test(test_two_halves),
+        cmocka_unit_test(test_never_welcomed),
         cmocka_unit_test(test_many_groups),
     };
 
