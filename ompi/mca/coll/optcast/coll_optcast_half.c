@@ -12,17 +12,18 @@
 static const struct {
     const char *name;
     unsigned op, type;
+    const char *not_with; /* the datatype of the other format */
 } functions[] = {
-#define X(format, FORMAT, name, NAME) \
-    {"optcast_mpi_" #format "_" #name, OC_OP_##NAME, OC_TYPE_##FORMAT},
-    X(float16, FLOAT16, sum, SUM)
-    X(float16, FLOAT16, prod, PROD)
-    X(float16, FLOAT16, min, MIN)
-    X(float16, FLOAT16, max, MAX)
-    X(bfloat16, BFLOAT16, sum, SUM)
-    X(bfloat16, BFLOAT16, prod, PROD)
-    X(bfloat16, BFLOAT16, min, MIN)
-    X(bfloat16, BFLOAT16, max, MAX)
+#define X(format, FORMAT, name, NAME, other) \
+    {"optcast_mpi_" #format "_" #name, OC_OP_##NAME, OC_TYPE_##FORMAT, "optcast_" #other},
+    X(float16, FLOAT16, sum, SUM, bfloat16)
+    X(float16, FLOAT16, prod, PROD, bfloat16)
+    X(float16, FLOAT16, min, MIN, bfloat16)
+    X(float16, FLOAT16, max, MAX, bfloat16)
+    X(bfloat16, BFLOAT16, sum, SUM, float16)
+    X(bfloat16, BFLOAT16, prod, PROD, float16)
+    X(bfloat16, BFLOAT16, min, MIN, float16)
+    X(bfloat16, BFLOAT16, max, MAX, float16)
 #undef X
 };
 #define NUM_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
@@ -67,13 +68,13 @@ oc_fallback_t mca_coll_optcast_map_half(const struct ompi_op_t *op,
 {
     size_t index;
 
-    /* what the functions themselves refuse: two bytes without gaps, or it is not theirs */
+    /* what the functions refuse is left to them, so that they say so */
     if (0 != (op->o_flags & OC_OP_FLAGS_NOT_C) || 2 != dtype->super.size || 0 != dtype->super.lb
         || 2 != dtype->super.ub) {
         return OC_FALLBACK_OP;
     }
     index = find((uintptr_t) op->o_func.c_fn);
-    if (NUM_FUNCTIONS == index) {
+    if (NUM_FUNCTIONS == index || 0 == strcmp(functions[index].not_with, dtype->name)) {
         return OC_FALLBACK_OP;
     }
     *oc_op = functions[index].op;
