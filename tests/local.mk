@@ -13,13 +13,21 @@ EXTRA_DIST += run-tests \
 	tests/fuzz/fuzz_servers.c \
 	tests/fuzz/fuzz_stream.c \
 	tests/mpi/allreduce_matrix.c tests/mpi/check.h tests/mpi/comms.c tests/mpi/comms.sh \
+	tests/mpi/counters.h \
 	tests/mpi/faults.c tests/mpi/faults.sh tests/mpi/inflight.c tests/mpi/inflight.sh \
-	tests/mpi/limits.c tests/mpi/limits.sh \
-	tests/mpi/late_rank.c tests/mpi/late_rank.sh tests/mpi/lib.sh tests/mpi/matrix.sh \
+	tests/mpi/limits.c \
+	tests/mpi/limits.sh \
+	tests/mpi/late_rank.c \
+	tests/mpi/late_rank.sh \
+	tests/mpi/lib.sh \
+	tests/mpi/matrix.sh \
 	tests/mpi/mode.c tests/mpi/mode.sh \
 	tests/mpi/persistent.c tests/mpi/persistent.h tests/mpi/persistent.sh \
 	tests/mpi/plan.py tests/mpi/pvars.h tests/mpi/same_bits.c tests/mpi/same_bits.sh \
-	tests/mpi/stranger.py tests/mpi/unequal.sh tests/mpi/volume.c \
+	tests/mpi/stranger.py \
+	tests/mpi/unequal.sh \
+	tests/mpi/volume.c \
+	tests/mpi/sums.h \
 	tests/rdma/allreduce.sh tests/rdma/boot.sh tests/rdma/devices.sh tests/rdma/guest \
 	tests/rdma/guest-init tests/rdma/guest-lib.sh tests/rdma/guest-rsh tests/rdma/guest-stage2 \
 	tests/rdma/image.sh tests/rdma/inside tests/rdma/lib.sh tests/rdma/multicast.sh \

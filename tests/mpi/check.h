@@ -12,7 +12,7 @@
 /* More than this many complaints of one process help nobody. */
 #define MAX_COMPLAINTS 5
 
-static unsigned long failures;
+static _Atomic unsigned long failures; /* threads may find something */
 
 static inline void wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -13,19 +13,14 @@
 
 #include "check.h"
 #include "pvars.h"
+#include "sums.h"
 
 #define NUM_COMMS 3
 #define LONGEST   9000
 
 typedef struct {
-    MPI_Comm comm;
-    int number, count, ranks, rank;
-    int64_t *send, *recv;
-} operation_t;
-
-typedef struct {
     MPI_Comm comms[NUM_COMMS];
-    operation_t *operations;
+    sum_t *operations;
     MPI_Request *requests;
     int count, done;
     int blocking;              /* operations that waited at once */
@@ -39,42 +34,6 @@ static void make_comms(test_t *test)
     MPI_Comm_dup(MPI_COMM_WORLD, &test->comms[0]);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &test->comms[1]);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &test->comms[2]);
-}
-
-/* Whole numbers: the sum does not depend on the order, whoever computes it. */
-static int64_t element(int number, int in_rank, int i)
-{
-    return (int64_t) (mix64((uint64_t) number * 1000 + (uint64_t) in_rank) >> 8) + i;
-}
-
-static void fill(operation_t *o, MPI_Comm comm, int number, int count)
-{
-    *o = (operation_t) {.comm = comm, .number = number, .count = count};
-    MPI_Comm_size(comm, &o->ranks);
-    MPI_Comm_rank(comm, &o->rank);
-    o->send = must(malloc((size_t) count * sizeof(int64_t)));
-    o->recv = must(calloc((size_t) count, sizeof(int64_t)));
-    for (int i = 0; i < count; i++) {
-        o->send[i] = element(number, o->rank, i);
-    }
-}
-
-static void check(operation_t *o)
-{
-    int64_t base = 0;
-
-    for (int in_rank = 0; in_rank < o->ranks; in_rank++) {
-        base += element(o->number, in_rank, 0);
-    }
-    for (int i = 0; i < o->count; i++) {
-        if (o->recv[i] != base + (int64_t) i * o->ranks) {
-            wrong("operation %d, element %d of %d is %lld instead of %lld", o->number, i, o->count,
-                  (long long) o->recv[i], (long long) (base + (int64_t) i * o->ranks));
-            break;
-        }
-    }
-    free(o->send);
-    free(o->recv);
 }
 
 /* One message around the ring. */
@@ -110,11 +69,7 @@ static void others(MPI_Comm comm, int number)
 
 static void block(test_t *test, MPI_Comm comm, int number, int count)
 {
-    operation_t o;
-
-    fill(&o, comm, number, count);
-    MPI_Allreduce(o.send, o.recv, count, MPI_INT64_T, MPI_SUM, comm);
-    check(&o);
+    sum_now("blocking", comm, number, count);
     test->blocking++;
 }
 
@@ -149,18 +104,16 @@ static void start_all(test_t *test)
         unsigned which = next_random(&test->common, NUM_COMMS);
         bool is_short = 0 != next_random(&test->common, 3);
         int count = 1 + (int) next_random(&test->common, is_short ? 1000 : LONGEST);
-        operation_t *o = &test->operations[number];
 
-        fill(o, test->comms[which], number, count);
-        MPI_Iallreduce(o->send, o->recv, count, MPI_INT64_T, MPI_SUM, o->comm,
-                       &test->requests[number]);
-        meanwhile(test, o->comm, number);
+        sum_start(&test->operations[number], test->comms[which], number, count,
+                  &test->requests[number]);
+        meanwhile(test, test->comms[which], number);
     }
 }
 
 static void finish(test_t *test, int number)
 {
-    check(&test->operations[number]);
+    sum_check("nonblocking", &test->operations[number]);
     test->done++;
 }
 
