@@ -21,6 +21,8 @@ EXTRA_DIST += run-tests \
 	tests/mpi/late_rank.sh \
 	tests/mpi/lib.sh \
 	tests/mpi/matrix.sh \
+	tests/mpi/many_comms.c \
+	tests/mpi/many_comms.sh \
 	tests/mpi/mode.c tests/mpi/mode.sh \
 	tests/mpi/persistent.c tests/mpi/persistent.h tests/mpi/persistent.sh \
 	tests/mpi/plan.py tests/mpi/pvars.h tests/mpi/same_bits.c tests/mpi/same_bits.sh \

@@ -10,6 +10,8 @@
 server_program=${OPTCAST_SERVER:-$BUILD/optcast-server}
 # More arguments for every mpirun, split at spaces.
 read -r -a mpirun_arguments <<<"${TEST_MPIRUN_ARGUMENTS:-}"
+# What runs the programs: nothing, or a command with its options.
+wrapper=()
 # Processes that are ended when the test ends, whatever happens.
 started=()
 
@@ -117,7 +119,8 @@ compile() {
 }
 
 # start_server [OPTION...]: on a free port of this host. Sets server_pid, server_address ("HOST:PORT")
-# and server_log. ASAN_OPTIONS and the like come from SERVER_ENVIRONMENT ("NAME=VALUE ...").
+# and server_log. ASAN_OPTIONS and the like come from SERVER_ENVIRONMENT ("NAME=VALUE ..."), at whose end
+# may be a command that runs the server.
 server_count=0
 server_logs=()
 start_server() {
@@ -130,7 +133,7 @@ start_server() {
     env "${environment[@]}" "$server_program" --listen 127.0.0.1:0 "$@" >"$out" 2>"$server_log" </dev/null &
     server_pid=$!
     started+=("$server_pid")
-    wait_until 10 has_line "$out" '^optcast-server: ready on ' ||
+    wait_until 30 has_line "$out" '^optcast-server: ready on ' ||
         not_ok "the server does not say that it is ready" "$out" "$server_log"
     # shellcheck disable=SC2034 # for the tests
     server_address=$(sed -n 's/^optcast-server: ready on //p' "$out")
@@ -159,7 +162,7 @@ run_job() {
         fi
         shift
     done
-    run_mpi "$ranks" "$mode" "${mpirun_arguments[@]}" "${arguments[@]}" "$programs/$1" "${@:2}"
+    run_mpi "$ranks" "$mode" "${mpirun_arguments[@]}" "${arguments[@]}" "${wrapper[@]}" "$programs/$1" "${@:2}"
 }
 
 # expect_job NAME RANKS ...: run_job that has to succeed; its output stays in $tmp/NAME.log.
@@ -189,6 +192,11 @@ cpu_time() {
     for pid in $(family_of "$1"); do
         sed -n -E 's/^[0-9]+ \(.*\) //p' "/proc/$pid/stat" 2>/dev/null || :
     done | awk -v rate="$(getconf CLK_TCK)" '{ sum += $12 + $13 } END { printf "%d\n", sum * 100 / rate }'
+}
+
+# memory_of PID: bytes that are resident.
+memory_of() {
+    awk -v page="$(getconf PAGESIZE)" '{ print $2 * page }' "/proc/$1/statm"
 }
 
 # in_seconds HUNDREDTHS
