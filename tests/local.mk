@@ -23,8 +23,13 @@ EXTRA_DIST += run-tests \
 	tests/mpi/matrix.sh \
 	tests/mpi/many_comms.c \
 	tests/mpi/many_comms.sh \
-	tests/mpi/mode.c tests/mpi/mode.sh \
-	tests/mpi/persistent.c tests/mpi/persistent.h tests/mpi/persistent.sh \
+	tests/mpi/mode.c \
+	tests/mpi/mode.sh \
+	tests/mpi/persistent.c \
+	tests/mpi/persistent.h \
+	tests/mpi/persistent.sh \
+	tests/mpi/overlap.c \
+	tests/mpi/overlap.sh \
 	tests/mpi/plan.py tests/mpi/pvars.h tests/mpi/same_bits.c tests/mpi/same_bits.sh \
 	tests/mpi/stranger.py \
 	tests/mpi/unequal.sh \
