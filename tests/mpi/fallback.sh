@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test that what cannot be offloaded falls back on all ranks, is right, and is counted.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/mpi/lib.sh
+. "$here/lib.sh"
+
+begin_mpi_test fallback
+compile fallback
+start_server
+TIME_LIMIT=${TIME_LIMIT:-30}
+for mode in always auto; do
+    expect_job "embedded-$mode" 4 embedded:2 mode="$mode" fallback "$mode"
+    expect_job "server-$mode" 5 "$server_address" mode="$mode" fallback "$mode"
+done
+stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
+echo "ok fallback"
