@@ -13,7 +13,7 @@ EXTRA_DIST += run-tests \
 	tests/fuzz/fuzz_servers.c \
 	tests/fuzz/fuzz_stream.c \
 	tests/mpi/allreduce_matrix.c tests/mpi/check.h tests/mpi/comms.c tests/mpi/comms.sh \
-	tests/mpi/counters.h \
+	tests/mpi/counters.h tests/mpi/dynamic.c tests/mpi/dynamic.sh \
 	tests/mpi/fallback.c tests/mpi/fallback.sh \
 	tests/mpi/faults.c tests/mpi/faults.sh tests/mpi/inflight.c tests/mpi/inflight.sh \
 	tests/mpi/limits.c \

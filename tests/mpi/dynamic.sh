@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test of processes that MPI starts or meets while it runs, and of one that is alone.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/mpi/lib.sh
+. "$here/lib.sh"
+
+begin_mpi_test dynamic
+compile dynamic
+TIME_LIMIT=${TIME_LIMIT:-40}
+
+# expect_strangers NAME: one rank said why the merged communicators have no service.
+expect_strangers() {
+    [ "$(grep -c 'belongs to another MPI job than rank 0' "$tmp/$1.log")" -eq 2 ] ||
+        not_ok "$1: it is not told twice that there are two jobs" "$tmp/$1.log"
+}
+
+# expect_end NAME WORD...: each WORD was the last of a job.
+expect_end() {
+    local word
+
+    for word in "${@:2}"; do
+        grep -q -x "ok $word" "$tmp/$1.log" || not_ok "$1: no end of \"$word\"" "$tmp/$1.log"
+    done
+}
+
+# two_jobs NAME SERVERS: they meet by way of Open MPI's name server.
+two_jobs() {
+    local accepting port
+
+    start_job "$1-accept" 3 "$2" dynamic accept
+    accepting=$job_pid
+    wait_until 20 has_line "$tmp/$1-accept.log" '^port ' || not_ok "$1: no port" "$tmp/$1-accept.log"
+    port=$(sed -n 's/^port //p' "$tmp/$1-accept.log")
+    expect_job "$1-connect" 2 "$2" dynamic connect "$port"
+    wait "$accepting" || not_ok "$1: the accepting job failed" "$tmp/$1-accept.log"
+    expect_end "$1-accept" accept
+    expect_end "$1-connect" connect
+    # the first rank of the connecting job is the stranger, who tells
+    expect_strangers "$1-connect"
+}
+
+start_server --aggregators 2
+for servers in embedded:2 "$server_address"; do
+    name=${servers%%:*}
+    expect_job "$name-spawn" 3 "$servers" dynamic spawn 2
+    expect_end "$name-spawn" spawn child
+    expect_strangers "$name-spawn"
+    expect_job "$name-meet" 4 "$servers" dynamic meet
+    expect_end "$name-meet" meet
+    expect_job "$name-self" 1 "$servers" dynamic self
+    expect_end "$name-self" self
+done
+
+# without mpirun
+OMPI_MCA_mca_base_component_path=$component_dir:SYSTEM_DEFAULT OMPI_MCA_coll_optcast_mode=always \
+    OMPI_MCA_coll=optcast,tuned,basic,libnbc,self,inter \
+    timeout "$TIME_LIMIT" "$programs/dynamic" self >"$tmp/alone.log" 2>&1 || not_ok "it fails alone" "$tmp/alone.log"
+expect_end alone self
+
+if command -v ompi-server >/dev/null; then
+    ompi-server --no-daemonize -r "$tmp/names" >"$tmp/names.log" 2>&1 </dev/null &
+    started+=("$!")
+    wait_until 20 [ -s "$tmp/names" ] || not_ok "Open MPI's name server does not start" "$tmp/names.log"
+    mpirun_arguments+=(--ompi-server "file:$tmp/names")
+    two_jobs embedded embedded:2
+    two_jobs server "$server_address"
+else
+    echo "there is no ompi-server: two jobs that meet are left out"
+fi
+stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
+! grep -i -q -E 'warning|error' "$server_log" || not_ok "the server complained" "$server_log"
+echo "ok dynamic"
