@@ -34,6 +34,9 @@ EXTRA_DIST += run-tests \
 	tests/mpi/plan.py tests/mpi/pvars.h tests/mpi/same_bits.c tests/mpi/same_bits.sh \
 	tests/mpi/stranger.py \
 	tests/mpi/unequal.sh \
+	tests/mpi/sums.h \
+	tests/mpi/threads.c \
+	tests/mpi/threads.sh \
 	tests/mpi/volume.c \
 	tests/mpi/sums.h \
 	tests/rdma/allreduce.sh tests/rdma/boot.sh tests/rdma/devices.sh tests/rdma/guest \
