@@ -37,6 +37,8 @@ EXTRA_DIST += run-tests \
 	tests/mpi/sums.h \
 	tests/mpi/threads.c \
 	tests/mpi/threads.sh \
+	tests/mpi/two_jobs.c \
+	tests/mpi/two_jobs.sh \
 	tests/mpi/volume.c \
 	tests/mpi/sums.h \
 	tests/rdma/allreduce.sh tests/rdma/boot.sh tests/rdma/devices.sh tests/rdma/guest \
