@@ -39,6 +39,8 @@ EXTRA_DIST += run-tests \
 	tests/mpi/threads.sh \
 	tests/mpi/two_jobs.c \
 	tests/mpi/two_jobs.sh \
+	tests/mpi/valgrind.sh \
+	tests/mpi/valgrind.supp \
 	tests/mpi/volume.c \
 	tests/mpi/sums.h \
 	tests/rdma/allreduce.sh tests/rdma/boot.sh tests/rdma/devices.sh tests/rdma/guest \
