@@ -51,8 +51,15 @@ static const char *const op_names[OC_OP_END] = {
     [OC_OP_LXOR] = "lxor",     [OC_OP_MINLOC] = "minloc", [OC_OP_MAXLOC] = "maxloc",
 };
 
+/* Every aarch64 has NEON: the compiler uses it in the baseline, and people look for its name. */
+#ifdef __aarch64__
+#define BASELINE_NAME "neon"
+#else
+#define BASELINE_NAME "baseline"
+#endif
+
 static const char *const isa_names[OC_ISA_END] = {
-    [OC_ISA_BASELINE] = "baseline",
+    [OC_ISA_BASELINE] = BASELINE_NAME,
     [OC_ISA_AVX2] = "avx2",
     [OC_ISA_AVX512] = "avx512",
 };
@@ -138,6 +145,8 @@ static int choose_isa(void)
     const char *wish = getenv("OPTCAST_ISA");
     int isa = OC_ISA_END - 1;
 
+    if (wish && strcmp(wish, "baseline") == 0)
+        isa = OC_ISA_BASELINE;
     for (int i = 0; wish && i < OC_ISA_END; i++) {
         if (strcmp(wish, isa_names[i]) == 0)
             isa = i;

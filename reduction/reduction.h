@@ -118,9 +118,9 @@ oc_reduce_fn_t oc_reduce_kernel_isa(unsigned op, unsigned type, oc_isa_t isa);
 /*
  * The instruction set oc_reduce_kernel() uses: the best one that is built in and runs on this CPU.
  * The environment variable OPTCAST_ISA=baseline|avx2|avx512 can lower it, never raise it; any
- * other value is ignored. Decided at the first call of this or of oc_reduce_kernel(), then fixed
- * for the life of the process. Thread-safe, as long as no thread changes the environment during
- * the first call.
+ * other value is ignored. On aarch64 the baseline is called neon, and both names are known.
+ * Decided at the first call of this or of oc_reduce_kernel(), then fixed for the life of the
+ * process. Thread-safe, as long as no thread changes the environment during the first call.
  */
 oc_isa_t oc_reduce_isa(void);
 

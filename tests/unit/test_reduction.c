@@ -248,7 +248,11 @@ static void test_names_and_sizes(void **state)
         assert_string_equal(oc_type_name(i), types[i].name);
         assert_int_equal(oc_type_size(i), types[i].size);
     }
+#ifdef __aarch64__
+    assert_string_equal(oc_isa_name(OC_ISA_BASELINE), "neon");
+#else
     assert_string_equal(oc_isa_name(OC_ISA_BASELINE), "baseline");
+#endif
     assert_string_equal(oc_isa_name(OC_ISA_AVX2), "avx2");
     assert_string_equal(oc_isa_name(OC_ISA_AVX512), "avx512");
 }
@@ -288,6 +292,7 @@ static void test_isa_choice(void **state)
     assert_int_equal(isa_with_wish("avx512"), best);
     assert_int_equal(isa_with_wish("avx2"), best < OC_ISA_AVX2 ? best : OC_ISA_AVX2);
     assert_int_equal(isa_with_wish("baseline"), OC_ISA_BASELINE);
+    assert_int_equal(isa_with_wish(oc_isa_name(OC_ISA_BASELINE)), OC_ISA_BASELINE);
     assert_ptr_equal(oc_reduce_kernel(OC_OP_SUM, OC_TYPE_FLOAT),
                      oc_reduce_kernel_isa(OC_OP_SUM, OC_TYPE_FLOAT, oc_reduce_isa()));
 }
