@@ -99,7 +99,7 @@ static void on_join(fake_server_state_t *state, client_t *client, const oc_join_
         state->has_first = true;
         state->first_group = join->group;
     }
-    if (FAKE_LATE_REFUSAL == state->behaviour && state->first_group == join->group) {
+    if (FAKE_LATE_REFUSAL == state->behaviour && state->first_group != join->group) {
         return;
     }
     (void) oc_stream_send(&client->stream, &answer);

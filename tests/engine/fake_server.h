@@ -13,7 +13,7 @@ typedef enum {
     FAKE_SILENT,         /* joins, and never says READY */
     FAKE_OTHER,          /* a message that is not READY, in its place */
     FAKE_SHORT,          /* a READY that is cut off */
-    FAKE_LATE_REFUSAL,   /* no answer to the first group but a refusal after it has left */
+    FAKE_LATE_REFUSAL,   /* answers a second group with nothing but a refusal, after it has left */
 } fake_t;
 
 typedef struct {

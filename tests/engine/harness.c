@@ -402,7 +402,7 @@ static void __attribute__((noreturn)) become_rank(ranks_t *ranks, uint32_t numbe
     exit(EXIT_SUCCESS);
 }
 
-static void fill_random(void *bytes, size_t length)
+void fill_random(void *bytes, size_t length)
 {
     int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
 

@@ -136,6 +136,9 @@ void fill_contribution(void *vector, unsigned type, size_t count, uint32_t numbe
 void fill_expected(void *vector, unsigned op, unsigned type, size_t count, uint32_t num_ranks,
                    unsigned seed);
 
+/* A job's identity, for example. */
+void fill_random(void *bytes, size_t length);
+
 /* Settings for tests: defaults with these servers, small chunks, quick timeouts. */
 oc_job_settings_t test_settings(const char *servers);
 

@@ -411,16 +411,6 @@ static void inject(lane_t *lane, bool at_end)
 
 /* ---- a schedule ---- */
 
-static void fill_random(void *bytes, size_t length)
-{
-    int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0 || (ssize_t) length != read(fd, bytes, length)) {
-        exit(EXIT_FAILURE);
-    }
-    close(fd);
-}
-
 static void set_stage(lane_t *lane)
 {
     stage_t *stage = lane->stage;
@@ -697,50 +687,65 @@ static bool was_worth_it(const totals_t *totals, unsigned count)
     return all && (count < 100 || atomic_load(&totals->errors) > 0);
 }
 
-int main(int argc, char **argv)
+typedef struct {
+    uint64_t seed;
+    unsigned count, jobs;
+    bool verbose;
+} choice_t;
+
+static void read_options(int argc, char **argv, choice_t *choice)
 {
     static const struct option options[] = {{"seed", required_argument, NULL, 's'},
                                             {"count", required_argument, NULL, 'c'},
                                             {"jobs", required_argument, NULL, 'j'},
                                             {"verbose", no_argument, NULL, 'v'}, {0}};
-    uint64_t seed = 1;
-    unsigned count = 24, jobs = 6;
-    bool verbose = false;
-    totals_t *totals = mmap(NULL, sizeof(*totals), PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int option, status;
+    int option;
 
     while (-1 != (option = getopt_long(argc, argv, "", options, NULL))) {
         switch (option) {
         case 's':
-            seed = strtoull(optarg, NULL, 10);
+            choice->seed = strtoull(optarg, NULL, 10);
             break;
         case 'c':
-            count = (unsigned) strtoul(optarg, NULL, 10);
+            choice->count = (unsigned) strtoul(optarg, NULL, 10);
             break;
         case 'j':
-            jobs = (unsigned) strtoul(optarg, NULL, 10);
+            choice->jobs = (unsigned) strtoul(optarg, NULL, 10);
             break;
         case 'v':
-            verbose = true;
+            choice->verbose = true;
             break;
         default:
-            return 2;
+            exit(2);
         }
     }
-    jobs = jobs > MAX_JOBS ? MAX_JOBS : jobs;
-    printf("seeds %llu to %llu\n", (unsigned long long) seed,
-           (unsigned long long) seed + count - 1);
+    choice->jobs = choice->jobs > MAX_JOBS ? MAX_JOBS : choice->jobs;
+}
+
+int main(int argc, char **argv)
+{
+    choice_t choice = {.seed = 1, .count = 12, .jobs = 6};
+    totals_t *totals = mmap(NULL, sizeof(*totals), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status;
+
+    read_options(argc, argv, &choice);
+    if (MAP_FAILED == (void *) totals) {
+        return EXIT_FAILURE;
+    }
+    printf("seeds %llu to %llu\n", (unsigned long long) choice.seed,
+           (unsigned long long) choice.seed + choice.count - 1);
     fflush(NULL);
-    for (unsigned i = 0; i < jobs; i++) {
+    for (unsigned i = 0; i < choice.jobs; i++) {
         if (0 == fork()) {
-            run_lane(totals, seed, count, verbose);
+            run_lane(totals, choice.seed, choice.count, choice.verbose);
         }
     }
     while (wait(&status) > 0) {
         atomic_fetch_add(&totals->failed, 0 != status);
     }
-    report(totals, count);
-    return 0 == atomic_load(&totals->failed) && was_worth_it(totals, count) ? EXIT_SUCCESS
-                                                                            : EXIT_FAILURE;
+    report(totals, choice.count);
+    return 0 == atomic_load(&totals->failed) && was_worth_it(totals, choice.count)
+               ? EXIT_SUCCESS
+               : EXIT_FAILURE;
 }
