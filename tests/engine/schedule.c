@@ -111,7 +111,17 @@ static fault_t make_fault(dice_t *dice, const schedule_t *schedule, bool harmful
     fault.connection = from_to(dice, 0, schedule->num_ranks - 1);
     fault.lasts_ms = harmful && FAULT_STOP_RANK != fault.kind ? from_to(dice, 100, 3000)
                                                               : from_to(dice, 50, 900);
+    if (harmful && percent(dice, 30)
+        && (FAULT_STOP_DATA == fault.kind || FAULT_STOP_SUPERVISOR == fault.kind)) {
+        fault.lasts_ms = FOR_EVER;
+    }
     return fault;
+}
+
+static bool lasts(const fault_t *fault)
+{
+    return FAULT_STOP_RANK == fault->kind || FAULT_STOP_DATA == fault->kind
+           || FAULT_STOP_SUPERVISOR == fault->kind || FAULT_FREEZE == fault->kind;
 }
 
 static bool needs_proxy(const schedule_t *schedule)
@@ -183,8 +193,8 @@ void schedule_print(const schedule_t *schedule, FILE *out)
     if (schedule->num_servers > 1) {
         fprintf(out, "+%u", schedule->aggregators[1]);
     }
-    fprintf(out, "%s; timeouts %d s and %d s; %s", schedule->through_proxy ? " through a proxy" : "",
-            schedule->connect_timeout, schedule->heartbeat_timeout,
+    fprintf(out, "%s; timeouts %d s and %d s; %s",
+            schedule->through_proxy ? " through a proxy" : "", schedule->connect_timeout, schedule->heartbeat_timeout,
             schedule->harmful ? "may fail" : "must succeed");
     for (unsigned i = 0; i < schedule->num_faults; i++) {
         const fault_t *fault = &schedule->faults[i];
@@ -194,8 +204,9 @@ void schedule_print(const schedule_t *schedule, FILE *out)
         if (fault->kind >= FAULT_CUT) {
             fprintf(out, ", connection %u", fault->connection);
         }
-        if (FAULT_STOP_RANK == fault->kind || FAULT_STOP_DATA == fault->kind
-            || FAULT_STOP_SUPERVISOR == fault->kind || FAULT_FREEZE == fault->kind) {
+        if (lasts(fault) && FOR_EVER == fault->lasts_ms) {
+            fprintf(out, ", for ever");
+        } else if (lasts(fault)) {
             fprintf(out, ", for %u ms", fault->lasts_ms);
         }
     }

@@ -18,6 +18,8 @@
 #define MAX_SCHEDULE_FAULTS  3
 #define MAX_AGGREGATOR_COUNT 3
 
+#define FOR_EVER 0           /* a stop that ends with its schedule */
+
 typedef enum {
     FAULT_KILL_RANK,
     FAULT_STOP_RANK,         /* SIGSTOP, and SIGCONT after a while: never a reason for an error */
@@ -38,7 +40,7 @@ typedef struct {
     unsigned connection;     /* of that server's clients */
     unsigned at_operation;   /* when the first rank is there */
     unsigned delay_us;       /* and so long after that */
-    unsigned lasts_ms;       /* stops and freezes */
+    unsigned lasts_ms;       /* stops and freezes; FOR_EVER for servers */
 } fault_t;
 
 typedef struct {

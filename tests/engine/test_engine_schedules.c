@@ -377,18 +377,26 @@ static void disturb_until(lane_t *lane, uint64_t when)
     }
 }
 
+/* The operation that the first rank is at. */
+static unsigned furthest(const lane_t *lane)
+{
+    unsigned at = 0;
+
+    for (uint32_t rank = 0; rank < lane->stage->schedule.num_ranks; rank++) {
+        unsigned one = atomic_load(&lane->stage->at[rank]);
+
+        at = one > at ? one : at;
+    }
+    return at;
+}
+
 /* at_end: nobody is there whom a fault could hit, and what was stopped goes on. */
 static void inject(lane_t *lane, bool at_end)
 {
     const schedule_t *schedule = &lane->stage->schedule;
     uint64_t now = oc_clock_ns();
-    unsigned at = 0;
+    unsigned at = furthest(lane);
 
-    for (uint32_t rank = 0; rank < schedule->num_ranks; rank++) {
-        unsigned one = atomic_load(&lane->stage->at[rank]);
-
-        at = one > at ? one : at;
-    }
     for (unsigned i = 0; i < schedule->num_faults; i++) {
         const fault_t *fault = &schedule->faults[i];
 
@@ -402,7 +410,8 @@ static void inject(lane_t *lane, bool at_end)
             atomic_fetch_add(&lane->totals->fired[fault->kind], 1);
             strike(lane, fault);
         }
-        if (lane->fired[i] && !lane->over[i] && (now >= lane->end[i] || at_end)) {
+        if (lane->fired[i] && !lane->over[i]
+            && (at_end || (FOR_EVER != fault->lasts_ms && now >= lane->end[i]))) {
             lane->over[i] = true;
             lift(lane, fault);
         }
