@@ -11,7 +11,7 @@ BUILD=${BUILD:-$REPO/build}
 
 begin_mpi_test fallback
 compile fallback
-start_server
+start_server --aggregators 1
 TIME_LIMIT=${TIME_LIMIT:-30}
 for mode in always auto; do
     expect_job "embedded-$mode" 4 embedded:2 mode="$mode" fallback "$mode"
