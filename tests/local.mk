@@ -12,10 +12,19 @@ EXTRA_DIST += run-tests \
 	tests/fuzz/fuzz_record.c \
 	tests/fuzz/fuzz_servers.c \
 	tests/fuzz/fuzz_stream.c \
-	tests/mpi/allreduce_matrix.c tests/mpi/check.h tests/mpi/comms.c tests/mpi/comms.sh \
-	tests/mpi/counters.h tests/mpi/dynamic.c tests/mpi/dynamic.sh \
-	tests/mpi/fallback.c tests/mpi/fallback.sh \
-	tests/mpi/faults.c tests/mpi/faults.sh tests/mpi/inflight.c tests/mpi/inflight.sh \
+	tests/mpi/allreduce_matrix.c \
+	tests/mpi/check.h \
+	tests/mpi/comms.c \
+	tests/mpi/comms.sh \
+	tests/mpi/counters.h \
+	tests/mpi/dynamic.c \
+	tests/mpi/dynamic.sh \
+	tests/mpi/fallback.c \
+	tests/mpi/fallback.sh \
+	tests/mpi/faults.c \
+	tests/mpi/faults.sh \
+	tests/mpi/inflight.c \
+	tests/mpi/inflight.sh \
 	tests/mpi/limits.c \
 	tests/mpi/limits.sh \
 	tests/mpi/late_rank.c \
@@ -31,6 +40,12 @@ EXTRA_DIST += run-tests \
 	tests/mpi/persistent.sh \
 	tests/mpi/overlap.c \
 	tests/mpi/overlap.sh \
+	tests/mpi/big.c \
+	tests/mpi/big.sh \
+	tests/mpi/half.c \
+	tests/mpi/half.sh \
+	tests/mpi/matrix_types.c \
+	tests/mpi/matrix_types.h \
 	tests/mpi/plan.py tests/mpi/pvars.h tests/mpi/same_bits.c tests/mpi/same_bits.sh \
 	tests/mpi/stranger.py \
 	tests/mpi/unequal.sh \

@@ -218,31 +218,6 @@ static void derived_type(void)
     moved("derived type", &before, (counters_t) {.fallbacks_op = 1});
 }
 
-/* Predefined types and operations that are not offered. */
-static void other_types(void)
-{
-    counters_t before = counters_read();
-    struct {
-        int value, place;
-    } in = {100 - rank, rank}, out = {0, 0};
-    long double precise = 1.0L + rank;
-    unsigned char byte = (unsigned char) (1u << rank);
-    bool truth = 1 == rank;
-
-    MPI_Allreduce(MPI_IN_PLACE, &precise, 1, MPI_LONG_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Allreduce(MPI_IN_PLACE, &byte, 1, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
-    MPI_Allreduce(MPI_IN_PLACE, &truth, 1, MPI_C_BOOL, MPI_LOR, MPI_COMM_WORLD);
-    moved("other types", &before, (counters_t) {.fallbacks_type = 3});
-    before = counters_read();
-    MPI_Allreduce(&in, &out, 1, MPI_2INT, MPI_MINLOC, MPI_COMM_WORLD);
-    moved("MINLOC", &before, (counters_t) {.fallbacks_op = 1});
-    if ((long double) (size * (size + 1)) / 2 != precise || (1u << size) - 1 != byte || !truth
-        || 100 - (size - 1) != out.value || size - 1 != out.place) {
-        wrong("other types: %Lg %u %d, MINLOC %d at %d", precise, byte, truth, out.value,
-              out.place);
-    }
-}
-
 /* Nothing to reduce: nothing is touched, nothing is sent. */
 static void empty(void)
 {
@@ -332,7 +307,6 @@ int main(int argc, char **argv)
     user_operation(false);
     user_operation(true);
     derived_type();
-    other_types();
     empty();
     opposite_orders();
     duplicate_meanwhile();

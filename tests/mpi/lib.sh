@@ -104,18 +104,28 @@ is_current() {
     done
 }
 
-# compile NAME...: programs of tests/mpi into $programs.
+# compile NAME...: programs of tests/mpi, each of one source, into $programs.
 programs=$BUILD/tests/mpi
 compile() {
-    local name source
+    local name
 
-    mkdir -p "$programs"
     for name in "$@"; do
-        source=$REPO/tests/mpi/$name.c
-        ! is_current "$programs/$name" "$source" "$REPO"/tests/mpi/*.h || continue
-        "$OMPICC" -std=gnu11 -O2 -g -Wall -Wextra -Werror -ffp-contract=off -o "$programs/$name" \
-            "$source" -lm >"$tmp/compile.log" 2>&1 || not_ok "$name.c does not compile" "$tmp/compile.log"
+        compile_program "$name" "$REPO/tests/mpi/$name.c"
     done
+}
+
+# compile_program NAME SOURCE|OPTION...: libraries are options, and come last.
+compile_program() {
+    local name=$1 sources=() argument
+
+    shift
+    mkdir -p "$programs"
+    for argument in "$@"; do
+        [[ $argument == -* ]] || sources+=("$argument")
+    done
+    ! is_current "$programs/$name" "${sources[@]}" "$REPO"/tests/mpi/*.h || return 0
+    "$OMPICC" -std=gnu11 -O2 -g -Wall -Wextra -Werror -ffp-contract=off -o "$programs/$name" "$@" \
+        -lm >"$tmp/compile.log" 2>&1 || not_ok "$name does not compile" "$tmp/compile.log"
 }
 
 # start_server [OPTION...]: on a free port of this host. Sets server_pid, server_address ("HOST:PORT")

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes the launches and the case files of the Allreduce matrix: every pair of properties occurs.
 
-usage: plan.py DIRECTORY SEED [few]
+usage: plan.py PAIRS DIRECTORY SEED [few]
 
-Writes DIRECTORY/NUMBER.cases for each launch and prints one line a launch:
+PAIRS is a file of what is offloaded, "OP TYPE SIZE" a line; each line becomes a case. Writes DIRECTORY/NUMBER.cases for each launch and prints one line a launch:
     NUMBER RANKS SERVERS AGGREGATORS SMALL_SIZE
 SERVERS is 0 for the embedded mode. With "few" there are three launches and no promise about pairs.
 """
@@ -15,16 +15,6 @@ import sys
 
 CHUNK, WINDOW = 4096, 2
 MAX_RANKS = 7
-SIZES = {"INT8_T": 1, "UINT8_T": 1, "INT16_T": 2, "UINT16_T": 2, "INT32_T": 4, "UINT32_T": 4,
-         "INT64_T": 8, "UINT64_T": 8, "FLOAT": 4, "DOUBLE": 8, "SIGNED_CHAR": 1, "SHORT": 2, "INT": 4,
-         "LONG": 8, "LONG_LONG": 8, "UNSIGNED_CHAR": 1, "UNSIGNED_SHORT": 2, "UNSIGNED": 4,
-         "UNSIGNED_LONG": 8, "UNSIGNED_LONG_LONG": 8, "INTEGER": 4, "REAL": 4, "DOUBLE_PRECISION": 8}
-FLOATING = {"FLOAT", "DOUBLE", "REAL", "DOUBLE_PRECISION"}
-FLOATING_OPS = ["SUM", "PROD", "MIN", "MAX"]
-INTEGER_OPS = FLOATING_OPS + ["BAND", "BOR", "BXOR", "LAND", "LOR", "LXOR"]
-# All operations on the types whose names say what they are, one on each of the other names.
-SAMPLED = list(SIZES)[10:]
-
 # Nonblocking MIN and MAX of at most two integers is left to Open MPI.
 NOT_OFFLOADED = "7 MAX INT 2 apart 0 nb 1"
 COUNTS = ["1", "2", "3", "7", "1000", "chunk-1", "chunk", "chunk+1", "small", "small+1", "windows"]
@@ -35,18 +25,14 @@ FACTORS = {
     "count": COUNTS,
     "place": ["apart", "inplace"],
     "offset": ["0", "element", "1"],
-    "way": ["b", "nb"],
+    "way": ["b", "nb", "persistent"],
 }
 
 
-def op_types():
-    pairs = []
-    for number, name in enumerate(SIZES):
-        ops = FLOATING_OPS if name in FLOATING else INTEGER_OPS
-        if name in SAMPLED:
-            ops = [ops[number % len(ops)], ops[(number * 3 + 1) % len(ops)]]
-        pairs += [(op, name) for op in ops]
-    return pairs
+def read_pairs(path):
+    """The pairs of operation and type, each with the size of an element without padding."""
+    with open(path, encoding="ascii") as file:
+        return {tuple(line.split()[:2]): int(line.split()[2]) for line in file}
 
 
 def launches():
@@ -101,30 +87,33 @@ def elements(kind, size, launch, small):
             "windows": CHUNK // size * WINDOW * lanes * 3 + 5}.get(kind) or int(kind)
 
 
-def case_line(case, op_type, small, seed):
-    count = elements(case["count"], SIZES[op_type[1]], case["launch"], small)
+def case_line(case, op_type, size, small, seed):
+    count = elements(case["count"], size, case["launch"], small)
     return " ".join(map(str, [case["ranks"], *op_type, count, case["place"], case["offset"],
                               case["way"], seed]))
 
 
-def fits(case, op_type, way):
+def fits(case, op_type):
     """Nonblocking MIN and MAX of two integers are not offloaded: no case to cover a pair with."""
-    small = case["way"] == "nb" and case["count"] in ("1", "2", "small")
-    return way == case["way"] and not (small and op_type[0] in ("MIN", "MAX"))
+    small = case["way"] != "b" and case["count"] in ("1", "2", "small")
+    return not (small and op_type[0] in ("MIN", "MAX"))
 
 
-def add_op_types(cases, generator):
-    """Each pair of operation and type both ways, in cases of which the rest is random."""
-    wanted = [(pair, way) for pair in op_types() for way in FACTORS["way"]]
+def add_op_types(cases, pairs, generator):
+    """A case for each pair, blocking or not; those that are left get one of which all is random."""
+    wanted = list(pairs)
     generator.shuffle(wanted)
     result = []
     for case in cases:
-        index = next((i for i, (pair, way) in enumerate(wanted) if fits(case, pair, way)), None)
-        pair = wanted.pop(index)[0] if index is not None else ("SUM", "INT16_T")
-        result.append((case, pair))
-    for pair, way in wanted:
+        fitting = [pair for pair in wanted if fits(case, pair)] or [("SUM", "INT16_T")]
+        result.append((case, fitting[0]))
+        # persistent ones come in addition
+        if case["way"] != "persistent" and fitting[0] in wanted:
+            wanted.remove(fitting[0])
+    for number, pair in enumerate(wanted):
         case = {name: generator.choice(values or launches()) for name, values in FACTORS.items()}
-        result.append((dict(case, way=way), pair))
+        case = dict(case, way=FACTORS["way"][number % 2])
+        result.append((case if fits(case, pair) else dict(case, way="b"), pair))
     return result
 
 
@@ -134,21 +123,21 @@ def write_launch(directory, number, lines):
 
 
 def main():
-    directory, seed = sys.argv[1], int(sys.argv[2])
-    few = "few" in sys.argv[3:]
+    sizes, directory, seed = read_pairs(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    few = "few" in sys.argv[4:]
     generator = random.Random(seed)
-    cases = add_op_types(cover(generator), generator)
+    cases = add_op_types(cover(generator), sorted(sizes), generator)
     chosen = [(0, 2), (1, 3), (2, 1)] if few else launches()
     for number, launch in enumerate(chosen):
         small = [512, 0, 8192][number % 3]
-        lines = [case_line(case, pair, small, seed * 1000 + i)
+        lines = [case_line(case, pair, sizes[pair], small, seed * 1000 + i)
                  for i, (case, pair) in enumerate(cases) if case["launch"] == launch]
         write_launch(directory, number, lines + [NOT_OFFLOADED])
         print(number, MAX_RANKS, *launch, small)
     # the others use parts of a larger job: these are the whole job
     for number, ranks in enumerate([] if few else range(2, MAX_RANKS), len(chosen)):
         launch = (ranks % 3, ranks - 1)
-        lines = [case_line(case, pair, 512, seed * 1000 + i)
+        lines = [case_line(case, pair, sizes[pair], 512, seed * 1000 + i)
                  for i, (case, pair) in enumerate(cases) if case["ranks"] == ranks]
         write_launch(directory, number, lines[:20])
         print(number, ranks, *launch, 512)

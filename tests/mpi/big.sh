@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test of one Allreduce of more than 2^31 bytes.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/mpi/lib.sh
+. "$here/lib.sh"
+
+begin_mpi_test big
+# two vectors of 2 GiB, and room for all else
+needed=$((6 * 1024 * 1024))
+available=$(sed -n -E 's/^MemAvailable: *([0-9]+) kB$/\1/p' /proc/meminfo)
+[ "${available:-0}" -ge "$needed" ] || skip "it needs $needed kB of memory, and ${available:-0} kB are available"
+compile big
+
+TIME_LIMIT=${TIME_LIMIT:-240}
+start_server --aggregators 1
+expect_job big 2 "$server_address" chunk_size=1048576 big
+stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
+echo "ok big: 2^31 bytes and 40 more"

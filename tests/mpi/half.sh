@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test of the 16-bit floats of <optcast/mpi.h>, with and without the component.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/mpi/lib.sh
+. "$here/lib.sh"
+
+begin_mpi_test half
+compile_program half "$here/half.c" -I"$REPO" -L"$BUILD/.libs" -Wl,-rpath,"$BUILD/.libs" \
+    -loptcast-mpi -lpthread
+
+TIME_LIMIT=${TIME_LIMIT:-60}
+expect_job offloaded 4 embedded:2 chunk_size=4096 small_size=64 half offloaded
+run_mpi 4 none "${mpirun_arguments[@]}" "$programs/half" plain >"$tmp/plain.log" 2>&1 ||
+    not_ok "without the component" "$tmp/plain.log"
+
+# an operation on the other format is refused, with the component too
+for mode in none always; do
+    if run_mpi 2 "$mode" "${mpirun_arguments[@]}" "$programs/half" mixed >"$tmp/mixed.log" 2>&1; then
+        not_ok "mode $mode: formats can be mixed" "$tmp/mixed.log"
+    fi
+    has_line "$tmp/mixed.log" '^optcast: an operation of optcast_float16 on datatype "optcast_bfloat16"' ||
+        not_ok "mode $mode: formats are mixed without a word" "$tmp/mixed.log"
+done
+echo "ok half: offloaded, and without the component"
