@@ -13,20 +13,10 @@
  */
 #include <string.h>
 
-#include <mpi.h>
-#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
-#    include <mpi-ext.h>
-#    define MPI_Allreduce_init MPIX_Allreduce_init
-#endif
-
 #include "check.h"
 #include "matrix_types.h"
+#include "persistent.h"
 #include "pvars.h"
-
-/* Whether the component takes over persistent operations; if not, they leave no trace in counters. */
-#define PERSISTENT_OFFLOADED 0
-/* Whether it takes types with padding; if not, they are types that are not offered. */
-#define PADDED_OFFLOADED 0
 
 #define GUARD_BYTES  64
 #define GUARD        0xa5
@@ -46,11 +36,6 @@ typedef struct {
     bool offloaded;
     char line[160];
 } case_t;
-
-static bool is_padded(const case_t *c)
-{
-    return c->type->base->extent > c->type->base->size;
-}
 
 static char *element(const case_t *c, const void *buffer, int index)
 {
@@ -221,9 +206,8 @@ static void check_counters(const case_t *c, const counters_t *before)
 
     if (c->offloaded) {
         change = (counters_t) {.offloaded = 1, .sent = bytes, .received = bytes};
-    } else if (PERSISTENT != c->way) {
-        change = (counters_t) {.fallbacks = 1, .order = out_of_order(c),
-                               .type = !out_of_order(c)};
+    } else {
+        change = (counters_t) {.fallbacks = 1, .order = 1};
     }
     expect_counters(c, before, &change);
 }
@@ -306,8 +290,7 @@ static bool parse_case(const char *line, case_t *c)
     c->in_place = 0 == strcmp(place, "inplace");
     c->offset = 0 == strcmp(offset, "element") ? c->type->base->extent : strtoul(offset, NULL, 10);
     c->seed = seed;
-    c->offloaded = !out_of_order(c) && (PERSISTENT_OFFLOADED || PERSISTENT != c->way)
-                   && (PADDED_OFFLOADED || !is_padded(c));
+    c->offloaded = !out_of_order(c);
     c->exact = !c->offloaded; /* overflows are Open MPI's own affair, which saturates some */
     return true;
 }
