@@ -225,7 +225,8 @@ test_client_killed() {
 test_drain() {
     start_server
     start_job job 3 "$server_address" faults seconds=4
-    wait_until 15 has_line "$server_log" 'job .* begins' || not_ok "no job" "$tmp/job.log"
+    # a communicator whose set-up comes too late would do without the server
+    wait_until 15 has_line "$tmp/job.log" 'communicator .* aggregator on 1 server' || not_ok "no job" "$tmp/job.log"
     kill -TERM "$server_pid"
     sleep 0.5
     falls_back late "$server_address" "server $server_address cannot be reached"
