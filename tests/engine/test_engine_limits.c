@@ -446,6 +446,43 @@ static void test_too_many(void **state)
     assert_int_equal(failed, 0);
 }
 
+static void body_first_job(rank_t *rank)
+{
+    uint64_t end = oc_clock_ns() + 30 * OC_SECOND;
+
+    warm_up(rank, 1);
+    atomic_fetch_add(&rank->shared->operations, 1);
+    while (0 == atomic_load(&rank->shared->signal)) {
+        CHECK(oc_clock_ns() < end);
+        usleep(1000);
+    }
+    warm_up(rank, 1);
+}
+
+/* A job beyond max-jobs falls back, and the one that is there notices nothing. */
+static void test_too_many_jobs(void **state)
+{
+    const char *options[] = {"--max-jobs", "1", NULL};
+    oc_job_settings_t settings;
+    ranks_t first;
+    unsigned failed;
+    bool reached;
+
+    (void) state;
+    server_start(&server, options);
+    settings = limit_settings();
+    snprintf(expected_reason, sizeof(expected_reason),
+             "refused: the server has 1 jobs, which is its max-jobs");
+    ranks_start(&first, 2, &settings, body_first_job, 40);
+    reached = ranks_reach(&first, 2);
+    failed = ranks_run(2, &settings, body_too_large, 20);
+    atomic_store(&first.shared->signal, 1);
+    failed += ranks_wait(&first);
+    assert_int_equal(server_stop(&server), 0);
+    assert_true(reached);
+    assert_int_equal(failed, 0);
+}
+
 /* ---- a server that is told to stop ---- */
 
 #define DRAINED 24
@@ -508,6 +545,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_window_shrinks),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_too_many_jobs),
         cmocka_unit_test(test_drain),
     };
 
