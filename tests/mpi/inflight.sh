@@ -21,4 +21,10 @@ done
 # more than are kept in flight, and more than have a place reserved
 expect_job many 4 "$server_address" inflight 900 4 served
 expect_job many-nobody 4 127.0.0.1:1 inflight 900 4 unserved
+# so many ranks that each communicator has some far from each other
+expect_job ranks 20 "$server_address" inflight 30 5 served
+# below all others, so that it cannot be enabled: not used, and not in the way
+expect_job low 4 embedded priority=1 inflight 64 1 plain
+has_line "$tmp/low.log" 'has no other .*: not used there' ||
+    not_ok "a component that cannot be enabled does not say so" "$tmp/low.log"
 echo "ok inflight"
