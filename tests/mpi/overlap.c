@@ -6,6 +6,7 @@
  * usage: overlap ROUNDS SEED served|unserved
  * unserved: no server can be reached, and everything has to fall back.
  */
+#include <malloc.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -351,6 +352,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    /* large vectors are mapped anew each time: what was known of their pages is wrong then */
+    mallopt(M_MMAP_THRESHOLD, 1 << 16);
     common = mix64(seed);
     own = mix64(seed + 1000 + (uint64_t) rank);
     for (int i = 0; i < rounds; i++) {

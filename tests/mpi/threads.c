@@ -67,7 +67,12 @@ static void duplicate(worker_t *w, bool block_first)
     MPI_Comm copy;
     sum_t s;
 
-    MPI_Comm_dup(w->comm, &copy);
+    if (0 == next_random(&w->random, 2)) {
+        MPI_Comm_dup(w->comm, &copy);
+    } else {
+        MPI_Comm_idup(w->comm, &copy, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
     w->groups++;
     if (block_first) {
         sum_now("copy", copy, next_number(w), some_count(w));
