@@ -13,8 +13,10 @@ begin_mpi_test dynamic
 compile dynamic
 TIME_LIMIT=${TIME_LIMIT:-40}
 
-# expect_strangers NAME: one rank said why the merged communicators have no service.
+# expect_strangers NAME: one rank said why the merged communicators have no service; one of them has no name.
 expect_strangers() {
+    has_line "$tmp/$1.log" 'communicator "unnamed": rank' ||
+        not_ok "$1: a communicator without a name is not called so" "$tmp/$1.log"
     [ "$(grep -c 'belongs to another MPI job than rank 0' "$tmp/$1.log")" -eq 2 ] ||
         not_ok "$1: it is not told twice that there are two jobs" "$tmp/$1.log"
 }

@@ -195,6 +195,8 @@ void mca_coll_optcast_pvars_register(void);
 void mca_coll_optcast_count_fallback(oc_fallback_t reason);
 
 /* report.c: lines for people, and the MPI error code of a failure */
+/* What to call a communicator; never NULL or empty. Belongs to the communicator. */
+const char *mca_coll_optcast_name(const ompi_communicator_t *comm);
 void mca_coll_optcast_report_setup(mca_coll_optcast_module_t *module);
 int mca_coll_optcast_report_failure(mca_coll_optcast_module_t *module, oc_status_t status);
 void mca_coll_optcast_report_summary(void);

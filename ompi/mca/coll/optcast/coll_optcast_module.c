@@ -97,7 +97,7 @@ static int group_make(mca_coll_optcast_module_t *m)
     oc_group_params_t params = {
         .num_ranks = (uint32_t) ompi_comm_size(m->comm),
         .rank = (uint32_t) ompi_comm_rank(m->comm),
-        .name = m->comm->c_name,
+        .name = mca_coll_optcast_name(m->comm),
         .mode = m->mode,
         .bootstrap = &mca_coll_optcast_bootstrap,
         .context = m,
@@ -114,7 +114,7 @@ static int save_previous(mca_coll_optcast_module_t *m)
 #define X(fn)                                                                                  \
     if (NULL == m->comm->c_coll->coll_##fn || NULL == m->comm->c_coll->coll_##fn##_module) {   \
         OC_VERBOSE(1, "optcast: communicator \"%s\" has no other %s: not used there",          \
-                   m->comm->c_name, #fn);                                                      \
+                   mca_coll_optcast_name(m->comm), #fn);                                       \
         return OMPI_ERR_NOT_FOUND;                                                             \
     }
     OC_FOREACH_SAVED(X)

@@ -6,6 +6,14 @@
 #include "ompi/proc/proc.h"
 #include "opal/util/output.h"
 
+/* Open MPI leaves some of those that it makes without a name, in 5.0 even without a string. */
+const char *mca_coll_optcast_name(const ompi_communicator_t *comm)
+{
+    const char *name = comm->c_name;
+
+    return NULL == name || '\0' == name[0] ? "unnamed" : name;
+}
+
 /*
  * Once per communicator, when its outcome is known. A declined one is a warning, from the rank
  * that knows the reason: it is the one whose number is in everybody else's.
@@ -21,10 +29,10 @@ void mca_coll_optcast_report_setup(mca_coll_optcast_module_t *m)
     }
     if (OC_GROUP_DECLINED == state && oc_group_tells(m->group)) {
         opal_output(0, "optcast: communicator \"%s\": %s; Open MPI's own collectives are used",
-                    m->comm->c_name, oc_group_reason(m->group));
+                    mca_coll_optcast_name(m->comm), oc_group_reason(m->group));
     } else if (OC_GROUP_LIVE == state && 0 == ompi_comm_rank(m->comm)) {
         oc_group_describe(m->group, text, sizeof(text));
-        OC_VERBOSE(1, "optcast: communicator \"%s\": %d ranks, %s", m->comm->c_name,
+        OC_VERBOSE(1, "optcast: communicator \"%s\": %d ranks, %s", mca_coll_optcast_name(m->comm),
                    ompi_comm_size(m->comm), text);
     }
 }
@@ -60,7 +68,7 @@ int mca_coll_optcast_report_failure(mca_coll_optcast_module_t *m, oc_status_t st
         reason = oc_status_string(status);
     }
     if (!atomic_exchange(&m->failure_told, true)) {
-        opal_output(0, "optcast: communicator \"%s\", rank %d: %s", m->comm->c_name,
+        opal_output(0, "optcast: communicator \"%s\", rank %d: %s", mca_coll_optcast_name(m->comm),
                     ompi_comm_rank(m->comm), reason);
     }
     return error_code(m, reason);
