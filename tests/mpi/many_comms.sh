@@ -43,11 +43,11 @@ check_ranks() {
     done
 }
 
-# memory_when WORD: of the data process, when all ranks of the job have said WORD and wait.
+# memory_when WORD: sets memory to that of the data process when all ranks of the job have said WORD and wait.
 memory_when() {
     wait_until "$TIME_LIMIT" eval "[ \$(grep -c '^rank .*: $1 ' $tmp/server.log) -eq 3 ] || ! is_alive $job_pid"
     is_alive "$job_pid" || not_ok "the job with a server ended early" "$tmp/server.log" "$server_log"
-    memory_of "$(children_of "$server_pid")"
+    memory=$(memory_of "$(children_of "$server_pid")")
 }
 
 grown=
@@ -56,8 +56,10 @@ check_ranks embedded 4
 expect_job nobody 3 127.0.0.1:1 many_comms comms=40 operations=200 cycles=40 seed=3 served=0
 start_server --aggregators 2
 start_job server 3 "$server_address" many_comms "${options[@]}" pause=2
-before=$(memory_when warm)
-after=$(memory_when "done")
+memory_when warm
+before=$memory
+memory_when "done"
+after=$memory
 wait "$job_pid" || not_ok "the job with a server failed" "$tmp/server.log" "$server_log"
 check_ranks server 3
 [ $((after - before)) -le "$most_server" ] ||
