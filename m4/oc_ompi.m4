@@ -3,14 +3,20 @@ dnl SPDX-License-Identifier: BSD-3-Clause
 # -------------
 # Finds one Open MPI with devel headers through its own mpicc and ompi_info.
 # Sets OMPICC OMPI_INFO OMPI_CPPFLAGS OMPI_CFLAGS OMPI_LIBS OMPI_PKGLIBDIR OMPI_VERSION, and for
-# programs that use MPI as applications do OMPI_APP_CPPFLAGS OMPI_APP_LIBS
+# programs that use MPI as applications do OMPI_APP_CPPFLAGS OMPI_APP_LIBS; and what another configure
+# has to be told to find the same, OMPI_CONFIGURE_FLAGS
 AC_DEFUN([OC_CHECK_OMPI], [
+  OMPI_CONFIGURE_FLAGS=
   AC_ARG_WITH([ompi],
     [AS_HELP_STRING([--with-ompi=DIR], [prefix of the Open MPI to build for (default: the one in PATH)])],
-    [oc_path="$withval/bin"], [oc_path="$PATH"])
+    [OC_ABSOLUTE_FOLDER([with_ompi])
+     oc_path="$with_ompi/bin"
+     OMPI_CONFIGURE_FLAGS="--with-ompi=$with_ompi"], [oc_path="$PATH"])
   AC_ARG_WITH([ompi-source],
     [AS_HELP_STRING([--with-ompi-source=DIR],
-      [source tree of the same Open MPI, for headers that its installation lacks])])
+      [source tree of the same Open MPI, for headers that its installation lacks])],
+    [OC_ABSOLUTE_FOLDER([with_ompi_source])
+     OMPI_CONFIGURE_FLAGS="$OMPI_CONFIGURE_FLAGS --with-ompi-source=$with_ompi_source"])
   AC_PATH_PROGS([OMPICC], [mpicc.openmpi mpicc], [no], [$oc_path])
   AC_PATH_PROG([OMPI_INFO], [ompi_info], [no], [$oc_path])
   AC_PATH_PROGS([OMPI_MPIRUN], [mpirun.openmpi mpirun], [no], [$oc_path])
@@ -38,8 +44,16 @@ AC_DEFUN([OC_CHECK_OMPI], [
   OC_OMPI_LINK
   AC_SUBST([OMPI_CPPFLAGS]) AC_SUBST([OMPI_CFLAGS]) AC_SUBST([OMPI_LIBS])
   AC_SUBST([OMPI_APP_CPPFLAGS]) AC_SUBST([OMPI_APP_LIBS])
-  AC_SUBST([OMPI_PKGLIBDIR]) AC_SUBST([OMPI_VERSION])
+  AC_SUBST([OMPI_PKGLIBDIR]) AC_SUBST([OMPI_VERSION]) AC_SUBST([OMPI_CONFIGURE_FLAGS])
   AC_DEFINE_UNQUOTED([OPTCAST_OMPI_VERSION], ["$OMPI_VERSION"], [Open MPI that the component is built for])
+])
+
+# OC_ABSOLUTE_FOLDER(with_NAME): the value of an option becomes the name of a folder from the root.
+AC_DEFUN([OC_ABSOLUTE_FOLDER], [
+  oc_folder=`cd "$$1" 2>/dev/null && pwd`
+  AS_IF([test "x$$1" = x || test -z "$oc_folder"],
+    [AC_MSG_ERROR([--m4_translit([$1], [_], [-])=$$1: there is no such folder])])
+  $1=$oc_folder
 ])
 
 # No release installs every header that its own headers include: compat/ has
