@@ -66,7 +66,7 @@ EXTRA_DIST += run-tests \
 	tests/rdma/image.sh tests/rdma/inside tests/rdma/lib.sh tests/rdma/multicast.sh \
 	tests/rdma/multicast_probe.c \
 	tests/tools/bench.sh tests/tools/bench-result.json tests/tools/bench_smoke.sh \
-	tests/tools/bench_test.py tests/tools/info.sh tests/tools/perf.sh \
+	tests/tools/bench_test.py tests/tools/dist.sh tests/tools/info.sh tests/tools/perf.sh \
 	tools/build.sh
 
 include tests/unit/local.mk
