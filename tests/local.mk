@@ -61,6 +61,10 @@ EXTRA_DIST += run-tests \
 	tests/neon/lib.sh \
 	tests/neon/same_bits.sh \
 	tests/neon/unit.sh \
+	tests/mpi/sessions.c \
+	tests/mpi/sessions.sh \
+	tests/openmpi5/build \
+	tests/openmpi5/run \
 	tests/rdma/allreduce.sh tests/rdma/boot.sh tests/rdma/devices.sh tests/rdma/guest \
 	tests/rdma/guest-init tests/rdma/guest-lib.sh tests/rdma/guest-rsh tests/rdma/guest-stage2 \
 	tests/rdma/image.sh tests/rdma/inside tests/rdma/lib.sh tests/rdma/multicast.sh \
