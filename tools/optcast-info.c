@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +25,9 @@
 #include "ucx_backend/worker.h"
 
 #define COMPONENT_FILE "mca_coll_optcast.so"
+
+/* Components may be of another build than this program: they say what they are for. */
+#define BUILT_FOR "optcast-info: built for Open MPI "
 
 /* What is kept of the output of ompi_info, and how long it may take. */
 #define OUTPUT_SIZE  (256 * 1024)
@@ -299,6 +303,38 @@ static bool component_is_there(const char *folder)
                  "ompi/mca/coll/optcast/.libs)");
 }
 
+/* What the component's file says; this program's own if it says nothing. */
+static void component_version(const char *folder, char *version, size_t size)
+{
+    char file[PATH_MAX + sizeof(COMPONENT_FILE) + 1];
+    const char *content, *found = NULL;
+    struct stat info = {0};
+    int fd;
+
+    snprintf(version, size, "%s", OPTCAST_OMPI_VERSION);
+    snprintf(file, sizeof(file), "%s/%s", folder, COMPONENT_FILE);
+    fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || 0 != fstat(fd, &info)) {
+        info.st_size = 0;
+    }
+    content = info.st_size > 0 ? mmap(NULL, (size_t) info.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+                               : MAP_FAILED;
+    if (MAP_FAILED != content) {
+        found = memmem(content, (size_t) info.st_size, BUILT_FOR, strlen(BUILT_FOR));
+    }
+    if (NULL != found) {
+        found += strlen(BUILT_FOR);
+        snprintf(version, size, "%.*s",
+                 (int) strnlen(found, (size_t) (content + info.st_size - found)), found);
+    }
+    if (MAP_FAILED != content) {
+        (void) munmap((void *) content, (size_t) info.st_size);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 static const char *find_ompi_info(const options_t *options, char *buffer, size_t size)
 {
     const char *path = options->ompi_info;
@@ -333,9 +369,9 @@ static size_t series_length(const char *version)
                                   : length;
 }
 
-static bool version_fits(char *ompi_info, char *output)
+static bool version_fits(char *ompi_info, const char *built, char *output)
 {
-    static const char begin[] = "Open MPI v", built[] = OPTCAST_OMPI_VERSION;
+    static const char begin[] = "Open MPI v";
     static const char *const nothing[] = {NULL};
     char *const argv[] = {ompi_info, "--version", NULL};
     char what[PATH_MAX + 256];
@@ -354,8 +390,8 @@ static bool version_fits(char *ompi_info, char *output)
     printf("  Open MPI     %s, %s\n", version, ompi_info);
     if (series_length(version) != series_length(built)
         || 0 != strncmp(version, built, series_length(built))) {
-        snprintf(what, sizeof(what), "it was built for Open MPI %s, and this is %.64s", built,
-                 version);
+        snprintf(what, sizeof(what), "it was built for Open MPI %.64s, and this is %.64s",
+                 built, version);
         return fails(what, "build Optcast for this Open MPI (./configure --with-ompi=PREFIX), or "
                      "name the other one's ompi_info with --ompi-info");
     }
@@ -422,7 +458,7 @@ static void print_use(const char *folder)
 static bool check(const options_t *options)
 {
     static char output[OUTPUT_SIZE];
-    char folder[PATH_MAX], found[PATH_MAX];
+    char folder[PATH_MAX], found[PATH_MAX], built[64];
     const char *ompi_info;
 
     printf("\nWill it load?\n");
@@ -430,8 +466,9 @@ static bool check(const options_t *options)
     if (!component_is_there(folder)) {
         return false;
     }
+    component_version(folder, built, sizeof(built));
     ompi_info = find_ompi_info(options, found, sizeof(found));
-    if (NULL == ompi_info || !version_fits((char *) ompi_info, output)
+    if (NULL == ompi_info || !version_fits((char *) ompi_info, built, output)
         || !loads((char *) ompi_info, folder, output)) {
         return false;
     }

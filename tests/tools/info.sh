@@ -82,6 +82,12 @@ has_line 'will not load: Open MPI does not list it' --ompi-info
 # 4.10 is not 4.1, although it begins like it
 fake_ompi_info "$tmp/longer" "$(echo "$OMPI_VERSION" | sed -E 's/^([0-9]+\.[0-9]+).*/\10.4/')"
 check 1 'will not load: it was built for' --component "$component_dir" --ompi-info "$tmp/longer"
+# a component of another build counts by what it was built for, not by what this optcast-info was
+mkdir "$tmp/elsewhere"
+LC_ALL=C sed "s/\(optcast-info: built for Open MPI \)[0-9]/\19/" "$component_dir/mca_coll_optcast.so" \
+    >"$tmp/elsewhere/mca_coll_optcast.so"
+check 1 "will not load: it was built for Open MPI 9[^ ]*, and this is $OMPI_VERSION\$" \
+    --component "$tmp/elsewhere" --ompi-info "$OMPI_INFO"
 printf '#!/bin/sh\necho something else\n' >"$tmp/alien"
 chmod +x "$tmp/alien"
 check 1 'does not tell an Open MPI version' --component "$component_dir" --ompi-info "$tmp/alien"
