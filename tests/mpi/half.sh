@@ -14,7 +14,7 @@ compile_program half "$here/half.c" -I"$REPO" -L"$BUILD/.libs" -Wl,-rpath,"$BUIL
     -loptcast-mpi -lpthread
 
 TIME_LIMIT=${TIME_LIMIT:-60}
-expect_job offloaded 4 embedded:2 chunk_size=4096 small_size=64 half offloaded
+expect_job offloaded 4 embedded:2 connect_timeout=30 chunk_size=4096 small_size=64 half offloaded
 run_mpi 4 none "${mpirun_arguments[@]}" "$programs/half" plain >"$tmp/plain.log" 2>&1 ||
     not_ok "without the component" "$tmp/plain.log"
 

@@ -171,10 +171,11 @@ DEFINE_PAIR(double_double, double, true, double, true)
 
 static const type_t types[] = {
 #define T(name, base, ops) {#name, MPI_##name, &base, ops, true},
-#define C_SIGNED(name, type) {#name, MPI_##name, SIZED_SIGNED(type), ARITHMETIC | ORDER | BITS | LOGIC, true},
-#define C_UNSIGNED(name, base) T(name, base, ARITHMETIC | ORDER | BITS | LOGIC)
-#define ADDRESS(name, type) {#name, MPI_##name, SIZED_SIGNED(type), ARITHMETIC | ORDER | BITS, true},
-#define FORTRAN_INTEGER(name, base) T(name, base, ARITHMETIC | ORDER | BITS)
+#define NUMBER (ARITHMETIC | ORDER | BITS)
+#define C_SIGNED(name, type) {#name, MPI_##name, SIZED_SIGNED(type), NUMBER | LOGIC, true},
+#define C_UNSIGNED(name, base) T(name, base, NUMBER | LOGIC)
+#define ADDRESS(name, type) {#name, MPI_##name, SIZED_SIGNED(type), NUMBER, true},
+#define FORTRAN_INTEGER(name, base) T(name, base, NUMBER)
 #define FLOATING(name, base) T(name, base, ARITHMETIC | ORDER)
 #define COMPLEX(name, base) T(name, base, ARITHMETIC)
 #define LOGICAL(name, base) T(name, base, LOGIC)

@@ -4,7 +4,8 @@
 
 usage: plan.py PAIRS DIRECTORY SEED [few]
 
-PAIRS is a file of what is offloaded, "OP TYPE SIZE" a line; each line becomes a case. Writes DIRECTORY/NUMBER.cases for each launch and prints one line a launch:
+PAIRS is a file of what is offloaded, "OP TYPE SIZE" a line; each line becomes a case. It writes
+DIRECTORY/NUMBER.cases for each launch and prints one line a launch:
     NUMBER RANKS SERVERS AGGREGATORS SMALL_SIZE
 SERVERS is 0 for the embedded mode. With "few" there are three launches and no promise about pairs.
 """

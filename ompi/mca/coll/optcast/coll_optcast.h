@@ -185,7 +185,7 @@ oc_status_t mca_coll_optcast_job_lookup(oc_job_t *job);
 oc_fallback_t mca_coll_optcast_map(const struct ompi_op_t *op, const struct ompi_datatype_t *dtype,
                                    unsigned *oc_op, unsigned *oc_type);
 
-/* half.c: the same for operations that are not predefined; some of them are those of <optcast/mpi.h> */
+/* half.c: the same for operations that are not predefined, as those of <optcast/mpi.h> */
 oc_fallback_t mca_coll_optcast_map_half(const struct ompi_op_t *op,
                                         const struct ompi_datatype_t *dtype, unsigned *oc_op,
                                         unsigned *oc_type);
