@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of communicators in numbers: many at a time, and thousands one after the other,
 # after which neither ranks nor server have grown.
-# usage: many_comms.sh [few]; CYCLES=N makes N communicators one after the other
+# usage: many_comms.sh [few]; CYCLES=N makes N communicators one after the other, 1000 or more: the first fifth
+# is for memory that is taken once
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -43,9 +44,14 @@ check_ranks() {
     done
 }
 
+# have_said WORD: all ranks of the job, or it has ended.
+have_said() {
+    [ "$(grep -s -c "^rank .*: $1 " "$tmp/server.log")" = 3 ] || ! is_alive "$job_pid"
+}
+
 # memory_when WORD: sets memory to that of the data process when all ranks of the job have said WORD and wait.
 memory_when() {
-    wait_until "$TIME_LIMIT" eval "[ \$(grep -c '^rank .*: $1 ' $tmp/server.log) -eq 3 ] || ! is_alive $job_pid"
+    wait_until "$TIME_LIMIT" have_said "$1" || not_ok "the job with a server hangs" "$tmp/server.log"
     is_alive "$job_pid" || not_ok "the job with a server ended early" "$tmp/server.log" "$server_log"
     memory=$(memory_of "$(children_of "$server_pid")")
 }
