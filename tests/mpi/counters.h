@@ -10,6 +10,7 @@
 #define FOREACH_FALLBACK(X) \
     X(fallbacks_op)         \
     X(fallbacks_type)       \
+    X(fallbacks_ranks)      \
     X(fallbacks_size)       \
     X(fallbacks_setup)      \
     X(fallbacks_order)

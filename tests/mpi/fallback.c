@@ -3,7 +3,7 @@
  * What is left to Open MPI: right results, and the counter of the reason, alike on all ranks; and
  * what must not be, because only its description differs between ranks. 3 ranks or more.
  *
- * usage: fallback always|auto
+ * usage: fallback always|auto|crowded; the first two are the mode of the job
  */
 #include <stdbool.h>
 #include <string.h>
@@ -315,19 +315,24 @@ static void not_offered(bool nonblocking)
     counters_moved("long double", &before, (counters_t) {.fallbacks_type = 1});
 }
 
-static void one_sum(bool nonblocking, int count)
+static void sum_on(MPI_Comm comm, bool nonblocking, int count)
 {
     static int number;
     MPI_Request request;
     sum_t s;
 
     if (nonblocking) {
-        sum_start(&s, MPI_COMM_WORLD, ++number, count, &request);
+        sum_start(&s, comm, ++number, count, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         sum_check("sum", &s);
     } else {
-        sum_now("sum", MPI_COMM_WORLD, ++number, count);
+        sum_now("sum", comm, ++number, count);
     }
+}
+
+static void one_sum(bool nonblocking, int count)
+{
+    sum_on(MPI_COMM_WORLD, nonblocking, count);
 }
 
 /* Mode auto: what is smaller than min_size stays, whatever the type; mode always: nothing does. */
@@ -380,16 +385,29 @@ static void small_extrema(bool automatic)
                                  .fallbacks_size = automatic ? 2 : 0});
 }
 
-int main(int argc, char **argv)
+/* max_ranks is 2: a pair of ranks has service, and all together have not. */
+static void crowd(void)
 {
-    bool automatic = argc > 1 && 0 == strcmp(argv[1], "auto");
     counters_t before;
-    int status;
+    MPI_Comm pair;
 
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    before = counters_read();
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair);
+    for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
+        before = counters_read();
+        one_sum(nonblocking, 1000);
+        counters_moved("too many ranks", &before, (counters_t) {.fallbacks_ranks = 1});
+        before = counters_read();
+        sum_on(pair, nonblocking, 1000);
+        counters_moved("few ranks", &before,
+                       (counters_t) {.allreduce_offloaded = 1, .groups = !nonblocking});
+    }
+    MPI_Comm_free(&pair);
+}
+
+static void whole(bool automatic)
+{
+    counters_t before = counters_read();
+
     one_sum(false, MIN_SIZE);
     counters_moved("first", &before, (counters_t) {.allreduce_offloaded = 1, .groups = 1});
     all_derived();
@@ -403,6 +421,21 @@ int main(int argc, char **argv)
         sizes(nonblocking, automatic);
     }
     small_extrema(automatic);
+}
+
+int main(int argc, char **argv)
+{
+    const char *argument = argc > 1 ? argv[1] : "";
+    int status;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (0 == strcmp(argument, "crowded")) {
+        crowd();
+    } else {
+        whole(0 == strcmp(argument, "auto"));
+    }
     pvars_end();
     status = conclude("fallback");
     MPI_Finalize();

@@ -17,5 +17,6 @@ for mode in always auto; do
     expect_job "embedded-$mode" 4 embedded:2 mode="$mode" fallback "$mode"
     expect_job "server-$mode" 5 "$server_address" mode="$mode" fallback "$mode"
 done
+expect_job crowded 4 embedded max_ranks=2 fallback crowded
 stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
 echo "ok fallback"

@@ -85,6 +85,6 @@ void mca_coll_optcast_tell(const mca_coll_optcast_module_t *m, const char *name,
         [OC_FALLBACK_ORDER] = "falls back: order",
     };
 
-    OC_VERBOSE(2, "optcast: %s on \"%s\": %zu x %s, %s: %s", name, m->comm->c_name,
+    OC_VERBOSE(2, "optcast: %s on \"%s\": %zu x %s, %s: %s", name, mca_coll_optcast_name(m->comm),
                (size_t) call->count, call->dtype->name, call->op->o_name, texts[reason]);
 }
