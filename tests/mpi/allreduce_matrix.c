@@ -12,12 +12,14 @@
  * and nothing around the elements may change, nor between the parts of one.
  */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "check.h"
 #include "matrix_types.h"
 #include "persistent.h"
 #include "pvars.h"
 
+#define PAGE         4096
 #define GUARD_BYTES  64
 #define GUARD        0xa5
 #define SEND_PADDING 0x3c
@@ -111,16 +113,24 @@ static guarded_t guarded_make(const case_t *c, unsigned char padding)
 {
     guarded_t g = {.before = GUARD_BYTES + c->offset, .after = GUARD_BYTES,
                    .bytes = extent_of(c)};
-    size_t all = (g.before + g.bytes + g.after + 63) / 64 * 64;
+    size_t all = (g.before + g.bytes + g.after + PAGE - 1) / PAGE * PAGE;
 
     g.after = all - g.before - g.bytes;
-    g.memory = must(aligned_alloc(64, all));
+    g.memory = must(aligned_alloc(PAGE, all));
     g.data = g.memory + g.before;
     memset(g.memory, GUARD, all);
     for (int i = 0; i < c->count; i++) {
         fill_padding(c->type, padding, element(c, g.data, i));
     }
     return g;
+}
+
+/* Whole pages are its own. */
+static void guarded_protect(const guarded_t *g, int protection)
+{
+    if (0 != mprotect(g->memory, g->before + g->bytes + g->after, protection)) {
+        wrong("the send buffer cannot be protected");
+    }
 }
 
 static void check_guards(const case_t *c, const guarded_t *g, const char *name)
@@ -233,8 +243,10 @@ static void run_once(const case_t *c, MPI_Comm comm, const guarded_t *send, cons
 
     MPI_Comm_rank(comm, &rank);
     make_input(c, rank, c->in_place ? recv->data : send->data);
+    guarded_protect(send, PROT_READ); /* a constant of the program may be sent, too */
     begin(c, comm, c->in_place ? MPI_IN_PLACE : send->data, recv->data, again, request);
     MPI_Wait(request, MPI_STATUS_IGNORE);
+    guarded_protect(send, PROT_READ | PROT_WRITE);
     check_result(c, recv->data);
     check_guards(c, recv, "receive");
     if (!c->in_place) {
