@@ -28,6 +28,7 @@ void mca_coll_optcast_job_publish(void)
     };
     int rc = OMPI_SUCCESS;
 
+    cm->has_job = false; /* each session has its own */
     if (0 != OPAL_PROC_MY_NAME.vpid
         || sizeof(cm->job) != getrandom(&cm->job, sizeof(cm->job), 0)) {
         return;
