@@ -155,7 +155,14 @@ static void carry_out_collapse(oc_client_t *client)
         client->resolver = NULL;
     }
     client->collapse = OC_OK;
-    client->collapsed = client->now;
+    client->collapsed = oc_clock_ns();
+}
+
+void oc_client_settle(oc_client_t *client)
+{
+    if (OC_OK != client->collapse) {
+        carry_out_collapse(client);
+    }
 }
 
 static void look_around(oc_client_t *client)
@@ -184,9 +191,7 @@ static void progress_locked(oc_client_t *client)
         (void) oc_worker_progress(client->worker);
     }
     look_around(client);
-    if (OC_OK != client->collapse) {
-        carry_out_collapse(client);
-    }
+    oc_client_settle(client);
 }
 
 static unsigned call_back(oc_client_t *client, oc_collective_t *finished)

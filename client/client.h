@@ -47,6 +47,9 @@ typedef struct {
     bool spans_hosts;                  /* embedded servers must be reachable from other hosts */
 } oc_client_config_t;
 
+/* Bytes that a rank tells the others when a group is set up. */
+#define OC_RECORD_SIZE 256
+
 /*
  * What a group needs from outside to set itself up: two exchanges among its ranks. begin is
  * called in the order in which the ranks issue collectives, before anything is known, and

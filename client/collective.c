@@ -146,22 +146,38 @@ bool oc_collective_check_reply(oc_collective_t *collective, const oc_lane_t *lan
     return false;
 }
 
+/*
+ * The others count on this rank's share: nobody can go on. What is pending may be nothing, so the
+ * collapse is not left to the next progress.
+ */
+static void refuse_for_want_of_memory(oc_group_t *group)
+{
+    static const char reason[] = "out of memory";
+
+    oc_client_collapse(group->client, OC_ERR_NO_MEMORY, reason);
+    oc_client_settle(group->client);
+    if (OC_GROUP_NEW == group->state) {
+        oc_group_break(group, OC_ERR_NO_MEMORY, reason);
+    } else if (NULL != group->setup && '\0' == group->setup->reason[0]) {
+        snprintf(group->setup->reason, sizeof(group->setup->reason), "%s", reason);
+    }
+}
+
 static oc_status_t start_or_queue(oc_group_t *group, const oc_allreduce_args_t *args)
 {
-    oc_collective_t *collective;
+    oc_collective_t *collective = oc_collective_new(group, args);
     oc_status_t status = OC_OK;
 
+    if (NULL == collective) {
+        refuse_for_want_of_memory(group);
+        return OC_ERR_NO_MEMORY;
+    }
     if (OC_GROUP_NEW == group->state) {
         status = oc_setup_begin(group);
     }
     if (OC_OK != status) {
+        oc_collective_free(collective);
         return status;
-    }
-    collective = oc_collective_new(group, args);
-    if (NULL == collective) {
-        /* the others count on this rank's share: nobody can go on */
-        oc_client_collapse(group->client, OC_ERR_NO_MEMORY, "out of memory");
-        return OC_ERR_NO_MEMORY;
     }
     atomic_fetch_add(&group->client->pending, 1);
     DL_APPEND(group->queue, collective);

@@ -201,7 +201,9 @@ void oc_group_fail(oc_group_t *group, oc_status_t status, const char *reason)
 {
     if (OC_GROUP_SETTING_UP == group->state && group->setup->step > OC_SETUP_RESOLVE) {
         group->setup->broken = status;
-        snprintf(group->setup->reason, sizeof(group->setup->reason), "%s", reason);
+        if ('\0' == group->setup->reason[0]) {
+            snprintf(group->setup->reason, sizeof(group->setup->reason), "%s", reason);
+        }
         release_links(group);
     } else if (OC_GROUP_LIVE == group->state) {
         become_failed(group, status, reason);

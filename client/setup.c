@@ -48,12 +48,18 @@ static void open_embedded(oc_group_t *group, oc_record_t *record)
     };
     char error[OC_REASON_SIZE / 2] = "";
 
-    if (NULL != client->embedded && oc_embedded_failed(client->embedded)) {
+    /* after a collapse it is about to fail, or has: others may not have noticed yet */
+    if (NULL != client->embedded
+        && (oc_embedded_failed(client->embedded)
+            || client->collapsed > client->embedded_opened)) {
         oc_embedded_close(client->embedded);
         client->embedded = NULL;
     }
     oc_settings_default(&oc_server_settings_table, &server_settings);
     config.memory_limit = server_settings.memory_limit;
+    if (NULL == client->embedded) {
+        client->embedded_opened = oc_clock_ns();
+    }
     if (NULL == client->embedded
         && OC_OK != oc_embedded_open(&config, &client->embedded, error, sizeof(error))) {
         give_up(group, "the embedded server cannot start: %s", error);
@@ -72,7 +78,7 @@ static void learn_job(oc_group_t *group)
             OC_OK == group->params.bootstrap->job(group->params.context, &client->job);
     }
     if (!client->has_job) {
-        give_up(group, "the identity of the job is not known");
+        give_up(group, "it has no valid settings, or does not know the identity of its job");
     }
 }
 

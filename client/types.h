@@ -34,9 +34,7 @@
 /* Addresses of a named server that are tried. */
 #define OC_MAX_CANDIDATES 8
 
-/* What each rank tells the others at set-up; record.c encodes it in OC_RECORD_SIZE bytes. */
-#define OC_RECORD_SIZE 256
-
+/* What each rank tells the others at set-up; record.c encodes it. */
 typedef struct {
     uint8_t ready;             /* this rank can take part */
     uint64_t settings;         /* digest of what must be equal on all ranks */
@@ -214,6 +212,7 @@ struct oc_client {
     uint32_t next_handle;
     oc_worker_t *worker;
     oc_embedded_t *embedded;
+    uint64_t embedded_opened;  /* when */
     oc_connection_t *connections;
     oc_group_t *groups;
     oc_collective_t *finished;
@@ -231,6 +230,8 @@ struct oc_client {
 /* client.c: gives all service up, soon; only the first reason counts */
 void oc_client_collapse(oc_client_t *client, oc_status_t status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Carries a collapse out now. Not from within a callback of UCX. */
+void oc_client_settle(oc_client_t *client);
 oc_status_t oc_client_worker(oc_client_t *client, char *error, size_t error_size);
 
 /* record.c */
