@@ -271,7 +271,9 @@ void oc_reduction_request(oc_server_group_t *group, const oc_request_t *request)
         acknowledge(group, &request->header);
         break;
     default:
-        break;
+        oc_aggregator_group_failed(group, OC_ERR_INVALID, "rank %u sent a message of type %u, which "
+                                   "only aggregators send", request->header.rank,
+                                   request->header.message);
     }
 }
 
