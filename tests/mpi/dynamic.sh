@@ -13,12 +13,10 @@ begin_mpi_test dynamic
 compile dynamic
 TIME_LIMIT=${TIME_LIMIT:-40}
 
-# expect_strangers NAME: one rank said why the merged communicators have no service; one of them has no name.
+# expect_strangers NAME: it was said why the merged communicators are left alone; one of them has no name.
 expect_strangers() {
-    has_line "$tmp/$1.log" 'communicator "unnamed": rank' ||
-        not_ok "$1: a communicator without a name is not called so" "$tmp/$1.log"
-    [ "$(grep -c 'belongs to another MPI job than rank 0' "$tmp/$1.log")" -eq 2 ] ||
-        not_ok "$1: it is not told twice that there are two jobs" "$tmp/$1.log"
+    has_line "$tmp/$1.log" 'communicator "unnamed" has ranks of another MPI job: not used there' ||
+        not_ok "$1: it is not told that there are two jobs" "$tmp/$1.log"
 }
 
 # expect_end NAME WORD...: each WORD was the last of a job.
@@ -38,11 +36,11 @@ two_jobs() {
     accepting=$job_pid
     wait_until 20 has_line "$tmp/$1-accept.log" '^port ' || not_ok "$1: no port" "$tmp/$1-accept.log"
     port=$(sed -n 's/^port //p' "$tmp/$1-accept.log")
-    expect_job "$1-connect" 2 "$2" dynamic connect "$port"
+    # each job decides by its own settings: together they would not agree
+    expect_job "$1-connect" 2 "$2" max_ranks=3 dynamic connect "$port"
     wait "$accepting" || not_ok "$1: the accepting job failed" "$tmp/$1-accept.log"
     expect_end "$1-accept" accept
     expect_end "$1-connect" connect
-    # the first rank of the connecting job is the stranger, who tells
     expect_strangers "$1-connect"
 }
 
@@ -64,7 +62,7 @@ OMPI_MCA_mca_base_component_path=$component_dir:SYSTEM_DEFAULT OMPI_MCA_coll_opt
     timeout "$TIME_LIMIT" "$programs/dynamic" self >"$tmp/alone.log" 2>&1 || not_ok "it fails alone" "$tmp/alone.log"
 expect_end alone self
 
-if command -v ompi-server >/dev/null; then
+if [ "${OMPI_VERSION%%.*}" -lt 5 ] && command -v ompi-server >/dev/null; then
     ompi-server --no-daemonize -r "$tmp/names" >"$tmp/names.log" 2>&1 </dev/null &
     started+=("$!")
     wait_until 20 [ -s "$tmp/names" ] || not_ok "Open MPI's name server does not start" "$tmp/names.log"
@@ -72,7 +70,7 @@ if command -v ompi-server >/dev/null; then
     two_jobs embedded embedded:2
     two_jobs server "$server_address"
 else
-    echo "there is no ompi-server: two jobs that meet are left out"
+    echo "Open MPI $OMPI_VERSION has no ompi-server here: two jobs that meet are left out"
 fi
 stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
 ! grep -i -q -E 'warning|error' "$server_log" || not_ok "the server complained" "$server_log"

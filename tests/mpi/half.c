@@ -15,6 +15,7 @@
 #include <optcast/mpi.h>
 
 #include "check.h"
+#include "persistent.h"
 #include "pvars.h"
 
 enum { SUM, PROD, MIN, MAX, NUM_OPS };
@@ -314,6 +315,35 @@ static void run_mixed(void)
     MPI_Allreduce(MPI_IN_PLACE, &value, 1, type_of(&formats[1]), op, MPI_COMM_WORLD);
 }
 
+/* The application gives its own datatype back before it starts what it has initialised with it. */
+static void persistent_own_type(void)
+{
+    uint16_t one = encode(&formats[0], 1), sum = 0;
+    MPI_Datatype type;
+    MPI_Request request;
+    MPI_Op op;
+    int ranks;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (MPI_SUCCESS != optcast_mpi_op(OPTCAST_FLOAT16, MPI_SUM, &op)) {
+        wrong("there is no sum of 16-bit floats");
+        return;
+    }
+    MPI_Type_contiguous(1, MPI_UINT16_T, &type);
+    MPI_Type_commit(&type);
+    MPI_Allreduce_init(&one, &sum, 1, type, op, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    MPI_Type_free(&type);
+    for (int i = 0; i < 3; i++) {
+        sum = 0;
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if ((float) ranks != decode(&formats[0], sum)) {
+            wrong("persistent sum %d of ones is %g", i, (double) decode(&formats[0], sum));
+        }
+    }
+    MPI_Request_free(&request);
+}
+
 static void run_all(bool offloaded)
 {
     int size, rank;
@@ -324,6 +354,7 @@ static void run_all(bool offloaded)
     check_type(&formats[1]);
     if (offloaded) {
         check_strangers();
+        persistent_own_type();
     }
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -3,10 +3,13 @@
  * Persistent Allreduces: before, among and after others, on communicators in all states.
  *
  * usage: persistent served|unserved|crowded
- * unserved: no server can be reached. crowded: no communicator may be offloaded.
+ *        persistent doomed FILE
+ * unserved: no server can be reached. crowded: no communicator may be offloaded. doomed: the
+ * server is killed when the program says so; then there is FILE.
  */
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "persistent.h"
@@ -191,6 +194,41 @@ static void among_others(void)
     MPI_Comm_free(&comm);
 }
 
+/* Only initialisations come in the same order on all ranks. */
+static void started_in_other_orders(void)
+{
+    counters_t before;
+    operation_t a, b, *first, *second;
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    before = read_counters();
+    a = make(comm, LARGE, false);
+    b = make(comm, LARGE, true);
+    first = 0 == rank % 2 ? &a : &b;
+    second = 0 == rank % 2 ? &b : &a;
+    for (int number = 0; number < ROUNDS; number++) {
+        fill(&a, 10 + number);
+        fill(&b, 20 + number);
+        MPI_Start(&first->request);
+        if (1 == rank % 2 || ROUNDS == number + 1) {
+            MPI_Start(&second->request);
+        }
+        blocking(comm);
+        if (0 == rank % 2 && ROUNDS != number + 1) {
+            MPI_Start(&second->request);
+        }
+        MPI_Wait(&second->request, MPI_STATUS_IGNORE);
+        MPI_Wait(&first->request, MPI_STATUS_IGNORE);
+        check("other orders", &a);
+        check("other orders", &b);
+    }
+    moved("other orders", &before, 3 * ROUNDS);
+    release(&a);
+    release(&b);
+    MPI_Comm_free(&comm);
+}
+
 /* Open MPI's own use of such operations is not persistent: these are offloaded too. */
 static void maximum_of_an_int(void)
 {
@@ -274,6 +312,37 @@ static void communicator_freed(void)
     release(&o[1]);
 }
 
+/*
+ * The server dies while the operations are inactive: starting them afterwards must not pass for
+ * success. path: a file that is there when the server is not.
+ */
+static void doomed(const char *path)
+{
+    operation_t o[2] = {make(MPI_COMM_WORLD, SMALL, false), make(MPI_COMM_WORLD, LARGE, true)};
+
+    rounds("before the server dies", o, 2);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (0 == rank) {
+        printf("may die\n");
+        fflush(stdout);
+    }
+    for (int i = 0; i < 200 && 0 != access(path, F_OK); i++) {
+        usleep(100000);
+    }
+    /* the first one finds out, and the second one is started when all is known */
+    for (int i = 0; i < 2; i++) {
+        MPI_Startall(1, &o[i].request);
+        if (MPI_SUCCESS == MPI_Wait(&o[i].request, MPI_STATUS_IGNORE)) {
+            wrong("operation %d has no error without its server", i);
+        }
+        /* Open MPI itself may free what has failed */
+        if (MPI_REQUEST_NULL != o[i].request) {
+            release(&o[i]);
+        }
+    }
+}
+
 /* What no user gives back must not trouble MPI_Finalize. */
 static void leak(void)
 {
@@ -296,9 +365,18 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     served = argc > 1 && 0 == strcmp(argv[1], "served");
     reason = argc > 1 && 0 == strcmp(argv[1], "crowded") ? "fallbacks_ranks" : "fallbacks_setup";
+    if (argc > 2 && 0 == strcmp(argv[1], "doomed")) {
+        served = true;
+        doomed(argv[2]);
+        pvars_end();
+        status = conclude("persistent");
+        MPI_Finalize();
+        return status;
+    }
     on_new_communicator(false);
     on_new_communicator(true);
     among_others();
+    started_in_other_orders();
     maximum_of_an_int();
     never_started();
     inactive();

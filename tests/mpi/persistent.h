@@ -5,7 +5,7 @@
 
 #include <mpi.h>
 
-#if OMPI_MAJOR_VERSION < 5
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
 #    include <mpi-ext.h>
 #    define MPI_Allreduce_init MPIX_Allreduce_init
 #endif

@@ -60,6 +60,12 @@ warned max_ranks
 unequal priority priority -1 60
 nothing priority
 warned priority
+# what would not do at all is said, and the others are told
+unequal invalid window 8 1000
+nothing invalid
+has_line "$tmp/invalid.log" 'rank 1 cannot take part' || not_ok "invalid: nobody says why" "$tmp/invalid.log"
+unequal invalid0 window 1000 8
+nothing invalid0
 # what is only compared when a communicator is set up
 unequal chunk_size chunk_size 4096 8192
 nothing chunk_size

@@ -63,17 +63,23 @@ typedef struct {
 
 OMPI_DECLSPEC extern mca_coll_optcast_component_t mca_coll_optcast_component;
 
+typedef struct mca_coll_optcast_module mca_coll_optcast_module_t;
+
 /* The two exchanges that a group's set-up needs: see bootstrap.c. */
 typedef struct {
+    mca_coll_optcast_module_t *module;
     bool blocking;              /* the first collective is a blocking one, on all ranks */
-    oc_exchange_t exchange;
+    oc_exchange_t exchange;     /* buffers of the engine */
     atomic_int wanted, done;    /* blocking: steps, counted from 1 */
     int error;                  /* blocking: of a step that is done */
     ompi_request_t *steps[2];   /* nonblocking: persistent requests of the previous module */
     int started;
+    oc_exchange_t early;        /* reserved before the engine's are known: buffers of its own */
+    uint8_t *buffer;            /* NULL if there are none */
+    int64_t vote, outcome;
 } mca_coll_optcast_bootstrap_t;
 
-typedef struct {
+struct mca_coll_optcast_module {
     mca_coll_base_module_t super;
     ompi_communicator_t *comm;
     int mode;                   /* the setting's value when the communicator was made */
@@ -82,7 +88,7 @@ typedef struct {
     mca_coll_optcast_bootstrap_t bootstrap;
     bool blocking_seen;         /* a blocking operation has known the outcome on all ranks */
     unsigned reserved;          /* nonblocking operations with a reserved fallback */
-    atomic_bool announced;      /* outcome of the set-up, or failure, was told */
+    atomic_bool announced[2];   /* that there is no service, or that there is, was told */
     atomic_bool failure_told;
     int error_code;             /* of MPI, with the reason as its text; 0: none yet */
 #define X(op)                                    \
@@ -90,7 +96,7 @@ typedef struct {
     mca_coll_base_module_t *prev_##op##_module;
     OC_FOREACH_SAVED(X)
 #undef X
-} mca_coll_optcast_module_t;
+};
 OBJ_CLASS_DECLARATION(mca_coll_optcast_module_t);
 
 /* An Allreduce as MPI gave it, and what it is for the engine: see reduction/reduction.h. */
@@ -103,6 +109,13 @@ typedef struct {
     unsigned oc_op, oc_type;
 } mca_coll_optcast_call_t;
 
+/* What a persistent operation owns: see persistent.c. */
+typedef struct {
+    mca_coll_optcast_call_t call;
+    oc_group_t *group;
+    mca_coll_optcast_bootstrap_t bootstrap;
+} mca_coll_optcast_persistent_t;
+
 /*
  * Not ompi_request_t: for some calls the MPI layer casts whatever a nonblocking collective
  * returned to this base class and stores in it what it retained.
@@ -110,8 +123,9 @@ typedef struct {
 typedef struct {
     ompi_coll_base_nbc_request_t super;
     mca_coll_optcast_module_t *module;
+    oc_group_t *group;
     ompi_request_t *inner;      /* reserved or started on the previous module; or NULL */
-    mca_coll_optcast_call_t call; /* of a persistent operation */
+    mca_coll_optcast_persistent_t *persistent; /* NULL: not one */
 } mca_coll_optcast_request_t;
 OBJ_CLASS_DECLARATION(mca_coll_optcast_request_t);
 
@@ -119,6 +133,9 @@ OBJ_CLASS_DECLARATION(mca_coll_optcast_request_t);
 int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_threads);
 mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, int *priority);
 int mca_coll_optcast_progress(void);
+/* NULL when memory has run out. */
+oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_module_t *module,
+                                       mca_coll_optcast_bootstrap_t *bootstrap);
 
 /*
  * decide.c. The decision is a pure function of what MPI makes equal on all ranks, and fills in
@@ -142,10 +159,14 @@ int mca_coll_optcast_iallreduce(const void *sbuf, void *rbuf, oc_mpi_count_t cou
                                 struct ompi_datatype_t *dtype, struct ompi_op_t *op,
                                 struct ompi_communicator_t *comm, ompi_request_t **request,
                                 mca_coll_base_module_t *module);
+
+/* persistent.c */
 int mca_coll_optcast_allreduce_init(const void *sbuf, void *rbuf, oc_mpi_count_t count,
                                     struct ompi_datatype_t *dtype, struct ompi_op_t *op,
                                     struct ompi_communicator_t *comm, struct ompi_info_t *info,
                                     ompi_request_t **request, mca_coll_base_module_t *module);
+/* What such a request owns, but for the request of the previous module. */
+void mca_coll_optcast_persistent_free(mca_coll_optcast_request_t *request);
 
 /*
  * request.c. start: of a persistent request, which begins inactive; NULL: of one that is active
@@ -153,9 +174,13 @@ int mca_coll_optcast_allreduce_init(const void *sbuf, void *rbuf, oc_mpi_count_t
  */
 mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module_t *module,
                                                          ompi_request_start_fn_t start);
-/* A persistent request begins to wait, or does not because it could not be started. */
+/* A persistent request begins to wait. */
 void mca_coll_optcast_request_activate(mca_coll_optcast_request_t *request);
-void mca_coll_optcast_request_deactivate(mca_coll_optcast_request_t *request);
+/* To the engine or, if that has declined, to the previous module; an error of MPI if to neither. */
+int mca_coll_optcast_request_start(mca_coll_optcast_request_t *request,
+                                   const mca_coll_optcast_call_t *call);
+/* The last thing that is done with a request that is not persistent. */
+void mca_coll_optcast_request_complete(mca_coll_optcast_request_t *request, int error);
 /* oc_allreduce_args_t.finished of a nonblocking operation; arg is the request. */
 void mca_coll_optcast_request_finished(void *arg, oc_status_t status);
 /* Starts the reserved request of the previous module, whose end will be that of this one. */
@@ -167,7 +192,10 @@ int mca_coll_optcast_request_progress(void);
 /* bootstrap.c */
 extern const oc_bootstrap_t mca_coll_optcast_bootstrap;
 /* Inside a blocking collective: carries out the step that the engine asks for, if any. */
-void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_module_t *module);
+void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_bootstrap_t *bootstrap);
+/* Takes the numbers of both exchanges now, for a group whose set-up begins later. */
+oc_status_t mca_coll_optcast_bootstrap_reserve(mca_coll_optcast_bootstrap_t *bootstrap);
+void mca_coll_optcast_bootstrap_release(mca_coll_optcast_bootstrap_t *bootstrap);
 
 /*
  * job.c. publish: while the component is opened, rank 0. adopt: once, before there is a
@@ -197,8 +225,9 @@ void mca_coll_optcast_count_fallback(oc_fallback_t reason);
 /* report.c: lines for people, and the MPI error code of a failure */
 /* What to call a communicator; never NULL or empty. Belongs to the communicator. */
 const char *mca_coll_optcast_name(const ompi_communicator_t *comm);
-void mca_coll_optcast_report_setup(mca_coll_optcast_module_t *module);
-int mca_coll_optcast_report_failure(mca_coll_optcast_module_t *module, oc_status_t status);
+void mca_coll_optcast_report_setup(mca_coll_optcast_module_t *module, oc_group_t *group);
+int mca_coll_optcast_report_failure(mca_coll_optcast_module_t *module, const oc_group_t *group,
+                                    oc_status_t status);
 void mca_coll_optcast_report_summary(void);
 
 #define OC_VERBOSE(level, ...) \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Allreduce, MPI_Iallreduce and MPI_Allreduce_init: to the engine, or to where they went. */
+/* MPI_Allreduce and MPI_Iallreduce: to the engine, or to where they went. */
 #include "coll_optcast.h"
 
 #include "opal/runtime/opal_progress.h"
@@ -44,7 +44,7 @@ static void wait_for(mca_coll_optcast_module_t *m, atomic_bool *done)
     unsigned rounds = 0;
 
     while (!atomic_load(done)) {
-        mca_coll_optcast_bootstrap_serve(m);
+        mca_coll_optcast_bootstrap_serve(&m->bootstrap);
         progress_politely(&rounds);
     }
 }
@@ -83,12 +83,12 @@ int mca_coll_optcast_allreduce(const void *sbuf, void *rbuf, oc_mpi_count_t coun
         status = waiter.status;
     }
     m->blocking_seen = true;
-    mca_coll_optcast_report_setup(m);
+    mca_coll_optcast_report_setup(m, m->group);
     if (OC_DECLINED == status) {
         return fall_back(m, &call, OC_FALLBACK_SETUP);
     }
     mca_coll_optcast_tell(m, "Allreduce", &call, OC_FALLBACK_NONE);
-    return OC_OK == status ? OMPI_SUCCESS : mca_coll_optcast_report_failure(m, status);
+    return OC_OK == status ? OMPI_SUCCESS : mca_coll_optcast_report_failure(m, m->group, status);
 }
 
 static int fall_back_now(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
@@ -156,21 +156,6 @@ static bool same_numbers(const mca_coll_optcast_module_t *m)
     return m->prev_iallreduce_module == m->prev_allreduce_init_module;
 }
 
-static int start(mca_coll_optcast_request_t *r, const mca_coll_optcast_call_t *call)
-{
-    oc_allreduce_args_t args =
-        mca_coll_optcast_engine_args(call, mca_coll_optcast_request_finished, r);
-    oc_status_t status = oc_allreduce_start(r->module->group, &args);
-
-    if (OC_OK == status) {
-        return OMPI_SUCCESS;
-    }
-    if (OC_DECLINED == status) {
-        return mca_coll_optcast_request_fall_back(r);
-    }
-    return mca_coll_optcast_report_failure(r->module, status);
-}
-
 int mca_coll_optcast_iallreduce(const void *sbuf, void *rbuf, oc_mpi_count_t count,
                                 struct ompi_datatype_t *dtype, struct ompi_op_t *op,
                                 struct ompi_communicator_t *comm, ompi_request_t **request,
@@ -202,69 +187,11 @@ int mca_coll_optcast_iallreduce(const void *sbuf, void *rbuf, oc_mpi_count_t cou
     }
     r = mca_coll_optcast_request_new(m, NULL);
     r->inner = reserved;
-    mca_coll_optcast_tell(m, "Iallreduce", &call, OC_FALLBACK_NONE);
-    rc = start(r, &call);
+    rc = mca_coll_optcast_request_start(r, &call);
     if (OMPI_SUCCESS != rc) {
         mca_coll_optcast_request_discard(r);
         return rc;
     }
-    *request = &r->super.super;
-    return OMPI_SUCCESS;
-}
-
-/* MPI_Start and MPI_Startall, with requests of ours only. */
-static int start_persistent(size_t count, ompi_request_t **requests)
-{
-    int rc = OMPI_SUCCESS;
-
-    for (size_t i = 0; i < count && OMPI_SUCCESS == rc; i++) {
-        mca_coll_optcast_request_t *r = (mca_coll_optcast_request_t *) requests[i];
-
-        mca_coll_optcast_tell(r->module, "Start", &r->call, OC_FALLBACK_NONE);
-        mca_coll_optcast_request_activate(r);
-        rc = start(r, &r->call);
-        if (OMPI_SUCCESS != rc) {
-            mca_coll_optcast_request_deactivate(r);
-        }
-    }
-    return rc;
-}
-
-/*
- * The set-up of a communicator begins when something is started, not here. Until a blocking
- * operation has known the outcome on all ranks, each takes a number of the previous module.
- */
-int mca_coll_optcast_allreduce_init(const void *sbuf, void *rbuf, oc_mpi_count_t count,
-                                    struct ompi_datatype_t *dtype, struct ompi_op_t *op,
-                                    struct ompi_communicator_t *comm, struct ompi_info_t *info,
-                                    ompi_request_t **request, mca_coll_base_module_t *module)
-{
-    mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
-    mca_coll_optcast_call_t call = {sbuf, rbuf, count, dtype, op, 0, 0};
-    oc_fallback_t reason = mca_coll_optcast_decide(m, &call, false);
-    mca_coll_optcast_request_t *r;
-    ompi_request_t *reserved = NULL;
-    int rc = OMPI_SUCCESS;
-
-    (void) comm;
-    if (OC_FALLBACK_NONE == reason && OC_GROUP_DECLINED == oc_group_state(m->group)) {
-        reason = OC_FALLBACK_SETUP;
-    }
-    if (OC_FALLBACK_NONE != reason) {
-        mca_coll_optcast_count_fallback(reason);
-        mca_coll_optcast_tell(m, "Allreduce_init", &call, reason);
-        return m->prev_allreduce_init(sbuf, rbuf, count, dtype, op, m->comm, info, request,
-                                      m->prev_allreduce_init_module);
-    }
-    if (!m->blocking_seen) {
-        rc = reserve_fallback(m, &call, &reserved);
-    }
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
-    r = mca_coll_optcast_request_new(m, start_persistent);
-    r->inner = reserved;
-    r->call = call;
     *request = &r->super.super;
     return OMPI_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine's exchanges over the previous module, in one of two ways.
+ * The engine's exchanges over the previous module, in one of three ways.
  *
  * If the first collective of a communicator blocks, all ranks are inside that same call and stay
  * there until the set-up is over: the previous module's blocking collectives can be used, from
@@ -9,6 +9,9 @@
  * If it does not block, both exchanges are reserved as persistent requests when it is issued. The
  * previous module numbers its nonblocking collectives in the order in which they are issued,
  * which has to be the same on all ranks, while each rank starts them whenever it gets there.
+ *
+ * For a persistent operation they are reserved when it is initialised, because ranks may start
+ * such operations in any order; that is before the engine says where its buffers are.
  */
 #include "coll_optcast.h"
 
@@ -18,98 +21,143 @@ static oc_status_t bootstrap_job(void *context, oc_job_t *job)
     return mca_coll_optcast_job_lookup(job);
 }
 
-static void bootstrap_end(void *context)
+static oc_status_t reserve(mca_coll_optcast_bootstrap_t *b, const oc_exchange_t *exchange)
 {
-    mca_coll_optcast_module_t *m = context;
-
-    for (int i = 0; i < 2; i++) {
-        if (NULL != m->bootstrap.steps[i]) {
-            (void) ompi_request_free(&m->bootstrap.steps[i]);
-            m->bootstrap.steps[i] = NULL;
-        }
-    }
-}
-
-static oc_status_t reserve(mca_coll_optcast_module_t *m, const oc_exchange_t *exchange)
-{
+    const mca_coll_optcast_module_t *m = b->module;
     struct ompi_info_t *info = (struct ompi_info_t *) MPI_INFO_NULL;
     oc_mpi_count_t size = (oc_mpi_count_t) exchange->size;
     int rc;
 
     rc = m->prev_allgather_init(exchange->record, size, MPI_BYTE, exchange->records, size,
-                                MPI_BYTE, m->comm, info, &m->bootstrap.steps[0],
+                                MPI_BYTE, m->comm, info, &b->steps[0],
                                 m->prev_allgather_init_module);
     if (OMPI_SUCCESS == rc) {
         rc = m->prev_allreduce_init(exchange->vote, exchange->outcome, 1, MPI_INT64_T, MPI_MIN,
-                                    m->comm, info, &m->bootstrap.steps[1],
-                                    m->prev_allreduce_init_module);
+                                    m->comm, info, &b->steps[1], m->prev_allreduce_init_module);
     }
     if (OMPI_SUCCESS != rc) {
-        bootstrap_end(m);
+        mca_coll_optcast_bootstrap_release(b);
         return OC_ERR_SYSTEM;
     }
     return OC_OK;
 }
 
+oc_status_t mca_coll_optcast_bootstrap_reserve(mca_coll_optcast_bootstrap_t *b)
+{
+    uint8_t *buffer = calloc(1 + (size_t) ompi_comm_size(b->module->comm), OC_RECORD_SIZE);
+
+    if (NULL == buffer) {
+        return OC_ERR_NO_MEMORY;
+    }
+    b->buffer = buffer;
+    b->early = (oc_exchange_t) {
+        .record = buffer, .records = buffer + OC_RECORD_SIZE, .size = OC_RECORD_SIZE,
+        .vote = &b->vote, .outcome = &b->outcome};
+    return reserve(b, &b->early);
+}
+
+void mca_coll_optcast_bootstrap_release(mca_coll_optcast_bootstrap_t *b)
+{
+    for (int i = 0; i < 2; i++) {
+        if (NULL != b->steps[i]) {
+            (void) ompi_request_free(&b->steps[i]);
+            b->steps[i] = NULL;
+        }
+    }
+    free(b->buffer);
+    b->buffer = NULL;
+}
+
+static void bootstrap_end(void *context)
+{
+    mca_coll_optcast_bootstrap_release(context);
+}
+
 static oc_status_t bootstrap_begin(void *context, const oc_exchange_t *exchange)
 {
-    mca_coll_optcast_module_t *m = context;
+    mca_coll_optcast_bootstrap_t *b = context;
 
-    m->bootstrap.exchange = *exchange;
-    return m->bootstrap.blocking ? OC_OK : reserve(m, exchange);
+    b->exchange = *exchange;
+    return b->blocking || NULL != b->buffer ? OC_OK : reserve(b, exchange);
+}
+
+/* Between the engine's buffers and those that were reserved early. */
+static void copy_in(mca_coll_optcast_bootstrap_t *b, int step)
+{
+    if (0 == step) {
+        memcpy(b->early.record, b->exchange.record, b->exchange.size);
+    } else {
+        b->vote = *b->exchange.vote;
+    }
+}
+
+static void copy_out(mca_coll_optcast_bootstrap_t *b, int step)
+{
+    if (0 == step) {
+        memcpy(b->exchange.records, b->early.records,
+               (size_t) ompi_comm_size(b->module->comm) * b->exchange.size);
+    } else {
+        *b->exchange.outcome = b->outcome;
+    }
 }
 
 static oc_status_t bootstrap_start(void *context, int step)
 {
-    mca_coll_optcast_module_t *m = context;
-    ompi_request_t **request = &m->bootstrap.steps[step];
+    mca_coll_optcast_bootstrap_t *b = context;
+    ompi_request_t **request = &b->steps[step];
 
-    if (m->bootstrap.blocking) {
-        atomic_store(&m->bootstrap.wanted, step + 1);
+    if (b->blocking) {
+        atomic_store(&b->wanted, step + 1);
         return OC_OK;
     }
-    m->bootstrap.started = step;
+    if (NULL != b->buffer) {
+        copy_in(b, step);
+    }
+    b->started = step;
     return OMPI_SUCCESS == (*request)->req_start(1, request) ? OC_OK : OC_ERR_SYSTEM;
 }
 
 static oc_status_t bootstrap_test(void *context)
 {
-    mca_coll_optcast_module_t *m = context;
-    const ompi_request_t *request = m->bootstrap.steps[m->bootstrap.started];
+    mca_coll_optcast_bootstrap_t *b = context;
+    const ompi_request_t *request = b->steps[b->started];
     int error;
 
-    if (m->bootstrap.blocking) {
-        if (atomic_load(&m->bootstrap.done) != atomic_load(&m->bootstrap.wanted)) {
+    if (b->blocking) {
+        if (atomic_load(&b->done) != atomic_load(&b->wanted)) {
             return OC_IN_PROGRESS;
         }
-        error = m->bootstrap.error;
+        error = b->error;
     } else {
         if (!REQUEST_COMPLETE(request)) {
             return OC_IN_PROGRESS;
         }
         error = request->req_status.MPI_ERROR;
     }
+    if (OMPI_SUCCESS == error && NULL != b->buffer) {
+        copy_out(b, b->started);
+    }
     return OMPI_SUCCESS == error ? OC_OK : OC_ERR_SYSTEM;
 }
 
-void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_module_t *m)
+void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_bootstrap_t *b)
 {
-    const oc_exchange_t *exchange = &m->bootstrap.exchange;
+    const mca_coll_optcast_module_t *m = b->module;
+    const oc_exchange_t *exchange = &b->exchange;
     oc_mpi_count_t size = (oc_mpi_count_t) exchange->size;
-    int wanted = atomic_load(&m->bootstrap.wanted);
+    int wanted = atomic_load(&b->wanted);
 
-    if (!m->bootstrap.blocking || atomic_load(&m->bootstrap.done) == wanted) {
+    if (!b->blocking || atomic_load(&b->done) == wanted) {
         return;
     }
     if (1 == wanted) {
-        m->bootstrap.error = m->prev_allgather(exchange->record, size, MPI_BYTE,
-                                               exchange->records, size, MPI_BYTE, m->comm,
-                                               m->prev_allgather_module);
+        b->error = m->prev_allgather(exchange->record, size, MPI_BYTE, exchange->records, size,
+                                     MPI_BYTE, m->comm, m->prev_allgather_module);
     } else {
-        m->bootstrap.error = m->prev_allreduce(exchange->vote, exchange->outcome, 1, MPI_INT64_T,
-                                               MPI_MIN, m->comm, m->prev_allreduce_module);
+        b->error = m->prev_allreduce(exchange->vote, exchange->outcome, 1, MPI_INT64_T, MPI_MIN,
+                                     m->comm, m->prev_allreduce_module);
     }
-    atomic_store(&m->bootstrap.done, wanted);
+    atomic_store(&b->done, wanted);
 }
 
 const oc_bootstrap_t mca_coll_optcast_bootstrap = {

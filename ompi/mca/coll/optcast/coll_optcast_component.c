@@ -2,6 +2,7 @@
 /* Registration, opening and closing of the component. */
 #include "coll_optcast.h"
 
+#include "opal/runtime/opal_progress.h"
 #include "opal/util/output.h"
 
 static int optcast_register(void);
@@ -95,14 +96,12 @@ static int optcast_open(void)
     cm->settings_valid = OC_OK == oc_settings_check(&oc_job_settings_table, &cm->settings, error,
                                                     sizeof(error));
     if (!cm->settings_valid) {
-        opal_output(0, "optcast: %s; coll/optcast is not used", error);
+        opal_output(0, "optcast: %s; nothing is offloaded", error);
     }
     OBJ_CONSTRUCT(&cm->requests, opal_free_list_t);
     OBJ_CONSTRUCT(&cm->inner, opal_list_t);
     OBJ_CONSTRUCT(&cm->lock, opal_mutex_t);
-    if (cm->settings_valid) {
-        mca_coll_optcast_job_publish();
-    }
+    mca_coll_optcast_job_publish();
     return OMPI_SUCCESS;
 }
 
@@ -111,6 +110,10 @@ static int optcast_close(void)
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
 
     mca_coll_optcast_report_summary();
+    if (cm->live_modules > 0) { /* of communicators that somebody still holds */
+        (void) opal_progress_unregister(mca_coll_optcast_progress);
+        cm->live_modules = 0;
+    }
     oc_client_destroy(cm->client);
     cm->client = NULL;
     OBJ_DESTRUCT(&cm->lock);

@@ -20,20 +20,20 @@ typedef struct {
 void mca_coll_optcast_job_publish(void)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-    published_t published = {
-        .min_size = cm->settings.min_size,
-        .mode = cm->settings.mode,
-        .max_ranks = cm->settings.max_ranks,
-        .priority = cm->settings.priority,
-    };
+    published_t published;
     int rc = OMPI_SUCCESS;
 
     cm->has_job = false; /* each session has its own */
-    if (0 != OPAL_PROC_MY_NAME.vpid
+    if (0 != OPAL_PROC_MY_NAME.vpid || !cm->settings_valid
         || sizeof(cm->job) != getrandom(&cm->job, sizeof(cm->job), 0)) {
         return;
     }
+    memset(&published, 0, sizeof(published));
     published.job = cm->job;
+    published.min_size = cm->settings.min_size;
+    published.mode = cm->settings.mode;
+    published.max_ranks = cm->settings.max_ranks;
+    published.priority = cm->settings.priority;
     OPAL_MODEX_SEND(rc, OC_MODEX_SCOPE, &cm->super.collm_version, &published, sizeof(published));
     cm->has_job = OMPI_SUCCESS == rc;
 }
@@ -67,9 +67,11 @@ static void adopt(const published_t *published)
         && published->priority == settings->priority) {
         return;
     }
-    opal_output(0, "optcast: this process (%d of the job) has other values of coll_optcast_mode, "
-                "_min_size, _max_ranks or _priority than process 0; those of process 0 are used",
-                (int) OPAL_PROC_MY_NAME.vpid);
+    if (mca_coll_optcast_component.settings_valid) {
+        opal_output(0, "optcast: this process (%d of the job) has other values of "
+                    "coll_optcast_mode, _min_size, _max_ranks or _priority than process 0; those "
+                    "of process 0 are used", (int) OPAL_PROC_MY_NAME.vpid);
+    }
     settings->min_size = (size_t) published->min_size;
     settings->mode = published->mode;
     settings->max_ranks = published->max_ranks;
@@ -90,6 +92,8 @@ void mca_coll_optcast_job_adopt(void)
 
 oc_status_t mca_coll_optcast_job_lookup(oc_job_t *job)
 {
-    *job = mca_coll_optcast_component.job;
-    return mca_coll_optcast_component.has_job ? OC_OK : OC_ERR_UNREACHABLE;
+    const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+
+    *job = cm->job;
+    return cm->has_job && cm->settings_valid ? OC_OK : OC_ERR_INVALID;
 }

@@ -92,7 +92,8 @@ static void module_count_out(void)
     OPAL_THREAD_UNLOCK(&cm->lock);
 }
 
-static int group_make(mca_coll_optcast_module_t *m)
+oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_module_t *m,
+                                       mca_coll_optcast_bootstrap_t *bootstrap)
 {
     oc_group_params_t params = {
         .num_ranks = (uint32_t) ompi_comm_size(m->comm),
@@ -100,12 +101,13 @@ static int group_make(mca_coll_optcast_module_t *m)
         .name = mca_coll_optcast_name(m->comm),
         .mode = m->mode,
         .bootstrap = &mca_coll_optcast_bootstrap,
-        .context = m,
+        .context = bootstrap,
     };
 
-    return OC_OK == oc_group_create(mca_coll_optcast_component.client, &params, &m->group)
-               ? OMPI_SUCCESS
-               : OMPI_ERR_OUT_OF_RESOURCE;
+    oc_group_t *group = NULL;
+
+    (void) oc_group_create(mca_coll_optcast_component.client, &params, &group);
+    return group;
 }
 
 /* All or nothing: the first half only looks. */
@@ -139,7 +141,9 @@ static int module_enable(mca_coll_base_module_t *module, struct ompi_communicato
     }
     if (OMPI_SUCCESS == rc
         && ompi_comm_size(comm) <= mca_coll_optcast_component.settings.max_ranks) {
-        rc = group_make(m);
+        m->bootstrap.module = m;
+        m->group = mca_coll_optcast_group_new(m, &m->bootstrap);
+        rc = NULL == m->group ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
     }
 #if !OC_FRAMEWORK_COPIES
 #define X(fn) MCA_COLL_INSTALL_API(comm, fn, mca_coll_optcast_##fn, &m->super, "optcast");
@@ -213,12 +217,21 @@ int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_th
                     OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION);
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    if (!cm->settings_valid) {
-        return OMPI_ERR_NOT_AVAILABLE;
-    }
     mca_coll_optcast_job_adopt();
     cm->active = cm->has_job && OC_MODE_NEVER != cm->settings.mode && cm->settings.priority >= 0;
     return OMPI_SUCCESS;
+}
+
+/* Others have settings of their own, and decide by them. The same answer on all ranks. */
+static bool is_of_this_job(ompi_communicator_t *comm)
+{
+    for (int i = 0; i < ompi_comm_size(comm); i++) {
+        if (OPAL_PROC_MY_NAME.jobid
+            != ompi_group_get_proc_name(comm->c_local_group, i).jobid) {
+            return false;
+        }
+    }
+    return true;
 }
 
 mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, int *priority)
@@ -228,6 +241,11 @@ mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, i
 
     if (!cm->active || OC_MODE_NEVER == cm->settings.mode || OMPI_COMM_IS_INTER(comm)
         || ompi_comm_size(comm) < MIN_RANKS) {
+        return NULL;
+    }
+    if (!is_of_this_job(comm)) {
+        OC_VERBOSE(1, "optcast: communicator \"%s\" has ranks of another MPI job: not used there",
+                   mca_coll_optcast_name(comm));
         return NULL;
     }
     m = OBJ_NEW(mca_coll_optcast_module_t);

@@ -15,23 +15,24 @@ const char *mca_coll_optcast_name(const ompi_communicator_t *comm)
 }
 
 /*
- * Once per communicator, when its outcome is known. A declined one is a warning, from the rank
+ * Once per communicator and outcome, when one is known: persistent operations have their own. A declined one is a warning, from the rank
  * that knows the reason: it is the one whose number is in everybody else's.
  */
-void mca_coll_optcast_report_setup(mca_coll_optcast_module_t *m)
+void mca_coll_optcast_report_setup(mca_coll_optcast_module_t *m, oc_group_t *group)
 {
-    oc_group_state_t state = oc_group_state(m->group);
+    oc_group_state_t state = oc_group_state(group);
+    atomic_bool *announced = &m->announced[OC_GROUP_LIVE == state];
     char text[128];
 
-    if (atomic_load(&m->announced) || OC_GROUP_NEW == state || OC_GROUP_SETTING_UP == state
-        || atomic_exchange(&m->announced, true)) {
+    if (OC_GROUP_NEW == state || OC_GROUP_SETTING_UP == state || atomic_load(announced)
+        || atomic_exchange(announced, true)) {
         return;
     }
-    if (OC_GROUP_DECLINED == state && oc_group_tells(m->group)) {
+    if (OC_GROUP_DECLINED == state && oc_group_tells(group)) {
         opal_output(0, "optcast: communicator \"%s\": %s; Open MPI's own collectives are used",
-                    mca_coll_optcast_name(m->comm), oc_group_reason(m->group));
+                    mca_coll_optcast_name(m->comm), oc_group_reason(group));
     } else if (OC_GROUP_LIVE == state && 0 == ompi_comm_rank(m->comm)) {
-        oc_group_describe(m->group, text, sizeof(text));
+        oc_group_describe(group, text, sizeof(text));
         OC_VERBOSE(1, "optcast: communicator \"%s\": %d ranks, %s", mca_coll_optcast_name(m->comm),
                    ompi_comm_size(m->comm), text);
     }
@@ -60,9 +61,10 @@ static int error_code(mca_coll_optcast_module_t *m, const char *reason)
     return m->error_code;
 }
 
-int mca_coll_optcast_report_failure(mca_coll_optcast_module_t *m, oc_status_t status)
+int mca_coll_optcast_report_failure(mca_coll_optcast_module_t *m, const oc_group_t *group,
+                                    oc_status_t status)
 {
-    const char *reason = oc_group_reason(m->group);
+    const char *reason = oc_group_reason(group);
 
     if ('\0' == reason[0]) {
         reason = oc_status_string(status);

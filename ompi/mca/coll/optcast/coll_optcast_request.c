@@ -27,6 +27,7 @@ static int request_free(ompi_request_t **request)
         return MPI_ERR_REQUEST;
     }
     free_inner(r);
+    mca_coll_optcast_persistent_free(r);
     OMPI_REQUEST_FINI(&r->super.super);
     opal_free_list_return(&mca_coll_optcast_component.requests, (opal_free_list_item_t *) r);
     *request = MPI_REQUEST_NULL;
@@ -68,7 +69,9 @@ mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module
     r->super.super.req_status._cancelled = 0;
     r->super.super.req_status.MPI_ERROR = OMPI_SUCCESS;
     r->module = module;
+    r->group = module->group;
     r->inner = NULL;
+    r->persistent = NULL;
     return r;
 }
 
@@ -79,14 +82,8 @@ void mca_coll_optcast_request_activate(mca_coll_optcast_request_t *r)
     r->super.super.req_state = OMPI_REQUEST_ACTIVE;
 }
 
-void mca_coll_optcast_request_deactivate(mca_coll_optcast_request_t *r)
-{
-    r->super.super.req_complete = REQUEST_COMPLETED;
-    r->super.super.req_state = OMPI_REQUEST_INACTIVE;
-}
-
 /* May run other people's callbacks and end the communicator: last, and without locks. */
-static void request_complete(mca_coll_optcast_request_t *r, int error)
+void mca_coll_optcast_request_complete(mca_coll_optcast_request_t *r, int error)
 {
     ompi_communicator_t *comm = r->super.super.req_mpi_object.comm;
     bool persistent = r->super.super.req_persistent;
@@ -127,21 +124,38 @@ int mca_coll_optcast_request_fall_back(mca_coll_optcast_request_t *r)
     return OMPI_SUCCESS;
 }
 
+int mca_coll_optcast_request_start(mca_coll_optcast_request_t *r,
+                                   const mca_coll_optcast_call_t *call)
+{
+    oc_allreduce_args_t args =
+        mca_coll_optcast_engine_args(call, mca_coll_optcast_request_finished, r);
+    const char *name = NULL != r->persistent ? "Start" : "Iallreduce";
+    oc_status_t status = oc_allreduce_start(r->group, &args);
+
+    if (OC_DECLINED == status) {
+        mca_coll_optcast_tell(r->module, name, call, OC_FALLBACK_SETUP);
+        return mca_coll_optcast_request_fall_back(r);
+    }
+    mca_coll_optcast_tell(r->module, name, call, OC_FALLBACK_NONE);
+    return OC_OK == status ? OMPI_SUCCESS
+                           : mca_coll_optcast_report_failure(r->module, r->group, status);
+}
+
 void mca_coll_optcast_request_finished(void *arg, oc_status_t status)
 {
     mca_coll_optcast_request_t *r = arg;
     int rc = OMPI_SUCCESS;
 
-    mca_coll_optcast_report_setup(r->module);
+    mca_coll_optcast_report_setup(r->module, r->group);
     if (OC_DECLINED == status) {
         rc = mca_coll_optcast_request_fall_back(r);
         if (OMPI_SUCCESS == rc) {
             return;
         }
     } else if (OC_OK != status) {
-        rc = mca_coll_optcast_report_failure(r->module, status);
+        rc = mca_coll_optcast_report_failure(r->module, r->group, status);
     }
-    request_complete(r, rc);
+    mca_coll_optcast_request_complete(r, rc);
 }
 
 int mca_coll_optcast_request_progress(void)
@@ -163,7 +177,7 @@ int mca_coll_optcast_request_progress(void)
     }
     OPAL_THREAD_UNLOCK(&cm->lock);
     while (NULL != (r = (mca_coll_optcast_request_t *) opal_list_remove_first(&done))) {
-        request_complete(r, r->inner->req_status.MPI_ERROR);
+        mca_coll_optcast_request_complete(r, r->inner->req_status.MPI_ERROR);
         events++;
     }
     OBJ_DESTRUCT(&done);

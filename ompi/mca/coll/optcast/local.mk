@@ -12,6 +12,7 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_half.c \
 	ompi/mca/coll/optcast/coll_optcast_job.c \
 	ompi/mca/coll/optcast/coll_optcast_module.c \
+	ompi/mca/coll/optcast/coll_optcast_persistent.c \
 	ompi/mca/coll/optcast/coll_optcast_pvars.c \
 	ompi/mca/coll/optcast/coll_optcast_report.c \
 	ompi/mca/coll/optcast/coll_optcast_request.c \
