@@ -187,7 +187,7 @@ static bool data_process_left(const slot_t *slot)
 
 static void expect_flat(lane_t *lane, slot_t *slot)
 {
-    uint64_t end = oc_clock_ns() + 2 * OC_SECOND;
+    uint64_t end = oc_clock_ns() + 10 * OC_SECOND;
     char text[128];
     long kb;
 

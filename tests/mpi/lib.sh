@@ -159,19 +159,21 @@ stop_server() {
 }
 
 # run_job RANKS SERVERS [SETTING=VALUE...] PROGRAM [ARGUMENT...]: a compiled program in mode always
-# (or another, with mode=...) with the coll_optcast settings.
+# (or another, with mode=...) with the coll_optcast settings. Set-ups have more time than by default:
+# on a busy machine nothing else but time is lost.
 run_job() {
-    local ranks=$1 mode=always arguments=(--mca coll_optcast_servers "$2")
+    local ranks=$1 mode=always patience=20 arguments=(--mca coll_optcast_servers "$2")
 
     shift 2
     while [[ $1 == *=* ]]; do
-        if [ "${1%%=*}" = mode ]; then
-            mode=${1#*=}
-        else
-            arguments+=(--mca "coll_optcast_${1%%=*}" "${1#*=}")
-        fi
+        case $1 in
+        mode=*) mode=${1#*=} ;;
+        connect_timeout=*) patience=${1#*=} ;;
+        *) arguments+=(--mca "coll_optcast_${1%%=*}" "${1#*=}") ;;
+        esac
         shift
     done
+    arguments+=(--mca coll_optcast_connect_timeout "$patience")
     run_mpi "$ranks" "$mode" "${mpirun_arguments[@]}" "${arguments[@]}" "${wrapper[@]}" "$programs/$1" "${@:2}"
 }
 
