@@ -66,6 +66,20 @@ nothing invalid
 has_line "$tmp/invalid.log" 'rank 1 cannot take part' || not_ok "invalid: nobody says why" "$tmp/invalid.log"
 unequal invalid0 window 1000 8
 nothing invalid0
+# rank 1 has another version of the component
+mkdir "$tmp/other"
+sed 's/OCJOB001/OCJOB999/g' "$component_dir/mca_coll_optcast.so" >"$tmp/other/mca_coll_optcast.so"
+! cmp -s "$component_dir/mca_coll_optcast.so" "$tmp/other/mca_coll_optcast.so" || not_ok "there is no other version"
+cat >"$programs/unequal-version" <<EOF
+#!/bin/sh
+[ "\$OMPI_COMM_WORLD_RANK" != 1 ] || export OMPI_MCA_mca_base_component_path=$tmp/other:SYSTEM_DEFAULT
+exec "$programs/faults" "\$@"
+EOF
+chmod +x "$programs/unequal-version"
+expect_job version 3 embedded unequal-version seconds=0.2
+rm "$programs/unequal-version"
+nothing version
+has_line "$tmp/version.log" 'rank 1 cannot take part' || not_ok "version: nobody says why" "$tmp/version.log"
 # what is only compared when a communicator is set up
 unequal chunk_size chunk_size 4096 8192
 nothing chunk_size

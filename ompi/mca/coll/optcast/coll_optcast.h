@@ -199,10 +199,10 @@ void mca_coll_optcast_bootstrap_release(mca_coll_optcast_bootstrap_t *bootstrap)
 
 /*
  * job.c. publish: while the component is opened, rank 0. adopt: once, before there is a
- * communicator, all ranks. lookup: never waits.
+ * communicator, all ranks; whether rank 0 takes part. lookup: never waits.
  */
 void mca_coll_optcast_job_publish(void);
-void mca_coll_optcast_job_adopt(void);
+bool mca_coll_optcast_job_adopt(void);
 oc_status_t mca_coll_optcast_job_lookup(oc_job_t *job);
 
 /*

@@ -10,11 +10,19 @@
 #include "ompi/proc/proc.h"
 #include "opal/util/output.h"
 
-/* In the host's byte order: Open MPI's launcher does not promise more for opaque bytes. */
+/*
+ * In the host's byte order: Open MPI's launcher does not promise more for opaque bytes. The first
+ * letters, and all up to the identity, stay as they are in other versions: a rank with another
+ * version decides like rank 0, and says in the exchange that it cannot take part.
+ */
+#define FORMAT      "OCJOB001"
+#define NUM_LETTERS 5
+
 typedef struct {
-    oc_job_t job;
+    char format[8];
     uint64_t min_size;
-    int32_t mode, max_ranks, priority;
+    int32_t mode, max_ranks, priority, unused;
+    oc_job_t job;
 } published_t;
 
 void mca_coll_optcast_job_publish(void)
@@ -29,6 +37,7 @@ void mca_coll_optcast_job_publish(void)
         return;
     }
     memset(&published, 0, sizeof(published));
+    memcpy(published.format, FORMAT, sizeof(published.format));
     published.job = cm->job;
     published.min_size = cm->settings.min_size;
     published.mode = cm->settings.mode;
@@ -48,12 +57,16 @@ static bool receive(published_t *published)
 
     first.vpid = 0;
     OPAL_MODEX_RECV(rc, &cm->super.collm_version, &first, &data, &size);
-    if (OMPI_SUCCESS != rc || NULL == data || sizeof(*published) != size) {
+    if (OMPI_SUCCESS != rc || NULL == data || size < offsetof(published_t, job)
+        || 0 != memcmp(data, FORMAT, NUM_LETTERS)) {
         free(data);
         return false;
     }
-    memcpy(published, data, sizeof(*published));
+    memset(published, 0, sizeof(*published));
+    memcpy(published, data, size < sizeof(*published) ? size : sizeof(*published));
     free(data);
+    cm->has_job = sizeof(*published) == size
+                  && 0 == memcmp(published->format, FORMAT, sizeof(published->format));
     return true;
 }
 
@@ -78,16 +91,20 @@ static void adopt(const published_t *published)
     settings->priority = published->priority;
 }
 
-void mca_coll_optcast_job_adopt(void)
+bool mca_coll_optcast_job_adopt(void)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     published_t published;
 
-    if (0 != OPAL_PROC_MY_NAME.vpid && receive(&published)) {
-        cm->job = published.job;
-        cm->has_job = true;
-        adopt(&published);
+    if (0 == OPAL_PROC_MY_NAME.vpid) {
+        return cm->has_job;
     }
+    if (!receive(&published)) {
+        return false;
+    }
+    cm->job = published.job;
+    adopt(&published);
+    return true;
 }
 
 oc_status_t mca_coll_optcast_job_lookup(oc_job_t *job)

@@ -217,8 +217,7 @@ int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_th
                     OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION);
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    mca_coll_optcast_job_adopt();
-    cm->active = cm->has_job && OC_MODE_NEVER != cm->settings.mode && cm->settings.priority >= 0;
+    cm->active = mca_coll_optcast_job_adopt() && OC_MODE_NEVER != cm->settings.mode && cm->settings.priority >= 0;
     return OMPI_SUCCESS;
 }
 
