@@ -79,8 +79,8 @@ shape() {
     if [ "$2" -eq 0 ] || [ "$2" -ge "$gso_large_from" ]; then
         gso=$gso_large
     fi
-    # a millisecond at the rate, but at least one piece
-    burst=$(($2 * 125))
+    # two milliseconds at the rate: timers come late, and what was not sent by then is lost; at least one piece
+    burst=$(($2 * 250))
     [ "$burst" -gt $((gso + 4096)) ] || burst=$((gso + 4096))
     discipline="tbf rate ${2}mbit burst $burst limit $queue"
     [ "$2" -ne 0 ] || discipline='pfifo limit 20000'
