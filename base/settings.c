@@ -11,6 +11,8 @@
 #include "protocol/limits.h"
 
 static const char *const mode_names[] = {"auto", "always", "never", NULL};
+static const char *const multicast_names[] = {"auto", "verbs", "udp", "off", NULL};
+static const char *const schedule_names[] = {"auto", "together", "chain", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
 
 #define JOB(field)    .name = #field, .offset = offsetof(oc_job_settings_t, field)
@@ -50,8 +52,47 @@ static const oc_setting_t job_settings[] = {
              "that was there before takes over."},
     {JOB(heartbeat_timeout), .type = OC_SETTING_INT, .number = 6, .min = 1, .max = 3600,
      .unit = "seconds",
-     .help = "How long a server may leave a heartbeat unanswered in a collective before it "
-             "counts as dead."},
+     .help = "How long a server may leave a heartbeat unanswered in a collective, or a rank be silent "
+             "in a blocking one by multicast, before it counts as dead."},
+    {JOB(multicast), .type = OC_SETTING_CHOICE, .number = OC_MULTICAST_AUTO, .max = 3, .unit = "",
+     .choices = multicast_names,
+     .help = "What carries Allgather and Bcast. verbs: InfiniBand or RoCE. udp: IP multicast. "
+             "auto: verbs if all ranks can, else udp. off: the component that was there before."},
+    {JOB(multicast_min_size), .type = OC_SETTING_SIZE, .number = 262144, .max = INT64_MAX,
+     .unit = "bytes",
+     .help = "Smallest vector, of all ranks together, that mode auto sends by multicast."},
+    {JOB(multicast_interface), .type = OC_SETTING_TEXT, .text = "", .unit = "",
+     .help = "Network interface for multicast, by name or address; the one of the default route "
+             "for multicast if empty."},
+    {JOB(multicast_address), .type = OC_SETTING_TEXT, .text = "", .unit = "",
+     .help = "First IPv4 multicast address; made from the job's identity, in 239.192.0.0/14, if "
+             "empty."},
+    {JOB(multicast_port), .type = OC_SETTING_INT, .number = 8919, .min = 1, .max = 65535,
+     .unit = "", .help = "UDP port for multicast."},
+    {JOB(multicast_groups), .type = OC_SETTING_INT, .number = 4, .min = 1, .max = 16,
+     .unit = "addresses",
+     .help = "Multicast addresses, from the first one on, that the communicators of a job share."},
+    {JOB(multicast_channels), .type = OC_SETTING_INT, .number = 1, .min = 1, .max = 16,
+     .unit = "addresses",
+     .help = "How many of these addresses a communicator uses at once."},
+    {JOB(multicast_schedule), .type = OC_SETTING_CHOICE, .number = 0, .max = 2, .unit = "",
+     .choices = schedule_names,
+     .help = "together: all ranks send at once, in step with what they receive. chain: in turn. "
+             "auto: together, as long as each rank's share of the window is large enough."},
+    {JOB(multicast_chains), .type = OC_SETTING_INT, .number = 1, .min = 1, .max = 1024,
+     .unit = "ranks", .help = "Ranks that send at the same time in the schedule chain."},
+    {JOB(multicast_window), .type = OC_SETTING_SIZE, .number = 524288, .min = 16384,
+     .max = 1u << 30, .unit = "bytes",
+     .help = "How much may be under way to a rank; buffers of switches and ranks have to hold it."},
+    {JOB(multicast_staging), .type = OC_SETTING_SIZE, .number = 4u << 20, .min = 65536,
+     .max = 1u << 30, .unit = "bytes",
+     .help = "Memory for datagrams that have arrived, for each multicast address in use."},
+    {JOB(multicast_rate), .type = OC_SETTING_INT, .number = 0, .max = 1000000, .unit = "Mbit/s",
+     .help = "Limit of what a rank sends by UDP multicast, on each address; 0: none but the "
+             "network's."},
+    {JOB(multicast_faults), .type = OC_SETTING_TEXT, .text = "", .unit = "",
+     .help = "For tests: drop=P,drop_sent=P,duplicate=P,reorder=P,delay=P,burst=N,delay_ms=N,"
+             "seed=N makes the network worse, P being shares of the datagrams from 0 to 1."},
 };
 
 static const oc_setting_t server_settings[] = {

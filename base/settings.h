@@ -40,6 +40,13 @@ typedef struct {
 
 typedef enum { OC_MODE_AUTO, OC_MODE_ALWAYS, OC_MODE_NEVER } oc_mode_t;
 
+typedef enum {
+    OC_MULTICAST_AUTO, /* verbs if all ranks can, else udp */
+    OC_MULTICAST_VERBS,
+    OC_MULTICAST_UDP,
+    OC_MULTICAST_OFF,
+} oc_multicast_choice_t;
+
 /* coll_optcast_*: what a job sets. All ranks of a job need the same values. */
 typedef struct {
     int priority;
@@ -53,6 +60,19 @@ typedef struct {
     int max_ranks;
     int connect_timeout;
     int heartbeat_timeout;
+    int multicast;               /* oc_multicast_choice_t */
+    size_t multicast_min_size;
+    const char *multicast_interface;
+    const char *multicast_address;
+    int multicast_port;
+    int multicast_groups;
+    int multicast_channels;
+    int multicast_schedule;      /* oc_schedule_t of multicast/group.h */
+    int multicast_chains;
+    size_t multicast_window;
+    size_t multicast_staging;
+    int multicast_rate;
+    const char *multicast_faults;
 } oc_job_settings_t;
 
 /* optcast-server: what its administrator sets. */
