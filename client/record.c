@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a rank tells the others when a group is set up. */
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "client/types.h"
@@ -48,27 +46,6 @@ bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record)
            oc_get_bytes(&r, record->num_addresses * sizeof(struct in6_addr)),
            record->num_addresses * sizeof(struct in6_addr));
     return true;
-}
-
-/* Same kernel and same network namespace: loopback leads from one process to the other. */
-uint64_t oc_host_identity(void)
-{
-    char text[128] = "";
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    uint64_t hash = OC_HASH_START;
-    ssize_t length;
-
-    if (NULL != file) {
-        if (NULL != fgets(text, sizeof(text), file)) {
-            hash = oc_hash(hash, text, strlen(text));
-        }
-        fclose(file);
-    }
-    length = readlink("/proc/self/ns/net", text, sizeof(text));
-    if (length > 0) {
-        hash = oc_hash(hash, text, (uint64_t) length);
-    }
-    return hash;
 }
 
 uint64_t oc_settings_digest(const oc_group_t *group)

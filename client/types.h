@@ -19,6 +19,7 @@
 
 #include "client/client.h"
 #include "net/address.h"
+#include "net/host.h"
 #include "net/stream.h"
 #include "protocol/control.h"
 #include "protocol/message.h"
@@ -237,7 +238,6 @@ oc_status_t oc_client_worker(oc_client_t *client, char *error, size_t error_size
 /* record.c */
 void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE]);
 bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record);
-uint64_t oc_host_identity(void);
 uint64_t oc_settings_digest(const oc_group_t *group);
 
 /* connection.c */

@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libocnet.la
 libocnet_la_SOURCES = \
 	net/address.h net/address.c \
 	net/devices.h net/devices.c \
+	net/host.h net/host.c \
 	net/loop.h net/loop.c \
 	net/socket.h net/socket.c \
 	net/stream.h net/stream.c
