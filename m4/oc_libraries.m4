@@ -1,5 +1,5 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
-# OC_CHECK_LIBRARIES: UCX, hwloc, inih (needed), libibverbs and librdmacm (multicast over InfiniBand).
+# OC_CHECK_LIBRARIES: UCX, hwloc, inih (needed), libibverbs and librdmacm (if they are there).
 AC_DEFUN([OC_CHECK_LIBRARIES], [
   PKG_CHECK_MODULES([UCX], [ucx >= 1.13], [],
     [AC_MSG_ERROR([UCX 1.13 or newer is needed (Debian: libucx-dev): $UCX_PKG_ERRORS])])
@@ -13,11 +13,24 @@ AC_DEFUN([OC_CHECK_LIBRARIES], [
     [AC_MSG_ERROR([uthash is needed (Debian: uthash-dev)])])
   AC_SEARCH_LIBS([dladdr], [dl], [],
     [AC_MSG_ERROR([dladdr is needed, which no C library that Open MPI runs with should lack])])
-  PKG_CHECK_MODULES([VERBS], [libibverbs librdmacm], [oc_verbs=yes], [oc_verbs=no])
+  OC_CHECK_VERBS
   AC_DEFINE_UNQUOTED([OPTCAST_UCX_VERSION], ["$oc_ucx"], [UCX that it was built with])
   AC_DEFINE_UNQUOTED([OPTCAST_HWLOC_VERSION], ["$oc_hwloc"], [hwloc that it was built with])
-  AS_IF([test "$oc_verbs" = yes],
-    [AC_DEFINE([OPTCAST_HAVE_VERBS], [1], [libibverbs and librdmacm are there])])
+])
+
+# OC_CHECK_VERBS: what multicast over InfiniBand and RoCE needs; without it there is UDP.
+AC_DEFUN([OC_CHECK_VERBS], [
+  AC_ARG_WITH([verbs],
+    [AS_HELP_STRING([--with-verbs=yes|no|check],
+      [multicast over InfiniBand and RoCE by libibverbs and librdmacm (default: check, which means if they are there)])],
+    [], [with_verbs=check])
+  AS_CASE([$with_verbs],
+    [no], [oc_verbs=no],
+    [yes|check], [PKG_CHECK_MODULES([VERBS], [libibverbs librdmacm], [oc_verbs=yes], [oc_verbs=no])],
+    [AC_MSG_ERROR([--with-verbs=$with_verbs: it is yes, no or check])])
+  AS_IF([test "$with_verbs$oc_verbs" = yesno],
+    [AC_MSG_ERROR([--with-verbs: libibverbs or librdmacm not found (Debian: libibverbs-dev librdmacm-dev): $VERBS_PKG_ERRORS])])
+  AM_CONDITIONAL([HAVE_VERBS], [test "$oc_verbs" = yes])
 ])
 
 # OC_CHECK_TEST_TOOLS: what only the tests need.
@@ -39,7 +52,8 @@ AC_DEFUN([OC_COMPONENT_DIR], [
 ])
 
 AC_DEFUN([OC_SUMMARY], [
-  AS_IF([test "$oc_verbs" = yes], [oc_verbs_line="libibverbs and librdmacm found"],
+  AS_IF([test "$oc_verbs" = yes], [oc_verbs_line="on"],
+    [test "$with_verbs" = no], [oc_verbs_line="off: --with-verbs=no"],
     [oc_verbs_line="off: libibverbs or librdmacm not found (Debian: libibverbs-dev librdmacm-dev)"])
   AS_IF([test "$oc_cmocka" = yes], [oc_cmocka_line="on"],
     [oc_cmocka_line="off: cmocka not found (Debian: libcmocka-dev)"])

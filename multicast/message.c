@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All kinds begin with 0 "OR", 2 version, 3 kind, 4 rank, 8 token, 16 generation; then come
+ *
+ *   SENT     20 number
+ *   REQUEST  20 block, 24 number, 28 ranges: count of them, then first and count of each
+ *   REPAIR   20 block, 24 number, 28 last (1 byte), 29 ranges as above, then the fragments
+ *   ABORT    20 status, then the text
+ *   CREDIT   20 position (8 bytes)
+ */
+#include "multicast/message.h"
+
+#include "protocol/wire.h"
+
+#define MAGIC 0x524f
+
+static void put_ranges(oc_writer_t *w, const oc_cast_message_t *message)
+{
+    oc_put(w, message->num_ranges, 4);
+    for (uint32_t i = 0; i < message->num_ranges; i++) {
+        oc_put(w, message->ranges[i].first, 4);
+        oc_put(w, message->ranges[i].count, 4);
+    }
+}
+
+static void get_ranges(oc_reader_t *r, oc_cast_message_t *message)
+{
+    message->num_ranges = (uint32_t) oc_get(r, 4);
+    if (message->num_ranges > OC_CAST_MAX_RANGES) {
+        r->bad = true;
+        return;
+    }
+    for (uint32_t i = 0; i < message->num_ranges; i++) {
+        message->ranges[i].first = (uint32_t) oc_get(r, 4);
+        message->ranges[i].count = (uint32_t) oc_get(r, 4);
+    }
+}
+
+size_t oc_cast_encode(const oc_cast_message_t *message, uint8_t head[OC_CAST_HEAD_MAX])
+{
+    oc_writer_t w = {.at = head, .end = head + OC_CAST_HEAD_MAX};
+
+    oc_put(&w, MAGIC, 2);
+    oc_put(&w, OC_CAST_VERSION, 1);
+    oc_put(&w, (uint64_t) message->kind, 1);
+    oc_put(&w, message->rank, 4);
+    oc_put(&w, message->token, 8);
+    oc_put(&w, message->generation, 4);
+    if (OC_CAST_SENT == message->kind) {
+        oc_put(&w, message->number, 4);
+    } else if (OC_CAST_REQUEST == message->kind || OC_CAST_REPAIR == message->kind) {
+        oc_put(&w, message->block, 4);
+        oc_put(&w, message->number, 4);
+        if (OC_CAST_REPAIR == message->kind) {
+            oc_put(&w, message->last, 1);
+        }
+        put_ranges(&w, message);
+    } else if (OC_CAST_ABORT == message->kind) {
+        oc_put(&w, (uint32_t) message->status, 4);
+    } else if (OC_CAST_CREDIT == message->kind) {
+        oc_put(&w, message->position, 8);
+    }
+    return (size_t) (w.at - head);
+}
+
+bool oc_cast_decode_token(const uint8_t *bytes, size_t length, uint64_t *token)
+{
+    oc_reader_t r = {.at = bytes, .end = bytes + length};
+    uint64_t magic = oc_get(&r, 2), version = oc_get(&r, 1);
+
+    (void) oc_get_bytes(&r, 1 + 4);
+    *token = oc_get(&r, 8);
+    return !r.bad && MAGIC == magic && OC_CAST_VERSION == version;
+}
+
+static void get_body(oc_reader_t *r, oc_cast_message_t *message)
+{
+    switch (message->kind) {
+    case OC_CAST_SENT:
+        message->number = (uint32_t) oc_get(r, 4);
+        break;
+    case OC_CAST_REQUEST:
+    case OC_CAST_REPAIR:
+        message->block = (uint32_t) oc_get(r, 4);
+        message->number = (uint32_t) oc_get(r, 4);
+        message->last = OC_CAST_REPAIR == message->kind && 0 != oc_get(r, 1);
+        get_ranges(r, message);
+        break;
+    case OC_CAST_ABORT:
+        message->status = (int32_t) (uint32_t) oc_get(r, 4);
+        break;
+    case OC_CAST_CREDIT:
+        message->position = oc_get(r, 8);
+        break;
+    default:
+        break;
+    }
+}
+
+bool oc_cast_decode(const uint8_t *bytes, size_t length, oc_cast_message_t *message)
+{
+    oc_reader_t r = {.at = bytes, .end = bytes + length};
+    uint64_t magic = oc_get(&r, 2), version = oc_get(&r, 1);
+
+    message->kind = (oc_cast_kind_t) oc_get(&r, 1);
+    message->rank = (uint32_t) oc_get(&r, 4);
+    message->token = oc_get(&r, 8);
+    message->generation = (uint32_t) oc_get(&r, 4);
+    message->num_ranges = 0;
+    message->last = false;
+    if (r.bad || MAGIC != magic || OC_CAST_VERSION != version
+        || message->kind < OC_CAST_PROBE_REQUEST || message->kind >= OC_CAST_KINDS) {
+        return false;
+    }
+    get_body(&r, message);
+    message->data = r.at;
+    message->data_length = (size_t) (r.end - r.at);
+    return !r.bad && (0 == message->data_length || OC_CAST_REPAIR == message->kind
+                      || (OC_CAST_ABORT == message->kind
+                          && message->data_length <= OC_CAST_MAX_TEXT));
+}

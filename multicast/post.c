@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages to the ranks of a group. */
+#include "multicast/cast_types.h"
+
+void oc_cast_post(oc_cast_group_t *group, uint32_t rank, oc_cast_message_t *message)
+{
+    const oc_cast_net_t *net = &group->config.net;
+    oc_cast_counters_t *counters = group->config.counters;
+    uint8_t head[OC_CAST_HEAD_MAX];
+    size_t length;
+
+    message->rank = group->config.rank;
+    message->token = group->config.token;
+    length = oc_cast_encode(message, head);
+    if (OC_CAST_REPAIR == message->kind) {
+        counters->repair_bytes += message->data_length;
+    } else {
+        counters->control_messages++;
+        counters->control_bytes += length + message->data_length;
+    }
+    if (OC_CAST_LEAVE == message->kind || OC_CAST_ABORT == message->kind) {
+        net->tell(net->context, rank, head, length, message->data, message->data_length);
+    } else {
+        net->post(net->context, rank, head, length, message->data, message->data_length);
+    }
+}
+
+void oc_cast_post_plain(oc_cast_group_t *group, uint32_t rank, oc_cast_kind_t kind)
+{
+    oc_cast_message_t message;
+
+    message.kind = kind;
+    message.generation = NULL != group->active ? group->active->generation : 0;
+    message.data = NULL;
+    message.data_length = 0;
+    oc_cast_post(group, rank, &message);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A tree over the ranks carries "all have entered" and "all have everything". What neighbours say
+ * is kept as the last generation of which they said it, so order and repetition do not matter.
+ */
+#include <stdio.h>
+
+#include "multicast/cast_types.h"
+
+#define PING_INTERVAL OC_SECOND
+
+void oc_tree_begin(oc_cast_group_t *group)
+{
+    uint32_t rank = group->config.rank;
+
+    for (uint32_t i = 1; i <= OC_CAST_RADIX; i++) {
+        uint64_t child = (uint64_t) rank * OC_CAST_RADIX + i;
+
+        if (child < group->config.num_ranks) {
+            group->neighbours[group->num_children++].rank = (uint32_t) child;
+        }
+    }
+    group->num_neighbours = group->num_children;
+    if (rank > 0) {
+        group->neighbours[group->num_neighbours++].rank = (rank - 1) / OC_CAST_RADIX;
+    }
+}
+
+static oc_neighbour_t *find(oc_cast_group_t *group, uint32_t rank)
+{
+    for (uint32_t i = 0; i < group->num_neighbours; i++) {
+        if (group->neighbours[i].rank == rank) {
+            return &group->neighbours[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_root(const oc_cast_group_t *group)
+{
+    return 0 == group->config.rank;
+}
+
+static void tell_children(oc_cast_group_t *group, oc_cast_kind_t kind)
+{
+    for (uint32_t i = 0; i < group->num_children; i++) {
+        oc_cast_post_plain(group, group->neighbours[i].rank, kind);
+    }
+}
+
+static void tell_parent(oc_cast_group_t *group, oc_cast_kind_t kind)
+{
+    oc_cast_post_plain(group, group->neighbours[group->num_children].rank, kind);
+}
+
+static bool children_entered(const oc_cast_group_t *group, uint32_t generation)
+{
+    for (uint32_t i = 0; i < group->num_children; i++) {
+        if (!oc_cast_reached(group->neighbours[i].entered, generation)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool children_done(const oc_cast_group_t *group, uint32_t generation)
+{
+    for (uint32_t i = 0; i < group->num_children; i++) {
+        if (!oc_cast_reached(group->neighbours[i].done, generation)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void advance_entering(oc_cast_group_t *group, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->active;
+
+    if (!operation->reported && children_entered(group, operation->generation)) {
+        operation->reported = true;
+        if (is_root(group)) {
+            group->go = operation->generation;
+        } else {
+            tell_parent(group, OC_CAST_ENTER);
+        }
+    }
+    if (operation->reported && oc_cast_reached(group->go, operation->generation)) {
+        tell_children(group, OC_CAST_GO);
+        oc_operation_begin(group, now);
+    }
+}
+
+static void advance_running(oc_cast_group_t *group)
+{
+    oc_cast_operation_t *operation = group->active;
+
+    if (!operation->done_reported && oc_operation_done(group)
+        && children_done(group, operation->generation)) {
+        operation->done_reported = true;
+        if (is_root(group)) {
+            group->leave = operation->generation;
+        } else {
+            tell_parent(group, OC_CAST_DONE);
+        }
+    }
+    if (operation->done_reported && oc_cast_reached(group->leave, operation->generation)) {
+        tell_children(group, OC_CAST_LEAVE);
+        operation->state = OC_CAST_LEAVING;
+    }
+}
+
+void oc_tree_advance(oc_cast_group_t *group, uint64_t now)
+{
+    if (NULL != group->active && OC_CAST_ENTERING == group->active->state) {
+        advance_entering(group, now);
+    }
+    if (NULL != group->active && OC_CAST_RUNNING == group->active->state) {
+        advance_running(group);
+    }
+}
+
+/* Later than what was known, and not from the far future: that would be no generation at all. */
+static void raise(uint32_t *known, uint32_t generation, const oc_cast_group_t *group)
+{
+    if (oc_cast_reached(generation, *known)
+        && oc_cast_reached(group->generation + 1, generation)) {
+        *known = generation;
+    }
+}
+
+void oc_tree_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
+{
+    oc_neighbour_t *from = find(group, message->rank);
+    bool is_child = NULL != from && from < group->neighbours + group->num_children;
+    bool is_parent = NULL != from && !is_child;
+
+    if (OC_CAST_ENTER == message->kind && is_child) {
+        raise(&from->entered, message->generation, group);
+    } else if (OC_CAST_DONE == message->kind && is_child) {
+        raise(&from->done, message->generation, group);
+    } else if (OC_CAST_GO == message->kind && is_parent) {
+        raise(&group->go, message->generation, group);
+    } else if (OC_CAST_LEAVE == message->kind && is_parent) {
+        raise(&group->leave, message->generation, group);
+    }
+    oc_tree_advance(group, now);
+}
+
+void oc_tree_heard(oc_cast_group_t *group, uint32_t rank)
+{
+    oc_neighbour_t *neighbour = find(group, rank);
+
+    if (NULL != neighbour) {
+        neighbour->silence = neighbour->pinged = 0;
+    }
+}
+
+/*
+ * In a nonblocking operation a rank may compute for an hour; in a blocking one all ranks are in
+ * the call, and one that says nothing at all is dead.
+ */
+void oc_tree_watch(oc_cast_group_t *group, uint64_t step)
+{
+    const oc_cast_operation_t *operation = group->active;
+    char reason[OC_CAST_REASON_SIZE];
+
+    if (NULL == operation || !operation->args.blocking
+        || OC_CAST_RUNNING != operation->state) {
+        return;
+    }
+    for (uint32_t i = 0; i < group->num_neighbours; i++) {
+        oc_neighbour_t *neighbour = &group->neighbours[i];
+
+        neighbour->silence += step;
+        if (neighbour->silence >= group->config.liveness_timeout) {
+            snprintf(reason, sizeof(reason), "rank %u does not answer any more",
+                     neighbour->rank);
+            oc_cast_group_fail(group, OC_ERR_TIMEOUT, reason);
+            return;
+        }
+        if (neighbour->silence - neighbour->pinged >= PING_INTERVAL) {
+            neighbour->pinged = neighbour->silence;
+            oc_cast_post_plain(group, neighbour->rank, OC_CAST_PING);
+        }
+    }
+}
