@@ -3,6 +3,7 @@
 # libocucx, libocnet, libocprotocol and libocbase too, once each.
 noinst_LTLIBRARIES += libocmulticast.la
 libocmulticast_la_SOURCES = \
+	multicast/address.h multicast/address.c \
 	multicast/cast_types.h \
 	multicast/chain.c \
 	multicast/credit.c \
@@ -10,15 +11,27 @@ libocmulticast_la_SOURCES = \
 	multicast/datagram.h multicast/datagram.c \
 	multicast/fragment.c \
 	multicast/group.h multicast/group.c \
+	multicast/interface.h multicast/interface.c \
 	multicast/message.h multicast/message.c \
 	multicast/operation.c \
 	multicast/post.c \
 	multicast/probe.c \
+	multicast/random.h \
 	multicast/repair.c \
 	multicast/send.c \
 	multicast/serve.c \
+	multicast/shim.h multicast/shim.c \
 	multicast/transport.h \
-	multicast/tree.c
+	multicast/tree.c \
+	multicast/udp.h multicast/udp.c \
+	multicast/udp_receive.h multicast/udp_receive.c \
+	multicast/udp_send.h multicast/udp_send.c \
+	multicast/verbs.h
 libocmulticast_la_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
 libocmulticast_la_LIBADD = $(VERBS_LIBS)
 
+if HAVE_VERBS
+libocmulticast_la_SOURCES += multicast/verbs.c multicast/verbs_port.h multicast/verbs_port.c
+else
+libocmulticast_la_SOURCES += multicast/verbs_none.c
+endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Multicast over InfiniBand and RoCE: unreliable datagrams (UD) by libibverbs, groups by librdmacm.
+ * Without these libraries the same functions say so.
+ */
+#ifndef OC_MULTICAST_VERBS_H
+#define OC_MULTICAST_VERBS_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "multicast/transport.h"
+
+typedef struct {
+    const char *interface;   /* name or IPv4 address; "": the first with an active RDMA port */
+    struct in_addr address;  /* the multicast address; its group has an identity made of it */
+    size_t staging;          /* bytes for datagrams that have arrived; the device may limit it */
+} oc_verbs_config_t;
+
+/*
+ * Whether this host has a device for that interface, without asking the network. text: which one,
+ * "mlx5_0 port 1 on ib0", or why there is none. datagram_size: what its transports will have; as
+ * little as the port allows now.
+ */
+bool oc_verbs_available(const char *interface, size_t *datagram_size, char *text,
+                        size_t text_size);
+
+/*
+ * Joins; waits up to 10 seconds for the network to agree. The transport hands out what this
+ * process sent itself, too: devices cannot be relied on to keep it back.
+ */
+oc_status_t oc_verbs_open(const oc_verbs_config_t *config, oc_transport_t **transport, char *error,
+                          size_t error_size);
+
+#endif
