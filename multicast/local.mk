@@ -12,16 +12,22 @@ libocmulticast_la_SOURCES = \
 	multicast/fragment.c \
 	multicast/group.h multicast/group.c \
 	multicast/interface.h multicast/interface.c \
+	multicast/member.c \
 	multicast/message.h multicast/message.c \
+	multicast/multicast.h multicast/multicast.c \
 	multicast/operation.c \
+	multicast/peers.h multicast/peers.c \
 	multicast/post.c \
 	multicast/probe.c \
 	multicast/random.h \
+	multicast/record.h multicast/record.c \
 	multicast/repair.c \
 	multicast/send.c \
 	multicast/serve.c \
+	multicast/service.h \
 	multicast/shim.h multicast/shim.c \
 	multicast/transport.h \
+	multicast/transports.h multicast/transports.c \
 	multicast/tree.c \
 	multicast/udp.h multicast/udp.c \
 	multicast/udp_receive.h multicast/udp_receive.c \

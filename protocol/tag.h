@@ -22,6 +22,7 @@ typedef enum {
     OC_KIND_CONTRIBUTION = 2, /* to an aggregator, bare data */
     OC_KIND_RESULT = 3,       /* to a rank, bare data */
     OC_KIND_REPLY = 4,        /* to a rank, with header */
+    OC_KIND_CAST = 5,         /* from rank to rank (multicast/message.h); all else is 0 */
 } oc_kind_t;
 
 #define OC_TAG_HANDLE_BITS   20

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Peers, their endpoints and messages. A peer stays when its last user has gone: closing an
+ * endpoint would break the peer's own one, which its other groups use. Only lost peers go, with
+ * their last user and message.
+ */
+#include "multicast/peers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include <utlist.h>
+
+#include "base/log.h"
+#include "protocol/tag.h"
+#include "ucx_backend/worker.h"
+
+/* Receives that wait for messages of anybody. */
+#define NUM_LANDINGS 16
+
+/* Bytes that may wait to leave, to one peer and to all. */
+#define PEER_ROOM  (256u << 10)
+#define TOTAL_ROOM (16u << 20)
+
+struct oc_outbox {
+    unsigned unsent;
+    bool dropped;
+};
+
+typedef struct {
+    oc_transfer_t transfer;
+    oc_peers_t *peers;
+    bool posted;
+    uint8_t *bytes;
+} landing_t;
+
+typedef struct {
+    oc_transfer_t transfer;
+    oc_peer_t *peer;
+    oc_outbox_t *outbox;       /* or NULL */
+    size_t length;
+    uint8_t bytes[];
+} message_t;
+
+struct oc_peer {
+    oc_peers_t *peers;
+    uint32_t process;
+    oc_endpoint_t *endpoint;   /* NULL before the first message and after the loss */
+    unsigned users, unsent;
+    size_t unsent_bytes;
+    const char *reason;        /* why it is lost; NULL: it is not */
+    oc_peer_t *prev, *next;
+    oc_peer_t *lost_prev, *lost_next;
+    UT_hash_handle hh;         /* by process; lost peers are not in the table */
+    size_t address_length;
+    uint8_t address[];
+};
+
+struct oc_peers {
+    oc_peers_events_t events;
+    oc_worker_t *worker;
+    size_t max_message;
+    bool closing;
+    unsigned unsent;
+    size_t unsent_bytes;
+    oc_peer_t *all;
+    oc_peer_t *table;
+    oc_peer_t *lost;           /* not told yet */
+    landing_t landings[NUM_LANDINGS];
+};
+
+/* From UCX; it is waiting again at the end of oc_peers_progress at the earliest. */
+static void on_arrived(oc_transfer_t *transfer)
+{
+    landing_t *landing = (landing_t *) transfer;
+    oc_peers_t *peers = landing->peers;
+
+    landing->posted = false;
+    if (OC_OK == transfer->status) {
+        peers->events.arrived(peers->events.arg, landing->bytes, transfer->length);
+    } else if (OC_ERR_CANCELED != transfer->status) {
+        oc_debug("a message between ranks was dropped: %s", oc_status_string(transfer->status));
+    }
+}
+
+static void post_landings(oc_peers_t *peers)
+{
+    for (unsigned i = 0; i < NUM_LANDINGS; i++) {
+        landing_t *landing = &peers->landings[i];
+
+        if (!landing->posted) {
+            landing->posted = true;
+            oc_receive(peers->worker, &landing->transfer, landing->bytes, peers->max_message,
+                       oc_tag(OC_KIND_CAST, 0, 0, 0, 0), OC_TAG_KIND_MASK);
+        }
+    }
+}
+
+oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message, oc_peers_t **result,
+                          char *error, size_t error_size)
+{
+    oc_peers_t *peers = calloc(1, sizeof(*peers));
+    uint8_t *bytes = malloc(NUM_LANDINGS * max_message);
+    oc_status_t status = OC_ERR_NO_MEMORY;
+
+    snprintf(error, error_size, "out of memory");
+    if (NULL != peers && NULL != bytes) {
+        status = oc_worker_open(NULL, &peers->worker, error, error_size);
+    }
+    if (OC_OK != status) {
+        free(bytes);
+        free(peers);
+        return status;
+    }
+    peers->events = *events;
+    peers->max_message = max_message;
+    for (unsigned i = 0; i < NUM_LANDINGS; i++) {
+        peers->landings[i].peers = peers;
+        peers->landings[i].bytes = bytes + i * max_message;
+        peers->landings[i].transfer.done = on_arrived;
+    }
+    post_landings(peers);
+    *result = peers;
+    return OC_OK;
+}
+
+static void peer_free(oc_peer_t *peer)
+{
+    DL_DELETE(peer->peers->all, peer);
+    free(peer);
+}
+
+void oc_peers_close(oc_peers_t *peers)
+{
+    oc_peer_t *peer, *next;
+
+    if (NULL == peers) {
+        return;
+    }
+    peers->closing = true;
+    oc_worker_close(peers->worker);
+    HASH_CLEAR(hh, peers->table);
+    DL_FOREACH_SAFE (peers->all, peer, next) {
+        peer_free(peer);
+    }
+    free(peers->landings[0].bytes);
+    free(peers);
+}
+
+const void *oc_peers_address(const oc_peers_t *peers, size_t *length)
+{
+    return oc_worker_address(peers->worker, length);
+}
+
+static void reap(oc_peer_t *peer)
+{
+    if (NULL != peer->reason && 0 == peer->users && 0 == peer->unsent) {
+        peer_free(peer);
+    }
+}
+
+/* Told later: whoever posts is not ready to hear it. The loss itself counts as a user till then. */
+static void lose(oc_peer_t *peer, const char *reason)
+{
+    oc_peers_t *peers = peer->peers;
+
+    if (NULL != peer->reason || peers->closing) {
+        return;
+    }
+    peer->reason = reason;
+    peer->users++;
+    HASH_DEL(peers->table, peer);
+    DL_APPEND2(peers->lost, peer, lost_prev, lost_next);
+}
+
+static void tell_losses(oc_peers_t *peers)
+{
+    oc_peer_t *peer;
+
+    while (NULL != (peer = peers->lost)) {
+        DL_DELETE2(peers->lost, peer, lost_prev, lost_next);
+        oc_endpoint_close(peer->endpoint);
+        peer->endpoint = NULL;
+        peers->events.lost(peers->events.arg, peer);
+        oc_peer_release(peer);
+    }
+}
+
+unsigned oc_peers_progress(oc_peers_t *peers)
+{
+    unsigned count = oc_worker_progress(peers->worker);
+
+    if (count > 0) {
+        post_landings(peers);
+    }
+    if (NULL != peers->lost) {
+        tell_losses(peers);
+    }
+    return count;
+}
+
+unsigned oc_peers_pending(const oc_peers_t *peers)
+{
+    return peers->unsent + (NULL != peers->lost);
+}
+
+bool oc_peers_arm(oc_peers_t *peers, int *fd)
+{
+    *fd = oc_worker_event_fd(peers->worker);
+    return NULL == peers->lost && OC_OK == oc_worker_arm(peers->worker);
+}
+
+oc_peer_t *oc_peer_get(oc_peers_t *peers, uint32_t process, const void *address, size_t length)
+{
+    oc_peer_t *peer;
+
+    HASH_FIND(hh, peers->table, &process, sizeof(process), peer);
+    if (NULL != peer && peer->address_length == length
+        && 0 == memcmp(peer->address, address, length)) {
+        peer->users++;
+        return peer;
+    }
+    if (NULL != peer) {
+        /* it has begun anew, and nobody is at the old address any more */
+        lose(peer, "it has another address now");
+    }
+    peer = calloc(1, sizeof(*peer) + length);
+    if (NULL == peer) {
+        return NULL;
+    }
+    peer->peers = peers;
+    peer->process = process;
+    peer->users = 1;
+    peer->address_length = length;
+    memcpy(peer->address, address, length);
+    DL_APPEND(peers->all, peer);
+    HASH_ADD(hh, peers->table, process, sizeof(peer->process), peer);
+    return peer;
+}
+
+void oc_peer_release(oc_peer_t *peer)
+{
+    peer->users--;
+    reap(peer);
+}
+
+uint32_t oc_peer_process(const oc_peer_t *peer)
+{
+    return peer->process;
+}
+
+const char *oc_peer_reason(const oc_peer_t *peer)
+{
+    return NULL != peer->reason ? peer->reason : "";
+}
+
+oc_outbox_t *oc_outbox_new(void)
+{
+    return calloc(1, sizeof(oc_outbox_t));
+}
+
+void oc_outbox_drop(oc_outbox_t *outbox)
+{
+    if (NULL == outbox || 0 == outbox->unsent) {
+        free(outbox);
+    } else {
+        outbox->dropped = true;
+    }
+}
+
+unsigned oc_outbox_unsent(const oc_outbox_t *outbox)
+{
+    return outbox->unsent;
+}
+
+static void on_endpoint_failed(void *arg)
+{
+    lose(arg, "its connection broke");
+}
+
+static void account(message_t *message, int sign)
+{
+    oc_peer_t *peer = message->peer;
+    size_t bytes = sign > 0 ? message->length : -message->length;
+
+    if (NULL != message->outbox) {
+        message->outbox->unsent += (unsigned) sign;
+    }
+    peer->unsent += (unsigned) sign;
+    peer->unsent_bytes += bytes;
+    peer->peers->unsent += (unsigned) sign;
+    peer->peers->unsent_bytes += bytes;
+}
+
+static void on_sent(oc_transfer_t *transfer)
+{
+    message_t *message = (message_t *) transfer;
+
+    account(message, -1);
+    if (NULL != message->outbox && message->outbox->dropped) {
+        oc_outbox_drop(message->outbox);
+    }
+    if (OC_OK != transfer->status) {
+        lose(message->peer, "its connection broke");
+    }
+    reap(message->peer);
+    free(message);
+}
+
+static bool connect_peer(oc_peer_t *peer)
+{
+    if (NULL == peer->endpoint
+        && OC_OK != oc_endpoint_open(peer->peers->worker, peer->address, on_endpoint_failed, peer,
+                                     &peer->endpoint)) {
+        lose(peer, "UCX finds no way to it: the network devices of the two hosts have nothing in "
+             "common, see OPTCAST_UCX_NET_DEVICES");
+    }
+    return NULL != peer->endpoint;
+}
+
+void oc_peer_post(oc_peer_t *peer, oc_outbox_t *outbox, const void *head, size_t head_length,
+                  const void *data, size_t data_length)
+{
+    message_t *message;
+
+    if (NULL != peer->reason || !connect_peer(peer)) {
+        return;
+    }
+    message = malloc(sizeof(*message) + head_length + data_length);
+    if (NULL == message) {
+        lose(peer, "this rank has no memory for a message to it");
+        return;
+    }
+    *message = (message_t) {.transfer.done = on_sent, .peer = peer, .outbox = outbox,
+                            .length = head_length + data_length};
+    memcpy(message->bytes, head, head_length);
+    if (data_length > 0) {
+        memcpy(message->bytes + head_length, data, data_length);
+    }
+    account(message, 1);
+    oc_send(peer->endpoint, &message->transfer, message->bytes, message->length,
+            oc_tag(OC_KIND_CAST, 0, 0, 0, 0));
+}
+
+size_t oc_peer_room(const oc_peer_t *peer)
+{
+    size_t total = peer->peers->unsent_bytes;
+    size_t here = peer->unsent_bytes < PEER_ROOM ? PEER_ROOM - peer->unsent_bytes : 0;
+    size_t all = total < TOTAL_ROOM ? TOTAL_ROOM - total : 0;
+
+    return here < all ? here : all;
+}
