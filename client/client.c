@@ -102,6 +102,7 @@ void oc_client_destroy(oc_client_t *client)
     close_connections(client, &bye);
     oc_worker_close(client->worker);
     destroy_groups(client);
+    oc_multicast_destroy(client->multicast);
     oc_resolver_end(client->resolver);
     oc_embedded_close(client->embedded);
     oc_server_list_free(&client->servers);
@@ -139,7 +140,9 @@ static void carry_out_collapse(oc_client_t *client)
     oc_group_t *group;
 
     DL_FOREACH (client->groups, group) {
-        oc_group_fail(group, client->collapse, client->collapse_reason);
+        if (OC_SERVICE_AGGREGATION == group->params.service) {
+            oc_group_fail(group, client->collapse, client->collapse_reason);
+        }
     }
     /* servers that are well tell the others what began it */
     cause.notice.status = client->collapse;
@@ -190,6 +193,7 @@ static void progress_locked(oc_client_t *client)
     if (NULL != client->worker) {
         (void) oc_worker_progress(client->worker);
     }
+    oc_client_cast_progress(client);
     look_around(client);
     oc_client_settle(client);
 }
@@ -200,8 +204,8 @@ static unsigned call_back(oc_client_t *client, oc_collective_t *finished)
     unsigned count = 0;
 
     DL_FOREACH_SAFE (finished, collective, next) {
-        void (*callback)(void *, oc_status_t) = collective->args.finished;
-        void *arg = collective->args.arg;
+        void (*callback)(void *, oc_status_t) = collective->finished;
+        void *arg = collective->arg;
         oc_status_t status = collective->status;
 
         oc_collective_free(collective);
@@ -231,21 +235,38 @@ unsigned oc_client_pending(const oc_client_t *client)
     return atomic_load(&client->pending);
 }
 
+/* How many descriptors there are to sleep on; -1: there is something to do at once. */
+static int get_ready(oc_client_t *client, struct pollfd *fds, uint64_t *timeout)
+{
+    int count = 0, more;
+
+    client->now = oc_clock_ns();
+    if (NULL != client->worker) {
+        if (OC_OK != oc_worker_arm(client->worker)) {
+            return -1;
+        }
+        fds[count++] = (struct pollfd) {.fd = oc_worker_event_fd(client->worker),
+                                        .events = POLLIN};
+    }
+    more = oc_client_cast_sleep(client, fds + count, timeout);
+    return more < 0 ? -1 : count + more;
+}
+
 void oc_client_wait(oc_client_t *client, unsigned timeout_us)
 {
-    struct timespec timeout = {.tv_nsec = (long) timeout_us * 1000};
-    struct pollfd event = {.fd = -1, .events = POLLIN};
+    struct pollfd fds[1 + OC_MULTICAST_MAX_FDS];
+    uint64_t timeout = timeout_us * 1000ull;
+    struct timespec limit;
+    int count;
 
     if (0 != pthread_mutex_trylock(&client->lock)) {
         return;
     }
-    if (NULL != client->worker) {
-        if (OC_OK != oc_worker_arm(client->worker)) {
-            pthread_mutex_unlock(&client->lock);
-            return;
-        }
-        event.fd = oc_worker_event_fd(client->worker);
-    }
+    count = get_ready(client, fds, &timeout);
     pthread_mutex_unlock(&client->lock);
-    (void) ppoll(&event, 1, &timeout, NULL);
+    if (count >= 0) {
+        limit = (struct timespec) {.tv_sec = (time_t) (timeout / OC_SECOND),
+                                   .tv_nsec = (long) (timeout % OC_SECOND)};
+        (void) ppoll(fds, (nfds_t) count, &limit, NULL);
+    }
 }

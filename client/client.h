@@ -16,6 +16,7 @@
 
 #include "base/settings.h"
 #include "base/status.h"
+#include "multicast/multicast.h"
 #include "protocol/limits.h"
 
 typedef struct oc_client oc_client_t;
@@ -38,6 +39,9 @@ typedef struct {
     unsigned long long chunks;
     unsigned long long groups;              /* set up successfully */
     unsigned long long failures;            /* collectives that ended with an error */
+    unsigned long long allgather_offloaded; /* also Allgatherv; finished without error */
+    unsigned long long bcast_offloaded;
+    oc_cast_counters_t cast;                /* fragments and repairs */
 } oc_counters_t;
 
 typedef struct {
@@ -47,8 +51,17 @@ typedef struct {
     bool spans_hosts;                  /* embedded servers must be reachable from other hosts */
 } oc_client_config_t;
 
-/* Bytes that a rank tells the others when a group is set up. */
+/* Bytes that a rank tells the others when a group is set up, by what serves the group. */
 #define OC_RECORD_SIZE 256
+
+/* What serves a group. */
+typedef enum {
+    OC_SERVICE_AGGREGATION, /* servers: Allreduce */
+    OC_SERVICE_MULTICAST,   /* the ranks themselves: Allgather, Bcast */
+} oc_service_t;
+
+/* OC_RECORD_SIZE or OC_MULTICAST_RECORD_SIZE: the size of the records that begin will get. */
+size_t oc_record_size(oc_service_t service);
 
 /*
  * What a group needs from outside to set itself up: two exchanges among its ranks. begin is
@@ -76,6 +89,9 @@ typedef struct {
 } oc_bootstrap_t;
 
 typedef struct {
+    oc_service_t service;
+    bool patient;                      /* multicast: ranks may be elsewhere during the set-up, also
+                                          if the first collective does not block */
     uint32_t num_ranks, rank;
     const char *name;                  /* for messages; copied */
     int mode;                          /* of the caller: only has to be the same on all ranks */
@@ -152,6 +168,12 @@ oc_group_state_t oc_group_state(const oc_group_t *group);
 /* Why a group is DECLINED or FAILED, one sentence; "" otherwise. Owned by the group. */
 const char *oc_group_reason(const oc_group_t *group);
 
+/*
+ * This rank cannot do its part in the group's next collective, which the others count on: the group
+ * fails for all. Does nothing if it has failed or is declined already.
+ */
+void oc_group_give_up(oc_group_t *group, oc_status_t status, const char *reason);
+
 /* Whether this rank is the one to tell people the reason: at most one rank of the group is. */
 bool oc_group_tells(const oc_group_t *group);
 
@@ -165,5 +187,30 @@ void oc_group_describe(const oc_group_t *group, char *buffer, size_t size);
  * bootstrap. In both cases finished is not called.
  */
 oc_status_t oc_allreduce_start(oc_group_t *group, const oc_allreduce_args_t *args);
+
+/* Blocks are byte ranges. What lies between them in recv stays untouched. */
+typedef struct {
+    const void *send;          /* own block; NULL: in place */
+    void *recv;
+    size_t block;              /* bytes of each block, side by side in rank order, if … */
+    const size_t *lengths;     /* … this is NULL: bytes of each rank's block. Copied */
+    const size_t *offsets;     /* bytes from recv to each rank's block; with lengths. Copied */
+    bool blocking;             /* all ranks stay in the call until it is over */
+    void (*finished)(void *arg, oc_status_t status); /* as in oc_allreduce_args_t */
+    void *arg;
+} oc_allgather_args_t;
+
+typedef struct {
+    void *buffer;
+    size_t length;             /* bytes, > 0 */
+    uint32_t root;
+    bool blocking;
+    void (*finished)(void *arg, oc_status_t status);
+    void *arg;
+} oc_bcast_args_t;
+
+/* As oc_allreduce_start, on groups of OC_SERVICE_MULTICAST; at least one block is not empty. */
+oc_status_t oc_allgather_start(oc_group_t *group, const oc_allgather_args_t *args);
+oc_status_t oc_bcast_start(oc_group_t *group, const oc_bcast_args_t *args);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups: creation, the turns of their life, and the queue of collectives. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
@@ -59,6 +60,15 @@ static void leave_servers(oc_group_t *group)
     release_links(group);
 }
 
+static void leave_service(oc_group_t *group)
+{
+    if (OC_SERVICE_MULTICAST == group->params.service) {
+        oc_group_cast_leave(group);
+    } else {
+        leave_servers(group);
+    }
+}
+
 void oc_group_destroy(oc_group_t *group)
 {
     oc_client_t *client;
@@ -68,7 +78,7 @@ void oc_group_destroy(oc_group_t *group)
     }
     client = group->client;
     pthread_mutex_lock(&client->lock);
-    leave_servers(group);
+    leave_service(group);
     DL_DELETE(client->groups, group);
     if (NULL != group->hh.tbl) {
         HASH_DEL(client->handles, group);
@@ -94,6 +104,10 @@ bool oc_group_tells(const oc_group_t *group)
 
 void oc_group_describe(const oc_group_t *group, char *buffer, size_t size)
 {
+    if (OC_SERVICE_MULTICAST == group->params.service) {
+        snprintf(buffer, size, "%s", group->way);
+        return;
+    }
     snprintf(buffer, size, "%u aggregator%s on %u server%s, flat reduction shape",
              group->num_lanes, 1 == group->num_lanes ? "" : "s", group->num_links,
              1 == group->num_links ? "" : "s");
@@ -114,7 +128,7 @@ void oc_group_decline(oc_group_t *group, const char *reason)
 {
     snprintf(group->reason, sizeof(group->reason), "%s", reason);
     group->state = OC_GROUP_DECLINED;
-    leave_servers(group);
+    leave_service(group);
     finish_queued(group, OC_DECLINED);
 }
 
@@ -145,12 +159,17 @@ static oc_status_t make_lanes(oc_group_t *group)
 void oc_group_go_live(oc_group_t *group)
 {
     bool has_links = group->num_links > 0, has_lanes = has_links && OC_OK == make_lanes(group);
+    bool has_service = has_lanes || NULL != group->cast;
 
-    /* whoever sees it live may ask for its lanes, without the lock */
+    /* whoever sees it live may ask for its lanes and its way, without the lock */
+    if (NULL != group->cast) {
+        oc_multicast_describe(group->client->multicast, group->cast, group->way,
+                              sizeof(group->way));
+    }
     group->state = OC_GROUP_LIVE;
     oc_debug("\"%s\" has service", group->name);
     group->client->config.counters->groups++;
-    if (has_lanes) {
+    if (has_service) {
         oc_group_start_queued(group);
     } else if (has_links) {
         oc_client_collapse(group->client, OC_ERR_NO_MEMORY, "out of memory");
@@ -159,10 +178,12 @@ void oc_group_go_live(oc_group_t *group)
 
 void oc_group_start_queued(oc_group_t *group)
 {
+    /* multicast has a queue of its own, and takes nothing while it calls back */
+    unsigned limit = NULL != group->cast ? UINT_MAX : OC_MAX_IN_FLIGHT;
     oc_collective_t *collective;
 
     while (OC_GROUP_LIVE == group->state && NULL != (collective = group->queue)
-           && group->num_running < OC_MAX_IN_FLIGHT) {
+           && group->num_running < limit) {
         DL_DELETE(group->queue, collective);
         oc_collective_start(collective);
     }
@@ -187,14 +208,24 @@ void oc_group_break(oc_group_t *group, oc_status_t status, const char *reason)
 {
     leave_servers(group);
     become_failed(group, status, reason);
+    oc_group_cast_fail(group, status, reason);
 }
 
 void oc_group_abandon(oc_group_t *group)
 {
+    oc_collective_t *collective, *next;
+
     if (NULL != group->setup) {
         oc_setup_drop(group);
     }
     become_failed(group, OC_ERR_CANCELED, "its client is gone");
+    if (NULL != group->cast) {
+        oc_group_cast_leave(group);
+        DL_FOREACH_SAFE (group->running, collective, next) {
+            DL_DELETE(group->running, collective);
+            oc_collective_free(collective);
+        }
+    }
 }
 
 void oc_group_fail(oc_group_t *group, oc_status_t status, const char *reason)
@@ -207,5 +238,6 @@ void oc_group_fail(oc_group_t *group, oc_status_t status, const char *reason)
         release_links(group);
     } else if (OC_GROUP_LIVE == group->state) {
         become_failed(group, status, reason);
+        oc_group_cast_fail(group, status, reason);
     }
 }

@@ -2,6 +2,8 @@
 noinst_LTLIBRARIES += libocclient.la
 libocclient_la_SOURCES = \
 	client/client.h client/types.h client/client.c \
+	client/allreduce.c \
+	client/cast.c \
 	client/collective.c \
 	client/connection.c \
 	client/group.c \
@@ -13,4 +15,4 @@ libocclient_la_SOURCES = \
 	client/setup.c \
 	client/small.c \
 	client/targets.c
-libocclient_la_LIBADD = libocservice.la
+libocclient_la_LIBADD = libocmulticast.la libocservice.la

@@ -82,6 +82,18 @@ static void learn_job(oc_group_t *group)
     }
 }
 
+static void make_cast_record(oc_group_t *group)
+{
+    char error[OC_REASON_SIZE / 2];
+
+    learn_job(group);
+    if (has_given_up(group)) {
+        oc_multicast_refuse(group->setup->reason, group->setup->record);
+    } else if (OC_OK != oc_group_cast_record(group, error, sizeof(error))) {
+        give_up(group, "%s", error);
+    }
+}
+
 static void make_record(oc_group_t *group)
 {
     oc_client_t *client = group->client;
@@ -121,16 +133,18 @@ static void take_handle(oc_group_t *group)
 static oc_status_t setup_new(oc_group_t *group)
 {
     oc_setup_t *setup = calloc(1, sizeof(*setup));
+    size_t size = oc_record_size(group->params.service);
     oc_exchange_t exchange;
     oc_status_t status = OC_ERR_NO_MEMORY;
 
     if (NULL == setup) {
         return status;
     }
-    setup->records = calloc(group->params.num_ranks, OC_RECORD_SIZE);
+    setup->records = calloc((size_t) group->params.num_ranks + 1, size);
     if (NULL != setup->records) {
+        setup->record = setup->records + group->params.num_ranks * size;
         exchange = (oc_exchange_t) {.record = setup->record, .records = setup->records,
-                                    .size = OC_RECORD_SIZE, .vote = &setup->vote,
+                                    .size = size, .vote = &setup->vote,
                                     .outcome = &setup->outcome};
         status = group->params.bootstrap->begin(group->params.context, &exchange);
     }
@@ -142,6 +156,7 @@ static oc_status_t setup_new(oc_group_t *group)
     group->setup = setup;
     group->state = OC_GROUP_SETTING_UP;
     DL_APPEND2(group->client->setups, group, setup_prev, setup_next);
+    group->client->cast_setups += OC_SERVICE_MULTICAST == group->params.service;
     atomic_fetch_add(&group->client->pending, 1);
     return OC_OK;
 }
@@ -153,6 +168,7 @@ void oc_setup_drop(oc_group_t *group)
     free(group->setup);
     group->setup = NULL;
     DL_DELETE2(group->client->setups, group, setup_prev, setup_next);
+    group->client->cast_setups -= OC_SERVICE_MULTICAST == group->params.service;
     atomic_fetch_sub(&group->client->pending, 1);
 }
 
@@ -180,8 +196,12 @@ oc_status_t oc_setup_begin(oc_group_t *group)
         oc_group_break(group, status, "its set-up cannot begin");
         return status;
     }
-    take_handle(group);
-    make_record(group);
+    if (OC_SERVICE_MULTICAST == group->params.service) {
+        make_cast_record(group);
+    } else {
+        take_handle(group);
+        make_record(group);
+    }
     status = group->params.bootstrap->start(group->params.context, 0);
     if (OC_OK != status) {
         break_off(group, "the exchange between the ranks cannot be started");
@@ -239,10 +259,50 @@ static bool records_agree(oc_group_t *group, char *reason, size_t size)
     return true;
 }
 
+/* Of multicast: the ranks are the service. */
+static void join_ranks(oc_group_t *group)
+{
+    char reason[OC_REASON_SIZE];
+    uint32_t blamed;
+
+    switch (oc_group_cast_join(group, &blamed, reason, sizeof(reason))) {
+    case OC_OK:
+        group->setup->step = OC_SETUP_PROBE;
+        break;
+    case OC_DECLINED:
+        group->tells = blamed == group->params.rank;
+        decline(group, reason);
+        break;
+    default:
+        give_up(group, "%s", reason);
+        vote(group);
+    }
+}
+
+static void wait_for_ranks(oc_group_t *group)
+{
+    oc_status_t status = oc_cast_group_ready(group->cast);
+
+    if (OC_IN_PROGRESS == status && !has_given_up(group)) {
+        return;
+    }
+    if (has_given_up(group)) {
+        /* others may wait to hear this rank for as long as it takes */
+        oc_group_cast_fail(group, OC_ERR_CANCELED, group->setup->reason);
+    } else if (OC_OK != status) {
+        give_up(group, "%s", oc_cast_group_reason(group->cast));
+    }
+    vote(group);
+}
+
 static void exchange_done(oc_group_t *group)
 {
     char reason[OC_REASON_SIZE + 64];
 
+    if (OC_SERVICE_MULTICAST == group->params.service) {
+        join_ranks(group);
+        return;
+    }
     if (!records_agree(group, reason, sizeof(reason))) {
         decline(group, reason);
         return;
@@ -430,6 +490,10 @@ void oc_setup_progress(oc_group_t *group)
     }
     if (OC_SETUP_CONNECT == setup->step || OC_SETUP_JOIN == setup->step) {
         wait_for_servers(group);
+        return;
+    }
+    if (OC_SETUP_PROBE == setup->step) {
+        wait_for_ranks(group);
         return;
     }
     switch (group->params.bootstrap->test(group->params.context)) {

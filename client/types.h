@@ -3,11 +3,13 @@
  * The data model of the engine, on one page. Everything is protected by the client's lock.
  *
  *   client --< connection          one server: control connection, endpoints of its aggregators
- *          --< group               one communicator
+ *          --- multicast           this process's part in multicast
+ *          --< group               one communicator and one kind of service
  *                --< link          its use of one server (a connection and a handle there)
  *                --< lane          one aggregator of the group: endpoint, handle, index
- *                --< collective    one Allreduce, queued, running or finished
- *                      --< part    its share on one lane: START, window of slots, ACK, COMMIT
+ *                --- cast          or its group of multicast
+ *                --< collective    one operation, queued, running or finished
+ *                      --< part    of an Allreduce on one lane: START, window, ACK, COMMIT
  *                            --< slot   one chunk in flight
  */
 #ifndef OC_CLIENT_TYPES_H
@@ -28,6 +30,7 @@
 
 #define OC_NAME_SIZE   320   /* names of servers and groups */
 #define OC_REASON_SIZE 512   /* sentences about failures */
+#define OC_WAY_SIZE    128   /* what serves a group, in words */
 
 /* Addresses of an embedded server that its process tells the others. */
 #define OC_MAX_OWN_ADDRESSES 8
@@ -93,6 +96,7 @@ typedef enum {
     OC_SETUP_RESOLVE,          /* waits for the addresses of the servers */
     OC_SETUP_CONNECT,          /* waits for all WELCOMEs */
     OC_SETUP_JOIN,             /* waits for all JOINEDs, and READY from all aggregators */
+    OC_SETUP_PROBE,            /* multicast: waits until all ranks have been heard */
     OC_SETUP_VOTE,             /* waits for the outcome */
 } oc_setup_step_t;
 
@@ -116,8 +120,8 @@ typedef struct {
     uint64_t quiet;            /* ns spent waiting for servers while somebody was looking */
     oc_status_t broken;        /* service was lost after this rank had voted */
     char reason[OC_REASON_SIZE]; /* why this rank cannot take part */
-    uint8_t record[OC_RECORD_SIZE];
-    uint8_t *records;
+    uint8_t *records;          /* of all ranks, and behind them … */
+    uint8_t *record;           /* … that of this one */
     int64_t vote, outcome;
     oc_readiness_t *readiness; /* from the JOINs on */
 } oc_setup_t;
@@ -140,6 +144,8 @@ struct oc_group {
     unsigned num_links;
     oc_lane_t *lanes;
     unsigned num_lanes;
+    oc_cast_group_t *cast;         /* of OC_SERVICE_MULTICAST, from the set-up on */
+    char way[OC_WAY_SIZE];         /* what carries it, once it is live */
     struct oc_collective *queue;   /* not started: set-up is under way or the limit is reached */
     struct oc_collective *running;
     unsigned num_running;
@@ -173,29 +179,46 @@ struct oc_part {
     unsigned num_slots;
 };
 
+typedef enum {
+    OC_COLLECTIVE_ALLREDUCE,
+    OC_COLLECTIVE_ALLGATHER,
+    OC_COLLECTIVE_BCAST,
+} oc_collective_kind_t;
+
 typedef struct oc_collective {
     oc_group_t *group;
-    oc_allreduce_args_t args;
-    size_t element, bytes;
-    const void *send;          /* what goes on the wire: the caller's buffers, or packed */
-    void *recv;
-    void *packed;              /* elements without gaps; NULL if the caller's have none */
-    uint64_t sequence;
+    oc_collective_kind_t kind;
+    void (*finished)(void *arg, oc_status_t status);
+    void *arg;
     oc_status_t status;
-    unsigned waiting;          /* transfers that have not called back */
-    /* small */
-    oc_part_transfer_t request, reply;
-    uint8_t *message;          /* header and contribution, then header and result */
-    size_t reply_offset;
-    bool sending;              /* UCX has the message */
-    bool resend_waits;         /* to be sent again when UCX gives it back */
-    bool resent;
-    /* large */
-    uint32_t chunk_bytes;
-    uint32_t first_lane;       /* of chunk 0 */
-    oc_part_t *parts;
-    unsigned num_parts;
     struct oc_collective *prev, *next;
+    union {
+        struct {                       /* Allreduce */
+            oc_allreduce_args_t args;
+            size_t element, bytes;
+            const void *send;          /* what goes on the wire: the caller's buffers, or packed */
+            void *recv;
+            void *packed;              /* elements without gaps; NULL if the caller's have none */
+            uint64_t sequence;
+            unsigned waiting;          /* transfers that have not called back */
+            /* small */
+            oc_part_transfer_t request, reply;
+            uint8_t *message;          /* header and contribution, then header and result */
+            size_t reply_offset;
+            bool sending;              /* UCX has the message */
+            bool resend_waits;         /* to be sent again when UCX gives it back */
+            bool resent;
+            /* large */
+            uint32_t chunk_bytes;
+            uint32_t first_lane;       /* of chunk 0 */
+            oc_part_t *parts;
+            unsigned num_parts;
+        };
+        struct {                       /* Allgather and Bcast */
+            oc_cast_args_t cast;
+            size_t *extents;           /* lengths, then offsets, of all blocks; or NULL */
+        };
+    };
 } oc_collective_t;
 
 typedef struct oc_resolver oc_resolver_t;
@@ -221,6 +244,11 @@ struct oc_client {
     oc_group_t *handles;       /* groups that have a reply handle */
     oc_resolver_t *resolver;   /* addresses of the servers, once somebody needed them */
     atomic_uint pending;       /* collectives not called back and set-ups under way */
+    oc_multicast_t *multicast; /* from the first multicast group on */
+    unsigned cast_setups;      /* of multicast groups */
+    bool cast_failed;          /* a group of multicast has failed, and nobody has looked yet */
+    uint64_t cast_linger;      /* messages to ranks may have to leave until then */
+    bool cast_pending;         /* it counts in pending: messages to ranks have to leave */
     uint64_t now, polled;      /* times of this and the last look at the connections */
     uint64_t elapsed;          /* between the last two looks, at most 100 ms */
     oc_status_t collapse;      /* not OC_OK: all service is given up at the end of progress */
@@ -293,11 +321,22 @@ void oc_group_break(oc_group_t *group, oc_status_t status, const char *reason);
 void oc_group_abandon(oc_group_t *group);
 void oc_group_start_queued(oc_group_t *group);
 
-/* collective.c */
-oc_collective_t *oc_collective_new(oc_group_t *group, const oc_allreduce_args_t *args);
+/* collective.c: what all collectives have in common */
+/* NULL: out of memory. */
+typedef oc_collective_t *oc_collective_make_fn_t(oc_group_t *group, const void *args);
+/* Starts what make makes of args, or queues it: the rest of every oc_…_start. */
+oc_status_t oc_collective_submit(oc_group_t *group, oc_collective_make_fn_t *make,
+                                 const void *args);
 void oc_collective_free(oc_collective_t *collective);
 void oc_collective_start(oc_collective_t *collective);
 void oc_collective_finish(oc_collective_t *collective, oc_status_t status);
+
+/* allreduce.c */
+/* args: oc_allreduce_args_t */
+oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *args);
+void oc_allreduce_free(oc_collective_t *collective);
+void oc_allreduce_begin(oc_collective_t *collective);
+void oc_allreduce_end(oc_collective_t *collective, oc_status_t status);
 /*
  * One of its transfers on a lane called back. false: with an error, or after one; the collective
  * may be gone then, and nothing more may be done for it.
@@ -307,6 +346,20 @@ bool oc_collective_called_back(oc_collective_t *collective, const oc_transfer_t 
 /* A reply must have this header; a wrong one breaks the collective. */
 bool oc_collective_check_reply(oc_collective_t *collective, const oc_lane_t *lane,
                                const void *bytes, size_t length, uint8_t message);
+
+/* cast.c: groups of multicast, and Allgather and Bcast on them */
+oc_status_t oc_group_cast_record(oc_group_t *group, char *error, size_t error_size);
+/* As oc_multicast_join. */
+oc_status_t oc_group_cast_join(oc_group_t *group, uint32_t *blamed, char *error,
+                               size_t error_size);
+void oc_group_cast_leave(oc_group_t *group);
+/* Ends its group of multicast, if it has one, for all ranks. */
+void oc_group_cast_fail(oc_group_t *group, oc_status_t status, const char *reason);
+void oc_client_cast_progress(oc_client_t *client);
+/* As oc_multicast_sleep. */
+int oc_client_cast_sleep(oc_client_t *client, struct pollfd *fds, uint64_t *timeout);
+void oc_cast_begin(oc_collective_t *collective);
+void oc_cast_end(oc_collective_t *collective, oc_status_t status);
 
 /* small.c, large.c: OC_ERR_NO_MEMORY or OC_OK */
 oc_status_t oc_small_start(oc_collective_t *collective);

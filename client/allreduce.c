@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What small and large Allreduces have in common: beginning, callbacks, end. */
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "client/pack.h"
+#include "client/types.h"
+#include "reduction/reduction.h"
+
+/* Gaps do not travel, and what is in those of the receive buffer belongs to the caller. */
+static bool pack(oc_collective_t *collective)
+{
+    const oc_allreduce_args_t *args = &collective->args;
+
+    collective->packed = malloc(collective->bytes);
+    if (NULL == collective->packed) {
+        return false;
+    }
+    oc_pack(collective->packed, args->send, args->count, collective->element, &args->layout);
+    collective->group->client->config.counters->bytes_copied += collective->bytes;
+    collective->send = collective->recv = collective->packed;
+    return true;
+}
+
+static void unpack(oc_collective_t *collective)
+{
+    const oc_allreduce_args_t *args = &collective->args;
+
+    oc_unpack(args->recv, collective->packed, args->count, collective->element, &args->layout);
+    collective->group->client->config.counters->bytes_copied += collective->bytes;
+}
+
+oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *allreduce_args)
+{
+    const oc_allreduce_args_t *args = allreduce_args;
+    oc_collective_t *collective = calloc(1, sizeof(*collective));
+
+    if (NULL == collective) {
+        return NULL;
+    }
+    collective->group = group;
+    collective->kind = OC_COLLECTIVE_ALLREDUCE;
+    collective->finished = args->finished;
+    collective->arg = args->arg;
+    collective->args = *args;
+    collective->element = oc_type_size(args->type);
+    collective->bytes = args->count * collective->element;
+    collective->send = args->send;
+    collective->recv = args->recv;
+    if (0 != args->layout.extent && !pack(collective)) {
+        oc_collective_free(collective);
+        return NULL;
+    }
+    return collective;
+}
+
+void oc_allreduce_free(oc_collective_t *collective)
+{
+    free(collective->packed);
+}
+
+void oc_allreduce_begin(oc_collective_t *collective)
+{
+    oc_group_t *group = collective->group;
+    oc_status_t status;
+
+    collective->sequence = group->next_sequence++;
+    if (collective->bytes <= group->client->config.settings->small_size) {
+        status = oc_small_start(collective);
+    } else {
+        status = oc_large_start(collective);
+    }
+    if (OC_OK != status) {
+        /* the others count on this rank's share: nobody can go on */
+        oc_client_collapse(group->client, status, "a collective could not be started: %s",
+                           oc_status_string(status));
+        if (0 == collective->waiting) {
+            oc_collective_finish(collective, status);
+        }
+    }
+}
+
+void oc_allreduce_end(oc_collective_t *collective, oc_status_t status)
+{
+    if (OC_OK == status) {
+        if (NULL != collective->packed) {
+            unpack(collective);
+        }
+        collective->group->client->config.counters->allreduce_offloaded++;
+    }
+    for (unsigned i = 0; i < collective->num_parts; i++) {
+        free(collective->parts[i].slots);
+    }
+    free(collective->parts);
+    free(collective->message);
+    collective->parts = NULL;
+    collective->message = NULL;
+}
+
+bool oc_collective_called_back(oc_collective_t *collective, const oc_transfer_t *transfer,
+                               const oc_lane_t *lane)
+{
+    oc_client_t *client = collective->group->client;
+
+    collective->waiting--;
+    if (OC_OK != transfer->status && OC_OK == collective->status) {
+        collective->status = transfer->status;
+        oc_client_collapse(client, transfer->status, "server %.200s: the data connection broke: %s",
+                           lane->connection->name, oc_status_string(transfer->status));
+    }
+    if (OC_OK == collective->status) {
+        return true;
+    }
+    if (0 == collective->waiting) {
+        oc_collective_finish(collective, collective->status);
+    }
+    return false;
+}
+
+bool oc_collective_check_reply(oc_collective_t *collective, const oc_lane_t *lane,
+                               const void *bytes, size_t length, uint8_t message)
+{
+    oc_header_t header;
+
+    if (OC_OK == oc_header_decode(bytes, length, &header) && message == header.message
+        && header.handle == lane->handle && header.rank == lane->index
+        && header.sequence == collective->sequence && header.op == collective->args.op
+        && header.type == collective->args.type && header.count == collective->args.count
+        && (OC_MESSAGE_COMMIT == message || header.chunk_bytes == collective->bytes)) {
+        return true;
+    }
+    collective->status = OC_ERR_INVALID;
+    oc_client_collapse(collective->group->client, OC_ERR_INVALID,
+                       "server %.200s sent a reply that does not fit collective %llu",
+                       lane->connection->name, (unsigned long long) collective->sequence);
+    return false;
+}
+
+oc_status_t oc_allreduce_start(oc_group_t *group, const oc_allreduce_args_t *args)
+{
+    return oc_collective_submit(group, oc_allreduce_new, args);
+}
