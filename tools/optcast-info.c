@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "multicast/verbs.h"
 #include "protocol/limits.h"
 #include "reduction/reduction.h"
 #include "ucx_backend/worker.h"
@@ -63,12 +64,21 @@ static void print_build(void)
     printf("  Open MPI     built for %s\n", OPTCAST_OMPI_VERSION);
     printf("  UCX          built with %s, %s is loaded\n", OPTCAST_UCX_VERSION, oc_ucx_version());
     printf("  hwloc        built with %s\n", OPTCAST_HWLOC_VERSION);
-#ifdef OPTCAST_HAVE_VERBS
-    printf("  verbs        found; this version does not use it\n");
-#else
-    printf("  verbs        not found; this version does not need it\n");
-#endif
     printf("  component    installed in %s\n", OPTCAST_COMPONENTDIR);
+}
+
+static void print_multicast(void)
+{
+    size_t datagram_size;
+    char text[256];
+
+    printf("\nMulticast\n");
+    if (oc_verbs_available("", &datagram_size, text, sizeof(text))) {
+        printf("  verbs        %s, datagrams of %zu bytes\n", text, datagram_size);
+    } else {
+        printf("  verbs        not here: %s\n", text);
+    }
+    printf("  udp          wherever the network carries IP multicast\n");
 }
 
 static void print_protocol(void)
@@ -528,6 +538,7 @@ int main(int argc, char **argv)
         return status;
     }
     print_build();
+    print_multicast();
     print_protocol();
     print_reduction();
     print_settings();

@@ -2,9 +2,13 @@
 /*
  * The component's data model and the doors between its files.
  *
- * A module (one per communicator) holds a group of the engine and the functions that the
- * communicator had before. Set-up, servers and data are the engine's (client/client.h); this
- * folder decides what is offloaded, and does for MPI what only MPI can do.
+ * A module (one per communicator) holds what serves the communicator, which is a group of the
+ * engine each, and the functions that it had before. Set-up, network and data are the engine's
+ * (client/client.h); this folder decides what is offloaded, and does for MPI what only MPI can do.
+ *
+ * A call of MPI becomes a mca_coll_optcast_call_t, whose operation says how it is decided, started
+ * and left to the previous module. All that does not depend on the operation is in operate.c,
+ * request.c and persistent.c.
  */
 #ifndef MCA_COLL_OPTCAST_H
 #define MCA_COLL_OPTCAST_H
@@ -20,15 +24,29 @@
 #include "client/client.h"
 
 /* What is taken over, and what is only kept to be used from below. */
-#define OC_FOREACH_TAKEN(X) \
-    X(allreduce)            \
-    X(iallreduce)           \
+#define OC_FOREACH_REDUCED(X) \
+    X(allreduce)              \
+    X(iallreduce)             \
     X(allreduce_init)
 
+/* These only if multicast is not off. */
+#define OC_FOREACH_CAST(X) \
+    X(allgather)           \
+    X(iallgather)          \
+    X(allgather_init)      \
+    X(allgatherv)          \
+    X(iallgatherv)         \
+    X(allgatherv_init)     \
+    X(bcast)               \
+    X(ibcast)              \
+    X(bcast_init)
+
 #define OC_FOREACH_SAVED(X) \
-    OC_FOREACH_TAKEN(X)     \
-    X(allgather)            \
-    X(allgather_init)
+    OC_FOREACH_REDUCED(X)   \
+    OC_FOREACH_CAST(X)
+
+/* The services of a communicator are numbered by oc_service_t. */
+#define OC_NUM_SERVICES (OC_SERVICE_MULTICAST + 1)
 
 /* Why an operation went to the previous module. */
 typedef enum {
@@ -37,8 +55,9 @@ typedef enum {
     OC_FALLBACK_TYPE,   /* not a type that is offered */
     OC_FALLBACK_RANKS,  /* more ranks than max_ranks */
     OC_FALLBACK_SIZE,   /* mode auto and too small */
+    OC_FALLBACK_PLACE,  /* mode auto, and multicast gains nothing between these ranks */
     OC_FALLBACK_SETUP,  /* the communicator has no service */
-    OC_FALLBACK_ORDER,  /* nonblocking MAX or MIN of at most two integers: see decide.c */
+    OC_FALLBACK_ORDER,  /* what Open MPI itself does inside progress: see decide */
     OC_FALLBACK_END
 } oc_fallback_t;
 
@@ -68,6 +87,7 @@ typedef struct mca_coll_optcast_module mca_coll_optcast_module_t;
 /* The two exchanges that a group's set-up needs: see bootstrap.c. */
 typedef struct {
     mca_coll_optcast_module_t *module;
+    oc_service_t service;       /* of the group */
     bool blocking;              /* the first collective is a blocking one, on all ranks */
     oc_exchange_t exchange;     /* buffers of the engine */
     atomic_int wanted, done;    /* blocking: steps, counted from 1 */
@@ -79,11 +99,9 @@ typedef struct {
     int64_t vote, outcome;
 } mca_coll_optcast_bootstrap_t;
 
-struct mca_coll_optcast_module {
-    mca_coll_base_module_t super;
-    ompi_communicator_t *comm;
-    int mode;                   /* the setting's value when the communicator was made */
-    bool enabled;
+/* What serves a communicator, for some of its collectives. */
+typedef struct {
+    mca_coll_optcast_module_t *module;
     oc_group_t *group;          /* NULL: too many ranks */
     mca_coll_optcast_bootstrap_t bootstrap;
     bool blocking_seen;         /* a blocking operation has known the outcome on all ranks */
@@ -91,6 +109,16 @@ struct mca_coll_optcast_module {
     atomic_bool announced[2];   /* that there is no service, or that there is, was told */
     atomic_bool failure_told;
     int error_code;             /* of MPI, with the reason as its text; 0: none yet */
+} mca_coll_optcast_service_t;
+
+struct mca_coll_optcast_module {
+    mca_coll_base_module_t super;
+    ompi_communicator_t *comm;
+    int mode;                   /* the setting's value when the communicator was made */
+    bool enabled;
+    bool spread;                /* over enough ranks and hosts for multicast to gain something */
+    atomic_int inside;          /* calls of the previous module that are under way: see operate.c */
+    mca_coll_optcast_service_t services[OC_NUM_SERVICES];
 #define X(op)                                    \
     mca_coll_base_module_##op##_fn_t prev_##op; \
     mca_coll_base_module_t *prev_##op##_module;
@@ -99,19 +127,78 @@ struct mca_coll_optcast_module {
 };
 OBJ_CLASS_DECLARATION(mca_coll_optcast_module_t);
 
-/* An Allreduce as MPI gave it, and what it is for the engine: see reduction/reduction.h. */
+typedef enum {
+    OC_WAY_BLOCKING,
+    OC_WAY_NONBLOCKING,
+    OC_WAY_PERSISTENT,
+    OC_NUM_WAYS
+} mca_coll_optcast_way_t;
+
+typedef struct mca_coll_optcast_operation mca_coll_optcast_operation_t;
+
+/* The buffers of an Allgather or Bcast as the engine sees them: each block a row of bytes. */
 typedef struct {
+    char *recv;                 /* the caller's, or the temporary */
+    size_t block;               /* bytes of each block, side by side, if … */
+    size_t *lengths;            /* … this is NULL: bytes of each */
+    size_t *offsets;            /* from recv; with lengths */
+    ptrdiff_t *places;          /* bytes from rbuf to the first element of each; with lengths */
+    size_t total;               /* bytes of all */
+    bool scattered;             /* the caller's blocks are no rows of bytes: see temporary */
+    char *temporary;            /* NULL: not there yet */
+} mca_coll_optcast_layout_t;
+
+/* A collective as MPI gave it, and what it is for the engine. What it does not have is 0. */
+typedef struct {
+    const mca_coll_optcast_operation_t *operation;
+    mca_coll_optcast_way_t way;
     const void *sbuf;
-    void *rbuf;
+    oc_mpi_count_t scount;      /* Allgather */
+    struct ompi_datatype_t *sdtype;
+    void *rbuf;                 /* Bcast: the only buffer */
     oc_mpi_count_t count;
     struct ompi_datatype_t *dtype;
+    bool unequal;               /* Allgatherv: counts and displacements instead of count, … */
+    oc_mpi_counts_t counts;     /* … only valid while MPI's function is called */
+    oc_mpi_displs_t displs;
+    int root;
     struct ompi_op_t *op;
-    unsigned oc_op, oc_type;
+    unsigned oc_op, oc_type;    /* of reduction/reduction.h */
+    mca_coll_optcast_layout_t layout;
 } mca_coll_optcast_call_t;
+
+/* All that depends on which collective it is, whichever way it is called. */
+struct mca_coll_optcast_operation {
+    const char *names[OC_NUM_WAYS];
+    oc_service_t service;
+    /*
+     * Whether it is offloaded: a pure function of what MPI makes equal on all ranks. Fills in
+     * what the call is for the engine.
+     */
+    oc_fallback_t (*decide)(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call);
+    /* Once, in MPI's function, before start: fills in the layout. NULL: it has none. */
+    int (*prepare)(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call);
+    /* As oc_allreduce_start. */
+    oc_status_t (*start)(const mca_coll_optcast_module_t *m, oc_group_t *group,
+                         mca_coll_optcast_call_t *call, void (*finished)(void *, oc_status_t),
+                         void *arg);
+    /* After each success: what is temporary goes to where it belongs. NULL: nothing is. */
+    int (*finish)(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call);
+    /* The previous module's functions. */
+    int (*previous)(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call);
+    int (*previous_now)(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                        ompi_request_t **request);
+    int (*previous_init)(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                         struct ompi_info_t *info, ompi_request_t **request);
+    /* As previous_init, but may be of something small: for a request that is never started. */
+    int (*previous_unused)(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                           ompi_request_t **request);
+    /* Whether the previous module numbers an immediate operation like a persistent one. */
+    bool (*same_numbers)(const mca_coll_optcast_module_t *m);
+};
 
 /* What a persistent operation owns: see persistent.c. */
 typedef struct {
-    mca_coll_optcast_call_t call;
     oc_group_t *group;
     mca_coll_optcast_bootstrap_t bootstrap;
 } mca_coll_optcast_persistent_t;
@@ -123,6 +210,7 @@ typedef struct {
 typedef struct {
     ompi_coll_base_nbc_request_t super;
     mca_coll_optcast_module_t *module;
+    mca_coll_optcast_call_t call;
     oc_group_t *group;
     ompi_request_t *inner;      /* reserved or started on the previous module; or NULL */
     mca_coll_optcast_persistent_t *persistent; /* NULL: not one */
@@ -133,25 +221,43 @@ OBJ_CLASS_DECLARATION(mca_coll_optcast_request_t);
 int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_threads);
 mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, int *priority);
 int mca_coll_optcast_progress(void);
-/* NULL when memory has run out. */
-oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_module_t *module,
-                                       mca_coll_optcast_bootstrap_t *bootstrap);
+/* For the bootstrap's service; patient as in oc_group_params_t. NULL when memory has run out. */
+oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap, bool patient);
+
+/* operate.c: the three ways to call a collective; the call has all but what decide fills in. */
+int mca_coll_optcast_operate(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call);
+int mca_coll_optcast_operate_now(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call,
+                                 ompi_request_t **request);
+/* persistent.c */
+int mca_coll_optcast_operate_init(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call,
+                                  struct ompi_info_t *info, ompi_request_t **request);
+/* What such a request owns, but for the request of the previous module. */
+void mca_coll_optcast_persistent_free(mca_coll_optcast_request_t *request);
+
+/* decide.c: for so many bytes of all ranks together */
+oc_fallback_t mca_coll_optcast_decide_cast(const mca_coll_optcast_module_t *m, size_t total);
+bool mca_coll_optcast_is_spread(const ompi_communicator_t *comm);
 
 /*
- * decide.c. The decision is a pure function of what MPI makes equal on all ranks, and fills in
- * what the operation is for the engine. Nonblocking MAX and MIN of at most two integers are
- * never offloaded: Open MPI agrees on communicator ids that way, from inside progress, and in an
- * order that differs between ranks.
+ * layout.c. Blocks that are not rows of bytes in the caller's memory are packed and unpacked. All
+ * of this is one rank's own affair: the others may describe the same elements in another way.
  */
-oc_fallback_t mca_coll_optcast_decide(const mca_coll_optcast_module_t *m,
-                                      mca_coll_optcast_call_t *call, bool nonblocking);
-oc_allreduce_args_t mca_coll_optcast_engine_args(const mca_coll_optcast_call_t *call,
-                                                 void (*finished)(void *, oc_status_t), void *arg);
-/* The line of an operation at coll_optcast_verbose 2. */
-void mca_coll_optcast_tell(const mca_coll_optcast_module_t *m, const char *name,
-                           const mca_coll_optcast_call_t *call, oc_fallback_t reason);
+/* Of one block for each rank; an error of MPI when memory has run out. */
+int mca_coll_optcast_layout_blocks(mca_coll_optcast_call_t *call, int num_ranks);
+/* Of one block, the whole. */
+void mca_coll_optcast_layout_whole(mca_coll_optcast_call_t *call);
+/* Before each operation: makes the temporary, if one is needed. */
+int mca_coll_optcast_layout_begin(mca_coll_optcast_layout_t *layout);
+/* Elements that lie in a row: where that begins. NULL: they do not. */
+const void *mca_coll_optcast_row(const void *buffer, size_t count,
+                                 const struct ompi_datatype_t *dtype);
+int mca_coll_optcast_pack(const void *from, size_t count, const struct ompi_datatype_t *dtype,
+                          char *to, size_t length);
+int mca_coll_optcast_unpack(char *from, size_t length, void *to, size_t count,
+                            const struct ompi_datatype_t *dtype);
+void mca_coll_optcast_layout_free(mca_coll_optcast_layout_t *layout);
 
-/* allreduce.c: signatures of the framework */
+/* allreduce.c, allgather.c, bcast.c: signatures of the framework */
 int mca_coll_optcast_allreduce(const void *sbuf, void *rbuf, oc_mpi_count_t count,
                                struct ompi_datatype_t *dtype, struct ompi_op_t *op,
                                struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
@@ -159,32 +265,69 @@ int mca_coll_optcast_iallreduce(const void *sbuf, void *rbuf, oc_mpi_count_t cou
                                 struct ompi_datatype_t *dtype, struct ompi_op_t *op,
                                 struct ompi_communicator_t *comm, ompi_request_t **request,
                                 mca_coll_base_module_t *module);
-
-/* persistent.c */
 int mca_coll_optcast_allreduce_init(const void *sbuf, void *rbuf, oc_mpi_count_t count,
                                     struct ompi_datatype_t *dtype, struct ompi_op_t *op,
                                     struct ompi_communicator_t *comm, struct ompi_info_t *info,
                                     ompi_request_t **request, mca_coll_base_module_t *module);
-/* What such a request owns, but for the request of the previous module. */
-void mca_coll_optcast_persistent_free(mca_coll_optcast_request_t *request);
+
+int mca_coll_optcast_allgather(const void *sbuf, oc_mpi_count_t scount,
+                               struct ompi_datatype_t *sdtype, void *rbuf, oc_mpi_count_t rcount,
+                               struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
+                               mca_coll_base_module_t *module);
+int mca_coll_optcast_iallgather(const void *sbuf, oc_mpi_count_t scount,
+                                struct ompi_datatype_t *sdtype, void *rbuf, oc_mpi_count_t rcount,
+                                struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
+                                ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_optcast_allgather_init(const void *sbuf, oc_mpi_count_t scount,
+                                    struct ompi_datatype_t *sdtype, void *rbuf,
+                                    oc_mpi_count_t rcount, struct ompi_datatype_t *rdtype,
+                                    struct ompi_communicator_t *comm, struct ompi_info_t *info,
+                                    ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_optcast_allgatherv(const void *sbuf, oc_mpi_count_t scount,
+                                struct ompi_datatype_t *sdtype, void *rbuf,
+                                oc_mpi_counts_t rcounts, oc_mpi_displs_t displs,
+                                struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
+                                mca_coll_base_module_t *module);
+int mca_coll_optcast_iallgatherv(const void *sbuf, oc_mpi_count_t scount,
+                                 struct ompi_datatype_t *sdtype, void *rbuf,
+                                 oc_mpi_counts_t rcounts, oc_mpi_displs_t displs,
+                                 struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
+                                 ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_optcast_allgatherv_init(const void *sbuf, oc_mpi_count_t scount,
+                                     struct ompi_datatype_t *sdtype, void *rbuf,
+                                     oc_mpi_counts_t rcounts, oc_mpi_displs_t displs,
+                                     struct ompi_datatype_t *rdtype,
+                                     struct ompi_communicator_t *comm, struct ompi_info_t *info,
+                                     ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_optcast_bcast(void *buffer, oc_mpi_count_t count, struct ompi_datatype_t *dtype,
+                           int root, struct ompi_communicator_t *comm,
+                           mca_coll_base_module_t *module);
+int mca_coll_optcast_ibcast(void *buffer, oc_mpi_count_t count, struct ompi_datatype_t *dtype,
+                            int root, struct ompi_communicator_t *comm, ompi_request_t **request,
+                            mca_coll_base_module_t *module);
+int mca_coll_optcast_bcast_init(void *buffer, oc_mpi_count_t count, struct ompi_datatype_t *dtype,
+                                int root, struct ompi_communicator_t *comm,
+                                struct ompi_info_t *info, ompi_request_t **request,
+                                mca_coll_base_module_t *module);
 
 /*
  * request.c. start: of a persistent request, which begins inactive; NULL: of one that is active
- * and ends with its first completion. Both keep the communicator alive.
+ * and ends with its first completion. Both keep the communicator alive, and take over the
+ * call with its layout.
  */
 mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module_t *module,
+                                                         const mca_coll_optcast_call_t *call,
                                                          ompi_request_start_fn_t start);
 /* A persistent request begins to wait. */
 void mca_coll_optcast_request_activate(mca_coll_optcast_request_t *request);
+/* To the engine; what goes wrong before it is there ends the group, for the others count on it. */
+oc_status_t mca_coll_optcast_start(const mca_coll_optcast_module_t *m, oc_group_t *group,
+                                   mca_coll_optcast_call_t *call,
+                                   void (*finished)(void *, oc_status_t), void *arg);
 /* To the engine or, if that has declined, to the previous module; an error of MPI if to neither. */
-int mca_coll_optcast_request_start(mca_coll_optcast_request_t *request,
-                                   const mca_coll_optcast_call_t *call);
+int mca_coll_optcast_request_start(mca_coll_optcast_request_t *request);
 /* The last thing that is done with a request that is not persistent. */
 void mca_coll_optcast_request_complete(mca_coll_optcast_request_t *request, int error);
-/* oc_allreduce_args_t.finished of a nonblocking operation; arg is the request. */
-void mca_coll_optcast_request_finished(void *arg, oc_status_t status);
-/* Starts the reserved request of the previous module, whose end will be that of this one. */
-int mca_coll_optcast_request_fall_back(mca_coll_optcast_request_t *request);
 /* Gives back a request that the application has not seen. */
 void mca_coll_optcast_request_discard(mca_coll_optcast_request_t *request);
 int mca_coll_optcast_request_progress(void);
@@ -225,8 +368,12 @@ void mca_coll_optcast_count_fallback(oc_fallback_t reason);
 /* report.c: lines for people, and the MPI error code of a failure */
 /* What to call a communicator; never NULL or empty. Belongs to the communicator. */
 const char *mca_coll_optcast_name(const ompi_communicator_t *comm);
-void mca_coll_optcast_report_setup(mca_coll_optcast_module_t *module, oc_group_t *group);
-int mca_coll_optcast_report_failure(mca_coll_optcast_module_t *module, const oc_group_t *group,
+/* Of an operation, at coll_optcast_verbose 2. */
+void mca_coll_optcast_report_call(const mca_coll_optcast_module_t *module, const char *name,
+                                  const mca_coll_optcast_call_t *call, oc_fallback_t reason);
+/* group: the service's own, or that of a persistent operation */
+void mca_coll_optcast_report_setup(mca_coll_optcast_service_t *service, oc_group_t *group);
+int mca_coll_optcast_report_failure(mca_coll_optcast_service_t *service, const oc_group_t *group,
                                     oc_status_t status);
 void mca_coll_optcast_report_summary(void);
 

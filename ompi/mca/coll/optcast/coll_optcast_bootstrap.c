@@ -44,14 +44,15 @@ static oc_status_t reserve(mca_coll_optcast_bootstrap_t *b, const oc_exchange_t 
 
 oc_status_t mca_coll_optcast_bootstrap_reserve(mca_coll_optcast_bootstrap_t *b)
 {
-    uint8_t *buffer = calloc(1 + (size_t) ompi_comm_size(b->module->comm), OC_RECORD_SIZE);
+    size_t size = oc_record_size(b->service);
+    uint8_t *buffer = calloc(1 + (size_t) ompi_comm_size(b->module->comm), size);
 
     if (NULL == buffer) {
         return OC_ERR_NO_MEMORY;
     }
     b->buffer = buffer;
     b->early = (oc_exchange_t) {
-        .record = buffer, .records = buffer + OC_RECORD_SIZE, .size = OC_RECORD_SIZE,
+        .record = buffer, .records = buffer + size, .size = size,
         .vote = &b->vote, .outcome = &b->outcome};
     return reserve(b, &b->early);
 }
@@ -142,7 +143,7 @@ static oc_status_t bootstrap_test(void *context)
 
 void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_bootstrap_t *b)
 {
-    const mca_coll_optcast_module_t *m = b->module;
+    mca_coll_optcast_module_t *m = b->module;
     const oc_exchange_t *exchange = &b->exchange;
     oc_mpi_count_t size = (oc_mpi_count_t) exchange->size;
     int wanted = atomic_load(&b->wanted);
@@ -150,6 +151,7 @@ void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_bootstrap_t *b)
     if (!b->blocking || atomic_load(&b->done) == wanted) {
         return;
     }
+    atomic_fetch_add(&m->inside, 1);
     if (1 == wanted) {
         b->error = m->prev_allgather(exchange->record, size, MPI_BYTE, exchange->records, size,
                                      MPI_BYTE, m->comm, m->prev_allgather_module);
@@ -157,6 +159,7 @@ void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_bootstrap_t *b)
         b->error = m->prev_allreduce(exchange->vote, exchange->outcome, 1, MPI_INT64_T, MPI_MIN,
                                      m->comm, m->prev_allreduce_module);
     }
+    atomic_fetch_sub(&m->inside, 1);
     atomic_store(&b->done, wanted);
 }
 

@@ -21,6 +21,10 @@
 #    define OC_COLL_VERSION     MCA_COLL_BASE_VERSION_3_0_0
 #    define OC_FRAMEWORK_COPIES 0 /* the module installs itself into the communicator */
 typedef size_t oc_mpi_count_t;
+typedef ompi_count_array_t oc_mpi_counts_t;
+typedef ompi_disp_array_t oc_mpi_displs_t;
+#    define OC_MPI_COUNT(counts, i) ompi_count_array_get((counts), (i))
+#    define OC_MPI_DISPL(displs, i) ompi_disp_array_get((displs), (i))
 #elif defined(MCA_COLL_BASE_VERSION_2_4_0)
 #    define OC_COLL_VERSION     MCA_COLL_BASE_VERSION_2_4_0
 #    define OC_FRAMEWORK_COPIES 1
@@ -31,6 +35,13 @@ typedef int oc_mpi_count_t;
 typedef int oc_mpi_count_t;
 #else
 #    error "this version of Open MPI's coll framework is not known"
+#endif
+
+#ifndef OC_MPI_COUNT /* before 6.0: arrays of int */
+typedef const int *oc_mpi_counts_t;
+typedef const int *oc_mpi_displs_t;
+#    define OC_MPI_COUNT(counts, i) ((size_t) (counts)[i])
+#    define OC_MPI_DISPL(displs, i) ((ptrdiff_t) (displs)[i])
 #endif
 
 #ifndef MCA_BASE_COMPONENT_INIT /* 6.0 and later */

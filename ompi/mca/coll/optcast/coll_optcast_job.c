@@ -15,13 +15,14 @@
  * letters, and all up to the identity, stay as they are in other versions: a rank with another
  * version decides like rank 0, and says in the exchange that it cannot take part.
  */
-#define FORMAT      "OCJOB001"
+#define FORMAT      "OCJOB002"
 #define NUM_LETTERS 5
 
 typedef struct {
     char format[8];
     uint64_t min_size;
-    int32_t mode, max_ranks, priority, unused;
+    uint64_t multicast_min_size;
+    int32_t mode, max_ranks, priority, multicast;
     oc_job_t job;
 } published_t;
 
@@ -43,6 +44,8 @@ void mca_coll_optcast_job_publish(void)
     published.mode = cm->settings.mode;
     published.max_ranks = cm->settings.max_ranks;
     published.priority = cm->settings.priority;
+    published.multicast = cm->settings.multicast;
+    published.multicast_min_size = cm->settings.multicast_min_size;
     OPAL_MODEX_SEND(rc, OC_MODEX_SCOPE, &cm->super.collm_version, &published, sizeof(published));
     cm->has_job = OMPI_SUCCESS == rc;
 }
@@ -77,18 +80,23 @@ static void adopt(const published_t *published)
 
     if (published->min_size == settings->min_size && published->mode == settings->mode
         && published->max_ranks == settings->max_ranks
-        && published->priority == settings->priority) {
+        && published->priority == settings->priority
+        && published->multicast == settings->multicast
+        && published->multicast_min_size == settings->multicast_min_size) {
         return;
     }
     if (mca_coll_optcast_component.settings_valid) {
         opal_output(0, "optcast: this process (%d of the job) has other values of "
-                    "coll_optcast_mode, _min_size, _max_ranks or _priority than process 0; those "
-                    "of process 0 are used", (int) OPAL_PROC_MY_NAME.vpid);
+                    "coll_optcast_mode, _min_size, _max_ranks, _priority, _multicast or "
+                    "_multicast_min_size than process 0; those of process 0 are used",
+                    (int) OPAL_PROC_MY_NAME.vpid);
     }
     settings->min_size = (size_t) published->min_size;
     settings->mode = published->mode;
     settings->max_ranks = published->max_ranks;
     settings->priority = published->priority;
+    settings->multicast = published->multicast;
+    settings->multicast_min_size = (size_t) published->multicast_min_size;
 }
 
 bool mca_coll_optcast_job_adopt(void)

@@ -92,10 +92,12 @@ static void module_count_out(void)
     OPAL_THREAD_UNLOCK(&cm->lock);
 }
 
-oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_module_t *m,
-                                       mca_coll_optcast_bootstrap_t *bootstrap)
+oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap, bool patient)
 {
+    const mca_coll_optcast_module_t *m = bootstrap->module;
     oc_group_params_t params = {
+        .service = bootstrap->service,
+        .patient = patient,
         .num_ranks = (uint32_t) ompi_comm_size(m->comm),
         .rank = (uint32_t) ompi_comm_rank(m->comm),
         .name = mca_coll_optcast_name(m->comm),
@@ -130,24 +132,53 @@ static int save_previous(mca_coll_optcast_module_t *m)
     return OMPI_SUCCESS;
 }
 
+static bool is_offered(int service)
+{
+    return OC_SERVICE_MULTICAST != service
+           || OC_MULTICAST_OFF != mca_coll_optcast_component.settings.multicast;
+}
+
+static int services_make(mca_coll_optcast_module_t *m)
+{
+    m->spread = mca_coll_optcast_is_spread(m->comm);
+    if (ompi_comm_size(m->comm) > mca_coll_optcast_component.settings.max_ranks) {
+        return OMPI_SUCCESS;
+    }
+    for (int i = 0; i < OC_NUM_SERVICES; i++) {
+        mca_coll_optcast_service_t *service = &m->services[i];
+
+        if (!is_offered(i)) {
+            continue;
+        }
+        service->bootstrap.module = m;
+        service->bootstrap.service = (oc_service_t) i;
+        service->group = mca_coll_optcast_group_new(&service->bootstrap, false);
+        if (NULL == service->group) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
 static int module_enable(mca_coll_base_module_t *module, struct ompi_communicator_t *comm)
 {
     mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
     int rc = save_previous(m);
 
+    (void) comm;
     if (OMPI_SUCCESS == rc) {
         rc = module_count_in();
         m->enabled = OMPI_SUCCESS == rc;
     }
-    if (OMPI_SUCCESS == rc
-        && ompi_comm_size(comm) <= mca_coll_optcast_component.settings.max_ranks) {
-        m->bootstrap.module = m;
-        m->group = mca_coll_optcast_group_new(m, &m->bootstrap);
-        rc = NULL == m->group ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    if (OMPI_SUCCESS == rc) {
+        rc = services_make(m);
     }
 #if !OC_FRAMEWORK_COPIES
 #define X(fn) MCA_COLL_INSTALL_API(comm, fn, mca_coll_optcast_##fn, &m->super, "optcast");
-    OC_FOREACH_TAKEN(X)
+    OC_FOREACH_REDUCED(X)
+    if (is_offered(OC_SERVICE_MULTICAST)) {
+        OC_FOREACH_CAST(X)
+    }
 #undef X
 #endif
     return rc;
@@ -165,7 +196,7 @@ static int module_disable(mca_coll_base_module_t *module, struct ompi_communicat
     if (comm->c_coll->coll_##fn##_module == &m->super) {                                 \
         MCA_COLL_INSTALL_API(comm, fn, m->prev_##fn, m->prev_##fn##_module, "optcast");  \
     }
-    OC_FOREACH_TAKEN(X)
+    OC_FOREACH_SAVED(X)
 #undef X
 #endif
     return OMPI_SUCCESS;
@@ -174,11 +205,16 @@ static int module_disable(mca_coll_base_module_t *module, struct ompi_communicat
 static void module_construct(mca_coll_optcast_module_t *m)
 {
     memset((char *) m + sizeof(m->super), 0, sizeof(*m) - sizeof(m->super));
+    for (int i = 0; i < OC_NUM_SERVICES; i++) {
+        m->services[i].module = m;
+    }
 }
 
 static void module_destruct(mca_coll_optcast_module_t *m)
 {
-    oc_group_destroy(m->group);
+    for (int i = 0; i < OC_NUM_SERVICES; i++) {
+        oc_group_destroy(m->services[i].group);
+    }
 #define X(fn)                                \
     if (NULL != m->prev_##fn##_module) {     \
         OBJ_RELEASE(m->prev_##fn##_module);  \
@@ -217,7 +253,8 @@ int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_th
                     OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION);
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    cm->active = mca_coll_optcast_job_adopt() && OC_MODE_NEVER != cm->settings.mode && cm->settings.priority >= 0;
+    cm->active = mca_coll_optcast_job_adopt() && OC_MODE_NEVER != cm->settings.mode
+                 && cm->settings.priority >= 0;
     return OMPI_SUCCESS;
 }
 
@@ -257,7 +294,10 @@ mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, i
     m->super.coll_module_disable = module_disable;
 #if OC_FRAMEWORK_COPIES
 #define X(fn) m->super.coll_##fn = mca_coll_optcast_##fn;
-    OC_FOREACH_TAKEN(X)
+    OC_FOREACH_REDUCED(X)
+    if (is_offered(OC_SERVICE_MULTICAST)) {
+        OC_FOREACH_CAST(X)
+    }
 #undef X
 #endif
     *priority = cm->settings.priority;

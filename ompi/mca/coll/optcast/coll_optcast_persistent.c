@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Allreduce_init. Ranks initialise persistent operations of a communicator in the same order,
- * but may start them in different ones. So each has a group of the engine of its own, in which it
+ * Persistent collectives. Ranks initialise persistent operations of a communicator in the same
+ * order, but may start them in different ones. So each has a group of the engine of its own, in which it
  * can only follow itself; and it takes its numbers of the previous module, for the set-up of that
  * group and for the case that it is declined, when it is initialised.
  */
@@ -9,43 +9,63 @@
 
 static void persistent_end(mca_coll_optcast_persistent_t *p)
 {
-    if (NULL == p) {
-        return;
-    }
     oc_group_destroy(p->group);
     mca_coll_optcast_bootstrap_release(&p->bootstrap);
-    if (!ompi_datatype_is_predefined(p->call.dtype)) {
-        OBJ_RELEASE(p->call.dtype);
-    }
-    if (!ompi_op_is_intrinsic(p->call.op)) {
-        OBJ_RELEASE(p->call.op);
-    }
     free(p);
 }
 
-/* MPI does not keep handles for a request that is complete, as one is that was not started. */
 static mca_coll_optcast_persistent_t *persistent_new(mca_coll_optcast_module_t *m,
-                                                     const mca_coll_optcast_call_t *call)
+                                                     oc_service_t service)
 {
     mca_coll_optcast_persistent_t *p = calloc(1, sizeof(*p));
 
     if (NULL == p) {
         return NULL;
     }
-    p->call = *call;
     p->bootstrap.module = m;
-    if (!ompi_datatype_is_predefined(call->dtype)) {
-        OBJ_RETAIN(call->dtype);
-    }
-    if (!ompi_op_is_intrinsic(call->op)) {
-        OBJ_RETAIN(call->op);
-    }
-    p->group = mca_coll_optcast_group_new(m, &p->bootstrap);
+    p->bootstrap.service = service;
+    p->group = mca_coll_optcast_group_new(&p->bootstrap, true);
     if (NULL == p->group || OC_OK != mca_coll_optcast_bootstrap_reserve(&p->bootstrap)) {
         persistent_end(p);
         return NULL;
     }
     return p;
+}
+
+/* It may be anything if the operation is in place. */
+static bool has_send_type(const mca_coll_optcast_call_t *call)
+{
+    return NULL != call->sdtype && MPI_IN_PLACE != call->sbuf;
+}
+
+/* MPI does not keep handles for a request that is complete, as one is that was not started. */
+static void retain_handles(const mca_coll_optcast_call_t *call)
+{
+    if (!ompi_datatype_is_predefined(call->dtype)) {
+        OBJ_RETAIN(call->dtype);
+    }
+    if (has_send_type(call) && !ompi_datatype_is_predefined(call->sdtype)) {
+        OBJ_RETAIN(call->sdtype);
+    }
+    if (NULL != call->op && !ompi_op_is_intrinsic(call->op)) {
+        OBJ_RETAIN(call->op);
+    }
+}
+
+static void release_handles(const mca_coll_optcast_call_t *call)
+{
+    struct ompi_datatype_t *dtype = call->dtype, *sdtype = call->sdtype;
+    struct ompi_op_t *op = call->op;
+
+    if (!ompi_datatype_is_predefined(dtype)) {
+        OBJ_RELEASE(dtype);
+    }
+    if (has_send_type(call) && !ompi_datatype_is_predefined(sdtype)) {
+        OBJ_RELEASE(sdtype);
+    }
+    if (NULL != op && !ompi_op_is_intrinsic(op)) {
+        OBJ_RELEASE(op);
+    }
 }
 
 /* MPI_Startall drops what this returns: an error belongs to the request, and shows when it ends. */
@@ -56,7 +76,7 @@ static int persistent_start(size_t count, ompi_request_t **requests)
         int rc;
 
         mca_coll_optcast_request_activate(r);
-        rc = mca_coll_optcast_request_start(r, &r->persistent->call);
+        rc = mca_coll_optcast_request_start(r);
         if (OMPI_SUCCESS != rc) {
             mca_coll_optcast_request_complete(r, rc);
         }
@@ -66,6 +86,10 @@ static int persistent_start(size_t count, ompi_request_t **requests)
 
 void mca_coll_optcast_persistent_free(mca_coll_optcast_request_t *r)
 {
+    if (NULL == r->persistent) {
+        return;
+    }
+    release_handles(&r->call);
     persistent_end(r->persistent);
     r->persistent = NULL;
 }
@@ -74,41 +98,41 @@ static int fall_back(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t
                      oc_fallback_t reason, struct ompi_info_t *info, ompi_request_t **request)
 {
     mca_coll_optcast_count_fallback(reason);
-    mca_coll_optcast_tell(m, "Allreduce_init", call, reason);
-    return m->prev_allreduce_init(call->sbuf, call->rbuf, call->count, call->dtype, call->op,
-                                  m->comm, info, request, m->prev_allreduce_init_module);
+    mca_coll_optcast_report_call(m, call->operation->names[OC_WAY_PERSISTENT], call, reason);
+    return call->operation->previous_init(m, call, info, request);
 }
 
-int mca_coll_optcast_allreduce_init(const void *sbuf, void *rbuf, oc_mpi_count_t count,
-                                    struct ompi_datatype_t *dtype, struct ompi_op_t *op,
-                                    struct ompi_communicator_t *comm, struct ompi_info_t *info,
-                                    ompi_request_t **request, mca_coll_base_module_t *module)
+int mca_coll_optcast_operate_init(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call,
+                                  struct ompi_info_t *info, ompi_request_t **request)
 {
-    mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
-    mca_coll_optcast_call_t call = {sbuf, rbuf, count, dtype, op, 0, 0};
-    oc_fallback_t reason = mca_coll_optcast_decide(m, &call, false);
+    const mca_coll_optcast_service_t *service = &m->services[call->operation->service];
+    oc_fallback_t reason = call->operation->decide(m, call);
     mca_coll_optcast_persistent_t *persistent;
     mca_coll_optcast_request_t *r;
     int rc;
 
-    (void) comm;
     /* a blocking operation has shown it to all ranks */
-    if (OC_FALLBACK_NONE == reason && m->blocking_seen
-        && OC_GROUP_DECLINED == oc_group_state(m->group)) {
+    if (OC_FALLBACK_NONE == reason && service->blocking_seen
+        && OC_GROUP_DECLINED == oc_group_state(service->group)) {
         reason = OC_FALLBACK_SETUP;
     }
     if (OC_FALLBACK_NONE != reason) {
-        return fall_back(m, &call, reason, info, request);
+        return fall_back(m, call, reason, info, request);
     }
-    persistent = persistent_new(m, &call);
+    rc = NULL == call->operation->prepare ? OMPI_SUCCESS : call->operation->prepare(m, call);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    persistent = persistent_new(m, call->operation->service);
     if (NULL == persistent) {
+        mca_coll_optcast_layout_free(&call->layout);
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    r = mca_coll_optcast_request_new(m, persistent_start);
+    retain_handles(call);
+    r = mca_coll_optcast_request_new(m, call, persistent_start);
     r->group = persistent->group;
     r->persistent = persistent;
-    rc = m->prev_allreduce_init(sbuf, rbuf, count, dtype, op, m->comm, info, &r->inner,
-                                m->prev_allreduce_init_module);
+    rc = call->operation->previous_init(m, call, info, &r->inner);
     *request = &r->super.super;
     if (OMPI_SUCCESS != rc) {
         r->inner = NULL;

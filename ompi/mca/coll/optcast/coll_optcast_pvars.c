@@ -17,6 +17,26 @@ static void pvar(const char *name, const char *help, unsigned long long *value)
         MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL, NULL, value);
 }
 
+static void cast_pvars_register(oc_cast_counters_t *cast)
+{
+    pvar("fragments_sent", "Fragments of blocks sent by multicast", &cast->fragments_sent);
+    pvar("fragments_received", "Fragments that came by multicast and were missing",
+         &cast->fragments_received);
+    pvar("fragments_lost", "Fragments that other ranks were asked for", &cast->fragments_lost);
+    pvar("fragments_recovered", "Fragments that came from other ranks and were missing",
+         &cast->fragments_recovered);
+    pvar("fragments_duplicated", "Fragments that came and were there already",
+         &cast->fragments_duplicated);
+    pvar("fragments_late", "Fragments of operations that were over", &cast->fragments_late);
+    pvar("fragments_foreign", "Datagrams of no group of this process, or malformed",
+         &cast->fragments_foreign);
+    pvar("blocks_corrupted", "Blocks whose checksum did not fit", &cast->blocks_corrupted);
+    pvar("control_messages", "Messages sent to ranks of multicast groups",
+         &cast->control_messages);
+    pvar("control_bytes", "Bytes of those, without repaired data", &cast->control_bytes);
+    pvar("repair_bytes", "Data sent to ranks that lacked it, in bytes", &cast->repair_bytes);
+}
+
 void mca_coll_optcast_pvars_register(void)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
@@ -25,15 +45,21 @@ void mca_coll_optcast_pvars_register(void)
 
     pvar("allreduce_offloaded", "Allreduces that servers finished",
          &counters->allreduce_offloaded);
+    pvar("allgather_offloaded", "Allgathers and Allgathervs that multicast finished",
+         &counters->allgather_offloaded);
+    pvar("bcast_offloaded", "Bcasts that multicast finished", &counters->bcast_offloaded);
     pvar("fallbacks", "Operations left to the previous module", &cm->fallbacks);
     pvar("fallbacks_op", "Fallbacks: operation not offered", &reasons[OC_FALLBACK_OP]);
     pvar("fallbacks_type", "Fallbacks: datatype not offered", &reasons[OC_FALLBACK_TYPE]);
     pvar("fallbacks_ranks", "Fallbacks: more ranks than max_ranks",
          &reasons[OC_FALLBACK_RANKS]);
     pvar("fallbacks_size", "Fallbacks: too small for mode auto", &reasons[OC_FALLBACK_SIZE]);
+    pvar("fallbacks_place",
+         "Fallbacks: for mode auto too few ranks, or all on one host, for multicast",
+         &reasons[OC_FALLBACK_PLACE]);
     pvar("fallbacks_setup", "Fallbacks: the communicator has no service",
          &reasons[OC_FALLBACK_SETUP]);
-    pvar("fallbacks_order", "Fallbacks: nonblocking MAX or MIN of at most two integers",
+    pvar("fallbacks_order", "Fallbacks: nonblocking, and like what Open MPI does by itself",
          &reasons[OC_FALLBACK_ORDER]);
     pvar("bytes_sent", "Payload sent to servers, in bytes", &counters->bytes_sent);
     pvar("bytes_received", "Payload received from servers, in bytes",
@@ -46,6 +72,7 @@ void mca_coll_optcast_pvars_register(void)
     pvar("chunks", "Chunks of large vectors sent", &counters->chunks);
     pvar("groups", "Communicators that got service", &counters->groups);
     pvar("failures", "Offloaded operations that ended with an error", &counters->failures);
+    cast_pvars_register(&counters->cast);
 }
 
 void mca_coll_optcast_count_fallback(oc_fallback_t reason)

@@ -14,14 +14,43 @@ const char *mca_coll_optcast_name(const ompi_communicator_t *comm)
     return NULL == name || '\0' == name[0] ? "unnamed" : name;
 }
 
-/*
- * Once per communicator and outcome, when one is known: persistent operations have their own. A declined one is a warning, from the rank
- * that knows the reason: it is the one whose number is in everybody else's.
- */
-void mca_coll_optcast_report_setup(mca_coll_optcast_module_t *m, oc_group_t *group)
+void mca_coll_optcast_report_call(const mca_coll_optcast_module_t *m, const char *name,
+                                  const mca_coll_optcast_call_t *call, oc_fallback_t reason)
 {
+    static const char *const texts[OC_FALLBACK_END] = {
+        [OC_FALLBACK_NONE] = "is offloaded",
+        [OC_FALLBACK_OP] = "falls back: operation",
+        [OC_FALLBACK_TYPE] = "falls back: type",
+        [OC_FALLBACK_RANKS] = "falls back: too many ranks",
+        [OC_FALLBACK_SIZE] = "falls back: size",
+        [OC_FALLBACK_PLACE] = "falls back: place",
+        [OC_FALLBACK_SETUP] = "falls back: no service",
+        [OC_FALLBACK_ORDER] = "falls back: order",
+    };
+
+    const char *op = NULL == call->op ? "" : call->op->o_name;
+    char count[32] = "different numbers of";
+
+    if (mca_coll_optcast_component.settings.verbose < 2) {
+        return;
+    }
+    if (!call->unequal) {
+        snprintf(count, sizeof(count), "%zu x", (size_t) call->count);
+    }
+    OC_VERBOSE(2, "optcast: %s on \"%s\": %s %s%s%s: %s", name, mca_coll_optcast_name(m->comm),
+               count, call->dtype->name, '\0' == op[0] ? "" : ", ", op, texts[reason]);
+}
+
+/*
+ * Once per communicator, service and outcome, when one is known: persistent operations have their
+ * own. A declined one is a warning, from the rank that knows the reason: it is the one whose
+ * number is in everybody else's.
+ */
+void mca_coll_optcast_report_setup(mca_coll_optcast_service_t *service, oc_group_t *group)
+{
+    ompi_communicator_t *comm = service->module->comm;
     oc_group_state_t state = oc_group_state(group);
-    atomic_bool *announced = &m->announced[OC_GROUP_LIVE == state];
+    atomic_bool *announced = &service->announced[OC_GROUP_LIVE == state];
     char text[128];
 
     if (OC_GROUP_NEW == state || OC_GROUP_SETTING_UP == state || atomic_load(announced)
@@ -29,66 +58,82 @@ void mca_coll_optcast_report_setup(mca_coll_optcast_module_t *m, oc_group_t *gro
         return;
     }
     if (OC_GROUP_DECLINED == state && oc_group_tells(group)) {
-        opal_output(0, "optcast: communicator \"%s\": %s; Open MPI's own collectives are used",
-                    mca_coll_optcast_name(m->comm), oc_group_reason(group));
-    } else if (OC_GROUP_LIVE == state && 0 == ompi_comm_rank(m->comm)) {
+        opal_output(0, "optcast: communicator \"%s\": %s; Open MPI's own %s used",
+                    mca_coll_optcast_name(comm), oc_group_reason(group),
+                    OC_SERVICE_MULTICAST == service->bootstrap.service ? "Allgather and Bcast are"
+                                                                       : "collectives are");
+    } else if (OC_GROUP_LIVE == state && 0 == ompi_comm_rank(comm)) {
         oc_group_describe(group, text, sizeof(text));
-        OC_VERBOSE(1, "optcast: communicator \"%s\": %d ranks, %s", mca_coll_optcast_name(m->comm),
-                   ompi_comm_size(m->comm), text);
+        OC_VERBOSE(1, "optcast: communicator \"%s\": %d ranks, %s", mca_coll_optcast_name(comm),
+                   ompi_comm_size(comm), text);
     }
 }
 
 /*
  * MPI_Error_string of the code gives the reason, and with it the server's name. One code for each
- * communicator: they fail once, and MPI cannot take codes back.
+ * service of a communicator: it fails once, and MPI cannot take codes back.
  */
-static int error_code(mca_coll_optcast_module_t *m, const char *reason)
+static int error_code(mca_coll_optcast_service_t *service, const char *reason)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     char text[MPI_MAX_ERROR_STRING];
 
     OPAL_THREAD_LOCK(&cm->lock);
-    if (0 == m->error_code) {
+    if (0 == service->error_code) {
         int code = ompi_mpi_errcode_add(MPI_ERR_OTHER);
 
-        m->error_code = code < 0 ? MPI_ERR_OTHER : code;
+        service->error_code = code < 0 ? MPI_ERR_OTHER : code;
         if (code >= 0) {
             snprintf(text, sizeof(text), "MPI_ERR_OTHER: optcast: %.200s", reason);
             (void) ompi_mpi_errnum_add_string(code, text, (int) strlen(text) + 1);
         }
     }
     OPAL_THREAD_UNLOCK(&cm->lock);
-    return m->error_code;
+    return service->error_code;
 }
 
-int mca_coll_optcast_report_failure(mca_coll_optcast_module_t *m, const oc_group_t *group,
+int mca_coll_optcast_report_failure(mca_coll_optcast_service_t *service, const oc_group_t *group,
                                     oc_status_t status)
 {
+    ompi_communicator_t *comm = service->module->comm;
     const char *reason = oc_group_reason(group);
 
     if ('\0' == reason[0]) {
         reason = oc_status_string(status);
     }
-    if (!atomic_exchange(&m->failure_told, true)) {
-        opal_output(0, "optcast: communicator \"%s\", rank %d: %s", mca_coll_optcast_name(m->comm),
-                    ompi_comm_rank(m->comm), reason);
+    if (!atomic_exchange(&service->failure_told, true)) {
+        opal_output(0, "optcast: communicator \"%s\", rank %d: %s", mca_coll_optcast_name(comm),
+                    ompi_comm_rank(comm), reason);
     }
-    return error_code(m, reason);
+    return error_code(service, reason);
 }
 
 void mca_coll_optcast_report_summary(void)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     const unsigned long long *reasons = cm->fallback_reasons;
+    const oc_counters_t *counters = &cm->counters;
 
     if (NULL == cm->client || 0 != OPAL_PROC_MY_NAME.vpid) {
         return;
     }
     OC_VERBOSE(1,
                "optcast: rank 0: %llu collectives offloaded, %llu bytes sent, %llu bytes received, "
-               "%llu fell back (op %llu, type %llu, ranks %llu, size %llu, setup %llu, order %llu)",
-               cm->counters.allreduce_offloaded, cm->counters.bytes_sent,
-               cm->counters.bytes_received, cm->fallbacks, reasons[OC_FALLBACK_OP],
-               reasons[OC_FALLBACK_TYPE], reasons[OC_FALLBACK_RANKS],
-               reasons[OC_FALLBACK_SIZE], reasons[OC_FALLBACK_SETUP], reasons[OC_FALLBACK_ORDER]);
+               "%llu fell back (op %llu, type %llu, ranks %llu, size %llu, place %llu, setup %llu, "
+               "order %llu)",
+               counters->allreduce_offloaded + counters->allgather_offloaded
+                   + counters->bcast_offloaded,
+               counters->bytes_sent, counters->bytes_received, cm->fallbacks,
+               reasons[OC_FALLBACK_OP], reasons[OC_FALLBACK_TYPE], reasons[OC_FALLBACK_RANKS],
+               reasons[OC_FALLBACK_SIZE], reasons[OC_FALLBACK_PLACE], reasons[OC_FALLBACK_SETUP],
+               reasons[OC_FALLBACK_ORDER]);
+    if (0 != counters->cast.fragments_sent + counters->cast.fragments_received) {
+        OC_VERBOSE(1,
+                   "optcast: rank 0: %llu fragments sent by multicast, %llu received, %llu lost, "
+                   "%llu recovered, %llu doubled, %llu late, %llu foreign",
+                   counters->cast.fragments_sent, counters->cast.fragments_received,
+                   counters->cast.fragments_lost, counters->cast.fragments_recovered,
+                   counters->cast.fragments_duplicated, counters->cast.fragments_late,
+                   counters->cast.fragments_foreign);
+    }
 }

@@ -27,6 +27,7 @@ static int request_free(ompi_request_t **request)
         return MPI_ERR_REQUEST;
     }
     free_inner(r);
+    mca_coll_optcast_layout_free(&r->call.layout);
     mca_coll_optcast_persistent_free(r);
     OMPI_REQUEST_FINI(&r->super.super);
     opal_free_list_return(&mca_coll_optcast_component.requests, (opal_free_list_item_t *) r);
@@ -51,6 +52,7 @@ OBJ_CLASS_INSTANCE(mca_coll_optcast_request_t, ompi_coll_base_nbc_request_t, req
  * leaves them there: neither may be met again by the next user of the request.
  */
 mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module_t *module,
+                                                         const mca_coll_optcast_call_t *call,
                                                          ompi_request_start_fn_t start)
 {
     mca_coll_optcast_request_t *r = (mca_coll_optcast_request_t *) opal_free_list_wait(
@@ -69,7 +71,8 @@ mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module
     r->super.super.req_status._cancelled = 0;
     r->super.super.req_status.MPI_ERROR = OMPI_SUCCESS;
     r->module = module;
-    r->group = module->group;
+    r->call = *call;
+    r->group = module->services[call->operation->service].group;
     r->inner = NULL;
     r->persistent = NULL;
     return r;
@@ -90,6 +93,7 @@ void mca_coll_optcast_request_complete(mca_coll_optcast_request_t *r, int error)
 
     if (!persistent) {
         free_inner(r);
+        mca_coll_optcast_layout_free(&r->call.layout);
     }
     r->super.super.req_status.MPI_ERROR = error;
     ompi_request_complete(&r->super.super, true);
@@ -108,7 +112,13 @@ void mca_coll_optcast_request_discard(mca_coll_optcast_request_t *r)
     OBJ_RELEASE(comm);
 }
 
-int mca_coll_optcast_request_fall_back(mca_coll_optcast_request_t *r)
+static mca_coll_optcast_service_t *service_of(const mca_coll_optcast_request_t *r)
+{
+    return &r->module->services[r->call.operation->service];
+}
+
+/* Starts the reserved request of the previous module, whose end will be that of this one. */
+static int fall_back(mca_coll_optcast_request_t *r)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     int rc;
@@ -124,38 +134,51 @@ int mca_coll_optcast_request_fall_back(mca_coll_optcast_request_t *r)
     return OMPI_SUCCESS;
 }
 
-int mca_coll_optcast_request_start(mca_coll_optcast_request_t *r,
-                                   const mca_coll_optcast_call_t *call)
-{
-    oc_allreduce_args_t args =
-        mca_coll_optcast_engine_args(call, mca_coll_optcast_request_finished, r);
-    const char *name = NULL != r->persistent ? "Start" : "Iallreduce";
-    oc_status_t status = oc_allreduce_start(r->group, &args);
-
-    if (OC_DECLINED == status) {
-        mca_coll_optcast_tell(r->module, name, call, OC_FALLBACK_SETUP);
-        return mca_coll_optcast_request_fall_back(r);
-    }
-    mca_coll_optcast_tell(r->module, name, call, OC_FALLBACK_NONE);
-    return OC_OK == status ? OMPI_SUCCESS
-                           : mca_coll_optcast_report_failure(r->module, r->group, status);
-}
-
-void mca_coll_optcast_request_finished(void *arg, oc_status_t status)
+static void on_finished(void *arg, oc_status_t status)
 {
     mca_coll_optcast_request_t *r = arg;
     int rc = OMPI_SUCCESS;
 
-    mca_coll_optcast_report_setup(r->module, r->group);
+    mca_coll_optcast_report_setup(service_of(r), r->group);
     if (OC_DECLINED == status) {
-        rc = mca_coll_optcast_request_fall_back(r);
+        rc = fall_back(r);
         if (OMPI_SUCCESS == rc) {
             return;
         }
     } else if (OC_OK != status) {
-        rc = mca_coll_optcast_report_failure(r->module, r->group, status);
+        rc = mca_coll_optcast_report_failure(service_of(r), r->group, status);
+    } else if (NULL != r->call.operation->finish) {
+        rc = r->call.operation->finish(r->module, &r->call);
     }
     mca_coll_optcast_request_complete(r, rc);
+}
+
+oc_status_t mca_coll_optcast_start(const mca_coll_optcast_module_t *m, oc_group_t *group,
+                                   mca_coll_optcast_call_t *call,
+                                   void (*finished)(void *, oc_status_t), void *arg)
+{
+    oc_status_t status = call->operation->start(m, group, call, finished, arg);
+
+    if (status < OC_OK) {
+        oc_group_give_up(group, status, oc_status_string(status));
+    }
+    return status;
+}
+
+int mca_coll_optcast_request_start(mca_coll_optcast_request_t *r)
+{
+    const mca_coll_optcast_operation_t *operation = r->call.operation;
+    const char *name = NULL != r->persistent ? "Start" : operation->names[OC_WAY_NONBLOCKING];
+    oc_status_t status =
+        mca_coll_optcast_start(r->module, r->group, &r->call, on_finished, r);
+
+    if (OC_DECLINED == status) {
+        mca_coll_optcast_report_call(r->module, name, &r->call, OC_FALLBACK_SETUP);
+        return fall_back(r);
+    }
+    mca_coll_optcast_report_call(r->module, name, &r->call, OC_FALLBACK_NONE);
+    return OC_OK == status ? OMPI_SUCCESS
+                           : mca_coll_optcast_report_failure(service_of(r), r->group, status);
 }
 
 int mca_coll_optcast_request_progress(void)

@@ -4,14 +4,18 @@
 component_LTLIBRARIES = ompi/mca/coll/optcast/mca_coll_optcast.la
 ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast.h \
+	ompi/mca/coll/optcast/coll_optcast_allgather.c \
 	ompi/mca/coll/optcast/coll_optcast_allreduce.c \
+	ompi/mca/coll/optcast/coll_optcast_bcast.c \
 	ompi/mca/coll/optcast/coll_optcast_bootstrap.c \
 	ompi/mca/coll/optcast/coll_optcast_compat.h \
 	ompi/mca/coll/optcast/coll_optcast_component.c \
 	ompi/mca/coll/optcast/coll_optcast_decide.c \
 	ompi/mca/coll/optcast/coll_optcast_half.c \
 	ompi/mca/coll/optcast/coll_optcast_job.c \
+	ompi/mca/coll/optcast/coll_optcast_layout.c \
 	ompi/mca/coll/optcast/coll_optcast_module.c \
+	ompi/mca/coll/optcast/coll_optcast_operate.c \
 	ompi/mca/coll/optcast/coll_optcast_persistent.c \
 	ompi/mca/coll/optcast/coll_optcast_pvars.c \
 	ompi/mca/coll/optcast/coll_optcast_report.c \

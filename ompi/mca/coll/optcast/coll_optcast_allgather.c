@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MPI_Allgather, MPI_Iallgather, MPI_Allgather_init, and the same for Allgatherv. */
+#include "coll_optcast.h"
+
+/*
+ * By the receive side: what the send side says is not significant in place, and must come to the
+ * same if it is.
+ */
+static oc_fallback_t decide(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+{
+    size_t blocks = (size_t) ompi_comm_size(m->comm);
+
+    return mca_coll_optcast_decide_cast(
+        m, (size_t) call->count * call->dtype->super.size * blocks);
+}
+
+static oc_fallback_t decide_v(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < ompi_comm_size(m->comm); i++) {
+        count += OC_MPI_COUNT(call->counts, i);
+    }
+    return mca_coll_optcast_decide_cast(m, count * call->dtype->super.size);
+}
+
+static int prepare(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+{
+    return mca_coll_optcast_layout_blocks(call, ompi_comm_size(m->comm));
+}
+
+/* This rank's block as the engine is to send it; NULL: it is in its place. */
+static int own_block(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                     const void **send)
+{
+    const mca_coll_optcast_layout_t *layout = &call->layout;
+    size_t rank = (size_t) ompi_comm_rank(m->comm), length = layout->block;
+    char *place = layout->recv + rank * layout->block;
+
+    *send = NULL;
+    if (NULL != layout->lengths) {
+        length = layout->lengths[rank];
+        place = layout->recv + layout->offsets[rank];
+    }
+    if (0 == length) {
+        return OMPI_SUCCESS;
+    }
+    if (MPI_IN_PLACE != call->sbuf) {
+        *send = mca_coll_optcast_row(call->sbuf, (size_t) call->scount, call->sdtype);
+        return NULL != *send ? OMPI_SUCCESS
+                             : mca_coll_optcast_pack(call->sbuf, (size_t) call->scount,
+                                                     call->sdtype, place, length);
+    }
+    if (layout->scattered) {
+        return mca_coll_optcast_pack((const char *) call->rbuf + layout->places[rank],
+                                     length / call->dtype->super.size, call->dtype, place, length);
+    }
+    return OMPI_SUCCESS;
+}
+
+static oc_status_t start(const mca_coll_optcast_module_t *m, oc_group_t *group,
+                         mca_coll_optcast_call_t *call, void (*finished)(void *, oc_status_t),
+                         void *arg)
+{
+    mca_coll_optcast_layout_t *layout = &call->layout;
+    oc_allgather_args_t args = {
+        .block = layout->block,
+        .lengths = layout->lengths,
+        .offsets = layout->offsets,
+        .blocking = OC_WAY_BLOCKING == call->way,
+        .finished = finished,
+        .arg = arg,
+    };
+
+    if (OMPI_SUCCESS != mca_coll_optcast_layout_begin(layout)) {
+        return OC_ERR_NO_MEMORY;
+    }
+    if (OMPI_SUCCESS != own_block(m, call, &args.send)) {
+        return OC_ERR_SYSTEM;
+    }
+    args.recv = layout->recv;
+    return oc_allgather_start(group, &args);
+}
+
+static int finish(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+{
+    const mca_coll_optcast_layout_t *layout = &call->layout;
+    int rc = OMPI_SUCCESS;
+
+    if (!layout->scattered) {
+        return OMPI_SUCCESS;
+    }
+    for (int i = 0; i < ompi_comm_size(m->comm) && OMPI_SUCCESS == rc; i++) {
+        bool there = MPI_IN_PLACE == call->sbuf && i == ompi_comm_rank(m->comm);
+
+        if (0 != layout->lengths[i] && !there) {
+            rc = mca_coll_optcast_unpack(layout->recv + layout->offsets[i], layout->lengths[i],
+                                         (char *) call->rbuf + layout->places[i],
+                                         layout->lengths[i] / call->dtype->super.size,
+                                         call->dtype);
+        }
+    }
+    return rc;
+}
+
+/* The previous module's functions have the same arguments but for those of the receive side. */
+#define DEFINE_PREVIOUS(name, ...)                                                              \
+    static int previous_##name(const mca_coll_optcast_module_t *m,                              \
+                               const mca_coll_optcast_call_t *call)                             \
+    {                                                                                           \
+        return m->prev_##name(call->sbuf, call->scount, call->sdtype, call->rbuf, __VA_ARGS__,  \
+                              call->dtype, m->comm, m->prev_##name##_module);                   \
+    }                                                                                           \
+    static int previous_i##name(const mca_coll_optcast_module_t *m,                             \
+                                const mca_coll_optcast_call_t *call, ompi_request_t **request)  \
+    {                                                                                           \
+        return m->prev_i##name(call->sbuf, call->scount, call->sdtype, call->rbuf, __VA_ARGS__, \
+                               call->dtype, m->comm, request, m->prev_i##name##_module);        \
+    }                                                                                           \
+    static int previous_##name##_init(const mca_coll_optcast_module_t *m,                       \
+                                      const mca_coll_optcast_call_t *call,                      \
+                                      struct ompi_info_t *info, ompi_request_t **request)       \
+    {                                                                                           \
+        return m->prev_##name##_init(call->sbuf, call->scount, call->sdtype, call->rbuf,        \
+                                     __VA_ARGS__, call->dtype, m->comm, info, request,          \
+                                     m->prev_##name##_init_module);                             \
+    }                                                                                           \
+    static int unused_##name(const mca_coll_optcast_module_t *m,                                \
+                             const mca_coll_optcast_call_t *call, ompi_request_t **request)     \
+    {                                                                                           \
+        return previous_##name##_init(m, call, (struct ompi_info_t *) MPI_INFO_NULL, request);  \
+    }                                                                                           \
+    static bool same_numbers_##name(const mca_coll_optcast_module_t *m)                         \
+    {                                                                                           \
+        return m->prev_i##name##_module == m->prev_##name##_init_module;                        \
+    }
+
+DEFINE_PREVIOUS(allgather, call->count)
+DEFINE_PREVIOUS(allgatherv, call->counts, call->displs)
+
+static const mca_coll_optcast_operation_t allgather = {
+    .names = {"Allgather", "Iallgather", "Allgather_init"},
+    .service = OC_SERVICE_MULTICAST,
+    .decide = decide,
+    .prepare = prepare,
+    .start = start,
+    .finish = finish,
+    .previous = previous_allgather,
+    .previous_now = previous_iallgather,
+    .previous_init = previous_allgather_init,
+    .previous_unused = unused_allgather,
+    .same_numbers = same_numbers_allgather,
+};
+
+static const mca_coll_optcast_operation_t allgatherv = {
+    .names = {"Allgatherv", "Iallgatherv", "Allgatherv_init"},
+    .service = OC_SERVICE_MULTICAST,
+    .decide = decide_v,
+    .prepare = prepare,
+    .start = start,
+    .finish = finish,
+    .previous = previous_allgatherv,
+    .previous_now = previous_iallgatherv,
+    .previous_init = previous_allgatherv_init,
+    .previous_unused = unused_allgatherv,
+    .same_numbers = same_numbers_allgatherv,
+};
+
+static mca_coll_optcast_call_t call_of(mca_coll_optcast_way_t way, const void *sbuf,
+                                       oc_mpi_count_t scount, struct ompi_datatype_t *sdtype,
+                                       void *rbuf, oc_mpi_count_t rcount,
+                                       struct ompi_datatype_t *rdtype)
+{
+    return (mca_coll_optcast_call_t) {.operation = &allgather, .way = way, .sbuf = sbuf,
+                                      .scount = scount, .sdtype = sdtype, .rbuf = rbuf,
+                                      .count = rcount, .dtype = rdtype};
+}
+
+static mca_coll_optcast_call_t call_of_v(mca_coll_optcast_way_t way, const void *sbuf,
+                                         oc_mpi_count_t scount, struct ompi_datatype_t *sdtype,
+                                         void *rbuf, oc_mpi_counts_t rcounts,
+                                         oc_mpi_displs_t displs, struct ompi_datatype_t *rdtype)
+{
+    return (mca_coll_optcast_call_t) {.operation = &allgatherv, .way = way, .sbuf = sbuf,
+                                      .scount = scount, .sdtype = sdtype, .rbuf = rbuf,
+                                      .unequal = true, .counts = rcounts, .displs = displs,
+                                      .dtype = rdtype};
+}
+
+int mca_coll_optcast_allgather(const void *sbuf, oc_mpi_count_t scount,
+                               struct ompi_datatype_t *sdtype, void *rbuf, oc_mpi_count_t rcount,
+                               struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
+                               mca_coll_base_module_t *module)
+{
+    mca_coll_optcast_call_t call = call_of(OC_WAY_BLOCKING, sbuf, scount, sdtype, rbuf, rcount,
+                                           rdtype);
+
+    (void) comm;
+    return mca_coll_optcast_operate((mca_coll_optcast_module_t *) module, &call);
+}
+
+int mca_coll_optcast_iallgather(const void *sbuf, oc_mpi_count_t scount,
+                                struct ompi_datatype_t *sdtype, void *rbuf, oc_mpi_count_t rcount,
+                                struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
+                                ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    mca_coll_optcast_call_t call = call_of(OC_WAY_NONBLOCKING, sbuf, scount, sdtype, rbuf, rcount,
+                                           rdtype);
+
+    (void) comm;
+    return mca_coll_optcast_operate_now((mca_coll_optcast_module_t *) module, &call, request);
+}
+
+int mca_coll_optcast_allgather_init(const void *sbuf, oc_mpi_count_t scount,
+                                    struct ompi_datatype_t *sdtype, void *rbuf,
+                                    oc_mpi_count_t rcount, struct ompi_datatype_t *rdtype,
+                                    struct ompi_communicator_t *comm, struct ompi_info_t *info,
+                                    ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    mca_coll_optcast_call_t call = call_of(OC_WAY_PERSISTENT, sbuf, scount, sdtype, rbuf, rcount,
+                                           rdtype);
+
+    (void) comm;
+    return mca_coll_optcast_operate_init((mca_coll_optcast_module_t *) module, &call, info,
+                                         request);
+}
+
+int mca_coll_optcast_allgatherv(const void *sbuf, oc_mpi_count_t scount,
+                                struct ompi_datatype_t *sdtype, void *rbuf,
+                                oc_mpi_counts_t rcounts, oc_mpi_displs_t displs,
+                                struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
+                                mca_coll_base_module_t *module)
+{
+    mca_coll_optcast_call_t call = call_of_v(OC_WAY_BLOCKING, sbuf, scount, sdtype, rbuf, rcounts,
+                                             displs, rdtype);
+
+    (void) comm;
+    return mca_coll_optcast_operate((mca_coll_optcast_module_t *) module, &call);
+}
+
+int mca_coll_optcast_iallgatherv(const void *sbuf, oc_mpi_count_t scount,
+                                 struct ompi_datatype_t *sdtype, void *rbuf,
+                                 oc_mpi_counts_t rcounts, oc_mpi_displs_t displs,
+                                 struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
+                                 ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    mca_coll_optcast_call_t call = call_of_v(OC_WAY_NONBLOCKING, sbuf, scount, sdtype, rbuf,
+                                             rcounts, displs, rdtype);
+
+    (void) comm;
+    return mca_coll_optcast_operate_now((mca_coll_optcast_module_t *) module, &call, request);
+}
+
+int mca_coll_optcast_allgatherv_init(const void *sbuf, oc_mpi_count_t scount,
+                                     struct ompi_datatype_t *sdtype, void *rbuf,
+                                     oc_mpi_counts_t rcounts, oc_mpi_displs_t displs,
+                                     struct ompi_datatype_t *rdtype,
+                                     struct ompi_communicator_t *comm, struct ompi_info_t *info,
+                                     ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    mca_coll_optcast_call_t call = call_of_v(OC_WAY_PERSISTENT, sbuf, scount, sdtype, rbuf,
+                                             rcounts, displs, rdtype);
+
+    (void) comm;
+    return mca_coll_optcast_operate_init((mca_coll_optcast_module_t *) module, &call, info,
+                                         request);
+}

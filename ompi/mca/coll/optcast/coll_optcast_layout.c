@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the blocks of an Allgather or Bcast are, and moving them if they are no rows of bytes. */
+#include "coll_optcast.h"
+
+#include "opal/datatype/opal_convertor.h"
+
+/* The convertor is given so many bytes at a time: not all of it counts further than 32 bits. */
+#define PIECE ((size_t) 1 << 30)
+
+/* How one element of a type lies in memory. */
+typedef struct {
+    size_t size;
+    ptrdiff_t extent;
+    ptrdiff_t first; /* bytes from its address to its data */
+} shape_t;
+
+static shape_t shape_of(const struct ompi_datatype_t *dtype)
+{
+    return (shape_t) {
+        .size = dtype->super.size,
+        .extent = dtype->super.ub - dtype->super.lb,
+        .first = dtype->super.true_lb,
+    };
+}
+
+static bool is_row(const struct ompi_datatype_t *dtype, size_t count)
+{
+    return 0 != ompi_datatype_is_contiguous_memory_layout(dtype, count > 1 ? 2 : 1);
+}
+
+const void *mca_coll_optcast_row(const void *buffer, size_t count,
+                                 const struct ompi_datatype_t *dtype)
+{
+    return is_row(dtype, count) ? (const char *) buffer + shape_of(dtype).first : NULL;
+}
+
+static size_t count_of(const mca_coll_optcast_call_t *call, int block)
+{
+    return call->unequal ? OC_MPI_COUNT(call->counts, block) : (size_t) call->count;
+}
+
+/* In elements. */
+static ptrdiff_t displ_of(const mca_coll_optcast_call_t *call, int block)
+{
+    return call->unequal ? OC_MPI_DISPL(call->displs, block) : block * (ptrdiff_t) call->count;
+}
+
+static bool lists_new(mca_coll_optcast_layout_t *layout, size_t count)
+{
+    layout->lengths = malloc(count * (2 * sizeof(size_t) + sizeof(ptrdiff_t)));
+    if (NULL == layout->lengths) {
+        return false;
+    }
+    layout->offsets = layout->lengths + count;
+    layout->places = (ptrdiff_t *) (layout->offsets + count);
+    return true;
+}
+
+/* Blocks in the temporary, one behind the other. */
+static void place_in_temporary(mca_coll_optcast_layout_t *layout, int num_ranks)
+{
+    size_t offset = 0;
+
+    for (int i = 0; i < num_ranks; i++) {
+        layout->offsets[i] = offset;
+        offset += layout->lengths[i];
+    }
+}
+
+/* Blocks where they are. The engine counts from the first of them in memory. */
+static void place_directly(mca_coll_optcast_call_t *call, int num_ranks, ptrdiff_t to_data)
+{
+    mca_coll_optcast_layout_t *layout = &call->layout;
+    ptrdiff_t first = PTRDIFF_MAX;
+
+    for (int i = 0; i < num_ranks; i++) {
+        if (0 != layout->lengths[i] && layout->places[i] < first) {
+            first = layout->places[i];
+        }
+    }
+    for (int i = 0; i < num_ranks; i++) {
+        layout->offsets[i] = 0 == layout->lengths[i] ? 0 : (size_t) (layout->places[i] - first);
+    }
+    layout->recv = (char *) call->rbuf + first + to_data;
+}
+
+int mca_coll_optcast_layout_blocks(mca_coll_optcast_call_t *call, int num_ranks)
+{
+    mca_coll_optcast_layout_t *layout = &call->layout;
+    shape_t shape = shape_of(call->dtype);
+
+    if (!call->unequal && is_row(call->dtype, 2)) {
+        layout->recv = (char *) call->rbuf + shape.first;
+        layout->block = (size_t) call->count * shape.size;
+        return OMPI_SUCCESS;
+    }
+    if (!lists_new(layout, (size_t) num_ranks)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (int i = 0; i < num_ranks; i++) {
+        layout->lengths[i] = count_of(call, i) * shape.size;
+        layout->places[i] = displ_of(call, i) * shape.extent;
+        layout->total += layout->lengths[i];
+        layout->scattered |= 0 != layout->lengths[i] && !is_row(call->dtype, count_of(call, i));
+    }
+    if (layout->scattered) {
+        place_in_temporary(layout, num_ranks);
+    } else {
+        place_directly(call, num_ranks, shape.first);
+    }
+    return OMPI_SUCCESS;
+}
+
+void mca_coll_optcast_layout_whole(mca_coll_optcast_call_t *call)
+{
+    mca_coll_optcast_layout_t *layout = &call->layout;
+    shape_t shape = shape_of(call->dtype);
+
+    layout->block = (size_t) call->count * shape.size;
+    layout->total = layout->block;
+    layout->scattered = !is_row(call->dtype, (size_t) call->count);
+    layout->recv = (char *) call->rbuf + shape.first;
+}
+
+int mca_coll_optcast_layout_begin(mca_coll_optcast_layout_t *layout)
+{
+    if (layout->scattered && NULL == layout->temporary) {
+        layout->temporary = malloc(layout->total);
+        layout->recv = layout->temporary;
+    }
+    return layout->scattered && NULL == layout->temporary ? OMPI_ERR_OUT_OF_RESOURCE
+                                                          : OMPI_SUCCESS;
+}
+
+void mca_coll_optcast_layout_free(mca_coll_optcast_layout_t *layout)
+{
+    free(layout->lengths);
+    free(layout->temporary);
+    *layout = (mca_coll_optcast_layout_t) {.recv = NULL};
+}
+
+typedef int32_t (*convert_t)(opal_convertor_t *convertor, struct iovec *iov, uint32_t *count,
+                             size_t *length);
+
+/* Moves length bytes between the row and where the convertor was made for. */
+static int convert(convert_t function, opal_convertor_t *convertor, char *row, size_t length)
+{
+    size_t done = 0;
+
+    while (done < length) {
+        size_t moved = length - done < PIECE ? length - done : PIECE;
+        struct iovec iov = {.iov_base = row + done, .iov_len = moved};
+        uint32_t count = 1;
+
+        if (function(convertor, &iov, &count, &moved) < 0 || 0 == moved) {
+            return OMPI_ERROR;
+        }
+        done += moved;
+    }
+    (void) __atomic_fetch_add(&mca_coll_optcast_component.counters.bytes_copied, length,
+                              __ATOMIC_RELAXED);
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_optcast_pack(const void *from, size_t count, const struct ompi_datatype_t *dtype,
+                          char *to, size_t length)
+{
+    opal_convertor_t convertor;
+    int rc;
+
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    rc = opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &dtype->super, count,
+                                                  from, 0, &convertor);
+    if (OPAL_SUCCESS == rc) {
+        rc = convert(opal_convertor_pack, &convertor, to, length);
+    }
+    OBJ_DESTRUCT(&convertor);
+    return rc;
+}
+
+int mca_coll_optcast_unpack(char *from, size_t length, void *to, size_t count,
+                            const struct ompi_datatype_t *dtype)
+{
+    opal_convertor_t convertor;
+    int rc;
+
+    OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+    rc = opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &dtype->super, count,
+                                                  to, 0, &convertor);
+    if (OPAL_SUCCESS == rc) {
+        rc = convert(opal_convertor_unpack, &convertor, from, length);
+    }
+    OBJ_DESTRUCT(&convertor);
+    return rc;
+}

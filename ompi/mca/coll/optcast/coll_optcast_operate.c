@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Blocking and nonblocking collectives: to the engine, or to where they went. */
+#include "coll_optcast.h"
+
+#include "opal/runtime/opal_progress.h"
+
+/*
+ * How many nonblocking operations of a communicator that has seen no blocking one take a number
+ * of the previous module: see reserve_fallback. A rank that issues more while its set-up is
+ * still under way waits for the outcome.
+ */
+#define MAX_RESERVED 1024
+
+/*
+ * Rounds of a wait before it sleeps, and for how long (µs), if oversubscribed. Where Open MPI is
+ * told to yield the processor, others want it, but perhaps not all of it: small operations are
+ * over before.
+ */
+#define PATIENT_ROUNDS  16
+#define YIELDING_ROUNDS 1000
+#define NAP_US          100
+
+typedef struct {
+    atomic_bool done;
+    oc_status_t status;
+} waiter_t;
+
+static void on_finished(void *arg, oc_status_t status)
+{
+    waiter_t *waiter = arg;
+
+    waiter->status = status;
+    atomic_store(&waiter->done, true);
+}
+
+/* Other traffic of this rank goes on meanwhile; a crowded host gets its processor back. */
+static void progress_politely(unsigned *rounds)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    unsigned patience = cm->oversubscribed ? PATIENT_ROUNDS : YIELDING_ROUNDS;
+
+    opal_progress();
+    if ((cm->oversubscribed || opal_progress_yield_when_idle) && ++*rounds > patience) {
+        oc_client_wait(cm->client, NAP_US);
+    }
+}
+
+static void wait_for(mca_coll_optcast_service_t *service, atomic_bool *done)
+{
+    unsigned rounds = 0;
+
+    while (!atomic_load(done)) {
+        mca_coll_optcast_bootstrap_serve(&service->bootstrap);
+        progress_politely(&rounds);
+    }
+}
+
+/*
+ * Open MPI's simpler algorithms call other collectives of the same communicator, such as an
+ * Allgather its Bcast. Those are not for us: while a group is set up, they would wait for it.
+ */
+static int leave_to_previous(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
+{
+    int rc;
+
+    atomic_fetch_add(&m->inside, 1);
+    rc = call->operation->previous(m, call);
+    atomic_fetch_sub(&m->inside, 1);
+    return rc;
+}
+
+static int fall_back(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                     oc_fallback_t reason)
+{
+    mca_coll_optcast_count_fallback(reason);
+    mca_coll_optcast_report_call(m, call->operation->names[OC_WAY_BLOCKING], call, reason);
+    return leave_to_previous(m, call);
+}
+
+/* An error here is this rank's own, and the others count on it: the group has to end. */
+static int prepare(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+{
+    const mca_coll_optcast_operation_t *operation = call->operation;
+    int rc = NULL == operation->prepare ? OMPI_SUCCESS : operation->prepare(m, call);
+
+    if (OMPI_SUCCESS != rc) {
+        oc_group_give_up(m->services[operation->service].group, OC_ERR_NO_MEMORY, "out of memory");
+    }
+    return rc;
+}
+
+static oc_status_t run(mca_coll_optcast_module_t *m, mca_coll_optcast_service_t *service,
+                       mca_coll_optcast_call_t *call)
+{
+    waiter_t waiter = {.done = false};
+    oc_status_t status;
+
+    if (OC_GROUP_NEW == oc_group_state(service->group)) {
+        service->bootstrap.blocking = true;
+    }
+    status = mca_coll_optcast_start(m, service->group, call, on_finished, &waiter);
+    if (OC_OK == status) {
+        wait_for(service, &waiter.done);
+        status = waiter.status;
+    }
+    return status;
+}
+
+/* What is left to do when the engine has done its part. */
+static int conclude(mca_coll_optcast_module_t *m, mca_coll_optcast_service_t *service,
+                    mca_coll_optcast_call_t *call, oc_status_t status)
+{
+    const mca_coll_optcast_operation_t *operation = call->operation;
+
+    mca_coll_optcast_report_call(m, operation->names[OC_WAY_BLOCKING], call, OC_FALLBACK_NONE);
+    if (OC_OK != status) {
+        return mca_coll_optcast_report_failure(service, service->group, status);
+    }
+    return NULL == operation->finish ? OMPI_SUCCESS : operation->finish(m, call);
+}
+
+int mca_coll_optcast_operate(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+{
+    const mca_coll_optcast_operation_t *operation = call->operation;
+    mca_coll_optcast_service_t *service = &m->services[operation->service];
+    oc_status_t status = OC_DECLINED;
+    oc_fallback_t reason;
+    int rc = OMPI_SUCCESS;
+
+    if (0 != atomic_load_explicit(&m->inside, memory_order_relaxed)) {
+        return operation->previous(m, call);
+    }
+    reason = operation->decide(m, call);
+    if (OC_FALLBACK_NONE != reason) {
+        return fall_back(m, call, reason);
+    }
+    if (OC_GROUP_DECLINED != oc_group_state(service->group)) {
+        rc = prepare(m, call);
+        if (OMPI_SUCCESS != rc) {
+            return rc;
+        }
+        status = run(m, service, call);
+    }
+    service->blocking_seen = true;
+    mca_coll_optcast_report_setup(service, service->group);
+    if (OC_DECLINED != status) {
+        rc = conclude(m, service, call, status);
+    }
+    mca_coll_optcast_layout_free(&call->layout);
+    return OC_DECLINED == status ? fall_back(m, call, OC_FALLBACK_SETUP) : rc;
+}
+
+static int fall_back_now(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                         oc_fallback_t reason, ompi_request_t **request)
+{
+    mca_coll_optcast_count_fallback(reason);
+    mca_coll_optcast_report_call(m, call->operation->names[OC_WAY_NONBLOCKING], call, reason);
+    return call->operation->previous_now(m, call, request);
+}
+
+/*
+ * The previous module numbers its nonblocking collectives in the order in which they are issued,
+ * and that has to be the same on all ranks; but ranks learn at different times whether a set-up
+ * succeeded. So the first operations of a communicator, until one that blocks, take exactly one
+ * number each on every rank, whatever it knows:
+ *
+ *   outcome unknown   a persistent request, started if the set-up is declined, else unused
+ *   declined          the previous module does the operation right away
+ *   live              a small persistent request, never started
+ */
+static int reserve_fallback(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                            ompi_request_t **reserved)
+{
+    const mca_coll_optcast_operation_t *operation = call->operation;
+    int rc;
+
+    if (OC_GROUP_LIVE != oc_group_state(m->services[operation->service].group)) {
+        return operation->previous_init(m, call, (struct ompi_info_t *) MPI_INFO_NULL, reserved);
+    }
+    rc = operation->previous_unused(m, call, reserved);
+    if (OMPI_SUCCESS == rc) {
+        (void) ompi_request_free(reserved);
+    }
+    *reserved = NULL;
+    return rc;
+}
+
+/* Without a reservation the outcome must be known before anything is issued. */
+static void await_setup(const oc_group_t *group)
+{
+    unsigned rounds = 0;
+
+    while (OC_GROUP_SETTING_UP == oc_group_state(group)) {
+        progress_politely(&rounds);
+    }
+}
+
+static int start_now(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call,
+                     ompi_request_t *reserved, ompi_request_t **request)
+{
+    mca_coll_optcast_request_t *r;
+    int rc = prepare(m, call);
+
+    if (OMPI_SUCCESS != rc) {
+        if (NULL != reserved) {
+            (void) ompi_request_free(&reserved);
+        }
+        return rc;
+    }
+    r = mca_coll_optcast_request_new(m, call, NULL);
+    r->inner = reserved;
+    rc = mca_coll_optcast_request_start(r);
+    if (OMPI_SUCCESS != rc) {
+        mca_coll_optcast_request_discard(r);
+        return rc;
+    }
+    *request = &r->super.super;
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_optcast_operate_now(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call,
+                                 ompi_request_t **request)
+{
+    const mca_coll_optcast_operation_t *operation = call->operation;
+    mca_coll_optcast_service_t *service = &m->services[operation->service];
+    ompi_request_t *reserved = NULL;
+    oc_fallback_t reason;
+    bool must_reserve;
+    int rc;
+
+    if (0 != atomic_load_explicit(&m->inside, memory_order_relaxed)) {
+        return operation->previous_now(m, call, request);
+    }
+    reason = operation->decide(m, call);
+    if (OC_FALLBACK_NONE != reason) {
+        return fall_back_now(m, call, reason, request);
+    }
+    must_reserve = !service->blocking_seen && service->reserved < MAX_RESERVED;
+    if (!must_reserve) {
+        await_setup(service->group);
+    }
+    service->reserved += must_reserve;
+    if (OC_GROUP_DECLINED == oc_group_state(service->group)
+        && (!must_reserve || operation->same_numbers(m))) {
+        return fall_back_now(m, call, OC_FALLBACK_SETUP, request);
+    }
+    rc = must_reserve ? reserve_fallback(m, call, &reserved) : OMPI_SUCCESS;
+    return OMPI_SUCCESS == rc ? start_now(m, call, reserved, request) : rc;
+}
