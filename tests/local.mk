@@ -3,17 +3,28 @@ EXTRA_DIST += run-tests \
 	tests/apps/lib.sh tests/apps/lammps.sh tests/apps/lj.in tests/apps/train.sh \
 	tests/cluster/cluster tests/cluster/check.py tests/cluster/datagrams.py tests/cluster/hosts.sh \
 	tests/cluster/init tests/cluster/launch.sh tests/cluster/lib.sh tests/cluster/links.sh \
-	tests/cluster/nap.c tests/cluster/state.sh tests/cluster/test_allreduce.sh \
+	tests/cluster/nap.c tests/cluster/plain_udp.c tests/cluster/state.sh tests/cluster/test_allgather.sh \
+	tests/cluster/test_allreduce.sh tests/cluster/test_cost.sh \
 	tests/cluster/test_isolation.sh tests/cluster/test_life.sh tests/cluster/test_links.sh \
 	tests/cluster/test_power.sh \
 	tests/fuzz/run.sh tests/fuzz/corpus \
+	tests/fuzz/fuzz_cast_message.c \
+	tests/fuzz/fuzz_cast_record.c \
 	tests/fuzz/fuzz_control.c \
+	tests/fuzz/fuzz_datagram.c \
 	tests/fuzz/fuzz_header.c \
 	tests/fuzz/fuzz_record.c \
 	tests/fuzz/fuzz_servers.c \
 	tests/fuzz/fuzz_stream.c \
+	tests/mpi/allgather.c tests/mpi/allgather.sh \
 	tests/mpi/allreduce_matrix.c \
+	tests/mpi/big_cast.c tests/mpi/big_cast.sh \
+	tests/mpi/cast_comms.c tests/mpi/cast_comms.sh \
+	tests/mpi/cast_faults.sh tests/mpi/cast_loop.c \
+	tests/mpi/cast_threads.c tests/mpi/cast_threads.sh \
+	tests/mpi/cast_ways.c tests/mpi/cast_ways.sh \
 	tests/mpi/check.h \
+	tests/mpi/collectives.h \
 	tests/mpi/comms.c \
 	tests/mpi/comms.sh \
 	tests/mpi/counters.h \
@@ -23,8 +34,10 @@ EXTRA_DIST += run-tests \
 	tests/mpi/fallback.sh \
 	tests/mpi/faults.c \
 	tests/mpi/faults.sh \
+	tests/mpi/gather.c \
 	tests/mpi/inflight.c \
 	tests/mpi/inflight.sh \
+	tests/mpi/layouts.c tests/mpi/layouts.h \
 	tests/mpi/limits.c \
 	tests/mpi/limits.sh \
 	tests/mpi/late_rank.c \
@@ -65,13 +78,22 @@ EXTRA_DIST += run-tests \
 	tests/mpi/sessions.sh \
 	tests/openmpi5/build \
 	tests/openmpi5/run \
+	tests/rdma/allgather.sh tests/rdma/allgather_verbs.c \
 	tests/rdma/allreduce.sh tests/rdma/boot.sh tests/rdma/devices.sh tests/rdma/guest \
 	tests/rdma/guest-init tests/rdma/guest-lib.sh tests/rdma/guest-rsh tests/rdma/guest-stage2 \
 	tests/rdma/image.sh tests/rdma/inside tests/rdma/lib.sh tests/rdma/multicast.sh \
-	tests/rdma/multicast_probe.c \
 	tests/tools/bench.sh tests/tools/bench-result.json tests/tools/bench_smoke.sh \
 	tests/tools/bench_test.py tests/tools/dist.sh tests/tools/info.sh tests/tools/perf.sh \
 	tools/build.sh
 
+# built when its test needs it
+if HAVE_VERBS
+EXTRA_PROGRAMS += tests/rdma/transport_probe
+tests_rdma_transport_probe_SOURCES = tests/rdma/transport_probe.c
+tests_rdma_transport_probe_LDADD = libocmulticast.la libocprotocol.la libocbase.la
+endif
+CLEANFILES += $(EXTRA_PROGRAMS)
+
 include tests/unit/local.mk
 include tests/engine/local.mk
+include tests/multicast/local.mk

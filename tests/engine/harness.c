@@ -272,7 +272,7 @@ void rank_failed(const rank_t *rank, const char *file, int line, const char *wha
     _exit(EXIT_FAILURE);
 }
 
-void rank_barrier(rank_t *rank)
+static void meet(rank_t *rank, bool progress)
 {
     shared_t *shared = rank->shared;
     unsigned generation = atomic_load(&shared->generation);
@@ -285,9 +285,21 @@ void rank_barrier(rank_t *rank)
     }
     while (generation == atomic_load(&shared->generation)) {
         CHECK(oc_clock_ns() < end);
-        (void) oc_client_progress(rank->client);
+        if (progress) {
+            (void) oc_client_progress(rank->client);
+        }
         usleep(200);
     }
+}
+
+void rank_barrier(rank_t *rank)
+{
+    meet(rank, true);
+}
+
+void rank_compute(rank_t *rank)
+{
+    meet(rank, false);
 }
 
 oc_group_t *rank_group(rank_t *rank, unsigned index)
@@ -295,7 +307,8 @@ oc_group_t *rank_group(rank_t *rank, unsigned index)
     meeting_t *meeting = &rank->meetings[index];
     char name[32];
     oc_group_params_t params = {.num_ranks = rank->num_ranks, .rank = rank->rank, .name = name,
-                                .bootstrap = &bootstrap, .context = meeting};
+                                .bootstrap = &bootstrap, .context = meeting,
+                                .service = rank->service, .patient = rank->patient};
 
     if (NULL == rank->groups[index]) {
         snprintf(name, sizeof(name), "group %u", index);
@@ -306,7 +319,7 @@ oc_group_t *rank_group(rank_t *rank, unsigned index)
     return rank->groups[index];
 }
 
-static void on_finished(void *arg, oc_status_t status)
+void rank_on_finished(void *arg, oc_status_t status)
 {
     outcome_t *outcome = arg;
 
@@ -318,11 +331,24 @@ static void on_finished(void *arg, oc_status_t status)
     outcome->done = true;
 }
 
+void rank_renew_group(rank_t *rank, unsigned index)
+{
+    board_t *board = &rank->shared->boards[index];
+
+    oc_group_destroy(rank->groups[index]);
+    rank->groups[index] = NULL;
+    rank_barrier(rank);
+    if (0 == rank->rank) {
+        memset(board, 0, sizeof(*board));
+    }
+    rank_barrier(rank);
+}
+
 oc_status_t rank_start(rank_t *rank, unsigned group, unsigned op, unsigned type, const void *send,
                        void *recv, size_t count, outcome_t *outcome)
 {
     oc_allreduce_args_t args = {.send = send, .recv = recv, .count = count, .op = op,
-                                .type = type, .finished = on_finished, .arg = outcome};
+                                .type = type, .finished = rank_on_finished, .arg = outcome};
     oc_status_t status;
 
     *outcome = (outcome_t) {0};

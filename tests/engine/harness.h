@@ -17,7 +17,7 @@
 
 #define MAX_TEST_RANKS  8
 #define MAX_TEST_GROUPS 96
-#define MAX_RECORD_SIZE 512
+#define MAX_RECORD_SIZE 2048
 
 /* ---- servers ---- */
 
@@ -75,6 +75,8 @@ typedef struct rank {
     oc_job_t job;
     oc_counters_t counters;
     oc_client_t *client;
+    oc_service_t service;     /* of groups that are made from now on … */
+    bool patient;             /* … and whether they are */
     oc_group_t *groups[MAX_TEST_GROUPS];
     meeting_t meetings[MAX_TEST_GROUPS];
 } rank_t;
@@ -124,12 +126,19 @@ unsigned ranks_run(uint32_t num_ranks, const oc_job_settings_t *settings,
 oc_group_t *rank_group(rank_t *rank, unsigned index);
 oc_status_t rank_start(rank_t *rank, unsigned group, unsigned op, unsigned type, const void *send,
                        void *recv, size_t count, outcome_t *outcome);
+/* For args of collectives whose arg is an outcome_t. */
+void rank_on_finished(void *arg, oc_status_t status);
 /* false when it takes longer than the given time. */
 bool rank_wait(rank_t *rank, const outcome_t *outcomes, unsigned num, unsigned seconds);
 /* Starts and waits; a hang ends the rank. */
 oc_status_t rank_allreduce(rank_t *rank, unsigned group, unsigned op, unsigned type,
                            const void *send, void *recv, size_t count);
 void rank_barrier(rank_t *rank);
+/* The same, but without a look at the client: as an application that computes meanwhile. */
+void rank_compute(rank_t *rank);
+
+/* Another group of this number: destroys the one that there is, on all ranks. */
+void rank_renew_group(rank_t *rank, unsigned index);
 
 /* What rank number of the group contributes, and what a loop in rank order makes of it. */
 void fill_contribution(void *vector, unsigned type, size_t count, uint32_t number, unsigned seed);

@@ -9,6 +9,18 @@ tests_engine_test_engine_allreduce_SOURCES = tests/engine/test_engine_allreduce.
 tests_engine_test_engine_allreduce_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_allreduce_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_cast
+tests_engine_test_engine_cast_SOURCES = tests/engine/test_engine_cast.c \
+	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_cast_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_cast_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
+
+check_PROGRAMS += tests/engine/test_engine_idle
+tests_engine_test_engine_idle_SOURCES = tests/engine/test_engine_idle.c \
+	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_idle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_idle_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
+
 check_PROGRAMS += tests/engine/test_engine_wakeup
 tests_engine_test_engine_wakeup_SOURCES = tests/engine/test_engine_wakeup.c \
 	tests/engine/harness.h tests/engine/harness.c

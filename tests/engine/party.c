@@ -97,7 +97,8 @@ const oc_bootstrap_t party_bootstrap = {.job = party_job, .begin = party_begin,
 
 oc_group_t *party_group(party_t *party, oc_client_t *client, const char *name)
 {
-    oc_group_params_t params = {.num_ranks = party->num_ranks, .rank = party->rank, .name = name,
+    oc_group_params_t params = {.service = party->service, .num_ranks = party->num_ranks,
+                                .rank = party->rank, .name = name,
                                 .bootstrap = &party_bootstrap, .context = party};
     oc_group_t *group = NULL;
 

@@ -12,6 +12,7 @@ typedef struct {
     board_t *board;            /* of this group alone, all zeros before */
     const oc_job_t *job;
     uint32_t num_ranks, rank;
+    oc_service_t service;
     const uint32_t *members;   /* process of each rank; NULL: the same number */
     const atomic_int *gone;    /* for each process, not 0 when it was killed; NULL: none ever is */
     int broken_start;          /* 1 + the step whose start is to fail; 0: none */

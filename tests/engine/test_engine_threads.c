@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Owns the engine's tests with threads: several in each process use groups of one client at the
- * same time, one beside them only moves things on. Sanitizers see what they do to each other.
+ * same time, of servers and of multicast, one beside them only moves things on. Sanitizers see what
+ * they do to each other.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,12 +22,15 @@
 #include "tests/engine/harness.h"
 #include "tests/engine/party.h"
 
-#define THREADS    4
-#define ROUNDS     5     /* groups that a thread makes, one after the other */
-#define OPERATIONS 12    /* on each of them */
-#define IN_FLIGHT  3
-#define COUNT      6000  /* floats of a large one */
-#define LIMIT      (20 * OC_SECOND)
+#define THREADS     4
+#define ROUNDS      5     /* groups that a thread makes, one after the other */
+#define CAST_ROUNDS 3     /* the same, of multicast */
+#define OPERATIONS  12    /* on each of them */
+#define IN_FLIGHT   3
+#define COUNT       6000  /* floats of a large one */
+#define BLOCK       70000 /* bytes of a large Allgather */
+#define MAX_RANKS   3
+#define LIMIT       (20 * OC_SECOND)
 
 typedef struct {
     board_t boards[THREADS][ROUNDS + 2];
@@ -42,6 +46,7 @@ typedef struct {
     atomic_bool *over;
     party_t parties[ROUNDS + 2];
     float send[IN_FLIGHT][COUNT], recv[IN_FLIGHT][COUNT], expected[COUNT];
+    uint8_t blocks[IN_FLIGHT][MAX_RANKS * BLOCK];
 } thread_t;
 
 typedef struct {
@@ -57,7 +62,7 @@ static void on_finished(void *arg, oc_status_t status)
     atomic_store(&ending->done, true);
 }
 
-static oc_group_t *make_group(thread_t *thread, unsigned number)
+static oc_group_t *make_group(thread_t *thread, unsigned number, oc_service_t service)
 {
     rank_t *rank = thread->rank;
     party_t *party = &thread->parties[number];
@@ -65,7 +70,8 @@ static oc_group_t *make_group(thread_t *thread, unsigned number)
     char name[40];
 
     *party = (party_t) {.board = &place->boards[thread->number][number], .job = &rank->job,
-                        .num_ranks = rank->num_ranks, .rank = rank->rank};
+                        .num_ranks = rank->num_ranks, .rank = rank->rank,
+                        .service = service};
     snprintf(name, sizeof(name), "thread %u, group %u", thread->number, number);
     group = party_group(party, rank->client, name);
     CHECK(NULL != group);
@@ -126,12 +132,12 @@ static void *come_and_go(void *arg)
 {
     thread_t *thread = arg;
     rank_t *rank = thread->rank;
-    oc_group_t *lasting = make_group(thread, ROUNDS);
+    oc_group_t *lasting = make_group(thread, ROUNDS, OC_SERVICE_AGGREGATION);
     char text[80];
 
     pthread_barrier_wait(thread->start);
     for (unsigned round = 0; round < ROUNDS; round++) {
-        oc_group_t *group = make_group(thread, round);
+        oc_group_t *group = make_group(thread, round, OC_SERVICE_AGGREGATION);
 
         for (unsigned i = 0; i < OPERATIONS; i += IN_FLIGHT) {
             CHECK(OC_OK == run_some(thread, group, 100 * thread->number + i));
@@ -151,7 +157,8 @@ static void *lose_and_return(void *arg)
 {
     thread_t *thread = arg;
     rank_t *rank = thread->rank;
-    oc_group_t *group = make_group(thread, 0), *next = make_group(thread, 1);
+    oc_group_t *group = make_group(thread, 0, OC_SERVICE_AGGREGATION);
+    oc_group_t *next = make_group(thread, 1, OC_SERVICE_AGGREGATION);
     uint64_t end = oc_clock_ns() + LIMIT;
     oc_status_t status = OC_OK;
 
@@ -170,6 +177,135 @@ static void *lose_and_return(void *arg)
     return NULL;
 }
 
+/* ---- multicast ---- */
+
+static uint8_t byte_of(uint32_t rank, size_t i, unsigned seed)
+{
+    return (uint8_t) (i * 31 + (i >> 8) * 7 + rank * 101 + seed * 13 + 1);
+}
+
+static size_t block_of(unsigned seed)
+{
+    return 0 == seed % 2 ? 100 : BLOCK;
+}
+
+static bool is_bcast(unsigned seed)
+{
+    return 2 == seed % 3;
+}
+
+/* Of a Bcast there is one block, of rank 0. */
+static void fill_block(const rank_t *rank, uint8_t *blocks, unsigned seed)
+{
+    size_t length = block_of(seed), begin = is_bcast(seed) ? 0 : rank->rank * length;
+
+    memset(blocks, 0, (size_t) MAX_RANKS * BLOCK);
+    for (size_t i = 0; i < length && (0 == rank->rank || !is_bcast(seed)); i++) {
+        blocks[begin + i] = byte_of(rank->rank, i, seed);
+    }
+}
+
+static void check_blocks(const rank_t *rank, const uint8_t *blocks, unsigned seed)
+{
+    uint32_t count = is_bcast(seed) ? 1 : rank->num_ranks;
+    size_t length = block_of(seed);
+
+    for (uint32_t owner = 0; owner < count; owner++) {
+        for (size_t i = 0; i < length; i++) {
+            CHECK(byte_of(owner, i, seed) == blocks[owner * length + i]);
+        }
+    }
+}
+
+static void start_cast(oc_group_t *group, uint8_t *blocks, unsigned seed, ending_t *ending)
+{
+    oc_allgather_args_t allgather = {.recv = blocks, .block = block_of(seed), .blocking = true,
+                                     .finished = on_finished, .arg = ending};
+    oc_bcast_args_t bcast = {.buffer = blocks, .length = block_of(seed), .blocking = true,
+                             .finished = on_finished, .arg = ending};
+    oc_status_t started = is_bcast(seed) ? oc_bcast_start(group, &bcast)
+                                         : oc_allgather_start(group, &allgather);
+
+    if (OC_OK != started) {
+        on_finished(ending, started);
+    }
+}
+
+/* As run_some: Allgathers and Bcasts. */
+static oc_status_t cast_some(thread_t *thread, oc_group_t *group, unsigned seed)
+{
+    const rank_t *rank = thread->rank;
+    ending_t endings[IN_FLIGHT] = {{0}};
+    oc_status_t status = OC_OK;
+
+    for (unsigned i = 0; i < IN_FLIGHT; i++) {
+        fill_block(rank, thread->blocks[i], seed + i);
+        start_cast(group, thread->blocks[i], seed + i, &endings[i]);
+    }
+    for (unsigned i = 0; i < IN_FLIGHT; i++) {
+        await(thread, &endings[i]);
+        status = OC_OK == status ? (oc_status_t) atomic_load(&endings[i].status) : status;
+        if (OC_OK == atomic_load(&endings[i].status)) {
+            check_blocks(rank, thread->blocks[i], seed + i);
+        }
+    }
+    atomic_fetch_add(&place->operations, 1);
+    return status;
+}
+
+/* As come_and_go; the last thread stays with its servers. */
+static void *cast_and_go(void *arg)
+{
+    thread_t *thread = arg;
+    rank_t *rank = thread->rank;
+    oc_group_t *lasting;
+    char text[200];
+
+    if (THREADS - 1 == thread->number) {
+        return come_and_go(thread);
+    }
+    lasting = make_group(thread, ROUNDS, OC_SERVICE_MULTICAST);
+    pthread_barrier_wait(thread->start);
+    for (unsigned round = 0; round < CAST_ROUNDS; round++) {
+        oc_group_t *group = make_group(thread, round, OC_SERVICE_MULTICAST);
+
+        for (unsigned i = 0; i < OPERATIONS; i += IN_FLIGHT) {
+            CHECK(OC_OK == cast_some(thread, group, 100 * thread->number + i));
+        }
+        CHECK(OC_OK == cast_some(thread, lasting, 7 * round));
+        oc_group_describe(group, text, sizeof(text));
+        CHECK(text == strstr(text, "udp multicast"));
+        oc_group_destroy(group);
+        CHECK(1 == thread->parties[round].ended);
+    }
+    oc_group_destroy(lasting);
+    return NULL;
+}
+
+/* One dies in the middle; all threads of the others get an error that names it. */
+static void *cast_and_die(void *arg)
+{
+    thread_t *thread = arg;
+    rank_t *rank = thread->rank;
+    oc_group_t *group = make_group(thread, 0, OC_SERVICE_MULTICAST);
+    oc_status_t status = OC_OK;
+
+    pthread_barrier_wait(thread->start);
+    for (unsigned i = 0; OC_OK == status; i++) {
+        if (1 == rank->rank && atomic_load(&place->operations) >= 40) {
+            raise(SIGKILL);
+        }
+        status = cast_some(thread, group, i);
+    }
+    CHECK(status < 0);
+    CHECK(OC_GROUP_FAILED == oc_group_state(group));
+    CHECK(NULL != strstr(oc_group_reason(group), "rank 1"));
+    oc_group_destroy(group);
+    return NULL;
+}
+
+/* ---- all ---- */
+
 static void *only_progress(void *arg)
 {
     thread_t *thread = arg;
@@ -182,6 +318,19 @@ static void *only_progress(void *arg)
         usleep(50);
     }
     return NULL;
+}
+
+/* Last messages leave, or their receiver is found to be gone. */
+static void settle(rank_t *rank)
+{
+    uint64_t end = oc_clock_ns() + LIMIT;
+
+    while (oc_client_pending(rank->client) > 0) {
+        CHECK(oc_clock_ns() < end);
+        if (0 == oc_client_progress(rank->client)) {
+            oc_client_wait(rank->client, 300);
+        }
+    }
 }
 
 static void run_threads(rank_t *rank, void *(*work)(void *arg))
@@ -207,7 +356,7 @@ static void run_threads(rank_t *rank, void *(*work)(void *arg))
         CHECK(0 == pthread_join(ids[i], NULL));
     }
     pthread_barrier_destroy(&start);
-    CHECK(0 == oc_client_pending(rank->client));
+    settle(rank);
 }
 
 static void body_come_and_go(rank_t *rank)
@@ -224,6 +373,25 @@ static void body_lose_and_return(rank_t *rank)
     run_threads(rank, lose_and_return);
     CHECK(rank->counters.groups == 2 * THREADS);
     CHECK(rank->counters.failures > 0);
+}
+
+static void body_cast_and_go(rank_t *rank)
+{
+    unsigned long long casts = (THREADS - 1) * CAST_ROUNDS * (OPERATIONS + IN_FLIGHT);
+
+    run_threads(rank, cast_and_go);
+    CHECK(rank->counters.groups == (THREADS - 1) * (CAST_ROUNDS + 1) + ROUNDS + 1);
+    CHECK(rank->counters.allgather_offloaded + rank->counters.bcast_offloaded == casts);
+    CHECK(rank->counters.allreduce_offloaded == ROUNDS * (OPERATIONS + IN_FLIGHT));
+    CHECK(0 == rank->counters.failures);
+}
+
+static void body_cast_and_die(rank_t *rank)
+{
+    run_threads(rank, cast_and_die);
+    CHECK(rank->counters.failures > 0);
+    oc_client_destroy(rank->client);
+    exit(EXIT_SUCCESS);
 }
 
 static void test_external(void **state)
@@ -276,6 +444,45 @@ static void test_lost(void **state)
     assert_int_equal(failed, 0);
 }
 
+static oc_job_settings_t cast_settings(void)
+{
+    oc_job_settings_t settings = test_settings("embedded:2");
+
+    settings.multicast = OC_MULTICAST_UDP;
+    settings.multicast_interface = "lo";
+    settings.connect_timeout = settings.heartbeat_timeout = 15;
+    return settings;
+}
+
+static void test_cast(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    assert_int_equal(ranks_run(MAX_RANKS, &settings, body_cast_and_go, 60), 0);
+}
+
+static void test_cast_with_losses(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    settings.multicast_groups = 3;
+    settings.multicast_channels = 2;
+    settings.multicast_faults = "drop=0.1,duplicate=0.05,reorder=0.05,seed=5";
+    assert_int_equal(ranks_run(2, &settings, body_cast_and_go, 60), 0);
+}
+
+static void test_cast_lost(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    settings.heartbeat_timeout = 5;
+    /* the one that dies */
+    assert_int_equal(ranks_run(MAX_RANKS, &settings, body_cast_and_die, 60), 1);
+}
+
 static int set_place(void **state)
 {
     (void) state;
@@ -289,6 +496,9 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_external, set_place),
         cmocka_unit_test_setup(test_embedded, set_place),
         cmocka_unit_test_setup(test_lost, set_place),
+        cmocka_unit_test_setup(test_cast, set_place),
+        cmocka_unit_test_setup(test_cast_with_losses, set_place),
+        cmocka_unit_test_setup(test_cast_lost, set_place),
     };
 
     place = mmap(NULL, sizeof(*place), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -7,7 +7,7 @@
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
-all="control header record servers stream"
+all="cast_message cast_record control datagram header record servers stream"
 build=${BUILD:-./build}
 
 usage() {
@@ -27,7 +27,10 @@ find_compiler() {
 # The sources of a target, without itself.
 sources_of() {
     case $1 in
+    cast_message) echo multicast/message.c ;;
+    cast_record) echo multicast/record.c ;;
     control) echo protocol/control.c ;;
+    datagram) echo multicast/datagram.c ;;
     header) echo protocol/message.c ;;
     record) echo client/record.c base/text.c ;;
     servers) echo net/address.c ;;

@@ -84,6 +84,20 @@ class Statistics(unittest.TestCase):
         self.assertEqual(results.best_peer(rows, MiB).contestant["name"], "default")
         self.assertIsNone(results.best_peer(rows, 3))
 
+    def test_reference(self):
+        rows = [row("ring", "peer", 2), row("optcast", "ours", 1), row("lossy", "ours", 1.5)]
+        self.assertEqual(results.reference({}, rows, MiB).contestant["name"], "ring")
+        chosen = {"baseline": "optcast"}
+        self.assertEqual(results.reference(chosen, rows, MiB).contestant["name"], "optcast")
+        self.assertIsNone(results.reference(chosen, rows, 3))
+
+    def test_previous(self):
+        launches = [{"seconds": [2, 4, 3], "previous": [3, 6, 9]},
+                    {"seconds": [2, 2, 2], "previous": [1, 1, 1]},
+                    {"seconds": [4, 4, 4], "previous": [4, 4, 4]}]
+        self.assertEqual(results.previous_of(launches), (4, 1, 0.5, 2))
+        self.assertIsNone(results.previous_of([{"seconds": [1]}]))
+
     def test_differences(self):
         self.assertTrue(results.differs(row("a", "ours", 1), row("b", "peer", 1.2)))
         self.assertFalse(results.differs(row("a", "ours", 1), row("b", "peer", 1.05)))
@@ -191,6 +205,32 @@ class Tables(unittest.TestCase):
         self.assertFalse(contestants.naps(contestants.OURS, large))
         self.assertTrue(contestants.naps(contestants.RING, large))
 
+    def test_multicast_needs_no_servers(self):
+        for chosen in experiments.find("allgather-hosts").setups:
+            ours = contestants.find("allgather", "optcast")
+            described = dataclasses.asdict(chosen)
+            self.assertAlmostEqual(limits.limit(ours.scheme, described, MiB),
+                                   (chosen.hosts - 1) / chosen.hosts * MiB * 8 / 200e6)
+            self.assertIn("multicast=udp", ours.settings)
+
+    def test_plain_udp(self):
+        emulated = cluster.Cluster()
+        chosen = experiments.find("bcast-hosts").setups[0]
+        for name, expected in (("optcast", False), ("optcast-plain", True)):
+            words = emulated.command(contestants.find("bcast", name), chosen)
+            self.assertEqual("--plain-udp" in words, expected)
+
+    def test_losses(self):
+        emulated = cluster.Cluster()
+        chosen = experiments.find("losses").setups[0]
+        with mock.patch.object(emulated, "call") as call:
+            for name, calls in (("optcast", 0), ("optcast-loss-5", 8), ("optcast-loss-5", 8),
+                                ("optcast", 16)):
+                emulated.arrange(contestants.find("allgather", name), chosen)
+                self.assertEqual(call.call_count, calls)
+        self.assertEqual(call.call_args_list[3].args, ("loss", 4, 5, "udp"))
+        self.assertEqual(call.call_args_list[15].args, ("loss", 8, 0, "udp"))
+
     def test_hostfile(self):
         self.assertEqual(places.parse_hostfile("n1 slots=2 # old\n# none\n\nn2\n"),
                          [("n1", 2), ("n2", None)])
@@ -214,6 +254,13 @@ class RealCluster(unittest.TestCase):
         self.assertIn("-np 3 --map-by ppr:1:node", words)
         self.assertIn("coll_optcast_servers s1,s2", words)
         self.assertNotIn("optcast", " ".join(self.place.command(contestants.RING, chosen)))
+
+    def test_only_the_network_that_is_there(self):
+        chosen = self.place.adapt(experiments.find("losses").setups[0])
+        self.assertEqual(chosen.contestants, ("optcast",))
+        words = " ".join(self.place.command(contestants.find("allgather", "optcast"), chosen))
+        self.assertIn("coll_optcast_multicast udp", words)
+        self.assertIn("coll_optcast_servers embedded", words)
 
     def test_only_hosts_with_ranks(self):
         chosen = self.place.adapt(experiments.find("allreduce-all").setups[0])
@@ -256,6 +303,29 @@ class Page(unittest.TestCase):
         page = self.write(smoke=self.recorded)
         self.assertIn("| 64 KiB | MPICH | 2.10 ms | 2.62 ms |", page)
         self.assertNotIn("offloaded |", page)
+
+    def test_baseline(self):
+        setup = self.recorded["setups"][0]
+        setup["baseline"] = "ring"
+        self.assertIn("| compared with |", self.write(smoke=self.recorded))
+
+    def test_without_servers(self):
+        self.recorded["setups"][0]["servers"] = 0
+        for contestant in self.recorded["setups"][0]["contestants"]:
+            contestant["scheme"] = "peers"
+        page = self.write(smoke=self.recorded)
+        self.assertIn("| ours is | limit |", page)
+        self.assertNotIn("limit with servers |", page)
+
+    def test_comparison(self):
+        setup = self.recorded["setups"][0]
+        setup["latency"] = True
+        setup["rows"] = [{"contestant": "optcast", "bytes": 64, "launches": [
+            {"seconds": [1e-4], "previous": [9e-5], "offloaded": 0, "operations": 1, "wire": None},
+            {"seconds": [2e-4], "previous": [3e-4], "offloaded": 0, "operations": 1,
+             "wire": None}]}]
+        self.assertIn("| 64 B | 150 µs | 195 µs | 1.20 | 0.90–1.50 | 2 | **none** of 2 |",
+                      self.write(smoke=self.recorded))
 
     def test_quick_only_without_a_full_one(self):
         quick = {**self.recorded, "quick": True, "command": "bench/run smoke --quick"}

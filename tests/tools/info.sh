@@ -47,6 +47,7 @@ END
 check 0 '^  result +the component loads$' --component "$component_dir" --ompi-info "$OMPI_INFO"
 has_line "^  Open MPI +built for $OMPI_VERSION\$" --component
 has_line '^  UCX +built with [0-9.]+, [0-9.]+ is loaded$' --component
+has_line '^  verbs +([^ ]+ port [0-9]+ on [^ ]+, datagrams of [0-9]+ bytes|not here: .+)$' --component
 has_line '^  versions +2 to 2$' --component
 has_line '^  in use +(baseline|neon|avx2|avx512)$' --component
 has_line '^  available +(baseline|neon)' --component

@@ -34,6 +34,26 @@ tests_unit_test_message_SOURCES = tests/unit/test_message.c tests/unit/fence.h
 tests_unit_test_message_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_message_LDADD = libocprotocol.la libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_datagram
+tests_unit_test_datagram_SOURCES = tests/unit/test_datagram.c tests/unit/fence.h
+tests_unit_test_datagram_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_datagram_LDADD = libocclient.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_cast_message
+tests_unit_test_cast_message_SOURCES = tests/unit/test_cast_message.c tests/unit/fence.h
+tests_unit_test_cast_message_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cast_message_LDADD = libocclient.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_cast_record
+tests_unit_test_cast_record_SOURCES = tests/unit/test_cast_record.c
+tests_unit_test_cast_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cast_record_LDADD = libocclient.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_peers
+tests_unit_test_peers_SOURCES = tests/unit/test_peers.c
+tests_unit_test_peers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_peers_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_tag
 tests_unit_test_tag_SOURCES = tests/unit/test_tag.c
 tests_unit_test_tag_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -73,6 +93,11 @@ check_PROGRAMS += tests/unit/test_pool
 tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
 tests_unit_test_pool_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_pool_LDADD = libocservice.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_shim
+tests_unit_test_shim_SOURCES = tests/unit/test_shim.c
+tests_unit_test_shim_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_shim_LDADD = libocmulticast.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_small
 tests_unit_test_small_SOURCES = tests/unit/test_small.c
@@ -118,4 +143,24 @@ tests_unit_test_perf_wire_SOURCES = tests/unit/test_perf_wire.c \
 	tools/perf/wire.h tools/perf/wire.c
 tests_unit_test_perf_wire_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_perf_wire_LDADD = $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_crc32c
+tests_unit_test_crc32c_SOURCES = tests/unit/test_crc32c.c
+tests_unit_test_crc32c_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_crc32c_LDADD = libocclient.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_interface
+tests_unit_test_interface_SOURCES = tests/unit/test_interface.c tests/unit/own_network.h
+tests_unit_test_interface_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_interface_LDADD = libocclient.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_multicast_address
+tests_unit_test_multicast_address_SOURCES = tests/unit/test_multicast_address.c
+tests_unit_test_multicast_address_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_multicast_address_LDADD = libocclient.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_udp
+tests_unit_test_udp_SOURCES = tests/unit/test_udp.c tests/unit/own_network.h
+tests_unit_test_udp_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_udp_LDADD = libocclient.la $(CMOCKA_LIBS)
 endif

@@ -140,7 +140,7 @@ static oc_collective_t *start(void)
 {
     oc_allreduce_args_t args = {.send = contribution, .recv = result, .count = COUNT,
                                 .op = OC_OP_SUM, .type = OC_TYPE_INT32};
-    oc_collective_t *collective = oc_collective_new(&group, &args);
+    oc_collective_t *collective = oc_allreduce_new(&group, &args);
 
     assert_non_null(collective);
     oc_collective_start(collective);

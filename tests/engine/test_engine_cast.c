@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the tests of Allgather and Bcast by UDP multicast on the loopback, without MPI. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/engine/harness.h"
+
+#define QUEUED 12
+
+/* Groups that are made one after the other. */
+static unsigned num_cycles = 2000;
+
+/* Joining a multicast address fails in this process. */
+static bool no_membership;
+
+/* How long this process does nothing for its Allgather after the start. */
+static unsigned nap_us;
+
+int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
+{
+    int (*real)(int, int, int, const void *, socklen_t);
+
+    *(void **) &real = dlsym(RTLD_NEXT, "setsockopt");
+    if (no_membership && IPPROTO_IP == level && IP_ADD_MEMBERSHIP == name) {
+        errno = ENOBUFS;
+        return -1;
+    }
+    return real(fd, level, name, value, length);
+}
+
+static oc_job_settings_t cast_settings(void)
+{
+    oc_job_settings_t settings = test_settings("embedded");
+
+    settings.multicast = OC_MULTICAST_UDP;
+    settings.multicast_interface = "lo";
+    return settings;
+}
+
+static uint8_t value_of(uint32_t rank, size_t i, unsigned seed)
+{
+    return (uint8_t) (i * 31 + (i >> 8) * 7 + rank * 101 + seed * 13 + 1);
+}
+
+static void fill(uint8_t *to, size_t length, uint32_t rank, unsigned seed)
+{
+    for (size_t i = 0; i < length; i++) {
+        to[i] = value_of(rank, i, seed);
+    }
+}
+
+static bool fits(const uint8_t *at, size_t length, uint32_t rank, unsigned seed)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (at[i] != value_of(rank, i, seed)) {
+            fprintf(stderr, "byte %zu of %zu of rank %u is %u, not %u\n", i, length, rank, at[i],
+                    value_of(rank, i, seed));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One Allgather under way: blocks of lengths with gaps of 3 bytes, or side by side. */
+typedef struct {
+    outcome_t outcome;
+    size_t lengths[MAX_TEST_RANKS], offsets[MAX_TEST_RANKS], size;
+    uint8_t *send, *recv;
+    unsigned seed;
+} allgather_t;
+
+static void lay_out(const rank_t *rank, allgather_t *a, const size_t *lengths, size_t gap,
+                    unsigned seed)
+{
+    *a = (allgather_t) {.seed = seed};
+    for (uint32_t i = 0; i < rank->num_ranks; i++) {
+        a->offsets[i] = a->size;
+        a->lengths[i] = lengths[i];
+        a->size += lengths[i] + gap;
+    }
+    a->send = malloc(lengths[rank->rank] + 1);
+    a->recv = malloc(a->size + 1);
+    memset(a->recv, 0xee, a->size + 1);
+    fill(a->send, lengths[rank->rank], rank->rank, seed);
+}
+
+static void start(rank_t *rank, unsigned group, allgather_t *a, bool in_place, bool equal)
+{
+    oc_allgather_args_t args = {
+        .send = a->send, .recv = a->recv, .lengths = a->lengths, .offsets = a->offsets,
+        .finished = rank_on_finished, .arg = &a->outcome, .blocking = true};
+    oc_status_t status;
+
+    if (in_place) {
+        args.send = NULL;
+        memcpy(a->recv + a->offsets[rank->rank], a->send, a->lengths[rank->rank]);
+    }
+    if (equal) {
+        args.lengths = args.offsets = NULL;
+        args.block = a->lengths[0];
+    }
+    status = oc_allgather_start(rank_group(rank, group), &args);
+    if (OC_OK != status) {
+        a->outcome = (outcome_t) {.done = true, .status = status};
+    }
+}
+
+static void release(allgather_t *a)
+{
+    free(a->send);
+    free(a->recv);
+}
+
+static void check(const rank_t *rank, allgather_t *a, size_t gap)
+{
+    CHECK(OC_OK == a->outcome.status);
+    for (uint32_t i = 0; i < rank->num_ranks; i++) {
+        const uint8_t *end = a->recv + a->offsets[i] + a->lengths[i];
+
+        CHECK(fits(a->recv + a->offsets[i], a->lengths[i], i, a->seed));
+        for (size_t k = 0; k < gap; k++) {
+            CHECK(0xee == end[k]);
+        }
+    }
+    release(a);
+}
+
+static void allgather(rank_t *rank, unsigned group, size_t block, bool in_place, unsigned seed)
+{
+    size_t lengths[MAX_TEST_RANKS];
+    allgather_t a;
+
+    for (uint32_t i = 0; i < rank->num_ranks; i++) {
+        lengths[i] = block;
+    }
+    lay_out(rank, &a, lengths, 0, seed);
+    start(rank, group, &a, in_place, true);
+    CHECK(rank_wait(rank, &a.outcome, 1, 20));
+    check(rank, &a, 0);
+}
+
+static oc_status_t try_allgather(rank_t *rank, unsigned group)
+{
+    const size_t lengths[MAX_TEST_RANKS] = {100, 100, 100, 100};
+    oc_status_t status;
+    allgather_t a;
+
+    lay_out(rank, &a, lengths, 0, 0);
+    start(rank, group, &a, false, true);
+    usleep(nap_us);
+    CHECK(rank_wait(rank, &a.outcome, 1, 20));
+    status = a.outcome.status;
+    release(&a);
+    return status;
+}
+
+static void bcast(rank_t *rank, unsigned group, size_t length, uint32_t root)
+{
+    uint8_t *buffer = calloc(1, length);
+    outcome_t outcome = {0};
+    oc_bcast_args_t args = {.buffer = buffer, .length = length, .root = root, .blocking = true,
+                            .finished = rank_on_finished, .arg = &outcome};
+
+    if (rank->rank == root) {
+        fill(buffer, length, root, 77);
+    }
+    CHECK(OC_OK == oc_bcast_start(rank_group(rank, group), &args));
+    CHECK(rank_wait(rank, &outcome, 1, 20));
+    CHECK(OC_OK == outcome.status && fits(buffer, length, root, 77));
+    free(buffer);
+}
+
+/* ---- results ---- */
+
+static const size_t sizes[] = {1, 7, 1000, 28000, 65536, 1000003};
+
+#define NUM_SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+static void results(rank_t *rank)
+{
+    const oc_counters_t *counters = &rank->counters;
+    unsigned long long sent = 0;
+    char text[200];
+
+    rank->service = OC_SERVICE_MULTICAST;
+    for (unsigned i = 0; i < NUM_SIZES; i++) {
+        allgather(rank, 0, sizes[i], 0 != i % 2, i);
+        sent += sizes[i];
+    }
+    CHECK(NUM_SIZES == counters->allgather_offloaded && sent == counters->bytes_sent);
+    CHECK(sent * (rank->num_ranks - 1) == counters->bytes_received);
+    for (uint32_t root = 0; root < rank->num_ranks; root++) {
+        bcast(rank, 0, 100000 + root, root);
+    }
+    CHECK(rank->num_ranks == counters->bcast_offloaded);
+    CHECK(sent + 100000 + rank->rank == counters->bytes_sent);
+    CHECK(NUM_SIZES == counters->allgather_offloaded);
+    CHECK(counters->cast.fragments_sent > 0 && 0 == counters->failures);
+    CHECK(OC_GROUP_LIVE == oc_group_state(rank_group(rank, 0)));
+    oc_group_describe(rank_group(rank, 0), text, sizeof(text));
+    CHECK(text == strstr(text, "udp multicast 239.1") && NULL != strstr(text, "on lo, 1 host"));
+}
+
+static void test_results(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    assert_int_equal(ranks_run(2, &settings, results, 60), 0);
+    assert_int_equal(ranks_run(4, &settings, results, 60), 0);
+}
+
+static void unequal(rank_t *rank)
+{
+    static const size_t lengths[][MAX_TEST_RANKS] = {
+        {0, 1, 300000, 5}, {70000, 0, 0, 0}, {0, 0, 0, 9}, {12, 0, 65536, 40000}};
+    allgather_t a;
+
+    rank->service = OC_SERVICE_MULTICAST;
+    for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        lay_out(rank, &a, lengths[i], 3, i);
+        start(rank, 0, &a, 0 != i % 2, false);
+        CHECK(rank_wait(rank, &a.outcome, 1, 20));
+        check(rank, &a, 3);
+    }
+}
+
+static void test_unequal_blocks(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    assert_int_equal(ranks_run(4, &settings, unequal, 60), 0);
+}
+
+static void test_channels(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    settings.multicast_groups = 3;
+    settings.multicast_channels = 2;
+    assert_int_equal(ranks_run(3, &settings, results, 60), 0);
+}
+
+static void test_chains(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    settings.multicast_schedule = OC_SCHEDULE_CHAIN;
+    assert_int_equal(ranks_run(3, &settings, results, 60), 0);
+}
+
+static void lossy(rank_t *rank)
+{
+    rank->service = OC_SERVICE_MULTICAST;
+    for (unsigned i = 0; i < 8; i++) {
+        allgather(rank, 0, 300000 + i, false, i);
+    }
+    CHECK(rank->counters.cast.fragments_lost > 0);
+    CHECK(rank->counters.cast.fragments_recovered > 0);
+}
+
+static void test_loss(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    settings.multicast_faults = "drop=0.2,duplicate=0.05,reorder=0.05,seed=3";
+    assert_int_equal(ranks_run(3, &settings, lossy, 60), 0);
+}
+
+/*
+ * Late datagrams make ranks ask for much that comes anyway. Who has everything does not look at
+ * what is still on its way to it, and nobody may wait for that.
+ */
+static void resting(rank_t *rank)
+{
+    rank->service = OC_SERVICE_MULTICAST;
+    for (unsigned i = 0; i < 15; i++) {
+        allgather(rank, 0, 60000, true, i);
+        rank_compute(rank);
+    }
+}
+
+static void test_rests_between_operations(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    settings.multicast_faults = "delay=0.5,delay_ms=14,seed=3";
+    assert_int_equal(ranks_run(6, &settings, resting, 60), 0);
+}
+
+/* ---- groups ---- */
+
+/* All operations are there before any group is set up; on odd ranks groups in another order. */
+static void queued(rank_t *rank)
+{
+    static allgather_t all[3][QUEUED];
+    size_t lengths[MAX_TEST_RANKS] = {5000, 5000, 5000, 5000};
+
+    rank->service = OC_SERVICE_MULTICAST;
+    for (unsigned n = 0; n < 3; n++) {
+        unsigned group = rank->rank % 2 ? 2 - n : n;
+
+        for (unsigned i = 0; i < QUEUED; i++) {
+            lay_out(rank, &all[group][i], lengths, 3, i + group);
+            start(rank, group, &all[group][i], false, false);
+        }
+    }
+    CHECK(0 == rank->counters.allgather_offloaded);
+    for (unsigned group = 0; group < 3; group++) {
+        for (unsigned i = 0; i < QUEUED; i++) {
+            CHECK(rank_wait(rank, &all[group][i].outcome, 1, 20));
+            check(rank, &all[group][i], 3);
+        }
+    }
+    CHECK(3 * QUEUED == rank->counters.allgather_offloaded && 3 == rank->counters.groups);
+}
+
+static void test_queued_on_many_groups(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    assert_int_equal(ranks_run(4, &settings, queued, 60), 0);
+}
+
+static unsigned count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    unsigned count = 0;
+
+    while (NULL != readdir(folder)) {
+        count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+static void cycles(rank_t *rank)
+{
+    unsigned before = 0;
+
+    rank->service = OC_SERVICE_MULTICAST;
+    for (unsigned i = 0; i < num_cycles; i++) {
+        allgather(rank, 0, 100, false, i);
+        rank_renew_group(rank, 0);
+        if (20 == i) {
+            before = count_descriptors();
+        }
+    }
+    CHECK(num_cycles == rank->counters.groups);
+    CHECK(count_descriptors() == before);
+}
+
+static void test_many_groups_one_after_the_other(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    assert_int_equal(ranks_run(2, &settings, cycles, 110), 0);
+}
+
+/* ---- ranks that cannot ---- */
+
+static void declines(rank_t *rank, uint32_t blamed, const char *reason)
+{
+    oc_group_t *group;
+
+    rank->service = OC_SERVICE_MULTICAST;
+    CHECK(OC_DECLINED == try_allgather(rank, 0));
+    group = rank_group(rank, 0);
+    CHECK(OC_GROUP_DECLINED == oc_group_state(group));
+    CHECK(NULL != strstr(oc_group_reason(group), reason));
+    CHECK((rank->rank == blamed) == oc_group_tells(group));
+    CHECK(OC_DECLINED == try_allgather(rank, 0));
+    CHECK(0 == rank->counters.failures && 0 == rank->counters.allgather_offloaded);
+}
+
+static void turned_off(rank_t *rank)
+{
+    if (1 == rank->rank) {
+        rank->settings.multicast = OC_MULTICAST_OFF;
+    }
+    declines(rank, 1, "rank 1 cannot take part: coll_optcast_multicast is off");
+}
+
+static void no_interface(rank_t *rank)
+{
+    if (2 == rank->rank) {
+        rank->settings.multicast_interface = "nosuch0";
+    }
+    declines(rank, 2, "rank 2 cannot multicast by udp: ");
+}
+
+static void other_settings(rank_t *rank)
+{
+    if (2 == rank->rank) {
+        rank->settings.multicast_port++;
+    }
+    declines(rank, 2, "rank 2 has other coll_optcast settings than rank 0");
+}
+
+/*
+ * The others join when what rank 1 had to say has come already, and was for nobody. It can join
+ * one address, which the first group uses, and not the rest.
+ */
+static void cannot_join(rank_t *rank)
+{
+    oc_group_t *group;
+
+    rank->service = OC_SERVICE_MULTICAST;
+    rank->patient = true;
+    allgather(rank, 1, 100, false, 1);
+    rank_barrier(rank);
+    rank->settings.multicast_channels = rank->settings.multicast_groups;
+    no_membership = 1 == rank->rank;
+    nap_us = 1 == rank->rank ? 0 : 300000;
+    CHECK(OC_DECLINED == try_allgather(rank, 0));
+    group = rank_group(rank, 0);
+    CHECK(OC_GROUP_DECLINED == oc_group_state(group));
+    CHECK(!oc_group_tells(group)
+          || NULL != strstr(oc_group_reason(group), "rank 1 cannot multicast: cannot use the "
+                            "multicast address"));
+    atomic_fetch_add(&rank->shared->operations, oc_group_tells(group));
+    rank_barrier(rank);
+    CHECK(1 == atomic_load(&rank->shared->operations));
+}
+
+static void test_rank_that_cannot(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    assert_int_equal(ranks_run(3, &settings, turned_off, 30), 0);
+    assert_int_equal(ranks_run(3, &settings, no_interface, 30), 0);
+    assert_int_equal(ranks_run(3, &settings, other_settings, 30), 0);
+    assert_int_equal(ranks_run(3, &settings, cannot_join, 30), 0);
+}
+
+/* ---- sleep ---- */
+
+#define NAP_US 3000000
+
+static uint64_t cpu_time(void)
+{
+    struct timespec used;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t) used.tv_sec * OC_SECOND + (uint64_t) used.tv_nsec;
+}
+
+/* Who misses that something has come sleeps for three seconds. */
+static void allgather_asleep(rank_t *rank, size_t block, unsigned seed)
+{
+    const size_t lengths[MAX_TEST_RANKS] = {block, block, block};
+    uint64_t begun = oc_clock_ns();
+    allgather_t a;
+
+    lay_out(rank, &a, lengths, 0, seed);
+    start(rank, 0, &a, false, true);
+    while (!a.outcome.done) {
+        if (0 == oc_client_progress(rank->client)) {
+            oc_client_wait(rank->client, NAP_US);
+        }
+        CHECK(oc_clock_ns() < begun + 2500 * OC_MILLISECOND);
+    }
+    check(rank, &a, 0);
+}
+
+static void asleep(rank_t *rank)
+{
+    uint64_t used;
+
+    rank->service = OC_SERVICE_MULTICAST;
+    allgather(rank, 0, 1000, false, 0);
+    rank_barrier(rank);
+    if (1 == rank->rank) {
+        usleep(1000000);
+    }
+    used = cpu_time();
+    allgather_asleep(rank, 1000, 1);
+    CHECK(cpu_time() - used < 200 * OC_MILLISECOND);
+    for (unsigned i = 0; i < 100; i++) {
+        allgather_asleep(rank, 1000 + i * 700, i);
+    }
+}
+
+static void test_sleep(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    assert_int_equal(ranks_run(3, &settings, asleep, 60), 0);
+    settings.multicast_faults = "drop=0.05,delay=0.05,delay_ms=3,seed=9";
+    assert_int_equal(ranks_run(3, &settings, asleep, 60), 0);
+}
+
+/* ---- failures ---- */
+
+static void killed(rank_t *rank)
+{
+    uint64_t begun;
+
+    rank->service = OC_SERVICE_MULTICAST;
+    allgather(rank, 0, 1000, false, 1);
+    allgather(rank, 1, 1000, false, 2);
+    rank_barrier(rank);
+    if (2 == rank->rank) {
+        raise(SIGKILL);
+    }
+    begun = oc_clock_ns();
+    CHECK(try_allgather(rank, 0) < OC_OK);
+    CHECK(oc_clock_ns() < begun + 10 * OC_SECOND);
+    CHECK(OC_GROUP_FAILED == oc_group_state(rank_group(rank, 0)));
+    CHECK(NULL != strstr(oc_group_reason(rank_group(rank, 0)), "rank 2"));
+    CHECK(try_allgather(rank, 0) < OC_OK);
+    CHECK(1 == rank->counters.failures);
+    /* whoever noticed first does not go before the other has heard it; one does not come */
+    atomic_fetch_add(&rank->shared->operations, 1);
+    while (atomic_load(&rank->shared->operations) < rank->num_ranks - 1) {
+        CHECK(oc_clock_ns() < begun + 20 * OC_SECOND);
+        (void) oc_client_progress(rank->client);
+        usleep(1000);
+    }
+    oc_group_destroy(rank->groups[0]);
+    oc_group_destroy(rank->groups[1]);
+    oc_client_destroy(rank->client);
+    exit(EXIT_SUCCESS);
+}
+
+static void test_killed_rank(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    settings.heartbeat_timeout = 2;
+    /* the one that was killed */
+    assert_int_equal(ranks_run(3, &settings, killed, 40), 1);
+}
+
+/* Servers go, and what needs none goes on. */
+static void without_server(rank_t *rank)
+{
+    double one = 1, sum = 0;
+
+    CHECK(OC_OK == rank_allreduce(rank, 1, OC_OP_SUM, OC_TYPE_DOUBLE, &one, &sum, 1));
+    rank->service = OC_SERVICE_MULTICAST;
+    allgather(rank, 0, 70000, false, 1);
+    rank_barrier(rank);
+    atomic_fetch_add(&rank->shared->operations, 1);
+    while (0 == atomic_load(&rank->shared->signal)) {
+        usleep(1000);
+    }
+    CHECK(rank_allreduce(rank, 1, OC_OP_SUM, OC_TYPE_DOUBLE, &one, &sum, 1) < OC_OK);
+    CHECK(OC_GROUP_FAILED == oc_group_state(rank_group(rank, 1)));
+    CHECK(OC_GROUP_LIVE == oc_group_state(rank_group(rank, 0)));
+    allgather(rank, 0, 70000, false, 2);
+    CHECK(2 == rank->counters.allgather_offloaded);
+}
+
+static void test_collapse_of_servers(void **state)
+{
+    test_server_t server;
+    oc_job_settings_t settings = cast_settings();
+    ranks_t ranks;
+
+    (void) state;
+    server_start(&server, NULL);
+    settings.servers = server.address;
+    ranks_start(&ranks, 2, &settings, without_server, 40);
+    assert_true(ranks_reach(&ranks, 4));
+    (void) kill(server_data_process(&server), SIGKILL);
+    (void) server_stop(&server);
+    atomic_store(&ranks.shared->signal, 1);
+    assert_int_equal(ranks_wait(&ranks), 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_results),
+        cmocka_unit_test(test_unequal_blocks),
+        cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_rests_between_operations),
+        cmocka_unit_test(test_queued_on_many_groups),
+        cmocka_unit_test(test_rank_that_cannot),
+        cmocka_unit_test(test_sleep),
+        cmocka_unit_test(test_killed_rank),
+        cmocka_unit_test(test_collapse_of_servers),
+        cmocka_unit_test(test_many_groups_one_after_the_other),
+    };
+
+    if (3 == argc && 0 == strcmp(argv[1], "--cycles")) {
+        num_cycles = (unsigned) atoi(argv[2]);
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

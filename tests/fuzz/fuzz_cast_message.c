@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fuzz target: any bytes as a message between ranks; what is accepted says what it means. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "multicast/message.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t again[OC_CAST_HEAD_MAX], expected[OC_CAST_HEAD_MAX];
+    oc_cast_message_t message;
+    size_t head;
+
+    if (!oc_cast_decode(data, size, &message)) {
+        return 0;
+    }
+    if (message.kind < OC_CAST_PROBE_REQUEST || message.kind >= OC_CAST_KINDS
+        || message.num_ranges > OC_CAST_MAX_RANGES || message.data_length > size
+        || message.data + message.data_length != data + size) {
+        abort();
+    }
+    head = oc_cast_encode(&message, again);
+    if (head != size - message.data_length) {
+        abort();
+    }
+    memcpy(expected, data, head);
+    if (OC_CAST_REPAIR == message.kind) {
+        /* any number that is not 0 is true */
+        expected[28] = 0 != expected[28];
+    }
+    if (0 != memcmp(again, expected, head)) {
+        abort();
+    }
+    return 0;
+}

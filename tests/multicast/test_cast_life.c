@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns the tests of ranks that are late, elsewhere, stopped or dead, and of networks that carry no
+ * multicast: what is legal ends well however long it takes, the rest ends with an error in time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tests/multicast/crew.h"
+
+#define NEVER UINT64_MAX
+#define HOUR  (3600 * OC_SECOND)
+
+/* What it takes to tell all others of an error. */
+#define SPREAD OC_SECOND
+
+static crew_config_t config;
+static crew_t *crew;
+
+static int set_up(void **state)
+{
+    (void) state;
+    crew_defaults(&config, 4);
+    crew = NULL;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    crew_free(crew);
+    return 0;
+}
+
+static void begin(unsigned ranks)
+{
+    config.network.num_nodes = ranks;
+    crew = crew_new(&config);
+}
+
+static uint64_t now(void)
+{
+    return network_now(crew_network(crew));
+}
+
+static void expect_probed(void)
+{
+    assert_true(crew_probe(crew, 5 * OC_SECOND));
+    for (unsigned i = 0; i < config.network.num_nodes; i++) {
+        assert_int_equal(oc_cast_group_ready(crew_group(crew, i)), OC_OK);
+    }
+}
+
+static void expect_success(uint64_t patience)
+{
+    (void) crew_play(crew, patience);
+    (void) crew_succeeded(crew);
+    assert_string_equal(network_complaint(crew_network(crew)), "");
+}
+
+static unsigned long long idle_turns(void)
+{
+    unsigned long long sum = 0;
+
+    for (unsigned i = 0; i < config.network.num_nodes; i++) {
+        sum += network_traffic(crew_network(crew), i)->idle_turns;
+    }
+    return sum;
+}
+
+/* ---- late ranks ---- */
+
+static void play_late_rank(unsigned late, uint64_t by, bool blocking)
+{
+    operation_t operation = {.block = 50000, .blocking = blocking};
+    unsigned long long messages, turns;
+
+    begin(11);
+    expect_probed();
+    messages = crew_totals(crew).control_messages;
+    turns = idle_turns();
+    operation.compute[late] = by;
+    (void) crew_add(crew, &operation);
+    expect_success(by + OC_SECOND);
+    assert_true(crew_outcome(crew, (late + 1) % 11, 0)->end >= by);
+    /* ENTER, GO, DONE and LEAVE; nothing because of the hour */
+    assert_in_range(crew_totals(crew).control_messages - messages, 40, 150);
+    assert_in_range(idle_turns() - turns, 0, 1000);
+}
+
+static void test_rank_a_minute_late(void **state)
+{
+    (void) state;
+    play_late_rank(10, 60 * OC_SECOND, true);
+}
+
+static void test_rank_an_hour_late(void **state)
+{
+    (void) state;
+    play_late_rank(10, HOUR, true);
+}
+
+static void test_root_an_hour_late(void **state)
+{
+    (void) state;
+    play_late_rank(0, HOUR, false);
+}
+
+/* The others have told it, and need no word from it. */
+static void test_ranks_compute_after_blocking_operations(void **state)
+{
+    (void) state;
+    begin(12);
+    expect_probed();
+    for (unsigned i = 0; i < 6; i++) {
+        operation_t operation = {.block = 3000 * i, .blocking = true};
+
+        operation.compute[i] = operation.compute[11 - i] = 60 * OC_SECOND;
+        (void) crew_add(crew, &operation);
+    }
+    expect_success(400 * OC_SECOND);
+}
+
+/* ---- ranks that stop ---- */
+
+static void play_pause(uint64_t duration, bool blocking)
+{
+    for (unsigned rank = 0; rank < 11; rank += 5) {
+        begin(11);
+        expect_probed();
+        (void) crew_add(crew, &(operation_t) {.block = 300000, .blocking = blocking});
+        crew_pause(crew, rank, now() + OC_MILLISECOND, duration);
+        expect_success(duration + 10 * OC_SECOND);
+        if (rank < 10) {
+            crew_free(crew);
+        }
+    }
+}
+
+static void test_stopped_for_half_a_minute(void **state)
+{
+    (void) state;
+    play_pause(30 * OC_SECOND, false);
+}
+
+static void test_stopped_shortly_while_all_wait(void **state)
+{
+    (void) state;
+    play_pause(config.liveness_timeout - OC_SECOND, true);
+}
+
+/* Ranks have nothing to tell each other for long, but are there. */
+static void test_operation_takes_long(void **state)
+{
+    size_t lengths[11] = {[1] = 400000};
+
+    (void) state;
+    config.network.rate = 20000;
+    config.network.send_queue = 16384;
+    begin(11);
+    expect_probed();
+    (void) crew_add(crew, &(operation_t) {.lengths = lengths, .blocking = true});
+    expect_success(60 * OC_SECOND);
+    assert_true(crew_outcome(crew, 2, 0)->end - crew_outcome(crew, 2, 0)->begin
+                > 3 * config.liveness_timeout);
+}
+
+/* Its peers must neither fill its memory with messages nor wait busily. */
+static void test_stopped_for_an_hour(void **state)
+{
+    unsigned long long messages;
+
+    (void) state;
+    config.network.faults.drop = 0.05;
+    begin(4);
+    expect_probed();
+    messages = crew_totals(crew).control_messages;
+    (void) crew_add(crew, &(operation_t) {.block = 1000000});
+    crew_pause(crew, 2, now() + OC_MILLISECOND, HOUR);
+    expect_success(HOUR + 10 * OC_SECOND);
+    assert_in_range(crew_totals(crew).control_messages - messages, 20, 500);
+}
+
+/* ---- dead ranks ---- */
+
+/* All that live get the same error, that late, which names the dead rank. */
+static void expect_failure(unsigned dead, unsigned operation, oc_status_t status, uint64_t limit)
+{
+    char name[16];
+
+    snprintf(name, sizeof(name), "rank %u ", dead);
+    assert_true(crew_play(crew, limit));
+    for (unsigned i = 0; i < config.network.num_nodes; i++) {
+        if (i == dead) {
+            continue;
+        }
+        assert_true(crew_outcome(crew, i, operation)->over);
+        assert_int_equal(crew_outcome(crew, i, operation)->status, status);
+        assert_int_equal(oc_cast_group_ready(crew_group(crew, i)), status);
+        assert_non_null(strstr(oc_cast_group_reason(crew_group(crew, i)), name));
+        assert_int_equal(oc_cast_pending(crew_group(crew, i)), 0);
+    }
+}
+
+static void play_death(unsigned dead, uint64_t notice, bool blocking)
+{
+    begin(16);
+    expect_probed();
+    (void) crew_add(crew, &(operation_t) {.block = 300000, .blocking = blocking});
+    (void) crew_add(crew, &(operation_t) {.block = 1, .queued = true});
+    crew_kill(crew, dead, now() + OC_MILLISECOND, notice);
+    expect_failure(dead, 0, NEVER == notice ? OC_ERR_TIMEOUT : OC_ERR_UNREACHABLE,
+                   (NEVER == notice ? config.liveness_timeout : notice) + SPREAD);
+    for (unsigned i = 0; i < 16; i++) {
+        assert_true(i == dead || OC_OK != crew_outcome(crew, i, 1)->status);
+    }
+}
+
+static void test_leaf_dies_silently(void **state)
+{
+    (void) state;
+    play_death(12, NEVER, true);
+}
+
+static void test_parent_dies_silently(void **state)
+{
+    (void) state;
+    play_death(1, NEVER, true);
+}
+
+static void test_root_dies_silently(void **state)
+{
+    (void) state;
+    play_death(0, NEVER, true);
+}
+
+static void test_death_is_known(void **state)
+{
+    (void) state;
+    play_death(5, 100 * OC_MILLISECOND, true);
+}
+
+static void test_death_is_known_in_nonblocking_operation(void **state)
+{
+    (void) state;
+    play_death(5, 100 * OC_MILLISECOND, false);
+}
+
+static void test_rank_dies_before_it_enters(void **state)
+{
+    operation_t operation = {.block = 100, .blocking = true};
+
+    (void) state;
+    begin(4);
+    expect_probed();
+    operation.compute[3] = HOUR;
+    (void) crew_add(crew, &operation);
+    crew_kill(crew, 3, now() + 60 * OC_SECOND, OC_SECOND);
+    expect_failure(3, 0, OC_ERR_UNREACHABLE, 62 * OC_SECOND);
+}
+
+/* Whoever learns of it, all have to know. */
+static void test_one_rank_cannot_go_on(void **state)
+{
+    operation_t operation = {.block = 100, .blocking = true};
+
+    (void) state;
+    begin(4);
+    expect_probed();
+    operation.compute[3] = HOUR;
+    (void) crew_add(crew, &operation);
+    (void) crew_add(crew, &(operation_t) {.block = 5, .queued = true});
+    (void) network_run(crew_network(crew), now() + OC_SECOND, NULL, NULL);
+    oc_cast_group_fail(crew_group(crew, 2), OC_ERR_SYSTEM, "the disk of rank 2 is full");
+    for (unsigned i = 0; i < 4; i++) {
+        network_wake(crew_network(crew), i);
+    }
+    (void) network_run(crew_network(crew), now() + OC_SECOND, NULL, NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(crew_outcome(crew, i, 0)->status, OC_ERR_SYSTEM);
+        assert_int_equal(crew_outcome(crew, i, 1)->status, OC_ERR_SYSTEM);
+        assert_string_equal(oc_cast_group_reason(crew_group(crew, i)),
+                            "the disk of rank 2 is full");
+    }
+    /* the late one learns of it as soon as it enters */
+    assert_true(crew_play(crew, 2 * HOUR));
+    assert_int_equal(crew_outcome(crew, 3, 0)->status, OC_ERR_SYSTEM);
+}
+
+/* ---- probing ---- */
+
+/* Datagrams from and to ranks that get through: a bit for each. */
+static unsigned from_mask, to_mask;
+
+static bool block_directions(void *arg, unsigned from, unsigned to, uint8_t *bytes, size_t length)
+{
+    (void) arg;
+    (void) bytes;
+    (void) length;
+    return (from_mask >> from & 1) && (to_mask >> to & 1);
+}
+
+static void expect_probing_fails(const char *name)
+{
+    config.network.meddler = (meddler_t) {.datagram = block_directions};
+    begin(4);
+    assert_true(crew_probe(crew, config.probe_timeout));
+    (void) network_run(crew_network(crew), now() + SPREAD, NULL, NULL);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_true(oc_cast_group_ready(crew_group(crew, i)) < OC_OK);
+        assert_non_null(strstr(oc_cast_group_reason(crew_group(crew, i)), name));
+    }
+}
+
+static void test_no_multicast_at_all(void **state)
+{
+    (void) state;
+    from_mask = to_mask = 0;
+    expect_probing_fails("does not carry multicast");
+}
+
+static void test_no_multicast_to_one_rank(void **state)
+{
+    (void) state;
+    from_mask = ~0u;
+    to_mask = ~(1u << 2);
+    expect_probing_fails("reaches rank 2");
+}
+
+static void test_no_multicast_from_one_rank(void **state)
+{
+    (void) state;
+    from_mask = ~(1u << 1);
+    to_mask = ~0u;
+    expect_probing_fails("of rank 1");
+}
+
+static void test_probing_with_losses(void **state)
+{
+    (void) state;
+    config.network.faults.drop = 0.3;
+    for (unsigned seed = 0; seed < 50; seed++) {
+        config.network.faults.seed = seed;
+        begin(12);
+        expect_probed();
+        if (seed < 49) {
+            crew_free(crew);
+        }
+    }
+}
+
+static void test_probing_with_bursts(void **state)
+{
+    (void) state;
+    config.network.faults = (oc_faults_t) {.drop = 0.3, .burst = 10};
+    for (unsigned seed = 0; seed < 50; seed++) {
+        config.network.faults.seed = seed;
+        begin(4);
+        expect_probed();
+        if (seed < 49) {
+            crew_free(crew);
+        }
+    }
+}
+
+static void test_silent_rank_while_probing(void **state)
+{
+    (void) state;
+    config.born[3] = HOUR;
+    begin(4);
+    (void) network_run(crew_network(crew), now() + config.probe_timeout + SPREAD, NULL, NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(oc_cast_group_ready(crew_group(crew, i)), OC_ERR_TIMEOUT);
+        assert_non_null(strstr(oc_cast_group_reason(crew_group(crew, i)), "rank 3 "));
+    }
+}
+
+/* A rank that is elsewhere does not drown in requests for probes. */
+static void test_rank_joins_an_hour_late(void **state)
+{
+    (void) state;
+    config.born[3] = HOUR;
+    config.probe_timeout = 0;
+    begin(4);
+    assert_true(crew_probe(crew, HOUR + 5 * OC_SECOND));
+    assert_in_range(crew_totals(crew).control_messages, 3, 3 * 400);
+    (void) crew_add(crew, &(operation_t) {.block = 50000, .blocking = true});
+    expect_success(OC_SECOND);
+}
+
+static void test_ranks_do_not_wait_for_each_other(void **state)
+{
+    (void) state;
+    config.eager = true;
+    config.network.faults.drop = 0.2;
+    for (unsigned seed = 0; seed < 20; seed++) {
+        config.network.faults.seed = seed;
+        config.born[seed % 5] = 300 * OC_MILLISECOND;
+        begin(5);
+        (void) crew_add(crew, &(operation_t) {.block = 50000, .blocking = true});
+        (void) crew_add(crew, &(operation_t) {.block = 10, .blocking = true});
+        assert_string_equal(crew_run(crew, 5 * OC_SECOND), "");
+        if (seed < 19) {
+            crew_free(crew);
+        }
+    }
+}
+
+/* ---- ends ---- */
+
+/* Operations that are under way are dropped without a word. */
+static void test_groups_are_freed_early(void **state)
+{
+    (void) state;
+    begin(3);
+    expect_probed();
+    (void) crew_add(crew, &(operation_t) {.block = 500000});
+    (void) crew_add(crew, &(operation_t) {.block = 500000, .queued = true});
+    (void) network_run(crew_network(crew), now() + OC_MILLISECOND / 2, NULL, NULL);
+    assert_int_equal(oc_cast_pending(crew_group(crew, 0)), 2);
+    oc_cast_group_free(NULL);
+}
+
+static void test_failed_groups_refuse_operations(void **state)
+{
+    (void) state;
+    begin(3);
+    expect_probed();
+    oc_cast_group_fail(crew_group(crew, 0), OC_ERR_SYSTEM, "first");
+    oc_cast_group_fail(crew_group(crew, 0), OC_ERR_TIMEOUT, "second");
+    assert_string_equal(oc_cast_group_reason(crew_group(crew, 0)), "first");
+    (void) crew_add(crew, &(operation_t) {.block = 5});
+    assert_true(crew_play(crew, OC_SECOND));
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(crew_outcome(crew, i, 0)->status, OC_ERR_SYSTEM);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_rank_a_minute_late),
+        TEST(test_rank_an_hour_late),
+        TEST(test_root_an_hour_late),
+        TEST(test_ranks_compute_after_blocking_operations),
+        TEST(test_stopped_for_half_a_minute),
+        TEST(test_stopped_shortly_while_all_wait),
+        TEST(test_operation_takes_long),
+        TEST(test_stopped_for_an_hour),
+        TEST(test_leaf_dies_silently),
+        TEST(test_parent_dies_silently),
+        TEST(test_root_dies_silently),
+        TEST(test_death_is_known),
+        TEST(test_death_is_known_in_nonblocking_operation),
+        TEST(test_rank_dies_before_it_enters),
+        TEST(test_one_rank_cannot_go_on),
+        TEST(test_no_multicast_at_all),
+        TEST(test_no_multicast_to_one_rank),
+        TEST(test_no_multicast_from_one_rank),
+        TEST(test_probing_with_losses),
+        TEST(test_probing_with_bursts),
+        TEST(test_silent_rank_while_probing),
+        TEST(test_rank_joins_an_hour_late),
+        TEST(test_ranks_do_not_wait_for_each_other),
+        TEST(test_groups_are_freed_early),
+        TEST(test_failed_groups_refuse_operations),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the tests of what an operation costs: datagrams, messages, time, and queues that hold. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "tests/multicast/crew.h"
+
+#define MEGABYTE (1u << 20)
+
+/* 200 Mbit/s. */
+#define SLOW_LINK 25000000ull
+
+static crew_config_t config;
+static crew_t *crew;
+
+static int set_up(void **state)
+{
+    (void) state;
+    crew_defaults(&config, 8);
+    crew = NULL;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    crew_free(crew);
+    return 0;
+}
+
+static void play(const operation_t *operation)
+{
+    crew = crew_new(&config);
+    assert_true(crew_probe(crew, 5 * OC_SECOND));
+    (void) crew_add(crew, operation);
+    (void) crew_play(crew, 60 * OC_SECOND);
+    (void) crew_succeeded(crew);
+    assert_string_equal(network_complaint(crew_network(crew)), "");
+}
+
+static void expect_nothing_lost(void)
+{
+    for (unsigned i = 0; i < config.network.num_nodes; i++) {
+        assert_int_equal(network_traffic(crew_network(crew), i)->lost_at_port, 0);
+        assert_int_equal(network_traffic(crew_network(crew), i)->lost_at_node, 0);
+    }
+    assert_int_equal(crew_totals(crew).fragments_lost, 0);
+    assert_int_equal(crew_totals(crew).fragments_recovered, 0);
+    assert_int_equal(crew_totals(crew).repair_bytes, 0);
+}
+
+/* Seconds from the first beginning to the last end. */
+static double seconds(void)
+{
+    uint64_t begin = UINT64_MAX, end = 0;
+
+    for (unsigned i = 0; i < config.network.num_nodes; i++) {
+        const outcome_t *outcome = crew_outcome(crew, i, 0);
+
+        begin = outcome->begin < begin ? outcome->begin : begin;
+        end = outcome->end > end ? outcome->end : end;
+    }
+    return (double) (end - begin) * 1e-9;
+}
+
+/* Datagrams that make a block, and their bytes: each is sent once. */
+static void test_each_fragment_is_sent_once(void **state)
+{
+    (void) state;
+    for (oc_schedule_t schedule = OC_SCHEDULE_AUTO; schedule <= OC_SCHEDULE_CHAIN; schedule++) {
+        unsigned fragments;
+
+        config.schedule = schedule;
+        play(&(operation_t) {.block = 2 * MEGABYTE, .blocking = true});
+        fragments = crew_fragments(crew, 2 * MEGABYTE);
+        for (unsigned i = 0; i < 8; i++) {
+            const traffic_t *traffic = network_traffic(crew_network(crew), i);
+
+            assert_int_equal(crew_counters(crew, i)->fragments_sent, fragments);
+            assert_int_equal(crew_counters(crew, i)->fragments_received, 7 * fragments);
+            /* a few are probes */
+            assert_in_range(traffic->datagrams, fragments, fragments + 20);
+            assert_in_range(traffic->datagram_bytes, 2 * MEGABYTE,
+                            2 * MEGABYTE + 4 + (fragments + 20) * OC_DATAGRAM_HEADER);
+        }
+        expect_nothing_lost();
+        if (OC_SCHEDULE_CHAIN != schedule) {
+            crew_free(crew);
+        }
+    }
+}
+
+static void test_control_is_little(void **state)
+{
+    (void) state;
+    for (oc_schedule_t schedule = OC_SCHEDULE_AUTO; schedule <= OC_SCHEDULE_CHAIN; schedule++) {
+        config.schedule = schedule;
+        config.network.rate = SLOW_LINK;
+        play(&(operation_t) {.block = 2 * MEGABYTE, .blocking = true});
+        for (unsigned i = 0; i < 8; i++) {
+            assert_true(crew_counters(crew, i)->control_bytes < 2 * MEGABYTE / 100);
+        }
+        if (OC_SCHEDULE_CHAIN != schedule) {
+            crew_free(crew);
+        }
+    }
+}
+
+/*
+ * All ranks send at once on links that carry what one sends: no queue may hold more than the
+ * window, however fast a link is.
+ */
+static void play_window(uint64_t rate, const operation_t *operation)
+{
+    config.network.rate = rate;
+    config.network.port_queue = config.window + 64 * 1024;
+    config.network.staging = config.window + 64 * 1024;
+    play(operation);
+    expect_nothing_lost();
+}
+
+static void test_queues_hold_the_window(void **state)
+{
+    (void) state;
+    config.schedule = OC_SCHEDULE_TOGETHER;
+    play_window(1250000000, &(operation_t) {.block = MEGABYTE, .blocking = true});
+    crew_free(crew);
+    play_window(SLOW_LINK, &(operation_t) {.block = MEGABYTE, .blocking = true});
+}
+
+static void test_queues_hold_small_windows(void **state)
+{
+    (void) state;
+    config.schedule = OC_SCHEDULE_TOGETHER;
+    config.window = 64 << 10;
+    play_window(SLOW_LINK, &(operation_t) {.block = MEGABYTE, .blocking = true});
+}
+
+/*
+ * Ranks that send little receive more than those that send much, which do not see it: they must
+ * not all send at once.
+ */
+static void test_queues_hold_unequal_blocks(void **state)
+{
+    static const size_t lengths[][8] = {
+        {4 * MEGABYTE, 5000, MEGABYTE, 100, 0, 70000, MEGABYTE, 3},
+        {0, MEGABYTE, 0, 0, 0, MEGABYTE, 0, 0},
+        {300000, 0, 300000, 0, 300000, 0, 300000, 0},
+        {0, 0, 0, 8 * MEGABYTE, 0, 0, 0, 0}};
+
+    (void) state;
+    for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        crew_free(crew);
+        play_window(SLOW_LINK, &(operation_t) {.lengths = lengths[i], .blocking = true});
+    }
+}
+
+/* Who sends alone waits for ranks that are slow, in a call or out of it, for a while. */
+static void test_queues_hold_when_receivers_sleep(void **state)
+{
+    static const size_t lengths[8] = {[3] = 32 * MEGABYTE};
+
+    (void) state;
+    config.network.rate = 1250000000;
+    config.network.port_queue = config.window + 64 * 1024;
+    config.network.staging = config.window + 64 * 1024;
+    crew = crew_new(&config);
+    assert_true(crew_probe(crew, 5 * OC_SECOND));
+    (void) crew_add(crew, &(operation_t) {.lengths = lengths, .blocking = true});
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t when = network_now(crew_network(crew)) + (2 + i) * OC_MILLISECOND;
+
+        crew_pause(crew, (3 + i) % 8, when, 10 * OC_MILLISECOND);
+    }
+    (void) crew_play(crew, 60 * OC_SECOND);
+    (void) crew_succeeded(crew);
+    expect_nothing_lost();
+}
+
+/* Each rank receives seven blocks over its link, which is what takes the time. */
+static void expect_time(double factor)
+{
+    double best = 7.0 * MEGABYTE / (double) config.network.rate;
+
+    assert_true(seconds() < factor * best);
+    assert_true(seconds() > best);
+}
+
+static void test_links_are_full(void **state)
+{
+    (void) state;
+    config.network.rate = SLOW_LINK;
+    for (oc_schedule_t schedule = OC_SCHEDULE_AUTO; schedule <= OC_SCHEDULE_TOGETHER; schedule++) {
+        config.schedule = schedule;
+        play(&(operation_t) {.block = MEGABYTE, .blocking = true});
+        expect_time(1.05);
+        if (OC_SCHEDULE_TOGETHER != schedule) {
+            crew_free(crew);
+        }
+    }
+}
+
+static void test_chains_are_no_slower(void **state)
+{
+    (void) state;
+    config.network.rate = SLOW_LINK;
+    config.schedule = OC_SCHEDULE_CHAIN;
+    play(&(operation_t) {.block = MEGABYTE, .blocking = true});
+    /* in turn, each block crosses one link while the last one crosses another */
+    assert_true(seconds() < 1.06 * 8.0 * MEGABYTE / (double) SLOW_LINK);
+}
+
+/* What is lost costs what it costs to send it again, and little waiting. */
+static void test_losses_cost_little(void **state)
+{
+    (void) state;
+    config.network.rate = SLOW_LINK;
+    config.network.faults.drop = 0.01;
+    play(&(operation_t) {.block = 2 * MEGABYTE, .blocking = true});
+    assert_true(seconds() < 1.1 * 7 * 2 * MEGABYTE / (double) SLOW_LINK);
+}
+
+static void test_many_small_operations(void **state)
+{
+    unsigned long long messages;
+
+    (void) state;
+    crew = crew_new(&config);
+    assert_true(crew_probe(crew, 5 * OC_SECOND));
+    messages = crew_totals(crew).control_messages;
+    for (unsigned i = 0; i < 200; i++) {
+        (void) crew_add(crew, &(operation_t) {.block = 100, .blocking = true});
+    }
+    assert_true(crew_play(crew, 10 * OC_SECOND));
+    assert_true(crew_succeeded(crew));
+    /* ENTER, GO, DONE and LEAVE along seven edges */
+    assert_int_equal(crew_totals(crew).control_messages - messages, 200 * 4 * 7);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_each_fragment_is_sent_once),
+        TEST(test_control_is_little),
+        TEST(test_queues_hold_the_window),
+        TEST(test_queues_hold_small_windows),
+        TEST(test_queues_hold_unequal_blocks),
+        TEST(test_queues_hold_when_receivers_sleep),
+        TEST(test_links_are_full),
+        TEST(test_chains_are_no_slower),
+        TEST(test_losses_cost_little),
+        TEST(test_many_small_operations),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the unit tests of what ranks tell each other about multicast, and of what follows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "multicast/record.h"
+
+#define RANKS 4
+
+static oc_cast_record_t ranks[RANKS];
+static uint8_t bytes[RANKS][OC_MULTICAST_RECORD_SIZE];
+
+static oc_cast_terms_t terms;
+static uint32_t blamed;
+static char reason[512];
+
+static void make_record(oc_cast_record_t *record, uint32_t rank)
+{
+    memset(record, 0, sizeof(*record));
+    record->ready = true;
+    record->settings = 0x1122334455667788ull;
+    record->token = 0x99aabbccddeeff00ull + rank;
+    memset(record->job_id, 0x42, sizeof(record->job_id));
+    record->process = 100 + rank;
+    record->host = 7 + rank / 2;
+    record->carriers[OC_CARRIER_VERBS].datagram_size = 4096;
+    record->carriers[OC_CARRIER_UDP].datagram_size = 1472;
+    snprintf(record->carriers[OC_CARRIER_VERBS].text, OC_CAST_TEXT_SIZE, "mlx5_0 port 1");
+    snprintf(record->carriers[OC_CARRIER_UDP].text, OC_CAST_TEXT_SIZE, "eth%u", rank);
+    record->address_length = OC_CAST_ADDRESS_SIZE;
+    memset(record->address, (int) rank + 1, sizeof(record->address));
+}
+
+static int setup(void **state)
+{
+    (void) state;
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        make_record(&ranks[rank], rank);
+    }
+    blamed = 99;
+    return 0;
+}
+
+static oc_status_t judge(oc_multicast_choice_t choice)
+{
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        oc_cast_record_encode(&ranks[rank], bytes[rank]);
+    }
+    return oc_cast_records_judge(bytes[0], RANKS, choice, &terms, &blamed, reason,
+                                 sizeof(reason));
+}
+
+static void assert_declined(oc_multicast_choice_t choice, uint32_t rank, const char *text)
+{
+    assert_int_equal(judge(choice), OC_DECLINED);
+    assert_int_equal(blamed, rank);
+    assert_string_equal(reason, text);
+}
+
+static void test_round_trip(void **state)
+{
+    oc_cast_record_t got;
+
+    (void) state;
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        memset(&got, 0, sizeof(got));
+        oc_cast_record_encode(&ranks[rank], bytes[rank]);
+        assert_true(oc_cast_record_decode(bytes[rank], &got));
+        assert_memory_equal(&got, &ranks[rank], sizeof(got));
+    }
+}
+
+static void test_refusal(void **state)
+{
+    char long_reason[OC_CAST_TEXT_SIZE + 50];
+    oc_cast_record_t got;
+
+    (void) state;
+    memset(long_reason, 'x', sizeof(long_reason) - 1);
+    long_reason[sizeof(long_reason) - 1] = '\0';
+    oc_cast_record_refuse(long_reason, bytes[0]);
+    assert_true(oc_cast_record_decode(bytes[0], &got));
+    assert_false(got.ready);
+    assert_int_equal(strlen(got.reason), OC_CAST_TEXT_SIZE - 1);
+}
+
+/* Each of these bytes alone makes the record invalid. */
+static void test_wrong_records(void **state)
+{
+    oc_cast_record_t record = ranks[0], got;
+    uint8_t *one = bytes[0];
+
+    (void) state;
+    oc_cast_record_encode(&record, one);
+    for (size_t at = 0; at < 8; at++) {
+        one[at] ^= 0x80;
+        assert_false(oc_cast_record_decode(one, &got));
+        one[at] ^= 0x80;
+    }
+    record.token = 0;
+    oc_cast_record_encode(&record, one);
+    assert_false(oc_cast_record_decode(one, &got));
+    record = ranks[0];
+    record.address_length = 0;
+    oc_cast_record_encode(&record, one);
+    assert_false(oc_cast_record_decode(one, &got));
+    record = ranks[0];
+    record.carriers[OC_CARRIER_UDP].datagram_size = OC_DATAGRAM_MIN - 1;
+    oc_cast_record_encode(&record, one);
+    assert_false(oc_cast_record_decode(one, &got));
+    record.carriers[OC_CARRIER_UDP].datagram_size = OC_DATAGRAM_MAX + 1;
+    oc_cast_record_encode(&record, one);
+    assert_false(oc_cast_record_decode(one, &got));
+}
+
+static void test_address_that_is_too_long(void **state)
+{
+    uint8_t *one = bytes[0];
+    oc_cast_record_t got;
+    size_t at = OC_MULTICAST_RECORD_SIZE;
+
+    (void) state;
+    oc_cast_record_encode(&ranks[0], one);
+    /* the length is right in front of the address, which is all ones */
+    while (1 != one[at - 1]) {
+        at--;
+    }
+    at -= OC_CAST_ADDRESS_SIZE;
+    assert_int_equal(one[at - 2] | one[at - 1] << 8, OC_CAST_ADDRESS_SIZE);
+    one[at - 2]++;
+    assert_false(oc_cast_record_decode(one, &got));
+}
+
+static void test_control_characters(void **state)
+{
+    oc_cast_record_t got;
+
+    (void) state;
+    snprintf(ranks[0].carriers[OC_CARRIER_UDP].text, OC_CAST_TEXT_SIZE, "a\033[2Jb\nc\177");
+    oc_cast_record_encode(&ranks[0], bytes[0]);
+    assert_true(oc_cast_record_decode(bytes[0], &got));
+    assert_string_equal(got.carriers[OC_CARRIER_UDP].text, "a?[2Jb?c?");
+}
+
+static void test_terms(void **state)
+{
+    (void) state;
+    ranks[2].carriers[OC_CARRIER_VERBS].datagram_size = 2048;
+    ranks[1].carriers[OC_CARRIER_UDP].datagram_size = 8972;
+    ranks[3].carriers[OC_CARRIER_UDP].datagram_size = 1400;
+    assert_int_equal(judge(OC_MULTICAST_AUTO), OC_OK);
+    assert_int_equal(terms.carrier, OC_CARRIER_VERBS);
+    assert_int_equal(terms.datagram_size, 2048);
+    assert_int_equal(terms.token, ranks[0].token);
+    assert_int_equal(judge(OC_MULTICAST_UDP), OC_OK);
+    assert_int_equal(terms.carrier, OC_CARRIER_UDP);
+    assert_int_equal(terms.datagram_size, 1400);
+}
+
+static void test_choice_of_the_carrier(void **state)
+{
+    oc_carrier_record_t *verbs = &ranks[1].carriers[OC_CARRIER_VERBS];
+    oc_carrier_record_t *udp = &ranks[2].carriers[OC_CARRIER_UDP];
+
+    (void) state;
+    *verbs = (oc_carrier_record_t) {.text = "no device"};
+    assert_int_equal(judge(OC_MULTICAST_AUTO), OC_OK);
+    assert_int_equal(terms.carrier, OC_CARRIER_UDP);
+    assert_declined(OC_MULTICAST_VERBS, 1, "rank 1 cannot multicast by verbs: no device");
+    *udp = (oc_carrier_record_t) {.text = "no interface"};
+    assert_declined(OC_MULTICAST_AUTO, 2, "rank 2 cannot multicast by udp: no interface");
+    ranks[3].carriers[OC_CARRIER_UDP] = (oc_carrier_record_t) {.text = "neither"};
+    assert_declined(OC_MULTICAST_UDP, 2, "rank 2 cannot multicast by udp: no interface");
+}
+
+static void test_ranks_that_do_not_fit(void **state)
+{
+    (void) state;
+    ranks[3].job_id[15]++;
+    assert_declined(OC_MULTICAST_AUTO, 3, "rank 3 belongs to another MPI job than rank 0");
+    ranks[2].settings++;
+    assert_declined(OC_MULTICAST_AUTO, 2, "rank 2 has other coll_optcast settings than rank 0");
+    ranks[1].ready = false;
+    snprintf(ranks[1].reason, sizeof(ranks[1].reason), "its dog is ill");
+    assert_declined(OC_MULTICAST_AUTO, 1, "rank 1 cannot take part: its dog is ill");
+    ranks[0].ready = false;
+    assert_declined(OC_MULTICAST_AUTO, 0, "rank 0 cannot take part: ");
+}
+
+static void test_rank_of_another_version(void **state)
+{
+    (void) state;
+    assert_int_equal(judge(OC_MULTICAST_AUTO), OC_OK);
+    bytes[2][4]++;
+    assert_int_equal(oc_cast_records_judge(bytes[0], RANKS, OC_MULTICAST_AUTO, &terms, &blamed,
+                                           reason, sizeof(reason)), OC_DECLINED);
+    assert_int_equal(blamed, 2);
+    assert_string_equal(reason, "rank 2 has another version of optcast");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_round_trip, setup),
+        cmocka_unit_test_setup(test_refusal, setup),
+        cmocka_unit_test_setup(test_wrong_records, setup),
+        cmocka_unit_test_setup(test_address_that_is_too_long, setup),
+        cmocka_unit_test_setup(test_control_characters, setup),
+        cmocka_unit_test_setup(test_terms, setup),
+        cmocka_unit_test_setup(test_choice_of_the_carrier, setup),
+        cmocka_unit_test_setup(test_ranks_that_do_not_fit, setup),
+        cmocka_unit_test_setup(test_rank_of_another_version, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
