@@ -12,11 +12,14 @@
     X(fallbacks_type)       \
     X(fallbacks_ranks)      \
     X(fallbacks_size)       \
+    X(fallbacks_place)      \
     X(fallbacks_setup)      \
     X(fallbacks_order)
 
 #define FOREACH_COUNTER(X)  \
     X(allreduce_offloaded)  \
+    X(allgather_offloaded)  \
+    X(bcast_offloaded)      \
     FOREACH_FALLBACK(X)     \
     X(groups)               \
     X(failures)

@@ -20,6 +20,7 @@ for seed in ${SEEDS:-1 2}; do
     expect_job "embedded-$seed" 4 embedded:2 overlap 5 "$seed" served
     expect_job "server-$seed" 5 "$server_address" chunk_size=8192 overlap 5 "$seed" served
 done
+expect_job cast 4 embedded:2 "${cast[@]}" overlap 4 3 cast
 expect_job nobody 4 127.0.0.1:1 overlap 3 3 unserved
 stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
 echo "ok overlap"

@@ -7,7 +7,10 @@
 
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
 #    include <mpi-ext.h>
-#    define MPI_Allreduce_init MPIX_Allreduce_init
+#    define MPI_Allreduce_init  MPIX_Allreduce_init
+#    define MPI_Allgather_init  MPIX_Allgather_init
+#    define MPI_Allgatherv_init MPIX_Allgatherv_init
+#    define MPI_Bcast_init      MPIX_Bcast_init
 #endif
 
 #endif

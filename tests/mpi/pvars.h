@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PVARS_MAX 32
+#define PVARS_MAX 64
 
 static struct {
     char name[64];

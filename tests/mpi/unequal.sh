@@ -10,9 +10,11 @@ BUILD=${BUILD:-$REPO/build}
 . "$here/lib.sh"
 
 begin_mpi_test unequal
-compile faults
+compile faults cast_loop
 
-# unequal NAME SETTING VALUE OTHERS: rank 0 has one value of the setting, the others have another.
+# unequal NAME SETTING VALUE OTHERS [SETTING=VALUE...]: rank 0 has one value of the setting, the others have
+# another. $program runs, with its argument $length.
+program=faults length=seconds=0.2
 unequal() {
     cat >"$programs/unequal-$1" <<EOF
 #!/bin/sh
@@ -20,10 +22,10 @@ value=$4
 [ "\$OMPI_COMM_WORLD_RANK" != 0 ] || value=$3
 OMPI_MCA_coll_optcast_$2=\$value
 export OMPI_MCA_coll_optcast_$2
-exec "$programs/faults" "\$@"
+exec "$programs/$program" "\$@"
 EOF
     chmod +x "$programs/unequal-$1"
-    expect_job "$1" 3 embedded mode="${mode:-always}" "unequal-$1" seconds=0.2
+    expect_job "$1" 3 embedded mode="${mode:-always}" "${@:5}" "unequal-$1" "$length"
     rm "$programs/unequal-$1"
 }
 
@@ -60,6 +62,28 @@ warned max_ranks
 unequal priority priority -1 60
 nothing priority
 warned priority
+# what decides about Allgather and Bcast
+program=cast_loop length=operations=12
+# cast_count NAME NUMBER: so many were offloaded on each of the three ranks.
+cast_count() {
+    [ "$(grep -c "^rank [0-2]: $2 offloaded, " "$tmp/$1.log")" -eq 3 ] ||
+        not_ok "$1: not $2 were offloaded on each rank" "$tmp/$1.log"
+}
+unequal multicast multicast udp off "${cast[@]}"
+cast_count multicast 12
+warned multicast
+unequal no_multicast multicast off udp "${cast[@]}"
+cast_count no_multicast 0
+warned no_multicast
+unequal multicast_min_size multicast_min_size 1M 1 "${cast[@]}"
+cast_count multicast_min_size 12
+warned multicast_min_size
+# what is only compared when a communicator is set up
+unequal port multicast_port 8921 8922 "${cast[@]}"
+cast_count port 0
+has_line "$tmp/port.log" 'rank 1 has other .*settings than rank 0.*Allgather and Bcast' ||
+    not_ok "port: nobody says why" "$tmp/port.log"
+program=faults length=seconds=0.2
 # what would not do at all is said, and the others are told
 unequal invalid window 8 1000
 nothing invalid
@@ -68,7 +92,7 @@ unequal invalid0 window 1000 8
 nothing invalid0
 # rank 1 has another version of the component
 mkdir "$tmp/other"
-sed 's/OCJOB001/OCJOB999/g' "$component_dir/mca_coll_optcast.so" >"$tmp/other/mca_coll_optcast.so"
+sed 's/OCJOB002/OCJOB999/g' "$component_dir/mca_coll_optcast.so" >"$tmp/other/mca_coll_optcast.so"
 ! cmp -s "$component_dir/mca_coll_optcast.so" "$tmp/other/mca_coll_optcast.so" || not_ok "there is no other version"
 cat >"$programs/unequal-version" <<EOF
 #!/bin/sh

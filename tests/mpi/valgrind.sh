@@ -12,15 +12,16 @@ BUILD=${BUILD:-$REPO/build}
 
 begin_mpi_test valgrind
 command -v valgrind >/dev/null || skip "there is no valgrind; install it"
-compile many_comms
-TIME_LIMIT=${TIME_LIMIT:-110}
+compile many_comms cast_comms
+compile_program allgather "$here/allgather.c" "$here/layouts.c"
+TIME_LIMIT=${TIME_LIMIT:-180}
 
 # The component is unloaded before leaks are looked for: its names have to be kept.
 memcheck=(valgrind --leak-check=full --show-leak-kinds=definite --num-callers=40 --keep-debuginfo=yes
     --fullpath-after= "--suppressions=$here/valgrind.supp" --trace-children=yes)
 supplied=/usr/share/openmpi/openmpi-valgrind.supp
 [ ! -r "$supplied" ] || memcheck+=("--suppressions=$supplied")
-ours='/(base|client|net|protocol|reduction|server|ucx_backend|ompi/mca/coll/optcast)/[a-z_0-9]+[.]c:|mca_coll_optcast[.]so|optcast-server[)]'
+ours='/(base|client|multicast|net|protocol|reduction|server|ucx_backend|ompi/mca/coll/optcast)/[a-z_0-9]+[.]c:|mca_coll_optcast[.]so|optcast-server[)]'
 options=(comms=10 operations=40 cycles=15 seed=3)
 patience=(connect_timeout=60 heartbeat_timeout=60)
 
@@ -41,6 +42,12 @@ check_processes() {
 wrapper=("${memcheck[@]}" "--log-file=$tmp/ranks.%p.memcheck")
 expect_job ranks 2 embedded "${patience[@]}" many_comms "${options[@]}"
 check_processes ranks 2
+wrapper=("${memcheck[@]}" "--log-file=$tmp/casts.%p.memcheck")
+expect_job casts 2 embedded "${cast[@]}" "${patience[@]}" allgather 1 15
+check_processes casts 2
+wrapper=("${memcheck[@]}" "--log-file=$tmp/comms.%p.memcheck")
+expect_job comms 3 embedded "${cast[@]}" "${patience[@]}" cast_comms comms=10 operations=40 cycles=15
+check_processes comms 3
 
 wrapper=()
 SERVER_ENVIRONMENT="${memcheck[*]} --log-file=$tmp/server.%p.memcheck"

@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test of Allgather and Bcast of more than 2^31 bytes.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/mpi/lib.sh
+. "$here/lib.sh"
+
+begin_mpi_test big_cast
+# two vectors of 2 GiB, and room for all else; with gaps two of 3 GiB and what they are packed into
+needed=$((6 * 1024 * 1024))
+needed_gaps=$((13 * 1024 * 1024))
+available=$(sed -n -E 's/^MemAvailable: *([0-9]+) kB$/\1/p' /proc/meminfo)
+[ "${available:-0}" -ge "$needed" ] || skip "it needs $needed kB of memory, and ${available:-0} kB are available"
+gaps=()
+[ "$available" -lt "$needed_gaps" ] || gaps=(gaps)
+compile big_cast
+
+TIME_LIMIT=${TIME_LIMIT:-460}
+expect_job big_cast 2 embedded "${cast[@]}" big_cast "${gaps[@]}"
+echo "ok big_cast: 2^31 bytes and 80 more${gaps:+, also with gaps}"

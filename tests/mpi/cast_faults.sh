@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test that Allgather and Bcast are right on bad networks, and end with an error when a rank is lost.
+# usage: cast_faults.sh; SECS=N: how late a rank is
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/mpi/lib.sh
+. "$here/lib.sh"
+
+begin_mpi_test cast_faults
+compile cast_loop
+TIME_LIMIT=${TIME_LIMIT:-120}
+late=${SECS:-15}
+
+# counted NAME WORD RANKS: the sum over the ranks of what they counted before WORD.
+counted() {
+    [ "$(grep -c '^rank [0-9]*: .* offloaded, ' "$tmp/$1.log")" -eq "$3" ] || not_ok "$1: not all ranks tell" "$tmp/$1.log"
+    sed -n -E "s/^rank [0-9]*: .*\b([0-9]+) $2.*/\1/p" "$tmp/$1.log" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# lossy NAME RANKS FAULTS OPTION...: right, all offloaded, and what was lost was recovered.
+lossy() {
+    local name=$1 ranks=$2 operations=60
+
+    expect_job "$name" "$ranks" embedded "${cast[@]}" multicast_faults="$3" cast_loop operations="$operations" "${@:4}"
+    [ "$(counted "$name" offloaded "$ranks")" -eq $((operations * ranks)) ] ||
+        not_ok "$name: not everything was offloaded" "$tmp/$name.log"
+    [ "$(counted "$name" lost "$ranks")" -gt 0 ] || not_ok "$name: nothing was lost" "$tmp/$name.log"
+    [ "$(counted "$name" recovered "$ranks")" -gt 0 ] || not_ok "$name: nothing was recovered" "$tmp/$name.log"
+}
+
+lossy bad 4 drop=0.05,duplicate=0.1,reorder=0.1,seed=1 count=20000
+[ "$(counted bad doubled 4)" -gt 0 ] || not_ok "bad: nothing came twice" "$tmp/bad.log"
+lossy bursts 3 drop=0.2,burst=30,delay=0.05,seed=2 count=50000 nonblocking=1
+lossy awful 3 drop=0.3,reorder=0.3,seed=3 count=3000
+# nothing at all gets through: found out when communicators are set up
+expect_job deaf 3 embedded "${cast[@]}" connect_timeout=5 multicast_faults=drop=1 cast_loop operations=10
+[ "$(counted deaf offloaded 3)" -eq 0 ] || not_ok "deaf: something was offloaded" "$tmp/deaf.log"
+[ "$(grep -c "Open MPI's own Allgather and Bcast are used" "$tmp/deaf.log")" -eq 1 ] ||
+    not_ok "deaf: it is not said once that there is no multicast" "$tmp/deaf.log"
+
+# nobody takes a rank for dead that computes
+expect_job late 3 embedded "${cast[@]}" cast_loop operations=9 late=1 late_for="$late"
+[ "$(counted late offloaded 3)" -eq 27 ] || not_ok "late: not everything was offloaded" "$tmp/late.log"
+expect_job late-nonblocking 3 embedded "${cast[@]}" cast_loop operations=9 nonblocking=1 late=0 late_for="$late"
+[ "$(counted late-nonblocking offloaded 3)" -eq 27 ] ||
+    not_ok "late-nonblocking: not everything was offloaded" "$tmp/late-nonblocking.log"
+
+# lose NAME dies|stops OPTION...: the others have an error within ten seconds, or the launcher ends the job.
+lose() {
+    local name=$1 cause rank at
+
+    start_job "$name" 4 embedded "${cast[@]}" cast_loop operations=30 count=200000 "${@:3}"
+    wait_until 30 has_line "$tmp/$name.log" "^rank 1: $2 at " || not_ok "$name: nothing happens" "$tmp/$name.log"
+    wait_until 25 eval "! is_alive $job_pid" || not_ok "$name: the job hangs" "$tmp/$name.log"
+    ! wait "$job_pid" || not_ok "$name: the job ended without an error" "$tmp/$name.log"
+    ! grep '^not ok' "$tmp/$name.log" || not_ok "$name: wrong results" "$tmp/$name.log"
+    [ "$2" = stops ] || return 0
+    cause=$(sed -n 's/^rank 1: stops at //p' "$tmp/$name.log")
+    for rank in 0 2 3; do
+        has_line "$tmp/$name.log" "^rank $rank: error after .*optcast: .*rank 1" ||
+            not_ok "$name: rank $rank has no error that names rank 1" "$tmp/$name.log"
+        at=$(sed -n -E "s/^rank $rank: error after .* at ([0-9.]+): .*/\1/p" "$tmp/$name.log")
+        awk -v at="$at" -v cause="$cause" 'BEGIN { exit !(at - cause <= 10) }' ||
+            not_ok "$name: rank $rank had its error at $at, after $cause" "$tmp/$name.log"
+    done
+}
+
+lose killed dies kill=1
+lose stopped stops stop=1
+
+# Two jobs on the same multicast address and port do not disturb each other.
+same=("${cast[@]}" multicast_address=239.255.77.1 multicast_port=8920 multicast_groups=1)
+start_job one 3 embedded "${same[@]}" cast_loop operations=600 count=5000
+one=$job_pid
+start_job two 3 embedded "${same[@]}" cast_loop operations=600 count=5000
+wait "$one" || not_ok "two jobs: the first failed" "$tmp/one.log"
+wait "$job_pid" || not_ok "two jobs: the second failed" "$tmp/two.log"
+[ "$(counted one offloaded 3)" -eq 1800 ] || not_ok "two jobs: not everything was offloaded" "$tmp/one.log"
+[ "$(counted two offloaded 3)" -eq 1800 ] || not_ok "two jobs: not everything was offloaded" "$tmp/two.log"
+[ "$(($(counted one foreign 3) + $(counted two foreign 3)))" -gt 0 ] ||
+    not_ok "two jobs: they did not hear of each other" "$tmp/one.log" "$tmp/two.log"
+echo "ok cast_faults"

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Loops Allgathers, Allgathervs and Bcasts with MPI_ERRORS_RETURN, checks every result, and tells of
+ * the first error.
+ *
+ * usage: cast_loop NAME=VALUE...
+ *   operations=N   how many (default 100)
+ *   count=N        elements of 4 bytes of a block (default 1000)
+ *   late=R         this rank sleeps after its first operations, while the others wait for it...
+ *   late_for=S     ...so long (default 5)
+ *   kill=R         this rank kills itself, or...
+ *   stop=R         ...this rank stops itself, in the middle of an operation: others have entered it
+ *   nonblocking=1  the nonblocking forms and Wait; from=1: but not the first
+ *
+ * Each rank prints "rank R: begins", perhaps "rank R: late at TIME", and "rank R: error after N
+ * operations at TIME: TEXT", or "rank R: N offloaded, L lost, V recovered, D doubled, F foreign"
+ * (TIME is that of the clock on the wall).
+ */
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collectives.h"
+
+typedef struct {
+    double late_for;
+    int operations, count, late, kill, stop, nonblocking, from;
+} options_t;
+
+static int rank, size;
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_REALTIME, &time);
+    return (double) time.tv_sec + (double) time.tv_nsec * 1e-9;
+}
+
+static void set_option(options_t *o, const char *word)
+{
+    if (1 != sscanf(word, "operations=%d", &o->operations)
+        && 1 != sscanf(word, "count=%d", &o->count) && 1 != sscanf(word, "late=%d", &o->late)
+        && 1 != sscanf(word, "late_for=%lf", &o->late_for)
+        && 1 != sscanf(word, "kill=%d", &o->kill) && 1 != sscanf(word, "stop=%d", &o->stop)
+        && 1 != sscanf(word, "nonblocking=%d", &o->nonblocking)
+        && 1 != sscanf(word, "from=%d", &o->from)) {
+        wrong("unknown option %s", word);
+    }
+}
+
+static void tell(const char *what)
+{
+    printf("rank %d: %s at %.3f\n", rank, what, now());
+    fflush(stdout);
+}
+
+/* A little after it has begun: the others are in the operation, and blocks are under way. */
+static void end_soon(int signal)
+{
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal};
+    struct itimerspec in = {.it_value.tv_nsec = 20 * 1000 * 1000};
+
+    tell(SIGKILL == signal ? "dies" : "stops");
+    timer_create(CLOCK_MONOTONIC, &event, &timer);
+    timer_settime(timer, 0, &in, NULL);
+}
+
+static void disturb(const options_t *o, int number)
+{
+    if (o->late == rank && 3 == number) {
+        usleep((useconds_t) (o->late_for * 1e6));
+        tell("late");
+    }
+    if (o->kill == rank && o->operations / 2 == number) {
+        end_soon(SIGKILL);
+    }
+    if (o->stop == rank && o->operations / 2 == number) {
+        end_soon(SIGSTOP);
+    }
+}
+
+static int operate(const options_t *o, int number, collective_t *c)
+{
+    MPI_Request request;
+    int rc;
+
+    collective_make(c, (collective_kind_t) (ALLGATHER + number % 3), MPI_COMM_WORLD, number,
+                    o->count);
+    if (!o->nonblocking || number < o->from) {
+        return collective_do(c);
+    }
+    rc = collective_begin(c, &request);
+    return MPI_SUCCESS == rc ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
+}
+
+static void tell_error(int rc, int number)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+
+    MPI_Error_string(rc, text, &length);
+    printf("rank %d: error after %d operations at %.3f: %s\n", rank, number, now(), text);
+    fflush(stdout);
+}
+
+/* true: no error. */
+static bool loop(const options_t *o)
+{
+    for (int number = 0; number < o->operations; number++) {
+        collective_t c;
+        int rc;
+
+        disturb(o, number);
+        rc = operate(o, number, &c);
+        if (MPI_SUCCESS != rc) {
+            tell_error(rc, number);
+            return false;
+        }
+        collective_check("loop", &c);
+    }
+    printf("rank %d: %llu offloaded, %llu lost, %llu recovered, %llu doubled, %llu foreign\n", rank,
+           pvar_read("allgather_offloaded") + pvar_read("bcast_offloaded"),
+           pvar_read("fragments_lost"), pvar_read("fragments_recovered"),
+           pvar_read("fragments_duplicated"), pvar_read("fragments_foreign"));
+    fflush(stdout);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    options_t o = {.operations = 100, .count = 1000, .late_for = 5, .late = -1, .kill = -1,
+                   .stop = -1};
+    int status;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 1; i < argc; i++) {
+        set_option(&o, argv[i]);
+    }
+    tell("begins");
+    if (!loop(&o)) {
+        /* some ranks are gone: nothing that needs them all */
+        sleep(3);
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
+    pvars_end();
+    status = conclude("cast_loop");
+    MPI_Finalize();
+    return status;
+}
