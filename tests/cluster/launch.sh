@@ -16,9 +16,9 @@ command_rsh() {
     enter "$k" /bin/sh -c "$*"
 }
 
-# parse_run ARGUMENT...: sets hosts, per_host, pml, btl, mpi, nap, show, and rest to what follows the options.
+# parse_run ARGUMENT...: sets hosts, per_host, pml, btl, mpi, nap, plain, show, and rest to what follows the options.
 parse_run() {
-    hosts='' per_host=1 pml=ob1 btl=tcp,vader,self mpi=openmpi nap='' show=''
+    hosts='' per_host=1 pml=ob1 btl=tcp,vader,self mpi=openmpi nap='' plain='' show=''
     while [ $# -gt 0 ]; do
         case $1 in
         --hosts) hosts=${2:-}; shift ;;
@@ -33,6 +33,7 @@ parse_run() {
             *) nap=$2; shift ;;
             esac
             ;;
+        --plain-udp) plain=yes ;;
         --show) show=yes ;;
         *) break ;;
         esac
@@ -42,7 +43,7 @@ parse_run() {
 }
 
 command_run() {
-    local hosts per_host pml btl mpi nap show rest chosen=() preload=() launcher=()
+    local hosts per_host pml btl mpi nap plain show rest chosen=() shims=() preload=() launcher=()
 
     parse_run "$@"
     [ ${#rest[@]} -gt 0 ] || fail "run needs a program"
@@ -50,7 +51,7 @@ command_run() {
     [ -z "$nap" ] || need_number "nap in microseconds" "$nap" 1 1000000
     [ -n "$hosts" ] || hosts=$(hosts_without_server) || exit
     host_list "$hosts"
-    [ -z "$nap" ] || prepare_nap "$nap"
+    prepare_shims
     case $mpi in
     openmpi) openmpi_launcher "$per_host" "$pml" "${chosen[@]}" ;;
     mpich) mpich_launcher "$per_host" "${chosen[@]}" ;;
@@ -78,13 +79,25 @@ hosts_without_server() {
     echo "${list#,}"
 }
 
-# prepare_nap MICROSECONDS: sets preload.
-prepare_nap() {
-    if [ ! -e "$state/nap.so" ]; then
-        "${CC:-cc}" -shared -fPIC -O2 -D_GNU_SOURCE -o "$state/nap.so.$$" "$here/nap.c" -ldl || fail "cannot compile $here/nap.c"
-        mv "$state/nap.so.$$" "$state/nap.so"
+# add_shim NAME: NAME.c of this folder is preloaded, too.
+add_shim() {
+    local library=$state/$1.so
+
+    if [ ! -e "$library" ]; then
+        "${CC:-cc}" -shared -fPIC -O2 -D_GNU_SOURCE -o "$library.$$" "$here/$1.c" -ldl || fail "cannot compile $here/$1.c"
+        mv "$library.$$" "$library"
     fi
-    preload=("LD_PRELOAD=$state/nap.so" "NAP_MICROSECONDS=$1")
+    shims+=("$library")
+}
+
+# Sets preload, to assignments in the environment of the ranks.
+prepare_shims() {
+    local IFS=:
+
+    [ -z "$nap" ] || add_shim nap
+    [ -z "$plain" ] || add_shim plain_udp
+    [ ${#shims[@]} -eq 0 ] || preload=("LD_PRELOAD=${shims[*]}")
+    [ -z "$nap" ] || preload+=("NAP_MICROSECONDS=$nap")
 }
 
 # host_slots PER_HOST K...: h1:2,h2:2

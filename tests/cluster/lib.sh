@@ -53,14 +53,16 @@ start_servers() {
 }
 
 # cluster_job SERVERS [SETTING=VALUE...] [--OPTION-OF-RUN VALUE...] -- PROGRAM [ARGUMENT...]: a compiled program in
-# mode always (or MODE) with the coll_optcast settings; its time is limited.
+# mode always (or MODE) with the coll_optcast settings; its time is limited. Multicast is off unless it is set:
+# programs have Bcasts of their own.
 cluster_job() {
-    local arguments=(--mca coll_optcast_servers "$1") options=()
+    local arguments=(--mca coll_optcast_servers "$1") options=() multicast=off
 
     shift
     while [ "$1" != -- ]; do
         case $1 in
         --*) options+=("$1" "$2"); shift ;;
+        multicast=*) multicast=${1#*=} ;;
         *) arguments+=(--mca "coll_optcast_${1%%=*}" "${1#*=}") ;;
         esac
         shift
@@ -71,7 +73,7 @@ cluster_job() {
         run --name "$cluster_name" "${options[@]}" \
         -x "OMPI_MCA_mca_base_component_path=$component_dir:SYSTEM_DEFAULT" \
         --mca coll optcast,tuned,basic,libnbc,self,inter --mca coll_optcast_mode "${MODE:-always}" \
-        --mca coll_optcast_verbose 1 "${arguments[@]}" "$programs/$1" "${@:2}" </dev/null
+        --mca coll_optcast_multicast "$multicast" --mca coll_optcast_verbose 1 "${arguments[@]}" "${wrapper[@]}" "$programs/$1" "${@:2}" </dev/null
 }
 
 # expect_cluster_job NAME ...: cluster_job that has to succeed; its output stays in $tmp/NAME.log.

@@ -45,7 +45,8 @@ expect_payload() {
 }
 
 begin_cluster_test allreduce
-compile allreduce_matrix volume
+compile_program allreduce_matrix "$REPO/tests/mpi/allreduce_matrix.c" "$REPO/tests/mpi/matrix_types.c"
+compile volume
 make_cluster --hosts 6 --rate 200
 start_servers 5 6
 

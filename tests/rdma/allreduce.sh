@@ -11,7 +11,8 @@ BUILD=${BUILD:-$REPO/build}
 . "$here/lib.sh"
 
 begin_rdma_test allreduce
-compile allreduce_matrix faults
+compile_program allreduce_matrix "$REPO/tests/mpi/allreduce_matrix.c" "$REPO/tests/mpi/matrix_types.c"
+compile faults
 cat >"$tmp/cases" <<'CASES'
 3 SUM DOUBLE 65536 apart 0 b 1
 3 SUM FLOAT 1 apart 0 b 2

@@ -7,7 +7,7 @@
 
 # Modules to be loaded before the host's files can be mounted, and after that.
 early_modules=(virtio_pci 9pnet_virtio 9p overlay)
-late_modules=(virtio_net crc32_generic rdma_rxe ib_uverbs rdma_ucm veth bridge nf_tables nft_numgen)
+late_modules=(virtio_net crc32_generic rdma_rxe ib_uverbs rdma_ucm veth bridge nf_tables nft_numgen sch_tbf)
 
 # Boot files that nobody used for so many days are removed.
 image_days=14

@@ -8,7 +8,7 @@
 . "$REPO/tests/mpi/lib.sh"
 
 guest=$REPO/tests/rdma/guest
-probe=$BUILD/tests/rdma/multicast_probe
+probe=$BUILD/tests/rdma/transport_probe
 
 # begin_rdma_test NAME: as begin_mpi_test, and make sure that guests run here.
 begin_rdma_test() {
@@ -23,13 +23,14 @@ begin_rdma_test() {
     esac
 }
 
-compile_probe() {
-    local source=$REPO/tests/rdma/multicast_probe.c
+needs_verbs() {
+    grep -q '^VERBS_LIBS = .*-libverbs' "$BUILD/Makefile" || skip "it is built without libibverbs"
+}
 
-    mkdir -p "${probe%/*}"
-    ! is_current "$probe" "$source" || return 0
-    "${CC:-gcc}" -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -o "$probe" "$source" -lrdmacm -libverbs \
-        >"$tmp/compile.log" 2>&1 || not_ok "multicast_probe.c does not compile" "$tmp/compile.log"
+compile_probe() {
+    needs_verbs
+    make -C "$BUILD" -s tests/rdma/transport_probe >"$tmp/compile.log" 2>&1 ||
+        not_ok "transport_probe.c does not compile" "$tmp/compile.log"
 }
 
 # in_guest NAME OPTION... -- COMMAND...: that has to succeed. Its output is $tmp/NAME.log, and what it writes to

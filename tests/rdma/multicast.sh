@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Owns the test that UD multicast reaches all members of a group, in one guest and across guests, that it
-# is lost where it is said to be, and that the prober tells what belongs to it from what does not.
+# Owns the test of the verbs transport: its datagrams reach all members of a group, in one guest and across
+# guests; they are lost where it is said to be, and nowhere else; and nothing is left of members that go.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -32,12 +32,13 @@ lost_between() {
     not_ok "$4 lost $3 of 300 datagrams, not $1 to $2" "$tmp"/lossy/*.log
 }
 
-nothing_else='duplicate 0, foreign 0, bad-length 0, corrupt 0'
+nothing_else='duplicate 0, foreign 0, wrong 0'
 
 check_stream() {
     local i
 
-    expect 0 "$1" "$2" 1 'sent 300 of 300, errors 0, .*'
+    expect 0 "$1" "$2" 1 'ready: verbs in 239\.78\.0\.[0-9]+, datagrams of 4096 bytes' 'sent 300 of 300, .*' \
+        "missing 0, $nothing_else, own 300"
     for i in "${@:3}"; do
         expect 0 "$1" "$2" "$i" 'from 1: unique 300 of 300' "missing 0, $nothing_else, own 0"
     done
@@ -47,7 +48,7 @@ check_all() {
     local i
 
     for i in 1 2 3 4; do
-        expect 0 clean all "$i" 'sent 50 of 50, errors 0, .*' "missing 0, $nothing_else, own 50"
+        expect 0 clean all "$i" 'sent 50 of 50, .*' "missing 0, $nothing_else, own 50"
         [ "$(grep -c '^from [1-4]: unique 50 of 50$' "$tmp/clean/all.$i.log")" -eq 3 ] ||
             not_ok "device $i did not hear the 3 others" "$tmp/clean/all.$i.log"
     done
@@ -64,16 +65,38 @@ check_loss() {
     lost_between 0 5 "$({ missing 2; missing 3; missing 4; } | sort | uniq -c | grep -c ' 3 ')" "all at once"
 }
 
+# unchanged BEFORE AFTER: what the kernel has for probers that have left.
+unchanged() {
+    diff "$tmp/clean/$1" "$tmp/clean/$2" >"$tmp/diff" || not_ok "something is left of members that left" "$tmp/diff"
+}
+
+check_refused() {
+    local gone='joined 0 of [0-9]+ times, descriptors ([0-9]+) before and \1 after, complaint:'
+
+    expect 0 clean refused 1 "$gone no network interface 'lo' .*"
+    expect 0 clean refused 2 "$gone no network interface 'roce9' .*"
+    expect 0 clean refused 3 "$gone interface switch has no RDMA device.*"
+    expect 0 clean refused 4 "$gone multicast group 10.78.0.9 on roce4 cannot be joined: .*"
+    unchanged before-refused after-refused
+}
+
 begin_rdma_test multicast
 compile_probe
 token=$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')
 
-in_guest clean --devices 4 -- "$here/inside/multicast" "$probe" "$token" member sendonly all strangers
+in_guest clean --devices 4 --timeout 250 -- "$here/inside/multicast" "$probe" "$token" \
+    member all strangers slow overflow cycle refused
 check_stream clean member 2 3 4
-check_stream clean sendonly 2 3 4
 check_all
-expect 0 clean strangers 2 'missing 0, duplicate 10, foreign 7, bad-length 5, corrupt 4, own 0'
+expect 0 clean strangers 2 'missing 0, duplicate 10, foreign 7, wrong 9, own 0'
 expect 1 clean strangers 4 'missing 100, duplicate 0, .*'
+expect 0 clean slow 1 'sent 600 of 600, without room [1-9][0-9]* times, .*'
+expect 0 clean slow 2 'from 1: unique 600 of 600' "missing 0, $nothing_else, own 0"
+expect 1 clean overflow 2 'from 1: unique 16 of 60' 'from 2: unique 60 of 60' "missing 44, $nothing_else, own 0"
+expect 0 clean overflow 3 'from 1: unique 60 of 60' 'from 2: unique 60 of 60' "missing 0, $nothing_else, own 0"
+expect 0 clean cycle 4 'joined 30 of 30 times, descriptors ([0-9]+) before and \1 after, complaint: none'
+unchanged before after
+check_refused
 
 in_guest lossy --devices 4 --loss 10 -- "$here/inside/multicast" "$probe" "$token" member
 check_loss
