@@ -44,6 +44,7 @@ class Cluster:
         self.strict = strict    # links that fail the self-check end the run
         self.environment = environment()
         self.addresses = ""
+        self.loss = 0           # percent, at all hosts
 
     def call(self, command, *words):
         """Output of a cluster command."""
@@ -85,6 +86,7 @@ class Cluster:
     def make(self, setup):
         """Hosts and links, without anything that was there before."""
         self.down()
+        self.loss = 0
         self.call("up", "--hosts", setup.hosts + setup.servers, "--rate", setup.rate)
 
     def start_servers(self, setup):
@@ -97,12 +99,20 @@ class Cluster:
         self.make(setup)
         self.start_servers(setup)
 
+    def arrange(self, contestant, setup):
+        """What a contestant needs of the network, before a launch of it."""
+        if contestant.loss != self.loss:
+            for host in range(1, setup.hosts + 1):
+                self.call("loss", host, contestant.loss, "udp")
+            self.loss = contestant.loss
+
     def command(self, contestant, setup):
         """What starts a contestant, up to the program."""
         last = setup.hosts + (setup.servers if contestant.hosts == "all" else 0)
         words = [str(paths.CLUSTER), "run", "--name", self.name, "--hosts", f"1-{last}",
                  "--per-host", str(setup.per_host)]
         words += ["--nap"] if contestants.naps(contestant, setup) else []
+        words += ["--plain-udp"] if contestant.plain_udp else []
         words += ["--mpi", "mpich"] if contestant.mpi == "mpich" else []
         if contestant.kind == "ours":
             servers = "embedded" if contestant.embedded else self.addresses

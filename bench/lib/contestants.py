@@ -15,12 +15,17 @@ class Contestant:
     kind: str = "peer"          # ours; peer; other: not the same task, so never the best peer
     nap: bool = None            # None: as the setup says for peers, never for ours
     hosts: str = "ranks"        # all: server hosts are ranks, too
-    embedded: bool = False      # ours: servers are threads of the ranks
+    embedded: bool = False      # ours: servers are threads of the ranks, or there is no need of any
+    multicast: bool = False     # ours: the network makes the copies
+    plain_udp: bool = False     # on emulated hosts: as with a kernel without GSO and GRO for UDP
+    loss: float = 0             # on emulated hosts: percent of UDP datagrams, at each of them
     proof: tuple = ()           # arguments of mpirun, and what it prints then if it is used
 
     @property
     def scheme(self):
         """Which limit applies."""
+        if self.multicast:
+            return "peers"      # the same: a host receives what it lacks
         if self.kind == "ours":
             return "servers"
         return "all" if self.hosts == "all" else "peers"
@@ -66,6 +71,21 @@ def chunks(kibibytes, window):
                       settings=(f"chunk_size={kibibytes * 1024}", f"window={window}"))
 
 
+def multicast(name, label, *settings, **more):
+    """Ours where no servers are needed."""
+    return Contestant(name, label, kind="ours", embedded=True, multicast=True,
+                      settings=("multicast=udp", *settings), **more)
+
+
+MULTICAST = (
+    multicast("optcast", "optcast"),
+    multicast("optcast-chain", "optcast, chain", "multicast_schedule=chain"),
+    multicast("optcast-plain", "optcast, without GSO", plain_udp=True),
+    *(multicast(f"optcast-loss-{percent}", f"optcast, {percent} % lost", loss=percent)
+      for percent in (1, 5)),
+    # the iterations without the component take turns with its own, in the same launch
+    multicast("optcast-auto", "optcast, mode auto", "mode=auto", program=("--compare",)),
+)
 
 RING = Contestant("ring", "Open MPI, ring", arguments=tuned("allreduce", 4))
 
@@ -92,7 +112,7 @@ TABLE = {
     "allgather": (
         Contestant("ring", "Open MPI, ring", arguments=tuned("allgather", 4)),
         Contestant("neighbor", "Open MPI, neighbor exchange", arguments=tuned("allgather", 5)),
-        DEFAULT, NONBLOCKING, UCC, MPICH, MPICH_NONBLOCKING,
+        DEFAULT, NONBLOCKING, UCC, MPICH, MPICH_NONBLOCKING, *MULTICAST,
     ),
     "bcast": (
         Contestant("chain", "Open MPI, chain (fanout 1, 128 KiB)",
@@ -100,7 +120,7 @@ TABLE = {
         Contestant("pipeline", "Open MPI, pipeline (128 KiB)",
                    arguments=tuned("bcast", 3, "segmentsize=131072")),
         Contestant("scatter-ring", "Open MPI, scatter and ring", arguments=tuned("bcast", 9)),
-        DEFAULT, UCC, MPICH,
+        DEFAULT, UCC, MPICH, *MULTICAST,
     ),
     "reduce_scatter_block": (
         Contestant("halving", "Open MPI, recursive halving",

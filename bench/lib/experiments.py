@@ -18,6 +18,7 @@ class Setup:
     per_host: int = 1
     nap: bool = True            # of peers
     latency: bool = False       # all sizes in one launch, many iterations
+    baseline: str = ""          # the contestant that others are compared with; "": the best peer
 
     def title(self):
         """What a heading says."""
@@ -43,6 +44,8 @@ class Experiment:
 
 FEWER = (MiB, 4 * MiB, 16 * MiB)
 ENDS = (MiB, 16 * MiB)
+OURS = ("optcast", "optcast-plain", "optcast-chain")
+LOSSES = ("optcast", "optcast-loss-1", "optcast-loss-5")
 
 EXPERIMENTS = (
     Experiment(
@@ -73,16 +76,30 @@ EXPERIMENTS = (
                ENDS, servers=4),)),
     Experiment(
         "allgather-hosts", "Allgather",
-        "Peers only: there is no offload yet. The size is that of the gathered vector.",
-        (Setup("4", "allgather", 4, ("ring", "neighbor", "default", "nonblocking", "ucc", "mpich",
-                                     "mpich-nonblocking"), FEWER),
-         Setup("8", "allgather", 8, ("ring", "neighbor", "ucc", "mpich"), (16 * MiB,)))),
+        "By UDP multicast, without losses. The size is that of the gathered vector.",
+        (Setup("8", "allgather", 8, ("ring", "neighbor", "ucc", "mpich", *OURS), FEWER),
+         Setup("4", "allgather", 4, ("ring", "neighbor", "default", "nonblocking", "ucc", "mpich",
+                                     "mpich-nonblocking", *OURS), ENDS))),
     Experiment(
-        "bcast-hosts", "Bcast", "Peers only: there is no offload yet.",
-        (Setup("4", "bcast", 4, ("chain", "pipeline", "scatter-ring", "default", "ucc", "mpich"),
-               FEWER),
-         Setup("8", "bcast", 8, ("chain", "pipeline", "scatter-ring", "default", "ucc", "mpich"),
-               (16 * MiB,)))),
+        "bcast-hosts", "Bcast", "By UDP multicast, without losses.",
+        (Setup("8", "bcast", 8, ("chain", "pipeline", "scatter-ring", "default", "ucc", "mpich",
+                                 "optcast", "optcast-plain"), FEWER),
+         Setup("4", "bcast", 4, ("chain", "pipeline", "scatter-ring", "default", "ucc", "mpich",
+                                 "optcast", "optcast-plain"), ENDS))),
+    Experiment(
+        "losses", "Allgather and Bcast where datagrams are lost",
+        "Each host loses that share of the datagrams that arrive, at random and independently of "
+        "the others. What is sent in large pieces is lost in large pieces.",
+        (Setup("8-allgather", "allgather", 8, LOSSES, (16 * MiB,), baseline="optcast"),
+         Setup("8-bcast", "bcast", 8, LOSSES, (16 * MiB,), baseline="optcast"))),
+    Experiment(
+        "small-allgather", "Allgather and Bcast, small messages",
+        "Latency, in mode auto, which leaves small messages to Open MPI: what it costs that the "
+        "component is there. Sizes of Allgather are of all ranks together: 8 B to 4 KiB of each.",
+        (Setup("4-allgather", "allgather", 4, ("optcast-auto",),
+               tuple(32 << i for i in range(10)), nap=False, latency=True),
+         Setup("4-bcast", "bcast", 4, ("optcast-auto",), tuple(8 << i for i in range(10)),
+               nap=False, latency=True))),
     Experiment(
         "reduce-scatter-hosts", "Reduce_scatter_block",
         "Peers only: there is no offload yet. The size is that of the vector that is reduced.",

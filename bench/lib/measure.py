@@ -59,8 +59,11 @@ def wire_of_row(row):
 
 def keep_row(row, numbers, wire):
     """What a result file has of one size in one launch."""
-    return {"seconds": row["seconds"], "offloaded": row["offloaded"],
+    kept = {"seconds": row["seconds"], "offloaded": row["offloaded"],
             "fallbacks": row["fallbacks"], "operations": numbers["iterations"], "wire": wire}
+    if row.get("previous"):
+        kept["previous"] = row["previous"]["seconds"]
+    return kept
 
 
 class Runner:
@@ -92,6 +95,7 @@ class Runner:
         The cluster is made anew if something of the launch may remain.
         """
         command = [*self.place.command(contestant, self.setup), *more, *program]
+        self.place.arrange(contestant, self.setup)
         # nothing is sent between launches
         before = self.counted or self.place.counters()
         outcome = launch(command, paths.WORK, self.place.environment, self.effort.time_limit)
@@ -197,4 +201,5 @@ class Runner:
         return {"name": setup.name, "title": setup.title(), "collective": setup.collective,
                 "hosts": setup.hosts, "servers": setup.servers, "rate": setup.rate,
                 "per_host": setup.per_host, "nap": setup.nap, "latency": setup.latency,
+                "baseline": setup.baseline,
                 "contestants": described, "rows": rows}

@@ -39,6 +39,9 @@ class Place:
     def renew(self, setup):
         """mpirun has ended its ranks."""
 
+    def arrange(self, contestant, setup):
+        """The network is what it is."""
+
     def counters(self):
         """Unknown."""
 
@@ -97,7 +100,8 @@ class Real(Place):
         found = [contestants.find(setup.collective, name) for name in setup.contestants]
         # nobody naps on hosts of their own
         chosen = [c.name for c in found
-                  if c.hosts == "ranks" and (count or c.kind != "ours") and not c.nap]
+                  if c.hosts == "ranks" and (count or c.embedded or c.kind != "ours")
+                  and not c.nap and not c.loss and not c.plain_udp]
         return replace(setup, hosts=len(self.hosts), servers=count, rate=self.rate, nap=False,
                        per_host=per_host, contestants=tuple(chosen),
                        name=f"{len(self.hosts)}+{count}" if count else str(len(self.hosts)))

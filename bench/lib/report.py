@@ -32,14 +32,22 @@ def verdict(row, best):
 
 def headline_row(setup, row, best):
     """One line of the first table."""
-    whole = limits.limit("all", setup, row.size) if setup["servers"] else None
     cells = [text.size(row.size), row.label, text.seconds(row.median)]
     if best:
         cells += [f"{text.seconds(best.median)} ({best.contestant['label']})", verdict(row, best)]
     else:
         cells += ["—", "no peer"]
-    return cells + [text.seconds(limits.limit(scheme, setup, row.size))
-                    for scheme in ("servers", "peers")] + [text.seconds(whole)]
+    schemes = ("servers", "peers", "all") if setup["servers"] else ("peers",)
+    return cells + [text.seconds(limits.limit(scheme, setup, row.size)) for scheme in schemes]
+
+
+def comparison(rows):
+    """Ours and the module that was there before, in the same launches."""
+    lines = [[text.size(row.size), text.seconds(row.median), text.seconds(row.previous[0]),
+              text.ratio(row.previous[1]), text.spread_of_ratio(*row.previous[2:]), row.launches,
+              offloaded(row)] for row in rows if row.previous]
+    return [*text.table(["size", "with optcast", "without", "ratio", "min–max", "launches",
+                         "offloaded"], lines), ""]
 
 
 def best_peers(setup, rows):
@@ -59,9 +67,12 @@ def headlines(setup, rows):
     if not ours:
         return best_peers(setup, rows)
     count = setup["hosts"] + setup["servers"]
-    head = ["size", "ours", "time", "best peer", "ours is", "limit with servers",
-            "limit without", f"ring over all {count} hosts"]
-    lines = [headline_row(setup, row, results.best_peer(rows, row.size)) for row in ours]
+    head = ["size", "ours", "time", "compared with" if setup.get("baseline") else "best peer",
+            "ours is"]
+    head += (["limit with servers", "limit without", f"ring over all {count} hosts"]
+             if setup["servers"] else ["limit"])
+    lines = [headline_row(setup, row, results.reference(setup, rows, row.size)) for row in ours
+             if row.contestant["name"] != setup.get("baseline")]
     if not setup["rate"] or setup["latency"]:
         head, lines = head[:5], [line[:5] for line in lines]
     return [*text.table(head, lines), ""]
@@ -114,7 +125,7 @@ def details(setup, rows):
     head = ["size", "contestant", "time", "min–max", "launches", "× limit", "ratio",
             "alg. Mbit/s", "bus Mbit/s", "MB sent / received, host with ranks",
             "MB sent / received, host with server", "offloaded"]
-    lines = [detail_row(setup, row, results.best_peer(rows, row.size)) for row in rows]
+    lines = [detail_row(setup, row, results.reference(setup, rows, row.size)) for row in rows]
     hidden = hidden_columns(setup, rows)
     head, *lines = [[cell for i, cell in enumerate(line) if i not in hidden]
                     for line in (head, *lines)]
@@ -155,7 +166,9 @@ def setup_section(name, setup, folder, plots):
     """A heading, tables, plots."""
     rows = results.rows_of(setup)
     lines = [f"### {setup['title']}", ""]
-    if rows:
+    if any(row.previous for row in rows):
+        lines += comparison(rows)
+    elif rows:
         lines += headlines(setup, rows) + details(setup, rows)
     else:
         lines += ["Nothing could be measured.", ""]

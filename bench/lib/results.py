@@ -28,6 +28,8 @@ class Row:
     offloaded: int      # in all launches; None if the component was not loaded
     operations: int
     wire: dict          # sent, received, server_sent, server_received; or None
+    previous: tuple = None  # without the component, in turns: median of the times, and median,
+                            # lowest and highest ratio of a launch
 
     @property
     def label(self):
@@ -46,6 +48,17 @@ def wire_mean(launches):
             else statistics.median(wire[key] for wire in wires) for key in wires[0]}
 
 
+def previous_of(launches):
+    """(time, ratio, lowest ratio, highest ratio), or None; above 1 the component is faster."""
+    both = [(statistics.median(launch["previous"]), statistics.median(launch["seconds"]))
+            for launch in launches if launch.get("previous")]
+    if not both:
+        return None
+    ratios = [previous / own for previous, own in both]
+    return (statistics.median(previous for previous, _ in both), statistics.median(ratios),
+            min(ratios), max(ratios))
+
+
 def make_row(setup, contestant, size, launches):
     """From the launches of a result file."""
     medians = [statistics.median(launch["seconds"]) for launch in launches]
@@ -53,7 +66,8 @@ def make_row(setup, contestant, size, launches):
     return Row(contestant, size, statistics.median(medians), min(medians), max(medians),
                len(launches), limits.limit(contestant["scheme"], setup, size),
                None if None in counts else sum(counts),
-               sum(launch["operations"] for launch in launches), wire_mean(launches))
+               sum(launch["operations"] for launch in launches), wire_mean(launches),
+               previous_of(launches))
 
 
 def rows_of(setup):
@@ -69,6 +83,14 @@ def best_peer(rows, size):
     """The fastest peer of that size, or None."""
     peers = [row for row in rows if row.size == size and row.contestant["kind"] == "peer"]
     return min(peers, key=lambda row: row.median, default=None)
+
+
+def reference(setup, rows, size):
+    """Whom the others of that size are compared with, or None."""
+    if not setup.get("baseline"):
+        return best_peer(rows, size)
+    return next((row for row in rows if row.size == size
+                 and row.contestant["name"] == setup["baseline"]), None)
 
 
 def differs(one, other):

@@ -45,6 +45,11 @@ def ratio(value):
     return "—" if value is None else f"{value:.2f}"
 
 
+def spread_of_ratio(least, most):
+    """Two of them."""
+    return f"{ratio(least)}–{ratio(most)}"
+
+
 def table(head, rows):
     """Lines of Markdown."""
     lines = [head, ["---"] * len(head), *rows]
