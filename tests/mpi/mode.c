@@ -18,10 +18,11 @@ static MPI_T_enum mode_names;
 
 static void find_mode(void)
 {
-    int index, provided, count = 0, verbosity, binding, scope, length = 0;
+    int index, level, provided, count = 0, verbosity, binding, scope, length = 0;
     MPI_Datatype type;
 
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Query_thread(&level);
+    MPI_T_init_thread(level, &provided);
     if (MPI_SUCCESS != MPI_T_cvar_get_index("coll_optcast_mode", &index)
         || MPI_SUCCESS != MPI_T_cvar_get_info(index, NULL, &length, &verbosity, &type, &mode_names,
                                               NULL, NULL, &binding, &scope)

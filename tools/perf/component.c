@@ -218,10 +218,12 @@ void oc_perf_component_resume(const oc_perf_component_t *c)
 
 void oc_perf_component_open(oc_perf_component_t *c, oc_perf_collective_t collective)
 {
-    int provided;
+    int level = MPI_THREAD_SINGLE, provided;
 
     *c = (oc_perf_component_t) {.present = false};
-    (void) MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    /* Open MPI 4.1 and 5.0 take it for the level of the whole library from now on */
+    (void) MPI_Query_thread(&level);
+    (void) MPI_T_init_thread(level, &provided);
     (void) MPI_T_pvar_session_create(&c->session);
     open_settings(c);
     open_counters(c, collective);
