@@ -57,7 +57,7 @@ test_ranks() {
         gather "ranks-$ranks" --hosts "1-$ranks" -- "${cases[@]}" allgather:1048576
         expect_offloaded "ranks-$ranks" "$ranks"
     done
-    gather ranks-16 --hosts 1-8 --per-host 2 -- "${cases[@]}" allgather:262144:2
+    gather ranks-16 --hosts 1-8 --per-host 2 -- "${cases[@]}" allgather:4194304
     expect_offloaded ranks-16 16
     gather chain multicast_schedule=chain --hosts 1-4 -- "${cases[@]}" allgather:262144
     expect_offloaded chain 4

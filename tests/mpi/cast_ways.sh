@@ -30,7 +30,7 @@ for ranks in 2 4; do
         not_ok "served: the summary has no fragments" "$tmp/served-$ranks.log"
 done
 # here Open MPI's Allgather calls Bcast, and its Allreduce Reduce and Bcast, of the same communicator
-wrapper=(env OMPI_MCA_coll=optcast,basic,libnbc,self)
+wrapper=(env "OMPI_MCA_coll=optcast,basic,libnbc,self")
 expect_job simple 4 embedded "${cast[@]}" cast_ways served
 expect_job simple-setup 4 embedded multicast=udp multicast_interface=nosuch0 cast_ways setup
 wrapper=()

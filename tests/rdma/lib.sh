@@ -8,6 +8,7 @@
 . "$REPO/tests/mpi/lib.sh"
 
 guest=$REPO/tests/rdma/guest
+# shellcheck disable=SC2034 # for the tests
 probe=$BUILD/tests/rdma/transport_probe
 
 # begin_rdma_test NAME: as begin_mpi_test, and make sure that guests run here.
