@@ -5,7 +5,7 @@
 
 mtu=1500
 # Largest piece that a host hands to its link at once. The shaper gives credit for one such piece and a little
-# more, or for a millisecond: a message of that size is faster than the link. Below 16 KiB processors would be
+# more, or for two milliseconds: a message of that size is faster than the link. Below 16 KiB processors would be
 # the limit, not links.
 gso_small=16384
 gso_large=65536
