@@ -28,7 +28,7 @@ static inline void pvars_check(int rc, const char *what, const char *name)
 
 static inline MPI_T_pvar_handle pvars_find(const char *name)
 {
-    int index, level, provided, count;
+    int index, level, provided, now, count;
     char full[96];
 
     for (unsigned i = 0; i < pvars_count; i++) {
@@ -40,6 +40,8 @@ static inline MPI_T_pvar_handle pvars_find(const char *name)
         /* Open MPI 4.1 and 5.0 take it for the level of the whole library from now on */
         pvars_check(MPI_Query_thread(&level), "level", name);
         pvars_check(MPI_T_init_thread(level, &provided), "init", name);
+        pvars_check(MPI_Query_thread(&now), "level", name);
+        pvars_check(now == level ? MPI_SUCCESS : MPI_ERR_OTHER, "same level", name);
         pvars_check(MPI_T_pvar_session_create(&pvars_session), "session", name);
     }
     if (PVARS_MAX == pvars_count) {
