@@ -48,6 +48,7 @@ EXTRA_DIST += run-tests \
 	tests/mpi/many_comms.sh \
 	tests/mpi/mode.c \
 	tests/mpi/mode.sh \
+	tests/mpi/options.h \
 	tests/mpi/persistent.c \
 	tests/mpi/persistent.h \
 	tests/mpi/persistent.sh \
@@ -63,6 +64,7 @@ EXTRA_DIST += run-tests \
 	tests/mpi/stranger.py \
 	tests/mpi/unequal.sh \
 	tests/mpi/sums.h \
+	tests/mpi/tell.h \
 	tests/mpi/threads.c \
 	tests/mpi/threads.sh \
 	tests/mpi/two_jobs.c \

@@ -12,49 +12,24 @@
  *   stop=R         ...this rank stops itself, in the middle of an operation: others have entered it
  *   nonblocking=1  the nonblocking forms and Wait; from=1: but not the first
  *
- * Each rank prints "rank R: begins", perhaps "rank R: late at TIME", and "rank R: error after N
- * operations at TIME: TEXT", or "rank R: N offloaded, L lost, V recovered, D doubled, F foreign"
- * (TIME is that of the clock on the wall).
+ * Each rank prints "rank R: begins at TIME", perhaps "rank R: late at TIME", and "rank R: error
+ * after N operations at TIME: TEXT", or "rank R: N offloaded, L lost, V recovered, D doubled,
+ * F foreign" (TIME is that of the clock on the wall).
  */
 #include <signal.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collectives.h"
+#include "options.h"
+#include "tell.h"
 
 typedef struct {
     double late_for;
     int operations, count, late, kill, stop, nonblocking, from;
 } options_t;
 
-static int rank, size;
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_REALTIME, &time);
-    return (double) time.tv_sec + (double) time.tv_nsec * 1e-9;
-}
-
-static void set_option(options_t *o, const char *word)
-{
-    if (1 != sscanf(word, "operations=%d", &o->operations)
-        && 1 != sscanf(word, "count=%d", &o->count) && 1 != sscanf(word, "late=%d", &o->late)
-        && 1 != sscanf(word, "late_for=%lf", &o->late_for)
-        && 1 != sscanf(word, "kill=%d", &o->kill) && 1 != sscanf(word, "stop=%d", &o->stop)
-        && 1 != sscanf(word, "nonblocking=%d", &o->nonblocking)
-        && 1 != sscanf(word, "from=%d", &o->from)) {
-        wrong("unknown option %s", word);
-    }
-}
-
-static void tell(const char *what)
-{
-    printf("rank %d: %s at %.3f\n", rank, what, now());
-    fflush(stdout);
-}
+static int rank;
 
 /* A little after it has begun: the others are in the operation, and blocks are under way. */
 static void end_soon(int signal)
@@ -96,16 +71,6 @@ static int operate(const options_t *o, int number, collective_t *c)
     return MPI_SUCCESS == rc ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
 }
 
-static void tell_error(int rc, int number)
-{
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length;
-
-    MPI_Error_string(rc, text, &length);
-    printf("rank %d: error after %d operations at %.3f: %s\n", rank, number, now(), text);
-    fflush(stdout);
-}
-
 /* true: no error. */
 static bool loop(const options_t *o)
 {
@@ -133,15 +98,16 @@ int main(int argc, char **argv)
 {
     options_t o = {.operations = 100, .count = 1000, .late_for = 5, .late = -1, .kill = -1,
                    .stop = -1};
+    const option_t options[] = {
+        OPTION_NUMBER(o, operations), OPTION_NUMBER(o, count), OPTION_NUMBER(o, late),
+        OPTION_SECONDS(o, late_for), OPTION_NUMBER(o, kill), OPTION_NUMBER(o, stop),
+        OPTION_NUMBER(o, nonblocking), OPTION_NUMBER(o, from), OPTIONS_END};
     int status;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    for (int i = 1; i < argc; i++) {
-        set_option(&o, argv[i]);
-    }
+    options_read(argc, argv, options);
     tell("begins");
     if (!loop(&o)) {
         /* some ranks are gone: nothing that needs them all */

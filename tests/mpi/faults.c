@@ -11,18 +11,17 @@
  *   idle=S       after the loop all ranks sleep so long, outside of MPI
  *   nonblocking=1  Iallreduce and Wait
  *
- * Each rank prints "rank R: begins", perhaps "rank R: late at TIME" or "rank R: sleeps", and
- * "rank R: error after N operations at TIME: TEXT" or "rank R: N operations, O offloaded"
- * (TIME is that of the clock on the wall).
+ * Each rank prints "rank R: begins at TIME", perhaps "rank R: late at TIME" or "rank R: sleeps at
+ * TIME", and "rank R: error after N operations at TIME: TEXT" or "rank R: N operations,
+ * O offloaded" (TIME is that of the clock on the wall).
  */
 #include <signal.h>
 #include <stdbool.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "options.h"
 #include "pvars.h"
+#include "tell.h"
 
 typedef struct {
     double seconds, late_for, idle;
@@ -30,41 +29,6 @@ typedef struct {
 } options_t;
 
 static int rank, size;
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_REALTIME, &time);
-    return (double) time.tv_sec + (double) time.tv_nsec * 1e-9;
-}
-
-static bool set_option(options_t *o, const char *word)
-{
-    const char *value = strchr(word, '=');
-    size_t length = NULL == value ? 0 : (size_t) (value - word);
-
-#define IS(name) (sizeof(name) - 1 == length && 0 == strncmp(word, name, length))
-    if (IS("seconds")) {
-        o->seconds = atof(value + 1);
-    } else if (IS("late_for")) {
-        o->late_for = atof(value + 1);
-    } else if (IS("idle")) {
-        o->idle = atof(value + 1);
-    } else if (IS("count")) {
-        o->count = atoi(value + 1);
-    } else if (IS("late")) {
-        o->late = atoi(value + 1);
-    } else if (IS("kill")) {
-        o->kill = atoi(value + 1);
-    } else if (IS("nonblocking")) {
-        o->nonblocking = atoi(value + 1);
-    } else {
-        return false;
-    }
-#undef IS
-    return true;
-}
 
 static int reduce(const options_t *o, const int64_t *send, int64_t *recv)
 {
@@ -102,16 +66,6 @@ static void check(const options_t *o, int number, const int64_t *recv)
     }
 }
 
-static void tell_error(int rc, int number)
-{
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length;
-
-    MPI_Error_string(rc, text, &length);
-    printf("rank %d: error after %d operations at %.3f: %s\n", rank, number, now(), text);
-    fflush(stdout);
-}
-
 static void fill(const options_t *o, int number, int64_t *send, bool stop)
 {
     for (int i = 0; i < o->count; i++) {
@@ -124,10 +78,9 @@ static void disturb(const options_t *o, int number, double begin)
 {
     if (o->late == rank && 3 == number) {
         usleep((useconds_t) (o->late_for * 1e6));
-        printf("rank %d: late at %.3f\n", rank, now());
-        fflush(stdout);
+        tell("late");
     }
-    if (o->kill == rank && now() > begin + 1) {
+    if (o->kill == rank && wall_time() > begin + 1) {
         raise(SIGKILL);
     }
 }
@@ -137,13 +90,13 @@ static bool loop(const options_t *o)
 {
     int64_t *send = must(malloc((size_t) o->count * sizeof(*send)));
     int64_t *recv = must(malloc((size_t) o->count * sizeof(*recv)));
-    double begin = now();
+    double begin = wall_time();
     int number, rc = MPI_SUCCESS;
     bool stop = false;
 
     for (number = 0; !stop && MPI_SUCCESS == rc; number++) {
         disturb(o, number, begin);
-        fill(o, number, send, now() > begin + o->seconds);
+        fill(o, number, send, wall_time() > begin + o->seconds);
         rc = reduce(o, send, recv);
         if (MPI_SUCCESS != rc) {
             tell_error(rc, number);
@@ -165,6 +118,10 @@ static bool loop(const options_t *o)
 int main(int argc, char **argv)
 {
     options_t o = {.seconds = 5, .late_for = 5, .count = 100, .late = -1, .kill = -1};
+    const option_t options[] = {
+        OPTION_SECONDS(o, seconds), OPTION_SECONDS(o, late_for), OPTION_SECONDS(o, idle),
+        OPTION_NUMBER(o, count), OPTION_NUMBER(o, late), OPTION_NUMBER(o, kill),
+        OPTION_NUMBER(o, nonblocking), OPTIONS_END};
     bool fine;
     int status;
 
@@ -172,17 +129,11 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    for (int i = 1; i < argc; i++) {
-        if (!set_option(&o, argv[i])) {
-            wrong("unknown option %s", argv[i]);
-        }
-    }
-    printf("rank %d: begins\n", rank);
-    fflush(stdout);
+    options_read(argc, argv, options);
+    tell("begins");
     fine = loop(&o);
     if (o.idle > 0) {
-        printf("rank %d: sleeps\n", rank);
-        fflush(stdout);
+        tell("sleeps");
         usleep((useconds_t) (o.idle * 1e6));
     }
     pvars_end();
