@@ -72,6 +72,7 @@ EXTRA_DIST += run-tests \
 	tests/mpi/valgrind.sh \
 	tests/mpi/valgrind.supp \
 	tests/mpi/volume.c \
+	tests/mpi/workers.h \
 	tests/neon/digest.c \
 	tests/neon/lib.sh \
 	tests/neon/same_bits.sh \
