@@ -28,6 +28,7 @@ EXTRA_DIST += run-tests \
 	tests/mpi/comms.c \
 	tests/mpi/comms.sh \
 	tests/mpi/counters.h \
+	tests/mpi/crowd.h \
 	tests/mpi/dynamic.c \
 	tests/mpi/dynamic.sh \
 	tests/mpi/fallback.c \
