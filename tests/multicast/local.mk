@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The multicast protocol on a simulated network, in virtual time.
 
+tests_multicast_crew = tests/multicast/crew.h tests/multicast/crew.c \
+	tests/multicast/network.h tests/multicast/network.c \
+	tests/multicast/score.h tests/multicast/score.c
+tests_multicast_fixture = tests/multicast/fixture.h tests/multicast/fixture.c \
+	$(tests_multicast_crew)
+
 if HAVE_CMOCKA
 check_PROGRAMS += tests/multicast/test_network
 tests_multicast_test_network_SOURCES = tests/multicast/test_network.c \
@@ -10,48 +16,36 @@ tests_multicast_test_network_LDADD = libocclient.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/multicast/test_cast_blocks
 tests_multicast_test_cast_blocks_SOURCES = tests/multicast/test_cast_blocks.c \
-	tests/multicast/crew.h tests/multicast/crew.c \
-	tests/multicast/network.h tests/multicast/network.c \
-	tests/multicast/score.h tests/multicast/score.c
+	$(tests_multicast_crew)
 tests_multicast_test_cast_blocks_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_multicast_test_cast_blocks_LDADD = libocclient.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/multicast/test_cast_loss
 tests_multicast_test_cast_loss_SOURCES = tests/multicast/test_cast_loss.c \
-	tests/multicast/crew.h tests/multicast/crew.c \
-	tests/multicast/network.h tests/multicast/network.c \
-	tests/multicast/score.h tests/multicast/score.c
+	$(tests_multicast_crew)
 tests_multicast_test_cast_loss_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_multicast_test_cast_loss_LDADD = libocclient.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/multicast/test_cast_life
 tests_multicast_test_cast_life_SOURCES = tests/multicast/test_cast_life.c \
-	tests/multicast/crew.h tests/multicast/crew.c \
-	tests/multicast/network.h tests/multicast/network.c \
-	tests/multicast/score.h tests/multicast/score.c
+	$(tests_multicast_fixture)
 tests_multicast_test_cast_life_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_multicast_test_cast_life_LDADD = libocclient.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/multicast/test_cast_schedules
 tests_multicast_test_cast_schedules_SOURCES = tests/multicast/test_cast_schedules.c \
-	tests/multicast/crew.h tests/multicast/crew.c \
-	tests/multicast/network.h tests/multicast/network.c \
-	tests/multicast/score.h tests/multicast/score.c
+	$(tests_multicast_crew)
 tests_multicast_test_cast_schedules_LDADD = libocclient.la
 
 check_PROGRAMS += tests/multicast/test_cast_hostile
 tests_multicast_test_cast_hostile_SOURCES = tests/multicast/test_cast_hostile.c \
-	tests/multicast/crew.h tests/multicast/crew.c \
-	tests/multicast/network.h tests/multicast/network.c \
-	tests/multicast/score.h tests/multicast/score.c
+	$(tests_multicast_fixture)
 tests_multicast_test_cast_hostile_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_multicast_test_cast_hostile_LDADD = libocclient.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/multicast/test_cast_traffic
 tests_multicast_test_cast_traffic_SOURCES = tests/multicast/test_cast_traffic.c \
-	tests/multicast/crew.h tests/multicast/crew.c \
-	tests/multicast/network.h tests/multicast/network.c \
-	tests/multicast/score.h tests/multicast/score.c
+	$(tests_multicast_fixture)
 tests_multicast_test_cast_traffic_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_multicast_test_cast_traffic_LDADD = libocclient.la $(CMOCKA_LIBS)
 endif

@@ -15,15 +15,15 @@
 
 #include "base/clock.h"
 #include "multicast/random.h"
-#include "tests/multicast/crew.h"
+#include "tests/multicast/fixture.h"
 
 #define RANKS   4
 #define PAYLOAD (1472 - OC_DATAGRAM_HEADER)
 #define BLOCK   (100 * PAYLOAD)
 #define LATE    (10 * OC_MILLISECOND)
 
-static crew_config_t config;
-static crew_t *crew;
+#define PATIENCE (20 * OC_SECOND)
+
 static bool deaf[MAX_NODES];         /* gets no fragments */
 
 static bool spare_the_deaf(void *arg, unsigned from, unsigned to, uint8_t *bytes, size_t length)
@@ -44,36 +44,15 @@ static int set_up(void **state)
 {
     operation_t operation = {.block = BLOCK, .blocking = true};
 
-    (void) state;
+    (void) set_up_crew(state);
     memset(deaf, 0, sizeof(deaf));
-    crew_defaults(&config, RANKS);
     config.network.meddler = (meddler_t) {.datagram = spare_the_deaf};
-    crew = crew_new(&config);
-    assert_true(crew_probe(crew, OC_SECOND));
+    begin_crew(RANKS);
+    expect_probed();
     operation.compute[3] = LATE;
     (void) crew_add(crew, &operation);
-    assert_false(network_run(crew_network(crew), network_now(crew_network(crew)) + LATE / 2, NULL,
-                             NULL));
+    assert_false(network_run(crew_network(crew), now() + LATE / 2, NULL, NULL));
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    crew_free(crew);
-    return 0;
-}
-
-static void expect_success(void)
-{
-    (void) crew_play(crew, 20 * OC_SECOND);
-    (void) crew_succeeded(crew);
-    assert_string_equal(network_complaint(crew_network(crew)), "");
-}
-
-static uint64_t now(void)
-{
-    return network_now(crew_network(crew));
 }
 
 static unsigned long long foreign(void)
@@ -108,7 +87,7 @@ static void test_other_groups(void **state)
         header.token ^= 1ull << bit;
         forge(header);
     }
-    expect_success();
+    expect_success(PATIENCE);
     assert_int_equal(foreign(), 64);
     assert_int_equal(crew_totals(crew).blocks_corrupted, 0);
 }
@@ -124,7 +103,7 @@ static void test_other_generations(void **state)
         header.generation = generations[i];
         forge(header);
     }
-    expect_success();
+    expect_success(PATIENCE);
     assert_int_equal(foreign() + crew_totals(crew).fragments_late, 6);
     assert_int_equal(crew_totals(crew).blocks_corrupted, 0);
 }
@@ -143,7 +122,7 @@ static void test_wrong_numbers(void **state)
         header.index = indices[i];
         forge(header);
     }
-    expect_success();
+    expect_success(PATIENCE);
     assert_int_equal(foreign(), 6);
     assert_int_equal(crew_totals(crew).blocks_corrupted, 0);
 }
@@ -163,7 +142,7 @@ static void test_wrong_lengths(void **state)
     header = fragment();
     header.index = 100; /* the checksum alone */
     forge(header);
-    expect_success();
+    expect_success(PATIENCE);
     assert_int_equal(foreign(), 7);
     assert_int_equal(crew_totals(crew).blocks_corrupted, 0);
 }
@@ -184,7 +163,7 @@ static void test_malformed_datagrams(void **state)
         bytes[at] ^= 0x40;
         network_forge_datagram(crew_network(crew), 0, bytes, sizeof(bytes), now());
     }
-    expect_success();
+    expect_success(PATIENCE);
     assert_int_equal(foreign(), count);
     assert_int_equal(crew_totals(crew).blocks_corrupted, 0);
 }
@@ -197,7 +176,7 @@ static void test_own_rank(void **state)
     (void) state;
     header.rank = 0;
     forge(header);
-    expect_success();
+    expect_success(PATIENCE);
     assert_int_equal(crew_totals(crew).blocks_corrupted, 0);
 }
 
@@ -206,7 +185,7 @@ static void test_forged_data(void **state)
 {
     (void) state;
     forge(fragment());
-    expect_success();
+    expect_success(PATIENCE);
     assert_int_equal(crew_totals(crew).blocks_corrupted, 1);
     assert_int_equal(crew_counters(crew, 0)->blocks_corrupted, 1);
 }
@@ -247,7 +226,7 @@ static void test_wrong_senders(void **state)
         crew_forge(crew, 0, &made);
         count += 3;
     }
-    expect_success();
+    expect_success(PATIENCE);
     assert_int_equal(foreign(), count);
 }
 
@@ -265,7 +244,7 @@ static void test_malformed_messages(void **state)
     }
     bytes[28] = 255; /* more ranges than there are */
     network_forge_message(crew_network(crew), 0, bytes, length, now());
-    expect_success();
+    expect_success(PATIENCE);
 }
 
 static void test_wrong_requests(void **state)
@@ -292,7 +271,7 @@ static void test_wrong_requests(void **state)
     made.block = 0;
     made.num_ranges = 0;
     crew_forge(crew, 0, &made);
-    expect_success();
+    expect_success(PATIENCE);
     assert_int_equal(foreign(), count + 3);
     assert_int_equal(crew_totals(crew).repair_bytes, 0);
 }
@@ -320,7 +299,7 @@ static void test_flood_of_requests(void **state)
     }
     after = mallinfo2();
     assert_true(after.uordblks < before.uordblks + (1u << 20));
-    expect_success();
+    expect_success(PATIENCE);
 }
 
 static oc_cast_message_t repair(uint32_t first, uint32_t count, size_t length)
@@ -360,7 +339,7 @@ static void test_wrong_repairs(void **state)
     crew_forge(crew, 0, &made);
     made.block = 0; /* its own */
     crew_forge(crew, 0, &made);
-    expect_success();
+    expect_success(PATIENCE);
     assert_int_equal(foreign(), 11);
     assert_int_equal(crew_totals(crew).blocks_corrupted, 0);
 }
@@ -372,7 +351,7 @@ static void test_unsolicited_repair(void **state)
 
     (void) state;
     crew_forge(crew, 0, &made);
-    expect_success();
+    expect_success(PATIENCE);
     assert_in_range(crew_counters(crew, 0)->blocks_corrupted, 0, 1);
 }
 
@@ -387,7 +366,7 @@ static void test_repairs_from_a_liar(void **state)
         made.rank = 2;
         crew_forge(crew, 0, &made);
     }
-    expect_success();
+    expect_success(PATIENCE);
     assert_in_range(crew_counters(crew, 0)->blocks_corrupted, 0, 1);
 }
 
@@ -407,7 +386,7 @@ static void test_repairs_from_others_for_a_wrong_block(void **state)
     assert_true(network_run(crew_network(crew), now() + OC_SECOND, is_corrupted, NULL));
     made.rank = 2;
     crew_forge(crew, 0, &made);
-    expect_success();
+    expect_success(PATIENCE);
     assert_int_equal(crew_totals(crew).blocks_corrupted, 1);
 }
 
@@ -420,7 +399,7 @@ static void test_sent_more_than_there_is(void **state)
     crew_forge(crew, 0, &made);
     made.number = UINT32_MAX;
     crew_forge(crew, 0, &made);
-    expect_success();
+    expect_success(PATIENCE);
     assert_int_equal(crew_totals(crew).blocks_corrupted, 0);
 }
 
@@ -441,9 +420,9 @@ static void test_messages_about_other_operations(void **state)
             crew_forge(crew, 2, &made);
         }
     }
-    expect_success();
+    expect_success(PATIENCE);
     (void) crew_add(crew, &(operation_t) {.block = BLOCK});
-    expect_success();
+    expect_success(PATIENCE);
 }
 
 /* A status from the wire may be anything; the group has failed in any case. */
@@ -490,13 +469,13 @@ static void test_random_messages(void **state)
         }
         network_forge_message(crew_network(crew), 0, bytes, length, now() + i * 500);
     }
-    expect_success();
+    expect_success(PATIENCE);
     assert_int_equal(crew_totals(crew).blocks_corrupted, 0);
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down_crew)
     const struct CMUnitTest tests[] = {
         TEST(test_other_groups),
         TEST(test_other_generations),

@@ -13,57 +13,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "tests/multicast/crew.h"
+#include "tests/multicast/fixture.h"
 
 #define NEVER UINT64_MAX
 #define HOUR  (3600 * OC_SECOND)
 
 /* What it takes to tell all others of an error. */
 #define SPREAD OC_SECOND
-
-static crew_config_t config;
-static crew_t *crew;
-
-static int set_up(void **state)
-{
-    (void) state;
-    crew_defaults(&config, 4);
-    crew = NULL;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    crew_free(crew);
-    return 0;
-}
-
-static void begin(unsigned ranks)
-{
-    config.network.num_nodes = ranks;
-    crew = crew_new(&config);
-}
-
-static uint64_t now(void)
-{
-    return network_now(crew_network(crew));
-}
-
-static void expect_probed(void)
-{
-    assert_true(crew_probe(crew, 5 * OC_SECOND));
-    for (unsigned i = 0; i < config.network.num_nodes; i++) {
-        assert_int_equal(oc_cast_group_ready(crew_group(crew, i)), OC_OK);
-    }
-}
-
-static void expect_success(uint64_t patience)
-{
-    (void) crew_play(crew, patience);
-    (void) crew_succeeded(crew);
-    assert_string_equal(network_complaint(crew_network(crew)), "");
-}
 
 static unsigned long long idle_turns(void)
 {
@@ -82,7 +38,7 @@ static void play_late_rank(unsigned late, uint64_t by, bool blocking)
     operation_t operation = {.block = 50000, .blocking = blocking};
     unsigned long long messages, turns;
 
-    begin(11);
+    begin_crew(11);
     expect_probed();
     messages = crew_totals(crew).control_messages;
     turns = idle_turns();
@@ -117,7 +73,7 @@ static void test_root_an_hour_late(void **state)
 static void test_ranks_compute_after_blocking_operations(void **state)
 {
     (void) state;
-    begin(12);
+    begin_crew(12);
     expect_probed();
     for (unsigned i = 0; i < 6; i++) {
         operation_t operation = {.block = 3000 * i, .blocking = true};
@@ -133,14 +89,11 @@ static void test_ranks_compute_after_blocking_operations(void **state)
 static void play_pause(uint64_t duration, bool blocking)
 {
     for (unsigned rank = 0; rank < 11; rank += 5) {
-        begin(11);
+        begin_crew(11);
         expect_probed();
         (void) crew_add(crew, &(operation_t) {.block = 300000, .blocking = blocking});
         crew_pause(crew, rank, now() + OC_MILLISECOND, duration);
         expect_success(duration + 10 * OC_SECOND);
-        if (rank < 10) {
-            crew_free(crew);
-        }
     }
 }
 
@@ -164,7 +117,7 @@ static void test_operation_takes_long(void **state)
     (void) state;
     config.network.rate = 20000;
     config.network.send_queue = 16384;
-    begin(11);
+    begin_crew(11);
     expect_probed();
     (void) crew_add(crew, &(operation_t) {.lengths = lengths, .blocking = true});
     expect_success(60 * OC_SECOND);
@@ -179,7 +132,7 @@ static void test_stopped_for_an_hour(void **state)
 
     (void) state;
     config.network.faults.drop = 0.05;
-    begin(4);
+    begin_crew(4);
     expect_probed();
     messages = crew_totals(crew).control_messages;
     (void) crew_add(crew, &(operation_t) {.block = 1000000});
@@ -211,7 +164,7 @@ static void expect_failure(unsigned dead, unsigned operation, oc_status_t status
 
 static void play_death(unsigned dead, uint64_t notice, bool blocking)
 {
-    begin(16);
+    begin_crew(16);
     expect_probed();
     (void) crew_add(crew, &(operation_t) {.block = 300000, .blocking = blocking});
     (void) crew_add(crew, &(operation_t) {.block = 1, .queued = true});
@@ -258,7 +211,7 @@ static void test_rank_dies_before_it_enters(void **state)
     operation_t operation = {.block = 100, .blocking = true};
 
     (void) state;
-    begin(4);
+    begin_crew(4);
     expect_probed();
     operation.compute[3] = HOUR;
     (void) crew_add(crew, &operation);
@@ -272,7 +225,7 @@ static void test_one_rank_cannot_go_on(void **state)
     operation_t operation = {.block = 100, .blocking = true};
 
     (void) state;
-    begin(4);
+    begin_crew(4);
     expect_probed();
     operation.compute[3] = HOUR;
     (void) crew_add(crew, &operation);
@@ -310,7 +263,7 @@ static bool block_directions(void *arg, unsigned from, unsigned to, uint8_t *byt
 static void expect_probing_fails(const char *name)
 {
     config.network.meddler = (meddler_t) {.datagram = block_directions};
-    begin(4);
+    begin_crew(4);
     assert_true(crew_probe(crew, config.probe_timeout));
     (void) network_run(crew_network(crew), now() + SPREAD, NULL, NULL);
     for (unsigned i = 0; i < 4; i++) {
@@ -348,11 +301,8 @@ static void test_probing_with_losses(void **state)
     config.network.faults.drop = 0.3;
     for (unsigned seed = 0; seed < 50; seed++) {
         config.network.faults.seed = seed;
-        begin(12);
+        begin_crew(12);
         expect_probed();
-        if (seed < 49) {
-            crew_free(crew);
-        }
     }
 }
 
@@ -362,11 +312,8 @@ static void test_probing_with_bursts(void **state)
     config.network.faults = (oc_faults_t) {.drop = 0.3, .burst = 10};
     for (unsigned seed = 0; seed < 50; seed++) {
         config.network.faults.seed = seed;
-        begin(4);
+        begin_crew(4);
         expect_probed();
-        if (seed < 49) {
-            crew_free(crew);
-        }
     }
 }
 
@@ -374,7 +321,7 @@ static void test_silent_rank_while_probing(void **state)
 {
     (void) state;
     config.born[3] = HOUR;
-    begin(4);
+    begin_crew(4);
     (void) network_run(crew_network(crew), now() + config.probe_timeout + SPREAD, NULL, NULL);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(oc_cast_group_ready(crew_group(crew, i)), OC_ERR_TIMEOUT);
@@ -388,7 +335,7 @@ static void test_rank_joins_an_hour_late(void **state)
     (void) state;
     config.born[3] = HOUR;
     config.probe_timeout = 0;
-    begin(4);
+    begin_crew(4);
     assert_true(crew_probe(crew, HOUR + 5 * OC_SECOND));
     assert_in_range(crew_totals(crew).control_messages, 3, 3 * 400);
     (void) crew_add(crew, &(operation_t) {.block = 50000, .blocking = true});
@@ -403,13 +350,10 @@ static void test_ranks_do_not_wait_for_each_other(void **state)
     for (unsigned seed = 0; seed < 20; seed++) {
         config.network.faults.seed = seed;
         config.born[seed % 5] = 300 * OC_MILLISECOND;
-        begin(5);
+        begin_crew(5);
         (void) crew_add(crew, &(operation_t) {.block = 50000, .blocking = true});
         (void) crew_add(crew, &(operation_t) {.block = 10, .blocking = true});
         assert_string_equal(crew_run(crew, 5 * OC_SECOND), "");
-        if (seed < 19) {
-            crew_free(crew);
-        }
     }
 }
 
@@ -419,7 +363,7 @@ static void test_ranks_do_not_wait_for_each_other(void **state)
 static void test_groups_are_freed_early(void **state)
 {
     (void) state;
-    begin(3);
+    begin_crew(3);
     expect_probed();
     (void) crew_add(crew, &(operation_t) {.block = 500000});
     (void) crew_add(crew, &(operation_t) {.block = 500000, .queued = true});
@@ -431,7 +375,7 @@ static void test_groups_are_freed_early(void **state)
 static void test_failed_groups_refuse_operations(void **state)
 {
     (void) state;
-    begin(3);
+    begin_crew(3);
     expect_probed();
     oc_cast_group_fail(crew_group(crew, 0), OC_ERR_SYSTEM, "first");
     oc_cast_group_fail(crew_group(crew, 0), OC_ERR_TIMEOUT, "second");
@@ -445,7 +389,7 @@ static void test_failed_groups_refuse_operations(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_crew, tear_down_crew)
     const struct CMUnitTest tests[] = {
         TEST(test_rank_a_minute_late),
         TEST(test_rank_an_hour_late),

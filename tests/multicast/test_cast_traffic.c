@@ -7,39 +7,20 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "tests/multicast/crew.h"
+#include "tests/multicast/fixture.h"
 
+#define RANKS    8
 #define MEGABYTE (1u << 20)
 
 /* 200 Mbit/s. */
 #define SLOW_LINK 25000000ull
 
-static crew_config_t config;
-static crew_t *crew;
-
-static int set_up(void **state)
-{
-    (void) state;
-    crew_defaults(&config, 8);
-    crew = NULL;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    crew_free(crew);
-    return 0;
-}
-
 static void play(const operation_t *operation)
 {
-    crew = crew_new(&config);
-    assert_true(crew_probe(crew, 5 * OC_SECOND));
+    begin_crew(RANKS);
+    expect_probed();
     (void) crew_add(crew, operation);
-    (void) crew_play(crew, 60 * OC_SECOND);
-    (void) crew_succeeded(crew);
-    assert_string_equal(network_complaint(crew_network(crew)), "");
+    expect_success(60 * OC_SECOND);
 }
 
 static void expect_nothing_lost(void)
@@ -88,9 +69,6 @@ static void test_each_fragment_is_sent_once(void **state)
                             2 * MEGABYTE + 4 + (fragments + 20) * OC_DATAGRAM_HEADER);
         }
         expect_nothing_lost();
-        if (OC_SCHEDULE_CHAIN != schedule) {
-            crew_free(crew);
-        }
     }
 }
 
@@ -103,9 +81,6 @@ static void test_control_is_little(void **state)
         play(&(operation_t) {.block = 2 * MEGABYTE, .blocking = true});
         for (unsigned i = 0; i < 8; i++) {
             assert_true(crew_counters(crew, i)->control_bytes < 2 * MEGABYTE / 100);
-        }
-        if (OC_SCHEDULE_CHAIN != schedule) {
-            crew_free(crew);
         }
     }
 }
@@ -128,7 +103,6 @@ static void test_queues_hold_the_window(void **state)
     (void) state;
     config.schedule = OC_SCHEDULE_TOGETHER;
     play_window(1250000000, &(operation_t) {.block = MEGABYTE, .blocking = true});
-    crew_free(crew);
     play_window(SLOW_LINK, &(operation_t) {.block = MEGABYTE, .blocking = true});
 }
 
@@ -154,7 +128,6 @@ static void test_queues_hold_unequal_blocks(void **state)
 
     (void) state;
     for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        crew_free(crew);
         play_window(SLOW_LINK, &(operation_t) {.lengths = lengths[i], .blocking = true});
     }
 }
@@ -168,16 +141,15 @@ static void test_queues_hold_when_receivers_sleep(void **state)
     config.network.rate = 1250000000;
     config.network.port_queue = config.window + 64 * 1024;
     config.network.staging = config.window + 64 * 1024;
-    crew = crew_new(&config);
-    assert_true(crew_probe(crew, 5 * OC_SECOND));
+    begin_crew(RANKS);
+    expect_probed();
     (void) crew_add(crew, &(operation_t) {.lengths = lengths, .blocking = true});
     for (unsigned i = 0; i < 8; i++) {
-        uint64_t when = network_now(crew_network(crew)) + (2 + i) * OC_MILLISECOND;
+        uint64_t when = now() + (2 + i) * OC_MILLISECOND;
 
         crew_pause(crew, (3 + i) % 8, when, 10 * OC_MILLISECOND);
     }
-    (void) crew_play(crew, 60 * OC_SECOND);
-    (void) crew_succeeded(crew);
+    expect_success(60 * OC_SECOND);
     expect_nothing_lost();
 }
 
@@ -198,9 +170,6 @@ static void test_links_are_full(void **state)
         config.schedule = schedule;
         play(&(operation_t) {.block = MEGABYTE, .blocking = true});
         expect_time(1.05);
-        if (OC_SCHEDULE_TOGETHER != schedule) {
-            crew_free(crew);
-        }
     }
 }
 
@@ -229,21 +198,20 @@ static void test_many_small_operations(void **state)
     unsigned long long messages;
 
     (void) state;
-    crew = crew_new(&config);
-    assert_true(crew_probe(crew, 5 * OC_SECOND));
+    begin_crew(RANKS);
+    expect_probed();
     messages = crew_totals(crew).control_messages;
     for (unsigned i = 0; i < 200; i++) {
         (void) crew_add(crew, &(operation_t) {.block = 100, .blocking = true});
     }
-    assert_true(crew_play(crew, 10 * OC_SECOND));
-    assert_true(crew_succeeded(crew));
+    expect_success(10 * OC_SECOND);
     /* ENTER, GO, DONE and LEAVE along seven edges */
     assert_int_equal(crew_totals(crew).control_messages - messages, 200 * 4 * 7);
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_crew, tear_down_crew)
     const struct CMUnitTest tests[] = {
         TEST(test_each_fragment_is_sent_once),
         TEST(test_control_is_little),
