@@ -177,6 +177,31 @@ bool server_said(test_server_t *server, const char *text, int timeout_ms)
 
 /* ---- what the ranks agree by ---- */
 
+void board_give(board_t *board, uint32_t rank, int step, const oc_exchange_t *exchange)
+{
+    if (0 == step) {
+        memcpy(board->records[rank], exchange->record, exchange->size);
+    } else {
+        board->votes[rank] = *exchange->vote;
+    }
+    atomic_store(&board->given[step][rank], 1);
+}
+
+void board_take(const board_t *board, uint32_t num_ranks, int step, const oc_exchange_t *exchange)
+{
+    if (1 == step) {
+        *exchange->outcome = INT64_MAX;
+    }
+    for (uint32_t i = 0; i < num_ranks; i++) {
+        if (0 == step) {
+            memcpy((uint8_t *) exchange->records + i * exchange->size, board->records[i],
+                   exchange->size);
+        } else if (board->votes[i] < *exchange->outcome) {
+            *exchange->outcome = board->votes[i];
+        }
+    }
+}
+
 static oc_status_t meeting_job(void *context, oc_job_t *job)
 {
     *job = ((meeting_t *) context)->rank->job;
@@ -195,35 +220,10 @@ static oc_status_t meeting_begin(void *context, const oc_exchange_t *exchange)
 static oc_status_t meeting_start(void *context, int step)
 {
     meeting_t *meeting = context;
-    uint32_t me = meeting->rank->rank;
 
     meeting->step = step;
-    if (0 == step) {
-        memcpy(meeting->board->records[me], meeting->exchange.record, meeting->exchange.size);
-    } else {
-        meeting->board->votes[me] = *meeting->exchange.vote;
-    }
-    atomic_store(&meeting->board->given[step][me], 1);
+    board_give(meeting->board, meeting->rank->rank, step, &meeting->exchange);
     return OC_OK;
-}
-
-static void take_records(meeting_t *meeting)
-{
-    size_t size = meeting->exchange.size;
-
-    for (uint32_t i = 0; i < meeting->rank->num_ranks; i++) {
-        memcpy((uint8_t *) meeting->exchange.records + i * size, meeting->board->records[i], size);
-    }
-}
-
-static void take_votes(meeting_t *meeting)
-{
-    int64_t least = meeting->board->votes[0];
-
-    for (uint32_t i = 1; i < meeting->rank->num_ranks; i++) {
-        least = meeting->board->votes[i] < least ? meeting->board->votes[i] : least;
-    }
-    *meeting->exchange.outcome = least;
 }
 
 static oc_status_t meeting_test(void *context)
@@ -238,11 +238,7 @@ static oc_status_t meeting_test(void *context)
             return OC_IN_PROGRESS;
         }
     }
-    if (0 == meeting->step) {
-        take_records(meeting);
-    } else {
-        take_votes(meeting);
-    }
+    board_take(meeting->board, meeting->rank->num_ranks, meeting->step, &meeting->exchange);
     return OC_OK;
 }
 
@@ -389,6 +385,16 @@ oc_status_t rank_allreduce(rank_t *rank, unsigned group, unsigned op, unsigned t
     return outcome.status;
 }
 
+void rank_expect_declined(rank_t *rank, unsigned group, const char *reason)
+{
+    float one = 1, sum = 0;
+
+    CHECK(OC_DECLINED == rank_allreduce(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1));
+    CHECK(OC_GROUP_DECLINED == oc_group_state(rank->groups[group]));
+    CHECK(!oc_group_tells(rank->groups[group])
+          || NULL != strstr(oc_group_reason(rank->groups[group]), reason));
+}
+
 /* cmocka's handlers would go on with the next test, in each rank: these were there before. */
 static const int deadly[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS};
 
@@ -497,6 +503,18 @@ unsigned ranks_run(uint32_t num_ranks, const oc_job_settings_t *settings,
 
     ranks_start(&ranks, num_ranks, settings, body, seconds);
     return ranks_wait(&ranks);
+}
+
+bool ranks_succeed(test_server_t *server, uint32_t num_ranks, const oc_job_settings_t *settings,
+                   void (*body)(rank_t *rank), unsigned seconds)
+{
+    unsigned failed = ranks_run(num_ranks, settings, body, seconds);
+    int status = server_stop(server);
+
+    if (0 != status) {
+        fprintf(stderr, "the server ended with status 0x%x\n", (unsigned) status);
+    }
+    return 0 == failed && 0 == status;
 }
 
 /* ---- vectors ---- */

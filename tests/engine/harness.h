@@ -53,6 +53,12 @@ typedef struct {
     int64_t votes[MAX_TEST_RANKS];
 } board_t;
 
+/* Puts there what the rank gives in that step of its exchange. */
+void board_give(board_t *board, uint32_t rank, int step, const oc_exchange_t *exchange);
+
+/* What all have given, into the exchange. */
+void board_take(const board_t *board, uint32_t num_ranks, int step, const oc_exchange_t *exchange);
+
 typedef struct {
     atomic_uint arrived, generation;   /* barrier */
     atomic_uint operations;            /* for the parent: how far the ranks are */
@@ -120,6 +126,10 @@ bool ranks_reach(ranks_t *ranks, unsigned operations);
 unsigned ranks_run(uint32_t num_ranks, const oc_job_settings_t *settings,
                    void (*body)(rank_t *rank), unsigned seconds);
 
+/* Both in one, with a server that is stopped afterwards. false: a rank or the server failed. */
+bool ranks_succeed(test_server_t *server, uint32_t num_ranks, const oc_job_settings_t *settings,
+                   void (*body)(rank_t *rank), unsigned seconds);
+
 /* ---- in a rank ---- */
 
 /* Group number index of all ranks, made at the first call. */
@@ -133,6 +143,8 @@ bool rank_wait(rank_t *rank, const outcome_t *outcomes, unsigned num, unsigned s
 /* Starts and waits; a hang ends the rank. */
 oc_status_t rank_allreduce(rank_t *rank, unsigned group, unsigned op, unsigned type,
                            const void *send, void *recv, size_t count);
+/* The group declines the rank's collective; where it tells why, the reason has this text. */
+void rank_expect_declined(rank_t *rank, unsigned group, const char *reason);
 void rank_barrier(rank_t *rank);
 /* The same, but without a look at the client: as an application that computes meanwhile. */
 void rank_compute(rank_t *rank);

@@ -23,36 +23,13 @@ static oc_status_t party_begin(void *context, const oc_exchange_t *exchange)
 static oc_status_t party_start(void *context, int step)
 {
     party_t *party = context;
-    uint32_t me = party->rank;
 
     if (step + 1 == party->broken_start) {
         return OC_ERR_SYSTEM;
     }
     party->step = step;
-    if (0 == step) {
-        memcpy(party->board->records[me], party->exchange.record, party->exchange.size);
-    } else {
-        party->board->votes[me] = *party->exchange.vote;
-    }
-    atomic_store(&party->board->given[step][me], 1);
+    board_give(party->board, party->rank, step, &party->exchange);
     return OC_OK;
-}
-
-static void take(party_t *party)
-{
-    const oc_exchange_t *exchange = &party->exchange;
-
-    if (1 == party->step) {
-        *exchange->outcome = INT64_MAX;
-    }
-    for (uint32_t i = 0; i < party->num_ranks; i++) {
-        if (0 == party->step) {
-            memcpy((uint8_t *) exchange->records + i * exchange->size, party->board->records[i],
-                   exchange->size);
-        } else if (party->board->votes[i] < *exchange->outcome) {
-            *exchange->outcome = party->board->votes[i];
-        }
-    }
 }
 
 static bool is_gone(const party_t *party, uint32_t rank)
@@ -82,7 +59,7 @@ static oc_status_t party_test(void *context)
     if (!complete) {
         return possible ? OC_IN_PROGRESS : OC_ERR_SYSTEM;
     }
-    take(party);
+    board_take(party->board, party->num_ranks, party->step, &party->exchange);
     return OC_OK;
 }
 

@@ -255,15 +255,12 @@ static void test_busy(void **state)
     const char *options[] = {"--aggregators", "1", NULL};
     test_server_t server;
     oc_job_settings_t settings;
-    unsigned failed;
 
     (void) state;
     server_start(&server, options);
     settings = test_settings(server.address);
     settings.heartbeat_timeout = 1;
-    failed = ranks_run(4, &settings, body_busy, 30);
-    assert_int_equal(server_stop(&server), 0);
-    assert_int_equal(failed, 0);
+    assert_true(ranks_succeed(&server, 4, &settings, body_busy, 30));
 }
 
 int main(void)

@@ -382,14 +382,11 @@ static void with_server(uint32_t num_ranks, const char *name, void (*body)(rank_
     const char *options[] = {"--aggregators", "2", NULL};
     oc_job_settings_t settings;
     test_server_t server;
-    unsigned failed;
 
     server_start(&server, options);
     settings = quick_settings(server.address);
     snprintf(expected_name, sizeof(expected_name), "%s", NULL != name ? name : server.address);
-    failed = ranks_run(num_ranks, &settings, body, 30);
-    assert_int_equal(server_stop(&server), 0);
-    assert_int_equal(failed, 0);
+    assert_true(ranks_succeed(&server, num_ranks, &settings, body, 30));
 }
 
 static void test_wrong_key(void **state)
@@ -507,16 +504,13 @@ static void test_server_twice(void **state)
     oc_job_settings_t settings;
     test_server_t server;
     char list[160];
-    unsigned failed;
 
     (void) state;
     server_start(&server, NULL);
     snprintf(list, sizeof(list), "%s,%s", server.address, server.address);
     settings = quick_settings(list);
     snprintf(expected_name, sizeof(expected_name), "%s", server.address);
-    failed = ranks_run(2, &settings, body_declined, 20);
-    assert_int_equal(server_stop(&server), 0);
-    assert_int_equal(failed, 0);
+    assert_true(ranks_succeed(&server, 2, &settings, body_declined, 20));
 }
 
 /* A chunk from each rank does not fit into the server's memory: said, and declined. */
@@ -525,16 +519,13 @@ static void test_memory_limit(void **state)
     const char *options[] = {"--memory-limit", "1M", NULL};
     oc_job_settings_t settings;
     test_server_t server;
-    unsigned failed;
 
     (void) state;
     server_start(&server, options);
     settings = quick_settings(server.address);
     settings.chunk_size = 512 * 1024;
     snprintf(expected_name, sizeof(expected_name), "--memory-limit");
-    failed = ranks_run(3, &settings, body_declined, 20);
-    assert_int_equal(server_stop(&server), 0);
-    assert_int_equal(failed, 0);
+    assert_true(ranks_succeed(&server, 3, &settings, body_declined, 20));
 }
 
 int main(int argc, char **argv)

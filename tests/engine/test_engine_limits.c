@@ -357,20 +357,9 @@ static void test_window_shrinks(void **state)
 
 static char expected_reason[200];
 
-/* Declined, on all ranks, and the one that tells says why. */
-static void expect_declined(rank_t *rank, unsigned group)
-{
-    float one = 1, sum = 0;
-
-    CHECK(OC_DECLINED == rank_allreduce(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1));
-    CHECK(OC_GROUP_DECLINED == oc_group_state(rank->groups[group]));
-    CHECK(!oc_group_tells(rank->groups[group])
-          || NULL != strstr(oc_group_reason(rank->groups[group]), expected_reason));
-}
-
 static void body_too_large(rank_t *rank)
 {
-    expect_declined(rank, 0);
+    rank_expect_declined(rank, 0, expected_reason);
     rank_barrier(rank);
     CHECK(0 == rank->counters.groups);
 }
@@ -379,16 +368,13 @@ static void refused(const char *const *options, uint32_t num_ranks, size_t chunk
                     const char *reason)
 {
     oc_job_settings_t settings;
-    unsigned failed;
 
     server_start(&server, options);
     settings = limit_settings();
     settings.chunk_size = chunk;
     settings.small_size = small;
     snprintf(expected_reason, sizeof(expected_reason), "%s", reason);
-    failed = ranks_run(num_ranks, &settings, body_too_large, 20);
-    assert_int_equal(server_stop(&server), 0);
-    assert_int_equal(failed, 0);
+    assert_true(ranks_succeed(&server, num_ranks, &settings, body_too_large, 20));
 }
 
 /* Three ranks, whose group costs 704 bytes; a small vector has 8 bytes of heap beside it. */
@@ -416,7 +402,7 @@ static void body_too_many(rank_t *rank)
     float one = 1, sum;
 
     warm_up(rank, FEW);
-    expect_declined(rank, FEW);
+    rank_expect_declined(rank, FEW, expected_reason);
     rank_barrier(rank);
     CHECK(FEW == rank->counters.groups);
     /* the others go on, and one that goes makes room for another */
@@ -433,7 +419,6 @@ static void test_too_many(void **state)
 {
     const char *options[] = {"--memory-limit", "1M", NULL};
     oc_job_settings_t settings;
-    unsigned failed;
 
     (void) state;
     server_start(&server, options);
@@ -441,9 +426,7 @@ static void test_too_many(void **state)
     settings.chunk_size = (MIB - 640 * FEW) / 2 / 64 * 64;
     snprintf(expected_reason, sizeof(expected_reason), "the 12 communicators that the job has "
              "leave %zu of 1048576: raise --memory-limit", (size_t) MIB - 640 * FEW);
-    failed = ranks_run(2, &settings, body_too_many, 30);
-    assert_int_equal(server_stop(&server), 0);
-    assert_int_equal(failed, 0);
+    assert_true(ranks_succeed(&server, 2, &settings, body_too_many, 30));
 }
 
 static void body_first_job(rank_t *rank)
@@ -503,7 +486,7 @@ static void body_drained(rank_t *rank)
     for (unsigned group = 0; group < DRAINED; group++) {
         check_group(rank, group);
     }
-    expect_declined(rank, DRAINED);
+    rank_expect_declined(rank, DRAINED, expected_reason);
     warm_up(rank, DRAINED);
     CHECK(0 == rank->counters.failures);
 }

@@ -81,7 +81,6 @@ static void test_slow_names(void **state)
 {
     oc_job_settings_t settings;
     test_server_t server;
-    unsigned failed;
     char list[80];
 
     (void) state;
@@ -89,24 +88,12 @@ static void test_slow_names(void **state)
     slow_list(&server, list, sizeof(list));
     settings = test_settings(list);
     slow_ms = 2000;
-    failed = ranks_run(2, &settings, body_slow_names, 20);
-    assert_int_equal(server_stop(&server), 0);
-    assert_int_equal(failed, 0);
-}
-
-static void expect_declined(rank_t *rank, unsigned group)
-{
-    float one = 1, sum = 0;
-
-    CHECK(OC_DECLINED == rank_allreduce(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1));
-    CHECK(OC_GROUP_DECLINED == oc_group_state(rank->groups[group]));
-    CHECK(!oc_group_tells(rank->groups[group])
-          || NULL != strstr(oc_group_reason(rank->groups[group]), expected_reason));
+    assert_true(ranks_succeed(&server, 2, &settings, body_slow_names, 20));
 }
 
 static void body_declined(rank_t *rank)
 {
-    expect_declined(rank, 0);
+    rank_expect_declined(rank, 0, expected_reason);
     CHECK(0 == oc_client_pending(rank->client));
 }
 
@@ -115,7 +102,6 @@ static void test_slower_names(void **state)
 {
     oc_job_settings_t settings;
     test_server_t server;
-    unsigned failed;
     char list[80];
 
     (void) state;
@@ -125,9 +111,7 @@ static void test_slower_names(void **state)
     settings.connect_timeout = 1;
     slow_ms = 3000;
     snprintf(expected_reason, sizeof(expected_reason), "not resolved within 1 seconds");
-    failed = ranks_run(2, &settings, body_declined, 20);
-    assert_int_equal(server_stop(&server), 0);
-    assert_int_equal(failed, 0);
+    assert_true(ranks_succeed(&server, 2, &settings, body_declined, 20));
 }
 
 /* ---- READY ---- */
@@ -207,7 +191,7 @@ static void test_groups_left_behind(void **state)
 static void body_late_refusal(rank_t *rank)
 {
     make_live(rank, 0);
-    expect_declined(rank, 1);
+    rank_expect_declined(rank, 1, expected_reason);
     for (int i = 0; i < 300; i++) {
         (void) oc_client_progress(rank->client);
         usleep(1000);
@@ -275,16 +259,13 @@ static void with_broken_exchange(int start, int test, const char *reason)
 {
     oc_job_settings_t settings;
     test_server_t server;
-    unsigned failed;
 
     server_start(&server, NULL);
     settings = test_settings(server.address);
     broken_start = start;
     broken_test = test;
     snprintf(expected_reason, sizeof(expected_reason), "%s", reason);
-    failed = ranks_run(2, &settings, body_broken_exchange, 20);
-    assert_int_equal(server_stop(&server), 0);
-    assert_int_equal(failed, 0);
+    assert_true(ranks_succeed(&server, 2, &settings, body_broken_exchange, 20));
 }
 
 static void test_broken_exchange(void **state)
@@ -339,14 +320,11 @@ static void test_returns(void **state)
 {
     oc_job_settings_t settings;
     test_server_t server;
-    unsigned failed;
 
     (void) state;
     server_start(&server, NULL);
     settings = test_settings(server.address);
-    failed = ranks_run(3, &settings, body_returns, 20);
-    assert_int_equal(server_stop(&server), 0);
-    assert_int_equal(failed, 0);
+    assert_true(ranks_succeed(&server, 3, &settings, body_returns, 20));
 }
 
 /*
@@ -617,14 +595,11 @@ static void test_many_groups(void **state)
 {
     oc_job_settings_t settings;
     test_server_t server;
-    unsigned failed;
 
     (void) state;
     server_start(&server, NULL);
     settings = test_settings(server.address);
-    failed = ranks_run(1, &settings, body_many_groups, 60);
-    assert_int_equal(server_stop(&server), 0);
-    assert_int_equal(failed, 0);
+    assert_true(ranks_succeed(&server, 1, &settings, body_many_groups, 60));
 }
 
 int main(int argc, char **argv)

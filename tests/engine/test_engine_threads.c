@@ -127,28 +127,36 @@ static oc_status_t run_some(thread_t *thread, oc_group_t *group, unsigned seed)
     return status;
 }
 
+/* Does some operations on the group, and waits for them. */
+typedef oc_status_t some_t(thread_t *thread, oc_group_t *group, unsigned seed);
+
 /* One group for the whole time, and others that come and go beside those of the other threads. */
-static void *come_and_go(void *arg)
+static void use_groups(thread_t *thread, oc_service_t service, unsigned rounds, some_t *some,
+                       const char *description)
 {
-    thread_t *thread = arg;
     rank_t *rank = thread->rank;
-    oc_group_t *lasting = make_group(thread, ROUNDS, OC_SERVICE_AGGREGATION);
-    char text[80];
+    oc_group_t *lasting = make_group(thread, ROUNDS, service);
+    char text[200];
 
     pthread_barrier_wait(thread->start);
-    for (unsigned round = 0; round < ROUNDS; round++) {
-        oc_group_t *group = make_group(thread, round, OC_SERVICE_AGGREGATION);
+    for (unsigned round = 0; round < rounds; round++) {
+        oc_group_t *group = make_group(thread, round, service);
 
         for (unsigned i = 0; i < OPERATIONS; i += IN_FLIGHT) {
-            CHECK(OC_OK == run_some(thread, group, 100 * thread->number + i));
+            CHECK(OC_OK == some(thread, group, 100 * thread->number + i));
         }
-        CHECK(OC_OK == run_some(thread, lasting, 7 * round));
+        CHECK(OC_OK == some(thread, lasting, 7 * round));
         oc_group_describe(group, text, sizeof(text));
-        CHECK(NULL != strstr(text, "2 aggregators"));
+        CHECK(NULL != strstr(text, description));
         oc_group_destroy(group);
         CHECK(1 == thread->parties[round].ended);
     }
     oc_group_destroy(lasting);
+}
+
+static void *come_and_go(void *arg)
+{
+    use_groups(arg, OC_SERVICE_AGGREGATION, ROUNDS, run_some, "2 aggregators");
     return NULL;
 }
 
@@ -257,28 +265,11 @@ static oc_status_t cast_some(thread_t *thread, oc_group_t *group, unsigned seed)
 static void *cast_and_go(void *arg)
 {
     thread_t *thread = arg;
-    rank_t *rank = thread->rank;
-    oc_group_t *lasting;
-    char text[200];
 
     if (THREADS - 1 == thread->number) {
         return come_and_go(thread);
     }
-    lasting = make_group(thread, ROUNDS, OC_SERVICE_MULTICAST);
-    pthread_barrier_wait(thread->start);
-    for (unsigned round = 0; round < CAST_ROUNDS; round++) {
-        oc_group_t *group = make_group(thread, round, OC_SERVICE_MULTICAST);
-
-        for (unsigned i = 0; i < OPERATIONS; i += IN_FLIGHT) {
-            CHECK(OC_OK == cast_some(thread, group, 100 * thread->number + i));
-        }
-        CHECK(OC_OK == cast_some(thread, lasting, 7 * round));
-        oc_group_describe(group, text, sizeof(text));
-        CHECK(text == strstr(text, "udp multicast"));
-        oc_group_destroy(group);
-        CHECK(1 == thread->parties[round].ended);
-    }
-    oc_group_destroy(lasting);
+    use_groups(thread, OC_SERVICE_MULTICAST, CAST_ROUNDS, cast_some, "udp multicast");
     return NULL;
 }
 
@@ -399,15 +390,12 @@ static void test_external(void **state)
     const char *options[] = {"--aggregators", "2", NULL};
     oc_job_settings_t settings;
     test_server_t server;
-    unsigned failed;
 
     (void) state;
     server_start(&server, options);
     settings = test_settings(server.address);
     settings.connect_timeout = settings.heartbeat_timeout = 15;
-    failed = ranks_run(3, &settings, body_come_and_go, 60);
-    assert_int_equal(server_stop(&server), 0);
-    assert_int_equal(failed, 0);
+    assert_true(ranks_succeed(&server, 3, &settings, body_come_and_go, 60));
 }
 
 static void test_embedded(void **state)

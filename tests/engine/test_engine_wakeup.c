@@ -78,14 +78,11 @@ static void test_external(void **state)
     uint64_t begin = oc_clock_ns();
     oc_job_settings_t settings;
     test_server_t server;
-    unsigned failed;
 
     (void) state;
     server_start(&server, options);
     settings = test_settings(server.address);
-    failed = ranks_run(3, &settings, body_pauses, 20);
-    assert_int_equal(server_stop(&server), 0);
-    assert_int_equal(failed, 0);
+    assert_true(ranks_succeed(&server, 3, &settings, body_pauses, 20));
     expect_quick(begin);
 }
 
