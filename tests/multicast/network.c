@@ -18,6 +18,9 @@
 /* A message leaves its process at most so long after it was posted, if that has turns. */
 #define LEAVE_TIME 2000
 
+/* Longer ones leave only when their receiver looks, as with UCX. Bytes */
+#define LONG_MESSAGE 8192
+
 /* Turns in a row that want the next one at once, and do nothing. */
 #define MAX_SPINS 100
 
@@ -461,19 +464,32 @@ void network_post(network_t *network, unsigned from, unsigned to, const void *he
                     .kind = EVENT_LEAVE, .from = from, .to = to, .parcel = parcel});
 }
 
+/* When a message can leave: both sides have to look if it is long, and the sender always. */
+static uint64_t leaves_at(const network_t *network, const event_t *event)
+{
+    const place_t *from = &network->places[event->from], *to = &network->places[event->to];
+    uint64_t at = from->paused_until;
+
+    if (event->parcel->length > LONG_MESSAGE && !to->dead && to->paused_until > at) {
+        at = to->paused_until;
+    }
+    return at;
+}
+
 /* A process that does not look sends nothing, either. */
 static void leave(network_t *network, event_t event)
 {
     const meddler_t *meddler = &network->config.meddler;
     place_t *place = &network->places[event.from];
+    uint64_t at = leaves_at(network, &event);
     uint64_t spread = network->config.message_max - network->config.message_min + 1;
 
     if (place->dead) {
         drop(event.parcel);
         return;
     }
-    if (place->paused_until > network->now) {
-        event.at = place->paused_until + TURN_TIME;
+    if (at > network->now) {
+        event.at = at + TURN_TIME;
         plan(network, event);
         return;
     }

@@ -72,7 +72,7 @@ void network_attach(network_t *network, unsigned node, const node_t *ops);
 /* What it casts goes through here. */
 oc_transport_t *network_transport(network_t *network, unsigned node);
 
-/* counts: among the unsent ones, until it leaves. */
+/* counts: among the unsent ones, until it leaves; a long one does not while its receiver pauses. */
 void network_post(network_t *network, unsigned from, unsigned to, const void *head,
                   size_t head_length, const void *data, size_t data_length, bool counts);
 size_t network_room(const network_t *network, unsigned from, unsigned to);

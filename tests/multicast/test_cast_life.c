@@ -84,6 +84,48 @@ static void test_ranks_compute_after_blocking_operations(void **state)
     expect_success(400 * OC_SECOND);
 }
 
+/*
+ * Late datagrams make ranks ask for much that comes anyway. Who has everything goes on and does not
+ * look at the long answers that are still on their way to it; nobody may wait for that.
+ */
+static void expect_rest_delays_nobody(unsigned operations)
+{
+    for (unsigned n = 0; n < operations; n++) {
+        uint64_t entered = 0;
+
+        for (unsigned i = 0; i < config.network.num_nodes; i++) {
+            const outcome_t *outcome = crew_outcome(crew, i, n);
+
+            entered = outcome->begin > entered ? outcome->begin : entered;
+        }
+        for (unsigned i = 0; i < config.network.num_nodes; i++) {
+            assert_true(crew_outcome(crew, i, n)->end < entered + OC_SECOND);
+        }
+    }
+}
+
+static void test_long_messages_to_ranks_that_compute(void **state)
+{
+    (void) state;
+    config.network.faults = (oc_faults_t) {.delay = 0.5, .delay_ms = 14};
+    config.network.message_max = 100 * OC_MILLISECOND;
+    for (unsigned seed = 0; seed < 20; seed++) {
+        config.network.faults.seed = seed;
+        begin_crew(4);
+        expect_probed();
+        for (unsigned i = 0; i < 10; i++) {
+            operation_t operation = {.block = 60000, .blocking = true};
+
+            for (unsigned rank = i % 2; i > 0 && rank < 4; rank += 2) {
+                operation.compute[rank] = 10 * OC_SECOND;
+            }
+            (void) crew_add(crew, &operation);
+        }
+        expect_success(200 * OC_SECOND);
+        expect_rest_delays_nobody(10);
+    }
+}
+
 /* ---- ranks that stop ---- */
 
 static void play_pause(uint64_t duration, bool blocking)
@@ -395,6 +437,7 @@ int main(void)
         TEST(test_rank_an_hour_late),
         TEST(test_root_an_hour_late),
         TEST(test_ranks_compute_after_blocking_operations),
+        TEST(test_long_messages_to_ranks_that_compute),
         TEST(test_stopped_for_half_a_minute),
         TEST(test_stopped_shortly_while_all_wait),
         TEST(test_operation_takes_long),
