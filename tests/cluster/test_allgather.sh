@@ -321,12 +321,13 @@ test_deaths() {
     end_process "$job"
 }
 
-# Both get all datagrams of the other one.
+# Both get all datagrams of the other one, which has other contents.
 test_two_jobs() {
     local same=(multicast_address=239.192.7.7 multicast_port=9007 multicast_groups=1)
+    local mixture=(seconds=6 allgather:30000 bcast:20000 allgatherv:50000 allgather:400000)
 
-    start_gather first "${same[@]}" --hosts 1-3 -- seconds=6 allgather:30000 bcast:20000 allgatherv:50000 allgather:400000
-    start_gather second "${same[@]}" --hosts 2-4 -- seconds=6 allgather:30000 bcast:20000 allgatherv:50000 allgather:400000
+    start_gather first "${same[@]}" --hosts 1-3 -- contents=1 "${mixture[@]}"
+    start_gather second "${same[@]}" --hosts 2-4 -- contents=2 "${mixture[@]}"
     wait "${started[-2]}" || not_ok "the first of two jobs" "$tmp/first.log"
     wait "${started[-1]}" || not_ok "the second of two jobs" "$tmp/second.log"
     expect_offloaded first 3

@@ -10,6 +10,7 @@
  *   Before, rank 0 makes PAUSE/pause.N.
  *
  *   pause=FOLDER  see there
+ *   contents=N    other numbers, other contents of the blocks (0)
  *   seconds=S     the cases are repeated as long (rank 0 decides); 0: once, without asking
  *
  * Prints "rank R: begins", and at the end "rank R host H: N operations, O offloaded, S sent, R
@@ -40,7 +41,7 @@ typedef struct {
 } case_t;
 
 static int rank, size, pauses;
-static unsigned long operations;
+static unsigned long operations, contents;
 static const char *pause_folder = ".";
 
 /* The words of a block: no two of a rank are alike, and those of others are other ones. */
@@ -51,7 +52,7 @@ static uint64_t word_of(uint64_t key, size_t index)
 
 static uint64_t key_of(int owner)
 {
-    return mix64((uint64_t) operations << 20 | (uint64_t) owner);
+    return mix64((uint64_t) contents << 56 | (uint64_t) operations << 20 | (uint64_t) owner);
 }
 
 static void fill(uint8_t *block, size_t length, int owner)
@@ -321,6 +322,8 @@ int main(int argc, char **argv)
             seconds = atof(argv[i] + 8);
         } else if (0 == strncmp("pause=", argv[i], 6)) {
             pause_folder = argv[i] + 6;
+        } else if (0 == strncmp("contents=", argv[i], 9)) {
+            contents = strtoul(argv[i] + 9, NULL, 10);
         }
     }
     printf("rank %d: begins\n", rank);
