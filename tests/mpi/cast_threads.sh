@@ -18,4 +18,5 @@ TIME_LIMIT=${TIME_LIMIT:-120}
 for ((launch = 1; launch <= launches; launch++)); do
     expect_job "threads-$launch" $((2 + launch % 3)) embedded "${cast[@]}" cast_threads "$repetitions"
 done
-echo "ok cast_threads: $launches jobs with $repetitions repetitions"
+expect_job declined 3 embedded multicast=udp multicast_interface=nosuch0 cast_threads "$repetitions" declined
+echo "ok cast_threads: $((launches + 1)) jobs with $repetitions repetitions"

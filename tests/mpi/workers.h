@@ -23,6 +23,8 @@ typedef struct {
     unsigned long long groups;       /* that they make of a communicator */
     /* Makes a duplicate of the worker's communicator, uses it, and frees it. */
     void (*duplicate)(worker_t *w, int repetition);
+    /* NULL, or changes what all workers together expect of the counters. */
+    void (*expect)(counters_t *expected);
 } work_t;
 
 struct worker {
@@ -160,6 +162,9 @@ static inline int workers_main(int argc, char **argv, const work_t *work)
         workers_add(&expected, &workers[i].expected);
     }
     workers_free();
+    if (NULL != work->expect) {
+        work->expect(&expected);
+    }
     counters_moved("threads", &before, expected);
     pvars_end();
     status = conclude(work->name);
