@@ -19,6 +19,10 @@
 /* Receives that wait for messages of anybody. */
 #define NUM_LANDINGS 16
 
+/* At the end: looks at UCX without any arrival after which nothing more is expected, and all. */
+#define IDLE_ROUNDS  16
+#define DRAIN_ROUNDS 1000
+
 /* Bytes that may wait to leave, to one peer and to all. */
 #define PEER_ROOM  (256u << 10)
 #define TOTAL_ROOM (16u << 20)
@@ -77,6 +81,9 @@ static void on_arrived(oc_transfer_t *transfer)
     oc_peers_t *peers = landing->peers;
 
     landing->posted = false;
+    if (peers->closing) {
+        return;
+    }
     if (OC_OK == transfer->status) {
         peers->events.arrived(peers->events.arg, landing->bytes, transfer->length);
     } else if (OC_ERR_CANCELED != transfer->status) {
@@ -131,6 +138,17 @@ static void peer_free(oc_peer_t *peer)
     free(peer);
 }
 
+/* Takes what has arrived and nobody waits for, such as a second answer: UCX would warn of it. */
+static void drain(oc_peers_t *peers)
+{
+    unsigned idle = 0;
+
+    for (unsigned i = 0; i < DRAIN_ROUNDS && idle < IDLE_ROUNDS; i++) {
+        idle = oc_worker_progress(peers->worker) > 0 ? 0 : idle + 1;
+        post_landings(peers);
+    }
+}
+
 void oc_peers_close(oc_peers_t *peers)
 {
     oc_peer_t *peer, *next;
@@ -139,6 +157,7 @@ void oc_peers_close(oc_peers_t *peers)
         return;
     }
     peers->closing = true;
+    drain(peers);
     oc_worker_close(peers->worker);
     HASH_CLEAR(hh, peers->table);
     DL_FOREACH_SAFE (peers->all, peer, next) {
