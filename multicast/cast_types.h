@@ -31,6 +31,9 @@
 /* Fragments overtaken by others count as lost when that long has passed. */
 #define OC_CAST_REORDER (4 * OC_MILLISECOND)
 
+/* Who waits for an answer is told so often that it is being seen to. */
+#define OC_CAST_ASSURANCE (50 * OC_MILLISECOND)
+
 /* A chain that is silent for so long no longer keeps the others waiting. */
 #define OC_CAST_STALL (20 * OC_MILLISECOND)
 
@@ -51,6 +54,7 @@ typedef struct {
     uint8_t trailer[OC_CAST_TRAILER];
     unsigned failures;         /* of its checksum */
     unsigned attempt;          /* which kind of source is asked next */
+    uint32_t news;             /* received, as it was at the last look or repair */
     bool complete;             /* all there, and the checksum fits */
     bool polled;               /* its owner has not answered yet */
     uint64_t heard;            /* time of the last news of it */
@@ -66,19 +70,37 @@ typedef struct {
 
 typedef struct oc_cast_request {
     uint32_t number, source, block;
+    bool wait;                 /* the source answers also with what it does not have yet */
+    unsigned attempt;          /* which kind of source it is */
     uint64_t asked, deadline;
     uint32_t fragments;
+    uint32_t given, taken;     /* that were sent, once it is known (answered), and have come */
+    bool answered;
     uint32_t num_ranges;
     oc_range_t ranges[OC_CAST_MAX_RANGES];
     struct oc_cast_request *prev, *next;
 } oc_cast_request_t;
+
+/* Of the requests that are out. */
+typedef struct {
+    uint32_t requests;
+    uint64_t fragments;
+} oc_cast_budget_t;
 
 typedef struct oc_cast_service {
     uint32_t requester, number, block;
     uint32_t range, done;      /* where it goes on: a range, and fragments of it */
     uint32_t num_ranges;
     oc_range_t ranges[OC_CAST_MAX_RANGES];
+    bool wait;                 /* for what is not here yet: left */
+    bool answered;
+    uint64_t told;             /* time of the last answer */
+    uint32_t given;            /* fragments that were sent */
+    bool parked;               /* all that was here was sent … */
+    uint32_t seen;             /* … and this was the news of the block when it was looked for */
+    uint32_t num_left;
     struct oc_cast_service *prev, *next;
+    oc_range_t left[];         /* OC_CAST_MAX_RANGES if it waits */
 } oc_cast_service_t;
 
 typedef enum {
@@ -114,11 +136,11 @@ typedef struct oc_cast_operation {
     uint64_t credit, credited; /* what has passed all ranks, and when that was news */
     uint64_t begun, look_at;
     bool look_again;           /* before that time */
-    uint64_t round_trip;       /* smoothed, of requests */
     oc_cast_request_t *requests;
-    uint32_t num_requests, next_request;
+    uint32_t next_request;
+    oc_cast_budget_t asked_of[2]; /* of requests that do not wait, and that do */
     uint8_t *unanswered;       /* by rank: requests that it has not answered to the end */
-    uint64_t asked_fragments;  /* of the requests that are out */
+    uint8_t *overdue;          /* by rank: those of them that are past their deadline */
     oc_cast_service_t *services;
     struct oc_cast_operation *prev, *next;
 } oc_cast_operation_t;
@@ -149,6 +171,8 @@ typedef struct {
 struct oc_cast_group {
     oc_cast_config_t config;
     uint32_t *hosts;
+    uint32_t *companions;      /* the ranks on this host in rising order, this one included */
+    uint32_t num_companions;
     uint32_t payload;          /* bytes of a fragment */
     oc_status_t status;        /* OC_OK, or why it has failed */
     char reason[OC_CAST_REASON_SIZE];
@@ -158,6 +182,7 @@ struct oc_cast_group {
     uint32_t go, leave, turn;  /* the last generation of which this rank was told */
     uint32_t generation;       /* of the last operation that became active */
     uint32_t rotation;         /* of sources */
+    uint64_t round_trip;       /* smoothed, of requests; doubled by those that take too long */
     uint64_t stepped;          /* time of the last progress */
     oc_cast_operation_t *active, *queue;
     unsigned pending;          /* operations of both */
@@ -253,18 +278,30 @@ void oc_credit_message(oc_cast_group_t *group, const oc_cast_message_t *message,
 /* send.c: returns whether more could be sent at once */
 bool oc_cast_send(oc_cast_group_t *group, uint64_t now);
 
+/* source.c: whom to ask */
+typedef struct {
+    uint32_t rank;             /* num_ranks: nobody now */
+    bool wait;                 /* it gets what it does not have, and is to answer then */
+    unsigned attempt;          /* which kind of source it is */
+} oc_cast_source_t;
+
+/* For fragments of a block that block->attempt kinds of sources did not have. */
+oc_cast_source_t oc_source_choose(oc_cast_group_t *group, uint32_t owner);
+
 /* repair.c: what is missing here */
 /* Returns when it wants to look again. */
 uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now);
 void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
 void oc_repair_sent(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
+/* This rank was elsewhere for so long: answers may lie here. */
+void oc_repair_absent(oc_cast_operation_t *operation, uint64_t time);
 void oc_repair_end(oc_cast_operation_t *operation);
 
 /* serve.c: what is missing elsewhere */
-void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message);
+void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
 void oc_serve_poll(oc_cast_group_t *group, const oc_cast_message_t *message);
-/* Returns whether somebody still waits. */
-bool oc_serve_progress(oc_cast_group_t *group);
+/* Returns whether there is more to send. */
+bool oc_serve_progress(oc_cast_group_t *group, uint64_t now);
 void oc_serve_end(oc_cast_operation_t *operation);
 
 #endif

@@ -144,6 +144,7 @@ static void complete(oc_cast_group_t *group, uint32_t rank, oc_block_t *block)
         return;
     }
     block->complete = true;
+    block->news = block->received;
     group->active->incomplete--;
 }
 

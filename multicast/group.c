@@ -12,6 +12,20 @@
 /* Batches of datagrams that one progress sends, so that what arrives meanwhile is looked at. */
 #define SEND_ROUNDS 4
 
+/* Of requests, until something is known. */
+#define FIRST_ROUND_TRIP (5 * OC_MILLISECOND)
+
+static void copy_hosts(oc_cast_group_t *group, const uint32_t *hosts)
+{
+    memcpy(group->hosts, hosts, group->config.num_ranks * sizeof(*group->hosts));
+    group->config.hosts = group->hosts;
+    for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
+        if (hosts[rank] == hosts[group->config.rank]) {
+            group->companions[group->num_companions++] = rank;
+        }
+    }
+}
+
 oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
                               oc_cast_group_t **result)
 {
@@ -31,15 +45,17 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
         group->payload = OC_CAST_MESSAGE_MAX - OC_CAST_HEAD_MAX; /* it has to fit a REPAIR */
     }
     group->hosts = calloc(config->num_ranks, sizeof(*group->hosts));
+    group->companions = calloc(config->num_ranks, sizeof(*group->companions));
     group->scratch = malloc(OC_CAST_MESSAGE_MAX);
     group->stepped = now;
+    group->round_trip = FIRST_ROUND_TRIP;
     oc_tree_begin(group);
-    if (NULL == group->hosts || NULL == group->scratch || OC_OK != oc_probe_begin(group, now)) {
+    if (NULL == group->hosts || NULL == group->companions || NULL == group->scratch
+        || OC_OK != oc_probe_begin(group, now)) {
         oc_cast_group_free(group);
         return OC_ERR_NO_MEMORY;
     }
-    memcpy(group->hosts, config->hosts, config->num_ranks * sizeof(*group->hosts));
-    group->config.hosts = group->hosts;
+    copy_hosts(group, config->hosts);
     group->rotation = config->rank + 1;
     *result = group;
     return OC_OK;
@@ -61,6 +77,7 @@ void oc_cast_group_free(oc_cast_group_t *group)
     }
     oc_probe_end(group);
     free(group->hosts);
+    free(group->companions);
     free(group->scratch);
     free(group);
 }
@@ -253,7 +270,7 @@ static void take_about_operation(oc_cast_group_t *group, const oc_cast_message_t
         oc_repair_sent(group, message, now);
         break;
     case OC_CAST_REQUEST:
-        oc_serve_request(group, message);
+        oc_serve_request(group, message, now);
         break;
     case OC_CAST_CREDIT:
         oc_credit_message(group, message, now);
@@ -334,7 +351,7 @@ static uint64_t progress_running(oc_cast_group_t *group, uint64_t now)
         more = oc_cast_send(group, now);
     }
     due = more ? now : UINT64_MAX;
-    if (oc_serve_progress(group) || group->active->blocked) {
+    if (oc_serve_progress(group, now) || group->active->blocked) {
         due = due < now + OC_MILLISECOND ? due : now + OC_MILLISECOND;
     }
     if (0 != group->active->incomplete || group->active->args.blocking) {
@@ -382,7 +399,12 @@ uint64_t oc_cast_progress(oc_cast_group_t *group, uint64_t now)
         return UINT64_MAX;
     }
     group->stepped = now;
-    step = step < OC_CAST_MAX_STEP ? step : OC_CAST_MAX_STEP;
+    if (step > OC_CAST_MAX_STEP) {
+        if (NULL != group->active) {
+            oc_repair_absent(group->active, step - OC_CAST_MAX_STEP);
+        }
+        step = OC_CAST_MAX_STEP;
+    }
     due = oc_probe_progress(group, now, step);
     activate(group, now);
     if (NULL != group->active) {

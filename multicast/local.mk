@@ -26,6 +26,7 @@ libocmulticast_la_SOURCES = \
 	multicast/serve.c \
 	multicast/service.h \
 	multicast/shim.h multicast/shim.c \
+	multicast/source.c \
 	multicast/transport.h \
 	multicast/transports.h multicast/transports.c \
 	multicast/tree.c \

@@ -3,8 +3,10 @@
  * All kinds begin with 0 "OR", 2 version, 3 kind, 4 rank, 8 token, 16 generation; then come
  *
  *   SENT     20 number
- *   REQUEST  20 block, 24 number, 28 ranges: count of them, then first and count of each
- *   REPAIR   20 block, 24 number, 28 last (1 byte), 29 ranges as above, then the fragments
+ *   REQUEST  20 block, 24 number, 28 wait (1 byte), 29 ranges: count of them, then first and
+ *            count of each
+ *   REPAIR   20 block, 24 number, 28 last (1 byte), 29 given, 33 ranges as above, then the
+ *            fragments
  *   ABORT    20 status, then the text
  *   CREDIT   20 position (8 bytes)
  */
@@ -36,6 +38,26 @@ static void get_ranges(oc_reader_t *r, oc_cast_message_t *message)
     }
 }
 
+static void put_extent(oc_writer_t *w, const oc_cast_message_t *message)
+{
+    if (OC_CAST_REQUEST == message->kind) {
+        oc_put(w, message->wait, 1);
+    } else {
+        oc_put(w, message->last, 1);
+        oc_put(w, message->given, 4);
+    }
+}
+
+static void get_extent(oc_reader_t *r, oc_cast_message_t *message)
+{
+    if (OC_CAST_REQUEST == message->kind) {
+        message->wait = 0 != oc_get(r, 1);
+    } else {
+        message->last = 0 != oc_get(r, 1);
+        message->given = (uint32_t) oc_get(r, 4);
+    }
+}
+
 size_t oc_cast_encode(const oc_cast_message_t *message, uint8_t head[OC_CAST_HEAD_MAX])
 {
     oc_writer_t w = {.at = head, .end = head + OC_CAST_HEAD_MAX};
@@ -51,9 +73,7 @@ size_t oc_cast_encode(const oc_cast_message_t *message, uint8_t head[OC_CAST_HEA
     } else if (OC_CAST_REQUEST == message->kind || OC_CAST_REPAIR == message->kind) {
         oc_put(&w, message->block, 4);
         oc_put(&w, message->number, 4);
-        if (OC_CAST_REPAIR == message->kind) {
-            oc_put(&w, message->last, 1);
-        }
+        put_extent(&w, message);
         put_ranges(&w, message);
     } else if (OC_CAST_ABORT == message->kind) {
         oc_put(&w, (uint32_t) message->status, 4);
@@ -83,7 +103,7 @@ static void get_body(oc_reader_t *r, oc_cast_message_t *message)
     case OC_CAST_REPAIR:
         message->block = (uint32_t) oc_get(r, 4);
         message->number = (uint32_t) oc_get(r, 4);
-        message->last = OC_CAST_REPAIR == message->kind && 0 != oc_get(r, 1);
+        get_extent(r, message);
         get_ranges(r, message);
         break;
     case OC_CAST_ABORT:
@@ -107,7 +127,7 @@ bool oc_cast_decode(const uint8_t *bytes, size_t length, oc_cast_message_t *mess
     message->token = oc_get(&r, 8);
     message->generation = (uint32_t) oc_get(&r, 4);
     message->num_ranges = 0;
-    message->last = false;
+    message->last = message->wait = false;
     if (r.bad || MAGIC != magic || OC_CAST_VERSION != version
         || message->kind < OC_CAST_PROBE_REQUEST || message->kind >= OC_CAST_KINDS) {
         return false;

@@ -46,7 +46,9 @@ typedef struct {
     uint32_t generation;       /* number of the operation */
     uint32_t block;            /* REQUEST, REPAIR: whose block */
     uint32_t number;           /* REQUEST, REPAIR: of the request; SENT: how many fragments */
-    bool last;                 /* REPAIR: no more comes for this request */
+    bool last;                 /* REPAIR: no more is sent for this request */
+    uint32_t given;            /* REPAIR: fragments sent for it so far, these included */
+    bool wait;                 /* REQUEST: also for those that you do not have yet */
     uint32_t num_ranges;       /* REQUEST, REPAIR */
     oc_range_t ranges[OC_CAST_MAX_RANGES];
     uint64_t position;         /* CREDIT: fragments of all blocks, in rank order */

@@ -5,9 +5,6 @@
 
 #include "multicast/cast_types.h"
 
-/* Of requests, until something is known. */
-#define FIRST_ROUND_TRIP (5 * OC_MILLISECOND)
-
 static bool copy_sizes(oc_cast_operation_t *operation, const oc_cast_args_t *args, uint32_t count)
 {
     operation->lengths = calloc(count, sizeof(*operation->lengths));
@@ -48,6 +45,7 @@ void oc_operation_free(oc_cast_operation_t *operation)
     free(operation->chains);
     free(operation->tail);
     free(operation->unanswered);
+    free(operation->overdue);
     free(operation);
 }
 
@@ -100,12 +98,13 @@ oc_status_t oc_operation_prepare(oc_cast_group_t *group, oc_cast_operation_t *op
 
     operation->state = OC_CAST_ENTERING;
     operation->generation = ++group->generation;
-    operation->round_trip = FIRST_ROUND_TRIP;
     operation->begun = now;
     operation->blocks = calloc(group->config.num_ranks, sizeof(*operation->blocks));
     operation->tail = malloc(2 * (size_t) group->payload);
     operation->unanswered = calloc(group->config.num_ranks, sizeof(*operation->unanswered));
-    if (NULL == operation->blocks || NULL == operation->tail || NULL == operation->unanswered) {
+    operation->overdue = calloc(group->config.num_ranks, sizeof(*operation->overdue));
+    if (NULL == operation->blocks || NULL == operation->tail || NULL == operation->unanswered
+        || NULL == operation->overdue) {
         return OC_ERR_NO_MEMORY;
     }
     status = lay_out(group, operation, &bits);

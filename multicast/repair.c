@@ -7,11 +7,8 @@
  *     silent for longer than it takes to send some fragments, it is asked how much it has sent.
  *     Its answer is as good as the arrival of its last fragment.
  *
- * So nothing is asked for that was not sent, however slow its sender is. Requests go to ranks
- * on the same host first, then to any, then to the block's owner, who has everything; several
- * are out at once, and each has a deadline. What arrives late by multicast still counts.
- *
- * A rank that is elsewhere answers when it is back: it is not asked again and again meanwhile.
+ * So nothing is asked for that was not sent, however slow its sender is. Several requests are out
+ * at once, and each has a deadline. What arrives late by multicast still counts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,61 +17,14 @@
 #include "multicast/cast_types.h"
 
 #define MAX_REQUESTS       32u
-#define MAX_UNANSWERED     8u /* of one rank; it holds OC_CAST_MAX_SERVICES */
 #define MAX_REQUEST_BYTES  (128u << 10)
 #define MIN_ASKED_BYTES    (256u << 10) /* all requests together, or the window if that is more */
 #define MIN_DEADLINE       (50 * OC_MILLISECOND)
 #define MAX_DEADLINE       (2 * OC_SECOND)
+#define MAX_ROUND_TRIP     (OC_SECOND / 2)
 #define MIN_SILENCE        (5 * OC_MILLISECOND)
 #define MAX_SILENCE        OC_SECOND
 #define SILENT_FRAGMENTS   8u
-
-enum { ASK_HOST, ASK_ANY, ASK_OWNER };
-
-static bool is_candidate(const oc_cast_group_t *group, uint32_t rank, bool same_host)
-{
-    return rank != group->config.rank
-           && (!same_host || group->hosts[rank] == group->hosts[group->config.rank])
-           && group->active->unanswered[rank] < MAX_UNANSWERED;
-}
-
-/* Another one each time; num_ranks: there is none. */
-static uint32_t rotate(oc_cast_group_t *group, bool same_host)
-{
-    for (uint32_t i = 0; i < group->config.num_ranks; i++) {
-        uint32_t rank = group->rotation++ % group->config.num_ranks;
-
-        if (is_candidate(group, rank, same_host)) {
-            return rank;
-        }
-    }
-    return group->config.num_ranks;
-}
-
-static bool has_company(const oc_cast_group_t *group)
-{
-    for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
-        if (is_candidate(group, rank, true)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* num_ranks: everybody who could be asked still has enough to answer. */
-static uint32_t choose_source(oc_cast_group_t *group, uint32_t owner, oc_block_t *block)
-{
-    if (block->failures > 0) {
-        block->attempt = ASK_OWNER;
-    }
-    if (ASK_HOST == block->attempt && !has_company(group)) {
-        block->attempt = ASK_ANY;
-    }
-    if (block->attempt >= ASK_OWNER) {
-        return is_candidate(group, owner, false) ? owner : group->config.num_ranks;
-    }
-    return rotate(group, ASK_HOST == block->attempt);
-}
 
 static void mark_asked(oc_cast_group_t *group, const oc_block_t *block, uint32_t index)
 {
@@ -121,11 +71,15 @@ static void collect(oc_cast_group_t *group, oc_block_t *block, oc_cast_request_t
     block->clean = index;
 }
 
-static uint64_t deadline_of(const oc_cast_operation_t *operation, uint64_t now)
+/*
+ * A source that waits itself has longer. Impatience would only put on the link what is coming:
+ * if it is elsewhere, the operation is not over before it is back.
+ */
+static uint64_t deadline_of(const oc_cast_group_t *group, bool wait, uint64_t now)
 {
-    uint64_t wait = 4 * operation->round_trip + MIN_DEADLINE;
+    uint64_t time = (wait ? 4 : 1) * (4 * group->round_trip + MIN_DEADLINE);
 
-    return now + (wait < MAX_DEADLINE ? wait : MAX_DEADLINE);
+    return now + (time < MAX_DEADLINE ? time : MAX_DEADLINE);
 }
 
 static void send_request(oc_cast_group_t *group, oc_cast_request_t *request)
@@ -135,6 +89,7 @@ static void send_request(oc_cast_group_t *group, oc_cast_request_t *request)
         .generation = group->active->generation,
         .block = request->block,
         .number = request->number,
+        .wait = request->wait,
         .num_ranges = request->num_ranges,
     };
 
@@ -142,41 +97,69 @@ static void send_request(oc_cast_group_t *group, oc_cast_request_t *request)
     oc_cast_post(group, request->source, &message);
 }
 
+/*
+ * Requests that wait have a budget of their own: their sources may in turn be waiting for this
+ * rank, which must not keep it from fetching.
+ */
+static bool has_budget(const oc_cast_group_t *group, bool wait)
+{
+    const oc_cast_budget_t *asked = &group->active->asked_of[wait];
+    uint64_t most = group->config.window > MIN_ASKED_BYTES ? group->config.window
+                                                            : MIN_ASKED_BYTES;
+
+    return asked->requests < MAX_REQUESTS && asked->fragments * group->payload < most;
+}
+
+static void charge(oc_cast_operation_t *operation, const oc_cast_request_t *request, int sign)
+{
+    oc_cast_budget_t *asked = &operation->asked_of[request->wait];
+
+    asked->requests += (uint32_t) sign;
+    asked->fragments += (uint64_t) (sign * (int64_t) request->fragments);
+}
+
+static void open_request(oc_cast_group_t *group, oc_cast_request_t *request, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->active;
+
+    request->number = operation->next_request++;
+    request->asked = now;
+    request->deadline = deadline_of(group, request->wait, now);
+    DL_APPEND(operation->requests, request);
+    charge(operation, request, 1);
+    operation->unanswered[request->source]++;
+    send_request(group, request);
+}
+
 /* false: there is nothing to ask for, or not now. */
 static bool ask(oc_cast_group_t *group, uint32_t rank, uint64_t now)
 {
-    oc_cast_operation_t *operation = group->active;
-    oc_block_t *block = &operation->blocks[rank];
-    uint64_t most = group->config.window > MIN_ASKED_BYTES ? group->config.window
-                                                            : MIN_ASKED_BYTES;
+    oc_block_t *block = &group->active->blocks[rank];
     oc_cast_request_t *request;
-    uint32_t source;
+    oc_cast_source_t source;
 
     if (block->complete || block->clean >= block->mark
-        || operation->num_requests >= MAX_REQUESTS
-        || operation->asked_fragments * group->payload >= most) {
+        || !(has_budget(group, false) || has_budget(group, true))) {
         return false;
     }
-    source = choose_source(group, rank, block);
-    request = source < group->config.num_ranks ? calloc(1, sizeof(*request)) : NULL;
+    source = oc_source_choose(group, rank);
+    if (source.rank == group->config.num_ranks || !has_budget(group, source.wait)) {
+        return false;
+    }
+    request = calloc(1, sizeof(*request));
     if (NULL == request) {
         return false; /* the next look tries again */
     }
+    request->block = rank;
+    request->source = source.rank;
+    request->wait = source.wait;
+    request->attempt = source.attempt;
     collect(group, block, request);
     if (0 == request->fragments) {
         free(request);
         return false;
     }
-    request->number = operation->next_request++;
-    request->block = rank;
-    request->source = source;
-    request->asked = now;
-    request->deadline = deadline_of(operation, now);
-    DL_APPEND(operation->requests, request);
-    operation->num_requests++;
-    operation->asked_fragments += request->fragments;
-    operation->unanswered[source]++;
-    send_request(group, request);
+    open_request(group, request, now);
     return true;
 }
 
@@ -198,23 +181,46 @@ static void close_request(oc_cast_group_t *group, oc_cast_request_t *request)
             }
         }
     }
-    block->attempt = all ? ASK_HOST : block->attempt + 1;
-    operation->asked_fragments -= request->fragments;
-    operation->num_requests--;
+    if (all) {
+        block->attempt = 0;
+    } else if (block->attempt <= request->attempt) {
+        block->attempt = request->attempt + 1;
+    }
+    charge(operation, request, -1);
     DL_DELETE(operation->requests, request);
     free(request);
+}
+
+static void learn_round_trip(oc_cast_group_t *group, uint64_t time)
+{
+    group->round_trip = time < MAX_ROUND_TRIP ? time : MAX_ROUND_TRIP;
 }
 
 static void expire(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
     oc_cast_request_t *request, *next;
+    bool any = false;
 
     DL_FOREACH_SAFE (operation->requests, request, next) {
         if (now >= request->deadline) {
-            operation->round_trip *= operation->round_trip < OC_SECOND ? 2 : 1;
+            operation->overdue[request->source] += !request->answered;
             close_request(group, request);
+            any = true;
         }
+    }
+    if (any) {
+        learn_round_trip(group, 2 * group->round_trip);
+    }
+}
+
+void oc_repair_absent(oc_cast_operation_t *operation, uint64_t time)
+{
+    oc_cast_request_t *request;
+
+    DL_FOREACH (operation->requests, request) {
+        request->deadline += time;
+        request->asked += time;
     }
 }
 
@@ -227,9 +233,9 @@ static bool is_silent(const oc_cast_operation_t *operation, uint32_t rank, uint6
            && now - block->heard >= block->patience && oc_chains_expects(operation, rank);
 }
 
-/* A latency, and the time that some fragments should take by what has arrived. */
-static uint64_t expected_silence(const oc_cast_operation_t *operation, const oc_block_t *block,
-                                 uint64_t now)
+/* Of silence: a latency, and the time that some fragments should take by what has arrived. */
+static uint64_t cutoff_of(const oc_cast_operation_t *operation, const oc_block_t *block,
+                          uint64_t now)
 {
     uint64_t silence = MIN_SILENCE
                        + SILENT_FRAGMENTS * ((now - operation->begun) / (block->received + 1));
@@ -242,7 +248,7 @@ static void poll_owner(oc_cast_group_t *group, uint32_t rank, uint64_t now)
     oc_block_t *block = &group->active->blocks[rank];
 
     if (0 == block->patience) { /* first look since there was news */
-        block->patience = expected_silence(group->active, block, now);
+        block->patience = cutoff_of(group->active, block, now);
     }
     if (!is_silent(group->active, rank, now)) {
         return;
@@ -262,6 +268,7 @@ static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, 
     }
     if (new_look) {
         block->mark = block->high;
+        block->news = block->received;
         poll_owner(group, rank, now);
     }
 }
@@ -341,6 +348,26 @@ static bool place_all(oc_cast_group_t *group, const oc_cast_message_t *message, 
     return at == end;
 }
 
+static uint32_t count_fragments(const oc_cast_message_t *message)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < message->num_ranges; i++) {
+        count += message->ranges[i].count;
+    }
+    return count;
+}
+
+static void count_answer(oc_cast_operation_t *operation, uint32_t rank, bool overdue)
+{
+    if (operation->unanswered[rank] > 0) {
+        operation->unanswered[rank]--;
+    }
+    if (overdue && operation->overdue[rank] > 0) {
+        operation->overdue[rank]--;
+    }
+}
+
 void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
@@ -354,16 +381,25 @@ void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message,
     if (OC_OK != group->status) {
         return; /* the last of too many wrong checksums: there is no operation any more */
     }
-    if (message->last && operation->unanswered[message->rank] > 0) {
-        operation->unanswered[message->rank]--;
-    }
+    operation->blocks[message->block].news = operation->blocks[message->block].received;
     request = find_request(operation, message);
+    if (message->last) {
+        count_answer(operation, message->rank, NULL == request);
+    }
     if (NULL == request) {
         return;
     }
-    request->deadline = deadline_of(operation, now);
+    request->deadline = deadline_of(group, request->wait, now);
+    request->taken += count_fragments(message);
     if (message->last) {
-        operation->round_trip = (3 * operation->round_trip + (now - request->asked)) / 4;
+        request->answered = true;
+        request->given = message->given;
+    }
+    /* answers come in any order: the last is not the end */
+    if (request->answered && request->taken >= request->given) {
+        if (!request->wait) {
+            learn_round_trip(group, (3 * group->round_trip + (now - request->asked)) / 4);
+        }
         close_request(group, request);
         operation->look_again = true; /* there is room for another one */
     }

@@ -6,7 +6,7 @@
 set -eu
 
 # the last one leaves a host without power
-all_parts=(ranks large losses nodes traffic blocked two_jobs deaths)
+all_parts=(ranks large losses nodes node_losses traffic blocked two_jobs deaths)
 if [ "${1:-}" = --list ]; then
     echo "${all_parts[*]}"
     exit 0
@@ -214,6 +214,27 @@ test_nodes() {
     expect_offloaded nodes 8
     expect_links nodes $((4 * block)) 2
     forget_others 1 2
+}
+
+# What all ranks of a host have missed crosses its link once more, not once for each of them.
+test_node_losses() {
+    local block=1048576 percent=30
+
+    cluster loss 2 "$percent" udp
+    count_others 2
+    measure_links node-losses 4 2 -- --hosts 1-4 --per-host 4 -- \
+        allgather:$((block / 4)):2 pause allgather:$((block / 4)):4 pause
+    cluster loss 2 0
+    forget_others 2
+    expect_offloaded node-losses 16
+    awk -v block="$block" -v percent="$percent" '
+        {
+            times = ($3 / 1.05 - 3 * block) / (3 * block * percent / 100)
+            printf "%s: of 3 blocks of %d bytes %d %% were lost: received %d, what was lost %.2f times\n",
+                $1, block, percent, $3, times
+        }
+        END { exit NR != 1 || times > 2.5 || times < 0.9 }' "$tmp/node-losses.links" ||
+        not_ok "node-losses: what was lost crosses the link more than once" "$tmp/node-losses.log"
 }
 
 # 8 hosts, 16 MiB in all.

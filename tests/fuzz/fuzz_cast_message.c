@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     }
     memcpy(expected, data, head);
-    if (OC_CAST_REPAIR == message.kind) {
+    if (OC_CAST_REQUEST == message.kind || OC_CAST_REPAIR == message.kind) {
         /* any number that is not 0 is true */
         expected[28] = 0 != expected[28];
     }

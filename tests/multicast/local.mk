@@ -26,6 +26,12 @@ tests_multicast_test_cast_loss_SOURCES = tests/multicast/test_cast_loss.c \
 tests_multicast_test_cast_loss_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_multicast_test_cast_loss_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/multicast/test_cast_hosts
+tests_multicast_test_cast_hosts_SOURCES = tests/multicast/test_cast_hosts.c \
+	$(tests_multicast_fixture)
+tests_multicast_test_cast_hosts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_multicast_test_cast_hosts_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/multicast/test_cast_life
 tests_multicast_test_cast_life_SOURCES = tests/multicast/test_cast_life.c \
 	$(tests_multicast_fixture)

@@ -242,7 +242,7 @@ static void test_malformed_messages(void **state)
     for (size_t cut = 0; cut < length; cut++) {
         network_forge_message(crew_network(crew), 0, bytes, cut, now());
     }
-    bytes[28] = 255; /* more ranges than there are */
+    bytes[29] = 255; /* more ranges than there are */
     network_forge_message(crew_network(crew), 0, bytes, length, now());
     expect_success(PATIENCE);
 }
@@ -276,15 +276,11 @@ static void test_wrong_requests(void **state)
     assert_int_equal(crew_totals(crew).repair_bytes, 0);
 }
 
-/* ranges that overlap are as many answers, which no flood may pile up */
-static void test_flood_of_requests(void **state)
+static void flood(oc_cast_message_t made)
 {
-    oc_cast_message_t made = message(OC_CAST_REQUEST);
     struct mallinfo2 before, after;
 
-    (void) state;
     made.num_ranges = OC_CAST_MAX_RANGES;
-    made.block = 0;
     for (unsigned i = 0; i < OC_CAST_MAX_RANGES; i++) {
         made.ranges[i] = (oc_range_t) {.first = 0, .count = 101};
     }
@@ -299,6 +295,20 @@ static void test_flood_of_requests(void **state)
     }
     after = mallinfo2();
     assert_true(after.uordblks < before.uordblks + (1u << 20));
+}
+
+/* Ranges that overlap are as many answers, and who waits keeps memory: no flood may pile up. */
+static void test_flood_of_requests(void **state)
+{
+    oc_cast_message_t made = message(OC_CAST_REQUEST);
+
+    (void) state;
+    for (unsigned wait = 0; wait < 2; wait++) {
+        for (made.block = 0; made.block < 2; made.block++) {
+            made.wait = 1 == wait;
+            flood(made);
+        }
+    }
     expect_success(PATIENCE);
 }
 
@@ -313,6 +323,27 @@ static oc_cast_message_t repair(uint32_t first, uint32_t count, size_t length)
     made.data = data;
     made.data_length = length;
     return made;
+}
+
+/* Answers that promise more than will come, or less than was asked for, or end twice. */
+static void test_wrong_ends(void **state)
+{
+    static const uint32_t given[] = {0, 1, 1000, UINT32_MAX, UINT32_MAX};
+    oc_cast_message_t made = message(OC_CAST_REPAIR);
+
+    (void) state;
+    made.last = true;
+    for (unsigned i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+        made.given = given[i];
+        for (made.block = 1; made.block < RANKS; made.block++) {
+            for (made.number = 0; made.number < 20; made.number++) {
+                for (made.rank = 1; made.rank < RANKS; made.rank++) {
+                    crew_forge(crew, 0, &made);
+                }
+            }
+        }
+    }
+    expect_success(PATIENCE);
 }
 
 /* Nothing of what does not fit may be written anywhere. */
@@ -488,6 +519,7 @@ int main(void)
         TEST(test_malformed_messages),
         TEST(test_wrong_requests),
         TEST(test_flood_of_requests),
+        TEST(test_wrong_ends),
         TEST(test_wrong_repairs),
         TEST(test_unsolicited_repair),
         TEST(test_repairs_from_a_liar),

@@ -30,7 +30,7 @@ static oc_cast_message_t legal(oc_cast_kind_t kind)
     oc_cast_message_t message = {
         .kind = kind, .rank = 0xa1b2c3, .token = 0x0123456789abcdefull,
         .generation = 0xfedcba98, .block = 0x10203040, .number = 0x50607080, .last = true,
-        .num_ranges = 3, .status = -7};
+        .wait = true, .given = 0x31425364, .num_ranges = 3, .status = -7};
 
     for (uint32_t i = 0; i < OC_CAST_MAX_RANGES; i++) {
         message.ranges[i] = (oc_range_t) {.first = 0x89000000u + i, .count = 0x76000000u + i};
@@ -79,6 +79,7 @@ static void compare(const oc_cast_message_t *got, const oc_cast_message_t *messa
     assert_int_equal(got->token, message->token);
     assert_int_equal(got->generation, message->generation);
     assert_int_equal(got->last, OC_CAST_REPAIR == message->kind);
+    assert_int_equal(got->wait, OC_CAST_REQUEST == message->kind);
     assert_int_equal(got->num_ranges, has_ranges(message->kind) ? message->num_ranges : 0);
     if (has_ranges(message->kind)) {
         assert_int_equal(got->block, message->block);
@@ -87,6 +88,9 @@ static void compare(const oc_cast_message_t *got, const oc_cast_message_t *messa
     }
     if (has_ranges(message->kind) || OC_CAST_SENT == message->kind) {
         assert_int_equal(got->number, message->number);
+    }
+    if (OC_CAST_REPAIR == message->kind) {
+        assert_int_equal(got->given, message->given);
     }
     if (OC_CAST_ABORT == message->kind) {
         assert_int_equal(got->status, message->status);
