@@ -46,6 +46,10 @@ static const oc_setting_t job_settings[] = {
      .help = "Largest chunk of a vector; chunks are reduced independently."},
     {JOB(window), .type = OC_SETTING_INT, .number = 8, .min = 1, .max = OC_MAX_WINDOW,
      .unit = "chunks", .help = "Chunks that a rank has in flight to one aggregator."},
+    {JOB(eager_window), .type = OC_SETTING_SIZE, .number = 524288, .max = INT64_MAX, .unit = "bytes",
+     .help = "How much of large vectors a process may have on its way to an aggregator over TCP "
+             "without announcing it first; an aggregator that cannot receive it yet holds it, "
+             "beside its memory limit."},
     {JOB(connect_timeout), .type = OC_SETTING_INT, .number = 5, .min = 1, .max = 600,
      .unit = "seconds",
      .help = "How long the set-up of a communicator waits for a server before the component "

@@ -57,6 +57,7 @@ typedef struct {
     size_t small_size;
     size_t chunk_size;
     int window;
+    size_t eager_window;
     int max_ranks;
     int connect_timeout;
     int heartbeat_timeout;

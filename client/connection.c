@@ -41,7 +41,7 @@ static bool may_return(const oc_connection_t *connection, oc_status_t status)
 {
     const oc_client_t *client = connection->client;
 
-    return OC_CONNECTION_GREETING == connection->state && NULL == connection->endpoints
+    return OC_CONNECTION_GREETING == connection->state && NULL == connection->routes
            && (OC_ERR_REFUSED == status || OC_ERR_UNREACHABLE == status)
            && 0 != client->collapsed && client->now < client->collapsed + RETURN_WINDOW;
 }
@@ -116,11 +116,11 @@ void oc_connection_close(oc_connection_t *connection, const oc_control_t *last_w
         (void) oc_stream_send(&connection->stream, last_words);
     }
     for (unsigned i = 0; i < connection->num_aggregators; i++) {
-        oc_endpoint_close(connection->endpoints[i]);
+        oc_endpoint_close(connection->routes[i].endpoint);
     }
     DL_DELETE(connection->client->connections, connection);
     oc_stream_close(&connection->stream);
-    free(connection->endpoints);
+    free(connection->routes);
     free(connection->candidates);
     free(connection);
 }
@@ -183,14 +183,15 @@ static void on_welcome(oc_connection_t *connection, const oc_welcome_t *welcome)
         die(connection, OC_ERR_VERSION, "answered in an unknown protocol version");
         return;
     }
-    connection->endpoints = calloc(welcome->num_aggregators, sizeof(oc_endpoint_t *));
-    if (NULL == connection->endpoints) {
+    connection->routes = calloc(welcome->num_aggregators, sizeof(oc_route_t));
+    if (NULL == connection->routes) {
         die(connection, OC_ERR_NO_MEMORY, "cannot be used: out of memory");
         return;
     }
     for (unsigned i = 0; i < welcome->num_aggregators; i++) {
         if (OC_OK != oc_endpoint_open(connection->client->worker, welcome->address[i].data,
-                                      endpoint_failed, connection, &connection->endpoints[i])) {
+                                      endpoint_failed, connection,
+                                      &connection->routes[i].endpoint)) {
             die(connection, OC_ERR_UNREACHABLE, "cannot be reached by UCX (its network devices "
                 "and those of this host have nothing in common)");
             return;

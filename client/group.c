@@ -148,7 +148,7 @@ static oc_status_t make_lanes(oc_group_t *group)
 
         for (unsigned a = 0; a < link->connection->num_aggregators; a++) {
             group->lanes[group->num_lanes] = (oc_lane_t) {
-                .connection = link->connection, .endpoint = link->connection->endpoints[a],
+                .connection = link->connection, .route = &link->connection->routes[a],
                 .handle = link->handle, .index = group->num_lanes};
             group->num_lanes++;
         }

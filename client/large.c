@@ -44,7 +44,7 @@ static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *
     oc_header_encode(&header, bytes);
     collective->waiting++;
     group->client->config.counters->messages_sent++;
-    oc_send(part->lane->endpoint, &transfer->transfer, bytes, OC_HEADER_SIZE,
+    oc_send(part->lane->route->endpoint, &transfer->transfer, bytes, OC_HEADER_SIZE,
             oc_tag(OC_KIND_REQUEST, part->lane->handle, group->params.rank,
                    collective->sequence, 0));
 }
@@ -108,11 +108,34 @@ static void on_chunk_transfer(oc_transfer_t *transfer)
         return;
     }
     collective->group->client->config.counters->bytes_received += length_of(part, slot->number);
+    part->lane->route->unasked -= slot->eager ? length_of(part, slot->number) : 0;
     part->received++;
     if (part->sent < part->chunks) {
         slot_start(slot, part->sent++);
     } else if (part->received == part->chunks) {
         acknowledge(part);
+    }
+}
+
+/*
+ * An aggregator receives a contribution when all ranks have come and there is memory for the chunk.
+ * Until then, what was sent eagerly lies in memory that nobody counts there: it is limited here.
+ */
+static void send_contribution(oc_slot_t *slot, const void *data, size_t length)
+{
+    const oc_part_t *part = slot->contribution.part;
+    const oc_collective_t *collective = part->collective;
+    oc_route_t *route = part->lane->route;
+    uint64_t tag = oc_tag(OC_KIND_CONTRIBUTION, part->lane->handle,
+                          collective->group->params.rank, collective->sequence, slot->number);
+
+    slot->eager = route->unasked + length
+                  <= collective->group->client->config.settings->eager_window;
+    if (slot->eager) {
+        route->unasked += length;
+        oc_send_eager(route->endpoint, &slot->contribution.transfer, data, length, tag);
+    } else {
+        oc_send(route->endpoint, &slot->contribution.transfer, data, length, tag);
     }
 }
 
@@ -134,10 +157,7 @@ static void slot_start(oc_slot_t *slot, uint32_t number)
                (char *) collective->recv + offset, length,
                oc_tag(OC_KIND_RESULT, group->reply_handle, part->lane->index,
                       collective->sequence, number), OC_TAG_EXACT);
-    oc_send(part->lane->endpoint, &slot->contribution.transfer,
-            (const char *) collective->send + offset, length,
-            oc_tag(OC_KIND_CONTRIBUTION, part->lane->handle, group->params.rank,
-                   collective->sequence, number));
+    send_contribution(slot, (const char *) collective->send + offset, length);
 }
 
 static void part_start(oc_part_t *part)

@@ -41,9 +41,11 @@ static void send_message(oc_collective_t *collective)
     collective->sending = true;
     counters->bytes_sent += collective->bytes;
     counters->messages_sent++;
-    oc_send(lane->endpoint, &collective->request.transfer, collective->message,
-            OC_HEADER_SIZE + collective->bytes,
-            oc_tag(OC_KIND_REQUEST, lane->handle, group->params.rank, collective->sequence, 0));
+    /* aggregators always have receives posted for these */
+    oc_send_eager(lane->route->endpoint, &collective->request.transfer, collective->message,
+                  OC_HEADER_SIZE + collective->bytes,
+                  oc_tag(OC_KIND_REQUEST, lane->handle, group->params.rank,
+                         collective->sequence, 0));
 }
 
 static void receive_reply(oc_collective_t *collective)

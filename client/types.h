@@ -59,6 +59,12 @@ typedef enum {
     OC_CONNECTION_DEAD,
 } oc_connection_state_t;
 
+/* How an aggregator is reached. */
+typedef struct {
+    oc_endpoint_t *endpoint;
+    size_t unasked;            /* bytes sent eagerly that it may not have received yet */
+} oc_route_t;
+
 typedef struct oc_connection {
     oc_client_t *client;
     char name[OC_NAME_SIZE];
@@ -69,7 +75,7 @@ typedef struct oc_connection {
     unsigned num_candidates, candidate;
     uint64_t attempt_started;
     unsigned num_aggregators;
-    oc_endpoint_t **endpoints;
+    oc_route_t *routes;
     uint32_t ping;             /* number of the last one */
     bool ping_open;            /* not answered yet */
     uint64_t ping_quiet;       /* ns without an answer while somebody was listening */
@@ -86,7 +92,7 @@ typedef struct {
 
 typedef struct {
     oc_connection_t *connection;
-    oc_endpoint_t *endpoint;
+    oc_route_t *route;
     uint32_t handle;
     uint32_t index;
 } oc_lane_t;
@@ -165,6 +171,7 @@ typedef struct {
     oc_part_transfer_t contribution, result;
     uint32_t number;           /* of the chunk on this lane */
     unsigned waiting;          /* of the two transfers */
+    bool eager;                /* counts as unasked until the result is here */
 } oc_slot_t;
 
 struct oc_part {

@@ -92,7 +92,8 @@ void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *
     if (NULL == peer) {
         oc_transfer_fail(aggregator->worker, transfer, OC_ERR_UNREACHABLE);
     } else {
-        oc_send(peer->endpoint, transfer, data, length, tag);
+        /* whoever gets it has posted the receive before this could be sent */
+        oc_send_eager(peer->endpoint, transfer, data, length, tag);
     }
 }
 

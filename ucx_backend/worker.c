@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "base/log.h"
+#include "ucx_backend/transports.h"
 
 /* Calls of ucp_worker_progress in a row before completions are handed out. */
 #define PROGRESS_BURST 64
@@ -24,6 +25,7 @@ struct oc_endpoint {
     void (*failed)(void *arg);
     void *arg;
     bool is_failed;             /* UCX gave it up */
+    bool examined, is_tcp;      /* what its transports are, once somebody wanted to know */
     bool notified;
     oc_endpoint_t *prev, *next;
 };
@@ -36,6 +38,7 @@ struct oc_worker {
     int event_fd;
     unsigned pending;
     bool endpoint_failed;       /* some endpoint has to be notified */
+    bool thresholds_given;      /* the user says how large messages are sent */
     oc_transfer_t *active;      /* UCX has them */
     oc_transfer_t *completed;   /* waiting for their callback */
     oc_endpoint_t *endpoints;
@@ -78,6 +81,10 @@ const char *oc_ucx_version(void)
  * UCX takes UCX_X for the default of OPTCAST_UCX_X. What describes the fabric may come in that
  * way; what chooses transports, devices and thresholds for the MPI library must not.
  *
+ * Of large messages the caller says which ones are announced. UCX must not have another opinion:
+ * RNDV_PERF_DIFF 100 lets rendezvous win its estimates, or makes it give up and take the fallback;
+ * RNDV_SEND_NBR_THRESH holds for sends that ask for early completion (oc_send_eager).
+ *
  * Keepalive is left to the control connections. For it UCX would add a UD lane to RC endpoints,
  * and UCX 1.13 aborts when such an endpoint fails or is closed before the peer has answered.
  */
@@ -85,6 +92,7 @@ static const char *const own_settings[][2] = {
     {"TLS", "all"},          {"NET_DEVICES", "all"},  {"SHM_DEVICES", "all"},
     {"ACC_DEVICES", "all"},  {"SELF_DEVICES", "all"}, {"RNDV_THRESH", "auto"},
     {"ZCOPY_THRESH", "auto"}, {"BCOPY_THRESH", "auto"}, {"KEEPALIVE_INTERVAL", "inf"},
+    {"RNDV_PERF_DIFF", "100"}, {"RNDV_THRESH_FALLBACK", "8k"}, {"RNDV_SEND_NBR_THRESH", "inf"},
 };
 
 static ucs_status_t forget_others(ucp_config_t *config)
@@ -154,6 +162,7 @@ oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker_p, char
         return OC_ERR_NO_MEMORY;
     }
     worker->event_fd = -1;
+    worker->thresholds_given = NULL != getenv("OPTCAST_UCX_RNDV_THRESH");
     status = open_context(net_devices, &worker->context);
     if (UCS_OK == status) {
         status = open_worker(worker);
@@ -441,11 +450,11 @@ void oc_transfer_fail(oc_worker_t *worker, oc_transfer_t *transfer, oc_status_t 
     complete(transfer, status);
 }
 
-void oc_send(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void *buffer, size_t length,
-             uint64_t tag)
+static void send_message(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void *buffer,
+                         size_t length, uint64_t tag, uint32_t flags)
 {
     ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | flags,
         .cb.send = on_sent,
         .user_data = transfer,
     };
@@ -457,6 +466,32 @@ void oc_send(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void *buffe
     prepare(endpoint->worker, transfer);
     transfer->length = length;
     track(transfer, ucp_tag_send_nbx(endpoint->ep, buffer, length, tag, &param));
+}
+
+void oc_send(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void *buffer, size_t length,
+             uint64_t tag)
+{
+    send_message(endpoint, transfer, buffer, length, tag, 0);
+}
+
+/* UCX chooses the transports of an endpoint when it is made. */
+static bool is_tcp(oc_endpoint_t *endpoint)
+{
+    if (!endpoint->examined && !endpoint->is_failed) {
+        endpoint->is_tcp = oc_transports_are_tcp(endpoint->ep);
+        endpoint->examined = true;
+    }
+    return endpoint->is_tcp;
+}
+
+void oc_send_eager(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void *buffer,
+                   size_t length, uint64_t tag)
+{
+    bool eager = !endpoint->worker->thresholds_given
+                 && (length <= OC_SHORT_MESSAGE || is_tcp(endpoint));
+
+    /* who asks for early completion gets the protocol that does not wait for the peer */
+    send_message(endpoint, transfer, buffer, length, tag, eager ? UCP_OP_ATTR_FLAG_FAST_CMPL : 0);
 }
 
 /*

@@ -16,6 +16,9 @@
 
 #include "base/status.h"
 
+/* Messages that no transport has to announce: a copy of them costs less. */
+#define OC_SHORT_MESSAGE (17u << 10)
+
 typedef struct oc_worker oc_worker_t;
 typedef struct oc_endpoint oc_endpoint_t;
 typedef struct oc_transfer oc_transfer_t;
@@ -76,9 +79,22 @@ oc_status_t oc_endpoint_open(oc_worker_t *worker, const void *address, void (*fa
 /* Closes by force: sends that have not completed are called back with an error. NULL is allowed. */
 void oc_endpoint_close(oc_endpoint_t *endpoint);
 
-/* Both always lead to exactly one call of transfer->done, from a later oc_worker_progress. */
+/*
+ * All three always lead to exactly one call of transfer->done, from a later oc_worker_progress.
+ *
+ * oc_send announces what is longer than 8 KiB (rendezvous): it leaves when the receiver has posted
+ * a receive.
+ */
 void oc_send(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void *buffer, size_t length,
              uint64_t tag);
+/*
+ * oc_send_eager does not announce short messages, nor over TCP large ones: the receiver's answer
+ * would wait behind all that is queued on its way, and save no copy. What comes before its receive
+ * was posted takes memory of the receiver, so the caller limits how much that can be. If
+ * OPTCAST_UCX_RNDV_THRESH is set, that is what decides in both.
+ */
+void oc_send_eager(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void *buffer,
+                   size_t length, uint64_t tag);
 void oc_receive(oc_worker_t *worker, oc_transfer_t *transfer, void *buffer, size_t length,
                 uint64_t tag, uint64_t tag_mask);
 

@@ -342,6 +342,22 @@ static void test_late_rank(void **state)
     assert_true(shortage.asked > 0);
 }
 
+/*
+ * Over TCP contributions come unasked, into memory that is not of the pool: no more of them than
+ * eager_window allows, from all groups together.
+ */
+static void test_late_rank_tcp(void **state)
+{
+    shortage_t shortage;
+
+    (void) state;
+    setenv("OPTCAST_UCX_TLS", "tcp", 1);
+    setenv("OPTCAST_UCX_NET_DEVICES", "lo", 1);
+    run_short("1", "1M", body_late, &shortage);
+    unsetenv("OPTCAST_UCX_TLS");
+    unsetenv("OPTCAST_UCX_NET_DEVICES");
+}
+
 /* A window for which there is no room gets smaller: nothing is sent twice for it. */
 static void test_window_shrinks(void **state)
 {
@@ -525,6 +541,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_crowd),
         cmocka_unit_test(test_crowd_of_aggregators),
         cmocka_unit_test(test_late_rank),
+        cmocka_unit_test(test_late_rank_tcp),
         cmocka_unit_test(test_window_shrinks),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_too_many),

@@ -27,6 +27,7 @@ static oc_counters_t counters;
 static oc_client_t client;
 static oc_connection_t connection;
 static oc_group_t group;
+static oc_route_t route;
 static oc_lane_t lane;
 static oc_worker_t *server;           /* the aggregator's, as far as this test is one */
 static oc_endpoint_t *to_client;
@@ -54,7 +55,8 @@ static int setup(void **state)
                                      endpoint_failed, NULL, &to_client)) {
         return -1;
     }
-    lane = (oc_lane_t) {.connection = &connection, .handle = 7, .index = 2};
+    route = (oc_route_t) {.unasked = 0};
+    lane = (oc_lane_t) {.connection = &connection, .route = &route, .handle = 7, .index = 2};
     group = (oc_group_t) {.client = &client, .params = {.num_ranks = 2, .rank = 1},
                           .state = OC_GROUP_LIVE, .reply_handle = 9, .lanes = &lane,
                           .num_lanes = 1};
@@ -63,7 +65,7 @@ static int setup(void **state)
     }
     memset(result, 0, sizeof(result));
     return OC_OK == oc_endpoint_open(client.worker, oc_worker_address(server, &length),
-                                     endpoint_failed, NULL, &lane.endpoint) ? 0 : -1;
+                                     endpoint_failed, NULL, &route.endpoint) ? 0 : -1;
 }
 
 static int teardown(void **state)

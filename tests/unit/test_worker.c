@@ -180,6 +180,53 @@ static void test_sizes(void **state)
     }
 }
 
+/* Whether a message of that length leaves while nobody receives it; it arrives in any case. */
+static bool leaves_unasked(size_t length, void (*send)(oc_endpoint_t *endpoint,
+                                                       oc_transfer_t *transfer, const void *buffer,
+                                                       size_t length, uint64_t tag))
+{
+    counted_t sent = {.transfer.done = on_done}, received = {.transfer.done = on_done};
+    uint8_t *from = pattern(length, 3), *to = calloc(1, length);
+    bool unasked;
+
+    exchange(64, 8, true); /* they are connected */
+    send(to_right, &sent.transfer, from, length, 9);
+    run_for(100 * OC_MILLISECOND);
+    unasked = 1 == sent.calls;
+    oc_receive(right, &received.transfer, to, length, 9, ~0ull);
+    wait_for(&received, 1);
+    wait_for(&sent, 1);
+    assert_int_equal(received.transfer.length, length);
+    assert_memory_equal(from, to, length);
+    free(from);
+    free(to);
+    return unasked;
+}
+
+static void test_eager_tcp(void **state)
+{
+    (void) state;
+    assert_false(leaves_unasked(LARGE, oc_send));
+    assert_false(leaves_unasked(8193, oc_send));
+    assert_true(leaves_unasked(8000, oc_send));
+    assert_true(leaves_unasked(LARGE, oc_send_eager));
+    assert_true(leaves_unasked(8193, oc_send_eager));
+}
+
+/* What the user says about large messages holds. */
+static void test_eager_thresholds(void **state)
+{
+    setenv("OPTCAST_UCX_RNDV_THRESH", "16k", 1);
+    assert_int_equal(setup_tcp(state), 0);
+    assert_false(leaves_unasked(LARGE, oc_send_eager));
+    assert_int_equal(teardown_tcp(state), 0);
+    setenv("OPTCAST_UCX_RNDV_THRESH", "inf", 1);
+    assert_int_equal(setup_tcp(state), 0);
+    assert_true(leaves_unasked(LARGE, oc_send));
+    assert_int_equal(teardown_tcp(state), 0);
+    unsetenv("OPTCAST_UCX_RNDV_THRESH");
+}
+
 /* The mask chooses; the tag of the message is reported whole. */
 static void test_tags(void **state)
 {
@@ -530,6 +577,8 @@ int main(void)
         ON_BOTH(test_callbacks_may_do_all),
         ON_BOTH(test_endpoint_close_with_sends),
         ON_BOTH(test_sleeping),
+        cmocka_unit_test_setup_teardown(test_eager_tcp, setup_tcp, teardown_tcp),
+        cmocka_unit_test(test_eager_thresholds),
         cmocka_unit_test_setup_teardown(test_peer_closes, setup_tcp, teardown_tcp),
         cmocka_unit_test(test_sleeping_from_the_start),
         cmocka_unit_test(test_sleeping_from_the_start_tcp),
