@@ -165,13 +165,31 @@ static void part_start(oc_part_t *part)
     part->start.transfer.done = part->ack.transfer.done = on_header_sent;
     part->commit.transfer.done = on_commit;
     part->start.part = part->ack.part = part->commit.part = part;
-    send_header(part, &part->start, part->start_bytes, OC_MESSAGE_START);
     for (unsigned i = 0; i < part->num_slots; i++) {
         oc_slot_t *slot = &part->slots[i];
 
         slot->contribution.part = slot->result.part = part;
         slot->contribution.transfer.done = slot->result.transfer.done = on_chunk_transfer;
-        slot_start(slot, part->sent++);
+    }
+    send_header(part, &part->start, part->start_bytes, OC_MESSAGE_START);
+}
+
+/*
+ * All share one link: the first chunks of all lanes go before the second ones, so that every
+ * aggregator can begin early.
+ */
+static void open_windows(oc_collective_t *collective)
+{
+    unsigned window = (unsigned) collective->group->client->config.settings->window;
+
+    for (unsigned i = 0; i < window; i++) {
+        for (unsigned p = 0; p < collective->num_parts; p++) {
+            oc_part_t *part = &collective->parts[p];
+
+            if (i < part->num_slots) {
+                slot_start(&part->slots[i], part->sent++);
+            }
+        }
     }
 }
 
@@ -234,5 +252,6 @@ oc_status_t oc_large_start(oc_collective_t *collective)
     for (unsigned i = 0; i < collective->num_parts; i++) {
         part_start(&collective->parts[i]);
     }
+    open_windows(collective);
     return OC_OK;
 }

@@ -36,13 +36,16 @@ static void chunk_free(oc_chunk_t *chunk)
     free(chunk);
 }
 
+/* Aggregators begin with different ranks, so that they do not all meet at the link of one. */
 static void send_result(oc_chunk_t *chunk)
 {
     oc_reduction_t *reduction = chunk->reduction;
     oc_server_group_t *group = reduction->group;
 
     chunk->waiting = group->num_ranks;
-    for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
+    for (uint32_t i = 0; i < group->num_ranks; i++) {
+        uint32_t rank = (uint32_t) (((uint64_t) group->index + chunk->number + i)
+                                    % group->num_ranks);
         oc_transfer_t *transfer = &chunk->transfers[rank].transfer;
 
         transfer->done = on_result_sent;
