@@ -5,4 +5,5 @@ libocbase_la_SOURCES = \
 	base/log.h base/log.c \
 	base/settings.h base/settings.c \
 	base/status.h base/status.c \
-	base/text.h base/text.c
+	base/text.h base/text.c \
+	base/timeline.h base/timeline.c

@@ -97,6 +97,9 @@ static const oc_setting_t job_settings[] = {
     {JOB(multicast_faults), .type = OC_SETTING_TEXT, .text = "", .unit = "",
      .help = "For tests: drop=P,drop_sent=P,duplicate=P,reorder=P,delay=P,burst=N,delay_ms=N,"
              "seed=N makes the network worse, P being shares of the datagrams from 0 to 1."},
+    {JOB(timeline), .type = OC_SETTING_TEXT, .text = "", .unit = "",
+     .help = "What the names of files begin with into which each rank writes, at its end, when what "
+             "happened to each chunk (see optcast-timeline); no files if empty."},
 };
 
 static const oc_setting_t server_settings[] = {
@@ -148,6 +151,13 @@ static const oc_setting_t server_settings[] = {
      .max = 65536,
      .unit = "jobs",
      .help = "Jobs served at a time, a process for each; more are refused."},
+    {.name = "timeline",
+     SERVER(timeline),
+     .type = OC_SETTING_TEXT,
+     .text = "",
+     .unit = "",
+     .help = "What the names of files begin with into which each aggregator writes, at the end of a "
+             "job, when what happened to each chunk (see optcast-timeline); no files if empty."},
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

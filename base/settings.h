@@ -74,6 +74,7 @@ typedef struct {
     size_t multicast_staging;
     int multicast_rate;
     const char *multicast_faults;
+    const char *timeline;
 } oc_job_settings_t;
 
 /* optcast-server: what its administrator sets. */
@@ -84,6 +85,7 @@ typedef struct {
     int log_level;
     int drain_timeout;
     int max_jobs;
+    const char *timeline;
 } oc_server_settings_t;
 
 extern const oc_settings_table_t oc_job_settings_table;

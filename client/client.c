@@ -43,6 +43,15 @@ static bool parse_embedded(oc_client_t *client, const char *text)
     return true;
 }
 
+static void open_timeline(oc_client_t *client)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "rank-%u", client->config.process);
+    client->timeline = oc_timeline_open(client->config.settings->timeline, name,
+                                        OC_TIMELINE_CLIENT);
+}
+
 oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **result)
 {
     oc_client_t *client = calloc(1, sizeof(*client));
@@ -59,6 +68,7 @@ oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **res
             oc_server_list_parse(servers, &client->servers, client->servers_error,
                                  sizeof(client->servers_error));
     }
+    open_timeline(client);
     *result = client;
     return OC_OK;
 }
@@ -106,6 +116,7 @@ void oc_client_destroy(oc_client_t *client)
     oc_resolver_end(client->resolver);
     oc_embedded_close(client->embedded);
     oc_server_list_free(&client->servers);
+    oc_timeline_close(client->timeline);
     pthread_mutex_destroy(&client->lock);
     free(client);
 }

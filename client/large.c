@@ -7,7 +7,9 @@
  * because a result only exists once the whole contribution has been received.
  */
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/clock.h"
 #include "client/types.h"
 #include "protocol/tag.h"
 
@@ -92,6 +94,27 @@ static void acknowledge(oc_part_t *part)
     send_header(part, &part->ack, part->ack_bytes, OC_MESSAGE_ACK);
 }
 
+static void note(oc_slot_t *slot, unsigned what)
+{
+    if (NULL != slot->contribution.part->collective->group->client->timeline) {
+        slot->times[what] = oc_clock_ns();
+    }
+}
+
+static void add_to_timeline(const oc_slot_t *slot)
+{
+    const oc_part_t *part = slot->contribution.part;
+    const oc_group_t *group = part->collective->group;
+    oc_timeline_record_t record = {
+        .handle = part->lane->handle, .aggregator = part->lane->index,
+        .sequence = part->collective->sequence, .number = slot->number,
+        .bytes = (uint32_t) length_of(part, slot->number),
+        .first = group->params.rank, .last = group->params.rank};
+
+    memcpy(record.times, slot->times, sizeof(slot->times));
+    oc_timeline_add(group->client->timeline, &record);
+}
+
 static void on_chunk_transfer(oc_transfer_t *transfer)
 {
     /* the two transfers of a slot are its first members, in this order */
@@ -104,9 +127,14 @@ static void on_chunk_transfer(oc_transfer_t *transfer)
         && transfer->length != length_of(part, slot->number)) {
         transfer->status = OC_ERR_INVALID;
     }
-    if (!oc_collective_called_back(collective, transfer, part->lane) || 0 != --slot->waiting) {
+    if (!oc_collective_called_back(collective, transfer, part->lane)) {
         return;
     }
+    note(slot, is_result ? OC_CLIENT_RESULT : OC_CLIENT_SENT);
+    if (0 != --slot->waiting) {
+        return;
+    }
+    add_to_timeline(slot);
     collective->group->client->config.counters->bytes_received += length_of(part, slot->number);
     part->lane->route->unasked -= slot->eager ? length_of(part, slot->number) : 0;
     part->received++;
@@ -149,6 +177,7 @@ static void slot_start(oc_slot_t *slot, uint32_t number)
 
     slot->number = number;
     slot->waiting = 2;
+    note(slot, OC_CLIENT_POSTED);
     collective->waiting += 2;
     counters->bytes_sent += length;
     counters->messages_sent++;

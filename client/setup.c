@@ -45,6 +45,7 @@ static void open_embedded(oc_group_t *group, oc_record_t *record)
         .job_id = client->job.id,
         .job_key = client->job.key,
         .all_interfaces = client->config.spans_hosts,
+        .timeline = client->config.settings->timeline,
     };
     char error[OC_REASON_SIZE / 2] = "";
 

@@ -19,6 +19,7 @@
 #include <stdatomic.h>
 #include <uthash.h>
 
+#include "base/timeline.h"
 #include "client/client.h"
 #include "net/address.h"
 #include "net/host.h"
@@ -172,6 +173,7 @@ typedef struct {
     uint32_t number;           /* of the chunk on this lane */
     unsigned waiting;          /* of the two transfers */
     bool eager;                /* counts as unasked until the result is here */
+    uint64_t times[1 + OC_CLIENT_RESULT]; /* only with a timeline */
 } oc_slot_t;
 
 struct oc_part {
@@ -261,6 +263,7 @@ struct oc_client {
     oc_status_t collapse;      /* not OC_OK: all service is given up at the end of progress */
     char collapse_reason[OC_REASON_SIZE];
     uint64_t collapsed;        /* time of the last one; 0: never */
+    oc_timeline_t *timeline;   /* NULL: none is wanted */
 };
 
 /* client.c: gives all service up, soon; only the first reason counts */

@@ -363,6 +363,17 @@ static oc_status_t watch_descriptors(oc_aggregator_t *aggregator)
     return OC_OK;
 }
 
+static void open_timeline(oc_aggregator_t *aggregator)
+{
+    char host[64] = "", name[128];
+
+    (void) gethostname(host, sizeof(host) - 1);
+    snprintf(name, sizeof(name), "server-%s-%d-%u", host, (int) getpid(),
+             aggregator->config.index);
+    aggregator->timeline = oc_timeline_open(aggregator->config.timeline, name,
+                                            OC_TIMELINE_SERVER);
+}
+
 /* Everything but the thread, in the reverse order of oc_aggregator_open. */
 static void aggregator_free(oc_aggregator_t *aggregator)
 {
@@ -377,6 +388,7 @@ static void aggregator_free(oc_aggregator_t *aggregator)
         client_drop(aggregator, peer->client);
     }
     oc_worker_close(aggregator->worker);
+    oc_timeline_close(aggregator->timeline);
     oc_requests_free(aggregator);
     oc_pool_close(&aggregator->pool);
     oc_mailbox_close(&aggregator->inbox);
@@ -400,6 +412,7 @@ oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregat
     aggregator->epoll_fd = -1;
     aggregator->inbox.event_fd = -1;
     oc_pool_open(&aggregator->pool, config->memory_limit);
+    open_timeline(aggregator);
     snprintf(error, error_size, "cannot start an aggregator");
     status = oc_worker_open(config->net_devices, &aggregator->worker, error, error_size);
     if (OC_OK == status) {

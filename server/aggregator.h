@@ -16,6 +16,7 @@ typedef struct {
     size_t memory_limit;       /* bytes for vectors in flight */
     unsigned index;            /* in its job */
     bool unbind;               /* use all processors, however the process is bound */
+    const char *timeline;      /* prefix of its file; NULL or "": none */
     oc_mailbox_t *control;     /* where its answers go */
 } oc_aggregator_config_t;
 

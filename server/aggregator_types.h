@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <uthash.h>
 
+#include "base/timeline.h"
 #include "protocol/limits.h"
 #include "protocol/message.h"
 #include "reduction/reduction.h"
@@ -73,6 +74,8 @@ struct oc_chunk {
     uint32_t length;                 /* bytes */
     uint32_t waiting;                /* transfers of the present phase */
     uint8_t *buffers;                /* num_ranks times the group's chunk_bytes */
+    uint64_t times[1 + OC_SERVER_SENT]; /* only with a timeline; and these ranks */
+    uint32_t first, last;
     oc_chunk_t *prev, *next;
     oc_chunk_transfer_t transfers[];
 };
@@ -129,6 +132,7 @@ struct oc_aggregator {
     unsigned long long asked;        /* contributions that were dropped and asked for again */
     oc_request_t *posted;
     oc_request_t *spare;
+    oc_timeline_t *timeline;         /* NULL: none is wanted */
 };
 
 /* requests.c: messages with header */

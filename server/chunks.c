@@ -7,8 +7,10 @@
  * means that only their announcement is here.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "protocol/tag.h"
 #include "server/aggregator_types.h"
@@ -24,6 +26,37 @@ static size_t block_size(const oc_server_group_t *group)
 static uint8_t *buffer_of(const oc_chunk_t *chunk, uint32_t rank)
 {
     return chunk->buffers + (size_t) rank * chunk->reduction->group->chunk_bytes;
+}
+
+static void note(oc_chunk_t *chunk, unsigned what)
+{
+    if (NULL != chunk->reduction->group->aggregator->timeline) {
+        chunk->times[what] = oc_clock_ns();
+    }
+}
+
+static void note_arrival(oc_chunk_t *chunk, uint32_t rank)
+{
+    if (chunk->waiting == chunk->reduction->group->num_ranks) {
+        note(chunk, OC_SERVER_FIRST);
+        chunk->first = rank;
+    }
+    if (1 == chunk->waiting) {
+        note(chunk, OC_SERVER_LAST);
+        chunk->last = rank;
+    }
+}
+
+static void add_to_timeline(const oc_chunk_t *chunk)
+{
+    const oc_reduction_t *reduction = chunk->reduction;
+    oc_timeline_record_t record = {
+        .handle = reduction->group->handle, .aggregator = reduction->group->index,
+        .sequence = reduction->sequence, .number = chunk->number, .bytes = chunk->length,
+        .first = chunk->first, .last = chunk->last};
+
+    memcpy(record.times, chunk->times, sizeof(chunk->times));
+    oc_timeline_add(reduction->group->aggregator->timeline, &record);
 }
 
 static void chunk_free(oc_chunk_t *chunk)
@@ -73,19 +106,21 @@ static void on_contribution(oc_transfer_t *transfer)
 {
     oc_chunk_t *chunk = ((oc_chunk_transfer_t *) transfer)->chunk;
     oc_server_group_t *group = chunk->reduction->group;
+    uint32_t rank = (uint32_t) ((oc_chunk_transfer_t *) transfer - chunk->transfers);
 
     if (OC_OK != transfer->status || transfer->length != chunk->length) {
         oc_aggregator_group_failed(
             group, OC_ERR_INVALID, "chunk %u of collective %llu came with %zu bytes from rank "
             "%u, not with %u: %s", chunk->number, (unsigned long long) chunk->reduction->sequence,
-            transfer->length, (uint32_t) ((oc_chunk_transfer_t *) transfer - chunk->transfers),
-            chunk->length, oc_status_string(transfer->status));
+            transfer->length, rank, chunk->length, oc_status_string(transfer->status));
     }
+    note_arrival(chunk, rank);
     if (0 == --chunk->waiting) {
         if (group->failed) {
             chunk_free(chunk);
         } else {
             reduce(chunk);
+            note(chunk, OC_SERVER_REDUCED);
             send_result(chunk);
         }
     }
@@ -100,6 +135,8 @@ static void on_result_sent(oc_transfer_t *transfer)
 
     oc_aggregator_check_sent(group, transfer);
     if (0 == --chunk->waiting) {
+        note(chunk, OC_SERVER_SENT);
+        add_to_timeline(chunk);
         chunk_free(chunk);
         reduction->finished++;
         if (!group->failed) {
@@ -172,6 +209,7 @@ void oc_chunks_admit(oc_reduction_t *reduction)
             return;
         }
         reduction->admitted++;
+        note(chunk, OC_SERVER_ADMITTED);
         receive_contributions(chunk);
     }
 }

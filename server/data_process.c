@@ -123,6 +123,7 @@ int oc_data_process_run(int channel, const oc_server_settings_t *settings, const
         .net_devices = net_devices,
         .num_aggregators = (unsigned) settings->aggregators,
         .memory_limit = settings->memory_limit,
+        .timeline = settings->timeline,
         .ask = ask_supervisor,
         .arg = &process,
     };

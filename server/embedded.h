@@ -19,6 +19,7 @@ typedef struct {
     const uint8_t *job_id, *job_key;  /* OC_JOB_ID_SIZE and OC_JOB_KEY_SIZE bytes, copied */
     bool all_interfaces;              /* false: reachable on this host only */
     size_t memory_limit;
+    const char *timeline;             /* as in oc_job_config_t; must stay */
 } oc_embedded_config_t;
 
 /* Starts the threads; on failure a sentence in error. */

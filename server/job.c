@@ -175,6 +175,7 @@ static oc_status_t start_aggregators(oc_job_server_t *job, char *error, size_t e
         .net_devices = job->config.net_devices,
         .memory_limit = job->config.memory_limit / job->config.num_aggregators,
         .unbind = job->config.unbind,
+        .timeline = job->config.timeline,
         .control = &job->mailbox,
     };
     oc_status_t status;

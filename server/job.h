@@ -20,6 +20,7 @@ typedef struct {
     const char *net_devices;     /* NULL: any */
     unsigned num_aggregators;
     size_t memory_limit;        /* bytes, for all aggregators together */
+    const char *timeline;       /* prefix of the files of the aggregators; NULL or "": none */
     bool unbind;                /* aggregators use all processors, however the process is bound */
     /*
      * Before a heartbeat is answered: passes the question on to whoever else has to be alive,

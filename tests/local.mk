@@ -88,6 +88,7 @@ EXTRA_DIST += run-tests \
 	tests/rdma/image.sh tests/rdma/inside tests/rdma/lib.sh tests/rdma/multicast.sh \
 	tests/tools/bench.sh tests/tools/bench-result.json tests/tools/bench_smoke.sh \
 	tests/tools/bench_test.py tests/tools/dist.sh tests/tools/info.sh tests/tools/perf.sh \
+	tests/tools/timeline.sh \
 	tools/build.sh
 
 # built when its test needs it

@@ -114,6 +114,11 @@ tests_unit_test_mailbox_SOURCES = tests/unit/test_mailbox.c
 tests_unit_test_mailbox_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_mailbox_LDADD = libocservice.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_timeline
+tests_unit_test_timeline_SOURCES = tests/unit/test_timeline.c
+tests_unit_test_timeline_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_timeline_LDADD = libocbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_transports
 tests_unit_test_transports_SOURCES = tests/unit/test_transports.c
 tests_unit_test_transports_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(UCX_CFLAGS)

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Shows what ranks and servers have recorded about chunks.
+
+bin_PROGRAMS += optcast-timeline
+optcast_timeline_SOURCES = \
+	tools/timeline/clocks.c tools/timeline/clocks.h \
+	tools/timeline/drawing.c tools/timeline/drawing.h \
+	tools/timeline/main.c \
+	tools/timeline/records.c tools/timeline/records.h \
+	tools/timeline/report.c tools/timeline/report.h
