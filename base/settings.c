@@ -44,6 +44,10 @@ static const oc_setting_t job_settings[] = {
     {JOB(chunk_size), .type = OC_SETTING_SIZE, .number = 65536, .min = OC_MIN_CHUNK,
      .max = OC_MAX_CHUNK, .unit = "bytes",
      .help = "Largest chunk of a vector; chunks are reduced independently."},
+    {JOB(min_chunks), .type = OC_SETTING_INT, .number = 64, .min = 1, .max = 1 << 20,
+     .unit = "chunks",
+     .help = "How many chunks each aggregator gets of a vector at least, as long as they are no "
+             "smaller than 16 KiB: links idle for one chunk at both ends of a vector."},
     {JOB(window), .type = OC_SETTING_INT, .number = 8, .min = 1, .max = OC_MAX_WINDOW,
      .unit = "chunks", .help = "Chunks that a rank has in flight to one aggregator."},
     {JOB(eager_window), .type = OC_SETTING_SIZE, .number = 524288, .max = INT64_MAX, .unit = "bytes",

@@ -56,6 +56,7 @@ typedef struct {
     size_t min_size;
     size_t small_size;
     size_t chunk_size;
+    int min_chunks;
     int window;
     size_t eager_window;
     int max_ranks;

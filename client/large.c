@@ -229,8 +229,12 @@ static void lay_out(oc_collective_t *collective)
     size_t lanes = group->num_lanes;
     size_t share = (collective->bytes + lanes - 1) / lanes;
     size_t chunk = group->client->config.settings->chunk_size / OC_MIN_CHUNK * OC_MIN_CHUNK;
+    size_t fine = share / (size_t) group->client->config.settings->min_chunks;
 
+    /* before the first chunk has gone no result can come, and the last has nothing beside it */
+    fine = fine > OC_FINE_CHUNK ? fine / OC_MIN_CHUNK * OC_MIN_CHUNK : OC_FINE_CHUNK;
     share = (share + OC_MIN_CHUNK - 1) / OC_MIN_CHUNK * OC_MIN_CHUNK;
+    chunk = fine < chunk ? fine : chunk;
     chunk = share < chunk ? share : chunk;
     /* whole elements: the size of some is no power of two */
     collective->chunk_bytes = (uint32_t) (chunk / collective->element * collective->element);

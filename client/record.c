@@ -54,7 +54,8 @@ uint64_t oc_settings_digest(const oc_group_t *group)
     const oc_job_settings_t *settings = client->config.settings;
     uint64_t numbers[] = {(uint64_t) group->params.mode, settings->min_size,
                           (uint64_t) settings->max_ranks, settings->small_size,
-                          settings->chunk_size, (uint64_t) settings->window,
+                          settings->chunk_size, (uint64_t) settings->min_chunks,
+                          (uint64_t) settings->window,
                           client->num_embedded};
     uint64_t hash = oc_hash(OC_HASH_START, numbers, sizeof(numbers));
 

@@ -17,6 +17,7 @@
 #define OC_MAX_WINDOW      64         /* chunks in flight from a rank to an aggregator */
 
 #define OC_MIN_CHUNK       4096u      /* bytes */
+#define OC_FINE_CHUNK      16384u     /* none is made smaller to have more of them */
 #define OC_MAX_CHUNK       (16u << 20)
 #define OC_MAX_SMALL       16384u     /* bytes of data in a message with header */
 

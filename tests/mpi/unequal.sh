@@ -105,6 +105,8 @@ rm "$programs/unequal-version"
 nothing version
 has_line "$tmp/version.log" 'rank 1 cannot take part' || not_ok "version: nobody says why" "$tmp/version.log"
 # what is only compared when a communicator is set up
+unequal min_chunks min_chunks 1 2
+nothing min_chunks
 unequal chunk_size chunk_size 4096 8192
 nothing chunk_size
 has_line "$tmp/chunk_size.log" 'rank 1 has other coll_optcast settings than rank 0' ||
