@@ -61,6 +61,14 @@ EXPERIMENTS = (
          Setup("4+1", "allreduce", 4, ("ring", "segmented-ring", "optcast"), (4 * MiB,),
                servers=1))),
     Experiment(
+        "line-rate", "Allreduce, more hosts and faster links",
+        "As many servers as hosts. With faster links the processors of this machine, which all "
+        "hosts share, have more to do.",
+        (Setup("8+8", "allreduce", 8, ("ring", "ring-no-nap", "segmented-ring", "rabenseifner",
+                                       "han", "ucc", "mpich", "optcast"), (16 * MiB,), servers=8),
+         Setup("8+8-500", "allreduce", 8, ("ring", "segmented-ring", "rabenseifner", "ucc",
+                                           "optcast"), (64 * MiB,), servers=8, rate=500))),
+    Experiment(
         "allreduce-all", "Allreduce, if the server hosts were ranks as well",
         "Servers cost hosts and links, too. A ring over all hosts reduces more vectors with the "
         "same links.",
