@@ -134,7 +134,9 @@ static void on_chunk_transfer(oc_transfer_t *transfer)
     if (0 != --slot->waiting) {
         return;
     }
-    add_to_timeline(slot);
+    if (NULL != collective->group->client->timeline) {
+        add_to_timeline(slot);
+    }
     collective->group->client->config.counters->bytes_received += length_of(part, slot->number);
     part->lane->route->unasked -= slot->eager ? length_of(part, slot->number) : 0;
     part->received++;

@@ -136,7 +136,9 @@ static void on_result_sent(oc_transfer_t *transfer)
     oc_aggregator_check_sent(group, transfer);
     if (0 == --chunk->waiting) {
         note(chunk, OC_SERVER_SENT);
-        add_to_timeline(chunk);
+        if (NULL != group->aggregator->timeline) {
+            add_to_timeline(chunk);
+        }
         chunk_free(chunk);
         reduction->finished++;
         if (!group->failed) {
