@@ -61,7 +61,7 @@ EXTRA_DIST += run-tests \
 	tests/mpi/half.sh \
 	tests/mpi/matrix_types.c \
 	tests/mpi/matrix_types.h \
-	tests/mpi/plan.py tests/mpi/pvars.h tests/mpi/same_bits.c tests/mpi/same_bits.sh \
+	tests/mpi/plan.py tests/mpi/polite.c tests/mpi/pvars.h tests/mpi/same_bits.c tests/mpi/same_bits.sh \
 	tests/mpi/stranger.py \
 	tests/mpi/unequal.sh \
 	tests/mpi/sums.h \

@@ -123,8 +123,10 @@ compile_program() {
     for argument in "$@"; do
         [[ $argument == -* ]] || sources+=("$argument")
     done
+    sources+=("$REPO/tests/mpi/polite.c")
     ! is_current "$programs/$name" "${sources[@]}" "$REPO"/tests/mpi/*.h || return 0
-    "$OMPICC" -std=gnu11 -O2 -g -Wall -Wextra -Werror -ffp-contract=off -o "$programs/$name" "$@" \
+    "$OMPICC" -std=gnu11 -O2 -g -Wall -Wextra -Werror -ffp-contract=off -o "$programs/$name" \
+        "$REPO/tests/mpi/polite.c" -Wl,--export-dynamic-symbol=sched_yield "$@" \
         -lm >"$tmp/compile.log" 2>&1 || not_ok "$name does not compile" "$tmp/compile.log"
 }
 
