@@ -54,6 +54,11 @@ tests_unit_test_peers_SOURCES = tests/unit/test_peers.c
 tests_unit_test_peers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_peers_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_segment
+tests_unit_test_segment_SOURCES = tests/unit/test_segment.c
+tests_unit_test_segment_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_segment_LDADD = libocnode.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_tag
 tests_unit_test_tag_SOURCES = tests/unit/test_tag.c
 tests_unit_test_tag_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
