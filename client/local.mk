@@ -15,4 +15,4 @@ libocclient_la_SOURCES = \
 	client/setup.c \
 	client/small.c \
 	client/targets.c
-libocclient_la_LIBADD = libocmulticast.la libocservice.la
+libocclient_la_LIBADD = libocmulticast.la libocnode.la libocservice.la

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Reliable broadcast by multicast; transports behind multicast/transport.h. Whoever links it links
-# libocucx, libocnet, libocprotocol and libocbase too, once each.
+# libocucx, libocnet, libocnode, libocprotocol and libocbase too, once each.
 noinst_LTLIBRARIES += libocmulticast.la
 libocmulticast_la_SOURCES = \
 	multicast/address.h multicast/address.c \
@@ -15,6 +15,7 @@ libocmulticast_la_SOURCES = \
 	multicast/member.c \
 	multicast/message.h multicast/message.c \
 	multicast/multicast.h multicast/multicast.c \
+	multicast/note.h multicast/note.c \
 	multicast/operation.c \
 	multicast/peers.h multicast/peers.c \
 	multicast/post.c \
@@ -25,6 +26,7 @@ libocmulticast_la_SOURCES = \
 	multicast/send.c \
 	multicast/serve.c \
 	multicast/service.h \
+	multicast/shelf.h multicast/shelf.c \
 	multicast/shim.h multicast/shim.c \
 	multicast/source.c \
 	multicast/transport.h \

@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target: any bytes as a message between ranks; what is accepted says what it means. */
+/* Fuzz target: any bytes as a message between ranks or a note; what is accepted says what it means. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "multicast/message.h"
+#include "multicast/note.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_note(const uint8_t *data, size_t size)
+{
+    uint8_t again[OC_NOTE_SIZE];
+    oc_note_t note;
+
+    if (!oc_note_decode(data, size, &note)) {
+        return;
+    }
+    oc_note_encode(&note, again);
+    if (OC_NOTE_SIZE != size || note.kind < OC_NOTE_LAID || note.kind >= OC_NOTE_KINDS
+        || 0 != memcmp(again, data, size)) {
+        abort();
+    }
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -13,6 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     oc_cast_message_t message;
     size_t head;
 
+    check_note(data, size);
     if (!oc_cast_decode(data, size, &message)) {
         return 0;
     }

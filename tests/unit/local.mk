@@ -54,6 +54,16 @@ tests_unit_test_peers_SOURCES = tests/unit/test_peers.c
 tests_unit_test_peers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_peers_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_note
+tests_unit_test_note_SOURCES = tests/unit/test_note.c tests/unit/fence.h
+tests_unit_test_note_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_note_LDADD = libocclient.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_shelf
+tests_unit_test_shelf_SOURCES = tests/unit/test_shelf.c
+tests_unit_test_shelf_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_shelf_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_segment
 tests_unit_test_segment_SOURCES = tests/unit/test_segment.c
 tests_unit_test_segment_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
