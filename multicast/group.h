@@ -39,6 +39,7 @@ typedef struct {
     unsigned long long control_messages;     /* sent */
     unsigned long long control_bytes;        /* of those, without repaired data */
     unsigned long long repair_bytes;         /* data sent to peers that lacked it */
+    unsigned long long bytes_shared;         /* messages from peers, through shared memory */
 } oc_cast_counters_t;
 
 /* How the ranks take turns. */

@@ -186,6 +186,16 @@ static void forget_hosts(host_t **table)
     }
 }
 
+/* What ranks of this host get can go through memory that they share. */
+static void share(oc_member_t *member, const uint32_t *hosts)
+{
+    for (uint32_t rank = 0; rank < member->num_ranks; rank++) {
+        if (rank != member->rank && hosts[rank] == hosts[member->rank]) {
+            oc_peer_share(member->peers[rank], member->multicast->config.process);
+        }
+    }
+}
+
 /* Peers and hosts, from records that were found to be good. */
 static oc_status_t meet(oc_member_t *member, const uint8_t *records, uint32_t *hosts)
 {
@@ -204,6 +214,9 @@ static oc_status_t meet(oc_member_t *member, const uint8_t *records, uint32_t *h
     }
     member->num_hosts = HASH_COUNT(table);
     forget_hosts(&table);
+    if (good) {
+        share(member, hosts);
+    }
     return good ? OC_OK : OC_ERR_NO_MEMORY;
 }
 

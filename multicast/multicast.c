@@ -139,10 +139,18 @@ static void on_lost(void *arg, oc_peer_t *peer)
     }
 }
 
+static void on_shared(void *arg, size_t length)
+{
+    oc_multicast_t *multicast = arg;
+
+    multicast->config.counters->bytes_shared += length;
+}
+
 static oc_status_t open_peers(oc_multicast_t *multicast, oc_cast_record_t *record, char *error,
                               size_t error_size)
 {
-    oc_peers_events_t events = {.arrived = on_message, .lost = on_lost, .arg = multicast};
+    oc_peers_events_t events = {
+        .arrived = on_message, .lost = on_lost, .shared = on_shared, .arg = multicast};
     oc_status_t status = OC_OK;
     const void *address;
     size_t length;

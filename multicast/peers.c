@@ -3,6 +3,8 @@
  * Peers, their endpoints and messages. A peer stays when its last user has gone: closing an
  * endpoint would break the peer's own one, which its other groups use. Only lost peers go, with
  * their last user and message.
+ *
+ * What is laid out for a peer that cannot get at it is sent to it once more, as messages.
  */
 #include "multicast/peers.h"
 
@@ -13,6 +15,7 @@
 #include <utlist.h>
 
 #include "base/log.h"
+#include "multicast/note.h"
 #include "protocol/tag.h"
 #include "ucx_backend/worker.h"
 
@@ -53,6 +56,12 @@ struct oc_peer {
     oc_endpoint_t *endpoint;   /* NULL before the first message and after the loss */
     unsigned users, unsent;
     size_t unsent_bytes;
+    bool shares;               /* it is on this host … */
+    uint32_t own;              /* … and knows this process by this number */
+    bool refused;              /* it has no access to this process's shelf */
+    oc_shelf_view_t *view;     /* of its shelf; NULL before its first note and after the loss */
+    bool refuses;              /* this process has no access to a shelf of its, and has said so … */
+    uint8_t hidden[OC_SEGMENT_NAME_SIZE]; /* … and this is the shelf's name */
     const char *reason;        /* why it is lost; NULL: it is not */
     oc_peer_t *prev, *next;
     oc_peer_t *lost_prev, *lost_next;
@@ -71,8 +80,13 @@ struct oc_peers {
     oc_peer_t *all;
     oc_peer_t *table;
     oc_peer_t *lost;           /* not told yet */
+    oc_shelf_t *shelf;         /* NULL before the first data for a peer on this host */
+    bool shelfless;            /* it could not be made */
+    uint8_t *taken;            /* max_message bytes: a message from somebody's shelf */
     landing_t landings[NUM_LANDINGS];
 };
+
+static void take_note(oc_peers_t *peers, const uint8_t *bytes, size_t length);
 
 /* From UCX; it is waiting again at the end of oc_peers_progress at the earliest. */
 static void on_arrived(oc_transfer_t *transfer)
@@ -84,7 +98,9 @@ static void on_arrived(oc_transfer_t *transfer)
     if (peers->closing) {
         return;
     }
-    if (OC_OK == transfer->status) {
+    if (OC_OK == transfer->status && oc_tag(OC_KIND_CAST, 0, 0, 0, OC_NOTE_SLOT) == transfer->tag) {
+        take_note(peers, landing->bytes, transfer->length);
+    } else if (OC_OK == transfer->status) {
         peers->events.arrived(peers->events.arg, landing->bytes, transfer->length);
     } else if (OC_ERR_CANCELED != transfer->status) {
         oc_debug("a message between ranks was dropped: %s", oc_status_string(transfer->status));
@@ -108,7 +124,7 @@ oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message, o
                           char *error, size_t error_size)
 {
     oc_peers_t *peers = calloc(1, sizeof(*peers));
-    uint8_t *bytes = malloc(NUM_LANDINGS * max_message);
+    uint8_t *bytes = malloc((NUM_LANDINGS + 1) * max_message);
     oc_status_t status = OC_ERR_NO_MEMORY;
 
     snprintf(error, error_size, "out of memory");
@@ -127,6 +143,7 @@ oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message, o
         peers->landings[i].bytes = bytes + i * max_message;
         peers->landings[i].transfer.done = on_arrived;
     }
+    peers->taken = bytes + NUM_LANDINGS * max_message;
     post_landings(peers);
     *result = peers;
     return OC_OK;
@@ -135,6 +152,7 @@ oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message, o
 static void peer_free(oc_peer_t *peer)
 {
     DL_DELETE(peer->peers->all, peer);
+    oc_shelf_view_close(peer->view);
     free(peer);
 }
 
@@ -163,6 +181,7 @@ void oc_peers_close(oc_peers_t *peers)
     DL_FOREACH_SAFE (peers->all, peer, next) {
         peer_free(peer);
     }
+    oc_shelf_close(peers->shelf);
     free(peers->landings[0].bytes);
     free(peers);
 }
@@ -189,6 +208,11 @@ static void lose(oc_peer_t *peer, const char *reason)
     }
     peer->reason = reason;
     peer->users++;
+    oc_shelf_view_close(peer->view);
+    peer->view = NULL;
+    if (NULL != peers->shelf) {
+        oc_shelf_clear(peers->shelf, peer, NULL, NULL);
+    }
     HASH_DEL(peers->table, peer);
     DL_APPEND2(peers->lost, peer, lost_prev, lost_next);
 }
@@ -262,6 +286,12 @@ void oc_peer_release(oc_peer_t *peer)
 {
     peer->users--;
     reap(peer);
+}
+
+void oc_peer_share(oc_peer_t *peer, uint32_t own)
+{
+    peer->shares = true;
+    peer->own = own;
 }
 
 uint32_t oc_peer_process(const oc_peer_t *peer)
@@ -338,15 +368,11 @@ static bool connect_peer(oc_peer_t *peer)
     return NULL != peer->endpoint;
 }
 
-void oc_peer_post(oc_peer_t *peer, oc_outbox_t *outbox, const void *head, size_t head_length,
-                  const void *data, size_t data_length)
+static void send_parts(oc_peer_t *peer, oc_outbox_t *outbox, uint64_t slot, const void *head,
+                       size_t head_length, const void *data, size_t data_length)
 {
-    message_t *message;
+    message_t *message = malloc(sizeof(*message) + head_length + data_length);
 
-    if (NULL != peer->reason || !connect_peer(peer)) {
-        return;
-    }
-    message = malloc(sizeof(*message) + head_length + data_length);
     if (NULL == message) {
         lose(peer, "this rank has no memory for a message to it");
         return;
@@ -359,7 +385,149 @@ void oc_peer_post(oc_peer_t *peer, oc_outbox_t *outbox, const void *head, size_t
     }
     account(message, 1);
     oc_send(peer->endpoint, &message->transfer, message->bytes, message->length,
-            oc_tag(OC_KIND_CAST, 0, 0, 0, 0));
+            oc_tag(OC_KIND_CAST, 0, 0, 0, slot));
+}
+
+static void send_note(oc_peer_t *peer, const oc_note_t *note)
+{
+    uint8_t bytes[OC_NOTE_SIZE];
+
+    oc_note_encode(note, bytes);
+    send_parts(peer, NULL, OC_NOTE_SLOT, bytes, sizeof(bytes), NULL, 0);
+}
+
+/* NULL: there is none, and never will be. */
+static oc_shelf_t *get_shelf(oc_peers_t *peers)
+{
+    char error[160];
+
+    if (NULL == peers->shelf && !peers->shelfless
+        && OC_OK != oc_shelf_open(peers->max_message, &peers->shelf, error, sizeof(error))) {
+        peers->shelfless = true;
+        oc_debug("ranks on this host get data by messages: %s", error);
+    }
+    return peers->shelf;
+}
+
+/* Into shared memory; false: it has to be sent. */
+static bool lay_out(oc_peer_t *peer, const void *head, size_t head_length, const void *data,
+                    size_t data_length)
+{
+    oc_note_t note = {.kind = OC_NOTE_LAID, .process = peer->own};
+    oc_shelf_t *shelf = peer->shares && !peer->refused ? get_shelf(peer->peers) : NULL;
+
+    if (NULL == shelf
+        || !oc_shelf_lay(shelf, peer, head, head_length, data, data_length, &note.place)) {
+        return false;
+    }
+    oc_shelf_name(shelf, note.shelf);
+    send_note(peer, &note);
+    return true;
+}
+
+void oc_peer_post(oc_peer_t *peer, oc_outbox_t *outbox, const void *head, size_t head_length,
+                  const void *data, size_t data_length)
+{
+    if (NULL != peer->reason || !connect_peer(peer)) {
+        return;
+    }
+    if (NULL != outbox || 0 == data_length
+        || !lay_out(peer, head, head_length, data, data_length)) {
+        send_parts(peer, outbox, 0, head, head_length, data, data_length);
+    }
+}
+
+/* ---- notes from others ---- */
+
+/* It is to send everything: also what it has laid out already. */
+static void refuse(oc_peer_t *peer, const oc_note_t *laid, const char *why)
+{
+    oc_note_t note = {.kind = OC_NOTE_REFUSED, .process = peer->own};
+
+    oc_debug("process %u of the job has to send its data: %s", peer->process, why);
+    peer->refuses = true;
+    memcpy(peer->hidden, laid->shelf, sizeof(peer->hidden));
+    memcpy(note.shelf, laid->shelf, sizeof(note.shelf));
+    if (connect_peer(peer)) {
+        send_note(peer, &note);
+    }
+}
+
+/* A shelf is looked for once. false: this process has no access to it. */
+static bool see_shelf(oc_peer_t *peer, const oc_note_t *note)
+{
+    oc_shelf_view_t *view;
+    char error[160];
+
+    if (NULL != peer->view && oc_shelf_view_is(peer->view, note->shelf)) {
+        return true;
+    }
+    if (peer->refuses && 0 == memcmp(peer->hidden, note->shelf, sizeof(peer->hidden))) {
+        return false;
+    }
+    if (OC_OK != oc_shelf_view_open(note->shelf, peer->peers->max_message, &view, error,
+                                    sizeof(error))) {
+        refuse(peer, note, error);
+        return false;
+    }
+    oc_shelf_view_close(peer->view);
+    peer->view = view;
+    return true;
+}
+
+static void take_laid(oc_peer_t *peer, const oc_note_t *note)
+{
+    oc_peers_t *peers = peer->peers;
+
+    if (!see_shelf(peer, note)) {
+        return;
+    }
+    if (!oc_shelf_take(peer->view, &note->place, peers->taken)) {
+        oc_debug("a note of process %u of the job was dropped: nothing lies where it says",
+                 peer->process);
+        return;
+    }
+    if (NULL != peers->events.shared) {
+        peers->events.shared(peers->events.arg, note->place.length);
+    }
+    peers->events.arrived(peers->events.arg, peers->taken, note->place.length);
+}
+
+static void send_again(void *arg, const uint8_t *bytes, size_t length)
+{
+    send_parts(arg, NULL, 0, bytes, length, NULL, 0);
+}
+
+static void take_refusal(oc_peer_t *peer, const oc_note_t *note)
+{
+    oc_shelf_t *shelf = peer->peers->shelf;
+    uint8_t name[OC_SEGMENT_NAME_SIZE];
+
+    if (NULL == shelf || NULL == peer->endpoint) {
+        return;
+    }
+    oc_shelf_name(shelf, name);
+    if (0 == memcmp(name, note->shelf, sizeof(name))) {
+        peer->refused = true;
+        oc_shelf_clear(shelf, peer, send_again, peer);
+    }
+}
+
+static void take_note(oc_peers_t *peers, const uint8_t *bytes, size_t length)
+{
+    oc_peer_t *peer = NULL;
+    oc_note_t note;
+
+    if (oc_note_decode(bytes, length, &note)) {
+        HASH_FIND(hh, peers->table, &note.process, sizeof(note.process), peer);
+    }
+    if (NULL == peer || !peer->shares) {
+        oc_debug("a note of no process of this host was dropped");
+    } else if (OC_NOTE_LAID == note.kind) {
+        take_laid(peer, &note);
+    } else {
+        take_refusal(peer, &note);
+    }
 }
 
 size_t oc_peer_room(const oc_peer_t *peer)

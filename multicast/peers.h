@@ -3,6 +3,9 @@
  * Messages between the processes of a job: a UCX worker of its own, and a table of peers with
  * one endpoint each, shared by all groups. Messages are reliable and in no order. Not thread-safe:
  * callers lock. Nothing here waits for a peer.
+ *
+ * Data for a peer on the same host lies in shared memory if both can get at it; then only a note
+ * about it is sent.
  */
 #ifndef OC_MULTICAST_PEERS_H
 #define OC_MULTICAST_PEERS_H
@@ -19,11 +22,13 @@ typedef struct oc_peer oc_peer_t;
 /* Counts the messages of one user that have not left yet; outlives its user if it has to. */
 typedef struct oc_outbox oc_outbox_t;
 
-/* Both are called from oc_peers_progress only, and may post and release. */
+/* All are called from oc_peers_progress only; the first two may post and release. */
 typedef struct {
     void (*arrived)(void *arg, const uint8_t *bytes, size_t length);
     /* Nothing reaches this peer any more; called once for each. */
     void (*lost)(void *arg, oc_peer_t *peer);
+    /* The message of so many bytes that arrives next came through shared memory. May be NULL. */
+    void (*shared)(void *arg, size_t length);
     void *arg;
 } oc_peers_events_t;
 
@@ -53,6 +58,9 @@ bool oc_peers_arm(oc_peers_t *peers, int *fd);
 oc_peer_t *oc_peer_get(oc_peers_t *peers, uint32_t process, const void *address, size_t length);
 void oc_peer_release(oc_peer_t *peer);
 
+/* The peer is on this host, and knows this process by the number own. */
+void oc_peer_share(oc_peer_t *peer, uint32_t own);
+
 uint32_t oc_peer_process(const oc_peer_t *peer);
 
 /* Why it is lost, for messages: "its connection broke". "" if it is not. */
@@ -67,7 +75,8 @@ unsigned oc_outbox_unsent(const oc_outbox_t *outbox);
 /*
  * Copies both parts. A failure shows as the loss of the peer; to a lost peer nothing is sent.
  * With an outbox, the message counts there until it has left. Without (NULL), nobody waits for it:
- * what is long, or the first to that peer, only leaves when the peer looks, who may be elsewhere.
+ * what is long, or the first to that peer, only leaves when the peer looks, who may be elsewhere;
+ * and data may be shared.
  */
 void oc_peer_post(oc_peer_t *peer, oc_outbox_t *outbox, const void *head, size_t head_length,
                   const void *data, size_t data_length);

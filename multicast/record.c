@@ -12,7 +12,7 @@
 #include "protocol/wire.h"
 
 #define MAGIC   0x52434d4fu
-#define VERSION 1
+#define VERSION 2
 
 const char *oc_carrier_name(oc_carrier_t carrier)
 {

@@ -22,7 +22,7 @@ typedef enum {
     OC_KIND_CONTRIBUTION = 2, /* to an aggregator, bare data */
     OC_KIND_RESULT = 3,       /* to a rank, bare data */
     OC_KIND_REPLY = 4,        /* to a rank, with header */
-    OC_KIND_CAST = 5,         /* from rank to rank (multicast/message.h); all else is 0 */
+    OC_KIND_CAST = 5,         /* from rank to rank; all else is 0, but for the slot of a note */
 } oc_kind_t;
 
 #define OC_TAG_HANDLE_BITS   20
@@ -31,6 +31,10 @@ typedef enum {
 
 /* Slot of READY; sequence 0. Replies of collectives have slot 0. */
 #define OC_READY_SLOT 0xfff
+
+/* Slot of what ranks tell each other about shared memory (multicast/note.h); messages
+ * (multicast/message.h) have 0. */
+#define OC_NOTE_SLOT 1
 
 #define OC_TAG_EXACT     (~0ull)
 #define OC_TAG_KIND_MASK (0xfull << 60)

@@ -216,6 +216,16 @@ test_nodes() {
     forget_others 1 2
 }
 
+# expect_shared NAME: three of four ranks get what their host missed from the fourth, through shared memory.
+expect_shared() {
+    awk -v name="$1" -v shared="$(total "$1" shared)" -v recovered="$(total "$1" recovered)" -v payload="$mtu_payload" '
+        BEGIN {
+            share = shared / (recovered * payload)
+            printf "%s: of %d recovered fragments %.2f came through shared memory\n", name, recovered, share
+            exit share < 0.6
+        }' || not_ok "$1: too little came through shared memory" "$tmp/$1.log"
+}
+
 # What all ranks of a host have missed crosses its link once more, not once for each of them.
 test_node_losses() {
     local block=1048576 percent=30
@@ -227,6 +237,7 @@ test_node_losses() {
     cluster loss 2 0
     forget_others 2
     expect_offloaded node-losses 16
+    expect_shared node-losses
     awk -v block="$block" -v percent="$percent" '
         {
             times = ($3 / 1.05 - 3 * block) / (3 * block * percent / 100)

@@ -21,15 +21,21 @@ counted() {
     sed -n -E "s/^rank [0-9]*: .*\b([0-9]+) $2.*/\1/p" "$tmp/$1.log" | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# lossy NAME RANKS FAULTS OPTION...: right, all offloaded, and what was lost was recovered.
+# lossy NAME RANKS FAULTS OPTION...: right, all offloaded, and what was lost was recovered, most of it through
+# shared memory.
 lossy() {
-    local name=$1 ranks=$2 operations=60
+    local name=$1 ranks=$2 operations=60 shared repaired
 
     expect_job "$name" "$ranks" embedded "${cast[@]}" multicast_faults="$3" cast_loop operations="$operations" "${@:4}"
     [ "$(counted "$name" offloaded "$ranks")" -eq $((operations * ranks)) ] ||
         not_ok "$name: not everything was offloaded" "$tmp/$name.log"
     [ "$(counted "$name" lost "$ranks")" -gt 0 ] || not_ok "$name: nothing was lost" "$tmp/$name.log"
     [ "$(counted "$name" recovered "$ranks")" -gt 0 ] || not_ok "$name: nothing was recovered" "$tmp/$name.log"
+    shared=$(counted "$name" shared "$ranks")
+    repaired=$(counted "$name" repaired "$ranks")
+    echo "$name: of $repaired bytes that were lost $shared came through shared memory"
+    [ $((shared * 10)) -ge $((repaired * 9)) ] ||
+        not_ok "$name: what was lost did not come through shared memory" "$tmp/$name.log"
 }
 
 lossy bad 4 drop=0.05,duplicate=0.1,reorder=0.1,seed=1 count=20000

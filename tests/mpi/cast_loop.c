@@ -14,7 +14,8 @@
  *
  * Each rank prints "rank R: begins at TIME", perhaps "rank R: late at TIME", and "rank R: error
  * after N operations at TIME: TEXT", or "rank R: N offloaded, L lost, V recovered, D doubled,
- * F foreign" (TIME is that of the clock on the wall).
+ * F foreign, B shared, P repaired", the last two in bytes: received through shared memory, and given
+ * to others in any way (TIME is that of the clock on the wall).
  */
 #include <signal.h>
 #include <time.h>
@@ -86,10 +87,12 @@ static bool loop(const options_t *o)
         }
         collective_check("loop", &c);
     }
-    printf("rank %d: %llu offloaded, %llu lost, %llu recovered, %llu doubled, %llu foreign\n", rank,
+    printf("rank %d: %llu offloaded, %llu lost, %llu recovered, %llu doubled, %llu foreign, "
+           "%llu shared, %llu repaired\n", rank,
            pvar_read("allgather_offloaded") + pvar_read("bcast_offloaded"),
            pvar_read("fragments_lost"), pvar_read("fragments_recovered"),
-           pvar_read("fragments_duplicated"), pvar_read("fragments_foreign"));
+           pvar_read("fragments_duplicated"), pvar_read("fragments_foreign"),
+           pvar_read("bytes_shared"), pvar_read("repair_bytes"));
     fflush(stdout);
     return true;
 }

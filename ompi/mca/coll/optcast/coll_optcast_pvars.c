@@ -35,6 +35,8 @@ static void cast_pvars_register(oc_cast_counters_t *cast)
          &cast->control_messages);
     pvar("control_bytes", "Bytes of those, without repaired data", &cast->control_bytes);
     pvar("repair_bytes", "Data sent to ranks that lacked it, in bytes", &cast->repair_bytes);
+    pvar("bytes_shared", "Messages from ranks on this host through shared memory, in bytes",
+         &cast->bytes_shared);
 }
 
 void mca_coll_optcast_pvars_register(void)
