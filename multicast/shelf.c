@@ -165,7 +165,6 @@ void oc_shelf_clear(oc_shelf_t *shelf, const void *reader,
         if (NULL != each) {
             each(arg, slot->bytes, entry->length);
         }
-        entry->generation++; /* whoever still frees it as it was changes nothing */
         atomic_store_explicit(&slot->state, free_state(entry->generation), memory_order_release);
         entry->reader = NULL;
     }

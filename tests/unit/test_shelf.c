@@ -7,8 +7,10 @@
 
 #include <cmocka.h>
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 
 #define LONGEST 5000u
 #define ROUNDS  2000u
+#define RACES   10000u
 
 static char error[256];
 static oc_shelf_t *shelf;
@@ -324,6 +327,50 @@ static void test_views_outlive_the_shelf(void **state)
     assert_null(late);
 }
 
+/* In a process of its own: takes what it sees last until there is nothing more. 0: all was right. */
+static int snatch(const oc_place_t *last, const atomic_bool *over)
+{
+    while (!atomic_load(over)) {
+        oc_place_t place = *last; /* any mixture of two places */
+
+        if (oc_shelf_take(view, &place, bytes) && !is_right(place.generation, place.length)) {
+            return 3;
+        }
+    }
+    return 0;
+}
+
+/* It is given up while it copies: whatever it then has is no message. */
+static void test_race_with_the_owner(void **state)
+{
+    struct {
+        oc_place_t last;
+        atomic_bool over;
+    } *common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                     -1, 0);
+    int status;
+    pid_t child;
+
+    (void) state;
+    assert_ptr_not_equal(common, MAP_FAILED);
+    child = fork();
+    assert_true(child >= 0);
+    if (0 == child) {
+        _exit(snatch(&common->last, &common->over));
+    }
+    for (unsigned i = 1; i <= RACES; i++) {
+        assert_true(lay(&first, i, 8, LONGEST - 8, &common->last));
+        for (unsigned k = 0; k < i % 64; k++) {
+            atomic_signal_fence(memory_order_seq_cst);
+        }
+        oc_shelf_clear(shelf, &first, NULL, NULL);
+    }
+    atomic_store(&common->over, true);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    munmap(common, sizeof(*common));
+}
+
 static void test_shelf_of_other_messages(void **state)
 {
     oc_shelf_view_t *other = NULL;
@@ -346,6 +393,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_reader_that_is_given_up, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_process, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reader_that_dies, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_race_with_the_owner, setup, teardown),
         cmocka_unit_test_setup_teardown(test_views_outlive_the_shelf, setup, teardown),
         cmocka_unit_test_setup_teardown(test_shelf_of_other_messages, setup, teardown),
     };
