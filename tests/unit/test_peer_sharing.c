@@ -307,6 +307,9 @@ static void test_forged_notes(void **state)
         wait_for(&right.arrived, 3 * (i + 1));
         assert_int_equal(right.shared, right.arrived);
         assert_int_equal(right.wrong, 0);
+        post_by(to_left, NULL, HEAD, 1000); /* whose shelf was not the one that was refused */
+        wait_for(&left.arrived, i + 1);
+        assert_int_equal(left.shared, left.arrived);
         note.kind = OC_NOTE_LAID;
     }
 }
