@@ -60,10 +60,11 @@ uint64_t oc_settings_digest(const oc_group_t *group)
     uint64_t hash = oc_hash(OC_HASH_START, numbers, sizeof(numbers));
 
     for (unsigned i = 0; i < client->servers.count; i++) {
-        const oc_host_port_t *server = &client->servers.servers[i];
+        const oc_server_t *server = &client->servers.servers[i];
 
-        hash = oc_hash(hash, server->host, strlen(server->host) + 1);
-        hash = oc_hash(hash, &server->port, sizeof(server->port));
+        hash = oc_hash(hash, server->name.host, strlen(server->name.host) + 1);
+        hash = oc_hash(hash, &server->name.port, sizeof(server->name.port));
+        hash = oc_hash(hash, &server->weight, sizeof(server->weight));
     }
     return hash;
 }

@@ -27,7 +27,7 @@ static void *resolve_all(void *arg)
     for (unsigned i = 0; i < resolver->servers->count; i++) {
         resolved_t *result = &resolver->results[i];
 
-        if (OC_OK != oc_resolve_all(&resolver->servers->servers[i], result->addresses,
+        if (OC_OK != oc_resolve_all(&resolver->servers->servers[i].name, result->addresses,
                                     OC_MAX_CANDIDATES, &result->count, result->error,
                                     sizeof(result->error))) {
             result->count = 0;

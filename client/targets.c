@@ -88,7 +88,7 @@ static oc_connection_t *connect_embedded(oc_group_t *group, unsigned number, cha
 static oc_connection_t *find_external(oc_client_t *client, unsigned number,
                                       char name[OC_NAME_SIZE])
 {
-    const oc_host_port_t *server = &client->servers.servers[number];
+    const oc_host_port_t *server = &client->servers.servers[number].name;
 
     snprintf(name, OC_NAME_SIZE, "%s:%u", server->host, server->port);
     return oc_connection_find(client, name);

@@ -14,6 +14,8 @@
 
 #include "protocol/limits.h"
 
+#define MAX_WEIGHT (1000 * OC_WEIGHT_ONE)
+
 static bool parse_port(const char *text, uint16_t *port)
 {
     char *end;
@@ -91,10 +93,10 @@ oc_status_t oc_host_port_parse(const char *text, oc_host_port_t *result, char *e
     return OC_OK;
 }
 
-static oc_status_t list_add(oc_server_list_t *list, const char *text, char *error,
+static oc_status_t list_add(oc_server_list_t *list, const char *text, uint32_t weight, char *error,
                             size_t error_size)
 {
-    oc_host_port_t *grown;
+    oc_server_t *grown, *added;
 
     if (OC_MAX_SERVERS == list->count) {
         snprintf(error, error_size, "more than %d servers", OC_MAX_SERVERS);
@@ -106,12 +108,14 @@ static oc_status_t list_add(oc_server_list_t *list, const char *text, char *erro
         return OC_ERR_NO_MEMORY;
     }
     list->servers = grown;
-    if (OC_OK != oc_host_port_parse(text, &grown[list->count], error, error_size)) {
+    added = &grown[list->count];
+    added->weight = weight;
+    if (OC_OK != oc_host_port_parse(text, &added->name, error, error_size)) {
         return OC_ERR_INVALID;
     }
     for (unsigned i = 0; i < list->count; i++) {
-        if (grown[i].port == grown[list->count].port
-            && 0 == strcmp(grown[i].host, grown[list->count].host)) {
+        if (grown[i].name.port == added->name.port
+            && 0 == strcmp(grown[i].name.host, added->name.host)) {
             snprintf(error, error_size, "the server \"%s\" is in the list twice", text);
             return OC_ERR_INVALID;
         }
@@ -127,7 +131,7 @@ static oc_status_t parse_commas(const char *text, oc_server_list_t *list, char *
     oc_status_t status = NULL == copy ? OC_ERR_NO_MEMORY : OC_OK;
 
     while (OC_OK == status && NULL != (item = strsep(&rest, ","))) {
-        status = list_add(list, item, error, error_size);
+        status = list_add(list, item, OC_WEIGHT_ONE, error, error_size);
     }
     free(copy);
     return status;
@@ -146,26 +150,90 @@ static void trim(char *line)
     }
 }
 
+/*
+ * A decimal number in thousandths. Digit by digit: the same on all ranks, whatever their locale
+ * and their floating point.
+ */
+static bool parse_weight(const char *text, uint32_t *weight)
+{
+    uint32_t value = 0, unit = OC_WEIGHT_ONE;
+    bool point = false, digits = false;
+
+    for (; '\0' != *text; text++) {
+        if ('.' == *text && !point) {
+            point = true;
+        } else if (isdigit((unsigned char) *text) && value <= MAX_WEIGHT && unit > 1) {
+            unit /= point ? 10 : 1;
+            value = point ? value + (uint32_t) (*text - '0') * unit
+                          : value * 10 + (uint32_t) (*text - '0') * OC_WEIGHT_ONE;
+            digits = true;
+        } else {
+            return false;
+        }
+    }
+    *weight = value;
+    return digits && value > 0 && value <= MAX_WEIGHT;
+}
+
+/* "HOST[:PORT] [weight=W]"; cuts the line after the first word. */
+static oc_status_t parse_line(char *line, oc_server_list_t *list, char *error, size_t error_size)
+{
+    char *word = line + strcspn(line, " \t");
+    uint32_t weight = OC_WEIGHT_ONE;
+
+    if ('\0' != *word) {
+        *word++ = '\0';
+        word += strspn(word, " \t");
+        if (0 != strncmp(word, "weight=", 7)) {
+            snprintf(error, error_size, "\"%s\" is not known: HOST[:PORT] [weight=W] is needed",
+                     word);
+            return OC_ERR_INVALID;
+        }
+        if (!parse_weight(word + 7, &weight)) {
+            snprintf(error, error_size, "\"%s\" is no weight: a number from 0.001 to 1000 with at "
+                     "most three decimals is needed, 1 for a server as fast as a host", word);
+            return OC_ERR_INVALID;
+        }
+    }
+    return list_add(list, line, weight, error, error_size);
+}
+
+static oc_status_t parse_lines(FILE *file, const char *path, oc_server_list_t *list, char *error,
+                               size_t error_size)
+{
+    char reason[512], *line = NULL;
+    unsigned number = 0;
+    size_t capacity = 0;
+    oc_status_t status = OC_OK;
+
+    while (OC_OK == status && getline(&line, &capacity, file) >= 0) {
+        number++;
+        trim(line);
+        if ('\0' == line[0]) {
+            continue;
+        }
+        status = parse_line(line, list, reason, sizeof(reason));
+        if (OC_OK != status) {
+            snprintf(error, error_size, "line %u of the server file \"%s\": %s", number, path,
+                     reason);
+        }
+    }
+    free(line);
+    return status;
+}
+
 static oc_status_t parse_file(const char *path, oc_server_list_t *list, char *error,
                               size_t error_size)
 {
     FILE *file = fopen(path, "re");
-    size_t capacity = 0;
-    char *line = NULL;
-    oc_status_t status = OC_OK;
+    oc_status_t status;
 
     if (NULL == file) {
         snprintf(error, error_size, "cannot read the server file \"%s\": %s", path,
                  strerror(errno));
         return OC_ERR_INVALID;
     }
-    while (OC_OK == status && getline(&line, &capacity, file) >= 0) {
-        trim(line);
-        if ('\0' != line[0]) {
-            status = list_add(list, line, error, error_size);
-        }
-    }
-    free(line);
+    status = parse_lines(file, path, list, error, error_size);
     fclose(file);
     if (OC_OK == status && 0 == list->count) {
         snprintf(error, error_size, "the server file \"%s\" names no server", path);

@@ -13,6 +13,7 @@
 
 #define OC_HOST_SIZE 256        /* longest host name with its final zero */
 #define OC_MAX_SERVERS 256      /* in a list */
+#define OC_WEIGHT_ONE  1000     /* the weight of a server as fast as a host: thousandths */
 
 typedef struct {
     char host[OC_HOST_SIZE];
@@ -20,7 +21,12 @@ typedef struct {
 } oc_host_port_t;
 
 typedef struct {
-    oc_host_port_t *servers;    /* freed by oc_server_list_free */
+    oc_host_port_t name;
+    uint32_t weight;            /* how much it can do, in parts of OC_WEIGHT_ONE; not 0 */
+} oc_server_t;
+
+typedef struct {
+    oc_server_t *servers;       /* freed by oc_server_list_free */
     unsigned count;
 } oc_server_list_t;
 
@@ -31,8 +37,9 @@ typedef struct {
 
 /*
  * Both write a sentence about what is wrong, naming the text, into error.
- * The list is HOST[:PORT],… or file:PATH, where the file has one HOST[:PORT] a line and # starts
- * a comment. Reads the file; does not resolve names.
+ * The list is HOST[:PORT],… or file:PATH, where the file has one HOST[:PORT] [weight=W] a line and
+ * # starts a comment. W is a decimal number from 0.001 to 1000. Reads the file; does not resolve
+ * names.
  */
 oc_status_t oc_host_port_parse(const char *text, oc_host_port_t *result, char *error,
                                size_t error_size);

@@ -33,7 +33,7 @@ static void check_list(const char *text)
             abort();
         }
         for (unsigned i = 0; i < list.count; i++) {
-            check_again(&list.servers[i]);
+            check_again(&list.servers[i].name);
         }
     } else if ('\0' == error[0] || 0 != list.count || NULL != list.servers) {
         abort();

@@ -114,11 +114,12 @@ static void test_list(void **state)
     (void) state;
     assert_int_equal(oc_server_list_parse("a,b:7,[::1]:8,::2", &list, error, sizeof(error)), OC_OK);
     assert_int_equal(list.count, 4);
-    assert_string_equal(list.servers[0].host, "a");
-    assert_int_equal(list.servers[1].port, 7);
-    assert_string_equal(list.servers[2].host, "::1");
-    assert_string_equal(list.servers[3].host, "::2");
-    assert_int_equal(list.servers[3].port, OC_DEFAULT_PORT);
+    assert_string_equal(list.servers[0].name.host, "a");
+    assert_int_equal(list.servers[1].name.port, 7);
+    assert_string_equal(list.servers[2].name.host, "::1");
+    assert_string_equal(list.servers[3].name.host, "::2");
+    assert_int_equal(list.servers[3].name.port, OC_DEFAULT_PORT);
+    assert_int_equal(list.servers[3].weight, OC_WEIGHT_ONE);
     oc_server_list_free(&list);
     assert_int_equal(list.count, 0);
     assert_null(list.servers);
@@ -213,12 +214,12 @@ static void test_file(void **state)
                "[::1]:9#\nlast");
     assert_int_equal(parse_file(&list, error, sizeof(error)), OC_OK);
     assert_int_equal(list.count, 4);
-    assert_string_equal(list.servers[0].host, "node1");
-    assert_string_equal(list.servers[1].host, "node2");
-    assert_int_equal(list.servers[1].port, 7);
-    assert_string_equal(list.servers[2].host, "::1");
-    assert_int_equal(list.servers[2].port, 9);
-    assert_string_equal(list.servers[3].host, "last");
+    assert_string_equal(list.servers[0].name.host, "node1");
+    assert_string_equal(list.servers[1].name.host, "node2");
+    assert_int_equal(list.servers[1].name.port, 7);
+    assert_string_equal(list.servers[2].name.host, "::1");
+    assert_int_equal(list.servers[2].name.port, 9);
+    assert_string_equal(list.servers[3].name.host, "last");
     oc_server_list_free(&list);
 }
 
@@ -233,8 +234,54 @@ static void test_bad_files(void **state)
     assert_non_null(strstr(error, file_path));
     write_file("node1\nnode2 slots=4\n");
     assert_int_equal(parse_file(&list, error, sizeof(error)), OC_ERR_INVALID);
-    assert_non_null(strstr(error, "node2 slots=4"));
+    assert_non_null(strstr(error, "line 2"));
+    assert_non_null(strstr(error, "\"slots=4\""));
     assert_null(list.servers);
+}
+
+static void test_weights(void **state)
+{
+    static const uint32_t expected[] = {OC_WEIGHT_ONE, 2 * OC_WEIGHT_ONE, 500, 1, 1000000, 1250,
+                                        2500, 3000};
+    oc_server_list_t list;
+    char error[256] = "";
+
+    (void) state;
+    write_file("a\nb weight=2\nc:7 \t weight=0.5  # slow\nd weight=0.001\ne weight=1000\n"
+               "f weight=1.25\ng weight=02.50\nh\tweight=3.\n");
+    assert_int_equal(parse_file(&list, error, sizeof(error)), OC_OK);
+    assert_int_equal(list.count, 8);
+    for (unsigned i = 0; i < list.count; i++) {
+        assert_int_equal(list.servers[i].weight, expected[i]);
+    }
+    assert_string_equal(list.servers[2].name.host, "c");
+    assert_int_equal(list.servers[2].name.port, 7);
+    oc_server_list_free(&list);
+}
+
+/* The error names the line, the value and what is needed. */
+static void test_bad_weights(void **state)
+{
+    static const char *const bad[] = {
+        "weight=", "weight=0", "weight=-1", "weight=abc", "weight=1000.001", "weight=0.0005",
+        "weight=1e3", "weight=1.2.3", "weight=.", "weight=2 3", "weight=99999999999999999999",
+        "weight=nan", "Weight=1", "weight 2", "weight=1.0000"};
+    char content[128], error[512];
+    oc_server_list_t list;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        snprintf(content, sizeof(content), "# weights\nnode1\nnode2 %s\n", bad[i]);
+        write_file(content);
+        error[0] = '\0';
+        assert_int_equal(parse_file(&list, error, sizeof(error)), OC_ERR_INVALID);
+        snprintf(content, sizeof(content), "\"%s\"", bad[i]);
+        assert_non_null(strstr(error, content));
+        assert_non_null(strstr(error, "line 3 of the server file"));
+        assert_non_null(strstr(error, "is needed"));
+    }
+    /* only files have weights */
+    expect_no_list("a weight=2", "\"a weight=2\"", OC_ERR_INVALID);
 }
 
 /* However long a comment is, nothing of it is a server. */
@@ -249,7 +296,7 @@ static void test_file_with_long_comment(void **state)
     write_file(content);
     assert_int_equal(parse_file(&list, error, sizeof(error)), OC_OK);
     assert_int_equal(list.count, 1);
-    assert_string_equal(list.servers[0].host, "node1");
+    assert_string_equal(list.servers[0].name.host, "node1");
     oc_server_list_free(&list);
 }
 
@@ -364,6 +411,8 @@ int main(void)
         cmocka_unit_test(test_list_twice),
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_bad_weights),
         cmocka_unit_test(test_file_with_long_comment),
         cmocka_unit_test(test_file_with_long_line),
         cmocka_unit_test(test_resolve_and_text),
