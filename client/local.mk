@@ -6,6 +6,7 @@ libocclient_la_SOURCES = \
 	client/cast.c \
 	client/collective.c \
 	client/connection.c \
+	client/division.h client/division.c \
 	client/group.c \
 	client/large.c \
 	client/pack.h client/pack.c \
