@@ -13,6 +13,7 @@
 static const char *const mode_names[] = {"auto", "always", "never", NULL};
 static const char *const multicast_names[] = {"auto", "verbs", "udp", "off", NULL};
 static const char *const schedule_names[] = {"auto", "together", "chain", NULL};
+static const char *const peer_names[] = {"auto", "off", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
 
 #define JOB(field)    .name = #field, .offset = offsetof(oc_job_settings_t, field)
@@ -30,9 +31,14 @@ static const oc_setting_t job_settings[] = {
      .help = "0: warnings only. 1: one line a communicator and a summary. 2: one line an "
              "operation."},
     {JOB(servers), .type = OC_SETTING_TEXT, .text = "embedded", .unit = "",
-     .help = "Where vectors are reduced. embedded[:N]: by N threads inside the job (default 1). "
-             "HOST[:PORT],…: by optcast-server processes. file:PATH: the same, one HOST[:PORT] "
-             "a line."},
+     .help = "Where vectors are reduced. embedded: by threads inside the job, one on each host. "
+             "embedded:N: by N of them, spread over the ranks. HOST[:PORT],…: by optcast-server "
+             "processes. file:PATH: the same, one HOST[:PORT] [weight=W] a line; a server of "
+             "weight 2 is as fast as two hosts."},
+    {JOB(peer_aggregation), .type = OC_SETTING_CHOICE, .number = OC_PEERS_AUTO, .max = 1,
+     .unit = "", .choices = peer_names,
+     .help = "auto: where the weights of the servers add up to less than there are hosts, a thread "
+             "on each host of the job reduces a part of large vectors. off: servers reduce all."},
     {JOB(min_size), .type = OC_SETTING_SIZE, .number = 65536, .max = INT64_MAX, .unit = "bytes",
      .help = "Smallest vector that mode auto offloads."},
     {JOB(max_ranks), .type = OC_SETTING_INT, .number = OC_MAX_RANKS, .min = 1,

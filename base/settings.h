@@ -47,12 +47,15 @@ typedef enum {
     OC_MULTICAST_OFF,
 } oc_multicast_choice_t;
 
+typedef enum { OC_PEERS_AUTO, OC_PEERS_OFF } oc_peer_aggregation_t;
+
 /* coll_optcast_*: what a job sets. All ranks of a job need the same values. */
 typedef struct {
     int priority;
     int mode;                    /* oc_mode_t */
     int verbose;
     const char *servers;
+    int peer_aggregation;        /* oc_peer_aggregation_t */
     size_t min_size;
     size_t small_size;
     size_t chunk_size;

@@ -26,7 +26,7 @@
 /* "embedded" or "embedded:N" */
 static bool parse_embedded(oc_client_t *client, const char *text)
 {
-    uint64_t number = 1;
+    uint64_t number = 0;
 
     if (0 != strncmp(text, "embedded", 8) || ('\0' != text[8] && ':' != text[8])) {
         return false;
@@ -40,7 +40,15 @@ static bool parse_embedded(oc_client_t *client, const char *text)
         client->servers_status = OC_ERR_INVALID;
     }
     client->num_embedded = (unsigned) number;
+    client->on_hosts = '\0' == text[8];
     return true;
+}
+
+static void sum_up_weights(oc_client_t *client)
+{
+    for (unsigned i = 0; i < client->servers.count; i++) {
+        client->weights += client->servers.servers[i].weight;
+    }
 }
 
 static void open_timeline(oc_client_t *client)
@@ -68,14 +76,18 @@ oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **res
             oc_server_list_parse(servers, &client->servers, client->servers_error,
                                  sizeof(client->servers_error));
     }
+    sum_up_weights(client);
     open_timeline(client);
     *result = client;
     return OC_OK;
 }
 
-bool oc_client_embeds(const oc_client_t *client)
+bool oc_client_embeds(const oc_client_t *client, uint32_t max_hosts)
 {
-    return client->num_embedded > 0;
+    return client->on_hosts || client->num_embedded > 0
+           || (client->servers.count > 0
+               && OC_PEERS_AUTO == client->config.settings->peer_aggregation
+               && oc_peers_help(max_hosts, client->weights));
 }
 
 static void close_connections(oc_client_t *client, const oc_control_t *last_words)

@@ -93,6 +93,8 @@ typedef struct {
     bool patient;                      /* multicast: ranks may be elsewhere during the set-up, also
                                           if the first collective does not block */
     uint32_t num_ranks, rank;
+    bool lowest_on_host;               /* aggregation: no lower rank of the group is on this host */
+    uint32_t max_hosts;                /* no more hosts than these have ranks of the group */
     const char *name;                  /* for messages; copied */
     int mode;                          /* of the caller: only has to be the same on all ranks */
     const oc_bootstrap_t *bootstrap;
@@ -134,8 +136,8 @@ typedef enum {
 
 oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **client);
 
-/* Whether reducing is done by threads of the job itself. */
-bool oc_client_embeds(const oc_client_t *client);
+/* Whether threads of the job itself reduce, or may do so if it is on at most so many hosts. */
+bool oc_client_embeds(const oc_client_t *client, uint32_t max_hosts);
 
 /*
  * Says goodbye to the servers and ends the embedded one. Groups that are left are destroyed; what
@@ -177,7 +179,7 @@ void oc_group_give_up(oc_group_t *group, oc_status_t status, const char *reason)
 /* Whether this rank is the one to tell people the reason: at most one rank of the group is. */
 bool oc_group_tells(const oc_group_t *group);
 
-/* What a LIVE group uses, for messages: number of aggregators and of servers. */
+/* What a LIVE group uses, for messages: servers, peers and their shares. */
 void oc_group_describe(const oc_group_t *group, char *buffer, size_t size);
 
 /*

@@ -146,6 +146,7 @@ static void set_weights(oc_division_t *division, const uint64_t *shares, uint64_
         division->portions[i].weight = weight;
         division->period += weight;
         division->least = weight < division->least ? weight : division->least;
+        division->most = weight > division->most ? weight : division->most;
     }
 }
 

@@ -42,7 +42,7 @@ typedef struct {
 typedef struct {
     unsigned num_lanes;
     uint32_t period;
-    uint32_t least;        /* the smallest of all weights */
+    uint32_t least, most;  /* the smallest and the largest of all weights */
     oc_portion_t *portions; /* by lane */
     uint32_t *places;
 } oc_division_t;

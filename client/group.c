@@ -40,11 +40,9 @@ static void release_links(oc_group_t *group)
         }
     }
     free(group->links);
-    free(group->lanes);
     group->links = NULL;
-    group->lanes = NULL;
     group->num_links = 0;
-    group->num_lanes = 0;
+    oc_lanes_free(group);
 }
 
 static void leave_servers(oc_group_t *group)
@@ -104,13 +102,7 @@ bool oc_group_tells(const oc_group_t *group)
 
 void oc_group_describe(const oc_group_t *group, char *buffer, size_t size)
 {
-    if (OC_SERVICE_MULTICAST == group->params.service) {
-        snprintf(buffer, size, "%s", group->way);
-        return;
-    }
-    snprintf(buffer, size, "%u aggregator%s on %u server%s, flat reduction shape",
-             group->num_lanes, 1 == group->num_lanes ? "" : "s", group->num_links,
-             1 == group->num_links ? "" : "s");
+    snprintf(buffer, size, "%s", group->way);
 }
 
 static void finish_queued(oc_group_t *group, oc_status_t status)
@@ -132,39 +124,17 @@ void oc_group_decline(oc_group_t *group, const char *reason)
     finish_queued(group, OC_DECLINED);
 }
 
-static oc_status_t make_lanes(oc_group_t *group)
-{
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < group->num_links; i++) {
-        count += group->links[i].connection->num_aggregators;
-    }
-    group->lanes = calloc(count, sizeof(*group->lanes));
-    if (NULL == group->lanes) {
-        return OC_ERR_NO_MEMORY;
-    }
-    for (unsigned i = 0; i < group->num_links; i++) {
-        oc_link_t *link = &group->links[i];
-
-        for (unsigned a = 0; a < link->connection->num_aggregators; a++) {
-            group->lanes[group->num_lanes] = (oc_lane_t) {
-                .connection = link->connection, .route = &link->connection->routes[a],
-                .handle = link->handle, .index = group->num_lanes};
-            group->num_lanes++;
-        }
-    }
-    return OC_OK;
-}
-
 void oc_group_go_live(oc_group_t *group)
 {
-    bool has_links = group->num_links > 0, has_lanes = has_links && OC_OK == make_lanes(group);
+    bool has_links = group->num_links > 0, has_lanes = has_links && OC_OK == oc_lanes_make(group);
     bool has_service = has_lanes || NULL != group->cast;
 
-    /* whoever sees it live may ask for its lanes and its way, without the lock */
+    /* whoever sees it live may ask for its way, without the lock */
     if (NULL != group->cast) {
         oc_multicast_describe(group->client->multicast, group->cast, group->way,
                               sizeof(group->way));
+    } else if (has_lanes) {
+        oc_lanes_describe(group, group->way, sizeof(group->way));
     }
     group->state = OC_GROUP_LIVE;
     oc_debug("\"%s\" has service", group->name);

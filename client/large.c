@@ -2,9 +2,14 @@
 /*
  * Large Allreduces: chunks from and into user memory, a window on every lane, ACK and COMMIT.
  *
- * Chunk c belongs to lane (c + sequence) mod k. On each lane the receive of a chunk's result is
- * posted before its contribution is sent; in place both are the same memory, which is right
- * because a result only exists once the whole contribution has been received.
+ * Chunk c belongs to the lane that has place c + sequence of the group's division. On each lane the
+ * receive of a chunk's result is posted before its contribution is sent; in place both are the same
+ * memory, which is right because a result only exists once the whole contribution has been received.
+ *
+ * Lanes with different shares have to be done at the same time, or links would idle at the end. They
+ * share this rank's link, which knows nothing of shares: a lane with a small one would run ahead, and
+ * take from the others what it does not need. Hence the horizon: only chunks before it may go, and it
+ * moves on a span ahead of the first chunk whose result is not here. With equal shares there is none.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +18,21 @@
 #include "client/types.h"
 #include "protocol/tag.h"
 
-static void slot_start(oc_slot_t *slot, uint32_t number);
+/* The horizon is looked at when so much of a span has ended. */
+#define LOOKS_A_SPAN 8
 
-/* Offset of a part's chunk in the vector. */
-static size_t offset_of(const oc_part_t *part, uint32_t number)
+/* Which chunk of the vector a part's chunk is. */
+static uint64_t chunk_of(const oc_part_t *part, uint32_t number)
 {
     const oc_collective_t *collective = part->collective;
-    const oc_group_t *group = collective->group;
-    size_t first = (part->lane->index + group->num_lanes - collective->first_lane)
-                   % group->num_lanes;
 
-    return (first + (size_t) number * group->num_lanes) * collective->chunk_bytes;
+    return oc_division_place(&collective->group->division, part->lane->index,
+                             part->first + number) - collective->first_place;
+}
+
+static size_t offset_of(const oc_part_t *part, uint32_t number)
+{
+    return (size_t) chunk_of(part, number) * part->collective->chunk_bytes;
 }
 
 static size_t length_of(const oc_part_t *part, uint32_t number)
@@ -115,38 +124,6 @@ static void add_to_timeline(const oc_slot_t *slot)
     oc_timeline_add(group->client->timeline, &record);
 }
 
-static void on_chunk_transfer(oc_transfer_t *transfer)
-{
-    /* the two transfers of a slot are its first members, in this order */
-    oc_part_t *part = ((oc_part_transfer_t *) transfer)->part;
-    oc_collective_t *collective = part->collective;
-    oc_slot_t *slot = &part->slots[((char *) transfer - (char *) part->slots) / sizeof(oc_slot_t)];
-    bool is_result = transfer == &slot->result.transfer;
-
-    if (is_result && OC_OK == transfer->status
-        && transfer->length != length_of(part, slot->number)) {
-        transfer->status = OC_ERR_INVALID;
-    }
-    if (!oc_collective_called_back(collective, transfer, part->lane)) {
-        return;
-    }
-    note(slot, is_result ? OC_CLIENT_RESULT : OC_CLIENT_SENT);
-    if (0 != --slot->waiting) {
-        return;
-    }
-    if (NULL != collective->group->client->timeline) {
-        add_to_timeline(slot);
-    }
-    collective->group->client->config.counters->bytes_received += length_of(part, slot->number);
-    part->lane->route->unasked -= slot->eager ? length_of(part, slot->number) : 0;
-    part->received++;
-    if (part->sent < part->chunks) {
-        slot_start(slot, part->sent++);
-    } else if (part->received == part->chunks) {
-        acknowledge(part);
-    }
-}
-
 /*
  * An aggregator receives a contribution when all ranks have come and there is memory for the chunk.
  * Until then, what was sent eagerly lies in memory that nobody counts there: it is limited here.
@@ -179,6 +156,7 @@ static void slot_start(oc_slot_t *slot, uint32_t number)
 
     slot->number = number;
     slot->waiting = 2;
+    collective->flying++;
     note(slot, OC_CLIENT_POSTED);
     collective->waiting += 2;
     counters->bytes_sent += length;
@@ -189,6 +167,91 @@ static void slot_start(oc_slot_t *slot, uint32_t number)
                oc_tag(OC_KIND_RESULT, group->reply_handle, part->lane->index,
                       collective->sequence, number), OC_TAG_EXACT);
     send_contribution(slot, (const char *) collective->send + offset, length);
+}
+
+static bool is_paced(const oc_collective_t *collective)
+{
+    return 0 != collective->span;
+}
+
+static bool may_go(const oc_part_t *part)
+{
+    return part->sent < part->chunks
+           && (!is_paced(part->collective)
+               || chunk_of(part, part->sent) < part->collective->horizon);
+}
+
+/* What the window and the horizon allow. */
+static void go_on(oc_part_t *part)
+{
+    for (unsigned i = 0; i < part->num_slots && may_go(part); i++) {
+        if (0 == part->slots[i].waiting) {
+            slot_start(&part->slots[i], part->sent++);
+        }
+    }
+}
+
+/*
+ * A lane's results hardly ever come in another order than it was asked, so its number of results
+ * tells how far it is. Now and then is enough, and cheap with any number of lanes.
+ */
+static void move_horizon(oc_collective_t *collective)
+{
+    uint64_t first = UINT64_MAX;
+
+    for (unsigned i = 0; i < collective->num_parts; i++) {
+        const oc_part_t *part = &collective->parts[i];
+
+        if (part->received < part->chunks) {
+            uint64_t chunk = chunk_of(part, part->received);
+
+            first = chunk < first ? chunk : first;
+        }
+    }
+    collective->news = 0;
+    if (UINT64_MAX != first) {
+        collective->horizon = first + collective->span;
+    }
+    for (unsigned i = 0; i < collective->num_parts; i++) {
+        go_on(&collective->parts[i]);
+    }
+}
+
+static void on_chunk_transfer(oc_transfer_t *transfer)
+{
+    /* the two transfers of a slot are its first members, in this order */
+    oc_part_t *part = ((oc_part_transfer_t *) transfer)->part;
+    oc_collective_t *collective = part->collective;
+    oc_slot_t *slot = &part->slots[((char *) transfer - (char *) part->slots) / sizeof(oc_slot_t)];
+    bool is_result = transfer == &slot->result.transfer;
+
+    if (is_result && OC_OK == transfer->status
+        && transfer->length != length_of(part, slot->number)) {
+        transfer->status = OC_ERR_INVALID;
+    }
+    if (!oc_collective_called_back(collective, transfer, part->lane)) {
+        return;
+    }
+    note(slot, is_result ? OC_CLIENT_RESULT : OC_CLIENT_SENT);
+    if (0 != --slot->waiting) {
+        return;
+    }
+    if (NULL != collective->group->client->timeline) {
+        add_to_timeline(slot);
+    }
+    collective->group->client->config.counters->bytes_received += length_of(part, slot->number);
+    part->lane->route->unasked -= slot->eager ? length_of(part, slot->number) : 0;
+    part->received++;
+    collective->flying--;
+    collective->news++;
+    if (part->received == part->chunks) {
+        acknowledge(part);
+    }
+    go_on(part);
+    if (is_paced(collective)
+        && (0 == collective->flying || collective->news >= collective->span / LOOKS_A_SPAN)) {
+        move_horizon(collective);
+    }
 }
 
 static void part_start(oc_part_t *part)
@@ -217,21 +280,23 @@ static void open_windows(oc_collective_t *collective)
         for (unsigned p = 0; p < collective->num_parts; p++) {
             oc_part_t *part = &collective->parts[p];
 
-            if (i < part->num_slots) {
+            if (i < part->num_slots && may_go(part)) {
                 slot_start(&part->slots[i], part->sent++);
             }
         }
     }
 }
 
-/* How the chunks of a vector are shared by the lanes: the same on all ranks. */
+/* How large the chunks of a vector are, and which lane has the first: the same on all ranks. */
 static void lay_out(oc_collective_t *collective)
 {
     const oc_group_t *group = collective->group;
-    size_t lanes = group->num_lanes;
+    const oc_division_t *division = &group->division;
+    size_t lanes = group->num_lanes, window = (size_t) group->client->config.settings->window;
     size_t share = (collective->bytes + lanes - 1) / lanes;
+    size_t least = (collective->bytes + division->period - 1) / division->period * division->least;
     size_t chunk = group->client->config.settings->chunk_size / OC_MIN_CHUNK * OC_MIN_CHUNK;
-    size_t fine = share / (size_t) group->client->config.settings->min_chunks;
+    size_t fine = least / (size_t) group->client->config.settings->min_chunks;
 
     /* before the first chunk has gone no result can come, and the last has nothing beside it */
     fine = fine > OC_FINE_CHUNK ? fine / OC_MIN_CHUNK * OC_MIN_CHUNK : OC_FINE_CHUNK;
@@ -240,27 +305,34 @@ static void lay_out(oc_collective_t *collective)
     chunk = share < chunk ? share : chunk;
     /* whole elements: the size of some is no power of two */
     collective->chunk_bytes = (uint32_t) (chunk / collective->element * collective->element);
-    collective->first_lane = (uint32_t) (collective->sequence % lanes);
+    collective->first_place = (uint32_t) (collective->sequence % division->period);
+    /* as much as lets the lane with the largest share have its window open */
+    collective->span = division->least == division->most
+                           ? 0
+                           : (window * division->period + division->most - 1) / division->most;
+    collective->horizon = collective->span;
 }
 
 static bool part_make(oc_collective_t *collective, const oc_lane_t *lane)
 {
     const oc_group_t *group = collective->group;
+    const oc_division_t *division = &group->division;
     size_t total = (collective->bytes + collective->chunk_bytes - 1) / collective->chunk_bytes;
-    size_t first = (lane->index + group->num_lanes - collective->first_lane) % group->num_lanes;
+    uint64_t first = oc_division_before(division, lane->index, collective->first_place);
+    uint64_t end = oc_division_before(division, lane->index, collective->first_place + total);
     unsigned window = (unsigned) group->client->config.settings->window;
     oc_part_t *part = &collective->parts[collective->num_parts];
-    size_t end;
+    size_t rest;
 
-    if (first >= total) {
+    if (first == end) {
         return true;
     }
     part->collective = collective;
     part->lane = lane;
-    part->chunks = (uint32_t) ((total - first + group->num_lanes - 1) / group->num_lanes);
-    end = offset_of(part, part->chunks - 1) + collective->chunk_bytes;
-    part->last_bytes = collective->chunk_bytes
-                       - (uint32_t) (end > collective->bytes ? end - collective->bytes : 0);
+    part->first = first;
+    part->chunks = (uint32_t) (end - first);
+    rest = collective->bytes - offset_of(part, part->chunks - 1);
+    part->last_bytes = rest < collective->chunk_bytes ? (uint32_t) rest : collective->chunk_bytes;
     part->num_slots = part->chunks < window ? part->chunks : window;
     part->slots = calloc(part->num_slots, sizeof(*part->slots));
     collective->num_parts++;

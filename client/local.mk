@@ -8,6 +8,7 @@ libocclient_la_SOURCES = \
 	client/connection.c \
 	client/division.h client/division.c \
 	client/group.c \
+	client/lanes.c \
 	client/large.c \
 	client/pack.h client/pack.c \
 	client/readiness.c \

@@ -55,8 +55,8 @@ uint64_t oc_settings_digest(const oc_group_t *group)
     uint64_t numbers[] = {(uint64_t) group->params.mode, settings->min_size,
                           (uint64_t) settings->max_ranks, settings->small_size,
                           settings->chunk_size, (uint64_t) settings->min_chunks,
-                          (uint64_t) settings->window,
-                          client->num_embedded};
+                          (uint64_t) settings->window, (uint64_t) settings->peer_aggregation,
+                          client->on_hosts, client->num_embedded};
     uint64_t hash = oc_hash(OC_HASH_START, numbers, sizeof(numbers));
 
     for (unsigned i = 0; i < client->servers.count; i++) {

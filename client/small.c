@@ -157,7 +157,7 @@ oc_status_t oc_small_start(oc_collective_t *collective)
     }
     collective->num_parts = 1;
     collective->parts[0].collective = collective;
-    collective->parts[0].lane = &group->lanes[collective->sequence % group->num_lanes];
+    collective->parts[0].lane = &group->lanes[collective->sequence % group->num_small];
     collective->reply_offset = room;
     collective->request.part = collective->reply.part = &collective->parts[0];
     collective->request.transfer.done = on_message_sent;

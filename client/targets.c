@@ -20,7 +20,7 @@ static uint32_t embedded_host(const oc_group_t *group, unsigned number)
     return (uint32_t) ((uint64_t) number * group->params.num_ranks / num_embedded(group));
 }
 
-bool oc_targets_hosts_embedded(const oc_group_t *group)
+static bool is_embedded_host(const oc_group_t *group)
 {
     for (unsigned i = 0; i < num_embedded(group); i++) {
         if (embedded_host(group, i) == group->params.rank) {
@@ -28,6 +28,20 @@ bool oc_targets_hosts_embedded(const oc_group_t *group)
         }
     }
     return false;
+}
+
+/*
+ * Before the ranks have met nobody knows how many hosts there are: with enough servers an offer may
+ * turn out not to be needed.
+ */
+bool oc_targets_hosts_embedded(const oc_group_t *group)
+{
+    const oc_client_t *client = group->client;
+
+    if (client->num_embedded > 0) {
+        return is_embedded_host(group);
+    }
+    return group->params.lowest_on_host && oc_client_embeds(client, group->params.max_hosts);
 }
 
 static void make_sockaddr(const struct in6_addr *address, uint16_t port, oc_sockaddr_t *result)
@@ -53,34 +67,30 @@ static void make_sockaddr(const struct in6_addr *address, uint16_t port, oc_sock
 static const struct in6_addr loopback = {
     .s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
 
-static oc_connection_t *connect_embedded(oc_group_t *group, unsigned number, char *error,
-                                         size_t error_size)
+static oc_connection_t *connect_peer(oc_group_t *group, const oc_record_t *record, char *error,
+                                     size_t error_size)
 {
     oc_client_t *client = group->client;
-    oc_sockaddr_t *candidates = calloc(OC_MAX_OWN_ADDRESSES + 1, sizeof(*candidates));
+    oc_sockaddr_t *candidates;
     oc_connection_t *connection;
-    oc_record_t record;
     unsigned count = 0;
     char name[64];
 
-    oc_record_decode(group->setup->records
-                     + (size_t) embedded_host(group, number) * OC_RECORD_SIZE, &record);
-    snprintf(name, sizeof(name), "embedded in process %u", record.process);
+    snprintf(name, sizeof(name), "embedded in process %u", record->process);
     connection = oc_connection_find(client, name);
-    if (NULL != connection || NULL == candidates) {
-        free(candidates);
+    if (NULL != connection) {
         return connection;
     }
-    if (0 == record.port) {
-        snprintf(error, error_size, "process %u has no embedded server", record.process);
-        free(candidates);
+    candidates = calloc(OC_MAX_OWN_ADDRESSES + 1, sizeof(*candidates));
+    if (NULL == candidates) {
+        snprintf(error, error_size, "out of memory");
         return NULL;
     }
-    if (record.host == oc_host_identity()) {
-        make_sockaddr(&loopback, record.port, &candidates[count++]);
+    if (record->host == oc_host_identity()) {
+        make_sockaddr(&loopback, record->port, &candidates[count++]);
     }
-    for (unsigned i = 0; i < record.num_addresses; i++) {
-        make_sockaddr(&record.addresses[i], record.port, &candidates[count++]);
+    for (unsigned i = 0; i < record->num_addresses; i++) {
+        make_sockaddr(&record->addresses[i], record->port, &candidates[count++]);
     }
     return oc_connection_open(client, name, candidates, count);
 }
@@ -136,27 +146,68 @@ oc_status_t oc_targets_resolve(oc_group_t *group)
     return oc_resolver_done(client->resolver) ? OC_OK : OC_IN_PROGRESS;
 }
 
+static void get_record(const oc_group_t *group, uint32_t rank, oc_record_t *record)
+{
+    (void) oc_record_decode(group->setup->records + (size_t) rank * OC_RECORD_SIZE, record);
+}
+
+/* All ranks see the same records, and count the same. */
+static unsigned count_peers(const oc_group_t *group)
+{
+    const oc_client_t *client = group->client;
+    unsigned count = 0;
+    oc_record_t record;
+
+    for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
+        get_record(group, rank, &record);
+        count += 0 != record.port;
+    }
+    return 0 == client->servers.count || oc_peers_help(count, client->weights) ? count : 0;
+}
+
+static bool add_link(oc_group_t *group, oc_connection_t *connection)
+{
+    if (NULL == connection) {
+        return false;
+    }
+    connection->users++;
+    group->links[group->num_links++].connection = connection;
+    return true;
+}
+
+static bool add_peers(oc_group_t *group, char *error, size_t error_size)
+{
+    oc_record_t record;
+
+    for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
+        get_record(group, rank, &record);
+        if (0 != record.port
+            && !add_link(group, connect_peer(group, &record, error, error_size))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size)
 {
-    const oc_server_list_t *servers = &group->client->servers;
-    unsigned count = servers->count > 0 ? servers->count : num_embedded(group);
+    unsigned num_servers = group->client->servers.count;
 
+    group->num_peers = count_peers(group);
+    if (0 == num_servers + group->num_peers) {
+        snprintf(error, error_size, "no rank offers to aggregate");
+        return OC_ERR_UNREACHABLE;
+    }
     snprintf(error, error_size, "out of memory");
-    group->links = calloc(count, sizeof(*group->links));
+    group->links = calloc(num_servers + group->num_peers, sizeof(*group->links));
     if (NULL == group->links) {
         return OC_ERR_NO_MEMORY;
     }
-    for (unsigned i = 0; i < count; i++) {
-        oc_connection_t *connection =
-            servers->count > 0
-                ? connect_external(group->client, i, error, error_size)
-                : connect_embedded(group, i, error, error_size);
-
-        if (NULL == connection) {
+    for (unsigned i = 0; i < num_servers; i++) {
+        if (!add_link(group, connect_external(group->client, i, error, error_size))) {
             return OC_ERR_UNREACHABLE;
         }
-        connection->users++;
-        group->links[group->num_links++].connection = connection;
     }
-    return OC_OK;
+    return 0 == group->num_peers || add_peers(group, error, error_size) ? OC_OK
+                                                                        : OC_ERR_UNREACHABLE;
 }

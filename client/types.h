@@ -21,6 +21,7 @@
 
 #include "base/timeline.h"
 #include "client/client.h"
+#include "client/division.h"
 #include "net/address.h"
 #include "net/host.h"
 #include "net/stream.h"
@@ -149,8 +150,11 @@ struct oc_group {
     uint64_t next_sequence;
     oc_link_t *links;
     unsigned num_links;
+    unsigned num_peers;            /* the last ones of the links */
     oc_lane_t *lanes;
     unsigned num_lanes;
+    unsigned num_small;            /* the first ones of the lanes: those for small vectors */
+    oc_division_t division;        /* of chunks by lane */
     oc_cast_group_t *cast;         /* of OC_SERVICE_MULTICAST, from the set-up on */
     char way[OC_WAY_SIZE];         /* what carries it, once it is live */
     struct oc_collective *queue;   /* not started: set-up is under way or the limit is reached */
@@ -170,7 +174,7 @@ typedef struct {
 
 typedef struct {
     oc_part_transfer_t contribution, result;
-    uint32_t number;           /* of the chunk on this lane */
+    uint32_t number;           /* of the chunk in its part */
     unsigned waiting;          /* of the two transfers */
     bool eager;                /* counts as unasked until the result is here */
     uint64_t times[1 + OC_CLIENT_RESULT]; /* only with a timeline */
@@ -179,6 +183,7 @@ typedef struct {
 struct oc_part {
     struct oc_collective *collective;
     const oc_lane_t *lane;
+    uint64_t first;            /* number of its first chunk among all places of the lane */
     uint32_t chunks, last_bytes;
     uint32_t sent, received;
     oc_part_transfer_t start, ack, commit;
@@ -219,7 +224,9 @@ typedef struct oc_collective {
             bool resent;
             /* large */
             uint32_t chunk_bytes;
-            uint32_t first_lane;       /* of chunk 0 */
+            uint32_t first_place;      /* of chunk 0, in the division */
+            uint64_t span, horizon;    /* see large.c */
+            uint32_t flying, news;     /* chunks in flight, and ended since the last look */
             oc_part_t *parts;
             unsigned num_parts;
         };
@@ -236,7 +243,9 @@ struct oc_client {
     pthread_mutex_t lock;
     oc_client_config_t config;
     oc_server_list_t servers;  /* external ones */
-    unsigned num_embedded;     /* aggregators of the embedded mode; 0: external servers */
+    uint64_t weights;          /* their sum */
+    bool on_hosts;             /* embedded: an aggregator on each host … */
+    unsigned num_embedded;     /* … or so many of them; neither: external servers */
     oc_status_t servers_status;
     char servers_error[OC_REASON_SIZE];
     bool has_job;
@@ -317,8 +326,15 @@ void oc_resolver_end(oc_resolver_t *resolver);
 /* targets.c: which servers a group uses and how to reach them */
 /* OC_IN_PROGRESS as long as oc_targets_connect would lack addresses. */
 oc_status_t oc_targets_resolve(oc_group_t *group);
+/* Fills in the links: servers, then those whose records tell where they aggregate as peers. */
 oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size);
+/* Whether this rank offers to aggregate. */
 bool oc_targets_hosts_embedded(const oc_group_t *group);
+
+/* lanes.c: the aggregators of a group that goes live, and what each gets */
+oc_status_t oc_lanes_make(oc_group_t *group);
+void oc_lanes_free(oc_group_t *group);
+void oc_lanes_describe(const oc_group_t *group, char *buffer, size_t size);
 
 /* group.c */
 void oc_group_decline(oc_group_t *group, const char *reason);

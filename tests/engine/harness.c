@@ -318,8 +318,11 @@ void rank_compute(rank_t *rank)
 oc_group_t *rank_group(rank_t *rank, unsigned index)
 {
     meeting_t *meeting = &rank->meetings[index];
+    uint32_t per_host = rank->per_host > 0 ? rank->per_host : rank->num_ranks;
     char name[32];
     oc_group_params_t params = {.num_ranks = rank->num_ranks, .rank = rank->rank, .name = name,
+                                .lowest_on_host = 0 == rank->rank % per_host,
+                                .max_hosts = rank->num_ranks - per_host + 1,
                                 .bootstrap = &bootstrap, .context = meeting,
                                 .service = rank->service, .patient = rank->patient};
 

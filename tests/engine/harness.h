@@ -83,6 +83,8 @@ typedef struct rank {
     oc_client_t *client;
     oc_service_t service;     /* of groups that are made from now on … */
     bool patient;             /* … and whether they are */
+    uint32_t per_host;        /* ranks that count as being on one host, in groups that are made
+                                 from now on; 0: all of them */
     oc_group_t *groups[MAX_TEST_GROUPS];
     meeting_t meetings[MAX_TEST_GROUPS];
 } rank_t;

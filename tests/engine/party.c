@@ -76,6 +76,7 @@ oc_group_t *party_group(party_t *party, oc_client_t *client, const char *name)
 {
     oc_group_params_t params = {.service = party->service, .num_ranks = party->num_ranks,
                                 .rank = party->rank, .name = name,
+                                .lowest_on_host = 0 == party->rank, .max_hosts = 1,
                                 .bootstrap = &party_bootstrap, .context = party};
     oc_group_t *group = NULL;
 

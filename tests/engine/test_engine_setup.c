@@ -527,7 +527,8 @@ static const oc_bootstrap_t alone = {.job = alone_job, .begin = alone_begin,
 
 static void start_alone(rank_t *rank, unsigned number)
 {
-    oc_group_params_t params = {.num_ranks = 1, .name = "alone", .bootstrap = &alone,
+    oc_group_params_t params = {.num_ranks = 1, .lowest_on_host = true,
+                                .max_hosts = 1, .name = "alone", .bootstrap = &alone,
                                 .context = &alone_exchange[number]};
     oc_allreduce_args_t args = {.send = &alone_vector[number], .recv = &alone_vector[number],
                                 .count = 1, .op = OC_OP_SUM, .type = OC_TYPE_FLOAT,

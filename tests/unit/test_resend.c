@@ -59,7 +59,7 @@ static int setup(void **state)
     lane = (oc_lane_t) {.connection = &connection, .route = &route, .handle = 7, .index = 2};
     group = (oc_group_t) {.client = &client, .params = {.num_ranks = 2, .rank = 1},
                           .state = OC_GROUP_LIVE, .reply_handle = 9, .lanes = &lane,
-                          .num_lanes = 1};
+                          .num_lanes = 1, .num_small = 1};
     for (unsigned i = 0; i < COUNT; i++) {
         contribution[i] = (int32_t) (i * i);
     }

@@ -39,6 +39,7 @@ static int client_make(void)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     int local = (int) opal_process_info.num_local_peers + 1;
+    int max_hosts = ompi_proc_world_size() - local + 1;
     oc_client_config_t config = {
         .settings = &cm->settings,
         .counters = &cm->counters,
@@ -54,7 +55,8 @@ static int client_make(void)
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     /* an embedded aggregator wants a processor too */
-    cm->oversubscribed = local + oc_client_embeds(cm->client) > sysconf(_SC_NPROCESSORS_ONLN);
+    cm->oversubscribed = local + oc_client_embeds(cm->client, (uint32_t) max_hosts)
+                         > sysconf(_SC_NPROCESSORS_ONLN);
     return OMPI_SUCCESS;
 }
 
@@ -92,6 +94,29 @@ static void module_count_out(void)
     OPAL_THREAD_UNLOCK(&cm->lock);
 }
 
+static bool is_here(ompi_communicator_t *comm, int rank)
+{
+    const ompi_proc_t *proc = ompi_group_peer_lookup_existing(comm->c_local_group, rank);
+
+    /* Open MPI knows all processes of its own host from the beginning */
+    return NULL != proc && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
+}
+
+/* Where this rank is among those of its host. */
+static void place(ompi_communicator_t *comm, oc_group_params_t *params)
+{
+    int size = ompi_comm_size(comm), here = 0;
+
+    params->lowest_on_host = true;
+    for (int rank = 0; rank < size; rank++) {
+        if (is_here(comm, rank)) {
+            params->lowest_on_host = params->lowest_on_host && rank >= ompi_comm_rank(comm);
+            here++;
+        }
+    }
+    params->max_hosts = (uint32_t) (size - here + 1);
+}
+
 oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap, bool patient)
 {
     const mca_coll_optcast_module_t *m = bootstrap->module;
@@ -108,6 +133,7 @@ oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap, 
 
     oc_group_t *group = NULL;
 
+    place(m->comm, &params);
     (void) oc_group_create(mca_coll_optcast_component.client, &params, &group);
     return group;
 }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the links of a group to its aggregators, and how much of a vector each of them gets. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "client/types.h"
+
+static unsigned num_servers(const oc_group_t *group)
+{
+    return group->num_links - group->num_peers;
+}
+
+static uint64_t share_of(const oc_group_t *group, unsigned link)
+{
+    const oc_client_t *client = group->client;
+
+    return link < num_servers(group)
+               ? oc_share_of_server(group->num_peers, client->servers.servers[link].weight,
+                                 group->links[link].connection->num_aggregators)
+               : oc_share_of_peer(group->num_peers, client->weights);
+}
+
+static void fill_lanes(oc_group_t *group, uint64_t *shares)
+{
+    for (unsigned i = 0; i < group->num_links; i++) {
+        oc_link_t *link = &group->links[i];
+
+        for (unsigned a = 0; a < link->connection->num_aggregators; a++) {
+            shares[group->num_lanes] = share_of(group, i);
+            group->lanes[group->num_lanes] = (oc_lane_t) {
+                .connection = link->connection, .route = &link->connection->routes[a],
+                .handle = link->handle, .index = group->num_lanes};
+            group->num_lanes++;
+        }
+        if (i < num_servers(group) || 0 == num_servers(group)) {
+            group->num_small = group->num_lanes;
+        }
+    }
+}
+
+oc_status_t oc_lanes_make(oc_group_t *group)
+{
+    oc_status_t status = OC_ERR_NO_MEMORY;
+    unsigned count = 0;
+    uint64_t *shares;
+
+    for (unsigned i = 0; i < group->num_links; i++) {
+        count += group->links[i].connection->num_aggregators;
+    }
+    group->lanes = calloc(count, sizeof(*group->lanes));
+    shares = calloc(count, sizeof(*shares));
+    if (NULL != group->lanes && NULL != shares) {
+        fill_lanes(group, shares);
+        status = oc_division_make(shares, count, &group->division);
+    }
+    free(shares);
+    if (OC_OK != status) {
+        oc_lanes_free(group);
+    }
+    return status;
+}
+
+void oc_lanes_free(oc_group_t *group)
+{
+    free(group->lanes);
+    oc_division_free(&group->division);
+    group->lanes = NULL;
+    group->num_lanes = 0;
+    group->num_small = 0;
+}
+
+/* Smallest and largest share of the links from first to last, in percent of a vector. */
+static void get_range(const oc_group_t *group, unsigned first, unsigned last, double *least,
+                      double *most)
+{
+    const oc_lane_t *lane = group->lanes;
+
+    *least = 100;
+    *most = 0;
+    for (unsigned i = 0; i < last; i++) {
+        uint32_t weight = 0;
+        double share;
+
+        for (unsigned a = 0; a < group->links[i].connection->num_aggregators; a++) {
+            weight += group->division.portions[(lane++)->index].weight;
+        }
+        share = 100.0 * weight / group->division.period;
+        *least = i >= first && share < *least ? share : *least;
+        *most = i >= first && share > *most ? share : *most;
+    }
+}
+
+/* "12.5 %", or "5.0 to 20.0 %" */
+static void print_shares(const oc_group_t *group, unsigned first, unsigned last, char text[32])
+{
+    double least, most;
+
+    get_range(group, first, last, &least, &most);
+    if (least < most) {
+        snprintf(text, 32, "%.1f to %.1f %%", least, most);
+    } else {
+        snprintf(text, 32, "%.1f %%", least);
+    }
+}
+
+void oc_lanes_describe(const oc_group_t *group, char *buffer, size_t size)
+{
+    unsigned servers = num_servers(group), peers = group->num_peers;
+    char of_server[32], of_peer[32];
+
+    print_shares(group, 0, servers, of_server);
+    print_shares(group, servers, group->num_links, of_peer);
+    if (0 == peers && group->division.period == group->num_lanes) {
+        snprintf(buffer, size, "%u aggregator%s on %u server%s, flat reduction shape",
+                 group->num_lanes, 1 == group->num_lanes ? "" : "s", servers,
+                 1 == servers ? "" : "s");
+    } else if (0 == peers) {
+        snprintf(buffer, size, "%u servers, %s each, flat reduction shape", servers, of_server);
+    } else if (0 == servers) {
+        snprintf(buffer, size, "%u peer%s, %s each, flat reduction shape", peers,
+                 1 == peers ? "" : "s", of_peer);
+    } else {
+        snprintf(buffer, size, "%u server%s and %u peers, %s and %s each, flat reduction shape",
+                 servers, 1 == servers ? "" : "s", peers, of_server, of_peer);
+    }
+}
