@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns the engine's tests of unequal aggregators: hosts beside too few servers, and servers of
+ * different weight. All sizes around borders of chunks, element by element.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/engine/harness.h"
+
+#define MAX_BYTES (3u << 20)
+#define GUARD     64
+
+/* What the ranks expect oc_group_describe to say. */
+static const char *expected_way = "";
+
+/* Pairs of 6 and 12 bytes, whose elements end anywhere in a chunk; the others have references. */
+static const struct {
+    unsigned op, type;
+} pairs[] = {{OC_OP_SUM, OC_TYPE_FLOAT}, {OC_OP_PROD, OC_TYPE_DOUBLE}, {OC_OP_BXOR, OC_TYPE_UINT8},
+             {OC_OP_MAXLOC, OC_TYPE_INT16_INT32}, {OC_OP_MAXLOC, OC_TYPE_INT64_INT32}};
+
+#define NUM_PAIRS (sizeof(pairs) / sizeof(pairs[0]))
+
+/* The rank with the largest value of an element, another one each time. */
+static int64_t value_of(uint32_t rank, size_t i, uint32_t num_ranks)
+{
+    return (int64_t) ((rank + i) % num_ranks * 1000 + i % 997);
+}
+
+static void put_pair(uint8_t *vector, unsigned type, size_t i, int64_t value, int32_t index)
+{
+    size_t size = oc_type_size(type);
+
+    memcpy(vector + i * size, &value, size - sizeof(index));
+    memcpy(vector + (i + 1) * size - sizeof(index), &index, sizeof(index));
+}
+
+static void fill(uint8_t *vector, unsigned type, size_t count, const rank_t *rank, unsigned seed)
+{
+    if (OC_TYPE_INT16_INT32 != type && OC_TYPE_INT64_INT32 != type) {
+        fill_contribution(vector, type, count, rank->rank, seed);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        put_pair(vector, type, i, value_of(rank->rank, i, rank->num_ranks), (int32_t) rank->rank);
+    }
+}
+
+static void fill_result(uint8_t *vector, unsigned op, unsigned type, size_t count,
+                        const rank_t *rank, unsigned seed)
+{
+    if (OC_OP_MAXLOC != op) {
+        fill_expected(vector, op, type, count, rank->num_ranks, seed);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t best = (uint32_t) ((2 * rank->num_ranks - 1 - i % rank->num_ranks)
+                                    % rank->num_ranks);
+
+        put_pair(vector, type, i, value_of(best, i, rank->num_ranks), (int32_t) best);
+    }
+}
+
+static void one(rank_t *rank, unsigned pair, size_t bytes, bool in_place)
+{
+    static uint8_t send[MAX_BYTES + GUARD], recv[MAX_BYTES + GUARD], expected[MAX_BYTES];
+    unsigned op = pairs[pair].op, type = pairs[pair].type, seed = (unsigned) bytes + pair;
+    size_t size = oc_type_size(type), count = bytes / size;
+    uint8_t *result = in_place ? send : recv;
+
+    fill(send, type, count, rank, seed);
+    fill_result(expected, op, type, count, rank, seed);
+    memset(recv, 0x5a, count * size);
+    memset(result + count * size, 0xc3, GUARD);
+    CHECK(OC_OK == rank_allreduce(rank, 0, op, type, send, result, count));
+    for (size_t i = 0; i < count; i++) {
+        CHECK(0 == memcmp(result + i * size, expected + i * size, size));
+    }
+    for (size_t i = 0; i < GUARD; i++) {
+        CHECK(0xc3 == result[count * size + i]);
+    }
+}
+
+/* Around borders of chunks, of periods and of spans. */
+static void body_sizes(rank_t *rank)
+{
+    size_t chunk = rank->settings.chunk_size;
+    size_t borders[] = {chunk, 2 * chunk, 7 * chunk, 10 * chunk, 38 * chunk, 44 * chunk,
+                        100 * chunk};
+    unsigned turn = 0;
+    char way[128];
+
+    for (size_t i = 0; i < sizeof(borders) / sizeof(borders[0]); i++) {
+        for (int more = -12; more <= 12; more += 12) {
+            one(rank, turn % NUM_PAIRS, borders[i] + (size_t) more, 0 == turn % 3);
+            turn++;
+        }
+    }
+    CHECK(turn == rank->counters.allreduce_offloaded);
+    oc_group_describe(rank->groups[0], way, sizeof(way));
+    if (0 == rank->rank && 0 != strcmp(way, expected_way)) {
+        fprintf(stderr, "it is \"%s\" and not \"%s\"\n", way, expected_way);
+    }
+    CHECK(0 == strcmp(way, expected_way));
+}
+
+static void body_hosts(rank_t *rank)
+{
+    rank->per_host = 1;
+    body_sizes(rank);
+}
+
+static void body_pairs_of_ranks(rank_t *rank)
+{
+    rank->per_host = 2;
+    body_sizes(rank);
+}
+
+#define IN_FLIGHT 40
+
+/* Large and small ones of all sizes at once; lanes get in each other's way. */
+static void body_in_flight(rank_t *rank)
+{
+    static float send[60000], recv[IN_FLIGHT][60000], expected[60000];
+    static outcome_t outcomes[IN_FLIGHT];
+
+    rank->per_host = 1;
+    fill_contribution(send, OC_TYPE_FLOAT, 60000, rank->rank, 1);
+    fill_expected(expected, OC_OP_SUM, OC_TYPE_FLOAT, 60000, rank->num_ranks, 1);
+    for (unsigned i = 0; i < IN_FLIGHT; i++) {
+        CHECK(OC_OK == rank_start(rank, i % 2, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[i],
+                                  1 + i * 1500, &outcomes[i]));
+    }
+    CHECK(rank_wait(rank, outcomes, IN_FLIGHT, 20));
+    for (unsigned i = 0; i < IN_FLIGHT; i++) {
+        CHECK(OC_OK == outcomes[i].status);
+        CHECK(0 == memcmp(recv[i], expected, (1 + i * 1500) * sizeof(float)));
+    }
+}
+
+#define MAX_SERVERS 4
+
+typedef struct {
+    test_server_t servers[MAX_SERVERS];
+    unsigned count;
+    char path[64], list[80];   /* file of the servers, and the setting that names it */
+} farm_t;
+
+static void write_list(const farm_t *farm, const char *path, const char *const *weights)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    for (unsigned i = 0; i < farm->count; i++) {
+        fprintf(file, "%s %s\n", farm->servers[i].address, weights[i]);
+    }
+    fclose(file);
+}
+
+/* A server for each weight (NULL at the end). */
+static void farm_start(farm_t *farm, const char *aggregators, const char *const *weights)
+{
+    const char *options[] = {"--aggregators", aggregators, NULL};
+    int fd;
+
+    for (farm->count = 0; NULL != weights[farm->count]; farm->count++) {
+        server_start(&farm->servers[farm->count], options);
+    }
+    snprintf(farm->path, sizeof(farm->path), "/tmp/optcast_hybrid_XXXXXX");
+    fd = mkstemp(farm->path);
+    assert_true(fd >= 0);
+    close(fd);
+    write_list(farm, farm->path, weights);
+    snprintf(farm->list, sizeof(farm->list), "file:%s", farm->path);
+}
+
+static void farm_stop(farm_t *farm)
+{
+    for (unsigned i = 0; i < farm->count; i++) {
+        assert_int_equal(server_stop(&farm->servers[i]), 0);
+    }
+    unlink(farm->path);
+}
+
+static void run(const char *const *weights, const char *aggregators, uint32_t num_ranks,
+                void (*body)(rank_t *rank), const char *way)
+{
+    oc_job_settings_t settings;
+    unsigned failed;
+    farm_t farm;
+
+    expected_way = way;
+    farm_start(&farm, aggregators, weights);
+    settings = test_settings(farm.list);
+    failed = ranks_run(num_ranks, &settings, body, 60);
+    farm_stop(&farm);
+    assert_int_equal(failed, 0);
+}
+
+static void test_one_server(void **state)
+{
+    (void) state;
+    run((const char *[]) {"", NULL}, "1", 4, body_hosts,
+        "1 server and 4 peers, 33.3 % and 16.7 % each, flat reduction shape");
+    run((const char *[]) {"weight=0.5", NULL}, "2", 4, body_pairs_of_ranks,
+        "1 server and 2 peers, 25.0 % and 37.5 % each, flat reduction shape");
+}
+
+static void test_two_servers(void **state)
+{
+    (void) state;
+    run((const char *[]) {"", "weight=1", NULL}, "1", 3, body_hosts,
+        "2 servers and 3 peers, 36.4 % and 9.1 % each, flat reduction shape");
+}
+
+static void test_weights(void **state)
+{
+    (void) state;
+    run((const char *[]) {"weight=2", "weight=0.5", NULL}, "1", 4, body_hosts,
+        "2 servers and 4 peers, 14.3 to 57.1 % and 7.1 % each, flat reduction shape");
+    /* and of servers that are enough */
+    run((const char *[]) {"weight=3", "", "weight=2", NULL}, "1", 4, body_hosts,
+        "3 servers, 16.7 to 50.0 % each, flat reduction shape");
+    run((const char *[]) {"weight=4", NULL}, "1", 4, body_hosts,
+        "1 aggregator on 1 server, flat reduction shape");
+}
+
+static void test_hosts_alone(void **state)
+{
+    oc_job_settings_t settings = test_settings("embedded");
+
+    (void) state;
+    expected_way = "4 peers, 25.0 % each, flat reduction shape";
+    assert_int_equal(ranks_run(4, &settings, body_hosts, 60), 0);
+    expected_way = "2 peers, 50.0 % each, flat reduction shape";
+    assert_int_equal(ranks_run(4, &settings, body_pairs_of_ranks, 60), 0);
+    expected_way = "1 peer, 100.0 % each, flat reduction shape";
+    assert_int_equal(ranks_run(3, &settings, body_sizes, 60), 0);
+}
+
+static void body_off(rank_t *rank)
+{
+    rank->settings.peer_aggregation = OC_PEERS_OFF;
+    body_hosts(rank);
+}
+
+static void test_off(void **state)
+{
+    (void) state;
+    run((const char *[]) {"", NULL}, "1", 4, body_off,
+        "1 aggregator on 1 server, flat reduction shape");
+    /* on one host there is nothing to relieve */
+    run((const char *[]) {"weight=0.5", NULL}, "1", 3, body_sizes,
+        "1 aggregator on 1 server, flat reduction shape");
+}
+
+static void test_in_flight(void **state)
+{
+    (void) state;
+    run((const char *[]) {"", "", NULL}, "1", 4, body_in_flight, "");
+}
+
+static char other_list[80];
+
+/* Another client on rank 1, with a list in which a weight differs. */
+static void body_other_weights(rank_t *rank)
+{
+    oc_client_config_t config = {.settings = &rank->settings, .counters = &rank->counters,
+                                 .process = rank->rank};
+
+    rank->per_host = 1;
+    if (1 == rank->rank) {
+        oc_client_destroy(rank->client);
+        rank->settings.servers = other_list;
+        CHECK(OC_OK == oc_client_create(&config, &rank->client));
+    }
+    rank_expect_declined(rank, 0, "rank 1 has other coll_optcast settings than rank 0");
+}
+
+static void body_one_is_off(rank_t *rank)
+{
+    rank->per_host = 1;
+    rank->settings.peer_aggregation = 1 == rank->rank ? OC_PEERS_OFF : OC_PEERS_AUTO;
+    rank_expect_declined(rank, 0, "rank 1 has other coll_optcast settings than rank 0");
+}
+
+static void test_ranks_differ(void **state)
+{
+    const char *const weights[] = {"weight=1", "weight=2", NULL}, *const others[] = {"", "", NULL};
+    oc_job_settings_t settings;
+    char path[sizeof(other_list)];
+    farm_t farm;
+
+    (void) state;
+    farm_start(&farm, "1", weights);
+    snprintf(path, sizeof(path), "%s-other", farm.path);
+    snprintf(other_list, sizeof(other_list), "file:%.72s", path);
+    write_list(&farm, path, others);
+    settings = test_settings(farm.list);
+    assert_int_equal(ranks_run(4, &settings, body_other_weights, 20), 0);
+    assert_int_equal(ranks_run(4, &settings, body_one_is_off, 20), 0);
+    unlink(path);
+    farm_stop(&farm);
+}
+
+/* With the last rank goes its share: the others learn that, and do not wait. */
+static void body_one_exits(rank_t *rank)
+{
+    static float send[300000], recv[300000];
+    outcome_t outcome;
+    oc_status_t status = OC_OK;
+
+    rank->per_host = 1;
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 300000));
+    if (rank->rank + 1 == rank->num_ranks) {
+        (void) rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 300000, &outcome);
+        for (int i = 0; i < 50; i++) {
+            (void) oc_client_progress(rank->client);
+        }
+        _exit(EXIT_SUCCESS);
+    }
+    rank->num_ranks--;   /* of the barrier from now on */
+    for (int i = 0; i < 5 && OC_OK == status; i++) {
+        status = rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 300000);
+    }
+    CHECK(status < 0);
+    CHECK(OC_GROUP_FAILED == oc_group_state(rank->groups[0]));
+}
+
+static void test_rank_exits(void **state)
+{
+    (void) state;
+    run((const char *[]) {"", NULL}, "1", 4, body_one_exits, "");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_server),
+        cmocka_unit_test(test_two_servers),
+        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_hosts_alone),
+        cmocka_unit_test(test_off),
+        cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_ranks_differ),
+        cmocka_unit_test(test_rank_exits),
+    };
+
+    alarm(280);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
