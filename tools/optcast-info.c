@@ -490,7 +490,7 @@ static void print_advice(void)
 {
     printf("\nThe default, coll_optcast_servers=embedded, is for trying out: it reduces with "
            "threads of the\njob itself. Faster large Allreduces need servers (optcast-server) on "
-           "other hosts.\n");
+           "other hosts; as many\nas the job has hosts are best, and fewer help too.\n");
 }
 
 /* -1: go on; otherwise the exit status. */
