@@ -61,6 +61,14 @@ EXPERIMENTS = (
          Setup("4+1", "allreduce", 4, ("ring", "segmented-ring", "optcast"), (4 * MiB,),
                servers=1))),
     Experiment(
+        "hybrid", "Allreduce, fewer servers than hosts",
+        "What servers are too few for the hosts reduce themselves, so that all links carry the same; "
+        "without servers hosts do everything.",
+        (Setup("8+0", "allreduce", 8, ("ring", "segmented-ring", "ucc", "embedded"), (16 * MiB,),
+               rate=100, baseline="ring"),
+         *(Setup(f"8+{count}", "allreduce", 8, ("ring", "segmented-ring", "ucc", "optcast"),
+                 (16 * MiB,), servers=count, rate=100, baseline="ring") for count in (1, 2, 4)))),
+    Experiment(
         "line-rate", "Allreduce, more hosts and faster links",
         "As many servers as hosts. With faster links the processors of this machine, which all "
         "hosts share, have more to do.",

@@ -21,10 +21,11 @@ def ring(hosts, size, rate):
 
 
 def servers(hosts, per_host, count, size, rate):
-    """Allreduce by COUNT server hosts: the busier of the links of hosts and those of servers."""
-    own = per_host * link(size, rate)
-    theirs = hosts * per_host * link(size, rate) / count
-    return max(own, theirs)
+    """Allreduce by COUNT server hosts, and by hosts with ranks as far as those are too few."""
+    part = 1
+    if count < hosts:
+        part = 2 * hosts * (hosts - 1) / (hosts * hosts + count * hosts - 2 * count)
+    return per_host * part * link(size, rate)
 
 
 def peers(collective, hosts, size, rate):

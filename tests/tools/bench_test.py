@@ -43,12 +43,15 @@ class Limits(unittest.TestCase):
     def test_servers(self):
         self.near(limits.limit("servers", setup(), 16 * MiB), 1)
         self.near(limits.limit("servers", setup(servers=6), 16 * MiB), 1)
-        self.near(limits.limit("servers", setup(servers=1), 16 * MiB), 4)
-        self.near(limits.limit("servers", setup(servers=2), 16 * MiB), 2)
+        self.near(limits.limit("servers", setup(servers=0), 16 * MiB), 1.5)
+        self.near(limits.limit("servers", setup(servers=1), 16 * MiB), 4 / 3)
+        self.near(limits.limit("servers", setup(servers=2), 16 * MiB), 1.2)
+        for count, expected in ((0, 1.75), (1, 1.6), (2, 28 / 19), (4, 14 / 11), (8, 1)):
+            self.near(limits.limit("servers", setup(hosts=8, servers=count), 16 * MiB), expected)
 
     def test_ranks_of_a_host_share_its_link(self):
         self.near(limits.limit("servers", setup(per_host=2), 16 * MiB), 2)
-        self.near(limits.limit("servers", setup(per_host=2, servers=2), 16 * MiB), 4)
+        self.near(limits.limit("servers", setup(per_host=2, servers=2), 16 * MiB), 2.4)
         self.near(limits.limit("peers", setup(per_host=2), 16 * MiB), 1.5)
 
     def test_all_hosts(self):
