@@ -116,9 +116,10 @@ void oc_lanes_describe(const oc_group_t *group, char *buffer, size_t size)
                  1 == servers ? "" : "s");
     } else if (0 == peers) {
         snprintf(buffer, size, "%u servers, %s each, flat reduction shape", servers, of_server);
+    } else if (1 == peers) {
+        snprintf(buffer, size, "1 peer, flat reduction shape");
     } else if (0 == servers) {
-        snprintf(buffer, size, "%u peer%s, %s each, flat reduction shape", peers,
-                 1 == peers ? "" : "s", of_peer);
+        snprintf(buffer, size, "%u peers, %s each, flat reduction shape", peers, of_peer);
     } else {
         snprintf(buffer, size, "%u server%s and %u peers, %s and %s each, flat reduction shape",
                  servers, 1 == servers ? "" : "s", peers, of_server, of_peer);

@@ -86,6 +86,14 @@ expect_links weights 1800 5
 expect_links weights 600 6
 expect_small "$one"
 
+# several ranks on a host: one of them aggregates
+expect_cluster_job per-host embedded --hosts 1-2 --per-host 2 -- volume 100000 1
+has_line "$tmp/per-host.log" ': 4 ranks, 2 peers, 50.0 % each, flat reduction shape$' ||
+    not_ok "there is not one peer on each host" "$tmp/per-host.log"
+expect_cluster_job one-host embedded --hosts 1 --per-host 3 -- volume 100000 1
+has_line "$tmp/one-host.log" ': 3 ranks, 1 peer, flat reduction shape$' ||
+    not_ok "there is not one peer on the host" "$tmp/one-host.log"
+
 add_hashes one embedded:1
 add_hashes k0 embedded
 add_hashes k1 "$one"
