@@ -14,6 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/timeline.h"
+#include "client/division.h"
+#include "net/address.h"
 #include "tests/engine/harness.h"
 
 #define MAX_BYTES (3u << 20)
@@ -342,6 +345,89 @@ static void test_rank_exits(void **state)
     run((const char *[]) {"", NULL}, "1", 4, body_one_exits, "");
 }
 
+#define PACED_CHUNKS 150
+#define PACED_COUNT  (PACED_CHUNKS * 16384 / sizeof(float))
+
+static void body_paced(rank_t *rank)
+{
+    static float send[PACED_COUNT], recv[PACED_COUNT];
+
+    rank->per_host = 1;
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, PACED_COUNT));
+}
+
+/* Times at which each chunk of rank 0 was posted and its result was there. */
+static unsigned read_times(const char *path, const oc_division_t *division,
+                           uint64_t times[PACED_CHUNKS][2])
+{
+    FILE *file = fopen(path, "r");
+    char line[256];
+    unsigned count = 0;
+
+    assert_non_null(file);
+    while (NULL != fgets(line, sizeof(line), file)) {
+        unsigned lane, number;
+        unsigned long long posted, result;
+        uint64_t chunk;
+
+        if (4 == sscanf(line, "%*u %u %*u %u %*u %*u %*u %llu %*u %llu", &lane, &number, &posted,
+                        &result)) {
+            assert_true(lane < division->num_lanes);
+            chunk = oc_division_place(division, lane, number);
+            assert_true(chunk < PACED_CHUNKS);
+            times[chunk][0] = posted;
+            times[chunk][1] = result;
+            count++;
+        }
+    }
+    fclose(file);
+    return count;
+}
+
+/*
+ * A peer has half of what the server has, and the same window. It may not run ahead: no chunk goes
+ * before those that are two spans before it have their results.
+ */
+static void check_pace(const char *path)
+{
+    const unsigned span = 3 * 6 / 2;
+    uint64_t shares[5] = {oc_share_of_server(4, OC_WEIGHT_ONE, 1)}, times[PACED_CHUNKS][2] = {{0}};
+    oc_division_t division;
+
+    for (unsigned i = 1; i < 5; i++) {
+        shares[i] = oc_share_of_peer(4, OC_WEIGHT_ONE);
+    }
+    assert_int_equal(oc_division_make(shares, 5, &division), OC_OK);
+    assert_int_equal(division.period, 6);
+    assert_int_equal(read_times(path, &division, times), PACED_CHUNKS);
+    for (unsigned chunk = 2 * span; chunk < PACED_CHUNKS; chunk++) {
+        for (unsigned before = 0; before <= chunk - 2 * span; before++) {
+            assert_true(times[before][1] <= times[chunk][0]);
+        }
+    }
+    oc_division_free(&division);
+}
+
+static void test_pace(void **state)
+{
+    const char *const weights[] = {"", NULL};
+    char prefix[80], path[128];
+    oc_job_settings_t settings;
+    farm_t farm;
+
+    (void) state;
+    farm_start(&farm, "1", weights);
+    snprintf(prefix, sizeof(prefix), "%s-t", farm.path);
+    settings = test_settings(farm.list);
+    settings.timeline = prefix;
+    assert_int_equal(ranks_run(4, &settings, body_paced, 30), 0);
+    farm_stop(&farm);
+    snprintf(path, sizeof(path), "%s-rank-0.timeline", prefix);
+    check_pace(path);
+    snprintf(path, sizeof(path), "rm -f %s-*.timeline", prefix);
+    assert_int_equal(system(path), 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -353,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_in_flight),
         cmocka_unit_test(test_ranks_differ),
         cmocka_unit_test(test_rank_exits),
+        cmocka_unit_test(test_pace),
     };
 
     alarm(280);
