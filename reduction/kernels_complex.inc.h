@@ -39,6 +39,13 @@
             out[2 * i] = acc->real[i];                                                        \
             out[2 * i + 1] = acc->imaginary[i];                                               \
         }                                                                                     \
+    }                                                                                         \
+    OC_INLINE void copy_##TYPE(acc_##TYPE##_t *to, const acc_##TYPE##_t *from)                \
+    {                                                                                         \
+        for (size_t i = 0; i < block_##TYPE; i++) {                                           \
+            to->real[i] = from->real[i];                                                      \
+            to->imaginary[i] = from->imaginary[i];                                            \
+        }                                                                                     \
     }
 
 #define OC_DEFINE_COMPLEX_PROD(OP, TYPE, T, PART)                                             \

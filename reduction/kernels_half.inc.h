@@ -104,12 +104,17 @@ OC_INLINE uint16_t narrow_FLOAT16(float value)
 
 #endif
 
-/* ---- Rows of them: vectors as long as there are enough, then one by one. ---- */
+/*
+ * ---- Rows of them: vectors as long as there are enough, then one by one. ----
+ *
+ * vector_TYPE is how many numbers a vector has. In which order they lie in its row of floats is up
+ * to widen_vector_TYPE; narrow_vector_TYPE expects the same one.
+ */
 
 #if defined(__AVX512F__) || defined(__F16C__)
 #include "reduction/kernels_half_x86.inc.h"
 #else
-#define OC_HALF_VECTOR 1
+enum { vector_FLOAT16 = 1, vector_BFLOAT16 = 1 };
 
 OC_INLINE void widen_vector_FLOAT16(float *to, const buf_half_t *from)
 {
@@ -136,7 +141,7 @@ OC_INLINE void narrow_vector_BFLOAT16(buf_half_t *to, const float *from)
     OC_INLINE void widen_row_##TYPE(float *to, const buf_half_t *from, size_t n)   \
     {                                                                              \
         size_t i = 0;                                                              \
-        for (; n - i >= OC_HALF_VECTOR; i += OC_HALF_VECTOR)                       \
+        for (; n - i >= vector_##TYPE; i += vector_##TYPE)                         \
             widen_vector_##TYPE(to + i, from + i);                                 \
         for (; i < n; i++)                                                         \
             to[i] = widen_##TYPE(from[i]);                                         \
@@ -144,7 +149,7 @@ OC_INLINE void narrow_vector_BFLOAT16(buf_half_t *to, const float *from)
     OC_INLINE void narrow_row_##TYPE(buf_half_t *to, const float *from, size_t n)  \
     {                                                                              \
         size_t i = 0;                                                              \
-        for (; n - i >= OC_HALF_VECTOR; i += OC_HALF_VECTOR)                       \
+        for (; n - i >= vector_##TYPE; i += vector_##TYPE)                         \
             narrow_vector_##TYPE(to + i, from + i);                                \
         for (; i < n; i++)                                                         \
             to[i] = narrow_##TYPE(from[i]);                                        \
@@ -167,6 +172,11 @@ OC_DEFINE_HALF_ROWS(BFLOAT16)
     OC_INLINE void store_##TYPE(void *to, const acc_##TYPE##_t *acc, size_t n)   \
     {                                                                            \
         narrow_row_##TYPE(to, acc->value, n);                                    \
+    }                                                                            \
+    OC_INLINE void copy_##TYPE(acc_##TYPE##_t *to, const acc_##TYPE##_t *from)   \
+    {                                                                            \
+        for (size_t i = 0; i < block_##TYPE; i++)                                \
+            to->value[i] = from->value[i];                                       \
     }
 
 #define OC_DEFINE_HALF_KERNEL(OP, TYPE)                                                \

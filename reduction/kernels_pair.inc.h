@@ -50,6 +50,13 @@
             out[i].value = acc->value[i];                                                        \
             out[i].index = acc->index[i];                                                        \
         }                                                                                        \
+    }                                                                                            \
+    OC_INLINE void copy_##TYPE(acc_##TYPE##_t *to, const acc_##TYPE##_t *from)                   \
+    {                                                                                            \
+        for (size_t i = 0; i < block_##TYPE; i++) {                                              \
+            to->value[i] = from->value[i];                                                       \
+            to->index[i] = from->index[i];                                                       \
+        }                                                                                        \
     }
 
 #define OC_DEFINE_PAIR_KERNEL(OP, TYPE, V, I)                                                    \

@@ -64,6 +64,11 @@
         buf_##TYPE##_t *out = to;                                                 \
         for (size_t i = 0; i < n; i++)                                            \
             out[i] = acc->value[i];                                               \
+    }                                                                             \
+    OC_INLINE void copy_##TYPE(acc_##TYPE##_t *to, const acc_##TYPE##_t *from)    \
+    {                                                                             \
+        for (size_t i = 0; i < block_##TYPE; i++)                                 \
+            to->value[i] = from->value[i];                                        \
     }
 
 #define OC_DEFINE_SCALAR_KERNEL(OP, TYPE, T, W)                                        \

@@ -16,7 +16,9 @@
 #include "reduction/reduction.h"
 #include "tests/unit/reduction_reference.h"
 
-#define MAX_SRC 9
+#define MAX_SRC 64
+/* Up to here every number of inputs is tested, with every count. */
+#define FEW_SRC 9
 #define MAX_COUNT 4097
 #define GUARD 64
 #define CANARY 0xa5
@@ -24,6 +26,8 @@
 #define BUF_BYTES (GUARD + 64 + MAX_COUNT * MAX_ELEM + GUARD)
 
 static const size_t counts[] = { 0, 1, 2, 3, 7, 63, 64, 65, 1000, MAX_COUNT };
+/* Around what a vector, a block, and the 8 KiB of blocks between two groups have of some type. */
+static const size_t many_counts[] = { 0, 1, 31, 32, 33, 127, 129, 511, 512, 513, 1023, 2047, 2049 };
 
 /* How the buffers of one call lie in memory. */
 enum layout { ALIGNED, MISALIGNED, IN_PLACE_FIRST, IN_PLACE_LAST, LAYOUT_END };
@@ -155,7 +159,7 @@ static void check_pair(oc_isa_t isa, unsigned op, unsigned type, bool misaligned
 {
     struct call c = { .op = op, .type = type, .isa = isa };
 
-    for (c.num_src = 1; c.num_src <= MAX_SRC; c.num_src++) {
+    for (c.num_src = 1; c.num_src <= FEW_SRC; c.num_src++) {
         expect(op, type, c.num_src, misaligned);
         for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++) {
             c.count = counts[n];
@@ -163,6 +167,50 @@ static void check_pair(oc_isa_t isa, unsigned op, unsigned type, bool misaligned
             check_call(&c);
             c.layout = misaligned ? IN_PLACE_FIRST : IN_PLACE_LAST;
             check_call(&c);
+        }
+    }
+}
+
+/*
+ * More inputs than are folded at a time, at the borders of groups and of the blocks that these keep:
+ * what changes from one group to the next is the same for all operations of a type.
+ */
+static void check_many_inputs(oc_isa_t isa, unsigned op, unsigned type, bool misaligned)
+{
+    static const size_t many[] = { 10, 15, 16, 17, 18, 24, 25, 33, 63, 64 };
+    struct call c = { .op = op, .type = type, .isa = isa };
+    size_t next = 1;
+
+    for (size_t i = 0; i < sizeof(many) / sizeof(many[0]); i++) {
+        for (; next <= many[i]; next++)
+            expect(op, type, next, misaligned);
+        c.num_src = many[i];
+        for (size_t n = 0; n < sizeof(many_counts) / sizeof(many_counts[0]); n++) {
+            c.count = many_counts[n];
+            c.layout = misaligned ? IN_PLACE_FIRST : ALIGNED;
+            check_call(&c);
+        }
+        c.count = MAX_COUNT;
+        c.layout = misaligned ? MISALIGNED : IN_PLACE_LAST;
+        check_call(&c);
+    }
+}
+
+static void test_many_inputs(void **state)
+{
+    const oc_isa_t isa = *(const oc_isa_t *)*state;
+
+    if (!oc_reduce_kernel_isa(OC_OP_SUM, OC_TYPE_FLOAT, isa)) {
+        print_message("%s: not in this build, or this CPU cannot run it\n", oc_isa_name(isa));
+        skip();
+    }
+    for (unsigned type = OC_TYPE_INT8; type < OC_TYPE_END; type++) {
+        for (int misaligned = 0; misaligned <= 1; misaligned++) {
+            fill_inputs(type, misaligned);
+            for (unsigned op = OC_OP_SUM; op < OC_OP_END; op++) {
+                if (is_offered(op, type) && (misaligned || OC_OP_SUM == op || OC_OP_MINLOC == op))
+                    check_many_inputs(isa, op, type, misaligned);
+            }
         }
     }
 }
@@ -305,6 +353,9 @@ int main(void)
         { "kernels_baseline", test_all_kernels, NULL, NULL, &isas[0] },
         { "kernels_avx2", test_all_kernels, NULL, NULL, &isas[1] },
         { "kernels_avx512", test_all_kernels, NULL, NULL, &isas[2] },
+        { "many_baseline", test_many_inputs, NULL, NULL, &isas[0] },
+        { "many_avx2", test_many_inputs, NULL, NULL, &isas[1] },
+        { "many_avx512", test_many_inputs, NULL, NULL, &isas[2] },
         cmocka_unit_test(test_no_elements),
         cmocka_unit_test(test_wire_values),
         cmocka_unit_test(test_names_and_sizes),
