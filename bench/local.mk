@@ -3,5 +3,15 @@ EXTRA_DIST += bench/README.md bench/preface.md bench/run bench/results \
 	bench/lib/__init__.py bench/lib/build.py bench/lib/cluster.py bench/lib/contestants.py \
 	bench/lib/experiments.py bench/lib/facts.py bench/lib/launch.py bench/lib/limits.py \
 	bench/lib/measure.py bench/lib/paths.py bench/lib/places.py bench/lib/plot.py \
-	bench/lib/report.py bench/lib/results.py bench/lib/tell.py bench/lib/text.py \
+	bench/lib/reduction.py bench/lib/report.py bench/lib/results.py bench/lib/tell.py \
+	bench/lib/text.py \
 	doc/performance doc/performance.md
+
+noinst_PROGRAMS += optcast-bench-reduction
+optcast_bench_reduction_SOURCES = \
+	bench/reduction/main.c \
+	bench/reduction/streams.c \
+	bench/reduction/streams.h \
+	bench/reduction/sweep.c \
+	bench/reduction/sweep.h
+optcast_bench_reduction_LDADD = libocreduction.la

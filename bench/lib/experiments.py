@@ -150,6 +150,11 @@ EXPERIMENTS = (
         (Setup("4+4", "allreduce", 4, ("ring-nap", "ring-no-nap", "optcast-nap", "optcast-no-nap"),
                ENDS, servers=4),)),
     Experiment(
+        "reduction", "Reduction at memory speed",
+        "Gigabytes of inputs that one processor reduces in a second, in place, as a server does, "
+        "and the limit: the fastest of several loops that only read as many streams and write "
+        "one. Kernels and loops take turns on the same memory.", ()),
+    Experiment(
         "smoke", "A test of the program itself", "These numbers mean nothing.",
         (Setup("2+1", "allreduce", 2, ("ring", "optcast"), (16 * KiB, 64 * KiB), servers=1),),
         hidden=True),

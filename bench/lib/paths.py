@@ -8,6 +8,7 @@ BUILD = pathlib.Path(os.path.abspath(os.environ.get("BUILD", REPO / "build")))
 CLUSTER = REPO / "tests/cluster/cluster"
 COMPONENT = BUILD / "ompi/mca/coll/optcast/.libs"
 PERF = {"openmpi": BUILD / "optcast-perf", "mpich": BUILD / "bench/optcast-perf-mpich"}
+REDUCTION = BUILD / "optcast-bench-reduction"
 SERVER = BUILD / "optcast-server"
 # Also on real clusters: rank 0 writes its results here, so hosts have to share it.
 WORK = BUILD / "bench"

@@ -172,8 +172,8 @@ static void check_pair(oc_isa_t isa, unsigned op, unsigned type, bool misaligned
 }
 
 /*
- * More inputs than are folded at a time, at the borders of groups and of the blocks that these keep:
- * what changes from one group to the next is the same for all operations of a type.
+ * More inputs than are folded at a time, at the borders of groups and of the blocks that these
+ * keep: what changes from one group to the next is the same for all operations of a type.
  */
 static void check_many_inputs(oc_isa_t isa, unsigned op, unsigned type, bool misaligned)
 {
