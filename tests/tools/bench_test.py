@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(REPO / "bench"))
 
 from lib import (cluster, contestants, experiments, launch, limits, measure, paths,  # noqa: E402
-                 places, plot, report, results, text)
+                 places, plot, reduction, report, results, text)
 
 MiB = 1 << 20
 RECORDED = pathlib.Path(__file__).with_name("bench-result.json")
@@ -413,6 +413,30 @@ class Verification(unittest.TestCase):
         runner = self.runner({"rows": rows, "mpi": "MPI"})
         self.assertEqual(runner.verify_one(contestants.HAN), "Open MPI did not use it")
         self.assertEqual(runner.verify_one(contestants.RING), "")
+
+
+class Reduction(unittest.TestCase):
+    measured = {"isa": "avx2", "vector_bytes": 32, "rounds": 3, "rows": [
+        {"place": place, "inputs": inputs, "chunk_bytes": 65536, "working_set": size,
+         "limits": [{"name": "one pass", "gbytes_s": [20.0, 10.0, 30.0]},
+                    {"name": "groups", "gbytes_s": [10.0, 20.0, 15.0]}],
+         "types": [{"name": "float", "gbytes_s": [10.0, 19.0, 27.0]}]}
+        for place, size in (("memory", 2 << 30), ("L2", 256 << 10)) for inputs in (2, 8)]}
+
+    def test_limits(self):
+        row = self.measured["rows"][0]
+        self.assertEqual(reduction.limits_of(row), [20.0, 20.0, 30.0])
+        self.assertEqual(reduction.usual_loop(row), "one pass")
+
+    def test_section(self):
+        lines = reduction.section(self.measured)
+        self.assertIn("### Reduction in memory, 2048 MiB", lines)
+        self.assertIn("### Reduction in half of the L2 cache, 256 KiB", lines)
+        self.assertIn("| type | 2 inputs | 8 inputs |", lines)
+        self.assertIn("| **limit** | 20.0 | 20.0 |", lines)
+        # ratios are those of one round each
+        cell = "19.0: 0.90 (0.50–0.95)"
+        self.assertIn(f"| float | {cell} | {cell} |", lines)
 
 
 if __name__ == "__main__":
