@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += libocnode.la
 libocnode_la_SOURCES = \
+	node/doorbell.h node/doorbell.c \
+	node/ring.h node/ring.c \
 	node/segment.h node/segment.c

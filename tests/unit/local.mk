@@ -73,6 +73,15 @@ check_PROGRAMS += tests/unit/test_shelf
 tests_unit_test_shelf_SOURCES = tests/unit/test_shelf.c
 tests_unit_test_shelf_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_shelf_LDADD = libocclient.la $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test_doorbell
+tests_unit_test_doorbell_SOURCES = tests/unit/test_doorbell.c
+tests_unit_test_doorbell_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_doorbell_LDADD = libocnode.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_ring
+tests_unit_test_ring_SOURCES = tests/unit/test_ring.c
+tests_unit_test_ring_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_ring_LDADD = libocnode.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_segment
 tests_unit_test_segment_SOURCES = tests/unit/test_segment.c
