@@ -4,6 +4,7 @@
 /*
  * The including file defines, before the include:
  *   OC_KERNEL_TABLE   name of the table to define, declared in reduction/kernels.h
+ *   OC_CONVERSIONS    name of the table of conversions, there too
  *   OC_BLOCK_BYTES    accumulator size: about half of the ISA's vector registers
  * No include guard, on purpose: one translation unit includes it exactly once.
  */

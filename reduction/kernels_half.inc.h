@@ -194,3 +194,23 @@ OC_DEFINE_HALF_ROWS(BFLOAT16)
 OC_DEFINE_HALF_TYPE(FLOAT16)
 OC_DEFINE_HALF_TYPE(BFLOAT16)
 OC_HALF_KERNELS(OC_DEFINE_HALF_KERNEL)
+
+/* ---- Conversions alone. ---- */
+
+#define OC_DEFINE_CONVERSIONS(TYPE)                                    \
+    static void widen_##TYPE##_all(void *to, const void *from, size_t count)  \
+    {                                                                  \
+        widen_row_##TYPE(to, from, count);                             \
+    }                                                                  \
+    static void narrow_##TYPE##_all(void *to, const void *from, size_t count) \
+    {                                                                  \
+        narrow_row_##TYPE(to, from, count);                            \
+    }
+
+OC_DEFINE_CONVERSIONS(FLOAT16)
+OC_DEFINE_CONVERSIONS(BFLOAT16)
+
+const oc_conversions_t OC_CONVERSIONS = {
+    .widen = {[OC_TYPE_FLOAT16] = widen_FLOAT16_all, [OC_TYPE_BFLOAT16] = widen_BFLOAT16_all},
+    .narrow = {[OC_TYPE_FLOAT16] = narrow_FLOAT16_all, [OC_TYPE_BFLOAT16] = narrow_BFLOAT16_all},
+};

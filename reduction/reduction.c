@@ -89,7 +89,16 @@ const char *oc_isa_name(oc_isa_t isa)
     return name_or_unknown(isa_names, ARRAY_LEN(isa_names), (unsigned)isa);
 }
 
+typedef struct {
+    const oc_kernel_table_t *kernels;
+    const oc_conversions_t *conversions;
+} tables_t;
+
+static const tables_t baseline = {&oc_kernels_baseline, &oc_conversions_baseline};
+
 #if defined(__x86_64__) && defined(OPTCAST_HAVE_AVX2)
+static const tables_t avx2 = {&oc_kernels_avx2, &oc_conversions_avx2};
+
 /* Not by __builtin_cpu_supports: clang does not know the name. */
 static bool has_f16c(void)
 {
@@ -99,42 +108,44 @@ static bool has_f16c(void)
 }
 
 /* __builtin_cpu_supports also asks the OS: it is false if the wide registers are not saved. */
-static const oc_kernel_table_t *avx2_table(void)
+static const tables_t *avx2_tables(void)
 {
-    return __builtin_cpu_supports("avx2") && has_f16c() ? &oc_kernels_avx2 : NULL;
+    return __builtin_cpu_supports("avx2") && has_f16c() ? &avx2 : NULL;
 }
 #else
-static const oc_kernel_table_t *avx2_table(void)
+static const tables_t *avx2_tables(void)
 {
     return NULL;
 }
 #endif
 
 #if defined(__x86_64__) && defined(OPTCAST_HAVE_AVX512)
-static const oc_kernel_table_t *avx512_table(void)
+static const tables_t avx512 = {&oc_kernels_avx512, &oc_conversions_avx512};
+
+static const tables_t *avx512_tables(void)
 {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return &oc_kernels_avx512;
+        return &avx512;
     return NULL;
 }
 #else
-static const oc_kernel_table_t *avx512_table(void)
+static const tables_t *avx512_tables(void)
 {
     return NULL;
 }
 #endif
 
 /* NULL if this build or this CPU does not have the ISA; never NULL for the baseline. */
-static const oc_kernel_table_t *isa_table(oc_isa_t isa)
+static const tables_t *isa_tables(oc_isa_t isa)
 {
     switch (isa) {
     case OC_ISA_BASELINE:
-        return &oc_kernels_baseline;
+        return &baseline;
     case OC_ISA_AVX2:
-        return avx2_table();
+        return avx2_tables();
     case OC_ISA_AVX512:
-        return avx512_table();
+        return avx512_tables();
     default:
         return NULL;
     }
@@ -151,7 +162,7 @@ static int choose_isa(void)
         if (strcmp(wish, isa_names[i]) == 0)
             isa = i;
     }
-    while (!isa_table((oc_isa_t)isa))
+    while (!isa_tables((oc_isa_t)isa))
         isa--;
     return isa;
 }
@@ -171,14 +182,24 @@ oc_isa_t oc_reduce_isa(void)
 
 oc_reduce_fn_t oc_reduce_kernel_isa(unsigned op, unsigned type, oc_isa_t isa)
 {
-    const oc_kernel_table_t *table = isa_table(isa);
+    const tables_t *tables = isa_tables(isa);
 
-    if (!table || op >= OC_OP_END || type >= OC_TYPE_END)
+    if (!tables || op >= OC_OP_END || type >= OC_TYPE_END)
         return NULL;
-    return (*table)[op][type];
+    return (*tables->kernels)[op][type];
 }
 
 oc_reduce_fn_t oc_reduce_kernel(unsigned op, unsigned type)
 {
     return oc_reduce_kernel_isa(op, type, oc_reduce_isa());
+}
+
+oc_convert_fn_t oc_widen_kernel(unsigned type)
+{
+    return type < OC_TYPE_END ? isa_tables(oc_reduce_isa())->conversions->widen[type] : NULL;
+}
+
+oc_convert_fn_t oc_narrow_kernel(unsigned type)
+{
+    return type < OC_TYPE_END ? isa_tables(oc_reduce_isa())->conversions->narrow[type] : NULL;
 }

@@ -116,6 +116,16 @@ oc_reduce_fn_t oc_reduce_kernel(unsigned op, unsigned type);
 oc_reduce_fn_t oc_reduce_kernel_isa(unsigned op, unsigned type, oc_isa_t isa);
 
 /*
+ * Partial results of 16-bit floats keep what their sums have: they are floats. oc_widen_kernel()
+ * makes floats of count numbers of such a type, exactly, and oc_narrow_kernel() is the one rounding
+ * at the end, as the kernels above do it. NULL for all other types. Nothing needs any alignment
+ * but the floats theirs; to and from do not overlap. Thread-safe.
+ */
+typedef void (*oc_convert_fn_t)(void *to, const void *from, size_t count);
+oc_convert_fn_t oc_widen_kernel(unsigned type);
+oc_convert_fn_t oc_narrow_kernel(unsigned type);
+
+/*
  * The instruction set oc_reduce_kernel() uses: the best one that is built in and runs on this CPU.
  * The environment variable OPTCAST_ISA=baseline|avx2|avx512 can lower it, never raise it; any
  * other value is ignored. On aarch64 the baseline is called neon, and both names are known.

@@ -345,10 +345,45 @@ static void test_isa_choice(void **state)
                      oc_reduce_kernel_isa(OC_OP_SUM, OC_TYPE_FLOAT, oc_reduce_isa()));
 }
 
+/* What nodes send: exact floats, and their one rounding is that of the kernels. */
+static void test_conversions(void **state)
+{
+    static const unsigned halves[] = {OC_TYPE_FLOAT16, OC_TYPE_BFLOAT16};
+    static uint16_t all[65536], shifted[65536], sums[65536], back[65536];
+    static float a[65536], b[65536];
+
+    (void) state;
+    for (unsigned t = 0; t < 2; t++) {
+        const void *const inputs[] = {all, shifted};
+
+        for (unsigned i = 0; i < 65536; i++) {
+            all[i] = (uint16_t) i;
+            shifted[i] = (uint16_t) (i * 40503u + 77);
+        }
+        oc_widen_kernel(halves[t])(a, all, 65536);
+        oc_widen_kernel(halves[t])(b, shifted, 65536);
+        oc_narrow_kernel(halves[t])(back, a, 65535); /* no multiple of any vector */
+        for (unsigned i = 0; i < 65535; i++) {
+            assert_true(back[i] == all[i] || a[i] != a[i]);
+            a[i] += b[i];
+        }
+        oc_reduce_kernel(OC_OP_SUM, halves[t])(sums, inputs, 2, 65535);
+        oc_narrow_kernel(halves[t])(back, a, 65535);
+        for (unsigned i = 0; i < 65535; i++) {
+            assert_true(back[i] == sums[i] || a[i] != a[i]);
+        }
+    }
+    assert_null(oc_widen_kernel(OC_TYPE_FLOAT));
+    assert_null(oc_narrow_kernel(OC_TYPE_INT16));
+    assert_null(oc_widen_kernel(OC_TYPE_END));
+    assert_null(oc_narrow_kernel(0));
+}
+
 int main(void)
 {
     static oc_isa_t isas[] = { OC_ISA_BASELINE, OC_ISA_AVX2, OC_ISA_AVX512 };
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_conversions),
         cmocka_unit_test(test_isa_choice),
         { "kernels_baseline", test_all_kernels, NULL, NULL, &isas[0] },
         { "kernels_avx2", test_all_kernels, NULL, NULL, &isas[1] },
