@@ -14,6 +14,7 @@ static const char *const mode_names[] = {"auto", "always", "never", NULL};
 static const char *const multicast_names[] = {"auto", "verbs", "udp", "off", NULL};
 static const char *const schedule_names[] = {"auto", "together", "chain", NULL};
 static const char *const peer_names[] = {"auto", "off", NULL};
+static const char *const reproducible_names[] = {"shape", "rank_order", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
 
 #define JOB(field)    .name = #field, .offset = offsetof(oc_job_settings_t, field)
@@ -44,6 +45,11 @@ static const oc_setting_t job_settings[] = {
     {JOB(max_ranks), .type = OC_SETTING_INT, .number = OC_MAX_RANKS, .min = 1,
      .max = OC_MAX_RANKS, .unit = "ranks",
      .help = "Largest communicator that is offloaded."},
+    {JOB(reproducible), .type = OC_SETTING_CHOICE, .number = OC_REPRODUCIBLE_SHAPE, .max = 1,
+     .unit = "", .choices = reproducible_names,
+     .help = "In which order vectors are reduced. shape: inside each host first, so that its link "
+             "carries each byte once; results depend on which ranks share a host. rank_order: by "
+             "rank, wherever ranks are; each rank sends all that it has."},
     {JOB(small_size), .type = OC_SETTING_SIZE, .number = 8192, .max = OC_MAX_SMALL, .unit = "bytes",
      .help = "Largest vector that goes in one message, copied; larger ones are sent in chunks "
              "from and into user memory."},

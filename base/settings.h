@@ -47,6 +47,11 @@ typedef enum {
     OC_MULTICAST_OFF,
 } oc_multicast_choice_t;
 
+typedef enum {
+    OC_REPRODUCIBLE_SHAPE,      /* as the group's shape says: nodes reduce first */
+    OC_REPRODUCIBLE_RANK_ORDER, /* always flat */
+} oc_reproducible_t;
+
 typedef enum { OC_PEERS_AUTO, OC_PEERS_OFF } oc_peer_aggregation_t;
 
 /* coll_optcast_*: what a job sets. All ranks of a job need the same values. */
@@ -63,6 +68,7 @@ typedef struct {
     int window;
     size_t eager_window;
     int max_ranks;
+    int reproducible;            /* oc_reproducible_t */
     int connect_timeout;
     int heartbeat_timeout;
     int multicast;               /* oc_multicast_choice_t */

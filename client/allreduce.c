@@ -43,6 +43,7 @@ oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *allreduce_args)
     collective->finished = args->finished;
     collective->arg = args->arg;
     collective->args = *args;
+    collective->type = args->type;
     collective->element = oc_type_size(args->type);
     collective->bytes = args->count * collective->element;
     collective->send = args->send;
@@ -65,6 +66,9 @@ void oc_allreduce_begin(oc_collective_t *collective)
     oc_status_t status;
 
     collective->sequence = group->next_sequence++;
+    if (NULL != group->node) {
+        oc_node_widen(collective);
+    }
     if (collective->bytes <= group->client->config.settings->small_size) {
         status = oc_small_start(collective);
     } else {
@@ -125,7 +129,7 @@ bool oc_collective_check_reply(oc_collective_t *collective, const oc_lane_t *lan
     if (OC_OK == oc_header_decode(bytes, length, &header) && message == header.message
         && header.handle == lane->handle && header.rank == lane->index
         && header.sequence == collective->sequence && header.op == collective->args.op
-        && header.type == collective->args.type && header.count == collective->args.count
+        && header.type == collective->type && header.count == collective->args.count
         && (OC_MESSAGE_COMMIT == message || header.chunk_bytes == collective->bytes)) {
         return true;
     }

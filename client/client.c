@@ -127,6 +127,7 @@ void oc_client_destroy(oc_client_t *client)
     oc_multicast_destroy(client->multicast);
     oc_resolver_end(client->resolver);
     oc_embedded_close(client->embedded);
+    oc_doorbell_close(client->bell);
     oc_server_list_free(&client->servers);
     oc_timeline_close(client->timeline);
     pthread_mutex_destroy(&client->lock);
@@ -216,6 +217,7 @@ static void progress_locked(oc_client_t *client)
     if (NULL != client->worker) {
         (void) oc_worker_progress(client->worker);
     }
+    (void) oc_client_nodes_progress(client);
     oc_client_cast_progress(client);
     look_around(client);
     oc_client_settle(client);
@@ -264,6 +266,14 @@ static int get_ready(oc_client_t *client, struct pollfd *fds, uint64_t *timeout)
     int count = 0, more;
 
     client->now = oc_clock_ns();
+    if (NULL != client->nodes) {
+        (void) oc_doorbell_listen(client->bell);
+        oc_client_nodes_arm(client);
+        if (oc_client_nodes_progress(client)) {
+            return -1;
+        }
+        fds[count++] = (struct pollfd) {.fd = oc_doorbell_fd(client->bell), .events = POLLIN};
+    }
     if (NULL != client->worker) {
         if (OC_OK != oc_worker_arm(client->worker)) {
             return -1;
@@ -277,7 +287,7 @@ static int get_ready(oc_client_t *client, struct pollfd *fds, uint64_t *timeout)
 
 void oc_client_wait(oc_client_t *client, unsigned timeout_us)
 {
-    struct pollfd fds[1 + OC_MULTICAST_MAX_FDS];
+    struct pollfd fds[2 + OC_MULTICAST_MAX_FDS];
     uint64_t timeout = timeout_us * 1000ull;
     struct timespec limit;
     int count;

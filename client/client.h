@@ -34,6 +34,7 @@ typedef struct {
     unsigned long long bytes_sent;
     unsigned long long bytes_received;
     unsigned long long bytes_copied;        /* between user memory and buffers of the engine */
+    unsigned long long bytes_node;          /* given to and taken from other ranks of the host */
     unsigned long long messages_sent;
     unsigned long long messages_resent;     /* of those, to aggregators that had no room before */
     unsigned long long chunks;
@@ -67,7 +68,8 @@ size_t oc_record_size(oc_service_t service);
  * What a group needs from outside to set itself up: two exchanges among its ranks. begin is
  * called in the order in which the ranks issue collectives, before anything is known, and
  * reserves both (with their buffers); start may come at any time later, in any order relative to
- * other collectives of the application. step is 0 for the exchange of records, 1 for the vote.
+ * other collectives of the application. step is 0 for the exchange of records, 1 for a vote, which
+ * there may be several of, one after the other.
  * test tells whether the step that was started last is finished. end releases everything and
  * is called once for each begin. An error of any of them fails the group on this rank: the ranks
  * have no way left to come to the same outcome.
@@ -93,6 +95,8 @@ typedef struct {
     bool patient;                      /* multicast: ranks may be elsewhere during the set-up, also
                                           if the first collective does not block */
     uint32_t num_ranks, rank;
+    bool shares_host;                  /* aggregation: other ranks of the group are on this host */
+    uint64_t node;                     /* equal for ranks that share memory; 0: as this host is */
     bool lowest_on_host;               /* aggregation: no lower rank of the group is on this host */
     uint32_t max_hosts;                /* no more hosts than these have ranks of the group */
     const char *name;                  /* for messages; copied */

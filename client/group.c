@@ -23,6 +23,7 @@ oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params
     group->client = client;
     group->params = *params;
     snprintf(group->name, sizeof(group->name), "%s", params->name);
+    oc_place_flat(group);
     pthread_mutex_lock(&client->lock);
     DL_APPEND(client->groups, group);
     pthread_mutex_unlock(&client->lock);
@@ -35,6 +36,7 @@ static void release_links(oc_group_t *group)
     for (unsigned i = 0; i < group->num_links; i++) {
         oc_connection_t *connection = group->links[i].connection;
 
+        free(group->links[i].teams);
         if (0 == --connection->users && OC_CONNECTION_DEAD == connection->state) {
             oc_connection_close(connection, NULL);
         }
@@ -49,10 +51,15 @@ static void leave_servers(oc_group_t *group)
 {
     oc_control_t message = {.type = OC_CONTROL_LEAVE};
 
-    message.leave = (oc_leave_t) {.group = group->id, .rank = group->params.rank};
     for (unsigned i = 0; i < group->num_links; i++) {
-        if (group->links[i].asked) {
-            oc_connection_send(group->links[i].connection, &message);
+        const oc_link_t *link = &group->links[i];
+
+        for (unsigned t = 0; NULL != link->teams && t < group->teams.own; t++) {
+            message.leave = (oc_leave_t) {.group = oc_team_id(group, t),
+                                          .rank = group->teams.rank};
+            if (link->teams[t].asked) {
+                oc_connection_send(link->connection, &message);
+            }
         }
     }
     release_links(group);
@@ -82,6 +89,7 @@ void oc_group_destroy(oc_group_t *group)
         HASH_DEL(client->handles, group);
     }
     pthread_mutex_unlock(&client->lock);
+    oc_node_free(group->node);
     free(group);
 }
 
@@ -121,6 +129,7 @@ void oc_group_decline(oc_group_t *group, const char *reason)
     snprintf(group->reason, sizeof(group->reason), "%s", reason);
     group->state = OC_GROUP_DECLINED;
     leave_service(group);
+    oc_place_flat(group);
     finish_queued(group, OC_DECLINED);
 }
 
@@ -171,6 +180,10 @@ static void become_failed(oc_group_t *group, oc_status_t status, const char *rea
     finish_queued(group, status);
     DL_FOREACH (group->running, collective) {
         collective->status = status;
+    }
+    /* a rank that ends in order, with nothing left to do, is nobody's failure */
+    if (OC_ERR_CANCELED != status || 0 != group->num_running) {
+        oc_node_fail(group, reason);
     }
 }
 

@@ -2,6 +2,7 @@
 /* From the links of a group to its aggregators, and how much of a vector each of them gets. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "client/types.h"
 
@@ -20,21 +21,47 @@ static uint64_t share_of(const oc_group_t *group, unsigned link)
                : oc_share_of_peer(group->num_peers, client->weights);
 }
 
-static void fill_lanes(oc_group_t *group, uint64_t *shares)
+static void fill_shares(oc_group_t *group, uint64_t *shares)
 {
     for (unsigned i = 0; i < group->num_links; i++) {
-        oc_link_t *link = &group->links[i];
+        const oc_connection_t *connection = group->links[i].connection;
 
-        for (unsigned a = 0; a < link->connection->num_aggregators; a++) {
-            shares[group->num_lanes] = share_of(group, i);
-            group->lanes[group->num_lanes] = (oc_lane_t) {
-                .connection = link->connection, .route = &link->connection->routes[a],
-                .handle = link->handle, .index = group->num_lanes};
-            group->num_lanes++;
+        for (unsigned a = 0; a < connection->num_aggregators; a++) {
+            shares[group->num_lanes++] = share_of(group, i);
         }
         if (i < num_servers(group) || 0 == num_servers(group)) {
             group->num_small = group->num_lanes;
         }
+    }
+}
+
+/* All of this rank's first team, then those of its next one. */
+static void fill_lanes(oc_group_t *group)
+{
+    oc_lane_t *lane = group->lanes;
+
+    for (unsigned t = 0; t < group->teams.own; t++) {
+        uint32_t team = oc_team_number(group, t), number = 0;
+
+        for (unsigned i = 0; i < group->num_links; i++) {
+            const oc_link_t *link = &group->links[i];
+
+            for (unsigned a = 0; a < link->connection->num_aggregators; a++, lane++, number++) {
+                *lane = (oc_lane_t) {
+                    .connection = link->connection, .route = &link->connection->routes[a],
+                    .handle = link->teams[t].handle, .aggregator = number, .team = team,
+                    .index = team * group->num_lanes + number};
+            }
+        }
+    }
+}
+
+/* As many steps at a time as keep all links busy, while their neighbours are copied. */
+static void limit_steps(oc_group_t *group)
+{
+    if (NULL != group->node) {
+        oc_ring_limit(group->node->ring,
+                      2 * group->num_lanes * (unsigned) group->client->config.settings->window);
     }
 }
 
@@ -47,10 +74,12 @@ oc_status_t oc_lanes_make(oc_group_t *group)
     for (unsigned i = 0; i < group->num_links; i++) {
         count += group->links[i].connection->num_aggregators;
     }
-    group->lanes = calloc(count, sizeof(*group->lanes));
+    group->lanes = calloc((size_t) count * group->teams.own, sizeof(*group->lanes));
     shares = calloc(count, sizeof(*shares));
     if (NULL != group->lanes && NULL != shares) {
-        fill_lanes(group, shares);
+        fill_shares(group, shares);
+        fill_lanes(group);
+        limit_steps(group);
         status = oc_division_make(shares, count, &group->division);
     }
     free(shares);
@@ -82,7 +111,7 @@ static void get_range(const oc_group_t *group, unsigned first, unsigned last, do
         double share;
 
         for (unsigned a = 0; a < group->links[i].connection->num_aggregators; a++) {
-            weight += group->division.portions[(lane++)->index].weight;
+            weight += group->division.portions[(lane++)->aggregator].weight;
         }
         share = 100.0 * weight / group->division.period;
         *least = i >= first && share < *least ? share : *least;
@@ -103,7 +132,7 @@ static void print_shares(const oc_group_t *group, unsigned first, unsigned last,
     }
 }
 
-void oc_lanes_describe(const oc_group_t *group, char *buffer, size_t size)
+static void describe_shares(const oc_group_t *group, char *buffer, size_t size)
 {
     unsigned servers = num_servers(group), peers = group->num_peers;
     char of_server[32], of_peer[32];
@@ -111,17 +140,31 @@ void oc_lanes_describe(const oc_group_t *group, char *buffer, size_t size)
     print_shares(group, 0, servers, of_server);
     print_shares(group, servers, group->num_links, of_peer);
     if (0 == peers && group->division.period == group->num_lanes) {
-        snprintf(buffer, size, "%u aggregator%s on %u server%s, flat reduction shape",
+        snprintf(buffer, size, "%u aggregator%s on %u server%s",
                  group->num_lanes, 1 == group->num_lanes ? "" : "s", servers,
                  1 == servers ? "" : "s");
     } else if (0 == peers) {
-        snprintf(buffer, size, "%u servers, %s each, flat reduction shape", servers, of_server);
+        snprintf(buffer, size, "%u servers, %s each", servers, of_server);
     } else if (1 == peers) {
-        snprintf(buffer, size, "1 peer, flat reduction shape");
+        snprintf(buffer, size, "1 peer");
     } else if (0 == servers) {
-        snprintf(buffer, size, "%u peers, %s each, flat reduction shape", peers, of_peer);
+        snprintf(buffer, size, "%u peers, %s each", peers, of_peer);
     } else {
-        snprintf(buffer, size, "%u server%s and %u peers, %s and %s each, flat reduction shape",
+        snprintf(buffer, size, "%u server%s and %u peers, %s and %s each",
                  servers, 1 == servers ? "" : "s", peers, of_server, of_peer);
+    }
+}
+
+void oc_lanes_describe(const oc_group_t *group, char *buffer, size_t size)
+{
+    size_t length;
+
+    describe_shares(group, buffer, size);
+    length = strlen(buffer);
+    if (NULL == group->node) {
+        snprintf(buffer + length, size - length, ", flat reduction shape");
+    } else {
+        snprintf(buffer + length, size - length, ", node reduction shape: %u hosts of up to %u "
+                 "ranks", group->teams.num_ranks, group->teams.count);
     }
 }

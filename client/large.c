@@ -2,7 +2,9 @@
 /*
  * Large Allreduces: chunks from and into user memory, a window on every lane, ACK and COMMIT.
  *
- * Chunk c belongs to the lane that has place c + sequence of the group's division. On each lane the
+ * In the flat shape, chunk c belongs to the lane that has place c + sequence of the group's division.
+ * In the node shape chunks go to the teams in turn first, and the division is that of a team's chunks;
+ * when a chunk may go is decided in node.c. On each lane the
  * receive of a chunk's result is posted before its contribution is sent; in place both are the same
  * memory, which is right because a result only exists once the whole contribution has been received.
  *
@@ -21,18 +23,29 @@
 /* The horizon is looked at when so much of a span has ended. */
 #define LOOKS_A_SPAN 8
 
-/* Which chunk of the vector a part's chunk is. */
+/* Teams begin with another one each time. */
+static uint32_t first_of_team(const oc_collective_t *collective, uint32_t team)
+{
+    uint32_t teams = collective->group->teams.count;
+
+    return (uint32_t) ((team + teams - collective->sequence % teams) % teams);
+}
+
+/* Which chunk of its team a part's chunk is; in the flat shape, of the vector. */
 static uint64_t chunk_of(const oc_part_t *part, uint32_t number)
 {
     const oc_collective_t *collective = part->collective;
 
-    return oc_division_place(&collective->group->division, part->lane->index,
+    return oc_division_place(&collective->group->division, part->lane->aggregator,
                              part->first + number) - collective->first_place;
 }
 
 static size_t offset_of(const oc_part_t *part, uint32_t number)
 {
-    return (size_t) chunk_of(part, number) * part->collective->chunk_bytes;
+    const oc_collective_t *collective = part->collective;
+
+    return ((size_t) chunk_of(part, number) * collective->group->teams.count
+            + first_of_team(collective, part->lane->team)) * collective->chunk_bytes;
 }
 
 static size_t length_of(const oc_part_t *part, uint32_t number)
@@ -47,8 +60,8 @@ static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *
     const oc_group_t *group = collective->group;
     oc_header_t header = {
         .message = message, .op = (uint8_t) collective->args.op,
-        .type = (uint8_t) collective->args.type, .handle = part->lane->handle,
-        .rank = group->params.rank, .chunk_bytes = collective->chunk_bytes,
+        .type = (uint8_t) collective->type, .handle = part->lane->handle,
+        .rank = group->teams.rank, .chunk_bytes = collective->chunk_bytes,
         .last_bytes = part->last_bytes, .chunks = part->chunks,
         .sequence = collective->sequence, .count = collective->args.count};
 
@@ -56,7 +69,7 @@ static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *
     collective->waiting++;
     group->client->config.counters->messages_sent++;
     oc_send(part->lane->route->endpoint, &transfer->transfer, bytes, OC_HEADER_SIZE,
-            oc_tag(OC_KIND_REQUEST, part->lane->handle, group->params.rank,
+            oc_tag(OC_KIND_REQUEST, part->lane->handle, group->teams.rank,
                    collective->sequence, 0));
 }
 
@@ -118,7 +131,7 @@ static void add_to_timeline(const oc_slot_t *slot)
         .handle = part->lane->handle, .aggregator = part->lane->index,
         .sequence = part->collective->sequence, .number = slot->number,
         .bytes = (uint32_t) length_of(part, slot->number),
-        .first = group->params.rank, .last = group->params.rank};
+        .first = group->teams.rank, .last = group->teams.rank};
 
     memcpy(record.times, slot->times, sizeof(slot->times));
     oc_timeline_add(group->client->timeline, &record);
@@ -134,7 +147,7 @@ static void send_contribution(oc_slot_t *slot, const void *data, size_t length)
     const oc_collective_t *collective = part->collective;
     oc_route_t *route = part->lane->route;
     uint64_t tag = oc_tag(OC_KIND_CONTRIBUTION, part->lane->handle,
-                          collective->group->params.rank, collective->sequence, slot->number);
+                          collective->group->teams.rank, collective->sequence, slot->number);
 
     slot->eager = route->unasked + length
                   <= collective->group->client->config.settings->eager_window;
@@ -146,13 +159,14 @@ static void send_contribution(oc_slot_t *slot, const void *data, size_t length)
     }
 }
 
-static void slot_start(oc_slot_t *slot, uint32_t number)
+/* Sends this contribution, and receives the result there. */
+static void slot_start(oc_slot_t *slot, uint32_t number, const void *contribution, void *result)
 {
     oc_part_t *part = slot->contribution.part;
     oc_collective_t *collective = part->collective;
     const oc_group_t *group = collective->group;
     oc_counters_t *counters = group->client->config.counters;
-    size_t offset = offset_of(part, number), length = length_of(part, number);
+    size_t length = length_of(part, number);
 
     slot->number = number;
     slot->waiting = 2;
@@ -162,11 +176,20 @@ static void slot_start(oc_slot_t *slot, uint32_t number)
     counters->bytes_sent += length;
     counters->messages_sent++;
     counters->chunks++;
-    oc_receive(group->client->worker, &slot->result.transfer,
-               (char *) collective->recv + offset, length,
+    oc_receive(group->client->worker, &slot->result.transfer, result, length,
                oc_tag(OC_KIND_RESULT, group->reply_handle, part->lane->index,
                       collective->sequence, number), OC_TAG_EXACT);
-    send_contribution(slot, (const char *) collective->send + offset, length);
+    send_contribution(slot, contribution, length);
+}
+
+/* In the flat shape: the next chunk, from and into user memory. */
+static void slot_go(oc_slot_t *slot)
+{
+    oc_part_t *part = slot->contribution.part;
+    size_t offset = offset_of(part, part->sent);
+
+    slot_start(slot, part->sent++, (const char *) part->collective->send + offset,
+               (char *) part->collective->recv + offset);
 }
 
 static bool is_paced(const oc_collective_t *collective)
@@ -186,7 +209,7 @@ static void go_on(oc_part_t *part)
 {
     for (unsigned i = 0; i < part->num_slots && may_go(part); i++) {
         if (0 == part->slots[i].waiting) {
-            slot_start(&part->slots[i], part->sent++);
+            slot_go(&part->slots[i]);
         }
     }
 }
@@ -247,6 +270,11 @@ static void on_chunk_transfer(oc_transfer_t *transfer)
     if (part->received == part->chunks) {
         acknowledge(part);
     }
+    if (NULL != collective->group->node) {
+        oc_node_publish(collective,
+                        (uint32_t) (offset_of(part, slot->number) / collective->chunk_bytes));
+        return;
+    }
     go_on(part);
     if (is_paced(collective)
         && (0 == collective->flying || collective->news >= collective->span / LOOKS_A_SPAN)) {
@@ -254,7 +282,7 @@ static void on_chunk_transfer(oc_transfer_t *transfer)
     }
 }
 
-static void part_start(oc_part_t *part)
+static void part_prepare(oc_part_t *part)
 {
     part->start.transfer.done = part->ack.transfer.done = on_header_sent;
     part->commit.transfer.done = on_commit;
@@ -265,6 +293,10 @@ static void part_start(oc_part_t *part)
         slot->contribution.part = slot->result.part = part;
         slot->contribution.transfer.done = slot->result.transfer.done = on_chunk_transfer;
     }
+}
+
+static void part_start(oc_part_t *part)
+{
     send_header(part, &part->start, part->start_bytes, OC_MESSAGE_START);
 }
 
@@ -281,7 +313,7 @@ static void open_windows(oc_collective_t *collective)
             oc_part_t *part = &collective->parts[p];
 
             if (i < part->num_slots && may_go(part)) {
-                slot_start(&part->slots[i], part->sent++);
+                slot_go(&part->slots[i]);
             }
         }
     }
@@ -313,13 +345,20 @@ static void lay_out(oc_collective_t *collective)
     collective->horizon = collective->span;
 }
 
+static size_t count_chunks(const oc_collective_t *collective)
+{
+    return (collective->bytes + collective->chunk_bytes - 1) / collective->chunk_bytes;
+}
+
 static bool part_make(oc_collective_t *collective, const oc_lane_t *lane)
 {
     const oc_group_t *group = collective->group;
     const oc_division_t *division = &group->division;
-    size_t total = (collective->bytes + collective->chunk_bytes - 1) / collective->chunk_bytes;
-    uint64_t first = oc_division_before(division, lane->index, collective->first_place);
-    uint64_t end = oc_division_before(division, lane->index, collective->first_place + total);
+    size_t skipped = first_of_team(collective, lane->team), teams = group->teams.count;
+    size_t total = (count_chunks(collective) + teams - 1 - skipped) / teams;
+    uint64_t first = oc_division_before(division, lane->aggregator, collective->first_place);
+    uint64_t end = oc_division_before(division, lane->aggregator,
+                                      collective->first_place + total);
     unsigned window = (unsigned) group->client->config.settings->window;
     oc_part_t *part = &collective->parts[collective->num_parts];
     size_t rest;
@@ -336,25 +375,78 @@ static bool part_make(oc_collective_t *collective, const oc_lane_t *lane)
     part->num_slots = part->chunks < window ? part->chunks : window;
     part->slots = calloc(part->num_slots, sizeof(*part->slots));
     collective->num_parts++;
-    return NULL != part->slots;
+    if (NULL == part->slots) {
+        return false;
+    }
+    part_prepare(part);
+    return true;
+}
+
+/* A team's chunks come in order, and so do those of its parts. */
+static oc_part_t *find_part(const oc_collective_t *collective, uint32_t chunk)
+{
+    uint32_t team = oc_node_team(collective, chunk);
+
+    for (unsigned i = 0; i < collective->num_parts; i++) {
+        oc_part_t *part = &collective->parts[i];
+
+        if (part->lane->team == team && part->sent < part->chunks
+            && chunk_of(part, part->sent) == chunk / collective->group->teams.count) {
+            return part;
+        }
+    }
+    return NULL;
+}
+
+static oc_slot_t *find_slot(const oc_part_t *part)
+{
+    for (unsigned i = 0; NULL != part && i < part->num_slots; i++) {
+        if (0 == part->slots[i].waiting) {
+            return &part->slots[i];
+        }
+    }
+    return NULL;
+}
+
+bool oc_large_has_slot(const oc_collective_t *collective, uint32_t chunk)
+{
+    return NULL != find_slot(find_part(collective, chunk));
+}
+
+void oc_large_send(oc_collective_t *collective, uint32_t chunk)
+{
+    oc_part_t *part = find_part(collective, chunk);
+    oc_slot_t *slot = find_slot(part);
+
+    if (0 == part->sent) {
+        part_start(part);
+    }
+    slot_start(slot, part->sent++, oc_node_contribution(collective, chunk),
+               oc_node_result(collective, chunk));
 }
 
 oc_status_t oc_large_start(oc_collective_t *collective)
 {
     const oc_group_t *group = collective->group;
+    unsigned lanes;
 
     lay_out(collective);
-    collective->parts = calloc(group->num_lanes, sizeof(*collective->parts));
+    lanes = group->num_lanes * group->teams.own;
+    collective->parts = calloc(lanes, sizeof(*collective->parts));
     if (NULL == collective->parts) {
         return OC_ERR_NO_MEMORY;
     }
     /* each rank begins with another lane, so that they do not all meet at the first */
-    for (unsigned i = 0; i < group->num_lanes; i++) {
-        unsigned lane = (i + group->params.rank) % group->num_lanes;
+    for (unsigned i = 0; i < lanes; i++) {
+        unsigned lane = (i + group->params.rank) % lanes;
 
         if (!part_make(collective, &group->lanes[lane])) {
             return OC_ERR_NO_MEMORY;
         }
+    }
+    if (NULL != group->node) {
+        oc_node_join(collective, (uint32_t) count_chunks(collective));
+        return OC_OK;
     }
     for (unsigned i = 0; i < collective->num_parts; i++) {
         part_start(&collective->parts[i]);

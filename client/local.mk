@@ -10,7 +10,9 @@ libocclient_la_SOURCES = \
 	client/group.c \
 	client/lanes.c \
 	client/large.c \
+	client/node.c \
 	client/pack.h client/pack.c \
+	client/place.c \
 	client/readiness.c \
 	client/record.c \
 	client/resolver.c \

@@ -20,8 +20,9 @@ static void on_ready(oc_transfer_t *transfer)
     }
 }
 
-oc_readiness_t *oc_readiness_begin(oc_group_t *group, unsigned count)
+oc_readiness_t *oc_readiness_begin(oc_group_t *group, unsigned aggregators)
 {
+    unsigned count = aggregators * group->teams.own;
     oc_readiness_t *all = calloc(1, sizeof(*all) + count * sizeof(all->lanes[0]));
 
     if (NULL == all) {
@@ -29,11 +30,13 @@ oc_readiness_t *oc_readiness_begin(oc_group_t *group, unsigned count)
     }
     all->count = all->waiting = count;
     for (unsigned i = 0; i < count; i++) {
+        uint32_t index = oc_team_number(group, i / aggregators) * aggregators + i % aggregators;
+
         all->lanes[i].all = all;
         all->lanes[i].transfer.done = on_ready;
         oc_receive(group->client->worker, &all->lanes[i].transfer, all->lanes[i].bytes,
                    OC_HEADER_SIZE,
-                   oc_tag(OC_KIND_REPLY, group->reply_handle, i, 0, OC_READY_SLOT), OC_TAG_EXACT);
+                   oc_tag(OC_KIND_REPLY, group->reply_handle, index, 0, OC_READY_SLOT), OC_TAG_EXACT);
     }
     return all;
 }

@@ -23,6 +23,10 @@ void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE])
     oc_put(&w, record->process, 4);
     oc_put(&w, record->port, 2);
     oc_put(&w, record->host, 8);
+    oc_put(&w, record->node, 8);
+    oc_put(&w, record->shares, 1);
+    oc_put_bytes(&w, record->segment, OC_SEGMENT_NAME_SIZE);
+    oc_put_bytes(&w, record->bell, OC_DOORBELL_NAME_SIZE);
     oc_put_bytes(&w, record->addresses, record->num_addresses * sizeof(struct in6_addr));
 }
 
@@ -39,6 +43,10 @@ bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record)
     record->process = (uint32_t) oc_get(&r, 4);
     record->port = (uint16_t) oc_get(&r, 2);
     record->host = oc_get(&r, 8);
+    record->node = oc_get(&r, 8);
+    record->shares = (uint8_t) oc_get(&r, 1);
+    memcpy(record->segment, oc_get_bytes(&r, OC_SEGMENT_NAME_SIZE), OC_SEGMENT_NAME_SIZE);
+    memcpy(record->bell, oc_get_bytes(&r, OC_DOORBELL_NAME_SIZE), OC_DOORBELL_NAME_SIZE);
     if (!known || record->num_addresses > OC_MAX_OWN_ADDRESSES) {
         return false;
     }
@@ -56,6 +64,7 @@ uint64_t oc_settings_digest(const oc_group_t *group)
                           (uint64_t) settings->max_ranks, settings->small_size,
                           settings->chunk_size, (uint64_t) settings->min_chunks,
                           (uint64_t) settings->window, (uint64_t) settings->peer_aggregation,
+                          (uint64_t) settings->reproducible,
                           client->on_hosts, client->num_embedded};
     uint64_t hash = oc_hash(OC_HASH_START, numbers, sizeof(numbers));
 

@@ -17,6 +17,10 @@
 /* The vote is a minimum: a rank that can go on votes this, one that cannot its own number. */
 #define VOTE_YES INT64_MAX
 
+/* Room for the numbers of teams below it. The process and its count: 24 bits each. */
+#define GROUP_ID(process, count) \
+    ((uint64_t) ((process) & 0xffffff) << 40 | (uint64_t) ((count) & 0xffffff) << 16)
+
 static void give_up(oc_group_t *group, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -113,7 +117,8 @@ static void make_record(oc_group_t *group)
         open_embedded(group, &record);
     }
     record.ready = !has_given_up(group);
-    record.group = (uint64_t) client->config.process << 32 | client->groups_made++;
+    oc_place_offer(group, &record);
+    record.group = GROUP_ID(client->config.process, client->groups_made++);
     memcpy(record.job_id, client->job.id, OC_JOB_ID_SIZE);
     oc_record_encode(&record, group->setup->record);
 }
@@ -296,6 +301,33 @@ static void wait_for_ranks(oc_group_t *group)
     vote(group);
 }
 
+/* Attaching can fail, on one host: all ranks have to know before they join any server. */
+static void share(oc_group_t *group)
+{
+    oc_setup_t *setup = group->setup;
+    char error[OC_REASON_SIZE];
+
+    setup->step = OC_SETUP_SHARE;
+    setup->vote = VOTE_YES;
+    if (OC_OK != oc_place_attach(group, error, sizeof(error))) {
+        oc_info("\"%s\" is not reduced inside hosts first: %s", group->name, error);
+        setup->vote = (int64_t) group->params.rank;
+    }
+    if (OC_OK != group->params.bootstrap->start(group->params.context, 1)) {
+        break_off(group, "the vote of the ranks cannot be started");
+    }
+}
+
+static void share_done(oc_group_t *group)
+{
+    if (VOTE_YES == group->setup->outcome) {
+        oc_place_take(group);
+    } else {
+        oc_place_flat(group);
+    }
+    group->setup->step = OC_SETUP_RESOLVE;
+}
+
 static void exchange_done(oc_group_t *group)
 {
     char reason[OC_REASON_SIZE + 64];
@@ -308,6 +340,11 @@ static void exchange_done(oc_group_t *group)
         decline(group, reason);
         return;
     }
+    if (oc_place_find(group)) {
+        share(group);
+        return;
+    }
+    oc_place_flat(group);
     group->setup->step = OC_SETUP_RESOLVE;
 }
 
@@ -333,13 +370,25 @@ static uint32_t count_aggregators(const oc_group_t *group)
     return count;
 }
 
-static void send_joins(oc_group_t *group)
+static void send_join(oc_group_t *group, oc_link_t *link, unsigned own, uint32_t first)
 {
     const oc_job_settings_t *settings = group->client->config.settings;
     oc_control_t message = {.type = OC_CONTROL_JOIN};
-    uint32_t first = 0;
 
-    group->setup->readiness = oc_readiness_begin(group, count_aggregators(group));
+    message.join = (oc_join_t) {
+        .group = oc_team_id(group, own), .num_ranks = group->teams.num_ranks,
+        .rank = group->teams.rank, .reply_handle = group->reply_handle,
+        .first_aggregator = first, .chunk_bytes = (uint32_t) settings->chunk_size,
+        .window = (uint32_t) settings->window, .small_bytes = (uint32_t) settings->small_size};
+    link->teams[own].asked = true;
+    oc_connection_send(link->connection, &message);
+}
+
+static void send_joins(oc_group_t *group)
+{
+    uint32_t first = 0, count = count_aggregators(group);
+
+    group->setup->readiness = oc_readiness_begin(group, count);
     if (NULL == group->setup->readiness) {
         give_up(group, "out of memory");
         return;
@@ -347,16 +396,26 @@ static void send_joins(oc_group_t *group)
     for (unsigned i = 0; i < group->num_links; i++) {
         oc_link_t *link = &group->links[i];
 
-        message.join = (oc_join_t) {
-            .group = group->id, .num_ranks = group->params.num_ranks,
-            .rank = group->params.rank, .reply_handle = group->reply_handle,
-            .first_aggregator = first, .chunk_bytes = (uint32_t) settings->chunk_size,
-            .window = (uint32_t) settings->window,
-            .small_bytes = (uint32_t) settings->small_size};
-        link->asked = true;
-        oc_connection_send(link->connection, &message);
+        link->teams = calloc(group->teams.own, sizeof(*link->teams));
+        if (NULL == link->teams) {
+            give_up(group, "out of memory");
+            return;
+        }
+        for (unsigned t = 0; t < group->teams.own; t++) {
+            send_join(group, link, t, oc_team_number(group, t) * count + first);
+        }
         first += link->connection->num_aggregators;
     }
+}
+
+static bool has_joined(const oc_group_t *group, const oc_link_t *link)
+{
+    for (unsigned t = 0; t < group->teams.own; t++) {
+        if (NULL == link->teams || !link->teams[t].joined) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* How many links are at least in the given state; a dead one means giving up. */
@@ -370,7 +429,7 @@ static unsigned links_at(oc_group_t *group, bool joined)
         if (OC_CONNECTION_DEAD == connection->state) {
             give_up(group, "%s", connection->reason);
         }
-        count += joined ? group->links[i].joined : OC_CONNECTION_READY == connection->state;
+        count += joined ? has_joined(group, &group->links[i]) : OC_CONNECTION_READY == connection->state;
     }
     return count;
 }
@@ -378,10 +437,13 @@ static unsigned links_at(oc_group_t *group, bool joined)
 static bool all_ready(const oc_group_t *group, unsigned first, const oc_connection_t *connection)
 {
     const oc_readiness_t *all = group->setup->readiness;
+    unsigned aggregators = count_aggregators(group);
 
-    for (unsigned i = first; NULL != all && i < first + connection->num_aggregators; i++) {
-        if (!all->lanes[i].arrived) {
-            return false;
+    for (unsigned t = 0; NULL != all && t < group->teams.own; t++) {
+        for (unsigned i = first; i < first + connection->num_aggregators; i++) {
+            if (!all->lanes[t * aggregators + i].arrived) {
+                return false;
+            }
         }
     }
     return true;
@@ -396,12 +458,19 @@ static const char *slow_server(const oc_group_t *group)
 
         if (OC_CONNECTION_READY != link->connection->state
             || (OC_SETUP_JOIN == group->setup->step
-                && (!link->joined || !all_ready(group, first, link->connection)))) {
+                && (!has_joined(group, link) || !all_ready(group, first, link->connection)))) {
             return link->connection->name;
         }
         first += link->connection->num_aggregators;
     }
     return "?";
+}
+
+static int most_aggregators(const oc_group_t *group)
+{
+    int most = (int) (OC_MAX_LANES / group->teams.count);
+
+    return most < OC_MAX_GROUP_AGGREGATORS ? most : OC_MAX_GROUP_AGGREGATORS;
 }
 
 static void wait_for_servers(oc_group_t *group)
@@ -420,13 +489,13 @@ static void wait_for_servers(oc_group_t *group)
             vote(group);
             return;
         }
-        if (count_aggregators(group) <= OC_MAX_GROUP_AGGREGATORS) {
+        if (count_aggregators(group) <= (uint32_t) most_aggregators(group)) {
             setup->step = OC_SETUP_JOIN;
             send_joins(group);
             return;
         }
         give_up(group, "the servers have %u aggregators, and a communicator can use %d",
-                count_aggregators(group), OC_MAX_GROUP_AGGREGATORS);
+                count_aggregators(group), most_aggregators(group));
     }
     if (setup->quiet > (uint64_t) timeout * OC_SECOND) {
         give_up(group, "server %.200s did not answer within %d seconds", slow_server(group),
@@ -508,9 +577,27 @@ void oc_setup_progress(oc_group_t *group)
     }
     if (OC_SETUP_EXCHANGE == setup->step) {
         exchange_done(group);
+    } else if (OC_SETUP_SHARE == setup->step) {
+        share_done(group);
     } else {
         vote_done(group);
     }
+}
+
+/* Which of this rank's teams has this number; teams.own: none. */
+static unsigned find_team(const oc_group_t *group, uint64_t id)
+{
+    unsigned t = 0;
+
+    while (t < group->teams.own && oc_team_id(group, t) != id) {
+        t++;
+    }
+    return t;
+}
+
+static bool is_team(const oc_group_t *group, uint64_t id)
+{
+    return find_team(group, id) < group->teams.own;
 }
 
 void oc_setup_joined(oc_client_t *client, oc_connection_t *connection, const oc_joined_t *joined)
@@ -518,13 +605,17 @@ void oc_setup_joined(oc_client_t *client, oc_connection_t *connection, const oc_
     oc_group_t *group;
 
     DL_FOREACH2 (client->setups, group, setup_next) {
-        if (group->id != joined->group || OC_SETUP_JOIN != group->setup->step) {
+        unsigned t = find_team(group, joined->group);
+
+        if (OC_SETUP_JOIN != group->setup->step || t == group->teams.own) {
             continue;
         }
         for (unsigned i = 0; i < group->num_links; i++) {
-            if (group->links[i].connection == connection) {
-                group->links[i].handle = joined->handle;
-                group->links[i].joined = true;
+            oc_link_t *link = &group->links[i];
+
+            if (link->connection == connection && NULL != link->teams) {
+                link->teams[t].handle = joined->handle;
+                link->teams[t].joined = true;
             }
         }
     }
@@ -544,12 +635,12 @@ void oc_setup_refused(oc_connection_t *connection, const oc_notice_t *notice, co
     oc_group_t *group;
 
     DL_FOREACH2 (client->setups, group, setup_next) {
-        if (group->id == notice->group && OC_SETUP_JOIN == group->setup->step) {
+        if (is_team(group, notice->group) && OC_SETUP_JOIN == group->setup->step) {
             give_up(group, "server %.200s refused: %s", connection->name, text);
         }
     }
     DL_FOREACH (client->groups, group) {
-        if (group->id == notice->group && counts_on_service(group)) {
+        if (is_team(group, notice->group) && counts_on_service(group)) {
             oc_client_collapse(client, (oc_status_t) notice->status,
                                "server %.200s ended a group: %s", connection->name, text);
         }

@@ -16,6 +16,24 @@ static const oc_lane_t *lane_of(const oc_collective_t *collective)
     return collective->parts[0].lane;
 }
 
+/* Both messages have gone their way; in the node shape the result is still to be taken. */
+static bool is_answered(const oc_collective_t *collective)
+{
+    return collective->waiting == (collective->holds ? 1 : 0);
+}
+
+/* In the node shape, others have to take it too. */
+static void hand_out(oc_collective_t *collective, const void *result)
+{
+    if (NULL != collective->group->node) {
+        memcpy(oc_node_result(collective, 0), result, collective->bytes);
+        oc_node_publish(collective, 0);
+    } else {
+        memcpy(collective->recv, result, collective->bytes);
+    }
+    collective->group->client->config.counters->bytes_copied += collective->bytes;
+}
+
 static void take_result(oc_collective_t *collective)
 {
     const uint8_t *reply = collective->message + collective->reply_offset;
@@ -24,11 +42,12 @@ static void take_result(oc_collective_t *collective)
 
     if (oc_collective_check_reply(collective, lane_of(collective), reply, length,
                                   OC_MESSAGE_RESULT)) {
-        memcpy(collective->recv, reply + OC_HEADER_SIZE, collective->bytes);
-        counters->bytes_copied += collective->bytes;
         counters->bytes_received += collective->bytes;
+        hand_out(collective, reply + OC_HEADER_SIZE);
     }
-    oc_collective_finish(collective, collective->status);
+    if (0 == collective->waiting) {
+        oc_collective_finish(collective, collective->status);
+    }
 }
 
 static void send_message(oc_collective_t *collective)
@@ -44,7 +63,7 @@ static void send_message(oc_collective_t *collective)
     /* aggregators always have receives posted for these */
     oc_send_eager(lane->route->endpoint, &collective->request.transfer, collective->message,
                   OC_HEADER_SIZE + collective->bytes,
-                  oc_tag(OC_KIND_REQUEST, lane->handle, group->params.rank,
+                  oc_tag(OC_KIND_REQUEST, lane->handle, group->teams.rank,
                          collective->sequence, 0));
 }
 
@@ -74,7 +93,7 @@ static void on_message_sent(oc_transfer_t *transfer)
     }
     if (collective->resend_waits) {
         send_again(collective);
-    } else if (0 == collective->waiting) {
+    } else if (is_answered(collective)) {
         take_result(collective);
     }
 }
@@ -125,45 +144,76 @@ static void on_reply(oc_transfer_t *transfer)
     /* a result is longer than its header */
     if (OC_HEADER_SIZE == transfer->length) {
         on_resend(collective);
-    } else if (0 == collective->waiting) {
+    } else if (is_answered(collective)) {
         take_result(collective);
     }
 }
 
-static void make_message(oc_collective_t *collective)
+static void write_header(oc_collective_t *collective)
 {
     const oc_lane_t *lane = lane_of(collective);
-    const oc_group_t *group = collective->group;
     oc_header_t header = {
         .message = OC_MESSAGE_SMALL, .op = (uint8_t) collective->args.op,
-        .type = (uint8_t) collective->args.type, .handle = lane->handle,
-        .rank = group->params.rank, .chunk_bytes = (uint32_t) collective->bytes,
+        .type = (uint8_t) collective->type, .handle = lane->handle,
+        .rank = collective->group->teams.rank, .chunk_bytes = (uint32_t) collective->bytes,
         .sequence = collective->sequence, .count = collective->args.count};
 
     oc_header_encode(&header, collective->message);
-    memcpy(collective->message + OC_HEADER_SIZE, collective->send, collective->bytes);
-    group->client->config.counters->bytes_copied += collective->bytes;
 }
 
-oc_status_t oc_small_start(oc_collective_t *collective)
+/* Of its team, each one in turn. */
+static const oc_lane_t *choose_lane(const oc_collective_t *collective)
 {
     const oc_group_t *group = collective->group;
+    const oc_teams_t *teams = &group->teams;
+    uint64_t team = collective->sequence % teams->count;
+    uint64_t own = (team - teams->first) / teams->step;
+
+    return &group->lanes[own * group->num_lanes
+                         + collective->sequence / teams->count % group->num_small];
+}
+
+void *oc_small_prepare(oc_collective_t *collective)
+{
     size_t room = (OC_HEADER_SIZE + collective->bytes + 63) / 64 * 64;
 
     collective->message = aligned_alloc(64, 2 * room);
     collective->parts = calloc(1, sizeof(*collective->parts));
     if (NULL == collective->message || NULL == collective->parts) {
-        return OC_ERR_NO_MEMORY;
+        return NULL;
     }
     collective->num_parts = 1;
     collective->parts[0].collective = collective;
-    collective->parts[0].lane = &group->lanes[collective->sequence % group->num_small];
+    collective->parts[0].lane = choose_lane(collective);
     collective->reply_offset = room;
     collective->request.part = collective->reply.part = &collective->parts[0];
     collective->request.transfer.done = on_message_sent;
     collective->reply.transfer.done = on_reply;
-    make_message(collective);
+    return collective->message + OC_HEADER_SIZE;
+}
+
+void oc_small_send(oc_collective_t *collective)
+{
+    write_header(collective);
     receive_reply(collective);
     send_message(collective);
+}
+
+oc_status_t oc_small_start(oc_collective_t *collective)
+{
+    void *contribution;
+
+    if (NULL != collective->group->node) {
+        collective->chunk_bytes = (uint32_t) collective->bytes;
+        oc_node_join(collective, 1);
+        return OC_OK;
+    }
+    contribution = oc_small_prepare(collective);
+    if (NULL == contribution) {
+        return OC_ERR_NO_MEMORY;
+    }
+    memcpy(contribution, collective->send, collective->bytes);
+    collective->group->client->config.counters->bytes_copied += collective->bytes;
+    oc_small_send(collective);
     return OC_OK;
 }

@@ -7,6 +7,7 @@
  *          --< group               one communicator and one kind of service
  *                --< link          its use of one server (a connection and a handle there)
  *                --< lane          one aggregator of the group: endpoint, handle, index
+ *                --- node          what it shares with the ranks of its host
  *                --- cast          or its group of multicast
  *                --< collective    one operation, queued, running or finished
  *                      --< part    of an Allreduce on one lane: START, window, ACK, COMMIT
@@ -25,6 +26,9 @@
 #include "net/address.h"
 #include "net/host.h"
 #include "net/stream.h"
+#include "node/doorbell.h"
+#include "node/ring.h"
+#include "node/segment.h"
 #include "protocol/control.h"
 #include "protocol/message.h"
 #include "server/embedded.h"
@@ -48,6 +52,10 @@ typedef struct {
     uint8_t job_id[OC_JOB_ID_SIZE];
     uint32_t process;
     uint64_t host;             /* equal for processes that can use loopback */
+    uint64_t node;             /* equal for ranks that share memory */
+    uint8_t shares;            /* segment and bell are there */
+    uint8_t segment[OC_SEGMENT_NAME_SIZE];
+    uint8_t bell[OC_DOORBELL_NAME_SIZE];
     uint16_t port;             /* of the embedded server, 0 if there is none */
     uint8_t num_addresses;
     struct in6_addr addresses[OC_MAX_OWN_ADDRESSES];
@@ -86,21 +94,54 @@ typedef struct oc_connection {
     struct oc_connection *prev, *next;
 } oc_connection_t;
 
+/* What a server says to a team. */
 typedef struct {
-    oc_connection_t *connection;
     uint32_t handle;
     bool asked, joined;
+} oc_membership_t;
+
+typedef struct {
+    oc_connection_t *connection;
+    oc_membership_t *teams;    /* this rank's; NULL before the JOINs */
 } oc_link_t;
 
 typedef struct {
     oc_connection_t *connection;
     oc_route_t *route;
     uint32_t handle;
-    uint32_t index;
+    uint32_t index;            /* in the group: what is on the wire */
+    uint32_t aggregator;       /* the same for all teams: what the division counts */
+    uint32_t team;
 } oc_lane_t;
+
+/*
+ * A team is a group as servers see it: one rank of each host, or all ranks in the flat shape, which
+ * has one team. Chunk c of a vector belongs to team c mod count.
+ */
+typedef struct {
+    uint32_t count;
+    uint32_t own;              /* of this rank: first, first + step, … */
+    uint32_t first, step;
+    uint32_t num_ranks, rank;  /* in each */
+} oc_teams_t;
+
+/* The ranks of this host, which reduce together before a vector leaves it. */
+typedef struct {
+    oc_segment_t *segment;     /* offered to them; NULL once the ring is there */
+    oc_ring_t *ring;
+    uint32_t num_members, self;
+    uint32_t *ranks;           /* of the members, ascending: their order in the ring */
+    const void **sources;      /* for a reduction */
+    uint32_t num_hosts, host;  /* by lowest rank */
+    uint32_t most;             /* members that a host has */
+    uint64_t planned;          /* steps of all collectives that have begun */
+    uint64_t handled;          /* steps that have been sent, if it was for this rank to do */
+    bool active;               /* steps are left: it is in the client's list */
+} oc_node_t;
 
 typedef enum {
     OC_SETUP_EXCHANGE,         /* records are under way */
+    OC_SETUP_SHARE,            /* waits whether all can use the memory of their hosts */
     OC_SETUP_RESOLVE,          /* waits for the addresses of the servers */
     OC_SETUP_CONNECT,          /* waits for all WELCOMEs */
     OC_SETUP_JOIN,             /* waits for all JOINEDs, and READY from all aggregators */
@@ -146,6 +187,8 @@ struct oc_group {
     bool tells;                    /* this rank has the reason for declining */
     oc_setup_t *setup;
     uint64_t id;
+    oc_teams_t teams;
+    oc_node_t *node;               /* of the node shape; NULL: flat, or not known yet */
     uint32_t reply_handle;
     uint64_t next_sequence;
     oc_link_t *links;
@@ -162,6 +205,7 @@ struct oc_group {
     unsigned num_running;
     oc_group_t *prev, *next;
     oc_group_t *setup_prev, *setup_next;
+    oc_group_t *node_prev, *node_next;
     UT_hash_handle hh;             /* by reply_handle, from the set-up on */
 };
 
@@ -209,12 +253,17 @@ typedef struct oc_collective {
     union {
         struct {                       /* Allreduce */
             oc_allreduce_args_t args;
+            unsigned type;             /* on the wire, as the next ones */
             size_t element, bytes;
             const void *send;          /* what goes on the wire: the caller's buffers, or packed */
             void *recv;
             void *packed;              /* elements without gaps; NULL if the caller's have none */
             uint64_t sequence;
-            unsigned waiting;          /* transfers that have not called back */
+            unsigned waiting;          /* transfers that have not called back, and steps */
+            uint64_t first_step;       /* in the stream of its node … */
+            uint32_t num_steps;        /* … which has one for each chunk */
+            bool holds;                /* its steps count in waiting */
+            bool wide;                 /* 16-bit floats travel as floats */
             /* small */
             oc_part_transfer_t request, reply;
             uint8_t *message;          /* header and contribution, then header and result */
@@ -223,7 +272,7 @@ typedef struct oc_collective {
             bool resend_waits;         /* to be sent again when UCX gives it back */
             bool resent;
             /* large */
-            uint32_t chunk_bytes;
+            uint32_t chunk_bytes;      /* in the node shape also of a small one: the whole vector */
             uint32_t first_place;      /* of chunk 0, in the division */
             uint64_t span, horizon;    /* see large.c */
             uint32_t flying, news;     /* chunks in flight, and ended since the last look */
@@ -260,6 +309,8 @@ struct oc_client {
     oc_collective_t *finished;
     oc_group_t *setups;        /* groups that are being set up */
     oc_group_t *handles;       /* groups that have a reply handle */
+    oc_group_t *nodes;         /* groups whose hosts have steps to do */
+    oc_doorbell_t *bell;       /* from the first group on that shares a host */
     oc_resolver_t *resolver;   /* addresses of the servers, once somebody needed them */
     atomic_uint pending;       /* collectives not called back and set-ups under way */
     oc_multicast_t *multicast; /* from the first multicast group on */
@@ -308,7 +359,8 @@ void oc_setup_joined(oc_client_t *client, oc_connection_t *connection,
 void oc_setup_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text);
 
 /* readiness.c: READY messages of all aggregators of a group */
-oc_readiness_t *oc_readiness_begin(oc_group_t *group, unsigned count);
+/* aggregators: of all servers, for each team. */
+oc_readiness_t *oc_readiness_begin(oc_group_t *group, unsigned aggregators);
 void oc_readiness_end(oc_readiness_t *readiness);
 
 /*
@@ -330,6 +382,46 @@ oc_status_t oc_targets_resolve(oc_group_t *group);
 oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size);
 /* Whether this rank offers to aggregate. */
 bool oc_targets_hosts_embedded(const oc_group_t *group);
+
+/* place.c: which ranks share hosts, and whether they can share memory: the shape of a group */
+/* Every rank in one team. */
+void oc_place_flat(oc_group_t *group);
+/* Into the record goes what others need to share memory with this rank. */
+void oc_place_offer(oc_group_t *group, oc_record_t *record);
+/* Whether all records allow the node shape. false: it is flat. */
+bool oc_place_find(oc_group_t *group);
+/* Attaches what the ranks of the host offer. */
+oc_status_t oc_place_attach(oc_group_t *group, char *error, size_t error_size);
+/* Teams as the node shape needs them: all ranks could attach. */
+void oc_place_take(oc_group_t *group);
+void oc_node_free(oc_node_t *node);
+static inline uint32_t oc_team_number(const oc_group_t *group, unsigned own)
+{
+    return group->teams.first + own * group->teams.step;
+}
+/* As servers know it. */
+static inline uint64_t oc_team_id(const oc_group_t *group, unsigned own)
+{
+    return group->id + oc_team_number(group, own);
+}
+
+/* node.c: collectives in the node shape, step by step */
+/* Before anything of it is sized: 16-bit floats become floats. */
+void oc_node_widen(oc_collective_t *collective);
+/* Its steps are the next ones; they start what is to be sent. */
+void oc_node_join(oc_collective_t *collective, uint32_t steps);
+/* Which team, and which rank of the host, a step belongs to. */
+uint32_t oc_node_team(const oc_collective_t *collective, uint32_t step);
+/* What the owner of a step sends, where its result goes, and that it is there. */
+const void *oc_node_contribution(const oc_collective_t *collective, uint32_t step);
+void *oc_node_result(const oc_collective_t *collective, uint32_t step);
+void oc_node_publish(oc_collective_t *collective, uint32_t step);
+/* Whether anything was done. */
+bool oc_client_nodes_progress(oc_client_t *client);
+/* Asks all nodes to ring. */
+void oc_client_nodes_arm(oc_client_t *client);
+/* The group has failed: tells the host, and lets go of its collectives. */
+void oc_node_fail(oc_group_t *group, const char *reason);
 
 /* lanes.c: the aggregators of a group that goes live, and what each gets */
 oc_status_t oc_lanes_make(oc_group_t *group);
@@ -390,5 +482,11 @@ void oc_cast_end(oc_collective_t *collective, oc_status_t status);
 /* small.c, large.c: OC_ERR_NO_MEMORY or OC_OK */
 oc_status_t oc_small_start(oc_collective_t *collective);
 oc_status_t oc_large_start(oc_collective_t *collective);
+/* For steps of a node: the place where the contribution has to be made; NULL: out of memory */
+void *oc_small_prepare(oc_collective_t *collective);
+void oc_small_send(oc_collective_t *collective);
+/* Whether a lane takes another chunk. */
+bool oc_large_has_slot(const oc_collective_t *collective, uint32_t chunk);
+void oc_large_send(oc_collective_t *collective, uint32_t chunk);
 
 #endif

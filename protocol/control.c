@@ -105,7 +105,7 @@ static void get_join(oc_reader_t *r, oc_join_t *join)
     join->small_bytes = (uint32_t) oc_get(r, 4);
     if (join->num_ranks > OC_MAX_RANKS || join->rank >= join->num_ranks
         || join->reply_handle > OC_HANDLE_MAX
-        || join->first_aggregator >= OC_MAX_GROUP_AGGREGATORS
+        || join->first_aggregator >= OC_MAX_LANES
         || join->chunk_bytes < OC_MIN_CHUNK || join->chunk_bytes > OC_MAX_CHUNK
         || 0 == join->window || join->window > OC_MAX_WINDOW
         || join->small_bytes > OC_MAX_SMALL) {

@@ -199,22 +199,22 @@ void board_give(board_t *board, uint32_t rank, int step, const oc_exchange_t *ex
     if (0 == step) {
         memcpy(board->records[rank], exchange->record, exchange->size);
     } else {
-        board->votes[rank] = *exchange->vote;
+        board->votes[step][rank] = *exchange->vote;
     }
     atomic_store(&board->given[step][rank], 1);
 }
 
 void board_take(const board_t *board, uint32_t num_ranks, int step, const oc_exchange_t *exchange)
 {
-    if (1 == step) {
+    if (0 != step) {
         *exchange->outcome = INT64_MAX;
     }
     for (uint32_t i = 0; i < num_ranks; i++) {
         if (0 == step) {
             memcpy((uint8_t *) exchange->records + i * exchange->size, board->records[i],
                    exchange->size);
-        } else if (board->votes[i] < *exchange->outcome) {
-            *exchange->outcome = board->votes[i];
+        } else if (board->votes[step][i] < *exchange->outcome) {
+            *exchange->outcome = board->votes[step][i];
         }
     }
 }
@@ -238,8 +238,8 @@ static oc_status_t meeting_start(void *context, int step)
 {
     meeting_t *meeting = context;
 
-    meeting->step = step;
-    board_give(meeting->board, meeting->rank->rank, step, &meeting->exchange);
+    meeting->step = 0 == step ? 0 : meeting->step + 1;
+    board_give(meeting->board, meeting->rank->rank, meeting->step, &meeting->exchange);
     return OC_OK;
 }
 
@@ -315,6 +315,19 @@ void rank_compute(rank_t *rank)
     meet(rank, false);
 }
 
+static void find_host(const rank_t *rank, oc_group_params_t *params)
+{
+    params->node = rank->hosts[rank->rank];
+    params->lowest_on_host = true;
+    params->max_hosts = rank->num_ranks;
+    for (uint32_t i = 0; i < rank->num_ranks; i++) {
+        if (i != rank->rank && rank->hosts[i] == rank->hosts[rank->rank]) {
+            params->shares_host = true;
+            params->lowest_on_host = params->lowest_on_host && i > rank->rank;
+        }
+    }
+}
+
 oc_group_t *rank_group(rank_t *rank, unsigned index)
 {
     meeting_t *meeting = &rank->meetings[index];
@@ -326,6 +339,9 @@ oc_group_t *rank_group(rank_t *rank, unsigned index)
                                 .bootstrap = &bootstrap, .context = meeting,
                                 .service = rank->service, .patient = rank->patient};
 
+    if (NULL != rank->hosts) {
+        find_host(rank, &params);
+    }
     if (NULL == rank->groups[index]) {
         snprintf(name, sizeof(name), "group %u", index);
         meeting->rank = rank;

@@ -45,15 +45,20 @@ bool server_said(test_server_t *server, const char *text, int timeout_ms);
 
 /* ---- ranks ---- */
 
+#define MAX_STEPS 3
+
 /* Where the ranks of one group meet. */
 typedef struct {
     atomic_int hold;          /* the exchange is not finished as long as this is set */
-    atomic_uint given[2][MAX_TEST_RANKS];
+    atomic_uint given[MAX_STEPS][MAX_TEST_RANKS];
     uint8_t records[MAX_TEST_RANKS][MAX_RECORD_SIZE];
-    int64_t votes[MAX_TEST_RANKS];
+    int64_t votes[MAX_STEPS][MAX_TEST_RANKS];
 } board_t;
 
-/* Puts there what the rank gives in that step of its exchange. */
+/*
+ * Puts there what the rank gives in that step of its exchange: 0 for its record, then one number
+ * for each vote.
+ */
 void board_give(board_t *board, uint32_t rank, int step, const oc_exchange_t *exchange);
 
 /* What all have given, into the exchange. */
@@ -81,6 +86,7 @@ typedef struct rank {
     oc_job_t job;
     oc_counters_t counters;
     oc_client_t *client;
+    const uint8_t *hosts;     /* of each rank, made up: its number from 1; NULL: memory is not shared */
     oc_service_t service;     /* of groups that are made from now on … */
     bool patient;             /* … and whether they are */
     uint32_t per_host;        /* ranks that count as being on one host, in groups that are made

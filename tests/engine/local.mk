@@ -33,6 +33,13 @@ tests_engine_test_engine_wakeup_SOURCES = tests/engine/test_engine_wakeup.c \
 tests_engine_test_engine_wakeup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_wakeup_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_node
+tests_engine_test_engine_node_SOURCES = tests/engine/test_engine_node.c \
+	tests/engine/harness.h tests/engine/harness.c \
+	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
+tests_engine_test_engine_node_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_node_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
+
 check_PROGRAMS += tests/engine/test_engine_faults
 tests_engine_test_engine_faults_SOURCES = tests/engine/test_engine_faults.c \
 	tests/engine/harness.h tests/engine/harness.c

@@ -27,8 +27,8 @@ static oc_status_t party_start(void *context, int step)
     if (step + 1 == party->broken_start) {
         return OC_ERR_SYSTEM;
     }
-    party->step = step;
-    board_give(party->board, party->rank, step, &party->exchange);
+    party->step = 0 == step ? 0 : party->step + 1;
+    board_give(party->board, party->rank, party->step, &party->exchange);
     return OC_OK;
 }
 

@@ -354,7 +354,7 @@ static void test_conversions(void **state)
 
     (void) state;
     for (unsigned t = 0; t < 2; t++) {
-        const void *const inputs[] = {all, shifted};
+        const void *const both[] = {all, shifted};
 
         for (unsigned i = 0; i < 65536; i++) {
             all[i] = (uint16_t) i;
@@ -367,7 +367,7 @@ static void test_conversions(void **state)
             assert_true(back[i] == all[i] || a[i] != a[i]);
             a[i] += b[i];
         }
-        oc_reduce_kernel(OC_OP_SUM, halves[t])(sums, inputs, 2, 65535);
+        oc_reduce_kernel(OC_OP_SUM, halves[t])(sums, both, 2, 65535);
         oc_narrow_kernel(halves[t])(back, a, 65535);
         for (unsigned i = 0; i < 65535; i++) {
             assert_true(back[i] == sums[i] || a[i] != a[i]);

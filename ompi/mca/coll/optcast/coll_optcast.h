@@ -90,10 +90,10 @@ typedef struct {
     oc_service_t service;       /* of the group */
     bool blocking;              /* the first collective is a blocking one, on all ranks */
     oc_exchange_t exchange;     /* buffers of the engine */
-    atomic_int wanted, done;    /* blocking: steps, counted from 1 */
+    atomic_int wanted, done;    /* blocking: how many exchanges were asked for, and are done */
     int error;                  /* blocking: of a step that is done */
     ompi_request_t *steps[2];   /* nonblocking: persistent requests of the previous module */
-    int started;
+    int started;                /* the step that was asked for last */
     oc_exchange_t early;        /* reserved before the engine's are known: buffers of its own */
     uint8_t *buffer;            /* NULL if there are none */
     int64_t vote, outcome;

@@ -107,14 +107,14 @@ static oc_status_t bootstrap_start(void *context, int step)
     mca_coll_optcast_bootstrap_t *b = context;
     ompi_request_t **request = &b->steps[step];
 
+    b->started = step;
     if (b->blocking) {
-        atomic_store(&b->wanted, step + 1);
+        atomic_fetch_add(&b->wanted, 1);
         return OC_OK;
     }
     if (NULL != b->buffer) {
         copy_in(b, step);
     }
-    b->started = step;
     return OMPI_SUCCESS == (*request)->req_start(1, request) ? OC_OK : OC_ERR_SYSTEM;
 }
 
@@ -152,7 +152,7 @@ void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_bootstrap_t *b)
         return;
     }
     atomic_fetch_add(&m->inside, 1);
-    if (1 == wanted) {
+    if (0 == b->started) {
         b->error = m->prev_allgather(exchange->record, size, MPI_BYTE, exchange->records, size,
                                      MPI_BYTE, m->comm, m->prev_allgather_module);
     } else {

@@ -114,6 +114,7 @@ static void place(ompi_communicator_t *comm, oc_group_params_t *params)
             here++;
         }
     }
+    params->shares_host = here > 1;
     params->max_hosts = (uint32_t) (size - here + 1);
 }
 

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives in the node shape. Each chunk is a step of the stream that the ranks of a host go
+ * through together (node/ring.h): all give it, its owner reduces what they gave by rank and
+ * sends that for the host, the result comes to the owner's place, and all take it from there. A
+ * small vector is one step.
+ *
+ * An owner tells a server that a collective begins when it has the first step from all ranks of
+ * the host: so a server may still count on it that whoever began will send (see the server's memory
+ * in doc/architecture.md), and ranks of a host may begin nonblocking collectives of several
+ * communicators in any order.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "client/types.h"
+#include "reduction/reduction.h"
+
+/* Where a step's elements are in the caller's vector. */
+typedef struct {
+    size_t count;
+    size_t offset;             /* bytes, in the caller's type */
+} piece_t;
+
+static piece_t piece_of(const oc_collective_t *collective, uint32_t step)
+{
+    size_t each = collective->chunk_bytes / collective->element;
+    size_t first = step * each, left = collective->bytes / collective->element - first;
+
+    return (piece_t) {.count = left < each ? left : each,
+                      .offset = first * oc_type_size(collective->args.type)};
+}
+
+static size_t wire_bytes(const oc_collective_t *collective, const piece_t *piece)
+{
+    return piece->count * collective->element;
+}
+
+static bool is_small(const oc_collective_t *collective)
+{
+    return collective->bytes <= (size_t) collective->group->client->config.settings->small_size;
+}
+
+uint32_t oc_node_team(const oc_collective_t *collective, uint32_t step)
+{
+    return (uint32_t) ((collective->sequence + step) % collective->group->teams.count);
+}
+
+static uint32_t owner_of(const oc_collective_t *collective, uint32_t step)
+{
+    return oc_node_team(collective, step) % collective->group->node->num_members;
+}
+
+/* A rank that is alone on its host sends from the caller's memory and receives there. */
+static bool is_direct(const oc_collective_t *collective)
+{
+    return 1 == collective->group->node->num_members && !collective->wide;
+}
+
+static void *place_of(const oc_collective_t *collective, uint32_t member, uint32_t step)
+{
+    return oc_ring_place(collective->group->node->ring, member, collective->first_step + step);
+}
+
+const void *oc_node_contribution(const oc_collective_t *collective, uint32_t step)
+{
+    return is_direct(collective)
+               ? (const char *) collective->send + piece_of(collective, step).offset
+               : place_of(collective, collective->group->node->self, step);
+}
+
+void *oc_node_result(const oc_collective_t *collective, uint32_t step)
+{
+    return is_direct(collective)
+               ? (char *) collective->recv + piece_of(collective, step).offset
+               : place_of(collective, collective->group->node->self, step);
+}
+
+void oc_node_widen(oc_collective_t *collective)
+{
+    if (NULL != oc_widen_kernel(collective->args.type)) {
+        collective->wide = true;
+        collective->type = OC_TYPE_FLOAT;
+        collective->element = oc_type_size(OC_TYPE_FLOAT);
+        collective->bytes = collective->args.count * collective->element;
+    }
+}
+
+void oc_node_join(oc_collective_t *collective, uint32_t steps)
+{
+    oc_group_t *group = collective->group;
+    oc_node_t *node = group->node;
+
+    collective->first_step = node->planned;
+    collective->num_steps = steps;
+    collective->holds = true;
+    collective->waiting++;
+    node->planned += steps;
+    if (!node->active) {
+        node->active = true;
+        DL_APPEND2(group->client->nodes, group, node_prev, node_next);
+    }
+}
+
+/* NULL: no collective that has begun here has this step. */
+static oc_collective_t *find(const oc_group_t *group, uint64_t step)
+{
+    oc_collective_t *collective;
+
+    DL_FOREACH (group->running, collective) {
+        if (collective->holds && step - collective->first_step < collective->num_steps) {
+            return collective;
+        }
+    }
+    return NULL;
+}
+
+/* What the ranks of a host have to agree about, beside the servers' own checks. */
+static uint64_t what_of(const oc_collective_t *collective, uint32_t step)
+{
+    uint64_t numbers[] = {collective->sequence, collective->args.op, collective->args.type,
+                          collective->args.count, step};
+
+    return oc_hash(OC_HASH_START, numbers, sizeof(numbers));
+}
+
+static void copy_in(const oc_collective_t *collective, void *to, const piece_t *piece)
+{
+    const char *from = (const char *) collective->send + piece->offset;
+
+    if (collective->wide) {
+        oc_widen_kernel(collective->args.type)(to, from, piece->count);
+    } else {
+        memcpy(to, from, wire_bytes(collective, piece));
+    }
+    collective->group->client->config.counters->bytes_copied += wire_bytes(collective, piece);
+}
+
+static void copy_out(const oc_collective_t *collective, const void *from, const piece_t *piece)
+{
+    char *to = (char *) collective->recv + piece->offset;
+
+    if (collective->wide) {
+        oc_narrow_kernel(collective->args.type)(to, from, piece->count);
+    } else {
+        memcpy(to, from, wire_bytes(collective, piece));
+    }
+    collective->group->client->config.counters->bytes_copied += wire_bytes(collective, piece);
+}
+
+static bool give_next(oc_group_t *group)
+{
+    oc_node_t *node = group->node;
+    uint64_t at = oc_ring_given(node->ring);
+    oc_collective_t *collective = find(group, at);
+    uint32_t step, owner;
+    piece_t piece;
+
+    if (NULL == collective || !oc_ring_has_room(node->ring)) {
+        return false;
+    }
+    step = (uint32_t) (at - collective->first_step);
+    owner = owner_of(collective, step);
+    if (owner != node->self) {
+        piece = piece_of(collective, step);
+        copy_in(collective, place_of(collective, node->self, step), &piece);
+        group->client->config.counters->bytes_node += wire_bytes(collective, &piece);
+    }
+    oc_ring_give(node->ring, what_of(collective, step), owner);
+    return true;
+}
+
+/* Own data is read where the caller has it, unless it has to be made wide first. */
+static void reduce(oc_collective_t *collective, uint32_t step, void *to)
+{
+    oc_node_t *node = collective->group->node;
+    piece_t piece = piece_of(collective, step);
+
+    for (uint32_t i = 0; i < node->num_members; i++) {
+        node->sources[i] = place_of(collective, i, step);
+    }
+    node->sources[node->self] = (const char *) collective->send + piece.offset;
+    if (collective->wide) {
+        copy_in(collective, to, &piece);
+        node->sources[node->self] = to;
+    }
+    oc_reduce_kernel(collective->args.op, collective->type)(to, node->sources, node->num_members,
+                                                            piece.count);
+    if (1 == node->num_members && !collective->wide) {
+        collective->group->client->config.counters->bytes_copied += wire_bytes(collective, &piece);
+    }
+}
+
+static void send_small(oc_collective_t *collective)
+{
+    void *contribution = oc_small_prepare(collective);
+
+    if (NULL == contribution) {
+        oc_client_collapse(collective->group->client, OC_ERR_NO_MEMORY, "out of memory");
+        return;
+    }
+    reduce(collective, 0, contribution);
+    oc_small_send(collective);
+}
+
+static void send_chunk(oc_collective_t *collective, uint32_t step)
+{
+    if (!is_direct(collective)) {
+        reduce(collective, step, oc_node_result(collective, step));
+    }
+    oc_large_send(collective, step);
+}
+
+static bool has_gathered(oc_group_t *group, uint64_t at)
+{
+    uint32_t member = 0;
+
+    switch (oc_ring_has_gathered(group->node->ring, at, &member)) {
+    case OC_OK:
+        return true;
+    case OC_IN_PROGRESS:
+        return false;
+    default:
+        oc_client_collapse(group->client, OC_ERR_MISMATCH,
+                           "ranks disagree about a collective: rank %u does something else than "
+                           "rank %u", group->node->ranks[member], group->params.rank);
+        return false;
+    }
+}
+
+static bool send_next(oc_group_t *group)
+{
+    oc_node_t *node = group->node;
+    oc_collective_t *collective;
+    uint32_t step;
+
+    if (node->handled == oc_ring_given(node->ring)) {
+        return false;
+    }
+    collective = find(group, node->handled);
+    step = (uint32_t) (node->handled - collective->first_step);
+    if (owner_of(collective, step) == node->self) {
+        if ((!is_small(collective) && !oc_large_has_slot(collective, step))
+            || !has_gathered(group, node->handled)) {
+            return false;
+        }
+        if (is_small(collective)) {
+            send_small(collective);
+        } else {
+            send_chunk(collective, step);
+        }
+    }
+    node->handled++;
+    return true;
+}
+
+void oc_node_publish(oc_collective_t *collective, uint32_t step)
+{
+    oc_ring_publish(collective->group->node->ring, collective->first_step + step);
+}
+
+static void let_go(oc_collective_t *collective)
+{
+    collective->holds = false;
+    if (0 == --collective->waiting) {
+        oc_collective_finish(collective, collective->status);
+    }
+}
+
+static bool take_next(oc_group_t *group)
+{
+    oc_node_t *node = group->node;
+    uint64_t at = oc_ring_taken(node->ring);
+    oc_collective_t *collective;
+    uint32_t step, owner;
+    piece_t piece;
+
+    if (at == node->handled) {
+        return false;
+    }
+    collective = find(group, at);
+    step = (uint32_t) (at - collective->first_step);
+    owner = owner_of(collective, step);
+    if (!oc_ring_is_published(node->ring, owner, at)) {
+        return false;
+    }
+    if (!is_direct(collective)) {
+        piece = piece_of(collective, step);
+        copy_out(collective, place_of(collective, owner, step), &piece);
+        if (owner != node->self) {
+            group->client->config.counters->bytes_node += wire_bytes(collective, &piece);
+        }
+    }
+    oc_ring_take(node->ring, owner);
+    if (step + 1 == collective->num_steps) {
+        let_go(collective);
+    }
+    return true;
+}
+
+static void look_for_failure(oc_group_t *group)
+{
+    char text[OC_RING_TEXT_SIZE];
+    uint32_t member;
+
+    if (oc_ring_has_failed(group->node->ring, &member, text)) {
+        oc_client_collapse(group->client, OC_ERR_UNREACHABLE, "%s", text);
+    }
+}
+
+static void leave_list(oc_group_t *group)
+{
+    if (group->node->active) {
+        group->node->active = false;
+        DL_DELETE2(group->client->nodes, group, node_prev, node_next);
+    }
+}
+
+/* One of each: what the network brings is looked at in between. */
+static bool progress(oc_group_t *group)
+{
+    oc_node_t *node = group->node;
+    bool given, sent, taken;
+
+    look_for_failure(group);
+    if (OC_OK != group->client->collapse) {
+        return true;
+    }
+    given = give_next(group);
+    sent = send_next(group);
+    taken = take_next(group);
+    if (oc_ring_taken(node->ring) == node->planned) {
+        leave_list(group);
+    }
+    return given || sent || taken;
+}
+
+bool oc_client_nodes_progress(oc_client_t *client)
+{
+    oc_group_t *group, *next;
+    bool moved = false;
+
+    DL_FOREACH_SAFE2 (client->nodes, group, next, node_next) {
+        moved = progress(group) || moved;
+    }
+    return moved;
+}
+
+void oc_client_nodes_arm(oc_client_t *client)
+{
+    oc_group_t *group;
+
+    DL_FOREACH2 (client->nodes, group, node_next) {
+        oc_ring_arm(group->node->ring);
+    }
+}
+
+void oc_node_fail(oc_group_t *group, const char *reason)
+{
+    oc_collective_t *collective, *next;
+
+    if (NULL == group->node || NULL == group->node->ring) {
+        return;
+    }
+    oc_ring_fail(group->node->ring, reason);
+    leave_list(group);
+    DL_FOREACH_SAFE (group->running, collective, next) {
+        if (collective->holds) {
+            let_go(collective);
+        }
+    }
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns the engine's tests of the node shape: ranks of made-up hosts reduce in shared memory
+ * first. Results are compared with scalar code that folds inside hosts, then over hosts.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/engine/harness.h"
+#include "tests/unit/reduction_reference.h"
+
+#define MAX_BYTES (1u << 20)
+#define GUARD     64
+
+/* By lowest rank; of unequal size; in turn, as launchers map by node. */
+static const uint8_t one_and_three[] = {1, 2, 2, 2}, unequal[] = {3, 3, 3, 3, 2, 2, 1},
+                     cyclic[] = {1, 2, 1, 2, 1, 2, 1, 2}, one_host[] = {5, 5, 5},
+                     alone[] = {1, 2, 3};
+
+/* What ranks tell each other in the tests. */
+typedef struct {
+    unsigned long long sent[MAX_TEST_RANKS], received[MAX_TEST_RANKS];
+} tally_t;
+
+static tally_t *tally;
+
+/* ---- what a loop makes of the contributions ---- */
+
+static bool is_half(unsigned type)
+{
+    return OC_TYPE_FLOAT16 == type || OC_TYPE_BFLOAT16 == type;
+}
+
+static uint32_t count_hosts(const uint8_t *hosts, uint32_t num_ranks, uint8_t *order)
+{
+    uint32_t count = 0;
+
+    for (uint32_t r = 0; r < num_ranks; r++) {
+        uint32_t h = 0;
+
+        while (h < count && order[h] != hosts[r]) {
+            h++;
+        }
+        order[h] = hosts[r];
+        count += h == count;
+    }
+    return count;
+}
+
+/* Element i of all ranks, who have rows of size bytes: by host, then over hosts. */
+static void expect(unsigned op, unsigned type, const uint8_t *hosts, uint32_t num_ranks,
+                   const uint8_t *elements, uint8_t *result)
+{
+    unsigned inner = is_half(type) ? (unsigned) OC_TYPE_FLOAT : type;
+    uint8_t order[MAX_TEST_RANKS], total[MAX_ELEM], partial[MAX_ELEM], element[MAX_ELEM];
+    uint32_t num_hosts = count_hosts(hosts, num_ranks, order);
+    size_t size = oc_type_size(type);
+
+    for (uint32_t h = 0; h < num_hosts; h++) {
+        bool first = true;
+
+        for (uint32_t r = 0; r < num_ranks; r++) {
+            if (hosts[r] != order[h]) {
+                continue;
+            }
+            memcpy(element, elements + r * size, size);
+            if (is_half(type)) {
+                store_float(inner, element, load_float(type, elements + r * size));
+            }
+            if (first) {
+                begin_fold(inner, partial, element);
+            } else {
+                fold(op, inner, partial, element);
+            }
+            first = false;
+        }
+        end_fold(inner, element, partial);
+        if (0 == h) {
+            begin_fold(inner, total, element);
+        } else {
+            fold(op, inner, total, element);
+        }
+    }
+    end_fold(inner, element, total);
+    memcpy(result, element, size);
+    if (is_half(type)) {
+        float value;
+
+        memcpy(&value, element, sizeof(value));
+        store_float(type, result, (double) value);
+    }
+}
+
+/* Vectors of all ranks, element by element, and what becomes of them: the same everywhere. */
+static void make_vectors(const rank_t *rank, unsigned op, unsigned type, size_t count,
+                         uint8_t *own, uint8_t *expected)
+{
+    uint8_t elements[MAX_TEST_RANKS * MAX_ELEM];
+    size_t size = oc_type_size(type);
+
+    for (size_t i = 0; i < count; i++) {
+        for (uint32_t r = 0; r < rank->num_ranks; r++) {
+            store_value(type, elements + r * size, -1);
+        }
+        memcpy(own + i * size, elements + rank->rank * size, size);
+        expect(op, type, rank->hosts, rank->num_ranks, elements, expected + i * size);
+    }
+}
+
+static void unify(unsigned type, uint8_t *vector, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        unify_nan(type, vector + i * oc_type_size(type));
+    }
+}
+
+static void one(rank_t *rank, unsigned op, unsigned type, size_t count, bool in_place)
+{
+    static uint8_t send[MAX_BYTES + GUARD], recv[MAX_BYTES + GUARD], expected[MAX_BYTES],
+        copy[MAX_BYTES];
+    size_t bytes = count * oc_type_size(type);
+    uint8_t *result = in_place ? send : recv;
+
+    make_vectors(rank, op, type, count, send, expected);
+    memcpy(copy, send, bytes);
+    memset(recv, 0x5a, bytes);
+    memset(result + bytes, 0xc3, GUARD);
+    CHECK(OC_OK == rank_allreduce(rank, 0, op, type, send, result, count));
+    unify(type, result, count);
+    unify(type, expected, count);
+    if (0 != memcmp(result, expected, bytes)) {
+        fprintf(stderr, "%s of %zu %s\n", oc_op_name(op), count, oc_type_name(type));
+    }
+    CHECK(0 == memcmp(result, expected, bytes));
+    for (int i = 0; i < GUARD; i++) {
+        CHECK(0xc3 == result[bytes + (size_t) i]);
+    }
+    CHECK(in_place || 0 == memcmp(send, copy, bytes));
+}
+
+/* ---- what the ranks do ---- */
+
+static void live_in_node_shape(rank_t *rank)
+{
+    char text[256];
+
+    CHECK(OC_GROUP_LIVE == oc_group_state(rank->groups[0]));
+    oc_group_describe(rank->groups[0], text, sizeof(text));
+    CHECK(NULL != strstr(text, "node reduction shape"));
+}
+
+static void all_pairs(rank_t *rank)
+{
+    for (unsigned type = 1; type < OC_TYPE_END; type++) {
+        for (unsigned op = 1; op < OC_OP_END; op++) {
+            if (is_offered(op, type)) {
+                one(rank, op, type, 37, 0 == op % 2);
+                one(rank, op, type, 1200 + op, 0 == (op + type) % 2);
+            }
+        }
+    }
+    live_in_node_shape(rank);
+    CHECK(0 == rank->counters.failures);
+}
+
+static void body_pairs_1_3(rank_t *rank)
+{
+    rank->hosts = one_and_three;
+    all_pairs(rank);
+}
+
+static void body_pairs_unequal(rank_t *rank)
+{
+    rank->hosts = unequal;
+    all_pairs(rank);
+}
+
+/* Around every limit: a message, a chunk, the chunks of all ranks, the ring. */
+static void all_sizes(rank_t *rank)
+{
+    size_t small = rank->settings.small_size, chunk = rank->settings.chunk_size;
+    const size_t limits[] = {8, small, chunk, 2 * chunk, 3 * chunk, 7 * chunk, 25 * chunk};
+
+    for (unsigned i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        for (int more = -8; more <= 8; more += 8) {
+            size_t bytes = limits[i] + (size_t) (ptrdiff_t) more;
+
+            if (bytes > 0) {
+                one(rank, OC_OP_SUM, OC_TYPE_FLOAT, bytes / 4, 0 == i % 2);
+                one(rank, OC_OP_SUM, OC_TYPE_BFLOAT16, bytes / 2, 0 != i % 2);
+                one(rank, OC_OP_MAXLOC, OC_TYPE_DOUBLE_INT32, bytes / 12 + 1, 0 == i % 2);
+            }
+        }
+    }
+    live_in_node_shape(rank);
+}
+
+static void body_sizes_1_3(rank_t *rank)
+{
+    rank->hosts = one_and_three;
+    all_sizes(rank);
+}
+
+static void body_sizes_cyclic(rank_t *rank)
+{
+    rank->hosts = cyclic;
+    all_sizes(rank);
+}
+
+static void body_sizes_one_host(rank_t *rank)
+{
+    rank->hosts = one_host;
+    all_sizes(rank);
+}
+
+/* Every byte leaves a host once; 16-bit floats do so with twice their size. */
+static void body_bytes(rank_t *rank)
+{
+    const size_t bytes[] = {400, 300000, 8 * 16384};
+    unsigned long long sent = 0, received = 0, expected = 0;
+
+    rank->hosts = unequal;
+    for (unsigned i = 0; i < 3; i++) {
+        one(rank, OC_OP_SUM, OC_TYPE_DOUBLE, bytes[i] / 8, false);
+        one(rank, OC_OP_SUM, OC_TYPE_FLOAT16, bytes[i] / 2, false);
+        expected += 3 * bytes[i];
+    }
+    tally->sent[rank->rank] = rank->counters.bytes_sent;
+    tally->received[rank->rank] = rank->counters.bytes_received;
+    rank_barrier(rank);
+    for (uint32_t r = 0; r < rank->num_ranks; r++) {
+        if (rank->hosts[r] == rank->hosts[rank->rank]) {
+            sent += tally->sent[r];
+            received += tally->received[r];
+            CHECK(tally->sent[r] > 0);
+        }
+    }
+    CHECK(expected == sent);
+    CHECK(expected == received);
+    CHECK((0 != rank->counters.bytes_node) == (6 != rank->rank));
+    CHECK(6 == rank->counters.allreduce_offloaded);
+    live_in_node_shape(rank);
+}
+
+/* A rank that is alone on its host copies nothing large. */
+static void body_alone(rank_t *rank)
+{
+    rank->hosts = one_and_three;
+    one(rank, OC_OP_SUM, OC_TYPE_DOUBLE, 50000, false);
+    one(rank, OC_OP_SUM, OC_TYPE_DOUBLE, 50000, true);
+    CHECK((0 == rank->counters.bytes_copied) == (0 == rank->rank));
+    live_in_node_shape(rank);
+}
+
+static void expect_flat(rank_t *rank)
+{
+    static float send[5000], recv[5000], expected[5000];
+    const size_t counts[] = {20, 5000};
+    char text[256];
+
+    for (unsigned i = 0; i < 2; i++) {
+        fill_contribution(send, OC_TYPE_FLOAT, counts[i], rank->rank, i);
+        fill_expected(expected, OC_OP_SUM, OC_TYPE_FLOAT, counts[i], rank->num_ranks, i);
+        CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, counts[i]));
+        CHECK(0 == memcmp(recv, expected, counts[i] * sizeof(float)));
+    }
+    oc_group_describe(rank->groups[0], text, sizeof(text));
+    CHECK(NULL != strstr(text, "flat reduction shape"));
+    CHECK(0 == rank->counters.bytes_node);
+    CHECK(20 * 4 + 5000 * 4 == rank->counters.bytes_sent);
+}
+
+static void body_rank_order(rank_t *rank)
+{
+    rank->hosts = one_and_three;
+    expect_flat(rank);
+}
+
+static void body_alone_each(rank_t *rank)
+{
+    rank->hosts = alone;
+    expect_flat(rank);
+}
+
+/* The names that rank 2 gives are wrong on all ranks: nobody finds its memory or its bell. */
+static void body_unattachable(rank_t *rank)
+{
+    board_t *board = &rank->shared->boards[0];
+    float one_number = 1, sum = 0;
+    outcome_t outcome;
+
+    rank->hosts = one_and_three;
+    atomic_store(&board->hold, 1);
+    rank_compute(rank);
+    (void) rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, &one_number, &sum, 1, &outcome);
+    rank_compute(rank);
+    if (0 == rank->rank) {
+        /* behind 63 bytes: see record.c */
+        memset(board->records[2] + 63 + (atomic_load(&rank->shared->signal) ? 32 : 0), 0xee, 16);
+        atomic_store(&board->hold, 0);
+    }
+    CHECK(rank_wait(rank, &outcome, 1, 10));
+    CHECK(OC_OK == outcome.status && 4 == sum);
+    rank->counters.bytes_sent = 0;
+    expect_flat(rank);
+}
+
+#define IN_FLIGHT 300
+#define VECTOR    3000
+
+/* More than run at a time, small and large mixed, on two groups begun in different orders. */
+static void body_in_flight(rank_t *rank)
+{
+    static float send[VECTOR], recv[IN_FLIGHT][VECTOR], expected[VECTOR];
+    static outcome_t outcomes[IN_FLIGHT];
+
+    rank->hosts = unequal;
+    for (unsigned i = 0; i < VECTOR; i++) {
+        send[i] = (float) (i % 100 + rank->rank);
+        expected[i] = (float) (7 * (i % 100) + 21);
+    }
+    for (unsigned half = 0; half < 2; half++) {
+        unsigned group = (half + rank->rank) % 2;
+
+        for (unsigned i = group; i < IN_FLIGHT; i += 2) {
+            CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[i],
+                                      i % 6 < 3 ? 100 : VECTOR, &outcomes[i]));
+        }
+    }
+    CHECK(rank_wait(rank, outcomes, IN_FLIGHT, 25));
+    for (unsigned i = 0; i < IN_FLIGHT; i++) {
+        CHECK(OC_OK == outcomes[i].status);
+        CHECK(0 == memcmp(recv[i], expected, (i % 6 < 3 ? 100 : VECTOR) * sizeof(float)));
+    }
+    CHECK(IN_FLIGHT == rank->counters.allreduce_offloaded);
+}
+
+/* Until the service ends, which is within the patience of rank_allreduce for everybody. */
+static void body_until_error(rank_t *rank)
+{
+    static float send[200000], recv[200000];
+    oc_status_t status = OC_OK;
+
+    rank->hosts = unequal;
+    for (unsigned i = 0; OC_OK == status; i++) {
+        status = rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv,
+                                i % 3 ? 200000 : 50);
+    }
+    CHECK(OC_GROUP_FAILED == oc_group_state(rank->groups[0]));
+    CHECK(NULL != strstr(oc_group_reason(rank->groups[0]), "server"));
+}
+
+/* Rank 2 gives up in the middle: its host, and the others, do not wait for it. */
+static void body_give_up(rank_t *rank)
+{
+    static float send[200000], recv[200000];
+    oc_status_t status = OC_OK;
+
+    rank->hosts = one_and_three;
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 100));
+    if (2 == rank->rank) {
+        usleep(300000);
+        oc_group_give_up(rank->groups[0], OC_ERR_NO_MEMORY, "rank 2 has had enough");
+    } else {
+        status = rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 200000);
+        CHECK(OC_OK != status);
+        CHECK(NULL != strstr(oc_group_reason(rank->groups[0]), "has had enough"));
+    }
+    CHECK(OC_GROUP_FAILED == oc_group_state(rank->groups[0]));
+}
+
+/* Ranks of one host disagree about the operation. */
+static void body_mismatch(rank_t *rank)
+{
+    static float send[20000], recv[20000];
+    size_t count = 2 == rank->rank ? 19000 : 20000;
+
+    rank->hosts = one_and_three;
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 100));
+    CHECK(OC_OK != rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, count));
+    CHECK(OC_GROUP_FAILED == oc_group_state(rank->groups[0]));
+}
+
+/* ---- the tests ---- */
+
+static oc_job_settings_t node_settings(const char *servers)
+{
+    oc_job_settings_t settings = test_settings(servers);
+
+    settings.small_size = 1024;
+    settings.chunk_size = 8192;
+    return settings;
+}
+
+static void run(const char *servers, uint32_t num_ranks, void (*body)(rank_t *rank), int window)
+{
+    oc_job_settings_t settings = node_settings(servers);
+
+    settings.window = window;
+    assert_int_equal(ranks_run(num_ranks, &settings, body, 100), 0);
+}
+
+static void run_external(const char *aggregators, uint32_t num_ranks, void (*body)(rank_t *rank))
+{
+    const char *options[] = {"--aggregators", aggregators, NULL};
+    oc_job_settings_t settings;
+    test_server_t server;
+
+    server_start(&server, options);
+    settings = node_settings(server.address);
+    settings.peer_aggregation = OC_PEERS_OFF;
+    assert_true(ranks_succeed(&server, num_ranks, &settings, body, 100));
+}
+
+static void test_pairs(void **state)
+{
+    (void) state;
+    run_external("1", 4, body_pairs_1_3);
+    run("embedded:2", 7, body_pairs_unequal, 3);
+}
+
+static void test_sizes(void **state)
+{
+    (void) state;
+    run("embedded:2", 4, body_sizes_1_3, 3);
+    run_external("3", 8, body_sizes_cyclic);
+    run("embedded", 3, body_sizes_one_host, 1);
+}
+
+/* Peers on each host, with shares that differ from that of the server. */
+static void test_peers(void **state)
+{
+    test_server_t server;
+    oc_job_settings_t settings;
+
+    (void) state;
+    run("embedded", 4, body_sizes_1_3, 2);
+    server_start(&server, NULL);
+    settings = node_settings(server.address);
+    settings.window = 1;
+    assert_true(ranks_succeed(&server, 4, &settings, body_sizes_1_3, 100));
+}
+
+static void test_bytes(void **state)
+{
+    (void) state;
+    run_external("2", 7, body_bytes);
+    run_external("2", 4, body_alone);
+}
+
+static void test_rank_order(void **state)
+{
+    oc_job_settings_t settings = node_settings("embedded:1");
+
+    (void) state;
+    settings.reproducible = OC_REPRODUCIBLE_RANK_ORDER;
+    assert_int_equal(ranks_run(4, &settings, body_rank_order, 50), 0);
+    run("embedded:1", 3, body_alone_each, 3);
+}
+
+static void body_unwakeable(rank_t *rank)
+{
+    atomic_store(&rank->shared->signal, 1);
+    body_unattachable(rank);
+}
+
+static void test_unattachable(void **state)
+{
+    (void) state;
+    run("embedded:1", 4, body_unattachable, 3);
+    run("embedded:1", 4, body_unwakeable, 3);
+}
+
+static void test_in_flight(void **state)
+{
+    (void) state;
+    run("embedded:2", 7, body_in_flight, 3);
+    run_external("1", 7, body_in_flight);
+}
+
+static void test_server_dies(void **state)
+{
+    oc_job_settings_t settings;
+    test_server_t server;
+    ranks_t ranks;
+
+    (void) state;
+    server_start(&server, NULL);
+    settings = node_settings(server.address);
+    settings.peer_aggregation = OC_PEERS_OFF;
+    ranks_start(&ranks, 7, &settings, body_until_error, 60);
+    assert_true(ranks_reach(&ranks, 70));
+    (void) kill(server_data_process(&server), SIGKILL);
+    assert_int_equal(ranks_wait(&ranks), 0);
+    (void) server_stop(&server);
+}
+
+static void test_give_up(void **state)
+{
+    (void) state;
+    run("embedded:2", 4, body_give_up, 3);
+}
+
+static void test_mismatch(void **state)
+{
+    (void) state;
+    run("embedded:2", 4, body_mismatch, 3);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_peers),        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_rank_order),   cmocka_unit_test(test_unattachable),
+        cmocka_unit_test(test_in_flight),    cmocka_unit_test(test_server_dies),
+        cmocka_unit_test(test_give_up),      cmocka_unit_test(test_mismatch),
+    };
+
+    alarm(290);
+    tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return MAP_FAILED == (void *) tally ? EXIT_FAILURE
+                                        : cmocka_run_group_tests(tests, NULL, NULL);
+}
