@@ -164,7 +164,8 @@ void oc_lanes_describe(const oc_group_t *group, char *buffer, size_t size)
     if (NULL == group->node) {
         snprintf(buffer + length, size - length, ", flat reduction shape");
     } else {
-        snprintf(buffer + length, size - length, ", node reduction shape: %u hosts of up to %u "
-                 "ranks", group->teams.num_ranks, group->teams.count);
+        snprintf(buffer + length, size - length, ", node reduction shape: %u host%s with %s%u ranks",
+                 group->teams.num_ranks, 1 == group->teams.num_ranks ? "" : "s",
+                 1 == group->teams.num_ranks ? "" : "up to ", group->teams.count);
     }
 }

@@ -163,9 +163,11 @@ stop_server() {
 # run_job RANKS SERVERS [SETTING=VALUE...] PROGRAM [ARGUMENT...]: a compiled program in mode always
 # (or another, with mode=...) with the coll_optcast settings. Set-ups have more time than by default:
 # on a busy machine nothing else but time is lost. Multicast is off unless it is set: Open MPI and the
-# programs have Bcasts and Allgathers of their own, which would count.
+# programs have Bcasts and Allgathers of their own, which would count. All ranks are on this host, so the
+# shape is flat unless it is set: each rank sends all that it has, which is what most tests are about.
 run_job() {
-    local ranks=$1 mode=always patience=20 multicast=off arguments=(--mca coll_optcast_servers "$2")
+    local ranks=$1 mode=always patience=20 multicast=off order=rank_order
+    local arguments=(--mca coll_optcast_servers "$2")
 
     shift 2
     while [[ $1 == *=* ]]; do
@@ -173,11 +175,13 @@ run_job() {
         mode=*) mode=${1#*=} ;;
         connect_timeout=*) patience=${1#*=} ;;
         multicast=*) multicast=${1#*=} ;;
+        reproducible=*) order=${1#*=} ;;
         *) arguments+=(--mca "coll_optcast_${1%%=*}" "${1#*=}") ;;
         esac
         shift
     done
-    arguments+=(--mca coll_optcast_connect_timeout "$patience" --mca coll_optcast_multicast "$multicast")
+    arguments+=(--mca coll_optcast_connect_timeout "$patience" --mca coll_optcast_multicast "$multicast"
+        --mca coll_optcast_reproducible "$order")
     run_mpi "$ranks" "$mode" "${mpirun_arguments[@]}" "${arguments[@]}" "${wrapper[@]}" "$programs/$1" "${@:2}"
 }
 

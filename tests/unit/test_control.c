@@ -464,7 +464,7 @@ static void expect_join(uint32_t num_ranks, uint32_t rank, uint32_t reply_handle
 
 static void test_join_limits(void **state)
 {
-    const uint32_t last = OC_MAX_GROUP_AGGREGATORS - 1;
+    const uint32_t last = OC_MAX_LANES - 1;
 
     (void) state;
     expect_join(1, 0, 0, 0, OC_MIN_CHUNK, 1, true);

@@ -60,6 +60,7 @@ static int setup(void **state)
     group = (oc_group_t) {.client = &client, .params = {.num_ranks = 2, .rank = 1},
                           .state = OC_GROUP_LIVE, .reply_handle = 9, .lanes = &lane,
                           .num_lanes = 1, .num_small = 1};
+    oc_place_flat(&group);
     for (unsigned i = 0; i < COUNT; i++) {
         contribution[i] = (int32_t) (i * i);
     }

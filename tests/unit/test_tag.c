@@ -73,6 +73,7 @@ static void test_room(void **state)
     assert_true(2 * OC_MAX_WINDOW <= 1 << OC_TAG_SLOT_BITS);
     assert_true(OC_MAX_RANKS <= 1 << 16);
     assert_true(OC_MAX_GROUP_AGGREGATORS <= 1 << 16);
+    assert_true(OC_MAX_LANES <= 1 << 16);
     assert_u64(OC_TAG_EXACT, UINT64_MAX);
 }
 
