@@ -4,7 +4,7 @@ EXTRA_DIST += run-tests \
 	tests/cluster/cluster tests/cluster/check.py tests/cluster/datagrams.py tests/cluster/hosts.sh \
 	tests/cluster/init tests/cluster/launch.sh tests/cluster/lib.sh tests/cluster/links.sh \
 	tests/cluster/nap.c tests/cluster/plain_udp.c tests/cluster/state.sh tests/cluster/test_allgather.sh \
-	tests/cluster/test_allreduce.sh tests/cluster/test_cost.sh tests/cluster/test_hybrid.sh \
+	tests/cluster/test_allreduce.sh tests/cluster/test_cost.sh tests/cluster/test_hybrid.sh tests/cluster/test_node.sh \
 	tests/cluster/test_isolation.sh tests/cluster/test_life.sh tests/cluster/test_links.sh \
 	tests/cluster/test_power.sh \
 	tests/fuzz/run.sh tests/fuzz/corpus \

@@ -88,10 +88,10 @@ expect_small "$one"
 
 # several ranks on a host: one of them aggregates
 expect_cluster_job per-host embedded --hosts 1-2 --per-host 2 -- volume 100000 1
-has_line "$tmp/per-host.log" ': 4 ranks, 2 peers, 50.0 % each, flat reduction shape$' ||
+has_line "$tmp/per-host.log" ': 4 ranks, 2 peers, 50.0 % each, node reduction shape: 2 hosts with up to 2 ranks$' ||
     not_ok "there is not one peer on each host" "$tmp/per-host.log"
 expect_cluster_job one-host embedded --hosts 1 --per-host 3 -- volume 100000 1
-has_line "$tmp/one-host.log" ': 3 ranks, 1 peer, flat reduction shape$' ||
+has_line "$tmp/one-host.log" ': 3 ranks, 1 peer, node reduction shape: 1 host with 3 ranks$' ||
     not_ok "there is not one peer on the host" "$tmp/one-host.log"
 
 add_hashes one embedded:1

@@ -369,6 +369,7 @@ static void body_give_up(rank_t *rank)
 
     rank->hosts = one_and_three;
     CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 100));
+    rank_barrier(rank);
     if (2 == rank->rank) {
         usleep(300000);
         oc_group_give_up(rank->groups[0], OC_ERR_NO_MEMORY, "rank 2 has had enough");
@@ -388,6 +389,7 @@ static void body_mismatch(rank_t *rank)
 
     rank->hosts = one_and_three;
     CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 100));
+    rank_barrier(rank);
     CHECK(OC_OK != rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, count));
     CHECK(OC_GROUP_FAILED == oc_group_state(rank->groups[0]));
 }

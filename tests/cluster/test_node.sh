@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test of Allreduce with several ranks on each host: the link of a host carries every byte once, and all
+# ranks of the host have their share in that.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/cluster/lib.sh
+. "$here/lib.sh"
+
+hosts=4 per_host=4 count=2097152 times=2
+payload=$((count * 4 * times))
+
+# expect_links NAME: in both directions the link of each host has carried the payload, and not much more.
+expect_links() {
+    paste -d ' ' "$tmp/before" "$tmp/after" |
+        awk -v payload="$payload" -v name="$1" -v hosts="$hosts" '
+            substr($1, 2) <= hosts {
+                sent = ($5 - $2) / payload; received = ($6 - $3) / payload
+                printf "%s: %s sent %.3f and received %.3f of the payload\n", name, $1, sent, received
+                wrong = wrong || sent < 0.98 || sent > 1.03 || received < 0.98 || received > 1.03
+            }
+            END { exit wrong }' || not_ok "$1: a link does not carry $payload bytes of payload each way"
+}
+
+# expect_shares NAME: the ranks of a host send and receive the payload together, each of them a part of it.
+expect_shares() {
+    awk -v payload="$payload" -v times="$times" -v ranks="$((hosts * per_host))" '
+        $1 == "rank" && $5 == "sent" {
+            sent[$4] += $6; received[$4] += $8; seen++
+            wrong = wrong || $6 < payload / 8 || $6 > payload / 2 || $10 != times
+        }
+        END {
+            for (host in sent) {
+                wrong = wrong || sent[host] != payload || received[host] != payload
+            }
+            exit wrong || seen != ranks
+        }' "$tmp/$1.log" || not_ok "$1: the ranks of a host do not share $payload bytes" "$tmp/$1.log"
+}
+
+begin_cluster_test node
+compile volume
+make_cluster --hosts $((hosts + 4)) --rate 200
+start_servers 5 6 7 8
+take_stats "$tmp/before"
+expect_cluster_job block "$servers" --hosts "1-$hosts" --per-host "$per_host" -- volume "$count" "$times"
+take_stats "$tmp/after"
+has_line "$tmp/block.log" ': 16 ranks, .*, node reduction shape: 4 hosts with up to 4 ranks$' ||
+    not_ok "the shape is another one" "$tmp/block.log"
+expect_shares block
+expect_links block
+echo "ok node: $((hosts * per_host)) ranks on $hosts hosts, whose links carry each byte once"
