@@ -137,12 +137,11 @@ EXPERIMENTS = (
         (Setup("4-ranks", "allreduce", 1, ("default", "ring", "embedded"),
                (4 * KiB, 64 * KiB, MiB, 16 * MiB), rate=0, per_host=4, nap=False),)),
     Experiment(
-        "nodes", "Allreduce, two ranks on each host",
-        "At present each rank sends its own vector: the link of its host carries it as often as "
-        "there are ranks. HAN and the ring send it fewer times.",
-        (Setup("4x2+4", "allreduce", 4, ("ring", "segmented-ring", "default", "rabenseifner",
-                                         "han", "ucc", "optcast"), FEWER,
-               servers=4, per_host=2),)),
+        "allreduce-nodes", "Allreduce, four ranks on each host",
+        "Hosts reduce inside before anything leaves them, so that each link carries the vector "
+        "once. Ranks are mapped by block: a ring leaves each host once, too.",
+        (Setup("4x4+4", "allreduce", 4, ("ring", "segmented-ring", "han", "ucc", "optcast"),
+               (16 * MiB,), servers=4, per_host=4),)),
     Experiment(
         "courtesy", "Allreduce, with and without the nap",
         "Peers are measured with a shim that sleeps where MPI polls in vain, ours without it. "

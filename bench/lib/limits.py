@@ -2,8 +2,7 @@
 """Owns what links allow at best: seconds and bus bandwidth factors. No measurements.
 
 M is the vector in bytes, B the rate of a link in each direction, h the hosts with ranks, k those
-with servers. Hosts reduce or gather inside before anything leaves them, except where servers are
-used: there each rank sends its own vector.
+with servers. Hosts reduce or gather inside before anything leaves them.
 """
 
 # A full packet on the wire, and what it carries of the user.
@@ -20,12 +19,12 @@ def ring(hosts, size, rate):
     return 2 * (hosts - 1) / hosts * link(size, rate)
 
 
-def servers(hosts, per_host, count, size, rate):
+def servers(hosts, count, size, rate):
     """Allreduce by COUNT server hosts, and by hosts with ranks as far as those are too few."""
     part = 1
     if count < hosts:
         part = 2 * hosts * (hosts - 1) / (hosts * hosts + count * hosts - 2 * count)
-    return per_host * part * link(size, rate)
+    return part * link(size, rate)
 
 
 def peers(collective, hosts, size, rate):
@@ -43,7 +42,7 @@ def limit(scheme, setup, size):
         return None
     hosts = setup["hosts"]
     if scheme == "servers":
-        return servers(hosts, setup["per_host"], setup["servers"], size, setup["rate"])
+        return servers(hosts, setup["servers"], size, setup["rate"])
     if scheme == "all":
         hosts += setup["servers"]
     return peers(setup["collective"], hosts, size, setup["rate"])

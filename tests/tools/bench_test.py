@@ -49,9 +49,9 @@ class Limits(unittest.TestCase):
         for count, expected in ((0, 1.75), (1, 1.6), (2, 28 / 19), (4, 14 / 11), (8, 1)):
             self.near(limits.limit("servers", setup(hosts=8, servers=count), 16 * MiB), expected)
 
-    def test_ranks_of_a_host_share_its_link(self):
-        self.near(limits.limit("servers", setup(per_host=2), 16 * MiB), 2)
-        self.near(limits.limit("servers", setup(per_host=2, servers=2), 16 * MiB), 2.4)
+    def test_hosts_reduce_inside_first(self):
+        self.near(limits.limit("servers", setup(per_host=2), 16 * MiB), 1)
+        self.near(limits.limit("servers", setup(per_host=2, servers=2), 16 * MiB), 1.2)
         self.near(limits.limit("peers", setup(per_host=2), 16 * MiB), 1.5)
 
     def test_all_hosts(self):
@@ -251,7 +251,7 @@ class RealCluster(unittest.TestCase):
             self.place = places.Real(hostfile, "s1,s2", 100000)
 
     def test_command(self):
-        chosen = self.place.adapt(experiments.find("nodes").setups[0])
+        chosen = self.place.adapt(experiments.find("allreduce-nodes").setups[0])
         self.assertEqual((chosen.hosts, chosen.servers, chosen.per_host), (3, 2, 1))
         words = " ".join(self.place.command(contestants.OURS, chosen))
         self.assertIn("-np 3 --map-by ppr:1:node", words)
