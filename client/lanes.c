@@ -56,15 +56,6 @@ static void fill_lanes(oc_group_t *group)
     }
 }
 
-/* As many steps at a time as keep all links busy, while their neighbours are copied. */
-static void limit_steps(oc_group_t *group)
-{
-    if (NULL != group->node) {
-        oc_ring_limit(group->node->ring,
-                      2 * group->num_lanes * (unsigned) group->client->config.settings->window);
-    }
-}
-
 oc_status_t oc_lanes_make(oc_group_t *group)
 {
     oc_status_t status = OC_ERR_NO_MEMORY;
@@ -79,7 +70,6 @@ oc_status_t oc_lanes_make(oc_group_t *group)
     if (NULL != group->lanes && NULL != shares) {
         fill_shares(group, shares);
         fill_lanes(group);
-        limit_steps(group);
         status = oc_division_make(shares, count, &group->division);
     }
     free(shares);
@@ -164,8 +154,9 @@ void oc_lanes_describe(const oc_group_t *group, char *buffer, size_t size)
     if (NULL == group->node) {
         snprintf(buffer + length, size - length, ", flat reduction shape");
     } else {
-        snprintf(buffer + length, size - length, ", node reduction shape: %u host%s with %s%u ranks",
-                 group->teams.num_ranks, 1 == group->teams.num_ranks ? "" : "s",
+        snprintf(buffer + length, size - length,
+                 ", node reduction shape: %u host%s with %s%u ranks", group->teams.num_ranks,
+                 1 == group->teams.num_ranks ? "" : "s",
                  1 == group->teams.num_ranks ? "" : "up to ", group->teams.count);
     }
 }

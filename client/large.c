@@ -2,9 +2,9 @@
 /*
  * Large Allreduces: chunks from and into user memory, a window on every lane, ACK and COMMIT.
  *
- * In the flat shape, chunk c belongs to the lane that has place c + sequence of the group's division.
- * In the node shape chunks go to the teams in turn first, and the division is that of a team's chunks;
- * when a chunk may go is decided in node.c. On each lane the
+ * In the flat shape, chunk c belongs to the lane that has place c + sequence of the group's
+ * division. In the node shape chunks go to the teams in turn first, and the division is that of a
+ * team's chunks; when a chunk may go is decided in node.c. On each lane the
  * receive of a chunk's result is posted before its contribution is sent; in place both are the same
  * memory, which is right because a result only exists once the whole contribution has been received.
  *
@@ -306,7 +306,7 @@ static void part_start(oc_part_t *part)
  */
 static void open_windows(oc_collective_t *collective)
 {
-    unsigned window = (unsigned) collective->group->client->config.settings->window;
+    unsigned window = collective->group->teams.window;
 
     for (unsigned i = 0; i < window; i++) {
         for (unsigned p = 0; p < collective->num_parts; p++) {
@@ -324,7 +324,7 @@ static void lay_out(oc_collective_t *collective)
 {
     const oc_group_t *group = collective->group;
     const oc_division_t *division = &group->division;
-    size_t lanes = group->num_lanes, window = (size_t) group->client->config.settings->window;
+    size_t lanes = group->num_lanes, window = group->teams.window;
     size_t share = (collective->bytes + lanes - 1) / lanes;
     size_t least = (collective->bytes + division->period - 1) / division->period * division->least;
     size_t chunk = group->client->config.settings->chunk_size / OC_MIN_CHUNK * OC_MIN_CHUNK;
@@ -359,7 +359,7 @@ static bool part_make(oc_collective_t *collective, const oc_lane_t *lane)
     uint64_t first = oc_division_before(division, lane->aggregator, collective->first_place);
     uint64_t end = oc_division_before(division, lane->aggregator,
                                       collective->first_place + total);
-    unsigned window = (unsigned) group->client->config.settings->window;
+    unsigned window = group->teams.window;
     oc_part_t *part = &collective->parts[collective->num_parts];
     size_t rest;
 

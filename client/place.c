@@ -41,7 +41,8 @@ void oc_place_flat(oc_group_t *group)
     group->node = NULL;
     group->teams = (oc_teams_t) {.count = 1, .own = 1, .step = 1,
                                  .num_ranks = group->params.num_ranks,
-                                 .rank = group->params.rank};
+                                 .rank = group->params.rank,
+                                 .window = (unsigned) group->client->config.settings->window};
 }
 
 void oc_node_free(oc_node_t *node)
@@ -263,4 +264,23 @@ void oc_place_take(oc_group_t *group)
         .count = node->most, .first = node->self, .step = node->num_members,
         .own = (node->most - node->self + node->num_members - 1) / node->num_members,
         .num_ranks = node->num_hosts, .rank = node->host};
+}
+
+/*
+ * As many steps as keep all links busy while their neighbours are copied. Servers give memory to a
+ * window of chunks as soon as all have begun: it is no larger than what the steps can fill.
+ */
+void oc_place_limit(oc_group_t *group, unsigned aggregators)
+{
+    unsigned window = (unsigned) group->client->config.settings->window;
+    unsigned places = shape_of(group->client).capacity;
+    unsigned lanes = aggregators * group->teams.count;
+
+    if (NULL == group->node) {
+        return;
+    }
+    places = 2 * aggregators * window < places ? 2 * aggregators * window : places;
+    oc_ring_limit(group->node->ring, places);
+    places = (places + lanes - 1) / lanes;
+    group->teams.window = places < window ? places : window;
 }

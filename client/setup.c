@@ -379,7 +379,7 @@ static void send_join(oc_group_t *group, oc_link_t *link, unsigned own, uint32_t
         .group = oc_team_id(group, own), .num_ranks = group->teams.num_ranks,
         .rank = group->teams.rank, .reply_handle = group->reply_handle,
         .first_aggregator = first, .chunk_bytes = (uint32_t) settings->chunk_size,
-        .window = (uint32_t) settings->window, .small_bytes = (uint32_t) settings->small_size};
+        .window = group->teams.window, .small_bytes = (uint32_t) settings->small_size};
     link->teams[own].asked = true;
     oc_connection_send(link->connection, &message);
 }
@@ -388,6 +388,7 @@ static void send_joins(oc_group_t *group)
 {
     uint32_t first = 0, count = count_aggregators(group);
 
+    oc_place_limit(group, count);
     group->setup->readiness = oc_readiness_begin(group, count);
     if (NULL == group->setup->readiness) {
         give_up(group, "out of memory");

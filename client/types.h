@@ -123,6 +123,7 @@ typedef struct {
     uint32_t own;              /* of this rank: first, first + step, … */
     uint32_t first, step;
     uint32_t num_ranks, rank;  /* in each */
+    unsigned window;           /* chunks in flight of each, to an aggregator */
 } oc_teams_t;
 
 /* The ranks of this host, which reduce together before a vector leaves it. */
@@ -394,6 +395,8 @@ bool oc_place_find(oc_group_t *group);
 oc_status_t oc_place_attach(oc_group_t *group, char *error, size_t error_size);
 /* Teams as the node shape needs them: all ranks could attach. */
 void oc_place_take(oc_group_t *group);
+/* When the number of aggregators is known: how many steps of the node shape go on at a time. */
+void oc_place_limit(oc_group_t *group, unsigned aggregators);
 void oc_node_free(oc_node_t *node);
 static inline uint32_t oc_team_number(const oc_group_t *group, unsigned own)
 {
