@@ -316,6 +316,32 @@ static void body_unattachable(rank_t *rank)
     expect_flat(rank);
 }
 
+#define SLEEPERS 40
+
+/* Sleeps as long as nobody wakes it: a lost wake-up costs two seconds, and there are few. */
+static void body_sleepers(rank_t *rank)
+{
+    static float send[20000], recv[20000];
+    uint64_t start = oc_clock_ns();
+    outcome_t outcome;
+
+    rank->hosts = one_host;
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 10));
+    for (unsigned i = 0; i < SLEEPERS; i++) {
+        /* one of them comes late: the others sleep already */
+        usleep(i % 3 == rank->rank ? 20000 : 0);
+        CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv,
+                                  i % 2 ? 20000 : 10, &outcome));
+        while (!outcome.done) {
+            if (0 == oc_client_progress(rank->client) && !outcome.done) {
+                oc_client_wait(rank->client, 2000000);
+            }
+        }
+        CHECK(OC_OK == outcome.status);
+    }
+    CHECK(oc_clock_ns() - start < SLEEPERS / 2 * OC_SECOND);
+}
+
 #define IN_FLIGHT 300
 #define VECTOR    3000
 
@@ -491,6 +517,12 @@ static void test_in_flight(void **state)
     run_external("1", 7, body_in_flight);
 }
 
+static void test_sleepers(void **state)
+{
+    (void) state;
+    run("embedded:1", 3, body_sleepers, 3);
+}
+
 static void test_server_dies(void **state)
 {
     oc_job_settings_t settings;
@@ -528,6 +560,7 @@ int main(void)
         cmocka_unit_test(test_rank_order),   cmocka_unit_test(test_unattachable),
         cmocka_unit_test(test_in_flight),    cmocka_unit_test(test_server_dies),
         cmocka_unit_test(test_give_up),      cmocka_unit_test(test_mismatch),
+        cmocka_unit_test(test_sleepers),
     };
 
     alarm(290);
