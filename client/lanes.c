@@ -35,6 +35,16 @@ static void fill_shares(oc_group_t *group, uint64_t *shares)
     }
 }
 
+bool oc_lanes_are_paced(const oc_group_t *group)
+{
+    for (unsigned i = 1; i < group->num_links; i++) {
+        if (share_of(group, i) != share_of(group, 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* All of this rank's first team, then those of its next one. */
 static void fill_lanes(oc_group_t *group)
 {

@@ -379,7 +379,8 @@ static void send_join(oc_group_t *group, oc_link_t *link, unsigned own, uint32_t
         .group = oc_team_id(group, own), .num_ranks = group->teams.num_ranks,
         .rank = group->teams.rank, .reply_handle = group->reply_handle,
         .first_aggregator = first, .chunk_bytes = (uint32_t) settings->chunk_size,
-        .window = group->teams.window, .small_bytes = (uint32_t) settings->small_size};
+        .window = group->teams.window, .small_bytes = (uint32_t) settings->small_size,
+        .reserves = NULL != group->node || oc_lanes_are_paced(group)};
     link->teams[own].asked = true;
     oc_connection_send(link->connection, &message);
 }

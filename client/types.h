@@ -428,6 +428,8 @@ void oc_node_fail(oc_group_t *group, const char *reason);
 
 /* lanes.c: the aggregators of a group that goes live, and what each gets */
 oc_status_t oc_lanes_make(oc_group_t *group);
+/* Whether shares differ, so that chunks may wait for those of other lanes; once connected. */
+bool oc_lanes_are_paced(const oc_group_t *group);
 void oc_lanes_free(oc_group_t *group);
 void oc_lanes_describe(const oc_group_t *group, char *buffer, size_t size);
 

@@ -91,6 +91,7 @@ static void put_join(oc_writer_t *w, const oc_join_t *join)
     oc_put(w, join->chunk_bytes, 4);
     oc_put(w, join->window, 4);
     oc_put(w, join->small_bytes, 4);
+    oc_put(w, join->reserves, 1);
 }
 
 static void get_join(oc_reader_t *r, oc_join_t *join)
@@ -103,12 +104,13 @@ static void get_join(oc_reader_t *r, oc_join_t *join)
     join->chunk_bytes = (uint32_t) oc_get(r, 4);
     join->window = (uint32_t) oc_get(r, 4);
     join->small_bytes = (uint32_t) oc_get(r, 4);
+    join->reserves = (uint8_t) oc_get(r, 1);
     if (join->num_ranks > OC_MAX_RANKS || join->rank >= join->num_ranks
         || join->reply_handle > OC_HANDLE_MAX
         || join->first_aggregator >= OC_MAX_LANES
         || join->chunk_bytes < OC_MIN_CHUNK || join->chunk_bytes > OC_MAX_CHUNK
         || 0 == join->window || join->window > OC_MAX_WINDOW
-        || join->small_bytes > OC_MAX_SMALL) {
+        || join->small_bytes > OC_MAX_SMALL || join->reserves > 1) {
         r->bad = true;
     }
 }

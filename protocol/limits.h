@@ -4,8 +4,8 @@
 #define OC_PROTOCOL_LIMITS_H
 
 /* Versions of the protocol that this code speaks. */
-#define OC_PROTOCOL_VERSION_MIN 2
-#define OC_PROTOCOL_VERSION_MAX 2
+#define OC_PROTOCOL_VERSION_MIN 3
+#define OC_PROTOCOL_VERSION_MAX 3
 
 #define OC_DEFAULT_PORT 8918
 

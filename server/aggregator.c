@@ -70,6 +70,7 @@ static void group_free(oc_server_group_t *group)
 {
     oc_reductions_free(group);
     oc_pool_release(&group->aggregator->pool, oc_budget_group(group->num_ranks));
+    oc_reserve_give(group);
     free(group->members);
     free(group->sources);
     free(group);
@@ -206,7 +207,9 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member
     group->chunk_bytes = member->chunk_bytes;
     group->window = member->window;
     group->small_bytes = member->small_bytes;
+    group->reserves = member->reserves;
     oc_pool_reserve(&aggregator->pool, oc_budget_group(group->num_ranks));
+    oc_reserve_take(group);
     group->members = calloc(member->num_ranks, sizeof(*group->members));
     group->sources = calloc(member->num_ranks, sizeof(*group->sources));
     if (NULL == group->members || NULL == group->sources) {

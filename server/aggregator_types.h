@@ -43,6 +43,8 @@ typedef struct oc_server_group {
     uint32_t num_joined;
     uint32_t index;                  /* of this aggregator in the group */
     uint32_t chunk_bytes, window, small_bytes;
+    bool reserves;                   /* see reserve.c */
+    bool chunk_lent, small_lent;
     oc_group_member_t *members;
     struct oc_reduction *reductions; /* hash by sequence */
     const void **sources;            /* num_ranks pointers, for the kernels */
@@ -74,6 +76,7 @@ struct oc_chunk {
     uint32_t length;                 /* bytes */
     uint32_t waiting;                /* transfers of the present phase */
     uint8_t *buffers;                /* num_ranks times the group's chunk_bytes */
+    bool lent;                       /* they are the group's reserve */
     uint64_t times[1 + OC_SERVER_SENT]; /* only with a timeline; and these ranks */
     uint32_t first, last;
     oc_chunk_t *prev, *next;
@@ -102,6 +105,7 @@ typedef struct oc_reduction {
     uint8_t **held;                  /* small: by rank; NULL: has not come, or was dropped */
     size_t cached;                   /* small: what of it may be dropped, as the pool counts */
     uint32_t asked;                  /* small: ranks that are to send again */
+    size_t lent;                     /* small: what it has of the group's reserve */
     oc_chunk_t *chunks;              /* large: admitted and not finished */
     uint8_t reply[OC_HEADER_SIZE];
     oc_reply_transfer_t *replies;    /* by rank */
@@ -170,18 +174,33 @@ void oc_reductions_abandon(oc_server_group_t *group);
 void oc_reductions_free(oc_server_group_t *group);
 void oc_reduction_settle(oc_reduction_t *reduction);
 
+/* reserve.c: memory that a group has for itself */
+void oc_reserve_take(oc_server_group_t *group);
+void oc_reserve_give(oc_server_group_t *group);
+/* Makes room for a chunk of this collective; false: the reserve is not for it, or not free. */
+bool oc_reserve_lend_chunk(oc_reduction_t *reduction);
+void oc_reserve_return_chunk(oc_server_group_t *group);
+/* Makes room for so much of a small collective. */
+bool oc_reserve_lend_small(oc_reduction_t *reduction, size_t size);
+/* A piece that counted so much is back in the pool. */
+void oc_reserve_return_piece(oc_reduction_t *reduction, size_t cost);
+
 /* small.c: the contributions to a small collective */
 void oc_small_arrive(oc_reduction_t *reduction, const oc_request_t *request);
 /* … of a rank that was asked for it again */
 void oc_small_arrive_again(oc_reduction_t *reduction, const oc_request_t *request);
 /* All ranks have come. */
 void oc_small_admit(oc_reduction_t *reduction);
+/* One that waits for memory, by the group's reserve; whether it was free. */
+bool oc_small_admit_lent(oc_reduction_t *reduction);
 void oc_small_free(oc_reduction_t *reduction);
 /* Drops what other collectives do not need yet, if that makes room for so much. */
 bool oc_small_make_room(oc_reduction_t *reduction, size_t size);
 
 /* chunks.c: the chunks of a large collective */
 void oc_chunks_admit(oc_reduction_t *reduction);
+/* One chunk of a collective that waits for memory, by the group's reserve; whether there was one. */
+bool oc_chunks_admit_lent(oc_reduction_t *reduction);
 void oc_chunks_cancel(oc_reduction_t *reduction);
 
 #endif

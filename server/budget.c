@@ -27,3 +27,8 @@ size_t oc_budget_step(uint32_t num_ranks, uint32_t chunk_bytes, uint32_t small_b
 
     return small > chunk ? small : chunk;
 }
+
+size_t oc_budget_reserve(uint32_t num_ranks, uint32_t chunk_bytes, uint32_t small_bytes)
+{
+    return oc_budget_chunk(num_ranks, chunk_bytes) + oc_budget_small(num_ranks, small_bytes);
+}

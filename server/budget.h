@@ -28,4 +28,7 @@ size_t oc_budget_chunk(uint32_t num_ranks, uint32_t chunk_bytes);
  */
 size_t oc_budget_step(uint32_t num_ranks, uint32_t chunk_bytes, uint32_t small_bytes);
 
+/* What a group that reserves has for itself: one chunk, and one small collective. */
+size_t oc_budget_reserve(uint32_t num_ranks, uint32_t chunk_bytes, uint32_t small_bytes);
+
 #endif

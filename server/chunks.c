@@ -66,6 +66,9 @@ static void chunk_free(oc_chunk_t *chunk)
     DL_DELETE(reduction->chunks, chunk);
     oc_pool_put(&reduction->group->aggregator->pool, chunk->buffers,
                 block_size(reduction->group));
+    if (chunk->lent) {
+        oc_reserve_return_chunk(reduction->group);
+    }
     free(chunk);
 }
 
@@ -191,29 +194,55 @@ static void receive_contributions(oc_chunk_t *chunk)
     }
 }
 
+/* There is room for it. */
+static void admit_next(oc_reduction_t *reduction, bool lent)
+{
+    oc_chunk_t *chunk = chunk_new(reduction);
+
+    if (NULL == chunk) {
+        if (lent) {
+            oc_reserve_return_chunk(reduction->group);
+        }
+        oc_aggregator_group_failed(reduction->group, OC_ERR_NO_MEMORY,
+                                   "the server is out of memory");
+        return;
+    }
+    chunk->lent = lent;
+    reduction->admitted++;
+    note(chunk, OC_SERVER_ADMITTED);
+    receive_contributions(chunk);
+}
+
+static bool wants_chunk(const oc_reduction_t *reduction)
+{
+    return !reduction->group->failed && reduction->admitted < reduction->header.chunks
+           && reduction->admitted - reduction->finished < reduction->group->window;
+}
+
 void oc_chunks_admit(oc_reduction_t *reduction)
 {
     oc_server_group_t *group = reduction->group;
-    oc_chunk_t *chunk;
 
-    while (!group->failed && !reduction->waits_for_memory
-           && reduction->admitted < reduction->header.chunks
-           && reduction->admitted - reduction->finished < group->window) {
+    while (!reduction->waits_for_memory && wants_chunk(reduction)) {
         /* nobody overtakes those who wait already */
-        if (NULL != group->aggregator->starving
-            || !oc_small_make_room(reduction, block_size(group))) {
+        bool has_room = NULL == group->aggregator->starving
+                        && oc_small_make_room(reduction, block_size(group));
+
+        if (!has_room && !oc_reserve_lend_chunk(reduction)) {
             oc_reduction_starve(reduction);
             return;
         }
-        chunk = chunk_new(reduction);
-        if (NULL == chunk) {
-            oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
-            return;
-        }
-        reduction->admitted++;
-        note(chunk, OC_SERVER_ADMITTED);
-        receive_contributions(chunk);
+        admit_next(reduction, !has_room);
     }
+}
+
+bool oc_chunks_admit_lent(oc_reduction_t *reduction)
+{
+    if (!wants_chunk(reduction) || !oc_reserve_lend_chunk(reduction)) {
+        return false;
+    }
+    admit_next(reduction, true);
+    return true;
 }
 
 void oc_chunks_cancel(oc_reduction_t *reduction)

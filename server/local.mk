@@ -13,6 +13,7 @@ libocservice_la_SOURCES = \
 	server/mailbox.h server/mailbox.c \
 	server/pool.h server/pool.c \
 	server/reduction.c \
+	server/reserve.c \
 	server/small.c \
 	server/registry.c \
 	server/requests.c \

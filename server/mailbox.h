@@ -33,6 +33,7 @@ typedef struct {
     uint32_t handle, num_ranks, rank, reply_handle;
     uint32_t aggregator;     /* index of the receiver in the group */
     uint32_t chunk_bytes, window, small_bytes;
+    bool reserves;
 } oc_member_t;
 
 typedef struct oc_command {

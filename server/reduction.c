@@ -310,6 +310,32 @@ static bool feed_first(oc_aggregator_t *aggregator)
     return fed;
 }
 
+static void stop_starving(oc_reduction_t *reduction)
+{
+    DL_DELETE(reduction->group->aggregator->starving, reduction);
+    reduction->waits_for_memory = false;
+}
+
+/* Who has a reserve need not wait in the queue for that. */
+static void lend_reserves(oc_aggregator_t *aggregator)
+{
+    oc_reduction_t *reduction, *next;
+
+    DL_FOREACH_SAFE (aggregator->starving, reduction, next) {
+        if (!reduction->group->reserves) {
+            continue;
+        }
+        if (NULL != reduction->held) {
+            if (oc_small_admit_lent(reduction)) {
+                stop_starving(reduction);
+            }
+        } else if (oc_chunks_admit_lent(reduction)
+                   && reduction->admitted == reduction->header.chunks) {
+            stop_starving(reduction);
+        }
+    }
+}
+
 bool oc_reduction_feed(oc_aggregator_t *aggregator)
 {
     if (NULL == aggregator->starving || aggregator->fed == aggregator->pool.returns) {
@@ -319,5 +345,6 @@ bool oc_reduction_feed(oc_aggregator_t *aggregator)
     while (NULL != aggregator->starving && feed_first(aggregator)) {
         continue;
     }
+    lend_reserves(aggregator);
     return true;
 }

@@ -13,6 +13,19 @@ _Static_assert(sizeof(oc_registered_group_t) <= OC_GROUP_COST / 2,
 _Static_assert(sizeof(oc_registered_member_t) <= OC_GROUP_RANK_COST / 2,
                "a member costs more than is counted");
 
+static size_t step_of(const oc_join_t *join)
+{
+    return oc_budget_step(join->num_ranks, join->chunk_bytes, join->small_bytes);
+}
+
+/* Counts as long as the group exists. */
+static size_t cost_of(const oc_join_t *join)
+{
+    return oc_budget_group(join->num_ranks)
+           + (join->reserves ? oc_budget_reserve(join->num_ranks, join->chunk_bytes,
+                                                 join->small_bytes) : 0);
+}
+
 static void group_free(oc_job_server_t *job, oc_registered_group_t *group)
 {
     oc_command_t drop = {.type = OC_COMMAND_GROUP_DROP, .handle = group->handle};
@@ -20,7 +33,7 @@ static void group_free(oc_job_server_t *job, oc_registered_group_t *group)
     oc_job_post_all(job, &drop);
     HASH_DEL(job->groups, group);
     oc_handles_give(&job->handles, group->handle);
-    job->groups_cost -= oc_budget_group(group->join.num_ranks);
+    job->groups_cost -= cost_of(&group->join);
     if (NULL == job->groups) {
         job->largest_step = 0;
     }
@@ -36,11 +49,6 @@ void oc_registry_free(oc_job_server_t *job)
         group_free(job, group);
     }
     oc_handles_free(&job->handles);
-}
-
-static size_t step_of(const oc_join_t *join)
-{
-    return oc_budget_step(join->num_ranks, join->chunk_bytes, join->small_bytes);
 }
 
 static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *join)
@@ -59,7 +67,7 @@ static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *j
         return NULL;
     }
     HASH_ADD(hh, job->groups, id, sizeof(group->id), group);
-    job->groups_cost += oc_budget_group(join->num_ranks);
+    job->groups_cost += cost_of(join);
     if (step_of(join) > job->largest_step) {
         job->largest_step = step_of(join);
     }
@@ -70,14 +78,14 @@ static bool same_group(const oc_join_t *a, const oc_join_t *b)
 {
     return a->num_ranks == b->num_ranks && a->first_aggregator == b->first_aggregator
            && a->chunk_bytes == b->chunk_bytes && a->window == b->window
-           && a->small_bytes == b->small_bytes;
+           && a->small_bytes == b->small_bytes && a->reserves == b->reserves;
 }
 
 /* Whether every group can still do its largest step; false with a sentence about why not. */
 static bool fits(const oc_job_server_t *job, const oc_join_t *join, char *reason, size_t size)
 {
     size_t limit = job->config.memory_limit / job->num_aggregators;
-    size_t cost = oc_budget_group(join->num_ranks), step = step_of(join);
+    size_t cost = cost_of(join), step = step_of(join);
     size_t largest = step > job->largest_step ? step : job->largest_step;
 
     if (cost + step > limit) {
@@ -154,7 +162,7 @@ static void tell_aggregators(oc_job_server_t *job, const oc_registered_group_t *
             .handle = group->handle, .num_ranks = join->num_ranks, .rank = join->rank,
             .reply_handle = join->reply_handle, .aggregator = join->first_aggregator + i,
             .chunk_bytes = join->chunk_bytes, .window = join->window,
-            .small_bytes = join->small_bytes};
+            .small_bytes = join->small_bytes, .reserves = 0 != join->reserves};
         oc_aggregator_post(job->aggregators[i], command);
     }
 }

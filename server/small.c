@@ -39,6 +39,7 @@ static void give(oc_reduction_t *reduction, uint32_t rank)
         oc_pool_give(&reduction->group->aggregator->pool, reduction->held[rank],
                      piece_size(reduction, rank));
         reduction->held[rank] = NULL;
+        oc_reserve_return_piece(reduction, oc_pool_cost(piece_size(reduction, rank)));
     }
 }
 
@@ -167,13 +168,24 @@ void oc_small_admit(oc_reduction_t *reduction)
     if (0 == size) {
         cache_leave(reduction);
         finish(reduction);
-    } else if (NULL == reduction->group->aggregator->starving
-               && oc_small_make_room(reduction, size)) {
+    } else if ((NULL == reduction->group->aggregator->starving
+                && oc_small_make_room(reduction, size))
+               || oc_reserve_lend_small(reduction, size)) {
         cache_leave(reduction);
         take_missing(reduction);
     } else {
         oc_reduction_starve(reduction);
     }
+}
+
+bool oc_small_admit_lent(oc_reduction_t *reduction)
+{
+    if (reduction->group->failed || !oc_reserve_lend_small(reduction, missing(reduction))) {
+        return false;
+    }
+    cache_leave(reduction);
+    take_missing(reduction);
+    return true;
 }
 
 /* ---- arrivals ---- */
@@ -223,6 +235,8 @@ void oc_small_free(oc_reduction_t *reduction)
 {
     if (NULL != reduction->held) {
         drop(reduction);
+        /* if not all that was lent has been taken */
+        oc_reserve_return_piece(reduction, reduction->lent);
         free(reduction->held);
     }
 }

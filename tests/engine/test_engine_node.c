@@ -23,6 +23,10 @@
 #define MAX_BYTES (1u << 20)
 #define GUARD     64
 
+/* For a server with little memory: 33 chunks. */
+#define TIGHT_VECTOR     400000
+#define TIGHT_OPERATIONS 12
+
 /* By lowest rank; of unequal size; in turn, as launchers map by node. */
 static const uint8_t one_and_three[] = {1, 2, 2, 2}, unequal[] = {3, 3, 3, 3, 2, 2, 1},
                      cyclic[] = {1, 2, 1, 2, 1, 2, 1, 2}, one_host[] = {5, 5, 5},
@@ -372,6 +376,37 @@ static void body_in_flight(rank_t *rank)
     CHECK(IN_FLIGHT == rank->counters.allreduce_offloaded);
 }
 
+/*
+ * On two groups at a time, begun in different orders, with little more memory in the server than a
+ * chunk for each team: later chunks must not take what an earlier one needs.
+ */
+static void body_tight(rank_t *rank)
+{
+    static float send[TIGHT_VECTOR], recv[TIGHT_OPERATIONS][TIGHT_VECTOR];
+    static outcome_t outcomes[TIGHT_OPERATIONS];
+
+    rank->hosts = cyclic;
+    for (unsigned i = 0; i < TIGHT_VECTOR; i++) {
+        send[i] = (float) (i % 100 + rank->rank);
+    }
+    for (unsigned half = 0; half < 2; half++) {
+        unsigned group = (half + rank->rank) % 2;
+
+        for (unsigned i = group; i < TIGHT_OPERATIONS; i += 2) {
+            CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[i],
+                                      i % 6 < 4 ? TIGHT_VECTOR : 500, &outcomes[i]));
+        }
+    }
+    CHECK(rank_wait(rank, outcomes, TIGHT_OPERATIONS, 40));
+    for (unsigned i = 0; i < TIGHT_OPERATIONS; i++) {
+        CHECK(OC_OK == outcomes[i].status);
+        for (unsigned k = 0; k < (i % 6 < 4 ? TIGHT_VECTOR : 500); k++) {
+            CHECK((float) (8 * (k % 100) + 28) == recv[i][k]);
+        }
+    }
+    CHECK(TIGHT_OPERATIONS == rank->counters.allreduce_offloaded);
+}
+
 /* Until the service ends, which is within the patience of rank_allreduce for everybody. */
 static void body_until_error(rank_t *rank)
 {
@@ -517,6 +552,22 @@ static void test_in_flight(void **state)
     run_external("1", 7, body_in_flight);
 }
 
+static void test_tight_memory(void **state)
+{
+    const char *options[] = {"--memory-limit", "1M", NULL};
+    oc_job_settings_t settings;
+    test_server_t server;
+
+    (void) state;
+    server_start(&server, options);
+    settings = test_settings(server.address);
+    settings.peer_aggregation = OC_PEERS_OFF;
+    settings.small_size = 2000;
+    settings.chunk_size = 49152;
+    settings.window = 3;
+    assert_true(ranks_succeed(&server, 8, &settings, body_tight, 100));
+}
+
 static void test_sleepers(void **state)
 {
     (void) state;
@@ -558,7 +609,8 @@ int main(void)
         cmocka_unit_test(test_sizes),        cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_peers),        cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_rank_order),   cmocka_unit_test(test_unattachable),
-        cmocka_unit_test(test_in_flight),    cmocka_unit_test(test_server_dies),
+        cmocka_unit_test(test_in_flight),    cmocka_unit_test(test_tight_memory),
+        cmocka_unit_test(test_server_dies),
         cmocka_unit_test(test_give_up),      cmocka_unit_test(test_mismatch),
         cmocka_unit_test(test_sleepers),
     };

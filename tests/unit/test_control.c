@@ -84,7 +84,7 @@ static oc_control_t *make(uint16_t type)
         message.join = (oc_join_t) {.group = 0x1122334455667788ull, .num_ranks = 300, .rank = 299,
                                     .reply_handle = 0xabcde, .first_aggregator = 17,
                                     .chunk_bytes = 65536, .window = 9,
-                                    .small_bytes = 12345};
+                                    .small_bytes = 12345, .reserves = 1};
         break;
     case OC_CONTROL_JOINED:
         message.joined = (oc_joined_t) {.group = 0x8877665544332211ull, .handle = 0xfffff};
@@ -140,6 +140,7 @@ static void assert_same_join(const oc_join_t *a, const oc_join_t *b)
     assert_int_equal(a->chunk_bytes, b->chunk_bytes);
     assert_int_equal(a->window, b->window);
     assert_int_equal(a->small_bytes, b->small_bytes);
+    assert_int_equal(a->reserves, b->reserves);
 }
 
 static void assert_same(const oc_control_t *a, const oc_control_t *b)

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The reserve of a group: room for one chunk and one small collective that nobody else can use.
+ *
+ * Whoever has memory for a chunk waits for its contributions. Of most groups these come by
+ * themselves. In the node shape a rank may have to wait for the results of earlier chunks first,
+ * which other teams reduce, and where ranks keep a pace, for those of slower aggregators: these may
+ * wait for memory in vain, if chunks that come later have it all. With the reserve, the first
+ * chunk of the first collective of a group that is not over always gets memory: its contributions
+ * wait for nothing, so it ends, and then there is another first chunk.
+ *
+ * A small collective that all have come to waits for nothing but memory. It has room of its own,
+ * because later chunks may have all other memory and wait for its result.
+ *
+ * The pool counts the reserve as used. To lend it is to release it for the moment of the allocation,
+ * and what comes back is reserved again.
+ */
+#include "server/aggregator_types.h"
+#include "server/budget.h"
+
+static size_t chunk_size(const oc_server_group_t *group)
+{
+    return oc_budget_chunk(group->num_ranks, group->chunk_bytes);
+}
+
+static size_t whole(const oc_server_group_t *group)
+{
+    return oc_budget_reserve(group->num_ranks, group->chunk_bytes, group->small_bytes);
+}
+
+void oc_reserve_take(oc_server_group_t *group)
+{
+    if (group->reserves) {
+        oc_pool_reserve(&group->aggregator->pool, whole(group));
+    }
+}
+
+void oc_reserve_give(oc_server_group_t *group)
+{
+    if (group->reserves) {
+        oc_pool_release(&group->aggregator->pool, whole(group));
+    }
+}
+
+/* STARTs come in order: there is no earlier one that is not known. */
+static bool is_first(const oc_reduction_t *reduction)
+{
+    const oc_reduction_t *other;
+
+    for (other = reduction->group->reductions; NULL != other; other = other->hh.next) {
+        if (OC_MESSAGE_START == other->header.message && other->sequence < reduction->sequence
+            && other->admitted < other->header.chunks) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A group that has come while others had all memory gets its reserve as they give it back. */
+static bool lend(oc_pool_t *pool, size_t size)
+{
+    oc_pool_release(pool, size);
+    if (oc_pool_has(pool, size)) {
+        return true;
+    }
+    oc_pool_reserve(pool, size);
+    return false;
+}
+
+bool oc_reserve_lend_chunk(oc_reduction_t *reduction)
+{
+    oc_server_group_t *group = reduction->group;
+
+    if (!group->reserves || group->chunk_lent || !is_first(reduction)
+        || !lend(&group->aggregator->pool, chunk_size(group))) {
+        return false;
+    }
+    group->chunk_lent = true;
+    return true;
+}
+
+void oc_reserve_return_chunk(oc_server_group_t *group)
+{
+    oc_pool_reserve(&group->aggregator->pool, chunk_size(group));
+    group->chunk_lent = false;
+}
+
+bool oc_reserve_lend_small(oc_reduction_t *reduction, size_t size)
+{
+    oc_server_group_t *group = reduction->group;
+
+    if (!group->reserves || group->small_lent || !lend(&group->aggregator->pool, size)) {
+        return false;
+    }
+    group->small_lent = true;
+    reduction->lent = size;
+    return true;
+}
+
+void oc_reserve_return_piece(oc_reduction_t *reduction, size_t cost)
+{
+    size_t back = cost < reduction->lent ? cost : reduction->lent;
+
+    if (0 == back) {
+        return;
+    }
+    oc_pool_reserve(&reduction->group->aggregator->pool, back);
+    reduction->lent -= back;
+    if (0 == reduction->lent) {
+        reduction->group->small_lent = false;
+    }
+}
