@@ -48,7 +48,7 @@ check 0 '^  result +the component loads$' --component "$component_dir" --ompi-in
 has_line "^  Open MPI +built for $OMPI_VERSION\$" --component
 has_line '^  UCX +built with [0-9.]+, [0-9.]+ is loaded$' --component
 has_line '^  verbs +([^ ]+ port [0-9]+ on [^ ]+, datagrams of [0-9]+ bytes|not here: .+)$' --component
-has_line '^  versions +2 to 2$' --component
+has_line '^  versions +3 to 3$' --component
 has_line '^  in use +(baseline|neon|avx2|avx512)$' --component
 has_line '^  available +(baseline|neon)' --component
 has_line '^ +sum +prod +min +max +band .* minloc +maxloc$' --component
