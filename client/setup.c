@@ -41,9 +41,9 @@ static bool has_given_up(const oc_group_t *group)
     return '\0' != group->setup->reason[0];
 }
 
-static void open_embedded(oc_group_t *group, oc_record_t *record)
+/* Starts the embedded server if there is none, or none that is any good. */
+static oc_status_t start_embedded(oc_client_t *client, char *error, size_t error_size)
 {
-    oc_client_t *client = group->client;
     oc_server_settings_t server_settings;
     oc_embedded_config_t config = {
         .job_id = client->job.id,
@@ -51,7 +51,6 @@ static void open_embedded(oc_group_t *group, oc_record_t *record)
         .all_interfaces = client->config.spans_hosts,
         .timeline = client->config.settings->timeline,
     };
-    char error[OC_REASON_SIZE / 2] = "";
 
     /* after a collapse it is about to fail, or has: others may not have noticed yet */
     if (NULL != client->embedded
@@ -60,14 +59,37 @@ static void open_embedded(oc_group_t *group, oc_record_t *record)
         oc_embedded_close(client->embedded);
         client->embedded = NULL;
     }
+    if (NULL != client->embedded) {
+        return OC_OK;
+    }
     oc_settings_default(&oc_server_settings_table, &server_settings);
     config.memory_limit = server_settings.memory_limit;
-    if (NULL == client->embedded) {
-        client->embedded_opened = oc_clock_ns();
-    }
-    if (NULL == client->embedded
-        && OC_OK != oc_embedded_open(&config, &client->embedded, error, sizeof(error))) {
+    client->embedded_opened = oc_clock_ns();
+    return oc_embedded_open(&config, &client->embedded, error, error_size);
+}
+
+/* Beside servers that work it is not needed: this host offers nothing then, and the others see. */
+static void go_without_embedded(oc_group_t *group, const char *error)
+{
+    oc_client_t *client = group->client;
+
+    if (0 == client->servers.count) {
         give_up(group, "the embedded server cannot start: %s", error);
+    } else if (!client->embedded_missed) {
+        client->embedded_missed = true;
+        oc_warn("this host does not aggregate beside the servers, which makes them slower, because "
+                "the embedded server cannot start: %s; allow more open files and threads, or set "
+                "coll_optcast_peer_aggregation to off", error);
+    }
+}
+
+static void open_embedded(oc_group_t *group, oc_record_t *record)
+{
+    oc_client_t *client = group->client;
+    char error[OC_REASON_SIZE / 2] = "";
+
+    if (OC_OK != start_embedded(client, error, sizeof(error))) {
+        go_without_embedded(group, error);
         return;
     }
     record->port = oc_embedded_port(client->embedded);

@@ -305,6 +305,7 @@ struct oc_client {
     oc_worker_t *worker;
     oc_embedded_t *embedded;
     uint64_t embedded_opened;  /* when */
+    bool embedded_missed;      /* it could not start, and the user knows */
     oc_connection_t *connections;
     oc_group_t *groups;
     oc_collective_t *finished;

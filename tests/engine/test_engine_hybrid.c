@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/timeline.h"
@@ -272,6 +273,47 @@ static void test_in_flight(void **state)
     run((const char *[]) {"", "", NULL}, "1", 4, body_in_flight, "");
 }
 
+static uint32_t hindered;   /* ranks from 1 on that cannot open anything */
+
+/* The worker and the connections are there before: only the embedded server needs more files. */
+static void body_no_files(rank_t *rank)
+{
+    static float send[60000], recv[60000], expected[60000];
+    struct rlimit before, none;
+    outcome_t outcome;
+    char way[128];
+
+    fill_contribution(send, OC_TYPE_FLOAT, 60000, rank->rank, 1);
+    fill_expected(expected, OC_OP_SUM, OC_TYPE_FLOAT, 60000, rank->num_ranks, 1);
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 60000));
+    rank->per_host = 1;
+    for (unsigned group = 1; group < 3; group++) {
+        CHECK(0 == getrlimit(RLIMIT_NOFILE, &before));
+        none = before;
+        none.rlim_cur = rank->rank > 0 && rank->rank <= hindered ? 0 : before.rlim_cur;
+        CHECK(0 == setrlimit(RLIMIT_NOFILE, &none));
+        CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 60000,
+                                  &outcome));
+        CHECK(0 == setrlimit(RLIMIT_NOFILE, &before));
+        CHECK(rank_wait(rank, &outcome, 1, 20) && OC_OK == outcome.status);
+        CHECK(0 == memcmp(recv, expected, sizeof(expected)));
+        oc_group_describe(rank->groups[group], way, sizeof(way));
+        CHECK(0 == strcmp(way, expected_way));
+    }
+}
+
+/* A host that cannot aggregate takes nothing away from the others and the server. */
+static void test_peer_cannot_start(void **state)
+{
+    (void) state;
+    hindered = 1;
+    run((const char *[]) {"", NULL}, "1", 4, body_no_files,
+        "1 server and 3 peers, 40.0 % and 20.0 % each, flat reduction shape");
+    hindered = 3;
+    run((const char *[]) {"", NULL}, "1", 4, body_no_files,
+        "1 aggregator on 1 server, flat reduction shape");
+}
+
 static char other_list[80];
 
 /* Another client on rank 1, with a list in which a weight differs. */
@@ -437,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_hosts_alone),
         cmocka_unit_test(test_off),
         cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_peer_cannot_start),
         cmocka_unit_test(test_ranks_differ),
         cmocka_unit_test(test_rank_exits),
         cmocka_unit_test(test_pace),
