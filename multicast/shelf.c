@@ -165,7 +165,13 @@ void oc_shelf_clear(oc_shelf_t *shelf, const void *reader,
         if (NULL != each) {
             each(arg, slot->bytes, entry->length);
         }
-        atomic_store_explicit(&slot->state, free_state(entry->generation), memory_order_release);
+        /*
+         * An exchange, as a store would let the bytes of the slot's next message be seen before it.
+         * Either the reader's comparison comes after this, and fails; or it came before, and this
+         * acquires from it that the bytes were copied.
+         */
+        (void) atomic_exchange_explicit(&slot->state, free_state(entry->generation),
+                                        memory_order_acq_rel);
         entry->reader = NULL;
     }
 }
