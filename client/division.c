@@ -118,6 +118,13 @@ static unsigned whose_turn(const oc_division_t *division, const uint32_t *given,
     return chosen;
 }
 
+/* Equal lanes take turns; to ask all of them for each place would cost their number squared. */
+static unsigned lane_of(const oc_division_t *division, const uint32_t *given, uint32_t place)
+{
+    return division->least == division->most ? place % division->num_lanes
+                                             : whose_turn(division, given, place);
+}
+
 static void spread(oc_division_t *division, uint32_t *given)
 {
     uint32_t *at = division->places;
@@ -127,7 +134,7 @@ static void spread(oc_division_t *division, uint32_t *given)
         at += division->portions[i].weight;
     }
     for (uint32_t place = 0; place < division->period; place++) {
-        unsigned lane = whose_turn(division, given, place);
+        unsigned lane = lane_of(division, given, place);
         size_t first = (size_t) (division->portions[lane].places - division->places);
 
         division->places[first + given[lane]++] = place;
