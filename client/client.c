@@ -82,12 +82,9 @@ oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **res
     return OC_OK;
 }
 
-bool oc_client_embeds(const oc_client_t *client, uint32_t max_hosts)
+bool oc_client_embeds(const oc_client_t *client)
 {
-    return client->on_hosts || client->num_embedded > 0
-           || (client->servers.count > 0
-               && OC_PEERS_AUTO == client->config.settings->peer_aggregation
-               && oc_peers_help(max_hosts, client->weights));
+    return atomic_load_explicit(&client->embeds, memory_order_relaxed);
 }
 
 static void close_connections(oc_client_t *client, const oc_control_t *last_words)

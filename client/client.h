@@ -140,8 +140,8 @@ typedef enum {
 
 oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **client);
 
-/* Whether threads of the job itself reduce, or may do so if it is on at most so many hosts. */
-bool oc_client_embeds(const oc_client_t *client, uint32_t max_hosts);
+/* Whether threads of this process reduce. Never waits for the client's lock. */
+bool oc_client_embeds(const oc_client_t *client);
 
 /*
  * Says goodbye to the servers and ends the embedded one. Groups that are left are destroyed; what

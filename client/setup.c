@@ -58,6 +58,7 @@ static oc_status_t start_embedded(oc_client_t *client, char *error, size_t error
             || client->collapsed > client->embedded_opened)) {
         oc_embedded_close(client->embedded);
         client->embedded = NULL;
+        atomic_store(&client->embeds, false);
     }
     if (NULL != client->embedded) {
         return OC_OK;
@@ -65,7 +66,12 @@ static oc_status_t start_embedded(oc_client_t *client, char *error, size_t error
     oc_settings_default(&oc_server_settings_table, &server_settings);
     config.memory_limit = server_settings.memory_limit;
     client->embedded_opened = oc_clock_ns();
-    return oc_embedded_open(&config, &client->embedded, error, error_size);
+    if (OC_OK != oc_embedded_open(&config, &client->embedded, error, error_size)) {
+        return OC_ERR_SYSTEM;
+    }
+    atomic_store(&client->embeds, true);
+    oc_info("process %u aggregates for its job", client->config.process);
+    return OC_OK;
 }
 
 /* Beside servers that work it is not needed: this host offers nothing then, and the others see. */

@@ -34,14 +34,22 @@ static bool is_embedded_host(const oc_group_t *group)
  * Before the ranks have met nobody knows how many hosts there are: with enough servers an offer may
  * turn out not to be needed.
  */
-bool oc_targets_hosts_embedded(const oc_group_t *group)
+static bool may_want_peers(const oc_group_t *group)
 {
     const oc_client_t *client = group->client;
 
-    if (client->num_embedded > 0) {
+    return client->on_hosts
+           || (client->servers.count > 0
+               && OC_PEERS_AUTO == client->config.settings->peer_aggregation
+               && oc_peers_help(group->params.max_hosts, client->weights));
+}
+
+bool oc_targets_hosts_embedded(const oc_group_t *group)
+{
+    if (group->client->num_embedded > 0) {
         return is_embedded_host(group);
     }
-    return group->params.lowest_on_host && oc_client_embeds(client, group->params.max_hosts);
+    return group->params.lowest_on_host && may_want_peers(group);
 }
 
 static void make_sockaddr(const struct in6_addr *address, uint16_t port, oc_sockaddr_t *result)

@@ -304,6 +304,7 @@ struct oc_client {
     uint32_t next_handle;
     oc_worker_t *worker;
     oc_embedded_t *embedded;
+    atomic_bool embeds;        /* there is one, for those without the lock */
     uint64_t embedded_opened;  /* when */
     bool embedded_missed;      /* it could not start, and the user knows */
     oc_connection_t *connections;

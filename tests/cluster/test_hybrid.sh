@@ -94,6 +94,12 @@ expect_cluster_job one-host embedded --hosts 1 --per-host 3 -- volume 100000 1
 has_line "$tmp/one-host.log" ': 3 ranks, 1 peer, node reduction shape: 1 host with 3 ranks$' ||
     not_ok "there is not one peer on the host" "$tmp/one-host.log"
 
+# as many servers as hosts: ranks that are elsewhere are more, but the launcher knows on how many hosts
+expect_cluster_job enough "$two" --hosts 1-2 --per-host 2 -- volume 100000 1
+has_line "$tmp/enough.log" ': 4 ranks, 2 aggregators on 2 servers, ' || not_ok "not only servers aggregate" "$tmp/enough.log"
+! grep 'aggregates for its job' "$tmp/enough.log" || not_ok "an embedded server was started in vain" "$tmp/enough.log"
+grep -q 'process 0 aggregates for its job' "$tmp/per-host.log" || not_ok "embedded servers do not tell" "$tmp/per-host.log"
+
 add_hashes one embedded:1
 add_hashes k0 embedded
 add_hashes k1 "$one"

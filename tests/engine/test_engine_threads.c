@@ -157,7 +157,7 @@ static void use_groups(thread_t *thread, oc_service_t service, unsigned rounds, 
 static void *come_and_go(void *arg)
 {
     const thread_t *thread = arg;
-    bool embeds = oc_client_embeds(thread->rank->client, 1);
+    bool embeds = 0 == strncmp(thread->rank->settings.servers, "embedded", 8);
 
     use_groups(arg, OC_SERVICE_AGGREGATION, ROUNDS, run_some, embeds ? "2 peers" : "2 aggregators");
     return NULL;

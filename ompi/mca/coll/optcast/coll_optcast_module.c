@@ -34,12 +34,25 @@ static void log_to_stderr(oc_log_level_t level, const char *line)
     fprintf(stderr, "[%s:%d] optcast: %s\n", opal_process_info.nodename, (int) getpid(), line);
 }
 
+/*
+ * How many hosts the job is on at most. Where the launcher does not say, each rank that is elsewhere
+ * may have a host of its own. Only for what this rank offers: others may get another answer.
+ */
+static uint32_t count_hosts(int local)
+{
+    opal_process_name_t job = {.jobid = OPAL_PROC_MY_NAME.jobid, .vpid = OPAL_VPID_WILDCARD};
+    uint32_t most = (uint32_t) (ompi_proc_world_size() - local + 1), hosts = 0, *at = &hosts;
+    int rc;
+
+    OPAL_MODEX_RECV_VALUE_OPTIONAL(rc, OC_KEY_NUM_NODES, &job, &at, OC_MODEX_UINT32);
+    return OPAL_SUCCESS == rc && hosts > 0 && hosts < most ? hosts : most;
+}
+
 /* A client outlives communicators: servers and connections stay until the component closes. */
 static int client_make(void)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     int local = (int) opal_process_info.num_local_peers + 1;
-    int max_hosts = ompi_proc_world_size() - local + 1;
     oc_client_config_t config = {
         .settings = &cm->settings,
         .counters = &cm->counters,
@@ -54,9 +67,8 @@ static int client_make(void)
     if (OC_OK != oc_client_create(&config, &cm->client)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    /* an embedded aggregator wants a processor too */
-    cm->oversubscribed = local + oc_client_embeds(cm->client, (uint32_t) max_hosts)
-                         > sysconf(_SC_NPROCESSORS_ONLN);
+    cm->max_hosts = count_hosts(local);
+    cm->spare_processors = sysconf(_SC_NPROCESSORS_ONLN) - local;
     return OMPI_SUCCESS;
 }
 
@@ -105,6 +117,7 @@ static bool is_here(ompi_communicator_t *comm, int rank)
 /* Where this rank is among those of its host. */
 static void place(ompi_communicator_t *comm, oc_group_params_t *params)
 {
+    uint32_t job_hosts = mca_coll_optcast_component.max_hosts;
     int size = ompi_comm_size(comm), here = 0;
 
     params->lowest_on_host = true;
@@ -116,6 +129,7 @@ static void place(ompi_communicator_t *comm, oc_group_params_t *params)
     }
     params->shares_host = here > 1;
     params->max_hosts = (uint32_t) (size - here + 1);
+    params->max_hosts = job_hosts < params->max_hosts ? job_hosts : params->max_hosts;
 }
 
 oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap, bool patient)

@@ -33,14 +33,21 @@ static void on_finished(void *arg, oc_status_t status)
     atomic_store(&waiter->done, true);
 }
 
+/* An aggregator of this process wants a processor too. */
+static bool is_oversubscribed(const mca_coll_optcast_component_t *cm)
+{
+    return cm->spare_processors < (oc_client_embeds(cm->client) ? 1 : 0);
+}
+
 /* Other traffic of this rank goes on meanwhile; a crowded host gets its processor back. */
 static void progress_politely(unsigned *rounds)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-    unsigned patience = cm->oversubscribed ? PATIENT_ROUNDS : YIELDING_ROUNDS;
+    bool oversubscribed = is_oversubscribed(cm);
+    unsigned patience = oversubscribed ? PATIENT_ROUNDS : YIELDING_ROUNDS;
 
     opal_progress();
-    if ((cm->oversubscribed || opal_progress_yield_when_idle) && ++*rounds > patience) {
+    if ((oversubscribed || opal_progress_yield_when_idle) && ++*rounds > patience) {
         oc_client_wait(cm->client, NAP_US);
     }
 }
