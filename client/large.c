@@ -73,7 +73,10 @@ static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *
                    collective->sequence, 0));
 }
 
-/* Done when every lane has committed and UCX has let go of everything. */
+/*
+ * Done when every lane has committed, in the node shape those of all ranks of the host, and UCX has
+ * let go of everything.
+ */
 static void finish_if_done(oc_collective_t *collective)
 {
     if (0 == collective->waiting) {
@@ -98,8 +101,11 @@ static void on_commit(oc_transfer_t *transfer)
     if (!oc_collective_called_back(collective, transfer, part->lane)) {
         return;
     }
-    (void) oc_collective_check_reply(collective, part->lane, part->commit_bytes,
-                                     transfer->length, OC_MESSAGE_COMMIT);
+    if (oc_collective_check_reply(collective, part->lane, part->commit_bytes, transfer->length,
+                                  OC_MESSAGE_COMMIT)
+        && 0 == --collective->uncommitted && NULL != collective->group->node) {
+        oc_node_commit(collective);
+    }
     finish_if_done(collective);
 }
 
@@ -375,6 +381,7 @@ static bool part_make(oc_collective_t *collective, const oc_lane_t *lane)
     part->num_slots = part->chunks < window ? part->chunks : window;
     part->slots = calloc(part->num_slots, sizeof(*part->slots));
     collective->num_parts++;
+    collective->uncommitted++;
     if (NULL == part->slots) {
         return false;
     }
@@ -446,6 +453,9 @@ oc_status_t oc_large_start(oc_collective_t *collective)
     }
     if (NULL != group->node) {
         oc_node_join(collective, (uint32_t) count_chunks(collective));
+        if (0 == collective->num_parts) {
+            oc_node_commit(collective);
+        }
         return OC_OK;
     }
     for (unsigned i = 0; i < collective->num_parts; i++) {

@@ -5,6 +5,10 @@
  * sends that for the host, the result comes to the owner's place, and all take it from there. A
  * small vector is one step.
  *
+ * A COMMIT says that the owners of a team have its results, on all hosts. Whoever returns from a large
+ * vector must know that of all teams, so it waits until all ranks of its host have their COMMITs: each
+ * tells how many of the group's collectives, in their order, it needs none for any more.
+ *
  * An owner tells a server that a collective begins when it has the first step from all ranks of
  * the host: so a server may still count on it that whoever began will send (see the server's memory
  * in doc/architecture.md), and ranks of a host may begin nonblocking collectives of several
@@ -99,6 +103,7 @@ void oc_node_join(oc_collective_t *collective, uint32_t steps)
     collective->holds = true;
     collective->waiting++;
     node->planned += steps;
+    node->holding++;
     if (!node->active) {
         node->active = true;
         DL_APPEND2(group->client->nodes, group, node_prev, node_next);
@@ -262,9 +267,25 @@ void oc_node_publish(oc_collective_t *collective, uint32_t step)
     oc_ring_publish(collective->group->node->ring, collective->first_step + step);
 }
 
+/* Collectives may get their COMMITs in another order; small ones need none. */
+void oc_node_commit(oc_collective_t *collective)
+{
+    oc_group_t *group = collective->group;
+    uint64_t count = group->next_sequence;
+
+    DL_FOREACH (group->running, collective) {
+        if (0 != collective->uncommitted) {
+            count = collective->sequence;
+            break;
+        }
+    }
+    oc_ring_commit(group->node->ring, count);
+}
+
 static void let_go(oc_collective_t *collective)
 {
     collective->holds = false;
+    collective->group->node->holding--;
     if (0 == --collective->waiting) {
         oc_collective_finish(collective, collective->status);
     }
@@ -296,9 +317,35 @@ static bool take_next(oc_group_t *group)
     }
     oc_ring_take(node->ring, owner);
     if (step + 1 == collective->num_steps) {
-        let_go(collective);
+        if (is_small(collective)) {
+            let_go(collective);
+        } else {
+            node->settling++;
+        }
     }
     return true;
+}
+
+/* Large ones that have all results end when all ranks of the host have committed them. */
+static bool settle(oc_group_t *group)
+{
+    oc_node_t *node = group->node;
+    oc_collective_t *collective, *next;
+    unsigned before = node->settling;
+    uint64_t committed;
+
+    if (0 == before) {
+        return false;
+    }
+    committed = oc_ring_committed(node->ring);
+    DL_FOREACH_SAFE (group->running, collective, next) {
+        if (collective->holds && collective->sequence < committed
+            && collective->first_step + collective->num_steps <= oc_ring_taken(node->ring)) {
+            node->settling--;
+            let_go(collective);
+        }
+    }
+    return node->settling < before;
 }
 
 static void look_for_failure(oc_group_t *group)
@@ -323,7 +370,7 @@ static void leave_list(oc_group_t *group)
 static bool progress(oc_group_t *group)
 {
     oc_node_t *node = group->node;
-    bool given, sent, taken;
+    bool given, sent, taken, settled;
 
     look_for_failure(group);
     if (OC_OK != group->client->collapse) {
@@ -332,10 +379,11 @@ static bool progress(oc_group_t *group)
     given = give_next(group);
     sent = send_next(group);
     taken = take_next(group);
-    if (oc_ring_taken(node->ring) == node->planned) {
+    settled = settle(group);
+    if (0 == node->holding) {
         leave_list(group);
     }
-    return given || sent || taken;
+    return given || sent || taken || settled;
 }
 
 bool oc_client_nodes_progress(oc_client_t *client)

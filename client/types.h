@@ -137,7 +137,9 @@ typedef struct {
     uint32_t most;             /* members that a host has */
     uint64_t planned;          /* steps of all collectives that have begun */
     uint64_t handled;          /* steps that have been sent, if it was for this rank to do */
-    bool active;               /* steps are left: it is in the client's list */
+    unsigned holding;          /* collectives that hold */
+    unsigned settling;         /* those of them that have taken all steps */
+    bool active;               /* some hold: it is in the client's list */
 } oc_node_t;
 
 typedef enum {
@@ -263,7 +265,7 @@ typedef struct oc_collective {
             unsigned waiting;          /* transfers that have not called back, and steps */
             uint64_t first_step;       /* in the stream of its node … */
             uint32_t num_steps;        /* … which has one for each chunk */
-            bool holds;                /* its steps count in waiting */
+            bool holds;                /* what its host has to do counts in waiting */
             bool wide;                 /* 16-bit floats travel as floats */
             /* small */
             oc_part_transfer_t request, reply;
@@ -279,6 +281,7 @@ typedef struct oc_collective {
             uint32_t flying, news;     /* chunks in flight, and ended since the last look */
             oc_part_t *parts;
             unsigned num_parts;
+            unsigned uncommitted;      /* of the parts */
         };
         struct {                       /* Allgather and Bcast */
             oc_cast_args_t cast;
@@ -421,6 +424,8 @@ uint32_t oc_node_team(const oc_collective_t *collective, uint32_t step);
 const void *oc_node_contribution(const oc_collective_t *collective, uint32_t step);
 void *oc_node_result(const oc_collective_t *collective, uint32_t step);
 void oc_node_publish(oc_collective_t *collective, uint32_t step);
+/* All its parts have their COMMITs, or it has no parts: it tells the host. */
+void oc_node_commit(oc_collective_t *collective);
 /* Whether anything was done. */
 bool oc_client_nodes_progress(oc_client_t *client);
 /* Asks all nodes to ring. */

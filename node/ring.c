@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A member writes its own segment only, but for the flag of a failure: all numbers are counts of
- * steps or a step's number plus one, so that zeros mean nothing has happened.
+ * A member writes its own segment only, but for the flag of a failure: all numbers are counts or a
+ * step's number plus one, so that zeros mean nothing has happened.
  */
 #include "node/ring.h"
 
@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
     _Alignas(LINE) atomic_ullong given;
     _Alignas(LINE) atomic_ullong taken;
+    _Alignas(LINE) atomic_ullong committed;
     _Alignas(LINE) atomic_uint armed;
     _Alignas(LINE) atomic_uint failed;      /* 1 + a member that did, itself or another one */
     char text[OC_RING_TEXT_SIZE];           /* why it did, itself */
@@ -229,6 +230,23 @@ void oc_ring_take(oc_ring_t *ring, uint32_t owner)
     ring->taken++;
     atomic_store_explicit(&head_of(ring, ring->self)->taken, ring->taken, memory_order_release);
     wake(ring, owner);
+}
+
+void oc_ring_commit(oc_ring_t *ring, uint64_t count)
+{
+    atomic_store_explicit(&head_of(ring, ring->self)->committed, count, memory_order_release);
+    wake_all(ring);
+}
+
+uint64_t oc_ring_committed(const oc_ring_t *ring)
+{
+    uint64_t least = UINT64_MAX, count;
+
+    for (uint32_t i = 0; i < ring->num_members; i++) {
+        count = atomic_load_explicit(&head_of(ring, i)->committed, memory_order_acquire);
+        least = count < least ? count : least;
+    }
+    return least;
 }
 
 void oc_ring_fail(oc_ring_t *ring, const char *text)

@@ -87,6 +87,13 @@ bool oc_ring_is_published(const oc_ring_t *ring, uint32_t owner, uint64_t step);
 /* This member has read the result of the next step that it takes. */
 void oc_ring_take(oc_ring_t *ring, uint32_t owner);
 
+/*
+ * Beside the steps each member tells how many things it has committed, whatever they are: a count
+ * that only grows. And what all members, this one included, have at least.
+ */
+void oc_ring_commit(oc_ring_t *ring, uint64_t count);
+uint64_t oc_ring_committed(const oc_ring_t *ring);
+
 /* Tells all others that nothing will come any more, and why. The first words count. */
 void oc_ring_fail(oc_ring_t *ring, const char *text);
 

@@ -346,6 +346,45 @@ static void body_sleepers(rank_t *rank)
     CHECK(oc_clock_ns() - start < SLEEPERS / 2 * OC_SECOND);
 }
 
+#define ROUNDS 10
+
+/*
+ * Rank 1 stops with its last result, so it has no COMMIT yet, but once in a while one that is very
+ * quick. Whatever else it has: nobody returns.
+ */
+static void body_committed(rank_t *rank)
+{
+    static const uint8_t together[] = {1, 1};
+    static float send[4 * 8192 / sizeof(float)], recv[4 * 8192 / sizeof(float)];
+    unsigned long long share = sizeof(send) / 2, before;
+    unsigned early = 0;
+    outcome_t outcome;
+
+    rank->hosts = together;
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 10));
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        before = rank->counters.bytes_received;
+        CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv,
+                                  sizeof(send) / sizeof(float), &outcome));
+        for (uint64_t start = oc_clock_ns(); oc_clock_ns() - start < 5 * OC_SECOND;) {
+            (void) oc_client_progress(rank->client);
+            if (1 == rank->rank && rank->counters.bytes_received == before + share) {
+                break;
+            }
+            if (0 == rank->rank && (outcome.done || oc_clock_ns() - start > OC_SECOND / 5)) {
+                break;
+            }
+        }
+        CHECK(rank->counters.bytes_received == before + share);
+        early += outcome.done;
+        rank_compute(rank);
+        CHECK(rank_wait(rank, &outcome, 1, 10));
+        CHECK(OC_OK == outcome.status);
+        rank_barrier(rank);
+    }
+    CHECK(early <= ROUNDS / 2);
+}
+
 #define IN_FLIGHT 300
 #define VECTOR    3000
 
@@ -574,6 +613,12 @@ static void test_sleepers(void **state)
     run("embedded:1", 3, body_sleepers, 3);
 }
 
+static void test_committed(void **state)
+{
+    (void) state;
+    run("embedded:1", 2, body_committed, 3);
+}
+
 static void test_server_dies(void **state)
 {
     oc_job_settings_t settings;
@@ -612,7 +657,7 @@ int main(void)
         cmocka_unit_test(test_in_flight),    cmocka_unit_test(test_tight_memory),
         cmocka_unit_test(test_server_dies),
         cmocka_unit_test(test_give_up),      cmocka_unit_test(test_mismatch),
-        cmocka_unit_test(test_sleepers),
+        cmocka_unit_test(test_sleepers),     cmocka_unit_test(test_committed),
     };
 
     alarm(290);

@@ -272,6 +272,32 @@ static void test_mismatch(void **state)
     crew_end(&crew);
 }
 
+/* The least of all, and each change wakes. */
+static void test_committed(void **state)
+{
+    oc_ring_t *a, *b;
+    crew_t crew;
+
+    (void) state;
+    crew_make(&crew, 2);
+    a = open_ring(&crew, 0);
+    b = open_ring(&crew, 1);
+    assert_int_equal(oc_ring_committed(a), 0);
+    oc_ring_arm(a);
+    oc_ring_commit(a, 9);
+    assert_int_equal(oc_ring_committed(a), 0);
+    assert_false(oc_doorbell_listen(crew.bells[0])); /* its own affair */
+    oc_ring_commit(b, 4);
+    assert_true(oc_doorbell_listen(crew.bells[0]));
+    assert_int_equal(oc_ring_committed(a), 4);
+    assert_int_equal(oc_ring_committed(b), 4);
+    oc_ring_commit(b, 12);
+    assert_int_equal(oc_ring_committed(a), 9);
+    oc_ring_close(a);
+    oc_ring_close(b);
+    crew_end(&crew);
+}
+
 static void test_failure(void **state)
 {
     char text[OC_RING_TEXT_SIZE];
@@ -347,7 +373,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules),      cmocka_unit_test(test_mismatch),
         cmocka_unit_test(test_failure),    cmocka_unit_test(test_armed_once),
-        cmocka_unit_test(test_wrong_size), cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_wrong_size), cmocka_unit_test(test_committed),
+        cmocka_unit_test(test_streams),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
