@@ -248,8 +248,8 @@ static bool send_next(oc_group_t *group)
     collective = find(group, node->handled);
     step = (uint32_t) (node->handled - collective->first_step);
     if (owner_of(collective, step) == node->self) {
-        if ((!is_small(collective) && !oc_large_has_slot(collective, step))
-            || !has_gathered(group, node->handled)) {
+        if (!has_gathered(group, node->handled)
+            || (!is_small(collective) && !oc_large_has_slot(collective, step))) {
             return false;
         }
         if (is_small(collective)) {
