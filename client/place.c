@@ -259,6 +259,7 @@ void oc_place_take(oc_group_t *group)
 {
     const oc_node_t *node = group->node;
 
+    oc_ring_hide(node->ring);
     /* a host with fewer ranks than another one has several teams for each */
     group->teams = (oc_teams_t) {
         .count = node->most, .first = node->self, .step = node->num_members,

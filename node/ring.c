@@ -116,6 +116,11 @@ void oc_ring_close(oc_ring_t *ring)
     free(ring);
 }
 
+void oc_ring_hide(oc_ring_t *ring)
+{
+    oc_segment_hide(ring->members[ring->self].segment);
+}
+
 void oc_ring_limit(oc_ring_t *ring, unsigned places)
 {
     if (places > 0 && places < ring->shape.capacity) {

@@ -61,6 +61,9 @@ void oc_ring_close(oc_ring_t *ring);
 /* Before the first step, by all members alike: fewer places than there are. */
 void oc_ring_limit(oc_ring_t *ring, unsigned places);
 
+/* All members have opened their rings: this one's segment is nobody else's affair. */
+void oc_ring_hide(oc_ring_t *ring);
+
 /* Steps that this member has given, and those whose result it has taken. */
 uint64_t oc_ring_given(const oc_ring_t *ring);
 uint64_t oc_ring_taken(const oc_ring_t *ring);

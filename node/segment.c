@@ -198,6 +198,14 @@ oc_status_t oc_segment_attach(const uint8_t name[OC_SEGMENT_NAME_SIZE], oc_segme
     return OC_OK;
 }
 
+void oc_segment_hide(oc_segment_t *segment)
+{
+    if (segment->fd >= 0) {
+        close(segment->fd);
+        segment->fd = -1;
+    }
+}
+
 void oc_segment_close(oc_segment_t *segment)
 {
     if (NULL == segment) {
@@ -206,9 +214,7 @@ void oc_segment_close(oc_segment_t *segment)
     if (NULL != segment->pages) {
         munmap(segment->pages, page_size() + segment->name.size);
     }
-    if (segment->fd >= 0) {
-        close(segment->fd);
-    }
+    oc_segment_hide(segment);
     free(segment);
 }
 

@@ -25,11 +25,16 @@ oc_status_t oc_segment_create(size_t size, oc_segment_t **segment, char *error,
                               size_t error_size);
 
 /*
- * As long as its maker has not closed it. OC_ERR_UNREACHABLE: it is closed, its maker is on
+ * As long as its maker has not closed or hidden it. OC_ERR_UNREACHABLE: it has, its maker is on
  * another host, in another PID namespace or of another user, or it never had this name.
  */
 oc_status_t oc_segment_attach(const uint8_t name[OC_SEGMENT_NAME_SIZE], oc_segment_t **segment,
                               char *error, size_t error_size);
+
+/*
+ * Nobody can attach it any more; all that have it keep it. Its maker has one descriptor less then.
+ */
+void oc_segment_hide(oc_segment_t *segment);
 
 /* Others keep what they have attached. NULL is allowed. */
 void oc_segment_close(oc_segment_t *segment);

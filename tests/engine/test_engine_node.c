@@ -155,6 +155,22 @@ static void one(rank_t *rank, unsigned op, unsigned type, size_t count, bool in_
 
 /* ---- what the ranks do ---- */
 
+/* Segments that others can attach: each holds a descriptor. */
+static unsigned count_segments(void)
+{
+    char path[64], target[64];
+    unsigned count = 0;
+    ssize_t length;
+
+    for (int fd = 0; fd < 1024; fd++) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        length = readlink(path, target, sizeof(target) - 1);
+        target[length > 0 ? length : 0] = '\0';
+        count += NULL != strstr(target, "memfd:optcast");
+    }
+    return count;
+}
+
 static void live_in_node_shape(rank_t *rank)
 {
     char text[256];
@@ -162,6 +178,7 @@ static void live_in_node_shape(rank_t *rank)
     CHECK(OC_GROUP_LIVE == oc_group_state(rank->groups[0]));
     oc_group_describe(rank->groups[0], text, sizeof(text));
     CHECK(NULL != strstr(text, "node reduction shape"));
+    CHECK(0 == count_segments());
 }
 
 static void all_pairs(rank_t *rank)

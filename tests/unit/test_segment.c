@@ -103,6 +103,31 @@ static void test_outlives_its_maker(void **state)
     assert_non_null(strstr(error, "cannot be found"));
 }
 
+static void test_hidden(void **state)
+{
+    oc_segment_t *segment = make(100), *other, *late = NULL;
+    uint8_t name[OC_SEGMENT_NAME_SIZE];
+    int before, after;
+
+    (void) state;
+    oc_segment_name(segment, name);
+    assert_int_equal(attach(name, &other), OC_OK);
+    before = dup(0);
+    oc_segment_hide(segment);
+    oc_segment_hide(segment);
+    oc_segment_hide(other);
+    after = dup(0);
+    assert_true(after >= 0 && after < before);
+    assert_int_equal(attach(name, &late), OC_ERR_UNREACHABLE);
+    assert_null(late);
+    memcpy(oc_segment_memory(segment), "still here", 11);
+    assert_string_equal(oc_segment_memory(other), "still here");
+    close(before);
+    close(after);
+    oc_segment_close(segment);
+    oc_segment_close(other);
+}
+
 /* The descriptor's number is in use again, by a segment of the same size: the token differs. */
 static void test_number_used_again(void **state)
 {
@@ -196,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_processes),
         cmocka_unit_test(test_outlives_its_maker),
+        cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_number_used_again),
         cmocka_unit_test(test_wrong_names),
         cmocka_unit_test(test_other_files),
