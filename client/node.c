@@ -358,11 +358,24 @@ static void look_for_failure(oc_group_t *group)
     }
 }
 
+/* Rings that nobody hears would use up what those who ring have to send with. */
+static void disarm(oc_group_t *group)
+{
+    group->node->armed = false;
+    oc_ring_disarm(group->node->ring);
+    if (NULL == group->client->nodes) {
+        (void) oc_doorbell_listen(group->client->bell);
+    }
+}
+
 static void leave_list(oc_group_t *group)
 {
     if (group->node->active) {
         group->node->active = false;
         DL_DELETE2(group->client->nodes, group, node_prev, node_next);
+    }
+    if (group->node->armed) {
+        disarm(group);
     }
 }
 
@@ -402,6 +415,7 @@ void oc_client_nodes_arm(oc_client_t *client)
     oc_group_t *group;
 
     DL_FOREACH2 (client->nodes, group, node_next) {
+        group->node->armed = true;
         oc_ring_arm(group->node->ring);
     }
 }

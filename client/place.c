@@ -214,7 +214,7 @@ static bool get_segment(oc_group_t *group, uint32_t member, oc_ring_member_t *to
     }
     get_record(group, node->ranks[member], &record);
     memcpy(to->bell, record.bell, OC_DOORBELL_NAME_SIZE);
-    if (OC_OK != oc_doorbell_ring(group->client->bell, record.bell)) {
+    if (OC_OK != oc_doorbell_find(record.bell)) {
         snprintf(error, error_size, "process %u of this host cannot be woken", record.process);
         return false;
     }

@@ -140,6 +140,7 @@ typedef struct {
     unsigned holding;          /* collectives that hold */
     unsigned settling;         /* those of them that have taken all steps */
     bool active;               /* some hold: it is in the client's list */
+    bool armed;                /* others may ring */
 } oc_node_t;
 
 typedef enum {

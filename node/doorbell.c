@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A bell is a datagram socket with an abstract address: nothing is left in any file system. When
- * its queue is full it has been rung already, so a ring that does not fit is not lost.
+ * its queue is full it has been rung already, so a ring that does not fit there is not lost. But rings
+ * that nobody has heard yet also fill the buffer of the socket that sent them, wherever they went, and
+ * the error is the same: then another socket tries, whose buffer is empty.
  */
 #include "node/doorbell.h"
 
@@ -92,15 +94,44 @@ bool oc_doorbell_listen(oc_doorbell_t *bell)
     return rings > 0;
 }
 
-oc_status_t oc_doorbell_ring(const oc_doorbell_t *own, const uint8_t name[OC_DOORBELL_NAME_SIZE])
+oc_status_t oc_doorbell_find(const uint8_t name[OC_DOORBELL_NAME_SIZE])
+{
+    struct sockaddr_un address;
+    socklen_t length = address_of(name, &address);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool found = fd >= 0 && 0 == connect(fd, (struct sockaddr *) &address, length);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return found ? OC_OK : OC_ERR_UNREACHABLE;
+}
+
+static oc_status_t send_ring(int fd, const uint8_t *name)
 {
     struct sockaddr_un address;
     socklen_t length = address_of(name, &address);
 
-    if (sendto(own->fd, "", 0, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *) &address, length)
-            >= 0
-        || EAGAIN == errno || ENOBUFS == errno) {
+    if (sendto(fd, "", 0, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *) &address, length) >= 0) {
         return OC_OK;
     }
-    return OC_ERR_UNREACHABLE;
+    return EAGAIN == errno || ENOBUFS == errno ? OC_IN_PROGRESS : OC_ERR_UNREACHABLE;
+}
+
+oc_status_t oc_doorbell_ring(const oc_doorbell_t *own, const uint8_t name[OC_DOORBELL_NAME_SIZE])
+{
+    oc_status_t status = send_ring(own->fd, name);
+    int fd;
+
+    if (OC_IN_PROGRESS != status) {
+        return status;
+    }
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) {
+        return OC_IN_PROGRESS;
+    }
+    status = send_ring(fd, name);
+    close(fd);
+    /* nothing was in its way but the bell's own queue, so that is full */
+    return OC_IN_PROGRESS == status ? OC_OK : status;
 }

@@ -156,9 +156,12 @@ void *oc_ring_place(const oc_ring_t *ring, uint32_t member, uint64_t step)
  */
 static void wake(const oc_ring_t *ring, uint32_t member)
 {
-    if (member != ring->self
-        && 0 != atomic_exchange_explicit(&head_of(ring, member)->armed, 0, memory_order_acq_rel)) {
-        (void) oc_doorbell_ring(ring->bell, ring->members[member].bell);
+    atomic_uint *armed = &head_of(ring, member)->armed;
+
+    if (member != ring->self && 0 != atomic_exchange_explicit(armed, 0, memory_order_acq_rel)
+        && OC_IN_PROGRESS == oc_doorbell_ring(ring->bell, ring->members[member].bell)) {
+        /* the next change tries again */
+        (void) atomic_exchange_explicit(armed, 1, memory_order_acq_rel);
     }
 }
 
@@ -298,4 +301,9 @@ bool oc_ring_has_failed(const oc_ring_t *ring, uint32_t *member, char text[OC_RI
 void oc_ring_arm(oc_ring_t *ring)
 {
     (void) atomic_exchange_explicit(&head_of(ring, ring->self)->armed, 1, memory_order_acq_rel);
+}
+
+void oc_ring_disarm(oc_ring_t *ring)
+{
+    (void) atomic_exchange_explicit(&head_of(ring, ring->self)->armed, 0, memory_order_acq_rel);
 }

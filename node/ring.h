@@ -109,4 +109,7 @@ bool oc_ring_has_failed(const oc_ring_t *ring, uint32_t *member, char text[OC_RI
  */
 void oc_ring_arm(oc_ring_t *ring);
 
+/* Takes that back: this member does not sleep. A ring may be under way. */
+void oc_ring_disarm(oc_ring_t *ring);
+
 #endif

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -171,6 +173,27 @@ static unsigned count_segments(void)
     return count;
 }
 
+/* Of this process's bell: how often it was rung without being heard. */
+static unsigned count_rings(void)
+{
+    struct sockaddr_un address;
+    unsigned count = 0;
+    char nothing;
+
+    for (int fd = 0; fd < 1024; fd++) {
+        socklen_t length = sizeof(address);
+
+        if (0 == getsockname(fd, (struct sockaddr *) &address, &length)
+            && AF_UNIX == address.sun_family && length > 10
+            && 0 == memcmp(address.sun_path + 1, "optcast-", 8)) {
+            while (recv(fd, &nothing, sizeof(nothing), MSG_DONTWAIT) >= 0) {
+                count++;
+            }
+        }
+    }
+    return count;
+}
+
 static void live_in_node_shape(rank_t *rank)
 {
     char text[256];
@@ -179,6 +202,7 @@ static void live_in_node_shape(rank_t *rank)
     oc_group_describe(rank->groups[0], text, sizeof(text));
     CHECK(NULL != strstr(text, "node reduction shape"));
     CHECK(0 == count_segments());
+    CHECK(0 == count_rings());
 }
 
 static void all_pairs(rank_t *rank)
@@ -361,6 +385,7 @@ static void body_sleepers(rank_t *rank)
         CHECK(OC_OK == outcome.status);
     }
     CHECK(oc_clock_ns() - start < SLEEPERS / 2 * OC_SECOND);
+    CHECK(count_rings() <= 1);
 }
 
 #define ROUNDS 10

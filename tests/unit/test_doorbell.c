@@ -9,6 +9,7 @@
 
 #include <poll.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,6 +75,65 @@ static void test_many_rings(void **state)
     oc_doorbell_close(two);
 }
 
+#define BELLS 60
+
+/* Rings that nobody hears, all from one: the sum of what queues hold is more than a sender may have. */
+static void test_many_bells(void **state)
+{
+    oc_doorbell_t *bells[BELLS], *own = hang_up();
+    uint8_t name[OC_DOORBELL_NAME_SIZE];
+
+    (void) state;
+    for (int i = 0; i < BELLS; i++) {
+        bells[i] = hang_up();
+        oc_doorbell_name(bells[i], name);
+        for (int ring = 0; ring < 20; ring++) {
+            assert_int_equal(oc_doorbell_ring(own, name), OC_OK);
+        }
+        assert_true(is_readable(bells[i], 0));
+    }
+    for (int i = 0; i < BELLS; i++) {
+        oc_doorbell_close(bells[i]);
+    }
+    oc_doorbell_close(own);
+}
+
+/* Neither the sender's socket nor another one can ring: it may be tried again. */
+static void test_no_descriptors(void **state)
+{
+    oc_doorbell_t *one = hang_up(), *two = hang_up();
+    struct rlimit limit, none = {0};
+    uint8_t name[OC_DOORBELL_NAME_SIZE];
+    oc_status_t status = OC_OK;
+
+    (void) state;
+    oc_doorbell_name(one, name);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none.rlim_max = limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    for (int i = 0; i < 10000 && OC_OK == status; i++) {
+        status = oc_doorbell_ring(two, name);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(status, OC_IN_PROGRESS);
+    oc_doorbell_close(one);
+    oc_doorbell_close(two);
+}
+
+static void test_find(void **state)
+{
+    oc_doorbell_t *one = hang_up();
+    uint8_t name[OC_DOORBELL_NAME_SIZE];
+
+    (void) state;
+    oc_doorbell_name(one, name);
+    assert_int_equal(oc_doorbell_find(name), OC_OK);
+    assert_false(is_readable(one, 0));
+    name[3] ^= 1;
+    assert_int_equal(oc_doorbell_find(name), OC_ERR_UNREACHABLE);
+    oc_doorbell_close(one);
+}
+
 static void test_nobody_there(void **state)
 {
     oc_doorbell_t *one = hang_up(), *two = hang_up();
@@ -115,6 +175,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rings),
         cmocka_unit_test(test_many_rings),
+        cmocka_unit_test(test_many_bells),
+        cmocka_unit_test(test_no_descriptors),
+        cmocka_unit_test(test_find),
         cmocka_unit_test(test_nobody_there),
         cmocka_unit_test(test_other_process),
     };

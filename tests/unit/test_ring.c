@@ -345,6 +345,10 @@ static void test_armed_once(void **state)
     oc_ring_arm(a);
     oc_ring_publish(b, 1);
     assert_true(oc_doorbell_listen(crew.bells[0]));
+    oc_ring_arm(a);
+    oc_ring_disarm(a);
+    oc_ring_publish(b, 1);
+    assert_false(oc_doorbell_listen(crew.bells[0]));
     oc_ring_close(a);
     oc_ring_close(b);
     crew_end(&crew);
