@@ -88,8 +88,8 @@ void oc_group_destroy(oc_group_t *group)
     if (NULL != group->hh.tbl) {
         HASH_DEL(client->handles, group);
     }
+    oc_node_free(group);
     pthread_mutex_unlock(&client->lock);
-    oc_node_free(group->node);
     free(group);
 }
 

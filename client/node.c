@@ -5,9 +5,10 @@
  * sends that for the host, the result comes to the owner's place, and all take it from there. A
  * small vector is one step.
  *
- * A COMMIT says that the owners of a team have its results, on all hosts. Whoever returns from a large
- * vector must know that of all teams, so it waits until all ranks of its host have their COMMITs: each
- * tells how many of the group's collectives, in their order, it needs none for any more.
+ * A COMMIT says that the owners of a team have its results, on all hosts. Whoever returns from a
+ * large vector must know that of all teams, so it waits until all ranks of its host have their
+ * COMMITs: each tells how many of the group's collectives, in their order, it needs none for any
+ * more.
  *
  * An owner tells a server that a collective begins when it has the first step from all ranks of
  * the host: so a server may still count on it that whoever began will send (see the server's memory

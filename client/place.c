@@ -16,6 +16,9 @@
 #define PLACES_A_WINDOW  8
 #define MIN_PLACES       2
 
+/* Of the segments that a process makes for all its groups. */
+#define MAX_NODE_BYTES   (256u << 20)
+
 typedef struct {
     uint64_t node;
     uint32_t number, members;
@@ -37,19 +40,32 @@ static oc_ring_shape_t shape_of(const oc_client_t *client)
 
 void oc_place_flat(oc_group_t *group)
 {
-    oc_node_free(group->node);
-    group->node = NULL;
+    oc_node_free(group);
     group->teams = (oc_teams_t) {.count = 1, .own = 1, .step = 1,
                                  .num_ranks = group->params.num_ranks,
                                  .rank = group->params.rank,
                                  .window = (unsigned) group->client->config.settings->window};
 }
 
-void oc_node_free(oc_node_t *node)
+void oc_place_tell(oc_group_t *group)
 {
+    bool *told = &group->client->told_flat;
+
+    oc_log(*told ? OC_LOG_INFO : OC_LOG_WARN,
+           "\"%s\" is not reduced inside hosts first, so that its results may be rounded "
+           "otherwise: %s", group->name, group->setup->unshared);
+    *told = true;
+}
+
+void oc_node_free(oc_group_t *group)
+{
+    oc_node_t *node = group->node;
+
     if (NULL == node) {
         return;
     }
+    group->node = NULL;
+    group->client->node_bytes -= node->bytes;
     oc_ring_close(node->ring);
     oc_segment_close(node->segment);
     free(node->ranks);
@@ -61,35 +77,46 @@ static bool make_segment(oc_group_t *group, char *error, size_t error_size)
 {
     oc_client_t *client = group->client;
     oc_ring_shape_t shape = shape_of(client);
+    size_t bytes = oc_ring_segment_size(&shape);
 
     snprintf(error, error_size, "out of memory");
     if (NULL == group->node) {
         group->node = calloc(1, sizeof(*group->node));
     }
-    return NULL != group->node
-           && (NULL != client->bell || OC_OK == oc_doorbell_open(&client->bell, error, error_size))
-           && OC_OK == oc_segment_create(oc_ring_segment_size(&shape), &group->node->segment,
-                                         error, error_size);
+    if (client->node_bytes + bytes > MAX_NODE_BYTES) {
+        snprintf(error, error_size,
+                 "other communicators have %zu of the %u bytes of memory that a process shares, "
+                 "and this one needs %zu; free communicators, or lower coll_optcast_window or "
+                 "coll_optcast_chunk_size", client->node_bytes, MAX_NODE_BYTES, bytes);
+        return false;
+    }
+    if (NULL == group->node
+        || (NULL == client->bell && OC_OK != oc_doorbell_open(&client->bell, error, error_size))
+        || OC_OK != oc_segment_create(bytes, &group->node->segment, error, error_size)) {
+        return false;
+    }
+    group->node->bytes = bytes;
+    client->node_bytes += bytes;
+    return true;
 }
 
 void oc_place_offer(oc_group_t *group, oc_record_t *record)
 {
-    char error[OC_REASON_SIZE];
+    char *error = group->setup->unshared;
 
     record->node = 0 != group->params.node ? group->params.node : record->host;
     if (!group->params.shares_host
         || OC_REPRODUCIBLE_SHAPE != group->client->config.settings->reproducible) {
         return;
     }
-    if (!make_segment(group, error, sizeof(error))) {
-        oc_info("\"%s\" does not share memory with the other ranks of this host: %s", group->name,
-                error);
+    if (!make_segment(group, error, sizeof(group->setup->unshared))) {
+        record->shares = OC_SHARES_FAILED;
         oc_place_flat(group);
         return;
     }
     oc_segment_name(group->node->segment, record->segment);
     oc_doorbell_name(group->client->bell, record->bell);
-    record->shares = 1;
+    record->shares = OC_SHARES_MEMORY;
 }
 
 static void get_record(const oc_group_t *group, uint32_t rank, oc_record_t *record)
@@ -141,7 +168,7 @@ static bool find_hosts(oc_group_t *group, host_t **hosts)
             return false;
         }
         host->members++;
-        host->shares = host->shares && 0 != record.shares;
+        host->shares = host->shares && OC_SHARES_MEMORY == record.shares;
         node->most = host->members > node->most ? host->members : node->most;
         if (record.node == own.node) {
             node->host = host->number;
@@ -165,21 +192,33 @@ static bool all_share(const host_t *hosts)
     return true;
 }
 
+/* Whether any rank offers memory. The first one that cannot says why. */
+static bool look_for_offers(oc_group_t *group)
+{
+    bool wanted = false, failed = false;
+    oc_record_t record;
+
+    for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
+        get_record(group, rank, &record);
+        wanted = wanted || OC_SHARES_MEMORY == record.shares;
+        if (OC_SHARES_FAILED == record.shares && !failed) {
+            failed = true;
+            if (rank == group->params.rank) {
+                oc_place_tell(group);
+            }
+        }
+    }
+    return wanted;
+}
+
 /* Out of memory is no reason for another shape than the others have: it is for the vote to say. */
 bool oc_place_find(oc_group_t *group)
 {
-    bool wanted = false, found = false;
+    bool wanted, found = false;
     host_t *hosts = NULL;
-    oc_record_t record;
 
-    if (OC_REPRODUCIBLE_SHAPE != group->client->config.settings->reproducible) {
-        return false;
-    }
-    for (uint32_t rank = 0; rank < group->params.num_ranks && !wanted; rank++) {
-        get_record(group, rank, &record);
-        wanted = 0 != record.shares;
-    }
-    if (!wanted) {
+    if (OC_REPRODUCIBLE_SHAPE != group->client->config.settings->reproducible
+        || !look_for_offers(group)) {
         return false;
     }
     if (NULL == group->node) {

@@ -333,12 +333,10 @@ static void wait_for_ranks(oc_group_t *group)
 static void share(oc_group_t *group)
 {
     oc_setup_t *setup = group->setup;
-    char error[OC_REASON_SIZE];
 
     setup->step = OC_SETUP_SHARE;
     setup->vote = VOTE_YES;
-    if (OC_OK != oc_place_attach(group, error, sizeof(error))) {
-        oc_info("\"%s\" is not reduced inside hosts first: %s", group->name, error);
+    if (OC_OK != oc_place_attach(group, setup->unshared, sizeof(setup->unshared))) {
         setup->vote = (int64_t) group->params.rank;
     }
     if (OC_OK != group->params.bootstrap->start(group->params.context, 1)) {
@@ -351,6 +349,9 @@ static void share_done(oc_group_t *group)
     if (VOTE_YES == group->setup->outcome) {
         oc_place_take(group);
     } else {
+        if (group->setup->outcome == (int64_t) group->params.rank) {
+            oc_place_tell(group);
+        }
         oc_place_flat(group);
     }
     group->setup->step = OC_SETUP_RESOLVE;

@@ -44,6 +44,13 @@
 /* Addresses of a named server that are tried. */
 #define OC_MAX_CANDIDATES 8
 
+/* What a rank offers to those of its host. */
+typedef enum {
+    OC_SHARES_NOTHING,         /* nobody asked */
+    OC_SHARES_MEMORY,          /* segment and bell are there */
+    OC_SHARES_FAILED,          /* it would, but cannot */
+} oc_shares_t;
+
 /* What each rank tells the others at set-up; record.c encodes it. */
 typedef struct {
     uint8_t ready;             /* this rank can take part */
@@ -53,7 +60,7 @@ typedef struct {
     uint32_t process;
     uint64_t host;             /* equal for processes that can use loopback */
     uint64_t node;             /* equal for ranks that share memory */
-    uint8_t shares;            /* segment and bell are there */
+    uint8_t shares;            /* oc_shares_t */
     uint8_t segment[OC_SEGMENT_NAME_SIZE];
     uint8_t bell[OC_DOORBELL_NAME_SIZE];
     uint16_t port;             /* of the embedded server, 0 if there is none */
@@ -129,6 +136,7 @@ typedef struct {
 /* The ranks of this host, which reduce together before a vector leaves it. */
 typedef struct {
     oc_segment_t *segment;     /* offered to them; NULL once the ring is there */
+    size_t bytes;              /* of it */
     oc_ring_t *ring;
     uint32_t num_members, self;
     uint32_t *ranks;           /* of the members, ascending: their order in the ring */
@@ -173,6 +181,7 @@ typedef struct {
     uint64_t quiet;            /* ns spent waiting for servers while somebody was looking */
     oc_status_t broken;        /* service was lost after this rank had voted */
     char reason[OC_REASON_SIZE]; /* why this rank cannot take part */
+    char unshared[OC_REASON_SIZE]; /* why it cannot share memory with its host */
     uint8_t *records;          /* of all ranks, and behind them … */
     uint8_t *record;           /* … that of this one */
     int64_t vote, outcome;
@@ -318,6 +327,8 @@ struct oc_client {
     oc_group_t *handles;       /* groups that have a reply handle */
     oc_group_t *nodes;         /* groups whose hosts have steps to do */
     oc_doorbell_t *bell;       /* from the first group on that shares a host */
+    size_t node_bytes;         /* of shared memory that this process gives to all groups */
+    bool told_flat;            /* that a group is not reduced inside hosts */
     oc_resolver_t *resolver;   /* addresses of the servers, once somebody needed them */
     atomic_uint pending;       /* collectives not called back and set-ups under way */
     oc_multicast_t *multicast; /* from the first multicast group on */
@@ -403,7 +414,9 @@ oc_status_t oc_place_attach(oc_group_t *group, char *error, size_t error_size);
 void oc_place_take(oc_group_t *group);
 /* When the number of aggregators is known: how many steps of the node shape go on at a time. */
 void oc_place_limit(oc_group_t *group, unsigned aggregators);
-void oc_node_free(oc_node_t *node);
+/* This rank is why the group is flat, although memory was to be shared: says so once. */
+void oc_place_tell(oc_group_t *group);
+void oc_node_free(oc_group_t *group);
 static inline uint32_t oc_team_number(const oc_group_t *group, unsigned own)
 {
     return group->teams.first + own * group->teams.step;

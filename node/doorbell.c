@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A bell is a datagram socket with an abstract address: nothing is left in any file system. When
- * its queue is full it has been rung already, so a ring that does not fit there is not lost. But rings
- * that nobody has heard yet also fill the buffer of the socket that sent them, wherever they went, and
- * the error is the same: then another socket tries, whose buffer is empty.
+ * its queue is full it has been rung already, so a ring that does not fit there is not lost. But
+ * rings that nobody has heard yet also fill the buffer of the socket that sent them, wherever they
+ * went, and the error is the same: then another socket tries, whose buffer is empty.
  */
 #include "node/doorbell.h"
 

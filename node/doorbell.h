@@ -34,14 +34,14 @@ int oc_doorbell_fd(const oc_doorbell_t *bell);
 bool oc_doorbell_listen(oc_doorbell_t *bell);
 
 /*
- * Whether there is a bell of this name, without ringing it: OC_OK, or OC_ERR_UNREACHABLE when there is
- * none in this network namespace.
+ * Whether there is a bell of this name, without ringing it: OC_OK, or OC_ERR_UNREACHABLE when there
+ * is none in this network namespace.
  */
 oc_status_t oc_doorbell_find(const uint8_t name[OC_DOORBELL_NAME_SIZE]);
 
 /*
- * Rings the bell of this name; never blocks. OC_ERR_UNREACHABLE as above; OC_IN_PROGRESS: it did not
- * ring, but may do so later.
+ * Rings the bell of this name; never blocks. OC_ERR_UNREACHABLE as above; OC_IN_PROGRESS: it did
+ * not ring, but may do so later.
  */
 oc_status_t oc_doorbell_ring(const oc_doorbell_t *own, const uint8_t name[OC_DOORBELL_NAME_SIZE]);
 

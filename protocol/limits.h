@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers that both ends of the wire hold each other to; doc/protocol.md explains them. A group is one
- * as servers know it: each team of a communicator is one, and has these limits by itself.
+ * Numbers that both ends of the wire hold each other to; doc/protocol.md explains them. A group is
+ * one as servers know it: each team of a communicator is one, and has these limits by itself.
  */
 #ifndef OC_PROTOCOL_LIMITS_H
 #define OC_PROTOCOL_LIMITS_H

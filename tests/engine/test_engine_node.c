@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "tests/engine/harness.h"
 #include "tests/unit/reduction_reference.h"
 
@@ -338,6 +339,60 @@ static void body_alone_each(rank_t *rank)
     expect_flat(rank);
 }
 
+static unsigned flat_warnings;
+
+static void listen_to_log(oc_log_level_t level, const char *line)
+{
+    flat_warnings += OC_LOG_WARN == level && NULL != strstr(line, "not reduced inside hosts");
+}
+
+static bool is_in_node_shape(rank_t *rank, unsigned group)
+{
+    char text[256];
+
+    oc_group_describe(rank->groups[group], text, sizeof(text));
+    return NULL != strstr(text, "node reduction shape");
+}
+
+#define FITTING 15
+
+/* Segments of a little more than 16 MiB: so many of them fit into what a process shares. */
+static void body_budget(rank_t *rank)
+{
+    float send[10] = {1}, recv[10];
+
+    rank->hosts = one_host;
+    oc_log_set_sink(listen_to_log);
+    for (unsigned i = 0; i < FITTING + 2; i++) {
+        CHECK(OC_OK == rank_allreduce(rank, i, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 10));
+        CHECK(3 == recv[0]);
+        CHECK((i < FITTING) == is_in_node_shape(rank, i));
+    }
+    CHECK((0 == rank->rank) == flat_warnings);
+    rank_renew_group(rank, 3);
+    CHECK(OC_OK == rank_allreduce(rank, 3, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 10));
+    CHECK(is_in_node_shape(rank, 3));
+    rank_renew_group(rank, FITTING);
+    CHECK(OC_OK == rank_allreduce(rank, FITTING, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 10));
+    CHECK(!is_in_node_shape(rank, FITTING));
+}
+
+/* Who never sleeps is not rung for. */
+static void body_awake(rank_t *rank)
+{
+    float send[10] = {1}, recv[10];
+    uint64_t start = oc_clock_ns();
+    outcome_t outcome;
+
+    rank->hosts = one_host;
+    CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 10, &outcome));
+    while (!outcome.done && oc_clock_ns() - start < 10 * OC_SECOND) {
+        (void) oc_client_progress(rank->client);
+    }
+    CHECK(outcome.done && OC_OK == outcome.status);
+    live_in_node_shape(rank);
+}
+
 /* The names that rank 2 gives are wrong on all ranks: nobody finds its memory or its bell. */
 static void body_unattachable(rank_t *rank)
 {
@@ -346,6 +401,7 @@ static void body_unattachable(rank_t *rank)
     outcome_t outcome;
 
     rank->hosts = one_and_three;
+    oc_log_set_sink(listen_to_log);
     atomic_store(&board->hold, 1);
     rank_compute(rank);
     (void) rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, &one_number, &sum, 1, &outcome);
@@ -357,6 +413,7 @@ static void body_unattachable(rank_t *rank)
     }
     CHECK(rank_wait(rank, &outcome, 1, 10));
     CHECK(OC_OK == outcome.status && 4 == sum);
+    CHECK((1 == rank->rank) == flat_warnings);
     rank->counters.bytes_sent = 0;
     expect_flat(rank);
 }
@@ -626,6 +683,17 @@ static void test_unattachable(void **state)
     run("embedded:1", 4, body_unwakeable, 3);
 }
 
+static void test_budget(void **state)
+{
+    oc_job_settings_t settings = node_settings("embedded:1");
+
+    (void) state;
+    settings.chunk_size = 1 << 20;
+    settings.window = 64;
+    assert_int_equal(ranks_run(3, &settings, body_budget, 60), 0);
+    run("embedded:1", 3, body_awake, 3);
+}
+
 static void test_in_flight(void **state)
 {
     (void) state;
@@ -699,6 +767,7 @@ int main(void)
         cmocka_unit_test(test_in_flight),    cmocka_unit_test(test_tight_memory),
         cmocka_unit_test(test_server_dies),
         cmocka_unit_test(test_give_up),      cmocka_unit_test(test_mismatch),
+        cmocka_unit_test(test_budget),
         cmocka_unit_test(test_sleepers),     cmocka_unit_test(test_committed),
     };
 

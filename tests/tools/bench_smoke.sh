@@ -49,7 +49,8 @@ for name in ("ring", "optcast"):
         assert launch["wire"]["sent"] > size, launch
 launch, = rows["optcast", 65536]
 assert launch["offloaded"] == launch["operations"] > 0, launch
-assert launch["wire"]["server_sent"] > 2 * 65536, launch
+# half of the vector to two hosts; the hosts reduce the other half
+assert launch["wire"]["server_sent"] > 65536, launch
 END
 has_text "$page" "Made by \`bench/run smoke --quick"
 has_text "$page" "all hosts are emulated on **one machine**"

@@ -77,7 +77,7 @@ static void test_many_rings(void **state)
 
 #define BELLS 60
 
-/* Rings that nobody hears, all from one: the sum of what queues hold is more than a sender may have. */
+/* Rings that nobody hears, all from one: queues together hold more than a sender may have there. */
 static void test_many_bells(void **state)
 {
     oc_doorbell_t *bells[BELLS], *own = hang_up();
