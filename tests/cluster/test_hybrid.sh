@@ -96,9 +96,12 @@ has_line "$tmp/one-host.log" ': 3 ranks, 1 peer, node reduction shape: 1 host wi
 
 # as many servers as hosts: ranks that are elsewhere are more, but the launcher knows on how many hosts
 expect_cluster_job enough "$two" --hosts 1-2 --per-host 2 -- volume 100000 1
-has_line "$tmp/enough.log" ': 4 ranks, 2 aggregators on 2 servers, ' || not_ok "not only servers aggregate" "$tmp/enough.log"
-! grep 'aggregates for its job' "$tmp/enough.log" || not_ok "an embedded server was started in vain" "$tmp/enough.log"
-grep -q 'process 0 aggregates for its job' "$tmp/per-host.log" || not_ok "embedded servers do not tell" "$tmp/per-host.log"
+has_line "$tmp/enough.log" ': 4 ranks, 2 aggregators on 2 servers, ' ||
+    not_ok "not only servers aggregate" "$tmp/enough.log"
+! grep 'aggregates for its job' "$tmp/enough.log" ||
+    not_ok "an embedded server was started in vain" "$tmp/enough.log"
+grep -q 'process 0 aggregates for its job' "$tmp/per-host.log" ||
+    not_ok "embedded servers do not tell" "$tmp/per-host.log"
 
 add_hashes one embedded:1
 add_hashes k0 embedded
