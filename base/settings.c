@@ -62,7 +62,8 @@ static const oc_setting_t job_settings[] = {
              "smaller than 16 KiB: links idle for one chunk at both ends of a vector."},
     {JOB(window), .type = OC_SETTING_INT, .number = 8, .min = 1, .max = OC_MAX_WINDOW,
      .unit = "chunks", .help = "Chunks that a rank has in flight to one aggregator."},
-    {JOB(eager_window), .type = OC_SETTING_SIZE, .number = 524288, .max = INT64_MAX, .unit = "bytes",
+    {JOB(eager_window), .type = OC_SETTING_SIZE, .number = 524288, .max = INT64_MAX,
+     .unit = "bytes",
      .help = "How much of large vectors a process may have on its way to an aggregator over TCP "
              "without announcing it first; an aggregator that cannot receive it yet holds it, "
              "beside its memory limit."},
@@ -72,8 +73,8 @@ static const oc_setting_t job_settings[] = {
              "that was there before takes over."},
     {JOB(heartbeat_timeout), .type = OC_SETTING_INT, .number = 6, .min = 1, .max = 3600,
      .unit = "seconds",
-     .help = "How long a server may leave a heartbeat unanswered in a collective, or a rank be silent "
-             "in a blocking one by multicast, before it counts as dead."},
+     .help = "How long a server may leave a heartbeat unanswered in a collective, or a rank be "
+             "silent in a blocking one by multicast, before it counts as dead."},
     {JOB(multicast), .type = OC_SETTING_CHOICE, .number = OC_MULTICAST_AUTO, .max = 3, .unit = "",
      .choices = multicast_names,
      .help = "What carries Allgather and Bcast. verbs: InfiniBand or RoCE. udp: IP multicast. "
@@ -114,8 +115,8 @@ static const oc_setting_t job_settings[] = {
      .help = "For tests: drop=P,drop_sent=P,duplicate=P,reorder=P,delay=P,burst=N,delay_ms=N,"
              "seed=N makes the network worse, P being shares of the datagrams from 0 to 1."},
     {JOB(timeline), .type = OC_SETTING_TEXT, .text = "", .unit = "",
-     .help = "What the names of files begin with into which each rank writes, at its end, when what "
-             "happened to each chunk (see optcast-timeline); no files if empty."},
+     .help = "What the names of files begin with into which each rank writes, at its end, when "
+             "what happened to each chunk (see optcast-timeline); no files if empty."},
 };
 
 static const oc_setting_t server_settings[] = {
@@ -172,8 +173,8 @@ static const oc_setting_t server_settings[] = {
      .type = OC_SETTING_TEXT,
      .text = "",
      .unit = "",
-     .help = "What the names of files begin with into which each aggregator writes, at the end of a "
-             "job, when what happened to each chunk (see optcast-timeline); no files if empty."},
+     .help = "What the names of files begin with into which each aggregator writes, at the end of "
+             "a job, when what happened to each chunk (see optcast-timeline); no files if empty."},
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -4,13 +4,13 @@
  * is equal on all ranks, in whole numbers: the same everywhere.
  *
  * With n hosts that aggregate as peers and servers that are worth k of their links, a peer gets the
- * share x of a vector and a server of weight w the share w y, so that all links have the same to do:
+ * share x of a vector and a server of weight w the share w y, so that all links have as much to do:
  *
  *     n x + k y = 1            all of the vector
  *     n y = 1 + (n - 2) x      a server's link, and a host's: 1 - x for others, (n - 1) x as a peer
  *
- * Only hosts that aggregate count. If others have ranks as well, because their peers cannot start, all
- * of the vector is still divided, but servers get more of it than would be best.
+ * Only hosts that aggregate count. If others have ranks as well, because their peers cannot start,
+ * all of the vector is still divided, but servers get more of it than would be best.
  *
  * Hence y = 2 (n - 1) / (n² + k n - 2 k) and x = (n - k) y / (2 (n - 1)). For k >= n peers have
  * nothing to do. A lane is one aggregator.

@@ -4,14 +4,15 @@
  *
  * In the flat shape, chunk c belongs to the lane that has place c + sequence of the group's
  * division. In the node shape chunks go to the teams in turn first, and the division is that of a
- * team's chunks; when a chunk may go is decided in node.c. On each lane the
- * receive of a chunk's result is posted before its contribution is sent; in place both are the same
- * memory, which is right because a result only exists once the whole contribution has been received.
+ * team's chunks; when a chunk may go is decided in node.c. On each lane the receive of a chunk's
+ * result is posted before its contribution is sent; in place both are the same memory, which is
+ * right because a result only exists once the whole contribution has been received.
  *
- * Lanes with different shares have to be done at the same time, or links would idle at the end. They
- * share this rank's link, which knows nothing of shares: a lane with a small one would run ahead, and
- * take from the others what it does not need. Hence the horizon: only chunks before it may go, and it
- * moves on a span ahead of the first chunk whose result is not here. With equal shares there is none.
+ * Lanes with different shares have to be done at the same time, or links would idle at the end.
+ * They share this rank's link, which knows nothing of shares: a lane with a small one would run
+ * ahead, and take from the others what it does not need. Hence the horizon: only chunks before it
+ * may go, and it moves on a span ahead of the first chunk whose result is not here. With equal
+ * shares there is none.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -36,7 +36,8 @@ oc_readiness_t *oc_readiness_begin(oc_group_t *group, unsigned aggregators)
         all->lanes[i].transfer.done = on_ready;
         oc_receive(group->client->worker, &all->lanes[i].transfer, all->lanes[i].bytes,
                    OC_HEADER_SIZE,
-                   oc_tag(OC_KIND_REPLY, group->reply_handle, index, 0, OC_READY_SLOT), OC_TAG_EXACT);
+                   oc_tag(OC_KIND_REPLY, group->reply_handle, index, 0, OC_READY_SLOT),
+                   OC_TAG_EXACT);
     }
     return all;
 }

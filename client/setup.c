@@ -460,7 +460,8 @@ static unsigned links_at(oc_group_t *group, bool joined)
         if (OC_CONNECTION_DEAD == connection->state) {
             give_up(group, "%s", connection->reason);
         }
-        count += joined ? has_joined(group, &group->links[i]) : OC_CONNECTION_READY == connection->state;
+        count += joined ? has_joined(group, &group->links[i])
+                        : OC_CONNECTION_READY == connection->state;
     }
     return count;
 }

@@ -86,7 +86,8 @@ typedef struct rank {
     oc_job_t job;
     oc_counters_t counters;
     oc_client_t *client;
-    const uint8_t *hosts;     /* of each rank, made up: its number from 1; NULL: memory is not shared */
+    const uint8_t *hosts;     /* of each rank, made up: its number from 1; NULL: memory is not
+                                 shared */
     oc_service_t service;     /* of groups that are made from now on … */
     bool patient;             /* … and whether they are */
     uint32_t per_host;        /* ranks that count as being on one host, in groups that are made

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target: any bytes as a message between ranks or a note; what is accepted says what it means. */
+/*
+ * Fuzz target: any bytes as a message between ranks or a note; what is accepted says what it means.
+ */
 #include <stdlib.h>
 #include <string.h>
 

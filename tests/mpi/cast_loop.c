@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loops Allgathers, Allgathervs and Bcasts with MPI_ERRORS_RETURN, checks every result, and tells of
- * the first error.
+ * Loops Allgathers, Allgathervs and Bcasts with MPI_ERRORS_RETURN, checks every result, and tells
+ * of the first error.
  *
  * usage: cast_loop NAME=VALUE...
  *   operations=N   how many (default 100)
@@ -14,8 +14,8 @@
  *
  * Each rank prints "rank R: begins at TIME", perhaps "rank R: late at TIME", and "rank R: error
  * after N operations at TIME: TEXT", or "rank R: N offloaded, L lost, V recovered, D doubled,
- * F foreign, B shared, P repaired", the last two in bytes: received through shared memory, and given
- * to others in any way (TIME is that of the clock on the wall).
+ * F foreign, B shared, P repaired", the last two in bytes: received through shared memory, and
+ * given to others in any way (TIME is that of the clock on the wall).
  */
 #include <signal.h>
 #include <time.h>

@@ -20,7 +20,7 @@
 
 static uint64_t shares[MAX_LANES];
 
-/* A server for each weight (0 at the end), and a peer on each host if that helps: how many lanes. */
+/* A server for each weight (0 at the end), and a peer on each host if it helps: how many lanes. */
 static unsigned make_shares(uint32_t hosts, const uint32_t *weights)
 {
     uint32_t peers = 0;

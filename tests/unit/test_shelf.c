@@ -327,7 +327,7 @@ static void test_views_outlive_the_shelf(void **state)
     assert_null(late);
 }
 
-/* In a process of its own: takes what it sees last until there is nothing more. 0: all was right. */
+/* In a process of its own: takes what it sees last until there is nothing more. 0: all right. */
 static int snatch(const oc_place_t *last, const atomic_bool *over)
 {
     while (!atomic_load(over)) {

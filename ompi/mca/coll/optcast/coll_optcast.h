@@ -70,7 +70,7 @@ typedef struct {
     oc_client_t *client;        /* made for the first communicator */
     int live_modules;           /* under lock */
     uint32_t max_hosts;         /* of the job: no more than these */
-    long spare_processors;      /* of this host, beside one for each of its ranks; may be negative */
+    long spare_processors;      /* of this host, beside one for each rank; may be negative */
     opal_free_list_t requests;
     opal_list_t inner;          /* requests that wait for one of the previous module */
     opal_mutex_t lock;          /* of inner, live_modules and error codes */

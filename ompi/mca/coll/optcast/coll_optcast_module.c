@@ -35,8 +35,9 @@ static void log_to_stderr(oc_log_level_t level, const char *line)
 }
 
 /*
- * How many hosts the job is on at most. Where the launcher does not say, each rank that is elsewhere
- * may have a host of its own. Only for what this rank offers: others may get another answer.
+ * How many hosts the job is on at most. Where the launcher does not say, each rank that is
+ * elsewhere may have a host of its own. Only for what this rank offers: others may get another
+ * answer.
  */
 static uint32_t count_hosts(int local)
 {

@@ -68,8 +68,9 @@ void mca_coll_optcast_pvars_register(void)
          &counters->bytes_received);
     pvar("bytes_copied", "Payload copied inside the process, in bytes",
          &counters->bytes_copied);
-    pvar("bytes_node", "Payload given to and taken from other ranks of the host through shared memory, "
-         "in bytes", &counters->bytes_node);
+    pvar("bytes_node",
+         "Payload given to and taken from other ranks of the host through shared memory, in bytes",
+         &counters->bytes_node);
     pvar("messages_sent", "Data messages sent to servers", &counters->messages_sent);
     pvar("messages_resent", "Of those, sent again to servers that had no room before",
          &counters->messages_resent);
