@@ -63,7 +63,7 @@ typedef struct {
     uint32_t chunk_bytes;      /* largest chunk */
     uint32_t window;           /* chunks in flight per rank and aggregator */
     uint32_t small_bytes;      /* largest vector that goes in one message; 0: none does */
-    uint8_t reserves;          /* 1: a contribution may wait for results of other chunks, 0: never */
+    uint8_t reserves;          /* 1: contributions may wait for results of other chunks; or 0 */
 } oc_join_t;
 
 typedef struct {

@@ -199,7 +199,7 @@ bool oc_small_make_room(oc_reduction_t *reduction, size_t size);
 
 /* chunks.c: the chunks of a large collective */
 void oc_chunks_admit(oc_reduction_t *reduction);
-/* One chunk of a collective that waits for memory, by the group's reserve; whether there was one. */
+/* One chunk of a collective that waits for memory, by the group's reserve; whether it got one. */
 bool oc_chunks_admit_lent(oc_reduction_t *reduction);
 void oc_chunks_cancel(oc_reduction_t *reduction);
 

@@ -12,8 +12,8 @@
  * A small collective that all have come to waits for nothing but memory. It has room of its own,
  * because later chunks may have all other memory and wait for its result.
  *
- * The pool counts the reserve as used. To lend it is to release it for the moment of the allocation,
- * and what comes back is reserved again.
+ * The pool counts the reserve as used. To lend it is to release it for the moment of the
+ * allocation, and what comes back is reserved again.
  */
 #include "server/aggregator_types.h"
 #include "server/budget.h"
