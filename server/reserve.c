@@ -59,12 +59,11 @@ static bool is_first(const oc_reduction_t *reduction)
 /* A group that has come while others had all memory gets its reserve as they give it back. */
 static bool lend(oc_pool_t *pool, size_t size)
 {
-    oc_pool_release(pool, size);
-    if (oc_pool_has(pool, size)) {
-        return true;
+    if (pool->used > pool->limit) {
+        return false;
     }
-    oc_pool_reserve(pool, size);
-    return false;
+    oc_pool_release(pool, size);
+    return true;
 }
 
 bool oc_reserve_lend_chunk(oc_reduction_t *reduction)
