@@ -59,7 +59,8 @@ expect_job late-nonblocking 3 embedded "${cast[@]}" cast_loop operations=9 nonbl
 lose() {
     local name=$1 cause rank at
 
-    start_job "$name" 4 embedded "${cast[@]}" cast_loop operations=30 count=200000 "${@:3}"
+    # operations last some tenths of a second: it has entered by then, even where processors are rare
+    start_job "$name" 4 embedded "${cast[@]}" multicast_rate=20 cast_loop operations=8 count=200000 "${@:3}"
     wait_until 30 has_line "$tmp/$name.log" "^rank 1: $2 at " || not_ok "$name: nothing happens" "$tmp/$name.log"
     wait_until 25 eval "! is_alive $job_pid" || not_ok "$name: the job hangs" "$tmp/$name.log"
     ! wait "$job_pid" || not_ok "$name: the job ended without an error" "$tmp/$name.log"

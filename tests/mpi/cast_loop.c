@@ -37,7 +37,7 @@ static void end_soon(int signal)
 {
     timer_t timer;
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal};
-    struct itimerspec in = {.it_value.tv_nsec = 20 * 1000 * 1000};
+    struct itimerspec in = {.it_value.tv_nsec = 100 * 1000 * 1000};
 
     tell(SIGKILL == signal ? "dies" : "stops");
     timer_create(CLOCK_MONOTONIC, &event, &timer);
