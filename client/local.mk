@@ -7,11 +7,13 @@ libocclient_la_SOURCES = \
 	client/collective.c \
 	client/connection.c \
 	client/division.h client/division.c \
+	client/flow.c \
 	client/group.c \
 	client/lanes.c \
 	client/large.c \
 	client/node.c \
 	client/pack.h client/pack.c \
+	client/parts.c \
 	client/place.c \
 	client/readiness.c \
 	client/record.c \

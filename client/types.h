@@ -287,7 +287,7 @@ typedef struct oc_collective {
             /* large */
             uint32_t chunk_bytes;      /* in the node shape also of a small one: the whole vector */
             uint32_t first_place;      /* of chunk 0, in the division */
-            uint64_t span, horizon;    /* see large.c */
+            uint64_t span, horizon;    /* see flow.c */
             uint32_t flying, news;     /* chunks in flight, and ended since the last look */
             oc_part_t *parts;
             unsigned num_parts;
@@ -505,6 +505,25 @@ int oc_client_cast_sleep(oc_client_t *client, struct pollfd *fds, uint64_t *time
 void oc_cast_begin(oc_collective_t *collective);
 void oc_cast_end(oc_collective_t *collective, oc_status_t status);
 
+/* parts.c: which chunks of a large vector go where; the sizes of chunks are equal on all ranks */
+/* OC_ERR_NO_MEMORY or OC_OK. This rank's first lane is the first one. */
+oc_status_t oc_parts_make(oc_collective_t *collective);
+size_t oc_parts_count_chunks(const oc_collective_t *collective);
+/* Whose next chunk to be sent this is, in the node shape; NULL: nobody's. */
+oc_part_t *oc_parts_find(const oc_collective_t *collective, uint32_t chunk);
+/* Which chunk of its team a part's chunk is; in the flat shape, of the vector. */
+uint64_t oc_part_chunk(const oc_part_t *part, uint32_t number);
+size_t oc_part_offset(const oc_part_t *part, uint32_t number);
+size_t oc_part_length(const oc_part_t *part, uint32_t number);
+
+/* flow.c: chunks under way */
+void oc_flow_prepare(oc_collective_t *collective);
+/* In the flat shape: begins, and goes on by itself. */
+void oc_flow_open(oc_collective_t *collective);
+/* In the node shape: whether the part's next chunk may go, and sends it. */
+bool oc_flow_has_slot(const oc_part_t *part);
+void oc_flow_send(oc_part_t *part, const void *contribution, void *result);
+
 /* small.c, large.c: OC_ERR_NO_MEMORY or OC_OK */
 oc_status_t oc_small_start(oc_collective_t *collective);
 oc_status_t oc_large_start(oc_collective_t *collective);
@@ -514,5 +533,7 @@ void oc_small_send(oc_collective_t *collective);
 /* Whether a lane takes another chunk. */
 bool oc_large_has_slot(const oc_collective_t *collective, uint32_t chunk);
 void oc_large_send(oc_collective_t *collective, uint32_t chunk);
+/* All results of this lane are here; a COMMIT says that all other ranks have theirs. */
+void oc_large_acknowledge(oc_part_t *part);
 
 #endif
