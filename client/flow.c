@@ -2,6 +2,11 @@
 /*
  * Which chunks of large vectors may be under way: a window on every lane, and a horizon.
  *
+ * What is under way goes before whatever comes later, of any group. So all vectors of a group share
+ * a window on each lane, however many there are, and groups with as much in flight get as much of
+ * a link. On a lane the chunks go in the order of the vectors: if a later one could take the room
+ * of an earlier one that waits for its horizon, ranks could wait for each other for ever.
+ *
  * On each lane the receive of a chunk's result is posted before its contribution is sent; in place
  * both are the same memory, which is right because a result only exists once the whole contribution
  * has been received. In the node shape it is node.c that decides when a chunk goes.
@@ -13,6 +18,7 @@
  * shares there is none.
  */
 #include <string.h>
+#include <utlist.h>
 
 #include "base/clock.h"
 #include "client/types.h"
@@ -76,6 +82,7 @@ static void slot_start(oc_slot_t *slot, uint32_t number, const void *contributio
     slot->number = number;
     slot->waiting = 2;
     collective->flying++;
+    part->lane->flying += length;
     note(slot, OC_CLIENT_POSTED);
     collective->waiting += 2;
     counters->bytes_sent += length;
@@ -87,6 +94,12 @@ static void slot_start(oc_slot_t *slot, uint32_t number, const void *contributio
     send_contribution(slot, contribution, length);
 }
 
+static void leave_line(oc_part_t *part)
+{
+    DL_DELETE(part->lane->line, part);
+    part->in_line = false;
+}
+
 /* In the flat shape: the next chunk, from and into user memory. */
 static void slot_go(oc_slot_t *slot)
 {
@@ -95,6 +108,9 @@ static void slot_go(oc_slot_t *slot)
 
     slot_start(slot, part->sent++, (const char *) part->collective->send + offset,
                (char *) part->collective->recv + offset);
+    if (part->sent == part->chunks) {
+        leave_line(part);
+    }
 }
 
 static bool is_paced(const oc_collective_t *collective)
@@ -102,21 +118,36 @@ static bool is_paced(const oc_collective_t *collective)
     return 0 != collective->span;
 }
 
-static bool may_go(const oc_part_t *part)
+/* One chunk may always be under way, or nothing would ever make room. */
+static bool has_room(const oc_group_t *group, const oc_lane_t *lane, size_t length)
 {
-    return part->sent < part->chunks
-           && (!is_paced(part->collective)
-               || oc_part_chunk(part, part->sent) < part->collective->horizon);
+    size_t window = group->teams.window * group->client->config.settings->chunk_size;
+
+    return 0 == lane->flying || lane->flying + length <= window;
 }
 
-/* What the window and the horizon allow. */
-static void go_on(oc_part_t *part)
+static bool may_go(const oc_part_t *part)
 {
-    for (unsigned i = 0; i < part->num_slots && may_go(part); i++) {
-        if (0 == part->slots[i].waiting) {
-            slot_go(&part->slots[i]);
+    const oc_collective_t *collective = part->collective;
+
+    return part == part->lane->line
+           && has_room(collective->group, part->lane, oc_part_length(part, part->sent))
+           && (!is_paced(collective) || oc_part_chunk(part, part->sent) < collective->horizon);
+}
+
+/* What windows and horizon allow of the first vector in line, then of the next. */
+static void go_on(oc_lane_t *lane)
+{
+    oc_part_t *part;
+
+    do {
+        part = lane->line;
+        for (unsigned i = 0; NULL != part && i < part->num_slots && may_go(part); i++) {
+            if (0 == part->slots[i].waiting) {
+                slot_go(&part->slots[i]);
+            }
         }
-    }
+    } while (part != lane->line);
 }
 
 /*
@@ -141,7 +172,7 @@ static void move_horizon(oc_collective_t *collective)
         collective->horizon = first + collective->span;
     }
     for (unsigned i = 0; i < collective->num_parts; i++) {
-        go_on(&collective->parts[i]);
+        go_on(collective->parts[i].lane);
     }
 }
 
@@ -159,6 +190,7 @@ static void chunk_done(oc_slot_t *slot)
     group->client->config.counters->bytes_received += length;
     part->lane->route->unasked -= slot->eager ? length : 0;
     part->received++;
+    part->lane->flying -= length;
     collective->flying--;
     collective->news++;
     if (part->received == part->chunks) {
@@ -169,7 +201,7 @@ static void chunk_done(oc_slot_t *slot)
                                                 / collective->chunk_bytes));
         return;
     }
-    go_on(part);
+    go_on(part->lane);
     if (is_paced(collective)
         && (0 == collective->flying || collective->news >= collective->span / LOOKS_A_SPAN)) {
         move_horizon(collective);
@@ -218,6 +250,12 @@ void oc_flow_open(oc_collective_t *collective)
 {
     unsigned window = collective->group->teams.window;
 
+    for (unsigned p = 0; p < collective->num_parts; p++) {
+        oc_part_t *part = &collective->parts[p];
+
+        part->in_line = true;
+        DL_APPEND(part->lane->line, part);
+    }
     for (unsigned i = 0; i < window; i++) {
         for (unsigned p = 0; p < collective->num_parts; p++) {
             oc_part_t *part = &collective->parts[p];
@@ -225,6 +263,16 @@ void oc_flow_open(oc_collective_t *collective)
             if (i < part->num_slots && may_go(part)) {
                 slot_go(&part->slots[i]);
             }
+        }
+    }
+}
+
+void oc_flow_end(oc_collective_t *collective)
+{
+    /* the lanes of a group that has failed are gone, and their lines with them */
+    for (unsigned p = 0; NULL != collective->group->lanes && p < collective->num_parts; p++) {
+        if (collective->parts[p].in_line) {
+            leave_line(&collective->parts[p]);
         }
     }
 }

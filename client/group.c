@@ -168,18 +168,24 @@ void oc_group_start_queued(oc_group_t *group)
     }
 }
 
-/* Running collectives end when their transfers have been taken back from UCX. */
+/*
+ * Running collectives end when their transfers have been taken back from UCX, and at once if they
+ * have none: their chunks wait for those of others.
+ */
 static void become_failed(oc_group_t *group, oc_status_t status, const char *reason)
 {
-    oc_collective_t *collective;
+    oc_collective_t *collective, *next;
 
     group->status = status;
     snprintf(group->reason, sizeof(group->reason), "%s", reason);
     group->state = OC_GROUP_FAILED;
     release_links(group);
     finish_queued(group, status);
-    DL_FOREACH (group->running, collective) {
+    DL_FOREACH_SAFE (group->running, collective, next) {
         collective->status = status;
+        if (OC_COLLECTIVE_ALLREDUCE == collective->kind && 0 == collective->waiting) {
+            oc_collective_finish(collective, status);
+        }
     }
     /* a rank that ends in order, with nothing left to do, is nobody's failure */
     if (OC_ERR_CANCELED != status || 0 != group->num_running) {

@@ -32,7 +32,7 @@ static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *
  */
 static void finish_if_done(oc_collective_t *collective)
 {
-    if (0 == collective->waiting) {
+    if (0 == collective->waiting && 0 == collective->uncommitted) {
         oc_collective_finish(collective, collective->status);
     }
 }

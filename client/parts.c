@@ -70,7 +70,7 @@ size_t oc_parts_count_chunks(const oc_collective_t *collective)
     return (collective->bytes + collective->chunk_bytes - 1) / collective->chunk_bytes;
 }
 
-static bool part_make(oc_collective_t *collective, const oc_lane_t *lane)
+static bool part_make(oc_collective_t *collective, oc_lane_t *lane)
 {
     const oc_group_t *group = collective->group;
     const oc_division_t *division = &group->division;

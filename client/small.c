@@ -162,7 +162,7 @@ static void write_header(oc_collective_t *collective)
 }
 
 /* Of its team, each one in turn. */
-static const oc_lane_t *choose_lane(const oc_collective_t *collective)
+static oc_lane_t *choose_lane(const oc_collective_t *collective)
 {
     const oc_group_t *group = collective->group;
     const oc_teams_t *teams = &group->teams;

@@ -112,6 +112,8 @@ typedef struct {
     oc_membership_t *teams;    /* this rank's; NULL before the JOINs */
 } oc_link_t;
 
+typedef struct oc_part oc_part_t;
+
 typedef struct {
     oc_connection_t *connection;
     oc_route_t *route;
@@ -119,6 +121,8 @@ typedef struct {
     uint32_t index;            /* in the group: what is on the wire */
     uint32_t aggregator;       /* the same for all teams: what the division counts */
     uint32_t team;
+    size_t flying;             /* bytes of chunks under way, of all large vectors */
+    oc_part_t *line;           /* flat shape: those with chunks to be sent, in order */
 } oc_lane_t;
 
 /*
@@ -222,8 +226,6 @@ struct oc_group {
     UT_hash_handle hh;             /* by reply_handle, from the set-up on */
 };
 
-typedef struct oc_part oc_part_t;
-
 typedef struct {
     oc_transfer_t transfer;
     oc_part_t *part;
@@ -239,15 +241,16 @@ typedef struct {
 
 struct oc_part {
     struct oc_collective *collective;
-    const oc_lane_t *lane;
+    oc_lane_t *lane;
     uint64_t first;            /* number of its first chunk among all places of the lane */
     uint32_t chunks, last_bytes;
     uint32_t sent, received;
     oc_part_transfer_t start, ack, commit;
-    bool acked;
     uint8_t start_bytes[OC_HEADER_SIZE], ack_bytes[OC_HEADER_SIZE], commit_bytes[OC_HEADER_SIZE];
     oc_slot_t *slots;
     unsigned num_slots;
+    bool in_line;              /* of its lane */
+    oc_part_t *prev, *next;
 };
 
 typedef enum {
@@ -520,6 +523,8 @@ size_t oc_part_length(const oc_part_t *part, uint32_t number);
 void oc_flow_prepare(oc_collective_t *collective);
 /* In the flat shape: begins, and goes on by itself. */
 void oc_flow_open(oc_collective_t *collective);
+/* Whatever has become of it, and if it was small: its parts may be freed. */
+void oc_flow_end(oc_collective_t *collective);
 /* In the node shape: whether the part's next chunk may go, and sends it. */
 bool oc_flow_has_slot(const oc_part_t *part);
 void oc_flow_send(oc_part_t *part, const void *contribution, void *result);

@@ -47,6 +47,10 @@ typedef struct oc_server_group {
     bool chunk_lent, small_lent;
     oc_group_member_t *members;
     struct oc_reduction *reductions; /* hash by sequence */
+    struct oc_reduction *open;       /* large ones with chunks to be admitted, in order */
+    size_t flying;                   /* bytes of chunks that are admitted and not finished */
+    struct oc_reduction *waiting;    /* for memory, in order … */
+    struct oc_server_group *starving_prev, *starving_next;   /* … so it is in this list */
     const void **sources;            /* num_ranks pointers, for the kernels */
     unsigned references;             /* transfers that still point here */
     bool failed;                     /* an error was reported: nothing new is started */
@@ -110,7 +114,9 @@ typedef struct oc_reduction {
     uint8_t reply[OC_HEADER_SIZE];
     oc_reply_transfer_t *replies;    /* by rank */
     uint32_t replies_left;
-    struct oc_reduction *prev, *next;    /* in the aggregator's list of those without memory */
+    bool is_open;                    /* in the group's list of those */
+    struct oc_reduction *open_prev, *open_next;
+    struct oc_reduction *prev, *next;    /* in the group's list of those without memory */
     struct oc_reduction *cache_prev, *cache_next;    /* … and of those that may lose some */
     UT_hash_handle hh;
 } oc_reduction_t;
@@ -128,7 +134,7 @@ struct oc_aggregator {
     oc_peer_t *peers;                /* hash by client */
     oc_server_group_t *groups;       /* hash by handle */
     oc_pool_t pool;
-    oc_reduction_t *starving;        /* wait for memory, in order */
+    oc_server_group_t *starving;     /* wait for memory, in order */
     uint64_t fed;                    /* returns to the pool that the starving know of */
     oc_reduction_t *caches;          /* small ones with contributions that may be dropped */
     size_t cached;                   /* … all of them, as the pool counts */
@@ -165,7 +171,7 @@ void oc_group_release(oc_server_group_t *group);
 void oc_reduction_request(oc_server_group_t *group, const oc_request_t *request);
 /* The same bytes to all ranks; they stay until the last one has them. */
 void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t length);
-/* To the end of the queue for memory. */
+/* To the end of its group's queue for memory, and the group to the end of all groups. */
 void oc_reduction_starve(oc_reduction_t *reduction);
 /* If memory came back, whoever waits for it goes on; whether anybody did. */
 bool oc_reduction_feed(oc_aggregator_t *aggregator);
@@ -191,16 +197,23 @@ void oc_small_arrive(oc_reduction_t *reduction, const oc_request_t *request);
 void oc_small_arrive_again(oc_reduction_t *reduction, const oc_request_t *request);
 /* All ranks have come. */
 void oc_small_admit(oc_reduction_t *reduction);
-/* One that waits for memory, by the group's reserve; whether it was free. */
-bool oc_small_admit_lent(oc_reduction_t *reduction);
+/* One that waits for memory, in its turn or else by the group's reserve: whether it is done. */
+bool oc_small_feed(oc_reduction_t *reduction, bool in_turn);
 void oc_small_free(oc_reduction_t *reduction);
 /* Drops what other collectives do not need yet, if that makes room for so much. */
 bool oc_small_make_room(oc_reduction_t *reduction, size_t size);
 
 /* chunks.c: the chunks of a large collective */
-void oc_chunks_admit(oc_reduction_t *reduction);
-/* One chunk of a collective that waits for memory, by the group's reserve; whether it got one. */
-bool oc_chunks_admit_lent(oc_reduction_t *reduction);
+/* All ranks have come. */
+void oc_chunks_begin(oc_reduction_t *reduction);
+/* As many as the window allows and there is memory for; the rest waits. */
+void oc_chunks_admit(oc_server_group_t *group);
+/*
+ * One chunk of a collective that waits for memory, if it is its turn, or else by the group's
+ * reserve: false if there is no room.
+ */
+bool oc_chunks_feed(oc_reduction_t *reduction, bool in_turn);
+void oc_chunks_close(oc_reduction_t *reduction);
 void oc_chunks_cancel(oc_reduction_t *reduction);
 
 #endif

@@ -2,7 +2,9 @@
 /*
  * Chunks of a large collective: n receives, one reduction, n sends.
  *
- * A chunk gets all its n buffers or none. Receives are posted with exact tags when the chunk is
+ * A chunk gets all its n buffers or none. All collectives of a group share a window, however many
+ * there are, so that no group gets ahead of others by starting more of them; its chunks get memory
+ * in the order in which its ranks send them. Receives are posted with exact tags when the chunk is
  * admitted; contributions that come earlier wait inside UCX, which for more than a few KiB
  * means that only their announcement is here.
  */
@@ -64,6 +66,7 @@ static void chunk_free(oc_chunk_t *chunk)
     oc_reduction_t *reduction = chunk->reduction;
 
     DL_DELETE(reduction->chunks, chunk);
+    reduction->group->flying -= chunk->length;
     oc_pool_put(&reduction->group->aggregator->pool, chunk->buffers,
                 block_size(reduction->group));
     if (chunk->lent) {
@@ -145,11 +148,17 @@ static void on_result_sent(oc_transfer_t *transfer)
         chunk_free(chunk);
         reduction->finished++;
         if (!group->failed) {
-            oc_chunks_admit(reduction);
+            oc_chunks_admit(group);
             oc_reduction_settle(reduction);
         }
     }
     oc_group_release(group);
+}
+
+static uint32_t next_length(const oc_reduction_t *reduction)
+{
+    return reduction->admitted + 1 == reduction->header.chunks ? reduction->header.last_bytes
+                                                               : reduction->header.chunk_bytes;
 }
 
 static oc_chunk_t *chunk_new(oc_reduction_t *reduction)
@@ -168,9 +177,9 @@ static oc_chunk_t *chunk_new(oc_reduction_t *reduction)
     }
     chunk->reduction = reduction;
     chunk->number = reduction->admitted;
-    chunk->length = chunk->number + 1 == reduction->header.chunks ? reduction->header.last_bytes
-                                                                  : reduction->header.chunk_bytes;
+    chunk->length = next_length(reduction);
     DL_APPEND(reduction->chunks, chunk);
+    group->flying += chunk->length;
     return chunk;
 }
 
@@ -194,6 +203,14 @@ static void receive_contributions(oc_chunk_t *chunk)
     }
 }
 
+void oc_chunks_close(oc_reduction_t *reduction)
+{
+    if (reduction->is_open) {
+        DL_DELETE2(reduction->group->open, reduction, open_prev, open_next);
+        reduction->is_open = false;
+    }
+}
+
 /* There is room for it. */
 static void admit_next(oc_reduction_t *reduction, bool lent)
 {
@@ -211,38 +228,56 @@ static void admit_next(oc_reduction_t *reduction, bool lent)
     reduction->admitted++;
     note(chunk, OC_SERVER_ADMITTED);
     receive_contributions(chunk);
+    if (reduction->admitted == reduction->header.chunks) {
+        oc_chunks_close(reduction);
+    }
 }
 
+/* One chunk may always be under way, or nothing would ever make room. */
 static bool wants_chunk(const oc_reduction_t *reduction)
 {
-    return !reduction->group->failed && reduction->admitted < reduction->header.chunks
-           && reduction->admitted - reduction->finished < reduction->group->window;
+    const oc_server_group_t *group = reduction->group;
+
+    return !group->failed && reduction == group->open
+           && reduction->admitted - reduction->finished < group->window
+           && (0 == group->flying || group->flying + next_length(reduction)
+                                         <= (size_t) group->window * group->chunk_bytes);
 }
 
-void oc_chunks_admit(oc_reduction_t *reduction)
+/* Whether there was room. */
+static bool try_admit(oc_reduction_t *reduction, bool in_turn)
 {
-    oc_server_group_t *group = reduction->group;
+    bool has_room = in_turn && oc_small_make_room(reduction, block_size(reduction->group));
 
-    while (!reduction->waits_for_memory && wants_chunk(reduction)) {
-        /* nobody overtakes those who wait already */
-        bool has_room = NULL == group->aggregator->starving
-                        && oc_small_make_room(reduction, block_size(group));
-
-        if (!has_room && !oc_reserve_lend_chunk(reduction)) {
-            oc_reduction_starve(reduction);
-            return;
-        }
-        admit_next(reduction, !has_room);
-    }
-}
-
-bool oc_chunks_admit_lent(oc_reduction_t *reduction)
-{
-    if (!wants_chunk(reduction) || !oc_reserve_lend_chunk(reduction)) {
+    if (!has_room && !oc_reserve_lend_chunk(reduction)) {
         return false;
     }
-    admit_next(reduction, true);
+    admit_next(reduction, !has_room);
     return true;
+}
+
+void oc_chunks_admit(oc_server_group_t *group)
+{
+    oc_reduction_t *first;
+
+    while (NULL != (first = group->open) && !first->waits_for_memory && wants_chunk(first)) {
+        /* nobody overtakes those who wait already */
+        if (!try_admit(first, NULL == group->aggregator->starving)) {
+            oc_reduction_starve(first);
+        }
+    }
+}
+
+void oc_chunks_begin(oc_reduction_t *reduction)
+{
+    reduction->is_open = true;
+    DL_APPEND2(reduction->group->open, reduction, open_prev, open_next);
+    oc_chunks_admit(reduction->group);
+}
+
+bool oc_chunks_feed(oc_reduction_t *reduction, bool in_turn)
+{
+    return !wants_chunk(reduction) || try_admit(reduction, in_turn);
 }
 
 void oc_chunks_cancel(oc_reduction_t *reduction)

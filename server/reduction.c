@@ -8,14 +8,27 @@
 #include "protocol/tag.h"
 #include "server/aggregator_types.h"
 
+/* It gets what it waited for, or ends. */
+static void stop_starving(oc_reduction_t *reduction)
+{
+    oc_server_group_t *group = reduction->group;
+
+    DL_DELETE(group->waiting, reduction);
+    reduction->waits_for_memory = false;
+    if (NULL == group->waiting) {
+        DL_DELETE2(group->aggregator->starving, group, starving_prev, starving_next);
+    }
+}
+
 static void reduction_free(oc_reduction_t *reduction)
 {
     oc_server_group_t *group = reduction->group;
 
     HASH_DEL(group->reductions, reduction);
     if (reduction->waits_for_memory) {
-        DL_DELETE(group->aggregator->starving, reduction);
+        stop_starving(reduction);
     }
+    oc_chunks_close(reduction);
     oc_small_free(reduction);
     free(reduction->replies);
     free(reduction->seen);
@@ -215,7 +228,7 @@ static void admit(oc_reduction_t *reduction)
     if (NULL != reduction->held) {
         oc_small_admit(reduction);
     } else {
-        oc_chunks_admit(reduction);
+        oc_chunks_begin(reduction);
     }
 }
 
@@ -279,65 +292,65 @@ void oc_reduction_request(oc_server_group_t *group, const oc_request_t *request)
 
 void oc_reduction_starve(oc_reduction_t *reduction)
 {
-    oc_aggregator_t *aggregator = reduction->group->aggregator;
+    oc_server_group_t *group = reduction->group;
+    oc_aggregator_t *aggregator = group->aggregator;
 
     if (!reduction->has_waited) {
         reduction->has_waited = true;
         aggregator->waited++;
     }
     reduction->waits_for_memory = true;
-    DL_APPEND(aggregator->starving, reduction);
+    if (NULL == group->waiting) {
+        DL_APPEND2(aggregator->starving, group, starving_prev, starving_next);
+    }
+    DL_APPEND(group->waiting, reduction);
 }
 
-/* Whether the first in the queue got anything. If so and it wants more, it is the last now. */
+static bool feed(oc_reduction_t *reduction, bool in_turn)
+{
+    return NULL != reduction->held ? oc_small_feed(reduction, in_turn)
+                                   : oc_chunks_feed(reduction, in_turn);
+}
+
+/* It has what it waited for: others of its group may want something now. */
+static void leave_queue(oc_reduction_t *reduction)
+{
+    stop_starving(reduction);
+    oc_chunks_admit(reduction->group);
+}
+
+/* A step of a collective of the first group, which is the last one then; whether it got that. */
 static bool feed_first(oc_aggregator_t *aggregator)
 {
-    oc_reduction_t *first = aggregator->starving, *others = first;
-    uint32_t admitted = first->admitted;
-    bool fed;
+    oc_server_group_t *group = aggregator->starving;
+    oc_reduction_t *first = group->waiting;
 
-    DL_DELETE(others, first);
-    aggregator->starving = NULL;
-    first->waits_for_memory = false;
-    admit(first);
-    fed = !first->waits_for_memory || first->admitted > admitted;
-    if (fed) {
-        DL_CONCAT(others, aggregator->starving);
-        aggregator->starving = others;
-    } else {
-        DL_CONCAT(aggregator->starving, others);
+    if (!feed(first, true)) {
+        return false;
     }
-    return fed;
-}
-
-static void stop_starving(oc_reduction_t *reduction)
-{
-    DL_DELETE(reduction->group->aggregator->starving, reduction);
-    reduction->waits_for_memory = false;
+    DL_DELETE2(aggregator->starving, group, starving_prev, starving_next);
+    DL_APPEND2(aggregator->starving, group, starving_prev, starving_next);
+    leave_queue(first);
+    return true;
 }
 
 /* Who has a reserve need not wait in the queue for that. */
-static void lend_reserves(oc_aggregator_t *aggregator)
+static void lend_reserves(oc_server_group_t *group)
 {
     oc_reduction_t *reduction, *next;
 
-    DL_FOREACH_SAFE (aggregator->starving, reduction, next) {
-        if (!reduction->group->reserves) {
-            continue;
-        }
-        if (NULL != reduction->held) {
-            if (oc_small_admit_lent(reduction)) {
-                stop_starving(reduction);
-            }
-        } else if (oc_chunks_admit_lent(reduction)
-                   && reduction->admitted == reduction->header.chunks) {
-            stop_starving(reduction);
+    DL_FOREACH_SAFE (group->waiting, reduction, next) {
+        if (feed(reduction, false)
+            && (NULL != reduction->held || reduction->admitted == reduction->header.chunks)) {
+            leave_queue(reduction);
         }
     }
 }
 
 bool oc_reduction_feed(oc_aggregator_t *aggregator)
 {
+    oc_server_group_t *group, *next;
+
     if (NULL == aggregator->starving || aggregator->fed == aggregator->pool.returns) {
         return false;
     }
@@ -345,6 +358,10 @@ bool oc_reduction_feed(oc_aggregator_t *aggregator)
     while (NULL != aggregator->starving && feed_first(aggregator)) {
         continue;
     }
-    lend_reserves(aggregator);
+    DL_FOREACH_SAFE2 (aggregator->starving, group, next, starving_next) {
+        if (group->reserves) {
+            lend_reserves(group);
+        }
+    }
     return true;
 }

@@ -158,34 +158,36 @@ static void take_missing(oc_reduction_t *reduction)
     }
 }
 
-void oc_small_admit(oc_reduction_t *reduction)
+/* Whether there was room. */
+static bool serve(oc_reduction_t *reduction, bool in_turn)
 {
     size_t size = missing(reduction);
 
-    if (reduction->group->failed) {
-        return;
-    }
-    if (0 == size) {
-        cache_leave(reduction);
-        finish(reduction);
-    } else if ((NULL == reduction->group->aggregator->starving
-                && oc_small_make_room(reduction, size))
-               || oc_reserve_lend_small(reduction, size)) {
-        cache_leave(reduction);
-        take_missing(reduction);
-    } else {
-        oc_reduction_starve(reduction);
-    }
-}
-
-bool oc_small_admit_lent(oc_reduction_t *reduction)
-{
-    if (reduction->group->failed || !oc_reserve_lend_small(reduction, missing(reduction))) {
+    if (!(in_turn && oc_small_make_room(reduction, size))
+        && !oc_reserve_lend_small(reduction, size)) {
         return false;
     }
     cache_leave(reduction);
     take_missing(reduction);
     return true;
+}
+
+void oc_small_admit(oc_reduction_t *reduction)
+{
+    if (reduction->group->failed) {
+        return;
+    }
+    if (0 == missing(reduction)) {
+        cache_leave(reduction);
+        finish(reduction);
+    } else if (!serve(reduction, NULL == reduction->group->aggregator->starving)) {
+        oc_reduction_starve(reduction);
+    }
+}
+
+bool oc_small_feed(oc_reduction_t *reduction, bool in_turn)
+{
+    return reduction->group->failed || serve(reduction, in_turn);
 }
 
 /* ---- arrivals ---- */

@@ -15,6 +15,12 @@ tests_engine_test_engine_hybrid_SOURCES = tests/engine/test_engine_hybrid.c \
 tests_engine_test_engine_hybrid_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_hybrid_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_flow
+tests_engine_test_engine_flow_SOURCES = tests/engine/test_engine_flow.c \
+	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_flow_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_flow_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_cast
 tests_engine_test_engine_cast_SOURCES = tests/engine/test_engine_cast.c \
 	tests/engine/harness.h tests/engine/harness.c

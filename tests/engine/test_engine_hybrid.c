@@ -447,6 +447,10 @@ static void check_pace(const char *path)
             assert_true(times[before][1] <= times[chunk][0]);
         }
     }
+    /* but the server's window is open from the beginning */
+    for (unsigned chunk = 0; chunk < PACED_CHUNKS; chunk++) {
+        assert_true(times[oc_division_place(&division, 0, 3 - 1)][0] < times[chunk][1]);
+    }
     oc_division_free(&division);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Owns the unit tests of small collectives on an aggregator: what is held, what is dropped and
- * for whom, who is asked to send again, in which order memory is given, and what is refused.
+ * for whom, who is asked to send again, in which order memory is given to small and large ones, and
+ * what is refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -290,7 +291,7 @@ static void test_dropped_for_chunks(void **state)
     assert_null(groups[2].reductions->held[1]);
     /* the first chunk is on its way, and the second waits for it */
     assert_int_equal(groups[3].reductions->admitted, 1);
-    assert_ptr_equal(aggregator.starving, groups[3].reductions);
+    assert_ptr_equal(aggregator.starving, &groups[3]);
     /* while anybody waits, nothing is held */
     small_from(2, 2, 0);
     assert_null(groups[2].reductions->held[2]);
@@ -309,16 +310,16 @@ static void test_nobody_is_overtaken(void **state)
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         small_from(0, rank, 0);
     }
-    assert_ptr_equal(aggregator.starving, groups[3].reductions);
-    assert_ptr_equal(aggregator.starving->next, groups[0].reductions);
+    assert_ptr_equal(aggregator.starving, &groups[3]);
+    assert_ptr_equal(aggregator.starving->starving_next, &groups[0]);
     assert_int_equal(aggregator.asked, 0);
     assert_int_equal(aggregator.pool.used, 64);
     oc_pool_put(&aggregator.pool, block, 64);
     assert_true(oc_reduction_feed(&aggregator));
     assert_int_equal(groups[3].reductions->admitted, 1);
     /* its second chunk has to wait behind the small one */
-    assert_ptr_equal(aggregator.starving, groups[0].reductions);
-    assert_ptr_equal(aggregator.starving->next, groups[3].reductions);
+    assert_ptr_equal(aggregator.starving, &groups[0]);
+    assert_ptr_equal(aggregator.starving->starving_next, &groups[3]);
 }
 
 /* Memory that others really have is waited for, in order. */
@@ -338,8 +339,8 @@ static void test_served_in_order(void **state)
     assert_true(oc_reduction_feed(&aggregator));
     /* there is room for one */
     assert_int_equal(groups[0].reductions->asked, 2);
-    assert_ptr_equal(aggregator.starving, groups[1].reductions);
-    assert_ptr_equal(aggregator.starving->next, groups[2].reductions);
+    assert_ptr_equal(aggregator.starving, &groups[1]);
+    assert_ptr_equal(aggregator.starving->starving_next, &groups[2]);
     assert_false(oc_reduction_feed(&aggregator));
     for (uint32_t group = 0; group < 3; group++) {
         for (uint32_t rank = 0; rank < RANKS; rank++) {
@@ -373,7 +374,7 @@ static void test_group_goes(void **state)
     oc_reductions_free(&groups[0]);
     oc_pool_put(&aggregator.pool, block, 8192);
     assert_true(oc_reduction_feed(&aggregator));
-    assert_ptr_equal(aggregator.starving, groups[2].reductions);
+    assert_ptr_equal(aggregator.starving, &groups[2]);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         expect_resend(1, rank, 0);
     }
@@ -389,6 +390,89 @@ static void test_group_goes(void **state)
     }
     expect_results(2, 0);
     settle();
+}
+
+static oc_reduction_t *find(uint32_t group, uint64_t sequence)
+{
+    oc_reduction_t *reduction;
+
+    HASH_FIND(hh, groups[group].reductions, &sequence, sizeof(sequence), reduction);
+    assert_non_null(reduction);
+    return reduction;
+}
+
+/* All memory is in use when it begins; there will be room for two steps of this size. */
+static void *begin_without_room(size_t step)
+{
+    aggregator.pool.limit = 2 * step;
+    return oc_pool_get(&aggregator.pool, 2 * step);
+}
+
+static void make_room(void *block)
+{
+    oc_pool_put(&aggregator.pool, block, aggregator.pool.limit);
+    assert_true(oc_reduction_feed(&aggregator));
+}
+
+/* A group with many collectives has one turn, as one with a single one. */
+static void test_turns_of_small_ones(void **state)
+{
+    void *block = begin_without_room(ALL);
+
+    (void) state;
+    for (uint64_t sequence = 0; sequence < 3; sequence++) {
+        for (uint32_t rank = 0; rank < RANKS; rank++) {
+            small_from(0, rank, sequence);
+        }
+    }
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        small_from(1, rank, 0);
+    }
+    make_room(block);
+    assert_int_equal(find(0, 0)->asked, RANKS);
+    assert_int_equal(find(0, 1)->asked, 0);
+    assert_int_equal(find(1, 0)->asked, RANKS);
+    assert_ptr_equal(aggregator.starving, &groups[0]);
+    assert_null(aggregator.starving->starving_next);
+    assert_ptr_equal(groups[0].waiting, find(0, 1));
+    assert_ptr_equal(groups[0].waiting->next, find(0, 2));
+    assert_int_equal(aggregator.waited, 4);
+}
+
+static void test_turns_of_chunks(void **state)
+{
+    void *block = begin_without_room(RANKS * 8192);
+
+    (void) state;
+    large_from_all(0, 0);
+    large_from_all(0, 1);
+    large_from_all(1, 0);
+    make_room(block);
+    assert_int_equal(find(0, 0)->admitted, 1);
+    assert_int_equal(find(0, 1)->admitted, 0);
+    assert_int_equal(find(1, 0)->admitted, 1);
+    assert_ptr_equal(aggregator.starving, &groups[0]);
+    assert_ptr_equal(aggregator.starving->starving_next, &groups[1]);
+}
+
+/* However many collectives a group has, it gets one window of chunks, in their order. */
+static void test_window_of_all(void **state)
+{
+    (void) state;
+    aggregator.pool.limit = 100 * RANKS * 8192;
+    groups[0].window = 3;
+    for (uint64_t sequence = 0; sequence < 4; sequence++) {
+        large_from_all(0, sequence);
+    }
+    assert_int_equal(find(0, 0)->admitted, 2);
+    assert_int_equal(find(0, 1)->admitted, 1);
+    assert_int_equal(find(0, 2)->admitted, 0);
+    assert_int_equal(find(0, 3)->admitted, 0);
+    assert_int_equal(aggregator.pool.used, 3 * RANKS * 8192);
+    assert_null(aggregator.starving);
+    /* which is nothing to another group */
+    large_from_all(1, 0);
+    assert_int_equal(find(1, 0)->admitted, 2);
 }
 
 /* ---- violations ---- */
@@ -458,6 +542,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nobody_is_overtaken, setup, teardown),
         cmocka_unit_test_setup_teardown(test_served_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_group_goes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_turns_of_small_ones, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_turns_of_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_window_of_all, setup, teardown),
         cmocka_unit_test_setup_teardown(test_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(test_again_before_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_again_after_asked, setup, teardown),

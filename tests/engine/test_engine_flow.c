@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns the engine's tests of what is under way, and in which order: how large vectors of one group
+ * leave room for those of others, where ranks begin, how large chunks are, and how much goes
+ * unasked. Everything is counted, in the timelines of the ranks.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/engine/harness.h"
+
+#define CHUNK       16384u
+#define CHUNK_COUNT (CHUNK / sizeof(float))
+#define WINDOW      3
+
+static test_server_t server;
+static char prefix[64];
+
+/* From a rank, which is a process, to the test. */
+static atomic_ullong *mark;
+
+/* ---- timelines ---- */
+
+#define MAX_RECORDS 2000
+
+typedef struct {
+    unsigned handle, aggregator, number, bytes;
+    unsigned long long sequence, posted, sent, result;
+} record_t;
+
+static record_t records[MAX_RECORDS];
+
+/* What a rank has noted about its chunks. */
+static unsigned read_records(unsigned rank)
+{
+    char path[128], line[256];
+    unsigned count = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s-rank-%u.timeline", prefix, rank);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    while (NULL != fgets(line, sizeof(line), file)) {
+        record_t *r = &records[count];
+
+        if (8 == sscanf(line, "%u %u %llu %u %u %*u %*u %llu %llu %llu", &r->handle,
+                        &r->aggregator, &r->sequence, &r->number, &r->bytes, &r->posted, &r->sent,
+                        &r->result)) {
+            assert_true(++count < MAX_RECORDS);
+        }
+    }
+    fclose(file);
+    return count;
+}
+
+/* When nothing of it was under way any more. */
+static unsigned long long end_of(const record_t *record)
+{
+    return record->sent > record->result ? record->sent : record->result;
+}
+
+static int by_posted(const void *a, const void *b)
+{
+    const record_t *x = a, *y = b;
+
+    return x->posted < y->posted ? -1 : x->posted > y->posted;
+}
+
+/* ---- running ---- */
+
+static void run(const char *aggregators, uint32_t num_ranks, const oc_job_settings_t *settings,
+                void (*body)(rank_t *rank))
+{
+    oc_job_settings_t copy = *settings;
+    const char *options[] = {"--aggregators", aggregators, NULL};
+    int fd;
+
+    snprintf(prefix, sizeof(prefix), "/tmp/optcast_flow_XXXXXX");
+    fd = mkstemp(prefix);
+    assert_true(fd >= 0);
+    close(fd);
+    server_start(&server, options);
+    copy.servers = server.address;
+    copy.timeline = prefix;
+    assert_true(ranks_succeed(&server, num_ranks, &copy, body, 60));
+}
+
+static void clean_up(void)
+{
+    char command[128];
+
+    snprintf(command, sizeof(command), "rm -f %s %s-*.timeline", prefix, prefix);
+    assert_int_equal(system(command), 0);
+}
+
+static void set_up_groups(rank_t *rank, unsigned groups)
+{
+    float one = 1, sum;
+
+    for (unsigned group = 0; group < groups; group++) {
+        CHECK(OC_OK == rank_allreduce(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1));
+    }
+    rank_barrier(rank);
+}
+
+/* ---- groups that share aggregators ---- */
+
+#define MANY        30
+#define MANY_CHUNKS 12
+#define FEW_CHUNKS  8
+
+static void body_two_groups(rank_t *rank)
+{
+    static float send[MANY_CHUNKS * CHUNK_COUNT], expected[MANY_CHUNKS * CHUNK_COUNT];
+    static float recv[MANY + 1][MANY_CHUNKS * CHUNK_COUNT];
+    static outcome_t outcomes[MANY + 1];
+
+    fill_contribution(send, OC_TYPE_FLOAT, MANY_CHUNKS * CHUNK_COUNT, rank->rank, 1);
+    fill_expected(expected, OC_OP_SUM, OC_TYPE_FLOAT, MANY_CHUNKS * CHUNK_COUNT, rank->num_ranks,
+                  1);
+    set_up_groups(rank, 2);
+    for (unsigned i = 0; i < MANY; i++) {
+        CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[i],
+                                  MANY_CHUNKS * CHUNK_COUNT, &outcomes[i]));
+    }
+    CHECK(OC_OK == rank_start(rank, 1, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[MANY],
+                              FEW_CHUNKS * CHUNK_COUNT, &outcomes[MANY]));
+    /* nobody moves anything on before all have begun both */
+    rank_compute(rank);
+    CHECK(rank_wait(rank, outcomes, MANY + 1, 40));
+    for (unsigned i = 0; i <= MANY; i++) {
+        CHECK(OC_OK == outcomes[i].status);
+        CHECK(0 == memcmp(recv[i], expected,
+                          (i < MANY ? MANY_CHUNKS : FEW_CHUNKS) * CHUNK_COUNT * sizeof(float)));
+    }
+}
+
+/* No more of a group than its window on each aggregator, and in order. */
+static void check_window(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const record_t *r = &records[i];
+        unsigned before = 0;
+
+        for (unsigned k = 0; k < count; k++) {
+            const record_t *other = &records[k];
+
+            if (other->handle != r->handle || other->aggregator != r->aggregator || other == r) {
+                continue;
+            }
+            before += other->posted <= r->posted && end_of(other) > r->posted;
+            assert_true(other->sequence >= r->sequence || other->posted <= r->posted);
+        }
+        assert_true(before < WINDOW);
+    }
+}
+
+/*
+ * Of the large group, on an aggregator: what was under way when the small one came, and as much
+ * again each time that the small one's window is served.
+ */
+static void check_share(unsigned count, unsigned large, unsigned aggregator)
+{
+    unsigned long long begin = ~0ull, end = 0;
+    unsigned ahead = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (records[i].handle != large && records[i].aggregator == aggregator) {
+            begin = records[i].posted < begin ? records[i].posted : begin;
+            end = end_of(&records[i]) > end ? end_of(&records[i]) : end;
+        }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        ahead += records[i].handle == large && records[i].aggregator == aggregator
+                 && records[i].result > begin && records[i].result < end;
+    }
+    print_message("aggregator %u: %u chunks of the other group went before the last of %u\n",
+                  aggregator, ahead, FEW_CHUNKS / 2);
+    assert_true(ahead <= 4 * WINDOW);
+}
+
+/* One with many vectors under way, and one with a single vector that comes later. */
+static void test_share_of_groups(void **state)
+{
+    oc_job_settings_t settings = test_settings("");
+    unsigned count, large;
+
+    (void) state;
+    run("2", 2, &settings, body_two_groups);
+    for (unsigned rank = 0; rank < 2; rank++) {
+        count = read_records(rank);
+        assert_int_equal(count, MANY * MANY_CHUNKS + FEW_CHUNKS);
+        qsort(records, count, sizeof(records[0]), by_posted);
+        large = records[0].handle;
+        check_window(count);
+        check_share(count, large, 0);
+        check_share(count, large, 1);
+    }
+    clean_up();
+}
+
+/* ---- where ranks begin ---- */
+
+#define LANES 4
+
+static void body_lanes(rank_t *rank)
+{
+    static float send[LANES * 4 * CHUNK_COUNT], recv[LANES * 4 * CHUNK_COUNT];
+
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv,
+                                  LANES * 4 * CHUNK_COUNT));
+    /* two chunks of 4 KiB each */
+    for (unsigned i = 0; i < LANES; i++) {
+        CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 2048));
+    }
+}
+
+/* Ranks begin with different aggregators, and then take one chunk of each in turn. */
+static void test_first_aggregators(void **state)
+{
+    oc_job_settings_t settings = test_settings("");
+
+    (void) state;
+    run("4", 4, &settings, body_lanes);
+    for (unsigned rank = 0; rank < 4; rank++) {
+        unsigned count = read_records(rank), chunks = LANES * 4;
+
+        assert_int_equal(count, chunks + 2 * LANES);
+        qsort(records, count, sizeof(records[0]), by_posted);
+        for (unsigned i = 0; i < WINDOW * LANES; i++) {
+            assert_int_equal(records[i].aggregator, (rank + i) % LANES);
+            assert_int_equal(records[i].number, i / LANES);
+        }
+        /* and of each vector, the first chunk is another aggregator's */
+        for (unsigned i = chunks; i < count; i++) {
+            unsigned first = (unsigned) (records[i].sequence % LANES);
+
+            assert_true(records[i].aggregator == first
+                        || records[i].aggregator == (first + 1) % LANES);
+        }
+    }
+    clean_up();
+}
+
+/* ---- how large chunks are ---- */
+
+static const struct {
+    size_t bytes;
+    unsigned chunks, min_chunks;
+} sizes[] = {
+    {2u << 20, 32, 8},     /* no larger than chunk_size: 64 KiB */
+    {1u << 20, 16, 8},     /* both aggregators have 8 of these */
+    {512u << 10, 16, 8},   /* and these are of 32 KiB */
+    {128u << 10, 8, 8},    /* but not smaller than 16 KiB */
+    {512u << 10, 8, 4},
+    {512u << 10, 8, 1},
+    {24u << 10, 2, 8},     /* each aggregator has something to do */
+};
+
+static void body_sizes(rank_t *rank)
+{
+    static float send[(2u << 20) / sizeof(float)], recv[(2u << 20) / sizeof(float)];
+
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        unsigned long long before = rank->counters.chunks;
+
+        rank->settings.min_chunks = (int) sizes[i].min_chunks;
+        CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv,
+                                      sizes[i].bytes / sizeof(float)));
+        CHECK(before + sizes[i].chunks == rank->counters.chunks);
+    }
+}
+
+static void test_sizes(void **state)
+{
+    oc_job_settings_t settings = test_settings("");
+
+    (void) state;
+    settings.chunk_size = 65536;
+    run("2", 2, &settings, body_sizes);
+    clean_up();
+}
+
+/* ---- what goes unasked ---- */
+
+#define UNASKED 4
+
+/* Nothing is received as long as rank 1 has not begun: what has gone then was not asked for. */
+static void body_unasked(rank_t *rank)
+{
+    static float send[2 * WINDOW * CHUNK_COUNT], recv[2][2 * WINDOW * CHUNK_COUNT];
+    static outcome_t outcomes[2];
+    uint64_t end;
+
+    set_up_groups(rank, 2);
+    for (unsigned turn = 0; turn < 2; turn++) {
+        for (unsigned group = 0; group < 2 && turn == rank->rank; group++) {
+            CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[group],
+                                      2 * WINDOW * CHUNK_COUNT, &outcomes[group]));
+        }
+        end = oc_clock_ns() + 500 * OC_MILLISECOND;
+        while (0 == turn && 0 == rank->rank && oc_clock_ns() < end) {
+            (void) oc_client_progress(rank->client);
+            usleep(100);
+        }
+        if (0 == turn && 0 == rank->rank) {
+            atomic_store(mark, oc_clock_ns());
+        }
+        rank_compute(rank);
+    }
+    CHECK(rank_wait(rank, outcomes, 2, 20));
+}
+
+/* From both groups together no more than eager_window, and the rest of both windows announced. */
+static void test_unasked(void **state)
+{
+    oc_job_settings_t settings = test_settings("");
+    unsigned count, posted = 0, sent = 0;
+
+    (void) state;
+    setenv("OPTCAST_UCX_TLS", "tcp", 1);
+    setenv("OPTCAST_UCX_NET_DEVICES", "lo", 1);
+    settings.eager_window = UNASKED * CHUNK + CHUNK / 2;
+    run("1", 2, &settings, body_unasked);
+    unsetenv("OPTCAST_UCX_TLS");
+    unsetenv("OPTCAST_UCX_NET_DEVICES");
+    count = read_records(0);
+    for (unsigned i = 0; i < count; i++) {
+        posted += records[i].posted < atomic_load(mark);
+        sent += records[i].sent < atomic_load(mark);
+    }
+    assert_int_equal(posted, 2 * WINDOW);
+    assert_int_equal(sent, UNASKED);
+    clean_up();
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_share_of_groups),
+        cmocka_unit_test(test_first_aggregators),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_unasked),
+    };
+
+    mark = mmap(NULL, sizeof(*mark), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (MAP_FAILED == (void *) mark) {
+        return EXIT_FAILURE;
+    }
+    alarm(200);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
