@@ -92,7 +92,7 @@ void oc_allreduce_end(oc_collective_t *collective, oc_status_t status)
         }
         collective->group->client->config.counters->allreduce_offloaded++;
     }
-    oc_flow_end(collective);
+    oc_large_end(collective);
     for (unsigned i = 0; i < collective->num_parts; i++) {
         free(collective->parts[i].slots);
     }

@@ -91,6 +91,40 @@ static void part_start(oc_part_t *part)
     send_header(part, &part->start, part->start_bytes, OC_MESSAGE_START);
 }
 
+static bool uses_rdma(const oc_collective_t *collective)
+{
+    for (unsigned i = 0; i < collective->num_parts; i++) {
+        if (oc_endpoint_is_rdma(collective->parts[i].lane->route->endpoint)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Memory that its host shares is always the same, and cut in the same way. */
+static void map_vectors(oc_collective_t *collective)
+{
+    const oc_group_t *group = collective->group;
+    oc_worker_t *worker = group->client->worker;
+
+    if ((NULL != group->node && !oc_node_is_direct(collective)) || !uses_rdma(collective)) {
+        return;
+    }
+    collective->mappings[0] = oc_map(worker, collective->recv, collective->bytes);
+    if (collective->send != collective->recv) {
+        collective->mappings[1] = oc_map(worker, collective->send, collective->bytes);
+    }
+}
+
+void oc_large_end(oc_collective_t *collective)
+{
+    oc_flow_end(collective);
+    for (unsigned i = 0; i < 2; i++) {
+        oc_unmap(collective->group->client->worker, collective->mappings[i]);
+        collective->mappings[i] = NULL;
+    }
+}
+
 bool oc_large_has_slot(const oc_collective_t *collective, uint32_t chunk)
 {
     const oc_part_t *part = oc_parts_find(collective, chunk);
@@ -117,6 +151,7 @@ oc_status_t oc_large_start(oc_collective_t *collective)
         return status;
     }
     prepare(collective);
+    map_vectors(collective);
     if (NULL != collective->group->node) {
         oc_node_join(collective, (uint32_t) oc_parts_count_chunks(collective));
         if (0 == collective->num_parts) {

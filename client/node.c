@@ -60,7 +60,7 @@ static uint32_t owner_of(const oc_collective_t *collective, uint32_t step)
 }
 
 /* A rank that is alone on its host sends from the caller's memory and receives there. */
-static bool is_direct(const oc_collective_t *collective)
+bool oc_node_is_direct(const oc_collective_t *collective)
 {
     return 1 == collective->group->node->num_members && !collective->wide;
 }
@@ -72,14 +72,14 @@ static void *place_of(const oc_collective_t *collective, uint32_t member, uint32
 
 const void *oc_node_contribution(const oc_collective_t *collective, uint32_t step)
 {
-    return is_direct(collective)
+    return oc_node_is_direct(collective)
                ? (const char *) collective->send + piece_of(collective, step).offset
                : place_of(collective, collective->group->node->self, step);
 }
 
 void *oc_node_result(const oc_collective_t *collective, uint32_t step)
 {
-    return is_direct(collective)
+    return oc_node_is_direct(collective)
                ? (char *) collective->recv + piece_of(collective, step).offset
                : place_of(collective, collective->group->node->self, step);
 }
@@ -214,7 +214,7 @@ static void send_small(oc_collective_t *collective)
 
 static void send_chunk(oc_collective_t *collective, uint32_t step)
 {
-    if (!is_direct(collective)) {
+    if (!oc_node_is_direct(collective)) {
         reduce(collective, step, oc_node_result(collective, step));
     }
     oc_large_send(collective, step);
@@ -309,7 +309,7 @@ static bool take_next(oc_group_t *group)
     if (!oc_ring_is_published(node->ring, owner, at)) {
         return false;
     }
-    if (!is_direct(collective)) {
+    if (!oc_node_is_direct(collective)) {
         piece = piece_of(collective, step);
         copy_out(collective, place_of(collective, owner, step), &piece);
         if (owner != node->self) {

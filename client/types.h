@@ -292,6 +292,7 @@ typedef struct oc_collective {
             uint32_t first_place;      /* of chunk 0, in the division */
             uint64_t span, horizon;    /* see flow.c */
             uint32_t flying, news;     /* chunks in flight, and ended since the last look */
+            oc_mapping_t *mappings[2];  /* of recv and send, if devices have to know them */
             oc_part_t *parts;
             unsigned num_parts;
             unsigned uncommitted;      /* of the parts */
@@ -437,6 +438,8 @@ void oc_node_widen(oc_collective_t *collective);
 void oc_node_join(oc_collective_t *collective, uint32_t steps);
 /* Which team, and which rank of the host, a step belongs to. */
 uint32_t oc_node_team(const oc_collective_t *collective, uint32_t step);
+/* Whether it goes from and into the caller's memory. */
+bool oc_node_is_direct(const oc_collective_t *collective);
 /* What the owner of a step sends, where its result goes, and that it is there. */
 const void *oc_node_contribution(const oc_collective_t *collective, uint32_t step);
 void *oc_node_result(const oc_collective_t *collective, uint32_t step);
@@ -523,7 +526,6 @@ size_t oc_part_length(const oc_part_t *part, uint32_t number);
 void oc_flow_prepare(oc_collective_t *collective);
 /* In the flat shape: begins, and goes on by itself. */
 void oc_flow_open(oc_collective_t *collective);
-/* Whatever has become of it, and if it was small: its parts may be freed. */
 void oc_flow_end(oc_collective_t *collective);
 /* In the node shape: whether the part's next chunk may go, and sends it. */
 bool oc_flow_has_slot(const oc_part_t *part);
@@ -535,6 +537,8 @@ oc_status_t oc_large_start(oc_collective_t *collective);
 /* For steps of a node: the place where the contribution has to be made; NULL: out of memory */
 void *oc_small_prepare(oc_collective_t *collective);
 void oc_small_send(oc_collective_t *collective);
+/* Whatever has become of it, and if it was small: its parts may be freed. */
+void oc_large_end(oc_collective_t *collective);
 /* Whether a lane takes another chunk. */
 bool oc_large_has_slot(const oc_collective_t *collective, uint32_t chunk);
 void oc_large_send(oc_collective_t *collective, uint32_t chunk);

@@ -86,6 +86,7 @@ EXTRA_DIST += run-tests \
 	tests/rdma/allreduce.sh tests/rdma/boot.sh tests/rdma/devices.sh tests/rdma/guest \
 	tests/rdma/guest-init tests/rdma/guest-lib.sh tests/rdma/guest-rsh tests/rdma/guest-stage2 \
 	tests/rdma/image.sh tests/rdma/inside tests/rdma/lib.sh tests/rdma/multicast.sh \
+	tests/rdma/registrations.c tests/rdma/registrations.sh \
 	tests/tools/bench.sh tests/tools/bench-result.json tests/tools/bench_reduction.sh \
 	tests/tools/bench_smoke.sh \
 	tests/tools/bench_test.py tests/tools/dist.sh tests/tools/info.sh tests/tools/perf.sh \

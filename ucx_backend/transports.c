@@ -20,39 +20,48 @@ static const char *after_lane(const char *line)
                                                                          : NULL;
 }
 
-static bool is_tcp(const char *lane)
+static bool begins_with(const char *name, const char *word)
 {
-    unsigned resource;
-    char transport[32];
-
-    return 2 == sscanf(lane, " %u:%31[^/]", &resource, transport) && 0 == strcmp(transport, "tcp");
+    return 0 == strncmp(name, word, strlen(word));
 }
 
-bool oc_transports_tcp_in(char *text)
+/* InfiniBand and RoCE, whatever drives them: rc_mlx5, rc_verbs, … */
+static bool is_rdma(const char *transport)
 {
-    unsigned lanes = 0, tcp = 0;
-    char *rest, *line;
+    return begins_with(transport, "rc_") || begins_with(transport, "dc_")
+           || begins_with(transport, "ud_");
+}
+
+oc_transports_t oc_transports_in(char *text)
+{
+    unsigned lanes = 0, tcp = 0, rdma = 0, resource;
+    char *rest, *line, transport[32];
 
     for (line = strtok_r(text, "\n", &rest); NULL != line; line = strtok_r(NULL, "\n", &rest)) {
         const char *lane = after_lane(line);
 
         lanes += NULL != lane;
-        tcp += NULL != lane && is_tcp(lane);
+        if (NULL != lane && 2 == sscanf(lane, " %u:%31[^/]", &resource, transport)) {
+            tcp += 0 == strcmp(transport, "tcp");
+            rdma += is_rdma(transport);
+        }
     }
-    return lanes > 0 && lanes == tcp;
+    return (oc_transports_t) {.tcp = lanes > 0 && lanes == tcp, .rdma = rdma > 0};
 }
 
-bool oc_transports_are_tcp(ucp_ep_h ep)
+oc_transports_t oc_transports_of(ucp_ep_h ep)
 {
+    oc_transports_t transports = {0};
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
-    bool tcp = false;
 
     if (NULL != stream) {
         ucp_ep_print_info(ep, stream);
-        tcp = 0 == fclose(stream) && oc_transports_tcp_in(text);
+        if (0 == fclose(stream)) {
+            transports = oc_transports_in(text);
+        }
     }
     free(text);
-    return tcp;
+    return transports;
 }

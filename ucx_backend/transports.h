@@ -6,10 +6,15 @@
 #include <stdbool.h>
 #include <ucp/api/ucp.h>
 
-/* Whether all that it uses is TCP. When that cannot be told, it is not. */
-bool oc_transports_are_tcp(ucp_ep_h ep);
+/* When it cannot be told, nothing is so. */
+typedef struct {
+    bool tcp;                   /* all that it uses is TCP */
+    bool rdma;                  /* something of it is a device that memory is registered with */
+} oc_transports_t;
+
+oc_transports_t oc_transports_of(ucp_ep_h ep);
 
 /* The same of what UCX prints about it; text is not usable afterwards. */
-bool oc_transports_tcp_in(char *text);
+oc_transports_t oc_transports_in(char *text);
 
 #endif

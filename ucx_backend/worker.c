@@ -25,7 +25,8 @@ struct oc_endpoint {
     void (*failed)(void *arg);
     void *arg;
     bool is_failed;             /* UCX gave it up */
-    bool examined, is_tcp;      /* what its transports are, once somebody wanted to know */
+    bool examined;              /* what its transports are, once somebody wanted to know */
+    oc_transports_t transports;
     bool notified;
     oc_endpoint_t *prev, *next;
 };
@@ -39,6 +40,7 @@ struct oc_worker {
     unsigned pending;
     bool endpoint_failed;       /* some endpoint has to be notified */
     bool thresholds_given;      /* the user says how large messages are sent */
+    bool maps;                  /* whole vectors, until that has failed once */
     oc_transfer_t *active;      /* UCX has them */
     oc_transfer_t *completed;   /* waiting for their callback */
     oc_endpoint_t *endpoints;
@@ -140,7 +142,12 @@ static ucs_status_t open_worker(oc_worker_t *worker)
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = UCS_THREAD_MODE_SERIALIZED,
     };
+    ucp_context_attr_t attributes = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
     ucs_status_t status = ucp_worker_create(worker->context, &params, &worker->worker);
+
+    /* to map memory of the host means to register it with accelerators, too, if there are some */
+    worker->maps = UCS_OK == ucp_context_query(worker->context, &attributes)
+                   && UCS_BIT(UCS_MEMORY_TYPE_HOST) == attributes.memory_types;
 
     if (UCS_OK == status) {
         status = ucp_worker_get_address(worker->worker, &worker->address, &worker->address_length);
@@ -475,20 +482,25 @@ void oc_send(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void *buffe
 }
 
 /* UCX chooses the transports of an endpoint when it is made. */
-static bool is_tcp(oc_endpoint_t *endpoint)
+static const oc_transports_t *transports_of(oc_endpoint_t *endpoint)
 {
     if (!endpoint->examined && !endpoint->is_failed) {
-        endpoint->is_tcp = oc_transports_are_tcp(endpoint->ep);
+        endpoint->transports = oc_transports_of(endpoint->ep);
         endpoint->examined = true;
     }
-    return endpoint->is_tcp;
+    return &endpoint->transports;
+}
+
+bool oc_endpoint_is_rdma(oc_endpoint_t *endpoint)
+{
+    return transports_of(endpoint)->rdma;
 }
 
 void oc_send_eager(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void *buffer,
                    size_t length, uint64_t tag)
 {
     bool eager = !endpoint->worker->thresholds_given
-                 && (length <= OC_SHORT_MESSAGE || is_tcp(endpoint));
+                 && (length <= OC_SHORT_MESSAGE || transports_of(endpoint)->tcp);
 
     /* who asks for early completion gets the protocol that does not wait for the peer */
     send_message(endpoint, transfer, buffer, length, tag, eager ? UCP_OP_ATTR_FLAG_FAST_CMPL : 0);
@@ -516,5 +528,32 @@ void oc_receive_cancel(oc_transfer_t *transfer)
 {
     if (transfer->active) {
         ucp_request_cancel(transfer->worker->worker, transfer->request);
+    }
+}
+
+/* UCX complains about memory that may not be registered: once is enough. */
+oc_mapping_t *oc_map(oc_worker_t *worker, const void *memory, size_t length)
+{
+    ucp_mem_map_params_t params = {
+        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+        .address = (void *) memory,
+        .length = length,
+    };
+    ucp_mem_h mapping;
+
+    if (!worker->maps) {
+        return NULL;
+    }
+    if (UCS_OK != ucp_mem_map(worker->context, &params, &mapping)) {
+        worker->maps = false;
+        return NULL;
+    }
+    return (oc_mapping_t *) mapping;
+}
+
+void oc_unmap(oc_worker_t *worker, oc_mapping_t *mapping)
+{
+    if (NULL != mapping) {
+        (void) ucp_mem_unmap(worker->context, (ucp_mem_h) mapping);
     }
 }

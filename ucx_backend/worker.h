@@ -22,6 +22,7 @@
 typedef struct oc_worker oc_worker_t;
 typedef struct oc_endpoint oc_endpoint_t;
 typedef struct oc_transfer oc_transfer_t;
+typedef struct oc_mapping oc_mapping_t;
 
 /*
  * One send or receive. The caller owns the memory, which must stay until done was called, and
@@ -106,6 +107,20 @@ void oc_transfer_fail(oc_worker_t *worker, oc_transfer_t *transfer, oc_status_t 
  * there, and for ever when its sender died: only oc_worker_close gives such a buffer back.
  */
 void oc_receive_cancel(oc_transfer_t *transfer);
+
+/* Whether it uses a device that memory has to be registered with. */
+bool oc_endpoint_is_rdma(oc_endpoint_t *endpoint);
+
+/*
+ * Registers memory that is going to be sent and received in pieces, as a whole. Otherwise UCX
+ * registers each piece when its turn comes, and if pieces share a cache line, all of them so far
+ * once more. NULL if it cannot be done; nothing depends on it. It ends before the worker is closed,
+ * or in its last callbacks. What devices know UCX keeps, until the memory is given back to the
+ * system.
+ */
+oc_mapping_t *oc_map(oc_worker_t *worker, const void *memory, size_t length);
+/* NULL is allowed. */
+void oc_unmap(oc_worker_t *worker, oc_mapping_t *mapping);
 
 /* "1.13.1": the UCX library that is loaded. */
 const char *oc_ucx_version(void);

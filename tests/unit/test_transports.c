@@ -11,14 +11,24 @@
 #include "ucx_backend/transports.h"
 
 /* As UCX prints it, around the lines that tell the lanes. */
-static bool tcp_in(const char *lanes)
+static oc_transports_t transports_in(const char *lanes)
 {
     char text[2048];
 
     snprintf(text, sizeof(text), "#\n# UCP endpoint \n#\n#               peer: h1:lane[0]:42\n%s#\n"
              "#                tag_send: 0..<egr/short>..8185..<egr/zcopy>..20553..<rndv>..(inf)\n"
              "#\n#                  rma_bw: mds rndv_rkey_size 9\n#\n", lanes);
-    return oc_transports_tcp_in(text);
+    return oc_transports_in(text);
+}
+
+static bool tcp_in(const char *lanes)
+{
+    return transports_in(lanes).tcp;
+}
+
+static bool rdma_in(const char *lanes)
+{
+    return transports_in(lanes).rdma;
 }
 
 #define LINE "#                 "
@@ -42,6 +52,20 @@ static void test_others(void **state)
     assert_false(tcp_in(LINE "lane[0]:  0:tcpx/eth0.0 md[0]  -> md[0]/tcpx/sysdev[255] am\n"));
 }
 
+static void test_rdma(void **state)
+{
+    (void) state;
+    assert_true(rdma_in(LINE "lane[0]:  2:rc_mlx5/mlx5_0:1.0 md[2] -> md[2]/ib/sysdev[0] am\n"));
+    assert_true(rdma_in(LINE "lane[0]:  0:tcp/eth0.0 md[0]  -> md[0]/tcp/sysdev[255] am\n"
+                        LINE "lane[1]:  2:rc_verbs/rx1:1.0 md[2] -> md[2]/ib/sysdev[0] rma\n"));
+    assert_true(rdma_in(LINE "lane[0]:  2:dc_mlx5/mlx5_0:1.0 md[2] -> md[2]/ib/sysdev[0] am\n"));
+    assert_true(rdma_in(LINE "lane[0]:  2:ud_verbs/mlx5_0:1.0 md[2] -> md[2]/ib/sysdev[0] am\n"));
+    assert_false(rdma_in(LINE "lane[0]:  1:tcp/rc_eth.0 md[1]  -> md[1]/tcp/sysdev[255] am\n"));
+    assert_false(rdma_in(LINE "lane[0]:  3:posix/memory.0 md[3]  -> md[3]/posix/sysdev[255] am\n"
+                         LINE "lane[1]:  5:cma/memory.0 md[4]  -> md[4]/cma/sysdev[255] rma\n"));
+    assert_false(rdma_in(""));
+}
+
 /* What is not understood is not TCP. */
 static void test_nonsense(void **state)
 {
@@ -58,6 +82,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tcp),
         cmocka_unit_test(test_others),
+        cmocka_unit_test(test_rdma),
         cmocka_unit_test(test_nonsense),
     };
 

@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test that vectors are registered with RDMA devices once, and again when their memory is new.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/rdma/lib.sh
+. "$here/lib.sh"
+
+begin_rdma_test registrations
+needs_verbs
+compile_program registrations "$here/registrations.c" -I"$REPO/tests/mpi" -rdynamic -libverbs
+in_guest guest --devices 3 --memory 1024 --timeout 500 -- env "BUILD=$BUILD" "$here/inside/registrations"
+log=$tmp/guest/log
+grep -q '^ok registrations$' "$log" || not_ok "not everything is right" "$log"
+# what could not be registered as a whole would be in pieces, without a word
+! grep -q 'UCX  *\(ERROR\|WARN\)' "$log" || not_ok "UCX complains" "$log"
+echo "ok registrations: 2 vectors registered once each on 2 ranks, and anew after their memory was"
