@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -30,6 +32,18 @@ typedef struct {
 static oc_worker_t *left, *right;
 static oc_endpoint_t *to_right, *to_left;
 static unsigned failures;
+
+/* UCX calls this one instead of the C library's. */
+static atomic_ullong sends;
+
+__attribute__((visibility("default"))) ssize_t send(int fd, const void *bytes, size_t length,
+                                                    int flags);
+
+ssize_t send(int fd, const void *bytes, size_t length, int flags)
+{
+    atomic_fetch_add(&sends, 1);
+    return syscall(SYS_sendto, fd, bytes, length, flags, NULL, 0);
+}
 
 static void on_done(oc_transfer_t *transfer)
 {
@@ -181,16 +195,16 @@ static void test_sizes(void **state)
 }
 
 /* Whether a message of that length leaves while nobody receives it; it arrives in any case. */
-static bool leaves_unasked(size_t length, void (*send)(oc_endpoint_t *endpoint,
-                                                       oc_transfer_t *transfer, const void *buffer,
-                                                       size_t length, uint64_t tag))
+static bool leaves_unasked(size_t length, void (*way)(oc_endpoint_t *endpoint,
+                                                      oc_transfer_t *transfer, const void *buffer,
+                                                      size_t length, uint64_t tag))
 {
     counted_t sent = {.transfer.done = on_done}, received = {.transfer.done = on_done};
     uint8_t *from = pattern(length, 3), *to = calloc(1, length);
     bool unasked;
 
     exchange(64, 8, true); /* they are connected */
-    send(to_right, &sent.transfer, from, length, 9);
+    way(to_right, &sent.transfer, from, length, 9);
     run_for(100 * OC_MILLISECOND);
     unasked = 1 == sent.calls;
     oc_receive(right, &received.transfer, to, length, 9, ~0ull);
@@ -211,6 +225,33 @@ static void test_eager_tcp(void **state)
     assert_true(leaves_unasked(8000, oc_send));
     assert_true(leaves_unasked(LARGE, oc_send_eager));
     assert_true(leaves_unasked(8193, oc_send_eager));
+}
+
+/* Calls of the system for 3 MiB: UCX's own segments of 8 KiB would be 384 or more. */
+static unsigned long long count_sends(void)
+{
+    unsigned long long before;
+
+    assert_true(leaves_unasked(LARGE, oc_send_eager));
+    before = atomic_load(&sends);
+    assert_true(leaves_unasked(LARGE, oc_send_eager));
+    return atomic_load(&sends) - before;
+}
+
+static void test_segments_tcp(void **state)
+{
+    (void) state;
+    assert_in_range(count_sends(), 94, 150);
+}
+
+/* Also of transports. */
+static void test_settings_of_transports(void **state)
+{
+    setenv("OPTCAST_UCX_TCP_TX_SEG_SIZE", "8k", 1);
+    assert_int_equal(setup_tcp(state), 0);
+    assert_in_range(count_sends(), 384, 1000);
+    assert_int_equal(teardown_tcp(state), 0);
+    unsetenv("OPTCAST_UCX_TCP_TX_SEG_SIZE");
 }
 
 /* What the user says about large messages holds. */
@@ -578,6 +619,8 @@ int main(void)
         ON_BOTH(test_endpoint_close_with_sends),
         ON_BOTH(test_sleeping),
         cmocka_unit_test_setup_teardown(test_eager_tcp, setup_tcp, teardown_tcp),
+        cmocka_unit_test_setup_teardown(test_segments_tcp, setup_tcp, teardown_tcp),
+        cmocka_unit_test(test_settings_of_transports),
         cmocka_unit_test(test_eager_thresholds),
         cmocka_unit_test_setup_teardown(test_peer_closes, setup_tcp, teardown_tcp),
         cmocka_unit_test(test_sleeping_from_the_start),
