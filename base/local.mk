@@ -3,7 +3,10 @@ noinst_LTLIBRARIES += libocbase.la
 libocbase_la_SOURCES = \
 	base/clock.h \
 	base/log.h base/log.c \
+	base/rules.h base/rules.c \
 	base/settings.h base/settings.c \
 	base/status.h base/status.c \
 	base/text.h base/text.c \
 	base/timeline.h base/timeline.c
+libocbase_la_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS)
+libocbase_la_LIBADD = $(INIH_LIBS)

@@ -14,6 +14,7 @@ EXTRA_DIST += run-tests \
 	tests/fuzz/fuzz_datagram.c \
 	tests/fuzz/fuzz_header.c \
 	tests/fuzz/fuzz_record.c \
+	tests/fuzz/fuzz_rules.c \
 	tests/fuzz/fuzz_servers.c \
 	tests/fuzz/fuzz_stream.c \
 	tests/mpi/allgather.c tests/mpi/allgather.sh \

@@ -7,7 +7,7 @@
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
-all="cast_message cast_record control datagram header record servers stream"
+all="cast_message cast_record control datagram header record rules servers stream"
 build=${BUILD:-./build}
 
 usage() {
@@ -24,7 +24,7 @@ find_compiler() {
     done
 }
 
-# The sources of a target, without itself.
+# The sources of a target, without itself, and the libraries that they need.
 sources_of() {
     case $1 in
     cast_message) echo multicast/message.c multicast/note.c ;;
@@ -33,6 +33,7 @@ sources_of() {
     datagram) echo multicast/datagram.c ;;
     header) echo protocol/message.c ;;
     record) echo client/record.c base/text.c ;;
+    rules) echo base/rules.c base/text.c -linih ;;
     servers) echo net/address.c ;;
     stream) echo net/stream.c protocol/control.c ;;
     *) return 1 ;;

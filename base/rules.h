@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an administrator tells mode auto: constants of the network for the model (client/model.h),
+ * and rules that decide instead of it. A file of them is written by hand or by optcast-tune, and
+ * read by one process of a job, which gives the rest what it has read: these are plain numbers and
+ * texts, without pointers and padding.
+ *
+ *     version = 1
+ *     [model]                   all are optional whole numbers
+ *     link_rate = 100000        Mbit/s of a host's link, in each direction
+ *     [allreduce NAME]          the first rule that fits decides; NAME is for messages
+ *     hosts = 4                 N, N-M or N-; 2- if missing
+ *     ranks_per_host = 1-2      the most that a host has; any if missing
+ *     servers = 0               whole weights of external servers together; any if missing
+ *     offload = 64K-1M, 4M-     bytes of a vector, both ends included; or always, or never
+ */
+#ifndef OC_BASE_RULES_H
+#define OC_BASE_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+#define OC_MAX_RULES         32
+#define OC_MAX_SIZES         4
+#define OC_RULE_NAME_SIZE    32  /* with the final zero, as the next one */
+#define OC_RULES_SOURCE_SIZE 128
+#define OC_MAX_RULES_FILE    (64u << 10)
+
+/* Both ends are included; last UINT64_MAX: there is none. */
+typedef struct {
+    uint64_t first, last;
+} oc_range_t;
+
+/* Ascending, apart from each other. */
+typedef struct {
+    uint64_t count;
+    oc_range_t ranges[OC_MAX_SIZES];
+} oc_sizes_t;
+
+typedef struct {
+    uint64_t link_rate;        /* Mbit/s of a host's link in each direction */
+    uint64_t link_latency;     /* ns of a message of MPI from one host to another */
+    uint64_t offload_latency;  /* ns of a small offloaded Allreduce beside its messages */
+    uint64_t message_cost;     /* ns that an aggregator needs for a message, in or out */
+    uint64_t server_rate;      /* Mbit/s of contributions that an aggregator reduces */
+    uint64_t memory_rate;      /* Mbit/s that a rank copies in its host */
+} oc_constants_t;
+
+typedef struct {
+    char name[OC_RULE_NAME_SIZE];
+    oc_range_t hosts, ranks_per_host, servers;
+    oc_sizes_t offload;
+} oc_rule_t;
+
+typedef struct {
+    char source[OC_RULES_SOURCE_SIZE]; /* for messages: the end of the file's path; "": built in */
+    oc_constants_t constants;
+    uint64_t count;
+    oc_rule_t rules[OC_MAX_RULES];
+} oc_rules_t;
+
+/* Nominal constants, for hosts with RDMA over links of 100 Gbit/s, and no rule. */
+void oc_rules_default(oc_rules_t *rules);
+
+/*
+ * What text says, and the defaults for what it does not. On OC_ERR_INVALID error names source,
+ * line, the value and what is needed, and rules are the defaults. text needs no final zero.
+ */
+oc_status_t oc_rules_parse(const char *source, const char *text, size_t length, oc_rules_t *rules,
+                           char *error, size_t error_size);
+
+/* As oc_rules_parse, of a file; OC_ERR_UNREACHABLE, with a sentence in error: there is none. */
+oc_status_t oc_rules_read(const char *path, oc_rules_t *rules, char *error, size_t error_size);
+
+bool oc_range_contains(const oc_range_t *range, uint64_t number);
+bool oc_sizes_contain(const oc_sizes_t *sizes, uint64_t bytes);
+
+/* "64 KiB to 1 MiB, 4 MiB and more", "everything" or "nothing" */
+void oc_sizes_print(const oc_sizes_t *sizes, char *buffer, size_t buffer_size);
+
+#endif
