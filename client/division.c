@@ -22,7 +22,7 @@
 
 bool oc_peers_help(uint32_t hosts, uint64_t weights)
 {
-    return hosts > 1 && weights < (uint64_t) hosts * OC_WEIGHT_ONE;
+    return hosts > 1 && hosts <= OC_MAX_PEERS && weights < (uint64_t) hosts * OC_WEIGHT_ONE;
 }
 
 uint64_t oc_share_of_server(uint32_t hosts, uint32_t weight, unsigned aggregators)

@@ -23,6 +23,9 @@
 
 #include "base/status.h"
 
+/* Each of more would have a connection from every other host, for less and less of a vector. */
+#define OC_MAX_PEERS 64
+
 /* Whether peers on so many hosts relieve servers of these weights, which are in OC_WEIGHT_ONE. */
 bool oc_peers_help(uint32_t hosts, uint64_t weights);
 

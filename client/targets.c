@@ -37,11 +37,12 @@ static bool is_embedded_host(const oc_group_t *group)
 static bool may_want_peers(const oc_group_t *group)
 {
     const oc_client_t *client = group->client;
+    uint32_t most = group->params.max_hosts;
 
     return client->on_hosts
            || (client->servers.count > 0
                && OC_PEERS_AUTO == client->config.settings->peer_aggregation
-               && oc_peers_help(group->params.max_hosts, client->weights));
+               && oc_peers_help(most < OC_MAX_PEERS ? most : OC_MAX_PEERS, client->weights));
 }
 
 bool oc_targets_hosts_embedded(const oc_group_t *group)

@@ -120,6 +120,8 @@ static void test_who_helps(void **state)
     assert_true(oc_peers_help(8, 7999));
     assert_false(oc_peers_help(8, 8000));
     assert_false(oc_peers_help(8, 100000));
+    assert_true(oc_peers_help(OC_MAX_PEERS, 1));
+    assert_false(oc_peers_help(OC_MAX_PEERS + 1, 1));
     /* a vector that does not leave its host is the servers' if there are any */
     assert_false(oc_peers_help(1, 1));
     assert_false(oc_peers_help(0, 1));
