@@ -23,25 +23,42 @@
  */
 #define MAX_QUIET_STEP (100 * OC_MILLISECOND)
 
-/* "embedded" or "embedded:N" */
-static bool parse_embedded(oc_client_t *client, const char *text)
+oc_status_t oc_embedded_parse(const char *text, bool *on_hosts, unsigned *count, char *error,
+                              size_t error_size)
 {
     uint64_t number = 0;
 
+    *on_hosts = false;
+    *count = 0;
     if (0 != strncmp(text, "embedded", 8) || ('\0' != text[8] && ':' != text[8])) {
-        return false;
+        return OC_DECLINED;
     }
     if (':' == text[8]
         && (OC_OK != oc_parse_size(text + 9, &number) || 0 == number
             || number > OC_MAX_GROUP_AGGREGATORS)) {
-        snprintf(client->servers_error, sizeof(client->servers_error),
-                 "\"%s\": embedded[:N] with 1 to %d aggregators is needed", text,
+        snprintf(error, error_size, "\"%s\": embedded[:N] with 1 to %d aggregators is needed", text,
                  OC_MAX_GROUP_AGGREGATORS);
-        client->servers_status = OC_ERR_INVALID;
+        return OC_ERR_INVALID;
     }
-    client->num_embedded = (unsigned) number;
-    client->on_hosts = '\0' == text[8];
-    return true;
+    *count = (unsigned) number;
+    *on_hosts = '\0' == text[8];
+    return OC_OK;
+}
+
+/* What is wrong is reported at set-up, where all ranks can agree what to do about it. */
+static void parse_servers(oc_client_t *client)
+{
+    const char *text = client->config.settings->servers;
+
+    text = NULL != text ? text : "";
+    client->servers_status =
+        oc_embedded_parse(text, &client->on_hosts, &client->num_embedded, client->servers_error,
+                          sizeof(client->servers_error));
+    if (OC_DECLINED == client->servers_status) {
+        client->servers_status =
+            oc_server_list_parse(text, &client->servers, client->servers_error,
+                                 sizeof(client->servers_error));
+    }
 }
 
 static void sum_up_weights(oc_client_t *client)
@@ -63,19 +80,13 @@ static void open_timeline(oc_client_t *client)
 oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **result)
 {
     oc_client_t *client = calloc(1, sizeof(*client));
-    const char *servers = NULL != config->settings->servers ? config->settings->servers : "";
 
     if (NULL == client) {
         return OC_ERR_NO_MEMORY;
     }
     client->config = *config;
     pthread_mutex_init(&client->lock, NULL);
-    /* a wrong list is reported at set-up, where all ranks can agree what to do about it */
-    if (!parse_embedded(client, servers)) {
-        client->servers_status =
-            oc_server_list_parse(servers, &client->servers, client->servers_error,
-                                 sizeof(client->servers_error));
-    }
+    parse_servers(client);
     sum_up_weights(client);
     open_timeline(client);
     *result = client;

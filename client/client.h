@@ -14,8 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/rules.h"
 #include "base/settings.h"
 #include "base/status.h"
+#include "client/model.h"
 #include "multicast/multicast.h"
 #include "protocol/limits.h"
 
@@ -101,6 +103,8 @@ typedef struct {
     uint32_t max_hosts;                /* no more hosts than these have ranks of the group */
     const char *name;                  /* for messages; copied */
     int mode;                          /* of the caller: only has to be the same on all ranks */
+    const oc_rules_t *rules;           /* decide which Allreduces are offloaded; outlive the group.
+                                          NULL: all are */
     const oc_bootstrap_t *bootstrap;
     void *context;                     /* of the bootstrap */
 } oc_group_params_t;
@@ -123,8 +127,8 @@ typedef struct {
     oc_layout_t layout; /* of send and recv */
     /*
      * Called once, without the client's lock, never from within oc_allreduce_start.
-     * OC_DECLINED: nothing was done and all ranks learn the same; otherwise the status of the
-     * operation, and with an error recv holds garbage.
+     * OC_DECLINED: nothing was done and all ranks learn the same, about this vector or all of
+     * them; otherwise the status of the operation, and with an error recv holds garbage.
      */
     void (*finished)(void *arg, oc_status_t status);
     void *arg;
@@ -187,10 +191,29 @@ bool oc_group_tells(const oc_group_t *group);
 void oc_group_describe(const oc_group_t *group, char *buffer, size_t size);
 
 /*
+ * Whether it is known that Allreduces of so many bytes are better left to others. What it says is
+ * the same on all ranks, but some may know it earlier; who knows it once knows it for ever, also
+ * when the group has failed.
+ */
+bool oc_group_leaves(const oc_group_t *group, uint64_t bytes);
+
+/* Whether a group is DECLINED because nothing is gained. */
+bool oc_group_leaves_all(const oc_group_t *group);
+
+/* What it offloads and why, for messages; false: it was not chosen, or not yet. */
+bool oc_group_explain(const oc_group_t *group, char *buffer, size_t size);
+
+/*
+ * What is known before any group is made. hosts: no more than these have ranks of the job. Does not
+ * resolve names.
+ */
+void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts, oc_outlook_t *outlook);
+
+/*
  * Starts an Allreduce; on all ranks of the group in the same order with equal op, type and
- * count. Never blocks on peers. OC_DECLINED: the group is declined; an error: the operation was
- * not started and the group has failed, which the other ranks learn from its servers or from the
- * bootstrap. In both cases finished is not called.
+ * count. Never blocks on peers. OC_DECLINED: the group is declined, or leaves such a vector; an
+ * error: the operation was not started and the group has failed, which the other ranks learn from
+ * its servers or from the bootstrap. In both cases finished is not called.
  */
 oc_status_t oc_allreduce_start(oc_group_t *group, const oc_allreduce_args_t *args);
 

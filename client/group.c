@@ -113,14 +113,47 @@ void oc_group_describe(const oc_group_t *group, char *buffer, size_t size)
     snprintf(buffer, size, "%s", group->way);
 }
 
+static bool is_left(const oc_group_t *group, uint64_t bytes)
+{
+    return group->chosen && !oc_sizes_contain(&group->choice.sizes, bytes);
+}
+
+bool oc_group_leaves(const oc_group_t *group, uint64_t bytes)
+{
+    oc_group_state_t state = group->state;
+
+    return (OC_GROUP_LIVE == state || OC_GROUP_FAILED == state) && is_left(group, bytes);
+}
+
+bool oc_group_explain(const oc_group_t *group, char *buffer, size_t size)
+{
+    oc_group_state_t state = group->state;
+
+    if (OC_GROUP_NEW == state || OC_GROUP_SETTING_UP == state || !group->chosen) {
+        return false;
+    }
+    oc_choice_print(group->params.rules, &group->situation, &group->choice, buffer, size);
+    return true;
+}
+
+bool oc_group_leaves_all(const oc_group_t *group)
+{
+    return OC_GROUP_DECLINED == group->state && group->chosen && 0 == group->choice.sizes.count;
+}
+
+static void finish_one(oc_group_t *group, oc_collective_t *collective, oc_status_t status)
+{
+    DL_DELETE(group->queue, collective);
+    collective->status = status;
+    DL_APPEND(group->client->finished, collective);
+}
+
 static void finish_queued(oc_group_t *group, oc_status_t status)
 {
     oc_collective_t *collective, *next;
 
     DL_FOREACH_SAFE (group->queue, collective, next) {
-        DL_DELETE(group->queue, collective);
-        collective->status = status;
-        DL_APPEND(group->client->finished, collective);
+        finish_one(group, collective, status);
     }
 }
 
@@ -131,6 +164,18 @@ void oc_group_decline(oc_group_t *group, const char *reason)
     leave_service(group);
     oc_place_flat(group);
     finish_queued(group, OC_DECLINED);
+}
+
+/* What came before anybody knew that it is better left to others. */
+static void decline_queued(oc_group_t *group)
+{
+    oc_collective_t *collective, *next;
+
+    DL_FOREACH_SAFE (group->queue, collective, next) {
+        if (OC_COLLECTIVE_ALLREDUCE == collective->kind && is_left(group, collective->bytes)) {
+            finish_one(group, collective, OC_DECLINED);
+        }
+    }
 }
 
 void oc_group_go_live(oc_group_t *group)
@@ -145,6 +190,7 @@ void oc_group_go_live(oc_group_t *group)
     } else if (has_lanes) {
         oc_lanes_describe(group, group->way, sizeof(group->way));
     }
+    decline_queued(group);
     group->state = OC_GROUP_LIVE;
     oc_debug("\"%s\" has service", group->name);
     group->client->config.counters->groups++;

@@ -4,6 +4,7 @@ libocclient_la_SOURCES = \
 	client/client.h client/types.h client/client.c \
 	client/allreduce.c \
 	client/cast.c \
+	client/choose.c \
 	client/collective.c \
 	client/connection.c \
 	client/division.h client/division.c \
@@ -11,6 +12,7 @@ libocclient_la_SOURCES = \
 	client/group.c \
 	client/lanes.c \
 	client/large.c \
+	client/model.h client/model.c \
 	client/node.c \
 	client/pack.h client/pack.c \
 	client/parts.c \

@@ -68,6 +68,9 @@ uint64_t oc_settings_digest(const oc_group_t *group)
                           client->on_hosts, client->num_embedded};
     uint64_t hash = oc_hash(OC_HASH_START, numbers, sizeof(numbers));
 
+    if (NULL != group->params.rules) {
+        hash = oc_hash(hash, group->params.rules, sizeof(*group->params.rules));
+    }
     for (unsigned i = 0; i < client->servers.count; i++) {
         const oc_server_t *server = &client->servers.servers[i];
 

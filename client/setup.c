@@ -175,7 +175,8 @@ static oc_status_t setup_new(oc_group_t *group)
         return status;
     }
     setup->records = calloc((size_t) group->params.num_ranks + 1, size);
-    if (NULL != setup->records) {
+    setup->nodes = calloc(group->params.num_ranks, sizeof(*setup->nodes));
+    if (NULL != setup->records && NULL != setup->nodes) {
         setup->record = setup->records + group->params.num_ranks * size;
         exchange = (oc_exchange_t) {.record = setup->record, .records = setup->records,
                                     .size = size, .vote = &setup->vote,
@@ -184,6 +185,7 @@ static oc_status_t setup_new(oc_group_t *group)
     }
     if (OC_OK != status) {
         free(setup->records);
+        free(setup->nodes);
         free(setup);
         return status;
     }
@@ -199,6 +201,7 @@ void oc_setup_drop(oc_group_t *group)
 {
     oc_readiness_end(group->setup->readiness);
     free(group->setup->records);
+    free(group->setup->nodes);
     free(group->setup);
     group->setup = NULL;
     DL_DELETE2(group->client->setups, group, setup_prev, setup_next);
@@ -329,6 +332,16 @@ static void wait_for_ranks(oc_group_t *group)
     vote(group);
 }
 
+/* All ranks choose the same: no vote is needed. */
+static void choose(oc_group_t *group)
+{
+    if (oc_group_choose(group)) {
+        group->setup->step = OC_SETUP_RESOLVE;
+    } else {
+        decline(group, "Open MPI is expected to be faster");
+    }
+}
+
 /* Attaching can fail, on one host: all ranks have to know before they join any server. */
 static void share(oc_group_t *group)
 {
@@ -354,7 +367,7 @@ static void share_done(oc_group_t *group)
         }
         oc_place_flat(group);
     }
-    group->setup->step = OC_SETUP_RESOLVE;
+    choose(group);
 }
 
 static void exchange_done(oc_group_t *group)
@@ -374,7 +387,7 @@ static void exchange_done(oc_group_t *group)
         return;
     }
     oc_place_flat(group);
-    group->setup->step = OC_SETUP_RESOLVE;
+    choose(group);
 }
 
 static void connect_servers(oc_group_t *group)

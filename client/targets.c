@@ -161,7 +161,7 @@ static void get_record(const oc_group_t *group, uint32_t rank, oc_record_t *reco
 }
 
 /* All ranks see the same records, and count the same. */
-static unsigned count_peers(const oc_group_t *group)
+unsigned oc_targets_count_peers(const oc_group_t *group)
 {
     const oc_client_t *client = group->client;
     unsigned count = 0;
@@ -202,7 +202,7 @@ oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size
 {
     unsigned num_servers = group->client->servers.count;
 
-    group->num_peers = count_peers(group);
+    group->num_peers = oc_targets_count_peers(group);
     if (0 == num_servers + group->num_peers) {
         snprintf(error, error_size, "no rank offers to aggregate");
         return OC_ERR_UNREACHABLE;

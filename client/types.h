@@ -23,6 +23,7 @@
 #include "base/timeline.h"
 #include "client/client.h"
 #include "client/division.h"
+#include "client/model.h"
 #include "net/address.h"
 #include "net/host.h"
 #include "net/stream.h"
@@ -188,6 +189,7 @@ typedef struct {
     char unshared[OC_REASON_SIZE]; /* why it cannot share memory with its host */
     uint8_t *records;          /* of all ranks, and behind them … */
     uint8_t *record;           /* … that of this one */
+    uint64_t *nodes;           /* room for a number of each rank: see choose.c */
     int64_t vote, outcome;
     oc_readiness_t *readiness; /* from the JOINs on */
 } oc_setup_t;
@@ -202,6 +204,9 @@ struct oc_group {
     oc_status_t status;            /* of a FAILED group */
     char reason[OC_REASON_SIZE];
     bool tells;                    /* this rank has the reason for declining */
+    bool chosen;                   /* the next two say what is offloaded; set before LIVE */
+    oc_situation_t situation;
+    oc_choice_t choice;
     oc_setup_t *setup;
     uint64_t id;
     oc_teams_t teams;
@@ -354,6 +359,12 @@ void oc_client_collapse(oc_client_t *client, oc_status_t status, const char *for
 /* Carries a collapse out now. Not from within a callback of UCX. */
 void oc_client_settle(oc_client_t *client);
 oc_status_t oc_client_worker(oc_client_t *client, char *error, size_t error_size);
+/*
+ * "embedded", which means on_hosts, or "embedded:N", which means count; OC_DECLINED: neither.
+ * OC_ERR_INVALID: error says what is wrong.
+ */
+oc_status_t oc_embedded_parse(const char *text, bool *on_hosts, unsigned *count, char *error,
+                              size_t error_size);
 
 /* record.c */
 void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE]);
@@ -404,6 +415,11 @@ oc_status_t oc_targets_resolve(oc_group_t *group);
 oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size);
 /* Whether this rank offers to aggregate. */
 bool oc_targets_hosts_embedded(const oc_group_t *group);
+/* How many ranks aggregate beside the servers, once the records are there. */
+unsigned oc_targets_count_peers(const oc_group_t *group);
+
+/* choose.c: what is offloaded, when the shape is known. false: nothing ever is. */
+bool oc_group_choose(oc_group_t *group);
 
 /* place.c: which ranks share hosts, and whether they can share memory: the shape of a group */
 /* Every rank in one team. */
@@ -474,9 +490,9 @@ void oc_group_start_queued(oc_group_t *group);
 /* collective.c: what all collectives have in common */
 /* NULL: out of memory. */
 typedef oc_collective_t *oc_collective_make_fn_t(oc_group_t *group, const void *args);
-/* Starts what make makes of args, or queues it: the rest of every oc_…_start. */
+/* Starts what make makes of args, or queues it: the rest of every oc_…_start. bytes: of a vector */
 oc_status_t oc_collective_submit(oc_group_t *group, oc_collective_make_fn_t *make,
-                                 const void *args);
+                                 const void *args, uint64_t bytes);
 void oc_collective_free(oc_collective_t *collective);
 void oc_collective_start(oc_collective_t *collective);
 void oc_collective_finish(oc_collective_t *collective, oc_status_t status);

@@ -337,7 +337,8 @@ oc_group_t *rank_group(rank_t *rank, unsigned index)
                                 .lowest_on_host = 0 == rank->rank % per_host,
                                 .max_hosts = rank->num_ranks - per_host + 1,
                                 .bootstrap = &bootstrap, .context = meeting,
-                                .service = rank->service, .patient = rank->patient};
+                                .service = rank->service, .patient = rank->patient,
+                                .rules = rank->rules};
 
     if (NULL != rank->hosts) {
         find_host(rank, &params);

@@ -90,6 +90,7 @@ typedef struct rank {
                                  shared */
     oc_service_t service;     /* of groups that are made from now on … */
     bool patient;             /* … and whether they are */
+    const oc_rules_t *rules;  /* of those: what they offload; NULL: everything */
     uint32_t per_host;        /* ranks that count as being on one host, in groups that are made
                                  from now on; 0: all of them */
     oc_group_t *groups[MAX_TEST_GROUPS];

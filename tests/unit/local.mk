@@ -59,6 +59,11 @@ tests_unit_test_rules_SOURCES = tests/unit/test_rules.c
 tests_unit_test_rules_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_rules_LDADD = libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_model
+tests_unit_test_model_SOURCES = tests/unit/test_model.c
+tests_unit_test_model_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_model_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_peers
 tests_unit_test_peers_SOURCES = tests/unit/test_peers.c
 tests_unit_test_peers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

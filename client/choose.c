@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the model has to know, from the ranks' records and, before there are any, from settings. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/types.h"
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *) a, right = *(const uint64_t *) b;
+
+    return (left > right) - (left < right);
+}
+
+/* Also in the flat shape, which needs no hosts otherwise. Allocates nothing: it must not fail. */
+static void count_hosts(const oc_group_t *group, oc_situation_t *situation)
+{
+    uint64_t *nodes = group->setup->nodes;
+    uint32_t members = 0;
+    oc_record_t record;
+
+    for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
+        (void) oc_record_decode(group->setup->records + (size_t) rank * OC_RECORD_SIZE, &record);
+        nodes[rank] = record.node;
+    }
+    qsort(nodes, group->params.num_ranks, sizeof(*nodes), compare);
+    for (uint32_t i = 0; i < group->params.num_ranks; i++) {
+        members = i > 0 && nodes[i - 1] == nodes[i] ? members + 1 : 1;
+        situation->hosts += 1 == members;
+        situation->per_host = members > situation->per_host ? members : situation->per_host;
+    }
+}
+
+bool oc_group_choose(oc_group_t *group)
+{
+    const oc_client_t *client = group->client;
+    const oc_job_settings_t *settings = client->config.settings;
+    uint32_t peers;
+
+    if (NULL == group->params.rules) {
+        return true;
+    }
+    peers = oc_targets_count_peers(group);
+    group->situation = (oc_situation_t) {
+        .ranks = group->params.num_ranks, .weights = client->weights, .peers = peers,
+        .nodes = NULL != group->node, .lanes = client->servers.count + peers,
+        .small_size = settings->small_size, .chunk_size = settings->chunk_size,
+        .min_chunks = (uint64_t) settings->min_chunks};
+    count_hosts(group, &group->situation);
+    oc_model_choose(group->params.rules, &group->situation, &group->choice);
+    group->chosen = true;
+    return group->choice.sizes.count > 0;
+}
+
+void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts, oc_outlook_t *outlook)
+{
+    const char *text = NULL != settings->servers ? settings->servers : "";
+    oc_server_list_t list = {0};
+    char error[OC_REASON_SIZE];
+    unsigned number;
+    bool on_hosts;
+    oc_status_t status = oc_embedded_parse(text, &on_hosts, &number, error, sizeof(error));
+
+    if (OC_DECLINED == status) {
+        status = oc_server_list_parse(text, &list, error, sizeof(error));
+    }
+    *outlook = (oc_outlook_t) {
+        .hosts = hosts, .servers = list.count, .unclear = OC_OK != status,
+        .peers = OC_PEERS_AUTO == settings->peer_aggregation,
+        .nodes = OC_REPRODUCIBLE_SHAPE == settings->reproducible,
+        .small_size = settings->small_size, .chunk_size = settings->chunk_size,
+        .min_chunks = (uint64_t) settings->min_chunks};
+    for (unsigned i = 0; i < list.count; i++) {
+        outlook->weights += list.servers[i].weight;
+    }
+    oc_server_list_free(&list);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rules first, then the model. It compares with the fastest that Open MPI has, not with what that
+ * would take; where it is not sure, it speaks for Open MPI, which is what a program would have
+ * without us.
+ */
+#include "client/model.h"
+
+#include <stdio.h>
+
+#include "client/division.h"
+#include "net/address.h"
+#include "protocol/limits.h"
+
+/* Vectors of up to 1 TiB are looked at, by powers of two; larger ones are as the largest. */
+#define NUM_SIZES 40
+
+/* What is offloaded has to be a tenth faster: tenths. */
+#define GAIN_OF 9
+#define GAIN_TO 10
+
+/* A message within a host takes this part of one to another host. */
+#define LOCAL_PART 4
+
+/* From so many hosts on not every number of them is looked at. */
+#define ALL_HOSTS 16
+
+/* a * b / c; never more than OC_FOREVER */
+static uint64_t scale(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t product, result;
+
+    if (!__builtin_mul_overflow(a, b, &product)) {
+        result = product / c;
+    } else {
+        unsigned __int128 wide = (unsigned __int128) a * b / c;
+
+        result = wide > OC_FOREVER ? OC_FOREVER : (uint64_t) wide;
+    }
+    return result < OC_FOREVER ? result : OC_FOREVER;
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    return a + b < OC_FOREVER ? a + b : OC_FOREVER;
+}
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t most_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ns that bytes take at a rate in Mbit/s */
+static uint64_t at_rate(uint64_t bytes, uint64_t rate)
+{
+    return scale(bytes, 8000, rate);
+}
+
+static uint64_t log2_up(uint64_t number)
+{
+    uint64_t log = 0;
+
+    while (1ull << log < number) {
+        log++;
+    }
+    return log;
+}
+
+/* The whole vector in each step; the ranks of a host share its link. */
+static uint64_t recursive_doubling(const oc_constants_t *c, const oc_situation_t *s,
+                                   uint64_t bytes)
+{
+    uint64_t outside = add(c->link_latency,
+                           at_rate(scale(bytes, s->per_host, 1), c->link_rate));
+    uint64_t inside = add(c->link_latency / LOCAL_PART, at_rate(bytes, c->memory_rate));
+
+    return add(scale(log2_up(s->hosts), outside, 1), scale(log2_up(s->per_host), inside, 1));
+}
+
+/*
+ * Rabenseifner's: halves, quarters, … are reduced, and come back in the same way. Where ranks are
+ * numbered host by host, the first steps are inside hosts, so that a link carries as much as if its
+ * host had one rank.
+ */
+static uint64_t halving(const oc_constants_t *c, const oc_situation_t *s, uint64_t bytes)
+{
+    uint64_t steps = 2 * log2_up(s->hosts), local = 2 * log2_up(s->per_host);
+    uint64_t outside = scale(bytes, 2 * ((uint64_t) s->hosts - 1), s->hosts);
+    uint64_t inside = scale(bytes, 2 * ((uint64_t) s->per_host - 1), s->per_host);
+
+    return add(add(steps * c->link_latency, at_rate(outside, c->link_rate)),
+               add(local * (c->link_latency / LOCAL_PART), at_rate(inside, c->memory_rate)));
+}
+
+/* A link carries one part in each step, however many ranks its host has; these carry one, too. */
+static uint64_t ring(const oc_constants_t *c, const oc_situation_t *s, uint64_t bytes)
+{
+    uint64_t steps = 2 * ((uint64_t) s->ranks - 1);
+    uint64_t rate = s->per_host > 1 ? least_of(c->link_rate, c->memory_rate) : c->link_rate;
+
+    return add(scale(steps, c->link_latency, 1), at_rate(scale(bytes, steps, s->ranks), rate));
+}
+
+uint64_t oc_model_previous(const oc_constants_t *constants, const oc_situation_t *situation,
+                           uint64_t bytes)
+{
+    uint64_t time = recursive_doubling(constants, situation, bytes);
+
+    time = least_of(time, halving(constants, situation, bytes));
+    return least_of(time, ring(constants, situation, bytes));
+}
+
+/* What the busiest link carries of a vector that each host sends once: see division.h. */
+static uint64_t busiest_link(const oc_situation_t *s, uint64_t bytes)
+{
+    uint64_t hosts = s->hosts, full = hosts * OC_WEIGHT_ONE;
+
+    if (0 == s->weights) {
+        return scale(bytes, s->peers + hosts - 2, s->peers);
+    }
+    if (s->weights >= full) {
+        return bytes;
+    }
+    return s->peers > 1 ? scale(bytes, 2 * (hosts - 1) * full,
+                                hosts * full + s->weights * (hosts - 2))
+                        : scale(bytes, full, s->weights);
+}
+
+/* Each sender sends to one aggregator, and gets as much from it. */
+static uint64_t small_time(const oc_constants_t *c, const oc_situation_t *s, uint64_t bytes)
+{
+    uint64_t senders = s->nodes ? s->hosts : s->ranks;
+    uint64_t message = add(c->message_cost, at_rate(bytes, c->link_rate));
+
+    return add(c->offload_latency, scale(2 * senders, message, 1));
+}
+
+static uint64_t chunk_of(const oc_situation_t *s, uint64_t bytes)
+{
+    uint64_t chunk = bytes / most_of(s->lanes * s->min_chunks, 1);
+
+    return most_of(least_of(most_of(chunk, OC_FINE_CHUNK), s->chunk_size), OC_MIN_CHUNK);
+}
+
+/*
+ * Links, aggregators and the ranks' processors work at the same time; but until the first chunk
+ * of all ranks has come nothing goes back, and at the end nothing is left to send.
+ */
+static uint64_t large_time(const oc_constants_t *c, const oc_situation_t *s, uint64_t bytes)
+{
+    uint64_t chunk = chunk_of(s, bytes), crowd = s->nodes ? 1 : s->per_host;
+    uint64_t carried = busiest_link(s, scale(bytes, crowd, 1));
+    uint64_t link = at_rate(carried, c->link_rate);
+    uint64_t server = add(at_rate(carried, c->server_rate),
+                          scale(carried, 2 * c->message_cost, chunk));
+    uint64_t copies = s->nodes && s->per_host > 1 ? at_rate(scale(bytes, 3, 1), c->memory_rate)
+                                                  : 0;
+    uint64_t alone = at_rate(least_of(carried, scale(2 * (uint64_t) s->ranks, chunk, 1)),
+                             c->link_rate);
+
+    return add(add(c->offload_latency, alone), most_of(most_of(link, server), copies));
+}
+
+uint64_t oc_model_offloaded(const oc_constants_t *constants, const oc_situation_t *situation,
+                            uint64_t bytes)
+{
+    bool many = situation->peers > OC_MAX_PEERS;
+
+    if ((0 == situation->weights && (0 == situation->peers || many)) || situation->hosts < 2) {
+        return OC_FOREVER;
+    }
+    return bytes <= situation->small_size ? small_time(constants, situation, bytes)
+                                          : large_time(constants, situation, bytes);
+}
+
+static bool wins(const oc_constants_t *constants, const oc_situation_t *situation, uint64_t bytes)
+{
+    uint64_t time = oc_model_offloaded(constants, situation, bytes);
+
+    return time < OC_FOREVER
+           && scale(time, GAIN_TO, GAIN_OF) <= oc_model_previous(constants, situation, bytes);
+}
+
+/* From a power of two to the next one: if it wins at both ends. */
+static bool wins_from(const oc_constants_t *constants, const oc_situation_t *situation,
+                      unsigned power)
+{
+    uint64_t first = 1ull << power;
+
+    return wins(constants, situation, first) && wins(constants, situation, 2 * first - 1);
+}
+
+static void ask_model(const oc_constants_t *constants, const oc_situation_t *situation,
+                      oc_sizes_t *sizes)
+{
+    bool before = false;
+
+    *sizes = (oc_sizes_t) {0};
+    for (unsigned power = 0; power < NUM_SIZES; power++) {
+        bool now = wins_from(constants, situation, power);
+
+        if (now && !before && OC_MAX_SIZES > sizes->count) {
+            sizes->ranges[sizes->count++] =
+                (oc_range_t) {.first = 1ull << power, .last = UINT64_MAX};
+        } else if (before && !now) {
+            sizes->ranges[sizes->count - 1].last = (1ull << power) - 1;
+            if (OC_MAX_SIZES == sizes->count) {
+                return;
+            }
+        }
+        before = now;
+    }
+}
+
+void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation,
+                     oc_choice_t *choice)
+{
+    for (uint64_t i = 0; i < rules->count; i++) {
+        const oc_rule_t *rule = &rules->rules[i];
+
+        if (oc_range_contains(&rule->hosts, situation->hosts)
+            && oc_range_contains(&rule->ranks_per_host, situation->per_host)
+            && oc_range_contains(&rule->servers, situation->weights / OC_WEIGHT_ONE)) {
+            *choice = (oc_choice_t) {.rule = i, .sizes = rule->offload};
+            return;
+        }
+    }
+    choice->rule = OC_MODEL;
+    ask_model(&rules->constants, situation, &choice->sizes);
+}
+
+/* On so many hosts, with ranks spread evenly. */
+static oc_situation_t imagine(const oc_outlook_t *outlook, uint32_t ranks, uint32_t hosts)
+{
+    bool helped = 0 == outlook->servers
+                  || (outlook->peers && oc_peers_help(hosts, outlook->weights));
+    uint32_t peers = helped ? hosts : 0;
+
+    return (oc_situation_t) {
+        .ranks = ranks, .hosts = hosts, .per_host = (ranks + hosts - 1) / hosts,
+        .weights = outlook->weights, .peers = peers, .nodes = outlook->nodes && hosts < ranks,
+        .lanes = outlook->servers + peers, .small_size = outlook->small_size,
+        .chunk_size = outlook->chunk_size, .min_chunks = outlook->min_chunks};
+}
+
+/* The smallest vector that the model would offload on any number of hosts. */
+static uint64_t least_of_model(const oc_rules_t *rules, const oc_outlook_t *outlook,
+                               uint32_t ranks, uint32_t most_hosts)
+{
+    unsigned least = NUM_SIZES;
+
+    for (uint32_t hosts = 2; hosts <= most_hosts;) {
+        oc_situation_t situation = imagine(outlook, ranks, hosts);
+
+        for (unsigned power = 0; power < least; power++) {
+            if (wins_from(&rules->constants, &situation, power)) {
+                least = power;
+            }
+        }
+        if (hosts == most_hosts) {
+            break;
+        }
+        hosts += hosts < ALL_HOSTS ? 1 : hosts / 4;
+        hosts = hosts < most_hosts ? hosts : most_hosts;
+    }
+    return NUM_SIZES == least ? UINT64_MAX : 1ull << least;
+}
+
+static bool overlaps(const oc_range_t *range, uint64_t first, uint64_t last)
+{
+    return range->first <= last && first <= range->last;
+}
+
+static bool covers(const oc_range_t *range, uint64_t first, uint64_t last)
+{
+    return range->first <= first && last <= range->last;
+}
+
+uint64_t oc_model_least(const oc_rules_t *rules, const oc_outlook_t *outlook, uint32_t ranks,
+                        bool one_host)
+{
+    uint64_t fewest = one_host ? 1 : 2;
+    uint64_t most = one_host ? 1 : most_of(least_of(ranks, outlook->hosts), 2);
+    uint64_t crowd = (ranks + most - 1) / most, crowds = ranks - fewest + 1;
+    uint64_t least = UINT64_MAX;
+
+    if (outlook->unclear) {
+        return 1;
+    }
+    for (uint64_t i = 0; i < rules->count; i++) {
+        const oc_rule_t *rule = &rules->rules[i];
+
+        if (!oc_range_contains(&rule->servers, outlook->weights / OC_WEIGHT_ONE)
+            || !overlaps(&rule->hosts, fewest, most)
+            || !overlaps(&rule->ranks_per_host, crowd, crowds)) {
+            continue;
+        }
+        if (rule->offload.count > 0) {
+            least = least_of(least, rule->offload.ranges[0].first);
+        }
+        if (covers(&rule->hosts, fewest, most) && covers(&rule->ranks_per_host, crowd, crowds)) {
+            return least;
+        }
+    }
+    return one_host ? least
+                    : least_of(least, least_of_model(rules, outlook, ranks, (uint32_t) most));
+}
+
+/* "1.5 servers" */
+static void print_servers(const oc_situation_t *situation, char text[48])
+{
+    uint64_t whole = situation->weights / OC_WEIGHT_ONE, rest = situation->weights % OC_WEIGHT_ONE;
+
+    if (0 == situation->weights) {
+        snprintf(text, 48, "no servers");
+    } else if (0 == rest) {
+        snprintf(text, 48, "%llu server%s", (unsigned long long) whole, 1 == whole ? "" : "s");
+    } else {
+        snprintf(text, 48, "servers of weight %llu.%03llu", (unsigned long long) whole,
+                 (unsigned long long) rest);
+    }
+}
+
+void oc_choice_print(const oc_rules_t *rules, const oc_situation_t *situation,
+                     const oc_choice_t *choice, char *buffer, size_t size)
+{
+    char sizes[128], servers[48];
+
+    oc_sizes_print(&choice->sizes, sizes, sizeof(sizes));
+    if (OC_MODEL != choice->rule) {
+        snprintf(buffer, size, "offloads %s (rule \"%s\" of %s)", sizes,
+                 rules->rules[choice->rule].name, rules->source);
+        return;
+    }
+    print_servers(situation, servers);
+    snprintf(buffer, size, "offloads %s (model%s%s: %u hosts x %u ranks, %s)", sizes,
+             '\0' == rules->source[0] ? "" : " of ", rules->source, situation->hosts,
+             situation->per_host, servers);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which Allreduces mode auto offloads: a rule decides, or else a model of how long Open MPI and
+ * aggregators would take. Pure functions of what is equal on all ranks, in whole numbers: the same
+ * everywhere, and in all runs. doc/architecture.md has the formulas.
+ */
+#ifndef OC_CLIENT_MODEL_H
+#define OC_CLIENT_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/rules.h"
+
+/* What is known of a communicator when its ranks have met. */
+typedef struct {
+    uint32_t ranks, hosts;
+    uint32_t per_host;      /* the most ranks that a host has */
+    uint64_t weights;       /* of all servers together, in OC_WEIGHT_ONE */
+    uint32_t peers;         /* hosts that aggregate */
+    bool nodes;             /* the ranks of a host reduce before a vector leaves it */
+    uint64_t lanes;         /* aggregators that share a vector: one of each server, and peers */
+    uint64_t small_size, chunk_size, min_chunks; /* the settings */
+} oc_situation_t;
+
+/* … and before, from rank 0 of the job: plain numbers that can be given to others. */
+typedef struct {
+    uint64_t hosts;         /* the job is on no more than these */
+    uint64_t servers;       /* how many there are; 0: it aggregates by itself … */
+    uint64_t weights;
+    uint64_t peers;         /* … or its hosts do beside servers that are too few */
+    uint64_t nodes;         /* as above, if hosts have several ranks */
+    uint64_t small_size, chunk_size, min_chunks;
+    uint64_t unclear;       /* the list of servers is wrong, which the set-up will say */
+} oc_outlook_t;
+
+typedef struct {
+    uint64_t rule;          /* the number of the one that decides; OC_MODEL: none fits */
+    oc_sizes_t sizes;       /* of the vectors that are offloaded, in bytes */
+} oc_choice_t;
+
+#define OC_MODEL UINT64_MAX
+
+/* Times of one Allreduce of so many bytes (not 0), in ns; OC_FOREVER: it is not to be done so. */
+#define OC_FOREVER (UINT64_MAX / 4)
+uint64_t oc_model_previous(const oc_constants_t *constants, const oc_situation_t *situation,
+                           uint64_t bytes);
+uint64_t oc_model_offloaded(const oc_constants_t *constants, const oc_situation_t *situation,
+                            uint64_t bytes);
+
+/* Within one host nothing is offloaded, unless a rule speaks of one host. */
+void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation,
+                     oc_choice_t *choice);
+
+/*
+ * The smallest vector that may be offloaded by a communicator of so many ranks, wherever they are,
+ * but for that they are all on one host, or are not. UINT64_MAX: none ever is.
+ */
+uint64_t oc_model_least(const oc_rules_t *rules, const oc_outlook_t *outlook, uint32_t ranks,
+                        bool one_host);
+
+/* "offloads 64 KiB and more (rule "four" of /etc/optcast/rules.ini)" */
+void oc_choice_print(const oc_rules_t *rules, const oc_situation_t *situation,
+                     const oc_choice_t *choice, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the unit tests of what mode auto chooses: times made by hand, and what must always hold. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/settings.h"
+#include "client/client.h"
+#include "client/model.h"
+#include "net/address.h"
+
+#define KIB (1ull << 10)
+#define MIB (1ull << 20)
+#define GIB (1ull << 30)
+#define NEVER UINT64_MAX
+
+/* Links of 200 Mbit/s, as in tests/cluster. */
+static const char slow_links[] = "[model]\nlink_rate = 200\nlink_latency = 50000\n"
+                                 "offload_latency = 100000\nmessage_cost = 10000\n"
+                                 "server_rate = 10000\nmemory_rate = 10000\n";
+
+static oc_rules_t rules_of(const char *text)
+{
+    oc_rules_t rules;
+    char error[512] = "";
+
+    if (OC_OK != oc_rules_parse("test.ini", text, strlen(text), &rules, error, sizeof(error))) {
+        fail_msg("%s", error);
+    }
+    return rules;
+}
+
+/* Servers as fast as hosts; peers where they help, or where there is nothing else. */
+static oc_situation_t situation_of(uint32_t hosts, uint32_t per_host, uint32_t servers)
+{
+    uint32_t peers = hosts > servers && (hosts <= 64 || 0 == servers) ? hosts : 0;
+
+    return (oc_situation_t) {
+        .ranks = hosts * per_host, .hosts = hosts, .per_host = per_host,
+        .weights = (uint64_t) servers * OC_WEIGHT_ONE, .peers = peers, .nodes = per_host > 1,
+        .lanes = servers + peers, .small_size = 8192, .chunk_size = 65536, .min_chunks = 64};
+}
+
+static oc_choice_t choose(const oc_rules_t *rules, oc_situation_t situation)
+{
+    oc_choice_t choice;
+
+    oc_model_choose(rules, &situation, &choice);
+    return choice;
+}
+
+/* The model offloads exactly this and more. */
+static void expect_from(const oc_rules_t *rules, oc_situation_t situation, uint64_t bytes)
+{
+    oc_choice_t choice = choose(rules, situation);
+
+    assert_true(OC_MODEL == choice.rule);
+    assert_int_equal(choice.sizes.count, NEVER != bytes);
+    if (NEVER != bytes) {
+        assert_int_equal(choice.sizes.ranges[0].first, bytes);
+        assert_true(UINT64_MAX == choice.sizes.ranges[0].last);
+    }
+}
+
+/* Steps of 2000 ns and 0.08 ns a byte: see the formulas in doc/architecture.md. */
+static void test_times(void **state)
+{
+    oc_rules_t rules = rules_of("");
+    const oc_constants_t *nominal = &rules.constants;
+    oc_situation_t four = situation_of(4, 1, 4), nodes = situation_of(4, 8, 4);
+
+    (void) state;
+    /* recursive doubling, in two steps */
+    assert_int_equal(oc_model_previous(nominal, &four, 8), 2 * 2000);
+    assert_int_equal(oc_model_previous(nominal, &four, 1000), 2 * (2000 + 80));
+    /* halving: four steps, 2 (4 - 1) / 4 of the vector */
+    assert_int_equal(oc_model_previous(nominal, &four, MIB), 4 * 2000 + 125829);
+    /* … and within hosts 6 steps of 500 ns, 2 (8 - 1) / 8 of it by 0.1 ns */
+    assert_int_equal(oc_model_previous(nominal, &nodes, MIB), 4 * 2000 + 125829 + 6 * 500 + 183500);
+    /* small: four messages in and four out */
+    assert_int_equal(oc_model_offloaded(nominal, &four, 1000), 20000 + 8 * (300 + 80));
+    /* large: bytes and messages of 16 KiB at the server, and two chunks of each host alone */
+    assert_int_equal(oc_model_offloaded(nominal, &four, MIB), 20000 + 83886 + 38400 + 10485);
+}
+
+/* The link that carries most, as in division.h. */
+static void test_links(void **state)
+{
+    oc_rules_t rules = rules_of("[model]\noffload_latency = 0\nmessage_cost = 0\n"
+                                "link_rate = 8000\nserver_rate = 100000000\n"
+                                "memory_rate = 100000000\n");
+    static const struct {
+        uint32_t hosts, servers;
+        double factor;
+    } known[] = {{8, 0, 1.75}, {8, 1, 1.6}, {8, 2, 1.4737}, {8, 4, 1.2727}, {8, 8, 1},
+                 {8, 100, 1}, {2, 0, 1}, {2, 1, 1}, {64, 32, 1.3263}, {65, 13, 5}};
+    oc_situation_t flat = situation_of(4, 2, 4);
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        oc_situation_t situation = situation_of(known[i].hosts, 1, known[i].servers);
+        /* one ns a byte; what goes alone is little */
+        double factor = (double) oc_model_offloaded(&rules.constants, &situation, 100 * GIB)
+                        / (100.0 * GIB);
+
+        assert_true(factor > known[i].factor - 0.001 && factor < known[i].factor + 0.002);
+    }
+    flat.nodes = false;
+    assert_true(oc_model_offloaded(&rules.constants, &flat, GIB) > 2 * GIB);
+    flat.nodes = true;
+    assert_true(oc_model_offloaded(&rules.constants, &flat, GIB) < GIB * 11 / 10);
+}
+
+static void test_nominal(void **state)
+{
+    oc_rules_t rules = rules_of("");
+
+    (void) state;
+    /* four hosts: the smallest ones, and up to 64 KiB, are not for us */
+    expect_from(&rules, situation_of(4, 1, 4), 8 * MIB);
+    /* by themselves hosts are no faster than a ring */
+    for (uint32_t hosts = 2; hosts <= 65536; hosts *= 2) {
+        expect_from(&rules, situation_of(hosts, 1, 0), NEVER);
+        expect_from(&rules, situation_of(hosts, 2, 0), NEVER);
+    }
+    expect_from(&rules, situation_of(2, 1, 2), NEVER);
+    expect_from(&rules, situation_of(2, 16, 2), NEVER);
+}
+
+static void test_slow_links(void **state)
+{
+    oc_rules_t rules = rules_of(slow_links);
+    oc_situation_t flat = situation_of(4, 4, 4);
+
+    (void) state;
+    expect_from(&rules, situation_of(4, 1, 4), 512 * KIB);
+    expect_from(&rules, situation_of(4, 1, 2), MIB);
+    expect_from(&rules, situation_of(4, 1, 1), 32 * MIB);
+    expect_from(&rules, situation_of(4, 1, 0), NEVER);
+    expect_from(&rules, situation_of(2, 1, 8), NEVER);
+    /* several ranks on a host that do not reduce first send too much */
+    flat.nodes = false;
+    expect_from(&rules, flat, NEVER);
+}
+
+/* More servers, faster ones, and slower messages between hosts never make it slower. */
+static void test_monotony(void **state)
+{
+    oc_rules_t rules = rules_of(slow_links), fast = rules;
+
+    (void) state;
+    fast.constants.server_rate *= 2;
+    fast.constants.message_cost /= 2;
+    fast.constants.offload_latency /= 2;
+    for (uint32_t hosts = 2; hosts <= 128; hosts += 3) {
+        for (uint32_t servers = 0; servers < hosts + 2; servers++) {
+            oc_situation_t less = situation_of(hosts, 1, servers);
+            oc_situation_t more = situation_of(hosts, 1, servers + 1);
+
+            for (uint64_t bytes = 1; bytes <= GIB; bytes *= 4) {
+                uint64_t time = oc_model_offloaded(&rules.constants, &less, bytes);
+
+                assert_true(time <= oc_model_offloaded(&rules.constants, &less, 4 * bytes)
+                            || 4096 == bytes); /* several messages instead of one */
+                assert_true(oc_model_offloaded(&fast.constants, &less, bytes) <= time);
+                assert_true(oc_model_previous(&rules.constants, &less, bytes)
+                            <= oc_model_previous(&rules.constants, &less, 4 * bytes));
+                /* peers are limited: that is where less is more */
+                if (bytes >= MIB * 16 && (hosts <= 64 || servers > 0)) {
+                    assert_true(oc_model_offloaded(&rules.constants, &more, bytes)
+                                <= time + time / 50);
+                }
+            }
+        }
+    }
+}
+
+/* Nothing within one host, whatever servers there are; nothing overflows. */
+static void test_extremes(void **state)
+{
+    static const char *const texts[] = {
+        "", "[model]\nlink_rate=1\nlink_latency=1000000000000\nserver_rate=1\nmemory_rate=1\n"
+            "message_cost=1000000000000\noffload_latency=1000000000000\n",
+        "[model]\nlink_rate=100000000\nlink_latency=0\nserver_rate=100000000\nmessage_cost=0\n"
+        "offload_latency=0\nmemory_rate=100000000\n"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        oc_rules_t rules = rules_of(texts[i]);
+        oc_situation_t most = situation_of(256, 256, 255);
+
+        expect_from(&rules, situation_of(1, 4, 0), NEVER);
+        expect_from(&rules, situation_of(1, 64, 16), NEVER);
+        most.weights = 256000 * (uint64_t) OC_WEIGHT_ONE;
+        for (uint64_t bytes = 1; bytes <= 1ull << 40; bytes *= 2) {
+            assert_true(oc_model_offloaded(&rules.constants, &most, bytes) <= OC_FOREVER);
+            assert_true(oc_model_previous(&rules.constants, &most, bytes) < OC_FOREVER);
+        }
+        (void) choose(&rules, most);
+        most.weights = 1;
+        (void) choose(&rules, most);
+    }
+}
+
+/* The first that fits decides. */
+static void test_rules(void **state)
+{
+    oc_rules_t rules = rules_of("[allreduce a]\nhosts=4\nranks_per_host=1\nservers=4\n"
+                                "offload=64K-1M,4M-\n"
+                                "[allreduce b]\nhosts=4-8\nservers=0\noffload=always\n"
+                                "[allreduce c]\nhosts=1\noffload=1K-\n"
+                                "[allreduce d]\nhosts=4\noffload=never\n");
+    oc_situation_t half = situation_of(4, 1, 4);
+
+    (void) state;
+    assert_int_equal(choose(&rules, situation_of(4, 1, 4)).rule, 0);
+    assert_int_equal(choose(&rules, situation_of(4, 1, 4)).sizes.count, 2);
+    assert_int_equal(choose(&rules, situation_of(4, 1, 0)).rule, 1);
+    assert_int_equal(choose(&rules, situation_of(8, 9, 0)).rule, 1);
+    assert_int_equal(choose(&rules, situation_of(1, 9, 3)).rule, 2);
+    assert_int_equal(choose(&rules, situation_of(4, 2, 4)).rule, 3);
+    assert_int_equal(choose(&rules, situation_of(4, 2, 4)).sizes.count, 0);
+    assert_true(OC_MODEL == choose(&rules, situation_of(8, 1, 8)).rule);
+    assert_true(OC_MODEL == choose(&rules, situation_of(3, 1, 0)).rule);
+    half.weights += 999;
+    assert_int_equal(choose(&rules, half).rule, 0);
+}
+
+static oc_outlook_t outlook_of(const char *servers, uint32_t hosts)
+{
+    oc_job_settings_t settings;
+    oc_outlook_t outlook;
+
+    oc_settings_default(&oc_job_settings_table, &settings);
+    settings.servers = servers;
+    oc_outlook_make(&settings, hosts, &outlook);
+    return outlook;
+}
+
+static void test_outlook(void **state)
+{
+    oc_outlook_t outlook = outlook_of("a,b:5,c", 7);
+
+    (void) state;
+    assert_int_equal(outlook.hosts, 7);
+    assert_int_equal(outlook.servers, 3);
+    assert_int_equal(outlook.weights, 3 * OC_WEIGHT_ONE);
+    assert_int_equal(outlook.unclear, 0);
+    assert_int_equal(outlook.small_size, 8192);
+    outlook = outlook_of("embedded:3", 7);
+    assert_int_equal(outlook.servers, 0);
+    assert_int_equal(outlook.weights, 0);
+    assert_int_equal(outlook.unclear, 0);
+    assert_int_equal(outlook_of("embedded:x", 7).unclear, 1);
+    assert_int_equal(outlook_of("a b", 7).unclear, 1);
+    assert_int_equal(outlook_of("file:/nowhere/at/all", 7).unclear, 1);
+    assert_int_equal(outlook_of(NULL, 7).unclear, 1);
+}
+
+/* No communicator offloads what is smaller than was said before its ranks met. */
+static void test_least(void **state)
+{
+    static const char *const texts[] = {
+        "", slow_links, "[allreduce a]\nhosts=3\noffload=100K-200K\n",
+        "[allreduce a]\nranks_per_host=2-\noffload=never\n[allreduce b]\noffload=64K-\n"};
+    static const char *const servers[] = {"embedded", "a", "a,b", "a,b,c,d,e,f,g,h"};
+
+    (void) state;
+    for (size_t t = 0; t < 4; t++) {
+        oc_rules_t rules = rules_of(texts[t]);
+
+        for (size_t s = 0; s < 4; s++) {
+            oc_outlook_t outlook = outlook_of(servers[s], 40);
+
+            for (uint32_t hosts = 2; hosts <= 16; hosts++) {
+                for (uint32_t per_host = 1; per_host <= 3; per_host++) {
+                    oc_situation_t situation =
+                        situation_of(hosts, per_host, (uint32_t) outlook.servers);
+                    oc_choice_t choice = choose(&rules, situation);
+                    uint64_t least = oc_model_least(&rules, &outlook, situation.ranks, false);
+
+                    assert_true(0 == choice.sizes.count || choice.sizes.ranges[0].first >= least);
+                }
+            }
+        }
+    }
+}
+
+static void test_least_known(void **state)
+{
+    oc_rules_t nominal = rules_of(""), slow = rules_of(slow_links);
+    oc_rules_t rules = rules_of("[allreduce a]\nhosts=3\noffload=100K-200K,4M-\n"
+                                "[allreduce b]\nhosts=1\nservers=1\noffload=50K-\n"
+                                "[allreduce c]\nservers=2\noffload=never\n"
+                                "[allreduce d]\nservers=3\nranks_per_host=2\noffload=5-\n"
+                                "[allreduce e]\nservers=3\noffload=70K-\n");
+    oc_outlook_t one = outlook_of("a", 8), two = outlook_of("a,b", 8);
+    oc_outlook_t none = outlook_of("embedded", 8), three = outlook_of("a,b,c", 8);
+    oc_outlook_t four = outlook_of("a,b,c,d", 4);
+
+    (void) state;
+    /* as it comes, a job never opens a server */
+    for (uint32_t ranks = 2; ranks <= 65536; ranks *= 4) {
+        assert_true(NEVER == oc_model_least(&nominal, &none, ranks, false));
+        assert_true(NEVER == oc_model_least(&nominal, &none, ranks, true));
+        assert_true(NEVER == oc_model_least(&slow, &two, ranks, true));
+    }
+    assert_int_equal(oc_model_least(&slow, &four, 4, false), 512 * KIB);
+    /* it may be on three hosts, or not */
+    assert_int_equal(oc_model_least(&rules, &two, 4, false), 100 * KIB);
+    assert_true(NEVER == oc_model_least(&rules, &two, 2, false));
+    assert_true(NEVER == oc_model_least(&rules, &two, 4, true));
+    assert_int_equal(oc_model_least(&rules, &one, 4, true), 50 * KIB);
+    assert_int_equal(oc_model_least(&rules, &three, 2, false), 70 * KIB);
+    assert_int_equal(oc_model_least(&rules, &three, 3, false), 5);
+    three.unclear = 1;
+    assert_int_equal(oc_model_least(&nominal, &three, 2, true), 1);
+}
+
+static void expect_words(const oc_rules_t *rules, oc_situation_t situation, const char *words)
+{
+    oc_choice_t choice = choose(rules, situation);
+    char text[256];
+
+    oc_choice_print(rules, &situation, &choice, text, sizeof(text));
+    assert_string_equal(text, words);
+}
+
+static void test_words(void **state)
+{
+    oc_rules_t rules = rules_of("[allreduce my four]\nhosts=4\noffload=64K-1M,4M-\n"), built_in;
+    oc_situation_t weighted = situation_of(3, 2, 1);
+
+    (void) state;
+    oc_rules_default(&built_in);
+    expect_words(&rules, situation_of(4, 1, 0),
+                 "offloads 64 KiB to 1 MiB, 4 MiB and more (rule \"my four\" of test.ini)");
+    expect_words(&rules, situation_of(3, 2, 0),
+                 "offloads nothing (model of test.ini: 3 hosts x 2 ranks, no servers)");
+    expect_words(&built_in, situation_of(4, 1, 4),
+                 "offloads 8 MiB and more (model: 4 hosts x 1 ranks, 4 servers)");
+    weighted.weights = 1500;
+    expect_words(&built_in, weighted,
+                 "offloads nothing (model: 3 hosts x 2 ranks, servers of weight 1.500)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_nominal),
+        cmocka_unit_test(test_slow_links),
+        cmocka_unit_test(test_monotony),
+        cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_outlook),
+        cmocka_unit_test(test_least),
+        cmocka_unit_test(test_least_known),
+        cmocka_unit_test(test_words),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
