@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# where coll_optcast_rules looks unless it is set
+RULES_CPPFLAGS = -DOPTCAST_RULES='"$(sysconfdir)/optcast/rules.ini"'
+
 noinst_LTLIBRARIES += libocbase.la
 libocbase_la_SOURCES = \
 	base/clock.h \
@@ -8,5 +11,6 @@ libocbase_la_SOURCES = \
 	base/status.h base/status.c \
 	base/text.h base/text.c \
 	base/timeline.h base/timeline.c
+libocbase_la_CPPFLAGS = $(AM_CPPFLAGS) $(RULES_CPPFLAGS)
 libocbase_la_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS)
 libocbase_la_LIBADD = $(INIH_LIBS)

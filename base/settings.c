@@ -26,8 +26,9 @@ static const oc_setting_t job_settings[] = {
              "gets no Allreduce, and -1 turns it off."},
     {JOB(mode), .type = OC_SETTING_CHOICE, .number = OC_MODE_AUTO, .max = 2, .unit = "",
      .choices = mode_names, .changeable = true,
-     .help = "auto: offload vectors of at least min_size bytes. always: offload whatever can be. "
-             "never: leave everything to the component that was there before."},
+     .help = "auto: offload what is expected to be faster, by rules and a model of the network. "
+             "always: offload whatever can be. never: leave everything to the component that was "
+             "there before."},
     {JOB(verbose), .type = OC_SETTING_INT, .number = 0, .min = 0, .max = 2, .unit = "",
      .help = "0: warnings only. 1: one line a communicator and a summary. 2: one line an "
              "operation."},
@@ -39,9 +40,14 @@ static const oc_setting_t job_settings[] = {
     {JOB(peer_aggregation), .type = OC_SETTING_CHOICE, .number = OC_PEERS_AUTO, .max = 1,
      .unit = "", .choices = peer_names,
      .help = "auto: where the weights of the servers add up to less than there are hosts, a thread "
-             "on each host of the job reduces a part of large vectors. off: servers reduce all."},
-    {JOB(min_size), .type = OC_SETTING_SIZE, .number = 65536, .max = INT64_MAX, .unit = "bytes",
-     .help = "Smallest vector that mode auto offloads."},
+             "on each host of the job reduces a part of large vectors, if these are no more than "
+             "64 hosts. off: servers reduce all."},
+    {JOB(min_size), .type = OC_SETTING_SIZE, .number = 0, .max = INT64_MAX, .unit = "bytes",
+     .help = "Smallest vector that mode auto offloads, whatever the rules and the model say; 0: "
+             "they decide."},
+    {JOB(rules), .type = OC_SETTING_TEXT, .text = OPTCAST_RULES, .unit = "",
+     .help = "File that tells mode auto about the network and what to offload (see optcast-tune); "
+             "the default is read if it is there. If empty, the built-in model decides."},
     {JOB(max_ranks), .type = OC_SETTING_INT, .number = OC_MAX_RANKS, .min = 1,
      .max = OC_MAX_RANKS, .unit = "ranks",
      .help = "Largest communicator that is offloaded."},

@@ -61,7 +61,8 @@ typedef struct {
     int verbose;
     const char *servers;
     int peer_aggregation;        /* oc_peer_aggregation_t */
-    size_t min_size;
+    size_t min_size;             /* 0: rules and the model say */
+    const char *rules;
     size_t small_size;
     size_t chunk_size;
     int min_chunks;

@@ -3,7 +3,7 @@ EXTRA_DIST += run-tests \
 	tests/apps/lib.sh tests/apps/lammps.sh tests/apps/lj.in tests/apps/train.sh \
 	tests/cluster/cluster tests/cluster/check.py tests/cluster/datagrams.py tests/cluster/hosts.sh \
 	tests/cluster/init tests/cluster/launch.sh tests/cluster/lib.sh tests/cluster/links.sh \
-	tests/cluster/nap.c tests/cluster/plain_udp.c tests/cluster/state.sh tests/cluster/test_allgather.sh \
+	tests/cluster/nap.c tests/cluster/plain_udp.c tests/cluster/state.sh tests/cluster/test_allgather.sh tests/cluster/test_auto.sh \
 	tests/cluster/test_allreduce.sh tests/cluster/test_cost.sh tests/cluster/test_hybrid.sh tests/cluster/test_node.sh \
 	tests/cluster/test_isolation.sh tests/cluster/test_life.sh tests/cluster/test_links.sh \
 	tests/cluster/test_power.sh \
@@ -19,6 +19,7 @@ EXTRA_DIST += run-tests \
 	tests/fuzz/fuzz_stream.c \
 	tests/mpi/allgather.c tests/mpi/allgather.sh \
 	tests/mpi/allreduce_matrix.c \
+	tests/mpi/auto.c tests/mpi/auto.sh \
 	tests/mpi/big_cast.c tests/mpi/big_cast.sh \
 	tests/mpi/cast_comms.c tests/mpi/cast_comms.sh \
 	tests/mpi/cast_faults.sh tests/mpi/cast_loop.c \
@@ -28,6 +29,7 @@ EXTRA_DIST += run-tests \
 	tests/mpi/collectives.h \
 	tests/mpi/comms.c \
 	tests/mpi/comms.sh \
+	tests/mpi/cost.c tests/mpi/cost.sh \
 	tests/mpi/counters.h \
 	tests/mpi/crowd.h \
 	tests/mpi/dynamic.c \

@@ -11,7 +11,7 @@
 #include "counters.h"
 #include "sums.h"
 
-#define MIN_SIZE 65536 /* the default */
+#define MIN_SIZE 65536 /* of the job */
 
 static int rank, size;
 

@@ -13,7 +13,7 @@ begin_mpi_test mode
 compile mode
 TIME_LIMIT=${TIME_LIMIT:-30}
 for begin in always auto never; do
-    expect_job "$begin" 4 embedded mode="$begin" mode "$begin"
+    expect_job "$begin" 4 embedded mode="$begin" min_size=64K mode "$begin"
     grep -q -x 'ok mode' "$tmp/$begin.log" || not_ok "it said nothing" "$tmp/$begin.log"
 done
 echo "ok mode: each communicator keeps the mode that it was made in"

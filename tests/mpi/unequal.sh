@@ -92,7 +92,7 @@ unequal invalid0 window 1000 8
 nothing invalid0
 # rank 1 has another version of the component
 mkdir "$tmp/other"
-sed 's/OCJOB002/OCJOB999/g' "$component_dir/mca_coll_optcast.so" >"$tmp/other/mca_coll_optcast.so"
+sed 's/OCJOB003/OCJOB999/g' "$component_dir/mca_coll_optcast.so" >"$tmp/other/mca_coll_optcast.so"
 ! cmp -s "$component_dir/mca_coll_optcast.so" "$tmp/other/mca_coll_optcast.so" || not_ok "there is no other version"
 cat >"$programs/unequal-version" <<EOF
 #!/bin/sh

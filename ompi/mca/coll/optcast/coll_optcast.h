@@ -54,8 +54,8 @@ typedef enum {
     OC_FALLBACK_OP,     /* user-defined, or not offered for this type */
     OC_FALLBACK_TYPE,   /* not a type that is offered */
     OC_FALLBACK_RANKS,  /* more ranks than max_ranks */
-    OC_FALLBACK_SIZE,   /* mode auto and too small */
-    OC_FALLBACK_PLACE,  /* mode auto, and multicast gains nothing between these ranks */
+    OC_FALLBACK_SIZE,   /* mode auto, and faster without us, or nothing at all */
+    OC_FALLBACK_PLACE,  /* mode auto, and nothing is gained between these ranks */
     OC_FALLBACK_SETUP,  /* the communicator has no service */
     OC_FALLBACK_ORDER,  /* what Open MPI itself does inside progress: see decide */
     OC_FALLBACK_END
@@ -70,6 +70,13 @@ typedef struct {
     oc_client_t *client;        /* made for the first communicator */
     int live_modules;           /* under lock */
     uint32_t max_hosts;         /* of the job: no more than these */
+    oc_rules_t rules;           /* of rank 0 of the job, as the next one: for mode auto */
+    oc_outlook_t outlook;
+    struct {                    /* under lock: what these say of communicators like the last one */
+        uint32_t ranks;         /* 0: there was none */
+        bool one_host;
+        uint64_t bytes;
+    } least;
     long spare_processors;      /* of this host, beside one for each rank; may be negative */
     opal_free_list_t requests;
     opal_list_t inner;          /* requests that wait for one of the previous module */
@@ -118,6 +125,8 @@ struct mca_coll_optcast_module {
     int mode;                   /* the setting's value when the communicator was made */
     bool enabled;
     bool spread;                /* over enough ranks and hosts for multicast to gain something */
+    bool chooses;               /* mode auto: rules and model say which Allreduces are offloaded */
+    uint64_t least;             /* bytes; no smaller Allreduce is ever, UINT64_MAX: none is */
     atomic_int inside;          /* calls of the previous module that are under way: see operate.c */
     mca_coll_optcast_service_t services[OC_NUM_SERVICES];
 #define X(op)                                    \
@@ -165,6 +174,7 @@ typedef struct {
     int root;
     struct ompi_op_t *op;
     unsigned oc_op, oc_type;    /* of reduction/reduction.h */
+    uint64_t bytes;             /* Allreduce: of the vector */
     mca_coll_optcast_layout_t layout;
 } mca_coll_optcast_call_t;
 
@@ -235,7 +245,14 @@ int mca_coll_optcast_operate_init(mca_coll_optcast_module_t *m, mca_coll_optcast
 /* What such a request owns, but for the request of the previous module. */
 void mca_coll_optcast_persistent_free(mca_coll_optcast_request_t *request);
 
-/* decide.c: for so many bytes of all ranks together */
+/*
+ * decide.c. module: finds the smallest Allreduce that may ever be offloaded. left: why the group is
+ * known to leave such a call to the previous module; NONE: it does not, or this rank does not know
+ * it yet, and finds out when it gives the call to the engine.
+ */
+void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m);
+oc_fallback_t mca_coll_optcast_left(const oc_group_t *group, const mca_coll_optcast_call_t *call);
+/* For so many bytes of all ranks together. */
 oc_fallback_t mca_coll_optcast_decide_cast(const mca_coll_optcast_module_t *m, size_t total);
 bool mca_coll_optcast_is_spread(const ompi_communicator_t *comm);
 
@@ -342,9 +359,11 @@ oc_status_t mca_coll_optcast_bootstrap_reserve(mca_coll_optcast_bootstrap_t *boo
 void mca_coll_optcast_bootstrap_release(mca_coll_optcast_bootstrap_t *bootstrap);
 
 /*
- * job.c. publish: while the component is opened, rank 0. adopt: once, before there is a
- * communicator, all ranks; whether rank 0 takes part. lookup: never waits.
+ * job.c. max_hosts: how many hosts the job is on at most, as far as this rank knows. publish: while
+ * the component is opened, rank 0. adopt: once, before there is a communicator, all ranks; whether
+ * rank 0 takes part. lookup: never waits.
  */
+uint32_t mca_coll_optcast_job_max_hosts(void);
 void mca_coll_optcast_job_publish(void);
 bool mca_coll_optcast_job_adopt(void);
 oc_status_t mca_coll_optcast_job_lookup(oc_job_t *job);

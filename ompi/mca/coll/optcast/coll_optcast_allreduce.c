@@ -19,13 +19,9 @@ static oc_fallback_t decide(const mca_coll_optcast_module_t *m, mca_coll_optcast
 {
     oc_fallback_t reason = mca_coll_optcast_map(call->op, call->dtype, &call->oc_op,
                                                 &call->oc_type);
-    size_t bytes;
 
     if (OC_FALLBACK_NONE != reason) {
         return reason;
-    }
-    if (NULL == oc_reduce_kernel(call->oc_op, call->oc_type)) {
-        return OC_FALLBACK_OP;
     }
     if (NULL == m->services[OC_SERVICE_AGGREGATION].group) {
         return OC_FALLBACK_RANKS;
@@ -33,10 +29,9 @@ static oc_fallback_t decide(const mca_coll_optcast_module_t *m, mca_coll_optcast
     if (is_open_mpis_own(call)) {
         return OC_FALLBACK_ORDER;
     }
-    bytes = (size_t) call->count * oc_type_size(call->oc_type);
-    if (0 == bytes
-        || (OC_MODE_AUTO == m->mode && bytes < mca_coll_optcast_component.settings.min_size)) {
-        return OC_FALLBACK_SIZE;
+    call->bytes = (uint64_t) call->count * oc_type_size(call->oc_type);
+    if (0 == call->bytes || call->bytes < m->least) {
+        return UINT64_MAX == m->least ? OC_FALLBACK_PLACE : OC_FALLBACK_SIZE;
     }
     return OC_FALLBACK_NONE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is offloaded of that which multicast can carry: bytes of any kind. */
+/* What mode auto offloads: by size, and by where the ranks are. */
 #include "coll_optcast.h"
 
 #include "ompi/group/group.h"
@@ -13,6 +13,49 @@ bool mca_coll_optcast_is_spread(const ompi_communicator_t *comm)
 
     /* if all are on this rank's host, each rank finds that */
     return group->grp_proc_count >= MIN_RANKS && ompi_group_have_remote_peers(group);
+}
+
+/* Communicators of one size have the same, and most of a job's do. */
+static uint64_t least_of(uint32_t ranks, bool one_host)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    uint64_t bytes;
+
+    OPAL_THREAD_LOCK(&cm->lock);
+    if (cm->least.ranks != ranks || cm->least.one_host != one_host) {
+        cm->least.ranks = ranks;
+        cm->least.one_host = one_host;
+        cm->least.bytes = oc_model_least(&cm->rules, &cm->outlook, ranks, one_host);
+    }
+    bytes = cm->least.bytes;
+    OPAL_THREAD_UNLOCK(&cm->lock);
+    return bytes;
+}
+
+void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m)
+{
+    const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    ompi_group_t *group = m->comm->c_local_group;
+
+    if (OC_MODE_AUTO != m->mode) {
+        return;
+    }
+    m->chooses = 0 == cm->settings.min_size;
+    /* if all are on this rank's host, each rank finds that */
+    m->least = m->chooses ? least_of((uint32_t) ompi_comm_size(m->comm),
+                                     !ompi_group_have_remote_peers(group))
+                          : cm->settings.min_size;
+}
+
+oc_fallback_t mca_coll_optcast_left(const oc_group_t *group, const mca_coll_optcast_call_t *call)
+{
+    if (oc_group_leaves(group, call->bytes)) {
+        return OC_FALLBACK_SIZE;
+    }
+    if (OC_GROUP_DECLINED != oc_group_state(group)) {
+        return OC_FALLBACK_NONE;
+    }
+    return oc_group_leaves_all(group) ? OC_FALLBACK_PLACE : OC_FALLBACK_SETUP;
 }
 
 oc_fallback_t mca_coll_optcast_decide_cast(const mca_coll_optcast_module_t *m, size_t total)

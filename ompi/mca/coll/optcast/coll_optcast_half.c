@@ -79,5 +79,5 @@ oc_fallback_t mca_coll_optcast_map_half(const struct ompi_op_t *op,
     }
     *oc_op = functions[index].op;
     *oc_type = functions[index].type;
-    return OC_FALLBACK_NONE;
+    return NULL == oc_reduce_kernel(*oc_op, *oc_type) ? OC_FALLBACK_OP : OC_FALLBACK_NONE;
 }

@@ -9,13 +9,14 @@
 
 #include "ompi/proc/proc.h"
 #include "opal/util/output.h"
+#include "opal/util/proc.h"
 
 /*
  * In the host's byte order: Open MPI's launcher does not promise more for opaque bytes. The first
  * letters, and all up to the identity, stay as they are in other versions: a rank with another
  * version decides like rank 0, and says in the exchange that it cannot take part.
  */
-#define FORMAT      "OCJOB002"
+#define FORMAT      "OCJOB003"
 #define NUM_LETTERS 5
 
 typedef struct {
@@ -23,8 +24,49 @@ typedef struct {
     uint64_t min_size;
     uint64_t multicast_min_size;
     int32_t mode, max_ranks, priority, multicast;
+    oc_outlook_t outlook;
+    oc_rules_t rules;
     oc_job_t job;
 } published_t;
+
+/*
+ * Where the launcher does not say, each rank that is elsewhere may have a host of its own. Others
+ * may get another answer.
+ */
+uint32_t mca_coll_optcast_job_max_hosts(void)
+{
+    opal_process_name_t job = {.jobid = OPAL_PROC_MY_NAME.jobid, .vpid = OPAL_VPID_WILDCARD};
+    int local = (int) opal_process_info.num_local_peers + 1;
+    uint32_t most = (uint32_t) (ompi_proc_world_size() - local + 1), hosts = 0, *at = &hosts;
+    int rc;
+
+    OPAL_MODEX_RECV_VALUE_OPTIONAL(rc, OC_KEY_NUM_NODES, &job, &at, OC_MODEX_UINT32);
+    return OPAL_SUCCESS == rc && hosts > 0 && hosts < most ? hosts : most;
+}
+
+/* A mistake in the rules must not stop a job, nor change silently how fast it is. */
+static void read_rules(void)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    const oc_job_settings_t *settings = &cm->settings;
+    const char *path = NULL == settings->rules ? "" : settings->rules;
+    char error[1024];
+    oc_status_t status;
+
+    oc_rules_default(&cm->rules);
+    oc_outlook_make(settings, mca_coll_optcast_job_max_hosts(), &cm->outlook);
+    if ('\0' == path[0] || 0 != settings->min_size || OC_MODE_NEVER == settings->mode) {
+        return;
+    }
+    status = oc_rules_read(path, &cm->rules, error, sizeof(error));
+    if (OC_ERR_UNREACHABLE == status && 0 == strcmp(path, OPTCAST_RULES)) {
+        return;
+    }
+    if (OC_OK != status) {
+        opal_output(0, "optcast: %s; set coll_optcast_rules to a file of rules, or to nothing. The "
+                    "built-in model decides what mode auto offloads", error);
+    }
+}
 
 void mca_coll_optcast_job_publish(void)
 {
@@ -33,13 +75,17 @@ void mca_coll_optcast_job_publish(void)
     int rc = OMPI_SUCCESS;
 
     cm->has_job = false; /* each session has its own */
+    cm->least.ranks = 0;
     if (0 != OPAL_PROC_MY_NAME.vpid || !cm->settings_valid
         || sizeof(cm->job) != getrandom(&cm->job, sizeof(cm->job), 0)) {
         return;
     }
+    read_rules();
     memset(&published, 0, sizeof(published));
     memcpy(published.format, FORMAT, sizeof(published.format));
     published.job = cm->job;
+    published.outlook = cm->outlook;
+    memcpy(&published.rules, &cm->rules, sizeof(published.rules));
     published.min_size = cm->settings.min_size;
     published.mode = cm->settings.mode;
     published.max_ranks = cm->settings.max_ranks;
@@ -111,6 +157,8 @@ bool mca_coll_optcast_job_adopt(void)
         return false;
     }
     cm->job = published.job;
+    cm->outlook = published.outlook;
+    memcpy(&cm->rules, &published.rules, sizeof(cm->rules));
     adopt(&published);
     return true;
 }

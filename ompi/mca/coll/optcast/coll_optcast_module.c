@@ -34,21 +34,6 @@ static void log_to_stderr(oc_log_level_t level, const char *line)
     fprintf(stderr, "[%s:%d] optcast: %s\n", opal_process_info.nodename, (int) getpid(), line);
 }
 
-/*
- * How many hosts the job is on at most. Where the launcher does not say, each rank that is
- * elsewhere may have a host of its own. Only for what this rank offers: others may get another
- * answer.
- */
-static uint32_t count_hosts(int local)
-{
-    opal_process_name_t job = {.jobid = OPAL_PROC_MY_NAME.jobid, .vpid = OPAL_VPID_WILDCARD};
-    uint32_t most = (uint32_t) (ompi_proc_world_size() - local + 1), hosts = 0, *at = &hosts;
-    int rc;
-
-    OPAL_MODEX_RECV_VALUE_OPTIONAL(rc, OC_KEY_NUM_NODES, &job, &at, OC_MODEX_UINT32);
-    return OPAL_SUCCESS == rc && hosts > 0 && hosts < most ? hosts : most;
-}
-
 /* A client outlives communicators: servers and connections stay until the component closes. */
 static int client_make(void)
 {
@@ -68,7 +53,7 @@ static int client_make(void)
     if (OC_OK != oc_client_create(&config, &cm->client)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    cm->max_hosts = count_hosts(local);
+    cm->max_hosts = mca_coll_optcast_job_max_hosts();
     cm->spare_processors = sysconf(_SC_NPROCESSORS_ONLN) - local;
     return OMPI_SUCCESS;
 }
@@ -143,6 +128,7 @@ oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap, 
         .rank = (uint32_t) ompi_comm_rank(m->comm),
         .name = mca_coll_optcast_name(m->comm),
         .mode = m->mode,
+        .rules = m->chooses ? &mca_coll_optcast_component.rules : NULL,
         .bootstrap = &mca_coll_optcast_bootstrap,
         .context = bootstrap,
     };
@@ -183,6 +169,7 @@ static bool is_offered(int service)
 static int services_make(mca_coll_optcast_module_t *m)
 {
     m->spread = mca_coll_optcast_is_spread(m->comm);
+    mca_coll_optcast_decide_module(m);
     if (ompi_comm_size(m->comm) > mca_coll_optcast_component.settings.max_ranks) {
         return OMPI_SUCCESS;
     }

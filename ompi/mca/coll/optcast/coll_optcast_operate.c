@@ -130,9 +130,9 @@ int mca_coll_optcast_operate(mca_coll_optcast_module_t *m, mca_coll_optcast_call
 {
     const mca_coll_optcast_operation_t *operation = call->operation;
     mca_coll_optcast_service_t *service = &m->services[operation->service];
-    oc_status_t status = OC_DECLINED;
+    oc_status_t status;
     oc_fallback_t reason;
-    int rc = OMPI_SUCCESS;
+    int rc;
 
     if (0 != atomic_load_explicit(&m->inside, memory_order_relaxed)) {
         return operation->previous(m, call);
@@ -141,20 +141,25 @@ int mca_coll_optcast_operate(mca_coll_optcast_module_t *m, mca_coll_optcast_call
     if (OC_FALLBACK_NONE != reason) {
         return fall_back(m, call, reason);
     }
-    if (OC_GROUP_DECLINED != oc_group_state(service->group)) {
-        rc = prepare(m, call);
-        if (OMPI_SUCCESS != rc) {
-            return rc;
-        }
-        status = run(m, service, call);
+    reason = mca_coll_optcast_left(service->group, call);
+    if (OC_FALLBACK_NONE != reason) {
+        service->blocking_seen = true;
+        return fall_back(m, call, reason);
     }
+    rc = prepare(m, call);
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    status = run(m, service, call);
     service->blocking_seen = true;
     mca_coll_optcast_report_setup(service, service->group);
     if (OC_DECLINED != status) {
         rc = conclude(m, service, call, status);
     }
     mca_coll_optcast_layout_free(&call->layout);
-    return OC_DECLINED == status ? fall_back(m, call, OC_FALLBACK_SETUP) : rc;
+    return OC_DECLINED == status
+               ? fall_back(m, call, mca_coll_optcast_left(service->group, call))
+               : rc;
 }
 
 static int fall_back_now(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
@@ -171,17 +176,21 @@ static int fall_back_now(mca_coll_optcast_module_t *m, const mca_coll_optcast_ca
  * succeeded. So the first operations of a communicator, until one that blocks, take exactly one
  * number each on every rank, whatever it knows:
  *
- *   outcome unknown   a persistent request, started if the set-up is declined, else unused
+ *   outcome unknown   a persistent request, started if it is left to the previous module after all
  *   declined          the previous module does the operation right away
- *   live              a small persistent request, never started
+ *   live              a small persistent request, never started; …
+ *   … but left        … as declined: mode auto has found that this one is better left (also if the
+ *                     service has failed since)
  */
 static int reserve_fallback(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
                             ompi_request_t **reserved)
 {
     const mca_coll_optcast_operation_t *operation = call->operation;
+    const oc_group_t *group = m->services[operation->service].group;
     int rc;
 
-    if (OC_GROUP_LIVE != oc_group_state(m->services[operation->service].group)) {
+    if (OC_GROUP_LIVE != oc_group_state(group)
+        || OC_FALLBACK_NONE != mca_coll_optcast_left(group, call)) {
         return operation->previous_init(m, call, (struct ompi_info_t *) MPI_INFO_NULL, reserved);
     }
     rc = operation->previous_unused(m, call, reserved);
@@ -247,9 +256,9 @@ int mca_coll_optcast_operate_now(mca_coll_optcast_module_t *m, mca_coll_optcast_
         await_setup(service->group);
     }
     service->reserved += must_reserve;
-    if (OC_GROUP_DECLINED == oc_group_state(service->group)
-        && (!must_reserve || operation->same_numbers(m))) {
-        return fall_back_now(m, call, OC_FALLBACK_SETUP, request);
+    reason = mca_coll_optcast_left(service->group, call);
+    if (OC_FALLBACK_NONE != reason && (!must_reserve || operation->same_numbers(m))) {
+        return fall_back_now(m, call, reason, request);
     }
     rc = must_reserve ? reserve_fallback(m, call, &reserved) : OMPI_SUCCESS;
     return OMPI_SUCCESS == rc ? start_now(m, call, reserved, request) : rc;

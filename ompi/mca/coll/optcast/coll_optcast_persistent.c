@@ -112,9 +112,8 @@ int mca_coll_optcast_operate_init(mca_coll_optcast_module_t *m, mca_coll_optcast
     int rc;
 
     /* a blocking operation has shown it to all ranks */
-    if (OC_FALLBACK_NONE == reason && service->blocking_seen
-        && OC_GROUP_DECLINED == oc_group_state(service->group)) {
-        reason = OC_FALLBACK_SETUP;
+    if (OC_FALLBACK_NONE == reason && service->blocking_seen) {
+        reason = mca_coll_optcast_left(service->group, call);
     }
     if (OC_FALLBACK_NONE != reason) {
         return fall_back(m, call, reason, info, request);

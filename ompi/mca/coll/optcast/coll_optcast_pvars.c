@@ -55,9 +55,9 @@ void mca_coll_optcast_pvars_register(void)
     pvar("fallbacks_type", "Fallbacks: datatype not offered", &reasons[OC_FALLBACK_TYPE]);
     pvar("fallbacks_ranks", "Fallbacks: more ranks than max_ranks",
          &reasons[OC_FALLBACK_RANKS]);
-    pvar("fallbacks_size", "Fallbacks: too small for mode auto", &reasons[OC_FALLBACK_SIZE]);
+    pvar("fallbacks_size", "Fallbacks: faster without, in mode auto", &reasons[OC_FALLBACK_SIZE]);
     pvar("fallbacks_place",
-         "Fallbacks: for mode auto too few ranks, or all on one host, for multicast",
+         "Fallbacks: in mode auto, nothing is gained between these ranks",
          &reasons[OC_FALLBACK_PLACE]);
     pvar("fallbacks_setup", "Fallbacks: the communicator has no service",
          &reasons[OC_FALLBACK_SETUP]);

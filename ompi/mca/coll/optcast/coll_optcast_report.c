@@ -3,6 +3,7 @@
 #include "coll_optcast.h"
 
 #include "ompi/errhandler/errcode.h"
+#include "ompi/group/group.h"
 #include "ompi/proc/proc.h"
 #include "opal/util/output.h"
 
@@ -14,8 +15,38 @@ const char *mca_coll_optcast_name(const ompi_communicator_t *comm)
     return NULL == name || '\0' == name[0] ? "unnamed" : name;
 }
 
-void mca_coll_optcast_report_call(const mca_coll_optcast_module_t *m, const char *name,
-                                  const mca_coll_optcast_call_t *call, oc_fallback_t reason)
+#define OC_CHOICE_SIZE 512
+
+/* Before the ranks of a communicator have met. */
+static void explain_least(const mca_coll_optcast_module_t *m, char text[OC_CHOICE_SIZE])
+{
+    oc_sizes_t sizes = {.count = UINT64_MAX != m->least, .ranges[0] = {m->least, UINT64_MAX}};
+    char printed[128];
+
+    oc_sizes_print(&sizes, printed, sizeof(printed));
+    if (!m->chooses) {
+        snprintf(text, OC_CHOICE_SIZE, "offloads %s (coll_optcast_min_size)", printed);
+    } else if (!ompi_group_have_remote_peers(m->comm->c_local_group)) {
+        snprintf(text, OC_CHOICE_SIZE, "at best offloads %s (all ranks are on one host)", printed);
+    } else {
+        snprintf(text, OC_CHOICE_SIZE, "at best offloads %s (rules and model, wherever its ranks "
+                 "are)", printed);
+    }
+}
+
+/* What a group offloads in mode auto, and why; "" if there is nothing to choose. */
+static void explain(const mca_coll_optcast_module_t *m, oc_service_t service,
+                    const oc_group_t *group, char text[OC_CHOICE_SIZE])
+{
+    text[0] = '\0';
+    if (OC_SERVICE_AGGREGATION == service && OC_MODE_AUTO == m->mode
+        && (NULL == group || !oc_group_explain(group, text, OC_CHOICE_SIZE))) {
+        explain_least(m, text);
+    }
+}
+
+static void print_call(const mca_coll_optcast_module_t *m, const char *name,
+                       const mca_coll_optcast_call_t *call, oc_fallback_t reason)
 {
     static const char *const texts[OC_FALLBACK_END] = {
         [OC_FALLBACK_NONE] = "is offloaded",
@@ -27,18 +58,28 @@ void mca_coll_optcast_report_call(const mca_coll_optcast_module_t *m, const char
         [OC_FALLBACK_SETUP] = "falls back: no service",
         [OC_FALLBACK_ORDER] = "falls back: order",
     };
-
     const char *op = NULL == call->op ? "" : call->op->o_name;
-    char count[32] = "different numbers of";
+    oc_service_t service = call->operation->service;
+    char count[32] = "different numbers of", choice[OC_CHOICE_SIZE] = "";
 
-    if (mca_coll_optcast_component.settings.verbose < 2) {
-        return;
-    }
     if (!call->unequal) {
         snprintf(count, sizeof(count), "%zu x", (size_t) call->count);
     }
-    OC_VERBOSE(2, "optcast: %s on \"%s\": %s %s%s%s: %s", name, mca_coll_optcast_name(m->comm),
-               count, call->dtype->name, '\0' == op[0] ? "" : ", ", op, texts[reason]);
+    if (OC_FALLBACK_NONE == reason || OC_FALLBACK_SIZE == reason || OC_FALLBACK_PLACE == reason) {
+        explain(m, service, m->services[service].group, choice);
+    }
+    OC_VERBOSE(2, "optcast: %s on \"%s\": %s %s%s%s: %s%s%s", name,
+               mca_coll_optcast_name(m->comm), count, call->dtype->name,
+               '\0' == op[0] ? "" : ", ", op, texts[reason], '\0' == choice[0] ? "" : "; ",
+               choice);
+}
+
+void mca_coll_optcast_report_call(const mca_coll_optcast_module_t *m, const char *name,
+                                  const mca_coll_optcast_call_t *call, oc_fallback_t reason)
+{
+    if (mca_coll_optcast_component.settings.verbose > 1) {
+        print_call(m, name, call, reason);
+    }
 }
 
 /*
@@ -51,7 +92,7 @@ void mca_coll_optcast_report_setup(mca_coll_optcast_service_t *service, oc_group
     ompi_communicator_t *comm = service->module->comm;
     oc_group_state_t state = oc_group_state(group);
     atomic_bool *announced = &service->announced[OC_GROUP_LIVE == state];
-    char text[128];
+    char text[128], choice[OC_CHOICE_SIZE];
 
     if (OC_GROUP_NEW == state || OC_GROUP_SETTING_UP == state || atomic_load(announced)
         || atomic_exchange(announced, true)) {
@@ -62,10 +103,13 @@ void mca_coll_optcast_report_setup(mca_coll_optcast_service_t *service, oc_group
                     mca_coll_optcast_name(comm), oc_group_reason(group),
                     OC_SERVICE_MULTICAST == service->bootstrap.service ? "Allgather and Bcast are"
                                                                        : "collectives are");
-    } else if (OC_GROUP_LIVE == state && 0 == ompi_comm_rank(comm)) {
+    } else if (0 == ompi_comm_rank(comm)
+               && (OC_GROUP_LIVE == state || oc_group_leaves_all(group))) {
+        explain(service->module, service->bootstrap.service, group, choice);
         oc_group_describe(group, text, sizeof(text));
-        OC_VERBOSE(1, "optcast: communicator \"%s\": %d ranks, %s", mca_coll_optcast_name(comm),
-                   ompi_comm_size(comm), text);
+        OC_VERBOSE(1, "optcast: communicator \"%s\": %d ranks%s%s%s%s",
+                   mca_coll_optcast_name(comm), ompi_comm_size(comm),
+                   '\0' == text[0] ? "" : ", ", text, '\0' == choice[0] ? "" : ", ", choice);
     }
 }
 

@@ -123,7 +123,7 @@ static int fall_back(mca_coll_optcast_request_t *r)
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     int rc;
 
-    mca_coll_optcast_count_fallback(OC_FALLBACK_SETUP);
+    mca_coll_optcast_count_fallback(mca_coll_optcast_left(r->group, &r->call));
     rc = r->inner->req_start(1, &r->inner);
     if (OMPI_SUCCESS != rc) {
         return rc;
@@ -173,7 +173,8 @@ int mca_coll_optcast_request_start(mca_coll_optcast_request_t *r)
         mca_coll_optcast_start(r->module, r->group, &r->call, on_finished, r);
 
     if (OC_DECLINED == status) {
-        mca_coll_optcast_report_call(r->module, name, &r->call, OC_FALLBACK_SETUP);
+        mca_coll_optcast_report_call(r->module, name, &r->call,
+                                     mca_coll_optcast_left(r->group, &r->call));
         return fall_back(r);
     }
     mca_coll_optcast_report_call(r->module, name, &r->call, OC_FALLBACK_NONE);

@@ -192,6 +192,9 @@ typedef struct {
 
 static entry_t entries[PLACES];
 
+/* Pairs of reduction/, so that no call has to ask for the kernel of this processor. */
+static bool offered[OC_OP_END][OC_TYPE_END];
+
 _Static_assert(2 * (sizeof(operations) / sizeof(operations[0])
                     + sizeof(datatypes) / sizeof(datatypes[0])) <= PLACES,
                "the table is too full");
@@ -234,23 +237,28 @@ static void fill(void)
             *place_of(dtype) = (entry_t) {dtype, (uint16_t) type, datatypes[i].class};
         }
     }
+    for (unsigned op = 0; op < OC_OP_END; op++) {
+        for (unsigned type = 0; type < OC_TYPE_END; type++) {
+            offered[op][type] = NULL != oc_reduce_kernel(op, type);
+        }
+    }
 }
 
 static const entry_t *find(const void *handle)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    const entry_t *entry;
+    const entry_t *entry = place_of(handle);
 
-    (void) pthread_once(&once, fill);
-    entry = place_of(handle);
     return NULL == entry->handle ? NULL : entry;
 }
 
 oc_fallback_t mca_coll_optcast_map(const struct ompi_op_t *op, const struct ompi_datatype_t *dtype,
                                    unsigned *oc_op, unsigned *oc_type)
 {
-    const entry_t *operation = find(op), *type;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const entry_t *operation, *type;
 
+    (void) pthread_once(&once, fill);
+    operation = find(op);
     if (NULL == operation) {
         return mca_coll_optcast_map_half(op, dtype, oc_op, oc_type);
     }
@@ -258,7 +266,8 @@ oc_fallback_t mca_coll_optcast_map(const struct ompi_op_t *op, const struct ompi
     if (NULL == type) {
         return OC_FALLBACK_TYPE;
     }
-    if (0 == (operation->classes & type->classes)) {
+    if (0 == (operation->classes & type->classes)
+        || !offered[operation->number][type->number]) {
         return OC_FALLBACK_OP;
     }
     *oc_op = operation->number;

@@ -22,7 +22,7 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_request.c \
 	ompi/mca/coll/optcast/coll_optcast_types.c
 # NDEBUG as Open MPI itself is built with it: its inline functions assert on what it leaves out
-ompi_mca_coll_optcast_mca_coll_optcast_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) -DNDEBUG
+ompi_mca_coll_optcast_mca_coll_optcast_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) $(RULES_CPPFLAGS) -DNDEBUG
 # short object names: Open MPI takes every mca_coll_* file beside the component for one, too
 ompi_mca_coll_optcast_mca_coll_optcast_la_SHORTNAME = component
 ompi_mca_coll_optcast_mca_coll_optcast_la_CFLAGS = $(AM_CFLAGS) $(OMPI_CFLAGS)

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Mode auto: vectors of the sizes that are to be offloaded are, and all others are left to Open
+ * MPI, whichever comes first on a communicator, blocks or not, and however late a rank comes. 2
+ * ranks or more, all of them with these sizes:
+ *
+ * usage: auto FIRST-[LAST][,FIRST-LAST]... | never   in bytes, as in the rules of the job
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "counters.h"
+#include "persistent.h"
+#include "sums.h"
+
+#define MAX_RANGES   4
+#define SEQUENCES    24
+#define OPERATIONS   40
+#define MAX_PENDING  8
+#define DELAY        3000 /* µs */
+
+static int rank, size, number;
+static struct {
+    uint64_t first, last;
+} ranges[MAX_RANGES];
+static int num_ranges;
+
+/* Elements of 8 bytes; around the borders of ranges 1K-2K and 64K-. */
+static const int counts[] = {1, 100, 127, 128, 200, 256, 257, 2000, 8191, 8192, 30000};
+#define NUM_COUNTS (int) (sizeof(counts) / sizeof(counts[0]))
+
+static void parse(const char *text)
+{
+    while (num_ranges < MAX_RANGES && '\0' != *text && 'n' != *text) {
+        char *end;
+
+        ranges[num_ranges].first = strtoull(text, &end, 10);
+        end += '-' == *end;
+        ranges[num_ranges].last = '\0' == *end ? UINT64_MAX : strtoull(end, &end, 10);
+        num_ranges++;
+        text = end + (',' == *end);
+    }
+}
+
+static bool is_offloaded(int count)
+{
+    uint64_t bytes = (uint64_t) count * sizeof(int64_t);
+
+    for (int i = 0; i < num_ranges; i++) {
+        if (bytes >= ranges[i].first && bytes <= ranges[i].last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds to what an operation of so many elements moves. */
+static void expect(counters_t *expected, int count)
+{
+    expected->allreduce_offloaded += is_offloaded(count);
+    if (0 == num_ranges) {
+        expected->fallbacks_place++;
+    } else {
+        expected->fallbacks_size += !is_offloaded(count);
+    }
+}
+
+/* The same on all ranks, but for the time. */
+static uint64_t draw(uint64_t seed, int what)
+{
+    return mix64(seed * 1000 + (uint64_t) what);
+}
+
+static void come_late(uint64_t seed, int what)
+{
+    if (0 == draw(seed + (uint64_t) rank + 77, what) % 4) {
+        usleep((useconds_t) (draw(seed + (uint64_t) rank, what) % DELAY));
+    }
+}
+
+/* Blocking and not, small and large, on a communicator that is new. */
+static void sequence(uint64_t seed)
+{
+    counters_t before = counters_read(), expected = {.fallbacks_order = ANY, .groups = ANY};
+    MPI_Request requests[MAX_PENDING];
+    sum_t pending[MAX_PENDING];
+    MPI_Comm comm;
+    int waiting = 0;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < OPERATIONS; i++) {
+        /* the first two of a communicator: all pairs of sizes, sooner or later */
+        int count = counts[draw(seed, i) % NUM_COUNTS];
+
+        come_late(seed, i);
+        expect(&expected, count);
+        if (0 == draw(seed, i + 500) % 3) {
+            sum_now("blocking", comm, ++number, count);
+        } else {
+            sum_start(&pending[waiting], comm, ++number, count, &requests[waiting]);
+            waiting++;
+        }
+        if (MAX_PENDING == waiting || OPERATIONS - 1 == i) {
+            MPI_Waitall(waiting, requests, MPI_STATUSES_IGNORE);
+            while (waiting > 0) {
+                sum_check("nonblocking", &pending[--waiting]);
+            }
+        }
+    }
+    MPI_Comm_free(&comm);
+    counters_moved("sequence", &before, expected);
+}
+
+/* How often an operation that is left to Open MPI counts: see README. */
+static void persistent(MPI_Comm comm, int count, bool known, int starts)
+{
+    counters_t before = counters_read(), expected = {.groups = ANY};
+    int64_t *data = must(malloc((size_t) count * sizeof(*data)));
+    MPI_Request request;
+    bool at_init = known || 8 * (uint64_t) count < ranges[0].first || 0 == num_ranges;
+
+    MPI_Allreduce_init(MPI_IN_PLACE, data, count, MPI_INT64_T, MPI_SUM, comm, MPI_INFO_NULL,
+                       &request);
+    for (int s = 0; s < starts; s++) {
+        for (int i = 0; i < count; i++) {
+            data[i] = rank + i + s;
+        }
+        come_late((uint64_t) count, s);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int i = 0; i < count; i++) {
+            if ((int64_t) size * (size - 1) / 2 + (int64_t) size * (i + s) != data[i]) {
+                wrong("persistent, start %d: element %d of %d is %lld", s, i, count,
+                      (long long) data[i]);
+                break;
+            }
+        }
+        if (is_offloaded(count) || !at_init || 0 == s) {
+            expect(&expected, count);
+        }
+    }
+    MPI_Request_free(&request);
+    free(data);
+    counters_moved("persistent", &before, expected);
+}
+
+static void all_persistent(void)
+{
+    MPI_Comm comm;
+
+    for (int known = 0; known < 2; known++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        if (known) {
+            sum_now("before", comm, ++number, 30000);
+        }
+        for (int i = 0; i < NUM_COUNTS; i++) {
+            persistent(comm, counts[i], known, 3);
+        }
+        MPI_Comm_free(&comm);
+    }
+}
+
+/* As those that are left, more nonblocking ones than a communicator takes numbers for. */
+static void many(int count)
+{
+    counters_t before = counters_read(), expected = {.fallbacks_order = ANY, .groups = ANY};
+    MPI_Request request;
+    MPI_Comm comm;
+    sum_t s;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < 1100; i++) {
+        sum_start(&s, comm, ++number, 0 == i % 100 ? 200 : count, &request);
+        expect(&expected, s.count);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        sum_check("many", &s);
+    }
+    MPI_Comm_free(&comm);
+    counters_moved("many", &before, expected);
+}
+
+int main(int argc, char **argv)
+{
+    int status;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    parse(argc > 1 ? argv[1] : "never");
+    for (uint64_t seed = 1; seed <= SEQUENCES; seed++) {
+        sequence(seed);
+    }
+    all_persistent();
+    many(2000);
+    if (0 == num_ranges && 0 != pvar_read("groups")) {
+        wrong("a communicator was set up for nothing");
+    }
+    pvars_end();
+    status = conclude("auto");
+    MPI_Finalize();
+    return status;
+}

@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test of mode auto on one host: rules decide, rank 0's on all ranks, and what they leave goes to Open MPI
+# however ranks learn of it; without a rule nothing is offloaded within a host, and no server is opened.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/mpi/lib.sh
+. "$here/lib.sh"
+
+begin_mpi_test auto
+compile auto fallback
+TIME_LIMIT=${TIME_LIMIT:-60}
+rules=$tmp/rules.ini
+borders=1024-2047,65536-
+
+# says NAME PATTERN
+says() {
+    has_line "$tmp/$1.log" "$2" || not_ok "$1: no line says: $2" "$tmp/$1.log"
+}
+
+says_not() {
+    ! has_line "$tmp/$1.log" "$2" || not_ok "$1: a line says: $2" "$tmp/$1.log"
+}
+
+cat >"$rules" <<END
+[allreduce other]
+hosts = 1
+ranks_per_host = 9
+offload = always
+[allreduce split]
+hosts = 1-
+offload = $borders
+END
+start_server --aggregators 2
+expect_job split 4 embedded mode=auto rules="$rules" auto "$borders"
+says split "4 ranks, 1 peer, flat reduction shape, offloads 1 KiB to 2047 bytes, 64 KiB and more \(rule \"split\" of $rules"
+expect_job node 4 embedded mode=auto reproducible=shape rules="$rules" auto "$borders"
+says node 'node reduction shape: 1 host with 4 ranks, offloads 1 KiB to'
+expect_job server 3 "$server_address" mode=auto rules="$rules" auto "$borders"
+stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
+
+# why, for each operation
+wrapper=(env OMPI_MCA_coll_optcast_verbose=2)
+expect_job why 2 embedded mode=auto rules="$rules" auto "$borders"
+wrapper=()
+says why 'Allreduce on .*: 200 x MPI_.*, MPI_SUM: is offloaded; offloads 1 KiB to'
+says why 'Iallreduce on .*: 2000 x MPI_.*: falls back: size; offloads 1 KiB to .* \(rule "split"'
+says why 'Iallreduce on .*: 1 x MPI_.*: falls back: size; at best offloads 1 KiB and more'
+
+# without rules for one host: the same, without asking any server
+sed -i 's/hosts = 1$/hosts = 2/; s/hosts = 1-/hosts = 2-/' "$rules"
+for servers in embedded 192.0.2.1; do
+    expect_job "none-$servers" 4 "$servers" mode=auto rules="$rules" auto never
+    says_not "none-$servers" 'aggregates for its job|communicator "'
+done
+expect_job default 4 embedded mode=auto auto never
+says_not default 'aggregates for its job|communicator "'
+expect_job no-file 2 embedded mode=auto rules= auto never
+says_not no-file 'rules'
+
+# what cannot be read is told once, by rank 0, and changes nothing else
+printf '[allreduce four]\nhosts = 1-\nofload = 64K-\n' >"$rules"
+expect_job wrong 3 embedded mode=auto rules="$rules" auto never
+[ "$(grep -c 'rules.ini, line 3: "ofload" is not known in a rule.* built-in model decides' "$tmp/wrong.log")" -eq 1 ] ||
+    not_ok "wrong: the mistake is not told once" "$tmp/wrong.log"
+expect_job missing 3 embedded mode=auto rules="$tmp/nowhere" auto never
+[ "$(grep -c "cannot read the rules in \"$tmp/nowhere\": No such file" "$tmp/missing.log")" -eq 1 ] ||
+    not_ok "missing: it is not told once" "$tmp/missing.log"
+# min_size and the other modes need no rules
+expect_job min_size 4 embedded mode=auto min_size=64K rules="$rules" fallback auto
+says min_size 'offloads 64 KiB and more \(coll_optcast_min_size\)'
+says_not min_size 'not known'
+
+# ranks with other files, or with none, are like rank 0
+printf '[allreduce split]\nhosts = 1-\noffload = %s\n' "$borders" >"$rules"
+printf '[allreduce never]\nhosts = 1-\noffload = never\n' >"$tmp/other.ini"
+cat >"$programs/auto-unequal" <<END
+#!/bin/sh
+case \$OMPI_COMM_WORLD_RANK in
+0) file=$rules ;;
+1) file=$tmp/other.ini ;;
+*) file=$tmp/nowhere ;;
+esac
+OMPI_MCA_coll_optcast_rules=\$file
+export OMPI_MCA_coll_optcast_rules
+exec "$programs/auto" "\$@"
+END
+chmod +x "$programs/auto-unequal"
+expect_job unequal 4 embedded mode=auto auto-unequal "$borders"
+rm "$programs/auto-unequal"
+says_not unequal 'cannot read'
+echo "ok auto: rules decide, and nothing is offloaded within a host without one"

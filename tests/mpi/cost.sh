@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test of what it costs that the component is there where mode auto leaves Allreduces to the module before:
+# instructions of a call, without those of that module.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/mpi/lib.sh
+. "$here/lib.sh"
+
+most=300
+times=1000
+
+# expect_cost NAME RULES ARGUMENT...: of the program. callgrind counts from the beginning of the component's
+# function on, and stops in the one that calls the module before.
+expect_cost() {
+    local name=$1 rules=$2 count
+
+    shift 2
+    wrapper=(valgrind --tool=callgrind --vgdb=no "--callgrind-out-file=$tmp/$name.%q{OMPI_COMM_WORLD_RANK}"
+        --toggle-collect=mca_coll_optcast_allreduce --toggle-collect=previous)
+    expect_job "$name" 2 embedded mode=auto rules="$rules" heartbeat_timeout=60 cost "$times" "$@"
+    wrapper=()
+    callgrind_annotate --inclusive=yes --auto=no --threshold=100 "$tmp/$name.0" >"$tmp/counts" 2>&1 ||
+        not_ok "callgrind_annotate cannot read what callgrind wrote" "$tmp/counts"
+    count=$(sed -n -E 's/^ *([0-9,]+) .*:mca_coll_optcast_allreduce( .*|$)/\1/p' "$tmp/counts" | head -n 1 |
+        tr -d , | awk -v calls="$times" '{ print int($1 / calls) }')
+    echo "$name: ${count:-no} instructions a call beside those of the module before"
+    # nothing counted would be nothing measured
+    [ "${count:-0}" -ge 10 ] || not_ok "$name: callgrind has not seen its calls" "$tmp/counts"
+    [ "$count" -le "$most" ] || not_ok "$name: $count instructions a call, more than $most" "$tmp/counts"
+}
+
+begin_mpi_test cost
+command -v valgrind >/dev/null || skip "there is no valgrind; install it"
+compile cost
+TIME_LIMIT=${TIME_LIMIT:-150}
+printf '[allreduce one]\nhosts = 1-\noffload = 1K-2K, 64K-\n' >"$tmp/rules.ini"
+# all ranks on one host; a communicator with service, for another size
+expect_cost one-host "" 1
+expect_cost live "$tmp/rules.ini" 1000 offloaded
+echo "ok cost"
