@@ -131,30 +131,42 @@ static uint64_t busiest_link(const oc_situation_t *s, uint64_t bytes)
                         : scale(bytes, full, s->weights);
 }
 
-/* Each sender sends to one aggregator, and gets as much from it. */
+/* The ranks of a host meet before and after, which takes them no less time than MPI. */
+static uint64_t meeting_time(const oc_constants_t *c, const oc_situation_t *s)
+{
+    return s->nodes ? 2 * log2_up(s->per_host) * (c->link_latency / LOCAL_PART) : 0;
+}
+
+/* Each sender sends to one aggregator, and gets as much from it; one rank of a host reads all. */
 static uint64_t small_time(const oc_constants_t *c, const oc_situation_t *s, uint64_t bytes)
 {
     uint64_t senders = s->nodes ? s->hosts : s->ranks;
     uint64_t message = add(c->message_cost, at_rate(bytes, c->link_rate));
+    uint64_t inside = s->nodes ? at_rate(scale(bytes, s->per_host, 1), c->memory_rate) : 0;
 
-    return add(c->offload_latency, scale(2 * senders, message, 1));
+    return add(add(c->offload_latency, meeting_time(c, s)),
+               add(inside, scale(2 * senders, message, 1)));
 }
 
+/* As large.c has it: no more than what each aggregator gets. */
 static uint64_t chunk_of(const oc_situation_t *s, uint64_t bytes)
 {
-    uint64_t chunk = bytes / most_of(s->lanes * s->min_chunks, 1);
+    uint64_t lanes = most_of(s->lanes, 1), share = (bytes + lanes - 1) / lanes;
+    uint64_t chunk = most_of(bytes / (lanes * s->min_chunks), OC_FINE_CHUNK);
 
-    return most_of(least_of(most_of(chunk, OC_FINE_CHUNK), s->chunk_size), OC_MIN_CHUNK);
+    return most_of(least_of(least_of(chunk, s->chunk_size), share), OC_MIN_CHUNK);
 }
 
 /*
  * Links, aggregators and the ranks' processors work at the same time; but until the first chunk
- * of all ranks has come nothing goes back, and at the end nothing is left to send.
+ * of all ranks has come nothing goes back, and at the end nothing is left to send. Each sender
+ * begins and ends with three messages more, and nobody has less to carry than one chunk of all.
  */
 static uint64_t large_time(const oc_constants_t *c, const oc_situation_t *s, uint64_t bytes)
 {
     uint64_t chunk = chunk_of(s, bytes), crowd = s->nodes ? 1 : s->per_host;
-    uint64_t carried = busiest_link(s, scale(bytes, crowd, 1));
+    uint64_t senders = s->nodes ? s->hosts : s->ranks;
+    uint64_t carried = most_of(busiest_link(s, scale(bytes, crowd, 1)), senders * chunk);
     uint64_t link = at_rate(carried, c->link_rate);
     uint64_t server = add(at_rate(carried, c->server_rate),
                           scale(carried, 2 * c->message_cost, chunk));
@@ -162,8 +174,10 @@ static uint64_t large_time(const oc_constants_t *c, const oc_situation_t *s, uin
                                                   : 0;
     uint64_t alone = at_rate(least_of(carried, scale(2 * (uint64_t) s->ranks, chunk, 1)),
                              c->link_rate);
+    uint64_t before = add(add(c->offload_latency, meeting_time(c, s)),
+                          scale(3 * senders, c->message_cost, 1));
 
-    return add(add(c->offload_latency, alone), most_of(most_of(link, server), copies));
+    return add(before, add(alone, most_of(most_of(link, server), copies)));
 }
 
 uint64_t oc_model_offloaded(const oc_constants_t *constants, const oc_situation_t *situation,
@@ -178,11 +192,12 @@ uint64_t oc_model_offloaded(const oc_constants_t *constants, const oc_situation_
                                           : large_time(constants, situation, bytes);
 }
 
+/* Without servers links carry what a ring puts on them, and aggregators take processors. */
 static bool wins(const oc_constants_t *constants, const oc_situation_t *situation, uint64_t bytes)
 {
     uint64_t time = oc_model_offloaded(constants, situation, bytes);
 
-    return time < OC_FOREVER
+    return situation->weights > 0 && time < OC_FOREVER
            && scale(time, GAIN_TO, GAIN_OF) <= oc_model_previous(constants, situation, bytes);
 }
 

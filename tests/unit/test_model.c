@@ -74,6 +74,7 @@ static void test_times(void **state)
     oc_rules_t rules = rules_of("");
     const oc_constants_t *nominal = &rules.constants;
     oc_situation_t four = situation_of(4, 1, 4), nodes = situation_of(4, 8, 4);
+    oc_situation_t many = situation_of(32, 1, 32);
 
     (void) state;
     /* recursive doubling, in two steps */
@@ -86,7 +87,11 @@ static void test_times(void **state)
     /* small: four messages in and four out */
     assert_int_equal(oc_model_offloaded(nominal, &four, 1000), 20000 + 8 * (300 + 80));
     /* large: bytes and messages of 16 KiB at the server, and two chunks of each host alone */
-    assert_int_equal(oc_model_offloaded(nominal, &four, MIB), 20000 + 83886 + 38400 + 10485);
+    assert_int_equal(oc_model_offloaded(nominal, &four, MIB),
+                     20000 + 3 * 4 * 300 + 83886 + 38400 + 10485);
+    /* … or, of a small one, 4 KiB from each of 32 hosts to one of the servers, and back */
+    assert_int_equal(oc_model_offloaded(nominal, &many, 16384),
+                     20000 + 3 * 32 * 300 + 2 * 10485 + 2 * 32 * 300);
 }
 
 /* The link that carries most, as in division.h. */
@@ -128,6 +133,7 @@ static void test_nominal(void **state)
     for (uint32_t hosts = 2; hosts <= 65536; hosts *= 2) {
         expect_from(&rules, situation_of(hosts, 1, 0), NEVER);
         expect_from(&rules, situation_of(hosts, 2, 0), NEVER);
+        expect_from(&rules, situation_of(hosts, 256, 0), NEVER);
     }
     expect_from(&rules, situation_of(2, 1, 2), NEVER);
     expect_from(&rules, situation_of(2, 16, 2), NEVER);
@@ -303,10 +309,12 @@ static void test_least_known(void **state)
     oc_outlook_t one = outlook_of("a", 8), two = outlook_of("a,b", 8);
     oc_outlook_t none = outlook_of("embedded", 8), three = outlook_of("a,b,c", 8);
     oc_outlook_t four = outlook_of("a,b,c,d", 4);
+    oc_outlook_t sixteen = outlook_of("a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p", 64);
 
     (void) state;
-    /* as it comes, a job never opens a server */
-    for (uint32_t ranks = 2; ranks <= 65536; ranks *= 4) {
+    /* as it comes, a job never opens a server, and is not set up for up to 64 KiB */
+    for (uint32_t ranks = 2; ranks <= 65536; ranks *= 2) {
+        assert_true(oc_model_least(&nominal, &sixteen, ranks, false) > 64 * KIB);
         assert_true(NEVER == oc_model_least(&nominal, &none, ranks, false));
         assert_true(NEVER == oc_model_least(&nominal, &none, ranks, true));
         assert_true(NEVER == oc_model_least(&slow, &two, ranks, true));
