@@ -188,6 +188,7 @@ tests_unit_test_perf_values_LDADD = $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_perf_options
 tests_unit_test_perf_options_SOURCES = tests/unit/test_perf_options.c \
+	tools/perf/arguments.h tools/perf/arguments.c \
 	tools/perf/layout.h tools/perf/layout.c tools/perf/options.h tools/perf/options.c \
 	tools/perf/types.h tools/perf/types.c
 tests_unit_test_perf_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -2,7 +2,7 @@
 /* Making the communicators, counting hosts, agreeing about errors. */
 #include "tools/perf/job.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void count_hosts(oc_perf_job_t *job)
@@ -20,8 +20,10 @@ static void count_hosts(oc_perf_job_t *job)
     MPI_Allreduce(&size, &job->ranks_per_host, 1, MPI_INT, MPI_MAX, job->control);
 }
 
-void oc_perf_job_open(oc_perf_job_t *job, const oc_perf_component_t *component)
+void oc_perf_job_open(oc_perf_job_t *job, const char *program,
+                      const oc_perf_component_t *component)
 {
+    job->program = program;
     MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job->ranks);
     MPI_Comm_dup(MPI_COMM_WORLD, &job->ours);
@@ -53,8 +55,39 @@ bool oc_perf_job_agree(const oc_perf_job_t *job, const char *error)
     snprintf(text, sizeof(text), "%s", error);
     MPI_Bcast(text, sizeof(text), MPI_CHAR, first, job->control);
     if (0 == job->rank) {
-        fprintf(stderr, "optcast-perf: %s\n", text);
+        fprintf(stderr, "%s: %s\n", job->program, text);
         fflush(stderr);
     }
     return false;
+}
+
+void oc_perf_library(char *text, size_t size)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+
+    text[0] = '\0';
+    if (MPI_SUCCESS == MPI_Get_library_version(version, &length)) {
+        version[strcspn(version, "\n")] = '\0';
+        for (char *tab = version; NULL != (tab = strchr(tab, '\t'));) {
+            *tab = ' ';
+        }
+        snprintf(text, size, "%s", version);
+    }
+}
+
+int oc_perf_answer(oc_perf_command_t command, const char *program, const char *version,
+                   void (*help)(FILE *out), const char *error)
+{
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (0 == rank && OC_PERF_HELP == command) {
+        help(stdout);
+    } else if (0 == rank && OC_PERF_VERSION == command) {
+        printf("%s %s\n", program, version);
+    } else if (0 == rank) {
+        fprintf(stderr, "%s: %s\n", program, error);
+    }
+    return OC_PERF_WRONG == command ? OC_PERF_EXIT_USAGE : EXIT_SUCCESS;
 }

@@ -5,12 +5,15 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdio.h>
 
+#include "tools/perf/arguments.h"
 #include "tools/perf/component.h"
 
 #define OC_PERF_ERROR_SIZE 512
 
 typedef struct {
+    const char *program;        /* for messages */
     int rank, ranks;
     int hosts, ranks_per_host;  /* the most ranks that a host has */
     bool leader;                /* of the ranks of its host */
@@ -20,7 +23,9 @@ typedef struct {
     MPI_Comm previous;          /* the same without coll/optcast; or another one with it */
 } oc_perf_job_t;
 
-void oc_perf_job_open(oc_perf_job_t *job, const oc_perf_component_t *component);
+/* ours is made in the mode that the component has then. */
+void oc_perf_job_open(oc_perf_job_t *job, const char *program,
+                      const oc_perf_component_t *component);
 void oc_perf_job_close(oc_perf_job_t *job);
 
 /*
@@ -28,5 +33,15 @@ void oc_perf_job_close(oc_perf_job_t *job);
  * the first rank that has one, in one line.
  */
 bool oc_perf_job_agree(const oc_perf_job_t *job, const char *error);
+
+/* The MPI library and its version, in one line. */
+void oc_perf_library(char *text, size_t size);
+
+/*
+ * Instead of measuring: rank 0 speaks for all, who have the same arguments. Returns the exit
+ * status.
+ */
+int oc_perf_answer(oc_perf_command_t command, const char *program, const char *version,
+                   void (*help)(FILE *out), const char *error);
 
 #endif

@@ -2,23 +2,30 @@
 # The benchmark: MPI as applications use it, for any MPI. By hand, with another one:
 #   mpicc -std=gnu11 -O2 -I. -o optcast-perf tools/perf/*.c base/text.c
 
-bin_PROGRAMS += optcast-perf
-optcast_perf_SOURCES = \
+# What measures, which optcast-tune needs, too.
+noinst_LTLIBRARIES += libocperf.la
+libocperf_la_SOURCES = \
+	tools/perf/arguments.c tools/perf/arguments.h \
 	tools/perf/calls.c tools/perf/calls.h \
 	tools/perf/check.c \
 	tools/perf/component.c tools/perf/component.h \
 	tools/perf/file.c tools/perf/file.h \
 	tools/perf/job.c tools/perf/job.h \
 	tools/perf/layout.c tools/perf/layout.h \
-	tools/perf/main.c \
 	tools/perf/measure.c tools/perf/measure.h \
 	tools/perf/meter.h \
-	tools/perf/options.c tools/perf/options.h \
-	tools/perf/records.c tools/perf/records.h \
-	tools/perf/report.c tools/perf/report.h \
 	tools/perf/traffic.c \
 	tools/perf/types.c tools/perf/types.h \
 	tools/perf/values.c tools/perf/values.h \
 	tools/perf/wire.c tools/perf/wire.h
+libocperf_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_APP_CPPFLAGS)
+libocperf_la_LIBADD = libocbase.la
+
+bin_PROGRAMS += optcast-perf
+optcast_perf_SOURCES = \
+	tools/perf/main.c \
+	tools/perf/options.c tools/perf/options.h \
+	tools/perf/records.c tools/perf/records.h \
+	tools/perf/report.c tools/perf/report.h
 optcast_perf_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_APP_CPPFLAGS)
-optcast_perf_LDADD = libocbase.la $(OMPI_APP_LIBS)
+optcast_perf_LDADD = libocperf.la $(OMPI_APP_LIBS)

@@ -7,7 +7,6 @@
 #include "tools/perf/file.h"
 #include "tools/perf/records.h"
 
-#define EXIT_USAGE 2
 #define MAX_ROWS   64 /* sizes at least double, and end at 2^60 */
 
 typedef struct {
@@ -132,7 +131,7 @@ static int run(const oc_perf_options_t *options, const oc_perf_job_t *job,
                const oc_perf_component_t *component)
 {
     run_t run = {.facts = oc_perf_facts(options, job, component)};
-    int status = EXIT_USAGE;
+    int status = OC_PERF_EXIT_USAGE;
 
     run.meter = oc_perf_meter_open(options, job, component);
     if (NULL != run.meter && open_files(&run, options, job)) {
@@ -157,27 +156,11 @@ static int run_job(const oc_perf_options_t *options)
     int status;
 
     oc_perf_component_open(&component, options->collective);
-    oc_perf_job_open(&job, &component);
+    oc_perf_job_open(&job, "optcast-perf", &component);
     status = run(options, &job, &component);
     oc_perf_job_close(&job);
     oc_perf_component_close(&component);
     return status;
-}
-
-/* Instead of measuring; rank 0 speaks for all, who have the same arguments. */
-static int answer(oc_perf_command_t command, const char *error)
-{
-    int rank;
-
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (0 == rank && OC_PERF_HELP == command) {
-        oc_perf_options_help(stdout);
-    } else if (0 == rank && OC_PERF_VERSION == command) {
-        printf("optcast-perf %s\n", oc_perf_facts(NULL, NULL, NULL).version);
-    } else if (0 == rank) {
-        fprintf(stderr, "optcast-perf: %s\n", error);
-    }
-    return OC_PERF_WRONG == command ? EXIT_USAGE : EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
@@ -189,7 +172,10 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     command = oc_perf_options_parse(argc, argv, &options, error, sizeof(error));
-    status = OC_PERF_RUN == command ? run_job(&options) : answer(command, error);
+    status = OC_PERF_RUN == command
+                 ? run_job(&options)
+                 : oc_perf_answer(command, "optcast-perf", oc_perf_facts(NULL, NULL, NULL).version,
+                                  oc_perf_options_help, error);
     MPI_Finalize();
     return status;
 }

@@ -5,15 +5,11 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include "base/text.h"
 
 #define DEFAULT_MIN    1024
 #define DEFAULT_MAX    (16u << 20)
 #define DEFAULT_FACTOR 2
-#define MAX_SIZE       (1ull << 60)
 #define MAX_ITERATIONS 1000000
 #define MAX_FACTOR     1000000
 
@@ -21,11 +17,13 @@
 enum { MIN = 1, MAX = 2, FACTOR = 4, TYPE = 8, OP = 16, ROOT = 32 };
 
 typedef struct {
+    oc_perf_parser_t common;
     oc_perf_options_t *options;
     unsigned given;
-    char *error;
-    size_t size;
 } parser_t;
+
+/* Always false. */
+#define WRONG(parser, ...) oc_perf_wrong(&(parser)->common, __VA_ARGS__)
 
 static const struct option known[] = {
     {"min", required_argument, NULL, 'b'},        {"max", required_argument, NULL, 'e'},
@@ -72,48 +70,12 @@ void oc_perf_options_help(FILE *out)
             "measured,\nafter a wrong option or without memory.\n");
 }
 
-static bool wrong(parser_t *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Always false. */
-static bool wrong(parser_t *p, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(p->error, p->size, format, args);
-    va_end(args);
-    return false;
-}
-
-static bool parse_size(parser_t *p, const char *name, const char *text, uint64_t *value)
-{
-    if (OC_OK != oc_parse_size(text, value) || 0 == *value || *value > MAX_SIZE) {
-        return wrong(p, "\"%s\" is not a size for --%s: give a number of at least 1, with K, M or "
-                     "G if you like", text, name);
-    }
-    return true;
-}
-
-static bool parse_number(parser_t *p, const char *name, const char *text, int min, int max,
-                         int *number)
-{
-    uint64_t value;
-
-    if (OC_OK != oc_parse_size(text, &value) || value < (uint64_t) min
-        || value > (uint64_t) max) {
-        return wrong(p, "\"%s\" is not a value of --%s: give a number from %d to %d", text, name,
-                     min, max);
-    }
-    *number = (int) value;
-    return true;
-}
-
 static bool parse_type(parser_t *p, const char *text)
 {
     p->given |= TYPE;
     p->options->type = oc_perf_type_find(text);
     return OC_PERF_TYPE_END != p->options->type
-           || wrong(p, "\"%s\" is not a type: give int8, int16, int32, int64, uint8, uint16, "
+           || WRONG(p, "\"%s\" is not a type: give int8, int16, int32, int64, uint8, uint16, "
                     "uint32, uint64, float, double, byte or char", text);
 }
 
@@ -122,7 +84,7 @@ static bool parse_op(parser_t *p, const char *text)
     p->given |= OP;
     p->options->op = oc_perf_op_find(text);
     return OC_PERF_OP_END != p->options->op
-           || wrong(p, "\"%s\" is not an operation: give sum, prod, min, max, band, bor, bxor, "
+           || WRONG(p, "\"%s\" is not an operation: give sum, prod, min, max, band, bor, bxor, "
                     "land, lor or lxor", text);
 }
 
@@ -131,7 +93,7 @@ static bool parse_factor(parser_t *p, const char *text)
     int number = 0;
 
     p->given |= FACTOR;
-    if (!parse_number(p, "factor", text, 2, MAX_FACTOR, &number)) {
+    if (!oc_perf_parse_number(&p->common, "factor", text, 2, MAX_FACTOR, &number)) {
         return false;
     }
     p->options->factor = (unsigned) number;
@@ -152,12 +114,6 @@ static bool parse_flag(oc_perf_options_t *options, int option)
     }
 }
 
-static bool parse_file(parser_t *p, const char *name, const char **file)
-{
-    *file = optarg;
-    return '\0' != optarg[0] || wrong(p, "\"\" is not a file for --%s: give its name", name);
-}
-
 static bool parse_option(parser_t *p, int option)
 {
     oc_perf_options_t *options = p->options;
@@ -165,62 +121,50 @@ static bool parse_option(parser_t *p, int option)
     switch (option) {
     case 'b':
         p->given |= MIN;
-        return parse_size(p, "min", optarg, &options->min);
+        return oc_perf_parse_size(&p->common, "min", optarg, &options->min);
     case 'e':
         p->given |= MAX;
-        return parse_size(p, "max", optarg, &options->max);
+        return oc_perf_parse_size(&p->common, "max", optarg, &options->max);
     case 'f':
         return parse_factor(p, optarg);
     case 'n':
-        return parse_number(p, "iterations", optarg, 1, MAX_ITERATIONS, &options->iterations);
+        return oc_perf_parse_number(&p->common, "iterations", optarg, 1, MAX_ITERATIONS,
+                                    &options->iterations);
     case 'w':
-        return parse_number(p, "warmup", optarg, 0, MAX_ITERATIONS, &options->warmup);
+        return oc_perf_parse_number(&p->common, "warmup", optarg, 0, MAX_ITERATIONS,
+                                    &options->warmup);
     case 'd':
         return parse_type(p, optarg);
     case 'o':
         return parse_op(p, optarg);
     case 'r':
         p->given |= ROOT;
-        return parse_number(p, "root", optarg, 0, INT_MAX, &options->root);
+        return oc_perf_parse_number(&p->common, "root", optarg, 0, INT_MAX, &options->root);
     case 'i':
         options->interfaces = optarg;
         return true;
     case 'J':
-        return parse_file(p, "json", &options->json);
+        return oc_perf_parse_file(&p->common, "json", optarg, &options->json);
     case 'S':
-        return parse_file(p, "csv", &options->csv);
+        return oc_perf_parse_file(&p->common, "csv", optarg, &options->csv);
     default:
         return parse_flag(options, option);
     }
 }
 
-/* The word that getopt did not like; option is '?' or ':'. */
-static bool unknown_option(parser_t *p, char **argv, int option)
-{
-    const char *word = argv[optind - 1];
-
-    if (':' == option) {
-        return wrong(p, "%s needs a value: see optcast-perf --help", word);
-    }
-    if (0 != optopt && '-' != word[1]) {
-        return wrong(p, "there is no option -%c: see optcast-perf --help", optopt);
-    }
-    return wrong(p, "there is no option %s, or it takes no value: see optcast-perf --help", word);
-}
-
 static bool parse_collective(parser_t *p, int argc, char **argv)
 {
     if (optind >= argc) {
-        return wrong(p, "no collective is named: give allreduce, allgather, allgatherv, bcast, "
+        return WRONG(p, "no collective is named: give allreduce, allgather, allgatherv, bcast, "
                      "reduce, reduce_scatter_block or barrier");
     }
     p->options->collective = oc_perf_collective_find(argv[optind]);
     if (OC_PERF_COLLECTIVE_END == p->options->collective) {
-        return wrong(p, "\"%s\" is not a collective: give allreduce, allgather, allgatherv, bcast, "
+        return WRONG(p, "\"%s\" is not a collective: give allreduce, allgather, allgatherv, bcast, "
                      "reduce, reduce_scatter_block or barrier", argv[optind]);
     }
     if (optind + 1 < argc) {
-        return wrong(p, "unexpected argument \"%s\": give one collective", argv[optind + 1]);
+        return WRONG(p, "unexpected argument \"%s\": give one collective", argv[optind + 1]);
     }
     return true;
 }
@@ -228,10 +172,10 @@ static bool parse_collective(parser_t *p, int argc, char **argv)
 static bool check_barrier(parser_t *p)
 {
     if (0 != (p->given & (MIN | MAX | FACTOR | TYPE))) {
-        return wrong(p, "barrier has no data: leave out --min, --max, --factor and --type");
+        return WRONG(p, "barrier has no data: leave out --min, --max, --factor and --type");
     }
     if (p->options->check) {
-        return wrong(p, "barrier has no result: leave out --check");
+        return WRONG(p, "barrier has no result: leave out --check");
     }
     p->options->min = p->options->max = 0;
     return true;
@@ -248,7 +192,7 @@ static bool check_sizes(parser_t *p)
         options->min = options->max;
     }
     return options->min <= options->max
-           || wrong(p, "--min %" PRIu64 " is larger than --max %" PRIu64 ": exchange them",
+           || WRONG(p, "--min %" PRIu64 " is larger than --max %" PRIu64 ": exchange them",
                     options->min, options->max);
 }
 
@@ -261,14 +205,14 @@ static bool check_op(parser_t *p)
     if (!oc_perf_has_op(options->collective)) {
         options->op = OC_PERF_OP_END;
         return 0 == (p->given & OP)
-               || wrong(p, "%s has no operation: leave out --op", collective);
+               || WRONG(p, "%s has no operation: leave out --op", collective);
     }
     if (OC_PERF_BYTE == options->type || OC_PERF_CHAR == options->type) {
-        return wrong(p, "%s has no operations, and %s needs one: give int8 or uint8", type,
+        return WRONG(p, "%s has no operations, and %s needs one: give int8 or uint8", type,
                      collective);
     }
     if (oc_perf_type_is_float(options->type) && options->op >= OC_PERF_BAND) {
-        return wrong(p, "%s is not an operation on %s: give sum, prod, min or max, or an integer "
+        return WRONG(p, "%s is not an operation on %s: give sum, prod, min or max, or an integer "
                      "--type", oc_perf_op_name(options->op), type);
     }
     return true;
@@ -280,13 +224,13 @@ static bool check_together(parser_t *p)
     const char *collective = oc_perf_collective_name(options->collective);
 
     if (options->in_place && !oc_perf_has_in_place(options->collective)) {
-        return wrong(p, "%s has no variant in place: leave out --in-place", collective);
+        return WRONG(p, "%s has no variant in place: leave out --in-place", collective);
     }
     if (0 != (p->given & ROOT) && !oc_perf_has_root(options->collective)) {
-        return wrong(p, "%s has no root: leave out --root", collective);
+        return WRONG(p, "%s has no root: leave out --root", collective);
     }
     if (NULL != options->json && NULL != options->csv && 0 == strcmp(options->json, options->csv)) {
-        return wrong(p, "--json and --csv name the same file, %s: give two", options->json);
+        return WRONG(p, "--json and --csv name the same file, %s: give two", options->json);
     }
     return check_op(p)
            && (oc_perf_has_data(options->collective) ? check_sizes(p) : check_barrier(p));
@@ -295,7 +239,7 @@ static bool check_together(parser_t *p)
 oc_perf_command_t oc_perf_options_parse(int argc, char **argv, oc_perf_options_t *options,
                                         char *error, size_t size)
 {
-    parser_t parser = {.options = options, .error = error, .size = size};
+    parser_t parser = {.common = {"optcast-perf", error, size}, .options = options};
     bool good = true;
     int option;
 
@@ -307,7 +251,7 @@ oc_perf_command_t oc_perf_options_parse(int argc, char **argv, oc_perf_options_t
         if ('h' == option || 'v' == option) {
             return 'h' == option ? OC_PERF_HELP : OC_PERF_VERSION;
         }
-        good = '?' == option || ':' == option ? unknown_option(&parser, argv, option)
+        good = '?' == option || ':' == option ? oc_perf_unknown_option(&parser.common, argv, option)
                                               : parse_option(&parser, option);
     }
     good = good && parse_collective(&parser, argc, argv) && check_together(&parser);

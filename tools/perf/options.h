@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tools/perf/arguments.h"
 #include "tools/perf/types.h"
 
 typedef struct {
@@ -22,13 +23,6 @@ typedef struct {
     const char *interfaces;     /* NULL: as wire.h chooses */
     const char *json, *csv;     /* NULL: none */
 } oc_perf_options_t;
-
-typedef enum {
-    OC_PERF_RUN,
-    OC_PERF_HELP,
-    OC_PERF_VERSION,
-    OC_PERF_WRONG,              /* error says what is wrong and what to do, in one line */
-} oc_perf_command_t;
 
 /* The same on all ranks that have the same arguments; texts remain those of argv. */
 oc_perf_command_t oc_perf_options_parse(int argc, char **argv, oc_perf_options_t *options,

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #ifdef HAVE_CONFIG_H
@@ -20,16 +19,8 @@ oc_perf_facts_t oc_perf_facts(const oc_perf_options_t *options, const oc_perf_jo
                               const oc_perf_component_t *component)
 {
     oc_perf_facts_t facts = {options, job, component, PACKAGE_VERSION, ""};
-    char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length = 0;
 
-    if (MPI_SUCCESS == MPI_Get_library_version(version, &length)) {
-        version[strcspn(version, "\n")] = '\0';
-        for (char *tab = version; NULL != (tab = strchr(tab, '\t'));) {
-            *tab = ' ';
-        }
-        snprintf(facts.mpi, sizeof(facts.mpi), "%.*s", (int) sizeof(facts.mpi) - 1, version);
-    }
+    oc_perf_library(facts.mpi, sizeof(facts.mpi));
     return facts;
 }
 
