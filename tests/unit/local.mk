@@ -194,6 +194,12 @@ tests_unit_test_perf_options_SOURCES = tests/unit/test_perf_options.c \
 tests_unit_test_perf_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_perf_options_LDADD = libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_tune_decision
+tests_unit_test_tune_decision_SOURCES = tests/unit/test_tune_decision.c \
+	tools/tune/decision.h tools/tune/decision.c
+tests_unit_test_tune_decision_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_tune_decision_LDADD = $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_perf_wire
 tests_unit_test_perf_wire_SOURCES = tests/unit/test_perf_wire.c \
 	tools/perf/wire.h tools/perf/wire.c
