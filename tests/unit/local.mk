@@ -200,6 +200,14 @@ tests_unit_test_tune_decision_SOURCES = tests/unit/test_tune_decision.c \
 tests_unit_test_tune_decision_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_tune_decision_LDADD = $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_tune_rules
+tests_unit_test_tune_rules_SOURCES = tests/unit/test_tune_rules.c \
+	tools/perf/file.h tools/perf/file.c \
+	tools/tune/decision.h tools/tune/decision.c tools/tune/merge.h tools/tune/merge.c \
+	tools/tune/output.h tools/tune/output.c tools/tune/rule.h tools/tune/rule.c
+tests_unit_test_tune_rules_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_tune_rules_LDADD = libocbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_perf_wire
 tests_unit_test_perf_wire_SOURCES = tests/unit/test_perf_wire.c \
 	tools/perf/wire.h tools/perf/wire.c

@@ -15,13 +15,19 @@ static bool fails(const oc_perf_file_t *file, char *error, size_t size)
     return false;
 }
 
-/* With the rights that a new file of this user gets. */
-static int open_beside(oc_perf_file_t *file)
+static mode_t new_rights(void)
 {
     mode_t mask = umask(0);
-    int fd;
 
     (void) umask(mask);
+    return 0666 & ~mask;
+}
+
+/* With the rights that the file has, or that a new one of this user gets. */
+static int open_beside(oc_perf_file_t *file, const struct stat *info)
+{
+    int fd;
+
     if (snprintf(file->temporary, sizeof(file->temporary), "%s.XXXXXX", file->path)
         >= (int) sizeof(file->temporary)) {
         file->temporary[0] = '\0';
@@ -32,7 +38,7 @@ static int open_beside(oc_perf_file_t *file)
     if (fd < 0) {
         file->temporary[0] = '\0';
     } else {
-        (void) fchmod(fd, 0666 & ~mask);
+        (void) fchmod(fd, NULL != info ? info->st_mode & 0777 : new_rights());
     }
     return fd;
 }
@@ -40,20 +46,22 @@ static int open_beside(oc_perf_file_t *file)
 bool oc_perf_file_open(oc_perf_file_t *file, const char *path, char *error, size_t size)
 {
     struct stat info;
+    bool exists;
     int fd;
 
     *file = (oc_perf_file_t) {.path = path};
     if (NULL == path) {
         return true;
     }
-    if (0 == stat(path, &info) && S_ISDIR(info.st_mode)) {
+    exists = 0 == stat(path, &info);
+    if (exists && S_ISDIR(info.st_mode)) {
         errno = EISDIR;
         return fails(file, error, size);
     }
-    if (0 == stat(path, &info) && !S_ISREG(info.st_mode)) {
+    if (exists && !S_ISREG(info.st_mode)) {
         file->out = fopen(path, "w");
     } else {
-        fd = open_beside(file);
+        fd = open_beside(file, exists ? &info : NULL);
         file->out = fd < 0 ? NULL : fdopen(fd, "w");
     }
     return NULL != file->out || fails(file, error, size);
