@@ -93,7 +93,7 @@ EXTRA_DIST += run-tests \
 	tests/tools/bench.sh tests/tools/bench-result.json tests/tools/bench_reduction.sh \
 	tests/tools/bench_smoke.sh \
 	tests/tools/bench_test.py tests/tools/dist.sh tests/tools/info.sh tests/tools/perf.sh \
-	tests/tools/timeline.sh \
+	tests/tools/timeline.sh tests/tools/tune.sh \
 	tools/build.sh
 
 # built when its test needs it

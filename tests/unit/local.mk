@@ -208,6 +208,13 @@ tests_unit_test_tune_rules_SOURCES = tests/unit/test_tune_rules.c \
 tests_unit_test_tune_rules_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_tune_rules_LDADD = libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_tune_options
+tests_unit_test_tune_options_SOURCES = tests/unit/test_tune_options.c \
+	tools/perf/arguments.h tools/perf/arguments.c tools/perf/types.h tools/perf/types.c \
+	tools/tune/options.h tools/tune/options.c
+tests_unit_test_tune_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_tune_options_LDADD = libocbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_perf_wire
 tests_unit_test_perf_wire_SOURCES = tests/unit/test_perf_wire.c \
 	tools/perf/wire.h tools/perf/wire.c

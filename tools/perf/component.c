@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define PREFIX   "coll_optcast_"
-#define MAX_TEXT 1024
+#define MAX_TEXT sizeof(((oc_perf_setting_t *) NULL)->value)
 
 /* ---- performance variables ---- */
 
@@ -137,7 +137,7 @@ static void read_setting(const variable_t *variable, MPI_T_cvar_handle handle, i
 {
     union {
         unsigned long number;
-        char text[MAX_TEXT * 4];
+        char text[MAX_TEXT];
     } value = {0};
 
     snprintf(setting->name, sizeof(setting->name), "%s", variable->name + strlen(PREFIX));
@@ -167,6 +167,7 @@ static void open_mode(oc_perf_component_t *c, const variable_t *variable, int in
     int count = 0;
 
     c->has_mode = enum_value(variable->names, "never", &c->mode_never)
+                  && enum_value(variable->names, "always", &c->mode_always)
                   && MPI_SUCCESS == MPI_T_cvar_handle_alloc(index, NULL, &c->mode, &count)
                   && 1 == count && MPI_SUCCESS == MPI_T_cvar_read(c->mode, &c->mode_now);
 }
@@ -200,6 +201,13 @@ const char *oc_perf_component_setting(const oc_perf_component_t *c, const char *
         }
     }
     return "";
+}
+
+void oc_perf_component_insist(const oc_perf_component_t *c)
+{
+    if (c->has_mode) {
+        (void) MPI_T_cvar_write(c->mode, &c->mode_always);
+    }
 }
 
 bool oc_perf_component_suspend(const oc_perf_component_t *c)

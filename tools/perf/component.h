@@ -20,7 +20,7 @@ enum { OC_PERF_NUM_COUNTERS = sizeof(oc_perf_counters_t) / sizeof(uint64_t) };
 
 typedef struct {
     char name[64];              /* without coll_optcast_ */
-    char value[1024];           /* as a person would write it */
+    char value[4096];           /* as a person would write it */
     bool is_number;
 } oc_perf_setting_t;
 
@@ -32,7 +32,7 @@ typedef struct {
     int num_settings;
     MPI_T_cvar_handle mode;     /* valid if has_mode */
     bool has_mode;
-    int mode_now, mode_never;   /* values of its enumeration; equal if the job began with never */
+    int mode_now, mode_never, mode_always; /* of its enumeration; the job began with the first */
 } oc_perf_component_t;
 
 /* Between MPI_Init and MPI_Finalize. Without coll/optcast nothing is present, which is no error. */
@@ -44,6 +44,9 @@ void oc_perf_component_read(const oc_perf_component_t *component, oc_perf_counte
 
 /* "" if there is no such setting. */
 const char *oc_perf_component_setting(const oc_perf_component_t *component, const char *name);
+
+/* Communicators that are made from here on, until resume, are offloaded whatever the size. */
+void oc_perf_component_insist(const oc_perf_component_t *component);
 
 /*
  * Communicators that are made between the two are not taken by coll/optcast. All ranks, at the

@@ -153,6 +153,8 @@ oc_perf_meter_t *oc_perf_meter_open(const oc_perf_options_t *options, const oc_p
     m->job = job;
     m->component = component;
     m->sides = options->compare ? OC_PERF_NUM_SIDES : 1;
+    m->iterations = options->iterations;
+    m->warmup = options->warmup;
     if (!open_all(m)) {
         oc_perf_meter_close(m);
         return NULL;
@@ -227,7 +229,7 @@ static void iterate(oc_perf_meter_t *m, int side, int iteration)
     seconds = time_call(m, comm_of(m, side));
     oc_perf_component_read(m->component, &after);
     if (iteration >= 0) {
-        m->seconds[side * m->options->iterations + iteration] = seconds;
+        m->seconds[side * m->iterations + iteration] = seconds;
         add_difference(&m->row->sides[side].counters, &before, &after);
     }
     if (check) {
@@ -238,7 +240,7 @@ static void iterate(oc_perf_meter_t *m, int side, int iteration)
 /* Who goes first changes each time: the second may find warmer caches. */
 static void iterate_all(oc_perf_meter_t *m)
 {
-    for (int i = -m->options->warmup; i < m->options->iterations; i++) {
+    for (int i = -m->warmup; i < m->iterations; i++) {
         for (int turn = 0; turn < m->sides; turn++) {
             iterate(m, (turn + (i & 1)) % m->sides, i);
         }
@@ -279,7 +281,7 @@ static void collect_counters(const oc_perf_meter_t *m, oc_perf_counters_t *count
 static void collect(oc_perf_meter_t *m, int index)
 {
     oc_perf_side_t *side = &m->row->sides[index];
-    int iterations = m->options->iterations;
+    int iterations = m->iterations;
     double *mine = m->seconds + index * iterations;
 
     MPI_Reduce(mine, side->seconds, iterations, MPI_DOUBLE, MPI_MAX, 0, m->job->control);
@@ -306,11 +308,17 @@ static bool begin_row(oc_perf_meter_t *m, uint64_t size)
     memset(m->wrong, 0, sizeof(m->wrong));
     set_call(m);
     for (int side = 0; 0 == m->job->rank && side < m->sides; side++) {
-        m->row->sides[side].seconds = calloc((size_t) m->options->iterations, sizeof(double));
+        m->row->sides[side].seconds = calloc((size_t) m->iterations, sizeof(double));
         good = good && NULL != m->row->sides[side].seconds;
     }
-    return oc_perf_job_agree(m->job, good ? "" : "rank 0 has no memory for the times: give fewer "
-                             "--iterations");
+    return oc_perf_job_agree(m->job, good ? "" : "rank 0 has no memory for the times of all "
+                             "iterations");
+}
+
+void oc_perf_meter_effort(oc_perf_meter_t *m, int iterations, int warmup)
+{
+    m->iterations = iterations < m->options->iterations ? iterations : m->options->iterations;
+    m->warmup = warmup;
 }
 
 bool oc_perf_meter_row(oc_perf_meter_t *m, uint64_t size, oc_perf_row_t *row)

@@ -46,6 +46,9 @@ oc_perf_meter_t *oc_perf_meter_open(const oc_perf_options_t *options, const oc_p
                                     const oc_perf_component_t *component);
 void oc_perf_meter_close(oc_perf_meter_t *meter);
 
+/* For the rows that follow, on all ranks alike: no more iterations than the options say. */
+void oc_perf_meter_effort(oc_perf_meter_t *meter, int iterations, int warmup);
+
 /* All ranks together: measures with vectors of at most size bytes. false: no memory, as above. */
 bool oc_perf_meter_row(oc_perf_meter_t *meter, uint64_t size, oc_perf_row_t *row);
 void oc_perf_row_free(oc_perf_row_t *row);

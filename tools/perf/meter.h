@@ -12,6 +12,7 @@ struct oc_perf_meter {
     const oc_perf_job_t *job;
     const oc_perf_component_t *component;
     int sides;                    /* 1, or 2 if it compares */
+    int iterations, warmup;       /* of a row */
     oc_perf_wire_t wire;          /* open on leaders only */
     bool wire_anywhere;
     unsigned char *send, *receive; /* large enough for the largest size */

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Writes the rules of mode auto from measurements.
+
+bin_PROGRAMS += optcast-tune
+optcast_tune_SOURCES = \
+	tools/tune/decision.c tools/tune/decision.h \
+	tools/tune/main.c \
+	tools/tune/merge.c tools/tune/merge.h \
+	tools/tune/options.c tools/tune/options.h \
+	tools/tune/output.c tools/tune/output.h \
+	tools/tune/rule.c tools/tune/rule.h \
+	tools/tune/survey.c tools/tune/survey.h
+optcast_tune_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_APP_CPPFLAGS)
+optcast_tune_LDADD = libocperf.la libocnet.la libocprotocol.la libocbase.la $(OMPI_APP_LIBS)
