@@ -72,6 +72,11 @@ def chunks(kibibytes, window):
                                 f"window={window}"))
 
 
+def beside(name, label, *settings, **more):
+    """Ours, whose iterations take turns, in the same launch, with those without the component."""
+    return Contestant(name, label, kind="ours", settings=settings, program=("--compare",), **more)
+
+
 def multicast(name, label, *settings, **more):
     """Ours where no servers are needed."""
     return Contestant(name, label, kind="ours", embedded=True, multicast=True,
@@ -101,6 +106,10 @@ TABLE = {
                    arguments=tuned("allreduce", 3)),
         HAN, UCC, MPICH, OURS,
         Contestant("embedded", "optcast, embedded servers", kind="ours", embedded=True),
+        beside("optcast-always", "optcast, mode always"),
+        beside("optcast-auto", "optcast, mode auto", "mode=auto"),
+        beside("embedded-always", "embedded servers, mode always", embedded=True),
+        beside("embedded-auto", "embedded servers, mode auto", "mode=auto", embedded=True),
         *(chunks(size, window) for size in (16, 64, 256) for window in (2, 8)),
         Contestant("ring-all", "Open MPI, ring over all hosts", kind="other", hosts="all",
                    arguments=RING.arguments),

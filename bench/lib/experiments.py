@@ -44,6 +44,7 @@ class Experiment:
 
 FEWER = (MiB, 4 * MiB, 16 * MiB)
 ENDS = (MiB, 16 * MiB)
+SMALL = tuple(8 << i for i in range(14))
 OURS = ("optcast", "optcast-plain", "optcast-chain")
 LOSSES = ("optcast", "optcast-loss-1", "optcast-loss-5")
 
@@ -128,14 +129,27 @@ EXPERIMENTS = (
         "small-messages", "Allreduce, small messages",
         "Latency, without the nap. MPICH is not among the peers: it does not yield the processor, "
         "and all ranks share few cores here.",
-        (Setup("4+4", "allreduce", 4, ("default", "recursive-doubling", "optcast"),
-               tuple(8 << i for i in range(14)), servers=4, nap=False, latency=True),)),
+        (Setup("4+4", "allreduce", 4, ("default", "recursive-doubling", "optcast"), SMALL,
+               servers=4, nap=False, latency=True),)),
     Experiment(
         "one-node", "Allreduce on one host, embedded servers",
         "Servers as threads of the ranks, and all operations offloaded (mode always): what that "
         "costs where it should not be used.",
         (Setup("4-ranks", "allreduce", 1, ("default", "ring", "embedded"),
                (4 * KiB, 64 * KiB, MiB, 16 * MiB), rate=0, per_host=4, nap=False),)),
+    Experiment(
+        "auto", "Allreduce, what mode auto chooses",
+        "Mode auto offloads what it expects to be faster, mode always everything: from which size "
+        "offload itself is faster, and whether auto ever costs time. Ratios are those of the same "
+        "launch, with iterations without the component in turns, nobody with the nap.",
+        (Setup("4+4", "allreduce", 4, ("optcast-always", "optcast-auto"), SMALL, servers=4,
+               nap=False, latency=True),
+         Setup("4-ranks", "allreduce", 1, ("embedded-always", "embedded-auto"), SMALL, rate=0,
+               per_host=4, nap=False, latency=True),
+         Setup("4+4-large", "allreduce", 4, ("optcast-always", "optcast-auto"), ENDS, servers=4,
+               nap=False),
+         Setup("4-ranks-large", "allreduce", 1, ("embedded-always", "embedded-auto"), ENDS, rate=0,
+               per_host=4, nap=False))),
     Experiment(
         "allreduce-nodes", "Allreduce, four ranks on each host",
         "Hosts reduce inside before anything leaves them, so that each link carries the vector "

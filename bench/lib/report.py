@@ -43,11 +43,28 @@ def headline_row(setup, row, best):
 
 def comparison(rows):
     """Ours and the module that was there before, in the same launches."""
-    lines = [[text.size(row.size), text.seconds(row.median), text.seconds(row.previous[0]),
-              text.ratio(row.previous[1]), text.spread_of_ratio(*row.previous[2:]), row.launches,
-              offloaded(row)] for row in rows if row.previous]
-    return [*text.table(["size", "with optcast", "without", "ratio", "min–max", "launches",
-                         "offloaded"], lines), ""]
+    found = [row for row in rows if row.previous]
+    lines = [[text.size(row.size), row.contestant["label"], text.seconds(row.median),
+              text.seconds(row.previous[0]), text.ratio(row.previous[1]),
+              text.spread_of_ratio(*row.previous[2:]), row.launches, offloaded(row)]
+             for row in found]
+    head = ["size", "contestant", "with optcast", "without", "ratio", "min–max", "launches",
+            "offloaded"]
+    names = dict.fromkeys(row.contestant["label"] for row in found)
+    if len(names) == 1:
+        head, *lines = [line[:1] + line[2:] for line in (head, *lines)]
+    return [*text.table(head, lines), "",
+            "In every launch, and slower by at least 10 %:", "",
+            *(crossing(name, [row for row in found if row.contestant["label"] == name])
+              for name in names), ""]
+
+
+def crossing(name, rows):
+    """Where a contestant gains, and where it loses."""
+    first, slower = results.faster_from(rows), results.slower_at(rows)
+    gains = "from no size on" if first is None else f"from {text.size(first)} on"
+    losses = ", ".join(map(text.size, slower)) or "no size"
+    return f"* {name}: faster {gains}; slower at {losses}."
 
 
 def best_peers(setup, rows):

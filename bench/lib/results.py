@@ -59,6 +59,25 @@ def previous_of(launches):
             min(ratios), max(ratios))
 
 
+def faster_from(rows):
+    """Of one contestant, by size: from which one on every launch is faster than without the
+    component, or None."""
+    first = None
+    for row in rows:
+        if row.previous[2] <= 1:
+            first = None
+        elif first is None:
+            first = row.size
+    return first
+
+
+def slower_at(rows):
+    """The sizes of one contestant at which every launch is slower than without the component, and
+    by more than these measurements can be wrong."""
+    return [row.size for row in rows
+            if row.previous[3] < 1 and row.previous[1] <= 1 - SIGNIFICANT]
+
+
 def make_row(setup, contestant, size, launches):
     """From the launches of a result file."""
     medians = [statistics.median(launch["seconds"]) for launch in launches]

@@ -330,6 +330,23 @@ class Page(unittest.TestCase):
         self.assertIn("| 64 B | 150 µs | 195 µs | 1.20 | 0.90–1.50 | 2 | **none** of 2 |",
                       self.write(smoke=self.recorded))
 
+    def test_crossing(self):
+        setup = self.recorded["setups"][0]
+        setup["latency"] = True
+        names = [c["name"] for c in setup["contestants"] if c["kind"] == "ours"]
+        peer = next(c for c in setup["contestants"] if c["kind"] == "peer")
+        setup["contestants"].append({**peer, "name": "other", "label": "the other"})
+        setup["rows"] = [
+            {"contestant": name, "bytes": 8 << i, "launches": [
+                {"seconds": [1], "previous": [ratio * noise], "offloaded": 1, "operations": 1,
+                 "wire": None} for noise in (1, 1.05)]}
+            for name, ratios in ((names[0], (0.5, 1.2, 0.92, 1.1, 2)), ("other", (0.97,) * 5))
+            for i, ratio in enumerate(ratios)]
+        page = self.write(smoke=self.recorded)
+        self.assertIn("| 8 B | the other | 1.00 s | 994 ms | 0.99 | 0.97–1.02 | 2 |", page)
+        self.assertIn(": faster from 64 B on; slower at 8 B.", page)
+        self.assertIn("* the other: faster from no size on; slower at no size.", page)
+
     def test_quick_only_without_a_full_one(self):
         quick = {**self.recorded, "quick": True, "command": "bench/run smoke --quick"}
         self.assertIn("This was a quick run", self.write(**{"smoke-quick": quick}))
