@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test that mode auto offloads exactly the sizes that optcast-tune has found, where it has found them.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/cluster/lib.sh
+. "$here/lib.sh"
+
+export TIME_LIMIT=${TIME_LIMIT:-200} MODE=auto
+
+# tune NAME HOSTS OPTION...: adds a rule to the file.
+tune() {
+    expect_cluster_job "$1" "$servers" --hosts "$2" -- optcast-tune --add --output "$rules" "${@:3}"
+    has_line "$tmp/$1.log" "^# written to $rules\$" || not_ok "it does not say that it has written" "$tmp/$1.log"
+}
+
+# rule NAME: the ranges of that rule, one a line.
+rule() {
+    awk -v head="[allreduce $1]" '$0 == head { found = 1 } found && /^offload = / { print; exit }' "$rules" |
+        sed 's/^offload = //; s/, */\n/g'
+}
+
+# is_in BYTES: whether a line of $tmp/ranges has it.
+is_in() {
+    awk -F - -v bytes="$1" '$1 + 0 <= bytes && ($2 == "" || bytes <= $2 + 0) { found = 1 } END { exit !found }' \
+        "$tmp/ranges"
+}
+
+# expect_sizes NAME FIRST LAST: of sizes that double, exactly those in $tmp/ranges are offloaded.
+expect_sizes() {
+    local bytes offloaded
+
+    expect_cluster_job "$1" "$servers" rules="$rules" --hosts 1-4 -- \
+        optcast-perf allreduce -b "$2" -e "$3" -n 2 -w 1 --check --interface none --csv "$tmp/$1.csv"
+    "$PYTHON" -c 'import csv, sys
+for row in csv.DictReader(open(sys.argv[1])):
+    print(row["bytes"], row["offloaded"])' "$tmp/$1.csv" >"$tmp/$1.sizes"
+    while read -r bytes offloaded; do
+        if is_in "$bytes"; then
+            [ "$offloaded" -eq 2 ] || not_ok "$bytes bytes are in a range, and $offloaded of 2 offloaded" "$rules"
+        else
+            [ "$offloaded" -eq 0 ] || not_ok "$bytes bytes are in no range, and $offloaded of 2 offloaded" "$rules"
+        fi
+        seen=$((seen + 1))
+    done <"$tmp/$1.sizes"
+}
+
+begin_cluster_test tune
+rules=$tmp/rules.ini
+seen=0
+# the tools of the build tree take part as programs of the test
+programs=$BUILD
+make_cluster --hosts 8 --rate 100
+start_servers 5 6 7 8
+tune four 1-4 --min 512 --max 1M
+rule 4x1+4 >"$tmp/ranges"
+is_in 1048576 || not_ok "with as many servers as hosts 1 MiB is not faster" "$rules"
+! is_in 1024 || not_ok "1 KiB is faster" "$rules"
+# 12 sizes, and three in between where the range begins
+[ "$(grep -c -E '^# +[0-9]+ +[0-9.]+ ' "$rules")" -ge 15 ] || not_ok "there are too few sizes" "$rules"
+has_line "$rules" '^# +1048576 .* faster$' || not_ok "the table does not have 1 MiB" "$rules"
+
+# another situation, whose rule does not fit
+tune two 1-2 --min 512 --max 1K
+[ "$(grep '^\[' "$rules" | tr -d '\n')" = '[allreduce 2x1+4][allreduce 4x1+4]' ] ||
+    not_ok "the rules are not as expected" "$rules"
+expect_sizes doubling 256 2M
+has_line "$tmp/doubling.log" '\(rule "4x1\+4" of .*rules\.ini\)' ||
+    not_ok "no line says that the rule decides" "$tmp/doubling.log"
+first=$(sed -n 's/-.*//p;q' "$tmp/ranges")
+expect_sizes below $((first - 4)) $((first - 4))
+expect_sizes first "$first" "$first"
+expect_sizes last 1048576 1048576
+expect_sizes beyond 1048580 1048580
+echo "ok tune: $seen sizes are offloaded as measured: $(paste -s -d , "$tmp/ranges") of 512 to 1048576 bytes"
