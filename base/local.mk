@@ -9,6 +9,7 @@ libocbase_la_SOURCES = \
 	base/rules.h base/rules.c \
 	base/settings.h base/settings.c \
 	base/status.h base/status.c \
+	base/stock.h base/stock.c \
 	base/text.h base/text.c \
 	base/timeline.h base/timeline.c
 libocbase_la_CPPFLAGS = $(AM_CPPFLAGS) $(RULES_CPPFLAGS)

@@ -138,6 +138,11 @@ tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
 tests_unit_test_pool_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_pool_LDADD = libocservice.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_stock
+tests_unit_test_stock_SOURCES = tests/unit/test_stock.c
+tests_unit_test_stock_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_stock_LDADD = libocbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_shim
 tests_unit_test_shim_SOURCES = tests/unit/test_shim.c
 tests_unit_test_shim_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Free lists by size. */
+#include "base/stock.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(at, size)   ((void) (at), (void) (size))
+#define ASAN_UNPOISON_MEMORY_REGION(at, size) ((void) (at), (void) (size))
+#endif
+
+/* The heap of glibc hands out grains, less a note of its own. */
+#define HEAP_GRAIN 16u
+#define HEAP_NOTE  8u
+
+/* Sizes up to here are multiples of the grain, one each. */
+#define FINE_CLASSES 4u
+#define FINE_BITS    6
+
+/* Lives inside a piece that is kept. */
+typedef struct {
+    void *next;
+} link_t;
+
+void oc_stock_open(oc_stock_t *stock, size_t most)
+{
+    *stock = (oc_stock_t) {.most = most};
+}
+
+static unsigned log2_up(size_t size)
+{
+    return (unsigned) (sizeof(long) * 8) - (unsigned) __builtin_clzl(size - 1);
+}
+
+/* The number of the smallest size that is enough, and that size. */
+static unsigned class_of(size_t size, size_t *whole)
+{
+    unsigned bits, quarter;
+    size_t step;
+
+    if (size <= FINE_CLASSES * HEAP_GRAIN) {
+        size += 0 == size;
+        *whole = (size + HEAP_GRAIN - 1) / HEAP_GRAIN * HEAP_GRAIN;
+        return (unsigned) (*whole / HEAP_GRAIN) - 1;
+    }
+    bits = log2_up(size);
+    step = (size_t) 1 << (bits - 3);
+    quarter = (unsigned) ((size + step - 1) / step) - 5;
+    *whole = (quarter + 5) * step;
+    return FINE_CLASSES + (bits - FINE_BITS - 1) * 4 + quarter;
+}
+
+static size_t cost_of(size_t whole)
+{
+    return (whole + HEAP_NOTE + HEAP_GRAIN - 1) / HEAP_GRAIN * HEAP_GRAIN;
+}
+
+size_t oc_stock_cost(size_t size)
+{
+    size_t whole = size;
+
+    if (size <= OC_STOCK_MAX_SIZE) {
+        (void) class_of(size, &whole);
+    }
+    return whole > SIZE_MAX - 2 * HEAP_GRAIN ? SIZE_MAX : cost_of(whole);
+}
+
+void *oc_stock_find(oc_stock_t *stock, size_t size)
+{
+    unsigned class;
+    size_t whole;
+    link_t *piece;
+
+    if (size > OC_STOCK_MAX_SIZE) {
+        return NULL;
+    }
+    class = class_of(size, &whole);
+    piece = stock->free[class];
+    if (NULL != piece) {
+        ASAN_UNPOISON_MEMORY_REGION(piece, whole);
+        stock->free[class] = piece->next;
+        stock->kept -= cost_of(whole);
+    }
+    return piece;
+}
+
+void *oc_stock_take(oc_stock_t *stock, size_t size)
+{
+    void *memory = oc_stock_find(stock, size);
+    size_t whole = size;
+
+    if (NULL != memory) {
+        return memory;
+    }
+    if (size <= OC_STOCK_MAX_SIZE) {
+        (void) class_of(size, &whole);
+    }
+    return malloc(whole);
+}
+
+void oc_stock_give(oc_stock_t *stock, void *memory, size_t size)
+{
+    link_t *piece = memory;
+    unsigned class;
+    size_t whole;
+
+    if (NULL == memory) {
+        return;
+    }
+    if (size > OC_STOCK_MAX_SIZE) {
+        free(memory);
+        return;
+    }
+    class = class_of(size, &whole);
+    if (cost_of(whole) > stock->most - stock->kept) {
+        free(memory);
+        return;
+    }
+    piece->next = stock->free[class];
+    stock->free[class] = piece;
+    stock->kept += cost_of(whole);
+    ASAN_POISON_MEMORY_REGION(piece + 1, whole - sizeof(*piece));
+}
+
+void oc_stock_trim(oc_stock_t *stock)
+{
+    for (unsigned class = 0; class < OC_STOCK_CLASSES; class++) {
+        link_t *piece = stock->free[class], *next;
+
+        for (; NULL != piece; piece = next) {
+            next = piece->next;
+            free(piece);
+        }
+        stock->free[class] = NULL;
+    }
+    stock->kept = 0;
+}
