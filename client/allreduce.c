@@ -12,7 +12,7 @@ static bool pack(oc_collective_t *collective)
 {
     const oc_allreduce_args_t *args = &collective->args;
 
-    collective->packed = malloc(collective->bytes);
+    collective->packed = oc_stock_take(&collective->group->client->stock, collective->bytes);
     if (NULL == collective->packed) {
         return false;
     }
@@ -33,12 +33,11 @@ static void unpack(oc_collective_t *collective)
 oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *allreduce_args)
 {
     const oc_allreduce_args_t *args = allreduce_args;
-    oc_collective_t *collective = calloc(1, sizeof(*collective));
+    oc_collective_t *collective = oc_collective_new(group);
 
     if (NULL == collective) {
         return NULL;
     }
-    collective->group = group;
     collective->kind = OC_COLLECTIVE_ALLREDUCE;
     collective->finished = args->finished;
     collective->arg = args->arg;
@@ -49,15 +48,16 @@ oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *allreduce_args)
     collective->send = args->send;
     collective->recv = args->recv;
     if (0 != args->layout.extent && !pack(collective)) {
-        oc_collective_free(collective);
+        oc_collective_free(group->client, collective);
         return NULL;
     }
     return collective;
 }
 
-void oc_allreduce_free(oc_collective_t *collective)
+void oc_allreduce_free(oc_client_t *client, oc_collective_t *collective)
 {
-    free(collective->packed);
+    oc_stock_give(&client->stock, collective->packed,
+                  collective->args.count * oc_type_size(collective->args.type));
 }
 
 void oc_allreduce_begin(oc_collective_t *collective)
@@ -84,6 +84,16 @@ void oc_allreduce_begin(oc_collective_t *collective)
     }
 }
 
+/* Of a large one. */
+static void free_parts(oc_collective_t *collective)
+{
+    for (unsigned i = 0; i < collective->num_parts; i++) {
+        free(collective->parts[i].slots);
+    }
+    free(collective->parts);
+    collective->parts = NULL;
+}
+
 void oc_allreduce_end(oc_collective_t *collective, oc_status_t status)
 {
     if (OC_OK == status) {
@@ -93,13 +103,10 @@ void oc_allreduce_end(oc_collective_t *collective, oc_status_t status)
         collective->group->client->config.counters->allreduce_offloaded++;
     }
     oc_large_end(collective);
-    for (unsigned i = 0; i < collective->num_parts; i++) {
-        free(collective->parts[i].slots);
+    if (NULL != collective->parts) {
+        free_parts(collective);
     }
-    free(collective->parts);
-    free(collective->message);
-    collective->parts = NULL;
-    collective->message = NULL;
+    oc_small_end(collective);
 }
 
 bool oc_collective_called_back(oc_collective_t *collective, const oc_transfer_t *transfer,

@@ -151,7 +151,7 @@ static void on_finished(void *arg, oc_status_t status)
 static oc_collective_t *cast_new(oc_group_t *group, oc_collective_kind_t kind, bool blocking,
                                  bool with_extents)
 {
-    oc_collective_t *collective = calloc(1, sizeof(*collective));
+    oc_collective_t *collective = oc_collective_new(group);
 
     if (NULL == collective) {
         return NULL;
@@ -160,7 +160,6 @@ static oc_collective_t *cast_new(oc_group_t *group, oc_collective_kind_t kind, b
     if (OC_GROUP_NEW == group->state && !blocking) {
         group->params.patient = true;
     }
-    collective->group = group;
     collective->kind = kind;
     collective->cast.blocking = blocking;
     collective->cast.finished = on_finished;
@@ -170,7 +169,7 @@ static oc_collective_t *cast_new(oc_group_t *group, oc_collective_kind_t kind, b
         collective->cast.lengths = collective->extents;
         collective->cast.offsets = collective->extents + group->params.num_ranks;
         if (NULL == collective->extents) {
-            oc_collective_free(collective);
+            oc_collective_free(group->client, collective);
             return NULL;
         }
     }

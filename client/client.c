@@ -17,6 +17,9 @@
 /* How often the control connections are looked at while something is pending. */
 #define POLL_INTERVAL OC_MILLISECOND
 
+/* Collectives whose ends a look hands out at most; others wait for the next one. */
+#define ENDINGS 16
+
 /*
  * Silence only counts while somebody is there to hear: an application that computes for a
  * minute without calling us must not take its own absence for the server's.
@@ -85,6 +88,7 @@ oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **res
         return OC_ERR_NO_MEMORY;
     }
     client->config = *config;
+    oc_stock_open(&client->stock, OC_CLIENT_STOCK);
     pthread_mutex_init(&client->lock, NULL);
     parse_servers(client);
     sum_up_weights(client);
@@ -114,8 +118,9 @@ static void destroy_groups(oc_client_t *client)
         oc_group_destroy(client->groups);
     }
     DL_FOREACH_SAFE (client->finished, collective, next) {
-        oc_collective_free(collective);
+        oc_collective_free(client, collective);
     }
+    oc_stock_trim(&client->stock);
 }
 
 void oc_client_destroy(oc_client_t *client)
@@ -231,36 +236,43 @@ static void progress_locked(oc_client_t *client)
     oc_client_settle(client);
 }
 
-static unsigned call_back(oc_client_t *client, oc_collective_t *finished)
+/* Who is to be called back when the lock is given back; the collectives are gone then. */
+typedef struct {
+    void (*callback)(void *arg, oc_status_t status);
+    void *arg;
+    oc_status_t status;
+} ending_t;
+
+static unsigned take_finished(oc_client_t *client, ending_t endings[ENDINGS])
 {
-    oc_collective_t *collective, *next;
+    oc_collective_t *collective;
     unsigned count = 0;
 
-    DL_FOREACH_SAFE (finished, collective, next) {
-        void (*callback)(void *, oc_status_t) = collective->finished;
-        void *arg = collective->arg;
-        oc_status_t status = collective->status;
-
-        oc_collective_free(collective);
-        atomic_fetch_sub(&client->pending, 1);
-        callback(arg, status);
-        count++;
+    while (count < ENDINGS && NULL != (collective = client->finished)) {
+        DL_DELETE(client->finished, collective);
+        endings[count++] = (ending_t) {.callback = collective->finished, .arg = collective->arg,
+                                       .status = collective->status};
+        oc_collective_free(client, collective);
     }
     return count;
 }
 
 unsigned oc_client_progress(oc_client_t *client)
 {
-    oc_collective_t *finished;
+    ending_t endings[ENDINGS];
+    unsigned count;
 
     if (0 == atomic_load(&client->pending) || 0 != pthread_mutex_trylock(&client->lock)) {
         return 0;
     }
     progress_locked(client);
-    finished = client->finished;
-    client->finished = NULL;
+    count = take_finished(client, endings);
     pthread_mutex_unlock(&client->lock);
-    return NULL == finished ? 0 : call_back(client, finished);
+    for (unsigned i = 0; i < count; i++) {
+        atomic_fetch_sub(&client->pending, 1);
+        endings[i].callback(endings[i].arg, endings[i].status);
+    }
+    return count;
 }
 
 unsigned oc_client_pending(const oc_client_t *client)
@@ -273,6 +285,9 @@ static int get_ready(oc_client_t *client, struct pollfd *fds, uint64_t *timeout)
 {
     int count = 0, more;
 
+    if (NULL != client->finished) {
+        return -1;
+    }
     client->now = oc_clock_ns();
     if (NULL != client->nodes) {
         (void) oc_doorbell_listen(client->bell);

@@ -2,18 +2,30 @@
 /* What all collectives have in common: the queue, beginning and end. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
 #include "client/types.h"
 
-void oc_collective_free(oc_collective_t *collective)
+oc_collective_t *oc_collective_new(oc_group_t *group)
+{
+    oc_collective_t *collective = oc_stock_take(&group->client->stock, sizeof(*collective));
+
+    if (NULL != collective) {
+        memset(collective, 0, sizeof(*collective));
+        collective->group = group;
+    }
+    return collective;
+}
+
+void oc_collective_free(oc_client_t *client, oc_collective_t *collective)
 {
     if (OC_COLLECTIVE_ALLREDUCE == collective->kind) {
-        oc_allreduce_free(collective);
+        oc_allreduce_free(client, collective);
     } else {
         free(collective->extents);
     }
-    free(collective);
+    oc_stock_give(&client->stock, collective, sizeof(*collective));
 }
 
 void oc_collective_start(oc_collective_t *collective)
@@ -92,7 +104,7 @@ static oc_status_t start_or_queue(oc_group_t *group, oc_collective_make_fn_t *ma
         status = oc_setup_begin(group);
     }
     if (OC_OK != status) {
-        oc_collective_free(collective);
+        oc_collective_free(group->client, collective);
         return status;
     }
     atomic_fetch_add(&group->client->pending, 1);

@@ -89,6 +89,9 @@ void oc_group_destroy(oc_group_t *group)
         HASH_DEL(client->handles, group);
     }
     oc_node_free(group);
+    if (NULL == client->groups) {
+        oc_stock_trim(&client->stock);
+    }
     pthread_mutex_unlock(&client->lock);
     free(group);
 }
@@ -258,7 +261,7 @@ void oc_group_abandon(oc_group_t *group)
         oc_group_cast_leave(group);
         DL_FOREACH_SAFE (group->running, collective, next) {
             DL_DELETE(group->running, collective);
-            oc_collective_free(collective);
+            oc_collective_free(group->client, collective);
         }
     }
 }

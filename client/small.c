@@ -4,16 +4,20 @@
  * and result stay separate, so that a failure leaves the contribution intact, and so that it can
  * be sent once more to an aggregator that had no room for it.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "client/types.h"
 #include "protocol/tag.h"
 
-/* After the group's end it only is a name for what has gone. */
-static const oc_lane_t *lane_of(const oc_collective_t *collective)
+/* Of a header and the vector; twice in the message. */
+static size_t half_of(const oc_collective_t *collective)
 {
-    return collective->parts[0].lane;
+    return (OC_HEADER_SIZE + collective->bytes + 63) / 64 * 64;
+}
+
+static uint8_t *reply_of(const oc_collective_t *collective)
+{
+    return collective->message + half_of(collective);
 }
 
 /* Both messages have gone their way; in the node shape the result is still to be taken. */
@@ -36,11 +40,11 @@ static void hand_out(oc_collective_t *collective, const void *result)
 
 static void take_result(oc_collective_t *collective)
 {
-    const uint8_t *reply = collective->message + collective->reply_offset;
+    const uint8_t *reply = reply_of(collective);
     oc_counters_t *counters = collective->group->client->config.counters;
     size_t length = collective->reply.transfer.length;
 
-    if (oc_collective_check_reply(collective, lane_of(collective), reply, length,
+    if (oc_collective_check_reply(collective, collective->lane, reply, length,
                                   OC_MESSAGE_RESULT)) {
         counters->bytes_received += collective->bytes;
         hand_out(collective, reply + OC_HEADER_SIZE);
@@ -52,7 +56,7 @@ static void take_result(oc_collective_t *collective)
 
 static void send_message(oc_collective_t *collective)
 {
-    const oc_lane_t *lane = lane_of(collective);
+    const oc_lane_t *lane = collective->lane;
     const oc_group_t *group = collective->group;
     oc_counters_t *counters = group->client->config.counters;
 
@@ -71,8 +75,8 @@ static void receive_reply(oc_collective_t *collective)
 {
     collective->waiting++;
     oc_receive(collective->group->client->worker, &collective->reply.transfer,
-               collective->message + collective->reply_offset, OC_HEADER_SIZE + collective->bytes,
-               oc_tag(OC_KIND_REPLY, collective->group->reply_handle, lane_of(collective)->index,
+               reply_of(collective), OC_HEADER_SIZE + collective->bytes,
+               oc_tag(OC_KIND_REPLY, collective->group->reply_handle, collective->lane->index,
                       collective->sequence, 0), OC_TAG_EXACT);
 }
 
@@ -85,10 +89,10 @@ static void send_again(oc_collective_t *collective)
 
 static void on_message_sent(oc_transfer_t *transfer)
 {
-    oc_collective_t *collective = ((oc_part_transfer_t *) transfer)->part->collective;
+    oc_collective_t *collective = ((oc_small_transfer_t *) transfer)->collective;
 
     collective->sending = false;
-    if (!oc_collective_called_back(collective, transfer, lane_of(collective))) {
+    if (!oc_collective_called_back(collective, transfer, collective->lane)) {
         return;
     }
     if (collective->resend_waits) {
@@ -101,10 +105,10 @@ static void on_message_sent(oc_transfer_t *transfer)
 /* An aggregator asks once, when it has room. */
 static bool resend_is_legal(oc_collective_t *collective)
 {
-    const uint8_t *reply = collective->message + collective->reply_offset;
-    const oc_lane_t *lane = lane_of(collective);
+    const oc_lane_t *lane = collective->lane;
 
-    if (!oc_collective_check_reply(collective, lane, reply, OC_HEADER_SIZE, OC_MESSAGE_RESEND)) {
+    if (!oc_collective_check_reply(collective, lane, reply_of(collective), OC_HEADER_SIZE,
+                                   OC_MESSAGE_RESEND)) {
         return false;
     }
     if (collective->resent) {
@@ -136,9 +140,9 @@ static void on_resend(oc_collective_t *collective)
 
 static void on_reply(oc_transfer_t *transfer)
 {
-    oc_collective_t *collective = ((oc_part_transfer_t *) transfer)->part->collective;
+    oc_collective_t *collective = ((oc_small_transfer_t *) transfer)->collective;
 
-    if (!oc_collective_called_back(collective, transfer, lane_of(collective))) {
+    if (!oc_collective_called_back(collective, transfer, collective->lane)) {
         return;
     }
     /* a result is longer than its header */
@@ -151,7 +155,7 @@ static void on_reply(oc_transfer_t *transfer)
 
 static void write_header(oc_collective_t *collective)
 {
-    const oc_lane_t *lane = lane_of(collective);
+    const oc_lane_t *lane = collective->lane;
     oc_header_t header = {
         .message = OC_MESSAGE_SMALL, .op = (uint8_t) collective->args.op,
         .type = (uint8_t) collective->type, .handle = lane->handle,
@@ -175,18 +179,13 @@ static oc_lane_t *choose_lane(const oc_collective_t *collective)
 
 void *oc_small_prepare(oc_collective_t *collective)
 {
-    size_t room = (OC_HEADER_SIZE + collective->bytes + 63) / 64 * 64;
-
-    collective->message = aligned_alloc(64, 2 * room);
-    collective->parts = calloc(1, sizeof(*collective->parts));
-    if (NULL == collective->message || NULL == collective->parts) {
+    collective->message = oc_stock_take(&collective->group->client->stock,
+                                        2 * half_of(collective));
+    if (NULL == collective->message) {
         return NULL;
     }
-    collective->num_parts = 1;
-    collective->parts[0].collective = collective;
-    collective->parts[0].lane = choose_lane(collective);
-    collective->reply_offset = room;
-    collective->request.part = collective->reply.part = &collective->parts[0];
+    collective->lane = choose_lane(collective);
+    collective->request.collective = collective->reply.collective = collective;
     collective->request.transfer.done = on_message_sent;
     collective->reply.transfer.done = on_reply;
     return collective->message + OC_HEADER_SIZE;
@@ -197,6 +196,13 @@ void oc_small_send(oc_collective_t *collective)
     write_header(collective);
     receive_reply(collective);
     send_message(collective);
+}
+
+void oc_small_end(oc_collective_t *collective)
+{
+    oc_stock_give(&collective->group->client->stock, collective->message,
+                  2 * half_of(collective));
+    collective->message = NULL;
 }
 
 oc_status_t oc_small_start(oc_collective_t *collective)

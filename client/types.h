@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 #include <uthash.h>
 
+#include "base/stock.h"
 #include "base/timeline.h"
 #include "client/client.h"
 #include "client/division.h"
@@ -38,6 +39,9 @@
 #define OC_NAME_SIZE   320   /* names of servers and groups */
 #define OC_REASON_SIZE 512   /* sentences about failures */
 #define OC_WAY_SIZE    128   /* what serves a group, in words */
+
+/* What a client keeps for collectives to come, in bytes. */
+#define OC_CLIENT_STOCK ((size_t) 1 << 20)
 
 /* Addresses of an embedded server that its process tells the others. */
 #define OC_MAX_OWN_ADDRESSES 8
@@ -264,6 +268,11 @@ typedef enum {
     OC_COLLECTIVE_BCAST,
 } oc_collective_kind_t;
 
+typedef struct {
+    oc_transfer_t transfer;
+    struct oc_collective *collective;
+} oc_small_transfer_t;
+
 typedef struct oc_collective {
     oc_group_t *group;
     oc_collective_kind_t kind;
@@ -286,9 +295,9 @@ typedef struct oc_collective {
             bool holds;                /* what its host has to do counts in waiting */
             bool wide;                 /* 16-bit floats travel as floats */
             /* small */
-            oc_part_transfer_t request, reply;
+            oc_small_transfer_t request, reply;
+            const oc_lane_t *lane;
             uint8_t *message;          /* header and contribution, then header and result */
-            size_t reply_offset;
             bool sending;              /* UCX has the message */
             bool resend_waits;         /* to be sent again when UCX gives it back */
             bool resent;
@@ -331,6 +340,7 @@ struct oc_client {
     bool embedded_missed;      /* it could not start, and the user knows */
     oc_connection_t *connections;
     oc_group_t *groups;
+    oc_stock_t stock;          /* for collectives, and what small ones need */
     oc_collective_t *finished;
     oc_group_t *setups;        /* groups that are being set up */
     oc_group_t *handles;       /* groups that have a reply handle */
@@ -488,19 +498,22 @@ void oc_group_abandon(oc_group_t *group);
 void oc_group_start_queued(oc_group_t *group);
 
 /* collective.c: what all collectives have in common */
+/* All zeros but for its group; NULL: out of memory. */
+oc_collective_t *oc_collective_new(oc_group_t *group);
 /* NULL: out of memory. */
 typedef oc_collective_t *oc_collective_make_fn_t(oc_group_t *group, const void *args);
 /* Starts what make makes of args, or queues it: the rest of every oc_…_start. bytes: of a vector */
 oc_status_t oc_collective_submit(oc_group_t *group, oc_collective_make_fn_t *make,
                                  const void *args, uint64_t bytes);
-void oc_collective_free(oc_collective_t *collective);
+/* Its group may be gone. */
+void oc_collective_free(oc_client_t *client, oc_collective_t *collective);
 void oc_collective_start(oc_collective_t *collective);
 void oc_collective_finish(oc_collective_t *collective, oc_status_t status);
 
 /* allreduce.c */
 /* args: oc_allreduce_args_t */
 oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *args);
-void oc_allreduce_free(oc_collective_t *collective);
+void oc_allreduce_free(oc_client_t *client, oc_collective_t *collective);
 void oc_allreduce_begin(oc_collective_t *collective);
 void oc_allreduce_end(oc_collective_t *collective, oc_status_t status);
 /*
@@ -555,6 +568,8 @@ void *oc_small_prepare(oc_collective_t *collective);
 void oc_small_send(oc_collective_t *collective);
 /* Whatever has become of it, and if it was small: its parts may be freed. */
 void oc_large_end(oc_collective_t *collective);
+/* Also of one that was not sent. */
+void oc_small_end(oc_collective_t *collective);
 /* Whether a lane takes another chunk. */
 bool oc_large_has_slot(const oc_collective_t *collective, uint32_t chunk);
 void oc_large_send(oc_collective_t *collective, uint32_t chunk);
