@@ -267,6 +267,7 @@ static void group_drop(oc_aggregator_t *aggregator, uint32_t handle)
     oc_group_release(group);
     if (NULL == aggregator->groups) {
         oc_pool_trim(&aggregator->pool);
+        oc_stock_trim(&aggregator->stock);
     }
 }
 
@@ -394,6 +395,7 @@ static void aggregator_free(oc_aggregator_t *aggregator)
     oc_timeline_close(aggregator->timeline);
     oc_requests_free(aggregator);
     oc_pool_close(&aggregator->pool);
+    oc_stock_trim(&aggregator->stock);
     oc_mailbox_close(&aggregator->inbox);
     if (aggregator->epoll_fd >= 0) {
         close(aggregator->epoll_fd);
@@ -415,6 +417,7 @@ oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregat
     aggregator->epoll_fd = -1;
     aggregator->inbox.event_fd = -1;
     oc_pool_open(&aggregator->pool, config->memory_limit);
+    oc_stock_open(&aggregator->stock, OC_AGGREGATOR_STOCK);
     open_timeline(aggregator);
     snprintf(error, error_size, "cannot start an aggregator");
     status = oc_worker_open(config->net_devices, &aggregator->worker, error, error_size);

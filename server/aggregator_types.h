@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <uthash.h>
 
+#include "base/stock.h"
 #include "base/timeline.h"
 #include "protocol/limits.h"
 #include "protocol/message.h"
@@ -24,7 +25,7 @@
 
 typedef struct {
     uint32_t client;
-    oc_endpoint_t *endpoint;
+    oc_endpoint_t *endpoint;         /* NULL: the client is gone */
     oc_aggregator_t *aggregator;
     UT_hash_handle hh;
 } oc_peer_t;
@@ -46,7 +47,8 @@ typedef struct oc_server_group {
     bool reserves;                   /* see reserve.c */
     bool chunk_lent, small_lent;
     oc_group_member_t *members;
-    struct oc_reduction *reductions; /* hash by sequence */
+    struct oc_reduction *reductions; /* in no order */
+    unsigned num_reductions;
     struct oc_reduction *open;       /* large ones with chunks to be admitted, in order */
     size_t flying;                   /* bytes of chunks that are admitted and not finished */
     struct oc_reduction *waiting;    /* for memory, in order … */
@@ -118,11 +120,19 @@ typedef struct oc_reduction {
     struct oc_reduction *open_prev, *open_next;
     struct oc_reduction *prev, *next;    /* in the group's list of those without memory */
     struct oc_reduction *cache_prev, *cache_next;    /* … and of those that may lose some */
-    UT_hash_handle hh;
+    struct oc_reduction *group_prev, *group_next;    /* … in the list of its group */
+    struct oc_reduction *place_prev, *place_next;    /* … and of its place in the table */
+    uint8_t *arrays[];               /* held and seen are here */
 } oc_reduction_t;
 
 /* Receives that are always posted for messages with header. */
 #define OC_POSTED_REQUESTS 32
+
+/* Places of the table of collectives; many at a time share some. */
+#define OC_REDUCTION_PLACES 1024u
+
+/* What is kept, in bytes, for collectives and chunks to come, beside their data. */
+#define OC_AGGREGATOR_STOCK ((size_t) 1 << 20)
 
 struct oc_aggregator {
     oc_aggregator_config_t config;
@@ -133,6 +143,8 @@ struct oc_aggregator {
     bool stop;
     oc_peer_t *peers;                /* hash by client */
     oc_server_group_t *groups;       /* hash by handle */
+    oc_reduction_t *reductions[OC_REDUCTION_PLACES];
+    oc_stock_t stock;                /* for reductions and chunks */
     oc_pool_t pool;
     oc_server_group_t *starving;     /* wait for memory, in order */
     uint64_t fed;                    /* returns to the pool that the starving know of */

@@ -8,7 +8,6 @@
  * admitted; contributions that come earlier wait inside UCX, which for more than a few KiB
  * means that only their announcement is here.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
@@ -23,6 +22,12 @@ static void on_result_sent(oc_transfer_t *transfer);
 static size_t block_size(const oc_server_group_t *group)
 {
     return oc_budget_chunk(group->num_ranks, group->chunk_bytes);
+}
+
+/* Without its buffers. */
+static size_t chunk_size(const oc_server_group_t *group)
+{
+    return sizeof(oc_chunk_t) + group->num_ranks * sizeof(oc_chunk_transfer_t);
 }
 
 static uint8_t *buffer_of(const oc_chunk_t *chunk, uint32_t rank)
@@ -64,15 +69,15 @@ static void add_to_timeline(const oc_chunk_t *chunk)
 static void chunk_free(oc_chunk_t *chunk)
 {
     oc_reduction_t *reduction = chunk->reduction;
+    oc_server_group_t *group = reduction->group;
 
     DL_DELETE(reduction->chunks, chunk);
-    reduction->group->flying -= chunk->length;
-    oc_pool_put(&reduction->group->aggregator->pool, chunk->buffers,
-                block_size(reduction->group));
+    group->flying -= chunk->length;
+    oc_pool_put(&group->aggregator->pool, chunk->buffers, block_size(group));
     if (chunk->lent) {
-        oc_reserve_return_chunk(reduction->group);
+        oc_reserve_return_chunk(group);
     }
-    free(chunk);
+    oc_stock_give(&group->aggregator->stock, chunk, chunk_size(group));
 }
 
 /* Aggregators begin with different ranks, so that they do not all meet at the link of one. */
@@ -165,14 +170,16 @@ static oc_chunk_t *chunk_new(oc_reduction_t *reduction)
 {
     oc_server_group_t *group = reduction->group;
     oc_pool_t *pool = &group->aggregator->pool;
-    oc_chunk_t *chunk = calloc(1, sizeof(*chunk) + group->num_ranks * sizeof(chunk->transfers[0]));
+    oc_stock_t *stock = &group->aggregator->stock;
+    oc_chunk_t *chunk = oc_stock_take(stock, chunk_size(group));
 
     if (NULL == chunk) {
         return NULL;
     }
+    memset(chunk, 0, sizeof(*chunk));
     chunk->buffers = oc_pool_get(pool, block_size(group));
     if (NULL == chunk->buffers) {
-        free(chunk);
+        oc_stock_give(stock, chunk, chunk_size(group));
         return NULL;
     }
     chunk->reduction = reduction;

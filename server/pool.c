@@ -7,11 +7,6 @@
 
 #define PAGE 4096
 
-/* How the heap of glibc rounds: a note of its own, whole grains, and no less than two of them. */
-#define HEAP_NOTE  8u
-#define HEAP_GRAIN 16u
-#define HEAP_LEAST 32u
-
 /* Lives inside a block that is kept. */
 struct oc_pool_block {
     size_t size;
@@ -21,6 +16,7 @@ struct oc_pool_block {
 void oc_pool_open(oc_pool_t *pool, size_t limit)
 {
     *pool = (oc_pool_t) {.limit = limit};
+    oc_stock_open(&pool->pieces, OC_POOL_MOST_PIECES);
 }
 
 void oc_pool_trim(oc_pool_t *pool)
@@ -32,6 +28,7 @@ void oc_pool_trim(oc_pool_t *pool)
     }
     pool->free = NULL;
     pool->idle = 0;
+    oc_stock_trim(&pool->pieces);
 }
 
 void oc_pool_close(oc_pool_t *pool)
@@ -71,7 +68,9 @@ static void count_out(oc_pool_t *pool, size_t size)
 /* What is kept and what is used stay within the limit together. */
 static void make_way(oc_pool_t *pool, size_t size)
 {
-    if (pool->idle > 0 && !oc_pool_has(pool, size + pool->idle)) {
+    size_t kept = pool->idle + pool->pieces.kept;
+
+    if (kept > 0 && !oc_pool_has(pool, size + kept)) {
         oc_pool_trim(pool);
     }
 }
@@ -106,9 +105,7 @@ void oc_pool_put(oc_pool_t *pool, void *memory, size_t size)
 
 size_t oc_pool_cost(size_t size)
 {
-    size_t whole = (size + HEAP_NOTE + HEAP_GRAIN - 1) / HEAP_GRAIN * HEAP_GRAIN;
-
-    return whole < HEAP_LEAST ? HEAP_LEAST : whole;
+    return oc_stock_cost(size);
 }
 
 void *oc_pool_take(oc_pool_t *pool, size_t size)
@@ -119,8 +116,11 @@ void *oc_pool_take(oc_pool_t *pool, size_t size)
     if (!oc_pool_has(pool, cost)) {
         return NULL;
     }
-    make_way(pool, cost);
-    memory = malloc(size);
+    memory = oc_stock_find(&pool->pieces, size);
+    if (NULL == memory) {
+        make_way(pool, cost);
+        memory = oc_stock_take(&pool->pieces, size);
+    }
     if (NULL != memory) {
         count_in(pool, cost);
     }
@@ -129,7 +129,7 @@ void *oc_pool_take(oc_pool_t *pool, size_t size)
 
 void oc_pool_give(oc_pool_t *pool, void *memory, size_t size)
 {
-    free(memory);
+    oc_stock_give(&pool->pieces, memory, size);
     count_out(pool, oc_pool_cost(size));
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory of an aggregator with a limit. Everything counts as what it takes of the machine. Blocks
- * that come back are kept for the next request of the same size, until an allocation of another
- * size needs the room or the pool is trimmed; pieces go back to the heap at once.
+ * that come back are kept for the next request of the same size, and some of the pieces for the
+ * next of about the same, until an allocation of another size needs the room or the pool is
+ * trimmed.
  */
 #ifndef OC_SERVER_POOL_H
 #define OC_SERVER_POOL_H
@@ -11,15 +12,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/stock.h"
+
+/* Pieces that are kept, in bytes. */
+#define OC_POOL_MOST_PIECES ((size_t) 8 << 20)
+
 typedef struct oc_pool_block oc_pool_block_t;
 
 typedef struct {
     size_t limit;
     size_t used;              /* bytes handed out or reserved */
-    size_t idle;              /* bytes kept */
+    size_t idle;              /* bytes kept, of blocks */
     size_t peak;              /* the most that used ever was */
     uint64_t returns;         /* how often anything came back */
     oc_pool_block_t *free;
+    oc_stock_t pieces;
 } oc_pool_t;
 
 void oc_pool_open(oc_pool_t *pool, size_t limit);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives on an aggregator: who has come, do they agree, who waits for memory, their ends. */
-#include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
@@ -20,35 +19,56 @@ static void stop_starving(oc_reduction_t *reduction)
     }
 }
 
+static size_t reduction_size(const oc_header_t *header, uint32_t num_ranks)
+{
+    size_t held = OC_MESSAGE_SMALL == header->message ? sizeof(uint8_t *) : 0;
+
+    return sizeof(oc_reduction_t) + num_ranks * (held + sizeof(uint8_t));
+}
+
+static size_t replies_size(const oc_server_group_t *group)
+{
+    return group->num_ranks * sizeof(oc_reply_transfer_t);
+}
+
+/*
+ * All groups share one table, which is made once: the hash of a group would be, and end, with each
+ * collective.
+ */
+static oc_reduction_t **place_of(const oc_server_group_t *group, uint64_t sequence)
+{
+    return &group->aggregator->reductions[(group->handle * 67 + sequence) % OC_REDUCTION_PLACES];
+}
+
 static void reduction_free(oc_reduction_t *reduction)
 {
     oc_server_group_t *group = reduction->group;
+    oc_stock_t *stock = &group->aggregator->stock;
 
-    HASH_DEL(group->reductions, reduction);
+    DL_DELETE2(group->reductions, reduction, group_prev, group_next);
+    DL_DELETE2(*place_of(group, reduction->sequence), reduction, place_prev, place_next);
+    group->num_reductions--;
     if (reduction->waits_for_memory) {
         stop_starving(reduction);
     }
     oc_chunks_close(reduction);
     oc_small_free(reduction);
-    free(reduction->replies);
-    free(reduction->seen);
-    free(reduction);
+    oc_stock_give(stock, reduction->replies, replies_size(group));
+    oc_stock_give(stock, reduction, reduction_size(&reduction->header, group->num_ranks));
 }
 
 void oc_reductions_free(oc_server_group_t *group)
 {
-    oc_reduction_t *reduction, *next;
-
-    HASH_ITER (hh, group->reductions, reduction, next) {
-        reduction_free(reduction);
+    while (NULL != group->reductions) {
+        reduction_free(group->reductions);
     }
 }
 
 void oc_reductions_abandon(oc_server_group_t *group)
 {
-    oc_reduction_t *reduction, *next;
+    oc_reduction_t *reduction;
 
-    HASH_ITER (hh, group->reductions, reduction, next) {
+    DL_FOREACH2 (group->reductions, reduction, group_next) {
         oc_chunks_cancel(reduction);
     }
 }
@@ -80,7 +100,7 @@ static void on_reply_sent(oc_transfer_t *transfer)
 void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t length)
 {
     oc_server_group_t *group = reduction->group;
-    oc_reply_transfer_t *replies = calloc(group->num_ranks, sizeof(*replies));
+    oc_reply_transfer_t *replies = oc_stock_take(&group->aggregator->stock, replies_size(group));
 
     if (NULL == replies) {
         oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
@@ -125,17 +145,23 @@ static bool sizes_fit(const oc_server_group_t *group, const oc_header_t *header,
            && (uint64_t) (header->chunks - 1) * header->chunk_bytes + header->last_bytes <= bytes;
 }
 
-static bool reduction_allocate(oc_reduction_t *reduction, uint32_t num_ranks)
+/* All zeros but for its arrays' places. */
+static oc_reduction_t *reduction_allocate(oc_server_group_t *group, const oc_header_t *header)
 {
-    reduction->seen = calloc(num_ranks, 1);
-    if (NULL == reduction->seen) {
-        return false;
+    size_t size = reduction_size(header, group->num_ranks);
+    oc_reduction_t *reduction = oc_stock_take(&group->aggregator->stock, size);
+
+    if (NULL == reduction) {
+        return NULL;
     }
-    if (OC_MESSAGE_SMALL == reduction->header.message) {
-        reduction->held = calloc(num_ranks, sizeof(*reduction->held));
-        return NULL != reduction->held;
+    memset(reduction, 0, size);
+    if (OC_MESSAGE_SMALL == header->message) {
+        reduction->held = reduction->arrays;
+        reduction->seen = (uint8_t *) &reduction->arrays[group->num_ranks];
+    } else {
+        reduction->seen = (uint8_t *) reduction->arrays;
     }
-    return true;
+    return reduction;
 }
 
 static oc_reduction_t *reduction_new(oc_server_group_t *group, const oc_header_t *header)
@@ -151,7 +177,7 @@ static oc_reduction_t *reduction_new(oc_server_group_t *group, const oc_header_t
                                    oc_type_name(header->type));
         return NULL;
     }
-    reduction = calloc(1, sizeof(*reduction));
+    reduction = reduction_allocate(group, header);
     if (NULL == reduction) {
         oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
         return NULL;
@@ -161,12 +187,9 @@ static oc_reduction_t *reduction_new(oc_server_group_t *group, const oc_header_t
     reduction->header = *header;
     reduction->kernel = kernel;
     reduction->element = oc_type_size(header->type);
-    HASH_ADD(hh, group->reductions, sequence, sizeof(reduction->sequence), reduction);
-    if (!reduction_allocate(reduction, group->num_ranks)) {
-        reduction_free(reduction);
-        oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
-        return NULL;
-    }
+    DL_APPEND2(group->reductions, reduction, group_prev, group_next);
+    DL_PREPEND2(*place_of(group, reduction->sequence), reduction, place_prev, place_next);
+    group->num_reductions++;
     return reduction;
 }
 
@@ -200,12 +223,16 @@ static bool arrival_is_legal(oc_reduction_t *reduction, const oc_header_t *heade
     return true;
 }
 
-static oc_reduction_t *find(oc_server_group_t *group, uint64_t sequence)
+static oc_reduction_t *find(const oc_server_group_t *group, uint64_t sequence)
 {
     oc_reduction_t *reduction;
 
-    HASH_FIND(hh, group->reductions, &sequence, sizeof(sequence), reduction);
-    return reduction;
+    DL_FOREACH2 (*place_of(group, sequence), reduction, place_next) {
+        if (reduction->sequence == sequence && reduction->group == group) {
+            return reduction;
+        }
+    }
+    return NULL;
 }
 
 static oc_reduction_t *find_or_make(oc_server_group_t *group, const oc_header_t *header)
@@ -215,7 +242,7 @@ static oc_reduction_t *find_or_make(oc_server_group_t *group, const oc_header_t 
     if (NULL != reduction) {
         return reduction;
     }
-    if (HASH_COUNT(group->reductions) >= 2 * OC_MAX_IN_FLIGHT) {
+    if (group->num_reductions >= 2 * OC_MAX_IN_FLIGHT) {
         oc_aggregator_group_failed(group, OC_ERR_LIMIT, "rank %u has more than %d collectives "
                                    "under way", header->rank, OC_MAX_IN_FLIGHT);
         return NULL;

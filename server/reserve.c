@@ -15,6 +15,8 @@
  * The pool counts the reserve as used. To lend it is to release it for the moment of the
  * allocation, and what comes back is reserved again.
  */
+#include <utlist.h>
+
 #include "server/aggregator_types.h"
 #include "server/budget.h"
 
@@ -47,7 +49,7 @@ static bool is_first(const oc_reduction_t *reduction)
 {
     const oc_reduction_t *other;
 
-    for (other = reduction->group->reductions; NULL != other; other = other->hh.next) {
+    DL_FOREACH2 (reduction->group->reductions, other, group_next) {
         if (OC_MESSAGE_START == other->header.message && other->sequence < reduction->sequence
             && other->admitted < other->header.chunks) {
             return false;

@@ -8,7 +8,6 @@
  * large ones; then its ranks are asked to send again what was dropped. From then on it
  * waits for nothing but those messages, so whoever has memory ends and gives it back.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
@@ -239,6 +238,5 @@ void oc_small_free(oc_reduction_t *reduction)
         drop(reduction);
         /* if not all that was lent has been taken */
         oc_reserve_return_piece(reduction, reduction->lent);
-        free(reduction->held);
     }
 }

@@ -34,7 +34,7 @@ static int teardown(void **state)
 {
     (void) state;
     oc_pool_close(&pool);
-    return 0 == pool.used && 0 == pool.idle && NULL == pool.free ? 0 : -1;
+    return 0 == pool.used && 0 == pool.idle && 0 == pool.pieces.kept && NULL == pool.free ? 0 : -1;
 }
 
 static void *get(size_t size)
@@ -203,17 +203,13 @@ static void test_pieces_count_with_blocks(void **state)
 /* The last byte that fits does, and not one more. */
 static void test_piece_at_the_limit(void **state)
 {
-    size_t size = 16;
-    void *piece, *block;
+    size_t size = 60 * KB, cost = oc_pool_cost(size);
+    void *piece, *block = get(LIMIT - cost);
 
     (void) state;
-    while (oc_pool_cost(size) < 64 * KB) {
-        size++;
-    }
-    block = get(LIMIT - 64 * KB);
-    assert_true(oc_pool_has(&pool, 64 * KB));
-    assert_false(oc_pool_has(&pool, 64 * KB + 1));
-    while (oc_pool_cost(size + 1) == 64 * KB) {
+    assert_true(oc_pool_has(&pool, cost));
+    assert_false(oc_pool_has(&pool, cost + 1));
+    while (oc_pool_cost(size + 1) == cost) {
         size++;
     }
     assert_null(oc_pool_take(&pool, size + 1));
@@ -221,7 +217,7 @@ static void test_piece_at_the_limit(void **state)
     assert_non_null(piece);
     assert_int_equal(pool.used, LIMIT);
     oc_pool_give(&pool, piece, size);
-    oc_pool_put(&pool, block, LIMIT - 64 * KB);
+    oc_pool_put(&pool, block, LIMIT - cost);
 }
 
 static void test_idle_gives_way_to_pieces(void **state)
@@ -237,20 +233,44 @@ static void test_idle_gives_way_to_pieces(void **state)
     oc_pool_give(&pool, piece, 8);
 }
 
+/* A piece that is kept costs no more than one that is used, and gives way to blocks. */
+static void test_pieces_are_kept(void **state)
+{
+    size_t cost = oc_pool_cost(16 * KB);
+    void *piece = oc_pool_take(&pool, 16 * KB), *block;
+
+    (void) state;
+    oc_pool_give(&pool, piece, 16 * KB);
+    assert_int_equal(pool.used, 0);
+    assert_int_equal(pool.pieces.kept, cost);
+    assert_ptr_equal(oc_pool_take(&pool, 16 * KB), piece);
+    assert_int_equal(pool.pieces.kept, 0);
+    assert_int_equal(pool.used, cost);
+    block = get(LIMIT - cost);
+    oc_pool_give(&pool, piece, 16 * KB);
+    assert_int_equal(pool.pieces.kept, cost);
+    /* with what is used, it fills the pool: there is no room for another size beside it */
+    piece = oc_pool_take(&pool, 1 * KB);
+    assert_non_null(piece);
+    assert_int_equal(pool.pieces.kept, 0);
+    oc_pool_give(&pool, piece, 1 * KB);
+    oc_pool_put(&pool, block, LIMIT - cost);
+}
+
 /* What counts for a piece is what the heap takes for it. */
 static void test_cost_is_that_of_the_heap(void **state)
 {
     (void) state;
     for (size_t size = 0; size < 70000; size = size * 5 / 4 + 1) {
-        void *memory = malloc(size);
+        void *memory = oc_pool_take(&pool, size);
 
         assert_non_null(memory);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
         assert_true(malloc_usable_size(memory) <= oc_pool_cost(size));
 #endif
         assert_true(oc_pool_cost(size) >= size + 8);
-        assert_true(oc_pool_cost(size) <= size + 32);
-        free(memory);
+        assert_true(oc_pool_cost(size) <= size + size / 4 + 32);
+        oc_pool_give(&pool, memory, size);
     }
 }
 
@@ -301,7 +321,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pieces_count_with_blocks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_piece_at_the_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_idle_gives_way_to_pieces, setup, teardown),
-        cmocka_unit_test(test_cost_is_that_of_the_heap),
+        cmocka_unit_test_setup_teardown(test_pieces_are_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cost_is_that_of_the_heap, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reserved, setup, teardown),
         cmocka_unit_test(test_budget),
     };

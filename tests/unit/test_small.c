@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "base/clock.h"
 #include "protocol/tag.h"
@@ -63,6 +64,7 @@ static int setup(void **state)
     memset(&aggregator, 0, sizeof(aggregator));
     aggregator.config.control = &control;
     oc_pool_open(&aggregator.pool, ALL);
+    oc_stock_open(&aggregator.stock, OC_AGGREGATOR_STOCK);
     peer.aggregator = &aggregator;
     if (OC_OK != oc_mailbox_open(&control)
         || OC_OK != oc_worker_open(NULL, &aggregator.worker, error, sizeof(error))
@@ -93,6 +95,7 @@ static int teardown(void **state)
         oc_reductions_free(&groups[i]);
     }
     oc_pool_close(&aggregator.pool);
+    oc_stock_trim(&aggregator.stock);
     oc_mailbox_close(&control);
     return 0 == aggregator.pool.used && 0 == aggregator.cached && NULL == aggregator.caches
                    && NULL == aggregator.starving ? 0 : -1;
@@ -241,6 +244,30 @@ static void test_held_until_all_are_there(void **state)
     assert_int_equal(aggregator.pool.used, 0);
     assert_int_equal(aggregator.asked, 0);
     assert_int_equal(aggregator.waited, 0);
+}
+
+/* Two groups with the same place in the table do not meet there. */
+static void test_places_are_shared(void **state)
+{
+    (void) state;
+    groups[1].handle = OC_REDUCTION_PLACES;
+    aggregator.pool.limit = 2 * ALL;
+    small_from(0, 0, 5);
+    small_from(1, 0, 5);
+    assert_ptr_not_equal(groups[0].reductions, groups[1].reductions);
+    for (uint32_t rank = 1; rank < RANKS; rank++) {
+        small_from(1, rank, 5);
+    }
+    expect_results(1, 5);
+    assert_int_equal(groups[0].reductions->arrived, 1);
+    for (uint32_t rank = 1; rank < RANKS; rank++) {
+        small_from(0, rank, 5);
+    }
+    expect_results(0, 5);
+    settle();
+    assert_null(groups[0].reductions);
+    assert_null(groups[1].reductions);
+    assert_int_equal(groups[0].num_reductions + groups[1].num_reductions, 0);
 }
 
 /* Group 0 holds what group 1 needs, and one of its ranks has not come: that may take for ever. */
@@ -396,7 +423,11 @@ static oc_reduction_t *find(uint32_t group, uint64_t sequence)
 {
     oc_reduction_t *reduction;
 
-    HASH_FIND(hh, groups[group].reductions, &sequence, sizeof(sequence), reduction);
+    DL_FOREACH2 (groups[group].reductions, reduction, group_next) {
+        if (reduction->sequence == sequence) {
+            break;
+        }
+    }
     assert_non_null(reduction);
     return reduction;
 }
@@ -537,6 +568,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_held_until_all_are_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_places_are_shared, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dropped_for_others, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dropped_for_chunks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nobody_is_overtaken, setup, teardown),
