@@ -66,12 +66,33 @@ void oc_group_hold(oc_server_group_t *group)
     group->references++;
 }
 
+/* Of a client that is gone, the last one ends this. */
+static void peer_release(oc_peer_t *peer)
+{
+    if (NULL == peer->endpoint && 0 == peer->members) {
+        free(peer);
+    }
+}
+
+static void members_free(oc_server_group_t *group)
+{
+    for (uint32_t rank = 0; NULL != group->members && rank < group->num_ranks; rank++) {
+        oc_peer_t *peer = group->members[rank].peer;
+
+        if (NULL != peer) {
+            peer->members--;
+            peer_release(peer);
+        }
+    }
+    free(group->members);
+}
+
 static void group_free(oc_server_group_t *group)
 {
     oc_reductions_free(group);
     oc_pool_release(&group->aggregator->pool, oc_budget_group(group->num_ranks));
     oc_reserve_give(group);
-    free(group->members);
+    members_free(group);
     free(group->sources);
     free(group);
 }
@@ -86,12 +107,10 @@ void oc_group_release(oc_server_group_t *group)
 void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *transfer,
                         const void *data, size_t length, uint64_t tag)
 {
-    oc_aggregator_t *aggregator = group->aggregator;
-    oc_peer_t *peer;
+    const oc_peer_t *peer = group->members[rank].peer;
 
-    HASH_FIND(hh, aggregator->peers, &group->members[rank].client, sizeof(uint32_t), peer);
-    if (NULL == peer) {
-        oc_transfer_fail(aggregator->worker, transfer, OC_ERR_UNREACHABLE);
+    if (NULL == peer || NULL == peer->endpoint) {
+        oc_transfer_fail(group->aggregator->worker, transfer, OC_ERR_UNREACHABLE);
     } else {
         /* whoever gets it has posted the receive before this could be sent */
         oc_send_eager(peer->endpoint, transfer, data, length, tag);
@@ -184,7 +203,8 @@ static void client_drop(oc_aggregator_t *aggregator, uint32_t client)
     if (NULL != peer) {
         HASH_DEL(aggregator->peers, peer);
         oc_endpoint_close(peer->endpoint);
-        free(peer);
+        peer->endpoint = NULL;
+        peer_release(peer);
     }
 }
 
@@ -236,6 +256,7 @@ static void member_add(oc_aggregator_t *aggregator, const oc_command_t *command)
 {
     const oc_member_t *member = &command->member;
     oc_server_group_t *group;
+    oc_peer_t *peer;
 
     HASH_FIND(hh, aggregator->groups, &member->handle, sizeof(uint32_t), group);
     if (NULL == group) {
@@ -245,9 +266,13 @@ static void member_add(oc_aggregator_t *aggregator, const oc_command_t *command)
         client_lost(aggregator, command->client);
         return;
     }
-    group->num_joined += !group->members[member->rank].joined;
+    HASH_FIND(hh, aggregator->peers, &command->client, sizeof(uint32_t), peer);
+    if (NULL != peer) {
+        peer->members++;
+    }
+    group->num_joined++;
     group->members[member->rank] = (oc_group_member_t) {
-        .client = command->client, .reply_handle = member->reply_handle, .joined = true};
+        .peer = peer, .reply_handle = member->reply_handle, .joined = true};
     send_ready(group, member->rank);
 }
 

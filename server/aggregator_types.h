@@ -27,11 +27,12 @@ typedef struct {
     uint32_t client;
     oc_endpoint_t *endpoint;         /* NULL: the client is gone */
     oc_aggregator_t *aggregator;
+    unsigned members;                /* of groups, which still point here */
     UT_hash_handle hh;
 } oc_peer_t;
 
 typedef struct {
-    uint32_t client;
+    oc_peer_t *peer;                 /* NULL: not joined, or gone before */
     uint32_t reply_handle;
     bool joined;
 } oc_group_member_t;

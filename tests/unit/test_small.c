@@ -46,7 +46,7 @@ static void peer_failed(void *arg)
 static void make_group(uint32_t i)
 {
     for (uint32_t rank = 0; rank < RANKS; rank++) {
-        members[i][rank] = (oc_group_member_t) {.client = 1, .reply_handle = RANKS * i + rank,
+        members[i][rank] = (oc_group_member_t) {.peer = &peer, .reply_handle = RANKS * i + rank,
                                                 .joined = true};
     }
     groups[i] = (oc_server_group_t) {.aggregator = &aggregator, .handle = i, .num_ranks = RANKS,
