@@ -78,6 +78,14 @@ tests_engine_test_engine_schedules_SOURCES = tests/engine/test_engine_schedules.
 	tests/engine/schedule.h tests/engine/schedule.c
 tests_engine_test_engine_schedules_LDADD = libocclient.la -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_small
+tests_engine_test_engine_small_SOURCES = tests/engine/test_engine_small.c \
+	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_small_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_small_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc \
+	-Wl,--wrap=realloc -Wl,--wrap=aligned_alloc -Wl,--wrap=posix_memalign -Wl,--wrap=free
+tests_engine_test_engine_small_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_threads
 tests_engine_test_engine_threads_SOURCES = tests/engine/test_engine_threads.c \
 	tests/engine/harness.h tests/engine/harness.c tests/engine/party.h tests/engine/party.c
