@@ -193,6 +193,7 @@ static void client_add(oc_aggregator_t *aggregator, const oc_command_t *command)
         return;
     }
     HASH_ADD(hh, aggregator->peers, client, sizeof(uint32_t), peer);
+    aggregator->served_clients++;
 }
 
 static void client_drop(oc_aggregator_t *aggregator, uint32_t client)
@@ -237,6 +238,7 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member
         return NULL;
     }
     HASH_ADD(hh, aggregator->groups, handle, sizeof(uint32_t), group);
+    aggregator->served_groups++;
     return group;
 }
 
@@ -469,6 +471,11 @@ oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregat
 
 static void report(const oc_aggregator_t *aggregator)
 {
+    if (aggregator->served_groups > 0) {
+        oc_info("aggregator %u served %u groups of %u clients, with at most %zu of %zu bytes",
+                aggregator->config.index, aggregator->served_groups, aggregator->served_clients,
+                aggregator->pool.peak, aggregator->pool.limit);
+    }
     if (aggregator->waited > 0 || aggregator->asked > 0) {
         oc_info("aggregator %u was short of memory: %llu collectives waited for it, %llu "
                 "contributions were asked for again, at most %zu of %zu bytes were in use",

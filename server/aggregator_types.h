@@ -151,6 +151,7 @@ struct oc_aggregator {
     uint64_t fed;                    /* returns to the pool that the starving know of */
     oc_reduction_t *caches;          /* small ones with contributions that may be dropped */
     size_t cached;                   /* … all of them, as the pool counts */
+    unsigned served_clients, served_groups; /* all that there ever were */
     unsigned long long waited;       /* collectives that found no memory */
     unsigned long long asked;        /* contributions that were dropped and asked for again */
     oc_request_t *posted;

@@ -78,6 +78,12 @@ tests_engine_test_engine_schedules_SOURCES = tests/engine/test_engine_schedules.
 	tests/engine/schedule.h tests/engine/schedule.c
 tests_engine_test_engine_schedules_LDADD = libocclient.la -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_scale
+tests_engine_test_engine_scale_SOURCES = tests/engine/test_engine_scale.c \
+	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_scale_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_scale_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_small
 tests_engine_test_engine_small_SOURCES = tests/engine/test_engine_small.c \
 	tests/engine/harness.h tests/engine/harness.c
