@@ -3,7 +3,8 @@ EXTRA_DIST += bench/README.md bench/preface.md bench/run bench/results \
 	bench/lib/__init__.py bench/lib/build.py bench/lib/cluster.py bench/lib/contestants.py \
 	bench/lib/experiments.py bench/lib/facts.py bench/lib/launch.py bench/lib/limits.py \
 	bench/lib/measure.py bench/lib/paths.py bench/lib/places.py bench/lib/plot.py \
-	bench/lib/reduction.py bench/lib/report.py bench/lib/results.py bench/lib/tell.py \
+	bench/lib/reduction.py bench/lib/report.py bench/lib/results.py bench/lib/scale.py \
+	bench/lib/tell.py \
 	bench/lib/text.py \
 	doc/performance doc/performance.md
 
@@ -15,3 +16,12 @@ optcast_bench_reduction_SOURCES = \
 	bench/reduction/sweep.c \
 	bench/reduction/sweep.h
 optcast_bench_reduction_LDADD = libocreduction.la
+
+noinst_PROGRAMS += optcast-bench-scale
+optcast_bench_scale_SOURCES = \
+	bench/scale/main.c \
+	bench/scale/usage.c \
+	bench/scale/usage.h \
+	tests/engine/harness.c \
+	tests/engine/harness.h
+optcast_bench_scale_LDADD = libocclient.la -lpthread

@@ -92,7 +92,7 @@ EXTRA_DIST += run-tests \
 	tests/rdma/image.sh tests/rdma/inside tests/rdma/lib.sh tests/rdma/multicast.sh \
 	tests/rdma/registrations.c tests/rdma/registrations.sh \
 	tests/tools/bench.sh tests/tools/bench-result.json tests/tools/bench_reduction.sh \
-	tests/tools/bench_smoke.sh \
+	tests/tools/bench_scale.sh tests/tools/bench_smoke.sh \
 	tests/tools/bench_test.py tests/tools/dist.sh tests/tools/info.sh tests/tools/perf.sh \
 	tests/tools/timeline.sh tests/tools/tune.sh \
 	tools/build.sh

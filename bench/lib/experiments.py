@@ -171,6 +171,11 @@ EXPERIMENTS = (
         "and the limit: the fastest of several loops that only read as many streams and write "
         "one. Kernels and loops take turns on the same memory.", ()),
     Experiment(
+        "scale", "What an aggregator uses of a processor",
+        "Processor time of the thread that aggregates, in a server of its own, without MPI: whether "
+        "it grows with the number of groups, and what a gigabyte of contributions takes over TCP.",
+        ()),
+    Experiment(
         "smoke", "A test of the program itself", "These numbers mean nothing.",
         (Setup("2+1", "allreduce", 2, ("ring", "optcast"), (16 * KiB, 64 * KiB), servers=1),),
         hidden=True),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Owns doc/performance.md: what of the results is said, and with which words."""
-from lib import experiments, limits, plot, reduction, results, text
+from lib import experiments, limits, plot, reduction, results, scale, text
 
 
 def offloaded(row):
@@ -220,8 +220,9 @@ def experiment_section(name, result, folder, plots):
         lines += [f"Settings of ours: `{' '.join(result['settings'])}`.", ""]
     for setup in result["setups"]:
         lines += setup_section(name, setup, folder, plots)
-    if reduction.NAME in result:
-        lines += reduction.section(result[reduction.NAME])
+    for program in (reduction, scale):
+        if program.NAME in result:
+            lines += program.section(result[program.NAME])
     return lines
 
 

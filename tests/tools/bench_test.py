@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(REPO / "bench"))
 
 from lib import (cluster, contestants, experiments, launch, limits, measure, paths,  # noqa: E402
-                 places, plot, reduction, report, results, text)
+                 places, plot, reduction, report, results, scale, text)
 
 MiB = 1 << 20
 RECORDED = pathlib.Path(__file__).with_name("bench-result.json")
@@ -454,6 +454,28 @@ class Reduction(unittest.TestCase):
         # ratios are those of one round each
         cell = "19.0: 0.90 (0.50–0.95)"
         self.assertIn(f"| float | {cell} | {cell} |", lines)
+
+
+class Scale(unittest.TestCase):
+    @staticmethod
+    def row(load, groups, seconds, **changes):
+        return {"load": load, "unit": "chunk", "ranks": 4, "groups": groups, "units": 1000,
+                "bytes": 2e9, "tcp": False, "seconds": seconds, "user": [0.25, 0.5, 0.5],
+                "instructions": [0, 0, 0], **changes}
+
+    def measured(self):
+        return {"rounds": 3, "rows": [
+            self.row("chunks", 1, [0.010, 0.020, 0.015]),
+            self.row("chunks", 64, [0.018, 0.030, 0.017], instructions=[9e6, 8e6, 7e6]),
+            self.row("tcp", 1, [2.0, 4.0, 3.0], ranks=8, tcp=True)]}
+
+    def test_section(self):
+        lines = scale.section(self.measured())
+        begin = "| for a chunk of 16 KiB from each rank |"
+        self.assertIn(f"{begin} 1 | 15.0 µs (10.0–20.0 µs) | 1.00 | not counted here |", lines)
+        self.assertIn(f"{begin} 64 | 18.0 µs (17.0–30.0 µs) | 1.20 | 8000 |", lines)
+        # user and kernel are those of each round
+        self.assertIn("| 8 | 1.50 s (1.00–2.00 s) | 750 ms | 750 ms |", lines)
 
 
 if __name__ == "__main__":
