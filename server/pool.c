@@ -23,10 +23,12 @@ void oc_pool_trim(oc_pool_t *pool)
 {
     oc_pool_block_t *block, *next;
 
-    LL_FOREACH_SAFE (pool->free, block, next) {
-        free(block);
+    for (unsigned list = 0; pool->idle > 0 && list < OC_POOL_LISTS; list++) {
+        LL_FOREACH_SAFE (pool->free[list], block, next) {
+            free(block);
+        }
+        pool->free[list] = NULL;
     }
-    pool->free = NULL;
     pool->idle = 0;
     oc_stock_trim(&pool->pieces);
 }
@@ -36,13 +38,18 @@ void oc_pool_close(oc_pool_t *pool)
     oc_pool_trim(pool);
 }
 
+static oc_pool_block_t **list_of(oc_pool_t *pool, size_t size)
+{
+    return &pool->free[(uint64_t) size * 0x9e3779b97f4a7c15ull >> 58];
+}
+
 static void *reuse(oc_pool_t *pool, size_t size)
 {
-    oc_pool_block_t *block;
+    oc_pool_block_t **list = list_of(pool, size), *block;
 
-    LL_SEARCH_SCALAR(pool->free, block, size, size);
+    LL_SEARCH_SCALAR(*list, block, size, size);
     if (NULL != block) {
-        LL_DELETE(pool->free, block);
+        LL_DELETE(*list, block);
         pool->idle -= size;
     }
     return block;
@@ -98,7 +105,7 @@ void oc_pool_put(oc_pool_t *pool, void *memory, size_t size)
     oc_pool_block_t *block = memory;
 
     block->size = size;
-    LL_PREPEND(pool->free, block);
+    LL_PREPEND(*list_of(pool, size), block);
     pool->idle += size;
     count_out(pool, size);
 }

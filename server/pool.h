@@ -17,6 +17,9 @@
 /* Pieces that are kept, in bytes. */
 #define OC_POOL_MOST_PIECES ((size_t) 8 << 20)
 
+/* Lists of blocks that are kept. Groups have blocks of one size each. */
+#define OC_POOL_LISTS 64
+
 typedef struct oc_pool_block oc_pool_block_t;
 
 typedef struct {
@@ -25,7 +28,7 @@ typedef struct {
     size_t idle;              /* bytes kept, of blocks */
     size_t peak;              /* the most that used ever was */
     uint64_t returns;         /* how often anything came back */
-    oc_pool_block_t *free;
+    oc_pool_block_t *free[OC_POOL_LISTS]; /* hash by size */
     oc_stock_t pieces;
 } oc_pool_t;
 
