@@ -62,7 +62,7 @@ EXTRA_DIST += run-tests \
 	tests/mpi/big.c \
 	tests/mpi/big.sh \
 	tests/mpi/half.c \
-	tests/mpi/half.sh tests/mpi/node.sh \
+	tests/mpi/half.sh tests/mpi/heap.c tests/mpi/heap.sh tests/mpi/node.sh \
 	tests/mpi/matrix_types.c \
 	tests/mpi/matrix_types.h \
 	tests/mpi/plan.py tests/mpi/polite.c tests/mpi/pvars.h tests/mpi/same_bits.c tests/mpi/same_bits.sh \

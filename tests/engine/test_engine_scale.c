@@ -31,7 +31,7 @@
 #define STEPS   3
 #define WIDEST  65536u  /* bytes */
 
-#define SECONDS 50u
+#define SECONDS 55u
 #define MIB     (1u << 20)
 #define LIMIT   (16 * MIB)
 
