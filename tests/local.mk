@@ -69,6 +69,7 @@ EXTRA_DIST += run-tests \
 	tests/mpi/stranger.py \
 	tests/mpi/unequal.sh \
 	tests/mpi/sums.h \
+	tests/mpi/placed.c \
 	tests/mpi/tell.h \
 	tests/mpi/threads.c \
 	tests/mpi/threads.sh \
@@ -76,7 +77,7 @@ EXTRA_DIST += run-tests \
 	tests/mpi/two_jobs.sh \
 	tests/mpi/valgrind.sh \
 	tests/mpi/valgrind.supp \
-	tests/mpi/volume.c \
+	tests/mpi/volume.c tests/mpi/volume.h \
 	tests/mpi/workers.h \
 	tests/neon/digest.c \
 	tests/neon/lib.sh \

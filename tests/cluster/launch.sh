@@ -16,13 +16,15 @@ command_rsh() {
     enter "$k" /bin/sh -c "$*"
 }
 
-# parse_run ARGUMENT...: sets hosts, per_host, pml, btl, mpi, nap, plain, show, and rest to what follows the options.
+# parse_run ARGUMENT...: sets hosts, per_host, map, pml, btl, mpi, nap, plain, show, and rest to what follows the
+# options.
 parse_run() {
-    hosts='' per_host=1 pml=ob1 btl=tcp,vader,self mpi=openmpi nap='' plain='' show=''
+    hosts='' per_host=1 map=block pml=ob1 btl=tcp,vader,self mpi=openmpi nap='' plain='' show=''
     while [ $# -gt 0 ]; do
         case $1 in
         --hosts) hosts=${2:-}; shift ;;
         --per-host) per_host=${2:-}; shift ;;
+        --map) map=${2:-}; shift ;;
         --pml) pml=${2:-}; shift ;;
         --btl) btl=${2:-}; shift ;;
         --mpi) mpi=${2:-}; shift ;;
@@ -43,11 +45,15 @@ parse_run() {
 }
 
 command_run() {
-    local hosts per_host pml btl mpi nap plain show rest chosen=() shims=() preload=() launcher=()
+    local hosts per_host map pml btl mpi nap plain show rest chosen=() shims=() preload=() launcher=()
 
     parse_run "$@"
     [ ${#rest[@]} -gt 0 ] || fail "run needs a program"
     need_number "number of ranks on a host" "$per_host" 1 1000
+    case $mpi-$map in
+    *-block | openmpi-cyclic) ;;
+    *) fail "bad map '$map': use block or, with Open MPI, cyclic" ;;
+    esac
     [ -z "$nap" ] || need_number "nap in microseconds" "$nap" 1 1000000
     [ -n "$hosts" ] || hosts=$(hosts_without_server) || exit
     host_list "$hosts"
@@ -129,6 +135,7 @@ openmpi_launcher() {
         ;;
     *) fail "bad pml '$2': use ob1 or ucx" ;;
     esac
+    [ "$map" = block ] || launcher+=(--rank-by node)
     for assignment in "${preload[@]}"; do
         launcher+=(-x "$assignment")
     done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Owns the test of Allreduce with several ranks on each host: the link of a host carries every byte once, and all
-# ranks of the host have their share in that.
+# Owns the test of Allreduce with several ranks on each host, mapped by block and in turn: the link of a host carries
+# every byte once, all ranks of the host have their share in that, and the bits are those of that placement.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,7 +10,7 @@ BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/cluster/lib.sh
 . "$here/lib.sh"
 
-hosts=4 per_host=4 count=2097152 times=2
+hosts=4 per_host=4 count=1048576 times=2
 payload=$((count * 4 * times))
 
 # expect_links NAME: in both directions the link of each host has carried the payload, and not much more.
@@ -40,15 +40,30 @@ expect_shares() {
         }' "$tmp/$1.log" || not_ok "$1: the ranks of a host do not share $payload bytes" "$tmp/$1.log"
 }
 
+# expect_placed MAP: hosts in the order of ranks, and all of the above.
+expect_placed() {
+    local name=$1 map=()
+
+    take_stats "$tmp/before"
+    # on a busy machine set-up takes longer than usual, and a fallback has other bits
+    expect_cluster_job "$name" "$servers" connect_timeout=30 --hosts "1-$hosts" --per-host "$per_host" --map "$name" -- \
+        placed "$count" "$times"
+    take_stats "$tmp/after"
+    case $name in
+    block) mapfile -t map < <(for k in $(seq "$hosts"); do yes "h$k" | head -n "$per_host"; done) ;;
+    cyclic) mapfile -t map < <(for _ in $(seq "$per_host"); do seq -f h%g "$hosts"; done) ;;
+    esac
+    has_line "$tmp/$name.log" "^hosts ${map[*]}\$" || not_ok "$name: ranks are elsewhere" "$tmp/$name.log"
+    has_line "$tmp/$name.log" ': 16 ranks, .*, node reduction shape: 4 hosts with up to 4 ranks$' ||
+        not_ok "$name: the shape is another one" "$tmp/$name.log"
+    expect_shares "$name"
+    expect_links "$name"
+}
+
 begin_cluster_test node
-compile volume
+compile placed
 make_cluster --hosts $((hosts + 4)) --rate 200
 start_servers 5 6 7 8
-take_stats "$tmp/before"
-expect_cluster_job block "$servers" --hosts "1-$hosts" --per-host "$per_host" -- volume "$count" "$times"
-take_stats "$tmp/after"
-has_line "$tmp/block.log" ': 16 ranks, .*, node reduction shape: 4 hosts with up to 4 ranks$' ||
-    not_ok "the shape is another one" "$tmp/block.log"
-expect_shares block
-expect_links block
-echo "ok node: $((hosts * per_host)) ranks on $hosts hosts, whose links carry each byte once"
+expect_placed block
+expect_placed cyclic
+echo "ok node: $((hosts * per_host)) ranks on $hosts hosts, in two orders, whose links carry each byte once"
