@@ -30,6 +30,15 @@
 #define TIGHT_VECTOR     400000
 #define TIGHT_OPERATIONS 12
 
+/*
+ * Of 1 MiB, the reserves of two teams and seven chunks leave too little for a small vector. The large
+ * one has more chunks than steps fit.
+ */
+#define LAST_CHUNK  53248
+#define LAST_SMALL  (16384 / sizeof(float))
+#define LAST_LARGE  (80 * LAST_CHUNK / sizeof(float))
+#define LAST_WINDOW 16
+
 /* By lowest rank; of unequal size; in turn, as launchers map by node. */
 static const uint8_t one_and_three[] = {1, 2, 2, 2}, unequal[] = {3, 3, 3, 3, 2, 2, 1},
                      cyclic[] = {1, 2, 1, 2, 1, 2, 1, 2}, one_host[] = {5, 5, 5},
@@ -37,7 +46,7 @@ static const uint8_t one_and_three[] = {1, 2, 2, 2}, unequal[] = {3, 3, 3, 3, 2,
 
 /* What ranks tell each other in the tests. */
 typedef struct {
-    unsigned long long sent[MAX_TEST_RANKS], received[MAX_TEST_RANKS];
+    unsigned long long sent[MAX_TEST_RANKS], received[MAX_TEST_RANKS], resent[MAX_TEST_RANKS];
 } tally_t;
 
 static tally_t *tally;
@@ -203,7 +212,8 @@ static void live_in_node_shape(rank_t *rank)
     oc_group_describe(rank->groups[0], text, sizeof(text));
     CHECK(NULL != strstr(text, "node reduction shape"));
     CHECK(0 == count_segments());
-    CHECK(0 == count_rings());
+    /* the one who took the flag of the last sleep may have rung after that was over */
+    CHECK(count_rings() <= 1);
 }
 
 static void all_pairs(rank_t *rank)
@@ -545,6 +555,96 @@ static void body_tight(rank_t *rank)
     CHECK(TIGHT_OPERATIONS == rank->counters.allreduce_offloaded);
 }
 
+/* Whatever serves it: what hosts make of it is the same, bit by bit. */
+static void body_bits(rank_t *rank)
+{
+    const size_t counts[] = {1, 100, 3000, 20000, 90001};
+
+    rank->hosts = unequal;
+    for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        one(rank, OC_OP_SUM, OC_TYPE_FLOAT, counts[i], 0 == i % 2);
+        one(rank, OC_OP_SUM, OC_TYPE_DOUBLE, counts[i], 0 != i % 2);
+        one(rank, OC_OP_PROD, OC_TYPE_FLOAT, counts[i], 0 == i % 2);
+        one(rank, OC_OP_SUM, OC_TYPE_BFLOAT16, counts[i], 0 != i % 2);
+    }
+    CHECK(sizeof(counts) / sizeof(counts[0]) * 4 == rank->counters.allreduce_offloaded);
+    live_in_node_shape(rank);
+}
+
+/* Rank 3 does not even look at its client meanwhile. */
+static void meet_idly(rank_t *rank)
+{
+    if (3 == rank->rank) {
+        rank_compute(rank);
+    } else {
+        rank_barrier(rank);
+    }
+}
+
+static void progress_for(rank_t *rank, uint64_t duration, unsigned long long chunks)
+{
+    for (uint64_t start = oc_clock_ns();
+         oc_clock_ns() - start < duration && rank->counters.chunks < chunks;) {
+        (void) oc_client_progress(rank->client);
+    }
+}
+
+/*
+ * Rank 3 gives its steps, as many as fit, but does not send the small vector, which is the first of
+ * them. The chunks of rank 2's team go on, until the server's memory is full of those whose steps
+ * fit only when the small one is done.
+ */
+static void block_small(rank_t *rank, const float *small, float *small_sum, const float *large,
+                        float *large_sum, outcome_t outcomes[2])
+{
+    if (2 == rank->rank) {
+        meet_idly(rank);
+    }
+    CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, small, small_sum, LAST_SMALL,
+                              &outcomes[0]));
+    CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, large, large_sum, LAST_LARGE,
+                              &outcomes[1]));
+    for (unsigned i = 0; 3 == rank->rank && i < 2000; i++) {
+        (void) oc_client_progress(rank->client);
+    }
+    if (2 == rank->rank) {
+        /* half of the steps that fit are those of its team */
+        progress_for(rank, 5 * OC_SECOND, LAST_WINDOW - 1);
+    } else {
+        meet_idly(rank);
+    }
+    if (3 != rank->rank) {
+        progress_for(rank, OC_SECOND / 5, UINT64_MAX);
+    }
+    meet_idly(rank);
+}
+
+static void body_small_last(rank_t *rank)
+{
+    static const uint8_t pairs[] = {1, 1, 2, 2};
+    static float small[LAST_SMALL], small_sum[LAST_SMALL], large[LAST_LARGE],
+        large_sum[LAST_LARGE];
+    outcome_t outcomes[2];
+
+    rank->hosts = pairs;
+    for (unsigned i = 0; i < LAST_LARGE; i++) {
+        large[i] = (float) (i % 100 + rank->rank);
+        small[i % LAST_SMALL] = (float) rank->rank;
+    }
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, small, small_sum, 10));
+    rank_barrier(rank);
+    block_small(rank, small, small_sum, large, large_sum, outcomes);
+    CHECK(rank_wait(rank, outcomes, 2, 15));
+    CHECK(OC_OK == outcomes[0].status && OC_OK == outcomes[1].status);
+    for (unsigned i = 0; i < LAST_LARGE; i++) {
+        CHECK((float) (4 * (i % 100) + 6) == large_sum[i] && 6 == small_sum[i % LAST_SMALL]);
+    }
+    tally->resent[rank->rank] = rank->counters.messages_resent;
+    rank_barrier(rank);
+    /* there was no memory for the small one when it came */
+    CHECK(tally->resent[0] + tally->resent[1] + tally->resent[2] + tally->resent[3] > 0);
+}
+
 /* Until the service ends, which is within the patience of rank_allreduce for everybody. */
 static void body_until_error(rank_t *rank)
 {
@@ -653,6 +753,50 @@ static void test_peers(void **state)
     assert_true(ranks_succeed(&server, 4, &settings, body_sizes_1_3, 100));
 }
 
+#define MOST_SERVERS 3
+
+/* So many servers with so many aggregators, of which the first has a weight. */
+static void bits_with(unsigned servers, const char *aggregators, const char *weight, int window,
+                      size_t chunk)
+{
+    const char *options[] = {"--aggregators", aggregators, NULL};
+    char path[] = "/tmp/optcast_node_XXXXXX", list[sizeof("file:") + sizeof(path)];
+    test_server_t started[MOST_SERVERS];
+    oc_job_settings_t settings;
+    FILE *file = fdopen(mkstemp(path), "w");
+    unsigned failed;
+
+    assert_non_null(file);
+    for (unsigned i = 0; i < servers; i++) {
+        server_start(&started[i], options);
+        fprintf(file, "%s weight=%s\n", started[i].address, 0 == i ? weight : "1");
+    }
+    fclose(file);
+    snprintf(list, sizeof(list), "file:%s", path);
+    settings = node_settings(list);
+    settings.peer_aggregation = OC_PEERS_OFF;
+    settings.window = window;
+    settings.chunk_size = chunk;
+    failed = ranks_run(7, &settings, body_bits, 100);
+    unlink(path);
+    for (unsigned i = 0; i < servers; i++) {
+        assert_int_equal(server_stop(&started[i]), 0);
+    }
+    assert_int_equal(failed, 0);
+}
+
+static void test_same_bits(void **state)
+{
+    (void) state;
+    bits_with(1, "1", "1", 1, 4096);
+    bits_with(1, "3", "1", 8, 65536);
+    bits_with(2, "1", "3", 3, 8192);
+    bits_with(2, "2", "1", 2, 12288);
+    bits_with(3, "1", "1", 4, 16384);
+    bits_with(3, "2", "0.5", 1, 8192);
+    run("embedded", 7, body_bits, 2);
+}
+
 static void test_bytes(void **state)
 {
     (void) state;
@@ -717,6 +861,22 @@ static void test_tight_memory(void **state)
     assert_true(ranks_succeed(&server, 8, &settings, body_tight, 100));
 }
 
+static void test_small_has_reserve(void **state)
+{
+    const char *options[] = {"--memory-limit", "1M", NULL};
+    oc_job_settings_t settings;
+    test_server_t server;
+
+    (void) state;
+    server_start(&server, options);
+    settings = test_settings(server.address);
+    settings.peer_aggregation = OC_PEERS_OFF;
+    settings.small_size = LAST_SMALL * sizeof(float);
+    settings.chunk_size = LAST_CHUNK;
+    settings.window = LAST_WINDOW;
+    assert_true(ranks_succeed(&server, 4, &settings, body_small_last, 60));
+}
+
 static void test_sleepers(void **state)
 {
     (void) state;
@@ -758,21 +918,31 @@ static void test_mismatch(void **state)
     run("embedded:2", 4, body_mismatch, 3);
 }
 
-int main(void)
+/* usage: test_engine_node [--few]: without those that are about results, where all is slow */
+int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_peers),        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_rank_order),   cmocka_unit_test(test_unattachable),
-        cmocka_unit_test(test_in_flight),    cmocka_unit_test(test_tight_memory),
-        cmocka_unit_test(test_server_dies),
-        cmocka_unit_test(test_give_up),      cmocka_unit_test(test_mismatch),
+        cmocka_unit_test(test_peers),        cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_sleepers),     cmocka_unit_test(test_committed),
+    }, few[] = {
+        cmocka_unit_test(test_bytes),        cmocka_unit_test(test_rank_order),
+        cmocka_unit_test(test_unattachable), cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_tight_memory), cmocka_unit_test(test_small_has_reserve),
+        cmocka_unit_test(test_server_dies),  cmocka_unit_test(test_give_up),
+        cmocka_unit_test(test_mismatch),     cmocka_unit_test(test_sleepers),
+        cmocka_unit_test(test_committed),
     };
+    int failed;
 
     alarm(290);
     tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return MAP_FAILED == (void *) tally ? EXIT_FAILURE
-                                        : cmocka_run_group_tests(tests, NULL, NULL);
+    if (MAP_FAILED == (void *) tally) {
+        return EXIT_FAILURE;
+    }
+    failed = cmocka_run_group_tests(few, NULL, NULL);
+    if (argc < 2 || 0 != strcmp(argv[1], "--few")) {
+        failed += cmocka_run_group_tests(tests, NULL, NULL);
+    }
+    return failed;
 }
