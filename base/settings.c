@@ -15,10 +15,19 @@ static const char *const multicast_names[] = {"auto", "verbs", "udp", "off", NUL
 static const char *const schedule_names[] = {"auto", "together", "chain", NULL};
 static const char *const peer_names[] = {"auto", "off", NULL};
 static const char *const reproducible_names[] = {"shape", "rank_order", NULL};
+static const char *const bind_names[] = {"auto", "off", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
 
 #define JOB(field)    .name = #field, .offset = offsetof(oc_job_settings_t, field)
 #define SERVER(field) .offset = offsetof(oc_server_settings_t, field)
+
+/* What both tables have: for embedded aggregators and for those of a server. */
+#define BIND(values) \
+    .offset = offsetof(values, local.bind), .type = OC_SETTING_CHOICE, .number = OC_BIND_AUTO, \
+    .max = 1, .unit = "", .choices = bind_names, \
+    .help = "auto: aggregators use the processors and the memory that are near the network device, " \
+            "as far as the process may and the machine tells. off: whatever the system gives " \
+            "them."
 
 static const oc_setting_t job_settings[] = {
     {JOB(priority), .type = OC_SETTING_INT, .number = 60, .min = -1, .max = 100, .unit = "",
@@ -125,6 +134,7 @@ static const oc_setting_t job_settings[] = {
     {JOB(timeline), .type = OC_SETTING_TEXT, .text = "", .unit = "",
      .help = "What the names of files begin with into which each rank writes, at its end, when "
              "what happened to each chunk (see optcast-timeline); no files if empty."},
+    {.name = "bind", BIND(oc_job_settings_t)},
 };
 
 static const oc_setting_t server_settings[] = {
@@ -183,6 +193,7 @@ static const oc_setting_t server_settings[] = {
      .unit = "",
      .help = "What the names of files begin with into which each aggregator writes, at the end of "
              "a job, when what happened to each chunk (see optcast-timeline); no files if empty."},
+    {.name = "bind", BIND(oc_server_settings_t)},
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -54,6 +54,13 @@ typedef enum {
 
 typedef enum { OC_PEERS_AUTO, OC_PEERS_OFF } oc_peer_aggregation_t;
 
+typedef enum { OC_BIND_AUTO, OC_BIND_OFF } oc_bind_t;
+
+/* How aggregators use the machine that they run on. Nobody else needs the same values. */
+typedef struct {
+    int bind;                    /* oc_bind_t */
+} oc_local_settings_t;
+
 /* coll_optcast_*: what a job sets. All ranks of a job need the same values. */
 typedef struct {
     int priority;
@@ -86,6 +93,7 @@ typedef struct {
     int multicast_rate;
     const char *multicast_faults;
     const char *timeline;
+    oc_local_settings_t local;   /* of embedded aggregators */
 } oc_job_settings_t;
 
 /* optcast-server: what its administrator sets. */
@@ -97,6 +105,7 @@ typedef struct {
     int drain_timeout;
     int max_jobs;
     const char *timeline;
+    oc_local_settings_t local;
 } oc_server_settings_t;
 
 extern const oc_settings_table_t oc_job_settings_table;

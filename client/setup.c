@@ -50,6 +50,7 @@ static oc_status_t start_embedded(oc_client_t *client, char *error, size_t error
         .job_key = client->job.key,
         .all_interfaces = client->config.spans_hosts,
         .timeline = client->config.settings->timeline,
+        .local = client->config.settings->local,
     };
 
     /* after a collapse it is about to fail, or has: others may not have noticed yet */

@@ -352,9 +352,7 @@ static void *aggregator_run(void *arg)
     bool moved;
 
     oc_thread_default_arithmetic();
-    if (aggregator->config.unbind) {
-        oc_thread_unbind();
-    }
+    oc_binding_enter(aggregator->config.binding, aggregator->config.index);
     while (!aggregator->stop) {
         /* also in the middle of work: heartbeats are among the commands */
         if (oc_mailbox_has_mail(&aggregator->inbox)) {

@@ -7,6 +7,7 @@
 #ifndef OC_SERVER_AGGREGATOR_H
 #define OC_SERVER_AGGREGATOR_H
 
+#include "server/binding.h"
 #include "server/mailbox.h"
 
 typedef struct oc_aggregator oc_aggregator_t;
@@ -15,7 +16,7 @@ typedef struct {
     const char *net_devices;    /* NULL: any */
     size_t memory_limit;       /* bytes for vectors in flight */
     unsigned index;            /* in its job */
-    bool unbind;               /* use all processors, however the process is bound */
+    const oc_binding_t *binding; /* where its thread, by index, and its memory belong; NULL: anywhere */
     const char *timeline;      /* prefix of its file; NULL or "": none */
     oc_mailbox_t *control;     /* where its answers go */
 } oc_aggregator_config_t;

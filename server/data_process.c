@@ -124,6 +124,7 @@ int oc_data_process_run(int channel, const oc_server_settings_t *settings, const
         .num_aggregators = (unsigned) settings->aggregators,
         .memory_limit = settings->memory_limit,
         .timeline = settings->timeline,
+        .local = settings->local,
         .ask = ask_supervisor,
         .arg = &process,
     };

@@ -102,7 +102,8 @@ static oc_status_t open_parts(oc_embedded_t *server, const oc_embedded_config_t 
                               char *error, size_t error_size)
 {
     oc_job_config_t job_config = {.num_aggregators = 1, .memory_limit = config->memory_limit,
-                                  .unbind = true, .timeline = config->timeline};
+                                  .widen = true, .timeline = config->timeline,
+                                  .local = config->local};
     oc_status_t status;
 
     snprintf(error, error_size, "no descriptors are left");

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/settings.h"
 #include "base/status.h"
 
 typedef struct oc_embedded oc_embedded_t;
@@ -20,6 +21,7 @@ typedef struct {
     bool all_interfaces;              /* false: reachable on this host only */
     size_t memory_limit;
     const char *timeline;             /* as in oc_job_config_t; must stay */
+    oc_local_settings_t local;
 } oc_embedded_config_t;
 
 /* Starts the threads; on failure a sentence in error. */

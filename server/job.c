@@ -169,17 +169,33 @@ void oc_job_tick(oc_job_server_t *job)
     }
 }
 
+static void find_binding(oc_job_server_t *job)
+{
+    oc_binding_config_t config = {
+        .net_devices = job->config.net_devices,
+        .num_threads = job->config.num_aggregators,
+        .widen = job->config.widen,
+        .near = OC_BIND_AUTO == job->config.local.bind,
+    };
+
+    job->binding = oc_binding_open(&config);
+}
+
 static oc_status_t start_aggregators(oc_job_server_t *job, char *error, size_t error_size)
 {
     oc_aggregator_config_t config = {
         .net_devices = job->config.net_devices,
         .memory_limit = job->config.memory_limit / job->config.num_aggregators,
-        .unbind = job->config.unbind,
+        .binding = job->binding,
         .timeline = job->config.timeline,
         .control = &job->mailbox,
     };
     oc_status_t status;
 
+    /* what they are made of, too, where the calling thread is none of somebody else's */
+    if (!job->config.widen) {
+        oc_binding_enter_memory(job->binding);
+    }
     for (config.index = 0; config.index < job->config.num_aggregators; config.index++) {
         status = oc_aggregator_open(&config, &job->aggregators[config.index], error, error_size);
         if (OC_OK != status) {
@@ -211,6 +227,7 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
     job->mail_watch = (oc_watch_t) {.fd = job->mailbox.event_fd, .ready = on_mail};
     status = oc_loop_add(loop, &job->mail_watch, EPOLLIN);
     if (OC_OK == status) {
+        find_binding(job);
         status = start_aggregators(job, error, error_size);
     }
     if (OC_OK != status) {
@@ -233,6 +250,7 @@ void oc_job_close(oc_job_server_t *job)
     for (unsigned i = 0; i < job->num_aggregators; i++) {
         oc_aggregator_close(job->aggregators[i]);
     }
+    oc_binding_close(job->binding);
     oc_loop_remove(job->loop, &job->mail_watch);
     oc_mailbox_close(&job->mailbox);
     free(job);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "base/settings.h"
 #include "net/loop.h"
 #include "protocol/control.h"
 #include "server/mailbox.h"
@@ -21,7 +22,8 @@ typedef struct {
     unsigned num_aggregators;
     size_t memory_limit;        /* bytes, for all aggregators together */
     const char *timeline;       /* prefix of the files of the aggregators; NULL or "": none */
-    bool unbind;                /* aggregators use all processors, however the process is bound */
+    oc_local_settings_t local;
+    bool widen;                 /* aggregators use all processors, however the process is bound */
     /*
      * Before a heartbeat is answered: passes the question on to whoever else has to be alive,
      * who answers by oc_job_echo. NULL: nobody.

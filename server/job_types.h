@@ -57,6 +57,7 @@ struct oc_job_server {
     oc_loop_t *loop;
     oc_mailbox_t mailbox;
     oc_watch_t mail_watch;
+    oc_binding_t *binding;       /* of the aggregators */
     oc_aggregator_t *aggregators[OC_MAX_AGGREGATORS];
     unsigned num_aggregators;
     oc_session_t *sessions;

@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libocservice.la
 libocservice_la_SOURCES = \
 	server/aggregator.h server/aggregator_types.h server/aggregator.c \
+	server/binding.h server/binding.c \
 	server/budget.h server/budget.c \
 	server/chunks.c \
 	server/embedded.h server/embedded.c \
@@ -11,6 +12,7 @@ libocservice_la_SOURCES = \
 	server/job.h server/job_types.h server/job.c \
 	server/key.h \
 	server/mailbox.h server/mailbox.c \
+	server/placement.h server/placement.c \
 	server/pool.h server/pool.c \
 	server/reduction.c \
 	server/reserve.c \

@@ -8,6 +8,7 @@ EXTRA_DIST += run-tests \
 	tests/cluster/test_isolation.sh tests/cluster/test_life.sh tests/cluster/test_links.sh \
 	tests/cluster/test_power.sh \
 	tests/cluster/test_tune.sh \
+	tests/topologies \
 	tests/fuzz/run.sh tests/fuzz/corpus \
 	tests/fuzz/fuzz_cast_message.c \
 	tests/fuzz/fuzz_cast_record.c \

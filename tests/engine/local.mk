@@ -21,6 +21,13 @@ tests_engine_test_engine_flow_SOURCES = tests/engine/test_engine_flow.c \
 tests_engine_test_engine_flow_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_flow_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_binding
+tests_engine_test_engine_binding_SOURCES = tests/engine/test_engine_binding.c \
+	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_binding_CPPFLAGS = $(AM_CPPFLAGS) -DTOPOLOGIES=\"$(abs_srcdir)/tests/topologies\"
+tests_engine_test_engine_binding_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_binding_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_cast
 tests_engine_test_engine_cast_SOURCES = tests/engine/test_engine_cast.c \
 	tests/engine/harness.h tests/engine/harness.c

@@ -143,6 +143,12 @@ tests_unit_test_stock_SOURCES = tests/unit/test_stock.c
 tests_unit_test_stock_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_stock_LDADD = libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_placement
+tests_unit_test_placement_SOURCES = tests/unit/test_placement.c
+tests_unit_test_placement_CPPFLAGS = $(AM_CPPFLAGS) -DTOPOLOGIES=\"$(abs_srcdir)/tests/topologies\"
+tests_unit_test_placement_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(HWLOC_CFLAGS)
+tests_unit_test_placement_LDADD = libocservice.la $(CMOCKA_LIBS) $(HWLOC_LIBS)
+
 check_PROGRAMS += tests/unit/test_shim
 tests_unit_test_shim_SOURCES = tests/unit/test_shim.c
 tests_unit_test_shim_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

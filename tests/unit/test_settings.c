@@ -57,8 +57,8 @@ static void check_covered(const oc_settings_table_t *table, size_t size, size_t 
 static void test_tables_cover_structures(void **state)
 {
     (void) state;
-    check_covered(&oc_job_settings_table, sizeof(oc_job_settings_t), 5 * sizeof(int));
-    check_covered(&oc_server_settings_table, sizeof(oc_server_settings_t), 2 * sizeof(int));
+    check_covered(&oc_job_settings_table, sizeof(oc_job_settings_t), 6 * sizeof(int));
+    check_covered(&oc_server_settings_table, sizeof(oc_server_settings_t), 3 * sizeof(int));
 }
 
 static void check_entry(const oc_settings_table_t *table, const oc_setting_t *setting)
