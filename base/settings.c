@@ -16,6 +16,7 @@ static const char *const schedule_names[] = {"auto", "together", "chain", NULL};
 static const char *const peer_names[] = {"auto", "off", NULL};
 static const char *const reproducible_names[] = {"shape", "rank_order", NULL};
 static const char *const bind_names[] = {"auto", "off", NULL};
+static const char *const huge_page_names[] = {"auto", "reserved", "off", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
 
 #define JOB(field)    .name = #field, .offset = offsetof(oc_job_settings_t, field)
@@ -28,6 +29,12 @@ static const char *const level_names[] = {"error", "warn", "info", "debug", NULL
     .help = "auto: aggregators use the processors and the memory that are near the network device, " \
             "as far as the process may and the machine tells. off: whatever the system gives " \
             "them."
+#define HUGE_PAGES(values) \
+    .offset = offsetof(values, local.huge_pages), .type = OC_SETTING_CHOICE, \
+    .number = OC_HUGE_PAGES_AUTO, .max = 2, .unit = "", .choices = huge_page_names, \
+    .help = "For memory of aggregators in pieces of 2 MiB and more, which are the contributions of " \
+            "all ranks to a chunk. auto: transparent huge pages, where the system lets programs ask. " \
+            "reserved: those of vm.nr_hugepages. off: none."
 
 static const oc_setting_t job_settings[] = {
     {JOB(priority), .type = OC_SETTING_INT, .number = 60, .min = -1, .max = 100, .unit = "",
@@ -135,6 +142,7 @@ static const oc_setting_t job_settings[] = {
      .help = "What the names of files begin with into which each rank writes, at its end, when "
              "what happened to each chunk (see optcast-timeline); no files if empty."},
     {.name = "bind", BIND(oc_job_settings_t)},
+    {.name = "huge_pages", HUGE_PAGES(oc_job_settings_t)},
 };
 
 static const oc_setting_t server_settings[] = {
@@ -194,6 +202,7 @@ static const oc_setting_t server_settings[] = {
      .help = "What the names of files begin with into which each aggregator writes, at the end of "
              "a job, when what happened to each chunk (see optcast-timeline); no files if empty."},
     {.name = "bind", BIND(oc_server_settings_t)},
+    {.name = "huge-pages", HUGE_PAGES(oc_server_settings_t)},
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -56,9 +56,16 @@ typedef enum { OC_PEERS_AUTO, OC_PEERS_OFF } oc_peer_aggregation_t;
 
 typedef enum { OC_BIND_AUTO, OC_BIND_OFF } oc_bind_t;
 
+typedef enum {
+    OC_HUGE_PAGES_AUTO,     /* transparent ones */
+    OC_HUGE_PAGES_RESERVED, /* those that the administrator has set aside */
+    OC_HUGE_PAGES_OFF,
+} oc_huge_pages_t;
+
 /* How aggregators use the machine that they run on. Nobody else needs the same values. */
 typedef struct {
     int bind;                    /* oc_bind_t */
+    int huge_pages;              /* oc_huge_pages_t */
 } oc_local_settings_t;
 
 /* coll_optcast_*: what a job sets. All ranks of a job need the same values. */

@@ -443,6 +443,7 @@ oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregat
     aggregator->inbox.event_fd = -1;
     oc_pool_open(&aggregator->pool, config->memory_limit);
     oc_stock_open(&aggregator->stock, OC_AGGREGATOR_STOCK);
+    aggregator->pool.huge_pages = config->huge_pages;
     open_timeline(aggregator);
     snprintf(error, error_size, "cannot start an aggregator");
     status = oc_worker_open(config->net_devices, &aggregator->worker, error, error_size);

@@ -186,6 +186,7 @@ static oc_status_t start_aggregators(oc_job_server_t *job, char *error, size_t e
     oc_aggregator_config_t config = {
         .net_devices = job->config.net_devices,
         .memory_limit = job->config.memory_limit / job->config.num_aggregators,
+        .huge_pages = job->config.local.huge_pages,
         .binding = job->binding,
         .timeline = job->config.timeline,
         .control = &job->mailbox,

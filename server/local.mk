@@ -12,6 +12,7 @@ libocservice_la_SOURCES = \
 	server/job.h server/job_types.h server/job.c \
 	server/key.h \
 	server/mailbox.h server/mailbox.c \
+	server/pages.h server/pages.c \
 	server/placement.h server/placement.c \
 	server/pool.h server/pool.c \
 	server/reduction.c \

@@ -5,13 +5,19 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#define PAGE 4096
+#include "server/pages.h"
 
 /* Lives inside a block that is kept. */
 struct oc_pool_block {
     size_t size;
     oc_pool_block_t *next;
 };
+
+/* There has to be room for the note, too. */
+static size_t kept_size(size_t size)
+{
+    return size < sizeof(oc_pool_block_t) ? sizeof(oc_pool_block_t) : size;
+}
 
 void oc_pool_open(oc_pool_t *pool, size_t limit)
 {
@@ -25,7 +31,7 @@ void oc_pool_trim(oc_pool_t *pool)
 
     for (unsigned list = 0; pool->idle > 0 && list < OC_POOL_LISTS; list++) {
         LL_FOREACH_SAFE (pool->free[list], block, next) {
-            free(block);
+            oc_pages_put(block, kept_size(block->size), pool->huge_pages);
         }
         pool->free[list] = NULL;
     }
@@ -92,7 +98,8 @@ void *oc_pool_get(oc_pool_t *pool, size_t size)
     memory = reuse(pool, size);
     if (NULL == memory) {
         make_way(pool, size);
-        if (0 != posix_memalign(&memory, PAGE, size < sizeof(oc_pool_block_t) ? PAGE : size)) {
+        memory = oc_pages_get(kept_size(size), pool->huge_pages);
+        if (NULL == memory) {
             return NULL;
         }
     }

@@ -28,6 +28,7 @@ typedef struct {
     size_t idle;              /* bytes kept, of blocks */
     size_t peak;              /* the most that used ever was */
     uint64_t returns;         /* how often anything came back */
+    int huge_pages;           /* oc_huge_pages_t; set before the first block is got */
     oc_pool_block_t *free[OC_POOL_LISTS]; /* hash by size */
     oc_stock_t pieces;
 } oc_pool_t;

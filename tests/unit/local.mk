@@ -142,6 +142,10 @@ check_PROGRAMS += tests/unit/test_stock
 tests_unit_test_stock_SOURCES = tests/unit/test_stock.c
 tests_unit_test_stock_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_stock_LDADD = libocbase.la $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test_pages
+tests_unit_test_pages_SOURCES = tests/unit/test_pages.c
+tests_unit_test_pages_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_pages_LDADD = libocservice.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_placement
 tests_unit_test_placement_SOURCES = tests/unit/test_placement.c
