@@ -17,6 +17,7 @@ static const char *const peer_names[] = {"auto", "off", NULL};
 static const char *const reproducible_names[] = {"shape", "rank_order", NULL};
 static const char *const bind_names[] = {"auto", "off", NULL};
 static const char *const huge_page_names[] = {"auto", "reserved", "off", NULL};
+static const char *const polling_names[] = {"adaptive", "busy", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
 
 #define JOB(field)    .name = #field, .offset = offsetof(oc_job_settings_t, field)
@@ -29,6 +30,9 @@ static const char *const level_names[] = {"error", "warn", "info", "debug", NULL
     .help = "auto: aggregators use the processors and the memory that are near the network device, " \
             "as far as the process may and the machine tells. off: whatever the system gives " \
             "them."
+#define POLLING(values) \
+    .offset = offsetof(values, local.polling), .type = OC_SETTING_CHOICE, \
+    .number = OC_POLLING_ADAPTIVE, .max = 1, .unit = "", .choices = polling_names
 #define HUGE_PAGES(values) \
     .offset = offsetof(values, local.huge_pages), .type = OC_SETTING_CHOICE, \
     .number = OC_HUGE_PAGES_AUTO, .max = 2, .unit = "", .choices = huge_page_names, \
@@ -143,6 +147,10 @@ static const oc_setting_t job_settings[] = {
              "what happened to each chunk (see optcast-timeline); no files if empty."},
     {.name = "bind", BIND(oc_job_settings_t)},
     {.name = "huge_pages", HUGE_PAGES(oc_job_settings_t)},
+    {.name = "polling", POLLING(oc_job_settings_t),
+     .help = "How ranks wait in a blocking operation, and embedded aggregators for messages. adaptive: "
+             "they look, and sleep where processors are short or nothing comes. busy: they only look, "
+             "and each takes a processor."},
 };
 
 static const oc_setting_t server_settings[] = {
@@ -203,6 +211,9 @@ static const oc_setting_t server_settings[] = {
              "a job, when what happened to each chunk (see optcast-timeline); no files if empty."},
     {.name = "bind", BIND(oc_server_settings_t)},
     {.name = "huge-pages", HUGE_PAGES(oc_server_settings_t)},
+    {.name = "polling", POLLING(oc_server_settings_t),
+     .help = "How aggregators wait for messages. adaptive: they look for a moment, then sleep. busy: "
+             "they only look as long as their job has communicators, and each takes a processor."},
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -62,10 +62,16 @@ typedef enum {
     OC_HUGE_PAGES_OFF,
 } oc_huge_pages_t;
 
+typedef enum {
+    OC_POLLING_ADAPTIVE,    /* who has waited in vain for a while sleeps */
+    OC_POLLING_BUSY,
+} oc_polling_t;
+
 /* How aggregators use the machine that they run on. Nobody else needs the same values. */
 typedef struct {
     int bind;                    /* oc_bind_t */
     int huge_pages;              /* oc_huge_pages_t */
+    int polling;                 /* oc_polling_t; also of ranks that wait */
 } oc_local_settings_t;
 
 /* coll_optcast_*: what a job sets. All ranks of a job need the same values. */

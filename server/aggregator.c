@@ -363,6 +363,9 @@ static void *aggregator_run(void *arg)
             idle_since = 0;
             continue;
         }
+        if (aggregator->config.busy && NULL != aggregator->groups) {
+            continue;
+        }
         now = oc_clock_ns();
         if (0 == idle_since) {
             idle_since = now;

@@ -16,6 +16,7 @@ typedef struct {
     const char *net_devices;    /* NULL: any */
     size_t memory_limit;       /* bytes for vectors in flight */
     int huge_pages;            /* oc_huge_pages_t */
+    bool busy;                 /* does not sleep as long as it has groups */
     unsigned index;            /* in its job */
     const oc_binding_t *binding; /* where its thread, by index, and its memory belong; NULL: anywhere */
     const char *timeline;      /* prefix of its file; NULL or "": none */

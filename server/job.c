@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "server/gate.h"
 #include "server/job_types.h"
+#include "server/threads.h"
 
 /* A client that UCX lost may just be leaving: its goodbye has this long to arrive. */
 #define LOST_PATIENCE (2 * OC_SECOND)
@@ -181,12 +182,28 @@ static void find_binding(oc_job_server_t *job)
     job->binding = oc_binding_open(&config);
 }
 
+/*
+ * The control thread, and what else runs here, would wait for a processor. Inside somebody else's
+ * process he knows better how many there are.
+ */
+static void warn_if_too_busy(const oc_job_server_t *job)
+{
+    unsigned processors = oc_processors();
+
+    if (OC_POLLING_BUSY == job->config.local.polling && !job->config.widen
+        && job->config.num_aggregators >= processors) {
+        oc_warn("with busy polling, aggregators take %u of %u processors, and nothing is left for others: "
+                "use adaptive polling, or fewer of them", job->config.num_aggregators, processors);
+    }
+}
+
 static oc_status_t start_aggregators(oc_job_server_t *job, char *error, size_t error_size)
 {
     oc_aggregator_config_t config = {
         .net_devices = job->config.net_devices,
         .memory_limit = job->config.memory_limit / job->config.num_aggregators,
         .huge_pages = job->config.local.huge_pages,
+        .busy = OC_POLLING_BUSY == job->config.local.polling,
         .binding = job->binding,
         .timeline = job->config.timeline,
         .control = &job->mailbox,
@@ -228,6 +245,7 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
     job->mail_watch = (oc_watch_t) {.fd = job->mailbox.event_fd, .ready = on_mail};
     status = oc_loop_add(loop, &job->mail_watch, EPOLLIN);
     if (OC_OK == status) {
+        warn_if_too_busy(job);
         find_binding(job);
         status = start_aggregators(job, error, error_size);
     }

@@ -4,7 +4,9 @@
 
 #include <fenv.h>
 #include <hwloc.h>
+#include <sched.h>
 #include <signal.h>
+#include <unistd.h>
 
 oc_status_t oc_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
 {
@@ -41,4 +43,15 @@ void oc_thread_unbind(void)
                                  HWLOC_CPUBIND_THREAD);
     }
     hwloc_topology_destroy(topology);
+}
+
+unsigned oc_processors(void)
+{
+    cpu_set_t set;
+
+    if (0 == sched_getaffinity(0, sizeof(set), &set)) {
+        return (unsigned) CPU_COUNT(&set);
+    }
+    /* more of them than the set has room for */
+    return (unsigned) sysconf(_SC_NPROCESSORS_ONLN);
 }

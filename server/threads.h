@@ -25,4 +25,7 @@ void oc_thread_default_arithmetic(void);
  */
 void oc_thread_unbind(void);
 
+/* How many processors the calling thread may use. */
+unsigned oc_processors(void);
+
 #endif

@@ -71,6 +71,7 @@ EXTRA_DIST += run-tests \
 	tests/mpi/unequal.sh \
 	tests/mpi/sums.h \
 	tests/mpi/placed.c \
+	tests/mpi/polling.sh \
 	tests/mpi/tell.h \
 	tests/mpi/threads.c \
 	tests/mpi/threads.sh \

@@ -2,6 +2,7 @@
 /* Processes, shared memory, and scalar reference results of the engine's tests. */
 #include "tests/engine/harness.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -173,6 +174,34 @@ pid_t server_data_process(const test_server_t *server)
         usleep(2000);
     }
     return -1;
+}
+
+pid_t thread_of(pid_t pid, const char *name)
+{
+    char path[64], line[64];
+    struct dirent *entry;
+    pid_t found = -1;
+    DIR *folder;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int) pid);
+    folder = opendir(path);
+    while (NULL != folder && NULL != (entry = readdir(folder))) {
+        FILE *file;
+
+        snprintf(path, sizeof(path), "/proc/%d/task/%.16s/comm", (int) pid, entry->d_name);
+        file = fopen(path, "r");
+        if (NULL != file && NULL != fgets(line, sizeof(line), file)
+            && strlen(name) == strcspn(line, "\n") && 0 == strncmp(line, name, strlen(name))) {
+            found = (pid_t) atoi(entry->d_name);
+        }
+        if (NULL != file) {
+            fclose(file);
+        }
+    }
+    if (NULL != folder) {
+        closedir(folder);
+    }
+    return found;
 }
 
 bool server_line(test_server_t *server, char *line, size_t size, int timeout_ms)

@@ -37,6 +37,9 @@ int server_stop(test_server_t *server);
 /* The process that serves the only job, or -1 when none comes within five seconds. */
 pid_t server_data_process(const test_server_t *server);
 
+/* The thread of that name, as /proc/PID/task has it, or -1. */
+pid_t thread_of(pid_t pid, const char *name);
+
 /* The next line that it wrote; false when none comes within timeout_ms. */
 bool server_line(test_server_t *server, char *line, size_t size, int timeout_ms);
 

@@ -40,6 +40,12 @@ tests_engine_test_engine_idle_SOURCES = tests/engine/test_engine_idle.c \
 tests_engine_test_engine_idle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_idle_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
 
+check_PROGRAMS += tests/engine/test_engine_polling
+tests_engine_test_engine_polling_SOURCES = tests/engine/test_engine_polling.c \
+	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_polling_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_polling_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_wakeup
 tests_engine_test_engine_wakeup_SOURCES = tests/engine/test_engine_wakeup.c \
 	tests/engine/harness.h tests/engine/harness.c

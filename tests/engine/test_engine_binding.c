@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,37 +20,17 @@
 
 #define TOPOLOGY TOPOLOGIES "/loopback.xml"
 
-/* The value of a line of /proc/PID/task/TID/status. */
-static void read_status(int pid, const char *tid, const char *name, char *value, size_t size)
-{
-    char path[320], line[256];
-    FILE *file;
-
-    value[0] = '\0';
-    snprintf(path, sizeof(path), "/proc/%d/task/%s/status", pid, tid);
-    file = fopen(path, "r");
-    while (NULL != file && NULL != fgets(line, sizeof(line), file)) {
-        if (0 == strncmp(line, name, strlen(name))) {
-            snprintf(value, size, "%.*s", (int) strcspn(line + strlen(name), "\n"),
-                     line + strlen(name));
-        }
-    }
-    if (NULL != file) {
-        fclose(file);
-    }
-}
-
 /* Whether what the thread touches first comes from node 0 if there is room. */
-static bool prefers_node(int pid, const char *tid)
+static bool prefers_node(pid_t pid, pid_t thread)
 {
-    char path[320], line[1024];
+    char path[64], line[1024];
     bool prefers = false;
     FILE *file;
 
-    snprintf(path, sizeof(path), "/proc/%d/task/%s/numa_maps", pid, tid);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/numa_maps", (int) pid, (int) thread);
     file = fopen(path, "r");
     if (NULL == file) {
-        return true;   /* a kernel without NUMA */
+        return false;
     }
     while (!prefers && NULL != fgets(line, sizeof(line), file)) {
         prefers = NULL != strstr(line, " prefer") && NULL != strstr(line, ":0 ");
@@ -61,25 +40,26 @@ static bool prefers_node(int pid, const char *tid)
 }
 
 /* The processors of the aggregator's thread, "" if there is none. */
-static void find_aggregator(int pid, char *processors, size_t size, bool *prefers)
+static void find_aggregator(pid_t pid, char *processors, size_t size, bool *prefers)
 {
-    char path[32], name[32];
-    struct dirent *entry;
-    DIR *folder;
+    static const char name[] = "Cpus_allowed_list:\t";
+    pid_t thread = thread_of(pid, "optcast-agg0");
+    char path[64], line[256];
+    FILE *file;
 
     processors[0] = '\0';
-    snprintf(path, sizeof(path), "/proc/%d/task", pid);
-    folder = opendir(path);
-    while (NULL != folder && NULL != (entry = readdir(folder))) {
-        read_status(pid, entry->d_name, "Name:\t", name, sizeof(name));
-        if (0 == strcmp(name, "optcast-agg0")) {
-            read_status(pid, entry->d_name, "Cpus_allowed_list:\t", processors, size);
-            *prefers = prefers_node(pid, entry->d_name);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int) pid, (int) thread);
+    file = fopen(path, "r");
+    while (NULL != file && NULL != fgets(line, sizeof(line), file)) {
+        if (0 == strncmp(line, name, strlen(name))) {
+            line[strcspn(line, "\n")] = '\0';
+            snprintf(processors, size, "%s", line + strlen(name));
         }
     }
-    if (NULL != folder) {
-        closedir(folder);
+    if (NULL != file) {
+        fclose(file);
     }
+    *prefers = prefers_node(pid, thread);
 }
 
 /* All threads of the process that have been made since are here. */
@@ -179,7 +159,7 @@ static void body_embedded(rank_t *rank)
     sum_up(rank);
     rank_barrier(rank);
     if (0 == rank->rank) {
-        find_aggregator((int) getpid(), processors, sizeof(processors), &prefers);
+        find_aggregator(getpid(), processors, sizeof(processors), &prefers);
         CHECK(0 == strcmp(processors, near ? "1" : "0-1"));
         CHECK(prefers == near || access("/proc/self/numa_maps", F_OK) < 0);
         /* the rank's own threads stay where they were */

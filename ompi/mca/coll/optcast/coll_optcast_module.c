@@ -34,6 +34,16 @@ static void log_to_stderr(oc_log_level_t level, const char *line)
     fprintf(stderr, "[%s:%d] optcast: %s\n", opal_process_info.nodename, (int) getpid(), line);
 }
 
+/* One rank of the host says it. */
+static void warn_if_too_busy(const mca_coll_optcast_component_t *cm, int local)
+{
+    if (OC_POLLING_BUSY == cm->settings.local.polling && cm->spare_processors < 0
+        && 0 == opal_process_info.my_local_rank) {
+        oc_warn("with coll_optcast_polling busy, %d ranks of this host wait for each other's "
+                "processors, which are %ld: use adaptive", local, cm->spare_processors + local);
+    }
+}
+
 /* A client outlives communicators: servers and connections stay until the component closes. */
 static int client_make(void)
 {
@@ -55,6 +65,7 @@ static int client_make(void)
     }
     cm->max_hosts = mca_coll_optcast_job_max_hosts();
     cm->spare_processors = sysconf(_SC_NPROCESSORS_ONLN) - local;
+    warn_if_too_busy(cm, local);
     return OMPI_SUCCESS;
 }
 

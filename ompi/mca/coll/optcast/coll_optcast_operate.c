@@ -47,6 +47,9 @@ static void progress_politely(unsigned *rounds)
     unsigned patience = oversubscribed ? PATIENT_ROUNDS : YIELDING_ROUNDS;
 
     opal_progress();
+    if (OC_POLLING_BUSY == cm->settings.local.polling) {
+        return;
+    }
     if ((oversubscribed || opal_progress_yield_when_idle) && ++*rounds > patience) {
         oc_client_wait(cm->client, NAP_US);
     }

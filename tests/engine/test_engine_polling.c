@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns the tests of how aggregators wait: asleep, or awake as long as they have groups and no longer.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/engine/harness.h"
+
+/* What the ranks are told. */
+#define LEAVE_GROUP 1
+#define END         2
+
+/* How often the aggregator has gone to sleep, and whether it is asleep: S, or not: R. */
+static unsigned long long sleeps(pid_t pid, char *state)
+{
+    char path[64], line[256];
+    unsigned long long count = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int) pid,
+             (int) thread_of(pid, "optcast-agg0"));
+    file = fopen(path, "r");
+    assert_non_null(file);
+    while (NULL != fgets(line, sizeof(line), file)) {
+        (void) !sscanf(line, "State: %c", state);
+        (void) !sscanf(line, "voluntary_ctxt_switches: %llu", &count);
+    }
+    fclose(file);
+    return count;
+}
+
+/* The wanted state when it stays so for ten looks, within ten seconds; else '?'. */
+static char settles(pid_t pid, char wanted)
+{
+    uint64_t end = oc_clock_ns() + 10 * OC_SECOND;
+    unsigned long long before = 0, now;
+    unsigned streak = 0;
+    char state = '?';
+
+    while (streak < 10 && oc_clock_ns() < end) {
+        usleep(20000);
+        now = sleeps(pid, &state);
+        streak = wanted == state && now == before ? streak + 1 : 0;
+        before = now;
+    }
+    return streak < 10 ? '?' : state;
+}
+
+static void wait_for(rank_t *rank, int signal)
+{
+    for (int i = 0; i < 20000 && atomic_load(&rank->shared->signal) < signal; i++) {
+        usleep(1000);
+    }
+    CHECK(atomic_load(&rank->shared->signal) >= signal);
+}
+
+static void body_once(rank_t *rank)
+{
+    float one = 1, sum = 0;
+
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1));
+    CHECK(2 == sum);
+}
+
+static void body_until_told(rank_t *rank)
+{
+    body_once(rank);
+    wait_for(rank, LEAVE_GROUP);
+    oc_group_destroy(rank->groups[0]);
+    rank->groups[0] = NULL;
+    rank_barrier(rank);
+    atomic_fetch_add(&rank->shared->operations, 1);
+    wait_for(rank, END);
+}
+
+/* How the aggregator waits while its job has a group, and after that. */
+static void expect(const char *polling, char with_group)
+{
+    const char *options[] = {"--polling", polling, NULL};
+    oc_job_settings_t settings;
+    test_server_t server;
+    char with, without;
+    ranks_t ranks;
+    pid_t process;
+
+    server_start(&server, options);
+    settings = test_settings(server.address);
+    ranks_start(&ranks, 2, &settings, body_until_told, 60);
+    assert_true(ranks_reach(&ranks, 2));
+    process = server_data_process(&server);
+    with = settles(process, with_group);
+    atomic_store(&ranks.shared->signal, LEAVE_GROUP);
+    assert_true(ranks_reach(&ranks, 4));
+    without = settles(process, 'S');
+    atomic_store(&ranks.shared->signal, END);
+    assert_int_equal(ranks_wait(&ranks), 0);
+    assert_int_equal(server_stop(&server), 0);
+    assert_int_equal(with, with_group);
+    assert_int_equal(without, 'S');
+}
+
+static void test_adaptive(void **state)
+{
+    (void) state;
+    expect("adaptive", 'S');
+}
+
+static void test_busy(void **state)
+{
+    (void) state;
+    expect("busy", 'R');
+}
+
+/* Of one processor nothing is left for others. */
+static void test_busy_warns(void **state)
+{
+    const char *options[] = {"--polling", "busy", NULL};
+    cpu_set_t before, one;
+    oc_job_settings_t settings;
+    test_server_t server;
+    int first = 0;
+
+    (void) state;
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    while (!CPU_ISSET(first, &before)) {
+        first++;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    server_start(&server, options);
+    assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+    settings = test_settings(server.address);
+    assert_int_equal(ranks_run(2, &settings, body_once, 60), 0);
+    assert_true(server_said(&server, "with busy polling, aggregators take 1 of 1 processors", 5000));
+    assert_int_equal(server_stop(&server), 0);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_adaptive),
+        cmocka_unit_test(test_busy),
+        cmocka_unit_test(test_busy_warns),
+    };
+
+    alarm(110);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test of how ranks wait: by sleeping now and then where others want their processor, or not at all, which is
+# told where it hurts.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+BUILD=${BUILD:-$REPO/build}
+# shellcheck source=tests/mpi/lib.sh
+. "$here/lib.sh"
+
+begin_mpi_test polling
+compile late_rank
+TIME_LIMIT=${TIME_LIMIT:-60}
+ranks=$(($(getconf _NPROCESSORS_ONLN) + 1))
+[ "$ranks" -le 33 ] || skip "this is for at most 32 processors"
+start_server --aggregators 1
+
+# sleeps_of PID: how often the ranks of that job have gone to sleep.
+sleeps_of() {
+    local pid
+
+    for pid in $(family_of "$1"); do
+        if grep -q '^Name:[[:space:]]*late_rank$' "/proc/$pid/status" 2>/dev/null; then
+            sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$pid/status"
+        fi
+    done | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# count_sleeps POLLING: sets sleeps to how often ranks sleep in two seconds, while they wait for one of them.
+count_sleeps() {
+    local before
+
+    start_job "$1" "$ranks" "$server_address" polling="$1" late_rank 60 0
+    wait_until 20 has_line "$tmp/$1.log" '^waiting small' || not_ok "the job does not wait" "$tmp/$1.log"
+    sleep 1
+    before=$(sleeps_of "$job_pid")
+    sleep 2
+    sleeps=$(($(sleeps_of "$job_pid") - before))
+    end_process "$job_pid"
+}
+
+# programs sleep where Open MPI yields: see polite.c
+mpirun_arguments+=(--mca mpi_yield_when_idle 0)
+count_sleeps adaptive
+adaptive=$sleeps
+count_sleeps busy
+[ "$adaptive" -gt 1000 ] || not_ok "ranks that wait sleep $adaptive times in two seconds" "$tmp/adaptive.log"
+[ "$sleeps" -lt 200 ] || not_ok "busy ranks sleep $sleeps times in two seconds" "$tmp/busy.log"
+[ "$(grep -c 'with coll_optcast_polling busy' "$tmp/busy.log")" -eq 1 ] ||
+    not_ok "not one rank says that processors are short" "$tmp/busy.log"
+! has_line "$tmp/adaptive.log" 'coll_optcast_polling' || not_ok "a warning too much" "$tmp/adaptive.log"
+stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
+echo "ok polling: waiting ranks slept $adaptive times, busy ones $sleeps times"
