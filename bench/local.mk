@@ -4,6 +4,7 @@ EXTRA_DIST += bench/README.md bench/preface.md bench/run bench/results \
 	bench/lib/experiments.py bench/lib/facts.py bench/lib/launch.py bench/lib/limits.py \
 	bench/lib/measure.py bench/lib/paths.py bench/lib/places.py bench/lib/plot.py \
 	bench/lib/reduction.py bench/lib/report.py bench/lib/results.py bench/lib/scale.py \
+	bench/lib/reduction.py bench/lib/report.py bench/lib/results.py bench/lib/settings.py \
 	bench/lib/tell.py \
 	bench/lib/text.py \
 	doc/performance doc/performance.md
@@ -25,3 +26,6 @@ optcast_bench_scale_SOURCES = \
 	tests/engine/harness.c \
 	tests/engine/harness.h
 optcast_bench_scale_LDADD = libocclient.la -lpthread
+noinst_PROGRAMS += optcast-bench-pages
+optcast_bench_pages_SOURCES = bench/pages/main.c
+optcast_bench_pages_LDADD = libocservice.la libocreduction.la libocbase.la

@@ -176,6 +176,9 @@ EXPERIMENTS = (
         "it grows with the number of groups, and what a gigabyte of contributions takes over TCP.",
         ()),
     Experiment(
+        "settings", "Settings and their defaults",
+        "What kinds of pages, and ways to wait, are worth on one host.", ()),
+    Experiment(
         "smoke", "A test of the program itself", "These numbers mean nothing.",
         (Setup("2+1", "allreduce", 2, ("ring", "optcast"), (16 * KiB, 64 * KiB), servers=1),),
         hidden=True),

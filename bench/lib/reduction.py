@@ -8,6 +8,8 @@ from lib import paths, text
 from lib.cluster import PlaceError
 
 NAME = "reduction"
+# In a result file.
+KEY = "reduction"
 # What a quick run passes in memory, in MiB.
 QUICK_MEMORY = 256
 # Of a full run on a busy machine.

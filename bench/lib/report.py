@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Owns doc/performance.md: what of the results is said, and with which words."""
-from lib import experiments, limits, plot, reduction, results, scale, text
+from lib import experiments, limits, plot, reduction, results, scale, settings, text
 
 
 def offloaded(row):
@@ -220,9 +220,9 @@ def experiment_section(name, result, folder, plots):
         lines += [f"Settings of ours: `{' '.join(result['settings'])}`.", ""]
     for setup in result["setups"]:
         lines += setup_section(name, setup, folder, plots)
-    for program in (reduction, scale):
-        if program.NAME in result:
-            lines += program.section(result[program.NAME])
+    for special in (reduction, scale, settings):
+        if special.KEY in result:
+            lines += special.section(result[special.KEY])
     return lines
 
 

@@ -9,6 +9,8 @@ from lib import paths, text
 from lib.cluster import PlaceError
 
 NAME = "scale"
+# In a result file.
+KEY = "scale"
 # Of a full run on a busy machine.
 MOST_SECONDS = 1800
 TITLES = {"chunks": "for a chunk of 16 KiB from each rank",
