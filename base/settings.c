@@ -27,18 +27,18 @@ static const char *const level_names[] = {"error", "warn", "info", "debug", NULL
 #define BIND(values) \
     .offset = offsetof(values, local.bind), .type = OC_SETTING_CHOICE, .number = OC_BIND_AUTO, \
     .max = 1, .unit = "", .choices = bind_names, \
-    .help = "auto: aggregators use the processors and the memory that are near the network device, " \
-            "as far as the process may and the machine tells. off: whatever the system gives " \
-            "them."
+    .help = "auto: aggregators use the processors and the memory that are near the network " \
+            "device, as far as the process may and the machine tells. off: whatever the system " \
+            "gives them."
 #define POLLING(values) \
     .offset = offsetof(values, local.polling), .type = OC_SETTING_CHOICE, \
     .number = OC_POLLING_ADAPTIVE, .max = 1, .unit = "", .choices = polling_names
 #define HUGE_PAGES(values) \
     .offset = offsetof(values, local.huge_pages), .type = OC_SETTING_CHOICE, \
     .number = OC_HUGE_PAGES_AUTO, .max = 2, .unit = "", .choices = huge_page_names, \
-    .help = "For memory of aggregators in pieces of 2 MiB and more, which are the contributions of " \
-            "all ranks to a chunk. auto: transparent huge pages, where the system lets programs ask. " \
-            "reserved: those of vm.nr_hugepages. off: none."
+    .help = "For memory of aggregators in pieces of 2 MiB and more, which are the contributions " \
+            "of all ranks to a chunk. auto: transparent huge pages, where the system lets " \
+            "programs ask. reserved: those of vm.nr_hugepages. off: none."
 
 static const oc_setting_t job_settings[] = {
     {JOB(priority), .type = OC_SETTING_INT, .number = 60, .min = -1, .max = 100, .unit = "",
@@ -148,9 +148,9 @@ static const oc_setting_t job_settings[] = {
     {.name = "bind", BIND(oc_job_settings_t)},
     {.name = "huge_pages", HUGE_PAGES(oc_job_settings_t)},
     {.name = "polling", POLLING(oc_job_settings_t),
-     .help = "How ranks wait in a blocking operation, and embedded aggregators for messages. adaptive: "
-             "they look, and sleep where processors are short or nothing comes. busy: they only look, "
-             "and each takes a processor."},
+     .help = "How ranks wait in a blocking operation, and embedded aggregators for messages. "
+             "adaptive: they look, and sleep where processors are short or nothing comes. busy: they "
+             "only look, and each takes a processor."},
 };
 
 static const oc_setting_t server_settings[] = {
@@ -212,8 +212,9 @@ static const oc_setting_t server_settings[] = {
     {.name = "bind", BIND(oc_server_settings_t)},
     {.name = "huge-pages", HUGE_PAGES(oc_server_settings_t)},
     {.name = "polling", POLLING(oc_server_settings_t),
-     .help = "How aggregators wait for messages. adaptive: they look for a moment, then sleep. busy: "
-             "they only look as long as their job has communicators, and each takes a processor."},
+     .help = "How aggregators wait for messages. adaptive: they look for a moment, then sleep. "
+             "busy: they only look as long as their job has communicators, and each takes a "
+             "processor."},
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

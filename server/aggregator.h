@@ -18,7 +18,7 @@ typedef struct {
     int huge_pages;            /* oc_huge_pages_t */
     bool busy;                 /* does not sleep as long as it has groups */
     unsigned index;            /* in its job */
-    const oc_binding_t *binding; /* where its thread, by index, and its memory belong; NULL: anywhere */
+    const oc_binding_t *binding; /* where its thread, by index, and its memory belong; or NULL */
     const char *timeline;      /* prefix of its file; NULL or "": none */
     oc_mailbox_t *control;     /* where its answers go */
 } oc_aggregator_config_t;

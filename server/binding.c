@@ -101,8 +101,8 @@ static void tell(const oc_placement_t *placement, const char *devices)
         break;
     case OC_PLACEMENT_EXCLUDED:
         hwloc_bitmap_list_snprintf(nodes, sizeof(nodes), placement->nodes);
-        oc_info("aggregators run anywhere: %s is near NUMA node %s, of whose processors this process "
-                "may use none", placement->device, nodes);
+        oc_info("aggregators run anywhere: %s is near NUMA node %s, of whose processors this "
+                "process may use none", placement->device, nodes);
         break;
     }
 }

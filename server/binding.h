@@ -10,13 +10,13 @@ typedef struct oc_binding oc_binding_t;
 typedef struct {
     const char *net_devices; /* as of oc_worker_open, whose rules hold for this, too */
     unsigned num_threads;
-    bool widen;              /* all processors that the machine allows, however the process is bound */
-    bool near;               /* … but of these those near the network device */
+    bool widen;              /* to all processors of the machine, however the process is bound */
+    bool near;               /* to those near the network device, of what is allowed */
 } oc_binding_config_t;
 
 /*
- * Reads the machine's topology, decides, and logs what and why. NULL if nothing is to be bound, also
- * when memory is short: everything goes on as it is then.
+ * Reads the machine's topology, decides, and logs what and why. NULL if nothing is to be bound,
+ * also when memory is short: everything goes on as it is then.
  */
 oc_binding_t *oc_binding_open(const oc_binding_config_t *config);
 

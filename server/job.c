@@ -192,8 +192,9 @@ static void warn_if_too_busy(const oc_job_server_t *job)
 
     if (OC_POLLING_BUSY == job->config.local.polling && !job->config.widen
         && job->config.num_aggregators >= processors) {
-        oc_warn("with busy polling, aggregators take %u of %u processors, and nothing is left for others: "
-                "use adaptive polling, or fewer of them", job->config.num_aggregators, processors);
+        oc_warn("with busy polling, aggregators take %u of %u processors, and nothing is left for "
+                "others: use adaptive polling, or fewer of them", job->config.num_aggregators,
+                processors);
     }
 }
 

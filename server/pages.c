@@ -77,8 +77,8 @@ static bool take_reserved(uint8_t *memory, size_t size)
         return true;
     }
     if (!atomic_flag_test_and_set(&warned)) {
-        oc_warn("no reserved huge pages are left, so other memory is used: vm.nr_hugepages is their "
-                "number");
+        oc_warn("no reserved huge pages are left, so other memory is used: vm.nr_hugepages is "
+                "their number");
     }
     /* what was there may be gone */
     return NULL != map(memory, size, MAP_FIXED);

@@ -28,9 +28,9 @@ typedef struct {
 /*
  * devices is a list as UCX has it, "eth0,mlx5_0:1"; NULL stands for all. RDMA devices count, or, if
  * there is none, network interfaces; if they are in several places, all of these are near. The
- * processors out of allowed that are near are shared out among the threads: by cores as long as there
- * are enough, then by hardware threads, and beyond that all threads have all of them. OC_OK, or
- * OC_ERR_NO_MEMORY, and then there is nothing to free.
+ * processors out of allowed that are near are shared out among the threads: by cores as long as
+ * there are enough, then by hardware threads, and beyond that all threads have all of them. OC_OK,
+ * or OC_ERR_NO_MEMORY, and then there is nothing to free.
  */
 oc_status_t oc_placement_find(hwloc_topology_t topology, const char *devices,
                               hwloc_const_cpuset_t allowed, unsigned num_threads,

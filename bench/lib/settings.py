@@ -142,8 +142,10 @@ def section(measured):
     pages = measured["pages"]
     size = pages["pieces"] * pages["piece_bytes"] >> 20
     nodes = "one NUMA node" if measured["nodes"] == 1 else f"{measured['nodes']} NUMA nodes"
-    return [f"This machine has {measured['processors']} processors and {nodes}, so that **nothing can "
-            "be said about `bind`** here. Medians (min–max).", "",
+    known = ("" if measured["nodes"] > 1 else
+             ", so that **nothing can be said about `bind`** here")
+    return [f"This machine has {measured['processors']} processors and {nodes}{known}. Medians "
+            "(min–max).", "",
             "### Huge pages", "",
             f"{size} MiB in pieces of {pages['piece_bytes'] >> 20} MiB, each of which is "
             f"{pages['inputs']} inputs. Without pages that are set aside, `reserved` falls back.",
@@ -151,6 +153,6 @@ def section(measured):
             "### Polling", "",
             "Small Allreduces with one server, all on this host. Ranks and server share its "
             "processors; where they are more, busy ones take turns with the system's time slices. "
-            "*Used*: what server and ranks took of the processors in a launch, which includes its start.",
-            "",
+            "*Used*: what server and ranks took of the processors in a launch, which includes its "
+            "start.", "",
             *polling_table(measured["polling"]), ""]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What huge pages are worth to an aggregator: memory in pieces as it takes them is got, touched first,
- * reduced and given back, with each kind of pages in turns.
+ * What huge pages are worth to an aggregator: memory in pieces as it takes them is got, touched
+ * first, reduced and given back, with each kind of pages in turns.
  */
 #include "config.h"
 
@@ -149,9 +149,9 @@ static void write_json(FILE *file, const options_t *options)
 static void print_help(void)
 {
     printf("Usage: optcast-bench-pages [OPTION]...\n"
-           "What huge pages are worth to an aggregator: page faults, time to touch memory first, and "
-           "gigabytes of\ninputs that are reduced in a second, for pieces of 2 MiB, which are 32 inputs "
-           "of 64 KiB. Kinds of\npages take turns; times are those of the processor.\n\n"
+           "What huge pages are worth to an aggregator: page faults, time to touch memory first, "
+           "and gigabytes of\ninputs that are reduced in a second, for pieces of 2 MiB, which are "
+           "32 inputs of 64 KiB. Kinds of\npages take turns; times are those of the processor.\n\n"
            "  --pieces N     How many pieces there are at a time (default 64, at most %u).\n"
            "  --rounds N     How often each is measured (default 9, at most %u).\n"
            "  --json FILE    Write all values there.\n"

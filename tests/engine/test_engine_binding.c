@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Owns the tests that aggregators really are where their placement says. Servers and ranks take a
- * file for the topology of this machine: two processors, and the loopback device near the second one
- * and near node 0, whatever is there.
+ * file for the topology of this machine: two processors, and the loopback device near the second
+ * one and near node 0, whatever is there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -190,7 +190,8 @@ int main(void)
     cpu_set_t set;
 
     alarm(100);
-    if (0 != sched_getaffinity(0, sizeof(set), &set) || !CPU_ISSET(0, &set) || !CPU_ISSET(1, &set)) {
+    if (0 != sched_getaffinity(0, sizeof(set), &set) || !CPU_ISSET(0, &set)
+        || !CPU_ISSET(1, &set)) {
         printf("SKIP: this needs processors 0 and 1\n");
         return 77;
     }

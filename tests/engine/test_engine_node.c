@@ -31,8 +31,8 @@
 #define TIGHT_OPERATIONS 12
 
 /*
- * Of 1 MiB, the reserves of two teams and seven chunks leave too little for a small vector. The large
- * one has more chunks than steps fit.
+ * Of 1 MiB, the reserves of two teams and seven chunks leave too little for a small vector. The
+ * large one has more chunks than steps fit.
  */
 #define LAST_CHUNK  53248
 #define LAST_SMALL  (16384 / sizeof(float))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the tests of how aggregators wait: asleep, or awake as long as they have groups and no longer.
+ * Owns the tests of how aggregators wait: asleep, or awake as long as they have groups and no
+ * longer.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,7 +144,8 @@ static void test_busy_warns(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
     settings = test_settings(server.address);
     assert_int_equal(ranks_run(2, &settings, body_once, 60), 0);
-    assert_true(server_said(&server, "with busy polling, aggregators take 1 of 1 processors", 5000));
+    assert_true(server_said(&server, "with busy polling, aggregators take 1 of 1 processors",
+                            5000));
     assert_int_equal(server_stop(&server), 0);
 }
 

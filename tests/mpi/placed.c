@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allreduces whose results show in which order they were added up: compared, bit by bit, with a fold
- * inside each host by rank and then over hosts by lowest rank, for the hosts that the ranks are on.
+ * Allreduces whose results show in which order they were added up: compared, bit by bit, with a
+ * fold inside each host by rank and then over hosts by lowest rank, for the hosts of the ranks.
  *
  * usage: placed COUNT TIMES. Prints what volume does, and on rank 0 "hosts H H ..." by rank.
  */
