@@ -474,21 +474,28 @@ static void test_pace(void **state)
     assert_int_equal(system(path), 0);
 }
 
-int main(void)
+/* usage: test_engine_hybrid [--few]: without those that take long, where all is slow */
+int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_server),
-        cmocka_unit_test(test_two_servers),
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_hosts_alone),
         cmocka_unit_test(test_off),
-        cmocka_unit_test(test_in_flight),
         cmocka_unit_test(test_peer_cannot_start),
-        cmocka_unit_test(test_ranks_differ),
         cmocka_unit_test(test_rank_exits),
         cmocka_unit_test(test_pace),
+    }, few[] = {
+        cmocka_unit_test(test_two_servers),
+        cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_ranks_differ),
     };
+    int failed;
 
     alarm(280);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    failed = cmocka_run_group_tests(few, NULL, NULL);
+    if (argc < 2 || 0 != strcmp(argv[1], "--few")) {
+        failed += cmocka_run_group_tests(tests, NULL, NULL);
+    }
+    return failed;
 }

@@ -900,7 +900,7 @@ static void test_server_dies(void **state)
     settings = node_settings(server.address);
     settings.peer_aggregation = OC_PEERS_OFF;
     ranks_start(&ranks, 7, &settings, body_until_error, 60);
-    assert_true(ranks_reach(&ranks, 70));
+    assert_true(ranks_reach(&ranks, 21));
     (void) kill(server_data_process(&server), SIGKILL);
     assert_int_equal(ranks_wait(&ranks), 0);
     (void) server_stop(&server);
@@ -918,20 +918,19 @@ static void test_mismatch(void **state)
     run("embedded:2", 4, body_mismatch, 3);
 }
 
-/* usage: test_engine_node [--few]: without those that are about results, where all is slow */
+/* usage: test_engine_node [--few]: without those that take long, where all is slow */
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),        cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_peers),        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_budget),       cmocka_unit_test(test_tight_memory),
     }, few[] = {
         cmocka_unit_test(test_bytes),        cmocka_unit_test(test_rank_order),
         cmocka_unit_test(test_unattachable), cmocka_unit_test(test_in_flight),
-        cmocka_unit_test(test_tight_memory), cmocka_unit_test(test_small_has_reserve),
-        cmocka_unit_test(test_server_dies),  cmocka_unit_test(test_give_up),
-        cmocka_unit_test(test_mismatch),     cmocka_unit_test(test_sleepers),
-        cmocka_unit_test(test_committed),
+        cmocka_unit_test(test_server_dies),  cmocka_unit_test(test_small_has_reserve),
+        cmocka_unit_test(test_give_up),      cmocka_unit_test(test_mismatch),
+        cmocka_unit_test(test_sleepers),     cmocka_unit_test(test_committed),
     };
     int failed;
 
