@@ -31,6 +31,23 @@ static void count_hosts(const oc_group_t *group, oc_situation_t *situation)
     }
 }
 
+/* Some ranks may have gone elsewhere with what is smaller, before they met. */
+static void clip(oc_sizes_t *sizes, uint64_t least)
+{
+    oc_sizes_t all = *sizes;
+
+    *sizes = (oc_sizes_t) {0};
+    for (uint64_t i = 0; i < all.count; i++) {
+        if (all.ranges[i].last >= least) {
+            sizes->ranges[sizes->count] = all.ranges[i];
+            if (all.ranges[i].first < least) {
+                sizes->ranges[sizes->count].first = least;
+            }
+            sizes->count++;
+        }
+    }
+}
+
 bool oc_group_choose(oc_group_t *group)
 {
     const oc_client_t *client = group->client;
@@ -48,6 +65,7 @@ bool oc_group_choose(oc_group_t *group)
         .min_chunks = (uint64_t) settings->min_chunks};
     count_hosts(group, &group->situation);
     oc_model_choose(group->params.rules, &group->situation, &group->choice);
+    clip(&group->choice.sizes, group->params.least);
     group->chosen = true;
     return group->choice.sizes.count > 0;
 }

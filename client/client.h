@@ -105,6 +105,7 @@ typedef struct {
     int mode;                          /* of the caller: only has to be the same on all ranks */
     const oc_rules_t *rules;           /* decide which Allreduces are offloaded; outlive the group.
                                           NULL: all are */
+    uint64_t least;                    /* … but nothing smaller than so many bytes */
     const oc_bootstrap_t *bootstrap;
     void *context;                     /* of the bootstrap */
 } oc_group_params_t;

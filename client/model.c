@@ -7,6 +7,7 @@
 #include "client/model.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "client/division.h"
 #include "net/address.h"
@@ -265,8 +266,9 @@ static oc_situation_t imagine(const oc_outlook_t *outlook, uint32_t ranks, uint3
 
 /* The smallest vector that the model would offload on any number of hosts. */
 static uint64_t least_of_model(const oc_rules_t *rules, const oc_outlook_t *outlook,
-                               uint32_t ranks, uint32_t most_hosts)
+                               uint32_t ranks, uint64_t job_hosts)
 {
+    uint32_t most_hosts = (uint32_t) most_of(least_of(ranks, job_hosts), 2);
     unsigned least = NUM_SIZES;
 
     for (uint32_t hosts = 2; hosts <= most_hosts;) {
@@ -297,11 +299,11 @@ static bool covers(const oc_range_t *range, uint64_t first, uint64_t last)
 }
 
 uint64_t oc_model_least(const oc_rules_t *rules, const oc_outlook_t *outlook, uint32_t ranks,
-                        bool one_host)
+                        uint32_t most_ranks, bool one_host)
 {
     uint64_t fewest = one_host ? 1 : 2;
-    uint64_t most = one_host ? 1 : most_of(least_of(ranks, outlook->hosts), 2);
-    uint64_t crowd = (ranks + most - 1) / most, crowds = ranks - fewest + 1;
+    uint64_t most = one_host ? 1 : most_of(least_of(most_ranks, outlook->hosts), 2);
+    uint64_t crowd = (ranks + most - 1) / most, crowds = most_ranks - fewest + 1;
     uint64_t least = UINT64_MAX;
 
     if (outlook->unclear) {
@@ -322,8 +324,40 @@ uint64_t oc_model_least(const oc_rules_t *rules, const oc_outlook_t *outlook, ui
             return least;
         }
     }
-    return one_host ? least
-                    : least_of(least, least_of_model(rules, outlook, ranks, (uint32_t) most));
+    if (one_host) {
+        return least;
+    }
+    least = least_of(least, least_of_model(rules, outlook, ranks, outlook->hosts));
+    return most_ranks == ranks
+               ? least
+               : least_of(least, least_of_model(rules, outlook, most_ranks, outlook->hosts));
+}
+
+static unsigned class_of(uint32_t ranks)
+{
+    unsigned class = 31 - (unsigned) __builtin_clz(ranks);
+
+    return class < OC_LEAST_CLASSES ? class : OC_LEAST_CLASSES - 1;
+}
+
+void oc_least_make(const oc_rules_t *rules, const oc_outlook_t *outlook, uint32_t job_ranks,
+                   oc_least_t *least)
+{
+    memset(least, 0xff, sizeof(*least));
+    for (unsigned class = 1; class < OC_LEAST_CLASSES && 1u << class <= job_ranks; class++) {
+        uint32_t last = OC_LEAST_CLASSES - 1 == class ? job_ranks : (2u << class) - 1;
+        uint32_t most = last < job_ranks ? last : job_ranks;
+
+        for (int one_host = 0; one_host < 2; one_host++) {
+            least->bytes[one_host][class] =
+                oc_model_least(rules, outlook, 1u << class, most, one_host);
+        }
+    }
+}
+
+uint64_t oc_least_find(const oc_least_t *least, uint32_t ranks, bool one_host)
+{
+    return least->bytes[one_host][class_of(ranks)];
 }
 
 /* "1.5 servers" */

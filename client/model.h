@@ -24,7 +24,7 @@ typedef struct {
     uint64_t small_size, chunk_size, min_chunks; /* the settings */
 } oc_situation_t;
 
-/* … and before, from rank 0 of the job: plain numbers that can be given to others. */
+/* … and before, by rank 0 of the job. */
 typedef struct {
     uint64_t hosts;         /* the job is on no more than these */
     uint64_t servers;       /* how many there are; 0: it aggregates by itself … */
@@ -42,6 +42,13 @@ typedef struct {
 
 #define OC_MODEL UINT64_MAX
 
+/*
+ * Which model this is. It goes with any change of what model.c, or choose.c, makes of the same rules
+ * and situation: ranks of two builds choose by themselves, and what is compared when they meet has to
+ * tell that they would choose differently.
+ */
+#define OC_MODEL_VERSION "OCMODEL1"
+
 /* Times of one Allreduce of so many bytes (not 0), in ns; OC_FOREVER: it is not to be done so. */
 #define OC_FOREVER (UINT64_MAX / 4)
 uint64_t oc_model_previous(const oc_constants_t *constants, const oc_situation_t *situation,
@@ -54,11 +61,25 @@ void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation,
                      oc_choice_t *choice);
 
 /*
- * The smallest vector that may be offloaded by a communicator of so many ranks, wherever they are,
- * but for that they are all on one host, or are not. UINT64_MAX: none ever is.
+ * The smallest vector that any rule allows, or that the model would offload with ranks spread evenly,
+ * for communicators of ranks to most_ranks ranks that are all on one host, or are not. UINT64_MAX:
+ * there is none.
  */
 uint64_t oc_model_least(const oc_rules_t *rules, const oc_outlook_t *outlook, uint32_t ranks,
-                        bool one_host);
+                        uint32_t most_ranks, bool one_host);
+
+/*
+ * The same for all communicators of a job, as plain numbers by the binary logarithm of their ranks,
+ * rounded down: [1] for those on one host. Ranks that cannot ask the model obey these, too.
+ */
+#define OC_LEAST_CLASSES 17
+typedef struct {
+    uint64_t bytes[2][OC_LEAST_CLASSES];
+} oc_least_t;
+
+void oc_least_make(const oc_rules_t *rules, const oc_outlook_t *outlook, uint32_t job_ranks,
+                   oc_least_t *least);
+uint64_t oc_least_find(const oc_least_t *least, uint32_t ranks, bool one_host);
 
 /* "offloads 64 KiB and more (rule "four" of /etc/optcast/rules.ini)" */
 void oc_choice_print(const oc_rules_t *rules, const oc_situation_t *situation,

@@ -69,6 +69,7 @@ uint64_t oc_settings_digest(const oc_group_t *group)
     uint64_t hash = oc_hash(OC_HASH_START, numbers, sizeof(numbers));
 
     if (NULL != group->params.rules) {
+        hash = oc_hash(hash, OC_MODEL_VERSION, strlen(OC_MODEL_VERSION));
         hash = oc_hash(hash, group->params.rules, sizeof(*group->params.rules));
     }
     for (unsigned i = 0; i < client->servers.count; i++) {

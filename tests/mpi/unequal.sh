@@ -90,20 +90,48 @@ nothing invalid
 has_line "$tmp/invalid.log" 'rank 1 cannot take part' || not_ok "invalid: nobody says why" "$tmp/invalid.log"
 unequal invalid0 window 1000 8
 nothing invalid0
-# rank 1 has another version of the component
-mkdir "$tmp/other"
-sed 's/OCJOB003/OCJOB999/g' "$component_dir/mca_coll_optcast.so" >"$tmp/other/mca_coll_optcast.so"
-! cmp -s "$component_dir/mca_coll_optcast.so" "$tmp/other/mca_coll_optcast.so" || not_ok "there is no other version"
-cat >"$programs/unequal-version" <<EOF
+# other_version NAME RANK FROM TO BYTES [SETTING=VALUE...]: the component of that rank says TO where others say
+# FROM, and what rank 0 publishes is so many bytes longer. Nothing is offloaded then.
+other_version() {
+    mkdir "$tmp/other-$1"
+    sed "s/$3/$4/g" "$component_dir/mca_coll_optcast.so" >"$tmp/other-$1/mca_coll_optcast.so"
+    ! cmp -s "$component_dir/mca_coll_optcast.so" "$tmp/other-$1/mca_coll_optcast.so" ||
+        not_ok "$1: there is no other version"
+    cat >"$programs/unequal-version" <<EOF
 #!/bin/sh
-[ "\$OMPI_COMM_WORLD_RANK" != 1 ] || export OMPI_MCA_mca_base_component_path=$tmp/other:SYSTEM_DEFAULT
+[ "\$OMPI_COMM_WORLD_RANK" != $2 ] || export OMPI_MCA_mca_base_component_path=$tmp/other-$1:SYSTEM_DEFAULT
+if [ "\$OMPI_COMM_WORLD_RANK" = 0 ]; then
+    export LD_PRELOAD="\$LD_PRELOAD $tmp/record_size.so" OPTCAST_RECORD_BYTES=$5
+fi
 exec "$programs/faults" "\$@"
 EOF
-chmod +x "$programs/unequal-version"
-expect_job version 3 embedded unequal-version seconds=0.2
-rm "$programs/unequal-version"
-nothing version
-has_line "$tmp/version.log" 'rank 1 cannot take part' || not_ok "version: nobody says why" "$tmp/version.log"
+    chmod +x "$programs/unequal-version"
+    expect_job "$1" 3 embedded "${@:6}" unequal-version seconds=0.2
+    rm "$programs/unequal-version"
+    nothing "$1"
+    [ "$5" = 0 ] || has_line "$tmp/$1.log" '^the record has [0-9]+ bytes instead of' ||
+        not_ok "$1: the record has its usual length" "$tmp/$1.log"
+}
+
+says() {
+    has_line "$tmp/$1.log" "$2" || not_ok "$1: nobody says why" "$tmp/$1.log"
+}
+"${CC:-cc}" -shared -fPIC -O2 -D_GNU_SOURCE -o "$tmp/record_size.so" "$here/record_size.c" -ldl ||
+    not_ok "cannot compile $here/record_size.c"
+other_version version 1 OCJOB004 OCJOB999 0 mode=always
+says version 'rank 1 cannot take part'
+# mode auto: what begins a set-up is there for all versions; the rest may be missing, or be followed by more
+printf '[allreduce one]\nhosts = 1-\noffload = always\n' >"$tmp/rules.ini"
+auto=(mode=auto rules="$tmp/rules.ini")
+other_version auto 1 OCJOB004 OCJOB999 0 "${auto[@]}"
+says auto 'rank 1 cannot take part'
+for bytes in 0 -8 -5000 800; do
+    other_version "auto$bytes" 0 OCJOB004 OCJOB999 "$bytes" "${auto[@]}"
+    says "auto$bytes" 'rank 1 cannot take part'
+done
+# the same record, but rules and model would mean something else
+other_version model 1 OCMODEL1 OCMODEL9 0 "${auto[@]}"
+says model 'rank 1 has other coll_optcast settings than rank 0'
 # what is only compared when a communicator is set up
 unequal min_chunks min_chunks 1 2
 nothing min_chunks

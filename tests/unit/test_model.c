@@ -289,7 +289,7 @@ static void test_least(void **state)
                     oc_situation_t situation =
                         situation_of(hosts, per_host, (uint32_t) outlook.servers);
                     oc_choice_t choice = choose(&rules, situation);
-                    uint64_t least = oc_model_least(&rules, &outlook, situation.ranks, false);
+                    uint64_t least = oc_model_least(&rules, &outlook, situation.ranks, situation.ranks, false);
 
                     assert_true(0 == choice.sizes.count || choice.sizes.ranges[0].first >= least);
                 }
@@ -314,21 +314,53 @@ static void test_least_known(void **state)
     (void) state;
     /* as it comes, a job never opens a server, and is not set up for up to 64 KiB */
     for (uint32_t ranks = 2; ranks <= 65536; ranks *= 2) {
-        assert_true(oc_model_least(&nominal, &sixteen, ranks, false) > 64 * KIB);
-        assert_true(NEVER == oc_model_least(&nominal, &none, ranks, false));
-        assert_true(NEVER == oc_model_least(&nominal, &none, ranks, true));
-        assert_true(NEVER == oc_model_least(&slow, &two, ranks, true));
+        assert_true(oc_model_least(&nominal, &sixteen, ranks, ranks, false) > 64 * KIB);
+        assert_true(NEVER == oc_model_least(&nominal, &none, ranks, ranks, false));
+        assert_true(NEVER == oc_model_least(&nominal, &none, ranks, ranks, true));
+        assert_true(NEVER == oc_model_least(&slow, &two, ranks, ranks, true));
     }
-    assert_int_equal(oc_model_least(&slow, &four, 4, false), 512 * KIB);
+    assert_int_equal(oc_model_least(&slow, &four, 4, 4, false), 512 * KIB);
     /* it may be on three hosts, or not */
-    assert_int_equal(oc_model_least(&rules, &two, 4, false), 100 * KIB);
-    assert_true(NEVER == oc_model_least(&rules, &two, 2, false));
-    assert_true(NEVER == oc_model_least(&rules, &two, 4, true));
-    assert_int_equal(oc_model_least(&rules, &one, 4, true), 50 * KIB);
-    assert_int_equal(oc_model_least(&rules, &three, 2, false), 70 * KIB);
-    assert_int_equal(oc_model_least(&rules, &three, 3, false), 5);
+    assert_int_equal(oc_model_least(&rules, &two, 4, 4, false), 100 * KIB);
+    assert_true(NEVER == oc_model_least(&rules, &two, 2, 2, false));
+    assert_true(NEVER == oc_model_least(&rules, &two, 4, 4, true));
+    assert_int_equal(oc_model_least(&rules, &one, 4, 4, true), 50 * KIB);
+    assert_int_equal(oc_model_least(&rules, &three, 2, 2, false), 70 * KIB);
+    assert_int_equal(oc_model_least(&rules, &three, 3, 3, false), 5);
     three.unclear = 1;
-    assert_int_equal(oc_model_least(&nominal, &three, 2, true), 1);
+    assert_int_equal(oc_model_least(&nominal, &three, 2, 2, true), 1);
+}
+
+/* One number for communicators of similar sizes holds for each of them. */
+static void test_least_table(void **state)
+{
+    oc_rules_t rules = rules_of("[allreduce a]\nhosts=1\nranks_per_host=6\noffload=3K-\n"
+                                "[allreduce b]\nhosts=2\nranks_per_host=3\noffload=5K-\n");
+    oc_outlook_t outlook = outlook_of("a,b,c,d", 8);
+    oc_least_t least;
+
+    (void) state;
+    oc_least_make(&rules, &outlook, 40, &least);
+    for (uint32_t ranks = 2; ranks <= 40; ranks++) {
+        for (int one_host = 0; one_host < 2; one_host++) {
+            assert_true(oc_least_find(&least, ranks, one_host)
+                        <= oc_model_least(&rules, &outlook, ranks, ranks, one_host));
+        }
+    }
+    for (uint32_t ranks = 4; ranks < 8; ranks++) {
+        assert_int_equal(oc_least_find(&least, ranks, true), 3 * KIB);
+        assert_int_equal(oc_least_find(&least, ranks, false), 5 * KIB);
+    }
+    assert_true(NEVER == oc_least_find(&least, 3, true));
+    assert_true(NEVER == oc_least_find(&least, 40, true));
+    /* a job of all ranks that there can be; more than that is like that */
+    rules = rules_of("[allreduce all]\nhosts=1\nranks_per_host=65536\noffload=7-\n");
+    oc_least_make(&rules, &outlook, 65536, &least);
+    assert_int_equal(oc_least_find(&least, 65536, true), 7);
+    assert_int_equal(oc_least_find(&least, 200000, true), 7);
+    assert_true(NEVER == oc_least_find(&least, 65535, true));
+    oc_least_make(&rules, &outlook, 1, &least);
+    assert_true(NEVER == oc_least_find(&least, 2, false));
 }
 
 static void expect_words(const oc_rules_t *rules, oc_situation_t situation, const char *words)
@@ -371,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_outlook),
         cmocka_unit_test(test_least),
         cmocka_unit_test(test_least_known),
+        cmocka_unit_test(test_least_table),
         cmocka_unit_test(test_words),
     };
 

@@ -71,12 +71,7 @@ typedef struct {
     int live_modules;           /* under lock */
     uint32_t max_hosts;         /* of the job: no more than these */
     oc_rules_t rules;           /* of rank 0 of the job, as the next one: for mode auto */
-    oc_outlook_t outlook;
-    struct {                    /* under lock: what these say of communicators like the last one */
-        uint32_t ranks;         /* 0: there was none */
-        bool one_host;
-        uint64_t bytes;
-    } least;
+    oc_least_t least;
     long spare_processors;      /* of this host, beside one for each rank; may be negative */
     opal_free_list_t requests;
     opal_list_t inner;          /* requests that wait for one of the previous module */

@@ -15,23 +15,6 @@ bool mca_coll_optcast_is_spread(const ompi_communicator_t *comm)
     return group->grp_proc_count >= MIN_RANKS && ompi_group_have_remote_peers(group);
 }
 
-/* Communicators of one size have the same, and most of a job's do. */
-static uint64_t least_of(uint32_t ranks, bool one_host)
-{
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-    uint64_t bytes;
-
-    OPAL_THREAD_LOCK(&cm->lock);
-    if (cm->least.ranks != ranks || cm->least.one_host != one_host) {
-        cm->least.ranks = ranks;
-        cm->least.one_host = one_host;
-        cm->least.bytes = oc_model_least(&cm->rules, &cm->outlook, ranks, one_host);
-    }
-    bytes = cm->least.bytes;
-    OPAL_THREAD_UNLOCK(&cm->lock);
-    return bytes;
-}
-
 void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m)
 {
     const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
@@ -42,8 +25,8 @@ void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m)
     }
     m->chooses = 0 == cm->settings.min_size;
     /* if all are on this rank's host, each rank finds that */
-    m->least = m->chooses ? least_of((uint32_t) ompi_comm_size(m->comm),
-                                     !ompi_group_have_remote_peers(group))
+    m->least = m->chooses ? oc_least_find(&cm->least, (uint32_t) ompi_comm_size(m->comm),
+                                          !ompi_group_have_remote_peers(group))
                           : cm->settings.min_size;
 }
 

@@ -13,10 +13,11 @@
 
 /*
  * In the host's byte order: Open MPI's launcher does not promise more for opaque bytes. The first
- * letters, and all up to the identity, stay as they are in other versions: a rank with another
- * version decides like rank 0, and says in the exchange that it cannot take part.
+ * letters, and all up to the rules, stay as they are in all versions, and decide what begins a
+ * set-up: a rank with another version decides like rank 0, and says in the exchange that it cannot
+ * take part. What comes then belongs to one format, and may have any length.
  */
-#define FORMAT      "OCJOB003"
+#define FORMAT      "OCJOB004"
 #define NUM_LETTERS 5
 
 typedef struct {
@@ -24,10 +25,14 @@ typedef struct {
     uint64_t min_size;
     uint64_t multicast_min_size;
     int32_t mode, max_ranks, priority, multicast;
-    oc_outlook_t outlook;
-    oc_rules_t rules;
     oc_job_t job;
+    oc_least_t least;   /* mode auto without min_size: no smaller Allreduce is offloaded */
+    oc_rules_t rules;
 } published_t;
+
+_Static_assert(offsetof(published_t, rules)
+                   == 40 + sizeof(oc_job_t) + 2 * OC_LEAST_CLASSES * sizeof(uint64_t),
+               "other versions would misunderstand it");
 
 /*
  * Where the launcher does not say, each rank that is elsewhere may have a host of its own. Others
@@ -53,8 +58,6 @@ static void read_rules(void)
     char error[1024];
     oc_status_t status;
 
-    oc_rules_default(&cm->rules);
-    oc_outlook_make(settings, mca_coll_optcast_job_max_hosts(), &cm->outlook);
     if ('\0' == path[0] || 0 != settings->min_size || OC_MODE_NEVER == settings->mode) {
         return;
     }
@@ -68,6 +71,16 @@ static void read_rules(void)
     }
 }
 
+static void prepare_auto(void)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    oc_outlook_t outlook;
+
+    read_rules();
+    oc_outlook_make(&cm->settings, mca_coll_optcast_job_max_hosts(), &outlook);
+    oc_least_make(&cm->rules, &outlook, (uint32_t) ompi_proc_world_size(), &cm->least);
+}
+
 void mca_coll_optcast_job_publish(void)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
@@ -75,16 +88,16 @@ void mca_coll_optcast_job_publish(void)
     int rc = OMPI_SUCCESS;
 
     cm->has_job = false; /* each session has its own */
-    cm->least.ranks = 0;
+    oc_rules_default(&cm->rules);
     if (0 != OPAL_PROC_MY_NAME.vpid || !cm->settings_valid
         || sizeof(cm->job) != getrandom(&cm->job, sizeof(cm->job), 0)) {
         return;
     }
-    read_rules();
+    prepare_auto();
     memset(&published, 0, sizeof(published));
     memcpy(published.format, FORMAT, sizeof(published.format));
     published.job = cm->job;
-    published.outlook = cm->outlook;
+    published.least = cm->least;
     memcpy(&published.rules, &cm->rules, sizeof(published.rules));
     published.min_size = cm->settings.min_size;
     published.mode = cm->settings.mode;
@@ -106,7 +119,7 @@ static bool receive(published_t *published)
 
     first.vpid = 0;
     OPAL_MODEX_RECV(rc, &cm->super.collm_version, &first, &data, &size);
-    if (OMPI_SUCCESS != rc || NULL == data || size < offsetof(published_t, job)
+    if (OMPI_SUCCESS != rc || NULL == data || size < offsetof(published_t, rules)
         || 0 != memcmp(data, FORMAT, NUM_LETTERS)) {
         free(data);
         return false;
@@ -157,8 +170,10 @@ bool mca_coll_optcast_job_adopt(void)
         return false;
     }
     cm->job = published.job;
-    cm->outlook = published.outlook;
-    memcpy(&cm->rules, &published.rules, sizeof(cm->rules));
+    cm->least = published.least;
+    if (cm->has_job) {
+        memcpy(&cm->rules, &published.rules, sizeof(cm->rules));
+    }
     adopt(&published);
     return true;
 }

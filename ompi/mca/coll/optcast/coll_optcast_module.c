@@ -140,6 +140,7 @@ oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap, 
         .name = mca_coll_optcast_name(m->comm),
         .mode = m->mode,
         .rules = m->chooses ? &mca_coll_optcast_component.rules : NULL,
+        .least = m->least,
         .bootstrap = &mca_coll_optcast_bootstrap,
         .context = bootstrap,
     };
