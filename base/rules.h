@@ -45,7 +45,7 @@ typedef struct {
     uint64_t link_latency;     /* ns of a message of MPI from one host to another */
     uint64_t offload_latency;  /* ns of a small offloaded Allreduce beside its messages */
     uint64_t message_cost;     /* ns that an aggregator needs for a message, in or out */
-    uint64_t server_rate;      /* Mbit/s of contributions that an aggregator reduces */
+    uint64_t server_rate;      /* Mbit/s of contributions that a server reduces */
     uint64_t memory_rate;      /* Mbit/s that a rank copies in its host */
 } oc_constants_t;
 

@@ -150,6 +150,6 @@ bool oc_collective_check_reply(oc_collective_t *collective, const oc_lane_t *lan
 
 oc_status_t oc_allreduce_start(oc_group_t *group, const oc_allreduce_args_t *args)
 {
-    return oc_collective_submit(group, oc_allreduce_new, args,
+    return oc_collective_submit(group, oc_allreduce_new, args, args->type,
                                 args->count * oc_type_size(args->type));
 }

@@ -259,10 +259,10 @@ void oc_cast_end(oc_collective_t *collective, oc_status_t status)
 
 oc_status_t oc_allgather_start(oc_group_t *group, const oc_allgather_args_t *args)
 {
-    return oc_collective_submit(group, allgather_new, args, 0);
+    return oc_collective_submit(group, allgather_new, args, 0, 0);
 }
 
 oc_status_t oc_bcast_start(oc_group_t *group, const oc_bcast_args_t *args)
 {
-    return oc_collective_submit(group, bcast_new, args, 0);
+    return oc_collective_submit(group, bcast_new, args, 0, 0);
 }

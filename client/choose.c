@@ -59,7 +59,8 @@ bool oc_group_choose(oc_group_t *group)
     }
     peers = oc_targets_count_peers(group);
     group->situation = (oc_situation_t) {
-        .ranks = group->params.num_ranks, .weights = client->weights, .peers = peers,
+        .ranks = group->params.num_ranks, .weights = client->weights,
+        .heaviest = client->heaviest, .peers = peers,
         .nodes = NULL != group->node, .lanes = client->servers.count + peers,
         .small_size = settings->small_size, .chunk_size = settings->chunk_size,
         .min_chunks = (uint64_t) settings->min_chunks};
@@ -88,8 +89,6 @@ void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts, oc_outlo
         .nodes = OC_REPRODUCIBLE_SHAPE == settings->reproducible,
         .small_size = settings->small_size, .chunk_size = settings->chunk_size,
         .min_chunks = (uint64_t) settings->min_chunks};
-    for (unsigned i = 0; i < list.count; i++) {
-        outlook->weights += list.servers[i].weight;
-    }
+    oc_server_list_weigh(&list, &outlook->weights, &outlook->heaviest);
     oc_server_list_free(&list);
 }

@@ -64,13 +64,6 @@ static void parse_servers(oc_client_t *client)
     }
 }
 
-static void sum_up_weights(oc_client_t *client)
-{
-    for (unsigned i = 0; i < client->servers.count; i++) {
-        client->weights += client->servers.servers[i].weight;
-    }
-}
-
 static void open_timeline(oc_client_t *client)
 {
     char name[32];
@@ -91,7 +84,7 @@ oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **res
     oc_stock_open(&client->stock, OC_CLIENT_STOCK);
     pthread_mutex_init(&client->lock, NULL);
     parse_servers(client);
-    sum_up_weights(client);
+    oc_server_list_weigh(&client->servers, &client->weights, &client->heaviest);
     open_timeline(client);
     *result = client;
     return OC_OK;

@@ -192,11 +192,11 @@ bool oc_group_tells(const oc_group_t *group);
 void oc_group_describe(const oc_group_t *group, char *buffer, size_t size);
 
 /*
- * Whether it is known that Allreduces of so many bytes are better left to others. What it says is
- * the same on all ranks, but some may know it earlier; who knows it once knows it for ever, also
- * when the group has failed.
+ * Whether it is known that Allreduces of so many bytes of a type are better left to others. What
+ * it says is the same on all ranks, but some may know it earlier; who knows it once knows it for
+ * ever, also when the group has failed.
  */
-bool oc_group_leaves(const oc_group_t *group, uint64_t bytes);
+bool oc_group_leaves(const oc_group_t *group, unsigned type, uint64_t bytes);
 
 /* Whether a group is DECLINED because nothing is gained. */
 bool oc_group_leaves_all(const oc_group_t *group);

@@ -114,13 +114,13 @@ static oc_status_t start_or_queue(oc_group_t *group, oc_collective_make_fn_t *ma
 }
 
 oc_status_t oc_collective_submit(oc_group_t *group, oc_collective_make_fn_t *make,
-                                 const void *args, uint64_t bytes)
+                                 const void *args, unsigned type, uint64_t bytes)
 {
     oc_client_t *client = group->client;
     oc_status_t status;
 
     pthread_mutex_lock(&client->lock);
-    if (OC_GROUP_DECLINED == group->state || oc_group_leaves(group, bytes)) {
+    if (OC_GROUP_DECLINED == group->state || oc_group_leaves(group, type, bytes)) {
         status = OC_DECLINED;
     } else if (OC_GROUP_FAILED == group->state) {
         status = group->status;

@@ -116,16 +116,18 @@ void oc_group_describe(const oc_group_t *group, char *buffer, size_t size)
     snprintf(buffer, size, "%s", group->way);
 }
 
-static bool is_left(const oc_group_t *group, uint64_t bytes)
+static bool is_left(const oc_group_t *group, unsigned type, uint64_t bytes)
 {
-    return group->chosen && !oc_sizes_contain(&group->choice.sizes, bytes);
+    return group->chosen
+           && oc_choice_leaves(&group->choice, &group->situation, type, bytes);
 }
 
-bool oc_group_leaves(const oc_group_t *group, uint64_t bytes)
+bool oc_group_leaves(const oc_group_t *group, unsigned type, uint64_t bytes)
 {
     oc_group_state_t state = group->state;
 
-    return (OC_GROUP_LIVE == state || OC_GROUP_FAILED == state) && is_left(group, bytes);
+    return (OC_GROUP_LIVE == state || OC_GROUP_FAILED == state)
+           && is_left(group, type, bytes);
 }
 
 bool oc_group_explain(const oc_group_t *group, char *buffer, size_t size)
@@ -175,7 +177,8 @@ static void decline_queued(oc_group_t *group)
     oc_collective_t *collective, *next;
 
     DL_FOREACH_SAFE (group->queue, collective, next) {
-        if (OC_COLLECTIVE_ALLREDUCE == collective->kind && is_left(group, collective->bytes)) {
+        if (OC_COLLECTIVE_ALLREDUCE == collective->kind
+            && is_left(group, collective->args.type, collective->bytes)) {
             finish_one(group, collective, OC_DECLINED);
         }
     }

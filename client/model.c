@@ -12,6 +12,7 @@
 #include "client/division.h"
 #include "net/address.h"
 #include "protocol/limits.h"
+#include "reduction/reduction.h"
 
 /* Vectors of up to 1 TiB are looked at, by powers of two; larger ones are as the largest. */
 #define NUM_SIZES 40
@@ -138,6 +139,31 @@ static uint64_t meeting_time(const oc_constants_t *c, const oc_situation_t *s)
     return s->nodes ? 2 * log2_up(s->per_host) * (c->link_latency / LOCAL_PART) : 0;
 }
 
+/*
+ * What the busiest server takes in, or a peer, from all senders together: by its share of the
+ * vector, however fast its link is.
+ */
+static uint64_t busiest_server(const oc_situation_t *s, uint64_t bytes)
+{
+    uint64_t hosts = s->hosts, full = hosts * OC_WEIGHT_ONE, link = busiest_link(s, bytes);
+    uint64_t peer;
+
+    if (0 == s->weights) {
+        return scale(bytes, hosts, s->peers);
+    }
+    if (s->weights >= full || s->peers < 2) {
+        return scale(bytes, hosts * s->heaviest, s->weights);
+    }
+    peer = scale(link, full - s->weights, 2 * (hosts - 1) * OC_WEIGHT_ONE);
+    return most_of(peer, scale(link, s->heaviest, OC_WEIGHT_ONE));
+}
+
+/* So many times to an aggregator and back, and what the ranks of a host need to meet. */
+static uint64_t latency(const oc_constants_t *c, const oc_situation_t *s, unsigned trips)
+{
+    return add(add(c->offload_latency, 2 * trips * c->link_latency), meeting_time(c, s));
+}
+
 /* Each sender sends to one aggregator, and gets as much from it; one rank of a host reads all. */
 static uint64_t small_time(const oc_constants_t *c, const oc_situation_t *s, uint64_t bytes)
 {
@@ -145,8 +171,7 @@ static uint64_t small_time(const oc_constants_t *c, const oc_situation_t *s, uin
     uint64_t message = add(c->message_cost, at_rate(bytes, c->link_rate));
     uint64_t inside = s->nodes ? at_rate(scale(bytes, s->per_host, 1), c->memory_rate) : 0;
 
-    return add(add(c->offload_latency, meeting_time(c, s)),
-               add(inside, scale(2 * senders, message, 1)));
+    return add(latency(c, s, 1), add(inside, scale(2 * senders, message, 1)));
 }
 
 /* As large.c has it: no more than what each aggregator gets. */
@@ -161,22 +186,23 @@ static uint64_t chunk_of(const oc_situation_t *s, uint64_t bytes)
 /*
  * Links, aggregators and the ranks' processors work at the same time; but until the first chunk
  * of all ranks has come nothing goes back, and at the end nothing is left to send. Each sender
- * begins and ends with three messages more, and nobody has less to carry than one chunk of all.
+ * begins and ends with three messages more, of which ACK and COMMIT come when all is there, and
+ * nobody has less to carry than one chunk of all.
  */
 static uint64_t large_time(const oc_constants_t *c, const oc_situation_t *s, uint64_t bytes)
 {
     uint64_t chunk = chunk_of(s, bytes), crowd = s->nodes ? 1 : s->per_host;
     uint64_t senders = s->nodes ? s->hosts : s->ranks;
-    uint64_t carried = most_of(busiest_link(s, scale(bytes, crowd, 1)), senders * chunk);
+    uint64_t sent = scale(bytes, crowd, 1), least = senders * chunk;
+    uint64_t carried = most_of(busiest_link(s, sent), least);
+    uint64_t taken = most_of(busiest_server(s, sent), least);
     uint64_t link = at_rate(carried, c->link_rate);
-    uint64_t server = add(at_rate(carried, c->server_rate),
-                          scale(carried, 2 * c->message_cost, chunk));
+    uint64_t server = add(at_rate(taken, c->server_rate),
+                          scale(taken, 2 * c->message_cost, chunk));
     uint64_t copies = s->nodes && s->per_host > 1 ? at_rate(scale(bytes, 3, 1), c->memory_rate)
                                                   : 0;
-    uint64_t alone = at_rate(least_of(carried, scale(2 * (uint64_t) s->ranks, chunk, 1)),
-                             c->link_rate);
-    uint64_t before = add(add(c->offload_latency, meeting_time(c, s)),
-                          scale(3 * senders, c->message_cost, 1));
+    uint64_t alone = at_rate(least_of(carried, scale(2 * senders, chunk, 1)), c->link_rate);
+    uint64_t before = add(latency(c, s, 2), scale(3 * senders, c->message_cost, 1));
 
     return add(before, add(alone, most_of(most_of(link, server), copies)));
 }
@@ -250,6 +276,13 @@ void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation,
     ask_model(&rules->constants, situation, &choice->sizes);
 }
 
+bool oc_choice_leaves(const oc_choice_t *choice, const oc_situation_t *situation, unsigned type,
+                      uint64_t bytes)
+{
+    return !oc_sizes_contain(&choice->sizes, bytes)
+           || (situation->nodes && OC_MODEL == choice->rule && NULL != oc_widen_kernel(type));
+}
+
 /* On so many hosts, with ranks spread evenly. */
 static oc_situation_t imagine(const oc_outlook_t *outlook, uint32_t ranks, uint32_t hosts)
 {
@@ -259,9 +292,10 @@ static oc_situation_t imagine(const oc_outlook_t *outlook, uint32_t ranks, uint3
 
     return (oc_situation_t) {
         .ranks = ranks, .hosts = hosts, .per_host = (ranks + hosts - 1) / hosts,
-        .weights = outlook->weights, .peers = peers, .nodes = outlook->nodes && hosts < ranks,
-        .lanes = outlook->servers + peers, .small_size = outlook->small_size,
-        .chunk_size = outlook->chunk_size, .min_chunks = outlook->min_chunks};
+        .weights = outlook->weights, .heaviest = outlook->heaviest, .peers = peers,
+        .nodes = outlook->nodes && hosts < ranks, .lanes = outlook->servers + peers,
+        .small_size = outlook->small_size, .chunk_size = outlook->chunk_size,
+        .min_chunks = outlook->min_chunks};
 }
 
 /* The smallest vector that the model would offload on any number of hosts. */

@@ -17,7 +17,8 @@
 typedef struct {
     uint32_t ranks, hosts;
     uint32_t per_host;      /* the most ranks that a host has */
-    uint64_t weights;       /* of all servers together, in OC_WEIGHT_ONE */
+    uint64_t weights;       /* of all servers together, in OC_WEIGHT_ONE … */
+    uint64_t heaviest;      /* … and that of one of them */
     uint32_t peers;         /* hosts that aggregate */
     bool nodes;             /* the ranks of a host reduce before a vector leaves it */
     uint64_t lanes;         /* aggregators that share a vector: one of each server, and peers */
@@ -28,7 +29,7 @@ typedef struct {
 typedef struct {
     uint64_t hosts;         /* the job is on no more than these */
     uint64_t servers;       /* how many there are; 0: it aggregates by itself … */
-    uint64_t weights;
+    uint64_t weights, heaviest;
     uint64_t peers;         /* … or its hosts do beside servers that are too few */
     uint64_t nodes;         /* as above, if hosts have several ranks */
     uint64_t small_size, chunk_size, min_chunks;
@@ -43,9 +44,9 @@ typedef struct {
 #define OC_MODEL UINT64_MAX
 
 /*
- * Which model this is. It goes with any change of what model.c, or choose.c, makes of the same rules
- * and situation: ranks of two builds choose by themselves, and what is compared when they meet has to
- * tell that they would choose differently.
+ * Which model this is. It changes with whatever changes what model.c, or choose.c, makes of the
+ * same rules and the same situation: ranks of two builds choose by themselves, and what they
+ * compare when they meet has to tell that they would choose differently.
  */
 #define OC_MODEL_VERSION "OCMODEL1"
 
@@ -61,9 +62,16 @@ void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation,
                      oc_choice_t *choice);
 
 /*
- * The smallest vector that any rule allows, or that the model would offload with ranks spread evenly,
- * for communicators of ranks to most_ranks ranks that are all on one host, or are not. UINT64_MAX:
- * there is none.
+ * Whether so many bytes of a type of reduction/ are left to others. Where the ranks of a host reduce
+ * first, 16-bit floats go as 32 bits: links carry no less than for a ring, and the model leaves them.
+ */
+bool oc_choice_leaves(const oc_choice_t *choice, const oc_situation_t *situation, unsigned type,
+                      uint64_t bytes);
+
+/*
+ * The smallest vector that any rule allows, or that the model would offload with ranks spread
+ * evenly, for communicators of ranks to most_ranks ranks that are all on one host, or are not.
+ * UINT64_MAX: there is none.
  */
 uint64_t oc_model_least(const oc_rules_t *rules, const oc_outlook_t *outlook, uint32_t ranks,
                         uint32_t most_ranks, bool one_host);

@@ -324,7 +324,8 @@ struct oc_client {
     pthread_mutex_t lock;
     oc_client_config_t config;
     oc_server_list_t servers;  /* external ones */
-    uint64_t weights;          /* their sum */
+    uint64_t weights;          /* their sum … */
+    uint64_t heaviest;         /* … and the largest of them */
     bool on_hosts;             /* embedded: an aggregator on each host … */
     unsigned num_embedded;     /* … or so many of them; neither: external servers */
     oc_status_t servers_status;
@@ -502,9 +503,12 @@ void oc_group_start_queued(oc_group_t *group);
 oc_collective_t *oc_collective_new(oc_group_t *group);
 /* NULL: out of memory. */
 typedef oc_collective_t *oc_collective_make_fn_t(oc_group_t *group, const void *args);
-/* Starts what make makes of args, or queues it: the rest of every oc_…_start. bytes: of a vector */
+/*
+ * Starts what make makes of args, or queues it: the rest of every oc_…_start. type, bytes: of an
+ * Allreduce.
+ */
 oc_status_t oc_collective_submit(oc_group_t *group, oc_collective_make_fn_t *make,
-                                 const void *args, uint64_t bytes);
+                                 const void *args, unsigned type, uint64_t bytes);
 /* Its group may be gone. */
 void oc_collective_free(oc_client_t *client, oc_collective_t *collective);
 void oc_collective_start(oc_collective_t *collective);

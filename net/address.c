@@ -265,6 +265,17 @@ void oc_server_list_free(oc_server_list_t *list)
     *list = (oc_server_list_t) {0};
 }
 
+void oc_server_list_weigh(const oc_server_list_t *list, uint64_t *weights, uint64_t *heaviest)
+{
+    *weights = *heaviest = 0;
+    for (unsigned i = 0; i < list->count; i++) {
+        uint64_t weight = list->servers[i].weight;
+
+        *weights += weight;
+        *heaviest = weight > *heaviest ? weight : *heaviest;
+    }
+}
+
 oc_status_t oc_resolve_all(const oc_host_port_t *name, oc_sockaddr_t *addresses, unsigned max,
                            unsigned *count, char *error, size_t error_size)
 {

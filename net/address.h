@@ -47,6 +47,9 @@ oc_status_t oc_server_list_parse(const char *text, oc_server_list_t *list, char 
                                  size_t error_size);
 void oc_server_list_free(oc_server_list_t *list);
 
+/* Of all servers together, and of the heaviest; 0: there is none. */
+void oc_server_list_weigh(const oc_server_list_t *list, uint64_t *weights, uint64_t *heaviest);
+
 /* At most max addresses of a name, in the resolver's order. May block in the resolver. */
 oc_status_t oc_resolve_all(const oc_host_port_t *name, oc_sockaddr_t *addresses, unsigned max,
                            unsigned *count, char *error, size_t error_size);

@@ -83,7 +83,7 @@ static void body_split(rank_t *rank)
 
     rank->hosts = hosts;
     rank->rules = &rules;
-    CHECK(!oc_group_leaves(rank_group(rank, 0), 4));
+    CHECK(!oc_group_leaves(rank_group(rank, 0), OC_TYPE_UINT8, 4));
     for (unsigned i = 0; i < NUM_SIZES; i++) {
         begin(rank, i, &outcomes[i]);
         /* some ranks go on with the set-up meanwhile, and others do not */
@@ -100,7 +100,8 @@ static void body_split(rank_t *rank)
     for (unsigned i = 0; i < NUM_SIZES; i++) {
         outcome_t outcome = {0};
 
-        CHECK(is_left(sizes[i]) == oc_group_leaves(rank->groups[0], sizes[i]));
+        CHECK(is_left(sizes[i])
+              == oc_group_leaves(rank->groups[0], OC_TYPE_UINT8, sizes[i]));
         begin(rank, i, &outcome);
         CHECK(outcome.done || !is_left(sizes[i]));
         CHECK(rank_wait(rank, &outcome, 1, 10));

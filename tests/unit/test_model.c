@@ -14,6 +14,7 @@
 #include "client/client.h"
 #include "client/model.h"
 #include "net/address.h"
+#include "reduction/reduction.h"
 
 #define KIB (1ull << 10)
 #define MIB (1ull << 20)
@@ -43,7 +44,8 @@ static oc_situation_t situation_of(uint32_t hosts, uint32_t per_host, uint32_t s
 
     return (oc_situation_t) {
         .ranks = hosts * per_host, .hosts = hosts, .per_host = per_host,
-        .weights = (uint64_t) servers * OC_WEIGHT_ONE, .peers = peers, .nodes = per_host > 1,
+        .weights = (uint64_t) servers * OC_WEIGHT_ONE,
+        .heaviest = servers > 0 ? OC_WEIGHT_ONE : 0, .peers = peers, .nodes = per_host > 1,
         .lanes = servers + peers, .small_size = 8192, .chunk_size = 65536, .min_chunks = 64};
 }
 
@@ -84,14 +86,87 @@ static void test_times(void **state)
     assert_int_equal(oc_model_previous(nominal, &four, MIB), 4 * 2000 + 125829);
     /* … and within hosts 6 steps of 500 ns, 2 (8 - 1) / 8 of it by 0.1 ns */
     assert_int_equal(oc_model_previous(nominal, &nodes, MIB), 4 * 2000 + 125829 + 6 * 500 + 183500);
-    /* small: four messages in and four out */
-    assert_int_equal(oc_model_offloaded(nominal, &four, 1000), 20000 + 8 * (300 + 80));
+    /* small: four messages in and four out, there and back */
+    assert_int_equal(oc_model_offloaded(nominal, &four, 1000),
+                     20000 + 2 * 2000 + 8 * (300 + 80));
     /* large: bytes and messages of 16 KiB at the server, and two chunks of each host alone */
     assert_int_equal(oc_model_offloaded(nominal, &four, MIB),
-                     20000 + 3 * 4 * 300 + 83886 + 38400 + 10485);
+                     20000 + 4 * 2000 + 3 * 4 * 300 + 83886 + 38400 + 10485);
     /* … or, of a small one, 4 KiB from each of 32 hosts to one of the servers, and back */
     assert_int_equal(oc_model_offloaded(nominal, &many, 16384),
-                     20000 + 3 * 32 * 300 + 2 * 10485 + 2 * 32 * 300);
+                     20000 + 4 * 2000 + 3 * 32 * 300 + 2 * 10485 + 2 * 32 * 300);
+    /* hosts with 8 ranks: six meetings of 500 ns; three copies are slower than the link, and what
+       goes alone are two chunks of each host, not of each rank */
+    assert_int_equal(oc_model_offloaded(nominal, &nodes, MIB),
+                     20000 + 4 * 2000 + 6 * 500 + 3 * 4 * 300 + 314572 + 10485);
+    assert_int_equal(oc_model_offloaded(nominal, &nodes, 1000),
+                     20000 + 2 * 2000 + 6 * 500 + 800 + 8 * (300 + 80));
+}
+
+/* Each constant alone, from the nominal ones: 4 hosts, 4 servers, 1000 bytes and 1 MiB. */
+static void test_constants(void **state)
+{
+    static const struct {
+        const char *constant;
+        uint64_t small, large, small_node, large_node;
+    } known[] = {
+        {"", 27040, 164371, 30840, 359657},
+        {"link_latency=50000", 123040, 356371, 198840, 623657},
+        {"offload_latency=0", 7040, 144371, 10840, 339657},
+        {"message_cost=1000", 32640, 262371, 36440, 368057},
+        /* 8 ns a byte, the server is as fast as before; in the node shape it is still the link */
+        {"link_rate=1000", 90400, 9468784, 94200, 9471784},
+        {"server_rate=10000", 27040, 919345, 30840, 922345},
+        {"memory_rate=8000", 27040, 164371, 38040, 3190813},
+    };
+    oc_situation_t four = situation_of(4, 1, 4), nodes = situation_of(4, 8, 4);
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        char text[64];
+        oc_rules_t rules;
+
+        snprintf(text, sizeof(text), "[model]\n%s\n", known[i].constant);
+        rules = rules_of(text);
+        assert_int_equal(oc_model_offloaded(&rules.constants, &four, 1000), known[i].small);
+        assert_int_equal(oc_model_offloaded(&rules.constants, &four, MIB), known[i].large);
+        assert_int_equal(oc_model_offloaded(&rules.constants, &nodes, 1000), known[i].small_node);
+        assert_int_equal(oc_model_offloaded(&rules.constants, &nodes, MIB), known[i].large_node);
+    }
+}
+
+/* A heavy server is fast at its link, not at all it has to reduce. */
+static void test_server(void **state)
+{
+    oc_rules_t rules = rules_of("[model]\nlink_rate=100000000\nmessage_cost=0\nserver_rate=8000\n"
+                                "link_latency=0\noffload_latency=0\n");
+    static const struct {
+        uint32_t hosts, servers, heaviest, peers;
+        uint64_t weights;
+        double factor; /* of a vector, at one byte a ns */
+    } known[] = {
+        {8, 1, 8000, 0, 8000, 8},      /* all of 8 hosts */
+        {8, 8, 1000, 0, 8000, 1},
+        {8, 2, 6000, 0, 8000, 6},      /* three quarters */
+        {8, 2, 1000, 0, 2000, 4},      /* without peers each takes in half */
+        {8, 2, 2000, 8, 4000, 2.5455}, /* beside peers: 2 y n of 8 * 14 / 88 each */
+        {8, 1, 1, 8, 1, 1.0001},       /* a tiny one, and peers like each other */
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        oc_situation_t situation = situation_of(known[i].hosts, 1, known[i].servers);
+        double factor;
+
+        situation.weights = known[i].weights;
+        situation.heaviest = known[i].heaviest;
+        situation.peers = known[i].peers;
+        factor = (double) oc_model_offloaded(&rules.constants, &situation, 100 * GIB)
+                 / (100.0 * GIB);
+        if (factor < known[i].factor - 0.001 || factor > known[i].factor + 0.002) {
+            fail_msg("%zu: %f instead of %f", i, factor, known[i].factor);
+        }
+    }
 }
 
 /* The link that carries most, as in division.h. */
@@ -137,6 +212,61 @@ static void test_nominal(void **state)
     }
     expect_from(&rules, situation_of(2, 1, 2), NEVER);
     expect_from(&rules, situation_of(2, 16, 2), NEVER);
+}
+
+/* Hosts with several ranks: where links are slow beside copying. */
+static void test_several_ranks(void **state)
+{
+    oc_rules_t nominal = rules_of(""), ten = rules_of("[model]\nlink_rate=10000\n");
+    oc_rules_t twenty_five = rules_of("[model]\nlink_rate=25000\n");
+
+    (void) state;
+    for (uint32_t per_host = 2; per_host <= 64; per_host *= 2) {
+        for (uint32_t hosts = 2; hosts <= 8; hosts *= 2) {
+            expect_from(&nominal, situation_of(hosts, per_host, hosts), NEVER);
+            expect_from(&nominal, situation_of(hosts, per_host, 2 * hosts), NEVER);
+        }
+    }
+    expect_from(&ten, situation_of(4, 2, 4), 512 * KIB);
+    expect_from(&ten, situation_of(4, 8, 4), 512 * KIB);
+    expect_from(&ten, situation_of(8, 64, 8), 512 * KIB);
+    expect_from(&ten, situation_of(4, 8, 0), NEVER);
+    expect_from(&twenty_five, situation_of(4, 8, 4), 256 * KIB);
+}
+
+/* They are twice as long on links where hosts reduce, which no ring is. */
+static void test_widened(void **state)
+{
+    oc_rules_t ten = rules_of("[model]\nlink_rate=10000\n[allreduce a]\nhosts=3\noffload=1-\n");
+    oc_situation_t nodes = situation_of(4, 8, 4), three = situation_of(3, 8, 3), flat = nodes;
+    oc_choice_t by_model = choose(&ten, nodes), by_rule = choose(&ten, three);
+
+    (void) state;
+    flat.nodes = false;
+    for (unsigned type = 0; type < OC_TYPE_END; type++) {
+        bool widened = OC_TYPE_FLOAT16 == type || OC_TYPE_BFLOAT16 == type;
+
+        assert_int_equal(oc_choice_leaves(&by_model, &nodes, type, GIB), widened);
+        assert_true(oc_choice_leaves(&by_model, &nodes, type, 1));
+        assert_false(oc_choice_leaves(&by_model, &flat, type, GIB));
+        assert_false(oc_choice_leaves(&by_rule, &three, type, GIB));
+    }
+}
+
+/* Only what is said of the links changes: without servers, and on two hosts, never. */
+static void test_slow_latency(void **state)
+{
+    oc_rules_t rules = rules_of("[model]\nlink_latency = 50000\n");
+
+    (void) state;
+    for (uint32_t hosts = 2; hosts <= 64; hosts *= 2) {
+        expect_from(&rules, situation_of(hosts, 1, 0), NEVER);
+    }
+    assert_true(oc_model_offloaded(&rules.constants, &(oc_situation_t) {
+                    .ranks = 2, .hosts = 2, .per_host = 1, .peers = 2, .lanes = 2,
+                    .small_size = 8192, .chunk_size = 65536, .min_chunks = 64}, 64 * KIB)
+                > oc_model_previous(&rules.constants, &(oc_situation_t) {
+                    .ranks = 2, .hosts = 2, .per_host = 1}, 64 * KIB));
 }
 
 static void test_slow_links(void **state)
@@ -394,7 +524,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_times),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_server),
         cmocka_unit_test(test_links),
+        cmocka_unit_test(test_several_ranks),
+        cmocka_unit_test(test_widened),
+        cmocka_unit_test(test_slow_latency),
         cmocka_unit_test(test_nominal),
         cmocka_unit_test(test_slow_links),
         cmocka_unit_test(test_monotony),

@@ -32,7 +32,7 @@ void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m)
 
 oc_fallback_t mca_coll_optcast_left(const oc_group_t *group, const mca_coll_optcast_call_t *call)
 {
-    if (oc_group_leaves(group, call->bytes)) {
+    if (oc_group_leaves(group, call->oc_type, call->bytes)) {
         return OC_FALLBACK_SIZE;
     }
     if (OC_GROUP_DECLINED != oc_group_state(group)) {
