@@ -20,6 +20,7 @@
 
 #define VERSION     1
 #define SECTION     "allreduce "
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 #define MAX_RATE    100000000    /* Mbit/s */
 #define MAX_TIME    1000000000000 /* ns */
 #define MAX_HOSTS   65536
@@ -292,31 +293,39 @@ static bool begin_rule(parser_t *p, const char *name)
     return true;
 }
 
+/* inih calls back for values only: a section that has none would not be seen. */
+static bool begin_section(parser_t *p, const char *line)
+{
+    const char *end = strchr(line, ']');
+    char section[VALUE_SIZE + 16];
+    size_t length = strlen(SECTION);
+
+    if (NULL == end) {
+        return true; /* inih says that it is none */
+    }
+    snprintf(section, sizeof(section), "%.*s", (int) (end - line - 1), line + 1);
+    if (0 == strncmp(section, SECTION, length)) {
+        return begin_rule(p, section + length);
+    }
+    return finish_rule(p)
+           && (0 == strcmp(section, "model")
+               || FAIL(p, "[%.48s] is not known: [model] and [allreduce NAME] are", section));
+}
+
 static int on_value(void *user, const char *section, const char *name, const char *value)
 {
     parser_t *p = user;
-    size_t length = strlen(SECTION);
 
     if (p->failed) {
         return 0;
     }
-    if (0 == strncmp(section, SECTION, length)) {
-        const char *rule = section + length;
-
-        if (NULL == p->rule || 0 != strcmp(rule, p->rule->name)) {
-            (void) begin_rule(p, rule);
-        }
-        return !p->failed && set_in_rule(p, name, value);
+    if (NULL == name) {
+        return 1; /* inih can be built to tell sections, too */
     }
-    if (!finish_rule(p)) {
-        return 0;
+    if (NULL != p->rule) {
+        return set_in_rule(p, name, value);
     }
-    if (0 == strcmp(section, "model")) {
-        return set_constant(p, name, value);
-    }
-    return '\0' == section[0]
-               ? set_version(p, name, value)
-               : FAIL(p, "[%.48s] is not known: [model] and [allreduce NAME] are", section);
+    return '\0' == section[0] ? set_version(p, name, value) : set_constant(p, name, value);
 }
 
 /* As fgets. A line that does not fit, or that is no text, ends it. */
@@ -342,7 +351,7 @@ static char *next_line(char *buffer, int size, void *stream)
     p->at = NULL == end ? p->end : end + 1;
     /* inih takes an indented line for more of the one before */
     memmove(buffer, buffer + strspn(buffer, " \t"), strlen(buffer + strspn(buffer, " \t")) + 1);
-    return buffer;
+    return '[' != buffer[0] || begin_section(p, buffer) ? buffer : NULL;
 }
 
 /* The end of a long path says more. */
@@ -363,6 +372,10 @@ oc_status_t oc_rules_parse(const char *source, const char *text, size_t length, 
 
     oc_rules_default(rules);
     set_source(rules, source);
+    if (length >= strlen(BYTE_ORDER_MARK)
+        && 0 == memcmp(text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK))) {
+        p.at += strlen(BYTE_ORDER_MARK);
+    }
     line = ini_parse_stream(next_line, &p, on_value, &p);
     if (line > 0 && (!p.failed || (unsigned) line < p.failed_line)) {
         p.failed = false;

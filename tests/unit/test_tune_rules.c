@@ -390,7 +390,7 @@ static void test_changed_meanwhile(void **state)
     assert_true(open_output(&output, true));
     put("[modle]\nlink_rate = 5\n");
     assert_false(write_rule(&output));
-    assert_non_null(strstr(error, "rules.ini, line 2: [modle] is not known"));
+    assert_non_null(strstr(error, "rules.ini, line 1: [modle] is not known"));
     oc_tune_output_close(&output);
     expect_file("[modle]\nlink_rate = 5\n");
     assert_int_equal(count_files(), 1);
