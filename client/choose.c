@@ -68,7 +68,10 @@ bool oc_group_choose(oc_group_t *group)
     oc_model_choose(group->params.rules, &group->situation, &group->choice);
     clip(&group->choice.sizes, group->params.least);
     group->chosen = true;
-    return group->choice.sizes.count > 0;
+    return group->choice.sizes.count > 0
+           && (0 == group->params.only_bytes
+               || !oc_choice_leaves(&group->choice, &group->situation, group->params.only_type,
+                                    group->params.only_bytes));
 }
 
 void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts, oc_outlook_t *outlook)

@@ -106,6 +106,8 @@ typedef struct {
     const oc_rules_t *rules;           /* decide which Allreduces are offloaded; outlive the group.
                                           NULL: all are */
     uint64_t least;                    /* … but nothing smaller than so many bytes */
+    unsigned only_type;                /* … and no others than of this type … */
+    uint64_t only_bytes;               /* … and so many bytes will ever come; 0: any may */
     const oc_bootstrap_t *bootstrap;
     void *context;                     /* of the bootstrap */
 } oc_group_params_t;

@@ -126,8 +126,11 @@ bool oc_group_leaves(const oc_group_t *group, unsigned type, uint64_t bytes)
 {
     oc_group_state_t state = group->state;
 
-    return (OC_GROUP_LIVE == state || OC_GROUP_FAILED == state)
-           && is_left(group, type, bytes);
+    if (OC_GROUP_DECLINED == state) {
+        return group->params.only_bytes > 0 && group->choice.sizes.count > 0
+               && is_left(group, type, bytes);
+    }
+    return (OC_GROUP_LIVE == state || OC_GROUP_FAILED == state) && is_left(group, type, bytes);
 }
 
 bool oc_group_explain(const oc_group_t *group, char *buffer, size_t size)
@@ -197,6 +200,9 @@ void oc_group_go_live(oc_group_t *group)
         oc_lanes_describe(group, group->way, sizeof(group->way));
     }
     decline_queued(group);
+    if (NULL != group->client->embedded && group->num_peers > 0) {
+        atomic_store(&group->client->embeds, true);
+    }
     group->state = OC_GROUP_LIVE;
     oc_debug("\"%s\" has service", group->name);
     group->client->config.counters->groups++;

@@ -70,7 +70,6 @@ static oc_status_t start_embedded(oc_client_t *client, char *error, size_t error
     if (OC_OK != oc_embedded_open(&config, &client->embedded, error, error_size)) {
         return OC_ERR_SYSTEM;
     }
-    atomic_store(&client->embeds, true);
     oc_info("process %u aggregates for its job", client->config.process);
     return OC_OK;
 }

@@ -336,7 +336,7 @@ struct oc_client {
     uint32_t next_handle;
     oc_worker_t *worker;
     oc_embedded_t *embedded;
-    atomic_bool embeds;        /* there is one, for those without the lock */
+    atomic_bool embeds;        /* a group has used it: for those without the lock */
     uint64_t embedded_opened;  /* when */
     bool embedded_missed;      /* it could not start, and the user knows */
     oc_connection_t *connections;
@@ -429,7 +429,7 @@ bool oc_targets_hosts_embedded(const oc_group_t *group);
 /* How many ranks aggregate beside the servers, once the records are there. */
 unsigned oc_targets_count_peers(const oc_group_t *group);
 
-/* choose.c: what is offloaded, when the shape is known. false: nothing ever is. */
+/* choose.c: what is offloaded, when the shape is known. false: nothing ever is in this group. */
 bool oc_group_choose(oc_group_t *group);
 
 /* place.c: which ranks share hosts, and whether they can share memory: the shape of a group */

@@ -94,6 +94,7 @@ typedef struct rank {
     oc_service_t service;     /* of groups that are made from now on … */
     bool patient;             /* … and whether they are */
     const oc_rules_t *rules;  /* of those: what they offload; NULL: everything */
+    uint64_t least, only;     /* nothing smaller; only so many bytes of OC_TYPE_UINT8 */
     uint32_t per_host;        /* ranks that count as being on one host, in groups that are made
                                  from now on; 0: all of them */
     oc_group_t *groups[MAX_TEST_GROUPS];

@@ -11,6 +11,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -142,6 +143,108 @@ static void test_split_on_hosts(void **state)
               "[allreduce b]\nhosts = 1-\noffload = never\n", one_and_three, 4);
 }
 
+/* Others may have gone elsewhere with what is smaller than was said before they met. */
+static void body_least(rank_t *rank)
+{
+    outcome_t outcomes[2];
+
+    rank->rules = &rules;
+    rank->least = 65536;
+    begin(rank, 2, &outcomes[0]);
+    begin(rank, 7, &outcomes[1]);
+    CHECK(rank_wait(rank, outcomes, 2, 10));
+    CHECK(OC_DECLINED == outcomes[0].status && OC_OK == outcomes[1].status);
+    CHECK(oc_group_leaves(rank->groups[0], OC_TYPE_UINT8, 65535));
+    CHECK(!oc_group_leaves(rank->groups[0], OC_TYPE_UINT8, 65536));
+}
+
+static void test_clipped(void **state)
+{
+    oc_job_settings_t settings;
+    test_server_t server;
+
+    (void) state;
+    parse("[allreduce a]\nhosts = 1\noffload = always\n", &rules);
+    server_start(&server, NULL);
+    settings = test_settings(server.address);
+    assert_true(ranks_succeed(&server, 3, &settings, body_least, 30));
+}
+
+/* A group for one size, which is left: it is declined, and that is the reason. */
+static void body_only(rank_t *rank)
+{
+    outcome_t outcome;
+
+    rank->rules = &rules;
+    rank->only = sizes[5];
+    begin(rank, 5, &outcome);
+    CHECK(rank_wait(rank, &outcome, 1, 10));
+    check(rank, 5, &outcome);
+    CHECK(OC_GROUP_DECLINED == oc_group_state(rank->groups[0]));
+    CHECK(oc_group_leaves(rank->groups[0], OC_TYPE_UINT8, sizes[5]));
+    CHECK(!oc_group_leaves_all(rank->groups[0]));
+    CHECK(0 == rank->counters.groups && 0 == rank->counters.messages_sent);
+    /* its server is there, but helps nobody */
+    CHECK(!oc_client_embeds(rank->client));
+}
+
+static void test_only(void **state)
+{
+    oc_job_settings_t settings = test_settings("embedded");
+    ranks_t ranks;
+
+    (void) state;
+    parse("[allreduce a]\nhosts = 1\n" SPLIT, &rules);
+    hosts = NULL;
+    ranks_start(&ranks, 3, &settings, body_only, 20);
+    assert_int_equal(ranks_wait(&ranks), 0);
+}
+
+/* Where hosts reduce, the model sees that 16-bit floats become longer. */
+static void body_widened(rank_t *rank)
+{
+    static const unsigned types[] = {OC_TYPE_UINT16, OC_TYPE_FLOAT16, OC_TYPE_BFLOAT16};
+    outcome_t outcomes[3];
+
+    rank->hosts = hosts;
+    rank->rules = &rules;
+    for (unsigned i = 0; i < 3; i++) {
+        fill_contribution(send[i], types[i], MAX_BYTES / 2, rank->rank, i);
+        (void) rank_start(rank, 0, OC_OP_SUM, types[i], send[i], recv[i], MAX_BYTES / 2,
+                          &outcomes[i]);
+    }
+    CHECK(rank_wait(rank, outcomes, 3, 10));
+    CHECK(OC_OK == outcomes[0].status);
+    CHECK(OC_DECLINED == outcomes[1].status && OC_DECLINED == outcomes[2].status);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK((i > 0) == oc_group_leaves(rank->groups[0], types[i], MAX_BYTES));
+    }
+}
+
+static void test_widened(void **state)
+{
+    static const uint8_t three_hosts[] = {1, 1, 2, 3};
+    char path[] = "/tmp/optcast_servers_XXXXXX", list[64];
+    oc_job_settings_t settings;
+    test_server_t server;
+    FILE *file = fdopen(mkstemp(path), "w");
+
+    (void) state;
+    assert_non_null(file);
+    /* nothing takes time but the links: the model offloads all */
+    parse("[model]\nlink_rate = 1\nlink_latency = 0\noffload_latency = 0\nmessage_cost = 0\n"
+          "server_rate = 100000000\nmemory_rate = 100000000\n", &rules);
+    hosts = three_hosts;
+    server_start(&server, NULL);
+    fprintf(file, "%s weight=3\n", server.address);
+    fclose(file);
+    snprintf(list, sizeof(list), "file:%s", path);
+    settings = test_settings(list);
+    settings.chunk_size = 4096;
+    assert_true(ranks_succeed(&server, 4, &settings, body_widened, 30));
+    unlink(path);
+}
+
 /* Nobody answers at the server's address, and nobody minds. */
 static void body_nothing(rank_t *rank)
 {
@@ -254,6 +357,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_split),
         cmocka_unit_test(test_split_on_hosts),
+        cmocka_unit_test(test_clipped),
+        cmocka_unit_test(test_only),
+        cmocka_unit_test(test_widened),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_failure),
         cmocka_unit_test(test_other_rules),

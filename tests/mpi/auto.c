@@ -115,7 +115,7 @@ static void sequence(uint64_t seed)
 /* How often an operation that is left to Open MPI counts: see README. */
 static void persistent(MPI_Comm comm, int count, bool known, int starts)
 {
-    counters_t before = counters_read(), expected = {.groups = ANY};
+    counters_t before = counters_read(), expected = {.groups = is_offloaded(count)};
     int64_t *data = must(malloc((size_t) count * sizeof(*data)));
     MPI_Request request;
     bool at_init = known || 8 * (uint64_t) count < ranges[0].first || 0 == num_ranges;

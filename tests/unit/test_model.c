@@ -419,7 +419,8 @@ static void test_least(void **state)
                     oc_situation_t situation =
                         situation_of(hosts, per_host, (uint32_t) outlook.servers);
                     oc_choice_t choice = choose(&rules, situation);
-                    uint64_t least = oc_model_least(&rules, &outlook, situation.ranks, situation.ranks, false);
+                    uint64_t least =
+                        oc_model_least(&rules, &outlook, situation.ranks, situation.ranks, false);
 
                     assert_true(0 == choice.sizes.count || choice.sizes.ranges[0].first >= least);
                 }

@@ -227,8 +227,12 @@ OBJ_CLASS_DECLARATION(mca_coll_optcast_request_t);
 int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_threads);
 mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, int *priority);
 int mca_coll_optcast_progress(void);
-/* For the bootstrap's service; patient as in oc_group_params_t. NULL when memory has run out. */
-oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap, bool patient);
+/*
+ * For the bootstrap's service. only: the call that a persistent operation will make, whose group is
+ * patient; or NULL. NULL when memory has run out.
+ */
+oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap,
+                                       const mca_coll_optcast_call_t *only);
 
 /* operate.c: the three ways to call a collective; the call has all but what decide fills in. */
 int mca_coll_optcast_operate(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call);

@@ -129,18 +129,21 @@ static void place(ompi_communicator_t *comm, oc_group_params_t *params)
     params->max_hosts = job_hosts < params->max_hosts ? job_hosts : params->max_hosts;
 }
 
-oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap, bool patient)
+oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap,
+                                       const mca_coll_optcast_call_t *only)
 {
     const mca_coll_optcast_module_t *m = bootstrap->module;
     oc_group_params_t params = {
         .service = bootstrap->service,
-        .patient = patient,
+        .patient = NULL != only,
         .num_ranks = (uint32_t) ompi_comm_size(m->comm),
         .rank = (uint32_t) ompi_comm_rank(m->comm),
         .name = mca_coll_optcast_name(m->comm),
         .mode = m->mode,
         .rules = m->chooses ? &mca_coll_optcast_component.rules : NULL,
         .least = m->least,
+        .only_type = NULL == only ? 0 : only->oc_type,
+        .only_bytes = NULL == only ? 0 : only->bytes,
         .bootstrap = &mca_coll_optcast_bootstrap,
         .context = bootstrap,
     };
@@ -193,7 +196,7 @@ static int services_make(mca_coll_optcast_module_t *m)
         }
         service->bootstrap.module = m;
         service->bootstrap.service = (oc_service_t) i;
-        service->group = mca_coll_optcast_group_new(&service->bootstrap, false);
+        service->group = mca_coll_optcast_group_new(&service->bootstrap, NULL);
         if (NULL == service->group) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }

@@ -15,7 +15,7 @@ static void persistent_end(mca_coll_optcast_persistent_t *p)
 }
 
 static mca_coll_optcast_persistent_t *persistent_new(mca_coll_optcast_module_t *m,
-                                                     oc_service_t service)
+                                                     const mca_coll_optcast_call_t *call)
 {
     mca_coll_optcast_persistent_t *p = calloc(1, sizeof(*p));
 
@@ -23,8 +23,8 @@ static mca_coll_optcast_persistent_t *persistent_new(mca_coll_optcast_module_t *
         return NULL;
     }
     p->bootstrap.module = m;
-    p->bootstrap.service = service;
-    p->group = mca_coll_optcast_group_new(&p->bootstrap, true);
+    p->bootstrap.service = call->operation->service;
+    p->group = mca_coll_optcast_group_new(&p->bootstrap, call);
     if (NULL == p->group || OC_OK != mca_coll_optcast_bootstrap_reserve(&p->bootstrap)) {
         persistent_end(p);
         return NULL;
@@ -122,7 +122,7 @@ int mca_coll_optcast_operate_init(mca_coll_optcast_module_t *m, mca_coll_optcast
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    persistent = persistent_new(m, call->operation->service);
+    persistent = persistent_new(m, call);
     if (NULL == persistent) {
         mca_coll_optcast_layout_free(&call->layout);
         return OMPI_ERR_OUT_OF_RESOURCE;
