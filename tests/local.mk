@@ -68,7 +68,7 @@ EXTRA_DIST += run-tests \
 	tests/mpi/matrix_types.h \
 	tests/mpi/plan.py tests/mpi/polite.c tests/mpi/pvars.h tests/mpi/same_bits.c tests/mpi/same_bits.sh \
 	tests/mpi/stranger.py \
-	tests/mpi/record_size.c tests/mpi/unequal.sh \
+	tests/mpi/other_numbers.c tests/mpi/record_size.c tests/mpi/unequal.sh \
 	tests/mpi/sums.h \
 	tests/mpi/placed.c \
 	tests/mpi/polling.sh \
