@@ -53,6 +53,11 @@ expect_offloaded medium 0 4 "$servers" "$tmp/links.ini" $((mib / 4))
 nothing_was_set_up medium
 expect_offloaded large 3 4 "$servers" "$tmp/links.ini" "$mib"
 says large '4 aggregators on 4 servers, .*, offloads 512 KiB and more \(model of .*/links.ini: 4 hosts x 1 ranks, 4 serv'
+# several ranks on each host, which send as much as one
+expect_offloaded crowd 3 4 "$servers" "$tmp/links.ini" "$mib" 2
+says crowd 'offloads [0-9]+ [KM]iB and more \(model of .*/links.ini: 4 hosts x 2 ranks, 4 servers'
+expect_offloaded crowd-nominal 0 4 "$servers" "" "$mib" 2
+nothing_was_set_up crowd-nominal
 expect_offloaded nominal 0 4 "$servers" "" "$mib"
 nothing_was_set_up nominal
 # before they have met ranks cannot tell two hosts from three; afterwards no server is asked, which nobody is

@@ -68,8 +68,14 @@ for servers in embedded 192.0.2.1; do
     expect_job "none-$servers" 4 "$servers" mode=auto rules="$rules" auto never
     says_not "none-$servers" 'aggregates for its job|communicator "'
 done
-expect_job default 4 embedded mode=auto auto never
-says_not default 'aggregates for its job|communicator "'
+# as far as known before ranks meet
+says none-192.0.2.1 'MPI_COMM_WORLD at best offloads nothing \(all ranks are on one host\), so servers are not asked'
+says_not none-embedded 'servers are not asked'
+# the default; this machine may have rules of its own there
+if ! grep -a -o '/[ -~]*/optcast/rules\.ini' "$component_dir/mca_coll_optcast.so" | xargs -r ls >/dev/null 2>&1; then
+    expect_job default 4 embedded mode=auto auto never
+    says_not default 'aggregates for its job|communicator "'
+fi
 expect_job no-file 2 embedded mode=auto rules= auto never
 says_not no-file 'rules'
 

@@ -387,6 +387,8 @@ void mca_coll_optcast_count_fallback(oc_fallback_t reason);
 /* report.c: lines for people, and the MPI error code of a failure */
 /* What to call a communicator; never NULL or empty. Belongs to the communicator. */
 const char *mca_coll_optcast_name(const ompi_communicator_t *comm);
+/* Once, when a job with servers will not use them in mode auto. */
+void mca_coll_optcast_report_module(const mca_coll_optcast_module_t *module);
 /* Of an operation, at coll_optcast_verbose 2. */
 void mca_coll_optcast_report_call(const mca_coll_optcast_module_t *module, const char *name,
                                   const mca_coll_optcast_call_t *call, oc_fallback_t reason);

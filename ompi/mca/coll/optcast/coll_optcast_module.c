@@ -185,6 +185,7 @@ static int services_make(mca_coll_optcast_module_t *m)
 {
     m->spread = mca_coll_optcast_is_spread(m->comm);
     mca_coll_optcast_decide_module(m);
+    mca_coll_optcast_report_module(m);
     if (ompi_comm_size(m->comm) > mca_coll_optcast_component.settings.max_ranks) {
         return OMPI_SUCCESS;
     }

@@ -34,6 +34,21 @@ static void explain_least(const mca_coll_optcast_module_t *m, char text[OC_CHOIC
     }
 }
 
+void mca_coll_optcast_report_module(const mca_coll_optcast_module_t *m)
+{
+    const char *servers = mca_coll_optcast_component.settings.servers;
+    char text[OC_CHOICE_SIZE];
+
+    if (!m->chooses || UINT64_MAX != m->least || MPI_COMM_WORLD != m->comm
+        || 0 != ompi_comm_rank(m->comm) || NULL == servers
+        || 0 == strncmp(servers, "embedded", strlen("embedded"))) {
+        return;
+    }
+    explain_least(m, text);
+    OC_VERBOSE(1, "optcast: MPI_COMM_WORLD %s, so servers are not asked; coll_optcast_rules can tell "
+               "how fast the network is, and coll_optcast_mode always offloads all", text);
+}
+
 /* What a group offloads in mode auto, and why; "" if there is nothing to choose. */
 static void explain(const mca_coll_optcast_module_t *m, oc_service_t service,
                     const oc_group_t *group, char text[OC_CHOICE_SIZE])
