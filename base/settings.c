@@ -149,8 +149,8 @@ static const oc_setting_t job_settings[] = {
     {.name = "huge_pages", HUGE_PAGES(oc_job_settings_t)},
     {.name = "polling", POLLING(oc_job_settings_t),
      .help = "How ranks wait in a blocking operation, and embedded aggregators for messages. "
-             "adaptive: they look, and sleep where processors are short or nothing comes. busy: they "
-             "only look, and each takes a processor."},
+             "adaptive: they look, and sleep where processors are short or nothing comes. busy: "
+             "they only look, and each takes a processor."},
 };
 
 static const oc_setting_t server_settings[] = {

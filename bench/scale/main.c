@@ -289,7 +289,8 @@ static options_t parse(int argc, char **argv)
 {
     static const struct option known[] = {
         {"rounds", required_argument, NULL, 'r'}, {"load", required_argument, NULL, 'l'},
-        {"json", required_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+        {"json", required_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0}};
     options_t options = {.rounds = 5};
     int option;
 
