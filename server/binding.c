@@ -26,11 +26,16 @@ static const char *devices_of(const oc_binding_config_t *config)
     return NULL != devices && ('^' == devices[0] || 0 == strcmp(devices, "all")) ? NULL : devices;
 }
 
-/* Graphics and accelerators: finding them takes long, and starts their drivers. */
-static void leave_out_accelerators(hwloc_topology_t topology)
+/*
+ * Graphics and accelerators: finding them takes long, and starts their drivers. And "x86", which
+ * binds the calling thread to each processor in turn to ask it what it is: the system knows, and
+ * the thread would have to wait for all whom these processors belong to.
+ */
+static void leave_out_slow_parts(hwloc_topology_t topology)
 {
 #if HWLOC_API_VERSION >= 0x00020100
-    static const char *const names[] = {"cuda", "gl", "levelzero", "nvml", "opencl", "rsmi"};
+    static const char *const names[] = {"cuda", "gl",   "levelzero", "nvml",
+                                        "opencl", "rsmi", "x86"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         (void) hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
@@ -47,8 +52,8 @@ static bool load_topology(oc_binding_t *binding, bool with_devices)
         binding->topology = NULL;
         return false;
     }
+    leave_out_slow_parts(binding->topology);
     if (with_devices) {
-        leave_out_accelerators(binding->topology);
         /* no virtual ones, which are nowhere */
         hwloc_topology_set_io_types_filter(binding->topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     } else {
@@ -167,6 +172,14 @@ void oc_binding_enter_memory(const oc_binding_t *binding)
     if (0 != hwloc_set_membind(binding->topology, binding->placement.nodes, HWLOC_MEMBIND_BIND,
                                HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET)) {
         oc_debug("aggregators get memory from anywhere: %s", strerror(errno));
+    }
+}
+
+void oc_binding_widen(const oc_binding_t *binding)
+{
+    if (NULL != binding && binding->widen
+        && 0 != hwloc_set_cpubind(binding->topology, binding->allowed, HWLOC_CPUBIND_THREAD)) {
+        oc_debug("a thread stays where its process is: %s", strerror(errno));
     }
 }
 

@@ -15,8 +15,9 @@ typedef struct {
 } oc_binding_config_t;
 
 /*
- * Reads the machine's topology, decides, and logs what and why. NULL if nothing is to be bound,
- * also when memory is short: everything goes on as it is then.
+ * Reads the machine's topology, decides, and logs what and why; the calling thread stays where it
+ * is meanwhile. NULL if nothing is to be bound, also when memory is short: everything goes on as it
+ * is then.
  */
 oc_binding_t *oc_binding_open(const oc_binding_config_t *config);
 
@@ -28,6 +29,12 @@ void oc_binding_close(oc_binding_t *binding);
  * is logged and left. NULL is allowed.
  */
 void oc_binding_enter(const oc_binding_t *binding, unsigned thread);
+
+/*
+ * For threads beside them: all processors that config.widen means, if it was set. Called by the
+ * thread itself. NULL is allowed.
+ */
+void oc_binding_widen(const oc_binding_t *binding);
 
 /*
  * Only memory: what the calling thread, and threads that it makes from now on, touch first. NULL is

@@ -57,7 +57,7 @@ static void *embedded_run(void *arg)
 {
     oc_embedded_t *server = arg;
 
-    oc_thread_unbind();
+    oc_job_enter(server->job);
     while (!server->stop) {
         bool watchful = oc_job_sessions(server->job) > 0 || oc_gate_has_strangers(server->gate);
 

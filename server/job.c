@@ -258,6 +258,11 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
     return OC_OK;
 }
 
+void oc_job_enter(const oc_job_server_t *job)
+{
+    oc_binding_widen(job->binding);
+}
+
 void oc_job_close(oc_job_server_t *job)
 {
     if (NULL == job) {

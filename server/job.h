@@ -23,7 +23,7 @@ typedef struct {
     size_t memory_limit;        /* bytes, for all aggregators together */
     const char *timeline;       /* prefix of the files of the aggregators; NULL or "": none */
     oc_local_settings_t local;
-    bool widen;                 /* aggregators use all processors, however the process is bound */
+    bool widen;                 /* threads use all processors, however the process is bound */
     /*
      * Before a heartbeat is answered: passes the question on to whoever else has to be alive,
      * who answers by oc_job_echo. NULL: nobody.
@@ -35,6 +35,12 @@ typedef struct {
 /* Starts the aggregators; the loop is the caller's. On failure a sentence in error. */
 oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_server_t **job,
                         char *error, size_t error_size);
+
+/*
+ * First in the thread that runs the loop, if it was made for that: with widen a launcher has bound
+ * its creator to one core, where a second thread would only be in the way.
+ */
+void oc_job_enter(const oc_job_server_t *job);
 
 /* Closes all sessions and stops the aggregators. NULL is allowed. */
 void oc_job_close(oc_job_server_t *job);

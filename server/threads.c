@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Signals, binding and floating point environment of service threads. */
+/* Signals, processors and floating point environment of service threads. */
 #include "server/threads.h"
 
 #include <fenv.h>
-#include <hwloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
@@ -27,22 +26,6 @@ oc_status_t oc_thread_start(pthread_t *thread, const char *name, void *(*run)(vo
 void oc_thread_default_arithmetic(void)
 {
     fesetenv(FE_DFL_ENV);
-}
-
-void oc_thread_unbind(void)
-{
-    hwloc_topology_t topology;
-
-    if (0 != hwloc_topology_init(&topology)) {
-        return;
-    }
-    /* processors are all that is asked for */
-    hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
-    if (0 == hwloc_topology_load(topology)) {
-        (void) hwloc_set_cpubind(topology, hwloc_topology_get_allowed_cpuset(topology),
-                                 HWLOC_CPUBIND_THREAD);
-    }
-    hwloc_topology_destroy(topology);
 }
 
 unsigned oc_processors(void)

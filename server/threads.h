@@ -14,16 +14,10 @@
 oc_status_t oc_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
 /*
- * Both are called first by the thread itself. The floating point environment as the language has
- * it at program start: a thread inherits its creator's rounding.
+ * Called first by the thread itself. The floating point environment as the language has it at
+ * program start: a thread inherits its creator's rounding.
  */
 void oc_thread_default_arithmetic(void);
-
-/*
- * All processors that the machine lets the process use: a launcher binds ranks to one core,
- * where a second thread would only be in the way.
- */
-void oc_thread_unbind(void);
 
 /* How many processors the calling thread may use. */
 unsigned oc_processors(void);

@@ -39,11 +39,10 @@ static bool prefers_node(pid_t pid, pid_t thread)
     return prefers;
 }
 
-/* The processors of the aggregator's thread, "" if there is none. */
-static void find_aggregator(pid_t pid, char *processors, size_t size, bool *prefers)
+/* The processors of that thread, "" if there is none. */
+static void find_processors(pid_t pid, pid_t thread, char *processors, size_t size)
 {
     static const char name[] = "Cpus_allowed_list:\t";
-    pid_t thread = thread_of(pid, "optcast-agg0");
     char path[64], line[256];
     FILE *file;
 
@@ -59,6 +58,14 @@ static void find_aggregator(pid_t pid, char *processors, size_t size, bool *pref
     if (NULL != file) {
         fclose(file);
     }
+}
+
+/* The processors of the aggregator's thread, "" if there is none. */
+static void find_aggregator(pid_t pid, char *processors, size_t size, bool *prefers)
+{
+    pid_t thread = thread_of(pid, "optcast-agg0");
+
+    find_processors(pid, thread, processors, size);
     *prefers = prefers_node(pid, thread);
 }
 
@@ -162,6 +169,9 @@ static void body_embedded(rank_t *rank)
         find_aggregator(getpid(), processors, sizeof(processors), &prefers);
         CHECK(0 == strcmp(processors, near ? "1" : "0-1"));
         CHECK(prefers == near || access("/proc/self/numa_maps", F_OK) < 0);
+        find_processors(getpid(), thread_of(getpid(), "optcast-control"), processors,
+                        sizeof(processors));
+        CHECK(0 == strcmp(processors, "0-1"));
         /* the rank's own threads stay where they were */
         CHECK(0 == sched_getaffinity(0, sizeof(first), &first) && 1 == CPU_COUNT(&first));
     }

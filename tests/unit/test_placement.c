@@ -6,11 +6,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "server/binding.h"
 #include "server/placement.h"
 
 /* Files and synthetic descriptions. tests/topologies/README.md says what is in the files. */
@@ -19,6 +23,16 @@
 #define ONE_PACKAGE  TOPOLOGIES "/one-package.xml"
 #define UNATTACHED   TOPOLOGIES "/unattached.xml"
 #define NO_DEVICES   "pack:2 [numa] core:4 pu:2"
+
+static atomic_uint moves;
+
+/* hwloc comes here, too. */
+__attribute__((visibility("default")))
+int sched_setaffinity(pid_t thread, size_t size, const cpu_set_t *set)
+{
+    atomic_fetch_add(&moves, 1);
+    return (int) syscall(SYS_sched_setaffinity, thread, size, set);
+}
 
 static hwloc_topology_t load(const char *name)
 {
@@ -181,6 +195,25 @@ static void test_no_devices(void **state)
     expect_nothing(ONE_PACKAGE, "veth0", NULL, OC_PLACEMENT_UNKNOWN, "");
 }
 
+/* That could take as long as the processors have other things to do. */
+static void test_reader_stays(void **state)
+{
+    const oc_binding_config_t configs[] = {{.num_threads = 1, .near = true},
+                                           {.num_threads = 1, .widen = true},
+                                           {.num_threads = 1, .near = true, .widen = true}};
+    oc_binding_t *binding;
+
+    (void) state;
+    for (unsigned i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
+        binding = oc_binding_open(&configs[i]);
+        assert_non_null(binding);
+        assert_int_equal(atomic_load(&moves), 0);
+        oc_binding_widen(binding);
+        assert_int_equal(atomic_exchange(&moves, 0), configs[i].widen ? 1 : 0);
+        oc_binding_close(binding);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -188,7 +221,7 @@ int main(void)
         cmocka_unit_test(test_rdma_counts_first),    cmocka_unit_test(test_two_rails),
         cmocka_unit_test(test_threads_are_spread),   cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_allowed),              cmocka_unit_test(test_nothing_to_choose),
-        cmocka_unit_test(test_no_devices),
+        cmocka_unit_test(test_no_devices),           cmocka_unit_test(test_reader_stays),
     };
 
     alarm(30);
