@@ -109,6 +109,11 @@ static void tell(const oc_placement_t *placement, const char *devices)
         oc_info("aggregators run anywhere: %s is near NUMA node %s, of whose processors this "
                 "process may use none", placement->device, nodes);
         break;
+    case OC_PLACEMENT_CROWDED:
+        hwloc_bitmap_list_snprintf(nodes, sizeof(nodes), placement->nodes);
+        oc_info("aggregators run anywhere: %s is near NUMA node %s, of whose processors this "
+                "process may use fewer than it has aggregators", placement->device, nodes);
+        break;
     }
 }
 

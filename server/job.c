@@ -183,19 +183,27 @@ static void find_binding(oc_job_server_t *job)
 }
 
 /*
- * The control thread, and what else runs here, would wait for a processor. Inside somebody else's
- * process he knows better how many there are.
+ * Those that share a processor would keep it from each other. Where each has one, the control
+ * thread and what else runs here may still wait for one. Sets of processors near the device are no
+ * smaller than their aggregators are many, so it is the process's that counts. Inside somebody
+ * else's process he knows better how many there are.
  */
-static void warn_if_too_busy(const oc_job_server_t *job)
+static bool may_be_busy(const oc_job_server_t *job)
 {
-    unsigned processors = oc_processors();
+    unsigned aggregators = job->config.num_aggregators, processors = oc_processors();
 
-    if (OC_POLLING_BUSY == job->config.local.polling && !job->config.widen
-        && job->config.num_aggregators >= processors) {
-        oc_warn("with busy polling, aggregators take %u of %u processors, and nothing is left for "
-                "others: use adaptive polling, or fewer of them", job->config.num_aggregators,
-                processors);
+    if (OC_POLLING_BUSY != job->config.local.polling || job->config.widen
+        || aggregators < processors) {
+        return OC_POLLING_BUSY == job->config.local.polling;
     }
+    if (aggregators > processors) {
+        oc_warn("polling is adaptive, not busy: %u aggregators would keep %u processors from each "
+                "other; use fewer of them", aggregators, processors);
+        return false;
+    }
+    oc_warn("with busy polling, aggregators take %u of %u processors, and nothing is left for "
+            "others: use adaptive polling, or fewer of them", aggregators, processors);
+    return true;
 }
 
 static oc_status_t start_aggregators(oc_job_server_t *job, char *error, size_t error_size)
@@ -204,7 +212,7 @@ static oc_status_t start_aggregators(oc_job_server_t *job, char *error, size_t e
         .net_devices = job->config.net_devices,
         .memory_limit = job->config.memory_limit / job->config.num_aggregators,
         .huge_pages = job->config.local.huge_pages,
-        .busy = OC_POLLING_BUSY == job->config.local.polling,
+        .busy = may_be_busy(job),
         .binding = job->binding,
         .timeline = job->config.timeline,
         .control = &job->mailbox,
@@ -246,7 +254,6 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
     job->mail_watch = (oc_watch_t) {.fd = job->mailbox.event_fd, .ready = on_mail};
     status = oc_loop_add(loop, &job->mail_watch, EPOLLIN);
     if (OC_OK == status) {
-        warn_if_too_busy(job);
         find_binding(job);
         status = start_aggregators(job, error, error_size);
     }

@@ -100,18 +100,18 @@ static oc_status_t share(hwloc_topology_t topology, hwloc_const_cpuset_t set,
     unsigned cores = count_units(topology, set, HWLOC_OBJ_CORE);
     unsigned processors = count_units(topology, set, HWLOC_OBJ_PU);
 
+    if (processors < num_threads) {
+        placement->kind = OC_PLACEMENT_CROWDED;
+        return OC_OK;
+    }
     placement->kind = OC_PLACEMENT_NEAR;
     if (!make_sets(placement, num_threads)) {
         return OC_ERR_NO_MEMORY;
     }
     if (cores >= num_threads) {
         deal_out(topology, set, HWLOC_OBJ_CORE, cores, placement);
-    } else if (processors >= num_threads) {
-        deal_out(topology, set, HWLOC_OBJ_PU, processors, placement);
     } else {
-        for (unsigned i = 0; i < num_threads; i++) {
-            hwloc_bitmap_copy(placement->threads[i], set);
-        }
+        deal_out(topology, set, HWLOC_OBJ_PU, processors, placement);
     }
     return OC_OK;
 }

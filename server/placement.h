@@ -15,6 +15,7 @@ typedef enum {
     OC_PLACEMENT_UNKNOWN,    /* the topology has no such device, as in most virtual machines */
     OC_PLACEMENT_EVERYWHERE, /* all processors are as near */
     OC_PLACEMENT_EXCLUDED,   /* no processor that is near may be used */
+    OC_PLACEMENT_CROWDED,    /* fewer of them may be used than there are threads */
 } oc_placement_kind_t;
 
 typedef struct {
@@ -29,8 +30,9 @@ typedef struct {
  * devices is a list as UCX has it, "eth0,mlx5_0:1"; NULL stands for all. RDMA devices count, or, if
  * there is none, network interfaces; if they are in several places, all of these are near. The
  * processors out of allowed that are near are shared out among the threads: by cores as long as
- * there are enough, then by hardware threads, and beyond that all threads have all of them. OC_OK,
- * or OC_ERR_NO_MEMORY, and then there is nothing to free.
+ * there are enough, then by hardware threads. No processor is in two sets: where there are too few,
+ * the threads are better off far away, each with one. OC_OK, or OC_ERR_NO_MEMORY, and then there is
+ * nothing to free.
  */
 oc_status_t oc_placement_find(hwloc_topology_t topology, const char *devices,
                               hwloc_const_cpuset_t allowed, unsigned num_threads,

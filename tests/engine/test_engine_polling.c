@@ -86,29 +86,34 @@ static void body_until_told(rank_t *rank)
 }
 
 /* How the aggregator waits while its job has a group, and after that. */
-static void expect(const char *polling, char with_group)
+static void expect_of(test_server_t *server, char with_group)
 {
-    const char *options[] = {"--polling", polling, NULL};
-    oc_job_settings_t settings;
-    test_server_t server;
+    oc_job_settings_t settings = test_settings(server->address);
     char with, without;
     ranks_t ranks;
     pid_t process;
 
-    server_start(&server, options);
-    settings = test_settings(server.address);
     ranks_start(&ranks, 2, &settings, body_until_told, 60);
     assert_true(ranks_reach(&ranks, 2));
-    process = server_data_process(&server);
+    process = server_data_process(server);
     with = settles(process, with_group);
     atomic_store(&ranks.shared->signal, LEAVE_GROUP);
     assert_true(ranks_reach(&ranks, 4));
     without = settles(process, 'S');
     atomic_store(&ranks.shared->signal, END);
     assert_int_equal(ranks_wait(&ranks), 0);
-    assert_int_equal(server_stop(&server), 0);
     assert_int_equal(with, with_group);
     assert_int_equal(without, 'S');
+}
+
+static void expect(const char *polling, char with_group)
+{
+    const char *options[] = {"--polling", polling, NULL};
+    test_server_t server;
+
+    server_start(&server, options);
+    expect_of(&server, with_group);
+    assert_int_equal(server_stop(&server), 0);
 }
 
 static void test_adaptive(void **state)
@@ -123,16 +128,12 @@ static void test_busy(void **state)
     expect("busy", 'R');
 }
 
-/* Of one processor nothing is left for others. */
-static void test_busy_warns(void **state)
+/* On one of the processors that there are. */
+static void server_start_narrow(test_server_t *server, const char *const *options)
 {
-    const char *options[] = {"--polling", "busy", NULL};
     cpu_set_t before, one;
-    oc_job_settings_t settings;
-    test_server_t server;
     int first = 0;
 
-    (void) state;
     assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
     while (!CPU_ISSET(first, &before)) {
         first++;
@@ -140,11 +141,36 @@ static void test_busy_warns(void **state)
     CPU_ZERO(&one);
     CPU_SET(first, &one);
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-    server_start(&server, options);
+    server_start(server, options);
     assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
+/* Nothing is left for others. */
+static void test_busy_warns(void **state)
+{
+    const char *options[] = {"--polling", "busy", NULL};
+    oc_job_settings_t settings;
+    test_server_t server;
+
+    (void) state;
+    server_start_narrow(&server, options);
     settings = test_settings(server.address);
     assert_int_equal(ranks_run(2, &settings, body_once, 60), 0);
     assert_true(server_said(&server, "with busy polling, aggregators take 1 of 1 processors",
+                            5000));
+    assert_int_equal(server_stop(&server), 0);
+}
+
+/* They share a processor, so they are not busy. */
+static void test_too_many_for_busy(void **state)
+{
+    const char *options[] = {"--polling", "busy", "--aggregators", "2", NULL};
+    test_server_t server;
+
+    (void) state;
+    server_start_narrow(&server, options);
+    expect_of(&server, 'S');
+    assert_true(server_said(&server, "2 aggregators would keep 1 processors from each other",
                             5000));
     assert_int_equal(server_stop(&server), 0);
 }
@@ -155,6 +181,7 @@ int main(void)
         cmocka_unit_test(test_adaptive),
         cmocka_unit_test(test_busy),
         cmocka_unit_test(test_busy_warns),
+        cmocka_unit_test(test_too_many_for_busy),
     };
 
     alarm(110);
