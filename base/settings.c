@@ -150,7 +150,7 @@ static const oc_setting_t job_settings[] = {
     {.name = "polling", POLLING(oc_job_settings_t),
      .help = "How ranks wait in a blocking operation, and embedded aggregators for messages. "
              "adaptive: they look, and sleep where processors are short or nothing comes. busy: "
-             "they only look, and each takes a processor."},
+             "they only look, and each takes a processor; aggregators do where ranks leave one."},
 };
 
 static const oc_setting_t server_settings[] = {

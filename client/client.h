@@ -52,6 +52,7 @@ typedef struct {
     oc_counters_t *counters;           /* outlives the client */
     uint32_t process;                  /* rank in the job */
     bool spans_hosts;                  /* embedded servers must be reachable from other hosts */
+    bool full_host;                    /* its ranks take all processors of this one */
 } oc_client_config_t;
 
 /* Bytes that a rank tells the others when a group is set up, by what serves the group. */

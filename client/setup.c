@@ -41,6 +41,20 @@ static bool has_given_up(const oc_group_t *group)
     return '\0' != group->setup->reason[0];
 }
 
+/* What finds no processor of its own must not keep a rank from one. */
+static oc_local_settings_t local_settings(const oc_client_t *client)
+{
+    oc_local_settings_t local = client->config.settings->local;
+
+    if (OC_POLLING_BUSY == local.polling && client->config.full_host) {
+        oc_warn("polling is adaptive, not busy, for the aggregator in process %u: the ranks of "
+                "this host leave it no processor; use adaptive for them, too, or fewer of them",
+                client->config.process);
+        local.polling = OC_POLLING_ADAPTIVE;
+    }
+    return local;
+}
+
 /* Starts the embedded server if there is none, or none that is any good. */
 static oc_status_t start_embedded(oc_client_t *client, char *error, size_t error_size)
 {
@@ -50,7 +64,6 @@ static oc_status_t start_embedded(oc_client_t *client, char *error, size_t error
         .job_key = client->job.key,
         .all_interfaces = client->config.spans_hosts,
         .timeline = client->config.settings->timeline,
-        .local = client->config.settings->local,
     };
 
     /* after a collapse it is about to fail, or has: others may not have noticed yet */
@@ -66,6 +79,7 @@ static oc_status_t start_embedded(oc_client_t *client, char *error, size_t error
     }
     oc_settings_default(&oc_server_settings_table, &server_settings);
     config.memory_limit = server_settings.memory_limit;
+    config.local = local_settings(client);
     client->embedded_opened = oc_clock_ns();
     if (OC_OK != oc_embedded_open(&config, &client->embedded, error, error_size)) {
         return OC_ERR_SYSTEM;

@@ -86,24 +86,28 @@ static void body_until_told(rank_t *rank)
 }
 
 /* How the aggregator waits while its job has a group, and after that. */
-static void expect_of(test_server_t *server, char with_group)
+static void expect_of(ranks_t *ranks, pid_t process, char with_group)
+{
+    char with, without;
+
+    with = settles(process, with_group);
+    atomic_store(&ranks->shared->signal, LEAVE_GROUP);
+    assert_true(ranks_reach(ranks, 4));
+    without = settles(process, 'S');
+    atomic_store(&ranks->shared->signal, END);
+    assert_int_equal(ranks_wait(ranks), 0);
+    assert_int_equal(with, with_group);
+    assert_int_equal(without, 'S');
+}
+
+static void expect_server(const test_server_t *server, char with_group)
 {
     oc_job_settings_t settings = test_settings(server->address);
-    char with, without;
     ranks_t ranks;
-    pid_t process;
 
     ranks_start(&ranks, 2, &settings, body_until_told, 60);
     assert_true(ranks_reach(&ranks, 2));
-    process = server_data_process(server);
-    with = settles(process, with_group);
-    atomic_store(&ranks.shared->signal, LEAVE_GROUP);
-    assert_true(ranks_reach(&ranks, 4));
-    without = settles(process, 'S');
-    atomic_store(&ranks.shared->signal, END);
-    assert_int_equal(ranks_wait(&ranks), 0);
-    assert_int_equal(with, with_group);
-    assert_int_equal(without, 'S');
+    expect_of(&ranks, server_data_process(server), with_group);
 }
 
 static void expect(const char *polling, char with_group)
@@ -112,7 +116,7 @@ static void expect(const char *polling, char with_group)
     test_server_t server;
 
     server_start(&server, options);
-    expect_of(&server, with_group);
+    expect_server(&server, with_group);
     assert_int_equal(server_stop(&server), 0);
 }
 
@@ -169,10 +173,39 @@ static void test_too_many_for_busy(void **state)
 
     (void) state;
     server_start_narrow(&server, options);
-    expect_of(&server, 'S');
+    expect_server(&server, 'S');
     assert_true(server_said(&server, "2 aggregators would keep 1 processors from each other",
                             5000));
     assert_int_equal(server_stop(&server), 0);
+}
+
+static void body_full_host(rank_t *rank)
+{
+    oc_client_config_t config = {.settings = &rank->settings, .counters = &rank->counters,
+                                 .process = rank->rank, .full_host = true};
+
+    oc_client_destroy(rank->client);
+    CHECK(OC_OK == oc_client_create(&config, &rank->client));
+    body_until_told(rank);
+}
+
+static void expect_embedded(void (*body)(rank_t *rank), char with_group)
+{
+    oc_job_settings_t settings = test_settings("embedded:1");
+    ranks_t ranks;
+
+    settings.local.polling = OC_POLLING_BUSY;
+    ranks_start(&ranks, 2, &settings, body, 60);
+    assert_true(ranks_reach(&ranks, 2));
+    expect_of(&ranks, ranks.pids[0], with_group);
+}
+
+/* Ranks that take all processors leave none to be busy on. */
+static void test_embedded(void **state)
+{
+    (void) state;
+    expect_embedded(body_until_told, 'R');
+    expect_embedded(body_full_host, 'S');
 }
 
 int main(void)
@@ -182,6 +215,7 @@ int main(void)
         cmocka_unit_test(test_busy),
         cmocka_unit_test(test_busy_warns),
         cmocka_unit_test(test_too_many_for_busy),
+        cmocka_unit_test(test_embedded),
     };
 
     alarm(110);

@@ -51,5 +51,19 @@ count_sleeps busy
 [ "$(grep -c 'with coll_optcast_polling busy' "$tmp/busy.log")" -eq 1 ] ||
     not_ok "not one rank says that processors are short" "$tmp/busy.log"
 ! has_line "$tmp/adaptive.log" 'coll_optcast_polling' || not_ok "a warning too much" "$tmp/adaptive.log"
+
+# Ranks are as many as processors, and an aggregator is beside them.
+# count_embedded POLLING: sets told to how many say that the aggregator is not busy.
+count_embedded() {
+    start_job "embedded-$1" "$((ranks > 2 ? ranks - 1 : 2))" embedded:1 polling="$1" late_rank 60 0
+    wait_until 20 has_line "$tmp/embedded-$1.log" '^waiting small' ||
+        not_ok "the job does not wait" "$tmp/embedded-$1.log"
+    end_process "$job_pid"
+    told=$(grep -c 'polling is adaptive, not busy, for the aggregator in process 0' "$tmp/embedded-$1.log") || :
+}
+count_embedded busy
+[ "$told" -eq 1 ] || not_ok "nobody says that an aggregator cannot be busy" "$tmp/embedded-busy.log"
+count_embedded adaptive
+[ "$told" -eq 0 ] || not_ok "a warning too much" "$tmp/embedded-adaptive.log"
 stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
 echo "ok polling: waiting ranks slept $adaptive times, busy ones $sleeps times"

@@ -34,7 +34,7 @@ static void log_to_stderr(oc_log_level_t level, const char *line)
     fprintf(stderr, "[%s:%d] optcast: %s\n", opal_process_info.nodename, (int) getpid(), line);
 }
 
-/* One rank of the host says it. */
+/* One rank of the host says it; of embedded aggregators those that have one do. */
 static void warn_if_too_busy(const mca_coll_optcast_component_t *cm, int local)
 {
     if (OC_POLLING_BUSY == cm->settings.local.polling && cm->spare_processors < 0
@@ -56,6 +56,8 @@ static int client_make(void)
         .spans_hosts = local < ompi_proc_world_size(),
     };
 
+    cm->spare_processors = sysconf(_SC_NPROCESSORS_ONLN) - local;
+    config.full_host = cm->spare_processors < 1;
     oc_log_set_sink(log_to_stderr);
     oc_log_set_level(cm->settings.verbose > 1   ? OC_LOG_DEBUG
                      : cm->settings.verbose > 0 ? OC_LOG_INFO
@@ -64,7 +66,6 @@ static int client_make(void)
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     cm->max_hosts = mca_coll_optcast_job_max_hosts();
-    cm->spare_processors = sysconf(_SC_NPROCESSORS_ONLN) - local;
     warn_if_too_busy(cm, local);
     return OMPI_SUCCESS;
 }
