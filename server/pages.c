@@ -5,10 +5,12 @@
  */
 #include "server/pages.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,6 +19,13 @@
 
 #ifndef MAP_HUGE_SHIFT
 #define MAP_HUGE_SHIFT 26
+#endif
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
 #endif
 
 /* 21 is the logarithm of OC_HUGE_PAGE. */
@@ -68,40 +77,74 @@ static uint8_t *map_aligned(size_t size)
     return begin;
 }
 
-/* Out of the pages that the administrator has reserved. */
-static bool take_reserved(uint8_t *memory, size_t size)
+/*
+ * A control group may allow fewer pages than are reserved, and who touches one more is killed: so
+ * they are touched here, where that is an error. Before Linux 5.14 nothing can find out.
+ */
+static bool populate(uint8_t *memory, size_t size)
+{
+    return 0 == madvise(memory, size, MADV_POPULATE_WRITE) || EINVAL == errno;
+}
+
+/*
+ * Out of the pages that the administrator has reserved, beginning at a multiple of one. Where they
+ * go there is nothing: to replace something may leave a hole when it fails, and nobody could tell
+ * it from what another thread has got there meanwhile.
+ */
+static uint8_t *map_reserved(size_t size)
+{
+    size_t huge = size - size % OC_HUGE_PAGE;
+    uint8_t *begin = map_aligned(size), *memory;
+    int reason;
+
+    if (NULL == begin) {
+        return NULL;
+    }
+    (void) munmap(begin, huge);
+    memory = map(begin, huge, MAP_FIXED_NOREPLACE | RESERVED);
+    if (memory == begin && populate(begin, huge)) {
+        return begin;
+    }
+    reason = errno;
+    if (NULL != memory) {
+        (void) munmap(memory, huge);
+    }
+    if (size > huge) {
+        (void) munmap(begin + huge, size - huge);
+    }
+    errno = reason;
+    return NULL;
+}
+
+static void warn_of_reserved(void)
 {
     static atomic_flag warned = ATOMIC_FLAG_INIT;
 
-    if (NULL != map(memory, size, MAP_FIXED | RESERVED)) {
-        return true;
-    }
     if (!atomic_flag_test_and_set(&warned)) {
-        oc_warn("no reserved huge pages are left, so other memory is used: vm.nr_hugepages is "
-                "their number");
+        oc_warn("no reserved huge pages can be had (%s), so other memory is used: vm.nr_hugepages "
+                "is their number, and control groups may allow fewer", strerror(errno));
     }
-    /* what was there may be gone */
-    return NULL != map(memory, size, MAP_FIXED);
 }
 
 void *oc_pages_get(size_t size, int huge_pages)
 {
-    size_t huge = size - size % OC_HUGE_PAGE;
     uint8_t *mapped;
     void *memory;
 
     if (!is_mapped(size, huge_pages)) {
         return 0 == posix_memalign(&memory, page_size(), size) ? memory : NULL;
     }
+    if (OC_HUGE_PAGES_RESERVED == huge_pages) {
+        mapped = map_reserved(whole_pages(size));
+        if (NULL != mapped) {
+            return mapped;
+        }
+        warn_of_reserved();
+    }
     mapped = map_aligned(whole_pages(size));
-    if (NULL == mapped) {
-        return NULL;
+    if (NULL != mapped) {
+        (void) madvise(mapped, size - size % OC_HUGE_PAGE, MADV_HUGEPAGE);
     }
-    if (OC_HUGE_PAGES_RESERVED == huge_pages && !take_reserved(mapped, huge)) {
-        (void) munmap(mapped, whole_pages(size));
-        return NULL;
-    }
-    (void) madvise(mapped, huge, MADV_HUGEPAGE);
     return mapped;
 }
 

@@ -6,10 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -21,6 +23,51 @@
 #define HUGE_PAGES_ALLOWED "/sys/kernel/mm/transparent_hugepage/enabled"
 
 static unsigned warnings;
+
+/* What the system does with reserved pages. */
+static enum {
+    REAL,
+    TAKEN,    /* gives none, and another thread gets the addresses meanwhile */
+    LIMITED,  /* gives pages, which may not be touched */
+    ENOUGH,
+} reserve;
+
+static uint8_t *foreign;
+static size_t populated;
+
+void *__real_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+int __real_madvise(void *memory, size_t size, int advice);
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+int __wrap_madvise(void *memory, size_t size, int advice);
+
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    if (REAL == reserve || 0 == (flags & MAP_HUGETLB)) {
+        return __real_mmap(at, size, protection, flags, fd, offset);
+    }
+    flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+    if (LIMITED == reserve) {
+        return __real_mmap(at, size, PROT_NONE, flags, -1, 0);
+    }
+    at = __real_mmap(at, size, protection, flags, -1, 0);
+    if (TAKEN == reserve) {
+        foreign = at;
+        memset(foreign, 0x77, size);
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    return at;
+}
+
+int __wrap_madvise(void *memory, size_t size, int advice)
+{
+    if (REAL == reserve || MADV_POPULATE_WRITE != advice) {
+        return __real_madvise(memory, size, advice);
+    }
+    populated += size;
+    errno = EFAULT;
+    return LIMITED == reserve ? -1 : 0;
+}
 
 static void count_warnings(oc_log_level_t level, const char *line)
 {
@@ -160,6 +207,51 @@ static void test_reserved_are_short(void **state)
     oc_pages_put(two, more, OC_HUGE_PAGES_RESERVED);
 }
 
+static const size_t reserved_size = 2 * OC_HUGE_PAGE + 64 * KB;
+
+/* What somebody else has got is left to him. */
+static void test_reserved_are_taken(void **state)
+{
+    uint8_t *memory;
+
+    (void) state;
+    reserve = TAKEN;
+    memory = get(reserved_size, OC_HUGE_PAGES_RESERVED);
+    reserve = REAL;
+    assert_true(memory + reserved_size <= foreign || foreign + 2 * OC_HUGE_PAGE <= memory);
+    oc_pages_put(memory, reserved_size, OC_HUGE_PAGES_RESERVED);
+    for (size_t i = 0; i < 2 * OC_HUGE_PAGE; i++) {
+        assert_int_equal(foreign[i], 0x77);
+    }
+    assert_int_equal(munmap(foreign, 2 * OC_HUGE_PAGE), 0);
+}
+
+/* Nobody is killed by what a control group does not allow. */
+static void test_reserved_are_limited(void **state)
+{
+    uint8_t *memory;
+
+    (void) state;
+    reserve = LIMITED;
+    memory = get(reserved_size, OC_HUGE_PAGES_RESERVED);
+    reserve = REAL;
+    oc_pages_put(memory, reserved_size, OC_HUGE_PAGES_RESERVED);
+}
+
+static void test_reserved(void **state)
+{
+    uint8_t *memory;
+
+    (void) state;
+    reserve = ENOUGH;
+    populated = 0;
+    memory = get(reserved_size, OC_HUGE_PAGES_RESERVED);
+    reserve = REAL;
+    assert_int_equal((uintptr_t) memory % OC_HUGE_PAGE, 0);
+    assert_int_equal(populated, 2 * OC_HUGE_PAGE);
+    oc_pages_put(memory, reserved_size, OC_HUGE_PAGES_RESERVED);
+}
+
 static void test_too_much(void **state)
 {
     (void) state;
@@ -197,6 +289,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         /* first: it is warned only once */
         cmocka_unit_test(test_reserved_are_short),
+        cmocka_unit_test(test_reserved_are_taken),
+        cmocka_unit_test(test_reserved_are_limited),
+        cmocka_unit_test(test_reserved),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_transparent),
         cmocka_unit_test(test_off),
