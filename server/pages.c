@@ -31,6 +31,9 @@
 /* 21 is the logarithm of OC_HUGE_PAGE. */
 #define RESERVED (MAP_HUGETLB | 21 << MAP_HUGE_SHIFT)
 
+/* Of what the heap gives. A multiple of larger pages would be waste in front of each block. */
+#define ALIGNMENT 4096
+
 static bool is_mapped(size_t size, int huge_pages)
 {
     return size >= OC_HUGE_PAGE && OC_HUGE_PAGES_OFF != huge_pages;
@@ -132,7 +135,7 @@ void *oc_pages_get(size_t size, int huge_pages)
     void *memory;
 
     if (!is_mapped(size, huge_pages)) {
-        return 0 == posix_memalign(&memory, page_size(), size) ? memory : NULL;
+        return 0 == posix_memalign(&memory, ALIGNMENT, size) ? memory : NULL;
     }
     if (OC_HUGE_PAGES_RESERVED == huge_pages) {
         mapped = map_reserved(whole_pages(size));

@@ -145,7 +145,8 @@ tests_unit_test_stock_LDADD = libocbase.la $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test_pages
 tests_unit_test_pages_SOURCES = tests/unit/test_pages.c
 tests_unit_test_pages_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_pages_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=mmap -Wl,--wrap=madvise
+tests_unit_test_pages_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=mmap -Wl,--wrap=madvise \
+	-Wl,--wrap=sysconf -Wl,--wrap=posix_memalign
 tests_unit_test_pages_LDADD = libocservice.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_placement

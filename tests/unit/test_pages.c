@@ -35,6 +35,25 @@ static enum {
 static uint8_t *foreign;
 static size_t populated;
 
+static size_t ordinary_page; /* 0: what is true */
+static size_t largest_alignment;
+
+long __real_sysconf(int name);
+int __real_posix_memalign(void **memory, size_t alignment, size_t size);
+long __wrap_sysconf(int name);
+int __wrap_posix_memalign(void **memory, size_t alignment, size_t size);
+
+long __wrap_sysconf(int name)
+{
+    return 0 != ordinary_page && _SC_PAGESIZE == name ? (long) ordinary_page : __real_sysconf(name);
+}
+
+int __wrap_posix_memalign(void **memory, size_t alignment, size_t size)
+{
+    largest_alignment = alignment > largest_alignment ? alignment : largest_alignment;
+    return __real_posix_memalign(memory, alignment, size);
+}
+
 void *__real_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
 int __real_madvise(void *memory, size_t size, int advice);
 void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
@@ -144,6 +163,19 @@ static void test_sizes(void **state)
             oc_pages_put(two, sizes[i], mode);
         }
     }
+}
+
+/* On machines with pages of 64 KiB, small blocks do not take one each. */
+static void test_large_ordinary_pages(void **state)
+{
+    uint8_t *memory;
+
+    (void) state;
+    ordinary_page = 64 * KB;
+    memory = get(8 * KB, OC_HUGE_PAGES_AUTO);
+    ordinary_page = 0;
+    oc_pages_put(memory, 8 * KB, OC_HUGE_PAGES_AUTO);
+    assert_in_range(largest_alignment, 1, 4096);
 }
 
 static void test_transparent(void **state)
@@ -293,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_reserved_are_limited),
         cmocka_unit_test(test_reserved),
         cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_large_ordinary_pages),
         cmocka_unit_test(test_transparent),
         cmocka_unit_test(test_off),
         cmocka_unit_test(test_too_much),
