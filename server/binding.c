@@ -17,13 +17,13 @@ struct oc_binding {
     bool widen;
 };
 
-/* What UCX goes by. "^" names those that it shall not use. */
-static const char *devices_of(const oc_binding_config_t *config)
+/* What UCX goes by. */
+static oc_network_t network_of(const oc_binding_config_t *config)
 {
     const char *devices = getenv("OPTCAST_UCX_NET_DEVICES");
 
-    devices = NULL != devices ? devices : config->net_devices;
-    return NULL != devices && ('^' == devices[0] || 0 == strcmp(devices, "all")) ? NULL : devices;
+    return (oc_network_t) {.devices = NULL != devices ? devices : config->net_devices,
+                           .transports = getenv("OPTCAST_UCX_TLS")};
 }
 
 /*
@@ -119,6 +119,7 @@ static void tell(const oc_placement_t *placement, const char *devices)
 
 oc_binding_t *oc_binding_open(const oc_binding_config_t *config)
 {
+    oc_network_t network = network_of(config);
     oc_binding_t *binding;
 
     if (!config->near && !config->widen) {
@@ -136,9 +137,9 @@ oc_binding_t *oc_binding_open(const oc_binding_config_t *config)
     }
     binding->placement.kind = OC_PLACEMENT_UNKNOWN;
     if (config->near
-        && OC_OK == oc_placement_find(binding->topology, devices_of(config), binding->allowed,
+        && OC_OK == oc_placement_find(binding->topology, &network, binding->allowed,
                                       config->num_threads, &binding->placement)) {
-        tell(&binding->placement, devices_of(config));
+        tell(&binding->placement, network.devices);
     }
     return binding;
 }

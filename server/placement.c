@@ -12,7 +12,7 @@ static bool is_listed(const char *devices, const char *name)
 {
     size_t length = strlen(name);
 
-    if (NULL == devices) {
+    if (NULL == devices || 0 == strcmp(devices, "all")) {
         return true;
     }
     for (const char *at = devices; '\0' != *at; at += '\0' != *at) {
@@ -22,6 +22,41 @@ static bool is_listed(const char *devices, const char *name)
             return true;
         }
         at += word;
+    }
+    return false;
+}
+
+/* "rc_x" and "\ud_verbs" are of the families rc and ud. Another transport may follow. */
+static bool is_rdma(const char *transport)
+{
+    static const char *const families[] = {"all", "ib", "rc", "ud", "dc"};
+
+    transport += '\\' == transport[0];
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        size_t length = strlen(families[i]);
+
+        if (0 == strncmp(transport, families[i], length)
+            && ('\0' == transport[length] || NULL != strchr("_:,", transport[length]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "^" is before a list of those that are not used: "ib" is all of this kind, others are a part. */
+static bool use_rdma(const char *transports)
+{
+    if (NULL == transports) {
+        return true;
+    }
+    if ('^' == transports[0]) {
+        return !is_listed(transports + 1, "ib");
+    }
+    for (; '\0' != *transports; transports += '\0' != *transports) {
+        if (is_rdma(transports)) {
+            return true;
+        }
+        transports += strcspn(transports, ",");
     }
     return false;
 }
@@ -116,13 +151,15 @@ static oc_status_t share(hwloc_topology_t topology, hwloc_const_cpuset_t set,
     return OC_OK;
 }
 
-static oc_status_t find(hwloc_topology_t topology, const char *devices,
+static oc_status_t find(hwloc_topology_t topology, const oc_network_t *network,
                         hwloc_const_cpuset_t allowed, unsigned num_threads, hwloc_cpuset_t near,
                         oc_placement_t *placement)
 {
-    find_devices(topology, devices, HWLOC_OBJ_OSDEV_OPENFABRICS, near, placement);
+    if (use_rdma(network->transports)) {
+        find_devices(topology, network->devices, HWLOC_OBJ_OSDEV_OPENFABRICS, near, placement);
+    }
     if ('\0' == placement->device[0]) {
-        find_devices(topology, devices, HWLOC_OBJ_OSDEV_NETWORK, near, placement);
+        find_devices(topology, network->devices, HWLOC_OBJ_OSDEV_NETWORK, near, placement);
     }
     if ('\0' == placement->device[0]) {
         placement->kind = OC_PLACEMENT_UNKNOWN;
@@ -138,7 +175,7 @@ static oc_status_t find(hwloc_topology_t topology, const char *devices,
     return OC_OK;
 }
 
-oc_status_t oc_placement_find(hwloc_topology_t topology, const char *devices,
+oc_status_t oc_placement_find(hwloc_topology_t topology, const oc_network_t *network,
                               hwloc_const_cpuset_t allowed, unsigned num_threads,
                               oc_placement_t *placement)
 {
@@ -147,7 +184,7 @@ oc_status_t oc_placement_find(hwloc_topology_t topology, const char *devices,
 
     *placement = (oc_placement_t) {.nodes = hwloc_bitmap_alloc()};
     if (NULL != near && NULL != placement->nodes) {
-        status = find(topology, devices, allowed, num_threads, near, placement);
+        status = find(topology, network, allowed, num_threads, near, placement);
     }
     hwloc_bitmap_free(near);
     if (OC_OK != status) {

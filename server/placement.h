@@ -18,6 +18,12 @@ typedef enum {
     OC_PLACEMENT_CROWDED,    /* fewer of them may be used than there are threads */
 } oc_placement_kind_t;
 
+/* What the data go through, as UCX is told. */
+typedef struct {
+    const char *devices;    /* "eth0,mlx5_0:1"; NULL or "all": all */
+    const char *transports; /* "tcp,sm", "^ib"; NULL: all */
+} oc_network_t;
+
 typedef struct {
     oc_placement_kind_t kind;
     char device[64];         /* the first one that counts; "" if UNKNOWN */
@@ -27,14 +33,13 @@ typedef struct {
 } oc_placement_t;
 
 /*
- * devices is a list as UCX has it, "eth0,mlx5_0:1"; NULL stands for all. RDMA devices count, or, if
- * there is none, network interfaces; if they are in several places, all of these are near. The
- * processors out of allowed that are near are shared out among the threads: by cores as long as
- * there are enough, then by hardware threads. No processor is in two sets: where there are too few,
- * the threads are better off far away, each with one. OC_OK, or OC_ERR_NO_MEMORY, and then there is
- * nothing to free.
+ * RDMA devices count if the transports have a use for them, or, if there is none, network
+ * interfaces; if they are in several places, all of these are near. The processors out of allowed
+ * that are near are shared out among the threads: by cores as long as there are enough, then by
+ * hardware threads. No processor is in two sets: where there are too few, the threads are better
+ * off far away, each with one. OC_OK, or OC_ERR_NO_MEMORY, and then there is nothing to free.
  */
-oc_status_t oc_placement_find(hwloc_topology_t topology, const char *devices,
+oc_status_t oc_placement_find(hwloc_topology_t topology, const oc_network_t *network,
                               hwloc_const_cpuset_t allowed, unsigned num_threads,
                               oc_placement_t *placement);
 

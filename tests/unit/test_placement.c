@@ -24,6 +24,7 @@
 #define UNATTACHED   TOPOLOGIES "/unattached.xml"
 #define NO_DEVICES   "pack:2 [numa] core:4 pu:2"
 
+static const char *transports;
 static atomic_uint moves;
 
 /* hwloc comes here, too. */
@@ -55,13 +56,14 @@ static oc_placement_t find(const char *name, const char *devices, const char *al
 {
     hwloc_topology_t topology = load(name);
     hwloc_cpuset_t set = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology));
+    const oc_network_t network = {.devices = devices, .transports = transports};
     oc_placement_t placement;
 
     assert_non_null(set);
     if (NULL != allowed) {
         assert_int_equal(hwloc_bitmap_list_sscanf(set, allowed), 0);
     }
-    assert_int_equal(oc_placement_find(topology, devices, set, num_threads, &placement), OC_OK);
+    assert_int_equal(oc_placement_find(topology, &network, set, num_threads, &placement), OC_OK);
     hwloc_bitmap_free(set);
     hwloc_topology_destroy(topology);
     return placement;
@@ -137,8 +139,29 @@ static void test_rdma_counts_first(void **state)
 {
     (void) state;
     expect_near(TWO_PACKAGES, NULL, NULL, "mlx5_0", "1", "8-15");
+    expect_near(TWO_PACKAGES, "all", NULL, "mlx5_0", "1", "8-15");
     expect_near(TWO_PACKAGES, "eth0,mlx5_0:1", NULL, "mlx5_0", "1", "8-15");
     expect_nothing(TWO_PACKAGES, "eth0,eth1", NULL, OC_PLACEMENT_EVERYWHERE, "eth0");
+}
+
+/* An RDMA device that UCX must not use is not where the data go through. */
+static void test_transports(void **state)
+{
+    static const char *const with[] = {
+        "all", "ib", "tcp,ib", "rc_x,self", "sm,rc_verbs", "tcp,\\ud_mlx5", "ud:aux", "dc",
+        "^tcp", "^rc,ud_x", "^\\ib_something"};
+    static const char *const without[] = {"tcp", "tcp,self,sm", "^ib", "^sm,ib", "", "ibx,rcud"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
+        transports = with[i];
+        expect_near(TWO_PACKAGES, "eth0,mlx5_0:1", NULL, "mlx5_0", "1", "8-15");
+    }
+    for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
+        transports = without[i];
+        expect_near(TWO_PACKAGES, "eth0,mlx5_0:1", NULL, "eth0", "0", "0-7");
+    }
+    transports = NULL;
 }
 
 static void test_two_rails(void **state)
@@ -224,7 +247,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_device_behind_bridge), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_rdma_counts_first),    cmocka_unit_test(test_two_rails),
+        cmocka_unit_test(test_rdma_counts_first),    cmocka_unit_test(test_transports),
+        cmocka_unit_test(test_two_rails),
         cmocka_unit_test(test_threads_are_spread),   cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_allowed),              cmocka_unit_test(test_nothing_to_choose),
         cmocka_unit_test(test_too_many_threads),     cmocka_unit_test(test_no_devices),
