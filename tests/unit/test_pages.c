@@ -27,7 +27,7 @@ static unsigned warnings;
 /* What the system does with reserved pages. */
 static enum {
     REAL,
-    TAKEN,    /* gives none, and another thread gets the addresses meanwhile */
+    TAKEN,    /* gives the addresses to another thread first */
     LIMITED,  /* gives pages, which may not be touched */
     ENOUGH,
 } reserve;
@@ -64,18 +64,12 @@ void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_
     if (REAL == reserve || 0 == (flags & MAP_HUGETLB)) {
         return __real_mmap(at, size, protection, flags, fd, offset);
     }
-    flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-    if (LIMITED == reserve) {
-        return __real_mmap(at, size, PROT_NONE, flags, -1, 0);
-    }
-    at = __real_mmap(at, size, protection, flags, -1, 0);
+    flags &= ~(MAP_HUGETLB | 21 << 26);
     if (TAKEN == reserve) {
-        foreign = at;
+        foreign = __real_mmap(at, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         memset(foreign, 0x77, size);
-        errno = ENOMEM;
-        return MAP_FAILED;
     }
-    return at;
+    return __real_mmap(at, size, LIMITED == reserve ? PROT_NONE : protection, flags, fd, offset);
 }
 
 int __wrap_madvise(void *memory, size_t size, int advice)
