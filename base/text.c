@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parsing of sizes, and a hash to compare settings by. */
+/* Parsing of sizes and lists, and a hash to compare settings by. */
 #include "base/text.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int unit_shift(char unit)
 {
@@ -42,6 +43,31 @@ oc_status_t oc_parse_size(const char *text, uint64_t *value)
     }
     *value = (uint64_t) number << shift;
     return OC_OK;
+}
+
+bool oc_list_next(const char **list, const char **name, size_t *length)
+{
+    if ('\0' == **list) {
+        return false;
+    }
+    *name = *list;
+    *length = strcspn(*list, ":,");
+    *list += strcspn(*list, ",");
+    *list += ',' == **list;
+    return true;
+}
+
+bool oc_list_has(const char *list, const char *name)
+{
+    const char *listed;
+    size_t length;
+
+    while (oc_list_next(&list, &listed, &length)) {
+        if (strlen(name) == length && 0 == memcmp(listed, name, length)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 uint64_t oc_hash(uint64_t hash, const void *data, uint64_t length)

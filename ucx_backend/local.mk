@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libocucx.la
 libocucx_la_SOURCES = \
 	ucx_backend/worker.h ucx_backend/worker.c \
+	ucx_backend/context.h ucx_backend/context.c \
 	ucx_backend/transports.h ucx_backend/transports.c
 libocucx_la_CFLAGS = $(AM_CFLAGS) $(UCX_CFLAGS)
 libocucx_la_LIBADD = $(UCX_LIBS)

@@ -268,6 +268,23 @@ static void test_sizes(void **state)
     }
 }
 
+static void test_lists(void **state)
+{
+    static const struct {
+        const char *list, *name;
+        bool has;
+    } cases[] = {{"a", "a", true}, {"ab", "a", false}, {"a", "ab", false}, {"b,a", "a", true},
+                 {"a,b", "a", true}, {"b,a,c", "a", true}, {"b,ca,d", "a", false},
+                 {"", "a", false}, {",,a", "a", true}, {",", "a", false}, {"a,", "a", true},
+                 {"eth0,mlx5_0:1", "mlx5_0", true}, {"mlx5_0:1,eth0", "eth0", true},
+                 {"mlx5_10:1", "mlx5_1", false}, {"mlx5_0:1", "1", false}, {"A", "a", false}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(oc_list_has(cases[i].list, cases[i].name), cases[i].has);
+    }
+}
+
 static void test_print(void **state)
 {
     char *text = NULL, name[80];
@@ -320,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_values_arrive),
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_lists),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_status_texts),
         cmocka_unit_test(test_hash),
