@@ -2,13 +2,18 @@
 /* The settings of UCX that the offload has, and why. */
 #include "ucx_backend/context.h"
 
+#include <ctype.h>
 #include <net/if.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/text.h"
+#include "ucx_backend/worker.h"
 
 /*
  * UCX takes UCX_X for the default of OPTCAST_UCX_X. What describes the fabric may come in that
@@ -32,12 +37,18 @@ static const char *const own_settings[][2] = {
 /*
  * Of transports UCX 1.13 reads only UCX_*, so what is meant for the offload has to be said here.
  * What goes eagerly over TCP is copied and sent in segments, of 8 KiB by default: with 33 KiB, two
- * for the largest chunk, a byte costs half as much of the processor. The receiver's have to be as
- * large.
+ * for the largest chunk, a byte costs half as much of the processor.
+ *
+ * UCX believes what a segment says about its length, and writes on behind a buffer that is smaller.
+ * A sender's segments may be as long as its own receive buffers. So these have the same length
+ * everywhere, whatever an environment says, and no sender is set to more.
  */
-static const char *const tcp_settings[][2] = {
-    {"TCP_TX_SEG_SIZE", "33k"}, {"TCP_RX_SEG_SIZE", "64k"},
-};
+#define SEGMENT_KEY "TCP_TX_SEG_SIZE"
+#define BUFFER_KEY  "TCP_RX_SEG_SIZE"
+#define SEGMENT     "33k"
+#define BUFFER      "64k"
+
+_Static_assert(OC_TCP_SEGMENT == 64u << 10, "the text says something else");
 
 static bool names_interface(const char *list)
 {
@@ -54,14 +65,26 @@ static bool names_interface(const char *list)
     return false;
 }
 
-/* UCX warns about settings of transports that it does not use. */
-static bool uses_tcp(const char *net_devices)
+static bool names_tcp(const char *transports)
+{
+    return oc_list_has(transports, "tcp") || oc_list_has(transports, "\\tcp");
+}
+
+/* "^sm,ib" is everything else. */
+static bool allows_tcp(const char *transports)
+{
+    return '^' == transports[0] ? !names_tcp(transports + 1)
+                                : oc_list_has(transports, "all") || names_tcp(transports);
+}
+
+/* UCX warns about settings of transports that it does not use, but they hurt nobody. */
+static bool may_use_tcp(const char *net_devices)
 {
     const char *transports = getenv("OPTCAST_UCX_TLS");
     const char *devices = getenv("OPTCAST_UCX_NET_DEVICES");
 
     devices = NULL != devices ? devices : net_devices;
-    return (NULL == transports || oc_list_has(transports, "all") || oc_list_has(transports, "tcp"))
+    return (NULL == transports || allows_tcp(transports))
            && (NULL == devices || oc_list_has(devices, "all") || names_interface(devices));
 }
 
@@ -75,33 +98,77 @@ static const char *tcp_key(const char *name)
 }
 
 /* Ours, or what the environment has for the offload. */
-static const char *value_of(const char *const setting[2])
+static const char *value_of(const char *key, const char *ours)
 {
     const char *given;
     char name[64];
 
-    snprintf(name, sizeof(name), "OPTCAST_UCX_%s", setting[0]);
+    snprintf(name, sizeof(name), "OPTCAST_UCX_%s", key);
     given = getenv(name);
-    return NULL != given ? given : setting[1];
+    return NULL != given ? given : ours;
+}
+
+/* In bytes, as UCX reads it ("33k", "33kb"); what it is not sure about is too much. */
+static uint64_t size_of(const char *text)
+{
+    uint64_t size = UINT64_MAX;
+    char digits[32];
+    int length = snprintf(digits, sizeof(digits), "%s", text);
+
+    if (length >= 2 && length < (int) sizeof(digits) && 'b' == (digits[length - 1] | 0x20)
+        && isalpha((unsigned char) digits[length - 2])) {
+        digits[length - 1] = '\0';
+    }
+    (void) oc_parse_size(digits, &size);
+    return size;
+}
+
+/* Aggregators and clients of a process have the same environment: once is enough. */
+static void warn_of_sizes(const char *segment, const char *buffer)
+{
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    bool wrong_segment = size_of(segment) > OC_TCP_SEGMENT;
+    bool wrong_buffer = OC_TCP_SEGMENT != size_of(buffer);
+
+    if ((!wrong_segment && !wrong_buffer) || atomic_flag_test_and_set(&warned)) {
+        return;
+    }
+    if (wrong_segment) {
+        oc_warn("OPTCAST_UCX_" SEGMENT_KEY "=%s is not used, but " BUFFER ": ranks and servers "
+                "receive no longer segments; set it to " BUFFER " or less", segment);
+    }
+    if (wrong_buffer) {
+        oc_warn("OPTCAST_UCX_" BUFFER_KEY "=%s is not used, but " BUFFER ": it has to be the same "
+                "for all ranks and servers; do not set it", buffer);
+    }
+}
+
+static ucs_status_t apply_tcp_settings(ucp_config_t *config)
+{
+    const char *segment = value_of(SEGMENT_KEY, SEGMENT);
+    ucs_status_t status;
+
+    warn_of_sizes(segment, value_of(BUFFER_KEY, BUFFER));
+    if (size_of(segment) > OC_TCP_SEGMENT) {
+        segment = BUFFER;
+    }
+    status = ucp_config_modify(config, tcp_key(BUFFER_KEY), BUFFER);
+    return UCS_OK == status ? ucp_config_modify(config, tcp_key(SEGMENT_KEY), segment) : status;
 }
 
 static ucs_status_t apply_settings(ucp_config_t *config, const char *net_devices)
 {
     size_t num_own = sizeof(own_settings) / sizeof(own_settings[0]);
-    size_t num_tcp = sizeof(tcp_settings) / sizeof(tcp_settings[0]);
     ucs_status_t status = UCS_OK;
 
     for (size_t i = 0; UCS_OK == status && i < num_own; i++) {
-        status = ucp_config_modify(config, own_settings[i][0], value_of(own_settings[i]));
+        status = ucp_config_modify(config, own_settings[i][0],
+                                   value_of(own_settings[i][0], own_settings[i][1]));
     }
     if (UCS_OK == status && NULL != net_devices && NULL == getenv("OPTCAST_UCX_NET_DEVICES")) {
         status = ucp_config_modify(config, "NET_DEVICES", net_devices);
     }
-    for (size_t i = 0; UCS_OK == status && i < num_tcp && uses_tcp(net_devices); i++) {
-        status = ucp_config_modify(config, tcp_key(tcp_settings[i][0]),
-                                   value_of(tcp_settings[i]));
-    }
-    return status;
+    return UCS_OK == status && may_use_tcp(net_devices) ? apply_tcp_settings(config) : status;
 }
 
 ucs_status_t oc_context_open(const char *net_devices, ucp_context_h *context)

@@ -19,6 +19,9 @@
 /* Messages that no transport has to announce: a copy of them costs less. */
 #define OC_SHORT_MESSAGE (17u << 10)
 
+/* Over TCP every receiver takes segments of so many bytes, and nobody sends longer ones. */
+#define OC_TCP_SEGMENT (64u << 10)
+
 typedef struct oc_worker oc_worker_t;
 typedef struct oc_endpoint oc_endpoint_t;
 typedef struct oc_transfer oc_transfer_t;
@@ -42,8 +45,9 @@ struct oc_transfer {
 
 /*
  * Opens a UCX context of its own with one worker. Settings come from OPTCAST_UCX_* in the
- * environment. UCX_* are their defaults, but not for transports, devices and thresholds. net_devices names the devices to be used (NULL: any), separated
- * by commas, unless OPTCAST_UCX_NET_DEVICES says otherwise. On failure error tells what UCX said.
+ * environment. UCX_* are their defaults, but not for transports, devices and thresholds, nor for
+ * the segments of TCP. net_devices names the devices to be used (NULL: any), separated by commas,
+ * unless OPTCAST_UCX_NET_DEVICES says otherwise. On failure error tells what UCX said.
  */
 oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker, char *error,
                            size_t error_size);

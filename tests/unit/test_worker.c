@@ -254,6 +254,61 @@ static void test_settings_of_transports(void **state)
     unsetenv("OPTCAST_UCX_TCP_TX_SEG_SIZE");
 }
 
+/* Workers of two environments. */
+static void open_with(const char *left_segment, const char *left_buffer, const char *right_buffer)
+{
+    setenv("OPTCAST_UCX_TLS", "tcp", 1);
+    setenv("OPTCAST_UCX_NET_DEVICES", "lo", 1);
+    setenv("OPTCAST_UCX_TCP_TX_SEG_SIZE", left_segment, 1);
+    setenv("OPTCAST_UCX_TCP_RX_SEG_SIZE", left_buffer, 1);
+    left = open_worker();
+    setenv("OPTCAST_UCX_TCP_TX_SEG_SIZE", "8k", 1);
+    setenv("OPTCAST_UCX_TCP_RX_SEG_SIZE", right_buffer, 1);
+    right = open_worker();
+    unsetenv("OPTCAST_UCX_TCP_TX_SEG_SIZE");
+    unsetenv("OPTCAST_UCX_TCP_RX_SEG_SIZE");
+    to_right = connect_to(left, right);
+    to_left = connect_to(right, left);
+}
+
+/* UCX writes behind a buffer that is too small for a segment: no environment leads to that. */
+static void test_unequal_segments(void **state)
+{
+    static const char *const cases[][3] = {
+        {"128k", "128k", "64k"}, {"256kb", "1m", "8k"}, {"inf", "inf", "16k"},
+        {"junk", "64k", "8k"}, {"131072", "131072", "65536"}, {"64k", "64k", "8k"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        open_with(cases[i][0], cases[i][1], cases[i][2]);
+        /* of 64 KiB each */
+        assert_in_range(count_sends(), 48, 80);
+        assert_int_equal(teardown_tcp(state), 0);
+    }
+    /* also where nothing is too large by itself */
+    open_with("8k", "256k", "8k");
+    assert_in_range(count_sends(), 384, 1000);
+    assert_int_equal(teardown_tcp(state), 0);
+}
+
+/* Whatever way TCP is allowed in, its segments are ours. */
+static void test_ways_to_tcp(void **state)
+{
+    static const char *const ways[] = {"^sm", "^ib,shm,self", "all", "self,tcp", "\\tcp", "tcp,ib"};
+
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        setenv("OPTCAST_UCX_TLS", ways[i], 1);
+        setenv("OPTCAST_UCX_NET_DEVICES", "lo", 1);
+        setenv("OPTCAST_UCX_SHM_DEVICES", "", 1);
+        setenv("OPTCAST_UCX_SELF_DEVICES", "", 1);
+        assert_int_equal(setup(state), 0);
+        assert_in_range(count_sends(), 94, 150);
+        assert_int_equal(teardown_tcp(state), 0);
+        unsetenv("OPTCAST_UCX_SHM_DEVICES");
+        unsetenv("OPTCAST_UCX_SELF_DEVICES");
+    }
+}
+
 /* What the user says about large messages holds. */
 static void test_eager_thresholds(void **state)
 {
@@ -621,6 +676,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_eager_tcp, setup_tcp, teardown_tcp),
         cmocka_unit_test_setup_teardown(test_segments_tcp, setup_tcp, teardown_tcp),
         cmocka_unit_test(test_settings_of_transports),
+        cmocka_unit_test(test_unequal_segments),
+        cmocka_unit_test(test_ways_to_tcp),
         cmocka_unit_test(test_eager_thresholds),
         cmocka_unit_test_setup_teardown(test_peer_closes, setup_tcp, teardown_tcp),
         cmocka_unit_test(test_sleeping_from_the_start),
