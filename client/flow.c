@@ -287,9 +287,11 @@ static oc_slot_t *find_slot(const oc_part_t *part)
     return NULL;
 }
 
+/* Who asks goes in the order of the stream, which is that of each lane, too: nothing overtakes. */
 bool oc_flow_has_slot(const oc_part_t *part)
 {
-    return NULL != find_slot(part);
+    return NULL != find_slot(part)
+           && has_room(part->collective->group, part->lane, oc_part_length(part, part->sent));
 }
 
 void oc_flow_send(oc_part_t *part, const void *contribution, void *result)

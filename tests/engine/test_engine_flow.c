@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Owns the engine's tests of what is under way, and in which order: how large vectors of one group
- * leave room for those of others, where ranks begin, how large chunks are, and how much goes
+ * leave room for those of others and go in order, where ranks begin, how large chunks are, and how much goes
  * unasked. Everything is counted, in the timelines of the ranks.
  */
 #include <setjmp.h>
@@ -145,12 +145,18 @@ static void body_two_groups(rank_t *rank)
     }
 }
 
-/* No more of a group than its window on each aggregator, and in order. */
-static void check_window(unsigned count)
+/*
+ * No more of a group than its window on each aggregator, in bytes, and in order. The most chunks
+ * that were under way there.
+ */
+static unsigned check_window(unsigned count, unsigned long long window)
 {
+    unsigned most = 0;
+
     for (unsigned i = 0; i < count; i++) {
         const record_t *r = &records[i];
-        unsigned before = 0;
+        unsigned long long bytes = r->bytes;
+        unsigned chunks = 1;
 
         for (unsigned k = 0; k < count; k++) {
             const record_t *other = &records[k];
@@ -158,11 +164,16 @@ static void check_window(unsigned count)
             if (other->handle != r->handle || other->aggregator != r->aggregator || other == r) {
                 continue;
             }
-            before += other->posted <= r->posted && end_of(other) > r->posted;
+            if (other->posted <= r->posted && end_of(other) > r->posted) {
+                bytes += other->bytes;
+                chunks++;
+            }
             assert_true(other->sequence >= r->sequence || other->posted <= r->posted);
         }
-        assert_true(before < WINDOW);
+        assert_true(bytes <= window);
+        most = chunks > most ? chunks : most;
     }
+    return most;
 }
 
 /*
@@ -202,9 +213,136 @@ static void test_share_of_groups(void **state)
         assert_int_equal(count, MANY * MANY_CHUNKS + FEW_CHUNKS);
         qsort(records, count, sizeof(records[0]), by_posted);
         large = records[0].handle;
-        check_window(count);
+        assert_int_equal(check_window(count, WINDOW * CHUNK), WINDOW);
         check_share(count, large, 0);
         check_share(count, large, 1);
+    }
+    clean_up();
+}
+
+/* ---- windows of bytes ---- */
+
+#define FINE_VECTORS 12
+#define FINE_COUNT   (WINDOW * CHUNK_COUNT)
+
+/* All have begun before anything is moved on. Hosts that reduce first would round otherwise. */
+static void many_vectors(rank_t *rank, unsigned vectors, size_t count)
+{
+    static int32_t send[16 * CHUNK_COUNT], expected[16 * CHUNK_COUNT];
+    static int32_t recv[FINE_VECTORS][16 * CHUNK_COUNT];
+    static outcome_t outcomes[FINE_VECTORS];
+
+    fill_contribution(send, OC_TYPE_INT32, count, rank->rank, 1);
+    fill_expected(expected, OC_OP_SUM, OC_TYPE_INT32, count, rank->num_ranks, 1);
+    set_up_groups(rank, 1);
+    for (unsigned i = 0; i < vectors; i++) {
+        CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_INT32, send, recv[i], count,
+                                  &outcomes[i]));
+    }
+    rank_compute(rank);
+    CHECK(rank_wait(rank, outcomes, vectors, 40));
+    for (unsigned i = 0; i < vectors; i++) {
+        CHECK(OC_OK == outcomes[i].status);
+        CHECK(0 == memcmp(recv[i], expected, count * sizeof(int32_t)));
+    }
+}
+
+static void body_fine(rank_t *rank)
+{
+    many_vectors(rank, FINE_VECTORS, FINE_COUNT);
+}
+
+/* Chunks of a quarter of chunk_size: four times as many fit, of several vectors. */
+static void test_window_in_bytes(void **state)
+{
+    oc_job_settings_t settings = test_settings("");
+
+    (void) state;
+    settings.chunk_size = 4 * CHUNK;
+    settings.min_chunks = WINDOW;
+    run("1", 2, &settings, body_fine);
+    for (unsigned rank = 0; rank < 2; rank++) {
+        unsigned count = read_records(rank);
+
+        assert_int_equal(count, FINE_VECTORS * WINDOW);
+        assert_int_equal(check_window(count, WINDOW * 4 * CHUNK), 4 * WINDOW);
+    }
+    clean_up();
+}
+
+static void body_node(rank_t *rank)
+{
+    static const uint8_t two_each[] = {1, 1, 2, 2};
+    char text[256];
+
+    rank->hosts = two_each;
+    many_vectors(rank, FINE_VECTORS, 16 * CHUNK_COUNT);
+    oc_group_describe(rank->groups[0], text, sizeof(text));
+    CHECK(NULL != strstr(text, "node reduction shape"));
+}
+
+/* Where hosts reduce first, each rank has the same window for its part. */
+static void test_window_in_node_shape(void **state)
+{
+    oc_job_settings_t settings = test_settings("");
+
+    (void) state;
+    run("1", 4, &settings, body_node);
+    for (unsigned rank = 0; rank < 4; rank++) {
+        unsigned count = read_records(rank);
+
+        assert_int_equal(count, FINE_VECTORS * 8);
+        assert_true(check_window(count, WINDOW * CHUNK) <= WINDOW);
+    }
+    clean_up();
+}
+
+/* ---- shares and several vectors ---- */
+
+static void body_two_vectors(rank_t *rank)
+{
+    many_vectors(rank, 2, 16 * CHUNK_COUNT);
+}
+
+/*
+ * On the server with the small share, the first vector has to keep its pace, and the second has to
+ * stay behind it: if that took the room, ranks could wait for each other for ever.
+ */
+static void test_shares_and_order(void **state)
+{
+    oc_job_settings_t settings = test_settings("");
+    test_server_t servers[2];
+    char list[96];
+    FILE *file;
+    int fd;
+
+    (void) state;
+    snprintf(prefix, sizeof(prefix), "/tmp/optcast_flow_XXXXXX");
+    fd = mkstemp(prefix);
+    assert_true(fd >= 0);
+    file = fdopen(fd, "w");
+    for (unsigned i = 0; i < 2; i++) {
+        server_start(&servers[i], (const char *[]) {"--aggregators", "1", NULL});
+        fprintf(file, "%s weight=%u\n", servers[i].address, 3 - 2 * i);
+    }
+    fclose(file);
+    snprintf(list, sizeof(list), "file:%s", prefix);
+    settings.servers = list;
+    settings.timeline = prefix;
+    assert_int_equal(ranks_run(2, &settings, body_two_vectors, 60), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(server_stop(&servers[i]), 0);
+    }
+    for (unsigned rank = 0; rank < 2; rank++) {
+        unsigned count = read_records(rank), small = 0;
+
+        for (unsigned i = 0; i < count; i++) {
+            /* a quarter of the first vector */
+            small += 1 == records[i].aggregator && records[i].sequence == records[0].sequence;
+        }
+        assert_int_equal(count, 32);
+        assert_int_equal(small, 4);
+        (void) check_window(count, WINDOW * CHUNK);
     }
     clean_up();
 }
@@ -348,6 +486,9 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_share_of_groups),
+        cmocka_unit_test(test_window_in_bytes),
+        cmocka_unit_test(test_window_in_node_shape),
+        cmocka_unit_test(test_shares_and_order),
         cmocka_unit_test(test_first_aggregators),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_unasked),
