@@ -55,6 +55,15 @@ static unsigned class_of(size_t size, size_t *whole)
     return FINE_CLASSES + (bits - FINE_BITS - 1) * 4 + quarter;
 }
 
+/* The size of pieces with that number. */
+static size_t size_of(unsigned class)
+{
+    unsigned quarters = class - FINE_CLASSES;
+
+    return class < FINE_CLASSES ? (class + 1) * (size_t) HEAP_GRAIN
+                                : (quarters % 4 + 5) * ((size_t) 1 << (quarters / 4 + FINE_BITS - 2));
+}
+
 static size_t cost_of(size_t whole)
 {
     return (whole + HEAP_NOTE + HEAP_GRAIN - 1) / HEAP_GRAIN * HEAP_GRAIN;
@@ -127,16 +136,22 @@ void oc_stock_give(oc_stock_t *stock, void *memory, size_t size)
     ASAN_POISON_MEMORY_REGION(piece + 1, whole - sizeof(*piece));
 }
 
-void oc_stock_trim(oc_stock_t *stock)
+void oc_stock_shrink(oc_stock_t *stock, size_t most)
 {
-    for (unsigned class = 0; class < OC_STOCK_CLASSES; class++) {
-        link_t *piece = stock->free[class], *next;
+    for (unsigned class = OC_STOCK_CLASSES; class-- > 0 && stock->kept > most;) {
+        size_t cost = cost_of(size_of(class));
 
-        for (; NULL != piece; piece = next) {
-            next = piece->next;
+        while (NULL != stock->free[class] && stock->kept > most) {
+            link_t *piece = stock->free[class];
+
+            stock->free[class] = piece->next;
+            stock->kept -= cost;
             free(piece);
         }
-        stock->free[class] = NULL;
     }
-    stock->kept = 0;
+}
+
+void oc_stock_trim(oc_stock_t *stock)
+{
+    oc_stock_shrink(stock, 0);
 }

@@ -26,6 +26,9 @@ void oc_stock_open(oc_stock_t *stock, size_t most);
 /* Gives what is kept back to the heap; the stock may be used again. */
 void oc_stock_trim(oc_stock_t *stock);
 
+/* Gives back, the largest first, until no more than that many bytes are kept. */
+void oc_stock_shrink(oc_stock_t *stock, size_t most);
+
 /* Anything may be in it. Aligned for every type. NULL: out of memory. */
 void *oc_stock_take(oc_stock_t *stock, size_t size);
 

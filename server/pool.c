@@ -25,7 +25,7 @@ void oc_pool_open(oc_pool_t *pool, size_t limit)
     oc_stock_open(&pool->pieces, OC_POOL_MOST_PIECES);
 }
 
-void oc_pool_trim(oc_pool_t *pool)
+static void trim_blocks(oc_pool_t *pool)
 {
     oc_pool_block_t *block, *next;
 
@@ -36,6 +36,11 @@ void oc_pool_trim(oc_pool_t *pool)
         pool->free[list] = NULL;
     }
     pool->idle = 0;
+}
+
+void oc_pool_trim(oc_pool_t *pool)
+{
+    trim_blocks(pool);
     oc_stock_trim(&pool->pieces);
 }
 
@@ -78,13 +83,18 @@ static void count_out(oc_pool_t *pool, size_t size)
     pool->returns++;
 }
 
-/* What is kept and what is used stay within the limit together. */
+/*
+ * What is kept and what is used stay within the limit together. Pieces go last, and no more of them
+ * than is needed: who is short of memory would go to the heap for each operation.
+ */
 static void make_way(oc_pool_t *pool, size_t size)
 {
     size_t kept = pool->idle + pool->pieces.kept;
 
     if (kept > 0 && !oc_pool_has(pool, size + kept)) {
-        oc_pool_trim(pool);
+        trim_blocks(pool);
+        oc_stock_shrink(&pool->pieces,
+                        oc_pool_has(pool, size) ? pool->limit - pool->used - size : 0);
     }
 }
 

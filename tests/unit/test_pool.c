@@ -257,6 +257,35 @@ static void test_pieces_are_kept(void **state)
     oc_pool_put(&pool, block, LIMIT - cost);
 }
 
+/* Blocks give way first, and then as many pieces as have to. */
+static void test_few_pieces_give_way(void **state)
+{
+    size_t cost = oc_pool_cost(16 * KB), small = oc_pool_cost(100);
+    void *pieces[8], *tiny = oc_pool_take(&pool, 100), *idle = get(16 * KB), *block;
+
+    (void) state;
+    for (int i = 0; i < 8; i++) {
+        pieces[i] = oc_pool_take(&pool, 16 * KB);
+    }
+    for (int i = 0; i < 8; i++) {
+        oc_pool_give(&pool, pieces[i], 16 * KB);
+    }
+    oc_pool_give(&pool, tiny, 100);
+    oc_pool_put(&pool, idle, 16 * KB);
+    block = get(LIMIT - 8 * cost - small);
+    assert_int_equal(pool.idle, 0);
+    assert_int_equal(pool.pieces.kept, 8 * cost + small);
+    /* half a piece more than there is room for, and then two pieces and a half */
+    oc_pool_put(&pool, block, LIMIT - 8 * cost - small);
+    block = get(LIMIT - 8 * cost - small + cost / 2);
+    assert_int_equal(pool.pieces.kept, 7 * cost + small);
+    oc_pool_reserve(&pool, 3 * cost);
+    assert_int_equal(pool.pieces.kept, 4 * cost + small);
+    assert_true(pool.used + pool.pieces.kept <= LIMIT);
+    oc_pool_release(&pool, 3 * cost);
+    oc_pool_put(&pool, block, LIMIT - 8 * cost - small + cost / 2);
+}
+
 /* What counts for a piece is what the heap takes for it. */
 static void test_cost_is_that_of_the_heap(void **state)
 {
@@ -322,6 +351,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_piece_at_the_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_idle_gives_way_to_pieces, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pieces_are_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_few_pieces_give_way, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cost_is_that_of_the_heap, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reserved, setup, teardown),
         cmocka_unit_test(test_budget),
