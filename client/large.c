@@ -151,8 +151,8 @@ oc_status_t oc_large_start(oc_collective_t *collective)
         return status;
     }
     prepare(collective);
-    map_vectors(collective);
     if (NULL != collective->group->node) {
+        map_vectors(collective);
         oc_node_join(collective, (uint32_t) oc_parts_count_chunks(collective));
         if (0 == collective->num_parts) {
             oc_node_commit(collective);
@@ -162,6 +162,8 @@ oc_status_t oc_large_start(oc_collective_t *collective)
     for (unsigned i = 0; i < collective->num_parts; i++) {
         part_start(&collective->parts[i]);
     }
+    /* servers need not wait for this, which takes its time with much memory */
+    map_vectors(collective);
     oc_flow_open(collective);
     return OC_OK;
 }

@@ -32,6 +32,14 @@ struct oc_endpoint {
     oc_endpoint_t *prev, *next;
 };
 
+struct oc_mapping {
+    ucp_mem_h handle;
+    const char *memory;
+    size_t length;
+    unsigned users;
+    oc_mapping_t *prev, *next;
+};
+
 struct oc_worker {
     ucp_context_h context;
     ucp_worker_h worker;
@@ -42,6 +50,7 @@ struct oc_worker {
     bool endpoint_failed;       /* some endpoint has to be notified */
     bool thresholds_given;      /* the user says how large messages are sent */
     bool maps;                  /* whole vectors, until that has failed once */
+    oc_mapping_t *mappings;
     oc_transfer_t *active;      /* UCX has them */
     oc_transfer_t *completed;   /* waiting for their callback */
     oc_endpoint_t *endpoints;
@@ -475,29 +484,62 @@ void oc_receive_cancel(oc_transfer_t *transfer)
     }
 }
 
-/* UCX complains about memory that may not be registered: once is enough. */
-oc_mapping_t *oc_map(oc_worker_t *worker, const void *memory, size_t length)
+static oc_mapping_t *find_mapping(const oc_worker_t *worker, const char *memory, size_t length)
 {
+    oc_mapping_t *mapping;
+
+    DL_FOREACH (worker->mappings, mapping) {
+        if (memory >= mapping->memory && length <= mapping->length
+            && (size_t) (memory - mapping->memory) <= mapping->length - length) {
+            return mapping;
+        }
+    }
+    return NULL;
+}
+
+/* UCX complains about memory that may not be registered: once is enough. */
+static oc_mapping_t *new_mapping(oc_worker_t *worker, const void *memory, size_t length)
+{
+    oc_mapping_t *mapping = calloc(1, sizeof(*mapping));
     ucp_mem_map_params_t params = {
         .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
         .address = (void *) memory,
         .length = length,
     };
-    ucp_mem_h mapping;
 
-    if (!worker->maps) {
+    if (NULL == mapping) {
         return NULL;
     }
-    if (UCS_OK != ucp_mem_map(worker->context, &params, &mapping)) {
+    if (UCS_OK != ucp_mem_map(worker->context, &params, &mapping->handle)) {
         worker->maps = false;
+        free(mapping);
         return NULL;
     }
-    return (oc_mapping_t *) mapping;
+    mapping->memory = memory;
+    mapping->length = length;
+    DL_APPEND(worker->mappings, mapping);
+    return mapping;
 }
 
+oc_mapping_t *oc_map(oc_worker_t *worker, const void *memory, size_t length)
+{
+    oc_mapping_t *mapping = find_mapping(worker, memory, length);
+
+    if (NULL == mapping && worker->maps) {
+        mapping = new_mapping(worker, memory, length);
+    }
+    if (NULL != mapping) {
+        mapping->users++;
+    }
+    return mapping;
+}
+
+/* What ends is no longer found in UCX's cache, by nobody: hence one for all who use the memory. */
 void oc_unmap(oc_worker_t *worker, oc_mapping_t *mapping)
 {
-    if (NULL != mapping) {
-        (void) ucp_mem_unmap(worker->context, (ucp_mem_h) mapping);
+    if (NULL != mapping && 0 == --mapping->users) {
+        (void) ucp_mem_unmap(worker->context, mapping->handle);
+        DL_DELETE(worker->mappings, mapping);
+        free(mapping);
     }
 }

@@ -187,7 +187,7 @@ tests_unit_test_transports_LDADD = libocucx.la libocbase.la $(CMOCKA_LIBS) -lpth
 
 check_PROGRAMS += tests/unit/test_worker
 tests_unit_test_worker_SOURCES = tests/unit/test_worker.c
-tests_unit_test_worker_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_worker_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(UCX_CFLAGS)
 tests_unit_test_worker_LDFLAGS = -Wl,--export-dynamic-symbol=send
 tests_unit_test_worker_LDADD = libocucx.la libocbase.la $(CMOCKA_LIBS) -lpthread
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <ucp/api/ucp.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -43,6 +44,31 @@ ssize_t send(int fd, const void *bytes, size_t length, int flags)
 {
     atomic_fetch_add(&sends, 1);
     return syscall(SYS_sendto, fd, bytes, length, flags, NULL, 0);
+}
+
+/* The same here: whether UCX was told so, and nothing else. */
+static unsigned maps, unmaps;
+
+__attribute__((visibility("default"))) ucs_status_t
+ucp_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params, ucp_mem_h *handle);
+__attribute__((visibility("default"))) ucs_status_t
+ucp_mem_unmap(ucp_context_h context, ucp_mem_h handle);
+
+ucs_status_t ucp_mem_map(ucp_context_h context, const ucp_mem_map_params_t *params,
+                         ucp_mem_h *handle)
+{
+    (void) context;
+    maps++;
+    *handle = params->address;
+    return params->length < LARGE ? UCS_OK : UCS_ERR_IO_ERROR;
+}
+
+ucs_status_t ucp_mem_unmap(ucp_context_h context, ucp_mem_h handle)
+{
+    (void) context;
+    (void) handle;
+    unmaps++;
+    return UCS_OK;
 }
 
 static void on_done(oc_transfer_t *transfer)
@@ -633,6 +659,43 @@ static void test_sleeping_from_the_start_tcp(void **state)
     }
 }
 
+/* Who shares memory shares its mapping, until the last has done with it. */
+static void test_mappings(void **state)
+{
+    static char memory[2000];
+    oc_mapping_t *first, *other;
+
+    (void) state;
+    maps = unmaps = 0;
+    first = oc_map(left, memory, 1000);
+    assert_non_null(first);
+    assert_ptr_equal(oc_map(left, memory, 1000), first);
+    assert_ptr_equal(oc_map(left, memory + 500, 500), first);
+    assert_int_equal(maps, 1);
+    other = oc_map(left, memory + 500, 501);
+    assert_non_null(other);
+    assert_ptr_not_equal(other, first);
+    assert_int_equal(maps, 2);
+    oc_unmap(left, other);
+    assert_int_equal(unmaps, 1);
+    oc_unmap(left, first);
+    oc_unmap(left, first);
+    assert_int_equal(unmaps, 1);
+    oc_unmap(left, first);
+    assert_int_equal(unmaps, 2);
+    /* what has ended is mapped anew, and after a failure nothing is, but what is there is found */
+    first = oc_map(left, memory, 1000);
+    assert_int_equal(maps, 3);
+    assert_null(oc_map(left, memory, LARGE));
+    assert_null(oc_map(left, memory + 1000, 1000));
+    assert_int_equal(maps, 4);
+    assert_ptr_equal(oc_map(left, memory, 10), first);
+    oc_unmap(left, first);
+    oc_unmap(left, first);
+    oc_unmap(left, NULL);
+    assert_int_equal(unmaps, 3);
+}
+
 static void test_open_errors(void **state)
 {
     oc_worker_t *worker = NULL;
@@ -682,6 +745,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_peer_closes, setup_tcp, teardown_tcp),
         cmocka_unit_test(test_sleeping_from_the_start),
         cmocka_unit_test(test_sleeping_from_the_start_tcp),
+        cmocka_unit_test_setup_teardown(test_mappings, setup, teardown),
         cmocka_unit_test(test_open_errors),
         cmocka_unit_test(test_other_environment),
     };
