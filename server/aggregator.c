@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The aggregator's thread: its loop, its commands, its clients and groups. */
+#include <assert.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -272,6 +273,8 @@ static void member_add(oc_aggregator_t *aggregator, const oc_command_t *command)
     if (NULL != peer) {
         peer->members++;
     }
+    /* the registry takes no rank twice: others would be served before all have come */
+    assert(member->rank < group->num_ranks && !group->members[member->rank].joined);
     group->num_joined++;
     group->members[member->rank] = (oc_group_member_t) {
         .peer = peer, .reply_handle = member->reply_handle, .joined = true};
