@@ -98,6 +98,38 @@ static void body_many_until_error(rank_t *rank)
     CHECK(0 == oc_client_pending(rank->client));
 }
 
+/*
+ * Vectors that wait for those of others, and behind others: nothing of the last is under way any
+ * more when the server dies, and they end as well.
+ */
+static void body_waiting_until_error(rank_t *rank)
+{
+    static outcome_t outcomes[4];
+    static float recv[4][LARGE];
+    float one = 1, sum;
+    uint64_t end;
+
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1));
+    for (unsigned i = 0; i < 4 && 0 == rank->rank; i++) {
+        CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, large_send, recv[i], LARGE,
+                                  &outcomes[i]));
+    }
+    end = oc_clock_ns() + 300 * OC_MILLISECOND;
+    while (oc_clock_ns() < end) {
+        (void) oc_client_progress(rank->client);
+        usleep(100);
+    }
+    atomic_fetch_add(&rank->shared->operations, 1);
+    if (0 == rank->rank) {
+        CHECK(rank_wait(rank, outcomes, 4, 12));
+        for (unsigned i = 0; i < 4; i++) {
+            CHECK(outcomes[i].status < 0 && OC_DECLINED != outcomes[i].status);
+        }
+        CHECK(0 == oc_client_pending(rank->client));
+    }
+    rank_barrier(rank);
+}
+
 /* The server process of the job died, the daemon lives: a new group finds service again. */
 static void body_comes_back(rank_t *rank)
 {
@@ -341,6 +373,12 @@ static void test_many_in_flight_killed(void **state)
     with_fault(KILL_DATA, 1, body_many_until_error, 6);
 }
 
+static void test_waiting_killed(void **state)
+{
+    (void) state;
+    with_fault(KILL_DATA, 1, body_waiting_until_error, 3);
+}
+
 static void test_second_server_killed(void **state)
 {
     (void) state;
@@ -533,6 +571,7 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_data_process_killed),
         cmocka_unit_test(test_many_in_flight_killed),
+        cmocka_unit_test(test_waiting_killed),
         cmocka_unit_test(test_second_server_killed),
         cmocka_unit_test(test_supervisor_killed),
         cmocka_unit_test(test_data_process_stopped),
