@@ -7,23 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "mlx5_0" is in "eth0,mlx5_0:1": a port may follow. */
+#include "base/text.h"
+
+/* "mlx5_0" is in "eth0,mlx5_0:1". */
 static bool is_listed(const char *devices, const char *name)
 {
-    size_t length = strlen(name);
-
-    if (NULL == devices || 0 == strcmp(devices, "all")) {
-        return true;
-    }
-    for (const char *at = devices; '\0' != *at; at += '\0' != *at) {
-        size_t word = strcspn(at, ",");
-
-        if (length == strcspn(at, ":,") && 0 == strncmp(at, name, length)) {
-            return true;
-        }
-        at += word;
-    }
-    return false;
+    return NULL == devices || 0 == strcmp(devices, "all") || oc_list_has(devices, name);
 }
 
 /* "rc_x" and "\ud_verbs" are of the families rc and ud. Another transport may follow. */
