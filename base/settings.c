@@ -74,8 +74,9 @@ static const oc_setting_t job_settings[] = {
     {JOB(reproducible), .type = OC_SETTING_CHOICE, .number = OC_REPRODUCIBLE_SHAPE, .max = 1,
      .unit = "", .choices = reproducible_names,
      .help = "In which order vectors are reduced. shape: inside each host first, so that its link "
-             "carries each byte once; results depend on which ranks share a host. rank_order: by "
-             "rank, wherever ranks are; each rank sends all that it has."},
+             "carries each byte once, and inside each leaf of a tree of servers; results depend on "
+             "which ranks share a host, and on the leaves. rank_order: by rank, wherever ranks "
+             "are; each rank sends all that it has, and trees are declined."},
     {JOB(small_size), .type = OC_SETTING_SIZE, .number = 8192, .max = OC_MAX_SMALL, .unit = "bytes",
      .help = "Largest vector that goes in one message, copied; larger ones are sent in chunks "
              "from and into user memory."},
@@ -202,6 +203,14 @@ static const oc_setting_t server_settings[] = {
      .max = 65536,
      .unit = "jobs",
      .help = "Jobs served at a time, a process for each; more are refused."},
+    {.name = "parent",
+     SERVER(parent),
+     .type = OC_SETTING_TEXT,
+     .text = "",
+     .unit = "",
+     .help = "HOST[:PORT] of the server above: this one is a leaf of a tree of two levels then, "
+             "which adds up what its own clients send and leaves the rest to its parent. No tree "
+             "if empty."},
     {.name = "timeline",
      SERVER(timeline),
      .type = OC_SETTING_TEXT,

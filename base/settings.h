@@ -117,6 +117,7 @@ typedef struct {
     int log_level;
     int drain_timeout;
     int max_jobs;
+    const char *parent;
     const char *timeline;
     oc_local_settings_t local;
 } oc_server_settings_t;

@@ -22,11 +22,44 @@ static bool pack(oc_collective_t *collective)
     return true;
 }
 
+/*
+ * Partial results of 16-bit floats travel as floats, and are rounded once. In the node shape that
+ * is done step by step; else there is a buffer for all of it.
+ */
+static oc_status_t widen(oc_collective_t *collective)
+{
+    oc_convert_fn_t convert = oc_widen_kernel(collective->args.type);
+
+    if (NULL == convert) {
+        return OC_OK;
+    }
+    collective->wide = true;
+    collective->type = OC_TYPE_FLOAT;
+    collective->element = oc_type_size(OC_TYPE_FLOAT);
+    collective->bytes = collective->args.count * collective->element;
+    if (NULL != collective->group->node) {
+        return OC_OK;
+    }
+    collective->packed = oc_stock_take(&collective->group->client->stock, collective->bytes);
+    if (NULL == collective->packed) {
+        return OC_ERR_NO_MEMORY;
+    }
+    convert(collective->packed, collective->args.send, collective->args.count);
+    collective->group->client->config.counters->bytes_copied += collective->bytes;
+    collective->send = collective->recv = collective->packed;
+    return OC_OK;
+}
+
 static void unpack(oc_collective_t *collective)
 {
     const oc_allreduce_args_t *args = &collective->args;
 
-    oc_unpack(args->recv, collective->packed, args->count, collective->element, &args->layout);
+    if (collective->wide) {
+        oc_narrow_kernel(args->type)(args->recv, collective->packed, args->count);
+    } else {
+        oc_unpack(args->recv, collective->packed, args->count, collective->element,
+                  &args->layout);
+    }
     collective->group->client->config.counters->bytes_copied += collective->bytes;
 }
 
@@ -56,23 +89,27 @@ oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *allreduce_args)
 
 void oc_allreduce_free(oc_client_t *client, oc_collective_t *collective)
 {
-    oc_stock_give(&client->stock, collective->packed,
-                  collective->args.count * oc_type_size(collective->args.type));
+    oc_stock_give(&client->stock, collective->packed, collective->bytes);
+}
+
+static oc_status_t begin(oc_collective_t *collective)
+{
+    bool small = collective->bytes <= collective->group->client->config.settings->small_size;
+
+    return small ? oc_small_start(collective) : oc_large_start(collective);
 }
 
 void oc_allreduce_begin(oc_collective_t *collective)
 {
     oc_group_t *group = collective->group;
-    oc_status_t status;
+    oc_status_t status = OC_OK;
 
     collective->sequence = group->next_sequence++;
-    if (NULL != group->node) {
-        oc_node_widen(collective);
+    if (NULL != group->node || 0 != group->branch.leaves) {
+        status = widen(collective);
     }
-    if (collective->bytes <= group->client->config.settings->small_size) {
-        status = oc_small_start(collective);
-    } else {
-        status = oc_large_start(collective);
+    if (OC_OK == status) {
+        status = begin(collective);
     }
     if (OC_OK != status) {
         /* the others count on this rank's share: nobody can go on */

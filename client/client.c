@@ -187,6 +187,7 @@ static void carry_out_collapse(oc_client_t *client)
         oc_resolver_end(client->resolver);
         client->resolver = NULL;
     }
+    client->tree = 0;
     client->collapse = OC_OK;
     client->collapsed = oc_clock_ns();
 }

@@ -198,6 +198,7 @@ static void on_welcome(oc_connection_t *connection, const oc_welcome_t *welcome)
         }
         connection->num_aggregators++;
     }
+    connection->parent = welcome->parent;
     connection->state = OC_CONNECTION_READY;
     connection->ping_due = connection->client->now + PING_INTERVAL;
 }

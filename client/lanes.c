@@ -139,7 +139,10 @@ static void describe_shares(const oc_group_t *group, char *buffer, size_t size)
 
     print_shares(group, 0, servers, of_server);
     print_shares(group, servers, group->num_links, of_peer);
-    if (0 == peers && group->division.period == group->num_lanes) {
+    if (0 != group->branch.leaves) {
+        snprintf(buffer, size, "%u aggregator%s on each of %u leaf servers", group->num_lanes,
+                 1 == group->num_lanes ? "" : "s", group->branch.leaves);
+    } else if (0 == peers && group->division.period == group->num_lanes) {
         snprintf(buffer, size, "%u aggregator%s on %u server%s",
                  group->num_lanes, 1 == group->num_lanes ? "" : "s", servers,
                  1 == servers ? "" : "s");
@@ -155,18 +158,30 @@ static void describe_shares(const oc_group_t *group, char *buffer, size_t size)
     }
 }
 
+static void describe_shape(const oc_group_t *group, char *buffer, size_t size)
+{
+    const oc_branch_t *branch = &group->branch;
+    uint32_t hosts = NULL != group->node ? group->node->num_hosts : 0;
+    int length = 0;
+
+    if (0 != branch->leaves) {
+        length = snprintf(buffer, size, ", tree reduction shape: up to %u %s a leaf", branch->most,
+                          NULL != group->node ? "hosts" : "ranks");
+    }
+    if (NULL != group->node) {
+        snprintf(buffer + length, size - (size_t) length, "%s%u host%s with %s%u ranks",
+                 0 != branch->leaves ? ", " : ", node reduction shape: ", hosts,
+                 1 == hosts ? "" : "s", 1 == hosts ? "" : "up to ", group->teams.count);
+    } else if (0 == branch->leaves) {
+        snprintf(buffer, size, ", flat reduction shape");
+    }
+}
+
 void oc_lanes_describe(const oc_group_t *group, char *buffer, size_t size)
 {
     size_t length;
 
     describe_shares(group, buffer, size);
     length = strlen(buffer);
-    if (NULL == group->node) {
-        snprintf(buffer + length, size - length, ", flat reduction shape");
-    } else {
-        snprintf(buffer + length, size - length,
-                 ", node reduction shape: %u host%s with %s%u ranks", group->teams.num_ranks,
-                 1 == group->teams.num_ranks ? "" : "s",
-                 1 == group->teams.num_ranks ? "" : "up to ", group->teams.count);
-    }
+    describe_shape(group, buffer + length, size - length);
 }

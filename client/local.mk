@@ -22,5 +22,6 @@ libocclient_la_SOURCES = \
 	client/resolver.c \
 	client/setup.c \
 	client/small.c \
-	client/targets.c
+	client/targets.c \
+	client/tree.h client/tree.c
 libocclient_la_LIBADD = libocmulticast.la libocnode.la libocservice.la

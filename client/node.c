@@ -84,16 +84,6 @@ void *oc_node_result(const oc_collective_t *collective, uint32_t step)
                : place_of(collective, collective->group->node->self, step);
 }
 
-void oc_node_widen(oc_collective_t *collective)
-{
-    if (NULL != oc_widen_kernel(collective->args.type)) {
-        collective->wide = true;
-        collective->type = OC_TYPE_FLOAT;
-        collective->element = oc_type_size(OC_TYPE_FLOAT);
-        collective->bytes = collective->args.count * collective->element;
-    }
-}
-
 void oc_node_join(oc_collective_t *collective, uint32_t steps)
 {
     oc_group_t *group = collective->group;

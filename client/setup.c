@@ -436,7 +436,8 @@ static void send_join(oc_group_t *group, oc_link_t *link, unsigned own, uint32_t
         .rank = group->teams.rank, .reply_handle = group->reply_handle,
         .first_aggregator = first, .chunk_bytes = (uint32_t) settings->chunk_size,
         .window = group->teams.window, .small_bytes = (uint32_t) settings->small_size,
-        .reserves = NULL != group->node || oc_lanes_are_paced(group)};
+        .reserves = NULL != group->node || 0 != group->client->tree || oc_lanes_are_paced(group),
+        .leaves = group->branch.leaves, .leaf = group->branch.leaf};
     link->teams[own].asked = true;
     oc_connection_send(link->connection, &message);
 }
@@ -532,6 +533,22 @@ static int most_aggregators(const oc_group_t *group)
     return most < OC_MAX_GROUP_AGGREGATORS ? most : OC_MAX_GROUP_AGGREGATORS;
 }
 
+/* All are connected. */
+static void join_servers(oc_group_t *group)
+{
+    char reason[OC_REASON_SIZE];
+
+    if (!oc_tree_find(group, reason, sizeof(reason))) {
+        give_up(group, "%s", reason);
+    } else if (count_aggregators(group) > (uint32_t) most_aggregators(group)) {
+        give_up(group, "the servers have %u aggregators, and a communicator can use %d",
+                count_aggregators(group), most_aggregators(group));
+    } else {
+        group->setup->step = OC_SETUP_JOIN;
+        send_joins(group);
+    }
+}
+
 static void wait_for_servers(oc_group_t *group)
 {
     oc_setup_t *setup = group->setup;
@@ -548,13 +565,7 @@ static void wait_for_servers(oc_group_t *group)
             vote(group);
             return;
         }
-        if (count_aggregators(group) <= (uint32_t) most_aggregators(group)) {
-            setup->step = OC_SETUP_JOIN;
-            send_joins(group);
-            return;
-        }
-        give_up(group, "the servers have %u aggregators, and a communicator can use %d",
-                count_aggregators(group), most_aggregators(group));
+        join_servers(group);
     }
     if (setup->quiet > (uint64_t) timeout * OC_SECOND) {
         give_up(group, "server %.200s did not answer within %d seconds", slow_server(group),

@@ -40,7 +40,7 @@ static bool may_want_peers(const oc_group_t *group)
     uint32_t most = group->params.max_hosts;
 
     return client->on_hosts
-           || (client->servers.count > 0
+           || (0 == client->tree && client->servers.count > 0
                && OC_PEERS_AUTO == client->config.settings->peer_aggregation
                && oc_peers_help(most < OC_MAX_PEERS ? most : OC_MAX_PEERS, client->weights));
 }
@@ -139,8 +139,10 @@ oc_status_t oc_targets_resolve(oc_group_t *group)
     oc_client_t *client = group->client;
     char name[OC_NAME_SIZE];
     bool connected = true;
+    unsigned first, count;
 
-    for (unsigned i = 0; i < client->servers.count && connected; i++) {
+    oc_tree_servers(group, &first, &count);
+    for (unsigned i = first; i < first + count && connected; i++) {
         connected = NULL != find_external(client, i, name);
     }
     if (connected) {
@@ -200,9 +202,10 @@ static bool add_peers(oc_group_t *group, char *error, size_t error_size)
 
 oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size)
 {
-    unsigned num_servers = group->client->servers.count;
+    unsigned first, num_servers;
 
-    group->num_peers = oc_targets_count_peers(group);
+    oc_tree_servers(group, &first, &num_servers);
+    group->num_peers = 0 == group->client->tree ? oc_targets_count_peers(group) : 0;
     if (0 == num_servers + group->num_peers) {
         snprintf(error, error_size, "no rank offers to aggregate");
         return OC_ERR_UNREACHABLE;
@@ -212,7 +215,7 @@ oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size
     if (NULL == group->links) {
         return OC_ERR_NO_MEMORY;
     }
-    for (unsigned i = 0; i < num_servers; i++) {
+    for (unsigned i = first; i < first + num_servers; i++) {
         if (!add_link(group, connect_external(group->client, i, error, error_size))) {
             return OC_ERR_UNREACHABLE;
         }

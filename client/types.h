@@ -97,6 +97,7 @@ typedef struct oc_connection {
     unsigned num_candidates, candidate;
     uint64_t attempt_started;
     unsigned num_aggregators;
+    uint64_t parent;           /* of a leaf: identity of the server above it; else 0 */
     oc_route_t *routes;
     uint32_t ping;             /* number of the last one */
     bool ping_open;            /* not answered yet */
@@ -141,6 +142,13 @@ typedef struct {
     uint32_t num_ranks, rank;  /* in each */
     unsigned window;           /* chunks in flight of each, to an aggregator */
 } oc_teams_t;
+
+/* If servers are leaves of a tree: which of them is this rank's. All ranks compute the same. */
+typedef struct {
+    uint32_t leaves;           /* that have members; 0: there is no tree */
+    uint32_t leaf;
+    uint32_t most;             /* ranks of a team, or hosts, that a leaf has */
+} oc_branch_t;
 
 /* The ranks of this host, which reduce together before a vector leaves it. */
 typedef struct {
@@ -213,7 +221,8 @@ struct oc_group {
     oc_choice_t choice;
     oc_setup_t *setup;
     uint64_t id;
-    oc_teams_t teams;
+    oc_teams_t teams;              /* in a tree: what this rank's leaf has of them */
+    oc_branch_t branch;
     oc_node_t *node;               /* of the node shape; NULL: flat, or not known yet */
     uint32_t reply_handle;
     uint64_t next_sequence;
@@ -287,7 +296,7 @@ typedef struct oc_collective {
             size_t element, bytes;
             const void *send;          /* what goes on the wire: the caller's buffers, or packed */
             void *recv;
-            void *packed;              /* elements without gaps; NULL if the caller's have none */
+            void *packed;              /* elements without gaps, or floats; or NULL */
             uint64_t sequence;
             unsigned waiting;          /* transfers that have not called back, and steps */
             uint64_t first_step;       /* in the stream of its node … */
@@ -326,6 +335,7 @@ struct oc_client {
     oc_server_list_t servers;  /* external ones */
     uint64_t weights;          /* their sum … */
     uint64_t heaviest;         /* … and the largest of them */
+    uint64_t tree;             /* identity of their parent, once this process has seen all; or 0 */
     bool on_hosts;             /* embedded: an aggregator on each host … */
     unsigned num_embedded;     /* … or so many of them; neither: external servers */
     oc_status_t servers_status;
@@ -432,6 +442,15 @@ unsigned oc_targets_count_peers(const oc_group_t *group);
 /* choose.c: what is offloaded, when the shape is known. false: nothing ever is in this group. */
 bool oc_group_choose(oc_group_t *group);
 
+/* tree.c: servers that are leaves of a tree */
+/*
+ * Once connected: if they are, this rank keeps the link to its own leaf, whose members its teams
+ * are from now on. false: they cannot serve the group, and why.
+ */
+bool oc_tree_find(oc_group_t *group, char *reason, size_t size);
+/* Which servers of the list this rank needs, as far as it knows: from first, so many. */
+void oc_tree_servers(const oc_group_t *group, unsigned *first, unsigned *count);
+
 /* place.c: which ranks share hosts, and whether they can share memory: the shape of a group */
 /* Every rank in one team. */
 void oc_place_flat(oc_group_t *group);
@@ -459,8 +478,6 @@ static inline uint64_t oc_team_id(const oc_group_t *group, unsigned own)
 }
 
 /* node.c: collectives in the node shape, step by step */
-/* Before anything of it is sized: 16-bit floats become floats. */
-void oc_node_widen(oc_collective_t *collective);
 /* Its steps are the next ones; they start what is to be sent. */
 void oc_node_join(oc_collective_t *collective, uint32_t steps);
 /* Which team, and which rank of the host, a step belongs to. */

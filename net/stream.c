@@ -126,6 +126,8 @@ static size_t encoded_bound(const oc_control_t *message)
 
     if (OC_CONTROL_HELLO == message->type) {
         bound += message->hello.address.length;
+    } else if (OC_CONTROL_ROUTE == message->type) {
+        bound += message->route.address.length;
     } else if (OC_CONTROL_WELCOME == message->type) {
         for (unsigned i = 0; i < message->welcome.num_aggregators; i++) {
             bound += message->welcome.address[i].length + 4;

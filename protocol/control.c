@@ -60,6 +60,8 @@ static void put_welcome(oc_writer_t *w, const oc_welcome_t *welcome)
 {
     oc_put(w, welcome->version, 2);
     oc_put(w, welcome->num_aggregators, 2);
+    oc_put(w, welcome->identity, 8);
+    oc_put(w, welcome->parent, 8);
     for (unsigned i = 0; i < welcome->num_aggregators; i++) {
         put_blob(w, OC_MAX_ADDRESS, &welcome->address[i]);
     }
@@ -69,6 +71,8 @@ static void get_welcome(oc_reader_t *r, oc_welcome_t *welcome)
 {
     welcome->version = (uint16_t) oc_get(r, 2);
     welcome->num_aggregators = (uint16_t) oc_get(r, 2);
+    welcome->identity = oc_get(r, 8);
+    welcome->parent = oc_get(r, 8);
     if (0 == welcome->num_aggregators || welcome->num_aggregators > OC_MAX_AGGREGATORS) {
         r->bad = true;
         return;
@@ -92,6 +96,16 @@ static void put_join(oc_writer_t *w, const oc_join_t *join)
     oc_put(w, join->window, 4);
     oc_put(w, join->small_bytes, 4);
     oc_put(w, join->reserves, 1);
+    oc_put(w, join->leaves, 4);
+    oc_put(w, join->leaf, 4);
+}
+
+/* A tree of one leaf is none. */
+static bool leaf_is_legal(const oc_join_t *join)
+{
+    return 0 == join->leaves ? 0 == join->leaf
+                             : join->leaves > 1 && join->leaves <= OC_MAX_LEAVES
+                                   && join->leaf < join->leaves;
 }
 
 static void get_join(oc_reader_t *r, oc_join_t *join)
@@ -105,7 +119,9 @@ static void get_join(oc_reader_t *r, oc_join_t *join)
     join->window = (uint32_t) oc_get(r, 4);
     join->small_bytes = (uint32_t) oc_get(r, 4);
     join->reserves = (uint8_t) oc_get(r, 1);
-    if (join->num_ranks > OC_MAX_RANKS || join->rank >= join->num_ranks
+    join->leaves = (uint32_t) oc_get(r, 4);
+    join->leaf = (uint32_t) oc_get(r, 4);
+    if (!leaf_is_legal(join) || join->num_ranks > OC_MAX_RANKS || join->rank >= join->num_ranks
         || join->reply_handle > OC_HANDLE_MAX
         || join->first_aggregator >= OC_MAX_LANES
         || join->chunk_bytes < OC_MIN_CHUNK || join->chunk_bytes > OC_MAX_CHUNK
@@ -138,6 +154,15 @@ static void get_notice(oc_reader_t *r, oc_notice_t *notice)
     get_blob(r, OC_MAX_TEXT, &notice->text);
 }
 
+static void get_route(oc_reader_t *r, oc_leaf_route_t *route)
+{
+    route->aggregator = (uint32_t) oc_get(r, 4);
+    get_blob(r, OC_MAX_ADDRESS, &route->address);
+    if (0 == route->address.length || route->aggregator >= OC_MAX_AGGREGATORS) {
+        r->bad = true;
+    }
+}
+
 static void put_body(oc_writer_t *w, const oc_control_t *message)
 {
     switch (message->type) {
@@ -167,6 +192,10 @@ static void put_body(oc_writer_t *w, const oc_control_t *message)
     case OC_CONTROL_JOB_ERROR:
     case OC_CONTROL_DRAIN:
         put_notice(w, &message->notice);
+        break;
+    case OC_CONTROL_ROUTE:
+        oc_put(w, message->route.aggregator, 4);
+        put_blob(w, OC_MAX_ADDRESS, &message->route.address);
         break;
     case OC_CONTROL_BYE:
         break;
@@ -203,6 +232,9 @@ static void get_body(oc_reader_t *r, oc_control_t *message)
     case OC_CONTROL_JOB_ERROR:
     case OC_CONTROL_DRAIN:
         get_notice(r, &message->notice);
+        break;
+    case OC_CONTROL_ROUTE:
+        get_route(r, &message->route);
         break;
     case OC_CONTROL_BYE:
         break;

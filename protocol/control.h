@@ -33,6 +33,7 @@ typedef enum {
     OC_CONTROL_JOB_ERROR = 10,  /* server: nothing of this job can go on, and why */
     OC_CONTROL_DRAIN = 11,    /* server: it was told to stop; finish and go */
     OC_CONTROL_BYE = 12,      /* client: ends in order */
+    OC_CONTROL_ROUTE = 13,    /* leaf: how one of its aggregators is reached */
 } oc_control_type_t;
 
 /* Bytes in somebody else's buffer. */
@@ -45,13 +46,16 @@ typedef struct {
     uint16_t version_min, version_max;  /* what the client speaks */
     uint8_t job_id[OC_JOB_ID_SIZE];
     uint8_t job_key[OC_JOB_KEY_SIZE];
-    uint32_t process;                   /* rank in the job, for messages to people */
+    uint32_t process;                   /* rank in the job, for messages to people; or
+                                           OC_PROCESS_LEAF */
     oc_bytes_t address;                 /* UCX worker address of the client */
 } oc_hello_t;
 
 typedef struct {
     uint16_t version;                   /* spoken from now on */
     uint16_t num_aggregators;           /* 1..OC_MAX_AGGREGATORS */
+    uint64_t identity;                  /* of the server; 0: it can be no parent */
+    uint64_t parent;                    /* identity of the server above it; 0: it has none */
     oc_bytes_t address[OC_MAX_AGGREGATORS];
 } oc_welcome_t;
 
@@ -64,6 +68,8 @@ typedef struct {
     uint32_t window;           /* chunks in flight per rank and aggregator */
     uint32_t small_bytes;      /* largest vector that goes in one message; 0: none does */
     uint8_t reserves;          /* 1: contributions may wait for results of other chunks; or 0 */
+    uint32_t leaves;           /* of the tree that the group goes through; 0: it is no tree … */
+    uint32_t leaf;             /* … and which of them this server is */
 } oc_join_t;
 
 typedef struct {
@@ -75,6 +81,11 @@ typedef struct {
     uint64_t group;
     uint32_t rank;             /* the one that joined through this connection */
 } oc_leave_t;
+
+typedef struct {
+    uint32_t aggregator;       /* of the leaf, and of the server above that it works with */
+    oc_bytes_t address;        /* UCX worker address */
+} oc_leaf_route_t;
 
 /* REFUSE, GROUP_ERROR, JOB_ERROR, DRAIN; group is 0 where there is none. */
 typedef struct {
@@ -92,6 +103,7 @@ typedef struct {
         oc_joined_t joined;
         oc_notice_t notice;
         oc_leave_t leave;
+        oc_leaf_route_t route;
         uint32_t ping;         /* PING, PONG: a number that comes back */
     };
 } oc_control_t;

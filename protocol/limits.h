@@ -7,14 +7,15 @@
 #define OC_PROTOCOL_LIMITS_H
 
 /* Versions of the protocol that this code speaks. */
-#define OC_PROTOCOL_VERSION_MIN 3
-#define OC_PROTOCOL_VERSION_MAX 3
+#define OC_PROTOCOL_VERSION_MIN 4
+#define OC_PROTOCOL_VERSION_MAX 4
 
 #define OC_DEFAULT_PORT 8918
 
 #define OC_MAX_RANKS       65536      /* 16 bits of a tag */
 #define OC_MAX_AGGREGATORS 64         /* of one server */
 #define OC_MAX_GROUP_AGGREGATORS 4096 /* of all servers of a group */
+#define OC_MAX_LEAVES      256        /* of a tree of servers */
 #define OC_MAX_LANES       65536      /* of all teams of a group; 16 bits of a tag */
 #define OC_MAX_GROUPS      (1 << 16)  /* of one job on one server; with 4 bits of generation */
 #define OC_MAX_IN_FLIGHT   256        /* collectives of one group; less than 4096, see tags */
@@ -29,6 +30,9 @@
 #define OC_MAX_TEXT        512        /* bytes of a text for people, without the final zero */
 #define OC_MAX_BODY        (OC_MAX_AGGREGATORS * OC_MAX_ADDRESS + 4096)
 #define OC_MAX_HELLO_BODY  (OC_MAX_ADDRESS + 1024)  /* all that a stranger may send */
+
+/* In place of a process in HELLO: a server that is a leaf of a tree. */
+#define OC_PROCESS_LEAF    0xffffffffu
 
 #define OC_JOB_ID_SIZE     16
 #define OC_JOB_KEY_SIZE    32

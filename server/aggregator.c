@@ -91,8 +91,8 @@ static void members_free(oc_server_group_t *group)
 static void group_free(oc_server_group_t *group)
 {
     oc_reductions_free(group);
-    oc_pool_release(&group->aggregator->pool, oc_budget_group(group->num_ranks));
     oc_reserve_give(group);
+    free(group->above);
     members_free(group);
     free(group->sources);
     free(group);
@@ -118,37 +118,40 @@ void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *
     }
 }
 
-typedef struct {
-    oc_transfer_t transfer;
-    oc_server_group_t *group;
-    uint8_t bytes[OC_HEADER_SIZE];
-} header_transfer_t;
-
 static void on_header_sent(oc_transfer_t *transfer)
 {
-    oc_server_group_t *group = ((header_transfer_t *) transfer)->group;
+    oc_server_group_t *group = ((oc_header_message_t *) transfer)->group;
 
     oc_aggregator_check_sent(group, transfer);
     free(transfer);
     oc_group_release(group);
 }
 
-void oc_aggregator_send_header(oc_server_group_t *group, uint32_t rank, const oc_header_t *header,
-                               uint64_t slot)
+oc_header_message_t *oc_header_message_new(oc_server_group_t *group, const oc_header_t *header)
 {
-    header_transfer_t *message = calloc(1, sizeof(*message));
+    oc_header_message_t *message = calloc(1, sizeof(*message));
 
     if (NULL == message) {
         oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
-        return;
+        return NULL;
     }
     message->group = group;
     message->transfer.done = on_header_sent;
     oc_header_encode(header, message->bytes);
     oc_group_hold(group);
-    oc_aggregator_send(group, rank, &message->transfer, message->bytes, OC_HEADER_SIZE,
-                       oc_tag(OC_KIND_REPLY, group->members[rank].reply_handle, group->index,
-                              header->sequence, slot));
+    return message;
+}
+
+void oc_aggregator_send_header(oc_server_group_t *group, uint32_t rank, const oc_header_t *header,
+                               uint64_t slot)
+{
+    oc_header_message_t *message = oc_header_message_new(group, header);
+
+    if (NULL != message) {
+        oc_aggregator_send(group, rank, &message->transfer, message->bytes, OC_HEADER_SIZE,
+                           oc_tag(OC_KIND_REPLY, group->members[rank].reply_handle, group->index,
+                                  header->sequence, slot));
+    }
 }
 
 void oc_aggregator_check_sent(oc_server_group_t *group, const oc_transfer_t *transfer)
@@ -230,11 +233,11 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member
     group->window = member->window;
     group->small_bytes = member->small_bytes;
     group->reserves = member->reserves;
-    oc_pool_reserve(&aggregator->pool, oc_budget_group(group->num_ranks));
     oc_reserve_take(group);
     group->members = calloc(member->num_ranks, sizeof(*group->members));
     group->sources = calloc(member->num_ranks, sizeof(*group->sources));
-    if (NULL == group->members || NULL == group->sources) {
+    if (NULL == group->members || NULL == group->sources
+        || (0 != member->leaves && !oc_above_new(group, member->leaf))) {
         group_free(group);
         return NULL;
     }
@@ -252,7 +255,23 @@ static void send_ready(oc_server_group_t *group, uint32_t rank)
     oc_header_t header = {.message = OC_MESSAGE_READY, .handle = group->handle,
                           .rank = group->index, .chunks = 1};
 
+    group->members[rank].told = true;
     oc_aggregator_send_header(group, rank, &header, OC_READY_SLOT);
+}
+
+/* It has the reserve that it needs, and if there is a server above, that is ready too. */
+static bool is_ready(const oc_server_group_t *group)
+{
+    return !group->owed && (NULL == group->above || (group->above->joined && group->above->ready));
+}
+
+void oc_aggregator_group_ready(oc_server_group_t *group)
+{
+    for (uint32_t rank = 0; is_ready(group) && rank < group->num_ranks; rank++) {
+        if (group->members[rank].joined && !group->members[rank].told) {
+            send_ready(group, rank);
+        }
+    }
 }
 
 static void member_add(oc_aggregator_t *aggregator, const oc_command_t *command)
@@ -278,7 +297,9 @@ static void member_add(oc_aggregator_t *aggregator, const oc_command_t *command)
     group->num_joined++;
     group->members[member->rank] = (oc_group_member_t) {
         .peer = peer, .reply_handle = member->reply_handle, .joined = true};
-    send_ready(group, member->rank);
+    if (is_ready(group)) {
+        send_ready(group, member->rank);
+    }
 }
 
 static void group_drop(oc_aggregator_t *aggregator, uint32_t handle)
@@ -294,10 +315,21 @@ static void group_drop(oc_aggregator_t *aggregator, uint32_t handle)
     group->dropped = true;
     oc_group_hold(group);
     oc_reductions_abandon(group);
+    oc_above_cancel(group);
     oc_group_release(group);
     if (NULL == aggregator->groups) {
         oc_pool_trim(&aggregator->pool);
         oc_stock_trim(&aggregator->stock);
+    }
+}
+
+static void group_above(oc_aggregator_t *aggregator, uint32_t handle, uint32_t above)
+{
+    oc_server_group_t *group;
+
+    HASH_FIND(hh, aggregator->groups, &handle, sizeof(handle), group);
+    if (NULL != group) {
+        oc_above_joined(group, above);
     }
 }
 
@@ -315,6 +347,12 @@ static void carry_out(oc_aggregator_t *aggregator, oc_command_t *command)
         break;
     case OC_COMMAND_GROUP_DROP:
         group_drop(aggregator, command->handle);
+        break;
+    case OC_COMMAND_PARENT_ADD:
+        oc_above_connect(aggregator, command->data);
+        break;
+    case OC_COMMAND_GROUP_ABOVE:
+        group_above(aggregator, command->handle, command->token);
         break;
     case OC_COMMAND_PING:
         command->type = OC_COMMAND_PONG;
@@ -422,6 +460,7 @@ static void aggregator_free(oc_aggregator_t *aggregator)
     HASH_ITER (hh, aggregator->peers, peer, next_peer) {
         client_drop(aggregator, peer->client);
     }
+    oc_endpoint_close(aggregator->parent);
     oc_worker_close(aggregator->worker);
     oc_timeline_close(aggregator->timeline);
     oc_requests_free(aggregator);

@@ -4,6 +4,7 @@
  *
  *   aggregator --< peer          a client process: its endpoint
  *              --< group         a communicator: its members (peer, reply handle)
+ *                   --- above          on a leaf: the same group on the server above
  *                   --< reduction      one collective
  *                         --< held       small: contributions, by rank
  *                         --< chunk      large: n buffers and n transfers, at most `window`
@@ -35,9 +36,21 @@ typedef struct {
     oc_peer_t *peer;                 /* NULL: not joined, or gone before */
     uint32_t reply_handle;
     bool joined;
+    bool told;                       /* READY was sent */
 } oc_group_member_t;
 
 struct oc_reduction;
+
+/* A group whose results are passed on to the server above, which adds up those of all leaves. */
+typedef struct {
+    oc_transfer_t transfer;          /* of its READY */
+    struct oc_server_group *group;
+    uint8_t bytes[OC_HEADER_SIZE];
+    uint32_t leaf;                   /* this one's number: its rank there */
+    uint32_t handle;                 /* of the group there … */
+    bool joined;                     /* … once it is known */
+    bool ready;
+} oc_above_t;
 
 typedef struct oc_server_group {
     oc_aggregator_t *aggregator;
@@ -46,7 +59,9 @@ typedef struct oc_server_group {
     uint32_t index;                  /* of this aggregator in the group */
     uint32_t chunk_bytes, window, small_bytes;
     bool reserves;                   /* see reserve.c */
+    bool owed;                       /* its reserve is not there yet */
     bool chunk_lent, small_lent;
+    oc_above_t *above;               /* NULL: what it reduces is the result */
     oc_group_member_t *members;
     struct oc_reduction *reductions; /* in no order */
     unsigned num_reductions;
@@ -58,6 +73,7 @@ typedef struct oc_server_group {
     unsigned references;             /* transfers that still point here */
     bool failed;                     /* an error was reported: nothing new is started */
     bool dropped;                    /* freed with the last reference */
+    struct oc_server_group *owed_prev, *owed_next;
     UT_hash_handle hh;
 } oc_server_group_t;
 
@@ -84,6 +100,8 @@ struct oc_chunk {
     uint32_t waiting;                /* transfers of the present phase */
     uint8_t *buffers;                /* num_ranks times the group's chunk_bytes */
     bool lent;                       /* they are the group's reserve */
+    oc_chunk_transfer_t up, down;    /* on a leaf: to and from the server above */
+    bool eager;                      /* it counts there until its result is here */
     uint64_t times[1 + OC_SERVER_SENT]; /* only with a timeline; and these ranks */
     uint32_t first, last;
     oc_chunk_t *prev, *next;
@@ -117,6 +135,10 @@ typedef struct oc_reduction {
     uint8_t reply[OC_HEADER_SIZE];
     oc_reply_transfer_t *replies;    /* by rank */
     uint32_t replies_left;
+    oc_reply_transfer_t up, down;    /* on a leaf; small: partial result, result; large: COMMIT */
+    unsigned up_waits;               /* of the two */
+    bool asked_above;                /* small: to send again, once it has been sent */
+    bool resent_above;               /* small: that is done once at most */
     bool is_open;                    /* in the group's list of those */
     struct oc_reduction *open_prev, *open_next;
     struct oc_reduction *prev, *next;    /* in the group's list of those without memory */
@@ -143,10 +165,13 @@ struct oc_aggregator {
     int epoll_fd;
     bool stop;
     oc_peer_t *peers;                /* hash by client */
+    oc_endpoint_t *parent;           /* on a leaf: its partner on the server above */
+    size_t unasked;                  /* bytes sent there that it may not have received yet */
     oc_server_group_t *groups;       /* hash by handle */
     oc_reduction_t *reductions[OC_REDUCTION_PLACES];
     oc_stock_t stock;                /* for reductions and chunks */
     oc_pool_t pool;
+    oc_server_group_t *owed;         /* groups that wait for their reserve, in order */
     oc_server_group_t *starving;     /* wait for memory, in order */
     uint64_t fed;                    /* returns to the pool that the starving know of */
     oc_reduction_t *caches;          /* small ones with contributions that may be dropped */
@@ -158,6 +183,13 @@ struct oc_aggregator {
     oc_request_t *spare;
     oc_timeline_t *timeline;         /* NULL: none is wanted */
 };
+
+/* A message without data, which is freed when it is sent. */
+typedef struct {
+    oc_transfer_t transfer;
+    oc_server_group_t *group;
+    uint8_t bytes[OC_HEADER_SIZE];
+} oc_header_message_t;
 
 /* requests.c: messages with header */
 oc_status_t oc_requests_post(oc_aggregator_t *aggregator);
@@ -173,11 +205,15 @@ void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, co
 /* Sends to a member; the transfer completes with an error when the member is gone. */
 void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *transfer,
                         const void *data, size_t length, uint64_t tag);
-/* A message without data, which is freed when it is sent. */
+/* To be sent at once; NULL: out of memory, and the group has failed. */
+oc_header_message_t *oc_header_message_new(oc_server_group_t *group, const oc_header_t *header);
+/* Makes it and sends it to a member. */
 void oc_aggregator_send_header(oc_server_group_t *group, uint32_t rank, const oc_header_t *header,
                                uint64_t slot);
 /* A client that is gone is dealt with elsewhere; any other failure leaves a rank waiting. */
 void oc_aggregator_check_sent(oc_server_group_t *group, const oc_transfer_t *transfer);
+/* Its members may begin, if nothing lacks: READY goes to all that have joined. */
+void oc_aggregator_group_ready(oc_server_group_t *group);
 void oc_group_hold(oc_server_group_t *group);
 void oc_group_release(oc_server_group_t *group);
 
@@ -189,14 +225,21 @@ void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t leng
 void oc_reduction_starve(oc_reduction_t *reduction);
 /* If memory came back, whoever waits for it goes on; whether anybody did. */
 bool oc_reduction_feed(oc_aggregator_t *aggregator);
+/* All ranks have acknowledged their results, everywhere. */
+void oc_reduction_commit(oc_reduction_t *reduction);
+/* Whether a collective may be given memory that is free: nobody has to wait for it before. */
+bool oc_reduction_may_take(const oc_aggregator_t *aggregator);
 /* Cancels what can be canceled; the rest ends when its transfers do. */
 void oc_reductions_abandon(oc_server_group_t *group);
 void oc_reductions_free(oc_server_group_t *group);
 void oc_reduction_settle(oc_reduction_t *reduction);
 
 /* reserve.c: memory that a group has for itself */
+/* If there is no room for it, it is owed. */
 void oc_reserve_take(oc_server_group_t *group);
 void oc_reserve_give(oc_server_group_t *group);
+/* Memory came back: who is owed something gets it first. */
+void oc_reserves_pay(oc_aggregator_t *aggregator);
 /* Makes room for a chunk of this collective; false: the reserve is not for it, or not free. */
 bool oc_reserve_lend_chunk(oc_reduction_t *reduction);
 void oc_reserve_return_chunk(oc_server_group_t *group);
@@ -214,8 +257,13 @@ void oc_small_admit(oc_reduction_t *reduction);
 /* One that waits for memory, in its turn or else by the group's reserve: whether it is done. */
 bool oc_small_feed(oc_reduction_t *reduction, bool in_turn);
 void oc_small_free(oc_reduction_t *reduction);
-/* Drops what other collectives do not need yet, if that makes room for so much. */
-bool oc_small_make_room(oc_reduction_t *reduction, size_t size);
+/*
+ * Drops what other collectives do not need yet, if that makes room for so much. reduction: who
+ * wants it, and keeps what it has; or NULL.
+ */
+bool oc_small_make_room(oc_aggregator_t *aggregator, const oc_reduction_t *reduction, size_t size);
+/* On a leaf: the result of all has come, with its header, where the leaf's own was. */
+void oc_small_result(oc_reduction_t *reduction);
 
 /* chunks.c: the chunks of a large collective */
 /* All ranks have come. */
@@ -229,5 +277,25 @@ void oc_chunks_admit(oc_server_group_t *group);
 bool oc_chunks_feed(oc_reduction_t *reduction, bool in_turn);
 void oc_chunks_close(oc_reduction_t *reduction);
 void oc_chunks_cancel(oc_reduction_t *reduction);
+/* The result of all is in the chunk's first buffer: it goes to the members. */
+void oc_chunk_result(oc_chunk_t *chunk);
+void oc_chunk_drop(oc_chunk_t *chunk);
+
+/* above.c: a leaf passes on what it has reduced, and the result back */
+void oc_above_connect(oc_aggregator_t *aggregator, const void *address);
+/* false: out of memory */
+bool oc_above_new(oc_server_group_t *group, uint32_t leaf);
+void oc_above_joined(oc_server_group_t *group, uint32_t handle);
+/* The group is dropped. */
+void oc_above_cancel(oc_server_group_t *group);
+/* All members have begun a large collective. */
+void oc_above_start(oc_reduction_t *reduction);
+/* The chunk's first buffer is sent, and the result received there. */
+void oc_above_chunk(oc_chunk_t *chunk);
+/* The same with data behind a header. */
+void oc_above_small(oc_reduction_t *reduction);
+/* All members have the results: ACK, then COMMIT. */
+void oc_above_acknowledge(oc_reduction_t *reduction);
+void oc_above_cancel_reduction(oc_reduction_t *reduction);
 
 #endif

@@ -66,7 +66,7 @@ static void add_to_timeline(const oc_chunk_t *chunk)
     oc_timeline_add(reduction->group->aggregator->timeline, &record);
 }
 
-static void chunk_free(oc_chunk_t *chunk)
+void oc_chunk_drop(oc_chunk_t *chunk)
 {
     oc_reduction_t *reduction = chunk->reduction;
     oc_server_group_t *group = reduction->group;
@@ -81,7 +81,7 @@ static void chunk_free(oc_chunk_t *chunk)
 }
 
 /* Aggregators begin with different ranks, so that they do not all meet at the link of one. */
-static void send_result(oc_chunk_t *chunk)
+void oc_chunk_result(oc_chunk_t *chunk)
 {
     oc_reduction_t *reduction = chunk->reduction;
     oc_server_group_t *group = reduction->group;
@@ -113,6 +113,15 @@ static void reduce(oc_chunk_t *chunk)
                       chunk->length / reduction->element);
 }
 
+static void pass_on(oc_chunk_t *chunk)
+{
+    if (NULL != chunk->reduction->group->above) {
+        oc_above_chunk(chunk);
+    } else {
+        oc_chunk_result(chunk);
+    }
+}
+
 static void on_contribution(oc_transfer_t *transfer)
 {
     oc_chunk_t *chunk = ((oc_chunk_transfer_t *) transfer)->chunk;
@@ -128,11 +137,11 @@ static void on_contribution(oc_transfer_t *transfer)
     note_arrival(chunk, rank);
     if (0 == --chunk->waiting) {
         if (group->failed) {
-            chunk_free(chunk);
+            oc_chunk_drop(chunk);
         } else {
             reduce(chunk);
             note(chunk, OC_SERVER_REDUCED);
-            send_result(chunk);
+            pass_on(chunk);
         }
     }
     oc_group_release(group);
@@ -150,7 +159,7 @@ static void on_result_sent(oc_transfer_t *transfer)
         if (NULL != group->aggregator->timeline) {
             add_to_timeline(chunk);
         }
-        chunk_free(chunk);
+        oc_chunk_drop(chunk);
         reduction->finished++;
         if (!group->failed) {
             oc_chunks_admit(group);
@@ -254,7 +263,9 @@ static bool wants_chunk(const oc_reduction_t *reduction)
 /* Whether there was room. */
 static bool try_admit(oc_reduction_t *reduction, bool in_turn)
 {
-    bool has_room = in_turn && oc_small_make_room(reduction, block_size(reduction->group));
+    oc_server_group_t *group = reduction->group;
+    bool has_room = in_turn
+                    && oc_small_make_room(group->aggregator, reduction, block_size(group));
 
     if (!has_room && !oc_reserve_lend_chunk(reduction)) {
         return false;
@@ -269,7 +280,7 @@ void oc_chunks_admit(oc_server_group_t *group)
 
     while (NULL != (first = group->open) && !first->waits_for_memory && wants_chunk(first)) {
         /* nobody overtakes those who wait already */
-        if (!try_admit(first, NULL == group->aggregator->starving)) {
+        if (!try_admit(first, oc_reduction_may_take(group->aggregator))) {
             oc_reduction_starve(first);
         }
     }
@@ -297,5 +308,6 @@ void oc_chunks_cancel(oc_reduction_t *reduction)
                 oc_receive_cancel(&chunk->transfers[rank].transfer);
             }
         }
+        oc_receive_cancel(&chunk->down.transfer);
     }
 }

@@ -116,13 +116,16 @@ static int refuse_all(int channel, const char *reason)
     return EXIT_FAILURE;
 }
 
-int oc_data_process_run(int channel, const oc_server_settings_t *settings, const char *net_devices)
+int oc_data_process_run(int channel, const oc_server_settings_t *settings, const char *net_devices,
+                        uint64_t identity)
 {
     data_process_t process = {.channel_watch = {.fd = channel, .ready = on_channel}};
     oc_job_config_t config = {
         .net_devices = net_devices,
         .num_aggregators = (unsigned) settings->aggregators,
         .memory_limit = settings->memory_limit,
+        .identity = identity,
+        .parent = settings->parent,
         .timeline = settings->timeline,
         .local = settings->local,
         .ask = ask_supervisor,

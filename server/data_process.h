@@ -3,13 +3,15 @@
 #ifndef OC_SERVER_DATA_PROCESS_H
 #define OC_SERVER_DATA_PROCESS_H
 
+#include <stdint.h>
+
 #include "base/settings.h"
 
 /*
  * Runs until the job is over; returns the exit status. channel leads to the supervisor, with
- * whom the process ends. net_devices: NULL for any.
+ * whom the process ends. net_devices: NULL for any. identity: of the server, not 0.
  */
 int oc_data_process_run(int channel, const oc_server_settings_t *settings,
-                        const char *net_devices);
+                        const char *net_devices, uint64_t identity);
 
 #endif

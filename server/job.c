@@ -58,6 +58,7 @@ void oc_job_fail(oc_job_server_t *job, oc_status_t status, const char *format, .
     if (job->num_sessions > 0) {
         oc_info("the job ends: %s", text);
     }
+    oc_parent_give_up(job, status, text);
     DL_FOREACH_SAFE (job->sessions, session, next) {
         oc_session_notice(session, OC_CONTROL_JOB_ERROR, 0, status, text);
     }
@@ -75,6 +76,7 @@ static void round_start(oc_job_server_t *job)
     }
     job->round_waits = job->num_aggregators;
     oc_job_post_all(job, &ping);
+    oc_parent_ping(job);
     if (NULL != job->config.ask) {
         job->round_waits++;
         job->config.ask(job->config.arg, job->round);
@@ -146,6 +148,9 @@ static void on_mail(oc_watch_t *watch, uint32_t events)
         case OC_COMMAND_CLIENT_LOST:
             client_lost(job, command->client);
             break;
+        case OC_COMMAND_PARENT_LOST:
+            oc_parent_lost(job);
+            break;
         case OC_COMMAND_JOB_ERROR:
             oc_job_fail(job, command->status, "%s", command->text);
             break;
@@ -159,12 +164,14 @@ static void on_mail(oc_watch_t *watch, uint32_t events)
 void oc_job_tick(oc_job_server_t *job)
 {
     uint64_t now = oc_clock_ns();
+    char name[OC_SESSION_NAME_SIZE];
     oc_session_t *session;
 
+    oc_parent_tick(job);
     DL_FOREACH (job->sessions, session) {
         if (0 != session->lost_at && now - session->lost_at > LOST_PATIENCE) {
-            oc_job_fail(job, OC_ERR_UNREACHABLE, "the data connection to process %u is broken",
-                        session->process);
+            oc_session_name(session, name);
+            oc_job_fail(job, OC_ERR_UNREACHABLE, "the data connection to %s is broken", name);
             return;
         }
     }
@@ -255,6 +262,9 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
     status = oc_loop_add(loop, &job->mail_watch, EPOLLIN);
     if (OC_OK == status) {
         find_binding(job);
+        status = oc_parent_open(job, error, error_size);
+    }
+    if (OC_OK == status) {
         status = start_aggregators(job, error, error_size);
     }
     if (OC_OK != status) {
@@ -279,6 +289,7 @@ void oc_job_close(oc_job_server_t *job)
         oc_session_close(job->sessions);
     }
     oc_registry_free(job);
+    oc_parent_close(job);
     for (unsigned i = 0; i < job->num_aggregators; i++) {
         oc_aggregator_close(job->aggregators[i]);
     }
@@ -286,6 +297,25 @@ void oc_job_close(oc_job_server_t *job)
     oc_loop_remove(job->loop, &job->mail_watch);
     oc_mailbox_close(&job->mailbox);
     free(job);
+}
+
+static void admit(oc_job_server_t *job, int fd, const oc_hello_t *hello)
+{
+    const char *reason = "";
+    oc_status_t status;
+
+    if (OC_PROCESS_LEAF == hello->process && NULL != job->parent) {
+        oc_refuse(fd, OC_ERR_REFUSED, "this server is a leaf itself (it has a --parent), and trees "
+                                      "of servers have two levels");
+        return;
+    }
+    oc_parent_greet(job, hello);
+    status = oc_parent_status(job, &reason);
+    if (OC_OK != status && OC_IN_PROGRESS != status) {
+        oc_refuse(fd, status, reason);
+    } else {
+        oc_session_new(job, fd, hello);
+    }
 }
 
 void oc_job_adopt(oc_job_server_t *job, int fd, const uint8_t *bytes, size_t length)
@@ -302,7 +332,7 @@ void oc_job_adopt(oc_job_server_t *job, int fd, const uint8_t *bytes, size_t len
     } else if (job->draining) {
         oc_refuse(fd, OC_ERR_REFUSED, "the server is going to stop");
     } else {
-        oc_session_new(job, fd, &message.hello);
+        admit(job, fd, &message.hello);
     }
 }
 

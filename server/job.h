@@ -21,6 +21,8 @@ typedef struct {
     const char *net_devices;     /* NULL: any */
     unsigned num_aggregators;
     size_t memory_limit;        /* bytes, for all aggregators together */
+    uint64_t identity;          /* of the server, random; 0: it can be no parent */
+    const char *parent;         /* HOST[:PORT] of the server above; NULL or "": it is no leaf */
     const char *timeline;       /* prefix of the files of the aggregators; NULL or "": none */
     oc_local_settings_t local;
     bool widen;                 /* threads use all processors, however the process is bound */

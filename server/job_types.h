@@ -2,7 +2,8 @@
 /*
  * The data model of a job's control side. Belongs to the thread of the loop.
  *
- *   job --< session             one process of the job: its control connection
+ *   job --- parent              a leaf's connection to the server above it
+ *       --< session             one process of the job: its control connection
  *       --< registered group    one communicator: handle, who joined, who left
  *       --< aggregator          driven by commands
  */
@@ -20,7 +21,9 @@ typedef struct oc_session {
     oc_stream_t stream;
     oc_job_server_t *job;
     uint32_t client;             /* id inside this server */
-    uint32_t process;            /* rank in the job, as it says */
+    uint32_t process;            /* rank in the job, as it says; or OC_PROCESS_LEAF */
+    uint16_t version;            /* of the protocol, that both speak */
+    bool welcomed;               /* a leaf has to hear from its parent first */
     bool ping_waits;             /* for the next round of heartbeats */
     bool ping_asked;             /* for the present one */
     uint32_t ping;               /* what it sent and wants back */
@@ -52,9 +55,12 @@ typedef struct {
     uint32_t capacity, first_free, num_free;
 } oc_handles_t;
 
+typedef struct oc_parent oc_parent_t;
+
 struct oc_job_server {
     oc_job_config_t config;
     oc_loop_t *loop;
+    oc_parent_t *parent;         /* NULL: no leaf of a tree */
     oc_mailbox_t mailbox;
     oc_watch_t mail_watch;
     oc_binding_t *binding;       /* of the aggregators */
@@ -77,6 +83,13 @@ struct oc_job_server {
 
 /* session.c */
 void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello);
+/* For messages: who is at the other end. */
+#define OC_SESSION_NAME_SIZE 160
+void oc_session_name(const oc_session_t *session, char name[OC_SESSION_NAME_SIZE]);
+/* The parent has answered: all that wait for it are welcome. */
+void oc_sessions_welcome(oc_job_server_t *job);
+/* It has not, and will not: they are refused. */
+void oc_sessions_refuse(oc_job_server_t *job, oc_status_t status, const char *reason);
 void oc_session_send(oc_session_t *session, const oc_control_t *message);
 void oc_session_notice(oc_session_t *session, oc_control_type_t type, uint64_t group,
                        oc_status_t status, const char *text);
@@ -95,7 +108,30 @@ void oc_registry_leave(oc_session_t *session, const oc_leave_t *leave);
 void oc_registry_forget(oc_session_t *session);
 void oc_registry_error(oc_job_server_t *job, uint32_t handle, oc_status_t status,
                        const char *text);
+/* From the parent: the group's handle there, or why it cannot go on there. */
+void oc_registry_above(oc_job_server_t *job, const oc_joined_t *joined);
+void oc_registry_error_above(oc_job_server_t *job, uint64_t id, oc_status_t status,
+                             const char *text);
 void oc_registry_free(oc_job_server_t *job);
+
+/* parent.c: the server above; all do nothing in a job that has none */
+/* Looks the name up, which may take time. On failure a sentence in error. */
+oc_status_t oc_parent_open(oc_job_server_t *job, char *error, size_t error_size);
+/* In the name of the job that this process says it is of. Only the first call counts. */
+void oc_parent_greet(oc_job_server_t *job, const oc_hello_t *hello);
+/* OC_OK: it serves the job, or none is needed. OC_IN_PROGRESS. An error: *reason says why not. */
+oc_status_t oc_parent_status(const oc_job_server_t *job, const char **reason);
+uint64_t oc_parent_identity(const oc_job_server_t *job);
+void oc_parent_join(oc_job_server_t *job, const oc_registered_group_t *group);
+void oc_parent_leave(oc_job_server_t *job, const oc_registered_group_t *group);
+/* As often as clients ask whether this server is there. */
+void oc_parent_ping(oc_job_server_t *job);
+void oc_parent_tick(oc_job_server_t *job);
+/* Its data connection broke. */
+void oc_parent_lost(oc_job_server_t *job);
+/* The job has failed: the other leaves hear why. */
+void oc_parent_give_up(oc_job_server_t *job, oc_status_t status, const char *text);
+void oc_parent_close(oc_job_server_t *job);
 
 /* handles.c */
 bool oc_handles_take(oc_handles_t *handles, uint32_t *handle);

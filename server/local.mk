@@ -2,6 +2,7 @@
 # The service is a library: the daemon, the embedded mode and the tests link it.
 noinst_LTLIBRARIES += libocservice.la
 libocservice_la_SOURCES = \
+	server/above.c \
 	server/aggregator.h server/aggregator_types.h server/aggregator.c \
 	server/binding.h server/binding.c \
 	server/budget.h server/budget.c \
@@ -14,6 +15,7 @@ libocservice_la_SOURCES = \
 	server/mailbox.h server/mailbox.c \
 	server/pages.h server/pages.c \
 	server/placement.h server/placement.c \
+	server/parent.c \
 	server/pool.h server/pool.c \
 	server/reduction.c \
 	server/reserve.c \

@@ -17,12 +17,15 @@ typedef enum {
     OC_COMMAND_CLIENT_DROP,  /* client */
     OC_COMMAND_MEMBER_ADD,   /* member, client */
     OC_COMMAND_GROUP_DROP,   /* handle */
+    OC_COMMAND_PARENT_ADD,   /* data: the worker address of the server above */
+    OC_COMMAND_GROUP_ABOVE,  /* handle, token: the group's handle on the server above */
     OC_COMMAND_PING,         /* token */
     OC_COMMAND_STOP,
     /* aggregator -> control thread */
     OC_COMMAND_PONG,         /* token */
     OC_COMMAND_GROUP_ERROR,  /* handle, status, text */
     OC_COMMAND_CLIENT_LOST,  /* client */
+    OC_COMMAND_PARENT_LOST,
     OC_COMMAND_JOB_ERROR,    /* status, text */
     /* anybody -> control thread */
     OC_COMMAND_ADOPT,        /* fd, data: the HELLO as it came */
@@ -34,6 +37,7 @@ typedef struct {
     uint32_t aggregator;     /* index of the receiver in the group */
     uint32_t chunk_bytes, window, small_bytes;
     bool reserves;
+    uint32_t leaves, leaf;   /* of a tree: this server passes its results on as that one's; or 0 */
 } oc_member_t;
 
 typedef struct oc_command {

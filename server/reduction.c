@@ -70,6 +70,7 @@ void oc_reductions_abandon(oc_server_group_t *group)
 
     DL_FOREACH2 (group->reductions, reduction, group_next) {
         oc_chunks_cancel(reduction);
+        oc_above_cancel_reduction(reduction);
     }
 }
 
@@ -118,7 +119,7 @@ void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t leng
     }
 }
 
-static void commit(oc_reduction_t *reduction)
+void oc_reduction_commit(oc_reduction_t *reduction)
 {
     oc_header_t header = reduction->header;
 
@@ -277,9 +278,13 @@ static void arrive(oc_server_group_t *group, const oc_request_t *request)
     if (NULL != reduction->held) {
         oc_small_arrive(reduction, request);
     }
-    if (reduction->arrived == group->num_ranks) {
-        admit(reduction);
+    if (reduction->arrived < group->num_ranks) {
+        return;
     }
+    if (NULL != group->above && NULL == reduction->held) {
+        oc_above_start(reduction);
+    }
+    admit(reduction);
 }
 
 static void acknowledge(oc_server_group_t *group, const oc_header_t *header)
@@ -295,8 +300,13 @@ static void acknowledge(oc_server_group_t *group, const oc_header_t *header)
         return;
     }
     reduction->seen[header->rank] |= OC_SEEN_ACKED;
-    if (++reduction->acked == group->num_ranks) {
-        commit(reduction);
+    if (++reduction->acked < group->num_ranks) {
+        return;
+    }
+    if (NULL != group->above) {
+        oc_above_acknowledge(reduction);
+    } else {
+        oc_reduction_commit(reduction);
     }
 }
 
@@ -352,7 +362,8 @@ static bool feed_first(oc_aggregator_t *aggregator)
     oc_server_group_t *group = aggregator->starving;
     oc_reduction_t *first = group->waiting;
 
-    if (!feed(first, true)) {
+    /* what comes back is for groups that are owed something, as long as there are any */
+    if (!feed(first, NULL == aggregator->owed)) {
         return false;
     }
     DL_DELETE2(aggregator->starving, group, starving_prev, starving_next);
@@ -374,14 +385,20 @@ static void lend_reserves(oc_server_group_t *group)
     }
 }
 
+bool oc_reduction_may_take(const oc_aggregator_t *aggregator)
+{
+    return NULL == aggregator->starving && NULL == aggregator->owed;
+}
+
 bool oc_reduction_feed(oc_aggregator_t *aggregator)
 {
     oc_server_group_t *group, *next;
 
-    if (NULL == aggregator->starving || aggregator->fed == aggregator->pool.returns) {
+    if (oc_reduction_may_take(aggregator) || aggregator->fed == aggregator->pool.returns) {
         return false;
     }
     aggregator->fed = aggregator->pool.returns;
+    oc_reserves_pay(aggregator);
     while (NULL != aggregator->starving && feed_first(aggregator)) {
         continue;
     }

@@ -31,6 +31,7 @@ static void group_free(oc_job_server_t *job, oc_registered_group_t *group)
     oc_command_t drop = {.type = OC_COMMAND_GROUP_DROP, .handle = group->handle};
 
     oc_job_post_all(job, &drop);
+    oc_parent_leave(job, group);
     HASH_DEL(job->groups, group);
     oc_handles_give(&job->handles, group->handle);
     job->groups_cost -= cost_of(&group->join);
@@ -78,7 +79,8 @@ static bool same_group(const oc_join_t *a, const oc_join_t *b)
 {
     return a->num_ranks == b->num_ranks && a->first_aggregator == b->first_aggregator
            && a->chunk_bytes == b->chunk_bytes && a->window == b->window
-           && a->small_bytes == b->small_bytes && a->reserves == b->reserves;
+           && a->small_bytes == b->small_bytes && a->reserves == b->reserves
+           && a->leaves == b->leaves && a->leaf == b->leaf;
 }
 
 /* Whether every group can still do its largest step; false with a sentence about why not. */
@@ -119,13 +121,19 @@ static oc_registered_group_t *make(oc_job_server_t *job, const oc_join_t *join, 
                  OC_MAX_GROUPS);
         return NULL;
     }
+    if (0 != join->leaves && NULL == job->parent) {
+        snprintf(reason, size, "it is no leaf of a tree of servers: it has no --parent");
+        return NULL;
+    }
     if (!fits(job, join, reason, size)) {
         return NULL;
     }
     group = group_new(job, join);
     if (NULL == group) {
         snprintf(reason, size, "the server is out of memory");
+        return NULL;
     }
+    oc_parent_join(job, group);
     return group;
 }
 
@@ -162,7 +170,8 @@ static void tell_aggregators(oc_job_server_t *job, const oc_registered_group_t *
             .handle = group->handle, .num_ranks = join->num_ranks, .rank = join->rank,
             .reply_handle = join->reply_handle, .aggregator = join->first_aggregator + i,
             .chunk_bytes = join->chunk_bytes, .window = join->window,
-            .small_bytes = join->small_bytes, .reserves = 0 != join->reserves};
+            .small_bytes = join->small_bytes, .reserves = 0 != join->reserves,
+            .leaves = join->leaves, .leaf = join->leaf};
         oc_aggregator_post(job->aggregators[i], command);
     }
 }
@@ -171,9 +180,11 @@ static void tell_aggregators(oc_job_server_t *job, const oc_registered_group_t *
 static void refuse(oc_session_t *session, const oc_join_t *join, const char *reason)
 {
     oc_job_server_t *job = session->job;
+    char name[OC_SESSION_NAME_SIZE];
 
     if (!job->has_refused || join->group != job->refused_group) {
-        oc_warn("process %u cannot join a group: %s", session->process, reason);
+        oc_session_name(session, name);
+        oc_warn("%s cannot join a group: %s", name, reason);
     }
     job->has_refused = true;
     job->refused_group = join->group;
@@ -234,20 +245,48 @@ void oc_registry_forget(oc_session_t *session)
     }
 }
 
+static void tell_members(const oc_registered_group_t *group, oc_status_t status, const char *text)
+{
+    for (uint32_t rank = 0; rank < group->join.num_ranks; rank++) {
+        if (NULL != group->members[rank].session) {
+            oc_session_notice(group->members[rank].session, OC_CONTROL_GROUP_ERROR, group->id,
+                              status, text);
+        }
+    }
+}
+
 void oc_registry_error(oc_job_server_t *job, uint32_t handle, oc_status_t status, const char *text)
 {
     oc_registered_group_t *group, *next;
 
     HASH_ITER (hh, job->groups, group, next) {
-        if (group->handle != handle) {
-            continue;
+        if (group->handle == handle) {
+            tell_members(group, status, text);
+            return;
         }
-        for (uint32_t rank = 0; rank < group->join.num_ranks; rank++) {
-            if (NULL != group->members[rank].session) {
-                oc_session_notice(group->members[rank].session, OC_CONTROL_GROUP_ERROR, group->id,
-                                  status, text);
-            }
-        }
-        return;
+    }
+}
+
+void oc_registry_error_above(oc_job_server_t *job, uint64_t id, oc_status_t status,
+                             const char *text)
+{
+    oc_registered_group_t *group;
+
+    HASH_FIND(hh, job->groups, &id, sizeof(id), group);
+    if (NULL != group) {
+        oc_warn("a group cannot go on: %s", text);
+        tell_members(group, status, text);
+    }
+}
+
+void oc_registry_above(oc_job_server_t *job, const oc_joined_t *joined)
+{
+    oc_command_t command = {.type = OC_COMMAND_GROUP_ABOVE, .token = joined->handle};
+    oc_registered_group_t *group;
+
+    HASH_FIND(hh, job->groups, &joined->group, sizeof(joined->group), group);
+    if (NULL != group) {
+        command.handle = group->handle;
+        oc_job_post_all(job, &command);
     }
 }

@@ -12,6 +12,11 @@
  * A small collective that all have come to waits for nothing but memory. It has room of its own,
  * because later chunks may have all other memory and wait for its result.
  *
+ * In a tree of servers, chunks and small collectives with memory wait for other leaves, whose ranks
+ * may not have come yet, so that nobody knows when it comes back. There a group may not begin
+ * before its reserve is there: until then it is owed, and what comes back goes to such groups
+ * first.
+ *
  * The pool counts the reserve as used. To lend it is to release it for the moment of the
  * allocation, and what comes back is reserved again.
  */
@@ -25,21 +30,55 @@ static size_t chunk_size(const oc_server_group_t *group)
     return oc_budget_chunk(group->num_ranks, group->chunk_bytes);
 }
 
+/* What it costs as long as it exists. */
 static size_t whole(const oc_server_group_t *group)
 {
-    return oc_budget_reserve(group->num_ranks, group->chunk_bytes, group->small_bytes);
+    return oc_budget_group(group->num_ranks)
+           + (group->reserves ? oc_budget_reserve(group->num_ranks, group->chunk_bytes,
+                                                  group->small_bytes) : 0);
+}
+
+static void owe(oc_server_group_t *group)
+{
+    group->owed = true;
+    DL_APPEND2(group->aggregator->owed, group, owed_prev, owed_next);
+}
+
+static void stop_owing(oc_server_group_t *group)
+{
+    group->owed = false;
+    DL_DELETE2(group->aggregator->owed, group, owed_prev, owed_next);
 }
 
 void oc_reserve_take(oc_server_group_t *group)
 {
-    if (group->reserves) {
-        oc_pool_reserve(&group->aggregator->pool, whole(group));
+    oc_aggregator_t *aggregator = group->aggregator;
+
+    if (group->reserves
+        && (NULL != aggregator->owed || !oc_small_make_room(aggregator, NULL, whole(group)))) {
+        owe(group);
+    } else {
+        oc_pool_reserve(&aggregator->pool, whole(group));
+    }
+}
+
+void oc_reserves_pay(oc_aggregator_t *aggregator)
+{
+    oc_server_group_t *group;
+
+    while (NULL != (group = aggregator->owed)
+           && oc_small_make_room(aggregator, NULL, whole(group))) {
+        stop_owing(group);
+        oc_pool_reserve(&aggregator->pool, whole(group));
+        oc_aggregator_group_ready(group);
     }
 }
 
 void oc_reserve_give(oc_server_group_t *group)
 {
-    if (group->reserves) {
+    if (group->owed) {
+        stop_owing(group);
+    } else {
         oc_pool_release(&group->aggregator->pool, whole(group));
     }
 }
@@ -58,7 +97,7 @@ static bool is_first(const oc_reduction_t *reduction)
     return true;
 }
 
-/* A group that has come while others had all memory gets its reserve as they give it back. */
+/* What other groups count as may have passed the limit. */
 static bool lend(oc_pool_t *pool, size_t size)
 {
     if (pool->used > pool->limit) {
@@ -86,11 +125,25 @@ void oc_reserve_return_chunk(oc_server_group_t *group)
     group->chunk_lent = false;
 }
 
+/* SMALLs come in order, too. Who comes later may wait for ranks that wait for the first one. */
+static bool is_first_small(const oc_reduction_t *reduction)
+{
+    const oc_reduction_t *other;
+
+    DL_FOREACH (reduction->group->waiting, other) {
+        if (NULL != other->held && other->sequence < reduction->sequence) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool oc_reserve_lend_small(oc_reduction_t *reduction, size_t size)
 {
     oc_server_group_t *group = reduction->group;
 
-    if (!group->reserves || group->small_lent || !lend(&group->aggregator->pool, size)) {
+    if (!group->reserves || group->small_lent || !is_first_small(reduction)
+        || !lend(&group->aggregator->pool, size)) {
         return false;
     }
     group->small_lent = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One process of the job and its control connection. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -22,6 +23,22 @@ void oc_session_close(oc_session_t *session)
     oc_job_post_all(job, &drop);
     oc_stream_close(&session->stream);
     free(session);
+}
+
+void oc_session_name(const oc_session_t *session, char name[OC_SESSION_NAME_SIZE])
+{
+    oc_sockaddr_t address = {.length = sizeof(address.address)};
+    char text[128] = "?";
+
+    if (OC_PROCESS_LEAF != session->process) {
+        snprintf(name, OC_SESSION_NAME_SIZE, "process %u", session->process);
+        return;
+    }
+    if (0 == getpeername(session->stream.fd, (struct sockaddr *) &address.address,
+                         &address.length)) {
+        oc_sockaddr_text(&address, text, sizeof(text));
+    }
+    snprintf(name, OC_SESSION_NAME_SIZE, "the leaf server that connected from %s", text);
 }
 
 /* A client that cannot be written to is found gone when it is read from. */
@@ -50,13 +67,40 @@ void oc_session_notice(oc_session_t *session, oc_control_type_t type, uint64_t g
 static void gave_up(oc_session_t *session, const oc_notice_t *notice)
 {
     oc_job_server_t *job = session->job;
-    uint32_t process = session->process;
-    char text[OC_MAX_TEXT + 1];
+    char text[OC_MAX_TEXT + 1], name[OC_SESSION_NAME_SIZE];
 
     oc_control_text(&notice->text, text, sizeof(text));
+    oc_session_name(session, name);
     oc_session_close(session);
     oc_job_fail(job, notice->status < OC_OK ? (oc_status_t) notice->status : OC_ERR_REFUSED,
-                "process %u gave up: %s", process, text);
+                "%s gave up: %s", name, text);
+}
+
+static void unexpected(oc_session_t *session, const oc_control_t *message)
+{
+    char name[OC_SESSION_NAME_SIZE];
+
+    oc_session_name(session, name);
+    oc_job_fail(session->job, OC_ERR_INVALID, "%s sent an unexpected message of type %u", name,
+                message->type);
+    oc_session_close(session);
+}
+
+static void add_route(oc_session_t *session, unsigned aggregator, const oc_bytes_t *address)
+{
+    oc_command_t *command = oc_command_new(OC_COMMAND_CLIENT_ADD, address->data, address->length);
+
+    if (NULL == command) {
+        oc_job_fail(session->job, OC_ERR_NO_MEMORY, "the server is out of memory");
+        return;
+    }
+    command->client = session->client;
+    oc_aggregator_post(session->job->aggregators[aggregator], command);
+}
+
+static bool is_leaf(const oc_session_t *session)
+{
+    return OC_PROCESS_LEAF == session->process;
 }
 
 /* false: the session is gone. */
@@ -80,10 +124,15 @@ static bool handle(oc_session_t *session, const oc_control_t *message)
     case OC_CONTROL_JOB_ERROR:
         gave_up(session, &message->notice);
         return false;
+    case OC_CONTROL_ROUTE:
+        if (is_leaf(session) && message->route.aggregator < session->job->num_aggregators) {
+            add_route(session, message->route.aggregator, &message->route.address);
+            return true;
+        }
+        unexpected(session, message);
+        return false;
     default:
-        oc_job_fail(session->job, OC_ERR_INVALID, "process %u sent an unexpected message of "
-                    "type %u", session->process, message->type);
-        oc_session_close(session);
+        unexpected(session, message);
         return false;
     }
 }
@@ -91,13 +140,14 @@ static bool handle(oc_session_t *session, const oc_control_t *message)
 static void vanished(oc_session_t *session, oc_status_t status)
 {
     oc_job_server_t *job = session->job;
-    uint32_t process = session->process;
+    char name[OC_SESSION_NAME_SIZE];
 
+    oc_session_name(session, name);
     oc_session_close(session);
     if (OC_ERR_UNREACHABLE == status) {
-        oc_job_fail(job, status, "process %u of the job is gone or gave up", process);
+        oc_job_fail(job, status, "%s of the job is gone or gave up", name);
     } else {
-        oc_job_fail(job, status, "process %u sent what is not a message (%s)", process,
+        oc_job_fail(job, status, "%s sent what is not a message (%s)", name,
                     oc_status_string(status));
     }
 }
@@ -126,40 +176,59 @@ static void session_ready(oc_watch_t *watch, uint32_t events)
     }
 }
 
-static void welcome(oc_session_t *session, const oc_hello_t *hello)
+static void welcome(oc_session_t *session)
 {
     oc_job_server_t *job = session->job;
     oc_control_t message = {.type = OC_CONTROL_WELCOME};
-    uint16_t version = OC_PROTOCOL_VERSION_MAX;
     size_t length;
 
-    message.welcome.version = hello->version_max < version ? hello->version_max : version;
+    message.welcome.version = session->version;
+    message.welcome.identity = job->config.identity;
+    message.welcome.parent = oc_parent_identity(job);
     message.welcome.num_aggregators = (uint16_t) job->num_aggregators;
     for (unsigned i = 0; i < job->num_aggregators; i++) {
         message.welcome.address[i].data = oc_aggregator_address(job->aggregators[i], &length);
         message.welcome.address[i].length = (uint32_t) length;
     }
+    session->welcomed = true;
     oc_session_send(session, &message);
 }
 
+void oc_sessions_welcome(oc_job_server_t *job)
+{
+    oc_session_t *session, *next;
+
+    DL_FOREACH_SAFE (job->sessions, session, next) {
+        if (!session->welcomed) {
+            welcome(session);
+        }
+    }
+}
+
+void oc_sessions_refuse(oc_job_server_t *job, oc_status_t status, const char *reason)
+{
+    oc_session_t *session, *next;
+
+    DL_FOREACH_SAFE (job->sessions, session, next) {
+        if (!session->welcomed) {
+            oc_session_notice(session, OC_CONTROL_REFUSE, 0, status, reason);
+            oc_session_close(session);
+        }
+    }
+}
+
+/* The aggregators of a leaf have a worker each, of which ROUTE tells. */
 static void introduce(oc_session_t *session, const oc_hello_t *hello)
 {
-    for (unsigned i = 0; i < session->job->num_aggregators; i++) {
-        oc_command_t *command = oc_command_new(OC_COMMAND_CLIENT_ADD, hello->address.data,
-                                               hello->address.length);
-
-        if (NULL == command) {
-            oc_job_fail(session->job, OC_ERR_NO_MEMORY, "the server is out of memory");
-            return;
-        }
-        command->client = session->client;
-        oc_aggregator_post(session->job->aggregators[i], command);
+    for (unsigned i = 0; i < session->job->num_aggregators && !is_leaf(session); i++) {
+        add_route(session, i, &hello->address);
     }
 }
 
 void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
 {
     oc_session_t *session = calloc(1, sizeof(*session));
+    const char *reason;
 
     if (NULL == session) {
         close(fd);
@@ -171,6 +240,8 @@ void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
     session->job = job;
     session->client = ++job->next_client;
     session->process = hello->process;
+    session->version = hello->version_max < OC_PROTOCOL_VERSION_MAX ? hello->version_max
+                                                                    : OC_PROTOCOL_VERSION_MAX;
     if (OC_OK != oc_loop_add(job->loop, &session->watch, EPOLLIN)) {
         close(fd);
         free(session);
@@ -179,5 +250,7 @@ void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
     DL_APPEND(job->sessions, session);
     job->num_sessions++;
     introduce(session, hello);
-    welcome(session, hello);
+    if (OC_OK == oc_parent_status(job, &reason)) {
+        welcome(session);
+    }
 }

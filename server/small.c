@@ -75,11 +75,10 @@ static void drop(oc_reduction_t *reduction)
     }
 }
 
-bool oc_small_make_room(oc_reduction_t *reduction, size_t size)
+bool oc_small_make_room(oc_aggregator_t *aggregator, const oc_reduction_t *reduction, size_t size)
 {
-    oc_aggregator_t *aggregator = reduction->group->aggregator;
     const oc_pool_t *pool = &aggregator->pool;
-    size_t others = aggregator->cached - reduction->cached;
+    size_t others = aggregator->cached - (NULL != reduction ? reduction->cached : 0);
 
     if (pool->used - others > pool->limit || pool->limit - (pool->used - others) < size) {
         return false;
@@ -95,23 +94,35 @@ bool oc_small_make_room(oc_reduction_t *reduction, size_t size)
 
 /* ---- the end ---- */
 
+void oc_small_result(oc_reduction_t *reduction)
+{
+    oc_header_t header = reduction->header;
+    uint8_t *result = reduction->held[0];
+
+    header.message = OC_MESSAGE_RESULT;
+    header.rank = reduction->group->index;
+    oc_header_encode(&header, result);
+    oc_reduction_reply(reduction, result, OC_HEADER_SIZE + header.chunk_bytes);
+}
+
 static void finish(oc_reduction_t *reduction)
 {
     oc_server_group_t *group = reduction->group;
-    oc_header_t header = reduction->header;
     uint8_t *result = reduction->held[0];
 
     for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
         group->sources[rank] = reduction->held[rank] + data_offset(rank);
     }
-    reduction->kernel(result + OC_HEADER_SIZE, group->sources, group->num_ranks, header.count);
+    reduction->kernel(result + OC_HEADER_SIZE, group->sources, group->num_ranks,
+                      reduction->header.count);
     for (uint32_t rank = 1; rank < group->num_ranks; rank++) {
         give(reduction, rank);
     }
-    header.message = OC_MESSAGE_RESULT;
-    header.rank = group->index;
-    oc_header_encode(&header, result);
-    oc_reduction_reply(reduction, result, OC_HEADER_SIZE + header.chunk_bytes);
+    if (NULL != group->above) {
+        oc_above_small(reduction);
+    } else {
+        oc_small_result(reduction);
+    }
 }
 
 /* ---- what was dropped ---- */
@@ -160,9 +171,10 @@ static void take_missing(oc_reduction_t *reduction)
 /* Whether there was room. */
 static bool serve(oc_reduction_t *reduction, bool in_turn)
 {
+    oc_aggregator_t *aggregator = reduction->group->aggregator;
     size_t size = missing(reduction);
 
-    if (!(in_turn && oc_small_make_room(reduction, size))
+    if (!(in_turn && oc_small_make_room(aggregator, reduction, size))
         && !oc_reserve_lend_small(reduction, size)) {
         return false;
     }
@@ -179,7 +191,7 @@ void oc_small_admit(oc_reduction_t *reduction)
     if (0 == missing(reduction)) {
         cache_leave(reduction);
         finish(reduction);
-    } else if (!serve(reduction, NULL == reduction->group->aggregator->starving)) {
+    } else if (!serve(reduction, oc_reduction_may_take(reduction->group->aggregator))) {
         oc_reduction_starve(reduction);
     }
 }
@@ -202,14 +214,14 @@ static void keep(oc_reduction_t *reduction, const oc_request_t *request)
 /* Room that is free may be used, but only by the last rank at the cost of others. */
 static bool may_keep(oc_reduction_t *reduction, size_t cost)
 {
-    const oc_aggregator_t *aggregator = reduction->group->aggregator;
+    oc_aggregator_t *aggregator = reduction->group->aggregator;
 
-    if (NULL != aggregator->starving) {
+    if (!oc_reduction_may_take(aggregator)) {
         return false;
     }
     return oc_pool_has(&aggregator->pool, cost)
            || (reduction->arrived == reduction->group->num_ranks
-               && oc_small_make_room(reduction, cost));
+               && oc_small_make_room(aggregator, reduction, cost));
 }
 
 void oc_small_arrive(oc_reduction_t *reduction, const oc_request_t *request)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -51,6 +52,7 @@ typedef struct job {
 struct supervisor {
     const oc_server_settings_t *settings;
     char devices[512];             /* for UCX; "" for any */
+    uint64_t identity;             /* random: leaves of a tree compare their parents by it */
     oc_loop_t loop;
     oc_gate_t *gate;
     oc_watch_t signal_watch;
@@ -184,7 +186,8 @@ static void __attribute__((noreturn)) become_data_process(supervisor_t *supervis
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     exit(oc_data_process_run(channel, supervisor->settings,
-                             '\0' != supervisor->devices[0] ? supervisor->devices : NULL));
+                             '\0' != supervisor->devices[0] ? supervisor->devices : NULL,
+                             supervisor->identity));
 }
 
 static job_t *job_new(supervisor_t *supervisor, const oc_hello_t *hello, int channel, pid_t pid)
@@ -413,6 +416,39 @@ static oc_status_t start_listening(supervisor_t *supervisor, char *text, size_t 
     return status;
 }
 
+/* A wrong text is found now; whether anybody is there, when a job comes. */
+static oc_status_t check_parent(const supervisor_t *supervisor, char *error, size_t error_size)
+{
+    const char *parent = supervisor->settings->parent;
+    char reason[320];
+    oc_host_port_t name;
+
+    if (NULL == parent || '\0' == parent[0]) {
+        return OC_OK;
+    }
+    if (OC_OK != oc_host_port_parse(parent, &name, reason, sizeof(reason))) {
+        snprintf(error, error_size, "parent: %s", reason);
+        return OC_ERR_INVALID;
+    }
+    if (0 == name.port) {
+        snprintf(error, error_size, "parent: \"%s\" has the port 0, and nobody listens there",
+                 parent);
+        return OC_ERR_INVALID;
+    }
+    return OC_OK;
+}
+
+static oc_status_t make_identity(supervisor_t *supervisor)
+{
+    while (0 == supervisor->identity) {
+        if (sizeof(supervisor->identity)
+            != getrandom(&supervisor->identity, sizeof(supervisor->identity), 0)) {
+            return OC_ERR_SYSTEM;
+        }
+    }
+    return OC_OK;
+}
+
 static void serve(supervisor_t *supervisor)
 {
     while (!supervisor->stop) {
@@ -445,10 +481,12 @@ static void close_jobs(supervisor_t *supervisor)
 int oc_supervisor_run(const oc_server_settings_t *settings)
 {
     supervisor_t supervisor = {.settings = settings, .loop.epoll_fd = -1};
-    char address[128], error[512] = "cannot watch signals";
+    char address[128], error[512] = "the system lacks what a server needs";
 
     raise_descriptor_limit();
     if (OC_OK != oc_loop_open(&supervisor.loop) || OC_OK != watch_signals(&supervisor)
+        || OC_OK != make_identity(&supervisor)
+        || OC_OK != check_parent(&supervisor, error, sizeof(error))
         || OC_OK != start_listening(&supervisor, address, sizeof(address), error,
                                     sizeof(error))) {
         fprintf(stderr, "optcast-server: %s\n", error);

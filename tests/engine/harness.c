@@ -37,9 +37,10 @@ static const char *server_path(void)
     return "./optcast-server";
 }
 
-static void __attribute__((noreturn)) become_server(const char *const *options, int output)
+static void __attribute__((noreturn)) become_server(const char *listen,
+                                                    const char *const *options, int output)
 {
-    const char *argv[MAX_OPTIONS + 4] = {"optcast-server", "--listen", "127.0.0.1:0"};
+    const char *argv[MAX_OPTIONS + 4] = {"optcast-server", "--listen", listen};
     int count = 3;
 
     while (NULL != options && NULL != *options && count < MAX_OPTIONS) {
@@ -74,6 +75,11 @@ static bool read_line(int fd, char *line, size_t size, int timeout_ms)
 
 void server_start(test_server_t *server, const char *const *options)
 {
+    server_start_at(server, "127.0.0.1:0", options);
+}
+
+void server_start_at(test_server_t *server, const char *listen, const char *const *options)
+{
     static const char prefix[] = "optcast-server: ready on ";
     char line[512];
     int output[2];
@@ -87,7 +93,7 @@ void server_start(test_server_t *server, const char *const *options)
         give_up("fork");
     }
     if (0 == server->pid) {
-        become_server(options, output[1]);
+        become_server(listen, options, output[1]);
     }
     close(output[1]);
     server->output = output[0];

@@ -31,6 +31,9 @@ typedef struct {
 /* Starts optcast-server on a free port with more options (NULL at the end); exits on failure. */
 void server_start(test_server_t *server, const char *const *options);
 
+/* The same on this ADDR:PORT. */
+void server_start_at(test_server_t *server, const char *listen, const char *const *options);
+
 /* SIGTERM, or SIGKILL if that is not enough. Its wait status, or -1 if it had to be killed. */
 int server_stop(test_server_t *server);
 

@@ -64,6 +64,12 @@ tests_engine_test_engine_auto_SOURCES = tests/engine/test_engine_auto.c \
 	tests/engine/harness.h tests/engine/harness.c
 tests_engine_test_engine_auto_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_auto_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
+check_PROGRAMS += tests/engine/test_engine_tree
+tests_engine_test_engine_tree_SOURCES = tests/engine/test_engine_tree.c \
+	tests/engine/harness.h tests/engine/harness.c \
+	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
+tests_engine_test_engine_tree_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_tree_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
 
 check_PROGRAMS += tests/engine/test_engine_faults
 tests_engine_test_engine_faults_SOURCES = tests/engine/test_engine_faults.c \

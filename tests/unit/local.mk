@@ -19,6 +19,11 @@ tests_unit_test_pack_SOURCES = tests/unit/test_pack.c
 tests_unit_test_pack_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_pack_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_server_tree
+tests_unit_test_server_tree_SOURCES = tests/unit/test_server_tree.c
+tests_unit_test_server_tree_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_server_tree_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_division
 tests_unit_test_division_SOURCES = tests/unit/test_division.c
 tests_unit_test_division_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -27,7 +27,7 @@ static fence_t fence;
 static const uint16_t all_types[] = {
     OC_CONTROL_HELLO, OC_CONTROL_WELCOME, OC_CONTROL_REFUSE, OC_CONTROL_JOIN, OC_CONTROL_JOINED,
     OC_CONTROL_LEAVE, OC_CONTROL_PING, OC_CONTROL_PONG, OC_CONTROL_GROUP_ERROR,
-    OC_CONTROL_JOB_ERROR, OC_CONTROL_DRAIN, OC_CONTROL_BYE};
+    OC_CONTROL_JOB_ERROR, OC_CONTROL_DRAIN, OC_CONTROL_BYE, OC_CONTROL_ROUTE};
 
 #define NUM_TYPES (sizeof(all_types) / sizeof(all_types[0]))
 
@@ -60,6 +60,8 @@ static void fill_hello(oc_hello_t *hello)
 static void fill_welcome(oc_welcome_t *welcome)
 {
     welcome->version = 1;
+    welcome->identity = 0x0f1e2d3c4b5a6978ull;
+    welcome->parent = 0x8796a5b4c3d2e1f0ull;
     welcome->num_aggregators = 3;
     for (uint32_t i = 0; i < 3; i++) {
         welcome->address[i] = bytes_of(i, 20 + i);
@@ -84,7 +86,8 @@ static oc_control_t *make(uint16_t type)
         message.join = (oc_join_t) {.group = 0x1122334455667788ull, .num_ranks = 300, .rank = 299,
                                     .reply_handle = 0xabcde, .first_aggregator = 17,
                                     .chunk_bytes = 65536, .window = 9,
-                                    .small_bytes = 12345, .reserves = 1};
+                                    .small_bytes = 12345, .reserves = 1,
+                                    .leaves = 200, .leaf = 199};
         break;
     case OC_CONTROL_JOINED:
         message.joined = (oc_joined_t) {.group = 0x8877665544332211ull, .handle = 0xfffff};
@@ -95,6 +98,9 @@ static oc_control_t *make(uint16_t type)
     case OC_CONTROL_PING:
     case OC_CONTROL_PONG:
         message.ping = 0xdeadbeefu;
+        break;
+    case OC_CONTROL_ROUTE:
+        message.route = (oc_leaf_route_t) {.aggregator = 63, .address = bytes_of(7, 55)};
         break;
     case OC_CONTROL_BYE:
         break;
@@ -124,6 +130,8 @@ static void assert_same_hello(const oc_hello_t *a, const oc_hello_t *b)
 static void assert_same_welcome(const oc_welcome_t *a, const oc_welcome_t *b)
 {
     assert_int_equal(a->version, b->version);
+    assert_true(a->identity == b->identity);
+    assert_true(a->parent == b->parent);
     assert_int_equal(a->num_aggregators, b->num_aggregators);
     for (unsigned i = 0; i < a->num_aggregators; i++) {
         assert_same_bytes(&a->address[i], &b->address[i]);
@@ -141,6 +149,8 @@ static void assert_same_join(const oc_join_t *a, const oc_join_t *b)
     assert_int_equal(a->window, b->window);
     assert_int_equal(a->small_bytes, b->small_bytes);
     assert_int_equal(a->reserves, b->reserves);
+    assert_int_equal(a->leaves, b->leaves);
+    assert_int_equal(a->leaf, b->leaf);
 }
 
 static void assert_same(const oc_control_t *a, const oc_control_t *b)
@@ -167,6 +177,10 @@ static void assert_same(const oc_control_t *a, const oc_control_t *b)
     case OC_CONTROL_PING:
     case OC_CONTROL_PONG:
         assert_int_equal(a->ping, b->ping);
+        break;
+    case OC_CONTROL_ROUTE:
+        assert_int_equal(a->route.aggregator, b->route.aggregator);
+        assert_same_bytes(&a->route.address, &b->route.address);
         break;
     case OC_CONTROL_BYE:
         break;
@@ -328,7 +342,7 @@ static void test_type(void **state)
             assert_int_equal(decode(length, &got), OC_ERR_INVALID);
         }
     }
-    for (unsigned type = 0; type < 300; type += 0 == type ? 13 : 1) {
+    for (unsigned type = 0; type < 300; type += 0 == type ? 14 : 1) {
         oc_control_t wrong = {.type = (uint16_t) type};
 
         assert_int_equal(oc_control_encode(&wrong, buffer, sizeof(buffer)), 0);
@@ -488,6 +502,46 @@ static void test_join_limits(void **state)
     expect_small(UINT32_MAX, false);
 }
 
+static void expect_leaf(uint32_t leaves, uint32_t leaf, bool legal)
+{
+    oc_control_t *message = make(OC_CONTROL_JOIN);
+    long got;
+
+    message->join.leaves = leaves;
+    message->join.leaf = leaf;
+    got = judge(message);
+    assert_true(legal ? got > 0 : OC_ERR_INVALID == got);
+}
+
+static void test_leaf_limits(void **state)
+{
+    (void) state;
+    expect_leaf(0, 0, true);
+    expect_leaf(0, 1, false);
+    expect_leaf(1, 0, false);
+    expect_leaf(2, 1, true);
+    expect_leaf(2, 2, false);
+    expect_leaf(OC_MAX_LEAVES, OC_MAX_LEAVES - 1, true);
+    expect_leaf(OC_MAX_LEAVES + 1, 0, false);
+    expect_leaf(UINT32_MAX, UINT32_MAX - 1, false);
+}
+
+static void test_route_limits(void **state)
+{
+    oc_control_t *message = make(OC_CONTROL_ROUTE);
+
+    (void) state;
+    message->route.aggregator = OC_MAX_AGGREGATORS;
+    assert_int_equal(judge(message), OC_ERR_INVALID);
+    message = make(OC_CONTROL_ROUTE);
+    message->route.address.length = 0;
+    assert_int_equal(judge(message), OC_ERR_INVALID);
+    message->route.address = bytes_of(0, OC_MAX_ADDRESS);
+    assert_true(judge(message) > 0);
+    message->route.address.length = OC_MAX_ADDRESS + 1;
+    assert_int_equal(oc_control_encode(message, buffer, sizeof(buffer)), 0);
+}
+
 static void test_joined_limit(void **state)
 {
     oc_control_t *message = make(OC_CONTROL_JOINED);
@@ -550,6 +604,8 @@ int main(void)
         cmocka_unit_test(test_blob_limits),
         cmocka_unit_test(test_welcome_limits),
         cmocka_unit_test(test_join_limits),
+        cmocka_unit_test(test_leaf_limits),
+        cmocka_unit_test(test_route_limits),
         cmocka_unit_test(test_joined_limit),
         cmocka_unit_test(test_encode_keeps_limits),
         cmocka_unit_test(test_text),

@@ -1,0 +1,926 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns the engine's tests of trees of servers: real leaves and their parent. Results are compared
+ * with scalar code that folds inside hosts, then inside leaves, then over leaves.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/engine/harness.h"
+#include "tests/unit/reduction_reference.h"
+
+#define MAX_BYTES  (1u << 20)
+#define GUARD      64
+#define MAX_LEAVES 3
+
+static test_server_t parent, leaves[MAX_LEAVES];
+static unsigned num_leaves;
+static char list[256];
+
+/* Of the ranks of a test: their leaf, and their host (each its own if they share none). */
+typedef struct {
+    uint8_t leaf[MAX_TEST_RANKS], host[MAX_TEST_RANKS];
+} layout_t;
+
+static const layout_t
+    five_on_three = {{0, 0, 1, 1, 2}, {1, 2, 3, 4, 5}},
+    seven_on_two = {{0, 0, 0, 0, 1, 1, 1}, {1, 2, 3, 4, 5, 6, 7}},
+    two_of_three = {{0, 1}, {1, 2}},
+    unequal_hosts = {{0, 0, 0, 0, 0, 0, 1}, {3, 3, 3, 3, 2, 2, 1}},
+    cyclic_hosts = {{0, 1, 2, 0, 1, 2}, {1, 2, 3, 1, 2, 3}},
+    single = {{0}, {1, 2, 3}};
+
+static atomic_ullong *resent;    /* contributions, by all ranks */
+
+static const layout_t *layout;
+static bool shares_hosts;
+
+/* ---- what a loop makes of the contributions ---- */
+
+static bool is_half(unsigned type)
+{
+    return OC_TYPE_FLOAT16 == type || OC_TYPE_BFLOAT16 == type;
+}
+
+typedef struct {
+    unsigned op, type;
+    bool begun;
+    uint8_t partial[MAX_ELEM];
+} sum_t;
+
+static void add(sum_t *sum, const uint8_t *element)
+{
+    if (sum->begun) {
+        fold(sum->op, sum->type, sum->partial, element);
+    } else {
+        begin_fold(sum->type, sum->partial, element);
+    }
+    sum->begun = true;
+}
+
+/* What one level hands to the next. */
+static void add_sum(sum_t *to, const sum_t *from)
+{
+    uint8_t element[MAX_ELEM];
+
+    if (from->begun) {
+        end_fold(from->type, element, from->partial);
+        add(to, element);
+    }
+}
+
+/* The ranks of this leaf: by host, in the order of their lowest ranks. */
+static void expect_leaf(const rank_t *rank, uint8_t leaf, const uint8_t *elements, unsigned type,
+                        sum_t *sum)
+{
+    uint8_t element[MAX_ELEM];
+
+    for (uint32_t low = 0; low < rank->num_ranks; low++) {
+        sum_t host = {.op = sum->op, .type = sum->type};
+
+        for (uint32_t r = 0; r < rank->num_ranks; r++) {
+            if (layout->host[r] != layout->host[low] || layout->leaf[r] != leaf) {
+                continue;
+            }
+            if (r < low) {
+                break; /* it was this host's turn already */
+            }
+            memcpy(element, elements + r * oc_type_size(type), oc_type_size(type));
+            if (is_half(type)) {
+                store_float(OC_TYPE_FLOAT, element,
+                            load_float(type, elements + r * oc_type_size(type)));
+            }
+            add(&host, element);
+        }
+        add_sum(sum, &host);
+    }
+}
+
+static void expect(const rank_t *rank, unsigned op, unsigned type, const uint8_t *elements,
+                   uint8_t *result)
+{
+    unsigned inner = is_half(type) ? (unsigned) OC_TYPE_FLOAT : type;
+    sum_t total = {.op = op, .type = inner};
+    uint8_t element[MAX_ELEM];
+    float value;
+
+    for (uint8_t leaf = 0; leaf < MAX_LEAVES; leaf++) {
+        sum_t sum = {.op = op, .type = inner};
+
+        expect_leaf(rank, leaf, elements, type, &sum);
+        add_sum(&total, &sum);
+    }
+    end_fold(inner, element, total.partial);
+    if (is_half(type)) {
+        memcpy(&value, element, sizeof(value));
+        store_float(type, result, (double) value);
+    } else {
+        memcpy(result, element, oc_type_size(type));
+    }
+}
+
+static void make_vectors(const rank_t *rank, unsigned op, unsigned type, size_t count,
+                         uint8_t *own, uint8_t *expected)
+{
+    uint8_t elements[MAX_TEST_RANKS * MAX_ELEM];
+    size_t size = oc_type_size(type);
+
+    for (size_t i = 0; i < count; i++) {
+        for (uint32_t r = 0; r < rank->num_ranks; r++) {
+            store_value(type, elements + r * size, -1);
+        }
+        memcpy(own + i * size, elements + rank->rank * size, size);
+        expect(rank, op, type, elements, expected + i * size);
+    }
+}
+
+static void unify(unsigned type, uint8_t *vector, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        unify_nan(type, vector + i * oc_type_size(type));
+    }
+}
+
+static void one(rank_t *rank, unsigned op, unsigned type, size_t count, bool in_place)
+{
+    static uint8_t send[MAX_BYTES + GUARD], recv[MAX_BYTES + GUARD], expected[MAX_BYTES],
+        copy[MAX_BYTES];
+    size_t bytes = count * oc_type_size(type);
+    uint8_t *result = in_place ? send : recv;
+
+    rank->hosts = shares_hosts ? layout->host : NULL;
+    make_vectors(rank, op, type, count, send, expected);
+    memcpy(copy, send, bytes);
+    memset(recv, 0x5a, bytes);
+    memset(result + bytes, 0xc3, GUARD);
+    CHECK(OC_OK == rank_allreduce(rank, 0, op, type, send, result, count));
+    unify(type, result, count);
+    unify(type, expected, count);
+    if (0 != memcmp(result, expected, bytes)) {
+        fprintf(stderr, "%s of %zu %s\n", oc_op_name(op), count, oc_type_name(type));
+    }
+    CHECK(0 == memcmp(result, expected, bytes));
+    for (int i = 0; i < GUARD; i++) {
+        CHECK(0xc3 == result[bytes + (size_t) i]);
+    }
+    CHECK(in_place || 0 == memcmp(send, copy, bytes));
+}
+
+/* ---- servers ---- */
+
+static void start_tree_with(unsigned count, const char *aggregators, const char *memory,
+                            const char *parent_memory)
+{
+    const char *options[] = {"--aggregators", aggregators, "--memory-limit", memory, "--parent",
+                             parent.address, NULL};
+    const char *parent_options[] = {"--aggregators", aggregators, "--memory-limit", parent_memory,
+                                    NULL};
+
+    server_start(&parent, parent_options);
+    list[0] = '\0';
+    num_leaves = count;
+    for (unsigned i = 0; i < count; i++) {
+        server_start(&leaves[i], options);
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i > 0 ? "," : "",
+                 leaves[i].address);
+    }
+}
+
+static void start_tree(unsigned count, const char *aggregators)
+{
+    start_tree_with(count, aggregators, "64M", "64M");
+}
+
+static void stop_tree(void)
+{
+    for (unsigned i = 0; i < num_leaves; i++) {
+        assert_int_equal(server_stop(&leaves[i]), 0);
+    }
+    assert_int_equal(server_stop(&parent), 0);
+}
+
+static oc_job_settings_t tree_settings(void)
+{
+    oc_job_settings_t settings = test_settings(list);
+
+    settings.small_size = 1024;
+    settings.chunk_size = 8192;
+    return settings;
+}
+
+static void run(const layout_t *ranks, bool hosts, uint32_t num_ranks, void (*body)(rank_t *rank))
+{
+    oc_job_settings_t settings = tree_settings();
+
+    layout = ranks;
+    shares_hosts = hosts;
+    assert_int_equal(ranks_run(num_ranks, &settings, body, 100), 0);
+}
+
+/* ---- results ---- */
+
+/* Whether this process has a connection to that server. */
+static bool is_connected(const test_server_t *server)
+{
+    for (int fd = 0; fd < 1024; fd++) {
+        struct sockaddr_in address;
+        socklen_t length = sizeof(address);
+
+        if (0 == getpeername(fd, (struct sockaddr *) &address, &length)
+            && AF_INET == address.sin_family && ntohs(address.sin_port) == server->port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each rank knows only its own leaf, and what it says of the shape is what all say. */
+static void check_tree(rank_t *rank, const char *shape)
+{
+    char text[256];
+
+    CHECK(OC_GROUP_LIVE == oc_group_state(rank->groups[0]));
+    oc_group_describe(rank->groups[0], text, sizeof(text));
+    if (0 == rank->rank && NULL == strstr(text, shape)) {
+        fprintf(stderr, "\"%s\" is not in \"%s\"\n", shape, text);
+    }
+    CHECK(NULL != strstr(text, shape));
+    for (unsigned i = 0; i < num_leaves; i++) {
+        CHECK(is_connected(&leaves[i]) == (i == layout->leaf[rank->rank]));
+    }
+    CHECK(!is_connected(&parent));
+    CHECK(0 == rank->counters.failures);
+}
+
+static void all_pairs(rank_t *rank)
+{
+    for (unsigned type = 1; type < OC_TYPE_END; type++) {
+        for (unsigned op = 1; op < OC_OP_END; op++) {
+            if (is_offered(op, type)) {
+                one(rank, op, type, 37, 0 == op % 2);
+                one(rank, op, type, 1200 + op, 0 == (op + type) % 2);
+            }
+        }
+    }
+}
+
+static void body_pairs(rank_t *rank)
+{
+    all_pairs(rank);
+    check_tree(rank, "1 aggregator on each of 2 leaf servers, tree reduction shape: up to 4 ranks "
+                     "a leaf");
+}
+
+static void body_pairs_node(rank_t *rank)
+{
+    all_pairs(rank);
+    check_tree(rank, "1 aggregator on each of 2 leaf servers, tree reduction shape: up to 2 hosts "
+                     "a leaf, 3 hosts with up to 4 ranks");
+}
+
+/* Around every limit: a message, a chunk, all chunks in flight. */
+static void all_sizes(rank_t *rank)
+{
+    size_t small = rank->settings.small_size, chunk = rank->settings.chunk_size;
+    const size_t limits[] = {8, small, chunk, 2 * chunk, 3 * chunk, 7 * chunk, 25 * chunk};
+
+    for (unsigned i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        for (int more = -8; more <= 8; more += 8) {
+            size_t bytes = limits[i] + (size_t) (ptrdiff_t) more;
+
+            if (bytes > 0) {
+                one(rank, OC_OP_SUM, OC_TYPE_FLOAT, bytes / 4, 0 == i % 2);
+                one(rank, OC_OP_SUM, OC_TYPE_BFLOAT16, bytes / 2, 0 != i % 2);
+                one(rank, OC_OP_MAXLOC, OC_TYPE_DOUBLE_INT32, bytes / 12 + 1, 0 == i % 2);
+            }
+        }
+    }
+}
+
+static void body_sizes(rank_t *rank)
+{
+    all_sizes(rank);
+    check_tree(rank, "2 aggregators on each of 3 leaf servers, tree reduction shape: up to 2 ranks "
+                     "a leaf");
+}
+
+static void body_sizes_node(rank_t *rank)
+{
+    all_sizes(rank);
+    check_tree(rank, "2 aggregators on each of 3 leaf servers, tree reduction shape: up to 1 hosts "
+                     "a leaf, 3 hosts with up to 2 ranks");
+}
+
+static void body_two_ranks(rank_t *rank)
+{
+    all_sizes(rank);
+    check_tree(rank, "on each of 2 leaf servers");
+}
+
+/* A single leaf needs no parent for its results. */
+static void body_single(rank_t *rank)
+{
+    all_sizes(rank);
+    check_tree(rank, "1 aggregator on 1 server, flat reduction shape");
+}
+
+/* A rank sends and receives the vector once, and copies nothing large but 16-bit floats. */
+static void body_bytes(rank_t *rank)
+{
+    one(rank, OC_OP_SUM, OC_TYPE_DOUBLE, 40000, false);
+    CHECK(320000 == rank->counters.bytes_sent && 320000 == rank->counters.bytes_received);
+    CHECK(0 == rank->counters.bytes_copied);
+    one(rank, OC_OP_SUM, OC_TYPE_FLOAT16, 40000, true);
+    CHECK(480000 == rank->counters.bytes_sent && 480000 == rank->counters.bytes_received);
+    CHECK(2 * 160000 == rank->counters.bytes_copied);
+    CHECK(2 == rank->counters.allreduce_offloaded);
+}
+
+static void test_pairs(void **state)
+{
+    (void) state;
+    start_tree(2, "1");
+    run(&seven_on_two, false, 7, body_pairs);
+    run(&unequal_hosts, true, 7, body_pairs_node);
+    run(&seven_on_two, false, 7, body_bytes);
+    stop_tree();
+}
+
+static void test_sizes(void **state)
+{
+    (void) state;
+    start_tree(3, "2");
+    run(&five_on_three, false, 5, body_sizes);
+    run(&cyclic_hosts, true, 6, body_sizes_node);
+    run(&two_of_three, false, 2, body_two_ranks);
+    stop_tree();
+    start_tree(1, "1");
+    run(&single, false, 3, body_single);
+    stop_tree();
+}
+
+/* ---- many at a time ---- */
+
+#define IN_FLIGHT 300
+#define VECTOR    3000
+
+/* More than run at a time, small and large mixed, on two groups begun in different orders. */
+static void body_in_flight(rank_t *rank)
+{
+    static float send[VECTOR], recv[IN_FLIGHT][VECTOR], expected[VECTOR];
+    static outcome_t outcomes[IN_FLIGHT];
+
+    for (unsigned i = 0; i < VECTOR; i++) {
+        send[i] = (float) (i % 100 + rank->rank);
+        expected[i] = (float) (5 * (i % 100) + 10);
+    }
+    for (unsigned half = 0; half < 2; half++) {
+        unsigned group = (half + rank->rank) % 2;
+
+        for (unsigned i = group; i < IN_FLIGHT; i += 2) {
+            CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[i],
+                                      i % 6 < 3 ? 100 : VECTOR, &outcomes[i]));
+        }
+    }
+    CHECK(rank_wait(rank, outcomes, IN_FLIGHT, 25));
+    for (unsigned i = 0; i < IN_FLIGHT; i++) {
+        CHECK(OC_OK == outcomes[i].status);
+        CHECK(0 == memcmp(recv[i], expected, (i % 6 < 3 ? 100 : VECTOR) * sizeof(float)));
+    }
+    CHECK(IN_FLIGHT == rank->counters.allreduce_offloaded);
+}
+
+static void test_in_flight(void **state)
+{
+    (void) state;
+    start_tree(3, "1");
+    run(&five_on_three, false, 5, body_in_flight);
+    stop_tree();
+}
+
+/* ---- little memory ---- */
+
+#define HEAPS    24
+#define ELEMENTS 60000u
+#define FEW      1000u
+
+static float heap_send[ELEMENTS], heap_recv[2][HEAPS][ELEMENTS];
+static outcome_t heap_outcomes[2][HEAPS];
+
+static size_t heap_count(unsigned i)
+{
+    return i % 2 ? FEW : ELEMENTS;
+}
+
+static void begin_heap(rank_t *rank, unsigned group)
+{
+    for (unsigned i = 0; i < HEAPS; i++) {
+        CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, heap_send,
+                                  heap_recv[group][i], heap_count(i), &heap_outcomes[group][i]));
+    }
+}
+
+static void finish_heap(rank_t *rank, unsigned group)
+{
+    CHECK(rank_wait(rank, heap_outcomes[group], HEAPS, 40));
+    for (unsigned i = 0; i < HEAPS; i++) {
+        CHECK(OC_OK == heap_outcomes[group][i].status);
+        for (size_t k = 0; k < heap_count(i); k++) {
+            CHECK((float) (7 * (k % 100) + 21) == heap_recv[group][i][k]);
+        }
+    }
+}
+
+static void linger(rank_t *rank, unsigned ms)
+{
+    uint64_t end = oc_clock_ns() + ms * OC_MILLISECOND;
+
+    while (oc_clock_ns() < end) {
+        (void) oc_client_progress(rank->client);
+        usleep(100);
+    }
+}
+
+static void warm_up(rank_t *rank)
+{
+    float number = 1, sum;
+
+    for (size_t k = 0; k < ELEMENTS; k++) {
+        heap_send[k] = (float) (k % 100 + rank->rank);
+    }
+    for (unsigned group = 0; group < 2; group++) {
+        CHECK(OC_OK == rank_allreduce(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, &number, &sum, 1));
+    }
+}
+
+/*
+ * The ranks of one leaf begin with one group and those of the other leaf with the other one: each
+ * leaf has its memory full of what waits for the other.
+ */
+static void body_opposite(rank_t *rank)
+{
+    unsigned first = 0 == layout->leaf[rank->rank] ? 0 : 1;
+
+    warm_up(rank);
+    rank_barrier(rank);
+    begin_heap(rank, first);
+    linger(rank, 300);
+    rank_compute(rank);
+    begin_heap(rank, 1 - first);
+    finish_heap(rank, 0);
+    finish_heap(rank, 1);
+}
+
+/* Leaf 0 has its memory full of group 0, whose other ranks come only when group 1 is over. */
+static void body_waits(rank_t *rank)
+{
+    bool first = 0 == layout->leaf[rank->rank];
+
+    warm_up(rank);
+    rank_barrier(rank);
+    if (first) {
+        begin_heap(rank, 0);
+        linger(rank, 300);
+    }
+    rank_compute(rank);
+    begin_heap(rank, 1);
+    finish_heap(rank, 1);
+    if (!first) {
+        begin_heap(rank, 0);
+    }
+    finish_heap(rank, 0);
+}
+
+/* There is no room for a new group until group 0 is over: it is declined, and nobody hangs. */
+static void body_newcomer(rank_t *rank)
+{
+    bool first = 0 == layout->leaf[rank->rank];
+    float number = 1, sum;
+
+    warm_up(rank);
+    rank_barrier(rank);
+    if (first) {
+        begin_heap(rank, 0);
+        linger(rank, 300);
+    }
+    rank_compute(rank);
+    CHECK(OC_DECLINED == rank_allreduce(rank, 2, OC_OP_SUM, OC_TYPE_FLOAT, &number, &sum, 1));
+    rank_compute(rank);
+    if (!first) {
+        begin_heap(rank, 0);
+    }
+    finish_heap(rank, 0);
+    rank_barrier(rank);
+    CHECK(OC_OK == rank_allreduce(rank, 3, OC_OP_SUM, OC_TYPE_FLOAT, &number, &sum, 1));
+    CHECK(7 == sum);
+}
+
+#define SMALL_GROUPS 20
+#define SMALL_EACH   12
+#define SMALL_COUNT  1024
+
+/*
+ * Small ones alone, for which one rank of the second leaf is late. Who has no room drops what came
+ * early, and asks for it again: a leaf its ranks, the parent its leaves.
+ */
+static void body_small(rank_t *rank)
+{
+    static float send[SMALL_COUNT], recv[SMALL_GROUPS][SMALL_EACH][SMALL_COUNT];
+    static outcome_t outcomes[SMALL_GROUPS][SMALL_EACH];
+
+    for (unsigned k = 0; k < SMALL_COUNT; k++) {
+        send[k] = (float) (k % 100 + rank->rank);
+    }
+    for (unsigned group = 0; group < SMALL_GROUPS; group++) {
+        CHECK(OC_OK == rank_allreduce(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[group][0],
+                                      SMALL_COUNT));
+    }
+    rank_barrier(rank);
+    for (unsigned i = 0; i < SMALL_GROUPS * SMALL_EACH; i++) {
+        unsigned group = (i + 3 * rank->rank) % SMALL_GROUPS, n = i / SMALL_GROUPS;
+
+        if (0 == i && 6 == rank->rank) {
+            linger(rank, 500);
+        }
+        CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[group][n],
+                                  SMALL_COUNT, &outcomes[group][n]));
+    }
+    CHECK(rank_wait(rank, outcomes[0], SMALL_GROUPS * SMALL_EACH, 40));
+    for (unsigned i = 0; i < SMALL_GROUPS * SMALL_EACH; i++) {
+        unsigned group = i % SMALL_GROUPS, n = i / SMALL_GROUPS;
+
+        CHECK(OC_OK == outcomes[group][n].status);
+        for (unsigned k = 0; k < SMALL_COUNT; k++) {
+            CHECK((float) (7 * (k % 100) + 21) == recv[group][n][k]);
+        }
+    }
+    atomic_fetch_add(resent, rank->counters.messages_resent);
+}
+
+static void run_tight(void (*body)(rank_t *rank), size_t chunk, const char *memory,
+                      const char *parent_memory)
+{
+    oc_job_settings_t settings;
+
+    start_tree_with(2, "1", memory, parent_memory);
+    settings = tree_settings();
+    settings.small_size = 4096;
+    settings.chunk_size = chunk;
+    settings.window = 8;
+    settings.connect_timeout = 3;
+    settings.heartbeat_timeout = 10;
+    layout = &seven_on_two;
+    shares_hosts = false;
+    atomic_store(resent, 0);
+    assert_int_equal(ranks_run(7, &settings, body, 100), 0);
+}
+
+/* How many contributions that server asked for again, as it says at the end of the job. */
+static unsigned long long asked_again(test_server_t *server)
+{
+    unsigned long long waited, asked, all = 0;
+    char line[1024];
+
+    while (server_line(server, line, sizeof(line), 3000) && NULL == strstr(line, "is over")) {
+        const char *at = strstr(line, "short of memory: ");
+
+        if (NULL != at && 2 == sscanf(at, "short of memory: %llu collectives waited for it, %llu",
+                                      &waited, &asked)) {
+            all += asked;
+        }
+    }
+    return all;
+}
+
+static void run_short(void (*body)(rank_t *rank), const char *memory)
+{
+    run_tight(body, 49152, memory, memory);
+    assert_true(server_said(&leaves[0], "was short of memory", 3000));
+    stop_tree();
+}
+
+static void test_opposite(void **state)
+{
+    (void) state;
+    run_short(body_opposite, "1M");
+}
+
+static void test_waits(void **state)
+{
+    (void) state;
+    run_short(body_waits, "1M");
+}
+
+static void test_newcomer(void **state)
+{
+    (void) state;
+    run_short(body_newcomer, "1200K");
+}
+
+static void test_small(void **state)
+{
+    (void) state;
+    run_tight(body_small, 4096, "1M", "16M");
+    assert_int_equal(asked_again(&parent), 0);
+    assert_int_equal(asked_again(&leaves[0]) + asked_again(&leaves[1]), atomic_load(resent));
+    assert_true(atomic_load(resent) > 0);
+    stop_tree();
+    run_tight(body_small, 4096, "16M", "1M");
+    assert_true(asked_again(&parent) > 0);
+    assert_int_equal(atomic_load(resent), 0);
+    stop_tree();
+}
+
+/* ---- failures ---- */
+
+#define LARGE 200000u
+
+static char expected_reason[160];
+
+static oc_status_t until_error(rank_t *rank)
+{
+    static float send[LARGE], recv[LARGE];
+    oc_status_t status = OC_OK;
+
+    for (unsigned i = 0; OC_OK == status; i++) {
+        status = rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, i % 3 ? LARGE : 50);
+    }
+    return status;
+}
+
+/* Every rank learns what began it. */
+static void check_failed(rank_t *rank)
+{
+    const char *reason;
+
+    CHECK(until_error(rank) < 0);
+    CHECK(OC_GROUP_FAILED == oc_group_state(rank->groups[0]));
+    reason = oc_group_reason(rank->groups[0]);
+    if (NULL == strstr(reason, expected_reason)) {
+        fprintf(stderr, "\"%s\" is not in \"%s\"\n", expected_reason, reason);
+    }
+    CHECK(NULL != strstr(reason, expected_reason));
+    CHECK(0 == oc_client_pending(rank->client));
+}
+
+static void body_fails(rank_t *rank)
+{
+    check_failed(rank);
+}
+
+/* The daemons live: a new group finds service again. */
+static void body_comes_back(rank_t *rank)
+{
+    float number = 1, sum = 0;
+
+    check_failed(rank);
+    rank_barrier(rank);
+    usleep(300000);
+    CHECK(OC_OK == rank_allreduce(rank, 1, OC_OP_SUM, OC_TYPE_FLOAT, &number, &sum, 1));
+    CHECK((float) rank->num_ranks == sum);
+}
+
+/* What signal does to that server's process, in the middle of things. */
+static void strike(test_server_t *server, int signal, bool supervisor, const char *reason,
+                   void (*body)(rank_t *rank))
+{
+    oc_job_settings_t settings;
+    ranks_t ranks;
+    uint64_t begin;
+    pid_t pid;
+
+    start_tree(2, "1");
+    settings = tree_settings();
+    settings.heartbeat_timeout = 8;
+    layout = &seven_on_two;
+    snprintf(expected_reason, sizeof(expected_reason), reason,
+             server == &parent ? parent.address : server->address);
+    ranks_start(&ranks, 7, &settings, body, 60);
+    assert_true(ranks_reach(&ranks, 70));
+    pid = supervisor ? server->pid : server_data_process(server);
+    begin = oc_clock_ns();
+    (void) kill(pid, signal);
+    assert_int_equal(ranks_wait(&ranks), 0);
+    assert_true(oc_clock_ns() - begin < 20 * OC_SECOND);
+    if (SIGSTOP == signal) {
+        (void) kill(pid, SIGCONT);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        (void) server_stop(&leaves[i]);
+    }
+    (void) server_stop(&parent);
+}
+
+static void test_leaf_dies(void **state)
+{
+    (void) state;
+    strike(&leaves[1], SIGKILL, false, "gone", body_comes_back);
+}
+
+static void test_parent_dies(void **state)
+{
+    (void) state;
+    strike(&parent, SIGKILL, false, "parent server %s is gone", body_comes_back);
+    strike(&parent, SIGKILL, true, "parent server %s is gone", body_fails);
+}
+
+static void test_parent_hangs(void **state)
+{
+    (void) state;
+    strike(&parent, SIGSTOP, false, "parent server %s stopped answering", body_fails);
+}
+
+/* Ranks of different leaves disagree: the parent finds it. */
+static void body_mismatch(rank_t *rank)
+{
+    static float send[LARGE], recv[LARGE];
+    bool first = 0 == layout->leaf[rank->rank];
+
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 100));
+    rank_barrier(rank);
+    CHECK(OC_OK != rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv,
+                                  first ? LARGE : LARGE - 1));
+    CHECK(OC_GROUP_FAILED == oc_group_state(rank->groups[0]));
+    CHECK(NULL != strstr(oc_group_reason(rank->groups[0]), "disagree about collective 1"));
+}
+
+/* Rank 5 gives up: all ranks of both leaves learn why. */
+static void body_gives_up(rank_t *rank)
+{
+    static float send[LARGE], recv[LARGE];
+
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 100));
+    rank_barrier(rank);
+    if (5 == rank->rank) {
+        usleep(300000);
+        oc_group_give_up(rank->groups[0], OC_ERR_NO_MEMORY, "rank 5 has had enough");
+    } else {
+        CHECK(0 > rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, LARGE));
+        CHECK(NULL != strstr(oc_group_reason(rank->groups[0]), "has had enough"));
+    }
+    CHECK(OC_GROUP_FAILED == oc_group_state(rank->groups[0]));
+}
+
+static void test_disagreement(void **state)
+{
+    (void) state;
+    start_tree(2, "1");
+    run(&seven_on_two, false, 7, body_mismatch);
+    run(&seven_on_two, false, 7, body_gives_up);
+    stop_tree();
+}
+
+/* ---- set-up ---- */
+
+static void body_declined(rank_t *rank)
+{
+    rank_expect_declined(rank, 0, expected_reason);
+}
+
+static void body_served(rank_t *rank)
+{
+    float number = 1, sum = 0;
+
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, &number, &sum, 1));
+    CHECK((float) rank->num_ranks == sum);
+}
+
+static void expect_declined(const char *servers, const char *reason)
+{
+    oc_job_settings_t settings = tree_settings();
+
+    settings.servers = servers;
+    snprintf(expected_reason, sizeof(expected_reason), "%s", reason);
+    assert_int_equal(ranks_run(4, &settings, body_declined, 30), 0);
+}
+
+/* A leaf serves without a parent, turns jobs away, and takes them when the parent is there. */
+static void test_no_parent(void **state)
+{
+    char address[64], reason[128];
+    const char *options[] = {"--parent", address, NULL};
+    oc_job_settings_t settings;
+
+    (void) state;
+    server_start(&parent, NULL);
+    snprintf(address, sizeof(address), "%s", parent.address);
+    assert_int_equal(server_stop(&parent), 0);
+    server_start(&leaves[0], options);
+    snprintf(reason, sizeof(reason),
+             "refused: its parent server %s cannot be reached: Connection refused", address);
+    expect_declined(leaves[0].address, reason);
+    assert_true(server_said(&leaves[0], "a job is turned away: its parent server", 3000));
+    server_start_at(&parent, address, NULL);
+    settings = tree_settings();
+    settings.servers = leaves[0].address;
+    assert_int_equal(ranks_run(4, &settings, body_served, 30), 0);
+    assert_int_equal(server_stop(&leaves[0]), 0);
+    assert_int_equal(server_stop(&parent), 0);
+}
+
+static void expect_useless_parent(const char *address, const char *aggregators, const char *reason)
+{
+    const char *options[] = {"--parent", address, "--aggregators", aggregators, NULL};
+    test_server_t leaf;
+
+    server_start(&leaf, options);
+    expect_declined(leaf.address, reason);
+    assert_int_equal(server_stop(&leaf), 0);
+}
+
+static void test_useless_parents(void **state)
+{
+    (void) state;
+    start_tree(1, "1");
+    expect_useless_parent(parent.address, "2", "has 1 aggregators and this leaf 2: start both with "
+                          "the same --aggregators");
+    expect_useless_parent(leaves[0].address, "1", "is a leaf itself");
+    expect_useless_parent("no-such-host.invalid", "1", "no-such-host.invalid");
+    stop_tree();
+}
+
+static void test_mixed_lists(void **state)
+{
+    test_server_t other, other_leaf;
+    const char *options[] = {"--parent", other.address, NULL};
+    oc_job_settings_t settings;
+    char servers[160];
+
+    (void) state;
+    start_tree(2, "1");
+    server_start(&other, NULL);
+    server_start(&other_leaf, options);
+    snprintf(servers, sizeof(servers), "%s,%s", leaves[0].address, other.address);
+    expect_declined(servers, "is a leaf of a tree and server");
+    snprintf(servers, sizeof(servers), "%s,%s", leaves[0].address, parent.address);
+    expect_declined(servers, "is a leaf of a tree and server");
+    snprintf(servers, sizeof(servers), "%s,%s", leaves[0].address, other_leaf.address);
+    expect_declined(servers, "are leaves of different trees");
+    settings = tree_settings();
+    settings.reproducible = OC_REPRODUCIBLE_RANK_ORDER;
+    snprintf(expected_reason, sizeof(expected_reason), "cannot reduce in rank order");
+    assert_int_equal(ranks_run(4, &settings, body_declined, 30), 0);
+    assert_int_equal(server_stop(&other_leaf), 0);
+    assert_int_equal(server_stop(&other), 0);
+    stop_tree();
+}
+
+static void expect_no_start(const char *value, const char *reason)
+{
+    char command[256], line[512] = "";
+    const char *path = getenv("OPTCAST_SERVER");
+    FILE *output;
+
+    snprintf(command, sizeof(command), "%.160s --listen 127.0.0.1:0 --parent '%s' 2>&1",
+             NULL != path ? path : "./optcast-server", value);
+    output = popen(command, "r");
+    assert_non_null(output);
+    assert_non_null(fgets(line, sizeof(line), output));
+    assert_int_not_equal(pclose(output), 0);
+    assert_non_null(strstr(line, reason));
+}
+
+static void test_wrong_address(void **state)
+{
+    (void) state;
+    expect_no_start("root:99999", "optcast-server: parent: \"root:99999\" has no valid port");
+    expect_no_start("a b", "optcast-server: parent: \"a b\" is not a host");
+    expect_no_start("root:0", "optcast-server: parent: \"root:0\" has the port 0");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pairs),           cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_in_flight),       cmocka_unit_test(test_opposite),
+        cmocka_unit_test(test_waits),           cmocka_unit_test(test_newcomer),
+        cmocka_unit_test(test_small),           cmocka_unit_test(test_leaf_dies),
+        cmocka_unit_test(test_parent_dies),     cmocka_unit_test(test_parent_hangs),
+        cmocka_unit_test(test_disagreement),    cmocka_unit_test(test_no_parent),
+        cmocka_unit_test(test_useless_parents), cmocka_unit_test(test_mixed_lists),
+        cmocka_unit_test(test_wrong_address),
+    };
+
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
+    }
+    resent = mmap(NULL, sizeof(*resent), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (MAP_FAILED == (void *) resent) {
+        return EXIT_FAILURE;
+    }
+    alarm(290);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
