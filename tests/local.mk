@@ -5,6 +5,7 @@ EXTRA_DIST += run-tests \
 	tests/cluster/init tests/cluster/launch.sh tests/cluster/lib.sh tests/cluster/links.sh \
 	tests/cluster/nap.c tests/cluster/plain_udp.c tests/cluster/state.sh tests/cluster/test_allgather.sh tests/cluster/test_auto.sh \
 	tests/cluster/test_allreduce.sh tests/cluster/test_cost.sh tests/cluster/test_hybrid.sh tests/cluster/test_node.sh \
+	tests/cluster/test_tree.sh \
 	tests/cluster/test_isolation.sh tests/cluster/test_life.sh tests/cluster/test_links.sh \
 	tests/cluster/test_power.sh \
 	tests/cluster/test_tune.sh \

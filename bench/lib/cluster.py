@@ -87,12 +87,14 @@ class Cluster:
         """Hosts and links, without anything that was there before."""
         self.down()
         self.loss = 0
-        self.call("up", "--hosts", setup.hosts + setup.servers, "--rate", setup.rate)
+        self.call("up", "--hosts", setup.hosts + setup.servers + setup.tree, "--rate", setup.rate)
 
     def start_servers(self, setup):
-        """One on each host without ranks."""
-        hosts = range(setup.hosts + 1, setup.hosts + setup.servers + 1)
-        self.addresses = ",".join(self.call("server", host).strip() for host in hosts)
+        """One on each host without ranks; in a tree, that of the last one is the others' parent."""
+        end = setup.hosts + setup.servers + 1
+        options = ("--parent", self.call("server", end).strip()) if setup.tree else ()
+        self.addresses = ",".join(self.call("server", host, *options).strip()
+                                  for host in range(setup.hosts + 1, end))
 
     def renew(self, setup):
         """After a launch that did not end by itself: nothing of it remains."""
@@ -108,7 +110,7 @@ class Cluster:
 
     def command(self, contestant, setup):
         """What starts a contestant, up to the program."""
-        last = setup.hosts + (setup.servers if contestant.hosts == "all" else 0)
+        last = setup.hosts + (setup.servers + setup.tree if contestant.hosts == "all" else 0)
         words = [str(paths.CLUSTER), "run", "--name", self.name, "--hosts", f"1-{last}",
                  "--per-host", str(setup.per_host)]
         words += ["--nap"] if contestants.naps(contestant, setup) else []

@@ -14,6 +14,7 @@ class Setup:
     contestants: tuple
     sizes: tuple
     servers: int = 0            # hosts that have a server and no ranks
+    tree: bool = False          # they are leaves, and one more host has their parent
     rate: int = 200             # Mbit/s; 0: no links, all ranks are on this host
     per_host: int = 1
     nap: bool = True            # of peers
@@ -24,7 +25,8 @@ class Setup:
         """What a heading says."""
         hosts = f"{self.hosts} hosts" if self.hosts > 1 else "1 host"
         if self.servers:
-            hosts += f" + {self.servers} with servers"
+            hosts += f" + {self.servers} with " + ("leaves + their parent" if self.tree
+                                                    else "servers")
         ranks = "1 rank" if self.per_host == 1 else f"{self.per_host} ranks"
         if self.hosts + self.servers > 1:
             ranks += " on each host"
@@ -69,6 +71,13 @@ EXPERIMENTS = (
                rate=100, baseline="ring"),
          *(Setup(f"8+{count}", "allreduce", 8, ("ring", "segmented-ring", "ucc", "optcast"),
                  (16 * MiB,), servers=count, rate=100, baseline="ring") for count in (1, 2, 4)))),
+    Experiment(
+        "tree", "Allreduce, a tree of servers",
+        "For more clients than one server takes: each leaf adds up what half of the hosts send, and "
+        "their parent what the leaves send. A leaf's link carries the vector of each of its hosts "
+        "and the partial result, so a tree has room for more hosts and is not faster than a ring.",
+        (Setup("8+2+1", "allreduce", 8, ("ring", "optcast"), (16 * MiB,), servers=2, tree=True,
+               baseline="ring"),)),
     Experiment(
         "line-rate", "Allreduce, more hosts and faster links",
         "As many servers as hosts. With faster links the processors of this machine, which all "

@@ -27,6 +27,11 @@ def servers(hosts, count, size, rate):
     return part * link(size, rate)
 
 
+def tree(hosts, leaves, size, rate):
+    """Allreduce by a tree: a leaf's link carries a vector for each of its hosts and one more."""
+    return max(-(-hosts // leaves) + 1, leaves) * link(size, rate)
+
+
 def peers(collective, hosts, size, rate):
     """The same for any collective without servers, by unicast."""
     if collective == "allreduce":
@@ -41,10 +46,12 @@ def limit(scheme, setup, size):
     if not setup["rate"]:
         return None
     hosts = setup["hosts"]
+    if scheme == "servers" and setup.get("tree") and setup["servers"] > 1:
+        return tree(hosts, setup["servers"], size, setup["rate"])
     if scheme == "servers":
         return servers(hosts, setup["servers"], size, setup["rate"])
     if scheme == "all":
-        hosts += setup["servers"]
+        hosts += setup["servers"] + bool(setup.get("tree"))
     return peers(setup["collective"], hosts, size, setup["rate"])
 
 

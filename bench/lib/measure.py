@@ -199,7 +199,7 @@ class Runner:
         rows = [{"contestant": name, "bytes": size, "launches": launches}
                 for (name, size), launches in sorted(self.rows.items(), key=lambda r: r[0][1])]
         return {"name": setup.name, "title": setup.title(), "collective": setup.collective,
-                "hosts": setup.hosts, "servers": setup.servers, "rate": setup.rate,
-                "per_host": setup.per_host, "nap": setup.nap, "latency": setup.latency,
-                "baseline": setup.baseline,
+                "hosts": setup.hosts, "servers": setup.servers, "tree": setup.tree,
+                "rate": setup.rate, "per_host": setup.per_host, "nap": setup.nap,
+                "latency": setup.latency, "baseline": setup.baseline,
                 "contestants": described, "rows": rows}

@@ -83,7 +83,7 @@ def headlines(setup, rows):
     ours = [row for row in rows if row.contestant["kind"] == "ours"]
     if not ours:
         return best_peers(setup, rows)
-    count = setup["hosts"] + setup["servers"]
+    count = setup["hosts"] + setup["servers"] + bool(setup.get("tree"))
     head = ["size", "ours", "time", "compared with" if setup.get("baseline") else "best peer",
             "ours is"]
     head += (["limit with servers", "limit without", f"ring over all {count} hosts"]
@@ -98,7 +98,8 @@ def headlines(setup, rows):
 def bandwidth(setup, row):
     """(algorithm bandwidth, bus bandwidth) in Mbit/s."""
     algorithm = row.size * 8 / row.median / 1e6
-    hosts = setup["hosts"] + (setup["servers"] if row.contestant["scheme"] == "all" else 0)
+    beside = setup["servers"] + bool(setup.get("tree"))
+    hosts = setup["hosts"] + (beside if row.contestant["scheme"] == "all" else 0)
     ranks = hosts * setup["per_host"]
     return algorithm, algorithm * limits.bus_factor(setup["collective"], ranks)
 

@@ -411,6 +411,66 @@ static void test_in_flight(void **state)
     stop_tree();
 }
 
+/* ---- COMMIT ---- */
+
+static void linger(rank_t *rank, unsigned ms)
+{
+    uint64_t end = oc_clock_ns() + ms * OC_MILLISECOND;
+
+    while (oc_clock_ns() < end) {
+        (void) oc_client_progress(rank->client);
+        usleep(100);
+    }
+}
+
+#define ROUNDS 10
+#define CHUNKS 6
+
+/*
+ * Rank 1 stops when its first results have let it send all that it has; the last ones it has not, so
+ * it has acknowledged nothing, but once in a while when they are very quick. Rank 0, at the other leaf, has all of its own, and does not return.
+ */
+static void body_committed(rank_t *rank)
+{
+    static float send[CHUNKS * 16384 / sizeof(float)], recv[CHUNKS * 16384 / sizeof(float)];
+    unsigned early = 0;
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        unsigned long long all = rank->counters.bytes_received + sizeof(send);
+        uint64_t end = oc_clock_ns() + 5 * OC_SECOND;
+        outcome_t outcome;
+
+        CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv,
+                                  sizeof(send) / sizeof(float), &outcome));
+        while (rank->counters.bytes_received + (1 == rank->rank ? 3 * 16384 : 0) < all) {
+            CHECK(oc_clock_ns() < end);
+            (void) oc_client_progress(rank->client);
+        }
+        if (0 == rank->rank) {
+            linger(rank, 100);
+            early += outcome.done;
+        }
+        rank_compute(rank);
+        CHECK(rank_wait(rank, &outcome, 1, 10));
+        CHECK(OC_OK == outcome.status);
+        rank_barrier(rank);
+    }
+    CHECK(early <= ROUNDS / 2);
+}
+
+static void test_committed(void **state)
+{
+    oc_job_settings_t settings;
+
+    (void) state;
+    start_tree(2, "1");
+    settings = tree_settings();
+    settings.chunk_size = 16384;
+    layout = &two_of_three;
+    assert_int_equal(ranks_run(2, &settings, body_committed, 60), 0);
+    stop_tree();
+}
+
 /* ---- little memory ---- */
 
 #define HEAPS    24
@@ -441,16 +501,6 @@ static void finish_heap(rank_t *rank, unsigned group)
         for (size_t k = 0; k < heap_count(i); k++) {
             CHECK((float) (7 * (k % 100) + 21) == heap_recv[group][i][k]);
         }
-    }
-}
-
-static void linger(rank_t *rank, unsigned ms)
-{
-    uint64_t end = oc_clock_ns() + ms * OC_MILLISECOND;
-
-    while (oc_clock_ns() < end) {
-        (void) oc_client_progress(rank->client);
-        usleep(100);
     }
 }
 
@@ -905,7 +955,8 @@ int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs),           cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_in_flight),       cmocka_unit_test(test_opposite),
+        cmocka_unit_test(test_in_flight),       cmocka_unit_test(test_committed),
+        cmocka_unit_test(test_opposite),
         cmocka_unit_test(test_waits),           cmocka_unit_test(test_newcomer),
         cmocka_unit_test(test_small),           cmocka_unit_test(test_leaf_dies),
         cmocka_unit_test(test_parent_dies),     cmocka_unit_test(test_parent_hangs),

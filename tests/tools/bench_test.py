@@ -50,6 +50,9 @@ class Limits(unittest.TestCase):
             self.near(limits.limit("servers", setup(hosts=8, servers=count), 16 * MiB), expected)
 
     def test_hosts_reduce_inside_first(self):
+        self.near(limits.limit("servers", setup(hosts=8, servers=2, tree=True), 16 * MiB), 5)
+        self.near(limits.limit("servers", setup(hosts=7, servers=2, tree=True), 16 * MiB), 5)
+        self.near(limits.limit("servers", setup(hosts=8, servers=8, tree=True), 16 * MiB), 8)
         self.near(limits.limit("servers", setup(per_host=2), 16 * MiB), 1)
         self.near(limits.limit("servers", setup(per_host=2, servers=2), 16 * MiB), 1.2)
         self.near(limits.limit("peers", setup(per_host=2), 16 * MiB), 1.5)
@@ -233,6 +236,18 @@ class Tables(unittest.TestCase):
                 self.assertEqual(call.call_count, calls)
         self.assertEqual(call.call_args_list[3].args, ("loss", 4, 5, "udp"))
         self.assertEqual(call.call_args_list[15].args, ("loss", 8, 0, "udp"))
+
+    def test_tree(self):
+        emulated = cluster.Cluster()
+        chosen = experiments.find("tree").setups[0]
+        with mock.patch.object(emulated, "call") as call:
+            call.side_effect = lambda command, host, *words: f"h{host}:1\n"
+            emulated.start_servers(chosen)
+        self.assertEqual([c.args for c in call.call_args_list],
+                         [("server", 11), ("server", 9, "--parent", "h11:1"),
+                          ("server", 10, "--parent", "h11:1")])
+        self.assertEqual(emulated.addresses, "h9:1,h10:1")
+        self.assertIn("8 hosts + 2 with leaves + their parent", chosen.title())
 
     def test_hostfile(self):
         self.assertEqual(places.parse_hostfile("n1 slots=2 # old\n# none\n\nn2\n"),
