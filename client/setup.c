@@ -533,12 +533,21 @@ static int most_aggregators(const oc_group_t *group)
     return most < OC_MAX_GROUP_AGGREGATORS ? most : OC_MAX_GROUP_AGGREGATORS;
 }
 
-/* All are connected. */
+/* All are connected. Peers come last: beside leaves of a tree there are none. */
 static void join_servers(oc_group_t *group)
 {
     char reason[OC_REASON_SIZE];
+    oc_status_t status;
 
     if (!oc_tree_find(group, reason, sizeof(reason))) {
+        give_up(group, "%s", reason);
+        return;
+    }
+    status = oc_targets_add_peers(group, reason, sizeof(reason));
+    if (OC_IN_PROGRESS == status) {
+        return;
+    }
+    if (OC_OK != status) {
         give_up(group, "%s", reason);
     } else if (count_aggregators(group) > (uint32_t) most_aggregators(group)) {
         give_up(group, "the servers have %u aggregators, and a communicator can use %d",

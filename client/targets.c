@@ -186,40 +186,62 @@ static bool add_link(oc_group_t *group, oc_connection_t *connection)
     return true;
 }
 
-static bool add_peers(oc_group_t *group, char *error, size_t error_size)
+static oc_status_t make_links(oc_group_t *group, unsigned count, char *error, size_t error_size)
 {
+    oc_link_t *links = realloc(group->links, (group->num_links + count) * sizeof(*links));
+
+    if (NULL == links) {
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
+    }
+    memset(links + group->num_links, 0, count * sizeof(*links));
+    group->links = links;
+    return OC_OK;
+}
+
+oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_size)
+{
+    unsigned count = 0 == group->client->tree ? oc_targets_count_peers(group) : 0;
     oc_record_t record;
 
+    if (group->num_peers == count) {
+        return OC_OK;
+    }
+    if (OC_OK != make_links(group, count, error, error_size)) {
+        return OC_ERR_NO_MEMORY;
+    }
     for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
         get_record(group, rank, &record);
-        if (0 != record.port
-            && !add_link(group, connect_peer(group, &record, error, error_size))) {
-            return false;
+        if (0 == record.port) {
+            continue;
         }
+        if (!add_link(group, connect_peer(group, &record, error, error_size))) {
+            return OC_ERR_UNREACHABLE;
+        }
+        group->num_peers++;
     }
-    return true;
+    return OC_IN_PROGRESS;
 }
 
 oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size)
 {
-    unsigned first, num_servers;
+    unsigned first, count;
+    oc_status_t status;
 
-    oc_tree_servers(group, &first, &num_servers);
-    group->num_peers = 0 == group->client->tree ? oc_targets_count_peers(group) : 0;
-    if (0 == num_servers + group->num_peers) {
-        snprintf(error, error_size, "no rank offers to aggregate");
-        return OC_ERR_UNREACHABLE;
-    }
-    snprintf(error, error_size, "out of memory");
-    group->links = calloc(num_servers + group->num_peers, sizeof(*group->links));
-    if (NULL == group->links) {
-        return OC_ERR_NO_MEMORY;
-    }
-    for (unsigned i = first; i < first + num_servers; i++) {
-        if (!add_link(group, connect_external(group->client, i, error, error_size))) {
+    oc_tree_servers(group, &first, &count);
+    if (0 == count) {
+        status = oc_targets_add_peers(group, error, error_size);
+        if (OC_OK == status) {
+            snprintf(error, error_size, "no rank offers to aggregate");
             return OC_ERR_UNREACHABLE;
         }
+        return OC_IN_PROGRESS == status ? OC_OK : status;
     }
-    return 0 == group->num_peers || add_peers(group, error, error_size) ? OC_OK
-                                                                        : OC_ERR_UNREACHABLE;
+    status = make_links(group, count, error, error_size);
+    for (unsigned i = first; OC_OK == status && i < first + count; i++) {
+        if (!add_link(group, connect_external(group->client, i, error, error_size))) {
+            status = OC_ERR_UNREACHABLE;
+        }
+    }
+    return status;
 }

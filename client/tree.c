@@ -97,7 +97,6 @@ static void keep_link(oc_group_t *group, unsigned number)
     }
     group->links[0] = group->links[number];
     group->num_links = 1;
-    group->num_peers = 0;
 }
 
 static void take_branch(oc_group_t *group)

@@ -432,8 +432,13 @@ void oc_resolver_end(oc_resolver_t *resolver);
 /* targets.c: which servers a group uses and how to reach them */
 /* OC_IN_PROGRESS as long as oc_targets_connect would lack addresses. */
 oc_status_t oc_targets_resolve(oc_group_t *group);
-/* Fills in the links: servers, then those whose records tell where they aggregate as peers. */
+/* Fills in the links of servers, or, if there are none, of peers. */
 oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size);
+/*
+ * When what servers are is known: those whose records tell where they aggregate as peers, behind
+ * them. OC_IN_PROGRESS: there are some, who have to be connected first; OC_OK: none are missing.
+ */
+oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_size);
 /* Whether this rank offers to aggregate. */
 bool oc_targets_hosts_embedded(const oc_group_t *group);
 /* How many ranks aggregate beside the servers, once the records are there. */
