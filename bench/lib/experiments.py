@@ -73,9 +73,10 @@ EXPERIMENTS = (
                  (16 * MiB,), servers=count, rate=100, baseline="ring") for count in (1, 2, 4)))),
     Experiment(
         "tree", "Allreduce, a tree of servers",
-        "For more clients than one server takes: each leaf adds up what half of the hosts send, and "
-        "their parent what the leaves send. A leaf's link carries the vector of each of its hosts "
-        "and the partial result, so a tree has room for more hosts and is not faster than a ring.",
+        "For more clients than one server takes: each leaf adds up what half of the hosts send, "
+        "and their parent what the leaves send. A leaf's link carries the vector of each of its "
+        "hosts and the partial result: a tree has room for more hosts, and is no faster than a "
+        "ring.",
         (Setup("8+2+1", "allreduce", 8, ("ring", "optcast"), (16 * MiB,), servers=2, tree=True,
                baseline="ring"),)),
     Experiment(

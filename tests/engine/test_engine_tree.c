@@ -427,8 +427,9 @@ static void linger(rank_t *rank, unsigned ms)
 #define CHUNKS 6
 
 /*
- * Rank 1 stops when its first results have let it send all that it has; the last ones it has not, so
- * it has acknowledged nothing, but once in a while when they are very quick. Rank 0, at the other leaf, has all of its own, and does not return.
+ * Rank 1 stops when its first results have let it send all that it has; the last ones it has not,
+ * so it has acknowledged nothing, but once in a while when they are very quick. Rank 0, at the
+ * other leaf, has all of its own, and does not return.
  */
 static void body_committed(rank_t *rank)
 {
@@ -582,6 +583,17 @@ static void body_newcomer(rank_t *rank)
 #define SMALL_EACH   12
 #define SMALL_COUNT  1024
 
+/* The four ranks of the first leaf have sent all that they have. */
+static void wait_for_leaf(rank_t *rank)
+{
+    uint64_t end = oc_clock_ns() + 20 * OC_SECOND;
+
+    while (atomic_load(&rank->shared->signal) < 4) {
+        CHECK(oc_clock_ns() < end);
+        linger(rank, 1);
+    }
+}
+
 /*
  * Small ones alone, for which one rank of the second leaf is late. Who has no room drops what came
  * early, and asks for it again: a leaf its ranks, the parent its leaves.
@@ -603,10 +615,14 @@ static void body_small(rank_t *rank)
         unsigned group = (i + 3 * rank->rank) % SMALL_GROUPS, n = i / SMALL_GROUPS;
 
         if (0 == i && 6 == rank->rank) {
-            linger(rank, 500);
+            wait_for_leaf(rank);
         }
         CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[group][n],
                                   SMALL_COUNT, &outcomes[group][n]));
+    }
+    if (0 == layout->leaf[rank->rank]) {
+        linger(rank, 1000);
+        atomic_fetch_add(&rank->shared->signal, 1);
     }
     CHECK(rank_wait(rank, outcomes[0], SMALL_GROUPS * SMALL_EACH, 40));
     for (unsigned i = 0; i < SMALL_GROUPS * SMALL_EACH; i++) {
@@ -698,7 +714,8 @@ static void test_small(void **state)
 
 #define LARGE 200000u
 
-static char expected_reason[160];
+/* … of the ranks of leaf 1, and of the others. */
+static char expected_reason[160], expected_elsewhere[160];
 
 static oc_status_t until_error(rank_t *rank)
 {
@@ -714,15 +731,16 @@ static oc_status_t until_error(rank_t *rank)
 /* Every rank learns what began it. */
 static void check_failed(rank_t *rank)
 {
-    const char *reason;
+    const char *reason,
+        *expected = 1 == layout->leaf[rank->rank] ? expected_reason : expected_elsewhere;
 
     CHECK(until_error(rank) < 0);
     CHECK(OC_GROUP_FAILED == oc_group_state(rank->groups[0]));
     reason = oc_group_reason(rank->groups[0]);
-    if (NULL == strstr(reason, expected_reason)) {
-        fprintf(stderr, "\"%s\" is not in \"%s\"\n", expected_reason, reason);
+    if (NULL == strstr(reason, expected)) {
+        fprintf(stderr, "\"%s\" is not in \"%s\"\n", expected, reason);
     }
-    CHECK(NULL != strstr(reason, expected_reason));
+    CHECK(NULL != strstr(reason, expected));
     CHECK(0 == oc_client_pending(rank->client));
 }
 
@@ -745,7 +763,7 @@ static void body_comes_back(rank_t *rank)
 
 /* What signal does to that server's process, in the middle of things. */
 static void strike(test_server_t *server, int signal, bool supervisor, const char *reason,
-                   void (*body)(rank_t *rank))
+                   const char *elsewhere, void (*body)(rank_t *rank))
 {
     oc_job_settings_t settings;
     ranks_t ranks;
@@ -756,8 +774,8 @@ static void strike(test_server_t *server, int signal, bool supervisor, const cha
     settings = tree_settings();
     settings.heartbeat_timeout = 8;
     layout = &seven_on_two;
-    snprintf(expected_reason, sizeof(expected_reason), reason,
-             server == &parent ? parent.address : server->address);
+    snprintf(expected_reason, sizeof(expected_reason), reason, server->address);
+    snprintf(expected_elsewhere, sizeof(expected_elsewhere), elsewhere, server->address);
     ranks_start(&ranks, 7, &settings, body, 60);
     assert_true(ranks_reach(&ranks, 70));
     pid = supervisor ? server->pid : server_data_process(server);
@@ -777,20 +795,24 @@ static void strike(test_server_t *server, int signal, bool supervisor, const cha
 static void test_leaf_dies(void **state)
 {
     (void) state;
-    strike(&leaves[1], SIGKILL, false, "gone", body_comes_back);
+    strike(&leaves[1], SIGKILL, false, "server %s", "the leaf server that connected from",
+           body_comes_back);
 }
 
 static void test_parent_dies(void **state)
 {
     (void) state;
-    strike(&parent, SIGKILL, false, "parent server %s is gone", body_comes_back);
-    strike(&parent, SIGKILL, true, "parent server %s is gone", body_fails);
+    strike(&parent, SIGKILL, false, "parent server %s is gone", "parent server %s is gone",
+           body_comes_back);
+    strike(&parent, SIGKILL, true, "parent server %s is gone", "parent server %s is gone",
+           body_fails);
 }
 
 static void test_parent_hangs(void **state)
 {
     (void) state;
-    strike(&parent, SIGSTOP, false, "parent server %s stopped answering", body_fails);
+    strike(&parent, SIGSTOP, false, "parent server %s stopped answering",
+           "parent server %s stopped answering", body_fails);
 }
 
 /* Ranks of different leaves disagree: the parent finds it. */
