@@ -34,6 +34,7 @@ optcast_server_SOURCES = \
 	server/configuration.h server/configuration.c \
 	server/data_process.h server/data_process.c \
 	server/main.c \
+	server/probe.h server/probe.c \
 	server/supervisor.h server/supervisor.c
 optcast_server_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS)
 optcast_server_LDADD = libocservice.la $(INIH_LIBS)

@@ -23,6 +23,7 @@
 #include "server/data_process.h"
 #include "server/gate.h"
 #include "server/key.h"
+#include "server/probe.h"
 
 #define CHANNEL_BUFFER (1 << 20)
 
@@ -52,6 +53,7 @@ typedef struct job {
 struct supervisor {
     const oc_server_settings_t *settings;
     char devices[512];             /* for UCX; "" for any */
+    oc_probe_t probe;
     uint64_t identity;             /* random: leaves of a tree compare their parents by it */
     oc_loop_t loop;
     oc_gate_t *gate;
@@ -179,6 +181,7 @@ static void __attribute__((noreturn)) become_data_process(supervisor_t *supervis
     }
     oc_gate_close(supervisor->gate);
     supervisor->gate = NULL;
+    oc_probe_end(&supervisor->probe);
     close(supervisor->signal_watch.fd);
     /* a terminal's interrupt goes to the supervisor, which decides */
     signal(SIGINT, SIG_IGN);
@@ -416,14 +419,19 @@ static oc_status_t start_listening(supervisor_t *supervisor, char *text, size_t 
     return status;
 }
 
-/* A wrong text is found now; whether anybody is there, when a job comes. */
+static bool is_leaf(const supervisor_t *supervisor)
+{
+    return NULL != supervisor->settings->parent && '\0' != supervisor->settings->parent[0];
+}
+
+/* A wrong text is an error; that nobody is there may change. */
 static oc_status_t check_parent(const supervisor_t *supervisor, char *error, size_t error_size)
 {
     const char *parent = supervisor->settings->parent;
     char reason[320];
     oc_host_port_t name;
 
-    if (NULL == parent || '\0' == parent[0]) {
+    if (!is_leaf(supervisor)) {
         return OC_OK;
     }
     if (OC_OK != oc_host_port_parse(parent, &name, reason, sizeof(reason))) {
@@ -474,13 +482,15 @@ static void close_jobs(supervisor_t *supervisor)
         free(job);
     }
     oc_gate_close(supervisor->gate);
+    oc_probe_end(&supervisor->probe);
     close(supervisor->signal_watch.fd);
     oc_loop_close(&supervisor->loop);
 }
 
 int oc_supervisor_run(const oc_server_settings_t *settings)
 {
-    supervisor_t supervisor = {.settings = settings, .loop.epoll_fd = -1};
+    supervisor_t supervisor = {.settings = settings, .loop.epoll_fd = -1,
+                               .probe.watch.fd = -1};
     char address[128], error[512] = "the system lacks what a server needs";
 
     raise_descriptor_limit();
@@ -495,6 +505,9 @@ int oc_supervisor_run(const oc_server_settings_t *settings)
     }
     printf("optcast-server: ready on %s\n", address);
     fflush(stdout);
+    if (is_leaf(&supervisor)) {
+        oc_probe_begin(&supervisor.probe, &supervisor.loop, settings->parent);
+    }
     serve(&supervisor);
     close_jobs(&supervisor);
     return EXIT_SUCCESS;

@@ -891,6 +891,8 @@ static void test_no_parent(void **state)
     snprintf(address, sizeof(address), "%s", parent.address);
     assert_int_equal(server_stop(&parent), 0);
     server_start(&leaves[0], options);
+    assert_true(server_said(&leaves[0], "cannot be reached: Connection refused; jobs are turned "
+                            "away until it can be", 3000));
     snprintf(reason, sizeof(reason),
              "refused: its parent server %s cannot be reached: Connection refused", address);
     expect_declined(leaves[0].address, reason);
