@@ -17,6 +17,7 @@ libocservice_la_SOURCES = \
 	server/placement.h server/placement.c \
 	server/parent.c \
 	server/pool.h server/pool.c \
+	server/pulse.h server/pulse.c \
 	server/reduction.c \
 	server/reserve.c \
 	server/small.c \

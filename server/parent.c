@@ -2,7 +2,7 @@
 /*
  * A leaf's connection to the server above it. There the leaf is a client like a rank: it says HELLO
  * in the name of the job, joins groups with the number of its leaf, and leaves them. What it adds
- * up goes there from the aggregators (upward.c).
+ * up goes there from the aggregators (above.c).
  *
  * Clients are welcome when the parent has welcomed this server: until then nobody knows whether
  * the job can be served. The parent is as necessary as this server itself, so its end is the job's.
@@ -19,17 +19,12 @@
 #include "base/log.h"
 #include "net/socket.h"
 #include "server/job_types.h"
+#include "server/pulse.h"
 
 #define MAX_CANDIDATES 8
 
 /* For TCP and WELCOME. Clients wait longer by default, and so hear what is wrong. */
 #define CONNECT_PATIENCE (3 * OC_SECOND)
-
-/* How long a PING may stay open. Less than clients wait by default: they hear who it is. */
-#define PING_PATIENCE    (5 * OC_SECOND)
-
-/* Silence only counts while this process runs. */
-#define MAX_QUIET_STEP   (1 * OC_SECOND)
 
 typedef enum {
     PARENT_UNKNOWN,            /* nobody has asked for it yet */
@@ -50,10 +45,7 @@ struct oc_parent {
     uint8_t job_id[OC_JOB_ID_SIZE], job_key[OC_JOB_KEY_SIZE];
     uint64_t identity;
     uint64_t deadline;         /* of the WELCOME */
-    uint64_t looked;           /* time of the last tick */
-    uint32_t ping;
-    bool ping_open;
-    uint64_t ping_quiet;
+    oc_pulse_t pulse;
     char reason[OC_MAX_TEXT];  /* of a DEAD one */
 };
 
@@ -291,7 +283,7 @@ static void handle(oc_parent_t *parent, const oc_control_t *message)
         oc_registry_above(parent->job, &message->joined);
         break;
     case OC_CONTROL_PONG:
-        parent->ping_open = parent->ping_open && message->ping != parent->ping;
+        oc_pulse_answer(&parent->pulse, message->ping);
         break;
     case OC_CONTROL_REFUSE:
     case OC_CONTROL_GROUP_ERROR:
@@ -395,11 +387,8 @@ void oc_parent_ping(oc_job_server_t *job)
     oc_parent_t *parent = job->parent;
     oc_control_t message = {.type = OC_CONTROL_PING};
 
-    if (is_there(job) && !parent->ping_open) {
-        message.ping = ++parent->ping;
-        parent->ping_open = true;
-        parent->ping_quiet = 0;
-        parent->looked = oc_clock_ns();
+    if (is_there(job) && oc_pulse_ask(&parent->pulse, oc_clock_ns())) {
+        message.ping = parent->pulse.number;
         send_up(parent, &message);
     }
 }
@@ -407,7 +396,7 @@ void oc_parent_ping(oc_job_server_t *job)
 void oc_parent_tick(oc_job_server_t *job)
 {
     oc_parent_t *parent = job->parent;
-    uint64_t now = oc_clock_ns(), elapsed;
+    uint64_t now = oc_clock_ns();
 
     if (NULL == parent) {
         return;
@@ -417,14 +406,9 @@ void oc_parent_tick(oc_job_server_t *job)
         die(parent, OC_ERR_TIMEOUT, "did not answer within %llu seconds",
             CONNECT_PATIENCE / OC_SECOND);
     }
-    if (PARENT_READY == parent->state && parent->ping_open) {
-        elapsed = now - parent->looked;
-        parent->looked = now;
-        parent->ping_quiet += elapsed < MAX_QUIET_STEP ? elapsed : MAX_QUIET_STEP;
-        if (parent->ping_quiet > PING_PATIENCE) {
-            die(parent, OC_ERR_TIMEOUT, "stopped answering: no heartbeat for %llu seconds",
-                PING_PATIENCE / OC_SECOND);
-        }
+    if (PARENT_READY == parent->state && oc_pulse_stopped(&parent->pulse, now)) {
+        die(parent, OC_ERR_TIMEOUT, "stopped answering: no heartbeat for %llu seconds",
+            OC_PULSE_PATIENCE / OC_SECOND);
     }
 }
 
