@@ -48,7 +48,8 @@ typedef struct {
     uint8_t job_key[OC_JOB_KEY_SIZE];
     uint32_t process;                   /* rank in the job, for messages to people; or
                                            OC_PROCESS_LEAF */
-    oc_bytes_t address;                 /* UCX worker address of the client */
+    oc_bytes_t address;                 /* UCX worker address of the client; of a leaf a text:
+                                           where it listens */
 } oc_hello_t;
 
 typedef struct {

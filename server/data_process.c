@@ -117,7 +117,7 @@ static int refuse_all(int channel, const char *reason)
 }
 
 int oc_data_process_run(int channel, const oc_server_settings_t *settings, const char *net_devices,
-                        uint64_t identity)
+                        const oc_sockaddr_t *listen, uint64_t identity)
 {
     data_process_t process = {.channel_watch = {.fd = channel, .ready = on_channel}};
     oc_job_config_t config = {
@@ -126,6 +126,7 @@ int oc_data_process_run(int channel, const oc_server_settings_t *settings, const
         .memory_limit = settings->memory_limit,
         .identity = identity,
         .parent = settings->parent,
+        .listen = listen,
         .timeline = settings->timeline,
         .local = settings->local,
         .ask = ask_supervisor,

@@ -6,12 +6,14 @@
 #include <stdint.h>
 
 #include "base/settings.h"
+#include "net/address.h"
 
 /*
  * Runs until the job is over; returns the exit status. channel leads to the supervisor, with
- * whom the process ends. net_devices: NULL for any. identity: of the server, not 0.
+ * whom the process ends. net_devices: NULL for any. listen: where the server does. identity: of the
+ * server, not 0.
  */
 int oc_data_process_run(int channel, const oc_server_settings_t *settings,
-                        const char *net_devices, uint64_t identity);
+                        const char *net_devices, const oc_sockaddr_t *listen, uint64_t identity);
 
 #endif

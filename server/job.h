@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "base/settings.h"
+#include "net/address.h"
 #include "net/loop.h"
 #include "protocol/control.h"
 #include "server/mailbox.h"
@@ -23,6 +24,7 @@ typedef struct {
     size_t memory_limit;        /* bytes, for all aggregators together */
     uint64_t identity;          /* of the server, random; 0: it can be no parent */
     const char *parent;         /* HOST[:PORT] of the server above; NULL or "": it is no leaf */
+    const oc_sockaddr_t *listen; /* where a leaf listens: so its parent calls it */
     const char *timeline;       /* prefix of the files of the aggregators; NULL or "": none */
     oc_local_settings_t local;
     bool widen;                 /* threads use all processors, however the process is bound */

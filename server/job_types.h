@@ -22,6 +22,7 @@ typedef struct oc_session {
     oc_job_server_t *job;
     uint32_t client;             /* id inside this server */
     uint32_t process;            /* rank in the job, as it says; or OC_PROCESS_LEAF */
+    char leaf[80];               /* of a leaf: where it listens, as it says */
     uint16_t version;            /* of the protocol, that both speak */
     bool welcomed;               /* a leaf has to hear from its parent first */
     bool ping_waits;             /* for the next round of heartbeats */

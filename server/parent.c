@@ -160,19 +160,46 @@ void oc_parent_greet(oc_job_server_t *job, const oc_hello_t *hello)
     try_candidates(parent, EHOSTUNREACH);
 }
 
+static bool is_any(const oc_sockaddr_t *address)
+{
+    const struct sockaddr_in *in = (const struct sockaddr_in *) &address->address;
+    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *) &address->address;
+
+    return AF_INET == in->sin_family ? INADDR_ANY == in->sin_addr.s_addr
+                                     : IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr);
+}
+
+/* Where this leaf listens; on all addresses: the one that leads to the parent. */
+static void own_name(const oc_parent_t *parent, char *name, size_t size)
+{
+    const oc_sockaddr_t *listen = parent->job->config.listen;
+    oc_sockaddr_t address = {.length = sizeof(address.address)};
+
+    if (is_any(listen)
+        && 0 == getsockname(parent->stream.fd, (struct sockaddr *) &address.address,
+                            &address.length)) {
+        /* the port is at the same place in both structures */
+        ((struct sockaddr_in *) &address.address)->sin_port =
+            ((const struct sockaddr_in *) &listen->address)->sin_port;
+        listen = &address;
+    }
+    oc_sockaddr_text(listen, name, size);
+}
+
 static void greet(oc_parent_t *parent)
 {
     oc_control_t message = {.type = OC_CONTROL_HELLO};
     oc_hello_t *hello = &message.hello;
-    size_t length;
+    char name[80] = "";
 
     hello->version_min = OC_PROTOCOL_VERSION_MIN;
     hello->version_max = OC_PROTOCOL_VERSION_MAX;
     memcpy(hello->job_id, parent->job_id, OC_JOB_ID_SIZE);
     memcpy(hello->job_key, parent->job_key, OC_JOB_KEY_SIZE);
     hello->process = OC_PROCESS_LEAF;
-    hello->address.data = oc_aggregator_address(parent->job->aggregators[0], &length);
-    hello->address.length = (uint32_t) length;
+    own_name(parent, name, sizeof(name));
+    hello->address.data = (const uint8_t *) name;
+    hello->address.length = (uint32_t) strlen(name);
     parent->state = PARENT_GREETING;
     oc_loop_change(parent->job->loop, &parent->watch, EPOLLIN);
     send_up(parent, &message);

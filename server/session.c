@@ -11,6 +11,11 @@
 #include "net/socket.h"
 #include "server/job_types.h"
 
+static bool is_leaf(const oc_session_t *session)
+{
+    return OC_PROCESS_LEAF == session->process;
+}
+
 void oc_session_close(oc_session_t *session)
 {
     oc_job_server_t *job = session->job;
@@ -27,18 +32,11 @@ void oc_session_close(oc_session_t *session)
 
 void oc_session_name(const oc_session_t *session, char name[OC_SESSION_NAME_SIZE])
 {
-    oc_sockaddr_t address = {.length = sizeof(address.address)};
-    char text[128] = "?";
-
-    if (OC_PROCESS_LEAF != session->process) {
+    if (is_leaf(session)) {
+        snprintf(name, OC_SESSION_NAME_SIZE, "leaf server %s", session->leaf);
+    } else {
         snprintf(name, OC_SESSION_NAME_SIZE, "process %u", session->process);
-        return;
     }
-    if (0 == getpeername(session->stream.fd, (struct sockaddr *) &address.address,
-                         &address.length)) {
-        oc_sockaddr_text(&address, text, sizeof(text));
-    }
-    snprintf(name, OC_SESSION_NAME_SIZE, "the leaf server that connected from %s", text);
 }
 
 /* A client that cannot be written to is found gone when it is read from. */
@@ -96,11 +94,6 @@ static void add_route(oc_session_t *session, unsigned aggregator, const oc_bytes
     }
     command->client = session->client;
     oc_aggregator_post(session->job->aggregators[aggregator], command);
-}
-
-static bool is_leaf(const oc_session_t *session)
-{
-    return OC_PROCESS_LEAF == session->process;
 }
 
 /* false: the session is gone. */
@@ -217,10 +210,14 @@ void oc_sessions_refuse(oc_job_server_t *job, oc_status_t status, const char *re
     }
 }
 
-/* The aggregators of a leaf have a worker each, of which ROUTE tells. */
+/* The aggregators of a leaf have a worker each, of which ROUTE tells; here it says its name. */
 static void introduce(oc_session_t *session, const oc_hello_t *hello)
 {
-    for (unsigned i = 0; i < session->job->num_aggregators && !is_leaf(session); i++) {
+    if (is_leaf(session)) {
+        oc_control_text(&hello->address, session->leaf, sizeof(session->leaf));
+        return;
+    }
+    for (unsigned i = 0; i < session->job->num_aggregators; i++) {
         add_route(session, i, &hello->address);
     }
 }

@@ -52,6 +52,7 @@ typedef struct job {
 
 struct supervisor {
     const oc_server_settings_t *settings;
+    oc_sockaddr_t address;         /* where it listens */
     char devices[512];             /* for UCX; "" for any */
     oc_probe_t probe;
     uint64_t identity;             /* random: leaves of a tree compare their parents by it */
@@ -190,7 +191,7 @@ static void __attribute__((noreturn)) become_data_process(supervisor_t *supervis
     sigprocmask(SIG_SETMASK, &none, NULL);
     exit(oc_data_process_run(channel, supervisor->settings,
                              '\0' != supervisor->devices[0] ? supervisor->devices : NULL,
-                             supervisor->identity));
+                             &supervisor->address, supervisor->identity));
 }
 
 static job_t *job_new(supervisor_t *supervisor, const oc_hello_t *hello, int channel, pid_t pid)
@@ -398,23 +399,23 @@ static oc_status_t start_listening(supervisor_t *supervisor, char *text, size_t 
                                    char *error, size_t error_size)
 {
     char interface[IF_NAMESIZE];
+    oc_sockaddr_t *address = &supervisor->address;
     oc_host_port_t name;
-    oc_sockaddr_t address;
     oc_status_t status;
 
     status = oc_host_port_parse(supervisor->settings->listen, &name, error, error_size);
     if (OC_OK == status) {
-        status = oc_resolve(&name, &address, error, error_size);
+        status = oc_resolve(&name, address, error, error_size);
     }
     if (OC_OK == status) {
-        if (oc_interface_of(&address, interface, sizeof(interface))) {
+        if (oc_interface_of(address, interface, sizeof(interface))) {
             oc_devices_of(interface, "/sys", supervisor->devices, sizeof(supervisor->devices));
         }
-        status = oc_gate_open(&supervisor->loop, &address, admit, supervisor, &supervisor->gate,
+        status = oc_gate_open(&supervisor->loop, address, admit, supervisor, &supervisor->gate,
                               error, error_size);
     }
     if (OC_OK == status) {
-        oc_sockaddr_text(&address, text, text_size);
+        oc_sockaddr_text(address, text, text_size);
     }
     return status;
 }

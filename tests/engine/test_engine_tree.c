@@ -795,7 +795,7 @@ static void strike(test_server_t *server, int signal, bool supervisor, const cha
 static void test_leaf_dies(void **state)
 {
     (void) state;
-    strike(&leaves[1], SIGKILL, false, "server %s", "the leaf server that connected from",
+    strike(&leaves[1], SIGKILL, false, "server %s", "leaf server %s of the job is gone",
            body_comes_back);
 }
 
