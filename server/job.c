@@ -64,6 +64,12 @@ void oc_job_fail(oc_job_server_t *job, oc_status_t status, const char *format, .
     }
 }
 
+static void ask(oc_ping_t *ping)
+{
+    ping->asked = ping->asked || ping->waits;
+    ping->waits = false;
+}
+
 /* One round of questions serves all pings that came before it began. */
 static void round_start(oc_job_server_t *job)
 {
@@ -71,9 +77,9 @@ static void round_start(oc_job_server_t *job)
     oc_session_t *session;
 
     DL_FOREACH (job->sessions, session) {
-        session->ping_asked = session->ping_asked || session->ping_waits;
-        session->ping_waits = false;
+        ask(&session->ping);
     }
+    ask(&job->parent_ping);
     job->round_waits = job->num_aggregators;
     oc_job_post_all(job, &ping);
     oc_parent_ping(job);
@@ -88,11 +94,11 @@ static bool somebody_waits(const oc_job_server_t *job)
     const oc_session_t *session;
 
     DL_FOREACH (job->sessions, session) {
-        if (session->ping_waits) {
+        if (session->ping.waits) {
             return true;
         }
     }
-    return false;
+    return job->parent_ping.waits;
 }
 
 void oc_job_heartbeat(oc_job_server_t *job)
@@ -110,12 +116,16 @@ void oc_job_echo(oc_job_server_t *job, uint32_t token)
         return;
     }
     DL_FOREACH_SAFE (job->sessions, session, next) {
-        if (session->ping_asked) {
-            oc_control_t pong = {.type = OC_CONTROL_PONG, .ping = session->ping};
+        if (session->ping.asked) {
+            oc_control_t pong = {.type = OC_CONTROL_PONG, .ping = session->ping.number};
 
-            session->ping_asked = false;
+            session->ping.asked = false;
             oc_session_send(session, &pong);
         }
+    }
+    if (job->parent_ping.asked) {
+        job->parent_ping.asked = false;
+        oc_parent_pong(job, job->parent_ping.number);
     }
     oc_job_heartbeat(job);
 }
@@ -172,6 +182,12 @@ void oc_job_tick(oc_job_server_t *job)
         if (0 != session->lost_at && now - session->lost_at > LOST_PATIENCE) {
             oc_session_name(session, name);
             oc_job_fail(job, OC_ERR_UNREACHABLE, "the data connection to %s is broken", name);
+            return;
+        }
+        if (!oc_session_is_there(session, now)) {
+            oc_session_name(session, name);
+            oc_job_fail(job, OC_ERR_TIMEOUT, "%s stopped answering: no heartbeat for %llu seconds",
+                        name, OC_PULSE_PATIENCE / OC_SECOND);
             return;
         }
     }

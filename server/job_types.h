@@ -15,6 +15,14 @@
 #include "net/stream.h"
 #include "server/aggregator.h"
 #include "server/job.h"
+#include "server/pulse.h"
+
+/* A PING from the other end. */
+typedef struct {
+    bool waits;                  /* for the next round of heartbeats */
+    bool asked;                  /* for the present one */
+    uint32_t number;             /* what it sent and wants back */
+} oc_ping_t;
 
 typedef struct oc_session {
     oc_watch_t watch;
@@ -25,9 +33,9 @@ typedef struct oc_session {
     char leaf[80];               /* of a leaf: where it listens, as it says */
     uint16_t version;            /* of the protocol, that both speak */
     bool welcomed;               /* a leaf has to hear from its parent first */
-    bool ping_waits;             /* for the next round of heartbeats */
-    bool ping_asked;             /* for the present one */
-    uint32_t ping;               /* what it sent and wants back */
+    oc_ping_t ping;
+    oc_pulse_t pulse;            /* of a leaf … */
+    uint64_t pulse_due;          /* … to be asked for then */
     uint64_t lost_at;            /* UCX lost it then; 0: no */
     struct oc_registered_member *memberships;
     struct oc_session *prev, *next;
@@ -75,6 +83,7 @@ struct oc_job_server {
     size_t groups_cost;          /* what they take of each aggregator's memory */
     size_t largest_step;         /* the most that one of them needs at a time */
     uint64_t refused_group;      /* the last one that was: it is told of once */
+    oc_ping_t parent_ping;
     uint32_t round;              /* of heartbeats */
     unsigned round_waits;        /* answers that are missing */
     bool has_refused;
@@ -95,6 +104,8 @@ void oc_session_send(oc_session_t *session, const oc_control_t *message);
 void oc_session_notice(oc_session_t *session, oc_control_type_t type, uint64_t group,
                        oc_status_t status, const char *text);
 void oc_session_close(oc_session_t *session);
+/* About once a second. Asks a leaf that has groups whether it is there; false: it is not. */
+bool oc_session_is_there(oc_session_t *session, uint64_t now);
 
 /* job.c */
 void oc_job_post_all(oc_job_server_t *job, const oc_command_t *command);
@@ -128,6 +139,8 @@ void oc_parent_leave(oc_job_server_t *job, const oc_registered_group_t *group);
 /* As often as clients ask whether this server is there. */
 void oc_parent_ping(oc_job_server_t *job);
 void oc_parent_tick(oc_job_server_t *job);
+/* The answer to its PING. */
+void oc_parent_pong(oc_job_server_t *job, uint32_t number);
 /* Its data connection broke. */
 void oc_parent_lost(oc_job_server_t *job);
 /* The job has failed: the other leaves hear why. */

@@ -19,7 +19,6 @@
 #include "base/log.h"
 #include "net/socket.h"
 #include "server/job_types.h"
-#include "server/pulse.h"
 
 #define MAX_CANDIDATES 8
 
@@ -309,6 +308,11 @@ static void handle(oc_parent_t *parent, const oc_control_t *message)
     case OC_CONTROL_JOINED:
         oc_registry_above(parent->job, &message->joined);
         break;
+    case OC_CONTROL_PING:
+        parent->job->parent_ping.number = message->ping;
+        parent->job->parent_ping.waits = true;
+        oc_job_heartbeat(parent->job);
+        break;
     case OC_CONTROL_PONG:
         oc_pulse_answer(&parent->pulse, message->ping);
         break;
@@ -417,6 +421,15 @@ void oc_parent_ping(oc_job_server_t *job)
     if (is_there(job) && oc_pulse_ask(&parent->pulse, oc_clock_ns())) {
         message.ping = parent->pulse.number;
         send_up(parent, &message);
+    }
+}
+
+void oc_parent_pong(oc_job_server_t *job, uint32_t number)
+{
+    oc_control_t message = {.type = OC_CONTROL_PONG, .ping = number};
+
+    if (is_there(job)) {
+        send_up(job->parent, &message);
     }
 }
 

@@ -7,9 +7,13 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "net/socket.h"
 #include "server/job_types.h"
+
+/* How often a leaf is asked whether it is there. */
+#define PULSE_INTERVAL OC_SECOND
 
 static bool is_leaf(const oc_session_t *session)
 {
@@ -107,10 +111,17 @@ static bool handle(oc_session_t *session, const oc_control_t *message)
         oc_registry_leave(session, &message->leave);
         return true;
     case OC_CONTROL_PING:
-        session->ping = message->ping;
-        session->ping_waits = true;
+        session->ping.number = message->ping;
+        session->ping.waits = true;
         oc_job_heartbeat(session->job);
         return true;
+    case OC_CONTROL_PONG:
+        if (is_leaf(session)) {
+            oc_pulse_answer(&session->pulse, message->ping);
+            return true;
+        }
+        unexpected(session, message);
+        return false;
     case OC_CONTROL_BYE:
         oc_session_close(session);
         return false;
@@ -167,6 +178,28 @@ static void session_ready(oc_watch_t *watch, uint32_t events)
         oc_loop_change(session->job->loop, &session->watch,
                        oc_stream_wants_write(&session->stream) ? EPOLLIN | EPOLLOUT : EPOLLIN);
     }
+}
+
+/*
+ * Ranks ask their own leaf only, which may wait for others: nobody but their parent sees that one
+ * of these has stopped.
+ */
+bool oc_session_is_there(oc_session_t *session, uint64_t now)
+{
+    oc_control_t message = {.type = OC_CONTROL_PING};
+
+    if (!is_leaf(session) || NULL == session->memberships) {
+        return true;
+    }
+    if (oc_pulse_stopped(&session->pulse, now)) {
+        return false;
+    }
+    if (now >= session->pulse_due && oc_pulse_ask(&session->pulse, now)) {
+        session->pulse_due = now + PULSE_INTERVAL;
+        message.ping = session->pulse.number;
+        oc_session_send(session, &message);
+    }
+    return true;
 }
 
 static void welcome(oc_session_t *session)

@@ -772,7 +772,8 @@ static void strike(test_server_t *server, int signal, bool supervisor, const cha
 
     start_tree(2, "1");
     settings = tree_settings();
-    settings.heartbeat_timeout = 8;
+    /* a leaf needs five seconds to miss its parent */
+    settings.heartbeat_timeout = server == &parent ? 8 : 5;
     layout = &seven_on_two;
     snprintf(expected_reason, sizeof(expected_reason), reason, server->address);
     snprintf(expected_elsewhere, sizeof(expected_elsewhere), elsewhere, server->address);
@@ -797,6 +798,14 @@ static void test_leaf_dies(void **state)
     (void) state;
     strike(&leaves[1], SIGKILL, false, "server %s", "leaf server %s of the job is gone",
            body_comes_back);
+}
+
+/* Its own ranks see it; those of the other leaf learn it from the parent. */
+static void test_leaf_hangs(void **state)
+{
+    (void) state;
+    strike(&leaves[1], SIGSTOP, false, "server %s stopped answering",
+           "leaf server %s stopped answering", body_fails);
 }
 
 static void test_parent_dies(void **state)
@@ -983,6 +992,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_opposite),
         cmocka_unit_test(test_waits),           cmocka_unit_test(test_newcomer),
         cmocka_unit_test(test_small),           cmocka_unit_test(test_leaf_dies),
+        cmocka_unit_test(test_leaf_hangs),
         cmocka_unit_test(test_parent_dies),     cmocka_unit_test(test_parent_hangs),
         cmocka_unit_test(test_disagreement),    cmocka_unit_test(test_no_parent),
         cmocka_unit_test(test_useless_parents), cmocka_unit_test(test_mixed_lists),
