@@ -301,6 +301,10 @@ void oc_job_close(oc_job_server_t *job)
     if (NULL == job) {
         return;
     }
+    if (NULL != job->sessions) {
+        /* without this, a parent would take it for the end of the job on this leaf */
+        oc_job_fail(job, OC_ERR_REFUSED, "the server was stopped");
+    }
     while (NULL != job->sessions) {
         oc_session_close(job->sessions);
     }

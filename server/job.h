@@ -46,7 +46,7 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
  */
 void oc_job_enter(const oc_job_server_t *job);
 
-/* Closes all sessions and stops the aggregators. NULL is allowed. */
+/* Tells who is still there, closes all sessions and stops the aggregators. NULL is allowed. */
 void oc_job_close(oc_job_server_t *job);
 
 /* Takes over a connection whose HELLO was accepted; bytes is that message. Loop's thread only. */

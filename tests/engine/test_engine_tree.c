@@ -27,6 +27,7 @@
 #define MAX_LEAVES 3
 
 static test_server_t parent, leaves[MAX_LEAVES];
+static const char *drain_timeout = "30";
 static unsigned num_leaves;
 static char list[256];
 
@@ -184,10 +185,10 @@ static void one(rank_t *rank, unsigned op, unsigned type, size_t count, bool in_
 static void start_tree_with(unsigned count, const char *aggregators, const char *memory,
                             const char *parent_memory)
 {
-    const char *options[] = {"--aggregators", aggregators, "--memory-limit", memory, "--parent",
-                             parent.address, NULL};
+    const char *options[] = {"--aggregators", aggregators, "--memory-limit", memory,
+                             "--drain-timeout", drain_timeout, "--parent", parent.address, NULL};
     const char *parent_options[] = {"--aggregators", aggregators, "--memory-limit", parent_memory,
-                                    NULL};
+                                    "--drain-timeout", drain_timeout, NULL};
 
     server_start(&parent, parent_options);
     list[0] = '\0';
@@ -770,6 +771,7 @@ static void strike(test_server_t *server, int signal, bool supervisor, const cha
     uint64_t begin;
     pid_t pid;
 
+    drain_timeout = "1";
     start_tree(2, "1");
     settings = tree_settings();
     /* a leaf needs five seconds to miss its parent */
@@ -791,6 +793,7 @@ static void strike(test_server_t *server, int signal, bool supervisor, const cha
         (void) server_stop(&leaves[i]);
     }
     (void) server_stop(&parent);
+    drain_timeout = "30";
 }
 
 static void test_leaf_dies(void **state)
@@ -798,6 +801,14 @@ static void test_leaf_dies(void **state)
     (void) state;
     strike(&leaves[1], SIGKILL, false, "server %s", "leaf server %s of the job is gone",
            body_comes_back);
+    strike(&leaves[1], SIGKILL, true, "server %s", "leaf server %s ", body_fails);
+}
+
+/* Its drain timeout passes before the job is over. */
+static void test_leaf_is_stopped(void **state)
+{
+    (void) state;
+    strike(&leaves[1], SIGTERM, true, "server %s", "leaf server %s", body_fails);
 }
 
 /* Its own ranks see it; those of the other leaf learn it from the parent. */
@@ -813,8 +824,8 @@ static void test_parent_dies(void **state)
     (void) state;
     strike(&parent, SIGKILL, false, "parent server %s is gone", "parent server %s is gone",
            body_comes_back);
-    strike(&parent, SIGKILL, true, "parent server %s is gone", "parent server %s is gone",
-           body_fails);
+    /* its process may see that before it is ended, too, and say so */
+    strike(&parent, SIGKILL, true, "parent server %s ", "parent server %s ", body_fails);
 }
 
 static void test_parent_hangs(void **state)
@@ -992,7 +1003,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_opposite),
         cmocka_unit_test(test_waits),           cmocka_unit_test(test_newcomer),
         cmocka_unit_test(test_small),           cmocka_unit_test(test_leaf_dies),
-        cmocka_unit_test(test_leaf_hangs),
+        cmocka_unit_test(test_leaf_is_stopped), cmocka_unit_test(test_leaf_hangs),
         cmocka_unit_test(test_parent_dies),     cmocka_unit_test(test_parent_hangs),
         cmocka_unit_test(test_disagreement),    cmocka_unit_test(test_no_parent),
         cmocka_unit_test(test_useless_parents), cmocka_unit_test(test_mixed_lists),
