@@ -84,6 +84,16 @@ static void disconnect(oc_parent_t *parent)
     }
 }
 
+/* Whenever HELLO was sent: without BYE, the parent would end the job for the other leaves, too. */
+static void say_bye(oc_parent_t *parent)
+{
+    oc_control_t bye = {.type = OC_CONTROL_BYE};
+
+    if (PARENT_GREETING == parent->state || PARENT_READY == parent->state) {
+        (void) oc_stream_send(&parent->stream, &bye);
+    }
+}
+
 /* Who waits to be welcome is refused; who was has lost its service. */
 static void die(oc_parent_t *parent, oc_status_t status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -98,6 +108,9 @@ static void die(oc_parent_t *parent, oc_status_t status, const char *format, ...
     va_start(args, format);
     vsnprintf(parent->reason + length, sizeof(parent->reason) - (size_t) length, format, args);
     va_end(args);
+    if (!was_ready) {
+        say_bye(parent);
+    }
     parent->state = PARENT_DEAD;
     disconnect(parent);
     if (was_ready) {
@@ -475,12 +488,8 @@ void oc_parent_give_up(oc_job_server_t *job, oc_status_t status, const char *tex
 
 void oc_parent_close(oc_job_server_t *job)
 {
-    oc_control_t bye = {.type = OC_CONTROL_BYE};
-
-    if (is_there(job)) {
-        (void) oc_stream_send(&job->parent->stream, &bye);
-    }
     if (NULL != job->parent) {
+        say_bye(job->parent);
         disconnect(job->parent);
         free(job->parent);
         job->parent = NULL;
