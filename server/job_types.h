@@ -53,6 +53,7 @@ typedef struct oc_registered_group {
     uint32_t handle;
     oc_join_t join;              /* of the first rank: what all must agree on */
     uint32_t joined, left;
+    char *refusal;               /* of the parent: why the group cannot go on; NULL */
     oc_registered_member_t *members;
     UT_hash_handle hh;           /* by id */
 } oc_registered_group_t;

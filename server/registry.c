@@ -2,6 +2,7 @@
 /* Groups of a job as the control side knows them: who joined, who left, which handle. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
 #include "base/log.h"
@@ -38,6 +39,7 @@ static void group_free(oc_job_server_t *job, oc_registered_group_t *group)
     if (NULL == job->groups) {
         job->largest_step = 0;
     }
+    free(group->refusal);
     free(group->members);
     free(group);
 }
@@ -150,6 +152,10 @@ static oc_registered_group_t *find_or_make(oc_job_server_t *job, const oc_join_t
     if (!same_group(&group->join, join) || NULL != group->members[join->rank].group) {
         snprintf(reason, size, "rank %u does not fit into the group that others joined",
                  join->rank);
+        return NULL;
+    }
+    if (NULL != group->refusal) {
+        snprintf(reason, size, "%s", group->refusal);
         return NULL;
     }
     return group;
@@ -276,6 +282,10 @@ void oc_registry_error_above(oc_job_server_t *job, uint64_t id, oc_status_t stat
     if (NULL != group) {
         oc_warn("a group cannot go on: %s", text);
         tell_members(group, status, text);
+        if (NULL == group->refusal) {
+            /* ranks that join later hear it, too; without memory, they wait for READY in vain */
+            group->refusal = strdup(text);
+        }
     }
 }
 

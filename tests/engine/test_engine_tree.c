@@ -925,6 +925,25 @@ static void test_no_parent(void **state)
     assert_int_equal(server_stop(&parent), 0);
 }
 
+static void body_refused_above(rank_t *rank)
+{
+    rank_expect_declined(rank, 0, "bytes of an aggregator's memory");
+}
+
+static void test_parent_is_small(void **state)
+{
+    oc_job_settings_t settings;
+
+    (void) state;
+    start_tree_with(2, "1", "64M", "1M");
+    settings = tree_settings();
+    settings.chunk_size = 1 << 20;
+    layout = &seven_on_two;
+    shares_hosts = false;
+    assert_int_equal(ranks_run(7, &settings, body_refused_above, 30), 0);
+    stop_tree();
+}
+
 static void expect_useless_parent(const char *address, const char *aggregators, const char *reason)
 {
     const char *options[] = {"--parent", address, "--aggregators", aggregators, NULL};
@@ -1007,7 +1026,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_parent_dies),     cmocka_unit_test(test_parent_hangs),
         cmocka_unit_test(test_disagreement),    cmocka_unit_test(test_no_parent),
         cmocka_unit_test(test_useless_parents), cmocka_unit_test(test_mixed_lists),
-        cmocka_unit_test(test_wrong_address),
+        cmocka_unit_test(test_parent_is_small), cmocka_unit_test(test_wrong_address),
     };
 
     if (argc > 1) {
