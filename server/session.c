@@ -100,9 +100,19 @@ static void add_route(oc_session_t *session, unsigned aggregator, const oc_bytes
     oc_aggregator_post(session->job->aggregators[aggregator], command);
 }
 
+/* Before WELCOME, a leaf does not know yet whether it can serve. */
+static bool is_due(const oc_session_t *session, const oc_control_t *message)
+{
+    return session->welcomed || OC_CONTROL_BYE == message->type;
+}
+
 /* false: the session is gone. */
 static bool handle(oc_session_t *session, const oc_control_t *message)
 {
+    if (!is_due(session, message)) {
+        unexpected(session, message);
+        return false;
+    }
     switch (message->type) {
     case OC_CONTROL_JOIN:
         oc_registry_join(session, &message->join);
