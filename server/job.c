@@ -329,6 +329,10 @@ static void admit(oc_job_server_t *job, int fd, const oc_hello_t *hello)
                                       "of servers have two levels");
         return;
     }
+    if (OC_PROCESS_LEAF == hello->process && 0 == job->config.identity) {
+        oc_refuse(fd, OC_ERR_REFUSED, "a server in a process of the job can be no parent");
+        return;
+    }
     oc_parent_greet(job, hello);
     status = oc_parent_status(job, &reason);
     if (OC_OK != status && OC_IN_PROGRESS != status) {

@@ -31,6 +31,7 @@ typedef struct oc_session {
     uint32_t client;             /* id inside this server */
     uint32_t process;            /* rank in the job, as it says; or OC_PROCESS_LEAF */
     char leaf[80];               /* of a leaf: where it listens, as it says */
+    uint64_t routes;             /* of a leaf: which aggregators' ROUTE has come, by bits */
     uint16_t version;            /* of the protocol, that both speak */
     bool welcomed;               /* a leaf has to hear from its parent first */
     oc_ping_t ping;
@@ -66,6 +67,8 @@ typedef struct {
 } oc_handles_t;
 
 typedef struct oc_parent oc_parent_t;
+
+_Static_assert(OC_MAX_AGGREGATORS <= 64, "a session has a bit for each");
 
 struct oc_job_server {
     oc_job_config_t config;

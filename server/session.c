@@ -106,6 +106,20 @@ static bool is_due(const oc_session_t *session, const oc_control_t *message)
     return session->welcomed || OC_CONTROL_BYE == message->type;
 }
 
+/* One for each aggregator: more of them would be endpoints that nobody counts. */
+static bool route_fits(const oc_session_t *session, const oc_leaf_route_t *route)
+{
+    return is_leaf(session) && route->aggregator < session->job->num_aggregators
+           && 0 == (session->routes & UINT64_C(1) << route->aggregator);
+}
+
+/* Of a leaf, READY and results go to the workers that ROUTE names. */
+static bool is_reachable(const oc_session_t *session)
+{
+    return !is_leaf(session) || __builtin_popcountll(session->routes)
+                                    == (int) session->job->num_aggregators;
+}
+
 /* false: the session is gone. */
 static bool handle(oc_session_t *session, const oc_control_t *message)
 {
@@ -115,8 +129,12 @@ static bool handle(oc_session_t *session, const oc_control_t *message)
     }
     switch (message->type) {
     case OC_CONTROL_JOIN:
-        oc_registry_join(session, &message->join);
-        return true;
+        if (is_reachable(session)) {
+            oc_registry_join(session, &message->join);
+            return true;
+        }
+        unexpected(session, message);
+        return false;
     case OC_CONTROL_LEAVE:
         oc_registry_leave(session, &message->leave);
         return true;
@@ -139,7 +157,8 @@ static bool handle(oc_session_t *session, const oc_control_t *message)
         gave_up(session, &message->notice);
         return false;
     case OC_CONTROL_ROUTE:
-        if (is_leaf(session) && message->route.aggregator < session->job->num_aggregators) {
+        if (route_fits(session, &message->route)) {
+            session->routes |= UINT64_C(1) << message->route.aggregator;
             add_route(session, message->route.aggregator, &message->route.address);
             return true;
         }
