@@ -25,6 +25,9 @@
 /* For TCP and WELCOME. Clients wait longer by default, and so hear what is wrong. */
 #define CONNECT_PATIENCE (3 * OC_SECOND)
 
+/* An address that does not answer is left for the next one after this time. */
+#define ATTEMPT_TIMEOUT  (1 * OC_SECOND)
+
 typedef enum {
     PARENT_UNKNOWN,            /* nobody has asked for it yet */
     PARENT_CONNECTING,
@@ -43,7 +46,8 @@ struct oc_parent {
     unsigned num_candidates, candidate;
     uint8_t job_id[OC_JOB_ID_SIZE], job_key[OC_JOB_KEY_SIZE];
     uint64_t identity;
-    uint64_t deadline;         /* of the WELCOME */
+    uint64_t deadline;         /* of the WELCOME … */
+    uint64_t attempt_deadline; /* … and of TCP with the present candidate */
     oc_pulse_t pulse;
     char reason[OC_MAX_TEXT];  /* of a DEAD one */
 };
@@ -149,6 +153,7 @@ static void try_candidates(oc_parent_t *parent, int error)
         oc_stream_init(&parent->stream, fd, OC_MAX_BODY);
         parent->watch = (oc_watch_t) {.fd = fd, .ready = parent_ready};
         parent->state = PARENT_CONNECTING;
+        parent->attempt_deadline = oc_clock_ns() + ATTEMPT_TIMEOUT;
         if (OC_OK == oc_loop_add(parent->job->loop, &parent->watch, EPOLLOUT)) {
             return;
         }
@@ -453,6 +458,10 @@ void oc_parent_tick(oc_job_server_t *job)
 
     if (NULL == parent) {
         return;
+    }
+    if (PARENT_CONNECTING == parent->state && now > parent->attempt_deadline
+        && parent->candidate < parent->num_candidates) {
+        try_candidates(parent, ETIMEDOUT);
     }
     if ((PARENT_CONNECTING == parent->state || PARENT_GREETING == parent->state)
         && now > parent->deadline) {
