@@ -233,6 +233,7 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member
     group->window = member->window;
     group->small_bytes = member->small_bytes;
     group->reserves = member->reserves;
+    group->tree = member->tree;
     oc_reserve_take(group);
     group->members = calloc(member->num_ranks, sizeof(*group->members));
     group->sources = calloc(member->num_ranks, sizeof(*group->sources));

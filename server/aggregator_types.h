@@ -59,6 +59,7 @@ typedef struct oc_server_group {
     uint32_t index;                  /* of this aggregator in the group */
     uint32_t chunk_bytes, window, small_bytes;
     bool reserves;                   /* see reserve.c */
+    bool tree;                       /* its members are leaves, or this server is one */
     bool owed;                       /* its reserve is not there yet */
     bool chunk_lent, small_lent;
     oc_above_t *above;               /* NULL: what it reduces is the result */
@@ -235,7 +236,7 @@ void oc_reductions_free(oc_server_group_t *group);
 void oc_reduction_settle(oc_reduction_t *reduction);
 
 /* reserve.c: memory that a group has for itself */
-/* If there is no room for it, it is owed. */
+/* In a tree, if there is no room for it, it is owed. */
 void oc_reserve_take(oc_server_group_t *group);
 void oc_reserve_give(oc_server_group_t *group);
 /* Memory came back: who is owed something gets it first. */

@@ -37,7 +37,8 @@ typedef struct {
     uint32_t aggregator;     /* index of the receiver in the group */
     uint32_t chunk_bytes, window, small_bytes;
     bool reserves;
-    uint32_t leaves, leaf;   /* of a tree: this server passes its results on as that one's; or 0 */
+    bool tree;               /* it goes through a tree of servers … */
+    uint32_t leaves, leaf;   /* … and here its results are passed on as that leaf's; or 0 */
 } oc_member_t;
 
 typedef struct oc_command {

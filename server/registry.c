@@ -161,9 +161,12 @@ static oc_registered_group_t *find_or_make(oc_job_server_t *job, const oc_join_t
     return group;
 }
 
-static void tell_aggregators(oc_job_server_t *job, const oc_registered_group_t *group,
-                             uint32_t client, const oc_join_t *join)
+static void tell_aggregators(const oc_registered_group_t *group, const oc_session_t *session,
+                             const oc_join_t *join)
 {
+    oc_job_server_t *job = session->job;
+    bool tree = 0 != join->leaves || OC_PROCESS_LEAF == session->process;
+
     for (unsigned i = 0; i < job->num_aggregators; i++) {
         oc_command_t *command = oc_command_new(OC_COMMAND_MEMBER_ADD, NULL, 0);
 
@@ -171,13 +174,13 @@ static void tell_aggregators(oc_job_server_t *job, const oc_registered_group_t *
             oc_job_fail(job, OC_ERR_NO_MEMORY, "the server is out of memory");
             return;
         }
-        command->client = client;
+        command->client = session->client;
         command->member = (oc_member_t) {
             .handle = group->handle, .num_ranks = join->num_ranks, .rank = join->rank,
             .reply_handle = join->reply_handle, .aggregator = join->first_aggregator + i,
             .chunk_bytes = join->chunk_bytes, .window = join->window,
             .small_bytes = join->small_bytes, .reserves = 0 != join->reserves,
-            .leaves = join->leaves, .leaf = join->leaf};
+            .tree = tree, .leaves = join->leaves, .leaf = join->leaf};
         oc_aggregator_post(job->aggregators[i], command);
     }
 }
@@ -214,7 +217,7 @@ void oc_registry_join(oc_session_t *session, const oc_join_t *join)
     member->group = group;
     DL_APPEND(session->memberships, member);
     group->joined++;
-    tell_aggregators(session->job, group, session->client, join);
+    tell_aggregators(group, session, join);
     answer.joined = (oc_joined_t) {.group = group->id, .handle = group->handle};
     oc_session_send(session, &answer);
 }

@@ -15,7 +15,8 @@
  * In a tree of servers, chunks and small collectives with memory wait for other leaves, whose ranks
  * may not have come yet, so that nobody knows when it comes back. There a group may not begin
  * before its reserve is there: until then it is owed, and what comes back goes to such groups
- * first.
+ * first. Elsewhere what others have comes back by itself, and a group may begin: its reserve may
+ * pass the limit until then.
  *
  * The pool counts the reserve as used. To lend it is to release it for the moment of the
  * allocation, and what comes back is reserved again.
@@ -54,7 +55,7 @@ void oc_reserve_take(oc_server_group_t *group)
 {
     oc_aggregator_t *aggregator = group->aggregator;
 
-    if (group->reserves
+    if (group->tree && group->reserves
         && (NULL != aggregator->owed || !oc_small_make_room(aggregator, NULL, whole(group)))) {
         owe(group);
     } else {
@@ -78,6 +79,8 @@ void oc_reserve_give(oc_server_group_t *group)
 {
     if (group->owed) {
         stop_owing(group);
+        /* whoever waited behind it may go on */
+        oc_pool_release(&group->aggregator->pool, 0);
     } else {
         oc_pool_release(&group->aggregator->pool, whole(group));
     }

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the tests of the reserves of groups: who is owed one, who goes on without. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "server/aggregator_types.h"
+#include "server/budget.h"
+
+#define RANKS 2
+#define CHUNK 8192u
+#define SMALL 1024u
+#define WHOLE (oc_budget_group(RANKS) + oc_budget_reserve(RANKS, CHUNK, SMALL))
+
+static oc_aggregator_t aggregator;
+static oc_group_member_t members[RANKS];    /* none has joined: nobody is told anything */
+
+static oc_server_group_t make_group(bool tree)
+{
+    return (oc_server_group_t) {.aggregator = &aggregator, .num_ranks = RANKS,
+                                .chunk_bytes = CHUNK, .small_bytes = SMALL, .reserves = true,
+                                .tree = tree, .members = members};
+}
+
+/* Room for one reserve. */
+static int setup(void **state)
+{
+    (void) state;
+    memset(&aggregator, 0, sizeof(aggregator));
+    oc_pool_open(&aggregator.pool, WHOLE);
+    return 0;
+}
+
+static void test_owed_in_a_tree(void **state)
+{
+    oc_server_group_t first = make_group(true), second = make_group(true);
+
+    (void) state;
+    oc_reserve_take(&first);
+    assert_false(first.owed);
+    assert_int_equal(aggregator.pool.used, WHOLE);
+    oc_reserve_take(&second);
+    assert_true(second.owed);
+    assert_int_equal(aggregator.pool.used, WHOLE);
+    assert_false(oc_reduction_may_take(&aggregator));
+    oc_reserves_pay(&aggregator);
+    assert_true(second.owed);
+    oc_reserve_give(&first);
+    oc_reserves_pay(&aggregator);
+    assert_false(second.owed);
+    assert_true(oc_reduction_may_take(&aggregator));
+    oc_reserve_give(&second);
+    assert_int_equal(aggregator.pool.used, 0);
+}
+
+/* A server that is in no tree promises more than it has for a moment, and stops for nobody. */
+static void test_not_owed_elsewhere(void **state)
+{
+    oc_server_group_t tree = make_group(true), owed = make_group(true), group = make_group(false);
+
+    (void) state;
+    oc_reserve_take(&tree);
+    oc_reserve_take(&group);
+    assert_false(group.owed);
+    assert_int_equal(aggregator.pool.used, 2 * WHOLE);
+    assert_true(oc_reduction_may_take(&aggregator));
+    oc_reserve_give(&group);
+    oc_reserve_take(&owed);
+    assert_true(owed.owed);
+    oc_reserve_take(&group);
+    assert_false(group.owed);
+    oc_reserve_give(&group);
+    oc_reserve_give(&owed);
+    oc_reserve_give(&tree);
+    assert_int_equal(aggregator.pool.used, 0);
+}
+
+/* Whoever waited behind it looks again. */
+static void test_dropped_while_owed(void **state)
+{
+    oc_server_group_t first = make_group(true), second = make_group(true);
+    uint64_t returns;
+
+    (void) state;
+    oc_reserve_take(&first);
+    oc_reserve_take(&second);
+    returns = aggregator.pool.returns;
+    oc_reserve_give(&second);
+    assert_true(aggregator.pool.returns > returns);
+    assert_int_equal(aggregator.pool.used, WHOLE);
+    assert_null(aggregator.owed);
+    oc_reserve_give(&first);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_owed_in_a_tree, setup),
+        cmocka_unit_test_setup(test_not_owed_elsewhere, setup),
+        cmocka_unit_test_setup(test_dropped_while_owed, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
