@@ -52,6 +52,16 @@ static bool is_complete(oc_server_group_t *group)
     return false;
 }
 
+/* Before that the server has no memory for it, or no parent. */
+static bool was_told_ready(oc_server_group_t *group, uint32_t rank)
+{
+    if (!group->members[rank].told) {
+        oc_aggregator_group_failed(group, OC_ERR_INVALID,
+                                   "rank %u began before the server said READY", rank);
+    }
+    return group->members[rank].told;
+}
+
 static void dispatch(oc_aggregator_t *aggregator, oc_request_t *request)
 {
     oc_header_t *header = &request->header;
@@ -68,11 +78,9 @@ static void dispatch(oc_aggregator_t *aggregator, oc_request_t *request)
         oc_request_release(request);
         return;
     }
-    if (!is_complete(group)) {
-        oc_request_release(request);
-        return;
+    if (is_complete(group) && was_told_ready(group, header->rank)) {
+        oc_reduction_request(group, request);
     }
-    oc_reduction_request(group, request);
     oc_request_release(request);
 }
 

@@ -114,7 +114,7 @@ bool oc_reserve_lend_chunk(oc_reduction_t *reduction)
 {
     oc_server_group_t *group = reduction->group;
 
-    if (!group->reserves || group->chunk_lent || !is_first(reduction)
+    if (!group->reserves || group->owed || group->chunk_lent || !is_first(reduction)
         || !lend(&group->aggregator->pool, chunk_size(group))) {
         return false;
     }
@@ -145,7 +145,7 @@ bool oc_reserve_lend_small(oc_reduction_t *reduction, size_t size)
 {
     oc_server_group_t *group = reduction->group;
 
-    if (!group->reserves || group->small_lent || !is_first_small(reduction)
+    if (!group->reserves || group->owed || group->small_lent || !is_first_small(reduction)
         || !lend(&group->aggregator->pool, size)) {
         return false;
     }

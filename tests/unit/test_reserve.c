@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the tests of the reserves of groups: who is owed one, who goes on without. */
+/* Owns the tests of the reserves of groups: who is owed one, who goes on without, what is lent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,12 +96,33 @@ static void test_dropped_while_owed(void **state)
     oc_reserve_give(&first);
 }
 
+/* What was never taken cannot be given away for a moment. */
+static void test_owed_is_not_lent(void **state)
+{
+    oc_server_group_t first = make_group(true), second = make_group(true);
+    oc_reduction_t mine = {.group = &first}, other = {.group = &second};
+
+    (void) state;
+    oc_reserve_take(&first);
+    oc_reserve_take(&second);
+    assert_false(oc_reserve_lend_chunk(&other));
+    assert_false(oc_reserve_lend_small(&other, SMALL));
+    assert_int_equal(aggregator.pool.used, WHOLE);
+    assert_true(oc_reserve_lend_chunk(&mine));
+    assert_int_equal(aggregator.pool.used, WHOLE - RANKS * CHUNK);
+    oc_reserve_return_chunk(&first);
+    oc_reserve_give(&second);
+    oc_reserve_give(&first);
+    assert_int_equal(aggregator.pool.used, 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_owed_in_a_tree, setup),
         cmocka_unit_test_setup(test_not_owed_elsewhere, setup),
         cmocka_unit_test_setup(test_dropped_while_owed, setup),
+        cmocka_unit_test_setup(test_owed_is_not_lent, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
