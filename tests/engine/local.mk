@@ -71,6 +71,12 @@ tests_engine_test_engine_tree_SOURCES = tests/engine/test_engine_tree.c \
 tests_engine_test_engine_tree_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_tree_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
 
+check_PROGRAMS += tests/engine/test_engine_leaves
+tests_engine_test_engine_leaves_SOURCES = tests/engine/test_engine_leaves.c \
+	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_leaves_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_leaves_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_faults
 tests_engine_test_engine_faults_SOURCES = tests/engine/test_engine_faults.c \
 	tests/engine/harness.h tests/engine/harness.c
