@@ -45,7 +45,7 @@ void oc_job_post_all(oc_job_server_t *job, const oc_command_t *command)
 void oc_job_fail(oc_job_server_t *job, oc_status_t status, const char *format, ...)
 {
     oc_session_t *session, *next;
-    char text[256];
+    char text[OC_MAX_TEXT + 1];
     va_list args;
 
     va_start(args, format);
