@@ -62,6 +62,17 @@ void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, co
     oc_mailbox_post(group->aggregator->config.control, command);
 }
 
+const char *oc_group_member_name(const oc_server_group_t *group, uint32_t rank,
+                                 char name[OC_MEMBER_NAME_SIZE])
+{
+    if (NULL != group->above) {
+        snprintf(name, OC_MEMBER_NAME_SIZE, "member %u of leaf %u", rank, group->above->leaf);
+    } else {
+        snprintf(name, OC_MEMBER_NAME_SIZE, "%s %u", group->tree ? "leaf" : "rank", rank);
+    }
+    return name;
+}
+
 void oc_group_hold(oc_server_group_t *group)
 {
     group->references++;

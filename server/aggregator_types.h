@@ -203,6 +203,10 @@ oc_server_group_t *oc_aggregator_group(oc_aggregator_t *aggregator, uint32_t han
                                        uint32_t rank);
 void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, const char *format,
                                 ...) __attribute__((format(printf, 3, 4)));
+/* Who it is, for messages: in a tree, members have other numbers than the ranks of MPI. */
+#define OC_MEMBER_NAME_SIZE 40
+const char *oc_group_member_name(const oc_server_group_t *group, uint32_t rank,
+                                 char name[OC_MEMBER_NAME_SIZE]);
 /* Sends to a member; the transfer completes with an error when the member is gone. */
 void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *transfer,
                         const void *data, size_t length, uint64_t tag);

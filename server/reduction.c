@@ -168,12 +168,14 @@ static oc_reduction_t *reduction_allocate(oc_server_group_t *group, const oc_hea
 static oc_reduction_t *reduction_new(oc_server_group_t *group, const oc_header_t *header)
 {
     oc_reduce_fn_t kernel = oc_reduce_kernel(header->op, header->type);
+    char name[OC_MEMBER_NAME_SIZE];
     oc_reduction_t *reduction;
 
     if (NULL == kernel || !sizes_fit(group, header, oc_type_size(header->type))) {
         oc_aggregator_group_failed(group, OC_ERR_INVALID,
-                                   "rank %u asks for an impossible collective %llu: %s of %llu %s",
-                                   header->rank, (unsigned long long) header->sequence,
+                                   "%s asks for an impossible collective %llu: %s of %llu %s",
+                                   oc_group_member_name(group, header->rank, name),
+                                   (unsigned long long) header->sequence,
                                    oc_op_name(header->op), (unsigned long long) header->count,
                                    oc_type_name(header->type));
         return NULL;
@@ -203,21 +205,24 @@ static bool same_collective(const oc_header_t *a, const oc_header_t *b)
 
 static bool arrival_is_legal(oc_reduction_t *reduction, const oc_header_t *header)
 {
+    oc_server_group_t *group = reduction->group;
     const oc_header_t *first = &reduction->header;
+    char name[OC_MEMBER_NAME_SIZE], other[OC_MEMBER_NAME_SIZE];
 
+    oc_group_member_name(group, header->rank, name);
     if (!same_collective(first, header)) {
         oc_aggregator_group_failed(
-            reduction->group, OC_ERR_MISMATCH,
-            "ranks disagree about collective %llu: rank %u has %s of %llu %s, rank %u has %s of "
-            "%llu %s", (unsigned long long) header->sequence, first->rank, oc_op_name(first->op),
-            (unsigned long long) first->count, oc_type_name(first->type), header->rank,
+            group, OC_ERR_MISMATCH,
+            "ranks disagree about collective %llu: %s has %s of %llu %s, %s has %s of %llu %s",
+            (unsigned long long) header->sequence,
+            oc_group_member_name(group, first->rank, other), oc_op_name(first->op),
+            (unsigned long long) first->count, oc_type_name(first->type), name,
             oc_op_name(header->op), (unsigned long long) header->count,
             oc_type_name(header->type));
         return false;
     }
     if (OC_SEEN_ARRIVED == (reduction->seen[header->rank] & (OC_SEEN_ARRIVED | OC_SEEN_ASKED))) {
-        oc_aggregator_group_failed(reduction->group, OC_ERR_INVALID,
-                                   "rank %u began collective %llu twice", header->rank,
+        oc_aggregator_group_failed(group, OC_ERR_INVALID, "%s began collective %llu twice", name,
                                    (unsigned long long) header->sequence);
         return false;
     }
@@ -239,13 +244,15 @@ static oc_reduction_t *find(const oc_server_group_t *group, uint64_t sequence)
 static oc_reduction_t *find_or_make(oc_server_group_t *group, const oc_header_t *header)
 {
     oc_reduction_t *reduction = find(group, header->sequence);
+    char name[OC_MEMBER_NAME_SIZE];
 
     if (NULL != reduction) {
         return reduction;
     }
     if (group->num_reductions >= 2 * OC_MAX_IN_FLIGHT) {
-        oc_aggregator_group_failed(group, OC_ERR_LIMIT, "rank %u has more than %d collectives "
-                                   "under way", header->rank, OC_MAX_IN_FLIGHT);
+        oc_aggregator_group_failed(group, OC_ERR_LIMIT, "%s has more than %d collectives under way",
+                                   oc_group_member_name(group, header->rank, name),
+                                   OC_MAX_IN_FLIGHT);
         return NULL;
     }
     return reduction_new(group, header);
@@ -290,13 +297,15 @@ static void arrive(oc_server_group_t *group, const oc_request_t *request)
 static void acknowledge(oc_server_group_t *group, const oc_header_t *header)
 {
     oc_reduction_t *reduction = find(group, header->sequence);
+    char name[OC_MEMBER_NAME_SIZE];
 
     if (NULL == reduction || OC_MESSAGE_START != reduction->header.message
         || reduction->header.chunks != header->chunks || reduction->arrived < group->num_ranks
         || (reduction->seen[header->rank] & OC_SEEN_ACKED)) {
         oc_aggregator_group_failed(group, OC_ERR_INVALID,
-                                   "rank %u acknowledged collective %llu, which has no such result",
-                                   header->rank, (unsigned long long) header->sequence);
+                                   "%s acknowledged collective %llu, which has no such result",
+                                   oc_group_member_name(group, header->rank, name),
+                                   (unsigned long long) header->sequence);
         return;
     }
     reduction->seen[header->rank] |= OC_SEEN_ACKED;
@@ -312,6 +321,8 @@ static void acknowledge(oc_server_group_t *group, const oc_header_t *header)
 
 void oc_reduction_request(oc_server_group_t *group, const oc_request_t *request)
 {
+    char name[OC_MEMBER_NAME_SIZE];
+
     switch (request->header.message) {
     case OC_MESSAGE_SMALL:
     case OC_MESSAGE_START:
@@ -321,8 +332,9 @@ void oc_reduction_request(oc_server_group_t *group, const oc_request_t *request)
         acknowledge(group, &request->header);
         break;
     default:
-        oc_aggregator_group_failed(group, OC_ERR_INVALID, "rank %u sent a message of type %u, which "
-                                   "only aggregators send", request->header.rank,
+        oc_aggregator_group_failed(group, OC_ERR_INVALID,
+                                   "%s sent a message of type %u, which only aggregators send",
+                                   oc_group_member_name(group, request->header.rank, name),
                                    request->header.message);
     }
 }

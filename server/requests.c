@@ -39,6 +39,7 @@ static void refuse_message(oc_aggregator_t *aggregator, size_t length, oc_status
  */
 static bool is_complete(oc_server_group_t *group)
 {
+    char name[OC_MEMBER_NAME_SIZE];
     uint32_t rank = 0;
 
     if (group->num_joined == group->num_ranks) {
@@ -47,17 +48,20 @@ static bool is_complete(oc_server_group_t *group)
     while (group->members[rank].joined) {
         rank++;
     }
-    oc_aggregator_group_failed(group, OC_ERR_UNREACHABLE, "rank %u lost its connection to this "
-                               "server while the communicator was set up", rank);
+    oc_aggregator_group_failed(group, OC_ERR_UNREACHABLE, "%s lost its connection to this "
+                               "server while the communicator was set up",
+                               oc_group_member_name(group, rank, name));
     return false;
 }
 
 /* Before that the server has no memory for it, or no parent. */
 static bool was_told_ready(oc_server_group_t *group, uint32_t rank)
 {
+    char name[OC_MEMBER_NAME_SIZE];
+
     if (!group->members[rank].told) {
-        oc_aggregator_group_failed(group, OC_ERR_INVALID,
-                                   "rank %u began before the server said READY", rank);
+        oc_aggregator_group_failed(group, OC_ERR_INVALID, "%s began before the server said READY",
+                                   oc_group_member_name(group, rank, name));
     }
     return group->members[rank].told;
 }

@@ -847,6 +847,23 @@ static void body_mismatch(rank_t *rank)
                                   first ? LARGE : LARGE - 1));
     CHECK(OC_GROUP_FAILED == oc_group_state(rank->groups[0]));
     CHECK(NULL != strstr(oc_group_reason(rank->groups[0]), "disagree about collective 1"));
+    CHECK(NULL != strstr(oc_group_reason(rank->groups[0]), "leaf 0 has sum of 200000 "));
+    CHECK(NULL != strstr(oc_group_reason(rank->groups[0]), "leaf 1 has sum of 199999 "));
+}
+
+/* Ranks of one leaf do: the leaf finds it, and ranks 4 to 6 are its members 0 to 2. */
+static void body_mismatch_in_leaf(rank_t *rank)
+{
+    static float send[LARGE], recv[LARGE];
+    const char *reason;
+
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, 100));
+    rank_barrier(rank);
+    CHECK(OC_OK != rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv,
+                                  5 == rank->rank ? LARGE - 1 : LARGE));
+    CHECK(OC_GROUP_FAILED == oc_group_state(rank->groups[0]));
+    reason = oc_group_reason(rank->groups[0]);
+    CHECK(NULL != strstr(reason, "member 1 of leaf 1 has sum of 199999 "));
 }
 
 /* Rank 5 gives up: all ranks of both leaves learn why. */
@@ -871,6 +888,7 @@ static void test_disagreement(void **state)
     (void) state;
     start_tree(2, "1");
     run(&seven_on_two, false, 7, body_mismatch);
+    run(&seven_on_two, false, 7, body_mismatch_in_leaf);
     run(&seven_on_two, false, 7, body_gives_up);
     stop_tree();
 }
