@@ -184,7 +184,10 @@ static void chunk_went(oc_chunk_t *chunk, const oc_transfer_t *transfer, bool is
     oc_reduction_t *reduction = chunk->reduction;
     oc_server_group_t *group = reduction->group;
 
-    if (OC_OK != transfer->status || (is_result && transfer->length != chunk->length)) {
+    if (OC_ERR_UNREACHABLE == transfer->status) {
+        /* the control side ends the job, and says whom it lost */
+        group->failed = true;
+    } else if (OC_OK != transfer->status || (is_result && transfer->length != chunk->length)) {
         oc_aggregator_group_failed(group, OC_ERR_UNREACHABLE, "chunk %u of collective %llu could "
                                    "not be passed on to the parent server: %s", chunk->number,
                                    (unsigned long long) reduction->sequence,
