@@ -52,18 +52,19 @@ bool oc_group_choose(oc_group_t *group)
 {
     const oc_client_t *client = group->client;
     const oc_job_settings_t *settings = client->config.settings;
+    bool tree = 0 != group->branch.leaves;
     uint32_t peers;
 
     if (NULL == group->params.rules) {
         return true;
     }
-    peers = oc_targets_count_peers(group);
+    peers = tree ? 0 : oc_targets_count_peers(group);
     group->situation = (oc_situation_t) {
         .ranks = group->params.num_ranks, .weights = client->weights,
         .heaviest = client->heaviest, .peers = peers,
         .nodes = NULL != group->node, .lanes = client->servers.count + peers,
         .small_size = settings->small_size, .chunk_size = settings->chunk_size,
-        .min_chunks = (uint64_t) settings->min_chunks};
+        .min_chunks = (uint64_t) settings->min_chunks, .tree = tree};
     count_hosts(group, &group->situation);
     oc_model_choose(group->params.rules, &group->situation, &group->choice);
     clip(&group->choice.sizes, group->params.least);

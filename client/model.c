@@ -215,6 +215,10 @@ uint64_t oc_model_offloaded(const oc_constants_t *constants, const oc_situation_
     if ((0 == situation->weights && (0 == situation->peers || many)) || situation->hosts < 2) {
         return OC_FOREVER;
     }
+    if (situation->tree) {
+        /* links of leaves carry the vector once more than they have hosts: never less than a ring */
+        return OC_FOREVER;
+    }
     return bytes <= situation->small_size ? small_time(constants, situation, bytes)
                                           : large_time(constants, situation, bytes);
 }
@@ -399,7 +403,9 @@ static void print_servers(const oc_situation_t *situation, char text[48])
 {
     uint64_t whole = situation->weights / OC_WEIGHT_ONE, rest = situation->weights % OC_WEIGHT_ONE;
 
-    if (0 == situation->weights) {
+    if (situation->tree) {
+        snprintf(text, 48, "servers that are leaves of a tree");
+    } else if (0 == situation->weights) {
         snprintf(text, 48, "no servers");
     } else if (0 == rest) {
         snprintf(text, 48, "%llu server%s", (unsigned long long) whole, 1 == whole ? "" : "s");

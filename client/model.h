@@ -22,6 +22,7 @@ typedef struct {
     uint32_t peers;         /* hosts that aggregate */
     bool nodes;             /* the ranks of a host reduce before a vector leaves it */
     uint64_t lanes;         /* aggregators that share a vector: one of each server, and peers */
+    bool tree;              /* servers are leaves, and their parent adds up what they have */
     uint64_t small_size, chunk_size, min_chunks; /* the settings */
 } oc_situation_t;
 

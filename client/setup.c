@@ -549,6 +549,9 @@ static void join_servers(oc_group_t *group)
     }
     if (OC_OK != status) {
         give_up(group, "%s", reason);
+    } else if (0 != group->branch.leaves && !oc_group_choose(group)) {
+        /* a rank whose leaf is not there does not know: all have to vote */
+        give_up(group, "Open MPI is expected to be faster than a tree of servers");
     } else if (count_aggregators(group) > (uint32_t) most_aggregators(group)) {
         give_up(group, "the servers have %u aggregators, and a communicator can use %d",
                 count_aggregators(group), most_aggregators(group));
@@ -617,7 +620,9 @@ static void vote_done(oc_group_t *group)
 
     if (VOTE_YES != outcome) {
         snprintf(reason, sizeof(reason), "rank %lld has no service", (long long) outcome);
-        group->tells = outcome == (int64_t) group->params.rank;
+        /* nothing is wrong if all have chosen so */
+        group->tells = outcome == (int64_t) group->params.rank
+                       && !(group->chosen && 0 == group->choice.sizes.count);
         decline(group, outcome == (int64_t) group->params.rank ? setup->reason : reason);
         return;
     }

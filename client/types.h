@@ -444,7 +444,10 @@ bool oc_targets_hosts_embedded(const oc_group_t *group);
 /* How many ranks aggregate beside the servers, once the records are there. */
 unsigned oc_targets_count_peers(const oc_group_t *group);
 
-/* choose.c: what is offloaded, when the shape is known. false: nothing ever is in this group. */
+/*
+ * choose.c: what is offloaded, when the shape is known, and again when servers turn out to be a
+ * tree. false: nothing ever is in this group.
+ */
 bool oc_group_choose(oc_group_t *group);
 
 /* tree.c: servers that are leaves of a tree */

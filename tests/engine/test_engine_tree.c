@@ -1032,6 +1032,64 @@ static void test_wrong_address(void **state)
     expect_no_start("root:0", "optcast-server: parent: \"root:0\" has the port 0");
 }
 
+/* ---- mode auto ---- */
+
+static oc_rules_t rules;
+
+/* With links so slow, two servers that are no leaves are faster from some MiB on. */
+#define SLOW "[model]\nlink_rate = 200\nlink_latency = 50000\noffload_latency = 100000\n" \
+             "message_cost = 10000\nserver_rate = 10000\nmemory_rate = 10000\n"
+
+static void use_rules(const char *text)
+{
+    char error[256] = "";
+
+    if (OC_OK != oc_rules_parse("test.ini", text, strlen(text), &rules, error, sizeof(error))) {
+        fail_msg("%s", error);
+    }
+}
+
+/* That servers are leaves is not known before they are asked; then all ranks choose the same. */
+static void body_left(rank_t *rank)
+{
+    char text[256] = "";
+
+    rank->hosts = layout->host;
+    rank->rules = &rules;
+    rank_expect_declined(rank, 0, "?");
+    CHECK(oc_group_leaves_all(rank->groups[0]));
+    CHECK(!oc_group_tells(rank->groups[0]));
+    CHECK(oc_group_explain(rank->groups[0], text, sizeof(text)));
+    CHECK(NULL != strstr(text, "offloads nothing (model"));
+    CHECK(NULL != strstr(text, "servers that are leaves of a tree"));
+    CHECK(0 == oc_client_pending(rank->client));
+}
+
+static void body_ruled(rank_t *rank)
+{
+    char text[256] = "";
+
+    rank->hosts = layout->host;
+    rank->rules = &rules;
+    one(rank, OC_OP_SUM, OC_TYPE_DOUBLE, 37, false);
+    one(rank, OC_OP_SUM, OC_TYPE_DOUBLE, 5000, true);
+    CHECK(oc_group_explain(rank->groups[0], text, sizeof(text)));
+    CHECK(NULL != strstr(text, "(rule \"tree\" of test.ini)"));
+    CHECK(2 == rank->counters.allreduce_offloaded);
+    check_tree(rank, "tree reduction shape");
+}
+
+static void test_auto(void **state)
+{
+    (void) state;
+    start_tree(2, "1");
+    use_rules(SLOW);
+    run(&seven_on_two, true, 7, body_left);
+    use_rules(SLOW "[allreduce tree]\nhosts = 7\nservers = 2\noffload = always\n");
+    run(&seven_on_two, true, 7, body_ruled);
+    stop_tree();
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
@@ -1045,6 +1103,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_disagreement),    cmocka_unit_test(test_no_parent),
         cmocka_unit_test(test_useless_parents), cmocka_unit_test(test_mixed_lists),
         cmocka_unit_test(test_parent_is_small), cmocka_unit_test(test_wrong_address),
+        cmocka_unit_test(test_auto),
     };
 
     if (argc > 1) {

@@ -272,7 +272,7 @@ static void test_slow_latency(void **state)
 static void test_slow_links(void **state)
 {
     oc_rules_t rules = rules_of(slow_links);
-    oc_situation_t flat = situation_of(4, 4, 4);
+    oc_situation_t flat = situation_of(4, 4, 4), tree = situation_of(4, 1, 4);
 
     (void) state;
     expect_from(&rules, situation_of(4, 1, 4), 512 * KIB);
@@ -280,6 +280,8 @@ static void test_slow_links(void **state)
     expect_from(&rules, situation_of(4, 1, 1), 32 * MIB);
     expect_from(&rules, situation_of(4, 1, 0), NEVER);
     expect_from(&rules, situation_of(2, 1, 8), NEVER);
+    tree.tree = true;
+    expect_from(&rules, tree, NEVER);
     /* several ranks on a host that do not reduce first send too much */
     flat.nodes = false;
     expect_from(&rules, flat, NEVER);
