@@ -216,7 +216,7 @@ uint64_t oc_model_offloaded(const oc_constants_t *constants, const oc_situation_
         return OC_FOREVER;
     }
     if (situation->tree) {
-        /* links of leaves carry the vector once more than they have hosts: never less than a ring */
+        /* the link of a leaf with n hosts carries n + 1 vectors: never less than a ring */
         return OC_FOREVER;
     }
     return bytes <= situation->small_size ? small_time(constants, situation, bytes)

@@ -240,7 +240,7 @@ void oc_reductions_free(oc_server_group_t *group);
 void oc_reduction_settle(oc_reduction_t *reduction);
 
 /* reserve.c: memory that a group has for itself */
-/* In a tree, if there is no room for it, it is owed. */
+/* In a tree, and for all groups of a leaf: if there is no room for it, it is owed. */
 void oc_reserve_take(oc_server_group_t *group);
 void oc_reserve_give(oc_server_group_t *group);
 /* Memory came back: who is owed something gets it first. */

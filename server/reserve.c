@@ -13,10 +13,10 @@
  * because later chunks may have all other memory and wait for its result.
  *
  * In a tree of servers, chunks and small collectives with memory wait for other leaves, whose ranks
- * may not have come yet, so that nobody knows when it comes back. There a group may not begin
- * before its reserve is there: until then it is owed, and what comes back goes to such groups
- * first. Elsewhere what others have comes back by itself, and a group may begin: its reserve may
- * pass the limit until then.
+ * may not have come yet, so that nobody knows when it comes back. There no group may begin before
+ * its reserve is there, nor one that has all its ranks on one leaf: until then it is owed, and what
+ * comes back goes to such groups first. Elsewhere what others have comes back by itself, and a
+ * group may begin: its reserve may pass the limit until then.
  *
  * The pool counts the reserve as used. To lend it is to release it for the moment of the
  * allocation, and what comes back is reserved again.
@@ -51,11 +51,17 @@ static void stop_owing(oc_server_group_t *group)
     DL_DELETE2(group->aggregator->owed, group, owed_prev, owed_next);
 }
 
+/* On a leaf this is true of all groups: ranks of those on other leaves, too, may wait for them. */
+static bool may_be_owed(const oc_server_group_t *group)
+{
+    return group->tree || NULL != group->aggregator->parent;
+}
+
 void oc_reserve_take(oc_server_group_t *group)
 {
     oc_aggregator_t *aggregator = group->aggregator;
 
-    if (group->tree && group->reserves
+    if (may_be_owed(group)
         && (NULL != aggregator->owed || !oc_small_make_room(aggregator, NULL, whole(group)))) {
         owe(group);
     } else {

@@ -79,6 +79,30 @@ static void test_not_owed_elsewhere(void **state)
     assert_int_equal(aggregator.pool.used, 0);
 }
 
+/*
+ * Ranks of a tree may wait for a group that is on this leaf only. Had it its reserve beyond the
+ * limit, the others could not be lent theirs.
+ */
+static void test_owed_on_a_leaf(void **state)
+{
+    oc_server_group_t tree = make_group(true), group = make_group(false), plain = make_group(false);
+    char parent;
+
+    (void) state;
+    aggregator.parent = (oc_endpoint_t *) &parent;
+    oc_reserve_take(&tree);
+    oc_reserve_take(&group);
+    assert_true(group.owed);
+    plain.reserves = false;
+    oc_reserve_take(&plain);
+    assert_true(plain.owed);
+    assert_int_equal(aggregator.pool.used, WHOLE);
+    oc_reserve_give(&plain);
+    oc_reserve_give(&group);
+    oc_reserve_give(&tree);
+    assert_int_equal(aggregator.pool.used, 0);
+}
+
 /* Whoever waited behind it looks again. */
 static void test_dropped_while_owed(void **state)
 {
@@ -121,6 +145,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_owed_in_a_tree, setup),
         cmocka_unit_test_setup(test_not_owed_elsewhere, setup),
+        cmocka_unit_test_setup(test_owed_on_a_leaf, setup),
         cmocka_unit_test_setup(test_dropped_while_owed, setup),
         cmocka_unit_test_setup(test_owed_is_not_lent, setup),
     };

@@ -386,6 +386,64 @@ static void test_served_in_order(void **state)
     assert_int_equal(aggregator.pool.used, 0);
 }
 
+/* What comes back is for a group that cannot begin without it, before any that can. */
+static void test_owed_goes_first(void **state)
+{
+    oc_group_member_t nobody[RANKS] = {{0}};
+    oc_server_group_t tree = {.aggregator = &aggregator, .num_ranks = RANKS, .members = nobody,
+                              .chunk_bytes = 8192, .small_bytes = BYTES, .reserves = true,
+                              .tree = true};
+    size_t whole = oc_budget_group(RANKS) + oc_budget_reserve(RANKS, 8192, BYTES);
+    void *one_step, *rest;
+
+    (void) state;
+    aggregator.pool.limit = ALL + whole;
+    one_step = oc_pool_get(&aggregator.pool, ALL);
+    rest = oc_pool_get(&aggregator.pool, whole);
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        small_from(0, rank, 0);
+    }
+    oc_reserve_take(&tree);
+    assert_true(tree.owed);
+    oc_pool_put(&aggregator.pool, one_step, ALL);
+    assert_true(oc_reduction_feed(&aggregator));
+    assert_true(tree.owed);
+    assert_int_equal(groups[0].reductions->asked, 0);
+    oc_pool_put(&aggregator.pool, rest, whole);
+    assert_true(oc_reduction_feed(&aggregator));
+    assert_false(tree.owed);
+    assert_int_equal(groups[0].reductions->asked, RANKS);
+    assert_null(aggregator.starving);
+    oc_reserve_give(&tree);
+}
+
+/* Nobody is given memory that is free while another one is owed some. */
+static void test_nothing_before_owed(void **state)
+{
+    oc_group_member_t nobody[RANKS] = {{0}};
+    oc_server_group_t tree = {.aggregator = &aggregator, .num_ranks = RANKS, .members = nobody,
+                              .chunk_bytes = 8192, .small_bytes = BYTES, .reserves = true,
+                              .tree = true};
+
+    (void) state;
+    aggregator.pool.limit = 3 * 8192;
+    oc_reserve_take(&tree);
+    assert_true(tree.owed);
+    large_from_all(1, 0);
+    assert_int_equal(aggregator.pool.used, 0);
+    assert_ptr_equal(aggregator.starving, &groups[1]);
+    groups[1].failed = true;
+    oc_reductions_free(&groups[1]);
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        small_from(0, rank, 0);
+    }
+    assert_int_equal(aggregator.pool.used, 0);
+    assert_ptr_equal(aggregator.starving, &groups[0]);
+    oc_reserve_give(&tree);
+    assert_true(oc_reduction_feed(&aggregator));
+    assert_int_equal(groups[0].reductions->asked, RANKS);
+}
+
 /* The group goes while it waits, or while its ranks are asked: its memory goes to the next. */
 static void test_group_goes(void **state)
 {
@@ -573,6 +631,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_dropped_for_chunks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nobody_is_overtaken, setup, teardown),
         cmocka_unit_test_setup_teardown(test_served_in_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_owed_goes_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nothing_before_owed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_group_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_turns_of_small_ones, setup, teardown),
         cmocka_unit_test_setup_teardown(test_turns_of_chunks, setup, teardown),
