@@ -36,7 +36,7 @@ has_line() {
     grep -E -q -e "$2" "$1" || not_ok "no line with '$2' in $1" "$1"
 }
 
-# Ranks of one host are faster without servers, at any size; and every size stands there.
+# Every size stands there, and what came of it. Who is faster is not for a test to say.
 one_host() {
     local size
 
@@ -45,11 +45,13 @@ one_host() {
     has_line "$tmp/out" '^# Measured on [-0-9]{10} with optcast-tune [0-9.]+ and Open MPI v?[0-9.]+'
     has_line "$tmp/out" '^# 1 host with up to 4 ranks, servers embedded;$'
     has_line "$tmp/out" '^\[allreduce 1x4\+0\]$'
-    has_line "$tmp/out" '^offload = never$'
+    has_line "$tmp/out" '^offload = (never|[0-9]+-.*)$'
     for ((size = 8; size <= 16384; size *= 2)); do
-        has_line "$tmp/out" "^# +$size +[0-9.]+ +[0-9.]+ +0\\.[0-9]+ +[0-9.]+ to [0-9.]+ slower$"
+        has_line "$tmp/out" "^# +$size +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ to [0-9.]+ (slower|alike|faster)$"
     done
-    [ "$(grep -c 'slower$' "$tmp/out")" -eq 12 ] || not_ok "there are other sizes than 8 to 16384" "$tmp/out"
+    if grep -E -q -e '^# +(4|32768) ' "$tmp/out"; then
+        not_ok "there are other sizes than from 8 to 16384" "$tmp/out"
+    fi
     has_line "$tmp/err" '^optcast-tune: all sizes, round 5 of 5, '
 }
 
