@@ -101,12 +101,15 @@ stranger() {
 }
 
 test_strangers() {
+    local versions
+
+    versions=$("$BUILD/optcast-info" | sed -n 's/^  versions *//p')
     start_server
     stranger garbage 'refused: what it sent is not a HELLO' '127.0.0.1:[0-9]+ was refused: what it sent is not a HELLO'
     stranger half left 'it left in the middle of a message'
     stranger oversized 'refused: what it sent is not a HELLO' 'not a HELLO of this protocol \(.*limit'
-    stranger version 'refused: its messages are of another protocol version' 'of another protocol version; this server speaks 3 to 3'
-    stranger hello-version 'refused: it speaks protocol 7 to 9' 'it speaks protocol 7 to 9, this server speaks 3 to 3'
+    stranger version 'refused: its messages are of another protocol version' "of another protocol version; this server speaks $versions"
+    stranger hello-version 'refused: it speaks protocol 7 to 9' "it speaks protocol 7 to 9, this server speaks $versions"
     stranger silent 'refused: no HELLO came in time' 'no HELLO came in time'
     serves_job after-nonsense
     # a HELLO in good order, but with an address that is none: the end of that job only

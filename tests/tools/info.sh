@@ -34,6 +34,11 @@ has_line() {
     grep -E -q -e "$1" "$tmp/out" || not_ok "'optcast-info $2' printed no line with '$1'" "$tmp/out"
 }
 
+# limit NAME: its value in the header.
+limit() {
+    awk -v name="$1" '$2 == name { print $3 }' "$REPO/protocol/limits.h"
+}
+
 # fake_ompi_info FILE VERSION: a program that says that it is another Open MPI, and lists nothing.
 fake_ompi_info() {
     cat >"$1" <<END
@@ -48,7 +53,7 @@ check 0 '^  result +the component loads$' --component "$component_dir" --ompi-in
 has_line "^  Open MPI +built for $OMPI_VERSION\$" --component
 has_line '^  UCX +built with [0-9.]+, [0-9.]+ is loaded$' --component
 has_line '^  verbs +([^ ]+ port [0-9]+ on [^ ]+, datagrams of [0-9]+ bytes|not here: .+)$' --component
-has_line '^  versions +3 to 3$' --component
+has_line "^  versions +$(limit OC_PROTOCOL_VERSION_MIN) to $(limit OC_PROTOCOL_VERSION_MAX)\$" --component
 has_line '^  in use +(baseline|neon|avx2|avx512)$' --component
 has_line '^  available +(baseline|neon)' --component
 has_line '^ +sum +prod +min +max +band .* minloc +maxloc$' --component
