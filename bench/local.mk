@@ -4,13 +4,13 @@ EXTRA_DIST += bench/README.md bench/preface.md bench/run bench/results \
 	bench/lib/experiments.py bench/lib/facts.py bench/lib/launch.py bench/lib/limits.py \
 	bench/lib/measure.py bench/lib/paths.py bench/lib/places.py bench/lib/plot.py \
 	bench/lib/reduction.py bench/lib/report.py bench/lib/results.py bench/lib/scale.py \
-	bench/lib/reduction.py bench/lib/report.py bench/lib/results.py bench/lib/settings.py \
-	bench/lib/tell.py \
-	bench/lib/text.py \
+	bench/lib/settings.py bench/lib/tell.py bench/lib/text.py \
 	doc/performance doc/performance.md
 
 noinst_PROGRAMS += optcast-bench-reduction
 optcast_bench_reduction_SOURCES = \
+	bench/arguments.c \
+	bench/arguments.h \
 	bench/reduction/main.c \
 	bench/reduction/streams.c \
 	bench/reduction/streams.h \
@@ -20,12 +20,18 @@ optcast_bench_reduction_LDADD = libocreduction.la
 
 noinst_PROGRAMS += optcast-bench-scale
 optcast_bench_scale_SOURCES = \
+	bench/arguments.c \
+	bench/arguments.h \
 	bench/scale/main.c \
 	bench/scale/usage.c \
 	bench/scale/usage.h \
 	tests/engine/harness.c \
 	tests/engine/harness.h
 optcast_bench_scale_LDADD = libocclient.la -lpthread
+
 noinst_PROGRAMS += optcast-bench-pages
-optcast_bench_pages_SOURCES = bench/pages/main.c
+optcast_bench_pages_SOURCES = \
+	bench/arguments.c \
+	bench/arguments.h \
+	bench/pages/main.c
 optcast_bench_pages_LDADD = libocservice.la libocreduction.la libocbase.la

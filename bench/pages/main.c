@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <time.h>
 
 #include "base/settings.h"
+#include "bench/arguments.h"
 #include "reduction/reduction.h"
 #include "server/pages.h"
 
@@ -25,7 +25,6 @@
 #define MAX_ROUNDS  99u
 #define WORK        ((size_t) 1 << 30)  /* bytes of inputs that each reduces in a round */
 #define BYTE        0x3c                /* a normal number in every type */
-#define EXIT_USAGE  2
 
 enum { FAULTS, TOUCH, RATE, NUM_VALUES };
 
@@ -160,21 +159,6 @@ static void print_help(void)
            MAX_PIECES, MAX_ROUNDS);
 }
 
-static unsigned number(const char *name, const char *text, unsigned most)
-{
-    unsigned long value;
-    char *end;
-
-    errno = 0;
-    value = strtoul(text, &end, 10);
-    if (0 != errno || '\0' != *end || end == text || value < 1 || value > most) {
-        fprintf(stderr, "optcast-bench-pages: %s %s: a number from 1 to %u is needed\n", name, text,
-                most);
-        exit(EXIT_USAGE);
-    }
-    return (unsigned) value;
-}
-
 static options_t parse(int argc, char **argv)
 {
     static const struct option known[] = {
@@ -187,10 +171,10 @@ static options_t parse(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "", known, NULL)) >= 0) {
         switch (option) {
         case 'p':
-            options.pieces = number("--pieces", optarg, MAX_PIECES);
+            options.pieces = (unsigned) oc_bench_number("--pieces", optarg, 1, MAX_PIECES);
             break;
         case 'r':
-            options.rounds = number("--rounds", optarg, MAX_ROUNDS);
+            options.rounds = (unsigned) oc_bench_number("--rounds", optarg, 1, MAX_ROUNDS);
             break;
         case 'j':
             options.json = optarg;
@@ -199,27 +183,18 @@ static options_t parse(int argc, char **argv)
             print_help();
             exit(EXIT_SUCCESS);
         default:
-            exit(EXIT_USAGE);
+            exit(OC_BENCH_USAGE);
         }
     }
-    if (optind < argc) {
-        fprintf(stderr, "optcast-bench-pages: %s: only options are known; see --help\n",
-                argv[optind]);
-        exit(EXIT_USAGE);
-    }
+    oc_bench_no_more(argc, argv);
     return options;
 }
 
 int main(int argc, char **argv)
 {
     options_t options = parse(argc, argv);
-    FILE *file = NULL != options.json ? fopen(options.json, "w") : NULL;
+    FILE *file = oc_bench_create(options.json);
 
-    if (NULL != options.json && NULL == file) {
-        fprintf(stderr, "optcast-bench-pages: cannot write %s: %s\n", options.json,
-                strerror(errno));
-        return EXIT_FAILURE;
-    }
     for (unsigned round = 0; round < options.rounds; round++) {
         for (size_t i = 0; i < NUM_KINDS; i++) {
             if (!measure(&kinds[i], round, options.pieces)) {
@@ -236,5 +211,5 @@ int main(int argc, char **argv)
     if (NULL != file) {
         write_json(file, &options);
     }
-    return NULL == file || 0 == fclose(file) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return oc_bench_close(file);
 }

@@ -8,13 +8,13 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/arguments.h"
 #include "bench/reduction/sweep.h"
 
 #define MAX_ROUNDS 99u
@@ -24,7 +24,6 @@
 /* What each runner passes in a round where the working set is small. */
 #define SMALL_WORK ((size_t) 256 << 20)
 #define DEFAULT_L2 ((size_t) 512 << 10)
-#define EXIT_USAGE 2
 
 typedef struct {
     size_t memory, chunk;   /* bytes */
@@ -265,21 +264,6 @@ static void print_help(void)
            MAX_ROUNDS);
 }
 
-static size_t number(const char *name, const char *text, size_t least, size_t most)
-{
-    char *end;
-    unsigned long value;
-
-    errno = 0;
-    value = strtoul(text, &end, 10);
-    if (0 != errno || '\0' != *end || end == text || value < least || value > most) {
-        fprintf(stderr, "optcast-bench-reduction: %s %s: a number from %zu to %zu is needed\n",
-                name, text, least, most);
-        exit(EXIT_USAGE);
-    }
-    return value;
-}
-
 static unsigned type_named(const char *name)
 {
     for (unsigned type = 1; type < OC_TYPE_END; type++) {
@@ -287,33 +271,30 @@ static unsigned type_named(const char *name)
             return type;
         }
     }
-    fprintf(stderr, "optcast-bench-reduction: --type %s: there is no such type; without --type all "
-            "are measured, and their names printed\n", name);
-    exit(EXIT_USAGE);
+    oc_bench_wrong("--type", name, "there is no such type; without --type all are measured, and "
+                                   "their names printed");
 }
 
 static size_t known_inputs(const char *text)
 {
-    size_t inputs = number("--inputs", text, 2, OC_MAX_INPUTS);
+    size_t inputs = oc_bench_number("--inputs", text, 2, OC_MAX_INPUTS);
 
     for (size_t i = 0; i < sizeof(input_counts) / sizeof(input_counts[0]); i++) {
         if (input_counts[i] == inputs) {
             return inputs;
         }
     }
-    fprintf(stderr, "optcast-bench-reduction: --inputs %s: 2, 3, 4, 8, 16, 32 or 64 is needed\n",
-            text);
-    exit(EXIT_USAGE);
+    oc_bench_wrong("--inputs", text, "2, 3, 4, 8, 16, 32 or 64 is needed");
 }
 
 static void choose(options_t *options, int option, const char *value)
 {
     switch (option) {
     case 'm':
-        options->memory = number("--memory", value, 64, 1 << 20) << 20;
+        options->memory = oc_bench_number("--memory", value, 64, 1 << 20) << 20;
         break;
     case 'c':
-        options->chunk = number("--chunk", value, 1, 1 << 10) << 10;
+        options->chunk = oc_bench_number("--chunk", value, 1, 1 << 10) << 10;
         break;
     case 'i':
         options->inputs = known_inputs(value);
@@ -323,7 +304,7 @@ static void choose(options_t *options, int option, const char *value)
         options->types[type_named(value)] = true;
         break;
     case 'r':
-        options->rounds = (unsigned) number("--rounds", value, 1, MAX_ROUNDS);
+        options->rounds = (unsigned) oc_bench_number("--rounds", value, 1, MAX_ROUNDS);
         break;
     case 'j':
         options->json = value;
@@ -332,7 +313,7 @@ static void choose(options_t *options, int option, const char *value)
         print_help();
         exit(EXIT_SUCCESS);
     default:
-        exit(EXIT_USAGE);
+        exit(OC_BENCH_USAGE);
     }
 }
 
@@ -353,25 +334,16 @@ static options_t parse(int argc, char **argv)
     for (unsigned type = 1; type < OC_TYPE_END; type++) {
         options.types[type] |= !options.types[0];
     }
-    if (optind < argc) {
-        fprintf(stderr, "optcast-bench-reduction: %s: only options are known; see --help\n",
-                argv[optind]);
-        exit(EXIT_USAGE);
-    }
+    oc_bench_no_more(argc, argv);
     return options;
 }
 
 int main(int argc, char **argv)
 {
     options_t options = parse(argc, argv);
-    FILE *file = NULL != options.json ? fopen(options.json, "w") : NULL;
+    FILE *file = oc_bench_create(options.json);
     char *memory = aligned_alloc(4096, options.memory);
 
-    if (NULL != options.json && NULL == file) {
-        fprintf(stderr, "optcast-bench-reduction: cannot write %s: %s\n", options.json,
-                strerror(errno));
-        return EXIT_FAILURE;
-    }
     if (NULL == memory) {
         fprintf(stderr, "optcast-bench-reduction: no %zu MiB of memory: lower --memory\n",
                 options.memory >> 20);
@@ -381,5 +353,5 @@ int main(int argc, char **argv)
     make_runners(&options);
     measure_all(&options, memory, file);
     free(memory);
-    return NULL == file || 0 == fclose(file) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return oc_bench_close(file);
 }

@@ -8,13 +8,13 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "bench/arguments.h"
 #include "bench/scale/usage.h"
 #include "tests/engine/harness.h"
 
@@ -24,7 +24,6 @@
 #define MIB           (1024u * KIB)
 #define GB            1e9
 #define LIMIT_SECONDS 300u
-#define EXIT_USAGE    2
 
 /* The same work for any number of groups: so many operations at a time, in all of them together. */
 typedef struct {
@@ -259,21 +258,6 @@ static void print_help(void)
            "Exit status: 0, 1 if something failed, 2 after a wrong option.\n", MAX_ROUNDS);
 }
 
-static unsigned number(const char *name, const char *text, unsigned long most)
-{
-    char *end;
-    unsigned long value;
-
-    errno = 0;
-    value = strtoul(text, &end, 10);
-    if (0 != errno || '\0' != *end || end == text || value < 1 || value > most) {
-        fprintf(stderr, "optcast-bench-scale: %s %s: a number from 1 to %lu is needed\n", name,
-                text, most);
-        exit(EXIT_USAGE);
-    }
-    return (unsigned) value;
-}
-
 static const char *known_load(const char *name)
 {
     for (size_t i = 0; i < NUM_LOADS; i++) {
@@ -281,8 +265,7 @@ static const char *known_load(const char *name)
             return name;
         }
     }
-    fprintf(stderr, "optcast-bench-scale: --load %s: chunks, small or tcp is needed\n", name);
-    exit(EXIT_USAGE);
+    oc_bench_wrong("--load", name, "chunks, small or tcp is needed");
 }
 
 static options_t parse(int argc, char **argv)
@@ -297,7 +280,7 @@ static options_t parse(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "", known, NULL)) >= 0) {
         switch (option) {
         case 'r':
-            options.rounds = number("--rounds", optarg, MAX_ROUNDS);
+            options.rounds = (unsigned) oc_bench_number("--rounds", optarg, 1, MAX_ROUNDS);
             break;
         case 'l':
             options.load = known_load(optarg);
@@ -309,27 +292,18 @@ static options_t parse(int argc, char **argv)
             print_help();
             exit(EXIT_SUCCESS);
         default:
-            exit(EXIT_USAGE);
+            exit(OC_BENCH_USAGE);
         }
     }
-    if (optind < argc) {
-        fprintf(stderr, "optcast-bench-scale: %s: only options are known; see --help\n",
-                argv[optind]);
-        exit(EXIT_USAGE);
-    }
+    oc_bench_no_more(argc, argv);
     return options;
 }
 
 int main(int argc, char **argv)
 {
     options_t options = parse(argc, argv);
-    FILE *file = NULL != options.json ? fopen(options.json, "w") : NULL;
+    FILE *file = oc_bench_create(options.json);
 
-    if (NULL != options.json && NULL == file) {
-        fprintf(stderr, "optcast-bench-scale: cannot write %s: %s\n", options.json,
-                strerror(errno));
-        return EXIT_FAILURE;
-    }
     shared_usage = mmap(NULL, sizeof(*shared_usage), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (MAP_FAILED == (void *) shared_usage || !measure_all(&options)) {
@@ -338,5 +312,5 @@ int main(int argc, char **argv)
     if (NULL != file) {
         write_json(file, &options);
     }
-    return NULL == file || 0 == fclose(file) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return oc_bench_close(file);
 }
