@@ -87,7 +87,7 @@ static const oc_setting_t job_settings[] = {
      .unit = "chunks",
      .help = "How many chunks each aggregator gets of a vector at least, as long as they are no "
              "smaller than 16 KiB: links idle for one chunk at both ends of a vector."},
-    {JOB(window), .type = OC_SETTING_INT, .number = 8, .min = 1, .max = OC_MAX_WINDOW,
+    {JOB(window), .type = OC_SETTING_INT, .number = 4, .min = 1, .max = OC_MAX_WINDOW,
      .unit = "chunks",
      .help = "Chunks that a rank has in flight to one aggregator, from all vectors of a "
              "communicator."},

@@ -110,7 +110,7 @@ TABLE = {
         beside("optcast-auto", "optcast, mode auto", "mode=auto"),
         beside("embedded-always", "embedded servers, mode always", embedded=True),
         beside("embedded-auto", "embedded servers, mode auto", "mode=auto", embedded=True),
-        *(chunks(size, window) for size in (16, 64, 256) for window in (2, 8)),
+        *(chunks(size, window) for size in (16, 64) for window in (2, 4, 8)),
         Contestant("ring-all", "Open MPI, ring over all hosts", kind="other", hosts="all",
                    arguments=RING.arguments),
         Contestant("ring-nap", "Open MPI, ring, with nap", arguments=RING.arguments, nap=True),

@@ -98,8 +98,8 @@ EXPERIMENTS = (
         "What a rank has in flight is chunk x window x servers. Before that has gone out, no "
         "result can come back, and at the end nothing is left to send: much in flight costs time "
         "at both ends of a vector. Too little, and links idle between chunks.",
-        (Setup("4+4", "allreduce", 4, ("ring", "optcast-16x2", "optcast-16x8", "optcast-64x2",
-                                       "optcast-64x8", "optcast-256x2", "optcast-256x8"),
+        (Setup("4+4", "allreduce", 4, ("ring", "optcast-16x2", "optcast-16x4", "optcast-16x8",
+                                       "optcast-64x2", "optcast-64x4", "optcast-64x8"),
                ENDS, servers=4),)),
     Experiment(
         "allgather-hosts", "Allgather",
