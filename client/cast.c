@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "client/setup.h"
 #include "client/types.h"
 
 #define LINGER (50 * OC_MILLISECOND)

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/types.h"
+#include "client/record.h"
+#include "client/setup.h"
+#include "client/targets.h"
 
 static int compare(const void *a, const void *b)
 {
@@ -20,7 +22,7 @@ static void count_hosts(const oc_group_t *group, oc_situation_t *situation)
     oc_record_t record;
 
     for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
-        (void) oc_record_decode(group->setup->records + (size_t) rank * OC_RECORD_SIZE, &record);
+        (void) oc_record_of(group, rank, &record);
         nodes[rank] = record.node;
     }
     qsort(nodes, group->params.num_ranks, sizeof(*nodes), compare);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "client/setup.h"
 #include "client/types.h"
 
 /* How often the control connections are looked at while something is pending. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "client/setup.h"
 #include "client/types.h"
 
 oc_collective_t *oc_collective_new(oc_group_t *group)
@@ -74,8 +75,8 @@ static void give_up(oc_group_t *group, oc_status_t status, const char *reason)
     }
     if (OC_GROUP_NEW == group->state) {
         oc_group_break(group, status, reason);
-    } else if (NULL != group->setup && '\0' == group->setup->reason[0]) {
-        snprintf(group->setup->reason, sizeof(group->setup->reason), "%s", reason);
+    } else if (NULL != group->setup) {
+        oc_setup_give_up(group, "%s", reason);
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "client/setup.h"
 #include "client/types.h"
 #include "net/socket.h"
 

@@ -6,6 +6,8 @@
 #include <utlist.h>
 
 #include "base/log.h"
+#include "client/place.h"
+#include "client/setup.h"
 #include "client/types.h"
 
 oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params,
@@ -279,9 +281,7 @@ void oc_group_fail(oc_group_t *group, oc_status_t status, const char *reason)
 {
     if (OC_GROUP_SETTING_UP == group->state && group->setup->step > OC_SETUP_RESOLVE) {
         group->setup->broken = status;
-        if ('\0' == group->setup->reason[0]) {
-            snprintf(group->setup->reason, sizeof(group->setup->reason), "%s", reason);
-        }
+        oc_setup_give_up(group, "%s", reason);
         release_links(group);
     } else if (OC_GROUP_LIVE == group->state) {
         become_failed(group, status, reason);

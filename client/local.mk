@@ -16,12 +16,12 @@ libocclient_la_SOURCES = \
 	client/node.c \
 	client/pack.h client/pack.c \
 	client/parts.c \
-	client/place.c \
-	client/readiness.c \
-	client/record.c \
-	client/resolver.c \
-	client/setup.c \
+	client/place.h client/place.c \
+	client/readiness.h client/readiness.c \
+	client/record.h client/record.c \
+	client/resolver.h client/resolver.c \
+	client/setup.h client/setup.c \
 	client/small.c \
-	client/targets.c \
+	client/targets.h client/targets.c \
 	client/tree.h client/tree.c
 libocclient_la_LIBADD = libocmulticast.la libocnode.la libocservice.la

@@ -4,12 +4,14 @@
  * but attaching is a function of the records, which are the same on all ranks; who cannot
  * attach says so in a vote.
  */
+#include "client/place.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "client/types.h"
+#include "client/setup.h"
 
 /* Bounds of a segment: places by window, as long as they do not take more memory than this. */
 #define MAX_PLACES_BYTES (16u << 20)
@@ -119,11 +121,6 @@ void oc_place_offer(oc_group_t *group, oc_record_t *record)
     record->shares = OC_SHARES_MEMORY;
 }
 
-static void get_record(const oc_group_t *group, uint32_t rank, oc_record_t *record)
-{
-    (void) oc_record_decode(group->setup->records + (size_t) rank * OC_RECORD_SIZE, record);
-}
-
 static void hosts_free(host_t *hosts)
 {
     host_t *host, *next;
@@ -158,11 +155,11 @@ static bool find_hosts(oc_group_t *group, host_t **hosts)
     oc_node_t *node = group->node;
     oc_record_t own, record;
 
-    get_record(group, group->params.rank, &own);
+    (void) oc_record_of(group, group->params.rank, &own);
     for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
         host_t *host;
 
-        get_record(group, rank, &record);
+        (void) oc_record_of(group, rank, &record);
         host = host_find(hosts, record.node);
         if (NULL == host) {
             return false;
@@ -199,7 +196,7 @@ static bool look_for_offers(oc_group_t *group)
     oc_record_t record;
 
     for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
-        get_record(group, rank, &record);
+        (void) oc_record_of(group, rank, &record);
         wanted = wanted || OC_SHARES_MEMORY == record.shares;
         if (OC_SHARES_FAILED == record.shares && !failed) {
             failed = true;
@@ -251,7 +248,7 @@ static bool get_segment(oc_group_t *group, uint32_t member, oc_ring_member_t *to
         node->segment = NULL;
         return true;
     }
-    get_record(group, node->ranks[member], &record);
+    (void) oc_record_of(group, node->ranks[member], &record);
     memcpy(to->bell, record.bell, OC_DOORBELL_NAME_SIZE);
     if (OC_OK != oc_doorbell_find(record.bell)) {
         snprintf(error, error_size, "process %u of this host cannot be woken", record.process);

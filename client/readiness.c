@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waiting for a message from each aggregator of a group: proof that data gets through. */
+#include "client/readiness.h"
+
 #include <stdlib.h>
 
 #include "client/types.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a rank tells the others when a group is set up. */
+/* The bytes of records, and what goes into their digest. */
+#include "client/record.h"
+
 #include <string.h>
 
 #include "base/text.h"
-#include "client/types.h"
+#include "client/setup.h"
 #include "protocol/wire.h"
 
 #define RECORD_MAGIC 0x5243434fu /* "OCCR" */
@@ -54,6 +56,11 @@ bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record)
            oc_get_bytes(&r, record->num_addresses * sizeof(struct in6_addr)),
            record->num_addresses * sizeof(struct in6_addr));
     return true;
+}
+
+bool oc_record_of(const oc_group_t *group, uint32_t rank, oc_record_t *record)
+{
+    return oc_record_decode(group->setup->records + (size_t) rank * OC_RECORD_SIZE, record);
 }
 
 uint64_t oc_settings_digest(const oc_group_t *group)

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of servers and their addresses. */
+#include "client/resolver.h"
+
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/types.h"
+/* Addresses of a server that are tried. */
+#define MAX_CANDIDATES 8
+#define ERROR_SIZE        256
 
 typedef struct {
-    oc_sockaddr_t addresses[OC_MAX_CANDIDATES];
+    oc_sockaddr_t addresses[MAX_CANDIDATES];
     unsigned count;
-    char error[OC_REASON_SIZE / 2];
+    char error[ERROR_SIZE];
 } resolved_t;
 
 struct oc_resolver {
@@ -28,7 +34,7 @@ static void *resolve_all(void *arg)
         resolved_t *result = &resolver->results[i];
 
         if (OC_OK != oc_resolve_all(&resolver->servers->servers[i].name, result->addresses,
-                                    OC_MAX_CANDIDATES, &result->count, result->error,
+                                    MAX_CANDIDATES, &result->count, result->error,
                                     sizeof(result->error))) {
             result->count = 0;
         }

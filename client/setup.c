@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Set-up of a group: exchange of records, connections, joining, vote. A rank that cannot take
- * part still goes through the exchanges, so that all ranks come to the same outcome.
- */
+/* Set-up of a group: exchange of records, connections, joining, vote. */
+#include "client/setup.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "client/types.h"
+#include "client/place.h"
+#include "client/record.h"
+#include "client/targets.h"
+#include "client/tree.h"
 #include "protocol/tag.h"
 
 /* The vote is a minimum: a rank that can go on votes this, one that cannot its own number. */
@@ -21,14 +23,11 @@
 #define GROUP_ID(process, count) \
     ((uint64_t) ((process) & 0xffffff) << 40 | (uint64_t) ((count) & 0xffffff) << 16)
 
-static void give_up(oc_group_t *group, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void give_up(oc_group_t *group, const char *format, ...)
+void oc_setup_give_up(oc_group_t *group, const char *format, ...)
 {
     va_list args;
 
-    if ('\0' != group->setup->reason[0]) {
+    if (oc_setup_has_given_up(group)) {
         return;
     }
     va_start(args, format);
@@ -36,7 +35,7 @@ static void give_up(oc_group_t *group, const char *format, ...)
     va_end(args);
 }
 
-static bool has_given_up(const oc_group_t *group)
+bool oc_setup_has_given_up(const oc_group_t *group)
 {
     return '\0' != group->setup->reason[0];
 }
@@ -94,7 +93,7 @@ static void go_without_embedded(oc_group_t *group, const char *error)
     oc_client_t *client = group->client;
 
     if (0 == client->servers.count) {
-        give_up(group, "the embedded server cannot start: %s", error);
+        oc_setup_give_up(group, "the embedded server cannot start: %s", error);
     } else if (!client->embedded_missed) {
         client->embedded_missed = true;
         oc_warn("this host does not aggregate beside the servers, which makes them slower, because "
@@ -125,7 +124,8 @@ static void learn_job(oc_group_t *group)
             OC_OK == group->params.bootstrap->job(group->params.context, &client->job);
     }
     if (!client->has_job) {
-        give_up(group, "it has no valid settings, or does not know the identity of its job");
+        oc_setup_give_up(group,
+                         "it has no valid settings, or does not know the identity of its job");
     }
 }
 
@@ -134,10 +134,10 @@ static void make_cast_record(oc_group_t *group)
     char error[OC_REASON_SIZE / 2];
 
     learn_job(group);
-    if (has_given_up(group)) {
+    if (oc_setup_has_given_up(group)) {
         oc_multicast_refuse(group->setup->reason, group->setup->record);
     } else if (OC_OK != oc_group_cast_record(group, error, sizeof(error))) {
-        give_up(group, "%s", error);
+        oc_setup_give_up(group, "%s", error);
     }
 }
 
@@ -149,16 +149,16 @@ static void make_record(oc_group_t *group)
     char error[OC_REASON_SIZE / 2] = "";
 
     if (OC_OK != client->servers_status) {
-        give_up(group, "coll_optcast_servers: %s", client->servers_error);
+        oc_setup_give_up(group, "coll_optcast_servers: %s", client->servers_error);
     }
     learn_job(group);
     if (OC_OK != oc_client_worker(client, error, sizeof(error))) {
-        give_up(group, "%s", error);
+        oc_setup_give_up(group, "%s", error);
     }
-    if (!has_given_up(group) && oc_targets_hosts_embedded(group)) {
+    if (!oc_setup_has_given_up(group) && oc_targets_hosts_embedded(group)) {
         open_embedded(group, &record);
     }
-    record.ready = !has_given_up(group);
+    record.ready = !oc_setup_has_given_up(group);
     oc_place_offer(group, &record);
     record.group = GROUP_ID(client->config.process, client->groups_made++);
     memcpy(record.job_id, client->job.id, OC_JOB_ID_SIZE);
@@ -273,7 +273,7 @@ static void vote(oc_group_t *group)
 {
     oc_setup_t *setup = group->setup;
 
-    setup->vote = has_given_up(group) ? (int64_t) group->params.rank : VOTE_YES;
+    setup->vote = oc_setup_has_given_up(group) ? (int64_t) group->params.rank : VOTE_YES;
     setup->step = OC_SETUP_VOTE;
     if (OC_OK != group->params.bootstrap->start(group->params.context, 1)) {
         break_off(group, "the vote of the ranks cannot be started");
@@ -290,7 +290,7 @@ static bool records_agree(oc_group_t *group, char *reason, size_t size)
 
     oc_record_decode(group->setup->records, &first);
     for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
-        if (!oc_record_decode(group->setup->records + (size_t) rank * OC_RECORD_SIZE, &record)) {
+        if (!oc_record_of(group, rank, &record)) {
             snprintf(reason, size, "rank %u has another version of optcast", rank);
         } else if (!record.ready) {
             snprintf(reason, size, "rank %u cannot take part%s%s", rank,
@@ -325,7 +325,7 @@ static void join_ranks(oc_group_t *group)
         decline(group, reason);
         break;
     default:
-        give_up(group, "%s", reason);
+        oc_setup_give_up(group, "%s", reason);
         vote(group);
     }
 }
@@ -334,14 +334,14 @@ static void wait_for_ranks(oc_group_t *group)
 {
     oc_status_t status = oc_cast_group_ready(group->cast);
 
-    if (OC_IN_PROGRESS == status && !has_given_up(group)) {
+    if (OC_IN_PROGRESS == status && !oc_setup_has_given_up(group)) {
         return;
     }
-    if (has_given_up(group)) {
+    if (oc_setup_has_given_up(group)) {
         /* others may wait to hear this rank for as long as it takes */
         oc_group_cast_fail(group, OC_ERR_CANCELED, group->setup->reason);
     } else if (OC_OK != status) {
-        give_up(group, "%s", oc_cast_group_reason(group->cast));
+        oc_setup_give_up(group, "%s", oc_cast_group_reason(group->cast));
     }
     vote(group);
 }
@@ -412,7 +412,7 @@ static void connect_servers(oc_group_t *group)
     /* another group's failure may have taken the worker away since the record was made */
     if (OC_OK != oc_client_worker(group->client, error, sizeof(error))
         || OC_OK != oc_targets_connect(group, error, sizeof(error))) {
-        give_up(group, "%s", error);
+        oc_setup_give_up(group, "%s", error);
     }
 }
 
@@ -449,7 +449,7 @@ static void send_joins(oc_group_t *group)
     oc_place_limit(group, count);
     group->setup->readiness = oc_readiness_begin(group, count);
     if (NULL == group->setup->readiness) {
-        give_up(group, "out of memory");
+        oc_setup_give_up(group, "out of memory");
         return;
     }
     for (unsigned i = 0; i < group->num_links; i++) {
@@ -457,7 +457,7 @@ static void send_joins(oc_group_t *group)
 
         link->teams = calloc(group->teams.own, sizeof(*link->teams));
         if (NULL == link->teams) {
-            give_up(group, "out of memory");
+            oc_setup_give_up(group, "out of memory");
             return;
         }
         for (unsigned t = 0; t < group->teams.own; t++) {
@@ -486,7 +486,7 @@ static unsigned links_at(oc_group_t *group, bool joined)
         const oc_connection_t *connection = group->links[i].connection;
 
         if (OC_CONNECTION_DEAD == connection->state) {
-            give_up(group, "%s", connection->reason);
+            oc_setup_give_up(group, "%s", connection->reason);
         }
         count += joined ? has_joined(group, &group->links[i])
                         : OC_CONNECTION_READY == connection->state;
@@ -540,7 +540,7 @@ static void join_servers(oc_group_t *group)
     oc_status_t status;
 
     if (!oc_tree_find(group, reason, sizeof(reason))) {
-        give_up(group, "%s", reason);
+        oc_setup_give_up(group, "%s", reason);
         return;
     }
     status = oc_targets_add_peers(group, reason, sizeof(reason));
@@ -548,13 +548,13 @@ static void join_servers(oc_group_t *group)
         return;
     }
     if (OC_OK != status) {
-        give_up(group, "%s", reason);
+        oc_setup_give_up(group, "%s", reason);
     } else if (0 != group->branch.leaves && !oc_group_choose(group)) {
         /* a rank whose leaf is not there does not know: all have to vote */
-        give_up(group, "Open MPI is expected to be faster than a tree of servers");
+        oc_setup_give_up(group, "Open MPI is expected to be faster than a tree of servers");
     } else if (count_aggregators(group) > (uint32_t) most_aggregators(group)) {
-        give_up(group, "the servers have %u aggregators, and a communicator can use %d",
-                count_aggregators(group), most_aggregators(group));
+        oc_setup_give_up(group, "the servers have %u aggregators, and a communicator can use %d",
+                         count_aggregators(group), most_aggregators(group));
     } else {
         group->setup->step = OC_SETUP_JOIN;
         send_joins(group);
@@ -569,9 +569,10 @@ static void wait_for_servers(oc_group_t *group)
 
     setup->quiet += group->client->elapsed;
     if (NULL != setup->readiness && setup->readiness->failed > 0) {
-        give_up(group, "server %.200s sent something else than READY", slow_server(group));
+        oc_setup_give_up(group, "server %.200s sent something else than READY",
+                         slow_server(group));
     }
-    if (!has_given_up(group) && there == group->num_links
+    if (!oc_setup_has_given_up(group) && there == group->num_links
         && (NULL == setup->readiness || 0 == setup->readiness->waiting)) {
         if (OC_SETUP_JOIN == setup->step) {
             vote(group);
@@ -580,10 +581,10 @@ static void wait_for_servers(oc_group_t *group)
         join_servers(group);
     }
     if (setup->quiet > (uint64_t) timeout * OC_SECOND) {
-        give_up(group, "server %.200s did not answer within %d seconds", slow_server(group),
-                timeout);
+        oc_setup_give_up(group, "server %.200s did not answer within %d seconds",
+                         slow_server(group), timeout);
     }
-    if (has_given_up(group)) {
+    if (oc_setup_has_given_up(group)) {
         vote(group);
     }
 }
@@ -599,14 +600,14 @@ static void wait_for_addresses(oc_group_t *group)
     case OC_IN_PROGRESS:
         group->setup->quiet += group->client->elapsed;
         if (group->setup->quiet > (uint64_t) timeout * OC_SECOND) {
-            give_up(group, "the names in coll_optcast_servers were not resolved within %d seconds",
-                    timeout);
+            oc_setup_give_up(group, "the names in coll_optcast_servers were not resolved within %d "
+                             "seconds", timeout);
         }
         break;
     default:
-        give_up(group, "no thread can be started to resolve the names of the servers");
+        oc_setup_give_up(group, "no thread can be started to resolve the names of the servers");
     }
-    if (has_given_up(group)) {
+    if (oc_setup_has_given_up(group)) {
         vote(group);
     }
 }
@@ -720,7 +721,7 @@ void oc_setup_refused(oc_connection_t *connection, const oc_notice_t *notice, co
 
     DL_FOREACH2 (client->setups, group, setup_next) {
         if (is_team(group, notice->group) && OC_SETUP_JOIN == group->setup->step) {
-            give_up(group, "server %.200s refused: %s", connection->name, text);
+            oc_setup_give_up(group, "server %.200s refused: %s", connection->name, text);
         }
     }
     DL_FOREACH (client->groups, group) {

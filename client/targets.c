@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From the settings and the ranks' records to the connections of a group. */
+#include "client/targets.h"
+
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/types.h"
+#include "client/record.h"
+#include "client/setup.h"
+#include "client/tree.h"
 
 static unsigned num_embedded(const oc_group_t *group)
 {
@@ -157,11 +161,6 @@ oc_status_t oc_targets_resolve(oc_group_t *group)
     return oc_resolver_done(client->resolver) ? OC_OK : OC_IN_PROGRESS;
 }
 
-static void get_record(const oc_group_t *group, uint32_t rank, oc_record_t *record)
-{
-    (void) oc_record_decode(group->setup->records + (size_t) rank * OC_RECORD_SIZE, record);
-}
-
 /* All ranks see the same records, and count the same. */
 unsigned oc_targets_count_peers(const oc_group_t *group)
 {
@@ -170,7 +169,7 @@ unsigned oc_targets_count_peers(const oc_group_t *group)
     oc_record_t record;
 
     for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
-        get_record(group, rank, &record);
+        (void) oc_record_of(group, rank, &record);
         count += 0 != record.port;
     }
     return 0 == client->servers.count || oc_peers_help(count, client->weights) ? count : 0;
@@ -211,7 +210,7 @@ oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_si
         return OC_ERR_NO_MEMORY;
     }
     for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
-        get_record(group, rank, &record);
+        (void) oc_record_of(group, rank, &record);
         if (0 == record.port) {
             continue;
         }

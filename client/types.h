@@ -9,6 +9,7 @@
  *                --< lane          one aggregator of the group: endpoint, handle, index
  *                --- node          what it shares with the ranks of its host
  *                --- cast          or its group of multicast
+ *                --- setup         while it is being set up (setup.h)
  *                --< collective    one operation, queued, running or finished
  *                      --< part    of an Allreduce on one lane: START, window, ACK, COMMIT
  *                            --< slot   one chunk in flight
@@ -25,6 +26,7 @@
 #include "client/client.h"
 #include "client/division.h"
 #include "client/model.h"
+#include "client/resolver.h"
 #include "net/address.h"
 #include "net/host.h"
 #include "net/stream.h"
@@ -42,36 +44,6 @@
 
 /* What a client keeps for collectives to come, in bytes. */
 #define OC_CLIENT_STOCK ((size_t) 1 << 20)
-
-/* Addresses of an embedded server that its process tells the others. */
-#define OC_MAX_OWN_ADDRESSES 8
-
-/* Addresses of a named server that are tried. */
-#define OC_MAX_CANDIDATES 8
-
-/* What a rank offers to those of its host. */
-typedef enum {
-    OC_SHARES_NOTHING,         /* nobody asked */
-    OC_SHARES_MEMORY,          /* segment and bell are there */
-    OC_SHARES_FAILED,          /* it would, but cannot */
-} oc_shares_t;
-
-/* What each rank tells the others at set-up; record.c encodes it. */
-typedef struct {
-    uint8_t ready;             /* this rank can take part */
-    uint64_t settings;         /* digest of what must be equal on all ranks */
-    uint64_t group;            /* rank 0's word counts */
-    uint8_t job_id[OC_JOB_ID_SIZE];
-    uint32_t process;
-    uint64_t host;             /* equal for processes that can use loopback */
-    uint64_t node;             /* equal for ranks that share memory */
-    uint8_t shares;            /* oc_shares_t */
-    uint8_t segment[OC_SEGMENT_NAME_SIZE];
-    uint8_t bell[OC_DOORBELL_NAME_SIZE];
-    uint16_t port;             /* of the embedded server, 0 if there is none */
-    uint8_t num_addresses;
-    struct in6_addr addresses[OC_MAX_OWN_ADDRESSES];
-} oc_record_t;
 
 typedef enum {
     OC_CONNECTION_CONNECTING,  /* TCP connect under way */
@@ -168,45 +140,8 @@ typedef struct {
     bool armed;                /* others may ring */
 } oc_node_t;
 
-typedef enum {
-    OC_SETUP_EXCHANGE,         /* records are under way */
-    OC_SETUP_SHARE,            /* waits whether all can use the memory of their hosts */
-    OC_SETUP_RESOLVE,          /* waits for the addresses of the servers */
-    OC_SETUP_CONNECT,          /* waits for all WELCOMEs */
-    OC_SETUP_JOIN,             /* waits for all JOINEDs, and READY from all aggregators */
-    OC_SETUP_PROBE,            /* multicast: waits until all ranks have been heard */
-    OC_SETUP_VOTE,             /* waits for the outcome */
-} oc_setup_step_t;
-
-/* One READY message; they all go together, after the last has called back. */
-typedef struct {
-    oc_transfer_t transfer;
-    struct oc_readiness *all;
-    bool arrived;
-    uint8_t bytes[OC_HEADER_SIZE];
-} oc_ready_t;
-
-typedef struct oc_readiness {
-    unsigned count, waiting, failed;
-    bool abandoned;            /* the set-up is over, and the last one frees this */
-    oc_ready_t lanes[];
-} oc_readiness_t;
-
-/* Exists while a group is being set up. */
-typedef struct {
-    oc_setup_step_t step;
-    uint64_t quiet;            /* ns spent waiting for servers while somebody was looking */
-    oc_status_t broken;        /* service was lost after this rank had voted */
-    char reason[OC_REASON_SIZE]; /* why this rank cannot take part */
-    char unshared[OC_REASON_SIZE]; /* why it cannot share memory with its host */
-    uint8_t *records;          /* of all ranks, and behind them … */
-    uint8_t *record;           /* … that of this one */
-    uint64_t *nodes;           /* room for a number of each rank: see choose.c */
-    int64_t vote, outcome;
-    oc_readiness_t *readiness; /* from the JOINs on */
-} oc_setup_t;
-
 struct oc_collective;
+typedef struct oc_setup oc_setup_t;
 
 struct oc_group {
     oc_client_t *client;
@@ -219,7 +154,7 @@ struct oc_group {
     bool chosen;                   /* the next two say what is offloaded; set before LIVE */
     oc_situation_t situation;
     oc_choice_t choice;
-    oc_setup_t *setup;
+    oc_setup_t *setup;             /* while it is being set up */
     uint64_t id;
     oc_teams_t teams;              /* in a tree: what this rank's leaf has of them */
     oc_branch_t branch;
@@ -327,8 +262,6 @@ typedef struct oc_collective {
     };
 } oc_collective_t;
 
-typedef struct oc_resolver oc_resolver_t;
-
 struct oc_client {
     pthread_mutex_t lock;
     oc_client_config_t config;
@@ -387,11 +320,6 @@ oc_status_t oc_client_worker(oc_client_t *client, char *error, size_t error_size
 oc_status_t oc_embedded_parse(const char *text, bool *on_hosts, unsigned *count, char *error,
                               size_t error_size);
 
-/* record.c */
-void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE]);
-bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record);
-uint64_t oc_settings_digest(const oc_group_t *group);
-
 /* connection.c */
 oc_connection_t *oc_connection_find(oc_client_t *client, const char *name);
 /* Takes the candidates (malloc'ed) over. */
@@ -402,84 +330,12 @@ void oc_connection_send(oc_connection_t *connection, const oc_control_t *message
 /* last_words may be NULL; they are only said where somebody would understand them. */
 void oc_connection_close(oc_connection_t *connection, const oc_control_t *last_words);
 
-/* setup.c */
-/* On an error the group has failed. */
-oc_status_t oc_setup_begin(oc_group_t *group);
-/* Forgets the set-up without a word to the bootstrap. */
-void oc_setup_drop(oc_group_t *group);
-void oc_setup_progress(oc_group_t *group);
-void oc_setup_joined(oc_client_t *client, oc_connection_t *connection,
-                     const oc_joined_t *joined);
-void oc_setup_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text);
-
-/* readiness.c: READY messages of all aggregators of a group */
-/* aggregators: of all servers, for each team. */
-oc_readiness_t *oc_readiness_begin(oc_group_t *group, unsigned aggregators);
-void oc_readiness_end(oc_readiness_t *readiness);
-
-/*
- * resolver.c: looks up all servers of a list, which must outlive it, in a thread of its own: name
- * servers may take seconds. NULL when there can be no thread.
- */
-oc_resolver_t *oc_resolver_begin(const oc_server_list_t *servers);
-bool oc_resolver_done(const oc_resolver_t *resolver);
-/* Of a resolver that is done: a malloc'ed array for the caller, or NULL and why. */
-oc_sockaddr_t *oc_resolver_addresses(const oc_resolver_t *resolver, unsigned server,
-                                     unsigned *count, char *error, size_t error_size);
-/* Waits for the thread. NULL is allowed. */
-void oc_resolver_end(oc_resolver_t *resolver);
-
-/* targets.c: which servers a group uses and how to reach them */
-/* OC_IN_PROGRESS as long as oc_targets_connect would lack addresses. */
-oc_status_t oc_targets_resolve(oc_group_t *group);
-/* Fills in the links of servers, or, if there are none, of peers. */
-oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size);
-/*
- * When what servers are is known: those whose records tell where they aggregate as peers, behind
- * them. OC_IN_PROGRESS: there are some, who have to be connected first; OC_OK: none are missing.
- */
-oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_size);
-/* Whether this rank offers to aggregate. */
-bool oc_targets_hosts_embedded(const oc_group_t *group);
-/* How many ranks aggregate beside the servers, once the records are there. */
-unsigned oc_targets_count_peers(const oc_group_t *group);
-
-/*
- * choose.c: what is offloaded, when the shape is known, and again when servers turn out to be a
- * tree. false: nothing ever is in this group.
- */
-bool oc_group_choose(oc_group_t *group);
-
-/* tree.c: servers that are leaves of a tree */
-/*
- * Once connected: if they are, this rank keeps the link to its own leaf, whose members its teams
- * are from now on. false: they cannot serve the group, and why.
- */
-bool oc_tree_find(oc_group_t *group, char *reason, size_t size);
-/* Which servers of the list this rank needs, as far as it knows: from first, so many. */
-void oc_tree_servers(const oc_group_t *group, unsigned *first, unsigned *count);
-
-/* place.c: which ranks share hosts, and whether they can share memory: the shape of a group */
-/* Every rank in one team. */
-void oc_place_flat(oc_group_t *group);
-/* Into the record goes what others need to share memory with this rank. */
-void oc_place_offer(oc_group_t *group, oc_record_t *record);
-/* Whether all records allow the node shape. false: it is flat. */
-bool oc_place_find(oc_group_t *group);
-/* Attaches what the ranks of the host offer. */
-oc_status_t oc_place_attach(oc_group_t *group, char *error, size_t error_size);
-/* Teams as the node shape needs them: all ranks could attach. */
-void oc_place_take(oc_group_t *group);
-/* When the number of aggregators is known: how many steps of the node shape go on at a time. */
-void oc_place_limit(oc_group_t *group, unsigned aggregators);
-/* This rank is why the group is flat, although memory was to be shared: says so once. */
-void oc_place_tell(oc_group_t *group);
-void oc_node_free(oc_group_t *group);
+/* The number of a team, by its place among those of this rank. */
 static inline uint32_t oc_team_number(const oc_group_t *group, unsigned own)
 {
     return group->teams.first + own * group->teams.step;
 }
-/* As servers know it. */
+/* … and as servers know it */
 static inline uint64_t oc_team_id(const oc_group_t *group, unsigned own)
 {
     return group->id + oc_team_number(group, own);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/types.h"
+#include "client/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

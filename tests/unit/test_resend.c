@@ -15,6 +15,7 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "client/place.h"
 #include "client/types.h"
 #include "protocol/tag.h"
 #include "reduction/reduction.h"

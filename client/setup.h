@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The set-up of a group: its steps, and what it has to remember meanwhile. A rank that cannot take
+ * part still goes through the exchanges, so that all ranks come to the same outcome.
+ */
+#ifndef OC_CLIENT_SETUP_H
+#define OC_CLIENT_SETUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client/readiness.h"
+#include "client/types.h"
+
+typedef enum {
+    OC_SETUP_EXCHANGE,         /* records are under way */
+    OC_SETUP_SHARE,            /* waits whether all can use the memory of their hosts */
+    OC_SETUP_RESOLVE,          /* waits for the addresses of the servers */
+    OC_SETUP_CONNECT,          /* waits for all WELCOMEs */
+    OC_SETUP_JOIN,             /* waits for all JOINEDs, and READY from all aggregators */
+    OC_SETUP_PROBE,            /* multicast: waits until all ranks have been heard */
+    OC_SETUP_VOTE,             /* waits for the outcome */
+} oc_setup_step_t;
+
+struct oc_setup {
+    oc_setup_step_t step;
+    uint64_t quiet;            /* ns spent waiting for servers while somebody was looking */
+    oc_status_t broken;        /* service was lost after this rank had voted */
+    char reason[OC_REASON_SIZE]; /* why this rank cannot take part */
+    char unshared[OC_REASON_SIZE]; /* why it cannot share memory with its host */
+    uint8_t *records;          /* of all ranks, and behind them … */
+    uint8_t *record;           /* … that of this one */
+    uint64_t *nodes;           /* room for a number of each rank: see choose.c */
+    int64_t vote, outcome;
+    oc_readiness_t *readiness; /* from the JOINs on */
+};
+
+/* On an error the group has failed. */
+oc_status_t oc_setup_begin(oc_group_t *group);
+
+/* Forgets the set-up without a word to the bootstrap. */
+void oc_setup_drop(oc_group_t *group);
+
+void oc_setup_progress(oc_group_t *group);
+
+/* This rank cannot take part: it goes on to its vote. Only the first reason counts. */
+void oc_setup_give_up(oc_group_t *group, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+bool oc_setup_has_given_up(const oc_group_t *group);
+
+/* What servers say to those who join. */
+void oc_setup_joined(oc_client_t *client, oc_connection_t *connection,
+                     const oc_joined_t *joined);
+void oc_setup_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text);
+
+/*
+ * choose.c: what is offloaded, when the shape is known, and again when servers turn out to be a
+ * tree. false: nothing ever is in this group.
+ */
+bool oc_group_choose(oc_group_t *group);
+
+#endif
