@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "client/setup.h"
+#include "client/joining.h"
 #include "client/types.h"
 #include "net/socket.h"
 
@@ -215,7 +215,7 @@ static void on_notice(oc_connection_t *connection, const oc_control_t *message)
         die(connection, OC_ERR_REFUSED, reason);
         break;
     case OC_CONTROL_GROUP_ERROR:
-        oc_setup_refused(connection, &message->notice, text);
+        oc_joining_refused(connection, &message->notice, text);
         break;
     case OC_CONTROL_JOB_ERROR:
         snprintf(reason, sizeof(reason), "ended its service: %s", text);
@@ -233,7 +233,7 @@ static void handle(oc_connection_t *connection, const oc_control_t *message)
         on_welcome(connection, &message->welcome);
         break;
     case OC_CONTROL_JOINED:
-        oc_setup_joined(connection->client, connection, &message->joined);
+        oc_joining_answered(connection, &message->joined);
         break;
     case OC_CONTROL_PONG:
         if (message->ping == connection->ping) {

@@ -10,6 +10,8 @@ libocclient_la_SOURCES = \
 	client/division.h client/division.c \
 	client/flow.c \
 	client/group.c \
+	client/introduction.h client/introduction.c \
+	client/joining.h client/joining.c \
 	client/lanes.c \
 	client/large.c \
 	client/model.h client/model.c \

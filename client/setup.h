@@ -22,6 +22,9 @@ typedef enum {
     OC_SETUP_VOTE,             /* waits for the outcome */
 } oc_setup_step_t;
 
+/* The vote is a minimum: a rank that can go on votes this, one that cannot its own number. */
+#define OC_VOTE_YES INT64_MAX
+
 struct oc_setup {
     oc_setup_step_t step;
     uint64_t quiet;            /* ns spent waiting for servers while somebody was looking */
@@ -47,11 +50,6 @@ void oc_setup_progress(oc_group_t *group);
 void oc_setup_give_up(oc_group_t *group, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool oc_setup_has_given_up(const oc_group_t *group);
-
-/* What servers say to those who join. */
-void oc_setup_joined(oc_client_t *client, oc_connection_t *connection,
-                     const oc_joined_t *joined);
-void oc_setup_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text);
 
 /*
  * choose.c: what is offloaded, when the shape is known, and again when servers turn out to be a

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The way of a group to its servers: addresses, connections, JOIN, READY. */
+#ifndef OC_CLIENT_JOINING_H
+#define OC_CLIENT_JOINING_H
+
+#include <stdbool.h>
+
+#include "client/types.h"
+
+/*
+ * One look at a group at the steps OC_SETUP_RESOLVE to OC_SETUP_JOIN. true: this rank votes now; it
+ * has given up, or all servers are ready. Takes no longer than connect_timeout while somebody looks.
+ */
+bool oc_joining_progress(oc_group_t *group);
+
+/* What servers say to those who join. */
+void oc_joining_answered(oc_connection_t *connection, const oc_joined_t *joined);
+void oc_joining_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text);
+
+#endif
