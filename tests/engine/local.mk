@@ -66,10 +66,18 @@ tests_engine_test_engine_auto_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_auto_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
 check_PROGRAMS += tests/engine/test_engine_tree
 tests_engine_test_engine_tree_SOURCES = tests/engine/test_engine_tree.c \
+	tests/engine/grove.h tests/engine/grove.c \
 	tests/engine/harness.h tests/engine/harness.c \
 	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
 tests_engine_test_engine_tree_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_tree_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
+
+check_PROGRAMS += tests/engine/test_engine_tree_setup
+tests_engine_test_engine_tree_setup_SOURCES = tests/engine/test_engine_tree_setup.c \
+	tests/engine/grove.h tests/engine/grove.c \
+	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_tree_setup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_tree_setup_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_leaves
 tests_engine_test_engine_leaves_SOURCES = tests/engine/test_engine_leaves.c \
