@@ -14,7 +14,7 @@
 
 static void connect_servers(oc_group_t *group)
 {
-    char error[OC_REASON_SIZE / 2];
+    char error[OC_REASON_SIZE / 2] = "out of memory";
 
     group->setup->step = OC_SETUP_CONNECT;
     /* another group's failure may have taken the worker away since the record was made */
@@ -44,7 +44,7 @@ static void send_join(oc_group_t *group, oc_link_t *link, unsigned own, uint32_t
         .rank = group->teams.rank, .reply_handle = group->reply_handle,
         .first_aggregator = first, .chunk_bytes = (uint32_t) settings->chunk_size,
         .window = group->teams.window, .small_bytes = (uint32_t) settings->small_size,
-        .reserves = NULL != group->node || 0 != group->client->tree || oc_lanes_are_paced(group),
+        .reserves = NULL != group->node || 0 != group->branch.parent || oc_lanes_are_paced(group),
         .leaves = group->branch.leaves, .leaf = group->branch.leaf};
     link->teams[own].asked = true;
     oc_connection_send(link->connection, &message);
@@ -141,17 +141,50 @@ static int most_aggregators(const oc_group_t *group)
     return most < OC_MAX_GROUP_AGGREGATORS ? most : OC_MAX_GROUP_AGGREGATORS;
 }
 
-/* All are connected. Peers come last: beside leaves of a tree there are none. */
+/* Whether connecting lacks no address. Gives up when they do not come. */
+static bool has_addresses(oc_group_t *group)
+{
+    int timeout = group->client->config.settings->connect_timeout;
+
+    switch (oc_targets_resolve(group)) {
+    case OC_OK:
+        return true;
+    case OC_IN_PROGRESS:
+        if (group->setup->quiet > (uint64_t) timeout * OC_SECOND) {
+            oc_setup_give_up(group, "the names in coll_optcast_servers were not resolved within %d "
+                             "seconds", timeout);
+        }
+        break;
+    default:
+        oc_setup_give_up(group, "no thread can be started to resolve the names of the servers");
+    }
+    return false;
+}
+
+/*
+ * First servers that are asked what they are, then all if these are no leaves, then peers: beside
+ * leaves of a tree there are none. OC_IN_PROGRESS: some have to be connected first.
+ */
+static oc_status_t complete_links(oc_group_t *group, char *reason, size_t size)
+{
+    oc_status_t status = oc_tree_find(group, reason, size);
+
+    if (OC_OK == status) {
+        return oc_targets_add_peers(group, reason, size);
+    }
+    if (OC_IN_PROGRESS == status && has_addresses(group)) {
+        status = oc_targets_connect_all(group, reason, size);
+        return OC_OK == status ? OC_IN_PROGRESS : status;
+    }
+    return status;
+}
+
+/* All that there are links to are connected. */
 static void join_servers(oc_group_t *group)
 {
-    char reason[OC_REASON_SIZE];
-    oc_status_t status;
+    char reason[OC_REASON_SIZE] = "out of memory";
+    oc_status_t status = complete_links(group, reason, sizeof(reason));
 
-    if (!oc_tree_find(group, reason, sizeof(reason))) {
-        oc_setup_give_up(group, "%s", reason);
-        return;
-    }
-    status = oc_targets_add_peers(group, reason, sizeof(reason));
     if (OC_IN_PROGRESS == status) {
         return;
     }
@@ -159,7 +192,7 @@ static void join_servers(oc_group_t *group)
         oc_setup_give_up(group, "%s", reason);
     } else if (0 != group->branch.leaves && !oc_group_choose(group)) {
         /* a rank whose leaf is not there does not know: all have to vote */
-        oc_setup_give_up(group, "Open MPI is expected to be faster than a tree of servers");
+        group->setup->no_gain = true;
     } else if (count_aggregators(group) > (uint32_t) most_aggregators(group)) {
         oc_setup_give_up(group, "the servers have %u aggregators, and a communicator can use %d",
                          count_aggregators(group), most_aggregators(group));
@@ -187,6 +220,9 @@ static bool wait_for_servers(oc_group_t *group)
             return true;
         }
         join_servers(group);
+        if (setup->no_gain) {
+            return true;
+        }
     }
     if (setup->quiet > (uint64_t) timeout * OC_SECOND) {
         oc_setup_give_up(group, "server %.200s did not answer within %d seconds",
@@ -198,21 +234,10 @@ static bool wait_for_servers(oc_group_t *group)
 /* Whether this is over. What goes wrong with connecting is for the next look. */
 static bool wait_for_addresses(oc_group_t *group)
 {
-    int timeout = group->client->config.settings->connect_timeout;
-
-    switch (oc_targets_resolve(group)) {
-    case OC_OK:
+    group->setup->quiet += group->client->elapsed;
+    if (has_addresses(group)) {
         connect_servers(group);
         return false;
-    case OC_IN_PROGRESS:
-        group->setup->quiet += group->client->elapsed;
-        if (group->setup->quiet > (uint64_t) timeout * OC_SECOND) {
-            oc_setup_give_up(group, "the names in coll_optcast_servers were not resolved within %d "
-                             "seconds", timeout);
-        }
-        break;
-    default:
-        oc_setup_give_up(group, "no thread can be started to resolve the names of the servers");
     }
     return oc_setup_has_given_up(group);
 }

@@ -8,8 +8,8 @@
 #include "client/types.h"
 
 /*
- * One look at a group at the steps OC_SETUP_RESOLVE to OC_SETUP_JOIN. true: this rank votes now; it
- * has given up, or all servers are ready. Takes no longer than connect_timeout while somebody looks.
+ * One look at a group at the steps OC_SETUP_RESOLVE to OC_SETUP_JOIN. true: it is time for this
+ * rank's vote. That takes no longer than connect_timeout, of which only looks count.
  */
 bool oc_joining_progress(oc_group_t *group);
 

@@ -11,6 +11,7 @@
 #include "client/introduction.h"
 #include "client/joining.h"
 #include "client/place.h"
+#include "client/tree.h"
 #include "protocol/tag.h"
 
 void oc_setup_give_up(oc_group_t *group, const char *format, ...)
@@ -132,10 +133,10 @@ static void decline(oc_group_t *group, const char *reason)
     oc_group_decline(group, copy);
 }
 
-static void start_vote(oc_group_t *group, oc_setup_step_t step, bool yes)
+static void start_vote(oc_group_t *group, oc_setup_step_t step, bool can, int64_t vote)
 {
     group->setup->step = step;
-    group->setup->vote = yes ? OC_VOTE_YES : (int64_t) group->params.rank;
+    group->setup->vote = can ? vote : (int64_t) group->params.rank;
     if (OC_OK != group->params.bootstrap->start(group->params.context, 1)) {
         break_off(group, "the vote of the ranks cannot be started");
     }
@@ -143,7 +144,8 @@ static void start_vote(oc_group_t *group, oc_setup_step_t step, bool yes)
 
 static void vote(oc_group_t *group)
 {
-    start_vote(group, OC_SETUP_VOTE, !oc_setup_has_given_up(group));
+    start_vote(group, OC_SETUP_VOTE, !oc_setup_has_given_up(group),
+               group->setup->no_gain ? OC_VOTE_LEAVE : OC_VOTE_YES);
 }
 
 /* Of multicast: the ranks are the service. */
@@ -198,7 +200,7 @@ static void share(oc_group_t *group)
     oc_setup_t *setup = group->setup;
     oc_status_t status = oc_place_attach(group, setup->unshared, sizeof(setup->unshared));
 
-    start_vote(group, OC_SETUP_SHARE, OC_OK == status);
+    start_vote(group, OC_SETUP_SHARE, OC_OK == status, OC_VOTE_YES);
 }
 
 static void share_done(oc_group_t *group)
@@ -241,12 +243,17 @@ static void vote_done(oc_group_t *group)
     oc_status_t broken = setup->broken;
     char reason[OC_REASON_SIZE];
 
-    if (OC_VOTE_YES != outcome) {
+    if (outcome < OC_VOTE_LEAVE) {
         snprintf(reason, sizeof(reason), "rank %lld has no service", (long long) outcome);
-        /* nothing is wrong if all have chosen so */
-        group->tells = outcome == (int64_t) group->params.rank
-                       && !(group->chosen && 0 == group->choice.sizes.count);
-        decline(group, outcome == (int64_t) group->params.rank ? setup->reason : reason);
+        group->tells = outcome == (int64_t) group->params.rank;
+        decline(group, group->tells ? setup->reason : reason);
+        return;
+    }
+    if (OC_OK == broken) {
+        oc_tree_remember(group);
+    }
+    if (OC_VOTE_LEAVE == outcome) {
+        decline(group, "Open MPI is expected to be faster than a tree of servers");
         return;
     }
     snprintf(reason, sizeof(reason), "%s", setup->reason);

@@ -22,8 +22,12 @@ typedef enum {
     OC_SETUP_VOTE,             /* waits for the outcome */
 } oc_setup_step_t;
 
-/* The vote is a minimum: a rank that can go on votes this, one that cannot its own number. */
-#define OC_VOTE_YES INT64_MAX
+/*
+ * The vote is a minimum: a rank that can go on votes yes; one that could, but found that nothing is
+ * gained, as all do, votes to leave it; one that cannot votes its own number.
+ */
+#define OC_VOTE_YES   INT64_MAX
+#define OC_VOTE_LEAVE (INT64_MAX - 1)
 
 struct oc_setup {
     oc_setup_step_t step;
@@ -34,6 +38,7 @@ struct oc_setup {
     uint8_t *records;          /* of all ranks, and behind them … */
     uint8_t *record;           /* … that of this one */
     uint64_t *nodes;           /* room for a number of each rank: see choose.c */
+    bool no_gain;              /* from servers that turned out to be a tree */
     int64_t vote, outcome;
     oc_readiness_t *readiness; /* from the JOINs on */
 };

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "client/record.h"
-#include "client/setup.h"
 #include "client/tree.h"
+#include "client/types.h"
 
 static unsigned num_embedded(const oc_group_t *group)
 {
@@ -200,7 +200,7 @@ static oc_status_t make_links(oc_group_t *group, unsigned count, char *error, si
 
 oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_size)
 {
-    unsigned count = 0 == group->client->tree ? oc_targets_count_peers(group) : 0;
+    unsigned count = 0 == group->branch.parent ? oc_targets_count_peers(group) : 0;
     oc_record_t record;
 
     if (group->num_peers == count) {
@@ -222,12 +222,29 @@ oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_si
     return OC_IN_PROGRESS;
 }
 
+/* NULL: the first ones of the list. */
+static oc_status_t link_servers(oc_group_t *group, const unsigned *servers, unsigned count,
+                                char *error, size_t error_size)
+{
+    oc_status_t status = make_links(group, count, error, error_size);
+
+    for (unsigned i = 0; OC_OK == status && i < count; i++) {
+        unsigned number = NULL != servers ? servers[i] : i;
+
+        if (!add_link(group, connect_external(group->client, number, error, error_size))) {
+            status = OC_ERR_UNREACHABLE;
+        }
+    }
+    return status;
+}
+
 oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size)
 {
-    unsigned first, count;
+    unsigned servers[OC_TREE_ASKED], count = oc_tree_asked(group, servers);
     oc_status_t status;
 
-    oc_tree_servers(group, &first, &count);
+    /* other groups may learn more, or forget it, before these servers answer */
+    group->branch.parent = group->client->tree;
     if (0 == count) {
         status = oc_targets_add_peers(group, error, error_size);
         if (OC_OK == status) {
@@ -236,11 +253,22 @@ oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size
         }
         return OC_IN_PROGRESS == status ? OC_OK : status;
     }
-    status = make_links(group, count, error, error_size);
-    for (unsigned i = first; OC_OK == status && i < first + count; i++) {
-        if (!add_link(group, connect_external(group->client, i, error, error_size))) {
-            status = OC_ERR_UNREACHABLE;
-        }
+    return link_servers(group, servers, count, error, error_size);
+}
+
+oc_status_t oc_targets_connect_all(oc_group_t *group, char *error, size_t error_size)
+{
+    oc_link_t *asked = group->links;
+    unsigned num_asked = group->num_links;
+    oc_status_t status;
+
+    group->links = NULL;
+    group->num_links = 0;
+    status = link_servers(group, NULL, group->client->servers.count, error, error_size);
+    /* their connections are among those of the new links, unless that failed */
+    for (unsigned i = 0; i < num_asked; i++) {
+        asked[i].connection->users--;
     }
+    free(asked);
     return status;
 }

@@ -15,11 +15,14 @@ bool oc_targets_hosts_embedded(const oc_group_t *group);
 /* How many ranks aggregate beside the servers, once the records are there. */
 unsigned oc_targets_count_peers(const oc_group_t *group);
 
-/* OC_IN_PROGRESS as long as oc_targets_connect would lack addresses. */
+/* OC_IN_PROGRESS as long as the next two would lack addresses. */
 oc_status_t oc_targets_resolve(oc_group_t *group);
 
-/* Fills in the links of servers, or, if there are none, of peers. */
+/* Fills in the links of servers that are asked what they are, or, without servers, of peers. */
 oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size);
+
+/* Links of all servers, in the order of the list, in place of those that were asked. */
+oc_status_t oc_targets_connect_all(oc_group_t *group, char *error, size_t error_size);
 
 /*
  * When what servers are is known: those whose records tell where they aggregate as peers, behind

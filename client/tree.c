@@ -4,10 +4,20 @@
  * own members send; the server above adds up the leaves. Weights do not count: blocks of ranks as
  * even as they can be make the shape of the reduction.
  *
- * A process sees what servers are when they welcome it. The first group connects to all of them,
- * so that each rank judges by the same; from then on a process knows, and connects to the leaves
- * that it needs. What it remembers is checked by the leaf's WELCOME, and by the servers, which
- * refuse groups whose ranks do not fit together.
+ * A process sees what servers are when they welcome it. If all asked all, each leaf would meet all
+ * clients of the job, more than one server takes. So a rank asks two servers: its own leaf and the
+ * next one, in a ring of those that get members. It goes on if both are leaves of the same parent,
+ * or if neither is a leaf. That is enough for all ranks to come to the same outcome. If not all
+ * servers of the ring are the same, some leaf differs from the next one; each leaf has members, so a
+ * rank notices, and by its vote all decline. If none is a leaf, each rank connects to the rest of
+ * the list, and sees for itself whether there is one.
+ *
+ * When all ranks have voted for a tree, or for leaving it to others, their processes remember its
+ * parent, and ask nobody but their own leaf, whether it still has that one. What they remember was
+ * true of the first server of the list, which is in every ring: so all of them remember the same.
+ * In a ring that is not all the same, at least two leaves that differ from each other differ from
+ * their next ones. One of them has not that parent, and each of its ranks notices, whether it
+ * remembers or compares.
  */
 #include "client/tree.h"
 
@@ -30,25 +40,53 @@ uint32_t oc_tree_first(uint32_t leaves, uint32_t members, uint32_t leaf)
     return (uint32_t) (((uint64_t) leaf * members + leaves - 1) / leaves);
 }
 
+uint32_t oc_tree_next(uint32_t leaves, uint32_t leaf)
+{
+    return (leaf + 1) % leaves;
+}
+
 static unsigned num_servers(const oc_group_t *group)
 {
     return group->num_links - group->num_peers;
 }
 
-/* Before the teams are those of a leaf. */
-static uint32_t own_leaf(const oc_group_t *group)
+/* Of a group with servers, before its teams are those of a leaf. */
+static void find_leaf(const oc_group_t *group, uint32_t *own, uint32_t *next)
 {
     uint32_t leaves = oc_tree_leaves(group->client->servers.count, group->teams.num_ranks);
 
-    return oc_tree_leaf(leaves, group->teams.num_ranks, group->teams.rank);
+    *own = oc_tree_leaf(leaves, group->teams.num_ranks, group->teams.rank);
+    *next = oc_tree_next(leaves, *own);
+}
+
+unsigned oc_tree_asked(const oc_group_t *group, unsigned servers[OC_TREE_ASKED])
+{
+    uint32_t own, next;
+
+    if (0 == group->client->servers.count) {
+        return 0;
+    }
+    find_leaf(group, &own, &next);
+    if (own == next || 0 != group->client->tree) {
+        servers[0] = own;
+        return 1;
+    }
+    servers[0] = own < next ? own : next;
+    servers[1] = own < next ? next : own;
+    return 2;
 }
 
 void oc_tree_servers(const oc_group_t *group, unsigned *first, unsigned *count)
 {
     const oc_client_t *client = group->client;
+    unsigned servers[OC_TREE_ASKED];
 
-    *first = 0 != client->tree ? own_leaf(group) : 0;
-    *count = 0 != client->tree ? 1 : client->servers.count;
+    *first = 0;
+    *count = client->servers.count;
+    if (0 != client->tree && 0 == group->num_links) {
+        *count = oc_tree_asked(group, servers);
+        *first = *count > 0 ? servers[0] : 0;
+    }
 }
 
 /* What all servers must have in common: the parent of the first; and whether they have it. */
@@ -88,8 +126,13 @@ static void drop_link(oc_group_t *group, unsigned number)
     }
 }
 
-static void keep_link(oc_group_t *group, unsigned number)
+static void keep_own_link(oc_group_t *group)
 {
+    uint32_t own, next;
+    unsigned number;
+
+    find_leaf(group, &own, &next);
+    number = group->num_links > 1 && own > next;
     for (unsigned i = 0; i < group->num_links; i++) {
         if (i != number) {
             drop_link(group, i);
@@ -108,41 +151,47 @@ static void take_branch(oc_group_t *group)
     uint32_t first = oc_tree_first(leaves, members, leaf);
 
     if (leaves > 1) {
-        group->branch = (oc_branch_t) {.leaves = leaves, .leaf = leaf,
-                                       .most = (members + leaves - 1) / leaves};
+        group->branch.leaves = leaves;
+        group->branch.leaf = leaf;
+        group->branch.most = (members + leaves - 1) / leaves;
         teams->num_ranks = oc_tree_first(leaves, members, leaf + 1) - first;
         teams->rank -= first;
     }
 }
 
-bool oc_tree_find(oc_group_t *group, char *reason, size_t size)
+oc_status_t oc_tree_find(oc_group_t *group, char *reason, size_t size)
 {
     oc_client_t *client = group->client;
     uint64_t parent;
 
     if (!agree(group, &parent, reason, size)) {
-        return false;
+        return OC_DECLINED;
     }
-    if (0 != client->tree && parent != client->tree) {
+    if (0 != group->branch.parent && parent != group->branch.parent) {
         snprintf(reason, size, "server %.200s has another parent than it had before",
                  group->links[0].connection->name);
         client->tree = 0;
-        return false;
+        return OC_DECLINED;
     }
     if (0 == parent) {
-        return true;
+        return num_servers(group) < client->servers.count ? OC_IN_PROGRESS : OC_OK;
     }
     if (OC_REPRODUCIBLE_RANK_ORDER == client->config.settings->reproducible
         && client->servers.count > 1) {
         snprintf(reason, size, "the servers are leaves of a tree, which cannot reduce in rank "
                  "order: set coll_optcast_reproducible to shape, or name servers without "
                  "--parent");
-        return false;
+        return OC_DECLINED;
     }
-    if (group->num_links > 1) {
-        keep_link(group, own_leaf(group));
-    }
-    client->tree = parent;
+    keep_own_link(group);
+    group->branch.parent = parent;
     take_branch(group);
-    return true;
+    return OC_OK;
+}
+
+void oc_tree_remember(const oc_group_t *group)
+{
+    if (0 != group->branch.parent) {
+        group->client->tree = group->branch.parent;
+    }
 }

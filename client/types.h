@@ -117,6 +117,7 @@ typedef struct {
 
 /* If servers are leaves of a tree: which of them is this rank's. All ranks compute the same. */
 typedef struct {
+    uint64_t parent;           /* identity of the server above them; 0: not known, or no leaves */
     uint32_t leaves;           /* that have members; 0: there is no tree */
     uint32_t leaf;
     uint32_t most;             /* ranks of a team, or hosts, that a leaf has */
@@ -268,7 +269,7 @@ struct oc_client {
     oc_server_list_t servers;  /* external ones */
     uint64_t weights;          /* their sum … */
     uint64_t heaviest;         /* … and the largest of them */
-    uint64_t tree;             /* identity of their parent, once this process has seen all; or 0 */
+    uint64_t tree;             /* identity of their parent, once a group has voted for it; or 0 */
     bool on_hosts;             /* embedded: an aggregator on each host … */
     unsigned num_embedded;     /* … or so many of them; neither: external servers */
     oc_status_t servers_status;
