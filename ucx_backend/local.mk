@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += libocucx.la
 libocucx_la_SOURCES = \
-	ucx_backend/worker.h ucx_backend/worker.c \
+	ucx_backend/worker.h ucx_backend/worker_types.h ucx_backend/worker.c \
 	ucx_backend/context.h ucx_backend/context.c \
+	ucx_backend/endpoint.c \
+	ucx_backend/mappings.h ucx_backend/mappings.c \
+	ucx_backend/transfer.c \
 	ucx_backend/transports.h ucx_backend/transports.c
 libocucx_la_CFLAGS = $(AM_CFLAGS) $(UCX_CFLAGS)
 libocucx_la_LIBADD = $(UCX_LIBS)
