@@ -197,16 +197,44 @@ oc_status_t oc_requests_post(oc_aggregator_t *aggregator);
 void oc_requests_free(oc_aggregator_t *aggregator);
 void oc_request_release(oc_request_t *request);
 
-/* aggregator.c */
+/* aggregator.c: the thread */
+/* Carries out the commands that have come. Groups and peers may be gone afterwards. */
+void oc_aggregator_drain(oc_aggregator_t *aggregator);
+
+/* peers.c: clients */
+void oc_server_peer_add(oc_aggregator_t *aggregator, const oc_command_t *command);
+/* Its endpoint is closed at once; the rest ends when the last group has left it. */
+void oc_server_peer_drop(oc_aggregator_t *aggregator, uint32_t client);
+/* For a member of a group, which leaves it again. NULL: the client is gone. */
+oc_peer_t *oc_server_peer_join(oc_aggregator_t *aggregator, uint32_t client);
+void oc_server_peer_leave(oc_peer_t *peer);
+/* Tells the control side that the client cannot be served, or that UCX lost it. */
+void oc_server_peer_lost(oc_aggregator_t *aggregator, uint32_t client);
+
+/* groups.c: groups and their members */
 /* The group with that handle and that member, or NULL. Carries out commands if any is missing. */
 oc_server_group_t *oc_aggregator_group(oc_aggregator_t *aggregator, uint32_t handle,
                                        uint32_t rank);
+/* A rank joins; with the first one, the group begins. */
+void oc_aggregator_group_join(oc_aggregator_t *aggregator, const oc_command_t *command);
+/* Nothing new is begun; it is freed when the last transfer that points to it has ended. */
+void oc_aggregator_group_drop(oc_aggregator_t *aggregator, uint32_t handle);
+/* On a leaf: the group has that handle on the server above. */
+void oc_aggregator_group_above(oc_aggregator_t *aggregator, uint32_t handle, uint32_t above);
+/* The control side hears of it; nothing new is begun. Only the first call counts. */
 void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, const char *format,
                                 ...) __attribute__((format(printf, 3, 4)));
+/* Its members may begin, if nothing lacks: READY goes to all that have joined. */
+void oc_aggregator_group_ready(oc_server_group_t *group);
 /* Who it is, for messages: in a tree, members have other numbers than the ranks of MPI. */
 #define OC_MEMBER_NAME_SIZE 40
 const char *oc_group_member_name(const oc_server_group_t *group, uint32_t rank,
                                  char name[OC_MEMBER_NAME_SIZE]);
+/* A transfer points to it, or does no longer. */
+void oc_group_hold(oc_server_group_t *group);
+void oc_group_release(oc_server_group_t *group);
+
+/* replies.c: what is sent to members */
 /* Sends to a member; the transfer completes with an error when the member is gone. */
 void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *transfer,
                         const void *data, size_t length, uint64_t tag);
@@ -217,10 +245,6 @@ void oc_aggregator_send_header(oc_server_group_t *group, uint32_t rank, const oc
                                uint64_t slot);
 /* A client that is gone is dealt with elsewhere; any other failure leaves a rank waiting. */
 void oc_aggregator_check_sent(oc_server_group_t *group, const oc_transfer_t *transfer);
-/* Its members may begin, if nothing lacks: READY goes to all that have joined. */
-void oc_aggregator_group_ready(oc_server_group_t *group);
-void oc_group_hold(oc_server_group_t *group);
-void oc_group_release(oc_server_group_t *group);
 
 /* reduction.c: collectives */
 void oc_reduction_request(oc_server_group_t *group, const oc_request_t *request);

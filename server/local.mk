@@ -9,6 +9,7 @@ libocservice_la_SOURCES = \
 	server/chunks.c \
 	server/embedded.h server/embedded.c \
 	server/gate.h server/gate.c \
+	server/groups.c \
 	server/handles.c \
 	server/job.h server/job_types.h server/job.c \
 	server/key.h \
@@ -16,9 +17,11 @@ libocservice_la_SOURCES = \
 	server/pages.h server/pages.c \
 	server/placement.h server/placement.c \
 	server/parent.c \
+	server/peers.c \
 	server/pool.h server/pool.c \
 	server/pulse.h server/pulse.c \
 	server/reduction.c \
+	server/replies.c \
 	server/reserve.c \
 	server/small.c \
 	server/registry.c \
