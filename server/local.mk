@@ -37,6 +37,7 @@ optcast_server_SOURCES = \
 	server/channel.h server/channel.c \
 	server/configuration.h server/configuration.c \
 	server/data_process.h server/data_process.c \
+	server/job_process.h server/job_process.c \
 	server/main.c \
 	server/probe.h server/probe.c \
 	server/supervisor.h server/supervisor.c

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Jobs, their processes and their ends, as seen from outside. */
+/* The control side of the daemon: who is admitted, which jobs there are, and the end. */
 #include "server/supervisor.h"
 
 #include <net/if.h>
@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -19,38 +18,13 @@
 #include "base/log.h"
 #include "net/address.h"
 #include "net/devices.h"
-#include "server/channel.h"
 #include "server/data_process.h"
 #include "server/gate.h"
+#include "server/job_process.h"
 #include "server/key.h"
 #include "server/probe.h"
 
-#define CHANNEL_BUFFER (1 << 20)
-
-/* Messages that wait for a job's process; more than all its clients would send at a time. */
-#define MAX_QUEUED (2 * OC_MAX_RANKS)
-
-typedef struct supervisor supervisor_t;
-
-/* A message that the channel did not take yet. */
-typedef struct outgoing {
-    int fd;                        /* to go with it, or -1 */
-    struct outgoing *prev, *next;
-    oc_channel_message_t message;
-} outgoing_t;
-
-typedef struct job {
-    oc_watch_t watch;              /* the channel; fd -1 once it is closed */
-    outgoing_t *queue;             /* while its process is starting, or slow */
-    unsigned queued;
-    supervisor_t *supervisor;
-    uint8_t id[OC_JOB_ID_SIZE], key[OC_JOB_KEY_SIZE];
-    pid_t pid;
-    uint32_t adopted;
-    struct job *prev, *next;
-} job_t;
-
-struct supervisor {
+typedef struct {
     const oc_server_settings_t *settings;
     oc_sockaddr_t address;         /* where it listens */
     char devices[512];             /* for UCX; "" for any */
@@ -59,126 +33,24 @@ struct supervisor {
     oc_loop_t loop;
     oc_gate_t *gate;
     oc_watch_t signal_watch;
-    job_t *jobs;
+    oc_job_process_t *jobs;
     int num_jobs;
     uint64_t drain_deadline;       /* 0: not draining */
     bool stop;
-};
-
-static void short_id(const job_t *job, char text[9])
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (int i = 0; i < 4; i++) {
-        text[2 * i] = digits[job->id[i] >> 4];
-        text[2 * i + 1] = digits[job->id[i] & 0xf];
-    }
-    text[8] = '\0';
-}
-
-static void outgoing_drop(job_t *job)
-{
-    outgoing_t *first = job->queue;
-
-    DL_DELETE(job->queue, first);
-    job->queued--;
-    if (first->fd >= 0) {
-        close(first->fd);
-    }
-    free(first);
-}
-
-static void flush(job_t *job)
-{
-    while (NULL != job->queue
-           && oc_channel_send(job->watch.fd, &job->queue->message, job->queue->fd)) {
-        outgoing_drop(job);
-    }
-    oc_loop_change(&job->supervisor->loop, &job->watch,
-                   NULL != job->queue ? EPOLLIN | EPOLLOUT : EPOLLIN);
-}
-
-/* Takes fd over. Messages keep their order; false when the process takes none any more. */
-static bool tell(job_t *job, const oc_channel_message_t *message, int fd)
-{
-    outgoing_t *outgoing;
-
-    if (job->watch.fd < 0 || job->queued >= MAX_QUEUED) {
-        return false;
-    }
-    outgoing = malloc(sizeof(*outgoing));
-    if (NULL == outgoing) {
-        return false;
-    }
-    memcpy(&outgoing->message, message, offsetof(oc_channel_message_t, bytes) + message->length);
-    outgoing->fd = fd;
-    DL_APPEND(job->queue, outgoing);
-    job->queued++;
-    flush(job);
-    return true;
-}
-
-static void job_close_channel(job_t *job)
-{
-    while (NULL != job->queue) {
-        outgoing_drop(job);
-    }
-    if (job->watch.fd >= 0) {
-        oc_loop_remove(&job->supervisor->loop, &job->watch);
-        close(job->watch.fd);
-        job->watch.fd = -1;
-    }
-}
-
-static void on_idle(job_t *job, uint32_t adopted)
-{
-    oc_channel_message_t message = {.type = OC_CHANNEL_LEAVE};
-
-    if (adopted == job->adopted) {
-        (void) tell(job, &message, -1);
-        job_close_channel(job);
-    }
-}
-
-static void on_channel(oc_watch_t *watch, uint32_t events)
-{
-    job_t *job = (job_t *) watch;
-    static oc_channel_message_t message;
-    int fd, got;
-
-    if (events & EPOLLOUT) {
-        flush(job);
-    }
-    got = oc_channel_receive(watch->fd, &message, &fd);
-    if (got < 0) {
-        job_close_channel(job);
-    } else if (got > 0 && OC_CHANNEL_ASK == message.type) {
-        message.type = OC_CHANNEL_ECHO;
-        message.length = 0;
-        (void) tell(job, &message, -1);
-    } else if (got > 0 && OC_CHANNEL_IDLE == message.type) {
-        on_idle(job, message.number);
-    }
-}
+} supervisor_t;
 
 /* In the child: only the channel and the standard streams are kept. Does not return. */
-static void __attribute__((noreturn)) become_data_process(supervisor_t *supervisor, int channel,
-                                                          pid_t parent)
+static void become_data_process(void *arg, int channel)
 {
+    supervisor_t *supervisor = arg;
+    oc_job_process_t *job, *next;
     sigset_t none;
-    job_t *job, *next;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    prctl(PR_SET_NAME, "optcast-job");
-    if (getppid() != parent) {
-        _exit(EXIT_FAILURE);
-    }
     /* the loop is shared with the parent until it is closed: nothing may be removed from it */
     close(supervisor->loop.epoll_fd);
     supervisor->loop.epoll_fd = -1;
     DL_FOREACH_SAFE (supervisor->jobs, job, next) {
-        job_close_channel(job);
-        free(job);
+        oc_job_process_free(job);
     }
     oc_gate_close(supervisor->gate);
     supervisor->gate = NULL;
@@ -194,57 +66,21 @@ static void __attribute__((noreturn)) become_data_process(supervisor_t *supervis
                              &supervisor->address, supervisor->identity));
 }
 
-static job_t *job_new(supervisor_t *supervisor, const oc_hello_t *hello, int channel, pid_t pid)
+static oc_job_process_t *job_start(supervisor_t *supervisor, const oc_hello_t *hello)
 {
-    job_t *job = calloc(1, sizeof(*job));
-    char id[9];
+    oc_job_process_t *job =
+        oc_job_process_start(&supervisor->loop, hello, become_data_process, supervisor);
 
-    if (NULL == job) {
-        close(channel);
-        return NULL;
+    if (NULL != job) {
+        DL_APPEND(supervisor->jobs, job);
+        supervisor->num_jobs++;
     }
-    job->watch = (oc_watch_t) {.fd = channel, .ready = on_channel};
-    job->supervisor = supervisor;
-    job->pid = pid;
-    memcpy(job->id, hello->job_id, OC_JOB_ID_SIZE);
-    memcpy(job->key, hello->job_key, OC_JOB_KEY_SIZE);
-    DL_APPEND(supervisor->jobs, job);
-    supervisor->num_jobs++;
-    if (OC_OK != oc_loop_add(&supervisor->loop, &job->watch, EPOLLIN)) {
-        close(channel);
-        job->watch.fd = -1;
-    }
-    short_id(job, id);
-    oc_info("job %s begins, process %d", id, (int) pid);
     return job;
 }
 
-static job_t *job_start(supervisor_t *supervisor, const oc_hello_t *hello)
+static oc_job_process_t *job_find(supervisor_t *supervisor, const uint8_t *id)
 {
-    int pair[2], size = CHANNEL_BUFFER;
-    pid_t parent = getpid(), pid;
-
-    if (0 != socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-        return NULL;
-    }
-    (void) setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-    pid = fork();
-    if (pid < 0) {
-        close(pair[0]);
-        close(pair[1]);
-        return NULL;
-    }
-    if (0 == pid) {
-        close(pair[0]);
-        become_data_process(supervisor, pair[1], parent);
-    }
-    close(pair[1]);
-    return job_new(supervisor, hello, pair[0], pid);
-}
-
-static job_t *job_find(supervisor_t *supervisor, const uint8_t *id)
-{
-    job_t *job;
+    oc_job_process_t *job;
 
     DL_FOREACH (supervisor->jobs, job) {
         if (job->watch.fd >= 0 && 0 == memcmp(job->id, id, OC_JOB_ID_SIZE)) {
@@ -254,25 +90,11 @@ static job_t *job_find(supervisor_t *supervisor, const uint8_t *id)
     return NULL;
 }
 
-static bool hand_over(job_t *job, int fd, const uint8_t *bytes, size_t length)
-{
-    static oc_channel_message_t message;
-
-    message.type = OC_CHANNEL_ADOPT;
-    message.length = (uint32_t) length;
-    memcpy(message.bytes, bytes, length);
-    if (!tell(job, &message, fd)) {
-        return false;
-    }
-    job->adopted++;
-    return true;
-}
-
 static bool admit(void *arg, int fd, const oc_hello_t *hello, const uint8_t *bytes, size_t length,
                   char *reason, size_t reason_size)
 {
     supervisor_t *supervisor = arg;
-    job_t *job = job_find(supervisor, hello->job_id);
+    oc_job_process_t *job = job_find(supervisor, hello->job_id);
 
     if (NULL != job && !oc_same_key(job->key, hello->job_key)) {
         snprintf(reason, reason_size, "it has not the key of the job that it names");
@@ -290,39 +112,25 @@ static bool admit(void *arg, int fd, const oc_hello_t *hello, const uint8_t *byt
         snprintf(reason, reason_size, "the server cannot start a process for its job");
         return false;
     }
-    if (!hand_over(job, fd, bytes, length)) {
+    if (!oc_job_process_adopt(job, fd, bytes, length)) {
         snprintf(reason, reason_size, "the process of its job does not answer");
         return false;
     }
     return true;
 }
 
-static void report_end(const job_t *job, int status)
-{
-    char id[9];
-
-    short_id(job, id);
-    if (WIFSIGNALED(status)) {
-        oc_warn("job %s: its process was ended by signal %d", id, WTERMSIG(status));
-    } else {
-        oc_info("job %s is over", id);
-    }
-}
-
 static void reap(supervisor_t *supervisor)
 {
-    job_t *job, *next;
+    oc_job_process_t *job, *next;
     pid_t pid;
     int status;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         DL_FOREACH_SAFE (supervisor->jobs, job, next) {
             if (job->pid == pid) {
-                report_end(job, status);
-                job_close_channel(job);
                 DL_DELETE(supervisor->jobs, job);
                 supervisor->num_jobs--;
-                free(job);
+                oc_job_process_ended(job, status);
             }
         }
     }
@@ -331,8 +139,7 @@ static void reap(supervisor_t *supervisor)
 /* No new clients; running jobs have the rest of the drain time. A second signal ends it. */
 static void drain(supervisor_t *supervisor)
 {
-    oc_channel_message_t message = {.type = OC_CHANNEL_DRAIN};
-    job_t *job;
+    oc_job_process_t *job;
 
     if (0 != supervisor->drain_deadline) {
         supervisor->stop = true;
@@ -343,7 +150,7 @@ static void drain(supervisor_t *supervisor)
     oc_gate_close(supervisor->gate);
     supervisor->gate = NULL;
     DL_FOREACH (supervisor->jobs, job) {
-        (void) tell(job, &message, -1);
+        oc_job_process_drain(job);
     }
     if (NULL != supervisor->jobs) {
         oc_info("told to stop: running jobs have %d seconds", supervisor->settings->drain_timeout);
@@ -475,12 +282,11 @@ static void serve(supervisor_t *supervisor)
 /* Data processes end with their channel; PR_SET_PDEATHSIG sees to those that do not. */
 static void close_jobs(supervisor_t *supervisor)
 {
-    job_t *job, *next;
+    oc_job_process_t *job, *next;
 
     DL_FOREACH_SAFE (supervisor->jobs, job, next) {
         oc_warn("a job was still running, process %d", (int) job->pid);
-        job_close_channel(job);
-        free(job);
+        oc_job_process_free(job);
     }
     oc_gate_close(supervisor->gate);
     oc_probe_end(&supervisor->probe);

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Start and end of a job's process, and messages to and from it. */
+#include "server/job_process.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/log.h"
+#include "server/channel.h"
+
+#define CHANNEL_BUFFER (1 << 20)
+
+/* Messages that wait for a job's process; more than all its clients would send at a time. */
+#define MAX_QUEUED (2 * OC_MAX_RANKS)
+
+/* A message that the channel did not take yet. */
+typedef struct outgoing {
+    int fd;                        /* to go with it, or -1 */
+    struct outgoing *prev, *next;
+    oc_channel_message_t message;
+} outgoing_t;
+
+static void short_id(const oc_job_process_t *process, char text[9])
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (int i = 0; i < 4; i++) {
+        text[2 * i] = digits[process->id[i] >> 4];
+        text[2 * i + 1] = digits[process->id[i] & 0xf];
+    }
+    text[8] = '\0';
+}
+
+static void outgoing_drop(oc_job_process_t *process)
+{
+    outgoing_t *first = process->queue;
+
+    DL_DELETE(process->queue, first);
+    process->queued--;
+    if (first->fd >= 0) {
+        close(first->fd);
+    }
+    free(first);
+}
+
+static void flush(oc_job_process_t *process)
+{
+    while (NULL != process->queue
+           && oc_channel_send(process->watch.fd, &process->queue->message, process->queue->fd)) {
+        outgoing_drop(process);
+    }
+    oc_loop_change(process->loop, &process->watch,
+                   NULL != process->queue ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+/* Takes fd over. Messages keep their order; false when the process takes none any more. */
+static bool tell(oc_job_process_t *process, const oc_channel_message_t *message, int fd)
+{
+    outgoing_t *outgoing;
+
+    if (process->watch.fd < 0 || process->queued >= MAX_QUEUED) {
+        return false;
+    }
+    outgoing = malloc(sizeof(*outgoing));
+    if (NULL == outgoing) {
+        return false;
+    }
+    memcpy(&outgoing->message, message, offsetof(oc_channel_message_t, bytes) + message->length);
+    outgoing->fd = fd;
+    DL_APPEND(process->queue, outgoing);
+    process->queued++;
+    flush(process);
+    return true;
+}
+
+static void close_channel(oc_job_process_t *process)
+{
+    while (NULL != process->queue) {
+        outgoing_drop(process);
+    }
+    if (process->watch.fd >= 0) {
+        oc_loop_remove(process->loop, &process->watch);
+        close(process->watch.fd);
+        process->watch.fd = -1;
+    }
+}
+
+static void on_idle(oc_job_process_t *process, uint32_t adopted)
+{
+    oc_channel_message_t message = {.type = OC_CHANNEL_LEAVE};
+
+    if (adopted == process->adopted) {
+        (void) tell(process, &message, -1);
+        close_channel(process);
+    }
+}
+
+static void on_channel(oc_watch_t *watch, uint32_t events)
+{
+    oc_job_process_t *process = (oc_job_process_t *) watch;
+    static oc_channel_message_t message;
+    int fd, got;
+
+    if (events & EPOLLOUT) {
+        flush(process);
+    }
+    got = oc_channel_receive(watch->fd, &message, &fd);
+    if (got < 0) {
+        close_channel(process);
+    } else if (got > 0 && OC_CHANNEL_ASK == message.type) {
+        message.type = OC_CHANNEL_ECHO;
+        message.length = 0;
+        (void) tell(process, &message, -1);
+    } else if (got > 0 && OC_CHANNEL_IDLE == message.type) {
+        on_idle(process, message.number);
+    }
+}
+
+static oc_job_process_t *process_new(oc_loop_t *loop, const oc_hello_t *hello, int channel,
+                                     pid_t pid)
+{
+    oc_job_process_t *process = calloc(1, sizeof(*process));
+    char id[9];
+
+    if (NULL == process) {
+        close(channel);
+        return NULL;
+    }
+    process->watch = (oc_watch_t) {.fd = channel, .ready = on_channel};
+    process->loop = loop;
+    process->pid = pid;
+    memcpy(process->id, hello->job_id, OC_JOB_ID_SIZE);
+    memcpy(process->key, hello->job_key, OC_JOB_KEY_SIZE);
+    if (OC_OK != oc_loop_add(loop, &process->watch, EPOLLIN)) {
+        close(channel);
+        process->watch.fd = -1;
+    }
+    short_id(process, id);
+    oc_info("job %s begins, process %d", id, (int) pid);
+    return process;
+}
+
+oc_job_process_t *oc_job_process_start(oc_loop_t *loop, const oc_hello_t *hello,
+                                       void (*run)(void *arg, int channel), void *arg)
+{
+    int pair[2], size = CHANNEL_BUFFER;
+    pid_t parent = getpid(), pid;
+
+    if (0 != socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+        return NULL;
+    }
+    (void) setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+    pid = fork();
+    if (pid < 0) {
+        close(pair[0]);
+        close(pair[1]);
+        return NULL;
+    }
+    if (0 == pid) {
+        close(pair[0]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        prctl(PR_SET_NAME, "optcast-job");
+        if (getppid() != parent) {
+            _exit(EXIT_FAILURE);
+        }
+        run(arg, pair[1]);
+        _exit(EXIT_FAILURE);
+    }
+    close(pair[1]);
+    return process_new(loop, hello, pair[0], pid);
+}
+
+bool oc_job_process_adopt(oc_job_process_t *process, int fd, const uint8_t *bytes, size_t length)
+{
+    static oc_channel_message_t message;
+
+    message.type = OC_CHANNEL_ADOPT;
+    message.length = (uint32_t) length;
+    memcpy(message.bytes, bytes, length);
+    if (!tell(process, &message, fd)) {
+        return false;
+    }
+    process->adopted++;
+    return true;
+}
+
+void oc_job_process_drain(oc_job_process_t *process)
+{
+    oc_channel_message_t message = {.type = OC_CHANNEL_DRAIN};
+
+    (void) tell(process, &message, -1);
+}
+
+void oc_job_process_ended(oc_job_process_t *process, int status)
+{
+    char id[9];
+
+    short_id(process, id);
+    if (WIFSIGNALED(status)) {
+        oc_warn("job %s: its process was ended by signal %d", id, WTERMSIG(status));
+    } else {
+        oc_info("job %s is over", id);
+    }
+    oc_job_process_free(process);
+}
+
+void oc_job_process_free(oc_job_process_t *process)
+{
+    close_channel(process);
+    free(process);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A job's data process, as the supervisor sees it: its channel, and what that has not taken yet.
+ * Belongs to the thread of the loop; nothing here blocks.
+ */
+#ifndef OC_SERVER_JOB_PROCESS_H
+#define OC_SERVER_JOB_PROCESS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "net/loop.h"
+#include "protocol/control.h"
+
+typedef struct oc_job_process {
+    oc_watch_t watch;              /* the channel; fd -1 once it is closed */
+    oc_loop_t *loop;
+    struct outgoing *queue;        /* while its process is starting, or slow */
+    unsigned queued;
+    uint8_t id[OC_JOB_ID_SIZE], key[OC_JOB_KEY_SIZE];
+    pid_t pid;
+    uint32_t adopted;
+    struct oc_job_process *prev, *next;    /* the owner's */
+} oc_job_process_t;
+
+/*
+ * Forks a process for the job of this HELLO. There, run(arg, channel) is called, which does not
+ * return; if the supervisor is gone by then, the process ends before that. NULL if the system lacks
+ * something. The caller owns it until oc_job_process_ended or oc_job_process_free.
+ */
+oc_job_process_t *oc_job_process_start(oc_loop_t *loop, const oc_hello_t *hello,
+                                       void (*run)(void *arg, int channel), void *arg);
+
+/* Takes fd over, if true: HELLO is in bytes. false: the process takes none any more. */
+bool oc_job_process_adopt(oc_job_process_t *process, int fd, const uint8_t *bytes, size_t length);
+
+/* Tells it to finish. */
+void oc_job_process_drain(oc_job_process_t *process);
+
+/* It has ended, with that status of waitpid: says so, and frees this. */
+void oc_job_process_ended(oc_job_process_t *process, int status);
+
+/* Closes the channel, with which the process ends, and frees this. */
+void oc_job_process_free(oc_job_process_t *process);
+
+#endif
