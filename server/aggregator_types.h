@@ -250,18 +250,22 @@ void oc_aggregator_check_sent(oc_server_group_t *group, const oc_transfer_t *tra
 void oc_reduction_request(oc_server_group_t *group, const oc_request_t *request);
 /* The same bytes to all ranks; they stay until the last one has them. */
 void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t length);
-/* To the end of its group's queue for memory, and the group to the end of all groups. */
-void oc_reduction_starve(oc_reduction_t *reduction);
-/* If memory came back, whoever waits for it goes on; whether anybody did. */
-bool oc_reduction_feed(oc_aggregator_t *aggregator);
 /* All ranks have acknowledged their results, everywhere. */
 void oc_reduction_commit(oc_reduction_t *reduction);
-/* Whether a collective may be given memory that is free: nobody has to wait for it before. */
-bool oc_reduction_may_take(const oc_aggregator_t *aggregator);
 /* Cancels what can be canceled; the rest ends when its transfers do. */
 void oc_reductions_abandon(oc_server_group_t *group);
 void oc_reductions_free(oc_server_group_t *group);
 void oc_reduction_settle(oc_reduction_t *reduction);
+
+/* queue.c: who waits for memory */
+/* To the end of its group's queue for memory, and the group to the end of all groups. */
+void oc_reduction_starve(oc_reduction_t *reduction);
+/* It gets what it waited for, or ends. */
+void oc_reduction_stop_starving(oc_reduction_t *reduction);
+/* If memory came back, whoever waits for it goes on; whether anybody did. */
+bool oc_reduction_feed(oc_aggregator_t *aggregator);
+/* Whether a collective may be given memory that is free: nobody has to wait for it before. */
+bool oc_reduction_may_take(const oc_aggregator_t *aggregator);
 
 /* reserve.c: memory that a group has for itself */
 /* In a tree, and for all groups of a leaf: if there is no room for it, it is owed. */

@@ -20,6 +20,7 @@ libocservice_la_SOURCES = \
 	server/peers.c \
 	server/pool.h server/pool.c \
 	server/pulse.h server/pulse.c \
+	server/queue.c \
 	server/reduction.c \
 	server/replies.c \
 	server/reserve.c \
