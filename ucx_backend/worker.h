@@ -118,10 +118,11 @@ bool oc_endpoint_is_rdma(oc_endpoint_t *endpoint);
 /*
  * Registers memory that is going to be sent and received in pieces, as a whole. Otherwise UCX
  * registers each piece when its turn comes, and if pieces share a cache line, all of them so far
- * once more. It is registered with every device that the worker might use. NULL if it cannot be
- * done; nothing depends on it. Memory of which a mapping is there already gets that one, and each
- * user ends it: before the worker is closed, or in its last callbacks. What devices know UCX keeps,
- * until the memory is given back to the system.
+ * once more. It is registered with every device that the worker might use. NULL if that fails, and
+ * often for memory no shorter than what has failed (mappings.h); nothing depends on it. Memory of
+ * which a mapping is there already gets that one, and each user ends it: before the worker is
+ * closed, or in its last callbacks. What devices know UCX keeps, until the memory is given back to
+ * the system.
  */
 oc_mapping_t *oc_map(oc_worker_t *worker, const void *memory, size_t length);
 /* NULL is allowed. */

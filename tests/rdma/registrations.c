@@ -5,10 +5,13 @@
  *
  * A vector is registered as a whole when it is used first, and never again as long as it is there.
  * Memory that was given back and is there again, at the same address, is registered anew, and the
- * results are those of the new memory.
+ * results are those of the new memory. Where registering it fails, a vector goes in pieces, and a
+ * shorter one still as a whole (the argument "refused").
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <infiniband/verbs.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +27,7 @@
 #define BYTES   (COUNT * sizeof(int))
 #define AGAIN   12
 #define FRESH   3
+#define REFUSED 3
 
 /* Of memory that overlaps what is looked at. */
 static struct {
@@ -32,15 +36,26 @@ static struct {
     size_t bytes;
 } seen[2];
 
-static void look(const void *address, size_t length)
+/* What of it is as long as this fails, as if the limit for locked memory were reached. */
+static size_t refuse_from = SIZE_MAX;
+static unsigned refused;
+
+/* false: it fails. */
+static bool look(const void *address, size_t length)
 {
     for (int i = 0; i < 2; i++) {
         if ((const char *) address < seen[i].end
             && (const char *) address + length > seen[i].begin) {
+            if (length >= refuse_from) {
+                refused++;
+                errno = ENOMEM;
+                return false;
+            }
             seen[i].calls++;
             seen[i].bytes += length;
         }
     }
+    return true;
 }
 
 typedef struct ibv_mr *reg_fn_t(struct ibv_pd *pd, void *address, size_t length, int access);
@@ -49,25 +64,29 @@ typedef struct ibv_mr *reg_iova2_fn_t(struct ibv_pd *pd, void *address, size_t l
 
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *address, size_t length, int access)
 {
-    look(address, length);
+    if (!look(address, length)) {
+        return NULL;
+    }
     return ((reg_fn_t *) dlsym(RTLD_NEXT, "ibv_reg_mr"))(pd, address, length, access);
 }
 
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length, uint64_t iova,
                                 unsigned access)
 {
-    look(address, length);
+    if (!look(address, length)) {
+        return NULL;
+    }
     return ((reg_iova2_fn_t *) dlsym(RTLD_NEXT, "ibv_reg_mr_iova2"))(pd, address, length, iova,
                                                                      access);
 }
 
-static void look_at(const int *send, const int *recv)
+static void look_at(const int *send, const int *recv, int count)
 {
     memset(seen, 0, sizeof(seen));
     seen[0].begin = (const char *) send;
-    seen[0].end = (const char *) (send + COUNT);
+    seen[0].end = (const char *) (send + count);
     seen[1].begin = (const char *) recv;
-    seen[1].end = (const char *) (recv + COUNT);
+    seen[1].end = (const char *) (recv + count);
 }
 
 static int value_of(int rank, int seed, int i)
@@ -76,18 +95,18 @@ static int value_of(int rank, int seed, int i)
 }
 
 /* in place, if there is only one */
-static void reduce(const char *what, int *send, int *recv, int seed)
+static void reduce_some(const char *what, int *send, int *recv, int count, int seed)
 {
     int rank, size;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < count; i++) {
         send[i] = value_of(rank, seed, i);
     }
-    MPI_Allreduce(send == recv ? MPI_IN_PLACE : send, recv, COUNT, MPI_INT, MPI_SUM,
+    MPI_Allreduce(send == recv ? MPI_IN_PLACE : send, recv, count, MPI_INT, MPI_SUM,
                   MPI_COMM_WORLD);
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < count; i++) {
         int expected = 0;
 
         for (int r = 0; r < size; r++) {
@@ -100,15 +119,25 @@ static void reduce(const char *what, int *send, int *recv, int seed)
     }
 }
 
+static void reduce(const char *what, int *send, int *recv, int seed)
+{
+    reduce_some(what, send, recv, COUNT, seed);
+}
+
 /* calls: of each vector; bytes of all calls together, with what UCX adds for alignment. */
-static void expect(const char *what, unsigned calls)
+static void expect_some(const char *what, unsigned calls, size_t bytes)
 {
     for (int i = 0; i < 2; i++) {
-        if (seen[i].calls != calls || seen[i].bytes > calls * (BYTES + 4096)) {
+        if (seen[i].calls != calls || seen[i].bytes > calls * (bytes + 4096)) {
             wrong("%s: %u registrations of %zu bytes of the %s vector, not %u of %zu", what,
-                  seen[i].calls, seen[i].bytes, 0 == i ? "first" : "second", calls, BYTES);
+                  seen[i].calls, seen[i].bytes, 0 == i ? "first" : "second", calls, bytes);
         }
     }
+}
+
+static void expect(const char *what, unsigned calls)
+{
+    expect_some(what, calls, BYTES);
 }
 
 static void test_reuse(void)
@@ -117,10 +146,10 @@ static void test_reuse(void)
     int *memory[] = {must(malloc(BYTES + sizeof(int))), must(malloc(BYTES + sizeof(int)))};
     int *send = memory[0] + 1, *recv = memory[1] + 1;
 
-    look_at(send, recv);
+    look_at(send, recv, COUNT);
     reduce("first use", send, recv, 1);
     expect("first use", 1);
-    look_at(send, recv);
+    look_at(send, recv, COUNT);
     for (int i = 0; i < AGAIN; i++) {
         reduce("used again", send, recv, 2 + i);
     }
@@ -145,7 +174,7 @@ static void test_fresh_memory(void)
     int *send = map(NULL), *recv = map(NULL);
 
     for (int i = 0; i < FRESH; i++) {
-        look_at(send, recv);
+        look_at(send, recv, COUNT);
         reduce("new memory", send, recv, 30 + i);
         expect("new memory", 1);
         munmap(send, BYTES);
@@ -164,13 +193,48 @@ static void test_fresh_memory(void)
     munmap(recv, BYTES);
 }
 
+/* In pages of their own: pieces of them are not put together, and none is as long as the whole. */
+static void test_refused(void)
+{
+    int *send = map(NULL), *recv = map(NULL), *half_send = map(NULL), *half_recv = map(NULL);
+
+    refuse_from = BYTES;
+    look_at(send, recv, COUNT);
+    for (int i = 0; i < REFUSED; i++) {
+        reduce("refused", send, recv, 50 + i);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (seen[i].calls < 2 || seen[i].bytes < BYTES) {
+            wrong("refused: %u registrations of %zu bytes of the %s vector, which goes in pieces",
+                  seen[i].calls, seen[i].bytes, 0 == i ? "first" : "second");
+        }
+    }
+    look_at(half_send, half_recv, COUNT / 2);
+    reduce_some("shorter", half_send, half_recv, COUNT / 2, 60);
+    expect_some("shorter", 1, BYTES / 2);
+    /* one try: UCX itself may make two calls of it, and only complain about the second */
+    if (0 == refused || refused > 2) {
+        wrong("%u registrations were refused, not 1 or 2, for %d operations", refused, REFUSED);
+    }
+    munmap(send, BYTES);
+    munmap(recv, BYTES);
+    munmap(half_send, BYTES);
+    munmap(half_recv, BYTES);
+}
+
 int main(int argc, char **argv)
 {
-    unsigned long long operations = 1 + AGAIN + 1 + 2 * FRESH;
+    unsigned long long operations;
 
     MPI_Init(&argc, &argv);
-    test_reuse();
-    test_fresh_memory();
+    if (argc > 1 && 0 == strcmp(argv[1], "refused")) {
+        operations = REFUSED + 1;
+        test_refused();
+    } else {
+        operations = 1 + AGAIN + 1 + 2 * FRESH;
+        test_reuse();
+        test_fresh_memory();
+    }
     if (operations != pvar_read("allreduce_offloaded")) {
         wrong("%llu operations were offloaded, not %llu", pvar_read("allreduce_offloaded"),
               operations);

@@ -194,6 +194,11 @@ tests_unit_test_transports_SOURCES = tests/unit/test_transports.c
 tests_unit_test_transports_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(UCX_CFLAGS)
 tests_unit_test_transports_LDADD = libocucx.la libocbase.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/unit/test_mappings
+tests_unit_test_mappings_SOURCES = tests/unit/test_mappings.c
+tests_unit_test_mappings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(UCX_CFLAGS)
+tests_unit_test_mappings_LDADD = libocucx.la libocbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_worker
 tests_unit_test_worker_SOURCES = tests/unit/test_worker.c
 tests_unit_test_worker_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(UCX_CFLAGS)
