@@ -60,6 +60,7 @@ typedef struct oc_server_group {
     uint32_t chunk_bytes, window, small_bytes;
     bool reserves;                   /* see reserve.c */
     bool tree;                       /* its members are leaves, or this server is one */
+    bool goes_up;                    /* it has, or is going to have, what is above */
     bool owed;                       /* its reserve is not there yet */
     bool chunk_lent, small_lent;
     oc_above_t *above;               /* NULL: what it reduces is the result */

@@ -3,11 +3,13 @@
 #include "server/budget.h"
 
 #include "protocol/message.h"
+#include "server/aggregator_types.h"
 #include "server/pool.h"
 
-size_t oc_budget_group(uint32_t num_ranks)
+size_t oc_budget_group(uint32_t num_ranks, bool above)
 {
-    return OC_GROUP_COST + (size_t) num_ranks * OC_GROUP_RANK_COST;
+    return OC_GROUP_COST + (size_t) num_ranks * OC_GROUP_RANK_COST
+           + (above ? oc_pool_cost(sizeof(oc_above_t)) : 0);
 }
 
 size_t oc_budget_small(uint32_t num_ranks, size_t bytes)

@@ -6,6 +6,7 @@
 #ifndef OC_SERVER_BUDGET_H
 #define OC_SERVER_BUDGET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,8 +14,11 @@
 #define OC_GROUP_COST      512u
 #define OC_GROUP_RANK_COST 64u
 
-/* Counts as long as the group exists. */
-size_t oc_budget_group(uint32_t num_ranks);
+/*
+ * Counts as long as the group exists. above: on a leaf, for a group that goes on to the server
+ * above, the aggregator knows more of it (oc_above_t).
+ */
+size_t oc_budget_group(uint32_t num_ranks, bool above);
 
 /* All contributions to a small collective; the result replaces one of them, behind a header. */
 size_t oc_budget_small(uint32_t num_ranks, size_t bytes);

@@ -117,11 +117,12 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member
     group->small_bytes = member->small_bytes;
     group->reserves = member->reserves;
     group->tree = member->tree;
+    group->goes_up = 0 != member->leaves;
     oc_reserve_take(group);
     group->members = calloc(member->num_ranks, sizeof(*group->members));
     group->sources = calloc(member->num_ranks, sizeof(*group->sources));
     if (NULL == group->members || NULL == group->sources
-        || (0 != member->leaves && !oc_above_new(group, member->leaf))) {
+        || (group->goes_up && !oc_above_new(group, member->leaf))) {
         group_free(group);
         return NULL;
     }

@@ -22,7 +22,7 @@ static size_t step_of(const oc_join_t *join)
 /* Counts as long as the group exists. */
 static size_t cost_of(const oc_join_t *join)
 {
-    return oc_budget_group(join->num_ranks)
+    return oc_budget_group(join->num_ranks, 0 != join->leaves)
            + (join->reserves ? oc_budget_reserve(join->num_ranks, join->chunk_bytes,
                                                  join->small_bytes) : 0);
 }

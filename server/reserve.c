@@ -34,7 +34,7 @@ static size_t chunk_size(const oc_server_group_t *group)
 /* What it costs as long as it exists. */
 static size_t whole(const oc_server_group_t *group)
 {
-    return oc_budget_group(group->num_ranks)
+    return oc_budget_group(group->num_ranks, group->goes_up)
            + (group->reserves ? oc_budget_reserve(group->num_ranks, group->chunk_bytes,
                                                   group->small_bytes) : 0);
 }

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "net/socket.h"
 #include "net/stream.h"
+#include "server/budget.h"
 #include "server/embedded.h"
 #include "server/job.h"
 #include "tests/engine/harness.h"
@@ -344,6 +345,37 @@ static void test_late_join(void **state)
     (void) server_stop(&parent);
 }
 
+/* A leaf counts what it knows of a group above: a group that needs all there is fits, and no other. */
+static void test_above_counts(void **state)
+{
+    const uint32_t chunk = 1 << 18;
+    size_t needed = oc_budget_group(2, true) + oc_budget_reserve(2, chunk, 0)
+                    + oc_budget_step(2, chunk, 0);
+    oc_control_t message, join = join_of(2);
+    test_server_t parent, leaf;
+    char limit[32];
+    const char *options[] = {"--parent", parent.address, "--memory-limit", limit, NULL};
+    oc_stream_t client;
+
+    (void) state;
+    join.join.chunk_bytes = chunk;
+    server_start(&parent, NULL);
+    for (unsigned missing = 0; missing < 2; missing++) {
+        job_id[1]++;
+        snprintf(limit, sizeof(limit), "%zu", needed - missing);
+        server_start(&leaf, options);
+        greet(&client, leaf.port, 0);
+        assert_true(hear(&client, &message));
+        assert_int_equal(message.type, OC_CONTROL_WELCOME);
+        say(&client, &join);
+        assert_true(hear(&client, &message));
+        assert_int_equal(message.type, missing ? OC_CONTROL_GROUP_ERROR : OC_CONTROL_JOINED);
+        oc_stream_close(&client);
+        (void) server_stop(&leaf);
+    }
+    (void) server_stop(&parent);
+}
+
 /* ---- a leaf's job in this process ---- */
 
 typedef struct {
@@ -550,6 +582,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_silent_parent),
         cmocka_unit_test(test_join_before_welcome),
         cmocka_unit_test(test_late_join),
+        cmocka_unit_test(test_above_counts),
         cmocka_unit_test(test_closed_in_use),
         cmocka_unit_test(test_silent_address),
     };

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "protocol/limits.h"
+#include "server/aggregator_types.h"
 #include "server/budget.h"
 #include "server/pool.h"
 
@@ -333,7 +334,9 @@ static void test_budget(void **state)
     assert_int_equal(oc_budget_small(1, 1000), oc_pool_cost(1064));
     assert_int_equal(oc_budget_step(7, 65536, 1000), 7 * 65536);
     assert_int_equal(oc_budget_step(7, 4096, 16384), oc_budget_small(7, 16384));
-    assert_int_equal(oc_budget_group(7), OC_GROUP_COST + 7 * OC_GROUP_RANK_COST);
+    assert_int_equal(oc_budget_group(7, false), OC_GROUP_COST + 7 * OC_GROUP_RANK_COST);
+    assert_int_equal(oc_budget_group(7, true) - oc_budget_group(7, false),
+                     oc_pool_cost(sizeof(oc_above_t)));
     assert_true(oc_budget_step(OC_MAX_RANKS, OC_MAX_CHUNK, OC_MAX_SMALL) == 1ull << 40);
 }
 

@@ -14,7 +14,7 @@
 #define RANKS 2
 #define CHUNK 8192u
 #define SMALL 1024u
-#define WHOLE (oc_budget_group(RANKS) + oc_budget_reserve(RANKS, CHUNK, SMALL))
+#define WHOLE (oc_budget_group(RANKS, false) + oc_budget_reserve(RANKS, CHUNK, SMALL))
 
 static oc_aggregator_t aggregator;
 static oc_group_member_t members[RANKS];    /* none has joined: nobody is told anything */
@@ -120,6 +120,20 @@ static void test_dropped_while_owed(void **state)
     oc_reserve_give(&first);
 }
 
+/* On a leaf, what is known of a group on the server above counts with it. */
+static void test_above_counts(void **state)
+{
+    oc_server_group_t group = make_group(true);
+
+    (void) state;
+    group.goes_up = true;
+    oc_pool_open(&aggregator.pool, 2 * WHOLE);
+    oc_reserve_take(&group);
+    assert_int_equal(aggregator.pool.used, WHOLE + oc_pool_cost(sizeof(oc_above_t)));
+    oc_reserve_give(&group);
+    assert_int_equal(aggregator.pool.used, 0);
+}
+
 /* What was never taken cannot be given away for a moment. */
 static void test_owed_is_not_lent(void **state)
 {
@@ -147,6 +161,7 @@ int main(void)
         cmocka_unit_test_setup(test_not_owed_elsewhere, setup),
         cmocka_unit_test_setup(test_owed_on_a_leaf, setup),
         cmocka_unit_test_setup(test_dropped_while_owed, setup),
+        cmocka_unit_test_setup(test_above_counts, setup),
         cmocka_unit_test_setup(test_owed_is_not_lent, setup),
     };
 

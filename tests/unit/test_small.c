@@ -393,7 +393,7 @@ static void test_owed_goes_first(void **state)
     oc_server_group_t tree = {.aggregator = &aggregator, .num_ranks = RANKS, .members = nobody,
                               .chunk_bytes = 8192, .small_bytes = BYTES, .reserves = true,
                               .tree = true};
-    size_t whole = oc_budget_group(RANKS) + oc_budget_reserve(RANKS, 8192, BYTES);
+    size_t whole = oc_budget_group(RANKS, false) + oc_budget_reserve(RANKS, 8192, BYTES);
     void *one_step, *rest;
 
     (void) state;
