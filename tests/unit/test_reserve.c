@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the tests of the reserves of groups: who is owed one, who goes on without, what is lent. */
+/*
+ * Owns the tests of the reserves of groups: who is owed one, who goes on without, what is lent, and
+ * in which order.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdbool.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "server/aggregator_types.h"
 #include "server/budget.h"
@@ -154,6 +159,150 @@ static void test_owed_is_not_lent(void **state)
     assert_int_equal(aggregator.pool.used, 0);
 }
 
+/* ---- the order in which reserves are lent ---- */
+
+#define LEAVES      2
+#define COLLECTIVES 3
+
+/*
+ * A group on two leaves, each with no memory but the group's reserve: large collectives of one
+ * chunk, or small ones. The result of one is there when both leaves have given it memory.
+ */
+typedef struct {
+    oc_aggregator_t aggregator;
+    oc_server_group_t group;
+    oc_reduction_t all[COLLECTIVES];
+} leaf_t;
+
+static leaf_t leaves[LEAVES];
+static uint8_t *nothing[RANKS];    /* all contributions were dropped */
+static bool small;
+
+static void open_leaf(leaf_t *leaf)
+{
+    memset(leaf, 0, sizeof(*leaf));
+    oc_pool_open(&leaf->aggregator.pool, WHOLE);
+    leaf->group = make_group(true);
+    leaf->group.aggregator = &leaf->aggregator;
+    oc_reserve_take(&leaf->group);
+    assert_int_equal(leaf->aggregator.pool.used, WHOLE);
+}
+
+static bool has_memory(const oc_reduction_t *reduction)
+{
+    return small ? reduction->lent > 0 : reduction->admitted > 0;
+}
+
+static bool lend(oc_reduction_t *reduction)
+{
+    if (has_memory(reduction)) {
+        return false;
+    }
+    if (small) {
+        return oc_reserve_lend_small(reduction, SMALL);
+    }
+    reduction->admitted = oc_reserve_lend_chunk(reduction);
+    return reduction->admitted;
+}
+
+/* All its members have come: it gets memory, or waits in the queue. */
+static void arrive(leaf_t *leaf, unsigned number)
+{
+    oc_reduction_t *reduction = &leaf->all[number];
+
+    *reduction = (oc_reduction_t) {
+        .group = &leaf->group, .sequence = number,
+        .header = {.message = small ? OC_MESSAGE_SMALL : OC_MESSAGE_START, .chunks = 1}};
+    reduction->held = small ? nothing : NULL;
+    DL_APPEND2(leaf->group.reductions, reduction, group_prev, group_next);
+    if (!lend(reduction)) {
+        oc_reduction_starve(reduction);
+    }
+}
+
+/* Memory came back: the queue in its order. */
+static void feed(leaf_t *leaf)
+{
+    oc_reduction_t *reduction, *next;
+
+    DL_FOREACH_SAFE (leaf->group.waiting, reduction, next) {
+        if (lend(reduction)) {
+            oc_reduction_stop_starving(reduction);
+        }
+    }
+}
+
+static void end(leaf_t *leaf, unsigned number)
+{
+    oc_reduction_t *reduction = &leaf->all[number];
+
+    DL_DELETE2(leaf->group.reductions, reduction, group_prev, group_next);
+    if (small) {
+        oc_reserve_return_piece(reduction, SMALL);
+    } else {
+        oc_reserve_return_chunk(&leaf->group);
+    }
+}
+
+static bool ends(unsigned number)
+{
+    for (unsigned i = 0; i < LEAVES; i++) {
+        if (!has_memory(&leaves[i].all[number])) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < LEAVES; i++) {
+        end(&leaves[i], number);
+    }
+    return true;
+}
+
+/*
+ * The first collective has the reserves and the second waits. When the first one is over, the third
+ * comes to one leaf before the queue is looked at, and to the other after that. If it took the
+ * reserve there, each leaf would have given its memory to what waits for the other's.
+ */
+static void stand_in_line(bool is_small)
+{
+    small = is_small;
+    for (unsigned i = 0; i < LEAVES; i++) {
+        open_leaf(&leaves[i]);
+        arrive(&leaves[i], 0);
+        arrive(&leaves[i], 1);
+        assert_true(has_memory(&leaves[i].all[0]));
+        assert_false(has_memory(&leaves[i].all[1]));
+    }
+    assert_true(ends(0));
+    arrive(&leaves[0], 2);
+    feed(&leaves[0]);
+    feed(&leaves[1]);
+    arrive(&leaves[1], 2);
+    for (unsigned number = 1; number < COLLECTIVES; number++) {
+        if (!ends(number)) {
+            fail_msg("collective %u waits for ever", number);
+        }
+        feed(&leaves[0]);
+        feed(&leaves[1]);
+    }
+    for (unsigned i = 0; i < LEAVES; i++) {
+        assert_null(leaves[i].group.waiting);
+        oc_reserve_give(&leaves[i].group);
+        assert_int_equal(leaves[i].aggregator.pool.used, 0);
+    }
+}
+
+static void test_order_of_chunks(void **state)
+{
+    (void) state;
+    stand_in_line(false);
+}
+
+static void test_order_of_small(void **state)
+{
+    (void) state;
+    stand_in_line(true);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -163,6 +312,8 @@ int main(void)
         cmocka_unit_test_setup(test_dropped_while_owed, setup),
         cmocka_unit_test_setup(test_above_counts, setup),
         cmocka_unit_test_setup(test_owed_is_not_lent, setup),
+        cmocka_unit_test(test_order_of_chunks),
+        cmocka_unit_test(test_order_of_small),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
