@@ -21,7 +21,6 @@ libocclient_la_SOURCES = \
 	client/place.h client/place.c \
 	client/readiness.h client/readiness.c \
 	client/record.h client/record.c \
-	client/resolver.h client/resolver.c \
 	client/setup.h client/setup.c \
 	client/small.c \
 	client/targets.h client/targets.c \

@@ -5,5 +5,6 @@ libocnet_la_SOURCES = \
 	net/devices.h net/devices.c \
 	net/host.h net/host.c \
 	net/loop.h net/loop.c \
+	net/resolver.h net/resolver.c \
 	net/socket.h net/socket.c \
 	net/stream.h net/stream.c

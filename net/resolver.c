@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of servers and their addresses. */
-#include "client/resolver.h"
+#include "net/resolver.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Addresses of a server that are tried. */
-#define MAX_CANDIDATES 8
-#define ERROR_SIZE        256
+/* A sentence with a host's name in it. */
+#define ERROR_SIZE (OC_HOST_SIZE + 128)
 
 typedef struct {
-    oc_sockaddr_t addresses[MAX_CANDIDATES];
+    oc_sockaddr_t addresses[OC_MAX_CANDIDATES];
     unsigned count;
     char error[ERROR_SIZE];
 } resolved_t;
@@ -34,7 +33,7 @@ static void *resolve_all(void *arg)
         resolved_t *result = &resolver->results[i];
 
         if (OC_OK != oc_resolve_all(&resolver->servers->servers[i].name, result->addresses,
-                                    MAX_CANDIDATES, &result->count, result->error,
+                                    OC_MAX_CANDIDATES, &result->count, result->error,
                                     sizeof(result->error))) {
             result->count = 0;
         }

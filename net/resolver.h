@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Looks up all servers of a list in a thread of its own: name servers may take seconds. But for
- * that thread, all is for one thread at a time.
+ * Looks up names in a thread of its own, which has all signals blocked: name servers may take
+ * seconds, and whoever asks has other work.
  */
-#ifndef OC_CLIENT_RESOLVER_H
-#define OC_CLIENT_RESOLVER_H
+#ifndef OC_NET_RESOLVER_H
+#define OC_NET_RESOLVER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "net/address.h"
 
+/* Addresses of a name that are kept. */
+#define OC_MAX_CANDIDATES 8
+
 typedef struct oc_resolver oc_resolver_t;
 
-/* The list must outlive it. NULL when there can be no thread. */
+/* All servers of a list, which must outlive it. NULL when there can be no thread. */
 oc_resolver_t *oc_resolver_begin(const oc_server_list_t *servers);
 
 bool oc_resolver_done(const oc_resolver_t *resolver);
