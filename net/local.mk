@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libocnet.la
 libocnet_la_SOURCES = \
 	net/address.h net/address.c \
 	net/devices.h net/devices.c \
+	net/dial.h net/dial.c \
 	net/host.h net/host.c \
 	net/loop.h net/loop.c \
 	net/resolver.h net/resolver.c \

@@ -8,37 +8,51 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 /* A sentence with a host's name in it. */
 #define ERROR_SIZE (OC_HOST_SIZE + 128)
 
 typedef struct {
+    oc_host_port_t name;
     oc_sockaddr_t addresses[OC_MAX_CANDIDATES];
     unsigned count;
     char error[ERROR_SIZE];
 } resolved_t;
 
 struct oc_resolver {
-    const oc_server_list_t *servers;
     pthread_t thread;
+    atomic_uint users;         /* the thread, and who began it: the last one frees it */
     atomic_bool done;          /* from then on nothing changes */
+    int event_fd;
+    unsigned count;
     resolved_t results[];      /* one for each server */
 };
+
+static void release(oc_resolver_t *resolver)
+{
+    if (1 == atomic_fetch_sub(&resolver->users, 1)) {
+        close(resolver->event_fd);
+        free(resolver);
+    }
+}
 
 static void *resolve_all(void *arg)
 {
     oc_resolver_t *resolver = arg;
 
-    for (unsigned i = 0; i < resolver->servers->count; i++) {
+    for (unsigned i = 0; i < resolver->count; i++) {
         resolved_t *result = &resolver->results[i];
 
-        if (OC_OK != oc_resolve_all(&resolver->servers->servers[i].name, result->addresses,
-                                    OC_MAX_CANDIDATES, &result->count, result->error,
-                                    sizeof(result->error))) {
+        if (OC_OK != oc_resolve_all(&result->name, result->addresses, OC_MAX_CANDIDATES,
+                                    &result->count, result->error, sizeof(result->error))) {
             result->count = 0;
         }
     }
     atomic_store(&resolver->done, true);
+    (void) eventfd_write(resolver->event_fd, 1);
+    release(resolver);
     return NULL;
 }
 
@@ -63,17 +77,30 @@ oc_resolver_t *oc_resolver_begin(const oc_server_list_t *servers)
     if (NULL == resolver) {
         return NULL;
     }
-    resolver->servers = servers;
-    if (0 != start_thread(resolver)) {
-        free(resolver);
-        return NULL;
+    resolver->count = servers->count;
+    for (unsigned i = 0; i < servers->count; i++) {
+        resolver->results[i].name = servers->servers[i].name;
     }
-    return resolver;
+    atomic_init(&resolver->users, 2);
+    resolver->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (resolver->event_fd >= 0 && 0 == start_thread(resolver)) {
+        return resolver;
+    }
+    if (resolver->event_fd >= 0) {
+        close(resolver->event_fd);
+    }
+    free(resolver);
+    return NULL;
 }
 
 bool oc_resolver_done(const oc_resolver_t *resolver)
 {
     return atomic_load(&resolver->done);
+}
+
+int oc_resolver_event_fd(const oc_resolver_t *resolver)
+{
+    return resolver->event_fd;
 }
 
 oc_sockaddr_t *oc_resolver_addresses(const oc_resolver_t *resolver, unsigned server,
@@ -100,6 +127,12 @@ void oc_resolver_end(oc_resolver_t *resolver)
 {
     if (NULL != resolver) {
         pthread_join(resolver->thread, NULL);
-        free(resolver);
+        release(resolver);
     }
+}
+
+void oc_resolver_abandon(oc_resolver_t *resolver)
+{
+    pthread_detach(resolver->thread);
+    release(resolver);
 }

@@ -131,7 +131,7 @@ void oc_registry_error_above(oc_job_server_t *job, uint64_t id, oc_status_t stat
 void oc_registry_free(oc_job_server_t *job);
 
 /* parent.c: the server above; all do nothing in a job that has none */
-/* Looks the name up, which may take time. On failure a sentence in error. */
+/* Begins to look the name up. On failure a sentence in error. */
 oc_status_t oc_parent_open(oc_job_server_t *job, char *error, size_t error_size);
 /* In the name of the job that this process says it is of. Only the first call counts. */
 void oc_parent_greet(oc_job_server_t *job, const oc_hello_t *hello);

@@ -6,6 +6,10 @@
  *
  * Clients are welcome when the parent has welcomed this server: until then nobody knows whether
  * the job can be served. The parent is as necessary as this server itself, so its end is the job's.
+ *
+ * Its name is looked up once, when the job begins, beside the loop: who comes meanwhile is told in
+ * time if that takes too long. The thread is left behind then: this is the job's own process, which
+ * is going to end, and a name server's patience is nothing to wait for.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -17,16 +21,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/socket.h"
+#include "net/dial.h"
 #include "server/job_types.h"
+#include "server/probe.h"
 
-#define MAX_CANDIDATES 8
-
-/* For TCP and WELCOME. Clients wait longer by default, and so hear what is wrong. */
+/* For TCP and WELCOME, once the name is known. Clients wait longer by default, and so hear what is wrong. */
 #define CONNECT_PATIENCE (3 * OC_SECOND)
-
-/* An address that does not answer is left for the next one after this time. */
-#define ATTEMPT_TIMEOUT  (1 * OC_SECOND)
 
 typedef enum {
     PARENT_UNKNOWN,            /* nobody has asked for it yet */
@@ -42,12 +42,11 @@ struct oc_parent {
     parent_state_t state;
     oc_stream_t stream;
     const char *name;          /* as in the settings */
-    oc_sockaddr_t candidates[MAX_CANDIDATES];
-    unsigned num_candidates, candidate;
+    oc_dial_t dial;
     uint8_t job_id[OC_JOB_ID_SIZE], job_key[OC_JOB_KEY_SIZE];
     uint64_t identity;
-    uint64_t deadline;         /* of the WELCOME … */
-    uint64_t attempt_deadline; /* … and of TCP with the present candidate */
+    bool resolving;            /* the deadline is that of the name … */
+    uint64_t deadline;         /* … or of the WELCOME */
     oc_pulse_t pulse;
     char reason[OC_MAX_TEXT];  /* of a DEAD one */
 };
@@ -55,9 +54,7 @@ struct oc_parent {
 oc_status_t oc_parent_open(oc_job_server_t *job, char *error, size_t error_size)
 {
     const char *text = job->config.parent;
-    oc_host_port_t name;
     oc_parent_t *parent;
-    oc_status_t status;
 
     if (NULL == text || '\0' == text[0]) {
         return OC_OK;
@@ -71,16 +68,12 @@ oc_status_t oc_parent_open(oc_job_server_t *job, char *error, size_t error_size)
     parent->name = text;
     parent->stream.fd = -1;
     job->parent = parent;
-    status = oc_host_port_parse(text, &name, error, error_size);
-    if (OC_OK == status) {
-        status = oc_resolve_all(&name, parent->candidates, MAX_CANDIDATES,
-                                &parent->num_candidates, error, error_size);
-    }
-    return status;
+    return oc_dial_open(&parent->dial, job->loop, text, error, error_size);
 }
 
 static void disconnect(oc_parent_t *parent)
 {
+    oc_dial_close(&parent->dial);
     if (parent->stream.fd >= 0) {
         oc_loop_remove(parent->job->loop, &parent->watch);
         oc_stream_close(&parent->stream);
@@ -137,46 +130,6 @@ static void send_up(oc_parent_t *parent, const oc_control_t *message)
 
 /* ---- connecting ---- */
 
-static void parent_ready(oc_watch_t *watch, uint32_t events);
-
-static void try_candidates(oc_parent_t *parent, int error)
-{
-    int fd;
-
-    disconnect(parent);
-    while (parent->candidate < parent->num_candidates) {
-        fd = oc_connect_start(&parent->candidates[parent->candidate++]);
-        if (fd < 0) {
-            error = errno;
-            continue;
-        }
-        oc_stream_init(&parent->stream, fd, OC_MAX_BODY);
-        parent->watch = (oc_watch_t) {.fd = fd, .ready = parent_ready};
-        parent->state = PARENT_CONNECTING;
-        parent->attempt_deadline = oc_clock_ns() + ATTEMPT_TIMEOUT;
-        if (OC_OK == oc_loop_add(parent->job->loop, &parent->watch, EPOLLOUT)) {
-            return;
-        }
-        oc_stream_close(&parent->stream);
-        parent->stream.fd = -1;
-        error = ENOMEM;
-    }
-    die(parent, OC_ERR_UNREACHABLE, "cannot be reached: %s", strerror(error));
-}
-
-void oc_parent_greet(oc_job_server_t *job, const oc_hello_t *hello)
-{
-    oc_parent_t *parent = job->parent;
-
-    if (NULL == parent || PARENT_UNKNOWN != parent->state) {
-        return;
-    }
-    memcpy(parent->job_id, hello->job_id, OC_JOB_ID_SIZE);
-    memcpy(parent->job_key, hello->job_key, OC_JOB_KEY_SIZE);
-    parent->deadline = oc_clock_ns() + CONNECT_PATIENCE;
-    try_candidates(parent, EHOSTUNREACH);
-}
-
 static bool is_any(const oc_sockaddr_t *address)
 {
     const struct sockaddr_in *in = (const struct sockaddr_in *) &address->address;
@@ -218,21 +171,41 @@ static void greet(oc_parent_t *parent)
     hello->address.data = (const uint8_t *) name;
     hello->address.length = (uint32_t) strlen(name);
     parent->state = PARENT_GREETING;
-    oc_loop_change(parent->job->loop, &parent->watch, EPOLLIN);
     send_up(parent, &message);
 }
 
-static void check_connected(oc_parent_t *parent)
-{
-    socklen_t length = sizeof(int);
-    int error = 0;
+static void parent_ready(oc_watch_t *watch, uint32_t events);
 
-    (void) getsockopt(parent->stream.fd, SOL_SOCKET, SO_ERROR, &error, &length);
-    if (0 == error) {
+static void on_dialed(void *arg, int fd, const char *reason)
+{
+    oc_parent_t *parent = arg;
+
+    if (fd < 0) {
+        die(parent, OC_ERR_UNREACHABLE, "cannot be reached: %s", reason);
+        return;
+    }
+    oc_stream_init(&parent->stream, fd, OC_MAX_BODY);
+    parent->watch = (oc_watch_t) {.fd = fd, .ready = parent_ready};
+    if (OC_OK == oc_loop_add(parent->job->loop, &parent->watch, EPOLLIN)) {
         greet(parent);
     } else {
-        try_candidates(parent, error);
+        die(parent, OC_ERR_NO_MEMORY, "cannot be reached: %s", strerror(ENOMEM));
     }
+}
+
+void oc_parent_greet(oc_job_server_t *job, const oc_hello_t *hello)
+{
+    oc_parent_t *parent = job->parent;
+
+    if (NULL == parent || PARENT_UNKNOWN != parent->state) {
+        return;
+    }
+    memcpy(parent->job_id, hello->job_id, OC_JOB_ID_SIZE);
+    memcpy(parent->job_key, hello->job_key, OC_JOB_KEY_SIZE);
+    parent->resolving = oc_dial_is_resolving(&parent->dial);
+    parent->deadline = oc_clock_ns() + (parent->resolving ? OC_NAME_PATIENCE : CONNECT_PATIENCE);
+    parent->state = PARENT_CONNECTING;
+    oc_dial_connect(&parent->dial, on_dialed, parent);
 }
 
 /* ---- messages ---- */
@@ -345,12 +318,14 @@ static void handle(oc_parent_t *parent, const oc_control_t *message)
     }
 }
 
-static void read_messages(oc_parent_t *parent)
+static void parent_ready(oc_watch_t *watch, uint32_t events)
 {
+    oc_parent_t *parent = (oc_parent_t *) watch;
     oc_status_t read_status = oc_stream_read(&parent->stream), status = OC_OK;
     oc_control_t message;
     size_t used;
 
+    (void) events;
     while (PARENT_DEAD != parent->state
            && OC_OK == (status = oc_stream_next(&parent->stream, &message, &used))) {
         handle(parent, &message);
@@ -368,18 +343,6 @@ static void read_messages(oc_parent_t *parent)
     } else {
         oc_loop_change(parent->job->loop, &parent->watch,
                        oc_stream_wants_write(&parent->stream) ? EPOLLIN | EPOLLOUT : EPOLLIN);
-    }
-}
-
-static void parent_ready(oc_watch_t *watch, uint32_t events)
-{
-    oc_parent_t *parent = (oc_parent_t *) watch;
-
-    (void) events;
-    if (PARENT_CONNECTING == parent->state) {
-        check_connected(parent);
-    } else {
-        read_messages(parent);
     }
 }
 
@@ -451,6 +414,24 @@ void oc_parent_pong(oc_job_server_t *job, uint32_t number)
     }
 }
 
+static void check_deadline(oc_parent_t *parent, uint64_t now)
+{
+    if (parent->resolving && !oc_dial_is_resolving(&parent->dial)) {
+        parent->resolving = false;
+        parent->deadline = now + CONNECT_PATIENCE;
+    }
+    if (now <= parent->deadline) {
+        return;
+    }
+    if (parent->resolving) {
+        die(parent, OC_ERR_TIMEOUT, "has a name that could not be looked up within %llu seconds",
+            OC_NAME_PATIENCE / OC_SECOND);
+    } else {
+        die(parent, OC_ERR_TIMEOUT, "did not answer within %llu seconds",
+            CONNECT_PATIENCE / OC_SECOND);
+    }
+}
+
 void oc_parent_tick(oc_job_server_t *job)
 {
     oc_parent_t *parent = job->parent;
@@ -459,14 +440,11 @@ void oc_parent_tick(oc_job_server_t *job)
     if (NULL == parent) {
         return;
     }
-    if (PARENT_CONNECTING == parent->state && now > parent->attempt_deadline
-        && parent->candidate < parent->num_candidates) {
-        try_candidates(parent, ETIMEDOUT);
+    if (PARENT_CONNECTING == parent->state) {
+        oc_dial_tick(&parent->dial);
     }
-    if ((PARENT_CONNECTING == parent->state || PARENT_GREETING == parent->state)
-        && now > parent->deadline) {
-        die(parent, OC_ERR_TIMEOUT, "did not answer within %llu seconds",
-            CONNECT_PATIENCE / OC_SECOND);
+    if (PARENT_CONNECTING == parent->state || PARENT_GREETING == parent->state) {
+        check_deadline(parent, now);
     }
     if (PARENT_READY == parent->state && oc_pulse_stopped(&parent->pulse, now)) {
         die(parent, OC_ERR_TIMEOUT, "stopped answering: no heartbeat for %llu seconds",

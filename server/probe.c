@@ -3,61 +3,59 @@
 #include "server/probe.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "net/socket.h"
 
-static void warn(const oc_probe_t *probe, const char *reason)
+static void warn(const char *parent, const char *reason)
 {
     oc_warn("the parent server %s cannot be reached: %s; jobs are turned away until it can be",
-            probe->parent, reason);
+            parent, reason);
 }
 
-void oc_probe_end(oc_probe_t *probe)
+/* 0, or why it could not be done. */
+static int try_address(const oc_sockaddr_t *address)
 {
-    if (probe->watch.fd >= 0) {
-        oc_loop_remove(probe->loop, &probe->watch);
-        close(probe->watch.fd);
-        probe->watch.fd = -1;
-    }
-}
-
-static void on_connected(oc_watch_t *watch, uint32_t events)
-{
-    oc_probe_t *probe = (oc_probe_t *) watch;
+    struct pollfd event = {.fd = oc_connect_start(address), .events = POLLOUT};
     socklen_t length = sizeof(int);
-    int error = 0;
+    int error = errno;
 
-    (void) events;
-    (void) getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &length);
-    if (0 != error) {
-        warn(probe, strerror(error));
+    if (event.fd < 0) {
+        return error;
     }
-    oc_probe_end(probe);
+    while (poll(&event, 1, -1) < 0 && EINTR == errno) {
+        continue;
+    }
+    (void) getsockopt(event.fd, SOL_SOCKET, SO_ERROR, &error, &length);
+    close(event.fd);
+    return error;
 }
 
-void oc_probe_begin(oc_probe_t *probe, oc_loop_t *loop, const char *parent)
+void oc_probe_run(const char *parent)
 {
     oc_host_port_t name;
     oc_sockaddr_t address;
-    char error[320];
+    char sentence[320];
+    uint64_t begin = oc_clock_ns(), seconds;
+    int error;
 
-    *probe = (oc_probe_t) {.watch = {.fd = -1, .ready = on_connected}, .loop = loop,
-                           .parent = parent};
-    if (OC_OK != oc_host_port_parse(parent, &name, error, sizeof(error))
-        || OC_OK != oc_resolve(&name, &address, error, sizeof(error))) {
-        warn(probe, error);
+    if (OC_OK != oc_host_port_parse(parent, &name, sentence, sizeof(sentence))
+        || OC_OK != oc_resolve(&name, &address, sentence, sizeof(sentence))) {
+        warn(parent, sentence);
         return;
     }
-    probe->watch.fd = oc_connect_start(&address);
-    if (probe->watch.fd < 0) {
-        warn(probe, strerror(errno));
-    } else if (OC_OK != oc_loop_add(loop, &probe->watch, EPOLLOUT)) {
-        close(probe->watch.fd);
-        probe->watch.fd = -1;
+    seconds = (oc_clock_ns() - begin) / OC_SECOND;
+    if (seconds >= OC_NAME_PATIENCE / OC_SECOND) {
+        oc_warn("the name of the parent server %s was looked up only after %llu seconds, and a job "
+                "waits %llu: jobs are turned away; name it by its address, or put the name into "
+                "/etc/hosts", parent, (unsigned long long) seconds, OC_NAME_PATIENCE / OC_SECOND);
+    }
+    error = try_address(&address);
+    if (0 != error) {
+        warn(parent, strerror(error));
     }
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -28,7 +29,6 @@ typedef struct {
     const oc_server_settings_t *settings;
     oc_sockaddr_t address;         /* where it listens */
     char devices[512];             /* for UCX; "" for any */
-    oc_probe_t probe;
     uint64_t identity;             /* random: leaves of a tree compare their parents by it */
     oc_loop_t loop;
     oc_gate_t *gate;
@@ -39,10 +39,9 @@ typedef struct {
     bool stop;
 } supervisor_t;
 
-/* In the child: only the channel and the standard streams are kept. Does not return. */
-static void become_data_process(void *arg, int channel)
+/* In a child: of what the supervisor has, only the standard streams are kept. */
+static void let_go(supervisor_t *supervisor)
 {
-    supervisor_t *supervisor = arg;
     oc_job_process_t *job, *next;
     sigset_t none;
 
@@ -54,16 +53,47 @@ static void become_data_process(void *arg, int channel)
     }
     oc_gate_close(supervisor->gate);
     supervisor->gate = NULL;
-    oc_probe_end(&supervisor->probe);
     close(supervisor->signal_watch.fd);
     /* a terminal's interrupt goes to the supervisor, which decides */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void become_data_process(void *arg, int channel)
+{
+    supervisor_t *supervisor = arg;
+
+    let_go(supervisor);
     exit(oc_data_process_run(channel, supervisor->settings,
                              '\0' != supervisor->devices[0] ? supervisor->devices : NULL,
                              &supervisor->address, supervisor->identity));
+}
+
+/*
+ * In a process of its own, which ends with this one: the parent's name may take a name server's
+ * time, for which neither clients nor signals can wait here. A thread would not do, because data
+ * processes are forked, and would find locks taken that nobody gives back.
+ */
+static void probe_parent(supervisor_t *supervisor)
+{
+    pid_t own = getpid(), pid = fork();
+
+    if (pid < 0) {
+        oc_warn("whether the parent server %s can be reached was not tried: no process can be "
+                "started", supervisor->settings->parent);
+    }
+    if (0 != pid) {
+        return;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "optcast-probe");
+    if (getppid() == own) {
+        let_go(supervisor);
+        oc_probe_run(supervisor->settings->parent);
+    }
+    _exit(EXIT_SUCCESS);
 }
 
 static oc_job_process_t *job_start(supervisor_t *supervisor, const oc_hello_t *hello)
@@ -289,15 +319,13 @@ static void close_jobs(supervisor_t *supervisor)
         oc_job_process_free(job);
     }
     oc_gate_close(supervisor->gate);
-    oc_probe_end(&supervisor->probe);
     close(supervisor->signal_watch.fd);
     oc_loop_close(&supervisor->loop);
 }
 
 int oc_supervisor_run(const oc_server_settings_t *settings)
 {
-    supervisor_t supervisor = {.settings = settings, .loop.epoll_fd = -1,
-                               .probe.watch.fd = -1};
+    supervisor_t supervisor = {.settings = settings, .loop.epoll_fd = -1};
     char address[128], error[512] = "the system lacks what a server needs";
 
     raise_descriptor_limit();
@@ -313,7 +341,7 @@ int oc_supervisor_run(const oc_server_settings_t *settings)
     printf("optcast-server: ready on %s\n", address);
     fflush(stdout);
     if (is_leaf(&supervisor)) {
-        oc_probe_begin(&supervisor.probe, &supervisor.loop, settings->parent);
+        probe_parent(&supervisor);
     }
     serve(&supervisor);
     close_jobs(&supervisor);

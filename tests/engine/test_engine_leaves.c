@@ -13,10 +13,14 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -25,6 +29,7 @@
 #include "server/budget.h"
 #include "server/embedded.h"
 #include "server/job.h"
+#include "server/supervisor.h"
 #include "tests/engine/harness.h"
 #include "ucx_backend/worker.h"
 
@@ -345,7 +350,7 @@ static void test_late_join(void **state)
     (void) server_stop(&parent);
 }
 
-/* A leaf counts what it knows of a group above: a group that needs all there is fits, and no other. */
+/* A leaf counts what it knows of a group above: one that needs all there is fits, and no other. */
 static void test_above_counts(void **state)
 {
     const uint32_t chunk = 1 << 18;
@@ -461,15 +466,29 @@ static void test_closed_in_use(void **state)
 
 /* ---- a parent of two addresses ---- */
 
-/* In place of the C library's, for this program: this name has two, others are numbers. */
+#define SILENT_NAME "silent.invalid"
+
+/* Until then the server of that name says nothing. */
+static atomic_bool name_is_known;
+
+/*
+ * In place of the C library's, for this program: one name has two addresses, one is looked up for
+ * as long as the test likes, others are numbers.
+ */
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
                 struct addrinfo **result)
 {
-    static struct sockaddr_in addresses[2];
-    static struct addrinfo all[2];
+    static _Thread_local struct sockaddr_in addresses[2];
+    static _Thread_local struct addrinfo all[2];
     int count = 0 == strcmp(node, "two.invalid") ? 2 : 1;
 
     (void) hints;
+    if (0 == strcmp(node, SILENT_NAME)) {
+        while (!atomic_load(&name_is_known)) {
+            usleep(10000);
+        }
+        node = "127.0.0.1";
+    }
     for (int i = 0; i < count; i++) {
         addresses[i] = (struct sockaddr_in) {.sin_family = AF_INET,
                                              .sin_port = htons((uint16_t) atoi(service))};
@@ -521,6 +540,126 @@ static void test_silent_address(void **state)
     close(leaf.client);
     close(listener);
     close(silent);
+}
+
+/* ---- a parent whose name is not known for a while ---- */
+
+static void open_nameless(own_leaf_t *leaf, uint16_t port)
+{
+    static char name[64]; /* the leaf looks at it as long as it lives */
+
+    atomic_store(&name_is_known, false);
+    snprintf(name, sizeof(name), SILENT_NAME ":%u", port);
+    own_leaf_open(leaf, name);
+}
+
+/* Its client waits, and nothing else does. */
+static void test_slow_name(void **state)
+{
+    uint16_t port = 0;
+    int listener = listen_at("127.0.0.1", &port, 8);
+    own_leaf_t leaf;
+
+    (void) state;
+    open_nameless(&leaf, port);
+    assert_false(own_leaf_run(&leaf, listener, 300 * OC_MILLISECOND));
+    assert_int_equal(oc_job_sessions(leaf.job), 1);
+    atomic_store(&name_is_known, true);
+    assert_true(own_leaf_run(&leaf, listener, PATIENCE));
+    own_leaf_close(&leaf);
+    close(leaf.client);
+    close(listener);
+}
+
+/* What the name has taken is not the parent's time. */
+static void test_late_name(void **state)
+{
+    uint16_t port = 0;
+    int listener = listen_at("127.0.0.1", &port, 8);
+    oc_stream_t client;
+    own_leaf_t leaf;
+
+    (void) state;
+    open_nameless(&leaf, port);
+    assert_false(own_leaf_run(&leaf, leaf.client, 2000 * OC_MILLISECOND));
+    atomic_store(&name_is_known, true);
+    assert_false(own_leaf_run(&leaf, leaf.client, 2000 * OC_MILLISECOND));
+    assert_true(own_leaf_run(&leaf, leaf.client, PATIENCE));
+    oc_socket_prepare(leaf.client);
+    oc_stream_init(&client, leaf.client, OC_MAX_BODY);
+    expect_notice(&client, OC_CONTROL_REFUSE, "did not answer within 3 seconds");
+    own_leaf_close(&leaf);
+    close(listener);
+}
+
+/* It is told in time, and the job's end waits for no name server. */
+static void test_silent_name(void **state)
+{
+    oc_stream_t client;
+    own_leaf_t leaf;
+
+    (void) state;
+    open_nameless(&leaf, 1);
+    assert_true(own_leaf_run(&leaf, leaf.client, PATIENCE));
+    oc_socket_prepare(leaf.client);
+    oc_stream_init(&client, leaf.client, OC_MAX_BODY);
+    expect_notice(&client, OC_CONTROL_REFUSE, "could not be looked up within 3 seconds");
+    own_leaf_close(&leaf);
+    atomic_store(&name_is_known, true);
+}
+
+/* The whole server in a process of its own, for which that name is never known. */
+static pid_t start_nameless(uint16_t *port)
+{
+    oc_server_settings_t settings;
+    int output[2], number = 0;
+    char line[128] = "";
+    pid_t pid;
+
+    assert_int_equal(pipe2(output, O_CLOEXEC), 0);
+    atomic_store(&name_is_known, false);
+    fflush(NULL);
+    pid = fork();
+    if (0 == pid) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        dup2(output[1], STDOUT_FILENO);
+        oc_settings_default(&oc_server_settings_table, &settings);
+        settings.listen = "127.0.0.1:0";
+        settings.parent = SILENT_NAME ":1";
+        _exit(oc_supervisor_run(&settings));
+    }
+    close(output[1]);
+    assert_true(pid > 0 && read(output[0], line, sizeof(line) - 1) > 0);
+    close(output[0]);
+    assert_int_equal(sscanf(line, "optcast-server: ready on 127.0.0.1:%d", &number), 1);
+    *port = (uint16_t) number;
+    return pid;
+}
+
+/* Neither its start, nor one job, nor the other, nor its end waits for the name. */
+static void test_silent_name_of_a_server(void **state)
+{
+    oc_stream_t clients[2];
+    uint64_t end;
+    int status = -1;
+    uint16_t port;
+    pid_t pid = start_nameless(&port);
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        job_id[1]++;
+        greet(&clients[i], port, 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        expect_notice(&clients[i], OC_CONTROL_REFUSE, "could not be looked up within 3 seconds");
+    }
+    assert_int_equal(kill(pid, SIGTERM), 0);
+    end = oc_clock_ns() + PATIENCE;
+    while (0 == waitpid(pid, &status, WNOHANG) && oc_clock_ns() < end) {
+        usleep(10000);
+    }
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), EXIT_SUCCESS);
 }
 
 /* ---- a leaf that is turned away, and one that is not ---- */
@@ -576,6 +715,7 @@ int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_turned_away),
+        cmocka_unit_test(test_silent_name_of_a_server),
         cmocka_unit_test(test_routes),
         cmocka_unit_test(test_silent_leaf),
         cmocka_unit_test(test_embedded_parent),
@@ -585,6 +725,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_above_counts),
         cmocka_unit_test(test_closed_in_use),
         cmocka_unit_test(test_silent_address),
+        cmocka_unit_test(test_slow_name),
+        cmocka_unit_test(test_late_name),
+        cmocka_unit_test(test_silent_name),
     };
 
     if (argc > 1) {
