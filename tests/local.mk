@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-EXTRA_DIST += run-tests \
+EXTRA_DIST += run-tests tests/lib.sh \
 	tests/apps/lib.sh tests/apps/lammps.sh tests/apps/lj.in tests/apps/train.sh \
 	tests/cluster/cluster tests/cluster/check.py tests/cluster/datagrams.py tests/cluster/hosts.sh \
 	tests/cluster/init tests/cluster/launch.sh tests/cluster/lib.sh tests/cluster/links.sh \
@@ -97,7 +97,7 @@ EXTRA_DIST += run-tests \
 	tests/rdma/registrations.c tests/rdma/registrations.sh \
 	tests/tools/bench.sh tests/tools/bench-result.json tests/tools/bench_reduction.sh \
 	tests/tools/bench_scale.sh tests/tools/bench_smoke.sh \
-	tests/tools/bench_test.py tests/tools/dist.sh tests/tools/info.sh tests/tools/perf.sh \
+	tests/tools/bench_test.py tests/tools/dist.sh tests/tools/info.sh tests/tools/lib.sh tests/tools/perf.sh \
 	tests/tools/timeline.sh tests/tools/tune.sh \
 	tools/build.sh
 

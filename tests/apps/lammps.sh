@@ -9,7 +9,7 @@ BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/apps/lib.sh
 . "$here/lib.sh"
 
-begin_test lammps
+begin_job_test lammps
 LMP=${LMP:-lmp}
 command -v "$LMP" >/dev/null || skip "no $LMP in PATH; install lammps"
 

@@ -3,6 +3,9 @@
 # Owns the mpirun command line that quickstart and the application tests share, and reading its summary.
 # To be sourced after REPO (the source tree) and BUILD (the build tree) are set.
 
+# shellcheck source=tests/lib.sh
+. "$REPO/tests/lib.sh"
+
 case $BUILD in
 /*) ;;
 *) BUILD=$PWD/$BUILD ;;
@@ -84,29 +87,9 @@ final_accuracy() {
     sed -n 's/^test accuracy \([0-9.]*\)$/\1/p' "$1" | tail -n 1
 }
 
-# begin_test NAME: check what every test needs, and give it the temporary directory $tmp.
-begin_test() {
-    test_name=$1
+# begin_job_test NAME: as begin_test, of what needs mpirun and the component.
+begin_job_test() {
+    begin_test "$1"
     mpirun=$(find_mpirun) || skip "no mpirun of Open MPI in PATH; install openmpi-bin"
     have_component || not_ok "no $component_dir/mca_coll_optcast.so: run make in $BUILD, or set BUILD to the build tree"
-    tmp=$(mktemp -d "${TMPDIR:-/tmp}/optcast-$test_name.XXXXXX")
-    trap 'rm -rf "$tmp"' EXIT
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
-}
-
-skip() {
-    echo "skipped $test_name: $*"
-    exit 77
-}
-
-# not_ok REASON [FILE...]: the end of each file is shown first.
-not_ok() {
-    reason=$1
-    shift
-    for file in "$@"; do
-        [ ! -s "$file" ] || tail -n 20 "$file" >&2
-    done
-    echo "not ok $test_name: $reason"
-    exit 1
 }

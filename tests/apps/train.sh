@@ -9,7 +9,7 @@ BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/apps/lib.sh
 . "$here/lib.sh"
 
-begin_test train
+begin_job_test train
 have_python_modules || skip "$PYTHON lacks mpi4py, numpy or sklearn; run tools/packages run"
 
 # run MODE: leave the output in $tmp/MODE.out and $tmp/MODE.err.

@@ -15,9 +15,9 @@ wrapper=()
 # Processes that are ended when the test ends, whatever happens.
 started=()
 
-# begin_mpi_test NAME: as begin_test, and take care of the processes that the test starts.
+# begin_mpi_test NAME: as begin_job_test, and take care of the processes that the test starts.
 begin_mpi_test() {
-    begin_test "$1"
+    begin_job_test "$1"
     [ -x "$server_program" ] || not_ok "no $server_program: run make in $BUILD"
     # shellcheck source=/dev/null
     . "$BUILD/tests/environment"

@@ -10,14 +10,11 @@
 cross=aarch64-linux-gnu
 emulator="timeout -k 10 250 qemu-aarch64 -L /usr/$cross"
 
+begin_test "$test_name"
 for program in $cross-gcc $cross-objdump qemu-aarch64; do
     command -v "$program" >/dev/null ||
         skip "there is no $program; install gcc-$cross, libc6-dev-arm64-cross and qemu-user"
 done
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/optcast-neon.XXXXXX")
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
 # What configure found out about this machine does not hold for the other.
 : >"$tmp/config.h"
 

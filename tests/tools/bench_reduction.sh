@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that optcast-bench-reduction measures what it is told to, and says no to nonsense.
 set -eu
@@ -6,33 +6,15 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 REPO=$(cd "$here/../.." && pwd)
 BUILD=${BUILD:-$REPO/build}
-PYTHON=${PYTHON:-/usr/bin/python3}
-program=$BUILD/optcast-bench-reduction
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/optcast-bench-reduction.XXXXXX")
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+# shellcheck source=tests/tools/lib.sh
+. "$here/lib.sh"
 
-not_ok() {
-    echo "not ok bench_reduction: $1"
-    cat "$tmp/log" 2>/dev/null || :
-    exit 1
-}
+# shellcheck disable=SC2154 # tmp is set by begin_test
+begin_tool_test bench_reduction optcast-bench-reduction
 
-# refuses TEXT ARGUMENT...: a usage error that says TEXT.
-refuses() {
-    text=$1
-    shift
-    status=0
-    "$program" "$@" >"$tmp/log" 2>&1 || status=$?
-    [ "$status" -eq 2 ] || not_ok "$* gave status $status"
-    grep -q -F -e "$text" "$tmp/log" || not_ok "$* does not say '$text'"
-}
-
-"$program" --memory 64 --chunk 1 --type float --type float-int32 --rounds 2 \
-    --json "$tmp/result.json" >"$tmp/log" 2>&1 || not_ok "it failed"
-grep -q '^memory *64  float-int32 *minloc ' "$tmp/log" || not_ok "a line is missing"
-"$PYTHON" - "$tmp/result.json" "$REPO/bench" >"$tmp/log" 2>&1 <<'END' || not_ok "wrong numbers"
+shows 0 --memory 64 --chunk 1 --type float --type float-int32 --rounds 2 --json "$tmp/result.json"
+has out '^memory *64  float-int32 *minloc '
+"$PYTHON" - "$tmp/result.json" "$REPO/bench" >"$tmp/log" 2>&1 <<'END' || not_ok "wrong numbers" "$tmp/log"
 import json, sys
 
 sys.dont_write_bytecode = True
@@ -56,8 +38,7 @@ refuses "a number from 1 to 99" --rounds 1x
 refuses "2, 3, 4, 8, 16, 32 or 64 is needed" --inputs 5
 refuses "there is no such type" --type half
 refuses "only options are known" float
-status=0
-"$program" --memory 64 --json "$tmp/none/result" >"$tmp/log" 2>&1 || status=$?
-[ "$status" -eq 1 ] || not_ok "a file that cannot be written gave status $status"
-"$program" --help | grep -q OPTCAST_ISA || not_ok "--help does not say everything"
+shows 1 --memory 64 --json "$tmp/none/result"
+shows 0 --help
+has out OPTCAST_ISA
 echo "ok bench_reduction: rates of kernels and limits, for each number of inputs"

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that optcast-bench-scale measures a server, and says no to nonsense.
 set -eu
@@ -6,41 +6,23 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 REPO=$(cd "$here/../.." && pwd)
 BUILD=${BUILD:-$REPO/build}
-PYTHON=${PYTHON:-/usr/bin/python3}
+# shellcheck source=tests/tools/lib.sh
+. "$here/lib.sh"
+
+# shellcheck disable=SC2154 # tmp is set by begin_test
+begin_tool_test bench_scale optcast-bench-scale
 OPTCAST_SERVER=${OPTCAST_SERVER:-$BUILD/optcast-server}
 export OPTCAST_SERVER
-program=$BUILD/optcast-bench-scale
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/optcast-bench-scale.XXXXXX")
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-not_ok() {
-    echo "not ok bench_scale: $1"
-    cat "$tmp/log" 2>/dev/null || :
-    exit 1
-}
-
-# refuses TEXT ARGUMENT...: a usage error that says TEXT.
-refuses() {
-    text=$1
-    shift
-    status=0
-    "$program" "$@" >"$tmp/log" 2>&1 || status=$?
-    [ "$status" -eq 2 ] || not_ok "$* gave status $status"
-    grep -q -F -e "$text" "$tmp/log" || not_ok "$* does not say '$text'"
-}
 
 refuses "a number from 1 to 99" --rounds 0
 refuses "chunks, small or tcp is needed" --load large
 refuses "only options are known" small
-status=0
-"$program" --json "$tmp/none/result" >"$tmp/log" 2>&1 || status=$?
-[ "$status" -eq 1 ] || not_ok "a file that cannot be written gave status $status"
-"$program" --help | grep -q OPTCAST_SERVER || not_ok "--help does not say everything"
-"$program" --rounds 1 --json "$tmp/result.json" >"$tmp/log" 2>&1 || not_ok "it failed"
-grep -q '^small *4 *64 .*%' "$tmp/log" || not_ok "a line is missing"
-"$PYTHON" - "$tmp/result.json" "$REPO/bench" >"$tmp/log" 2>&1 <<'END' || not_ok "wrong numbers"
+shows 1 --json "$tmp/none/result"
+shows 0 --help
+has out OPTCAST_SERVER
+shows 0 --rounds 1 --json "$tmp/result.json"
+has out '^small *4 *64 .*%'
+"$PYTHON" - "$tmp/result.json" "$REPO/bench" >"$tmp/log" 2>&1 <<'END' || not_ok "wrong numbers" "$tmp/log"
 import json, sys
 
 sys.dont_write_bytecode = True

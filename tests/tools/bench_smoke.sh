@@ -10,7 +10,7 @@ export BUILD
 # shellcheck source=tests/apps/lib.sh
 . "$REPO/tests/apps/lib.sh"
 
-begin_test bench_smoke
+begin_job_test bench_smoke
 [ "$(id -u)" -eq 0 ] || skip "needs root, for namespaces"
 for program in gnuplot iperf3 tc nsenter mpirun.openmpi; do
     command -v "$program" >/dev/null || skip "no $program; run tools/packages bench"

@@ -31,7 +31,7 @@ list_executables() {
     git -C "$REPO" ls-files --stage | sed -n 's/^100755 [^\t]*\t//p'
 }
 
-begin_test dist
+begin_job_test dist
 [ "$(git -C "$REPO" rev-parse --show-toplevel 2>"$tmp/git")" = "$REPO" ] ||
     skip "no git repository to compare with: $(head -n 1 "$tmp/git")"
 name=$(sed -n 's/^#define PACKAGE_TARNAME "\(.*\)"/\1/p' "$BUILD/config.h")-$(sed -n 's/^#define PACKAGE_VERSION "\(.*\)"/\1/p' "$BUILD/config.h")

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that optcast-info tells the truth about this build and about whether it will load.
 set -eu
@@ -6,16 +6,11 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 REPO=$(cd "$here/../.." && pwd)
 BUILD=${BUILD:-$REPO/build}
-# shellcheck source=tests/apps/lib.sh
-. "$REPO/tests/apps/lib.sh"
+# shellcheck source=tests/tools/lib.sh
+. "$here/lib.sh"
 
-begin_test info
-info=$BUILD/optcast-info
-[ -x "$info" ] || not_ok "no $info: run make in $BUILD"
-# shellcheck source=/dev/null
-. "$BUILD/tests/environment"
-# what the surroundings have set must not decide
-unset OMPI_MCA_coll OMPI_MCA_mca_base_component_path
+# shellcheck disable=SC2154 # tmp is set by begin_test, tool by begin_mpi_tool_test
+begin_mpi_tool_test info optcast-info
 
 # check STATUS PATTERN ARGUMENT...: the exit status, and a line of the output that matches.
 check() {
@@ -23,7 +18,7 @@ check() {
     pattern=$2
     shift 2
     status=0
-    "$info" "$@" >"$tmp/out" 2>&1 || status=$?
+    "$tool" "$@" >"$tmp/out" 2>&1 || status=$?
     [ "$status" -eq "$expected" ] ||
         not_ok "'optcast-info $*' ended with status $status, not with $expected" "$tmp/out"
     has_line "$pattern" "$*"
@@ -111,12 +106,12 @@ check 1 'No such file' --component "\$(touch $tmp/injected)"
 # Without --ompi-info it is the one in PATH. grep is still needed, outside of it.
 mkdir "$tmp/bin"
 status=0
-PATH=$tmp/bin "$info" --component "$component_dir" >"$tmp/out" 2>&1 || status=$?
+PATH=$tmp/bin "$tool" --component "$component_dir" >"$tmp/out" 2>&1 || status=$?
 [ "$status" -eq 1 ] || not_ok "without ompi_info in PATH the status is $status" "$tmp/out"
 has_line 'will not load: ompi_info was not found in PATH' "(no ompi_info)"
 fake_ompi_info "$tmp/bin/ompi_info" 3.9.7
 status=0
-PATH=$tmp/bin:$PATH "$info" --component "$component_dir" >"$tmp/out" 2>&1 || status=$?
+PATH=$tmp/bin:$PATH "$tool" --component "$component_dir" >"$tmp/out" 2>&1 || status=$?
 [ "$status" -eq 1 ] || not_ok "with another ompi_info in PATH the status is $status" "$tmp/out"
 has_line "^  Open MPI +3\.9\.7, $tmp/bin/ompi_info\$" "(ompi_info in PATH)"
 

@@ -11,38 +11,21 @@ if [ -z "${OWN_NETWORK:-}" ] && unshare -nm true 2>/dev/null; then
 fi
 REPO=$(cd "$here/../.." && pwd)
 BUILD=${BUILD:-$REPO/build}
-# shellcheck source=tests/apps/lib.sh
-. "$REPO/tests/apps/lib.sh"
+# shellcheck source=tests/tools/lib.sh
+. "$here/lib.sh"
 
-# shellcheck disable=SC2154 # tmp is set by begin_test
-begin_test perf
-perf=$BUILD/optcast-perf
-[ -x "$perf" ] || not_ok "no $perf: run make in $BUILD"
-# shellcheck source=/dev/null
-. "$BUILD/tests/environment"
-unset OMPI_MCA_coll OMPI_MCA_mca_base_component_path
-# More arguments for every mpirun, split at spaces.
+# shellcheck disable=SC2154 # tmp is set by begin_test, tool by begin_mpi_tool_test
+begin_mpi_tool_test perf optcast-perf
 # All ranks are on this host: in rank order each of them sends all that it has, which is what is counted.
-read -r -a mpirun_arguments <<<"${TEST_MPIRUN_ARGUMENTS:-} --mca mpi_yield_when_idle 1 --mca coll_optcast_reproducible rank_order"
-TIME_LIMIT=${TIME_LIMIT:-60}
+mpirun_arguments+=(--mca coll_optcast_reproducible rank_order)
 
-# run STATUS RANKS MODE ARGUMENT...: optcast-perf has to end so; output in $tmp/out, errors in $tmp/err.
-run() {
-    local expected=$1 ranks=$2 mode=$3 status=0
-
-    shift 3
+# measure STATUS RANKS MODE ARGUMENT...: as run, without the files of another run.
+measure() {
     rm -f "$tmp/json" "$tmp/csv"
-    run_mpi "$ranks" "$mode" "${mpirun_arguments[@]}" "$perf" "$@" >"$tmp/out" 2>"$tmp/err" || status=$?
-    [ "$status" -eq "$expected" ] ||
-        not_ok "mode $mode: 'optcast-perf $*' ended with status $status, not with $expected" "$tmp/out" "$tmp/err"
+    run "$@"
 }
 
-# has_line FILE PATTERN
-has_line() {
-    grep -E -q -e "$2" "$tmp/$1" || not_ok "no line with '$2' in its $1" "$tmp/$1"
-}
-
-has_no_line() {
+has_no() {
     ! grep -E -q -e "$2" "$tmp/$1" || not_ok "a line with '$2' in its $1" "$tmp/$1"
 }
 
@@ -76,19 +59,19 @@ collectives() {
             [[ $variant != --* ]] || type=$large
             [[ $variant != *' '* ]] || type=$small
             # shellcheck disable=SC2086 # options, split on purpose
-            run 0 4 always "$collective" "${few[@]}" -d "$type" $variant -b 64 -e 250000 -f 60
+            measure 0 4 always "$collective" "${few[@]}" -d "$type" $variant -b 64 -e 250000 -f 60
             rows_are_right 3
             count=$((count + 1))
         done
     done
     # blocks that are not equal, another root, one rank
-    run 0 3 always allgatherv "${few[@]}" -b 10 -e 100000 -f 100 -d int16
+    measure 0 3 always allgatherv "${few[@]}" -b 10 -e 100000 -f 100 -d int16
     rows_are_right 3
-    run 0 3 always bcast "${few[@]}" --root 2 -b 8 -e 8
+    measure 0 3 always bcast "${few[@]}" --root 2 -b 8 -e 8
     rows_are_right 1
-    run 0 3 always reduce "${few[@]}" --root 1 --in-place -b 8 -e 8
+    measure 0 3 always reduce "${few[@]}" --root 1 --in-place -b 8 -e 8
     rows_are_right 1
-    run 0 1 always allreduce "${few[@]}" -b 1K -e 1K
+    measure 0 1 always allreduce "${few[@]}" -b 1K -e 1K
     rows_are_right 1
     counted=$((count + 4))
 }
@@ -100,7 +83,7 @@ operations() {
     for row in 'int8 sum' 'uint16 sum' 'int64 prod' 'float prod' 'int16 min' 'double min' 'uint64 max' \
         'float max' 'uint32 band' 'int32 bor' 'uint8 bxor' 'int8 land' 'uint16 lor' 'int64 lxor'; do
         read -r type op <<<"$row"
-        run 0 4 always allreduce "${few[@]}" -d "$type" -o "$op" -b 20K -e 20K
+        measure 0 4 always allreduce "${few[@]}" -d "$type" -o "$op" -b 20K -e 20K
         rows_are_right 1
         check_json "row['op'] == '$op' and row['type'] == '$type' and row['offloaded'] == 3"
         counted=$((counted + 1))
@@ -109,7 +92,7 @@ operations() {
 
 # What was offloaded on which communicator; definitions of the numbers.
 comparison() {
-    run 0 4 always allreduce -n 7 -w 2 -b 1K -e 256K -f 16 --check --compare --json "$tmp/json" --csv "$tmp/csv"
+    measure 0 4 always allreduce -n 7 -w 2 -b 1K -e 256K -f 16 --check --compare --json "$tmp/json" --csv "$tmp/csv"
     rows_are_right 3
     check_json 'j["ranks"] == 4 and j["hosts"] == 1 and j["ranks_per_host"] == 4 and j["collective"] == "allreduce"'
     check_json 'j["settings"]["mode"] == "always" and j["settings"]["chunk_size"] == 65536'
@@ -135,46 +118,48 @@ for row, r in zip(rows, wanted):
     assert float(row["previous_max_s"]) == r["previous"]["max_s"]' "$tmp/csv" "$tmp/json" 2>"$tmp/python" ||
         not_ok "the CSV file is not as expected" "$tmp/python" "$tmp/csv"
     [ "$(grep -c -v '^#' "$tmp/out")" -eq 3 ] || not_ok "the table does not have three rows" "$tmp/out"
-    has_line out '^# coll/optcast: mode always, servers embedded$'
+    has out '^# coll/optcast: mode always, servers embedded$'
     [ "$(find "$tmp" -name 'json.*' -o -name 'csv.*')" = "" ] || not_ok "a temporary file is left"
 
-    run 0 4 always allreduce -n 5 -w 0 -b 64K -e 64K --nonblocking --compare --json "$tmp/json"
+    measure 0 4 always allreduce -n 5 -w 0 -b 64K -e 64K --nonblocking --compare --json "$tmp/json"
     check_json 'row["offloaded"] == 5 and row["previous"]["offloaded"] == 0 and row["wrong"] is None'
 
     # what is not offloaded is seen to be so
-    OMPI_MCA_coll_optcast_min_size=64K run 0 4 auto allreduce -n 5 -w 0 -b 32K -e 64K --json "$tmp/json" --csv "$tmp/csv"
+    OMPI_MCA_coll_optcast_min_size=64K measure 0 4 auto allreduce -n 5 -w 0 -b 32K -e 64K --json "$tmp/json" --csv "$tmp/csv"
     check_json '[r["offloaded"] for r in rows] == [0, 5] and [r["fallbacks"] for r in rows] == [5, 0]'
     check_json 'row["previous"] is None'
     [ "$(awk -F, '{ print NF }' "$tmp/csv" | sort -u | wc -l)" -eq 1 ] || not_ok "rows differ in columns" "$tmp/csv"
-    run 0 2 never allreduce -n 5 -w 0 -b 1K -e 1K --json "$tmp/json"
+    measure 0 2 never allreduce -n 5 -w 0 -b 1K -e 1K --json "$tmp/json"
     check_json 'row["offloaded"] == 0 and row["fallbacks"] == 0'
-    run 0 2 none allreduce -n 5 -w 0 -b 1K -e 1K --json "$tmp/json"
+    measure 0 2 none allreduce -n 5 -w 0 -b 1K -e 1K --json "$tmp/json"
     check_json 'row["offloaded"] is None and j["settings"] == {}'
-    has_line out '^# coll/optcast is not loaded$'
-    run 0 2 none barrier -n 5 --json "$tmp/json"
+    has out '^# coll/optcast is not loaded$'
+    measure 0 2 none barrier -n 5 --json "$tmp/json"
     check_json 'len(rows) == 1 and row["bytes"] == 0 and row["type"] is None'
-    run 2 2 none allreduce --compare
-    has_line err '^optcast-perf: --compare: coll/optcast is not loaded'
-    run 2 2 never allreduce --compare
-    has_line err '^optcast-perf: --compare: coll_optcast_mode is never'
+    measure 2 2 none allreduce --compare
+    has err '^optcast-perf: --compare: coll/optcast is not loaded'
+    measure 2 2 never allreduce --compare
+    has err '^optcast-perf: --compare: coll_optcast_mode is never'
 }
 
 # Over TCP each of two ranks sends its vector once; virtual interfaces count hardly any headers.
 wires() {
     local tcp=(--mca pml ob1 --mca btl "tcp,self" --mca btl_tcp_if_include lo)
 
-    run_mpi 2 none "${mpirun_arguments[@]}" "${tcp[@]}" "$perf" allreduce -n 2 -w 1 -b 1M -e 1M \
-        --interface lo --json "$tmp/json" >"$tmp/out" 2>"$tmp/err" || not_ok "it fails over TCP" "$tmp/out" "$tmp/err"
+    ends 0 run_mpi 2 none "${mpirun_arguments[@]}" "${tcp[@]}" "$tool" allreduce -n 2 -w 1 -b 1M -e 1M \
+        --interface lo --json "$tmp/json"
     check_json 'row["wire"]["hosts"] == 1 and row["wire"]["tx_max"] == row["wire"]["tx_sum"]'
     check_json '2 * 1048576 <= row["wire"]["tx_max"] < 2.2 * 1048576'
     check_json '2 * 1048576 <= row["wire"]["rx_max"] < 2.2 * 1048576'
-    run 0 2 none allreduce -n 2 -b 1K -e 1K --interface none --json "$tmp/json"
+    measure 0 2 none allreduce -n 2 -b 1K -e 1K --interface none --json "$tmp/json"
     check_json 'row["wire"] is None'
 }
 
 # A library between program and MPI: it changes one element of one rank's float, all of int64 that is
 # not in place, and makes one rank late with double.
 fault() {
+    local before=("${mpirun_arguments[@]}")
+
     cat >"$tmp/fault.c" <<'END'
 #include <mpi.h>
 #include <stdint.h>
@@ -195,38 +180,30 @@ int MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type,
     return rc;
 }
 END
-    "$OMPICC" -shared -fPIC -o "$tmp/fault.so" "$tmp/fault.c" >"$tmp/compile.log" 2>&1 ||
-        not_ok "the library with a fault does not compile" "$tmp/compile.log"
-    local before=("${mpirun_arguments[@]}") preload i
-
-    preload=$tmp/fault.so
-    for i in "${!mpirun_arguments[@]}"; do
-        case ${mpirun_arguments[i]} in LD_PRELOAD=*) preload="${mpirun_arguments[i]#*=}:$preload" ;; esac
-    done
-    mpirun_arguments+=(-x "LD_PRELOAD=$preload")
+    put_between fault
     # the fourth call is the third iteration
-    run 1 4 always allreduce -n 5 -w 1 -b 1K -e 2K --check --json "$tmp/json"
-    has_line err '^optcast-perf: wrong result of allreduce, 1024 bytes, iteration 2: rank 2, element 17: got [-0-9]+\.[27]5, expected [-0-9]+$'
+    measure 1 4 always allreduce -n 5 -w 1 -b 1K -e 2K --check --json "$tmp/json"
+    has err '^optcast-perf: wrong result of allreduce, 1024 bytes, iteration 2: rank 2, element 17: got [-0-9]+\.[27]5, expected [-0-9]+$'
     [ "$(grep -c 'wrong result' "$tmp/err")" -eq 1 ] || not_ok "one element was wrong, once" "$tmp/err"
     check_json '[r["wrong"] for r in rows] == [1, 0]'
     # the warm-up of both sides, then ours, then the other one first: the fault hits without coll/optcast
-    run 1 4 always allreduce -n 5 -w 1 -b 1K -e 1K --check --compare --json "$tmp/json"
-    has_line err '^optcast-perf: wrong result of allreduce without coll/optcast, 1024 bytes, iteration 0: rank 2, '
+    measure 1 4 always allreduce -n 5 -w 1 -b 1K -e 1K --check --compare --json "$tmp/json"
+    has err '^optcast-perf: wrong result of allreduce without coll/optcast, 1024 bytes, iteration 0: rank 2, '
     check_json 'row["wrong"] == 0 and row["previous"]["wrong"] == 1'
     # no warm-up: ours, the other, then the other first, and the fault hits ours
-    run 1 4 always allreduce -n 5 -w 0 -b 1K -e 1K --check --compare --json "$tmp/json"
-    has_line err '^optcast-perf: wrong result of allreduce, 1024 bytes, iteration 1: rank 2, '
+    measure 1 4 always allreduce -n 5 -w 0 -b 1K -e 1K --check --compare --json "$tmp/json"
+    has err '^optcast-perf: wrong result of allreduce, 1024 bytes, iteration 1: rank 2, '
     check_json 'row["wrong"] == 1 and row["previous"]["wrong"] == 0'
     # with 4 ranks, 5 iterations
-    run 1 4 always allreduce -n 5 -w 1 -b 1K -e 1K -d int64 --check --json "$tmp/json"
+    measure 1 4 always allreduce -n 5 -w 1 -b 1K -e 1K -d int64 --check --json "$tmp/json"
     check_json 'row["wrong"] == 20'
-    run 0 4 always allreduce -n 5 -w 1 -b 1K -e 1K -d int64 --check --in-place
-    run 0 4 always allreduce -n 5 -w 1 -b 1K -e 1K -d int64 --check --nonblocking
+    measure 0 4 always allreduce -n 5 -w 1 -b 1K -e 1K -d int64 --check --in-place
+    measure 0 4 always allreduce -n 5 -w 1 -b 1K -e 1K -d int64 --check --nonblocking
     # the slowest rank counts
-    run 0 4 always allreduce -n 5 -w 1 -b 1K -e 1K -d double --check --json "$tmp/json"
+    measure 0 4 always allreduce -n 5 -w 1 -b 1K -e 1K -d double --check --json "$tmp/json"
     check_json 'all(0.02 <= s < 2 for s in row["seconds"])'
     # nobody looks
-    run 0 4 always allreduce -n 5 -w 1 -b 1K -e 2K
+    measure 0 4 always allreduce -n 5 -w 1 -b 1K -e 2K
     mpirun_arguments=("${before[@]}")
 }
 
@@ -235,11 +212,11 @@ refused() {
     local message=$1
 
     shift
-    run 2 2 none "$@"
-    has_line err "^optcast-perf: $message"
+    measure 2 2 none "$@"
+    has err "^optcast-perf: $message"
     [ "$(grep -c '^optcast-perf: ' "$tmp/err")" -eq 1 ] || not_ok "more than one line of errors" "$tmp/err"
-    has_no_line err 'MPI_ABORT'
-    has_no_line out '^ '
+    has_no err 'MPI_ABORT'
+    has_no out '^ '
 }
 
 arguments() {
@@ -270,34 +247,32 @@ arguments() {
     refused '--json and --csv name the same file' allreduce --json "$tmp/x" --csv "$tmp/x"
     refused "/nonexistent/x cannot be written: No such file" allreduce --json /nonexistent/x
     refused "$tmp cannot be written: Is a directory" allreduce --csv "$tmp"
-    run 0 2 none --help
-    has_line out '^Usage: mpirun \.\.\. optcast-perf '
+    measure 0 2 none --help
+    has out '^Usage: mpirun \.\.\. optcast-perf '
     [ "$(grep -c '^Usage' "$tmp/out")" -eq 1 ] || not_ok "more than one rank helps" "$tmp/out"
-    run 0 2 none --version
-    has_line out '^optcast-perf [0-9]+\.[0-9]+\.[0-9]+$'
+    measure 0 2 none --version
+    has out '^optcast-perf [0-9]+\.[0-9]+\.[0-9]+$'
 }
 
 # No memory on one rank only: all end, and say whose it is.
 memory() {
     # shellcheck disable=SC2016 # for the other shell
-    local limited='[ "$OMPI_COMM_WORLD_RANK" != 1 ] || ulimit -v 3000000; exec "$@"' status=0
+    local limited='[ "$OMPI_COMM_WORLD_RANK" != 1 ] || ulimit -v 3000000; exec "$@"'
 
     # a sanitizer needs more than all address space that can be had here
     ! grep -q fsanitize=address "$BUILD/tests/environment" || return 0
-    run_mpi 2 none "${mpirun_arguments[@]}" bash -c "$limited" bash "$perf" allreduce -d double -b 4G -e 4G \
-        >"$tmp/out" 2>"$tmp/err" || status=$?
-    [ "$status" -eq 2 ] || not_ok "without memory the status is $status" "$tmp/out" "$tmp/err"
-    has_line err '^optcast-perf: rank 1 has no memory for --max 4294967296 '
+    ends 2 run_mpi 2 none "${mpirun_arguments[@]}" bash -c "$limited" bash "$tool" allreduce -d double -b 4G -e 4G
+    has err '^optcast-perf: rank 1 has no memory for --max 4294967296 '
 }
 
 # Progress is for terminals: mpirun gives its ranks none, so this is a job of one rank without it.
 progress() {
-    "$perf" allreduce -n 1 -b 1K -e 1K >"$tmp/out" 2>"$tmp/err" </dev/null || not_ok "it needs mpirun" "$tmp/err"
-    has_line out '^ +1024 '
+    shows 0 allreduce -n 1 -b 1K -e 1K </dev/null
+    has out '^ +1024 '
     [ ! -s "$tmp/err" ] || not_ok "something was written to stderr, which is no terminal" "$tmp/err"
-    "$PYTHON" -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$perf" allreduce -n 1 -b 1K -e 1K \
+    "$PYTHON" -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$tool" allreduce -n 1 -b 1K -e 1K \
         >"$tmp/out" 2>&1 </dev/null
-    has_line out 'measuring 1024 bytes'
+    has out 'measuring 1024 bytes'
 }
 
 counted=0

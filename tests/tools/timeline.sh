@@ -8,26 +8,12 @@ REPO=$(cd "$here/../.." && pwd)
 BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
 . "$REPO/tests/mpi/lib.sh"
+# shellcheck source=tests/tools/lib.sh
+. "$here/lib.sh"
 
 begin_mpi_test timeline
-tool=$BUILD/optcast-timeline
-[ -x "$tool" ] || not_ok "no $tool: run make in $BUILD"
+find_tool optcast-timeline
 TIME_LIMIT=${TIME_LIMIT:-60}
-
-# shows STATUS ARGUMENT...: output in $tmp/out, errors in $tmp/err.
-shows() {
-    local expected=$1 status=0
-
-    shift
-    "$tool" "$@" >"$tmp/out" 2>"$tmp/err" || status=$?
-    [ "$status" -eq "$expected" ] ||
-        not_ok "'optcast-timeline $*' ended with status $status, not with $expected" "$tmp/out" "$tmp/err"
-}
-
-# has FILE PATTERN
-has() {
-    has_line "$tmp/$1" "$2" || not_ok "no line with '$2' in its $1" "$tmp/$1"
-}
 
 # column NUMBER SEQUENCE: of the line about that collective.
 column() {

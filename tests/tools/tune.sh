@@ -6,61 +6,38 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 REPO=$(cd "$here/../.." && pwd)
 BUILD=${BUILD:-$REPO/build}
-# shellcheck source=tests/apps/lib.sh
-. "$REPO/tests/apps/lib.sh"
+# shellcheck source=tests/tools/lib.sh
+. "$here/lib.sh"
 
-# shellcheck disable=SC2154 # tmp is set by begin_test
-begin_test tune
-tune=$BUILD/optcast-tune
-[ -x "$tune" ] || not_ok "no $tune: run make in $BUILD"
-# shellcheck source=/dev/null
-. "$BUILD/tests/environment"
-unset OMPI_MCA_coll OMPI_MCA_mca_base_component_path
-# More arguments for every mpirun, split at spaces.
-read -r -a mpirun_arguments <<<"${TEST_MPIRUN_ARGUMENTS:-} --mca mpi_yield_when_idle 1"
-TIME_LIMIT=${TIME_LIMIT:-60}
+# shellcheck disable=SC2154 # tmp is set by begin_test, tool by begin_mpi_tool_test
+begin_mpi_tool_test tune optcast-tune
 rules=$tmp/rules.ini
-
-# run STATUS RANKS MODE ARGUMENT...: optcast-tune has to end so; output in $tmp/out, errors in $tmp/err.
-run() {
-    local expected=$1 ranks=$2 mode=$3 status=0
-
-    shift 3
-    run_mpi "$ranks" "$mode" "${mpirun_arguments[@]}" "$tune" "$@" >"$tmp/out" 2>"$tmp/err" || status=$?
-    [ "$status" -eq "$expected" ] ||
-        not_ok "mode $mode: 'optcast-tune $*' ended with status $status, not with $expected" "$tmp/out" "$tmp/err"
-}
-
-# has_line FILE PATTERN
-has_line() {
-    grep -E -q -e "$2" "$1" || not_ok "no line with '$2' in $1" "$1"
-}
 
 # Every size stands there, and what came of it. Who is faster is not for a test to say.
 one_host() {
     local size
 
     run 0 4 auto --max 16K
-    has_line "$tmp/out" '^version = 1$'
-    has_line "$tmp/out" '^# Measured on [-0-9]{10} with optcast-tune [0-9.]+ and Open MPI v?[0-9.]+'
-    has_line "$tmp/out" '^# 1 host with up to 4 ranks, servers embedded;$'
-    has_line "$tmp/out" '^\[allreduce 1x4\+0\]$'
-    has_line "$tmp/out" '^offload = (never|[0-9]+-.*)$'
+    has out '^version = 1$'
+    has out '^# Measured on [-0-9]{10} with optcast-tune [0-9.]+ and Open MPI v?[0-9.]+'
+    has out '^# 1 host with up to 4 ranks, servers embedded;$'
+    has out '^\[allreduce 1x4\+0\]$'
+    has out '^offload = (never|[0-9]+-.*)$'
     for ((size = 8; size <= 16384; size *= 2)); do
-        has_line "$tmp/out" "^# +$size +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ to [0-9.]+ (slower|alike|faster)$"
+        has out "^# +$size +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ to [0-9.]+ (slower|alike|faster)$"
     done
     if grep -E -q -e '^# +(4|32768) ' "$tmp/out"; then
         not_ok "there are other sizes than from 8 to 16384" "$tmp/out"
     fi
-    has_line "$tmp/err" '^optcast-tune: all sizes, round 5 of 5, '
+    has err '^optcast-tune: all sizes, round 5 of 5, '
 }
 
 # The mode of the job does not matter, unless it is never; small sizes of large types are one.
 modes() {
     run 0 2 always --min 1 --max 16 --type double --rounds 6
-    has_line "$tmp/out" '^# sums of double, medians of 6 rounds\.'
+    has out '^# sums of double, medians of 6 rounds\.'
     [ "$(grep -c 'slower$\|alike$\|faster$' "$tmp/out")" -eq 2 ] || not_ok "8 and 16 are all sizes" "$tmp/out"
-    has_line "$tmp/out" '^\[allreduce 1x2\+0\]$'
+    has out '^\[allreduce 1x2\+0\]$'
 }
 
 file() {
@@ -68,11 +45,11 @@ file() {
 
     rm -f "$rules"
     run 0 2 auto "${few[@]}" --output "$rules"
-    has_line "$rules" '^\[allreduce 1x2\+0\]$'
-    has_line "$tmp/out" "^# written to $rules$"
+    has rules.ini '^\[allreduce 1x2\+0\]$'
+    has out "^# written to $rules$"
     cp "$rules" "$tmp/before"
     run 2 2 auto "${few[@]}" --output "$rules"
-    has_line "$tmp/err" "^optcast-tune: \"$rules\" exists: give --add to keep what is in it, or remove it$"
+    has err "^optcast-tune: \"$rules\" exists: give --add to keep what is in it, or remove it$"
     cmp -s "$rules" "$tmp/before" || not_ok "the file has changed"
 
     # another situation comes first, and a second time in the same place
@@ -81,14 +58,14 @@ file() {
     run 0 3 auto "${few[@]}" --add --output "$rules"
     [ "$(grep '^\[' "$rules" | tr -d '\n')" = '[allreduce 1x3+0][allreduce 1x2+0][allreduce mine]' ] ||
         not_ok "the rules are not as expected" "$rules"
-    has_line "$rules" '^# by hand$'
+    has rules.ini '^# by hand$'
     [ "$(find "$tmp" -name 'rules.ini.*')" = "" ] || not_ok "a temporary file is left"
 
     printf '[allreduce x]\noffload = 5\n' >"$rules"
     run 2 2 auto "${few[@]}" --add --output "$rules"
-    has_line "$tmp/err" "^optcast-tune: $rules, line 2: \"5\" is not a value of offload"
+    has err "^optcast-tune: $rules, line 2: \"5\" is not a value of offload"
     run 2 2 auto "${few[@]}" --output /nonexistent/x
-    has_line "$tmp/err" '^optcast-tune: /nonexistent/x cannot be written: No such file'
+    has err '^optcast-tune: /nonexistent/x cannot be written: No such file'
     [ "$(grep -c '^optcast-tune: ' "$tmp/err")" -eq 1 ] || not_ok "more than one line of errors" "$tmp/err"
 }
 
@@ -98,26 +75,26 @@ nothing() {
 
     rm -f "$rules"
     run 2 2 none --output "$rules"
-    has_line "$tmp/err" '^optcast-tune: coll/optcast is not loaded, there is nothing to measure: see optcast-info$'
+    has err '^optcast-tune: coll/optcast is not loaded, there is nothing to measure: see optcast-info$'
     run 2 2 never --output "$rules"
-    has_line "$tmp/err" '^optcast-tune: coll_optcast_mode is never: leave it out$'
+    has err '^optcast-tune: coll_optcast_mode is never: leave it out$'
     run 2 1 auto --output "$rules"
-    has_line "$tmp/err" '^optcast-tune: there is one rank only: '
+    has err '^optcast-tune: there is one rank only: '
     run 2 2 auto --rounds 1 --output "$rules"
-    has_line "$tmp/err" '^optcast-tune: "1" is not a value of --rounds: give a number from 5 to 99$'
+    has err '^optcast-tune: "1" is not a value of --rounds: give a number from 5 to 99$'
     mpirun_arguments+=(--mca coll_optcast_servers 127.0.0.1:1)
     run 1 2 auto --min 8 --max 16 --output "$rules"
-    has_line "$tmp/err" '^optcast-tune: nothing was offloaded, so that there is nothing to compare'
+    has err '^optcast-tune: nothing was offloaded, so that there is nothing to compare'
     mpirun_arguments=("${before[@]}" --mca coll_optcast_servers nosuch:port)
     run 2 2 auto --min 8 --max 16 --output "$rules"
-    has_line "$tmp/err" '^optcast-tune: .*nosuch:port'
+    has err '^optcast-tune: .*nosuch:port'
     mpirun_arguments=("${before[@]}")
     [ ! -e "$rules" ] || not_ok "there is a file" "$rules"
 }
 
 # A library between program and MPI changes one element of one rank, from its 21st sum of floats on.
 wrong_results() {
-    local before=("${mpirun_arguments[@]}") preload i
+    local before=("${mpirun_arguments[@]}")
 
     cat >"$tmp/fault.c" <<'END'
 #include <mpi.h>
@@ -133,16 +110,10 @@ int MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type,
     return rc;
 }
 END
-    "$OMPICC" -shared -fPIC -o "$tmp/fault.so" "$tmp/fault.c" >"$tmp/compile.log" 2>&1 ||
-        not_ok "the library with a fault does not compile" "$tmp/compile.log"
-    preload=$tmp/fault.so
-    for i in "${!mpirun_arguments[@]}"; do
-        case ${mpirun_arguments[i]} in LD_PRELOAD=*) preload="${mpirun_arguments[i]#*=}:$preload" ;; esac
-    done
-    mpirun_arguments+=(-x "LD_PRELOAD=$preload")
+    put_between fault
     run 1 2 auto --min 512 --max 1K --output "$rules"
-    has_line "$tmp/err" '^optcast-tune: wrong result of allreduce'
-    has_line "$tmp/err" '^optcast-tune: results were wrong: no rule is written; please report this$'
+    has err '^optcast-tune: wrong result of allreduce'
+    has err '^optcast-tune: results were wrong: no rule is written; please report this$'
     [ ! -e "$rules" ] || not_ok "there is a file" "$rules"
     mpirun_arguments=("${before[@]}")
 }
@@ -153,8 +124,8 @@ file
 nothing
 wrong_results
 run 0 2 none --help
-has_line "$tmp/out" '^Usage: mpirun \.\.\. optcast-tune '
+has out '^Usage: mpirun \.\.\. optcast-tune '
 [ "$(grep -c '^Usage' "$tmp/out")" -eq 1 ] || not_ok "more than one rank helps" "$tmp/out"
 run 0 2 none --version
-has_line "$tmp/out" '^optcast-tune [0-9]+\.[0-9]+\.[0-9]+$'
+has out '^optcast-tune [0-9]+\.[0-9]+\.[0-9]+$'
 echo "ok tune: rules say what was measured, files keep what was in them, and what is wrong is explained"
