@@ -41,13 +41,17 @@ make_cluster() {
     cluster up "$@" >"$tmp/up.log" 2>&1 || not_ok "cluster up $*" "$tmp/up.log"
 }
 
-# start_servers HOST...: sets servers to the list for coll_optcast_servers.
+# start_servers HOST... [--OPTION-OF-SERVER VALUE...]: sets servers to the list for coll_optcast_servers.
 start_servers() {
-    local host address
+    local chosen=() host address
 
+    while [ $# -gt 0 ] && [[ $1 != --* ]]; do
+        chosen+=("$1")
+        shift
+    done
     servers=
-    for host in "$@"; do
-        address=$(cluster server "$host" 2>"$tmp/server.log") || not_ok "no server on h$host" "$tmp/server.log"
+    for host in "${chosen[@]}"; do
+        address=$(cluster server "$host" "$@" 2>"$tmp/server.log") || not_ok "no server on h$host" "$tmp/server.log"
         servers=${servers:+$servers,}$address
     done
 }
@@ -89,4 +93,70 @@ expect_cluster_job() {
 # headers: Ethernet 14, IP 20, TCP 20 with 12 of timestamps.
 take_stats() {
     cluster stats | awk 'NR > 1 { print $1, $2 - 66 * $4, $3 - 66 * $5 }' >"$1"
+}
+
+# expect_counted_job NAME ...: expect_cluster_job, with what was on the links before and after it for expect_carried.
+expect_counted_job() {
+    take_stats "$tmp/before"
+    expect_cluster_job "$@"
+    take_stats "$tmp/after"
+}
+
+# expect_carried NAME BYTES LEAST MOST HOST...: of the job that was counted last, the links of these hosts have
+# carried from LEAST to MOST per cent of so many bytes of payload, in both directions.
+expect_carried() {
+    local name=$1 bytes=$2 least=$3 most=$4 host
+
+    shift 4
+    for host in "$@"; do
+        paste -d ' ' "$tmp/before" "$tmp/after" |
+            awk -v host="h$host" -v bytes="$bytes" -v least="$least" -v most="$most" -v name="$name" '
+                function is_right(n) { return 100 * n >= least * bytes && 100 * n <= most * bytes }
+                $1 == host {
+                    sent = $5 - $2; received = $6 - $3; seen = 1
+                    printf "%s: %s sent %d and received %d bytes, %.3f and %.3f of %d\n", name, host, sent,
+                        received, sent / bytes, received / bytes, bytes
+                }
+                END { exit !(seen && is_right(sent) && is_right(received)) }' ||
+            not_ok "$name: the link of h$host does not carry $least to $most % of $bytes bytes each way" "$tmp/$name.log"
+    done
+}
+
+# expect_volume NAME RANKS BYTES TIMES: all ranks of a job of volume, one a host from h1 on, say that so many
+# operations were offloaded, which took exactly so many bytes each way.
+expect_volume() {
+    local rank
+
+    for ((rank = 0; rank < $2; rank++)); do
+        has_line "$tmp/$1.log" "^rank $rank host h[1-$2] sent $3 received $3 offloaded $4\$" ||
+            not_ok "$1: rank $rank does not send and receive exactly $3 bytes" "$tmp/$1.log"
+    done
+}
+
+# add_hash NAME SERVERS [SETTING=VALUE...] [--OPTION-OF-RUN VALUE...]: that of the results of same_bits.
+add_hash() {
+    expect_cluster_job "bits-$1" "${@:2}" -- same_bits 1
+    [ "$(grep -c '^hash ' "$tmp/bits-$1.log")" -eq 1 ] || not_ok "no hash of $1" "$tmp/bits-$1.log"
+    grep '^hash ' "$tmp/bits-$1.log" | sed "s/\$/ $1/" >>"$tmp/hashes"
+}
+
+expect_equal_hashes() {
+    [ "$(cut -d' ' -f2 "$tmp/hashes" | sort -u | wc -l)" -eq 1 ] || not_ok "the hashes differ" "$tmp/hashes"
+}
+
+# write_cases TYPES OPERATIONS: one of allreduce_matrix for each two that go together, for all of four ranks or three
+# of them. sizes and offsets are arrays of the test.
+write_cases() {
+    local type op number=0 places=(apart inplace) ways=(b nb)
+
+    for type in $1; do
+        for op in $2; do
+            case $op-$type in
+            B*-FLOAT | B*-DOUBLE | L*-FLOAT | L*-DOUBLE) continue ;;
+            esac
+            number=$((number + 1))
+            echo "$((3 + number % 2)) $op $type ${sizes[number % ${#sizes[@]}]}" \
+                "${places[number % 2]} ${offsets[number % ${#offsets[@]}]} ${ways[number / 2 % 2]} $number"
+        done
+    done
 }
