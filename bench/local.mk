@@ -25,8 +25,7 @@ optcast_bench_scale_SOURCES = \
 	bench/scale/main.c \
 	bench/scale/usage.c \
 	bench/scale/usage.h \
-	tests/engine/harness.c \
-	tests/engine/harness.h
+	$(engine_harness)
 optcast_bench_scale_LDADD = libocclient.la -lpthread
 
 noinst_PROGRAMS += optcast-bench-pages

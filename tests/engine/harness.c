@@ -2,7 +2,6 @@
 /* Processes, shared memory, and scalar reference results of the engine's tests. */
 #include "tests/engine/harness.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -161,53 +160,16 @@ int server_stop(test_server_t *server)
 pid_t server_data_process(const test_server_t *server)
 {
     uint64_t end = oc_clock_ns() + 5 * OC_SECOND;
-    char path[80];
-    int pid;
+    pid_t pid;
 
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int) server->pid,
-             (int) server->pid);
     while (oc_clock_ns() < end) {
-        FILE *file = fopen(path, "r");
-        int found = 0;
-
-        if (NULL != file) {
-            found = fscanf(file, "%d", &pid);
-            fclose(file);
-        }
-        if (1 == found) {
+        pid = child_of(server->pid);
+        if (pid > 0) {
             return pid;
         }
         usleep(2000);
     }
     return -1;
-}
-
-pid_t thread_of(pid_t pid, const char *name)
-{
-    char path[64], line[64];
-    struct dirent *entry;
-    pid_t found = -1;
-    DIR *folder;
-
-    snprintf(path, sizeof(path), "/proc/%d/task", (int) pid);
-    folder = opendir(path);
-    while (NULL != folder && NULL != (entry = readdir(folder))) {
-        FILE *file;
-
-        snprintf(path, sizeof(path), "/proc/%d/task/%.16s/comm", (int) pid, entry->d_name);
-        file = fopen(path, "r");
-        if (NULL != file && NULL != fgets(line, sizeof(line), file)
-            && strlen(name) == strcspn(line, "\n") && 0 == strncmp(line, name, strlen(name))) {
-            found = (pid_t) atoi(entry->d_name);
-        }
-        if (NULL != file) {
-            fclose(file);
-        }
-    }
-    if (NULL != folder) {
-        closedir(folder);
-    }
-    return found;
 }
 
 bool server_line(test_server_t *server, char *line, size_t size, int timeout_ms)
@@ -350,6 +312,28 @@ void rank_compute(rank_t *rank)
     meet(rank, false);
 }
 
+void rank_linger(rank_t *rank, unsigned ms)
+{
+    uint64_t end = oc_clock_ns() + ms * OC_MILLISECOND;
+
+    while (oc_clock_ns() < end) {
+        (void) oc_client_progress(rank->client);
+        usleep(100);
+    }
+}
+
+void rank_settle(rank_t *rank)
+{
+    uint64_t end = oc_clock_ns() + 20 * OC_SECOND;
+
+    while (oc_client_pending(rank->client) > 0) {
+        CHECK(oc_clock_ns() < end);
+        if (0 == oc_client_progress(rank->client)) {
+            oc_client_wait(rank->client, 500);
+        }
+    }
+}
+
 static void find_host(const rank_t *rank, oc_group_params_t *params)
 {
     params->node = rank->hosts[rank->rank];
@@ -458,6 +442,22 @@ oc_status_t rank_allreduce(rank_t *rank, unsigned group, unsigned op, unsigned t
     return outcome.status;
 }
 
+void rank_set_up_groups(rank_t *rank, unsigned groups)
+{
+    static outcome_t outcomes[MAX_TEST_GROUPS];
+    float one = 1, sums[MAX_TEST_GROUPS];
+
+    for (unsigned group = 0; group < groups; group++) {
+        CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sums[group], 1,
+                                  &outcomes[group]));
+    }
+    CHECK(rank_wait(rank, outcomes, groups, 40));
+    for (unsigned group = 0; group < groups; group++) {
+        CHECK(OC_OK == outcomes[group].status && (float) rank->num_ranks == sums[group]);
+    }
+    rank_barrier(rank);
+}
+
 void rank_expect_declined(rank_t *rank, unsigned group, const char *reason)
 {
     float one = 1, sum = 0;
@@ -517,15 +517,21 @@ void fill_random(void *bytes, size_t length)
     close(fd);
 }
 
+void *shared_memory(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (MAP_FAILED == memory) {
+        give_up("mmap");
+    }
+    return memory;
+}
+
 void ranks_start(ranks_t *ranks, uint32_t num_ranks, const oc_job_settings_t *settings,
                  void (*body)(rank_t *rank), unsigned seconds)
 {
     ranks->num_ranks = num_ranks;
-    ranks->shared = mmap(NULL, sizeof(shared_t), PROT_READ | PROT_WRITE,
-                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (MAP_FAILED == (void *) ranks->shared) {
-        give_up("mmap");
-    }
+    ranks->shared = shared_memory(sizeof(shared_t));
     fill_random(&ranks->shared->job, sizeof(ranks->shared->job));
     fflush(NULL);
     for (uint32_t i = 0; i < num_ranks; i++) {

@@ -14,6 +14,7 @@
 
 #include "client/client.h"
 #include "reduction/reduction.h"
+#include "tests/engine/process.h"
 
 #define MAX_TEST_RANKS  8
 #define MAX_TEST_GROUPS 96
@@ -40,9 +41,6 @@ int server_stop(test_server_t *server);
 /* The process that serves the only job, or -1 when none comes within five seconds. */
 pid_t server_data_process(const test_server_t *server);
 
-/* The thread of that name, as /proc/PID/task has it, or -1. */
-pid_t thread_of(pid_t pid, const char *name);
-
 /* The next line that it wrote; false when none comes within timeout_ms. */
 bool server_line(test_server_t *server, char *line, size_t size, int timeout_ms);
 
@@ -50,6 +48,9 @@ bool server_line(test_server_t *server, char *line, size_t size, int timeout_ms)
 bool server_said(test_server_t *server, const char *text, int timeout_ms);
 
 /* ---- ranks ---- */
+
+/* Zeros, which this process and those that it forks share until they end; exits on failure. */
+void *shared_memory(size_t size);
 
 #define MAX_STEPS 3
 
@@ -165,6 +166,16 @@ void rank_expect_declined(rank_t *rank, unsigned group, const char *reason);
 void rank_barrier(rank_t *rank);
 /* The same, but without a look at the client: as an application that computes meanwhile. */
 void rank_compute(rank_t *rank);
+
+/*
+ * Groups 0 to groups - 1 are live, on all ranks. They are set up at the same time: none waits for
+ * another. A hang ends the rank.
+ */
+void rank_set_up_groups(rank_t *rank, unsigned groups);
+/* Moves things on for that long, whether anything happens or not. */
+void rank_linger(rank_t *rank, unsigned ms);
+/* Until its last messages have left, or who gets them is found to be gone; a hang ends the rank. */
+void rank_settle(rank_t *rank);
 
 /* Another group of this number: destroys the one that there is, on all ranks. */
 void rank_renew_group(rank_t *rank, unsigned index);

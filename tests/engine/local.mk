@@ -2,86 +2,82 @@
 # The engine against real servers, without MPI; OPTCAST_SERVER names the daemon if it is not
 # ./optcast-server.
 
+engine_harness = tests/engine/harness.h tests/engine/harness.c \
+	tests/engine/process.h tests/engine/process.c
+engine_grove = tests/engine/grove.h tests/engine/grove.c
+
 if HAVE_CMOCKA
 check_PROGRAMS += tests/engine/test_engine_allreduce
-tests_engine_test_engine_allreduce_SOURCES = tests/engine/test_engine_allreduce.c \
-	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_allreduce_SOURCES = tests/engine/test_engine_allreduce.c $(engine_harness)
 tests_engine_test_engine_allreduce_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_allreduce_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_hybrid
 tests_engine_test_engine_hybrid_SOURCES = tests/engine/test_engine_hybrid.c \
-	tests/engine/harness.h tests/engine/harness.c
+	$(engine_harness)
 tests_engine_test_engine_hybrid_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_hybrid_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_flow
 tests_engine_test_engine_flow_SOURCES = tests/engine/test_engine_flow.c \
-	tests/engine/harness.h tests/engine/harness.c
+	$(engine_harness)
 tests_engine_test_engine_flow_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_flow_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_binding
-tests_engine_test_engine_binding_SOURCES = tests/engine/test_engine_binding.c \
-	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_binding_SOURCES = tests/engine/test_engine_binding.c $(engine_harness)
 tests_engine_test_engine_binding_CPPFLAGS = $(AM_CPPFLAGS) -DTOPOLOGIES=\"$(abs_srcdir)/tests/topologies\"
 tests_engine_test_engine_binding_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_binding_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_cast
-tests_engine_test_engine_cast_SOURCES = tests/engine/test_engine_cast.c \
-	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_cast_SOURCES = tests/engine/test_engine_cast.c $(engine_harness)
 tests_engine_test_engine_cast_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_cast_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
 
 check_PROGRAMS += tests/engine/test_engine_idle
-tests_engine_test_engine_idle_SOURCES = tests/engine/test_engine_idle.c \
-	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_idle_SOURCES = tests/engine/test_engine_idle.c $(engine_harness)
 tests_engine_test_engine_idle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_idle_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
 
 check_PROGRAMS += tests/engine/test_engine_polling
-tests_engine_test_engine_polling_SOURCES = tests/engine/test_engine_polling.c \
-	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_polling_SOURCES = tests/engine/test_engine_polling.c $(engine_harness)
 tests_engine_test_engine_polling_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_polling_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_wakeup
-tests_engine_test_engine_wakeup_SOURCES = tests/engine/test_engine_wakeup.c \
-	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_wakeup_SOURCES = tests/engine/test_engine_wakeup.c $(engine_harness)
 tests_engine_test_engine_wakeup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_wakeup_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_node
 tests_engine_test_engine_node_SOURCES = tests/engine/test_engine_node.c \
-	tests/engine/harness.h tests/engine/harness.c \
+	$(engine_harness) \
 	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
 tests_engine_test_engine_node_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_node_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
 
 check_PROGRAMS += tests/engine/test_engine_auto
 tests_engine_test_engine_auto_SOURCES = tests/engine/test_engine_auto.c \
-	tests/engine/harness.h tests/engine/harness.c
+	$(engine_harness)
 tests_engine_test_engine_auto_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_auto_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
 check_PROGRAMS += tests/engine/test_engine_tree
 tests_engine_test_engine_tree_SOURCES = tests/engine/test_engine_tree.c \
-	tests/engine/grove.h tests/engine/grove.c \
-	tests/engine/harness.h tests/engine/harness.c \
+	$(engine_harness) $(engine_grove) \
 	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
 tests_engine_test_engine_tree_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_tree_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
 
 check_PROGRAMS += tests/engine/test_engine_tree_setup
 tests_engine_test_engine_tree_setup_SOURCES = tests/engine/test_engine_tree_setup.c \
-	tests/engine/grove.h tests/engine/grove.c \
-	tests/engine/harness.h tests/engine/harness.c
+	$(engine_harness) $(engine_grove)
 tests_engine_test_engine_tree_setup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_tree_setup_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_leaves
 tests_engine_test_engine_leaves_SOURCES = tests/engine/test_engine_leaves.c \
-	tests/engine/harness.h tests/engine/harness.c \
+	$(engine_harness) \
 	server/channel.h server/channel.c \
 	server/data_process.h server/data_process.c \
 	server/job_process.h server/job_process.c \
@@ -91,40 +87,36 @@ tests_engine_test_engine_leaves_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_leaves_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_faults
-tests_engine_test_engine_faults_SOURCES = tests/engine/test_engine_faults.c \
-	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_faults_SOURCES = tests/engine/test_engine_faults.c $(engine_harness)
 tests_engine_test_engine_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_faults_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_limits
-tests_engine_test_engine_limits_SOURCES = tests/engine/test_engine_limits.c \
-	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_limits_SOURCES = tests/engine/test_engine_limits.c $(engine_harness)
 tests_engine_test_engine_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_limits_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_setup
 tests_engine_test_engine_setup_SOURCES = tests/engine/test_engine_setup.c \
 	tests/engine/fake_server.h tests/engine/fake_server.c \
-	tests/engine/harness.h tests/engine/harness.c tests/engine/party.h tests/engine/party.c
+	$(engine_harness) tests/engine/party.h tests/engine/party.c
 tests_engine_test_engine_setup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_setup_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
 
 check_PROGRAMS += tests/engine/test_engine_schedules
 tests_engine_test_engine_schedules_SOURCES = tests/engine/test_engine_schedules.c \
-	tests/engine/harness.h tests/engine/harness.c tests/engine/party.h tests/engine/party.c \
+	$(engine_harness) tests/engine/party.h tests/engine/party.c \
 	tests/engine/player.h tests/engine/player.c tests/engine/proxy.h tests/engine/proxy.c \
 	tests/engine/schedule.h tests/engine/schedule.c
 tests_engine_test_engine_schedules_LDADD = libocclient.la -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_scale
-tests_engine_test_engine_scale_SOURCES = tests/engine/test_engine_scale.c \
-	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_scale_SOURCES = tests/engine/test_engine_scale.c $(engine_harness)
 tests_engine_test_engine_scale_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_scale_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_small
-tests_engine_test_engine_small_SOURCES = tests/engine/test_engine_small.c \
-	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_engine_small_SOURCES = tests/engine/test_engine_small.c $(engine_harness)
 tests_engine_test_engine_small_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_small_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc \
 	-Wl,--wrap=realloc -Wl,--wrap=aligned_alloc -Wl,--wrap=posix_memalign -Wl,--wrap=free
@@ -132,13 +124,12 @@ tests_engine_test_engine_small_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_threads
 tests_engine_test_engine_threads_SOURCES = tests/engine/test_engine_threads.c \
-	tests/engine/harness.h tests/engine/harness.c tests/engine/party.h tests/engine/party.c
+	$(engine_harness) tests/engine/party.h tests/engine/party.c
 tests_engine_test_engine_threads_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_threads_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_gate
-tests_engine_test_gate_SOURCES = tests/engine/test_gate.c \
-	tests/engine/harness.h tests/engine/harness.c
+tests_engine_test_gate_SOURCES = tests/engine/test_gate.c $(engine_harness)
 tests_engine_test_gate_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_gate_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 endif

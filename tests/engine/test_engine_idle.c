@@ -92,14 +92,7 @@ static void allgather(rank_t *rank, unsigned group)
 /* Last messages have left, of all ranks. */
 static void settle(rank_t *rank)
 {
-    uint64_t end = oc_clock_ns() + 20 * OC_SECOND;
-
-    while (oc_client_pending(rank->client) > 0) {
-        CHECK(oc_clock_ns() < end);
-        if (0 == oc_client_progress(rank->client)) {
-            oc_client_wait(rank->client, 500);
-        }
-    }
+    rank_settle(rank);
     rank_barrier(rank);
 }
 

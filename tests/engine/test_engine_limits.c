@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,12 +23,6 @@
 
 /* Most that a data process may have beyond its memory limit, in KiB; sanitizers need more. */
 #define PROCESS_KIB (32 * 1024)
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MEASURES_MEMORY false
-#else
-#define MEASURES_MEMORY true
-#endif
 
 static test_server_t server;
 
@@ -108,50 +101,6 @@ static void check_group(rank_t *rank, unsigned group)
     }
 }
 
-/* Moves things on for that long, whether anything happens or not. */
-static void linger(rank_t *rank, unsigned ms)
-{
-    uint64_t end = oc_clock_ns() + ms * OC_MILLISECOND;
-
-    while (oc_clock_ns() < end) {
-        (void) oc_client_progress(rank->client);
-        usleep(100);
-    }
-}
-
-/* Set-up is over before anything is measured, and no rank's set-up waits for another group. */
-static void warm_up(rank_t *rank, unsigned groups)
-{
-    static float sums[MAX_TEST_GROUPS];
-    float one = 1;
-
-    for (unsigned group = 0; group < groups; group++) {
-        CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sums[group], 1,
-                                  &outcomes[group]));
-    }
-    CHECK(rank_wait(rank, outcomes, groups, 40));
-    for (unsigned group = 0; group < groups; group++) {
-        CHECK(OC_OK == outcomes[group].status && (float) rank->num_ranks == sums[group]);
-    }
-}
-
-static unsigned long long high_water_mark(pid_t pid)
-{
-    unsigned long long kib = 0;
-    char line[256], path[64];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/status", (int) pid);
-    file = fopen(path, "r");
-    while (NULL != file && NULL != fgets(line, sizeof(line), file)) {
-        (void) sscanf(line, "VmHWM: %llu kB", &kib);
-    }
-    if (NULL != file) {
-        fclose(file);
-    }
-    return kib;
-}
-
 static void add_up(rank_t *rank)
 {
     CHECK(0 == rank->counters.failures);
@@ -159,18 +108,17 @@ static void add_up(rank_t *rank)
     atomic_fetch_add(&totals->offloaded, rank->counters.allreduce_offloaded);
     rank_barrier(rank);
     if (0 == rank->rank) {
-        atomic_store(&totals->peak_kib, high_water_mark(server_data_process(&server)));
+        atomic_store(&totals->peak_kib, memory_kib_of(server_data_process(&server), "VmHWM"));
     }
 }
 
 static void body_crowd(rank_t *rank)
 {
-    warm_up(rank, CROWD);
-    rank_barrier(rank);
+    rank_set_up_groups(rank, CROWD);
     for (unsigned n = 0; n < CROWD; n++) {
         begin_group(rank, nth_group(rank->rank, n));
         if (n % 16 == 15) {
-            linger(rank, 30);
+            rank_linger(rank, 30);
         }
     }
     CHECK(rank_wait(rank, outcomes, CROWD * NUM_COUNTS, 60));
@@ -193,12 +141,11 @@ static void body_late(rank_t *rank)
     bool late = 3 == rank->rank;
     unsigned last = LATE_GROUPS + 1;
 
-    warm_up(rank, LATE_GROUPS + 2);
-    rank_barrier(rank);
+    rank_set_up_groups(rank, LATE_GROUPS + 2);
     for (unsigned group = 1; group <= LATE_GROUPS && !late; group++) {
         begin_group(rank, group);
     }
-    linger(rank, 200);
+    rank_linger(rank, 200);
     rank_barrier(rank);
     begin_group(rank, 0);
     begin_group(rank, last);
@@ -417,16 +364,16 @@ static void body_too_many(rank_t *rank)
 {
     float one = 1, sum;
 
-    warm_up(rank, FEW);
+    rank_set_up_groups(rank, FEW);
     rank_expect_declined(rank, FEW, expected_reason);
     rank_barrier(rank);
     CHECK(FEW == rank->counters.groups);
     /* the others go on, and one that goes makes room for another */
-    warm_up(rank, FEW);
+    rank_set_up_groups(rank, FEW);
     oc_group_destroy(rank->groups[3]);
     rank->groups[3] = NULL;
     rank_barrier(rank);
-    linger(rank, 200);
+    rank_linger(rank, 200);
     CHECK(OC_OK == rank_allreduce(rank, FEW + 1, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1));
     CHECK(2 == sum);
 }
@@ -449,13 +396,13 @@ static void body_first_job(rank_t *rank)
 {
     uint64_t end = oc_clock_ns() + 30 * OC_SECOND;
 
-    warm_up(rank, 1);
+    rank_set_up_groups(rank, 1);
     atomic_fetch_add(&rank->shared->operations, 1);
     while (0 == atomic_load(&rank->shared->signal)) {
         CHECK(oc_clock_ns() < end);
         usleep(1000);
     }
-    warm_up(rank, 1);
+    rank_set_up_groups(rank, 1);
 }
 
 /* A job beyond max-jobs falls back, and the one that is there notices nothing. */
@@ -488,8 +435,7 @@ static void test_too_many_jobs(void **state)
 
 static void body_drained(rank_t *rank)
 {
-    warm_up(rank, DRAINED);
-    rank_barrier(rank);
+    rank_set_up_groups(rank, DRAINED);
     for (unsigned n = 0; n < DRAINED; n++) {
         begin_group(rank, (n + 7 * rank->rank) % DRAINED);
     }
@@ -503,7 +449,7 @@ static void body_drained(rank_t *rank)
         check_group(rank, group);
     }
     rank_expect_declined(rank, DRAINED, expected_reason);
-    warm_up(rank, DRAINED);
+    rank_set_up_groups(rank, DRAINED);
     CHECK(0 == rank->counters.failures);
 }
 
@@ -549,11 +495,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_drain),
     };
 
-    totals = mmap(NULL, sizeof(*totals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                  0);
-    if (MAP_FAILED == (void *) totals) {
-        return EXIT_FAILURE;
-    }
+    totals = shared_memory(sizeof(*totals));
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
     }

@@ -41,12 +41,6 @@
  */
 #define BESIDE_KIB (CLIENTS * 160)
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MEASURES_MEMORY false
-#else
-#define MEASURES_MEMORY true
-#endif
-
 /* ---- what the processes share ---- */
 
 typedef struct {
@@ -309,29 +303,12 @@ static const size_t counts[] = {1, 1024, 16384, 5000, 2};
 
 #define ROUNDS (sizeof(counts) / sizeof(counts[0]))
 
-static unsigned long long high_water_mark(pid_t pid)
-{
-    unsigned long long kib = 0;
-    char line[256], path[64];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/status", (int) pid);
-    file = fopen(path, "r");
-    while (NULL != file && NULL != fgets(line, sizeof(line), file)) {
-        (void) sscanf(line, "VmHWM: %llu kB", &kib);
-    }
-    if (NULL != file) {
-        fclose(file);
-    }
-    return kib;
-}
-
 /* When all have come so far. */
 static void note_memory(atomic_ullong *kib)
 {
     meet();
     if (0 == worker) {
-        atomic_store(kib, high_water_mark(server_data_process(&server)));
+        atomic_store(kib, memory_kib_of(server_data_process(&server), "VmHWM"));
     }
     meet();
 }
@@ -404,8 +381,7 @@ static void crowd(void)
     report_t report = {0};
     unsigned failed;
 
-    stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(MAP_FAILED != (void *) stage);
+    stage = shared_memory(sizeof(*stage));
     fill_random(&stage->job, sizeof(stage->job));
     server_start(&server, options);
     settings = test_settings(server.address);

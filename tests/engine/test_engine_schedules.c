@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,19 +30,13 @@
 #define SERVER_PATIENCE (15 * OC_SECOND)
 
 /* A supervisor may grow by this much over its jobs: allocators keep a little. */
-#define GROWTH_KB 512
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MEASURES_MEMORY false   /* sanitizers keep what was freed */
-#else
-#define MEASURES_MEMORY true
-#endif
+#define GROWTH_KIB 512
 
 /* A server that serves one schedule after the other until a fault ends it. */
 typedef struct {
     test_server_t server;     /* pid 0: not started */
     unsigned descriptors;
-    long memory_kb;           /* after its first job; 0: not yet */
+    unsigned long long memory_kib;   /* after its first job; 0: not yet */
     unsigned jobs;
 } slot_t;
 
@@ -99,41 +92,6 @@ static unsigned count_descriptors(pid_t pid)
     return count;
 }
 
-static long resident_kb(pid_t pid)
-{
-    char path[64], line[128];
-    long kb = -1;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/status", (int) pid);
-    file = fopen(path, "r");
-    while (NULL != file && kb < 0 && NULL != fgets(line, sizeof(line), file)) {
-        (void) sscanf(line, "VmRSS: %ld", &kb);
-    }
-    if (NULL != file) {
-        fclose(file);
-    }
-    return kb;
-}
-
-/* The first child of a supervisor, or -1. */
-static pid_t child_of(pid_t pid)
-{
-    char path[64];
-    int child = -1;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int) pid, (int) pid);
-    file = fopen(path, "r");
-    if (NULL != file) {
-        if (1 != fscanf(file, "%d", &child)) {
-            child = -1;
-        }
-        fclose(file);
-    }
-    return child;
-}
-
 static void use_server(lane_t *lane, unsigned number)
 {
     unsigned aggregators = lane->stage->schedule.aggregators[number];
@@ -146,7 +104,7 @@ static void use_server(lane_t *lane, unsigned number)
     if (0 == slot->server.pid) {
         server_start(&slot->server, options);
         slot->descriptors = count_descriptors(slot->server.pid);
-        slot->memory_kb = 0;
+        slot->memory_kib = 0;
         slot->jobs = 0;
     }
     lane->used[number] = slot;
@@ -189,7 +147,7 @@ static void expect_flat(lane_t *lane, slot_t *slot)
 {
     uint64_t end = oc_clock_ns() + 10 * OC_SECOND;
     char text[128];
-    long kb;
+    unsigned long long kib;
 
     while (count_descriptors(slot->server.pid) != slot->descriptors && oc_clock_ns() < end) {
         usleep(3000);
@@ -199,11 +157,11 @@ static void expect_flat(lane_t *lane, slot_t *slot)
                  slot->descriptors, count_descriptors(slot->server.pid));
         complain(lane, text);
     }
-    kb = resident_kb(slot->server.pid);
-    slot->memory_kb = 0 == slot->memory_kb ? kb : slot->memory_kb;
-    if (MEASURES_MEMORY && kb > slot->memory_kb + GROWTH_KB) {
-        snprintf(text, sizeof(text), "the supervisor had %ld KiB and has %ld after %u jobs",
-                 slot->memory_kb, kb, slot->jobs);
+    kib = memory_kib_of(slot->server.pid, "VmRSS");
+    slot->memory_kib = 0 == slot->memory_kib ? kib : slot->memory_kib;
+    if (MEASURES_MEMORY && kib > slot->memory_kib + GROWTH_KIB) {
+        snprintf(text, sizeof(text), "the supervisor had %llu KiB and has %llu after %u jobs",
+                 slot->memory_kib, kib, slot->jobs);
         complain(lane, text);
     }
 }
@@ -641,13 +599,8 @@ static void __attribute__((noreturn)) run_lane(totals_t *totals, uint64_t first,
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     lane.totals = totals;
-    lane.stage = mmap(NULL, sizeof(stage_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                      -1, 0);
-    lane.proxies = mmap(NULL, MAX_SCHEDULE_SERVERS * sizeof(proxy_t), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (MAP_FAILED == (void *) lane.stage || MAP_FAILED == (void *) lane.proxies) {
-        exit(EXIT_FAILURE);
-    }
+    lane.stage = shared_memory(sizeof(stage_t));
+    lane.proxies = shared_memory(MAX_SCHEDULE_SERVERS * sizeof(proxy_t));
     while ((number = atomic_fetch_add(&totals->next, 1)) < count) {
         uint64_t begin = oc_clock_ns();
 
@@ -734,14 +687,10 @@ static void read_options(int argc, char **argv, choice_t *choice)
 int main(int argc, char **argv)
 {
     choice_t choice = {.seed = 1, .count = 12, .jobs = 6};
-    totals_t *totals = mmap(NULL, sizeof(*totals), PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    totals_t *totals = shared_memory(sizeof(*totals));
     int status;
 
     read_options(argc, argv, &choice);
-    if (MAP_FAILED == (void *) totals) {
-        return EXIT_FAILURE;
-    }
     printf("seeds %llu to %llu\n", (unsigned long long) choice.seed,
            (unsigned long long) choice.seed + choice.count - 1);
     fflush(NULL);

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -314,19 +313,6 @@ static void *only_progress(void *arg)
     return NULL;
 }
 
-/* Last messages leave, or their receiver is found to be gone. */
-static void settle(rank_t *rank)
-{
-    uint64_t end = oc_clock_ns() + LIMIT;
-
-    while (oc_client_pending(rank->client) > 0) {
-        CHECK(oc_clock_ns() < end);
-        if (0 == oc_client_progress(rank->client)) {
-            oc_client_wait(rank->client, 300);
-        }
-    }
-}
-
 static void run_threads(rank_t *rank, void *(*work)(void *arg))
 {
     static thread_t threads[THREADS + 1];
@@ -350,7 +336,7 @@ static void run_threads(rank_t *rank, void *(*work)(void *arg))
         CHECK(0 == pthread_join(ids[i], NULL));
     }
     pthread_barrier_destroy(&start);
-    settle(rank);
+    rank_settle(rank);
 }
 
 static void body_come_and_go(rank_t *rank)
@@ -492,10 +478,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_cast_lost, set_place),
     };
 
-    place = mmap(NULL, sizeof(*place), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (MAP_FAILED == (void *) place) {
-        return EXIT_FAILURE;
-    }
+    place = shared_memory(sizeof(*place));
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
     }
