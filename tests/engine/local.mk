@@ -5,6 +5,7 @@
 engine_harness = tests/engine/harness.h tests/engine/harness.c \
 	tests/engine/process.h tests/engine/process.c
 engine_grove = tests/engine/grove.h tests/engine/grove.c
+engine_farm = tests/engine/farm.h tests/engine/farm.c
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/engine/test_engine_allreduce
@@ -14,13 +15,13 @@ tests_engine_test_engine_allreduce_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthre
 
 check_PROGRAMS += tests/engine/test_engine_hybrid
 tests_engine_test_engine_hybrid_SOURCES = tests/engine/test_engine_hybrid.c \
-	$(engine_harness)
+	$(engine_harness) $(engine_farm)
 tests_engine_test_engine_hybrid_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_hybrid_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_flow
 tests_engine_test_engine_flow_SOURCES = tests/engine/test_engine_flow.c \
-	$(engine_harness)
+	$(engine_harness) $(engine_farm)
 tests_engine_test_engine_flow_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_flow_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
@@ -59,7 +60,7 @@ tests_engine_test_engine_node_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -l
 
 check_PROGRAMS += tests/engine/test_engine_auto
 tests_engine_test_engine_auto_SOURCES = tests/engine/test_engine_auto.c \
-	$(engine_harness)
+	$(engine_harness) $(engine_farm)
 tests_engine_test_engine_auto_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_auto_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
 check_PROGRAMS += tests/engine/test_engine_tree

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/engine/farm.h"
 #include "tests/engine/harness.h"
 
 #define MAX_BYTES (200u << 10)
@@ -224,25 +225,15 @@ static void body_widened(rank_t *rank)
 static void test_widened(void **state)
 {
     static const uint8_t three_hosts[] = {1, 1, 2, 3};
-    char path[] = "/tmp/optcast_servers_XXXXXX", list[64];
-    oc_job_settings_t settings;
-    test_server_t server;
-    FILE *file = fdopen(mkstemp(path), "w");
+    oc_job_settings_t settings = test_settings("");
 
     (void) state;
-    assert_non_null(file);
     /* nothing takes time but the links: the model offloads all */
     parse("[model]\nlink_rate = 1\nlink_latency = 0\noffload_latency = 0\nmessage_cost = 0\n"
           "server_rate = 100000000\nmemory_rate = 100000000\n", &rules);
     hosts = three_hosts;
-    server_start(&server, NULL);
-    fprintf(file, "%s weight=3\n", server.address);
-    fclose(file);
-    snprintf(list, sizeof(list), "file:%s", path);
-    settings = test_settings(list);
     settings.chunk_size = 4096;
-    assert_true(ranks_succeed(&server, 4, &settings, body_widened, 30));
-    unlink(path);
+    farm_run((const char *[]) {"weight=3", NULL}, "1", 4, &settings, body_widened, 30);
 }
 
 /* Nobody answers at the server's address, and nobody minds. */

@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "tests/engine/farm.h"
 #include "tests/engine/harness.h"
 
 #define CHUNK       16384u
@@ -78,17 +78,23 @@ static int by_posted(const void *a, const void *b)
 
 /* ---- running ---- */
 
-static void run(const char *aggregators, uint32_t num_ranks, const oc_job_settings_t *settings,
-                void (*body)(rank_t *rank))
+static void make_prefix(void)
 {
-    oc_job_settings_t copy = *settings;
-    const char *options[] = {"--aggregators", aggregators, NULL};
     int fd;
 
     snprintf(prefix, sizeof(prefix), "/tmp/optcast_flow_XXXXXX");
     fd = mkstemp(prefix);
     assert_true(fd >= 0);
     close(fd);
+}
+
+static void run(const char *aggregators, uint32_t num_ranks, const oc_job_settings_t *settings,
+                void (*body)(rank_t *rank))
+{
+    oc_job_settings_t copy = *settings;
+    const char *options[] = {"--aggregators", aggregators, NULL};
+
+    make_prefix();
     server_start(&server, options);
     copy.servers = server.address;
     copy.timeline = prefix;
@@ -101,16 +107,6 @@ static void clean_up(void)
 
     snprintf(command, sizeof(command), "rm -f %s %s-*.timeline", prefix, prefix);
     assert_int_equal(system(command), 0);
-}
-
-static void set_up_groups(rank_t *rank, unsigned groups)
-{
-    float one = 1, sum;
-
-    for (unsigned group = 0; group < groups; group++) {
-        CHECK(OC_OK == rank_allreduce(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1));
-    }
-    rank_barrier(rank);
 }
 
 /* ---- groups that share aggregators ---- */
@@ -128,7 +124,7 @@ static void body_two_groups(rank_t *rank)
     fill_contribution(send, OC_TYPE_FLOAT, MANY_CHUNKS * CHUNK_COUNT, rank->rank, 1);
     fill_expected(expected, OC_OP_SUM, OC_TYPE_FLOAT, MANY_CHUNKS * CHUNK_COUNT, rank->num_ranks,
                   1);
-    set_up_groups(rank, 2);
+    rank_set_up_groups(rank, 2);
     for (unsigned i = 0; i < MANY; i++) {
         CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[i],
                                   MANY_CHUNKS * CHUNK_COUNT, &outcomes[i]));
@@ -234,7 +230,7 @@ static void many_vectors(rank_t *rank, unsigned vectors, size_t count)
 
     fill_contribution(send, OC_TYPE_INT32, count, rank->rank, 1);
     fill_expected(expected, OC_OP_SUM, OC_TYPE_INT32, count, rank->num_ranks, 1);
-    set_up_groups(rank, 1);
+    rank_set_up_groups(rank, 1);
     for (unsigned i = 0; i < vectors; i++) {
         CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_INT32, send, recv[i], count,
                                   &outcomes[i]));
@@ -311,28 +307,12 @@ static void body_two_vectors(rank_t *rank)
 static void test_shares_and_order(void **state)
 {
     oc_job_settings_t settings = test_settings("");
-    test_server_t servers[2];
-    char list[96];
-    FILE *file;
-    int fd;
 
     (void) state;
-    snprintf(prefix, sizeof(prefix), "/tmp/optcast_flow_XXXXXX");
-    fd = mkstemp(prefix);
-    assert_true(fd >= 0);
-    file = fdopen(fd, "w");
-    for (unsigned i = 0; i < 2; i++) {
-        server_start(&servers[i], (const char *[]) {"--aggregators", "1", NULL});
-        fprintf(file, "%s weight=%u\n", servers[i].address, 3 - 2 * i);
-    }
-    fclose(file);
-    snprintf(list, sizeof(list), "file:%s", prefix);
-    settings.servers = list;
+    make_prefix();
     settings.timeline = prefix;
-    assert_int_equal(ranks_run(2, &settings, body_two_vectors, 60), 0);
-    for (unsigned i = 0; i < 2; i++) {
-        assert_int_equal(server_stop(&servers[i]), 0);
-    }
+    farm_run((const char *[]) {"weight=3", "weight=1", NULL}, "1", 2, &settings, body_two_vectors,
+             60);
     for (unsigned rank = 0; rank < 2; rank++) {
         unsigned count = read_records(rank), small = 0;
 
@@ -438,20 +418,15 @@ static void body_unasked(rank_t *rank)
 {
     static float send[2 * WINDOW * CHUNK_COUNT], recv[2][2 * WINDOW * CHUNK_COUNT];
     static outcome_t outcomes[2];
-    uint64_t end;
 
-    set_up_groups(rank, 2);
+    rank_set_up_groups(rank, 2);
     for (unsigned turn = 0; turn < 2; turn++) {
         for (unsigned group = 0; group < 2 && turn == rank->rank; group++) {
             CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[group],
                                       2 * WINDOW * CHUNK_COUNT, &outcomes[group]));
         }
-        end = oc_clock_ns() + 500 * OC_MILLISECOND;
-        while (0 == turn && 0 == rank->rank && oc_clock_ns() < end) {
-            (void) oc_client_progress(rank->client);
-            usleep(100);
-        }
         if (0 == turn && 0 == rank->rank) {
+            rank_linger(rank, 500);
             atomic_store(mark, oc_clock_ns());
         }
         rank_compute(rank);
@@ -494,10 +469,7 @@ int main(void)
         cmocka_unit_test(test_unasked),
     };
 
-    mark = mmap(NULL, sizeof(*mark), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (MAP_FAILED == (void *) mark) {
-        return EXIT_FAILURE;
-    }
+    mark = shared_memory(sizeof(*mark));
     alarm(200);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

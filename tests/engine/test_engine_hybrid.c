@@ -18,6 +18,7 @@
 #include "base/timeline.h"
 #include "client/division.h"
 #include "net/address.h"
+#include "tests/engine/farm.h"
 #include "tests/engine/harness.h"
 
 #define MAX_BYTES (3u << 20)
@@ -151,63 +152,13 @@ static void body_in_flight(rank_t *rank)
     }
 }
 
-#define MAX_SERVERS 4
-
-typedef struct {
-    test_server_t servers[MAX_SERVERS];
-    unsigned count;
-    char path[64], list[80];   /* file of the servers, and the setting that names it */
-} farm_t;
-
-static void write_list(const farm_t *farm, const char *path, const char *const *weights)
-{
-    FILE *file = fopen(path, "w");
-
-    assert_non_null(file);
-    for (unsigned i = 0; i < farm->count; i++) {
-        fprintf(file, "%s %s\n", farm->servers[i].address, weights[i]);
-    }
-    fclose(file);
-}
-
-/* A server for each weight (NULL at the end). */
-static void farm_start(farm_t *farm, const char *aggregators, const char *const *weights)
-{
-    const char *options[] = {"--aggregators", aggregators, NULL};
-    int fd;
-
-    for (farm->count = 0; NULL != weights[farm->count]; farm->count++) {
-        server_start(&farm->servers[farm->count], options);
-    }
-    snprintf(farm->path, sizeof(farm->path), "/tmp/optcast_hybrid_XXXXXX");
-    fd = mkstemp(farm->path);
-    assert_true(fd >= 0);
-    close(fd);
-    write_list(farm, farm->path, weights);
-    snprintf(farm->list, sizeof(farm->list), "file:%s", farm->path);
-}
-
-static void farm_stop(farm_t *farm)
-{
-    for (unsigned i = 0; i < farm->count; i++) {
-        assert_int_equal(server_stop(&farm->servers[i]), 0);
-    }
-    unlink(farm->path);
-}
-
 static void run(const char *const *weights, const char *aggregators, uint32_t num_ranks,
                 void (*body)(rank_t *rank), const char *way)
 {
-    oc_job_settings_t settings;
-    unsigned failed;
-    farm_t farm;
+    oc_job_settings_t settings = test_settings("");
 
     expected_way = way;
-    farm_start(&farm, aggregators, weights);
-    settings = test_settings(farm.list);
-    failed = ranks_run(num_ranks, &settings, body, 60);
-    farm_stop(&farm);
-    assert_int_equal(failed, 0);
+    farm_run(weights, aggregators, num_ranks, &settings, body, 60);
 }
 
 static void test_one_server(void **state)
@@ -349,7 +300,7 @@ static void test_ranks_differ(void **state)
     farm_start(&farm, "1", weights);
     snprintf(path, sizeof(path), "%s-other", farm.path);
     snprintf(other_list, sizeof(other_list), "file:%.72s", path);
-    write_list(&farm, path, others);
+    farm_write(&farm, path, others);
     settings = test_settings(farm.list);
     assert_int_equal(ranks_run(4, &settings, body_other_weights, 20), 0);
     assert_int_equal(ranks_run(4, &settings, body_one_is_off, 20), 0);
