@@ -7,10 +7,8 @@
 
 #include "tests/engine/harness.h"
 
-#define MAX_LEAVES 3
-
 typedef struct {
-    test_server_t parent, leaves[MAX_LEAVES];
+    test_server_t parent, leaves[MAX_TEST_LEAVES];
     unsigned num_leaves;
     char list[256];             /* of the leaves, as coll_optcast_servers has them */
     const char *drain_timeout;  /* to be set before the start; NULL: 30 seconds */

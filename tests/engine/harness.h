@@ -17,6 +17,7 @@
 #include "tests/engine/process.h"
 
 #define MAX_TEST_RANKS  8
+#define MAX_TEST_LEAVES 3    /* of a tree of servers */
 #define MAX_TEST_GROUPS 96
 #define MAX_RECORD_SIZE 2048
 

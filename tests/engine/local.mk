@@ -4,8 +4,10 @@
 
 engine_harness = tests/engine/harness.h tests/engine/harness.c \
 	tests/engine/process.h tests/engine/process.c
-engine_grove = tests/engine/grove.h tests/engine/grove.c
 engine_farm = tests/engine/farm.h tests/engine/farm.c
+engine_grove = tests/engine/grove.h tests/engine/grove.c
+engine_reductions = tests/engine/reductions.h tests/engine/reductions.c \
+	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/engine/test_engine_allreduce
@@ -53,8 +55,7 @@ tests_engine_test_engine_wakeup_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_node
 tests_engine_test_engine_node_SOURCES = tests/engine/test_engine_node.c \
-	$(engine_harness) \
-	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
+	$(engine_harness) $(engine_farm) $(engine_reductions)
 tests_engine_test_engine_node_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_node_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
 
@@ -65,8 +66,7 @@ tests_engine_test_engine_auto_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_auto_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
 check_PROGRAMS += tests/engine/test_engine_tree
 tests_engine_test_engine_tree_SOURCES = tests/engine/test_engine_tree.c \
-	$(engine_harness) $(engine_grove) \
-	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
+	$(engine_harness) $(engine_grove) $(engine_reductions)
 tests_engine_test_engine_tree_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_tree_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
 

@@ -13,18 +13,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "tests/engine/farm.h"
 #include "tests/engine/harness.h"
-#include "tests/unit/reduction_reference.h"
-
-#define MAX_BYTES (1u << 20)
-#define GUARD     64
+#include "tests/engine/reductions.h"
 
 /* For a server with little memory: 33 chunks. */
 #define TIGHT_VECTOR     400000
@@ -50,120 +47,6 @@ typedef struct {
 } tally_t;
 
 static tally_t *tally;
-
-/* ---- what a loop makes of the contributions ---- */
-
-static bool is_half(unsigned type)
-{
-    return OC_TYPE_FLOAT16 == type || OC_TYPE_BFLOAT16 == type;
-}
-
-static uint32_t count_hosts(const uint8_t *hosts, uint32_t num_ranks, uint8_t *order)
-{
-    uint32_t count = 0;
-
-    for (uint32_t r = 0; r < num_ranks; r++) {
-        uint32_t h = 0;
-
-        while (h < count && order[h] != hosts[r]) {
-            h++;
-        }
-        order[h] = hosts[r];
-        count += h == count;
-    }
-    return count;
-}
-
-/* Element i of all ranks, who have rows of size bytes: by host, then over hosts. */
-static void expect(unsigned op, unsigned type, const uint8_t *hosts, uint32_t num_ranks,
-                   const uint8_t *elements, uint8_t *result)
-{
-    unsigned inner = is_half(type) ? (unsigned) OC_TYPE_FLOAT : type;
-    uint8_t order[MAX_TEST_RANKS], total[MAX_ELEM], partial[MAX_ELEM], element[MAX_ELEM];
-    uint32_t num_hosts = count_hosts(hosts, num_ranks, order);
-    size_t size = oc_type_size(type);
-
-    for (uint32_t h = 0; h < num_hosts; h++) {
-        bool first = true;
-
-        for (uint32_t r = 0; r < num_ranks; r++) {
-            if (hosts[r] != order[h]) {
-                continue;
-            }
-            memcpy(element, elements + r * size, size);
-            if (is_half(type)) {
-                store_float(inner, element, load_float(type, elements + r * size));
-            }
-            if (first) {
-                begin_fold(inner, partial, element);
-            } else {
-                fold(op, inner, partial, element);
-            }
-            first = false;
-        }
-        end_fold(inner, element, partial);
-        if (0 == h) {
-            begin_fold(inner, total, element);
-        } else {
-            fold(op, inner, total, element);
-        }
-    }
-    end_fold(inner, element, total);
-    memcpy(result, element, size);
-    if (is_half(type)) {
-        float value;
-
-        memcpy(&value, element, sizeof(value));
-        store_float(type, result, (double) value);
-    }
-}
-
-/* Vectors of all ranks, element by element, and what becomes of them: the same everywhere. */
-static void make_vectors(const rank_t *rank, unsigned op, unsigned type, size_t count,
-                         uint8_t *own, uint8_t *expected)
-{
-    uint8_t elements[MAX_TEST_RANKS * MAX_ELEM];
-    size_t size = oc_type_size(type);
-
-    for (size_t i = 0; i < count; i++) {
-        for (uint32_t r = 0; r < rank->num_ranks; r++) {
-            store_value(type, elements + r * size, -1);
-        }
-        memcpy(own + i * size, elements + rank->rank * size, size);
-        expect(op, type, rank->hosts, rank->num_ranks, elements, expected + i * size);
-    }
-}
-
-static void unify(unsigned type, uint8_t *vector, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        unify_nan(type, vector + i * oc_type_size(type));
-    }
-}
-
-static void one(rank_t *rank, unsigned op, unsigned type, size_t count, bool in_place)
-{
-    static uint8_t send[MAX_BYTES + GUARD], recv[MAX_BYTES + GUARD], expected[MAX_BYTES],
-        copy[MAX_BYTES];
-    size_t bytes = count * oc_type_size(type);
-    uint8_t *result = in_place ? send : recv;
-
-    make_vectors(rank, op, type, count, send, expected);
-    memcpy(copy, send, bytes);
-    memset(recv, 0x5a, bytes);
-    memset(result + bytes, 0xc3, GUARD);
-    CHECK(OC_OK == rank_allreduce(rank, 0, op, type, send, result, count));
-    unify(type, result, count);
-    unify(type, expected, count);
-    if (0 != memcmp(result, expected, bytes)) {
-        fprintf(stderr, "%s of %zu %s\n", oc_op_name(op), count, oc_type_name(type));
-    }
-    CHECK(0 == memcmp(result, expected, bytes));
-    for (int i = 0; i < GUARD; i++) {
-        CHECK(0xc3 == result[bytes + (size_t) i]);
-    }
-    CHECK(in_place || 0 == memcmp(send, copy, bytes));
-}
 
 /* ---- what the ranks do ---- */
 
@@ -218,14 +101,7 @@ static void live_in_node_shape(rank_t *rank)
 
 static void all_pairs(rank_t *rank)
 {
-    for (unsigned type = 1; type < OC_TYPE_END; type++) {
-        for (unsigned op = 1; op < OC_OP_END; op++) {
-            if (is_offered(op, type)) {
-                one(rank, op, type, 37, 0 == op % 2);
-                one(rank, op, type, 1200 + op, 0 == (op + type) % 2);
-            }
-        }
-    }
+    reduce_pairs(rank, NULL);
     live_in_node_shape(rank);
     CHECK(0 == rank->counters.failures);
 }
@@ -242,23 +118,9 @@ static void body_pairs_unequal(rank_t *rank)
     all_pairs(rank);
 }
 
-/* Around every limit: a message, a chunk, the chunks of all ranks, the ring. */
 static void all_sizes(rank_t *rank)
 {
-    size_t small = rank->settings.small_size, chunk = rank->settings.chunk_size;
-    const size_t limits[] = {8, small, chunk, 2 * chunk, 3 * chunk, 7 * chunk, 25 * chunk};
-
-    for (unsigned i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-        for (int more = -8; more <= 8; more += 8) {
-            size_t bytes = limits[i] + (size_t) (ptrdiff_t) more;
-
-            if (bytes > 0) {
-                one(rank, OC_OP_SUM, OC_TYPE_FLOAT, bytes / 4, 0 == i % 2);
-                one(rank, OC_OP_SUM, OC_TYPE_BFLOAT16, bytes / 2, 0 != i % 2);
-                one(rank, OC_OP_MAXLOC, OC_TYPE_DOUBLE_INT32, bytes / 12 + 1, 0 == i % 2);
-            }
-        }
-    }
+    reduce_sizes(rank, NULL);
     live_in_node_shape(rank);
 }
 
@@ -288,8 +150,8 @@ static void body_bytes(rank_t *rank)
 
     rank->hosts = unequal;
     for (unsigned i = 0; i < 3; i++) {
-        one(rank, OC_OP_SUM, OC_TYPE_DOUBLE, bytes[i] / 8, false);
-        one(rank, OC_OP_SUM, OC_TYPE_FLOAT16, bytes[i] / 2, false);
+        reduce_one(rank, NULL, OC_OP_SUM, OC_TYPE_DOUBLE, bytes[i] / 8, false);
+        reduce_one(rank, NULL, OC_OP_SUM, OC_TYPE_FLOAT16, bytes[i] / 2, false);
         expected += 3 * bytes[i];
     }
     tally->sent[rank->rank] = rank->counters.bytes_sent;
@@ -313,8 +175,8 @@ static void body_bytes(rank_t *rank)
 static void body_alone(rank_t *rank)
 {
     rank->hosts = one_and_three;
-    one(rank, OC_OP_SUM, OC_TYPE_DOUBLE, 50000, false);
-    one(rank, OC_OP_SUM, OC_TYPE_DOUBLE, 50000, true);
+    reduce_one(rank, NULL, OC_OP_SUM, OC_TYPE_DOUBLE, 50000, false);
+    reduce_one(rank, NULL, OC_OP_SUM, OC_TYPE_DOUBLE, 50000, true);
     CHECK((0 == rank->counters.bytes_copied) == (0 == rank->rank));
     live_in_node_shape(rank);
 }
@@ -494,34 +356,10 @@ static void body_committed(rank_t *rank)
     CHECK(early <= ROUNDS / 2);
 }
 
-#define IN_FLIGHT 300
-#define VECTOR    3000
-
-/* More than run at a time, small and large mixed, on two groups begun in different orders. */
 static void body_in_flight(rank_t *rank)
 {
-    static float send[VECTOR], recv[IN_FLIGHT][VECTOR], expected[VECTOR];
-    static outcome_t outcomes[IN_FLIGHT];
-
     rank->hosts = unequal;
-    for (unsigned i = 0; i < VECTOR; i++) {
-        send[i] = (float) (i % 100 + rank->rank);
-        expected[i] = (float) (7 * (i % 100) + 21);
-    }
-    for (unsigned half = 0; half < 2; half++) {
-        unsigned group = (half + rank->rank) % 2;
-
-        for (unsigned i = group; i < IN_FLIGHT; i += 2) {
-            CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[i],
-                                      i % 6 < 3 ? 100 : VECTOR, &outcomes[i]));
-        }
-    }
-    CHECK(rank_wait(rank, outcomes, IN_FLIGHT, 25));
-    for (unsigned i = 0; i < IN_FLIGHT; i++) {
-        CHECK(OC_OK == outcomes[i].status);
-        CHECK(0 == memcmp(recv[i], expected, (i % 6 < 3 ? 100 : VECTOR) * sizeof(float)));
-    }
-    CHECK(IN_FLIGHT == rank->counters.allreduce_offloaded);
+    reduce_in_flight(rank);
 }
 
 /*
@@ -530,29 +368,11 @@ static void body_in_flight(rank_t *rank)
  */
 static void body_tight(rank_t *rank)
 {
-    static float send[TIGHT_VECTOR], recv[TIGHT_OPERATIONS][TIGHT_VECTOR];
-    static outcome_t outcomes[TIGHT_OPERATIONS];
+    static const size_t counts[] = {TIGHT_VECTOR, TIGHT_VECTOR, TIGHT_VECTOR, TIGHT_VECTOR,
+                                    500,          500};
 
     rank->hosts = cyclic;
-    for (unsigned i = 0; i < TIGHT_VECTOR; i++) {
-        send[i] = (float) (i % 100 + rank->rank);
-    }
-    for (unsigned half = 0; half < 2; half++) {
-        unsigned group = (half + rank->rank) % 2;
-
-        for (unsigned i = group; i < TIGHT_OPERATIONS; i += 2) {
-            CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[i],
-                                      i % 6 < 4 ? TIGHT_VECTOR : 500, &outcomes[i]));
-        }
-    }
-    CHECK(rank_wait(rank, outcomes, TIGHT_OPERATIONS, 40));
-    for (unsigned i = 0; i < TIGHT_OPERATIONS; i++) {
-        CHECK(OC_OK == outcomes[i].status);
-        for (unsigned k = 0; k < (i % 6 < 4 ? TIGHT_VECTOR : 500); k++) {
-            CHECK((float) (8 * (k % 100) + 28) == recv[i][k]);
-        }
-    }
-    CHECK(TIGHT_OPERATIONS == rank->counters.allreduce_offloaded);
+    reduce_many(rank, TIGHT_OPERATIONS, counts, 40);
 }
 
 /* Whatever serves it: what hosts make of it is the same, bit by bit. */
@@ -562,10 +382,10 @@ static void body_bits(rank_t *rank)
 
     rank->hosts = unequal;
     for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        one(rank, OC_OP_SUM, OC_TYPE_FLOAT, counts[i], 0 == i % 2);
-        one(rank, OC_OP_SUM, OC_TYPE_DOUBLE, counts[i], 0 != i % 2);
-        one(rank, OC_OP_PROD, OC_TYPE_FLOAT, counts[i], 0 == i % 2);
-        one(rank, OC_OP_SUM, OC_TYPE_BFLOAT16, counts[i], 0 != i % 2);
+        reduce_one(rank, NULL, OC_OP_SUM, OC_TYPE_FLOAT, counts[i], 0 == i % 2);
+        reduce_one(rank, NULL, OC_OP_SUM, OC_TYPE_DOUBLE, counts[i], 0 != i % 2);
+        reduce_one(rank, NULL, OC_OP_PROD, OC_TYPE_FLOAT, counts[i], 0 == i % 2);
+        reduce_one(rank, NULL, OC_OP_SUM, OC_TYPE_BFLOAT16, counts[i], 0 != i % 2);
     }
     CHECK(sizeof(counts) / sizeof(counts[0]) * 4 == rank->counters.allreduce_offloaded);
     live_in_node_shape(rank);
@@ -753,47 +573,27 @@ static void test_peers(void **state)
     assert_true(ranks_succeed(&server, 4, &settings, body_sizes_1_3, 100));
 }
 
-#define MOST_SERVERS 3
-
-/* So many servers with so many aggregators, of which the first has a weight. */
-static void bits_with(unsigned servers, const char *aggregators, const char *weight, int window,
+/* On servers of these weights, with so many aggregators each. */
+static void bits_with(const char *const *weights, const char *aggregators, int window,
                       size_t chunk)
 {
-    const char *options[] = {"--aggregators", aggregators, NULL};
-    char path[] = "/tmp/optcast_node_XXXXXX", list[sizeof("file:") + sizeof(path)];
-    test_server_t started[MOST_SERVERS];
-    oc_job_settings_t settings;
-    FILE *file = fdopen(mkstemp(path), "w");
-    unsigned failed;
+    oc_job_settings_t settings = node_settings("");
 
-    assert_non_null(file);
-    for (unsigned i = 0; i < servers; i++) {
-        server_start(&started[i], options);
-        fprintf(file, "%s weight=%s\n", started[i].address, 0 == i ? weight : "1");
-    }
-    fclose(file);
-    snprintf(list, sizeof(list), "file:%s", path);
-    settings = node_settings(list);
     settings.peer_aggregation = OC_PEERS_OFF;
     settings.window = window;
     settings.chunk_size = chunk;
-    failed = ranks_run(7, &settings, body_bits, 100);
-    unlink(path);
-    for (unsigned i = 0; i < servers; i++) {
-        assert_int_equal(server_stop(&started[i]), 0);
-    }
-    assert_int_equal(failed, 0);
+    farm_run(weights, aggregators, 7, &settings, body_bits, 100);
 }
 
 static void test_same_bits(void **state)
 {
     (void) state;
-    bits_with(1, "1", "1", 1, 4096);
-    bits_with(1, "3", "1", 8, 65536);
-    bits_with(2, "1", "3", 3, 8192);
-    bits_with(2, "2", "1", 2, 12288);
-    bits_with(3, "1", "1", 4, 16384);
-    bits_with(3, "2", "0.5", 1, 8192);
+    bits_with((const char *[]) {"", NULL}, "1", 1, 4096);
+    bits_with((const char *[]) {"", NULL}, "3", 8, 65536);
+    bits_with((const char *[]) {"weight=3", "", NULL}, "1", 3, 8192);
+    bits_with((const char *[]) {"", "", NULL}, "2", 2, 12288);
+    bits_with((const char *[]) {"", "", "", NULL}, "1", 4, 16384);
+    bits_with((const char *[]) {"weight=0.5", "", "", NULL}, "2", 1, 8192);
     run("embedded", 7, body_bits, 2);
 }
 
@@ -935,10 +735,7 @@ int main(int argc, char **argv)
     int failed;
 
     alarm(290);
-    tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (MAP_FAILED == (void *) tally) {
-        return EXIT_FAILURE;
-    }
+    tally = shared_memory(sizeof(*tally));
     failed = cmocka_run_group_tests(few, NULL, NULL);
     if (argc < 2 || 0 != strcmp(argv[1], "--few")) {
         failed += cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,16 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "tests/engine/grove.h"
 #include "tests/engine/harness.h"
-#include "tests/unit/reduction_reference.h"
-
-#define MAX_BYTES  (1u << 20)
-#define GUARD      64
+#include "tests/engine/reductions.h"
 
 static grove_t grove;
 
@@ -43,137 +39,6 @@ static atomic_ullong *resent;    /* contributions, by all ranks */
 
 static const layout_t *layout;
 static bool shares_hosts;
-
-/* ---- what a loop makes of the contributions ---- */
-
-static bool is_half(unsigned type)
-{
-    return OC_TYPE_FLOAT16 == type || OC_TYPE_BFLOAT16 == type;
-}
-
-typedef struct {
-    unsigned op, type;
-    bool begun;
-    uint8_t partial[MAX_ELEM];
-} sum_t;
-
-static void add(sum_t *sum, const uint8_t *element)
-{
-    if (sum->begun) {
-        fold(sum->op, sum->type, sum->partial, element);
-    } else {
-        begin_fold(sum->type, sum->partial, element);
-    }
-    sum->begun = true;
-}
-
-/* What one level hands to the next. */
-static void add_sum(sum_t *to, const sum_t *from)
-{
-    uint8_t element[MAX_ELEM];
-
-    if (from->begun) {
-        end_fold(from->type, element, from->partial);
-        add(to, element);
-    }
-}
-
-/* The ranks of this leaf: by host, in the order of their lowest ranks. */
-static void expect_leaf(const rank_t *rank, uint8_t leaf, const uint8_t *elements, unsigned type,
-                        sum_t *sum)
-{
-    uint8_t element[MAX_ELEM];
-
-    for (uint32_t low = 0; low < rank->num_ranks; low++) {
-        sum_t host = {.op = sum->op, .type = sum->type};
-
-        for (uint32_t r = 0; r < rank->num_ranks; r++) {
-            if (layout->host[r] != layout->host[low] || layout->leaf[r] != leaf) {
-                continue;
-            }
-            if (r < low) {
-                break; /* it was this host's turn already */
-            }
-            memcpy(element, elements + r * oc_type_size(type), oc_type_size(type));
-            if (is_half(type)) {
-                store_float(OC_TYPE_FLOAT, element,
-                            load_float(type, elements + r * oc_type_size(type)));
-            }
-            add(&host, element);
-        }
-        add_sum(sum, &host);
-    }
-}
-
-static void expect(const rank_t *rank, unsigned op, unsigned type, const uint8_t *elements,
-                   uint8_t *result)
-{
-    unsigned inner = is_half(type) ? (unsigned) OC_TYPE_FLOAT : type;
-    sum_t total = {.op = op, .type = inner};
-    uint8_t element[MAX_ELEM];
-    float value;
-
-    for (uint8_t leaf = 0; leaf < MAX_LEAVES; leaf++) {
-        sum_t sum = {.op = op, .type = inner};
-
-        expect_leaf(rank, leaf, elements, type, &sum);
-        add_sum(&total, &sum);
-    }
-    end_fold(inner, element, total.partial);
-    if (is_half(type)) {
-        memcpy(&value, element, sizeof(value));
-        store_float(type, result, (double) value);
-    } else {
-        memcpy(result, element, oc_type_size(type));
-    }
-}
-
-static void make_vectors(const rank_t *rank, unsigned op, unsigned type, size_t count,
-                         uint8_t *own, uint8_t *expected)
-{
-    uint8_t elements[MAX_TEST_RANKS * MAX_ELEM];
-    size_t size = oc_type_size(type);
-
-    for (size_t i = 0; i < count; i++) {
-        for (uint32_t r = 0; r < rank->num_ranks; r++) {
-            store_value(type, elements + r * size, -1);
-        }
-        memcpy(own + i * size, elements + rank->rank * size, size);
-        expect(rank, op, type, elements, expected + i * size);
-    }
-}
-
-static void unify(unsigned type, uint8_t *vector, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        unify_nan(type, vector + i * oc_type_size(type));
-    }
-}
-
-static void one(rank_t *rank, unsigned op, unsigned type, size_t count, bool in_place)
-{
-    static uint8_t send[MAX_BYTES + GUARD], recv[MAX_BYTES + GUARD], expected[MAX_BYTES],
-        copy[MAX_BYTES];
-    size_t bytes = count * oc_type_size(type);
-    uint8_t *result = in_place ? send : recv;
-
-    rank->hosts = shares_hosts ? layout->host : NULL;
-    make_vectors(rank, op, type, count, send, expected);
-    memcpy(copy, send, bytes);
-    memset(recv, 0x5a, bytes);
-    memset(result + bytes, 0xc3, GUARD);
-    CHECK(OC_OK == rank_allreduce(rank, 0, op, type, send, result, count));
-    unify(type, result, count);
-    unify(type, expected, count);
-    if (0 != memcmp(result, expected, bytes)) {
-        fprintf(stderr, "%s of %zu %s\n", oc_op_name(op), count, oc_type_name(type));
-    }
-    CHECK(0 == memcmp(result, expected, bytes));
-    for (int i = 0; i < GUARD; i++) {
-        CHECK(0xc3 == result[bytes + (size_t) i]);
-    }
-    CHECK(in_place || 0 == memcmp(send, copy, bytes));
-}
 
 /* ---- ranks ---- */
 
@@ -206,16 +71,15 @@ static void check_tree(rank_t *rank, const char *shape)
     CHECK(0 == rank->counters.failures);
 }
 
+static void place(rank_t *rank)
+{
+    rank->hosts = shares_hosts ? layout->host : NULL;
+}
+
 static void all_pairs(rank_t *rank)
 {
-    for (unsigned type = 1; type < OC_TYPE_END; type++) {
-        for (unsigned op = 1; op < OC_OP_END; op++) {
-            if (is_offered(op, type)) {
-                one(rank, op, type, 37, 0 == op % 2);
-                one(rank, op, type, 1200 + op, 0 == (op + type) % 2);
-            }
-        }
-    }
+    place(rank);
+    reduce_pairs(rank, layout->leaf);
 }
 
 static void body_pairs(rank_t *rank)
@@ -232,23 +96,10 @@ static void body_pairs_node(rank_t *rank)
                      "a leaf, 3 hosts with up to 4 ranks");
 }
 
-/* Around every limit: a message, a chunk, all chunks in flight. */
 static void all_sizes(rank_t *rank)
 {
-    size_t small = rank->settings.small_size, chunk = rank->settings.chunk_size;
-    const size_t limits[] = {8, small, chunk, 2 * chunk, 3 * chunk, 7 * chunk, 25 * chunk};
-
-    for (unsigned i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-        for (int more = -8; more <= 8; more += 8) {
-            size_t bytes = limits[i] + (size_t) (ptrdiff_t) more;
-
-            if (bytes > 0) {
-                one(rank, OC_OP_SUM, OC_TYPE_FLOAT, bytes / 4, 0 == i % 2);
-                one(rank, OC_OP_SUM, OC_TYPE_BFLOAT16, bytes / 2, 0 != i % 2);
-                one(rank, OC_OP_MAXLOC, OC_TYPE_DOUBLE_INT32, bytes / 12 + 1, 0 == i % 2);
-            }
-        }
-    }
+    place(rank);
+    reduce_sizes(rank, layout->leaf);
 }
 
 static void body_sizes(rank_t *rank)
@@ -281,10 +132,11 @@ static void body_single(rank_t *rank)
 /* A rank sends and receives the vector once, and copies nothing large but 16-bit floats. */
 static void body_bytes(rank_t *rank)
 {
-    one(rank, OC_OP_SUM, OC_TYPE_DOUBLE, 40000, false);
+    place(rank);
+    reduce_one(rank, layout->leaf, OC_OP_SUM, OC_TYPE_DOUBLE, 40000, false);
     CHECK(320000 == rank->counters.bytes_sent && 320000 == rank->counters.bytes_received);
     CHECK(0 == rank->counters.bytes_copied);
-    one(rank, OC_OP_SUM, OC_TYPE_FLOAT16, 40000, true);
+    reduce_one(rank, layout->leaf, OC_OP_SUM, OC_TYPE_FLOAT16, 40000, true);
     CHECK(480000 == rank->counters.bytes_sent && 480000 == rank->counters.bytes_received);
     CHECK(2 * 160000 == rank->counters.bytes_copied);
     CHECK(2 == rank->counters.allreduce_offloaded);
@@ -313,56 +165,15 @@ static void test_sizes(void **state)
     grove_stop(&grove);
 }
 
-/* ---- many at a time ---- */
-
-#define IN_FLIGHT 300
-#define VECTOR    3000
-
-/* More than run at a time, small and large mixed, on two groups begun in different orders. */
-static void body_in_flight(rank_t *rank)
-{
-    static float send[VECTOR], recv[IN_FLIGHT][VECTOR], expected[VECTOR];
-    static outcome_t outcomes[IN_FLIGHT];
-
-    for (unsigned i = 0; i < VECTOR; i++) {
-        send[i] = (float) (i % 100 + rank->rank);
-        expected[i] = (float) (5 * (i % 100) + 10);
-    }
-    for (unsigned half = 0; half < 2; half++) {
-        unsigned group = (half + rank->rank) % 2;
-
-        for (unsigned i = group; i < IN_FLIGHT; i += 2) {
-            CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[i],
-                                      i % 6 < 3 ? 100 : VECTOR, &outcomes[i]));
-        }
-    }
-    CHECK(rank_wait(rank, outcomes, IN_FLIGHT, 25));
-    for (unsigned i = 0; i < IN_FLIGHT; i++) {
-        CHECK(OC_OK == outcomes[i].status);
-        CHECK(0 == memcmp(recv[i], expected, (i % 6 < 3 ? 100 : VECTOR) * sizeof(float)));
-    }
-    CHECK(IN_FLIGHT == rank->counters.allreduce_offloaded);
-}
-
 static void test_in_flight(void **state)
 {
     (void) state;
     grove_start(&grove, 3, "1");
-    run(&five_on_three, false, 5, body_in_flight);
+    run(&five_on_three, false, 5, reduce_in_flight);
     grove_stop(&grove);
 }
 
 /* ---- COMMIT ---- */
-
-static void linger(rank_t *rank, unsigned ms)
-{
-    uint64_t end = oc_clock_ns() + ms * OC_MILLISECOND;
-
-    while (oc_clock_ns() < end) {
-        (void) oc_client_progress(rank->client);
-        usleep(100);
-    }
-}
 
 #define ROUNDS 10
 #define CHUNKS 6
@@ -389,7 +200,7 @@ static void body_committed(rank_t *rank)
             (void) oc_client_progress(rank->client);
         }
         if (0 == rank->rank) {
-            linger(rank, 100);
+            rank_linger(rank, 100);
             early += outcome.done;
         }
         rank_compute(rank);
@@ -448,14 +259,10 @@ static void finish_heap(rank_t *rank, unsigned group)
 
 static void warm_up(rank_t *rank)
 {
-    float number = 1, sum;
-
     for (size_t k = 0; k < ELEMENTS; k++) {
         heap_send[k] = (float) (k % 100 + rank->rank);
     }
-    for (unsigned group = 0; group < 2; group++) {
-        CHECK(OC_OK == rank_allreduce(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, &number, &sum, 1));
-    }
+    rank_set_up_groups(rank, 2);
 }
 
 /*
@@ -467,9 +274,8 @@ static void body_opposite(rank_t *rank)
     unsigned first = 0 == layout->leaf[rank->rank] ? 0 : 1;
 
     warm_up(rank);
-    rank_barrier(rank);
     begin_heap(rank, first);
-    linger(rank, 300);
+    rank_linger(rank, 300);
     rank_compute(rank);
     begin_heap(rank, 1 - first);
     finish_heap(rank, 0);
@@ -482,10 +288,9 @@ static void body_waits(rank_t *rank)
     bool first = 0 == layout->leaf[rank->rank];
 
     warm_up(rank);
-    rank_barrier(rank);
     if (first) {
         begin_heap(rank, 0);
-        linger(rank, 300);
+        rank_linger(rank, 300);
     }
     rank_compute(rank);
     begin_heap(rank, 1);
@@ -503,10 +308,9 @@ static void body_newcomer(rank_t *rank)
     float number = 1, sum;
 
     warm_up(rank);
-    rank_barrier(rank);
     if (first) {
         begin_heap(rank, 0);
-        linger(rank, 300);
+        rank_linger(rank, 300);
     }
     rank_compute(rank);
     CHECK(OC_DECLINED == rank_allreduce(rank, 2, OC_OP_SUM, OC_TYPE_FLOAT, &number, &sum, 1));
@@ -531,7 +335,7 @@ static void wait_for_leaf(rank_t *rank)
 
     while (atomic_load(&rank->shared->signal) < 4) {
         CHECK(oc_clock_ns() < end);
-        linger(rank, 1);
+        rank_linger(rank, 1);
     }
 }
 
@@ -547,11 +351,7 @@ static void body_small(rank_t *rank)
     for (unsigned k = 0; k < SMALL_COUNT; k++) {
         send[k] = (float) (k % 100 + rank->rank);
     }
-    for (unsigned group = 0; group < SMALL_GROUPS; group++) {
-        CHECK(OC_OK == rank_allreduce(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[group][0],
-                                      SMALL_COUNT));
-    }
-    rank_barrier(rank);
+    rank_set_up_groups(rank, SMALL_GROUPS);
     for (unsigned i = 0; i < SMALL_GROUPS * SMALL_EACH; i++) {
         unsigned group = (i + 3 * rank->rank) % SMALL_GROUPS, n = i / SMALL_GROUPS;
 
@@ -562,7 +362,7 @@ static void body_small(rank_t *rank)
                                   SMALL_COUNT, &outcomes[group][n]));
     }
     if (0 == layout->leaf[rank->rank]) {
-        linger(rank, 1000);
+        rank_linger(rank, 1000);
         atomic_fetch_add(&rank->shared->signal, 1);
     }
     CHECK(rank_wait(rank, outcomes[0], SMALL_GROUPS * SMALL_EACH, 40));
@@ -849,10 +649,7 @@ int main(int argc, char **argv)
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
     }
-    resent = mmap(NULL, sizeof(*resent), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (MAP_FAILED == (void *) resent) {
-        return EXIT_FAILURE;
-    }
+    resent = shared_memory(sizeof(*resent));
     alarm(290);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ uint64_t next_random(void)
     return x;
 }
 
-static bool is_half(unsigned type)
+bool is_half(unsigned type)
 {
     return type == OC_TYPE_FLOAT16 || type == OC_TYPE_BFLOAT16;
 }

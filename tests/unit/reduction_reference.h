@@ -20,6 +20,9 @@ uint64_t next_random(void);
 /* Of the contract, whatever the numbers are. */
 bool is_offered(unsigned op, unsigned type);
 
+/* Floats of 16 bits, which are folded as FLOAT. */
+bool is_half(unsigned type);
+
 /* A fold of elements, whose state is in MAX_ELEM bytes of the caller. */
 void begin_fold(unsigned type, void *state, const void *element);
 void fold(unsigned op, unsigned type, void *state, const void *element);
