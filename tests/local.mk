@@ -87,6 +87,7 @@ EXTRA_DIST += run-tests tests/lib.sh \
 	tests/neon/same_bits.sh \
 	tests/neon/unit.sh \
 	tests/mpi/sessions.c \
+	tests/mpi/sizes.h \
 	tests/mpi/sessions.sh \
 	tests/openmpi5/build \
 	tests/openmpi5/run \

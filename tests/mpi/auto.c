@@ -12,59 +12,20 @@
 
 #include "counters.h"
 #include "persistent.h"
+#include "sizes.h"
 #include "sums.h"
 
-#define MAX_RANGES   4
 #define SEQUENCES    24
 #define OPERATIONS   40
 #define MAX_PENDING  8
 #define DELAY        3000 /* µs */
 
 static int rank, size, number;
-static struct {
-    uint64_t first, last;
-} ranges[MAX_RANGES];
-static int num_ranges;
+static sizes_t sizes;
 
 /* Elements of 8 bytes; around the borders of ranges 1K-2K and 64K-. */
 static const int counts[] = {1, 100, 127, 128, 200, 256, 257, 2000, 8191, 8192, 30000};
 #define NUM_COUNTS (int) (sizeof(counts) / sizeof(counts[0]))
-
-static void parse(const char *text)
-{
-    while (num_ranges < MAX_RANGES && '\0' != *text && 'n' != *text) {
-        char *end;
-
-        ranges[num_ranges].first = strtoull(text, &end, 10);
-        end += '-' == *end;
-        ranges[num_ranges].last = '\0' == *end ? UINT64_MAX : strtoull(end, &end, 10);
-        num_ranges++;
-        text = end + (',' == *end);
-    }
-}
-
-static bool is_offloaded(int count)
-{
-    uint64_t bytes = (uint64_t) count * sizeof(int64_t);
-
-    for (int i = 0; i < num_ranges; i++) {
-        if (bytes >= ranges[i].first && bytes <= ranges[i].last) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Adds to what an operation of so many elements moves. */
-static void expect(counters_t *expected, int count)
-{
-    expected->allreduce_offloaded += is_offloaded(count);
-    if (0 == num_ranges) {
-        expected->fallbacks_place++;
-    } else {
-        expected->fallbacks_size += !is_offloaded(count);
-    }
-}
 
 /* The same on all ranks, but for the time. */
 static uint64_t draw(uint64_t seed, int what)
@@ -94,7 +55,7 @@ static void sequence(uint64_t seed)
         int count = counts[draw(seed, i) % NUM_COUNTS];
 
         come_late(seed, i);
-        expect(&expected, count);
+        sizes_count(&sizes, &expected, count);
         if (0 == draw(seed, i + 500) % 3) {
             sum_now("blocking", comm, ++number, count);
         } else {
@@ -115,10 +76,10 @@ static void sequence(uint64_t seed)
 /* How often an operation that is left to Open MPI counts: see README. */
 static void persistent(MPI_Comm comm, int count, bool known, int starts)
 {
-    counters_t before = counters_read(), expected = {.groups = is_offloaded(count)};
+    counters_t before = counters_read(), expected = {.groups = sizes_contain(&sizes, count)};
     int64_t *data = must(malloc((size_t) count * sizeof(*data)));
     MPI_Request request;
-    bool at_init = known || 8 * (uint64_t) count < ranges[0].first || 0 == num_ranges;
+    bool at_init = known || 8 * (uint64_t) count < sizes.ranges[0].first || 0 == sizes.num;
 
     MPI_Allreduce_init(MPI_IN_PLACE, data, count, MPI_INT64_T, MPI_SUM, comm, MPI_INFO_NULL,
                        &request);
@@ -136,8 +97,8 @@ static void persistent(MPI_Comm comm, int count, bool known, int starts)
                 break;
             }
         }
-        if (is_offloaded(count) || !at_init || 0 == s) {
-            expect(&expected, count);
+        if (sizes_contain(&sizes, count) || !at_init || 0 == s) {
+            sizes_count(&sizes, &expected, count);
         }
     }
     MPI_Request_free(&request);
@@ -172,7 +133,7 @@ static void many(int count)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     for (int i = 0; i < 1100; i++) {
         sum_start(&s, comm, ++number, 0 == i % 100 ? 200 : count, &request);
-        expect(&expected, s.count);
+        sizes_count(&sizes, &expected, s.count);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         sum_check("many", &s);
     }
@@ -187,13 +148,13 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    parse(argc > 1 ? argv[1] : "never");
+    sizes = sizes_parse(argc > 1 ? argv[1] : "never");
     for (uint64_t seed = 1; seed <= SEQUENCES; seed++) {
         sequence(seed);
     }
     all_persistent();
     many(2000);
-    if (0 == num_ranges && 0 != pvar_read("groups")) {
+    if (0 == sizes.num && 0 != pvar_read("groups")) {
         wrong("a communicator was set up for nothing");
     }
     pvars_end();
