@@ -22,7 +22,7 @@ EXTRA_DIST += run-tests tests/lib.sh \
 	tests/fuzz/fuzz_stream.c \
 	tests/mpi/allgather.c tests/mpi/allgather.sh \
 	tests/mpi/allreduce_matrix.c \
-	tests/mpi/auto.c tests/mpi/auto.sh \
+	tests/mpi/auto.c tests/mpi/auto.sh tests/mpi/auto_threads.c \
 	tests/mpi/big_cast.c tests/mpi/big_cast.sh \
 	tests/mpi/cast_comms.c tests/mpi/cast_comms.sh \
 	tests/mpi/cast_faults.sh tests/mpi/cast_loop.c \

@@ -4,7 +4,10 @@
  * MPI, whichever comes first on a communicator, blocks or not, and however late a rank comes. 2
  * ranks or more, all of them with these sizes:
  *
- * usage: auto FIRST-[LAST][,FIRST-LAST]... | never   in bytes, as in the rules of the job
+ * usage: auto SIZES [SIZES]   FIRST-[LAST][,FIRST-LAST]... in bytes, as in the rules of the job, or
+ *                             never
+ * The second ones are of communicators without the first rank, which are tried, too, as are those
+ * in which it is the last.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,8 +26,9 @@
 static int rank, size, number;
 static sizes_t sizes;
 
-/* Elements of 8 bytes; around the borders of ranges 1K-2K and 64K-. */
-static const int counts[] = {1, 100, 127, 128, 200, 256, 257, 2000, 8191, 8192, 30000};
+/* Elements of 8 bytes; around the borders of ranges 1K-2K, 64K- and 2K-20000. */
+static const int counts[] = {1, 100, 127, 128, 200, 255, 256, 257, 2000, 2500, 2501, 8191, 8192,
+                             30000};
 #define NUM_COUNTS (int) (sizeof(counts) / sizeof(counts[0]))
 
 /* The same on all ranks, but for the time. */
@@ -40,8 +44,8 @@ static void come_late(uint64_t seed, int what)
     }
 }
 
-/* Blocking and not, small and large, on a communicator that is new. */
-static void sequence(uint64_t seed)
+/* Blocking and not, small and large, on a communicator that is new, of the ranks of parent. */
+static void sequence(uint64_t seed, MPI_Comm parent, const sizes_t *offloaded)
 {
     counters_t before = counters_read(), expected = {.fallbacks_order = ANY, .groups = ANY};
     MPI_Request requests[MAX_PENDING];
@@ -49,13 +53,13 @@ static void sequence(uint64_t seed)
     MPI_Comm comm;
     int waiting = 0;
 
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_dup(parent, &comm);
     for (int i = 0; i < OPERATIONS; i++) {
         /* the first two of a communicator: all pairs of sizes, sooner or later */
         int count = counts[draw(seed, i) % NUM_COUNTS];
 
         come_late(seed, i);
-        sizes_count(&sizes, &expected, count);
+        sizes_count(offloaded, &expected, count);
         if (0 == draw(seed, i + 500) % 3) {
             sum_now("blocking", comm, ++number, count);
         } else {
@@ -71,6 +75,30 @@ static void sequence(uint64_t seed)
     }
     MPI_Comm_free(&comm);
     counters_moved("sequence", &before, expected);
+}
+
+/*
+ * Rules are those of the job's first rank, wherever that is in a communicator, and also where it is
+ * not in it.
+ */
+static void without_first_rank(const sizes_t *offloaded)
+{
+    MPI_Comm others, reversed;
+
+    MPI_Comm_split(MPI_COMM_WORLD, 0 == rank ? MPI_UNDEFINED : 0, rank, &others);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
+    for (uint64_t seed = SEQUENCES + 1; seed <= 2 * SEQUENCES; seed++) {
+        sequence(seed, reversed, &sizes);
+        if (MPI_COMM_NULL != others) {
+            sequence(seed, others, offloaded);
+        } else {
+            number += OPERATIONS;
+        }
+    }
+    MPI_Comm_free(&reversed);
+    if (MPI_COMM_NULL != others) {
+        MPI_Comm_free(&others);
+    }
 }
 
 /* How often an operation that is left to Open MPI counts: see README. */
@@ -143,6 +171,7 @@ static void many(int count)
 
 int main(int argc, char **argv)
 {
+    sizes_t others;
     int status;
 
     MPI_Init(&argc, &argv);
@@ -150,7 +179,11 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     sizes = sizes_parse(argc > 1 ? argv[1] : "never");
     for (uint64_t seed = 1; seed <= SEQUENCES; seed++) {
-        sequence(seed);
+        sequence(seed, MPI_COMM_WORLD, &sizes);
+    }
+    if (argc > 2) {
+        others = sizes_parse(argv[2]);
+        without_first_rank(&others);
     }
     all_persistent();
     many(2000);

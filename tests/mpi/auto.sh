@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of mode auto on one host: rules decide, rank 0's on all ranks, and what they leave goes to Open MPI
-# however ranks learn of it; without a rule nothing is offloaded within a host, and no server is opened.
+# however ranks learn of it, on all communicators and in all threads; without a rule nothing is offloaded within a
+# host, and no server is opened.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,10 +12,11 @@ BUILD=${BUILD:-$REPO/build}
 . "$here/lib.sh"
 
 begin_mpi_test auto
-compile auto fallback
+compile auto auto_threads fallback
 TIME_LIMIT=${TIME_LIMIT:-60}
 rules=$tmp/rules.ini
 borders=1024-2047,65536-
+three=2048-20000
 
 # says NAME PATTERN
 says() {
@@ -34,12 +36,28 @@ offload = always
 hosts = 1-
 offload = $borders
 END
+cat >"$tmp/three.ini" <<END
+[allreduce three]
+hosts = 1
+ranks_per_host = 3
+offload = $three
+[allreduce all]
+hosts = 1
+offload = $borders
+END
 start_server --aggregators 2
 expect_job split 4 embedded mode=auto rules="$rules" auto "$borders"
 says split "4 ranks, 1 peer, flat reduction shape, offloads 1 KiB to 2047 bytes, 64 KiB and more \(rule \"split\" of $rules"
 expect_job node 4 embedded mode=auto reproducible=shape rules="$rules" auto "$borders"
 says node 'node reduction shape: 1 host with 4 ranks, offloads 1 KiB to'
 expect_job server 3 "$server_address" mode=auto rules="$rules" auto "$borders"
+# on communicators without rank 0, whose rules these are
+expect_job others 4 embedded mode=auto rules="$tmp/three.ini" auto "$borders" "$three"
+says others '3 ranks, .*, offloads 2 KiB to 20000 bytes \(rule "three" of '
+expect_job others-server 4 "$server_address" mode=auto rules="$tmp/three.ini" auto "$borders" "$three"
+# in several threads
+expect_job threads 3 embedded:2 mode=auto rules="$rules" auto_threads 20 "$borders"
+expect_job threads-server 4 "$server_address" mode=auto rules="$rules" chunk_size=16384 auto_threads 20 "$borders"
 stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
 
 # why, for each operation
@@ -92,13 +110,12 @@ expect_job min_size 4 embedded mode=auto min_size=64K rules="$rules" fallback au
 says min_size 'offloads 64 KiB and more \(coll_optcast_min_size\)'
 says_not min_size 'not known'
 
-# ranks with other files, or with none, are like rank 0
-printf '[allreduce split]\nhosts = 1-\noffload = %s\n' "$borders" >"$rules"
+# ranks with other files, or with none, are like rank 0, also without it
 printf '[allreduce never]\nhosts = 1-\noffload = never\n' >"$tmp/other.ini"
 cat >"$programs/auto-unequal" <<END
 #!/bin/sh
 case \$OMPI_COMM_WORLD_RANK in
-0) file=$rules ;;
+0) file=$tmp/three.ini ;;
 1) file=$tmp/other.ini ;;
 *) file=$tmp/nowhere ;;
 esac
@@ -107,7 +124,7 @@ export OMPI_MCA_coll_optcast_rules
 exec "$programs/auto" "\$@"
 END
 chmod +x "$programs/auto-unequal"
-expect_job unequal 4 embedded mode=auto auto-unequal "$borders"
+expect_job unequal 4 embedded mode=auto auto-unequal "$borders" "$three"
 rm "$programs/auto-unequal"
 says_not unequal 'cannot read'
 echo "ok auto: rules decide, and nothing is offloaded within a host without one"

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "collectives.h"
+#include "sizes.h"
 
 #define WORKERS       4
 #define WORKER_FLYING 6     /* nonblocking operations of each at a time */
@@ -20,6 +21,7 @@ typedef struct worker worker_t;
 typedef struct {
     const char *name;
     unsigned kinds;                  /* of collectives: the first so many */
+    const sizes_t *sizes;            /* of those that are offloaded; NULL: all are */
     unsigned long long groups;       /* that they make of a communicator */
     /* Makes a duplicate of the worker's communicator, uses it, and frees it. */
     void (*duplicate)(worker_t *w, int repetition);
@@ -51,25 +53,36 @@ static inline int worker_count(worker_t *w)
     return 1 + (int) next_random(&w->random, 0 == next_random(&w->random, 5) ? WORKER_LARGE : 400);
 }
 
-/* Of an operation that is to be offloaded. */
-static inline int worker_number(worker_t *w, collective_kind_t kind)
+/* Of an operation that the counters are to show. */
+static inline int worker_number(worker_t *w, collective_kind_t kind, int count)
 {
-    collective_count(&w->expected, kind);
+    if (NULL == w->work->sizes) {
+        collective_count(&w->expected, kind);
+    } else {
+        sizes_count(w->work->sizes, &w->expected, count);
+    }
     return w->number * 1000000 + ++w->operation;
 }
 
 static inline void worker_block(worker_t *w, MPI_Comm comm, collective_kind_t kind)
 {
-    collective_now("blocking", kind, comm, worker_number(w, kind), worker_count(w));
+    int count = worker_count(w);
+
+    collective_now("blocking", kind, comm, worker_number(w, kind, count), count);
+}
+
+static inline void worker_begin(worker_t *w, MPI_Comm comm, collective_kind_t kind,
+                                collective_t *c, MPI_Request *request)
+{
+    int count = worker_count(w);
+
+    collective_start(c, kind, comm, worker_number(w, kind, count), count, request);
 }
 
 static inline void worker_start(worker_t *w)
 {
     for (int i = 0; i < WORKER_FLYING; i++) {
-        collective_kind_t kind = worker_kind(w);
-
-        collective_start(&w->flying[i], kind, w->comm, worker_number(w, kind), worker_count(w),
-                         &w->requests[i]);
+        worker_begin(w, w->comm, worker_kind(w), &w->flying[i], &w->requests[i]);
     }
 }
 
@@ -87,7 +100,7 @@ static inline void worker_free(worker_t *w, MPI_Comm *comm, collective_kind_t ki
     MPI_Request request;
     collective_t c;
 
-    collective_start(&c, kind, *comm, worker_number(w, kind), worker_count(w), &request);
+    worker_begin(w, *comm, kind, &c, &request);
     MPI_Comm_free(comm);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     collective_check("copy", &c);
@@ -120,6 +133,7 @@ static inline void workers_add(counters_t *sum, const counters_t *one)
     sum->allreduce_offloaded += one->allreduce_offloaded;
     sum->allgather_offloaded += one->allgather_offloaded;
     sum->bcast_offloaded += one->bcast_offloaded;
+    sum->fallbacks_size += one->fallbacks_size;
     sum->groups += one->groups;
 }
 
