@@ -72,6 +72,7 @@ static void find_aggregator(pid_t pid, char *processors, size_t size, bool *pref
 /* All threads of the process that have been made since are here. */
 static void pretend(void)
 {
+    unsetenv("HWLOC_COMPONENTS"); /* hwloc would not look at the file */
     setenv("HWLOC_XMLFILE", TOPOLOGY, 1);
     setenv("HWLOC_THISSYSTEM", "1", 1);
 }
