@@ -64,7 +64,7 @@ static void body_slow_names(rank_t *rank)
 
     CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1, &outcome));
     longest = oc_clock_ns() - begin;
-    while (!outcome.done && oc_clock_ns() - begin < 10 * OC_SECOND) {
+    while (!outcome.done && oc_clock_ns() - begin < 20 * OC_SECOND) {
         uint64_t before = oc_clock_ns();
 
         (void) oc_client_progress(rank->client);
@@ -74,7 +74,7 @@ static void body_slow_names(rank_t *rank)
     CHECK(outcome.done && OC_OK == outcome.status);
     CHECK((float) rank->num_ranks == sum);
     CHECK(oc_clock_ns() - begin >= slow_ms * OC_MILLISECOND);
-    CHECK(longest < slow_ms * OC_MILLISECOND / 2);
+    CHECK(longest < slow_ms * OC_MILLISECOND);
 }
 
 static void test_slow_names(void **state)
@@ -87,8 +87,9 @@ static void test_slow_names(void **state)
     server_start(&server, NULL);
     slow_list(&server, list, sizeof(list));
     settings = test_settings(list);
-    slow_ms = 2000;
-    assert_true(ranks_succeed(&server, 2, &settings, body_slow_names, 20));
+    settings.connect_timeout = 15;
+    slow_ms = 4000;
+    assert_true(ranks_succeed(&server, 2, &settings, body_slow_names, 40));
 }
 
 static void body_declined(rank_t *rank)
