@@ -34,8 +34,8 @@ plug_all() {
     done
 }
 
-# Machines with containers send what passes a bridge through their filters of IP, which costs a tenth of the
-# processors here and filters nothing.
+# Machines with containers send what passes a bridge through their filters of IP, which costs processor time
+# and filters nothing here.
 bypass_filters() {
     # shellcheck disable=SC2016 # expands there
     in_network switch /bin/sh -c '
