@@ -2,14 +2,14 @@
 /* Times of a thread from /proc, and its instructions from the processor's counters. */
 #include "bench/scale/usage.h"
 
-#include <dirent.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "tests/engine/process.h"
 
 /* The first line of a file of that thread. */
 static bool read_line(pid_t process, pid_t thread, const char *name, char *line, int size)
@@ -28,29 +28,6 @@ static bool read_line(pid_t process, pid_t thread, const char *name, char *line,
     return got;
 }
 
-static pid_t find_thread(pid_t process, const char *name)
-{
-    char path[64], line[64];
-    struct dirent *entry;
-    pid_t found = -1;
-    DIR *folder;
-
-    snprintf(path, sizeof(path), "/proc/%d/task", (int) process);
-    folder = opendir(path);
-    while (NULL != folder && found < 0 && NULL != (entry = readdir(folder))) {
-        pid_t thread = (pid_t) atoi(entry->d_name);
-
-        if (thread > 0 && read_line(process, thread, "comm", line, sizeof(line))) {
-            line[strcspn(line, "\n")] = '\0';
-            found = 0 == strcmp(line, name) ? thread : -1;
-        }
-    }
-    if (NULL != folder) {
-        closedir(folder);
-    }
-    return found;
-}
-
 static int open_counter(pid_t thread)
 {
     struct perf_event_attr attributes = {
@@ -63,7 +40,7 @@ static int open_counter(pid_t thread)
 
 bool oc_meter_open(oc_meter_t *meter, pid_t process, const char *thread)
 {
-    *meter = (oc_meter_t) {.process = process, .thread = find_thread(process, thread),
+    *meter = (oc_meter_t) {.process = process, .thread = thread_of(process, thread),
                            .counter = -1};
     if (meter->thread < 0) {
         return false;
