@@ -293,11 +293,10 @@ static int get_ready(oc_client_t *client, struct pollfd *fds, uint64_t *timeout)
         fds[count++] = (struct pollfd) {.fd = oc_doorbell_fd(client->bell), .events = POLLIN};
     }
     if (NULL != client->worker) {
-        if (OC_OK != oc_worker_arm(client->worker)) {
+        fds[count] = (struct pollfd) {.events = POLLIN};
+        if (OC_OK != oc_worker_arm(client->worker, &fds[count++].fd)) {
             return -1;
         }
-        fds[count++] = (struct pollfd) {.fd = oc_worker_event_fd(client->worker),
-                                        .events = POLLIN};
     }
     more = oc_client_cast_sleep(client, fds + count, timeout);
     return more < 0 ? -1 : count + more;

@@ -250,8 +250,7 @@ unsigned oc_peers_pending(const oc_peers_t *peers)
 
 bool oc_peers_arm(oc_peers_t *peers, int *fd)
 {
-    *fd = oc_worker_event_fd(peers->worker);
-    return NULL == peers->lost && OC_OK == oc_worker_arm(peers->worker);
+    return NULL == peers->lost && OC_OK == oc_worker_arm(peers->worker, fd);
 }
 
 oc_peer_t *oc_peer_get(oc_peers_t *peers, uint32_t process, const void *address, size_t length)

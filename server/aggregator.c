@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The aggregator's thread: its loop and its commands. */
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -60,10 +60,11 @@ void oc_aggregator_drain(oc_aggregator_t *aggregator)
 /* Nothing is lost before the wait: mail, and messages after arm, make descriptors readable. */
 static void sleep_until_event(oc_aggregator_t *aggregator)
 {
-    struct epoll_event event;
+    struct pollfd fds[] = {{.fd = aggregator->inbox.event_fd, .events = POLLIN},
+                           {.events = POLLIN}};
 
-    if (!aggregator->stop && OC_OK == oc_worker_arm(aggregator->worker)) {
-        (void) epoll_wait(aggregator->epoll_fd, &event, 1, -1);
+    if (!aggregator->stop && OC_OK == oc_worker_arm(aggregator->worker, &fds[1].fd)) {
+        (void) poll(fds, 2, -1);
     }
 }
 
@@ -102,21 +103,6 @@ static void *aggregator_run(void *arg)
     return NULL;
 }
 
-static oc_status_t watch_descriptors(oc_aggregator_t *aggregator)
-{
-    struct epoll_event event = {.events = EPOLLIN};
-
-    aggregator->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (aggregator->epoll_fd < 0
-        || 0 != epoll_ctl(aggregator->epoll_fd, EPOLL_CTL_ADD,
-                          oc_worker_event_fd(aggregator->worker), &event)
-        || 0 != epoll_ctl(aggregator->epoll_fd, EPOLL_CTL_ADD, aggregator->inbox.event_fd,
-                          &event)) {
-        return OC_ERR_SYSTEM;
-    }
-    return OC_OK;
-}
-
 static void open_timeline(oc_aggregator_t *aggregator)
 {
     char host[64] = "", name[128];
@@ -148,9 +134,6 @@ static void aggregator_free(oc_aggregator_t *aggregator)
     oc_pool_close(&aggregator->pool);
     oc_stock_trim(&aggregator->stock);
     oc_mailbox_close(&aggregator->inbox);
-    if (aggregator->epoll_fd >= 0) {
-        close(aggregator->epoll_fd);
-    }
     free(aggregator);
 }
 
@@ -165,7 +148,6 @@ oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregat
         return OC_ERR_NO_MEMORY;
     }
     aggregator->config = *config;
-    aggregator->epoll_fd = -1;
     aggregator->inbox.event_fd = -1;
     oc_pool_open(&aggregator->pool, config->memory_limit);
     oc_stock_open(&aggregator->stock, OC_AGGREGATOR_STOCK);
@@ -175,9 +157,6 @@ oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregat
     status = oc_worker_open(config->net_devices, &aggregator->worker, error, error_size);
     if (OC_OK == status) {
         status = oc_mailbox_open(&aggregator->inbox);
-    }
-    if (OC_OK == status) {
-        status = watch_descriptors(aggregator);
     }
     if (OC_OK == status) {
         status = oc_requests_post(aggregator);

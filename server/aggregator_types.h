@@ -164,7 +164,6 @@ struct oc_aggregator {
     pthread_t thread;
     oc_worker_t *worker;
     oc_mailbox_t inbox;
-    int epoll_fd;
     bool stop;
     oc_peer_t *peers;                /* hash by client */
     oc_endpoint_t *parent;           /* on a leaf: its partner on the server above */

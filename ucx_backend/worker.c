@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Workers: their life, their progress, and their sleep. */
+/* Workers: their life and their progress. */
 #include "ucx_backend/worker_types.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ucx_backend/context.h"
 
@@ -64,7 +66,7 @@ static ucs_status_t open_worker(oc_worker_t *worker)
         status = ucp_worker_get_address(worker->worker, &worker->address, &worker->address_length);
     }
     if (UCS_OK == status) {
-        status = ucp_worker_get_efd(worker->worker, &worker->event_fd);
+        status = ucp_worker_get_efd(worker->worker, &worker->wakeup.event_fd);
     }
     return status;
 }
@@ -79,7 +81,7 @@ oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker_p, char
         snprintf(error, error_size, "out of memory");
         return OC_ERR_NO_MEMORY;
     }
-    worker->event_fd = -1;
+    worker->wakeup.timer_fd = -1;
     worker->thresholds_given = NULL != getenv("OPTCAST_UCX_RNDV_THRESH");
     status = oc_context_open(net_devices, &worker->context);
     if (UCS_OK == status) {
@@ -90,6 +92,11 @@ oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker_p, char
                  "settings; UCX_LOG_LEVEL=info shows what it tried", ucs_status_string(status));
         oc_worker_close(worker);
         return oc_status_from_ucs(status);
+    }
+    if (!oc_wakeup_open(&worker->wakeup)) {
+        snprintf(error, error_size, "no timer to be woken by: %s", strerror(errno));
+        oc_worker_close(worker);
+        return OC_ERR_SYSTEM;
     }
     *worker_p = worker;
     return OC_OK;
@@ -103,6 +110,7 @@ unsigned oc_worker_progress(oc_worker_t *worker)
         if (0 == ucp_worker_progress(worker->worker)) {
             break;
         }
+        worker->wakeup.vain = 0;
     }
     if (NULL != worker->closing) {
         oc_endpoints_reap(worker);
@@ -152,6 +160,7 @@ void oc_worker_close(oc_worker_t *worker)
     if (NULL != worker->context) {
         ucp_cleanup(worker->context);
     }
+    oc_wakeup_close(&worker->wakeup);
     free(worker);
 }
 
@@ -164,25 +173,6 @@ const void *oc_worker_address(const oc_worker_t *worker, size_t *length)
 unsigned oc_worker_pending(const oc_worker_t *worker)
 {
     return worker->pending;
-}
-
-int oc_worker_event_fd(const oc_worker_t *worker)
-{
-    return worker->event_fd;
-}
-
-oc_status_t oc_worker_arm(oc_worker_t *worker)
-{
-    ucs_status_t status;
-
-    if (NULL != worker->completed || worker->endpoint_failed || NULL != worker->closing) {
-        return OC_IN_PROGRESS;
-    }
-    status = ucp_worker_arm(worker->worker);
-    if (UCS_ERR_BUSY == status) {
-        return OC_IN_PROGRESS;
-    }
-    return oc_status_from_ucs(status);
 }
 
 oc_mapping_t *oc_map(oc_worker_t *worker, const void *memory, size_t length)

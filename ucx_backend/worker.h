@@ -68,11 +68,11 @@ unsigned oc_worker_progress(oc_worker_t *worker);
 /* Transfers that have not called back yet. */
 unsigned oc_worker_pending(const oc_worker_t *worker);
 
-/* Readable when there is something to progress, once armed. */
-int oc_worker_event_fd(const oc_worker_t *worker);
-
-/* OC_OK: it is safe to sleep on the event fd. OC_IN_PROGRESS: progress again first. */
-oc_status_t oc_worker_arm(oc_worker_t *worker);
+/*
+ * OC_OK: it is safe to sleep on *fd, which is readable as soon as there may be something to
+ * progress. It is the worker's, and good for this sleep only. OC_IN_PROGRESS: progress again first.
+ */
+oc_status_t oc_worker_arm(oc_worker_t *worker, int *fd);
 
 /*
  * failed(arg) is called once, from progress, when UCX gives the peer up; the endpoint then still

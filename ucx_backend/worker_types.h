@@ -6,6 +6,7 @@
  *   worker --< endpoint         a peer
  *          --< transfer         one send or receive: UCX has it, or it waits for its callback
  *          --- mappings --< mapping
+ *          --- wakeup          what its owner sleeps on
  */
 #ifndef OC_UCX_BACKEND_WORKER_TYPES_H
 #define OC_UCX_BACKEND_WORKER_TYPES_H
@@ -29,16 +30,23 @@ struct oc_endpoint {
     oc_endpoint_t *prev, *next;
 };
 
+/* What the worker's owner sleeps on. */
+typedef struct {
+    int event_fd;               /* UCX's, which closes it */
+    int timer_fd;
+    unsigned vain;              /* how often the former was readable in a row with nothing to do */
+} oc_wakeup_t;
+
 struct oc_worker {
     ucp_context_h context;
     ucp_worker_h worker;
     ucp_address_t *address;
     size_t address_length;
-    int event_fd;
     unsigned pending;
     bool endpoint_failed;       /* some endpoint has to be notified */
     bool thresholds_given;      /* the user says how large messages are sent */
     oc_mappings_t mappings;
+    oc_wakeup_t wakeup;
     oc_transfer_t *active;      /* UCX has them */
     oc_transfer_t *completed;   /* waiting for their callback */
     oc_endpoint_t *endpoints;
@@ -47,6 +55,11 @@ struct oc_worker {
 
 /* worker.c */
 oc_status_t oc_status_from_ucs(ucs_status_t status);
+
+/* wakeup.c */
+/* Whether there is a timer; errno says why not. */
+bool oc_wakeup_open(oc_wakeup_t *wakeup);
+void oc_wakeup_close(oc_wakeup_t *wakeup);
 
 /* endpoint.c */
 /* Tells whoever has an endpoint that UCX gave up; returns how many were told. */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -430,17 +431,18 @@ static void test_fail(void **state)
 {
     counted_t counted = {.transfer.done = on_done};
     uint64_t end = oc_clock_ns() + PATIENCE;
+    int fd;
 
     (void) state;
     exchange(16, 1, true);
     do {
         progress_both();
-    } while (OC_OK != oc_worker_arm(left) && oc_clock_ns() < end);
-    assert_int_equal(oc_worker_arm(left), OC_OK);
+    } while (OC_OK != oc_worker_arm(left, &fd) && oc_clock_ns() < end);
+    assert_int_equal(oc_worker_arm(left, &fd), OC_OK);
     oc_transfer_fail(left, &counted.transfer, OC_ERR_REFUSED);
     assert_int_equal(counted.calls, 0);
     assert_int_equal(oc_worker_pending(left), 1);
-    assert_int_equal(oc_worker_arm(left), OC_IN_PROGRESS);
+    assert_int_equal(oc_worker_arm(left, &fd), OC_IN_PROGRESS);
     assert_int_equal(oc_worker_progress(left), 1);
     assert_int_equal(counted.calls, 1);
     assert_int_equal(counted.transfer.status, OC_ERR_REFUSED);
@@ -584,13 +586,13 @@ typedef struct {
 
 static bool sleep_until(player_t *player, const counted_t *counted)
 {
-    struct pollfd event = {.fd = oc_worker_event_fd(player->worker), .events = POLLIN};
+    struct pollfd event = {.events = POLLIN};
 
     while (0 == counted->calls) {
         if (oc_worker_progress(player->worker) > 0) {
             continue;
         }
-        if (OC_OK == oc_worker_arm(player->worker) && 1 != poll(&event, 1, 4000)) {
+        if (OC_OK == oc_worker_arm(player->worker, &event.fd) && 1 != poll(&event, 1, 4000)) {
             return false;
         }
     }
@@ -657,6 +659,124 @@ static void test_sleeping_from_the_start_tcp(void **state)
         ping_pong(64, 2);
         assert_int_equal(teardown_tcp(state), 0);
     }
+}
+
+/* How often left wants to be progressed within that time (ns). */
+static unsigned rounds_of_left(uint64_t time)
+{
+    uint64_t end = oc_clock_ns() + time;
+    struct pollfd event = {.events = POLLIN};
+    unsigned rounds = 0;
+
+    while (oc_clock_ns() < end) {
+        rounds++;
+        (void) oc_worker_progress(left);
+        if (OC_OK == oc_worker_arm(left, &event.fd)) {
+            (void) poll(&event, 1, 1000);
+        }
+    }
+    return rounds;
+}
+
+static void run_alone(oc_worker_t *worker, uint64_t time)
+{
+    uint64_t end = oc_clock_ns() + time;
+
+    while (oc_clock_ns() < end) {
+        (void) oc_worker_progress(worker);
+    }
+}
+
+/*
+ * Both want to connect, and the right one does nothing before it has heard that the left one uses
+ * its connection, too. Meanwhile UCX's descriptor is readable.
+ */
+static void test_sleeping_beside_an_idle_peer(void **state)
+{
+    uint64_t time = 300 * OC_MILLISECOND;
+    unsigned rounds;
+
+    (void) state;
+    left = open_worker();
+    right = open_worker();
+    to_left = connect_to(right, left);
+    run_alone(right, 5 * OC_MILLISECOND);
+    run_alone(left, 20 * OC_MILLISECOND);
+    to_right = connect_to(left, right);
+    rounds = rounds_of_left(time);
+    if (rounds < 10) {
+        (void) teardown(state);
+        print_message("this UCX has a descriptor that is not readable in vain\n");
+        skip();
+    }
+    /* a processor is burnt unless most rounds are sleeps of 0.4 ms */
+    assert_in_range(rounds, 10, 1500);
+    exchange(64, 9, true);
+    /* now the descriptor tells when there is something to do, and there is nothing */
+    run_for(10 * OC_MILLISECOND);
+    assert_in_range(rounds_of_left(time), 1, 100);
+}
+
+static void test_sleeping_beside_an_idle_peer_tcp(void **state)
+{
+    setenv("OPTCAST_UCX_TLS", "tcp", 1);
+    setenv("OPTCAST_UCX_NET_DEVICES", "lo", 1);
+    test_sleeping_beside_an_idle_peer(state);
+    assert_int_equal(teardown_tcp(state), 0);
+}
+
+/* A descriptor that always tells of something to do is believed, however often it does. */
+static void test_no_nap_beside_messages(void **state)
+{
+    counted_t sent = {.transfer.done = on_done}, received = {.transfer.done = on_done};
+    struct pollfd event = {.events = POLLIN};
+    uint8_t *from = pattern(64, 9), to[64];
+    uint64_t end = oc_clock_ns() + PATIENCE;
+
+    (void) state;
+    exchange(64, 9, true);
+    for (unsigned i = 1; i <= 50; i++) {
+        oc_receive(right, &received.transfer, to, 64, i, ~0ull);
+        oc_send(to_right, &sent.transfer, from, 64, i);
+        while (sent.calls < i) {
+            (void) oc_worker_progress(left);
+            assert_true(oc_clock_ns() < end);
+        }
+        /* perhaps it is not there yet, but once it is the worker wants to be progressed */
+        while (OC_OK == oc_worker_arm(right, &event.fd)) {
+            assert_int_equal(poll(&event, 1, 4000), 1);
+            assert_true(oc_clock_ns() < end);
+        }
+        wait_for(&received, i);
+    }
+    free(from);
+}
+
+/* The workers' timers can be had, or not. */
+static bool no_timers;
+
+__attribute__((visibility("default"))) int timerfd_create(int clock, int flags);
+
+int timerfd_create(int clock, int flags)
+{
+    if (no_timers) {
+        errno = EMFILE;
+        return -1;
+    }
+    return (int) syscall(SYS_timerfd_create, clock, flags);
+}
+
+static void test_no_timer(void **state)
+{
+    oc_worker_t *worker = NULL;
+    char error[256] = "";
+
+    (void) state;
+    no_timers = true;
+    assert_int_equal(oc_worker_open(NULL, &worker, error, sizeof(error)), OC_ERR_SYSTEM);
+    no_timers = false;
+    assert_null(worker);
+    assert_string_equal(error, "no timer to be woken by: Too many open files");
 }
 
 /* Mappings of a worker are those of test_mappings. */
@@ -727,7 +847,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_peer_closes, setup_tcp, teardown_tcp),
         cmocka_unit_test(test_sleeping_from_the_start),
         cmocka_unit_test(test_sleeping_from_the_start_tcp),
+        cmocka_unit_test(test_sleeping_beside_an_idle_peer_tcp),
+        cmocka_unit_test_setup_teardown(test_no_nap_beside_messages, setup_tcp, teardown_tcp),
         cmocka_unit_test_setup_teardown(test_mappings, setup, teardown),
+        cmocka_unit_test(test_no_timer),
         cmocka_unit_test(test_open_errors),
         cmocka_unit_test(test_other_environment),
     };
