@@ -73,6 +73,7 @@ EXTRA_DIST += run-tests tests/lib.sh \
 	tests/mpi/sums.h \
 	tests/mpi/placed.c \
 	tests/mpi/polling.sh \
+	tests/mpi/slow_setup.c \
 	tests/mpi/tell.h \
 	tests/mpi/threads.c \
 	tests/mpi/threads.sh \

@@ -12,45 +12,60 @@ BUILD=${BUILD:-$REPO/build}
 
 begin_mpi_test polling
 compile late_rank
+compile_program slow_setup "$REPO/tests/mpi/slow_setup.c" -Wl,--export-dynamic-symbol=connect
 TIME_LIMIT=${TIME_LIMIT:-60}
 ranks=$(($(getconf _NPROCESSORS_ONLN) + 1))
 [ "$ranks" -le 33 ] || skip "this is for at most 32 processors"
 start_server --aggregators 1
 
-# sleeps_of PID: how often the ranks of that job have gone to sleep.
+# sleeps_of PROGRAM PID: how often the ranks of that job have gone to sleep.
 sleeps_of() {
     local pid
 
-    for pid in $(family_of "$1"); do
-        if grep -q '^Name:[[:space:]]*late_rank$' "/proc/$pid/status" 2>/dev/null; then
+    for pid in $(family_of "$2"); do
+        if grep -q "^Name:[[:space:]]*$1\$" "/proc/$pid/status" 2>/dev/null; then
             sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$pid/status"
         fi
     done | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# count_sleeps POLLING: sets sleeps to how often ranks sleep in two seconds, while they wait for one of them.
+# count_sleeps NAME PROGRAM: sets sleeps to how often ranks of the job NAME sleep in two seconds, while they wait for
+# one of them.
 count_sleeps() {
     local before
 
-    start_job "$1" "$ranks" "$server_address" polling="$1" late_rank 60 0
-    wait_until 20 has_line "$tmp/$1.log" '^waiting small' || not_ok "the job does not wait" "$tmp/$1.log"
+    wait_until 20 has_line "$tmp/$1.log" '^waiting' || not_ok "the job does not wait" "$tmp/$1.log"
     sleep 1
-    before=$(sleeps_of "$job_pid")
+    before=$(sleeps_of "$2" "$job_pid")
     sleep 2
-    sleeps=$(($(sleeps_of "$job_pid") - before))
+    sleeps=$(($(sleeps_of "$2" "$job_pid") - before))
+}
+
+# wait_in_operation POLLING
+wait_in_operation() {
+    start_job "$1" "$ranks" "$server_address" polling="$1" late_rank 60 0
+    count_sleeps "$1" late_rank
     end_process "$job_pid"
 }
 
 # programs sleep where Open MPI yields: see polite.c
 mpirun_arguments+=(--mca mpi_yield_when_idle 0)
-count_sleeps adaptive
+wait_in_operation adaptive
 adaptive=$sleeps
-count_sleeps busy
+wait_in_operation busy
+busy=$sleeps
 [ "$adaptive" -gt 1000 ] || not_ok "ranks that wait sleep $adaptive times in two seconds" "$tmp/adaptive.log"
-[ "$sleeps" -lt 200 ] || not_ok "busy ranks sleep $sleeps times in two seconds" "$tmp/busy.log"
+[ "$busy" -lt 200 ] || not_ok "busy ranks sleep $busy times in two seconds" "$tmp/busy.log"
 [ "$(grep -c 'with coll_optcast_polling busy' "$tmp/busy.log")" -eq 1 ] ||
     not_ok "not one rank says that processors are short" "$tmp/busy.log"
 ! has_line "$tmp/adaptive.log" 'coll_optcast_polling' || not_ok "a warning too much" "$tmp/adaptive.log"
+
+# Those that are ready wait for one that has not reached the server yet.
+start_job setup "$ranks" "$server_address" connect_timeout=30 slow_setup "${server_address##*:}" 6
+count_sleeps setup slow_setup
+wait "$job_pid" || not_ok "the job failed" "$tmp/setup.log" "$server_log"
+has_line "$tmp/setup.log" '^ok slow_setup' || not_ok "the job did not end well" "$tmp/setup.log"
+[ "$sleeps" -gt 1000 ] || not_ok "ranks that are set up sleep $sleeps times in two seconds" "$tmp/setup.log"
 
 # Ranks are as many as processors, and an aggregator is beside them.
 # count_embedded POLLING: sets told to how many say that the aggregator is not busy.
@@ -66,4 +81,4 @@ count_embedded busy
 count_embedded adaptive
 [ "$told" -eq 0 ] || not_ok "a warning too much" "$tmp/embedded-adaptive.log"
 stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
-echo "ok polling: waiting ranks slept $adaptive times, busy ones $sleeps times"
+echo "ok polling: waiting ranks slept $adaptive times, busy ones $busy times"

@@ -93,9 +93,9 @@ typedef struct {
     oc_service_t service;       /* of the group */
     bool blocking;              /* the first collective is a blocking one, on all ranks */
     oc_exchange_t exchange;     /* buffers of the engine */
-    atomic_int wanted, done;    /* blocking: how many exchanges were asked for, and are done */
-    int error;                  /* blocking: of a step that is done */
-    ompi_request_t *steps[2];   /* nonblocking: persistent requests of the previous module */
+    atomic_bool wanted;         /* blocking: the records are to be exchanged */
+    int error;                  /* blocking: of that */
+    ompi_request_t *steps[2];   /* of the previous module: persistent; blocking: only the vote */
     int started;                /* the step that was asked for last */
     oc_exchange_t early;        /* reserved before the engine's are known: buffers of its own */
     uint8_t *buffer;            /* NULL if there are none */
@@ -351,7 +351,7 @@ int mca_coll_optcast_request_progress(void);
 
 /* bootstrap.c */
 extern const oc_bootstrap_t mca_coll_optcast_bootstrap;
-/* Inside a blocking collective: carries out the step that the engine asks for, if any. */
+/* Inside a blocking collective: exchanges the records, once the engine asks for that. */
 void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_bootstrap_t *bootstrap);
 /* Takes the numbers of both exchanges now, for a group whose set-up begins later. */
 oc_status_t mca_coll_optcast_bootstrap_reserve(mca_coll_optcast_bootstrap_t *bootstrap);

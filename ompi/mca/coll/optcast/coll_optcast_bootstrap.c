@@ -2,13 +2,17 @@
 /*
  * The engine's exchanges over the previous module, in one of three ways.
  *
- * If the first collective of a communicator blocks, all ranks are inside that same call and stay
- * there until the set-up is over: the previous module's blocking collectives can be used, from
- * the waiting thread and without locks.
+ * If the first collective of a communicator does not block, both exchanges are reserved as
+ * persistent requests when it is issued. The previous module numbers its nonblocking collectives in
+ * the order in which they are issued, which has to be the same on all ranks, while each rank starts
+ * them whenever it gets there.
  *
- * If it does not block, both exchanges are reserved as persistent requests when it is issued. The
- * previous module numbers its nonblocking collectives in the order in which they are issued,
- * which has to be the same on all ranks, while each rank starts them whenever it gets there.
+ * If it blocks, all ranks are inside that same call and stay there until the set-up is over. Then
+ * the records go by the previous module's blocking Allgather, from the waiting thread and without
+ * locks: the nonblocking one may connect each rank to each. The votes are nonblocking Allreduces,
+ * issued when it is time: all ranks vote equally often. A rank that is ready early would wait for
+ * the others inside a blocking one, where waiting costs a processor that they may need to become
+ * ready. They are not persistent: Open MPI does not give back all that such a request has.
  *
  * For a persistent operation they are reserved when it is initialised, because ranks may start
  * such operations in any order; that is before the engine says where its buffers are.
@@ -102,6 +106,20 @@ static void copy_out(mca_coll_optcast_bootstrap_t *b, int step)
     }
 }
 
+static oc_status_t start_blocking(mca_coll_optcast_bootstrap_t *b, int step)
+{
+    const mca_coll_optcast_module_t *m = b->module;
+    int rc;
+
+    if (0 == step) {
+        atomic_store(&b->wanted, true);
+        return OC_OK;
+    }
+    rc = m->prev_iallreduce(b->exchange.vote, b->exchange.outcome, 1, MPI_INT64_T, MPI_MIN, m->comm,
+                            &b->steps[step], m->prev_iallreduce_module);
+    return OMPI_SUCCESS == rc ? OC_OK : OC_ERR_SYSTEM;
+}
+
 static oc_status_t bootstrap_start(void *context, int step)
 {
     mca_coll_optcast_bootstrap_t *b = context;
@@ -109,8 +127,7 @@ static oc_status_t bootstrap_start(void *context, int step)
 
     b->started = step;
     if (b->blocking) {
-        atomic_fetch_add(&b->wanted, 1);
-        return OC_OK;
+        return start_blocking(b, step);
     }
     if (NULL != b->buffer) {
         copy_in(b, step);
@@ -124,18 +141,15 @@ static oc_status_t bootstrap_test(void *context)
     const ompi_request_t *request = b->steps[b->started];
     int error;
 
-    if (b->blocking) {
-        if (atomic_load(&b->done) != atomic_load(&b->wanted)) {
-            return OC_IN_PROGRESS;
-        }
-        error = b->error;
-    } else {
-        if (!REQUEST_COMPLETE(request)) {
-            return OC_IN_PROGRESS;
-        }
-        error = request->req_status.MPI_ERROR;
+    if (NULL == request ? atomic_load(&b->wanted) : !REQUEST_COMPLETE(request)) {
+        return OC_IN_PROGRESS;
     }
-    if (OMPI_SUCCESS == error && NULL != b->buffer) {
+    /* another thread may have completed it */
+    atomic_thread_fence(memory_order_acquire);
+    error = NULL == request ? b->error : request->req_status.MPI_ERROR;
+    if (b->blocking) {
+        mca_coll_optcast_bootstrap_release(b);
+    } else if (OMPI_SUCCESS == error && NULL != b->buffer) {
         copy_out(b, b->started);
     }
     return OMPI_SUCCESS == error ? OC_OK : OC_ERR_SYSTEM;
@@ -144,23 +158,17 @@ static oc_status_t bootstrap_test(void *context)
 void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_bootstrap_t *b)
 {
     mca_coll_optcast_module_t *m = b->module;
-    const oc_exchange_t *exchange = &b->exchange;
-    oc_mpi_count_t size = (oc_mpi_count_t) exchange->size;
-    int wanted = atomic_load(&b->wanted);
+    oc_mpi_count_t size;
 
-    if (!b->blocking || atomic_load(&b->done) == wanted) {
+    if (!atomic_load(&b->wanted)) {
         return;
     }
+    size = (oc_mpi_count_t) b->exchange.size;
     atomic_fetch_add(&m->inside, 1);
-    if (0 == b->started) {
-        b->error = m->prev_allgather(exchange->record, size, MPI_BYTE, exchange->records, size,
-                                     MPI_BYTE, m->comm, m->prev_allgather_module);
-    } else {
-        b->error = m->prev_allreduce(exchange->vote, exchange->outcome, 1, MPI_INT64_T, MPI_MIN,
-                                     m->comm, m->prev_allreduce_module);
-    }
+    b->error = m->prev_allgather(b->exchange.record, size, MPI_BYTE, b->exchange.records, size,
+                                 MPI_BYTE, m->comm, m->prev_allgather_module);
     atomic_fetch_sub(&m->inside, 1);
-    atomic_store(&b->done, wanted);
+    atomic_store(&b->wanted, false);
 }
 
 const oc_bootstrap_t mca_coll_optcast_bootstrap = {
