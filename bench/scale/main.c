@@ -25,24 +25,28 @@
 #define GB            1e9
 #define LIMIT_SECONDS 300u
 
-/* The same work for any number of groups: so many operations at a time, in all of them together. */
+/*
+ * The same work for any number of groups: so many operations at a time, and so many chunks, in all
+ * of them together.
+ */
 typedef struct {
     const char *name, *unit;
     unsigned ranks, groups, in_flight;
     size_t bytes;              /* of a vector */
-    size_t chunk;              /* 0: the default */
+    size_t chunk;              /* 0: the default, as for the window */
+    int window;
     unsigned operations;       /* in a round */
     bool tcp;
 } load_t;
 
 static const load_t loads[] = {
-    {"chunks", "chunk", 4, 1, 64, 128 * KIB, 16 * KIB, 1024, false},
-    {"chunks", "chunk", 4, 8, 64, 128 * KIB, 16 * KIB, 1024, false},
-    {"chunks", "chunk", 4, 64, 64, 128 * KIB, 16 * KIB, 1024, false},
-    {"small", "vector", 4, 1, 64, 1 * KIB, 0, 8192, false},
-    {"small", "vector", 4, 8, 64, 1 * KIB, 0, 8192, false},
-    {"small", "vector", 4, 64, 64, 1 * KIB, 0, 8192, false},
-    {"tcp", "chunk", 8, 1, 1, 16 * MIB, 0, 12, true},
+    {"chunks", "chunk", 4, 1, 64, 128 * KIB, 16 * KIB, 64, 1024, false},
+    {"chunks", "chunk", 4, 8, 64, 128 * KIB, 16 * KIB, 8, 1024, false},
+    {"chunks", "chunk", 4, 64, 64, 128 * KIB, 16 * KIB, 1, 1024, false},
+    {"small", "vector", 4, 1, 64, 1 * KIB, 0, 0, 8192, false},
+    {"small", "vector", 4, 8, 64, 1 * KIB, 0, 0, 8192, false},
+    {"small", "vector", 4, 64, 64, 1 * KIB, 0, 0, 8192, false},
+    {"tcp", "chunk", 8, 1, 1, 16 * MIB, 0, 0, 12, true},
 };
 
 #define NUM_LOADS (sizeof(loads) / sizeof(loads[0]))
@@ -77,6 +81,7 @@ static oc_job_settings_t settings_of(const load_t *l)
     settings.min_chunks = 1;
     if (0 != l->chunk) {
         settings.chunk_size = l->chunk;
+        settings.window = l->window;
     }
     return settings;
 }
