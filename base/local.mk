@@ -6,6 +6,7 @@ noinst_LTLIBRARIES += libocbase.la
 libocbase_la_SOURCES = \
 	base/clock.h \
 	base/log.h base/log.c \
+	base/mac.h base/mac.c \
 	base/rules.h base/rules.c \
 	base/settings.h base/settings.c \
 	base/status.h base/status.c \
@@ -13,5 +14,5 @@ libocbase_la_SOURCES = \
 	base/text.h base/text.c \
 	base/timeline.h base/timeline.c
 libocbase_la_CPPFLAGS = $(AM_CPPFLAGS) $(RULES_CPPFLAGS)
-libocbase_la_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS)
-libocbase_la_LIBADD = $(INIH_LIBS)
+libocbase_la_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS) $(CRYPTO_CFLAGS)
+libocbase_la_LIBADD = $(INIH_LIBS) $(CRYPTO_LIBS)

@@ -1,5 +1,5 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
-# OC_CHECK_LIBRARIES: UCX, hwloc, inih (needed), libibverbs and librdmacm (if they are there).
+# OC_CHECK_LIBRARIES: UCX, hwloc, inih, libcrypto (needed), libibverbs and librdmacm (if they are there).
 AC_DEFUN([OC_CHECK_LIBRARIES], [
   PKG_CHECK_MODULES([UCX], [ucx >= 1.13], [],
     [AC_MSG_ERROR([UCX 1.13 or newer is needed (Debian: libucx-dev): $UCX_PKG_ERRORS])])
@@ -9,6 +9,8 @@ AC_DEFUN([OC_CHECK_LIBRARIES], [
   oc_hwloc=`$PKG_CONFIG --modversion hwloc`
   PKG_CHECK_MODULES([INIH], [inih], [],
     [AC_MSG_ERROR([inih is needed (Debian: libinih-dev): $INIH_PKG_ERRORS])])
+  PKG_CHECK_MODULES([CRYPTO], [libcrypto >= 3.0], [],
+    [AC_MSG_ERROR([libcrypto of OpenSSL 3.0 or newer is needed (Debian: libssl-dev): $CRYPTO_PKG_ERRORS])])
   AC_CHECK_HEADERS([uthash.h utlist.h], [],
     [AC_MSG_ERROR([uthash is needed (Debian: uthash-dev)])])
   AC_SEARCH_LIBS([dladdr], [dl], [],

@@ -39,6 +39,11 @@ tests_unit_test_control_SOURCES = tests/unit/test_control.c tests/unit/fence.h
 tests_unit_test_control_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_control_LDADD = libocprotocol.la libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_mac
+tests_unit_test_mac_SOURCES = tests/unit/test_mac.c
+tests_unit_test_mac_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mac_LDADD = libocbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_message
 tests_unit_test_message_SOURCES = tests/unit/test_message.c tests/unit/fence.h
 tests_unit_test_message_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
