@@ -1,7 +1,12 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the mpirun command line that quickstart and the application tests share, and reading its summary.
-# To be sourced after REPO (the source tree) and BUILD (the build tree) are set.
+# To be sourced at the beginning of a test. Sets here (the folder of the test), and unless they are set REPO (the
+# source tree) and BUILD (the build tree).
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=${REPO:-$(cd "$here/../.." && pwd)}
+BUILD=${BUILD:-$REPO/build}
 
 # shellcheck source=tests/lib.sh
 . "$REPO/tests/lib.sh"

@@ -1,8 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns what the tests on emulated clusters share: one cluster for each test, jobs on it, and its removal.
-# To be sourced by bash after REPO (the source tree) and BUILD (the build tree) are set.
+# To be sourced by bash at the beginning of a test. Sets here (the folder of the test), and unless they are set REPO (the
+# source tree) and BUILD (the build tree).
 # shellcheck disable=SC2154 # tmp is set by begin_test
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=${REPO:-$(cd "$here/../.." && pwd)}
+BUILD=${BUILD:-$REPO/build}
 
 # shellcheck source=tests/mpi/lib.sh
 . "$REPO/tests/mpi/lib.sh"

@@ -3,6 +3,7 @@
 # Owns the test of Allgather and Bcast by UDP multicast across hosts: every byte, with and without losses, what goes
 # over the links, networks without multicast, deaths, and other jobs at the same address.
 # usage: test_allgather.sh [PART...] | --list; without arguments all parts
+# Test: default 400 parts
 set -eu
 
 # the last one leaves a host without power
@@ -12,11 +13,8 @@ if [ "${1:-}" = --list ]; then
     exit 0
 fi
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/cluster/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 rate=200
 # A fragment on the wire: Ethernet, IP, UDP and the datagram's header before 1448 bytes.

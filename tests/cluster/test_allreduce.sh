@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of Allreduce across hosts: the results, and that each rank sends and receives its vector once if
 # servers do all the work.
+# Test: default 180
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/cluster/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 count=4194304 times=2
 payload=$((count * 4 * times))

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of mode auto on several hosts: what the model says of these links, and that nothing is set up where
 # nothing is gained.
+# Test: default 180
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/cluster/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 # expect_offloaded NAME TIMES HOSTS SERVERS RULES COUNT [PER-HOST]: volume, of COUNT elements of 4 bytes, three times.
 expect_offloaded() {

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of Allreduce with fewer servers than hosts: what each link carries, and the same bits whoever
 # aggregates.
+# Test: default 300
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/cluster/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 hosts=4 count=2097152 times=2
 payload=$((count * 4 * times))

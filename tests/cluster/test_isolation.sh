@@ -1,13 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that hosts share nothing but the network: whatever ranks tell each other is on the links.
+# Test: default 120
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/cluster/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 count=2097152 times=2
 payload=$((count * 4 * times))

@@ -1,13 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that links carry what they should, and lose what they should.
+# Test: default 120 alone
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/cluster/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 begin_cluster_test links
 command -v iperf3 >/dev/null || skip "no iperf3; install it"

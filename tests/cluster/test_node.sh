@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of Allreduce with several ranks on each host, mapped by block and in turn: the link of a host carries
 # every byte once, all ranks of the host have their share in that, and the bits are those of that placement.
+# Test: default 180
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/cluster/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 hosts=4 per_host=4 count=1048576 times=2
 payload=$((count * 4 * times))

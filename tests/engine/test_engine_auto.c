@@ -3,6 +3,7 @@
  * Owns the engine's tests of what rules leave to others: some sizes of a group, whenever its ranks
  * learn of it and also when its service has failed, or all, before any server is asked.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

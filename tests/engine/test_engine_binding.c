@@ -4,6 +4,7 @@
  * file for the topology of this machine: two processors, and the loopback device near the second
  * one and near node 0, whatever is there.
  */
+/* Test: quick 120; threads: default 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Owns the tests of Allgather and Bcast by UDP multicast on the loopback, without MPI. */
+/* Test: quick 120; threads: default 120 -- --cycles 100 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

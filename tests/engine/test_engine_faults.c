@@ -3,6 +3,7 @@
  * Owns the engine's tests of everything that goes wrong: whoever dies, stops or disagrees, every
  * rank learns it within seconds, with a reason, and nobody hangs.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

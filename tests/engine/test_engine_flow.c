@@ -4,6 +4,7 @@
  * leave room for those of others and go in order, where ranks begin, how large chunks are, and how much goes
  * unasked. Everything is counted, in the timelines of the ranks.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

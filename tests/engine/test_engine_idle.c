@@ -3,6 +3,7 @@
  * Owns the tests that ranks which multicast has served cost nothing between operations: no time, no
  * thread, and no more memory than multicast_staging, whatever strangers send.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,7 @@
  * Owns the tests of control connections in trees of servers, with the other end played by the
  * test: leaves that are turned away or say too much, parents that say nothing.
  */
+/* Test: default 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,7 @@
  * Owns the engine's tests of a server with little memory: whatever the ranks do at the same time,
  * everything is served in the end, and what cannot be is refused with a reason.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

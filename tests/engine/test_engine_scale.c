@@ -4,6 +4,7 @@
  * in 64 groups at the same time. All results are right, and the server keeps to its memory and says
  * how much that was.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

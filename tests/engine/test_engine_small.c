@@ -3,6 +3,7 @@
  * Owns the tests of what a small Allreduce costs: one message each way, and no memory from the heap,
  * neither in the ranks nor in the aggregator.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -4,6 +4,7 @@
  * same time, of servers and of multicast, one beside them only moves things on. Sanitizers see what
  * they do to each other.
  */
+/* Test: quick 120; threads: default 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

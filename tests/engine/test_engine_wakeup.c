@@ -3,6 +3,7 @@
  * Owns the engine's tests against lost wake-ups: pauses let aggregators and ranks fall asleep
  * between operations, and a message that wakes nobody shows as a hang.
  */
+/* Test: quick 120; all 120 x20; threads: default 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

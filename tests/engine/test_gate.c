@@ -3,6 +3,7 @@
  * Owns the tests of strangers at the control port of a real server: whatever they send, the
  * server says no where it can, notes it, lives on and serves a real group afterwards.
  */
+/* Test: quick 120; all 120 x10; threads: default 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzz target: any bytes as what ranks told at set-up, two of them; judged, it names one of them. */
+/* Test: default 5; all 60 */
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the matrix of Allgathers, Allgathervs and Bcasts by multicast.
 # usage: allgather.sh [few]; SEED=N makes other cases
+# Test: quick 120 -- few; default 600; sanitizers: default 300 -- few
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 cases_each=()
 [ "${1:-}" != few ] || cases_each=(40)

@@ -3,13 +3,11 @@
 # Owns the test of mode auto on one host: rules decide, rank 0's on all ranks, and what they leave goes to Open MPI
 # however ranks learn of it, on all communicators and in all threads; without a rule nothing is offloaded within a
 # host, and no server is opened.
+# Test: default 300
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 begin_mpi_test auto
 compile auto auto_threads fallback

@@ -1,13 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of Allgather and Bcast of more than 2^31 bytes.
+# Test: all 500 alone
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 begin_mpi_test big_cast
 # two vectors of 2 GiB, and room for all else; with gaps two of 3 GiB and what they are packed into

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of collectives of all services on many communicators, and of what thousands of them leave behind.
 # usage: cast_comms.sh [few]; CYCLES=N makes N communicators one after the other, 1000 or more
+# Test: default 600; sanitizers: default 300 -- few
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 cycles=${CYCLES:-1000}
 connections=0 # descriptors that a rank may have more

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators of all kinds and ages, and operations that are not offloaded. 4 ranks or more. */
+/* Test: quick 120 -- 4 embedded; default 120 -- 4 embedded + 5 embedded:3 chunk_size=4096 + 4 server */
+/* Test: sanitizers: default 300 -- 4 embedded + 5 embedded:3 chunk_size=4096 + 4 server */
 #include <stdbool.h>
 #include <string.h>
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the tests of what goes wrong: servers that are not there, strangers, deaths, and sleep.
 # usage: faults.sh [TEST...] | --list; without arguments all of the list below
+# Test: default 180 parts
 set -eu
 
 all_tests=(unreachable misspelt fake_servers strangers crowd
@@ -13,11 +14,8 @@ if [ "${1:-}" = --list ]; then
     exit 0
 fi
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 # How soon an error must be there, after its cause or after a rank comes to know, in seconds.
 promptness=10

@@ -1,13 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of the 16-bit floats of <optcast/mpi.h>, with and without the component.
+# Test: default 120; sanitizers: default 180
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 begin_mpi_test half
 compile_program half "$here/half.c" -I"$REPO" -L"$BUILD/.libs" -Wl,-rpath,"$BUILD/.libs" \

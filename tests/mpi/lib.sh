@@ -1,8 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns what the MPI tests share: compiling their programs, running them, servers, and cleaning up.
-# To be sourced by bash after REPO (the source tree) and BUILD (the build tree) are set.
+# To be sourced by bash at the beginning of a test. Sets here (the folder of the test), and unless they are set REPO (the
+# source tree) and BUILD (the build tree).
 # shellcheck disable=SC2154 # tmp is set by begin_test
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=${REPO:-$(cd "$here/../.." && pwd)}
+BUILD=${BUILD:-$REPO/build}
 
 # shellcheck source=tests/apps/lib.sh
 . "$REPO/tests/apps/lib.sh"
@@ -104,8 +109,9 @@ is_current() {
     done
 }
 
-# compile NAME...: programs of tests/mpi, each of one source, into $programs.
-programs=$BUILD/tests/mpi
+# compile NAME...: programs of tests/mpi, each of one source, into $programs. Others may do the same at the
+# same time.
+programs=$BUILD/test-programs
 compile() {
     local name
 
@@ -125,9 +131,10 @@ compile_program() {
     done
     sources+=("$REPO/tests/mpi/polite.c")
     ! is_current "$programs/$name" "${sources[@]}" "$REPO"/tests/mpi/*.h || return 0
-    "$OMPICC" -std=gnu11 -O2 -g -Wall -Wextra -Werror -ffp-contract=off -o "$programs/$name" \
+    "$OMPICC" -std=gnu11 -O2 -g -Wall -Wextra -Werror -ffp-contract=off -o "$programs/$name.$$" \
         "$REPO/tests/mpi/polite.c" -Wl,--export-dynamic-symbol=sched_yield "$@" \
         -lm >"$tmp/compile.log" 2>&1 || not_ok "$name does not compile" "$tmp/compile.log"
+    mv "$programs/$name.$$" "$programs/$name"
 }
 
 # start_server [OPTION...]: on a free port of this host. Sets server_pid, server_address ("HOST:PORT")

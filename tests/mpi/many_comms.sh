@@ -4,13 +4,11 @@
 # after which neither ranks nor server have grown.
 # usage: many_comms.sh [few]; CYCLES=N makes N communicators one after the other, 1000 or more: the first fifth
 # is for memory that is taken once
+# Test: default 180; sanitizers: default 300 -- few
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 cycles=${CYCLES:-1000}
 options=(comms=200 operations=800 cycles="$cycles")

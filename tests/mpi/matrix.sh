@@ -3,13 +3,11 @@
 # Owns the test that every offered Allreduce gives the bits of a left fold in rank order, and that
 # every other one is left to Open MPI.
 # usage: matrix.sh [few]; SEED=N makes another plan
+# Test: quick 120 -- few; default 180; sanitizers: default 300 -- few
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 begin_mpi_test matrix
 compile_program allreduce_matrix "$here/allreduce_matrix.c" "$here/matrix_types.c"

@@ -3,6 +3,7 @@
  * coll_optcast_mode while the program runs: each communicator keeps the one that it was made in.
  * The argument is the mode that the job begins with; never: nothing may be offloaded later.
  */
+/* Test: quick 60 -- 4 embedded min_size=64K always + 4 embedded mode=auto min_size=64K auto + 4 embedded mode=never min_size=64K never */
 #include <stdbool.h>
 #include <string.h>
 

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that ranks of one host reduce in shared memory first: set up by blocking, nonblocking and
 # persistent operations, with the right bits, and every byte leaves the host once.
+# Test: default 180
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 begin_mpi_test node
 compile volume same_bits inflight persistent

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of Allreduces among all that MPI does at the same time.
 # usage: overlap.sh; SEEDS="N..." makes other orders
+# Test: default 120; all 120 x10
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 begin_mpi_test overlap
 compile overlap

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that floating-point results are the same bits on all ranks, in all runs, and however
 # many servers, aggregators, chunks and vector instructions computed them.
+# Test: default 120
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 begin_mpi_test same_bits
 compile same_bits

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of many threads of a rank, each with communicators of its own.
 # usage: threads.sh [few]; LAUNCHES=N starts each job so often
+# Test: default 240; sanitizers: default 300 -- few
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 launches=${LAUNCHES:-5} repetitions=20
 [ "${1:-}" != few ] || launches=1 repetitions=5

@@ -3,13 +3,11 @@
 # Owns the test that a job notices nothing of others on its server that are killed at any moment, and
 # that the server keeps nothing of them.
 # usage: two_jobs.sh; KILLS=N (an even number), SEED=N. After three minutes no more are killed.
+# Test: default 300
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 begin_mpi_test two_jobs
 compile two_jobs

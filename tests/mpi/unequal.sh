@@ -1,13 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that ranks whose settings differ agree all the same: those of rank 0 count.
+# Test: default 180
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 begin_mpi_test unequal
 compile faults cast_loop

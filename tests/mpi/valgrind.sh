@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that memcheck finds nothing that is Optcast's, neither in ranks with an embedded server nor in
 # optcast-server: no access or use that is wrong, and nothing lost.
+# Test: all 500
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 begin_mpi_test valgrind
 command -v valgrind >/dev/null || skip "there is no valgrind; install it"

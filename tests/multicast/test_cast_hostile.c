@@ -3,6 +3,7 @@
  * Owns the tests of datagrams and messages that no rank of the group has sent, or that make no
  * sense: results stay right, memory bounded, and what is refused is counted.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,7 @@
  * Owns the tests of hosts with several ranks: what a host has missed crosses its link once more,
  * and no more often.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,7 @@
  * Owns the tests of networks that lose, double, reorder, delay and change datagrams: the results
  * are right in any case, and the counters tell what happened.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

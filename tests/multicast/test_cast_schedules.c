@@ -8,6 +8,7 @@
  *
  * --seed N --count 1 repeats one schedule, exactly.
  */
+/* Test: quick 120; default 300 -- --count 10000 --seed $SEED; sanitizers: default 120 */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>

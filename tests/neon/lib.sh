@@ -1,8 +1,13 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns what the tests of NEON share: the reduction, built for aarch64 as make builds it here.
-# To be sourced after test_name, REPO (the source tree) and BUILD (the build tree) are set.
+# To be sourced after test_name is set. Sets here (the folder of the test), and unless they are set REPO (the
+# source tree) and BUILD (the build tree).
 # shellcheck disable=SC2034,SC2154 # emulator is for them, test_name theirs
+
+here=$(cd "$(dirname "$0")" && pwd)
+REPO=${REPO:-$(cd "$here/../.." && pwd)}
+BUILD=${BUILD:-$REPO/build}
 
 # shellcheck source=tests/apps/lib.sh
 . "$REPO/tests/apps/lib.sh"

@@ -1,14 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that NEON kernels are vector code, and give the same bits as those of this machine.
+# Test: default 300
 set -eu
 
 test_name=same_bits
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/neon/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 library=$BUILD/.libs/libocreduction.a
 [ -e "$library" ] || not_ok "no $library: run make in $BUILD"

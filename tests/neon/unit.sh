@@ -1,14 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the unit tests of the reduction on aarch64, with NEON.
+# Test: default 600
 set -eu
 
 test_name=unit
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/neon/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 # cmocka for aarch64 is kept in the build tree.
 cmocka=$BUILD/cmocka-arm64

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that Allgather and Bcast go over UD multicast of RDMA devices: right results on all ranks, each
 # of which sends its block once; and that what the network loses is recovered.
+# Test: all 900 alone
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/rdma/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 # check NAME: a job on 2, 3 and 4 ranks.
 check() {

@@ -1,13 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of the guests themselves: what comes back from them, how they end, and that nothing stays.
+# Test: all 300 alone
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/rdma/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 begin_rdma_test boot
 # guests put their files here, so that it can be seen what they leave

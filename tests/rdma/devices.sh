@@ -1,13 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that verbs programs see the RDMA devices of a guest, ready and with the largest MTU.
+# Test: all 120 alone
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/rdma/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 begin_rdma_test devices
 in_guest devices --devices 4 -- bash -c 'ibv_devinfo && rdma link show'

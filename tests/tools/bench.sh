@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of what bench/ computes and says, without a cluster and without MPI.
+# Test: default 60
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

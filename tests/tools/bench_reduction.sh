@@ -1,13 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that optcast-bench-reduction measures what it is told to, and says no to nonsense.
+# Test: default 60
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/tools/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 # shellcheck disable=SC2154 # tmp is set by begin_test
 begin_tool_test bench_reduction optcast-bench-reduction

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that bench/run measures, writes all of its files, and leaves no cluster.
+# Test: default 180
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

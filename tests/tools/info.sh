@@ -1,13 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that optcast-info tells the truth about this build and about whether it will load.
+# Test: default 60; openmpi5: all 60
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/tools/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 # shellcheck disable=SC2154 # tmp is set by begin_test, tool by begin_mpi_tool_test
 begin_mpi_tool_test info optcast-info

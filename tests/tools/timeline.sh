@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of timelines: what ranks and aggregators write, and what optcast-timeline makes of it.
+# Test: default 120
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

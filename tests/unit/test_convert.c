@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Conversions of 16-bit floats: every number, and both sides of every border between two. */
+/* Test: quick 120 */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,7 @@
  * Owns the unit tests of messages that go through shared memory: ends inside one process, and in
  * two that can or cannot get at each other's memory.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Owns the unit tests of optcast-perf's command line and of what sizes mean for collectives. */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,7 @@
  * Owns the unit tests of an aggregator's memory: limit, alignment, reuse, giving back, and what
  * groups need of it.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

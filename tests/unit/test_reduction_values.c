@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Owns the tests of single results: those that the contract names, and the rounding of 16 bits. */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

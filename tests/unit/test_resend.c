@@ -3,6 +3,7 @@
  * Owns the unit tests of a client whose small contribution found no room: it is sent once more,
  * when it is asked for, and whoever asks otherwise ends the service.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

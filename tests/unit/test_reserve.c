@@ -3,6 +3,7 @@
  * Owns the tests of the reserves of groups: who is owed one, who goes on without, what is lent, and
  * in which order.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

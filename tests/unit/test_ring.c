@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rings of places: streams of steps in several processes, wake-ups, failures, wrong members. */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Owns the tests of which leaf of a tree each member of a group has, and of the ring of leaves. */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -4,6 +4,7 @@
  * for whom, who is asked to send again, in which order memory is given to small and large ones, and
  * what is refused.
  */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Owns the unit tests of the recorder of timelines: what is kept, and what is in the file. */
+/* Test: quick 120 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

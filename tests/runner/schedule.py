@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs commands as tests: several at a time, each with a log and a time limit."""
+import dataclasses
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+
+SKIPPED = 77  # exit status of a test that cannot be run here
+GRACE = 30  # seconds from SIGTERM, upon which a test cleans up, to SIGKILL
+SHOWN_LINES = 30
+
+
+@dataclasses.dataclass
+class Job:
+    """A command to be run as a test."""
+
+    title: str
+    command: list
+    seconds: int
+    alone: bool = False
+    times: int = 1
+    environment: dict = dataclasses.field(default_factory=dict)
+
+
+class Interrupted(Exception):
+    """Somebody wants an end."""
+
+
+class Schedule:
+    """Counts what came out; prints a line for each test. One at a time may be in run()."""
+
+    def __init__(self, logs, jobs):
+        self.logs, self.jobs = logs, jobs
+        self.passed = self.failed = self.skipped = 0
+        self.lock = threading.Lock()
+        self.running = set()
+        self.stopped = False
+
+    def interrupt(self):
+        """Ends what runs, and begins nothing more. May be called from a signal handler."""
+        self.stopped = True
+        for process in list(self.running):
+            self.end(process, signal.SIGTERM)
+
+    @staticmethod
+    def end(process, number):
+        """Sends a signal to all processes of a test."""
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            pass
+
+    def log_of(self, title):
+        """Where the output of a test goes."""
+        return self.logs / (title.replace("/", "-") + ".log")
+
+    def execute(self, job):
+        """Runs one; its exit status, or None if it took too long."""
+        with open(self.log_of(job.title), "w", encoding="utf-8") as log:
+            process = subprocess.Popen(job.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                       start_new_session=True, env={**os.environ, **job.environment})
+        self.running.add(process)
+        try:
+            return process.wait(job.seconds)
+        except subprocess.TimeoutExpired:
+            self.end(process, signal.SIGTERM)
+            try:
+                process.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                pass
+            with open(self.log_of(job.title), "a", encoding="utf-8") as log:
+                print(f"run-tests: it did not end within {job.seconds} seconds", file=log)
+            return None
+        finally:
+            # what a test leaves behind must not disturb the next one
+            self.end(process, signal.SIGKILL)
+            process.wait()
+            self.running.discard(process)
+
+    def tail(self, title, lines=SHOWN_LINES):
+        """The end of a test's output, to be shown."""
+        with open(self.log_of(title), encoding="utf-8", errors="replace") as log:
+            return "".join("    " + line for line in log.read().splitlines(True)[-lines:]).rstrip("\n")
+
+    def reason_of(self, title):
+        """Why a test was skipped, as it said itself."""
+        with open(self.log_of(title), encoding="utf-8", errors="replace") as log:
+            said = re.findall(r"^(?:skipped [^:]*|SKIP): (.*)$", log.read(), re.MULTILINE)
+        return said[-1] if said else "it does not say why"
+
+    def skip(self, title, reason):
+        """Counts a test that is not run."""
+        with self.lock:
+            self.skipped += 1
+            print(f"skip {title}: {reason}", flush=True)
+
+    def fail(self, title):
+        """Counts a test that failed, and shows the end of its log."""
+        with self.lock:
+            self.failed += 1
+            print(f"not ok {title}\n{self.tail(title)}", flush=True)
+
+    def one(self, job):
+        """Runs a test, counts it, and says what came out; whether it has not failed."""
+        begin = time.monotonic()
+        status = 0
+        for _ in range(job.times):
+            status = self.execute(job) if status == 0 and not self.stopped else status
+        if self.stopped:
+            return False
+        if status == 0:
+            with self.lock:
+                self.passed += 1
+                times = f"{job.times} times, " if job.times > 1 else ""
+                print(f"ok {job.title} ({times}{time.monotonic() - begin:.0f} s)", flush=True)
+        elif status == SKIPPED:
+            self.skip(job.title, self.reason_of(job.title))
+        else:
+            self.fail(job.title)
+        return status in (0, SKIPPED)
+
+    def worker(self, queue):
+        """Takes tests from the queue until it is empty."""
+        while not self.stopped:
+            with self.lock:
+                if not queue:
+                    return
+                job = queue.pop(0)
+            self.one(job)
+
+    def run(self, jobs):
+        """Those that may run beside each other first, the longest before; then the others, one by one."""
+        queue = sorted((job for job in jobs if not job.alone), key=lambda job: -job.seconds * job.times)
+        threads = [threading.Thread(target=self.worker, args=(queue,)) for _ in range(self.jobs)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(0.2)  # so that signals are heard
+        for job in jobs:
+            if job.alone and not self.stopped:
+                self.one(job)
+        if self.stopped:
+            raise Interrupted
