@@ -82,6 +82,7 @@ static void *aggregator_run(void *arg)
             oc_aggregator_drain(aggregator);
         }
         moved = 0 != oc_worker_progress(aggregator->worker);
+        moved = oc_early_sweep(aggregator) || moved;
         if (oc_reduction_feed(aggregator) || moved) {
             idle_since = 0;
             continue;
@@ -188,6 +189,15 @@ static void report(const oc_aggregator_t *aggregator)
     }
 }
 
+static void report_dropped(const oc_aggregator_t *aggregator)
+{
+    if (aggregator->dropped > 0) {
+        oc_info("aggregator %u dropped %llu messages of %llu bytes that nobody waited for: they "
+                "were for no group, or for one that had ended", aggregator->config.index,
+                aggregator->dropped, aggregator->dropped_bytes);
+    }
+}
+
 void oc_aggregator_close(oc_aggregator_t *aggregator)
 {
     oc_command_t *command;
@@ -202,6 +212,7 @@ void oc_aggregator_close(oc_aggregator_t *aggregator)
     oc_aggregator_post(aggregator, command);
     pthread_join(aggregator->thread, NULL);
     report(aggregator);
+    report_dropped(aggregator);
     aggregator_free(aggregator);
 }
 

@@ -4,6 +4,7 @@
  *
  *   aggregator --< peer          a client process: its endpoint
  *              --< group         a communicator: its members (peer, reply handle)
+ *                   --< early          a contribution whose chunk has no memory yet
  *                   --- above          on a leaf: the same group on the server above
  *                   --< reduction      one collective
  *                         --< held       small: contributions, by rank
@@ -37,9 +38,11 @@ typedef struct {
     uint32_t reply_handle;
     bool joined;
     bool told;                       /* READY was sent */
+    uint64_t early;                  /* what its contributions that wait for their chunks cost */
 } oc_group_member_t;
 
 struct oc_reduction;
+typedef struct oc_early oc_early_t;
 
 /* A group whose results are passed on to the server above, which adds up those of all leaves. */
 typedef struct {
@@ -69,6 +72,7 @@ typedef struct oc_server_group {
     unsigned num_reductions;
     struct oc_reduction *open;       /* large ones with chunks to be admitted, in order */
     size_t flying;                   /* bytes of chunks that are admitted and not finished */
+    oc_early_t *early;               /* contributions to chunks that have no memory yet */
     struct oc_reduction *waiting;    /* for memory, in order … */
     struct oc_server_group *starving_prev, *starving_next;   /* … so it is in this list */
     const void **sources;            /* num_ranks pointers, for the kernels */
@@ -156,6 +160,9 @@ typedef struct oc_reduction {
 /* Places of the table of collectives; many at a time share some. */
 #define OC_REDUCTION_PLACES 1024u
 
+/* Places of the table of contributions that wait for their chunks; a power of two. */
+#define OC_EARLY_PLACES 1024u
+
 /* What is kept, in bytes, for collectives and chunks to come, beside their data. */
 #define OC_AGGREGATOR_STOCK ((size_t) 1 << 20)
 
@@ -180,6 +187,8 @@ struct oc_aggregator {
     unsigned served_clients, served_groups; /* all that there ever were */
     unsigned long long waited;       /* collectives that found no memory */
     unsigned long long asked;        /* contributions that were dropped and asked for again */
+    oc_early_t *early[OC_EARLY_PLACES]; /* by tag */
+    unsigned long long dropped, dropped_bytes; /* messages that were for nobody */
     oc_request_t *posted;
     oc_request_t *spare;
     oc_timeline_t *timeline;         /* NULL: none is wanted */
@@ -297,6 +306,17 @@ void oc_small_free(oc_reduction_t *reduction);
 bool oc_small_make_room(oc_aggregator_t *aggregator, const oc_reduction_t *reduction, size_t size);
 /* On a leaf: the result of all has come, with its header, where the leaf's own was. */
 void oc_small_result(oc_reduction_t *reduction);
+
+/* early.c: messages that came before a receive was posted */
+/*
+ * To be called after progress. Takes them away from UCX: contributions of members are kept for
+ * their chunks, all else is dropped. Whether there was any. Groups and peers may be gone afterwards.
+ */
+bool oc_early_sweep(oc_aggregator_t *aggregator);
+/* The contribution with that tag, which is the caller's to be received; false: it has not come. */
+bool oc_early_take(oc_server_group_t *group, uint64_t tag, oc_unexpected_t *message);
+/* Nothing of this group will be received any more. */
+void oc_early_forget(oc_server_group_t *group);
 
 /* chunks.c: the chunks of a large collective */
 /* All ranks have come. */

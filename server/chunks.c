@@ -5,8 +5,7 @@
  * A chunk gets all its n buffers or none. All collectives of a group share a window, however many
  * there are, so that no group gets ahead of others by starting more of them; its chunks get memory
  * in the order in which its ranks send them. Receives are posted with exact tags when the chunk is
- * admitted; contributions that come earlier wait inside UCX, which for more than a few KiB
- * means that only their announcement is here.
+ * admitted; contributions that come earlier wait (early.c).
  */
 #include <string.h>
 #include <utlist.h>
@@ -199,10 +198,26 @@ static oc_chunk_t *chunk_new(oc_reduction_t *reduction)
     return chunk;
 }
 
+static void receive(oc_chunk_t *chunk, uint32_t rank)
+{
+    oc_server_group_t *group = chunk->reduction->group;
+    oc_transfer_t *transfer = &chunk->transfers[rank].transfer;
+    uint64_t tag = oc_tag(OC_KIND_CONTRIBUTION, group->handle, rank, chunk->reduction->sequence,
+                          chunk->number);
+    oc_unexpected_t early;
+
+    if (oc_early_take(group, tag, &early)) {
+        oc_unexpected_receive(group->aggregator->worker, transfer, buffer_of(chunk, rank),
+                              chunk->length, &early);
+    } else {
+        oc_receive(group->aggregator->worker, transfer, buffer_of(chunk, rank), chunk->length,
+                   tag, OC_TAG_EXACT);
+    }
+}
+
 static void receive_contributions(oc_chunk_t *chunk)
 {
-    oc_reduction_t *reduction = chunk->reduction;
-    oc_server_group_t *group = reduction->group;
+    oc_server_group_t *group = chunk->reduction->group;
 
     chunk->waiting = group->num_ranks;
     for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
@@ -212,10 +227,7 @@ static void receive_contributions(oc_chunk_t *chunk)
         transfer->transfer.done = on_contribution;
         transfer->transfer.length = 0;
         oc_group_hold(group);
-        oc_receive(group->aggregator->worker, &transfer->transfer, buffer_of(chunk, rank),
-                   chunk->length,
-                   oc_tag(OC_KIND_CONTRIBUTION, group->handle, rank, reduction->sequence,
-                          chunk->number), OC_TAG_EXACT);
+        receive(chunk, rank);
     }
 }
 

@@ -39,6 +39,7 @@ void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, co
         return;
     }
     group->failed = true;
+    oc_early_forget(group);
     command = oc_command_new(OC_COMMAND_GROUP_ERROR, NULL, 0);
     if (NULL == command) {
         return;
@@ -195,6 +196,7 @@ void oc_aggregator_group_drop(oc_aggregator_t *aggregator, uint32_t handle)
     HASH_DEL(aggregator->groups, group);
     group->failed = true;
     group->dropped = true;
+    oc_early_forget(group);
     oc_group_hold(group);
     oc_reductions_abandon(group);
     oc_above_cancel(group);

@@ -135,7 +135,6 @@ static oc_registered_group_t *make(oc_job_server_t *job, const oc_join_t *join, 
         snprintf(reason, size, "the server is out of memory");
         return NULL;
     }
-    oc_parent_join(job, group);
     return group;
 }
 
@@ -218,6 +217,10 @@ void oc_registry_join(oc_session_t *session, const oc_join_t *join)
     DL_APPEND(session->memberships, member);
     group->joined++;
     tell_aggregators(group, session, join);
+    if (1 == group->joined) {
+        /* what comes from there finds the group in the aggregators, or in their mail */
+        oc_parent_join(session->job, group);
+    }
     answer.joined = (oc_joined_t) {.group = group->id, .handle = group->handle};
     oc_session_send(session, &answer);
 }

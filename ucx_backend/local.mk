@@ -5,7 +5,7 @@ libocucx_la_SOURCES = \
 	ucx_backend/context.h ucx_backend/context.c \
 	ucx_backend/endpoint.c ucx_backend/wakeup.c \
 	ucx_backend/mappings.h ucx_backend/mappings.c \
-	ucx_backend/transfer.c \
+	ucx_backend/transfer.c ucx_backend/unexpected.c \
 	ucx_backend/transports.h ucx_backend/transports.c
 libocucx_la_CFLAGS = $(AM_CFLAGS) $(UCX_CFLAGS)
 libocucx_la_LIBADD = $(UCX_LIBS)

@@ -129,18 +129,32 @@ void oc_send_eager(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void 
  * Completion at once is turned off: UCX 1.13 does not fill in recv_info then, and length and tag
  * would be lost.
  */
-void oc_receive(oc_worker_t *worker, oc_transfer_t *transfer, void *buffer, size_t length,
-                uint64_t tag, uint64_t tag_mask)
+static ucp_request_param_t receive_param(oc_transfer_t *transfer)
 {
-    ucp_request_param_t param = {
+    return (ucp_request_param_t) {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA
                         | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
         .cb.recv = on_received,
         .user_data = transfer,
     };
+}
+
+void oc_receive(oc_worker_t *worker, oc_transfer_t *transfer, void *buffer, size_t length,
+                uint64_t tag, uint64_t tag_mask)
+{
+    ucp_request_param_t param = receive_param(transfer);
 
     prepare(worker, transfer);
     track(transfer, ucp_tag_recv_nbx(worker->worker, buffer, length, tag, tag_mask, &param));
+}
+
+void oc_unexpected_receive(oc_worker_t *worker, oc_transfer_t *transfer, void *buffer,
+                           size_t length, const oc_unexpected_t *message)
+{
+    ucp_request_param_t param = receive_param(transfer);
+
+    prepare(worker, transfer);
+    track(transfer, ucp_tag_msg_recv_nbx(worker->worker, buffer, length, message->handle, &param));
 }
 
 void oc_receive_cancel(oc_transfer_t *transfer)

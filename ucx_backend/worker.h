@@ -103,6 +103,25 @@ void oc_send_eager(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void 
 void oc_receive(oc_worker_t *worker, oc_transfer_t *transfer, void *buffer, size_t length,
                 uint64_t tag, uint64_t tag_mask);
 
+/* A message that came before a receive was posted for it. */
+typedef struct {
+    uint64_t tag;
+    size_t length;
+    void *handle;           /* private; of one that was taken */
+} oc_unexpected_t;
+
+/*
+ * The oldest message that waits for a receive; false: there is none, which is found out at once.
+ * One that is taken meets no receive any more, but what the caller does with it: one of the next
+ * two, before the worker is closed.
+ */
+bool oc_unexpected_look(oc_worker_t *worker, oc_unexpected_t *message);
+bool oc_unexpected_take(oc_worker_t *worker, oc_unexpected_t *message);
+/* As oc_receive. */
+void oc_unexpected_receive(oc_worker_t *worker, oc_transfer_t *transfer, void *buffer,
+                           size_t length, const oc_unexpected_t *message);
+void oc_unexpected_drop(oc_worker_t *worker, const oc_unexpected_t *message);
+
 /* A transfer that cannot even be tried: done is called with status from a later progress. */
 void oc_transfer_fail(oc_worker_t *worker, oc_transfer_t *transfer, oc_status_t status);
 

@@ -6,6 +6,7 @@ engine_harness = tests/engine/harness.h tests/engine/harness.c \
 	tests/engine/process.h tests/engine/process.c
 engine_farm = tests/engine/farm.h tests/engine/farm.c
 engine_grove = tests/engine/grove.h tests/engine/grove.c
+engine_member = tests/engine/member.h tests/engine/member.c
 engine_reductions = tests/engine/reductions.h tests/engine/reductions.c \
 	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
 
@@ -96,6 +97,12 @@ check_PROGRAMS += tests/engine/test_engine_limits
 tests_engine_test_engine_limits_SOURCES = tests/engine/test_engine_limits.c $(engine_harness)
 tests_engine_test_engine_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_limits_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
+check_PROGRAMS += tests/engine/test_engine_floods
+tests_engine_test_engine_floods_SOURCES = tests/engine/test_engine_floods.c \
+	$(engine_harness) $(engine_member)
+tests_engine_test_engine_floods_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_floods_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_setup
 tests_engine_test_engine_setup_SOURCES = tests/engine/test_engine_setup.c \

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What came before anybody waited for it. UCX would keep it for ever, whatever it is. So all of it is
+ * taken away at once: contributions of members of a group wait here until their chunk has memory, and
+ * everything else is dropped and counted.
+ *
+ * A contribution stays where UCX has put it, so nothing is copied. How many a rank may have here
+ * follows from its window, by which ranks go, too: one that has more does not keep to the protocol.
+ */
+#include <utlist.h>
+
+#include "base/log.h"
+#include "protocol/tag.h"
+#include "server/aggregator_types.h"
+
+/* What UCX may need for a message beside its data. */
+#define MESSAGE_COST 1024u
+
+struct oc_early {
+    oc_unexpected_t message;
+    oc_server_group_t *group;
+    struct oc_early *group_prev, *group_next, *place_prev, *place_next;
+};
+
+static oc_early_t **place_of(oc_aggregator_t *aggregator, uint64_t tag)
+{
+    /* the low bits of sequence and slot tell most of them apart, then rank and handle */
+    uint64_t mixed = (tag ^ tag >> 12 ^ tag >> 24 ^ tag >> 40) * 0x9e3779b97f4a7c15ull;
+
+    return &aggregator->early[mixed >> 32 & (OC_EARLY_PLACES - 1)];
+}
+
+static uint64_t cost_of(const oc_unexpected_t *message)
+{
+    return message->length + MESSAGE_COST;
+}
+
+/*
+ * Of so many bytes all chunks but the last ones of vectors are of the smallest size at least, if
+ * they are not cut down to whole elements.
+ */
+static uint64_t most_of_a_rank(const oc_server_group_t *group)
+{
+    uint64_t window = (uint64_t) group->window * group->chunk_bytes;
+
+    return window + (OC_MAX_IN_FLIGHT + 2 * window / OC_MIN_CHUNK) * MESSAGE_COST;
+}
+
+static oc_early_t *find(oc_aggregator_t *aggregator, uint64_t tag)
+{
+    oc_early_t *early;
+
+    DL_FOREACH2 (*place_of(aggregator, tag), early, place_next) {
+        if (early->message.tag == tag) {
+            return early;
+        }
+    }
+    return NULL;
+}
+
+static void drop(oc_aggregator_t *aggregator, const oc_unexpected_t *message)
+{
+    aggregator->dropped++;
+    aggregator->dropped_bytes += message->length;
+    oc_unexpected_drop(aggregator->worker, message);
+}
+
+/* The message is the caller's. */
+static void release(oc_early_t *early)
+{
+    oc_server_group_t *group = early->group;
+
+    group->members[oc_tag_rank(early->message.tag)].early -= cost_of(&early->message);
+    DL_DELETE2(group->early, early, group_prev, group_next);
+    DL_DELETE2(*place_of(group->aggregator, early->message.tag), early, place_prev, place_next);
+    oc_stock_give(&group->aggregator->stock, early, sizeof(*early));
+}
+
+/* false: the group has failed. */
+static bool is_legal(oc_server_group_t *group, const oc_unexpected_t *message)
+{
+    uint32_t rank = oc_tag_rank(message->tag);
+    char name[OC_MEMBER_NAME_SIZE];
+
+    oc_group_member_name(group, rank, name);
+    if (group->members[rank].early + cost_of(message) > most_of_a_rank(group)) {
+        oc_aggregator_group_failed(group, OC_ERR_LIMIT,
+                                   "%s has sent more than its window of %u chunks of %u bytes "
+                                   "before any of them could be received", name, group->window,
+                                   group->chunk_bytes);
+    } else if (NULL != find(group->aggregator, message->tag)) {
+        oc_aggregator_group_failed(group, OC_ERR_INVALID, "%s sent the same chunk twice", name);
+    }
+    return !group->failed;
+}
+
+static void keep(oc_server_group_t *group, const oc_unexpected_t *message)
+{
+    oc_aggregator_t *aggregator = group->aggregator;
+    oc_early_t *early = oc_stock_take(&aggregator->stock, sizeof(*early));
+
+    if (NULL == early) {
+        oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
+        drop(aggregator, message);
+        return;
+    }
+    *early = (oc_early_t) {.message = *message, .group = group};
+    group->members[oc_tag_rank(message->tag)].early += cost_of(message);
+    DL_APPEND2(group->early, early, group_prev, group_next);
+    DL_PREPEND2(*place_of(aggregator, message->tag), early, place_prev, place_next);
+}
+
+static void sort(oc_aggregator_t *aggregator, const oc_unexpected_t *message)
+{
+    oc_server_group_t *group = NULL;
+
+    if (OC_KIND_CONTRIBUTION == oc_tag_kind(message->tag)) {
+        group = oc_aggregator_group(aggregator, oc_tag_handle(message->tag),
+                                    oc_tag_rank(message->tag));
+    }
+    if (NULL == group || group->failed || !is_legal(group, message)) {
+        drop(aggregator, message);
+    } else {
+        keep(group, message);
+    }
+}
+
+/*
+ * On a leaf, READY of the server above may be here before the command that makes the group, and with
+ * it the receive.
+ */
+static bool may_be_expected(oc_aggregator_t *aggregator)
+{
+    oc_unexpected_t message;
+
+    if (!oc_unexpected_look(aggregator->worker, &message)) {
+        return false;
+    }
+    if (OC_KIND_CONTRIBUTION != oc_tag_kind(message.tag)) {
+        oc_aggregator_drain(aggregator);
+    }
+    return true;
+}
+
+bool oc_early_sweep(oc_aggregator_t *aggregator)
+{
+    oc_unexpected_t message;
+    bool found = false;
+
+    while (!aggregator->stop && may_be_expected(aggregator)
+           && oc_unexpected_take(aggregator->worker, &message)) {
+        sort(aggregator, &message);
+        found = true;
+    }
+    return found;
+}
+
+bool oc_early_take(oc_server_group_t *group, uint64_t tag, oc_unexpected_t *message)
+{
+    oc_early_t *early = NULL != group->early ? find(group->aggregator, tag) : NULL;
+
+    if (NULL == early) {
+        return false;
+    }
+    *message = early->message;
+    release(early);
+    return true;
+}
+
+void oc_early_forget(oc_server_group_t *group)
+{
+    while (NULL != group->early) {
+        oc_unexpected_t message = group->early->message;
+
+        release(group->early);
+        drop(group->aggregator, &message);
+    }
+}

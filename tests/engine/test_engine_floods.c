@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns the engine's tests of processes of a job that send more than they may, or what nobody waits
+ * for: the server's memory stays within its bound, and who does no such thing is served.
+ */
+/* Test: default 120 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "protocol/tag.h"
+#include "tests/engine/harness.h"
+#include "tests/engine/member.h"
+
+#define MIB (1u << 20)
+
+static test_server_t server;
+
+static const char *const small_server[] = {"--memory-limit", "1M", NULL};
+
+static void use_tcp(void)
+{
+    setenv("OPTCAST_UCX_TLS", "tcp", 1);
+    setenv("OPTCAST_UCX_NET_DEVICES", "lo", 1);
+}
+
+static void use_any(void)
+{
+    unsetenv("OPTCAST_UCX_TLS");
+    unsetenv("OPTCAST_UCX_NET_DEVICES");
+}
+
+static unsigned long long peak_kib(void)
+{
+    return memory_kib_of(server_data_process(&server), "VmHWM");
+}
+
+/* ---- messages for nobody ---- */
+
+#define STRANGE       5000u
+#define STRANGE_BYTES 8000u
+
+/* Three ranks that reduce until they are told that it is enough. */
+static void body_goes_on(rank_t *rank)
+{
+    static float send[20000], recv[20000];
+    float sum = 0;
+
+    while (sum < 2) {
+        send[0] = 0 == rank->rank && 0 != atomic_load(&rank->shared->signal) ? 2 : 1;
+        send[19999] = (float) rank->rank;
+        CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_MAX, OC_TYPE_FLOAT, send, recv, 20000));
+        sum = recv[0];
+        CHECK(2 == recv[19999]);
+    }
+    CHECK(rank->counters.allreduce_offloaded > 0 && 0 == rank->counters.failures);
+}
+
+/*
+ * For a group, a rank and a kind that there is none of, and of another length than any transport
+ * sends at once: all of them are received, counted and forgotten.
+ */
+static void send_strange(member_t *member)
+{
+    uint64_t strange[] = {oc_tag(OC_KIND_CONTRIBUTION, 0xabcde, 0, 0, 0),
+                          oc_tag(OC_KIND_RESULT, 0, 0, 0, 0),
+                          oc_tag(OC_KIND_REPLY, 0, 0, 0, OC_READY_SLOT),
+                          oc_tag((oc_kind_t) 13, 0, 0, 0, 0), 0};
+
+    for (unsigned i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
+        member_flood(member, STRANGE, STRANGE_BYTES, strange[i], 1);
+    }
+    member_flood(member, 20, 200000, strange[0], 0);
+    member_flood(member, 20, 1, strange[0], 0);
+    member_flood(member, 20, 0, strange[0], 0);
+}
+
+static void flood_with_strange(void)
+{
+    oc_job_settings_t settings;
+    unsigned long long before, after;
+    char line[120];
+    member_t member;
+    ranks_t ranks;
+    bool reached;
+
+    server_start(&server, small_server);
+    settings = test_settings(server.address);
+    ranks_start(&ranks, 3, &settings, body_goes_on, 60);
+    reached = ranks_reach(&ranks, 10);
+    member_open(&member, server.port, &ranks.shared->job, 3);
+    before = peak_kib();
+    send_strange(&member);
+    reached = reached && ranks_reach(&ranks, atomic_load(&ranks.shared->operations) + 20);
+    after = peak_kib();
+    member_close(&member, true);
+    atomic_store(&ranks.shared->signal, 1);
+    assert_int_equal(ranks_wait(&ranks), 0);
+    assert_true(reached);
+    print_message("VmHWM %llu KiB before, %llu KiB after\n", before, after);
+    snprintf(line, sizeof(line), "dropped %u messages of %llu bytes", 5 * STRANGE + 60,
+             5ull * STRANGE * STRANGE_BYTES + 20ull * 200000 + 20);
+    assert_true(server_said(&server, line, 5000));
+    assert_int_equal(server_stop(&server), 0);
+    if (MEASURES_MEMORY) {
+        assert_true(before > 0 && after < before + 16 * 1024);
+    }
+}
+
+static void test_strange(void **state)
+{
+    (void) state;
+    flood_with_strange();
+}
+
+static void test_strange_tcp(void **state)
+{
+    (void) state;
+    use_tcp();
+    flood_with_strange();
+    use_any();
+}
+
+/* ---- more than a rank may have on its way ---- */
+
+static oc_job_t new_job(void)
+{
+    oc_job_t job;
+
+    fill_random(&job, sizeof(job));
+    return job;
+}
+
+/* Two ranks, of which this process is one; nobody ever waits for a chunk of it. */
+static oc_join_t join_of(uint64_t group, uint32_t chunk_bytes, uint32_t window)
+{
+    return (oc_join_t) {.group = group, .num_ranks = 2, .chunk_bytes = chunk_bytes,
+                        .window = window, .small_bytes = 4096};
+}
+
+static uint64_t chunk_tag(const oc_joined_t *joined, uint64_t slot)
+{
+    return oc_tag(OC_KIND_CONTRIBUTION, joined->handle, 0, 0, slot);
+}
+
+static void expect_group_error(member_t *member, uint64_t group, const char *reason)
+{
+    oc_control_t leave = {.type = OC_CONTROL_LEAVE, .leave.group = group};
+
+    member_expect(member, OC_CONTROL_GROUP_ERROR, reason, 5000);
+    member_say(member, &leave);
+}
+
+/* What a rank may have is not lost by others of its job, nor by what it does in other groups. */
+static void test_window(void **state)
+{
+    oc_job_t job = new_job();
+    oc_join_t wide = join_of(1, 65536, 2), other = join_of(2, 65536, 2);
+    oc_joined_t joined;
+    member_t member;
+
+    (void) state;
+    use_tcp();
+    server_start(&server, small_server);
+    member_open(&member, server.port, &job, 0);
+    joined = member_join(&member, &wide);
+    member_flood(&member, 2, 65536, chunk_tag(&joined, 0), 1);
+    (void) member_join(&member, &other);
+    member_flood(&member, 5000, 4096, chunk_tag(&joined, 2), 1);
+    expect_group_error(&member, 1, "rank 0 has sent more than its window of 2 chunks of 65536");
+    if (MEASURES_MEMORY) {
+        assert_in_range(peak_kib(), 1, 32 * 1024);
+    }
+    /* bytes or not: messages take memory, too */
+    wide.group = 3;
+    joined = member_join(&member, &wide);
+    member_flood(&member, 5000, 0, chunk_tag(&joined, 0), 1 << 12 | 1);
+    expect_group_error(&member, 3, "rank 0 has sent more than its window of 2 chunks of 65536");
+    wide.group = 4;
+    joined = member_join(&member, &wide);
+    member_flood(&member, 2, 4096, chunk_tag(&joined, 7), 0);
+    expect_group_error(&member, 4, "rank 0 sent the same chunk twice");
+    /* what fits is no reason for anything; it goes with the group */
+    member_flood(&member, 1, 4096, chunk_tag(&joined, 7), 0);
+    member_close(&member, true);
+    assert_true(server_said(&server, " messages of ", 5000));
+    assert_int_equal(server_stop(&server), 0);
+    use_any();
+}
+
+int main(int argc, char **argv)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_strange),
+        cmocka_unit_test(test_strange_tcp),
+        cmocka_unit_test(test_window),
+    };
+
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
+    }
+    alarm(120);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
