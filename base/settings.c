@@ -95,7 +95,7 @@ static const oc_setting_t job_settings[] = {
      .unit = "bytes",
      .help = "How much of large vectors a process may have on its way to an aggregator over TCP "
              "without announcing it first; an aggregator that cannot receive it yet holds it, "
-             "beside its memory limit."},
+             "beside its memory limit, and may say that it takes less."},
     {JOB(connect_timeout), .type = OC_SETTING_INT, .number = 5, .min = 1, .max = 600,
      .unit = "seconds",
      .help = "How long the set-up of a communicator waits for a server before the component "

@@ -99,6 +99,7 @@ oc_connection_t *oc_connection_open(oc_client_t *client, const char *name,
     }
     connection->client = client;
     connection->stream.fd = -1;
+    connection->eager_window = client->config.settings->eager_window;
     snprintf(connection->name, sizeof(connection->name), "%s", name);
     connection->candidates = candidates;
     connection->num_candidates = num_candidates;

@@ -60,8 +60,7 @@ static void send_contribution(oc_slot_t *slot, const void *data, size_t length)
     uint64_t tag = oc_tag(OC_KIND_CONTRIBUTION, part->lane->handle,
                           collective->group->teams.rank, collective->sequence, slot->number);
 
-    slot->eager = route->unasked + length
-                  <= collective->group->client->config.settings->eager_window;
+    slot->eager = route->unasked + length <= part->lane->connection->eager_window;
     if (slot->eager) {
         route->unasked += length;
         oc_send_eager(route->endpoint, &slot->contribution.transfer, data, length, tag);

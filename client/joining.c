@@ -268,6 +268,9 @@ void oc_joining_answered(oc_connection_t *connection, const oc_joined_t *joined)
 {
     oc_group_t *group;
 
+    if (joined->eager_window < connection->eager_window) {
+        connection->eager_window = joined->eager_window;
+    }
     DL_FOREACH2 (connection->client->setups, group, setup_next) {
         unsigned t = find_team(group, joined->group);
 

@@ -70,6 +70,7 @@ typedef struct oc_connection {
     uint64_t attempt_started;
     unsigned num_aggregators;
     uint64_t parent;           /* of a leaf: identity of the server above it; else 0 */
+    uint64_t eager_window;     /* the least that it said; its aggregators take no more unasked */
     oc_route_t *routes;
     uint32_t ping;             /* number of the last one */
     bool ping_open;            /* not answered yet */

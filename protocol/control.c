@@ -135,6 +135,7 @@ static void get_joined(oc_reader_t *r, oc_joined_t *joined)
 {
     joined->group = oc_get(r, 8);
     joined->handle = (uint32_t) oc_get(r, 4);
+    joined->eager_window = oc_get(r, 8);
     if (joined->handle > OC_HANDLE_MAX) {
         r->bad = true;
     }
@@ -178,6 +179,7 @@ static void put_body(oc_writer_t *w, const oc_control_t *message)
     case OC_CONTROL_JOINED:
         oc_put(w, message->joined.group, 8);
         oc_put(w, message->joined.handle, 4);
+        oc_put(w, message->joined.eager_window, 8);
         break;
     case OC_CONTROL_LEAVE:
         oc_put(w, message->leave.group, 8);

@@ -76,6 +76,7 @@ typedef struct {
 typedef struct {
     uint64_t group;
     uint32_t handle;           /* tag field of everything sent to this server */
+    uint64_t eager_window;     /* bytes that this process may send each aggregator unannounced */
 } oc_joined_t;
 
 typedef struct {

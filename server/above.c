@@ -32,6 +32,7 @@ static void on_parent_failed(void *arg)
 
 void oc_above_connect(oc_aggregator_t *aggregator, const void *address)
 {
+    aggregator->eager_window = EAGER_WINDOW;
     if (OC_OK != oc_endpoint_open(aggregator->worker, address, on_parent_failed, aggregator,
                                   &aggregator->parent)) {
         on_parent_failed(aggregator);
@@ -82,6 +83,13 @@ void oc_above_joined(oc_server_group_t *group, uint32_t handle)
         group->above->handle = handle;
         group->above->joined = true;
         oc_aggregator_group_ready(group);
+    }
+}
+
+void oc_above_limit(oc_aggregator_t *aggregator, uint64_t eager_window)
+{
+    if (eager_window < aggregator->eager_window) {
+        aggregator->eager_window = eager_window;
     }
 }
 
@@ -223,7 +231,7 @@ void oc_above_chunk(oc_chunk_t *chunk)
     chunk->up = (oc_chunk_transfer_t) {.transfer.done = on_chunk_sent, .chunk = chunk};
     chunk->down = (oc_chunk_transfer_t) {.transfer.done = on_chunk_result, .chunk = chunk};
     chunk->waiting = 2;
-    chunk->eager = aggregator->unasked + chunk->length <= EAGER_WINDOW;
+    chunk->eager = aggregator->unasked + chunk->length <= aggregator->eager_window;
     aggregator->unasked += chunk->eager ? chunk->length : 0;
     oc_group_hold(group);
     oc_group_hold(group);

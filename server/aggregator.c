@@ -33,7 +33,7 @@ static void carry_out(oc_aggregator_t *aggregator, oc_command_t *command)
         oc_above_connect(aggregator, command->data);
         break;
     case OC_COMMAND_GROUP_ABOVE:
-        oc_aggregator_group_above(aggregator, command->handle, command->token);
+        oc_aggregator_group_above(aggregator, command);
         break;
     case OC_COMMAND_PING:
         command->type = OC_COMMAND_PONG;

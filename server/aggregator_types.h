@@ -174,7 +174,8 @@ struct oc_aggregator {
     bool stop;
     oc_peer_t *peers;                /* hash by client */
     oc_endpoint_t *parent;           /* on a leaf: its partner on the server above */
-    size_t unasked;                  /* bytes sent there that it may not have received yet */
+    size_t unasked;                  /* bytes sent there that it may not have received yet … */
+    uint64_t eager_window;           /* … and how many of them there may be */
     oc_server_group_t *groups;       /* hash by handle */
     oc_reduction_t *reductions[OC_REDUCTION_PLACES];
     oc_stock_t stock;                /* for reductions and chunks */
@@ -229,7 +230,7 @@ void oc_aggregator_group_join(oc_aggregator_t *aggregator, const oc_command_t *c
 /* Nothing new is begun; it is freed when the last transfer that points to it has ended. */
 void oc_aggregator_group_drop(oc_aggregator_t *aggregator, uint32_t handle);
 /* On a leaf: the group has that handle on the server above. */
-void oc_aggregator_group_above(oc_aggregator_t *aggregator, uint32_t handle, uint32_t above);
+void oc_aggregator_group_above(oc_aggregator_t *aggregator, const oc_command_t *command);
 /* The control side hears of it; nothing new is begun. Only the first call counts. */
 void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, const char *format,
                                 ...) __attribute__((format(printf, 3, 4)));
@@ -339,6 +340,8 @@ void oc_above_connect(oc_aggregator_t *aggregator, const void *address);
 /* false: out of memory */
 bool oc_above_new(oc_server_group_t *group, uint32_t leaf);
 void oc_above_joined(oc_server_group_t *group, uint32_t handle);
+/* The server above takes no more than so many bytes unasked. */
+void oc_above_limit(oc_aggregator_t *aggregator, uint64_t eager_window);
 /* The group is dropped. */
 void oc_above_cancel(oc_server_group_t *group);
 /* All members have begun a large collective. */

@@ -207,12 +207,13 @@ void oc_aggregator_group_drop(oc_aggregator_t *aggregator, uint32_t handle)
     }
 }
 
-void oc_aggregator_group_above(oc_aggregator_t *aggregator, uint32_t handle, uint32_t above)
+void oc_aggregator_group_above(oc_aggregator_t *aggregator, const oc_command_t *command)
 {
     oc_server_group_t *group;
 
-    HASH_FIND(hh, aggregator->groups, &handle, sizeof(handle), group);
+    oc_above_limit(aggregator, command->eager_window);
+    HASH_FIND(hh, aggregator->groups, &command->handle, sizeof(uint32_t), group);
     if (NULL != group) {
-        oc_above_joined(group, above);
+        oc_above_joined(group, command->token);
     }
 }

@@ -38,6 +38,7 @@ void oc_job_post_all(oc_job_server_t *job, const oc_command_t *command)
         copy->client = command->client;
         copy->handle = command->handle;
         copy->token = command->token;
+        copy->eager_window = command->eager_window;
         oc_aggregator_post(job->aggregators[i], copy);
     }
 }

@@ -37,6 +37,8 @@ typedef struct oc_session {
     oc_ping_t ping;
     oc_pulse_t pulse;            /* of a leaf … */
     uint64_t pulse_due;          /* … to be asked for then */
+    bool has_offer;              /* this is what it may send unasked, to each aggregator */
+    uint64_t eager_window;
     uint64_t lost_at;            /* UCX lost it then; 0: no */
     struct oc_registered_member *memberships;
     struct oc_session *prev, *next;
@@ -86,6 +88,7 @@ struct oc_job_server {
     oc_handles_t handles;
     size_t groups_cost;          /* what they take of each aggregator's memory */
     size_t largest_step;         /* the most that one of them needs at a time */
+    uint64_t eager_windows;      /* of all sessions */
     uint64_t refused_group;      /* the last one that was: it is told of once */
     oc_ping_t parent_ping;
     uint32_t round;              /* of heartbeats */
@@ -110,6 +113,12 @@ void oc_session_notice(oc_session_t *session, oc_control_type_t type, uint64_t g
 void oc_session_close(oc_session_t *session);
 /* About once a second. Asks a leaf that has groups whether it is there; false: it is not. */
 bool oc_session_is_there(oc_session_t *session, uint64_t now);
+
+/* eager.c: what processes may send without having been asked */
+/* To each aggregator, in bytes, now that it joins a group of so many ranks. */
+uint64_t oc_eager_offer(oc_session_t *session, uint32_t num_ranks);
+/* The session ends. */
+void oc_eager_forget(oc_session_t *session);
 
 /* job.c */
 void oc_job_post_all(oc_job_server_t *job, const oc_command_t *command);

@@ -18,7 +18,8 @@ typedef enum {
     OC_COMMAND_MEMBER_ADD,   /* member, client */
     OC_COMMAND_GROUP_DROP,   /* handle */
     OC_COMMAND_PARENT_ADD,   /* data: the worker address of the server above */
-    OC_COMMAND_GROUP_ABOVE,  /* handle, token: the group's handle on the server above */
+    OC_COMMAND_GROUP_ABOVE,  /* handle, token: the group's handle on the server above;
+                                eager_window: of the server above */
     OC_COMMAND_PING,         /* token */
     OC_COMMAND_STOP,
     /* aggregator -> control thread */
@@ -44,6 +45,7 @@ typedef struct {
 typedef struct oc_command {
     oc_command_type_t type;
     uint32_t client, handle, token;
+    uint64_t eager_window;
     oc_member_t member;
     int fd;
     oc_status_t status;

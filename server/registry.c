@@ -221,7 +221,8 @@ void oc_registry_join(oc_session_t *session, const oc_join_t *join)
         /* what comes from there finds the group in the aggregators, or in their mail */
         oc_parent_join(session->job, group);
     }
-    answer.joined = (oc_joined_t) {.group = group->id, .handle = group->handle};
+    answer.joined = (oc_joined_t) {.group = group->id, .handle = group->handle,
+                                   .eager_window = oc_eager_offer(session, join->num_ranks)};
     oc_session_send(session, &answer);
 }
 
@@ -297,7 +298,8 @@ void oc_registry_error_above(oc_job_server_t *job, uint64_t id, oc_status_t stat
 
 void oc_registry_above(oc_job_server_t *job, const oc_joined_t *joined)
 {
-    oc_command_t command = {.type = OC_COMMAND_GROUP_ABOVE, .token = joined->handle};
+    oc_command_t command = {.type = OC_COMMAND_GROUP_ABOVE, .token = joined->handle,
+                            .eager_window = joined->eager_window};
     oc_registered_group_t *group;
 
     HASH_FIND(hh, job->groups, &joined->group, sizeof(joined->group), group);

@@ -29,6 +29,7 @@ void oc_session_close(oc_session_t *session)
     DL_DELETE(job->sessions, session);
     job->num_sessions--;
     oc_registry_forget(session);
+    oc_eager_forget(session);
     oc_job_post_all(job, &drop);
     oc_stream_close(&session->stream);
     free(session);

@@ -25,6 +25,7 @@
 #define WINDOW      3
 
 static test_server_t server;
+static const char *memory_limit = "1G";
 static char prefix[64];
 
 /* From a rank, which is a process, to the test. */
@@ -93,7 +94,7 @@ static void run(const char *aggregators, uint32_t num_ranks, const oc_job_settin
                 void (*body)(rank_t *rank))
 {
     oc_job_settings_t copy = *settings;
-    const char *options[] = {"--aggregators", aggregators, NULL};
+    const char *options[] = {"--aggregators", aggregators, "--memory-limit", memory_limit, NULL};
 
     make_prefix();
     server_start(&server, options);
@@ -414,7 +415,7 @@ static void test_sizes(void **state)
 
 #define UNASKED 4
 
-/* Nothing is received as long as rank 1 has not begun: what has gone then was not asked for. */
+/* Nothing is received as long as others have not begun: what has gone then was not asked for. */
 static void body_unasked(rank_t *rank)
 {
     static float send[2 * WINDOW * CHUNK_COUNT], recv[2][2 * WINDOW * CHUNK_COUNT];
@@ -422,7 +423,7 @@ static void body_unasked(rank_t *rank)
 
     rank_set_up_groups(rank, 2);
     for (unsigned turn = 0; turn < 2; turn++) {
-        for (unsigned group = 0; group < 2 && turn == rank->rank; group++) {
+        for (unsigned group = 0; group < 2 && turn == (0 != rank->rank); group++) {
             CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, send, recv[group],
                                       2 * WINDOW * CHUNK_COUNT, &outcomes[group]));
         }
@@ -435,17 +436,13 @@ static void body_unasked(rank_t *rank)
     CHECK(rank_wait(rank, outcomes, 2, 20));
 }
 
-/* From both groups together no more than eager_window, and the rest of both windows announced. */
-static void test_unasked(void **state)
+static void count_unasked(uint32_t num_ranks, const oc_job_settings_t *settings)
 {
-    oc_job_settings_t settings = test_settings("");
     unsigned count, posted = 0, sent = 0;
 
-    (void) state;
     setenv("OPTCAST_UCX_TLS", "tcp", 1);
     setenv("OPTCAST_UCX_NET_DEVICES", "lo", 1);
-    settings.eager_window = UNASKED * CHUNK + CHUNK / 2;
-    run("1", 2, &settings, body_unasked);
+    run("1", num_ranks, settings, body_unasked);
     unsetenv("OPTCAST_UCX_TLS");
     unsetenv("OPTCAST_UCX_NET_DEVICES");
     count = read_records(0);
@@ -458,6 +455,28 @@ static void test_unasked(void **state)
     clean_up();
 }
 
+/* From both groups together no more than eager_window, and the rest of both windows announced. */
+static void test_unasked(void **state)
+{
+    oc_job_settings_t settings = test_settings("");
+
+    (void) state;
+    settings.eager_window = UNASKED * CHUNK + CHUNK / 2;
+    count_unasked(2, &settings);
+}
+
+/* No more than the server says, which is half of its memory for all ranks. */
+static void test_unasked_by_server(void **state)
+{
+    oc_job_settings_t settings = test_settings("");
+
+    (void) state;
+    assert_int_equal((1u << 20) / 2 / MAX_TEST_RANKS, UNASKED * CHUNK);
+    memory_limit = "1M";
+    count_unasked(MAX_TEST_RANKS, &settings);
+    memory_limit = "1G";
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -468,6 +487,7 @@ int main(void)
         cmocka_unit_test(test_first_aggregators),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_unasked),
+        cmocka_unit_test(test_unasked_by_server),
     };
 
     mark = shared_memory(sizeof(*mark));

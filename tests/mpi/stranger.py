@@ -14,7 +14,7 @@ import struct
 import sys
 import time
 
-MAGIC, VERSION, HELLO, REFUSE = b"OCST", 4, 1, 3
+MAGIC, VERSION, HELLO, REFUSE = b"OCST", 5, 1, 3
 CROWD = 200
 
 

@@ -91,7 +91,8 @@ static oc_control_t *make(uint16_t type)
                                     .leaves = 200, .leaf = 199};
         break;
     case OC_CONTROL_JOINED:
-        message.joined = (oc_joined_t) {.group = 0x8877665544332211ull, .handle = 0xfffff};
+        message.joined = (oc_joined_t) {.group = 0x8877665544332211ull, .handle = 0xfffff,
+                                         .eager_window = 0x1122334455667788ull};
         break;
     case OC_CONTROL_LEAVE:
         message.leave = (oc_leave_t) {.group = 0xa1b2c3d4e5f60718ull, .rank = 0xfedcba98u};
@@ -170,6 +171,7 @@ static void assert_same(const oc_control_t *a, const oc_control_t *b)
     case OC_CONTROL_JOINED:
         assert_true(a->joined.group == b->joined.group);
         assert_int_equal(a->joined.handle, b->joined.handle);
+        assert_true(a->joined.eager_window == b->joined.eager_window);
         break;
     case OC_CONTROL_LEAVE:
         assert_true(a->leave.group == b->leave.group);
