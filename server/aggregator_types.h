@@ -189,6 +189,7 @@ struct oc_aggregator {
     unsigned long long waited;       /* collectives that found no memory */
     unsigned long long asked;        /* contributions that were dropped and asked for again */
     oc_early_t *early[OC_EARLY_PLACES]; /* by tag */
+    uint64_t early_cost, early_told; /* of all of them; and when the control side last looked */
     unsigned long long dropped, dropped_bytes; /* messages that were for nobody */
     oc_request_t *posted;
     oc_request_t *spare;
@@ -311,7 +312,8 @@ void oc_small_result(oc_reduction_t *reduction);
 /* early.c: messages that came before a receive was posted */
 /*
  * To be called after progress. Takes them away from UCX: contributions of members are kept for
- * their chunks, all else is dropped. Whether there was any. Groups and peers may be gone afterwards.
+ * their chunks, all else is dropped. Whether there was any. Groups and peers may be gone
+ * afterwards.
  */
 bool oc_early_sweep(oc_aggregator_t *aggregator);
 /* The contribution with that tag, which is the caller's to be received; false: it has not come. */

@@ -18,6 +18,7 @@ typedef enum {
     OC_CHANNEL_ECHO,   /* supervisor: answer to ASK */
     OC_CHANNEL_ASK,    /* data process: are you there? */
     OC_CHANNEL_IDLE,   /* data process: no sessions; number: clients adopted so far */
+    OC_CHANNEL_BOUND,  /* data process: number: of its memory, in MiB, from now on */
     OC_CHANNEL_LEAVE,  /* supervisor: answer to IDLE when nobody else is under way */
 } oc_channel_type_t;
 

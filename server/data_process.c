@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "server/bound.h"
 #include "server/channel.h"
 #include "server/gate.h"
 #include "server/job.h"
@@ -22,6 +23,8 @@ typedef struct {
     uint32_t adopted;
     bool idle_told;
     bool leave;
+    oc_bound_t bound;
+    uint64_t bound_looked;      /* when */
 } data_process_t;
 
 static void ask_supervisor(void *arg, uint32_t token)
@@ -83,6 +86,30 @@ static void tell_idle(data_process_t *process)
     process->idle_told = oc_channel_send(process->channel_watch.fd, &message, -1);
 }
 
+/* To be looked at no more often: what it takes to know is a millionth of a second each time. */
+#define BOUND_INTERVAL (10 * OC_MILLISECOND)
+
+static void watch_bound(data_process_t *process)
+{
+    oc_channel_message_t message = {.type = OC_CHANNEL_BOUND};
+    uint64_t now = oc_clock_ns(), used;
+    oc_load_t load;
+
+    oc_job_load(process->job, &load);
+    if (oc_bound_set(&process->bound, &load)) {
+        message.number = (uint32_t) (process->bound.bytes >> 20);
+        (void) oc_channel_send(process->channel_watch.fd, &message, -1);
+    }
+    if (now - process->bound_looked < BOUND_INTERVAL) {
+        return;
+    }
+    process->bound_looked = now;
+    used = oc_bound_used(&process->bound);
+    if (used > process->bound.bytes) {
+        oc_job_burst(process->job, used, process->bound.bytes);
+    }
+}
+
 static void serve(data_process_t *process)
 {
     uint64_t failed_at = 0;
@@ -90,6 +117,7 @@ static void serve(data_process_t *process)
     while (!process->leave) {
         (void) oc_loop_once(&process->loop, 1000);
         oc_job_tick(process->job);
+        watch_bound(process);
         if (oc_job_failed(process->job)) {
             failed_at = 0 == failed_at ? oc_clock_ns() : failed_at;
             process->leave = 0 == oc_job_sessions(process->job)
@@ -134,11 +162,13 @@ int oc_data_process_run(int channel, const oc_server_settings_t *settings, const
     };
     char error[256] = "";
 
+    oc_bound_offer_to_kernel();
     if (OC_OK != oc_loop_open(&process.loop)
         || OC_OK != oc_job_open(&process.loop, &config, &process.job, error, sizeof(error))
         || OC_OK != oc_loop_add(&process.loop, &process.channel_watch, EPOLLIN)) {
         return refuse_all(channel, error);
     }
+    oc_bound_open(&process.bound, settings->memory_limit, (unsigned) settings->aggregators);
     serve(&process);
     oc_job_close(process.job);
     oc_loop_close(&process.loop);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What came before anybody waited for it. UCX would keep it for ever, whatever it is. So all of it is
- * taken away at once: contributions of members of a group wait here until their chunk has memory, and
- * everything else is dropped and counted.
+ * What came before anybody waited for it. UCX would keep it for ever, whatever it is. So all of it
+ * is taken away at once: contributions of members of a group wait here until their chunk has
+ * memory, and everything else is dropped and counted.
  *
  * A contribution stays where UCX has put it, so nothing is copied. How many a rank may have here
  * follows from its window, by which ranks go, too: one that has more does not keep to the protocol.
@@ -12,6 +12,9 @@
 #include "base/log.h"
 #include "protocol/tag.h"
 #include "server/aggregator_types.h"
+
+/* As often the control side looks how much memory the process has. */
+#define LOOK_EVERY ((uint64_t) 4 << 20)
 
 /* What UCX may need for a message beside its data. */
 #define MESSAGE_COST 1024u
@@ -70,6 +73,7 @@ static void release(oc_early_t *early)
 {
     oc_server_group_t *group = early->group;
 
+    group->aggregator->early_cost -= cost_of(&early->message);
     group->members[oc_tag_rank(early->message.tag)].early -= cost_of(&early->message);
     DL_DELETE2(group->early, early, group_prev, group_next);
     DL_DELETE2(*place_of(group->aggregator, early->message.tag), early, place_prev, place_next);
@@ -105,9 +109,27 @@ static void keep(oc_server_group_t *group, const oc_unexpected_t *message)
         return;
     }
     *early = (oc_early_t) {.message = *message, .group = group};
+    aggregator->early_cost += cost_of(message);
     group->members[oc_tag_rank(message->tag)].early += cost_of(message);
     DL_APPEND2(group->early, early, group_prev, group_next);
     DL_PREPEND2(*place_of(aggregator, message->tag), early, place_prev, place_next);
+}
+
+static void tell_cost(oc_aggregator_t *aggregator)
+{
+    oc_command_t *command;
+
+    if (aggregator->early_cost < aggregator->early_told) {
+        aggregator->early_told = aggregator->early_cost;
+    }
+    if (aggregator->early_cost - aggregator->early_told < LOOK_EVERY) {
+        return;
+    }
+    aggregator->early_told = aggregator->early_cost;
+    command = oc_command_new(OC_COMMAND_LOOK, NULL, 0);
+    if (NULL != command) {
+        oc_mailbox_post(aggregator->config.control, command);
+    }
 }
 
 static void sort(oc_aggregator_t *aggregator, const oc_unexpected_t *message)
@@ -126,8 +148,8 @@ static void sort(oc_aggregator_t *aggregator, const oc_unexpected_t *message)
 }
 
 /*
- * On a leaf, READY of the server above may be here before the command that makes the group, and with
- * it the receive.
+ * On a leaf, READY of the server above may be here before the command that makes the group, and
+ * with it the receive.
  */
 static bool may_be_expected(oc_aggregator_t *aggregator)
 {
@@ -150,6 +172,7 @@ bool oc_early_sweep(oc_aggregator_t *aggregator)
     while (!aggregator->stop && may_be_expected(aggregator)
            && oc_unexpected_take(aggregator->worker, &message)) {
         sort(aggregator, &message);
+        tell_cost(aggregator);
         found = true;
     }
     return found;

@@ -376,6 +376,20 @@ unsigned oc_job_sessions(const oc_job_server_t *job)
     return job->num_sessions;
 }
 
+void oc_job_load(const oc_job_server_t *job, oc_load_t *load)
+{
+    *load = (oc_load_t) {.clients = job->num_sessions, .members = job->num_members,
+                         .eager_windows = job->eager_windows};
+}
+
+void oc_job_burst(oc_job_server_t *job, uint64_t used, uint64_t bound)
+{
+    oc_job_fail(job, OC_ERR_NO_MEMORY, "the server's process for this job holds %llu MiB, and may "
+                "hold %llu: its ranks have sent what the server did not ask for yet; start it with "
+                "a higher --memory-limit, or lower coll_optcast_window",
+                (unsigned long long) used >> 20, (unsigned long long) bound >> 20);
+}
+
 bool oc_job_failed(const oc_job_server_t *job)
 {
     return job->failed;

@@ -14,6 +14,7 @@
 #include "net/address.h"
 #include "net/loop.h"
 #include "protocol/control.h"
+#include "server/bound.h"
 #include "server/mailbox.h"
 
 typedef struct oc_job_server oc_job_server_t;
@@ -62,6 +63,12 @@ void oc_job_tick(oc_job_server_t *job);
 void oc_job_drain(oc_job_server_t *job, const char *reason);
 
 unsigned oc_job_sessions(const oc_job_server_t *job);
+
+/* For the bound of the process. */
+void oc_job_load(const oc_job_server_t *job, oc_load_t *load);
+
+/* The process holds more than it may, in bytes: the job ends, with both numbers for a reason. */
+void oc_job_burst(oc_job_server_t *job, uint64_t used, uint64_t bound);
 
 /* A client vanished or UCX lost one: nothing of this job goes on. */
 bool oc_job_failed(const oc_job_server_t *job);

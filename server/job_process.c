@@ -120,6 +120,8 @@ static void on_channel(oc_watch_t *watch, uint32_t events)
         (void) tell(process, &message, -1);
     } else if (got > 0 && OC_CHANNEL_IDLE == message.type) {
         on_idle(process, message.number);
+    } else if (got > 0 && OC_CHANNEL_BOUND == message.type) {
+        process->bound = message.number;
     }
 }
 
@@ -198,13 +200,18 @@ void oc_job_process_drain(oc_job_process_t *process)
     (void) tell(process, &message, -1);
 }
 
-void oc_job_process_ended(oc_job_process_t *process, int status)
+/* UCX ends the process when it gets no memory, and the kernel when the machine has none. */
+void oc_job_process_ended(oc_job_process_t *process, int status, const struct rusage *usage)
 {
     char id[9];
 
     short_id(process, id);
     if (WIFSIGNALED(status)) {
-        oc_warn("job %s: its process was ended by signal %d", id, WTERMSIG(status));
+        oc_warn("job %s: its process was ended by signal %d (%s); it had at most %ld MiB of "
+                "memory, and may have %u%s", id, WTERMSIG(status), strsignal(WTERMSIG(status)),
+                usage->ru_maxrss / 1024, process->bound,
+                usage->ru_maxrss / 1024 >= process->bound
+                    ? ": a higher --memory-limit gives it more" : "");
     } else {
         oc_info("job %s is over", id);
     }

@@ -7,6 +7,7 @@
 #define OC_SERVER_JOB_PROCESS_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "net/loop.h"
@@ -19,6 +20,7 @@ typedef struct oc_job_process {
     unsigned queued;
     uint8_t id[OC_JOB_ID_SIZE], key[OC_JOB_KEY_SIZE];
     pid_t pid;
+    uint32_t bound;                /* of its memory, in MiB; 0: it has not said */
     uint32_t adopted;
     struct oc_job_process *prev, *next;    /* the owner's */
 } oc_job_process_t;
@@ -37,8 +39,8 @@ bool oc_job_process_adopt(oc_job_process_t *process, int fd, const uint8_t *byte
 /* Tells it to finish. */
 void oc_job_process_drain(oc_job_process_t *process);
 
-/* It has ended, with that status of waitpid: says so, and frees this. */
-void oc_job_process_ended(oc_job_process_t *process, int status);
+/* It has ended, with that status and usage of wait4: says so, and frees this. */
+void oc_job_process_ended(oc_job_process_t *process, int status, const struct rusage *usage);
 
 /* Closes the channel, with which the process ends, and frees this. */
 void oc_job_process_free(oc_job_process_t *process);

@@ -86,6 +86,7 @@ struct oc_job_server {
     uint32_t next_client;
     oc_registered_group_t *groups;
     oc_handles_t handles;
+    uint64_t num_members;        /* of all groups */
     size_t groups_cost;          /* what they take of each aggregator's memory */
     size_t largest_step;         /* the most that one of them needs at a time */
     uint64_t eager_windows;      /* of all sessions */

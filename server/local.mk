@@ -36,6 +36,7 @@ libocservice_la_LIBADD = libocnet.la libocucx.la libocreduction.la libocprotocol
 
 sbin_PROGRAMS += optcast-server
 optcast_server_SOURCES = \
+	server/bound.h server/bound.c \
 	server/channel.h server/channel.c \
 	server/configuration.h server/configuration.c \
 	server/data_process.h server/data_process.c \

@@ -28,6 +28,7 @@ typedef enum {
     OC_COMMAND_CLIENT_LOST,  /* client */
     OC_COMMAND_PARENT_LOST,
     OC_COMMAND_JOB_ERROR,    /* status, text */
+    OC_COMMAND_LOOK,         /* memory is taken: it is time to look how much there is */
     /* anybody -> control thread */
     OC_COMMAND_ADOPT,        /* fd, data: the HELLO as it came */
 } oc_command_type_t;

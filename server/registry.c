@@ -216,6 +216,7 @@ void oc_registry_join(oc_session_t *session, const oc_join_t *join)
     member->group = group;
     DL_APPEND(session->memberships, member);
     group->joined++;
+    session->job->num_members++;
     tell_aggregators(group, session, join);
     if (1 == group->joined) {
         /* what comes from there finds the group in the aggregators, or in their mail */
@@ -234,6 +235,7 @@ static void leave(oc_registered_member_t *member)
     DL_DELETE(session->memberships, member);
     member->session = NULL;
     group->left++;
+    session->job->num_members--;
     if (group->left == group->joined) {
         group_free(session->job, group);
     }

@@ -152,15 +152,16 @@ static bool admit(void *arg, int fd, const oc_hello_t *hello, const uint8_t *byt
 static void reap(supervisor_t *supervisor)
 {
     oc_job_process_t *job, *next;
+    struct rusage usage;
     pid_t pid;
     int status;
 
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
         DL_FOREACH_SAFE (supervisor->jobs, job, next) {
             if (job->pid == pid) {
                 DL_DELETE(supervisor->jobs, job);
                 supervisor->num_jobs--;
-                oc_job_process_ended(job, status);
+                oc_job_process_ended(job, status, &usage);
             }
         }
     }

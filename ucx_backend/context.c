@@ -171,6 +171,15 @@ static ucs_status_t apply_settings(ucp_config_t *config, const char *net_devices
     return UCS_OK == status && may_use_tcp(net_devices) ? apply_tcp_settings(config) : status;
 }
 
+/*
+ * Buffers of messages that come before they are received. By default a message of more than 1 KiB has
+ * one of the largest, 64 KiB. Versions of UCX that do not know the setting do without.
+ */
+static void apply_pools(ucp_config_t *config)
+{
+    (void) ucp_config_modify(config, "RX_MPOOL_SIZES", value_of("RX_MPOOL_SIZES", "64,1kb,8kb,32kb"));
+}
+
 ucs_status_t oc_context_open(const char *net_devices, ucp_context_h *context)
 {
     ucp_params_t params = {
@@ -186,6 +195,7 @@ ucs_status_t oc_context_open(const char *net_devices, ucp_context_h *context)
         return status;
     }
     status = apply_settings(config, net_devices);
+    apply_pools(config);
     if (UCS_OK == status) {
         status = ucp_init(&params, config, context);
     }

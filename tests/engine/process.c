@@ -3,25 +3,37 @@
 #include "tests/engine/process.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-pid_t child_of(pid_t pid)
+/* The last of as many as that, in the order in which they were made. */
+static pid_t nth_child_of(pid_t pid, unsigned most)
 {
+    int child = -1, next;
     char path[64];
-    int child = -1;
     FILE *file;
 
     snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int) pid, (int) pid);
     file = fopen(path, "r");
+    while (NULL != file && most-- > 0 && 1 == fscanf(file, "%d", &next)) {
+        child = next;
+    }
     if (NULL != file) {
-        if (1 != fscanf(file, "%d", &child)) {
-            child = -1;
-        }
         fclose(file);
     }
     return child;
+}
+
+pid_t child_of(pid_t pid)
+{
+    return nth_child_of(pid, 1);
+}
+
+pid_t last_child_of(pid_t pid)
+{
+    return nth_child_of(pid, UINT_MAX);
 }
 
 pid_t thread_of(pid_t pid, const char *name)

@@ -16,6 +16,9 @@
 /* The first that its first thread made, or -1. */
 pid_t child_of(pid_t pid);
 
+/* The one that it made last. */
+pid_t last_child_of(pid_t pid);
+
 /* The thread of that name, or -1. */
 pid_t thread_of(pid_t pid, const char *name);
 

@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -195,12 +196,151 @@ static void test_window(void **state)
     use_any();
 }
 
+/* ---- the bound of a process ---- */
+
+static void body_once(rank_t *rank)
+{
+    float one = 1, sum = 0;
+
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1));
+    CHECK((float) rank->num_ranks == sum && 1 == rank->counters.allreduce_offloaded);
+}
+
+#define WIDE_GROUPS 100
+
+/* The bound for one client and this memory limit, and what the system allows beyond it, in KiB. */
+#define MOST_KIB (240 * 1024)
+
+static int oom_score_of(pid_t pid)
+{
+    char path[64];
+    int score = -2000;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int) pid);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%d", &score), 1);
+    fclose(file);
+    return score;
+}
+
+static oc_joined_t wide[WIDE_GROUPS];
+
+static void join_wide(member_t *member)
+{
+    for (unsigned i = 0; i < WIDE_GROUPS; i++) {
+        oc_join_t join = join_of(i + 1, 65536, 64);
+
+        wide[i] = member_join(member, &join);
+    }
+}
+
+/* In each group 4 MiB, which is its window; in all of them four times the bound. */
+static unsigned long long send_wide(member_t *member, pid_t pid)
+{
+    unsigned long long most = 0, now;
+
+    for (unsigned i = 0; i < WIDE_GROUPS && NULL != member->worker; i++) {
+        member_flood(member, 63, 65536, chunk_tag(&wide[i], 0), 1);
+        now = memory_kib_of(pid, "VmHWM");
+        most = now > most ? now : most;
+    }
+    return most;
+}
+
+/* Whoever keeps its windows in more groups than there is memory for ends its job, and no other. */
+static void flood_job(void)
+{
+    oc_job_settings_t settings;
+    oc_job_t job = new_job();
+    unsigned long long most;
+    member_t member;
+    ranks_t ranks;
+    bool reached;
+    pid_t pid;
+
+    server_start(&server, small_server);
+    settings = test_settings(server.address);
+    ranks_start(&ranks, 3, &settings, body_goes_on, 60);
+    reached = ranks_reach(&ranks, 10);
+    member_open(&member, server.port, &job, 0);
+    pid = last_child_of(server.pid);
+    assert_int_not_equal(pid, server_data_process(&server));
+    assert_true(oom_score_of(pid) > oom_score_of(server.pid));
+    join_wide(&member);
+    most = send_wide(&member, pid);
+    print_message("VmHWM at most %llu KiB\n", most);
+    member_expect(&member, OC_CONTROL_JOB_ERROR, "start it with a higher --memory-limit", 5000);
+    member_close(&member, false);
+    assert_true(server_said(&server, "the job ends: the server's process for this job holds ",
+                            5000));
+    reached = reached && ranks_reach(&ranks, atomic_load(&ranks.shared->operations) + 20);
+    atomic_store(&ranks.shared->signal, 1);
+    assert_int_equal(ranks_wait(&ranks), 0);
+    assert_true(reached);
+    assert_int_equal(server_stop(&server), 0);
+    assert_in_range(most, 1, MOST_KIB);
+}
+
+static void test_bound(void **state)
+{
+    (void) state;
+    if (MEASURES_MEMORY) {
+        flood_job();
+    }
+}
+
+/* Where there is no time to say why, the process ends, and nothing else does. */
+static void test_system_limit(void **state)
+{
+    oc_job_settings_t settings;
+    oc_job_t job = new_job();
+    struct rlimit limit;
+    member_t member;
+    pid_t pid;
+
+    (void) state;
+    if (!MEASURES_MEMORY) {
+        return;
+    }
+    use_tcp();
+    server_start(&server, small_server);
+    member_open(&member, server.port, &job, 0);
+    pid = server_data_process(&server);
+    join_wide(&member);
+    assert_int_equal(prlimit(pid, RLIMIT_DATA, NULL, &limit), 0);
+    assert_in_range(limit.rlim_cur, 1, (uint64_t) MOST_KIB * 1024);
+    limit.rlim_cur = memory_kib_of(pid, "VmData") * 1024;
+    assert_int_equal(prlimit(pid, RLIMIT_DATA, &limit, NULL), 0);
+    (void) send_wide(&member, pid);
+    assert_true(member_is_left(&member, 5000));
+    member_close(&member, false);
+    assert_true(server_said(&server, "its process was ended by signal ", 5000));
+    settings = test_settings(server.address);
+    assert_true(ranks_succeed(&server, 2, &settings, body_once, 20));
+    use_any();
+}
+
+static void test_bound_tcp(void **state)
+{
+    (void) state;
+    use_tcp();
+    if (MEASURES_MEMORY) {
+        flood_job();
+    }
+    use_any();
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strange),
         cmocka_unit_test(test_strange_tcp),
         cmocka_unit_test(test_window),
+        cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_bound_tcp),
+        cmocka_unit_test(test_system_limit),
     };
 
     if (argc > 1) {

@@ -465,14 +465,14 @@ static void test_unasked(void **state)
     count_unasked(2, &settings);
 }
 
-/* No more than the server says, which is half of its memory for all ranks. */
+/* No more than the server says, which is a quarter of its memory for all ranks. */
 static void test_unasked_by_server(void **state)
 {
     oc_job_settings_t settings = test_settings("");
 
     (void) state;
-    assert_int_equal((1u << 20) / 2 / MAX_TEST_RANKS, UNASKED * CHUNK);
-    memory_limit = "1M";
+    assert_int_equal((2u << 20) / 4 / MAX_TEST_RANKS, UNASKED * CHUNK);
+    memory_limit = "2M";
     count_unasked(MAX_TEST_RANKS, &settings);
     memory_limit = "1G";
 }
