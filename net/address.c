@@ -309,6 +309,12 @@ oc_status_t oc_resolve(const oc_host_port_t *name, oc_sockaddr_t *address, char 
     return oc_resolve_all(name, address, 1, &count, error, error_size);
 }
 
+/* It is at the same place in both structures. */
+uint16_t oc_sockaddr_port(const oc_sockaddr_t *address)
+{
+    return ntohs(((const struct sockaddr_in *) &address->address)->sin_port);
+}
+
 void oc_sockaddr_text(const oc_sockaddr_t *address, char *buffer, size_t size)
 {
     char host[INET6_ADDRSTRLEN] = "?";

@@ -61,6 +61,8 @@ oc_status_t oc_resolve(const oc_host_port_t *name, oc_sockaddr_t *address, char 
 /* "10.0.0.1:8918", "[::1]:8918" */
 void oc_sockaddr_text(const oc_sockaddr_t *address, char *buffer, size_t size);
 
+uint16_t oc_sockaddr_port(const oc_sockaddr_t *address);
+
 /*
  * Name of the network interface that has this address, false if none has or if the address
  * stands for all interfaces.

@@ -15,8 +15,8 @@
 typedef enum {
     OC_CHANNEL_ADOPT,  /* supervisor: a client; fd is attached, bytes are its HELLO */
     OC_CHANNEL_DRAIN,  /* supervisor: finish and go */
-    OC_CHANNEL_ECHO,   /* supervisor: answer to ASK */
-    OC_CHANNEL_ASK,    /* data process: are you there? */
+    OC_CHANNEL_ECHO,   /* both: answer to ASK; of the data process, number: as in IDLE */
+    OC_CHANNEL_ASK,    /* both: are you there? */
     OC_CHANNEL_IDLE,   /* data process: no sessions; number: clients adopted so far */
     OC_CHANNEL_BOUND,  /* data process: number: of its memory, in MiB, from now on */
     OC_CHANNEL_LEAVE,  /* supervisor: answer to IDLE when nobody else is under way */

@@ -70,6 +70,11 @@ static void on_channel(oc_watch_t *watch, uint32_t events)
     case OC_CHANNEL_ECHO:
         oc_job_echo(process->job, message.number);
         break;
+    case OC_CHANNEL_ASK:
+        message.type = OC_CHANNEL_ECHO;
+        message.number = process->adopted;
+        (void) oc_channel_send(watch->fd, &message, -1);
+        break;
     case OC_CHANNEL_LEAVE:
         process->leave = true;
         break;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "server/channel.h"
 
@@ -89,6 +90,9 @@ static void close_channel(oc_job_process_t *process)
         oc_loop_remove(process->loop, &process->watch);
         close(process->watch.fd);
         process->watch.fd = -1;
+        /* it is expected to end now, which is as good as an answer */
+        process->asked_at = oc_clock_ns();
+        process->taken = process->adopted;
     }
 }
 
@@ -118,6 +122,9 @@ static void on_channel(oc_watch_t *watch, uint32_t events)
         message.type = OC_CHANNEL_ECHO;
         message.length = 0;
         (void) tell(process, &message, -1);
+    } else if (got > 0 && OC_CHANNEL_ECHO == message.type) {
+        process->asked_at = 0;
+        process->taken = message.number;
     } else if (got > 0 && OC_CHANNEL_IDLE == message.type) {
         on_idle(process, message.number);
     } else if (got > 0 && OC_CHANNEL_BOUND == message.type) {
@@ -190,7 +197,17 @@ bool oc_job_process_adopt(oc_job_process_t *process, int fd, const uint8_t *byte
         return false;
     }
     process->adopted++;
+    process->adopted_at = oc_clock_ns();
     return true;
+}
+
+void oc_job_process_ask(oc_job_process_t *process)
+{
+    oc_channel_message_t message = {.type = OC_CHANNEL_ASK};
+
+    if (0 == process->asked_at && tell(process, &message, -1)) {
+        process->asked_at = oc_clock_ns();
+    }
 }
 
 void oc_job_process_drain(oc_job_process_t *process)

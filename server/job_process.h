@@ -22,6 +22,9 @@ typedef struct oc_job_process {
     pid_t pid;
     uint32_t bound;                /* of its memory, in MiB; 0: it has not said */
     uint32_t adopted;
+    uint32_t taken;                /* of these; the others may be on their way there */
+    uint64_t adopted_at;
+    uint64_t asked_at, looked;     /* see hang.c; asked_at 0: no question is open */
     struct oc_job_process *prev, *next;    /* the owner's */
 } oc_job_process_t;
 
@@ -35,6 +38,9 @@ oc_job_process_t *oc_job_process_start(oc_loop_t *loop, const oc_hello_t *hello,
 
 /* Takes fd over, if true: HELLO is in bytes. false: the process takes none any more. */
 bool oc_job_process_adopt(oc_job_process_t *process, int fd, const uint8_t *bytes, size_t length);
+
+/* Whether it is there. If a question is open, there is no other one. */
+void oc_job_process_ask(oc_job_process_t *process);
 
 /* Tells it to finish. */
 void oc_job_process_drain(oc_job_process_t *process);

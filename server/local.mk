@@ -40,6 +40,7 @@ optcast_server_SOURCES = \
 	server/channel.h server/channel.c \
 	server/configuration.h server/configuration.c \
 	server/data_process.h server/data_process.c \
+	server/hang.h server/hang.c \
 	server/job_process.h server/job_process.c \
 	server/main.c \
 	server/probe.h server/probe.c \

@@ -21,6 +21,7 @@
 #include "net/devices.h"
 #include "server/data_process.h"
 #include "server/gate.h"
+#include "server/hang.h"
 #include "server/job_process.h"
 #include "server/key.h"
 #include "server/probe.h"
@@ -296,10 +297,20 @@ static oc_status_t make_identity(supervisor_t *supervisor)
     return OC_OK;
 }
 
+static void look_for_hangs(supervisor_t *supervisor)
+{
+    oc_job_process_t *job;
+
+    DL_FOREACH (supervisor->jobs, job) {
+        oc_hang_look(job, oc_sockaddr_port(&supervisor->address));
+    }
+}
+
 static void serve(supervisor_t *supervisor)
 {
     while (!supervisor->stop) {
         (void) oc_loop_once(&supervisor->loop, 1000);
+        look_for_hangs(supervisor);
         if (NULL != supervisor->gate) {
             oc_gate_tick(supervisor->gate);
         }

@@ -83,6 +83,7 @@ tests_engine_test_engine_leaves_SOURCES = tests/engine/test_engine_leaves.c \
 	server/bound.h server/bound.c \
 	server/channel.h server/channel.c \
 	server/data_process.h server/data_process.c \
+	server/hang.h server/hang.c \
 	server/job_process.h server/job_process.c \
 	server/probe.h server/probe.c \
 	server/supervisor.h server/supervisor.c
@@ -104,6 +105,12 @@ tests_engine_test_engine_floods_SOURCES = tests/engine/test_engine_floods.c \
 	$(engine_harness) $(engine_member)
 tests_engine_test_engine_floods_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_floods_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
+check_PROGRAMS += tests/engine/test_engine_jobs
+tests_engine_test_engine_jobs_SOURCES = tests/engine/test_engine_jobs.c \
+	$(engine_harness) $(engine_member)
+tests_engine_test_engine_jobs_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_jobs_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_setup
 tests_engine_test_engine_setup_SOURCES = tests/engine/test_engine_setup.c \
