@@ -13,6 +13,7 @@
 #include "protocol/limits.h"
 
 typedef enum {
+    OC_CHANNEL_BEGIN,  /* supervisor: first of all; bytes are an oc_data_process_config_t */
     OC_CHANNEL_ADOPT,  /* supervisor: a client; fd is attached, bytes are its HELLO */
     OC_CHANNEL_DRAIN,  /* supervisor: finish and go */
     OC_CHANNEL_ECHO,   /* both: answer to ASK; of the data process, number: as in IDLE */

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Life of a data process: adopt clients, serve them, leave when all are gone. */
+#include "config.h"
+
 #include "server/data_process.h"
 
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -12,6 +18,7 @@
 #include "server/channel.h"
 #include "server/gate.h"
 #include "server/job.h"
+#include "server/spawn.h"
 
 /* How long a failed job's process stays for its clients to read why. */
 #define FAILED_LINGER (1 * OC_SECOND)
@@ -149,19 +156,18 @@ static int refuse_all(int channel, const char *reason)
     return EXIT_FAILURE;
 }
 
-int oc_data_process_run(int channel, const oc_server_settings_t *settings, const char *net_devices,
-                        const oc_sockaddr_t *listen, uint64_t identity)
+static int run_job(int channel, const oc_data_process_config_t *begin)
 {
     data_process_t process = {.channel_watch = {.fd = channel, .ready = on_channel}};
     oc_job_config_t config = {
-        .net_devices = net_devices,
-        .num_aggregators = (unsigned) settings->aggregators,
-        .memory_limit = settings->memory_limit,
-        .identity = identity,
-        .parent = settings->parent,
-        .listen = listen,
-        .timeline = settings->timeline,
-        .local = settings->local,
+        .net_devices = '\0' != begin->net_devices[0] ? begin->net_devices : NULL,
+        .num_aggregators = (unsigned) begin->aggregators,
+        .memory_limit = begin->memory_limit,
+        .identity = begin->identity,
+        .parent = begin->parent,
+        .listen = &begin->listen,
+        .timeline = begin->timeline,
+        .local = begin->local,
         .ask = ask_supervisor,
         .arg = &process,
     };
@@ -173,10 +179,71 @@ int oc_data_process_run(int channel, const oc_server_settings_t *settings, const
         || OC_OK != oc_loop_add(&process.loop, &process.channel_watch, EPOLLIN)) {
         return refuse_all(channel, error);
     }
-    oc_bound_open(&process.bound, settings->memory_limit, (unsigned) settings->aggregators);
+    oc_bound_open(&process.bound, begin->memory_limit, (unsigned) begin->aggregators);
     serve(&process);
     oc_job_close(process.job);
     oc_loop_close(&process.loop);
     close(channel);
     return EXIT_SUCCESS;
+}
+
+/* false: the supervisor is gone, or another program. */
+static bool hear_begin(int channel, oc_data_process_config_t *config)
+{
+    struct pollfd event = {.fd = channel, .events = POLLIN};
+    static oc_channel_message_t message;
+    int fd;
+
+    while (poll(&event, 1, -1) < 0 && EINTR == errno) {
+        continue;
+    }
+    if (oc_channel_receive(channel, &message, &fd) <= 0 || OC_CHANNEL_BEGIN != message.type
+        || sizeof(*config) != message.length) {
+        return false;
+    }
+    memcpy(config, message.bytes, sizeof(*config));
+    return 0 == strncmp(config->version, PACKAGE_VERSION, sizeof(config->version));
+}
+
+int oc_data_process_run(void)
+{
+    static oc_data_process_config_t config;
+
+    if (!oc_spawned_prepare()) {
+        fprintf(stderr, "optcast-server: only the server itself starts data processes\n");
+        return EXIT_FAILURE;
+    }
+    if (!hear_begin(OC_SPAWN_CHANNEL, &config)) {
+        return EXIT_FAILURE;
+    }
+    oc_log_set_level((oc_log_level_t) config.log_level);
+    return run_job(OC_SPAWN_CHANNEL, &config);
+}
+
+static bool copy(char *to, size_t size, const char *name, const char *from, char *error,
+                 size_t error_size)
+{
+    if (snprintf(to, size, "%s", NULL != from ? from : "") < (int) size) {
+        return true;
+    }
+    snprintf(error, error_size, "%s is longer than %zu bytes", name, size - 1);
+    return false;
+}
+
+oc_status_t oc_data_process_configure(const oc_server_settings_t *settings,
+                                      oc_data_process_config_t *config, char *error,
+                                      size_t error_size)
+{
+    *config = (oc_data_process_config_t) {
+        .version = PACKAGE_VERSION,
+        .aggregators = settings->aggregators,
+        .memory_limit = settings->memory_limit,
+        .log_level = settings->log_level,
+        .local = settings->local,
+    };
+    return copy(config->parent, sizeof(config->parent), "parent", settings->parent, error,
+                error_size)
+                   && copy(config->timeline, sizeof(config->timeline), "timeline",
+                           settings->timeline, error, error_size)
+               ? OC_OK : OC_ERR_INVALID;
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -156,34 +155,42 @@ static oc_job_process_t *process_new(oc_loop_t *loop, const oc_hello_t *hello, i
     return process;
 }
 
-oc_job_process_t *oc_job_process_start(oc_loop_t *loop, const oc_hello_t *hello,
-                                       void (*run)(void *arg, int channel), void *arg)
+static void tell_begin(oc_job_process_t *process, const oc_data_process_config_t *config)
 {
+    static oc_channel_message_t message;
+
+    _Static_assert(sizeof(*config) <= sizeof(message.bytes), "it goes in one message");
+    message.type = OC_CHANNEL_BEGIN;
+    message.length = sizeof(*config);
+    memcpy(message.bytes, config, sizeof(*config));
+    if (!tell(process, &message, -1)) {
+        close_channel(process);
+    }
+}
+
+oc_job_process_t *oc_job_process_start(oc_loop_t *loop, const oc_hello_t *hello,
+                                       const oc_spawn_t *spawn,
+                                       const oc_data_process_config_t *config)
+{
+    oc_job_process_t *process;
     int pair[2], size = CHANNEL_BUFFER;
-    pid_t parent = getpid(), pid;
+    pid_t pid;
 
     if (0 != socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
         return NULL;
     }
     (void) setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-    pid = fork();
+    pid = oc_spawn(spawn, pair[1]);
+    close(pair[1]);
     if (pid < 0) {
         close(pair[0]);
-        close(pair[1]);
         return NULL;
     }
-    if (0 == pid) {
-        close(pair[0]);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        prctl(PR_SET_NAME, "optcast-job");
-        if (getppid() != parent) {
-            _exit(EXIT_FAILURE);
-        }
-        run(arg, pair[1]);
-        _exit(EXIT_FAILURE);
+    process = process_new(loop, hello, pair[0], pid);
+    if (NULL != process) {
+        tell_begin(process, config);
     }
-    close(pair[1]);
-    return process_new(loop, hello, pair[0], pid);
+    return process;
 }
 
 bool oc_job_process_adopt(oc_job_process_t *process, int fd, const uint8_t *bytes, size_t length)

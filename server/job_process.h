@@ -12,6 +12,8 @@
 
 #include "net/loop.h"
 #include "protocol/control.h"
+#include "server/data_process.h"
+#include "server/spawn.h"
 
 typedef struct oc_job_process {
     oc_watch_t watch;              /* the channel; fd -1 once it is closed */
@@ -29,12 +31,12 @@ typedef struct oc_job_process {
 } oc_job_process_t;
 
 /*
- * Forks a process for the job of this HELLO. There, run(arg, channel) is called, which does not
- * return; if the supervisor is gone by then, the process ends before that. NULL if the system lacks
- * something. The caller owns it until oc_job_process_ended or oc_job_process_free.
+ * Starts a process for the job of this HELLO and tells it what it has to know. NULL if the system
+ * lacks something. The caller owns it until oc_job_process_ended or oc_job_process_free.
  */
 oc_job_process_t *oc_job_process_start(oc_loop_t *loop, const oc_hello_t *hello,
-                                       void (*run)(void *arg, int channel), void *arg);
+                                       const oc_spawn_t *spawn,
+                                       const oc_data_process_config_t *config);
 
 /* Takes fd over, if true: HELLO is in bytes. false: the process takes none any more. */
 bool oc_job_process_adopt(oc_job_process_t *process, int fd, const uint8_t *bytes, size_t length);

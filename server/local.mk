@@ -44,6 +44,7 @@ optcast_server_SOURCES = \
 	server/job_process.h server/job_process.c \
 	server/main.c \
 	server/probe.h server/probe.c \
+	server/spawn.h server/spawn.c \
 	server/supervisor.h server/supervisor.c
 optcast_server_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS)
 optcast_server_LDADD = libocservice.la $(INIH_LIBS)

@@ -8,6 +8,8 @@
 
 #include "base/log.h"
 #include "server/configuration.h"
+#include "server/data_process.h"
+#include "server/spawn.h"
 #include "server/supervisor.h"
 
 static void log_to_stderr(oc_log_level_t level, const char *line)
@@ -46,6 +48,10 @@ int main(int argc, char **argv)
 {
     oc_server_settings_t settings;
 
+    oc_log_set_sink(log_to_stderr);
+    if (oc_is_spawned(argc, argv)) {
+        return oc_data_process_run();
+    }
     for (int i = 1; i < argc; i++) {
         if (0 == strcmp(argv[i], "--help")) {
             print_help();
@@ -59,7 +65,6 @@ int main(int argc, char **argv)
     if (EXIT_SUCCESS != parse_options(argc, argv, &settings)) {
         return EXIT_FAILURE;
     }
-    oc_log_set_sink(log_to_stderr);
     oc_log_set_level((oc_log_level_t) settings.log_level);
     return oc_supervisor_run(&settings);
 }

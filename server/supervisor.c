@@ -28,9 +28,8 @@
 
 typedef struct {
     const oc_server_settings_t *settings;
-    oc_sockaddr_t address;         /* where it listens */
-    char devices[512];             /* for UCX; "" for any */
-    uint64_t identity;             /* random: leaves of a tree compare their parents by it */
+    oc_data_process_config_t config; /* of each data process; also where this one listens */
+    oc_spawn_t spawn;
     oc_loop_t loop;
     oc_gate_t *gate;
     oc_watch_t signal_watch;
@@ -62,20 +61,9 @@ static void let_go(supervisor_t *supervisor)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void become_data_process(void *arg, int channel)
-{
-    supervisor_t *supervisor = arg;
-
-    let_go(supervisor);
-    exit(oc_data_process_run(channel, supervisor->settings,
-                             '\0' != supervisor->devices[0] ? supervisor->devices : NULL,
-                             &supervisor->address, supervisor->identity));
-}
-
 /*
  * In a process of its own, which ends with this one: the parent's name may take a name server's
- * time, for which neither clients nor signals can wait here. A thread would not do, because data
- * processes are forked, and would find locks taken that nobody gives back.
+ * time, for which neither clients nor signals can wait here, nor the end of this process.
  */
 static void probe_parent(supervisor_t *supervisor)
 {
@@ -100,7 +88,7 @@ static void probe_parent(supervisor_t *supervisor)
 static oc_job_process_t *job_start(supervisor_t *supervisor, const oc_hello_t *hello)
 {
     oc_job_process_t *job =
-        oc_job_process_start(&supervisor->loop, hello, become_data_process, supervisor);
+        oc_job_process_start(&supervisor->loop, hello, &supervisor->spawn, &supervisor->config);
 
     if (NULL != job) {
         DL_APPEND(supervisor->jobs, job);
@@ -238,7 +226,7 @@ static oc_status_t start_listening(supervisor_t *supervisor, char *text, size_t 
                                    char *error, size_t error_size)
 {
     char interface[IF_NAMESIZE];
-    oc_sockaddr_t *address = &supervisor->address;
+    oc_sockaddr_t *address = &supervisor->config.listen;
     oc_host_port_t name;
     oc_status_t status;
 
@@ -248,7 +236,8 @@ static oc_status_t start_listening(supervisor_t *supervisor, char *text, size_t 
     }
     if (OC_OK == status) {
         if (oc_interface_of(address, interface, sizeof(interface))) {
-            oc_devices_of(interface, "/sys", supervisor->devices, sizeof(supervisor->devices));
+            oc_devices_of(interface, "/sys", supervisor->config.net_devices,
+                          sizeof(supervisor->config.net_devices));
         }
         status = oc_gate_open(&supervisor->loop, address, admit, supervisor, &supervisor->gate,
                               error, error_size);
@@ -288,9 +277,10 @@ static oc_status_t check_parent(const supervisor_t *supervisor, char *error, siz
 
 static oc_status_t make_identity(supervisor_t *supervisor)
 {
-    while (0 == supervisor->identity) {
-        if (sizeof(supervisor->identity)
-            != getrandom(&supervisor->identity, sizeof(supervisor->identity), 0)) {
+    uint64_t *identity = &supervisor->config.identity;
+
+    while (0 == *identity) {
+        if (sizeof(*identity) != getrandom(identity, sizeof(*identity), 0)) {
             return OC_ERR_SYSTEM;
         }
     }
@@ -302,7 +292,7 @@ static void look_for_hangs(supervisor_t *supervisor)
     oc_job_process_t *job;
 
     DL_FOREACH (supervisor->jobs, job) {
-        oc_hang_look(job, oc_sockaddr_port(&supervisor->address));
+        oc_hang_look(job, oc_sockaddr_port(&supervisor->config.listen));
     }
 }
 
@@ -332,17 +322,19 @@ static void close_jobs(supervisor_t *supervisor)
     }
     oc_gate_close(supervisor->gate);
     close(supervisor->signal_watch.fd);
+    oc_spawn_close(&supervisor->spawn);
     oc_loop_close(&supervisor->loop);
 }
 
 int oc_supervisor_run(const oc_server_settings_t *settings)
 {
-    supervisor_t supervisor = {.settings = settings, .loop.epoll_fd = -1};
+    supervisor_t supervisor = {.settings = settings, .loop.epoll_fd = -1, .spawn.program = -1};
     char address[128], error[512] = "the system lacks what a server needs";
 
     raise_descriptor_limit();
     if (OC_OK != oc_loop_open(&supervisor.loop) || OC_OK != watch_signals(&supervisor)
-        || OC_OK != make_identity(&supervisor)
+        || OC_OK != oc_data_process_configure(settings, &supervisor.config, error, sizeof(error))
+        || OC_OK != make_identity(&supervisor) || !oc_spawn_open(&supervisor.spawn)
         || OC_OK != check_parent(&supervisor, error, sizeof(error))
         || OC_OK != start_listening(&supervisor, address, sizeof(address), error,
                                     sizeof(error))) {

@@ -86,6 +86,7 @@ tests_engine_test_engine_leaves_SOURCES = tests/engine/test_engine_leaves.c \
 	server/hang.h server/hang.c \
 	server/job_process.h server/job_process.c \
 	server/probe.h server/probe.c \
+	server/spawn.h server/spawn.c \
 	server/supervisor.h server/supervisor.c
 tests_engine_test_engine_leaves_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_leaves_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread

@@ -10,9 +10,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -130,9 +133,245 @@ static void test_continued(void **state)
     assert_int_equal(server_stop(&server), 0);
 }
 
+/* ---- what a process knows ---- */
+
+#define PIECE (1u << 20)
+
+/* Whether these bytes are anywhere in the memory of that process. */
+static bool knows(pid_t pid, const uint8_t *bytes, size_t length)
+{
+    uint8_t *piece = malloc(PIECE + length);
+    unsigned long begin, end;
+    char path[64], line[512];
+    FILE *maps;
+    bool found = false;
+    int memory;
+
+    snprintf(path, sizeof(path), "/proc/%d/mem", (int) pid);
+    memory = open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int) pid);
+    maps = fopen(path, "re");
+    assert_true(memory >= 0 && NULL != maps && NULL != piece);
+    while (!found && NULL != fgets(line, sizeof(line), maps)) {
+        assert_int_equal(sscanf(line, "%lx-%lx", &begin, &end), 2);
+        /* what cannot be read is nobody's memory, and the shadow of a sanitizer is too much */
+        while (!found && begin < end && NULL == strstr(line, "---p") && end - begin < 1ul << 32) {
+            ssize_t got = pread(memory, piece, PIECE + length, (off_t) begin);
+
+            found = got > 0 && NULL != memmem(piece, (size_t) got, bytes, length);
+            begin += PIECE;
+        }
+    }
+    fclose(maps);
+    close(memory);
+    free(piece);
+    return found;
+}
+
+/* Where the first mapping of this name begins. */
+static unsigned long place_of(pid_t pid, const char *name)
+{
+    unsigned long begin = 0, at;
+    char path[64], line[512];
+    FILE *maps;
+
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int) pid);
+    maps = fopen(path, "re");
+    assert_non_null(maps);
+    while (0 == begin && NULL != fgets(line, sizeof(line), maps)) {
+        if (NULL != strstr(line, name) && 1 == sscanf(line, "%lx", &at)) {
+            begin = at;
+        }
+    }
+    fclose(maps);
+    assert_true(begin > 0);
+    return begin;
+}
+
+/* The sockets and event descriptors of a, but for its standard streams, that b has, too. */
+static unsigned count_common(pid_t a, pid_t b)
+{
+    char path[80], first[128], second[128];
+    unsigned count = 0;
+
+    for (int i = 3; i < 256; i++) {
+        for (int k = 0; k < 256; k++) {
+            memset(first, 0, sizeof(first));
+            memset(second, 0, sizeof(second));
+            snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) a, i);
+            (void) !readlink(path, first, sizeof(first) - 1);
+            snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) b, k);
+            (void) !readlink(path, second, sizeof(second) - 1);
+            count += 0 == strncmp(first, "socket:", 7) && 0 == strcmp(first, second);
+        }
+    }
+    return count;
+}
+
+static bool layout_is_random(void)
+{
+    FILE *file = fopen("/proc/sys/kernel/randomize_va_space", "re");
+    int value = 0;
+
+    if (NULL != file) {
+        (void) !fscanf(file, "%d", &value);
+        fclose(file);
+    }
+    return 2 == value;
+}
+
+/* Nothing about its job is where others can read it. */
+static void expect_plain_arguments(pid_t pid)
+{
+    static const char expected[] = "optcast-server\0--data-process";
+    char path[64], arguments[128] = "";
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", (int) pid);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    assert_int_equal(fread(arguments, 1, sizeof(arguments), file), sizeof(expected));
+    assert_memory_equal(arguments, expected, sizeof(expected));
+    fclose(file);
+}
+
+/* The second job's process is made by one that knows the first. */
+static void test_secrets(void **state)
+{
+    static const char *const places[] = {"optcast-server", "libc.so", "[stack]", "[heap]"};
+    member_t members[2];
+    oc_job_t jobs[2];
+    pid_t pids[2];
+
+    (void) state;
+    server_start(&server, NULL);
+    for (int i = 0; i < 2; i++) {
+        jobs[i] = new_job();
+        member_open(&members[i], server.port, &jobs[i], 0);
+        pids[i] = last_child_of(server.pid);
+    }
+    assert_int_not_equal(pids[0], pids[1]);
+    for (int i = 0; i < 2; i++) {
+        assert_true(knows(server.pid, jobs[i].key, OC_JOB_KEY_SIZE));
+        assert_true(knows(pids[i], jobs[i].key, OC_JOB_KEY_SIZE));
+        assert_false(knows(pids[i], jobs[1 - i].key, OC_JOB_KEY_SIZE));
+        assert_false(knows(pids[i], jobs[1 - i].id, OC_JOB_ID_SIZE));
+        assert_int_equal(count_common(pids[i], server.pid), 0);
+    }
+    expect_plain_arguments(pids[0]);
+    assert_int_equal(count_common(pids[0], pids[1]), 0);
+    for (unsigned i = 0; layout_is_random() && i < sizeof(places) / sizeof(places[0]); i++) {
+        assert_int_not_equal(place_of(pids[0], places[i]), place_of(pids[1], places[i]));
+        assert_int_not_equal(place_of(pids[0], places[i]), place_of(server.pid, places[i]));
+    }
+    member_close(&members[0], true);
+    member_close(&members[1], true);
+    assert_int_equal(server_stop(&server), 0);
+}
+
+/* ---- how it is started ---- */
+
+static void body_once(rank_t *rank)
+{
+    float one = 1, sum = 0;
+
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1));
+    CHECK((float) rank->num_ranks == sum && 1 == rank->counters.allreduce_offloaded);
+}
+
+static void make_program(const char *path, const char *line)
+{
+    FILE *file = fopen(path, "we");
+
+    assert_non_null(file);
+    assert_true(fputs(line, file) >= 0);
+    assert_int_equal(fchmod(fileno(file), 0755), 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Another version takes its place while it runs: it goes on with its own. */
+static void test_upgrade(void **state)
+{
+    const char *program = getenv("OPTCAST_SERVER");
+    char folder[] = "/tmp/optcast_jobs_XXXXXX", path[64], other[64], command[512];
+    oc_job_settings_t settings;
+
+    (void) state;
+    program = NULL != program ? program : "./optcast-server";
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/optcast-server", folder);
+    snprintf(other, sizeof(other), "%s/new", folder);
+    snprintf(command, sizeof(command), "cp '%s' %s", program, path);
+    assert_int_equal(system(command), 0);
+    setenv("OPTCAST_SERVER", path, 1);
+    server_start(&server, NULL);
+    make_program(other, "#!/bin/false\n");
+    assert_int_equal(rename(other, path), 0);
+    settings = test_settings(server.address);
+    assert_int_equal(ranks_run(2, &settings, body_once, 20), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_true(ranks_succeed(&server, 2, &settings, body_once, 20));
+    assert_int_equal(rmdir(folder), 0);
+    setenv("OPTCAST_SERVER", program, 1);
+}
+
+/* People cannot start one. */
+static void test_mode(void **state)
+{
+    const char *program = getenv("OPTCAST_SERVER");
+    char command[512];
+
+    (void) state;
+    snprintf(command, sizeof(command), "'%s' --data-process 3</dev/null 2>&1 | grep -q 'only the "
+             "server itself starts data processes'", NULL != program ? program : "./optcast-server");
+    assert_int_equal(system(command), 0);
+    snprintf(command, sizeof(command), "'%s' --help | grep -q data-process",
+             NULL != program ? program : "./optcast-server");
+    assert_int_not_equal(system(command), 0);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+    return x < y ? -1 : x > y;
+}
+
+#define STARTS 15
+
+/* Only printed: how long the first client of a job waits for WELCOME. */
+static void test_start(void **state)
+{
+    uint64_t times[STARTS];
+
+    (void) state;
+    server_start(&server, NULL);
+    for (unsigned i = 0; i < STARTS; i++) {
+        oc_job_t job = new_job();
+        oc_control_t message;
+        member_t member;
+
+        member_greet(&member, server.port, &job, 0);
+        times[i] = oc_clock_ns();
+        assert_true(member_hear(&member, &message, 10000));
+        times[i] = oc_clock_ns() - times[i];
+        assert_int_equal(message.type, OC_CONTROL_WELCOME);
+        member_close(&member, true);
+    }
+    qsort(times, STARTS, sizeof(times[0]), by_time);
+    print_message("from HELLO to WELCOME: median %.1f ms, from %.1f to %.1f\n",
+                  (double) times[STARTS / 2] / OC_MILLISECOND, (double) times[0] / OC_MILLISECOND,
+                  (double) times[STARTS - 1] / OC_MILLISECOND);
+    assert_int_equal(server_stop(&server), 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_upgrade),
+        cmocka_unit_test(test_mode),
+        cmocka_unit_test(test_start),
         cmocka_unit_test(test_hang),
         cmocka_unit_test(test_continued),
     };

@@ -29,7 +29,9 @@
 #include "net/stream.h"
 #include "server/budget.h"
 #include "server/embedded.h"
+#include "server/data_process.h"
 #include "server/job.h"
+#include "server/spawn.h"
 #include "server/supervisor.h"
 #include "tests/engine/harness.h"
 #include "ucx_backend/worker.h"
@@ -731,6 +733,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_silent_name),
     };
 
+    if (oc_is_spawned(argc, argv)) {
+        /* for start_nameless: no name is known */
+        return oc_data_process_run();
+    }
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
     }
