@@ -108,6 +108,30 @@ oc_connection_t *oc_connection_open(oc_client_t *client, const char *name,
     return connection;
 }
 
+static void close_routes(oc_connection_t *connection)
+{
+    for (unsigned i = 0; i < connection->num_aggregators; i++) {
+        oc_endpoint_close(connection->routes[i].endpoint);
+    }
+    free(connection->routes);
+    connection->routes = NULL;
+    connection->num_aggregators = 0;
+}
+
+/* Nothing is lost with it: who needs the server again connects anew. */
+static void retire(oc_connection_t *connection)
+{
+    static const oc_control_t bye = {.type = OC_CONTROL_BYE};
+
+    (void) oc_stream_send(&connection->stream, &bye);
+    close_routes(connection);
+    oc_stream_close(&connection->stream);
+    connection->retires = false;
+    connection->ping_open = false;
+    connection->state = OC_CONNECTION_PAUSED;
+    connection->attempt_started = connection->client->now;
+}
+
 void oc_connection_close(oc_connection_t *connection, const oc_control_t *last_words)
 {
     /* also a process whose WELCOME is late leaves in order: without BYE it would count as dead */
@@ -117,12 +141,9 @@ void oc_connection_close(oc_connection_t *connection, const oc_control_t *last_w
                 && OC_CONTROL_BYE == last_words->type))) {
         (void) oc_stream_send(&connection->stream, last_words);
     }
-    for (unsigned i = 0; i < connection->num_aggregators; i++) {
-        oc_endpoint_close(connection->routes[i].endpoint);
-    }
+    close_routes(connection);
     DL_DELETE(connection->client->connections, connection);
     oc_stream_close(&connection->stream);
-    free(connection->routes);
     free(connection->candidates);
     free(connection);
 }
@@ -172,9 +193,17 @@ static void check_connected(oc_connection_t *connection)
     }
 }
 
+static void read_messages(oc_connection_t *connection);
+
+/* If it ended on purpose, that has been said before. */
 static void endpoint_failed(void *arg)
 {
-    die(arg, OC_ERR_UNREACHABLE, "is gone: the data connection broke");
+    oc_connection_t *connection = arg;
+
+    read_messages(connection);
+    if (OC_CONNECTION_READY == connection->state) {
+        die(connection, OC_ERR_UNREACHABLE, "is gone: the data connection broke");
+    }
 }
 
 static void on_welcome(oc_connection_t *connection, const oc_welcome_t *welcome)
@@ -247,6 +276,10 @@ static void handle(oc_connection_t *connection, const oc_control_t *message)
     case OC_CONTROL_DRAIN:
         on_notice(connection, message);
         break;
+    case OC_CONTROL_RETIRE:
+        connection->retires = OC_CONNECTION_READY == connection->state
+                              && !oc_joining_uses(connection);
+        break;
     default:
         die(connection, OC_ERR_INVALID, "sent a message that only clients send");
     }
@@ -264,10 +297,13 @@ static void read_messages(oc_connection_t *connection)
     oc_control_t message;
     size_t used;
 
-    while (is_talking(connection)
+    while (is_talking(connection) && !connection->retires
            && OC_OK == (status = oc_stream_next(&connection->stream, &message, &used))) {
         handle(connection, &message);
         oc_stream_drop(&connection->stream, used);
+    }
+    if (connection->retires) {
+        retire(connection);
     }
     if (!is_talking(connection)) {
         return;
@@ -307,7 +343,7 @@ void oc_connection_progress(oc_connection_t *connection)
     if (OC_CONNECTION_CONNECTING == connection->state) {
         check_connected(connection);
     }
-    if (OC_CONNECTION_PAUSED == connection->state
+    if (OC_CONNECTION_PAUSED == connection->state && connection->users > 0
         && connection->client->now > connection->attempt_started + RETURN_INTERVAL) {
         connection->candidate--;
         try_candidates(connection, ECONNREFUSED);

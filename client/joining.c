@@ -288,6 +288,30 @@ void oc_joining_answered(oc_connection_t *connection, const oc_joined_t *joined)
     }
 }
 
+static bool has_asked(const oc_group_t *group, const oc_link_t *link)
+{
+    for (unsigned t = 0; NULL != link->teams && t < group->teams.own; t++) {
+        if (link->teams[t].asked) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool oc_joining_uses(const oc_connection_t *connection)
+{
+    const oc_group_t *group;
+
+    DL_FOREACH (connection->client->groups, group) {
+        for (unsigned i = 0; i < group->num_links; i++) {
+            if (group->links[i].connection == connection && has_asked(group, &group->links[i])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* A group that was declined or destroyed may have left before the server's words came. */
 static bool counts_on_service(const oc_group_t *group)
 {

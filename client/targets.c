@@ -180,6 +180,8 @@ static bool add_link(oc_group_t *group, oc_connection_t *connection)
     if (NULL == connection) {
         return false;
     }
+    /* it may have been closed since anybody looked */
+    oc_connection_progress(connection);
     connection->users++;
     group->links[group->num_links++].connection = connection;
     return true;

@@ -49,7 +49,7 @@ typedef enum {
     OC_CONNECTION_CONNECTING,  /* TCP connect under way */
     OC_CONNECTION_GREETING,    /* HELLO sent */
     OC_CONNECTION_READY,       /* WELCOME came, endpoints are there */
-    OC_CONNECTION_PAUSED,      /* turned away, and will try again */
+    OC_CONNECTION_PAUSED,      /* turned away, and will try again, once somebody uses it */
     OC_CONNECTION_DEAD,
 } oc_connection_state_t;
 
@@ -74,6 +74,7 @@ typedef struct oc_connection {
     oc_route_t *routes;
     uint32_t ping;             /* number of the last one */
     bool ping_open;            /* not answered yet */
+    bool retires;              /* the server wants so, and nobody has joined through it */
     uint64_t ping_quiet;       /* ns without an answer while somebody was listening */
     uint64_t ping_due;         /* time of the next one */
     char reason[OC_REASON_SIZE];

@@ -193,6 +193,7 @@ static void put_body(oc_writer_t *w, const oc_control_t *message)
     case OC_CONTROL_GROUP_ERROR:
     case OC_CONTROL_JOB_ERROR:
     case OC_CONTROL_DRAIN:
+    case OC_CONTROL_RETIRE:
         put_notice(w, &message->notice);
         break;
     case OC_CONTROL_ROUTE:
@@ -233,6 +234,7 @@ static void get_body(oc_reader_t *r, oc_control_t *message)
     case OC_CONTROL_GROUP_ERROR:
     case OC_CONTROL_JOB_ERROR:
     case OC_CONTROL_DRAIN:
+    case OC_CONTROL_RETIRE:
         get_notice(r, &message->notice);
         break;
     case OC_CONTROL_ROUTE:

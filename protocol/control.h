@@ -34,6 +34,7 @@ typedef enum {
     OC_CONTROL_DRAIN = 11,    /* server: it was told to stop; finish and go */
     OC_CONTROL_BYE = 12,      /* client: ends in order */
     OC_CONTROL_ROUTE = 13,    /* leaf: how one of its aggregators is reached */
+    OC_CONTROL_RETIRE = 14,   /* server: nobody of the job has joined; join, or go */
 } oc_control_type_t;
 
 /* Bytes in somebody else's buffer. */
@@ -89,7 +90,7 @@ typedef struct {
     oc_bytes_t address;        /* UCX worker address */
 } oc_leaf_route_t;
 
-/* REFUSE, GROUP_ERROR, JOB_ERROR, DRAIN; group is 0 where there is none. */
+/* REFUSE, GROUP_ERROR, JOB_ERROR, DRAIN, RETIRE; group is 0 where there is none. */
 typedef struct {
     uint64_t group;
     int32_t status;            /* oc_status_t */

@@ -20,6 +20,8 @@ typedef enum {
     OC_CHANNEL_ASK,    /* both: are you there? */
     OC_CHANNEL_IDLE,   /* data process: no sessions; number: clients adopted so far */
     OC_CHANNEL_BOUND,  /* data process: number: of its memory, in MiB, from now on */
+    OC_CHANNEL_JOINED, /* data process: some client has joined a group */
+    OC_CHANNEL_RETIRE, /* supervisor: if none has: its place is needed */
     OC_CHANNEL_LEAVE,  /* supervisor: answer to IDLE when nobody else is under way */
 } oc_channel_type_t;
 

@@ -29,6 +29,7 @@ typedef struct {
     oc_job_server_t *job;
     uint32_t adopted;
     bool idle_told;
+    bool joined_told;
     bool leave;
     oc_bound_t bound;
     uint64_t bound_looked;      /* when */
@@ -82,6 +83,9 @@ static void on_channel(oc_watch_t *watch, uint32_t events)
         message.number = process->adopted;
         (void) oc_channel_send(watch->fd, &message, -1);
         break;
+    case OC_CHANNEL_RETIRE:
+        oc_job_retire(process->job);
+        break;
     case OC_CHANNEL_LEAVE:
         process->leave = true;
         break;
@@ -122,6 +126,15 @@ static void watch_bound(data_process_t *process)
     }
 }
 
+static void tell_joined(data_process_t *process)
+{
+    oc_channel_message_t message = {.type = OC_CHANNEL_JOINED};
+
+    if (!process->joined_told && oc_job_has_joined(process->job)) {
+        process->joined_told = oc_channel_send(process->channel_watch.fd, &message, -1);
+    }
+}
+
 static void serve(data_process_t *process)
 {
     uint64_t failed_at = 0;
@@ -130,6 +143,7 @@ static void serve(data_process_t *process)
         (void) oc_loop_once(&process->loop, 1000);
         oc_job_tick(process->job);
         watch_bound(process);
+        tell_joined(process);
         if (oc_job_failed(process->job)) {
             failed_at = 0 == failed_at ? oc_clock_ns() : failed_at;
             process->leave = 0 == oc_job_sessions(process->job)

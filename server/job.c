@@ -179,6 +179,7 @@ void oc_job_tick(oc_job_server_t *job)
     oc_session_t *session;
 
     oc_parent_tick(job);
+    oc_idle_tick(job);
     DL_FOREACH (job->sessions, session) {
         if (0 != session->lost_at && now - session->lost_at > LOST_PATIENCE) {
             oc_session_name(session, name);
@@ -369,6 +370,11 @@ void oc_job_drain(oc_job_server_t *job, const char *reason)
     DL_FOREACH_SAFE (job->sessions, session, next) {
         oc_session_notice(session, OC_CONTROL_DRAIN, 0, OC_OK, reason);
     }
+}
+
+bool oc_job_has_joined(const oc_job_server_t *job)
+{
+    return job->has_joined;
 }
 
 unsigned oc_job_sessions(const oc_job_server_t *job)

@@ -62,6 +62,12 @@ void oc_job_tick(oc_job_server_t *job);
 /* Tells all clients that the server is going to stop. */
 void oc_job_drain(oc_job_server_t *job, const char *reason);
 
+/* Whether any process has ever joined a group. */
+bool oc_job_has_joined(const oc_job_server_t *job);
+
+/* If none has: its place is needed by others, or its parent needs it. */
+void oc_job_retire(oc_job_server_t *job);
+
 unsigned oc_job_sessions(const oc_job_server_t *job);
 
 /* For the bound of the process. */

@@ -126,6 +126,9 @@ static void on_channel(oc_watch_t *watch, uint32_t events)
         process->taken = message.number;
     } else if (got > 0 && OC_CHANNEL_IDLE == message.type) {
         on_idle(process, message.number);
+    } else if (got > 0 && OC_CHANNEL_JOINED == message.type) {
+        process->has_joined = true;
+        process->retires = false;
     } else if (got > 0 && OC_CHANNEL_BOUND == message.type) {
         process->bound = message.number;
     }
@@ -144,6 +147,7 @@ static oc_job_process_t *process_new(oc_loop_t *loop, const oc_hello_t *hello, i
     process->watch = (oc_watch_t) {.fd = channel, .ready = on_channel};
     process->loop = loop;
     process->pid = pid;
+    process->started_at = oc_clock_ns();
     memcpy(process->id, hello->job_id, OC_JOB_ID_SIZE);
     memcpy(process->key, hello->job_key, OC_JOB_KEY_SIZE);
     if (OC_OK != oc_loop_add(loop, &process->watch, EPOLLIN)) {
@@ -215,6 +219,13 @@ void oc_job_process_ask(oc_job_process_t *process)
     if (0 == process->asked_at && tell(process, &message, -1)) {
         process->asked_at = oc_clock_ns();
     }
+}
+
+void oc_job_process_retire(oc_job_process_t *process)
+{
+    oc_channel_message_t message = {.type = OC_CHANNEL_RETIRE};
+
+    process->retires = tell(process, &message, -1);
 }
 
 void oc_job_process_drain(oc_job_process_t *process)

@@ -24,6 +24,9 @@ typedef struct oc_job_process {
     pid_t pid;
     uint32_t bound;                /* of its memory, in MiB; 0: it has not said */
     uint32_t adopted;
+    uint64_t started_at;
+    bool has_joined;               /* one of its clients, a group */
+    bool retires;                  /* it was told to, since nobody has */
     uint32_t taken;                /* of these; the others may be on their way there */
     uint64_t adopted_at;
     uint64_t asked_at, looked;     /* see hang.c; asked_at 0: no question is open */
@@ -43,6 +46,9 @@ bool oc_job_process_adopt(oc_job_process_t *process, int fd, const uint8_t *byte
 
 /* Whether it is there. If a question is open, there is no other one. */
 void oc_job_process_ask(oc_job_process_t *process);
+
+/* Its place is needed: if nobody has joined it goes soon. */
+void oc_job_process_retire(oc_job_process_t *process);
 
 /* Tells it to finish. */
 void oc_job_process_drain(oc_job_process_t *process);

@@ -39,6 +39,8 @@ typedef struct oc_session {
     uint64_t pulse_due;          /* … to be asked for then */
     bool has_offer;              /* this is what it may send unasked, to each aggregator */
     uint64_t eager_window;
+    uint64_t since;              /* when it came */
+    uint64_t retires_at;         /* it was told to, and has to by then; 0: it was not */
     uint64_t lost_at;            /* UCX lost it then; 0: no */
     struct oc_registered_member *memberships;
     struct oc_session *prev, *next;
@@ -94,6 +96,8 @@ struct oc_job_server {
     oc_ping_t parent_ping;
     uint32_t round;              /* of heartbeats */
     unsigned round_waits;        /* answers that are missing */
+    uint64_t idle_looked;        /* when */
+    bool has_joined;             /* some process has joined a group, at some time */
     bool has_refused;
     bool draining;
     bool failed;
@@ -120,6 +124,10 @@ bool oc_session_is_there(oc_session_t *session, uint64_t now);
 uint64_t oc_eager_offer(oc_session_t *session, uint32_t num_ranks);
 /* The session ends. */
 void oc_eager_forget(oc_session_t *session);
+
+/* idle.c: jobs that nobody has joined */
+/* About once a second: tells sessions to retire, and closes those that do not. */
+void oc_idle_tick(oc_job_server_t *job);
 
 /* job.c */
 void oc_job_post_all(oc_job_server_t *job, const oc_command_t *command);

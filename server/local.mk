@@ -12,6 +12,7 @@ libocservice_la_SOURCES = \
 	server/gate.h server/gate.c \
 	server/groups.c \
 	server/handles.c \
+	server/idle.c \
 	server/job.h server/job_types.h server/job.c \
 	server/key.h \
 	server/mailbox.h server/mailbox.c \
@@ -45,6 +46,7 @@ optcast_server_SOURCES = \
 	server/main.c \
 	server/probe.h server/probe.c \
 	server/spawn.h server/spawn.c \
-	server/supervisor.h server/supervisor.c
+	server/supervisor.h server/supervisor.c \
+	server/waiting.h server/waiting.c
 optcast_server_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS)
 optcast_server_LDADD = libocservice.la $(INIH_LIBS)

@@ -313,6 +313,10 @@ static void handle(oc_parent_t *parent, const oc_control_t *message)
     case OC_CONTROL_DRAIN:
         on_notice(parent, message);
         break;
+    case OC_CONTROL_RETIRE:
+        /* with the last client, this goes too; who joins here joins there */
+        oc_job_retire(parent->job);
+        break;
     default:
         die(parent, OC_ERR_INVALID, "sent a message that only clients send");
     }

@@ -217,6 +217,7 @@ void oc_registry_join(oc_session_t *session, const oc_join_t *join)
     DL_APPEND(session->memberships, member);
     group->joined++;
     session->job->num_members++;
+    session->job->has_joined = true;
     tell_aggregators(group, session, join);
     if (1 == group->joined) {
         /* what comes from there finds the group in the aggregators, or in their mail */

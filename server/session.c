@@ -300,6 +300,7 @@ void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
     session->job = job;
     session->client = ++job->next_client;
     session->process = hello->process;
+    session->since = oc_clock_ns();
     session->version = hello->version_max < OC_PROTOCOL_VERSION_MAX ? hello->version_max
                                                                     : OC_PROTOCOL_VERSION_MAX;
     if (OC_OK != oc_loop_add(job->loop, &session->watch, EPOLLIN)) {

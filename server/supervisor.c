@@ -25,6 +25,10 @@
 #include "server/job_process.h"
 #include "server/key.h"
 #include "server/probe.h"
+#include "server/waiting.h"
+
+/* So long a job that nobody has joined is left in peace, whoever else comes. */
+#define MIN_AGE (10 * OC_SECOND)
 
 typedef struct {
     const oc_server_settings_t *settings;
@@ -35,6 +39,7 @@ typedef struct {
     oc_watch_t signal_watch;
     oc_job_process_t *jobs;
     int num_jobs;
+    oc_waiting_t waiting;          /* for a place among them */
     uint64_t drain_deadline;       /* 0: not draining */
     bool stop;
 } supervisor_t;
@@ -109,21 +114,45 @@ static oc_job_process_t *job_find(supervisor_t *supervisor, const uint8_t *id)
     return NULL;
 }
 
-static bool admit(void *arg, int fd, const oc_hello_t *hello, const uint8_t *bytes, size_t length,
-                  char *reason, size_t reason_size)
+/*
+ * Jobs that nobody has joined give way to others, the oldest first, when they have had time to do so.
+ * One for each job that waits; false: there are not as many.
+ */
+static bool make_room(supervisor_t *supervisor, const uint8_t *job_id)
 {
-    supervisor_t *supervisor = arg;
-    oc_job_process_t *job = job_find(supervisor, hello->job_id);
+    unsigned missing = oc_waiting_jobs(&supervisor->waiting, job_id);
+    uint64_t now = oc_clock_ns();
+    oc_job_process_t *job;
 
-    if (NULL != job && !oc_same_key(job->key, hello->job_key)) {
-        snprintf(reason, reason_size, "it has not the key of the job that it names");
-        return false;
+    DL_FOREACH (supervisor->jobs, job) {
+        missing -= missing > 0 && job->retires;
     }
-    if (NULL == job && supervisor->num_jobs >= supervisor->settings->max_jobs) {
-        snprintf(reason, reason_size, "the server has %d jobs, which is its max-jobs",
-                 supervisor->num_jobs);
-        return false;
+    DL_FOREACH (supervisor->jobs, job) {
+        if (missing > 0 && !job->has_joined && !job->retires && job->watch.fd >= 0
+            && now - job->started_at > MIN_AGE) {
+            oc_job_process_retire(job);
+            missing -= job->retires;
+        }
     }
+    return 0 == missing;
+}
+
+static bool is_full(const supervisor_t *supervisor)
+{
+    return supervisor->num_jobs >= supervisor->settings->max_jobs;
+}
+
+static void say_full(const supervisor_t *supervisor, char *reason, size_t reason_size)
+{
+    snprintf(reason, reason_size, "the server has %d jobs, which is its max-jobs",
+             supervisor->num_jobs);
+}
+
+/* A client of a job that is there, or for which there is room. */
+static bool hand_over(supervisor_t *supervisor, oc_job_process_t *job, int fd,
+                      const oc_hello_t *hello, const uint8_t *bytes, size_t length, char *reason,
+                      size_t reason_size)
+{
     if (NULL == job) {
         job = job_start(supervisor, hello);
     }
@@ -136,6 +165,50 @@ static bool admit(void *arg, int fd, const oc_hello_t *hello, const uint8_t *byt
         return false;
     }
     return true;
+}
+
+static bool admit(void *arg, int fd, const oc_hello_t *hello, const uint8_t *bytes, size_t length,
+                  char *reason, size_t reason_size)
+{
+    supervisor_t *supervisor = arg;
+    oc_job_process_t *job = job_find(supervisor, hello->job_id);
+
+    if (NULL != job && !oc_same_key(job->key, hello->job_key)) {
+        snprintf(reason, reason_size, "it has not the key of the job that it names");
+        return false;
+    }
+    if (NULL == job && is_full(supervisor)) {
+        say_full(supervisor, reason, reason_size);
+        return make_room(supervisor, hello->job_id)
+               && oc_waiting_add(&supervisor->waiting, fd, hello, bytes, length);
+    }
+    return hand_over(supervisor, job, fd, hello, bytes, length, reason, reason_size);
+}
+
+/* false: there is still no place for it. */
+static bool admit_waiting(void *arg, int fd, const oc_hello_t *hello, const uint8_t *bytes,
+                          size_t length)
+{
+    supervisor_t *supervisor = arg;
+    char reason[256];
+
+    if (NULL == job_find(supervisor, hello->job_id) && is_full(supervisor)) {
+        return false;
+    }
+    if (!admit(supervisor, fd, hello, bytes, length, reason, sizeof(reason))) {
+        oc_refuse(fd, OC_ERR_REFUSED, reason);
+    }
+    return true;
+}
+
+static void refuse_waiting(supervisor_t *supervisor, bool all)
+{
+    char reason[128] = "the server is going to stop";
+
+    if (!all) {
+        say_full(supervisor, reason, sizeof(reason));
+    }
+    oc_waiting_refuse(&supervisor->waiting, all, reason);
 }
 
 static void reap(supervisor_t *supervisor)
@@ -154,6 +227,7 @@ static void reap(supervisor_t *supervisor)
             }
         }
     }
+    oc_waiting_serve(&supervisor->waiting, admit_waiting, supervisor);
 }
 
 /* No new clients; running jobs have the rest of the drain time. A second signal ends it. */
@@ -169,6 +243,7 @@ static void drain(supervisor_t *supervisor)
         oc_clock_ns() + (uint64_t) supervisor->settings->drain_timeout * OC_SECOND;
     oc_gate_close(supervisor->gate);
     supervisor->gate = NULL;
+    refuse_waiting(supervisor, true);
     DL_FOREACH (supervisor->jobs, job) {
         oc_job_process_drain(job);
     }
@@ -301,6 +376,7 @@ static void serve(supervisor_t *supervisor)
     while (!supervisor->stop) {
         (void) oc_loop_once(&supervisor->loop, 1000);
         look_for_hangs(supervisor);
+        refuse_waiting(supervisor, false);
         if (NULL != supervisor->gate) {
             oc_gate_tick(supervisor->gate);
         }

@@ -10,7 +10,7 @@
 
 /*
  * Serves until SIGTERM or SIGINT and returns the exit status; prints
- * "optcast-server: ready on ADDR:PORT" to stdout when it does. The processes that it forks end
+ * "optcast-server: ready on ADDR:PORT" to stdout when it does. The processes that it starts end
  * in it.
  */
 int oc_supervisor_run(const oc_server_settings_t *settings);

@@ -87,7 +87,8 @@ tests_engine_test_engine_leaves_SOURCES = tests/engine/test_engine_leaves.c \
 	server/job_process.h server/job_process.c \
 	server/probe.h server/probe.c \
 	server/spawn.h server/spawn.c \
-	server/supervisor.h server/supervisor.c
+	server/supervisor.h server/supervisor.c \
+	server/waiting.h server/waiting.c
 tests_engine_test_engine_leaves_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_leaves_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 

@@ -2,8 +2,8 @@
 /*
  * Owns the engine's tests of data processes as the supervisor deals with them: those that hang, what
  * they know of each other, and clients that never join.
- * Test: default 120
  */
+/* Test: default 240 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -365,6 +365,164 @@ static void test_start(void **state)
     assert_int_equal(server_stop(&server), 0);
 }
 
+/* ---- clients that never join ---- */
+
+static bool answers(member_t *member)
+{
+    oc_control_t message = {.type = OC_CONTROL_PING, .ping = 5};
+
+    member_say(member, &message);
+    return member_hear(member, &message, 3000) && OC_CONTROL_PONG == message.type;
+}
+
+/*
+ * One says nothing, one joins when it is told to retire, and one says nothing while another process of
+ * its job has joined: only the first one has to go.
+ */
+static void test_idle(void **state)
+{
+    oc_job_t jobs[3] = {new_job(), new_job(), new_job()};
+    oc_join_t join = join_of(0, 2);
+    member_t silent, late, joined, other;
+    uint64_t begin = oc_clock_ns();
+
+    (void) state;
+    server_start(&server, NULL);
+    member_open(&silent, server.port, &jobs[0], 7);
+    member_open(&late, server.port, &jobs[1], 0);
+    member_open(&joined, server.port, &jobs[2], 0);
+    member_open(&other, server.port, &jobs[2], 1);
+    (void) member_join(&joined, &join);
+    member_expect(&silent, OC_CONTROL_RETIRE, "no process of the job has joined", 40000);
+    assert_true(oc_clock_ns() - begin > 29 * OC_SECOND);
+    member_expect(&late, OC_CONTROL_RETIRE, "no process of the job has joined", 3000);
+    (void) member_join(&late, &join);
+    assert_false(member_is_left(&silent, 3500));
+    assert_true(member_is_left(&silent, 4500));
+    assert_true(server_said(&server, "the connection of process 7 is closed: no process", 2000));
+    assert_true(answers(&late) && answers(&joined) && answers(&other));
+    member_close(&silent, false);
+    member_close(&late, true);
+    member_close(&joined, true);
+    member_close(&other, true);
+    assert_int_equal(server_stop(&server), 0);
+}
+
+/* Where all places are taken, the oldest of those makes room, when it has had its time. */
+static void test_room(void **state)
+{
+    const char *options[] = {"--max-jobs", "2", NULL};
+    oc_job_t jobs[2] = {new_job(), new_job()};
+    oc_job_settings_t settings;
+    member_t silent[2];
+
+    (void) state;
+    server_start(&server, options);
+    settings = test_settings(server.address);
+    for (int i = 0; i < 2; i++) {
+        member_open(&silent[i], server.port, &jobs[i], 70 + (uint32_t) i);
+    }
+    expect_no_place();
+    usleep(10500000);
+    assert_int_equal(ranks_run(2, &settings, body_once, 20), 0);
+    assert_true(server_said(&server, "the connection of process 70 is closed", 1000));
+    assert_true(answers(&silent[1]));
+    member_expect(&silent[0], OC_CONTROL_RETIRE, "no process of the job has joined", 100);
+    member_close(&silent[0], false);
+    member_close(&silent[1], true);
+    assert_int_equal(server_stop(&server), 0);
+}
+
+static void wait_for_signal(rank_t *rank, int signal)
+{
+    uint64_t end = oc_clock_ns() + 40 * OC_SECOND;
+
+    atomic_fetch_add(&rank->shared->operations, 1);
+    while (atomic_load(&rank->shared->signal) < signal) {
+        CHECK(oc_clock_ns() < end);
+        usleep(1000);
+    }
+}
+
+/* It has been connected to one of two servers, and did without. Later on it wants both again. */
+static void body_returns(rank_t *rank)
+{
+    float one = 1, sum = 0;
+
+    rank_expect_declined(rank, 0, "cannot be reached");
+    wait_for_signal(rank, 1);
+    for (unsigned group = 1; group < 3; group++) {
+        CHECK(OC_OK == rank_allreduce(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1));
+        CHECK((float) rank->num_ranks == sum);
+    }
+    CHECK(2 == rank->counters.allreduce_offloaded && 0 == rank->counters.failures);
+}
+
+static void test_return(void **state)
+{
+    const char *options[] = {"--max-jobs", "1", NULL};
+    oc_job_settings_t settings;
+    char servers[160], unreachable[64];
+    test_server_t other;
+    ranks_t ranks;
+
+    (void) state;
+    server_start(&other, NULL);
+    memcpy(unreachable, other.address, sizeof(unreachable));
+    assert_int_equal(server_stop(&other), 0);
+    server_start(&server, options);
+    snprintf(servers, sizeof(servers), "%s,%s", server.address, unreachable);
+    settings = test_settings(servers);
+    settings.connect_timeout = 5;
+    ranks_start(&ranks, 2, &settings, body_returns, 60);
+    assert_true(ranks_reach(&ranks, 2));
+    usleep(10500000);
+    /* the ranks compute, and do not hear that they have to go */
+    expect_place();
+    assert_true(server_said(&server, "is closed: no process of its job has joined", 2000));
+    server_start_at(&other, unreachable, NULL);
+    atomic_store(&ranks.shared->signal, 1);
+    assert_int_equal(ranks_wait(&ranks), 0);
+    assert_int_equal(server_stop(&other), 0);
+    assert_int_equal(server_stop(&server), 0);
+}
+
+static void body_patient(rank_t *rank)
+{
+    outcome_t outcome = {0};
+    float one = 1, sum = 0;
+
+    CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, &one, &sum, 1, &outcome));
+    CHECK(rank_wait(rank, &outcome, 1, 70));
+    CHECK(OC_OK == outcome.status && (float) rank->num_ranks == sum);
+    CHECK(1 == rank->counters.allreduce_offloaded && 0 == rank->counters.failures);
+}
+
+/* A set-up that waits for another server longer than a job may be idle is not disturbed by it. */
+static void test_slow_set_up(void **state)
+{
+    oc_job_settings_t settings;
+    test_server_t other;
+    char servers[160];
+    ranks_t ranks;
+
+    (void) state;
+    server_start(&server, NULL);
+    server_start(&other, NULL);
+    snprintf(servers, sizeof(servers), "%s,%s", server.address, other.address);
+    settings = test_settings(servers);
+    settings.connect_timeout = 60;
+    assert_int_equal(kill(other.pid, SIGSTOP), 0);
+    ranks_start(&ranks, 2, &settings, body_patient, 80);
+    assert_true(server_said(&server, "is over", 40000));
+    assert_true(server_said(&server, "begins", 5000));
+    usleep(6000000);
+    assert_int_equal(kill(other.pid, SIGCONT), 0);
+    assert_int_equal(ranks_wait(&ranks), 0);
+    assert_int_equal(server_stop(&other), 0);
+    assert_int_equal(server_stop(&server), 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
@@ -374,11 +532,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_start),
         cmocka_unit_test(test_hang),
         cmocka_unit_test(test_continued),
+        cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_return),
+        cmocka_unit_test(test_slow_set_up),
     };
 
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
     }
-    alarm(120);
+    alarm(240);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

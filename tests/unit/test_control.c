@@ -28,7 +28,7 @@ static fence_t fence;
 static const uint16_t all_types[] = {
     OC_CONTROL_HELLO, OC_CONTROL_WELCOME, OC_CONTROL_REFUSE, OC_CONTROL_JOIN, OC_CONTROL_JOINED,
     OC_CONTROL_LEAVE, OC_CONTROL_PING, OC_CONTROL_PONG, OC_CONTROL_GROUP_ERROR,
-    OC_CONTROL_JOB_ERROR, OC_CONTROL_DRAIN, OC_CONTROL_BYE, OC_CONTROL_ROUTE};
+    OC_CONTROL_JOB_ERROR, OC_CONTROL_DRAIN, OC_CONTROL_BYE, OC_CONTROL_ROUTE, OC_CONTROL_RETIRE};
 
 #define NUM_TYPES (sizeof(all_types) / sizeof(all_types[0]))
 
@@ -345,7 +345,7 @@ static void test_type(void **state)
             assert_int_equal(decode(length, &got), OC_ERR_INVALID);
         }
     }
-    for (unsigned type = 0; type < 300; type += 0 == type ? 14 : 1) {
+    for (unsigned type = 0; type < 300; type += 0 == type ? OC_CONTROL_RETIRE + 1 : 1) {
         oc_control_t wrong = {.type = (uint16_t) type};
 
         assert_int_equal(oc_control_encode(&wrong, buffer, sizeof(buffer)), 0);
