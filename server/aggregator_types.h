@@ -318,6 +318,8 @@ void oc_small_result(oc_reduction_t *reduction);
 bool oc_early_sweep(oc_aggregator_t *aggregator);
 /* The contribution with that tag, which is the caller's to be received; false: it has not come. */
 bool oc_early_take(oc_server_group_t *group, uint64_t tag, oc_unexpected_t *message);
+/* Whether it is here, and no receive has taken it. */
+bool oc_early_has(const oc_server_group_t *group, uint64_t tag);
 /* Nothing of this group will be received any more. */
 void oc_early_forget(oc_server_group_t *group);
 

@@ -132,11 +132,33 @@ static void tell_cost(oc_aggregator_t *aggregator)
     }
 }
 
+/*
+ * Receives for what the server above sends are posted before it is asked, so this took the place of
+ * another message, or another one its own: neither may become a result.
+ */
+static void refuse_from_above(oc_aggregator_t *aggregator, uint32_t handle)
+{
+    oc_server_group_t *group;
+
+    HASH_FIND(hh, aggregator->groups, &handle, sizeof(handle), group);
+    if (NULL != group && NULL != group->above) {
+        oc_aggregator_group_failed(group, OC_ERR_INVALID, "a message in the name of the parent "
+                                   "server was forged or duplicated");
+    }
+}
+
+static bool is_from_above(uint64_t tag)
+{
+    return OC_KIND_RESULT == oc_tag_kind(tag) || OC_KIND_REPLY == oc_tag_kind(tag);
+}
+
 static void sort(oc_aggregator_t *aggregator, const oc_unexpected_t *message)
 {
     oc_server_group_t *group = NULL;
 
-    if (OC_KIND_CONTRIBUTION == oc_tag_kind(message->tag)) {
+    if (is_from_above(message->tag)) {
+        refuse_from_above(aggregator, oc_tag_handle(message->tag));
+    } else if (OC_KIND_CONTRIBUTION == oc_tag_kind(message->tag)) {
         group = oc_aggregator_group(aggregator, oc_tag_handle(message->tag),
                                     oc_tag_rank(message->tag));
     }
@@ -188,6 +210,11 @@ bool oc_early_take(oc_server_group_t *group, uint64_t tag, oc_unexpected_t *mess
     *message = early->message;
     release(early);
     return true;
+}
+
+bool oc_early_has(const oc_server_group_t *group, uint64_t tag)
+{
+    return NULL != group->early && NULL != find(group->aggregator, tag);
 }
 
 void oc_early_forget(oc_server_group_t *group)

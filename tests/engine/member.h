@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A process of a job without the engine: it speaks the control protocol and has a UCX worker, and
- * may say and send what no client would. What goes wrong fails the test.
+ * may say and send what no client would. What goes wrong fails the test. Ranks are forked before
+ * there is a member: UCX's thread, which accepts connections, would not be theirs.
  */
 #ifndef OC_TESTS_ENGINE_MEMBER_H
 #define OC_TESTS_ENGINE_MEMBER_H
