@@ -32,7 +32,8 @@ static oc_status_t open_multicast(oc_client_t *client)
 {
     oc_multicast_config_t config = {
         .settings = client->config.settings, .counters = &client->config.counters->cast,
-        .job_id = client->job.id, .process = client->config.process};
+        .job_id = client->job.id, .job_key = client->job.key,
+        .process = client->config.process};
 
     return NULL != client->multicast ? OC_OK : oc_multicast_create(&config, &client->multicast);
 }

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "multicast/group.h"
 #include "multicast/message.h"
+#include "multicast/seal.h"
 
 #define OC_CAST_REASON_SIZE 256
 
@@ -128,6 +129,8 @@ typedef struct oc_cast_operation {
     const uint8_t *source;     /* own block */
     uint8_t *tail;             /* end of own block, with the trailer: where it is not contiguous */
     uint32_t sent;             /* own fragments */
+    uint32_t sealed;           /* own fragments that have a code: of the last of them it is kept */
+    uint8_t codes[OC_MAX_BATCH][OC_MAC_SIZE];
     bool turn;                 /* this rank may send */
     bool blocked;              /* the network had no room */
     uint32_t grace;            /* own fragments that may be sent while all others are stalled … */
@@ -156,9 +159,10 @@ typedef struct {
 } oc_neighbour_t;
 
 typedef struct {
-    uint8_t *heard;            /* by rank: a probe arrived */
+    uint16_t *heard;           /* by rank: channels that a probe came by, as bits */
+    uint16_t all;              /* those of the group */
     uint8_t *answers;          /* by rank: probes sent on request that did not */
-    uint32_t missing;          /* ranks of which none has */
+    uint32_t missing;          /* ranks that were not heard on all channels */
     unsigned sent;
     uint8_t *asks;             /* by rank: it asks for a probe */
     uint32_t askers;           /* how many do */
@@ -180,7 +184,11 @@ struct oc_cast_group {
     oc_neighbour_t neighbours[1 + OC_CAST_RADIX]; /* children, then the parent */
     uint32_t num_children, num_neighbours;
     uint32_t go, leave, turn;  /* the last generation of which this rank was told */
-    uint32_t generation;       /* of the last operation that became active */
+    uint32_t generation;       /* of the last operation that became active … */
+    uint64_t operations;       /* … which is the lower half of how many did */
+    oc_seal_t *seal;
+    uint64_t serial;           /* of the last message that was posted */
+    uint64_t *serials;         /* by rank: the highest that came */
     uint32_t rotation;         /* of sources */
     uint64_t round_trip;       /* smoothed, of requests; doubled by those that take too long */
     uint64_t stepped;          /* time of the last progress */
@@ -188,6 +196,12 @@ struct oc_cast_group {
     unsigned pending;          /* operations of both */
     uint8_t *scratch;          /* OC_CAST_MESSAGE_MAX bytes */
 };
+
+/* How many operations there were with the one of this generation, which is one of the last or next. */
+static inline uint64_t oc_cast_operations(const oc_cast_group_t *group, uint32_t generation)
+{
+    return group->operations + (uint64_t) (int64_t) (int32_t) (generation - group->generation);
+}
 
 /* Whether generation a is b or a later one. */
 static inline bool oc_cast_reached(uint32_t a, uint32_t b)
@@ -210,7 +224,13 @@ static inline void oc_bit_clear(uint64_t *bits, uint64_t number)
     bits[number / 64] &= ~(1ull << (number % 64));
 }
 
+/* group.c */
+/* A rank says that the group has failed. */
+void oc_group_aborted(oc_cast_group_t *group, const oc_cast_message_t *message);
+
 /* post.c: messages to ranks of the group; all but REPAIR count as control */
+/* What the code of a message has to be made with: the upper half of its generation. */
+uint32_t oc_cast_era(const oc_cast_group_t *group, const oc_cast_message_t *message);
 void oc_cast_post(oc_cast_group_t *group, uint32_t rank, oc_cast_message_t *message);
 /* One without a body, about the active operation, or about none. */
 void oc_cast_post_plain(oc_cast_group_t *group, uint32_t rank, oc_cast_kind_t kind);
@@ -218,8 +238,10 @@ void oc_cast_post_plain(oc_cast_group_t *group, uint32_t rank, oc_cast_kind_t ki
 /* probe.c */
 oc_status_t oc_probe_begin(oc_cast_group_t *group, uint64_t now);
 void oc_probe_end(oc_cast_group_t *group);
-void oc_probe_heard(oc_cast_group_t *group, uint32_t rank);
-void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message);
+/* channels: bits */
+void oc_probe_heard(oc_cast_group_t *group, uint32_t rank, unsigned channels);
+/* fresh: it is not one that may have come before. */
+void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message, bool fresh);
 uint64_t oc_probe_progress(oc_cast_group_t *group, uint64_t now, uint64_t step);
 
 /* tree.c: ENTER, GO, DONE and LEAVE */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The header of a multicast datagram; doc/multicast.md has the layout. A fragment is attributed by
- * it alone: nothing is concluded from order or address. Pure functions, any thread.
+ * it alone, and its code proves that it is true (multicast/seal.h). Pure functions, any thread.
  */
 #ifndef OC_MULTICAST_DATAGRAM_H
 #define OC_MULTICAST_DATAGRAM_H
@@ -10,8 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OC_DATAGRAM_HEADER  24
-#define OC_DATAGRAM_VERSION 1
+#include "base/mac.h"
+
+#define OC_DATAGRAM_HEADER  (24 + OC_MAC_SIZE)
+#define OC_DATAGRAM_VERSION 2
 
 /* Datagrams smaller than this are not worth it; larger ones no network carries. */
 #define OC_DATAGRAM_MIN 256u
@@ -31,11 +33,12 @@ typedef struct {
     uint16_t length;          /* of the payload in bytes */
 } oc_datagram_t;
 
+/* With a code of zeros. */
 void oc_datagram_encode(const oc_datagram_t *datagram, uint8_t header[OC_DATAGRAM_HEADER]);
 
 /*
  * bytes: a whole datagram as it came. false: it is none of this protocol and version, or its
- * length is not what its header says.
+ * length is not what its header says. Whether its code fits is not known here.
  */
 bool oc_datagram_decode(const uint8_t *bytes, size_t length, oc_datagram_t *datagram);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A group: its life, what arrives for it, and its progress. */
+/* A group: its life and its progress. */
 #include "multicast/group.h"
 
 #include <stdio.h>
@@ -11,6 +11,9 @@
 
 /* Batches of datagrams that one progress sends, so that what arrives meanwhile is looked at. */
 #define SEND_ROUNDS 4
+
+/* Bits of what was heard of a rank. */
+#define MAX_CHANNELS 16
 
 /* Of requests, until something is known. */
 #define FIRST_ROUND_TRIP (5 * OC_MILLISECOND)
@@ -32,6 +35,7 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
     oc_cast_group_t *group;
 
     if (config->datagram_size < OC_DATAGRAM_MIN || config->num_ranks > UINT16_MAX
+        || 0 == config->channels || config->channels > MAX_CHANNELS
         || config->rank >= config->num_ranks) {
         return OC_ERR_INVALID;
     }
@@ -46,12 +50,15 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
     }
     group->hosts = calloc(config->num_ranks, sizeof(*group->hosts));
     group->companions = calloc(config->num_ranks, sizeof(*group->companions));
+    group->serials = calloc(config->num_ranks, sizeof(*group->serials));
     group->scratch = malloc(OC_CAST_MESSAGE_MAX);
+    group->seal = oc_seal_new(config->job_key, config->token);
+    group->config.job_key = NULL;
     group->stepped = now;
     group->round_trip = FIRST_ROUND_TRIP;
     oc_tree_begin(group);
-    if (NULL == group->hosts || NULL == group->companions || NULL == group->scratch
-        || OC_OK != oc_probe_begin(group, now)) {
+    if (NULL == group->hosts || NULL == group->companions || NULL == group->serials
+        || NULL == group->scratch || NULL == group->seal || OC_OK != oc_probe_begin(group, now)) {
         oc_cast_group_free(group);
         return OC_ERR_NO_MEMORY;
     }
@@ -78,7 +85,9 @@ void oc_cast_group_free(oc_cast_group_t *group)
     oc_probe_end(group);
     free(group->hosts);
     free(group->companions);
+    free(group->serials);
     free(group->scratch);
+    oc_seal_free(group->seal);
     free(group);
 }
 
@@ -152,14 +161,14 @@ void oc_cast_group_fail(oc_cast_group_t *group, oc_status_t status, const char *
     become_failed(group, status, reason);
 }
 
-/* Who told this rank may not have reached all: it is passed on, once, along the tree. */
-static void abort_by(oc_cast_group_t *group, const oc_cast_message_t *message)
+void oc_group_aborted(oc_cast_group_t *group, const oc_cast_message_t *message)
 {
     oc_cast_message_t copy = *message;
     char reason[OC_CAST_REASON_SIZE];
 
     snprintf(reason, sizeof(reason), "%.*s", (int) message->data_length,
              (const char *) message->data);
+    /* who told this rank may not have reached all: it is passed on, once, along the tree */
     for (uint32_t i = 0; i < group->num_neighbours; i++) {
         if (group->neighbours[i].rank != message->rank) {
             oc_cast_post(group, group->neighbours[i].rank, &copy);
@@ -205,140 +214,6 @@ oc_status_t oc_cast_start(oc_cast_group_t *group, const oc_cast_args_t *args, ui
     DL_APPEND(group->queue, operation);
     group->pending++;
     return OC_OK;
-}
-
-static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
-                          const uint8_t *payload, uint64_t now)
-{
-    oc_cast_counters_t *counters = group->config.counters;
-    const oc_cast_operation_t *active = group->active;
-    const oc_block_t *block;
-
-    if (NULL == active || header->generation != active->generation) {
-        if (0 != header->generation && oc_cast_reached(group->generation, header->generation)) {
-            counters->fragments_late++;
-        } else {
-            counters->fragments_foreign++;
-        }
-        return;
-    }
-    block = &active->blocks[header->rank];
-    if (header->index >= block->fragments
-        || header->length != oc_fragment_length(group, block, header->index)) {
-        counters->fragments_foreign++;
-        return;
-    }
-    group->active->blocks[header->rank].patience = 0;
-    /* once its checksum was wrong, only what the owner answers is believed */
-    if (0 == block->failures
-        && oc_fragment_place(group, header->rank, header->index, payload, now)) {
-        counters->fragments_received++;
-    } else {
-        counters->fragments_duplicated++;
-    }
-}
-
-void oc_cast_datagram(oc_cast_group_t *group, const oc_datagram_t *header, const uint8_t *payload,
-                      uint64_t now)
-{
-    if (OC_OK != group->status || header->rank == group->config.rank) {
-        return; /* what this rank sent comes back on many networks */
-    }
-    if (header->rank >= group->config.num_ranks) {
-        group->config.counters->fragments_foreign++;
-        return;
-    }
-    oc_tree_heard(group, header->rank);
-    oc_probe_heard(group, header->rank);
-    if (OC_DATAGRAM_FRAGMENT == header->kind) {
-        take_fragment(group, header, payload, now);
-    }
-}
-
-/* Messages about an operation count while it is active; what they are about is over otherwise. */
-static void take_about_operation(oc_cast_group_t *group, const oc_cast_message_t *message,
-                                 uint64_t now)
-{
-    if (NULL == group->active || message->generation != group->active->generation) {
-        return;
-    }
-    switch (message->kind) {
-    case OC_CAST_POLL:
-        oc_serve_poll(group, message);
-        break;
-    case OC_CAST_SENT:
-        oc_repair_sent(group, message, now);
-        break;
-    case OC_CAST_REQUEST:
-        oc_serve_request(group, message, now);
-        break;
-    case OC_CAST_CREDIT:
-        oc_credit_message(group, message, now);
-        break;
-    default:
-        oc_repair_message(group, message, now);
-        break;
-    }
-}
-
-static void take_turn(oc_cast_group_t *group, const oc_cast_message_t *message)
-{
-    group->turn = message->generation;
-    if (NULL != group->active && OC_CAST_RUNNING == group->active->state
-        && message->generation == group->active->generation) {
-        group->active->turn = true;
-    }
-}
-
-static void take_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
-{
-    switch (message->kind) {
-    case OC_CAST_PROBE_REQUEST:
-    case OC_CAST_PROBE_SENT:
-        oc_probe_message(group, message);
-        break;
-    case OC_CAST_ENTER:
-    case OC_CAST_GO:
-    case OC_CAST_DONE:
-    case OC_CAST_LEAVE:
-        oc_tree_message(group, message, now);
-        break;
-    case OC_CAST_TURN:
-        take_turn(group, message);
-        break;
-    case OC_CAST_PING:
-        oc_cast_post_plain(group, message->rank, OC_CAST_PONG);
-        break;
-    case OC_CAST_PONG:
-        break;
-    case OC_CAST_ABORT:
-        abort_by(group, message);
-        break;
-    default:
-        take_about_operation(group, message, now);
-        break;
-    }
-}
-
-void oc_cast_message(oc_cast_group_t *group, const uint8_t *bytes, size_t length, uint64_t now)
-{
-    oc_cast_message_t message;
-
-    if (OC_OK != group->status) {
-        return;
-    }
-    if (!oc_cast_decode(bytes, length, &message) || message.token != group->config.token
-        || message.rank >= group->config.num_ranks || message.rank == group->config.rank) {
-        group->config.counters->fragments_foreign++;
-        return;
-    }
-    oc_tree_heard(group, message.rank);
-    take_message(group, &message, now);
-}
-
-bool oc_cast_message_token(const uint8_t *bytes, size_t length, uint64_t *token)
-{
-    return oc_cast_decode_token(bytes, length, token);
 }
 
 static uint64_t progress_running(oc_cast_group_t *group, uint64_t now)

@@ -4,6 +4,7 @@
 noinst_LTLIBRARIES += libocmulticast.la
 libocmulticast_la_SOURCES = \
 	multicast/address.h multicast/address.c \
+	multicast/arrival.c \
 	multicast/cast_types.h \
 	multicast/chain.c \
 	multicast/credit.c \
@@ -23,6 +24,7 @@ libocmulticast_la_SOURCES = \
 	multicast/random.h \
 	multicast/record.h multicast/record.c \
 	multicast/repair.c \
+	multicast/seal.h multicast/seal.c \
 	multicast/send.c \
 	multicast/serve.c \
 	multicast/service.h \

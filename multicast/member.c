@@ -125,7 +125,6 @@ void oc_member_free(oc_member_t *member)
     }
     oc_outbox_drop(member->outbox);
     free(member->peers);
-    free(member->probed);
     free(member);
 }
 
@@ -220,15 +219,20 @@ static oc_status_t meet(oc_member_t *member, const uint8_t *records, uint32_t *h
     return good ? OC_OK : OC_ERR_NO_MEMORY;
 }
 
+static unsigned count_channels(const oc_job_settings_t *settings)
+{
+    int64_t wanted = settings->multicast_channels, addresses = settings->multicast_groups;
+
+    return (unsigned) (wanted < addresses ? wanted : addresses);
+}
+
 static oc_status_t open_channels(oc_member_t *member, uint32_t datagram_size, char *error,
                                  size_t error_size)
 {
     oc_transports_t *transports = &member->multicast->transports;
     unsigned addresses = (unsigned) transports->settings->multicast_groups;
-    unsigned wanted = (unsigned) transports->settings->multicast_channels;
 
-    wanted = wanted < addresses ? wanted : addresses;
-    while (member->num_channels < wanted) {
+    while (member->num_channels < count_channels(transports->settings)) {
         unsigned number = (unsigned) (member->token % addresses + member->num_channels) % addresses;
         oc_cast_slot_t *slot;
         oc_status_t status = oc_transports_get(transports, member->carrier, number, &slot, error,
@@ -244,11 +248,7 @@ static oc_status_t open_channels(oc_member_t *member, uint32_t datagram_size, ch
         }
         member->channels[member->num_channels++] = slot;
     }
-    snprintf(error, error_size, "out of memory");
-    if (member->num_channels > 1) {
-        member->probed = calloc(member->num_ranks, sizeof(*member->probed));
-    }
-    return 1 == member->num_channels || NULL != member->probed ? OC_OK : OC_ERR_NO_MEMORY;
+    return OC_OK;
 }
 
 static oc_status_t make_core(oc_member_t *member, const oc_multicast_params_t *params,
@@ -258,6 +258,7 @@ static oc_status_t make_core(oc_member_t *member, const oc_multicast_params_t *p
     const oc_job_settings_t *settings = service->settings;
     oc_cast_config_t config = {
         .num_ranks = params->num_ranks, .rank = params->rank, .token = member->token,
+        .job_key = member->multicast->job_key, .channels = count_channels(settings),
         .hosts = hosts, .datagram_size = datagram_size,
         .schedule = (oc_schedule_t) settings->multicast_schedule,
         .chains = (uint32_t) settings->multicast_chains, .window = settings->multicast_window,
@@ -345,57 +346,22 @@ oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_para
     return OC_OK;
 }
 
-/*
- * A rank that joined later than the group failed here has not heard of it: it is told when it
- * asks for something.
- */
-static void answer_failed(oc_member_t *member, const uint8_t *bytes, size_t length)
-{
-    const char *reason = oc_cast_group_reason(member->core);
-    oc_cast_message_t message;
-    uint8_t head[OC_CAST_HEAD_MAX];
-    uint32_t from;
-
-    if (!oc_cast_decode(bytes, length, &message) || OC_CAST_ABORT == message.kind
-        || message.rank >= member->num_ranks) {
-        return;
-    }
-    from = message.rank;
-    message = (oc_cast_message_t) {
-        .kind = OC_CAST_ABORT, .rank = member->rank, .token = member->token,
-        .status = (int32_t) oc_cast_group_ready(member->core)};
-    length = oc_cast_encode(&message, head);
-    net_tell(member, from, head, length, reason, strnlen(reason, OC_CAST_MAX_TEXT));
-}
-
 void oc_member_message(oc_member_t *member, const uint8_t *bytes, size_t length)
 {
-    if (oc_cast_group_ready(member->core) < OC_OK) {
-        answer_failed(member, bytes, length);
-    } else {
-        oc_cast_message(member->core, bytes, length, member->multicast->now);
-        oc_member_wake(member);
-    }
+    oc_cast_message(member->core, bytes, length, member->multicast->now);
+    oc_member_wake(member);
 }
 
 void oc_member_datagram(oc_member_t *member, const oc_cast_slot_t *slot,
-                        const oc_datagram_t *header, const uint8_t *payload)
+                        const oc_datagram_t *header, const uint8_t *bytes)
 {
     uint64_t now = member->multicast->now;
-    unsigned all = (1u << member->num_channels) - 1;
+    unsigned channel = 0;
 
-    if (OC_DATAGRAM_PROBE == header->kind && NULL != member->probed
-        && header->rank < member->num_ranks) {
-        for (unsigned i = 0; i < member->num_channels; i++) {
-            if (member->channels[i] == slot) {
-                member->probed[header->rank] |= (uint16_t) (1u << i);
-            }
-        }
-        if (member->probed[header->rank] != all) {
-            return;
-        }
+    while (channel < member->num_channels && member->channels[channel] != slot) {
+        channel++;
     }
-    oc_cast_datagram(member->core, header, payload, now);
+    oc_cast_datagram(member->core, channel, header, bytes, now);
 }
 
 void oc_member_lost(oc_member_t *member, const oc_peer_t *peer)

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All kinds begin with 0 "OR", 2 version, 3 kind, 4 rank, 8 token, 16 generation; then come
+ * All kinds begin with 0 code, 16 "OR", 18 version, 19 kind, 20 rank, 24 token, 32 generation,
+ * 36 serial; then come
  *
- *   SENT     20 number
- *   REQUEST  20 block, 24 number, 28 wait (1 byte), 29 ranges: count of them, then first and
+ *   SENT     44 number
+ *   REQUEST  44 block, 48 number, 52 wait (1 byte), 53 ranges: count of them, then first and
  *            count of each
- *   REPAIR   20 block, 24 number, 28 last (1 byte), 29 given, 33 ranges as above, then the
+ *   REPAIR   44 block, 48 number, 52 last (1 byte), 53 given, 57 ranges as above, then the
  *            fragments
- *   ABORT    20 status, then the text
- *   CREDIT   20 position (8 bytes)
+ *   ABORT    44 status, then the text
+ *   CREDIT   44 position (8 bytes)
  */
 #include "multicast/message.h"
 
+#include <string.h>
+
+#include "base/mac.h"
 #include "protocol/wire.h"
 
 #define MAGIC 0x524f
@@ -60,14 +64,16 @@ static void get_extent(oc_reader_t *r, oc_cast_message_t *message)
 
 size_t oc_cast_encode(const oc_cast_message_t *message, uint8_t head[OC_CAST_HEAD_MAX])
 {
-    oc_writer_t w = {.at = head, .end = head + OC_CAST_HEAD_MAX};
+    oc_writer_t w = {.at = head + OC_MAC_SIZE, .end = head + OC_CAST_HEAD_MAX};
 
+    memset(head, 0, OC_MAC_SIZE);
     oc_put(&w, MAGIC, 2);
     oc_put(&w, OC_CAST_VERSION, 1);
     oc_put(&w, (uint64_t) message->kind, 1);
     oc_put(&w, message->rank, 4);
     oc_put(&w, message->token, 8);
     oc_put(&w, message->generation, 4);
+    oc_put(&w, message->serial, 8);
     if (OC_CAST_SENT == message->kind) {
         oc_put(&w, message->number, 4);
     } else if (OC_CAST_REQUEST == message->kind || OC_CAST_REPAIR == message->kind) {
@@ -86,8 +92,11 @@ size_t oc_cast_encode(const oc_cast_message_t *message, uint8_t head[OC_CAST_HEA
 bool oc_cast_decode_token(const uint8_t *bytes, size_t length, uint64_t *token)
 {
     oc_reader_t r = {.at = bytes, .end = bytes + length};
-    uint64_t magic = oc_get(&r, 2), version = oc_get(&r, 1);
+    uint64_t magic, version;
 
+    (void) oc_get_bytes(&r, OC_MAC_SIZE);
+    magic = oc_get(&r, 2);
+    version = oc_get(&r, 1);
     (void) oc_get_bytes(&r, 1 + 4);
     *token = oc_get(&r, 8);
     return !r.bad && MAGIC == magic && OC_CAST_VERSION == version;
@@ -120,12 +129,16 @@ static void get_body(oc_reader_t *r, oc_cast_message_t *message)
 bool oc_cast_decode(const uint8_t *bytes, size_t length, oc_cast_message_t *message)
 {
     oc_reader_t r = {.at = bytes, .end = bytes + length};
-    uint64_t magic = oc_get(&r, 2), version = oc_get(&r, 1);
+    uint64_t magic, version;
 
+    (void) oc_get_bytes(&r, OC_MAC_SIZE);
+    magic = oc_get(&r, 2);
+    version = oc_get(&r, 1);
     message->kind = (oc_cast_kind_t) oc_get(&r, 1);
     message->rank = (uint32_t) oc_get(&r, 4);
     message->token = oc_get(&r, 8);
     message->generation = (uint32_t) oc_get(&r, 4);
+    message->serial = oc_get(&r, 8);
     message->num_ranges = 0;
     message->last = message->wait = false;
     if (r.bad || MAGIC != magic || OC_CAST_VERSION != version

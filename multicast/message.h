@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OC_CAST_VERSION     1
+#define OC_CAST_VERSION     2
 #define OC_CAST_HEAD_MAX    4096u  /* bytes of a message without repaired data */
 #define OC_CAST_MAX_RANGES  256u   /* of a REQUEST or a REPAIR */
 #define OC_CAST_MAX_TEXT    256u   /* bytes of a reason */
@@ -44,6 +44,7 @@ typedef struct {
     uint32_t rank;             /* of the sender */
     uint64_t token;            /* of the group */
     uint32_t generation;       /* number of the operation */
+    uint64_t serial;           /* another one for each message that the sender posts to the group */
     uint32_t block;            /* REQUEST, REPAIR: whose block */
     uint32_t number;           /* REQUEST, REPAIR: of the request; SENT: how many fragments */
     bool last;                 /* REPAIR: no more is sent for this request */
@@ -57,10 +58,16 @@ typedef struct {
     size_t data_length;
 } oc_cast_message_t;
 
-/* Encodes all but data into at most OC_CAST_HEAD_MAX bytes; returns how many. */
+/*
+ * Encodes all but data into at most OC_CAST_HEAD_MAX bytes, with a code of zeros (multicast/seal.h);
+ * returns how many.
+ */
 size_t oc_cast_encode(const oc_cast_message_t *message, uint8_t head[OC_CAST_HEAD_MAX]);
 
-/* data points into bytes. false: it makes no sense, or is of another protocol or version. */
+/*
+ * data points into bytes. false: it makes no sense, or is of another protocol or version. Whether
+ * its code fits is not known here.
+ */
 bool oc_cast_decode(const uint8_t *bytes, size_t length, oc_cast_message_t *message);
 
 /* The token alone, of bytes that oc_cast_decode may refuse. false: they are no such message. */

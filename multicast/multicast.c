@@ -28,6 +28,8 @@ oc_status_t oc_multicast_create(const oc_multicast_config_t *config, oc_multicas
     multicast->config = *config;
     memcpy(multicast->job_id, config->job_id, OC_JOB_ID_SIZE);
     multicast->config.job_id = multicast->job_id;
+    memcpy(multicast->job_key, config->job_key, OC_JOB_KEY_SIZE);
+    multicast->config.job_key = multicast->job_key;
     oc_transports_init(&multicast->transports, config->settings, multicast->job_id,
                        config->process);
     *result = multicast;
@@ -44,6 +46,7 @@ void oc_multicast_destroy(oc_multicast_t *multicast)
     }
     oc_peers_close(multicast->peers);
     oc_transports_close(&multicast->transports);
+    explicit_bzero(multicast->job_key, sizeof(multicast->job_key));
     free(multicast);
 }
 
@@ -277,7 +280,7 @@ static void on_datagram(void *arg, const uint8_t *bytes, size_t length)
         multicast->config.counters->fragments_foreign++;
         return;
     }
-    oc_member_datagram(member, arrival->slot, &header, bytes + OC_DATAGRAM_HEADER);
+    oc_member_datagram(member, arrival->slot, &header, bytes);
     oc_member_wake(member);
 }
 

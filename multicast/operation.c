@@ -97,7 +97,7 @@ oc_status_t oc_operation_prepare(oc_cast_group_t *group, oc_cast_operation_t *op
     uint64_t bits;
 
     operation->state = OC_CAST_ENTERING;
-    operation->generation = ++group->generation;
+    operation->generation = group->generation = (uint32_t) ++group->operations;
     operation->begun = now;
     operation->blocks = calloc(group->config.num_ranks, sizeof(*operation->blocks));
     operation->tail = malloc(2 * (size_t) group->payload);

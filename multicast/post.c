@@ -2,6 +2,21 @@
 /* Messages to the ranks of a group. */
 #include "multicast/cast_types.h"
 
+/* Of those that are about no operation, or about any, there is nothing to be mistaken for. */
+uint32_t oc_cast_era(const oc_cast_group_t *group, const oc_cast_message_t *message)
+{
+    switch (message->kind) {
+    case OC_CAST_PROBE_REQUEST:
+    case OC_CAST_PROBE_SENT:
+    case OC_CAST_PING:
+    case OC_CAST_PONG:
+    case OC_CAST_ABORT:
+        return 0;
+    default:
+        return (uint32_t) (oc_cast_operations(group, message->generation) >> 32);
+    }
+}
+
 void oc_cast_post(oc_cast_group_t *group, uint32_t rank, oc_cast_message_t *message)
 {
     const oc_cast_net_t *net = &group->config.net;
@@ -11,7 +26,9 @@ void oc_cast_post(oc_cast_group_t *group, uint32_t rank, oc_cast_message_t *mess
 
     message->rank = group->config.rank;
     message->token = group->config.token;
+    message->serial = ++group->serial;
     length = oc_cast_encode(message, head);
+    oc_seal_message(group->seal, oc_cast_era(group, message), rank, message, head, length);
     if (OC_CAST_REPAIR == message->kind) {
         counters->repair_bytes += message->data_length;
     } else {

@@ -20,13 +20,14 @@ oc_status_t oc_probe_begin(oc_cast_group_t *group, uint64_t now)
     oc_probe_t *probe = &group->probe;
     uint32_t count = group->config.num_ranks;
 
-    probe->heard = calloc(count, 1);
+    probe->heard = calloc(count, sizeof(*probe->heard));
     probe->answers = calloc(count, 1);
     probe->asks = calloc(count, 1);
     if (NULL == probe->heard || NULL == probe->answers || NULL == probe->asks) {
         return OC_ERR_NO_MEMORY;
     }
-    probe->heard[group->config.rank] = 1;
+    probe->all = (uint16_t) ((1u << group->config.channels) - 1);
+    probe->heard[group->config.rank] = probe->all;
     probe->missing = count - 1;
     probe->next = now;
     probe->interval = FIRST_INTERVAL;
@@ -40,7 +41,8 @@ void oc_probe_end(oc_cast_group_t *group)
     free(group->probe.heard);
     free(group->probe.answers);
     free(group->probe.asks);
-    group->probe.heard = group->probe.answers = group->probe.asks = NULL;
+    group->probe.heard = NULL;
+    group->probe.answers = group->probe.asks = NULL;
 }
 
 /* Somebody has come: the others may be about to. */
@@ -51,14 +53,19 @@ static void note_news(oc_probe_t *probe)
     probe->ask_soon = true;
 }
 
-void oc_probe_heard(oc_cast_group_t *group, uint32_t rank)
+static bool is_heard(const oc_probe_t *probe, uint32_t rank)
+{
+    return probe->heard[rank] == probe->all;
+}
+
+void oc_probe_heard(oc_cast_group_t *group, uint32_t rank, unsigned channels)
 {
     oc_probe_t *probe = &group->probe;
 
     note_news(probe);
-    if (!probe->heard[rank]) {
-        probe->heard[rank] = 1;
-        probe->missing--;
+    if (!is_heard(probe, rank)) {
+        probe->heard[rank] |= (uint16_t) (channels & probe->all);
+        probe->missing -= is_heard(probe, rank);
     }
 }
 
@@ -70,6 +77,7 @@ static bool cast_probe(oc_cast_group_t *group)
     oc_outgoing_t outgoing = {.payload = NULL, .length = 0};
 
     oc_datagram_encode(&datagram, outgoing.header);
+    oc_seal_datagram(group->seal, 0, &datagram, NULL, outgoing.header);
     return 1 == group->config.net.cast(group->config.net.context, &outgoing, 1);
 }
 
@@ -99,15 +107,18 @@ static void give_up(oc_cast_group_t *group, uint32_t rank)
     oc_cast_group_fail(group, OC_ERR_UNREACHABLE, reason);
 }
 
-void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message)
+void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message, bool fresh)
 {
     oc_probe_t *probe = &group->probe;
 
+    if (!fresh) {
+        return; /* answers are counted */
+    }
     note_news(probe);
     if (OC_CAST_PROBE_REQUEST == message->kind) {
         probe->askers += !probe->asks[message->rank];
         probe->asks[message->rank] = 1;
-    } else if (!probe->heard[message->rank] && ++probe->answers[message->rank] == MAX_ANSWERS) {
+    } else if (!is_heard(probe, message->rank) && ++probe->answers[message->rank] == MAX_ANSWERS) {
         give_up(group, message->rank);
     }
 }
@@ -115,7 +126,7 @@ void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message)
 static void ask_missing(oc_cast_group_t *group)
 {
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
-        if (!group->probe.heard[rank]) {
+        if (!is_heard(&group->probe, rank)) {
             oc_cast_post_plain(group, rank, OC_CAST_PROBE_REQUEST);
         }
     }
@@ -131,7 +142,7 @@ static bool times_out(oc_cast_group_t *group, uint64_t step)
     if (0 == group->config.probe_timeout || probe->silence < group->config.probe_timeout) {
         return false;
     }
-    while (probe->heard[rank]) {
+    while (is_heard(probe, rank)) {
         rank++;
     }
     snprintf(reason, sizeof(reason), "rank %u has not answered rank %u for %u seconds", rank,

@@ -6,6 +6,7 @@
 
 static void fill_header(const oc_cast_group_t *group, oc_outgoing_t *outgoing, uint32_t index)
 {
+    uint8_t *code = group->active->codes[index % OC_MAX_BATCH];
     oc_datagram_t datagram = {
         .kind = OC_DATAGRAM_FRAGMENT,
         .token = group->config.token,
@@ -16,6 +17,14 @@ static void fill_header(const oc_cast_group_t *group, oc_outgoing_t *outgoing, u
     };
 
     oc_datagram_encode(&datagram, outgoing->header);
+    if (index >= group->active->sealed) {
+        oc_seal_datagram(group->seal, group->operations, &datagram, outgoing->payload,
+                         outgoing->header);
+        memcpy(code, outgoing->header, OC_MAC_SIZE);
+        group->active->sealed = index + 1;
+    } else {
+        memcpy(outgoing->header, code, OC_MAC_SIZE); /* the network had no room for it before */
+    }
 }
 
 /* The last data and the trailer are not side by side in memory: they are copied. */

@@ -25,7 +25,6 @@ typedef struct oc_member {
     oc_outbox_t *outbox;
     oc_cast_slot_t *channels[OC_MAX_SLOTS];
     unsigned num_channels;
-    uint16_t *probed;          /* by rank: on which channels its probes came; NULL: there is one */
     bool busy;                 /* probing, or in an operation */
     bool listed;               /* among the active ones */
     uint64_t due;              /* when it wants to be progressed */
@@ -36,7 +35,7 @@ typedef struct oc_member {
 
 struct oc_multicast {
     oc_multicast_config_t config;
-    uint8_t job_id[OC_JOB_ID_SIZE];
+    uint8_t job_id[OC_JOB_ID_SIZE], job_key[OC_JOB_KEY_SIZE];
     oc_transports_t transports;
     oc_peers_t *peers;         /* NULL before the first record */
     oc_member_t *members;
@@ -58,7 +57,7 @@ void oc_member_free(oc_member_t *member);
 void oc_member_message(oc_member_t *member, const uint8_t *bytes, size_t length);
 /* A datagram of its group came by a slot. */
 void oc_member_datagram(oc_member_t *member, const oc_cast_slot_t *slot,
-                        const oc_datagram_t *header, const uint8_t *payload);
+                        const oc_datagram_t *header, const uint8_t *bytes);
 /* A peer is gone; if it is one of the group's, the group ends. */
 void oc_member_lost(oc_member_t *member, const oc_peer_t *peer);
 

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "multicast/verbs_port.h"
 
-/* What a device puts in front of a received datagram. The header behind it ends at byte 64. */
+/* What a device puts in front of a received datagram. The header behind it ends at byte 80. */
 #define GRH_BYTES 40
 
 #define CACHE_LINE   64

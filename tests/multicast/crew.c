@@ -11,6 +11,9 @@
 
 #define MAX_OPERATIONS 512
 
+/* Of messages that are forged: higher than those of ranks. */
+#define FIRST_SERIAL (1ull << 40)
+
 /* Turns that may be for nothing: some, and so many in a second. */
 #define IDLE_TURNS          5000
 #define IDLE_TURNS_A_SECOND 1500
@@ -56,7 +59,11 @@ struct crew {
     piece_t pieces[MAX_OPERATIONS];
     rank_t *ranks;
     struct errand *errands;
+    oc_seal_t *seal;             /* of who has the key, and lies */
+    uint64_t serial;
 };
+
+const uint8_t crew_key[OC_JOB_KEY_SIZE] = "the key of a job of a simulation";
 
 /* An event that concerns a rank. */
 typedef struct errand {
@@ -203,8 +210,7 @@ static void get_datagram(void *arg, const uint8_t *bytes, size_t length)
         rank->counters.fragments_foreign++;
         return;
     }
-    oc_cast_datagram(rank->group, &header, bytes + OC_DATAGRAM_HEADER,
-                     network_now(rank->crew->network));
+    oc_cast_datagram(rank->group, 0, &header, bytes, network_now(rank->crew->network));
 }
 
 static void get_message(void *arg, const uint8_t *bytes, size_t length)
@@ -333,6 +339,8 @@ static void be_born(void *arg)
         .num_ranks = crew->num_ranks,
         .rank = rank->number,
         .token = crew->token,
+        .job_key = crew_key,
+        .channels = 1,
         .hosts = crew->hosts,
         .datagram_size = crew->config.network.datagram_size,
         .schedule = crew->config.schedule,
@@ -372,6 +380,8 @@ crew_t *crew_new(const crew_config_t *config)
     crew->begin = network_now(crew->network);
     crew->token = 0x746f6b656e000000ull ^ config->network.seed;
     crew->ranks = get_memory(crew->num_ranks * sizeof(rank_t));
+    crew->seal = oc_seal_new(crew_key, crew->token);
+    crew->serial = FIRST_SERIAL;
     for (unsigned i = 0; i < crew->num_ranks; i++) {
         rank_t *rank = &crew->ranks[i];
         node_t node = {.datagram = get_datagram, .message = get_message, .progress = progress,
@@ -409,6 +419,7 @@ void crew_free(crew_t *crew)
         crew->errands = next;
     }
     network_free(crew->network);
+    oc_seal_free(crew->seal);
     free(crew->ranks);
     free(crew);
 }
@@ -635,11 +646,42 @@ void crew_pause(crew_t *crew, unsigned rank, uint64_t when, uint64_t duration)
 void crew_forge(crew_t *crew, unsigned to, const oc_cast_message_t *message)
 {
     uint8_t bytes[OC_CAST_HEAD_MAX + OC_CAST_MESSAGE_MAX];
-    size_t length = oc_cast_encode(message, bytes);
+    oc_cast_message_t copy = *message;
+    size_t length;
 
+    copy.serial = crew->serial++;
+    length = oc_cast_encode(&copy, bytes);
+    oc_seal_message(crew->seal, 0, to, &copy, bytes, length);
     if (message->data_length > 0) {
         memcpy(bytes + length, message->data, message->data_length);
     }
     network_forge_message(crew->network, to, bytes, length + message->data_length,
                           network_now(crew->network));
+}
+
+void crew_forge_datagram(crew_t *crew, unsigned to, const oc_datagram_t *header,
+                         const uint8_t *payload)
+{
+    uint8_t bytes[OC_DATAGRAM_HEADER + 65536];
+
+    oc_datagram_encode(header, bytes);
+    memcpy(bytes + OC_DATAGRAM_HEADER, payload, header->length);
+    oc_seal_datagram(crew->seal, OC_DATAGRAM_PROBE == header->kind ? 0 : header->generation,
+                     header, payload, bytes);
+    network_forge_datagram(crew->network, to, bytes, OC_DATAGRAM_HEADER + header->length,
+                           network_now(crew->network));
+}
+
+void crew_seal_again(uint8_t *bytes, size_t length)
+{
+    oc_datagram_t header;
+    oc_seal_t *seal;
+
+    if (!oc_datagram_decode(bytes, length, &header)) {
+        abort();
+    }
+    seal = oc_seal_new(crew_key, header.token);
+    oc_seal_datagram(seal, OC_DATAGRAM_PROBE == header.kind ? 0 : header.generation, &header,
+                     bytes + OC_DATAGRAM_HEADER, bytes);
+    oc_seal_free(seal);
 }

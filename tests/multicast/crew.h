@@ -9,6 +9,7 @@
 
 #include "multicast/group.h"
 #include "multicast/message.h"
+#include "multicast/seal.h"
 #include "tests/multicast/network.h"
 
 /* One operation, as all ranks see it. */
@@ -89,7 +90,18 @@ void crew_pause(crew_t *crew, unsigned rank, uint64_t when, uint64_t duration);
 /* Fragments of a block of that many bytes, with its checksum. */
 unsigned crew_fragments(const crew_t *crew, size_t length);
 
-/* Lets a message from a stranger arrive. */
+/* The ranks' own. */
+extern const uint8_t crew_key[OC_JOB_KEY_SIZE];
+
+/* Makes the code of a datagram anew, as if its sender had sent what it has become. */
+void crew_seal_again(uint8_t *bytes, size_t length);
+
+/*
+ * Lets a message, or a datagram, arrive that no rank has sent; its code is as if one had, because
+ * what is under test would not look at it otherwise.
+ */
 void crew_forge(crew_t *crew, unsigned to, const oc_cast_message_t *message);
+void crew_forge_datagram(crew_t *crew, unsigned to, const oc_datagram_t *header,
+                         const uint8_t *payload);
 
 #endif

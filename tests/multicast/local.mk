@@ -49,6 +49,12 @@ tests_multicast_test_cast_hostile_SOURCES = tests/multicast/test_cast_hostile.c 
 tests_multicast_test_cast_hostile_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_multicast_test_cast_hostile_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/multicast/test_cast_strangers
+tests_multicast_test_cast_strangers_SOURCES = tests/multicast/test_cast_strangers.c \
+	$(tests_multicast_fixture)
+tests_multicast_test_cast_strangers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_multicast_test_cast_strangers_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/multicast/test_cast_traffic
 tests_multicast_test_cast_traffic_SOURCES = tests/multicast/test_cast_traffic.c \
 	$(tests_multicast_fixture)

@@ -25,7 +25,8 @@ typedef struct {
     uint32_t from, generation;         /* of the fragments that are concerned; ANY */
     uint32_t first, count;             /* their indices */
     unsigned receivers;                /* a bit for each that is concerned */
-    bool flip;                         /* a bit of the payload changes; else they are lost */
+    bool flip;                         /* a bit of the payload changes; else they are lost … */
+    bool on_the_way;                   /* … in the network, and not in the sender's memory */
     unsigned flip_at;                  /* byte of the payload */
     unsigned times;                    /* how often it happens at most */
     unsigned deaf;                     /* a bit for each rank that gets no REQUEST */
@@ -78,6 +79,9 @@ static bool meddle_with_datagram(void *arg, unsigned from, unsigned to, uint8_t 
             return false;
         }
         bytes[OC_DATAGRAM_HEADER + plot.flip_at] ^= 0x10;
+        if (!plot.on_the_way) {
+            crew_seal_again(bytes, length);
+        }
     }
     if (plot.capture && 0 == to && OC_DATAGRAM_FRAGMENT == header.kind) {
         capture(bytes, length);
@@ -437,6 +441,7 @@ static void replay_captures(crew_t *crew, unsigned to, uint32_t add_to_generatio
         assert_true(oc_datagram_decode(bytes, plot.captures[i].length, &header));
         header.generation += add_to_generation;
         oc_datagram_encode(&header, bytes);
+        crew_seal_again(bytes, plot.captures[i].length);
         network_forge_datagram(crew_network(crew), to, bytes, plot.captures[i].length,
                                network_now(crew_network(crew)) + i * 2000);
     }
@@ -579,6 +584,24 @@ static void test_changed_checksum_is_fetched_again(void **state)
     expect_corrupted(1);
 }
 
+/* It is as good as lost: that fragment alone is asked for. */
+static void test_data_changed_on_the_way(void **state)
+{
+    oc_cast_counters_t totals;
+
+    (void) state;
+    plot.flip = plot.on_the_way = true;
+    plot.from = 1;
+    plot.receivers = 1 << 2;
+    plot.first = 7;
+    plot.count = 1;
+    totals = expect_success(new_crew_with_block(4, 0, 30000));
+    assert_int_equal(totals.datagrams_forged, 1);
+    assert_int_equal(totals.blocks_corrupted, 0);
+    assert_int_equal(totals.fragments_lost, 1);
+    assert_int_equal(totals.repair_bytes, PAYLOAD);
+}
+
 /* Only the owner can help. */
 static void test_data_changed_for_all(void **state)
 {
@@ -672,6 +695,7 @@ int main(void)
         TEST(test_own_datagrams_come_back),
         TEST(test_changed_data_is_fetched_again),
         TEST(test_changed_checksum_is_fetched_again),
+        TEST(test_data_changed_on_the_way),
         TEST(test_data_changed_for_all),
         TEST(test_changed_data_is_passed_on),
         TEST(test_changed_data_keeps_coming),

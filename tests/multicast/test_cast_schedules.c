@@ -51,7 +51,7 @@ typedef struct {
 } schedule_t;
 
 typedef struct {
-    unsigned long long lost, recovered, duplicated, late, corrupted, foreign, dropped;
+    unsigned long long lost, recovered, duplicated, late, corrupted, foreign, forged, dropped;
     unsigned long long operations, errors, deaths;
 } totals_t;
 
@@ -249,6 +249,9 @@ static bool flip_bits(void *arg, unsigned from, unsigned to, uint8_t *bytes, siz
         size_t at = oc_random_below(&flipper, length - OC_DATAGRAM_HEADER);
 
         bytes[OC_DATAGRAM_HEADER + at] ^= (uint8_t) (1u << oc_random_below(&flipper, 8));
+        if (oc_random_chance(&flipper, 0.5)) { /* in the sender's memory, and not on the way */
+            crew_seal_again(bytes, length);
+        }
     }
     return true;
 }
@@ -345,6 +348,7 @@ static void judge(const schedule_t *schedule, crew_t *crew, totals_t *totals)
     totals->late += sum.fragments_late;
     totals->corrupted += sum.blocks_corrupted;
     totals->foreign += sum.fragments_foreign;
+    totals->forged += sum.datagrams_forged;
 }
 
 static void play(schedule_t *schedule, crew_t *crew)
@@ -435,8 +439,8 @@ int main(int argc, char **argv)
     printf("seeds %llu to %llu: %llu failed; %llu operations, %llu deaths, %llu errors\n", first,
            first + count - 1, failed, totals.operations, totals.deaths, totals.errors);
     printf("fragments: %llu lost, %llu recovered, %llu duplicated, %llu late, %llu foreign, %llu "
-           "without room; %llu blocks corrupted\n",
+           "changed, %llu without room; %llu blocks corrupted\n",
            totals.lost, totals.recovered, totals.duplicated, totals.late, totals.foreign,
-           totals.dropped, totals.corrupted);
+           totals.forged, totals.dropped, totals.corrupted);
     return 0 == failed ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -81,7 +81,7 @@ static void test_control_is_little(void **state)
         config.network.rate = SLOW_LINK;
         play(&(operation_t) {.block = 2 * MEGABYTE, .blocking = true});
         for (unsigned i = 0; i < 8; i++) {
-            assert_true(crew_counters(crew, i)->control_bytes < 2 * MEGABYTE / 100);
+            assert_true(crew_counters(crew, i)->control_bytes < 2 * MEGABYTE / 80);
         }
     }
 }

@@ -30,7 +30,7 @@ static oc_cast_message_t legal(oc_cast_kind_t kind)
 {
     oc_cast_message_t message = {
         .kind = kind, .rank = 0xa1b2c3, .token = 0x0123456789abcdefull,
-        .generation = 0xfedcba98, .block = 0x10203040, .number = 0x50607080, .last = true,
+        .generation = 0xfedcba98, .serial = 0xfedcba9876543210ull, .block = 0x10203040, .number = 0x50607080, .last = true,
         .wait = true, .given = 0x31425364, .num_ranges = 3, .status = -7};
 
     for (uint32_t i = 0; i < OC_CAST_MAX_RANGES; i++) {
@@ -45,7 +45,7 @@ static size_t encode(const oc_cast_message_t *message, size_t length)
     uint8_t head[OC_CAST_HEAD_MAX];
     size_t size = oc_cast_encode(message, head);
 
-    assert_in_range(size, 20, OC_CAST_HEAD_MAX);
+    assert_in_range(size, 44, OC_CAST_HEAD_MAX);
     memcpy(buffer, head, size);
     for (size_t i = 0; i < length; i++) {
         buffer[size + i] = (uint8_t) (i + 1);
@@ -79,6 +79,7 @@ static void compare(const oc_cast_message_t *got, const oc_cast_message_t *messa
     assert_int_equal(got->rank, message->rank);
     assert_int_equal(got->token, message->token);
     assert_int_equal(got->generation, message->generation);
+    assert_int_equal(got->serial, message->serial);
     assert_int_equal(got->last, OC_CAST_REPAIR == message->kind);
     assert_int_equal(got->wait, OC_CAST_REQUEST == message->kind);
     assert_int_equal(got->num_ranges, has_ranges(message->kind) ? message->num_ranges : 0);
@@ -169,7 +170,7 @@ static void test_too_many_ranges(void **state)
     (void) state;
     (void) encode(&message, 0);
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        memcpy(buffer + 28, &counts[i], 4);
+        memcpy(buffer + 53, &counts[i], 4);
         assert_false(judge(sizeof(buffer), &got));
     }
 }
@@ -180,14 +181,14 @@ static void test_wrong_fields(void **state)
     size_t length = encode(&message, 0);
 
     (void) state;
-    for (size_t at = 0; at < 3; at++) {
+    for (size_t at = OC_MAC_SIZE; at < OC_MAC_SIZE + 3; at++) {
         buffer[at] ^= 1;
         assert_false(judge(length, &got));
         buffer[at] ^= 1;
     }
-    buffer[3] = 0;
+    buffer[OC_MAC_SIZE + 3] = 0;
     assert_false(judge(length, &got));
-    buffer[3] = OC_CAST_KINDS;
+    buffer[OC_MAC_SIZE + 3] = OC_CAST_KINDS;
     assert_false(judge(length, &got));
 }
 
@@ -200,7 +201,7 @@ static void test_token(void **state)
     (void) state;
     assert_true(oc_cast_message_token(fence_copy(&fence, buffer, length), length, &token));
     assert_int_equal(token, message.token);
-    assert_false(oc_cast_message_token(fence_copy(&fence, buffer, 10), 10, &token));
+    assert_false(oc_cast_message_token(fence_copy(&fence, buffer, 26), 26, &token));
 }
 
 int main(void)

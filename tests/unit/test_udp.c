@@ -293,7 +293,8 @@ static void test_same_port(void **state)
 /* Any lengths are sent as they are, in order, in as many sends as it takes. */
 static void mixed_lengths(bool plain)
 {
-    static const size_t lengths[] = {100, 100, 50, 50, 200, 0, 0, 1448, 1448, 1447, 1448, 1, 2};
+    static const size_t lengths[] = {100,     100,         50,      50, 200, 0, 0, PAYLOAD,
+                                     PAYLOAD, PAYLOAD - 1, PAYLOAD, 1,  2};
     enum { COUNT = sizeof(lengths) / sizeof(lengths[0]) };
     oc_transport_t *transport = open_udp("239.192.7.1", plain);
     oc_transport_t *receiver = open_udp("239.192.7.1", plain);

@@ -30,6 +30,9 @@ static void cast_pvars_register(oc_cast_counters_t *cast)
     pvar("fragments_late", "Fragments of operations that were over", &cast->fragments_late);
     pvar("fragments_foreign", "Datagrams of no group of this process, or malformed",
          &cast->fragments_foreign);
+    pvar("datagrams_forged", "Datagrams whose code did not fit", &cast->datagrams_forged);
+    pvar("messages_forged", "Messages between ranks whose code did not fit",
+         &cast->messages_forged);
     pvar("blocks_corrupted", "Blocks whose checksum did not fit", &cast->blocks_corrupted);
     pvar("control_messages", "Messages sent to ranks of multicast groups",
          &cast->control_messages);

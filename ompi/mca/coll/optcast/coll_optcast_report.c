@@ -189,10 +189,11 @@ void mca_coll_optcast_report_summary(void)
     if (0 != counters->cast.fragments_sent + counters->cast.fragments_received) {
         OC_VERBOSE(1,
                    "optcast: rank 0: %llu fragments sent by multicast, %llu received, %llu lost, "
-                   "%llu recovered, %llu doubled, %llu late, %llu foreign",
+                   "%llu recovered, %llu doubled, %llu late, %llu foreign, %llu forged",
                    counters->cast.fragments_sent, counters->cast.fragments_received,
                    counters->cast.fragments_lost, counters->cast.fragments_recovered,
                    counters->cast.fragments_duplicated, counters->cast.fragments_late,
-                   counters->cast.fragments_foreign);
+                   counters->cast.fragments_foreign,
+                   counters->cast.datagrams_forged + counters->cast.messages_forged);
     }
 }
