@@ -365,6 +365,35 @@ static void test_everything_again(void **state)
     }
 }
 
+static bool lose_turns(void *arg, unsigned from, unsigned to, uint8_t *bytes, size_t length)
+{
+    oc_cast_message_t message;
+
+    (void) arg;
+    (void) from;
+    return 1 != to || !oc_cast_decode(bytes, length, &message) || OC_CAST_TURN != message.kind;
+}
+
+/* A turn comes early, before there is anything to send, and the one before comes once more. */
+static void test_an_old_turn_takes_back_no_new_one(void **state)
+{
+    oc_cast_message_t turn;
+
+    (void) state;
+    config.schedule = OC_SCHEDULE_CHAIN;
+    config.network.meddler.message = lose_turns;
+    begin_with((operation_t) {.block = LARGE});
+    memset(&turn, 0, sizeof(turn));
+    turn.kind = OC_CAST_TURN;
+    turn.token = crew_token(crew);
+    turn.generation = 1;
+    crew_forge(crew, 1, &turn);
+    assert_false(network_run(crew_network(crew), now() + OC_MILLISECOND, NULL, NULL));
+    turn.generation = 0;
+    crew_forge(crew, 1, &turn);
+    expect_no_harm();
+}
+
 /* "I have sent a probe", again and again: it would seem that none of them arrives. */
 static void test_answers_to_probes_again(void **state)
 {
@@ -491,6 +520,7 @@ int main(void)
         TEST(test_messages_of_each_kind),
         TEST(test_messages_for_others),
         TEST(test_everything_again),
+        TEST(test_an_old_turn_takes_back_no_new_one),
         TEST(test_answers_to_probes_again),
         TEST(test_signs_of_life_again),
         TEST(test_generations_come_round),
