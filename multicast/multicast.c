@@ -149,17 +149,26 @@ static void on_shared(void *arg, size_t length)
     multicast->config.counters->bytes_shared += length;
 }
 
+static void on_forged_note(void *arg)
+{
+    oc_multicast_t *multicast = arg;
+
+    multicast->config.counters->messages_forged++;
+}
+
 static oc_status_t open_peers(oc_multicast_t *multicast, oc_cast_record_t *record, char *error,
                               size_t error_size)
 {
     oc_peers_events_t events = {
-        .arrived = on_message, .lost = on_lost, .shared = on_shared, .arg = multicast};
+        .arrived = on_message, .lost = on_lost, .shared = on_shared,
+        .forged = on_forged_note, .arg = multicast};
     oc_status_t status = OC_OK;
     const void *address;
     size_t length;
 
     if (NULL == multicast->peers) {
-        status = oc_peers_open(&events, OC_CAST_MESSAGE_MAX, &multicast->peers, error, error_size);
+        status = oc_peers_open(&events, OC_CAST_MESSAGE_MAX, multicast->job_key,
+                               &multicast->peers, error, error_size);
     }
     if (OC_OK != status) {
         return status;

@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <uthash.h>
 #include <utlist.h>
 
 #include "base/log.h"
 #include "multicast/note.h"
+#include "protocol/limits.h"
 #include "protocol/tag.h"
 #include "ucx_backend/worker.h"
 
@@ -82,6 +84,8 @@ struct oc_peers {
     oc_peer_t *lost;           /* not told yet */
     oc_shelf_t *shelf;         /* NULL before the first data for a peer on this host */
     bool shelfless;            /* it could not be made */
+    oc_mac_t *mac;             /* of notes */
+    uint64_t serial;           /* of the last one that was sent */
     uint8_t *taken;            /* max_message bytes: a message from somebody's shelf */
     landing_t landings[NUM_LANDINGS];
 };
@@ -120,8 +124,27 @@ static void post_landings(oc_peers_t *peers)
     }
 }
 
-oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message, oc_peers_t **result,
-                          char *error, size_t error_size)
+/*
+ * Serial numbers begin anywhere, because a process may come back under the number that another one had
+ * in the job, and must not use its nonces again.
+ */
+static oc_status_t prepare_notes(oc_peers_t *peers, const uint8_t *job_key, char *error,
+                                 size_t error_size)
+{
+    peers->mac = oc_mac_new(job_key, OC_JOB_KEY_SIZE, OC_NOTE_PURPOSE, NULL, 0);
+    if (NULL == peers->mac) {
+        return OC_ERR_NO_MEMORY;
+    }
+    if (sizeof(peers->serial) != getrandom(&peers->serial, sizeof(peers->serial), 0)) {
+        snprintf(error, error_size, "the system has no random numbers");
+        return OC_ERR_SYSTEM;
+    }
+    return OC_OK;
+}
+
+oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message,
+                          const uint8_t *job_key, oc_peers_t **result, char *error,
+                          size_t error_size)
 {
     oc_peers_t *peers = calloc(1, sizeof(*peers));
     uint8_t *bytes = malloc((NUM_LANDINGS + 1) * max_message);
@@ -129,9 +152,15 @@ oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message, o
 
     snprintf(error, error_size, "out of memory");
     if (NULL != peers && NULL != bytes) {
+        status = prepare_notes(peers, job_key, error, error_size);
+    }
+    if (OC_OK == status) {
         status = oc_worker_open(NULL, &peers->worker, error, error_size);
     }
     if (OC_OK != status) {
+        if (NULL != peers) {
+            oc_mac_free(peers->mac);
+        }
         free(bytes);
         free(peers);
         return status;
@@ -182,6 +211,7 @@ void oc_peers_close(oc_peers_t *peers)
         peer_free(peer);
     }
     oc_shelf_close(peers->shelf);
+    oc_mac_free(peers->mac);
     free(peers->landings[0].bytes);
     free(peers);
 }
@@ -387,11 +417,14 @@ static void send_parts(oc_peer_t *peer, oc_outbox_t *outbox, uint64_t slot, cons
             oc_tag(OC_KIND_CAST, 0, 0, 0, slot));
 }
 
-static void send_note(oc_peer_t *peer, const oc_note_t *note)
+static void send_note(oc_peer_t *peer, oc_note_t *note)
 {
     uint8_t bytes[OC_NOTE_SIZE];
 
+    note->process = peer->own;
+    note->serial = ++peer->peers->serial;
     oc_note_encode(note, bytes);
+    oc_note_seal(peer->peers->mac, peer->process, note, bytes);
     send_parts(peer, NULL, OC_NOTE_SLOT, bytes, sizeof(bytes), NULL, 0);
 }
 
@@ -412,7 +445,7 @@ static oc_shelf_t *get_shelf(oc_peers_t *peers)
 static bool lay_out(oc_peer_t *peer, const void *head, size_t head_length, const void *data,
                     size_t data_length)
 {
-    oc_note_t note = {.kind = OC_NOTE_LAID, .process = peer->own};
+    oc_note_t note = {.kind = OC_NOTE_LAID};
     oc_shelf_t *shelf = peer->shares && !peer->refused ? get_shelf(peer->peers) : NULL;
 
     if (NULL == shelf
@@ -441,7 +474,7 @@ void oc_peer_post(oc_peer_t *peer, oc_outbox_t *outbox, const void *head, size_t
 /* It is to send everything: also what it has laid out already. */
 static void refuse(oc_peer_t *peer, const oc_note_t *laid, const char *why)
 {
-    oc_note_t note = {.kind = OC_NOTE_REFUSED, .process = peer->own};
+    oc_note_t note = {.kind = OC_NOTE_REFUSED};
 
     oc_debug("process %u of the job has to send its data: %s", peer->process, why);
     peer->refuses = true;
@@ -522,6 +555,10 @@ static void take_note(oc_peers_t *peers, const uint8_t *bytes, size_t length)
     }
     if (NULL == peer || !peer->shares) {
         oc_debug("a note of no process of this host was dropped");
+    } else if (!oc_note_fits(peers->mac, peer->own, &note, bytes)) {
+        if (NULL != peers->events.forged) {
+            peers->events.forged(peers->events.arg);
+        }
     } else if (OC_NOTE_LAID == note.kind) {
         take_laid(peer, &note);
     } else {

@@ -29,12 +29,18 @@ typedef struct {
     void (*lost)(void *arg, oc_peer_t *peer);
     /* The message of so many bytes that arrives next came through shared memory. May be NULL. */
     void (*shared)(void *arg, size_t length);
+    /* A note came that is from no process of the job. May be NULL. */
+    void (*forged)(void *arg);
     void *arg;
 } oc_peers_events_t;
 
-/* Longest message: what is longer is dropped by the receiver. An error is one sentence. */
-oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message, oc_peers_t **peers,
-                          char *error, size_t error_size);
+/*
+ * Longest message: what is longer is dropped by the receiver. job_key: OC_JOB_KEY_SIZE bytes. An error
+ * is one sentence.
+ */
+oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message,
+                          const uint8_t *job_key, oc_peers_t **peers, char *error,
+                          size_t error_size);
 
 /* Messages that have not left are dropped. NULL is allowed. */
 void oc_peers_close(oc_peers_t *peers);

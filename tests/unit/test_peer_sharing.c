@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "multicast/note.h"
 #include "multicast/peers.h"
+#include "protocol/limits.h"
 #include "protocol/tag.h"
 #include "ucx_backend/worker.h"
 
@@ -36,9 +37,11 @@
 
 typedef struct {
     oc_peers_t *peers;
-    unsigned arrived, shared, lost, wrong;
+    unsigned arrived, shared, lost, wrong, forged;
     size_t shared_bytes;
 } end_t;
+
+static const uint8_t job_key[OC_JOB_KEY_SIZE] = {1, 2, 3};
 
 static end_t left, right;
 static oc_peer_t *to_right, *to_left;
@@ -77,14 +80,22 @@ static void on_lost(void *arg, oc_peer_t *peer)
     end->lost++;
 }
 
+static void on_forged_note(void *arg)
+{
+    end_t *end = arg;
+
+    end->forged++;
+}
+
 static void open_end(end_t *end)
 {
     oc_peers_events_t events = {
-        .arrived = on_arrived, .lost = on_lost, .shared = on_shared, .arg = end};
+        .arrived = on_arrived, .lost = on_lost, .shared = on_shared,
+        .forged = on_forged_note, .arg = end};
     char error[256] = "";
 
     *end = (end_t) {0};
-    if (OC_OK != oc_peers_open(&events, LONGEST, &end->peers, error, sizeof(error))) {
+    if (OC_OK != oc_peers_open(&events, LONGEST, job_key, &end->peers, error, sizeof(error))) {
         fail_msg("%s", error);
     }
 }
@@ -254,11 +265,13 @@ static void on_forged(oc_transfer_t *transfer)
     forged_left++;
 }
 
-static void forge(const void *bytes, size_t length)
+static uint64_t forged_serial;
+
+static void forge(const end_t *to, const void *bytes, size_t length)
 {
     oc_transfer_t transfer = {.done = on_forged};
     size_t address_length;
-    const void *address = oc_peers_address(right.peers, &address_length);
+    const void *address = oc_peers_address(to->peers, &address_length);
     oc_endpoint_t *endpoint;
     oc_worker_t *worker;
     uint64_t end = oc_clock_ns() + PATIENCE;
@@ -276,12 +289,17 @@ static void forge(const void *bytes, size_t length)
     oc_worker_close(worker);
 }
 
+/* As if somebody had the key. */
 static void forge_note(oc_note_t note)
 {
+    oc_mac_t *mac = oc_mac_new(job_key, sizeof(job_key), OC_NOTE_PURPOSE, NULL, 0);
     uint8_t bytes[OC_NOTE_SIZE];
 
+    note.serial = ++forged_serial;
     oc_note_encode(&note, bytes);
-    forge(bytes, sizeof(bytes));
+    oc_note_seal(mac, RIGHT, &note, bytes);
+    oc_mac_free(mac);
+    forge(&right, bytes, sizeof(bytes));
 }
 
 /* Whatever strangers say, before and while a shelf is in use: nothing arrives, nothing is lost. */
@@ -291,7 +309,7 @@ static void test_forged_notes(void **state)
 
     (void) state;
     for (unsigned i = 0; i < 2; i++) {
-        forge("no note", 7);
+        forge(&right, "no note", 7);
         forge_note(note);
         note.shelf[0] = 1;
         note.place.slot = UINT32_MAX;
@@ -313,6 +331,67 @@ static void test_forged_notes(void **state)
         assert_int_equal(left.shared, left.arrived);
         note.kind = OC_NOTE_LAID;
     }
+}
+
+static unsigned seen;
+
+static void on_seen(oc_transfer_t *transfer)
+{
+    (void) transfer;
+    seen++;
+}
+
+/* A note of the left end about its shelf, as somebody sees it on its way. */
+static void see_note(uint8_t bytes[OC_NOTE_SIZE])
+{
+    oc_transfer_t transfer = {.done = on_seen};
+    uint64_t end = oc_clock_ns() + PATIENCE;
+    const void *address;
+    oc_worker_t *worker;
+    oc_peer_t *spy;
+    size_t length;
+    char error[256];
+
+    seen = 0;
+    assert_int_equal(oc_worker_open(NULL, &worker, error, sizeof(error)), OC_OK);
+    address = oc_worker_address(worker, &length);
+    oc_receive(worker, &transfer, bytes, OC_NOTE_SIZE, oc_tag(OC_KIND_CAST, 0, 0, 0, OC_NOTE_SLOT),
+               UINT64_MAX);
+    spy = oc_peer_get(left.peers, 99, address, length);
+    assert_non_null(spy);
+    oc_peer_share(spy, LEFT);
+    post_by(spy, NULL, HEAD, 1000);
+    while (0 == seen && oc_clock_ns() < end) {
+        (void) oc_worker_progress(worker);
+        progress();
+    }
+    assert_int_equal(seen, 1);
+    oc_peer_release(spy);
+    oc_worker_close(worker);
+}
+
+/* The name of a shelf is no secret: who knows it does not end its use, or make up what lies there. */
+static void test_notes_without_the_key(void **state)
+{
+    uint8_t bytes[OC_NOTE_SIZE];
+    oc_note_t note;
+
+    (void) state;
+    post(HEAD, 1000);
+    wait_for(&right.arrived, 1);
+    see_note(bytes);
+    assert_true(oc_note_decode(bytes, sizeof(bytes), &note));
+    forge(&right, bytes, sizeof(bytes)); /* as it is: it was for another process */
+    assert_int_equal(right.forged, 1);
+    note.kind = OC_NOTE_REFUSED;
+    note.process = RIGHT;
+    oc_note_encode(&note, bytes);
+    forge(&left, bytes, sizeof(bytes));
+    assert_int_equal(left.forged, 1);
+    post(HEAD, 1000);
+    wait_for(&right.arrived, 2);
+    assert_int_equal(right.shared, 2);
+    assert_int_equal(right.wrong, 0);
 }
 
 /* ---- two processes ---- */
@@ -451,6 +530,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_slot_is_free, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lost_peers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_forged_notes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_notes_without_the_key, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

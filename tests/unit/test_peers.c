@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "multicast/peers.h"
+#include "protocol/limits.h"
 
 #define PATIENCE (10 * OC_SECOND)
 #define LONGEST  4096u
@@ -21,6 +22,8 @@
 #define ROOM     (256u << 10)
 
 /* One process; left posts to right in all tests. */
+static const uint8_t job_key[OC_JOB_KEY_SIZE] = {1, 2, 3};
+
 typedef struct {
     oc_peers_t *peers;
     unsigned arrived, lost, wrong;
@@ -67,7 +70,7 @@ static void open_end(end_t *end)
     char error[256] = "";
 
     *end = (end_t) {.length = LONGEST};
-    if (OC_OK != oc_peers_open(&events, LONGEST, &end->peers, error, sizeof(error))) {
+    if (OC_OK != oc_peers_open(&events, LONGEST, job_key, &end->peers, error, sizeof(error))) {
         fail_msg("%s", error);
     }
 }
