@@ -148,8 +148,8 @@ static void answer_failed(oc_cast_group_t *group, const oc_cast_message_t *messa
 }
 
 /*
- * Messages come in any order, and an old one may have been played back by somebody: it tells nothing
- * about whether its sender is alive.
+ * Messages come in any order, and an old one may have been played back by somebody: it tells
+ * nothing about whether its sender is alive.
  */
 static bool is_fresh(oc_cast_group_t *group, const oc_cast_message_t *message)
 {

@@ -197,7 +197,7 @@ struct oc_cast_group {
     uint8_t *scratch;          /* OC_CAST_MESSAGE_MAX bytes */
 };
 
-/* How many operations there were with the one of this generation, which is one of the last or next. */
+/* How many operations there were with that of a generation, which is one of the last or next. */
 static inline uint64_t oc_cast_operations(const oc_cast_group_t *group, uint32_t generation)
 {
     return group->operations + (uint64_t) (int64_t) (int32_t) (generation - group->generation);

@@ -35,6 +35,7 @@ typedef struct {
     unsigned long long fragments_duplicated; /* were there already */
     unsigned long long fragments_late;       /* of operations that are over */
     unsigned long long fragments_foreign;    /* of no group of this process, or malformed */
+    unsigned long long datagrams_foreign;    /* from where no rank sends */
     unsigned long long datagrams_forged;     /* their code did not fit */
     unsigned long long messages_forged;      /* the same of messages and notes of peers */
     unsigned long long blocks_corrupted;     /* checksums that did not fit */

@@ -26,6 +26,7 @@ libocmulticast_la_SOURCES = \
 	multicast/repair.c \
 	multicast/seal.h multicast/seal.c \
 	multicast/send.c \
+	multicast/senders.h multicast/senders.c \
 	multicast/serve.c \
 	multicast/service.h \
 	multicast/shelf.h multicast/shelf.c \
@@ -37,7 +38,9 @@ libocmulticast_la_SOURCES = \
 	multicast/udp.h multicast/udp.c \
 	multicast/udp_receive.h multicast/udp_receive.c \
 	multicast/udp_send.h multicast/udp_send.c \
-	multicast/verbs.h
+	multicast/udp_source.h multicast/udp_source.c \
+	multicast/verbs.h \
+	multicast/verbs_origin.h multicast/verbs_origin.c
 libocmulticast_la_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
 libocmulticast_la_LIBADD = $(VERBS_LIBS)
 

@@ -123,8 +123,12 @@ void oc_member_free(oc_member_t *member)
             oc_peer_release(member->peers[rank]);
         }
     }
+    while (member->num_admitted > 0) {
+        oc_senders_dismiss(&member->multicast->senders, &member->origins[--member->num_admitted]);
+    }
     oc_outbox_drop(member->outbox);
     free(member->peers);
+    free(member->origins);
     free(member);
 }
 
@@ -142,8 +146,9 @@ static oc_member_t *member_new(oc_multicast_t *multicast, const oc_multicast_par
     member->num_ranks = params->num_ranks;
     member->rank = params->rank;
     member->peers = calloc(params->num_ranks, sizeof(oc_peer_t *));
+    member->origins = calloc(params->num_ranks, sizeof(oc_origin_t));
     member->outbox = oc_outbox_new();
-    if (NULL == member->peers || NULL == member->outbox) {
+    if (NULL == member->peers || NULL == member->origins || NULL == member->outbox) {
         oc_member_free(member);
         return NULL;
     }
@@ -195,6 +200,17 @@ static void share(oc_member_t *member, const uint32_t *hosts)
     }
 }
 
+/* What it sends from now on is taken. false: no memory. */
+static bool admit(oc_member_t *member, uint32_t rank, const oc_origin_t *origin)
+{
+    if (!oc_senders_admit(&member->multicast->senders, origin)) {
+        return false;
+    }
+    member->origins[rank] = *origin;
+    member->num_admitted++;
+    return true;
+}
+
 /* Peers and hosts, from records that were found to be good. */
 static oc_status_t meet(oc_member_t *member, const uint8_t *records, uint32_t *hosts)
 {
@@ -204,7 +220,8 @@ static oc_status_t meet(oc_member_t *member, const uint8_t *records, uint32_t *h
 
     for (uint32_t rank = 0; good && rank < member->num_ranks; rank++) {
         oc_cast_record_decode(records + (size_t) rank * OC_MULTICAST_RECORD_SIZE, &record);
-        good = number_host(&table, record.host, &hosts[rank]);
+        good = number_host(&table, record.host, &hosts[rank])
+               && admit(member, rank, &record.carriers[member->carrier].origin);
         if (good && rank != member->rank) {
             member->peers[rank] = oc_peer_get(member->multicast->peers, record.process,
                                               record.address, record.address_length);

@@ -59,8 +59,8 @@ typedef struct {
 } oc_cast_message_t;
 
 /*
- * Encodes all but data into at most OC_CAST_HEAD_MAX bytes, with a code of zeros (multicast/seal.h);
- * returns how many.
+ * Encodes all but data into at most OC_CAST_HEAD_MAX bytes, with a code of zeros
+ * (multicast/seal.h); returns how many.
  */
 size_t oc_cast_encode(const oc_cast_message_t *message, uint8_t head[OC_CAST_HEAD_MAX]);
 

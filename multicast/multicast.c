@@ -46,6 +46,7 @@ void oc_multicast_destroy(oc_multicast_t *multicast)
     }
     oc_peers_close(multicast->peers);
     oc_transports_close(&multicast->transports);
+    oc_senders_clear(&multicast->senders);
     explicit_bzero(multicast->job_key, sizeof(multicast->job_key));
     free(multicast);
 }
@@ -275,13 +276,17 @@ typedef struct {
     oc_cast_slot_t *slot;
 } arrival_t;
 
-static void on_datagram(void *arg, const uint8_t *bytes, size_t length)
+static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)
 {
     const arrival_t *arrival = arg;
     oc_multicast_t *multicast = arrival->multicast;
     oc_member_t *member = NULL;
     oc_datagram_t header;
 
+    if (!oc_senders_have(&multicast->senders, from)) {
+        multicast->config.counters->datagrams_foreign++;
+        return;
+    }
     if (oc_datagram_decode(bytes, length, &header)) {
         HASH_FIND(by_token, multicast->tokens, &header.token, sizeof(header.token), member);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Layout: 0 code (16), 16 "ON", version (1), kind (1), process (4), serial (8), name of the shelf (32),
- * slot (4), generation (4), length (4). The last three are 0 in REFUSED.
+ * Layout: 0 code (16), 16 "ON", version (1), kind (1), process (4), serial (8), name of the shelf
+ * (32), slot (4), generation (4), length (4). The last three are 0 in REFUSED.
  */
 #include "multicast/note.h"
 

@@ -27,7 +27,7 @@ typedef enum {
 typedef struct {
     oc_note_kind_t kind;
     uint32_t process;          /* the sender's rank in the job */
-    uint64_t serial;           /* another one for each note of the job with this process and receiver */
+    uint64_t serial;           /* another one for each note from this process to the receiver */
     uint8_t shelf[OC_SEGMENT_NAME_SIZE];
     oc_place_t place;          /* LAID */
 } oc_note_t;

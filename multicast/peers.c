@@ -125,8 +125,8 @@ static void post_landings(oc_peers_t *peers)
 }
 
 /*
- * Serial numbers begin anywhere, because a process may come back under the number that another one had
- * in the job, and must not use its nonces again.
+ * Serial numbers begin anywhere, because a process may come back under the number that another one
+ * had in the job, and must not use its nonces again.
  */
 static oc_status_t prepare_notes(oc_peers_t *peers, const uint8_t *job_key, char *error,
                                  size_t error_size)

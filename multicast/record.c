@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Layout: 0 "OMCR", 4 version (2), 6 ready (1), 8 reason, then settings (8), token (8), job (16),
- * process (4), host (8), for each carrier size (4) and text, address length (2) and address. Texts
- * are OC_CAST_TEXT_SIZE bytes with at least one zero; what is left is zero.
+ * process (4), host (8), for each carrier size (4), text, and the address (16) and port (2) that
+ * its datagrams come from, then length (2) and bytes of the worker address. Texts are
+ * OC_CAST_TEXT_SIZE bytes with at least one zero; what is left is zero.
  */
 #include "multicast/record.h"
 
@@ -12,7 +13,9 @@
 #include "protocol/wire.h"
 
 #define MAGIC   0x52434d4fu
-#define VERSION 2
+#define VERSION 3
+
+#define ORIGIN_BYTES sizeof(((oc_origin_t *) 0)->address)
 
 const char *oc_carrier_name(oc_carrier_t carrier)
 {
@@ -62,19 +65,38 @@ void oc_cast_record_encode(const oc_cast_record_t *record,
     for (unsigned i = 0; i < OC_CARRIERS; i++) {
         oc_put(&w, record->carriers[i].datagram_size, 4);
         put_text(&w, record->carriers[i].text);
+        oc_put_bytes(&w, record->carriers[i].origin.address, ORIGIN_BYTES);
+        oc_put(&w, record->carriers[i].origin.port, 2);
     }
     oc_put(&w, record->address_length, 2);
     oc_put_bytes(&w, record->address, record->address_length);
 }
 
 _Static_assert(8 + OC_CAST_TEXT_SIZE + 8 + 8 + OC_JOB_ID_SIZE + 4 + 8
-                   + OC_CARRIERS * (4 + OC_CAST_TEXT_SIZE) + 2 + OC_CAST_ADDRESS_SIZE
+                   + OC_CARRIERS * (4 + OC_CAST_TEXT_SIZE + ORIGIN_BYTES + 2) + 2
+                   + OC_CAST_ADDRESS_SIZE
                <= OC_MULTICAST_RECORD_SIZE, "a record has room for all of its fields");
 
-static bool size_is_valid(uint32_t datagram_size)
+/* What comes from nobody knows where has an address of zeros: that cannot be anybody's. */
+static bool carrier_is_valid(const oc_carrier_record_t *carrier)
 {
-    return 0 == datagram_size
-           || (datagram_size >= OC_DATAGRAM_MIN && datagram_size <= OC_DATAGRAM_MAX);
+    static const oc_origin_t unknown;
+
+    return 0 == carrier->datagram_size
+           || (carrier->datagram_size >= OC_DATAGRAM_MIN
+               && carrier->datagram_size <= OC_DATAGRAM_MAX
+               && 0 != memcmp(carrier->origin.address, unknown.address, ORIGIN_BYTES));
+}
+
+static void get_origin(oc_reader_t *r, oc_origin_t *origin)
+{
+    const uint8_t *address = oc_get_bytes(r, ORIGIN_BYTES);
+
+    memset(origin, 0, sizeof(*origin));
+    if (NULL != address) {
+        memcpy(origin->address, address, ORIGIN_BYTES);
+    }
+    origin->port = (uint32_t) oc_get(r, 2);
 }
 
 static void get_carriers(oc_reader_t *r, oc_cast_record_t *record)
@@ -82,7 +104,8 @@ static void get_carriers(oc_reader_t *r, oc_cast_record_t *record)
     for (unsigned i = 0; i < OC_CARRIERS; i++) {
         record->carriers[i].datagram_size = (uint32_t) oc_get(r, 4);
         get_text(r, record->carriers[i].text);
-        r->bad = r->bad || !size_is_valid(record->carriers[i].datagram_size);
+        get_origin(r, &record->carriers[i].origin);
+        r->bad = r->bad || !carrier_is_valid(&record->carriers[i]);
     }
 }
 

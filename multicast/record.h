@@ -13,6 +13,7 @@
 #include "base/settings.h"
 #include "base/status.h"
 #include "multicast/multicast.h"
+#include "multicast/transport.h"
 #include "protocol/limits.h"
 
 typedef enum {
@@ -30,6 +31,7 @@ const char *oc_carrier_name(oc_carrier_t carrier);
 typedef struct {
     uint32_t datagram_size;         /* bytes with header; 0: this rank cannot use it */
     char text[OC_CAST_TEXT_SIZE];   /* which interface it is, or why it cannot be used */
+    oc_origin_t origin;             /* of what this rank sends by it */
 } oc_carrier_record_t;
 
 typedef struct {

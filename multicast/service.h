@@ -13,6 +13,7 @@
 
 #include "multicast/multicast.h"
 #include "multicast/peers.h"
+#include "multicast/senders.h"
 #include "multicast/transports.h"
 
 typedef struct oc_member {
@@ -22,6 +23,8 @@ typedef struct oc_member {
     uint32_t num_ranks, rank, num_hosts;
     oc_carrier_t carrier;
     oc_peer_t **peers;         /* by rank; NULL for this one */
+    oc_origin_t *origins;      /* by rank: of what it sends … */
+    uint32_t num_admitted;     /* … the first so many are admitted */
     oc_outbox_t *outbox;
     oc_cast_slot_t *channels[OC_MAX_SLOTS];
     unsigned num_channels;
@@ -38,6 +41,7 @@ struct oc_multicast {
     uint8_t job_id[OC_JOB_ID_SIZE], job_key[OC_JOB_KEY_SIZE];
     oc_transports_t transports;
     oc_peers_t *peers;         /* NULL before the first record */
+    oc_senders_t senders;
     oc_member_t *members;
     oc_member_t *active;       /* members that are busy or want to be progressed */
     oc_member_t *tokens, *cores;

@@ -16,6 +16,7 @@
 
 /* A datagram that waits. */
 typedef struct {
+    oc_origin_t from;
     uint8_t *bytes;
     size_t length;
     uint64_t due;
@@ -74,8 +75,8 @@ static bool is_lost(losses_t *losses, oc_random_t *random)
 /* ---- datagrams that wait ---- */
 
 /* false: there is no room. */
-static bool hold(shim_t *shim, const uint8_t *bytes, size_t length, uint64_t due,
-                 unsigned overtakers)
+static bool hold(shim_t *shim, const oc_origin_t *from, const uint8_t *bytes, size_t length,
+                 uint64_t due, unsigned overtakers)
 {
     held_t *held = &shim->held[shim->num_held];
 
@@ -89,6 +90,7 @@ static bool hold(shim_t *shim, const uint8_t *bytes, size_t length, uint64_t due
     if (length > 0) {
         memcpy(held->bytes, bytes, length);
     }
+    held->from = *from;
     held->length = length;
     held->due = due;
     held->overtakers = overtakers;
@@ -104,10 +106,11 @@ static void drop_held(shim_t *shim, unsigned number)
     shim->held[number] = shim->held[--shim->num_held];
 }
 
-static void hand_out(shim_t *shim, const uint8_t *bytes, size_t length)
+static void hand_out(shim_t *shim, const oc_origin_t *from, const uint8_t *bytes,
+                     size_t length)
 {
     shim->handed_out++;
-    shim->arrived(shim->arrived_arg, bytes, length);
+    shim->arrived(shim->arrived_arg, from, bytes, length);
 }
 
 static void release_due(shim_t *shim)
@@ -117,7 +120,7 @@ static void release_due(shim_t *shim)
 
     while (i < shim->num_held) {
         if (shim->held[i].due <= now) {
-            hand_out(shim, shim->held[i].bytes, shim->held[i].length);
+            hand_out(shim, &shim->held[i].from, shim->held[i].bytes, shim->held[i].length);
             drop_held(shim, i);
         } else {
             i++;
@@ -143,18 +146,20 @@ static unsigned some_overtakers(shim_t *shim)
 }
 
 /* Whether a datagram that arrives waits. */
-static bool is_held_back(shim_t *shim, const uint8_t *bytes, size_t length, uint64_t now)
+static bool is_held_back(shim_t *shim, const oc_origin_t *from, const uint8_t *bytes,
+                         size_t length, uint64_t now)
 {
     uint64_t longest = shim->faults.delay_ms * OC_MILLISECOND;
 
     if (oc_random_chance(&shim->random, shim->faults.delay)) {
-        return hold(shim, bytes, length, now + 1 + oc_random_below(&shim->random, longest), 0);
+        return hold(shim, from, bytes, length, now + 1 + oc_random_below(&shim->random, longest),
+                    0);
     }
     return oc_random_chance(&shim->random, shim->faults.reorder)
-           && hold(shim, bytes, length, now + REORDER_PATIENCE, some_overtakers(shim));
+           && hold(shim, from, bytes, length, now + REORDER_PATIENCE, some_overtakers(shim));
 }
 
-static void arrive(void *arg, const uint8_t *bytes, size_t length)
+static void arrive(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)
 {
     shim_t *shim = arg;
     uint64_t now = shim->now(shim->arg);
@@ -162,12 +167,12 @@ static void arrive(void *arg, const uint8_t *bytes, size_t length)
     if (is_lost(&shim->arriving, &shim->random)) {
         return;
     }
-    if (!is_held_back(shim, bytes, length, now)) {
-        hand_out(shim, bytes, length);
+    if (!is_held_back(shim, from, bytes, length, now)) {
+        hand_out(shim, from, bytes, length);
         overtake(shim);
     }
     if (oc_random_chance(&shim->random, shim->faults.duplicate)) {
-        (void) hold(shim, bytes, length, now + REORDER_PATIENCE, some_overtakers(shim));
+        (void) hold(shim, from, bytes, length, now + REORDER_PATIENCE, some_overtakers(shim));
     }
     release_due(shim);
 }

@@ -33,8 +33,15 @@ typedef struct {
 
 typedef struct oc_transport oc_transport_t;
 
-/* bytes: the datagram with its header, valid during the call. Must not call the transport. */
-typedef void oc_arrival_fn_t(void *arg, const uint8_t *bytes, size_t length);
+/* Where datagrams come from: what the network says, not they themselves. */
+typedef struct {
+    uint8_t address[16];       /* of IPv6, or IPv4 mapped into it; with verbs the GID */
+    uint32_t port;             /* of UDP; with verbs 0 */
+} oc_origin_t;
+
+/* bytes: the datagram with its header. Valid during the call. Must not call the transport. */
+typedef void oc_arrival_fn_t(void *arg, const oc_origin_t *from, const uint8_t *bytes,
+                             size_t length);
 
 typedef struct {
     const char *name;          /* "udp", "verbs" */

@@ -16,6 +16,7 @@ void oc_transports_init(oc_transports_t *transports, const oc_job_settings_t *se
 {
     memset(transports, 0, sizeof(*transports));
     transports->settings = settings;
+    transports->source.fd = -1;
     memcpy(transports->job_id, job_id, OC_JOB_ID_SIZE);
     transports->salt = (uint64_t) process * (OC_CARRIERS * OC_MAX_SLOTS);
 }
@@ -30,6 +31,7 @@ void oc_transports_close(oc_transports_t *transports)
         free(slot);
     }
     transports->num_open = 0;
+    oc_udp_source_close(&transports->source);
 }
 
 static void survey_udp(oc_transports_t *transports)
@@ -41,12 +43,17 @@ static void survey_udp(oc_transports_t *transports)
                                    interface, record->text, sizeof(record->text))) {
         return;
     }
-    record->datagram_size = (uint32_t) oc_udp_datagram_size(interface);
-    if (0 == record->datagram_size) {
+    if (0 == oc_udp_datagram_size(interface)) {
         snprintf(record->text, sizeof(record->text), "the MTU of %s, %u, is too small",
                  interface->name, interface->mtu);
         return;
     }
+    if (OC_OK != oc_udp_source_open(interface, OC_UDP_SEND_BUFFER, &transports->source,
+                                    record->text, sizeof(record->text))) {
+        return;
+    }
+    record->datagram_size = (uint32_t) oc_udp_datagram_size(interface);
+    record->origin = transports->source.origin;
     snprintf(record->text, sizeof(record->text), "%s", interface->name);
 }
 
@@ -56,8 +63,8 @@ static void survey_verbs(oc_transports_t *transports)
     const char *interface = transports->settings->multicast_interface;
     size_t size = 0;
 
-    if (oc_verbs_available(NULL != interface ? interface : "", &size, record->text,
-                           sizeof(record->text))) {
+    if (oc_verbs_available(NULL != interface ? interface : "", &size, &record->origin,
+                           record->text, sizeof(record->text))) {
         record->datagram_size = (uint32_t) size;
     }
 }
@@ -110,7 +117,7 @@ static oc_status_t open_transport(oc_transports_t *transports, oc_carrier_t carr
         oc_udp_config_t config = {.interface = &transports->interface, .group = address,
                                   .port = (uint16_t) settings->multicast_port,
                                   .staging = settings->multicast_staging,
-                                  .send_buffer = OC_UDP_SEND_BUFFER,
+                                  .source = &transports->source,
                                   .rate = (unsigned) settings->multicast_rate};
 
         return oc_udp_open(&config, transport, error, error_size);

@@ -10,6 +10,7 @@
 #include "multicast/record.h"
 #include "multicast/shim.h"
 #include "multicast/transport.h"
+#include "multicast/udp_source.h"
 
 /* Most multicast addresses of a job: the maximum of coll_optcast_multicast_groups. */
 #define OC_MAX_SLOTS 16
@@ -30,7 +31,8 @@ typedef struct {
     bool surveyed;
     oc_carrier_record_t carriers[OC_CARRIERS];
     struct in_addr first;      /* address of slot 0 */
-    oc_interface_t interface;  /* of udp */
+    oc_interface_t interface;  /* of udp … */
+    oc_udp_source_t source;    /* … and what it is sent from */
     oc_faults_t faults;
     oc_cast_slot_t *slots[OC_CARRIERS][OC_MAX_SLOTS];
     oc_cast_slot_t *open[OC_CARRIERS * OC_MAX_SLOTS];

@@ -4,7 +4,8 @@
  *
  * There are two, and an epoll descriptor to sleep on both. One socket could do it all, but its own
  * datagrams come back to it (other ranks on this host need them), and reading them doubles what
- * sending costs. With a port of its own to send from, a filter in the kernel drops them.
+ * sending costs. With a port of its own to send from, a filter in the kernel drops them. All
+ * transports of a process send from one.
  */
 #include "multicast/udp.h"
 
@@ -22,6 +23,7 @@
 #include "base/log.h"
 #include "multicast/udp_receive.h"
 #include "multicast/udp_send.h"
+#include "multicast/udp_source.h"
 
 #define HEADERS 28u   /* bytes of IP and UDP */
 #define LARGEST 8972u /* with jumbo frames; more than that only the loopback has */
@@ -29,6 +31,7 @@
 typedef struct {
     oc_transport_t base;
     oc_udp_sender_t sender;
+    oc_udp_source_t own;         /* open if no other was given */
     oc_udp_receiver_t *receiver; /* NULL: not yet */
     int receive_fd;              /* as all descriptors -1 if it is not open yet */
     bool woken_by_room;          /* in the socket to send */
@@ -67,7 +70,7 @@ static bool udp_arm(oc_transport_t *transport, bool sending)
 static void udp_close(oc_transport_t *transport)
 {
     oc_udp_t *udp = (oc_udp_t *) transport;
-    const int fds[] = {transport->event_fd, udp->sender.fd, udp->receive_fd};
+    const int fds[] = {transport->event_fd, udp->receive_fd};
 
     if (NULL != udp->receiver) {
         oc_udp_receiver_free(udp->receiver);
@@ -77,6 +80,7 @@ static void udp_close(oc_transport_t *transport)
             close(fds[i]);
         }
     }
+    oc_udp_source_close(&udp->own);
     free(udp);
 }
 
@@ -116,49 +120,15 @@ static struct ip_mreqn membership_of(const oc_udp_config_t *config)
                               .imr_ifindex = (int) config->interface->index};
 }
 
-/* The socket that datagrams leave from, at a port of its own. Returns what failed, or NULL. */
-static const char *open_sending(oc_udp_t *udp, const oc_udp_config_t *config)
-{
-    struct sockaddr_in any = {.sin_family = AF_INET};
-    struct ip_mreqn way = membership_of(config);
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-    udp->sender = (oc_udp_sender_t) {
-        .fd = fd, .rate = config->rate,
-        .to = {.sin_family = AF_INET, .sin_addr = config->group, .sin_port = htons(config->port)}};
-    if (fd < 0 || 0 != bind(fd, (struct sockaddr *) &any, sizeof(any))) {
-        return "socket";
-    }
-    if (0 != setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &way, sizeof(way))) {
-        return "IP_MULTICAST_IF";
-    }
-    /* other ranks on this host get it too */
-    if (!set_option(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 1)
-        || !set_option(fd, IPPROTO_IP, IP_MULTICAST_TTL, OC_UDP_TTL)) {
-        return "IP_MULTICAST_TTL";
-    }
-    /* never fragments; the interface's MTU counts, which is what datagram_size is made from */
-    if (!set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)) {
-        return "IP_MTU_DISCOVER";
-    }
-    (void) set_option(fd, SOL_SOCKET, SO_SNDBUF, (int) config->send_buffer);
-    /* nobody reads what strangers send to this port */
-    (void) set_option(fd, SOL_SOCKET, SO_RCVBUF, 0);
-    oc_udp_sender_init(&udp->sender, config->plain);
-    return NULL;
-}
-
 /*
  * Filters see a datagram from its UDP header on, which begins with the port it came from. A kernel
  * without filters hands out own datagrams, as it may.
  */
-static void drop_own(int fd, int sending_fd, struct in_addr from)
+static void drop_own(int fd, const oc_origin_t *own, struct in_addr from)
 {
-    struct sockaddr_in own = {0};
-    socklen_t length = sizeof(own);
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own->port, 0, 3),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t) SKF_NET_OFF + 12), /* source address */
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(from.s_addr), 0, 1),
         BPF_STMT(BPF_RET | BPF_K, 0),
@@ -166,14 +136,12 @@ static void drop_own(int fd, int sending_fd, struct in_addr from)
     };
     struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
 
-    if (0 == getsockname(sending_fd, (struct sockaddr *) &own, &length)) {
-        code[1].k = ntohs(own.sin_port);
-        (void) setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
-    }
+    (void) setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
-/* The socket that datagrams arrive at; the other one is open. Returns what failed, or NULL. */
-static const char *open_receiving(oc_udp_t *udp, const oc_udp_config_t *config)
+/* The socket that datagrams arrive at, but those from origin. Returns what failed, or NULL. */
+static const char *open_receiving(oc_udp_t *udp, const oc_udp_config_t *config,
+                                  const oc_origin_t *origin)
 {
     struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr = config->group,
                               .sin_port = htons(config->port)};
@@ -184,7 +152,7 @@ static const char *open_receiving(oc_udp_t *udp, const oc_udp_config_t *config)
     if (fd < 0) {
         return "socket";
     }
-    drop_own(fd, udp->sender.fd, config->interface->address);
+    drop_own(fd, origin, config->interface->address);
     set_staging(fd, config->staging);
     /* bound to the group's address: other traffic to the port stays away */
     if (!set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1)
@@ -204,13 +172,21 @@ static const char *open_receiving(oc_udp_t *udp, const oc_udp_config_t *config)
                : "memory";
 }
 
-static const char *open_all(oc_udp_t *udp, const oc_udp_config_t *config)
+static void prepare_sending(oc_udp_t *udp, const oc_udp_config_t *config, int fd)
 {
-    const char *failed = open_sending(udp, config);
+    udp->sender = (oc_udp_sender_t) {
+        .fd = fd, .rate = config->rate,
+        .to = {.sin_family = AF_INET, .sin_addr = config->group, .sin_port = htons(config->port)}};
+    oc_udp_sender_init(&udp->sender, config->plain);
+}
 
-    if (NULL == failed) {
-        failed = open_receiving(udp, config);
-    }
+static const char *open_all(oc_udp_t *udp, const oc_udp_config_t *config,
+                            const oc_udp_source_t *source)
+{
+    const char *failed;
+
+    prepare_sending(udp, config, source->fd);
+    failed = open_receiving(udp, config, &source->origin);
     if (NULL == failed) {
         udp->base.event_fd = epoll_create1(EPOLL_CLOEXEC);
         if (udp->base.event_fd < 0 || !watch(udp, EPOLL_CTL_ADD, udp->receive_fd, EPOLLIN)
@@ -236,7 +212,7 @@ static oc_udp_t *new_udp(const oc_interface_t *interface)
     if (NULL != udp) {
         udp->base = (oc_transport_t) {.ops = &udp_ops, .event_fd = -1, .events = POLLIN,
                                       .datagram_size = oc_udp_datagram_size(interface)};
-        udp->sender.fd = -1;
+        udp->own.fd = -1;
         udp->receive_fd = -1;
     }
     return udp;
@@ -257,6 +233,7 @@ oc_status_t oc_udp_open(const oc_udp_config_t *config, oc_transport_t **transpor
                         size_t error_size)
 {
     const oc_interface_t *interface = config->interface;
+    const oc_udp_source_t *source = config->source;
     const char *failed;
     oc_udp_t *udp;
 
@@ -270,7 +247,13 @@ oc_status_t oc_udp_open(const oc_udp_config_t *config, oc_transport_t **transpor
         explain(config, "memory", ENOMEM, error, error_size);
         return OC_ERR_NO_MEMORY;
     }
-    failed = open_all(udp, config);
+    if (NULL == source
+        && OC_OK != oc_udp_source_open(interface, config->send_buffer, &udp->own, error,
+                                       error_size)) {
+        udp_close(&udp->base);
+        return OC_ERR_SYSTEM;
+    }
+    failed = open_all(udp, config, NULL != source ? source : &udp->own);
     if (NULL != failed) {
         explain(config, failed, errno, error, error_size);
         udp_close(&udp->base);

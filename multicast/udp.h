@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "multicast/interface.h"
 #include "multicast/transport.h"
+#include "multicast/udp_source.h"
 
 /* How many routers datagrams pass at most: those of a cluster, not those of the world. */
 #define OC_UDP_TTL 16
@@ -23,7 +24,8 @@ typedef struct {
     struct in_addr group;
     uint16_t port;             /* host byte order; others on this host may use it as well */
     size_t staging;            /* bytes for datagrams that have arrived */
-    size_t send_buffer;        /* bytes: OC_UDP_SEND_BUFFER */
+    const oc_udp_source_t *source;   /* what it sends from; outlives it. NULL: one of its own … */
+    size_t send_buffer;        /* … with so many bytes: OC_UDP_SEND_BUFFER */
     unsigned rate;             /* Mbit/s that this transport sends, with IP headers; 0: no limit */
     bool plain;                /* for tests: no offloads, as with an old kernel */
 } oc_udp_config_t;

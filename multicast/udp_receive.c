@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads several messages in one call. With UDP_GRO the kernel hands out many datagrams of one
- * sender as one large message; it says how long each of them is, but for the last. There is room
- * for several of the largest, of which only what has been used takes memory.
+ * sender, from one port, as one large message; it says how long each of them is, but for the last.
+ * There is room for several of the largest, of which only what has been used takes memory.
  */
 #include "multicast/udp_receive.h"
 
@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+
+#include "multicast/udp_source.h"
 
 /* older than its name in the C library's headers */
 #ifndef UDP_GRO
@@ -38,6 +40,8 @@ struct oc_udp_receiver {
     uint8_t *staging;
     struct iovec pieces[MANY_SMALL];
     control_t controls[MANY_SMALL];
+    struct sockaddr_in names[MANY_SMALL];
+    oc_origin_t from;          /* of the message that is handed out, from its first datagram on */
     struct mmsghdr messages[MANY_SMALL];
 };
 
@@ -80,6 +84,7 @@ static void refill(oc_udp_receiver_t *receiver)
         receiver->pieces[i] = (struct iovec) {receiver->staging + i * receiver->message_size,
                                               receiver->message_size};
         receiver->messages[i].msg_hdr = (struct msghdr) {
+            .msg_name = &receiver->names[i], .msg_namelen = sizeof(receiver->names[i]),
             .msg_iov = &receiver->pieces[i], .msg_iovlen = 1,
             .msg_control = receiver->controls[i].bytes,
             .msg_controllen = sizeof(receiver->controls[i].bytes)};
@@ -120,6 +125,9 @@ static bool hand_out(oc_udp_receiver_t *receiver, oc_arrival_fn_t *arrived, void
     size_t length = segment_size(message), rest = message->msg_len - receiver->offset;
     bool fits;
 
+    if (0 == receiver->offset) {
+        receiver->from = oc_udp_origin(&receiver->names[receiver->next]);
+    }
     length = length < rest ? length : rest;
     fits = 0 == (message->msg_hdr.msg_flags & MSG_TRUNC) && length <= receiver->datagram_size;
     receiver->offset += length;
@@ -128,7 +136,7 @@ static bool hand_out(oc_udp_receiver_t *receiver, oc_arrival_fn_t *arrived, void
         receiver->offset = 0;
     }
     if (fits) {
-        arrived(arg, bytes, length);
+        arrived(arg, &receiver->from, bytes, length);
     }
     return fits;
 }

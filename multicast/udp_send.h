@@ -10,7 +10,7 @@
 #include "multicast/transport.h"
 
 typedef struct {
-    int fd;                    /* nonblocking, not owned */
+    int fd;                    /* nonblocking, not owned; others may send from it, too */
     struct sockaddr_in to;
     bool segments;             /* the kernel cuts large sends into datagrams */
     bool complained;           /* about losses */

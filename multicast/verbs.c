@@ -16,10 +16,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "multicast/verbs_origin.h"
 #include "multicast/verbs_port.h"
 
 /* What a device puts in front of a received datagram. The header behind it ends at byte 80. */
-#define GRH_BYTES 40
+#define GRH_BYTES OC_VERBS_GRH
 
 #define CACHE_LINE   64
 #define PAGE         4096
@@ -206,8 +207,10 @@ static unsigned hand_out(verbs_t *verbs, const struct ibv_wc *arrival, oc_arriva
         return 0;
     }
     if (arrival->byte_len >= GRH_BYTES) {
-        arrived(arg, verbs->receives.memory + slot * verbs->receives.slot_size + GRH_BYTES,
-                arrival->byte_len - GRH_BYTES);
+        const uint8_t *bytes = verbs->receives.memory + slot * verbs->receives.slot_size;
+        oc_origin_t from = oc_verbs_origin(bytes, arrival->byte_len);
+
+        arrived(arg, &from, bytes + GRH_BYTES, arrival->byte_len - GRH_BYTES);
         count = 1;
     }
     keep_for_repost(verbs, slot);
@@ -510,7 +513,8 @@ oc_status_t oc_verbs_open(const oc_verbs_config_t *config, oc_transport_t **tran
     return OC_OK;
 }
 
-bool oc_verbs_available(const char *interface, size_t *datagram_size, char *text, size_t text_size)
+bool oc_verbs_available(const char *interface, size_t *datagram_size, oc_origin_t *origin,
+                        char *text, size_t text_size)
 {
     oc_verbs_port_t port;
 
@@ -519,6 +523,7 @@ bool oc_verbs_available(const char *interface, size_t *datagram_size, char *text
     }
     oc_verbs_port_text(&port, text, text_size);
     *datagram_size = port.mtu;
+    *origin = oc_verbs_port_origin(&port);
     oc_verbs_port_close(&port);
     return true;
 }

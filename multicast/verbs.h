@@ -22,10 +22,10 @@ typedef struct {
 /*
  * Whether this host has a device for that interface, without asking the network. text: which one,
  * "mlx5_0 port 1 on ib0", or why there is none. datagram_size: what its transports will have; as
- * little as the port allows now.
+ * little as the port allows now. origin: what its datagrams come from.
  */
-bool oc_verbs_available(const char *interface, size_t *datagram_size, char *text,
-                        size_t text_size);
+bool oc_verbs_available(const char *interface, size_t *datagram_size, oc_origin_t *origin,
+                        char *text, size_t text_size);
 
 /*
  * Joins; waits up to 10 seconds for the network to agree. The transport hands out what this

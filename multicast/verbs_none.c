@@ -6,10 +6,12 @@
 
 static const char reason[] = "built without libibverbs and librdmacm";
 
-bool oc_verbs_available(const char *interface, size_t *datagram_size, char *text, size_t text_size)
+bool oc_verbs_available(const char *interface, size_t *datagram_size, oc_origin_t *origin,
+                        char *text, size_t text_size)
 {
     (void) interface;
     (void) datagram_size;
+    (void) origin;
     snprintf(text, text_size, "%s", reason);
     return false;
 }

@@ -144,6 +144,14 @@ void oc_verbs_port_close(oc_verbs_port_t *port)
     memset(port, 0, sizeof(*port));
 }
 
+oc_origin_t oc_verbs_port_origin(const oc_verbs_port_t *port)
+{
+    oc_origin_t origin = {.port = 0};
+
+    memcpy(origin.address, port->id->route.addr.addr.ibaddr.sgid.raw, sizeof(origin.address));
+    return origin;
+}
+
 void oc_verbs_port_text(const oc_verbs_port_t *port, char *text, size_t text_size)
 {
     snprintf(text, text_size, "%s port %u on %s", ibv_get_device_name(port->id->verbs->device),

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
+#include "multicast/transport.h"
 
 typedef struct {
     struct rdma_event_channel *events;
@@ -24,6 +25,9 @@ oc_status_t oc_verbs_port_open(const char *interface, oc_verbs_port_t *port, cha
 
 /* The queue pair is destroyed before. */
 void oc_verbs_port_close(oc_verbs_port_t *port);
+
+/* What comes from here. */
+oc_origin_t oc_verbs_port_origin(const oc_verbs_port_t *port);
 
 /* "rxe1 port 1 on eth0" */
 void oc_verbs_port_text(const oc_verbs_port_t *port, char *text, size_t text_size);

@@ -214,13 +214,13 @@ static void flooded(rank_t *rank)
     allgather(rank, 0);
     endure(rank);
     allgather(rank, 0);
-    foreign = rank->counters.cast.fragments_foreign;
+    foreign = rank->counters.cast.datagrams_foreign;
     CHECK(foreign > 0 && foreign <= 2 * STAGING / STRANGE);
     settle(rank);
     before = memory(rank);
     endure(rank);
     allgather(rank, 0);
-    CHECK(rank->counters.cast.fragments_foreign > foreign);
+    CHECK(rank->counters.cast.datagrams_foreign > foreign);
     after = memory(rank);
     CHECK(after - before <= (long) SOME_BYTES);
 }

@@ -91,7 +91,8 @@ static bool loop(const options_t *o)
            "%llu shared, %llu repaired\n", rank,
            pvar_read("allgather_offloaded") + pvar_read("bcast_offloaded"),
            pvar_read("fragments_lost"), pvar_read("fragments_recovered"),
-           pvar_read("fragments_duplicated"), pvar_read("fragments_foreign"),
+           pvar_read("fragments_duplicated"),
+           pvar_read("datagrams_foreign") + pvar_read("fragments_foreign"),
            pvar_read("bytes_shared"), pvar_read("repair_bytes"));
     fflush(stdout);
     return true;

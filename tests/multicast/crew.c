@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "multicast/senders.h"
 #include "tests/multicast/score.h"
 
 #define MAX_OPERATIONS 512
@@ -61,6 +62,7 @@ struct crew {
     struct errand *errands;
     oc_seal_t *seal;             /* of who has the key, and lies */
     uint64_t serial;
+    oc_senders_t senders;        /* all ranks */
 };
 
 const uint8_t crew_key[OC_JOB_KEY_SIZE] = "the key of a job of a simulation";
@@ -200,11 +202,15 @@ static bool go_on(rank_t *rank)
     return begun;
 }
 
-static void get_datagram(void *arg, const uint8_t *bytes, size_t length)
+static void get_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)
 {
     rank_t *rank = arg;
     oc_datagram_t header;
 
+    if (!oc_senders_have(&rank->crew->senders, from)) {
+        rank->counters.datagrams_foreign++;
+        return;
+    }
     if (NULL == rank->group || !oc_datagram_decode(bytes, length, &header)
         || header.token != rank->crew->token) {
         rank->counters.fragments_foreign++;
@@ -370,6 +376,15 @@ void crew_defaults(crew_config_t *config, unsigned num_ranks)
     config->probe_timeout = 5 * OC_SECOND;
 }
 
+static void admit(crew_t *crew, unsigned rank)
+{
+    oc_origin_t origin = network_origin(rank);
+
+    if (!oc_senders_admit(&crew->senders, &origin)) {
+        abort();
+    }
+}
+
 crew_t *crew_new(const crew_config_t *config)
 {
     crew_t *crew = get_memory(sizeof(*crew));
@@ -391,6 +406,7 @@ crew_t *crew_new(const crew_config_t *config)
         rank->crew = crew;
         rank->number = i;
         network_attach(crew->network, i, &node);
+        admit(crew, i);
     }
     for (unsigned i = 0; i < crew->num_ranks; i++) {
         network_at(crew->network, crew->begin + config->born[i], be_born, &crew->ranks[i]);
@@ -420,6 +436,7 @@ void crew_free(crew_t *crew)
     }
     network_free(crew->network);
     oc_seal_free(crew->seal);
+    oc_senders_clear(&crew->senders);
     free(crew->ranks);
     free(crew);
 }
@@ -668,7 +685,8 @@ void crew_forge_datagram(crew_t *crew, unsigned to, const oc_datagram_t *header,
     memcpy(bytes + OC_DATAGRAM_HEADER, payload, header->length);
     oc_seal_datagram(crew->seal, OC_DATAGRAM_PROBE == header->kind ? 0 : header->generation,
                      header, payload, bytes);
-    network_forge_datagram(crew->network, to, bytes, OC_DATAGRAM_HEADER + header->length,
+    network_forge_datagram(crew->network, header->rank < crew->num_ranks ? header->rank : 1, to,
+                           bytes, OC_DATAGRAM_HEADER + header->length,
                            network_now(crew->network));
 }
 

@@ -96,9 +96,6 @@ struct network {
     char complaint[512];
 };
 
-/* None: who posted it is not a node. */
-#define NOWHERE MAX_NODES
-
 static void *get_memory(void *old, size_t size)
 {
     void *memory = realloc(old, size);
@@ -407,19 +404,26 @@ static void get_datagram(network_t *network, const event_t *event)
     }
 }
 
+oc_origin_t network_origin(unsigned node)
+{
+    return (oc_origin_t) {.address = {10, [15] = (uint8_t) node}, .port = 1000 + node};
+}
+
 static unsigned link_receive(oc_transport_t *transport, unsigned max, oc_arrival_fn_t *arrived,
                              void *arg)
 {
     link_t *link = (link_t *) transport;
     place_t *place = &link->network->places[link->number];
     unsigned count = 0;
+    oc_origin_t from;
 
     while (count < max && place->datagrams.count > 0) {
         delivery_t delivery = pull(&place->datagrams);
 
         count++;
         place->moves++;
-        arrived(arg, delivery.parcel->bytes, delivery.parcel->length);
+        from = network_origin(delivery.from);
+        arrived(arg, &from, delivery.parcel->bytes, delivery.parcel->length);
         drop(delivery.parcel);
     }
     return count;
@@ -559,10 +563,10 @@ void network_at(network_t *network, uint64_t when, void (*call)(void *arg), void
     plan(network, (event_t) {.at = when, .kind = EVENT_CALL, .call = call, .arg = arg});
 }
 
-void network_forge_datagram(network_t *network, unsigned to, const uint8_t *bytes, size_t length,
-                            uint64_t when)
+void network_forge_datagram(network_t *network, unsigned from, unsigned to, const uint8_t *bytes,
+                            size_t length, uint64_t when)
 {
-    plan(network, (event_t) {.at = when, .kind = EVENT_DATAGRAM, .from = NOWHERE, .to = to,
+    plan(network, (event_t) {.at = when, .kind = EVENT_DATAGRAM, .from = from, .to = to,
                              .parcel = pack(bytes, length, NULL, 0)});
 }
 

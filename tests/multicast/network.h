@@ -16,11 +16,14 @@
 
 #define MAX_NODES 64
 
+/* Where what no node has sent comes from. */
+#define NOWHERE MAX_NODES
+
 typedef struct network network_t;
 
 /* What a node is. Called in turns of the node only. */
 typedef struct {
-    void (*datagram)(void *arg, const uint8_t *bytes, size_t length);
+    void (*datagram)(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length);
     void (*message)(void *arg, const uint8_t *bytes, size_t length);
     uint64_t (*progress)(void *arg);       /* returns when it wants to be called again */
     bool (*wants_to_send)(void *arg);
@@ -91,9 +94,11 @@ bool network_is_dead(const network_t *network, unsigned node);
 
 /* Calls a function at a time. */
 void network_at(network_t *network, uint64_t when, void (*call)(void *arg), void *arg);
-/* From nowhere; no meddler and no faults for messages. */
-void network_forge_datagram(network_t *network, unsigned to, const uint8_t *bytes, size_t length,
-                            uint64_t when);
+/* What datagrams of a node come from. */
+oc_origin_t network_origin(unsigned node);
+/* No meddler and no faults for messages. from: a node, whose address is faked, or NOWHERE. */
+void network_forge_datagram(network_t *network, unsigned from, unsigned to, const uint8_t *bytes,
+                            size_t length, uint64_t when);
 void network_forge_message(network_t *network, unsigned to, const uint8_t *bytes, size_t length,
                            uint64_t when);
 

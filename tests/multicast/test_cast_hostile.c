@@ -157,12 +157,12 @@ static void test_malformed_datagrams(void **state)
     (void) state;
     for (size_t length = 0; length <= OC_DATAGRAM_HEADER + 3; length++, count++) {
         oc_datagram_encode(&header, bytes);
-        network_forge_datagram(crew_network(crew), 0, bytes, length, now());
+        network_forge_datagram(crew_network(crew), 1, 0, bytes, length, now());
     }
     for (unsigned at = 16; at < 20; at++, count++) { /* magic, version, kind */
         oc_datagram_encode(&header, bytes);
         bytes[at] ^= 0x40;
-        network_forge_datagram(crew_network(crew), 0, bytes, sizeof(bytes), now());
+        network_forge_datagram(crew_network(crew), 1, 0, bytes, sizeof(bytes), now());
     }
     expect_success(PATIENCE);
     assert_int_equal(foreign(), count);

@@ -442,7 +442,7 @@ static void replay_captures(crew_t *crew, unsigned to, uint32_t add_to_generatio
         header.generation += add_to_generation;
         oc_datagram_encode(&header, bytes);
         crew_seal_again(bytes, plot.captures[i].length);
-        network_forge_datagram(crew_network(crew), to, bytes, plot.captures[i].length,
+        network_forge_datagram(crew_network(crew), 1, to, bytes, plot.captures[i].length,
                                network_now(crew_network(crew)) + i * 2000);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the tests of strangers, who see all that ranks send and lack the key: what they make up, alter
- * or play back changes no result, ends no group, and makes nobody fetch anything again.
+ * Owns the tests of strangers, who see all that ranks send and lack the key: what they make up,
+ * alter or play back changes no result, ends no group, and makes nobody fetch anything again.
  *
  * Test: quick 60
  */
@@ -136,7 +136,7 @@ static void forge_block(unsigned to, uint8_t code, uint64_t when)
     memcpy(bytes + OC_DATAGRAM_HEADER + SMALL, &crc, sizeof(crc));
     oc_datagram_encode(&header, bytes);
     memset(bytes, code, OC_MAC_SIZE);
-    network_forge_datagram(crew_network(crew), to, bytes, sizeof(bytes), when);
+    network_forge_datagram(crew_network(crew), 1, to, bytes, sizeof(bytes), when);
 }
 
 static void test_block_before_its_owners(void **state)
@@ -173,7 +173,7 @@ static void test_fragment_that_spoils_a_block(void **state)
     header.token = crew_token(crew);
     oc_datagram_encode(&header, bytes);
     for (unsigned to = 0; to < RANKS; to++) {
-        network_forge_datagram(crew_network(crew), to, bytes, sizeof(bytes), now());
+        network_forge_datagram(crew_network(crew), 1, to, bytes, sizeof(bytes), now());
     }
     expect_no_harm();
     assert_int_equal(crew_totals(crew).datagrams_forged, RANKS - 1);
@@ -193,7 +193,7 @@ static bool alter_first(void *arg, unsigned from, unsigned to, uint8_t *bytes, s
     *left = 0;
     for (size_t bit = 0; bit < 8 * (OC_DATAGRAM_HEADER + 32); bit++) {
         bytes[bit / 8] ^= (uint8_t) (1u << bit % 8);
-        network_forge_datagram(crew_network(crew), to, bytes, length, now());
+        network_forge_datagram(crew_network(crew), 1, to, bytes, length, now());
         bytes[bit / 8] ^= (uint8_t) (1u << bit % 8);
     }
     return true;
@@ -221,7 +221,8 @@ static void play_back_datagrams(size_t count)
     for (size_t i = 0; i < count; i++) {
         const sight_t *sight = &datagrams.all[i];
 
-        network_forge_datagram(crew_network(crew), sight->to, sight->bytes, sight->length, now());
+        network_forge_datagram(crew_network(crew), sight->from, sight->to, sight->bytes,
+                               sight->length, now());
     }
 }
 
@@ -247,11 +248,37 @@ static void test_datagrams_of_an_earlier_operation(void **state)
 
         assert_true(oc_datagram_decode(sight->bytes, sight->length, &header));
         sight->bytes[20]++;
-        network_forge_datagram(crew_network(crew), sight->to, sight->bytes, sight->length, now());
+        network_forge_datagram(crew_network(crew), sight->from, sight->to, sight->bytes,
+                               sight->length, now());
     }
     expect_no_harm();
     assert_int_equal(crew_totals(crew).fragments_late, count);
     assert_int_equal(crew_totals(crew).datagrams_forged, count);
+}
+
+/* What ranks send comes from somewhere else before it comes from them. */
+static bool go_before(void *arg, unsigned from, unsigned to, uint8_t *bytes, size_t length)
+{
+    (void) arg;
+    (void) from;
+    network_forge_datagram(crew_network(crew), NOWHERE, to, bytes, length, now());
+    return true;
+}
+
+static void test_from_elsewhere(void **state)
+{
+    oc_cast_counters_t totals;
+    unsigned sent;
+
+    (void) state;
+    config.network.meddler = (meddler_t) {.datagram = go_before};
+    begin_with((operation_t) {.block = LARGE});
+    expect_no_harm();
+    totals = crew_totals(crew);
+    sent = (unsigned) totals.fragments_sent;
+    assert_int_equal(totals.fragments_received, sent * (RANKS - 1));
+    assert_int_equal(totals.fragments_duplicated, 0);
+    assert_true(totals.datagrams_foreign >= sent * (RANKS - 1));
 }
 
 /* ---- messages ---- */
@@ -352,7 +379,8 @@ static void test_everything_again(void **state)
                 const sight_t *other = &messages.all[oc_random_below(&dice, messages.count)];
                 uint64_t when = now() + oc_random_below(&dice, 2 * OC_MILLISECOND);
 
-                network_forge_datagram(crew_network(crew), one->to, one->bytes, one->length, when);
+                network_forge_datagram(crew_network(crew), one->from, one->to, one->bytes,
+                                       one->length, when);
                 network_forge_message(crew_network(crew), other->to, other->bytes, other->length,
                                       when);
             }
@@ -517,6 +545,7 @@ int main(void)
         TEST(test_fragment_that_spoils_a_block),
         TEST(test_any_bit),
         TEST(test_datagrams_of_an_earlier_operation),
+        TEST(test_from_elsewhere),
         TEST(test_messages_of_each_kind),
         TEST(test_messages_for_others),
         TEST(test_everything_again),

@@ -26,10 +26,11 @@ static network_config_t config;
 static network_t *network;
 static witness_t witnesses[NODES];
 
-static void get_datagram(void *arg, const uint8_t *bytes, size_t length)
+static void get_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)
 {
     witness_t *witness = arg;
 
+    (void) from;
     assert_true(length >= OC_DATAGRAM_HEADER);
     assert_int_equal(bytes[0], 0x11);
     witness->datagrams++;

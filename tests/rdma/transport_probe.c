@@ -65,6 +65,7 @@ typedef struct {
 typedef struct {
     const options_t *options;
     oc_transport_t *transport;
+    oc_origin_t origin;
     ledger_t ledger;
     uint8_t *payloads; /* of a batch */
     uint64_t sent, refused;
@@ -246,16 +247,21 @@ static bool is_expected(const run_t *run, const oc_datagram_t *header, const uin
 }
 
 /* Enters one datagram; what the network brings is not trusted. */
-static void arrived(void *arg, const uint8_t *bytes, size_t length)
+static void arrived(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)
 {
     run_t *run = arg;
     ledger_t *ledger = &run->ledger;
+    static const uint8_t nowhere[sizeof(from->address)];
     oc_datagram_t header;
 
     if (!oc_datagram_decode(bytes, length, &header) || header.token != run->options->token) {
         ledger->foreign++;
     } else if (run->options->sends && header.rank == run->options->rank) {
         ledger->own++;
+        ledger->wrong += 0 != memcmp(from, &run->origin, sizeof(*from));
+    } else if (0 == memcmp(from->address, run->origin.address, sizeof(from->address))
+               || 0 == memcmp(from->address, &nowhere, sizeof(nowhere))) {
+        ledger->wrong++; /* each host has an address */
     } else if (!is_expected(run, &header, bytes + OC_DATAGRAM_HEADER)) {
         ledger->wrong++;
     } else if (ledger->seen[header.rank][header.index]) {
@@ -424,9 +430,11 @@ static void report(const run_t *run)
 static void prepare_run(run_t *run, options_t *options)
 {
     char name[INET_ADDRSTRLEN], error[256];
+    size_t size;
 
     run->options = options;
-    if (OC_OK != join(options, &run->transport, error, sizeof(error))) {
+    if (!oc_verbs_available(options->interface, &size, &run->origin, error, sizeof(error))
+        || OC_OK != join(options, &run->transport, error, sizeof(error))) {
         cannot("%s", error);
     }
     if (0 == options->size) {

@@ -272,6 +272,16 @@ tests_unit_test_multicast_address_SOURCES = tests/unit/test_multicast_address.c
 tests_unit_test_multicast_address_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_multicast_address_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_verbs_origin
+tests_unit_test_verbs_origin_SOURCES = tests/unit/test_verbs_origin.c
+tests_unit_test_verbs_origin_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_verbs_origin_LDADD = libocmulticast.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_senders
+tests_unit_test_senders_SOURCES = tests/unit/test_senders.c
+tests_unit_test_senders_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_senders_LDADD = libocmulticast.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_udp
 tests_unit_test_udp_SOURCES = tests/unit/test_udp.c tests/unit/own_network.h
 tests_unit_test_udp_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

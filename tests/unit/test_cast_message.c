@@ -30,8 +30,9 @@ static oc_cast_message_t legal(oc_cast_kind_t kind)
 {
     oc_cast_message_t message = {
         .kind = kind, .rank = 0xa1b2c3, .token = 0x0123456789abcdefull,
-        .generation = 0xfedcba98, .serial = 0xfedcba9876543210ull, .block = 0x10203040, .number = 0x50607080, .last = true,
-        .wait = true, .given = 0x31425364, .num_ranges = 3, .status = -7};
+        .generation = 0xfedcba98, .serial = 0xfedcba9876543210ull, .block = 0x10203040,
+        .number = 0x50607080, .last = true, .wait = true, .given = 0x31425364, .num_ranges = 3,
+        .status = -7};
 
     for (uint32_t i = 0; i < OC_CAST_MAX_RANGES; i++) {
         message.ranges[i] = (oc_range_t) {.first = 0x89000000u + i, .count = 0x76000000u + i};

@@ -34,6 +34,12 @@ static void make_record(oc_cast_record_t *record, uint32_t rank)
     record->carriers[OC_CARRIER_UDP].datagram_size = 1472;
     snprintf(record->carriers[OC_CARRIER_VERBS].text, OC_CAST_TEXT_SIZE, "mlx5_0 port 1");
     snprintf(record->carriers[OC_CARRIER_UDP].text, OC_CAST_TEXT_SIZE, "eth%u", rank);
+    for (unsigned i = 0; i < OC_CARRIERS; i++) {
+        oc_origin_t *origin = &record->carriers[i].origin;
+
+        memset(origin->address, 0x21 + (int) i, sizeof(origin->address));
+        origin->port = 0xfedc - rank;
+    }
     record->address_length = OC_CAST_ADDRESS_SIZE;
     memset(record->address, (int) rank + 1, sizeof(record->address));
 }
@@ -118,6 +124,13 @@ static void test_wrong_records(void **state)
     record.carriers[OC_CARRIER_UDP].datagram_size = OC_DATAGRAM_MAX + 1;
     oc_cast_record_encode(&record, one);
     assert_false(oc_cast_record_decode(one, &got));
+    record = ranks[0]; /* it sends from nowhere */
+    memset(&record.carriers[OC_CARRIER_UDP].origin, 0, sizeof(oc_origin_t));
+    oc_cast_record_encode(&record, one);
+    assert_false(oc_cast_record_decode(one, &got));
+    record.carriers[OC_CARRIER_UDP].datagram_size = 0;
+    oc_cast_record_encode(&record, one);
+    assert_true(oc_cast_record_decode(one, &got));
 }
 
 static void test_address_that_is_too_long(void **state)

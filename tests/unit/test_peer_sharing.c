@@ -370,7 +370,7 @@ static void see_note(uint8_t bytes[OC_NOTE_SIZE])
     oc_worker_close(worker);
 }
 
-/* The name of a shelf is no secret: who knows it does not end its use, or make up what lies there. */
+/* The name of a shelf is no secret: who knows it does not end its use, or make up what is there. */
 static void test_notes_without_the_key(void **state)
 {
     uint8_t bytes[OC_NOTE_SIZE];

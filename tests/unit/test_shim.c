@@ -54,12 +54,14 @@ static unsigned below_receive(oc_transport_t *transport, unsigned max, oc_arriva
                               void *arg)
 {
     uint8_t bytes[OC_DATAGRAM_MAX] = {0};
+    oc_origin_t from = {.port = 0};
     unsigned count = 0;
 
     (void) transport;
     for (; count < max && below.first < below.count; count++) {
         memcpy(bytes, &below.arriving[below.first++], sizeof(uint32_t));
-        arrived(arg, bytes, below.length);
+        memcpy(&from.port, bytes, sizeof(uint32_t));
+        arrived(arg, &from, bytes, below.length);
     }
     return count;
 }
@@ -88,10 +90,12 @@ static uint64_t tell_time(void *arg)
     return now;
 }
 
-static void get(void *arg, const uint8_t *bytes, size_t length)
+/* Of each it says where it came from, however late it is. */
+static void get(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)
 {
     assert_ptr_equal(arg, &got);
     assert_int_equal(length, below.length);
+    assert_memory_equal(&from->port, bytes, sizeof(uint32_t));
     memcpy(&got.numbers[got.count++], bytes, sizeof(uint32_t));
 }
 

@@ -59,13 +59,15 @@ typedef struct {
     unsigned count;
     size_t bytes;              /* of payload */
     unsigned bad;
+    oc_origin_t from;          /* of the last one */
 } arrivals_t;
 
-static void arrived(void *arg, const uint8_t *bytes, size_t length)
+static void arrived(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)
 {
     arrivals_t *arrivals = arg;
     oc_datagram_t header;
 
+    arrivals->from = *from;
     if (!oc_datagram_decode(bytes, length, &header) || header.index != arrivals->count
         || arrivals->bytes + header.length > sizeof(block)
         || 0 != memcmp(bytes + OC_DATAGRAM_HEADER, block + arrivals->bytes, header.length)) {
@@ -203,11 +205,12 @@ static void test_plain_to_segmented(void **state)
 }
 
 /* Counts what arrives, whatever it is. */
-static void count_bytes(void *arg, const uint8_t *bytes, size_t length)
+static void count_bytes(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)
 {
     arrivals_t *arrivals = arg;
 
     (void) bytes;
+    arrivals->from = *from;
     arrivals->count++;
     arrivals->bytes += length;
 }
@@ -286,6 +289,63 @@ static void test_same_port(void **state)
     send_raw("127.0.0.9", from.sin_port);
     assert_int_equal(transport->ops->receive(transport, 64, count_bytes, &arrivals), 1);
     assert_int_equal(arrivals.bytes, 2);
+    assert_int_equal(arrivals.from.port, ntohs(from.sin_port));
+    assert_memory_equal(arrivals.from.address, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x7f\0\0\x09", 16);
+    close(fd);
+    transport->ops->close(transport);
+}
+
+/* All that a process sends, to whatever address, comes from what it says. */
+static void one_source(bool plain)
+{
+    oc_udp_config_t configs[] = {config_of("239.192.7.1", plain), config_of("239.192.7.2", plain)};
+    oc_udp_source_t source;
+    char error[256];
+
+    assert_int_equal(oc_udp_source_open(&interface, OC_UDP_SEND_BUFFER, &source, error,
+                                        sizeof(error)), OC_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        oc_transport_t *receiver = open_with(&configs[i]), *sender;
+        arrivals_t arrivals = {0};
+
+        configs[i].source = &source;
+        sender = open_with(&configs[i]);
+        send_block(sender, 100 * PAYLOAD, PAYLOAD);
+        receive(receiver, &arrivals, 100);
+        assert_int_equal(arrivals.count, 100);
+        assert_memory_equal(&arrivals.from, &source.origin, sizeof(source.origin));
+        expect_nothing(sender);
+        sender->ops->close(sender);
+        receiver->ops->close(receiver);
+    }
+    oc_udp_source_close(&source);
+}
+
+static void test_one_source(void **state)
+{
+    (void) state;
+    one_source(false);
+    one_source(true);
+}
+
+/* What is sent to the port, but not to the group, does not arrive. */
+static void test_unicast(void **state)
+{
+    oc_transport_t *transport = open_udp("239.192.7.1", false);
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(PORT),
+                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct in_addr loopback = to.sin_addr;
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+    (void) state;
+    assert_int_equal(setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &loopback, sizeof(loopback)), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        (void) sendto(fd, "x", 1, 0, (struct sockaddr *) &to, sizeof(to));
+    }
+    expect_nothing(transport);
+    assert_int_equal(inet_pton(AF_INET, "239.192.7.1", &to.sin_addr), 1);
+    assert_int_equal(sendto(fd, "x", 1, 0, (struct sockaddr *) &to, sizeof(to)), 1);
+    assert_int_equal(transport->ops->receive(transport, 64, count_bytes, &(arrivals_t) {0}), 1);
     close(fd);
     transport->ops->close(transport);
 }
@@ -644,7 +704,7 @@ static void test_errors(void **state)
     (void) state;
     config.interface = &other;
     other.index = 4711;
-    expect_error(&config, OC_ERR_SYSTEM, "239.192.7.1, port 8919, on lo: IP_MULTICAST_IF: ");
+    expect_error(&config, OC_ERR_SYSTEM, "cannot send from lo: IP_MULTICAST_IF: ");
     other = interface;
     other.mtu = OC_DATAGRAM_MIN + 27;
     expect_error(&config, OC_ERR_INVALID, "the MTU of lo is 283");
@@ -709,6 +769,8 @@ int main(void)
         cmocka_unit_test(test_plain_to_segmented),
         cmocka_unit_test(test_one_message),
         cmocka_unit_test(test_same_port),
+        cmocka_unit_test(test_one_source),
+        cmocka_unit_test(test_unicast),
         cmocka_unit_test(test_mixed_lengths),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_foreign),

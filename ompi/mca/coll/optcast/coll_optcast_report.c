@@ -193,7 +193,7 @@ void mca_coll_optcast_report_summary(void)
                    counters->cast.fragments_sent, counters->cast.fragments_received,
                    counters->cast.fragments_lost, counters->cast.fragments_recovered,
                    counters->cast.fragments_duplicated, counters->cast.fragments_late,
-                   counters->cast.fragments_foreign,
+                   counters->cast.fragments_foreign + counters->cast.datagrams_foreign,
                    counters->cast.datagrams_forged + counters->cast.messages_forged);
     }
 }
