@@ -14,8 +14,9 @@
  *   seconds=S     the cases are repeated as long (rank 0 decides); 0: once, without asking
  *
  * Prints "rank R: begins", and at the end "rank R host H: N operations, O offloaded, S sent, R
- * received, L lost, C recovered, D duplicated, M messages, B shared", which are fragments, control
- * messages and bytes in shared memory, or after an error "rank R: error after N operations: TEXT".
+ * received, L lost, C recovered, D duplicated, M messages, B shared, X foreign, Y forged", which
+ * are fragments, control messages, bytes in shared memory, and what strangers have sent; or after
+ * an error "rank R: error after N operations: TEXT".
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -273,12 +274,14 @@ static void tell_counters(void)
 
     gethostname(host, sizeof(host) - 1);
     printf("rank %d host %s: %lu operations, %llu offloaded, %llu sent, %llu received, %llu lost, "
-           "%llu recovered, %llu duplicated, %llu messages, %llu shared\n", rank, host, operations,
+           "%llu recovered, %llu duplicated, %llu messages, %llu shared, %llu foreign, "
+           "%llu forged\n", rank, host, operations,
            pvar_read("allgather_offloaded") + pvar_read("bcast_offloaded"),
            pvar_read("fragments_sent"), pvar_read("fragments_received"),
            pvar_read("fragments_lost"), pvar_read("fragments_recovered"),
            pvar_read("fragments_duplicated"), pvar_read("control_messages"),
-           pvar_read("bytes_shared"));
+           pvar_read("bytes_shared"), pvar_read("datagrams_foreign"),
+           pvar_read("datagrams_forged") + pvar_read("messages_forged"));
     fflush(stdout);
 }
 
