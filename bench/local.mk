@@ -34,3 +34,10 @@ optcast_bench_pages_SOURCES = \
 	bench/arguments.h \
 	bench/pages/main.c
 optcast_bench_pages_LDADD = libocservice.la libocreduction.la libocbase.la
+
+noinst_PROGRAMS += optcast-bench-codes
+optcast_bench_codes_SOURCES = \
+	bench/arguments.c \
+	bench/arguments.h \
+	bench/codes/main.c
+optcast_bench_codes_LDADD = libocclient.la

@@ -27,7 +27,7 @@ find_compiler() {
 # The sources of a target, without itself, and the libraries that they need.
 sources_of() {
     case $1 in
-    cast_message) echo multicast/message.c multicast/note.c ;;
+    cast_message) echo multicast/message.c multicast/note.c base/mac.c -lcrypto ;;
     cast_record) echo multicast/record.c ;;
     control) echo protocol/control.c ;;
     datagram) echo multicast/datagram.c ;;
