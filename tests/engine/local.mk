@@ -35,7 +35,8 @@ tests_engine_test_engine_binding_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_binding_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_cast
-tests_engine_test_engine_cast_SOURCES = tests/engine/test_engine_cast.c $(engine_harness)
+tests_engine_test_engine_cast_SOURCES = tests/engine/test_engine_cast.c \
+	tests/engine/lies.h tests/engine/lies.c $(engine_harness)
 tests_engine_test_engine_cast_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_cast_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
 

@@ -19,7 +19,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "multicast/record.h"
 #include "tests/engine/harness.h"
+#include "tests/engine/lies.h"
+#include "ucx_backend/worker.h"
 
 #define QUEUED 12
 
@@ -596,6 +599,55 @@ static void test_collapse_of_servers(void **state)
     assert_int_equal(ranks_wait(&ranks), 0);
 }
 
+/* ---- strangers ---- */
+
+/* Somebody who knows the address of rank 1's worker, and what is in all messages, tells it things. */
+static void lie_to_rank_1(rank_t *rank, uint32_t generation)
+{
+    static lie_t lies[LIES];
+    const board_t *board = &rank->shared->boards[0];
+    oc_cast_record_t first, second;
+    oc_endpoint_t *endpoint;
+    oc_worker_t *worker;
+    char error[256];
+
+    CHECK(oc_cast_record_decode(board->records[0], &first));
+    CHECK(oc_cast_record_decode(board->records[1], &second));
+    CHECK(OC_OK == oc_worker_open(NULL, &worker, error, sizeof(error)));
+    CHECK(OC_OK == oc_endpoint_open(worker, second.address, NULL, NULL, &endpoint));
+    lies_tell(lies, endpoint, first.token, generation);
+    while (!lies_told(lies)) {
+        (void) oc_worker_progress(worker);
+        (void) oc_client_progress(rank->client);
+    }
+    oc_worker_close(worker);
+}
+
+/* Blocks of one fragment, so that a single lie would do. */
+static void lied_to(rank_t *rank)
+{
+    rank->service = OC_SERVICE_MULTICAST;
+    allgather(rank, 0, 60, false, 1);
+    for (unsigned round = 2; round < 12; round++) {
+        if (0 == rank->rank) {
+            lie_to_rank_1(rank, round);
+        }
+        allgather(rank, 0, 60, false, round);
+    }
+    CHECK(11 == rank->counters.allgather_offloaded);
+    if (1 == rank->rank) {
+        CHECK(rank->counters.cast.messages_forged >= 9 * LIES);
+    }
+}
+
+static void test_lies(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    assert_int_equal(ranks_run(3, &settings, lied_to, 60), 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -610,6 +662,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sleep),
         cmocka_unit_test(test_killed_rank),
         cmocka_unit_test(test_collapse_of_servers),
+        cmocka_unit_test(test_lies),
         cmocka_unit_test(test_many_groups_one_after_the_other),
     };
 
