@@ -4,7 +4,9 @@ libocnet_la_SOURCES = \
 	net/address.h net/address.c \
 	net/devices.h net/devices.c \
 	net/dial.h net/dial.c \
+	net/filter.h net/filter.c \
 	net/host.h net/host.c \
+	net/host_set.h net/host_set.c \
 	net/loop.h net/loop.c \
 	net/resolver.h net/resolver.c \
 	net/socket.h net/socket.c \

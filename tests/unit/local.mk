@@ -286,4 +286,9 @@ check_PROGRAMS += tests/unit/test_udp
 tests_unit_test_udp_SOURCES = tests/unit/test_udp.c tests/unit/own_network.h
 tests_unit_test_udp_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_udp_LDADD = libocclient.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_filter
+tests_unit_test_filter_SOURCES = tests/unit/test_filter.c
+tests_unit_test_filter_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_filter_LDADD = libocnet.la $(CMOCKA_LIBS)
 endif
