@@ -48,6 +48,12 @@ static const char *const own_settings[][2] = {
 #define SEGMENT     "33k"
 #define BUFFER      "64k"
 
+/*
+ * Otherwise an endpoint is made by a connect that waits for the peer's host: two minutes, if that is
+ * gone or drops what comes from here. Heartbeats and other peers cannot wait for it.
+ */
+#define CONNECT_KEY "TCP_CONN_NB"
+
 _Static_assert(OC_TCP_SEGMENT == 64u << 10, "the text says something else");
 
 static bool names_interface(const char *list)
@@ -153,7 +159,12 @@ static ucs_status_t apply_tcp_settings(ucp_config_t *config)
         segment = BUFFER;
     }
     status = ucp_config_modify(config, tcp_key(BUFFER_KEY), BUFFER);
-    return UCS_OK == status ? ucp_config_modify(config, tcp_key(SEGMENT_KEY), segment) : status;
+    if (UCS_OK == status) {
+        status = ucp_config_modify(config, tcp_key(SEGMENT_KEY), segment);
+    }
+    return UCS_OK == status ? ucp_config_modify(config, tcp_key(CONNECT_KEY),
+                                                value_of(CONNECT_KEY, "y"))
+                            : status;
 }
 
 static ucs_status_t apply_settings(ucp_config_t *config, const char *net_devices)
