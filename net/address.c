@@ -367,22 +367,30 @@ bool oc_interface_of(const oc_sockaddr_t *address, char *name, size_t size)
 }
 
 /* IPv4 addresses are kept in their IPv6-mapped form: one type for both. */
-static bool reachable_form(const struct ifaddrs *one, struct in6_addr *result)
+static bool mapped_form(const struct sockaddr *address, struct in6_addr *result)
 {
-    if (NULL == one->ifa_addr || !(one->ifa_flags & IFF_UP)) {
-        return false;
-    }
-    if (AF_INET == one->ifa_addr->sa_family) {
+    if (AF_INET == address->sa_family) {
         memset(result, 0, 10);
         memset(&result->s6_addr[10], 0xff, 2);
-        memcpy(&result->s6_addr[12], &((struct sockaddr_in *) one->ifa_addr)->sin_addr, 4);
+        memcpy(&result->s6_addr[12], &((const struct sockaddr_in *) address)->sin_addr, 4);
         return true;
     }
-    if (AF_INET6 != one->ifa_addr->sa_family) {
-        return false;
+    if (AF_INET6 == address->sa_family) {
+        *result = ((const struct sockaddr_in6 *) address)->sin6_addr;
+        return true;
     }
-    *result = ((struct sockaddr_in6 *) one->ifa_addr)->sin6_addr;
-    return !IN6_IS_ADDR_LINKLOCAL(result);
+    return false;
+}
+
+bool oc_sockaddr_mapped(const oc_sockaddr_t *address, struct in6_addr *result)
+{
+    return mapped_form((const struct sockaddr *) &address->address, result);
+}
+
+static bool reachable_form(const struct ifaddrs *one, struct in6_addr *result)
+{
+    return NULL != one->ifa_addr && (one->ifa_flags & IFF_UP)
+           && mapped_form(one->ifa_addr, result) && !IN6_IS_ADDR_LINKLOCAL(result);
 }
 
 unsigned oc_own_addresses(struct in6_addr *addresses, unsigned max)

@@ -62,6 +62,8 @@ oc_status_t oc_resolve(const oc_host_port_t *name, oc_sockaddr_t *address, char 
 void oc_sockaddr_text(const oc_sockaddr_t *address, char *buffer, size_t size);
 
 uint16_t oc_sockaddr_port(const oc_sockaddr_t *address);
+/* The address alone, of IPv4 in its IPv6-mapped form; false: it is of no internet family. */
+bool oc_sockaddr_mapped(const oc_sockaddr_t *address, struct in6_addr *result);
 
 /*
  * Name of the network interface that has this address, false if none has or if the address

@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libocnet.la
 libocnet_la_SOURCES = \
 	net/address.h net/address.c \
+	net/admission.h net/admission.c \
 	net/devices.h net/devices.c \
 	net/dial.h net/dial.c \
 	net/filter.h net/filter.c \

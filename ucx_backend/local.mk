@@ -4,6 +4,7 @@ libocucx_la_SOURCES = \
 	ucx_backend/worker.h ucx_backend/worker_types.h ucx_backend/worker.c \
 	ucx_backend/context.h ucx_backend/context.c \
 	ucx_backend/endpoint.c ucx_backend/wakeup.c \
+	ucx_backend/listeners.h ucx_backend/listeners.c \
 	ucx_backend/mappings.h ucx_backend/mappings.c \
 	ucx_backend/transfer.c ucx_backend/unexpected.c \
 	ucx_backend/transports.h ucx_backend/transports.c

@@ -55,7 +55,11 @@ static ucs_status_t open_worker(oc_worker_t *worker)
         .thread_mode = UCS_THREAD_MODE_SERIALIZED,
     };
     ucp_context_attr_t attributes = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
-    ucs_status_t status = ucp_worker_create(worker->context, &params, &worker->worker);
+    oc_sockets_t before;
+    ucs_status_t status;
+
+    oc_sockets_remember(&before);
+    status = ucp_worker_create(worker->context, &params, &worker->worker);
 
     /* to map memory of the host means to register it with accelerators, too, if there are some */
     oc_mappings_open(&worker->mappings, worker->context,
@@ -66,8 +70,10 @@ static ucs_status_t open_worker(oc_worker_t *worker)
         status = ucp_worker_get_address(worker->worker, &worker->address, &worker->address_length);
     }
     if (UCS_OK == status) {
+        oc_listeners_find(&before, worker->address, worker->address_length, &worker->listeners);
         status = ucp_worker_get_efd(worker->worker, &worker->wakeup.event_fd);
     }
+    oc_sockets_forget(&before);
     return status;
 }
 
@@ -100,6 +106,24 @@ oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker_p, char
     }
     *worker_p = worker;
     return OC_OK;
+}
+
+void oc_worker_guard(oc_worker_t *worker, oc_admission_t *admission)
+{
+    worker->admission = admission;
+    for (unsigned i = 0; i < worker->listeners.count; i++) {
+        oc_admission_guard(admission, worker->listeners.fds[i]);
+    }
+    if (0 != worker->listeners.error) {
+        oc_admission_miss(admission, strerror(worker->listeners.error));
+    }
+}
+
+static void unguard(oc_worker_t *worker)
+{
+    for (unsigned i = 0; NULL != worker->admission && i < worker->listeners.count; i++) {
+        oc_admission_release(worker->admission, worker->listeners.fds[i]);
+    }
 }
 
 unsigned oc_worker_progress(oc_worker_t *worker)
@@ -138,6 +162,7 @@ static void close_ucx(oc_worker_t *worker)
 {
     oc_endpoints_close(worker);
     settle(worker);
+    unguard(worker);
     if (NULL != worker->address) {
         ucp_worker_release_address(worker->worker, worker->address);
     }
@@ -161,6 +186,7 @@ void oc_worker_close(oc_worker_t *worker)
         ucp_cleanup(worker->context);
     }
     oc_wakeup_close(&worker->wakeup);
+    free(worker->listeners.fds);
     free(worker);
 }
 

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "net/admission.h"
 
 /* Messages that no transport has to announce: a copy of them costs less. */
 #define OC_SHORT_MESSAGE (17u << 10)
@@ -51,6 +52,13 @@ struct oc_transfer {
  */
 oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker, char *error,
                            size_t error_size);
+
+/*
+ * From now on, hosts that are not admitted cannot connect to it over TCP: UCX ends the process when a
+ * stranger sends it something. Peers have to be admitted before they have its address. The
+ * admission has to stay until the worker is closed.
+ */
+void oc_worker_guard(oc_worker_t *worker, oc_admission_t *admission);
 
 /*
  * Ends everything at once: endpoints are closed by force; transfers that have not completed are

@@ -7,12 +7,15 @@
  *          --< transfer         one send or receive: UCX has it, or it waits for its callback
  *          --- mappings --< mapping
  *          --- wakeup          what its owner sleeps on
+ *          --- listeners       sockets on which it takes connections
  */
 #ifndef OC_UCX_BACKEND_WORKER_TYPES_H
 #define OC_UCX_BACKEND_WORKER_TYPES_H
 
 #include <ucp/api/ucp.h>
 
+#include "net/admission.h"
+#include "ucx_backend/listeners.h"
 #include "ucx_backend/mappings.h"
 #include "ucx_backend/transports.h"
 #include "ucx_backend/worker.h"
@@ -45,6 +48,8 @@ struct oc_worker {
     unsigned pending;
     bool endpoint_failed;       /* some endpoint has to be notified */
     bool thresholds_given;      /* the user says how large messages are sent */
+    oc_listeners_t listeners;
+    oc_admission_t *admission;  /* guards the listeners; NULL: nobody does */
     oc_mappings_t mappings;
     oc_wakeup_t wakeup;
     oc_transfer_t *active;      /* UCX has them */

@@ -208,7 +208,7 @@ check_PROGRAMS += tests/unit/test_worker
 tests_unit_test_worker_SOURCES = tests/unit/test_worker.c
 tests_unit_test_worker_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(UCX_CFLAGS)
 tests_unit_test_worker_LDFLAGS = -Wl,--export-dynamic-symbol=send
-tests_unit_test_worker_LDADD = libocucx.la libocbase.la $(CMOCKA_LIBS) -lpthread
+tests_unit_test_worker_LDADD = libocucx.la libocnet.la libocbase.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/unit/test_configuration
 tests_unit_test_configuration_SOURCES = tests/unit/test_configuration.c \
@@ -291,4 +291,9 @@ check_PROGRAMS += tests/unit/test_filter
 tests_unit_test_filter_SOURCES = tests/unit/test_filter.c
 tests_unit_test_filter_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_filter_LDADD = libocnet.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_admission
+tests_unit_test_admission_SOURCES = tests/unit/test_admission.c tests/unit/own_network.h
+tests_unit_test_admission_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_admission_LDADD = libocucx.la libocnet.la libocbase.la $(CMOCKA_LIBS) -lpthread
 endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Filters at sockets: made anew, and replaced, whenever somebody is admitted. */
+#include "net/admission.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/log.h"
+#include "net/address.h"
+#include "net/filter.h"
+
+/* Kernels with little memory for what belongs to a socket take shorter programs. */
+#define SHORTEST 64
+
+#define MAX_OWN 256
+
+typedef struct guarded {
+    int fd, family;
+    bool open;                  /* it has no filter, and gets none */
+    struct guarded *prev, *next;
+} guarded_t;
+
+struct oc_admission {
+    oc_host_set_t hosts, own;   /* own: this host's addresses, with loopback */
+    bool has_own;               /* they are among the hosts */
+    bool grew;                  /* since the filters were made */
+    guarded_t *sockets;
+    unsigned open_sockets;
+    bool told;                  /* that there are such */
+    unsigned bits;              /* of the widest prefix that stands for several hosts */
+    size_t longest;             /* program that is tried */
+};
+
+static void learn_own(oc_host_set_t *own)
+{
+    static const struct in6_addr v4_loopback = {
+        .s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
+    struct in6_addr *addresses = calloc(MAX_OWN, sizeof(*addresses));
+    unsigned count = NULL == addresses ? 0 : oc_own_addresses(addresses, MAX_OWN);
+
+    (void) oc_host_set_add(own, &v4_loopback);
+    (void) oc_host_set_add(own, &in6addr_loopback);
+    for (unsigned i = 0; i < count; i++) {
+        (void) oc_host_set_add(own, &addresses[i]);
+    }
+    free(addresses);
+}
+
+oc_admission_t *oc_admission_open(void)
+{
+    oc_admission_t *admission = calloc(1, sizeof(*admission));
+
+    if (NULL != admission) {
+        admission->bits = OC_ADDRESS_BITS;
+        admission->longest = OC_FILTER_MAX;
+        learn_own(&admission->own);
+    }
+    return admission;
+}
+
+void oc_admission_close(oc_admission_t *admission)
+{
+    guarded_t *socket, *next;
+
+    if (NULL == admission) {
+        return;
+    }
+    DL_FOREACH_SAFE (admission->sockets, socket, next) {
+        free(socket);
+    }
+    oc_host_set_free(&admission->hosts);
+    oc_host_set_free(&admission->own);
+    free(admission);
+}
+
+const char *oc_admission_hint(int error)
+{
+    return EPERM == error ? "; this kernel lets only processes with CAP_NET_ADMIN filter TCP"
+                          : "";
+}
+
+static void tell(oc_admission_t *admission, const char *reason, const char *hint)
+{
+    admission->open_sockets++;
+    if (!admission->told) {
+        admission->told = true;
+        oc_info("the data port of this process is open to every host that reaches it, because its "
+                "connections cannot be filtered: %s%s", reason, hint);
+    }
+}
+
+void oc_admission_miss(oc_admission_t *admission, const char *reason)
+{
+    tell(admission, reason, "");
+}
+
+/* Who would be shut out by an old program may come from now on. */
+static void leave_open(oc_admission_t *admission, guarded_t *socket, int error)
+{
+    int none = 0;
+
+    (void) setsockopt(socket->fd, SOL_SOCKET, SO_DETACH_FILTER, &none, sizeof(none));
+    socket->open = true;
+    tell(admission, strerror(error), oc_admission_hint(error));
+}
+
+static int attach(int fd, struct sock_filter *code, size_t length)
+{
+    struct sock_fprog program = {.len = (unsigned short) length, .filter = code};
+
+    return 0 == setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ? 0
+                                                                                       : errno;
+}
+
+/* The longest program that fits; *bits becomes the widest prefix in it. 0: no memory. */
+static size_t make(const oc_admission_t *admission, int family, struct sock_filter *code,
+                   unsigned *bits)
+{
+    oc_host_set_t hosts;
+    size_t length;
+
+    *bits = OC_ADDRESS_BITS;
+    if (!oc_host_set_copy(&admission->hosts, &hosts)) {
+        return 0;
+    }
+    while (0 == (length = oc_filter_make(&hosts, family, code, admission->longest))
+           && *bits > 1) {
+        oc_host_set_widen(&hosts, --*bits);
+    }
+    oc_host_set_free(&hosts);
+    return length;
+}
+
+static void tell_width(oc_admission_t *admission, int family, unsigned bits)
+{
+    if (bits < admission->bits) {
+        admission->bits = bits;
+        oc_info("the hosts of this job are more than a filter has room for: its data ports admit "
+                "whole networks around them, /%u and smaller",
+                AF_INET == family && bits > OC_MAPPED_BITS ? bits - OC_MAPPED_BITS : bits);
+    }
+}
+
+/* 0, or an errno: of making the program, or of the first socket that refuses it. */
+static int renew(oc_admission_t *admission, int family, struct sock_filter *code)
+{
+    guarded_t *socket;
+    unsigned bits;
+    size_t length = make(admission, family, code, &bits);
+    int error = 0 == length ? ENOMEM : 0;
+
+    DL_FOREACH (admission->sockets, socket) {
+        if (0 == error && family == socket->family && !socket->open) {
+            error = attach(socket->fd, code, length);
+        }
+    }
+    if (0 == error) {
+        tell_width(admission, family, bits);
+    }
+    return error;
+}
+
+static bool has_sockets(const oc_admission_t *admission, int family)
+{
+    const guarded_t *socket;
+
+    DL_FOREACH (admission->sockets, socket) {
+        if (family == socket->family && !socket->open) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void renew_family(oc_admission_t *admission, int family)
+{
+    struct sock_filter *code;
+    guarded_t *socket;
+    int error;
+
+    if (!has_sockets(admission, family)) {
+        return;
+    }
+    code = calloc(OC_FILTER_MAX, sizeof(*code));
+    error = NULL == code ? ENOMEM : renew(admission, family, code);
+    while (ENOMEM == error && NULL != code && admission->longest > SHORTEST) {
+        admission->longest /= 2;
+        error = renew(admission, family, code);
+    }
+    free(code);
+    if (0 != error) {
+        DL_FOREACH (admission->sockets, socket) {
+            if (family == socket->family && !socket->open) {
+                leave_open(admission, socket, error);
+            }
+        }
+    }
+}
+
+void oc_admission_guard(oc_admission_t *admission, int fd)
+{
+    guarded_t *socket = calloc(1, sizeof(*socket));
+    socklen_t length = sizeof(socket->family);
+
+    if (NULL == socket
+        || 0 != getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &socket->family, &length)) {
+        tell(admission, strerror(NULL == socket ? ENOMEM : errno), "");
+        free(socket);
+        return;
+    }
+    socket->fd = fd;
+    DL_APPEND(admission->sockets, socket);
+    renew_family(admission, socket->family);
+}
+
+void oc_admission_release(oc_admission_t *admission, int fd)
+{
+    guarded_t *socket;
+
+    DL_SEARCH_SCALAR(admission->sockets, socket, fd, fd);
+    if (NULL != socket) {
+        DL_DELETE(admission->sockets, socket);
+        free(socket);
+    }
+}
+
+/* Whether anybody is new. Without memory for one, nobody can be kept out any more. */
+static bool add(oc_admission_t *admission, const struct in6_addr *address)
+{
+    guarded_t *socket;
+
+    switch (oc_host_set_add(&admission->hosts, address)) {
+    case OC_HOST_ADDED:
+        return true;
+    case OC_HOST_NO_MEMORY:
+        DL_FOREACH (admission->sockets, socket) {
+            if (!socket->open) {
+                leave_open(admission, socket, ENOMEM);
+            }
+        }
+        break;
+    default:
+        break;
+    }
+    return false;
+}
+
+/* What talks to this host from itself may take any of its addresses. */
+static bool add_own(oc_admission_t *admission)
+{
+    bool grew = false;
+
+    for (size_t i = 0; !admission->has_own && i < admission->own.count; i++) {
+        grew |= add(admission, &admission->own.prefixes[i].address);
+    }
+    admission->has_own = true;
+    return grew;
+}
+
+bool oc_admission_note(oc_admission_t *admission, const struct in6_addr *addresses, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        admission->grew |= add(admission, &addresses[i]);
+        if (oc_host_set_has(&admission->own, &addresses[i])) {
+            admission->grew |= add_own(admission);
+        }
+    }
+    return admission->grew;
+}
+
+bool oc_admission_note_peer(oc_admission_t *admission, int fd)
+{
+    oc_sockaddr_t peer = {.length = sizeof(peer.address)};
+    struct in6_addr address;
+
+    if (0 == getpeername(fd, (struct sockaddr *) &peer.address, &peer.length)
+        && oc_sockaddr_mapped(&peer, &address)) {
+        (void) oc_admission_note(admission, &address, 1);
+    }
+    return admission->grew;
+}
+
+void oc_admission_renew(oc_admission_t *admission)
+{
+    if (admission->grew) {
+        admission->grew = false;
+        renew_family(admission, AF_INET);
+        renew_family(admission, AF_INET6);
+    }
+}
+
+void oc_admission_admit(oc_admission_t *admission, const struct in6_addr *addresses,
+                        size_t count)
+{
+    (void) oc_admission_note(admission, addresses, count);
+    oc_admission_renew(admission);
+}
+
+void oc_admission_admit_peer(oc_admission_t *admission, int fd)
+{
+    (void) oc_admission_note_peer(admission, fd);
+    oc_admission_renew(admission);
+}
+
+size_t oc_admission_count(const oc_admission_t *admission)
+{
+    return admission->hosts.count;
+}
+
+unsigned oc_admission_open_sockets(const oc_admission_t *admission)
+{
+    return admission->open_sockets;
+}
+
+int oc_admission_try(void)
+{
+    struct sock_filter nobody = {.code = BPF_RET | BPF_K};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int error = fd < 0 ? errno : attach(fd, &nobody, 1);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return error;
+}
