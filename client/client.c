@@ -117,6 +117,14 @@ static void destroy_groups(oc_client_t *client)
     oc_stock_trim(&client->stock);
 }
 
+static void close_worker(oc_client_t *client)
+{
+    oc_worker_close(client->worker);
+    client->worker = NULL;
+    oc_admission_close(client->admission);
+    client->admission = NULL;
+}
+
 void oc_client_destroy(oc_client_t *client)
 {
     oc_control_t bye = {.type = OC_CONTROL_BYE};
@@ -129,7 +137,7 @@ void oc_client_destroy(oc_client_t *client)
         oc_group_abandon(group);
     }
     close_connections(client, &bye);
-    oc_worker_close(client->worker);
+    close_worker(client);
     destroy_groups(client);
     oc_multicast_destroy(client->multicast);
     oc_resolver_end(client->resolver);
@@ -143,8 +151,26 @@ void oc_client_destroy(oc_client_t *client)
 
 oc_status_t oc_client_worker(oc_client_t *client, char *error, size_t error_size)
 {
-    return NULL != client->worker ? OC_OK
-                                  : oc_worker_open(NULL, &client->worker, error, error_size);
+    oc_status_t status;
+
+    if (NULL != client->worker) {
+        return OC_OK;
+    }
+    client->admission = oc_admission_open();
+    if (NULL == client->admission) {
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
+    }
+    status = oc_worker_open(NULL, &client->worker, error, error_size);
+    if (OC_OK != status) {
+        close_worker(client);
+        return status;
+    }
+    oc_worker_guard(client->worker, client->admission);
+    client->config.counters->open_sockets += oc_admission_open_sockets(client->admission);
+    client->origins.count =
+        (uint8_t) oc_origin_addresses(NULL, client->origins.addresses, OC_MAX_ORIGINS);
+    return OC_OK;
 }
 
 void oc_client_collapse(oc_client_t *client, oc_status_t status, const char *format, ...)
@@ -181,8 +207,7 @@ static void carry_out_collapse(oc_client_t *client)
         .data = (const uint8_t *) client->collapse_reason,
         .length = (uint32_t) strnlen(client->collapse_reason, OC_MAX_TEXT)};
     close_connections(client, &cause);
-    oc_worker_close(client->worker);
-    client->worker = NULL;
+    close_worker(client);
     /* a name may lead elsewhere when the server is back */
     if (NULL != client->resolver && oc_resolver_done(client->resolver)) {
         oc_resolver_end(client->resolver);

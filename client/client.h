@@ -44,6 +44,7 @@ typedef struct {
     unsigned long long failures;            /* collectives that ended with an error */
     unsigned long long allgather_offloaded; /* also Allgatherv; finished without error */
     unsigned long long bcast_offloaded;
+    unsigned long long open_sockets;        /* that hosts of no job can connect to, too */
     oc_cast_counters_t cast;                /* fragments and repairs */
 } oc_counters_t;
 

@@ -170,6 +170,8 @@ static void greet(oc_connection_t *connection)
     hello->process = client->config.process;
     hello->address.data = oc_worker_address(client->worker, &length);
     hello->address.length = (uint32_t) length;
+    hello->origins = client->origins;
+    oc_admission_admit_peer(client->admission, connection->stream.fd);
     connection->state = OC_CONNECTION_GREETING;
     oc_connection_send(connection, &message);
 }
@@ -219,6 +221,9 @@ static void on_welcome(oc_connection_t *connection, const oc_welcome_t *welcome)
         die(connection, OC_ERR_NO_MEMORY, "cannot be used: out of memory");
         return;
     }
+    /* they connect to this process, too, once it has joined a group */
+    oc_admission_admit(connection->client->admission, welcome->origins.addresses,
+                       welcome->origins.count);
     for (unsigned i = 0; i < welcome->num_aggregators; i++) {
         if (OC_OK != oc_endpoint_open(connection->client->worker, welcome->address[i].data,
                                       endpoint_failed, connection,

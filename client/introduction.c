@@ -62,6 +62,7 @@ static oc_status_t start_embedded(oc_client_t *client, char *error, size_t error
     if (OC_OK != oc_embedded_open(&config, &client->embedded, error, error_size)) {
         return OC_ERR_SYSTEM;
     }
+    client->config.counters->open_sockets += oc_embedded_open_sockets(client->embedded);
     oc_info("process %u aggregates for its job", client->config.process);
     return OC_OK;
 }

@@ -27,6 +27,7 @@
 #include "client/division.h"
 #include "client/model.h"
 #include "net/address.h"
+#include "net/admission.h"
 #include "net/host.h"
 #include "net/resolver.h"
 #include "net/stream.h"
@@ -281,6 +282,8 @@ struct oc_client {
     uint32_t groups_made;
     uint32_t next_handle;
     oc_worker_t *worker;
+    oc_admission_t *admission; /* of servers, to the worker; comes and goes with it */
+    oc_origins_t origins;      /* of this host; as old as the worker */
     oc_embedded_t *embedded;
     atomic_bool embeds;        /* a group has used it: for those without the lock */
     uint64_t embedded_opened;  /* when */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "protocol/limits.h"
 
 #define MAX_WEIGHT (1000 * OC_WEIGHT_ONE)
@@ -404,6 +405,27 @@ unsigned oc_own_addresses(struct in6_addr *addresses, unsigned max)
     for (int loopback = 0; loopback <= 1 && 0 == count; loopback++) {
         for (one = all; NULL != one && count < max; one = one->ifa_next) {
             if (loopback == !!(one->ifa_flags & IFF_LOOPBACK)
+                && reachable_form(one, &addresses[count])) {
+                count++;
+            }
+        }
+    }
+    freeifaddrs(all);
+    return count;
+}
+
+unsigned oc_origin_addresses(const char *interfaces, struct in6_addr *addresses, unsigned max)
+{
+    struct ifaddrs *all, *one;
+    unsigned count = 0;
+
+    if (0 != getifaddrs(&all)) {
+        return 0;
+    }
+    for (int named = 1; named >= 0; named--) {
+        for (one = all; NULL != one && count < max; one = one->ifa_next) {
+            if (!(one->ifa_flags & IFF_LOOPBACK)
+                && named == (NULL != interfaces && oc_list_has(interfaces, one->ifa_name))
                 && reachable_form(one, &addresses[count])) {
                 count++;
             }

@@ -74,4 +74,10 @@ bool oc_interface_of(const oc_sockaddr_t *address, char *name, size_t size);
 /* Addresses of this host that others can reach, at most max; loopback only if there is no other. */
 unsigned oc_own_addresses(struct in6_addr *addresses, unsigned max);
 
+/*
+ * Addresses from which this host may connect to others, at most max: never loopback. First those of
+ * the interfaces that a list names, such as "eth0,mlx5_0:1"; NULL: all are alike.
+ */
+unsigned oc_origin_addresses(const char *interfaces, struct in6_addr *addresses, unsigned max);
+
 #endif

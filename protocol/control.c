@@ -28,6 +28,31 @@ static void get_blob(oc_reader_t *r, uint32_t max, oc_bytes_t *bytes)
     bytes->data = oc_get_bytes(r, bytes->length);
 }
 
+static void put_origins(oc_writer_t *w, const oc_origins_t *origins)
+{
+    if (origins->count > OC_MAX_ORIGINS) {
+        w->bad = true;
+        return;
+    }
+    oc_put(w, origins->count, 1);
+    oc_put_bytes(w, origins->addresses, origins->count * sizeof(origins->addresses[0]));
+}
+
+static void get_origins(oc_reader_t *r, oc_origins_t *origins)
+{
+    const uint8_t *bytes;
+
+    origins->count = (uint8_t) oc_get(r, 1);
+    if (origins->count > OC_MAX_ORIGINS) {
+        r->bad = true;
+        return;
+    }
+    bytes = oc_get_bytes(r, origins->count * sizeof(origins->addresses[0]));
+    if (NULL != bytes) {
+        memcpy(origins->addresses, bytes, origins->count * sizeof(origins->addresses[0]));
+    }
+}
+
 static void put_hello(oc_writer_t *w, const oc_hello_t *hello)
 {
     oc_put(w, hello->version_min, 2);
@@ -36,6 +61,7 @@ static void put_hello(oc_writer_t *w, const oc_hello_t *hello)
     oc_put_bytes(w, hello->job_key, OC_JOB_KEY_SIZE);
     oc_put(w, hello->process, 4);
     put_blob(w, OC_MAX_ADDRESS, &hello->address);
+    put_origins(w, &hello->origins);
 }
 
 static void get_hello(oc_reader_t *r, oc_hello_t *hello)
@@ -54,6 +80,7 @@ static void get_hello(oc_reader_t *r, oc_hello_t *hello)
     if (0 == hello->address.length) {
         r->bad = true;
     }
+    get_origins(r, &hello->origins);
 }
 
 static void put_welcome(oc_writer_t *w, const oc_welcome_t *welcome)
@@ -65,6 +92,7 @@ static void put_welcome(oc_writer_t *w, const oc_welcome_t *welcome)
     for (unsigned i = 0; i < welcome->num_aggregators; i++) {
         put_blob(w, OC_MAX_ADDRESS, &welcome->address[i]);
     }
+    put_origins(w, &welcome->origins);
 }
 
 static void get_welcome(oc_reader_t *r, oc_welcome_t *welcome)
@@ -83,6 +111,7 @@ static void get_welcome(oc_reader_t *r, oc_welcome_t *welcome)
             r->bad = true;
         }
     }
+    get_origins(r, &welcome->origins);
 }
 
 static void put_join(oc_writer_t *w, const oc_join_t *join)

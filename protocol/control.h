@@ -12,6 +12,7 @@
 #ifndef OC_PROTOCOL_CONTROL_H
 #define OC_PROTOCOL_CONTROL_H
 
+#include <netinet/in.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,12 @@ typedef struct {
     uint32_t length;
 } oc_bytes_t;
 
+/* Addresses of the sender's host, from which it may connect; of IPv4 in their IPv6-mapped form. */
+typedef struct {
+    uint8_t count;
+    struct in6_addr addresses[OC_MAX_ORIGINS];
+} oc_origins_t;
+
 typedef struct {
     uint16_t version_min, version_max;  /* what the client speaks */
     uint8_t job_id[OC_JOB_ID_SIZE];
@@ -51,6 +58,7 @@ typedef struct {
                                            OC_PROCESS_LEAF */
     oc_bytes_t address;                 /* UCX worker address of the client; of a leaf a text:
                                            where it listens */
+    oc_origins_t origins;
 } oc_hello_t;
 
 typedef struct {
@@ -59,6 +67,7 @@ typedef struct {
     uint64_t identity;                  /* of the server; 0: it can be no parent */
     uint64_t parent;                    /* identity of the server above it; 0: it has none */
     oc_bytes_t address[OC_MAX_AGGREGATORS];
+    oc_origins_t origins;
 } oc_welcome_t;
 
 typedef struct {

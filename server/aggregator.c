@@ -157,6 +157,7 @@ oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregat
     snprintf(error, error_size, "cannot start an aggregator");
     status = oc_worker_open(config->net_devices, &aggregator->worker, error, error_size);
     if (OC_OK == status) {
+        oc_worker_guard(aggregator->worker, config->admission);
         status = oc_mailbox_open(&aggregator->inbox);
     }
     if (OC_OK == status) {

@@ -26,6 +26,7 @@ struct oc_embedded {
     bool stop;
     atomic_bool failed;
     uint16_t port;
+    unsigned open_sockets;
     pthread_t thread;
     bool has_thread;
 };
@@ -119,6 +120,7 @@ static oc_status_t open_parts(oc_embedded_t *server, const oc_embedded_config_t 
         status = oc_job_open(&server->loop, &job_config, &server->job, error, error_size);
     }
     if (OC_OK == status) {
+        server->open_sockets = oc_job_open_sockets(server->job);
         status = oc_thread_start(&server->thread, "optcast-control", embedded_run, server);
         server->has_thread = OC_OK == status;
     }
@@ -172,6 +174,11 @@ void oc_embedded_close(oc_embedded_t *server)
 uint16_t oc_embedded_port(const oc_embedded_t *server)
 {
     return server->port;
+}
+
+unsigned oc_embedded_open_sockets(const oc_embedded_t *server)
+{
+    return server->open_sockets;
 }
 
 bool oc_embedded_failed(const oc_embedded_t *server)

@@ -34,6 +34,9 @@ void oc_embedded_close(oc_embedded_t *server);
 /* TCP port of the control side. */
 uint16_t oc_embedded_port(const oc_embedded_t *server);
 
+/* Sockets that hosts of no job can connect to, too. */
+unsigned oc_embedded_open_sockets(const oc_embedded_t *server);
+
 /* A client vanished: this server refuses everybody from now on. Any thread. */
 bool oc_embedded_failed(const oc_embedded_t *server);
 

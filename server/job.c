@@ -235,6 +235,7 @@ static oc_status_t start_aggregators(oc_job_server_t *job, char *error, size_t e
 {
     oc_aggregator_config_t config = {
         .net_devices = job->config.net_devices,
+        .admission = job->admission,
         .memory_limit = job->config.memory_limit / job->config.num_aggregators,
         .huge_pages = job->config.local.huge_pages,
         .busy = may_be_busy(job),
@@ -276,11 +277,17 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
         free(job);
         return status;
     }
+    job->hosts_watch.fd = -1;
     job->mail_watch = (oc_watch_t) {.fd = job->mailbox.event_fd, .ready = on_mail};
     status = oc_loop_add(loop, &job->mail_watch, EPOLLIN);
     if (OC_OK == status) {
         find_binding(job);
         status = oc_parent_open(job, error, error_size);
+    }
+    if (OC_OK == status) {
+        snprintf(error, error_size, "cannot tell hosts of the job from others: no descriptors or "
+                 "no memory are left");
+        status = oc_hosts_open(job);
     }
     if (OC_OK == status) {
         status = start_aggregators(job, error, error_size);
@@ -314,6 +321,10 @@ void oc_job_close(oc_job_server_t *job)
     oc_parent_close(job);
     for (unsigned i = 0; i < job->num_aggregators; i++) {
         oc_aggregator_close(job->aggregators[i]);
+    }
+    oc_hosts_close(job);
+    if (job->next_client > 0) {
+        oc_info("%u clients connected", job->next_client);
     }
     oc_binding_close(job->binding);
     oc_loop_remove(job->loop, &job->mail_watch);
@@ -394,6 +405,11 @@ void oc_job_burst(oc_job_server_t *job, uint64_t used, uint64_t bound)
                 "hold %llu: its ranks have sent what the server did not ask for yet; start it with "
                 "a higher --memory-limit, or lower coll_optcast_window",
                 (unsigned long long) used >> 20, (unsigned long long) bound >> 20);
+}
+
+unsigned oc_job_open_sockets(const oc_job_server_t *job)
+{
+    return oc_admission_open_sockets(job->admission);
 }
 
 bool oc_job_failed(const oc_job_server_t *job)

@@ -76,6 +76,9 @@ void oc_job_load(const oc_job_server_t *job, oc_load_t *load);
 /* The process holds more than it may, in bytes: the job ends, with both numbers for a reason. */
 void oc_job_burst(oc_job_server_t *job, uint64_t used, uint64_t bound);
 
+/* Sockets of its aggregators that hosts of no job can connect to, too. */
+unsigned oc_job_open_sockets(const oc_job_server_t *job);
+
 /* A client vanished or UCX lost one: nothing of this job goes on. */
 bool oc_job_failed(const oc_job_server_t *job);
 

@@ -12,6 +12,7 @@
 
 #include <uthash.h>
 
+#include "net/admission.h"
 #include "net/stream.h"
 #include "server/aggregator.h"
 #include "server/job.h"
@@ -31,6 +32,8 @@ typedef struct oc_session {
     uint32_t client;             /* id inside this server */
     uint32_t process;            /* rank in the job, as it says; or OC_PROCESS_LEAF */
     char leaf[80];               /* of a leaf: where it listens, as it says */
+    uint8_t *address;            /* UCX worker address; NULL: of a leaf, or the aggregators have it */
+    uint32_t address_length;
     uint64_t routes;             /* of a leaf: which aggregators' ROUTE has come, by bits */
     uint16_t version;            /* of the protocol, that both speak */
     bool welcomed;               /* a leaf has to hear from its parent first */
@@ -89,6 +92,10 @@ struct oc_job_server {
     oc_registered_group_t *groups;
     oc_handles_t handles;
     uint64_t num_members;        /* of all groups */
+    oc_admission_t *admission;   /* of hosts that may connect to the aggregators */
+    oc_watch_t hosts_watch;      /* a timer … */
+    bool hosts_wait;             /* … until which some are not admitted yet */
+    oc_origins_t origins;        /* of this host */
     size_t groups_cost;          /* what they take of each aggregator's memory */
     size_t largest_step;         /* the most that one of them needs at a time */
     uint64_t eager_windows;      /* of all sessions */
@@ -108,7 +115,7 @@ void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello);
 /* For messages: who is at the other end. */
 #define OC_SESSION_NAME_SIZE 160
 void oc_session_name(const oc_session_t *session, char name[OC_SESSION_NAME_SIZE]);
-/* The parent has answered: all that wait for it are welcome. */
+/* What they have waited for is there: unless they wait for something else, too, they are welcome. */
 void oc_sessions_welcome(oc_job_server_t *job);
 /* It has not, and will not: they are refused. */
 void oc_sessions_refuse(oc_job_server_t *job, oc_status_t status, const char *reason);
@@ -168,6 +175,13 @@ void oc_parent_lost(oc_job_server_t *job);
 /* The job has failed: the other leaves hear why. */
 void oc_parent_give_up(oc_job_server_t *job, oc_status_t status, const char *text);
 void oc_parent_close(oc_job_server_t *job);
+
+/* hosts.c: who may connect to the aggregators */
+/* Closed by oc_hosts_close, whatever became of it. */
+oc_status_t oc_hosts_open(oc_job_server_t *job);
+void oc_hosts_close(oc_job_server_t *job);
+/* The peer of a connected socket, and what it says of its host. With hosts_wait: in a moment. */
+void oc_hosts_admit(oc_job_server_t *job, int fd, const oc_origins_t *origins);
 
 /* handles.c */
 bool oc_handles_take(oc_handles_t *handles, uint32_t *handle);

@@ -170,6 +170,8 @@ static void greet(oc_parent_t *parent)
     own_name(parent, name, sizeof(name));
     hello->address.data = (const uint8_t *) name;
     hello->address.length = (uint32_t) strlen(name);
+    hello->origins = parent->job->origins;
+    oc_admission_admit_peer(parent->job->admission, parent->stream.fd);
     parent->state = PARENT_GREETING;
     send_up(parent, &message);
 }
@@ -261,6 +263,8 @@ static void on_welcome(oc_parent_t *parent, const oc_welcome_t *welcome)
     }
     parent->identity = welcome->identity;
     parent->state = PARENT_READY;
+    oc_admission_admit(parent->job->admission, welcome->origins.addresses,
+                       welcome->origins.count);
     introduce(parent, welcome);
     if (PARENT_READY == parent->state) {
         oc_sessions_welcome(parent->job);

@@ -32,6 +32,7 @@ void oc_session_close(oc_session_t *session)
     oc_eager_forget(session);
     oc_job_post_all(job, &drop);
     oc_stream_close(&session->stream);
+    free(session->address);
     free(session);
 }
 
@@ -89,9 +90,10 @@ static void unexpected(oc_session_t *session, const oc_control_t *message)
     oc_session_close(session);
 }
 
-static void add_route(oc_session_t *session, unsigned aggregator, const oc_bytes_t *address)
+static void add_route(oc_session_t *session, unsigned aggregator, const uint8_t *address,
+                      uint32_t length)
 {
-    oc_command_t *command = oc_command_new(OC_COMMAND_CLIENT_ADD, address->data, address->length);
+    oc_command_t *command = oc_command_new(OC_COMMAND_CLIENT_ADD, address, length);
 
     if (NULL == command) {
         oc_job_fail(session->job, OC_ERR_NO_MEMORY, "the server is out of memory");
@@ -99,6 +101,19 @@ static void add_route(oc_session_t *session, unsigned aggregator, const oc_bytes
     }
     command->client = session->client;
     oc_aggregator_post(session->job->aggregators[aggregator], command);
+}
+
+/*
+ * Aggregators connect to the worker of a process when it joins the first group: not before it has
+ * read in WELCOME from where they may do so.
+ */
+static void reach(oc_session_t *session)
+{
+    for (unsigned i = 0; NULL != session->address && i < session->job->num_aggregators; i++) {
+        add_route(session, i, session->address, session->address_length);
+    }
+    free(session->address);
+    session->address = NULL;
 }
 
 /* Before WELCOME, a leaf does not know yet whether it can serve. */
@@ -131,6 +146,7 @@ static bool handle(oc_session_t *session, const oc_control_t *message)
     switch (message->type) {
     case OC_CONTROL_JOIN:
         if (is_reachable(session)) {
+            reach(session);
             oc_registry_join(session, &message->join);
             return true;
         }
@@ -160,7 +176,8 @@ static bool handle(oc_session_t *session, const oc_control_t *message)
     case OC_CONTROL_ROUTE:
         if (route_fits(session, &message->route)) {
             session->routes |= UINT64_C(1) << message->route.aggregator;
-            add_route(session, message->route.aggregator, &message->route.address);
+            add_route(session, message->route.aggregator, message->route.address.data,
+                      message->route.address.length);
             return true;
         }
         unexpected(session, message);
@@ -246,13 +263,26 @@ static void welcome(oc_session_t *session)
         message.welcome.address[i].data = oc_aggregator_address(job->aggregators[i], &length);
         message.welcome.address[i].length = (uint32_t) length;
     }
+    message.welcome.origins = job->origins;
     session->welcomed = true;
     oc_session_send(session, &message);
+}
+
+/* Its parent serves the job, and its hosts are admitted. */
+static bool may_welcome(const oc_job_server_t *job)
+{
+    const char *reason;
+
+    return !job->hosts_wait && OC_OK == oc_parent_status(job, &reason);
 }
 
 void oc_sessions_welcome(oc_job_server_t *job)
 {
     oc_session_t *session, *next;
+
+    if (!may_welcome(job)) {
+        return;
+    }
 
     DL_FOREACH_SAFE (job->sessions, session, next) {
         if (!session->welcomed) {
@@ -273,22 +303,28 @@ void oc_sessions_refuse(oc_job_server_t *job, oc_status_t status, const char *re
     }
 }
 
-/* The aggregators of a leaf have a worker each, of which ROUTE tells; here it says its name. */
-static void introduce(oc_session_t *session, const oc_hello_t *hello)
+/*
+ * The aggregators of a leaf have a worker each, of which ROUTE tells; here it says its name. false: no
+ * memory.
+ */
+static bool introduce(oc_session_t *session, const oc_hello_t *hello)
 {
     if (is_leaf(session)) {
         oc_control_text(&hello->address, session->leaf, sizeof(session->leaf));
-        return;
+        return true;
     }
-    for (unsigned i = 0; i < session->job->num_aggregators; i++) {
-        add_route(session, i, &hello->address);
+    session->address = malloc(hello->address.length);
+    if (NULL == session->address) {
+        return false;
     }
+    memcpy(session->address, hello->address.data, hello->address.length);
+    session->address_length = hello->address.length;
+    return true;
 }
 
 void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
 {
     oc_session_t *session = calloc(1, sizeof(*session));
-    const char *reason;
 
     if (NULL == session) {
         close(fd);
@@ -303,15 +339,16 @@ void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
     session->since = oc_clock_ns();
     session->version = hello->version_max < OC_PROTOCOL_VERSION_MAX ? hello->version_max
                                                                     : OC_PROTOCOL_VERSION_MAX;
-    if (OC_OK != oc_loop_add(job->loop, &session->watch, EPOLLIN)) {
+    if (!introduce(session, hello) || OC_OK != oc_loop_add(job->loop, &session->watch, EPOLLIN)) {
         close(fd);
+        free(session->address);
         free(session);
         return;
     }
     DL_APPEND(job->sessions, session);
     job->num_sessions++;
-    introduce(session, hello);
-    if (OC_OK == oc_parent_status(job, &reason)) {
+    oc_hosts_admit(job, fd, &hello->origins);
+    if (may_welcome(job)) {
         welcome(session);
     }
 }

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/address.h"
+#include "net/admission.h"
 #include "net/devices.h"
 #include "server/data_process.h"
 #include "server/gate.h"
@@ -387,6 +388,18 @@ static void serve(supervisor_t *supervisor)
     }
 }
 
+/* Of all jobs once, and not of each. */
+static void try_filter(void)
+{
+    int error = oc_admission_try();
+
+    if (0 != error) {
+        oc_warn("the data ports of jobs will be open to every host that reaches them, because "
+                "connections cannot be filtered: %s%s", strerror(error),
+                oc_admission_hint(error));
+    }
+}
+
 /* Data processes end with their channel; PR_SET_PDEATHSIG sees to those that do not. */
 static void close_jobs(supervisor_t *supervisor)
 {
@@ -420,6 +433,7 @@ int oc_supervisor_run(const oc_server_settings_t *settings)
     }
     printf("optcast-server: ready on %s\n", address);
     fflush(stdout);
+    try_filter();
     if (is_leaf(&supervisor)) {
         probe_parent(&supervisor);
     }

@@ -162,9 +162,7 @@ static ucs_status_t apply_tcp_settings(ucp_config_t *config)
     if (UCS_OK == status) {
         status = ucp_config_modify(config, tcp_key(SEGMENT_KEY), segment);
     }
-    return UCS_OK == status ? ucp_config_modify(config, tcp_key(CONNECT_KEY),
-                                                value_of(CONNECT_KEY, "y"))
-                            : status;
+    return UCS_OK == status ? ucp_config_modify(config, tcp_key(CONNECT_KEY), "y") : status;
 }
 
 static ucs_status_t apply_settings(ucp_config_t *config, const char *net_devices)

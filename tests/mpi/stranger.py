@@ -24,7 +24,7 @@ def frame(kind, body, version=VERSION, length=None):
 
 def hello(low=VERSION, high=VERSION, address=bytes(range(100))):
     body = struct.pack("<HH", low, high) + os.urandom(16 + 32)
-    return frame(HELLO, body + struct.pack("<II", 0, len(address)) + address)
+    return frame(HELLO, body + struct.pack("<II", 0, len(address)) + address + b"\0")
 
 
 def serve(kind):

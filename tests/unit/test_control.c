@@ -44,6 +44,15 @@ static oc_bytes_t bytes_of(uint32_t offset, uint32_t length)
     return (oc_bytes_t) {.data = blob + offset, .length = length};
 }
 
+static void fill_origins(oc_origins_t *origins, uint8_t count)
+{
+    origins->count = count;
+    for (uint8_t i = 0; i < count; i++) {
+        memset(&origins->addresses[i], 0x30 + i, sizeof(origins->addresses[i]));
+        origins->addresses[i].s6_addr[15] = i;
+    }
+}
+
 static void fill_hello(oc_hello_t *hello)
 {
     hello->version_min = 0x0102;
@@ -56,6 +65,7 @@ static void fill_hello(oc_hello_t *hello)
     }
     hello->process = 0xfedcba98u;
     hello->address = bytes_of(3, 77);
+    fill_origins(&hello->origins, OC_MAX_ORIGINS);
 }
 
 static void fill_welcome(oc_welcome_t *welcome)
@@ -67,6 +77,7 @@ static void fill_welcome(oc_welcome_t *welcome)
     for (uint32_t i = 0; i < 3; i++) {
         welcome->address[i] = bytes_of(i, 20 + i);
     }
+    fill_origins(&welcome->origins, 2);
 }
 
 /* A legal message of each type; every field different from the others and from zero. */
@@ -119,6 +130,12 @@ static void assert_same_bytes(const oc_bytes_t *a, const oc_bytes_t *b)
     assert_memory_equal(a->data, b->data, a->length);
 }
 
+static void assert_same_origins(const oc_origins_t *a, const oc_origins_t *b)
+{
+    assert_int_equal(a->count, b->count);
+    assert_memory_equal(a->addresses, b->addresses, a->count * sizeof(a->addresses[0]));
+}
+
 static void assert_same_hello(const oc_hello_t *a, const oc_hello_t *b)
 {
     assert_int_equal(a->version_min, b->version_min);
@@ -127,6 +144,7 @@ static void assert_same_hello(const oc_hello_t *a, const oc_hello_t *b)
     assert_memory_equal(a->job_key, b->job_key, OC_JOB_KEY_SIZE);
     assert_int_equal(a->process, b->process);
     assert_same_bytes(&a->address, &b->address);
+    assert_same_origins(&a->origins, &b->origins);
 }
 
 static void assert_same_welcome(const oc_welcome_t *a, const oc_welcome_t *b)
@@ -138,6 +156,7 @@ static void assert_same_welcome(const oc_welcome_t *a, const oc_welcome_t *b)
     for (unsigned i = 0; i < a->num_aggregators; i++) {
         assert_same_bytes(&a->address[i], &b->address[i]);
     }
+    assert_same_origins(&a->origins, &b->origins);
 }
 
 static void assert_same_join(const oc_join_t *a, const oc_join_t *b)
@@ -406,6 +425,34 @@ static void test_hello_address(void **state)
     }
 }
 
+static void test_origins(void **state)
+{
+    static const uint16_t types[] = {OC_CONTROL_HELLO, OC_CONTROL_WELCOME};
+    oc_control_t *message, got;
+
+    (void) state;
+    for (unsigned i = 0; i < 2; i++) {
+        oc_origins_t *origins;
+        size_t length, at;
+
+        message = make(types[i]);
+        origins = 0 == i ? &message->hello.origins : &message->welcome.origins;
+        fill_origins(origins, 3);
+        length = encode(message);
+        at = length - 3 * 16 - 1;
+        assert_int_equal(buffer[at], 3);
+        for (unsigned count = 0; count < 256; count++) {
+            buffer[at] = (uint8_t) count;
+            assert_int_equal(decode(length, &got), 3 == count ? (long) length : OC_ERR_INVALID);
+        }
+        origins->count = OC_MAX_ORIGINS + 1;
+        assert_int_equal(oc_control_encode(message, buffer, sizeof(buffer)), 0);
+        fill_origins(origins, 0);
+        length = encode(message);
+        assert_int_equal(decode(length, &got), length);
+    }
+}
+
 /* One byte too many, in a frame that has it: it is the limit that counts. */
 static void test_blob_limits(void **state)
 {
@@ -604,6 +651,7 @@ int main(void)
         cmocka_unit_test(test_max_body),
         cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_hello_address),
+        cmocka_unit_test(test_origins),
         cmocka_unit_test(test_blob_limits),
         cmocka_unit_test(test_welcome_limits),
         cmocka_unit_test(test_join_limits),

@@ -81,6 +81,8 @@ void mca_coll_optcast_pvars_register(void)
          &counters->messages_resent);
     pvar("chunks", "Chunks of large vectors sent", &counters->chunks);
     pvar("groups", "Communicators that got service", &counters->groups);
+    pvar("open_sockets", "Listening sockets of UCX that hosts outside the job can connect to, "
+         "too, because the kernel refuses to filter them", &counters->open_sockets);
     pvar("failures", "Offloaded operations that ended with an error", &counters->failures);
     cast_pvars_register(&counters->cast);
 }
