@@ -41,23 +41,43 @@ static oc_status_t open_multicast(oc_client_t *client)
 oc_status_t oc_group_cast_record(oc_group_t *group, char *error, size_t error_size)
 {
     oc_client_t *client = group->client;
+    oc_status_t status;
+    unsigned before;
 
     if (OC_OK != open_multicast(client)) {
         snprintf(error, error_size, "out of memory");
         oc_multicast_refuse(error, group->setup->record);
         return OC_ERR_NO_MEMORY;
     }
-    return oc_multicast_record(client->multicast, digest(group), group->setup->record, error,
-                               error_size);
+    before = oc_multicast_open_sockets(client->multicast);
+    status = oc_multicast_record(client->multicast, digest(group), group->setup->record, error,
+                                 error_size);
+    client->config.counters->open_sockets +=
+        oc_multicast_open_sockets(client->multicast) - before;
+    return status;
+}
+
+static oc_multicast_params_t params_of(const oc_group_t *group)
+{
+    return (oc_multicast_params_t) {
+        .num_ranks = group->params.num_ranks, .rank = group->params.rank,
+        .records = group->setup->records, .patient = group->params.patient};
+}
+
+void oc_group_cast_admit(oc_group_t *group)
+{
+    oc_multicast_params_t params = params_of(group);
+
+    if (NULL != group->client->multicast) {
+        oc_multicast_admit(group->client->multicast, &params);
+    }
 }
 
 oc_status_t oc_group_cast_join(oc_group_t *group, uint32_t *blamed, char *error,
                                size_t error_size)
 {
     oc_client_t *client = group->client;
-    oc_multicast_params_t params = {
-        .num_ranks = group->params.num_ranks, .rank = group->params.rank,
-        .records = group->setup->records, .patient = group->params.patient};
+    oc_multicast_params_t params = params_of(group);
 
     return oc_multicast_join(client->multicast, &params, client->now, &group->cast, blamed, error,
                              error_size);

@@ -148,6 +148,13 @@ static void vote(oc_group_t *group)
                group->setup->no_gain ? OC_VOTE_LEAVE : OC_VOTE_YES);
 }
 
+/* Of multicast: a message to a rank that does not expect its sender yet would be late by seconds. */
+static void admit(oc_group_t *group)
+{
+    oc_group_cast_admit(group);
+    start_vote(group, OC_SETUP_ADMIT, true, OC_VOTE_YES);
+}
+
 /* Of multicast: the ranks are the service. */
 static void join_ranks(oc_group_t *group)
 {
@@ -221,7 +228,7 @@ static void exchange_done(oc_group_t *group)
     char reason[OC_REASON_SIZE + 64];
 
     if (OC_SERVICE_MULTICAST == group->params.service) {
-        join_ranks(group);
+        admit(group);
         return;
     }
     if (!oc_introduction_agree(group, reason, sizeof(reason))) {
@@ -295,6 +302,8 @@ void oc_setup_progress(oc_group_t *group)
     }
     if (OC_SETUP_EXCHANGE == setup->step) {
         exchange_done(group);
+    } else if (OC_SETUP_ADMIT == setup->step) {
+        join_ranks(group);
     } else if (OC_SETUP_SHARE == setup->step) {
         share_done(group);
     } else {

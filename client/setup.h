@@ -14,6 +14,7 @@
 
 typedef enum {
     OC_SETUP_EXCHANGE,         /* records are under way */
+    OC_SETUP_ADMIT,            /* multicast: waits until all ranks have admitted each other */
     OC_SETUP_SHARE,            /* waits whether all can use the memory of their hosts */
     OC_SETUP_RESOLVE,          /* waits for the addresses of the servers */
     OC_SETUP_CONNECT,          /* waits for all WELCOMEs */

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "multicast/service.h"
+#include "net/address.h"
 #include "net/host.h"
 
 /* Datagrams that one transport hands out in a row. */
@@ -250,6 +251,7 @@ oc_status_t oc_multicast_record(oc_multicast_t *multicast, uint64_t settings,
     }
     memcpy(record.job_id, multicast->job_id, OC_JOB_ID_SIZE);
     memcpy(record.carriers, multicast->transports.carriers, sizeof(record.carriers));
+    record.num_origins = (uint8_t) oc_origin_addresses(NULL, record.origins, OC_CAST_ORIGINS);
     oc_cast_record_encode(&record, bytes);
     return OC_OK;
 }
@@ -405,4 +407,36 @@ int oc_multicast_sleep(oc_multicast_t *multicast, struct pollfd *fds, uint64_t n
         }
     }
     return count;
+}
+
+/* Records that make no sense are for the judgement, which declines the group. */
+void oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *params)
+{
+    oc_admission_t *admission;
+    uint64_t host = oc_host_identity();
+    oc_cast_record_t record;
+
+    if (NULL == multicast->peers) {
+        return;
+    }
+    admission = oc_peers_admission(multicast->peers);
+    for (uint32_t rank = 0; rank < params->num_ranks; rank++) {
+        const uint8_t *bytes = params->records + (size_t) rank * OC_MULTICAST_RECORD_SIZE;
+
+        if (rank == params->rank || !oc_cast_record_decode(bytes, &record)) {
+            continue;
+        }
+        if (record.host == host) {
+            (void) oc_admission_note(admission, &in6addr_loopback, 1);
+        } else {
+            (void) oc_admission_note(admission, record.origins, record.num_origins);
+        }
+    }
+    oc_admission_renew(admission);
+}
+
+unsigned oc_multicast_open_sockets(const oc_multicast_t *multicast)
+{
+    return NULL == multicast->peers
+               ? 0 : oc_admission_open_sockets(oc_peers_admission(multicast->peers));
 }

@@ -55,6 +55,15 @@ oc_status_t oc_multicast_record(oc_multicast_t *multicast, uint64_t settings,
 void oc_multicast_refuse(const char *reason, uint8_t record[OC_MULTICAST_RECORD_SIZE]);
 
 /*
+ * When all records are there: the hosts of these ranks may connect to this one. All ranks have to have
+ * done so before any of them joins, or its messages would be dropped.
+ */
+void oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *params);
+
+/* Sockets that other hosts can connect to, too; of oc_multicast_record. */
+unsigned oc_multicast_open_sockets(const oc_multicast_t *multicast);
+
+/*
  * Joins a group and begins to probe. OC_DECLINED: all ranks find in the records why it is not
  * possible, say the same, and *blamed is the rank that is the reason. Another error: this rank
  * cannot. So it is with a group that has failed when it is returned; but then the others learn it

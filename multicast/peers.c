@@ -75,6 +75,7 @@ struct oc_peer {
 struct oc_peers {
     oc_peers_events_t events;
     oc_worker_t *worker;
+    oc_admission_t *admission; /* of hosts of the job, to the worker */
     size_t max_message;
     bool closing;
     unsigned unsent;
@@ -148,10 +149,11 @@ oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message,
 {
     oc_peers_t *peers = calloc(1, sizeof(*peers));
     uint8_t *bytes = malloc((NUM_LANDINGS + 1) * max_message);
+    oc_admission_t *admission = oc_admission_open();
     oc_status_t status = OC_ERR_NO_MEMORY;
 
     snprintf(error, error_size, "out of memory");
-    if (NULL != peers && NULL != bytes) {
+    if (NULL != peers && NULL != bytes && NULL != admission) {
         status = prepare_notes(peers, job_key, error, error_size);
     }
     if (OC_OK == status) {
@@ -161,10 +163,13 @@ oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message,
         if (NULL != peers) {
             oc_mac_free(peers->mac);
         }
+        oc_admission_close(admission);
         free(bytes);
         free(peers);
         return status;
     }
+    peers->admission = admission;
+    oc_worker_guard(peers->worker, admission);
     peers->events = *events;
     peers->max_message = max_message;
     for (unsigned i = 0; i < NUM_LANDINGS; i++) {
@@ -206,6 +211,7 @@ void oc_peers_close(oc_peers_t *peers)
     peers->closing = true;
     drain(peers);
     oc_worker_close(peers->worker);
+    oc_admission_close(peers->admission);
     HASH_CLEAR(hh, peers->table);
     DL_FOREACH_SAFE (peers->all, peer, next) {
         peer_free(peer);
@@ -214,6 +220,11 @@ void oc_peers_close(oc_peers_t *peers)
     oc_mac_free(peers->mac);
     free(peers->landings[0].bytes);
     free(peers);
+}
+
+oc_admission_t *oc_peers_admission(const oc_peers_t *peers)
+{
+    return peers->admission;
 }
 
 const void *oc_peers_address(const oc_peers_t *peers, size_t *length)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "net/admission.h"
 
 typedef struct oc_peers oc_peers_t;
 typedef struct oc_peer oc_peer_t;
@@ -44,6 +45,9 @@ oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message,
 
 /* Messages that have not left are dropped. NULL is allowed. */
 void oc_peers_close(oc_peers_t *peers);
+
+/* Who may connect; nobody at first. Owned by peers. */
+oc_admission_t *oc_peers_admission(const oc_peers_t *peers);
 
 /* What other processes connect to; owned by peers. */
 const void *oc_peers_address(const oc_peers_t *peers, size_t *length);

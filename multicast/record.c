@@ -2,8 +2,9 @@
 /*
  * Layout: 0 "OMCR", 4 version (2), 6 ready (1), 8 reason, then settings (8), token (8), job (16),
  * process (4), host (8), for each carrier size (4), text, and the address (16) and port (2) that
- * its datagrams come from, then length (2) and bytes of the worker address. Texts are
- * OC_CAST_TEXT_SIZE bytes with at least one zero; what is left is zero.
+ * its datagrams come from, then length (2) and bytes of the worker address, number of the host's
+ * addresses (1) and these (16 each). Texts are OC_CAST_TEXT_SIZE bytes with at least one zero; what
+ * is left is zero.
  */
 #include "multicast/record.h"
 
@@ -70,11 +71,13 @@ void oc_cast_record_encode(const oc_cast_record_t *record,
     }
     oc_put(&w, record->address_length, 2);
     oc_put_bytes(&w, record->address, record->address_length);
+    oc_put(&w, record->num_origins, 1);
+    oc_put_bytes(&w, record->origins, record->num_origins * sizeof(record->origins[0]));
 }
 
 _Static_assert(8 + OC_CAST_TEXT_SIZE + 8 + 8 + OC_JOB_ID_SIZE + 4 + 8
                    + OC_CARRIERS * (4 + OC_CAST_TEXT_SIZE + ORIGIN_BYTES + 2) + 2
-                   + OC_CAST_ADDRESS_SIZE
+                   + OC_CAST_ADDRESS_SIZE + 1 + OC_CAST_ORIGINS * sizeof(struct in6_addr)
                <= OC_MULTICAST_RECORD_SIZE, "a record has room for all of its fields");
 
 /* What comes from nobody knows where has an address of zeros: that cannot be anybody's. */
@@ -123,6 +126,21 @@ static void get_address(oc_reader_t *r, oc_cast_record_t *record)
     }
 }
 
+static void get_origins(oc_reader_t *r, oc_cast_record_t *record)
+{
+    const uint8_t *origins;
+
+    record->num_origins = (uint8_t) oc_get(r, 1);
+    if (record->num_origins > OC_CAST_ORIGINS) {
+        r->bad = true;
+        return;
+    }
+    origins = oc_get_bytes(r, record->num_origins * sizeof(record->origins[0]));
+    if (NULL != origins) {
+        memcpy(record->origins, origins, record->num_origins * sizeof(record->origins[0]));
+    }
+}
+
 bool oc_cast_record_decode(const uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
                            oc_cast_record_t *record)
 {
@@ -143,6 +161,7 @@ bool oc_cast_record_decode(const uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
     record->host = oc_get(&r, 8);
     get_carriers(&r, record);
     get_address(&r, record);
+    get_origins(&r, record);
     return !r.bad && (!record->ready || (0 != record->token && 0 != record->address_length));
 }
 

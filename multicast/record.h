@@ -6,6 +6,7 @@
 #ifndef OC_MULTICAST_RECORD_H
 #define OC_MULTICAST_RECORD_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +27,8 @@ typedef enum {
 const char *oc_carrier_name(oc_carrier_t carrier);
 
 #define OC_CAST_TEXT_SIZE    192    /* with the final zero; longer ones are cut */
-#define OC_CAST_ADDRESS_SIZE 1344   /* longest UCX worker address */
+#define OC_CAST_ADDRESS_SIZE 1216   /* longest UCX worker address */
+#define OC_CAST_ORIGINS      8      /* addresses of a host */
 
 typedef struct {
     uint32_t datagram_size;         /* bytes with header; 0: this rank cannot use it */
@@ -45,6 +47,8 @@ typedef struct {
     oc_carrier_record_t carriers[OC_CARRIERS];
     uint16_t address_length;        /* UCX worker address */
     uint8_t address[OC_CAST_ADDRESS_SIZE];
+    uint8_t num_origins;            /* addresses from which its UCX may connect */
+    struct in6_addr origins[OC_CAST_ORIGINS];
 } oc_cast_record_t;
 
 void oc_cast_record_encode(const oc_cast_record_t *record,

@@ -42,6 +42,8 @@ static void make_record(oc_cast_record_t *record, uint32_t rank)
     }
     record->address_length = OC_CAST_ADDRESS_SIZE;
     memset(record->address, (int) rank + 1, sizeof(record->address));
+    record->num_origins = OC_CAST_ORIGINS;
+    memset(record->origins, 0x60 + (int) rank, sizeof(record->origins));
 }
 
 static int setup(void **state)

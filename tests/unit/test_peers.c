@@ -73,6 +73,7 @@ static void open_end(end_t *end)
     if (OC_OK != oc_peers_open(&events, LONGEST, job_key, &end->peers, error, sizeof(error))) {
         fail_msg("%s", error);
     }
+    oc_admission_admit(oc_peers_admission(end->peers), &in6addr_loopback, 1);
 }
 
 static oc_peer_t *get_peer(end_t *from, uint32_t process, const end_t *to)
