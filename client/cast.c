@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "client/interfaces.h"
 #include "client/setup.h"
 #include "client/types.h"
 
@@ -30,9 +31,12 @@ static uint64_t digest(const oc_group_t *group)
 
 static oc_status_t open_multicast(oc_client_t *client)
 {
+    char list[OC_DEVICES_SIZE];
     oc_multicast_config_t config = {
         .settings = client->config.settings, .counters = &client->config.counters->cast,
         .job_id = client->job.id, .job_key = client->job.key,
+        .net_devices = client->config.spans_hosts ? NULL
+                                                  : oc_loopback_devices(list, sizeof(list)),
         .process = client->config.process};
 
     return NULL != client->multicast ? OC_OK : oc_multicast_create(&config, &client->multicast);

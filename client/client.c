@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "client/interfaces.h"
 #include "client/setup.h"
 #include "client/types.h"
 
@@ -151,6 +152,7 @@ void oc_client_destroy(oc_client_t *client)
 
 oc_status_t oc_client_worker(oc_client_t *client, char *error, size_t error_size)
 {
+    char list[OC_DEVICES_SIZE];
     oc_status_t status;
 
     if (NULL != client->worker) {
@@ -161,7 +163,8 @@ oc_status_t oc_client_worker(oc_client_t *client, char *error, size_t error_size
         snprintf(error, error_size, "out of memory");
         return OC_ERR_NO_MEMORY;
     }
-    status = oc_worker_open(NULL, &client->worker, error, error_size);
+    status = oc_worker_open(oc_client_devices(client, list, sizeof(list)), &client->worker, error,
+                            error_size);
     if (OC_OK != status) {
         close_worker(client);
         return status;

@@ -53,6 +53,7 @@ typedef struct {
     oc_counters_t *counters;           /* outlives the client */
     uint32_t process;                  /* rank in the job */
     bool spans_hosts;                  /* embedded servers must be reachable from other hosts */
+    uint32_t max_hosts;                /* the job has no more hosts than these; 0: not known */
     bool full_host;                    /* its ranks take all processors of this one */
 } oc_client_config_t;
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "client/interfaces.h"
 #include "client/place.h"
 #include "client/record.h"
 #include "client/setup.h"
@@ -37,10 +38,13 @@ static oc_local_settings_t local_settings(const oc_client_t *client)
 static oc_status_t start_embedded(oc_client_t *client, char *error, size_t error_size)
 {
     oc_server_settings_t server_settings;
+    char list[OC_DEVICES_SIZE];
     oc_embedded_config_t config = {
         .job_id = client->job.id,
         .job_key = client->job.key,
         .all_interfaces = client->config.spans_hosts,
+        .net_devices = client->config.spans_hosts ? NULL
+                                                  : oc_loopback_devices(list, sizeof(list)),
         .timeline = client->config.settings->timeline,
     };
 
@@ -126,15 +130,11 @@ static void make_server_record(oc_group_t *group)
     oc_client_t *client = group->client;
     oc_record_t record = {.process = client->config.process, .host = oc_host_identity(),
                           .settings = oc_settings_digest(group)};
-    char error[OC_REASON_SIZE / 2] = "";
 
     if (OC_OK != client->servers_status) {
         oc_setup_give_up(group, "coll_optcast_servers: %s", client->servers_error);
     }
     learn_job(group);
-    if (OC_OK != oc_client_worker(client, error, sizeof(error))) {
-        oc_setup_give_up(group, "%s", error);
-    }
     if (!oc_setup_has_given_up(group) && oc_targets_hosts_embedded(group)) {
         open_embedded(group, &record);
     }

@@ -10,6 +10,7 @@ libocclient_la_SOURCES = \
 	client/division.h client/division.c \
 	client/flow.c \
 	client/group.c \
+	client/interfaces.h client/interfaces.c \
 	client/introduction.h client/introduction.c \
 	client/joining.h client/joining.c \
 	client/lanes.c \

@@ -31,6 +31,7 @@ oc_status_t oc_multicast_create(const oc_multicast_config_t *config, oc_multicas
     multicast->config.job_id = multicast->job_id;
     memcpy(multicast->job_key, config->job_key, OC_JOB_KEY_SIZE);
     multicast->config.job_key = multicast->job_key;
+    multicast->net_devices = NULL == config->net_devices ? NULL : strdup(config->net_devices);
     oc_transports_init(&multicast->transports, config->settings, multicast->job_id,
                        config->process);
     *result = multicast;
@@ -49,6 +50,7 @@ void oc_multicast_destroy(oc_multicast_t *multicast)
     oc_transports_close(&multicast->transports);
     oc_senders_clear(&multicast->senders);
     explicit_bzero(multicast->job_key, sizeof(multicast->job_key));
+    free(multicast->net_devices);
     free(multicast);
 }
 
@@ -169,8 +171,8 @@ static oc_status_t open_peers(oc_multicast_t *multicast, oc_cast_record_t *recor
     size_t length;
 
     if (NULL == multicast->peers) {
-        status = oc_peers_open(&events, OC_CAST_MESSAGE_MAX, multicast->job_key,
-                               &multicast->peers, error, error_size);
+        status = oc_peers_open(&events, multicast->net_devices, OC_CAST_MESSAGE_MAX,
+                               multicast->job_key, &multicast->peers, error, error_size);
     }
     if (OC_OK != status) {
         return status;

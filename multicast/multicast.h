@@ -28,6 +28,7 @@ typedef struct {
     oc_cast_counters_t *counters;       /* outlives it */
     const uint8_t *job_id;              /* OC_JOB_ID_SIZE bytes; copied */
     const uint8_t *job_key;             /* OC_JOB_KEY_SIZE bytes that only its ranks have; copied */
+    const char *net_devices;            /* of UCX, as of oc_worker_open; copied */
     uint32_t process;                   /* rank in the job */
 } oc_multicast_config_t;
 

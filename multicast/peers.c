@@ -143,8 +143,8 @@ static oc_status_t prepare_notes(oc_peers_t *peers, const uint8_t *job_key, char
     return OC_OK;
 }
 
-oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message,
-                          const uint8_t *job_key, oc_peers_t **result, char *error,
+oc_status_t oc_peers_open(const oc_peers_events_t *events, const char *net_devices,
+                          size_t max_message, const uint8_t *job_key, oc_peers_t **result, char *error,
                           size_t error_size)
 {
     oc_peers_t *peers = calloc(1, sizeof(*peers));
@@ -157,7 +157,7 @@ oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message,
         status = prepare_notes(peers, job_key, error, error_size);
     }
     if (OC_OK == status) {
-        status = oc_worker_open(NULL, &peers->worker, error, error_size);
+        status = oc_worker_open(net_devices, &peers->worker, error, error_size);
     }
     if (OC_OK != status) {
         if (NULL != peers) {

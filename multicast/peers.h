@@ -36,11 +36,11 @@ typedef struct {
 } oc_peers_events_t;
 
 /*
- * Longest message: what is longer is dropped by the receiver. job_key: OC_JOB_KEY_SIZE bytes. An
- * error is one sentence.
+ * net_devices: as of oc_worker_open. Longest message: what is longer is dropped by the receiver.
+ * job_key: OC_JOB_KEY_SIZE bytes. An error is one sentence.
  */
-oc_status_t oc_peers_open(const oc_peers_events_t *events, size_t max_message,
-                          const uint8_t *job_key, oc_peers_t **peers, char *error,
+oc_status_t oc_peers_open(const oc_peers_events_t *events, const char *net_devices,
+                          size_t max_message, const uint8_t *job_key, oc_peers_t **peers, char *error,
                           size_t error_size);
 
 /* Messages that have not left are dropped. NULL is allowed. */

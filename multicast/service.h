@@ -39,6 +39,7 @@ typedef struct oc_member {
 struct oc_multicast {
     oc_multicast_config_t config;
     uint8_t job_id[OC_JOB_ID_SIZE], job_key[OC_JOB_KEY_SIZE];
+    char *net_devices;         /* NULL: any */
     oc_transports_t transports;
     oc_peers_t *peers;         /* NULL before the first record */
     oc_senders_t senders;

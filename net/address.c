@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "protocol/limits.h"
@@ -365,6 +366,34 @@ bool oc_interface_of(const oc_sockaddr_t *address, char *name, size_t size)
     }
     freeifaddrs(all);
     return found;
+}
+
+/* To connect a datagram socket sends nothing, but finds the way, and so the own address. */
+bool oc_interface_toward(const oc_sockaddr_t *address, char *name, size_t size)
+{
+    oc_sockaddr_t own = {.length = sizeof(own.address)};
+    int fd = socket(address->address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool found = fd >= 0
+                 && 0 == connect(fd, (const struct sockaddr *) &address->address, address->length)
+                 && 0 == getsockname(fd, (struct sockaddr *) &own.address, &own.length)
+                 && oc_interface_of(&own, name, size);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return found;
+}
+
+bool oc_loopback_interface(char *name, size_t size)
+{
+    struct sockaddr_in *in;
+    oc_sockaddr_t address = {.length = sizeof(*in)};
+
+    in = (struct sockaddr_in *) &address.address;
+    in->sin_family = AF_INET;
+    in->sin_port = htons(OC_DEFAULT_PORT);
+    in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return oc_interface_toward(&address, name, size);
 }
 
 /* IPv4 addresses are kept in their IPv6-mapped form: one type for both. */

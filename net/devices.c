@@ -64,23 +64,31 @@ static void for_each_entry(const search_t *search, const char *path, visit_t vis
     closedir(folder);
 }
 
-/* path: …/DEVICE/ports; name: the port */
-static void visit_port(const search_t *search, const char *path, const char *name)
+/* path: …/DEVICE/ports */
+static void add_port(const search_t *search, const char *path, const char *port)
 {
-    char attribute[PATH_MAX], interface[64], device[NAME_MAX + 1];
     const char *end = path + strlen(path) - strlen("/ports"), *begin = end;
+    char device[NAME_MAX + 1];
 
     while (begin > path && '/' != begin[-1]) {
         begin--;
     }
     snprintf(device, sizeof(device), "%.*s", (int) (end - begin), begin);
+    add(search, device, port);
+}
+
+/* path: …/DEVICE/ports; name: the port */
+static void visit_port(const search_t *search, const char *path, const char *name)
+{
+    char attribute[PATH_MAX], interface[64];
+
     for (int gid = 0; gid < 256; gid++) {
         snprintf(attribute, sizeof(attribute), "%s/%s/gid_attrs/ndevs/%d", path, name, gid);
         if (!read_line(attribute, interface, sizeof(interface))) {
             continue;
         }
         if (0 == strcmp(interface, search->interface)) {
-            add(search, device, name);
+            add_port(search, path, name);
             return;
         }
     }
@@ -118,4 +126,64 @@ void oc_devices_of(const char *interface, const char *sysfs, char *buffer, size_
     for_each_entry(&search, path, visit_device);
     snprintf(path, sizeof(path), "%s/class/net/%s/device/infiniband", sysfs, interface);
     for_each_entry(&search, path, visit_parent);
+}
+
+/* With the port, if the name has one. */
+static bool has_device(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = list; NULL != at && '\0' != *at; at = strchr(at, ',')) {
+        at += ',' == *at;
+        if (0 == strncmp(at, name, length) && (',' == at[length] || '\0' == at[length])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool oc_devices_add(char *list, size_t size, const char *name)
+{
+    size_t used = strlen(list);
+
+    if (has_device(list, name)) {
+        return true;
+    }
+    return snprintf(list + used, size - used, "%s%s", 0 == used ? "" : ",", name)
+           < (int) (size - used);
+}
+
+/* path: …/DEVICE/ports; UCX warns of ports that are named and not there */
+static void visit_active_port(const search_t *search, const char *path, const char *name)
+{
+    char attribute[PATH_MAX], state[32];
+
+    snprintf(attribute, sizeof(attribute), "%s/%s/state", path, name);
+    if (read_line(attribute, state, sizeof(state)) && NULL != strstr(state, "ACTIVE")) {
+        add_port(search, path, name);
+    }
+}
+
+static void visit_any_device(const search_t *search, const char *path, const char *name)
+{
+    char ports[PATH_MAX];
+
+    snprintf(ports, sizeof(ports), "%s/%s/ports", path, name);
+    for_each_entry(search, ports, visit_active_port);
+}
+
+bool oc_devices_add_rdma(char *list, size_t size, const char *sysfs)
+{
+    char path[PATH_MAX], ports[1024] = "";
+    search_t search = {"", sysfs, ports, sizeof(ports)};
+    char *rest, *port;
+    bool fits = true;
+
+    snprintf(path, sizeof(path), "%s/class/infiniband", sysfs);
+    for_each_entry(&search, path, visit_any_device);
+    for (port = strtok_r(ports, ",", &rest); fits && NULL != port;
+         port = strtok_r(NULL, ",", &rest)) {
+        fits = oc_devices_add(list, size, port);
+    }
+    return fits;
 }

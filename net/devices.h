@@ -3,6 +3,7 @@
 #ifndef OC_NET_DEVICES_H
 #define OC_NET_DEVICES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -11,5 +12,11 @@
  * not fit is left out.
  */
 void oc_devices_of(const char *interface, const char *sysfs, char *buffer, size_t size);
+
+/* Adds a name to a list with commas, if it is not there. false: it does not fit. */
+bool oc_devices_add(char *list, size_t size, const char *name);
+
+/* The same with all RDMA ports of this host that are active. */
+bool oc_devices_add_rdma(char *list, size_t size, const char *sysfs);
 
 #endif

@@ -19,6 +19,7 @@ typedef struct oc_embedded oc_embedded_t;
 typedef struct {
     const uint8_t *job_id, *job_key;  /* OC_JOB_ID_SIZE and OC_JOB_KEY_SIZE bytes, copied */
     bool all_interfaces;              /* false: reachable on this host only */
+    const char *net_devices;          /* as in oc_job_config_t; needed during oc_embedded_open */
     size_t memory_limit;
     const char *timeline;             /* as in oc_job_config_t; must stay */
     oc_local_settings_t local;

@@ -121,7 +121,7 @@ tests_unit_test_settings_LDADD = libocbase.la $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test_devices
 tests_unit_test_devices_SOURCES = tests/unit/test_devices.c
 tests_unit_test_devices_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_devices_LDADD = libocnet.la $(CMOCKA_LIBS)
+tests_unit_test_devices_LDADD = libocnet.la libocbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_address
 tests_unit_test_address_SOURCES = tests/unit/test_address.c
@@ -290,7 +290,7 @@ tests_unit_test_udp_LDADD = libocclient.la $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test_filter
 tests_unit_test_filter_SOURCES = tests/unit/test_filter.c
 tests_unit_test_filter_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_filter_LDADD = libocnet.la $(CMOCKA_LIBS)
+tests_unit_test_filter_LDADD = libocnet.la libocbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_admission
 tests_unit_test_admission_SOURCES = tests/unit/test_admission.c tests/unit/own_network.h

@@ -362,6 +362,42 @@ static void test_interface(void **state)
     assert_false(oc_interface_of(&address, name, sizeof(name)));
 }
 
+static void test_toward(void **state)
+{
+    oc_sockaddr_t address = resolved("127.9.8.7", 1);
+    char name[64] = "";
+
+    (void) state;
+    assert_true(oc_interface_toward(&address, name, sizeof(name)));
+    assert_string_equal(name, "lo");
+    assert_true(oc_loopback_interface(name, sizeof(name)));
+    assert_string_equal(name, "lo");
+    address = resolved("::1", 1);
+    assert_true(oc_interface_toward(&address, name, sizeof(name)));
+    assert_string_equal(name, "lo");
+    address = resolved("ff00::", 1);
+    address.address.ss_family = AF_UNIX;
+    assert_false(oc_interface_toward(&address, name, sizeof(name)));
+}
+
+/* Loopback leads nowhere; interfaces that are named come first. */
+static void test_origins(void **state)
+{
+    struct in6_addr addresses[8], again[8];
+    unsigned count = oc_origin_addresses(NULL, addresses, 8);
+
+    (void) state;
+    assert_in_range(count, 0, 8);
+    for (unsigned i = 0; i < count; i++) {
+        assert_false(IN6_IS_ADDR_LINKLOCAL(&addresses[i]));
+        assert_false(IN6_IS_ADDR_LOOPBACK(&addresses[i]));
+        assert_false(IN6_IS_ADDR_V4MAPPED(&addresses[i]) && 127 == addresses[i].s6_addr[12]);
+    }
+    assert_int_equal(oc_origin_addresses("lo,mlx5_0:1", again, 8), count);
+    assert_memory_equal(addresses, again, count * sizeof(again[0]));
+    assert_int_equal(oc_origin_addresses(NULL, addresses, 0), 0);
+}
+
 static void test_own_addresses(void **state)
 {
     struct in6_addr addresses[8];
@@ -418,6 +454,8 @@ int main(void)
         cmocka_unit_test(test_file_with_long_line),
         cmocka_unit_test(test_resolve_and_text),
         cmocka_unit_test(test_interface),
+        cmocka_unit_test(test_toward),
+        cmocka_unit_test(test_origins),
         cmocka_unit_test(test_own_addresses),
         cmocka_unit_test(test_listen_and_connect),
     };

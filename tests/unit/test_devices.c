@@ -88,12 +88,46 @@ static void test_no_sysfs(void **state)
     assert_string_equal(buffer, "eth0");
 }
 
+static void test_add(void **state)
+{
+    char list[16] = "";
+
+    (void) state;
+    assert_true(oc_devices_add(list, sizeof(list), "eth0"));
+    assert_true(oc_devices_add(list, sizeof(list), "ib0"));
+    assert_true(oc_devices_add(list, sizeof(list), "eth0"));
+    assert_string_equal(list, "eth0,ib0");
+    assert_true(oc_devices_add(list, sizeof(list), "ens789"));
+    assert_string_equal(list, "eth0,ib0,ens789");
+    assert_false(oc_devices_add(list, sizeof(list), "x"));
+}
+
+/* Those that are active, whatever interface they belong to. */
+static void test_add_rdma(void **state)
+{
+    char list[64] = "eth7", shorter[10] = "eth7";
+
+    (void) state;
+    assert_true(oc_devices_add_rdma(list, sizeof(list), "/nonexistent"));
+    assert_true(oc_devices_add_rdma(list, sizeof(list), sysfs));
+    assert_string_equal(list, "eth7");
+    add_file("class/infiniband/mlx5_0/ports/1/state", "'4: ACTIVE'");
+    add_file("class/infiniband/mlx5_1/ports/2/state", "'1: DOWN'");
+    assert_true(oc_devices_add_rdma(list, sizeof(list), sysfs));
+    assert_string_equal(list, "eth7,mlx5_0:1");
+    assert_true(oc_devices_add_rdma(list, sizeof(list), sysfs));
+    assert_string_equal(list, "eth7,mlx5_0:1");
+    assert_false(oc_devices_add_rdma(shorter, sizeof(shorter), sysfs));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_no_sysfs),
+        cmocka_unit_test(test_add),
+        cmocka_unit_test(test_add_rdma),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

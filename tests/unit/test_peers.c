@@ -70,7 +70,8 @@ static void open_end(end_t *end)
     char error[256] = "";
 
     *end = (end_t) {.length = LONGEST};
-    if (OC_OK != oc_peers_open(&events, LONGEST, job_key, &end->peers, error, sizeof(error))) {
+    if (OC_OK
+        != oc_peers_open(&events, NULL, LONGEST, job_key, &end->peers, error, sizeof(error))) {
         fail_msg("%s", error);
     }
     oc_admission_admit(oc_peers_admission(end->peers), &in6addr_loopback, 1);

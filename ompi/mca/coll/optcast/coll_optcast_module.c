@@ -54,6 +54,7 @@ static int client_make(void)
         .counters = &cm->counters,
         .process = (uint32_t) ompi_proc_local()->super.proc_name.vpid,
         .spans_hosts = local < ompi_proc_world_size(),
+        .max_hosts = mca_coll_optcast_job_max_hosts(),
     };
 
     cm->spare_processors = sysconf(_SC_NPROCESSORS_ONLN) - local;
@@ -65,7 +66,7 @@ static int client_make(void)
     if (OC_OK != oc_client_create(&config, &cm->client)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    cm->max_hosts = mca_coll_optcast_job_max_hosts();
+    cm->max_hosts = config.max_hosts;
     warn_if_too_busy(cm, local);
     return OMPI_SUCCESS;
 }
