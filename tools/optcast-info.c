@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "multicast/verbs.h"
+#include "net/admission.h"
 #include "protocol/limits.h"
 #include "reduction/reduction.h"
 #include "ucx_backend/worker.h"
@@ -80,6 +81,19 @@ static void print_multicast(void)
         printf("  verbs        not here: %s\n", text);
     }
     printf("  udp          wherever the network carries IP multicast\n");
+}
+
+/* Of whoever runs this: ranks of the same user get the same answer. */
+static void print_filter(void)
+{
+    int error = oc_admission_try();
+
+    printf("\nData ports\n");
+    if (0 == error) {
+        printf("  filter       on: they admit hosts of the job only\n");
+    } else {
+        printf("  filter       off: %s%s\n", strerror(error), oc_admission_hint(error));
+    }
 }
 
 static void print_protocol(void)
@@ -540,6 +554,7 @@ int main(int argc, char **argv)
     }
     print_build();
     print_multicast();
+    print_filter();
     print_protocol();
     print_reduction();
     print_settings();

@@ -61,6 +61,8 @@ has_line 'need servers \(optcast-server\) on other' --component
 check 0 '^  result +the component loads$' "--component=$component_dir/mca_coll_optcast.so" \
     "--ompi-info=$OMPI_INFO"
 
+has_line '^  filter +(on: they admit hosts of the job only|off: .+)$' --component
+
 # A selection in the environment does not keep it from loading, but is worth a word.
 export OMPI_MCA_coll=tuned,basic
 check 0 'OMPI_MCA_coll=tuned,basic is set' --component "$component_dir" --ompi-info "$OMPI_INFO"
