@@ -19,7 +19,7 @@ start_stranger() {
 
     shift 2
     # shellcheck disable=SC2086 # several words
-    cluster exec "$host" ${WRAPPER:-} "$PYTHON" "$here/stranger.py" "$group" "$port" "10.77.0.$host" \
+    cluster exec "$host" ${WRAPPER:-} "$PYTHON" "$here/cast_stranger.py" "$group" "$port" "10.77.0.$host" \
         $((seconds + 4)) "$@" >"$tmp/$name.stranger" 2>&1 &
     stranger=$!
     started+=("$stranger")
@@ -95,7 +95,7 @@ test_user() {
     expect_counted user foreign plain copy
 }
 
-begin_cluster_test strangers
+begin_cluster_test cast_strangers
 compile gather
 make_cluster --hosts 4 --rate 200
 [ $# -gt 0 ] || set -- outside faked small user
@@ -104,4 +104,4 @@ for part in "$@"; do
     "test_$part"
     echo "$part: $((SECONDS - begin)) s"
 done
-echo "ok strangers: $*"
+echo "ok cast_strangers: $*"
