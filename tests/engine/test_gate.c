@@ -249,9 +249,22 @@ static void test_half_messages(void **state)
 }
 
 /* A worker address that is none: the job's process judges it, and only that job suffers. */
+static void expect_welcome(int fd)
+{
+    struct pollfd event = {.fd = fd, .events = POLLIN};
+    uint8_t frame[OC_FRAME_SIZE];
+
+    assert_int_equal(poll(&event, 1, 3000), 1);
+    assert_int_equal(recv(fd, frame, sizeof(frame), MSG_PEEK | MSG_WAITALL), sizeof(frame));
+    assert_int_equal(frame[6], OC_CONTROL_WELCOME);
+}
+
+/* The address is used when the process joins a group. */
 static void test_rubbish_address(void **state)
 {
     oc_control_t message = hello(4, 4);
+    oc_control_t join = {.type = OC_CONTROL_JOIN,
+                         .join = {.group = 1, .num_ranks = 1, .chunk_bytes = 8192, .window = 1}};
     uint8_t answer[256];
     int fd;
 
@@ -261,10 +274,40 @@ static void test_rubbish_address(void **state)
         memset(address_bytes, fill, sizeof(address_bytes));
         fd = stranger();
         say(fd, bytes, encode(&message));
+        expect_welcome(fd);
+        say(fd, bytes, encode(&join));
         (void) listen_to(fd, answer, sizeof(answer), 300);
         close(fd);
     }
     memset(address_bytes, 0, sizeof(address_bytes));
+    expect_service();
+}
+
+/* More addresses than are admitted one by one: nobody waits for long, and nobody is forgotten. */
+static void test_many_hosts(void **state)
+{
+    static int fds[80];
+    oc_control_t message = hello(6, 6);
+    unsigned count = sizeof(fds) / sizeof(fds[0]);
+
+    (void) state;
+    message.hello.origins.count = OC_MAX_ORIGINS;
+    for (unsigned i = 0; i < count; i++) {
+        for (unsigned j = 0; j < OC_MAX_ORIGINS; j++) {
+            memset(&message.hello.origins.addresses[j], 0xfd, sizeof(struct in6_addr));
+            message.hello.origins.addresses[j].s6_addr[14] = (uint8_t) i;
+            message.hello.origins.addresses[j].s6_addr[15] = (uint8_t) j;
+        }
+        fds[i] = stranger();
+        say(fds[i], bytes, encode(&message));
+    }
+    for (unsigned i = 0; i < count; i++) {
+        expect_welcome(fds[i]);
+    }
+    /* the first end is that of the job */
+    for (unsigned i = 0; i < count; i++) {
+        close(fds[i]);
+    }
     expect_service();
 }
 
@@ -431,6 +474,7 @@ int main(int argc, char **argv)
         AT_SERVER(test_more_than_hello),
         AT_SERVER(test_half_messages),
         AT_SERVER(test_rubbish_address),
+        AT_SERVER(test_many_hosts),
         AT_SERVER(test_wrong_key),
         AT_SERVER(test_many_connections),
         AT_SERVER(test_random),
