@@ -17,7 +17,7 @@ wmem=262144
 # Ethernet, IP and TCP with timestamps, for each packet.
 tcp_headers=66
 
-# plug_all HOSTS SNOOPING
+# plug_all HOSTS SNOOPING IPV6
 plug_all() {
     local k error
 
@@ -25,7 +25,7 @@ plug_all() {
         fail "cannot make the switch: ${error%%$'\n'*} (the kernel needs bridge and veth)"
     bypass_filters || fail "cannot keep the filters of this machine from the switch"
     for k in $(seq "$1"); do
-        error=$(host_commands "$k" | in_network "$k" ip -batch - 2>&1) ||
+        error=$(host_commands "$k" "$3" | in_network "$k" ip -batch - 2>&1) ||
             fail "cannot set up the link of h$k: ${error%%$'\n'*}"
         in_network "$k" /bin/sh -c "
             echo '4096 16384 $wmem' >/proc/sys/net/ipv4/tcp_wmem
@@ -61,6 +61,7 @@ switch_commands() {
     [ "$2" = 0 ] || echo "link set switch type bridge mcast_querier 1"
 }
 
+# host_commands K IPV6
 host_commands() {
     local address control=''
 
@@ -72,6 +73,8 @@ host_commands() {
     echo "addr add $address/24 broadcast + dev eth0"
     echo "route replace $network.0/24 dev eth0 proto kernel scope link src $address $control"
     echo "route add 224.0.0.0/4 dev eth0"
+    # nobody else has it: it can be used at once
+    [ "$2" = 0 ] || echo "addr add $network6::$1/64 dev eth0 nodad"
 }
 
 # shape_all HOSTS RATE

@@ -9,6 +9,7 @@
 
 states=${OPTCAST_CLUSTERS:-/run/optcast-clusters}
 network=10.77.0
+network6=fd77
 
 fail() {
     echo "cluster: $*" >&2
