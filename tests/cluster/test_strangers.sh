@@ -7,7 +7,7 @@
 # Test: default 400 parts
 set -eu
 
-all_parts=(server server6 embedded embedded6 alone interface refused multicast inside inside6)
+all_parts=(server server6 mixed embedded embedded6 alone interface refused multicast inside inside6)
 if [ "${1:-}" = --list ]; then
     echo "${all_parts[*]}"
     exit 0
@@ -33,15 +33,17 @@ address_on() {
     fi
 }
 
-# start_server_on HOST: sets servers.
+# start_server_on HOST [ADDRESS]: sets servers.
 start_server_on() {
-    if [ "$family" = 6 ]; then
-        export UCX_TCP_AF_PRIO=inet6
-        start_servers "$1" --listen "[fd77::$1]:0" --log-level info
-        unset UCX_TCP_AF_PRIO
-    else
-        start_servers "$1" --listen "10.77.0.$1:0" --log-level info
-    fi
+    local address=${2:-}
+
+    [ -n "$address" ] || address=$(address_on "$1")
+    case $address in
+    *:*) address="[$address]" ;;
+    esac
+    [ "$family" = 4 ] || export UCX_TCP_AF_PRIO=inet6
+    start_servers "$1" --listen "$address:0" --log-level info
+    unset UCX_TCP_AF_PRIO
 }
 
 # begin_job NAME SERVERS HOSTS [SETTING=VALUE...] -- PROGRAM...: a job in the background that goes on until $tmp/NAME.stop
@@ -130,8 +132,8 @@ attack() {
 
 # The server, and ranks that use one.
 outside_server() {
-    use_family "$1"
-    start_server_on 1
+    use_family "${1%%-*}"
+    start_server_on 1 "${2:-}"
     begin_job "server$1" "$servers" 2-3 --hosts 2-3 -- two_jobs "$tmp/server$1.stop" 1
     wait_for_ports "server$1" 1 optcast-job 1
     wait_for_ports "server$1" 2 two_jobs 1
@@ -141,20 +143,25 @@ outside_server() {
     attack 4 2 two_jobs
     attack 4 3 two_jobs
     # the control port is there for everybody, and refuses
-    try_control "${servers##*:}"
+    try_control "$servers"
     expect_kept_out
     expect_end "server$1"
     cluster signal 1 TERM
 }
 
-# try_control PORT
+# try_control ADDRESS:PORT
 try_control() {
-    cluster exec 4 python3 "$here/stranger.py" raw "$(address_on 1)" "$1" >"$tmp/control" 2>&1
+    local address=${1%:*}
+
+    address=${address#[}
+    cluster exec 4 python3 "$here/stranger.py" raw "${address%]}" "${1##*:}" >"$tmp/control" 2>&1
     grep -q ' open$' "$tmp/control" || not_ok "nobody listens at the control port, or it does not take garbage" "$tmp/control"
 }
 
 test_server() { outside_server 4; }
 test_server6() { outside_server 6; }
+# Control connections and data go by different addresses: hosts have to tell theirs.
+test_mixed() { outside_server 6-4 10.77.0.1; }
 
 # Aggregators in ranks.
 outside_embedded() {
