@@ -27,6 +27,7 @@
 #include "net/address.h"
 #include "net/admission.h"
 #include "tests/unit/own_network.h"
+#include "ucx_backend/listeners.h"
 #include "ucx_backend/worker.h"
 
 #define PATIENCE 400            /* ms: what is dropped is not there by then */
@@ -403,7 +404,84 @@ static void test_others(void **state)
     close(second);
 }
 
+/* Another thread makes a socket at the same moment as UCX. */
+static void test_same_moment(void **state)
+{
+    oc_sockets_t before;
+    oc_listeners_t listeners;
+    oc_worker_t *worker;
+    const void *address;
+    size_t length;
+    uint16_t port;
+    int fd;
+
+    (void) state;
+    oc_sockets_remember(&before);
+    worker = open_worker("lo");
+    fd = listen_on("127.0.0.1", &port);
+    address = oc_worker_address(worker, &length);
+    oc_listeners_find(&before, address, length, &listeners);
+    assert_int_equal(listeners.error, 0);
+    assert_int_equal(listeners.count, 1);
+    assert_int_not_equal(listeners.fds[0], fd);
+    free(listeners.fds);
+    oc_sockets_forget(&before);
+    /* what was there before is of another worker, whatever its port is */
+    oc_sockets_remember(&before);
+    oc_listeners_find(&before, address, length, &listeners);
+    assert_int_equal(listeners.count, 0);
+    oc_sockets_forget(&before);
+    oc_worker_close(worker);
+    close(fd);
+}
+
 /* ---- a kernel that refuses ---- */
+
+static bool set_memory(unsigned bytes)
+{
+    FILE *file = fopen("/proc/sys/net/core/optmem_max", "we");
+    bool done = NULL != file && fprintf(file, "%u", bytes) > 0;
+
+    return NULL != file && 0 == fclose(file) && done;
+}
+
+/* A socket has little memory for its filter: a shorter program, and in the end none. */
+static void test_little_memory(void **state)
+{
+    oc_admission_t *admission = oc_admission_open();
+    struct in6_addr *hosts = calloc(3000, sizeof(*hosts));
+    uint16_t port;
+    int fd = listen_on("127.0.0.1", &port);
+
+    (void) state;
+    if (!set_memory(20480)) {
+        print_message("this kernel has one optmem_max for all networks\n");
+        skip();
+    }
+    logged[0] = '\0';
+    for (unsigned i = 0; i < 3000; i++) {
+        hosts[i] = mapped("127.9.0.0");
+        hosts[i].s6_addr[14] = (uint8_t) (3 * i >> 8);
+        hosts[i].s6_addr[15] = (uint8_t) (3 * i);
+    }
+    oc_admission_guard(admission, fd);
+    oc_admission_admit(admission, hosts, 2000);
+    assert_non_null(strstr(logged, "whole networks around them, /"));
+    assert_true(reaches("127.9.0.3", "127.0.0.1", port));
+    assert_false(reaches("127.9.200.1", "127.0.0.1", port));
+    assert_int_equal(oc_admission_open_sockets(admission), 0);
+    assert_true(set_memory(64));
+    oc_admission_admit(admission, hosts + 2000, 1000);
+    assert_int_equal(oc_admission_open_sockets(admission), 1);
+    assert_non_null(strstr(logged, "open to every host that reaches it"));
+    /* who is new now must not be shut out by the last filter that there was */
+    assert_true(reaches("127.9.33.0", "127.0.0.1", port));
+    assert_true(reaches("127.9.200.1", "127.0.0.1", port));
+    assert_true(set_memory(131072));
+    oc_admission_close(admission);
+    free(hosts);
+    close(fd);
+}
 
 static void drop_capabilities(void)
 {
@@ -463,6 +541,8 @@ int main(void)
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_cost),
         cmocka_unit_test(test_others),
+        cmocka_unit_test(test_same_moment),
+        cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_refused),
     };
 
