@@ -18,6 +18,9 @@
 
 #define MAX_OWN 256
 
+/* Addresses and networks that are kept: with more, those that are near each other become one. */
+#define MOST 65536
+
 typedef struct guarded {
     int fd, family;
     bool open;                  /* it has no filter, and gets none */
@@ -228,6 +231,16 @@ void oc_admission_release(oc_admission_t *admission, int fd)
     }
 }
 
+static void keep_bounded(oc_admission_t *admission)
+{
+    if (admission->hosts.count >= MOST) {
+        for (unsigned bits = OC_ADDRESS_BITS - 1; bits > 0 && admission->hosts.count > MOST / 2;
+             bits--) {
+            oc_host_set_widen(&admission->hosts, bits);
+        }
+    }
+}
+
 /* Whether anybody is new. Without memory for one, nobody can be kept out any more. */
 static bool add(oc_admission_t *admission, const struct in6_addr *address)
 {
@@ -235,6 +248,7 @@ static bool add(oc_admission_t *admission, const struct in6_addr *address)
 
     switch (oc_host_set_add(&admission->hosts, address)) {
     case OC_HOST_ADDED:
+        keep_bounded(admission);
         return true;
     case OC_HOST_NO_MEMORY:
         DL_FOREACH (admission->sockets, socket) {

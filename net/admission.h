@@ -50,7 +50,7 @@ bool oc_admission_note(oc_admission_t *admission, const struct in6_addr *address
 bool oc_admission_note_peer(oc_admission_t *admission, int fd);
 void oc_admission_renew(oc_admission_t *admission);
 
-/* How many addresses are admitted, or noted. */
+/* How many addresses, or networks that stand for several, are admitted or noted: at most 65,536. */
 size_t oc_admission_count(const oc_admission_t *admission);
 
 /* Sockets that were to be guarded, and are not. */

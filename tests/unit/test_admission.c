@@ -238,6 +238,26 @@ static void test_many(void **state)
     close(fd);
 }
 
+/* Whoever says that he has ever more addresses gets networks, and no more memory. */
+static void test_bound(void **state)
+{
+    oc_admission_t *admission = oc_admission_open();
+    struct in6_addr address = mapped("10.0.0.0");
+    size_t most = 0, count;
+
+    (void) state;
+    for (unsigned i = 0; i < 200000; i++) {
+        address.s6_addr[13] = (uint8_t) (i >> 16);
+        address.s6_addr[14] = (uint8_t) (i >> 8);
+        address.s6_addr[15] = (uint8_t) i;
+        (void) oc_admission_note(admission, &address, 1);
+        count = oc_admission_count(admission);
+        most = count > most ? count : most;
+    }
+    assert_in_range(most, 60000, 65536);
+    oc_admission_close(admission);
+}
+
 /* What an update of a filter with so many hosts costs; printed, not judged. */
 static void test_cost(void **state)
 {
@@ -539,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_both),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_bound),
         cmocka_unit_test(test_cost),
         cmocka_unit_test(test_others),
         cmocka_unit_test(test_same_moment),
