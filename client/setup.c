@@ -148,7 +148,7 @@ static void vote(oc_group_t *group)
                group->setup->no_gain ? OC_VOTE_LEAVE : OC_VOTE_YES);
 }
 
-/* Of multicast: a message to a rank that does not expect its sender yet would be late by seconds. */
+/* Of multicast: a message to a rank that does not expect its sender yet would be seconds late. */
 static void admit(oc_group_t *group)
 {
     oc_group_cast_admit(group);

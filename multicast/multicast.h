@@ -56,8 +56,8 @@ oc_status_t oc_multicast_record(oc_multicast_t *multicast, uint64_t settings,
 void oc_multicast_refuse(const char *reason, uint8_t record[OC_MULTICAST_RECORD_SIZE]);
 
 /*
- * When all records are there: the hosts of these ranks may connect to this one. All ranks have to have
- * done so before any of them joins, or its messages would be dropped.
+ * When all records are there: the hosts of these ranks may connect to this one. All ranks have to
+ * have done so before any of them joins, or its messages would be dropped.
  */
 void oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *params);
 

@@ -71,7 +71,7 @@ bool oc_sockaddr_mapped(const oc_sockaddr_t *address, struct in6_addr *result);
  */
 bool oc_interface_of(const oc_sockaddr_t *address, char *name, size_t size);
 
-/* That through which packets to an address would leave, with the port of it; false: no way leads there. */
+/* That through which packets to an address would leave; false: no way leads there. */
 bool oc_interface_toward(const oc_sockaddr_t *address, char *name, size_t size);
 
 /* The one that is this host's alone, if it can be used. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who may connect to listening sockets of somebody else: the kernel drops what comes from hosts that
- * were not admitted, by a filter at the sockets. Nobody is at first. It never gets fewer hosts.
+ * Who may connect to listening sockets of somebody else: the kernel drops what comes from hosts
+ * that were not admitted, by a filter at the sockets. Nobody is at first. It never gets fewer hosts.
  *
  * Of one thread at a time.
  */
@@ -43,8 +43,8 @@ void oc_admission_admit(oc_admission_t *admission, const struct in6_addr *addres
 void oc_admission_admit_peer(oc_admission_t *admission, int fd);
 
 /*
- * The same in two steps, for many: a filter for thousands of hosts takes the kernel milliseconds. They
- * are admitted by oc_admission_renew. Whether there is anything for that to do.
+ * The same in two steps, for many: a filter for thousands of hosts takes milliseconds. They are
+ * admitted by oc_admission_renew. Whether there is anything for that to do.
  */
 bool oc_admission_note(oc_admission_t *admission, const struct in6_addr *addresses, size_t count);
 bool oc_admission_note_peer(oc_admission_t *admission, int fd);

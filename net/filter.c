@@ -108,7 +108,7 @@ static run_t run_at(const oc_host_set_t *set, size_t begin, size_t end, unsigned
     return run;
 }
 
-/* Where a packet of a run goes: to what compares the next word, if its prefixes have more of them. */
+/* Where a packet of a run goes: to what compares the next word, if its prefixes have more. */
 static size_t put_rest(writer_t *w, const oc_host_set_t *set, const run_t *run, unsigned word,
                        unsigned source)
 {

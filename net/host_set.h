@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A set of internet addresses and of prefixes of them: whose connections are welcome. IPv4 addresses
- * are in their IPv6-mapped form, with prefixes of 96 bits and more.
+ * A set of internet addresses and of prefixes of them: whose connections are welcome. IPv4
+ * addresses are in their IPv6-mapped form, with prefixes of 96 bits and more.
  */
 #ifndef OC_NET_HOST_SET_H
 #define OC_NET_HOST_SET_H

@@ -102,7 +102,8 @@ static oc_status_t open_gate(oc_embedded_t *server, bool all_interfaces, char *e
 static oc_status_t open_parts(oc_embedded_t *server, const oc_embedded_config_t *config,
                               char *error, size_t error_size)
 {
-    oc_job_config_t job_config = {.net_devices = config->net_devices, .num_aggregators = 1, .memory_limit = config->memory_limit,
+    oc_job_config_t job_config = {.net_devices = config->net_devices, .num_aggregators = 1,
+                                  .memory_limit = config->memory_limit,
                                   .widen = true, .timeline = config->timeline,
                                   .local = config->local};
     oc_status_t status;

@@ -32,7 +32,7 @@ typedef struct oc_session {
     uint32_t client;             /* id inside this server */
     uint32_t process;            /* rank in the job, as it says; or OC_PROCESS_LEAF */
     char leaf[80];               /* of a leaf: where it listens, as it says */
-    uint8_t *address;            /* UCX worker address; NULL: of a leaf, or the aggregators have it */
+    uint8_t *address;            /* UCX worker address; NULL: of a leaf, or aggregators have it */
     uint32_t address_length;
     uint64_t routes;             /* of a leaf: which aggregators' ROUTE has come, by bits */
     uint16_t version;            /* of the protocol, that both speak */
@@ -115,7 +115,7 @@ void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello);
 /* For messages: who is at the other end. */
 #define OC_SESSION_NAME_SIZE 160
 void oc_session_name(const oc_session_t *session, char name[OC_SESSION_NAME_SIZE]);
-/* What they have waited for is there: unless they wait for something else, too, they are welcome. */
+/* What they have waited for is there: they are welcome, unless they wait for something else. */
 void oc_sessions_welcome(oc_job_server_t *job);
 /* It has not, and will not: they are refused. */
 void oc_sessions_refuse(oc_job_server_t *job, oc_status_t status, const char *reason);

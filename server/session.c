@@ -304,8 +304,8 @@ void oc_sessions_refuse(oc_job_server_t *job, oc_status_t status, const char *re
 }
 
 /*
- * The aggregators of a leaf have a worker each, of which ROUTE tells; here it says its name. false: no
- * memory.
+ * The aggregators of a leaf have a worker each, of which ROUTE tells; here it says its name.
+ * false: no memory.
  */
 static bool introduce(oc_session_t *session, const oc_hello_t *hello)
 {

@@ -49,8 +49,8 @@ static const char *const own_settings[][2] = {
 #define BUFFER      "64k"
 
 /*
- * Otherwise an endpoint is made by a connect that waits for the peer's host: two minutes, if that is
- * gone or drops what comes from here. Heartbeats and other peers cannot wait for it.
+ * Otherwise an endpoint is made by a connect that waits for the peer's host: two minutes, if that
+ * is gone or drops what comes from here. Heartbeats and other peers cannot wait for it.
  */
 #define CONNECT_KEY "TCP_CONN_NB"
 

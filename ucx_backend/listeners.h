@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sockets on which UCX listens for a worker. UCX names neither them nor their ports, so they are
- * those that were not there before it was made, and whose address is part of the worker's.
+ * The sockets on which UCX listens for a worker. UCX names neither them nor their ports, so they
+ * are those that were not there before it was made, and whose address is part of the worker's.
  */
 #ifndef OC_UCX_BACKEND_LISTENERS_H
 #define OC_UCX_BACKEND_LISTENERS_H

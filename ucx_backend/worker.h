@@ -54,8 +54,8 @@ oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker, char *
                            size_t error_size);
 
 /*
- * From now on, hosts that are not admitted cannot connect to it over TCP: UCX ends the process when a
- * stranger sends it something. Peers have to be admitted before they have its address. The
+ * From now on, hosts that are not admitted cannot connect to it over TCP: UCX ends the process when
+ * a stranger sends it something. Peers have to be admitted before they have its address. The
  * admission has to stay until the worker is closed.
  */
 void oc_worker_guard(oc_worker_t *worker, oc_admission_t *admission);
