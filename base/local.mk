@@ -7,11 +7,13 @@ libocbase_la_SOURCES = \
 	base/clock.h \
 	base/log.h base/log.c \
 	base/mac.h base/mac.c \
+	base/output.h base/output.c \
 	base/rules.h base/rules.c \
 	base/settings.h base/settings.c \
 	base/status.h base/status.c \
 	base/stock.h base/stock.c \
 	base/text.h base/text.c \
+	base/throttle.h base/throttle.c \
 	base/timeline.h base/timeline.c
 libocbase_la_CPPFLAGS = $(AM_CPPFLAGS) $(RULES_CPPFLAGS)
 libocbase_la_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS) $(CRYPTO_CFLAGS)

@@ -5,11 +5,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/output.h"
+
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 static void sink_stderr(oc_log_level_t level, const char *line)
 {
-    fprintf(stderr, "optcast: %s: %s\n", level_names[level], line);
+    oc_output_line("optcast: %s: %s", level_names[level], line);
 }
 
 static oc_log_sink_t log_sink = sink_stderr;

@@ -5,10 +5,11 @@
 
 typedef enum { OC_LOG_ERROR, OC_LOG_WARN, OC_LOG_INFO, OC_LOG_DEBUG } oc_log_level_t;
 
-/* Takes one line without its newline. Called from any thread. */
+/* Takes one line without its newline, and must not wait for its readers. Called from any thread. */
 typedef void (*oc_log_sink_t)(oc_log_level_t level, const char *line);
 
-/* Both are set once, before threads are started. The default: warnings and worse to stderr. */
+/* Both are set once, before threads are started. The default: warnings and worse to stderr
+ * (base/output.h). */
 void oc_log_set_sink(oc_log_sink_t sink);
 void oc_log_set_level(oc_log_level_t level);
 

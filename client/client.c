@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "client/interfaces.h"
 #include "client/setup.h"
@@ -238,6 +239,7 @@ static void look_around(oc_client_t *client)
         return;
     }
     client->polled = client->now;
+    oc_output_catch_up();
     client->elapsed = elapsed < MAX_QUIET_STEP ? elapsed : MAX_QUIET_STEP;
     DL_FOREACH_SAFE (client->connections, connection, next) {
         oc_connection_progress(connection);

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "server/bound.h"
 #include "server/channel.h"
 #include "server/gate.h"
@@ -140,6 +141,7 @@ static void serve(data_process_t *process)
     uint64_t failed_at = 0;
 
     while (!process->leave) {
+        oc_output_catch_up();
         (void) oc_loop_once(&process->loop, 1000);
         oc_job_tick(process->job);
         watch_bound(process);

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/output.h"
 #include "net/loop.h"
 #include "server/gate.h"
 #include "server/job.h"
@@ -62,6 +63,7 @@ static void *embedded_run(void *arg)
     while (!server->stop) {
         bool watchful = oc_job_sessions(server->job) > 0 || oc_gate_has_strangers(server->gate);
 
+        oc_output_catch_up();
         (void) oc_loop_once(&server->loop, watchful ? 1000 : -1);
         oc_gate_tick(server->gate);
         oc_job_tick(server->job);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/throttle.h"
 #include "net/stream.h"
 
 /* How long a stranger may take for its HELLO, and how many are let in at a time. */
@@ -20,9 +21,6 @@
 
 /* When nobody more can be let in, the door is shut for a while instead of being tried again. */
 #define PAUSE (1 * OC_SECOND)
-
-/* Complaints about strangers in one second; more would let them fill the disk. */
-#define MAX_COMPLAINTS 10
 
 typedef struct oc_stranger {
     oc_watch_t watch;
@@ -42,8 +40,7 @@ struct oc_gate {
     oc_stranger_t *strangers;
     unsigned num_strangers;
     uint64_t paused_until;         /* 0: not */
-    uint64_t complaint_second;
-    unsigned complaints;
+    oc_throttle_t complaints;
 };
 
 void oc_refuse(int fd, oc_status_t status, const char *reason)
@@ -78,14 +75,17 @@ static int stranger_release(oc_stranger_t *stranger)
 
 static void complain(oc_gate_t *gate, const char *name, const char *reason)
 {
-    uint64_t second = oc_clock_ns() / OC_SECOND;
-
-    if (second != gate->complaint_second) {
-        gate->complaint_second = second;
-        gate->complaints = 0;
-    }
-    if (gate->complaints++ < MAX_COMPLAINTS) {
+    if (oc_throttle_passes(&gate->complaints, oc_clock_ns())) {
         oc_warn("%s was refused: %s", name, reason);
+    }
+}
+
+static void sum_up_complaints(oc_gate_t *gate, uint64_t now)
+{
+    unsigned count = oc_throttle_left_out(&gate->complaints, now);
+
+    if (count > 0) {
+        oc_warn("%u more complaints about strangers like these were left out", count);
     }
 }
 
@@ -249,7 +249,8 @@ void oc_gate_close(oc_gate_t *gate)
 
 bool oc_gate_has_strangers(const oc_gate_t *gate)
 {
-    return NULL != gate->strangers || 0 != gate->paused_until;
+    return NULL != gate->strangers || 0 != gate->paused_until
+           || oc_throttle_owes(&gate->complaints);
 }
 
 void oc_gate_tick(oc_gate_t *gate)
@@ -266,4 +267,5 @@ void oc_gate_tick(oc_gate_t *gate)
             stranger_refuse(stranger, OC_ERR_TIMEOUT, "no HELLO came in time");
         }
     }
+    sum_up_complaints(gate, now);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/output.h"
 #include "server/configuration.h"
 #include "server/data_process.h"
 #include "server/spawn.h"
@@ -16,7 +17,7 @@ static void log_to_stderr(oc_log_level_t level, const char *line)
 {
     static const char *const names[] = {"error", "warning", "info", "debug"};
 
-    fprintf(stderr, "optcast-server: %s: %s\n", names[level], line);
+    oc_output_line("optcast-server: %s: %s", names[level], line);
 }
 
 static void print_help(void)
@@ -48,6 +49,7 @@ int main(int argc, char **argv)
 {
     oc_server_settings_t settings;
 
+    oc_output_set_name("optcast-server: warning");
     oc_log_set_sink(log_to_stderr);
     if (oc_is_spawned(argc, argv)) {
         return oc_data_process_run();

@@ -4,6 +4,7 @@
 
 #include <net/if.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "net/address.h"
 #include "net/admission.h"
 #include "net/devices.h"
@@ -42,6 +44,7 @@ typedef struct {
     int num_jobs;
     oc_waiting_t waiting;          /* for a place among them */
     uint64_t drain_deadline;       /* 0: not draining */
+    bool announced;                /* that it serves */
     bool stop;
 } supervisor_t;
 
@@ -298,8 +301,7 @@ static oc_status_t watch_signals(supervisor_t *supervisor)
                : oc_loop_add(&supervisor->loop, &supervisor->signal_watch, EPOLLIN);
 }
 
-static oc_status_t start_listening(supervisor_t *supervisor, char *text, size_t text_size,
-                                   char *error, size_t error_size)
+static oc_status_t start_listening(supervisor_t *supervisor, char *error, size_t error_size)
 {
     char interface[IF_NAMESIZE];
     oc_sockaddr_t *address = &supervisor->config.listen;
@@ -317,9 +319,6 @@ static oc_status_t start_listening(supervisor_t *supervisor, char *text, size_t 
         }
         status = oc_gate_open(&supervisor->loop, address, admit, supervisor, &supervisor->gate,
                               error, error_size);
-    }
-    if (OC_OK == status) {
-        oc_sockaddr_text(address, text, text_size);
     }
     return status;
 }
@@ -363,6 +362,18 @@ static oc_status_t make_identity(supervisor_t *supervisor)
     return OC_OK;
 }
 
+/* Tried again in every round: a program that is to read this may come to it later. */
+static void announce(supervisor_t *supervisor)
+{
+    char address[128], line[192];
+
+    if (!supervisor->announced) {
+        oc_sockaddr_text(&supervisor->config.listen, address, sizeof(address));
+        snprintf(line, sizeof(line), "optcast-server: ready on %s\n", address);
+        supervisor->announced = oc_output_write(STDOUT_FILENO, line, strlen(line));
+    }
+}
+
 static void look_for_hangs(supervisor_t *supervisor)
 {
     oc_job_process_t *job;
@@ -375,6 +386,8 @@ static void look_for_hangs(supervisor_t *supervisor)
 static void serve(supervisor_t *supervisor)
 {
     while (!supervisor->stop) {
+        announce(supervisor);
+        oc_output_catch_up();
         (void) oc_loop_once(&supervisor->loop, 1000);
         look_for_hangs(supervisor);
         refuse_waiting(supervisor, false);
@@ -418,21 +431,19 @@ static void close_jobs(supervisor_t *supervisor)
 int oc_supervisor_run(const oc_server_settings_t *settings)
 {
     supervisor_t supervisor = {.settings = settings, .loop.epoll_fd = -1, .spawn.program = -1};
-    char address[128], error[512] = "the system lacks what a server needs";
+    char error[512] = "the system lacks what a server needs";
 
     raise_descriptor_limit();
     if (OC_OK != oc_loop_open(&supervisor.loop) || OC_OK != watch_signals(&supervisor)
         || OC_OK != oc_data_process_configure(settings, &supervisor.config, error, sizeof(error))
         || OC_OK != make_identity(&supervisor) || !oc_spawn_open(&supervisor.spawn)
         || OC_OK != check_parent(&supervisor, error, sizeof(error))
-        || OC_OK != start_listening(&supervisor, address, sizeof(address), error,
-                                    sizeof(error))) {
+        || OC_OK != start_listening(&supervisor, error, sizeof(error))) {
         fprintf(stderr, "optcast-server: %s\n", error);
         oc_loop_close(&supervisor.loop);
         return EXIT_FAILURE;
     }
-    printf("optcast-server: ready on %s\n", address);
-    fflush(stdout);
+    announce(&supervisor);
     try_filter();
     if (is_leaf(&supervisor)) {
         probe_parent(&supervisor);

@@ -138,6 +138,11 @@ tests_unit_test_loop_SOURCES = tests/unit/test_loop.c
 tests_unit_test_loop_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_loop_LDADD = libocnet.la libocprotocol.la libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_output
+tests_unit_test_output_SOURCES = tests/unit/test_output.c
+tests_unit_test_output_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_output_LDADD = libocbase.la $(CMOCKA_LIBS) -lutil
+
 check_PROGRAMS += tests/unit/test_handles
 tests_unit_test_handles_SOURCES = tests/unit/test_handles.c
 tests_unit_test_handles_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

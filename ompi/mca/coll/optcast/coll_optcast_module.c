@@ -10,6 +10,7 @@
 #include "opal/util/proc.h"
 
 #include "base/log.h"
+#include "base/output.h"
 
 #define MIN_RANKS 2
 
@@ -31,7 +32,7 @@ int mca_coll_optcast_progress(void)
 static void log_to_stderr(oc_log_level_t level, const char *line)
 {
     (void) level;
-    fprintf(stderr, "[%s:%d] optcast: %s\n", opal_process_info.nodename, (int) getpid(), line);
+    oc_output_line("[%s:%d] optcast: %s", opal_process_info.nodename, (int) getpid(), line);
 }
 
 /* One rank of the host says it; of embedded aggregators those that have one do. */
@@ -42,6 +43,18 @@ static void warn_if_too_busy(const mca_coll_optcast_component_t *cm, int local)
         oc_warn("with coll_optcast_polling busy, %d ranks of this host wait for each other's "
                 "processors, which are %ld: use adaptive", local, cm->spare_processors + local);
     }
+}
+
+static void open_log(int verbose)
+{
+    static char name[128];
+
+    snprintf(name, sizeof(name), "[%s:%d] optcast", opal_process_info.nodename, (int) getpid());
+    oc_output_set_name(name);
+    oc_log_set_sink(log_to_stderr);
+    oc_log_set_level(verbose > 1   ? OC_LOG_DEBUG
+                     : verbose > 0 ? OC_LOG_INFO
+                                   : OC_LOG_WARN);
 }
 
 /* A client outlives communicators: servers and connections stay until the component closes. */
@@ -59,10 +72,7 @@ static int client_make(void)
 
     cm->spare_processors = sysconf(_SC_NPROCESSORS_ONLN) - local;
     config.full_host = cm->spare_processors < 1;
-    oc_log_set_sink(log_to_stderr);
-    oc_log_set_level(cm->settings.verbose > 1   ? OC_LOG_DEBUG
-                     : cm->settings.verbose > 0 ? OC_LOG_INFO
-                                                : OC_LOG_WARN);
+    open_log(cm->settings.verbose);
     if (OC_OK != oc_client_create(&config, &cm->client)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
