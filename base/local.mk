@@ -4,6 +4,7 @@ RULES_CPPFLAGS = -DOPTCAST_RULES='"$(sysconfdir)/optcast/rules.ini"'
 
 noinst_LTLIBRARIES += libocbase.la
 libocbase_la_SOURCES = \
+	base/arithmetic.h \
 	base/clock.h \
 	base/log.h base/log.c \
 	base/mac.h base/mac.c \

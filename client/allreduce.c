@@ -28,9 +28,9 @@ static bool pack(oc_collective_t *collective)
  */
 static oc_status_t widen(oc_collective_t *collective)
 {
-    oc_convert_fn_t convert = oc_widen_kernel(collective->args.type);
+    oc_convert_fn_t kernel = oc_widen_kernel(collective->args.type);
 
-    if (NULL == convert) {
+    if (NULL == kernel) {
         return OC_OK;
     }
     collective->wide = true;
@@ -44,7 +44,7 @@ static oc_status_t widen(oc_collective_t *collective)
     if (NULL == collective->packed) {
         return OC_ERR_NO_MEMORY;
     }
-    convert(collective->packed, collective->args.send, collective->args.count);
+    oc_convert(kernel, collective->packed, collective->args.send, collective->args.count);
     collective->group->client->config.counters->bytes_copied += collective->bytes;
     collective->send = collective->recv = collective->packed;
     return OC_OK;
@@ -55,7 +55,7 @@ static void unpack(oc_collective_t *collective)
     const oc_allreduce_args_t *args = &collective->args;
 
     if (collective->wide) {
-        oc_narrow_kernel(args->type)(args->recv, collective->packed, args->count);
+        oc_convert(oc_narrow_kernel(args->type), args->recv, collective->packed, args->count);
     } else {
         oc_unpack(args->recv, collective->packed, args->count, collective->element,
                   &args->layout);

@@ -128,7 +128,7 @@ static void copy_in(const oc_collective_t *collective, void *to, const piece_t *
     const char *from = (const char *) collective->send + piece->offset;
 
     if (collective->wide) {
-        oc_widen_kernel(collective->args.type)(to, from, piece->count);
+        oc_convert(oc_widen_kernel(collective->args.type), to, from, piece->count);
     } else {
         memcpy(to, from, wire_bytes(collective, piece));
     }
@@ -140,7 +140,7 @@ static void copy_out(const oc_collective_t *collective, const void *from, const 
     char *to = (char *) collective->recv + piece->offset;
 
     if (collective->wide) {
-        oc_narrow_kernel(collective->args.type)(to, from, piece->count);
+        oc_convert(oc_narrow_kernel(collective->args.type), to, from, piece->count);
     } else {
         memcpy(to, from, wire_bytes(collective, piece));
     }
@@ -183,8 +183,8 @@ static void reduce(oc_collective_t *collective, uint32_t step, void *to)
         copy_in(collective, to, &piece);
         node->sources[node->self] = to;
     }
-    oc_reduce_kernel(collective->args.op, collective->type)(to, node->sources, node->num_members,
-                                                            piece.count);
+    oc_reduce(oc_reduce_kernel(collective->args.op, collective->type), to, node->sources,
+              node->num_members, piece.count);
     if (1 == node->num_members && !collective->wide) {
         collective->group->client->config.counters->bytes_copied += wire_bytes(collective, &piece);
     }

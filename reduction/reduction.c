@@ -12,6 +12,7 @@
 #include <cpuid.h>
 #endif
 
+#include "base/arithmetic.h"
 #include "reduction/kernels.h"
 #include "reduction/reduction.h"
 
@@ -202,4 +203,21 @@ oc_convert_fn_t oc_widen_kernel(unsigned type)
 oc_convert_fn_t oc_narrow_kernel(unsigned type)
 {
     return type < OC_TYPE_END ? isa_tables(oc_reduce_isa())->conversions->narrow[type] : NULL;
+}
+
+void oc_reduce(oc_reduce_fn_t kernel, void *dst, const void *const *src, size_t num_src,
+               size_t count)
+{
+    oc_arithmetic_t before = oc_arithmetic_begin();
+
+    kernel(dst, src, num_src, count);
+    oc_arithmetic_end(before);
+}
+
+void oc_convert(oc_convert_fn_t kernel, void *to, const void *from, size_t count)
+{
+    oc_arithmetic_t before = oc_arithmetic_begin();
+
+    kernel(to, from, count);
+    oc_arithmetic_end(before);
 }

@@ -80,7 +80,7 @@ typedef enum { OC_ISA_BASELINE, OC_ISA_AVX2, OC_ISA_AVX512, OC_ISA_END } oc_isa_
  * are kept, and what is too large becomes infinity.
  *
  * The floating-point environment must be the default one of C: rounding to nearest, subnormals not
- * flushed. Which exceptions are raised is unspecified.
+ * flushed. Which exceptions are raised is unspecified. oc_reduce() and oc_convert() see to both.
  *
  * num_src must be >= 1; with 1 the input is copied as it is, logical operations included.
  * count may be 0; then dst and the src[k] are not accessed and may be anything.
@@ -124,6 +124,14 @@ oc_reduce_fn_t oc_reduce_kernel_isa(unsigned op, unsigned type, oc_isa_t isa);
 typedef void (*oc_convert_fn_t)(void *to, const void *from, size_t count);
 oc_convert_fn_t oc_widen_kernel(unsigned type);
 oc_convert_fn_t oc_narrow_kernel(unsigned type);
+
+/*
+ * Calls the kernel in the default floating-point environment, whoever the calling thread belongs to;
+ * its own is then as it was, exceptions included. Costs a few nanoseconds.
+ */
+void oc_reduce(oc_reduce_fn_t kernel, void *dst, const void *const *src, size_t num_src,
+               size_t count);
+void oc_convert(oc_convert_fn_t kernel, void *to, const void *from, size_t count);
 
 /*
  * The instruction set oc_reduce_kernel() uses: the best one that is built in and runs on this CPU.

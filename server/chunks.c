@@ -108,8 +108,8 @@ static void reduce(oc_chunk_t *chunk)
     for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
         group->sources[rank] = buffer_of(chunk, rank);
     }
-    reduction->kernel(chunk->buffers, group->sources, group->num_ranks,
-                      chunk->length / reduction->element);
+    oc_reduce(reduction->kernel, chunk->buffers, group->sources, group->num_ranks,
+              chunk->length / reduction->element);
 }
 
 static void pass_on(oc_chunk_t *chunk)

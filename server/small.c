@@ -113,8 +113,8 @@ static void finish(oc_reduction_t *reduction)
     for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
         group->sources[rank] = reduction->held[rank] + data_offset(rank);
     }
-    reduction->kernel(result + OC_HEADER_SIZE, group->sources, group->num_ranks,
-                      reduction->header.count);
+    oc_reduce(reduction->kernel, result + OC_HEADER_SIZE, group->sources, group->num_ranks,
+              reduction->header.count);
     for (uint32_t rank = 1; rank < group->num_ranks; rank++) {
         give(reduction, rank);
     }

@@ -14,6 +14,11 @@ tests_unit_test_reduction_values_SOURCES = tests/unit/test_reduction_values.c \
 tests_unit_test_reduction_values_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_reduction_values_LDADD = libocreduction.la $(CMOCKA_LIBS) -lm
 
+check_PROGRAMS += tests/unit/test_arithmetic
+tests_unit_test_arithmetic_SOURCES = tests/unit/test_arithmetic.c
+tests_unit_test_arithmetic_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_arithmetic_LDADD = libocreduction.la $(CMOCKA_LIBS) -lm
+
 check_PROGRAMS += tests/unit/test_pack
 tests_unit_test_pack_SOURCES = tests/unit/test_pack.c
 tests_unit_test_pack_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
