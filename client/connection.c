@@ -38,13 +38,19 @@ oc_connection_t *oc_connection_find(oc_client_t *client, const char *name)
     return NULL;
 }
 
+/*
+ * Who asks again, as long as there is time for the set-up: who came back soon, and whom a server
+ * let go before it had read who that was, because of a crowd of others.
+ */
 static bool may_return(const oc_connection_t *connection, oc_status_t status)
 {
     const oc_client_t *client = connection->client;
 
     return OC_CONNECTION_GREETING == connection->state && NULL == connection->routes
-           && (OC_ERR_REFUSED == status || OC_ERR_UNREACHABLE == status)
-           && 0 != client->collapsed && client->now < client->collapsed + RETURN_WINDOW;
+           && (OC_ERR_TIMEOUT == status
+               || ((OC_ERR_REFUSED == status || OC_ERR_UNREACHABLE == status)
+                   && 0 != client->collapsed
+                   && client->now < client->collapsed + RETURN_WINDOW));
 }
 
 /* While groups are being set up a dead connection is their business; later it is everybody's. */
@@ -247,7 +253,8 @@ static void on_notice(oc_connection_t *connection, const oc_control_t *message)
     switch (message->type) {
     case OC_CONTROL_REFUSE:
         snprintf(reason, sizeof(reason), "refused: %s", text);
-        die(connection, OC_ERR_REFUSED, reason);
+        die(connection,
+            OC_ERR_TIMEOUT == message->notice.status ? OC_ERR_TIMEOUT : OC_ERR_REFUSED, reason);
         break;
     case OC_CONTROL_GROUP_ERROR:
         oc_joining_refused(connection, &message->notice, text);

@@ -85,16 +85,16 @@ static oc_status_t open_gate(oc_embedded_t *server, bool all_interfaces, char *e
 
     if (all_interfaces) {
         in6->sin6_family = AF_INET6;
-        status = oc_gate_open(&server->loop, &address, admit, server, &server->gate, error,
-                              error_size);
+        status = oc_gate_open(&server->loop, &address, OC_GATE_EMBEDDED, admit, server,
+                              &server->gate, error, error_size);
     }
     if (OC_OK != status) {
         memset(&address.address, 0, sizeof(address.address));
         address.length = sizeof(*in);
         in->sin_family = AF_INET;
         in->sin_addr.s_addr = htonl(all_interfaces ? INADDR_ANY : INADDR_LOOPBACK);
-        status = oc_gate_open(&server->loop, &address, admit, server, &server->gate, error,
-                              error_size);
+        status = oc_gate_open(&server->loop, &address, OC_GATE_EMBEDDED, admit, server,
+                              &server->gate, error, error_size);
     }
     /* the port is at the same place in both structures */
     server->port = ntohs(in->sin_port);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -15,12 +16,14 @@
 #include "base/throttle.h"
 #include "net/stream.h"
 
-/* How long a stranger may take for its HELLO, and how many are let in at a time. */
+/* How long a stranger may take for its HELLO. */
 #define STRANGER_PATIENCE (5 * OC_SECOND)
-#define MAX_STRANGERS     1024
 
 /* When nobody more can be let in, the door is shut for a while instead of being tried again. */
 #define PAUSE (1 * OC_SECOND)
+
+/* Which part of the process's descriptors strangers may have. */
+#define SHARE_OF_DESCRIPTORS 4
 
 typedef struct oc_stranger {
     oc_watch_t watch;
@@ -38,7 +41,7 @@ struct oc_gate {
     oc_gate_admit_t admit;
     void *arg;
     oc_stranger_t *strangers;
-    unsigned num_strangers;
+    unsigned num_strangers, max_strangers;
     uint64_t paused_until;         /* 0: not */
     oc_throttle_t complaints;
 };
@@ -177,14 +180,33 @@ static void stranger_new(oc_gate_t *gate, int fd, const oc_sockaddr_t *from)
     stranger->watched = OC_OK == oc_loop_add(gate->loop, &stranger->watch, EPOLLIN);
     if (!stranger->watched) {
         stranger_refuse(stranger, OC_ERR_SYSTEM, "the server has no room for it");
+        return;
     }
+    /* whoever has said HELLO already cannot be driven out any more */
+    stranger_ready(&stranger->watch, EPOLLIN);
 }
 
-static void pause_gate(oc_gate_t *gate, const char *reason)
+static void pause_gate(oc_gate_t *gate, int error)
 {
-    complain(gate, "a connection", reason);
+    if (oc_throttle_passes(&gate->complaints, oc_clock_ns())) {
+        oc_warn("connections have to wait: %s", strerror(error));
+    }
     oc_loop_change(gate->loop, &gate->watch, 0);
     gate->paused_until = oc_clock_ns() + PAUSE;
+}
+
+/*
+ * By when they came, and not by when they were heard of last: else a byte now and then, from
+ * connections that are there already, would drive out those whose HELLO is on its way.
+ */
+static void oldest_gives_way(oc_gate_t *gate)
+{
+    oc_stranger_t *oldest = gate->strangers;
+
+    stranger_ready(&oldest->watch, EPOLLIN);
+    if (oldest == gate->strangers) {
+        stranger_refuse(oldest, OC_ERR_TIMEOUT, "many connections came before its HELLO did");
+    }
 }
 
 static void gate_ready(oc_watch_t *watch, uint32_t events)
@@ -194,20 +216,33 @@ static void gate_ready(oc_watch_t *watch, uint32_t events)
     int fd;
 
     (void) events;
-    if (gate->num_strangers >= MAX_STRANGERS) {
-        pause_gate(gate, "too many connections without a HELLO");
-        return;
+    if (gate->num_strangers >= gate->max_strangers) {
+        oldest_gives_way(gate);
     }
     fd = accept4(watch->fd, (struct sockaddr *) &from.address, &from.length, SOCK_CLOEXEC);
     if (fd >= 0) {
         stranger_new(gate, fd, &from);
+    } else if ((EMFILE == errno || ENFILE == errno) && NULL != gate->strangers) {
+        /* with its descriptor it goes on in the next round */
+        oldest_gives_way(gate);
     } else if (EMFILE == errno || ENFILE == errno || ENOBUFS == errno || ENOMEM == errno) {
-        pause_gate(gate, strerror(errno));
+        pause_gate(gate, errno);
     }
 }
 
-oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, oc_gate_admit_t admit, void *arg,
-                         oc_gate_t **result, char *error, size_t error_size)
+static unsigned bounded_by_descriptors(unsigned wanted)
+{
+    struct rlimit limit;
+
+    if (0 == getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / SHARE_OF_DESCRIPTORS < wanted) {
+        return (unsigned) limit.rlim_cur / SHARE_OF_DESCRIPTORS + 1;
+    }
+    return wanted;
+}
+
+oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, unsigned max_strangers,
+                         oc_gate_admit_t admit, void *arg, oc_gate_t **result, char *error,
+                         size_t error_size)
 {
     oc_gate_t *gate = calloc(1, sizeof(*gate));
 
@@ -216,6 +251,7 @@ oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, oc_gate_admit_
         return OC_ERR_NO_MEMORY;
     }
     gate->loop = loop;
+    gate->max_strangers = bounded_by_descriptors(max_strangers);
     gate->admit = admit;
     gate->arg = arg;
     gate->watch.ready = gate_ready;

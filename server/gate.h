@@ -2,6 +2,7 @@
 /*
  * The gate: a listening socket and the strangers in front of it. A stranger may send one HELLO,
  * of limited size and within limited time; whoever sends anything else is refused and forgotten.
+ * When there are too many, the one who came first gives way to the one who comes.
  */
 #ifndef OC_SERVER_GATE_H
 #define OC_SERVER_GATE_H
@@ -19,9 +20,14 @@ typedef struct oc_gate oc_gate_t;
 typedef bool (*oc_gate_admit_t)(void *arg, int fd, const oc_hello_t *hello, const uint8_t *bytes,
                                 size_t length, char *reason, size_t reason_size);
 
+/* How many strangers there may be at a time; fewer where the process may have few descriptors. */
+#define OC_GATE_DAEMON   1024u
+#define OC_GATE_EMBEDDED 64u
+
 /* address is updated to what was taken. On failure a sentence in error. */
-oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, oc_gate_admit_t admit, void *arg,
-                         oc_gate_t **gate, char *error, size_t error_size);
+oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, unsigned max_strangers,
+                         oc_gate_admit_t admit, void *arg, oc_gate_t **gate, char *error,
+                         size_t error_size);
 
 /* Strangers are dropped without a word. NULL is allowed. */
 void oc_gate_close(oc_gate_t *gate);

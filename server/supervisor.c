@@ -317,8 +317,8 @@ static oc_status_t start_listening(supervisor_t *supervisor, char *error, size_t
             oc_devices_of(interface, "/sys", supervisor->config.net_devices,
                           sizeof(supervisor->config.net_devices));
         }
-        status = oc_gate_open(&supervisor->loop, address, admit, supervisor, &supervisor->gate,
-                              error, error_size);
+        status = oc_gate_open(&supervisor->loop, address, OC_GATE_DAEMON, admit, supervisor,
+                              &supervisor->gate, error, error_size);
     }
     return status;
 }

@@ -4,11 +4,14 @@
 
 usage: stranger.py serve KIND           prints "ready on HOST:PORT", serves until it is ended
        stranger.py send KIND HOST:PORT  prints what the server answered
+       stranger.py besiege PID COUNT    keeps so many silent connections to the embedded server of a
+                                        process, prints "besieged" and goes on until it is ended
 
 serve: version, garbage, close, mute.
 send: garbage, half, silent, oversized, version, hello-version, address, crowd.
 """
 import os
+import resource
 import socket
 import struct
 import sys
@@ -95,11 +98,57 @@ def send(kind, address):
     return answer(peer, patience)
 
 
+def is_server(port):
+    """Whether it speaks the protocol: others who listen there are left alone."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as peer:
+            peer.sendall(b"x" * 64)
+            return answer(peer, 3).startswith("refused")
+    except OSError:
+        return False
+
+
+def ports_of(pid):
+    """Where the process listens."""
+    own = set()
+    for name in os.listdir("/proc/%s/fd" % pid):
+        link = os.readlink("/proc/%s/fd/%s" % (pid, name))
+        if link.startswith("socket:["):
+            own.add(link[8:-1])
+    for table in ("tcp", "tcp6"):
+        with open("/proc/%s/net/%s" % (pid, table)) as lines:
+            for fields in map(str.split, list(lines)[1:]):
+                if fields[3] == "0A" and fields[9] in own:
+                    yield int(fields[1].rsplit(":", 1)[1], 16)
+
+
+def besiege(pid, count):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count + 100, count + 100))
+    port = next(port for port in ports_of(pid) if is_server(port))
+    crowd = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(count)]
+    print("besieged", flush=True)
+    while True:
+        for i, peer in enumerate(crowd):
+            try:
+                peer.setblocking(False)
+                if peer.recv(4096):
+                    continue
+            except BlockingIOError:
+                continue
+            except OSError:
+                pass
+            peer.close()
+            crowd[i] = socket.create_connection(("127.0.0.1", port), timeout=20)
+        time.sleep(0.05)
+
+
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "serve":
         serve(sys.argv[2])
     elif len(sys.argv) == 4 and sys.argv[1] == "send":
         print(send(sys.argv[2], sys.argv[3]), flush=True)
+    elif len(sys.argv) == 4 and sys.argv[1] == "besiege":
+        besiege(sys.argv[2], int(sys.argv[3]))
     else:
         sys.exit(__doc__)
 
