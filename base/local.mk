@@ -6,6 +6,7 @@ noinst_LTLIBRARIES += libocbase.la
 libocbase_la_SOURCES = \
 	base/arithmetic.h \
 	base/clock.h \
+	base/descriptors.h base/descriptors.c \
 	base/log.h base/log.c \
 	base/mac.h base/mac.c \
 	base/output.h base/output.c \

@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/output.h"
 #include "base/text.h"
@@ -83,6 +84,7 @@ oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **res
     if (NULL == client) {
         return OC_ERR_NO_MEMORY;
     }
+    oc_fd_guard();
     client->config = *config;
     oc_stock_open(&client->stock, OC_CLIENT_STOCK);
     pthread_mutex_init(&client->lock, NULL);

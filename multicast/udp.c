@@ -18,8 +18,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "multicast/udp_receive.h"
 #include "multicast/udp_send.h"
@@ -77,7 +77,7 @@ static void udp_close(oc_transport_t *transport)
     }
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
         if (fds[i] >= 0) {
-            close(fds[i]);
+            oc_fd_close(fds[i]);
         }
     }
     oc_udp_source_close(&udp->own);
@@ -146,7 +146,7 @@ static const char *open_receiving(oc_udp_t *udp, const oc_udp_config_t *config,
     struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr = config->group,
                               .sin_port = htons(config->port)};
     struct ip_mreqn membership = membership_of(config);
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = oc_fd_make(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 
     udp->receive_fd = fd;
     if (fd < 0) {
@@ -188,7 +188,7 @@ static const char *open_all(oc_udp_t *udp, const oc_udp_config_t *config,
     prepare_sending(udp, config, source->fd);
     failed = open_receiving(udp, config, &source->origin);
     if (NULL == failed) {
-        udp->base.event_fd = epoll_create1(EPOLL_CLOEXEC);
+        udp->base.event_fd = oc_fd_make(epoll_create1(EPOLL_CLOEXEC));
         if (udp->base.event_fd < 0 || !watch(udp, EPOLL_CTL_ADD, udp->receive_fd, EPOLLIN)
             || !watch(udp, EPOLL_CTL_ADD, udp->sender.fd, 0)) {
             failed = "epoll";

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "multicast/udp.h"
 
 oc_origin_t oc_udp_origin(const struct sockaddr_in *address)
@@ -62,7 +63,7 @@ oc_status_t oc_udp_source_open(const oc_interface_t *interface, size_t send_buff
 {
     const char *failed;
 
-    source->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    source->fd = oc_fd_make(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     failed = bind_source(source, interface);
     if (NULL != failed) {
         snprintf(error, error_size, "cannot send from %s: %s: %s", interface->name, failed,
@@ -79,7 +80,7 @@ oc_status_t oc_udp_source_open(const oc_interface_t *interface, size_t send_buff
 void oc_udp_source_close(oc_udp_source_t *source)
 {
     if (source->fd >= 0) {
-        close(source->fd);
+        oc_fd_close(source->fd);
     }
     source->fd = -1;
 }

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "net/socket.h"
 
 /* An address that does not answer is left for the next one after this time. */
@@ -32,7 +32,7 @@ static void stop_connecting(oc_dial_t *dial)
 {
     if (dial->watch.fd >= 0) {
         oc_loop_remove(dial->loop, &dial->watch);
-        close(dial->watch.fd);
+        oc_fd_close(dial->watch.fd);
         dial->watch.fd = -1;
     }
 }
@@ -53,7 +53,7 @@ static void try_next(oc_dial_t *dial, int error)
         if (OC_OK == oc_loop_add(dial->loop, &dial->watch, EPOLLOUT)) {
             return;
         }
-        close(fd);
+        oc_fd_close(fd);
         dial->watch.fd = -1;
         error = ENOMEM;
     }

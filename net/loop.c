@@ -2,19 +2,21 @@
 /* epoll behind the loop. */
 #include "net/loop.h"
 
+#include <stddef.h>
 #include <sys/epoll.h>
-#include <unistd.h>
+
+#include "base/descriptors.h"
 
 oc_status_t oc_loop_open(oc_loop_t *loop)
 {
-    loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    loop->epoll_fd = oc_fd_make(epoll_create1(EPOLL_CLOEXEC));
     return loop->epoll_fd < 0 ? OC_ERR_SYSTEM : OC_OK;
 }
 
 void oc_loop_close(oc_loop_t *loop)
 {
     if (loop->epoll_fd >= 0) {
-        close(loop->epoll_fd);
+        oc_fd_close(loop->epoll_fd);
         loop->epoll_fd = -1;
     }
 }

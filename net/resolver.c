@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
+
+#include "base/descriptors.h"
 
 /* A sentence with a host's name in it. */
 #define ERROR_SIZE (OC_HOST_SIZE + 128)
@@ -33,7 +34,7 @@ struct oc_resolver {
 static void release(oc_resolver_t *resolver)
 {
     if (1 == atomic_fetch_sub(&resolver->users, 1)) {
-        close(resolver->event_fd);
+        oc_fd_close(resolver->event_fd);
         free(resolver);
     }
 }
@@ -82,12 +83,12 @@ oc_resolver_t *oc_resolver_begin(const oc_server_list_t *servers)
         resolver->results[i].name = servers->servers[i].name;
     }
     atomic_init(&resolver->users, 2);
-    resolver->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    resolver->event_fd = oc_fd_make(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (resolver->event_fd >= 0 && 0 == start_thread(resolver)) {
         return resolver;
     }
     if (resolver->event_fd >= 0) {
-        close(resolver->event_fd);
+        oc_fd_close(resolver->event_fd);
     }
     free(resolver);
     return NULL;

@@ -7,7 +7,8 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/descriptors.h"
 
 #define LISTEN_BACKLOG 512
 
@@ -29,7 +30,7 @@ int oc_listen(oc_sockaddr_t *address, char *error, size_t error_size)
 {
     struct sockaddr *any = (struct sockaddr *) &address->address;
     char text[128];
-    int fd = socket(any->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = oc_fd_make(socket(any->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 
     oc_sockaddr_text(address, text, sizeof(text));
     if (fd < 0) {
@@ -43,7 +44,7 @@ int oc_listen(oc_sockaddr_t *address, char *error, size_t error_size)
     if (0 != bind(fd, any, address->length) || 0 != listen(fd, LISTEN_BACKLOG)
         || 0 != getsockname(fd, any, &address->length)) {
         snprintf(error, error_size, "cannot listen on %s: %s", text, strerror(errno));
-        close(fd);
+        oc_fd_close(fd);
         return -1;
     }
     return fd;
@@ -66,8 +67,7 @@ void oc_socket_prepare(int fd)
 int oc_connect_start(const oc_sockaddr_t *address)
 {
     const struct sockaddr *any = (const struct sockaddr *) &address->address;
-    int fd = socket(any->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int saved;
+    int fd = oc_fd_make(socket(any->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 
     if (fd < 0) {
         return -1;
@@ -76,8 +76,6 @@ int oc_connect_start(const oc_sockaddr_t *address)
     if (0 == connect(fd, any, address->length) || EINPROGRESS == errno) {
         return fd;
     }
-    saved = errno;
-    close(fd);
-    errno = saved;
+    oc_fd_close(fd);
     return -1;
 }

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
+
+#include "base/descriptors.h"
 
 #define FIRST_CAPACITY 4096
 
@@ -21,7 +22,7 @@ void oc_stream_init(oc_stream_t *stream, int fd, size_t max_body)
 void oc_stream_close(oc_stream_t *stream)
 {
     if (stream->fd >= 0) {
-        close(stream->fd);
+        oc_fd_close(stream->fd);
     }
     free(stream->in);
     free(stream->out);

@@ -16,6 +16,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
+
 struct oc_doorbell {
     int fd;
     uint8_t name[OC_DOORBELL_NAME_SIZE];
@@ -39,7 +41,7 @@ static bool hang_up(oc_doorbell_t *bell)
 {
     struct sockaddr_un address;
 
-    bell->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bell->fd = oc_fd_make(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     return bell->fd >= 0
            && OC_DOORBELL_NAME_SIZE == getrandom(bell->name, OC_DOORBELL_NAME_SIZE, 0)
            && 0 == bind(bell->fd, (struct sockaddr *) &address,
@@ -67,7 +69,7 @@ oc_status_t oc_doorbell_open(oc_doorbell_t **result, char *error, size_t error_s
 void oc_doorbell_close(oc_doorbell_t *bell)
 {
     if (NULL != bell && bell->fd >= 0) {
-        close(bell->fd);
+        oc_fd_close(bell->fd);
     }
     free(bell);
 }

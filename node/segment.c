@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "protocol/wire.h"
 
 #define TOKEN_SIZE 16
@@ -61,7 +62,7 @@ static oc_status_t make(oc_segment_t *segment, char *error, size_t error_size)
     segment_name_t *name = &segment->name;
     size_t most = (size_t) INT64_MAX - page_size();
 
-    segment->fd = memfd_create("optcast", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    segment->fd = oc_fd_make(memfd_create("optcast", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (segment->fd < 0) {
         return failed(OC_ERR_SYSTEM, "no memory can be shared, memfd_create", error, error_size);
     }
@@ -201,7 +202,7 @@ oc_status_t oc_segment_attach(const uint8_t name[OC_SEGMENT_NAME_SIZE], oc_segme
 void oc_segment_hide(oc_segment_t *segment)
 {
     if (segment->fd >= 0) {
-        close(segment->fd);
+        oc_fd_close(segment->fd);
         segment->fd = -1;
     }
 }

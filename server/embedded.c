@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "base/output.h"
 #include "net/loop.h"
 #include "server/gate.h"
@@ -111,7 +112,7 @@ static oc_status_t open_parts(oc_embedded_t *server, const oc_embedded_config_t 
     oc_status_t status;
 
     snprintf(error, error_size, "no descriptors are left");
-    server->stop_watch = (oc_watch_t) {.fd = eventfd(0, EFD_CLOEXEC), .ready = on_stop};
+    server->stop_watch = (oc_watch_t) {.fd = oc_fd_make(eventfd(0, EFD_CLOEXEC)), .ready = on_stop};
     if (server->stop_watch.fd < 0 || OC_OK != oc_loop_open(&server->loop)) {
         return OC_ERR_SYSTEM;
     }
@@ -136,6 +137,7 @@ oc_status_t oc_embedded_open(const oc_embedded_config_t *config, oc_embedded_t *
     oc_embedded_t *server = calloc(1, sizeof(*server));
     oc_status_t status;
 
+    oc_fd_guard();
     if (NULL == server) {
         snprintf(error, error_size, "out of memory");
         return OC_ERR_NO_MEMORY;
@@ -169,7 +171,7 @@ void oc_embedded_close(oc_embedded_t *server)
     oc_gate_close(server->gate);
     oc_loop_close(&server->loop);
     if (server->stop_watch.fd >= 0) {
-        close(server->stop_watch.fd);
+        oc_fd_close(server->stop_watch.fd);
     }
     free(server);
 }

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <unistd.h>
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/throttle.h"
 #include "net/stream.h"
@@ -157,7 +157,7 @@ static void stranger_ready(oc_watch_t *watch, uint32_t events)
         if (stranger->stream.in_used > 0) {
             complain(stranger->gate, stranger->name, "it left in the middle of a message");
         }
-        close(stranger_release(stranger));
+        oc_fd_close(stranger_release(stranger));
     }
 }
 
@@ -166,7 +166,7 @@ static void stranger_new(oc_gate_t *gate, int fd, const oc_sockaddr_t *from)
     oc_stranger_t *stranger = calloc(1, sizeof(*stranger));
 
     if (NULL == stranger) {
-        close(fd);
+        oc_fd_close(fd);
         return;
     }
     oc_socket_prepare(fd);
@@ -219,7 +219,8 @@ static void gate_ready(oc_watch_t *watch, uint32_t events)
     if (gate->num_strangers >= gate->max_strangers) {
         oldest_gives_way(gate);
     }
-    fd = accept4(watch->fd, (struct sockaddr *) &from.address, &from.length, SOCK_CLOEXEC);
+    fd = oc_fd_make(accept4(watch->fd, (struct sockaddr *) &from.address, &from.length,
+                            SOCK_CLOEXEC));
     if (fd >= 0) {
         stranger_new(gate, fd, &from);
     } else if ((EMFILE == errno || ENFILE == errno) && NULL != gate->strangers) {
@@ -262,7 +263,7 @@ oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, unsigned max_s
     }
     if (OC_OK != oc_loop_add(loop, &gate->watch, EPOLLIN)) {
         snprintf(error, error_size, "cannot watch the listening socket");
-        close(gate->watch.fd);
+        oc_fd_close(gate->watch.fd);
         free(gate);
         return OC_ERR_SYSTEM;
     }
@@ -276,10 +277,10 @@ void oc_gate_close(oc_gate_t *gate)
         return;
     }
     while (NULL != gate->strangers) {
-        close(stranger_release(gate->strangers));
+        oc_fd_close(stranger_release(gate->strangers));
     }
     oc_loop_remove(gate->loop, &gate->watch);
-    close(gate->watch.fd);
+    oc_fd_close(gate->watch.fd);
     free(gate);
 }
 

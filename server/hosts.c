@@ -7,6 +7,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "base/clock.h"
 #include "server/job_types.h"
 
@@ -38,7 +39,7 @@ static void on_gathered(oc_watch_t *watch, uint32_t events)
 
 oc_status_t oc_hosts_open(oc_job_server_t *job)
 {
-    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    int fd = oc_fd_make(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
 
     job->hosts_watch = (oc_watch_t) {.fd = fd, .ready = on_gathered};
     job->origins.count = (uint8_t) oc_origin_addresses(job->config.net_devices,
@@ -55,7 +56,7 @@ void oc_hosts_close(oc_job_server_t *job)
 {
     if (job->hosts_watch.fd >= 0) {
         oc_loop_remove(job->loop, &job->hosts_watch);
-        close(job->hosts_watch.fd);
+        oc_fd_close(job->hosts_watch.fd);
     }
     oc_admission_close(job->admission);
 }

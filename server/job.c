@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "server/gate.h"
 #include "server/job_types.h"
@@ -361,7 +361,7 @@ void oc_job_adopt(oc_job_server_t *job, int fd, const uint8_t *bytes, size_t len
 
     if (oc_control_decode(bytes, length, OC_MAX_HELLO_BODY, &message) != (long) length
         || OC_CONTROL_HELLO != message.type) {
-        close(fd);
+        oc_fd_close(fd);
         return;
     }
     if (job->failed) {

@@ -12,6 +12,7 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "server/channel.h"
 
@@ -45,7 +46,7 @@ static void outgoing_drop(oc_job_process_t *process)
     DL_DELETE(process->queue, first);
     process->queued--;
     if (first->fd >= 0) {
-        close(first->fd);
+        oc_fd_close(first->fd);
     }
     free(first);
 }

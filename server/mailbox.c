@@ -8,10 +8,12 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "base/descriptors.h"
+
 oc_status_t oc_mailbox_open(oc_mailbox_t *box)
 {
     box->list = NULL;
-    box->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    box->event_fd = oc_fd_make(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (box->event_fd < 0) {
         return OC_ERR_SYSTEM;
     }
@@ -28,12 +30,12 @@ void oc_mailbox_close(oc_mailbox_t *box)
     }
     DL_FOREACH_SAFE (box->list, command, next) {
         if (OC_COMMAND_ADOPT == command->type) {
-            close(command->fd);
+            oc_fd_close(command->fd);
         }
         free(command);
     }
     box->list = NULL;
-    close(box->event_fd);
+    oc_fd_close(box->event_fd);
     box->event_fd = -1;
     pthread_mutex_destroy(&box->lock);
 }

@@ -6,8 +6,8 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "net/socket.h"
 
@@ -31,7 +31,7 @@ static int try_address(const oc_sockaddr_t *address)
         continue;
     }
     (void) getsockopt(event.fd, SOL_SOCKET, SO_ERROR, &error, &length);
-    close(event.fd);
+    oc_fd_close(event.fd);
     return error;
 }
 

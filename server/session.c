@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "net/socket.h"
 #include "server/job_types.h"
@@ -327,7 +328,7 @@ void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
     oc_session_t *session = calloc(1, sizeof(*session));
 
     if (NULL == session) {
-        close(fd);
+        oc_fd_close(fd);
         return;
     }
     oc_socket_prepare(fd);
@@ -340,7 +341,7 @@ void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
     session->version = hello->version_max < OC_PROTOCOL_VERSION_MAX ? hello->version_max
                                                                     : OC_PROTOCOL_VERSION_MAX;
     if (!introduce(session, hello) || OC_OK != oc_loop_add(job->loop, &session->watch, EPOLLIN)) {
-        close(fd);
+        oc_fd_close(fd);
         free(session->address);
         free(session);
         return;

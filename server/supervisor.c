@@ -55,8 +55,7 @@ static void let_go(supervisor_t *supervisor)
     sigset_t none;
 
     /* the loop is shared with the parent until it is closed: nothing may be removed from it */
-    close(supervisor->loop.epoll_fd);
-    supervisor->loop.epoll_fd = -1;
+    oc_loop_close(&supervisor->loop);
     DL_FOREACH_SAFE (supervisor->jobs, job, next) {
         oc_job_process_free(job);
     }

@@ -12,7 +12,8 @@
 
 #include <poll.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
+
+#include "base/descriptors.h"
 
 /* How often in a row it may be readable with nothing to do: a race makes it so once or twice. */
 #define MAX_VAIN 16
@@ -22,14 +23,14 @@
 
 bool oc_wakeup_open(oc_wakeup_t *wakeup)
 {
-    wakeup->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    wakeup->timer_fd = oc_fd_make(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     return wakeup->timer_fd >= 0;
 }
 
 void oc_wakeup_close(oc_wakeup_t *wakeup)
 {
     if (wakeup->timer_fd >= 0) {
-        close(wakeup->timer_fd);
+        oc_fd_close(wakeup->timer_fd);
     }
 }
 

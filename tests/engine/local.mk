@@ -152,6 +152,11 @@ tests_engine_test_engine_crowd_SOURCES = tests/engine/test_engine_crowd.c $(engi
 tests_engine_test_engine_crowd_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_crowd_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_forks
+tests_engine_test_engine_forks_SOURCES = tests/engine/test_engine_forks.c $(engine_harness)
+tests_engine_test_engine_forks_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_forks_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_log
 tests_engine_test_engine_log_SOURCES = tests/engine/test_engine_log.c $(engine_harness)
 tests_engine_test_engine_log_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -3,9 +3,8 @@
  * Owns the tests of crowds in front of a server: more than a thousand connections that say nothing
  * leave the process its descriptors, and whoever belongs to the job gets in among them. So it is
  * where no descriptor is left, and then nothing spins.
- *
- * Test: default 90 alone
  */
+/* Test: default 90 alone */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

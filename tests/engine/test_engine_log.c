@@ -3,9 +3,8 @@
  * Owns the tests of a log that nobody reads: a server whose stderr is a full pipe goes on serving
  * its jobs, also while strangers give it something to complain about, and says how many lines
  * were lost once somebody reads. What strangers do again and again is summed up.
- *
- * Test: default 60
  */
+/* Test: default 60 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

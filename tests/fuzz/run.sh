@@ -35,7 +35,7 @@ sources_of() {
     record) echo client/record.c base/text.c ;;
     rules) echo base/rules.c base/text.c -linih ;;
     servers) echo net/address.c ;;
-    stream) echo net/stream.c protocol/control.c ;;
+    stream) echo net/stream.c base/descriptors.c protocol/control.c ;;
     *) return 1 ;;
     esac
 }

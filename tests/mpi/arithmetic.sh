@@ -2,15 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that results do not depend on the arithmetic of the program's threads: where ranks of a
 # host reduce, odd ones round upwards and flush subnormals, and the bits are as if none did.
-#
 # Test: default 120
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-REPO=$(cd "$here/../.." && pwd)
-BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/mpi/lib.sh
-. "$here/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 begin_mpi_test arithmetic
 compile_program arithmetic "$here/arithmetic.c" -I"$REPO" -L"$BUILD/.libs" -Wl,-rpath,"$BUILD/.libs" \

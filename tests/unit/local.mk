@@ -101,17 +101,17 @@ tests_unit_test_shelf_LDADD = libocclient.la $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test_doorbell
 tests_unit_test_doorbell_SOURCES = tests/unit/test_doorbell.c
 tests_unit_test_doorbell_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_doorbell_LDADD = libocnode.la $(CMOCKA_LIBS)
+tests_unit_test_doorbell_LDADD = libocnode.la libocbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_ring
 tests_unit_test_ring_SOURCES = tests/unit/test_ring.c
 tests_unit_test_ring_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_ring_LDADD = libocnode.la $(CMOCKA_LIBS)
+tests_unit_test_ring_LDADD = libocnode.la libocbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_segment
 tests_unit_test_segment_SOURCES = tests/unit/test_segment.c
 tests_unit_test_segment_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_segment_LDADD = libocnode.la $(CMOCKA_LIBS)
+tests_unit_test_segment_LDADD = libocnode.la libocbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_tag
 tests_unit_test_tag_SOURCES = tests/unit/test_tag.c
@@ -147,6 +147,20 @@ check_PROGRAMS += tests/unit/test_output
 tests_unit_test_output_SOURCES = tests/unit/test_output.c
 tests_unit_test_output_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_output_LDADD = libocbase.la $(CMOCKA_LIBS) -lutil
+
+# a module that is opened and closed; -rpath makes a shared library of it
+check_LTLIBRARIES += tests/unit/fork_guest.la
+tests_unit_fork_guest_la_SOURCES = tests/unit/fork_guest.c
+tests_unit_fork_guest_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+tests_unit_fork_guest_la_LIBADD = libocbase.la
+
+check_PROGRAMS += tests/unit/test_descriptors
+tests_unit_test_descriptors_SOURCES = tests/unit/test_descriptors.c
+tests_unit_test_descriptors_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DGUEST=\"$(abs_builddir)/tests/unit/.libs/fork_guest.so\"
+tests_unit_test_descriptors_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_descriptors_LDADD = libocbase.la $(CMOCKA_LIBS) -lpthread -ldl
+tests_unit_test_descriptors_DEPENDENCIES = libocbase.la tests/unit/fork_guest.la
 
 check_PROGRAMS += tests/unit/test_handles
 tests_unit_test_handles_SOURCES = tests/unit/test_handles.c

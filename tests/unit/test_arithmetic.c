@@ -2,9 +2,8 @@
 /*
  * Owns the unit tests of reductions in a foreign floating-point environment: the bits are those of
  * the default one, traps are not sprung, and the environment is as before, exceptions included.
- *
- * Test: quick 20
  */
+/* Test: quick 20 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

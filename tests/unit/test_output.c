@@ -2,9 +2,8 @@
 /*
  * Owns the unit tests of lines that never wait: whatever stderr is, a full one keeps nobody, is
  * left as it was for others, and is told later how much was lost.
- *
- * Test: quick 20
  */
+/* Test: quick 20 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
