@@ -12,6 +12,7 @@ libocbase_la_SOURCES = \
 	base/output.h base/output.c \
 	base/rules.h base/rules.c \
 	base/settings.h base/settings.c \
+	base/signals.h \
 	base/status.h base/status.c \
 	base/stock.h base/stock.c \
 	base/text.h base/text.c \

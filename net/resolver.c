@@ -3,7 +3,6 @@
 #include "net/resolver.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <sys/eventfd.h>
 
 #include "base/descriptors.h"
+#include "base/signals.h"
 
 /* A sentence with a host's name in it. */
 #define ERROR_SIZE (OC_HOST_SIZE + 128)
@@ -60,13 +60,12 @@ static void *resolve_all(void *arg)
 /* A guest in somebody's process: signals are for the others. */
 static int start_thread(oc_resolver_t *resolver)
 {
-    sigset_t all, before;
+    sigset_t before;
     int rc;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    oc_signals_block(&before);
     rc = pthread_create(&resolver->thread, NULL, resolve_all, resolver);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    oc_signals_restore(&before);
     return rc;
 }
 

@@ -4,18 +4,18 @@
 
 #include <fenv.h>
 #include <sched.h>
-#include <signal.h>
 #include <unistd.h>
+
+#include "base/signals.h"
 
 oc_status_t oc_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
 {
-    sigset_t all, before;
+    sigset_t before;
     int rc;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    oc_signals_block(&before);
     rc = pthread_create(thread, NULL, run, arg);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    oc_signals_restore(&before);
     if (0 != rc) {
         return OC_ERR_SYSTEM;
     }

@@ -4,6 +4,7 @@
 #include <utlist.h>
 
 #include "base/log.h"
+#include "base/signals.h"
 #include "ucx_backend/worker_types.h"
 
 /* A callback may close any endpoint, so the search starts anew after each. */
@@ -65,6 +66,7 @@ oc_status_t oc_endpoint_open(oc_worker_t *worker, const void *address, void (*fa
         .err_handler = {.cb = on_endpoint_error, .arg = endpoint},
     };
     ucs_status_t status;
+    sigset_t before;
 
     if (NULL == endpoint) {
         return OC_ERR_NO_MEMORY;
@@ -72,7 +74,10 @@ oc_status_t oc_endpoint_open(oc_worker_t *worker, const void *address, void (*fa
     endpoint->worker = worker;
     endpoint->failed = failed;
     endpoint->arg = arg;
+    /* a transport that had no use for UCX's thread before may begin it here */
+    oc_signals_block(&before);
     status = ucp_ep_create(worker->worker, &params, &endpoint->ep);
+    oc_signals_restore(&before);
     if (UCS_OK != status) {
         free(endpoint);
         return oc_status_from_ucs(status);

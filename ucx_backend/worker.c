@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/signals.h"
 #include "ucx_backend/context.h"
 
 /* Calls of ucp_worker_progress in a row before completions are handed out. */
@@ -82,6 +83,7 @@ oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker_p, char
 {
     oc_worker_t *worker = calloc(1, sizeof(*worker));
     ucs_status_t status;
+    sigset_t before;
 
     if (NULL == worker) {
         snprintf(error, error_size, "out of memory");
@@ -89,10 +91,13 @@ oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker_p, char
     }
     worker->wakeup.timer_fd = -1;
     worker->thresholds_given = NULL != getenv("OPTCAST_UCX_RNDV_THRESH");
+    /* UCX has a thread of its own in each process, which begins here, unless it runs already */
+    oc_signals_block(&before);
     status = oc_context_open(net_devices, &worker->context);
     if (UCS_OK == status) {
         status = open_worker(worker);
     }
+    oc_signals_restore(&before);
     if (UCS_OK != status) {
         snprintf(error, error_size, "UCX cannot be used (%s): check the OPTCAST_UCX_* "
                  "settings; UCX_LOG_LEVEL=info shows what it tried", ucs_status_string(status));

@@ -162,6 +162,11 @@ tests_engine_test_engine_log_SOURCES = tests/engine/test_engine_log.c $(engine_h
 tests_engine_test_engine_log_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_log_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_signals
+tests_engine_test_engine_signals_SOURCES = tests/engine/test_engine_signals.c $(engine_harness)
+tests_engine_test_engine_signals_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_signals_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_gate
 tests_engine_test_gate_SOURCES = tests/engine/test_gate.c $(engine_harness)
 tests_engine_test_gate_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
