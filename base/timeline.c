@@ -3,11 +3,14 @@
 #include "base/timeline.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "base/log.h"
 
@@ -68,7 +71,7 @@ static void print_record(FILE *file, const oc_timeline_record_t *record, unsigne
 /* Of processes with the same word, clocks show the same time. */
 static void read_clock(char word[64])
 {
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
 
     if (NULL == file || 1 != fscanf(file, "%63s", word)) {
         strcpy(word, "unknown");
@@ -96,19 +99,61 @@ static void print(FILE *file, const oc_timeline_t *timeline)
     }
 }
 
+/*
+ * A new file under a name that nobody knows: the folder may be everybody's, such as /tmp, where a
+ * link of another user would lead to a file of this one's.
+ */
+static FILE *open_new(const char *name)
+{
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644), saved;
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+    if (fd >= 0 && NULL == file) {
+        saved = errno;
+        close(fd);
+        (void) unlink(name);
+        errno = saved;
+    }
+    return file;
+}
+
+/* It gets its name when it is whole, in place of that of an earlier run or whatever is there. */
+static bool write_and_rename(const oc_timeline_t *timeline, const char *name)
+{
+    FILE *file = open_new(name);
+    bool written;
+    int saved;
+
+    if (NULL == file) {
+        return false;
+    }
+    print(file, timeline);
+    written = !ferror(file);
+    written = 0 == fclose(file) && written && 0 == rename(name, timeline->path);
+    if (!written) {
+        saved = errno;
+        (void) unlink(name);
+        errno = saved;
+    }
+    return written;
+}
+
 static void write_file(const oc_timeline_t *timeline)
 {
-    FILE *file = fopen(timeline->path, "w");
+    char *name = malloc(strlen(timeline->path) + sizeof(".0123456789abcdef"));
+    uint64_t random;
     bool written = false;
 
-    if (NULL != file) {
-        print(file, timeline);
-        written = !ferror(file);
-        written = 0 == fclose(file) && written;
+    if (NULL != name && sizeof(random) == getrandom(&random, sizeof(random), 0)) {
+        sprintf(name, "%s.%016" PRIx64, timeline->path, random);
+        written = write_and_rename(timeline, name);
     }
     if (!written) {
-        oc_warn("cannot write the timeline %s: %s", timeline->path, strerror(errno));
+        oc_warn("cannot write the timeline %s: %s; it is a new file, which takes the place of what "
+                "is there, so the folder has to be there and to allow that", timeline->path,
+                strerror(errno));
     }
+    free(name);
 }
 
 void oc_timeline_close(oc_timeline_t *timeline)

@@ -44,7 +44,10 @@ oc_timeline_t *oc_timeline_open(const char *prefix, const char *name, oc_timelin
 
 void oc_timeline_add(oc_timeline_t *timeline, const oc_timeline_record_t *record);
 
-/* Writes the file, if there is anything to write. */
+/*
+ * Writes the file, if there is anything to write. It is a new one, which then replaces whatever has
+ * its name: no link is followed, and what cannot be replaced is warned about.
+ */
 void oc_timeline_close(oc_timeline_t *timeline);
 
 #endif

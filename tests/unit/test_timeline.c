@@ -7,9 +7,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -18,11 +21,12 @@
 static char folder[] = "/tmp/optcast-timeline-XXXXXX";
 static char prefix[64], path[128];
 static unsigned warnings;
+static char warning[512];
 
 static void on_line(oc_log_level_t level, const char *line)
 {
     (void) level;
-    (void) line;
+    snprintf(warning, sizeof(warning), "%s", line);
     warnings++;
 }
 
@@ -144,10 +148,126 @@ static void test_unwritable(void **state)
     oc_timeline_record_t one = record(0);
 
     (void) state;
+    warnings = 0;
     assert_non_null(timeline);
     oc_timeline_add(timeline, &one);
     oc_timeline_close(timeline);
     assert_int_equal(warnings, 1);
+    assert_non_null(strstr(warning, "/no such folder/t-rank-3.timeline"));
+}
+
+static void write_one(void)
+{
+    oc_timeline_t *timeline = oc_timeline_open(prefix, "rank-3", OC_TIMELINE_CLIENT);
+    oc_timeline_record_t one = record(1);
+
+    assert_non_null(timeline);
+    oc_timeline_add(timeline, &one);
+    oc_timeline_close(timeline);
+}
+
+static void put_text(const char *name, const char *text)
+{
+    FILE *file = fopen(name, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void expect_text(const char *name, const char *text)
+{
+    char line[256] = "";
+    FILE *file = fopen(name, "r");
+
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    assert_string_equal(line, text);
+    fclose(file);
+}
+
+/* A whole file of its own, and nothing else. */
+static void expect_timeline(unsigned files)
+{
+    DIR *entries = opendir(folder);
+    unsigned count = 0, lines = 0;
+    char line[256];
+    struct stat what;
+    FILE *file;
+
+    assert_int_equal(lstat(path, &what), 0);
+    assert_true(S_ISREG(what.st_mode));
+    assert_int_equal(what.st_nlink, 1);
+    assert_int_equal(what.st_mode & 07777, 0640);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    while (NULL != fgets(line, sizeof(line), file)) {
+        lines++;
+    }
+    fclose(file);
+    assert_int_equal(lines, 4);
+    assert_non_null(entries);
+    while (NULL != readdir(entries)) {
+        count++;
+    }
+    closedir(entries);
+    assert_int_equal(count - 2, files);
+}
+
+/* Whatever somebody has put there, it is replaced, and what it leads to stays as it is. */
+static void test_in_the_way(void **state)
+{
+    mode_t mask = umask(027);
+    char victim[128];
+
+    (void) state;
+    warnings = 0;
+    snprintf(victim, sizeof(victim), "%s/victim", folder);
+    put_text(victim, "precious\n");
+    assert_int_equal(symlink(victim, path), 0);
+    write_one();
+    expect_text(victim, "precious\n");
+    expect_timeline(2);
+    assert_int_equal(unlink(path), 0);
+
+    assert_int_equal(link(victim, path), 0);
+    write_one();
+    expect_text(victim, "precious\n");
+    expect_timeline(2);
+    assert_int_equal(unlink(path), 0);
+
+    assert_int_equal(symlink("/no such folder/file", path), 0);
+    write_one();
+    expect_timeline(2);
+    assert_int_equal(unlink(path), 0);
+
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(10);
+    write_one();
+    alarm(0);
+    expect_timeline(2);
+    assert_int_equal(unlink(victim), 0);
+    /* of an earlier run */
+    put_text(path, "1\n2\n3\n4\n5\n6\n");
+    assert_int_equal(chmod(path, 0600), 0);
+    write_one();
+    expect_timeline(1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(warnings, 0);
+    umask(mask);
+}
+
+/* What cannot be replaced is named, and nothing is left behind. */
+static void test_not_replaced(void **state)
+{
+    (void) state;
+    warnings = 0;
+    assert_int_equal(mkdir(path, 0700), 0);
+    write_one();
+    assert_int_equal(warnings, 1);
+    assert_non_null(strstr(warning, path));
+    /* teardown would find more */
+    assert_int_equal(rmdir(path), 0);
 }
 
 int main(void)
@@ -156,6 +276,8 @@ int main(void)
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_overflow),
         cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_in_the_way),
+        cmocka_unit_test(test_not_replaced),
         cmocka_unit_test(test_unwritable),
     };
 
