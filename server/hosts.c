@@ -7,8 +7,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/descriptors.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "server/job_types.h"
 
 /*
