@@ -4,7 +4,7 @@ EXTRA_DIST += bench/README.md bench/preface.md bench/run bench/results \
 	bench/lib/experiments.py bench/lib/facts.py bench/lib/launch.py bench/lib/limits.py \
 	bench/lib/measure.py bench/lib/paths.py bench/lib/places.py bench/lib/plot.py \
 	bench/lib/reduction.py bench/lib/report.py bench/lib/results.py bench/lib/scale.py \
-	bench/lib/settings.py bench/lib/tell.py bench/lib/text.py \
+	bench/lib/settings.py bench/lib/size.py bench/lib/tell.py bench/lib/text.py \
 	doc/performance doc/performance.md
 
 noinst_PROGRAMS += optcast-bench-reduction
@@ -27,6 +27,24 @@ optcast_bench_scale_SOURCES = \
 	bench/scale/usage.h \
 	$(engine_harness)
 optcast_bench_scale_LDADD = libocclient.la -lpthread
+
+noinst_PROGRAMS += optcast-bench-size
+optcast_bench_size_SOURCES = \
+	bench/arguments.c \
+	bench/arguments.h \
+	bench/size/crowd.c \
+	bench/size/crowd.h \
+	bench/size/main.c \
+	bench/size/members.c \
+	bench/size/members.h \
+	bench/size/memory.c \
+	bench/size/memory.h \
+	bench/size/reduce.c \
+	bench/size/reduce.h \
+	bench/size/server.c \
+	bench/size/server.h \
+	$(engine_harness)
+optcast_bench_size_LDADD = libocclient.la -lpthread
 
 noinst_PROGRAMS += optcast-bench-pages
 optcast_bench_pages_SOURCES = \

@@ -186,6 +186,11 @@ EXPERIMENTS = (
         "it grows with the number of groups, and what a gigabyte of contributions takes over TCP.",
         ()),
     Experiment(
+        "size", "Thousands of ranks",
+        "One server and thousands of clients, which are control connections of a few processes, "
+        "without MPI: whether all get in at once, what heartbeats cost, how many communicators fit, "
+        "and memory.", ()),
+    Experiment(
         "settings", "Settings and their defaults",
         "What kinds of pages, and ways to wait, are worth on one host.", ()),
     Experiment(

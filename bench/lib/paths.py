@@ -10,6 +10,7 @@ COMPONENT = BUILD / "ompi/mca/coll/optcast/.libs"
 PERF = {"openmpi": BUILD / "optcast-perf", "mpich": BUILD / "bench/optcast-perf-mpich"}
 REDUCTION = BUILD / "optcast-bench-reduction"
 SCALE = BUILD / "optcast-bench-scale"
+SIZE = BUILD / "optcast-bench-size"
 PAGES = BUILD / "optcast-bench-pages"
 SERVER = BUILD / "optcast-server"
 # Also on real clusters: rank 0 writes its results here, so hosts have to share it.
