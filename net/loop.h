@@ -7,16 +7,23 @@
 #define OC_NET_LOOP_H
 
 #include <stdint.h>
+#include <sys/epoll.h>
 
 #include "base/status.h"
 
+/* Events that one call of the system fetches at most. */
+#define OC_LOOP_EVENTS 64
+
 typedef struct oc_loop {
     int epoll_fd;
+    struct epoll_event events[OC_LOOP_EVENTS];    /* that have been fetched … */
+    int next, count;           /* … and wait for their turn */
 } oc_loop_t;
 
 /* Embedded in whatever owns the descriptor. ready gets EPOLL* bits. */
 typedef struct oc_watch {
     int fd;
+    uint32_t events;           /* that are looked for: the loop's own */
     void (*ready)(struct oc_watch *watch, uint32_t events);
 } oc_watch_t;
 
@@ -28,9 +35,10 @@ void oc_loop_change(oc_loop_t *loop, oc_watch_t *watch, uint32_t events);
 void oc_loop_remove(oc_loop_t *loop, oc_watch_t *watch);
 
 /*
- * Waits for one event at most timeout_ms (-1: without end) and calls its ready. One at a time,
- * so that a callback may free any watch without a stale event being left behind.
- * Returns 1, or 0 after the timeout or a signal.
+ * Waits for one event at most timeout_ms (-1: without end) and calls its ready. A callback may free
+ * any watch that it has removed: no event of it is left behind. An event that was fetched with others
+ * may be over when its turn comes: descriptors do not block. Returns 1, or 0 after the timeout or a
+ * signal.
  */
 int oc_loop_once(oc_loop_t *loop, int timeout_ms);
 

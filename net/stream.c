@@ -49,7 +49,7 @@ static bool reserve(uint8_t **buffer, size_t *capacity, size_t needed)
     return true;
 }
 
-oc_status_t oc_stream_read(oc_stream_t *stream)
+static oc_status_t read_until(oc_stream_t *stream, bool end)
 {
     size_t limit = stream->max_body + OC_FRAME_SIZE;
     ssize_t got;
@@ -71,8 +71,21 @@ oc_status_t oc_stream_read(oc_stream_t *stream)
             return OC_ERR_UNREACHABLE;
         }
         stream->in_used += (size_t) got;
+        if (!end && stream->in_used < stream->in_capacity) {
+            return OC_OK;
+        }
     }
     return OC_OK;
+}
+
+oc_status_t oc_stream_read(oc_stream_t *stream)
+{
+    return read_until(stream, true);
+}
+
+oc_status_t oc_stream_read_some(oc_stream_t *stream)
+{
+    return read_until(stream, false);
 }
 
 oc_status_t oc_stream_next(oc_stream_t *stream, oc_control_t *message, size_t *used)

@@ -31,6 +31,9 @@ void oc_stream_close(oc_stream_t *stream);
 /* Reads what is there. OC_OK, also when nothing was; OC_ERR_UNREACHABLE at the end or an error. */
 oc_status_t oc_stream_read(oc_stream_t *stream);
 
+/* The same, but may leave the end for the next call: one question to the system less. */
+oc_status_t oc_stream_read_some(oc_stream_t *stream);
+
 /*
  * The next whole message: OC_OK (its pointers are good until oc_stream_drop), OC_IN_PROGRESS
  * when more has to be read, or why the peer's bytes are no message.

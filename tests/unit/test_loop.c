@@ -139,6 +139,42 @@ static void test_free_in_callback(void **state)
     assert_int_equal(survivors, 0);
 }
 
+typedef struct {
+    counter_t counter;
+    oc_watch_t *other;
+} silencer_t;
+
+static void silence(oc_watch_t *watch, uint32_t events)
+{
+    silencer_t *silencer = (silencer_t *) watch;
+
+    count(watch, events);
+    oc_loop_change(&loop, silencer->other, 0);
+}
+
+/* Both are readable, and whoever comes first wants no more of the other: it hears nothing. */
+static void test_change_in_callback(void **state)
+{
+    silencer_t both[2];
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        both[i] = (silencer_t) {.counter = make(eventfd(1, EFD_NONBLOCK)),
+                                .other = &both[1 - i].counter.watch};
+        both[i].counter.watch.ready = silence;
+        assert_int_equal(oc_loop_add(&loop, &both[i].counter.watch, EPOLLIN), OC_OK);
+    }
+    for (unsigned round = 0; round < 5; round++) {
+        assert_int_equal(oc_loop_once(&loop, 1000), 1);
+    }
+    assert_int_equal(both[0].counter.calls + both[1].counter.calls, 5);
+    assert_true(0 == both[0].counter.calls || 0 == both[1].counter.calls);
+    for (int i = 0; i < 2; i++) {
+        oc_loop_remove(&loop, &both[i].counter.watch);
+        close(both[i].counter.watch.fd);
+    }
+}
+
 static void test_bad_descriptor(void **state)
 {
     counter_t counter = make(-1), twice;
@@ -175,6 +211,7 @@ int main(void)
         cmocka_unit_test(test_one_at_a_time),
         cmocka_unit_test(test_change),
         cmocka_unit_test(test_free_in_callback),
+        cmocka_unit_test(test_change_in_callback),
         cmocka_unit_test(test_bad_descriptor),
     };
 
