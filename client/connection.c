@@ -16,8 +16,12 @@
 
 #define PING_INTERVAL OC_SECOND
 
-/* An address that does not answer is left for the next candidate after this time. */
-#define ATTEMPT_TIMEOUT (2 * OC_SECOND)
+/*
+ * An address that does not answer is left for the next candidate after this time, and after the last
+ * one the first gets another try: of a connection that found no room the system asks again after 1,
+ * 3 and 7 seconds only, and the time for the set-up is over after 5.
+ */
+#define ATTEMPT_TIMEOUT (1 * OC_SECOND)
 
 /*
  * A server keeps the process of a job that failed until its clients have read why, and that process
@@ -196,7 +200,8 @@ static void check_connected(oc_connection_t *connection)
             try_candidates(connection, error);
         }
     } else if (connection->client->now > connection->attempt_started + ATTEMPT_TIMEOUT
-               && connection->candidate < connection->num_candidates) {
+               && connection->users > 0) {
+        connection->candidate %= connection->num_candidates;
         try_candidates(connection, ETIMEDOUT);
     }
 }

@@ -186,6 +186,26 @@ static void __attribute__((noreturn)) serve(fake_server_state_t *state)
     }
 }
 
+/* One connection, which is not accepted, is all that there is room for. */
+static void fill(const fake_server_state_t *state, const struct sockaddr_in *address)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (0 != listen(state->listener, 0)
+        || 0 != connect(fd, (const struct sockaddr *) address, sizeof(*address))) {
+        perror("fake server");
+        exit(EXIT_FAILURE);
+    }
+}
+
+/* The connection that filled it is dropped, and there is room for all. */
+static void let_in_late(const fake_server_state_t *state)
+{
+    usleep(3500 * 1000);
+    close(accept(state->listener, NULL, NULL));
+    (void) listen(state->listener, MAX_CLIENTS);
+}
+
 void fake_server_start(fake_server_t *server, fake_t behaviour)
 {
     static fake_server_state_t state;
@@ -201,6 +221,9 @@ void fake_server_start(fake_server_t *server, fake_t behaviour)
         perror("fake server");
         exit(EXIT_FAILURE);
     }
+    if (FAKE_CROWDED == behaviour) {
+        fill(&state, &address);
+    }
     snprintf(server->address, sizeof(server->address), "127.0.0.1:%u", ntohs(address.sin_port));
     fflush(NULL);
     server->pid = fork();
@@ -209,6 +232,9 @@ void fake_server_start(fake_server_t *server, fake_t behaviour)
         exit(EXIT_FAILURE);
     }
     if (0 == server->pid) {
+        if (FAKE_CROWDED == behaviour) {
+            let_in_late(&state);
+        }
         serve(&state);
     }
     close(state.listener);
