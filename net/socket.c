@@ -10,7 +10,11 @@
 
 #include "base/descriptors.h"
 
-#define LISTEN_BACKLOG 512
+/*
+ * All processes of a job may come at once, and a SYN that finds no room is sent again only a second
+ * later. The system takes less if its own limit is lower.
+ */
+#define LISTEN_BACKLOG 16384
 
 /*
  * A host that vanished is noticed after IDLE + COUNT * INTERVAL seconds. The others of its job wait

@@ -27,7 +27,8 @@
 
 typedef struct {
     uint32_t client;
-    oc_endpoint_t *endpoint;         /* NULL: the client is gone */
+    oc_endpoint_t *endpoint;         /* NULL: it has joined no group, or is gone */
+    void *address;                   /* of its worker; NULL once it was needed, or is gone */
     oc_aggregator_t *aggregator;
     unsigned members;                /* of groups, which still point here */
     UT_hash_handle hh;

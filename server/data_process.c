@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -31,6 +32,7 @@ typedef struct {
     uint32_t adopted;
     bool idle_told;
     bool joined_told;
+    bool complained;           /* of the limit of descriptors */
     bool leave;
     oc_bound_t bound;
     uint64_t bound_looked;      /* when */
@@ -44,12 +46,30 @@ static void ask_supervisor(void *arg, uint32_t token)
     (void) oc_channel_send(process->channel_watch.fd, &message, -1);
 }
 
+/* The system has closed the connection of a client that there was no descriptor for. */
+static void complain_of_limit(data_process_t *process)
+{
+    struct rlimit limit = {0};
+
+    if (process->complained) {
+        return;
+    }
+    process->complained = true;
+    (void) getrlimit(RLIMIT_NOFILE, &limit);
+    oc_warn("clients of a job are turned away: its process may have %llu descriptors, and needs two "
+            "for each client, and one more with each further aggregator, over TCP; raise the hard "
+            "limit (LimitNOFILE= of a service, ulimit -Hn in a shell)",
+            (unsigned long long) limit.rlim_cur);
+}
+
 static void adopt(data_process_t *process, const oc_channel_message_t *message, int fd)
 {
     process->adopted++;
     process->idle_told = false;
     if (fd >= 0) {
         oc_job_adopt(process->job, fd, message->bytes, message->length);
+    } else {
+        complain_of_limit(process);
     }
 }
 

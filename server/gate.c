@@ -19,11 +19,14 @@
 /* How long a stranger may take for its HELLO. */
 #define STRANGER_PATIENCE (5 * OC_SECOND)
 
-/* When nobody more can be let in, the door is shut for a while instead of being tried again. */
+/* Without descriptors or memory the door is shut for a while instead of being tried again. */
 #define PAUSE (1 * OC_SECOND)
 
 /* Which part of the process's descriptors strangers may have. */
 #define SHARE_OF_DESCRIPTORS 4
+
+/* So many are let in before those that are inside get their turn. */
+#define ACCEPTS_A_TURN 64
 
 typedef struct oc_stranger {
     oc_watch_t watch;
@@ -209,18 +212,13 @@ static void oldest_gives_way(oc_gate_t *gate)
     }
 }
 
-static void gate_ready(oc_watch_t *watch, uint32_t events)
+/* Whether somebody was there, and is in. */
+static bool let_in(oc_gate_t *gate)
 {
-    oc_gate_t *gate = (oc_gate_t *) watch;
     oc_sockaddr_t from = {.length = sizeof(from.address)};
-    int fd;
+    int fd = oc_fd_make(accept4(gate->watch.fd, (struct sockaddr *) &from.address, &from.length,
+                                SOCK_CLOEXEC));
 
-    (void) events;
-    if (gate->num_strangers >= gate->max_strangers) {
-        oldest_gives_way(gate);
-    }
-    fd = oc_fd_make(accept4(watch->fd, (struct sockaddr *) &from.address, &from.length,
-                            SOCK_CLOEXEC));
     if (fd >= 0) {
         stranger_new(gate, fd, &from);
     } else if ((EMFILE == errno || ENFILE == errno) && NULL != gate->strangers) {
@@ -228,6 +226,22 @@ static void gate_ready(oc_watch_t *watch, uint32_t events)
         oldest_gives_way(gate);
     } else if (EMFILE == errno || ENFILE == errno || ENOBUFS == errno || ENOMEM == errno) {
         pause_gate(gate, errno);
+    }
+    return fd >= 0;
+}
+
+static void gate_ready(oc_watch_t *watch, uint32_t events)
+{
+    oc_gate_t *gate = (oc_gate_t *) watch;
+    unsigned turn = 0;
+
+    (void) events;
+    /* then there is room for one: those that are inside are heard before the next comes */
+    if (gate->num_strangers >= gate->max_strangers) {
+        oldest_gives_way(gate);
+    }
+    while (turn < ACCEPTS_A_TURN && gate->num_strangers < gate->max_strangers && let_in(gate)) {
+        turn++;
     }
 }
 
@@ -293,16 +307,15 @@ bool oc_gate_has_strangers(const oc_gate_t *gate)
 void oc_gate_tick(oc_gate_t *gate)
 {
     uint64_t now = oc_clock_ns();
-    oc_stranger_t *stranger, *next;
+    oc_stranger_t *stranger;
 
     if (0 != gate->paused_until && now > gate->paused_until) {
         gate->paused_until = 0;
         oc_loop_change(gate->loop, &gate->watch, EPOLLIN);
     }
-    DL_FOREACH_SAFE (gate->strangers, stranger, next) {
-        if (now > stranger->deadline) {
-            stranger_refuse(stranger, OC_ERR_TIMEOUT, "no HELLO came in time");
-        }
+    /* all have as much time: they are in the order of their deadlines */
+    while (NULL != (stranger = gate->strangers) && now > stranger->deadline) {
+        stranger_refuse(stranger, OC_ERR_TIMEOUT, "no HELLO came in time");
     }
     sum_up_complaints(gate, now);
 }

@@ -17,11 +17,14 @@
 /* A client that UCX lost may just be leaving: its goodbye has this long to arrive. */
 #define LOST_PATIENCE (2 * OC_SECOND)
 
+/* Deadlines are looked at so often, however many events there are. */
+#define TICK_INTERVAL (100 * OC_MILLISECOND)
+
 oc_session_t *oc_job_session(oc_job_server_t *job, uint32_t client)
 {
     oc_session_t *session;
 
-    DL_SEARCH_SCALAR(job->sessions, session, client, client);
+    HASH_FIND(hh, job->by_client, &client, sizeof(client), session);
     return session;
 }
 
@@ -65,78 +68,13 @@ void oc_job_fail(oc_job_server_t *job, oc_status_t status, const char *format, .
     }
 }
 
-static void ask(oc_ping_t *ping)
-{
-    ping->asked = ping->asked || ping->waits;
-    ping->waits = false;
-}
-
-/* One round of questions serves all pings that came before it began. */
-static void round_start(oc_job_server_t *job)
-{
-    oc_command_t ping = {.type = OC_COMMAND_PING, .token = ++job->round};
-    oc_session_t *session;
-
-    DL_FOREACH (job->sessions, session) {
-        ask(&session->ping);
-    }
-    ask(&job->parent_ping);
-    job->round_waits = job->num_aggregators;
-    oc_job_post_all(job, &ping);
-    oc_parent_ping(job);
-    if (NULL != job->config.ask) {
-        job->round_waits++;
-        job->config.ask(job->config.arg, job->round);
-    }
-}
-
-static bool somebody_waits(const oc_job_server_t *job)
-{
-    const oc_session_t *session;
-
-    DL_FOREACH (job->sessions, session) {
-        if (session->ping.waits) {
-            return true;
-        }
-    }
-    return job->parent_ping.waits;
-}
-
-void oc_job_heartbeat(oc_job_server_t *job)
-{
-    if (0 == job->round_waits && somebody_waits(job)) {
-        round_start(job);
-    }
-}
-
-void oc_job_echo(oc_job_server_t *job, uint32_t token)
-{
-    oc_session_t *session, *next;
-
-    if (token != job->round || 0 == job->round_waits || 0 != --job->round_waits) {
-        return;
-    }
-    DL_FOREACH_SAFE (job->sessions, session, next) {
-        if (session->ping.asked) {
-            oc_control_t pong = {.type = OC_CONTROL_PONG, .ping = session->ping.number};
-
-            session->ping.asked = false;
-            oc_session_send(session, &pong);
-        }
-    }
-    if (job->parent_ping.asked) {
-        job->parent_ping.asked = false;
-        oc_parent_pong(job, job->parent_ping.number);
-    }
-    oc_job_heartbeat(job);
-}
-
 static void client_lost(oc_job_server_t *job, uint32_t client)
 {
     oc_session_t *session = oc_job_session(job, client);
 
     if (NULL != session && 0 == session->lost_at) {
         session->lost_at = oc_clock_ns();
+        oc_session_watch(session);
     }
 }
 
@@ -172,24 +110,35 @@ static void on_mail(oc_watch_t *watch, uint32_t events)
     }
 }
 
+/* false: the job has failed because of it. */
+static bool look_at(oc_session_t *session, uint64_t now)
+{
+    oc_job_server_t *job = session->job;
+    char name[OC_SESSION_NAME_SIZE];
+
+    oc_session_name(session, name);
+    if (0 != session->lost_at && now - session->lost_at > LOST_PATIENCE) {
+        oc_job_fail(job, OC_ERR_UNREACHABLE, "the data connection to %s is broken", name);
+    } else if (!oc_session_is_there(session, now)) {
+        oc_job_fail(job, OC_ERR_TIMEOUT, "%s stopped answering: no heartbeat for %llu seconds",
+                    name, OC_PULSE_PATIENCE / OC_SECOND);
+    }
+    return !job->failed;
+}
+
 void oc_job_tick(oc_job_server_t *job)
 {
     uint64_t now = oc_clock_ns();
-    char name[OC_SESSION_NAME_SIZE];
-    oc_session_t *session;
+    oc_session_link_t *link;
 
+    if (now < job->tick_due) {
+        return;
+    }
+    job->tick_due = now + TICK_INTERVAL;
     oc_parent_tick(job);
     oc_idle_tick(job);
-    DL_FOREACH (job->sessions, session) {
-        if (0 != session->lost_at && now - session->lost_at > LOST_PATIENCE) {
-            oc_session_name(session, name);
-            oc_job_fail(job, OC_ERR_UNREACHABLE, "the data connection to %s is broken", name);
-            return;
-        }
-        if (!oc_session_is_there(session, now)) {
-            oc_session_name(session, name);
-            oc_job_fail(job, OC_ERR_TIMEOUT, "%s stopped answering: no heartbeat for %llu seconds",
-                        name, OC_PULSE_PATIENCE / OC_SECOND);
+    DL_FOREACH (job->watched, link) {
+        if (!look_at(link->session, now)) {
             return;
         }
     }

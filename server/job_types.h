@@ -25,6 +25,14 @@ typedef struct {
     uint32_t number;             /* what it sent and wants back */
 } oc_ping_t;
 
+struct oc_session;
+
+/* Some of the sessions, in order: with thousands of them, no event may look at all. */
+typedef struct oc_session_link {
+    struct oc_session *session;
+    struct oc_session_link *prev, *next;
+} oc_session_link_t;
+
 typedef struct oc_session {
     oc_watch_t watch;
     oc_stream_t stream;
@@ -38,6 +46,7 @@ typedef struct oc_session {
     uint16_t version;            /* of the protocol, that both speak */
     bool welcomed;               /* a leaf has to hear from its parent first */
     oc_ping_t ping;
+    oc_session_link_t pinged;    /* while its PING waits or was asked for: in one of two lists */
     oc_pulse_t pulse;            /* of a leaf … */
     uint64_t pulse_due;          /* … to be asked for then */
     bool has_offer;              /* this is what it may send unasked, to each aggregator */
@@ -45,8 +54,10 @@ typedef struct oc_session {
     uint64_t since;              /* when it came */
     uint64_t retires_at;         /* it was told to, and has to by then; 0: it was not */
     uint64_t lost_at;            /* UCX lost it then; 0: no */
+    oc_session_link_t watched;   /* if the tick has to look at it: a leaf, or lost */
     struct oc_registered_member *memberships;
     struct oc_session *prev, *next;
+    UT_hash_handle hh;           /* by client */
 } oc_session_t;
 
 /* Ranks that a process has joined with are in a list of its session. */
@@ -87,7 +98,11 @@ struct oc_job_server {
     oc_aggregator_t *aggregators[OC_MAX_AGGREGATORS];
     unsigned num_aggregators;
     oc_session_t *sessions;
+    oc_session_t *by_client;     /* hash of the same */
     unsigned num_sessions;
+    oc_session_link_t *waiting, *asked;    /* those whose PINGs do, see oc_ping_t */
+    oc_session_link_t *watched;
+    uint64_t tick_due;
     uint32_t next_client;
     oc_registered_group_t *groups;
     oc_handles_t handles;
@@ -125,6 +140,8 @@ void oc_session_notice(oc_session_t *session, oc_control_type_t type, uint64_t g
 void oc_session_close(oc_session_t *session);
 /* About once a second. Asks a leaf that has groups whether it is there; false: it is not. */
 bool oc_session_is_there(oc_session_t *session, uint64_t now);
+/* From now on the tick looks at it. */
+void oc_session_watch(oc_session_t *session);
 
 /* eager.c: what processes may send without having been asked */
 /* To each aggregator, in bytes, now that it joins a group of so many ranks. */
@@ -140,8 +157,15 @@ void oc_idle_tick(oc_job_server_t *job);
 void oc_job_post_all(oc_job_server_t *job, const oc_command_t *command);
 void oc_job_fail(oc_job_server_t *job, oc_status_t status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void oc_job_heartbeat(oc_job_server_t *job);
 oc_session_t *oc_job_session(oc_job_server_t *job, uint32_t client);
+
+/* heartbeat.c: rounds of questions to whoever has to be alive */
+/* A session has sent this PING. */
+void oc_heartbeat_pinged(oc_session_t *session, uint32_t number);
+/* The parent has. */
+void oc_heartbeat_pinged_above(oc_job_server_t *job, uint32_t number);
+/* The session ends: nobody answers it. */
+void oc_heartbeat_forget(oc_session_t *session);
 
 /* registry.c: groups */
 void oc_registry_join(oc_session_t *session, const oc_join_t *join);

@@ -12,6 +12,7 @@ libocservice_la_SOURCES = \
 	server/gate.h server/gate.c \
 	server/groups.c \
 	server/handles.c server/hosts.c \
+	server/heartbeat.c \
 	server/idle.c \
 	server/job.h server/job_types.h server/job.c \
 	server/key.h \

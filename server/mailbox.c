@@ -63,11 +63,12 @@ void oc_mailbox_post(oc_mailbox_t *box, oc_command_t *command)
 
     pthread_mutex_lock(&box->lock);
     DL_APPEND(box->list, command);
-    atomic_store(&box->has_mail, true);
     /* under the lock, so that a reset in take cannot come between the two */
-    written = write(box->event_fd, &one, sizeof(one));
+    if (!atomic_exchange(&box->has_mail, true)) {
+        written = write(box->event_fd, &one, sizeof(one));
+        (void) written;
+    }
     pthread_mutex_unlock(&box->lock);
-    (void) written;
 }
 
 bool oc_mailbox_has_mail(const oc_mailbox_t *box)

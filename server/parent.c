@@ -304,9 +304,7 @@ static void handle(oc_parent_t *parent, const oc_control_t *message)
         oc_registry_above(parent->job, &message->joined);
         break;
     case OC_CONTROL_PING:
-        parent->job->parent_ping.number = message->ping;
-        parent->job->parent_ping.waits = true;
-        oc_job_heartbeat(parent->job);
+        oc_heartbeat_pinged_above(parent->job, message->ping);
         break;
     case OC_CONTROL_PONG:
         oc_pulse_answer(&parent->pulse, message->ping);

@@ -28,7 +28,12 @@ void oc_session_close(oc_session_t *session)
 
     oc_loop_remove(job->loop, &session->watch);
     DL_DELETE(job->sessions, session);
+    HASH_DEL(job->by_client, session);
     job->num_sessions--;
+    oc_heartbeat_forget(session);
+    if (NULL != session->watched.session) {
+        DL_DELETE(job->watched, &session->watched);
+    }
     oc_registry_forget(session);
     oc_eager_forget(session);
     oc_job_post_all(job, &drop);
@@ -157,9 +162,7 @@ static bool handle(oc_session_t *session, const oc_control_t *message)
         oc_registry_leave(session, &message->leave);
         return true;
     case OC_CONTROL_PING:
-        session->ping.number = message->ping;
-        session->ping.waits = true;
-        oc_job_heartbeat(session->job);
+        oc_heartbeat_pinged(session, message->ping);
         return true;
     case OC_CONTROL_PONG:
         if (is_leaf(session)) {
@@ -207,7 +210,7 @@ static void vanished(oc_session_t *session, oc_status_t status)
 static void session_ready(oc_watch_t *watch, uint32_t events)
 {
     oc_session_t *session = (oc_session_t *) watch;
-    oc_status_t read_status = oc_stream_read(&session->stream), status;
+    oc_status_t read_status = oc_stream_read_some(&session->stream), status;
     oc_control_t message;
     size_t used;
 
@@ -248,6 +251,14 @@ bool oc_session_is_there(oc_session_t *session, uint64_t now)
         oc_session_send(session, &message);
     }
     return true;
+}
+
+void oc_session_watch(oc_session_t *session)
+{
+    if (NULL == session->watched.session) {
+        session->watched.session = session;
+        DL_APPEND(session->job->watched, &session->watched);
+    }
 }
 
 static void welcome(oc_session_t *session)
@@ -312,6 +323,7 @@ static bool introduce(oc_session_t *session, const oc_hello_t *hello)
 {
     if (is_leaf(session)) {
         oc_control_text(&hello->address, session->leaf, sizeof(session->leaf));
+        oc_session_watch(session);
         return true;
     }
     session->address = malloc(hello->address.length);
@@ -347,6 +359,7 @@ void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
         return;
     }
     DL_APPEND(job->sessions, session);
+    HASH_ADD(hh, job->by_client, client, sizeof(session->client), session);
     job->num_sessions++;
     oc_hosts_admit(job, fd, &hello->origins);
     if (may_welcome(job)) {

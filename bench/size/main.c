@@ -32,7 +32,7 @@
 
 typedef struct {
     const char *only;          /* NULL: all */
-    unsigned most;             /* sessions that send heartbeats */
+    unsigned least, most;      /* sessions that send heartbeats */
     FILE *json;
     const char *before;        /* in the JSON array */
     rlim_t descriptors;
@@ -295,7 +295,7 @@ static void measure_all(bench_t *bench)
         connect_at_once(bench, 1024);
         connect_at_once(bench, 8192);
     }
-    for (unsigned n = 2048; is_chosen(bench, "ping") && n <= bench->most; n *= 2) {
+    for (unsigned n = bench->least; is_chosen(bench, "ping") && n <= bench->most; n *= 2) {
         ping_each(bench, n);
     }
     for (unsigned k = 1; is_chosen(bench, "communicators") && k <= 4; k *= 4) {
@@ -319,7 +319,8 @@ static void print_help(void)
            "heartbeat of\neach of up to 16,384 sessions, communicators of 64 ranks on each of 64 "
            "hosts, one of 4,096 ranks\nwithout shared memory, and what memory all that takes.\n\n"
            "  --only NAME    One of connect, ping, communicators, flat and memory.\n"
-           "  --most N       Heartbeats of no more sessions than that.\n"
+           "  --least N      Heartbeats of so many sessions (default 2048), then of twice as many …\n"
+           "  --most N       … but of no more than these (default 16384).\n"
            "  --json FILE    Write all numbers there.\n"
            "  --help\n\n"
            "OPTCAST_SERVER in the environment is the server (default ./optcast-server).\n"
@@ -340,15 +341,19 @@ int main(int argc, char **argv)
 {
     static const struct option known[] = {
         {"only", required_argument, NULL, 'o'}, {"most", required_argument, NULL, 'm'},
+        {"least", required_argument, NULL, 'l'},
         {"json", required_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0}};
-    bench_t bench = {.most = 16384, .before = ""};
+    bench_t bench = {.least = 2048, .most = 16384, .before = ""};
     int option;
 
     while ((option = getopt_long(argc, argv, "", known, NULL)) >= 0) {
         switch (option) {
         case 'o':
             bench.only = known_name(optarg);
+            break;
+        case 'l':
+            bench.least = (unsigned) oc_bench_number("--least", optarg, 1, 65536);
             break;
         case 'm':
             bench.most = (unsigned) oc_bench_number("--most", optarg, 1, 65536);

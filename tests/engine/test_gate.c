@@ -14,7 +14,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -415,6 +417,42 @@ static void test_slow_at_embedded(void **state)
     assert_true(got > 0);
 }
 
+/* Clients that the process of their job has no descriptors for are closed, and the log says why. */
+static void be_short_of_descriptors(void)
+{
+    struct rlimit limit = {.rlim_cur = 48, .rlim_max = 48};
+    oc_control_t message = hello(11, 11);
+    size_t length = encode(&message);
+
+    if (0 != setrlimit(RLIMIT_NOFILE, &limit)) {
+        _exit(EXIT_FAILURE);
+    }
+    server_start(&server, NULL);
+    for (int i = 0; i < 40; i++) {
+        say(stranger(), bytes, length);
+    }
+    if (!server_said(&server, "its process may have 48 descriptors", 10000)) {
+        _exit(EXIT_FAILURE);
+    }
+    (void) server_stop(&server);
+    _exit(EXIT_SUCCESS);
+}
+
+static void test_descriptors(void **state)
+{
+    int status = -1;
+    pid_t pid;
+
+    (void) state;
+    fflush(NULL);
+    pid = fork();
+    if (0 == pid) {
+        be_short_of_descriptors();
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 /* Any bytes behind a right magic, and right frames with any body. */
 static void test_random(void **state)
 {
@@ -480,6 +518,7 @@ int main(int argc, char **argv)
         AT_SERVER(test_random),
         AT_SERVER(test_slow),
         cmocka_unit_test(test_slow_at_embedded),
+        cmocka_unit_test(test_descriptors),
     };
 
     if (argc > 1) {
