@@ -62,10 +62,11 @@ typedef struct oc_server_group {
     uint32_t num_joined;
     uint32_t index;                  /* of this aggregator in the group */
     uint32_t chunk_bytes, window, small_bytes;
-    bool reserves;                   /* see reserve.c */
+    bool reserves;                   /* its contributions may wait for the results of others */
     bool tree;                       /* its members are leaves, or this server is one */
     bool goes_up;                    /* it has, or is going to have, what is above */
-    bool owed;                       /* its reserve is not there yet */
+    bool own_reserve;                /* it has one for itself: see reserve.c */
+    bool owed;                       /* that is not there yet */
     bool chunk_lent, small_lent;
     oc_above_t *above;               /* NULL: what it reduces is the result */
     oc_group_member_t *members;
@@ -106,7 +107,7 @@ struct oc_chunk {
     uint32_t length;                 /* bytes */
     uint32_t waiting;                /* transfers of the present phase */
     uint8_t *buffers;                /* num_ranks times the group's chunk_bytes */
-    bool lent;                       /* they are the group's reserve */
+    bool lent;                       /* they are of a reserve */
     oc_chunk_transfer_t up, down;    /* on a leaf: to and from the server above */
     bool eager;                      /* it counts there until its result is here */
     uint64_t times[1 + OC_SERVER_SENT]; /* only with a timeline; and these ranks */
@@ -137,7 +138,8 @@ typedef struct oc_reduction {
     uint8_t **held;                  /* small: by rank; NULL: has not come, or was dropped */
     size_t cached;                   /* small: what of it may be dropped, as the pool counts */
     uint32_t asked;                  /* small: ranks that are to send again */
-    size_t lent;                     /* small: what it has of the group's reserve */
+    size_t lent;                     /* small: what it has of a reserve */
+    uint32_t here, here_of;          /* large: ranks whose contribution to that chunk is here */
     oc_chunk_t *chunks;              /* large: admitted and not finished */
     uint8_t reply[OC_HEADER_SIZE];
     oc_reply_transfer_t *replies;    /* by rank */
@@ -167,6 +169,15 @@ typedef struct oc_reduction {
 /* What is kept, in bytes, for collectives and chunks to come, beside their data. */
 #define OC_AGGREGATOR_STOCK ((size_t) 1 << 20)
 
+/* The reserve that groups share. */
+typedef struct {
+    unsigned groups;                 /* that count: those that have none of their own … */
+    unsigned sharing;                /* … and of them those that need one: without, it is empty */
+    size_t step;                     /* the largest of these groups, which it should be able to do */
+    size_t secured;                  /* what is kept back for it … */
+    size_t lent;                     /* … and what of it somebody has */
+} oc_reserve_t;
+
 struct oc_aggregator {
     oc_aggregator_config_t config;
     pthread_t thread;
@@ -181,6 +192,7 @@ struct oc_aggregator {
     oc_reduction_t *reductions[OC_REDUCTION_PLACES];
     oc_stock_t stock;                /* for reductions and chunks */
     oc_pool_t pool;
+    oc_reserve_t reserve;
     oc_server_group_t *owed;         /* groups that wait for their reserve, in order */
     oc_server_group_t *starving;     /* wait for memory, in order */
     uint64_t fed;                    /* returns to the pool that the starving know of */
@@ -188,6 +200,7 @@ struct oc_aggregator {
     size_t cached;                   /* … all of them, as the pool counts */
     unsigned served_clients, served_groups; /* all that there ever were */
     unsigned long long waited;       /* collectives that found no memory */
+    unsigned long long lent;         /* steps that had the shared reserve */
     unsigned long long asked;        /* contributions that were dropped and asked for again */
     oc_early_t *early[OC_EARLY_PLACES]; /* by tag */
     uint64_t early_cost, early_told; /* of all of them; and when the control side last looked */
@@ -279,12 +292,16 @@ bool oc_reduction_feed(oc_aggregator_t *aggregator);
 /* Whether a collective may be given memory that is free: nobody has to wait for it before. */
 bool oc_reduction_may_take(const oc_aggregator_t *aggregator);
 
-/* reserve.c: memory that a group has for itself */
-/* In a tree, and for all groups of a leaf: if there is no room for it, it is owed. */
+/* reserve.c: memory that is kept back, so that there is always one that can go on */
+/* For a new group. In a tree, and for all groups of a leaf: if there is no room for it, it is owed. */
 void oc_reserve_take(oc_server_group_t *group);
 void oc_reserve_give(oc_server_group_t *group);
-/* Memory came back: who is owed something gets it first. */
+/* Memory came back: who is owed something gets it first, and then the reserve that is shared. */
 void oc_reserves_pay(oc_aggregator_t *aggregator);
+/* Whether what comes back is for reserves. */
+bool oc_reserves_lack(const oc_aggregator_t *aggregator);
+/* Whether one could be lent to who waits, if what he waits for has arrived. */
+bool oc_reserve_is_free(const oc_aggregator_t *aggregator);
 /* Makes room for a chunk of this collective; false: the reserve is not for it, or not free. */
 bool oc_reserve_lend_chunk(oc_reduction_t *reduction);
 void oc_reserve_return_chunk(oc_server_group_t *group);
@@ -319,7 +336,7 @@ void oc_small_result(oc_reduction_t *reduction);
 bool oc_early_sweep(oc_aggregator_t *aggregator);
 /* The contribution with that tag, which is the caller's to be received; false: it has not come. */
 bool oc_early_take(oc_server_group_t *group, uint64_t tag, oc_unexpected_t *message);
-/* Whether it is here, and no receive has taken it. */
+/* Whether it is here, or announced, and no receive has taken it. */
 bool oc_early_has(const oc_server_group_t *group, uint64_t tag);
 /* Nothing of this group will be received any more. */
 void oc_early_forget(oc_server_group_t *group);
@@ -334,6 +351,8 @@ void oc_chunks_admit(oc_server_group_t *group);
  * reserve: false if there is no room.
  */
 bool oc_chunks_feed(oc_reduction_t *reduction, bool in_turn);
+/* Whether the contributions of all ranks to the next chunk are here, or announced. */
+bool oc_chunks_next_is_here(oc_reduction_t *reduction);
 void oc_chunks_close(oc_reduction_t *reduction);
 void oc_chunks_cancel(oc_reduction_t *reduction);
 /* The result of all is in the chunk's first buffer: it goes to the members. */

@@ -198,12 +198,17 @@ static oc_chunk_t *chunk_new(oc_reduction_t *reduction)
     return chunk;
 }
 
+static uint64_t contribution_tag(const oc_reduction_t *reduction, uint32_t rank, uint32_t number)
+{
+    return oc_tag(OC_KIND_CONTRIBUTION, reduction->group->handle, rank, reduction->sequence,
+                  number);
+}
+
 static void receive(oc_chunk_t *chunk, uint32_t rank)
 {
     oc_server_group_t *group = chunk->reduction->group;
     oc_transfer_t *transfer = &chunk->transfers[rank].transfer;
-    uint64_t tag = oc_tag(OC_KIND_CONTRIBUTION, group->handle, rank, chunk->reduction->sequence,
-                          chunk->number);
+    uint64_t tag = contribution_tag(chunk->reduction, rank, chunk->number);
     oc_unexpected_t early;
 
     if (oc_early_take(group, tag, &early)) {
@@ -270,6 +275,22 @@ static bool wants_chunk(const oc_reduction_t *reduction)
            && reduction->admitted - reduction->finished < group->window
            && (0 == group->flying || group->flying + next_length(reduction)
                                          <= (size_t) group->window * group->chunk_bytes);
+}
+
+bool oc_chunks_next_is_here(oc_reduction_t *reduction)
+{
+    oc_server_group_t *group = reduction->group;
+
+    if (reduction->here_of != reduction->admitted) {
+        reduction->here_of = reduction->admitted;
+        reduction->here = 0;
+    }
+    while (reduction->here < group->num_ranks
+           && oc_early_has(group,
+                           contribution_tag(reduction, reduction->here, reduction->admitted))) {
+        reduction->here++;
+    }
+    return reduction->here == group->num_ranks;
 }
 
 /* Whether there was room. */

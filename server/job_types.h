@@ -71,6 +71,7 @@ typedef struct oc_registered_group {
     uint64_t id;
     uint32_t handle;
     oc_join_t join;              /* of the first rank: what all must agree on */
+    bool in_tree;                /* it may wait for other leaves */
     uint32_t joined, left;
     char *refusal;               /* of the parent: why the group cannot go on; NULL */
     oc_registered_member_t *members;

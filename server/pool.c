@@ -71,6 +71,16 @@ bool oc_pool_has(const oc_pool_t *pool, size_t size)
     return pool->used <= pool->limit && size <= pool->limit - pool->used;
 }
 
+/* Who asks for memory may have that much. */
+static bool may_have(oc_pool_t *pool, size_t size)
+{
+    if (size <= pool->lent) {
+        pool->lent -= size;
+        return true;
+    }
+    return oc_pool_has(pool, size);
+}
+
 static void count_in(oc_pool_t *pool, size_t size)
 {
     pool->used += size;
@@ -102,7 +112,7 @@ void *oc_pool_get(oc_pool_t *pool, size_t size)
 {
     void *memory;
 
-    if (!oc_pool_has(pool, size)) {
+    if (!may_have(pool, size)) {
         return NULL;
     }
     memory = reuse(pool, size);
@@ -137,7 +147,7 @@ void *oc_pool_take(oc_pool_t *pool, size_t size)
     size_t cost = oc_pool_cost(size);
     void *memory;
 
-    if (!oc_pool_has(pool, cost)) {
+    if (!may_have(pool, cost)) {
         return NULL;
     }
     memory = oc_stock_find(&pool->pieces, size);
@@ -166,4 +176,10 @@ void oc_pool_reserve(oc_pool_t *pool, size_t size)
 void oc_pool_release(oc_pool_t *pool, size_t size)
 {
     count_out(pool, size);
+}
+
+void oc_pool_lend(oc_pool_t *pool, size_t size)
+{
+    oc_pool_release(pool, size);
+    pool->lent = size;
 }

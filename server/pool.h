@@ -25,6 +25,7 @@ typedef struct oc_pool_block oc_pool_block_t;
 typedef struct {
     size_t limit;
     size_t used;              /* bytes handed out or reserved */
+    size_t lent;              /* bytes that may be handed out next, whatever the limit says */
     size_t idle;              /* bytes kept, of blocks */
     size_t peak;              /* the most that used ever was */
     uint64_t returns;         /* how often anything came back */
@@ -53,6 +54,9 @@ size_t oc_pool_cost(size_t size);
 /* Memory that the caller gets elsewhere, and has to have: this may pass the limit. */
 void oc_pool_reserve(oc_pool_t *pool, size_t size);
 void oc_pool_release(oc_pool_t *pool, size_t size);
+
+/* What was reserved goes to whoever asks next, also if the limit is passed. */
+void oc_pool_lend(oc_pool_t *pool, size_t size);
 
 /* Gives what is kept back to the system. */
 void oc_pool_trim(oc_pool_t *pool);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Who waits for memory: groups in order, and in each group its collectives. What comes back goes to
- * the first one, a step at a time, and reserves to whoever has one, at any place.
+ * the first one, a step at a time, and reserves to whoever may have one, at any place.
  */
 #include <utlist.h>
 
@@ -47,23 +47,32 @@ static void leave_queue(oc_reduction_t *reduction)
     oc_chunks_admit(reduction->group);
 }
 
+static void go_behind(oc_server_group_t *group)
+{
+    oc_aggregator_t *aggregator = group->aggregator;
+
+    if (NULL != group->waiting) {
+        DL_DELETE2(aggregator->starving, group, starving_prev, starving_next);
+        DL_APPEND2(aggregator->starving, group, starving_prev, starving_next);
+    }
+}
+
 /* A step of a collective of the first group, which is the last one then; whether it got that. */
 static bool feed_first(oc_aggregator_t *aggregator)
 {
     oc_server_group_t *group = aggregator->starving;
     oc_reduction_t *first = group->waiting;
 
-    /* what comes back is for groups that are owed something, as long as there are any */
-    if (!feed(first, NULL == aggregator->owed)) {
+    /* what comes back is for reserves, as long as they lack something */
+    if (!feed(first, !oc_reserves_lack(aggregator))) {
         return false;
     }
-    DL_DELETE2(aggregator->starving, group, starving_prev, starving_next);
-    DL_APPEND2(aggregator->starving, group, starving_prev, starving_next);
+    go_behind(group);
     leave_queue(first);
     return true;
 }
 
-/* Who has a reserve need not wait in the queue for that. */
+/* Who may have a reserve need not wait in the queue for that. */
 static void lend_reserves(oc_server_group_t *group)
 {
     oc_reduction_t *reduction, *next;
@@ -78,25 +87,50 @@ static void lend_reserves(oc_server_group_t *group)
 
 bool oc_reduction_may_take(const oc_aggregator_t *aggregator)
 {
-    return NULL == aggregator->starving && NULL == aggregator->owed;
+    return NULL == aggregator->starving && !oc_reserves_lack(aggregator);
+}
+
+/* The shared one goes round, as other memory does. */
+static void lend_to_all(oc_aggregator_t *aggregator)
+{
+    oc_server_group_t *group, *next;
+
+    DL_FOREACH_SAFE2 (aggregator->starving, group, next, starving_next) {
+        bool shared = !group->own_reserve && oc_reserve_is_free(aggregator);
+
+        if (group->own_reserve || shared) {
+            lend_reserves(group);
+        }
+        if (shared && !oc_reserve_is_free(aggregator)) {
+            go_behind(group);
+        }
+    }
+}
+
+/* No memory came back, but the shared reserve may be for a chunk that all has come for now. */
+static bool lend_to_arrived(oc_aggregator_t *aggregator)
+{
+    uint64_t before = aggregator->lent;
+
+    if (oc_reserve_is_free(aggregator)) {
+        lend_to_all(aggregator);
+    }
+    return aggregator->lent != before;
 }
 
 bool oc_reduction_feed(oc_aggregator_t *aggregator)
 {
-    oc_server_group_t *group, *next;
-
-    if (oc_reduction_may_take(aggregator) || aggregator->fed == aggregator->pool.returns) {
+    if (oc_reduction_may_take(aggregator)) {
         return false;
+    }
+    if (aggregator->fed == aggregator->pool.returns) {
+        return lend_to_arrived(aggregator);
     }
     aggregator->fed = aggregator->pool.returns;
     oc_reserves_pay(aggregator);
     while (NULL != aggregator->starving && feed_first(aggregator)) {
         continue;
     }
-    DL_FOREACH_SAFE2 (aggregator->starving, group, next, starving_next) {
-        if (group->reserves) {
-            lend_reserves(group);
-        }
-    }
+    lend_to_all(aggregator);
     return true;
 }

@@ -19,11 +19,11 @@ static size_t step_of(const oc_join_t *join)
     return oc_budget_step(join->num_ranks, join->chunk_bytes, join->small_bytes);
 }
 
-/* Counts as long as the group exists. */
-static size_t cost_of(const oc_join_t *join)
+/* Counts as long as the group exists. Outside of trees, all groups share the room for a step. */
+static size_t cost_of(const oc_join_t *join, bool in_tree)
 {
     return oc_budget_group(join->num_ranks, 0 != join->leaves)
-           + (join->reserves ? oc_budget_reserve(join->num_ranks, join->chunk_bytes,
+           + (join->reserves && in_tree ? oc_budget_reserve(join->num_ranks, join->chunk_bytes,
                                                  join->small_bytes) : 0);
 }
 
@@ -35,7 +35,7 @@ static void group_free(oc_job_server_t *job, oc_registered_group_t *group)
     oc_parent_leave(job, group);
     HASH_DEL(job->groups, group);
     oc_handles_give(&job->handles, group->handle);
-    job->groups_cost -= cost_of(&group->join);
+    job->groups_cost -= cost_of(&group->join, group->in_tree);
     if (NULL == job->groups) {
         job->largest_step = 0;
     }
@@ -54,7 +54,7 @@ void oc_registry_free(oc_job_server_t *job)
     oc_handles_free(&job->handles);
 }
 
-static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *join)
+static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *join, bool in_tree)
 {
     oc_registered_group_t *group = calloc(1, sizeof(*group));
 
@@ -63,6 +63,7 @@ static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *j
     }
     group->id = join->group;
     group->join = *join;
+    group->in_tree = in_tree;
     group->members = calloc(join->num_ranks, sizeof(*group->members));
     if (NULL == group->members || !oc_handles_take(&job->handles, &group->handle)) {
         free(group->members);
@@ -70,7 +71,7 @@ static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *j
         return NULL;
     }
     HASH_ADD(hh, job->groups, id, sizeof(group->id), group);
-    job->groups_cost += cost_of(join);
+    job->groups_cost += cost_of(join, in_tree);
     if (step_of(join) > job->largest_step) {
         job->largest_step = step_of(join);
     }
@@ -86,10 +87,11 @@ static bool same_group(const oc_join_t *a, const oc_join_t *b)
 }
 
 /* Whether every group can still do its largest step; false with a sentence about why not. */
-static bool fits(const oc_job_server_t *job, const oc_join_t *join, char *reason, size_t size)
+static bool fits(const oc_job_server_t *job, const oc_join_t *join, bool in_tree, char *reason,
+                 size_t size)
 {
     size_t limit = job->config.memory_limit / job->num_aggregators;
-    size_t cost = cost_of(join), step = step_of(join);
+    size_t cost = cost_of(join, in_tree), step = step_of(join);
     size_t largest = step > job->largest_step ? step : job->largest_step;
 
     if (cost + step > limit) {
@@ -108,10 +110,19 @@ static bool fits(const oc_job_server_t *job, const oc_join_t *join, char *reason
     return true;
 }
 
-/* NULL and a sentence about why not. */
-static oc_registered_group_t *make(oc_job_server_t *job, const oc_join_t *join, char *reason,
-                                   size_t size)
+/* As the aggregators see it: all groups of a leaf, and on a parent those of leaves. */
+static bool is_in_tree(const oc_session_t *session, const oc_join_t *join)
 {
+    return 0 != join->leaves || OC_PROCESS_LEAF == session->process
+           || NULL != session->job->parent;
+}
+
+/* NULL and a sentence about why not. */
+static oc_registered_group_t *make(const oc_session_t *session, const oc_join_t *join,
+                                   char *reason, size_t size)
+{
+    oc_job_server_t *job = session->job;
+    bool in_tree = is_in_tree(session, join);
     oc_registered_group_t *group;
 
     if (job->draining) {
@@ -127,10 +138,10 @@ static oc_registered_group_t *make(oc_job_server_t *job, const oc_join_t *join, 
         snprintf(reason, size, "it is no leaf of a tree of servers: it has no --parent");
         return NULL;
     }
-    if (!fits(job, join, reason, size)) {
+    if (!fits(job, join, in_tree, reason, size)) {
         return NULL;
     }
-    group = group_new(job, join);
+    group = group_new(job, join, in_tree);
     if (NULL == group) {
         snprintf(reason, size, "the server is out of memory");
         return NULL;
@@ -139,14 +150,14 @@ static oc_registered_group_t *make(oc_job_server_t *job, const oc_join_t *join, 
 }
 
 /* NULL and a sentence about why not. */
-static oc_registered_group_t *find_or_make(oc_job_server_t *job, const oc_join_t *join,
+static oc_registered_group_t *find_or_make(const oc_session_t *session, const oc_join_t *join,
                                            char *reason, size_t size)
 {
     oc_registered_group_t *group;
 
-    HASH_FIND(hh, job->groups, &join->group, sizeof(join->group), group);
+    HASH_FIND(hh, session->job->groups, &join->group, sizeof(join->group), group);
     if (NULL == group) {
-        return make(job, join, reason, size);
+        return make(session, join, reason, size);
     }
     if (!same_group(&group->join, join) || NULL != group->members[join->rank].group) {
         snprintf(reason, size, "rank %u does not fit into the group that others joined",
@@ -206,7 +217,7 @@ void oc_registry_join(oc_session_t *session, const oc_join_t *join)
     oc_registered_group_t *group;
     char reason[OC_MAX_TEXT];
 
-    group = find_or_make(session->job, join, reason, sizeof(reason));
+    group = find_or_make(session, join, reason, sizeof(reason));
     if (NULL == group) {
         refuse(session, join, reason);
         return;

@@ -23,6 +23,7 @@ typedef struct {
     uint32_t number;           /* from 0 */
     uint32_t hosts, per_host;
     uint32_t aggregators;      /* of the server */
+    uint32_t ranks_each;       /* that a connection joins with: 1, where there are descriptors */
     uint32_t chunk_bytes, window, small_bytes;
     bool reserves;
 } oc_crowd_join_t;

@@ -150,6 +150,10 @@ static void ping_each(bench_t *bench, unsigned sessions)
 
 /* ---- communicators ---- */
 
+/*
+ * Each aggregator has a connection to each process that has joined: with several of them, a process
+ * joins with as many ranks, or a server of the usual limits would have no descriptors left.
+ */
 static oc_crowd_join_t default_join(uint32_t number, uint32_t hosts, uint32_t per_host,
                                     unsigned aggregators)
 {
@@ -158,6 +162,7 @@ static oc_crowd_join_t default_join(uint32_t number, uint32_t hosts, uint32_t pe
     oc_settings_default(&oc_job_settings_table, &settings);
     return (oc_crowd_join_t) {
         .number = number, .hosts = hosts, .per_host = per_host, .aggregators = aggregators,
+        .ranks_each = aggregators,
         .chunk_bytes = (uint32_t) settings.chunk_size, .window = (uint32_t) settings.window,
         .small_bytes = (uint32_t) settings.small_size, .reserves = per_host > 1};
 }
@@ -180,7 +185,7 @@ static void count_communicators(bench_t *bench, unsigned aggregators)
     oc_crowd_t crowd;
 
     start_server(&server, aggregators);
-    oc_crowd_open(&crowd, ranks, server.port);
+    oc_crowd_open(&crowd, ranks / aggregators, server.port);
     (void) oc_crowd_connect(&crowd, 0, AT_A_TIME);
     while (live < COMMUNICATORS) {
         oc_crowd_join_t join = default_join(live, HOSTS, PER_HOST, aggregators);
@@ -214,7 +219,7 @@ static void serve_flat(bench_t *bench, unsigned ranks, unsigned aggregators)
     double seconds = 0;
 
     start_server(&server, aggregators);
-    oc_crowd_open(&crowd, ranks, server.port);
+    oc_crowd_open(&crowd, ranks / aggregators, server.port);
     (void) oc_crowd_connect(&crowd, 0, AT_A_TIME);
     outcome = oc_crowd_join(&crowd, &join);
     if (outcome.answered == ranks

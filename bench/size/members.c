@@ -24,7 +24,7 @@ typedef struct {
     oc_stream_t stream;
     uint32_t process;          /* of the job */
     bool connected;            /* HELLO was sent */
-    bool waits;                /* for an answer */
+    unsigned waits;            /* for so many answers */
 } member_t;
 
 typedef struct {
@@ -54,8 +54,8 @@ static void settle(members_t *all, member_t *member)
 {
     double seconds = oc_crowd_clock() - all->shared->begin;
 
-    if (member->waits) {
-        member->waits = false;
+    if (member->waits > 0) {
+        member->waits--;
         all->waiting--;
         all->outcome->last = seconds > all->outcome->last ? seconds : all->outcome->last;
     }
@@ -64,7 +64,7 @@ static void settle(members_t *all, member_t *member)
 static void refused(members_t *all, member_t *member, const char *text)
 {
     snprintf(all->outcome->text, sizeof(all->outcome->text), "%s", text);
-    all->outcome->refused += member->waits;
+    all->outcome->refused += member->waits > 0;
     settle(all, member);
 }
 
@@ -104,7 +104,7 @@ static void answered(members_t *all, member_t *member)
 {
     double limit = all->shared->limit;
 
-    all->outcome->answered += member->waits;
+    all->outcome->answered += member->waits > 0;
     all->outcome->late += limit > 0 && oc_crowd_clock() - all->shared->begin > limit;
     settle(all, member);
 }
@@ -174,7 +174,7 @@ static void wait_for_answers(members_t *all)
 
 static void expect_answer(members_t *all, member_t *member)
 {
-    member->waits = true;
+    member->waits++;
     all->waiting++;
 }
 
@@ -212,24 +212,32 @@ static void ping_all(members_t *all)
     }
 }
 
-static void join_all(members_t *all)
+static void join_as(members_t *all, member_t *member, uint32_t rank)
 {
     const oc_crowd_join_t *join = &all->shared->join;
     oc_control_t message = {.type = OC_CONTROL_JOIN};
+    uint32_t team = rank % join->per_host;
+
+    message.join = (oc_join_t) {
+        .group = ((uint64_t) join->number + 1) << TEAM_BITS | team, .num_ranks = join->hosts,
+        .rank = rank / join->per_host,
+        .reply_handle = (join->number * join->hosts * join->per_host + rank) % (1u << 20),
+        .first_aggregator = team * join->aggregators, .chunk_bytes = join->chunk_bytes,
+        .window = join->window, .small_bytes = join->small_bytes, .reserves = join->reserves};
+    expect_answer(all, member);
+    send_message(all, member, &message);
+}
+
+static void join_all(members_t *all)
+{
+    uint32_t each = all->shared->join.ranks_each;
 
     for (unsigned i = 0; i < all->count; i++) {
         member_t *member = &all->members[i];
-        uint32_t team = member->process % join->per_host;
 
-        message.join = (oc_join_t) {
-            .group = ((uint64_t) join->number + 1) << TEAM_BITS | team, .num_ranks = join->hosts,
-            .rank = member->process / join->per_host,
-            .reply_handle = (join->number * join->hosts * join->per_host + member->process)
-                            % (1u << 20),
-            .first_aggregator = team * join->aggregators, .chunk_bytes = join->chunk_bytes,
-            .window = join->window, .small_bytes = join->small_bytes, .reserves = join->reserves};
-        expect_answer(all, member);
-        send_message(all, member, &message);
+        for (uint32_t n = 0; n < each; n++) {
+            join_as(all, member, member->process * each + n);
+        }
     }
 }
 

@@ -63,26 +63,111 @@ static void test_owed_in_a_tree(void **state)
     assert_int_equal(aggregator.pool.used, 0);
 }
 
-/* A server that is in no tree promises more than it has for a moment, and stops for nobody. */
-static void test_not_owed_elsewhere(void **state)
+/* ---- the one that groups outside of trees share ---- */
+
+#define META oc_budget_group(RANKS, false)
+#define STEP oc_budget_step(RANKS, CHUNK, SMALL)
+
+/* A chunk that all, or all but one rank, have sent their contributions to. */
+static oc_reduction_t make_chunk(oc_server_group_t *group, bool here)
 {
-    oc_server_group_t tree = make_group(true), owed = make_group(true), group = make_group(false);
+    return (oc_reduction_t) {.group = group, .header = {.message = OC_MESSAGE_START, .chunks = 1},
+                             .here = here ? RANKS : RANKS - 1};
+}
+
+static void open_pool(size_t limit)
+{
+    memset(&aggregator, 0, sizeof(aggregator));
+    oc_pool_open(&aggregator.pool, limit);
+}
+
+/* Any number of groups, and room for one step. */
+static void test_shared(void **state)
+{
+    oc_server_group_t groups[4], plain;
 
     (void) state;
-    oc_reserve_take(&tree);
-    oc_reserve_take(&group);
-    assert_false(group.owed);
-    assert_int_equal(aggregator.pool.used, 2 * WHOLE);
+    open_pool(5 * META + STEP);
+    for (int i = 0; i < 4; i++) {
+        groups[i] = make_group(false);
+        oc_reserve_take(&groups[i]);
+        assert_int_equal(aggregator.pool.used, (i + 1) * META + STEP);
+    }
+    plain = make_group(false);
+    plain.reserves = false;
+    oc_reserve_take(&plain);
+    assert_int_equal(aggregator.pool.used, aggregator.pool.limit);
     assert_true(oc_reduction_may_take(&aggregator));
-    oc_reserve_give(&group);
-    oc_reserve_take(&owed);
-    assert_true(owed.owed);
-    oc_reserve_take(&group);
-    assert_false(group.owed);
-    oc_reserve_give(&group);
-    oc_reserve_give(&owed);
-    oc_reserve_give(&tree);
+    for (int i = 0; i < 4; i++) {
+        oc_reserve_give(&groups[i]);
+    }
+    /* nobody needs it any more */
+    assert_int_equal(aggregator.pool.used, META);
+    oc_reserve_give(&plain);
     assert_int_equal(aggregator.pool.used, 0);
+}
+
+/* Who has it waits for nothing: it is for a chunk that is here, of whichever group, at a time. */
+static void test_shared_is_for_what_is_here(void **state)
+{
+    oc_server_group_t first = make_group(false), second = make_group(false);
+    oc_reduction_t waits = make_chunk(&first, false), one = make_chunk(&first, true),
+                   other = make_chunk(&second, true);
+
+    (void) state;
+    open_pool(2 * META + STEP);
+    second.reserves = false;
+    oc_reserve_take(&first);
+    oc_reserve_take(&second);
+    assert_false(oc_reserve_lend_chunk(&waits));
+    assert_true(oc_reserve_lend_chunk(&other));
+    assert_false(oc_reserve_lend_chunk(&one));
+    assert_false(oc_reserve_lend_small(&one, SMALL));
+    oc_reserve_return_chunk(&second);
+    assert_true(oc_reserve_lend_small(&one, SMALL));
+    oc_reserve_return_piece(&one, SMALL / 2);
+    assert_false(oc_reserve_lend_chunk(&other));
+    oc_reserve_return_piece(&one, SMALL / 2);
+    assert_true(oc_reserve_lend_chunk(&other));
+    oc_reserve_return_chunk(&second);
+    oc_reserve_give(&second);
+    oc_reserve_give(&first);
+    assert_int_equal(aggregator.pool.used, 0);
+}
+
+/*
+ * All memory is in use when a group with larger chunks is new. What was kept back before is lent all
+ * the same: those who have the memory may wait for just that chunk. The reserve grows with what comes
+ * back, before anybody else gets some.
+ */
+static void test_shared_grows(void **state)
+{
+    oc_server_group_t old = make_group(false), new = make_group(false);
+    oc_reduction_t chunk = make_chunk(&old, true), large = make_chunk(&new, true);
+    void *buffers;
+
+    (void) state;
+    new.chunk_bytes = 2 * CHUNK;
+    open_pool(META + 2 * STEP);
+    oc_reserve_take(&old);
+    buffers = oc_pool_get(&aggregator.pool, STEP);
+    assert_non_null(buffers);
+    oc_reserve_take(&new);
+    assert_true(aggregator.pool.used > aggregator.pool.limit);
+    assert_false(oc_reduction_may_take(&aggregator));
+    assert_false(oc_reserve_lend_chunk(&large));
+    assert_true(oc_reserve_lend_chunk(&chunk));
+    oc_pool_put(&aggregator.pool, oc_pool_get(&aggregator.pool, RANKS * CHUNK), RANKS * CHUNK);
+    oc_reserve_return_chunk(&old);
+    oc_reserve_give(&old);
+    oc_pool_put(&aggregator.pool, buffers, STEP);
+    oc_reserves_pay(&aggregator);
+    assert_true(oc_reduction_may_take(&aggregator));
+    assert_true(oc_reserve_lend_chunk(&large));
+    oc_reserve_return_chunk(&new);
+    oc_reserve_give(&new);
+    assert_int_equal(aggregator.pool.used, 0);
+    oc_pool_close(&aggregator.pool);
 }
 
 /*
@@ -308,7 +393,9 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_owed_in_a_tree, setup),
-        cmocka_unit_test_setup(test_not_owed_elsewhere, setup),
+        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_shared_is_for_what_is_here),
+        cmocka_unit_test(test_shared_grows),
         cmocka_unit_test_setup(test_owed_on_a_leaf, setup),
         cmocka_unit_test_setup(test_dropped_while_owed, setup),
         cmocka_unit_test_setup(test_above_counts, setup),
