@@ -82,7 +82,8 @@ static const oc_setting_t job_settings[] = {
              "from and into user memory."},
     {JOB(chunk_size), .type = OC_SETTING_SIZE, .number = 65536, .min = OC_MIN_CHUNK,
      .max = OC_MAX_CHUNK, .unit = "bytes",
-     .help = "Largest chunk of a vector; chunks are reduced independently."},
+     .help = "Largest chunk of a vector; chunks are reduced independently. They are smaller where a "
+             "server has no room for one of each rank."},
     {JOB(min_chunks), .type = OC_SETTING_INT, .number = 64, .min = 1, .max = 1 << 20,
      .unit = "chunks",
      .help = "How many chunks each aggregator gets of a vector at least, as long as they are no "

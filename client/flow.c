@@ -120,7 +120,7 @@ static bool is_paced(const oc_collective_t *collective)
 /* One chunk may always be under way, or nothing would ever make room. */
 static bool has_room(const oc_group_t *group, const oc_lane_t *lane, size_t length)
 {
-    size_t window = group->teams.window * group->client->config.settings->chunk_size;
+    size_t window = group->teams.window * group->chunk_bytes;
 
     return 0 == lane->flying || lane->flying + length <= window;
 }

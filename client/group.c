@@ -24,6 +24,7 @@ oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params
     }
     group->client = client;
     group->params = *params;
+    group->chunk_bytes = client->config.settings->chunk_size;
     snprintf(group->name, sizeof(group->name), "%s", params->name);
     oc_place_flat(group);
     pthread_mutex_lock(&client->lock);

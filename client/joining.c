@@ -317,7 +317,7 @@ static bool counts_on_service(const oc_group_t *group)
 {
     return OC_GROUP_LIVE == group->state
            || (NULL != group->setup && OC_SETUP_VOTE == group->setup->step
-               && OC_VOTE_YES == group->setup->vote);
+               && group->setup->vote > OC_VOTE_LEAVE);
 }
 
 void oc_joining_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text)

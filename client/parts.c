@@ -47,7 +47,7 @@ static void lay_out(oc_collective_t *collective)
     size_t lanes = group->num_lanes, window = group->teams.window;
     size_t share = (collective->bytes + lanes - 1) / lanes;
     size_t least = (collective->bytes + division->period - 1) / division->period * division->least;
-    size_t chunk = group->client->config.settings->chunk_size / OC_MIN_CHUNK * OC_MIN_CHUNK;
+    size_t chunk = group->chunk_bytes / OC_MIN_CHUNK * OC_MIN_CHUNK;
     size_t fine = least / (size_t) group->client->config.settings->min_chunks;
 
     /* before the first chunk has gone no result can come, and the last has nothing beside it */

@@ -17,6 +17,9 @@ static void on_ready(oc_transfer_t *transfer)
                      && OC_OK == oc_header_decode(ready->bytes, transfer->length, &header)
                      && OC_MESSAGE_READY == header.message;
     all->failed += !ready->arrived;
+    if (ready->arrived && header.chunk_bytes < all->chunk_bytes) {
+        all->chunk_bytes = header.chunk_bytes;
+    }
     if (0 == --all->waiting && all->abandoned) {
         free(all);
     }
@@ -31,6 +34,7 @@ oc_readiness_t *oc_readiness_begin(oc_group_t *group, unsigned aggregators)
         return NULL;
     }
     all->count = all->waiting = count;
+    all->chunk_bytes = (uint32_t) group->client->config.settings->chunk_size;
     for (unsigned i = 0; i < count; i++) {
         uint32_t index = oc_team_number(group, i / aggregators) * aggregators + i % aggregators;
 

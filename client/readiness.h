@@ -20,6 +20,7 @@ typedef struct {
 
 typedef struct oc_readiness {
     unsigned count, waiting, failed;
+    uint32_t chunk_bytes;      /* the largest that all of them take */
     bool abandoned;            /* the set-up is over, and the last one frees this */
     oc_ready_t lanes[];
 } oc_readiness_t;

@@ -142,10 +142,19 @@ static void start_vote(oc_group_t *group, oc_setup_step_t step, bool can, int64_
     }
 }
 
+static int64_t own_vote(const oc_group_t *group)
+{
+    const oc_setup_t *setup = group->setup;
+
+    if (setup->no_gain) {
+        return OC_VOTE_LEAVE;
+    }
+    return NULL != setup->readiness ? OC_VOTE_CHUNK(setup->readiness->chunk_bytes) : OC_VOTE_YES;
+}
+
 static void vote(oc_group_t *group)
 {
-    start_vote(group, OC_SETUP_VOTE, !oc_setup_has_given_up(group),
-               group->setup->no_gain ? OC_VOTE_LEAVE : OC_VOTE_YES);
+    start_vote(group, OC_SETUP_VOTE, !oc_setup_has_given_up(group), own_vote(group));
 }
 
 /* Of multicast: a message to a rank that does not expect its sender yet would be seconds late. */
@@ -262,6 +271,9 @@ static void vote_done(oc_group_t *group)
     if (OC_VOTE_LEAVE == outcome) {
         decline(group, "Open MPI is expected to be faster than a tree of servers");
         return;
+    }
+    if (OC_VOTE_YES != outcome) {
+        group->chunk_bytes = (size_t) (outcome - OC_VOTE_CHUNK(0));
     }
     snprintf(reason, sizeof(reason), "%s", setup->reason);
     setup_end(group);

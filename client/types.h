@@ -172,6 +172,7 @@ struct oc_group {
     unsigned num_lanes;
     unsigned num_small;            /* the first ones of the lanes: those for small vectors */
     oc_division_t division;        /* of chunks by lane */
+    size_t chunk_bytes;            /* the largest: the setting, or what servers have room for */
     oc_cast_group_t *cast;         /* of OC_SERVICE_MULTICAST, from the set-up on */
     char way[OC_WAY_SIZE];         /* what carries it, once it is live */
     struct oc_collective *queue;   /* not started: set-up is under way or the limit is reached */

@@ -54,6 +54,9 @@ static bool is_plausible(const oc_header_t *header, size_t length)
     if (0 == header->chunks) {
         return false;
     }
+    if (OC_MESSAGE_READY == header->message) {
+        return header->chunk_bytes >= OC_MIN_CHUNK && header->chunk_bytes <= OC_MAX_CHUNK;
+    }
     return OC_MESSAGE_START != header->message
            || (header->chunk_bytes > 0 && header->chunk_bytes <= OC_MAX_CHUNK
                && header->last_bytes > 0 && header->last_bytes <= header->chunk_bytes);

@@ -50,6 +50,7 @@ static void on_ready(oc_transfer_t *transfer)
     if (OC_OK == transfer->status
         && OC_OK == oc_header_decode(above->bytes, transfer->length, &header)
         && OC_MESSAGE_READY == header.message) {
+        above->chunk_bytes = header.chunk_bytes;
         above->ready = true;
         oc_aggregator_group_ready(group);
     } else if (OC_ERR_CANCELED != transfer->status) {

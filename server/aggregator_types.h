@@ -51,6 +51,7 @@ typedef struct {
     struct oc_server_group *group;
     uint8_t bytes[OC_HEADER_SIZE];
     uint32_t leaf;                   /* this one's number: its rank there */
+    uint32_t chunk_bytes;            /* the largest that it takes there */
     uint32_t handle;                 /* of the group there … */
     bool joined;                     /* … once it is known */
     bool ready;

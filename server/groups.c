@@ -132,6 +132,15 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member
     return group;
 }
 
+/* What goes up has to be taken there, too. */
+static uint32_t chunk_offered(const oc_server_group_t *group)
+{
+    const oc_above_t *above = group->above;
+
+    return NULL != above && above->chunk_bytes < group->chunk_bytes ? above->chunk_bytes
+                                                                    : group->chunk_bytes;
+}
+
 /*
  * UCX connects when the first message goes. With this one that happens during the set-up, where a
  * data path that does not work still leads to the previous module.
@@ -139,7 +148,8 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member
 static void send_ready(oc_server_group_t *group, uint32_t rank)
 {
     oc_header_t header = {.message = OC_MESSAGE_READY, .handle = group->handle,
-                          .rank = group->index, .chunks = 1};
+                          .rank = group->index, .chunks = 1,
+                          .chunk_bytes = chunk_offered(group)};
 
     group->members[rank].told = true;
     oc_aggregator_send_header(group, rank, &header, OC_READY_SLOT);

@@ -71,6 +71,7 @@ typedef struct oc_registered_group {
     uint64_t id;
     uint32_t handle;
     oc_join_t join;              /* of the first rank: what all must agree on */
+    uint32_t asked;              /* its largest chunk as ranks say it; join has what there is room for */
     bool in_tree;                /* it may wait for other leaves */
     uint32_t joined, left;
     char *refusal;               /* of the parent: why the group cannot go on; NULL */

@@ -54,7 +54,8 @@ void oc_registry_free(oc_job_server_t *job)
     oc_handles_free(&job->handles);
 }
 
-static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *join, bool in_tree)
+static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *join,
+                                        uint32_t asked, bool in_tree)
 {
     oc_registered_group_t *group = calloc(1, sizeof(*group));
 
@@ -63,6 +64,7 @@ static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *j
     }
     group->id = join->group;
     group->join = *join;
+    group->asked = asked;
     group->in_tree = in_tree;
     group->members = calloc(join->num_ranks, sizeof(*group->members));
     if (NULL == group->members || !oc_handles_take(&job->handles, &group->handle)) {
@@ -78,10 +80,12 @@ static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *j
     return group;
 }
 
-static bool same_group(const oc_join_t *a, const oc_join_t *b)
+static bool same_group(const oc_registered_group_t *group, const oc_join_t *b)
 {
+    const oc_join_t *a = &group->join;
+
     return a->num_ranks == b->num_ranks && a->first_aggregator == b->first_aggregator
-           && a->chunk_bytes == b->chunk_bytes && a->window == b->window
+           && group->asked == b->chunk_bytes && a->window == b->window
            && a->small_bytes == b->small_bytes && a->reserves == b->reserves
            && a->leaves == b->leaves && a->leaf == b->leaf;
 }
@@ -96,9 +100,11 @@ static bool fits(const oc_job_server_t *job, const oc_join_t *join, bool in_tree
 
     if (cost + step > limit) {
         snprintf(reason, size, "it needs %zu bytes of an aggregator's memory to do one step for %u "
-                 "ranks, and an aggregator has %zu: raise --memory-limit, use fewer aggregators, "
-                 "or lower coll_optcast_%s", cost + step, join->num_ranks, limit,
-                 join->chunk_bytes >= join->small_bytes ? "chunk_size" : "small_size");
+                 "ranks, and an aggregator has %zu: raise --memory-limit%s", cost + step,
+                 join->num_ranks, limit,
+                 join->chunk_bytes >= join->small_bytes
+                     ? " or use fewer aggregators"
+                     : ", use fewer aggregators, or lower coll_optcast_small_size");
         return false;
     }
     if (job->groups_cost + cost + largest > limit) {
@@ -108,6 +114,29 @@ static bool fits(const oc_job_server_t *job, const oc_join_t *join, bool in_tree
         return false;
     }
     return true;
+}
+
+/*
+ * The largest chunk for which there is room. If it has to be less than what was asked for, two of them
+ * have: one is reduced while the next one comes, and other communicators have to be known beside.
+ */
+static uint32_t affordable_chunk(const oc_job_server_t *job, const oc_join_t *join, bool in_tree)
+{
+    size_t limit = job->config.memory_limit / job->num_aggregators;
+    oc_join_t smaller = *join;
+    char reason[OC_MAX_TEXT];
+
+    if (fits(job, join, in_tree, reason, sizeof(reason))) {
+        return join->chunk_bytes;
+    }
+    do {
+        smaller.chunk_bytes = smaller.chunk_bytes / 2 / OC_MIN_CHUNK * OC_MIN_CHUNK;
+        if (smaller.chunk_bytes < OC_MIN_CHUNK) {
+            return OC_MIN_CHUNK;
+        }
+    } while (job->groups_cost + cost_of(&smaller, in_tree)
+             + 2 * oc_budget_chunk(join->num_ranks, smaller.chunk_bytes) > limit);
+    return smaller.chunk_bytes;
 }
 
 /* As the aggregators see it: all groups of a leaf, and on a parent those of leaves. */
@@ -124,6 +153,7 @@ static oc_registered_group_t *make(const oc_session_t *session, const oc_join_t 
     oc_job_server_t *job = session->job;
     bool in_tree = is_in_tree(session, join);
     oc_registered_group_t *group;
+    oc_join_t affordable = *join;
 
     if (job->draining) {
         snprintf(reason, size, "the server is going to stop");
@@ -138,10 +168,11 @@ static oc_registered_group_t *make(const oc_session_t *session, const oc_join_t 
         snprintf(reason, size, "it is no leaf of a tree of servers: it has no --parent");
         return NULL;
     }
-    if (!fits(job, join, in_tree, reason, size)) {
+    affordable.chunk_bytes = affordable_chunk(job, join, in_tree);
+    if (!fits(job, &affordable, in_tree, reason, size)) {
         return NULL;
     }
-    group = group_new(job, join, in_tree);
+    group = group_new(job, &affordable, join->chunk_bytes, in_tree);
     if (NULL == group) {
         snprintf(reason, size, "the server is out of memory");
         return NULL;
@@ -159,7 +190,7 @@ static oc_registered_group_t *find_or_make(const oc_session_t *session, const oc
     if (NULL == group) {
         return make(session, join, reason, size);
     }
-    if (!same_group(&group->join, join) || NULL != group->members[join->rank].group) {
+    if (!same_group(group, join) || NULL != group->members[join->rank].group) {
         snprintf(reason, size, "rank %u does not fit into the group that others joined",
                  join->rank);
         return NULL;
@@ -188,7 +219,7 @@ static void tell_aggregators(const oc_registered_group_t *group, const oc_sessio
         command->member = (oc_member_t) {
             .handle = group->handle, .num_ranks = join->num_ranks, .rank = join->rank,
             .reply_handle = join->reply_handle, .aggregator = join->first_aggregator + i,
-            .chunk_bytes = join->chunk_bytes, .window = join->window,
+            .chunk_bytes = group->join.chunk_bytes, .window = join->window,
             .small_bytes = join->small_bytes, .reserves = 0 != join->reserves,
             .tree = tree, .leaves = join->leaves, .leaf = join->leaf};
         oc_aggregator_post(job->aggregators[i], command);

@@ -74,7 +74,8 @@ static void send_ready(fake_server_state_t *state, const client_t *client, const
 {
     ready_t *ready = &state->readies[state->num_readies++ % MAX_READIES];
     oc_header_t header = {.message = OC_MESSAGE_READY, .handle = HANDLE,
-                          .rank = join->first_aggregator, .chunks = 1};
+                          .rank = join->first_aggregator, .chunks = 1,
+                          .chunk_bytes = join->chunk_bytes};
     size_t length = FAKE_SHORT == state->behaviour ? OC_HEADER_SIZE / 2 : OC_HEADER_SIZE;
 
     if (FAKE_OTHER == state->behaviour) {

@@ -552,19 +552,18 @@ static void test_server_twice(void **state)
     assert_true(ranks_succeed(&server, 2, &settings, body_declined, 20));
 }
 
-/* A chunk from each rank does not fit into the server's memory: said, and declined. */
+/* The smallest chunk from each rank does not fit into an aggregator's memory: said, and declined. */
 static void test_memory_limit(void **state)
 {
-    const char *options[] = {"--memory-limit", "1M", NULL};
+    const char *options[] = {"--memory-limit", "1M", "--aggregators", "64", NULL};
     oc_job_settings_t settings;
     test_server_t server;
 
     (void) state;
     server_start(&server, options);
     settings = quick_settings(server.address);
-    settings.chunk_size = 512 * 1024;
     snprintf(expected_name, sizeof(expected_name), "--memory-limit");
-    assert_true(ranks_succeed(&server, 3, &settings, body_declined, 20));
+    assert_true(ranks_succeed(&server, 5, &settings, body_declined, 20));
 }
 
 int main(int argc, char **argv)

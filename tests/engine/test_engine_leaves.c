@@ -332,7 +332,8 @@ static void test_late_join(void **state)
 
     (void) state;
     job_id[1]++;
-    join.join.chunk_bytes = 1 << 20;
+    /* the smallest chunk of so many leaves is too much for the parent */
+    join.join.leaves = OC_MAX_LEAVES;
     server_start(&parent, parent_options);
     server_start(&leaf, options);
     for (uint32_t rank = 0; rank < 2; rank++) {
@@ -356,9 +357,9 @@ static void test_late_join(void **state)
 /* A leaf counts what it knows of a group above: one that needs all there is fits, and no other. */
 static void test_above_counts(void **state)
 {
-    const uint32_t chunk = 1 << 18;
-    size_t needed = oc_budget_group(2, true) + oc_budget_reserve(2, chunk, 0)
-                    + oc_budget_step(2, chunk, 0);
+    const uint32_t ranks = 128, chunk = OC_MIN_CHUNK;
+    size_t needed = oc_budget_group(ranks, true) + oc_budget_reserve(ranks, chunk, 0)
+                    + oc_budget_step(ranks, chunk, 0);
     oc_control_t message, join = join_of(2);
     test_server_t parent, leaf;
     char limit[32];
@@ -366,6 +367,7 @@ static void test_above_counts(void **state)
     oc_stream_t client;
 
     (void) state;
+    join.join.num_ranks = ranks;
     join.join.chunk_bytes = chunk;
     server_start(&parent, NULL);
     for (unsigned missing = 0; missing < 2; missing++) {

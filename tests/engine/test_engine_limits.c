@@ -344,18 +344,80 @@ static void refused(const char *const *options, uint32_t num_ranks, size_t chunk
 /* Three ranks, whose group costs 704 bytes; a small vector has 8 bytes of heap beside it. */
 static void test_too_large(void **state)
 {
-    const char *one[] = {"--memory-limit", "1M", NULL};
     const char *many[] = {"--memory-limit", "1M", "--aggregators", "32", NULL};
+    const char *most[] = {"--memory-limit", "1M", "--aggregators", "64", NULL};
 
     (void) state;
-    refused(one, 3, 512 * 1024, 4096,
-            "refused: it needs 1573568 bytes of an aggregator's memory to do one step for 3 ranks, "
-            "and an aggregator has 1048576: raise --memory-limit, use fewer aggregators, or lower "
-            "coll_optcast_chunk_size");
-    refused(many, 3, 16 * 1024, 4096, "it needs 49856 bytes of an aggregator's memory to do one "
-            "step for 3 ranks, and an aggregator has 32768");
+    refused(most, 5, 16 * 1024, 2048, "refused: it needs 21312 bytes of an aggregator's memory to "
+            "do one step for 5 ranks, and an aggregator has 16384: raise --memory-limit or use "
+            "fewer aggregators");
     refused(many, 3, 4096, 16384, "and an aggregator has 32768: raise --memory-limit, use fewer "
             "aggregators, or lower coll_optcast_small_size");
+}
+
+/* ---- what fits in smaller pieces ---- */
+
+#define LARGE (MIB / sizeof(float))
+
+static size_t expected_chunk;
+
+/* Right with chunks of that size, and no others, on all ranks. */
+static void body_smaller(rank_t *rank)
+{
+    static float send[LARGE], recv[LARGE], expected[LARGE];
+
+    fill_contribution(send, OC_TYPE_FLOAT, LARGE, rank->rank, 5);
+    fill_expected(expected, OC_OP_SUM, OC_TYPE_FLOAT, LARGE, rank->num_ranks, 5);
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, LARGE));
+    CHECK(0 == memcmp(recv, expected, sizeof(recv)));
+    CHECK(1 == rank->counters.allreduce_offloaded);
+    CHECK(MIB / expected_chunk == rank->counters.chunks);
+}
+
+static oc_job_settings_t coarse_settings(const char *servers)
+{
+    oc_job_settings_t settings = limit_settings();
+
+    settings.servers = servers;
+    settings.peer_aggregation = OC_PEERS_OFF;
+    settings.small_size = 4096;
+    settings.chunk_size = 512 * 1024;
+    settings.min_chunks = 1;
+    return settings;
+}
+
+/* Chunks of 512 KiB of 3 ranks do not fit into 1 MiB, nor two of 256 KiB; two of 128 KiB do. */
+static void test_smaller_chunks(void **state)
+{
+    const char *options[] = {"--memory-limit", "1M", NULL};
+    oc_job_settings_t settings;
+
+    (void) state;
+    expected_chunk = 128 * 1024;
+    server_start(&server, options);
+    settings = coarse_settings(server.address);
+    assert_true(ranks_succeed(&server, 3, &settings, body_smaller, 30));
+}
+
+/* The server with the least room decides for all. */
+static void test_smallest_counts(void **state)
+{
+    const char *options[] = {"--memory-limit", "1M", NULL};
+    oc_job_settings_t settings;
+    test_server_t large;
+    unsigned failed;
+    char list[160];
+
+    (void) state;
+    expected_chunk = 128 * 1024;
+    server_start(&large, NULL);
+    server_start(&server, options);
+    snprintf(list, sizeof(list), "%s,%s", large.address, server.address);
+    settings = coarse_settings(list);
+    failed = ranks_run(3, &settings, body_smaller, 30);
+    assert_int_equal(server_stop(&large), 0);
+    assert_int_equal(server_stop(&server), 0);
+    assert_int_equal(failed, 0);
 }
 
 /* Room for one step and 12 groups of 640 bytes. */
@@ -491,6 +553,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_late_rank_tcp),
         cmocka_unit_test(test_window_shrinks),
         cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_smaller_chunks),
+        cmocka_unit_test(test_smallest_counts),
         cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_too_many_jobs),
         cmocka_unit_test(test_drain),

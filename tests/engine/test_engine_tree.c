@@ -174,6 +174,43 @@ static void test_in_flight(void **state)
     grove_stop(&grove);
 }
 
+/* ---- memory ---- */
+
+#define WIDE ((1u << 20) / sizeof(float))
+
+static void body_wide(rank_t *rank)
+{
+    static float send[WIDE], recv[WIDE], expected[WIDE];
+
+    fill_contribution(send, OC_TYPE_FLOAT, WIDE, 0, 3);
+    for (size_t i = 0; i < WIDE; i++) {
+        expected[i] = send[i] * 4;
+    }
+    CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, WIDE));
+    CHECK(0 == memcmp(recv, expected, sizeof(recv)));
+    CHECK(1 == rank->counters.allreduce_offloaded);
+    CHECK(8 == rank->counters.chunks);
+}
+
+/*
+ * Leaves have room for chunks of 256 KiB, and their parent, which keeps one of each leaf beside, for
+ * those of 128 KiB: all ranks hear that from their leaves.
+ */
+static void test_small_parent(void **state)
+{
+    oc_job_settings_t settings;
+    unsigned failed;
+
+    (void) state;
+    grove_start_with(&grove, 2, "1", "16M", "1M");
+    settings = grove_settings(&grove);
+    settings.chunk_size = 256 * 1024;
+    settings.min_chunks = 1;
+    failed = ranks_run(4, &settings, body_wide, 30);
+    grove_stop(&grove);
+    assert_int_equal(failed, 0);
+}
+
 /* ---- COMMIT ---- */
 
 #define ROUNDS 10
@@ -647,6 +684,7 @@ int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs),           cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_small_parent),
         cmocka_unit_test(test_in_flight),       cmocka_unit_test(test_committed),
         cmocka_unit_test(test_opposite),        cmocka_unit_test(test_waits),
         cmocka_unit_test(test_newcomer),        cmocka_unit_test(test_small),

@@ -41,6 +41,8 @@ assert [row["sessions"] for row in rows["ping"]] == [2048, 4096, 8192], rows
 each = [row["processor"] / row["sessions"] for row in rows["ping"]]
 assert 0 < each[-1] < 2 * each[0], rows
 assert [row["aggregators"] for row in rows["communicators"]] == [1, 4], rows
+assert all(row["live"] >= 32 for row in rows["communicators"]), rows
+assert [row["chunk"] for row in rows["flat"]] == [65536, 16384], rows
 assert [row["ranks"] for row in rows["server"]] == [1000, 2000, 4000, 8000], rows
 assert all(row["joined"] > row["connected"] > row["endpoints"] > 0 for row in rows["server"]), rows
 assert all(row["setup"] > row["live"] >= 0 for row in rows["rank"]), rows
