@@ -7,6 +7,7 @@ libocbase_la_SOURCES = \
 	base/arithmetic.h \
 	base/clock.h \
 	base/descriptors.h base/descriptors.c \
+	base/handles.h base/handles.c \
 	base/log.h base/log.c \
 	base/mac.h base/mac.c \
 	base/output.h base/output.c \

@@ -85,6 +85,11 @@ oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **res
         return OC_ERR_NO_MEMORY;
     }
     oc_fd_guard();
+    client->handles = oc_handles_new();
+    if (NULL == client->handles) {
+        free(client);
+        return OC_ERR_NO_MEMORY;
+    }
     client->config = *config;
     oc_stock_open(&client->stock, OC_CLIENT_STOCK);
     pthread_mutex_init(&client->lock, NULL);
@@ -149,6 +154,7 @@ void oc_client_destroy(oc_client_t *client)
     oc_doorbell_close(client->bell);
     oc_server_list_free(&client->servers);
     oc_timeline_close(client->timeline);
+    oc_handles_free(client->handles);
     pthread_mutex_destroy(&client->lock);
     free(client);
 }

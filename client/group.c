@@ -88,8 +88,8 @@ void oc_group_destroy(oc_group_t *group)
     pthread_mutex_lock(&client->lock);
     leave_service(group);
     DL_DELETE(client->groups, group);
-    if (NULL != group->hh.tbl) {
-        HASH_DEL(client->handles, group);
+    if (group->has_handle) {
+        oc_handles_give(client->handles, group->reply_handle);
     }
     oc_node_free(group);
     if (NULL == client->groups) {

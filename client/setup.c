@@ -31,17 +31,16 @@ bool oc_setup_has_given_up(const oc_group_t *group)
     return '\0' != group->setup->reason[0];
 }
 
+_Static_assert(OC_TAG_HANDLE_BITS == OC_HANDLES_BITS, "tags have room for handles");
+
 static void take_handle(oc_group_t *group)
 {
-    oc_client_t *client = group->client;
-    oc_group_t *other;
-
-    do {
-        client->next_handle = (client->next_handle + 1) & OC_HANDLE_MAX;
-        HASH_FIND(hh, client->handles, &client->next_handle, sizeof(client->next_handle), other);
-    } while (NULL != other);
-    group->reply_handle = client->next_handle;
-    HASH_ADD(hh, client->handles, reply_handle, sizeof(group->reply_handle), group);
+    group->has_handle = oc_handles_take(group->client->handles, &group->reply_handle);
+    if (!group->has_handle) {
+        oc_setup_give_up(group, "this process has %u communicators with service, and more cannot "
+                                "be, or it gets no random numbers from the system",
+                         OC_HANDLES_MAX);
+    }
 }
 
 static oc_status_t setup_new(oc_group_t *group)

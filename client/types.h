@@ -19,8 +19,8 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <uthash.h>
 
+#include "base/handles.h"
 #include "base/stock.h"
 #include "base/timeline.h"
 #include "client/client.h"
@@ -164,6 +164,7 @@ struct oc_group {
     oc_branch_t branch;
     oc_node_t *node;               /* of the node shape; NULL: flat, or not known yet */
     uint32_t reply_handle;
+    bool has_handle;               /* from the set-up on */
     uint64_t next_sequence;
     oc_link_t *links;
     unsigned num_links;
@@ -181,7 +182,6 @@ struct oc_group {
     oc_group_t *prev, *next;
     oc_group_t *setup_prev, *setup_next;
     oc_group_t *node_prev, *node_next;
-    UT_hash_handle hh;             /* by reply_handle, from the set-up on */
 };
 
 typedef struct {
@@ -281,7 +281,6 @@ struct oc_client {
     bool has_job;
     oc_job_t job;
     uint32_t groups_made;
-    uint32_t next_handle;
     oc_worker_t *worker;
     oc_admission_t *admission; /* of servers, to the worker; comes and goes with it */
     oc_origins_t origins;      /* of this host; as old as the worker */
@@ -294,7 +293,7 @@ struct oc_client {
     oc_stock_t stock;          /* for collectives, and what small ones need */
     oc_collective_t *finished;
     oc_group_t *setups;        /* groups that are being set up */
-    oc_group_t *handles;       /* groups that have a reply handle */
+    oc_handles_t *handles;     /* reply handles of groups */
     oc_group_t *nodes;         /* groups whose hosts have steps to do */
     oc_doorbell_t *bell;       /* from the first group on that shares a host */
     size_t node_bytes;         /* of shared memory that this process gives to all groups */

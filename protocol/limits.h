@@ -17,7 +17,7 @@
 #define OC_MAX_GROUP_AGGREGATORS 4096 /* of all servers of a group */
 #define OC_MAX_LEAVES      256        /* of a tree of servers */
 #define OC_MAX_LANES       65536      /* of all teams of a group; 16 bits of a tag */
-#define OC_MAX_GROUPS      (1 << 16)  /* of one job on one server; with 4 bits of generation */
+#define OC_MAX_GROUPS      (1 << 16)  /* of one job on one server, see base/handles.h */
 #define OC_MAX_IN_FLIGHT   256        /* collectives of one group; less than 4096, see tags */
 #define OC_MAX_WINDOW      64         /* chunks in flight from a rank to an aggregator */
 

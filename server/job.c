@@ -230,6 +230,10 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
     job->mail_watch = (oc_watch_t) {.fd = job->mailbox.event_fd, .ready = on_mail};
     status = oc_loop_add(loop, &job->mail_watch, EPOLLIN);
     if (OC_OK == status) {
+        job->handles = oc_handles_new();
+        status = NULL == job->handles ? OC_ERR_NO_MEMORY : OC_OK;
+    }
+    if (OC_OK == status) {
         find_binding(job);
         status = oc_parent_open(job, error, error_size);
     }

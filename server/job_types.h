@@ -12,6 +12,7 @@
 
 #include <uthash.h>
 
+#include "base/handles.h"
 #include "net/admission.h"
 #include "net/stream.h"
 #include "server/aggregator.h"
@@ -79,13 +80,6 @@ typedef struct oc_registered_group {
     UT_hash_handle hh;           /* by id */
 } oc_registered_group_t;
 
-/* Hands handles out: an index in the low 16 bits, a generation in the 4 above. */
-typedef struct {
-    uint8_t *generations;
-    uint32_t *free;              /* ring of indices that are free, oldest first */
-    uint32_t capacity, first_free, num_free;
-} oc_handles_t;
-
 typedef struct oc_parent oc_parent_t;
 
 _Static_assert(OC_MAX_AGGREGATORS <= 64, "a session has a bit for each");
@@ -107,7 +101,7 @@ struct oc_job_server {
     uint64_t tick_due;
     uint32_t next_client;
     oc_registered_group_t *groups;
-    oc_handles_t handles;
+    oc_handles_t *handles;
     uint64_t num_members;        /* of all groups */
     oc_admission_t *admission;   /* of hosts that may connect to the aggregators */
     oc_watch_t hosts_watch;      /* a timer … */
@@ -208,10 +202,5 @@ oc_status_t oc_hosts_open(oc_job_server_t *job);
 void oc_hosts_close(oc_job_server_t *job);
 /* The peer of a connected socket, and what it says of its host. With hosts_wait: in a moment. */
 void oc_hosts_admit(oc_job_server_t *job, int fd, const oc_origins_t *origins);
-
-/* handles.c */
-bool oc_handles_take(oc_handles_t *handles, uint32_t *handle);
-void oc_handles_give(oc_handles_t *handles, uint32_t handle);
-void oc_handles_free(oc_handles_t *handles);
 
 #endif

@@ -11,8 +11,7 @@ libocservice_la_SOURCES = \
 	server/embedded.h server/embedded.c \
 	server/gate.h server/gate.c \
 	server/groups.c \
-	server/handles.c server/hosts.c \
-	server/heartbeat.c \
+	server/heartbeat.c server/hosts.c \
 	server/idle.c \
 	server/job.h server/job_types.h server/job.c \
 	server/key.h \

@@ -11,6 +11,7 @@
 
 _Static_assert(sizeof(oc_registered_group_t) <= OC_GROUP_COST / 2,
                "a group costs more than is counted");
+_Static_assert(OC_MAX_GROUPS == OC_HANDLES_MAX, "each group needs a handle");
 _Static_assert(sizeof(oc_registered_member_t) <= OC_GROUP_RANK_COST / 2,
                "a member costs more than is counted");
 
@@ -34,7 +35,7 @@ static void group_free(oc_job_server_t *job, oc_registered_group_t *group)
     oc_job_post_all(job, &drop);
     oc_parent_leave(job, group);
     HASH_DEL(job->groups, group);
-    oc_handles_give(&job->handles, group->handle);
+    oc_handles_give(job->handles, group->handle);
     job->groups_cost -= cost_of(&group->join, group->in_tree);
     if (NULL == job->groups) {
         job->largest_step = 0;
@@ -51,7 +52,8 @@ void oc_registry_free(oc_job_server_t *job)
     HASH_ITER (hh, job->groups, group, next) {
         group_free(job, group);
     }
-    oc_handles_free(&job->handles);
+    oc_handles_free(job->handles);
+    job->handles = NULL;
 }
 
 static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *join,
@@ -67,7 +69,7 @@ static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *j
     group->asked = asked;
     group->in_tree = in_tree;
     group->members = calloc(join->num_ranks, sizeof(*group->members));
-    if (NULL == group->members || !oc_handles_take(&job->handles, &group->handle)) {
+    if (NULL == group->members || !oc_handles_take(job->handles, &group->handle)) {
         free(group->members);
         free(group);
         return NULL;

@@ -165,7 +165,7 @@ tests_unit_test_descriptors_DEPENDENCIES = libocbase.la tests/unit/fork_guest.la
 check_PROGRAMS += tests/unit/test_handles
 tests_unit_test_handles_SOURCES = tests/unit/test_handles.c
 tests_unit_test_handles_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_handles_LDADD = libocservice.la $(CMOCKA_LIBS)
+tests_unit_test_handles_LDADD = libocbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_pool
 tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
