@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups: creation, the turns of their life, and the queue of collectives. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
@@ -216,14 +215,24 @@ void oc_group_go_live(oc_group_t *group)
     }
 }
 
-void oc_group_start_queued(oc_group_t *group)
+/*
+ * Tags tell collectives apart by the low bits of their numbers, so none may begin too far from the
+ * oldest one that has not ended. Running ones are in the order of their numbers.
+ */
+static bool may_start(const oc_group_t *group)
 {
     /* multicast has a queue of its own, and takes nothing while it calls back */
-    unsigned limit = NULL != group->cast ? UINT_MAX : OC_MAX_IN_FLIGHT;
+    return NULL != group->cast || NULL == group->running
+           || (group->num_running < OC_MAX_IN_FLIGHT
+               && group->next_sequence - group->running->sequence < OC_MAX_SPAN);
+}
+
+void oc_group_start_queued(oc_group_t *group)
+{
     oc_collective_t *collective;
 
     while (OC_GROUP_LIVE == group->state && NULL != (collective = group->queue)
-           && group->num_running < limit) {
+           && may_start(group)) {
         DL_DELETE(group->queue, collective);
         oc_collective_start(collective);
     }

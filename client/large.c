@@ -70,7 +70,7 @@ void oc_large_acknowledge(oc_part_t *part)
     oc_receive(collective->group->client->worker, &part->commit.transfer, part->commit_bytes,
                OC_HEADER_SIZE,
                oc_tag(OC_KIND_REPLY, collective->group->reply_handle, part->lane->index,
-                      collective->sequence, 0), OC_TAG_EXACT);
+                      collective->sequence, OC_COMMIT_SLOT), OC_TAG_EXACT);
     send_header(part, &part->ack, part->ack_bytes, OC_MESSAGE_ACK);
 }
 

@@ -18,7 +18,8 @@
 #define OC_MAX_LEAVES      256        /* of a tree of servers */
 #define OC_MAX_LANES       65536      /* of all teams of a group; 16 bits of a tag */
 #define OC_MAX_GROUPS      (1 << 16)  /* of one job on one server, see base/handles.h */
-#define OC_MAX_IN_FLIGHT   256        /* collectives of one group; less than 4096, see tags */
+#define OC_MAX_IN_FLIGHT   256        /* collectives of one group */
+#define OC_MAX_SPAN        2048       /* from the oldest of them to the next; see tags */
 #define OC_MAX_WINDOW      64         /* chunks in flight from a rank to an aggregator */
 
 #define OC_MIN_CHUNK       4096u      /* bytes */

@@ -146,7 +146,7 @@ static void send_header(oc_reduction_t *reduction, uint8_t message)
     }
 }
 
-static void receive_reply(oc_reduction_t *reduction, void *buffer, size_t length,
+static void receive_reply(oc_reduction_t *reduction, void *buffer, size_t length, uint64_t slot,
                           void (*done)(oc_transfer_t *transfer))
 {
     oc_server_group_t *group = reduction->group;
@@ -155,7 +155,7 @@ static void receive_reply(oc_reduction_t *reduction, void *buffer, size_t length
     reduction->down.transfer.done = done;
     oc_group_hold(group);
     oc_receive(group->aggregator->worker, &reduction->down.transfer, buffer, length,
-               oc_tag(OC_KIND_REPLY, group->handle, group->index, reduction->sequence, 0),
+               oc_tag(OC_KIND_REPLY, group->handle, group->index, reduction->sequence, slot),
                OC_TAG_EXACT);
 }
 
@@ -257,7 +257,7 @@ static void on_commit(oc_transfer_t *transfer)
 
 void oc_above_acknowledge(oc_reduction_t *reduction)
 {
-    receive_reply(reduction, reduction->reply, OC_HEADER_SIZE, on_commit);
+    receive_reply(reduction, reduction->reply, OC_HEADER_SIZE, OC_COMMIT_SLOT, on_commit);
     send_header(reduction, OC_MESSAGE_ACK);
 }
 
@@ -284,7 +284,7 @@ static void send_small(oc_reduction_t *reduction)
 static void receive_small(oc_reduction_t *reduction)
 {
     reduction->up_waits++;
-    receive_reply(reduction, reduction->held[0], OC_HEADER_SIZE + reduction->header.chunk_bytes,
+    receive_reply(reduction, reduction->held[0], OC_HEADER_SIZE + reduction->header.chunk_bytes, 0,
                   on_small_reply);
 }
 

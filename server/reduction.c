@@ -7,6 +7,10 @@
 #include "protocol/tag.h"
 #include "server/aggregator_types.h"
 
+#define TAG_SEQUENCES (1u << OC_TAG_SEQUENCE_BITS)
+
+_Static_assert(2 * OC_MAX_SPAN <= TAG_SEQUENCES, "two ranks may be a span apart");
+
 static size_t reduction_size(const oc_header_t *header, uint32_t num_ranks)
 {
     size_t held = OC_MESSAGE_SMALL == header->message ? sizeof(uint8_t *) : 0;
@@ -89,6 +93,7 @@ static void on_reply_sent(oc_transfer_t *transfer)
 void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t length)
 {
     oc_server_group_t *group = reduction->group;
+    uint64_t slot = NULL == reduction->held ? OC_COMMIT_SLOT : 0;
     oc_reply_transfer_t *replies = oc_stock_take(&group->aggregator->stock, replies_size(group));
 
     if (NULL == replies) {
@@ -103,7 +108,7 @@ void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t leng
         oc_group_hold(group);
         oc_aggregator_send(group, rank, &replies[rank].transfer, data, length,
                            oc_tag(OC_KIND_REPLY, group->members[rank].reply_handle, group->index,
-                                  reduction->sequence, 0));
+                                  reduction->sequence, slot));
     }
 }
 
@@ -229,6 +234,15 @@ static oc_reduction_t *find(const oc_server_group_t *group, uint64_t sequence)
     return NULL;
 }
 
+/* Whether tags can tell it from those under way, which are hardly ever out of order. */
+static bool is_in_reach(const oc_server_group_t *group, uint64_t sequence)
+{
+    const oc_reduction_t *oldest = group->reductions;
+
+    return NULL == oldest || sequence - oldest->sequence < TAG_SEQUENCES
+           || oldest->sequence - sequence < TAG_SEQUENCES;
+}
+
 static oc_reduction_t *find_or_make(oc_server_group_t *group, const oc_header_t *header)
 {
     oc_reduction_t *reduction = find(group, header->sequence);
@@ -236,6 +250,15 @@ static oc_reduction_t *find_or_make(oc_server_group_t *group, const oc_header_t 
 
     if (NULL != reduction) {
         return reduction;
+    }
+    if (!is_in_reach(group, header->sequence)) {
+        oc_aggregator_group_failed(group, OC_ERR_LIMIT, "%s began collective %llu while %llu is "
+                                   "under way: they have to be less than %u apart",
+                                   oc_group_member_name(group, header->rank, name),
+                                   (unsigned long long) header->sequence,
+                                   (unsigned long long) group->reductions->sequence,
+                                   TAG_SEQUENCES);
+        return NULL;
     }
     if (group->num_reductions >= 2 * OC_MAX_IN_FLIGHT) {
         oc_aggregator_group_failed(group, OC_ERR_LIMIT, "%s has more than %d collectives under way",

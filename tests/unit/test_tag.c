@@ -70,7 +70,7 @@ static void test_getters(void **state)
 static void test_room(void **state)
 {
     (void) state;
-    assert_true(2 * OC_MAX_IN_FLIGHT <= 1 << OC_TAG_SEQUENCE_BITS);
+    assert_true(2 * OC_MAX_SPAN <= 1 << OC_TAG_SEQUENCE_BITS);
     assert_true(2 * OC_MAX_WINDOW <= 1 << OC_TAG_SLOT_BITS);
     assert_true(OC_MAX_RANKS <= 1 << 16);
     assert_true(OC_MAX_GROUP_AGGREGATORS <= 1 << 16);
