@@ -108,6 +108,9 @@ void oc_allreduce_begin(oc_collective_t *collective)
     if (NULL != group->node || 0 != group->branch.leaves) {
         status = widen(collective);
     }
+    if (OC_OK == status && collective->sequence >= OC_MAX_SEQUENCE) {
+        status = OC_ERR_LIMIT;
+    }
     if (OC_OK == status) {
         status = begin(collective);
     }

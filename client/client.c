@@ -155,6 +155,7 @@ void oc_client_destroy(oc_client_t *client)
     oc_server_list_free(&client->servers);
     oc_timeline_close(client->timeline);
     oc_handles_free(client->handles);
+    oc_mac_free(client->codes);
     pthread_mutex_destroy(&client->lock);
     free(client);
 }

@@ -13,6 +13,7 @@
 #include "client/joining.h"
 #include "client/types.h"
 #include "net/socket.h"
+#include "protocol/seal.h"
 
 #define PING_INTERVAL OC_SECOND
 
@@ -154,6 +155,7 @@ void oc_connection_close(oc_connection_t *connection, const oc_control_t *last_w
     close_routes(connection);
     DL_DELETE(connection->client->connections, connection);
     oc_stream_close(&connection->stream);
+    oc_mac_free(connection->leaf_codes);
     free(connection->candidates);
     free(connection);
 }
@@ -219,12 +221,33 @@ static void endpoint_failed(void *arg)
     }
 }
 
+/* Members of leaves have the same numbers on each, so that these have keys of their own. */
+static bool make_codes(oc_connection_t *connection, const oc_welcome_t *welcome)
+{
+    oc_client_t *client = connection->client;
+
+    if (0 != welcome->parent) {
+        connection->leaf_codes = oc_seal_new(client->job.key, welcome->identity);
+        connection->codes = connection->leaf_codes;
+    } else {
+        if (NULL == client->codes) {
+            client->codes = oc_seal_new(client->job.key, 0);
+        }
+        connection->codes = client->codes;
+    }
+    return NULL != connection->codes;
+}
+
 static void on_welcome(oc_connection_t *connection, const oc_welcome_t *welcome)
 {
     if (OC_CONNECTION_GREETING != connection->state
         || welcome->version < OC_PROTOCOL_VERSION_MIN
         || welcome->version > OC_PROTOCOL_VERSION_MAX) {
         die(connection, OC_ERR_VERSION, "answered in an unknown protocol version");
+        return;
+    }
+    if (!make_codes(connection, welcome)) {
+        die(connection, OC_ERR_SYSTEM, "cannot be used: OpenSSL's libcrypto does not work here");
         return;
     }
     connection->routes = calloc(welcome->num_aggregators, sizeof(oc_route_t));

@@ -125,6 +125,12 @@ static void make_cast_record(oc_group_t *group)
     }
 }
 
+/* A group's id is never used again: codes of messages depend on it. */
+static bool has_ids(const oc_client_t *client)
+{
+    return client->groups_made <= 0xffffff;
+}
+
 static void make_server_record(oc_group_t *group)
 {
     oc_client_t *client = group->client;
@@ -135,12 +141,17 @@ static void make_server_record(oc_group_t *group)
         oc_setup_give_up(group, "coll_optcast_servers: %s", client->servers_error);
     }
     learn_job(group);
+    if (!has_ids(client)) {
+        oc_setup_give_up(group, "process %u has begun %u communicators, and has no more ids",
+                         client->config.process, client->groups_made);
+    }
     if (!oc_setup_has_given_up(group) && oc_targets_hosts_embedded(group)) {
         open_embedded(group, &record);
     }
     record.ready = !oc_setup_has_given_up(group);
     oc_place_offer(group, &record);
-    record.group = GROUP_ID(client->config.process, client->groups_made++);
+    record.group = GROUP_ID(client->config.process, client->groups_made);
+    client->groups_made += has_ids(client);
     memcpy(record.job_id, client->job.id, OC_JOB_ID_SIZE);
     oc_record_encode(&record, group->setup->record);
 }

@@ -18,7 +18,7 @@ static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *
         .last_bytes = part->last_bytes, .chunks = part->chunks,
         .sequence = collective->sequence, .count = collective->args.count};
 
-    oc_header_encode(&header, bytes);
+    oc_collective_seal(collective, part->lane, &header, bytes, OC_HEADER_SIZE);
     collective->waiting++;
     group->client->config.counters->messages_sent++;
     oc_send(part->lane->route->endpoint, &transfer->transfer, bytes, OC_HEADER_SIZE,
@@ -46,11 +46,18 @@ static void on_header_sent(oc_transfer_t *transfer)
     }
 }
 
+static void receive_commit(oc_part_t *part);
+
 static void on_commit(oc_transfer_t *transfer)
 {
     oc_part_t *part = ((oc_part_transfer_t *) transfer)->part;
     oc_collective_t *collective = part->collective;
 
+    if (oc_collective_is_forged(collective, part->lane, transfer, part->commit_bytes)) {
+        collective->waiting--;
+        receive_commit(part);
+        return;
+    }
     if (!oc_collective_called_back(collective, transfer, part->lane)) {
         return;
     }
@@ -62,7 +69,7 @@ static void on_commit(oc_transfer_t *transfer)
     finish_if_done(collective);
 }
 
-void oc_large_acknowledge(oc_part_t *part)
+static void receive_commit(oc_part_t *part)
 {
     oc_collective_t *collective = part->collective;
 
@@ -71,6 +78,11 @@ void oc_large_acknowledge(oc_part_t *part)
                OC_HEADER_SIZE,
                oc_tag(OC_KIND_REPLY, collective->group->reply_handle, part->lane->index,
                       collective->sequence, OC_COMMIT_SLOT), OC_TAG_EXACT);
+}
+
+void oc_large_acknowledge(oc_part_t *part)
+{
+    receive_commit(part);
     send_header(part, &part->ack, part->ack_bytes, OC_MESSAGE_ACK);
 }
 

@@ -5,6 +5,7 @@ libocclient_la_SOURCES = \
 	client/allreduce.c \
 	client/cast.c \
 	client/choose.c \
+	client/codes.c \
 	client/collective.c \
 	client/connection.c \
 	client/division.h client/division.c \

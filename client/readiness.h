@@ -14,11 +14,14 @@
 typedef struct {
     oc_transfer_t transfer;
     struct oc_readiness *all;
+    unsigned link;             /* of the group: whose aggregator it is … */
+    uint32_t index;            /* … and which */
     bool arrived;
     uint8_t bytes[OC_HEADER_SIZE];
 } oc_ready_t;
 
 typedef struct oc_readiness {
+    oc_group_t *group;         /* as long as this is not abandoned */
     unsigned count, waiting, failed;
     uint32_t chunk_bytes;      /* the largest that all of them take */
     bool abandoned;            /* the set-up is over, and the last one frees this */

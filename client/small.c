@@ -142,6 +142,11 @@ static void on_reply(oc_transfer_t *transfer)
 {
     oc_collective_t *collective = ((oc_small_transfer_t *) transfer)->collective;
 
+    if (oc_collective_is_forged(collective, collective->lane, transfer, reply_of(collective))) {
+        collective->waiting--;
+        receive_reply(collective);
+        return;
+    }
     if (!oc_collective_called_back(collective, transfer, collective->lane)) {
         return;
     }
@@ -162,7 +167,8 @@ static void write_header(oc_collective_t *collective)
         .rank = collective->group->teams.rank, .chunk_bytes = (uint32_t) collective->bytes,
         .sequence = collective->sequence, .count = collective->args.count};
 
-    oc_header_encode(&header, collective->message);
+    oc_collective_seal(collective, lane, &header, collective->message,
+                       OC_HEADER_SIZE + collective->bytes);
 }
 
 /* Of its team, each one in turn. */

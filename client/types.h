@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 
 #include "base/handles.h"
+#include "base/mac.h"
 #include "base/stock.h"
 #include "base/timeline.h"
 #include "client/client.h"
@@ -72,6 +73,8 @@ typedef struct oc_connection {
     unsigned num_aggregators;
     uint64_t parent;           /* of a leaf: identity of the server above it; else 0 */
     uint64_t eager_window;     /* the least that it said; its aggregators take no more unasked */
+    oc_mac_t *codes;           /* of messages: the client's … */
+    oc_mac_t *leaf_codes;      /* … or its own, of a leaf */
     oc_route_t *routes;
     uint32_t ping;             /* number of the last one */
     bool ping_open;            /* not answered yet */
@@ -284,6 +287,7 @@ struct oc_client {
     oc_worker_t *worker;
     oc_admission_t *admission; /* of servers, to the worker; comes and goes with it */
     oc_origins_t origins;      /* of this host; as old as the worker */
+    oc_mac_t *codes;           /* of messages from and to servers that are no leaves */
     oc_embedded_t *embedded;
     atomic_bool embeds;        /* a group has used it: for those without the lock */
     uint64_t embedded_opened;  /* when */
@@ -367,6 +371,22 @@ bool oc_client_nodes_progress(oc_client_t *client);
 void oc_client_nodes_arm(oc_client_t *client);
 /* The group has failed: tells the host, and lets go of its collectives. */
 void oc_node_fail(oc_group_t *group, const char *reason);
+
+/* codes.c: which messages are of this job */
+/* Whether that was received, and sent by this aggregator of the group; with its header. */
+bool oc_reply_is_genuine(const oc_group_t *group, const oc_connection_t *connection, uint32_t index,
+                         const oc_transfer_t *transfer, const uint8_t *message,
+                         oc_header_t *header);
+void oc_count_forged_reply(oc_client_t *client);
+/* Writes the header, and the code of the message of which it is a part. */
+void oc_collective_seal(const oc_collective_t *collective, const oc_lane_t *lane,
+                        const oc_header_t *header, uint8_t *message, size_t length);
+/*
+ * Whether a reply came that this lane's aggregator has not made: it is counted, and has taken the
+ * receive of the one that is to come.
+ */
+bool oc_collective_is_forged(const oc_collective_t *collective, const oc_lane_t *lane,
+                             const oc_transfer_t *transfer, const uint8_t *message);
 
 /* lanes.c: the aggregators of a group that goes live, and what each gets */
 oc_status_t oc_lanes_make(oc_group_t *group);

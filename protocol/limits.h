@@ -20,6 +20,7 @@
 #define OC_MAX_GROUPS      (1 << 16)  /* of one job on one server, see base/handles.h */
 #define OC_MAX_IN_FLIGHT   256        /* collectives of one group */
 #define OC_MAX_SPAN        2048       /* from the oldest of them to the next; see tags */
+#define OC_MAX_SEQUENCE    (1ull << 44) /* of collectives of a group, in all its life */
 #define OC_MAX_WINDOW      64         /* chunks in flight from a rank to an aggregator */
 
 #define OC_MIN_CHUNK       4096u      /* bytes */

@@ -38,7 +38,8 @@ static bool carries_data(const oc_header_t *header)
 static bool is_plausible(const oc_header_t *header, size_t length)
 {
     if (header->message < OC_MESSAGE_SMALL || header->message > OC_MESSAGE_RESEND
-        || header->handle > OC_HANDLE_MAX || header->rank >= OC_MAX_RANKS) {
+        || header->handle > OC_HANDLE_MAX || header->rank >= OC_MAX_RANKS
+        || header->sequence >= OC_MAX_SEQUENCE) {
         return false;
     }
     if (carries_data(header)) {

@@ -41,15 +41,29 @@ void oc_above_connect(oc_aggregator_t *aggregator, const void *address)
 
 /* ---- groups ---- */
 
+/* What was received and then not believed is waited for again. */
+static bool is_forged(const oc_server_group_t *group, const oc_transfer_t *transfer,
+                      const uint8_t *message, oc_header_t *header)
+{
+    if (group->failed || (OC_OK != transfer->status && OC_ERR_TRUNCATED != transfer->status)
+        || oc_is_from_above(group, transfer, message, header)) {
+        return false;
+    }
+    oc_count_forged(group->aggregator, transfer->length);
+    return true;
+}
+
+static void receive_ready(oc_server_group_t *group);
+
 static void on_ready(oc_transfer_t *transfer)
 {
     oc_above_t *above = (oc_above_t *) transfer;
     oc_server_group_t *group = above->group;
-    oc_header_t header;
+    oc_header_t header = {0};
 
-    if (OC_OK == transfer->status
-        && OC_OK == oc_header_decode(above->bytes, transfer->length, &header)
-        && OC_MESSAGE_READY == header.message) {
+    if (is_forged(group, transfer, above->bytes, &header)) {
+        receive_ready(group);
+    } else if (OC_MESSAGE_READY == header.message) {
         above->chunk_bytes = header.chunk_bytes;
         above->ready = true;
         oc_aggregator_group_ready(group);
@@ -58,6 +72,17 @@ static void on_ready(oc_transfer_t *transfer)
                                    "the parent server sent something else than READY");
     }
     oc_group_release(group);
+}
+
+static void receive_ready(oc_server_group_t *group)
+{
+    oc_above_t *above = group->above;
+
+    above->transfer.done = on_ready;
+    oc_group_hold(group);
+    oc_receive(group->aggregator->worker, &above->transfer, above->bytes, OC_HEADER_SIZE,
+               oc_tag(OC_KIND_REPLY, group->handle, group->index, 0, OC_READY_SLOT),
+               OC_TAG_EXACT);
 }
 
 bool oc_above_new(oc_server_group_t *group, uint32_t leaf)
@@ -69,12 +94,8 @@ bool oc_above_new(oc_server_group_t *group, uint32_t leaf)
     }
     above->group = group;
     above->leaf = leaf;
-    above->transfer.done = on_ready;
     group->above = above;
-    oc_group_hold(group);
-    oc_receive(group->aggregator->worker, &above->transfer, above->bytes, OC_HEADER_SIZE,
-               oc_tag(OC_KIND_REPLY, group->handle, group->index, 0, OC_READY_SLOT),
-               OC_TAG_EXACT);
+    receive_ready(group);
     return true;
 }
 
@@ -138,9 +159,10 @@ static void send_header(oc_reduction_t *reduction, uint8_t message)
 {
     oc_server_group_t *group = reduction->group;
     oc_header_t header = header_of(reduction, message);
-    oc_header_message_t *request = oc_header_message_new(group, &header);
+    oc_header_message_t *request = oc_header_message_new(group);
 
     if (NULL != request) {
+        oc_seal_above(group, &header, request->bytes, OC_HEADER_SIZE);
         send_up(group, &request->transfer, request->bytes, OC_HEADER_SIZE, request_tag(reduction),
                 true);
     }
@@ -244,20 +266,30 @@ void oc_above_chunk(oc_chunk_t *chunk)
                    reduction->sequence, chunk->number), chunk->eager);
 }
 
+static void receive_commit(oc_reduction_t *reduction);
+
 static void on_commit(oc_transfer_t *transfer)
 {
     oc_reduction_t *reduction = ((oc_reply_transfer_t *) transfer)->reduction;
     oc_server_group_t *group = reduction->group;
+    oc_header_t header;
 
-    if (!group->failed && has_answered(reduction, transfer, reduction->reply, OC_MESSAGE_COMMIT)) {
+    if (is_forged(group, transfer, reduction->reply, &header)) {
+        receive_commit(reduction);
+    } else if (!group->failed && has_answered(reduction, transfer, reduction->reply, OC_MESSAGE_COMMIT)) {
         oc_reduction_commit(reduction);
     }
     oc_group_release(group);
 }
 
-void oc_above_acknowledge(oc_reduction_t *reduction)
+static void receive_commit(oc_reduction_t *reduction)
 {
     receive_reply(reduction, reduction->reply, OC_HEADER_SIZE, OC_COMMIT_SLOT, on_commit);
+}
+
+void oc_above_acknowledge(oc_reduction_t *reduction)
+{
+    receive_commit(reduction);
     send_header(reduction, OC_MESSAGE_ACK);
 }
 
@@ -272,7 +304,7 @@ static void send_small(oc_reduction_t *reduction)
     oc_header_t header = header_of(reduction, OC_MESSAGE_SMALL);
     uint8_t *message = reduction->held[0];
 
-    oc_header_encode(&header, message);
+    oc_seal_above(group, &header, message, OC_HEADER_SIZE + header.chunk_bytes);
     reduction->up = (oc_reply_transfer_t) {.transfer.done = on_small_sent, .reduction = reduction};
     reduction->asked_above = false;
     reduction->up_waits++;
@@ -342,12 +374,29 @@ static void on_resend(oc_reduction_t *reduction)
     }
 }
 
+/*
+ * What has arrived lies where the partial result was, and that may be on its way or asked for again:
+ * one that is not genuine has destroyed it.
+ */
+static void end_if_forged(oc_reduction_t *reduction, const oc_transfer_t *transfer)
+{
+    oc_server_group_t *group = reduction->group;
+    oc_header_t header;
+
+    if (is_forged(group, transfer, reduction->held[0], &header)) {
+        oc_aggregator_group_failed(group, OC_ERR_INVALID, "collective %llu cannot go on: a reply "
+                                   "came that the parent server has not made",
+                                   (unsigned long long) reduction->sequence);
+    }
+}
+
 static void on_small_reply(oc_transfer_t *transfer)
 {
     oc_reduction_t *reduction = ((oc_reply_transfer_t *) transfer)->reduction;
     oc_server_group_t *group = reduction->group;
 
     reduction->up_waits--;
+    end_if_forged(reduction, transfer);
     if (!group->failed && OC_OK == transfer->status && OC_HEADER_SIZE == transfer->length) {
         on_resend(reduction);
     } else {

@@ -23,6 +23,9 @@ static void carry_out(oc_aggregator_t *aggregator, oc_command_t *command)
     case OC_COMMAND_CLIENT_DROP:
         oc_server_peer_drop(aggregator, command->client);
         break;
+    case OC_COMMAND_KEY:
+        oc_codes_open(aggregator, command);
+        break;
     case OC_COMMAND_MEMBER_ADD:
         oc_aggregator_group_join(aggregator, command);
         break;
@@ -131,6 +134,7 @@ static void aggregator_free(oc_aggregator_t *aggregator)
     oc_endpoint_close(aggregator->parent);
     oc_worker_close(aggregator->worker);
     oc_timeline_close(aggregator->timeline);
+    oc_codes_close(aggregator);
     oc_requests_free(aggregator);
     oc_pool_close(&aggregator->pool);
     oc_stock_trim(&aggregator->stock);
@@ -187,6 +191,10 @@ static void report(const oc_aggregator_t *aggregator)
                 "contributions were asked for again, at most %zu of %zu bytes were in use",
                 aggregator->config.index, aggregator->waited, aggregator->asked,
                 aggregator->pool.peak, aggregator->pool.limit);
+    }
+    if (aggregator->forged > 0) {
+        oc_warn("aggregator %u dropped %llu messages that nobody of its job has made",
+                aggregator->config.index, aggregator->forged);
     }
 }
 

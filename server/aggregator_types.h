@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <uthash.h>
 
+#include "base/mac.h"
 #include "base/stock.h"
 #include "base/timeline.h"
 #include "protocol/limits.h"
@@ -59,6 +60,7 @@ typedef struct {
 
 typedef struct oc_server_group {
     oc_aggregator_t *aggregator;
+    uint64_t id;                     /* in the job; the handle is this server's word for it */
     uint32_t handle, num_ranks;
     uint32_t num_joined;
     uint32_t index;                  /* of this aggregator in the group */
@@ -206,6 +208,8 @@ struct oc_aggregator {
     oc_early_t *early[OC_EARLY_PLACES]; /* by tag */
     uint64_t early_cost, early_told; /* of all of them; and when the control side last looked */
     unsigned long long dropped, dropped_bytes; /* messages that were for nobody */
+    oc_mac_t *codes, *codes_above;   /* of messages; the latter on a leaf, to its parent */
+    unsigned long long forged;       /* messages that nobody of the job made */
     oc_request_t *posted;
     oc_request_t *spare;
     oc_timeline_t *timeline;         /* NULL: none is wanted */
@@ -222,6 +226,21 @@ typedef struct {
 oc_status_t oc_requests_post(oc_aggregator_t *aggregator);
 void oc_requests_free(oc_aggregator_t *aggregator);
 void oc_request_release(oc_request_t *request);
+
+/* codes.c: which messages are of this job */
+/* The job's key has come. */
+void oc_codes_open(oc_aggregator_t *aggregator, oc_command_t *command);
+void oc_codes_close(oc_aggregator_t *aggregator);
+/* Writes the header, and the code of the message of which it is a part; to members, or above. */
+void oc_seal_reply(const oc_server_group_t *group, const oc_header_t *header, uint8_t *message,
+                   size_t length);
+void oc_seal_above(const oc_server_group_t *group, const oc_header_t *header, uint8_t *message,
+                   size_t length);
+bool oc_request_is_genuine(const oc_server_group_t *group, const oc_request_t *request);
+/* Whether that was received, and sent by the server above; with its header. */
+bool oc_is_from_above(const oc_server_group_t *group, const oc_transfer_t *transfer,
+                      const uint8_t *message, oc_header_t *header);
+void oc_count_forged(oc_aggregator_t *aggregator, size_t length);
 
 /* aggregator.c: the thread */
 /* Carries out the commands that have come. Groups and peers may be gone afterwards. */
@@ -264,8 +283,8 @@ void oc_group_release(oc_server_group_t *group);
 /* Sends to a member; the transfer completes with an error when the member is gone. */
 void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *transfer,
                         const void *data, size_t length, uint64_t tag);
-/* To be sent at once; NULL: out of memory, and the group has failed. */
-oc_header_message_t *oc_header_message_new(oc_server_group_t *group, const oc_header_t *header);
+/* To be filled and sent at once; NULL: out of memory, and the group has failed. */
+oc_header_message_t *oc_header_message_new(oc_server_group_t *group);
 /* Makes it and sends it to a member. */
 void oc_aggregator_send_header(oc_server_group_t *group, uint32_t rank, const oc_header_t *header,
                                uint64_t slot);

@@ -104,12 +104,13 @@ _Static_assert(sizeof(oc_group_member_t) + sizeof(void *) <= OC_GROUP_RANK_COST 
 
 static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member_t *member)
 {
-    oc_server_group_t *group = calloc(1, sizeof(*group));
+    oc_server_group_t *group = NULL != aggregator->codes ? calloc(1, sizeof(*group)) : NULL;
 
     if (NULL == group) {
         return NULL;
     }
     group->aggregator = aggregator;
+    group->id = member->group;
     group->handle = member->handle;
     group->num_ranks = member->num_ranks;
     group->index = member->aggregator;

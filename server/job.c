@@ -285,6 +285,28 @@ void oc_job_close(oc_job_server_t *job)
     free(job);
 }
 
+/* All that say HELLO have the same one. */
+static void pass_key(oc_job_server_t *job, const oc_hello_t *hello)
+{
+    oc_secret_t secret = {.leaf = NULL != job->parent ? job->config.identity : 0};
+
+    if (job->has_key) {
+        return;
+    }
+    job->has_key = true;
+    memcpy(secret.key, hello->job_key, OC_JOB_KEY_SIZE);
+    for (unsigned i = 0; i < job->num_aggregators; i++) {
+        oc_command_t *command = oc_command_new(OC_COMMAND_KEY, &secret, sizeof(secret));
+
+        if (NULL == command) {
+            oc_job_fail(job, OC_ERR_NO_MEMORY, "the server is out of memory");
+            break;
+        }
+        oc_aggregator_post(job->aggregators[i], command);
+    }
+    explicit_bzero(&secret, sizeof(secret));
+}
+
 static void admit(oc_job_server_t *job, int fd, const oc_hello_t *hello)
 {
     const char *reason = "";
@@ -299,6 +321,7 @@ static void admit(oc_job_server_t *job, int fd, const oc_hello_t *hello)
         oc_refuse(fd, OC_ERR_REFUSED, "a server in a process of the job can be no parent");
         return;
     }
+    pass_key(job, hello);
     oc_parent_greet(job, hello);
     status = oc_parent_status(job, &reason);
     if (OC_OK != status && OC_IN_PROGRESS != status) {

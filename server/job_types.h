@@ -117,6 +117,7 @@ struct oc_job_server {
     uint64_t idle_looked;        /* when */
     bool has_joined;             /* some process has joined a group, at some time */
     bool has_refused;
+    bool has_key;                /* the aggregators know it */
     bool draining;
     bool failed;
 };

@@ -7,6 +7,7 @@ libocservice_la_SOURCES = \
 	server/binding.h server/binding.c \
 	server/budget.h server/budget.c \
 	server/chunks.c \
+	server/codes.c \
 	server/eager.c server/early.c \
 	server/embedded.h server/embedded.c \
 	server/gate.h server/gate.c \

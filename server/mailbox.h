@@ -10,11 +10,13 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "protocol/limits.h"
 
 typedef enum {
     /* control thread -> aggregator */
     OC_COMMAND_CLIENT_ADD,   /* client, data: its worker address */
     OC_COMMAND_CLIENT_DROP,  /* client */
+    OC_COMMAND_KEY,          /* data: oc_secret_t; before all that follows */
     OC_COMMAND_MEMBER_ADD,   /* member, client */
     OC_COMMAND_GROUP_DROP,   /* handle */
     OC_COMMAND_PARENT_ADD,   /* data: the worker address of the server above */
@@ -33,8 +35,15 @@ typedef enum {
     OC_COMMAND_ADOPT,        /* fd, data: the HELLO as it came */
 } oc_command_type_t;
 
+/* What the codes of messages are made with. */
+typedef struct {
+    uint8_t key[OC_JOB_KEY_SIZE];
+    uint64_t leaf;           /* identity of this server if it is one; else 0 */
+} oc_secret_t;
+
 /* One rank of a group as an aggregator needs it. */
 typedef struct {
+    uint64_t group;
     uint32_t handle, num_ranks, rank, reply_handle;
     uint32_t aggregator;     /* index of the receiver in the group */
     uint32_t chunk_bytes, window, small_bytes;

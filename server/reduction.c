@@ -118,7 +118,7 @@ void oc_reduction_commit(oc_reduction_t *reduction)
 
     header.message = OC_MESSAGE_COMMIT;
     header.rank = reduction->group->index;
-    oc_header_encode(&header, reduction->reply);
+    oc_seal_reply(reduction->group, &header, reduction->reply, OC_HEADER_SIZE);
     oc_reduction_reply(reduction, reduction->reply, OC_HEADER_SIZE);
 }
 

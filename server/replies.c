@@ -27,7 +27,7 @@ static void on_header_sent(oc_transfer_t *transfer)
     oc_group_release(group);
 }
 
-oc_header_message_t *oc_header_message_new(oc_server_group_t *group, const oc_header_t *header)
+oc_header_message_t *oc_header_message_new(oc_server_group_t *group)
 {
     oc_header_message_t *message = calloc(1, sizeof(*message));
 
@@ -37,7 +37,6 @@ oc_header_message_t *oc_header_message_new(oc_server_group_t *group, const oc_he
     }
     message->group = group;
     message->transfer.done = on_header_sent;
-    oc_header_encode(header, message->bytes);
     oc_group_hold(group);
     return message;
 }
@@ -45,9 +44,10 @@ oc_header_message_t *oc_header_message_new(oc_server_group_t *group, const oc_he
 void oc_aggregator_send_header(oc_server_group_t *group, uint32_t rank, const oc_header_t *header,
                                uint64_t slot)
 {
-    oc_header_message_t *message = oc_header_message_new(group, header);
+    oc_header_message_t *message = oc_header_message_new(group);
 
     if (NULL != message) {
+        oc_seal_reply(group, header, message->bytes, OC_HEADER_SIZE);
         oc_aggregator_send(group, rank, &message->transfer, message->bytes, OC_HEADER_SIZE,
                            oc_tag(OC_KIND_REPLY, group->members[rank].reply_handle, group->index,
                                   header->sequence, slot));

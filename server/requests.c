@@ -15,22 +15,16 @@ void oc_request_release(oc_request_t *request)
     LL_PREPEND(request->aggregator->spare, request);
 }
 
-/*
- * Nobody knows whose collective a message without a header belonged to, and that one would wait
- * for ever.
- */
-static void refuse_message(oc_aggregator_t *aggregator, size_t length, oc_status_t status)
+/* With less of them posted than there should be, messages would wait for ever in the end. */
+static void out_of_memory(oc_aggregator_t *aggregator)
 {
     oc_command_t *command = oc_command_new(OC_COMMAND_JOB_ERROR, NULL, 0);
 
-    if (NULL == command) {
-        return;
+    if (NULL != command) {
+        command->status = OC_ERR_NO_MEMORY;
+        snprintf(command->text, sizeof(command->text), "the server is out of memory");
+        oc_mailbox_post(aggregator->config.control, command);
     }
-    command->status = status;
-    snprintf(command->text, sizeof(command->text),
-             "a client sent a message of %zu bytes without a valid header (%s)", length,
-             oc_status_string(status));
-    oc_mailbox_post(aggregator->config.control, command);
 }
 
 /*
@@ -71,21 +65,19 @@ static void dispatch(oc_aggregator_t *aggregator, oc_request_t *request)
     oc_header_t *header = &request->header;
     oc_server_group_t *group;
 
-    if (OC_OK != oc_header_decode(request->bytes, request->transfer.length, header)) {
-        refuse_message(aggregator, request->transfer.length, OC_ERR_INVALID);
-        oc_request_release(request);
+    if (OC_OK != request->transfer.status
+        || OC_OK != oc_header_decode(request->bytes, request->transfer.length, header)) {
+        oc_count_forged(aggregator, request->transfer.length);
         return;
     }
     group = oc_aggregator_group(aggregator, header->handle, header->rank);
     if (NULL == group || group->failed) {
         oc_debug("a message for group %u was dropped", header->handle);
-        oc_request_release(request);
-        return;
-    }
-    if (is_complete(group) && was_told_ready(group, header->rank)) {
+    } else if (!oc_request_is_genuine(group, request)) {
+        oc_count_forged(aggregator, request->transfer.length);
+    } else if (is_complete(group) && was_told_ready(group, header->rank)) {
         oc_reduction_request(group, request);
     }
-    oc_request_release(request);
 }
 
 static void on_request(oc_transfer_t *transfer)
@@ -99,14 +91,10 @@ static void on_request(oc_transfer_t *transfer)
         return;
     }
     if (OC_OK != post_one(aggregator)) {
-        refuse_message(aggregator, transfer->length, OC_ERR_NO_MEMORY);
+        out_of_memory(aggregator);
     }
-    if (OC_OK == transfer->status) {
-        dispatch(aggregator, request);
-    } else {
-        refuse_message(aggregator, transfer->length, transfer->status);
-        oc_request_release(request);
-    }
+    dispatch(aggregator, request);
+    oc_request_release(request);
 }
 
 static oc_request_t *request_new(oc_aggregator_t *aggregator)
@@ -132,6 +120,7 @@ static oc_status_t post_one(oc_aggregator_t *aggregator)
     }
     request->aggregator = aggregator;
     request->transfer.done = on_request;
+    request->transfer.length = 0;
     DL_APPEND(aggregator->posted, request);
     oc_receive(aggregator->worker, &request->transfer, request->bytes, sizeof(request->bytes),
                oc_tag(OC_KIND_REQUEST, 0, 0, 0, 0), OC_TAG_KIND_MASK);

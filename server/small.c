@@ -101,7 +101,7 @@ void oc_small_result(oc_reduction_t *reduction)
 
     header.message = OC_MESSAGE_RESULT;
     header.rank = reduction->group->index;
-    oc_header_encode(&header, result);
+    oc_seal_reply(reduction->group, &header, result, OC_HEADER_SIZE + header.chunk_bytes);
     oc_reduction_reply(reduction, result, OC_HEADER_SIZE + header.chunk_bytes);
 }
 

@@ -14,7 +14,7 @@
 
 #include "net/socket.h"
 #include "net/stream.h"
-#include "protocol/message.h"
+#include "protocol/seal.h"
 #include "protocol/tag.h"
 #include "ucx_backend/worker.h"
 
@@ -36,6 +36,7 @@ typedef struct {
     fake_t behaviour;
     int listener;
     oc_worker_t *worker;
+    oc_mac_t *codes;
     client_t clients[MAX_CLIENTS];
     unsigned num_clients;
     ready_t readies[MAX_READIES];
@@ -59,6 +60,9 @@ static void on_hello(fake_server_state_t *state, client_t *client, const oc_hell
     oc_control_t answer = {.type = OC_CONTROL_WELCOME};
     size_t length;
 
+    if (NULL == state->codes) {
+        state->codes = oc_seal_new(hello->job_key, 0);
+    }
     if (OC_OK != oc_endpoint_open(state->worker, hello->address.data, ignore, NULL,
                                   &client->endpoint)) {
         _exit(EXIT_FAILURE);
@@ -86,6 +90,8 @@ static void send_ready(fake_server_state_t *state, const client_t *client, const
         header.op = 1;
     }
     oc_header_encode(&header, ready->bytes);
+    oc_seal(state->codes, join->group, join->first_aggregator, &header, ready->bytes,
+            OC_HEADER_SIZE);
     ready->transfer.done = on_sent;
     oc_send(client->endpoint, &ready->transfer, ready->bytes, length,
             oc_tag(OC_KIND_REPLY, join->reply_handle, join->first_aggregator, 0, OC_READY_SLOT));

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "protocol/seal.h"
 #include "protocol/tag.h"
 
 #define PATIENCE_MS 10000
@@ -79,6 +80,8 @@ void hand_request(hand_t *hand, const oc_header_t *header, const void *data)
     if (length > 0) {
         memcpy(message.bytes + OC_HEADER_SIZE, data, length);
     }
+    oc_seal(hand->lane->connection->codes, hand->group->id, hand->lane->index, header,
+            message.bytes, OC_HEADER_SIZE + length);
     send_message(hand, &message, message.bytes, OC_HEADER_SIZE + length,
                  oc_tag(OC_KIND_REQUEST, header->handle, header->rank, header->sequence, 0));
 }

@@ -54,6 +54,11 @@ tests_unit_test_message_SOURCES = tests/unit/test_message.c tests/unit/fence.h
 tests_unit_test_message_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_message_LDADD = libocprotocol.la libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_seal
+tests_unit_test_seal_SOURCES = tests/unit/test_seal.c
+tests_unit_test_seal_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_seal_LDADD = libocprotocol.la libocbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_datagram
 tests_unit_test_datagram_SOURCES = tests/unit/test_datagram.c tests/unit/fence.h
 tests_unit_test_datagram_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -27,7 +27,7 @@ static oc_header_t legal(uint8_t message)
                           .chunk_bytes = carries || OC_MESSAGE_RESEND == message ? 200
                                                                                  : 0x00123456,
                           .last_bytes = 0x00123455, .chunks = 0x89abcdef,
-                          .sequence = 0x0123456789abcdefull, .count = 0xfedcba9876543210ull};
+                          .sequence = 0x0bcdef123456ull, .count = 0xfedcba9876543210ull};
 }
 
 static size_t length_of(const oc_header_t *header)

@@ -18,12 +18,14 @@
 #include "base/clock.h"
 #include "client/place.h"
 #include "client/types.h"
+#include "protocol/seal.h"
 #include "protocol/tag.h"
 #include "reduction/reduction.h"
 
 #define COUNT 100u
 #define BYTES (COUNT * sizeof(int32_t))
 
+static const uint8_t key[OC_JOB_KEY_SIZE] = {1, 2, 3};
 static oc_job_settings_t settings;
 static oc_counters_t counters;
 static oc_client_t client;
@@ -50,7 +52,9 @@ static int setup(void **state)
     counters = (oc_counters_t) {0};
     memset(&client, 0, sizeof(client));
     client.config = (oc_client_config_t) {.settings = &settings, .counters = &counters};
-    connection = (oc_connection_t) {.client = &client, .name = "a server"};
+    client.codes = oc_seal_new(key, 0);
+    connection = (oc_connection_t) {.client = &client, .name = "a server",
+                                    .codes = client.codes};
     if (OC_OK != oc_worker_open(NULL, &client.worker, error, sizeof(error))
         || OC_OK != oc_worker_open(NULL, &server, error, sizeof(error))
         || OC_OK != oc_endpoint_open(server, oc_worker_address(client.worker, &length),
@@ -59,7 +63,7 @@ static int setup(void **state)
     }
     route = (oc_route_t) {.unasked = 0};
     lane = (oc_lane_t) {.connection = &connection, .route = &route, .handle = 7, .index = 2};
-    group = (oc_group_t) {.client = &client, .params = {.num_ranks = 2, .rank = 1},
+    group = (oc_group_t) {.client = &client, .id = 0x123450000, .params = {.num_ranks = 2, .rank = 1},
                           .state = OC_GROUP_LIVE, .reply_handle = 9, .lanes = &lane,
                           .num_lanes = 1, .num_small = 1};
     oc_place_flat(&group);
@@ -78,6 +82,7 @@ static int teardown(void **state)
     (void) state;
     oc_worker_close(client.worker);
     oc_worker_close(server);
+    oc_mac_free(client.codes);
     DL_FOREACH_SAFE (client.finished, collective, next) {
         free(collective);
     }
@@ -89,7 +94,7 @@ static int teardown(void **state)
 typedef struct {
     oc_transfer_t transfer;
     bool done;
-    uint8_t bytes[OC_HEADER_SIZE + BYTES];
+    uint8_t bytes[OC_HEADER_SIZE + BYTES + 64];
     oc_header_t header;
 } message_t;
 
@@ -124,21 +129,38 @@ static void expect_contribution(void)
     assert_memory_equal(message.bytes + OC_HEADER_SIZE, contribution, BYTES);
 }
 
-static void answer(uint8_t type, uint32_t bytes)
+static void send_answer(message_t *message, size_t length)
 {
-    message_t message = {.transfer.done = on_message};
-    oc_header_t header = {.message = type, .op = OC_OP_SUM, .type = OC_TYPE_INT32, .handle = 7,
-                          .rank = 2, .chunk_bytes = bytes, .count = COUNT};
     bool never = false;
 
-    oc_header_encode(&header, message.bytes);
-    memset(message.bytes + OC_HEADER_SIZE, 0x11, BYTES);
-    oc_send(to_client, &message.transfer, message.bytes,
-            OC_HEADER_SIZE + (OC_MESSAGE_RESULT == type ? bytes : 0),
+    message->transfer.done = on_message;
+    oc_send(to_client, &message->transfer, message->bytes, length,
             oc_tag(OC_KIND_REPLY, 9, 2, 0, 0));
-    progress(&message.done, 5000);
-    assert_true(message.done);
+    progress(&message->done, 5000);
+    assert_true(message->done);
     progress(&never, 20);
+}
+
+/* Returns its length. */
+static size_t make_answer(message_t *message, uint8_t type, uint32_t bytes)
+{
+    oc_header_t header = {.message = type, .op = OC_OP_SUM, .type = OC_TYPE_INT32, .handle = 7,
+                          .rank = 2, .chunk_bytes = bytes, .count = COUNT,
+                          .chunks = OC_MESSAGE_COMMIT == type};
+    size_t length = OC_HEADER_SIZE + (OC_MESSAGE_RESULT == type ? bytes : 0);
+
+    oc_header_encode(&header, message->bytes);
+    memset(message->bytes + OC_HEADER_SIZE, 0x11, BYTES);
+    oc_seal(client.codes, group.id, 2, &header, message->bytes, length);
+    return length;
+}
+
+static void answer(uint8_t type, uint32_t bytes)
+{
+    message_t message = {.done = false};
+    size_t length = make_answer(&message, type, bytes);
+
+    send_answer(&message, length);
 }
 
 static oc_collective_t *start(void)
@@ -261,6 +283,57 @@ static void test_other_short_answer(void **state)
     expect_collapse(collective, "a reply that does not fit collective 0");
 }
 
+/* ---- answers that nobody of the job has made ---- */
+
+/* Not a byte of it can be another one, and it is neither shorter nor longer. */
+static void test_forged(void **state)
+{
+    static const size_t places[] = {0, 4, 9, 40, OC_CODE_OFFSET, OC_HEADER_SIZE - 1, OC_HEADER_SIZE,
+                                    OC_HEADER_SIZE + BYTES - 1};
+    const oc_collective_t *collective = start();
+    message_t message = {.done = false};
+    size_t length = make_answer(&message, OC_MESSAGE_RESULT, BYTES);
+    unsigned tries = 0;
+
+    (void) state;
+    expect_contribution();
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        message.bytes[places[i]] ^= 0x40;
+        send_answer(&message, length);
+        message.bytes[places[i]] ^= 0x40;
+        assert_int_equal(counters.messages_forged, ++tries);
+    }
+    send_answer(&message, length + 1);
+    send_answer(&message, OC_HEADER_SIZE);
+    send_answer(&message, 3);
+    assert_int_equal(counters.messages_forged, tries + 3);
+    assert_null(client.finished);
+    assert_int_equal(client.collapse, OC_OK);
+    answer(OC_MESSAGE_RESULT, BYTES);
+    expect_result(collective);
+    assert_int_equal(counters.messages_sent, 1);
+}
+
+/* Nor does one that asks for the contribution get it. */
+static void test_forged_question(void **state)
+{
+    const oc_collective_t *collective = start();
+    message_t message = {.done = false};
+    size_t length = make_answer(&message, OC_MESSAGE_RESEND, BYTES);
+
+    (void) state;
+    expect_contribution();
+    message.bytes[OC_CODE_OFFSET + 3] ^= 1;
+    send_answer(&message, length);
+    send_answer(&message, length);
+    assert_int_equal(counters.messages_forged, 2);
+    assert_int_equal(counters.messages_resent, 0);
+    answer(OC_MESSAGE_RESEND, BYTES);
+    expect_contribution();
+    answer(OC_MESSAGE_RESULT, BYTES);
+    expect_result(collective);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -270,6 +343,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_asked_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(test_asked_for_something_else, setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_short_answer, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_forged, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_forged_question, setup, teardown),
     };
 
     alarm(60);

@@ -17,6 +17,7 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "protocol/seal.h"
 #include "protocol/tag.h"
 #include "server/aggregator_types.h"
 #include "server/budget.h"
@@ -30,6 +31,7 @@
 #define ALL      oc_budget_small(RANKS, BYTES)
 #define ALL_BUT1 (ALL - oc_pool_cost(BYTES))
 
+static const uint8_t key[OC_JOB_KEY_SIZE] = {1, 2, 3};
 static oc_aggregator_t aggregator;
 static oc_mailbox_t control;
 static oc_worker_t *clients;          /* all ranks of all groups */
@@ -50,7 +52,8 @@ static void make_group(uint32_t i)
         members[i][rank] = (oc_group_member_t) {.peer = &peer, .reply_handle = RANKS * i + rank,
                                                 .joined = true};
     }
-    groups[i] = (oc_server_group_t) {.aggregator = &aggregator, .handle = i, .num_ranks = RANKS,
+    groups[i] = (oc_server_group_t) {.aggregator = &aggregator, .id = (i + 7ull) << 16,
+                                     .handle = i, .num_ranks = RANKS,
                                      .index = 5, .chunk_bytes = 8192, .window = 2,
                                      .small_bytes = 8192, .members = members[i],
                                      .sources = sources, .references = 1};
@@ -64,6 +67,7 @@ static int setup(void **state)
     (void) state;
     memset(&aggregator, 0, sizeof(aggregator));
     aggregator.config.control = &control;
+    aggregator.codes = oc_seal_new(key, 0);
     oc_pool_open(&aggregator.pool, ALL);
     oc_stock_open(&aggregator.stock, OC_AGGREGATOR_STOCK);
     peer.aggregator = &aggregator;
@@ -98,6 +102,7 @@ static int teardown(void **state)
     oc_pool_close(&aggregator.pool);
     oc_stock_trim(&aggregator.stock);
     oc_mailbox_close(&control);
+    oc_codes_close(&aggregator);
     return 0 == aggregator.pool.used && 0 == aggregator.cached && NULL == aggregator.caches
                    && NULL == aggregator.starving ? 0 : -1;
 }
@@ -171,6 +176,8 @@ static const answer_t *answer_to(uint32_t group, uint32_t rank, uint64_t sequenc
     assert_int_equal(answer.transfer.status, OC_OK);
     assert_int_equal(oc_header_decode(answer.bytes, answer.transfer.length, &answer.header),
                      OC_OK);
+    assert_true(oc_is_sealed(aggregator.codes, groups[group].id, 5, &answer.header, answer.bytes,
+                             answer.transfer.length));
     assert_int_equal(answer.header.handle, group);
     assert_int_equal(answer.header.rank, 5);
     assert_int_equal(answer.header.sequence, sequence);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Codes of data messages: their key, their nonce, and what they cover. */
+#include "protocol/seal.h"
+
+#include "protocol/wire.h"
+
+#define TEAM_BITS     0xffffull
+#define TYPE_SHIFT    60
+#define RANK_SHIFT    44
+
+_Static_assert(OC_MAX_SEQUENCE == 1ull << RANK_SHIFT, "a sequence has these bits");
+_Static_assert(OC_MAX_RANKS == 1 << (TYPE_SHIFT - RANK_SHIFT), "a rank has these bits");
+_Static_assert(OC_MAX_LANES == TEAM_BITS + 1, "so has an aggregator's number");
+
+oc_mac_t *oc_seal_new(const uint8_t key[OC_JOB_KEY_SIZE], uint64_t leaf)
+{
+    uint8_t context[8];
+    oc_writer_t w = {.at = context, .end = context + sizeof(context)};
+
+    oc_put(&w, leaf, sizeof(context));
+    return oc_mac_new(key, OC_JOB_KEY_SIZE, "data plane", context, sizeof(context));
+}
+
+static oc_nonce_t nonce_of(uint64_t group, uint32_t aggregator, const oc_header_t *header)
+{
+    return (oc_nonce_t) {
+        .high = (group & ~TEAM_BITS) | (aggregator & TEAM_BITS),
+        .low = (uint64_t) header->message << TYPE_SHIFT | (uint64_t) header->rank << RANK_SHIFT
+               | header->sequence};
+}
+
+/* The code stands behind all else of the header; what follows it is data. */
+void oc_seal(oc_mac_t *mac, uint64_t group, uint32_t aggregator, const oc_header_t *header,
+             uint8_t *message, size_t length)
+{
+    oc_mac_sign(mac, nonce_of(group, aggregator, header), message, OC_CODE_OFFSET,
+                message + OC_HEADER_SIZE, length - OC_HEADER_SIZE, message + OC_CODE_OFFSET);
+}
+
+bool oc_is_sealed(oc_mac_t *mac, uint64_t group, uint32_t aggregator, const oc_header_t *header,
+                  const uint8_t *message, size_t length)
+{
+    return oc_mac_verify(mac, nonce_of(group, aggregator, header), message, OC_CODE_OFFSET,
+                         message + OC_HEADER_SIZE, length - OC_HEADER_SIZE,
+                         message + OC_CODE_OFFSET);
+}
