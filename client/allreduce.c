@@ -178,7 +178,8 @@ bool oc_collective_check_reply(oc_collective_t *collective, const oc_lane_t *lan
         && header.handle == lane->handle && header.rank == lane->index
         && header.sequence == collective->sequence && header.op == collective->args.op
         && header.type == collective->type && header.count == collective->args.count
-        && (OC_MESSAGE_COMMIT == message || header.chunk_bytes == collective->bytes)) {
+        && (OC_MESSAGE_COMMIT == message || OC_MESSAGE_SENT == message
+            || header.chunk_bytes == collective->bytes)) {
         return true;
     }
     collective->status = OC_ERR_INVALID;

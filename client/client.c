@@ -21,6 +21,9 @@
 /* How often the control connections are looked at while something is pending. */
 #define POLL_INTERVAL OC_MILLISECOND
 
+/* How often those that are under way are looked through for messages that nobody has taken. */
+#define SWEEP_INTERVAL OC_SECOND
+
 /* Collectives whose ends a look hands out at most; others wait for the next one. */
 #define ENDINGS 16
 
@@ -255,6 +258,10 @@ static void look_around(oc_client_t *client)
     }
     DL_FOREACH_SAFE2 (client->setups, group, next_group, setup_next) {
         oc_setup_progress(group);
+    }
+    if (NULL != client->worker && client->now - client->swept > SWEEP_INTERVAL) {
+        client->swept = client->now;
+        oc_leftovers_look(client);
     }
 }
 

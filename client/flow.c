@@ -193,7 +193,7 @@ static void chunk_done(oc_slot_t *slot)
     collective->flying--;
     collective->news++;
     if (part->received == part->chunks) {
-        oc_large_acknowledge(part);
+        oc_large_received(part);
     }
     if (NULL != group->node) {
         oc_node_publish(collective, (uint32_t) (oc_part_offset(part, slot->number)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large Allreduces: chunks from and into user memory, between START, ACK and COMMIT on every lane.
+ * Large Allreduces: chunks from and into user memory, between START, SENT, ACK and COMMIT on every
+ * lane.
  * Which chunks those are is in parts.c, and which of them may be under way, in flow.c.
  */
 #include "client/types.h"
@@ -46,7 +47,17 @@ static void on_header_sent(oc_transfer_t *transfer)
     }
 }
 
-static void receive_commit(oc_part_t *part);
+/* A reply with header in bytes; what is not genuine is waited for again. */
+static void receive_reply(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *bytes,
+                          uint64_t slot)
+{
+    oc_collective_t *collective = part->collective;
+
+    collective->waiting++;
+    oc_receive(collective->group->client->worker, &transfer->transfer, bytes, OC_HEADER_SIZE,
+               oc_tag(OC_KIND_REPLY, collective->group->reply_handle, part->lane->index,
+                      collective->sequence, slot), OC_TAG_EXACT);
+}
 
 static void on_commit(oc_transfer_t *transfer)
 {
@@ -55,7 +66,7 @@ static void on_commit(oc_transfer_t *transfer)
 
     if (oc_collective_is_forged(collective, part->lane, transfer, part->commit_bytes)) {
         collective->waiting--;
-        receive_commit(part);
+        receive_reply(part, &part->commit, part->commit_bytes, OC_COMMIT_SLOT);
         return;
     }
     if (!oc_collective_called_back(collective, transfer, part->lane)) {
@@ -69,21 +80,33 @@ static void on_commit(oc_transfer_t *transfer)
     finish_if_done(collective);
 }
 
-static void receive_commit(oc_part_t *part)
+/* What the aggregator has sent is here. Others may end when this rank says that it has that. */
+static void on_sent(oc_transfer_t *transfer)
 {
+    oc_part_t *part = ((oc_part_transfer_t *) transfer)->part;
     oc_collective_t *collective = part->collective;
 
-    collective->waiting++;
-    oc_receive(collective->group->client->worker, &part->commit.transfer, part->commit_bytes,
-               OC_HEADER_SIZE,
-               oc_tag(OC_KIND_REPLY, collective->group->reply_handle, part->lane->index,
-                      collective->sequence, OC_COMMIT_SLOT), OC_TAG_EXACT);
+    if (oc_collective_is_forged(collective, part->lane, transfer, part->sent_bytes)) {
+        collective->waiting--;
+        receive_reply(part, &part->news, part->sent_bytes, OC_SENT_SLOT);
+        return;
+    }
+    if (!oc_collective_called_back(collective, transfer, part->lane)) {
+        return;
+    }
+    if (oc_collective_check_reply(collective, part->lane, part->sent_bytes, transfer->length,
+                                  OC_MESSAGE_SENT)
+        && oc_part_is_clean(part)) {
+        part->acknowledged = true;
+        receive_reply(part, &part->commit, part->commit_bytes, OC_COMMIT_SLOT);
+        send_header(part, &part->ack, part->ack_bytes, OC_MESSAGE_ACK);
+    }
+    finish_if_done(collective);
 }
 
-void oc_large_acknowledge(oc_part_t *part)
+void oc_large_received(oc_part_t *part)
 {
-    receive_commit(part);
-    send_header(part, &part->ack, part->ack_bytes, OC_MESSAGE_ACK);
+    receive_reply(part, &part->news, part->sent_bytes, OC_SENT_SLOT);
 }
 
 static void prepare(oc_collective_t *collective)
@@ -92,8 +115,9 @@ static void prepare(oc_collective_t *collective)
         oc_part_t *part = &collective->parts[i];
 
         part->start.transfer.done = part->ack.transfer.done = on_header_sent;
+        part->news.transfer.done = on_sent;
         part->commit.transfer.done = on_commit;
-        part->start.part = part->ack.part = part->commit.part = part;
+        part->start.part = part->ack.part = part->news.part = part->commit.part = part;
     }
     oc_flow_prepare(collective);
 }

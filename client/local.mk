@@ -15,6 +15,7 @@ libocclient_la_SOURCES = \
 	client/introduction.h client/introduction.c \
 	client/joining.h client/joining.c \
 	client/lanes.c \
+	client/leftovers.c \
 	client/large.c \
 	client/model.h client/model.c \
 	client/node.c \

@@ -206,8 +206,10 @@ struct oc_part {
     uint64_t first;            /* number of its first chunk among all places of the lane */
     uint32_t chunks, last_bytes;
     uint32_t sent, received;
-    oc_part_transfer_t start, ack, commit;
-    uint8_t start_bytes[OC_HEADER_SIZE], ack_bytes[OC_HEADER_SIZE], commit_bytes[OC_HEADER_SIZE];
+    bool acknowledged;
+    oc_part_transfer_t start, news, ack, commit;
+    uint8_t start_bytes[OC_HEADER_SIZE], sent_bytes[OC_HEADER_SIZE];
+    uint8_t ack_bytes[OC_HEADER_SIZE], commit_bytes[OC_HEADER_SIZE];
     oc_slot_t *slots;
     unsigned num_slots;
     bool in_line;              /* of its lane */
@@ -310,6 +312,7 @@ struct oc_client {
     uint64_t cast_linger;      /* messages to ranks may have to leave until then */
     bool cast_pending;         /* it counts in pending: messages to ranks have to leave */
     uint64_t now, polled;      /* times of this and the last look at the connections */
+    uint64_t swept;            /* … and of the last one for leftovers */
     uint64_t elapsed;          /* between the last two looks, at most 100 ms */
     oc_status_t collapse;      /* not OC_OK: all service is given up at the end of progress */
     char collapse_reason[OC_REASON_SIZE];
@@ -487,7 +490,16 @@ void oc_small_end(oc_collective_t *collective);
 /* Whether a lane takes another chunk. */
 bool oc_large_has_slot(const oc_collective_t *collective, uint32_t chunk);
 void oc_large_send(oc_collective_t *collective, uint32_t chunk);
-/* All results of this lane are here; a COMMIT says that all other ranks have theirs. */
-void oc_large_acknowledge(oc_part_t *part);
+/*
+ * All results of this lane are here: when the aggregator's SENT says that these were its own, they are
+ * acknowledged, and a COMMIT says that all other ranks have theirs.
+ */
+void oc_large_received(oc_part_t *part);
+
+/* leftovers.c: messages that no receive has taken although one was posted for each */
+/* SENT has come: whether all results were the aggregator's; false: it gives up all service. */
+bool oc_part_is_clean(const oc_part_t *part);
+/* What does not go on may wait for such a message: to be called now and then, after progress. */
+void oc_leftovers_look(oc_client_t *client);
 
 #endif

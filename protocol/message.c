@@ -37,7 +37,7 @@ static bool carries_data(const oc_header_t *header)
 
 static bool is_plausible(const oc_header_t *header, size_t length)
 {
-    if (header->message < OC_MESSAGE_SMALL || header->message > OC_MESSAGE_RESEND
+    if (header->message < OC_MESSAGE_SMALL || header->message > OC_MESSAGE_SENT
         || header->handle > OC_HANDLE_MAX || header->rank >= OC_MAX_RANKS
         || header->sequence >= OC_MAX_SEQUENCE) {
         return false;

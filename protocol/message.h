@@ -22,6 +22,7 @@ typedef enum {
     OC_MESSAGE_COMMIT = 5, /* aggregator: all ranks acknowledged the first `chunks` chunks */
     OC_MESSAGE_READY = 6,  /* aggregator: it can reach the rank; before any collective */
     OC_MESSAGE_RESEND = 7, /* aggregator: it had no room for the rank's SMALL, and has it now */
+    OC_MESSAGE_SENT = 8,   /* aggregator: the results of all `chunks` chunks have gone before */
 } oc_message_type_t;
 
 typedef struct {

@@ -30,9 +30,15 @@ typedef enum {
 #define OC_TAG_SEQUENCE_BITS 12
 #define OC_TAG_SLOT_BITS     12
 
-/* Slots of replies: READY, with sequence 0; COMMIT; and 0, RESULT and RESEND of small vectors. */
+/*
+ * Slots of replies: READY, with sequence 0; COMMIT; SENT; and 0, RESULT and RESEND of small vectors.
+ */
 #define OC_READY_SLOT  0xfff
 #define OC_COMMIT_SLOT 1
+#define OC_SENT_SLOT   2
+
+/* Chunks of a collective with different numbers have different slots if they are less apart. */
+#define OC_TAG_SLOTS (1u << OC_TAG_SLOT_BITS)
 
 /* Slot of what ranks tell each other about shared memory (multicast/note.h); messages
  * (multicast/message.h) have 0. */

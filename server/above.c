@@ -175,10 +175,11 @@ static void receive_reply(oc_reduction_t *reduction, void *buffer, size_t length
 
     reduction->down.reduction = reduction;
     reduction->down.transfer.done = done;
+    reduction->down_tag = oc_tag(OC_KIND_REPLY, group->handle, group->index, reduction->sequence,
+                                 slot);
+    reduction->down_posted = true;
     oc_group_hold(group);
-    oc_receive(group->aggregator->worker, &reduction->down.transfer, buffer, length,
-               oc_tag(OC_KIND_REPLY, group->handle, group->index, reduction->sequence, slot),
-               OC_TAG_EXACT);
+    oc_early_receive(group, &reduction->down.transfer, buffer, length, reduction->down_tag);
 }
 
 /* false: the group has failed. */
@@ -258,9 +259,9 @@ void oc_above_chunk(oc_chunk_t *chunk)
     aggregator->unasked += chunk->eager ? chunk->length : 0;
     oc_group_hold(group);
     oc_group_hold(group);
-    oc_receive(aggregator->worker, &chunk->down.transfer, chunk->buffers, chunk->length,
-               oc_tag(OC_KIND_RESULT, group->handle, group->index, reduction->sequence,
-                      chunk->number), OC_TAG_EXACT);
+    oc_early_receive(group, &chunk->down.transfer, chunk->buffers, chunk->length,
+                     oc_tag(OC_KIND_RESULT, group->handle, group->index, reduction->sequence,
+                            chunk->number));
     send_up(group, &chunk->up.transfer, chunk->buffers, chunk->length,
             oc_tag(OC_KIND_CONTRIBUTION, group->above->handle, group->above->leaf,
                    reduction->sequence, chunk->number), chunk->eager);
@@ -274,9 +275,11 @@ static void on_commit(oc_transfer_t *transfer)
     oc_server_group_t *group = reduction->group;
     oc_header_t header;
 
+    reduction->down_posted = false;
     if (is_forged(group, transfer, reduction->reply, &header)) {
         receive_commit(reduction);
-    } else if (!group->failed && has_answered(reduction, transfer, reduction->reply, OC_MESSAGE_COMMIT)) {
+    } else if (!group->failed
+               && has_answered(reduction, transfer, reduction->reply, OC_MESSAGE_COMMIT)) {
         oc_reduction_commit(reduction);
     }
     oc_group_release(group);
@@ -287,54 +290,64 @@ static void receive_commit(oc_reduction_t *reduction)
     receive_reply(reduction, reduction->reply, OC_HEADER_SIZE, OC_COMMIT_SLOT, on_commit);
 }
 
+static void receive_sent(oc_reduction_t *reduction);
+
+/* All results have come from the parent: whether they were its own. */
+static void on_sent(oc_transfer_t *transfer)
+{
+    oc_reduction_t *reduction = ((oc_reply_transfer_t *) transfer)->reduction;
+    oc_server_group_t *group = reduction->group;
+    oc_header_t header;
+
+    reduction->down_posted = false;
+    if (is_forged(group, transfer, reduction->reply, &header)) {
+        receive_sent(reduction);
+    } else if (!group->failed && has_answered(reduction, transfer, reduction->reply, OC_MESSAGE_SENT)
+               && oc_leftovers_none_above(reduction)) {
+        receive_commit(reduction);
+        send_header(reduction, OC_MESSAGE_ACK);
+    }
+    oc_group_release(group);
+}
+
+static void receive_sent(oc_reduction_t *reduction)
+{
+    receive_reply(reduction, reduction->reply, OC_HEADER_SIZE, OC_SENT_SLOT, on_sent);
+}
+
 void oc_above_acknowledge(oc_reduction_t *reduction)
 {
-    receive_commit(reduction);
-    send_header(reduction, OC_MESSAGE_ACK);
+    receive_sent(reduction);
 }
 
 /* ---- small collectives ---- */
 
-static void on_small_reply(oc_transfer_t *transfer);
-static void on_small_sent(oc_transfer_t *transfer);
+/*
+ * The partial result lies where the reply is going to be. So that is received when the other has
+ * gone: what comes in the parent's name must not go up in this leaf's.
+ */
 
-static void send_small(oc_reduction_t *reduction)
+static void on_small_sent(oc_transfer_t *transfer);
+static void on_small_reply(oc_transfer_t *transfer);
+
+void oc_above_small(oc_reduction_t *reduction)
 {
     oc_server_group_t *group = reduction->group;
     oc_header_t header = header_of(reduction, OC_MESSAGE_SMALL);
     uint8_t *message = reduction->held[0];
+    size_t length = OC_HEADER_SIZE + header.chunk_bytes;
 
-    oc_seal_above(group, &header, message, OC_HEADER_SIZE + header.chunk_bytes);
+    oc_seal_above(group, &header, message, length);
     reduction->up = (oc_reply_transfer_t) {.transfer.done = on_small_sent, .reduction = reduction};
-    reduction->asked_above = false;
-    reduction->up_waits++;
     oc_group_hold(group);
-    send_up(group, &reduction->up.transfer, message, OC_HEADER_SIZE + header.chunk_bytes,
-            request_tag(reduction), true);
-}
-
-static void receive_small(oc_reduction_t *reduction)
-{
-    reduction->up_waits++;
-    receive_reply(reduction, reduction->held[0], OC_HEADER_SIZE + reduction->header.chunk_bytes, 0,
-                  on_small_reply);
+    send_up(group, &reduction->up.transfer, message, length, request_tag(reduction), true);
 }
 
 /* A result takes the place of what was sent, data and header; RESEND only that of the header. */
-void oc_above_small(oc_reduction_t *reduction)
+static void receive_small(oc_reduction_t *reduction)
 {
-    receive_small(reduction);
-    send_small(reduction);
-}
-
-/* Both messages have gone their way. */
-static void small_went(oc_reduction_t *reduction)
-{
-    if (0 == reduction->up_waits && !reduction->group->failed
-        && has_answered(reduction, &reduction->down.transfer, reduction->held[0],
-                        OC_MESSAGE_RESULT)) {
-        oc_small_result(reduction);
-    }
+    receive_reply(reduction, reduction->held[0], OC_HEADER_SIZE + reduction->header.chunk_bytes, 0,
+                  on_small_reply);
 }
 
 static void on_small_sent(oc_transfer_t *transfer)
@@ -342,12 +355,9 @@ static void on_small_sent(oc_transfer_t *transfer)
     oc_reduction_t *reduction = ((oc_reply_transfer_t *) transfer)->reduction;
     oc_server_group_t *group = reduction->group;
 
-    reduction->up_waits--;
     oc_aggregator_check_sent(group, transfer);
-    if (reduction->asked_above && !group->failed) {
-        send_small(reduction);
-    } else {
-        small_went(reduction);
+    if (!group->failed && OC_OK == transfer->status) {
+        receive_small(reduction);
     }
     oc_group_release(group);
 }
@@ -365,42 +375,32 @@ static void on_resend(oc_reduction_t *reduction)
                       OC_MESSAGE_RESEND)) {
         return;
     }
-    reduction->resent_above = true;
-    if (0 == reduction->up_waits) {
-        oc_above_small(reduction);
-    } else {
-        reduction->asked_above = true;
-        receive_small(reduction);
-    }
-}
-
-/*
- * What has arrived lies where the partial result was, and that may be on its way or asked for again:
- * one that is not genuine has destroyed it.
- */
-static void end_if_forged(oc_reduction_t *reduction, const oc_transfer_t *transfer)
-{
-    oc_server_group_t *group = reduction->group;
-    oc_header_t header;
-
-    if (is_forged(group, transfer, reduction->held[0], &header)) {
-        oc_aggregator_group_failed(group, OC_ERR_INVALID, "collective %llu cannot go on: a reply "
-                                   "came that the parent server has not made",
+    if (reduction->spoiled) {
+        oc_aggregator_group_failed(reduction->group, OC_ERR_INVALID, "the contribution to "
+                                   "collective %llu cannot be sent again: a forged message in the "
+                                   "name of the parent server has taken its place",
                                    (unsigned long long) reduction->sequence);
+        return;
     }
+    reduction->resent_above = true;
+    oc_above_small(reduction);
 }
 
 static void on_small_reply(oc_transfer_t *transfer)
 {
     oc_reduction_t *reduction = ((oc_reply_transfer_t *) transfer)->reduction;
     oc_server_group_t *group = reduction->group;
+    oc_header_t header;
 
-    reduction->up_waits--;
-    end_if_forged(reduction, transfer);
-    if (!group->failed && OC_OK == transfer->status && OC_HEADER_SIZE == transfer->length) {
+    reduction->down_posted = false;
+    if (is_forged(group, transfer, reduction->held[0], &header)) {
+        reduction->spoiled = true;
+        receive_small(reduction);
+    } else if (!group->failed && OC_OK == transfer->status && OC_HEADER_SIZE == transfer->length) {
         on_resend(reduction);
-    } else {
-        small_went(reduction);
+    } else if (!group->failed
+               && has_answered(reduction, transfer, reduction->held[0], OC_MESSAGE_RESULT)) {
+        oc_small_result(reduction);
     }
     oc_group_release(group);
 }

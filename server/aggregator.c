@@ -39,6 +39,8 @@ static void carry_out(oc_aggregator_t *aggregator, oc_command_t *command)
         oc_aggregator_group_above(aggregator, command);
         break;
     case OC_COMMAND_PING:
+        /* somebody has waited for a second */
+        aggregator->sweeps = true;
         command->type = OC_COMMAND_PONG;
         oc_mailbox_post(aggregator->config.control, command);
         return;
@@ -86,6 +88,10 @@ static void *aggregator_run(void *arg)
         }
         moved = 0 != oc_worker_progress(aggregator->worker);
         moved = oc_early_sweep(aggregator) || moved;
+        if (aggregator->sweeps) {
+            aggregator->sweeps = false;
+            oc_leftovers_sweep(aggregator);
+        }
         if (oc_reduction_feed(aggregator) || moved) {
             idle_since = 0;
             continue;

@@ -56,6 +56,7 @@ typedef struct {
     uint32_t handle;                 /* of the group there … */
     bool joined;                     /* … once it is known */
     bool ready;
+    uint64_t early;                  /* what its messages that wait for their receives cost */
 } oc_above_t;
 
 typedef struct oc_server_group {
@@ -136,7 +137,7 @@ typedef struct oc_reduction {
     size_t element;                  /* bytes */
     uint32_t arrived, acked;         /* ranks */
     uint8_t *seen;                   /* for each rank: OC_SEEN_* */
-    uint32_t admitted, finished;     /* chunks */
+    uint32_t admitted, answered, finished; /* chunks: with memory, with results on their way, sent */
     bool waits_for_memory, has_waited;
     uint8_t **held;                  /* small: by rank; NULL: has not come, or was dropped */
     size_t cached;                   /* small: what of it may be dropped, as the pool counts */
@@ -147,10 +148,17 @@ typedef struct oc_reduction {
     uint8_t reply[OC_HEADER_SIZE];
     oc_reply_transfer_t *replies;    /* by rank */
     uint32_t replies_left;
+    uint8_t sent[OC_HEADER_SIZE];    /* large: SENT … */
+    oc_reply_transfer_t *notices;    /* … by rank */
+    uint32_t notices_left;
+    uint64_t swept_steps;            /* large: how far it was at the last sweep, … */
+    uint32_t swept;                  /* … and how many chunks these have looked through */
+    bool stuck;
+    bool down_posted;                /* on a leaf: a reply of the parent, with this tag */
+    uint64_t down_tag;
     oc_reply_transfer_t up, down;    /* on a leaf; small: partial result, result; large: COMMIT */
-    unsigned up_waits;               /* of the two */
-    bool asked_above;                /* small: to send again, once it has been sent */
-    bool resent_above;               /* small: that is done once at most */
+    bool resent_above;               /* small: it was sent again, once at most … */
+    bool spoiled;                    /* … and cannot be: a forged reply lies there */
     bool is_open;                    /* in the group's list of those */
     struct oc_reduction *open_prev, *open_next;
     struct oc_reduction *prev, *next;    /* in the group's list of those without memory */
@@ -210,6 +218,10 @@ struct oc_aggregator {
     unsigned long long dropped, dropped_bytes; /* messages that were for nobody */
     oc_mac_t *codes, *codes_above;   /* of messages; the latter on a leaf, to its parent */
     unsigned long long forged;       /* messages that nobody of the job made */
+    unsigned long long received;     /* requests */
+    unsigned long long swept_received; /* … at the last sweep … */
+    unsigned stuck;                  /* … and how many sweeps have found none but some that wait */
+    bool sweeps;                     /* one is due */
     oc_request_t *posted;
     oc_request_t *spare;
     oc_timeline_t *timeline;         /* NULL: none is wanted */
@@ -241,6 +253,17 @@ bool oc_request_is_genuine(const oc_server_group_t *group, const oc_request_t *r
 bool oc_is_from_above(const oc_server_group_t *group, const oc_transfer_t *transfer,
                       const uint8_t *message, oc_header_t *header);
 void oc_count_forged(oc_aggregator_t *aggregator, size_t length);
+
+/*
+ * leftovers.c: messages that no receive has taken although one was posted for each: others were taken
+ * in their place
+ */
+/* The rank has sent all its contributions: whether all of them were taken; false: the group fails. */
+bool oc_leftovers_none_of(oc_reduction_t *reduction, uint32_t rank);
+/* On a leaf: the same for the results that the server above has sent. */
+bool oc_leftovers_none_above(oc_reduction_t *reduction);
+/* What does not go on may wait for such a message: to be called now and then, after progress. */
+void oc_leftovers_sweep(oc_aggregator_t *aggregator);
 
 /* aggregator.c: the thread */
 /* Carries out the commands that have come. Groups and peers may be gone afterwards. */
@@ -295,6 +318,8 @@ void oc_aggregator_check_sent(oc_server_group_t *group, const oc_transfer_t *tra
 void oc_reduction_request(oc_server_group_t *group, const oc_request_t *request);
 /* The same bytes to all ranks; they stay until the last one has them. */
 void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t length);
+/* The results of all chunks are on their way to all ranks. */
+void oc_reduction_sent(oc_reduction_t *reduction);
 /* All ranks have acknowledged their results, everywhere. */
 void oc_reduction_commit(oc_reduction_t *reduction);
 /* Cancels what can be canceled; the rest ends when its transfers do. */
@@ -358,6 +383,9 @@ bool oc_early_sweep(oc_aggregator_t *aggregator);
 bool oc_early_take(oc_server_group_t *group, uint64_t tag, oc_unexpected_t *message);
 /* Whether it is here, or announced, and no receive has taken it. */
 bool oc_early_has(const oc_server_group_t *group, uint64_t tag);
+/* As oc_receive, of that or of what is to come. */
+void oc_early_receive(oc_server_group_t *group, oc_transfer_t *transfer, void *buffer, size_t length,
+                      uint64_t tag);
 /* Nothing of this group will be received any more. */
 void oc_early_forget(oc_server_group_t *group);
 

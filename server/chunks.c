@@ -97,6 +97,9 @@ void oc_chunk_result(oc_chunk_t *chunk)
                            oc_tag(OC_KIND_RESULT, group->members[rank].reply_handle, group->index,
                                   reduction->sequence, chunk->number));
     }
+    if (++reduction->answered == reduction->header.chunks) {
+        oc_reduction_sent(reduction);
+    }
 }
 
 /* In place: the first buffer is an input and the output. */

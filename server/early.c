@@ -2,7 +2,8 @@
 /*
  * What came before anybody waited for it. UCX would keep it for ever, whatever it is. So all of it
  * is taken away at once: contributions of members of a group wait here until their chunk has
- * memory, and everything else is dropped and counted.
+ * memory, on a leaf what comes in the name of the server above until its receive is posted, and
+ * everything else is dropped and counted.
  *
  * A contribution stays where UCX has put it, so nothing is copied. How many a rank may have here
  * follows from its window, by which ranks go, too: one that has more does not keep to the protocol.
@@ -49,6 +50,26 @@ static uint64_t most_of_a_rank(const oc_server_group_t *group)
     return window + (OC_MAX_IN_FLIGHT + 2 * window / OC_MIN_CHUNK) * MESSAGE_COST;
 }
 
+/* For a leaf: in the name of the server above, and not of a member. */
+static bool is_from_above(uint64_t tag)
+{
+    return OC_KIND_CONTRIBUTION != oc_tag_kind(tag);
+}
+
+/* What counts for those of whoever sent it. */
+static uint64_t *account_of(const oc_server_group_t *group, uint64_t tag)
+{
+    return is_from_above(tag) ? &group->above->early : &group->members[oc_tag_rank(tag)].early;
+}
+
+/* A reply to each small collective under way, beside the results of chunks. */
+static uint64_t most_of(const oc_server_group_t *group, uint64_t tag)
+{
+    uint64_t replies = 2 * OC_MAX_IN_FLIGHT * (OC_HEADER_SIZE + OC_MAX_SMALL + MESSAGE_COST);
+
+    return most_of_a_rank(group) + (is_from_above(tag) ? replies : 0);
+}
+
 static oc_early_t *find(oc_aggregator_t *aggregator, uint64_t tag)
 {
     oc_early_t *early;
@@ -74,7 +95,7 @@ static void release(oc_early_t *early)
     oc_server_group_t *group = early->group;
 
     group->aggregator->early_cost -= cost_of(&early->message);
-    group->members[oc_tag_rank(early->message.tag)].early -= cost_of(&early->message);
+    *account_of(group, early->message.tag) -= cost_of(&early->message);
     DL_DELETE2(group->early, early, group_prev, group_next);
     DL_DELETE2(*place_of(group->aggregator, early->message.tag), early, place_prev, place_next);
     oc_stock_give(&group->aggregator->stock, early, sizeof(*early));
@@ -83,17 +104,21 @@ static void release(oc_early_t *early)
 /* false: the group has failed. */
 static bool is_legal(oc_server_group_t *group, const oc_unexpected_t *message)
 {
-    uint32_t rank = oc_tag_rank(message->tag);
-    char name[OC_MEMBER_NAME_SIZE];
+    char name[OC_MEMBER_NAME_SIZE] = "the parent server";
 
-    oc_group_member_name(group, rank, name);
-    if (group->members[rank].early + cost_of(message) > most_of_a_rank(group)) {
+    if (!is_from_above(message->tag)) {
+        oc_group_member_name(group, oc_tag_rank(message->tag), name);
+    }
+    if (*account_of(group, message->tag) + cost_of(message) > most_of(group, message->tag)) {
         oc_aggregator_group_failed(group, OC_ERR_LIMIT,
                                    "%s has sent more than its window of %u chunks of %u bytes "
                                    "before any of them could be received", name, group->window,
                                    group->chunk_bytes);
-    } else if (NULL != find(group->aggregator, message->tag)) {
-        oc_aggregator_group_failed(group, OC_ERR_INVALID, "%s sent the same chunk twice", name);
+    } else if (OC_KIND_REPLY != oc_tag_kind(message->tag)
+               && NULL != find(group->aggregator, message->tag)) {
+        /* which of several replies is the true one, codes will tell */
+        oc_aggregator_group_failed(group, OC_ERR_INVALID, "%s sent the same chunk twice, "
+                                   "or one of them was forged", name);
     }
     return !group->failed;
 }
@@ -110,7 +135,7 @@ static void keep(oc_server_group_t *group, const oc_unexpected_t *message)
     }
     *early = (oc_early_t) {.message = *message, .group = group};
     aggregator->early_cost += cost_of(message);
-    group->members[oc_tag_rank(message->tag)].early += cost_of(message);
+    *account_of(group, message->tag) += cost_of(message);
     DL_APPEND2(group->early, early, group_prev, group_next);
     DL_PREPEND2(*place_of(aggregator, message->tag), early, place_prev, place_next);
 }
@@ -132,33 +157,25 @@ static void tell_cost(oc_aggregator_t *aggregator)
     }
 }
 
-/*
- * Receives for what the server above sends are posted before it is asked, so this took the place of
- * another message, or another one its own: neither may become a result.
- */
-static void refuse_from_above(oc_aggregator_t *aggregator, uint32_t handle)
+/* The group that goes on to the server above which may have sent that; NULL: none. */
+static oc_server_group_t *find_above(oc_aggregator_t *aggregator, uint64_t tag)
 {
+    uint32_t handle = oc_tag_handle(tag);
     oc_server_group_t *group;
 
     HASH_FIND(hh, aggregator->groups, &handle, sizeof(handle), group);
-    if (NULL != group && NULL != group->above) {
-        oc_aggregator_group_failed(group, OC_ERR_INVALID, "a message in the name of the parent "
-                                   "server was forged or duplicated");
-    }
-}
-
-static bool is_from_above(uint64_t tag)
-{
-    return OC_KIND_RESULT == oc_tag_kind(tag) || OC_KIND_REPLY == oc_tag_kind(tag);
+    return NULL != group && NULL != group->above && oc_tag_rank(tag) == group->index ? group : NULL;
 }
 
 static void sort(oc_aggregator_t *aggregator, const oc_unexpected_t *message)
 {
     oc_server_group_t *group = NULL;
 
-    if (is_from_above(message->tag)) {
-        refuse_from_above(aggregator, oc_tag_handle(message->tag));
-    } else if (OC_KIND_CONTRIBUTION == oc_tag_kind(message->tag)) {
+    if (OC_KIND_RESULT == oc_tag_kind(message->tag)
+        || OC_KIND_REPLY == oc_tag_kind(message->tag)) {
+        group = find_above(aggregator, message->tag);
+    }
+    if (OC_KIND_CONTRIBUTION == oc_tag_kind(message->tag)) {
         group = oc_aggregator_group(aggregator, oc_tag_handle(message->tag),
                                     oc_tag_rank(message->tag));
     }
@@ -200,6 +217,23 @@ bool oc_early_sweep(oc_aggregator_t *aggregator)
     return found;
 }
 
+bool oc_early_has(const oc_server_group_t *group, uint64_t tag)
+{
+    return NULL != group->early && NULL != find(group->aggregator, tag);
+}
+
+void oc_early_receive(oc_server_group_t *group, oc_transfer_t *transfer, void *buffer, size_t length,
+                      uint64_t tag)
+{
+    oc_unexpected_t early;
+
+    if (oc_early_take(group, tag, &early)) {
+        oc_unexpected_receive(group->aggregator->worker, transfer, buffer, length, &early);
+    } else {
+        oc_receive(group->aggregator->worker, transfer, buffer, length, tag, OC_TAG_EXACT);
+    }
+}
+
 bool oc_early_take(oc_server_group_t *group, uint64_t tag, oc_unexpected_t *message)
 {
     oc_early_t *early = NULL != group->early ? find(group->aggregator, tag) : NULL;
@@ -210,11 +244,6 @@ bool oc_early_take(oc_server_group_t *group, uint64_t tag, oc_unexpected_t *mess
     *message = early->message;
     release(early);
     return true;
-}
-
-bool oc_early_has(const oc_server_group_t *group, uint64_t tag)
-{
-    return NULL != group->early && NULL != find(group->aggregator, tag);
 }
 
 void oc_early_forget(oc_server_group_t *group)

@@ -16,6 +16,7 @@ libocservice_la_SOURCES = \
 	server/idle.c \
 	server/job.h server/job_types.h server/job.c \
 	server/key.h \
+	server/leftovers.c \
 	server/mailbox.h server/mailbox.c \
 	server/pages.h server/pages.c \
 	server/placement.h server/placement.c \

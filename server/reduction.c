@@ -46,6 +46,7 @@ static void reduction_free(oc_reduction_t *reduction)
     oc_chunks_close(reduction);
     oc_small_free(reduction);
     oc_stock_give(stock, reduction->replies, replies_size(group));
+    oc_stock_give(stock, reduction->notices, replies_size(group));
     oc_stock_give(stock, reduction, reduction_size(&reduction->header, group->num_ranks));
 }
 
@@ -72,17 +73,17 @@ void oc_reduction_settle(oc_reduction_t *reduction)
     bool large = OC_MESSAGE_START == reduction->header.message;
     bool replied = NULL != reduction->replies && 0 == reduction->replies_left;
 
-    if (replied && (!large || reduction->finished == reduction->header.chunks)) {
+    if (replied && (!large || (reduction->finished == reduction->header.chunks
+                               && 0 == reduction->notices_left))) {
         reduction_free(reduction);
     }
 }
 
-static void on_reply_sent(oc_transfer_t *transfer)
+static void sent(oc_reduction_t *reduction, const oc_transfer_t *transfer, uint32_t *left)
 {
-    oc_reduction_t *reduction = ((oc_reply_transfer_t *) transfer)->reduction;
     oc_server_group_t *group = reduction->group;
 
-    reduction->replies_left--;
+    --*left;
     oc_aggregator_check_sent(group, transfer);
     if (!group->failed) {
         oc_reduction_settle(reduction);
@@ -90,35 +91,71 @@ static void on_reply_sent(oc_transfer_t *transfer)
     oc_group_release(group);
 }
 
-void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t length)
+static void on_reply_sent(oc_transfer_t *transfer)
+{
+    oc_reduction_t *reduction = ((oc_reply_transfer_t *) transfer)->reduction;
+
+    sent(reduction, transfer, &reduction->replies_left);
+}
+
+static void on_notice_sent(oc_transfer_t *transfer)
+{
+    oc_reduction_t *reduction = ((oc_reply_transfer_t *) transfer)->reduction;
+
+    sent(reduction, transfer, &reduction->notices_left);
+}
+
+/* NULL: no memory, and the group has failed. */
+static oc_reply_transfer_t *send_to_all(oc_reduction_t *reduction, const void *data, size_t length,
+                                        uint64_t slot, void (*done)(oc_transfer_t *transfer))
 {
     oc_server_group_t *group = reduction->group;
-    uint64_t slot = NULL == reduction->held ? OC_COMMIT_SLOT : 0;
     oc_reply_transfer_t *replies = oc_stock_take(&group->aggregator->stock, replies_size(group));
 
     if (NULL == replies) {
         oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
-        return;
+        return NULL;
     }
-    reduction->replies = replies;
-    reduction->replies_left = group->num_ranks;
     for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
         replies[rank].reduction = reduction;
-        replies[rank].transfer.done = on_reply_sent;
+        replies[rank].transfer.done = done;
         oc_group_hold(group);
         oc_aggregator_send(group, rank, &replies[rank].transfer, data, length,
                            oc_tag(OC_KIND_REPLY, group->members[rank].reply_handle, group->index,
                                   reduction->sequence, slot));
     }
+    return replies;
+}
+
+/* Nobody is called back before all of them are on their way. */
+void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t length)
+{
+    uint64_t slot = NULL == reduction->held ? OC_COMMIT_SLOT : 0;
+
+    reduction->replies = send_to_all(reduction, data, length, slot, on_reply_sent);
+    reduction->replies_left = NULL == reduction->replies ? 0 : reduction->group->num_ranks;
+}
+
+static void seal_reply(const oc_reduction_t *reduction, uint8_t message, uint8_t *bytes)
+{
+    oc_header_t header = reduction->header;
+
+    header.message = message;
+    header.rank = reduction->group->index;
+    oc_seal_reply(reduction->group, &header, bytes, OC_HEADER_SIZE);
+}
+
+void oc_reduction_sent(oc_reduction_t *reduction)
+{
+    seal_reply(reduction, OC_MESSAGE_SENT, reduction->sent);
+    reduction->notices = send_to_all(reduction, reduction->sent, OC_HEADER_SIZE, OC_SENT_SLOT,
+                                     on_notice_sent);
+    reduction->notices_left = NULL == reduction->notices ? 0 : reduction->group->num_ranks;
 }
 
 void oc_reduction_commit(oc_reduction_t *reduction)
 {
-    oc_header_t header = reduction->header;
-
-    header.message = OC_MESSAGE_COMMIT;
-    header.rank = reduction->group->index;
-    oc_seal_reply(reduction->group, &header, reduction->reply, OC_HEADER_SIZE);
+    seal_reply(reduction, OC_MESSAGE_COMMIT, reduction->reply);
     oc_reduction_reply(reduction, reduction->reply, OC_HEADER_SIZE);
 }
 
@@ -311,12 +348,15 @@ static void acknowledge(oc_server_group_t *group, const oc_header_t *header)
     char name[OC_MEMBER_NAME_SIZE];
 
     if (NULL == reduction || OC_MESSAGE_START != reduction->header.message
-        || reduction->header.chunks != header->chunks || reduction->arrived < group->num_ranks
+        || reduction->header.chunks != header->chunks || reduction->answered < header->chunks
         || (reduction->seen[header->rank] & OC_SEEN_ACKED)) {
         oc_aggregator_group_failed(group, OC_ERR_INVALID,
                                    "%s acknowledged collective %llu, which has no such result",
                                    oc_group_member_name(group, header->rank, name),
                                    (unsigned long long) header->sequence);
+        return;
+    }
+    if (!oc_leftovers_none_of(reduction, header->rank)) {
         return;
     }
     reduction->seen[header->rank] |= OC_SEEN_ACKED;

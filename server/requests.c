@@ -86,6 +86,7 @@ static void on_request(oc_transfer_t *transfer)
     oc_aggregator_t *aggregator = request->aggregator;
 
     DL_DELETE(aggregator->posted, request);
+    aggregator->received++;
     if (OC_ERR_CANCELED == transfer->status || aggregator->stop) {
         free(request);
         return;

@@ -157,6 +157,13 @@ void oc_unexpected_receive(oc_worker_t *worker, oc_transfer_t *transfer, void *b
     track(transfer, ucp_tag_msg_recv_nbx(worker->worker, buffer, length, message->handle, &param));
 }
 
+bool oc_worker_holds(oc_worker_t *worker, uint64_t tag, uint64_t tag_mask)
+{
+    ucp_tag_recv_info_t info;
+
+    return NULL != ucp_tag_probe_nb(worker->worker, tag, tag_mask, 0, &info);
+}
+
 void oc_receive_cancel(oc_transfer_t *transfer)
 {
     if (transfer->active) {

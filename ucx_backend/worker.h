@@ -111,6 +111,12 @@ void oc_send_eager(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void 
 void oc_receive(oc_worker_t *worker, oc_transfer_t *transfer, void *buffer, size_t length,
                 uint64_t tag, uint64_t tag_mask);
 
+/*
+ * Whether a message with this tag is here, or announced, that no receive has taken yet. With an exact
+ * tag it takes a few steps, however many there are; with a mask, one for each.
+ */
+bool oc_worker_holds(oc_worker_t *worker, uint64_t tag, uint64_t tag_mask);
+
 /* A message that came before a receive was posted for it. */
 typedef struct {
     uint64_t tag;

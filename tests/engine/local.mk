@@ -6,6 +6,7 @@ engine_harness = tests/engine/harness.h tests/engine/harness.c \
 	tests/engine/process.h tests/engine/process.c
 engine_farm = tests/engine/farm.h tests/engine/farm.c
 engine_hand = tests/engine/hand.h tests/engine/hand.c
+engine_stranger = tests/engine/stranger.h tests/engine/stranger.c
 engine_grove = tests/engine/grove.h tests/engine/grove.c
 engine_member = tests/engine/member.h tests/engine/member.c
 engine_reductions = tests/engine/reductions.h tests/engine/reductions.c \
@@ -141,6 +142,12 @@ tests_engine_test_engine_small_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_small_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc \
 	-Wl,--wrap=realloc -Wl,--wrap=aligned_alloc -Wl,--wrap=posix_memalign -Wl,--wrap=free
 tests_engine_test_engine_small_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
+check_PROGRAMS += tests/engine/test_engine_strangers
+tests_engine_test_engine_strangers_SOURCES = tests/engine/test_engine_strangers.c \
+	$(engine_harness) $(engine_grove) $(engine_hand) $(engine_stranger)
+tests_engine_test_engine_strangers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_strangers_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_tags
 tests_engine_test_engine_tags_SOURCES = tests/engine/test_engine_tags.c $(engine_harness) \

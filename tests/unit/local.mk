@@ -172,6 +172,11 @@ tests_unit_test_handles_SOURCES = tests/unit/test_handles.c
 tests_unit_test_handles_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_handles_LDADD = libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_leftovers
+tests_unit_test_leftovers_SOURCES = tests/unit/test_leftovers.c
+tests_unit_test_leftovers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_leftovers_LDADD = libocservice.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_pool
 tests_unit_test_pool_SOURCES = tests/unit/test_pool.c
 tests_unit_test_pool_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

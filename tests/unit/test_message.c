@@ -70,7 +70,7 @@ static int teardown(void **state)
 static void test_round_trip(void **state)
 {
     (void) state;
-    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_RESEND; message++) {
+    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_SENT; message++) {
         oc_header_t header = legal(message), got = {0};
 
         assert_int_equal(judge_length(&header, length_of(&header), &got), OC_OK);
@@ -104,7 +104,7 @@ static void test_no_leftovers(void **state)
 static void test_wrong_length(void **state)
 {
     (void) state;
-    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_RESEND; message++) {
+    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_SENT; message++) {
         oc_header_t header = legal(message), got;
         size_t right = length_of(&header);
 
@@ -133,7 +133,7 @@ static void test_message_type(void **state)
     for (unsigned message = 0; message < 256; message++) {
         oc_header_t header = legal((uint8_t) message);
 
-        if (message < OC_MESSAGE_SMALL || message > OC_MESSAGE_RESEND) {
+        if (message < OC_MESSAGE_SMALL || message > OC_MESSAGE_SENT) {
             assert_int_equal(judge(&header), OC_ERR_INVALID);
         }
     }
@@ -142,7 +142,7 @@ static void test_message_type(void **state)
 static void test_handle_and_rank(void **state)
 {
     (void) state;
-    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_RESEND; message++) {
+    for (uint8_t message = OC_MESSAGE_SMALL; message <= OC_MESSAGE_SENT; message++) {
         oc_header_t header = legal(message);
 
         header.handle = OC_HANDLE_MAX;
