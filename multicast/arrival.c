@@ -53,7 +53,7 @@ void oc_cast_datagram(oc_cast_group_t *group, unsigned channel, const oc_datagra
         group->config.counters->fragments_foreign++;
         return;
     }
-    if (!oc_seal_fits_datagram(group->seal, whole_generation(group, header), header, bytes)) {
+    if (!oc_cast_seal_fits_datagram(group->seal, whole_generation(group, header), header, bytes)) {
         group->config.counters->datagrams_forged++;
         return;
     }
@@ -172,7 +172,7 @@ void oc_cast_message(oc_cast_group_t *group, const uint8_t *bytes, size_t length
         group->config.counters->fragments_foreign++;
         return;
     }
-    if (!oc_seal_fits_message(group->seal, oc_cast_era(group, &message), group->config.rank,
+    if (!oc_cast_seal_fits_message(group->seal, oc_cast_era(group, &message), group->config.rank,
                               &message, bytes, length)) {
         group->config.counters->messages_forged++;
         return;

@@ -186,7 +186,7 @@ struct oc_cast_group {
     uint32_t go, leave, turn;  /* the last generation of which this rank was told */
     uint32_t generation;       /* of the last operation that became active … */
     uint64_t operations;       /* … which is the lower half of how many did */
-    oc_seal_t *seal;
+    oc_cast_seal_t *seal;
     uint64_t serial;           /* of the last message that was posted */
     uint64_t *serials;         /* by rank: the highest that came */
     uint32_t rotation;         /* of sources */

@@ -52,7 +52,7 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
     group->companions = calloc(config->num_ranks, sizeof(*group->companions));
     group->serials = calloc(config->num_ranks, sizeof(*group->serials));
     group->scratch = malloc(OC_CAST_MESSAGE_MAX);
-    group->seal = oc_seal_new(config->job_key, config->token);
+    group->seal = oc_cast_seal_new(config->job_key, config->token);
     group->config.job_key = NULL;
     group->stepped = now;
     group->round_trip = FIRST_ROUND_TRIP;
@@ -87,7 +87,7 @@ void oc_cast_group_free(oc_cast_group_t *group)
     free(group->companions);
     free(group->serials);
     free(group->scratch);
-    oc_seal_free(group->seal);
+    oc_cast_seal_free(group->seal);
     free(group);
 }
 

@@ -28,7 +28,7 @@ void oc_cast_post(oc_cast_group_t *group, uint32_t rank, oc_cast_message_t *mess
     message->token = group->config.token;
     message->serial = ++group->serial;
     length = oc_cast_encode(message, head);
-    oc_seal_message(group->seal, oc_cast_era(group, message), rank, message, head, length);
+    oc_cast_seal_message(group->seal, oc_cast_era(group, message), rank, message, head, length);
     if (OC_CAST_REPAIR == message->kind) {
         counters->repair_bytes += message->data_length;
     } else {

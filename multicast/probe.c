@@ -77,7 +77,7 @@ static bool cast_probe(oc_cast_group_t *group)
     oc_outgoing_t outgoing = {.payload = NULL, .length = 0};
 
     oc_datagram_encode(&datagram, outgoing.header);
-    oc_seal_datagram(group->seal, 0, &datagram, NULL, outgoing.header);
+    oc_cast_seal_datagram(group->seal, 0, &datagram, NULL, outgoing.header);
     return 1 == group->config.net.cast(group->config.net.context, &outgoing, 1);
 }
 

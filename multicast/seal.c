@@ -10,7 +10,7 @@
 
 #include "base/mac.h"
 
-struct oc_seal {
+struct oc_cast_seal {
     oc_mac_t *datagrams, *messages;
 };
 
@@ -21,9 +21,9 @@ static void write_token(uint64_t token, uint8_t bytes[8])
     }
 }
 
-oc_seal_t *oc_seal_new(const uint8_t job_key[OC_JOB_KEY_SIZE], uint64_t token)
+oc_cast_seal_t *oc_cast_seal_new(const uint8_t job_key[OC_JOB_KEY_SIZE], uint64_t token)
 {
-    oc_seal_t *seal = calloc(1, sizeof(*seal));
+    oc_cast_seal_t *seal = calloc(1, sizeof(*seal));
     uint8_t context[8];
 
     if (NULL == seal) {
@@ -35,13 +35,13 @@ oc_seal_t *oc_seal_new(const uint8_t job_key[OC_JOB_KEY_SIZE], uint64_t token)
     seal->messages = oc_mac_new(job_key, OC_JOB_KEY_SIZE, "optcast multicast message", context,
                                 sizeof(context));
     if (NULL == seal->datagrams || NULL == seal->messages) {
-        oc_seal_free(seal);
+        oc_cast_seal_free(seal);
         return NULL;
     }
     return seal;
 }
 
-void oc_seal_free(oc_seal_t *seal)
+void oc_cast_seal_free(oc_cast_seal_t *seal)
 {
     if (NULL != seal) {
         oc_mac_free(seal->datagrams);
@@ -57,14 +57,14 @@ static oc_nonce_t datagram_nonce(uint64_t generation, const oc_datagram_t *datag
                                 | datagram->index};
 }
 
-void oc_seal_datagram(oc_seal_t *seal, uint64_t generation, const oc_datagram_t *datagram,
+void oc_cast_seal_datagram(oc_cast_seal_t *seal, uint64_t generation, const oc_datagram_t *datagram,
                       const void *payload, uint8_t header[OC_DATAGRAM_HEADER])
 {
     oc_mac_sign(seal->datagrams, datagram_nonce(generation, datagram), header + OC_MAC_SIZE,
                 OC_DATAGRAM_HEADER - OC_MAC_SIZE, payload, datagram->length, header);
 }
 
-bool oc_seal_fits_datagram(oc_seal_t *seal, uint64_t generation, const oc_datagram_t *datagram,
+bool oc_cast_seal_fits_datagram(oc_cast_seal_t *seal, uint64_t generation, const oc_datagram_t *datagram,
                            const uint8_t *bytes)
 {
     return oc_mac_verify(seal->datagrams, datagram_nonce(generation, datagram),
@@ -78,14 +78,14 @@ static oc_nonce_t message_nonce(uint32_t era, uint32_t receiver, const oc_cast_m
                          .low = (uint64_t) era << 32 | (uint64_t) message->rank << 16 | receiver};
 }
 
-void oc_seal_message(oc_seal_t *seal, uint32_t era, uint32_t receiver,
+void oc_cast_seal_message(oc_cast_seal_t *seal, uint32_t era, uint32_t receiver,
                      const oc_cast_message_t *message, uint8_t *head, size_t head_length)
 {
     oc_mac_sign(seal->messages, message_nonce(era, receiver, message), head + OC_MAC_SIZE,
                 head_length - OC_MAC_SIZE, message->data, message->data_length, head);
 }
 
-bool oc_seal_fits_message(oc_seal_t *seal, uint32_t era, uint32_t receiver,
+bool oc_cast_seal_fits_message(oc_cast_seal_t *seal, uint32_t era, uint32_t receiver,
                           const oc_cast_message_t *message, const uint8_t *bytes, size_t length)
 {
     return oc_mac_verify(seal->messages, message_nonce(era, receiver, message),

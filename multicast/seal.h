@@ -15,34 +15,34 @@
 #include "multicast/message.h"
 #include "protocol/limits.h"
 
-typedef struct oc_seal oc_seal_t;
+typedef struct oc_cast_seal oc_cast_seal_t;
 
 /* NULL: no memory, or libcrypto does not work. */
-oc_seal_t *oc_seal_new(const uint8_t job_key[OC_JOB_KEY_SIZE], uint64_t token);
+oc_cast_seal_t *oc_cast_seal_new(const uint8_t job_key[OC_JOB_KEY_SIZE], uint64_t token);
 
 /* NULL is allowed. */
-void oc_seal_free(oc_seal_t *seal);
+void oc_cast_seal_free(oc_cast_seal_t *seal);
 
 /*
  * Puts the code into an encoded header. generation: the whole number of the operation, of which
  * the header has the lower half; 0 of a PROBE.
  */
-void oc_seal_datagram(oc_seal_t *seal, uint64_t generation, const oc_datagram_t *datagram,
+void oc_cast_seal_datagram(oc_cast_seal_t *seal, uint64_t generation, const oc_datagram_t *datagram,
                       const void *payload, uint8_t header[OC_DATAGRAM_HEADER]);
 
 /* bytes: the whole datagram, which was decoded. */
-bool oc_seal_fits_datagram(oc_seal_t *seal, uint64_t generation, const oc_datagram_t *datagram,
+bool oc_cast_seal_fits_datagram(oc_cast_seal_t *seal, uint64_t generation, const oc_datagram_t *datagram,
                            const uint8_t *bytes);
 
 /*
  * Puts the code into an encoded message for a rank. era: the upper half of the generation, for
  * messages about an operation.
  */
-void oc_seal_message(oc_seal_t *seal, uint32_t era, uint32_t receiver,
+void oc_cast_seal_message(oc_cast_seal_t *seal, uint32_t era, uint32_t receiver,
                      const oc_cast_message_t *message, uint8_t *head, size_t head_length);
 
 /* bytes: the whole message, which was decoded. */
-bool oc_seal_fits_message(oc_seal_t *seal, uint32_t era, uint32_t receiver,
+bool oc_cast_seal_fits_message(oc_cast_seal_t *seal, uint32_t era, uint32_t receiver,
                           const oc_cast_message_t *message, const uint8_t *bytes, size_t length);
 
 #endif

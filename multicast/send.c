@@ -18,7 +18,7 @@ static void fill_header(const oc_cast_group_t *group, oc_outgoing_t *outgoing, u
 
     oc_datagram_encode(&datagram, outgoing->header);
     if (index >= group->active->sealed) {
-        oc_seal_datagram(group->seal, group->operations, &datagram, outgoing->payload,
+        oc_cast_seal_datagram(group->seal, group->operations, &datagram, outgoing->payload,
                          outgoing->header);
         memcpy(code, outgoing->header, OC_MAC_SIZE);
         group->active->sealed = index + 1;

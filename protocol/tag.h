@@ -26,6 +26,7 @@ typedef enum {
     OC_KIND_CAST = 5,         /* from rank to rank; all else is 0, but for the slot of a note */
 } oc_kind_t;
 
+#define OC_TAG_KINDS         16
 #define OC_TAG_HANDLE_BITS   20
 #define OC_TAG_SEQUENCE_BITS 12
 #define OC_TAG_SLOT_BITS     12

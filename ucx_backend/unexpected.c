@@ -7,10 +7,11 @@
 
 #define ANY_TAG 0
 
-static void *probe(oc_worker_t *worker, int remove, oc_unexpected_t *message)
+static void *probe(oc_worker_t *worker, uint64_t tag, uint64_t mask, int remove,
+                   oc_unexpected_t *message)
 {
     ucp_tag_recv_info_t info;
-    void *handle = ucp_tag_probe_nb(worker->worker, 0, ANY_TAG, remove, &info);
+    void *handle = ucp_tag_probe_nb(worker->worker, tag, mask, remove, &info);
 
     if (NULL != handle) {
         message->tag = info.sender_tag;
@@ -22,12 +23,13 @@ static void *probe(oc_worker_t *worker, int remove, oc_unexpected_t *message)
 
 bool oc_unexpected_look(oc_worker_t *worker, oc_unexpected_t *message)
 {
-    return NULL != probe(worker, 0, message);
+    return NULL != probe(worker, 0, ANY_TAG, 0, message);
 }
 
-bool oc_unexpected_take(oc_worker_t *worker, oc_unexpected_t *message)
+bool oc_unexpected_take(oc_worker_t *worker, uint64_t tag, uint64_t tag_mask,
+                        oc_unexpected_t *message)
 {
-    return NULL != probe(worker, 1, message);
+    return NULL != probe(worker, tag, tag_mask, 1, message);
 }
 
 static void on_dropped(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info,

@@ -125,12 +125,13 @@ typedef struct {
 } oc_unexpected_t;
 
 /*
- * The oldest message that waits for a receive; false: there is none, which is found out at once.
- * One that is taken meets no receive any more, but what the caller does with it: one of the next
- * two, before the worker is closed.
+ * The oldest message that waits for a receive, or the oldest whose tag fits; false: there is none,
+ * which is found out at once if none waits. One that is taken meets no receive any more, but what
+ * the caller does with it: one of the next two, before the worker is closed.
  */
 bool oc_unexpected_look(oc_worker_t *worker, oc_unexpected_t *message);
-bool oc_unexpected_take(oc_worker_t *worker, oc_unexpected_t *message);
+bool oc_unexpected_take(oc_worker_t *worker, uint64_t tag, uint64_t tag_mask,
+                        oc_unexpected_t *message);
 /* As oc_receive. */
 void oc_unexpected_receive(oc_worker_t *worker, oc_transfer_t *transfer, void *buffer,
                            size_t length, const oc_unexpected_t *message);

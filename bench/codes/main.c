@@ -36,7 +36,7 @@ typedef struct {
     size_t payload, count;              /* bytes, fragments */
     uint8_t *staging, *vector;          /* STAGED datagrams, and where fragments belong */
     oc_datagram_t headers[STAGED];
-    oc_seal_t *seal;
+    oc_cast_seal_t *seal;
     oc_transport_t *transport, *sender; /* NULL: there is no loopback */
     unsigned wrong;
 } bench_t;
@@ -77,7 +77,7 @@ static void stage(bench_t *bench)
                                              .length = (uint16_t) bench->payload};
         memset(bytes, (int) i, OC_DATAGRAM_HEADER + bench->payload);
         oc_datagram_encode(&bench->headers[i], bytes);
-        oc_seal_datagram(bench->seal, 1, &bench->headers[i], bytes + OC_DATAGRAM_HEADER, bytes);
+        oc_cast_seal_datagram(bench->seal, 1, &bench->headers[i], bytes + OC_DATAGRAM_HEADER, bytes);
     }
 }
 
@@ -85,7 +85,7 @@ static void stage(bench_t *bench)
 
 static void check_code(bench_t *bench, size_t i)
 {
-    bench->wrong += !oc_seal_fits_datagram(bench->seal, 1, &bench->headers[i % STAGED],
+    bench->wrong += !oc_cast_seal_fits_datagram(bench->seal, 1, &bench->headers[i % STAGED],
                                            staged(bench, i));
 }
 
@@ -199,7 +199,7 @@ static void measure(size_t datagram_size, unsigned rounds)
     bench.count = WORK / bench.payload / STAGED * STAGED;
     bench.staging = get_memory(STAGED * datagram_size);
     bench.vector = get_memory(bench.count * bench.payload);
-    bench.seal = oc_seal_new(key, TOKEN);
+    bench.seal = oc_cast_seal_new(key, TOKEN);
     bench.sender = open_loopback();
     bench.transport = NULL == bench.sender ? NULL : open_loopback();
     stage(&bench);
@@ -226,7 +226,7 @@ static void measure(size_t datagram_size, unsigned rounds)
         bench.transport->ops->close(bench.transport);
         bench.sender->ops->close(bench.sender);
     }
-    oc_seal_free(bench.seal);
+    oc_cast_seal_free(bench.seal);
     free(bench.staging);
     free(bench.vector);
 }

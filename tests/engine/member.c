@@ -50,7 +50,7 @@ static void look_away(member_t *member)
     oc_unexpected_t message;
 
     (void) oc_worker_progress(member->worker);
-    while (oc_unexpected_take(member->worker, &message)) {
+    while (oc_unexpected_take(member->worker, 0, 0, &message)) {
         oc_unexpected_drop(member->worker, &message);
     }
 }

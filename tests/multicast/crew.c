@@ -60,7 +60,7 @@ struct crew {
     piece_t pieces[MAX_OPERATIONS];
     rank_t *ranks;
     struct errand *errands;
-    oc_seal_t *seal;             /* of who has the key, and lies */
+    oc_cast_seal_t *seal;             /* of who has the key, and lies */
     uint64_t serial;
     oc_senders_t senders;        /* all ranks */
 };
@@ -395,7 +395,7 @@ crew_t *crew_new(const crew_config_t *config)
     crew->begin = network_now(crew->network);
     crew->token = 0x746f6b656e000000ull ^ config->network.seed;
     crew->ranks = get_memory(crew->num_ranks * sizeof(rank_t));
-    crew->seal = oc_seal_new(crew_key, crew->token);
+    crew->seal = oc_cast_seal_new(crew_key, crew->token);
     crew->serial = FIRST_SERIAL;
     for (unsigned i = 0; i < crew->num_ranks; i++) {
         rank_t *rank = &crew->ranks[i];
@@ -435,7 +435,7 @@ void crew_free(crew_t *crew)
         crew->errands = next;
     }
     network_free(crew->network);
-    oc_seal_free(crew->seal);
+    oc_cast_seal_free(crew->seal);
     oc_senders_clear(&crew->senders);
     free(crew->ranks);
     free(crew);
@@ -668,7 +668,7 @@ void crew_forge(crew_t *crew, unsigned to, const oc_cast_message_t *message)
 
     copy.serial = crew->serial++;
     length = oc_cast_encode(&copy, bytes);
-    oc_seal_message(crew->seal, 0, to, &copy, bytes, length);
+    oc_cast_seal_message(crew->seal, 0, to, &copy, bytes, length);
     if (message->data_length > 0) {
         memcpy(bytes + length, message->data, message->data_length);
     }
@@ -683,7 +683,7 @@ void crew_forge_datagram(crew_t *crew, unsigned to, const oc_datagram_t *header,
 
     oc_datagram_encode(header, bytes);
     memcpy(bytes + OC_DATAGRAM_HEADER, payload, header->length);
-    oc_seal_datagram(crew->seal, OC_DATAGRAM_PROBE == header->kind ? 0 : header->generation,
+    oc_cast_seal_datagram(crew->seal, OC_DATAGRAM_PROBE == header->kind ? 0 : header->generation,
                      header, payload, bytes);
     network_forge_datagram(crew->network, header->rank < crew->num_ranks ? header->rank : 1, to,
                            bytes, OC_DATAGRAM_HEADER + header->length,
@@ -693,13 +693,13 @@ void crew_forge_datagram(crew_t *crew, unsigned to, const oc_datagram_t *header,
 void crew_seal_again(uint8_t *bytes, size_t length)
 {
     oc_datagram_t header;
-    oc_seal_t *seal;
+    oc_cast_seal_t *seal;
 
     if (!oc_datagram_decode(bytes, length, &header)) {
         abort();
     }
-    seal = oc_seal_new(crew_key, header.token);
-    oc_seal_datagram(seal, OC_DATAGRAM_PROBE == header.kind ? 0 : header.generation, &header,
+    seal = oc_cast_seal_new(crew_key, header.token);
+    oc_cast_seal_datagram(seal, OC_DATAGRAM_PROBE == header.kind ? 0 : header.generation, &header,
                      bytes + OC_DATAGRAM_HEADER, bytes);
-    oc_seal_free(seal);
+    oc_cast_seal_free(seal);
 }
