@@ -131,6 +131,11 @@ tests_engine_test_engine_schedules_SOURCES = tests/engine/test_engine_schedules.
 	tests/engine/schedule.h tests/engine/schedule.c
 tests_engine_test_engine_schedules_LDADD = libocclient.la -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_conversations
+tests_engine_test_engine_conversations_SOURCES = tests/engine/test_engine_conversations.c \
+	tests/engine/caller.h tests/engine/caller.c $(engine_harness)
+tests_engine_test_engine_conversations_LDADD = libocclient.la -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_scale
 tests_engine_test_engine_scale_SOURCES = tests/engine/test_engine_scale.c $(engine_harness)
 tests_engine_test_engine_scale_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
