@@ -39,7 +39,7 @@ typedef struct {
     unsigned long long bytes_node;          /* given to and taken from other ranks of the host */
     unsigned long long messages_sent;
     unsigned long long messages_resent;     /* of those, to aggregators that had no room before */
-    unsigned long long messages_forged;     /* replies that no server of the job made */
+    unsigned long long replies_forged;      /* replies that no server of the job made */
     unsigned long long chunks;
     unsigned long long groups;              /* set up successfully */
     unsigned long long failures;            /* collectives that ended with an error */

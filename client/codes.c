@@ -25,7 +25,7 @@ bool oc_reply_is_genuine(const oc_group_t *group, const oc_connection_t *connect
 
 void oc_count_forged_reply(oc_client_t *client)
 {
-    if (0 == client->config.counters->messages_forged++) {
+    if (0 == client->config.counters->replies_forged++) {
         oc_warn("a reply was dropped that no server of this job has made: its code is wrong, or it "
                 "has no header; further ones are counted");
     }

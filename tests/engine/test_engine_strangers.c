@@ -171,7 +171,7 @@ static void body_untouched(rank_t *rank)
         CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_MIN, OC_TYPE_INT32, &go, &all, 1));
         more = 0 != all;
     }
-    CHECK(0 == rank->counters.messages_forged);
+    CHECK(0 == rank->counters.replies_forged);
     CHECK(0 == rank->counters.failures);
 }
 
@@ -446,9 +446,9 @@ static void body_bad_replies(rank_t *rank)
     }
     rank_barrier(rank);
     small_sum(rank);
-    CHECK((1 == rank->rank ? 5 : 0) == rank->counters.messages_forged);
+    CHECK((1 == rank->rank ? 5 : 0) == rank->counters.replies_forged);
     CHECK(OC_OK == operate(rank));
-    CHECK((1 == rank->rank ? 9 : 0) == rank->counters.messages_forged);
+    CHECK((1 == rank->rank ? 9 : 0) == rank->counters.replies_forged);
     small_sum(rank);
     CHECK(0 == rank->counters.messages_resent);
     CHECK(4 == rank->counters.allreduce_offloaded);

@@ -301,12 +301,12 @@ static void test_forged(void **state)
         message.bytes[places[i]] ^= 0x40;
         send_answer(&message, length);
         message.bytes[places[i]] ^= 0x40;
-        assert_int_equal(counters.messages_forged, ++tries);
+        assert_int_equal(counters.replies_forged, ++tries);
     }
     send_answer(&message, length + 1);
     send_answer(&message, OC_HEADER_SIZE);
     send_answer(&message, 3);
-    assert_int_equal(counters.messages_forged, tries + 3);
+    assert_int_equal(counters.replies_forged, tries + 3);
     assert_null(client.finished);
     assert_int_equal(client.collapse, OC_OK);
     answer(OC_MESSAGE_RESULT, BYTES);
@@ -326,7 +326,7 @@ static void test_forged_question(void **state)
     message.bytes[OC_CODE_OFFSET + 3] ^= 1;
     send_answer(&message, length);
     send_answer(&message, length);
-    assert_int_equal(counters.messages_forged, 2);
+    assert_int_equal(counters.replies_forged, 2);
     assert_int_equal(counters.messages_resent, 0);
     answer(OC_MESSAGE_RESEND, BYTES);
     expect_contribution();

@@ -79,8 +79,8 @@ void mca_coll_optcast_pvars_register(void)
     pvar("messages_sent", "Data messages sent to servers", &counters->messages_sent);
     pvar("messages_resent", "Of those, sent again to servers that had no room before",
          &counters->messages_resent);
-    pvar("messages_forged", "Replies dropped because no server of the job has made them",
-         &counters->messages_forged);
+    pvar("replies_forged", "Replies dropped because no server of the job has made them",
+         &counters->replies_forged);
     pvar("chunks", "Chunks of large vectors sent", &counters->chunks);
     pvar("groups", "Communicators that got service", &counters->groups);
     pvar("open_sockets", "Listening sockets of UCX that hosts outside the job can connect to, "
