@@ -21,7 +21,7 @@ import subprocess
 TIERS = ("quick", "default", "all")
 # Folders of tests, and what a test in them is.
 PROGRAMS = ("unit", "engine", "multicast")  # test_NAME.c, which make check builds
-SCRIPTS = ("tools", "mpi", "apps", "cluster", "rdma", "neon")  # NAME.sh, or a .c with a Test line
+SCRIPTS = ("tools", "model", "mpi", "apps", "cluster", "rdma", "neon")  # NAME.sh, or a .c with a Test line
 FUZZERS = ("fuzz",)  # fuzz_NAME.c
 # Suites that run tests of these folders in builds of their own.
 DERIVED = ("sanitizers", "threads", "openmpi5")
