@@ -136,6 +136,11 @@ tests_engine_test_engine_conversations_SOURCES = tests/engine/test_engine_conver
 	tests/engine/caller.h tests/engine/caller.c $(engine_harness)
 tests_engine_test_engine_conversations_LDADD = libocclient.la -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_orders
+tests_engine_test_engine_orders_SOURCES = tests/engine/test_engine_orders.c $(engine_harness)
+tests_engine_test_engine_orders_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_orders_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_scale
 tests_engine_test_engine_scale_SOURCES = tests/engine/test_engine_scale.c $(engine_harness)
 tests_engine_test_engine_scale_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
