@@ -24,18 +24,24 @@ static atomic_uint words;          /* of these, the first ones may have bits */
 
 /* Held while a descriptor is made, and while the process forks: none is made and not yet marked. */
 static pthread_mutex_t making = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-static bool held_to_fork;
+static unsigned held_before;       /* so many forks have begun in the thread that holds it */
 
-/* A handler of a signal may fork in the middle of oc_fd_make: then this thread holds it already. */
+/*
+ * A handler of a signal may fork in the middle of oc_fd_make or of another fork: then this thread holds it
+ * already.
+ */
 static void before_fork(void)
 {
-    held_to_fork = 0 == pthread_mutex_lock(&making);
+    if (0 != pthread_mutex_lock(&making)) {
+        held_before++;
+    }
 }
 
 static void after_fork(void)
 {
-    if (held_to_fork) {
-        held_to_fork = false;
+    if (held_before > 0) {
+        held_before--;
+    } else {
         (void) pthread_mutex_unlock(&making);
     }
 }
@@ -54,6 +60,7 @@ static void in_child(void)
     }
     /* its owner was a thread of the parent */
     making = fresh;
+    held_before = 0;
 }
 
 static void install(void)

@@ -31,7 +31,14 @@ oc_status_t oc_multicast_create(const oc_multicast_config_t *config, oc_multicas
     multicast->config.job_id = multicast->job_id;
     memcpy(multicast->job_key, config->job_key, OC_JOB_KEY_SIZE);
     multicast->config.job_key = multicast->job_key;
-    multicast->net_devices = NULL == config->net_devices ? NULL : strdup(config->net_devices);
+    if (NULL != config->net_devices) {
+        multicast->net_devices = strdup(config->net_devices);
+        if (NULL == multicast->net_devices) {
+            free(multicast);
+            return OC_ERR_NO_MEMORY;
+        }
+    }
+    multicast->config.net_devices = multicast->net_devices;
     oc_transports_init(&multicast->transports, config->settings, multicast->job_id,
                        config->process);
     *result = multicast;
@@ -219,6 +226,37 @@ static oc_status_t make_token(uint64_t *token, char *error, size_t error_size)
     return OC_OK;
 }
 
+/*
+ * The others admit these addresses and no more. One that was left out would show in the first operation
+ * only, and as a connection that broke.
+ */
+static oc_status_t put_origins(const oc_multicast_t *multicast, oc_cast_record_t *record, char *error,
+                               size_t error_size)
+{
+    struct in6_addr found[OC_CAST_ORIGINS + 1];
+    const char *set = getenv("OPTCAST_UCX_NET_DEVICES");
+    const char *interfaces = NULL != set ? set : multicast->net_devices;
+    unsigned count;
+
+    if (NULL == interfaces || 0 == strcmp(interfaces, "all")) {
+        count = oc_origin_addresses(NULL, found, OC_CAST_ORIGINS + 1);
+    } else {
+        count = oc_named_addresses(interfaces, found, OC_CAST_ORIGINS + 1);
+        if (0 == count) {
+            /* devices that connect otherwise than by TCP */
+            count = oc_origin_addresses(NULL, found, OC_CAST_ORIGINS);
+        }
+    }
+    if (count > OC_CAST_ORIGINS) {
+        snprintf(error, error_size, "its host has more than %d addresses that UCX may use: let "
+                 "OPTCAST_UCX_NET_DEVICES name the interfaces that are needed", OC_CAST_ORIGINS);
+        return OC_ERR_LIMIT;
+    }
+    record->num_origins = (uint8_t) count;
+    memcpy(record->origins, found, count * sizeof(found[0]));
+    return OC_OK;
+}
+
 static oc_status_t make_record(oc_multicast_t *multicast, oc_cast_record_t *record, char *error,
                                size_t error_size)
 {
@@ -231,6 +269,9 @@ static oc_status_t make_record(oc_multicast_t *multicast, oc_cast_record_t *reco
     status = oc_transports_survey(&multicast->transports, error, error_size);
     if (OC_OK == status) {
         status = open_peers(multicast, record, error, error_size);
+    }
+    if (OC_OK == status) {
+        status = put_origins(multicast, record, error, error_size);
     }
     if (OC_OK == status) {
         status = make_token(&record->token, error, error_size);
@@ -253,7 +294,6 @@ oc_status_t oc_multicast_record(oc_multicast_t *multicast, uint64_t settings,
     }
     memcpy(record.job_id, multicast->job_id, OC_JOB_ID_SIZE);
     memcpy(record.carriers, multicast->transports.carriers, sizeof(record.carriers));
-    record.num_origins = (uint8_t) oc_origin_addresses(NULL, record.origins, OC_CAST_ORIGINS);
     oc_cast_record_encode(&record, bytes);
     return OC_OK;
 }

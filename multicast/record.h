@@ -27,8 +27,8 @@ typedef enum {
 const char *oc_carrier_name(oc_carrier_t carrier);
 
 #define OC_CAST_TEXT_SIZE    192    /* with the final zero; longer ones are cut */
-#define OC_CAST_ADDRESS_SIZE 1216   /* longest UCX worker address */
-#define OC_CAST_ORIGINS      8      /* addresses of a host */
+#define OC_CAST_ADDRESS_SIZE 1152   /* longest UCX worker address */
+#define OC_CAST_ORIGINS      12     /* addresses of a host */
 
 typedef struct {
     uint32_t datagram_size;         /* bytes with header; 0: this rank cannot use it */

@@ -61,12 +61,18 @@ static void survey_verbs(oc_transports_t *transports)
 {
     oc_carrier_record_t *record = &transports->carriers[OC_CARRIER_VERBS];
     const char *interface = transports->settings->multicast_interface;
+    static const oc_origin_t unknown;
     size_t size = 0;
 
-    if (oc_verbs_available(NULL != interface ? interface : "", &size, &record->origin,
-                           record->text, sizeof(record->text))) {
-        record->datagram_size = (uint32_t) size;
+    if (!oc_verbs_available(NULL != interface ? interface : "", &size, &record->origin,
+                            record->text, sizeof(record->text))) {
+        return;
     }
+    if (0 == memcmp(record->origin.address, unknown.address, sizeof(unknown.address))) {
+        snprintf(record->text, sizeof(record->text), "the GID of its port is not known");
+        return;
+    }
+    record->datagram_size = (uint32_t) size;
 }
 
 oc_status_t oc_transports_survey(oc_transports_t *transports, char *error, size_t error_size)

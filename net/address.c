@@ -443,23 +443,43 @@ unsigned oc_own_addresses(struct in6_addr *addresses, unsigned max)
     return count;
 }
 
+/* Adds those of interfaces that the list names, or does not name. */
+static unsigned add_origins(const struct ifaddrs *all, const char *interfaces, bool named,
+                            struct in6_addr *addresses, unsigned count, unsigned max)
+{
+    for (const struct ifaddrs *one = all; NULL != one && count < max; one = one->ifa_next) {
+        if (!(one->ifa_flags & IFF_LOOPBACK)
+            && named == (NULL != interfaces && oc_list_has(interfaces, one->ifa_name))
+            && reachable_form(one, &addresses[count])) {
+            count++;
+        }
+    }
+    return count;
+}
+
 unsigned oc_origin_addresses(const char *interfaces, struct in6_addr *addresses, unsigned max)
 {
-    struct ifaddrs *all, *one;
-    unsigned count = 0;
+    struct ifaddrs *all;
+    unsigned count;
 
     if (0 != getifaddrs(&all)) {
         return 0;
     }
-    for (int named = 1; named >= 0; named--) {
-        for (one = all; NULL != one && count < max; one = one->ifa_next) {
-            if (!(one->ifa_flags & IFF_LOOPBACK)
-                && named == (NULL != interfaces && oc_list_has(interfaces, one->ifa_name))
-                && reachable_form(one, &addresses[count])) {
-                count++;
-            }
-        }
+    count = add_origins(all, interfaces, true, addresses, 0, max);
+    count = add_origins(all, interfaces, false, addresses, count, max);
+    freeifaddrs(all);
+    return count;
+}
+
+unsigned oc_named_addresses(const char *interfaces, struct in6_addr *addresses, unsigned max)
+{
+    struct ifaddrs *all;
+    unsigned count;
+
+    if (0 != getifaddrs(&all)) {
+        return 0;
     }
+    count = add_origins(all, interfaces, true, addresses, 0, max);
     freeifaddrs(all);
     return count;
 }

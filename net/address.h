@@ -86,4 +86,7 @@ unsigned oc_own_addresses(struct in6_addr *addresses, unsigned max);
  */
 unsigned oc_origin_addresses(const char *interfaces, struct in6_addr *addresses, unsigned max);
 
+/* The same of those interfaces alone that the list names. */
+unsigned oc_named_addresses(const char *interfaces, struct in6_addr *addresses, unsigned max);
+
 #endif

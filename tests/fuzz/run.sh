@@ -34,7 +34,7 @@ sources_of() {
     header) echo protocol/message.c ;;
     record) echo client/record.c base/text.c ;;
     rules) echo base/rules.c base/text.c -linih ;;
-    servers) echo net/address.c ;;
+    servers) echo net/address.c base/text.c ;;
     stream) echo net/stream.c base/descriptors.c protocol/control.c ;;
     *) return 1 ;;
     esac
