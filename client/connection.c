@@ -227,6 +227,8 @@ static bool make_codes(oc_connection_t *connection, const oc_welcome_t *welcome)
     oc_client_t *client = connection->client;
 
     if (0 != welcome->parent) {
+        /* a connection that comes back after RETIRE has some already */
+        oc_mac_free(connection->leaf_codes);
         connection->leaf_codes = oc_seal_new(client->job.key, welcome->identity);
         connection->codes = connection->leaf_codes;
     } else {

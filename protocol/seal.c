@@ -2,6 +2,7 @@
 /* Codes of data messages: their key, their nonce, and what they cover. */
 #include "protocol/seal.h"
 
+#include "protocol/tag.h"
 #include "protocol/wire.h"
 
 #define TEAM_BITS     0xffffull
@@ -21,12 +22,25 @@ oc_mac_t *oc_seal_new(const uint8_t key[OC_JOB_KEY_SIZE], uint64_t leaf)
     return oc_mac_new(key, OC_JOB_KEY_SIZE, "data plane", context, sizeof(context));
 }
 
+_Static_assert(OC_MAX_CHUNK == 1u << (RANK_SHIFT - OC_TAG_HANDLE_BITS), "and the size of a chunk");
+
+/*
+ * What differs between messages of one type for a rank: the number of a collective. A group may be made
+ * again on a server, if some ranks leave before others join: then READY has another handle.
+ */
+static uint64_t number_of(const oc_header_t *header)
+{
+    return OC_MESSAGE_READY == header->message
+               ? header->handle | (uint64_t) (header->chunk_bytes - 1) << OC_TAG_HANDLE_BITS
+               : header->sequence;
+}
+
 static oc_nonce_t nonce_of(uint64_t group, uint32_t aggregator, const oc_header_t *header)
 {
     return (oc_nonce_t) {
         .high = (group & ~TEAM_BITS) | (aggregator & TEAM_BITS),
         .low = (uint64_t) header->message << TYPE_SHIFT | (uint64_t) header->rank << RANK_SHIFT
-               | header->sequence};
+               | number_of(header)};
 }
 
 /* The code stands behind all else of the header; what follows it is data. */

@@ -7,7 +7,8 @@
  *   - A group's id is never used again in a job, and its low bits are the number of the team. In
  *     their place stands the aggregator's number in the communicator, which teams do not share.
  *   - Of one rank for one aggregator, and of one aggregator for all its ranks, a collective has one
- *     message of each type: one that is sent again is the same. READY has a type of its own.
+ *     message of each type: one that is sent again is the same. READY has a type of its own, and
+ *     what may differ in it stands in the place of the sequence.
  *   - A leaf of a tree has members with the same numbers as other leaves: it and its members have a
  *     key of their own. All other servers share one, leaves with their parent too.
  */

@@ -26,7 +26,7 @@ typedef enum {
     OC_KIND_CAST = 5,         /* from rank to rank; all else is 0, but for the slot of a note */
 } oc_kind_t;
 
-#define OC_TAG_KINDS         16
+#define OC_TAG_KIND_SHIFT    60
 #define OC_TAG_HANDLE_BITS   20
 #define OC_TAG_SEQUENCE_BITS 12
 #define OC_TAG_SLOT_BITS     12
@@ -46,7 +46,7 @@ typedef enum {
 #define OC_NOTE_SLOT 1
 
 #define OC_TAG_EXACT     (~0ull)
-#define OC_TAG_KIND_MASK (0xfull << 60)
+#define OC_TAG_KIND_MASK (0xfull << OC_TAG_KIND_SHIFT)
 
 #define OC_HANDLE_MAX ((1u << OC_TAG_HANDLE_BITS) - 1)
 

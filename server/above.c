@@ -80,9 +80,8 @@ static void receive_ready(oc_server_group_t *group)
 
     above->transfer.done = on_ready;
     oc_group_hold(group);
-    oc_receive(group->aggregator->worker, &above->transfer, above->bytes, OC_HEADER_SIZE,
-               oc_tag(OC_KIND_REPLY, group->handle, group->index, 0, OC_READY_SLOT),
-               OC_TAG_EXACT);
+    oc_early_receive(group, &above->transfer, above->bytes, OC_HEADER_SIZE,
+                     oc_tag(OC_KIND_REPLY, group->handle, group->index, 0, OC_READY_SLOT));
 }
 
 bool oc_above_new(oc_server_group_t *group, uint32_t leaf)

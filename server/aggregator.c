@@ -14,6 +14,18 @@
 /* How long an aggregator with nothing to do looks around before it sleeps. */
 #define SPIN_NS (50 * 1000ull)
 
+/* A PING comes from each client that has waited for a second: from thousands, all the time. */
+static bool sweep_is_due(oc_aggregator_t *aggregator)
+{
+    uint64_t now = oc_clock_ns();
+
+    if (now - aggregator->swept_at < OC_SECOND) {
+        return false;
+    }
+    aggregator->swept_at = now;
+    return true;
+}
+
 static void carry_out(oc_aggregator_t *aggregator, oc_command_t *command)
 {
     switch (command->type) {
@@ -39,8 +51,7 @@ static void carry_out(oc_aggregator_t *aggregator, oc_command_t *command)
         oc_aggregator_group_above(aggregator, command);
         break;
     case OC_COMMAND_PING:
-        /* somebody has waited for a second */
-        aggregator->sweeps = true;
+        aggregator->sweeps = aggregator->sweeps || sweep_is_due(aggregator);
         command->type = OC_COMMAND_PONG;
         oc_mailbox_post(aggregator->config.control, command);
         return;

@@ -221,7 +221,8 @@ struct oc_aggregator {
     unsigned long long received;     /* requests */
     unsigned long long swept_received; /* … at the last sweep … */
     unsigned stuck;                  /* … and how many sweeps have found none but some that wait */
-    bool sweeps;                     /* one is due */
+    bool sweeps;                     /* one is due … */
+    uint64_t swept_at;               /* … when the last one is a while ago */
     oc_request_t *posted;
     oc_request_t *spare;
     oc_timeline_t *timeline;         /* NULL: none is wanted */

@@ -186,29 +186,22 @@ static void sort(oc_aggregator_t *aggregator, const oc_unexpected_t *message)
     }
 }
 
+/* All kinds but REQUEST, by the bits that they have: the first one has none. */
+static const uint64_t not_requests[][2] = {
+    {0, OC_TAG_KIND_MASK},
+    {UINT64_C(2) << OC_TAG_KIND_SHIFT, UINT64_C(2) << OC_TAG_KIND_SHIFT},
+    {UINT64_C(4) << OC_TAG_KIND_SHIFT, UINT64_C(4) << OC_TAG_KIND_SHIFT},
+    {UINT64_C(8) << OC_TAG_KIND_SHIFT, UINT64_C(8) << OC_TAG_KIND_SHIFT},
+};
+
 /*
  * Requests are left where they are: receives for them are posted all the time, and one that finds
  * none for long shows that something is wrong (leftovers.c).
  */
-static bool take_behind_requests(oc_aggregator_t *aggregator, oc_unexpected_t *message)
-{
-    for (unsigned kind = 0; kind < OC_TAG_KINDS; kind++) {
-        if (OC_KIND_REQUEST != kind
-            && oc_unexpected_take(aggregator->worker, oc_tag((oc_kind_t) kind, 0, 0, 0, 0),
-                                  OC_TAG_KIND_MASK, message)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool take_next(oc_aggregator_t *aggregator, oc_unexpected_t *message)
 {
     if (!oc_unexpected_look(aggregator->worker, message)) {
         return false;
-    }
-    if (OC_KIND_REQUEST == oc_tag_kind(message->tag)) {
-        return take_behind_requests(aggregator, message);
     }
     /*
      * On a leaf, READY of the server above may be here before the command that makes the group, and
@@ -217,8 +210,13 @@ static bool take_next(oc_aggregator_t *aggregator, oc_unexpected_t *message)
     if (OC_KIND_CONTRIBUTION != oc_tag_kind(message->tag)) {
         oc_aggregator_drain(aggregator);
     }
-    return oc_unexpected_take(aggregator->worker, oc_tag(oc_tag_kind(message->tag), 0, 0, 0, 0),
-                              OC_TAG_KIND_MASK, message);
+    for (size_t i = 0; i < sizeof(not_requests) / sizeof(not_requests[0]); i++) {
+        if (oc_unexpected_take(aggregator->worker, not_requests[i][0], not_requests[i][1],
+                               message)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool oc_early_sweep(oc_aggregator_t *aggregator)

@@ -17,16 +17,19 @@
 /* How long a job may be without a member, and how long an answer may take. */
 #define IDLE_TIME    (30 * OC_SECOND)
 #define GRACE        (5 * OC_SECOND)
-#define URGENT_GRACE (1 * OC_SECOND)
+#define URGENT_GRACE (3 * OC_SECOND)
 
-/* A leaf passes the question on to its own clients. */
-#define LEAF_GRACE (15 * OC_SECOND)
+/*
+ * A leaf passes the question on to its own clients, and leaves when the last of them has gone. It is
+ * never closed: its clients may have joined groups in which this server has no part.
+ */
+#define NEVER UINT64_MAX
 
 #define LOOK_INTERVAL OC_SECOND
 
 static void tell(oc_session_t *session, uint64_t now, uint64_t grace)
 {
-    uint64_t end = now + (OC_PROCESS_LEAF == session->process ? LEAF_GRACE : grace);
+    uint64_t end = OC_PROCESS_LEAF == session->process ? NEVER : now + grace;
 
     if (0 == session->retires_at) {
         oc_session_notice(session, OC_CONTROL_RETIRE, 0, OC_OK,

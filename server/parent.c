@@ -385,6 +385,8 @@ void oc_parent_join(oc_job_server_t *job, const oc_registered_group_t *group)
     message.join.num_ranks = group->join.leaves;
     message.join.rank = group->join.leaf;
     message.join.leaves = message.join.leaf = 0;
+    /* leaves with other memory may take smaller chunks, but all ask for the same */
+    message.join.chunk_bytes = group->asked;
     /* all that comes from there has this one in its tags; clients' messages have other kinds */
     message.join.reply_handle = group->handle;
     send_up(job->parent, &message);

@@ -323,7 +323,6 @@ static bool introduce(oc_session_t *session, const oc_hello_t *hello)
 {
     if (is_leaf(session)) {
         oc_control_text(&hello->address, session->leaf, sizeof(session->leaf));
-        oc_session_watch(session);
         return true;
     }
     session->address = malloc(hello->address.length);
@@ -361,6 +360,9 @@ void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
     DL_APPEND(job->sessions, session);
     HASH_ADD(hh, job->by_client, client, sizeof(session->client), session);
     job->num_sessions++;
+    if (is_leaf(session)) {
+        oc_session_watch(session);
+    }
     oc_hosts_admit(job, fd, &hello->origins);
     if (may_welcome(job)) {
         welcome(session);

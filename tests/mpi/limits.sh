@@ -8,7 +8,7 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 
 # What a data process may have beside its memory limit, in KiB; doc/architecture.md says so.
-process_kib=$((32 * 1024))
+process_kib=$((40 * 1024))
 
 begin_mpi_test limits
 compile limits
