@@ -9,7 +9,13 @@ set -eu
 
 all_parts=(server server6 mixed embedded embedded6 alone interface refused multicast inside inside6)
 if [ "${1:-}" = --list ]; then
-    echo "${all_parts[*]}"
+    # the others try the same in other ways
+    for part in "${all_parts[@]}"; do
+        case $part in
+        server | mixed | multicast | inside) echo "$part" ;;
+        *) echo "$part:all" ;;
+        esac
+    done
     exit 0
 fi
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the unit tests of the reduction on aarch64, with NEON.
-# Test: default 600
+# Test: all 600
 set -eu
 
 test_name=unit

@@ -144,9 +144,8 @@ def in_suite(suite, path, clauses, tier):
     folder = path.parent.name
     if suite == folder:
         return choose(clauses, "", tier)
-    clause = choose(clauses, suite, tier)
-    if clause:
-        return clause
+    if any(clause.suite == suite for clause in clauses):
+        return choose(clauses, suite, tier)
     # programs are checked for memory unless they say otherwise; Open MPI 5 is for all of mpi
     if suite == "sanitizers" and folder in PROGRAMS and tier != "quick":
         return choose(clauses, "", tier)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that optcast-bench-size measures a server, and says no to nonsense.
-# Test: default 300 alone
+# Test: all 300 alone
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that a release has all that the repository has, builds, installs and uninstalls.
-# Test: default 600
+# Test: all 600
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
