@@ -17,7 +17,7 @@
 /* How long a job may be without a member, and how long an answer may take. */
 #define IDLE_TIME    (30 * OC_SECOND)
 #define GRACE        (5 * OC_SECOND)
-#define URGENT_GRACE (3 * OC_SECOND)
+#define URGENT_GRACE (1 * OC_SECOND)
 
 /*
  * A leaf passes the question on to its own clients, and leaves when the last of them has gone. It is
