@@ -65,7 +65,7 @@ static void *embedded_run(void *arg)
         bool watchful = oc_job_sessions(server->job) > 0 || oc_gate_has_strangers(server->gate);
 
         oc_output_catch_up();
-        (void) oc_loop_once(&server->loop, watchful ? 1000 : -1);
+        (void) oc_loop_once(&server->loop, watchful ? oc_gate_timeout(server->gate) : -1);
         oc_gate_tick(server->gate);
         oc_job_tick(server->job);
         if (oc_job_failed(server->job)) {

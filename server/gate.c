@@ -19,6 +19,12 @@
 /* How long a stranger may take for its HELLO. */
 #define STRANGER_PATIENCE (5 * OC_SECOND)
 
+/*
+ * So many strangers may be sent away in a second to let others in: then each of 1024 has half a second for
+ * its HELLO, however many wait outside.
+ */
+#define MOST_SENT_AWAY 2048u
+
 /* Without descriptors or memory the door is shut for a while instead of being tried again. */
 #define PAUSE (1 * OC_SECOND)
 
@@ -46,6 +52,7 @@ struct oc_gate {
     oc_stranger_t *strangers;
     unsigned num_strangers, max_strangers;
     uint64_t paused_until;         /* 0: not */
+    bool crowded;                  /* others wait until somebody goes, or the oldest may be sent away */
     oc_throttle_t complaints;
 };
 
@@ -62,6 +69,12 @@ void oc_refuse(int fd, oc_status_t status, const char *reason)
     oc_stream_close(&stream);
 }
 
+static void open_door(oc_gate_t *gate)
+{
+    gate->crowded = false;
+    oc_loop_change(gate->loop, &gate->watch, 0 == gate->paused_until ? EPOLLIN : 0);
+}
+
 /* Frees the stranger; returns its socket, which is no longer watched from here. */
 static int stranger_release(oc_stranger_t *stranger)
 {
@@ -73,6 +86,9 @@ static int stranger_release(oc_stranger_t *stranger)
     }
     DL_DELETE(gate->strangers, stranger);
     gate->num_strangers--;
+    if (gate->crowded) {
+        open_door(gate);
+    }
     stranger->stream.fd = -1;
     oc_stream_close(&stranger->stream);
     free(stranger);
@@ -212,6 +228,32 @@ static void oldest_gives_way(oc_gate_t *gate)
     }
 }
 
+static uint64_t crowd_patience(const oc_gate_t *gate)
+{
+    return gate->max_strangers * OC_SECOND / MOST_SENT_AWAY;
+}
+
+/* All strangers have as much time: the first one is the oldest. */
+static bool oldest_had_time(const oc_gate_t *gate, uint64_t now)
+{
+    return now + STRANGER_PATIENCE >= gate->strangers->deadline + crowd_patience(gate);
+}
+
+/* Whether there is room, after the oldest stranger has gone if it may be sent away. */
+static bool make_room(oc_gate_t *gate)
+{
+    if (gate->num_strangers < gate->max_strangers) {
+        return true;
+    }
+    if (!oldest_had_time(gate, oc_clock_ns())) {
+        gate->crowded = true;
+        oc_loop_change(gate->loop, &gate->watch, 0);
+        return false;
+    }
+    oldest_gives_way(gate);
+    return gate->num_strangers < gate->max_strangers;
+}
+
 /* Whether somebody was there, and is in. */
 static bool let_in(oc_gate_t *gate)
 {
@@ -236,11 +278,7 @@ static void gate_ready(oc_watch_t *watch, uint32_t events)
     unsigned turn = 0;
 
     (void) events;
-    /* then there is room for one: those that are inside are heard before the next comes */
-    if (gate->num_strangers >= gate->max_strangers) {
-        oldest_gives_way(gate);
-    }
-    while (turn < ACCEPTS_A_TURN && gate->num_strangers < gate->max_strangers && let_in(gate)) {
+    while (turn < ACCEPTS_A_TURN && make_room(gate) && let_in(gate)) {
         turn++;
     }
 }
@@ -298,6 +336,11 @@ void oc_gate_close(oc_gate_t *gate)
     free(gate);
 }
 
+int oc_gate_timeout(const oc_gate_t *gate)
+{
+    return gate->crowded ? (int) (crowd_patience(gate) / OC_MILLISECOND) + 1 : 1000;
+}
+
 bool oc_gate_has_strangers(const oc_gate_t *gate)
 {
     return NULL != gate->strangers || 0 != gate->paused_until
@@ -311,7 +354,10 @@ void oc_gate_tick(oc_gate_t *gate)
 
     if (0 != gate->paused_until && now > gate->paused_until) {
         gate->paused_until = 0;
-        oc_loop_change(gate->loop, &gate->watch, EPOLLIN);
+        open_door(gate);
+    }
+    if (gate->crowded && (NULL == gate->strangers || oldest_had_time(gate, now))) {
+        open_door(gate);
     }
     /* all have as much time: they are in the order of their deadlines */
     while (NULL != (stranger = gate->strangers) && now > stranger->deadline) {

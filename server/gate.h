@@ -32,6 +32,9 @@ oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, unsigned max_s
 /* Strangers are dropped without a word. NULL is allowed. */
 void oc_gate_close(oc_gate_t *gate);
 
+/* How long the loop may sleep until oc_gate_tick: ms. */
+int oc_gate_timeout(const oc_gate_t *gate);
+
 /* Whether there is anybody for oc_gate_tick to look after. */
 bool oc_gate_has_strangers(const oc_gate_t *gate);
 

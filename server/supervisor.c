@@ -387,7 +387,8 @@ static void serve(supervisor_t *supervisor)
     while (!supervisor->stop) {
         announce(supervisor);
         oc_output_catch_up();
-        (void) oc_loop_once(&supervisor->loop, 1000);
+        (void) oc_loop_once(&supervisor->loop,
+                            NULL != supervisor->gate ? oc_gate_timeout(supervisor->gate) : 1000);
         look_for_hangs(supervisor);
         refuse_waiting(supervisor, false);
         if (NULL != supervisor->gate) {
