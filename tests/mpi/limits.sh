@@ -62,7 +62,7 @@ refused() {
     fell=$(grep -c -E "optcast: communicator .*own collectives are used" "$tmp/$name.log")
     [ "$told,$fell" = 3,3 ] ||
         not_ok "$name: $told of $fell communicators tell \"$line\", and there are 3" "$tmp/$name.log"
-    [ "$(grep -c "cannot join a group: $line" "$server_log")" -eq 3 ] ||
+    [ "$(grep -c -E "cannot join a group: $line" "$server_log")" -eq 3 ] ||
         not_ok "$name: the server does not say so once for each communicator" "$server_log"
     [ "$(grep -c -E '^rank [0-3]: 0 offloaded, [1-9][0-9]* without service, 0 sent again' "$tmp/$name.log")" -eq 4 ] ||
         not_ok "$name: not all ranks fell back" "$tmp/$name.log"
