@@ -56,6 +56,7 @@ static void expect_none(const char *text, const char *reason, const char *others
 }
 
 /* Two pairs of interfaces, v0 with 10.1.0.1 and w0 with 10.2.0.1 up. */
+/* The kernel looks at links once a second at most. */
 static int make_interfaces(void **state)
 {
     (void) state;
@@ -63,7 +64,10 @@ static int make_interfaces(void **state)
                        "ip link add w0 type veth peer name w1 && "
                        "ip address add 10.1.0.1/24 dev v0 && ip address add 10.2.0.1/24 dev w0 && "
                        "ip link set v0 up && ip link set v1 up && "
-                       "ip link set w0 up && ip link set w1 up")
+                       "ip link set w0 up && ip link set w1 up && "
+                       "for i in $(seq 50); do "
+                       "ip link show v0 | grep -q 'state UP' && "
+                       "ip link show w0 | grep -q 'state UP' && exit; sleep 0.1; done; exit 1")
                ? 0
                : -1;
 }
@@ -129,7 +133,6 @@ static void test_by_route(void **state)
 }
 
 /* Without a route, what runs comes before what does not. */
-/* The kernel looks at links once a second at most. */
 static const char *const stop_v = "ip link set v1 down; for i in $(seq 50); do "
                                   "ip link show v0 | grep -q NO-CARRIER && exit; sleep 0.1; done";
 static const char *const stop_w = "ip link set w1 down; for i in $(seq 50); do "
