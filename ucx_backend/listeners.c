@@ -5,27 +5,47 @@
 #include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * The descriptors are other threads', too, and may be closed at any moment: only their names in /proc
+ * are looked at here.
+ */
+static bool is_socket(int folder, const char *name, ino_t *inode)
+{
+    char target[64];
+    ssize_t length = readlinkat(folder, name, target, sizeof(target) - 1);
+    unsigned long number;
+
+    if (length <= 0) {
+        return false;
+    }
+    target[length] = '\0';
+    if (1 != sscanf(target, "socket:[%lu]", &number)) {
+        return false;
+    }
+    *inode = (ino_t) number;
+    return true;
+}
 
 /* visit gets a socket's descriptor and inode; false: it ends here. Returns 0, or an errno. */
 static int for_each_socket(bool (*visit)(void *arg, int fd, ino_t inode), void *arg)
 {
     DIR *folder = opendir("/proc/self/fd");
     struct dirent *entry;
-    struct stat status;
     bool more = true;
+    ino_t inode;
 
     if (NULL == folder) {
         return errno;
     }
     while (more && NULL != (entry = readdir(folder))) {
-        int fd = '.' == entry->d_name[0] ? -1 : atoi(entry->d_name);
-
-        if (fd >= 0 && 0 == fstat(fd, &status) && S_ISSOCK(status.st_mode)) {
-            more = visit(arg, fd, status.st_ino);
+        if (is_socket(dirfd(folder), entry->d_name, &inode)) {
+            more = visit(arg, atoi(entry->d_name), inode);
         }
     }
     closedir(folder);
