@@ -75,10 +75,14 @@ typedef struct {
     long spare_processors;      /* of this host, beside one for each rank; may be negative */
     opal_free_list_t requests;
     opal_list_t inner;          /* requests that wait for one of the previous module */
-    opal_mutex_t lock;          /* of inner, live_modules and error codes */
+    opal_list_t exchanges;      /* under way; but those that the one below moves on */
+    atomic_flag exchanging;     /* somebody moves exchanges on */
+    opal_mutex_t lock;          /* of both lists, live_modules and error codes */
     oc_counters_t counters;
     unsigned long long fallbacks;
     unsigned long long fallback_reasons[OC_FALLBACK_END];
+    unsigned long long setup_messages; /* sent to other ranks for set-ups */
+    unsigned long long setup_bytes;
     bool has_job;
     oc_job_t job;               /* published by rank 0 of the job */
 } mca_coll_optcast_component_t;
@@ -87,19 +91,19 @@ OMPI_DECLSPEC extern mca_coll_optcast_component_t mca_coll_optcast_component;
 
 typedef struct mca_coll_optcast_module mca_coll_optcast_module_t;
 
-/* The two exchanges that a group's set-up needs: see bootstrap.c. */
+/* Of all ranks of a communicator: see exchange.c. */
+typedef struct mca_coll_optcast_exchange mca_coll_optcast_exchange_t;
+
+/* The exchanges that a group's set-up needs: see bootstrap.c. */
 typedef struct {
     mca_coll_optcast_module_t *module;
     oc_service_t service;       /* of the group */
     bool blocking;              /* the first collective is a blocking one, on all ranks */
-    oc_exchange_t exchange;     /* buffers of the engine */
-    atomic_bool wanted;         /* blocking: the records are to be exchanged */
-    int error;                  /* blocking: of that */
-    ompi_request_t *steps[2];   /* of the previous module: persistent; blocking: only the vote */
-    int started;                /* the step that was asked for last */
-    oc_exchange_t early;        /* reserved before the engine's are known: buffers of its own */
-    uint8_t *buffer;            /* NULL if there are none */
-    int64_t vote, outcome;
+    bool reserved;              /* there is a tag already */
+    int tag;                    /* of all messages of this set-up */
+    oc_exchange_t buffers;      /* of the engine */
+    int step;                   /* that was started last */
+    mca_coll_optcast_exchange_t *exchange; /* of that; NULL: none is under way */
 } mca_coll_optcast_bootstrap_t;
 
 /* What serves a communicator, for some of its collectives. */
@@ -351,11 +355,29 @@ int mca_coll_optcast_request_progress(void);
 
 /* bootstrap.c */
 extern const oc_bootstrap_t mca_coll_optcast_bootstrap;
-/* Inside a blocking collective: exchanges the records, once the engine asks for that. */
-void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_bootstrap_t *bootstrap);
-/* Takes the numbers of both exchanges now, for a group whose set-up begins later. */
-oc_status_t mca_coll_optcast_bootstrap_reserve(mca_coll_optcast_bootstrap_t *bootstrap);
+/* Takes the tag now, for a group whose set-up begins later. */
+void mca_coll_optcast_bootstrap_reserve(mca_coll_optcast_bootstrap_t *bootstrap);
 void mca_coll_optcast_bootstrap_release(mca_coll_optcast_bootstrap_t *bootstrap);
+
+/*
+ * exchange.c. Begins one, which all ranks do with the same tag, in the same order for one tag.
+ * Communicates nothing yet: progress does. NULL when memory has run out.
+ */
+mca_coll_optcast_exchange_t *mca_coll_optcast_exchange_records(ompi_communicator_t *comm, int tag,
+                                                               const void *record, size_t size);
+mca_coll_optcast_exchange_t *mca_coll_optcast_exchange_vote(ompi_communicator_t *comm, int tag,
+                                                            int64_t vote);
+/* OC_IN_PROGRESS, OC_OK or OC_ERR_SYSTEM */
+oc_status_t mca_coll_optcast_exchange_test(const mca_coll_optcast_exchange_t *exchange);
+/* After OC_OK: all records in rank order, or the minimum of all votes. */
+void mca_coll_optcast_exchange_copy(const mca_coll_optcast_exchange_t *exchange, void *records);
+int64_t mca_coll_optcast_exchange_least(const mca_coll_optcast_exchange_t *exchange);
+/* At any time; whatever the PML still needs of it stays until it has ended. */
+void mca_coll_optcast_exchange_end(mca_coll_optcast_exchange_t *exchange);
+/* Moves all of them on. Needs no lock, and may be called from within itself. */
+void mca_coll_optcast_exchange_progress(void);
+/* When the component closes: those that nobody will end. */
+void mca_coll_optcast_exchange_forget(void);
 
 /*
  * job.c. max_hosts: how many hosts the job is on at most, as far as this rank knows. publish: while

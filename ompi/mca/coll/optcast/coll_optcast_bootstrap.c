@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The engine's exchanges over the previous module, in one of three ways.
+ * The engine's exchanges by messages between ranks: in one way, whether the first collective of a
+ * communicator blocks, does not, or is persistent. What tells the messages of one set-up from all
+ * others is their tag.
  *
- * If the first collective of a communicator does not block, both exchanges are reserved as
- * persistent requests when it is issued. The previous module numbers its nonblocking collectives in
- * the order in which they are issued, which has to be the same on all ranks, while each rank starts
- * them whenever it gets there.
+ * If the first collective does not block, the tag comes from the counter of the communicator by which
+ * Open MPI numbers its nonblocking collectives: each has its own until a thousand million others
+ * were issued. (A PML that sends fewer bits of a tag has that limit for all nonblocking
+ * collectives.) All ranks must take it at the same place in the order in which they issue collectives.
+ * So it is taken when the set-up begins, in that collective; or when a persistent operation is
+ * initialised, because ranks may start those in any order.
  *
- * If it blocks, all ranks are inside that same call and stay there until the set-up is over. Then
- * the records go by the previous module's blocking Allgather, from the waiting thread and without
- * locks: the nonblocking one may connect each rank to each. The votes are nonblocking Allreduces,
- * issued when it is time: all ranks vote equally often. A rank that is ready early would wait for
- * the others inside a blocking one, where waiting costs a processor that they may need to become
- * ready. They are not persistent: Open MPI does not give back all that such a request has.
- *
- * For a persistent operation they are reserved when it is initialised, because ranks may start
- * such operations in any order; that is before the engine says where its buffers are.
+ * If it blocks, the tag is that of all blocking Allreduces of the communicator. All ranks are inside
+ * that one collective until the set-up is over, and no other blocking one of the communicator runs
+ * meanwhile: what one rank sends another comes in the order in which both go through collectives.
+ * The counter would not do: Open MPI itself takes from it inside progress, while it duplicates a
+ * communicator, and at another time on each rank.
  */
 #include "coll_optcast.h"
 
@@ -25,52 +25,18 @@ static oc_status_t bootstrap_job(void *context, oc_job_t *job)
     return mca_coll_optcast_job_lookup(job);
 }
 
-static oc_status_t reserve(mca_coll_optcast_bootstrap_t *b, const oc_exchange_t *exchange)
+void mca_coll_optcast_bootstrap_reserve(mca_coll_optcast_bootstrap_t *b)
 {
-    const mca_coll_optcast_module_t *m = b->module;
-    struct ompi_info_t *info = (struct ompi_info_t *) MPI_INFO_NULL;
-    oc_mpi_count_t size = (oc_mpi_count_t) exchange->size;
-    int rc;
-
-    rc = m->prev_allgather_init(exchange->record, size, MPI_BYTE, exchange->records, size,
-                                MPI_BYTE, m->comm, info, &b->steps[0],
-                                m->prev_allgather_init_module);
-    if (OMPI_SUCCESS == rc) {
-        rc = m->prev_allreduce_init(exchange->vote, exchange->outcome, 1, MPI_INT64_T, MPI_MIN,
-                                    m->comm, info, &b->steps[1], m->prev_allreduce_init_module);
-    }
-    if (OMPI_SUCCESS != rc) {
-        mca_coll_optcast_bootstrap_release(b);
-        return OC_ERR_SYSTEM;
-    }
-    return OC_OK;
-}
-
-oc_status_t mca_coll_optcast_bootstrap_reserve(mca_coll_optcast_bootstrap_t *b)
-{
-    size_t size = oc_record_size(b->service);
-    uint8_t *buffer = calloc(1 + (size_t) ompi_comm_size(b->module->comm), size);
-
-    if (NULL == buffer) {
-        return OC_ERR_NO_MEMORY;
-    }
-    b->buffer = buffer;
-    b->early = (oc_exchange_t) {
-        .record = buffer, .records = buffer + size, .size = size,
-        .vote = &b->vote, .outcome = &b->outcome};
-    return reserve(b, &b->early);
+    b->tag = ompi_coll_base_nbc_reserve_tags(b->module->comm, 1);
+    b->reserved = true;
 }
 
 void mca_coll_optcast_bootstrap_release(mca_coll_optcast_bootstrap_t *b)
 {
-    for (int i = 0; i < 2; i++) {
-        if (NULL != b->steps[i]) {
-            (void) ompi_request_free(&b->steps[i]);
-            b->steps[i] = NULL;
-        }
+    if (NULL != b->exchange) {
+        mca_coll_optcast_exchange_end(b->exchange);
+        b->exchange = NULL;
     }
-    free(b->buffer);
-    b->buffer = NULL;
 }
 
 static void bootstrap_end(void *context)
@@ -82,93 +48,43 @@ static oc_status_t bootstrap_begin(void *context, const oc_exchange_t *exchange)
 {
     mca_coll_optcast_bootstrap_t *b = context;
 
-    b->exchange = *exchange;
-    return b->blocking || NULL != b->buffer ? OC_OK : reserve(b, exchange);
-}
-
-/* Between the engine's buffers and those that were reserved early. */
-static void copy_in(mca_coll_optcast_bootstrap_t *b, int step)
-{
-    if (0 == step) {
-        memcpy(b->early.record, b->exchange.record, b->exchange.size);
-    } else {
-        b->vote = *b->exchange.vote;
+    b->buffers = *exchange;
+    if (b->blocking) {
+        b->tag = MCA_COLL_BASE_TAG_ALLREDUCE;
+    } else if (!b->reserved) {
+        mca_coll_optcast_bootstrap_reserve(b);
     }
-}
-
-static void copy_out(mca_coll_optcast_bootstrap_t *b, int step)
-{
-    if (0 == step) {
-        memcpy(b->exchange.records, b->early.records,
-               (size_t) ompi_comm_size(b->module->comm) * b->exchange.size);
-    } else {
-        *b->exchange.outcome = b->outcome;
-    }
-}
-
-static oc_status_t start_blocking(mca_coll_optcast_bootstrap_t *b, int step)
-{
-    const mca_coll_optcast_module_t *m = b->module;
-    int rc;
-
-    if (0 == step) {
-        atomic_store(&b->wanted, true);
-        return OC_OK;
-    }
-    rc = m->prev_iallreduce(b->exchange.vote, b->exchange.outcome, 1, MPI_INT64_T, MPI_MIN, m->comm,
-                            &b->steps[step], m->prev_iallreduce_module);
-    return OMPI_SUCCESS == rc ? OC_OK : OC_ERR_SYSTEM;
+    return OC_OK;
 }
 
 static oc_status_t bootstrap_start(void *context, int step)
 {
     mca_coll_optcast_bootstrap_t *b = context;
-    ompi_request_t **request = &b->steps[step];
+    ompi_communicator_t *comm = b->module->comm;
 
-    b->started = step;
-    if (b->blocking) {
-        return start_blocking(b, step);
-    }
-    if (NULL != b->buffer) {
-        copy_in(b, step);
-    }
-    return OMPI_SUCCESS == (*request)->req_start(1, request) ? OC_OK : OC_ERR_SYSTEM;
+    b->step = step;
+    b->exchange =
+        0 == step ? mca_coll_optcast_exchange_records(comm, b->tag, b->buffers.record,
+                                                      b->buffers.size)
+                  : mca_coll_optcast_exchange_vote(comm, b->tag, *b->buffers.vote);
+    return NULL != b->exchange ? OC_OK : OC_ERR_NO_MEMORY;
 }
 
 static oc_status_t bootstrap_test(void *context)
 {
     mca_coll_optcast_bootstrap_t *b = context;
-    const ompi_request_t *request = b->steps[b->started];
-    int error;
+    oc_status_t status = mca_coll_optcast_exchange_test(b->exchange);
 
-    if (NULL == request ? atomic_load(&b->wanted) : !REQUEST_COMPLETE(request)) {
-        return OC_IN_PROGRESS;
+    if (OC_IN_PROGRESS == status) {
+        return status;
     }
-    /* another thread may have completed it */
-    atomic_thread_fence(memory_order_acquire);
-    error = NULL == request ? b->error : request->req_status.MPI_ERROR;
-    if (b->blocking) {
-        mca_coll_optcast_bootstrap_release(b);
-    } else if (OMPI_SUCCESS == error && NULL != b->buffer) {
-        copy_out(b, b->started);
+    if (OC_OK == status && 0 == b->step) {
+        mca_coll_optcast_exchange_copy(b->exchange, b->buffers.records);
+    } else if (OC_OK == status) {
+        *b->buffers.outcome = mca_coll_optcast_exchange_least(b->exchange);
     }
-    return OMPI_SUCCESS == error ? OC_OK : OC_ERR_SYSTEM;
-}
-
-void mca_coll_optcast_bootstrap_serve(mca_coll_optcast_bootstrap_t *b)
-{
-    mca_coll_optcast_module_t *m = b->module;
-    oc_mpi_count_t size;
-
-    if (!atomic_load(&b->wanted)) {
-        return;
-    }
-    size = (oc_mpi_count_t) b->exchange.size;
-    atomic_fetch_add(&m->inside, 1);
-    b->error = m->prev_allgather(b->exchange.record, size, MPI_BYTE, b->exchange.records, size,
-                                 MPI_BYTE, m->comm, m->prev_allgather_module);
-    atomic_fetch_sub(&m->inside, 1);
-    atomic_store(&b->wanted, false);
+    mca_coll_optcast_bootstrap_release(b);
+    return status;
 }
 
 const oc_bootstrap_t mca_coll_optcast_bootstrap = {

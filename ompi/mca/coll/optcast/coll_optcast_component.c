@@ -100,6 +100,8 @@ static int optcast_open(void)
     }
     OBJ_CONSTRUCT(&cm->requests, opal_free_list_t);
     OBJ_CONSTRUCT(&cm->inner, opal_list_t);
+    OBJ_CONSTRUCT(&cm->exchanges, opal_list_t);
+    atomic_flag_clear(&cm->exchanging);
     OBJ_CONSTRUCT(&cm->lock, opal_mutex_t);
     mca_coll_optcast_job_publish();
     return OMPI_SUCCESS;
@@ -117,6 +119,8 @@ static int optcast_close(void)
     oc_client_destroy(cm->client);
     cm->client = NULL;
     OBJ_DESTRUCT(&cm->lock);
+    mca_coll_optcast_exchange_forget();
+    OBJ_DESTRUCT(&cm->exchanges);
     OBJ_DESTRUCT(&cm->inner);
     OBJ_DESTRUCT(&cm->requests);
     opal_output_close(cm->output);

@@ -17,8 +17,10 @@
 int mca_coll_optcast_progress(void)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-    int events = (int) oc_client_progress(cm->client);
+    int events;
 
+    mca_coll_optcast_exchange_progress();
+    events = (int) oc_client_progress(cm->client);
     if (0 != opal_list_get_size(&cm->inner)) {
         events += mca_coll_optcast_request_progress();
     }
@@ -167,30 +169,38 @@ oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap,
     return group;
 }
 
+static bool is_offered(int service)
+{
+    return OC_SERVICE_MULTICAST != service
+           || OC_MULTICAST_OFF != mca_coll_optcast_component.settings.multicast;
+}
+
 /* All or nothing: the first half only looks. */
 static int save_previous(mca_coll_optcast_module_t *m)
 {
+    bool casts = is_offered(OC_SERVICE_MULTICAST);
+
 #define X(fn)                                                                                  \
     if (NULL == m->comm->c_coll->coll_##fn || NULL == m->comm->c_coll->coll_##fn##_module) {   \
         OC_VERBOSE(1, "optcast: communicator \"%s\" has no other %s: not used there",          \
                    mca_coll_optcast_name(m->comm), #fn);                                       \
         return OMPI_ERR_NOT_FOUND;                                                             \
     }
-    OC_FOREACH_SAVED(X)
+    OC_FOREACH_REDUCED(X)
+    if (casts) {
+        OC_FOREACH_CAST(X)
+    }
 #undef X
 #define X(fn)                                                    \
     m->prev_##fn = m->comm->c_coll->coll_##fn;                   \
     m->prev_##fn##_module = m->comm->c_coll->coll_##fn##_module; \
     OBJ_RETAIN(m->prev_##fn##_module);
-    OC_FOREACH_SAVED(X)
+    OC_FOREACH_REDUCED(X)
+    if (casts) {
+        OC_FOREACH_CAST(X)
+    }
 #undef X
     return OMPI_SUCCESS;
-}
-
-static bool is_offered(int service)
-{
-    return OC_SERVICE_MULTICAST != service
-           || OC_MULTICAST_OFF != mca_coll_optcast_component.settings.multicast;
 }
 
 static int services_make(mca_coll_optcast_module_t *m)
@@ -271,6 +281,7 @@ static void module_destruct(mca_coll_optcast_module_t *m)
 {
     for (int i = 0; i < OC_NUM_SERVICES; i++) {
         oc_group_destroy(m->services[i].group);
+        mca_coll_optcast_bootstrap_release(&m->services[i].bootstrap);
     }
 #define X(fn)                                \
     if (NULL != m->prev_##fn##_module) {     \

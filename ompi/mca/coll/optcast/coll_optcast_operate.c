@@ -55,12 +55,11 @@ static void progress_politely(unsigned *rounds)
     }
 }
 
-static void wait_for(mca_coll_optcast_service_t *service, atomic_bool *done)
+static void wait_for(atomic_bool *done)
 {
     unsigned rounds = 0;
 
     while (!atomic_load(done)) {
-        mca_coll_optcast_bootstrap_serve(&service->bootstrap);
         progress_politely(&rounds);
     }
 }
@@ -110,7 +109,7 @@ static oc_status_t run(mca_coll_optcast_module_t *m, mca_coll_optcast_service_t 
     }
     status = mca_coll_optcast_start(m, service->group, call, on_finished, &waiter);
     if (OC_OK == status) {
-        wait_for(service, &waiter.done);
+        wait_for(&waiter.done);
         status = waiter.status;
     }
     return status;

@@ -2,8 +2,8 @@
 /*
  * Persistent collectives. Ranks initialise persistent operations of a communicator in the same
  * order, but may start them in different ones. So each has a group of the engine of its own, in which it
- * can only follow itself; and it takes its numbers of the previous module, for the set-up of that
- * group and for the case that it is declined, when it is initialised.
+ * can only follow itself; and it takes the tag for the set-up of that group, and its number of the
+ * previous module for the case that it is declined, when it is initialised.
  */
 #include "coll_optcast.h"
 
@@ -24,8 +24,9 @@ static mca_coll_optcast_persistent_t *persistent_new(mca_coll_optcast_module_t *
     }
     p->bootstrap.module = m;
     p->bootstrap.service = call->operation->service;
+    mca_coll_optcast_bootstrap_reserve(&p->bootstrap);
     p->group = mca_coll_optcast_group_new(&p->bootstrap, call);
-    if (NULL == p->group || OC_OK != mca_coll_optcast_bootstrap_reserve(&p->bootstrap)) {
+    if (NULL == p->group) {
         persistent_end(p);
         return NULL;
     }

@@ -83,6 +83,9 @@ void mca_coll_optcast_pvars_register(void)
          &counters->replies_forged);
     pvar("chunks", "Chunks of large vectors sent", &counters->chunks);
     pvar("groups", "Communicators that got service", &counters->groups);
+    pvar("setup_messages", "Messages sent to other ranks while communicators were set up",
+         &cm->setup_messages);
+    pvar("setup_bytes", "Bytes of those", &cm->setup_bytes);
     pvar("open_sockets", "Listening sockets of UCX that hosts outside the job can connect to, "
          "too, because the kernel refuses to filter them", &counters->open_sockets);
     pvar("failures", "Offloaded operations that ended with an error", &counters->failures);

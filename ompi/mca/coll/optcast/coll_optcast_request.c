@@ -162,6 +162,8 @@ oc_status_t mca_coll_optcast_start(const mca_coll_optcast_module_t *m, oc_group_
     if (status < OC_OK) {
         oc_group_give_up(group, status, oc_status_string(status));
     }
+    /* the first messages of a set-up leave now: it may be long until progress is called */
+    mca_coll_optcast_exchange_progress();
     return status;
 }
 
