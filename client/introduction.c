@@ -5,20 +5,21 @@
  */
 #include "client/introduction.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "client/interfaces.h"
 #include "client/place.h"
 #include "client/record.h"
 #include "client/setup.h"
 #include "client/targets.h"
 
-/* Room for the numbers of teams below it. The process and its count: 24 bits each. */
-#define GROUP_ID(process, count) \
-    ((uint64_t) ((process) & 0xffffff) << 40 | (uint64_t) ((count) & 0xffffff) << 16)
+/* Addresses of this host that are looked at. */
+#define MAX_OWN_ADDRESSES 64
 
 /* What finds no processor of its own must not keep a rank from one. */
 static oc_local_settings_t local_settings(const oc_client_t *client)
@@ -86,6 +87,32 @@ static void go_without_embedded(oc_group_t *group, const char *error)
     }
 }
 
+/* Others may still reach this host by those that are told. */
+static void report_untold(const struct in6_addr *addresses, unsigned count)
+{
+    char text[512] = "", one[INET6_ADDRSTRLEN];
+    size_t length = 0;
+
+    for (unsigned i = 0; i < count && length < sizeof(text); i++) {
+        (void) inet_ntop(AF_INET6, &addresses[i], one, sizeof(one));
+        length += (size_t) snprintf(text + length, sizeof(text) - length, " %s", one);
+    }
+    if (count > 0) {
+        oc_info("other ranks are not told %u of the addresses of this host, for which a record has "
+                "no room:%s", count, text);
+    }
+}
+
+static void tell_addresses(oc_record_t *record)
+{
+    struct in6_addr addresses[MAX_OWN_ADDRESSES];
+    unsigned count = oc_own_addresses(addresses, MAX_OWN_ADDRESSES);
+
+    record->num_addresses = oc_record_select(addresses, count);
+    memcpy(record->addresses, addresses, record->num_addresses * sizeof(*addresses));
+    report_untold(addresses + record->num_addresses, count - record->num_addresses);
+}
+
 static void open_embedded(oc_group_t *group, oc_record_t *record)
 {
     oc_client_t *client = group->client;
@@ -96,7 +123,7 @@ static void open_embedded(oc_group_t *group, oc_record_t *record)
         return;
     }
     record->port = oc_embedded_port(client->embedded);
-    record->num_addresses = (uint8_t) oc_own_addresses(record->addresses, OC_MAX_OWN_ADDRESSES);
+    tell_addresses(record);
 }
 
 static void learn_job(oc_group_t *group)
@@ -128,13 +155,13 @@ static void make_cast_record(oc_group_t *group)
 /* A group's id is never used again: codes of messages depend on it. */
 static bool has_ids(const oc_client_t *client)
 {
-    return client->groups_made <= 0xffffff;
+    return client->groups_made < 1u << OC_GROUP_ID_BITS;
 }
 
 static void make_server_record(oc_group_t *group)
 {
     oc_client_t *client = group->client;
-    oc_record_t record = {.process = client->config.process, .host = oc_host_identity(),
+    oc_record_t record = {.host = oc_host_identity(),
                           .settings = oc_settings_digest(group)};
 
     if (OC_OK != client->servers_status) {
@@ -150,9 +177,9 @@ static void make_server_record(oc_group_t *group)
     }
     record.ready = !oc_setup_has_given_up(group);
     oc_place_offer(group, &record);
-    record.group = GROUP_ID(client->config.process, client->groups_made);
+    record.group = OC_GROUP_ID(client->config.process, client->groups_made);
     client->groups_made += has_ids(client);
-    memcpy(record.job_id, client->job.id, OC_JOB_ID_SIZE);
+    record.job = oc_hash(OC_HASH_START, client->job.id, OC_JOB_ID_SIZE);
     oc_record_encode(&record, group->setup->record);
 }
 
@@ -183,7 +210,7 @@ bool oc_introduction_agree(oc_group_t *group, char *reason, size_t size)
                      rank == group->params.rank ? group->setup->reason : "");
         } else if (record.settings != first.settings) {
             snprintf(reason, size, "rank %u has other coll_optcast settings than rank 0", rank);
-        } else if (0 != memcmp(record.job_id, first.job_id, OC_JOB_ID_SIZE)) {
+        } else if (record.job != first.job) {
             snprintf(reason, size, "rank %u belongs to another MPI job than rank 0", rank);
         } else {
             continue;

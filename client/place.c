@@ -252,7 +252,8 @@ static bool get_segment(oc_group_t *group, uint32_t member, oc_ring_member_t *to
     (void) oc_record_of(group, node->ranks[member], &record);
     memcpy(to->bell, record.bell, OC_DOORBELL_NAME_SIZE);
     if (OC_OK != oc_doorbell_find(record.bell)) {
-        snprintf(error, error_size, "process %u of this host cannot be woken", record.process);
+        snprintf(error, error_size, "process %u of this host cannot be woken",
+                 OC_GROUP_PROCESS(record.group));
         return false;
     }
     return OC_OK == oc_segment_attach(record.segment, &to->segment, error, error_size);

@@ -8,53 +8,173 @@
 #include "client/setup.h"
 #include "protocol/wire.h"
 
-#define RECORD_MAGIC 0x5243434fu /* "OCCR" */
+#define MAGIC 0x524fu /* "OR" */
+
+/* Ready and shares are in one byte. */
+#define READY        1u
+#define SHARES_SHIFT 1
+
+/* Before each address; nothing follows the end but zeros. */
+#define FAMILY_END  0
+#define FAMILY_IPV4 4
+#define FAMILY_IPV6 6
+
+#define IPV4_AT 12 /* where it is in its IPv6-mapped form */
+
+/* Bits of a group's id that belong to its teams. */
+#define TEAM_BITS 0xffffu
+
+_Static_assert(OC_RECORD_SIZE <= 120, "a rank gets one of these from each other one");
+_Static_assert(OC_PROTOCOL_VERSION_MAX <= UINT8_MAX, "the version has a byte");
+
+static bool is_zero(const uint8_t *bytes, size_t length)
+{
+    while (length > 0 && 0 == bytes[length - 1]) {
+        length--;
+    }
+    return 0 == length;
+}
+
+static size_t packed_size(const struct in6_addr *address)
+{
+    return 1 + (IN6_IS_ADDR_V4MAPPED(address) ? sizeof(struct in_addr) : sizeof(*address));
+}
+
+static void move_forward(struct in6_addr *addresses, unsigned from, unsigned to)
+{
+    struct in6_addr address = addresses[from];
+
+    memmove(addresses + to + 1, addresses + to, (from - to) * sizeof(*addresses));
+    addresses[to] = address;
+}
+
+/* One of each family has room, whatever the others are. */
+static bool is_first_of_family(const struct in6_addr *addresses, unsigned index)
+{
+    for (unsigned i = 0; i < index; i++) {
+        if (packed_size(&addresses[i]) == packed_size(&addresses[index])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+unsigned oc_record_select(struct in6_addr *addresses, unsigned count)
+{
+    size_t room = OC_RECORD_ADDRESS_BYTES;
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        room -= is_first_of_family(addresses, i) ? packed_size(&addresses[i]) : 0;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        size_t size = is_first_of_family(addresses, i) ? 0 : packed_size(&addresses[i]);
+
+        if (size <= room) {
+            room -= size;
+            move_forward(addresses, i, kept++);
+        }
+    }
+    return kept;
+}
+
+static void put_addresses(oc_writer_t *w, const oc_record_t *record)
+{
+    for (unsigned i = 0; i < record->num_addresses; i++) {
+        const struct in6_addr *address = &record->addresses[i];
+
+        if (IN6_IS_ADDR_V4MAPPED(address)) {
+            oc_put(w, FAMILY_IPV4, 1);
+            oc_put_bytes(w, &address->s6_addr[IPV4_AT], sizeof(struct in_addr));
+        } else {
+            oc_put(w, FAMILY_IPV6, 1);
+            oc_put_bytes(w, address, sizeof(*address));
+        }
+    }
+}
 
 void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE])
 {
     oc_writer_t w = {.at = bytes, .end = bytes + OC_RECORD_SIZE};
 
     memset(bytes, 0, OC_RECORD_SIZE);
-    oc_put(&w, RECORD_MAGIC, 4);
-    oc_put(&w, OC_PROTOCOL_VERSION_MAX, 2);
-    oc_put(&w, record->ready, 1);
-    oc_put(&w, record->num_addresses, 1);
+    oc_put(&w, MAGIC, 2);
+    oc_put(&w, OC_PROTOCOL_VERSION_MAX, 1);
+    oc_put(&w, (uint64_t) record->shares << SHARES_SHIFT | (record->ready ? READY : 0), 1);
     oc_put(&w, record->settings, 8);
     oc_put(&w, record->group, 8);
-    oc_put_bytes(&w, record->job_id, OC_JOB_ID_SIZE);
-    oc_put(&w, record->process, 4);
-    oc_put(&w, record->port, 2);
+    oc_put(&w, record->job, 8);
     oc_put(&w, record->host, 8);
     oc_put(&w, record->node, 8);
-    oc_put(&w, record->shares, 1);
     oc_put_bytes(&w, record->segment, OC_SEGMENT_NAME_SIZE);
     oc_put_bytes(&w, record->bell, OC_DOORBELL_NAME_SIZE);
-    oc_put_bytes(&w, record->addresses, record->num_addresses * sizeof(struct in6_addr));
+    oc_put(&w, record->port, 2);
+    put_addresses(&w, record);
+}
+
+/* The next address, if there is one more; false: there is no such family, or no room for it. */
+static bool get_address(oc_reader_t *r, oc_record_t *record)
+{
+    struct in6_addr *address = &record->addresses[record->num_addresses];
+    uint64_t family = oc_get(r, 1);
+    const uint8_t *bytes;
+
+    if (FAMILY_IPV4 == family && NULL != (bytes = oc_get_bytes(r, sizeof(struct in_addr)))) {
+        memset(&address->s6_addr[IPV4_AT - 2], 0xff, 2);
+        memcpy(&address->s6_addr[IPV4_AT], bytes, sizeof(struct in_addr));
+    } else if (FAMILY_IPV6 == family && NULL != (bytes = oc_get_bytes(r, sizeof(*address)))) {
+        memcpy(address, bytes, sizeof(*address));
+        if (IN6_IS_ADDR_V4MAPPED(address)) {
+            return false;
+        }
+    } else {
+        return false;
+    }
+    record->num_addresses++;
+    return true;
+}
+
+static bool get_addresses(oc_reader_t *r, oc_record_t *record)
+{
+    while (r->at < r->end && FAMILY_END != *r->at) {
+        if (0 == record->port || !get_address(r, record)) {
+            return false;
+        }
+    }
+    return is_zero(r->at, (size_t) (r->end - r->at));
+}
+
+static bool get(oc_reader_t *r, oc_record_t *record)
+{
+    bool known = MAGIC == oc_get(r, 2) && OC_PROTOCOL_VERSION_MAX == oc_get(r, 1);
+    uint8_t state = (uint8_t) oc_get(r, 1);
+
+    record->ready = 0 != (state & READY);
+    record->shares = (oc_shares_t) (state >> SHARES_SHIFT);
+    record->settings = oc_get(r, 8);
+    record->group = oc_get(r, 8);
+    record->job = oc_get(r, 8);
+    record->host = oc_get(r, 8);
+    record->node = oc_get(r, 8);
+    memcpy(record->segment, oc_get_bytes(r, OC_SEGMENT_NAME_SIZE), OC_SEGMENT_NAME_SIZE);
+    memcpy(record->bell, oc_get_bytes(r, OC_DOORBELL_NAME_SIZE), OC_DOORBELL_NAME_SIZE);
+    record->port = (uint16_t) oc_get(r, 2);
+    return known && record->shares <= OC_SHARES_FAILED && 0 == (record->group & TEAM_BITS)
+           && (OC_SHARES_MEMORY == record->shares
+               || (is_zero(record->segment, sizeof(record->segment))
+                   && is_zero(record->bell, sizeof(record->bell))))
+           && get_addresses(r, record);
 }
 
 bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record)
 {
     oc_reader_t r = {.at = bytes, .end = bytes + OC_RECORD_SIZE};
-    bool known = RECORD_MAGIC == oc_get(&r, 4) && OC_PROTOCOL_VERSION_MAX == oc_get(&r, 2);
 
-    record->ready = (uint8_t) oc_get(&r, 1);
-    record->num_addresses = (uint8_t) oc_get(&r, 1);
-    record->settings = oc_get(&r, 8);
-    record->group = oc_get(&r, 8);
-    memcpy(record->job_id, oc_get_bytes(&r, OC_JOB_ID_SIZE), OC_JOB_ID_SIZE);
-    record->process = (uint32_t) oc_get(&r, 4);
-    record->port = (uint16_t) oc_get(&r, 2);
-    record->host = oc_get(&r, 8);
-    record->node = oc_get(&r, 8);
-    record->shares = (uint8_t) oc_get(&r, 1);
-    memcpy(record->segment, oc_get_bytes(&r, OC_SEGMENT_NAME_SIZE), OC_SEGMENT_NAME_SIZE);
-    memcpy(record->bell, oc_get_bytes(&r, OC_DOORBELL_NAME_SIZE), OC_DOORBELL_NAME_SIZE);
-    if (!known || record->num_addresses > OC_MAX_OWN_ADDRESSES) {
+    memset(record, 0, sizeof(*record));
+    if (!get(&r, record)) {
+        memset(record, 0, sizeof(*record));
         return false;
     }
-    memcpy(record->addresses,
-           oc_get_bytes(&r, record->num_addresses * sizeof(struct in6_addr)),
-           record->num_addresses * sizeof(struct in6_addr));
     return true;
 }
 

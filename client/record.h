@@ -12,8 +12,16 @@
 #include "node/segment.h"
 #include "protocol/limits.h"
 
-/* Addresses of an embedded server that its process tells the others. */
-#define OC_MAX_OWN_ADDRESSES 8
+/* Bytes for the addresses of an embedded server: 5 for one of IPv4, 17 for one of IPv6. */
+#define OC_RECORD_ADDRESS_BYTES 34
+#define OC_RECORD_MAX_ADDRESSES (OC_RECORD_ADDRESS_BYTES / 5)
+
+/* A group's id, of the number of the process that proposes it and one that this counts up. */
+#define OC_GROUP_ID_BITS 24
+#define OC_GROUP_ID(process, count)                                 \
+    ((uint64_t) ((process) & ((1u << OC_GROUP_ID_BITS) - 1)) << 40 \
+     | (uint64_t) ((count) & ((1u << OC_GROUP_ID_BITS) - 1)) << 16)
+#define OC_GROUP_PROCESS(id) ((uint32_t) ((id) >> 40))
 
 /* What a rank offers to those of its host. */
 typedef enum {
@@ -23,24 +31,30 @@ typedef enum {
 } oc_shares_t;
 
 typedef struct {
-    uint8_t ready;             /* this rank can take part */
+    bool ready;                /* this rank can take part */
     uint64_t settings;         /* digest of what must be equal on all ranks */
-    uint64_t group;            /* rank 0's word counts */
-    uint8_t job_id[OC_JOB_ID_SIZE];
-    uint32_t process;
+    uint64_t group;            /* OC_GROUP_ID of this process; rank 0's word counts */
+    uint64_t job;              /* digest of the job's id */
     uint64_t host;             /* equal for processes that can use loopback */
     uint64_t node;             /* equal for ranks that share memory */
-    uint8_t shares;            /* oc_shares_t */
+    oc_shares_t shares;
     uint8_t segment[OC_SEGMENT_NAME_SIZE];
     uint8_t bell[OC_DOORBELL_NAME_SIZE];
     uint16_t port;             /* of the embedded server, 0 if there is none */
-    uint8_t num_addresses;
-    struct in6_addr addresses[OC_MAX_OWN_ADDRESSES];
+    unsigned num_addresses;
+    struct in6_addr addresses[OC_RECORD_MAX_ADDRESSES]; /* of IPv4 in their IPv6-mapped form */
 } oc_record_t;
+
+/*
+ * How many of a host's addresses a record has room for. They come first afterwards, then those that
+ * are left out, both in the order in which they were. The first of IPv4 and the first of IPv6
+ * come before all others.
+ */
+unsigned oc_record_select(struct in6_addr *addresses, unsigned count);
 
 void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE]);
 
-/* false: another version of optcast, or somebody else, made these bytes. */
+/* false: another version of optcast, or somebody else, made these bytes. The record is zero then. */
 bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record);
 
 /* That of a rank of a group that has all of them; as oc_record_decode. */

@@ -89,12 +89,12 @@ static oc_connection_t *connect_peer(oc_group_t *group, const oc_record_t *recor
     unsigned count = 0;
     char name[64];
 
-    snprintf(name, sizeof(name), "embedded in process %u", record->process);
+    snprintf(name, sizeof(name), "embedded in process %u", OC_GROUP_PROCESS(record->group));
     connection = oc_connection_find(client, name);
     if (NULL != connection) {
         return connection;
     }
-    candidates = calloc(OC_MAX_OWN_ADDRESSES + 1, sizeof(*candidates));
+    candidates = calloc(OC_RECORD_MAX_ADDRESSES + 1, sizeof(*candidates));
     if (NULL == candidates) {
         snprintf(error, error_size, "out of memory");
         return NULL;

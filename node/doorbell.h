@@ -15,7 +15,8 @@
 
 #include "base/status.h"
 
-#define OC_DOORBELL_NAME_SIZE 16
+/* Nobody guesses a name; who did could wake a process, no more. */
+#define OC_DOORBELL_NAME_SIZE 8
 
 typedef struct oc_doorbell oc_doorbell_t;
 

@@ -134,7 +134,6 @@ static oc_status_t others_start(void *context, int step)
         return OC_ERR_INVALID;
     }
     for (unsigned rank = 0; rank < others->whole->ranks; rank++) {
-        record.process = rank;
         record.host = record.node = rank + 1;
         oc_record_encode(&record, records + rank * others->exchange.size);
     }

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "client/record.h"
 #include "tests/engine/farm.h"
 #include "tests/engine/harness.h"
 #include "tests/engine/reductions.h"
@@ -266,6 +267,21 @@ static void body_awake(rank_t *rank)
     live_in_node_shape(rank);
 }
 
+/* Puts a name that nothing has into the record of rank 2. */
+static void rename_things(rank_t *rank, bool bell)
+{
+    uint8_t *bytes = rank->shared->boards[0].records[2];
+    oc_record_t record;
+
+    CHECK(oc_record_decode(bytes, &record) && OC_SHARES_MEMORY == record.shares);
+    if (bell) {
+        memset(record.bell, 0xee, sizeof(record.bell));
+    } else {
+        memset(record.segment, 0xee, sizeof(record.segment));
+    }
+    oc_record_encode(&record, bytes);
+}
+
 /* The names that rank 2 gives are wrong on all ranks: nobody finds its memory or its bell. */
 static void body_unattachable(rank_t *rank)
 {
@@ -280,8 +296,7 @@ static void body_unattachable(rank_t *rank)
     (void) rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, &one_number, &sum, 1, &outcome);
     rank_compute(rank);
     if (0 == rank->rank) {
-        /* behind 63 bytes: see record.c */
-        memset(board->records[2] + 63 + (atomic_load(&rank->shared->signal) ? 32 : 0), 0xee, 16);
+        rename_things(rank, 0 != atomic_load(&rank->shared->signal));
         atomic_store(&board->hold, 0);
     }
     CHECK(rank_wait(rank, &outcome, 1, 10));

@@ -14,13 +14,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *bytes = calloc(1, OC_RECORD_SIZE), again[OC_RECORD_SIZE];
     oc_record_t record;
 
-    memset(&record, 0, sizeof(record));
     memcpy(bytes, data, size < OC_RECORD_SIZE ? size : OC_RECORD_SIZE);
     if (oc_record_decode(bytes, &record)) {
-        size_t used = 54 + record.num_addresses * sizeof(struct in6_addr);
-
+        /* a record has one form */
         oc_record_encode(&record, again);
-        if (record.num_addresses > OC_MAX_OWN_ADDRESSES || 0 != memcmp(again, bytes, used)) {
+        if (record.num_addresses > OC_RECORD_MAX_ADDRESSES
+            || 0 != memcmp(again, bytes, OC_RECORD_SIZE)) {
             abort();
         }
     }

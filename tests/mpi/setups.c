@@ -21,7 +21,7 @@
 #define MOST_EXCHANGES  3
 
 /* Of the records of Allreduces that a rank gets from each other one, whatever the way. */
-#define MOST_RECORD 256
+#define MOST_RECORD 120
 
 static int rank, size, last_number;
 static bool casts; /* there is multicast */

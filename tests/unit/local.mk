@@ -94,6 +94,11 @@ tests_unit_test_peer_sharing_SOURCES = tests/unit/test_peer_sharing.c
 tests_unit_test_peer_sharing_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_peer_sharing_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_record
+tests_unit_test_record_SOURCES = tests/unit/test_record.c tests/unit/fence.h
+tests_unit_test_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_record_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_note
 tests_unit_test_note_SOURCES = tests/unit/test_note.c tests/unit/fence.h
 tests_unit_test_note_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
