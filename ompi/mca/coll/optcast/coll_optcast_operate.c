@@ -66,7 +66,8 @@ static void wait_for(atomic_bool *done)
 
 /*
  * Open MPI's simpler algorithms call other collectives of the same communicator, such as an
- * Allgather its Bcast. Those are not for us: while a group is set up, they would wait for it.
+ * Allgather its Bcast. Those are not the application's, and not for us: they would begin set-ups
+ * inside an operation that was left to Open MPI, and be counted.
  */
 static int leave_to_previous(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
 {
