@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that memcheck finds nothing that is Optcast's, neither in ranks with an embedded server nor in
 # optcast-server: no access or use that is wrong, and nothing lost.
-# Test: all 500
+# Test: all 600
 set -eu
 
 # shellcheck source=tests/mpi/lib.sh
@@ -10,7 +10,7 @@ set -eu
 
 begin_mpi_test valgrind
 command -v valgrind >/dev/null || skip "there is no valgrind; install it"
-compile many_comms cast_comms
+compile many_comms cast_comms setups
 compile_program allgather "$here/allgather.c" "$here/layouts.c"
 TIME_LIMIT=${TIME_LIMIT:-180}
 
@@ -49,6 +49,9 @@ check_processes casts 2
 wrapper=("${memcheck[@]}" "--log-file=$tmp/comms.%p.memcheck")
 expect_job comms 3 embedded "${cast[@]}" "${patience[@]}" cast_comms comms=10 operations=40 cycles=15
 check_processes comms 3
+wrapper=("${memcheck[@]}" "--log-file=$tmp/setups.%p.memcheck")
+expect_job setups 3 embedded "${cast[@]}" "${patience[@]}" reproducible=shape setups casts
+check_processes setups 3
 
 wrapper=()
 SERVER_ENVIRONMENT="${memcheck[*]} --log-file=$tmp/server.%p.memcheck"
