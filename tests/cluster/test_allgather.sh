@@ -329,6 +329,23 @@ signal_rank() {
     cluster exec "$1" sh -c 'kill -s "$0" $(pgrep -x gather)' "$2"
 }
 
+# stop_rank HOST: so that the others end. Between operations a rank may be elsewhere for as long as it likes, and they
+# wait: then once more.
+stop_rank() {
+    local try
+
+    for try in 1 2 3 4 5; do
+        signal_rank "$1" STOP
+        if wait_until 10 is_over 3; then
+            return
+        fi
+        echo "stopped $try times: it was not in an operation"
+        signal_rank "$1" CONT
+        sleep "0.$((try * 7 % 10))"
+    done
+    not_ok "stopped: the others go on" "$log"
+}
+
 test_deaths() {
     ranks=4
     # the launcher sees that one is dead
@@ -338,8 +355,7 @@ test_deaths() {
     end_process "$job"
     # nobody sees that one does nothing any more, but the others
     start_looping stopped heartbeat_timeout=3
-    signal_rank 3 STOP
-    wait_until 10 is_over 3 || not_ok "stopped: the others go on" "$log"
+    stop_rank 3
     [ "$(errors)" -ge 1 ] || not_ok "stopped: no rank tells of an error" "$log"
     grep '^rank .*: error after ' "$log" | grep -q -w 'rank 2' || not_ok "stopped: no error names rank 2" "$log"
     signal_rank 3 CONT || :
