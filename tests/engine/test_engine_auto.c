@@ -47,13 +47,13 @@ static bool is_left(size_t bytes)
 static const size_t sizes[] = {4, 1020, 1024, 2048, 2052, 5000, 65532, 65536, 150000, 2048, 8};
 #define NUM_SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-static uint8_t send[NUM_SIZES][MAX_BYTES], recv[NUM_SIZES][MAX_BYTES], expected[MAX_BYTES];
+static uint8_t given[NUM_SIZES][MAX_BYTES], got[NUM_SIZES][MAX_BYTES], expected[MAX_BYTES];
 
 static void begin(rank_t *rank, unsigned i, outcome_t *outcome)
 {
-    fill_contribution(send[i], OC_TYPE_UINT8, sizes[i], rank->rank, i);
-    memset(recv[i], 0xee, sizes[i]);
-    (void) rank_start(rank, 0, OC_OP_BXOR, OC_TYPE_UINT8, send[i], recv[i], sizes[i], outcome);
+    fill_contribution(given[i], OC_TYPE_UINT8, sizes[i], rank->rank, i);
+    memset(got[i], 0xee, sizes[i]);
+    (void) rank_start(rank, 0, OC_OP_BXOR, OC_TYPE_UINT8, given[i], got[i], sizes[i], outcome);
 }
 
 /* What was left has not been touched. */
@@ -65,7 +65,7 @@ static void check(rank_t *rank, unsigned i, const outcome_t *outcome)
     if (!is_left(sizes[i])) {
         fill_expected(expected, OC_OP_BXOR, OC_TYPE_UINT8, sizes[i], rank->num_ranks, i);
     }
-    CHECK(0 == memcmp(expected, recv[i], sizes[i]));
+    CHECK(0 == memcmp(expected, got[i], sizes[i]));
 }
 
 static unsigned long long count_offloaded(void)
@@ -211,8 +211,8 @@ static void body_widened(rank_t *rank)
     rank->hosts = hosts;
     rank->rules = &rules;
     for (unsigned i = 0; i < 3; i++) {
-        fill_contribution(send[i], types[i], MAX_BYTES / 2, rank->rank, i);
-        (void) rank_start(rank, 0, OC_OP_SUM, types[i], send[i], recv[i], MAX_BYTES / 2,
+        fill_contribution(given[i], types[i], MAX_BYTES / 2, rank->rank, i);
+        (void) rank_start(rank, 0, OC_OP_SUM, types[i], given[i], got[i], MAX_BYTES / 2,
                           &outcomes[i]);
     }
     CHECK(rank_wait(rank, outcomes, 3, 10));
