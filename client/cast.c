@@ -50,12 +50,12 @@ oc_status_t oc_group_cast_record(oc_group_t *group, char *error, size_t error_si
 
     if (OC_OK != open_multicast(client)) {
         snprintf(error, error_size, "out of memory");
-        oc_multicast_refuse(error, group->setup->record);
+        oc_multicast_refuse(group->setup->record);
         return OC_ERR_NO_MEMORY;
     }
     before = oc_multicast_open_sockets(client->multicast);
-    status = oc_multicast_record(client->multicast, digest(group), group->setup->record, error,
-                                 error_size);
+    status = oc_multicast_record(client->multicast, digest(group), group->setup->record,
+                                 group->setup->contact, error, error_size);
     client->config.counters->open_sockets +=
         oc_multicast_open_sockets(client->multicast) - before;
     return status;
@@ -65,7 +65,7 @@ static oc_multicast_params_t params_of(const oc_group_t *group)
 {
     return (oc_multicast_params_t) {
         .num_ranks = group->params.num_ranks, .rank = group->params.rank,
-        .records = group->setup->records, .patient = group->params.patient};
+        .records = group->setup->records, .contacts = group->setup->contacts, .patient = group->params.patient};
 }
 
 void oc_group_cast_admit(oc_group_t *group)
@@ -83,6 +83,11 @@ oc_status_t oc_group_cast_join(oc_group_t *group, uint32_t *blamed, char *error,
     oc_client_t *client = group->client;
     oc_multicast_params_t params = params_of(group);
 
+    if (NULL == client->multicast) {
+        *blamed = params.rank;
+        snprintf(error, error_size, "rank %u cannot take part", params.rank);
+        return OC_DECLINED;
+    }
     return oc_multicast_join(client->multicast, &params, client->now, &group->cast, blamed, error,
                              error_size);
 }

@@ -84,6 +84,15 @@ typedef struct {
     void *record;      /* size bytes to give to all */
     void *records;     /* room for num_ranks * size bytes, in rank order */
     size_t size;
+    /*
+     * With the records: something for few ranks, each of which has this one among its neighbours,
+     * too. It may be shorter than contact_size, and says itself how long it is.
+     */
+    const uint32_t *neighbours;
+    unsigned num_neighbours;
+    void *contact;     /* contact_size bytes to give to these */
+    void *contacts;    /* room for num_neighbours * contact_size bytes, in their order */
+    size_t contact_size;
     int64_t *vote;     /* one number to give to all */
     int64_t *outcome;  /* room for the minimum of all votes */
 } oc_exchange_t;

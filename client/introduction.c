@@ -146,7 +146,7 @@ static void make_cast_record(oc_group_t *group)
 
     learn_job(group);
     if (oc_setup_has_given_up(group)) {
-        oc_multicast_refuse(group->setup->reason, group->setup->record);
+        oc_multicast_refuse(group->setup->record);
     } else if (OC_OK != oc_group_cast_record(group, error, sizeof(error))) {
         oc_setup_give_up(group, "%s", error);
     }

@@ -43,29 +43,52 @@ static void take_handle(oc_group_t *group)
     }
 }
 
+static void setup_free(oc_setup_t *setup)
+{
+    free(setup->records);
+    free(setup->contacts);
+    free(setup->nodes);
+    free(setup);
+}
+
+static bool make_room(oc_setup_t *setup, const oc_group_params_t *params, oc_exchange_t *exchange)
+{
+    size_t ranks = params->num_ranks, size = oc_record_size(params->service);
+    unsigned neighbours = 0;
+
+    if (OC_SERVICE_MULTICAST == params->service) {
+        neighbours = oc_cast_neighbours(params->num_ranks, params->rank, setup->neighbours);
+    }
+    setup->records = calloc(ranks + 1, size);
+    setup->contacts = calloc(neighbours + 1, OC_CONTACT_MAX);
+    setup->nodes = calloc(ranks, sizeof(*setup->nodes));
+    if (NULL == setup->records || NULL == setup->contacts || NULL == setup->nodes) {
+        return false;
+    }
+    setup->record = setup->records + ranks * size;
+    setup->contact = setup->contacts + neighbours * OC_CONTACT_MAX;
+    *exchange = (oc_exchange_t) {
+        .record = setup->record, .records = setup->records, .size = size,
+        .neighbours = setup->neighbours, .num_neighbours = neighbours, .contact = setup->contact,
+        .contacts = setup->contacts, .contact_size = OC_CONTACT_MAX, .vote = &setup->vote,
+        .outcome = &setup->outcome};
+    return true;
+}
+
 static oc_status_t setup_new(oc_group_t *group)
 {
     oc_setup_t *setup = calloc(1, sizeof(*setup));
-    size_t size = oc_record_size(group->params.service);
-    oc_exchange_t exchange;
     oc_status_t status = OC_ERR_NO_MEMORY;
+    oc_exchange_t exchange;
 
     if (NULL == setup) {
         return status;
     }
-    setup->records = calloc((size_t) group->params.num_ranks + 1, size);
-    setup->nodes = calloc(group->params.num_ranks, sizeof(*setup->nodes));
-    if (NULL != setup->records && NULL != setup->nodes) {
-        setup->record = setup->records + group->params.num_ranks * size;
-        exchange = (oc_exchange_t) {.record = setup->record, .records = setup->records,
-                                    .size = size, .vote = &setup->vote,
-                                    .outcome = &setup->outcome};
+    if (make_room(setup, &group->params, &exchange)) {
         status = group->params.bootstrap->begin(group->params.context, &exchange);
     }
     if (OC_OK != status) {
-        free(setup->records);
-        free(setup->nodes);
-        free(setup);
+        setup_free(setup);
         return status;
     }
     group->setup = setup;
@@ -79,9 +102,7 @@ static oc_status_t setup_new(oc_group_t *group)
 void oc_setup_drop(oc_group_t *group)
 {
     oc_readiness_end(group->setup->readiness);
-    free(group->setup->records);
-    free(group->setup->nodes);
-    free(group->setup);
+    setup_free(group->setup);
     group->setup = NULL;
     DL_DELETE2(group->client->setups, group, setup_prev, setup_next);
     group->client->cast_setups -= OC_SERVICE_MULTICAST == group->params.service;
@@ -175,6 +196,10 @@ static void join_ranks(oc_group_t *group)
         break;
     case OC_DECLINED:
         group->tells = blamed == group->params.rank;
+        if (group->tells && oc_setup_has_given_up(group)) {
+            snprintf(reason + strlen(reason), sizeof(reason) - strlen(reason), ": %s",
+                     group->setup->reason);
+        }
         decline(group, reason);
         break;
     default:

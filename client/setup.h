@@ -40,6 +40,9 @@ struct oc_setup {
     char unshared[OC_REASON_SIZE]; /* why it cannot share memory with its host */
     uint8_t *records;          /* of all ranks, and behind them … */
     uint8_t *record;           /* … that of this one */
+    uint8_t *contacts;         /* multicast: of this rank's neighbours, and behind them … */
+    uint8_t *contact;          /* … its own */
+    uint32_t neighbours[OC_CAST_NEIGHBOURS];
     uint64_t *nodes;           /* room for a number of each rank: see choose.c */
     bool no_gain;              /* from servers that turned out to be a tree */
     int64_t vote, outcome;

@@ -126,6 +126,10 @@ static void take_message(oc_cast_group_t *group, const oc_cast_message_t *messag
     case OC_CAST_ABORT:
         oc_group_aborted(group, message);
         break;
+    case OC_CAST_FIND:
+    case OC_CAST_FOUND:
+        oc_route_message(group, message);
+        break;
     default:
         take_about_operation(group, message, now);
         break;

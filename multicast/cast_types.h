@@ -24,7 +24,7 @@
 #define OC_CAST_TRAILER 4u
 
 /* Ranks below one in the tree. */
-#define OC_CAST_RADIX 8u
+#define OC_CAST_RADIX (OC_CAST_NEIGHBOURS - 1u)
 
 /* Requests of one peer that are held; a rank never asks for more before it has answers. */
 #define OC_CAST_MAX_SERVICES 16u
@@ -172,6 +172,21 @@ typedef struct {
     uint64_t silence;          /* ns without any news while some are missing */
 } oc_probe_t;
 
+typedef enum {
+    OC_NOT_SOUGHT,
+    OC_TO_BE_SOUGHT,
+    OC_SOUGHT,
+} oc_sought_t;
+
+/* Ranks that this one has something for, and does not know how to reach. */
+typedef struct {
+    uint8_t *sought;           /* by rank: oc_sought_t */
+    uint32_t seeking;          /* how many are */
+    uint64_t next;             /* time of FINDs that are to be sent; UINT64_MAX: there are none */
+    bool probed;               /* FINDs were sent while this rank was probing … */
+    uint64_t again;            /* … and are then */
+} oc_route_t;
+
 struct oc_cast_group {
     oc_cast_config_t config;
     uint32_t *hosts;
@@ -181,7 +196,8 @@ struct oc_cast_group {
     oc_status_t status;        /* OC_OK, or why it has failed */
     char reason[OC_CAST_REASON_SIZE];
     oc_probe_t probe;
-    oc_neighbour_t neighbours[1 + OC_CAST_RADIX]; /* children, then the parent */
+    oc_route_t route;
+    oc_neighbour_t neighbours[OC_CAST_NEIGHBOURS]; /* children, then the parent */
     uint32_t num_children, num_neighbours;
     uint32_t go, leave, turn;  /* the last generation of which this rank was told */
     uint32_t generation;       /* of the last operation that became active … */
@@ -253,6 +269,17 @@ void oc_tree_advance(oc_cast_group_t *group, uint64_t now);
 void oc_tree_watch(oc_cast_group_t *group, uint64_t step);
 /* There is news of a rank. */
 void oc_tree_heard(oc_cast_group_t *group, uint32_t rank);
+
+/* route.c: FIND and FOUND */
+oc_status_t oc_route_begin(oc_cast_group_t *group);
+void oc_route_end(oc_cast_group_t *group);
+/* Something waits for a rank that is not known yet. */
+void oc_route_seek(oc_cast_group_t *group, uint32_t rank);
+/* Whether something is held back for a rank. */
+bool oc_route_holds(const oc_cast_group_t *group, uint32_t rank);
+void oc_route_message(oc_cast_group_t *group, const oc_cast_message_t *message);
+/* Returns when it wants to ask again. */
+uint64_t oc_route_progress(oc_cast_group_t *group, uint64_t now);
 
 /* operation.c */
 oc_cast_operation_t *oc_operation_new(oc_cast_group_t *group, const oc_cast_args_t *args);

@@ -58,7 +58,8 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
     group->round_trip = FIRST_ROUND_TRIP;
     oc_tree_begin(group);
     if (NULL == group->hosts || NULL == group->companions || NULL == group->serials
-        || NULL == group->scratch || NULL == group->seal || OC_OK != oc_probe_begin(group, now)) {
+        || NULL == group->scratch || NULL == group->seal || OC_OK != oc_route_begin(group)
+        || OC_OK != oc_probe_begin(group, now)) {
         oc_cast_group_free(group);
         return OC_ERR_NO_MEMORY;
     }
@@ -83,6 +84,7 @@ void oc_cast_group_free(oc_cast_group_t *group)
         oc_operation_free(operation);
     }
     oc_probe_end(group);
+    oc_route_end(group);
     free(group->hosts);
     free(group->companions);
     free(group->serials);
@@ -154,7 +156,7 @@ void oc_cast_group_fail(oc_cast_group_t *group, oc_status_t status, const char *
     message.data = (const uint8_t *) reason;
     message.data_length = strnlen(reason, OC_CAST_MAX_TEXT);
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
-        if (rank != group->config.rank) {
+        if (rank != group->config.rank && group->config.net.knows(group->config.net.context, rank)) {
             oc_cast_post(group, rank, &message);
         }
     }
@@ -286,5 +288,6 @@ uint64_t oc_cast_progress(oc_cast_group_t *group, uint64_t now)
         other = progress_active(group, now, step);
         due = other < due ? other : due;
     }
-    return due;
+    other = oc_route_progress(group, now);
+    return other < due ? other : due;
 }

@@ -70,6 +70,15 @@ typedef struct {
     size_t (*room)(void *context, uint32_t rank);
     /* Messages that were told and have not left this process yet. */
     unsigned (*unsent)(void *context);
+    /*
+     * Whether it is known how to reach a rank. Of its neighbours in the tree it is from the
+     * beginning; to others messages are held back until learn.
+     */
+    bool (*knows)(void *context, uint32_t rank);
+    /* Writes how this rank is reached, at most OC_CONTACT_MAX bytes; returns how many. */
+    size_t (*contact)(void *context, uint8_t *bytes);
+    /* What another rank's contact wrote. It may be known already. */
+    void (*learn)(void *context, uint32_t rank, const uint8_t *contact, size_t length);
 } oc_cast_net_t;
 
 /* Equal on all ranks of the group, but for rank, net and counters. */
@@ -103,6 +112,13 @@ typedef struct {
     void (*finished)(void *arg, oc_status_t status);
     void *arg;
 } oc_cast_args_t;
+
+/* Most neighbours of a rank in the tree that messages to all ranks go along. */
+#define OC_CAST_NEIGHBOURS 9
+
+/* Which ranks these are: each is a neighbour of its neighbours. Returns how many. */
+unsigned oc_cast_neighbours(uint32_t num_ranks, uint32_t rank,
+                            uint32_t neighbours[OC_CAST_NEIGHBOURS]);
 
 oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
                               oc_cast_group_t **group);

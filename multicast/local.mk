@@ -7,6 +7,7 @@ libocmulticast_la_SOURCES = \
 	multicast/arrival.c \
 	multicast/cast_types.h \
 	multicast/chain.c \
+	multicast/contact.h multicast/contact.c \
 	multicast/credit.c \
 	multicast/crc32c.h multicast/crc32c.c \
 	multicast/datagram.h multicast/datagram.c \
@@ -18,17 +19,21 @@ libocmulticast_la_SOURCES = \
 	multicast/multicast.h multicast/multicast.c \
 	multicast/note.h multicast/note.c \
 	multicast/operation.c \
+	multicast/outbox.c \
 	multicast/peers.h multicast/peers.c \
+	multicast/peers_types.h \
 	multicast/post.c \
 	multicast/probe.c \
 	multicast/random.h \
 	multicast/record.h multicast/record.c \
 	multicast/repair.c \
+	multicast/route.c \
 	multicast/seal.h multicast/seal.c \
 	multicast/send.c \
 	multicast/senders.h multicast/senders.c \
 	multicast/serve.c \
 	multicast/service.h \
+	multicast/sharing.c \
 	multicast/shelf.h multicast/shelf.c \
 	multicast/shim.h multicast/shim.c \
 	multicast/source.c \

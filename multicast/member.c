@@ -12,7 +12,9 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "multicast/address.h"
+#include "multicast/contact.h"
 #include "multicast/message.h"
 #include "multicast/service.h"
 
@@ -110,6 +112,38 @@ static size_t net_room(void *context, uint32_t rank)
 static unsigned net_unsent(void *context)
 {
     return oc_outbox_unsent(((const oc_member_t *) context)->outbox);
+}
+
+static bool net_knows(void *context, uint32_t rank)
+{
+    const oc_member_t *member = context;
+
+    return NULL != member->peers[rank] && oc_peer_is_known(member->peers[rank]);
+}
+
+static size_t net_contact(void *context, uint8_t *bytes)
+{
+    const oc_multicast_t *multicast = ((const oc_member_t *) context)->multicast;
+
+    return oc_contact_encode(&multicast->contact, bytes);
+}
+
+/* Its host may connect from now on, and before it is told that it may. */
+static void net_learn(void *context, uint32_t rank, const uint8_t *bytes, size_t length)
+{
+    oc_member_t *member = context;
+    oc_contact_t contact;
+
+    if (NULL == member->peers[rank] || oc_peer_is_known(member->peers[rank])) {
+        return;
+    }
+    if (!oc_contact_decode(bytes, length, &contact)) {
+        oc_debug("a contact of rank %u makes no sense", rank);
+        return;
+    }
+    oc_admission_admit(oc_peers_admission(member->multicast->peers), contact.hosts,
+                       contact.num_hosts);
+    oc_peer_learn(member->peers[rank], contact.address, contact.length);
 }
 
 void oc_member_free(oc_member_t *member)
@@ -211,8 +245,19 @@ static bool admit(oc_member_t *member, uint32_t rank, const oc_origin_t *origin)
     return true;
 }
 
+static void learn_neighbours(oc_member_t *member, const uint8_t *contacts)
+{
+    uint32_t neighbours[OC_CAST_NEIGHBOURS];
+    unsigned count = oc_cast_neighbours(member->num_ranks, member->rank, neighbours);
+
+    for (unsigned i = 0; i < count; i++) {
+        net_learn(member, neighbours[i], contacts + i * OC_CONTACT_MAX, OC_CONTACT_MAX);
+    }
+}
+
 /* Peers and hosts, from records that were found to be good. */
-static oc_status_t meet(oc_member_t *member, const uint8_t *records, uint32_t *hosts)
+static oc_status_t meet(oc_member_t *member, const uint8_t *records, const uint8_t *contacts,
+                        uint32_t *hosts)
 {
     oc_cast_record_t record;
     host_t *table = NULL;
@@ -224,7 +269,7 @@ static oc_status_t meet(oc_member_t *member, const uint8_t *records, uint32_t *h
                && admit(member, rank, &record.carriers[member->carrier].origin);
         if (good && rank != member->rank) {
             member->peers[rank] = oc_peer_get(member->multicast->peers, record.process,
-                                              record.address, record.address_length);
+                                              record.contact);
             good = NULL != member->peers[rank];
         }
     }
@@ -232,6 +277,7 @@ static oc_status_t meet(oc_member_t *member, const uint8_t *records, uint32_t *h
     forget_hosts(&table);
     if (good) {
         share(member, hosts);
+        learn_neighbours(member, contacts);
     }
     return good ? OC_OK : OC_ERR_NO_MEMORY;
 }
@@ -283,7 +329,8 @@ static oc_status_t make_core(oc_member_t *member, const oc_multicast_params_t *p
         .probe_timeout =
             params->patient ? 0 : (uint64_t) settings->connect_timeout * OC_SECOND,
         .net = {.context = member, .cast = net_cast, .post = net_post, .tell = net_tell,
-                .room = net_room, .unsent = net_unsent},
+                .room = net_room, .unsent = net_unsent, .knows = net_knows,
+                .contact = net_contact, .learn = net_learn},
         .counters = service->counters};
 
     return oc_cast_group_new(&config, now, &member->core);
@@ -296,13 +343,25 @@ static oc_status_t equip(oc_member_t *member, const oc_multicast_params_t *param
     oc_status_t status = OC_ERR_NO_MEMORY;
 
     if (NULL != hosts) {
-        status = meet(member, params->records, hosts);
+        status = meet(member, params->records, params->contacts, hosts);
     }
     if (OC_OK == status) {
         status = make_core(member, params, datagram_size, hosts, now);
     }
     free(hosts);
     return status;
+}
+
+/* The rank that is to blame knows why. */
+static void explain(const oc_multicast_t *multicast, const oc_multicast_params_t *params,
+                    const oc_cast_terms_t *terms, uint32_t blamed, char *error, size_t error_size)
+{
+    size_t length = strlen(error);
+
+    if (blamed == params->rank && OC_CARRIERS != terms->carrier) {
+        snprintf(error + length, error_size - length, ": %s",
+                 multicast->transports.carriers[terms->carrier].text);
+    }
 }
 
 static oc_status_t judge(const oc_multicast_t *multicast, const oc_multicast_params_t *params,
@@ -321,6 +380,7 @@ static oc_status_t judge(const oc_multicast_t *multicast, const oc_multicast_par
         (oc_multicast_choice_t) multicast->config.settings->multicast, terms, blamed, error,
         error_size);
     if (OC_OK != status) {
+        explain(multicast, params, terms, *blamed, error, error_size);
         return status;
     }
     HASH_FIND(by_token, multicast->tokens, &terms->token, sizeof(terms->token), other);

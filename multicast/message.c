@@ -10,12 +10,14 @@
  *            fragments
  *   ABORT    44 status, then the text
  *   CREDIT   44 position (8 bytes)
+ *   FIND, FOUND  44 origin, 48 target, then the contact
  */
 #include "multicast/message.h"
 
 #include <string.h>
 
 #include "base/mac.h"
+#include "multicast/contact.h"
 #include "protocol/wire.h"
 
 #define MAGIC 0x524f
@@ -85,6 +87,9 @@ size_t oc_cast_encode(const oc_cast_message_t *message, uint8_t head[OC_CAST_HEA
         oc_put(&w, (uint32_t) message->status, 4);
     } else if (OC_CAST_CREDIT == message->kind) {
         oc_put(&w, message->position, 8);
+    } else if (OC_CAST_FIND == message->kind || OC_CAST_FOUND == message->kind) {
+        oc_put(&w, message->origin, 4);
+        oc_put(&w, message->target, 4);
     }
     return (size_t) (w.at - head);
 }
@@ -121,8 +126,29 @@ static void get_body(oc_reader_t *r, oc_cast_message_t *message)
     case OC_CAST_CREDIT:
         message->position = oc_get(r, 8);
         break;
+    case OC_CAST_FIND:
+    case OC_CAST_FOUND:
+        message->origin = (uint32_t) oc_get(r, 4);
+        message->target = (uint32_t) oc_get(r, 4);
+        break;
     default:
         break;
+    }
+}
+
+/* Bytes behind the fields. */
+static size_t most_data(oc_cast_kind_t kind)
+{
+    switch (kind) {
+    case OC_CAST_REPAIR:
+        return SIZE_MAX;
+    case OC_CAST_ABORT:
+        return OC_CAST_MAX_TEXT;
+    case OC_CAST_FIND:
+    case OC_CAST_FOUND:
+        return OC_CONTACT_MAX;
+    default:
+        return 0;
     }
 }
 
@@ -148,7 +174,5 @@ bool oc_cast_decode(const uint8_t *bytes, size_t length, oc_cast_message_t *mess
     get_body(&r, message);
     message->data = r.at;
     message->data_length = (size_t) (r.end - r.at);
-    return !r.bad && (0 == message->data_length || OC_CAST_REPAIR == message->kind
-                      || (OC_CAST_ABORT == message->kind
-                          && message->data_length <= OC_CAST_MAX_TEXT));
+    return !r.bad && message->data_length <= most_data(message->kind);
 }

@@ -31,6 +31,8 @@ typedef enum {
     OC_CAST_PONG,
     OC_CAST_ABORT,             /* the group has failed */
     OC_CAST_CREDIT,            /* up: so much has passed all below; down: all ranks */
+    OC_CAST_FIND,              /* along the tree: how is target reached? This is how origin is */
+    OC_CAST_FOUND,             /* back: this is how */
     OC_CAST_KINDS
 } oc_cast_kind_t;
 
@@ -54,7 +56,9 @@ typedef struct {
     oc_range_t ranges[OC_CAST_MAX_RANGES];
     uint64_t position;         /* CREDIT: fragments of all blocks, in rank order */
     int32_t status;            /* ABORT: oc_status_t */
-    const uint8_t *data;       /* REPAIR: the fragments of the ranges; ABORT: a text. Not owned */
+    uint32_t origin, target;   /* FIND, FOUND: ranks: whose contact it is, and whom it is for */
+    const uint8_t *data;       /* REPAIR: the fragments of the ranges; ABORT: a text;
+                                  FIND, FOUND: a contact. Not owned */
     size_t data_length;
 } oc_cast_message_t;
 

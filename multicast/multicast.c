@@ -167,33 +167,16 @@ static void on_forged_note(void *arg)
     multicast->config.counters->messages_forged++;
 }
 
-static oc_status_t open_peers(oc_multicast_t *multicast, oc_cast_record_t *record, char *error,
-                              size_t error_size)
+static oc_status_t open_peers(oc_multicast_t *multicast, char *error, size_t error_size)
 {
     oc_peers_events_t events = {
         .arrived = on_message, .lost = on_lost, .shared = on_shared,
         .forged = on_forged_note, .arg = multicast};
-    oc_status_t status = OC_OK;
-    const void *address;
-    size_t length;
 
-    if (NULL == multicast->peers) {
-        status = oc_peers_open(&events, multicast->net_devices, OC_CAST_MESSAGE_MAX,
+    return NULL != multicast->peers
+               ? OC_OK
+               : oc_peers_open(&events, multicast->net_devices, OC_CAST_MESSAGE_MAX,
                                multicast->job_key, &multicast->peers, error, error_size);
-    }
-    if (OC_OK != status) {
-        return status;
-    }
-    address = oc_peers_address(multicast->peers, &length);
-    if (length > sizeof(record->address)) {
-        snprintf(error, error_size, "its UCX address has %zu bytes, and %zu can be told to the "
-                 "others: let OPTCAST_UCX_NET_DEVICES name the devices that are needed", length,
-                 sizeof(record->address));
-        return OC_ERR_LIMIT;
-    }
-    memcpy(record->address, address, length);
-    record->address_length = (uint16_t) length;
-    return OC_OK;
 }
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -230,36 +213,54 @@ static oc_status_t make_token(uint64_t *token, char *error, size_t error_size)
  * The others admit these addresses and no more. One that was left out would show in the first operation
  * only, and as a connection that broke.
  */
-static oc_status_t put_origins(const oc_multicast_t *multicast, oc_cast_record_t *record, char *error,
-                               size_t error_size)
+static oc_status_t put_hosts(const oc_multicast_t *multicast, oc_contact_t *contact, char *error,
+                             size_t error_size)
 {
-    struct in6_addr found[OC_CAST_ORIGINS + 1];
+    struct in6_addr found[OC_CONTACT_HOSTS + 1];
     const char *set = getenv("OPTCAST_UCX_NET_DEVICES");
     const char *interfaces = NULL != set ? set : multicast->net_devices;
     unsigned count;
 
     if (NULL == interfaces || 0 == strcmp(interfaces, "all")) {
-        count = oc_origin_addresses(NULL, found, OC_CAST_ORIGINS + 1);
+        count = oc_origin_addresses(NULL, found, OC_CONTACT_HOSTS + 1);
     } else {
-        count = oc_named_addresses(interfaces, found, OC_CAST_ORIGINS + 1);
+        count = oc_named_addresses(interfaces, found, OC_CONTACT_HOSTS + 1);
         if (0 == count) {
             /* devices that connect otherwise than by TCP */
-            count = oc_origin_addresses(NULL, found, OC_CAST_ORIGINS);
+            count = oc_origin_addresses(NULL, found, OC_CONTACT_HOSTS);
         }
     }
-    if (count > OC_CAST_ORIGINS) {
-        snprintf(error, error_size, "its host has more than %d addresses that UCX may use: let "
-                 "OPTCAST_UCX_NET_DEVICES name the interfaces that are needed", OC_CAST_ORIGINS);
+    if (count > OC_CONTACT_HOSTS) {
+        snprintf(error, error_size, "its host has more than %u addresses that UCX may use: let "
+                 "OPTCAST_UCX_NET_DEVICES name the interfaces that are needed", OC_CONTACT_HOSTS);
         return OC_ERR_LIMIT;
     }
-    record->num_origins = (uint8_t) count;
-    memcpy(record->origins, found, count * sizeof(found[0]));
+    contact->num_hosts = (uint8_t) count;
+    memcpy(contact->hosts, found, count * sizeof(found[0]));
+    return OC_OK;
+}
+
+static oc_status_t put_address(const oc_multicast_t *multicast, oc_contact_t *contact, char *error,
+                               size_t error_size)
+{
+    size_t length;
+    const void *address = oc_peers_address(multicast->peers, &length);
+
+    if (length > sizeof(contact->address)) {
+        snprintf(error, error_size, "its UCX address has %zu bytes, and %zu can be told to the "
+                 "others: let OPTCAST_UCX_NET_DEVICES name the devices that are needed", length,
+                 sizeof(contact->address));
+        return OC_ERR_LIMIT;
+    }
+    memcpy(contact->address, address, length);
+    contact->length = (uint16_t) length;
     return OC_OK;
 }
 
 static oc_status_t make_record(oc_multicast_t *multicast, oc_cast_record_t *record, char *error,
                                size_t error_size)
 {
+    oc_contact_t *contact = &multicast->contact;
     oc_status_t status;
 
     if (OC_MULTICAST_OFF == multicast->config.settings->multicast) {
@@ -268,10 +269,13 @@ static oc_status_t make_record(oc_multicast_t *multicast, oc_cast_record_t *reco
     }
     status = oc_transports_survey(&multicast->transports, error, error_size);
     if (OC_OK == status) {
-        status = open_peers(multicast, record, error, error_size);
+        status = open_peers(multicast, error, error_size);
     }
     if (OC_OK == status) {
-        status = put_origins(multicast, record, error, error_size);
+        status = put_hosts(multicast, contact, error, error_size);
+    }
+    if (OC_OK == status) {
+        status = put_address(multicast, contact, error, error_size);
     }
     if (OC_OK == status) {
         status = make_token(&record->token, error, error_size);
@@ -280,8 +284,8 @@ static oc_status_t make_record(oc_multicast_t *multicast, oc_cast_record_t *reco
 }
 
 oc_status_t oc_multicast_record(oc_multicast_t *multicast, uint64_t settings,
-                                uint8_t bytes[OC_MULTICAST_RECORD_SIZE], char *error,
-                                size_t error_size)
+                                uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
+                                uint8_t contact[OC_CONTACT_MAX], char *error, size_t error_size)
 {
     oc_cast_record_t record = {.ready = true, .process = multicast->config.process,
                                .host = oc_host_identity(),
@@ -289,18 +293,22 @@ oc_status_t oc_multicast_record(oc_multicast_t *multicast, uint64_t settings,
     oc_status_t status = make_record(multicast, &record, error, error_size);
 
     if (OC_OK != status) {
-        oc_cast_record_refuse(error, bytes);
+        oc_multicast_refuse(bytes);
         return status;
     }
-    memcpy(record.job_id, multicast->job_id, OC_JOB_ID_SIZE);
-    memcpy(record.carriers, multicast->transports.carriers, sizeof(record.carriers));
+    record.job = oc_hash(OC_HASH_START, multicast->job_id, OC_JOB_ID_SIZE);
+    record.contact = oc_contact_digest(multicast->contact.address, multicast->contact.length);
+    for (unsigned i = 0; i < OC_CARRIERS; i++) {
+        record.carriers[i] = multicast->transports.carriers[i].record;
+    }
     oc_cast_record_encode(&record, bytes);
+    (void) oc_contact_encode(&multicast->contact, contact);
     return OC_OK;
 }
 
-void oc_multicast_refuse(const char *reason, uint8_t record[OC_MULTICAST_RECORD_SIZE])
+void oc_multicast_refuse(uint8_t bytes[OC_MULTICAST_RECORD_SIZE])
 {
-    oc_cast_record_refuse(reason, record);
+    oc_cast_record_encode(&(oc_cast_record_t) {.ready = false}, bytes);
 }
 
 oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group,
@@ -451,30 +459,49 @@ int oc_multicast_sleep(oc_multicast_t *multicast, struct pollfd *fds, uint64_t n
     return count;
 }
 
-/* Records that make no sense are for the judgement, which declines the group. */
-void oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *params)
+/* Whether another rank is here; records that make no sense are for the judgement. */
+static bool shares_host(const oc_multicast_params_t *params)
 {
-    oc_admission_t *admission;
     uint64_t host = oc_host_identity();
     oc_cast_record_t record;
 
-    if (NULL == multicast->peers) {
-        return;
-    }
-    admission = oc_peers_admission(multicast->peers);
     for (uint32_t rank = 0; rank < params->num_ranks; rank++) {
-        const uint8_t *bytes = params->records + (size_t) rank * OC_MULTICAST_RECORD_SIZE;
-
-        if (rank == params->rank || !oc_cast_record_decode(bytes, &record)) {
-            continue;
-        }
-        if (record.host == host) {
-            (void) oc_admission_note(admission, &in6addr_loopback, 1);
-        } else {
-            (void) oc_admission_note(admission, record.origins, record.num_origins);
+        if (rank != params->rank
+            && oc_cast_record_decode(params->records + (size_t) rank * OC_MULTICAST_RECORD_SIZE,
+                                     &record)
+            && record.host == host) {
+            return true;
         }
     }
-    oc_admission_renew(admission);
+    return false;
+}
+
+/* Others are admitted when they are found. */
+static void admit_neighbours(oc_admission_t *admission, const oc_multicast_params_t *params)
+{
+    uint32_t neighbours[OC_CAST_NEIGHBOURS];
+    unsigned count = oc_cast_neighbours(params->num_ranks, params->rank, neighbours);
+    oc_contact_t contact;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (oc_contact_decode(params->contacts + i * OC_CONTACT_MAX, OC_CONTACT_MAX, &contact)) {
+            (void) oc_admission_note(admission, contact.hosts, contact.num_hosts);
+        }
+    }
+}
+
+void oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *params)
+{
+    oc_admission_t *admission;
+
+    if (NULL != multicast->peers) {
+        admission = oc_peers_admission(multicast->peers);
+        admit_neighbours(admission, params);
+        if (shares_host(params)) {
+            (void) oc_admission_note(admission, &in6addr_loopback, 1);
+        }
+        oc_admission_renew(admission);
+    }
 }
 
 unsigned oc_multicast_open_sockets(const oc_multicast_t *multicast)

@@ -13,12 +13,16 @@
 #include <poll.h>
 
 #include "base/settings.h"
+#include "multicast/contact.h"
 #include "multicast/group.h"
 
 typedef struct oc_multicast oc_multicast_t;
 
-/* Bytes that a rank tells the others when a group is set up. */
-#define OC_MULTICAST_RECORD_SIZE 2048
+/*
+ * Bytes that a rank tells all others when a group is set up; its neighbours (oc_cast_neighbours) get
+ * its contact (OC_CONTACT_MAX bytes), too.
+ */
+#define OC_MULTICAST_RECORD_SIZE 96
 
 /* Most descriptors that oc_multicast_sleep fills in: 16 addresses of each transport, and UCX. */
 #define OC_MULTICAST_MAX_FDS 33
@@ -35,6 +39,7 @@ typedef struct {
 typedef struct {
     uint32_t num_ranks, rank;
     const uint8_t *records;    /* num_ranks * OC_MULTICAST_RECORD_SIZE bytes, in rank order */
+    const uint8_t *contacts;   /* of the neighbours: OC_CONTACT_MAX bytes each, in their order */
     bool patient;              /* ranks may be elsewhere for long: no timeout for probing */
 } oc_multicast_params_t;
 
@@ -49,15 +54,15 @@ void oc_multicast_destroy(oc_multicast_t *multicast);
  * An error: this rank cannot take part, which is what the record says then, and error says why.
  */
 oc_status_t oc_multicast_record(oc_multicast_t *multicast, uint64_t settings,
-                                uint8_t record[OC_MULTICAST_RECORD_SIZE], char *error,
-                                size_t error_size);
+                                uint8_t record[OC_MULTICAST_RECORD_SIZE],
+                                uint8_t contact[OC_CONTACT_MAX], char *error, size_t error_size);
 
-/* The record of a rank that cannot take part, for this reason. */
-void oc_multicast_refuse(const char *reason, uint8_t record[OC_MULTICAST_RECORD_SIZE]);
+/* The record of a rank that cannot take part. */
+void oc_multicast_refuse(uint8_t record[OC_MULTICAST_RECORD_SIZE]);
 
 /*
- * When all records are there: the hosts of these ranks may connect to this one. All ranks have to
- * have done so before any of them joins, or its messages would be dropped.
+ * When all records are there: the hosts of its neighbours may connect to this rank. All ranks have
+ * to have done so before any of them joins, or its messages would be dropped.
  */
 void oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *params);
 
@@ -65,8 +70,8 @@ void oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *
 unsigned oc_multicast_open_sockets(const oc_multicast_t *multicast);
 
 /*
- * Joins a group and begins to probe. OC_DECLINED: all ranks find in the records why it is not
- * possible, say the same, and *blamed is the rank that is the reason. Another error: this rank
+ * Joins a group and begins to probe. OC_DECLINED: all ranks find in the records that it is not
+ * possible, and *blamed is the rank that is the reason, and knows more about it than the others. Another error: this rank
  * cannot. So it is with a group that has failed when it is returned; but then the others learn it
  * from this rank as long as it does not leave.
  */

@@ -55,18 +55,28 @@ const void *oc_peers_address(const oc_peers_t *peers, size_t *length);
 /* Moves messages; returns how many callbacks of UCX ran. */
 unsigned oc_peers_progress(oc_peers_t *peers);
 
-/* Messages that have not left, and losses that were not told yet. */
+/*
+ * Messages that have not left, and losses that were not told yet. Those to peers whose address is
+ * not known do not count: nothing that is done here lets them leave.
+ */
 unsigned oc_peers_pending(const oc_peers_t *peers);
 
 /* Gets ready to sleep on *fd. false: there is something to do at once. */
 bool oc_peers_arm(oc_peers_t *peers, int *fd);
 
 /*
- * The process of this number and UCX address, for a user who has to release it. Connects with the
- * first message. NULL: out of memory.
+ * The process of this number, whose UCX address has this digest (oc_contact_digest), for a user
+ * who has to release it. Messages to it wait until its address is known; it is connected with the
+ * first one. NULL: out of memory.
  */
-oc_peer_t *oc_peer_get(oc_peers_t *peers, uint32_t process, const void *address, size_t length);
+oc_peer_t *oc_peer_get(oc_peers_t *peers, uint32_t process, uint64_t digest);
+/* Messages that wait for its address are dropped with its last user. */
 void oc_peer_release(oc_peer_t *peer);
+
+/* Whether its address is known; true of a lost peer. */
+bool oc_peer_is_known(const oc_peer_t *peer);
+/* Tells the address. One that is known stays, and one with another digest is not taken. */
+void oc_peer_learn(oc_peer_t *peer, const void *address, size_t length);
 
 /* The peer is on this host, and knows this process by the number own. */
 void oc_peer_share(oc_peer_t *peer, uint32_t own);

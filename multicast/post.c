@@ -11,6 +11,8 @@ uint32_t oc_cast_era(const oc_cast_group_t *group, const oc_cast_message_t *mess
     case OC_CAST_PING:
     case OC_CAST_PONG:
     case OC_CAST_ABORT:
+    case OC_CAST_FIND:
+    case OC_CAST_FOUND:
         return 0;
     default:
         return (uint32_t) (oc_cast_operations(group, message->generation) >> 32);
@@ -24,6 +26,9 @@ void oc_cast_post(oc_cast_group_t *group, uint32_t rank, oc_cast_message_t *mess
     uint8_t head[OC_CAST_HEAD_MAX];
     size_t length;
 
+    if (!net->knows(net->context, rank)) {
+        oc_route_seek(group, rank);
+    }
     message->rank = group->config.rank;
     message->token = group->config.token;
     message->serial = ++group->serial;

@@ -126,7 +126,7 @@ void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message, 
 static void ask_missing(oc_cast_group_t *group)
 {
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
-        if (!is_heard(&group->probe, rank)) {
+        if (!is_heard(&group->probe, rank) && !oc_route_holds(group, rank)) {
             oc_cast_post_plain(group, rank, OC_CAST_PROBE_REQUEST);
         }
     }

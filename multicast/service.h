@@ -11,10 +11,12 @@
 
 #include <uthash.h>
 
+#include "multicast/contact.h"
 #include "multicast/multicast.h"
 #include "multicast/peers.h"
 #include "multicast/senders.h"
 #include "multicast/transports.h"
+#include "protocol/limits.h"
 
 typedef struct oc_member {
     oc_multicast_t *multicast;
@@ -42,6 +44,7 @@ struct oc_multicast {
     char *net_devices;         /* NULL: any */
     oc_transports_t transports;
     oc_peers_t *peers;         /* NULL before the first record */
+    oc_contact_t contact;      /* of this process; as old as peers */
     oc_senders_t senders;
     oc_member_t *members;
     oc_member_t *active;       /* members that are busy or want to be progressed */

@@ -36,43 +36,43 @@ void oc_transports_close(oc_transports_t *transports)
 
 static void survey_udp(oc_transports_t *transports)
 {
-    oc_carrier_record_t *record = &transports->carriers[OC_CARRIER_UDP];
+    oc_carrier_state_t *udp = &transports->carriers[OC_CARRIER_UDP];
     oc_interface_t *interface = &transports->interface;
 
     if (OC_OK != oc_interface_find(transports->settings->multicast_interface, transports->first,
-                                   interface, record->text, sizeof(record->text))) {
+                                   interface, udp->text, sizeof(udp->text))) {
         return;
     }
     if (0 == oc_udp_datagram_size(interface)) {
-        snprintf(record->text, sizeof(record->text), "the MTU of %s, %u, is too small",
+        snprintf(udp->text, sizeof(udp->text), "the MTU of %s, %u, is too small",
                  interface->name, interface->mtu);
         return;
     }
     if (OC_OK != oc_udp_source_open(interface, OC_UDP_SEND_BUFFER, &transports->source,
-                                    record->text, sizeof(record->text))) {
+                                    udp->text, sizeof(udp->text))) {
         return;
     }
-    record->datagram_size = (uint32_t) oc_udp_datagram_size(interface);
-    record->origin = transports->source.origin;
-    snprintf(record->text, sizeof(record->text), "%s", interface->name);
+    udp->record.datagram_size = (uint32_t) oc_udp_datagram_size(interface);
+    udp->record.origin = transports->source.origin;
+    snprintf(udp->text, sizeof(udp->text), "%s", interface->name);
 }
 
 static void survey_verbs(oc_transports_t *transports)
 {
-    oc_carrier_record_t *record = &transports->carriers[OC_CARRIER_VERBS];
+    oc_carrier_state_t *verbs = &transports->carriers[OC_CARRIER_VERBS];
     const char *interface = transports->settings->multicast_interface;
     static const oc_origin_t unknown;
     size_t size = 0;
 
-    if (!oc_verbs_available(NULL != interface ? interface : "", &size, &record->origin,
-                            record->text, sizeof(record->text))) {
+    if (!oc_verbs_available(NULL != interface ? interface : "", &size, &verbs->record.origin,
+                            verbs->text, sizeof(verbs->text))) {
         return;
     }
-    if (0 == memcmp(record->origin.address, unknown.address, sizeof(unknown.address))) {
-        snprintf(record->text, sizeof(record->text), "the GID of its port is not known");
+    if (0 == memcmp(verbs->record.origin.address, unknown.address, sizeof(unknown.address))) {
+        snprintf(verbs->text, sizeof(verbs->text), "the GID of its port is not known");
         return;
     }
-    record->datagram_size = (uint32_t) size;
+    verbs->record.datagram_size = (uint32_t) size;
 }
 
 oc_status_t oc_transports_survey(oc_transports_t *transports, char *error, size_t error_size)

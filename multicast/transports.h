@@ -11,6 +11,7 @@
 #include "multicast/shim.h"
 #include "multicast/transport.h"
 #include "multicast/udp_source.h"
+#include "protocol/limits.h"
 
 /* Most multicast addresses of a job: the maximum of coll_optcast_multicast_groups. */
 #define OC_MAX_SLOTS 16
@@ -24,12 +25,20 @@ typedef struct {
     bool sending;              /* somebody waits for room to send */
 } oc_cast_slot_t;
 
+#define OC_CAST_TEXT_SIZE 192
+
+/* What was found out about a way to multicast. */
+typedef struct {
+    oc_carrier_record_t record;
+    char text[OC_CAST_TEXT_SIZE]; /* which interface it is, or why it cannot be used */
+} oc_carrier_state_t;
+
 typedef struct {
     const oc_job_settings_t *settings;
     uint8_t job_id[OC_JOB_ID_SIZE];
     uint64_t salt;             /* of the faults: each process has its own */
     bool surveyed;
-    oc_carrier_record_t carriers[OC_CARRIERS];
+    oc_carrier_state_t carriers[OC_CARRIERS];
     struct in_addr first;      /* address of slot 0 */
     oc_interface_t interface;  /* of udp … */
     oc_udp_source_t source;    /* … and what it is sent from */

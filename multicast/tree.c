@@ -9,20 +9,32 @@
 
 #define PING_INTERVAL OC_SECOND
 
-void oc_tree_begin(oc_cast_group_t *group)
+unsigned oc_cast_neighbours(uint32_t num_ranks, uint32_t rank,
+                            uint32_t neighbours[OC_CAST_NEIGHBOURS])
 {
-    uint32_t rank = group->config.rank;
+    unsigned count = 0;
 
-    for (uint32_t i = 1; i <= OC_CAST_RADIX; i++) {
+    for (uint64_t i = 1; i <= OC_CAST_RADIX; i++) {
         uint64_t child = (uint64_t) rank * OC_CAST_RADIX + i;
 
-        if (child < group->config.num_ranks) {
-            group->neighbours[group->num_children++].rank = (uint32_t) child;
+        if (child < num_ranks) {
+            neighbours[count++] = (uint32_t) child;
         }
     }
-    group->num_neighbours = group->num_children;
     if (rank > 0) {
-        group->neighbours[group->num_neighbours++].rank = (rank - 1) / OC_CAST_RADIX;
+        neighbours[count++] = (rank - 1) / OC_CAST_RADIX;
+    }
+    return count;
+}
+
+void oc_tree_begin(oc_cast_group_t *group)
+{
+    uint32_t rank = group->config.rank, neighbours[OC_CAST_NEIGHBOURS];
+
+    group->num_neighbours = oc_cast_neighbours(group->config.num_ranks, rank, neighbours);
+    group->num_children = group->num_neighbours - (rank > 0);
+    for (uint32_t i = 0; i < group->num_neighbours; i++) {
+        group->neighbours[i].rank = neighbours[i];
     }
 }
 

@@ -195,16 +195,27 @@ void board_give(board_t *board, uint32_t rank, int step, const oc_exchange_t *ex
 {
     if (0 == step) {
         memcpy(board->records[rank], exchange->record, exchange->size);
+        memcpy(board->contacts[rank], exchange->contact, exchange->contact_size);
     } else {
         board->votes[step][rank] = *exchange->vote;
     }
     atomic_store(&board->given[step][rank], 1);
 }
 
+static void take_contacts(const board_t *board, const oc_exchange_t *exchange)
+{
+    for (unsigned i = 0; i < exchange->num_neighbours; i++) {
+        memcpy((uint8_t *) exchange->contacts + i * exchange->contact_size,
+               board->contacts[exchange->neighbours[i]], exchange->contact_size);
+    }
+}
+
 void board_take(const board_t *board, uint32_t num_ranks, int step, const oc_exchange_t *exchange)
 {
     if (0 != step) {
         *exchange->outcome = INT64_MAX;
+    } else {
+        take_contacts(board, exchange);
     }
     for (uint32_t i = 0; i < num_ranks; i++) {
         if (0 == step) {

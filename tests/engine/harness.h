@@ -60,6 +60,7 @@ typedef struct {
     atomic_int hold;          /* the exchange is not finished as long as this is set */
     atomic_uint given[MAX_STEPS][MAX_TEST_RANKS];
     uint8_t records[MAX_TEST_RANKS][MAX_RECORD_SIZE];
+    uint8_t contacts[MAX_TEST_RANKS][OC_CONTACT_MAX];
     int64_t votes[MAX_STEPS][MAX_TEST_RANKS];
 } board_t;
 

@@ -7,7 +7,7 @@
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
-all="cast_message cast_record control datagram header record rules servers stream"
+all="cast_message cast_record contact control datagram header record rules servers stream"
 build=${BUILD:-./build}
 
 usage() {
@@ -29,6 +29,7 @@ sources_of() {
     case $1 in
     cast_message) echo multicast/message.c multicast/note.c base/mac.c -lcrypto ;;
     cast_record) echo multicast/record.c ;;
+    contact) echo multicast/contact.c base/text.c ;;
     control) echo protocol/control.c ;;
     datagram) echo multicast/datagram.c ;;
     header) echo protocol/message.c ;;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "multicast/contact.h"
 #include "multicast/senders.h"
 #include "tests/multicast/score.h"
 
@@ -25,12 +26,27 @@
 /* What the last messages need to arrive. */
 #define AFTERMATH (10 * OC_SECOND)
 
+/* Messages that wait until it is known how to reach a rank. */
+#define MAX_HELD 4096
+
+/* Bytes of a rank's contact that stand for the address of its worker. */
+#define ADDRESS_LENGTH 300
+
 typedef struct {
     operation_t plan;
     score_t score;
 } piece_t;
 
 typedef struct rank rank_t;
+
+/* A message to a rank that is not known yet. */
+typedef struct held {
+    uint32_t to;
+    bool counts;
+    size_t length;
+    struct held *next;
+    uint8_t bytes[];
+} held_t;
 
 /* An operation of a rank. */
 typedef struct {
@@ -48,6 +64,9 @@ struct rank {
     oc_cast_group_t *group;
     oc_cast_counters_t counters;
     oc_transport_t *transport;
+    bool known[MAX_NODES];
+    held_t *held;                /* in order */
+    unsigned num_held;
     part_t parts[MAX_OPERATIONS];
 };
 
@@ -301,24 +320,106 @@ static void check_message(const rank_t *rank, const void *head, size_t head_leng
     }
 }
 
+static void hold(rank_t *rank, uint32_t to, const void *head, size_t head_length,
+                 const void *data, size_t data_length, bool counts)
+{
+    held_t *held = get_memory(sizeof(*held) + head_length + data_length), **end = &rank->held;
+
+    held->to = to;
+    held->counts = counts;
+    held->length = head_length + data_length;
+    memcpy(held->bytes, head, head_length);
+    if (data_length > 0) {
+        memcpy(held->bytes + head_length, data, data_length);
+    }
+    while (NULL != *end) {
+        end = &(*end)->next;
+    }
+    *end = held;
+    if (++rank->num_held > MAX_HELD) {
+        network_complain(rank->crew->network, "rank %u holds %u messages back", rank->number,
+                         rank->num_held);
+    }
+}
+
+static void send_message(rank_t *rank, uint32_t to, const void *head, size_t head_length,
+                         const void *data, size_t data_length, bool counts)
+{
+    check_message(rank, head, head_length, data, data_length);
+    if (rank->known[to]) {
+        network_post(rank->crew->network, rank->number, to, head, head_length, data, data_length,
+                     counts);
+    } else {
+        hold(rank, to, head, head_length, data, data_length, counts);
+    }
+}
+
 static void post(void *context, uint32_t to, const void *head, size_t head_length,
                  const void *data, size_t data_length)
 {
-    rank_t *rank = context;
-
-    check_message(rank, head, head_length, data, data_length);
-    network_post(rank->crew->network, rank->number, to, head, head_length, data, data_length,
-                 false);
+    send_message(context, to, head, head_length, data, data_length, false);
 }
 
 static void tell(void *context, uint32_t to, const void *head, size_t head_length,
                  const void *data, size_t data_length)
 {
-    rank_t *rank = context;
+    send_message(context, to, head, head_length, data, data_length, true);
+}
 
-    check_message(rank, head, head_length, data, data_length);
-    network_post(rank->crew->network, rank->number, to, head, head_length, data, data_length,
-                 true);
+static bool knows(void *context, uint32_t to)
+{
+    return ((const rank_t *) context)->known[to];
+}
+
+static void write_contact(uint32_t number, oc_contact_t *contact)
+{
+    memset(contact, 0, sizeof(*contact));
+    contact->length = ADDRESS_LENGTH;
+    memcpy(contact->address, &number, sizeof(number));
+    contact->address[ADDRESS_LENGTH - 1] = 1;
+}
+
+static size_t get_contact(void *context, uint8_t *bytes)
+{
+    oc_contact_t contact;
+
+    write_contact(((const rank_t *) context)->number, &contact);
+    return oc_contact_encode(&contact, bytes);
+}
+
+static void send_held(rank_t *rank, uint32_t to)
+{
+    held_t **at = &rank->held;
+
+    while (NULL != *at) {
+        held_t *held = *at;
+
+        if (held->to != to) {
+            at = &held->next;
+            continue;
+        }
+        *at = held->next;
+        rank->num_held--;
+        network_post(rank->crew->network, rank->number, to, held->bytes, held->length, NULL, 0,
+                     held->counts);
+        free(held);
+    }
+}
+
+static void learn(void *context, uint32_t from, const uint8_t *bytes, size_t length)
+{
+    rank_t *rank = context;
+    oc_contact_t expected, contact;
+
+    write_contact(from, &expected);
+    memset(&contact, 0, sizeof(contact));
+    if (!oc_contact_decode(bytes, length, &contact)
+        || 0 != memcmp(&contact, &expected, sizeof(contact))) {
+        network_complain(rank->crew->network, "rank %u learns a wrong contact of rank %u",
+                         rank->number, from);
+    }
+    rank->known[from] = true;
+    send_held(rank, from);
 }
 
 static size_t room(void *context, uint32_t to)
@@ -341,6 +442,8 @@ static void be_born(void *arg)
 {
     rank_t *rank = arg;
     crew_t *crew = rank->crew;
+    uint32_t neighbours[OC_CAST_NEIGHBOURS];
+    unsigned count = oc_cast_neighbours(crew->num_ranks, rank->number, neighbours);
     oc_cast_config_t config = {
         .num_ranks = crew->num_ranks,
         .rank = rank->number,
@@ -355,10 +458,13 @@ static void be_born(void *arg)
         .liveness_timeout = crew->config.liveness_timeout,
         .probe_timeout = crew->config.probe_timeout,
         .net = {.context = rank, .cast = cast, .post = post, .tell = tell, .room = room,
-                .unsent = unsent},
+                .unsent = unsent, .knows = knows, .contact = get_contact, .learn = learn},
         .counters = &rank->counters};
 
     rank->transport = network_transport(crew->network, rank->number);
+    for (unsigned i = 0; i < count; i++) {
+        rank->known[neighbours[i]] = true;
+    }
     if (OC_OK != oc_cast_group_new(&config, network_now(crew->network), &rank->group)) {
         network_complain(crew->network, "rank %u gets no group", rank->number);
         return;
@@ -414,6 +520,16 @@ crew_t *crew_new(const crew_config_t *config)
     return crew;
 }
 
+static void drop_held(rank_t *rank)
+{
+    while (NULL != rank->held) {
+        held_t *next = rank->held->next;
+
+        free(rank->held);
+        rank->held = next;
+    }
+}
+
 void crew_free(crew_t *crew)
 {
     if (NULL == crew) {
@@ -421,6 +537,7 @@ void crew_free(crew_t *crew)
     }
     for (unsigned i = 0; i < crew->num_ranks; i++) {
         oc_cast_group_free(crew->ranks[i].group);
+        drop_held(&crew->ranks[i]);
         for (unsigned k = 0; k < crew->num_operations; k++) {
             buffers_free(&crew->ranks[i].parts[k].buffers);
         }
@@ -469,6 +586,16 @@ oc_cast_counters_t crew_totals(const crew_t *crew)
         }
     }
     return totals;
+}
+
+unsigned crew_known(const crew_t *crew, unsigned rank)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < crew->num_ranks; i++) {
+        count += crew->ranks[rank].known[i];
+    }
+    return count;
 }
 
 uint64_t crew_token(const crew_t *crew)

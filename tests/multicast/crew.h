@@ -56,6 +56,9 @@ oc_cast_group_t *crew_group(crew_t *crew, unsigned rank);
 const oc_cast_counters_t *crew_counters(const crew_t *crew, unsigned rank);
 /* Summed over all ranks. */
 oc_cast_counters_t crew_totals(const crew_t *crew);
+/* How many other ranks a rank knows how to reach. */
+unsigned crew_known(const crew_t *crew, unsigned rank);
+
 uint64_t crew_token(const crew_t *crew);
 
 /* Adds an operation that all ranks play; returns its number. */

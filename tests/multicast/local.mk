@@ -32,6 +32,12 @@ tests_multicast_test_cast_hosts_SOURCES = tests/multicast/test_cast_hosts.c \
 tests_multicast_test_cast_hosts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_multicast_test_cast_hosts_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/multicast/test_cast_route
+tests_multicast_test_cast_route_SOURCES = tests/multicast/test_cast_route.c \
+	$(tests_multicast_fixture)
+tests_multicast_test_cast_route_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_multicast_test_cast_route_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/multicast/test_cast_life
 tests_multicast_test_cast_life_SOURCES = tests/multicast/test_cast_life.c \
 	$(tests_multicast_fixture)

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "multicast/contact.h"
 #include "multicast/group.h"
 #include "multicast/message.h"
 #include "tests/unit/fence.h"
@@ -23,7 +24,8 @@ static bool has_ranges(oc_cast_kind_t kind)
 
 static bool has_data(oc_cast_kind_t kind)
 {
-    return OC_CAST_ABORT == kind || OC_CAST_REPAIR == kind;
+    return OC_CAST_ABORT == kind || OC_CAST_REPAIR == kind || OC_CAST_FIND == kind
+           || OC_CAST_FOUND == kind;
 }
 
 static oc_cast_message_t legal(oc_cast_kind_t kind)
@@ -32,7 +34,7 @@ static oc_cast_message_t legal(oc_cast_kind_t kind)
         .kind = kind, .rank = 0xa1b2c3, .token = 0x0123456789abcdefull,
         .generation = 0xfedcba98, .serial = 0xfedcba9876543210ull, .block = 0x10203040,
         .number = 0x50607080, .last = true, .wait = true, .given = 0x31425364, .num_ranges = 3,
-        .status = -7};
+        .status = -7, .origin = 0x2a3b4c5d, .target = 0x6e7f8091};
 
     for (uint32_t i = 0; i < OC_CAST_MAX_RANGES; i++) {
         message.ranges[i] = (oc_range_t) {.first = 0x89000000u + i, .count = 0x76000000u + i};
@@ -98,6 +100,10 @@ static void compare(const oc_cast_message_t *got, const oc_cast_message_t *messa
     if (OC_CAST_ABORT == message->kind) {
         assert_int_equal(got->status, message->status);
     }
+    if (OC_CAST_FIND == message->kind || OC_CAST_FOUND == message->kind) {
+        assert_int_equal(got->origin, message->origin);
+        assert_int_equal(got->target, message->target);
+    }
 }
 
 static void test_round_trip(void **state)
@@ -154,6 +160,9 @@ static void test_longest(void **state)
     (void) state;
     assert_true(judge(encode(&message, OC_CAST_MAX_TEXT), &got));
     assert_false(judge(encode(&message, OC_CAST_MAX_TEXT + 1), &got));
+    message = legal(OC_CAST_FIND);
+    assert_true(judge(encode(&message, OC_CONTACT_MAX), &got));
+    assert_false(judge(encode(&message, OC_CONTACT_MAX + 1), &got));
     message = legal(OC_CAST_REPAIR);
     message.num_ranges = OC_CAST_MAX_RANGES;
     length = encode(&message, 0);

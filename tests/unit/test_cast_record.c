@@ -27,23 +27,18 @@ static void make_record(oc_cast_record_t *record, uint32_t rank)
     record->ready = true;
     record->settings = 0x1122334455667788ull;
     record->token = 0x99aabbccddeeff00ull + rank;
-    memset(record->job_id, 0x42, sizeof(record->job_id));
+    record->job = 0x4242424242424242ull;
+    record->contact = 0x6060606060606060ull + rank;
     record->process = 100 + rank;
     record->host = 7 + rank / 2;
     record->carriers[OC_CARRIER_VERBS].datagram_size = 4096;
     record->carriers[OC_CARRIER_UDP].datagram_size = 1472;
-    snprintf(record->carriers[OC_CARRIER_VERBS].text, OC_CAST_TEXT_SIZE, "mlx5_0 port 1");
-    snprintf(record->carriers[OC_CARRIER_UDP].text, OC_CAST_TEXT_SIZE, "eth%u", rank);
     for (unsigned i = 0; i < OC_CARRIERS; i++) {
         oc_origin_t *origin = &record->carriers[i].origin;
 
         memset(origin->address, 0x21 + (int) i, sizeof(origin->address));
         origin->port = 0xfedc - rank;
     }
-    record->address_length = OC_CAST_ADDRESS_SIZE;
-    memset(record->address, (int) rank + 1, sizeof(record->address));
-    record->num_origins = OC_CAST_ORIGINS;
-    memset(record->origins, 0x60 + (int) rank, sizeof(record->origins));
 }
 
 static int setup(void **state)
@@ -87,16 +82,12 @@ static void test_round_trip(void **state)
 
 static void test_refusal(void **state)
 {
-    char long_reason[OC_CAST_TEXT_SIZE + 50];
     oc_cast_record_t got;
 
     (void) state;
-    memset(long_reason, 'x', sizeof(long_reason) - 1);
-    long_reason[sizeof(long_reason) - 1] = '\0';
-    oc_cast_record_refuse(long_reason, bytes[0]);
+    oc_cast_record_encode(&(oc_cast_record_t) {.ready = false}, bytes[0]);
     assert_true(oc_cast_record_decode(bytes[0], &got));
     assert_false(got.ready);
-    assert_int_equal(strlen(got.reason), OC_CAST_TEXT_SIZE - 1);
 }
 
 /* Each of these bytes alone makes the record invalid. */
@@ -116,7 +107,7 @@ static void test_wrong_records(void **state)
     oc_cast_record_encode(&record, one);
     assert_false(oc_cast_record_decode(one, &got));
     record = ranks[0];
-    record.address_length = 0;
+    record.contact = 0;
     oc_cast_record_encode(&record, one);
     assert_false(oc_cast_record_decode(one, &got));
     record = ranks[0];
@@ -133,35 +124,6 @@ static void test_wrong_records(void **state)
     record.carriers[OC_CARRIER_UDP].datagram_size = 0;
     oc_cast_record_encode(&record, one);
     assert_true(oc_cast_record_decode(one, &got));
-}
-
-static void test_address_that_is_too_long(void **state)
-{
-    uint8_t *one = bytes[0];
-    oc_cast_record_t got;
-    size_t at = OC_MULTICAST_RECORD_SIZE;
-
-    (void) state;
-    oc_cast_record_encode(&ranks[0], one);
-    /* the length is right in front of the address, which is all ones */
-    while (1 != one[at - 1]) {
-        at--;
-    }
-    at -= OC_CAST_ADDRESS_SIZE;
-    assert_int_equal(one[at - 2] | one[at - 1] << 8, OC_CAST_ADDRESS_SIZE);
-    one[at - 2]++;
-    assert_false(oc_cast_record_decode(one, &got));
-}
-
-static void test_control_characters(void **state)
-{
-    oc_cast_record_t got;
-
-    (void) state;
-    snprintf(ranks[0].carriers[OC_CARRIER_UDP].text, OC_CAST_TEXT_SIZE, "a\033[2Jb\nc\177");
-    oc_cast_record_encode(&ranks[0], bytes[0]);
-    assert_true(oc_cast_record_decode(bytes[0], &got));
-    assert_string_equal(got.carriers[OC_CARRIER_UDP].text, "a?[2Jb?c?");
 }
 
 static void test_terms(void **state)
@@ -185,28 +147,31 @@ static void test_choice_of_the_carrier(void **state)
     oc_carrier_record_t *udp = &ranks[2].carriers[OC_CARRIER_UDP];
 
     (void) state;
-    *verbs = (oc_carrier_record_t) {.text = "no device"};
+    *verbs = (oc_carrier_record_t) {0};
     assert_int_equal(judge(OC_MULTICAST_AUTO), OC_OK);
     assert_int_equal(terms.carrier, OC_CARRIER_UDP);
-    assert_declined(OC_MULTICAST_VERBS, 1, "rank 1 cannot multicast by verbs: no device");
-    *udp = (oc_carrier_record_t) {.text = "no interface"};
-    assert_declined(OC_MULTICAST_AUTO, 2, "rank 2 cannot multicast by udp: no interface");
-    ranks[3].carriers[OC_CARRIER_UDP] = (oc_carrier_record_t) {.text = "neither"};
-    assert_declined(OC_MULTICAST_UDP, 2, "rank 2 cannot multicast by udp: no interface");
+    assert_declined(OC_MULTICAST_VERBS, 1, "rank 1 cannot multicast by verbs");
+    assert_int_equal(terms.carrier, OC_CARRIER_VERBS);
+    *udp = (oc_carrier_record_t) {0};
+    assert_declined(OC_MULTICAST_AUTO, 2, "rank 2 cannot multicast by udp");
+    assert_int_equal(terms.carrier, OC_CARRIER_UDP);
+    ranks[3].carriers[OC_CARRIER_UDP] = (oc_carrier_record_t) {0};
+    assert_declined(OC_MULTICAST_UDP, 2, "rank 2 cannot multicast by udp");
+    assert_int_equal(terms.carrier, OC_CARRIER_UDP);
 }
 
 static void test_ranks_that_do_not_fit(void **state)
 {
     (void) state;
-    ranks[3].job_id[15]++;
+    ranks[3].job++;
     assert_declined(OC_MULTICAST_AUTO, 3, "rank 3 belongs to another MPI job than rank 0");
+    assert_int_equal(terms.carrier, OC_CARRIERS);
     ranks[2].settings++;
     assert_declined(OC_MULTICAST_AUTO, 2, "rank 2 has other coll_optcast settings than rank 0");
     ranks[1].ready = false;
-    snprintf(ranks[1].reason, sizeof(ranks[1].reason), "its dog is ill");
-    assert_declined(OC_MULTICAST_AUTO, 1, "rank 1 cannot take part: its dog is ill");
+    assert_declined(OC_MULTICAST_AUTO, 1, "rank 1 cannot take part");
     ranks[0].ready = false;
-    assert_declined(OC_MULTICAST_AUTO, 0, "rank 0 cannot take part: ");
+    assert_declined(OC_MULTICAST_AUTO, 0, "rank 0 cannot take part");
 }
 
 static void test_rank_of_another_version(void **state)
@@ -226,8 +191,6 @@ int main(void)
         cmocka_unit_test_setup(test_round_trip, setup),
         cmocka_unit_test_setup(test_refusal, setup),
         cmocka_unit_test_setup(test_wrong_records, setup),
-        cmocka_unit_test_setup(test_address_that_is_too_long, setup),
-        cmocka_unit_test_setup(test_control_characters, setup),
         cmocka_unit_test_setup(test_terms, setup),
         cmocka_unit_test_setup(test_choice_of_the_carrier, setup),
         cmocka_unit_test_setup(test_ranks_that_do_not_fit, setup),

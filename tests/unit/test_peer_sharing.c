@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "multicast/note.h"
+#include "multicast/contact.h"
 #include "multicast/peers.h"
 #include "protocol/limits.h"
 #include "protocol/tag.h"
@@ -102,15 +103,24 @@ static void open_end(end_t *end)
     oc_admission_admit(oc_peers_admission(end->peers), &in6addr_loopback, 1);
 }
 
+static oc_peer_t *know_peer(end_t *from, uint32_t own, uint32_t process, const void *address,
+                            size_t length)
+{
+    oc_peer_t *peer = oc_peer_get(from->peers, process, oc_contact_digest(address, length));
+
+    if (NULL != peer) {
+        oc_peer_learn(peer, address, length);
+        oc_peer_share(peer, own);
+    }
+    return peer;
+}
+
 static oc_peer_t *get_peer(end_t *from, uint32_t own, uint32_t process, const end_t *to)
 {
     size_t length;
     const void *address = oc_peers_address(to->peers, &length);
-    oc_peer_t *peer = oc_peer_get(from->peers, process, address, length);
 
-    assert_non_null(peer);
-    oc_peer_share(peer, own);
-    return peer;
+    return know_peer(from, own, process, address, length);
 }
 
 static int setup(void **state)
@@ -122,6 +132,8 @@ static int setup(void **state)
     open_end(&right);
     to_right = get_peer(&left, LEFT, RIGHT, &right);
     to_left = get_peer(&right, RIGHT, LEFT, &left);
+    assert_non_null(to_right);
+    assert_non_null(to_left);
     return 0;
 }
 
@@ -247,6 +259,8 @@ static void test_lost_peers(void **state)
         oc_peer_release(to_right);
         to_right = get_peer(&left, LEFT, RIGHT, &right);
         to_left = get_peer(&right, RIGHT, LEFT, &left);
+    assert_non_null(to_right);
+    assert_non_null(to_left);
         wait_for(&left.lost, i);
     }
     for (unsigned k = 0; k < OC_SHELF_SHARE; k++) {
@@ -359,9 +373,8 @@ static void see_note(uint8_t bytes[OC_NOTE_SIZE])
     address = oc_worker_address(worker, &length);
     oc_receive(worker, &transfer, bytes, OC_NOTE_SIZE, oc_tag(OC_KIND_CAST, 0, 0, 0, OC_NOTE_SLOT),
                UINT64_MAX);
-    spy = oc_peer_get(left.peers, 99, address, length);
+    spy = know_peer(&left, LEFT, 99, address, length);
     assert_non_null(spy);
-    oc_peer_share(spy, LEFT);
     post_by(spy, NULL, HEAD, 1000);
     while (0 == seen && oc_clock_ns() < end) {
         (void) oc_worker_progress(worker);
@@ -420,11 +433,10 @@ static int be_left(int socket)
 
     open_end(&left);
     exchange(socket, &left, address, &length);
-    to_right = oc_peer_get(left.peers, RIGHT, address, length);
+    to_right = know_peer(&left, LEFT, RIGHT, address, length);
     if (NULL == to_right) {
         return 3;
     }
-    oc_peer_share(to_right, LEFT);
     for (unsigned i = 0; i < MANY; i++) {
         post(HEAD, 1 + i);
     }
@@ -475,9 +487,8 @@ static bool run_two_processes(int (*child)(int socket))
     if (1 == length) {
         open_end(&right);
         exchange(ends[0], &right, address, &length);
-        to_left = oc_peer_get(right.peers, LEFT, address, length);
+        to_left = know_peer(&right, RIGHT, LEFT, address, length);
         assert_non_null(to_left);
-        oc_peer_share(to_left, RIGHT);
         while (right.arrived < MANY && oc_clock_ns() < end) {
             (void) oc_peers_progress(right.peers);
         }

@@ -102,7 +102,8 @@ typedef struct {
     bool reserved;              /* there is a tag already */
     int tag;                    /* of all messages of this set-up */
     oc_exchange_t buffers;      /* of the engine */
-    int step;                   /* that was started last */
+    int step;                   /* that was started last; records come after contacts */
+    bool contacts;              /* these are under way */
     mca_coll_optcast_exchange_t *exchange; /* of that; NULL: none is under way */
 } mca_coll_optcast_bootstrap_t;
 
@@ -365,11 +366,15 @@ void mca_coll_optcast_bootstrap_release(mca_coll_optcast_bootstrap_t *bootstrap)
  */
 mca_coll_optcast_exchange_t *mca_coll_optcast_exchange_records(ompi_communicator_t *comm, int tag,
                                                                const void *record, size_t size);
+/* Of buffers->num_neighbours ranks, more than 0, each of which has this one among its own. */
+mca_coll_optcast_exchange_t *
+mca_coll_optcast_exchange_contacts(ompi_communicator_t *comm, int tag,
+                                   const oc_exchange_t *buffers);
 mca_coll_optcast_exchange_t *mca_coll_optcast_exchange_vote(ompi_communicator_t *comm, int tag,
                                                             int64_t vote);
 /* OC_IN_PROGRESS, OC_OK or OC_ERR_SYSTEM */
 oc_status_t mca_coll_optcast_exchange_test(const mca_coll_optcast_exchange_t *exchange);
-/* After OC_OK: all records in rank order, or the minimum of all votes. */
+/* After OC_OK: all records in rank order, contacts in that of the neighbours, or the least vote. */
 void mca_coll_optcast_exchange_copy(const mca_coll_optcast_exchange_t *exchange, void *records);
 int64_t mca_coll_optcast_exchange_least(const mca_coll_optcast_exchange_t *exchange);
 /* At any time; whatever the PML still needs of it stays until it has ended. */

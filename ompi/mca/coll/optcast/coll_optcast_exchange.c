@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Exchanges among the ranks of a communicator, by messages of our own: an Allgather of records by
- * Bruck's algorithm, and the minimum of one number of each rank.
+ * Bruck's algorithm, the minimum of one number of each rank, and contacts between neighbours, in one
+ * round.
  *
- * Both take ceil(log2 n) rounds of one message to one rank and one from another. In the round of
+ * The first two take ceil(log2 n) rounds of one message to one rank and one from another. In the round of
  * distance d = 1, 2, 4, … a rank sends what it has to the rank d below and gets from the rank d above
  * what that one has: afterwards it knows of the 2·d ranks from itself upwards, modulo n. The last
  * round brings only the records that are still missing; the minimum may well count a rank twice.
@@ -14,7 +15,7 @@
  *
  * One tag does for all exchanges of a set-up. They follow each other in the same order on all
  * ranks, and in each of them a rank sends at most one message to any other, because no two
- * distances are equal modulo n. So the messages of one rank to another are sent, and received, in
+ * distances are equal modulo n, and no two neighbours. So the messages of one rank to another are sent, and received, in
  * the order of the exchanges, and MPI's messages do not overtake each other.
  */
 #include "coll_optcast.h"
@@ -32,10 +33,12 @@ struct mca_coll_optcast_exchange {
     ompi_communicator_t *comm;  /* retained while the list holds this */
     int tag;
     int distance;               /* of the round under way; 0: none yet */
-    size_t size;                /* bytes of a record; 0: a vote */
-    uint8_t *records;           /* the own one first, then that of the rank above, and so on */
+    size_t size;                /* bytes of a record or contact; 0: a vote */
+    uint8_t *records;           /* the own one first, then that of the rank above, and so on; … */
+    uint32_t neighbours[OC_CAST_NEIGHBOURS]; /* … or those of the neighbours */
+    unsigned num_neighbours;    /* 0: of all ranks */
     int64_t least, other;
-    ompi_request_t *receive, *send;
+    ompi_request_t *receives[OC_CAST_NEIGHBOURS], *sends[OC_CAST_NEIGHBOURS];
 };
 OBJ_CLASS_DECLARATION(mca_coll_optcast_exchange_t);
 
@@ -80,8 +83,8 @@ static mca_coll_optcast_exchange_t *begin(mca_coll_optcast_exchange_t *x,
     return x;
 }
 
-mca_coll_optcast_exchange_t *mca_coll_optcast_exchange_records(ompi_communicator_t *comm, int tag,
-                                                               const void *record, size_t size)
+/* With room for so many records, of which the first one is this. */
+static mca_coll_optcast_exchange_t *make(size_t count, const void *record, size_t size)
 {
     mca_coll_optcast_exchange_t *x = OBJ_NEW(mca_coll_optcast_exchange_t);
 
@@ -89,12 +92,35 @@ mca_coll_optcast_exchange_t *mca_coll_optcast_exchange_records(ompi_communicator
         return NULL;
     }
     x->size = size;
-    x->records = calloc((size_t) ompi_comm_size(comm), size);
+    x->records = calloc(count, size);
     if (NULL == x->records) {
         OBJ_RELEASE(x);
         return NULL;
     }
     memcpy(x->records, record, size);
+    return x;
+}
+
+mca_coll_optcast_exchange_t *mca_coll_optcast_exchange_records(ompi_communicator_t *comm, int tag,
+                                                               const void *record, size_t size)
+{
+    mca_coll_optcast_exchange_t *x = make((size_t) ompi_comm_size(comm), record, size);
+
+    return NULL == x ? NULL : begin(x, comm, tag);
+}
+
+mca_coll_optcast_exchange_t *
+mca_coll_optcast_exchange_contacts(ompi_communicator_t *comm, int tag,
+                                   const oc_exchange_t *buffers)
+{
+    mca_coll_optcast_exchange_t *x =
+        make(1 + buffers->num_neighbours, buffers->contact, buffers->contact_size);
+
+    if (NULL == x) {
+        return NULL;
+    }
+    x->num_neighbours = buffers->num_neighbours;
+    memcpy(x->neighbours, buffers->neighbours, x->num_neighbours * sizeof(x->neighbours[0]));
     return begin(x, comm, tag);
 }
 
@@ -117,11 +143,16 @@ oc_status_t mca_coll_optcast_exchange_test(const mca_coll_optcast_exchange_t *x)
 
 void mca_coll_optcast_exchange_copy(const mca_coll_optcast_exchange_t *x, void *records)
 {
-    size_t below = (size_t) ompi_comm_rank(x->comm) * x->size;
-    size_t above = (size_t) ompi_comm_size(x->comm) * x->size - below;
+    size_t below;
 
-    memcpy((uint8_t *) records + below, x->records, above);
-    memcpy(records, x->records + above, below);
+    if (x->num_neighbours > 0) {
+        memcpy(records, x->records + x->size, x->num_neighbours * x->size);
+        return;
+    }
+    below = (size_t) ompi_comm_rank(x->comm) * x->size;
+    memcpy((uint8_t *) records + below, x->records,
+           (size_t) ompi_comm_size(x->comm) * x->size - below);
+    memcpy(records, x->records + (size_t) ompi_comm_size(x->comm) * x->size - below, below);
 }
 
 int64_t mca_coll_optcast_exchange_least(const mca_coll_optcast_exchange_t *x)
@@ -142,31 +173,64 @@ static void count(size_t bytes)
     (void) __atomic_fetch_add(&cm->setup_bytes, bytes, __ATOMIC_RELAXED);
 }
 
-/* Buffers and length of the round: a part of the records, or one number. */
-static int post(mca_coll_optcast_exchange_t *x)
+/* One of the messages of a round, in both directions; elements of one type, bytes in all. */
+typedef struct {
+    void *from, *to;
+    int above, below;           /* ranks: that it is received from, and sent to */
+    ompi_datatype_t *type;
+    size_t elements, bytes;
+} link_t;
+
+static int post(mca_coll_optcast_exchange_t *x, unsigned number, const link_t *link)
 {
-    bool votes = 0 == x->size;
-    int ranks = ompi_comm_size(x->comm), self = ompi_comm_rank(x->comm), d = x->distance;
-    int above = (self + d) % ranks, below = (self + ranks - d) % ranks;
-    size_t bytes = (size_t) (d < ranks - d ? d : ranks - d) * x->size;
-    void *from = votes ? (void *) &x->least : x->records;
-    void *to = votes ? (void *) &x->other : x->records + (size_t) d * x->size;
-    ompi_datatype_t *type = votes ? MPI_INT64_T : MPI_BYTE;
-    size_t elements = votes ? 1 : bytes;
-    int rc = MCA_PML_CALL(irecv(to, elements, type, above, x->tag, x->comm, &x->receive));
+    int rc = MCA_PML_CALL(irecv(link->to, link->elements, link->type, link->above, x->tag, x->comm,
+                                &x->receives[number]));
 
     if (OMPI_SUCCESS != rc) {
-        x->receive = NULL;
+        x->receives[number] = NULL;
         return rc;
     }
-    rc = MCA_PML_CALL(isend(from, elements, type, below, x->tag, MCA_PML_BASE_SEND_STANDARD,
-                            x->comm, &x->send));
+    rc = MCA_PML_CALL(isend(link->from, link->elements, link->type, link->below, x->tag,
+                            MCA_PML_BASE_SEND_STANDARD, x->comm, &x->sends[number]));
     if (OMPI_SUCCESS != rc) {
-        x->send = NULL;
+        x->sends[number] = NULL;
         return rc;
     }
-    count(votes ? sizeof(x->least) : bytes);
+    count(link->bytes);
     return OMPI_SUCCESS;
+}
+
+static int post_contacts(mca_coll_optcast_exchange_t *x)
+{
+    int rc = OMPI_SUCCESS;
+
+    for (unsigned i = 0; OMPI_SUCCESS == rc && i < x->num_neighbours; i++) {
+        link_t link = {.from = x->records, .to = x->records + (1 + i) * x->size,
+                       .above = (int) x->neighbours[i], .below = (int) x->neighbours[i],
+                       .type = MPI_BYTE, .elements = x->size, .bytes = x->size};
+
+        rc = post(x, i, &link);
+    }
+    return rc;
+}
+
+/* A part of the records, or one number. */
+static int post_round(mca_coll_optcast_exchange_t *x)
+{
+    int ranks = ompi_comm_size(x->comm), self = ompi_comm_rank(x->comm), d = x->distance;
+    size_t bytes = (size_t) (d < ranks - d ? d : ranks - d) * x->size;
+    link_t link = {.from = x->records, .to = x->records + (size_t) d * x->size,
+                   .above = (self + d) % ranks, .below = (self + ranks - d) % ranks,
+                   .type = MPI_BYTE, .elements = bytes, .bytes = bytes};
+
+    if (0 == x->size) {
+        link.from = &x->least;
+        link.to = &x->other;
+        link.type = MPI_INT64_T;
+        link.elements = 1;
+        link.bytes = sizeof(x->least);
+    }
+    return post(x, 0, &link);
 }
 
 /* Whether nothing is left to wait for; error: the first of those that there were. */
@@ -188,15 +252,29 @@ static bool collect(ompi_request_t **request, int *error)
     return true;
 }
 
-/* Told at once: the other request may be to a rank that is gone, and never end. */
+/* The same of all messages of the round. */
+static bool collect_all(mca_coll_optcast_exchange_t *x, int *error)
+{
+    bool ended = true;
+
+    for (unsigned i = 0; i < OC_CAST_NEIGHBOURS; i++) {
+        ended &= collect(&x->receives[i], error);
+        ended &= collect(&x->sends[i], error);
+    }
+    return ended;
+}
+
+/* Told at once: another request may be to a rank that is gone, and never end. */
 static void fail(mca_coll_optcast_exchange_t *x)
 {
     if (OC_IN_PROGRESS != atomic_load(&x->status)) {
         return;
     }
     atomic_store(&x->status, OC_ERR_SYSTEM);
-    if (NULL != x->receive) {
-        (void) ompi_request_cancel(x->receive);
+    for (unsigned i = 0; i < OC_CAST_NEIGHBOURS; i++) {
+        if (NULL != x->receives[i]) {
+            (void) ompi_request_cancel(x->receives[i]);
+        }
     }
 }
 
@@ -207,30 +285,46 @@ static void take_in(mca_coll_optcast_exchange_t *x)
     }
 }
 
+/* The next round. OC_IN_PROGRESS, or how the exchange has ended. */
+static oc_status_t go_on(mca_coll_optcast_exchange_t *x)
+{
+    bool last = x->num_neighbours > 0 ? x->distance > 0
+                                      : 2 * x->distance >= ompi_comm_size(x->comm);
+    int rc;
+
+    take_in(x);
+    if (last) {
+        return OC_OK;
+    }
+    x->distance = 0 == x->distance ? 1 : 2 * x->distance;
+    rc = x->num_neighbours > 0 ? post_contacts(x) : post_round(x);
+    return OMPI_SUCCESS == rc ? OC_IN_PROGRESS : OC_ERR_SYSTEM;
+}
+
 /* Whether the exchange has ended, and the PML has given back its buffers. */
 static bool advance(mca_coll_optcast_exchange_t *x)
 {
     for (;;) {
         int error = OMPI_SUCCESS;
-        bool received = collect(&x->receive, &error), sent = collect(&x->send, &error);
+        bool ended = collect_all(x, &error);
+        oc_status_t status;
 
         /* nobody waits for it any more */
         if (OMPI_SUCCESS != error || 1 == atomic_load(&x->holders)) {
             fail(x);
         }
-        if (!received || !sent) {
+        if (!ended) {
             return false;
         }
         if (OC_IN_PROGRESS != atomic_load(&x->status)) {
             return true;
         }
-        take_in(x);
-        x->distance = 0 == x->distance ? 1 : 2 * x->distance;
-        if (x->distance >= ompi_comm_size(x->comm)) {
+        status = go_on(x);
+        if (OC_OK == status) {
             atomic_store(&x->status, OC_OK);
             return true;
         }
-        if (OMPI_SUCCESS != post(x)) {
+        if (OC_IN_PROGRESS != status) {
             fail(x);
         }
     }
