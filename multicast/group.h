@@ -77,7 +77,9 @@ typedef struct {
     bool (*knows)(void *context, uint32_t rank);
     /* Writes how this rank is reached, at most OC_CONTACT_MAX bytes; returns how many. */
     size_t (*contact)(void *context, uint8_t *bytes);
-    /* What another rank's contact wrote. It may be known already. */
+    /* What another rank's contact wrote: it may connect to this one. */
+    void (*admit)(void *context, uint32_t rank, const uint8_t *contact, size_t length);
+    /* The same, and this rank may connect to it. It may be known already. */
     void (*learn)(void *context, uint32_t rank, const uint8_t *contact, size_t length);
 } oc_cast_net_t;
 

@@ -2,8 +2,9 @@
 /*
  * How ranks are reached that are no neighbours in the tree. Few ever have to be: who lacks fragments
  * asks their owner or another rank, and ranks of a chain take turns. Whoever wants to reach a rank
- * lets a FIND go along the tree, with its own contact; that rank knows from then on how to
- * answer, and its FOUND comes back the same way. Nobody relies on a rank that need not be there:
+ * lets a FIND go along the tree, with its own contact; that rank lets it connect from then on, and
+ * its FOUND comes back the same way, with its own. So nobody connects before he is let in: what the
+ * kernel drops is only tried again after a second. Nobody relies on a rank that need not be there:
  * as long as anything is missing anywhere, no rank can leave the operation, and all are
  * members of the tree that says so.
  *
@@ -144,6 +145,7 @@ uint64_t oc_route_progress(oc_cast_group_t *group, uint64_t now)
 
 void oc_route_message(oc_cast_group_t *group, const oc_cast_message_t *message)
 {
+    const oc_cast_net_t *net = &group->config.net;
     oc_cast_message_t copy = *message;
 
     if (message->origin >= group->config.num_ranks || message->target >= group->config.num_ranks
@@ -155,9 +157,10 @@ void oc_route_message(oc_cast_group_t *group, const oc_cast_message_t *message)
         send_on(group, &copy);
         return;
     }
-    group->config.net.learn(group->config.net.context, message->origin, message->data,
-                            message->data_length);
     if (OC_CAST_FIND == message->kind) {
+        net->admit(net->context, message->origin, message->data, message->data_length);
         send_own(group, OC_CAST_FOUND, message->origin);
+    } else {
+        net->learn(net->context, message->origin, message->data, message->data_length);
     }
 }

@@ -64,7 +64,7 @@ struct rank {
     oc_cast_group_t *group;
     oc_cast_counters_t counters;
     oc_transport_t *transport;
-    bool known[MAX_NODES];
+    bool known[MAX_NODES], admitted[MAX_NODES];
     held_t *held;                /* in order */
     unsigned num_held;
     part_t parts[MAX_OPERATIONS];
@@ -406,7 +406,7 @@ static void send_held(rank_t *rank, uint32_t to)
     }
 }
 
-static void learn(void *context, uint32_t from, const uint8_t *bytes, size_t length)
+static void admit_rank(void *context, uint32_t from, const uint8_t *bytes, size_t length)
 {
     rank_t *rank = context;
     oc_contact_t expected, contact;
@@ -415,7 +415,19 @@ static void learn(void *context, uint32_t from, const uint8_t *bytes, size_t len
     memset(&contact, 0, sizeof(contact));
     if (!oc_contact_decode(bytes, length, &contact)
         || 0 != memcmp(&contact, &expected, sizeof(contact))) {
-        network_complain(rank->crew->network, "rank %u learns a wrong contact of rank %u",
+        network_complain(rank->crew->network, "rank %u gets a wrong contact of rank %u",
+                         rank->number, from);
+    }
+    rank->admitted[from] = true;
+}
+
+static void learn(void *context, uint32_t from, const uint8_t *bytes, size_t length)
+{
+    rank_t *rank = context;
+
+    admit_rank(context, from, bytes, length);
+    if (!rank->crew->ranks[from].admitted[rank->number]) {
+        network_complain(rank->crew->network, "rank %u connects to rank %u, which does not let it",
                          rank->number, from);
     }
     rank->known[from] = true;
@@ -458,12 +470,16 @@ static void be_born(void *arg)
         .liveness_timeout = crew->config.liveness_timeout,
         .probe_timeout = crew->config.probe_timeout,
         .net = {.context = rank, .cast = cast, .post = post, .tell = tell, .room = room,
-                .unsent = unsent, .knows = knows, .contact = get_contact, .learn = learn},
+                .unsent = unsent, .knows = knows, .contact = get_contact,
+                .admit = admit_rank, .learn = learn},
         .counters = &rank->counters};
 
     rank->transport = network_transport(crew->network, rank->number);
+    for (unsigned i = 0; i < crew->num_ranks; i++) {
+        rank->known[i] = rank->admitted[i] = crew->config.acquainted;
+    }
     for (unsigned i = 0; i < count; i++) {
-        rank->known[neighbours[i]] = true;
+        rank->known[neighbours[i]] = rank->admitted[neighbours[i]] = true;
     }
     if (OC_OK != oc_cast_group_new(&config, network_now(crew->network), &rank->group)) {
         network_complain(crew->network, "rank %u gets no group", rank->number);

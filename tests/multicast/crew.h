@@ -33,6 +33,7 @@ typedef struct {
     uint64_t liveness_timeout, probe_timeout;
     uint64_t born[MAX_NODES];    /* ns after the beginning when a rank makes its group */
     bool eager;                  /* ranks do not wait for each other to be ready */
+    bool acquainted;             /* all know how to reach all, and not only their neighbours */
 } crew_config_t;
 
 /* How an operation went on a rank. */
