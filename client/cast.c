@@ -13,6 +13,9 @@
 
 #define LINGER (50 * OC_MILLISECOND)
 
+/* Of a communicator that both serve, each rank keeps those of all. */
+_Static_assert(OC_RECORD_SIZE + OC_MULTICAST_RECORD_SIZE <= 256, "records are short");
+
 size_t oc_record_size(oc_service_t service)
 {
     return OC_SERVICE_MULTICAST == service ? OC_MULTICAST_RECORD_SIZE : OC_RECORD_SIZE;
