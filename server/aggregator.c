@@ -154,6 +154,7 @@ static void aggregator_free(oc_aggregator_t *aggregator)
     oc_codes_close(aggregator);
     oc_requests_free(aggregator);
     oc_pool_close(&aggregator->pool);
+    oc_tag_table_close(&aggregator->early);
     oc_stock_trim(&aggregator->stock);
     oc_mailbox_close(&aggregator->inbox);
     free(aggregator);
@@ -180,6 +181,9 @@ oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregat
     if (OC_OK == status) {
         oc_worker_guard(aggregator->worker, config->admission);
         status = oc_mailbox_open(&aggregator->inbox);
+    }
+    if (OC_OK == status && !oc_tag_table_open(&aggregator->early)) {
+        status = OC_ERR_NO_MEMORY;
     }
     if (OC_OK == status) {
         status = oc_requests_post(aggregator);

@@ -24,6 +24,7 @@
 #include "reduction/reduction.h"
 #include "server/aggregator.h"
 #include "server/pool.h"
+#include "server/tag_table.h"
 #include "ucx_backend/worker.h"
 
 typedef struct {
@@ -174,9 +175,6 @@ typedef struct oc_reduction {
 /* Places of the table of collectives; many at a time share some. */
 #define OC_REDUCTION_PLACES 1024u
 
-/* Places of the table of contributions that wait for their chunks; a power of two. */
-#define OC_EARLY_PLACES 1024u
-
 /* What is kept, in bytes, for collectives and chunks to come, beside their data. */
 #define OC_AGGREGATOR_STOCK ((size_t) 1 << 20)
 
@@ -213,7 +211,7 @@ struct oc_aggregator {
     unsigned long long waited;       /* collectives that found no memory */
     unsigned long long lent;         /* steps that had the shared reserve */
     unsigned long long asked;        /* contributions that were dropped and asked for again */
-    oc_early_t *early[OC_EARLY_PLACES]; /* by tag */
+    oc_tag_table_t early;            /* of all groups */
     uint64_t early_cost, early_told; /* of all of them; and when the control side last looked */
     unsigned long long dropped, dropped_bytes; /* messages that were for nobody */
     oc_mac_t *codes, *codes_above;   /* of messages; the latter on a leaf, to its parent */

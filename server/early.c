@@ -21,18 +21,11 @@
 #define MESSAGE_COST 1024u
 
 struct oc_early {
+    oc_tagged_t tagged;
     oc_unexpected_t message;
     oc_server_group_t *group;
-    struct oc_early *group_prev, *group_next, *place_prev, *place_next;
+    struct oc_early *prev, *next;    /* of the same group */
 };
-
-static oc_early_t **place_of(oc_aggregator_t *aggregator, uint64_t tag)
-{
-    /* the low bits of sequence and slot tell most of them apart, then rank and handle */
-    uint64_t mixed = (tag ^ tag >> 12 ^ tag >> 24 ^ tag >> 40) * 0x9e3779b97f4a7c15ull;
-
-    return &aggregator->early[mixed >> 32 & (OC_EARLY_PLACES - 1)];
-}
 
 static uint64_t cost_of(const oc_unexpected_t *message)
 {
@@ -70,16 +63,9 @@ static uint64_t most_of(const oc_server_group_t *group, uint64_t tag)
     return most_of_a_rank(group) + (is_from_above(tag) ? replies : 0);
 }
 
-static oc_early_t *find(oc_aggregator_t *aggregator, uint64_t tag)
+static oc_early_t *find(const oc_aggregator_t *aggregator, uint64_t tag)
 {
-    oc_early_t *early;
-
-    DL_FOREACH2 (*place_of(aggregator, tag), early, place_next) {
-        if (early->message.tag == tag) {
-            return early;
-        }
-    }
-    return NULL;
+    return (oc_early_t *) oc_tag_table_find(&aggregator->early, tag);
 }
 
 static void drop(oc_aggregator_t *aggregator, const oc_unexpected_t *message)
@@ -96,8 +82,8 @@ static void release(oc_early_t *early)
 
     group->aggregator->early_cost -= cost_of(&early->message);
     *account_of(group, early->message.tag) -= cost_of(&early->message);
-    DL_DELETE2(group->early, early, group_prev, group_next);
-    DL_DELETE2(*place_of(group->aggregator, early->message.tag), early, place_prev, place_next);
+    DL_DELETE(group->early, early);
+    oc_tag_table_remove(&group->aggregator->early, &early->tagged);
     oc_stock_give(&group->aggregator->stock, early, sizeof(*early));
 }
 
@@ -133,11 +119,11 @@ static void keep(oc_server_group_t *group, const oc_unexpected_t *message)
         drop(aggregator, message);
         return;
     }
-    *early = (oc_early_t) {.message = *message, .group = group};
+    *early = (oc_early_t) {.tagged.tag = message->tag, .message = *message, .group = group};
     aggregator->early_cost += cost_of(message);
     *account_of(group, message->tag) += cost_of(message);
-    DL_APPEND2(group->early, early, group_prev, group_next);
-    DL_PREPEND2(*place_of(aggregator, message->tag), early, place_prev, place_next);
+    DL_APPEND(group->early, early);
+    oc_tag_table_add(&aggregator->early, &early->tagged);
 }
 
 static void tell_cost(oc_aggregator_t *aggregator)

@@ -32,6 +32,7 @@ libocservice_la_SOURCES = \
 	server/registry.c \
 	server/requests.c \
 	server/session.c \
+	server/tag_table.h server/tag_table.c \
 	server/threads.h server/threads.c
 libocservice_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
 libocservice_la_LIBADD = libocnet.la libocucx.la libocreduction.la libocprotocol.la libocbase.la \

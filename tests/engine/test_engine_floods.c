@@ -236,6 +236,69 @@ static void test_from_above(void **state)
     assert_int_equal(server_stop(&parent), 0);
 }
 
+/* ---- much that ranks may have on its way ---- */
+
+#define EARLY_GROUPS 24
+#define EARLY_RANKS  4
+#define EARLY_CHUNK  4096u
+#define EARLY_WINDOW 64u
+#define EARLY_COUNT  (EARLY_WINDOW * EARLY_CHUNK / sizeof(int32_t))
+
+/* The last rank comes when the windows of all others are on the server, in all groups. */
+static void body_early(rank_t *rank)
+{
+    static int32_t send[EARLY_COUNT], recv[EARLY_GROUPS][EARLY_COUNT], expected[EARLY_COUNT];
+    outcome_t outcomes[EARLY_GROUPS];
+    bool is_last = rank->rank == rank->num_ranks - 1;
+
+    rank_set_up_groups(rank, EARLY_GROUPS);
+    fill_contribution(send, OC_TYPE_INT32, EARLY_COUNT, rank->rank, 7);
+    fill_expected(expected, OC_OP_SUM, OC_TYPE_INT32, EARLY_COUNT, rank->num_ranks, 7);
+    if (is_last) {
+        rank_barrier(rank);
+    }
+    for (unsigned group = 0; group < EARLY_GROUPS; group++) {
+        CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_INT32, send, recv[group],
+                                  EARLY_COUNT, &outcomes[group]));
+    }
+    if (!is_last) {
+        rank_linger(rank, 1000);
+        rank_barrier(rank);
+    }
+    CHECK(rank_wait(rank, outcomes, EARLY_GROUPS, 40));
+    for (unsigned group = 0; group < EARLY_GROUPS; group++) {
+        CHECK(OC_OK == outcomes[group].status);
+        CHECK(0 == memcmp(recv[group], expected, sizeof(expected)));
+    }
+    CHECK(2 * EARLY_GROUPS == rank->counters.allreduce_offloaded);
+}
+
+static void expect_nothing_dropped(void)
+{
+    char line[512] = "";
+
+    while (NULL == strstr(line, "is over")) {
+        assert_true(server_line(&server, line, sizeof(line), 10000));
+        assert_null(strstr(line, "dropped"));
+    }
+}
+
+/* However many there are: each has to be kept for its chunk, which has no memory yet. */
+static void test_many_early(void **state)
+{
+    const char *options[] = {"--memory-limit", "1M", "--aggregators", "1", NULL};
+    oc_job_settings_t settings;
+
+    (void) state;
+    server_start(&server, options);
+    settings = test_settings(server.address);
+    settings.chunk_size = EARLY_CHUNK;
+    settings.window = EARLY_WINDOW;
+    assert_int_equal(ranks_run(EARLY_RANKS, &settings, body_early, 60), 0);
+    expect_nothing_dropped();
+    assert_int_equal(server_stop(&server), 0);
+}
+
 /* ---- the bound of a process ---- */
 
 static void body_once(rank_t *rank)
@@ -379,6 +442,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_strange_tcp),
         cmocka_unit_test(test_window),
         cmocka_unit_test(test_from_above),
+        cmocka_unit_test(test_many_early),
         cmocka_unit_test(test_bound),
         cmocka_unit_test(test_bound_tcp),
         cmocka_unit_test(test_system_limit),

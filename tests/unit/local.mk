@@ -203,6 +203,12 @@ tests_unit_test_placement_SOURCES = tests/unit/test_placement.c
 tests_unit_test_placement_CPPFLAGS = $(AM_CPPFLAGS) -DTOPOLOGIES=\"$(abs_srcdir)/tests/topologies\"
 tests_unit_test_placement_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(HWLOC_CFLAGS)
 tests_unit_test_placement_LDADD = libocservice.la $(CMOCKA_LIBS) $(HWLOC_LIBS)
+check_PROGRAMS += tests/unit/test_tag_table
+tests_unit_test_tag_table_SOURCES = tests/unit/test_tag_table.c
+tests_unit_test_tag_table_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_tag_table_LDADD = libocservice.la $(CMOCKA_LIBS)
+tests_unit_test_tag_table_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
+
 check_PROGRAMS += tests/unit/test_reserve
 tests_unit_test_reserve_SOURCES = tests/unit/test_reserve.c
 tests_unit_test_reserve_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
