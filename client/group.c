@@ -76,6 +76,18 @@ static void leave_service(oc_group_t *group)
     }
 }
 
+/*
+ * It may be on its way to servers, and so may what they send with it: that meets nobody, since a
+ * handle that was given back rests.
+ */
+static void give_handle(oc_group_t *group)
+{
+    if (group->has_handle) {
+        oc_handles_give(group->client->handles, group->reply_handle);
+        group->has_handle = false;
+    }
+}
+
 void oc_group_destroy(oc_group_t *group)
 {
     oc_client_t *client;
@@ -87,9 +99,7 @@ void oc_group_destroy(oc_group_t *group)
     pthread_mutex_lock(&client->lock);
     leave_service(group);
     DL_DELETE(client->groups, group);
-    if (group->has_handle) {
-        oc_handles_give(client->handles, group->reply_handle);
-    }
+    give_handle(group);
     oc_node_free(group);
     if (NULL == client->groups) {
         oc_stock_trim(&client->stock);
@@ -172,6 +182,7 @@ void oc_group_decline(oc_group_t *group, const char *reason)
     snprintf(group->reason, sizeof(group->reason), "%s", reason);
     group->state = OC_GROUP_DECLINED;
     leave_service(group);
+    give_handle(group);
     oc_place_flat(group);
     finish_queued(group, OC_DECLINED);
 }

@@ -167,7 +167,7 @@ struct oc_group {
     oc_branch_t branch;
     oc_node_t *node;               /* of the node shape; NULL: flat, or not known yet */
     uint32_t reply_handle;
-    bool has_handle;               /* from the set-up on */
+    bool has_handle;               /* from the set-up on, unless it is declined */
     uint64_t next_sequence;
     oc_link_t *links;
     unsigned num_links;

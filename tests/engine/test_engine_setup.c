@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "client/types.h"
 #include "tests/engine/fake_server.h"
 #include "tests/engine/harness.h"
 #include "tests/engine/party.h"
@@ -139,6 +140,32 @@ static void test_no_ready(void **state)
 {
     (void) state;
     with_fake(FAKE_SILENT, "did not answer within 1 seconds", body_declined);
+}
+
+/*
+ * There is one reply handle left. Groups that were declined need none, however long they exist; and
+ * what is late for one of them does not meet the next one.
+ */
+static void body_last_handle(rank_t *rank)
+{
+    uint32_t handle, last = OC_HANDLES_MAX - 1;
+
+    (void) rank_group(rank, 0);
+    while (last > 0 && oc_handles_take(rank->client->handles, &handle)) {
+        last--;
+    }
+    CHECK(0 == last);
+    for (unsigned group = 0; group < 3; group++) {
+        rank_expect_declined(rank, group, expected_reason);
+        CHECK(0 == group
+              || rank->groups[group]->reply_handle != rank->groups[group - 1]->reply_handle);
+    }
+}
+
+static void test_last_handle(void **state)
+{
+    (void) state;
+    with_fake(FAKE_SILENT, "did not answer within 1 seconds", body_last_handle);
 }
 
 static void test_wrong_ready(void **state)
@@ -667,6 +694,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_slow_names),
         cmocka_unit_test(test_slower_names),
         cmocka_unit_test(test_no_ready),
+        cmocka_unit_test(test_last_handle),
         cmocka_unit_test(test_wrong_ready),
         cmocka_unit_test(test_crowded),
         cmocka_unit_test(test_groups_left_behind),
