@@ -14,9 +14,14 @@
 #include "base/log.h"
 #include "server/job_types.h"
 
-/* How long a job may be without a member, and how long an answer may take. */
+/*
+ * How long a process of a job without a member is left in peace, and how long its answer may take;
+ * and if somebody else waits for the place. Also then there is time to join: one that is told with
+ * its WELCOME could not.
+ */
 #define IDLE_TIME    (30 * OC_SECOND)
 #define GRACE        (5 * OC_SECOND)
+#define URGENT_TIME  (1 * OC_SECOND)
 #define URGENT_GRACE (1 * OC_SECOND)
 
 /*
@@ -52,7 +57,7 @@ static void end(oc_session_t *session)
 
 void oc_idle_tick(oc_job_server_t *job)
 {
-    uint64_t now = oc_clock_ns();
+    uint64_t now = oc_clock_ns(), time = job->place_is_needed ? URGENT_TIME : IDLE_TIME;
     oc_session_t *session, *next;
 
     if (job->has_joined || job->failed || now - job->idle_looked < LOOK_INTERVAL / 2) {
@@ -62,17 +67,19 @@ void oc_idle_tick(oc_job_server_t *job)
     DL_FOREACH_SAFE (job->sessions, session, next) {
         if (0 != session->retires_at && now > session->retires_at) {
             end(session);
-        } else if (now - session->since > IDLE_TIME) {
-            tell(session, now, GRACE);
+        } else if (now - session->since > time) {
+            tell(session, now, job->place_is_needed ? URGENT_GRACE : GRACE);
         }
     }
 }
 
+/* Who comes later hears it, too: a place that is waited for is free as soon as nobody is there. */
 void oc_job_retire(oc_job_server_t *job)
 {
     uint64_t now = oc_clock_ns();
     oc_session_t *session, *next;
 
+    job->place_is_needed = true;
     DL_FOREACH_SAFE (job->sessions, session, next) {
         if (!job->has_joined && !job->failed) {
             tell(session, now, URGENT_GRACE);

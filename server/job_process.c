@@ -21,6 +21,9 @@
 /* Messages that wait for a job's process; more than all its clients would send at a time. */
 #define MAX_QUEUED (2 * OC_MAX_RANKS)
 
+/* If it is to go at all, it has gone by then; who waits for a place does so for longer. */
+#define RETIRE_TIME (3 * OC_SECOND)
+
 /* A message that the channel did not take yet. */
 typedef struct outgoing {
     int fd;                        /* to go with it, or -1 */
@@ -129,7 +132,7 @@ static void on_channel(oc_watch_t *watch, uint32_t events)
         on_idle(process, message.number);
     } else if (got > 0 && OC_CHANNEL_JOINED == message.type) {
         process->has_joined = true;
-        process->retires = false;
+        process->retires_until = 0;
     } else if (got > 0 && OC_CHANNEL_BOUND == message.type) {
         process->bound = message.number;
     }
@@ -226,7 +229,14 @@ void oc_job_process_retire(oc_job_process_t *process)
 {
     oc_channel_message_t message = {.type = OC_CHANNEL_RETIRE};
 
-    process->retires = tell(process, &message, -1);
+    process->told++;
+    process->retires_until = oc_clock_ns() + RETIRE_TIME;
+    (void) tell(process, &message, -1);
+}
+
+bool oc_job_process_retires(const oc_job_process_t *process, uint64_t now)
+{
+    return now < process->retires_until;
 }
 
 void oc_job_process_drain(oc_job_process_t *process)

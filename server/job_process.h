@@ -26,7 +26,8 @@ typedef struct oc_job_process {
     uint32_t adopted;
     uint64_t started_at;
     bool has_joined;               /* one of its clients, a group */
-    bool retires;                  /* it was told to, since nobody has */
+    uint64_t retires_until;        /* it was told to, since nobody has, and may go by then; or 0 */
+    unsigned told;                 /* how often it was */
     uint32_t taken;                /* of these; the others may be on their way there */
     uint64_t adopted_at;
     uint64_t asked_at, looked;     /* see hang.c; asked_at 0: no question is open */
@@ -47,8 +48,14 @@ bool oc_job_process_adopt(oc_job_process_t *process, int fd, const uint8_t *byte
 /* Whether it is there. If a question is open, there is no other one. */
 void oc_job_process_ask(oc_job_process_t *process);
 
-/* Its place is needed: if nobody has joined it goes soon. */
+/*
+ * Its place is needed: if nobody has joined it goes soon. But it may stay: a leaf, for example, has
+ * clients that have joined groups in which this server has no part.
+ */
 void oc_job_process_retire(oc_job_process_t *process);
+
+/* It was told so, and there is still hope. */
+bool oc_job_process_retires(const oc_job_process_t *process, uint64_t now);
 
 /* Tells it to finish. */
 void oc_job_process_drain(oc_job_process_t *process);

@@ -116,6 +116,7 @@ struct oc_job_server {
     unsigned round_waits;        /* answers that are missing */
     uint64_t idle_looked;        /* when */
     bool has_joined;             /* some process has joined a group, at some time */
+    bool place_is_needed;        /* if none has: another job waits for this one to go */
     bool has_refused;
     bool has_key;                /* the aggregators know it */
     bool draining;

@@ -117,9 +117,28 @@ static oc_job_process_t *job_find(supervisor_t *supervisor, const uint8_t *id)
     return NULL;
 }
 
+static bool may_retire(const oc_job_process_t *job, uint64_t now)
+{
+    return !job->has_joined && job->watch.fd >= 0 && !oc_job_process_retires(job, now)
+           && now - job->started_at > MIN_AGE;
+}
+
+/* The oldest of those that were told least often: who did not go may be unable to. */
+static oc_job_process_t *next_to_retire(const supervisor_t *supervisor, uint64_t now)
+{
+    oc_job_process_t *job, *next = NULL;
+
+    DL_FOREACH (supervisor->jobs, job) {
+        if (may_retire(job, now) && (NULL == next || job->told < next->told)) {
+            next = job;
+        }
+    }
+    return next;
+}
+
 /*
- * Jobs that nobody has joined give way to others, the oldest first, when they have had time to do so.
- * One for each job that waits; false: there are not as many.
+ * Jobs that nobody has joined give way to others, when they have had time to do so. One for each
+ * job that waits; false: there are not as many.
  */
 static bool make_room(supervisor_t *supervisor, const uint8_t *job_id)
 {
@@ -128,14 +147,11 @@ static bool make_room(supervisor_t *supervisor, const uint8_t *job_id)
     oc_job_process_t *job;
 
     DL_FOREACH (supervisor->jobs, job) {
-        missing -= missing > 0 && job->retires;
+        missing -= missing > 0 && oc_job_process_retires(job, now);
     }
-    DL_FOREACH (supervisor->jobs, job) {
-        if (missing > 0 && !job->has_joined && !job->retires && job->watch.fd >= 0
-            && now - job->started_at > MIN_AGE) {
-            oc_job_process_retire(job);
-            missing -= job->retires;
-        }
+    while (missing > 0 && NULL != (job = next_to_retire(supervisor, now))) {
+        oc_job_process_retire(job);
+        missing--;
     }
     return 0 == missing;
 }
