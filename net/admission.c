@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "net/address.h"
 #include "net/filter.h"
+#include "net/guarded.h"
 
 /* Kernels with little memory for what belongs to a socket take shorter programs. */
 #define SHORTEST 64
@@ -21,19 +22,14 @@
 /* Addresses and networks that are kept: with more, those that are near each other become one. */
 #define MOST 65536
 
-typedef struct guarded {
-    int fd, family;
-    bool open;                  /* it has no filter, and gets none */
-    struct guarded *prev, *next;
-} guarded_t;
-
 struct oc_admission {
     oc_host_set_t hosts, own;   /* own: this host's addresses, with loopback */
     bool has_own;               /* they are among the hosts */
     bool grew;                  /* since the filters were made */
-    guarded_t *sockets;
+    oc_guarded_t *sockets;
     unsigned open_sockets;
     bool told;                  /* that there are such */
+    bool told_shut;             /* that somebody is not admitted who should be */
     unsigned bits;              /* of the widest prefix that stands for several hosts */
     size_t longest;             /* program that is tried */
 };
@@ -67,7 +63,7 @@ oc_admission_t *oc_admission_open(void)
 
 void oc_admission_close(oc_admission_t *admission)
 {
-    guarded_t *socket, *next;
+    oc_guarded_t *socket, *next;
 
     if (NULL == admission) {
         return;
@@ -101,25 +97,37 @@ void oc_admission_miss(oc_admission_t *admission, const char *reason)
     tell(admission, reason, "");
 }
 
-/* Who would be shut out by an old program may come from now on. */
-static void leave_open(oc_admission_t *admission, guarded_t *socket, int error)
+/* Who is shut out for want of memory may be a host of the job, and cannot be served. */
+static void tell_shut(oc_admission_t *admission)
 {
-    int none = 0;
+    if (!admission->told_shut) {
+        admission->told_shut = true;
+        oc_warn("there is no memory for a filter that admits more hosts to the data port of this "
+                "process: those that came last cannot connect until there is");
+    }
+}
 
-    (void) setsockopt(socket->fd, SOL_SOCKET, SO_DETACH_FILTER, &none, sizeof(none));
+/*
+ * A filter that is not the latest keeps out who is new, and that is better than to let in
+ * everybody: only what the kernel has never filtered stays open.
+ */
+static void keep_shut(oc_admission_t *admission, oc_guarded_t *socket, int error)
+{
+    if (socket->filtered || 0 == oc_socket_shut(socket->fd)) {
+        socket->filtered = true;
+        /* the next renewal makes good for it */
+        admission->grew = true;
+        tell_shut(admission);
+        return;
+    }
     socket->open = true;
     tell(admission, strerror(error), oc_admission_hint(error));
 }
 
-static int attach(int fd, struct sock_filter *code, size_t length)
-{
-    struct sock_fprog program = {.len = (unsigned short) length, .filter = code};
-
-    return 0 == setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ? 0
-                                                                                       : errno;
-}
-
-/* The longest program that fits; *bits becomes the widest prefix in it. 0: no memory. */
+/*
+ * The longest program that fits, with *bits for the widest prefix in it. 0: no memory to make one,
+ * which says nothing about how long it may be.
+ */
 static size_t make(const oc_admission_t *admission, int family, struct sock_filter *code,
                    unsigned *bits)
 {
@@ -148,18 +156,31 @@ static void tell_width(oc_admission_t *admission, int family, unsigned bits)
     }
 }
 
-/* 0, or an errno: of making the program, or of the first socket that refuses it. */
-static int renew(oc_admission_t *admission, int family, struct sock_filter *code)
+/* 0, or the errno of the first socket that refuses it. */
+static int attach(oc_admission_t *admission, int family, struct sock_filter *code, size_t length)
 {
-    guarded_t *socket;
-    unsigned bits;
-    size_t length = make(admission, family, code, &bits);
-    int error = 0 == length ? ENOMEM : 0;
+    oc_guarded_t *socket;
+    int error = 0;
 
     DL_FOREACH (admission->sockets, socket) {
         if (0 == error && family == socket->family && !socket->open) {
-            error = attach(socket->fd, code, length);
+            error = oc_guarded_filter(socket, code, length);
         }
+    }
+    return error;
+}
+
+/* The same; also if there is no memory to make a program. */
+static int renew(oc_admission_t *admission, int family, struct sock_filter *code)
+{
+    unsigned bits;
+    size_t length = make(admission, family, code, &bits);
+    int error = 0 == length ? ENOMEM : attach(admission, family, code, length);
+
+    while (ENOMEM == error && 0 != length && admission->longest > SHORTEST) {
+        admission->longest /= 2;
+        length = make(admission, family, code, &bits);
+        error = 0 == length ? ENOMEM : attach(admission, family, code, length);
     }
     if (0 == error) {
         tell_width(admission, family, bits);
@@ -169,7 +190,7 @@ static int renew(oc_admission_t *admission, int family, struct sock_filter *code
 
 static bool has_sockets(const oc_admission_t *admission, int family)
 {
-    const guarded_t *socket;
+    const oc_guarded_t *socket;
 
     DL_FOREACH (admission->sockets, socket) {
         if (family == socket->family && !socket->open) {
@@ -182,7 +203,7 @@ static bool has_sockets(const oc_admission_t *admission, int family)
 static void renew_family(oc_admission_t *admission, int family)
 {
     struct sock_filter *code;
-    guarded_t *socket;
+    oc_guarded_t *socket;
     int error;
 
     if (!has_sockets(admission, family)) {
@@ -190,39 +211,32 @@ static void renew_family(oc_admission_t *admission, int family)
     }
     code = calloc(OC_FILTER_MAX, sizeof(*code));
     error = NULL == code ? ENOMEM : renew(admission, family, code);
-    while (ENOMEM == error && NULL != code && admission->longest > SHORTEST) {
-        admission->longest /= 2;
-        error = renew(admission, family, code);
-    }
     free(code);
-    if (0 != error) {
-        DL_FOREACH (admission->sockets, socket) {
-            if (family == socket->family && !socket->open) {
-                leave_open(admission, socket, error);
-            }
+    DL_FOREACH (admission->sockets, socket) {
+        if (0 != error && family == socket->family && !socket->open) {
+            keep_shut(admission, socket, error);
         }
     }
 }
 
 void oc_admission_guard(oc_admission_t *admission, int fd)
 {
-    guarded_t *socket = calloc(1, sizeof(*socket));
-    socklen_t length = sizeof(socket->family);
+    int error;
+    oc_guarded_t *socket = oc_guarded_new(fd, &error);
 
-    if (NULL == socket
-        || 0 != getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &socket->family, &length)) {
-        tell(admission, strerror(NULL == socket ? ENOMEM : errno), "");
-        free(socket);
-        return;
+    if (NULL != socket) {
+        DL_APPEND(admission->sockets, socket);
+        renew_family(admission, socket->family);
+    } else if (ENOMEM == error && 0 == oc_socket_shut(fd)) {
+        tell_shut(admission);
+    } else {
+        tell(admission, strerror(error), "");
     }
-    socket->fd = fd;
-    DL_APPEND(admission->sockets, socket);
-    renew_family(admission, socket->family);
 }
 
 void oc_admission_release(oc_admission_t *admission, int fd)
 {
-    guarded_t *socket;
+    oc_guarded_t *socket;
 
     DL_SEARCH_SCALAR(admission->sockets, socket, fd, fd);
     if (NULL != socket) {
@@ -241,21 +255,15 @@ static void keep_bounded(oc_admission_t *admission)
     }
 }
 
-/* Whether anybody is new. Without memory for one, nobody can be kept out any more. */
+/* Whether anybody is new. Without memory for one, he stays outside. */
 static bool add(oc_admission_t *admission, const struct in6_addr *address)
 {
-    guarded_t *socket;
-
     switch (oc_host_set_add(&admission->hosts, address)) {
     case OC_HOST_ADDED:
         keep_bounded(admission);
         return true;
     case OC_HOST_NO_MEMORY:
-        DL_FOREACH (admission->sockets, socket) {
-            if (!socket->open) {
-                leave_open(admission, socket, ENOMEM);
-            }
-        }
+        tell_shut(admission);
         break;
     default:
         break;
@@ -332,9 +340,8 @@ unsigned oc_admission_open_sockets(const oc_admission_t *admission)
 
 int oc_admission_try(void)
 {
-    struct sock_filter nobody = {.code = BPF_RET | BPF_K};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int error = fd < 0 ? errno : attach(fd, &nobody, 1);
+    int error = fd < 0 ? errno : oc_socket_shut(fd);
 
     if (fd >= 0) {
         close(fd);

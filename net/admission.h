@@ -21,8 +21,9 @@ oc_admission_t *oc_admission_open(void);
 void oc_admission_close(oc_admission_t *admission);
 
 /*
- * Guards a listening socket of TCP. Where the kernel refuses, it stays open to all, which the log
- * says once and oc_admission_open_sockets counts.
+ * Guards a listening socket of TCP. Where the kernel refuses its first filter, it stays open to all,
+ * which the log says once and oc_admission_open_sockets counts. Where there is no memory for a
+ * filter, the last one stays, and who is new is shut out until there is: the log says that, too.
  */
 void oc_admission_guard(oc_admission_t *admission, int fd);
 

@@ -6,6 +6,7 @@ libocnet_la_SOURCES = \
 	net/devices.h net/devices.c \
 	net/dial.h net/dial.c \
 	net/filter.h net/filter.c \
+	net/guarded.h net/guarded.c \
 	net/host.h net/host.c \
 	net/host_set.h net/host_set.c \
 	net/loop.h net/loop.c \

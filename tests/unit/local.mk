@@ -341,4 +341,6 @@ check_PROGRAMS += tests/unit/test_admission
 tests_unit_test_admission_SOURCES = tests/unit/test_admission.c tests/unit/own_network.h
 tests_unit_test_admission_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_admission_LDADD = libocucx.la libocnet.la libocbase.la $(CMOCKA_LIBS) -lpthread
+tests_unit_test_admission_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc -Wl,--wrap=malloc \
+	-Wl,--wrap=realloc
 endif

@@ -455,7 +455,7 @@ static void test_same_moment(void **state)
     close(fd);
 }
 
-/* ---- a kernel that refuses ---- */
+/* ---- a kernel that has no memory ---- */
 
 static bool set_memory(unsigned bytes)
 {
@@ -492,16 +492,107 @@ static void test_little_memory(void **state)
     assert_int_equal(oc_admission_open_sockets(admission), 0);
     assert_true(set_memory(64));
     oc_admission_admit(admission, hosts + 2000, 1000);
-    assert_int_equal(oc_admission_open_sockets(admission), 1);
-    assert_non_null(strstr(logged, "open to every host that reaches it"));
-    /* who is new now must not be shut out by the last filter that there was */
+    /* who is new now is shut out by the last filter that there was, and so are strangers */
+    assert_int_equal(oc_admission_open_sockets(admission), 0);
+    assert_non_null(strstr(logged, "those that came last cannot connect"));
+    assert_true(reaches("127.9.0.3", "127.0.0.1", port));
+    assert_false(reaches("127.9.33.0", "127.0.0.1", port));
+    assert_false(reaches("127.9.200.1", "127.0.0.1", port));
+    assert_true(set_memory(20480));
+    admit(admission, "127.9.0.3");
     assert_true(reaches("127.9.33.0", "127.0.0.1", port));
-    assert_true(reaches("127.9.200.1", "127.0.0.1", port));
+    assert_false(reaches("127.9.200.1", "127.0.0.1", port));
     assert_true(set_memory(131072));
     oc_admission_close(admission);
     free(hosts);
     close(fd);
 }
+
+/* ---- a process that has no memory ---- */
+
+static unsigned allocations, failing;
+
+void *__real_calloc(size_t count, size_t size);
+void *__real_malloc(size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+/* Of the next ones, that number fails; 0: none. */
+static void fail_allocation(unsigned number)
+{
+    allocations = 0;
+    failing = number;
+}
+
+static bool fails(void)
+{
+    return failing > 0 && ++allocations == failing;
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+    return fails() ? NULL : __real_realloc(memory, size);
+}
+
+static oc_admission_t *admission_of(int fd, unsigned failing_guard, unsigned failing_admit)
+{
+    oc_admission_t *admission = oc_admission_open();
+
+    assert_non_null(admission);
+    logged[0] = '\0';
+    fail_allocation(failing_guard);
+    oc_admission_guard(admission, fd);
+    fail_allocation(failing_admit);
+    admit(admission, "127.7.0.1");
+    fail_allocation(0);
+    return admission;
+}
+
+/* Whatever fails, nobody gets in who should not; and who should does with the next attempt. */
+static void expect_shut(unsigned failing_guard, unsigned failing_admit)
+{
+    uint16_t port;
+    int fd = listen_on("127.0.0.1", &port);
+    oc_admission_t *admission = admission_of(fd, failing_guard, failing_admit);
+
+    assert_int_equal(oc_admission_open_sockets(admission), 0);
+    assert_false(reaches("127.0.0.1", "127.0.0.1", port));
+    assert_non_null(strstr(logged, "those that came last cannot connect"));
+    admit(admission, "127.7.0.2");
+    admit(admission, "127.7.0.1");
+    if (1 != failing_guard) {
+        assert_true(reaches("127.7.0.1", "127.0.0.1", port));
+        assert_true(reaches("127.7.0.2", "127.0.0.1", port));
+    }
+    assert_false(reaches("127.0.0.1", "127.0.0.1", port));
+    oc_admission_close(admission);
+    close(fd);
+}
+
+static void test_no_memory(void **state)
+{
+    (void) state;
+    for (unsigned number = 1; number <= 2; number++) {
+        expect_shut(number, 0);
+    }
+    for (unsigned number = 1; number <= 3; number++) {
+        expect_shut(0, number);
+    }
+}
+
+/* ---- a kernel that refuses ---- */
 
 static void drop_capabilities(void)
 {
@@ -564,6 +655,7 @@ int main(void)
         cmocka_unit_test(test_others),
         cmocka_unit_test(test_same_moment),
         cmocka_unit_test(test_little_memory),
+        cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_refused),
     };
 
