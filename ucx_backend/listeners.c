@@ -100,12 +100,19 @@ typedef struct {
     oc_listeners_t *found;
 } search_t;
 
-static bool listens(int fd)
+static bool has(int fd, int option, int value)
 {
     socklen_t length = sizeof(int);
-    int value = 0;
+    int is = 0;
 
-    return 0 == getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &length) && 0 != value;
+    return 0 == getsockopt(fd, SOL_SOCKET, option, &is, &length) && value == is;
+}
+
+/* For connections of TCP. */
+static bool listens(int fd)
+{
+    return has(fd, SO_ACCEPTCONN, 1)
+           && (has(fd, SO_DOMAIN, AF_INET) || has(fd, SO_DOMAIN, AF_INET6));
 }
 
 static bool contains(const search_t *search, const void *bytes, size_t length)
@@ -144,7 +151,11 @@ static bool consider(void *arg, int fd, ino_t inode)
     if ((search->before->count > 0
          && NULL != bsearch(&inode, search->before->sockets, search->before->count,
                             sizeof(inode), compare))
-        || !listens(fd) || !is_in_address(search, fd)) {
+        || !listens(fd)) {
+        return true;
+    }
+    if (!is_in_address(search, fd)) {
+        found->unknown++;
         return true;
     }
     grown = realloc(found->fds, (found->count + 1) * sizeof(*grown));

@@ -23,12 +23,13 @@ void oc_sockets_forget(oc_sockets_t *before);
 typedef struct {
     int *fds;                   /* UCX's; the array is freed by whoever has it */
     unsigned count;
+    unsigned unknown;           /* others of TCP that listen since then: nobody knows whose */
     int error;                  /* errno: there may be more */
 } oc_listeners_t;
 
 /*
  * Those of the worker with this address. A socket of somebody else that came meanwhile is not taken
- * for one, unless its address and its port happen to be among the bytes.
+ * for one, unless its address and its port happen to be among the bytes; it is one of the unknown.
  */
 void oc_listeners_find(const oc_sockets_t *before, const void *address, size_t length,
                        oc_listeners_t *listeners);

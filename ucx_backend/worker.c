@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,9 @@ const char *oc_ucx_version(void)
     return ucp_get_version_string();
 }
 
+/* Of two at a time, each would find the sockets of the other. */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
 static ucs_status_t open_worker(oc_worker_t *worker)
 {
     ucp_worker_params_t params = {
@@ -59,6 +63,7 @@ static ucs_status_t open_worker(oc_worker_t *worker)
     oc_sockets_t before;
     ucs_status_t status;
 
+    pthread_mutex_lock(&opening);
     oc_sockets_remember(&before);
     status = ucp_worker_create(worker->context, &params, &worker->worker);
 
@@ -74,6 +79,7 @@ static ucs_status_t open_worker(oc_worker_t *worker)
         oc_listeners_find(&before, worker->address, worker->address_length, &worker->listeners);
         status = ucp_worker_get_efd(worker->worker, &worker->wakeup.event_fd);
     }
+    pthread_mutex_unlock(&opening);
     oc_sockets_forget(&before);
     return status;
 }
@@ -121,6 +127,11 @@ void oc_worker_guard(oc_worker_t *worker, oc_admission_t *admission)
     }
     if (0 != worker->listeners.error) {
         oc_admission_miss(admission, strerror(worker->listeners.error));
+    }
+    /* another version of UCX may write addresses in another way */
+    for (unsigned i = 0; i < worker->listeners.unknown; i++) {
+        oc_admission_miss(admission, "a socket that listens since UCX was started is not part of "
+                          "its address, and may be another one's");
     }
 }
 

@@ -339,8 +339,8 @@ tests_unit_test_filter_LDADD = libocnet.la libocbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_admission
 tests_unit_test_admission_SOURCES = tests/unit/test_admission.c tests/unit/own_network.h
-tests_unit_test_admission_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_admission_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(UCX_CFLAGS)
 tests_unit_test_admission_LDADD = libocucx.la libocnet.la libocbase.la $(CMOCKA_LIBS) -lpthread
 tests_unit_test_admission_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc -Wl,--wrap=malloc \
-	-Wl,--wrap=realloc
+	-Wl,--wrap=realloc -Wl,--wrap=ucp_worker_create
 endif

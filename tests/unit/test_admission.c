@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucp/api/ucp.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -443,6 +444,7 @@ static void test_same_moment(void **state)
     oc_listeners_find(&before, address, length, &listeners);
     assert_int_equal(listeners.error, 0);
     assert_int_equal(listeners.count, 1);
+    assert_int_equal(listeners.unknown, 1);
     assert_int_not_equal(listeners.fds[0], fd);
     free(listeners.fds);
     oc_sockets_forget(&before);
@@ -450,9 +452,62 @@ static void test_same_moment(void **state)
     oc_sockets_remember(&before);
     oc_listeners_find(&before, address, length, &listeners);
     assert_int_equal(listeners.count, 0);
+    assert_int_equal(listeners.unknown, 0);
     oc_sockets_forget(&before);
     oc_worker_close(worker);
     close(fd);
+}
+
+static int unrecognised, local;
+static bool adds_socket;
+
+ucs_status_t __real_ucp_worker_create(ucp_context_h context, const ucp_worker_params_t *params,
+                                      ucp_worker_h *worker);
+ucs_status_t __wrap_ucp_worker_create(ucp_context_h context, const ucp_worker_params_t *params,
+                                      ucp_worker_h *worker);
+
+/* Without a name it gets one. */
+static int listen_locally(void)
+{
+    struct sockaddr name = {.sa_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(bind(fd, &name, sizeof(name.sa_family)), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    return fd;
+}
+
+/* As if UCX listened at one more place than its address has; and one that no host reaches. */
+ucs_status_t __wrap_ucp_worker_create(ucp_context_h context, const ucp_worker_params_t *params,
+                                      ucp_worker_h *worker)
+{
+    uint16_t port;
+
+    if (adds_socket) {
+        unrecognised = listen_on("127.0.0.1", &port);
+        local = listen_locally();
+    }
+    return __real_ucp_worker_create(context, params, worker);
+}
+
+/* Nobody knows whether strangers reach it: it counts as open. */
+static void test_unrecognised(void **state)
+{
+    oc_admission_t *admission = oc_admission_open();
+    oc_worker_t *worker;
+
+    (void) state;
+    logged[0] = '\0';
+    adds_socket = true;
+    worker = open_worker("lo");
+    adds_socket = false;
+    oc_worker_guard(worker, admission);
+    assert_int_equal(oc_admission_open_sockets(admission), 1);
+    assert_non_null(strstr(logged, "is not part of its address"));
+    oc_worker_close(worker);
+    oc_admission_close(admission);
+    close(unrecognised);
+    close(local);
 }
 
 /* ---- a kernel that has no memory ---- */
@@ -654,6 +709,7 @@ int main(void)
         cmocka_unit_test(test_cost),
         cmocka_unit_test(test_others),
         cmocka_unit_test(test_same_moment),
+        cmocka_unit_test(test_unrecognised),
         cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_refused),

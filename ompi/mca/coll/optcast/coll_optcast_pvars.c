@@ -87,7 +87,8 @@ void mca_coll_optcast_pvars_register(void)
          &cm->setup_messages);
     pvar("setup_bytes", "Bytes of those", &cm->setup_bytes);
     pvar("open_sockets", "Listening sockets of UCX that hosts outside the job can connect to, "
-         "too, because the kernel refuses to filter them", &counters->open_sockets);
+         "too, because the kernel refuses to filter them or they were not recognised",
+         &counters->open_sockets);
     pvar("failures", "Offloaded operations that ended with an error", &counters->failures);
     cast_pvars_register(&counters->cast);
 }
