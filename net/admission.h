@@ -54,7 +54,7 @@ void oc_admission_renew(oc_admission_t *admission);
 /* How many addresses, or networks that stand for several, are admitted or noted: at most 65,536. */
 size_t oc_admission_count(const oc_admission_t *admission);
 
-/* Sockets that were to be guarded, and are not. */
+/* Sockets that were to be guarded, and are not: none becomes one later than when it was to be. */
 unsigned oc_admission_open_sockets(const oc_admission_t *admission);
 
 /*

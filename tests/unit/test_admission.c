@@ -681,6 +681,21 @@ static void check_refusal(void)
     assert_null(strstr(strchr(logged, '\n') + 1, "open to"));
 }
 
+/* Whoever was filtered once stays so: who counts open sockets can do so when they are guarded. */
+static void check_late_refusal(void)
+{
+    oc_admission_t *admission = oc_admission_open();
+    uint16_t port;
+    int fd = listen_on("127.0.0.1", &port);
+
+    oc_admission_guard(admission, fd);
+    drop_capabilities();
+    admit(admission, "127.8.0.1");
+    assert_int_equal(oc_admission_open_sockets(admission), 0);
+    assert_false(reaches("127.8.0.2", "127.0.0.1", port));
+    assert_int_equal(reaches("127.8.0.1", "127.0.0.1", port), 0 == oc_admission_try());
+}
+
 static void test_refused(void **state)
 {
     int status;
@@ -688,7 +703,7 @@ static void test_refused(void **state)
 
     (void) state;
     if (0 == pid) {
-        drop_capabilities();
+        check_late_refusal();
         check_refusal();
         _exit(0);
     }
