@@ -74,13 +74,70 @@ static void on_hello(fake_server_state_t *state, client_t *client, const oc_hell
     (void) oc_stream_send(&client->stream, &answer);
 }
 
-static void send_ready(fake_server_state_t *state, const client_t *client, const oc_join_t *join)
+static oc_header_t ready_of(const oc_join_t *join)
 {
-    ready_t *ready = &state->readies[state->num_readies++ % MAX_READIES];
-    oc_header_t header = {.message = OC_MESSAGE_READY, .handle = HANDLE,
+    return (oc_header_t) {.message = OC_MESSAGE_READY, .handle = HANDLE,
                           .rank = join->first_aggregator, .chunks = 1,
                           .chunk_bytes = join->chunk_bytes};
-    size_t length = FAKE_SHORT == state->behaviour ? OC_HEADER_SIZE / 2 : OC_HEADER_SIZE;
+}
+
+static ready_t *ready_new(fake_server_state_t *state)
+{
+    return &state->readies[state->num_readies++ % MAX_READIES];
+}
+
+static void send_bytes(const client_t *client, const oc_join_t *join, ready_t *ready, size_t length)
+{
+    ready->transfer.done = on_sent;
+    oc_send(client->endpoint, &ready->transfer, ready->bytes, length,
+            oc_tag(OC_KIND_REPLY, join->reply_handle, join->first_aggregator, 0, OC_READY_SLOT));
+}
+
+/* As who knows all about the group but the job's key, and has READYs of other groups and jobs. */
+static void forge_ready(fake_server_state_t *state, const oc_join_t *join, unsigned number,
+                        uint8_t *bytes)
+{
+    static const uint8_t other_key[OC_JOB_KEY_SIZE] = {1};
+    oc_header_t header = ready_of(join), altered = header;
+    oc_mac_t *other = oc_seal_new(other_key, 0);
+    uint8_t code[OC_MAC_SIZE];
+
+    oc_header_encode(&header, bytes);
+    switch (number) {
+    case 0:
+        oc_seal(other, join->group, header.rank, &header, bytes, OC_HEADER_SIZE);
+        break;
+    case 1:
+        oc_seal(state->codes, join->group + (1 << 16), header.rank, &header, bytes, OC_HEADER_SIZE);
+        break;
+    case 2:
+        memset(bytes + OC_CODE_OFFSET, 0, OC_MAC_SIZE);
+        break;
+    default:
+        oc_seal(state->codes, join->group, header.rank, &header, bytes, OC_HEADER_SIZE);
+        memcpy(code, bytes + OC_CODE_OFFSET, sizeof(code));
+        altered.handle += 3 == number;
+        altered.chunk_bytes -= 4 == number ? 4096 : 0;
+        oc_header_encode(&altered, bytes);
+        memcpy(bytes + OC_CODE_OFFSET, code, sizeof(code));
+    }
+    oc_mac_free(other);
+}
+
+static void send_forged(fake_server_state_t *state, const client_t *client, const oc_join_t *join)
+{
+    for (unsigned i = 0; i < FORGED_READIES; i++) {
+        ready_t *ready = ready_new(state);
+
+        forge_ready(state, join, i, ready->bytes);
+        send_bytes(client, join, ready, OC_HEADER_SIZE);
+    }
+}
+
+static void send_ready(fake_server_state_t *state, const client_t *client, const oc_join_t *join)
+{
+    ready_t *ready = ready_new(state);
+    oc_header_t header = ready_of(join);
 
     if (FAKE_OTHER == state->behaviour) {
         header.message = OC_MESSAGE_COMMIT;
@@ -92,9 +149,8 @@ static void send_ready(fake_server_state_t *state, const client_t *client, const
     oc_header_encode(&header, ready->bytes);
     oc_seal(state->codes, join->group, join->first_aggregator, &header, ready->bytes,
             OC_HEADER_SIZE);
-    ready->transfer.done = on_sent;
-    oc_send(client->endpoint, &ready->transfer, ready->bytes, length,
-            oc_tag(OC_KIND_REPLY, join->reply_handle, join->first_aggregator, 0, OC_READY_SLOT));
+    send_bytes(client, join, ready,
+               FAKE_SHORT == state->behaviour ? OC_HEADER_SIZE / 2 : OC_HEADER_SIZE);
 }
 
 static void on_join(fake_server_state_t *state, client_t *client, const oc_join_t *join)
@@ -110,6 +166,9 @@ static void on_join(fake_server_state_t *state, client_t *client, const oc_join_
         return;
     }
     (void) oc_stream_send(&client->stream, &answer);
+    if (FAKE_FORGED == state->behaviour) {
+        send_forged(state, client, join);
+    }
     if (FAKE_SILENT != state->behaviour) {
         send_ready(state, client, join);
     }

@@ -13,9 +13,12 @@ typedef enum {
     FAKE_SILENT,         /* joins, and never says READY */
     FAKE_OTHER,          /* a message that is not READY, in its place */
     FAKE_SHORT,          /* a READY that is cut off */
+    FAKE_FORGED,         /* READY, behind FORGED_READIES that somebody else has made or changed */
     FAKE_CROWDED,        /* the same, but for 3.5 s the system has no room for more connections */
     FAKE_LATE_REFUSAL,   /* answers a second group with nothing but a refusal, after it has left */
 } fake_t;
+
+#define FORGED_READIES 5u
 
 typedef struct {
     pid_t pid;

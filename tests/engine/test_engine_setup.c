@@ -272,6 +272,22 @@ static void test_groups_left_behind(void **state)
     with_fake(FAKE_READY, "", body_left_behind);
 }
 
+/* None of them counts; the true one, behind them, does. */
+static void body_forged_ready(rank_t *rank)
+{
+    make_live(rank, 0);
+    CHECK(FORGED_READIES == rank->counters.replies_forged);
+    CHECK((size_t) rank->settings.chunk_size == rank->groups[0]->chunk_bytes);
+    rank_barrier(rank);
+    memset(rank->groups, 0, sizeof(rank->groups));
+}
+
+static void test_forged_ready(void **state)
+{
+    (void) state;
+    with_fake(FAKE_FORGED, "", body_forged_ready);
+}
+
 /* What a server says of a group that has left is nobody's business any more. */
 static void body_late_refusal(rank_t *rank)
 {
@@ -696,6 +712,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_no_ready),
         cmocka_unit_test(test_last_handle),
         cmocka_unit_test(test_wrong_ready),
+        cmocka_unit_test(test_forged_ready),
         cmocka_unit_test(test_crowded),
         cmocka_unit_test(test_groups_left_behind),
         cmocka_unit_test(test_late_refusal),

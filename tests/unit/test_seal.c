@@ -159,29 +159,70 @@ static void test_what_differs(void **state)
     }
 }
 
+/* The same bytes, sealed as each of two messages. */
+static bool have_one_nonce(const oc_header_t *one, const oc_header_t *other)
+{
+    uint8_t code[OC_MAC_SIZE];
+
+    memset(message, 0x55, LENGTH);
+    oc_seal(mac, GROUP, INDEX, one, message, LENGTH);
+    memcpy(code, message + OC_CODE_OFFSET, sizeof(code));
+    oc_seal(mac, GROUP, INDEX, other, message, LENGTH);
+    return 0 == memcmp(message + OC_CODE_OFFSET, code, sizeof(code));
+}
+
+static oc_header_t ready(void)
+{
+    return (oc_header_t) {.message = OC_MESSAGE_READY, .handle = 0x12345, .rank = INDEX,
+                          .chunks = 1, .chunk_bytes = 65536};
+}
+
+/*
+ * A group that is made again on a server has another handle, and may be told another size. It has
+ * no sequence: both stand there, and do not touch each other.
+ */
+static void test_ready(void **state)
+{
+    oc_header_t one = ready(), other = ready();
+
+    (void) state;
+    assert_true(have_one_nonce(&one, &other));
+    for (unsigned bit = 0; bit < 20; bit++) {
+        other = ready();
+        other.handle ^= 1u << bit;
+        assert_false(have_one_nonce(&one, &other));
+    }
+    for (unsigned bit = 0; bit < 24; bit++) {
+        other = ready();
+        other.chunk_bytes = ((other.chunk_bytes - 1) ^ 1u << bit) + 1;
+        assert_false(have_one_nonce(&one, &other));
+    }
+    one.handle = 0xfffff;
+    one.chunk_bytes = 4096;
+    other.handle = 0;
+    other.chunk_bytes = 4097;
+    assert_false(have_one_nonce(&one, &other));
+    one.chunk_bytes = OC_MAX_CHUNK;
+    other = one;
+    other.rank ^= 1;
+    assert_false(have_one_nonce(&one, &other));
+}
+
 /* No field of a nonce touches another: what would fill one does not change the next. */
 static void test_no_overlap(void **state)
 {
     oc_header_t low = small(), high = small();
-    uint8_t code[OC_MAC_SIZE];
 
     (void) state;
     low.rank = 0;
     low.sequence = OC_MAX_SEQUENCE - 1;
     high.rank = 1;
     high.sequence = 0;
-    memset(message, 0x55, LENGTH);
-    oc_seal(mac, GROUP, INDEX, &low, message, LENGTH);
-    memcpy(code, message + OC_CODE_OFFSET, sizeof(code));
-    oc_seal(mac, GROUP, INDEX, &high, message, LENGTH);
-    assert_memory_not_equal(message + OC_CODE_OFFSET, code, sizeof(code));
+    assert_false(have_one_nonce(&low, &high));
     low.rank = OC_MAX_RANKS - 1;
     high.message = OC_MESSAGE_START;
-    oc_seal(mac, GROUP, INDEX, &low, message, LENGTH);
-    memcpy(code, message + OC_CODE_OFFSET, sizeof(code));
     high.rank = 0;
-    oc_seal(mac, GROUP, INDEX, &high, message, LENGTH);
-    assert_memory_not_equal(message + OC_CODE_OFFSET, code, sizeof(code));
+    assert_false(have_one_nonce(&low, &high));
 }
 
 /* A sequence that has no room in a nonce is no message at all. */
@@ -235,6 +276,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_whole_message, setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_length, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_differs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_ready, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_overlap, setup, teardown),
         cmocka_unit_test_setup_teardown(test_last_sequence, setup, teardown),
         cmocka_unit_test_setup_teardown(test_teams, setup, teardown),
