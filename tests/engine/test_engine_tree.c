@@ -211,6 +211,38 @@ static void test_small_parent(void **state)
     assert_int_equal(failed, 0);
 }
 
+/* In place of the second leaf. */
+static void start_small_leaf(void)
+{
+    const char *options[] = {"--aggregators", "1", "--memory-limit", "1M", "--parent",
+                             grove.parent.address, NULL};
+
+    assert_int_equal(server_stop(&grove.leaves[1]), 0);
+    server_start(&grove.leaves[1], options);
+    snprintf(grove.list, sizeof(grove.list), "%s,%s", grove.leaves[0].address,
+             grove.leaves[1].address);
+}
+
+/*
+ * One leaf has less room than the other. What ranks ask for they ask on both, and so do the leaves
+ * above: for the parent they would disagree if each said what it has.
+ */
+static void test_small_leaf(void **state)
+{
+    oc_job_settings_t settings;
+    unsigned failed;
+
+    (void) state;
+    grove_start_with(&grove, 2, "1", "16M", "16M");
+    start_small_leaf();
+    settings = grove_settings(&grove);
+    settings.chunk_size = 256 * 1024;
+    settings.min_chunks = 1;
+    failed = ranks_run(4, &settings, body_wide, 30);
+    grove_stop(&grove);
+    assert_int_equal(failed, 0);
+}
+
 /* ---- COMMIT ---- */
 
 #define ROUNDS 10
@@ -684,7 +716,7 @@ int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs),           cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_small_parent),
+        cmocka_unit_test(test_small_parent),    cmocka_unit_test(test_small_leaf),
         cmocka_unit_test(test_in_flight),       cmocka_unit_test(test_committed),
         cmocka_unit_test(test_opposite),        cmocka_unit_test(test_waits),
         cmocka_unit_test(test_newcomer),        cmocka_unit_test(test_small),
