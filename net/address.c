@@ -457,7 +457,9 @@ static unsigned add_origins(const struct ifaddrs *all, const char *interfaces, b
     return count;
 }
 
-unsigned oc_origin_addresses(const char *interfaces, struct in6_addr *addresses, unsigned max)
+/* Those of interfaces that the list names, and behind them, if wanted, of all others. */
+static unsigned find_origins(const char *interfaces, bool others, struct in6_addr *addresses,
+                             unsigned max)
 {
     struct ifaddrs *all;
     unsigned count;
@@ -466,20 +468,19 @@ unsigned oc_origin_addresses(const char *interfaces, struct in6_addr *addresses,
         return 0;
     }
     count = add_origins(all, interfaces, true, addresses, 0, max);
-    count = add_origins(all, interfaces, false, addresses, count, max);
+    if (others) {
+        count = add_origins(all, interfaces, false, addresses, count, max);
+    }
     freeifaddrs(all);
     return count;
 }
 
+unsigned oc_origin_addresses(const char *interfaces, struct in6_addr *addresses, unsigned max)
+{
+    return find_origins(interfaces, true, addresses, max);
+}
+
 unsigned oc_named_addresses(const char *interfaces, struct in6_addr *addresses, unsigned max)
 {
-    struct ifaddrs *all;
-    unsigned count;
-
-    if (0 != getifaddrs(&all)) {
-        return 0;
-    }
-    count = add_origins(all, interfaces, true, addresses, 0, max);
-    freeifaddrs(all);
-    return count;
+    return find_origins(interfaces, false, addresses, max);
 }
