@@ -406,7 +406,7 @@ void oc_chunks_cancel(oc_reduction_t *reduction);
 void oc_chunk_result(oc_chunk_t *chunk);
 void oc_chunk_drop(oc_chunk_t *chunk);
 
-/* above.c: a leaf passes on what it has reduced, and the result back */
+/* above*.c: a leaf passes on what it has reduced, and the result back */
 void oc_above_connect(oc_aggregator_t *aggregator, const void *address);
 /* false: out of memory */
 bool oc_above_new(oc_server_group_t *group, uint32_t leaf);

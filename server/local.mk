@@ -2,7 +2,7 @@
 # The service is a library: the daemon, the embedded mode and the tests link it.
 noinst_LTLIBRARIES += libocservice.la
 libocservice_la_SOURCES = \
-	server/above.c \
+	server/above.h server/above.c server/above_large.c server/above_small.c \
 	server/aggregator.h server/aggregator_types.h server/aggregator.c \
 	server/binding.h server/binding.c \
 	server/budget.h server/budget.c \

@@ -2,7 +2,7 @@
 /*
  * A leaf's connection to the server above it. There the leaf is a client like a rank: it says HELLO
  * in the name of the job, joins groups with the number of its leaf, and leaves them. What it adds
- * up goes there from the aggregators (above.c).
+ * up goes there from the aggregators (above*.c).
  *
  * Clients are welcome when the parent has welcomed this server: until then nobody knows whether
  * the job can be served. The parent is as necessary as this server itself, so its end is the job's.
