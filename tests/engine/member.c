@@ -20,7 +20,8 @@
 /* Messages that UCX may have at a time. */
 #define MOST_UNDER_WAY 64
 
-#define PATIENCE_MS 10000
+/* Also on emulated processors. */
+#define PATIENCE_MS 30000
 
 static void on_failed(void *arg)
 {
