@@ -15,6 +15,7 @@ static const char *const multicast_names[] = {"auto", "verbs", "udp", "off", NUL
 static const char *const schedule_names[] = {"auto", "together", "chain", NULL};
 static const char *const peer_names[] = {"auto", "off", NULL};
 static const char *const reproducible_names[] = {"shape", "rank_order", NULL};
+static const char *const cgroup_names[] = {"auto", "off", NULL};
 static const char *const bind_names[] = {"auto", "off", NULL};
 static const char *const huge_page_names[] = {"auto", "reserved", "off", NULL};
 static const char *const polling_names[] = {"adaptive", "busy", NULL};
@@ -204,6 +205,15 @@ static const oc_setting_t server_settings[] = {
      .max = 65536,
      .unit = "jobs",
      .help = "Jobs served at a time, a process for each; more are refused."},
+    {.name = "cgroup",
+     SERVER(cgroup),
+     .type = OC_SETTING_CHOICE,
+     .number = OC_CGROUP_AUTO,
+     .max = 1,
+     .unit = "",
+     .choices = cgroup_names,
+     .help = "auto: the memory of each job's process is bounded by a cgroup of its own, too, where "
+             "one of version 2 is delegated to the server. off: by RLIMIT_DATA alone."},
     {.name = "parent",
      SERVER(parent),
      .type = OC_SETTING_TEXT,

@@ -54,6 +54,8 @@ typedef enum {
 
 typedef enum { OC_PEERS_AUTO, OC_PEERS_OFF } oc_peer_aggregation_t;
 
+typedef enum { OC_CGROUP_AUTO, OC_CGROUP_OFF } oc_cgroup_choice_t;
+
 typedef enum { OC_BIND_AUTO, OC_BIND_OFF } oc_bind_t;
 
 typedef enum {
@@ -117,6 +119,7 @@ typedef struct {
     int log_level;
     int drain_timeout;
     int max_jobs;
+    int cgroup;                  /* oc_cgroup_choice_t */
     const char *parent;
     const char *timeline;
     oc_local_settings_t local;

@@ -33,6 +33,17 @@
 /* Between the bound and the limit of the system. */
 #define SLACK (64 * MIB)
 
+/*
+ * What a cgroup counts, and RLIMIT_DATA does not: kernel stacks, files that were read, and for each
+ * client and aggregator the buffers of a TCP connection; page tables and the like grow with the rest.
+ */
+#define KERNEL_MARGIN     (32 * MIB)
+#define CONNECTION_MARGIN MIB
+#define KERNEL_SHARE      64
+
+/* Of a process that has just begun: UCX with all its devices. */
+#define FIRST_OWN (256 * MIB)
+
 /* What the kernel adds to the badness of a data process, of 1000. */
 #define OOM_SCORE 500
 
@@ -122,6 +133,27 @@ bool oc_bound_set(oc_bound_t *bound, const oc_load_t *load)
     }
     limit_system(bound->bytes + SLACK);
     return true;
+}
+
+void oc_bound_sizes(const oc_bound_t *bound, oc_bound_sizes_t *sizes)
+{
+    uint64_t connections = bound->most.clients * (1ull + bound->aggregators);
+
+    *sizes = (oc_bound_sizes_t) {.bytes = bound->bytes, .high = UINT64_MAX, .max = UINT64_MAX};
+    if (!IS_SANITIZED && 0 != bound->bytes) {
+        sizes->high = bound->bytes + bound->bytes / KERNEL_SHARE + KERNEL_MARGIN
+                      + CONNECTION_MARGIN * connections;
+        sizes->max = sizes->high + SLACK;
+    }
+}
+
+void oc_bound_first(uint64_t memory_limit, unsigned aggregators, oc_bound_sizes_t *sizes)
+{
+    oc_bound_t bound = {.memory_limit = memory_limit, .aggregators = aggregators,
+                        .own = FIRST_OWN};
+
+    bound.bytes = compute(&bound);
+    oc_bound_sizes(&bound, sizes);
 }
 
 uint64_t oc_bound_used(const oc_bound_t *bound)

@@ -17,6 +17,12 @@ typedef struct {
     uint64_t eager_windows;   /* of all clients, in bytes, for each aggregator */
 } oc_load_t;
 
+/* In bytes; UINT64_MAX: none. */
+typedef struct {
+    uint64_t bytes;           /* the bound, as the process counts it */
+    uint64_t high, max;       /* of its cgroup, which counts what the kernel has for it, too */
+} oc_bound_sizes_t;
+
 typedef struct {
     uint64_t memory_limit;
     unsigned aggregators;
@@ -34,6 +40,12 @@ void oc_bound_open(oc_bound_t *bound, uint64_t memory_limit, unsigned aggregator
  * this process, where an allocation fails. Whether the bound has changed.
  */
 bool oc_bound_set(oc_bound_t *bound, const oc_load_t *load);
+
+/* As it was set last. */
+void oc_bound_sizes(const oc_bound_t *bound, oc_bound_sizes_t *sizes);
+
+/* Of a process that is not there yet: until it has said its own. */
+void oc_bound_first(uint64_t memory_limit, unsigned aggregators, oc_bound_sizes_t *sizes);
 
 /* What the process holds, in bytes, as the bound counts it; 0: not known. */
 uint64_t oc_bound_used(const oc_bound_t *bound);

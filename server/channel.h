@@ -19,7 +19,8 @@ typedef enum {
     OC_CHANNEL_ECHO,   /* both: answer to ASK; of the data process, number: as in IDLE */
     OC_CHANNEL_ASK,    /* both: are you there? */
     OC_CHANNEL_IDLE,   /* data process: no sessions; number: clients adopted so far */
-    OC_CHANNEL_BOUND,  /* data process: number: of its memory, in MiB, from now on */
+    OC_CHANNEL_BOUND,  /* data process: of its memory, from now on; bytes are an oc_bound_sizes_t */
+    OC_CHANNEL_OVER,   /* supervisor: beyond it; bytes are an oc_channel_over_t */
     OC_CHANNEL_JOINED, /* data process: some client has joined a group */
     OC_CHANNEL_RETIRE, /* supervisor: if none has: its place is needed */
     OC_CHANNEL_LEAVE,  /* supervisor: answer to IDLE when nobody else is under way */
@@ -31,6 +32,11 @@ typedef struct {
     uint32_t length;
     uint8_t bytes[OC_MAX_HELLO_BODY + 64];
 } oc_channel_message_t;
+
+/* Of the memory of a data process, by its cgroup. */
+typedef struct {
+    uint64_t held, bound;
+} oc_channel_over_t;
 
 /* fd -1: none. false when the other end is gone or does not read. Never blocks. */
 bool oc_channel_send(int channel, const oc_channel_message_t *message, int fd);

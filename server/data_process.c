@@ -35,6 +35,7 @@ typedef struct {
     bool complained;           /* of the limit of descriptors */
     bool leave;
     oc_bound_t bound;
+    bool bound_told;            /* to the supervisor, as it is now */
     uint64_t bound_looked;      /* when */
 } data_process_t;
 
@@ -73,6 +74,14 @@ static void adopt(data_process_t *process, const oc_channel_message_t *message, 
     }
 }
 
+static void end_by_cgroup(data_process_t *process, const oc_channel_message_t *message)
+{
+    oc_channel_over_t over;
+
+    memcpy(&over, message->bytes, sizeof(over));
+    oc_job_burst(process->job, ", with what the kernel has for it,", over.held, over.bound);
+}
+
 static void on_channel(oc_watch_t *watch, uint32_t events)
 {
     data_process_t *process = (data_process_t *) watch;
@@ -104,6 +113,9 @@ static void on_channel(oc_watch_t *watch, uint32_t events)
         message.number = process->adopted;
         (void) oc_channel_send(watch->fd, &message, -1);
         break;
+    case OC_CHANNEL_OVER:
+        end_by_cgroup(process, &message);
+        break;
     case OC_CHANNEL_RETIRE:
         oc_job_retire(process->job);
         break;
@@ -126,16 +138,24 @@ static void tell_idle(data_process_t *process)
 /* To be looked at no more often: what it takes to know is a millionth of a second each time. */
 #define BOUND_INTERVAL (10 * OC_MILLISECOND)
 
+static void tell_bound(data_process_t *process)
+{
+    oc_channel_message_t message = {.type = OC_CHANNEL_BOUND, .length = sizeof(oc_bound_sizes_t)};
+    oc_bound_sizes_t sizes;
+
+    oc_bound_sizes(&process->bound, &sizes);
+    memcpy(message.bytes, &sizes, sizeof(sizes));
+    process->bound_told = oc_channel_send(process->channel_watch.fd, &message, -1);
+}
+
 static void watch_bound(data_process_t *process)
 {
-    oc_channel_message_t message = {.type = OC_CHANNEL_BOUND};
     uint64_t now = oc_clock_ns(), used;
     oc_load_t load;
 
     oc_job_load(process->job, &load);
-    if (oc_bound_set(&process->bound, &load)) {
-        message.number = (uint32_t) (process->bound.bytes >> 20);
-        (void) oc_channel_send(process->channel_watch.fd, &message, -1);
+    if (oc_bound_set(&process->bound, &load) || !process->bound_told) {
+        tell_bound(process);
     }
     if (now - process->bound_looked < BOUND_INTERVAL) {
         return;
@@ -143,7 +163,7 @@ static void watch_bound(data_process_t *process)
     process->bound_looked = now;
     used = oc_bound_used(&process->bound);
     if (used > process->bound.bytes) {
-        oc_job_burst(process->job, used, process->bound.bytes);
+        oc_job_burst(process->job, "", used, process->bound.bytes);
     }
 }
 

@@ -375,12 +375,12 @@ void oc_job_load(const oc_job_server_t *job, oc_load_t *load)
                          .eager_windows = job->eager_windows};
 }
 
-void oc_job_burst(oc_job_server_t *job, uint64_t used, uint64_t bound)
+void oc_job_burst(oc_job_server_t *job, const char *with, uint64_t used, uint64_t bound)
 {
-    oc_job_fail(job, OC_ERR_NO_MEMORY, "the server's process for this job holds %llu MiB, and may "
-                "hold %llu: its ranks have sent what the server did not ask for yet; start it with "
-                "a higher --memory-limit, or lower coll_optcast_window",
-                (unsigned long long) used >> 20, (unsigned long long) bound >> 20);
+    oc_job_fail(job, OC_ERR_NO_MEMORY, "the server's process for this job%s holds %llu bytes of "
+                "memory, and may hold %llu: its ranks have sent what the server did not ask for yet; "
+                "start it with a higher --memory-limit, or lower coll_optcast_window", with,
+                (unsigned long long) used, (unsigned long long) bound);
 }
 
 unsigned oc_job_open_sockets(const oc_job_server_t *job)

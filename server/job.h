@@ -73,8 +73,11 @@ unsigned oc_job_sessions(const oc_job_server_t *job);
 /* For the bound of the process. */
 void oc_job_load(const oc_job_server_t *job, oc_load_t *load);
 
-/* The process holds more than it may, in bytes: the job ends, with both numbers for a reason. */
-void oc_job_burst(oc_job_server_t *job, uint64_t used, uint64_t bound);
+/*
+ * The process holds more than it may, in bytes: the job ends, with both numbers for a reason. with:
+ * what they also count, in commas, or "".
+ */
+void oc_job_burst(oc_job_server_t *job, const char *with, uint64_t used, uint64_t bound);
 
 /* Sockets of its aggregators that hosts of no job can connect to, too. */
 unsigned oc_job_open_sockets(const oc_job_server_t *job);

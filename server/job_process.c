@@ -3,6 +3,7 @@
 #include "server/job_process.h"
 
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -109,6 +110,55 @@ static void on_idle(oc_job_process_t *process, uint32_t adopted)
     }
 }
 
+/*
+ * Events come also when the kernel finds what it can take back. Whoever is over is slowed down by
+ * up to two seconds for each page, and could not tell many clients in time why their job ends.
+ */
+static void on_cgroup(oc_watch_t *watch, uint32_t events)
+{
+    oc_job_process_t *process =
+        (oc_job_process_t *) ((char *) watch - offsetof(oc_job_process_t, cgroup_watch));
+    oc_channel_message_t message = {.type = OC_CHANNEL_OVER, .length = sizeof(oc_channel_over_t)};
+    oc_channel_over_t over;
+
+    (void) events;
+    oc_job_cgroup_hear(&process->cgroup);
+    if (!process->is_over
+        && oc_job_cgroup_is_over(&process->cgroup, &over.held, &over.bound)) {
+        memcpy(message.bytes, &over, sizeof(over));
+        process->is_over = tell(process, &message, -1);
+        if (process->is_over) {
+            oc_job_cgroup_lift_high(&process->cgroup);
+        }
+    }
+}
+
+static bool is_alive(pid_t pid)
+{
+    siginfo_t info = {0};
+
+    return 0 == waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) && 0 == info.si_pid;
+}
+
+static void on_bound(oc_job_process_t *process, const oc_channel_message_t *message)
+{
+    oc_bound_sizes_t sizes;
+    bool bounded;
+    char id[9];
+
+    memcpy(&sizes, message->bytes, sizeof(sizes));
+    process->bound = sizes.bytes;
+    if (process->is_over) {
+        return;
+    }
+    bounded = oc_job_cgroup_bound(&process->cgroup, &sizes);
+    if (!bounded && !process->unbound && is_alive(process->pid)) {
+        process->unbound = true;
+        short_id(process, id);
+        oc_warn("job %s: its process is not bounded by its cgroup %s", id, process->cgroup.name);
+    }
+}
+
 static void on_channel(oc_watch_t *watch, uint32_t events)
 {
     oc_job_process_t *process = (oc_job_process_t *) watch;
@@ -134,24 +184,44 @@ static void on_channel(oc_watch_t *watch, uint32_t events)
         process->has_joined = true;
         process->retires_until = 0;
     } else if (got > 0 && OC_CHANNEL_BOUND == message.type) {
-        process->bound = message.number;
+        on_bound(process, &message);
     }
 }
 
+static void watch_cgroup(oc_job_process_t *process)
+{
+    process->cgroup_watch = (oc_watch_t) {.fd = process->cgroup.events, .ready = on_cgroup};
+    if (process->cgroup.events >= 0) {
+        oc_job_cgroup_hear(&process->cgroup);
+        (void) oc_loop_add(process->loop, &process->cgroup_watch, EPOLLPRI);
+    }
+}
+
+static void look_away(oc_job_process_t *process)
+{
+    if (process->cgroup.events >= 0) {
+        oc_loop_remove(process->loop, &process->cgroup_watch);
+    }
+}
+
+/* Owns channel and cgroup, whatever becomes of it. */
 static oc_job_process_t *process_new(oc_loop_t *loop, const oc_hello_t *hello, int channel,
-                                     pid_t pid)
+                                     oc_job_cgroup_t *cgroup, pid_t pid)
 {
     oc_job_process_t *process = calloc(1, sizeof(*process));
     char id[9];
 
     if (NULL == process) {
         close(channel);
+        oc_job_cgroup_close(cgroup);
         return NULL;
     }
     process->watch = (oc_watch_t) {.fd = channel, .ready = on_channel};
     process->loop = loop;
     process->pid = pid;
     process->started_at = oc_clock_ns();
+    process->cgroup = *cgroup;
+    watch_cgroup(process);
     memcpy(process->id, hello->job_id, OC_JOB_ID_SIZE);
     memcpy(process->key, hello->job_key, OC_JOB_KEY_SIZE);
     if (OC_OK != oc_loop_add(loop, &process->watch, EPOLLIN)) {
@@ -177,10 +247,12 @@ static void tell_begin(oc_job_process_t *process, const oc_data_process_config_t
 }
 
 oc_job_process_t *oc_job_process_start(oc_loop_t *loop, const oc_hello_t *hello,
-                                       const oc_spawn_t *spawn,
+                                       const oc_spawn_t *spawn, oc_cgroup_t *cgroup,
                                        const oc_data_process_config_t *config)
 {
     oc_job_process_t *process;
+    oc_bound_sizes_t sizes;
+    oc_job_cgroup_t own;
     int pair[2], size = CHANNEL_BUFFER;
     pid_t pid;
 
@@ -188,13 +260,17 @@ oc_job_process_t *oc_job_process_start(oc_loop_t *loop, const oc_hello_t *hello,
         return NULL;
     }
     (void) setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-    pid = oc_spawn(spawn, pair[1]);
+    oc_bound_first(config->memory_limit, (unsigned) config->aggregators, &sizes);
+    oc_job_cgroup_open(cgroup, &own, &sizes);
+    pid = oc_spawn(spawn, pair[1], own.processes);
+    oc_job_cgroup_entered(&own);
     close(pair[1]);
     if (pid < 0) {
         close(pair[0]);
+        oc_job_cgroup_remove(cgroup, &own);
         return NULL;
     }
-    process = process_new(loop, hello, pair[0], pid);
+    process = process_new(loop, hello, pair[0], &own, pid);
     if (NULL != process) {
         tell_begin(process, config);
     }
@@ -247,25 +323,42 @@ void oc_job_process_drain(oc_job_process_t *process)
 }
 
 /* UCX ends the process when it gets no memory, and the kernel when the machine has none. */
-void oc_job_process_ended(oc_job_process_t *process, int status, const struct rusage *usage)
+static void complain_of_signal(const oc_job_process_t *process, const char *id, int number,
+                               const struct rusage *usage)
 {
+    uint64_t most = (uint64_t) usage->ru_maxrss << 10;
+
+    oc_warn("job %s: its process was ended by signal %d (%s); it had at most %llu MiB of "
+            "memory, and may have %llu%s", id, number, strsignal(number),
+            (unsigned long long) most >> 20, (unsigned long long) process->bound >> 20,
+            most >= process->bound ? ": a higher --memory-limit gives it more" : "");
+}
+
+void oc_job_process_ended(oc_job_process_t *process, oc_cgroup_t *cgroup, int status,
+                          const struct rusage *usage)
+{
+    uint64_t max;
     char id[9];
 
     short_id(process, id);
-    if (WIFSIGNALED(status)) {
-        oc_warn("job %s: its process was ended by signal %d (%s); it had at most %ld MiB of "
-                "memory, and may have %u%s", id, WTERMSIG(status), strsignal(WTERMSIG(status)),
-                usage->ru_maxrss / 1024, process->bound,
-                usage->ru_maxrss / 1024 >= process->bound
-                    ? ": a higher --memory-limit gives it more" : "");
+    if (oc_job_cgroup_was_killed(&process->cgroup, &max)) {
+        oc_warn("job %s: its process was ended by the kernel, because with what the kernel had for "
+                "it it came to its bound of %llu bytes of memory (memory.max of its cgroup): a "
+                "higher --memory-limit gives it more", id, (unsigned long long) max);
+    } else if (WIFSIGNALED(status)) {
+        complain_of_signal(process, id, WTERMSIG(status), usage);
     } else {
         oc_info("job %s is over", id);
     }
+    look_away(process);
+    oc_job_cgroup_remove(cgroup, &process->cgroup);
     oc_job_process_free(process);
 }
 
 void oc_job_process_free(oc_job_process_t *process)
 {
     close_channel(process);
+    look_away(process);
+    oc_job_cgroup_close(&process->cgroup);
     free(process);
 }

@@ -13,16 +13,21 @@
 #include "net/loop.h"
 #include "protocol/control.h"
 #include "server/data_process.h"
+#include "server/job_cgroup.h"
 #include "server/spawn.h"
 
 typedef struct oc_job_process {
     oc_watch_t watch;              /* the channel; fd -1 once it is closed */
+    oc_watch_t cgroup_watch;       /* what happens at the bounds of … */
+    oc_job_cgroup_t cgroup;        /* … this */
     oc_loop_t *loop;
     struct outgoing *queue;        /* while its process is starting, or slow */
     unsigned queued;
     uint8_t id[OC_JOB_ID_SIZE], key[OC_JOB_KEY_SIZE];
     pid_t pid;
-    uint32_t bound;                /* of its memory, in MiB; 0: it has not said */
+    uint64_t bound;                /* of its memory, in bytes; 0: it has not said */
+    bool is_over;                  /* its cgroup, and it was told */
+    bool unbound;                  /* its cgroup does not bound it, and that was said */
     uint32_t adopted;
     uint64_t started_at;
     bool has_joined;               /* one of its clients, a group */
@@ -35,11 +40,12 @@ typedef struct oc_job_process {
 } oc_job_process_t;
 
 /*
- * Starts a process for the job of this HELLO and tells it what it has to know. NULL if the system
- * lacks something. The caller owns it until oc_job_process_ended or oc_job_process_free.
+ * Starts a process for the job of this HELLO, in a cgroup of its own if there are cgroups, and
+ * tells it what it has to know. NULL if the system lacks something. The caller owns it until
+ * oc_job_process_ended or oc_job_process_free.
  */
 oc_job_process_t *oc_job_process_start(oc_loop_t *loop, const oc_hello_t *hello,
-                                       const oc_spawn_t *spawn,
+                                       const oc_spawn_t *spawn, oc_cgroup_t *cgroup,
                                        const oc_data_process_config_t *config);
 
 /* Takes fd over, if true: HELLO is in bytes. false: the process takes none any more. */
@@ -60,10 +66,11 @@ bool oc_job_process_retires(const oc_job_process_t *process, uint64_t now);
 /* Tells it to finish. */
 void oc_job_process_drain(oc_job_process_t *process);
 
-/* It has ended, with that status and usage of wait4: says so, and frees this. */
-void oc_job_process_ended(oc_job_process_t *process, int status, const struct rusage *usage);
+/* It has ended, with that status and usage of wait4: says so, removes its cgroup and frees this. */
+void oc_job_process_ended(oc_job_process_t *process, oc_cgroup_t *cgroup, int status,
+                          const struct rusage *usage);
 
-/* Closes the channel, with which the process ends, and frees this. */
+/* Closes the channel, with which the process ends, and frees this; its cgroup is left. */
 void oc_job_process_free(oc_job_process_t *process);
 
 #endif

@@ -41,10 +41,12 @@ libocservice_la_LIBADD = libocnet.la libocucx.la libocreduction.la libocprotocol
 sbin_PROGRAMS += optcast-server
 optcast_server_SOURCES = \
 	server/bound.h server/bound.c \
+	server/cgroup.h server/cgroup.c server/cgroup_text.h server/cgroup_text.c \
 	server/channel.h server/channel.c \
 	server/configuration.h server/configuration.c \
 	server/data_process.h server/data_process.c \
 	server/hang.h server/hang.c \
+	server/job_cgroup.h server/job_cgroup.c \
 	server/job_process.h server/job_process.c \
 	server/main.c \
 	server/probe.h server/probe.c \

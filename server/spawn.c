@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "server/job_cgroup.h"
+
 /* No setting: nobody but this program starts itself in this way. */
 #define MODE "--data-process"
 
@@ -60,7 +62,8 @@ static void keep_channel(int channel, int program)
 }
 
 /* Only what is safe after a fork. */
-static void __attribute__((noreturn)) become(const oc_spawn_t *spawn, int channel, pid_t parent)
+static void __attribute__((noreturn)) become(const oc_spawn_t *spawn, int channel, int processes,
+                                             pid_t parent)
 {
     static char name[] = "optcast-server", mode[] = MODE;
     char *const arguments[] = {name, mode, NULL};
@@ -71,6 +74,7 @@ static void __attribute__((noreturn)) become(const oc_spawn_t *spawn, int channe
     if (getppid() != parent) {
         _exit(EXIT_FAILURE);
     }
+    oc_job_cgroup_enter(processes);
     /* a terminal's interrupt goes to the supervisor, which decides */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
@@ -84,12 +88,12 @@ static void __attribute__((noreturn)) become(const oc_spawn_t *spawn, int channe
     _exit(EXIT_FAILURE);
 }
 
-pid_t oc_spawn(const oc_spawn_t *spawn, int channel)
+pid_t oc_spawn(const oc_spawn_t *spawn, int channel, int processes)
 {
     pid_t parent = getpid(), pid = fork();
 
     if (0 == pid) {
-        become(spawn, channel, parent);
+        become(spawn, channel, processes, parent);
     }
     return pid;
 }

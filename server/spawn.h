@@ -22,10 +22,10 @@ void oc_spawn_close(oc_spawn_t *spawn);
 
 /*
  * The process has the caller's environment and standard streams, channel, which stays the caller's,
- * and no other descriptor. It ends with the calling thread. -1, with errno: the system lacks
- * something.
+ * and no other descriptor. It begins in the cgroup that has this file of processes, unless that is
+ * -1, and ends with the calling thread. -1, with errno: the system lacks something.
  */
-pid_t oc_spawn(const oc_spawn_t *spawn, int channel);
+pid_t oc_spawn(const oc_spawn_t *spawn, int channel, int processes);
 
 /* Whether this program was started by oc_spawn; main asks before anything else. */
 bool oc_is_spawned(int argc, char *const *argv);

@@ -37,6 +37,7 @@ typedef struct {
     const oc_server_settings_t *settings;
     oc_data_process_config_t config; /* of each data process; also where this one listens */
     oc_spawn_t spawn;
+    oc_cgroup_t cgroup;
     oc_loop_t loop;
     oc_gate_t *gate;
     oc_watch_t signal_watch;
@@ -95,8 +96,8 @@ static void probe_parent(supervisor_t *supervisor)
 
 static oc_job_process_t *job_start(supervisor_t *supervisor, const oc_hello_t *hello)
 {
-    oc_job_process_t *job =
-        oc_job_process_start(&supervisor->loop, hello, &supervisor->spawn, &supervisor->config);
+    oc_job_process_t *job = oc_job_process_start(&supervisor->loop, hello, &supervisor->spawn,
+                                                 &supervisor->cgroup, &supervisor->config);
 
     if (NULL != job) {
         DL_APPEND(supervisor->jobs, job);
@@ -242,7 +243,7 @@ static void reap(supervisor_t *supervisor)
             if (job->pid == pid) {
                 DL_DELETE(supervisor->jobs, job);
                 supervisor->num_jobs--;
-                oc_job_process_ended(job, status, &usage);
+                oc_job_process_ended(job, &supervisor->cgroup, status, &usage);
             }
         }
     }
@@ -429,6 +430,21 @@ static void try_filter(void)
     }
 }
 
+/* What bounds the memory of jobs, once. */
+static void open_cgroup(supervisor_t *supervisor)
+{
+    char reason[PATH_MAX + 256] = "it is switched off";
+
+    if (OC_CGROUP_OFF != supervisor->settings->cgroup
+        && oc_cgroup_open(&supervisor->cgroup, reason, sizeof(reason))) {
+        oc_info("the memory of each job's process is bounded by RLIMIT_DATA and a cgroup below %s",
+                supervisor->cgroup.path);
+    } else {
+        oc_info("the memory of each job's process is bounded by RLIMIT_DATA, without a cgroup: %s",
+                reason);
+    }
+}
+
 /* Data processes end with their channel; PR_SET_PDEATHSIG sees to those that do not. */
 static void close_jobs(supervisor_t *supervisor)
 {
@@ -441,12 +457,14 @@ static void close_jobs(supervisor_t *supervisor)
     oc_gate_close(supervisor->gate);
     close(supervisor->signal_watch.fd);
     oc_spawn_close(&supervisor->spawn);
+    oc_cgroup_close(&supervisor->cgroup);
     oc_loop_close(&supervisor->loop);
 }
 
 int oc_supervisor_run(const oc_server_settings_t *settings)
 {
-    supervisor_t supervisor = {.settings = settings, .loop.epoll_fd = -1, .spawn.program = -1};
+    supervisor_t supervisor = {.settings = settings, .loop.epoll_fd = -1, .spawn.program = -1,
+                               .cgroup.folder = -1};
     char error[512] = "the system lacks what a server needs";
 
     raise_descriptor_limit();
@@ -461,6 +479,7 @@ int oc_supervisor_run(const oc_server_settings_t *settings)
     }
     announce(&supervisor);
     try_filter();
+    open_cgroup(&supervisor);
     if (is_leaf(&supervisor)) {
         probe_parent(&supervisor);
     }

@@ -117,6 +117,12 @@ tests_engine_test_engine_retire_SOURCES = tests/engine/test_engine_retire.c \
 tests_engine_test_engine_retire_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_retire_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_cgroup
+tests_engine_test_engine_cgroup_SOURCES = tests/engine/test_engine_cgroup.c \
+	$(engine_harness) $(engine_member)
+tests_engine_test_engine_cgroup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_cgroup_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_jobs
 tests_engine_test_engine_jobs_SOURCES = tests/engine/test_engine_jobs.c \
 	$(engine_harness) $(engine_member)

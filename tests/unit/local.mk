@@ -255,6 +255,12 @@ tests_unit_test_worker_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(UCX_CFLAGS)
 tests_unit_test_worker_LDFLAGS = -Wl,--export-dynamic-symbol=send
 tests_unit_test_worker_LDADD = libocucx.la libocnet.la libocbase.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/unit/test_cgroup_text
+tests_unit_test_cgroup_text_SOURCES = tests/unit/test_cgroup_text.c \
+	server/cgroup_text.h server/cgroup_text.c
+tests_unit_test_cgroup_text_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cgroup_text_LDADD = $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_configuration
 tests_unit_test_configuration_SOURCES = tests/unit/test_configuration.c \
 	server/configuration.h server/configuration.c

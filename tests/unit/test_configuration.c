@@ -77,18 +77,20 @@ static void test_defaults(void **state)
     assert_int_equal(settings.memory_limit, 1ull << 30);
     assert_int_equal(settings.log_level, OC_LOG_INFO);
     assert_int_equal(settings.drain_timeout, 30);
+    assert_int_equal(settings.cgroup, OC_CGROUP_AUTO);
 }
 
 static void test_options(void **state)
 {
     (void) state;
     assert_int_equal(READ("--listen", "0.0.0.0:1", "--aggregators=3", "--memory-limit=2G",
-                          "--log-level", "debug", "--drain-timeout=0",), OC_OK);
+                          "--log-level", "debug", "--drain-timeout=0", "--cgroup", "off",), OC_OK);
     assert_string_equal(settings.listen, "0.0.0.0:1");
     assert_int_equal(settings.aggregators, 3);
     assert_int_equal(settings.memory_limit, 2ull << 30);
     assert_int_equal(settings.log_level, OC_LOG_DEBUG);
     assert_int_equal(settings.drain_timeout, 0);
+    assert_int_equal(settings.cgroup, OC_CGROUP_OFF);
 }
 
 /* The last word counts; a value may begin with dashes or contain an equals sign. */
@@ -120,6 +122,7 @@ static void test_wrong_options(void **state)
     EXPECT_ERROR("1 to 64", "--aggregators=65",);
     EXPECT_ERROR("aggregators", "--aggregators=",);
     EXPECT_ERROR("\"loud\"", "--log-level=loud",);
+    EXPECT_ERROR("\"on\" is not a value of cgroup: auto: ", "--cgroup=on",);
     EXPECT_ERROR("memory-limit", "--memory-limit=1K",);
 }
 
