@@ -163,12 +163,12 @@ static void on_channel(oc_watch_t *watch, uint32_t events)
 {
     oc_job_process_t *process = (oc_job_process_t *) watch;
     static oc_channel_message_t message;
-    int fd, got;
+    int got;
 
     if (events & EPOLLOUT) {
         flush(process);
     }
-    got = oc_channel_receive(watch->fd, &message, &fd);
+    got = oc_channel_receive(watch->fd, &message, NULL);
     if (got < 0) {
         close_channel(process);
     } else if (got > 0 && OC_CHANNEL_ASK == message.type) {

@@ -229,6 +229,11 @@ tests_unit_test_resend_SOURCES = tests/unit/test_resend.c
 tests_unit_test_resend_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_resend_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/unit/test_channel
+tests_unit_test_channel_SOURCES = tests/unit/test_channel.c server/channel.h server/channel.c
+tests_unit_test_channel_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_channel_LDADD = libocbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_mailbox
 tests_unit_test_mailbox_SOURCES = tests/unit/test_mailbox.c
 tests_unit_test_mailbox_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
