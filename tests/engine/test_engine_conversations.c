@@ -167,17 +167,45 @@ static oc_control_t route_to(uint32_t aggregator)
     return message;
 }
 
+/* Addresses of nobody, of which there may be more in a job than a filter has room for. */
+static void add_origins(oc_origins_t *origins)
+{
+    origins->count = (uint8_t) random_below(OC_MAX_ORIGINS + 1);
+    for (unsigned i = 0; i < origins->count; i++) {
+        uint32_t numbers[] = {odd_number(), odd_number(), odd_number(), odd_number()};
+
+        memcpy(&origins->addresses[i], numbers, sizeof(numbers));
+    }
+}
+
+static oc_control_t odd_welcome(void)
+{
+    static const uint8_t address[] = "an address";
+    oc_control_t message = {.type = OC_CONTROL_WELCOME};
+
+    message.welcome.version = (uint16_t) odd_number();
+    message.welcome.identity = odd_number();
+    message.welcome.parent = odd_number();
+    message.welcome.num_aggregators = (uint16_t) (1 + random_below(3));
+    for (unsigned i = 0; i < message.welcome.num_aggregators; i++) {
+        message.welcome.address[i] = (oc_bytes_t) {.data = address, .length = sizeof(address)};
+    }
+    add_origins(&message.welcome.origins);
+    return message;
+}
+
 /* Any message that a codec can make, whoever should send it. */
 static oc_control_t any_message(const guilty_t *guilty)
 {
     static const uint16_t notices[] = {OC_CONTROL_REFUSE, OC_CONTROL_GROUP_ERROR, OC_CONTROL_JOB_ERROR,
-                                       OC_CONTROL_DRAIN};
+                                       OC_CONTROL_DRAIN, OC_CONTROL_RETIRE};
     oc_control_t message;
 
-    switch (random_below(12)) {
+    switch (random_below(13)) {
     case 0:
         message = hello_of(guilty->job, !one_in(4));
         message.hello.process = one_in(3) ? OC_PROCESS_LEAF : odd_number();
+        add_origins(&message.hello.origins);
         return message;
     case 1:
         return notice_of(notices[random_below(sizeof(notices) / sizeof(notices[0]))]);
@@ -191,7 +219,10 @@ static oc_control_t any_message(const guilty_t *guilty)
         message = (oc_control_t) {.type = OC_CONTROL_JOINED};
         message.joined.group = random_below(MAX_GROUPS);
         message.joined.handle = odd_number();
+        message.joined.eager_window = (uint64_t) odd_number() << random_below(33);
         return message;
+    case 12:
+        return odd_welcome();
     case 6:
     case 7:
         return leave_of(1 + random_below(MAX_GROUPS), random_below(3));
@@ -331,6 +362,9 @@ static void enter(guilty_t *guilty)
     }
     message = hello_of(guilty->job, !one_in(2 * sense));
     message.hello.process = guilty->leaf ? OC_PROCESS_LEAF : guilty->rank;
+    if (one_in(3)) {
+        add_origins(&message.hello.origins);
+    }
     send_message(guilty, &message);
     if (one_in(2 * sense)) {
         return;
