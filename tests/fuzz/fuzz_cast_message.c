@@ -31,11 +31,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t again[OC_CAST_HEAD_MAX], expected[OC_CAST_HEAD_MAX];
     oc_cast_message_t message;
+    uint64_t token;
     size_t head;
 
     check_note(data, size);
     if (!oc_cast_decode(data, size, &message)) {
+        (void) oc_cast_decode_token(data, size, &token);
         return 0;
+    }
+    if (!oc_cast_decode_token(data, size, &token) || token != message.token) {
+        abort();
     }
     if (message.kind < OC_CAST_PROBE_REQUEST || message.kind >= OC_CAST_KINDS
         || message.num_ranges > OC_CAST_MAX_RANGES || message.data_length > size

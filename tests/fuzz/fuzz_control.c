@@ -20,12 +20,27 @@ static void check_text(const oc_bytes_t *text)
     }
 }
 
+/* A stranger's limit changes nothing but what is too long for it. */
+static void check_stranger(const uint8_t *data, size_t size, long used)
+{
+    oc_control_t message;
+    long got = oc_control_decode(data, size, OC_MAX_HELLO_BODY, &message);
+
+    if (OC_ERR_LIMIT == got ? used > 0 && (size_t) used <= OC_FRAME_SIZE + OC_MAX_HELLO_BODY
+                            : used != got) {
+        abort();
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t again[OC_MAX_BODY + OC_FRAME_SIZE];
     oc_control_t message;
     long used = size > 0 ? oc_control_decode(data, size, OC_MAX_BODY, &message) : 0;
 
+    if (size > 0) {
+        check_stranger(data, size, used);
+    }
     if (used <= 0) {
         return 0;
     }

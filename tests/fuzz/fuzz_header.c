@@ -11,6 +11,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* The tag of whatever answers it holds its numbers. */
+static void check_tag(const oc_header_t *header)
+{
+    uint64_t tag = oc_tag(OC_KIND_REPLY, header->handle, header->rank, header->sequence,
+                          header->chunks);
+
+    if (OC_KIND_REPLY != oc_tag_kind(tag) || oc_tag_handle(tag) != header->handle
+        || oc_tag_rank(tag) != header->rank) {
+        abort();
+    }
+}
+
 static void check_limits(const oc_header_t *header, size_t size)
 {
     if (header->handle > OC_HANDLE_MAX || header->rank >= OC_MAX_RANKS) {
@@ -39,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     check_limits(&header, size);
+    check_tag(&header);
     oc_header_encode(&header, again);
     memcpy(expected, data, OC_HEADER_SIZE);
     /* reserved fields are sent as zeros and not looked at */

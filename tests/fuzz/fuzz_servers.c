@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fuzz target: any text as HOST:PORT and as a list of servers; what was read is written back. */
+/* Fuzz target: any text as HOST:PORT, as a list of servers and as a file of them; what was read is read again. */
 /* Test: default 5; all 60 */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "net/address.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/input.h"
 
 static void check_again(const oc_host_port_t *server)
 {
@@ -35,11 +34,25 @@ static void check_list(const char *text)
         }
         for (unsigned i = 0; i < list.count; i++) {
             check_again(&list.servers[i].name);
+            check(list.servers[i].weight > 0 && list.servers[i].weight <= 1000 * OC_WEIGHT_ONE);
         }
     } else if ('\0' == error[0] || 0 != list.count || NULL != list.servers) {
         abort();
     }
     oc_server_list_free(&list);
+}
+
+static void check_file(const uint8_t *data, size_t size)
+{
+    static int fd = -1;
+    char text[40];
+
+    if (fd < 0) {
+        fd = memfd_create("servers", MFD_CLOEXEC);
+    }
+    check(fd >= 0 && 0 == ftruncate(fd, 0) && (ssize_t) size == pwrite(fd, data, size, 0));
+    snprintf(text, sizeof(text), "file:/proc/self/fd/%d", fd);
+    check_list(text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -54,10 +67,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if ('\0' == error[0]) {
         abort();
     }
-    /* files are somebody else's */
+    /* other files are somebody else's */
     if (0 != strncmp(text, "file:", 5)) {
         check_list(text);
     }
+    check_file(data, size);
     free(text);
     return 0;
 }
