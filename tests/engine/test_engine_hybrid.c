@@ -3,7 +3,7 @@
  * Owns the engine's tests of unequal aggregators: hosts beside too few servers, and servers of
  * different weight. All sizes around borders of chunks, element by element.
  */
-/* Test: quick 120 -- --few; default 120; threads: default 120 -- --few */
+/* Test: quick 120 -- --few; default 240; sanitizers: all 240; threads: all 240 -- --few */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

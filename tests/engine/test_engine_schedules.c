@@ -9,7 +9,7 @@
  * --seed N --count 1 repeats one schedule.
  */
 /* Test: quick 120; default 240 -- --count 100 --seed $SEED; all 420 -- --count 200 --seed $SEED */
-/* Test: sanitizers: default 120; threads: default 120 -- --count 8 --jobs 2 */
+/* Test: sanitizers: default 120; threads: all 240 -- --count 8 --jobs 2 */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

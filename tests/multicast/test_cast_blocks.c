@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Owns the tests of results on a network without faults: ranks, sizes, layouts, schedules. */
-/* Test: quick 120 */
+/* Test: quick 120; sanitizers: all 240 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

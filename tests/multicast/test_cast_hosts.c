@@ -3,7 +3,7 @@
  * Owns the tests of hosts with several ranks: what a host has missed crosses its link once more,
  * and no more often.
  */
-/* Test: quick 120 */
+/* Test: quick 120; sanitizers: all 240 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -16,7 +16,7 @@ REPO = pathlib.Path(__file__).resolve().parents[2]
 def parse(arguments):
     """The command line: a tier, names, and what run-tests has found out."""
     parser = argparse.ArgumentParser(prog="run-tests", add_help=False)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() + 1)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("words", nargs="*")
     options = parser.parse_args(arguments)
