@@ -38,20 +38,23 @@ libocservice_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
 libocservice_la_LIBADD = libocnet.la libocucx.la libocreduction.la libocprotocol.la libocbase.la \
 	$(HWLOC_LIBS) -lpthread -lm
 
-sbin_PROGRAMS += optcast-server
-optcast_server_SOURCES = \
+# All of the daemon but its beginning.
+server_supervisor = \
 	server/bound.h server/bound.c \
 	server/cgroup.h server/cgroup.c server/cgroup_text.h server/cgroup_text.c \
 	server/channel.h server/channel.c \
-	server/configuration.h server/configuration.c \
 	server/data_process.h server/data_process.c \
 	server/hang.h server/hang.c \
 	server/job_cgroup.h server/job_cgroup.c \
 	server/job_process.h server/job_process.c \
-	server/main.c \
 	server/probe.h server/probe.c \
 	server/spawn.h server/spawn.c \
 	server/supervisor.h server/supervisor.c \
 	server/waiting.h server/waiting.c
+
+sbin_PROGRAMS += optcast-server
+optcast_server_SOURCES = $(server_supervisor) \
+	server/configuration.h server/configuration.c \
+	server/main.c
 optcast_server_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS)
 optcast_server_LDADD = libocservice.la $(INIH_LIBS)

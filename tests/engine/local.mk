@@ -82,16 +82,7 @@ tests_engine_test_engine_tree_setup_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthr
 
 check_PROGRAMS += tests/engine/test_engine_leaves
 tests_engine_test_engine_leaves_SOURCES = tests/engine/test_engine_leaves.c \
-	$(engine_harness) \
-	server/bound.h server/bound.c \
-	server/channel.h server/channel.c \
-	server/data_process.h server/data_process.c \
-	server/hang.h server/hang.c \
-	server/job_process.h server/job_process.c \
-	server/probe.h server/probe.c \
-	server/spawn.h server/spawn.c \
-	server/supervisor.h server/supervisor.c \
-	server/waiting.h server/waiting.c
+	$(engine_harness) $(server_supervisor)
 tests_engine_test_engine_leaves_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_leaves_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
