@@ -186,6 +186,7 @@ void oc_cast_message(oc_cast_group_t *group, const uint8_t *bytes, size_t length
         return;
     }
     fresh = is_fresh(group, &message);
+    oc_route_heard(group, message.rank);
     if (fresh) {
         oc_tree_heard(group, message.rank);
     }

@@ -169,22 +169,19 @@ typedef struct {
     uint64_t next, interval;   /* of unsolicited probes */
     uint64_t ask_at, pause;    /* pause: between asking */
     bool ask_soon;             /* there was news */
+    uint32_t stranger;         /* where the search for one to be asked goes on */
     uint64_t silence;          /* ns without any news while some are missing */
 } oc_probe_t;
 
-typedef enum {
-    OC_NOT_SOUGHT,
-    OC_TO_BE_SOUGHT,
-    OC_SOUGHT,
-} oc_sought_t;
+/* A message for a rank that is not known yet. */
+typedef struct oc_cast_held oc_cast_held_t;
 
-/* Ranks that this one has something for, and does not know how to reach. */
+/* Ranks that are no neighbours. */
 typedef struct {
-    uint8_t *sought;           /* by rank: oc_sought_t */
-    uint32_t seeking;          /* how many are */
-    uint64_t next;             /* time of FINDs that are to be sent; UINT64_MAX: there are none */
-    bool probed;               /* FINDs were sent while this rank was probing … */
-    uint64_t again;            /* … and are then */
+    bool *shy;                 /* by rank: it may connect to this one, and this one not to it yet */
+    oc_cast_held_t *held;      /* in order */
+    uint64_t next, pause;      /* when their ranks are looked for again; next 0: a pause from now on */
+    bool starved;              /* there was no memory to hold one */
 } oc_route_t;
 
 struct oc_cast_group {
@@ -254,6 +251,8 @@ void oc_cast_post_plain(oc_cast_group_t *group, uint32_t rank, oc_cast_kind_t ki
 /* probe.c */
 oc_status_t oc_probe_begin(oc_cast_group_t *group, uint64_t now);
 void oc_probe_end(oc_cast_group_t *group);
+/* Whether a rank has joined, as far as this one knows. */
+bool oc_probe_has_heard(const oc_cast_group_t *group, uint32_t rank);
 /* channels: bits */
 void oc_probe_heard(oc_cast_group_t *group, uint32_t rank, unsigned channels);
 /* fresh: it is not one that may have come before. */
@@ -270,13 +269,19 @@ void oc_tree_watch(oc_cast_group_t *group, uint64_t step);
 /* There is news of a rank. */
 void oc_tree_heard(oc_cast_group_t *group, uint32_t rank);
 
-/* route.c: FIND and FOUND */
+/* route.c: FIND and FOUND, and what waits for them */
 oc_status_t oc_route_begin(oc_cast_group_t *group);
 void oc_route_end(oc_cast_group_t *group);
-/* Something waits for a rank that is not known yet. */
-void oc_route_seek(oc_cast_group_t *group, uint32_t rank);
-/* Whether something is held back for a rank. */
-bool oc_route_holds(const oc_cast_group_t *group, uint32_t rank);
+/* Whether messages to a rank can leave. */
+bool oc_route_knows(const oc_cast_group_t *group, uint32_t rank);
+/* Of a rank: its neighbour that is nearer to another rank. */
+uint32_t oc_route_next(uint32_t rank, uint32_t target);
+/* Asks for the contact of a rank, once. */
+void oc_route_find(oc_cast_group_t *group, uint32_t rank);
+/* Keeps a message until its rank is known, and looks for that. Without memory the group fails. */
+void oc_route_hold(oc_cast_group_t *group, uint32_t rank, const void *bytes, size_t length);
+/* A message of a rank came, which no other has passed on. */
+void oc_route_heard(oc_cast_group_t *group, uint32_t rank);
 void oc_route_message(oc_cast_group_t *group, const oc_cast_message_t *message);
 /* Returns when it wants to ask again. */
 uint64_t oc_route_progress(oc_cast_group_t *group, uint64_t now);

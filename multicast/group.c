@@ -156,7 +156,7 @@ void oc_cast_group_fail(oc_cast_group_t *group, oc_status_t status, const char *
     message.data = (const uint8_t *) reason;
     message.data_length = strnlen(reason, OC_CAST_MAX_TEXT);
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
-        if (rank != group->config.rank && group->config.net.knows(group->config.net.context, rank)) {
+        if (rank != group->config.rank) {
             oc_cast_post(group, rank, &message);
         }
     }

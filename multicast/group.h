@@ -71,15 +71,13 @@ typedef struct {
     /* Messages that were told and have not left this process yet. */
     unsigned (*unsent)(void *context);
     /*
-     * Whether it is known how to reach a rank. Of its neighbours in the tree it is from the
-     * beginning; to others messages are held back until learn.
+     * Whether it is known how to reach a rank: of its neighbours in the tree from the beginning, of
+     * others after learn. Messages are posted and told to no others.
      */
     bool (*knows)(void *context, uint32_t rank);
     /* Writes how this rank is reached, at most OC_CONTACT_MAX bytes; returns how many. */
     size_t (*contact)(void *context, uint8_t *bytes);
-    /* What another rank's contact wrote: it may connect to this one. */
-    void (*admit)(void *context, uint32_t rank, const uint8_t *contact, size_t length);
-    /* The same, and this rank may connect to it. It may be known already. */
+    /* What another rank's contact wrote, which may connect to this one. It may be known already. */
     void (*learn)(void *context, uint32_t rank, const uint8_t *contact, size_t length);
 } oc_cast_net_t;
 

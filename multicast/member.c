@@ -128,35 +128,22 @@ static size_t net_contact(void *context, uint8_t *bytes)
     return oc_contact_encode(&multicast->contact, bytes);
 }
 
-/* false: it makes no sense. */
-static bool admit_hosts(oc_member_t *member, uint32_t rank, const uint8_t *bytes, size_t length,
-                        oc_contact_t *contact)
-{
-    if (!oc_contact_decode(bytes, length, contact)) {
-        oc_debug("a contact of rank %u makes no sense", rank);
-        return false;
-    }
-    oc_admission_admit(oc_peers_admission(member->multicast->peers), contact->hosts,
-                       contact->num_hosts);
-    return true;
-}
-
-static void net_admit(void *context, uint32_t rank, const uint8_t *bytes, size_t length)
-{
-    oc_contact_t contact;
-
-    (void) admit_hosts(context, rank, bytes, length, &contact);
-}
-
+/* Its host may connect from now on, and before it is told that it may. */
 static void net_learn(void *context, uint32_t rank, const uint8_t *bytes, size_t length)
 {
     oc_member_t *member = context;
     oc_contact_t contact;
 
-    if (NULL != member->peers[rank] && !oc_peer_is_known(member->peers[rank])
-        && admit_hosts(member, rank, bytes, length, &contact)) {
-        oc_peer_learn(member->peers[rank], contact.address, contact.length);
+    if (NULL == member->peers[rank] || oc_peer_is_known(member->peers[rank])) {
+        return;
     }
+    if (!oc_contact_decode(bytes, length, &contact)) {
+        oc_debug("a contact of rank %u makes no sense", rank);
+        return;
+    }
+    oc_admission_admit(oc_peers_admission(member->multicast->peers), contact.hosts,
+                       contact.num_hosts);
+    oc_peer_learn(member->peers[rank], contact.address, contact.length);
 }
 
 void oc_member_free(oc_member_t *member)
@@ -343,7 +330,7 @@ static oc_status_t make_core(oc_member_t *member, const oc_multicast_params_t *p
             params->patient ? 0 : (uint64_t) settings->connect_timeout * OC_SECOND,
         .net = {.context = member, .cast = net_cast, .post = net_post, .tell = net_tell,
                 .room = net_room, .unsent = net_unsent, .knows = net_knows,
-                .contact = net_contact, .admit = net_admit, .learn = net_learn},
+                .contact = net_contact, .learn = net_learn},
         .counters = service->counters};
 
     return oc_cast_group_new(&config, now, &member->core);

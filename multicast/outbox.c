@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages to peers: on their way, or held until the address of their peer is known. */
+/* Messages to peers, and their connections. */
 #include <stdlib.h>
 #include <string.h>
-#include <utlist.h>
 
 #include "base/log.h"
 #include "multicast/contact.h"
@@ -46,42 +45,6 @@ static void account(oc_peer_message_t *message, int sign)
     peer->peers->unsent_bytes += bytes;
 }
 
-/* It has left, or never will. */
-static void message_free(oc_peer_message_t *message)
-{
-    account(message, -1);
-    if (NULL != message->outbox && message->outbox->dropped) {
-        oc_outbox_drop(message->outbox);
-    }
-    free(message);
-}
-
-static void hold(oc_peer_message_t *message)
-{
-    DL_APPEND(message->peer->held, message);
-    message->peer->peers->held++;
-}
-
-static oc_peer_message_t *take_held(oc_peer_t *peer)
-{
-    oc_peer_message_t *message = peer->held;
-
-    if (NULL != message) {
-        DL_DELETE(peer->held, message);
-        peer->peers->held--;
-    }
-    return message;
-}
-
-void oc_peer_drop_held(oc_peer_t *peer)
-{
-    oc_peer_message_t *message;
-
-    while (NULL != (message = take_held(peer))) {
-        message_free(message);
-    }
-}
-
 static void on_endpoint_failed(void *arg)
 {
     oc_peer_lose(arg, "its connection broke");
@@ -89,14 +52,17 @@ static void on_endpoint_failed(void *arg)
 
 static void on_sent(oc_transfer_t *transfer)
 {
-    oc_peer_t *peer = ((oc_peer_message_t *) transfer)->peer;
-    bool failed = OC_OK != transfer->status;
+    oc_peer_message_t *message = (oc_peer_message_t *) transfer;
 
-    message_free((oc_peer_message_t *) transfer);
-    if (failed) {
-        oc_peer_lose(peer, "its connection broke");
+    account(message, -1);
+    if (NULL != message->outbox && message->outbox->dropped) {
+        oc_outbox_drop(message->outbox);
     }
-    oc_peer_reap(peer);
+    if (OC_OK != transfer->status) {
+        oc_peer_lose(message->peer, "its connection broke");
+    }
+    oc_peer_reap(message->peer);
+    free(message);
 }
 
 static bool connect_peer(oc_peer_t *peer)
@@ -104,28 +70,19 @@ static bool connect_peer(oc_peer_t *peer)
     if (NULL == peer->endpoint
         && OC_OK != oc_endpoint_open(peer->peers->worker, peer->address, on_endpoint_failed, peer,
                                      &peer->endpoint)) {
-        oc_peer_lose(peer, "UCX finds no way to it: the network devices of the two hosts have nothing in "
-             "common, see OPTCAST_UCX_NET_DEVICES");
+        oc_peer_lose(peer, "UCX finds no way to it: the network devices of the two hosts have "
+                     "nothing in common, see OPTCAST_UCX_NET_DEVICES");
     }
     return NULL != peer->endpoint;
 }
 
-static void send_now(oc_peer_message_t *message)
-{
-    oc_send(message->peer->endpoint, &message->transfer, message->bytes, message->length,
-            message->tag);
-}
-
-/* Nothing may be posted to it that its address is known for, and that cannot be connected. */
 bool oc_peer_is_open(oc_peer_t *peer)
 {
-    return NULL == peer->reason && (NULL == peer->address || connect_peer(peer));
+    return NULL == peer->reason && NULL != peer->address && connect_peer(peer);
 }
 
 void oc_peer_learn(oc_peer_t *peer, const void *address, size_t length)
 {
-    oc_peer_message_t *message;
-
     if (oc_peer_is_known(peer)) {
         return;
     }
@@ -139,16 +96,10 @@ void oc_peer_learn(oc_peer_t *peer, const void *address, size_t length)
         return;
     }
     memcpy(peer->address, address, length);
-    if (NULL == peer->held || !connect_peer(peer)) {
-        return;
-    }
-    while (NULL != (message = take_held(peer))) {
-        send_now(message);
-    }
 }
 
 void oc_peer_send(oc_peer_t *peer, oc_outbox_t *outbox, uint64_t slot, const void *head,
-                       size_t head_length, const void *data, size_t data_length)
+                  size_t head_length, const void *data, size_t data_length)
 {
     oc_peer_message_t *message = malloc(sizeof(*message) + head_length + data_length);
 
@@ -157,18 +108,14 @@ void oc_peer_send(oc_peer_t *peer, oc_outbox_t *outbox, uint64_t slot, const voi
         return;
     }
     *message = (oc_peer_message_t) {.transfer.done = on_sent, .peer = peer, .outbox = outbox,
-                            .tag = oc_tag(OC_KIND_CAST, 0, 0, 0, slot),
-                            .length = head_length + data_length};
+                                    .length = head_length + data_length};
     memcpy(message->bytes, head, head_length);
     if (data_length > 0) {
         memcpy(message->bytes + head_length, data, data_length);
     }
     account(message, 1);
-    if (NULL == peer->address) {
-        hold(message);
-    } else {
-        send_now(message);
-    }
+    oc_send(peer->endpoint, &message->transfer, message->bytes, message->length,
+            oc_tag(OC_KIND_CAST, 0, 0, 0, slot));
 }
 
 void oc_peer_post(oc_peer_t *peer, oc_outbox_t *outbox, const void *head, size_t head_length,

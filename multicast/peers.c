@@ -4,7 +4,7 @@
  * endpoint would break the peer's own one, which its other groups use. Only lost peers go, with
  * their last user and message.
  *
- * A peer may be there before its address is known: messages are held until that comes.
+ * A peer may be there before its address is known: nothing is sent to it until that comes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,7 +115,6 @@ static void peer_free(oc_peer_t *peer)
 {
     DL_DELETE(peer->peers->all, peer);
     oc_shelf_view_close(peer->view);
-    oc_peer_drop_held(peer);
     free(peer->address);
     free(peer);
 }
@@ -179,7 +178,6 @@ void oc_peer_lose(oc_peer_t *peer, const char *reason)
     }
     peer->reason = reason;
     peer->users++;
-    oc_peer_drop_held(peer);
     oc_shelf_view_close(peer->view);
     peer->view = NULL;
     if (NULL != peers->shelf) {
@@ -217,7 +215,7 @@ unsigned oc_peers_progress(oc_peers_t *peers)
 
 unsigned oc_peers_pending(const oc_peers_t *peers)
 {
-    return peers->unsent - peers->held + (NULL != peers->lost);
+    return peers->unsent + (NULL != peers->lost);
 }
 
 bool oc_peers_arm(oc_peers_t *peers, int *fd)
@@ -253,9 +251,7 @@ oc_peer_t *oc_peer_get(oc_peers_t *peers, uint32_t process, uint64_t digest)
 
 void oc_peer_release(oc_peer_t *peer)
 {
-    if (0 == --peer->users) {
-        oc_peer_drop_held(peer);
-    }
+    peer->users--;
     oc_peer_reap(peer);
 }
 

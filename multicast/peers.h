@@ -55,10 +55,7 @@ const void *oc_peers_address(const oc_peers_t *peers, size_t *length);
 /* Moves messages; returns how many callbacks of UCX ran. */
 unsigned oc_peers_progress(oc_peers_t *peers);
 
-/*
- * Messages that have not left, and losses that were not told yet. Those to peers whose address is
- * not known do not count: nothing that is done here lets them leave.
- */
+/* Messages that have not left, and losses that were not told yet. */
 unsigned oc_peers_pending(const oc_peers_t *peers);
 
 /* Gets ready to sleep on *fd. false: there is something to do at once. */
@@ -66,11 +63,10 @@ bool oc_peers_arm(oc_peers_t *peers, int *fd);
 
 /*
  * The process of this number, whose UCX address has this digest (oc_contact_digest), for a user
- * who has to release it. Messages to it wait until its address is known; it is connected with the
- * first one. NULL: out of memory.
+ * who has to release it. Nothing is sent to it before its address is known; it is connected with
+ * the first message. NULL: out of memory.
  */
 oc_peer_t *oc_peer_get(oc_peers_t *peers, uint32_t process, uint64_t digest);
-/* Messages that wait for its address are dropped with its last user. */
 void oc_peer_release(oc_peer_t *peer);
 
 /* Whether its address is known; true of a lost peer. */

@@ -26,12 +26,10 @@ typedef struct {
     uint8_t *bytes;
 } oc_landing_t;
 
-typedef struct oc_peer_message {
+typedef struct {
     oc_transfer_t transfer;
     oc_peer_t *peer;
     oc_outbox_t *outbox;       /* or NULL */
-    uint64_t tag;
-    struct oc_peer_message *prev, *next; /* while it is held */
     size_t length;
     uint8_t bytes[];
 } oc_peer_message_t;
@@ -41,7 +39,6 @@ struct oc_peer {
     uint32_t process;
     uint64_t digest;           /* of its address */
     void *address;             /* NULL: it is not known */
-    oc_peer_message_t *held;   /* until it is */
     oc_endpoint_t *endpoint;   /* NULL before the first message and after the loss */
     unsigned users, unsent;
     size_t unsent_bytes;
@@ -63,7 +60,7 @@ struct oc_peers {
     oc_admission_t *admission; /* of hosts of the job, to the worker */
     size_t max_message;
     bool closing;
-    unsigned unsent, held;     /* held: those of them that wait for an address */
+    unsigned unsent;
     size_t unsent_bytes;
     oc_peer_t *all;
     oc_peer_t *table;
@@ -86,9 +83,8 @@ void oc_peer_reap(oc_peer_t *peer);
 /* Copies both parts. slot: of the tag. To an open peer only. */
 void oc_peer_send(oc_peer_t *peer, oc_outbox_t *outbox, uint64_t slot, const void *head,
                   size_t head_length, const void *data, size_t data_length);
-/* Whether something can be sent to it, or held until its address is known. */
+/* Whether something can be sent to it: its address is known, and it is not lost. */
 bool oc_peer_is_open(oc_peer_t *peer);
-void oc_peer_drop_held(oc_peer_t *peer);
 
 /* sharing.c */
 /* Into shared memory; false: it has to be sent. */

@@ -19,6 +19,12 @@ uint32_t oc_cast_era(const oc_cast_group_t *group, const oc_cast_message_t *mess
     }
 }
 
+/* For a rank that is not known; all of these end with their heads. */
+static bool waits(oc_cast_kind_t kind)
+{
+    return OC_CAST_TURN == kind || OC_CAST_REQUEST == kind || OC_CAST_POLL == kind;
+}
+
 void oc_cast_post(oc_cast_group_t *group, uint32_t rank, oc_cast_message_t *message)
 {
     const oc_cast_net_t *net = &group->config.net;
@@ -26,8 +32,8 @@ void oc_cast_post(oc_cast_group_t *group, uint32_t rank, oc_cast_message_t *mess
     uint8_t head[OC_CAST_HEAD_MAX];
     size_t length;
 
-    if (!net->knows(net->context, rank)) {
-        oc_route_seek(group, rank);
+    if (!oc_route_knows(group, rank) && !waits(message->kind)) {
+        return;
     }
     message->rank = group->config.rank;
     message->token = group->config.token;
@@ -40,7 +46,9 @@ void oc_cast_post(oc_cast_group_t *group, uint32_t rank, oc_cast_message_t *mess
         counters->control_messages++;
         counters->control_bytes += length + message->data_length;
     }
-    if (OC_CAST_LEAVE == message->kind || OC_CAST_ABORT == message->kind) {
+    if (!oc_route_knows(group, rank)) {
+        oc_route_hold(group, rank, head, length);
+    } else if (OC_CAST_LEAVE == message->kind || OC_CAST_ABORT == message->kind) {
         net->tell(net->context, rank, head, length, message->data, message->data_length);
     } else {
         net->post(net->context, rank, head, length, message->data, message->data_length);

@@ -53,6 +53,11 @@ static void note_news(oc_probe_t *probe)
     probe->ask_soon = true;
 }
 
+bool oc_probe_has_heard(const oc_cast_group_t *group, uint32_t rank)
+{
+    return 0 != group->probe.heard[rank] || 0 != group->serials[rank];
+}
+
 static bool is_heard(const oc_probe_t *probe, uint32_t rank)
 {
     return probe->heard[rank] == probe->all;
@@ -63,6 +68,11 @@ void oc_probe_heard(oc_cast_group_t *group, uint32_t rank, unsigned channels)
     oc_probe_t *probe = &group->probe;
 
     note_news(probe);
+    /* who comes late has heard nobody; one probe does for all that come at about the same time */
+    if (0 == probe->heard[rank] && UNSOLICITED == probe->sent) {
+        probe->sent--;
+        probe->next = group->stepped + ASK_INTERVAL;
+    }
     if (!is_heard(probe, rank)) {
         probe->heard[rank] |= (uint16_t) (channels & probe->all);
         probe->missing -= is_heard(probe, rank);
@@ -123,13 +133,32 @@ void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message, 
     }
 }
 
+/*
+ * Of those that are not known one more is looked for each time: if the network carries no multicast,
+ * neighbours find that out, and who is late need not be looked for by all at once.
+ */
+static void find_stranger(oc_cast_group_t *group)
+{
+    oc_probe_t *probe = &group->probe;
+
+    for (uint32_t i = 0; i < group->config.num_ranks; i++) {
+        uint32_t rank = probe->stranger++ % group->config.num_ranks;
+
+        if (!is_heard(probe, rank) && !oc_route_knows(group, rank)) {
+            oc_route_find(group, rank);
+            return;
+        }
+    }
+}
+
 static void ask_missing(oc_cast_group_t *group)
 {
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
-        if (!is_heard(&group->probe, rank) && !oc_route_holds(group, rank)) {
+        if (!is_heard(&group->probe, rank)) {
             oc_cast_post_plain(group, rank, OC_CAST_PROBE_REQUEST);
         }
     }
+    find_stranger(group);
 }
 
 static bool times_out(oc_cast_group_t *group, uint64_t step)
@@ -153,12 +182,14 @@ static bool times_out(oc_cast_group_t *group, uint64_t step)
 
 static void after_unsolicited(oc_probe_t *probe, bool taken, uint64_t now)
 {
-    if (taken) {
-        probe->sent++;
+    if (!taken) {
+        probe->next = now + OC_SEND_RETRY;
+        return;
+    }
+    probe->sent++;
+    if (probe->sent < UNSOLICITED) {
         probe->next = now + probe->interval;
         probe->interval *= 2;
-    } else {
-        probe->next = now + OC_SEND_RETRY;
     }
 }
 

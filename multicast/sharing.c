@@ -35,7 +35,7 @@ static oc_shelf_t *get_shelf(oc_peers_t *peers)
 
 /* Into shared memory; false: it has to be sent. */
 bool oc_sharing_lay_out(oc_peer_t *peer, const void *head, size_t head_length, const void *data,
-                    size_t data_length)
+                        size_t data_length)
 {
     oc_note_t note = {.kind = OC_NOTE_LAID};
     oc_shelf_t *shelf = peer->shares && !peer->refused ? get_shelf(peer->peers) : NULL;

@@ -26,9 +26,6 @@
 /* What the last messages need to arrive. */
 #define AFTERMATH (10 * OC_SECOND)
 
-/* Messages that wait until it is known how to reach a rank. */
-#define MAX_HELD 4096
-
 /* Bytes of a rank's contact that stand for the address of its worker. */
 #define ADDRESS_LENGTH 300
 
@@ -38,15 +35,6 @@ typedef struct {
 } piece_t;
 
 typedef struct rank rank_t;
-
-/* A message to a rank that is not known yet. */
-typedef struct held {
-    uint32_t to;
-    bool counts;
-    size_t length;
-    struct held *next;
-    uint8_t bytes[];
-} held_t;
 
 /* An operation of a rank. */
 typedef struct {
@@ -64,9 +52,7 @@ struct rank {
     oc_cast_group_t *group;
     oc_cast_counters_t counters;
     oc_transport_t *transport;
-    bool known[MAX_NODES], admitted[MAX_NODES];
-    held_t *held;                /* in order */
-    unsigned num_held;
+    bool known[MAX_NODES];       /* and may connect to it */
     part_t parts[MAX_OPERATIONS];
 };
 
@@ -320,38 +306,19 @@ static void check_message(const rank_t *rank, const void *head, size_t head_leng
     }
 }
 
-static void hold(rank_t *rank, uint32_t to, const void *head, size_t head_length,
-                 const void *data, size_t data_length, bool counts)
-{
-    held_t *held = get_memory(sizeof(*held) + head_length + data_length), **end = &rank->held;
-
-    held->to = to;
-    held->counts = counts;
-    held->length = head_length + data_length;
-    memcpy(held->bytes, head, head_length);
-    if (data_length > 0) {
-        memcpy(held->bytes + head_length, data, data_length);
-    }
-    while (NULL != *end) {
-        end = &(*end)->next;
-    }
-    *end = held;
-    if (++rank->num_held > MAX_HELD) {
-        network_complain(rank->crew->network, "rank %u holds %u messages back", rank->number,
-                         rank->num_held);
-    }
-}
-
 static void send_message(rank_t *rank, uint32_t to, const void *head, size_t head_length,
                          const void *data, size_t data_length, bool counts)
 {
     check_message(rank, head, head_length, data, data_length);
-    if (rank->known[to]) {
-        network_post(rank->crew->network, rank->number, to, head, head_length, data, data_length,
-                     counts);
-    } else {
-        hold(rank, to, head, head_length, data, data_length, counts);
+    if (!rank->known[to]) {
+        network_complain(rank->crew->network, "rank %u posts to rank %u, which it does not know",
+                         rank->number, to);
+    } else if (!rank->crew->ranks[to].known[rank->number]) {
+        network_complain(rank->crew->network, "rank %u connects to rank %u, which does not let it",
+                         rank->number, to);
     }
+    network_post(rank->crew->network, rank->number, to, head, head_length, data, data_length,
+                 counts);
 }
 
 static void post(void *context, uint32_t to, const void *head, size_t head_length,
@@ -387,26 +354,7 @@ static size_t get_contact(void *context, uint8_t *bytes)
     return oc_contact_encode(&contact, bytes);
 }
 
-static void send_held(rank_t *rank, uint32_t to)
-{
-    held_t **at = &rank->held;
-
-    while (NULL != *at) {
-        held_t *held = *at;
-
-        if (held->to != to) {
-            at = &held->next;
-            continue;
-        }
-        *at = held->next;
-        rank->num_held--;
-        network_post(rank->crew->network, rank->number, to, held->bytes, held->length, NULL, 0,
-                     held->counts);
-        free(held);
-    }
-}
-
-static void admit_rank(void *context, uint32_t from, const uint8_t *bytes, size_t length)
+static void learn(void *context, uint32_t from, const uint8_t *bytes, size_t length)
 {
     rank_t *rank = context;
     oc_contact_t expected, contact;
@@ -418,20 +366,7 @@ static void admit_rank(void *context, uint32_t from, const uint8_t *bytes, size_
         network_complain(rank->crew->network, "rank %u gets a wrong contact of rank %u",
                          rank->number, from);
     }
-    rank->admitted[from] = true;
-}
-
-static void learn(void *context, uint32_t from, const uint8_t *bytes, size_t length)
-{
-    rank_t *rank = context;
-
-    admit_rank(context, from, bytes, length);
-    if (!rank->crew->ranks[from].admitted[rank->number]) {
-        network_complain(rank->crew->network, "rank %u connects to rank %u, which does not let it",
-                         rank->number, from);
-    }
     rank->known[from] = true;
-    send_held(rank, from);
 }
 
 static size_t room(void *context, uint32_t to)
@@ -454,8 +389,6 @@ static void be_born(void *arg)
 {
     rank_t *rank = arg;
     crew_t *crew = rank->crew;
-    uint32_t neighbours[OC_CAST_NEIGHBOURS];
-    unsigned count = oc_cast_neighbours(crew->num_ranks, rank->number, neighbours);
     oc_cast_config_t config = {
         .num_ranks = crew->num_ranks,
         .rank = rank->number,
@@ -471,16 +404,10 @@ static void be_born(void *arg)
         .probe_timeout = crew->config.probe_timeout,
         .net = {.context = rank, .cast = cast, .post = post, .tell = tell, .room = room,
                 .unsent = unsent, .knows = knows, .contact = get_contact,
-                .admit = admit_rank, .learn = learn},
+                .learn = learn},
         .counters = &rank->counters};
 
     rank->transport = network_transport(crew->network, rank->number);
-    for (unsigned i = 0; i < crew->num_ranks; i++) {
-        rank->known[i] = rank->admitted[i] = crew->config.acquainted;
-    }
-    for (unsigned i = 0; i < count; i++) {
-        rank->known[neighbours[i]] = rank->admitted[neighbours[i]] = true;
-    }
     if (OC_OK != oc_cast_group_new(&config, network_now(crew->network), &rank->group)) {
         network_complain(crew->network, "rank %u gets no group", rank->number);
         return;
@@ -496,6 +423,20 @@ void crew_defaults(crew_config_t *config, unsigned num_ranks)
     config->window = 512 << 10;
     config->liveness_timeout = 5 * OC_SECOND;
     config->probe_timeout = 5 * OC_SECOND;
+}
+
+/* Before any of them joins. */
+static void tell_contacts(rank_t *rank)
+{
+    uint32_t neighbours[OC_CAST_NEIGHBOURS];
+    unsigned count = oc_cast_neighbours(rank->crew->num_ranks, rank->number, neighbours);
+
+    for (unsigned i = 0; i < rank->crew->num_ranks; i++) {
+        rank->known[i] = rank->crew->config.acquainted;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        rank->known[neighbours[i]] = true;
+    }
 }
 
 static void admit(crew_t *crew, unsigned rank)
@@ -527,6 +468,7 @@ crew_t *crew_new(const crew_config_t *config)
         crew->hosts[i] = NULL == config->hosts ? i : config->hosts[i];
         rank->crew = crew;
         rank->number = i;
+        tell_contacts(rank);
         network_attach(crew->network, i, &node);
         admit(crew, i);
     }
@@ -536,16 +478,6 @@ crew_t *crew_new(const crew_config_t *config)
     return crew;
 }
 
-static void drop_held(rank_t *rank)
-{
-    while (NULL != rank->held) {
-        held_t *next = rank->held->next;
-
-        free(rank->held);
-        rank->held = next;
-    }
-}
-
 void crew_free(crew_t *crew)
 {
     if (NULL == crew) {
@@ -553,7 +485,6 @@ void crew_free(crew_t *crew)
     }
     for (unsigned i = 0; i < crew->num_ranks; i++) {
         oc_cast_group_free(crew->ranks[i].group);
-        drop_held(&crew->ranks[i]);
         for (unsigned k = 0; k < crew->num_operations; k++) {
             buffers_free(&crew->ranks[i].parts[k].buffers);
         }

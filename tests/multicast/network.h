@@ -14,7 +14,7 @@
 #include "multicast/shim.h"
 #include "multicast/transport.h"
 
-#define MAX_NODES 64
+#define MAX_NODES 100
 
 /* Where what no node has sent comes from. */
 #define NOWHERE MAX_NODES

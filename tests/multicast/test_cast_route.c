@@ -13,10 +13,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "multicast/cast_types.h"
 #include "multicast/contact.h"
 #include "tests/multicast/fixture.h"
 
-#define RANKS    60   /* ranks 1 to 7 have children, too: 9 to 16 those of 1, and so on */
+#define RANKS    80   /* ranks 1 to 8 have children, too, and rank 9, which is one of rank 1 */
 #define PATIENCE (60 * OC_SECOND)
 
 static unsigned count_neighbours(unsigned rank)
@@ -47,6 +48,42 @@ static void test_neighbours_are_mutual(void **state)
     }
     assert_int_equal(links, 2 * (RANKS - 1));
     assert_int_equal(oc_cast_neighbours(1, 0, mine), 0);
+}
+
+/* From anywhere to anywhere else, by neighbours alone, and never back. */
+static void go(uint32_t num_ranks, uint32_t from, uint32_t to)
+{
+    uint32_t neighbours[OC_CAST_NEIGHBOURS], before = num_ranks, steps = 0;
+
+    while (from != to) {
+        uint32_t next = oc_route_next(from, to);
+        unsigned count = oc_cast_neighbours(num_ranks, from, neighbours), i = 0;
+
+        while (i < count && neighbours[i] != next) {
+            i++;
+        }
+        assert_true(i < count && next != before);
+        before = from;
+        from = next;
+        assert_true(++steps <= 12); /* six up, and six down, of 65,535 ranks */
+    }
+}
+
+static void test_ways(void **state)
+{
+    static const uint32_t sizes[] = {2, 9, 10, 73, 74, 586};
+
+    (void) state;
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        for (uint32_t from = 0; from < sizes[i]; from++) {
+            for (uint32_t to = 0; to < sizes[i]; to++) {
+                go(sizes[i], from, to);
+            }
+        }
+    }
+    for (uint32_t rank = 0; rank < UINT16_MAX; rank += 7) {
+        go(UINT16_MAX, rank, UINT16_MAX - 1 - rank);
+    }
 }
 
 static void test_nobody_is_looked_for_without_need(void **state)
@@ -123,6 +160,48 @@ static void test_relay_joins_late(void **state)
     expect_success(PATIENCE);
 }
 
+/* Nothing piles up for it, with anybody. */
+static void test_leaf_joins_an_hour_late(void **state)
+{
+    (void) state;
+    config.born[RANKS - 1] = 3600 * OC_SECOND;
+    config.probe_timeout = 0;
+    begin_crew(RANKS);
+    /* it has heard nobody, and need not look for all of them */
+    assert_true(crew_probe(crew, 3601 * OC_SECOND));
+    for (unsigned i = 0; i < RANKS; i++) {
+        /* what is under way to it at once is little: of each message, its length */
+        assert_true(network_traffic(crew_network(crew), i)->most_outstanding < 64 * 1024);
+    }
+    /* every 10 s each rank looks for it, by way of five others at most */
+    assert_in_range(crew_totals(crew).control_messages, RANKS, 400 * 6 * RANKS);
+    (void) crew_add(crew, &(operation_t) {.block = 2000, .blocking = true});
+    expect_success(PATIENCE);
+}
+
+static bool lose_all(void *arg, unsigned from, unsigned to, uint8_t *bytes, size_t length)
+{
+    (void) arg;
+    (void) from;
+    (void) to;
+    (void) bytes;
+    (void) length;
+    return false;
+}
+
+/* Neighbours find it out; not everybody looks for everybody. */
+static void test_no_multicast(void **state)
+{
+    (void) state;
+    config.network.meddler = (meddler_t) {.datagram = lose_all};
+    begin_crew(RANKS);
+    assert_true(crew_probe(crew, 20 * OC_SECOND));
+    for (unsigned i = 0; i < RANKS; i++) {
+        assert_int_equal(oc_cast_group_ready(crew_group(crew, i)), OC_ERR_UNREACHABLE);
+    }
+    assert_in_range(crew_totals(crew).control_messages, RANKS, 2000 * RANKS);
+}
+
 /* What must not be passed on, nor believed. */
 static void test_nonsense(void **state)
 {
@@ -156,9 +235,11 @@ static void test_all_hear_of_a_failure(void **state)
     (void) state;
     begin_crew(RANKS);
     expect_probed();
-    (void) crew_add(crew, &(operation_t) {.block = 200000, .blocking = true});
-    crew_kill(crew, 2, now() + OC_MILLISECOND, UINT64_MAX);
-    assert_true(crew_play(crew, PATIENCE));
+    (void) crew_add(crew, &(operation_t) {.block = 500000, .blocking = true});
+    crew_kill(crew, 2, now() + 20 * OC_MILLISECOND, UINT64_MAX);
+    if (!crew_play(crew, PATIENCE)) {
+        fail_msg("%s", network_complaint(crew_network(crew)));
+    }
     for (unsigned i = 0; i < RANKS; i++) {
         if (2 != i) {
             assert_true(crew_outcome(crew, i, 0)->over);
@@ -174,6 +255,8 @@ int main(void)
         TEST(test_neighbours_are_mutual), TEST(test_nobody_is_looked_for_without_need),
         TEST(test_chain),                 TEST(test_losses),
         TEST(test_relay_joins_late),      TEST(test_nonsense),
+        TEST(test_leaf_joins_an_hour_late), TEST(test_no_multicast),
+        TEST(test_ways),
         TEST(test_all_hear_of_a_failure),
     };
 
