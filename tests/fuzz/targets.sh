@@ -115,11 +115,11 @@ check_compiler() {
     printf '%s\n' '#include <stddef.h>' \
         'int LLVMFuzzerTestOneInput(const unsigned char *d, size_t s);' \
         'int LLVMFuzzerTestOneInput(const unsigned char *d, size_t s)' \
-        '{ return NULL == d && s > 0; }' > "$build/probe.c"
+        '{ return NULL == d && s > 0; }' > "$build/probe.$$.c"
     # shellcheck disable=SC2086 # flags
-    if ! "$cc" $fuzz_flags -o "$build/probe" "$build/probe.c" >/dev/null 2>&1; then
+    if ! "$cc" $fuzz_flags -o "$build/probe.$$" "$build/probe.$$.c" >/dev/null 2>&1; then
         echo "SKIP: $cc has no libFuzzer (Debian: libclang-rt-14-dev)"
         exit 77
     fi
-    rm -f "$build/probe" "$build/probe.c"
+    rm -f "$build/probe.$$" "$build/probe.$$.c"
 }
