@@ -63,6 +63,8 @@ static void let_go(supervisor_t *supervisor)
     oc_gate_close(supervisor->gate);
     supervisor->gate = NULL;
     close(supervisor->signal_watch.fd);
+    oc_spawn_close(&supervisor->spawn);
+    oc_cgroup_close(&supervisor->cgroup);
     /* a terminal's interrupt goes to the supervisor, which decides */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
