@@ -18,7 +18,7 @@ typedef enum {
     OC_CHANNEL_ADOPT,  /* supervisor: a client; fd is attached, bytes are its HELLO */
     OC_CHANNEL_DRAIN,  /* supervisor: finish and go */
     OC_CHANNEL_ECHO,   /* both: answer to ASK; of the data process, number: as in IDLE */
-    OC_CHANNEL_ASK,    /* both: are you there? */
+    OC_CHANNEL_ASK,    /* both: are you there? Not again before ECHO, which answers the last one */
     OC_CHANNEL_IDLE,   /* data process: no sessions; number: clients adopted so far */
     OC_CHANNEL_BOUND,  /* data process: of its memory, from now on; bytes are an oc_bound_sizes_t */
     OC_CHANNEL_OVER,   /* supervisor: beyond it; bytes are an oc_channel_over_t */

@@ -78,8 +78,10 @@ static void end_by_cgroup(data_process_t *process, const oc_channel_message_t *m
 {
     oc_channel_over_t over;
 
-    memcpy(&over, message->bytes, sizeof(over));
-    oc_job_burst(process->job, ", with what the kernel has for it,", over.held, over.bound);
+    if (sizeof(over) == message->length) {
+        memcpy(&over, message->bytes, sizeof(over));
+        oc_job_burst(process->job, ", with what the kernel has for it,", over.held, over.bound);
+    }
 }
 
 static void on_channel(oc_watch_t *watch, uint32_t events)

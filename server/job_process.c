@@ -29,7 +29,7 @@
 typedef struct outgoing {
     int fd;                        /* to go with it, or -1 */
     struct outgoing *prev, *next;
-    oc_channel_message_t message;
+    _Alignas(oc_channel_message_t) uint8_t message[];   /* no longer than it is */
 } outgoing_t;
 
 static void short_id(const oc_job_process_t *process, char text[9])
@@ -55,29 +55,49 @@ static void outgoing_drop(oc_job_process_t *process)
     free(first);
 }
 
+static bool send_first(const oc_job_process_t *process)
+{
+    const outgoing_t *first = process->queue;
+
+    return oc_channel_send(process->watch.fd, (const oc_channel_message_t *) first->message,
+                           first->fd);
+}
+
+static void echo(oc_job_process_t *process)
+{
+    oc_channel_message_t message = {.type = OC_CHANNEL_ECHO, .number = process->echo};
+
+    process->owes_echo = !oc_channel_send(process->watch.fd, &message, -1);
+}
+
 static void flush(oc_job_process_t *process)
 {
-    while (NULL != process->queue
-           && oc_channel_send(process->watch.fd, &process->queue->message, process->queue->fd)) {
+    bool waits;
+
+    while (NULL != process->queue && send_first(process)) {
         outgoing_drop(process);
     }
-    oc_loop_change(process->loop, &process->watch,
-                   NULL != process->queue ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    if (NULL == process->queue && process->owes_echo) {
+        echo(process);
+    }
+    waits = NULL != process->queue || process->owes_echo;
+    oc_loop_change(process->loop, &process->watch, waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 /* Takes fd over. Messages keep their order; false when the process takes none any more. */
 static bool tell(oc_job_process_t *process, const oc_channel_message_t *message, int fd)
 {
+    size_t length = offsetof(oc_channel_message_t, bytes) + message->length;
     outgoing_t *outgoing;
 
     if (process->watch.fd < 0 || process->queued >= MAX_QUEUED) {
         return false;
     }
-    outgoing = malloc(sizeof(*outgoing));
+    outgoing = malloc(sizeof(*outgoing) + length);
     if (NULL == outgoing) {
         return false;
     }
-    memcpy(&outgoing->message, message, offsetof(oc_channel_message_t, bytes) + message->length);
+    memcpy(outgoing->message, message, length);
     outgoing->fd = fd;
     DL_APPEND(process->queue, outgoing);
     process->queued++;
@@ -98,6 +118,21 @@ static void close_channel(oc_job_process_t *process)
         process->asked_at = oc_clock_ns();
         process->taken = process->adopted;
     }
+}
+
+/*
+ * A process asks again when it has its answer, so there is one to give at most. Who asks without
+ * reading fills nothing here.
+ */
+static void on_ask(oc_job_process_t *process, uint32_t number)
+{
+    if (process->queued >= MAX_QUEUED) {
+        close_channel(process);
+        return;
+    }
+    process->echo = number;
+    process->owes_echo = true;
+    flush(process);
 }
 
 static void on_idle(oc_job_process_t *process, uint32_t adopted)
@@ -126,10 +161,10 @@ static void on_cgroup(oc_watch_t *watch, uint32_t events)
     if (!process->is_over
         && oc_job_cgroup_is_over(&process->cgroup, &over.held, &over.bound)) {
         memcpy(message.bytes, &over, sizeof(over));
-        process->is_over = tell(process, &message, -1);
-        if (process->is_over) {
-            oc_job_cgroup_lift_high(&process->cgroup);
-        }
+        oc_job_cgroup_lift_high(&process->cgroup);
+        process->is_over = true;
+        /* one that cannot be told goes on to memory.max */
+        (void) tell(process, &message, -1);
     }
 }
 
@@ -146,6 +181,10 @@ static void on_bound(oc_job_process_t *process, const oc_channel_message_t *mess
     bool bounded;
     char id[9];
 
+    if (sizeof(sizes) != message->length) {
+        close_channel(process);
+        return;
+    }
     memcpy(&sizes, message->bytes, sizeof(sizes));
     process->bound = sizes.bytes;
     if (process->is_over) {
@@ -172,9 +211,7 @@ static void on_channel(oc_watch_t *watch, uint32_t events)
     if (got < 0) {
         close_channel(process);
     } else if (got > 0 && OC_CHANNEL_ASK == message.type) {
-        message.type = OC_CHANNEL_ECHO;
-        message.length = 0;
-        (void) tell(process, &message, -1);
+        on_ask(process, message.number);
     } else if (got > 0 && OC_CHANNEL_ECHO == message.type) {
         process->asked_at = 0;
         process->taken = message.number;

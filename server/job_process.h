@@ -23,10 +23,12 @@ typedef struct oc_job_process {
     oc_loop_t *loop;
     struct outgoing *queue;        /* while its process is starting, or slow */
     unsigned queued;
+    bool owes_echo;                /* sent after these, when there is room … */
+    uint32_t echo;                 /* … with this number */
     uint8_t id[OC_JOB_ID_SIZE], key[OC_JOB_KEY_SIZE];
     pid_t pid;
     uint64_t bound;                /* of its memory, in bytes; 0: it has not said */
-    bool is_over;                  /* its cgroup, and it was told */
+    bool is_over;                  /* its cgroup: nothing bounds it but memory.max */
     bool unbound;                  /* its cgroup does not bound it, and that was said */
     uint32_t adopted;
     uint64_t started_at;

@@ -234,6 +234,12 @@ tests_unit_test_channel_SOURCES = tests/unit/test_channel.c server/channel.h ser
 tests_unit_test_channel_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_channel_LDADD = libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_job_process
+tests_unit_test_job_process_SOURCES = tests/unit/test_job_process.c \
+	server/channel.h server/channel.c server/job_process.h server/job_process.c
+tests_unit_test_job_process_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_job_process_LDADD = libocnet.la libocprotocol.la libocbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_mailbox
 tests_unit_test_mailbox_SOURCES = tests/unit/test_mailbox.c
 tests_unit_test_mailbox_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
