@@ -32,6 +32,10 @@
 
 #define LOOK_INTERVAL OC_SECOND
 
+/* Who comes when the others go is told when it is looked at, and closed when it is again. */
+_Static_assert(URGENT_TIME + URGENT_GRACE + 2 * LOOK_INTERVAL <= OC_RETIRE_TIME,
+               "who comes late has gone by then");
+
 static void tell(oc_session_t *session, uint64_t now, uint64_t grace)
 {
     uint64_t end = OC_PROCESS_LEAF == session->process ? NEVER : now + grace;
@@ -57,7 +61,9 @@ static void end(oc_session_t *session)
 
 void oc_idle_tick(oc_job_server_t *job)
 {
-    uint64_t now = oc_clock_ns(), time = job->place_is_needed ? URGENT_TIME : IDLE_TIME;
+    uint64_t now = oc_clock_ns();
+    bool needed = now < job->needed_until;
+    uint64_t time = needed ? URGENT_TIME : IDLE_TIME;
     oc_session_t *session, *next;
 
     if (job->has_joined || job->failed || now - job->idle_looked < LOOK_INTERVAL / 2) {
@@ -68,7 +74,7 @@ void oc_idle_tick(oc_job_server_t *job)
         if (0 != session->retires_at && now > session->retires_at) {
             end(session);
         } else if (now - session->since > time) {
-            tell(session, now, job->place_is_needed ? URGENT_GRACE : GRACE);
+            tell(session, now, needed ? URGENT_GRACE : GRACE);
         }
     }
 }
@@ -79,7 +85,7 @@ void oc_job_retire(oc_job_server_t *job)
     uint64_t now = oc_clock_ns();
     oc_session_t *session, *next;
 
-    job->place_is_needed = true;
+    job->needed_until = now + OC_RETIRE_TIME;
     DL_FOREACH_SAFE (job->sessions, session, next) {
         if (!job->has_joined && !job->failed) {
             tell(session, now, URGENT_GRACE);

@@ -10,12 +10,16 @@
 
 #include <stdbool.h>
 
+#include "base/clock.h"
 #include "base/settings.h"
 #include "net/address.h"
 #include "net/loop.h"
 #include "protocol/control.h"
 #include "server/bound.h"
 #include "server/mailbox.h"
+
+/* By then a job has gone that has been told to retire, if it is to go at all. */
+#define OC_RETIRE_TIME (4 * OC_SECOND)
 
 typedef struct oc_job_server oc_job_server_t;
 
@@ -65,7 +69,7 @@ void oc_job_drain(oc_job_server_t *job, const char *reason);
 /* Whether any process has ever joined a group. */
 bool oc_job_has_joined(const oc_job_server_t *job);
 
-/* If none has: its place is needed by others, or its parent needs it. */
+/* If none has: its place is needed by others, or its parent needs it, for OC_RETIRE_TIME. */
 void oc_job_retire(oc_job_server_t *job);
 
 unsigned oc_job_sessions(const oc_job_server_t *job);

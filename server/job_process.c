@@ -16,14 +16,12 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "server/channel.h"
+#include "server/job.h"
 
 #define CHANNEL_BUFFER (1 << 20)
 
 /* Messages that wait for a job's process; more than all its clients would send at a time. */
 #define MAX_QUEUED (2 * OC_MAX_RANKS)
-
-/* If it is to go at all, it has gone by then; who waits for a place does so for longer. */
-#define RETIRE_TIME (3 * OC_SECOND)
 
 /* A message that the channel did not take yet. */
 typedef struct outgoing {
@@ -343,7 +341,7 @@ void oc_job_process_retire(oc_job_process_t *process)
     oc_channel_message_t message = {.type = OC_CHANNEL_RETIRE};
 
     process->told++;
-    process->retires_until = oc_clock_ns() + RETIRE_TIME;
+    process->retires_until = oc_clock_ns() + OC_RETIRE_TIME;
     (void) tell(process, &message, -1);
 }
 

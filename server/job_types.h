@@ -115,8 +115,8 @@ struct oc_job_server {
     uint32_t round;              /* of heartbeats */
     unsigned round_waits;        /* answers that are missing */
     uint64_t idle_looked;        /* when */
+    uint64_t needed_until;       /* if none has joined: another job waits for this one to go */
     bool has_joined;             /* some process has joined a group, at some time */
-    bool place_is_needed;        /* if none has: another job waits for this one to go */
     bool has_refused;
     bool has_key;                /* the aggregators know it */
     bool draining;

@@ -401,13 +401,20 @@ static void look_for_hangs(supervisor_t *supervisor)
     }
 }
 
+/* Clients that wait for a place are refused before they give up, which leaves half a second. */
+static int timeout_of(const supervisor_t *supervisor)
+{
+    int timeout = NULL != supervisor->gate ? oc_gate_timeout(supervisor->gate) : 1000;
+
+    return supervisor->waiting.count > 0 && timeout > 100 ? 100 : timeout;
+}
+
 static void serve(supervisor_t *supervisor)
 {
     while (!supervisor->stop) {
         announce(supervisor);
         oc_output_catch_up();
-        (void) oc_loop_once(&supervisor->loop,
-                            NULL != supervisor->gate ? oc_gate_timeout(supervisor->gate) : 1000);
+        (void) oc_loop_once(&supervisor->loop, timeout_of(supervisor));
         look_for_hangs(supervisor);
         refuse_waiting(supervisor, false);
         if (NULL != supervisor->gate) {

@@ -8,9 +8,12 @@
 
 #include "base/clock.h"
 #include "server/gate.h"
+#include "server/job.h"
 
 /* Less than clients wait by default, so that they are told why. */
-#define PATIENCE (4 * OC_SECOND)
+#define PATIENCE (4500 * OC_MILLISECOND)
+
+_Static_assert(PATIENCE > OC_RETIRE_TIME, "a place that becomes free is theirs");
 
 #define MAX_WAITING 4096
 
