@@ -147,13 +147,23 @@ void oc_bound_sizes(const oc_bound_t *bound, oc_bound_sizes_t *sizes)
     }
 }
 
-void oc_bound_first(uint64_t memory_limit, unsigned aggregators, oc_bound_sizes_t *sizes)
+static void sizes_without_clients(uint64_t memory_limit, unsigned aggregators, uint64_t own,
+                                  oc_bound_sizes_t *sizes)
 {
-    oc_bound_t bound = {.memory_limit = memory_limit, .aggregators = aggregators,
-                        .own = FIRST_OWN};
+    oc_bound_t bound = {.memory_limit = memory_limit, .aggregators = aggregators, .own = own};
 
     bound.bytes = compute(&bound);
     oc_bound_sizes(&bound, sizes);
+}
+
+void oc_bound_first(uint64_t memory_limit, unsigned aggregators, oc_bound_sizes_t *sizes)
+{
+    sizes_without_clients(memory_limit, aggregators, FIRST_OWN, sizes);
+}
+
+void oc_bound_least(uint64_t memory_limit, unsigned aggregators, oc_bound_sizes_t *sizes)
+{
+    sizes_without_clients(memory_limit, aggregators, 0, sizes);
 }
 
 uint64_t oc_bound_used(const oc_bound_t *bound)

@@ -47,6 +47,9 @@ void oc_bound_sizes(const oc_bound_t *bound, oc_bound_sizes_t *sizes);
 /* Of a process that is not there yet: until it has said its own. */
 void oc_bound_first(uint64_t memory_limit, unsigned aggregators, oc_bound_sizes_t *sizes);
 
+/* No process can have said less. */
+void oc_bound_least(uint64_t memory_limit, unsigned aggregators, oc_bound_sizes_t *sizes);
+
 /* What the process holds, in bytes, as the bound counts it; 0: not known. */
 uint64_t oc_bound_used(const oc_bound_t *bound);
 

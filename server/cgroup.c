@@ -68,7 +68,8 @@ bool oc_cgroup_read(int folder, const char *name, char *text, size_t size)
 
 bool oc_cgroup_write(int folder, const char *name, const char *text)
 {
-    int fd = openat(folder, name, O_WRONLY | O_CLOEXEC), error;
+    /* kernels that can do so leave it to the cgroup then to take memory back */
+    int fd = openat(folder, name, O_WRONLY | O_NONBLOCK | O_CLOEXEC), error;
     ssize_t written;
 
     if (fd < 0) {

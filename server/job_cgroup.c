@@ -108,13 +108,26 @@ void oc_job_cgroup_entered(oc_job_cgroup_t *job)
     }
 }
 
-bool oc_job_cgroup_bound(const oc_job_cgroup_t *job, const oc_bound_sizes_t *sizes)
+static bool raise_sizes(oc_job_cgroup_t *job, const oc_bound_sizes_t *sizes)
+{
+    if (sizes->high <= job->high || sizes->max <= job->max) {
+        return true;
+    }
+    if (!set_sizes(job, sizes)) {
+        return false;
+    }
+    job->high = sizes->high;
+    job->max = sizes->max;
+    return true;
+}
+
+bool oc_job_cgroup_bound(oc_job_cgroup_t *job, const oc_bound_sizes_t *sizes)
 {
     char events[128];
     uint64_t populated = 0;
 
     return job->folder < 0
-           || (set_sizes(job, sizes)
+           || (raise_sizes(job, sizes)
                && oc_cgroup_read(job->folder, "cgroup.events", events, sizeof(events))
                && oc_cgroup_number(events, "populated", &populated) && 1 == populated);
 }

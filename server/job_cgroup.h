@@ -17,6 +17,7 @@ typedef struct {
     int folder;                /* -1: there is none */
     int processes;             /* for who goes into it; -1 once it has */
     int events;                /* readable (EPOLLPRI) when one of its bounds was met */
+    uint64_t high, max;        /* as the process has said last; 0: it has not */
     char name[32];
 } oc_job_cgroup_t;
 
@@ -29,8 +30,12 @@ void oc_job_cgroup_enter(int processes);
 /* The child has been made. */
 void oc_job_cgroup_entered(oc_job_cgroup_t *job);
 
-/* false: there is one, but nobody is in it, or its bounds cannot be set. */
-bool oc_job_cgroup_bound(const oc_job_cgroup_t *job, const oc_bound_sizes_t *sizes);
+/*
+ * As the process says; bounds that it has said are never lowered, since the kernel would take back
+ * memory of the process meanwhile. false: there is one, but nobody is in it, or its bounds cannot be
+ * set.
+ */
+bool oc_job_cgroup_bound(oc_job_cgroup_t *job, const oc_bound_sizes_t *sizes);
 
 /* Takes notice of an event: the next one makes events readable again. */
 void oc_job_cgroup_hear(const oc_job_cgroup_t *job);

@@ -173,17 +173,22 @@ static bool is_alive(pid_t pid)
     return 0 == waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) && 0 == info.si_pid;
 }
 
+static bool is_sane(const oc_bound_sizes_t *sizes, const oc_bound_sizes_t *least)
+{
+    return sizes->high >= least->high && sizes->max >= least->max && sizes->max >= sizes->high;
+}
+
 static void on_bound(oc_job_process_t *process, const oc_channel_message_t *message)
 {
     oc_bound_sizes_t sizes;
     bool bounded;
     char id[9];
 
-    if (sizeof(sizes) != message->length) {
+    memcpy(&sizes, message->bytes, sizeof(sizes));
+    if (sizeof(sizes) != message->length || !is_sane(&sizes, &process->least)) {
         close_channel(process);
         return;
     }
-    memcpy(&sizes, message->bytes, sizeof(sizes));
     process->bound = sizes.bytes;
     if (process->is_over) {
         return;
@@ -307,6 +312,7 @@ oc_job_process_t *oc_job_process_start(oc_loop_t *loop, const oc_hello_t *hello,
     }
     process = process_new(loop, hello, pair[0], &own, pid);
     if (NULL != process) {
+        oc_bound_least(config->memory_limit, (unsigned) config->aggregators, &process->least);
         tell_begin(process, config);
     }
     return process;

@@ -27,6 +27,7 @@ typedef struct oc_job_process {
     uint32_t echo;                 /* … with this number */
     uint8_t id[OC_JOB_ID_SIZE], key[OC_JOB_KEY_SIZE];
     pid_t pid;
+    oc_bound_sizes_t least;        /* that it can say in truth */
     uint64_t bound;                /* of its memory, in bytes; 0: it has not said */
     bool is_over;                  /* its cgroup: nothing bounds it but memory.max */
     bool unbound;                  /* its cgroup does not bound it, and that was said */

@@ -234,6 +234,13 @@ tests_unit_test_channel_SOURCES = tests/unit/test_channel.c server/channel.h ser
 tests_unit_test_channel_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_channel_LDADD = libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_job_cgroup
+tests_unit_test_job_cgroup_SOURCES = tests/unit/test_job_cgroup.c \
+	server/cgroup.h server/cgroup.c server/cgroup_text.h server/cgroup_text.c \
+	server/job_cgroup.h server/job_cgroup.c
+tests_unit_test_job_cgroup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_job_cgroup_LDADD = libocbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_job_process
 tests_unit_test_job_process_SOURCES = tests/unit/test_job_process.c \
 	server/channel.h server/channel.c server/job_process.h server/job_process.c

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns the unit tests of bounds that a data process says for its cgroup. Plain files are in the place
+ * of those of a cgroup; tests/engine/test_engine_cgroup.c has real ones.
+ */
+/* Test: quick 10 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/job_cgroup.h"
+
+static char path[] = "/tmp/optcast_cgroup_XXXXXX";
+static oc_job_cgroup_t job = {.folder = -1, .processes = -1, .events = -1};
+
+static void make(const char *name, const char *text)
+{
+    int fd = openat(job.folder, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static void expect(const char *name, const char *expected)
+{
+    char text[64];
+
+    assert_true(oc_cgroup_read(job.folder, name, text, sizeof(text)));
+    assert_string_equal(text, expected);
+}
+
+static bool bound(uint64_t high, uint64_t max)
+{
+    oc_bound_sizes_t sizes = {.bytes = high, .high = high, .max = max};
+
+    return oc_job_cgroup_bound(&job, &sizes);
+}
+
+/* The first word of the process may be less than the guess before it; then they only rise. */
+static void test_rise(void **state)
+{
+    (void) state;
+    make("memory.high", "9000");
+    make("memory.max", "9999");
+    make("cgroup.events", "populated 1\n");
+    assert_true(bound(3000, 4000));
+    expect("memory.high", "3000");
+    expect("memory.max", "4000");
+    assert_true(bound(5000, 6000));
+    expect("memory.high", "5000");
+    assert_true(bound(4000, 7000));
+    assert_true(bound(6000, 5000));
+    assert_true(bound(3000, 4000));
+    expect("memory.high", "5000");
+    expect("memory.max", "6000");
+    assert_true(bound(7000, 8000));
+    expect("memory.high", "7000");
+    expect("memory.max", "8000");
+}
+
+static int setup(void **state)
+{
+    (void) state;
+    if (NULL == mkdtemp(path)) {
+        return -1;
+    }
+    job.folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return job.folder < 0 ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+    static const char *const names[] = {"memory.high", "memory.max", "cgroup.events"};
+
+    (void) state;
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        (void) unlinkat(job.folder, names[i], 0);
+    }
+    oc_job_cgroup_close(&job);
+    return rmdir(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_rise, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
