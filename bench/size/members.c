@@ -212,6 +212,11 @@ static void ping_all(members_t *all)
     }
 }
 
+uint64_t oc_crowd_group(const oc_crowd_join_t *join)
+{
+    return ((uint64_t) join->number + 1) << TEAM_BITS;
+}
+
 static void join_as(members_t *all, member_t *member, uint32_t rank)
 {
     const oc_crowd_join_t *join = &all->shared->join;
@@ -219,7 +224,7 @@ static void join_as(members_t *all, member_t *member, uint32_t rank)
     uint32_t team = rank % join->per_host;
 
     message.join = (oc_join_t) {
-        .group = ((uint64_t) join->number + 1) << TEAM_BITS | team, .num_ranks = join->hosts,
+        .group = oc_crowd_group(join) | team, .num_ranks = join->hosts,
         .rank = rank / join->per_host,
         .reply_handle = (join->number * join->hosts * join->per_host + rank) % (1u << 20),
         .first_aggregator = team * join->aggregators, .chunk_bytes = join->chunk_bytes,

@@ -26,6 +26,9 @@ struct oc_crowd_shared {
     oc_crowd_outcome_t outcomes[OC_CROWD_PROCESSES];
 };
 
+/* By which servers know what the members joined with this; of ranks alone on their hosts. */
+uint64_t oc_crowd_group(const oc_crowd_join_t *join);
+
 /* Members first to first + count - 1; ends the process when the channel does. */
 void __attribute__((noreturn)) oc_members_run(oc_crowd_shared_t *shared, unsigned number,
                                               unsigned first, unsigned count, int channel);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* START, a contribution, a result, ACK and COMMIT for each rank and aggregator. */
+/* START, a contribution, a result, SENT, ACK and COMMIT for each rank and aggregator. */
 #include "bench/size/reduce.h"
 
 #include <stdlib.h>
 
 #include "bench/size/members.h"
 #include "protocol/message.h"
+#include "protocol/seal.h"
 #include "protocol/tag.h"
 #include "reduction/reduction.h"
 
@@ -27,13 +28,15 @@ struct reduce {
     uint32_t chunk, handle;
     int32_t *contribution;     /* of all ranks alike */
     uint8_t *results;
-    step_t *steps;             /* for each rank and aggregator: result, commit and three sends */
-    uint8_t *headers;          /* START, ACK, COMMIT */
+    oc_mac_t *codes;
+    step_t *steps;             /* for each rank and aggregator: three receives and three sends */
+    uint8_t *headers;          /* START, SENT, ACK, COMMIT */
+    uint8_t *answers;          /* for each rank and aggregator: of result and SENT, those that came */
     unsigned waiting, wrong;
 };
 
-enum { RESULT, COMMIT, START, CONTRIBUTION, ACK, STEPS };
-enum { HEADER_START, HEADER_ACK, HEADER_COMMIT, HEADERS };
+enum { RESULT, SENT, COMMIT, START, CONTRIBUTION, ACK, STEPS };
+enum { HEADER_START, HEADER_SENT, HEADER_ACK, HEADER_COMMIT, HEADERS };
 
 static size_t number_of(const step_t *step)
 {
@@ -80,30 +83,41 @@ static void send_header(reduce_t *reduce, uint32_t rank, uint32_t aggregator, un
         .count = (uint64_t) reduce->chunk / sizeof(int32_t) * reduce->join->aggregators};
 
     oc_header_encode(&header, header_of(step, which));
+    oc_seal(reduce->codes, oc_crowd_group(reduce->join), aggregator, &header,
+            header_of(step, which), OC_HEADER_SIZE);
     oc_send(reduce->endpoints[aggregator], &step->transfer, header_of(step, which),
             OC_HEADER_SIZE, oc_tag(OC_KIND_REQUEST, reduce->handle, rank, 0, 0));
 }
 
-static void on_result(oc_transfer_t *transfer)
+static void expect(step_t *step, unsigned which, uint32_t slot)
 {
-    step_t *step = (step_t *) transfer, *commit;
+    oc_receive(step->reduce->crowd->worker, &step->transfer, header_of(step, which), OC_HEADER_SIZE,
+               oc_tag(OC_KIND_REPLY, reply_handle(step), step->aggregator, 0, slot), OC_TAG_EXACT);
+}
+
+/* The result, or SENT, which says that there are no others. */
+static void on_answer(oc_transfer_t *transfer)
+{
+    step_t *step = (step_t *) transfer;
     reduce_t *reduce = step->reduce;
 
     on_done(transfer);
-    commit = prepare(reduce, step->rank, step->aggregator, COMMIT, on_done);
-    oc_receive(reduce->crowd->worker, &commit->transfer, header_of(commit, HEADER_COMMIT),
-               OC_HEADER_SIZE,
-               oc_tag(OC_KIND_REPLY, reply_handle(step), step->aggregator, 0, 0), OC_TAG_EXACT);
+    if (0 != reduce->wrong || 2 != ++reduce->answers[number_of(step)]) {
+        return;
+    }
+    expect(prepare(reduce, step->rank, step->aggregator, COMMIT, on_done), HEADER_COMMIT,
+           OC_COMMIT_SLOT);
     send_header(reduce, step->rank, step->aggregator, ACK, HEADER_ACK, OC_MESSAGE_ACK);
 }
 
 static void begin(reduce_t *reduce, uint32_t rank, uint32_t aggregator)
 {
-    step_t *result = prepare(reduce, rank, aggregator, RESULT, on_result), *contribution;
+    step_t *result = prepare(reduce, rank, aggregator, RESULT, on_answer), *contribution;
 
     oc_receive(reduce->crowd->worker, &result->transfer,
                reduce->results + number_of(result) * reduce->chunk, reduce->chunk,
                oc_tag(OC_KIND_RESULT, reply_handle(result), aggregator, 0, 0), OC_TAG_EXACT);
+    expect(prepare(reduce, rank, aggregator, SENT, on_answer), HEADER_SENT, OC_SENT_SLOT);
     send_header(reduce, rank, aggregator, START, HEADER_START, OC_MESSAGE_START);
     contribution = prepare(reduce, rank, aggregator, CONTRIBUTION, on_done);
     oc_send(reduce->endpoints[aggregator], &contribution->transfer, reduce->contribution,
@@ -154,6 +168,8 @@ static bool make(reduce_t *reduce)
     reduce->results = calloc(all, reduce->chunk);
     reduce->steps = calloc(all, STEPS * sizeof(*reduce->steps));
     reduce->headers = calloc(all, (size_t) HEADERS * OC_HEADER_SIZE);
+    reduce->answers = calloc(all, 1);
+    reduce->codes = oc_seal_new(reduce->crowd->shared->key, 0);
     for (uint32_t i = 0; i < reduce->join->aggregators; i++) {
         if (OC_OK != oc_endpoint_open(reduce->crowd->worker, reduce->crowd->shared->aggregators[i],
                                       on_failed, reduce, &reduce->endpoints[i])) {
@@ -161,7 +177,7 @@ static bool make(reduce_t *reduce)
         }
     }
     if (NULL == reduce->contribution || NULL == reduce->results || NULL == reduce->steps
-        || NULL == reduce->headers) {
+        || NULL == reduce->headers || NULL == reduce->answers || NULL == reduce->codes) {
         return false;
     }
     for (size_t i = 0; i < reduce->chunk / sizeof(int32_t); i++) {
@@ -195,6 +211,8 @@ double oc_reduce_once(oc_crowd_t *crowd, const oc_crowd_join_t *join)
     free(reduce->results);
     free(reduce->steps);
     free(reduce->headers);
+    free(reduce->answers);
+    oc_mac_free(reduce->codes);
     free(reduce);
     return seconds;
 }
