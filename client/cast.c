@@ -68,7 +68,8 @@ static oc_multicast_params_t params_of(const oc_group_t *group)
 {
     return (oc_multicast_params_t) {
         .num_ranks = group->params.num_ranks, .rank = group->params.rank,
-        .records = group->setup->records, .contacts = group->setup->contacts, .patient = group->params.patient};
+        .records = group->setup->records, .contacts = group->setup->contacts,
+        .patient = group->params.patient};
 }
 
 void oc_group_cast_admit(oc_group_t *group)

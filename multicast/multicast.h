@@ -71,9 +71,9 @@ unsigned oc_multicast_open_sockets(const oc_multicast_t *multicast);
 
 /*
  * Joins a group and begins to probe. OC_DECLINED: all ranks find in the records that it is not
- * possible, and *blamed is the rank that is the reason, and knows more about it than the others. Another error: this rank
- * cannot. So it is with a group that has failed when it is returned; but then the others learn it
- * from this rank as long as it does not leave.
+ * possible, and *blamed is the rank that is the reason, and knows more about it than the others.
+ * Another error: this rank cannot. So it is with a group that has failed when it is returned; but
+ * then the others learn it from this rank as long as it does not leave.
  */
 oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
                               uint64_t now, oc_cast_group_t **group, uint32_t *blamed,

@@ -4,9 +4,9 @@
  * Bruck's algorithm, the minimum of one number of each rank, and contacts between neighbours, in one
  * round.
  *
- * The first two take ceil(log2 n) rounds of one message to one rank and one from another. In the round of
- * distance d = 1, 2, 4, … a rank sends what it has to the rank d below and gets from the rank d above
- * what that one has: afterwards it knows of the 2·d ranks from itself upwards, modulo n. The last
+ * The first two take ceil(log2 n) rounds of one message to one rank and one from another. In the
+ * round of distance d = 1, 2, 4, … a rank sends what it has to the rank d below and gets from the
+ * rank d above what that one has: afterwards it knows of the 2·d ranks from itself upwards, modulo n. The last
  * round brings only the records that are still missing; the minimum may well count a rank twice.
  *
  * Messages are moved on from progress, never from inside the engine: functions of the PML may call
@@ -15,8 +15,8 @@
  *
  * One tag does for all exchanges of a set-up. They follow each other in the same order on all
  * ranks, and in each of them a rank sends at most one message to any other, because no two
- * distances are equal modulo n, and no two neighbours. So the messages of one rank to another are sent, and received, in
- * the order of the exchanges, and MPI's messages do not overtake each other.
+ * distances are equal modulo n, and no two neighbours. So the messages of one rank to another are
+ * sent, and received, in the order of the exchanges, and MPI's messages do not overtake each other.
  */
 #include "coll_optcast.h"
 
