@@ -184,7 +184,7 @@ static void serve(data_process_t *process)
 
     while (!process->leave) {
         oc_output_catch_up();
-        (void) oc_loop_once(&process->loop, 1000);
+        (void) oc_loop_once(&process->loop, oc_job_timeout(process->job));
         oc_job_tick(process->job);
         watch_bound(process);
         tell_joined(process);

@@ -56,16 +56,25 @@ static void on_stop(oc_watch_t *watch, uint32_t events)
     server->stop = true;
 }
 
+/* In milliseconds; -1: until something happens. */
+static int timeout_of(const oc_embedded_t *server)
+{
+    int job = oc_job_timeout(server->job), gate = oc_gate_timeout(server->gate);
+
+    if (0 == oc_job_sessions(server->job) && !oc_gate_has_strangers(server->gate)) {
+        return -1;
+    }
+    return job < gate ? job : gate;
+}
+
 static void *embedded_run(void *arg)
 {
     oc_embedded_t *server = arg;
 
     oc_job_enter(server->job);
     while (!server->stop) {
-        bool watchful = oc_job_sessions(server->job) > 0 || oc_gate_has_strangers(server->gate);
-
         oc_output_catch_up();
-        (void) oc_loop_once(&server->loop, watchful ? oc_gate_timeout(server->gate) : -1);
+        (void) oc_loop_once(&server->loop, timeout_of(server));
         oc_gate_tick(server->gate);
         oc_job_tick(server->job);
         if (oc_job_failed(server->job)) {

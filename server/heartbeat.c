@@ -8,6 +8,12 @@
 
 #include "server/job_types.h"
 
+/*
+ * A round wakes all aggregators and the supervisor. Of thousands of processes PINGs arrive one by one:
+ * with a round as soon as the last one is over, rounds would take as much time as the messages.
+ */
+#define ROUND_INTERVAL (1 * OC_MILLISECOND)
+
 /* The new round serves all that wait. */
 static void ask_for_all(oc_job_server_t *job)
 {
@@ -28,6 +34,7 @@ static void round_start(oc_job_server_t *job)
     oc_command_t ping = {.type = OC_COMMAND_PING, .token = ++job->round};
 
     ask_for_all(job);
+    job->round_due = oc_clock_ns() + ROUND_INTERVAL;
     job->round_waits = job->num_aggregators;
     oc_job_post_all(job, &ping);
     oc_parent_ping(job);
@@ -37,9 +44,14 @@ static void round_start(oc_job_server_t *job)
     }
 }
 
-static void start_if_due(oc_job_server_t *job)
+bool oc_heartbeat_waits(const oc_job_server_t *job)
 {
-    if (0 == job->round_waits && (NULL != job->waiting || job->parent_ping.waits)) {
+    return 0 == job->round_waits && (NULL != job->waiting || job->parent_ping.waits);
+}
+
+void oc_heartbeat_tick(oc_job_server_t *job)
+{
+    if (oc_heartbeat_waits(job) && oc_clock_ns() >= job->round_due) {
         round_start(job);
     }
 }
@@ -55,14 +67,14 @@ void oc_heartbeat_pinged(oc_session_t *session, uint32_t number)
     }
     ping->number = number;
     ping->waits = true;
-    start_if_due(session->job);
+    oc_heartbeat_tick(session->job);
 }
 
 void oc_heartbeat_pinged_above(oc_job_server_t *job, uint32_t number)
 {
     job->parent_ping.number = number;
     job->parent_ping.waits = true;
-    start_if_due(job);
+    oc_heartbeat_tick(job);
 }
 
 void oc_heartbeat_forget(oc_session_t *session)
@@ -101,5 +113,5 @@ void oc_job_echo(oc_job_server_t *job, uint32_t token)
         job->parent_ping.asked = false;
         oc_parent_pong(job, job->parent_ping.number);
     }
-    start_if_due(job);
+    oc_heartbeat_tick(job);
 }

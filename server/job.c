@@ -126,11 +126,17 @@ static bool look_at(oc_session_t *session, uint64_t now)
     return !job->failed;
 }
 
+int oc_job_timeout(const oc_job_server_t *job)
+{
+    return oc_heartbeat_waits(job) ? 1 : 1000;
+}
+
 void oc_job_tick(oc_job_server_t *job)
 {
     uint64_t now = oc_clock_ns();
     oc_session_link_t *link;
 
+    oc_heartbeat_tick(job);
     if (now < job->tick_due) {
         return;
     }

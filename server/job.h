@@ -60,8 +60,11 @@ void oc_job_adopt(oc_job_server_t *job, int fd, const uint8_t *bytes, size_t len
 /* The answer to ask. Loop's thread only. */
 void oc_job_echo(oc_job_server_t *job, uint32_t token);
 
-/* To be called after each event, and about once a second without any: cheap if nothing is due. */
+/* To be called after each event, and after oc_job_timeout without any: cheap if nothing is due. */
 void oc_job_tick(oc_job_server_t *job);
+
+/* In milliseconds, at least 1. */
+int oc_job_timeout(const oc_job_server_t *job);
 
 /* Tells all clients that the server is going to stop. */
 void oc_job_drain(oc_job_server_t *job, const char *reason);

@@ -114,6 +114,7 @@ struct oc_job_server {
     oc_ping_t parent_ping;
     uint32_t round;              /* of heartbeats */
     unsigned round_waits;        /* answers that are missing */
+    uint64_t round_due;          /* not before then */
     uint64_t idle_looked;        /* when */
     uint64_t needed_until;       /* if none has joined: another job waits for this one to go */
     bool has_joined;             /* some process has joined a group, at some time */
@@ -164,6 +165,10 @@ void oc_heartbeat_pinged(oc_session_t *session, uint32_t number);
 void oc_heartbeat_pinged_above(oc_job_server_t *job, uint32_t number);
 /* The session ends: nobody answers it. */
 void oc_heartbeat_forget(oc_session_t *session);
+/* Whether the next round has only to become due. */
+bool oc_heartbeat_waits(const oc_job_server_t *job);
+/* Begins it if it is. */
+void oc_heartbeat_tick(oc_job_server_t *job);
 
 /* registry.c: groups */
 void oc_registry_join(oc_session_t *session, const oc_join_t *join);

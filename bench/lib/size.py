@@ -26,7 +26,7 @@ def measure(_options, _rounds):
     except (OSError, subprocess.TimeoutExpired) as error:
         raise PlaceError(f"the server was not measured: {error}") from error
     if done.returncode:
-        raise PlaceError(f"the server was not measured: {done.stderr.strip()}")
+        raise PlaceError(f"the server was not measured: {done.stderr.strip()} {done.stdout.strip()}")
     return json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -36,6 +36,7 @@ typedef struct {
     FILE *json;
     const char *before;        /* in the JSON array */
     rlim_t descriptors;
+    bool failed;
 } bench_t;
 
 static bool is_chosen(const bench_t *bench, const char *name)
@@ -62,6 +63,21 @@ static bool has_descriptors(const bench_t *bench, unsigned clients)
     }
     printf("%u clients: not measured, a process here may have %llu descriptors\n", clients,
            (unsigned long long) bench->descriptors);
+    return false;
+}
+
+/*
+ * false, with a line that says so: not all are there. The system keeps the ports of closed connections for
+ * a minute, and may have none left.
+ */
+static bool all_are_there(bench_t *bench, const oc_crowd_outcome_t *outcome, unsigned clients)
+{
+    if (outcome->answered == clients) {
+        return true;
+    }
+    printf("%u clients: not measured, %u of them were welcomed%s%s\n", clients, outcome->answered,
+           '\0' != outcome->text[0] ? ": " : "", outcome->text);
+    bench->failed = true;
     return false;
 }
 
@@ -120,26 +136,38 @@ static double median(double *values, unsigned count)
     return values[count / 2];
 }
 
-static void ping_each(bench_t *bench, unsigned sessions)
+static bool ping_rounds(bench_t *bench, unsigned sessions, double seconds[PINGS],
+                        double used[PINGS])
 {
-    double seconds[PINGS], used[PINGS], wall, processor;
+    oc_crowd_outcome_t outcome;
     test_server_t server;
     oc_crowd_t crowd;
+    bool all;
 
-    if (!has_descriptors(bench, sessions)) {
-        return;
-    }
     server_start(&server, NULL);
     oc_crowd_open(&crowd, sessions, server.port);
-    (void) oc_crowd_connect(&crowd, 0, AT_A_TIME);
-    for (unsigned i = 0; i < PINGS; i++) {
+    outcome = oc_crowd_connect(&crowd, 0, AT_A_TIME);
+    all = all_are_there(bench, &outcome, sessions);
+    for (unsigned i = 0; i < PINGS && all; i++) {
         double before = oc_server_use(&server).seconds;
 
-        seconds[i] = oc_crowd_ping(&crowd).last;
+        outcome = oc_crowd_ping(&crowd);
+        seconds[i] = outcome.last;
         used[i] = oc_server_use(&server).seconds - before;
+        all = all_are_there(bench, &outcome, sessions);
     }
     oc_crowd_close(&crowd);
     (void) server_stop(&server);
+    return all;
+}
+
+static void ping_each(bench_t *bench, unsigned sessions)
+{
+    double seconds[PINGS], used[PINGS], wall, processor;
+
+    if (!has_descriptors(bench, sessions) || !ping_rounds(bench, sessions, seconds, used)) {
+        return;
+    }
     wall = median(seconds, PINGS);
     processor = median(used, PINGS);
     printf("ping: %5u sessions: all answered after %6.1f ms, %6.1f µs of a processor each\n",
@@ -247,8 +275,10 @@ static void weigh_server(bench_t *bench, unsigned ranks)
 {
     oc_crowd_join_t join = default_join(0, ranks, 1, 1);
     double connected, joined, endpoints;
+    oc_crowd_outcome_t outcome;
     test_server_t server;
     oc_crowd_t crowd;
+    bool all;
 
     if (!has_descriptors(bench, ranks)) {
         return;
@@ -256,13 +286,21 @@ static void weigh_server(bench_t *bench, unsigned ranks)
     server_start(&server, NULL);
     oc_crowd_open(&crowd, ranks, server.port);
     endpoints = oc_memory_of_endpoints(&crowd, ranks);
-    (void) oc_crowd_connect(&crowd, 0, AT_A_TIME);
+    outcome = oc_crowd_connect(&crowd, 0, AT_A_TIME);
     connected = oc_server_use(&server).kib;
-    (void) oc_crowd_join(&crowd, &join);
-    (void) oc_crowd_wait_ready(&crowd, ranks, READY_SECONDS);
+    all = all_are_there(bench, &outcome, ranks);
+    if (all) {
+        outcome = oc_crowd_join(&crowd, &join);
+        all = all_are_there(bench, &outcome, ranks)
+              && oc_crowd_wait_ready(&crowd, ranks, READY_SECONDS);
+    }
     joined = oc_server_use(&server).kib;
     oc_crowd_close(&crowd);
     (void) server_stop(&server);
+    if (!all) {
+        bench->failed = true;
+        return;
+    }
     printf("memory: a server with %5u ranks: %7.0f KiB connected, %7.0f with a communicator; as many "
            "endpoints of UCX: %7.0f KiB\n", ranks, connected, joined, endpoints);
     add_row(bench, "\"what\": \"server\", \"ranks\": %u, \"connected\": %.0f, \"joined\": %.0f, "
@@ -279,6 +317,7 @@ static void weigh_rank(bench_t *bench, unsigned ranks)
     done = oc_memory_of_rank(&server, ranks, &memory);
     (void) server_stop(&server);
     if (!done) {
+        bench->failed = true;
         printf("memory: a rank of %u: not measured\n", ranks);
         return;
     }
@@ -381,6 +420,10 @@ int main(int argc, char **argv)
     measure_all(&bench);
     if (NULL != bench.json) {
         fprintf(bench.json, "\n]}\n");
+    }
+    if (bench.failed) {
+        (void) oc_bench_close(bench.json);
+        return EXIT_FAILURE;
     }
     return oc_bench_close(bench.json);
 }
