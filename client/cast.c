@@ -72,13 +72,12 @@ static oc_multicast_params_t params_of(const oc_group_t *group)
         .patient = group->params.patient};
 }
 
-void oc_group_cast_admit(oc_group_t *group)
+bool oc_group_cast_admit(oc_group_t *group)
 {
     oc_multicast_params_t params = params_of(group);
 
-    if (NULL != group->client->multicast) {
-        oc_multicast_admit(group->client->multicast, &params);
-    }
+    return NULL == group->client->multicast
+           || oc_multicast_admit(group->client->multicast, &params);
 }
 
 oc_status_t oc_group_cast_join(oc_group_t *group, uint32_t *blamed, char *error,

@@ -260,6 +260,10 @@ static void on_welcome(oc_connection_t *connection, const oc_welcome_t *welcome)
     /* they connect to this process, too, once it has joined a group */
     oc_admission_admit(connection->client->admission, welcome->origins.addresses,
                        welcome->origins.count);
+    if (!oc_admission_is_complete(connection->client->admission)) {
+        die(connection, OC_ERR_NO_MEMORY, "cannot be used: this host cannot admit it to its port");
+        return;
+    }
     for (unsigned i = 0; i < welcome->num_aggregators; i++) {
         if (OC_OK != oc_endpoint_open(connection->client->worker, welcome->address[i].data,
                                       endpoint_failed, connection,

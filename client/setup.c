@@ -180,8 +180,22 @@ static void vote(oc_group_t *group)
 /* Of multicast: a message to a rank that does not expect its sender yet would be seconds late. */
 static void admit(oc_group_t *group)
 {
-    oc_group_cast_admit(group);
-    start_vote(group, OC_SETUP_ADMIT, true, OC_VOTE_YES);
+    bool done = oc_group_cast_admit(group);
+
+    if (!done) {
+        oc_setup_give_up(group, "this rank cannot admit the hosts of other ranks to its port");
+    }
+    start_vote(group, OC_SETUP_ADMIT, done, OC_VOTE_YES);
+}
+
+/* A rank has no service: it alone can say why. */
+static void decline_for(oc_group_t *group, int64_t rank)
+{
+    char reason[OC_REASON_SIZE];
+
+    group->tells = rank == (int64_t) group->params.rank;
+    snprintf(reason, sizeof(reason), "rank %lld has no service", (long long) rank);
+    decline(group, group->tells ? group->setup->reason : reason);
 }
 
 /* Of multicast: the ranks are the service. */
@@ -276,6 +290,15 @@ static void exchange_done(oc_group_t *group)
     choose(group);
 }
 
+static void admit_done(oc_group_t *group)
+{
+    if (OC_VOTE_YES == group->setup->outcome) {
+        join_ranks(group);
+    } else {
+        decline_for(group, group->setup->outcome);
+    }
+}
+
 static void vote_done(oc_group_t *group)
 {
     oc_setup_t *setup = group->setup;
@@ -284,9 +307,7 @@ static void vote_done(oc_group_t *group)
     char reason[OC_REASON_SIZE];
 
     if (outcome < OC_VOTE_LEAVE) {
-        snprintf(reason, sizeof(reason), "rank %lld has no service", (long long) outcome);
-        group->tells = outcome == (int64_t) group->params.rank;
-        decline(group, group->tells ? setup->reason : reason);
+        decline_for(group, outcome);
         return;
     }
     if (OC_OK == broken) {
@@ -339,7 +360,7 @@ void oc_setup_progress(oc_group_t *group)
     if (OC_SETUP_EXCHANGE == setup->step) {
         exchange_done(group);
     } else if (OC_SETUP_ADMIT == setup->step) {
-        join_ranks(group);
+        admit_done(group);
     } else if (OC_SETUP_SHARE == setup->step) {
         share_done(group);
     } else {

@@ -444,7 +444,7 @@ bool oc_collective_check_reply(oc_collective_t *collective, const oc_lane_t *lan
 /* cast.c: groups of multicast, and Allgather and Bcast on them */
 oc_status_t oc_group_cast_record(oc_group_t *group, char *error, size_t error_size);
 /* When all records are there; as oc_multicast_admit. */
-void oc_group_cast_admit(oc_group_t *group);
+bool oc_group_cast_admit(oc_group_t *group);
 /* As oc_multicast_join. */
 oc_status_t oc_group_cast_join(oc_group_t *group, uint32_t *blamed, char *error,
                                size_t error_size);

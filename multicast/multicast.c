@@ -490,18 +490,20 @@ static void admit_neighbours(oc_admission_t *admission, const oc_multicast_param
     }
 }
 
-void oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *params)
+bool oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *params)
 {
     oc_admission_t *admission;
 
-    if (NULL != multicast->peers) {
-        admission = oc_peers_admission(multicast->peers);
-        admit_neighbours(admission, params);
-        if (shares_host(params)) {
-            (void) oc_admission_note(admission, &in6addr_loopback, 1);
-        }
-        oc_admission_renew(admission);
+    if (NULL == multicast->peers) {
+        return true;
     }
+    admission = oc_peers_admission(multicast->peers);
+    admit_neighbours(admission, params);
+    if (shares_host(params)) {
+        (void) oc_admission_note(admission, &in6addr_loopback, 1);
+    }
+    oc_admission_renew(admission);
+    return oc_admission_is_complete(admission);
 }
 
 unsigned oc_multicast_open_sockets(const oc_multicast_t *multicast)

@@ -62,9 +62,9 @@ void oc_multicast_refuse(uint8_t record[OC_MULTICAST_RECORD_SIZE]);
 
 /*
  * When all records are there: the hosts of its neighbours may connect to this rank. All ranks have
- * to have done so before any of them joins, or its messages would be dropped.
+ * to have done so before any of them joins, or its messages would be dropped. false: this rank could not.
  */
-void oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *params);
+bool oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *params);
 
 /* Sockets that other hosts can connect to, too; of oc_multicast_record. */
 unsigned oc_multicast_open_sockets(const oc_multicast_t *multicast);

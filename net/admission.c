@@ -30,6 +30,7 @@ struct oc_admission {
     unsigned open_sockets;
     bool told;                  /* that there are such */
     bool told_shut;             /* that somebody is not admitted who should be */
+    bool lost;                  /* somebody who should be, for good */
     unsigned bits;              /* of the widest prefix that stands for several hosts */
     size_t longest;             /* program that is tried */
 };
@@ -228,6 +229,7 @@ void oc_admission_guard(oc_admission_t *admission, int fd)
         DL_APPEND(admission->sockets, socket);
         renew_family(admission, socket->family);
     } else if (ENOMEM == error && 0 == oc_socket_shut(fd)) {
+        admission->lost = true;
         tell_shut(admission);
     } else {
         tell(admission, strerror(error), "");
@@ -263,6 +265,7 @@ static bool add(oc_admission_t *admission, const struct in6_addr *address)
         keep_bounded(admission);
         return true;
     case OC_HOST_NO_MEMORY:
+        admission->lost = true;
         tell_shut(admission);
         break;
     default:
@@ -326,6 +329,11 @@ void oc_admission_admit_peer(oc_admission_t *admission, int fd)
 {
     (void) oc_admission_note_peer(admission, fd);
     oc_admission_renew(admission);
+}
+
+bool oc_admission_is_complete(const oc_admission_t *admission)
+{
+    return !admission->lost && !admission->grew;
 }
 
 size_t oc_admission_count(const oc_admission_t *admission)

@@ -51,6 +51,12 @@ bool oc_admission_note(oc_admission_t *admission, const struct in6_addr *address
 bool oc_admission_note_peer(oc_admission_t *admission, int fd);
 void oc_admission_renew(oc_admission_t *admission);
 
+/*
+ * Whether all who were admitted, or noted, can connect. false: there was no memory for one of them or for
+ * a filter, or the kernel no longer takes one; the log has said so.
+ */
+bool oc_admission_is_complete(const oc_admission_t *admission);
+
 /* How many addresses, or networks that stand for several, are admitted or noted: at most 65,536. */
 size_t oc_admission_count(const oc_admission_t *admission);
 

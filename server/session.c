@@ -288,11 +288,17 @@ static bool may_welcome(const oc_job_server_t *job)
     return !job->hosts_wait && OC_OK == oc_parent_status(job, &reason);
 }
 
+static const char not_admitted[] = "the server cannot admit its host to its data ports";
+
 void oc_sessions_welcome(oc_job_server_t *job)
 {
     oc_session_t *session, *next;
 
     if (!may_welcome(job)) {
+        return;
+    }
+    if (!oc_admission_is_complete(job->admission)) {
+        oc_sessions_refuse(job, OC_ERR_NO_MEMORY, not_admitted);
         return;
     }
 
@@ -364,7 +370,13 @@ void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
         oc_session_watch(session);
     }
     oc_hosts_admit(job, fd, &hello->origins);
-    if (may_welcome(job)) {
+    if (!may_welcome(job)) {
+        return;
+    }
+    if (oc_admission_is_complete(job->admission)) {
         welcome(session);
+    } else {
+        oc_session_notice(session, OC_CONTROL_REFUSE, 0, OC_ERR_NO_MEMORY, not_admitted);
+        oc_session_close(session);
     }
 }

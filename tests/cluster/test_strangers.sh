@@ -7,7 +7,7 @@
 # Test: default 400 parts
 set -eu
 
-all_parts=(server server6 mixed embedded embedded6 alone interface refused multicast inside inside6)
+all_parts=(server server6 mixed embedded embedded6 alone interface refused full multicast inside inside6)
 if [ "${1:-}" = --list ]; then
     # the others try the same in other ways
     for part in "${all_parts[@]}"; do
@@ -228,6 +228,31 @@ test_refused() {
     has_line "$tmp/refused.log" '^ok two_jobs$' || not_ok "refused: the results are not right" "$tmp/refused.log"
     [ "$(grep -c 'open to every host that reaches it.*CAP_NET_ADMIN' "$tmp/refused.log")" -eq 4 ] ||
         not_ok "refused: not each of two ranks and two aggregators says that it has no filter" "$tmp/refused.log"
+}
+
+# set_filter_memory HOST BYTES: of each socket.
+set_filter_memory() {
+    cluster exec "$1" sh -c "echo $2 >/proc/sys/net/core/optmem_max"
+}
+
+# A host whose kernel has room for a filter that admits nobody, and for no other: Open MPI does all, and people are told.
+test_full() {
+    local before began=$SECONDS
+
+    use_family 4
+    before=$(cluster exec 3 cat /proc/sys/net/core/optmem_max)
+    set_filter_memory 3 200 || {
+        echo "full: this kernel has one optmem_max for all networks"
+        return
+    }
+    begin_job full embedded 2-3 multicast=udp --hosts 2-3 -- cast_loop operations=100 count=3000
+    wait "$job" || not_ok "full: the job failed" "$tmp/full.log"
+    set_filter_memory 3 "$before"
+    has_line "$tmp/full.log" 'this rank cannot admit the hosts of other ranks' ||
+        not_ok "full: the rank does not say that it cannot admit others" "$tmp/full.log"
+    [ "$(grep -c -E '^rank [01]: 0 offloaded' "$tmp/full.log")" -eq 2 ] ||
+        not_ok "full: a result is wrong, or something was offloaded" "$tmp/full.log"
+    [ $((SECONDS - began)) -lt 30 ] || not_ok "full: it took $((SECONDS - began)) s" "$tmp/full.log"
 }
 
 # Ranks that multicast: their ports of UCX, and their address.

@@ -553,8 +553,10 @@ static void test_little_memory(void **state)
     assert_true(reaches("127.9.0.3", "127.0.0.1", port));
     assert_false(reaches("127.9.33.0", "127.0.0.1", port));
     assert_false(reaches("127.9.200.1", "127.0.0.1", port));
+    assert_false(oc_admission_is_complete(admission));
     assert_true(set_memory(20480));
     admit(admission, "127.9.0.3");
+    assert_true(oc_admission_is_complete(admission));
     assert_true(reaches("127.9.33.0", "127.0.0.1", port));
     assert_false(reaches("127.9.200.1", "127.0.0.1", port));
     assert_true(set_memory(131072));
@@ -623,6 +625,8 @@ static void expect_shut(unsigned failing_guard, unsigned failing_admit)
     oc_admission_t *admission = admission_of(fd, failing_guard, failing_admit);
 
     assert_int_equal(oc_admission_open_sockets(admission), 0);
+    /* what the kernel did not take at first was made good for by admitting somebody */
+    assert_int_equal(oc_admission_is_complete(admission), 2 == failing_guard);
     assert_false(reaches("127.0.0.1", "127.0.0.1", port));
     assert_non_null(strstr(logged, "those that came last cannot connect"));
     admit(admission, "127.7.0.2");
@@ -692,6 +696,7 @@ static void check_late_refusal(void)
     drop_capabilities();
     admit(admission, "127.8.0.1");
     assert_int_equal(oc_admission_open_sockets(admission), 0);
+    assert_int_equal(oc_admission_is_complete(admission), 0 == oc_admission_try());
     assert_false(reaches("127.8.0.2", "127.0.0.1", port));
     assert_int_equal(reaches("127.8.0.1", "127.0.0.1", port), 0 == oc_admission_try());
 }
