@@ -42,7 +42,8 @@ void oc_job_cgroup_hear(const oc_job_cgroup_t *job);
 
 /*
  * Whether the process holds more than memory.high, after an event: what the kernel can take back
- * does not count, nor socket buffers, which it makes smaller by itself.
+ * does not count, nor socket buffers, which it makes smaller by itself. high stays as it is if it cannot be
+ * read.
  */
 bool oc_job_cgroup_is_over(const oc_job_cgroup_t *job, uint64_t *held, uint64_t *high);
 

@@ -143,26 +143,48 @@ static void on_idle(oc_job_process_t *process, uint32_t adopted)
     }
 }
 
-/*
- * Events come also when the kernel finds what it can take back. Whoever is over is slowed down by
- * up to two seconds for each page, and could not tell many clients in time why their job ends.
- */
+/* Whoever is over is slowed down by up to two seconds for each page: too slow to tell many clients why. */
+static void end_by_cgroup(oc_job_process_t *process, const oc_channel_over_t *over)
+{
+    oc_channel_message_t message = {.type = OC_CHANNEL_OVER, .length = sizeof(*over)};
+
+    memcpy(message.bytes, over, sizeof(*over));
+    oc_job_cgroup_lift_high(&process->cgroup);
+    process->is_over = true;
+    /* one that cannot be told goes on to memory.max */
+    (void) tell(process, &message, -1);
+}
+
+/* Without it, people would see a slow job, and no reason. */
+static void tell_slowed(oc_job_process_t *process, uint64_t high)
+{
+    char id[9];
+
+    if (!process->slowed) {
+        process->slowed = true;
+        short_id(process, id);
+        oc_warn("job %s: the kernel takes back memory of its process, socket buffers mostly, and may slow it "
+                "down: with them it has more than memory.high (%llu bytes) of its cgroup", id,
+                (unsigned long long) high);
+    }
+}
+
+/* Events come also when the kernel finds what it can take back. */
 static void on_cgroup(oc_watch_t *watch, uint32_t events)
 {
     oc_job_process_t *process =
         (oc_job_process_t *) ((char *) watch - offsetof(oc_job_process_t, cgroup_watch));
-    oc_channel_message_t message = {.type = OC_CHANNEL_OVER, .length = sizeof(oc_channel_over_t)};
-    oc_channel_over_t over;
+    oc_channel_over_t over = {0};
 
     (void) events;
     oc_job_cgroup_hear(&process->cgroup);
-    if (!process->is_over
-        && oc_job_cgroup_is_over(&process->cgroup, &over.held, &over.bound)) {
-        memcpy(message.bytes, &over, sizeof(over));
-        oc_job_cgroup_lift_high(&process->cgroup);
-        process->is_over = true;
-        /* one that cannot be told goes on to memory.max */
-        (void) tell(process, &message, -1);
+    if (process->is_over) {
+        return;
+    }
+    if (oc_job_cgroup_is_over(&process->cgroup, &over.held, &over.bound)) {
+        end_by_cgroup(process, &over);
+    } else if (0 != over.bound) {
+        tell_slowed(process, over.bound);
     }
 }
 

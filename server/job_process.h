@@ -30,6 +30,7 @@ typedef struct oc_job_process {
     oc_bound_sizes_t least;        /* that it can say in truth */
     uint64_t bound;                /* of its memory, in bytes; 0: it has not said */
     bool is_over;                  /* its cgroup: nothing bounds it but memory.max */
+    bool slowed;                   /* the kernel slows it down, and that was said */
     bool unbound;                  /* its cgroup does not bound it, and that was said */
     uint32_t adopted;
     uint64_t started_at;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "server/channel.h"
 #include "server/job_process.h"
 
@@ -24,6 +25,8 @@ static oc_cgroup_t no_cgroup = {.folder = -1};
 static oc_job_process_t *process;
 static int own;                /* the data process's end of the channel */
 static unsigned bounds;        /* how often one was set */
+static uint64_t held, limit;   /* of its cgroup's memory; 0: they cannot be read */
+static unsigned lifts, warnings;
 static oc_channel_message_t got;
 
 /* ---- in the place of the system ---- */
@@ -73,17 +76,20 @@ void oc_job_cgroup_hear(const oc_job_cgroup_t *job)
     (void) job;
 }
 
-bool oc_job_cgroup_is_over(const oc_job_cgroup_t *job, uint64_t *held, uint64_t *high)
+bool oc_job_cgroup_is_over(const oc_job_cgroup_t *job, uint64_t *now, uint64_t *high)
 {
     (void) job;
-    (void) held;
-    (void) high;
-    return false;
+    if (0 != limit) {
+        *now = held;
+        *high = limit;
+    }
+    return held > limit;
 }
 
 void oc_job_cgroup_lift_high(const oc_job_cgroup_t *job)
 {
     (void) job;
+    lifts++;
 }
 
 bool oc_job_cgroup_was_killed(const oc_job_cgroup_t *job, uint64_t *max)
@@ -113,7 +119,8 @@ static int setup(void **state)
     static const oc_hello_t hello;
 
     (void) state;
-    bounds = 0;
+    bounds = lifts = warnings = 0;
+    held = limit = 0;
     assert_int_equal(oc_loop_open(&loop), OC_OK);
     process = oc_job_process_start(&loop, &hello, &spawn, &no_cgroup, &config);
     assert_non_null(process);
@@ -226,6 +233,51 @@ static void test_low_bound(void **state)
     expect_given_up();
 }
 
+static void count_warning(oc_log_level_t level, const char *line)
+{
+    warnings += OC_LOG_WARN == level && NULL != strstr(line, "may slow it down");
+}
+
+static void happen_in_cgroup(void)
+{
+    process->cgroup_watch.ready(&process->cgroup_watch, EPOLLPRI);
+}
+
+/* What the kernel can take back ends no job, but people hear of it, once. */
+static void test_slowed(void **state)
+{
+    (void) state;
+    happen_in_cgroup();
+    assert_int_equal(warnings, 0);
+    limit = 100;
+    held = 99;
+    happen_in_cgroup();
+    happen_in_cgroup();
+    assert_int_equal(warnings, 1);
+    assert_int_equal(lifts, 0);
+    assert_int_equal(oc_channel_receive(own, &got, NULL), 0);
+}
+
+/* What it cannot does, and the process is not slowed down while it tells why. */
+static void test_over(void **state)
+{
+    oc_channel_over_t over;
+
+    (void) state;
+    limit = 100;
+    held = 101;
+    happen_in_cgroup();
+    happen_in_cgroup();
+    assert_int_equal(lifts, 1);
+    assert_int_equal(oc_channel_receive(own, &got, NULL), 1);
+    assert_int_equal(got.type, OC_CHANNEL_OVER);
+    assert_int_equal(got.length, sizeof(over));
+    memcpy(&over, got.bytes, sizeof(over));
+    assert_int_equal(over.held, 101);
+    assert_int_equal(over.bound, 100);
+    assert_int_equal(oc_channel_receive(own, &got, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,7 +286,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_full, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bound, setup, teardown),
         cmocka_unit_test_setup_teardown(test_low_bound, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_slowed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_over, setup, teardown),
     };
 
+    oc_log_set_sink(count_warning);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
