@@ -48,6 +48,17 @@ static bool has_place(uint16_t port)
     return welcome;
 }
 
+/* The processes that had it end first, which takes them seconds where each byte is checked. */
+static bool gets_place(uint16_t port)
+{
+    for (int i = 0; i < 5; i++) {
+        if (has_place(port)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /*
  * The place of its job is needed when it comes. It has time to join, and if it does not, it is no
  * reason to wait for half a minute.
@@ -73,7 +84,7 @@ static void test_late(void **state)
     member_close(&late, false);
     assert_true(member_hear(&waiting, &message, 6000));
     member_close(&waiting, OC_CONTROL_WELCOME == message.type);
-    assert_true(has_place(server.port));
+    assert_true(gets_place(server.port));
     assert_int_equal(server_stop(&server), 0);
 }
 

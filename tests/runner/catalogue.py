@@ -91,6 +91,8 @@ def clauses_of(path):
             found = re.match(r"\s*(?:#|/\*|\*)\s*Test:\s*(.*?)\s*(?:\*/)?\s*$", line)
             if found:
                 clauses += [parse_clause(part, path) for part in found.group(1).split(";")]
+    if len({(clause.suite, clause.tier) for clause in clauses}) < len(clauses):
+        raise CatalogueError(f"{path}: two clauses of one suite and tier; each needs the name of its SUITE:")
     return clauses
 
 

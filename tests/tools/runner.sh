@@ -99,6 +99,9 @@ says 'run-tests: .*/long.sh: no line "Test: TIER SECONDS" among the first 15'
 dummy long 'Test: often 10' ''
 expect 1 quick
 says "run-tests: .*/long.sh: 'often 10' is no \[SUITE:\] TIER SECONDS .*"
+dummy long 'Test: default 10; all 10; all 20' ''
+expect 1 quick
+says 'run-tests: .*/long.sh: two clauses of one suite and tier; .*'
 rm "$tree/tests/tools/long.sh"
 echo '/* nobody knows */' >"$tree/tests/unit/test_x.c"
 expect 1 quick
