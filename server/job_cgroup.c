@@ -18,6 +18,13 @@
 #include "base/log.h"
 #include "server/cgroup_text.h"
 
+/*
+ * Half of what is between memory.high and memory.max. A process that has socket buffers full of a flood
+ * would come to memory.high because of them, and be slowed down so much that it takes minutes to get
+ * over it with memory of its own: its clients would see it hang, and nobody would hear why.
+ */
+#define ROOM (UINT64_C(32) << 20)
+
 static const oc_job_cgroup_t none = {.folder = -1, .processes = -1, .events = -1};
 
 void oc_job_cgroup_close(oc_job_cgroup_t *job)
@@ -118,6 +125,7 @@ static bool raise_sizes(oc_job_cgroup_t *job, const oc_bound_sizes_t *sizes)
     }
     job->high = sizes->high;
     job->max = sizes->max;
+    job->judged = 0;
     return true;
 }
 
@@ -168,17 +176,25 @@ static bool read_soft(int folder, uint64_t *bytes)
     return true;
 }
 
-bool oc_job_cgroup_is_over(const oc_job_cgroup_t *job, uint64_t *held, uint64_t *high)
+oc_cgroup_verdict_t oc_job_cgroup_judge(oc_job_cgroup_t *job, uint64_t *held, uint64_t *high)
 {
-    uint64_t current, soft;
+    uint64_t current, soft, now;
 
-    if (job->folder < 0 || !read_size(job->folder, "memory.high", high)
+    if (job->folder < 0 || !read_size(job->folder, "memory.high", &now)
         || !read_size(job->folder, "memory.current", &current)
         || !read_soft(job->folder, &soft)) {
-        return false;
+        return OC_CGROUP_FINE;
     }
+    *high = 0 != job->judged ? job->judged : now;
     *held = current > soft ? current - soft : 0;
-    return *held > *high;
+    if (*held > *high) {
+        return OC_CGROUP_OVER;
+    }
+    if (0 != job->judged) {
+        return OC_CGROUP_SLOWED;
+    }
+    job->judged = now;
+    return write_size(job->folder, "memory.high", now + ROOM) ? OC_CGROUP_FINE : OC_CGROUP_SLOWED;
 }
 
 void oc_job_cgroup_lift_high(const oc_job_cgroup_t *job)

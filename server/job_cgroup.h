@@ -18,6 +18,7 @@ typedef struct {
     int processes;             /* for who goes into it; -1 once it has */
     int events;                /* readable (EPOLLPRI) when one of its bounds was met */
     uint64_t high, max;        /* as the process has said last; 0: it has not */
+    uint64_t judged;           /* memory.high before it was given more room; 0: it was not */
     char name[32];
 } oc_job_cgroup_t;
 
@@ -40,12 +41,18 @@ bool oc_job_cgroup_bound(oc_job_cgroup_t *job, const oc_bound_sizes_t *sizes);
 /* Takes notice of an event: the next one makes events readable again. */
 void oc_job_cgroup_hear(const oc_job_cgroup_t *job);
 
+typedef enum {
+    OC_CGROUP_FINE,
+    OC_CGROUP_SLOWED,          /* by the kernel, because of what it will take back */
+    OC_CGROUP_OVER
+} oc_cgroup_verdict_t;
+
 /*
- * Whether the process holds more than memory.high, after an event: what the kernel can take back
- * does not count, nor socket buffers, which it makes smaller by itself. high stays as it is if it cannot be
- * read.
+ * After an event. The process is over if it holds more than memory.high: what the kernel can take back
+ * does not count, nor socket buffers, which it makes smaller by itself. Because of these it is not
+ * slowed down at once, but given some room beyond memory.high; the first bound still counts.
  */
-bool oc_job_cgroup_is_over(const oc_job_cgroup_t *job, uint64_t *held, uint64_t *high);
+oc_cgroup_verdict_t oc_job_cgroup_judge(oc_job_cgroup_t *job, uint64_t *held, uint64_t *high);
 
 /* The process is to end, and not to be slowed down any more; memory.max stays. */
 void oc_job_cgroup_lift_high(const oc_job_cgroup_t *job);

@@ -164,27 +164,31 @@ static void tell_slowed(oc_job_process_t *process, uint64_t high)
         process->slowed = true;
         short_id(process, id);
         oc_warn("job %s: the kernel takes back memory of its process, socket buffers mostly, and may slow it "
-                "down: with them it has more than memory.high (%llu bytes) of its cgroup", id,
+                "down: with them it has more than the %llu bytes that its cgroup may have", id,
                 (unsigned long long) high);
     }
 }
 
-/* Events come also when the kernel finds what it can take back. */
 static void on_cgroup(oc_watch_t *watch, uint32_t events)
 {
     oc_job_process_t *process =
         (oc_job_process_t *) ((char *) watch - offsetof(oc_job_process_t, cgroup_watch));
-    oc_channel_over_t over = {0};
+    oc_channel_over_t over;
 
     (void) events;
     oc_job_cgroup_hear(&process->cgroup);
     if (process->is_over) {
         return;
     }
-    if (oc_job_cgroup_is_over(&process->cgroup, &over.held, &over.bound)) {
+    switch (oc_job_cgroup_judge(&process->cgroup, &over.held, &over.bound)) {
+    case OC_CGROUP_OVER:
         end_by_cgroup(process, &over);
-    } else if (0 != over.bound) {
+        break;
+    case OC_CGROUP_SLOWED:
         tell_slowed(process, over.bound);
+        break;
+    default:
+        break;
     }
 }
 

@@ -22,7 +22,7 @@ static oc_job_cgroup_t job = {.folder = -1, .processes = -1, .events = -1};
 
 static void make(const char *name, const char *text)
 {
-    int fd = openat(job.folder, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = openat(job.folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
@@ -66,6 +66,37 @@ static void test_rise(void **state)
     expect("memory.max", "8000");
 }
 
+static oc_cgroup_verdict_t judge(const char *current, const char *stat)
+{
+    oc_cgroup_verdict_t verdict;
+    uint64_t held, high = 0;
+
+    make("memory.current", current);
+    make("memory.stat", stat);
+    verdict = oc_job_cgroup_judge(&job, &held, &high);
+    assert_int_equal(high, 7000);
+    return verdict;
+}
+
+/* Socket buffers do not count, and make room for memory that does, up to the bound as it was. */
+static void test_judge(void **state)
+{
+    (void) state;
+    make("memory.high", "7000\n");
+    assert_int_equal(judge("7001\n", "sock 4096\n"), OC_CGROUP_FINE);
+    expect("memory.high", "33561432");
+    make("memory.high", "33561432\n");
+    assert_int_equal(judge("33561433\n", "sock 33558528\n"), OC_CGROUP_SLOWED);
+    expect("memory.high", "33561432\n");
+    assert_int_equal(judge("11097\n", "sock 4096\n"), OC_CGROUP_OVER);
+    /* a new bound begins anew */
+    make("memory.high", "");
+    make("memory.max", "");
+    assert_true(bound(8000, 9000));
+    expect("memory.high", "8000");
+    assert_int_equal(job.judged, 0);
+}
+
 static int setup(void **state)
 {
     (void) state;
@@ -78,7 +109,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    static const char *const names[] = {"memory.high", "memory.max", "cgroup.events"};
+    static const char *const names[] = {"memory.high", "memory.max", "cgroup.events",
+                                        "memory.current", "memory.stat"};
 
     (void) state;
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -91,8 +123,9 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_rise, setup, teardown),
+        cmocka_unit_test(test_rise),
+        cmocka_unit_test(test_judge),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, setup, teardown);
 }

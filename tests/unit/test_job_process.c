@@ -25,7 +25,7 @@ static oc_cgroup_t no_cgroup = {.folder = -1};
 static oc_job_process_t *process;
 static int own;                /* the data process's end of the channel */
 static unsigned bounds;        /* how often one was set */
-static uint64_t held, limit;   /* of its cgroup's memory; 0: they cannot be read */
+static oc_cgroup_verdict_t verdict;
 static unsigned lifts, warnings;
 static oc_channel_message_t got;
 
@@ -76,14 +76,12 @@ void oc_job_cgroup_hear(const oc_job_cgroup_t *job)
     (void) job;
 }
 
-bool oc_job_cgroup_is_over(const oc_job_cgroup_t *job, uint64_t *now, uint64_t *high)
+oc_cgroup_verdict_t oc_job_cgroup_judge(oc_job_cgroup_t *job, uint64_t *held, uint64_t *high)
 {
     (void) job;
-    if (0 != limit) {
-        *now = held;
-        *high = limit;
-    }
-    return held > limit;
+    *held = 101;
+    *high = 100;
+    return verdict;
 }
 
 void oc_job_cgroup_lift_high(const oc_job_cgroup_t *job)
@@ -120,7 +118,7 @@ static int setup(void **state)
 
     (void) state;
     bounds = lifts = warnings = 0;
-    held = limit = 0;
+    verdict = OC_CGROUP_FINE;
     assert_int_equal(oc_loop_open(&loop), OC_OK);
     process = oc_job_process_start(&loop, &hello, &spawn, &no_cgroup, &config);
     assert_non_null(process);
@@ -249,8 +247,7 @@ static void test_slowed(void **state)
     (void) state;
     happen_in_cgroup();
     assert_int_equal(warnings, 0);
-    limit = 100;
-    held = 99;
+    verdict = OC_CGROUP_SLOWED;
     happen_in_cgroup();
     happen_in_cgroup();
     assert_int_equal(warnings, 1);
@@ -264,8 +261,7 @@ static void test_over(void **state)
     oc_channel_over_t over;
 
     (void) state;
-    limit = 100;
-    held = 101;
+    verdict = OC_CGROUP_OVER;
     happen_in_cgroup();
     happen_in_cgroup();
     assert_int_equal(lifts, 1);
