@@ -50,7 +50,11 @@ libocmulticast_la_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
 libocmulticast_la_LIBADD = $(VERBS_LIBS)
 
 if HAVE_VERBS
-libocmulticast_la_SOURCES += multicast/verbs.c multicast/verbs_port.h multicast/verbs_port.c
+libocmulticast_la_SOURCES += \
+	multicast/verbs.c \
+	multicast/verbs_port.h multicast/verbs_port.c \
+	multicast/verbs_ring.h multicast/verbs_ring.c \
+	multicast/verbs_source.h multicast/verbs_source.c
 else
 libocmulticast_la_SOURCES += multicast/verbs_none.c
 endif

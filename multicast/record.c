@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Layout: 0 "OMCR", 4 version (2), 6 ready (2), then settings, token, job, host and contact (8 each),
- * process (4), and for each carrier size (2), and the address (16) and port (2) that its datagrams
- * come from; what is left is zero.
+ * process (4), and for each carrier size (2), and the address (16) and port (4) that its datagrams
+ * come from.
  */
 #include "multicast/record.h"
 
@@ -12,11 +12,11 @@
 #include "protocol/wire.h"
 
 #define MAGIC   0x52434d4fu
-#define VERSION 4
+#define VERSION 5
 
 #define ORIGIN_BYTES sizeof(((oc_origin_t *) 0)->address)
 
-_Static_assert(8 + 5 * 8 + 4 + OC_CARRIERS * (2 + ORIGIN_BYTES + 2) <= OC_MULTICAST_RECORD_SIZE,
+_Static_assert(8 + 5 * 8 + 4 + OC_CARRIERS * (2 + ORIGIN_BYTES + 4) <= OC_MULTICAST_RECORD_SIZE,
                "a record has room for all of its fields");
 _Static_assert(OC_DATAGRAM_MAX <= UINT16_MAX, "a record has room for sizes");
 
@@ -43,22 +43,27 @@ void oc_cast_record_encode(const oc_cast_record_t *record,
     for (unsigned i = 0; i < OC_CARRIERS; i++) {
         oc_put(&w, record->carriers[i].datagram_size, 2);
         oc_put_bytes(&w, record->carriers[i].origin.address, ORIGIN_BYTES);
-        oc_put(&w, record->carriers[i].origin.port, 2);
+        oc_put(&w, record->carriers[i].origin.port, 4);
     }
 }
 
+/* The largest ports. */
+static const uint32_t last_port[OC_CARRIERS] = {
+    [OC_CARRIER_VERBS] = 0xffffff, [OC_CARRIER_UDP] = 0xffff};
+
 /* What comes from nobody knows where has an address of zeros: that cannot be anybody's. */
-static bool carrier_is_valid(const oc_carrier_record_t *carrier)
+static bool carrier_is_valid(const oc_carrier_record_t *carrier, uint32_t most)
 {
     static const oc_origin_t unknown;
 
     return 0 == carrier->datagram_size
            || (carrier->datagram_size >= OC_DATAGRAM_MIN
                && carrier->datagram_size <= OC_DATAGRAM_MAX
+               && carrier->origin.port > 0 && carrier->origin.port <= most
                && 0 != memcmp(carrier->origin.address, unknown.address, ORIGIN_BYTES));
 }
 
-static void get_carrier(oc_reader_t *r, oc_carrier_record_t *carrier)
+static void get_carrier(oc_reader_t *r, uint32_t most, oc_carrier_record_t *carrier)
 {
     const uint8_t *address;
 
@@ -68,8 +73,8 @@ static void get_carrier(oc_reader_t *r, oc_carrier_record_t *carrier)
     if (NULL != address) {
         memcpy(carrier->origin.address, address, ORIGIN_BYTES);
     }
-    carrier->origin.port = (uint32_t) oc_get(r, 2);
-    r->bad = r->bad || !carrier_is_valid(carrier);
+    carrier->origin.port = (uint32_t) oc_get(r, 4);
+    r->bad = r->bad || !carrier_is_valid(carrier, most);
 }
 
 bool oc_cast_record_decode(const uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
@@ -89,7 +94,7 @@ bool oc_cast_record_decode(const uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
     record->contact = oc_get(&r, 8);
     record->process = (uint32_t) oc_get(&r, 4);
     for (unsigned i = 0; i < OC_CARRIERS; i++) {
-        get_carrier(&r, &record->carriers[i]);
+        get_carrier(&r, last_port[i], &record->carriers[i]);
     }
     return !r.bad && (!record->ready || (0 != record->token && 0 != record->contact));
 }

@@ -36,7 +36,7 @@ typedef struct oc_transport oc_transport_t;
 /* Where datagrams come from: what the network says, not they themselves. */
 typedef struct {
     uint8_t address[16];       /* of IPv6, or IPv4 mapped into it; with verbs the GID */
-    uint32_t port;             /* of UDP; with verbs 0 */
+    uint32_t port;             /* of UDP; with verbs the number of the queue pair, of 24 bits */
 } oc_origin_t;
 
 /* bytes: the datagram with its header. Valid during the call. Must not call the transport. */

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "multicast/address.h"
 #include "multicast/udp.h"
-#include "multicast/verbs.h"
 
 void oc_transports_init(oc_transports_t *transports, const oc_job_settings_t *settings,
                         const uint8_t *job_id, uint32_t process)
@@ -32,6 +31,8 @@ void oc_transports_close(oc_transports_t *transports)
     }
     transports->num_open = 0;
     oc_udp_source_close(&transports->source);
+    oc_verbs_source_close(transports->verbs_source);
+    transports->verbs_source = NULL;
 }
 
 static void survey_udp(oc_transports_t *transports)
@@ -62,17 +63,18 @@ static void survey_verbs(oc_transports_t *transports)
     oc_carrier_state_t *verbs = &transports->carriers[OC_CARRIER_VERBS];
     const char *interface = transports->settings->multicast_interface;
     static const oc_origin_t unknown;
-    size_t size = 0;
 
-    if (!oc_verbs_available(NULL != interface ? interface : "", &size, &verbs->record.origin,
-                            verbs->text, sizeof(verbs->text))) {
+    if (OC_OK != oc_verbs_source_open(NULL != interface ? interface : "", &transports->verbs_source,
+                                      verbs->text, sizeof(verbs->text))) {
         return;
     }
+    verbs->record.origin = oc_verbs_source_origin(transports->verbs_source);
     if (0 == memcmp(verbs->record.origin.address, unknown.address, sizeof(unknown.address))) {
         snprintf(verbs->text, sizeof(verbs->text), "the GID of its port is not known");
         return;
     }
-    verbs->record.datagram_size = (uint32_t) size;
+    verbs->record.datagram_size =
+        (uint32_t) oc_verbs_source_datagram_size(transports->verbs_source);
 }
 
 oc_status_t oc_transports_survey(oc_transports_t *transports, char *error, size_t error_size)
@@ -115,6 +117,7 @@ static oc_status_t open_transport(oc_transports_t *transports, oc_carrier_t carr
 
     if (OC_CARRIER_VERBS == carrier) {
         oc_verbs_config_t config = {.interface = NULL != interface ? interface : "",
+                                    .source = transports->verbs_source,
                                     .address = address,
                                     .staging = settings->multicast_staging};
 

@@ -11,6 +11,7 @@
 #include "multicast/shim.h"
 #include "multicast/transport.h"
 #include "multicast/udp_source.h"
+#include "multicast/verbs.h"
 #include "protocol/limits.h"
 
 /* Most multicast addresses of a job: the maximum of coll_optcast_multicast_groups. */
@@ -42,6 +43,7 @@ typedef struct {
     struct in_addr first;      /* address of slot 0 */
     oc_interface_t interface;  /* of udp … */
     oc_udp_source_t source;    /* … and what it is sent from */
+    oc_verbs_source_t *verbs_source;    /* the same; NULL: there is none */
     oc_faults_t faults;
     oc_cast_slot_t *slots[OC_CARRIERS][OC_MAX_SLOTS];
     oc_cast_slot_t *open[OC_CARRIERS * OC_MAX_SLOTS];

@@ -1,65 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns datagrams by libibverbs: one UD queue pair with a ring of posted receives, the staging
- * ring, and a ring of slots to send from. UD has no receiver-not-ready: what finds no posted
- * receive is lost, so receives are given back as soon as their datagrams have been handed out.
- *
- * The last send of a batch alone is signalled, and its completion frees the slots of all before.
+ * Owns datagrams by libibverbs: one UD queue pair for each address with a ring of posted receives,
+ * the staging ring. UD has no receiver-not-ready: what finds no posted receive is lost, so receives
+ * are given back as soon as their datagrams have been handed out. What is sent goes through the queue
+ * pair of the process (verbs_source.h).
  */
 #include "multicast/verbs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "multicast/verbs_origin.h"
-#include "multicast/verbs_port.h"
+#include "multicast/verbs_source.h"
 
 /* What a device puts in front of a received datagram. The header behind it ends at byte 80. */
 #define GRH_BYTES OC_VERBS_GRH
 
-#define CACHE_LINE   64
-#define PAGE         4096
-#define SEND_SLOTS   256u  /* a power of two, and some batches */
 #define MIN_RECEIVES 8u
 #define POLL_BATCH   32
 #define REPOST_BATCH 32u
 
-/* The network's name for everyone in a group. */
-#define MULTICAST_QPN 0xffffffu
-
-/* At most one wakeup for each completion queue and arm is to be expected. */
-#define MAX_WAKEUPS 16
-
-/* Equal slots of registered memory. */
-typedef struct {
-    uint8_t *memory;
-    struct ibv_mr *region;
-    size_t slot_size;
-    unsigned slots;
-} ring_t;
-
 typedef struct {
     oc_transport_t base;
+    oc_verbs_source_t *source;
     oc_verbs_port_t port;
+    oc_verbs_destination_t group;
     struct ibv_pd *domain;
     struct ibv_comp_channel *wakeups;
-    struct ibv_cq *send_queue, *receive_queue;  /* of completions */
-    struct ibv_ah *address;                     /* of the group */
-    ring_t sends, receives;
-    struct ibv_send_wr send_requests[SEND_SLOTS];
-    struct ibv_sge send_pieces[SEND_SLOTS];
-    struct ibv_recv_wr *receive_requests;       /* by slot */
-    struct ibv_sge *receive_pieces;
-    uint32_t posted, sent;                      /* datagrams, modulo 2^32 */
+    struct ibv_cq *queue;                       /* of completions */
+    oc_verbs_ring_t ring;
+    struct ibv_recv_wr *requests;               /* by slot */
+    struct ibv_sge *pieces;
     struct ibv_wc arrivals[POLL_BATCH];         /* not handed out yet: next_arrival and on */
     int num_arrivals, next_arrival;
     struct ibv_recv_wr *used;                   /* receives to post again */
     unsigned num_used;
+    int sleep_fd;                               /* epoll: these wakeups and the source's */
     bool failed;                                /* datagrams no longer get through */
 } verbs_t;
 
@@ -72,84 +54,11 @@ static void fail(verbs_t *verbs, const char *what, const char *reason)
     verbs->failed = true;
 }
 
-/* ---- sending ---- */
-
-static unsigned room(const verbs_t *verbs)
-{
-    return verbs->sends.slots - (verbs->posted - verbs->sent);
-}
-
-static void reclaim(verbs_t *verbs)
-{
-    struct ibv_wc done[POLL_BATCH];
-    int count;
-
-    do {
-        count = ibv_poll_cq(verbs->send_queue, POLL_BATCH, done);
-        for (int i = 0; i < count; i++) {
-            verbs->sent = (uint32_t) done[i].wr_id;
-            if (IBV_WC_SUCCESS != done[i].status) {
-                fail(verbs, "sending failed", ibv_wc_status_str(done[i].status));
-            }
-        }
-    } while (POLL_BATCH == count);
-    if (count < 0) {
-        fail(verbs, "completions of sends are lost", "device error");
-    }
-}
-
-/* Fills the slot after those that are posted. */
-static struct ibv_send_wr *prepare_send(verbs_t *verbs, const oc_outgoing_t *datagram)
-{
-    unsigned slot = verbs->posted % SEND_SLOTS;
-    uint8_t *bytes = verbs->sends.memory + slot * verbs->sends.slot_size;
-
-    memcpy(bytes, datagram->header, OC_DATAGRAM_HEADER);
-    if (datagram->length > 0) {
-        memcpy(bytes + OC_DATAGRAM_HEADER, datagram->payload, datagram->length);
-    }
-    verbs->send_pieces[slot].length = (uint32_t) (OC_DATAGRAM_HEADER + datagram->length);
-    verbs->posted++;
-    return &verbs->send_requests[slot];
-}
-
-static void post_sends(verbs_t *verbs, const oc_outgoing_t *datagrams, unsigned count)
-{
-    struct ibv_send_wr *first = NULL, **end = &first, *last = NULL, *bad;
-    int error;
-
-    for (unsigned i = 0; i < count; i++) {
-        last = prepare_send(verbs, &datagrams[i]);
-        last->send_flags = 0;
-        *end = last;
-        end = &last->next;
-    }
-    last->next = NULL;
-    last->send_flags = IBV_SEND_SIGNALED;
-    last->wr_id = verbs->posted;
-    error = ibv_post_send(verbs->port.id->qp, first, &bad);
-    if (0 != error) {
-        fail(verbs, "sends cannot be posted", strerror(error));
-    }
-}
-
 static unsigned verbs_send(oc_transport_t *base, const oc_outgoing_t *datagrams, unsigned count)
 {
     verbs_t *verbs = (verbs_t *) base;
 
-    if (room(verbs) < count) {
-        reclaim(verbs);
-    }
-    if (verbs->failed) {
-        return count;
-    }
-    if (room(verbs) < count) {
-        count = room(verbs);
-    }
-    if (count > 0) {
-        post_sends(verbs, datagrams, count);
-    }
-    return count;
+    return oc_verbs_source_send(verbs->source, &verbs->group, datagrams, count);
 }
 
 /* ---- receiving ---- */
@@ -173,7 +82,7 @@ static void repost(verbs_t *verbs)
 
 static void keep_for_repost(verbs_t *verbs, unsigned slot)
 {
-    struct ibv_recv_wr *request = &verbs->receive_requests[slot];
+    struct ibv_recv_wr *request = &verbs->requests[slot];
 
     request->next = verbs->used;
     verbs->used = request;
@@ -184,7 +93,7 @@ static void keep_for_repost(verbs_t *verbs, unsigned slot)
 static bool poll_arrivals(verbs_t *verbs)
 {
     verbs->next_arrival = 0;
-    verbs->num_arrivals = ibv_poll_cq(verbs->receive_queue, POLL_BATCH, verbs->arrivals);
+    verbs->num_arrivals = ibv_poll_cq(verbs->queue, POLL_BATCH, verbs->arrivals);
     if (verbs->num_arrivals < 0) {
         verbs->num_arrivals = 0;
         fail(verbs, "completions of receives are lost", "device error");
@@ -207,9 +116,10 @@ static unsigned hand_out(verbs_t *verbs, const struct ibv_wc *arrival, oc_arriva
         return 0;
     }
     if (arrival->byte_len >= GRH_BYTES) {
-        const uint8_t *bytes = verbs->receives.memory + slot * verbs->receives.slot_size;
+        const uint8_t *bytes = verbs->ring.memory + slot * verbs->ring.slot_size;
         oc_origin_t from = oc_verbs_origin(bytes, arrival->byte_len);
 
+        from.port = arrival->src_qp;
         arrived(arg, &from, bytes + GRH_BYTES, arrival->byte_len - GRH_BYTES);
         count = 1;
     }
@@ -236,48 +146,25 @@ static unsigned verbs_receive(oc_transport_t *base, unsigned max, oc_arrival_fn_
 
 /* ---- sleeping ---- */
 
-/* Each wakeup has to be acknowledged, or its completion queue could never be destroyed. */
-static void take_wakeups(verbs_t *verbs)
-{
-    struct ibv_cq *queue;
-    void *context;
-
-    for (int i = 0; i < MAX_WAKEUPS && 0 == ibv_get_cq_event(verbs->wakeups, &queue, &context);
-         i++) {
-        ibv_ack_cq_events(queue, 1);
-    }
-}
-
 /* A completion that came before the request for a wakeup causes none: hence the second look. */
 static bool verbs_arm(oc_transport_t *base, bool sending)
 {
     verbs_t *verbs = (verbs_t *) base;
 
-    take_wakeups(verbs);
+    oc_verbs_take_wakeups(verbs->wakeups);
     oc_verbs_port_heed(&verbs->port);
+    oc_verbs_source_heed(verbs->source);
     if (verbs->next_arrival < verbs->num_arrivals) {
         return false;
     }
-    (void) ibv_req_notify_cq(verbs->receive_queue, 0);
+    (void) ibv_req_notify_cq(verbs->queue, 0);
     if (poll_arrivals(verbs)) {
         return false;
     }
-    if (sending) {
-        (void) ibv_req_notify_cq(verbs->send_queue, 0);
-        reclaim(verbs);
-    }
-    return !sending || (0 == room(verbs) && !verbs->failed);
+    return !sending || oc_verbs_source_arm(verbs->source);
 }
 
 /* ---- opening and closing ---- */
-
-static void ring_free(ring_t *ring)
-{
-    if (NULL != ring->region) {
-        (void) ibv_dereg_mr(ring->region);
-    }
-    free(ring->memory);
-}
 
 static void verbs_close(oc_transport_t *base)
 {
@@ -287,20 +174,18 @@ static void verbs_close(oc_transport_t *base)
     if (NULL != verbs->port.id && NULL != verbs->port.id->qp) {
         rdma_destroy_qp(verbs->port.id);
     }
-    if (NULL != verbs->address) {
-        (void) ibv_destroy_ah(verbs->address);
+    if (NULL != verbs->group.handle) {
+        oc_verbs_source_drain(verbs->source);
+        (void) ibv_destroy_ah(verbs->group.handle);
     }
-    if (NULL != verbs->wakeups) {
-        take_wakeups(verbs);
+    if (NULL != verbs->queue) {
+        oc_verbs_take_wakeups(verbs->wakeups);
+        (void) ibv_destroy_cq(verbs->queue);
     }
-    if (NULL != verbs->send_queue) {
-        (void) ibv_destroy_cq(verbs->send_queue);
+    oc_verbs_ring_free(&verbs->ring);
+    if (verbs->sleep_fd >= 0) {
+        oc_fd_close(verbs->sleep_fd);
     }
-    if (NULL != verbs->receive_queue) {
-        (void) ibv_destroy_cq(verbs->receive_queue);
-    }
-    ring_free(&verbs->sends);
-    ring_free(&verbs->receives);
     if (NULL != verbs->wakeups) {
         (void) ibv_destroy_comp_channel(verbs->wakeups);
     }
@@ -308,8 +193,8 @@ static void verbs_close(oc_transport_t *base)
         (void) ibv_dealloc_pd(verbs->domain);
     }
     oc_verbs_port_close(&verbs->port);
-    free(verbs->receive_requests);
-    free(verbs->receive_pieces);
+    free(verbs->requests);
+    free(verbs->pieces);
     free(verbs);
 }
 
@@ -322,24 +207,6 @@ static const oc_transport_ops_t verbs_ops = {
 };
 
 /* Everything below returns 0 or an errno, with what failed in *what. */
-
-static int ring_make(verbs_t *verbs, ring_t *ring, unsigned slots, size_t bytes, const char **what)
-{
-    size_t size;
-
-    *what = "register memory for datagrams, which a higher limit of locked memory (ulimit -l) or "
-            "a smaller coll_optcast_multicast_staging may allow";
-    ring->slots = slots;
-    ring->slot_size = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-    size = (slots * ring->slot_size + PAGE - 1) / PAGE * PAGE;
-    ring->memory = aligned_alloc(PAGE, size);
-    if (NULL == ring->memory) {
-        return ENOMEM;
-    }
-    memset(ring->memory, 0, size);
-    ring->region = ibv_reg_mr(verbs->domain, ring->memory, size, IBV_ACCESS_LOCAL_WRITE);
-    return NULL == ring->region ? errno : 0;
-}
 
 /* How many datagrams the staging ring holds: as configured, if the device can. */
 static int size_receives(const verbs_t *verbs, size_t staging, unsigned *slots, const char **what)
@@ -354,7 +221,7 @@ static int size_receives(const verbs_t *verbs, size_t staging, unsigned *slots, 
     }
     most = (size_t) (device.max_qp_wr < device.max_cqe ? device.max_qp_wr : device.max_cqe);
     *what = "use a device with so short queues";
-    if (most < SEND_SLOTS) {
+    if (most < MIN_RECEIVES) {
         return ENOSPC;
     }
     wanted = wanted < MIN_RECEIVES ? MIN_RECEIVES : wanted;
@@ -362,79 +229,83 @@ static int size_receives(const verbs_t *verbs, size_t staging, unsigned *slots, 
     return 0;
 }
 
-/* Completion queues of their own: room to send is found without touching what has arrived. */
+static int watch(const verbs_t *verbs, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return 0 == epoll_ctl(verbs->sleep_fd, EPOLL_CTL_ADD, fd, &event) ? 0 : errno;
+}
+
+/*
+ * One descriptor for what arrives and for room to send. A wakeup that another transport of this process
+ * has asked the source for is one for nothing here.
+ */
+static int make_wakeups(verbs_t *verbs)
+{
+    int failed = oc_verbs_make_wakeups(verbs->port.id->verbs, &verbs->wakeups);
+
+    verbs->sleep_fd = 0 == failed ? oc_fd_make(epoll_create1(EPOLL_CLOEXEC)) : -1;
+    if (0 == failed && verbs->sleep_fd < 0) {
+        failed = errno;
+    }
+    if (0 == failed) {
+        failed = watch(verbs, verbs->wakeups->fd);
+    }
+    return 0 == failed ? watch(verbs, verbs->source->wakeups->fd) : failed;
+}
+
+/* Nothing is sent by it; a queue pair has to have a queue for that, too. */
 static int make_queues(verbs_t *verbs, unsigned receives, const char **what)
 {
     struct rdma_cm_id *id = verbs->port.id;
     struct ibv_qp_init_attr attributes = {
-        .cap = {.max_send_wr = SEND_SLOTS, .max_recv_wr = receives, .max_send_sge = 1,
-                .max_recv_sge = 1},
+        .cap = {.max_send_wr = 1, .max_recv_wr = receives, .max_send_sge = 1, .max_recv_sge = 1},
         .qp_type = IBV_QPT_UD,
     };
+    int failed;
 
     *what = "make queues";
     verbs->domain = ibv_alloc_pd(id->verbs);
-    verbs->wakeups = ibv_create_comp_channel(id->verbs);
-    if (NULL == verbs->domain || NULL == verbs->wakeups
-        || 0 != fcntl(verbs->wakeups->fd, F_SETFL, O_NONBLOCK)) {
+    if (NULL == verbs->domain) {
         return errno;
     }
-    verbs->send_queue = ibv_create_cq(id->verbs, SEND_SLOTS, NULL, verbs->wakeups, 0);
-    if (NULL == verbs->send_queue) {
+    failed = make_wakeups(verbs);
+    if (0 != failed) {
+        return failed;
+    }
+    verbs->queue = ibv_create_cq(id->verbs, (int) receives, NULL, verbs->wakeups, 0);
+    if (NULL == verbs->queue) {
         return errno;
     }
-    verbs->receive_queue = ibv_create_cq(id->verbs, (int) receives, NULL, verbs->wakeups, 0);
-    if (NULL == verbs->receive_queue) {
-        return errno;
-    }
-    attributes.send_cq = verbs->send_queue;
-    attributes.recv_cq = verbs->receive_queue;
+    attributes.send_cq = attributes.recv_cq = verbs->queue;
     return 0 == rdma_create_qp(id, verbs->domain, &attributes) ? 0 : errno;
 }
 
 static int post_receives(verbs_t *verbs, const char **what)
 {
-    ring_t *ring = &verbs->receives;
+    oc_verbs_ring_t *ring = &verbs->ring;
     struct ibv_recv_wr *bad;
 
     *what = "post receives";
-    verbs->receive_requests = calloc(ring->slots, sizeof(*verbs->receive_requests));
-    verbs->receive_pieces = calloc(ring->slots, sizeof(*verbs->receive_pieces));
-    if (NULL == verbs->receive_requests || NULL == verbs->receive_pieces) {
+    verbs->requests = calloc(ring->slots, sizeof(*verbs->requests));
+    verbs->pieces = calloc(ring->slots, sizeof(*verbs->pieces));
+    if (NULL == verbs->requests || NULL == verbs->pieces) {
         return ENOMEM;
     }
     for (unsigned slot = 0; slot < ring->slots; slot++) {
-        verbs->receive_pieces[slot] = (struct ibv_sge) {
+        verbs->pieces[slot] = (struct ibv_sge) {
             .addr = (uintptr_t) (ring->memory + slot * ring->slot_size),
             .length = (uint32_t) (GRH_BYTES + verbs->base.datagram_size),
             .lkey = ring->region->lkey,
         };
-        verbs->receive_requests[slot] = (struct ibv_recv_wr) {
+        verbs->requests[slot] = (struct ibv_recv_wr) {
             .wr_id = slot,
-            .next = slot + 1 < ring->slots ? &verbs->receive_requests[slot + 1] : NULL,
-            .sg_list = &verbs->receive_pieces[slot],
+            .next = slot + 1 < ring->slots ? &verbs->requests[slot + 1] : NULL,
+            .sg_list = &verbs->pieces[slot],
             .num_sge = 1,
         };
     }
-    return ibv_post_recv(verbs->port.id->qp, verbs->receive_requests, &bad);
-}
-
-/* What all datagrams have in common when they are sent. */
-static void prepare_sends(verbs_t *verbs, const struct rdma_ud_param *destination)
-{
-    for (unsigned slot = 0; slot < SEND_SLOTS; slot++) {
-        verbs->send_pieces[slot] = (struct ibv_sge) {
-            .addr = (uintptr_t) (verbs->sends.memory + slot * verbs->sends.slot_size),
-            .lkey = verbs->sends.region->lkey,
-        };
-        verbs->send_requests[slot] = (struct ibv_send_wr) {
-            .sg_list = &verbs->send_pieces[slot],
-            .num_sge = 1,
-            .opcode = IBV_WR_SEND,
-            .wr.ud = {.ah = verbs->address, .remote_qpn = MULTICAST_QPN,
-                      .remote_qkey = destination->qkey},
-        };
-    }
+    return ibv_post_recv(verbs->port.id->qp, verbs->requests, &bad);
 }
 
 static oc_status_t make_resources(verbs_t *verbs, size_t staging, char *error, size_t error_size)
@@ -448,11 +319,8 @@ static oc_status_t make_resources(verbs_t *verbs, size_t staging, char *error, s
         failed = make_queues(verbs, receives, &what);
     }
     if (0 == failed) {
-        failed = ring_make(verbs, &verbs->sends, SEND_SLOTS, verbs->base.datagram_size, &what);
-    }
-    if (0 == failed) {
-        failed = ring_make(verbs, &verbs->receives, receives,
-                           GRH_BYTES + verbs->base.datagram_size, &what);
+        failed = oc_verbs_ring_make(verbs->domain, receives, GRH_BYTES + verbs->base.datagram_size,
+                                    &verbs->ring, &what);
     }
     if (0 == failed) {
         failed = post_receives(verbs, &what);
@@ -474,14 +342,31 @@ static oc_status_t join(verbs_t *verbs, struct in_addr address, char *error, siz
     if (OC_OK != status) {
         return status;
     }
-    verbs->address = ibv_create_ah(verbs->domain, &destination.ah_attr);
-    if (NULL == verbs->address) {
+    verbs->group.key = destination.qkey;
+    verbs->group.handle = ibv_create_ah(verbs->source->domain, &destination.ah_attr);
+    if (NULL == verbs->group.handle) {
         snprintf(error, error_size, "%s: cannot make an address handle (%s)",
                  verbs->port.interface, strerror(errno));
         return OC_ERR_SYSTEM;
     }
-    prepare_sends(verbs, &destination);
     return OC_OK;
+}
+
+/* What others know this process by does not change. */
+static oc_status_t compare_ports(const verbs_t *verbs, char *error, size_t error_size)
+{
+    oc_origin_t here = oc_verbs_port_origin(&verbs->port);
+    oc_origin_t there = oc_verbs_port_origin(&verbs->source->port);
+    char old[128], new[128];
+
+    if (verbs->port.id->verbs == verbs->source->port.id->verbs
+        && 0 == memcmp(&here, &there, sizeof(here))) {
+        return OC_OK;
+    }
+    oc_verbs_port_text(&verbs->source->port, old, sizeof(old));
+    oc_verbs_port_text(&verbs->port, new, sizeof(new));
+    snprintf(error, error_size, "multicast is by %s now, and this process began with %s", new, old);
+    return OC_ERR_SYSTEM;
 }
 
 oc_status_t oc_verbs_open(const oc_verbs_config_t *config, oc_transport_t **transport, char *error,
@@ -494,7 +379,12 @@ oc_status_t oc_verbs_open(const oc_verbs_config_t *config, oc_transport_t **tran
         snprintf(error, error_size, "out of memory");
         return OC_ERR_NO_MEMORY;
     }
+    verbs->sleep_fd = -1;
+    verbs->source = config->source;
     status = oc_verbs_port_open(config->interface, &verbs->port, error, error_size);
+    if (OC_OK == status) {
+        status = compare_ports(verbs, error, error_size);
+    }
     if (OC_OK == status) {
         verbs->base.datagram_size = verbs->port.mtu;
         status = make_resources(verbs, config->staging, error, error_size);
@@ -507,14 +397,14 @@ oc_status_t oc_verbs_open(const oc_verbs_config_t *config, oc_transport_t **tran
         return status;
     }
     verbs->base.ops = &verbs_ops;
-    verbs->base.event_fd = verbs->wakeups->fd;
+    verbs->base.event_fd = verbs->sleep_fd;
     verbs->base.events = POLLIN;
     *transport = &verbs->base;
     return OC_OK;
 }
 
-bool oc_verbs_available(const char *interface, size_t *datagram_size, oc_origin_t *origin,
-                        char *text, size_t text_size)
+bool oc_verbs_available(const char *interface, size_t *datagram_size, char *text,
+                        size_t text_size)
 {
     oc_verbs_port_t port;
 
@@ -523,7 +413,6 @@ bool oc_verbs_available(const char *interface, size_t *datagram_size, oc_origin_
     }
     oc_verbs_port_text(&port, text, text_size);
     *datagram_size = port.mtu;
-    *origin = oc_verbs_port_origin(&port);
     oc_verbs_port_close(&port);
     return true;
 }

@@ -70,12 +70,11 @@ static void print_build(void)
 
 static void print_multicast(void)
 {
-    oc_origin_t origin;
     size_t datagram_size;
     char text[256];
 
     printf("\nMulticast\n");
-    if (oc_verbs_available("", &datagram_size, &origin, text, sizeof(text))) {
+    if (oc_verbs_available("", &datagram_size, text, sizeof(text))) {
         printf("  verbs        %s, datagrams of %zu bytes\n", text, datagram_size);
     } else {
         printf("  verbs        not here: %s\n", text);

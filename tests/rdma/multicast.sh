@@ -83,9 +83,10 @@ compile_probe
 token=$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')
 
 in_guest clean --devices 4 --timeout 250 -- "$here/inside/multicast" "$probe" "$token" \
-    member all strangers slow overflow cycle refused
+    member all twins strangers slow overflow cycle refused
 check_stream clean member 2 3 4
 check_all
+expect 0 clean twins 2 'from 1: unique 100 of 100' 'from 3: unique 100 of 100' "missing 0, $nothing_else, own 0"
 expect 0 clean strangers 2 'missing 0, duplicate 10, foreign 7, wrong 9, own 0'
 expect 1 clean strangers 4 'missing 100, duplicate 0, .*'
 expect 0 clean slow 1 'sent 600 of 600, without room [1-9][0-9]* times, .*'

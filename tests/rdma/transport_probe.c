@@ -58,12 +58,14 @@ typedef struct {
 typedef struct {
     uint8_t *seen[MAX_SENDERS]; /* by index; NULL for those that are not expected */
     uint64_t unique[MAX_SENDERS];
+    oc_origin_t origins[MAX_SENDERS];  /* where the last of each came from */
     uint64_t missing, duplicate, foreign, wrong, own;
     uint64_t last; /* when the last that belongs here came; 0: none yet */
 } ledger_t;
 
 typedef struct {
     const options_t *options;
+    oc_verbs_source_t *source;
     oc_transport_t *transport;
     oc_origin_t origin;
     ledger_t ledger;
@@ -246,6 +248,18 @@ static bool is_expected(const run_t *run, const oc_datagram_t *header, const uin
     return true;
 }
 
+/* No other sender has the same origin, also if it is on the same device. */
+static bool is_its_own(ledger_t *ledger, uint32_t rank, const oc_origin_t *from)
+{
+    ledger->origins[rank] = *from;
+    for (unsigned sender = 0; sender < MAX_SENDERS; sender++) {
+        if (sender != rank && 0 == memcmp(&ledger->origins[sender], from, sizeof(*from))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Enters one datagram; what the network brings is not trusted. */
 static void arrived(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)
 {
@@ -262,7 +276,8 @@ static void arrived(void *arg, const oc_origin_t *from, const uint8_t *bytes, si
     } else if (0 == memcmp(from->address, run->origin.address, sizeof(from->address))
                || 0 == memcmp(from->address, &nowhere, sizeof(nowhere))) {
         ledger->wrong++; /* each host has an address */
-    } else if (!is_expected(run, &header, bytes + OC_DATAGRAM_HEADER)) {
+    } else if (!is_expected(run, &header, bytes + OC_DATAGRAM_HEADER)
+               || !is_its_own(ledger, header.rank, from)) {
         ledger->wrong++;
     } else if (ledger->seen[header.rank][header.index]) {
         ledger->duplicate++;
@@ -276,13 +291,28 @@ static void arrived(void *arg, const oc_origin_t *from, const uint8_t *bytes, si
 
 /* ---- the run ---- */
 
-static oc_status_t join(const options_t *options, oc_transport_t **transport, char *error,
-                        size_t error_size)
+static oc_status_t join(const options_t *options, oc_verbs_source_t **source,
+                        oc_transport_t **transport, char *error, size_t error_size)
 {
     oc_verbs_config_t config = {.interface = options->interface, .address = options->group,
                                 .staging = options->staging};
+    oc_status_t status = oc_verbs_source_open(options->interface, source, error, error_size);
 
-    return oc_verbs_open(&config, transport, error, error_size);
+    if (OC_OK != status) {
+        return status;
+    }
+    config.source = *source;
+    status = oc_verbs_open(&config, transport, error, error_size);
+    if (OC_OK != status) {
+        oc_verbs_source_close(*source);
+    }
+    return status;
+}
+
+static void leave(oc_verbs_source_t *source, oc_transport_t *transport)
+{
+    transport->ops->close(transport);
+    oc_verbs_source_close(source);
 }
 
 /* Whether the next batch may go, apart from its time. */
@@ -430,13 +460,12 @@ static void report(const run_t *run)
 static void prepare_run(run_t *run, options_t *options)
 {
     char name[INET_ADDRSTRLEN], error[256];
-    size_t size;
 
     run->options = options;
-    if (!oc_verbs_available(options->interface, &size, &run->origin, error, sizeof(error))
-        || OC_OK != join(options, &run->transport, error, sizeof(error))) {
+    if (OC_OK != join(options, &run->source, &run->transport, error, sizeof(error))) {
         cannot("%s", error);
     }
+    run->origin = oc_verbs_source_origin(run->source);
     if (0 == options->size) {
         options->size = run->transport->datagram_size;
     }
@@ -466,7 +495,7 @@ static bool probe(options_t *options)
     work(&run);
     report(&run);
     complete = sent_all(&run) && 0 == run.ledger.missing;
-    run.transport->ops->close(run.transport);
+    leave(run.source, run.transport);
     for (unsigned sender = 0; sender < MAX_SENDERS; sender++) {
         free(run.ledger.seen[sender]);
     }
@@ -494,13 +523,14 @@ static unsigned open_descriptors(void)
 static bool join_and_leave(const options_t *options, const char **complaint)
 {
     static char error[256];
+    oc_verbs_source_t *source;
     oc_transport_t *transport;
 
-    if (OC_OK != join(options, &transport, error, sizeof(error))) {
+    if (OC_OK != join(options, &source, &transport, error, sizeof(error))) {
         *complaint = error;
         return false;
     }
-    transport->ops->close(transport);
+    leave(source, transport);
     return true;
 }
 

@@ -126,6 +126,32 @@ static void test_wrong_records(void **state)
     assert_true(oc_cast_record_decode(one, &got));
 }
 
+/* A queue pair has 24 bits, a port of UDP 16; 0 is nobody's. */
+static void test_ports(void **state)
+{
+    static const struct {
+        oc_carrier_t carrier;
+        uint32_t port;
+        bool valid;
+    } cases[] = {
+        {OC_CARRIER_VERBS, 0, false}, {OC_CARRIER_VERBS, 0xffffff, true},
+        {OC_CARRIER_VERBS, 0x1000000, false}, {OC_CARRIER_UDP, 0, false},
+        {OC_CARRIER_UDP, 0xffff, true}, {OC_CARRIER_UDP, 0x10000, false},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        oc_cast_record_t record = ranks[0], got;
+
+        record.carriers[cases[i].carrier].origin.port = cases[i].port;
+        oc_cast_record_encode(&record, bytes[0]);
+        assert_int_equal(oc_cast_record_decode(bytes[0], &got), cases[i].valid);
+        if (cases[i].valid) {
+            assert_int_equal(got.carriers[cases[i].carrier].origin.port, cases[i].port);
+        }
+    }
+}
+
 static void test_terms(void **state)
 {
     (void) state;
@@ -191,6 +217,7 @@ int main(void)
         cmocka_unit_test_setup(test_round_trip, setup),
         cmocka_unit_test_setup(test_refusal, setup),
         cmocka_unit_test_setup(test_wrong_records, setup),
+        cmocka_unit_test_setup(test_ports, setup),
         cmocka_unit_test_setup(test_terms, setup),
         cmocka_unit_test_setup(test_choice_of_the_carrier, setup),
         cmocka_unit_test_setup(test_ranks_that_do_not_fit, setup),
