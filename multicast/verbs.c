@@ -151,10 +151,9 @@ static bool verbs_arm(oc_transport_t *base, bool sending)
 {
     verbs_t *verbs = (verbs_t *) base;
 
-    oc_verbs_take_wakeups(verbs->wakeups);
+    (void) oc_verbs_take_wakeups(verbs->wakeups);
     oc_verbs_port_heed(&verbs->port);
-    oc_verbs_source_heed(verbs->source);
-    if (verbs->next_arrival < verbs->num_arrivals) {
+    if (oc_verbs_source_heed(verbs->source) || verbs->next_arrival < verbs->num_arrivals) {
         return false;
     }
     (void) ibv_req_notify_cq(verbs->queue, 0);
@@ -179,7 +178,7 @@ static void verbs_close(oc_transport_t *base)
         (void) ibv_destroy_ah(verbs->group.handle);
     }
     if (NULL != verbs->queue) {
-        oc_verbs_take_wakeups(verbs->wakeups);
+        (void) oc_verbs_take_wakeups(verbs->wakeups);
         (void) ibv_destroy_cq(verbs->queue);
     }
     oc_verbs_ring_free(&verbs->ring);

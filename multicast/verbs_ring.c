@@ -39,14 +39,17 @@ void oc_verbs_ring_free(oc_verbs_ring_t *ring)
     free(ring->memory);
 }
 
-void oc_verbs_take_wakeups(struct ibv_comp_channel *wakeups)
+bool oc_verbs_take_wakeups(struct ibv_comp_channel *wakeups)
 {
     struct ibv_cq *queue;
     void *context;
+    int count = 0;
 
-    for (int i = 0; i < MAX_WAKEUPS && 0 == ibv_get_cq_event(wakeups, &queue, &context); i++) {
+    while (count < MAX_WAKEUPS && 0 == ibv_get_cq_event(wakeups, &queue, &context)) {
         ibv_ack_cq_events(queue, 1);
+        count++;
     }
+    return count > 0;
 }
 
 int oc_verbs_make_wakeups(struct ibv_context *device, struct ibv_comp_channel **wakeups)

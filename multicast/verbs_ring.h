@@ -4,6 +4,7 @@
 #define OC_MULTICAST_VERBS_RING_H
 
 #include <infiniband/verbs.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,8 +22,11 @@ int oc_verbs_ring_make(struct ibv_pd *domain, unsigned slots, size_t bytes, oc_v
 /* Nothing happens if it was never made. */
 void oc_verbs_ring_free(oc_verbs_ring_t *ring);
 
-/* Acknowledges what has come, or the completion queue could never be destroyed. Does not wait. */
-void oc_verbs_take_wakeups(struct ibv_comp_channel *wakeups);
+/*
+ * Acknowledges what has come, or the completion queue could never be destroyed; whether anything has.
+ * Does not wait.
+ */
+bool oc_verbs_take_wakeups(struct ibv_comp_channel *wakeups);
 
 /* One that does not block, in *wakeups. Returns 0 or an errno. */
 int oc_verbs_make_wakeups(struct ibv_context *device, struct ibv_comp_channel **wakeups);

@@ -124,13 +124,17 @@ bool oc_verbs_source_arm(oc_verbs_source_t *source)
 {
     (void) ibv_req_notify_cq(source->queue, 0);
     reclaim(source);
-    return 0 == room(source) && !source->failed;
+    source->awaited = 0 == room(source) && !source->failed;
+    return source->awaited;
 }
 
-void oc_verbs_source_heed(oc_verbs_source_t *source)
+bool oc_verbs_source_heed(oc_verbs_source_t *source)
 {
-    oc_verbs_take_wakeups(source->wakeups);
+    bool due = oc_verbs_take_wakeups(source->wakeups) && source->awaited;
+
     oc_verbs_port_heed(&source->port);
+    source->awaited = source->awaited && !due;
+    return due;
 }
 
 void oc_verbs_source_drain(oc_verbs_source_t *source)
@@ -222,7 +226,7 @@ void oc_verbs_source_close(oc_verbs_source_t *source)
         rdma_destroy_qp(source->port.id);
     }
     if (NULL != source->queue) {
-        oc_verbs_take_wakeups(source->wakeups);
+        (void) oc_verbs_take_wakeups(source->wakeups);
         (void) ibv_destroy_cq(source->queue);
     }
     oc_verbs_ring_free(&source->ring);

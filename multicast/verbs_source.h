@@ -22,6 +22,7 @@ struct oc_verbs_source {
     struct ibv_send_wr requests[OC_VERBS_SEND_SLOTS];
     struct ibv_sge pieces[OC_VERBS_SEND_SLOTS];
     uint32_t posted, sent;     /* datagrams, modulo 2^32 */
+    bool awaited;              /* a transport sleeps, or is about to, until there is room */
     bool failed;               /* datagrams no longer leave */
 };
 
@@ -38,8 +39,11 @@ unsigned oc_verbs_source_send(oc_verbs_source_t *source, const oc_verbs_destinat
 /* Gets ready to sleep on wakeups until there is room. false: there is some now. */
 bool oc_verbs_source_arm(oc_verbs_source_t *source);
 
-/* Takes wakeups, and notice of what has happened to the port. */
-void oc_verbs_source_heed(oc_verbs_source_t *source);
+/*
+ * Takes wakeups, and notice of what has happened to the port. true: there may be room that a transport
+ * waits for, this one or another, and nobody is to go to sleep.
+ */
+bool oc_verbs_source_heed(oc_verbs_source_t *source);
 
 /* Before a handle is destroyed: waits a moment until nothing is sent by it any more. */
 void oc_verbs_source_drain(oc_verbs_source_t *source);
