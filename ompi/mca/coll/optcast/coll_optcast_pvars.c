@@ -30,7 +30,7 @@ static void cast_pvars_register(oc_cast_counters_t *cast)
     pvar("fragments_late", "Fragments of operations that were over", &cast->fragments_late);
     pvar("fragments_foreign", "Datagrams of no group of this process, or malformed",
          &cast->fragments_foreign);
-    pvar("datagrams_foreign", "Datagrams from addresses that no rank sends from",
+    pvar("datagrams_foreign", "Datagrams from addresses, ports or queue pairs that no rank has",
          &cast->datagrams_foreign);
     pvar("datagrams_forged", "Datagrams whose code did not fit", &cast->datagrams_forged);
     pvar("messages_forged", "Messages between ranks whose code did not fit",
