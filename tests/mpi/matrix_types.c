@@ -310,7 +310,10 @@ static uint64_t random_integer(const type_t *type, int op, uint64_t bits, bool e
     /* a few zeros, for AND, and many for OR */
     uint64_t zeros = LAND == op ? 8 : 2;
 
-    if (MINLOC == op || MAXLOC == op || exact) { /* few values, for ties */
+    if (exact) { /* not below 0: Open MPI 4.1's MAX and MIN take unsigned long for signed */
+        return bits % 5;
+    }
+    if (MINLOC == op || MAXLOC == op) { /* few values, for ties */
         return bits % 5 - 2;
     }
     if (LOGIC == type->ops) {

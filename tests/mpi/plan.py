@@ -96,7 +96,7 @@ def case_line(case, op_type, size, small, seed):
 
 def fits(case, op_type):
     """Nonblocking MIN and MAX of two integers are not offloaded: no case to cover a pair with."""
-    small = case["way"] != "b" and case["count"] in ("1", "2", "small")
+    small = case["way"] != "b" and case["count"] in ("1", "2", "small", "small+1")
     return not (small and op_type[0] in ("MIN", "MAX"))
 
 
