@@ -25,7 +25,10 @@ static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
     block = &active->blocks[header->rank];
     if (header->index >= block->fragments
         || header->length != oc_fragment_length(group, block, header->index)) {
-        counters->fragments_foreign++;
+        oc_fragment_misfit(group, header->rank, group->config.rank,
+                           header->index >= block->fragments
+                               || header->length
+                                      > oc_fragment_length(group, block, header->index));
         return;
     }
     group->active->blocks[header->rank].patience = 0;

@@ -312,6 +312,11 @@ void oc_fragment_sent(oc_cast_group_t *group, uint32_t rank, uint32_t count, uin
 bool oc_fragment_here(const oc_cast_group_t *group, uint32_t rank, uint32_t index);
 /* Adds the next own fragment to the block's checksum. */
 void oc_fragment_sum_own(oc_cast_group_t *group, uint32_t index);
+/*
+ * The owner of a block and another rank, one of which is this one, have different lengths for it, as
+ * a program that is wrong gives them: the group fails. more: the owner's is larger.
+ */
+void oc_fragment_misfit(oc_cast_group_t *group, uint32_t owner, uint32_t other, bool more);
 
 /* chain.c: who sends when, and how much */
 oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operation);

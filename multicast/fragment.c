@@ -99,6 +99,16 @@ void oc_fragment_sum_own(oc_cast_group_t *group, uint32_t index)
     }
 }
 
+void oc_fragment_misfit(oc_cast_group_t *group, uint32_t owner, uint32_t other, bool more)
+{
+    char reason[OC_CAST_REASON_SIZE];
+
+    snprintf(reason, sizeof(reason), "rank %u sends %s than rank %u %s: their counts or types do "
+             "not match", owner, more ? "more" : "less", other,
+             more ? "has room for" : "is to receive");
+    oc_cast_group_fail(group, more ? OC_ERR_TRUNCATED : OC_ERR_MISMATCH, reason);
+}
+
 void oc_fragment_sent(oc_cast_group_t *group, uint32_t rank, uint32_t count, uint64_t now)
 {
     oc_block_t *block = &group->active->blocks[rank];

@@ -348,6 +348,33 @@ static bool place_all(oc_cast_group_t *group, const oc_cast_message_t *message, 
     return at == end;
 }
 
+/* Bytes of the ranges, as far as the block has them. */
+static uint64_t room_for(const oc_cast_group_t *group, const oc_cast_message_t *message)
+{
+    const oc_block_t *block = &group->active->blocks[message->block];
+    uint64_t room = 0;
+
+    for (uint32_t i = 0; i < message->num_ranges; i++) {
+        uint64_t end = (uint64_t) message->ranges[i].first + message->ranges[i].count;
+
+        for (uint64_t at = message->ranges[i].first; at < end && at < block->fragments; at++) {
+            room += oc_fragment_length(group, block, (uint32_t) at);
+        }
+    }
+    return room;
+}
+
+/* Who owns the block knows what it sends; others may only be wrong. */
+static void refuse(oc_cast_group_t *group, const oc_cast_message_t *message)
+{
+    if (message->rank == message->block) {
+        oc_fragment_misfit(group, message->rank, group->config.rank,
+                           message->data_length > room_for(group, message));
+    } else {
+        group->config.counters->fragments_foreign++;
+    }
+}
+
 static uint32_t count_fragments(const oc_cast_message_t *message)
 {
     uint32_t count = 0;
@@ -373,9 +400,12 @@ void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message,
     oc_cast_operation_t *operation = group->active;
     oc_cast_request_t *request;
 
-    if (message->block >= group->config.num_ranks || message->block == group->config.rank
-        || (is_believed(group, message) && !place_all(group, message, now))) {
+    if (message->block >= group->config.num_ranks || message->block == group->config.rank) {
         group->config.counters->fragments_foreign++;
+        return;
+    }
+    if (is_believed(group, message) && !place_all(group, message, now)) {
+        refuse(group, message);
         return;
     }
     if (OC_OK != group->status) {

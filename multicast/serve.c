@@ -57,6 +57,11 @@ void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, 
     oc_cast_service_t *service;
     bool wait = message->wait && message->block != group->config.rank;
 
+    if (message->block == group->config.rank && message->num_ranges > 0
+        && !ranges_fit(message, operation->blocks[message->block].fragments)) {
+        oc_fragment_misfit(group, message->block, message->rank, false);
+        return;
+    }
     if (message->block >= group->config.num_ranks
         || !ranges_fit(message, operation->blocks[message->block].fragments)) {
         group->config.counters->fragments_foreign++;

@@ -109,43 +109,56 @@ static void test_other_generations(void **state)
     assert_int_equal(crew_totals(crew).blocks_corrupted, 0);
 }
 
-static void test_wrong_numbers(void **state)
+static void test_wrong_ranks(void **state)
 {
-    oc_datagram_t header;
+    static const uint32_t ranks[] = {RANKS, RANKS + 1, UINT16_MAX};
 
     (void) state;
-    for (unsigned i = 0; i < 6; i++) {
-        static const uint32_t ranks[] = {RANKS, UINT16_MAX, 1, 1, 1, 1};
-        static const uint32_t indices[] = {5, 5, 101, 1u << 31, UINT32_MAX, 300};
+    for (unsigned i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+        oc_datagram_t header = fragment();
 
-        header = fragment();
         header.rank = ranks[i];
-        header.index = indices[i];
         forge(header);
     }
     expect_success(PATIENCE);
-    assert_int_equal(foreign(), 6);
-    assert_int_equal(crew_totals(crew).blocks_corrupted, 0);
+    assert_int_equal(foreign(), 3);
 }
 
-/* Also those that would fit another fragment: only the last one is short. */
-static void test_wrong_lengths(void **state)
+/* The operation has failed on all ranks, with that status and a text that names both. */
+static void expect_misfit(oc_status_t status, const char *reason)
 {
-    static const uint16_t lengths[] = {0, 1, 4, PAYLOAD - 1, PAYLOAD + 1, 60000};
-    oc_datagram_t header;
-
-    (void) state;
-    for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        header = fragment();
-        header.length = lengths[i];
-        forge(header);
+    assert_true(crew_play(crew, PATIENCE));
+    for (unsigned i = 0; i < RANKS; i++) {
+        assert_int_equal(crew_outcome(crew, i, 0)->status, status);
+        assert_string_equal(oc_cast_group_reason(crew_group(crew, i)), reason);
     }
-    header = fragment();
-    header.index = 100; /* the checksum alone */
-    forge(header);
-    expect_success(PATIENCE);
-    assert_int_equal(foreign(), 7);
-    assert_int_equal(crew_totals(crew).blocks_corrupted, 0);
+}
+
+#define MORE "rank 1 sends more than rank 0 has room for: their counts or types do not match"
+#define LESS "rank 1 sends less than rank 0 is to receive: their counts or types do not match"
+
+/* Only a rank can have sent these: its block is not as long as it is here. */
+static void test_other_lengths(void **state)
+{
+    static const struct {
+        uint32_t index;
+        uint16_t length;
+        bool more;
+    } wrong[] = {{101, PAYLOAD, true},     {300, PAYLOAD, true},         {1u << 31, PAYLOAD, true},
+                 {UINT32_MAX, 4, true},    {5, PAYLOAD + 1, true},       {5, 60000, true},
+                 {100, PAYLOAD, true},     {5, PAYLOAD - 1, false},      {5, 0, false},
+                 {100, 3, false}};
+
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        oc_datagram_t header = fragment();
+
+        header.index = wrong[i].index;
+        header.length = wrong[i].length;
+        forge(header);
+        expect_misfit(wrong[i].more ? OC_ERR_TRUNCATED : OC_ERR_MISMATCH,
+                      wrong[i].more ? MORE : LESS);
+        (void) set_up(state);
+    }
 }
 
 static void test_malformed_datagrams(void **state)
@@ -259,6 +272,7 @@ static void test_wrong_requests(void **state)
     (void) state;
     for (unsigned i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++, count++) {
         made = message(OC_CAST_REQUEST);
+        made.block = 2;
         made.num_ranges = 2; /* the first is right */
         made.ranges[0] = (oc_range_t) {.first = 1, .count = 1};
         made.ranges[1] = ranges[i];
@@ -269,12 +283,29 @@ static void test_wrong_requests(void **state)
     crew_forge(crew, 0, &made);
     made.block = UINT32_MAX;
     crew_forge(crew, 0, &made);
-    made.block = 0;
     made.num_ranges = 0;
+    made.block = 0;
     crew_forge(crew, 0, &made);
     expect_success(PATIENCE);
     assert_int_equal(foreign(), count + 3);
     assert_int_equal(crew_totals(crew).repair_bytes, 0);
+}
+
+/* Who asks the owner of a block for what that does not have expects more. */
+static void test_request_for_more(void **state)
+{
+    static const oc_range_t ranges[] = {{100, 2}, {101, 1}, {0, UINT32_MAX}};
+
+    for (unsigned i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        oc_cast_message_t made = message(OC_CAST_REQUEST);
+
+        made.num_ranges = 1;
+        made.ranges[0] = ranges[i];
+        crew_forge(crew, 0, &made);
+        expect_misfit(OC_ERR_MISMATCH, "rank 0 sends less than rank 1 is to receive: their counts "
+                                       "or types do not match");
+        (void) set_up(state);
+    }
 }
 
 static void flood(oc_cast_message_t made)
@@ -362,6 +393,7 @@ static void test_wrong_repairs(void **state)
                      {100, 1, 3},             {100, 2, PAYLOAD}};
 
         made = repair(wrong[i].first, wrong[i].count, wrong[i].length);
+        made.rank = 2;
         crew_forge(crew, 0, &made);
     }
     made = repair(5, 1, PAYLOAD);
@@ -374,6 +406,26 @@ static void test_wrong_repairs(void **state)
     expect_success(PATIENCE);
     assert_int_equal(foreign(), 11);
     assert_int_equal(crew_totals(crew).blocks_corrupted, 0);
+}
+
+/* From the owner it is what the block has. */
+static void test_other_repairs(void **state)
+{
+    static const struct {
+        uint32_t first, count;
+        size_t length;
+        bool more;
+    } wrong[] = {{101, 1, PAYLOAD, true}, {0, 2, 2 * PAYLOAD + 1, true}, {100, 1, 5, true},
+                 {100, 1, 3, false},      {99, 2, PAYLOAD, false}};
+
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        oc_cast_message_t made = repair(wrong[i].first, wrong[i].count, wrong[i].length);
+
+        crew_forge(crew, 0, &made);
+        expect_misfit(wrong[i].more ? OC_ERR_TRUNCATED : OC_ERR_MISMATCH,
+                      wrong[i].more ? MORE : LESS);
+        (void) set_up(state);
+    }
 }
 
 /* Data that nobody asked for is not better than other data. */
@@ -511,17 +563,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_other_groups),
         TEST(test_other_generations),
-        TEST(test_wrong_numbers),
-        TEST(test_wrong_lengths),
+        TEST(test_wrong_ranks),
+        TEST(test_other_lengths),
         TEST(test_malformed_datagrams),
         TEST(test_own_rank),
         TEST(test_forged_data),
         TEST(test_wrong_senders),
         TEST(test_malformed_messages),
         TEST(test_wrong_requests),
+        TEST(test_request_for_more),
         TEST(test_flood_of_requests),
         TEST(test_wrong_ends),
         TEST(test_wrong_repairs),
+        TEST(test_other_repairs),
         TEST(test_unsolicited_repair),
         TEST(test_repairs_from_a_liar),
         TEST(test_repairs_from_others_for_a_wrong_block),

@@ -29,33 +29,73 @@ static int prepare(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *
     return mca_coll_optcast_layout_blocks(call, ompi_comm_size(m->comm));
 }
 
-/* This rank's block as the engine is to send it; NULL: it is in its place. */
+typedef struct {
+    char *place;                /* in the buffer of all blocks */
+    size_t length;
+} own_t;
+
+static own_t own_of(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
+{
+    const mca_coll_optcast_layout_t *layout = &call->layout;
+    size_t rank = (size_t) ompi_comm_rank(m->comm);
+
+    if (NULL != layout->lengths) {
+        return (own_t) {layout->recv + layout->offsets[rank], layout->lengths[rank]};
+    }
+    return (own_t) {layout->recv + rank * layout->block, layout->block};
+}
+
+static bool is_in_place(const mca_coll_optcast_call_t *call)
+{
+    return MPI_IN_PLACE == call->sbuf;
+}
+
+static size_t send_size(const mca_coll_optcast_call_t *call)
+{
+    return (size_t) call->scount * call->sdtype->super.size;
+}
+
+/* What the receive buffer has of this rank's block goes to the temporary, if there is one. */
+static int keep_own(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                    own_t own)
+{
+    const mca_coll_optcast_layout_t *layout = &call->layout;
+
+    if (!layout->scattered || 0 == own.length) {
+        return OMPI_SUCCESS;
+    }
+    return mca_coll_optcast_pack((const char *) call->rbuf
+                                     + layout->places[ompi_comm_rank(m->comm)],
+                                 own.length / call->dtype->super.size, call->dtype, own.place,
+                                 own.length);
+}
+
+/*
+ * This rank's block as the engine is to send it; NULL: it is in its place. What is to be sent has to be as
+ * long as the block. Where it is not, the block's beginning becomes what there is of it, as in
+ * Open MPI's ring: nothing is read that is not to be sent. See finish for what is too long.
+ */
 static int own_block(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
                      const void **send)
 {
-    const mca_coll_optcast_layout_t *layout = &call->layout;
-    size_t rank = (size_t) ompi_comm_rank(m->comm), length = layout->block;
-    char *place = layout->recv + rank * layout->block;
+    own_t own = own_of(m, call);
+    size_t size = is_in_place(call) ? 0 : send_size(call);
+    int rc;
 
     *send = NULL;
-    if (NULL != layout->lengths) {
-        length = layout->lengths[rank];
-        place = layout->recv + layout->offsets[rank];
-    }
-    if (0 == length) {
-        return OMPI_SUCCESS;
-    }
-    if (MPI_IN_PLACE != call->sbuf) {
+    if (size < own.length) {
+        rc = keep_own(m, call, own);
+        if (OMPI_SUCCESS != rc || 0 == size) {
+            return rc;
+        }
+    } else if (0 != own.length) {
         *send = mca_coll_optcast_row(call->sbuf, (size_t) call->scount, call->sdtype);
-        return NULL != *send ? OMPI_SUCCESS
-                             : mca_coll_optcast_pack(call->sbuf, (size_t) call->scount,
-                                                     call->sdtype, place, length);
+        size = own.length;
     }
-    if (layout->scattered) {
-        return mca_coll_optcast_pack((const char *) call->rbuf + layout->places[rank],
-                                     length / call->dtype->super.size, call->dtype, place, length);
-    }
-    return OMPI_SUCCESS;
+    return NULL != *send || 0 == size
+               ? OMPI_SUCCESS
+               : mca_coll_optcast_pack(call->sbuf, (size_t) call->scount, call->sdtype, own.place,
+                                       size);
 }
 
 static oc_status_t start(const mca_coll_optcast_module_t *m, oc_group_t *group,
@@ -82,16 +122,14 @@ static oc_status_t start(const mca_coll_optcast_module_t *m, oc_group_t *group,
     return oc_allgather_start(group, &args);
 }
 
-static int finish(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+/* From the temporary to where it belongs. */
+static int unpack_blocks(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
 {
     const mca_coll_optcast_layout_t *layout = &call->layout;
     int rc = OMPI_SUCCESS;
 
-    if (!layout->scattered) {
-        return OMPI_SUCCESS;
-    }
     for (int i = 0; i < ompi_comm_size(m->comm) && OMPI_SUCCESS == rc; i++) {
-        bool there = MPI_IN_PLACE == call->sbuf && i == ompi_comm_rank(m->comm);
+        bool there = is_in_place(call) && i == ompi_comm_rank(m->comm);
 
         if (0 != layout->lengths[i] && !there) {
             rc = mca_coll_optcast_unpack(layout->recv + layout->offsets[i], layout->lengths[i],
@@ -99,6 +137,17 @@ static int finish(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *c
                                          layout->lengths[i] / call->dtype->super.size,
                                          call->dtype);
         }
+    }
+    return rc;
+}
+
+/* The other ranks have got what fits, and do not wait for this one. */
+static int finish(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+{
+    int rc = call->layout.scattered ? unpack_blocks(m, call) : OMPI_SUCCESS;
+
+    if (OMPI_SUCCESS == rc && !is_in_place(call) && send_size(call) > own_of(m, call).length) {
+        return MPI_ERR_TRUNCATE;
     }
     return rc;
 }

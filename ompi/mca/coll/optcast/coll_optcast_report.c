@@ -164,7 +164,8 @@ int mca_coll_optcast_report_failure(mca_coll_optcast_service_t *service, const o
         opal_output(0, "optcast: communicator \"%s\", rank %d: %s", mca_coll_optcast_name(comm),
                     ompi_comm_rank(comm), reason);
     }
-    return error_code(service, reason);
+    /* the program's own error, which has a class of its own */
+    return OC_ERR_TRUNCATED == status ? MPI_ERR_TRUNCATE : error_code(service, reason);
 }
 
 void mca_coll_optcast_report_summary(void)
