@@ -47,13 +47,16 @@ static const oc_setting_t job_settings[] = {
              "gets no Allreduce, and -1 turns it off."},
     {JOB(mode), .type = OC_SETTING_CHOICE, .number = OC_MODE_AUTO, .max = 2, .unit = "",
      .choices = mode_names, .changeable = true,
+     .level = OC_FOR_ALL,
      .help = "auto: offload what is expected to be faster, by rules and a model of the network. "
              "always: offload whatever can be. never: leave everything to the component that was "
              "there before."},
     {JOB(verbose), .type = OC_SETTING_INT, .number = 0, .min = 0, .max = 2, .unit = "",
+     .level = OC_FOR_ALL,
      .help = "0: warnings only. 1: one line a communicator and a summary. 2: one line an "
              "operation."},
     {JOB(servers), .type = OC_SETTING_TEXT, .text = "embedded", .unit = "",
+     .level = OC_FOR_ALL,
      .help = "Where vectors are reduced. embedded: by threads inside the job, one on each host. "
              "embedded:N: by N of them, spread over the ranks. HOST[:PORT],…: by optcast-server "
              "processes. file:PATH: the same, one HOST[:PORT] [weight=W] a line; a server of "
@@ -64,9 +67,11 @@ static const oc_setting_t job_settings[] = {
              "on each host of the job reduces a part of large vectors, if these are no more than "
              "64 hosts. off: servers reduce all."},
     {JOB(min_size), .type = OC_SETTING_SIZE, .number = 0, .max = INT64_MAX, .unit = "bytes",
+     .level = OC_FOR_SOME,
      .help = "Smallest vector that mode auto offloads, whatever the rules and the model say; 0: "
              "they decide."},
     {JOB(rules), .type = OC_SETTING_TEXT, .text = OPTCAST_RULES, .unit = "",
+     .level = OC_FOR_ALL,
      .help = "File that tells mode auto about the network and what to offload (see optcast-tune); "
              "the default is read if it is there. If empty, the built-in model decides."},
     {JOB(max_ranks), .type = OC_SETTING_INT, .number = OC_MAX_RANKS, .min = 1,
@@ -74,6 +79,7 @@ static const oc_setting_t job_settings[] = {
      .help = "Largest communicator that is offloaded."},
     {JOB(reproducible), .type = OC_SETTING_CHOICE, .number = OC_REPRODUCIBLE_SHAPE, .max = 1,
      .unit = "", .choices = reproducible_names,
+     .level = OC_FOR_SOME,
      .help = "In which order vectors are reduced. shape: inside each host first, so that its link "
              "carries each byte once, and inside each leaf of a tree of servers; results depend on "
              "which ranks share a host, and on the leaves. rank_order: by rank, wherever ranks "
@@ -100,27 +106,33 @@ static const oc_setting_t job_settings[] = {
              "beside its memory limit, and may say that it takes less."},
     {JOB(connect_timeout), .type = OC_SETTING_INT, .number = 5, .min = 1, .max = 600,
      .unit = "seconds",
+     .level = OC_FOR_SOME,
      .help = "How long the set-up of a communicator waits for a server before the component "
              "that was there before takes over."},
     {JOB(heartbeat_timeout), .type = OC_SETTING_INT, .number = 6, .min = 1, .max = 3600,
      .unit = "seconds",
+     .level = OC_FOR_SOME,
      .help = "How long a server may leave a heartbeat unanswered in a collective, or a rank be "
              "silent in a blocking one by multicast, before it counts as dead."},
     {JOB(multicast), .type = OC_SETTING_CHOICE, .number = OC_MULTICAST_AUTO, .max = 3, .unit = "",
      .choices = multicast_names,
+     .level = OC_FOR_ALL,
      .help = "What carries Allgather and Bcast. verbs: InfiniBand or RoCE. udp: IP multicast. "
              "auto: verbs if all ranks can, else udp. off: the component that was there before."},
     {JOB(multicast_min_size), .type = OC_SETTING_SIZE, .number = 262144, .max = INT64_MAX,
      .unit = "bytes",
+     .level = OC_FOR_SOME,
      .help = "Smallest vector, of all ranks together, that mode auto sends by multicast."},
     {JOB(multicast_interface), .type = OC_SETTING_TEXT, .text = "", .unit = "",
+     .level = OC_FOR_SOME,
      .help = "Network interface for multicast, by name or address; the one of the default route "
              "for multicast if empty."},
     {JOB(multicast_address), .type = OC_SETTING_TEXT, .text = "", .unit = "",
+     .level = OC_FOR_SOME,
      .help = "First IPv4 multicast address; made from the job's identity, in 239.192.0.0/14, if "
              "empty."},
     {JOB(multicast_port), .type = OC_SETTING_INT, .number = 8919, .min = 1, .max = 65535,
-     .unit = "", .help = "UDP port for multicast."},
+     .unit = "", .level = OC_FOR_SOME, .help = "UDP port for multicast."},
     {JOB(multicast_groups), .type = OC_SETTING_INT, .number = 4, .min = 1, .max = 16,
      .unit = "addresses",
      .help = "Multicast addresses, from the first one on, that the communicators of a job share."},
@@ -143,14 +155,16 @@ static const oc_setting_t job_settings[] = {
      .help = "Limit of what a rank sends by UDP multicast, on each address; 0: none but the "
              "network's."},
     {JOB(multicast_faults), .type = OC_SETTING_TEXT, .text = "", .unit = "",
+     .level = OC_FOR_TESTS,
      .help = "For tests: drop=P,drop_sent=P,duplicate=P,reorder=P,delay=P,burst=N,delay_ms=N,"
              "seed=N makes the network worse, P being shares of the datagrams from 0 to 1."},
     {JOB(timeline), .type = OC_SETTING_TEXT, .text = "", .unit = "",
+     .level = OC_FOR_SOME,
      .help = "What the names of files begin with into which each rank writes, at its end, when "
              "what happened to each chunk (see optcast-timeline); no files if empty."},
     {.name = "bind", BIND(oc_job_settings_t)},
     {.name = "huge_pages", HUGE_PAGES(oc_job_settings_t)},
-    {.name = "polling", POLLING(oc_job_settings_t),
+    {.name = "polling", POLLING(oc_job_settings_t), .level = OC_FOR_SOME,
      .help = "How ranks wait in a blocking operation, and embedded aggregators for messages. "
              "adaptive: they look, and sleep where processors are short or nothing comes. busy: "
              "they only look, and each takes a processor; aggregators do where ranks leave one."},

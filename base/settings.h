@@ -20,6 +20,14 @@ typedef enum {
     OC_SETTING_TEXT,   /* const char *; memory of whoever set it; NULL is as good as "" */
 } oc_setting_type_t;
 
+/* Who looks for it, which tools that list settings ask for. */
+typedef enum {
+    OC_FOR_TUNING, /* what changes how fast it is, where the default is good for most */
+    OC_FOR_ALL,    /* the few that every user may want to set */
+    OC_FOR_SOME,   /* users of particular networks or programs */
+    OC_FOR_TESTS,
+} oc_setting_level_t;
+
 typedef struct {
     const char *name;
     oc_setting_type_t type;
@@ -31,6 +39,7 @@ typedef struct {
     const char *const *choices;  /* ends with NULL */
     const char *help;            /* one sentence or two, no line breaks */
     bool changeable;             /* while the program runs, through MPI_T, by all ranks alike */
+    oc_setting_level_t level;    /* of what jobs set */
 } oc_setting_t;
 
 typedef struct {

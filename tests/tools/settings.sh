@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test that ompi_info shows users what they set, and more only if they ask for it, and that the README has all.
+# Test: default 60; openmpi5: all 60
+set -eu
+
+# shellcheck source=tests/tools/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# shellcheck disable=SC2154 # tmp is set by begin_test, component_dir by begin_job_test
+begin_mpi_tool_test settings optcast-info
+
+# shown OPTION...: the settings that ompi_info lists with these, sorted, in one line.
+shown() {
+    OMPI_MCA_mca_base_component_path=$component_dir "$OMPI_INFO" --param coll optcast --parsable "$@" >"$tmp/out" 2>&1 ||
+        not_ok "ompi_info ends with an error" "$tmp/out"
+    sed -n -E 's/^mca:coll:optcast:param:coll_optcast_([a-z_]+):value:.*/\1/p' "$tmp/out" | sort | paste -s -d ' '
+}
+
+[ "$(shown)" = 'mode multicast rules servers verbose' ] || not_ok "the first level is not what users set" "$tmp/out"
+[[ " $(shown --level 3) " == *' reproducible '* ]] || not_ok "level 3 lacks something" "$tmp/out"
+[[ " $(shown --level 3) " != *' window '* ]] || not_ok "level 3 has what is for tuning" "$tmp/out"
+[[ " $(shown --level 5) " == *' window '* ]] || not_ok "level 5 lacks what is for tuning" "$tmp/out"
+[[ " $(shown --level 8) " != *' multicast_faults '* ]] || not_ok "level 8 has what is for tests" "$tmp/out"
+all=$(shown --level 9)
+described=$(sed -n '/^## Settings/,/^## /s/^| `\([a-z_]*\)` | .*/\1/p' "$REPO/README.md" | sort | paste -s -d ' ')
+[ "$all" = "$described" ] || not_ok "the README describes $described, and these are there: $all"
+echo "ok settings"
