@@ -575,7 +575,7 @@ unsigned ranks_wait(ranks_t *ranks)
 
 bool ranks_reach(ranks_t *ranks, unsigned operations)
 {
-    uint64_t end = oc_clock_ns() + 10 * OC_SECOND;
+    uint64_t end = oc_clock_ns() + 30 * OC_SECOND;
 
     while (atomic_load(&ranks->shared->operations) < operations) {
         if (oc_clock_ns() > end) {

@@ -106,14 +106,19 @@ void member_expect(member_t *member, uint16_t type, const char *part, unsigned t
     }
 }
 
-void member_greet(member_t *member, uint16_t port, const oc_job_t *job, uint32_t process)
+void member_prepare(member_t *member)
 {
-    oc_control_t message = {.type = OC_CONTROL_HELLO};
     char error[256];
-    size_t length;
 
     *member = (member_t) {.stream.fd = -1};
     assert_int_equal(oc_worker_open(NULL, &member->worker, error, sizeof(error)), OC_OK);
+}
+
+void member_hello(member_t *member, uint16_t port, const oc_job_t *job, uint32_t process)
+{
+    oc_control_t message = {.type = OC_CONTROL_HELLO};
+    size_t length;
+
     message.hello.version_min = OC_PROTOCOL_VERSION_MIN;
     message.hello.version_max = OC_PROTOCOL_VERSION_MAX;
     memcpy(message.hello.job_id, job->id, OC_JOB_ID_SIZE);
@@ -125,15 +130,26 @@ void member_greet(member_t *member, uint16_t port, const oc_job_t *job, uint32_t
     member_say(member, &message);
 }
 
-void member_open(member_t *member, uint16_t port, const oc_job_t *job, uint32_t process)
+void member_greet(member_t *member, uint16_t port, const oc_job_t *job, uint32_t process)
+{
+    member_prepare(member);
+    member_hello(member, port, job, process);
+}
+
+void member_welcome(member_t *member)
 {
     oc_control_t message;
 
-    member_greet(member, port, job, process);
     assert_true(member_hear(member, &message, PATIENCE_MS));
     assert_int_equal(message.type, OC_CONTROL_WELCOME);
     assert_int_equal(oc_endpoint_open(member->worker, message.welcome.address[0].data, on_failed,
                                       NULL, &member->endpoint), OC_OK);
+}
+
+void member_open(member_t *member, uint16_t port, const oc_job_t *job, uint32_t process)
+{
+    member_greet(member, port, job, process);
+    member_welcome(member);
 }
 
 oc_joined_t member_join(member_t *member, const oc_join_t *join)

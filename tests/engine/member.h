@@ -22,10 +22,15 @@ typedef struct {
     uint8_t kept[65536];         /* the message heard last */
 } member_t;
 
-/* HELLO to this port of this host. */
+/* Makes the worker, which takes longest; HELLO to this port of this host; and what answers it. */
+void member_prepare(member_t *member);
+void member_hello(member_t *member, uint16_t port, const oc_job_t *job, uint32_t process);
+void member_welcome(member_t *member);
+
+/* The first two. */
 void member_greet(member_t *member, uint16_t port, const oc_job_t *job, uint32_t process);
 
-/* The same, and WELCOME: aggregators can be sent to. */
+/* All three: aggregators can be sent to. */
 void member_open(member_t *member, uint16_t port, const oc_job_t *job, uint32_t process);
 
 void member_say(member_t *member, const oc_control_t *message);

@@ -63,11 +63,22 @@ static uint64_t chunk_tag(const oc_joined_t *joined, uint64_t slot)
     return oc_tag(OC_KIND_CONTRIBUTION, joined->handle, 0, 0, slot);
 }
 
+/* On a busy machine nothing but time may be lost. */
+#define PATIENCE_MS 20000
+
+static oc_job_settings_t patient_settings(void)
+{
+    oc_job_settings_t settings = test_settings(server.address);
+
+    settings.connect_timeout = settings.heartbeat_timeout = PATIENCE_MS / 1000;
+    return settings;
+}
+
 static void expect_group_error(member_t *member, uint64_t group, const char *reason)
 {
     oc_control_t leave = {.type = OC_CONTROL_LEAVE, .leave.group = group};
 
-    member_expect(member, OC_CONTROL_GROUP_ERROR, reason, 5000);
+    member_expect(member, OC_CONTROL_GROUP_ERROR, reason, PATIENCE_MS);
     member_say(member, &leave);
 }
 
@@ -133,7 +144,7 @@ static void flood_with_strange(void)
     bool reached;
 
     server_start(&server, small_server);
-    settings = test_settings(server.address);
+    settings = patient_settings();
     ranks_start(&ranks, 3, &settings, body_goes_on, 60);
     reached = ranks_reach(&ranks, 10);
     member_open(&member, server.port, &ranks.shared->job, 3);
@@ -149,7 +160,7 @@ static void flood_with_strange(void)
     print_message("VmHWM %llu KiB before, %llu KiB after\n", before, after);
     snprintf(line, sizeof(line), "dropped %u messages of %llu bytes", 5 * STRANGE + 62,
              5ull * STRANGE * STRANGE_BYTES + 20ull * 200000 + 20 + 2 * 4096);
-    assert_true(server_said(&server, line, 5000));
+    assert_true(server_said(&server, line, PATIENCE_MS));
     assert_int_equal(server_stop(&server), 0);
     if (MEASURES_MEMORY) {
         assert_true(before > 0 && after < before + 16 * 1024);
@@ -204,7 +215,7 @@ static void test_window(void **state)
     /* what fits is no reason for anything; it goes with the group */
     member_flood(&member, 1, 4096, chunk_tag(&joined, 7), 0);
     member_close(&member, true);
-    assert_true(server_said(&server, " messages of ", 5000));
+    assert_true(server_said(&server, " messages of ", PATIENCE_MS));
     assert_int_equal(server_stop(&server), 0);
     use_any();
 }
@@ -291,7 +302,7 @@ static void test_many_early(void **state)
 
     (void) state;
     server_start(&server, options);
-    settings = test_settings(server.address);
+    settings = patient_settings();
     settings.chunk_size = EARLY_CHUNK;
     settings.window = EARLY_WINDOW;
     assert_int_equal(ranks_run(EARLY_RANKS, &settings, body_early, 60), 0);
@@ -364,7 +375,7 @@ static void flood_job(void)
     pid_t pid;
 
     server_start(&server, small_server);
-    settings = test_settings(server.address);
+    settings = patient_settings();
     ranks_start(&ranks, 3, &settings, body_goes_on, 60);
     reached = ranks_reach(&ranks, 10);
     member_open(&member, server.port, &job, 0);
@@ -374,10 +385,11 @@ static void flood_job(void)
     join_wide(&member);
     most = send_wide(&member, pid);
     print_message("VmHWM at most %llu KiB\n", most);
-    member_expect(&member, OC_CONTROL_JOB_ERROR, "start it with a higher --memory-limit", 5000);
+    member_expect(&member, OC_CONTROL_JOB_ERROR, "start it with a higher --memory-limit",
+                  PATIENCE_MS);
     member_close(&member, false);
     assert_true(server_said(&server, "the job ends: the server's process for this job holds ",
-                            5000));
+                            PATIENCE_MS));
     reached = reached && ranks_reach(&ranks, atomic_load(&ranks.shared->operations) + 20);
     atomic_store(&ranks.shared->signal, 1);
     assert_int_equal(ranks_wait(&ranks), 0);
@@ -417,10 +429,10 @@ static void test_system_limit(void **state)
     limit.rlim_cur = memory_kib_of(pid, "VmData") * 1024;
     assert_int_equal(prlimit(pid, RLIMIT_DATA, &limit, NULL), 0);
     (void) send_wide(&member, pid);
-    assert_true(member_is_left(&member, 5000));
+    assert_true(member_is_left(&member, PATIENCE_MS));
     member_close(&member, false);
-    assert_true(server_said(&server, "its process was ended by signal ", 5000));
-    settings = test_settings(server.address);
+    assert_true(server_said(&server, "its process was ended by signal ", PATIENCE_MS));
+    settings = patient_settings();
     assert_true(ranks_succeed(&server, 2, &settings, body_once, 20));
     use_any();
 }

@@ -339,15 +339,19 @@ static void test_result_while_waiting(void **state)
 
 /* ---- wrong lengths ---- */
 
+/* Where the true one is there before the aggregator looks, there are two. */
 static void body_wrong_length(rank_t *rank)
 {
+    const char *reason;
+
     meet(rank, server.port);
     if (0 == rank->rank) {
         strike(rank);
     }
     rank_barrier(rank);
     CHECK(OC_OK != operate(rank));
-    CHECK(NULL != strstr(oc_group_reason(rank->groups[0]), "came with"));
+    reason = oc_group_reason(rank->groups[0]);
+    CHECK(NULL != strstr(reason, "came with") || NULL != strstr(reason, "the same chunk twice"));
 }
 
 static void test_short_chunk(void **state)
