@@ -227,19 +227,9 @@ static int services_make(mca_coll_optcast_module_t *m)
     return OMPI_SUCCESS;
 }
 
-static int module_enable(mca_coll_base_module_t *module, struct ompi_communicator_t *comm)
+/* From 6.0 on a module does this itself; before, the framework takes what comm_query filled in. */
+static void install(mca_coll_optcast_module_t *m, struct ompi_communicator_t *comm)
 {
-    mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
-    int rc = save_previous(m);
-
-    (void) comm;
-    if (OMPI_SUCCESS == rc) {
-        rc = module_count_in();
-        m->enabled = OMPI_SUCCESS == rc;
-    }
-    if (OMPI_SUCCESS == rc) {
-        rc = services_make(m);
-    }
 #if !OC_FRAMEWORK_COPIES
 #define X(fn) MCA_COLL_INSTALL_API(comm, fn, mca_coll_optcast_##fn, &m->super, "optcast");
     OC_FOREACH_REDUCED(X)
@@ -247,7 +237,27 @@ static int module_enable(mca_coll_base_module_t *module, struct ompi_communicato
         OC_FOREACH_CAST(X)
     }
 #undef X
+#else
+    (void) m;
+    (void) comm;
 #endif
+}
+
+static int module_enable(mca_coll_base_module_t *module, struct ompi_communicator_t *comm)
+{
+    mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
+    int rc = save_previous(m);
+
+    if (OMPI_SUCCESS == rc) {
+        rc = module_count_in();
+        m->enabled = OMPI_SUCCESS == rc;
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = services_make(m);
+    }
+    if (OMPI_SUCCESS == rc) {
+        install(m, comm);
+    }
     return rc;
 }
 
