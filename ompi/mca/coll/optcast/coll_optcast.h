@@ -77,7 +77,9 @@ typedef struct {
     opal_list_t inner;          /* requests that wait for one of the previous module */
     opal_list_t exchanges;      /* under way; but those that the one below moves on */
     atomic_flag exchanging;     /* somebody moves exchanges on */
-    opal_mutex_t lock;          /* of both lists, live_modules and error codes */
+    opal_mutex_t lock;          /* of both lists, live_modules and the text of the error code */
+    atomic_int error_code;      /* of MPI, with the last reason as its text; 0: none */
+    atomic_bool error_code_asked;
     oc_counters_t counters;
     unsigned long long fallbacks;
     unsigned long long fallback_reasons[OC_FALLBACK_END];
@@ -116,7 +118,6 @@ typedef struct {
     unsigned reserved;          /* nonblocking operations with a reserved fallback */
     atomic_bool announced[2];   /* that there is no service, or that there is, was told */
     atomic_bool failure_told;
-    int error_code;             /* of MPI, with the reason as its text; 0: none yet */
 } mca_coll_optcast_service_t;
 
 struct mca_coll_optcast_module {

@@ -115,6 +115,8 @@ static int optcast_open(void)
     OBJ_CONSTRUCT(&cm->inner, opal_list_t);
     OBJ_CONSTRUCT(&cm->exchanges, opal_list_t);
     atomic_flag_clear(&cm->exchanging);
+    atomic_store(&cm->error_code, 0);
+    atomic_store(&cm->error_code_asked, false);
     OBJ_CONSTRUCT(&cm->lock, opal_mutex_t);
     mca_coll_optcast_job_publish();
     return OMPI_SUCCESS;

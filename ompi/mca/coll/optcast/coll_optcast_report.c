@@ -129,26 +129,45 @@ void mca_coll_optcast_report_setup(mca_coll_optcast_service_t *service, oc_group
 }
 
 /*
- * MPI_Error_string of the code gives the reason, and with it the server's name. One code for each
- * service of a communicator: it fails once, and MPI cannot take codes back.
+ * MPI's own functions keep MPI_LASTUSEDCODE, but there must be an MPI_COMM_WORLD to have it: programs
+ * of sessions have none. 0: there are no more codes.
  */
-static int error_code(mca_coll_optcast_service_t *service, const char *reason)
+static int new_error_code(void)
+{
+    int initialized = 0, finalized = 0, code = 0;
+
+    (void) PMPI_Initialized(&initialized);
+    (void) PMPI_Finalized(&finalized);
+    if (!initialized || finalized) {
+        code = ompi_mpi_errcode_add(MPI_ERR_OTHER);
+        return code < 0 ? 0 : code;
+    }
+    return MPI_SUCCESS == PMPI_Add_error_code(MPI_ERR_OTHER, &code) ? code : 0;
+}
+
+/*
+ * One for the whole process: a program fails seldom, but may make communicators for ever, and MPI cannot take
+ * codes back. MPI_Error_string of it gives the latest reason, and with it the server's name.
+ */
+static int error_code(const char *reason)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     char text[MPI_MAX_ERROR_STRING];
+    int code;
 
-    OPAL_THREAD_LOCK(&cm->lock);
-    if (0 == service->error_code) {
-        int code = ompi_mpi_errcode_add(MPI_ERR_OTHER);
-
-        service->error_code = code < 0 ? MPI_ERR_OTHER : code;
-        if (code >= 0) {
-            snprintf(text, sizeof(text), "MPI_ERR_OTHER: optcast: %.200s", reason);
-            (void) ompi_mpi_errnum_add_string(code, text, (int) strlen(text) + 1);
-        }
+    if (!atomic_exchange(&cm->error_code_asked, true)) {
+        /* without a lock: MPI has its own for attributes */
+        atomic_store(&cm->error_code, new_error_code());
     }
+    code = atomic_load(&cm->error_code);
+    if (0 == code) {
+        return MPI_ERR_OTHER;
+    }
+    snprintf(text, sizeof(text), "MPI_ERR_OTHER: optcast: %.200s", reason);
+    OPAL_THREAD_LOCK(&cm->lock);
+    (void) ompi_mpi_errnum_add_string(code, text, (int) strlen(text) + 1);
     OPAL_THREAD_UNLOCK(&cm->lock);
-    return service->error_code;
+    return code;
 }
 
 int mca_coll_optcast_report_failure(mca_coll_optcast_service_t *service, const oc_group_t *group,
@@ -165,7 +184,7 @@ int mca_coll_optcast_report_failure(mca_coll_optcast_service_t *service, const o
                     ompi_comm_rank(comm), reason);
     }
     /* the program's own error, which has a class of its own */
-    return OC_ERR_TRUNCATED == status ? MPI_ERR_TRUNCATE : error_code(service, reason);
+    return OC_ERR_TRUNCATED == status ? MPI_ERR_TRUNCATE : error_code(reason);
 }
 
 void mca_coll_optcast_report_summary(void)
