@@ -471,8 +471,8 @@ static void print_use(const char *folder)
     const char *selection = getenv("OMPI_MCA_coll");
 
     printf("  result       the component loads\n"
-           "  use it       mpirun -x OMPI_MCA_mca_base_component_path=%s:SYSTEM_DEFAULT \\\n"
-           "                   --mca coll optcast,tuned,basic,libnbc,self,inter PROGRAM\n", folder);
+           "  use it       mpirun -x OMPI_MCA_mca_base_component_path=%s:SYSTEM_DEFAULT "
+           "PROGRAM\n", folder);
     if (NULL != selection && NULL == strstr(selection, "optcast")) {
         printf("  note         OMPI_MCA_coll=%s is set, and that does not name optcast\n",
                selection);

@@ -155,5 +155,4 @@ def of_component(component, mode="always", servers="embedded", settings=()):
     # Open MPI refuses a parameter that is given twice
     chosen = {"mode": mode, "servers": servers, **dict(s.split("=", 1) for s in settings)}
     return ("-x", f"OMPI_MCA_mca_base_component_path={component}:SYSTEM_DEFAULT",
-            *mca("coll=optcast,tuned,basic,libnbc,self,inter",
-                 *(f"coll_optcast_{name}={value}" for name, value in chosen.items())))
+            *mca(*(f"coll_optcast_{name}={value}" for name, value in chosen.items())))

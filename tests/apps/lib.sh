@@ -55,7 +55,6 @@ run_mpi() {
         set -- --mca coll ^optcast "$@"
     else
         set -- -x "OMPI_MCA_mca_base_component_path=$component_dir:SYSTEM_DEFAULT" \
-            --mca coll optcast,tuned,basic,libnbc,self,inter \
             --mca coll_optcast_mode "$mode" --mca coll_optcast_verbose 1 "$@"
     fi
     set -- "$mpirun" --oversubscribe -np "$ranks" "$@"

@@ -81,7 +81,7 @@ cluster_job() {
     BUILD=$BUILD timeout --foreground -k 10 "${TIME_LIMIT:-60}" "$REPO/tests/cluster/cluster" \
         run --name "$cluster_name" "${options[@]}" \
         -x "OMPI_MCA_mca_base_component_path=$component_dir:SYSTEM_DEFAULT" \
-        --mca coll optcast,tuned,basic,libnbc,self,inter --mca coll_optcast_mode "${MODE:-always}" \
+        --mca coll_optcast_mode "${MODE:-always}" \
         --mca coll_optcast_multicast "$multicast" --mca coll_optcast_verbose 1 "${arguments[@]}" "${wrapper[@]}" "$programs/$1" "${@:2}" </dev/null
 }
 

@@ -56,7 +56,6 @@ done
 
 # without mpirun
 OMPI_MCA_mca_base_component_path=$component_dir:SYSTEM_DEFAULT OMPI_MCA_coll_optcast_mode=always \
-    OMPI_MCA_coll=optcast,tuned,basic,libnbc,self,inter \
     timeout "$TIME_LIMIT" "$programs/dynamic" self >"$tmp/alone.log" 2>&1 || not_ok "it fails alone" "$tmp/alone.log"
 expect_end alone self
 
