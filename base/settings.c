@@ -112,8 +112,8 @@ static const oc_setting_t job_settings[] = {
     {JOB(heartbeat_timeout), .type = OC_SETTING_INT, .number = 6, .min = 1, .max = 3600,
      .unit = "seconds",
      .level = OC_FOR_SOME,
-     .help = "How long a server may leave a heartbeat unanswered in a collective, or a rank be "
-             "silent in a blocking one by multicast, before it counts as dead."},
+     .help = "How long a server may leave a heartbeat unanswered in a collective before it counts "
+             "as dead. A rank, and the server embedded in one, is waited for."},
     {JOB(multicast), .type = OC_SETTING_CHOICE, .number = OC_MULTICAST_AUTO, .max = 3, .unit = "",
      .choices = multicast_names,
      .level = OC_FOR_ALL,

@@ -99,7 +99,7 @@ static void try_candidates(oc_connection_t *connection, int error)
     die(connection, OC_ERR_UNREACHABLE, reason);
 }
 
-oc_connection_t *oc_connection_open(oc_client_t *client, const char *name,
+oc_connection_t *oc_connection_open(oc_client_t *client, const char *name, bool of_rank,
                                     oc_sockaddr_t *candidates, unsigned num_candidates)
 {
     oc_connection_t *connection = calloc(1, sizeof(*connection));
@@ -109,6 +109,7 @@ oc_connection_t *oc_connection_open(oc_client_t *client, const char *name,
         return NULL;
     }
     connection->client = client;
+    connection->of_rank = of_rank;
     connection->stream.fd = -1;
     connection->eager_window = client->config.settings->eager_window;
     snprintf(connection->name, sizeof(connection->name), "%s", name);
@@ -361,24 +362,42 @@ static void read_messages(oc_connection_t *connection)
     }
 }
 
+/*
+ * A rank that stands still, in a debugger or without memory, is no error of MPI, and its server is waited
+ * for like the rank. That it is dead shows where its connection ends, which the kernel also does
+ * when the host is gone. A server that is nothing else is there to answer.
+ */
+static void miss_heartbeat(oc_connection_t *connection)
+{
+    int seconds = connection->client->config.settings->heartbeat_timeout;
+    char reason[96];
+
+    if (!connection->of_rank) {
+        snprintf(reason, sizeof(reason), "stopped answering: no heartbeat for %d seconds", seconds);
+        die(connection, OC_ERR_TIMEOUT, reason);
+    } else if (!connection->missed) {
+        connection->missed = true;
+        oc_info("server %s has not answered for %d seconds: its process may be stopped, and is "
+                "waited for", connection->name, seconds);
+    }
+}
+
 static void heartbeat(oc_connection_t *connection)
 {
     oc_client_t *client = connection->client;
     uint64_t patience = (uint64_t) client->config.settings->heartbeat_timeout * OC_SECOND;
     oc_control_t message = {.type = OC_CONTROL_PING};
-    char reason[96];
 
     if (connection->ping_open) {
         connection->ping_quiet += client->elapsed;
         if (connection->ping_quiet > patience) {
-            snprintf(reason, sizeof(reason), "stopped answering: no heartbeat for %d seconds",
-                     client->config.settings->heartbeat_timeout);
-            die(connection, OC_ERR_TIMEOUT, reason);
+            miss_heartbeat(connection);
         }
     } else if (client->now >= connection->ping_due) {
         message.ping = ++connection->ping;
         connection->ping_open = true;
         connection->ping_quiet = 0;
+        connection->missed = false;
         connection->ping_due = client->now + PING_INTERVAL;
         oc_connection_send(connection, &message);
     }

@@ -105,7 +105,7 @@ static oc_connection_t *connect_peer(oc_group_t *group, const oc_record_t *recor
     for (unsigned i = 0; i < record->num_addresses; i++) {
         make_sockaddr(&record->addresses[i], record->port, &candidates[count++]);
     }
-    return oc_connection_open(client, name, candidates, count);
+    return oc_connection_open(client, name, true, candidates, count);
 }
 
 static oc_connection_t *find_external(oc_client_t *client, unsigned number,
@@ -135,7 +135,7 @@ static oc_connection_t *connect_external(oc_client_t *client, unsigned number, c
         client->resolver = NULL;
         return NULL;
     }
-    return oc_connection_open(client, name, candidates, count);
+    return oc_connection_open(client, name, false, candidates, count);
 }
 
 oc_status_t oc_targets_resolve(oc_group_t *group)

@@ -78,6 +78,8 @@ typedef struct oc_connection {
     oc_route_t *routes;
     uint32_t ping;             /* number of the last one */
     bool ping_open;            /* not answered yet */
+    bool missed;               /* for so long that it was told */
+    bool of_rank;              /* embedded: its process is a rank, and may stand still */
     bool retires;              /* the server wants so, and nobody has joined through it */
     uint64_t ping_quiet;       /* ns without an answer while somebody was listening */
     uint64_t ping_due;         /* time of the next one */
@@ -336,8 +338,8 @@ oc_status_t oc_embedded_parse(const char *text, bool *on_hosts, unsigned *count,
 
 /* connection.c */
 oc_connection_t *oc_connection_find(oc_client_t *client, const char *name);
-/* Takes the candidates (malloc'ed) over. */
-oc_connection_t *oc_connection_open(oc_client_t *client, const char *name,
+/* of_rank: the server is embedded in another process. Takes the candidates (malloc'ed) over. */
+oc_connection_t *oc_connection_open(oc_client_t *client, const char *name, bool of_rank,
                                     oc_sockaddr_t *candidates, unsigned num_candidates);
 void oc_connection_progress(oc_connection_t *connection);
 void oc_connection_send(oc_connection_t *connection, const oc_control_t *message);

@@ -92,7 +92,6 @@ typedef struct {
     oc_schedule_t schedule;
     uint32_t chains;            /* of the schedule chain */
     size_t window;              /* bytes that all others together may have under way to one rank */
-    uint64_t liveness_timeout;  /* ns that a rank in a blocking operation may be silent */
     uint64_t probe_timeout;     /* ns that probing may take without a sign of a rank; 0: no limit */
     oc_cast_net_t net;
     oc_cast_counters_t *counters;

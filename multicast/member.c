@@ -325,7 +325,6 @@ static oc_status_t make_core(oc_member_t *member, const oc_multicast_params_t *p
         .hosts = hosts, .datagram_size = datagram_size,
         .schedule = (oc_schedule_t) settings->multicast_schedule,
         .chains = (uint32_t) settings->multicast_chains, .window = settings->multicast_window,
-        .liveness_timeout = (uint64_t) settings->heartbeat_timeout * OC_SECOND,
         .probe_timeout =
             params->patient ? 0 : (uint64_t) settings->connect_timeout * OC_SECOND,
         .net = {.context = member, .cast = net_cast, .post = net_post, .tell = net_tell,

@@ -145,9 +145,7 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
     for (uint32_t k = 0; k < operation->num_chains; k++) {
         operation->chains[k].heard = now;
     }
-    for (uint32_t i = 0; i < group->num_neighbours; i++) {
-        group->neighbours[i].silence = group->neighbours[i].pinged = 0;
-    }
+    oc_tree_listen(group);
     operation->credited = now;
     operation->turn = oc_chains_heads(operation, group->config.rank)
                       || group->turn == operation->generation;

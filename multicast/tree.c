@@ -3,11 +3,11 @@
  * A tree over the ranks carries "all have entered" and "all have everything". What neighbours say
  * is kept as the last generation of which they said it, so order and repetition do not matter.
  */
-#include <stdio.h>
-
 #include "multicast/cast_types.h"
 
-#define PING_INTERVAL OC_SECOND
+/* Silence before the first PING of an operation; each further one comes after twice as much. */
+#define FIRST_PING OC_SECOND
+#define LAST_PING  (64 * OC_SECOND)
 
 unsigned oc_cast_neighbours(uint32_t num_ranks, uint32_t rank,
                             uint32_t neighbours[OC_CAST_NEIGHBOURS])
@@ -164,18 +164,27 @@ void oc_tree_heard(oc_cast_group_t *group, uint32_t rank)
     oc_neighbour_t *neighbour = find(group, rank);
 
     if (NULL != neighbour) {
-        neighbour->silence = neighbour->pinged = 0;
+        neighbour->silence = 0;
+    }
+}
+
+void oc_tree_listen(oc_cast_group_t *group)
+{
+    for (uint32_t i = 0; i < group->num_neighbours; i++) {
+        group->neighbours[i].silence = 0;
+        group->neighbours[i].patience = FIRST_PING;
     }
 }
 
 /*
- * In a nonblocking operation a rank may compute for an hour; in a blocking one all ranks are in
- * the call, and one that says nothing at all is dead.
+ * A rank that says nothing may be stopped by a debugger, or swapped out: it is waited for, as MPI does.
+ * That it is dead is known where its connection breaks. PINGs are there to be lost with a host that has
+ * vanished, without which nobody might send it anything; ever fewer, because who stands still keeps
+ * them all. In a nonblocking operation a rank may compute for an hour, and nothing is missed.
  */
 void oc_tree_watch(oc_cast_group_t *group, uint64_t step)
 {
     const oc_cast_operation_t *operation = group->active;
-    char reason[OC_CAST_REASON_SIZE];
 
     if (NULL == operation || !operation->args.blocking
         || OC_CAST_RUNNING != operation->state) {
@@ -185,14 +194,10 @@ void oc_tree_watch(oc_cast_group_t *group, uint64_t step)
         oc_neighbour_t *neighbour = &group->neighbours[i];
 
         neighbour->silence += step;
-        if (neighbour->silence >= group->config.liveness_timeout) {
-            snprintf(reason, sizeof(reason), "rank %u does not answer any more",
-                     neighbour->rank);
-            oc_cast_group_fail(group, OC_ERR_TIMEOUT, reason);
-            return;
-        }
-        if (neighbour->silence - neighbour->pinged >= PING_INTERVAL) {
-            neighbour->pinged = neighbour->silence;
+        if (neighbour->silence >= neighbour->patience) {
+            neighbour->silence = 0;
+            neighbour->patience = neighbour->patience < LAST_PING ? 2 * neighbour->patience
+                                                                  : LAST_PING;
             oc_cast_post_plain(group, neighbour->rank, OC_CAST_PING);
         }
     }

@@ -8,8 +8,7 @@
  *   count=N        elements of 4 bytes of a block (default 1000)
  *   late=R         this rank sleeps after its first operations, while the others wait for it...
  *   late_for=S     ...so long (default 5)
- *   kill=R         this rank kills itself, or...
- *   stop=R         ...this rank stops itself, in the middle of an operation: others have entered it
+ *   kill=R         this rank kills itself, in the middle of an operation: others have entered it
  *   nonblocking=1  the nonblocking forms and Wait; from=1: but not the first
  *
  * Each rank prints "rank R: begins at TIME", perhaps "rank R: late at TIME", and "rank R: error
@@ -27,19 +26,19 @@
 
 typedef struct {
     double late_for;
-    int operations, count, late, kill, stop, nonblocking, from;
+    int operations, count, late, kill, nonblocking, from;
 } options_t;
 
 static int rank;
 
 /* A little after it has begun: the others are in the operation, and blocks are under way. */
-static void end_soon(int signal)
+static void die_soon(void)
 {
     timer_t timer;
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
     struct itimerspec in = {.it_value.tv_nsec = 100 * 1000 * 1000};
 
-    tell(SIGKILL == signal ? "dies" : "stops");
+    tell("dies");
     timer_create(CLOCK_MONOTONIC, &event, &timer);
     timer_settime(timer, 0, &in, NULL);
 }
@@ -51,10 +50,7 @@ static void disturb(const options_t *o, int number)
         tell("late");
     }
     if (o->kill == rank && o->operations / 2 == number) {
-        end_soon(SIGKILL);
-    }
-    if (o->stop == rank && o->operations / 2 == number) {
-        end_soon(SIGSTOP);
+        die_soon();
     }
 }
 
@@ -100,11 +96,10 @@ static bool loop(const options_t *o)
 
 int main(int argc, char **argv)
 {
-    options_t o = {.operations = 100, .count = 1000, .late_for = 5, .late = -1, .kill = -1,
-                   .stop = -1};
+    options_t o = {.operations = 100, .count = 1000, .late_for = 5, .late = -1, .kill = -1};
     const option_t options[] = {
         OPTION_NUMBER(o, operations), OPTION_NUMBER(o, count), OPTION_NUMBER(o, late),
-        OPTION_SECONDS(o, late_for), OPTION_NUMBER(o, kill), OPTION_NUMBER(o, stop),
+        OPTION_SECONDS(o, late_for), OPTION_NUMBER(o, kill),
         OPTION_NUMBER(o, nonblocking), OPTION_NUMBER(o, from), OPTIONS_END};
     int status;
 

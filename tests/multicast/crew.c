@@ -400,7 +400,6 @@ static void be_born(void *arg)
         .schedule = crew->config.schedule,
         .chains = crew->config.chains,
         .window = crew->config.window,
-        .liveness_timeout = crew->config.liveness_timeout,
         .probe_timeout = crew->config.probe_timeout,
         .net = {.context = rank, .cast = cast, .post = post, .tell = tell, .room = room,
                 .unsent = unsent, .knows = knows, .contact = get_contact,
@@ -421,7 +420,6 @@ void crew_defaults(crew_config_t *config, unsigned num_ranks)
     network_defaults(&config->network, num_ranks);
     config->chains = 1;
     config->window = 512 << 10;
-    config->liveness_timeout = 5 * OC_SECOND;
     config->probe_timeout = 5 * OC_SECOND;
 }
 

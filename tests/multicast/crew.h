@@ -30,7 +30,7 @@ typedef struct {
     oc_schedule_t schedule;
     uint32_t chains;
     size_t window;
-    uint64_t liveness_timeout, probe_timeout;
+    uint64_t probe_timeout;
     uint64_t born[MAX_NODES];    /* ns after the beginning when a rank makes its group */
     bool eager;                  /* ranks do not wait for each other to be ready */
     bool acquainted;             /* all know how to reach all, and not only their neighbours */
@@ -45,7 +45,7 @@ typedef struct {
 
 typedef struct crew crew_t;
 
-/* 512 KiB of window, 5 s for probing and liveness. */
+/* 512 KiB of window, 5 s for probing. */
 void crew_defaults(crew_config_t *config, unsigned num_ranks);
 
 crew_t *crew_new(const crew_config_t *config);

@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "tests/multicast/fixture.h"
 
-#define NEVER UINT64_MAX
-#define HOUR  (3600 * OC_SECOND)
+#define MINUTE (60 * OC_SECOND)
+#define HOUR   (3600 * OC_SECOND)
 
 /* What it takes to tell all others of an error. */
 #define SPREAD OC_SECOND
@@ -146,10 +146,12 @@ static void test_stopped_for_half_a_minute(void **state)
     play_pause(30 * OC_SECOND, false);
 }
 
-static void test_stopped_shortly_while_all_wait(void **state)
+/* As by a debugger: MPI has no limit for how long a rank may stand still. */
+static void test_stopped_while_all_wait(void **state)
 {
     (void) state;
-    play_pause(config.liveness_timeout - OC_SECOND, true);
+    play_pause(OC_SECOND, true);
+    play_pause(10 * MINUTE, true);
 }
 
 /* Ranks have nothing to tell each other for long, but are there. */
@@ -165,23 +167,29 @@ static void test_operation_takes_long(void **state)
     (void) crew_add(crew, &(operation_t) {.lengths = lengths, .blocking = true});
     expect_success(60 * OC_SECOND);
     assert_true(crew_outcome(crew, 2, 0)->end - crew_outcome(crew, 2, 0)->begin
-                > 3 * config.liveness_timeout);
+                > 15 * OC_SECOND);
 }
 
 /* Its peers must neither fill its memory with messages nor wait busily. */
-static void test_stopped_for_an_hour(void **state)
+static void play_hour(bool blocking, unsigned most)
 {
     unsigned long long messages;
 
-    (void) state;
-    config.network.faults.drop = 0.05;
     begin_crew(4);
     expect_probed();
     messages = crew_totals(crew).control_messages;
-    (void) crew_add(crew, &(operation_t) {.block = 1000000});
+    (void) crew_add(crew, &(operation_t) {.block = 1000000, .blocking = blocking});
     crew_pause(crew, 2, now() + OC_MILLISECOND, HOUR);
     expect_success(HOUR + 10 * OC_SECOND);
-    assert_in_range(crew_totals(crew).control_messages - messages, 20, 500);
+    assert_in_range(crew_totals(crew).control_messages - messages, 20, most);
+}
+
+static void test_stopped_for_an_hour(void **state)
+{
+    (void) state;
+    config.network.faults.drop = 0.05;
+    play_hour(false, 500);
+    play_hour(true, 1000); /* the others ask each other each minute */
 }
 
 /* ---- dead ranks ---- */
@@ -207,34 +215,38 @@ static void expect_failure(unsigned dead, unsigned operation, oc_status_t status
 
 static void play_death(unsigned dead, uint64_t notice, bool blocking)
 {
+    uint64_t begin;
+
     begin_crew(16);
     expect_probed();
+    begin = now();
     (void) crew_add(crew, &(operation_t) {.block = 300000, .blocking = blocking});
     (void) crew_add(crew, &(operation_t) {.block = 1, .queued = true});
     crew_kill(crew, dead, now() + OC_MILLISECOND, notice);
-    expect_failure(dead, 0, NEVER == notice ? OC_ERR_TIMEOUT : OC_ERR_UNREACHABLE,
-                   (NEVER == notice ? config.liveness_timeout : notice) + SPREAD);
+    expect_failure(dead, 0, OC_ERR_UNREACHABLE, notice + SPREAD);
     for (unsigned i = 0; i < 16; i++) {
         assert_true(i == dead || OC_OK != crew_outcome(crew, i, 1)->status);
+        assert_true(i == dead || crew_outcome(crew, i, 0)->end >= begin + notice);
     }
 }
 
+/* Until it is known, it may only stand still. */
 static void test_leaf_dies_silently(void **state)
 {
     (void) state;
-    play_death(12, NEVER, true);
+    play_death(12, HOUR, true);
 }
 
 static void test_parent_dies_silently(void **state)
 {
     (void) state;
-    play_death(1, NEVER, true);
+    play_death(1, HOUR, true);
 }
 
 static void test_root_dies_silently(void **state)
 {
     (void) state;
-    play_death(0, NEVER, true);
+    play_death(0, HOUR, true);
 }
 
 static void test_death_is_known(void **state)
@@ -440,7 +452,7 @@ int main(void)
         TEST(test_ranks_compute_after_blocking_operations),
         TEST(test_long_messages_to_ranks_that_compute),
         TEST(test_stopped_for_half_a_minute),
-        TEST(test_stopped_shortly_while_all_wait),
+        TEST(test_stopped_while_all_wait),
         TEST(test_operation_takes_long),
         TEST(test_stopped_for_an_hour),
         TEST(test_leaf_dies_silently),

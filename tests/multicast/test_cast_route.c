@@ -229,21 +229,29 @@ static void test_nonsense(void **state)
                      2 * sizeof(cases) / sizeof(cases[0]));
 }
 
-/* Whoever notices tells its neighbours, and they theirs. */
+/* Whose connection breaks tells its neighbours, and they theirs. */
 static void test_all_hear_of_a_failure(void **state)
 {
+    uint32_t neighbours[OC_CAST_NEIGHBOURS];
+    unsigned count = oc_cast_neighbours(RANKS, 2, neighbours);
+
     (void) state;
     begin_crew(RANKS);
     expect_probed();
     (void) crew_add(crew, &(operation_t) {.block = 500000, .blocking = true});
     crew_kill(crew, 2, now() + 20 * OC_MILLISECOND, UINT64_MAX);
+    (void) network_run(crew_network(crew), now() + OC_SECOND, NULL, NULL);
+    for (unsigned i = 0; i < count; i++) {
+        oc_cast_group_fail(crew_group(crew, neighbours[i]), OC_ERR_UNREACHABLE, "rank 2 is gone");
+        network_wake(crew_network(crew), neighbours[i]);
+    }
     if (!crew_play(crew, PATIENCE)) {
         fail_msg("%s", network_complaint(crew_network(crew)));
     }
     for (unsigned i = 0; i < RANKS; i++) {
         if (2 != i) {
             assert_true(crew_outcome(crew, i, 0)->over);
-            assert_int_equal(crew_outcome(crew, i, 0)->status, OC_ERR_TIMEOUT);
+            assert_int_equal(crew_outcome(crew, i, 0)->status, OC_ERR_UNREACHABLE);
         }
     }
 }

@@ -24,9 +24,8 @@
 #define MAX_SCHEDULED 12    /* operations */
 #define MAX_PAUSES    2
 
-/* Ranks in a blocking operation may stop for less than the liveness timeout, also twice. */
-#define SHORT_PAUSE (2 * OC_SECOND)
-#define LONG_PAUSE  (40 * OC_SECOND)
+/* So long a rank may stop, in any operation, also twice. */
+#define LONGEST_PAUSE (40 * OC_SECOND)
 
 /* What an operation may take, when nobody pauses. */
 #define PATIENCE (20 * OC_SECOND)
@@ -158,20 +157,9 @@ static void make_operation(oc_random_t *dice, schedule_t *schedule, unsigned num
     }
 }
 
-static bool has_blocking(const schedule_t *schedule)
-{
-    for (unsigned i = 0; i < schedule->num_operations; i++) {
-        if (schedule->operations[i].blocking) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void make_troubles(oc_random_t *dice, schedule_t *schedule)
 {
     unsigned ranks = schedule->crew.network.num_nodes;
-    uint64_t longest = has_blocking(schedule) ? SHORT_PAUSE : LONG_PAUSE;
 
     schedule->num_pauses = percent(dice, 40) ? from_to(dice, 1, MAX_PAUSES) : 0;
     for (unsigned i = 0; i < schedule->num_pauses; i++) {
@@ -179,7 +167,7 @@ static void make_troubles(oc_random_t *dice, schedule_t *schedule)
 
         pause->rank = from_to(dice, 0, ranks - 1);
         pause->at = oc_random_below(dice, 20 * OC_MILLISECOND);
-        pause->duration = oc_random_below(dice, longest);
+        pause->duration = oc_random_below(dice, LONGEST_PAUSE);
     }
     schedule->dies = percent(dice, 20);
     schedule->dead = from_to(dice, 0, ranks - 1);
