@@ -319,6 +319,17 @@ static bool abi_matches(void)
 #undef SAME
 }
 
+/*
+ * Revocation and the death of a rank have to end an operation with errors of their own, on time, and what is
+ * left has to go on: the service does not know of them.
+ */
+static void leave_fault_tolerant(void)
+{
+    if (0 == OPAL_PROC_MY_NAME.vpid) {
+        OC_VERBOSE(1, "optcast: this job is to survive failures (ULFM): nothing is offloaded");
+    }
+}
+
 int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_threads)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
@@ -333,6 +344,10 @@ int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_th
     }
     cm->active = mca_coll_optcast_job_adopt() && OC_MODE_NEVER != cm->settings.mode
                  && cm->settings.priority >= 0;
+    if (cm->active && OC_FAULT_TOLERANT) {
+        cm->active = false;
+        leave_fault_tolerant();
+    }
     return OMPI_SUCCESS;
 }
 
