@@ -58,6 +58,19 @@ static bool may_return(const oc_connection_t *connection, oc_status_t status)
                    && client->now < client->collapsed + RETURN_WINDOW));
 }
 
+/*
+ * It has, or will have, a session for this process: without BYE that would count as dead, and all of its job
+ * would end. Groups that this process has joined by other connections go on.
+ */
+static void leave_in_order(oc_connection_t *connection)
+{
+    static const oc_control_t bye = {.type = OC_CONTROL_BYE};
+
+    if (OC_CONNECTION_GREETING == connection->state) {
+        (void) oc_stream_send(&connection->stream, &bye);
+    }
+}
+
 /* While groups are being set up a dead connection is their business; later it is everybody's. */
 static void die(oc_connection_t *connection, oc_status_t status, const char *reason)
 {
@@ -71,6 +84,7 @@ static void die(oc_connection_t *connection, oc_status_t status, const char *rea
         connection->attempt_started = connection->client->now;
         return;
     }
+    leave_in_order(connection);
     connection->state = OC_CONNECTION_DEAD;
     snprintf(connection->reason, sizeof(connection->reason), "server %.200s %s", connection->name,
              reason);

@@ -22,6 +22,9 @@
 /* Addresses and networks that are kept: with more, those that are near each other become one. */
 #define MOST 65536
 
+/* So many of those for whom there was no memory are tried again. */
+#define MOST_MISSING 64
+
 struct oc_admission {
     oc_host_set_t hosts, own;   /* own: this host's addresses, with loopback */
     bool has_own;               /* they are among the hosts */
@@ -30,7 +33,9 @@ struct oc_admission {
     unsigned open_sockets;
     bool told;                  /* that there are such */
     bool told_shut;             /* that somebody is not admitted who should be */
-    bool lost;                  /* somebody who should be, for good */
+    struct in6_addr missing[MOST_MISSING]; /* who should be, when there was no memory */
+    unsigned num_missing;
+    bool lost;                  /* for good: a socket that was shut, or more missing than that */
     unsigned bits;              /* of the widest prefix that stands for several hosts */
     size_t longest;             /* program that is tried */
 };
@@ -257,7 +262,21 @@ static void keep_bounded(oc_admission_t *admission)
     }
 }
 
-/* Whether anybody is new. Without memory for one, he stays outside. */
+static void miss(oc_admission_t *admission, const struct in6_addr *address)
+{
+    for (unsigned i = 0; i < admission->num_missing; i++) {
+        if (0 == memcmp(&admission->missing[i], address, sizeof(*address))) {
+            return;
+        }
+    }
+    if (MOST_MISSING == admission->num_missing) {
+        admission->lost = true;
+    } else {
+        admission->missing[admission->num_missing++] = *address;
+    }
+}
+
+/* Whether anybody is new. Without memory for one, he stays outside, for the time being. */
 static bool add(oc_admission_t *admission, const struct in6_addr *address)
 {
     switch (oc_host_set_add(&admission->hosts, address)) {
@@ -265,13 +284,27 @@ static bool add(oc_admission_t *admission, const struct in6_addr *address)
         keep_bounded(admission);
         return true;
     case OC_HOST_NO_MEMORY:
-        admission->lost = true;
+        miss(admission, address);
         tell_shut(admission);
         break;
     default:
         break;
     }
     return false;
+}
+
+static bool add_missing(oc_admission_t *admission)
+{
+    struct in6_addr again[MOST_MISSING];
+    unsigned count = admission->num_missing;
+    bool grew = false;
+
+    memcpy(again, admission->missing, count * sizeof(again[0]));
+    admission->num_missing = 0;
+    for (unsigned i = 0; i < count; i++) {
+        grew |= add(admission, &again[i]);
+    }
+    return grew;
 }
 
 /* What talks to this host from itself may take any of its addresses. */
@@ -288,6 +321,7 @@ static bool add_own(oc_admission_t *admission)
 
 bool oc_admission_note(oc_admission_t *admission, const struct in6_addr *addresses, size_t count)
 {
+    admission->grew |= add_missing(admission);
     for (size_t i = 0; i < count; i++) {
         admission->grew |= add(admission, &addresses[i]);
         if (oc_host_set_has(&admission->own, &addresses[i])) {
@@ -333,7 +367,7 @@ void oc_admission_admit_peer(oc_admission_t *admission, int fd)
 
 bool oc_admission_is_complete(const oc_admission_t *admission)
 {
-    return !admission->lost && !admission->grew;
+    return !admission->lost && 0 == admission->num_missing && !admission->grew;
 }
 
 size_t oc_admission_count(const oc_admission_t *admission)

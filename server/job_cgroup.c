@@ -117,15 +117,21 @@ void oc_job_cgroup_entered(oc_job_cgroup_t *job)
 
 static bool raise_sizes(oc_job_cgroup_t *job, const oc_bound_sizes_t *sizes)
 {
+    oc_bound_sizes_t set = *sizes;
+
     if (sizes->high <= job->high || sizes->max <= job->max) {
         return true;
     }
-    if (!set_sizes(job, sizes)) {
+    /* what is lowered the kernel takes back at once, and keeps the supervisor waiting meanwhile */
+    if (0 != job->judged) {
+        set.high += ROOM;
+        job->judged = sizes->high;
+    }
+    if (!set_sizes(job, &set)) {
         return false;
     }
     job->high = sizes->high;
     job->max = sizes->max;
-    job->judged = 0;
     return true;
 }
 

@@ -288,7 +288,7 @@ static bool may_welcome(const oc_job_server_t *job)
     return !job->hosts_wait && OC_OK == oc_parent_status(job, &reason);
 }
 
-static const char not_admitted[] = "the server cannot admit its host to its data ports";
+static const char not_admitted[] = "the server cannot admit its host, or the one of its parent, to its data ports";
 
 void oc_sessions_welcome(oc_job_server_t *job)
 {

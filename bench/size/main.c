@@ -211,11 +211,13 @@ static void count_communicators(bench_t *bench, unsigned aggregators)
     oc_crowd_outcome_t outcome = {0};
     test_server_t server;
     oc_crowd_t crowd;
+    bool all;
 
     start_server(&server, aggregators);
     oc_crowd_open(&crowd, ranks / aggregators, server.port);
-    (void) oc_crowd_connect(&crowd, 0, AT_A_TIME);
-    while (live < COMMUNICATORS) {
+    outcome = oc_crowd_connect(&crowd, 0, AT_A_TIME);
+    all = all_are_there(bench, &outcome, ranks / aggregators);
+    while (all && live < COMMUNICATORS) {
         oc_crowd_join_t join = default_join(live, HOSTS, PER_HOST, aggregators);
 
         outcome = oc_crowd_join(&crowd, &join);
@@ -227,6 +229,9 @@ static void count_communicators(bench_t *bench, unsigned aggregators)
     }
     oc_crowd_close(&crowd);
     (void) server_stop(&server);
+    if (!all) {
+        return;
+    }
     printf("communicators: %u hosts with %u ranks, %u aggregator%s: %u%s live at once%s%s\n",
            HOSTS, PER_HOST, aggregators, 1 == aggregators ? "" : "s", live,
            COMMUNICATORS == live ? " (no more were tried)" : "",
@@ -245,12 +250,16 @@ static void serve_flat(bench_t *bench, unsigned ranks, unsigned aggregators)
     test_server_t server;
     oc_crowd_t crowd;
     double seconds = 0;
+    bool all;
 
     start_server(&server, aggregators);
     oc_crowd_open(&crowd, ranks / aggregators, server.port);
-    (void) oc_crowd_connect(&crowd, 0, AT_A_TIME);
-    outcome = oc_crowd_join(&crowd, &join);
-    if (outcome.answered == ranks
+    outcome = oc_crowd_connect(&crowd, 0, AT_A_TIME);
+    all = all_are_there(bench, &outcome, ranks / aggregators);
+    if (all) {
+        outcome = oc_crowd_join(&crowd, &join);
+    }
+    if (all && outcome.answered == ranks
         && oc_crowd_wait_ready(&crowd, ranks * aggregators, READY_SECONDS)) {
         seconds = oc_reduce_once(&crowd, &join);
     }
@@ -258,13 +267,15 @@ static void serve_flat(bench_t *bench, unsigned ranks, unsigned aggregators)
         printf("flat: %u ranks, %u aggregator%s: served, chunks of %u bytes; the first Allreduce of "
                "%u chunks took %.2f s, and is right\n", ranks, aggregators,
                1 == aggregators ? "" : "s", oc_crowd_chunk(&crowd, &join), aggregators, seconds);
-    } else {
+    } else if (all) {
         printf("flat: %u ranks, %u aggregators: %s\n", ranks, aggregators,
                '\0' != outcome.text[0] ? outcome.text : "no service");
     }
-    add_row(bench, "\"what\": \"flat\", \"ranks\": %u, \"aggregators\": %u, \"chunk\": %u, "
-            "\"seconds\": %.3f", ranks, aggregators,
-            seconds > 0 ? oc_crowd_chunk(&crowd, &join) : 0, seconds);
+    if (all) {
+        add_row(bench, "\"what\": \"flat\", \"ranks\": %u, \"aggregators\": %u, \"chunk\": %u, "
+                "\"seconds\": %.3f", ranks, aggregators,
+                seconds > 0 ? oc_crowd_chunk(&crowd, &join) : 0, seconds);
+    }
     oc_crowd_close(&crowd);
     (void) server_stop(&server);
 }
@@ -291,8 +302,11 @@ static void weigh_server(bench_t *bench, unsigned ranks)
     all = all_are_there(bench, &outcome, ranks);
     if (all) {
         outcome = oc_crowd_join(&crowd, &join);
-        all = all_are_there(bench, &outcome, ranks)
-              && oc_crowd_wait_ready(&crowd, ranks, READY_SECONDS);
+        all = all_are_there(bench, &outcome, ranks);
+    }
+    if (all && !oc_crowd_wait_ready(&crowd, ranks, READY_SECONDS)) {
+        printf("%u ranks: not measured, READY did not come within %.0f seconds\n", ranks, READY_SECONDS);
+        all = false;
     }
     joined = oc_server_use(&server).kib;
     oc_crowd_close(&crowd);

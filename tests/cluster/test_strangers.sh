@@ -240,8 +240,8 @@ test_full() {
     local before began=$SECONDS
 
     use_family 4
-    before=$(cluster exec 3 cat /proc/sys/net/core/optmem_max)
-    set_filter_memory 3 200 || {
+    # before Linux 6.8 there is one for all networks, which only the first of them sees
+    before=$(cluster exec 3 cat /proc/sys/net/core/optmem_max 2>/dev/null) && set_filter_memory 3 200 || {
         echo "full: this kernel has one optmem_max for all networks"
         return
     }

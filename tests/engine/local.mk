@@ -184,6 +184,12 @@ tests_engine_test_engine_forks_SOURCES = tests/engine/test_engine_forks.c $(engi
 tests_engine_test_engine_forks_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_forks_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_unadmitted
+tests_engine_test_engine_unadmitted_SOURCES = tests/engine/test_engine_unadmitted.c $(engine_harness)
+tests_engine_test_engine_unadmitted_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_unadmitted_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=oc_guarded_filter
+tests_engine_test_engine_unadmitted_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_log
 tests_engine_test_engine_log_SOURCES = tests/engine/test_engine_log.c $(engine_harness)
 tests_engine_test_engine_log_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -635,7 +635,29 @@ static void expect_shut(unsigned failing_guard, unsigned failing_admit)
         assert_true(reaches("127.7.0.1", "127.0.0.1", port));
         assert_true(reaches("127.7.0.2", "127.0.0.1", port));
     }
+    assert_int_equal(oc_admission_is_complete(admission), 1 != failing_guard);
     assert_false(reaches("127.0.0.1", "127.0.0.1", port));
+    oc_admission_close(admission);
+    close(fd);
+}
+
+/* Whoever there was no memory for is tried again with the next one. */
+static void test_no_memory_for_host(void **state)
+{
+    oc_admission_t *admission = oc_admission_open();
+    uint16_t port;
+    int fd = listen_on("127.0.0.1", &port);
+
+    (void) state;
+    oc_admission_guard(admission, fd);
+    fail_allocation(1);
+    admit(admission, "127.7.0.1");
+    fail_allocation(0);
+    assert_false(oc_admission_is_complete(admission));
+    assert_false(reaches("127.7.0.1", "127.0.0.1", port));
+    admit(admission, "127.7.0.2");
+    assert_true(oc_admission_is_complete(admission));
+    assert_true(reaches("127.7.0.1", "127.0.0.1", port));
     oc_admission_close(admission);
     close(fd);
 }
@@ -732,6 +754,7 @@ int main(void)
         cmocka_unit_test(test_unrecognised),
         cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory_for_host),
         cmocka_unit_test(test_refused),
     };
 
