@@ -193,6 +193,28 @@ static void get_route(oc_reader_t *r, oc_leaf_route_t *route)
     }
 }
 
+static void put_status(oc_writer_t *w, const oc_server_status_t *status)
+{
+    oc_put(w, status->version_min, 2);
+    oc_put(w, status->version_max, 2);
+    oc_put(w, status->aggregators, 2);
+    oc_put(w, status->jobs, 4);
+    oc_put(w, status->max_jobs, 4);
+    oc_put(w, status->memory_limit, 8);
+    put_blob(w, OC_MAX_TEXT, &status->release);
+}
+
+static void get_status(oc_reader_t *r, oc_server_status_t *status)
+{
+    status->version_min = (uint16_t) oc_get(r, 2);
+    status->version_max = (uint16_t) oc_get(r, 2);
+    status->aggregators = (uint16_t) oc_get(r, 2);
+    status->jobs = (uint32_t) oc_get(r, 4);
+    status->max_jobs = (uint32_t) oc_get(r, 4);
+    status->memory_limit = oc_get(r, 8);
+    get_blob(r, OC_MAX_TEXT, &status->release);
+}
+
 static void put_body(oc_writer_t *w, const oc_control_t *message)
 {
     switch (message->type) {
@@ -229,6 +251,10 @@ static void put_body(oc_writer_t *w, const oc_control_t *message)
         oc_put(w, message->route.aggregator, 4);
         put_blob(w, OC_MAX_ADDRESS, &message->route.address);
         break;
+    case OC_CONTROL_STATUS:
+        put_status(w, &message->status);
+        break;
+    case OC_CONTROL_QUERY:
     case OC_CONTROL_BYE:
         break;
     default:
@@ -269,6 +295,10 @@ static void get_body(oc_reader_t *r, oc_control_t *message)
     case OC_CONTROL_ROUTE:
         get_route(r, &message->route);
         break;
+    case OC_CONTROL_STATUS:
+        get_status(r, &message->status);
+        break;
+    case OC_CONTROL_QUERY:
     case OC_CONTROL_BYE:
         break;
     default:
@@ -278,7 +308,8 @@ static void get_body(oc_reader_t *r, oc_control_t *message)
 
 static bool opens_conversation(const oc_control_t *message)
 {
-    return OC_CONTROL_HELLO == message->type || OC_CONTROL_REFUSE == message->type;
+    return OC_CONTROL_HELLO == message->type || OC_CONTROL_REFUSE == message->type
+           || OC_CONTROL_QUERY == message->type || OC_CONTROL_STATUS == message->type;
 }
 
 size_t oc_control_encode(const oc_control_t *message, uint8_t *buffer, size_t capacity)

@@ -36,6 +36,8 @@ typedef enum {
     OC_CONTROL_BYE = 12,      /* client: ends in order */
     OC_CONTROL_ROUTE = 13,    /* leaf: how one of its aggregators is reached */
     OC_CONTROL_RETIRE = 14,   /* server: nobody of the job has joined; join, or go */
+    OC_CONTROL_QUERY = 15,    /* anybody, instead of HELLO: how is it? */
+    OC_CONTROL_STATUS = 16,   /* server: so */
 } oc_control_type_t;
 
 /* Bytes in somebody else's buffer. */
@@ -99,6 +101,14 @@ typedef struct {
     oc_bytes_t address;        /* UCX worker address */
 } oc_leaf_route_t;
 
+typedef struct {
+    uint16_t version_min, version_max;  /* what the server speaks */
+    uint16_t aggregators;               /* of each job */
+    uint32_t jobs, max_jobs;            /* that it has, and may have */
+    uint64_t memory_limit;              /* bytes for vectors in flight, of each job */
+    oc_bytes_t release;                 /* of the program, a text */
+} oc_server_status_t;
+
 /* REFUSE, GROUP_ERROR, JOB_ERROR, DRAIN, RETIRE; group is 0 where there is none. */
 typedef struct {
     uint64_t group;
@@ -116,6 +126,7 @@ typedef struct {
         oc_notice_t notice;
         oc_leave_t leave;
         oc_leaf_route_t route;
+        oc_server_status_t status;
         uint32_t ping;         /* PING, PONG: a number that comes back */
     };
 } oc_control_t;

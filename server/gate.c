@@ -25,6 +25,9 @@
  */
 #define MOST_SENT_AWAY 2048u
 
+/* So often a stranger may ask: a round trip is more than one measurement. */
+#define MOST_QUERIES 32
+
 /* Without descriptors or memory the door is shut for a while instead of being tried again. */
 #define PAUSE (1 * OC_SECOND)
 
@@ -39,6 +42,7 @@ typedef struct oc_stranger {
     oc_stream_t stream;
     oc_gate_t *gate;
     uint64_t deadline;
+    unsigned queries;
     bool watched;
     char name[128];
     struct oc_stranger *prev, *next;
@@ -48,6 +52,7 @@ struct oc_gate {
     oc_watch_t watch;
     oc_loop_t *loop;
     oc_gate_admit_t admit;
+    oc_gate_status_t status;       /* NULL: nobody is told */
     void *arg;
     oc_stranger_t *strangers;
     unsigned num_strangers, max_strangers;
@@ -158,6 +163,30 @@ static void judge_hello(oc_stranger_t *stranger, const oc_hello_t *hello, size_t
     }
 }
 
+/* false: the stranger is gone, who asks too often, or does not read the answers. */
+static bool answer(oc_stranger_t *stranger)
+{
+    oc_gate_t *gate = stranger->gate;
+    oc_control_t message = {.type = OC_CONTROL_STATUS};
+
+    if (NULL == gate->status) {
+        stranger_refuse(stranger, OC_ERR_REFUSED,
+                        "a server that is embedded in a job answers to nobody else");
+        return false;
+    }
+    if (++stranger->queries > MOST_QUERIES) {
+        stranger_refuse(stranger, OC_ERR_LIMIT, "it asks too often");
+        return false;
+    }
+    message.status = gate->status(gate->arg);
+    if (OC_OK != oc_stream_send(&stranger->stream, &message)
+        || oc_stream_wants_write(&stranger->stream)) {
+        oc_fd_close(stranger_release(stranger));
+        return false;
+    }
+    return true;
+}
+
 static void stranger_ready(oc_watch_t *watch, uint32_t events)
 {
     oc_stranger_t *stranger = (oc_stranger_t *) watch;
@@ -167,7 +196,13 @@ static void stranger_ready(oc_watch_t *watch, uint32_t events)
 
     (void) events;
     read_status = oc_stream_read(&stranger->stream);
-    status = oc_stream_next(&stranger->stream, &message, &used);
+    while (OC_OK == (status = oc_stream_next(&stranger->stream, &message, &used))
+           && OC_CONTROL_QUERY == message.type) {
+        if (!answer(stranger)) {
+            return;
+        }
+        oc_stream_drop(&stranger->stream, used);
+    }
     if (OC_OK == status && OC_CONTROL_HELLO == message.type) {
         judge_hello(stranger, &message.hello, used);
     } else if (OC_IN_PROGRESS != status) {
@@ -321,6 +356,11 @@ oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, unsigned max_s
     }
     *result = gate;
     return OC_OK;
+}
+
+void oc_gate_answer(oc_gate_t *gate, oc_gate_status_t status)
+{
+    gate->status = status;
 }
 
 void oc_gate_close(oc_gate_t *gate)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The gate: a listening socket and the strangers in front of it. A stranger may send one HELLO,
- * of limited size and within limited time; whoever sends anything else is refused and forgotten.
+ * The gate: a listening socket and the strangers in front of it. A stranger may ask how the server is,
+ * a few times, and send one HELLO, of limited size and within limited time; whoever sends anything
+ * else is refused and forgotten.
  * When there are too many, the one who came first gives way to the one who comes.
  */
 #ifndef OC_SERVER_GATE_H
@@ -20,6 +21,9 @@ typedef struct oc_gate oc_gate_t;
 typedef bool (*oc_gate_admit_t)(void *arg, int fd, const oc_hello_t *hello, const uint8_t *bytes,
                                 size_t length, char *reason, size_t reason_size);
 
+/* What QUERY is answered with; release must stay. */
+typedef oc_server_status_t (*oc_gate_status_t)(void *arg);
+
 /* How many strangers there may be at a time; fewer where the process may have few descriptors. */
 #define OC_GATE_DAEMON   1024u
 #define OC_GATE_EMBEDDED 64u
@@ -28,6 +32,9 @@ typedef bool (*oc_gate_admit_t)(void *arg, int fd, const oc_hello_t *hello, cons
 oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, unsigned max_strangers,
                          oc_gate_admit_t admit, void *arg, oc_gate_t **gate, char *error,
                          size_t error_size);
+
+/* QUERYs are answered from now on, with admit's arg; otherwise they are refused. */
+void oc_gate_answer(oc_gate_t *gate, oc_gate_status_t status);
 
 /* Strangers are dropped without a word. NULL is allowed. */
 void oc_gate_close(oc_gate_t *gate);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The control side of the daemon: who is admitted, which jobs there are, and the end. */
+#include "config.h"
+
 #include "server/supervisor.h"
 
 #include <net/if.h>
@@ -319,6 +321,19 @@ static oc_status_t watch_signals(supervisor_t *supervisor)
                : oc_loop_add(&supervisor->loop, &supervisor->signal_watch, EPOLLIN);
 }
 
+static oc_server_status_t status_of(void *arg)
+{
+    static const char release[] = PACKAGE_VERSION;
+    const supervisor_t *supervisor = arg;
+    const oc_server_settings_t *settings = supervisor->settings;
+
+    return (oc_server_status_t) {
+        .version_min = OC_PROTOCOL_VERSION_MIN, .version_max = OC_PROTOCOL_VERSION_MAX,
+        .aggregators = (uint16_t) settings->aggregators, .jobs = (uint32_t) supervisor->num_jobs,
+        .max_jobs = (uint32_t) settings->max_jobs, .memory_limit = settings->memory_limit,
+        .release = {(const uint8_t *) release, sizeof(release) - 1}};
+}
+
 static oc_status_t start_listening(supervisor_t *supervisor, char *error, size_t error_size)
 {
     char interface[IF_NAMESIZE];
@@ -337,6 +352,9 @@ static oc_status_t start_listening(supervisor_t *supervisor, char *error, size_t
         }
         status = oc_gate_open(&supervisor->loop, address, OC_GATE_DAEMON, admit, supervisor,
                               &supervisor->gate, error, error_size);
+    }
+    if (OC_OK == status) {
+        oc_gate_answer(supervisor->gate, status_of);
     }
     return status;
 }

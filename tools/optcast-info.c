@@ -24,6 +24,7 @@
 #include "net/admission.h"
 #include "protocol/limits.h"
 #include "reduction/reduction.h"
+#include "tools/info_servers.h"
 #include "ucx_backend/worker.h"
 
 #define COMPONENT_FILE "mca_coll_optcast.so"
@@ -40,6 +41,7 @@
 typedef struct {
     const char *component;  /* folder or file */
     const char *ompi_info;  /* NULL: the one in PATH */
+    const char *servers;    /* NULL: none is asked, and the rest is told */
 } options_t;
 
 extern char **environ;
@@ -52,8 +54,11 @@ static void print_help(void)
            "%s).\n"
            "  --ompi-info PATH\n      The ompi_info of the Open MPI that is to load it (default: "
            "the one in PATH).\n"
+           "  --servers LIST\n      Asks these servers (as in coll_optcast_servers) whether they would "
+           "serve a job,\n      measures round trips, and does nothing else.\n"
            "  --help, --version\n\n"
-           "Exit status: 0 if the component will load, 1 if not, 2 after a wrong option.\n",
+           "Exit status: 0 if the component will load, or all servers would serve; 1 if not; 2 after a "
+           "wrong option.\n",
            OPTCAST_COMPONENTDIR);
 }
 
@@ -512,6 +517,7 @@ static int parse_options(int argc, char **argv, options_t *options)
 {
     static const struct option known[] = {
         {"component", required_argument, NULL, 'c'}, {"ompi-info", required_argument, NULL, 'o'},
+        {"servers", required_argument, NULL, 's'},
         {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'v'}, {0}};
     int option;
 
@@ -522,6 +528,9 @@ static int parse_options(int argc, char **argv, options_t *options)
             break;
         case 'o':
             options->ompi_info = optarg;
+            break;
+        case 's':
+            options->servers = optarg;
             break;
         case 'h':
             print_help();
@@ -550,6 +559,10 @@ int main(int argc, char **argv)
 
     if (status >= 0) {
         return status;
+    }
+    if (NULL != options.servers) {
+        printf("Would it serve?\n");
+        return oc_info_servers(options.servers) ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     print_build();
     print_multicast();

@@ -201,6 +201,67 @@ static void test_other_messages(void **state)
     expect_service();
 }
 
+/* Messages that fit one after the other into buffer, until as many have come or nothing more does. */
+static unsigned hear_status(int fd, unsigned count, oc_control_t *last)
+{
+    static uint8_t answers[4096];
+    uint64_t end = oc_clock_ns() + 5 * OC_SECOND;
+    size_t got = 0, at = 0;
+    unsigned heard = 0;
+
+    while (heard < count && oc_clock_ns() < end) {
+        struct pollfd event = {.fd = fd, .events = POLLIN};
+        long used = oc_control_decode(answers + at, got - at, sizeof(answers), last);
+
+        if (used > 0 && OC_CONTROL_STATUS == last->type) {
+            heard++;
+            at += (size_t) used;
+        } else if (used != 0) {
+            return heard;
+        } else if (poll(&event, 1, 100) > 0) {
+            ssize_t more = recv(fd, answers + got, sizeof(answers) - got, 0);
+
+            if (more <= 0) {
+                return heard;
+            }
+            got += (size_t) more;
+        }
+    }
+    return heard;
+}
+
+/* Anybody may ask how it is, several times at once, but not for ever; and say HELLO afterwards. */
+static void test_query(void **state)
+{
+    oc_control_t query = {.type = OC_CONTROL_QUERY}, status, message = hello(1, 1);
+    size_t length = encode(&query);
+    int fd = stranger();
+
+    (void) state;
+    for (unsigned i = 0; i < 3; i++) {
+        say(fd, bytes, length);
+    }
+    assert_int_equal(hear_status(fd, 3, &status), 3);
+    assert_int_equal(status.status.version_min, OC_PROTOCOL_VERSION_MIN);
+    assert_int_equal(status.status.version_max, OC_PROTOCOL_VERSION_MAX);
+    assert_int_equal(status.status.jobs, 0);
+    assert_int_equal(status.status.max_jobs, 64);
+    assert_int_equal(status.status.aggregators, 1);
+    assert_true(status.status.memory_limit == 1ull << 30);
+    message.hello.version_min = message.hello.version_max = OC_PROTOCOL_VERSION_MAX + 1;
+    say(fd, bytes, encode(&message));
+    expect_refusal(fd, OC_ERR_VERSION, "it speaks protocol", 3000);
+    fd = stranger();
+    length = encode(&query);
+    for (unsigned i = 0; i < 32; i++) {
+        say(fd, bytes, length);
+    }
+    assert_int_equal(hear_status(fd, 32, &status), 32);
+    say(fd, bytes, length);
+    expect_refusal(fd, OC_ERR_LIMIT, "asks too often", 3000);
+    expect_service();
+}
+
 static void test_oversize(void **state)
 {
     static const uint8_t frame[OC_FRAME_SIZE] = {'O', 'C', 'S', 'T', OC_PROTOCOL_VERSION_MAX, 0,
@@ -508,6 +569,7 @@ int main(int argc, char **argv)
         AT_SERVER(test_garbage),
         AT_SERVER(test_wrong_version),
         AT_SERVER(test_other_messages),
+        AT_SERVER(test_query),
         AT_SERVER(test_oversize),
         AT_SERVER(test_more_than_hello),
         AT_SERVER(test_half_messages),

@@ -115,6 +115,26 @@ PATH=$tmp/bin:$PATH "$tool" --component "$component_dir" >"$tmp/out" 2>&1 || sta
 [ "$status" -eq 1 ] || not_ok "with another ompi_info in PATH the status is $status" "$tmp/out"
 has_line "^  Open MPI +3\.9\.7, $tmp/bin/ompi_info\$" "(ompi_info in PATH)"
 
+# Servers, one that serves, and what may be wrong with others.
+"$BUILD/optcast-server" --listen 127.0.0.1:0 --max-jobs 3 --aggregators 2 --memory-limit 64M >"$tmp/server" 2>"$tmp/server.log" &
+server=$!
+trap 'kill "$server" 2>/dev/null || :; rm -rf "$tmp"' EXIT
+for _ in $(seq 100); do
+    address=$(sed -n 's/^optcast-server: ready on //p' "$tmp/server")
+    [ -z "$address" ] || break
+    sleep 0.1
+done
+check 0 "^  $address +yes: 0 of 3 jobs, 2 aggregators and 67108864 bytes for each\$" --servers "$address"
+has_line '^ +release [0-9.]+, protocol [0-9]+ to [0-9]+, round trip [0-9]+ us \([0-9]+ to [0-9]+\)$' --servers
+check 1 '^  127\.0\.0\.1:9 +no: Connection refused: start optcast-server there$' --servers "$address,127.0.0.1:9"
+has_line "^  $address +yes:" --servers
+check 1 'no: the host "nosuchhost\.invalid" cannot be resolved' --servers nosuchhost.invalid
+check 1 '^optcast-info: --servers: ' --servers 'host:port'
+check 0 'embedded: servers inside a job' --servers embedded
+kill "$server"
+wait "$server" || not_ok "the server does not end in order" "$tmp/server.log"
+! grep -q 'was refused' "$tmp/server.log" || not_ok "questions are complained about" "$tmp/server.log"
+
 # Options.
 check 0 '^Usage: optcast-info ' --help
 check 0 '^optcast-info [0-9]+\.[0-9]+\.[0-9]+$' --version

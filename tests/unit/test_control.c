@@ -28,7 +28,8 @@ static fence_t fence;
 static const uint16_t all_types[] = {
     OC_CONTROL_HELLO, OC_CONTROL_WELCOME, OC_CONTROL_REFUSE, OC_CONTROL_JOIN, OC_CONTROL_JOINED,
     OC_CONTROL_LEAVE, OC_CONTROL_PING, OC_CONTROL_PONG, OC_CONTROL_GROUP_ERROR,
-    OC_CONTROL_JOB_ERROR, OC_CONTROL_DRAIN, OC_CONTROL_BYE, OC_CONTROL_ROUTE, OC_CONTROL_RETIRE};
+    OC_CONTROL_JOB_ERROR, OC_CONTROL_DRAIN, OC_CONTROL_BYE, OC_CONTROL_ROUTE, OC_CONTROL_RETIRE,
+    OC_CONTROL_QUERY, OC_CONTROL_STATUS};
 
 #define NUM_TYPES (sizeof(all_types) / sizeof(all_types[0]))
 
@@ -115,6 +116,13 @@ static oc_control_t *make(uint16_t type)
     case OC_CONTROL_ROUTE:
         message.route = (oc_leaf_route_t) {.aggregator = 63, .address = bytes_of(7, 55)};
         break;
+    case OC_CONTROL_STATUS:
+        message.status = (oc_server_status_t) {
+            .version_min = 0x0102, .version_max = 0x0304, .aggregators = 0x0506,
+            .jobs = 0x11223344, .max_jobs = 0x55667788, .memory_limit = 0x99aabbccddeeff11ull,
+            .release = bytes_of(9, 21)};
+        break;
+    case OC_CONTROL_QUERY:
     case OC_CONTROL_BYE:
         break;
     default:
@@ -204,6 +212,16 @@ static void assert_same(const oc_control_t *a, const oc_control_t *b)
         assert_int_equal(a->route.aggregator, b->route.aggregator);
         assert_same_bytes(&a->route.address, &b->route.address);
         break;
+    case OC_CONTROL_STATUS:
+        assert_int_equal(a->status.version_min, b->status.version_min);
+        assert_int_equal(a->status.version_max, b->status.version_max);
+        assert_int_equal(a->status.aggregators, b->status.aggregators);
+        assert_int_equal(a->status.jobs, b->status.jobs);
+        assert_int_equal(a->status.max_jobs, b->status.max_jobs);
+        assert_true(a->status.memory_limit == b->status.memory_limit);
+        assert_same_bytes(&a->status.release, &b->status.release);
+        break;
+    case OC_CONTROL_QUERY:
     case OC_CONTROL_BYE:
         break;
     default:
@@ -360,11 +378,11 @@ static void test_type(void **state)
     for (unsigned type = 0; type <= 0xffff; type++) {
         buffer[AT_TYPE] = (uint8_t) type;
         buffer[AT_TYPE + 1] = (uint8_t) (type >> 8);
-        if (OC_CONTROL_BYE != type) {
+        if (OC_CONTROL_BYE != type && OC_CONTROL_QUERY != type) {
             assert_int_equal(decode(length, &got), OC_ERR_INVALID);
         }
     }
-    for (unsigned type = 0; type < 300; type += 0 == type ? OC_CONTROL_RETIRE + 1 : 1) {
+    for (unsigned type = 0; type < 300; type += 0 == type ? OC_CONTROL_STATUS + 1 : 1) {
         oc_control_t wrong = {.type = (uint16_t) type};
 
         assert_int_equal(oc_control_encode(&wrong, buffer, sizeof(buffer)), 0);
