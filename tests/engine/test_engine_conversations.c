@@ -200,9 +200,10 @@ static oc_control_t any_message(const guilty_t *guilty)
 {
     static const uint16_t notices[] = {OC_CONTROL_REFUSE, OC_CONTROL_GROUP_ERROR, OC_CONTROL_JOB_ERROR,
                                        OC_CONTROL_DRAIN, OC_CONTROL_RETIRE};
+    static const uint8_t release[] = "99.9";
     oc_control_t message;
 
-    switch (random_below(13)) {
+    switch (random_below(15)) {
     case 0:
         message = hello_of(guilty->job, !one_in(4));
         message.hello.process = one_in(3) ? OC_PROCESS_LEAF : odd_number();
@@ -224,6 +225,12 @@ static oc_control_t any_message(const guilty_t *guilty)
         return message;
     case 12:
         return odd_welcome();
+    case 13:
+        return (oc_control_t) {.type = OC_CONTROL_QUERY};
+    case 14:
+        message = (oc_control_t) {.type = OC_CONTROL_STATUS, .status.jobs = odd_number()};
+        message.status.release = (oc_bytes_t) {.data = release, .length = sizeof(release) - 1};
+        return message;
     case 6:
     case 7:
         return leave_of(1 + random_below(MAX_GROUPS), random_below(3));
