@@ -117,9 +117,13 @@ static unsigned hand_out(verbs_t *verbs, const struct ibv_wc *arrival, oc_arriva
     }
     if (arrival->byte_len >= GRH_BYTES) {
         const uint8_t *bytes = verbs->ring.memory + slot * verbs->ring.slot_size;
-        oc_origin_t from = oc_verbs_origin(bytes, arrival->byte_len);
+        oc_origin_t from = {.port = 0};
 
-        from.port = arrival->src_qp;
+        /* without one, which multicast always has, those bytes are of an earlier datagram */
+        if (0 != (arrival->wc_flags & IBV_WC_GRH)) {
+            from = oc_verbs_origin(bytes, arrival->byte_len);
+            from.port = arrival->src_qp;
+        }
         arrived(arg, &from, bytes + GRH_BYTES, arrival->byte_len - GRH_BYTES);
         count = 1;
     }
