@@ -25,15 +25,21 @@ typedef struct {
     uint64_t trips[QUERIES];    /* ns, sorted */
 } answer_t;
 
-/* false, with a sentence in error, if nothing happens on the socket in time. */
-static bool await(int fd, short events, char *error, size_t error_size)
+static uint64_t deadline(void)
+{
+    return oc_clock_ns() + PATIENCE_MS * OC_MILLISECOND;
+}
+
+/* false, with a sentence in error, if nothing happens on the socket by then. */
+static bool await(int fd, short events, uint64_t end, char *error, size_t error_size)
 {
     struct pollfd event = {.fd = fd, .events = events};
+    uint64_t now = oc_clock_ns();
 
-    if (poll(&event, 1, PATIENCE_MS) > 0) {
+    if (now < end && poll(&event, 1, (int) ((end - now) / OC_MILLISECOND) + 1) > 0) {
         return true;
     }
-    snprintf(error, error_size, "nothing comes within %d seconds: is the port blocked?",
+    snprintf(error, error_size, "no whole answer comes within %d seconds: is the port blocked?",
              PATIENCE_MS / 1000);
     return false;
 }
@@ -44,7 +50,7 @@ static int connect_to(const oc_sockaddr_t *address, char *error, size_t error_si
     int fd = oc_connect_start(address), failed = fd < 0 ? errno : 0;
     socklen_t length = sizeof(failed);
 
-    if (fd >= 0 && !await(fd, POLLOUT, error, error_size)) {
+    if (fd >= 0 && !await(fd, POLLOUT, deadline(), error, error_size)) {
         oc_fd_close(fd);
         return -1;
     }
@@ -95,6 +101,7 @@ static bool take(const oc_control_t *message, answer_t *answer, char *error, siz
 static bool hear(oc_stream_t *stream, answer_t *answer, char *error, size_t error_size)
 {
     oc_status_t status, read_status = OC_OK;
+    uint64_t end = deadline(); /* of the whole answer, however many pieces it comes in */
     oc_control_t message;
     size_t used;
     bool good;
@@ -104,7 +111,7 @@ static bool hear(oc_stream_t *stream, answer_t *answer, char *error, size_t erro
             snprintf(error, error_size, "it closes the connection");
             return false;
         }
-        if (!await(stream->fd, POLLIN, error, error_size)) {
+        if (!await(stream->fd, POLLIN, end, error, error_size)) {
             return false;
         }
         read_status = oc_stream_read(stream);
