@@ -9,7 +9,7 @@
 #include "protocol/seal.h"
 #include "protocol/tag.h"
 
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 60000
 
 hand_t hand_open(rank_t *rank, unsigned group)
 {

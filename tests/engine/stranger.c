@@ -18,7 +18,7 @@
 #include "net/stream.h"
 #include "ucx_backend/worker.h"
 
-#define PATIENCE (10 * OC_SECOND)
+#define PATIENCE (60 * OC_SECOND)
 
 /* After a message has left, or was announced: it is not there yet. */
 #define SETTLE_US 50000

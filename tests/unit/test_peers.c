@@ -17,7 +17,7 @@
 #include "multicast/peers.h"
 #include "protocol/limits.h"
 
-#define PATIENCE (10 * OC_SECOND)
+#define PATIENCE (60 * OC_SECOND)
 #define LONGEST  4096u
 #define MANY     3000u
 #define ROOM     (256u << 10)

@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "ucx_backend/worker.h"
 
-#define PATIENCE (5 * OC_SECOND)
+#define PATIENCE (60 * OC_SECOND)
 #define LARGE    (3u << 20)
 #define ROUNDS   3000
 
