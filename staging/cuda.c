@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The CUDA driver's interface, of which only what is called here is declared: programs bring the
+ * library, and nothing is needed to build this. Names and numbers are those of the CUDA Driver API
+ * reference.
+ *
+ * A device is a context of the driver: that of the memory, or its card's primary one. Streams do
+ * not wait for those of the program, which has waited for its own work before it calls MPI.
+ */
+#include "staging/cuda.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef int result_t;
+typedef uint64_t address_t;
+typedef void *context_t, *stream_t, *event_t;
+
+enum { SUCCESS = 0, NOT_READY = 600 };
+
+/* CU_POINTER_ATTRIBUTE_… */
+enum { CONTEXT = 1, MEMORY_TYPE = 2, IS_MANAGED = 8, DEVICE_ORDINAL = 9, NUM_ATTRIBUTES = 4 };
+
+enum {
+    MEMORYTYPE_DEVICE = 2,
+    STREAM_NON_BLOCKING = 1,
+    EVENT_DISABLE_TIMING = 2,
+    HOST_REGISTER_PORTABLE = 1,
+};
+
+/* Function of the driver, its name there, its arguments. */
+#define FOREACH_FUNCTION(X)                                                                     \
+    X(pointer_attributes, "cuPointerGetAttributes", (unsigned, const int *, void **, address_t)) \
+    X(device, "cuDeviceGet", (int *, int))                                                      \
+    X(primary_context, "cuDevicePrimaryCtxRetain", (context_t *, int))                          \
+    X(push, "cuCtxPushCurrent_v2", (context_t))                                                 \
+    X(pop, "cuCtxPopCurrent_v2", (context_t *))                                                 \
+    X(stream_create, "cuStreamCreate", (stream_t *, unsigned))                                  \
+    X(stream_query, "cuStreamQuery", (stream_t))                                                \
+    X(event_create, "cuEventCreate", (event_t *, unsigned))                                     \
+    X(event_record, "cuEventRecord", (event_t, stream_t))                                       \
+    X(event_query, "cuEventQuery", (event_t))                                                   \
+    X(event_synchronize, "cuEventSynchronize", (event_t))                                       \
+    X(event_destroy, "cuEventDestroy_v2", (event_t))                                            \
+    X(to_host, "cuMemcpyDtoHAsync_v2", (void *, address_t, size_t, stream_t))                   \
+    X(to_device, "cuMemcpyHtoDAsync_v2", (address_t, const void *, size_t, stream_t))           \
+    X(host_register, "cuMemHostRegister_v2", (void *, size_t, unsigned))                        \
+    X(host_unregister, "cuMemHostUnregister", (void *))                                         \
+    X(error_string, "cuGetErrorString", (result_t, const char **))
+
+static struct {
+#define X(function, name, arguments) result_t (*function) arguments;
+    FOREACH_FUNCTION(X)
+#undef X
+} driver;
+
+typedef struct cuda {
+    oc_device_t super;
+    context_t context;
+    stream_t streams[OC_NUM_DIRECTIONS];
+    char reason[160];
+    struct cuda *next;
+} cuda_t;
+
+/* Of all below, and the drivers' own. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long long libraries;     /* loaded so far, when the driver was looked for … */
+static bool is_loaded;                   /* … and found */
+static cuda_t *devices;
+
+/* ---- the driver ---- */
+
+static int read_count(struct dl_phdr_info *info, size_t size, void *count)
+{
+    (void) size;
+    *(unsigned long long *) count = info->dlpi_adds;
+    return 1; /* of all libraries alike */
+}
+
+static bool get_functions(void *library)
+{
+#define X(function, name, arguments)                                     \
+    *(void **) &driver.function = dlsym(library, name);                  \
+    if (NULL == driver.function) {                                       \
+        return false;                                                    \
+    }
+    FOREACH_FUNCTION(X)
+#undef X
+    return true;
+}
+
+/* Looks again when a library was loaded since: the CUDA runtime loads the driver when it is used. */
+static bool look_for_driver(void)
+{
+    unsigned long long count = 0;
+    void *library;
+
+    if (is_loaded) {
+        return true;
+    }
+    (void) dl_iterate_phdr(read_count, &count);
+    if (count == libraries) {
+        return false;
+    }
+    libraries = count;
+    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    if (NULL == library) {
+        return false;
+    }
+    is_loaded = get_functions(library);
+    if (!is_loaded) {
+        (void) dlclose(library);
+    }
+    return is_loaded;
+}
+
+/* ---- copies ---- */
+
+static oc_status_t fail(cuda_t *cuda, const char *what, result_t result)
+{
+    const char *text = NULL;
+
+    if (SUCCESS != driver.error_string(result, &text) || NULL == text) {
+        text = "unknown error";
+    }
+    (void) pthread_mutex_lock(&lock);
+    snprintf(cuda->reason, sizeof(cuda->reason), "CUDA cannot %s: error %d, %s", what, result,
+             text);
+    (void) pthread_mutex_unlock(&lock);
+    return OC_ERR_SYSTEM;
+}
+
+static result_t start_copy(cuda_t *cuda, oc_direction_t direction, void *to, const void *from,
+                           size_t length, event_t *event)
+{
+    stream_t stream = cuda->streams[direction];
+    result_t result = driver.event_create(event, EVENT_DISABLE_TIMING);
+
+    if (SUCCESS != result) {
+        return result;
+    }
+    result = OC_FROM_DEVICE == direction
+                 ? driver.to_host(to, (address_t) (uintptr_t) from, length, stream)
+                 : driver.to_device((address_t) (uintptr_t) to, from, length, stream);
+    if (SUCCESS == result) {
+        result = driver.event_record(*event, stream);
+    }
+    if (SUCCESS != result) {
+        (void) driver.event_destroy(*event);
+    }
+    return result;
+}
+
+static oc_status_t cuda_begin(oc_device_t *device, oc_direction_t direction, void *to,
+                              const void *from, size_t length, void **copy)
+{
+    cuda_t *cuda = (cuda_t *) device;
+    result_t result = driver.push(cuda->context);
+    context_t previous;
+
+    if (SUCCESS != result) {
+        return fail(cuda, "use the context of the memory", result);
+    }
+    result = start_copy(cuda, direction, to, from, length, copy);
+    (void) driver.pop(&previous);
+    return SUCCESS == result ? OC_OK : fail(cuda, "copy", result);
+}
+
+static bool cuda_is_over(oc_device_t *device, void *copy)
+{
+    (void) device;
+    return NOT_READY != driver.event_query(copy);
+}
+
+static oc_status_t cuda_end(oc_device_t *device, void *copy)
+{
+    result_t result = driver.event_synchronize(copy);
+
+    (void) driver.event_destroy(copy);
+    return SUCCESS == result ? OC_OK : fail((cuda_t *) device, "copy", result);
+}
+
+/* What is not pinned is copied all the same. */
+static void cuda_pin(oc_device_t *device, void *memory, size_t length)
+{
+    context_t previous;
+
+    if (SUCCESS == driver.push(((cuda_t *) device)->context)) {
+        (void) driver.host_register(memory, length, HOST_REGISTER_PORTABLE);
+        (void) driver.pop(&previous);
+    }
+}
+
+static void cuda_unpin(oc_device_t *device, void *memory)
+{
+    context_t previous;
+
+    if (SUCCESS == driver.push(((cuda_t *) device)->context)) {
+        (void) driver.host_unregister(memory);
+        (void) driver.pop(&previous);
+    }
+}
+
+static const char *cuda_reason(const oc_device_t *device)
+{
+    return ((const cuda_t *) device)->reason;
+}
+
+static const oc_device_ops_t ops = {
+    .begin = cuda_begin,
+    .is_over = cuda_is_over,
+    .end = cuda_end,
+    .pin = cuda_pin,
+    .unpin = cuda_unpin,
+    .reason = cuda_reason,
+};
+
+/* ---- devices ---- */
+
+static bool open_streams(cuda_t *cuda)
+{
+    context_t previous;
+    bool opened = true;
+
+    if (SUCCESS != driver.push(cuda->context)) {
+        return false;
+    }
+    for (unsigned i = 0; i < OC_NUM_DIRECTIONS; i++) {
+        opened = opened && SUCCESS == driver.stream_create(&cuda->streams[i], STREAM_NON_BLOCKING);
+    }
+    (void) driver.pop(&previous);
+    return opened;
+}
+
+/* A program may destroy a context, and the next one may look like it. */
+static bool is_alive(const cuda_t *cuda)
+{
+    result_t result = driver.stream_query(cuda->streams[OC_FROM_DEVICE]);
+
+    return SUCCESS == result || NOT_READY == result;
+}
+
+/* Its copies fail, as those of one without streams do: the host must not touch its memory either. */
+static cuda_t out_of_memory = {.super.ops = &ops};
+
+static cuda_t *device_of(context_t context)
+{
+    cuda_t *cuda = devices;
+
+    while (NULL != cuda && context != cuda->context) {
+        cuda = cuda->next;
+    }
+    if (NULL != cuda && is_alive(cuda)) {
+        return cuda;
+    }
+    if (NULL == cuda) {
+        cuda = calloc(1, sizeof(*cuda));
+        if (NULL == cuda) {
+            return &out_of_memory;
+        }
+        *cuda = (cuda_t) {.super.ops = &ops, .context = context, .next = devices};
+        devices = cuda;
+    }
+    (void) open_streams(cuda);
+    return cuda;
+}
+
+static context_t primary_context_of(int ordinal)
+{
+    context_t context = NULL;
+    int card;
+
+    if (SUCCESS != driver.device(&card, ordinal)
+        || SUCCESS != driver.primary_context(&context, card)) {
+        return NULL;
+    }
+    return context;
+}
+
+/* NULL: the host may touch the memory. */
+static context_t context_of(const void *address)
+{
+    static const int attributes[NUM_ATTRIBUTES] = {CONTEXT, MEMORY_TYPE, IS_MANAGED,
+                                                   DEVICE_ORDINAL};
+    context_t context = NULL;
+    unsigned type = 0, managed = 0;
+    int ordinal = 0;
+    void *values[NUM_ATTRIBUTES] = {&context, &type, &managed, &ordinal};
+
+    if (SUCCESS != driver.pointer_attributes(NUM_ATTRIBUTES, attributes, values,
+                                             (address_t) (uintptr_t) address)
+        || MEMORYTYPE_DEVICE != type || 0 != managed) {
+        return NULL;
+    }
+    /* memory of pools and of virtual addresses belongs to no context */
+    return NULL != context ? context : primary_context_of(ordinal);
+}
+
+oc_device_t *oc_cuda_find(const void *address)
+{
+    cuda_t *cuda = NULL;
+    context_t context;
+
+    (void) pthread_mutex_lock(&lock);
+    if (look_for_driver() && NULL != (context = context_of(address))) {
+        cuda = device_of(context);
+    }
+    (void) pthread_mutex_unlock(&lock);
+    return NULL == cuda ? NULL : &cuda->super;
+}

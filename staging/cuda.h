@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory of CUDA devices, in processes that use CUDA themselves. */
+#ifndef OC_STAGING_CUDA_H
+#define OC_STAGING_CUDA_H
+
+#include "staging/device.h"
+
+/*
+ * The device that has this memory; NULL: the host may touch it (managed memory, too), or nobody has
+ * loaded the driver. Loads nothing itself, and costs next to nothing where nobody has.
+ */
+oc_device_t *oc_cuda_find(const void *address);
+
+#endif
