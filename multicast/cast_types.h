@@ -127,6 +127,7 @@ typedef struct oc_cast_operation {
     uint32_t num_chains, senders; /* senders: chains that are not empty */
     uint32_t ahead;            /* fragments that a chain may be ahead of the others */
     const uint8_t *source;     /* own block */
+    uint8_t *batch;            /* own fragments that are being sent; NULL: they are sent from source */
     uint8_t *tail;             /* end of own block, with the trailer: where it is not contiguous */
     uint32_t sent;             /* own fragments */
     uint32_t sealed;           /* own fragments that have a code: of the last of them it is kept */
@@ -304,6 +305,21 @@ bool oc_operation_done(const oc_cast_group_t *group);
 uint32_t oc_fragment_length(const oc_cast_group_t *group, const oc_block_t *block,
                             uint32_t index);
 /* Copies a fragment out of the block; the fragment must be here. */
+/* memory.c: blocks in the caller's memory; at: bytes within the block */
+/* Whether own fragments have to be copied to be sent. */
+bool oc_memory_sends_from_stage(const oc_cast_operation_t *operation);
+/* To be read; may be gone with the next call. At most OC_CAST_MESSAGE_MAX bytes. */
+const uint8_t *oc_memory_at(const oc_cast_group_t *group, uint32_t rank, uint64_t at,
+                            size_t length);
+void oc_memory_get(const oc_cast_group_t *group, uint32_t rank, uint64_t at, size_t length,
+                   void *to);
+void oc_memory_put(const oc_cast_group_t *group, uint32_t rank, uint64_t at, size_t length,
+                   const void *from);
+/* What this rank gives to all also belongs into its own receive buffer. */
+void oc_memory_keep_own(const oc_cast_group_t *group);
+/* Why what was read must not be sent; NULL: it may. */
+const char *oc_memory_trouble(const oc_cast_operation_t *operation);
+
 void oc_fragment_read(const oc_cast_group_t *group, uint32_t rank, uint32_t index, uint8_t *to);
 /* Copies a fragment into the block. false: it was there already. */
 bool oc_fragment_place(oc_cast_group_t *group, uint32_t rank, uint32_t index, const uint8_t *from,

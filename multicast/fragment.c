@@ -41,15 +41,6 @@ static size_t trailer_at(const oc_cast_group_t *group, const oc_block_t *block, 
     return at > block->length ? (size_t) (at - block->length) : 0;
 }
 
-static const uint8_t *memory_of(const oc_cast_group_t *group, uint32_t rank)
-{
-    const oc_cast_operation_t *operation = group->active;
-
-    return rank == group->config.rank
-               ? operation->source
-               : (const uint8_t *) operation->args.recv + operation->blocks[rank].offset;
-}
-
 void oc_fragment_read(const oc_cast_group_t *group, uint32_t rank, uint32_t index, uint8_t *to)
 {
     const oc_block_t *block = &group->active->blocks[rank];
@@ -57,7 +48,7 @@ void oc_fragment_read(const oc_cast_group_t *group, uint32_t rank, uint32_t inde
     uint32_t data = data_length(group, block, index);
 
     if (data > 0) {
-        memcpy(to, memory_of(group, rank) + (uint64_t) index * group->payload, data);
+        oc_memory_get(group, rank, (uint64_t) index * group->payload, data, to);
     }
     if (length > data) {
         memcpy(to + data, block->trailer + trailer_at(group, block, index), length - data);
@@ -79,8 +70,8 @@ static void add_to_sum(const oc_cast_group_t *group, uint32_t rank, oc_block_t *
 
     if (data > 0) {
         block->crc = oc_crc32c(block->crc,
-                               memory_of(group, rank)
-                                   + (uint64_t) block->summed * group->payload,
+                               oc_memory_at(group, rank,
+                                            (uint64_t) block->summed * group->payload, data),
                                data);
     }
     block->summed++;
@@ -170,9 +161,7 @@ bool oc_fragment_place(oc_cast_group_t *group, uint32_t rank, uint32_t index, co
         return false;
     }
     if (data > 0) {
-        memcpy((uint8_t *) operation->args.recv + block->offset
-                   + (uint64_t) index * group->payload,
-               from, data);
+        oc_memory_put(group, rank, (uint64_t) index * group->payload, data, from);
     }
     if (length > data) {
         memcpy(block->trailer + trailer_at(group, block, index), from + data, length - data);

@@ -218,11 +218,26 @@ oc_status_t oc_cast_start(oc_cast_group_t *group, const oc_cast_args_t *args, ui
     return OC_OK;
 }
 
+/* Nobody may get what a device has not given, and nobody else can give it. */
+static void fail_for_memory(oc_cast_group_t *group, const char *trouble)
+{
+    char reason[OC_CAST_REASON_SIZE];
+
+    snprintf(reason, sizeof(reason), "rank %u cannot reach its buffers: %s", group->config.rank,
+             trouble);
+    oc_cast_group_fail(group, OC_ERR_SYSTEM, reason);
+}
+
 static uint64_t progress_running(oc_cast_group_t *group, uint64_t now)
 {
+    const char *trouble = oc_memory_trouble(group->active);
     bool more = true;
     uint64_t due;
 
+    if (NULL != trouble) {
+        fail_for_memory(group, trouble);
+        return now;
+    }
     oc_credit_progress(group, now);
     for (int i = 0; more && i < SEND_ROUNDS; i++) {
         more = oc_cast_send(group, now);

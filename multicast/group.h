@@ -20,6 +20,7 @@
 
 #include "base/status.h"
 #include "multicast/transport.h"
+#include "staging/stage.h"
 
 typedef struct oc_cast_group oc_cast_group_t;
 
@@ -103,6 +104,11 @@ typedef struct {
     size_t block;               /* bytes of each block, side by side in rank order, if … */
     const size_t *lengths;      /* … this is NULL: bytes of each rank's block. Copied */
     const size_t *offsets;      /* bytes from recv to each rank's block; with lengths. Copied */
+    /*
+     * Of send, and of recv, if that is memory of a device: nothing else touches it. Until finished;
+     * the caller flushes what was received. NULL: host memory.
+     */
+    oc_stage_t *send_stage, *recv_stage;
     bool blocking;              /* every rank stays in the call until it is over */
     /*
      * Called once, but not from within the oc_cast_start of this operation: the buffers are the

@@ -15,6 +15,7 @@ libocmulticast_la_SOURCES = \
 	multicast/group.h multicast/group.c \
 	multicast/interface.h multicast/interface.c \
 	multicast/member.c \
+	multicast/memory.c \
 	multicast/message.h multicast/message.c \
 	multicast/multicast.h multicast/multicast.c \
 	multicast/note.h multicast/note.c \
@@ -47,7 +48,7 @@ libocmulticast_la_SOURCES = \
 	multicast/verbs.h \
 	multicast/verbs_origin.h multicast/verbs_origin.c
 libocmulticast_la_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
-libocmulticast_la_LIBADD = $(VERBS_LIBS)
+libocmulticast_la_LIBADD = libocstaging.la $(VERBS_LIBS)
 
 if HAVE_VERBS
 libocmulticast_la_SOURCES += \

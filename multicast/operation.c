@@ -44,6 +44,7 @@ void oc_operation_free(oc_cast_operation_t *operation)
     free(operation->lost);
     free(operation->chains);
     free(operation->tail);
+    free(operation->batch);
     free(operation->unanswered);
     free(operation->overdue);
     free(operation);
@@ -75,6 +76,17 @@ static oc_status_t lay_out(const oc_cast_group_t *group, oc_cast_operation_t *op
         *bits += fragments;
     }
     return OC_OK;
+}
+
+/* Own fragments, one after the other, while they are sent. */
+static oc_status_t get_batch(const oc_cast_group_t *group, oc_cast_operation_t *operation)
+{
+    if (0 == operation->blocks[group->config.rank].fragments
+        || !oc_memory_sends_from_stage(operation)) {
+        return OC_OK;
+    }
+    operation->batch = malloc(OC_MAX_BATCH * (size_t) group->payload);
+    return NULL == operation->batch ? OC_ERR_NO_MEMORY : OC_OK;
 }
 
 static oc_status_t get_bitmaps(oc_cast_operation_t *operation, uint64_t bits)
@@ -112,6 +124,9 @@ oc_status_t oc_operation_prepare(oc_cast_group_t *group, oc_cast_operation_t *op
         status = get_bitmaps(operation, bits);
     }
     if (OC_OK == status) {
+        status = get_batch(group, operation);
+    }
+    if (OC_OK == status) {
         status = oc_chains_make(group, operation);
     }
     operation->source = NULL != operation->args.send
@@ -119,17 +134,6 @@ oc_status_t oc_operation_prepare(oc_cast_group_t *group, oc_cast_operation_t *op
                             : (const uint8_t *) operation->args.recv
                                   + operation->blocks[rank].offset;
     return status;
-}
-
-/* What this rank gives to all also belongs into its own receive buffer. */
-static void copy_own(const oc_cast_group_t *group, oc_cast_operation_t *operation)
-{
-    const oc_block_t *own = &operation->blocks[group->config.rank];
-    uint8_t *place = (uint8_t *) operation->args.recv + own->offset;
-
-    if (own->length > 0 && operation->source != place) {
-        memcpy(place, operation->source, own->length);
-    }
 }
 
 void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
@@ -149,7 +153,7 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
     operation->credited = now;
     operation->turn = oc_chains_heads(operation, group->config.rank)
                       || group->turn == operation->generation;
-    copy_own(group, operation);
+    oc_memory_keep_own(group);
 }
 
 bool oc_operation_done(const oc_cast_group_t *group)

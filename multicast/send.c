@@ -36,6 +36,11 @@ static const void *payload_of(oc_cast_group_t *group, const oc_block_t *own, uin
     uint8_t *copy;
 
     oc_fragment_sum_own(group, index);
+    if (NULL != operation->batch) {
+        copy = operation->batch + (size_t) (index % OC_MAX_BATCH) * group->payload;
+        oc_fragment_read(group, group->config.rank, index, copy);
+        return copy;
+    }
     if (at + length <= own->length) {
         return operation->source + at;
     }
@@ -87,6 +92,9 @@ bool oc_cast_send(oc_cast_group_t *group, uint64_t now)
         batch[i].length = oc_fragment_length(group, own, index);
         batch[i].payload = payload_of(group, own, index, batch[i].length);
         fill_header(group, &batch[i], index);
+    }
+    if (NULL != oc_memory_trouble(operation)) {
+        return false;
     }
     taken = group->config.net.cast(group->config.net.context, batch, count);
     operation->blocked = taken < count;

@@ -191,6 +191,9 @@ static void serve(oc_cast_group_t *group, oc_cast_service_t *service, uint64_t n
     }
     service->parked = false;
     all = fill(group, service, &message);
+    if (NULL != oc_memory_trouble(group->active)) {
+        return; /* the group is going to fail */
+    }
     message.last = all && 0 == service->num_left;
     message.given = service->given;
     if (message.last || message.num_ranges > 0 || !service->answered
