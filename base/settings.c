@@ -158,6 +158,11 @@ static const oc_setting_t job_settings[] = {
      .level = OC_FOR_TESTS,
      .help = "For tests: drop=P,drop_sent=P,duplicate=P,reorder=P,delay=P,burst=N,delay_ms=N,"
              "seed=N makes the network worse, P being shares of the datagrams from 0 to 1."},
+    {JOB(device_staging), .type = OC_SETTING_SIZE, .number = 32u << 20, .min = 1u << 20,
+     .max = 1ull << 40, .unit = "bytes",
+     .level = OC_FOR_SOME,
+     .help = "Pinned host memory by way of which vectors in the memory of accelerators go; taken "
+             "once, when a process offloads the first of them."},
     {JOB(timeline), .type = OC_SETTING_TEXT, .text = "", .unit = "",
      .level = OC_FOR_SOME,
      .help = "What the names of files begin with into which each rank writes, at its end, when "

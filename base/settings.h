@@ -116,6 +116,7 @@ typedef struct {
     size_t multicast_staging;
     int multicast_rate;
     const char *multicast_faults;
+    size_t device_staging;
     const char *timeline;
     oc_local_settings_t local;   /* of embedded aggregators */
 } oc_job_settings_t;

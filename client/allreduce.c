@@ -5,21 +5,48 @@
 
 #include "client/pack.h"
 #include "client/types.h"
+#include "client/vector.h"
 #include "reduction/reduction.h"
 
-/* Gaps do not travel, and what is in those of the receive buffer belongs to the caller. */
-static bool pack(oc_collective_t *collective)
+/* Of what the caller has, of elements for the wire. */
+static void *packed_at(const oc_collective_t *collective, size_t first)
 {
-    const oc_allreduce_args_t *args = &collective->args;
+    return (char *) collective->packed + first * collective->element;
+}
+
+/* What goes on the wire is not what the caller has, but made by that. */
+static oc_status_t convert_all(oc_collective_t *collective, size_t stride,
+                               oc_vector_move_fn_t *make)
+{
+    oc_status_t status;
 
     collective->packed = oc_stock_take(&collective->group->client->stock, collective->bytes);
     if (NULL == collective->packed) {
-        return false;
+        return OC_ERR_NO_MEMORY;
     }
-    oc_pack(collective->packed, args->send, args->count, collective->element, &args->layout);
+    status = oc_vector_look_at_all(collective, stride, make);
     collective->group->client->config.counters->bytes_copied += collective->bytes;
     collective->send = collective->recv = collective->packed;
-    return true;
+    oc_vector_unstage(collective);
+    return status;
+}
+
+static void pack_some(oc_collective_t *collective, size_t first, size_t count, void *elements)
+{
+    oc_pack(packed_at(collective, first), elements, count, collective->element,
+            &collective->args.layout);
+}
+
+static void widen_some(oc_collective_t *collective, size_t first, size_t count, void *elements)
+{
+    oc_convert(oc_widen_kernel(collective->args.type), packed_at(collective, first), elements,
+               count);
+}
+
+/* Gaps do not travel, and what is in those of the receive buffer belongs to the caller. */
+static oc_status_t pack(oc_collective_t *collective)
+{
+    return convert_all(collective, collective->args.layout.extent, pack_some);
 }
 
 /*
@@ -28,39 +55,49 @@ static bool pack(oc_collective_t *collective)
  */
 static oc_status_t widen(oc_collective_t *collective)
 {
-    oc_convert_fn_t kernel = oc_widen_kernel(collective->args.type);
-
-    if (NULL == kernel) {
+    if (NULL == oc_widen_kernel(collective->args.type)) {
         return OC_OK;
     }
     collective->wide = true;
     collective->type = OC_TYPE_FLOAT;
     collective->element = oc_type_size(OC_TYPE_FLOAT);
     collective->bytes = collective->args.count * collective->element;
-    if (NULL != collective->group->node) {
-        return OC_OK;
-    }
-    collective->packed = oc_stock_take(&collective->group->client->stock, collective->bytes);
-    if (NULL == collective->packed) {
-        return OC_ERR_NO_MEMORY;
-    }
-    oc_convert(kernel, collective->packed, collective->args.send, collective->args.count);
-    collective->group->client->config.counters->bytes_copied += collective->bytes;
-    collective->send = collective->recv = collective->packed;
-    return OC_OK;
+    return NULL != collective->group->node
+               ? OC_OK
+               : convert_all(collective, oc_type_size(collective->args.type), widen_some);
 }
 
-static void unpack(oc_collective_t *collective)
+/* Elements as they travel, where those of the caller are not. */
+static oc_status_t prepare(oc_collective_t *collective)
+{
+    const oc_group_t *group = collective->group;
+
+    if (0 != collective->args.layout.extent) {
+        return pack(collective);
+    }
+    return NULL != group->node || 0 != group->branch.leaves ? widen(collective) : OC_OK;
+}
+
+static void unpack_some(oc_collective_t *collective, size_t first, size_t count, void *elements)
+{
+    oc_unpack(elements, packed_at(collective, first), count, collective->element,
+              &collective->args.layout);
+}
+
+static void narrow_some(oc_collective_t *collective, size_t first, size_t count, void *elements)
+{
+    oc_convert(oc_narrow_kernel(collective->args.type), elements, packed_at(collective, first),
+               count);
+}
+
+static oc_status_t unpack(oc_collective_t *collective)
 {
     const oc_allreduce_args_t *args = &collective->args;
 
-    if (collective->wide) {
-        oc_convert(oc_narrow_kernel(args->type), args->recv, collective->packed, args->count);
-    } else {
-        oc_unpack(args->recv, collective->packed, args->count, collective->element,
-                  &args->layout);
-    }
     collective->group->client->config.counters->bytes_copied += collective->bytes;
+    return collective->wide
+               ? oc_vector_make_all(collective, oc_type_size(args->type), false, narrow_some)
+               : oc_vector_make_all(collective, args->layout.extent, true, unpack_some);
 }
 
 oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *allreduce_args)
@@ -80,7 +117,7 @@ oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *allreduce_args)
     collective->bytes = args->count * collective->element;
     collective->send = args->send;
     collective->recv = args->recv;
-    if (0 != args->layout.extent && !pack(collective)) {
+    if (!oc_vector_open(collective)) {
         oc_collective_free(group->client, collective);
         return NULL;
     }
@@ -102,12 +139,10 @@ static oc_status_t begin(oc_collective_t *collective)
 void oc_allreduce_begin(oc_collective_t *collective)
 {
     oc_group_t *group = collective->group;
-    oc_status_t status = OC_OK;
+    oc_status_t status;
 
     collective->sequence = group->next_sequence++;
-    if (NULL != group->node || 0 != group->branch.leaves) {
-        status = widen(collective);
-    }
+    status = prepare(collective);
     if (OC_OK == status && collective->sequence >= OC_MAX_SEQUENCE) {
         status = OC_ERR_LIMIT;
     }
@@ -134,12 +169,17 @@ static void free_parts(oc_collective_t *collective)
     collective->parts = NULL;
 }
 
-void oc_allreduce_end(oc_collective_t *collective, oc_status_t status)
+oc_status_t oc_allreduce_end(oc_collective_t *collective, oc_status_t status)
 {
+    oc_status_t staged = oc_vector_close(collective);
+
     if (OC_OK == status) {
-        if (NULL != collective->packed) {
-            unpack(collective);
-        }
+        status = staged;
+    }
+    if (OC_OK == status && NULL != collective->packed) {
+        status = unpack(collective);
+    }
+    if (OC_OK == status) {
         collective->group->client->config.counters->allreduce_offloaded++;
     }
     oc_large_end(collective);
@@ -147,6 +187,7 @@ void oc_allreduce_end(oc_collective_t *collective, oc_status_t status)
         free_parts(collective);
     }
     oc_small_end(collective);
+    return status;
 }
 
 bool oc_collective_called_back(oc_collective_t *collective, const oc_transfer_t *transfer,

@@ -225,6 +225,8 @@ static oc_collective_t *allgather_new(oc_group_t *group, const void *allgather_a
     collective->cast.send = args->send;
     collective->cast.recv = args->recv;
     collective->cast.block = args->block;
+    collective->send_device = args->send_device;
+    collective->recv_device = args->recv_device;
     if (NULL != args->lengths) {
         memcpy(collective->extents, args->lengths, num_ranks * sizeof(size_t));
         memcpy(collective->extents + num_ranks, args->offsets, num_ranks * sizeof(size_t));
@@ -244,22 +246,9 @@ static oc_collective_t *bcast_new(oc_group_t *group, const void *bcast_args)
     collective->finished = args->finished;
     collective->arg = args->arg;
     collective->cast.recv = args->buffer;
+    collective->recv_device = args->device;
     collective->extents[args->root] = args->length;
     return collective;
-}
-
-void oc_cast_begin(oc_collective_t *collective)
-{
-    oc_group_t *group = collective->group;
-    oc_client_t *client = group->client;
-    oc_status_t status =
-        oc_multicast_start(client->multicast, group->cast, &collective->cast, client->now);
-
-    if (OC_OK != status) {
-        oc_group_fail(group, status, oc_cast_group_reason(group->cast));
-        oc_collective_finish(collective, status);
-    }
-    account(client);
 }
 
 static size_t bytes_of(const oc_collective_t *collective, uint32_t rank)
@@ -267,14 +256,87 @@ static size_t bytes_of(const oc_collective_t *collective, uint32_t rank)
     return NULL != collective->extents ? collective->extents[rank] : collective->cast.block;
 }
 
-void oc_cast_end(oc_collective_t *collective, oc_status_t status)
+/* From the beginning of the receive buffer to the end of its last block. */
+static size_t span_of(const oc_collective_t *collective)
+{
+    uint32_t num_ranks = collective->group->params.num_ranks;
+    size_t span = 0;
+
+    if (NULL == collective->extents) {
+        return num_ranks * collective->cast.block;
+    }
+    for (uint32_t rank = 0; rank < num_ranks; rank++) {
+        size_t end = collective->extents[num_ranks + rank] + bytes_of(collective, rank);
+
+        span = 0 != bytes_of(collective, rank) && end > span ? end : span;
+    }
+    return span;
+}
+
+/* NULL: the memory is the host's, or memory has run out. */
+static oc_stage_t *stage_for(oc_client_t *client, oc_device_t *device, const void *memory,
+                             size_t size)
+{
+    oc_arena_t *arena = NULL == device ? NULL : oc_client_arena(client);
+
+    return NULL == arena ? NULL
+                         : oc_stage_open(arena, device, (void *) memory, size,
+                                         &client->config.counters->bytes_staged);
+}
+
+static oc_status_t open_stages(oc_collective_t *collective)
+{
+    oc_client_t *client = collective->group->client;
+    oc_cast_args_t *args = &collective->cast;
+    bool sends = NULL != args->send && NULL != collective->send_device;
+
+    if (sends) {
+        args->send_stage = stage_for(client, collective->send_device, args->send,
+                                     bytes_of(collective, collective->group->params.rank));
+    }
+    args->recv_stage = stage_for(client, collective->recv_device, args->recv, span_of(collective));
+    return (sends && NULL == args->send_stage)
+                   || (NULL != collective->recv_device && NULL == args->recv_stage)
+               ? OC_ERR_NO_MEMORY
+               : OC_OK;
+}
+
+static void close_stages(oc_collective_t *collective)
+{
+    oc_stage_close(collective->cast.send_stage);
+    oc_stage_close(collective->cast.recv_stage);
+    collective->cast.send_stage = collective->cast.recv_stage = NULL;
+}
+
+void oc_cast_free(oc_collective_t *collective)
+{
+    close_stages(collective);
+    free(collective->extents);
+}
+
+void oc_cast_begin(oc_collective_t *collective)
+{
+    oc_group_t *group = collective->group;
+    oc_client_t *client = group->client;
+    oc_status_t status = open_stages(collective);
+
+    if (OC_OK != status) {
+        oc_cast_group_fail(group->cast, status, oc_status_string(status));
+    } else {
+        status = oc_multicast_start(client->multicast, group->cast, &collective->cast, client->now);
+    }
+    if (OC_OK != status) {
+        oc_group_fail(group, status, oc_cast_group_reason(group->cast));
+        oc_collective_finish(collective, status);
+    }
+    account(client);
+}
+
+static void count(const oc_collective_t *collective)
 {
     const oc_group_params_t *params = &collective->group->params;
     oc_counters_t *counters = collective->group->client->config.counters;
 
-    if (OC_OK != status) {
-        return;
-    }
     for (uint32_t rank = 0; params->num_ranks > 1 && rank < params->num_ranks; rank++) {
         if (rank == params->rank) {
             counters->bytes_sent += bytes_of(collective, rank);
@@ -289,6 +351,19 @@ void oc_cast_end(oc_collective_t *collective, oc_status_t status)
     } else {
         counters->allgather_offloaded++;
     }
+}
+
+/* The others have what they wanted of this rank, whether it gets what it wanted or not. */
+oc_status_t oc_cast_end(oc_collective_t *collective, oc_status_t status)
+{
+    if (OC_OK == status && NULL != collective->cast.recv_stage) {
+        status = oc_stage_flush(collective->cast.recv_stage);
+    }
+    close_stages(collective);
+    if (OC_OK == status) {
+        count(collective);
+    }
+    return status;
 }
 
 oc_status_t oc_allgather_start(oc_group_t *group, const oc_allgather_args_t *args)

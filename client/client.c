@@ -152,6 +152,7 @@ void oc_client_destroy(oc_client_t *client)
     close_worker(client);
     destroy_groups(client);
     oc_multicast_destroy(client->multicast);
+    oc_arena_close(client->arena);
     oc_resolver_end(client->resolver);
     oc_embedded_close(client->embedded);
     oc_doorbell_close(client->bell);

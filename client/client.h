@@ -20,6 +20,7 @@
 #include "client/model.h"
 #include "multicast/multicast.h"
 #include "protocol/limits.h"
+#include "staging/device.h"
 
 typedef struct oc_client oc_client_t;
 typedef struct oc_group oc_group_t;
@@ -36,6 +37,7 @@ typedef struct {
     unsigned long long bytes_sent;
     unsigned long long bytes_received;
     unsigned long long bytes_copied;        /* between user memory and buffers of the engine */
+    unsigned long long bytes_staged;        /* between memory of devices and the host's */
     unsigned long long bytes_node;          /* given to and taken from other ranks of the host */
     unsigned long long messages_sent;
     unsigned long long messages_resent;     /* of those, to aggregators that had no room before */
@@ -141,6 +143,7 @@ typedef struct {
     size_t count;       /* elements, > 0 */
     unsigned op, type;  /* of reduction/reduction.h; the pair must be offered */
     oc_layout_t layout; /* of send and recv */
+    oc_device_t *send_device, *recv_device; /* that have these buffers; NULL: host memory */
     /*
      * Called once, without the client's lock, never from within oc_allreduce_start.
      * OC_DECLINED: nothing was done and all ranks learn the same, about this vector or all of
@@ -240,6 +243,7 @@ typedef struct {
     size_t block;              /* bytes of each block, side by side in rank order, if … */
     const size_t *lengths;     /* … this is NULL: bytes of each rank's block. Copied */
     const size_t *offsets;     /* bytes from recv to each rank's block; with lengths. Copied */
+    oc_device_t *send_device, *recv_device; /* that have these buffers; NULL: host memory */
     bool blocking;             /* all ranks stay in the call until it is over */
     void (*finished)(void *arg, oc_status_t status); /* as in oc_allreduce_args_t */
     void *arg;
@@ -247,6 +251,7 @@ typedef struct {
 
 typedef struct {
     void *buffer;
+    oc_device_t *device;       /* that has the buffer; NULL: host memory */
     size_t length;             /* bytes, > 0 */
     uint32_t root;
     bool blocking;

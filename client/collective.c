@@ -24,7 +24,7 @@ void oc_collective_free(oc_client_t *client, oc_collective_t *collective)
     if (OC_COLLECTIVE_ALLREDUCE == collective->kind) {
         oc_allreduce_free(client, collective);
     } else {
-        free(collective->extents);
+        oc_cast_free(collective);
     }
     oc_stock_give(&client->stock, collective, sizeof(*collective));
 }
@@ -46,11 +46,8 @@ void oc_collective_finish(oc_collective_t *collective, oc_status_t status)
 {
     oc_group_t *group = collective->group;
 
-    if (OC_COLLECTIVE_ALLREDUCE == collective->kind) {
-        oc_allreduce_end(collective, status);
-    } else {
-        oc_cast_end(collective, status);
-    }
+    status = OC_COLLECTIVE_ALLREDUCE == collective->kind ? oc_allreduce_end(collective, status)
+                                                         : oc_cast_end(collective, status);
     if (OC_OK != status) {
         group->client->config.counters->failures++;
     }

@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "client/types.h"
+#include "client/vector.h"
 #include "protocol/tag.h"
 
 /* The horizon is looked at when so much of a span has ended. */
@@ -99,14 +100,28 @@ static void leave_line(oc_part_t *part)
     part->in_line = false;
 }
 
+/* What goes next is copied from its device while this is sent. */
+static void look_ahead(const oc_part_t *part)
+{
+    if (oc_vector_is_staged(part->collective) && part->sent < part->chunks) {
+        oc_vector_read_ahead(part->collective, oc_part_offset(part, part->sent),
+                             oc_part_length(part, part->sent));
+    }
+}
+
 /* In the flat shape: the next chunk, from and into user memory. */
 static void slot_go(oc_slot_t *slot)
 {
     oc_part_t *part = slot->contribution.part;
-    size_t offset = oc_part_offset(part, part->sent);
+    uint32_t number = part->sent;
+    const void *contribution;
+    void *result;
 
-    slot_start(slot, part->sent++, (const char *) part->collective->send + offset,
-               (char *) part->collective->recv + offset);
+    contribution = oc_vector_take(part, oc_part_offset(part, number),
+                                  oc_part_length(part, number), &slot->piece, &result);
+    part->sent++;
+    slot_start(slot, number, contribution, result);
+    look_ahead(part);
     if (part->sent == part->chunks) {
         leave_line(part);
     }
@@ -131,6 +146,7 @@ static bool may_go(const oc_part_t *part)
 
     return part == part->lane->line
            && has_room(collective->group, part->lane, oc_part_length(part, part->sent))
+           && oc_vector_has_room(part)
            && (!is_paced(collective) || oc_part_chunk(part, part->sent) < collective->horizon);
 }
 
@@ -189,6 +205,8 @@ static void chunk_done(oc_slot_t *slot)
     group->client->config.counters->bytes_received += length;
     part->lane->route->unasked -= slot->eager ? length : 0;
     part->received++;
+    oc_vector_give(part, slot->piece);
+    slot->piece = NULL;
     part->lane->flying -= length;
     collective->flying--;
     collective->news++;
@@ -254,6 +272,7 @@ void oc_flow_open(oc_collective_t *collective)
 
         part->in_line = true;
         DL_APPEND(part->lane->line, part);
+        look_ahead(part);
     }
     for (unsigned i = 0; i < window; i++) {
         for (unsigned p = 0; p < collective->num_parts; p++) {

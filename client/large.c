@@ -5,6 +5,7 @@
  * Which chunks those are is in parts.c, and which of them may be under way, in flow.c.
  */
 #include "client/types.h"
+#include "client/vector.h"
 #include "protocol/tag.h"
 
 static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *bytes,
@@ -137,25 +138,37 @@ static bool uses_rdma(const oc_collective_t *collective)
     return false;
 }
 
-/* Memory that its host shares is always the same, and cut in the same way. */
+/*
+ * Memory that its host shares is always the same, and cut in the same way; what goes by way of the
+ * arena is anywhere in it.
+ */
 static void map_vectors(oc_collective_t *collective)
 {
     const oc_group_t *group = collective->group;
+    const oc_vector_t *vector = &collective->vector;
     oc_worker_t *worker = group->client->worker;
+    size_t length;
+    void *memory;
 
     if ((NULL != group->node && !oc_node_is_direct(collective)) || !uses_rdma(collective)) {
         return;
     }
-    collective->mappings[0] = oc_map(worker, collective->recv, collective->bytes);
-    if (collective->send != collective->recv) {
+    if (NULL == vector->recv_device) {
+        collective->mappings[0] = oc_map(worker, collective->recv, collective->bytes);
+    }
+    if (NULL == vector->send_device && collective->send != collective->recv) {
         collective->mappings[1] = oc_map(worker, collective->send, collective->bytes);
+    }
+    if (oc_vector_is_staged(collective)) {
+        memory = oc_arena_bytes(group->client->arena, &length);
+        collective->mappings[2] = oc_map(worker, memory, length);
     }
 }
 
 void oc_large_end(oc_collective_t *collective)
 {
     oc_flow_end(collective);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < sizeof(collective->mappings) / sizeof(collective->mappings[0]); i++) {
         oc_unmap(collective->group->client->worker, collective->mappings[i]);
         collective->mappings[i] = NULL;
     }

@@ -27,5 +27,6 @@ libocclient_la_SOURCES = \
 	client/setup.h client/setup.c \
 	client/small.c \
 	client/targets.h client/targets.c \
-	client/tree.h client/tree.c
+	client/tree.h client/tree.c \
+	client/vector.h client/vector.c
 libocclient_la_LIBADD = libocmulticast.la libocnode.la libocservice.la

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "client/types.h"
+#include "client/vector.h"
 #include "reduction/reduction.h"
 
 /* Where a step's elements are in the caller's vector. */
@@ -62,7 +63,8 @@ static uint32_t owner_of(const oc_collective_t *collective, uint32_t step)
 /* A rank that is alone on its host sends from the caller's memory and receives there. */
 bool oc_node_is_direct(const oc_collective_t *collective)
 {
-    return 1 == collective->group->node->num_members && !collective->wide;
+    return 1 == collective->group->node->num_members && !collective->wide
+           && !oc_vector_is_staged(collective);
 }
 
 static void *place_of(const oc_collective_t *collective, uint32_t member, uint32_t step)
@@ -123,26 +125,86 @@ static uint64_t what_of(const oc_collective_t *collective, uint32_t step)
     return oc_hash(OC_HASH_START, numbers, sizeof(numbers));
 }
 
-static void copy_in(const oc_collective_t *collective, void *to, const piece_t *piece)
+/* Bytes of the caller's vector. */
+static size_t own_bytes(const oc_collective_t *collective, const piece_t *piece)
 {
-    const char *from = (const char *) collective->send + piece->offset;
-
-    if (collective->wide) {
-        oc_convert(oc_widen_kernel(collective->args.type), to, from, piece->count);
-    } else {
-        memcpy(to, from, wire_bytes(collective, piece));
-    }
-    collective->group->client->config.counters->bytes_copied += wire_bytes(collective, piece);
+    return piece->count * oc_type_size(collective->args.type);
 }
 
-static void copy_out(const oc_collective_t *collective, const void *from, const piece_t *piece)
+/* Elements of a device that are not as they travel. false: as read_in. */
+static bool widen_staged(oc_collective_t *collective, void *to, const piece_t *piece)
 {
-    char *to = (char *) collective->recv + piece->offset;
+    oc_stock_t *stock = &collective->group->client->stock;
+    size_t length = own_bytes(collective, piece);
+    void *elements = oc_stock_take(stock, length);
+    bool read;
 
-    if (collective->wide) {
-        oc_convert(oc_narrow_kernel(collective->args.type), to, from, piece->count);
+    if (NULL == elements) {
+        oc_client_collapse(collective->group->client, OC_ERR_NO_MEMORY, "out of memory");
+        return false;
+    }
+    read = oc_vector_read(collective, piece->offset, length, elements);
+    if (read) {
+        oc_convert(oc_widen_kernel(collective->args.type), to, elements, piece->count);
+    }
+    oc_stock_give(stock, elements, length);
+    return read;
+}
+
+/* false: nothing can be sent, and all service is being given up. */
+static bool read_in(oc_collective_t *collective, void *to, const piece_t *piece)
+{
+    if (!collective->wide) {
+        return oc_vector_read(collective, piece->offset, own_bytes(collective, piece), to);
+    }
+    if (NULL != collective->vector.send_device) {
+        return widen_staged(collective, to, piece);
+    }
+    oc_convert(oc_widen_kernel(collective->args.type), to,
+               (const char *) collective->send + piece->offset, piece->count);
+    return true;
+}
+
+/* Of the caller's vector, as it travels. As read_in. */
+static bool copy_in(oc_collective_t *collective, void *to, uint32_t step)
+{
+    piece_t piece = piece_of(collective, step), next;
+
+    if (!read_in(collective, to, &piece)) {
+        return false;
+    }
+    if (step + 1 < collective->num_steps) {
+        next = piece_of(collective, step + 1);
+        oc_vector_read_ahead(collective, next.offset, own_bytes(collective, &next));
+    }
+    collective->group->client->config.counters->bytes_copied += wire_bytes(collective, &piece);
+    return true;
+}
+
+static void narrow_staged(oc_collective_t *collective, const void *from, const piece_t *piece)
+{
+    oc_stock_t *stock = &collective->group->client->stock;
+    size_t length = own_bytes(collective, piece);
+    void *elements = oc_stock_take(stock, length);
+
+    if (NULL == elements) {
+        oc_client_collapse(collective->group->client, OC_ERR_NO_MEMORY, "out of memory");
+        return;
+    }
+    oc_convert(oc_narrow_kernel(collective->args.type), elements, from, piece->count);
+    oc_vector_write(collective, piece->offset, length, elements);
+    oc_stock_give(stock, elements, length);
+}
+
+static void copy_out(oc_collective_t *collective, const void *from, const piece_t *piece)
+{
+    if (!collective->wide) {
+        oc_vector_write(collective, piece->offset, own_bytes(collective, piece), from);
+    } else if (NULL != collective->vector.recv_device) {
+        narrow_staged(collective, from, piece);
     } else {
-        memcpy(to, from, wire_bytes(collective, piece));
+        oc_convert(oc_narrow_kernel(collective->args.type),
+                   (char *) collective->recv + piece->offset, from, piece->count);
     }
     collective->group->client->config.counters->bytes_copied += wire_bytes(collective, piece);
 }
@@ -162,32 +224,38 @@ static bool give_next(oc_group_t *group)
     owner = owner_of(collective, step);
     if (owner != node->self) {
         piece = piece_of(collective, step);
-        copy_in(collective, place_of(collective, node->self, step), &piece);
+        if (!copy_in(collective, place_of(collective, node->self, step), step)) {
+            return true;
+        }
         group->client->config.counters->bytes_node += wire_bytes(collective, &piece);
     }
     oc_ring_give(node->ring, what_of(collective, step), owner);
     return true;
 }
 
-/* Own data is read where the caller has it, unless it has to be made wide first. */
-static void reduce(oc_collective_t *collective, uint32_t step, void *to)
+/* Own data is read where the caller has it, unless it has to be made wide, or fetched, first. */
+static bool reduce(oc_collective_t *collective, uint32_t step, void *to)
 {
     oc_node_t *node = collective->group->node;
     piece_t piece = piece_of(collective, step);
+    bool copied = collective->wide || NULL != collective->vector.send_device;
 
     for (uint32_t i = 0; i < node->num_members; i++) {
         node->sources[i] = place_of(collective, i, step);
     }
     node->sources[node->self] = (const char *) collective->send + piece.offset;
-    if (collective->wide) {
-        copy_in(collective, to, &piece);
+    if (copied) {
+        if (!copy_in(collective, to, step)) {
+            return false;
+        }
         node->sources[node->self] = to;
     }
     oc_reduce(oc_reduce_kernel(collective->args.op, collective->type), to, node->sources,
               node->num_members, piece.count);
-    if (1 == node->num_members && !collective->wide) {
+    if (1 == node->num_members && !copied) {
         collective->group->client->config.counters->bytes_copied += wire_bytes(collective, &piece);
     }
+    return true;
 }
 
 static void send_small(oc_collective_t *collective)
@@ -198,14 +266,16 @@ static void send_small(oc_collective_t *collective)
         oc_client_collapse(collective->group->client, OC_ERR_NO_MEMORY, "out of memory");
         return;
     }
-    reduce(collective, 0, contribution);
-    oc_small_send(collective);
+    if (reduce(collective, 0, contribution)) {
+        oc_small_send(collective);
+    }
 }
 
 static void send_chunk(oc_collective_t *collective, uint32_t step)
 {
-    if (!oc_node_is_direct(collective)) {
-        reduce(collective, step, oc_node_result(collective, step));
+    if (!oc_node_is_direct(collective)
+        && !reduce(collective, step, oc_node_result(collective, step))) {
+        return;
     }
     oc_large_send(collective, step);
 }

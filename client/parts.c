@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "client/types.h"
+#include "client/vector.h"
 
 /* Teams begin with another one each time. */
 static uint32_t first_of_team(const oc_collective_t *collective, uint32_t team)
@@ -96,7 +97,7 @@ static bool part_make(oc_collective_t *collective, oc_lane_t *lane)
     part->slots = calloc(part->num_slots, sizeof(*part->slots));
     collective->num_parts++;
     collective->uncommitted++;
-    return NULL != part->slots;
+    return NULL != part->slots && oc_vector_reserve(part);
 }
 
 oc_status_t oc_parts_make(oc_collective_t *collective)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "client/types.h"
+#include "client/vector.h"
 #include "protocol/tag.h"
 
 /* Of a header and the vector; twice in the message. */
@@ -33,7 +34,7 @@ static void hand_out(oc_collective_t *collective, const void *result)
         memcpy(oc_node_result(collective, 0), result, collective->bytes);
         oc_node_publish(collective, 0);
     } else {
-        memcpy(collective->recv, result, collective->bytes);
+        oc_vector_write(collective, 0, collective->bytes, result);
     }
     collective->group->client->config.counters->bytes_copied += collective->bytes;
 }
@@ -224,7 +225,9 @@ oc_status_t oc_small_start(oc_collective_t *collective)
     if (NULL == contribution) {
         return OC_ERR_NO_MEMORY;
     }
-    memcpy(contribution, collective->send, collective->bytes);
+    if (!oc_vector_read(collective, 0, collective->bytes, contribution)) {
+        return collective->vector.status;
+    }
     collective->group->client->config.counters->bytes_copied += collective->bytes;
     oc_small_send(collective);
     return OC_OK;

@@ -194,8 +194,16 @@ typedef struct {
     oc_part_t *part;
 } oc_part_transfer_t;
 
+/* See vector.h. */
+typedef struct {
+    oc_device_t *send_device, *recv_device; /* NULL: host memory */
+    oc_piece_t *ahead, *behind;
+    oc_status_t status;        /* the first error of a device */
+} oc_vector_t;
+
 typedef struct {
     oc_part_transfer_t contribution, result;
+    oc_piece_t *piece;         /* of device memory: what is sent from, or received in; or NULL */
     uint32_t number;           /* of the chunk in its part */
     unsigned waiting;          /* of the two transfers */
     bool eager;                /* counts as unasked until the result is here */
@@ -214,6 +222,8 @@ struct oc_part {
     uint8_t ack_bytes[OC_HEADER_SIZE], commit_bytes[OC_HEADER_SIZE];
     oc_slot_t *slots;
     unsigned num_slots;
+    oc_piece_t *spare;         /* for one chunk of device memory, if there is any */
+    bool spare_is_used;
     bool in_line;              /* of its lane */
     oc_part_t *prev, *next;
 };
@@ -243,6 +253,7 @@ typedef struct oc_collective {
             size_t element, bytes;
             const void *send;          /* what goes on the wire: the caller's buffers, or packed */
             void *recv;
+            oc_vector_t vector;        /* of send and recv */
             void *packed;              /* elements without gaps, or floats; or NULL */
             uint64_t sequence;
             unsigned waiting;          /* transfers that have not called back, and steps */
@@ -262,7 +273,8 @@ typedef struct oc_collective {
             uint32_t first_place;      /* of chunk 0, in the division */
             uint64_t span, horizon;    /* see flow.c */
             uint32_t flying, news;     /* chunks in flight, and ended since the last look */
-            oc_mapping_t *mappings[2];  /* of recv and send, if devices have to know them */
+            oc_mapping_t *mappings[3]; /* of recv, send and the arena, if the network's devices
+                                          have to know them */
             oc_part_t *parts;
             unsigned num_parts;
             unsigned uncommitted;      /* of the parts */
@@ -270,6 +282,7 @@ typedef struct oc_collective {
         struct {                       /* Allgather and Bcast */
             oc_cast_args_t cast;
             size_t *extents;           /* lengths, then offsets, of all blocks; or NULL */
+            oc_device_t *send_device, *recv_device; /* of the buffers; NULL: host memory */
         };
     };
 } oc_collective_t;
@@ -298,6 +311,7 @@ struct oc_client {
     bool embedded_missed;      /* it could not start, and the user knows */
     oc_connection_t *connections;
     oc_group_t *groups;
+    oc_arena_t *arena;         /* for memory of devices, from the first on */
     oc_stock_t stock;          /* for collectives, and what small ones need */
     oc_collective_t *finished;
     oc_group_t *setups;        /* groups that are being set up */
@@ -335,6 +349,9 @@ oc_status_t oc_client_worker(oc_client_t *client, char *error, size_t error_size
  */
 oc_status_t oc_embedded_parse(const char *text, bool *on_hosts, unsigned *count, char *error,
                               size_t error_size);
+
+/* vector.c: made when it is first needed. NULL: out of memory. */
+oc_arena_t *oc_client_arena(oc_client_t *client);
 
 /* connection.c */
 oc_connection_t *oc_connection_find(oc_client_t *client, const char *name);
@@ -432,7 +449,8 @@ void oc_collective_finish(oc_collective_t *collective, oc_status_t status);
 oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *args);
 void oc_allreduce_free(oc_client_t *client, oc_collective_t *collective);
 void oc_allreduce_begin(oc_collective_t *collective);
-void oc_allreduce_end(oc_collective_t *collective, oc_status_t status);
+/* Returns what has become of it: the last step may go wrong. As oc_cast_end. */
+oc_status_t oc_allreduce_end(oc_collective_t *collective, oc_status_t status);
 /*
  * One of its transfers on a lane called back. false: with an error, or after one; the collective
  * may be gone then, and nothing more may be done for it.
@@ -457,7 +475,8 @@ void oc_client_cast_progress(oc_client_t *client);
 /* As oc_multicast_sleep. */
 int oc_client_cast_sleep(oc_client_t *client, struct pollfd *fds, uint64_t *timeout);
 void oc_cast_begin(oc_collective_t *collective);
-void oc_cast_end(oc_collective_t *collective, oc_status_t status);
+void oc_cast_free(oc_collective_t *collective);
+oc_status_t oc_cast_end(oc_collective_t *collective, oc_status_t status);
 
 /* parts.c: which chunks of a large vector go where; the sizes of chunks are equal on all ranks */
 /* OC_ERR_NO_MEMORY or OC_OK. This rank's first lane is the first one. */
