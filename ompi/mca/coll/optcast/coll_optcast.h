@@ -174,10 +174,14 @@ typedef struct {
     oc_mpi_displs_t displs;
     int root;
     struct ompi_op_t *op;
+    oc_device_t *sdevice, *rdevice; /* that have the buffers; NULL: host memory */
     unsigned oc_op, oc_type;    /* of reduction/reduction.h */
     uint64_t bytes;             /* Allreduce: of the vector */
     mca_coll_optcast_layout_t layout;
 } mca_coll_optcast_call_t;
+
+/* A call whose buffers have doubles in host memory: see hosted.c. */
+typedef struct mca_coll_optcast_hosted mca_coll_optcast_hosted_t;
 
 /* All that depends on which collective it is, whichever way it is called. */
 struct mca_coll_optcast_operation {
@@ -223,8 +227,9 @@ typedef struct {
     ompi_coll_base_nbc_request_t super;
     mca_coll_optcast_module_t *module;
     mca_coll_optcast_call_t call;
-    oc_group_t *group;
+    oc_group_t *group;          /* NULL: persistent, and left to the previous module for good */
     ompi_request_t *inner;      /* reserved or started on the previous module; or NULL */
+    mca_coll_optcast_hosted_t *hosted; /* what that works on; NULL: the call's own buffers */
     mca_coll_optcast_persistent_t *persistent; /* NULL: not one */
 } mca_coll_optcast_request_t;
 OBJ_CLASS_DECLARATION(mca_coll_optcast_request_t);
@@ -274,11 +279,40 @@ int mca_coll_optcast_layout_begin(mca_coll_optcast_layout_t *layout);
 /* Elements that lie in a row: where that begins. NULL: they do not. */
 const void *mca_coll_optcast_row(const void *buffer, size_t count,
                                  const struct ompi_datatype_t *dtype);
-int mca_coll_optcast_pack(const void *from, size_t count, const struct ompi_datatype_t *dtype,
-                          char *to, size_t length);
-int mca_coll_optcast_unpack(char *from, size_t length, void *to, size_t count,
+/* device: that has the elements; NULL: the host. */
+int mca_coll_optcast_pack(oc_device_t *device, const void *from, size_t count,
+                          const struct ompi_datatype_t *dtype, char *to, size_t length);
+int mca_coll_optcast_unpack(oc_device_t *device, char *from, size_t length, void *to, size_t count,
                             const struct ompi_datatype_t *dtype);
 void mca_coll_optcast_layout_free(mca_coll_optcast_layout_t *layout);
+
+/*
+ * device.c. Where a buffer is, is one rank's own affair, too. find_devices: of a call's buffers.
+ * is_known: Open MPI itself reaches what is there, which is memory of a device.
+ */
+void mca_coll_optcast_find_devices(mca_coll_optcast_call_t *call);
+bool mca_coll_optcast_is_known(const void *address);
+/* Elements from their buffer on a device to a row of the host, or the other way round. */
+int mca_coll_optcast_move(oc_device_t *device, oc_direction_t direction, void *buffer, size_t count,
+                          const struct ompi_datatype_t *dtype, char *row, size_t length);
+/* So many bytes went to a device, or came from one, outside the engine. */
+void mca_coll_optcast_count_staged(size_t length);
+
+/*
+ * hosted.c: the previous module's functions, for a call whose buffers may be where it cannot reach
+ * them. load: before it begins; store: when it has succeeded. NULL is allowed.
+ */
+int mca_coll_optcast_previous(const mca_coll_optcast_module_t *m,
+                              const mca_coll_optcast_call_t *call);
+int mca_coll_optcast_previous_now(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                                  ompi_request_t **request);
+/* hosted: goes with the request, whose user loads and stores; NULL: there is nothing to do. */
+int mca_coll_optcast_previous_init(const mca_coll_optcast_module_t *m,
+                                   const mca_coll_optcast_call_t *call, struct ompi_info_t *info,
+                                   ompi_request_t **request, mca_coll_optcast_hosted_t **hosted);
+int mca_coll_optcast_hosted_load(const mca_coll_optcast_hosted_t *hosted);
+int mca_coll_optcast_hosted_store(const mca_coll_optcast_hosted_t *hosted);
+void mca_coll_optcast_hosted_free(mca_coll_optcast_hosted_t *hosted);
 
 /* allreduce.c, allgather.c, bcast.c: signatures of the framework */
 int mca_coll_optcast_allreduce(const void *sbuf, void *rbuf, oc_mpi_count_t count,
@@ -341,6 +375,8 @@ int mca_coll_optcast_bcast_init(void *buffer, oc_mpi_count_t count, struct ompi_
 mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module_t *module,
                                                          const mca_coll_optcast_call_t *call,
                                                          ompi_request_start_fn_t start);
+/* Its end will be that of the inner one, which is under way. */
+void mca_coll_optcast_request_await_inner(mca_coll_optcast_request_t *request);
 /* A persistent request begins to wait. */
 void mca_coll_optcast_request_activate(mca_coll_optcast_request_t *request);
 /* To the engine; what goes wrong before it is there ends the group, for the others count on it. */

@@ -64,10 +64,34 @@ static int keep_own(const mca_coll_optcast_module_t *m, const mca_coll_optcast_c
     if (!layout->scattered || 0 == own.length) {
         return OMPI_SUCCESS;
     }
-    return mca_coll_optcast_pack((const char *) call->rbuf
+    return mca_coll_optcast_pack(call->rdevice,
+                                 (const char *) call->rbuf
                                      + layout->places[ompi_comm_rank(m->comm)],
                                  own.length / call->dtype->super.size, call->dtype, own.place,
                                  own.length);
+}
+
+/* What is to be sent, or as much of it as there is, to its place. */
+static int pack_own(const mca_coll_optcast_call_t *call, own_t own, size_t size)
+{
+    bool on_device = NULL != call->rdevice && !call->layout.scattered;
+    char *row = on_device ? malloc(size) : own.place;
+    int rc;
+
+    if (NULL == row) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = mca_coll_optcast_pack(call->sdevice, call->sbuf, (size_t) call->scount, call->sdtype, row,
+                               size);
+    if (on_device) {
+        if (OMPI_SUCCESS == rc
+            && OC_OK != oc_device_copy(call->rdevice, OC_TO_DEVICE, own.place, row, size)) {
+            rc = OMPI_ERROR;
+        }
+        mca_coll_optcast_count_staged(size);
+        free(row);
+    }
+    return rc;
 }
 
 /*
@@ -92,10 +116,7 @@ static int own_block(const mca_coll_optcast_module_t *m, const mca_coll_optcast_
         *send = mca_coll_optcast_row(call->sbuf, (size_t) call->scount, call->sdtype);
         size = own.length;
     }
-    return NULL != *send || 0 == size
-               ? OMPI_SUCCESS
-               : mca_coll_optcast_pack(call->sbuf, (size_t) call->scount, call->sdtype, own.place,
-                                       size);
+    return NULL != *send || 0 == size ? OMPI_SUCCESS : pack_own(call, own, size);
 }
 
 static oc_status_t start(const mca_coll_optcast_module_t *m, oc_group_t *group,
@@ -107,6 +128,8 @@ static oc_status_t start(const mca_coll_optcast_module_t *m, oc_group_t *group,
         .block = layout->block,
         .lengths = layout->lengths,
         .offsets = layout->offsets,
+        .send_device = call->sdevice,
+        .recv_device = layout->scattered ? NULL : call->rdevice,
         .blocking = OC_WAY_BLOCKING == call->way,
         .finished = finished,
         .arg = arg,
@@ -132,7 +155,7 @@ static int unpack_blocks(const mca_coll_optcast_module_t *m, const mca_coll_optc
         bool there = is_in_place(call) && i == ompi_comm_rank(m->comm);
 
         if (0 != layout->lengths[i] && !there) {
-            rc = mca_coll_optcast_unpack(layout->recv + layout->offsets[i], layout->lengths[i],
+            rc = mca_coll_optcast_unpack(call->rdevice, layout->recv + layout->offsets[i], layout->lengths[i],
                                          (char *) call->rbuf + layout->places[i],
                                          layout->lengths[i] / call->dtype->super.size,
                                          call->dtype);

@@ -64,6 +64,8 @@ static oc_status_t start(const mca_coll_optcast_module_t *m, oc_group_t *group,
         .op = call->oc_op,
         .type = call->oc_type,
         .layout = layout_of(call),
+        .send_device = MPI_IN_PLACE == call->sbuf ? call->rdevice : call->sdevice,
+        .recv_device = call->rdevice,
         .finished = finished,
         .arg = arg,
     };

@@ -37,6 +37,7 @@ static oc_status_t start(const mca_coll_optcast_module_t *m, oc_group_t *group,
     mca_coll_optcast_layout_t *layout = &call->layout;
     oc_bcast_args_t args = {
         .length = layout->block,
+        .device = layout->scattered ? NULL : call->rdevice,
         .root = (uint32_t) call->root,
         .blocking = OC_WAY_BLOCKING == call->way,
         .finished = finished,
@@ -47,8 +48,8 @@ static oc_status_t start(const mca_coll_optcast_module_t *m, oc_group_t *group,
         return OC_ERR_NO_MEMORY;
     }
     if (layout->scattered && is_root(m, call)
-        && OMPI_SUCCESS != mca_coll_optcast_pack(call->rbuf, (size_t) call->count, call->dtype,
-                                                 layout->recv, layout->block)) {
+        && OMPI_SUCCESS != mca_coll_optcast_pack(call->rdevice, call->rbuf, (size_t) call->count,
+                                                 call->dtype, layout->recv, layout->block)) {
         return OC_ERR_SYSTEM;
     }
     args.buffer = layout->recv;
@@ -60,8 +61,8 @@ static int finish(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *c
     if (!call->layout.scattered || is_root(m, call)) {
         return OMPI_SUCCESS;
     }
-    return mca_coll_optcast_unpack(call->layout.recv, call->layout.block, call->rbuf,
-                                   (size_t) call->count, call->dtype);
+    return mca_coll_optcast_unpack(call->rdevice, call->layout.recv, call->layout.block,
+                                   call->rbuf, (size_t) call->count, call->dtype);
 }
 
 static int previous(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)

@@ -70,6 +70,19 @@ typedef const int *oc_mpi_displs_t;
 #    define OC_FAULT_TOLERANT false
 #endif
 
+/* What Open MPI itself knows of the memory of accelerators: from 5.0 on it can be asked. */
+#if OMPI_MAJOR_VERSION >= 5
+#    include "opal/mca/accelerator/accelerator.h"
+#    define OC_HAVE_ACCELERATOR 1
+#else
+#    define OC_HAVE_ACCELERATOR 0
+#endif
+#if defined(OPAL_CUDA_SUPPORT) && OPAL_CUDA_SUPPORT
+#    define OC_CUDA_AWARE true
+#else
+#    define OC_CUDA_AWARE false
+#endif
+
 #if OMPI_MAJOR_VERSION >= 5
 #    include "opal/mca/pmix/pmix-internal.h"
 #    define OC_MODEX_SCOPE PMIX_GLOBAL

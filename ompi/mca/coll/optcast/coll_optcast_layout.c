@@ -162,12 +162,16 @@ static int convert(convert_t function, opal_convertor_t *convertor, char *row, s
     return OMPI_SUCCESS;
 }
 
-int mca_coll_optcast_pack(const void *from, size_t count, const struct ompi_datatype_t *dtype,
-                          char *to, size_t length)
+int mca_coll_optcast_pack(oc_device_t *device, const void *from, size_t count,
+                          const struct ompi_datatype_t *dtype, char *to, size_t length)
 {
     opal_convertor_t convertor;
     int rc;
 
+    if (NULL != device) {
+        return mca_coll_optcast_move(device, OC_FROM_DEVICE, (void *) from, count, dtype, to,
+                                     length);
+    }
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
     rc = opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &dtype->super, count,
                                                   from, 0, &convertor);
@@ -178,12 +182,15 @@ int mca_coll_optcast_pack(const void *from, size_t count, const struct ompi_data
     return rc;
 }
 
-int mca_coll_optcast_unpack(char *from, size_t length, void *to, size_t count,
+int mca_coll_optcast_unpack(oc_device_t *device, char *from, size_t length, void *to, size_t count,
                             const struct ompi_datatype_t *dtype)
 {
     opal_convertor_t convertor;
     int rc;
 
+    if (NULL != device) {
+        return mca_coll_optcast_move(device, OC_TO_DEVICE, to, count, dtype, from, length);
+    }
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
     rc = opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &dtype->super, count,
                                                   to, 0, &convertor);

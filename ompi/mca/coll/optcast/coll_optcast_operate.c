@@ -74,7 +74,7 @@ static int leave_to_previous(mca_coll_optcast_module_t *m, const mca_coll_optcas
     int rc;
 
     atomic_fetch_add(&m->inside, 1);
-    rc = call->operation->previous(m, call);
+    rc = mca_coll_optcast_previous(m, call);
     atomic_fetch_sub(&m->inside, 1);
     return rc;
 }
@@ -140,6 +140,7 @@ int mca_coll_optcast_operate(mca_coll_optcast_module_t *m, mca_coll_optcast_call
     if (0 != atomic_load_explicit(&m->inside, memory_order_relaxed)) {
         return operation->previous(m, call);
     }
+    mca_coll_optcast_find_devices(call);
     reason = operation->decide(m, call);
     if (OC_FALLBACK_NONE != reason) {
         return fall_back(m, call, reason);
@@ -170,8 +171,14 @@ static int fall_back_now(mca_coll_optcast_module_t *m, const mca_coll_optcast_ca
 {
     mca_coll_optcast_count_fallback(reason);
     mca_coll_optcast_report_call(m, call->operation->names[OC_WAY_NONBLOCKING], call, reason);
-    return call->operation->previous_now(m, call, request);
+    return mca_coll_optcast_previous_now(m, call, request);
 }
+
+/* What an operation falls back on if its communicator gets no service. */
+typedef struct {
+    ompi_request_t *request;    /* persistent, and not started; NULL: nothing is reserved */
+    mca_coll_optcast_hosted_t *hosted;
+} reservation_t;
 
 /*
  * The previous module numbers its nonblocking collectives in the order in which they are issued,
@@ -186,7 +193,7 @@ static int fall_back_now(mca_coll_optcast_module_t *m, const mca_coll_optcast_ca
  *                     service has failed since)
  */
 static int reserve_fallback(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                            ompi_request_t **reserved)
+                            reservation_t *reserved)
 {
     const mca_coll_optcast_operation_t *operation = call->operation;
     const oc_group_t *group = m->services[operation->service].group;
@@ -194,13 +201,14 @@ static int reserve_fallback(mca_coll_optcast_module_t *m, const mca_coll_optcast
 
     if (OC_GROUP_LIVE != oc_group_state(group)
         || OC_FALLBACK_NONE != mca_coll_optcast_left(group, call)) {
-        return operation->previous_init(m, call, (struct ompi_info_t *) MPI_INFO_NULL, reserved);
+        return mca_coll_optcast_previous_init(m, call, (struct ompi_info_t *) MPI_INFO_NULL,
+                                              &reserved->request, &reserved->hosted);
     }
-    rc = operation->previous_unused(m, call, reserved);
+    rc = operation->previous_unused(m, call, &reserved->request);
     if (OMPI_SUCCESS == rc) {
-        (void) ompi_request_free(reserved);
+        (void) ompi_request_free(&reserved->request);
     }
-    *reserved = NULL;
+    reserved->request = NULL;
     return rc;
 }
 
@@ -215,19 +223,21 @@ static void await_setup(const oc_group_t *group)
 }
 
 static int start_now(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call,
-                     ompi_request_t *reserved, ompi_request_t **request)
+                     reservation_t *reserved, ompi_request_t **request)
 {
     mca_coll_optcast_request_t *r;
     int rc = prepare(m, call);
 
     if (OMPI_SUCCESS != rc) {
-        if (NULL != reserved) {
-            (void) ompi_request_free(&reserved);
+        if (NULL != reserved->request) {
+            (void) ompi_request_free(&reserved->request);
         }
+        mca_coll_optcast_hosted_free(reserved->hosted);
         return rc;
     }
     r = mca_coll_optcast_request_new(m, call, NULL);
-    r->inner = reserved;
+    r->inner = reserved->request;
+    r->hosted = reserved->hosted;
     rc = mca_coll_optcast_request_start(r);
     if (OMPI_SUCCESS != rc) {
         mca_coll_optcast_request_discard(r);
@@ -242,7 +252,7 @@ int mca_coll_optcast_operate_now(mca_coll_optcast_module_t *m, mca_coll_optcast_
 {
     const mca_coll_optcast_operation_t *operation = call->operation;
     mca_coll_optcast_service_t *service = &m->services[operation->service];
-    ompi_request_t *reserved = NULL;
+    reservation_t reserved = {.request = NULL};
     oc_fallback_t reason;
     bool must_reserve;
     int rc;
@@ -250,6 +260,7 @@ int mca_coll_optcast_operate_now(mca_coll_optcast_module_t *m, mca_coll_optcast_
     if (0 != atomic_load_explicit(&m->inside, memory_order_relaxed)) {
         return operation->previous_now(m, call, request);
     }
+    mca_coll_optcast_find_devices(call);
     reason = operation->decide(m, call);
     if (OC_FALLBACK_NONE != reason) {
         return fall_back_now(m, call, reason, request);
@@ -264,5 +275,5 @@ int mca_coll_optcast_operate_now(mca_coll_optcast_module_t *m, mca_coll_optcast_
         return fall_back_now(m, call, reason, request);
     }
     rc = must_reserve ? reserve_fallback(m, call, &reserved) : OMPI_SUCCESS;
-    return OMPI_SUCCESS == rc ? start_now(m, call, reserved, request) : rc;
+    return OMPI_SUCCESS == rc ? start_now(m, call, &reserved, request) : rc;
 }

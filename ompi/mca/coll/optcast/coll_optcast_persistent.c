@@ -9,7 +9,9 @@
 
 static void persistent_end(mca_coll_optcast_persistent_t *p)
 {
-    oc_group_destroy(p->group);
+    if (NULL != p->group) {
+        oc_group_destroy(p->group);
+    }
     mca_coll_optcast_bootstrap_release(&p->bootstrap);
     free(p);
 }
@@ -95,23 +97,56 @@ void mca_coll_optcast_persistent_free(mca_coll_optcast_request_t *r)
     r->persistent = NULL;
 }
 
+/* A request of the previous module whose buffers are doubles. */
+static int wrap(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                ompi_request_t *inner, mca_coll_optcast_hosted_t *hosted, ompi_request_t **request)
+{
+    mca_coll_optcast_persistent_t *persistent = calloc(1, sizeof(*persistent));
+    mca_coll_optcast_request_t *r;
+
+    if (NULL == persistent) {
+        (void) ompi_request_free(&inner);
+        mca_coll_optcast_hosted_free(hosted);
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    retain_handles(call);
+    r = mca_coll_optcast_request_new(m, call, persistent_start);
+    r->group = NULL;
+    r->persistent = persistent;
+    r->inner = inner;
+    r->hosted = hosted;
+    *request = &r->super.super;
+    return OMPI_SUCCESS;
+}
+
 static int fall_back(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
                      oc_fallback_t reason, struct ompi_info_t *info, ompi_request_t **request)
 {
+    mca_coll_optcast_hosted_t *hosted;
+    ompi_request_t *inner;
+    int rc;
+
     mca_coll_optcast_count_fallback(reason);
     mca_coll_optcast_report_call(m, call->operation->names[OC_WAY_PERSISTENT], call, reason);
-    return call->operation->previous_init(m, call, info, request);
+    rc = mca_coll_optcast_previous_init(m, call, info, &inner, &hosted);
+    if (OMPI_SUCCESS == rc && NULL == hosted) {
+        *request = inner;
+        return OMPI_SUCCESS;
+    }
+    return OMPI_SUCCESS == rc ? wrap(m, call, inner, hosted, request) : rc;
 }
 
 int mca_coll_optcast_operate_init(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call,
                                   struct ompi_info_t *info, ompi_request_t **request)
 {
     const mca_coll_optcast_service_t *service = &m->services[call->operation->service];
-    oc_fallback_t reason = call->operation->decide(m, call);
+    oc_fallback_t reason;
     mca_coll_optcast_persistent_t *persistent;
     mca_coll_optcast_request_t *r;
     int rc;
 
+    mca_coll_optcast_find_devices(call);
+    reason = call->operation->decide(m, call);
     /* a blocking operation has shown it to all ranks */
     if (OC_FALLBACK_NONE == reason && service->blocking_seen) {
         reason = mca_coll_optcast_left(service->group, call);
@@ -132,7 +167,7 @@ int mca_coll_optcast_operate_init(mca_coll_optcast_module_t *m, mca_coll_optcast
     r = mca_coll_optcast_request_new(m, call, persistent_start);
     r->group = persistent->group;
     r->persistent = persistent;
-    rc = call->operation->previous_init(m, call, info, &r->inner);
+    rc = mca_coll_optcast_previous_init(m, call, info, &r->inner, &r->hosted);
     *request = &r->super.super;
     if (OMPI_SUCCESS != rc) {
         r->inner = NULL;

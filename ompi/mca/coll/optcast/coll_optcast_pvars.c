@@ -73,6 +73,8 @@ void mca_coll_optcast_pvars_register(void)
          &counters->bytes_received);
     pvar("bytes_copied", "Payload copied inside the process, in bytes",
          &counters->bytes_copied);
+    pvar("bytes_staged", "Payload copied between memory of accelerators and the host's, in bytes",
+         &counters->bytes_staged);
     pvar("bytes_node",
          "Payload given to and taken from other ranks of the host through shared memory, in bytes",
          &counters->bytes_node);

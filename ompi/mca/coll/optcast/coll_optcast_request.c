@@ -15,6 +15,8 @@ static void free_inner(mca_coll_optcast_request_t *r)
         (void) ompi_request_free(&r->inner);
         r->inner = NULL;
     }
+    mca_coll_optcast_hosted_free(r->hosted);
+    r->hosted = NULL;
 }
 
 static int request_free(ompi_request_t **request)
@@ -74,6 +76,7 @@ mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module
     r->call = *call;
     r->group = module->services[call->operation->service].group;
     r->inner = NULL;
+    r->hosted = NULL;
     r->persistent = NULL;
     return r;
 }
@@ -117,21 +120,33 @@ static mca_coll_optcast_service_t *service_of(const mca_coll_optcast_request_t *
     return &r->module->services[r->call.operation->service];
 }
 
-/* Starts the reserved request of the previous module, whose end will be that of this one. */
-static int fall_back(mca_coll_optcast_request_t *r)
+void mca_coll_optcast_request_await_inner(mca_coll_optcast_request_t *r)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-    int rc;
 
-    mca_coll_optcast_count_fallback(mca_coll_optcast_left(r->group, &r->call));
-    rc = r->inner->req_start(1, &r->inner);
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
     OPAL_THREAD_LOCK(&cm->lock);
     opal_list_append(&cm->inner, &r->super.super.super.super);
     OPAL_THREAD_UNLOCK(&cm->lock);
-    return OMPI_SUCCESS;
+}
+
+/* Starts the reserved request of the previous module. */
+static int start_inner(mca_coll_optcast_request_t *r)
+{
+    int rc = mca_coll_optcast_hosted_load(r->hosted);
+
+    if (OMPI_SUCCESS == rc) {
+        rc = r->inner->req_start(1, &r->inner);
+    }
+    if (OMPI_SUCCESS == rc) {
+        mca_coll_optcast_request_await_inner(r);
+    }
+    return rc;
+}
+
+static int fall_back(mca_coll_optcast_request_t *r)
+{
+    mca_coll_optcast_count_fallback(mca_coll_optcast_left(r->group, &r->call));
+    return start_inner(r);
 }
 
 static void on_finished(void *arg, oc_status_t status)
@@ -171,9 +186,12 @@ int mca_coll_optcast_request_start(mca_coll_optcast_request_t *r)
 {
     const mca_coll_optcast_operation_t *operation = r->call.operation;
     const char *name = NULL != r->persistent ? "Start" : operation->names[OC_WAY_NONBLOCKING];
-    oc_status_t status =
-        mca_coll_optcast_start(r->module, r->group, &r->call, on_finished, r);
+    oc_status_t status;
 
+    if (NULL == r->group) {
+        return start_inner(r);
+    }
+    status = mca_coll_optcast_start(r->module, r->group, &r->call, on_finished, r);
     if (OC_DECLINED == status) {
         mca_coll_optcast_report_call(r->module, name, &r->call,
                                      mca_coll_optcast_left(r->group, &r->call));
@@ -182,6 +200,13 @@ int mca_coll_optcast_request_start(mca_coll_optcast_request_t *r)
     mca_coll_optcast_report_call(r->module, name, &r->call, OC_FALLBACK_NONE);
     return OC_OK == status ? OMPI_SUCCESS
                            : mca_coll_optcast_report_failure(service_of(r), r->group, status);
+}
+
+static int end_inner(const mca_coll_optcast_request_t *r)
+{
+    int rc = r->inner->req_status.MPI_ERROR;
+
+    return OMPI_SUCCESS == rc ? mca_coll_optcast_hosted_store(r->hosted) : rc;
 }
 
 int mca_coll_optcast_request_progress(void)
@@ -203,7 +228,7 @@ int mca_coll_optcast_request_progress(void)
     }
     OPAL_THREAD_UNLOCK(&cm->lock);
     while (NULL != (r = (mca_coll_optcast_request_t *) opal_list_remove_first(&done))) {
-        mca_coll_optcast_request_complete(r, r->inner->req_status.MPI_ERROR);
+        mca_coll_optcast_request_complete(r, end_inner(r));
         events++;
     }
     OBJ_DESTRUCT(&done);

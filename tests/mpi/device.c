@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives with buffers in the memory of a device, on some ranks or on all: send side, receive
+ * side, in place; blocking, nonblocking and persistent; one size for each way a vector may travel.
+ *
+ * usage: device offloaded|left
+ *        device broken [allreduce|bcast]
+ * left: to Open MPI. broken: copies fail on rank 0, which all have to be told.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "check.h"
+#include "cuda.h"
+#include "persistent.h"
+#include "pvars.h"
+
+/* Bytes on both sides of a buffer that stay as they are. */
+#define GUARD 64
+
+typedef enum {
+    SUM,                       /* of int64_t */
+    MAXLOC,                    /* of pairs with gaps */
+    USER,                      /* an operation of the program's: never offloaded */
+    ALLGATHER,
+    ALLGATHERV,
+    BCAST,
+    SPREAD_ALLGATHER,          /* of elements that are no row */
+    SPREAD_BCAST,
+    NUM_KINDS
+} kind_t;
+
+static const char *const kinds[] = {"sum", "maxloc", "user", "allgather", "allgatherv", "bcast",
+                                    "spread allgather", "spread bcast"};
+
+typedef enum { BLOCKING, NONBLOCKING, PERSISTENT, NUM_WAYS } way_t;
+
+static const char *const ways[] = {"blocking", "nonblocking", "persistent"};
+
+typedef struct {
+    double value;
+    int index;
+} pair_t;
+
+typedef struct {
+    bool on_device;
+    uint64_t address;          /* of the first guard */
+    size_t length;             /* without guards */
+    char *before;              /* what it was filled with */
+} buffer_t;
+
+typedef struct {
+    kind_t kind;
+    way_t way;
+    int count, number, root;
+    bool in_place;
+    buffer_t send, recv;
+    int *counts, *displs;
+} case_t;
+
+static struct {
+    int (*alloc)(uint64_t *, size_t);
+    int (*free)(uint64_t);
+    int (*to_host)(void *, uint64_t, size_t);
+    int (*to_device)(uint64_t, const void *, size_t);
+    unsigned long (*copies)(void);
+    unsigned long (*leftovers)(void);
+    void (*fail_after)(long);
+} cuda;
+
+static int rank, size;
+static MPI_Comm comm;
+static MPI_Datatype spread;    /* every second int64_t, eight of them */
+static MPI_Op user_sum;
+
+/* ---- the driver ---- */
+
+static void *function(void *library, const char *name)
+{
+    return must(dlsym(library, name));
+}
+
+/* As the CUDA runtime does it: when the program has been running for a while. */
+static void load_driver(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+
+    if (NULL == library) {
+        wrong("%s", dlerror());
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    *(void **) &cuda.alloc = function(library, "cuMemAlloc_v2");
+    *(void **) &cuda.free = function(library, "cuMemFree_v2");
+    *(void **) &cuda.to_host = function(library, "cuMemcpyDtoH_v2");
+    *(void **) &cuda.to_device = function(library, "cuMemcpyHtoD_v2");
+    *(void **) &cuda.copies = function(library, "standin_copies");
+    *(void **) &cuda.leftovers = function(library, "standin_leftovers");
+    *(void **) &cuda.fail_after = function(library, "standin_fail_after");
+}
+
+/* ---- buffers ---- */
+
+static void store(const buffer_t *b, const char *from)
+{
+    if (b->on_device) {
+        (void) cuda.to_device(b->address, from, b->length + 2 * GUARD);
+    } else {
+        memcpy((void *) (uintptr_t) b->address, from, b->length + 2 * GUARD);
+    }
+}
+
+/* With its guards; to be freed. */
+static char *load(const buffer_t *b)
+{
+    char *bytes = must(malloc(b->length + 2 * GUARD));
+
+    if (b->on_device) {
+        (void) cuda.to_host(bytes, b->address, b->length + 2 * GUARD);
+    } else {
+        memcpy(bytes, (void *) (uintptr_t) b->address, b->length + 2 * GUARD);
+    }
+    return bytes;
+}
+
+static buffer_t buffer_make(bool on_device, size_t length)
+{
+    buffer_t b = {.on_device = on_device, .length = length};
+
+    if (on_device) {
+        (void) cuda.alloc(&b.address, length + 2 * GUARD);
+    } else {
+        b.address = (uint64_t) (uintptr_t) must(malloc(length + 2 * GUARD));
+    }
+    b.before = must(malloc(length + 2 * GUARD));
+    for (size_t i = 0; i < length + 2 * GUARD; i++) {
+        b.before[i] = (char) mix64(i);
+    }
+    return b;
+}
+
+static void buffer_free(buffer_t *b)
+{
+    if (b->on_device) {
+        (void) cuda.free(b->address);
+    } else {
+        free((void *) (uintptr_t) b->address);
+    }
+    free(b->before);
+}
+
+static void *at(const buffer_t *b)
+{
+    return (void *) (uintptr_t) (b->address + GUARD);
+}
+
+/* ---- what is expected, element by element ---- */
+
+static bool is_reduction(kind_t kind)
+{
+    return kind <= USER;
+}
+
+static bool is_bcast(kind_t kind)
+{
+    return BCAST == kind || SPREAD_BCAST == kind;
+}
+
+static bool is_spread(kind_t kind)
+{
+    return SPREAD_ALLGATHER == kind || SPREAD_BCAST == kind;
+}
+
+static size_t stride_of(kind_t kind)
+{
+    return MAXLOC == kind ? sizeof(pair_t) : is_spread(kind) ? 16 * sizeof(int64_t) : sizeof(int64_t);
+}
+
+static int64_t element(const case_t *c, int of_rank, int i)
+{
+    return of_rank * 1000003LL + i * 7LL + c->number * 31LL;
+}
+
+/* In block b of the receive buffer; those of an Allgatherv are of two lengths. */
+static int block_length(const case_t *c, int b)
+{
+    return ALLGATHERV == c->kind ? c->count + b % 2 : c->count;
+}
+
+/* From the beginning of the receive buffer, in elements; Allgatherv leaves one out behind each. */
+static size_t block_at(const case_t *c, int b)
+{
+    size_t each = (size_t) c->count + (ALLGATHERV == c->kind ? 2 : 0);
+
+    return is_reduction(c->kind) || is_bcast(c->kind) ? 0 : (size_t) b * each;
+}
+
+/* Writes element i of a rank's contribution there. */
+static void write_element(const case_t *c, char *to, int of_rank, int i)
+{
+    int64_t value = element(c, of_rank, i);
+    pair_t *pair = (pair_t *) to;
+
+    if (MAXLOC == c->kind) {
+        pair->value = (double) ((value * 17) % 1009);
+        pair->index = of_rank;
+    } else if (is_spread(c->kind)) {
+        for (int k = 0; k < 8; k++) {
+            ((int64_t *) to)[2 * k] = value + k;
+        }
+    } else {
+        *(int64_t *) to = value;
+    }
+}
+
+static void write_maximum(const case_t *c, char *to, int i)
+{
+    pair_t best, other;
+
+    write_element(c, (char *) &best, 0, i);
+    for (int r = 1; r < size; r++) {
+        write_element(c, (char *) &other, r, i);
+        if (other.value > best.value) {
+            best = other;
+        }
+    }
+    ((pair_t *) to)->value = best.value;
+    ((pair_t *) to)->index = best.index;
+}
+
+static void write_sum(const case_t *c, char *to, int i)
+{
+    int64_t sum = 0;
+
+    for (int r = 0; r < size; r++) {
+        sum += element(c, r, i);
+    }
+    *(int64_t *) to = sum;
+}
+
+static void write_results(const case_t *c, char *to)
+{
+    size_t stride = stride_of(c->kind);
+
+    for (int i = 0; is_reduction(c->kind) && i < c->count; i++) {
+        if (MAXLOC == c->kind) {
+            write_maximum(c, to + (size_t) i * stride, i);
+        } else {
+            write_sum(c, to + (size_t) i * stride, i);
+        }
+    }
+    for (int b = 0; !is_reduction(c->kind) && b < size; b++) {
+        for (int i = 0; i < block_length(c, b) && (!is_bcast(c->kind) || b == c->root); i++) {
+            write_element(c, to + (block_at(c, b) + (size_t) i) * stride, b, i);
+        }
+    }
+}
+
+static void write_own(const case_t *c, char *to)
+{
+    for (int i = 0; i < block_length(c, rank); i++) {
+        write_element(c, to + (size_t) i * stride_of(c->kind), rank, i);
+    }
+}
+
+/* ---- cases ---- */
+
+static void prepare(case_t *c)
+{
+    char *own = c->in_place ? c->recv.before + block_at(c, rank) * stride_of(c->kind)
+                            : c->send.before;
+
+    if (!is_bcast(c->kind) || c->root == rank) {
+        write_own(c, own + GUARD);
+    }
+    store(&c->recv, c->recv.before);
+    if (!c->in_place) {
+        store(&c->send, c->send.before);
+    }
+}
+
+static case_t case_make(kind_t kind, way_t way, int count, unsigned where, int number)
+{
+    case_t c = {.kind = kind, .way = way, .count = count, .number = number, .root = number % size,
+                .in_place = 0 != (where & 4) || is_bcast(kind)};
+    bool sends_device = 0 != ((where ^ (unsigned) rank) & 1), receives = 0 != (where & 2);
+    size_t stride = stride_of(kind), blocks = is_reduction(kind) || is_bcast(kind) ? 1 : (size_t) size;
+
+    c.recv = buffer_make(receives ? !sends_device : sends_device,
+                         blocks * ((size_t) count + 2) * stride);
+    if (!c.in_place) {
+        c.send = buffer_make(sends_device, ((size_t) count + 1) * stride);
+    }
+    c.counts = must(calloc((size_t) size, sizeof(int)));
+    c.displs = must(calloc((size_t) size, sizeof(int)));
+    for (int b = 0; b < size; b++) {
+        c.counts[b] = block_length(&c, b);
+        c.displs[b] = (int) block_at(&c, b);
+    }
+    prepare(&c);
+    return c;
+}
+
+static void check(const case_t *c)
+{
+    char *bytes = load(&c->recv), *expected = must(malloc(c->recv.length + 2 * GUARD));
+
+    memcpy(expected, c->recv.before, c->recv.length + 2 * GUARD);
+    write_results(c, expected + GUARD);
+    for (size_t i = 0; i < c->recv.length + 2 * GUARD; i++) {
+        if (bytes[i] != expected[i]) {
+            wrong("%s, %s, %d elements, number %d%s, device %d to %d: byte %zu is %d and not %d",
+                  ways[c->way], kinds[c->kind], c->count, c->number, c->in_place ? ", in place" : "",
+                  c->in_place ? -1 : c->send.on_device, c->recv.on_device, i, bytes[i], expected[i]);
+            break;
+        }
+    }
+    free(bytes);
+    free(expected);
+}
+
+static void case_free(case_t *c)
+{
+    buffer_free(&c->recv);
+    if (!c->in_place) {
+        buffer_free(&c->send);
+    }
+    free(c->counts);
+    free(c->displs);
+}
+
+static void add(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    (void) type;
+    for (int i = 0; i < *length; i++) {
+        ((int64_t *) inout)[i] += ((int64_t *) in)[i];
+    }
+}
+
+static MPI_Datatype type_of(kind_t kind)
+{
+    return MAXLOC == kind ? MPI_DOUBLE_INT : is_spread(kind) ? spread : MPI_INT64_T;
+}
+
+static MPI_Op op_of(kind_t kind)
+{
+    return MAXLOC == kind ? MPI_MAXLOC : USER == kind ? user_sum : MPI_SUM;
+}
+
+static int begin(const case_t *c, MPI_Request *request)
+{
+    const void *send = c->in_place ? MPI_IN_PLACE : at(&c->send);
+    MPI_Datatype type = type_of(c->kind);
+    void *recv = at(&c->recv);
+    int own = block_length(c, rank);
+
+    *request = MPI_REQUEST_NULL;
+#define IN_WAY(now, later, once, ...)                                      \
+    (BLOCKING == c->way ? now(__VA_ARGS__)                                 \
+     : NONBLOCKING == c->way                                               \
+         ? later(__VA_ARGS__, request)                                     \
+         : once(__VA_ARGS__, MPI_INFO_NULL, request))
+    if (is_reduction(c->kind)) {
+        return IN_WAY(MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init, send, recv, c->count, type,
+                      op_of(c->kind), comm);
+    }
+    if (is_bcast(c->kind)) {
+        return IN_WAY(MPI_Bcast, MPI_Ibcast, MPI_Bcast_init, recv, c->count, type, c->root, comm);
+    }
+    if (ALLGATHERV == c->kind) {
+        return IN_WAY(MPI_Allgatherv, MPI_Iallgatherv, MPI_Allgatherv_init, send, own, type, recv,
+                      c->counts, c->displs, type, comm);
+    }
+    return IN_WAY(MPI_Allgather, MPI_Iallgather, MPI_Allgather_init, send, own, type, recv, c->count,
+                  type, comm);
+}
+
+/* Persistent ones twice, the second time with other contents. */
+static void run(case_t *c)
+{
+    MPI_Request request;
+
+    begin(c, &request);
+    for (int round = 0; round < (PERSISTENT == c->way ? 2 : 1); round++) {
+        if (round > 0) {
+            c->number++;
+            prepare(c);
+        }
+        if (PERSISTENT == c->way) {
+            MPI_Start(&request);
+        }
+        if (BLOCKING != c->way) {
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        check(c);
+    }
+    if (PERSISTENT == c->way) {
+        MPI_Request_free(&request);
+    }
+}
+
+static unsigned long long offloaded(void)
+{
+    return pvar_read("allreduce_offloaded") + pvar_read("allgather_offloaded")
+           + pvar_read("bcast_offloaded");
+}
+
+static void run_all(bool left)
+{
+    static const int counts[] = {3, 700, 40000};
+    unsigned long long before = offloaded(), wanted = 0;
+    int number = 0;
+
+    for (kind_t kind = SUM; kind < NUM_KINDS; kind++) {
+        for (unsigned i = 0; i < NUM_WAYS * 3 * 8; i++) {
+            way_t way = (way_t) (i % NUM_WAYS);
+            int count = counts[i / NUM_WAYS % 3] / (is_spread(kind) ? 8 : 1) + 1;
+            case_t c = case_make(kind, way, count, i / NUM_WAYS / 3, ++number);
+
+            run(&c);
+            case_free(&c);
+            wanted += left || USER == kind ? 0 : PERSISTENT == way ? 2 : 1;
+        }
+    }
+    if (offloaded() - before != wanted) {
+        wrong("%llu operations were offloaded and not %llu", offloaded() - before, wanted);
+    }
+    if (0 == cuda.copies() || (!left && 0 == pvar_read("bytes_staged"))) {
+        wrong("%lu copies, %llu bytes staged", cuda.copies(), pvar_read("bytes_staged"));
+    }
+}
+
+/* Several at a time, which share what there is to copy by way of. */
+static void run_beside(void)
+{
+    enum { MANY = 12 };
+    case_t c[MANY];
+    MPI_Request requests[MANY];
+
+    for (int i = 0; i < MANY; i++) {
+        c[i] = case_make(i % 3 ? SUM : ALLGATHER, NONBLOCKING, 60000, (unsigned) i % 8, i);
+        begin(&c[i], &requests[i]);
+    }
+    MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < MANY; i++) {
+        check(&c[i]);
+        case_free(&c[i]);
+    }
+}
+
+/* Rank 0 cannot copy; the others have buffers of the host. */
+static void run_broken(kind_t kind)
+{
+    case_t good = case_make(kind, BLOCKING, 40000, 0 == rank ? 1 : 0, size);
+    MPI_Request request;
+    int rc;
+
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    if (MPI_SUCCESS != begin(&good, &request)) {
+        wrong("it does not work before anything is broken");
+    }
+    check(&good);
+    if (0 == rank) {
+        cuda.fail_after(3);
+    }
+    rc = begin(&good, &request);
+    if (MPI_SUCCESS == rc) {
+        wrong("no error");
+    }
+    rc = begin(&good, &request);
+    if (MPI_SUCCESS == rc) {
+        wrong("no error afterwards");
+    }
+    if (0 == rank) {
+        cuda.fail_after(-1);
+    }
+    case_free(&good);
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+    int provided, number = 1, sum;
+
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Type_vector(8, 1, 2, MPI_INT64_T, &spread);
+    MPI_Type_create_resized(spread, 0, 16 * sizeof(int64_t), &spread);
+    MPI_Type_commit(&spread);
+    MPI_Op_create(add, 1, &user_sum);
+    MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, comm); /* nobody has a driver yet */
+    load_driver();
+    if (0 == strcmp(how, "broken")) {
+        run_broken(argc > 2 && 0 == strcmp(argv[2], "bcast") ? BCAST : SUM);
+    } else {
+        run_all(0 == strcmp(how, "left"));
+        run_beside();
+        if (0 != cuda.leftovers()) {
+            wrong("%lu copies and events are left", cuda.leftovers());
+        }
+    }
+    MPI_Op_free(&user_sum);
+    MPI_Type_free(&spread);
+    MPI_Comm_free(&comm);
+    pvars_end();
+    number = conclude("device");
+    MPI_Finalize();
+    return number;
+}

@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test of buffers in the memory of accelerators, which is a stand-in's: a touch of it is a SIGSEGV.
+# Test: default 300; sanitizers: default 600
+set -eu
+
+# shellcheck source=tests/mpi/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+begin_mpi_test device
+compile_program device "$REPO/tests/mpi/device.c" -ldl
+mkdir -p "$tmp/lib"
+"$OMPICC" -std=gnu11 -O2 -g -Wall -Wextra -Werror -shared -fPIC -Wl,-soname,libcuda.so.1 \
+    -o "$tmp/lib/libcuda.so.1" "$REPO/tests/mpi/cuda.c" -lpthread >"$tmp/standin.log" 2>&1 ||
+    not_ok "the stand-in does not compile" "$tmp/standin.log"
+TIME_LIMIT=${TIME_LIMIT:-200}
+wrapper=(env "LD_LIBRARY_PATH=$tmp/lib")
+staged=("${cast[@]}" device_staging=1M)
+
+expect_job flat 3 embedded:2 "${staged[@]}" device offloaded
+expect_job node 3 embedded "${staged[@]}" reproducible=shape device offloaded
+start_server --aggregators 2
+expect_job server 4 "$server_address" "${staged[@]}" chunk_size=16K device offloaded
+stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
+expect_job lossy 3 embedded "${staged[@]}" multicast_faults=drop=0.02,reorder=0.05 device offloaded
+expect_job left 3 embedded "${staged[@]}" mode=auto device left
+expect_job declined 3 127.0.0.1:1 multicast=udp multicast_interface=nosuch0 connect_timeout=1 device left
+expect_job broken 3 embedded:2 "${staged[@]}" device broken
+expect_job broken-node 3 embedded "${staged[@]}" reproducible=shape device broken
+expect_job broken-bcast 3 embedded "${staged[@]}" device broken bcast
+echo "ok device"
