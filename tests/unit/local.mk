@@ -351,6 +351,11 @@ tests_unit_test_senders_SOURCES = tests/unit/test_senders.c
 tests_unit_test_senders_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_senders_LDADD = libocmulticast.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_stage
+tests_unit_test_stage_SOURCES = tests/unit/test_stage.c
+tests_unit_test_stage_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_stage_LDADD = libocstaging.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_udp
 tests_unit_test_udp_SOURCES = tests/unit/test_udp.c tests/unit/own_network.h
 tests_unit_test_udp_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
