@@ -13,6 +13,7 @@
 
 #include "check.h"
 #include "cuda.h"
+#include "optcast/mpi.h"
 #include "persistent.h"
 #include "pvars.h"
 
@@ -22,6 +23,7 @@
 typedef enum {
     SUM,                       /* of int64_t */
     MAXLOC,                    /* of pairs with gaps */
+    BFLOAT16,                  /* a sum of 16-bit floats, which travel as floats between servers */
     USER,                      /* an operation of the program's: never offloaded */
     ALLGATHER,
     ALLGATHERV,
@@ -31,7 +33,7 @@ typedef enum {
     NUM_KINDS
 } kind_t;
 
-static const char *const kinds[] = {"sum", "maxloc", "user", "allgather", "allgatherv", "bcast",
+static const char *const kinds[] = {"sum", "maxloc", "bfloat16", "user", "allgather", "allgatherv", "bcast",
                                     "spread allgather", "spread bcast"};
 
 typedef enum { BLOCKING, NONBLOCKING, PERSISTENT, NUM_WAYS } way_t;
@@ -73,6 +75,8 @@ static int rank, size;
 static MPI_Comm comm;
 static MPI_Datatype spread;    /* every second int64_t, eight of them */
 static MPI_Op user_sum;
+static MPI_Datatype bfloat16;
+static MPI_Op bfloat16_sum;
 
 /* ---- the driver ---- */
 
@@ -173,7 +177,10 @@ static bool is_spread(kind_t kind)
 
 static size_t stride_of(kind_t kind)
 {
-    return MAXLOC == kind ? sizeof(pair_t) : is_spread(kind) ? 16 * sizeof(int64_t) : sizeof(int64_t);
+    return MAXLOC == kind       ? sizeof(pair_t)
+           : BFLOAT16 == kind ? sizeof(uint16_t)
+           : is_spread(kind)  ? 16 * sizeof(int64_t)
+                              : sizeof(int64_t);
 }
 
 static int64_t element(const case_t *c, int of_rank, int i)
@@ -195,6 +202,21 @@ static size_t block_at(const case_t *c, int b)
     return is_reduction(c->kind) || is_bcast(c->kind) ? 0 : (size_t) b * each;
 }
 
+/* A whole number that fits into 8 bits. */
+static void write_bfloat16(char *to, int64_t value)
+{
+    float number = (float) value;
+    uint32_t bits;
+
+    memcpy(&bits, &number, sizeof(bits));
+    *(uint16_t *) to = (uint16_t) (bits >> 16);
+}
+
+static int64_t small(int64_t value)
+{
+    return value % 31;
+}
+
 /* Writes element i of a rank's contribution there. */
 static void write_element(const case_t *c, char *to, int of_rank, int i)
 {
@@ -204,6 +226,8 @@ static void write_element(const case_t *c, char *to, int of_rank, int i)
     if (MAXLOC == c->kind) {
         pair->value = (double) ((value * 17) % 1009);
         pair->index = of_rank;
+    } else if (BFLOAT16 == c->kind) {
+        write_bfloat16(to, small(value));
     } else if (is_spread(c->kind)) {
         for (int k = 0; k < 8; k++) {
             ((int64_t *) to)[2 * k] = value + k;
@@ -233,9 +257,13 @@ static void write_sum(const case_t *c, char *to, int i)
     int64_t sum = 0;
 
     for (int r = 0; r < size; r++) {
-        sum += element(c, r, i);
+        sum += BFLOAT16 == c->kind ? small(element(c, r, i)) : element(c, r, i);
     }
-    *(int64_t *) to = sum;
+    if (BFLOAT16 == c->kind) {
+        write_bfloat16(to, sum);
+    } else {
+        *(int64_t *) to = sum;
+    }
 }
 
 static void write_results(const case_t *c, char *to)
@@ -339,12 +367,18 @@ static void add(void *in, void *inout, int *length, MPI_Datatype *type)
 
 static MPI_Datatype type_of(kind_t kind)
 {
-    return MAXLOC == kind ? MPI_DOUBLE_INT : is_spread(kind) ? spread : MPI_INT64_T;
+    return MAXLOC == kind       ? MPI_DOUBLE_INT
+           : BFLOAT16 == kind ? bfloat16
+           : is_spread(kind)  ? spread
+                              : MPI_INT64_T;
 }
 
 static MPI_Op op_of(kind_t kind)
 {
-    return MAXLOC == kind ? MPI_MAXLOC : USER == kind ? user_sum : MPI_SUM;
+    return MAXLOC == kind       ? MPI_MAXLOC
+           : BFLOAT16 == kind ? bfloat16_sum
+           : USER == kind     ? user_sum
+                              : MPI_SUM;
 }
 
 static int begin(const case_t *c, MPI_Request *request)
@@ -490,6 +524,8 @@ int main(int argc, char **argv)
     MPI_Type_create_resized(spread, 0, 16 * sizeof(int64_t), &spread);
     MPI_Type_commit(&spread);
     MPI_Op_create(add, 1, &user_sum);
+    optcast_mpi_type(OPTCAST_BFLOAT16, &bfloat16);
+    optcast_mpi_op(OPTCAST_BFLOAT16, MPI_SUM, &bfloat16_sum);
     MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, comm); /* nobody has a driver yet */
     load_driver();
     if (0 == strcmp(how, "broken")) {
