@@ -12,9 +12,11 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 typedef int result_t;
 typedef uint64_t address_t;
@@ -66,10 +68,10 @@ typedef struct cuda {
     struct cuda *next;
 } cuda_t;
 
-/* Of all below, and the drivers' own. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned long long libraries;     /* loaded so far, when the driver was looked for … */
-static bool is_loaded;                   /* … and found */
+static atomic_ullong looked;             /* the time when the driver was looked for, … */
+static atomic_ullong libraries;          /* … how many libraries had been loaded, … */
+static atomic_bool is_loaded;            /* … and that it was among them */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows, and of reasons */
 static cuda_t *devices;
 
 /* ---- the driver ---- */
@@ -93,29 +95,62 @@ static bool get_functions(void *library)
     return true;
 }
 
-/* Looks again when a library was loaded since: the CUDA runtime loads the driver when it is used. */
-static bool look_for_driver(void)
+/* Under the lock. */
+static void look_for_driver(void)
 {
-    unsigned long long count = 0;
     void *library;
 
-    if (is_loaded) {
-        return true;
+    if (atomic_load(&is_loaded)) {
+        return;
     }
-    (void) dl_iterate_phdr(read_count, &count);
-    if (count == libraries) {
-        return false;
-    }
-    libraries = count;
     library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (NULL == library) {
-        return false;
+        return;
     }
-    is_loaded = get_functions(library);
-    if (!is_loaded) {
+    atomic_store(&is_loaded, get_functions(library));
+    if (!atomic_load(&is_loaded)) {
         (void) dlclose(library);
     }
-    return is_loaded;
+}
+
+/* Of a clock with ticks of at most 10 ms, which is read in a few instructions. */
+static unsigned long long tick(void)
+{
+    struct timespec time;
+
+    (void) clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+    return (unsigned long long) time.tv_sec * 1000000000u + (unsigned long long) time.tv_nsec;
+}
+
+/*
+ * The CUDA runtime loads the driver when it is used first. From then until there is memory of a
+ * device, the driver has to be initialised and a context made, which takes some ten milliseconds at
+ * least: so once a tick is often enough. Then only the number of libraries is looked at, unless it
+ * has changed.
+ */
+bool oc_cuda_is_used(void)
+{
+    unsigned long long count = 0, now;
+
+    if (atomic_load_explicit(&is_loaded, memory_order_acquire)) {
+        return true;
+    }
+    now = tick();
+    if (now == atomic_load_explicit(&looked, memory_order_acquire)) {
+        return false;
+    }
+    (void) dl_iterate_phdr(read_count, &count);
+    if (count == atomic_load_explicit(&libraries, memory_order_acquire)) {
+        atomic_store_explicit(&looked, now, memory_order_release);
+        return false;
+    }
+    (void) pthread_mutex_lock(&lock);
+    look_for_driver();
+    (void) pthread_mutex_unlock(&lock);
+    /* another thread that reads this need not look: it was done */
+    atomic_store_explicit(&libraries, count, memory_order_release);
+    atomic_store_explicit(&looked, now, memory_order_release);
+    return atomic_load(&is_loaded);
 }
 
 /* ---- copies ---- */
@@ -305,8 +340,12 @@ oc_device_t *oc_cuda_find(const void *address)
     cuda_t *cuda = NULL;
     context_t context;
 
+    if (!oc_cuda_is_used()) {
+        return NULL;
+    }
     (void) pthread_mutex_lock(&lock);
-    if (look_for_driver() && NULL != (context = context_of(address))) {
+    context = context_of(address);
+    if (NULL != context) {
         cuda = device_of(context);
     }
     (void) pthread_mutex_unlock(&lock);

@@ -8,8 +8,9 @@ set -eu
 # shellcheck source=tests/mpi/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-most=300
-times=1000
+most=400
+# what only the first call does counts next to nothing
+times=4000
 
 # expect_cost NAME RULES ARGUMENT...: of the program. callgrind counts from the beginning of the component's
 # function on, and stops in the one that calls the module before.

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "cuda.h"
@@ -85,6 +86,9 @@ static void *function(void *library, const char *name)
     return must(dlsym(library, name));
 }
 
+/* What initialising a driver takes at the very least. */
+#define INITIALISATION_US 20000
+
 /* As the CUDA runtime does it: when the program has been running for a while. */
 static void load_driver(void)
 {
@@ -94,6 +98,7 @@ static void load_driver(void)
         wrong("%s", dlerror());
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
+    (void) usleep(INITIALISATION_US);
     *(void **) &cuda.alloc = function(library, "cuMemAlloc_v2");
     *(void **) &cuda.free = function(library, "cuMemFree_v2");
     *(void **) &cuda.to_host = function(library, "cuMemcpyDtoH_v2");

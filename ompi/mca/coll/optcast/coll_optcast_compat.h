@@ -73,6 +73,7 @@ typedef const int *oc_mpi_displs_t;
 /* What Open MPI itself knows of the memory of accelerators: from 5.0 on it can be asked. */
 #if OMPI_MAJOR_VERSION >= 5
 #    include "opal/mca/accelerator/accelerator.h"
+#    include "opal/mca/accelerator/base/base.h"
 #    define OC_HAVE_ACCELERATOR 1
 #else
 #    define OC_HAVE_ACCELERATOR 0

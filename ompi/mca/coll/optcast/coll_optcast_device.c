@@ -70,6 +70,19 @@ static bool is_accelerators(const void *address)
            && 0 == (flags & MCA_ACCELERATOR_FLAGS_UNIFIED_MEMORY);
 }
 
+/* Open MPI has chosen before there was a communicator. */
+static bool has_accelerator(void)
+{
+    const char *name = opal_accelerator_base_selected_component.base_version.mca_component_name;
+
+    return '\0' != name[0] && 0 != strcmp(name, "null");
+}
+
+static bool may_be_any(void)
+{
+    return oc_cuda_is_used() || has_accelerator();
+}
+
 static oc_device_t *find(const void *address)
 {
     oc_device_t *device = oc_cuda_find(address);
@@ -83,6 +96,11 @@ bool mca_coll_optcast_is_known(const void *address)
 }
 
 #else
+
+static bool may_be_any(void)
+{
+    return oc_cuda_is_used();
+}
 
 static oc_device_t *find(const void *address)
 {
@@ -107,6 +125,9 @@ void mca_coll_optcast_find_devices(mca_coll_optcast_call_t *call)
 {
     bool sends = NULL != call->sbuf && MPI_IN_PLACE != call->sbuf;
 
+    if (!may_be_any()) {
+        return;
+    }
     call->rdevice = device_of(call->rbuf, call->dtype);
     if (sends) {
         call->sdevice = device_of(call->sbuf, NULL != call->sdtype ? call->sdtype : call->dtype);

@@ -124,19 +124,15 @@ static bool is_bcast_root(const mca_coll_optcast_module_t *m, const mca_coll_opt
     return NULL == call->sbuf && call->root == ompi_comm_rank(m->comm);
 }
 
-/* *result is NULL if the previous module reaches all buffers. */
-static int hosted_new(const mca_coll_optcast_module_t *m,
-                      const mca_coll_optcast_call_t *call, mca_coll_optcast_hosted_t **result)
+static int doubles_new(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                       mca_coll_optcast_hosted_t **result)
 {
-    span_t recv = recv_span(m, call), send = {.length = 0};
-    bool receives = needs_double(call, call->rdevice, (char *) call->rbuf + recv.first), sends;
+    span_t recv = recv_span(m, call);
+    span_t send = NULL == call->sdevice ? (span_t) {.length = 0} : send_span(call);
+    bool receives = needs_double(call, call->rdevice, (char *) call->rbuf + recv.first);
+    bool sends = needs_double(call, call->sdevice, (const char *) call->sbuf + send.first);
     mca_coll_optcast_hosted_t *h;
 
-    if (NULL != call->sdevice) {
-        send = send_span(call);
-    }
-    sends = needs_double(call, call->sdevice, (const char *) call->sbuf + send.first);
-    *result = NULL;
     if (!receives && !sends) {
         return OMPI_SUCCESS;
     }
@@ -164,6 +160,15 @@ static const mca_coll_optcast_call_t *hosted_call(const mca_coll_optcast_call_t 
                                                   const mca_coll_optcast_hosted_t *h)
 {
     return NULL == h ? call : &h->call;
+}
+
+/* *result is NULL if the previous module reaches all buffers. */
+static int hosted_new(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                      mca_coll_optcast_hosted_t **result)
+{
+    *result = NULL;
+    return NULL == call->sdevice && NULL == call->rdevice ? OMPI_SUCCESS
+                                                          : doubles_new(m, call, result);
 }
 
 /* What is in gaps, and in place, is there before, too. */
@@ -206,8 +211,12 @@ int mca_coll_optcast_previous(const mca_coll_optcast_module_t *m,
                               const mca_coll_optcast_call_t *call)
 {
     mca_coll_optcast_hosted_t *h;
-    int rc = hosted_new(m, call, &h);
+    int rc;
 
+    if (NULL == call->sdevice && NULL == call->rdevice) {
+        return call->operation->previous(m, call);
+    }
+    rc = hosted_new(m, call, &h);
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_optcast_hosted_load(h);
     }
