@@ -391,6 +391,15 @@ void mca_coll_optcast_request_complete(mca_coll_optcast_request_t *request, int 
 void mca_coll_optcast_request_discard(mca_coll_optcast_request_t *request);
 int mca_coll_optcast_request_progress(void);
 
+/*
+ * memory.c. open: from now on, and whenever there is memory again, some is in reserve. need: what was to
+ * be allocated is not there, and the other ranks count on it: returns when it is to be tried again, once
+ * more memory was made free, or ends the job.
+ */
+void mca_coll_optcast_memory_open(void);
+void mca_coll_optcast_memory_close(void);
+void mca_coll_optcast_need(const ompi_communicator_t *comm, const char *what);
+
 /* bootstrap.c */
 extern const oc_bootstrap_t mca_coll_optcast_bootstrap;
 /* Takes the tag now, for a group whose set-up begins later. */

@@ -133,6 +133,7 @@ static int optcast_close(void)
     }
     oc_client_destroy(cm->client);
     cm->client = NULL;
+    mca_coll_optcast_memory_close();
     OBJ_DESTRUCT(&cm->lock);
     mca_coll_optcast_exchange_forget();
     OBJ_DESTRUCT(&cm->exchanges);

@@ -91,12 +91,11 @@ static int module_count_in(void)
 
     OPAL_THREAD_LOCK(&cm->lock);
     if (NULL == cm->client) {
-        rc = client_make();
+        rc = opal_free_list_init(&cm->requests, sizeof(mca_coll_optcast_request_t),
+                                 opal_cache_line_size, OBJ_CLASS(mca_coll_optcast_request_t), 0, 0,
+                                 0, -1, 8, NULL, 0, NULL, NULL, NULL);
         if (OMPI_SUCCESS == rc) {
-            rc = opal_free_list_init(&cm->requests, sizeof(mca_coll_optcast_request_t),
-                                     opal_cache_line_size,
-                                     OBJ_CLASS(mca_coll_optcast_request_t), 0, 0, 0, -1, 8, NULL,
-                                     0, NULL, NULL, NULL);
+            rc = client_make();
         }
     }
     if (OMPI_SUCCESS == rc && 1 == ++cm->live_modules) {
@@ -203,13 +202,13 @@ static int save_previous(mca_coll_optcast_module_t *m)
     return OMPI_SUCCESS;
 }
 
-static int services_make(mca_coll_optcast_module_t *m)
+static void services_make(mca_coll_optcast_module_t *m)
 {
     m->spread = mca_coll_optcast_is_spread(m->comm);
     mca_coll_optcast_decide_module(m);
     mca_coll_optcast_report_module(m);
     if (ompi_comm_size(m->comm) > mca_coll_optcast_component.settings.max_ranks) {
-        return OMPI_SUCCESS;
+        return;
     }
     for (int i = 0; i < OC_NUM_SERVICES; i++) {
         mca_coll_optcast_service_t *service = &m->services[i];
@@ -219,12 +218,10 @@ static int services_make(mca_coll_optcast_module_t *m)
         }
         service->bootstrap.module = m;
         service->bootstrap.service = (oc_service_t) i;
-        service->group = mca_coll_optcast_group_new(&service->bootstrap, NULL);
-        if (NULL == service->group) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
+        while (NULL == (service->group = mca_coll_optcast_group_new(&service->bootstrap, NULL))) {
+            mca_coll_optcast_need(m->comm, "a group");
         }
     }
-    return OMPI_SUCCESS;
 }
 
 /* From 6.0 on a module does this itself; before, the framework takes what comm_query filled in. */
@@ -248,17 +245,17 @@ static int module_enable(mca_coll_base_module_t *module, struct ompi_communicato
     mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
     int rc = save_previous(m);
 
-    if (OMPI_SUCCESS == rc) {
-        rc = module_count_in();
-        m->enabled = OMPI_SUCCESS == rc;
+    if (OMPI_SUCCESS != rc) {
+        return rc;
     }
-    if (OMPI_SUCCESS == rc) {
-        rc = services_make(m);
+    mca_coll_optcast_memory_open();
+    while (OMPI_SUCCESS != module_count_in()) {
+        mca_coll_optcast_need(comm, "a client of the service");
     }
-    if (OMPI_SUCCESS == rc) {
-        install(m, comm);
-    }
-    return rc;
+    m->enabled = true;
+    services_make(m);
+    install(m, comm);
+    return OMPI_SUCCESS;
 }
 
 /* 4.1 and 5.0 call this once per function that the module holds, 6.0 exactly once. */
@@ -377,9 +374,8 @@ mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, i
                    mca_coll_optcast_name(comm));
         return NULL;
     }
-    m = OBJ_NEW(mca_coll_optcast_module_t);
-    if (NULL == m) {
-        return NULL;
+    while (NULL == (m = OBJ_NEW(mca_coll_optcast_module_t))) {
+        mca_coll_optcast_need(comm, "a module");
     }
     m->comm = comm;
     m->mode = cm->settings.mode;

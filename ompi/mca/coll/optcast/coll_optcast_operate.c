@@ -255,7 +255,7 @@ int mca_coll_optcast_operate_now(mca_coll_optcast_module_t *m, mca_coll_optcast_
     reservation_t reserved = {.request = NULL};
     oc_fallback_t reason;
     bool must_reserve;
-    int rc;
+    int rc = OMPI_SUCCESS;
 
     if (0 != atomic_load_explicit(&m->inside, memory_order_relaxed)) {
         return operation->previous_now(m, call, request);
@@ -274,6 +274,8 @@ int mca_coll_optcast_operate_now(mca_coll_optcast_module_t *m, mca_coll_optcast_
     if (OC_FALLBACK_NONE != reason && (!must_reserve || operation->same_numbers(m))) {
         return fall_back_now(m, call, reason, request);
     }
-    rc = must_reserve ? reserve_fallback(m, call, &reserved) : OMPI_SUCCESS;
+    while (must_reserve && OMPI_ERR_OUT_OF_RESOURCE == (rc = reserve_fallback(m, call, &reserved))) {
+        mca_coll_optcast_need(m->comm, "a nonblocking operation");
+    }
     return OMPI_SUCCESS == rc ? start_now(m, call, &reserved, request) : rc;
 }

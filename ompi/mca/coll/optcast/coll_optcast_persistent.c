@@ -7,6 +7,9 @@
  */
 #include "coll_optcast.h"
 
+/* Out of memory for it. */
+#define WHAT "a persistent operation"
+
 static void persistent_end(mca_coll_optcast_persistent_t *p)
 {
     if (NULL != p->group) {
@@ -19,18 +22,16 @@ static void persistent_end(mca_coll_optcast_persistent_t *p)
 static mca_coll_optcast_persistent_t *persistent_new(mca_coll_optcast_module_t *m,
                                                      const mca_coll_optcast_call_t *call)
 {
-    mca_coll_optcast_persistent_t *p = calloc(1, sizeof(*p));
+    mca_coll_optcast_persistent_t *p;
 
-    if (NULL == p) {
-        return NULL;
+    while (NULL == (p = calloc(1, sizeof(*p)))) {
+        mca_coll_optcast_need(m->comm, WHAT);
     }
     p->bootstrap.module = m;
     p->bootstrap.service = call->operation->service;
     mca_coll_optcast_bootstrap_reserve(&p->bootstrap);
-    p->group = mca_coll_optcast_group_new(&p->bootstrap, call);
-    if (NULL == p->group) {
-        persistent_end(p);
-        return NULL;
+    while (NULL == (p->group = mca_coll_optcast_group_new(&p->bootstrap, call))) {
+        mca_coll_optcast_need(m->comm, WHAT);
     }
     return p;
 }
@@ -154,20 +155,18 @@ int mca_coll_optcast_operate_init(mca_coll_optcast_module_t *m, mca_coll_optcast
     if (OC_FALLBACK_NONE != reason) {
         return fall_back(m, call, reason, info, request);
     }
-    rc = NULL == call->operation->prepare ? OMPI_SUCCESS : call->operation->prepare(m, call);
-    if (OMPI_SUCCESS != rc) {
-        return rc;
+    while (NULL != call->operation->prepare && OMPI_SUCCESS != call->operation->prepare(m, call)) {
+        mca_coll_optcast_need(m->comm, WHAT);
     }
     persistent = persistent_new(m, call);
-    if (NULL == persistent) {
-        mca_coll_optcast_layout_free(&call->layout);
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
     retain_handles(call);
     r = mca_coll_optcast_request_new(m, call, persistent_start);
     r->group = persistent->group;
     r->persistent = persistent;
-    rc = mca_coll_optcast_previous_init(m, call, info, &r->inner, &r->hosted);
+    while (OMPI_ERR_OUT_OF_RESOURCE
+           == (rc = mca_coll_optcast_previous_init(m, call, info, &r->inner, &r->hosted))) {
+        mca_coll_optcast_need(m->comm, WHAT);
+    }
     *request = &r->super.super;
     if (OMPI_SUCCESS != rc) {
         r->inner = NULL;

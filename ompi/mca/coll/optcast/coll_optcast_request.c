@@ -57,9 +57,12 @@ mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module
                                                          const mca_coll_optcast_call_t *call,
                                                          ompi_request_start_fn_t start)
 {
-    mca_coll_optcast_request_t *r = (mca_coll_optcast_request_t *) opal_free_list_wait(
-        &mca_coll_optcast_component.requests);
+    mca_coll_optcast_request_t *r;
 
+    while (NULL == (r = (mca_coll_optcast_request_t *) opal_free_list_get(
+                        &mca_coll_optcast_component.requests))) {
+        mca_coll_optcast_need(module->comm, "a request");
+    }
     OMPI_REQUEST_INIT(&r->super.super, NULL != start);
     if (NULL == start) {
         r->super.super.req_state = OMPI_REQUEST_ACTIVE;

@@ -17,6 +17,7 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_hosted.c \
 	ompi/mca/coll/optcast/coll_optcast_job.c \
 	ompi/mca/coll/optcast/coll_optcast_layout.c \
+	ompi/mca/coll/optcast/coll_optcast_memory.c \
 	ompi/mca/coll/optcast/coll_optcast_module.c \
 	ompi/mca/coll/optcast/coll_optcast_operate.c \
 	ompi/mca/coll/optcast/coll_optcast_persistent.c \
