@@ -14,6 +14,7 @@
 #include "net/address.h"
 #include "net/socket.h"
 #include "net/stream.h"
+#include "tools/info_tell.h"
 
 #define QUERIES       16
 #define PATIENCE_MS   5000
@@ -157,53 +158,88 @@ static double microseconds(uint64_t ns)
     return (double) ns / 1000;
 }
 
-/* Whether a job that begins now would be served. */
-static bool judge(const answer_t *answer)
+/* Whether a job that begins now would be served, and a sentence about it. */
+static bool judge(const oc_server_status_t *status, char *text, size_t size)
 {
-    const oc_server_status_t *status = &answer->status;
     bool speaks = status->version_min <= OC_PROTOCOL_VERSION_MAX
                   && status->version_max >= OC_PROTOCOL_VERSION_MIN;
     bool has_room = status->jobs < status->max_jobs;
 
     if (!speaks) {
-        printf("no: it speaks protocol %u to %u, this release %d to %d: install the same on both\n",
-               status->version_min, status->version_max, OC_PROTOCOL_VERSION_MIN,
-               OC_PROTOCOL_VERSION_MAX);
+        snprintf(text, size, "it speaks protocol %u to %u, this release %d to %d: install the same "
+                 "on both", status->version_min, status->version_max, OC_PROTOCOL_VERSION_MIN,
+                 OC_PROTOCOL_VERSION_MAX);
     } else if (!has_room) {
-        printf("no: it has %u jobs, which is its max-jobs: wait, or start it with more\n",
-               status->jobs);
+        snprintf(text, size, "it has %u jobs, which is its max-jobs: wait, or start it with more",
+                 status->jobs);
     } else {
-        printf("yes: %u of %u jobs, %u aggregator%s and %llu bytes for each\n", status->jobs,
-               status->max_jobs, status->aggregators, 1 == status->aggregators ? "" : "s",
-               (unsigned long long) status->memory_limit);
+        snprintf(text, size, "%u of %u jobs, %u aggregator%s and %llu bytes for each", status->jobs,
+                 status->max_jobs, status->aggregators, 1 == status->aggregators ? "" : "s",
+                 (unsigned long long) status->memory_limit);
     }
+    return speaks && has_room;
+}
+
+static void print_answer(const answer_t *answer)
+{
     printf("  %-28s release %s, protocol %u to %u, round trip %.0f us (%.0f to %.0f)\n", "",
-           answer->release, status->version_min, status->version_max,
+           answer->release, answer->status.version_min, answer->status.version_max,
            microseconds(answer->trips[QUERIES / 2]), microseconds(answer->trips[0]),
            microseconds(answer->trips[QUERIES - 1]));
-    return speaks && has_room;
+}
+
+static void tell_answer(const char *name, const answer_t *answer)
+{
+    const oc_server_status_t *status = &answer->status;
+
+    printf("optcast:server:%s:release:%s\n"
+           "optcast:server:%s:protocol:%u to %u\n"
+           "optcast:server:%s:jobs:%u\n"
+           "optcast:server:%s:max_jobs:%u\n"
+           "optcast:server:%s:round_trip_us:%.1f\n",
+           name, answer->release, name, status->version_min, status->version_max, name,
+           status->jobs, name, status->max_jobs, name,
+           microseconds(answer->trips[QUERIES / 2]));
+}
+
+static void print_verdict(const char *name, bool good, const char *text, const answer_t *answer)
+{
+    if (oc_info_is_parsable()) {
+        printf("optcast:server:%s:serves:%s%s%s\n", name, good ? "yes" : "no", good ? "" : ": ",
+               good ? "" : text);
+    } else {
+        printf("%s: %s\n", good ? "yes" : "no", text);
+    }
+    if (NULL == answer) {
+        return;
+    }
+    if (oc_info_is_parsable()) {
+        tell_answer(name, answer);
+    } else {
+        print_answer(answer);
+    }
 }
 
 static bool ask_one(const oc_host_port_t *name)
 {
-    char text[OC_HOST_SIZE + 8], error[512] = "";
+    char text[OC_HOST_SIZE + 8], verdict[512] = "";
     answer_t answer = {.release = ""};
     oc_stream_t stream;
-    bool good;
+    bool answers, good;
     int fd;
 
     snprintf(text, sizeof(text), "%s:%u", name->host, name->port);
-    printf("  %-28s ", text);
-    fflush(stdout);
-    fd = reach(name, error, sizeof(error));
-    oc_stream_init(&stream, fd, OC_MAX_BODY);
-    good = fd >= 0 && ask(&stream, &answer, error, sizeof(error));
-    oc_stream_close(&stream);
-    if (!good) {
-        printf("no: %s\n", error);
-        return false;
+    if (!oc_info_is_parsable()) {
+        printf("  %-28s ", text);
+        fflush(stdout);
     }
-    return judge(&answer);
+    fd = reach(name, verdict, sizeof(verdict));
+    oc_stream_init(&stream, fd, OC_MAX_BODY);
+    answers = fd >= 0 && ask(&stream, &answer, verdict, sizeof(verdict));
+    oc_stream_close(&stream);
+    good = answers && judge(&answer.status, verdict, sizeof(verdict));
+    print_verdict(text, good, verdict, answers ? &answer : NULL);
+    return good;
 }
 
 bool oc_info_servers(const char *text)
@@ -213,7 +249,9 @@ bool oc_info_servers(const char *text)
     bool good = true;
 
     if (0 == strncmp(text, "embedded", strlen("embedded"))) {
-        printf("  %s: servers inside a job, of which there are none to be asked\n", text);
+        if (!oc_info_is_parsable()) {
+            printf("  %s: servers inside a job, of which there are none to be asked\n", text);
+        }
         return true;
     }
     if (OC_OK != oc_server_list_parse(text, &list, error, sizeof(error))) {

@@ -25,6 +25,8 @@
 #include "protocol/limits.h"
 #include "reduction/reduction.h"
 #include "tools/info_servers.h"
+#include "tools/info_tell.h"
+#include "tools/info_values.h"
 #include "ucx_backend/worker.h"
 
 #define COMPONENT_FILE "mca_coll_optcast.so"
@@ -54,6 +56,7 @@ static void print_help(void)
            "%s).\n"
            "  --ompi-info PATH\n      The ompi_info of the Open MPI that is to load it (default: "
            "the one in PATH).\n"
+           "  --parsable\n      Writes optcast:KEY:VALUE, one a line, for programs.\n"
            "  --servers LIST\n      Asks these servers (as in coll_optcast_servers) whether they would "
            "serve a job,\n      measures round trips, and does nothing else.\n"
            "  --help, --version\n\n"
@@ -66,11 +69,21 @@ static void print_help(void)
 
 static void print_build(void)
 {
-    printf("Optcast for MPI %s\n\nBuild\n", PACKAGE_VERSION);
-    printf("  Open MPI     built for %s\n", OPTCAST_OMPI_VERSION);
-    printf("  UCX          built with %s, %s is loaded\n", OPTCAST_UCX_VERSION, oc_ucx_version());
-    printf("  hwloc        built with %s\n", OPTCAST_HWLOC_VERSION);
-    printf("  component    installed in %s\n", OPTCAST_COMPONENTDIR);
+    if (oc_info_is_parsable()) {
+        oc_info_tell("", "version", "%s", PACKAGE_VERSION);
+        oc_info_tell("", "ompi:built", "%s", OPTCAST_OMPI_VERSION);
+        oc_info_tell("", "ucx:built", "%s", OPTCAST_UCX_VERSION);
+        oc_info_tell("", "ucx:loaded", "%s", oc_ucx_version());
+        oc_info_tell("", "hwloc:built", "%s", OPTCAST_HWLOC_VERSION);
+        oc_info_tell("", "component:installed", "%s", OPTCAST_COMPONENTDIR);
+        return;
+    }
+    printf("Optcast for MPI %s\n", PACKAGE_VERSION);
+    oc_info_title("Build");
+    oc_info_say("Open MPI", "built for %s", OPTCAST_OMPI_VERSION);
+    oc_info_say("UCX", "built with %s, %s is loaded", OPTCAST_UCX_VERSION, oc_ucx_version());
+    oc_info_say("hwloc", "built with %s", OPTCAST_HWLOC_VERSION);
+    oc_info_say("component", "installed in %s", OPTCAST_COMPONENTDIR);
 }
 
 static void print_multicast(void)
@@ -78,13 +91,14 @@ static void print_multicast(void)
     size_t datagram_size;
     char text[256];
 
-    printf("\nMulticast\n");
+    oc_info_title("Multicast");
     if (oc_verbs_available("", &datagram_size, text, sizeof(text))) {
-        printf("  verbs        %s, datagrams of %zu bytes\n", text, datagram_size);
+        oc_info_tell("verbs", "multicast:verbs", "%s, datagrams of %zu bytes", text,
+                     datagram_size);
     } else {
-        printf("  verbs        not here: %s\n", text);
+        oc_info_tell("verbs", "multicast:verbs", "not here: %s", text);
     }
-    printf("  udp          wherever the network carries IP multicast\n");
+    oc_info_say("udp", "wherever the network carries IP multicast");
 }
 
 /* Of whoever runs this: ranks of the same user get the same answer. */
@@ -92,27 +106,30 @@ static void print_filter(void)
 {
     int error = oc_admission_try();
 
-    printf("\nData ports\n");
+    oc_info_title("Data ports");
     if (0 == error) {
-        printf("  filter       on: they admit hosts of the job only\n");
+        oc_info_tell("filter", "filter", "on: they admit hosts of the job only");
     } else {
-        printf("  filter       off: %s%s\n", strerror(error), oc_admission_hint(error));
+        oc_info_tell("filter", "filter", "off: %s%s", strerror(error), oc_admission_hint(error));
     }
 }
 
 static void print_protocol(void)
 {
-    printf("\nProtocol\n");
-    printf("  versions     %d to %d\n", OC_PROTOCOL_VERSION_MIN, OC_PROTOCOL_VERSION_MAX);
-    printf("  port         %d, unless said otherwise\n", OC_DEFAULT_PORT);
-    printf("  limits       %d ranks in a communicator\n", OC_MAX_RANKS);
-    printf("               %d communicators of a job on a server\n", OC_MAX_GROUPS);
-    printf("               %d Allreduces of a communicator under way\n", OC_MAX_IN_FLIGHT);
-    printf("               %d aggregators of a server, %d of a communicator\n",
-           OC_MAX_AGGREGATORS, OC_MAX_GROUP_AGGREGATORS);
-    printf("               chunks of %u to %u bytes, %d in flight\n", OC_MIN_CHUNK, OC_MAX_CHUNK,
-           OC_MAX_WINDOW);
-    printf("               %u bytes in one message\n", OC_MAX_SMALL);
+    oc_info_title("Protocol");
+    oc_info_tell("versions", "protocol:versions", "%d to %d", OC_PROTOCOL_VERSION_MIN,
+                 OC_PROTOCOL_VERSION_MAX);
+    oc_info_tell("port", "protocol:port", oc_info_is_parsable() ? "%d"
+                                                                : "%d, unless said otherwise",
+                 OC_DEFAULT_PORT);
+    oc_info_say("limits", "%d ranks in a communicator", OC_MAX_RANKS);
+    oc_info_say("", "%d communicators of a job on a server", OC_MAX_GROUPS);
+    oc_info_say("", "%d Allreduces of a communicator under way", OC_MAX_IN_FLIGHT);
+    oc_info_say("", "%d aggregators of a server, %d of a communicator", OC_MAX_AGGREGATORS,
+                OC_MAX_GROUP_AGGREGATORS);
+    oc_info_say("", "chunks of %u to %u bytes, %d in flight", OC_MIN_CHUNK, OC_MAX_CHUNK,
+                OC_MAX_WINDOW);
+    oc_info_say("", "%u bytes in one message", OC_MAX_SMALL);
 }
 
 /* The column of an operation in the table is as wide as its name. */
@@ -133,23 +150,55 @@ static void print_operations(void)
     }
 }
 
+/* A line for each type, with the names of its operations. */
+static void tell_operations(void)
+{
+    for (unsigned type = 1; type < OC_TYPE_END; type++) {
+        char names[256] = "", key[64];
+
+        for (unsigned op = 1; op < OC_OP_END; op++) {
+            size_t used = strlen(names);
+
+            if (NULL != oc_reduce_kernel(op, type)) {
+                snprintf(names + used, sizeof(names) - used, "%s%s", 0 == used ? "" : ",",
+                         oc_op_name(op));
+            }
+        }
+        snprintf(key, sizeof(key), "type:%s:operations", oc_type_name(type));
+        oc_info_tell("", key, "%s", names);
+    }
+}
+
 static void print_reduction(void)
 {
-    printf("\nReduction\n  in use       %s\n  available   ", oc_isa_name(oc_reduce_isa()));
+    char names[128] = "";
+
+    oc_info_title("Reduction");
+    oc_info_tell("in use", "isa:used", "%s", oc_isa_name(oc_reduce_isa()));
     for (int isa = 0; isa < OC_ISA_END; isa++) {
+        size_t used = strlen(names);
+
         if (NULL != oc_reduce_kernel_isa(OC_OP_SUM, OC_TYPE_FLOAT, (oc_isa_t) isa)) {
-            printf(" %s", oc_isa_name((oc_isa_t) isa));
+            snprintf(names + used, sizeof(names) - used, "%s%s", 0 == used ? "" : " ",
+                     oc_isa_name((oc_isa_t) isa));
         }
     }
-    printf("\n");
-    print_operations();
+    oc_info_tell("available", "isa:available", "%s", names);
+    if (oc_info_is_parsable()) {
+        tell_operations();
+    } else {
+        print_operations();
+    }
 }
 
 static void print_settings(void)
 {
-    printf("\nSettings of a job\n");
+    if (oc_info_is_parsable()) {
+        return;
+    }
+    oc_info_title("Settings of a job");
     oc_settings_print(&oc_job_settings_table, "coll_optcast_", stdout);
-    printf("\nSettings of optcast-server\n");
+    oc_info_title("Settings of optcast-server");
     oc_settings_print(&oc_server_settings_table, "--", stdout);
 }
 
@@ -298,7 +347,10 @@ static bool run(char *const argv[], const char *const *replacements, char *outpu
 
 static bool fails(const char *what, const char *advice)
 {
-    printf("  result       the component will not load: %s\n  what to do   %s\n", what, advice);
+    oc_info_tell("result", "component:loads", oc_info_is_parsable() ? "no: %s"
+                                                                   : "the component will not load: %s",
+                 what);
+    oc_info_tell("what to do", "component:advice", "%s", advice);
     return false;
 }
 
@@ -323,7 +375,7 @@ static bool component_is_there(const char *folder)
     char file[PATH_MAX + sizeof(COMPONENT_FILE) + 1], what[PATH_MAX + 128];
 
     snprintf(file, sizeof(file), "%s/%s", folder, COMPONENT_FILE);
-    printf("  component    %s\n", file);
+    oc_info_tell("component", "component:file", "%s", file);
     if (0 == access(file, R_OK)) {
         return true;
     }
@@ -416,7 +468,7 @@ static bool version_fits(char *ompi_info, const char *built, char *output)
     }
     version += strlen(begin);
     output[version - output + (ptrdiff_t) strcspn(version, " \t\r\n")] = '\0';
-    printf("  Open MPI     %s, %s\n", version, ompi_info);
+    oc_info_tell("Open MPI", "ompi:found", "%s, %s", version, ompi_info);
     if (series_length(version) != series_length(built)
         || 0 != strncmp(version, built, series_length(built))) {
         snprintf(what, sizeof(what), "it was built for Open MPI %.64s, and this is %.64s",
@@ -425,8 +477,8 @@ static bool version_fits(char *ompi_info, const char *built, char *output)
                      "name the other one's ompi_info with --ompi-info");
     }
     if (0 != strcmp(version, built)) {
-        printf("  note         built for %s; another release of the same series usually works\n",
-               built);
+        oc_info_say("note", "built for %s; another release of the same series usually works",
+                    built);
     }
     return true;
 }
@@ -475,12 +527,13 @@ static void print_use(const char *folder)
 {
     const char *selection = getenv("OMPI_MCA_coll");
 
-    printf("  result       the component loads\n"
-           "  use it       mpirun -x OMPI_MCA_mca_base_component_path=%s:SYSTEM_DEFAULT "
-           "PROGRAM\n", folder);
+    oc_info_tell("result", "component:loads", oc_info_is_parsable() ? "yes"
+                                                                   : "the component loads");
+    oc_info_say("use it", "mpirun -x OMPI_MCA_mca_base_component_path=%s:SYSTEM_DEFAULT PROGRAM",
+                folder);
     if (NULL != selection && NULL == strstr(selection, "optcast")) {
-        printf("  note         OMPI_MCA_coll=%s is set, and that does not name optcast\n",
-               selection);
+        oc_info_tell("note", "component:note", "OMPI_MCA_coll=%s is set, and that does not name "
+                     "optcast", selection);
     }
 }
 
@@ -490,7 +543,7 @@ static bool check(const options_t *options)
     char folder[PATH_MAX], found[PATH_MAX], built[64];
     const char *ompi_info;
 
-    printf("\nWill it load?\n");
+    oc_info_title("Will it load?");
     component_folder(options->component, folder, sizeof(folder));
     if (!component_is_there(folder)) {
         return false;
@@ -502,11 +555,15 @@ static bool check(const options_t *options)
         return false;
     }
     print_use(folder);
+    oc_info_values(output);
     return true;
 }
 
 static void print_advice(void)
 {
+    if (oc_info_is_parsable()) {
+        return;
+    }
     printf("\nThe default, coll_optcast_servers=embedded, is for trying out: it reduces with "
            "threads of the\njob itself. Faster large Allreduces need servers (optcast-server) on "
            "other hosts; as many\nas the job has hosts are best, and fewer help too.\n");
@@ -517,7 +574,7 @@ static int parse_options(int argc, char **argv, options_t *options)
 {
     static const struct option known[] = {
         {"component", required_argument, NULL, 'c'}, {"ompi-info", required_argument, NULL, 'o'},
-        {"servers", required_argument, NULL, 's'},
+        {"parsable", no_argument, NULL, 'p'}, {"servers", required_argument, NULL, 's'},
         {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'v'}, {0}};
     int option;
 
@@ -528,6 +585,9 @@ static int parse_options(int argc, char **argv, options_t *options)
             break;
         case 'o':
             options->ompi_info = optarg;
+            break;
+        case 'p':
+            oc_info_be_parsable();
             break;
         case 's':
             options->servers = optarg;
@@ -561,7 +621,9 @@ int main(int argc, char **argv)
         return status;
     }
     if (NULL != options.servers) {
-        printf("Would it serve?\n");
+        if (!oc_info_is_parsable()) {
+            printf("Would it serve?\n");
+        }
         return oc_info_servers(options.servers) ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     print_build();

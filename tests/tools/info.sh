@@ -68,6 +68,25 @@ export OMPI_MCA_coll=tuned,basic
 check 0 'OMPI_MCA_coll=tuned,basic is set' --component "$component_dir" --ompi-info "$OMPI_INFO"
 unset OMPI_MCA_coll
 
+# The settings of a job that is started here, and where they come from.
+cat >"$tmp/params.conf" <<END
+coll_optcast_verbose = 1
+END
+export OMPI_MCA_mca_param_files="$tmp/params.conf" OMPI_MCA_coll_optcast_mode=never
+check 0 '^  coll_optcast_mode +never +environment' --component "$component_dir" --ompi-info "$OMPI_INFO"
+has_line '^  coll_optcast_verbose +1 +file \(.*params\.conf' settings
+has_line '^  coll_optcast_chunk_size +65536 +default$' settings
+check 0 '^optcast:setting:coll_optcast_mode:value:never$' --parsable --component "$component_dir" --ompi-info "$OMPI_INFO"
+has_line '^optcast:setting:coll_optcast_mode:source:environment' --parsable
+has_line '^optcast:setting:coll_optcast_servers:value:embedded$' --parsable
+has_line '^optcast:component:loads:yes$' --parsable
+has_line '^optcast:version:[0-9]' --parsable
+has_line '^optcast:isa:used:(baseline|neon|avx2|avx512)$' --parsable
+has_line '^optcast:type:uint8:operations:sum,prod,' --parsable
+! grep -v '^optcast:[a-z][^ ]*:' "$tmp/out" || not_ok "--parsable prints lines that are not optcast:KEY:VALUE" "$tmp/out"
+unset OMPI_MCA_mca_param_files OMPI_MCA_coll_optcast_mode
+check 1 '^optcast:component:loads:no: /nonexistent/.*No such file' --parsable --component /nonexistent
+
 # It does not load, and it says why.
 check 1 'will not load: /nonexistent/.*No such file' --component /nonexistent
 mkdir "$tmp/broken"
@@ -125,6 +144,9 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 check 0 "^  $address +yes: 0 of 3 jobs, 2 aggregators and 67108864 bytes for each\$" --servers "$address"
+check 0 "^optcast:server:$address:serves:yes\$" --parsable --servers "$address"
+has_line "^optcast:server:$address:round_trip_us:[0-9.]+\$" --parsable
+check 0 "^  $address +yes: 0 of 3 jobs" --servers "$address"
 has_line '^ +release [0-9.]+, protocol [0-9]+ to [0-9]+, round trip [0-9]+ us \([0-9]+ to [0-9]+\)$' --servers
 check 1 '^  127\.0\.0\.1:9 +no: Connection refused: start optcast-server there$' --servers "$address,127.0.0.1:9"
 has_line "^  $address +yes:" --servers
