@@ -121,7 +121,7 @@ static int load(const double_t *d)
 /* A root of a Bcast only sends what it has. */
 static bool is_bcast_root(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
 {
-    return NULL == call->sbuf && call->root == ompi_comm_rank(m->comm);
+    return NULL == call->sdtype && NULL == call->op && call->root == ompi_comm_rank(m->comm);
 }
 
 static int doubles_new(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
