@@ -8,8 +8,9 @@ set -eu
 # shellcheck source=tests/cluster/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-most=300
-times=20
+most=400
+# what only the first call does counts next to nothing
+times=1000
 operations=(allgather allgatherv bcast)
 declare -A callers=([allgather]=previous_allgather [allgatherv]=previous_allgatherv [bcast]=previous)
 
