@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
@@ -235,7 +236,8 @@ static void test_embedded_parent(void **state)
 
 /* ---- parents ---- */
 
-static int listen_at(const char *host, uint16_t *port, int backlog)
+/* -1 if the port is taken at this host. */
+static int try_listen_at(const char *host, uint16_t *port, int backlog)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(*port)};
     socklen_t length = sizeof(address);
@@ -243,10 +245,22 @@ static int listen_at(const char *host, uint16_t *port, int backlog)
 
     assert_true(fd >= 0);
     assert_int_equal(inet_pton(AF_INET, host, &address.sin_addr), 1);
-    assert_int_equal(bind(fd, (struct sockaddr *) &address, sizeof(address)), 0);
+    if (0 != bind(fd, (struct sockaddr *) &address, sizeof(address))) {
+        assert_int_equal(errno, EADDRINUSE);
+        close(fd);
+        return -1;
+    }
     assert_int_equal(listen(fd, backlog), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *) &address, &length), 0);
     *port = ntohs(address.sin_port);
+    return fd;
+}
+
+static int listen_at(const char *host, uint16_t *port, int backlog)
+{
+    int fd = try_listen_at(host, port, backlog);
+
+    assert_true(fd >= 0);
     return fd;
 }
 
@@ -526,15 +540,30 @@ static void fill_queue(uint16_t port, int fds[8])
     }
 }
 
+/* A port that is free at one address may be in use at the other, by any other program. */
+static void listen_at_both(int *silent, int *listener, uint16_t *port)
+{
+    for (int attempt = 0; attempt < 100; attempt++) {
+        *port = 0;
+        *silent = listen_at("127.0.0.2", port, 0);
+        *listener = try_listen_at("127.0.0.1", port, 8);
+        if (*listener >= 0) {
+            return;
+        }
+        close(*silent);
+    }
+    fail_msg("no port is free at both addresses");
+}
+
 static void test_silent_address(void **state)
 {
-    uint16_t port = 0;
-    int silent = listen_at("127.0.0.2", &port, 0), fds[8];
-    int listener = listen_at("127.0.0.1", &port, 8);
+    int silent, listener, fds[8];
     own_leaf_t leaf;
+    uint16_t port;
     char name[64];
 
     (void) state;
+    listen_at_both(&silent, &listener, &port);
     fill_queue(port, fds);
     snprintf(name, sizeof(name), "two.invalid:%u", port);
     own_leaf_open(&leaf, name);
