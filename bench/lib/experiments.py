@@ -191,6 +191,12 @@ EXPERIMENTS = (
         "without MPI: whether all get in at once, what heartbeats cost, how many communicators fit, "
         "and memory.", ()),
     Experiment(
+        "regret", "What mode auto gives away",
+        "Nothing is set but the rate of the links, in a file of rules. In each launch iterations with "
+        "and without the component take turns, in one launch in mode auto, in the next one in mode "
+        "always; everybody with the nap. A cell is missed if all launches are slower than all of the "
+        "better one.", ()),
+    Experiment(
         "settings", "Settings and their defaults",
         "What kinds of pages, and ways to wait, are worth on one host.", ()),
     Experiment(

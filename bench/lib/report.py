@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Owns doc/performance.md: what of the results is said, and with which words."""
-from lib import experiments, limits, plot, reduction, results, scale, settings, size, text
+from lib import experiments, limits, plot, reduction, regret, results, scale, settings, size, text
 
 
 def offloaded(row):
@@ -221,7 +221,7 @@ def experiment_section(name, result, folder, plots):
         lines += [f"Settings of ours: `{' '.join(result['settings'])}`.", ""]
     for setup in result["setups"]:
         lines += setup_section(name, setup, folder, plots)
-    for special in (reduction, scale, settings, size):
+    for special in (reduction, scale, regret, settings, size):
         if special.KEY in result:
             lines += special.section(result[special.KEY])
     return lines

@@ -296,6 +296,29 @@ static void collect(oc_perf_meter_t *m, int index)
     }
 }
 
+/*
+ * As many iterations as fit the time, the same on all ranks. What is done for the first time may have to be
+ * set up: the second time tells.
+ */
+static void rehearse(oc_perf_meter_t *m)
+{
+    double least = 0, seconds, begin, count;
+
+    for (int turn = 0; turn < 2; turn++) {
+        begin = MPI_Wtime();
+        for (int side = 0; side < m->sides; side++) {
+            iterate(m, side, -1);
+        }
+        seconds = MPI_Wtime() - begin;
+        least = 0 == turn || seconds < least ? seconds : least;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_DOUBLE, MPI_MAX, m->job->control);
+    count = m->options->milliseconds / 1e3 / least;
+    m->iterations = count < 1 ? 1 : count < m->options->iterations ? (int) count
+                                                                   : m->options->iterations;
+    m->warmup = m->options->warmup < m->iterations / 10 ? m->options->warmup : m->iterations / 10;
+}
+
 static bool begin_row(oc_perf_meter_t *m, uint64_t size)
 {
     size_t element = oc_perf_type_size(m->options->type);
@@ -307,6 +330,13 @@ static bool begin_row(oc_perf_meter_t *m, uint64_t size)
     m->row->count = m->layout.count;
     memset(m->wrong, 0, sizeof(m->wrong));
     set_call(m);
+    if (oc_perf_has_data(m->options->collective)) {
+        oc_perf_meter_prepare(m, false);
+    }
+    if (0 != m->options->milliseconds) {
+        rehearse(m);
+    }
+    m->row->iterations = m->iterations;
     for (int side = 0; 0 == m->job->rank && side < m->sides; side++) {
         m->row->sides[side].seconds = calloc((size_t) m->iterations, sizeof(double));
         good = good && NULL != m->row->sides[side].seconds;
@@ -327,9 +357,6 @@ bool oc_perf_meter_row(oc_perf_meter_t *m, uint64_t size, oc_perf_row_t *row)
     m->row = row;
     if (!begin_row(m, size)) {
         return false;
-    }
-    if (oc_perf_has_data(m->options->collective)) {
-        oc_perf_meter_prepare(m, false);
     }
     iterate_all(m);
     for (int side = 0; side < m->sides; side++) {

@@ -33,6 +33,7 @@ enum { OC_PERF_OURS, OC_PERF_PREVIOUS, OC_PERF_NUM_SIDES };
 
 typedef struct {
     uint64_t bytes, count;
+    int iterations;                /* that were timed */
     oc_perf_side_t sides[OC_PERF_NUM_SIDES];
 } oc_perf_row_t;
 

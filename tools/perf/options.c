@@ -12,6 +12,7 @@
 #define DEFAULT_FACTOR 2
 #define MAX_ITERATIONS 1000000
 #define MAX_FACTOR     1000000
+#define MAX_TIME       3600000 /* ms */
 
 /* Which options were given: bits, as far as somebody asks. */
 enum { MIN = 1, MAX = 2, FACTOR = 4, TYPE = 8, OP = 16, ROOT = 32 };
@@ -28,7 +29,8 @@ typedef struct {
 static const struct option known[] = {
     {"min", required_argument, NULL, 'b'},        {"max", required_argument, NULL, 'e'},
     {"factor", required_argument, NULL, 'f'},     {"iterations", required_argument, NULL, 'n'},
-    {"warmup", required_argument, NULL, 'w'},     {"type", required_argument, NULL, 'd'},
+    {"warmup", required_argument, NULL, 'w'},     {"time", required_argument, NULL, 't'},
+    {"type", required_argument, NULL, 'd'},
     {"op", required_argument, NULL, 'o'},         {"root", required_argument, NULL, 'r'},
     {"in-place", no_argument, NULL, 'p'},         {"nonblocking", no_argument, NULL, 'N'},
     {"check", no_argument, NULL, 'c'},            {"compare", no_argument, NULL, 'C'},
@@ -48,6 +50,9 @@ void oc_perf_options_help(FILE *out)
             "  -f, --factor N          From one size to the next (2).\n"
             "  -n, --iterations N      Timed iterations of each size (20).\n"
             "  -w, --warmup N          Iterations before them that are not timed (5).\n"
+            "  -t, --time MS           No more iterations of a size than take MS milliseconds, but "
+            "one after\n"
+            "                          two that are not timed (as many as -n says).\n"
             "  -d, --type TYPE         int8 to int64, uint8 to uint64, float, double; without an "
             "operation\n"
             "                          also byte and char (float).\n"
@@ -133,6 +138,9 @@ static bool parse_option(parser_t *p, int option)
     case 'w':
         return oc_perf_parse_number(&p->common, "warmup", optarg, 0, MAX_ITERATIONS,
                                     &options->warmup);
+    case 't':
+        return oc_perf_parse_number(&p->common, "time", optarg, 1, MAX_TIME,
+                                    &options->milliseconds);
     case 'd':
         return parse_type(p, optarg);
     case 'o':
@@ -247,7 +255,7 @@ oc_perf_command_t oc_perf_options_parse(int argc, char **argv, oc_perf_options_t
                                     .factor = DEFAULT_FACTOR, .iterations = 20, .warmup = 5,
                                     .type = OC_PERF_FLOAT, .op = OC_PERF_SUM};
     optind = 0; /* from the start, also a second time */
-    while (good && -1 != (option = getopt_long(argc, argv, ":b:e:f:n:w:d:o:", known, NULL))) {
+    while (good && -1 != (option = getopt_long(argc, argv, ":b:e:f:n:w:t:d:o:", known, NULL))) {
         if ('h' == option || 'v' == option) {
             return 'h' == option ? OC_PERF_HELP : OC_PERF_VERSION;
         }

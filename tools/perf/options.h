@@ -16,6 +16,7 @@ typedef struct {
     uint64_t min, max;          /* bytes; 0 if the collective has no data */
     unsigned factor;
     int iterations, warmup;
+    int milliseconds;           /* that the iterations of a size take at most; 0: as many as above */
     oc_perf_type_t type;
     oc_perf_op_t op;            /* OC_PERF_OP_END if the collective has none */
     int root;

@@ -89,9 +89,10 @@ static void put_wire(FILE *out, const oc_perf_side_t *side)
     }
 }
 
-static void put_side(FILE *out, const oc_perf_facts_t *facts, const oc_perf_side_t *side)
+static void put_side(FILE *out, const oc_perf_facts_t *facts, const oc_perf_side_t *side,
+                     int iterations)
 {
-    put_times(out, side, facts->options->iterations);
+    put_times(out, side, iterations);
     fputs(",\n     ", out);
     put_wrong(out, facts, side);
     fputs(", ", out);
@@ -107,12 +108,13 @@ static void put_row(FILE *out, const oc_perf_facts_t *facts, const oc_perf_row_t
     put_string(out, oc_perf_facts_type(facts));
     fputs(", \"op\": ", out);
     put_string(out, oc_perf_facts_op(facts));
+    fprintf(out, ", \"iterations\": %d", row->iterations);
     fprintf(out, ",\n     \"algbw_GBps\": %.9g, \"busbw_GBps\": %.9g,\n     ", oc_perf_algbw(row),
             oc_perf_busbw(facts, row));
-    put_side(out, facts, &row->sides[OC_PERF_OURS]);
+    put_side(out, facts, &row->sides[OC_PERF_OURS], row->iterations);
     if (facts->options->compare) {
         fprintf(out, ",\n     \"previous\": {\"ratio\": %.9g,\n     ", oc_perf_ratio(row));
-        put_side(out, facts, &row->sides[OC_PERF_PREVIOUS]);
+        put_side(out, facts, &row->sides[OC_PERF_PREVIOUS], row->iterations);
         fputs("}}", out);
     } else {
         fputs(",\n     \"previous\": null}", out);

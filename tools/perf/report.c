@@ -69,10 +69,10 @@ static void print_facts(const oc_perf_facts_t *facts)
     } else {
         printf("# coll/optcast is not loaded\n");
     }
-    printf("# %s%s%s, %d iterations after %d to warm up%s\n",
+    printf("# %s%s%s, %s%d iterations after %d to warm up%s\n",
            oc_perf_collective_name(o->collective), o->nonblocking ? ", nonblocking" : "",
-           o->in_place ? ", in place" : "", o->iterations, o->warmup,
-           o->compare ? "; without: the same without coll/optcast, in turns" : "");
+           o->in_place ? ", in place" : "", 0 != o->milliseconds ? "at most " : "", o->iterations,
+           o->warmup, o->compare ? "; without: the same without coll/optcast, in turns" : "");
     printf("# time: slowest rank of an iteration, then median, min and max of all; GB/s: 10^9 "
            "bytes\n# sent, recv: of an operation and rank, to and from servers; tx, rx: of an "
            "operation and host, on its interfaces\n");
@@ -113,10 +113,11 @@ static void print_times(const oc_perf_side_t *side)
            side->max * MICROSECONDS);
 }
 
-static void print_offload(const oc_perf_facts_t *facts, const oc_perf_side_t *side)
+static void print_offload(const oc_perf_facts_t *facts, const oc_perf_row_t *row)
 {
+    const oc_perf_side_t *side = &row->sides[OC_PERF_OURS];
     const oc_perf_counters_t *counters = &side->counters;
-    uint64_t operations = (uint64_t) facts->options->iterations;
+    uint64_t operations = (uint64_t) row->iterations;
 
     if (facts->component->present) {
         printf(" %7" PRIu64 " %5" PRIu64 " %9" PRIu64 " %9" PRIu64, counters->offloaded,
@@ -143,7 +144,7 @@ void oc_perf_print_row(const oc_perf_facts_t *facts, const oc_perf_row_t *row)
         print_wrong(facts, previous);
         printf(" %6.2f", oc_perf_ratio(row));
     }
-    print_offload(facts, ours);
+    print_offload(facts, row);
     if (ours->wire.known) {
         printf(" %9.0f %9.0f\n", ours->wire.sent_max, ours->wire.received_max);
     } else {
