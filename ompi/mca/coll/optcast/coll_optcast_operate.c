@@ -18,7 +18,13 @@
  */
 #define PATIENT_ROUNDS  16
 #define YIELDING_ROUNDS 1000
-#define NAP_US          100
+#define SHORT_NAP_US    100
+#define LONG_NAP_US     400
+
+/* How a rank waits: rounds so far, and how long it sleeps next. */
+typedef struct {
+    unsigned rounds, nap_us;
+} patience_t;
 
 typedef struct {
     atomic_bool done;
@@ -39,8 +45,11 @@ static bool is_oversubscribed(const mca_coll_optcast_component_t *cm)
     return cm->spare_processors < (oc_client_embeds(cm->client) ? 1 : 0);
 }
 
-/* Other traffic of this rank goes on meanwhile; a crowded host gets its processor back. */
-static void progress_politely(unsigned *rounds)
+/*
+ * Other traffic of this rank goes on meanwhile; a crowded host gets its processor back. What concerns us ends
+ * a nap; Open MPI's own messages do not, so that naps get longer only as long as there are none.
+ */
+static void progress_politely(patience_t *p)
 {
     mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     bool oversubscribed = is_oversubscribed(cm);
@@ -50,17 +59,19 @@ static void progress_politely(unsigned *rounds)
     if (OC_POLLING_BUSY == cm->settings.local.polling) {
         return;
     }
-    if ((oversubscribed || opal_progress_yield_when_idle) && ++*rounds > patience) {
-        oc_client_wait(cm->client, NAP_US);
+    if ((oversubscribed || opal_progress_yield_when_idle) && ++p->rounds > patience) {
+        p->nap_us = 0 == p->nap_us ? SHORT_NAP_US : 2 * p->nap_us;
+        p->nap_us = p->nap_us < LONG_NAP_US ? p->nap_us : LONG_NAP_US;
+        oc_client_wait(cm->client, p->nap_us);
     }
 }
 
 static void wait_for(atomic_bool *done)
 {
-    unsigned rounds = 0;
+    patience_t patience = {0};
 
     while (!atomic_load(done)) {
-        progress_politely(&rounds);
+        progress_politely(&patience);
     }
 }
 
@@ -215,10 +226,10 @@ static int reserve_fallback(mca_coll_optcast_module_t *m, const mca_coll_optcast
 /* Without a reservation the outcome must be known before anything is issued. */
 static void await_setup(const oc_group_t *group)
 {
-    unsigned rounds = 0;
+    patience_t patience = {0};
 
     while (OC_GROUP_SETTING_UP == oc_group_state(group)) {
-        progress_politely(&rounds);
+        progress_politely(&patience);
     }
 }
 
