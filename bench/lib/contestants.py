@@ -104,6 +104,8 @@ TABLE = {
         Contestant("rabenseifner", "Open MPI, Rabenseifner", arguments=tuned("allreduce", 6)),
         Contestant("recursive-doubling", "Open MPI, recursive doubling",
                    arguments=tuned("allreduce", 3)),
+        Contestant("reduce-bcast", "Open MPI, reduce and bcast", arguments=tuned("allreduce", 2)),
+        Contestant("linear", "Open MPI, linear", arguments=tuned("allreduce", 1)),
         HAN, UCC, MPICH, OURS,
         Contestant("embedded", "optcast, embedded servers", kind="ours", embedded=True),
         beside("optcast-always", "optcast, mode always"),

@@ -19,6 +19,7 @@ class Setup:
     per_host: int = 1
     nap: bool = True            # of peers
     latency: bool = False       # all sizes in one launch, many iterations
+    shares: bool = False        # tells how much of a link each algorithm makes use of
     baseline: str = ""          # the contestant that others are compared with; "": the best peer
 
     def title(self):
@@ -46,6 +47,8 @@ class Experiment:
 
 FEWER = (MiB, 4 * MiB, 16 * MiB)
 ENDS = (MiB, 16 * MiB)
+ALGORITHMS = ("ring", "segmented-ring", "recursive-doubling", "rabenseifner", "han", "reduce-bcast",
+              "linear")
 SMALL = tuple(8 << i for i in range(14))
 OURS = ("optcast", "optcast-plain", "optcast-chain")
 LOSSES = ("optcast", "optcast-loss-1", "optcast-loss-5")
@@ -83,8 +86,8 @@ EXPERIMENTS = (
         "line-rate", "Allreduce, more hosts and faster links",
         "As many servers as hosts. With faster links the processors of this machine, which all "
         "hosts share, have more to do.",
-        (Setup("8+8", "allreduce", 8, ("ring", "ring-no-nap", "segmented-ring", "rabenseifner",
-                                       "han", "ucc", "mpich", "optcast"), (16 * MiB,), servers=8),
+        (Setup("8+8", "allreduce", 8, ("default", "ring", "ring-no-nap", "segmented-ring",
+                                       "rabenseifner", "han", "ucc", "mpich", "optcast"), (16 * MiB,), servers=8),
          Setup("8+8-500", "allreduce", 8, ("ring", "segmented-ring", "rabenseifner", "ucc",
                                            "optcast"), (64 * MiB,), servers=8, rate=500))),
     Experiment(
@@ -102,9 +105,16 @@ EXPERIMENTS = (
                                        "optcast-64x2", "optcast-64x4", "optcast-64x8"),
                ENDS, servers=4),)),
     Experiment(
+        "algorithms", "Allreduce, how much of a link Open MPI's algorithms use",
+        "Mode auto compares with what Open MPI would run, and has to know how long that takes: the "
+        "table of percents in `client/previous.c` is for messages that are long.",
+        tuple(Setup(f"{hosts}x{per_host}", "allreduce", hosts, ALGORITHMS, (64 * KiB, MiB, 16 * MiB),
+                    per_host=per_host, shares=True)
+              for hosts, per_host in ((2, 1), (4, 1), (8, 1), (4, 4)))),
+    Experiment(
         "allgather-hosts", "Allgather",
         "By UDP multicast, without losses. The size is that of the gathered vector.",
-        (Setup("8", "allgather", 8, ("ring", "neighbor", "ucc", "mpich", *OURS), FEWER),
+        (Setup("8", "allgather", 8, ("default", "ring", "neighbor", "ucc", "mpich", *OURS), FEWER),
          Setup("4", "allgather", 4, ("ring", "neighbor", "default", "nonblocking", "ucc", "mpich",
                                      "mpich-nonblocking", *OURS), ENDS))),
     Experiment(
@@ -165,8 +175,8 @@ EXPERIMENTS = (
         "Hosts reduce inside before anything leaves them, so that each link carries the vector "
         "once. Ranks are mapped by block: a ring leaves each host once, too. Twenty processes share "
         "the processors of this machine, which slower links leave more time to.",
-        (Setup("4x4+4", "allreduce", 4, ("ring", "segmented-ring", "han", "ucc", "optcast",
-                                         "optcast-nap"), (16 * MiB,), servers=4, per_host=4),
+        (Setup("4x4+4", "allreduce", 4, ("default", "ring", "segmented-ring", "han", "ucc",
+                                         "optcast", "optcast-nap"), (16 * MiB,), servers=4, per_host=4),
          Setup("4x4+4-100", "allreduce", 4, ("ring", "segmented-ring", "optcast", "optcast-nap"),
                (16 * MiB,), servers=4, rate=100, per_host=4))),
     Experiment(
@@ -194,7 +204,7 @@ EXPERIMENTS = (
         "regret", "What mode auto gives away",
         "Nothing is set but the rate of the links, in a file of rules. In each launch iterations with "
         "and without the component take turns, in one launch in mode auto, in the next one in mode "
-        "always; everybody with the nap. A cell is missed if all launches are slower than all of the "
+        "always; nobody with the nap. A cell is missed if all launches are slower than all of the "
         "better one.", ()),
     Experiment(
         "settings", "Settings and their defaults",

@@ -4,6 +4,7 @@
 M is the vector in bytes, B the rate of a link in each direction, h the hosts with ranks, k those
 with servers. Hosts reduce or gather inside before anything leaves them.
 """
+import math
 
 # A full packet on the wire, and what it carries of the user.
 HEADERS = 1514 / 1448
@@ -53,6 +54,18 @@ def limit(scheme, setup, size):
     if scheme == "all":
         hosts += setup["servers"] + bool(setup.get("tree"))
     return peers(setup["collective"], hosts, size, setup["rate"])
+
+
+def algorithm(name, setup, size):
+    """Seconds of an Allreduce if that algorithm of Open MPI made use of all of a link; as client/previous.c
+    has it, without latencies."""
+    hosts, ranks = setup["hosts"], setup["hosts"] * setup["per_host"]
+    steps = math.ceil(math.log2(hosts))
+    vectors = {"linear": 2 * (ranks - setup["per_host"]), "reduce-bcast": 2 * steps,
+               "recursive-doubling": steps * setup["per_host"],
+               "ring": 2 * (ranks - 1) / ranks, "segmented-ring": 2 * (ranks - 1) / ranks,
+               "rabenseifner": 2 * (hosts - 1) / hosts, "han": 2 * (hosts - 1) / hosts}
+    return vectors[name] * link(size, setup["rate"])
 
 
 def bus_factor(collective, ranks):

@@ -201,5 +201,5 @@ class Runner:
         return {"name": setup.name, "title": setup.title(), "collective": setup.collective,
                 "hosts": setup.hosts, "servers": setup.servers, "tree": setup.tree,
                 "rate": setup.rate, "per_host": setup.per_host, "nap": setup.nap,
-                "latency": setup.latency, "baseline": setup.baseline,
+                "latency": setup.latency, "shares": setup.shares, "baseline": setup.baseline,
                 "contestants": described, "rows": rows}

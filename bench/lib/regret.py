@@ -95,7 +95,7 @@ class Runner:
         rules.write_text(f"version = 1\n[model]\nlink_rate = {self.setup.rate}\n",
                          encoding="utf-8")
         contestant = beside(mode, mode, f"mode={mode}", f"rules={rules}",
-                            embedded=not self.setup.servers, nap=True)
+                            embedded=not self.setup.servers)
         command = [*self.cluster.command(contestant, self.setup),
                    str(paths.PERF["openmpi"]), self.setup.collective, "-b", str(SIZES[0]),
                    "-e", str(SIZES[-1]), "-f", "4", "-n", "50", "--time", str(MILLISECONDS),

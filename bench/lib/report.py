@@ -30,9 +30,17 @@ def verdict(row, best):
     return f"slower: **{1 / factor:.2f}** times the time"
 
 
-def headline_row(setup, row, best):
+def default_cell(rows, row):
+    """What users have who set nothing, and how many times as fast ours is."""
+    default = results.default_of(rows, row.size)
+    if not default:
+        return "—"
+    return f"{text.seconds(default.median)} ({text.ratio(default.median / row.median)} ×)"
+
+
+def headline_row(setup, rows, row, best):
     """One line of the first table."""
-    cells = [text.size(row.size), row.label, text.seconds(row.median)]
+    cells = [text.size(row.size), row.label, text.seconds(row.median), default_cell(rows, row)]
     if best:
         cells += [f"{text.seconds(best.median)} ({best.contestant['label']})", verdict(row, best)]
     else:
@@ -84,14 +92,16 @@ def headlines(setup, rows):
     if not ours:
         return best_peers(setup, rows)
     count = setup["hosts"] + setup["servers"] + bool(setup.get("tree"))
-    head = ["size", "ours", "time", "compared with" if setup.get("baseline") else "best peer",
+    head = ["size", "ours", "time", "what Open MPI does by default", "compared with" if setup.get("baseline") else "best peer",
             "ours is"]
     head += (["limit with servers", "limit without", f"ring over all {count} hosts"]
              if setup["servers"] else ["limit"])
-    lines = [headline_row(setup, row, results.reference(setup, rows, row.size)) for row in ours
+    lines = [headline_row(setup, rows, row, results.reference(setup, rows, row.size)) for row in ours
              if row.contestant["name"] != setup.get("baseline")]
     if not setup["rate"] or setup["latency"]:
-        head, lines = head[:5], [line[:5] for line in lines]
+        head, lines = head[:6], [line[:6] for line in lines]
+    if all(line[3] == "—" for line in lines):
+        head, *lines = [line[:3] + line[4:] for line in (head, *lines)]
     return [*text.table(head, lines), ""]
 
 
@@ -136,6 +146,19 @@ def hidden_columns(setup, rows):
     if not any(row.contestant["kind"] == "ours" for row in rows):
         hidden |= {11}
     return hidden
+
+
+def shares(setup, rows):
+    """Percent of a link that algorithms make use of: by the slowest, the median and the fastest launch."""
+    sizes = sorted({row.size for row in rows})
+    lines = {}
+    for row in rows:
+        best = limits.algorithm(row.contestant["name"], setup, row.size)
+        slow, usual, fast = (f"{100 * best / time:.0f}" for time in (row.most, row.median, row.least))
+        lines.setdefault(row.label, {})[row.size] = f"{usual} ({slow}–{fast})"
+    return [*text.table(["percent of the link", *map(text.size, sizes)],
+                        [[label, *(found.get(size, "—") for size in sizes)]
+                         for label, found in lines.items()]), ""]
 
 
 def details(setup, rows):
@@ -186,6 +209,8 @@ def setup_section(name, setup, folder, plots):
     lines = [f"### {setup['title']}", ""]
     if any(row.previous for row in rows):
         lines += comparison(rows)
+    elif rows and setup.get("shares"):
+        lines += shares(setup, rows) + details(setup, rows)
     elif rows:
         lines += headlines(setup, rows) + details(setup, rows)
     else:

@@ -104,6 +104,12 @@ def best_peer(rows, size):
     return min(peers, key=lambda row: row.median, default=None)
 
 
+def default_of(rows, size):
+    """Open MPI with nothing set, or None if it was not measured."""
+    return next((row for row in rows if row.size == size
+                 and row.contestant["name"] == "default"), None)
+
+
 def reference(setup, rows, size):
     """Whom the others of that size are compared with, or None."""
     if not setup.get("baseline"):

@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(REPO / "bench"))
 
 from lib import (cluster, contestants, experiments, launch, limits, measure, paths,  # noqa: E402
-                 places, plot, reduction, report, results, scale, text)
+                 places, plot, reduction, regret, report, results, scale, text)
 
 MiB = 1 << 20
 RECORDED = pathlib.Path(__file__).with_name("bench-result.json")
@@ -56,6 +56,12 @@ class Limits(unittest.TestCase):
         self.near(limits.limit("servers", setup(per_host=2), 16 * MiB), 1)
         self.near(limits.limit("servers", setup(per_host=2, servers=2), 16 * MiB), 1.2)
         self.near(limits.limit("peers", setup(per_host=2), 16 * MiB), 1.5)
+
+    def test_algorithms(self):
+        for name, times in (("ring", 1.875), ("rabenseifner", 1.5), ("han", 1.5), ("linear", 24),
+                            ("recursive-doubling", 8), ("reduce-bcast", 4)):
+            self.assertAlmostEqual(limits.algorithm(name, setup(per_host=4), MiB),
+                                   times * MiB * 8 / 200e6, places=9)
 
     def test_all_hosts(self):
         self.near(limits.limit("all", setup(), 16 * MiB), 1.75)
@@ -491,6 +497,68 @@ class Scale(unittest.TestCase):
         self.assertIn(f"{begin} 64 | 18.0 µs (17.0–30.0 µs) | 1.20 | 8000 |", lines)
         # user and kernel are those of each round
         self.assertIn("| 8 | 1.50 s (1.00–2.00 s) | 750 ms | 750 ms |", lines)
+
+
+
+def launches(auto, always, default):
+    """Of a setup of regret: each size takes the same, in each of two launches."""
+    def side(times):
+        return [{"bytes": size, "seconds": times, "iterations": 1, "offloaded": 1,
+                 "previous": default} for size in regret.SIZES]
+    return [{"auto": side(auto * noise), "always": side(always * noise)} for noise in (1, 1.02)]
+
+
+class Regret(unittest.TestCase):
+    def measured(self, auto, always, default):
+        return {"setups": [{"name": "x", "collective": "bcast", "hosts": 2, "per_host": 4,
+                            "servers": 0, "rate": 100, "commit": "abc",
+                            "launches": launches(auto, always, default)}]}
+
+    def test_every_combination(self):
+        found = regret.setups()
+        self.assertEqual(len(found), len({setup.name for setup in found}))
+        self.assertEqual({(s.rate, s.hosts) for s in found},
+                         {(100, 2), (100, 4), (100, 8), (1000, 2), (1000, 4)})
+        self.assertEqual({s.servers for s in found if s.hosts == 8}, {0, 2, 8})
+        self.assertEqual(sum(s.collective == "bcast" for s in found), 10)
+
+    def test_the_better_one_counts(self):
+        cell = regret.cells(self.measured(auto=3, always=2, default=4))[0]
+        self.assertAlmostEqual(cell.regret, 1.5)
+        self.assertAlmostEqual(cell.gain, 4 / 3.03)
+        self.assertTrue(cell.misses(1.25))
+        self.assertFalse(cell.misses(1.6))
+        cell = regret.cells(self.measured(auto=3, always=4, default=2))[0]
+        self.assertAlmostEqual(cell.regret, 1.515)
+
+    def test_launches_that_overlap_miss_nothing(self):
+        measured = self.measured(auto=3, always=2, default=4)
+        measured["setups"][0]["launches"][1]["always"][0]["seconds"] = 3.01
+        measured["setups"][0]["launches"][0]["always"][0]["seconds"] = 1
+        self.assertFalse(regret.cells(measured)[0].misses(1.25))
+
+    def test_page(self):
+        page = "\n".join(regret.section(self.measured(auto=3, always=2, default=4)))
+        self.assertIn("in **0.0 %** (wanted: 95 %), and at most 1.25 in all but **5**", page)
+        self.assertIn("bcast, 2 hosts × 4, 100 Mbit/s, 64 KiB: 1.50", page)
+        self.assertIn("| 2 × 4 | 100 | 1.32 (1.50) |", page)
+
+    def test_goes_on_where_it_was(self):
+        old = {"setups": [{"name": setup.name, "launches": launches(1, 1, 1)}
+                          for setup in regret.setups()[1:]]}
+        kept, begun = [], []
+
+        def measure_setup(runner, count, found):
+            begun.append((runner.setup.name, count, found))
+            return {"name": runner.setup.name, "launches": launches(1, 1, 1)}
+        options = mock.Mock(quick=False, set=(), keep=False, unchecked=False)
+        with mock.patch.object(regret, "Cluster"), mock.patch.object(regret, "Teller"), \
+                mock.patch.object(regret, "measure_setup", measure_setup):
+            result = regret.measure_all(options, 2, old, kept.append)
+        self.assertEqual(begun, [(regret.setups()[0].name, 2, None)])
+        self.assertEqual(len(kept), 1)
+        self.assertEqual([s["name"] for s in result["setups"]],
+                         [s.name for s in regret.setups()])
 
 
 if __name__ == "__main__":
