@@ -91,6 +91,18 @@ operations() {
     done
 }
 
+# As many iterations as fit a time, and all that were asked for where they do.
+times() {
+    measure 0 4 always allreduce -n 1000000 -t 50 -b 64 -e 4M -f 65536 --check --compare --interface none --json "$tmp/json"
+    rows_are_right 2
+    check_json 'all(len(r["seconds"]) == r["iterations"] == len(r["previous"]["seconds"]) for r in rows)'
+    check_json 'all(1 <= r["iterations"] < 100000 and r["offloaded"] == r["iterations"] for r in rows)'
+    check_json 'rows[0]["iterations"] > rows[1]["iterations"]'
+    measure 0 2 always allreduce "${few[@]}" -t 60000 -b 8 -e 8
+    check_json 'row["iterations"] == 3'
+    counted=$((counted + 2))
+}
+
 # What was offloaded on which communicator; definitions of the numbers.
 comparison() {
     measure 0 4 always allreduce -n 7 -w 2 -b 1K -e 256K -f 16 --check --compare --json "$tmp/json" --csv "$tmp/csv"
@@ -233,6 +245,7 @@ arguments() {
     refused '"1" is not a value of --factor: give a number from 2' allreduce -f 1
     refused '"0" is not a value of --iterations' allreduce -n 0
     refused '"-1" is not a value of --warmup' allreduce -w -1
+    refused '"0" is not a value of --time' allreduce -t 0
     refused '"int" is not a type: give int8' allreduce -d int
     refused '"avg" is not an operation: give sum' allreduce -o avg
     refused 'band is not an operation on float: ' allreduce -o band
@@ -279,6 +292,7 @@ progress() {
 counted=0
 collectives
 operations
+times
 comparison
 wires
 fault
