@@ -30,15 +30,15 @@
 static const struct {
     const char *name;
     size_t offset;
-    uint64_t nominal, min, max;
+    uint64_t nominal, tcp, min, max;
 } constants[] = {
 #define CONSTANT(field) #field, offsetof(oc_constants_t, field)
-    {CONSTANT(link_rate), 100000, 1, MAX_RATE},
-    {CONSTANT(link_latency), 2000, 0, MAX_TIME},
-    {CONSTANT(offload_latency), 20000, 0, MAX_TIME},
-    {CONSTANT(message_cost), 300, 0, MAX_TIME},
-    {CONSTANT(server_rate), 100000, 1, MAX_RATE},
-    {CONSTANT(memory_rate), 80000, 1, MAX_RATE},
+    {CONSTANT(link_rate), 100000, 0, 1, MAX_RATE},
+    {CONSTANT(link_latency), 2000, 30000, 0, MAX_TIME},
+    {CONSTANT(offload_latency), 20000, 60000, 0, MAX_TIME},
+    {CONSTANT(message_cost), 300, 5000, 0, MAX_TIME},
+    {CONSTANT(server_rate), 100000, 10000, 1, MAX_RATE},
+    {CONSTANT(memory_rate), 80000, 40000, 1, MAX_RATE},
 #undef CONSTANT
 };
 
@@ -79,6 +79,22 @@ void oc_rules_default(oc_rules_t *rules)
     memset(rules, 0, sizeof(*rules));
     for (size_t i = 0; i < LENGTH(constants); i++) {
         *(uint64_t *) ((char *) &rules->constants + constants[i].offset) = constants[i].nominal;
+    }
+}
+
+void oc_rules_constants(const oc_rules_t *rules, const oc_network_t *network, oc_constants_t *to)
+{
+    *to = rules->constants;
+    if (OC_FABRIC_UNKNOWN == network->fabric) {
+        return;
+    }
+    for (size_t i = 0; OC_FABRIC_TCP == network->fabric && i < LENGTH(constants); i++) {
+        if (0 == (rules->given >> i & 1)) {
+            *(uint64_t *) ((char *) to + constants[i].offset) = constants[i].tcp;
+        }
+    }
+    if (0 == (rules->given & 1)) {
+        to->link_rate = network->rate;
     }
 }
 
@@ -193,6 +209,7 @@ static bool set_constant(parser_t *p, const char *name, const char *value)
                         (unsigned long long) constants[i].max);
         }
         *(uint64_t *) ((char *) &p->rules->constants + constants[i].offset) = number;
+        p->rules->given |= 1ull << i;
         return mark(p, &p->seen_before, i, name);
     }
     return FAIL(p, "\"%.40s\" is not known in [model]: link_rate, link_latency, offload_latency, "

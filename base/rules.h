@@ -40,8 +40,21 @@ typedef struct {
     oc_range_t ranges[OC_MAX_SIZES];
 } oc_sizes_t;
 
+/* How a host is connected, as its devices say. */
+typedef enum {
+    OC_FABRIC_UNKNOWN,         /* nobody has looked: as rules say, or nominal */
+    OC_FABRIC_TCP,
+    OC_FABRIC_RDMA,
+    OC_NUM_FABRICS
+} oc_fabric_t;
+
 typedef struct {
-    uint64_t link_rate;        /* Mbit/s of a host's link in each direction */
+    uint32_t rate;             /* Mbit/s in each direction; 0: no device tells the truth */
+    uint32_t fabric;           /* oc_fabric_t */
+} oc_network_t;
+
+typedef struct {
+    uint64_t link_rate;        /* Mbit/s of a host's link in each direction; 0: not known */
     uint64_t link_latency;     /* ns of a message of MPI from one host to another */
     uint64_t offload_latency;  /* ns of a small offloaded Allreduce beside its messages */
     uint64_t message_cost;     /* ns that an aggregator needs for a message, in or out */
@@ -57,13 +70,22 @@ typedef struct {
 
 typedef struct {
     char source[OC_RULES_SOURCE_SIZE]; /* for messages: the end of the file's path; "": built in */
-    oc_constants_t constants;
+    oc_constants_t constants;          /* nominal ones where the file says nothing */
+    uint64_t given;                    /* bits of those that the file says, in their order */
+    uint64_t previous;                 /* what Open MPI would run: client/previous.h; no file says it */
     uint64_t count;
     oc_rule_t rules[OC_MAX_RULES];
 } oc_rules_t;
 
 /* Nominal constants, for hosts with RDMA over links of 100 Gbit/s, and no rule. */
 void oc_rules_default(oc_rules_t *rules);
+
+/*
+ * What a file says, and for the rest what suits such a link: over TCP messages take longer, and more of a
+ * processor. link_rate is 0 if neither tells.
+ */
+void oc_rules_constants(const oc_rules_t *rules, const oc_network_t *network,
+                        oc_constants_t *constants);
 
 /*
  * What text says, and the defaults for what it does not. On OC_ERR_INVALID error names source,

@@ -119,10 +119,11 @@ static const oc_setting_t job_settings[] = {
      .level = OC_FOR_ALL,
      .help = "What carries Allgather and Bcast. verbs: InfiniBand or RoCE. udp: IP multicast. "
              "auto: verbs if all ranks can, else udp. off: the component that was there before."},
-    {JOB(multicast_min_size), .type = OC_SETTING_SIZE, .number = 262144, .max = INT64_MAX,
+    {JOB(multicast_min_size), .type = OC_SETTING_SIZE, .number = 0, .max = INT64_MAX,
      .unit = "bytes",
      .level = OC_FOR_SOME,
-     .help = "Smallest vector, of all ranks together, that mode auto sends by multicast."},
+     .help = "Smallest vector, of all ranks together, that mode auto sends by multicast. 0: 256 KiB, "
+             "or down to 64 KiB if links are known to need 2 ms for that."},
     {JOB(multicast_interface), .type = OC_SETTING_TEXT, .text = "", .unit = "",
      .level = OC_FOR_SOME,
      .help = "Network interface for multicast, by name or address; the one of the default route "

@@ -104,7 +104,7 @@ typedef struct {
     int connect_timeout;
     int heartbeat_timeout;
     int multicast;               /* oc_multicast_choice_t */
-    size_t multicast_min_size;
+    size_t multicast_min_size;   /* 0: by the rate of links */
     const char *multicast_interface;
     const char *multicast_address;
     int multicast_port;

@@ -33,6 +33,24 @@ static void count_hosts(const oc_group_t *group, oc_situation_t *situation)
     }
 }
 
+/* The slowest that is known; RDMA if anybody has it, since Open MPI is better at that. */
+static void find_network(const oc_group_t *group, oc_situation_t *situation)
+{
+    oc_network_t *network = &situation->network;
+    oc_record_t record;
+
+    for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
+        (void) oc_record_of(group, rank, &record);
+        if (0 != record.network.rate
+            && (0 == network->rate || record.network.rate < network->rate)) {
+            network->rate = record.network.rate;
+        }
+        if (record.network.fabric > network->fabric) {
+            network->fabric = record.network.fabric;
+        }
+    }
+}
+
 /* Some ranks may have gone elsewhere with what is smaller, before they met. */
 static void clip(oc_sizes_t *sizes, uint64_t least)
 {
@@ -67,6 +85,8 @@ bool oc_group_choose(oc_group_t *group)
         .nodes = NULL != group->node, .lanes = client->servers.count + peers,
         .small_size = settings->small_size, .chunk_size = settings->chunk_size,
         .min_chunks = (uint64_t) settings->min_chunks, .tree = tree};
+    group->situation.previous = group->params.rules->previous;
+    find_network(group, &group->situation);
     count_hosts(group, &group->situation);
     oc_model_choose(group->params.rules, &group->situation, &group->choice);
     clip(&group->choice.sizes, group->params.least);
@@ -77,7 +97,8 @@ bool oc_group_choose(oc_group_t *group)
                                     group->params.only_bytes));
 }
 
-void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts, oc_outlook_t *outlook)
+void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts,
+                     const oc_network_t *network, oc_outlook_t *outlook)
 {
     const char *text = NULL != settings->servers ? settings->servers : "";
     oc_server_list_t list = {0};
@@ -90,7 +111,7 @@ void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts, oc_outlo
         status = oc_server_list_parse(text, &list, error, sizeof(error));
     }
     *outlook = (oc_outlook_t) {
-        .hosts = hosts, .servers = list.count, .unclear = OC_OK != status,
+        .hosts = hosts, .network = *network, .servers = list.count, .unclear = OC_OK != status,
         .peers = OC_PEERS_AUTO == settings->peer_aggregation,
         .nodes = OC_REPRODUCIBLE_SHAPE == settings->reproducible,
         .small_size = settings->small_size, .chunk_size = settings->chunk_size,

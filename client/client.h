@@ -56,12 +56,13 @@ typedef struct {
     oc_counters_t *counters;           /* outlives the client */
     uint32_t process;                  /* rank in the job */
     bool spans_hosts;                  /* embedded servers must be reachable from other hosts */
+    oc_network_t network;              /* of this host: goes into records */
     uint32_t max_hosts;                /* the job has no more hosts than these; 0: not known */
     bool full_host;                    /* its ranks take all processors of this one */
 } oc_client_config_t;
 
 /* Bytes that a rank tells the others when a group is set up, by what serves the group. */
-#define OC_RECORD_SIZE 120
+#define OC_RECORD_SIZE 124
 
 /* What serves a group. */
 typedef enum {
@@ -223,10 +224,11 @@ bool oc_group_leaves_all(const oc_group_t *group);
 bool oc_group_explain(const oc_group_t *group, char *buffer, size_t size);
 
 /*
- * What is known before any group is made. hosts: no more than these have ranks of the job. Does not
- * resolve names.
+ * What is known before any group is made. hosts: no more than these have ranks of the job; network: this
+ * host's. Does not resolve names.
  */
-void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts, oc_outlook_t *outlook);
+void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts,
+                     const oc_network_t *network, oc_outlook_t *outlook);
 
 /*
  * Starts an Allreduce; on all ranks of the group in the same order with equal op, type and

@@ -162,7 +162,8 @@ static void make_server_record(oc_group_t *group)
 {
     oc_client_t *client = group->client;
     oc_record_t record = {.host = oc_host_identity(),
-                          .settings = oc_settings_digest(group)};
+                          .settings = oc_settings_digest(group),
+                          .network = client->config.network};
 
     if (OC_OK != client->servers_status) {
         oc_setup_give_up(group, "coll_optcast_servers: %s", client->servers_error);

@@ -18,11 +18,13 @@ libocclient_la_SOURCES = \
 	client/leftovers.c \
 	client/large.c \
 	client/model.h client/model.c \
+	client/model_time.h \
 	client/node.c \
 	client/pack.h client/pack.c \
 	client/parts.c \
 	client/place.h client/place.c \
 	client/readiness.h client/readiness.c \
+	client/previous.h client/previous.c \
 	client/record.h client/record.c \
 	client/setup.h client/setup.c \
 	client/small.c \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rules first, then the model. It compares with the fastest that Open MPI has, not with what that
- * would take; where it is not sure, it speaks for Open MPI, which is what a program would have
- * without us.
+ * Rules first, then the model. It compares with what Open MPI would do; where it is not sure, it speaks for
+ * Open MPI, which is what a program would have without us.
  */
 #include "client/model.h"
 
@@ -10,6 +9,8 @@
 #include <string.h>
 
 #include "client/division.h"
+#include "client/model_time.h"
+#include "client/previous.h"
 #include "net/address.h"
 #include "protocol/limits.h"
 #include "reduction/reduction.h"
@@ -21,101 +22,8 @@
 #define GAIN_OF 9
 #define GAIN_TO 10
 
-/* A message within a host takes this part of one to another host. */
-#define LOCAL_PART 4
-
 /* From so many hosts on not every number of them is looked at. */
 #define ALL_HOSTS 16
-
-/* a * b / c; never more than OC_FOREVER */
-static uint64_t scale(uint64_t a, uint64_t b, uint64_t c)
-{
-    uint64_t product, result;
-
-    if (!__builtin_mul_overflow(a, b, &product)) {
-        result = product / c;
-    } else {
-        unsigned __int128 wide = (unsigned __int128) a * b / c;
-
-        result = wide > OC_FOREVER ? OC_FOREVER : (uint64_t) wide;
-    }
-    return result < OC_FOREVER ? result : OC_FOREVER;
-}
-
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    return a + b < OC_FOREVER ? a + b : OC_FOREVER;
-}
-
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t most_of(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* ns that bytes take at a rate in Mbit/s */
-static uint64_t at_rate(uint64_t bytes, uint64_t rate)
-{
-    return scale(bytes, 8000, rate);
-}
-
-static uint64_t log2_up(uint64_t number)
-{
-    uint64_t log = 0;
-
-    while (1ull << log < number) {
-        log++;
-    }
-    return log;
-}
-
-/* The whole vector in each step; the ranks of a host share its link. */
-static uint64_t recursive_doubling(const oc_constants_t *c, const oc_situation_t *s,
-                                   uint64_t bytes)
-{
-    uint64_t outside = add(c->link_latency,
-                           at_rate(scale(bytes, s->per_host, 1), c->link_rate));
-    uint64_t inside = add(c->link_latency / LOCAL_PART, at_rate(bytes, c->memory_rate));
-
-    return add(scale(log2_up(s->hosts), outside, 1), scale(log2_up(s->per_host), inside, 1));
-}
-
-/*
- * Rabenseifner's: halves, quarters, … are reduced, and come back in the same way. Where ranks are
- * numbered host by host, the first steps are inside hosts, so that a link carries as much as if its
- * host had one rank.
- */
-static uint64_t halving(const oc_constants_t *c, const oc_situation_t *s, uint64_t bytes)
-{
-    uint64_t steps = 2 * log2_up(s->hosts), local = 2 * log2_up(s->per_host);
-    uint64_t outside = scale(bytes, 2 * ((uint64_t) s->hosts - 1), s->hosts);
-    uint64_t inside = scale(bytes, 2 * ((uint64_t) s->per_host - 1), s->per_host);
-
-    return add(add(steps * c->link_latency, at_rate(outside, c->link_rate)),
-               add(local * (c->link_latency / LOCAL_PART), at_rate(inside, c->memory_rate)));
-}
-
-/* A link carries one part in each step, however many ranks its host has; these carry one, too. */
-static uint64_t ring(const oc_constants_t *c, const oc_situation_t *s, uint64_t bytes)
-{
-    uint64_t steps = 2 * ((uint64_t) s->ranks - 1);
-    uint64_t rate = s->per_host > 1 ? least_of(c->link_rate, c->memory_rate) : c->link_rate;
-
-    return add(scale(steps, c->link_latency, 1), at_rate(scale(bytes, steps, s->ranks), rate));
-}
-
-uint64_t oc_model_previous(const oc_constants_t *constants, const oc_situation_t *situation,
-                           uint64_t bytes)
-{
-    uint64_t time = recursive_doubling(constants, situation, bytes);
-
-    time = least_of(time, halving(constants, situation, bytes));
-    return least_of(time, ring(constants, situation, bytes));
-}
 
 /* What the busiest link carries of a vector that each host sends once: see division.h. */
 static uint64_t busiest_link(const oc_situation_t *s, uint64_t bytes)
@@ -187,7 +95,8 @@ static uint64_t chunk_of(const oc_situation_t *s, uint64_t bytes)
  * Links, aggregators and the ranks' processors work at the same time; but until the first chunk
  * of all ranks has come nothing goes back, and at the end nothing is left to send. Each sender
  * begins and ends with three messages more, of which ACK and COMMIT come when all is there, and
- * nobody has less to carry than one chunk of all.
+ * nobody has less to carry than one chunk of all. A host without servers aggregates beside what it
+ * sends and receives.
  */
 static uint64_t large_time(const oc_constants_t *c, const oc_situation_t *s, uint64_t bytes)
 {
@@ -197,11 +106,13 @@ static uint64_t large_time(const oc_constants_t *c, const oc_situation_t *s, uin
     uint64_t carried = most_of(busiest_link(s, sent), least);
     uint64_t taken = most_of(busiest_server(s, sent), least);
     uint64_t link = at_rate(carried, c->link_rate);
-    uint64_t server = add(at_rate(taken, c->server_rate),
+    uint64_t own = s->weights > 0 ? 0 : scale(sent, 2, 1);
+    uint64_t server = add(at_rate(add(taken, own), c->server_rate),
                           scale(taken, 2 * c->message_cost, chunk));
     uint64_t copies = s->nodes && s->per_host > 1 ? at_rate(scale(bytes, 3, 1), c->memory_rate)
                                                   : 0;
-    uint64_t alone = at_rate(least_of(carried, scale(2 * senders, chunk, 1)), c->link_rate);
+    uint64_t first = scale(s->weights > 0 ? 2 * senders : senders, chunk, 1);
+    uint64_t alone = at_rate(least_of(carried, first), c->link_rate);
     uint64_t before = add(latency(c, s, 2), scale(3 * senders, c->message_cost, 1));
 
     return add(before, add(alone, most_of(most_of(link, server), copies)));
@@ -223,13 +134,40 @@ uint64_t oc_model_offloaded(const oc_constants_t *constants, const oc_situation_
                                           : large_time(constants, situation, bytes);
 }
 
-/* Without servers links carry what a ring puts on them, and aggregators take processors. */
+/*
+ * Without servers links carry what a ring puts on them, so that all is gained from what Open MPI makes less
+ * of: that has been measured over TCP.
+ */
+static bool may_win(const oc_situation_t *situation)
+{
+    return situation->weights > 0 || OC_FABRIC_TCP == situation->network.fabric;
+}
+
 static bool wins(const oc_constants_t *constants, const oc_situation_t *situation, uint64_t bytes)
 {
     uint64_t time = oc_model_offloaded(constants, situation, bytes);
 
-    return situation->weights > 0 && time < OC_FOREVER
-           && scale(time, GAIN_TO, GAIN_OF) <= oc_model_previous(constants, situation, bytes);
+    return time < OC_FOREVER && may_win(situation)
+           && scale(time, GAIN_TO, GAIN_OF) <= oc_previous_time(constants, situation, bytes);
+}
+
+/* Where nobody knows the rate, at all that there are. */
+static bool wins_anyway(const oc_constants_t *constants, const oc_situation_t *situation,
+                        uint64_t bytes)
+{
+    static const uint64_t rates[] = {1000, 2500, 10000, 25000, 50000, 100000};
+    oc_constants_t supposed = *constants;
+
+    if (0 != constants->link_rate) {
+        return wins(constants, situation, bytes);
+    }
+    for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+        supposed.link_rate = rates[i];
+        if (!wins(&supposed, situation, bytes)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* From a power of two to the next one: if it wins at both ends. */
@@ -238,7 +176,8 @@ static bool wins_from(const oc_constants_t *constants, const oc_situation_t *sit
 {
     uint64_t first = 1ull << power;
 
-    return wins(constants, situation, first) && wins(constants, situation, 2 * first - 1);
+    return wins_anyway(constants, situation, first)
+           && wins_anyway(constants, situation, 2 * first - 1);
 }
 
 static void ask_model(const oc_constants_t *constants, const oc_situation_t *situation,
@@ -266,6 +205,8 @@ static void ask_model(const oc_constants_t *constants, const oc_situation_t *sit
 void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation,
                      oc_choice_t *choice)
 {
+    oc_constants_t constants;
+
     for (uint64_t i = 0; i < rules->count; i++) {
         const oc_rule_t *rule = &rules->rules[i];
 
@@ -277,7 +218,8 @@ void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation,
         }
     }
     choice->rule = OC_MODEL;
-    ask_model(&rules->constants, situation, &choice->sizes);
+    oc_rules_constants(rules, &situation->network, &constants);
+    ask_model(&constants, situation, &choice->sizes);
 }
 
 bool oc_choice_leaves(const oc_choice_t *choice, const oc_situation_t *situation, unsigned type,
@@ -299,7 +241,7 @@ static oc_situation_t imagine(const oc_outlook_t *outlook, uint32_t ranks, uint3
         .weights = outlook->weights, .heaviest = outlook->heaviest, .peers = peers,
         .nodes = outlook->nodes && hosts < ranks, .lanes = outlook->servers + peers,
         .small_size = outlook->small_size, .chunk_size = outlook->chunk_size,
-        .min_chunks = outlook->min_chunks};
+        .min_chunks = outlook->min_chunks, .network = outlook->network};
 }
 
 /* The smallest vector that the model would offload on any number of hosts. */
@@ -308,12 +250,15 @@ static uint64_t least_of_model(const oc_rules_t *rules, const oc_outlook_t *outl
 {
     uint32_t most_hosts = (uint32_t) most_of(least_of(ranks, job_hosts), 2);
     unsigned least = NUM_SIZES;
+    oc_constants_t constants;
 
+    oc_rules_constants(rules, &outlook->network, &constants);
     for (uint32_t hosts = 2; hosts <= most_hosts;) {
         oc_situation_t situation = imagine(outlook, ranks, hosts);
 
+        situation.previous = rules->previous;
         for (unsigned power = 0; power < least; power++) {
-            if (wins_from(&rules->constants, &situation, power)) {
+            if (wins_from(&constants, &situation, power)) {
                 least = power;
             }
         }
@@ -415,10 +360,24 @@ static void print_servers(const oc_situation_t *situation, char text[48])
     }
 }
 
+/* ", TCP at 100 Mbit/s" */
+static void print_network(const oc_rules_t *rules, const oc_situation_t *situation, char text[48])
+{
+    oc_constants_t constants;
+
+    oc_rules_constants(rules, &situation->network, &constants);
+    text[0] = '\0';
+    if (OC_FABRIC_UNKNOWN != situation->network.fabric) {
+        snprintf(text, 48, 0 != constants.link_rate ? ", %s at %llu Mbit/s" : ", %s at any rate",
+                 OC_FABRIC_RDMA == situation->network.fabric ? "RDMA" : "TCP",
+                 (unsigned long long) constants.link_rate);
+    }
+}
+
 void oc_choice_print(const oc_rules_t *rules, const oc_situation_t *situation,
                      const oc_choice_t *choice, char *buffer, size_t size)
 {
-    char sizes[128], servers[48];
+    char sizes[128], servers[48], network[48];
 
     oc_sizes_print(&choice->sizes, sizes, sizeof(sizes));
     if (OC_MODEL != choice->rule) {
@@ -427,7 +386,8 @@ void oc_choice_print(const oc_rules_t *rules, const oc_situation_t *situation,
         return;
     }
     print_servers(situation, servers);
-    snprintf(buffer, size, "offloads %s (model%s%s: %u hosts x %u ranks, %s)", sizes,
-             '\0' == rules->source[0] ? "" : " of ", rules->source, situation->hosts,
-             situation->per_host, servers);
+    print_network(rules, situation, network);
+    snprintf(buffer, size, "offloads %s (model%s%s: %u hosts x %u ranks, %s%s, compared with %s)",
+             sizes, '\0' == rules->source[0] ? "" : " of ", rules->source, situation->hosts,
+             situation->per_host, servers, network, oc_previous_name(situation->previous));
 }

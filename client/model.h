@@ -24,6 +24,8 @@ typedef struct {
     uint64_t lanes;         /* aggregators that share a vector: one of each server, and peers */
     bool tree;              /* servers are leaves, and their parent adds up what they have */
     uint64_t small_size, chunk_size, min_chunks; /* the settings */
+    oc_network_t network;   /* the slowest of all ranks' */
+    uint64_t previous;      /* what Open MPI would run: previous.h */
 } oc_situation_t;
 
 /* … and before, by rank 0 of the job. */
@@ -34,6 +36,7 @@ typedef struct {
     uint64_t peers;         /* … or its hosts do beside servers that are too few */
     uint64_t nodes;         /* as above, if hosts have several ranks */
     uint64_t small_size, chunk_size, min_chunks;
+    oc_network_t network;   /* of this host */
     uint64_t unclear;       /* the list of servers is wrong, which the set-up will say */
 } oc_outlook_t;
 
@@ -49,12 +52,10 @@ typedef struct {
  * same rules and the same situation: ranks of two builds choose by themselves, and what they
  * compare when they meet has to tell that they would choose differently.
  */
-#define OC_MODEL_VERSION "OCMODEL1"
+#define OC_MODEL_VERSION "OCMODEL2"
 
-/* Times of one Allreduce of so many bytes (not 0), in ns; OC_FOREVER: it is not to be done so. */
+/* Time of one Allreduce of so many bytes (not 0), in ns; OC_FOREVER: it is not to be done so. */
 #define OC_FOREVER (UINT64_MAX / 4)
-uint64_t oc_model_previous(const oc_constants_t *constants, const oc_situation_t *situation,
-                           uint64_t bytes);
 uint64_t oc_model_offloaded(const oc_constants_t *constants, const oc_situation_t *situation,
                             uint64_t bytes);
 

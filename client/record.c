@@ -19,12 +19,15 @@
 #define FAMILY_IPV4 4
 #define FAMILY_IPV6 6
 
+/* Of a link, in Mbit/s: it has three bytes. */
+#define MAX_RATE 0xffffffu
+
 #define IPV4_AT 12 /* where it is in its IPv6-mapped form */
 
 /* Bits of a group's id that belong to its teams. */
 #define TEAM_BITS 0xffffu
 
-_Static_assert(OC_RECORD_SIZE <= 120, "a rank gets one of these from each other one");
+_Static_assert(OC_RECORD_SIZE <= 124, "a rank gets one of these from each other one");
 _Static_assert(OC_PROTOCOL_VERSION_MAX <= UINT8_MAX, "the version has a byte");
 
 static bool is_zero(const uint8_t *bytes, size_t length)
@@ -108,6 +111,8 @@ void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE])
     oc_put(&w, record->node, 8);
     oc_put_bytes(&w, record->segment, OC_SEGMENT_NAME_SIZE);
     oc_put_bytes(&w, record->bell, OC_DOORBELL_NAME_SIZE);
+    oc_put(&w, record->network.rate < MAX_RATE ? record->network.rate : MAX_RATE, 3);
+    oc_put(&w, record->network.fabric, 1);
     oc_put(&w, record->port, 2);
     put_addresses(&w, record);
 }
@@ -158,8 +163,11 @@ static bool get(oc_reader_t *r, oc_record_t *record)
     record->node = oc_get(r, 8);
     memcpy(record->segment, oc_get_bytes(r, OC_SEGMENT_NAME_SIZE), OC_SEGMENT_NAME_SIZE);
     memcpy(record->bell, oc_get_bytes(r, OC_DOORBELL_NAME_SIZE), OC_DOORBELL_NAME_SIZE);
+    record->network.rate = (uint32_t) oc_get(r, 3);
+    record->network.fabric = (uint32_t) oc_get(r, 1);
     record->port = (uint16_t) oc_get(r, 2);
-    return known && record->shares <= OC_SHARES_FAILED && 0 == (record->group & TEAM_BITS)
+    return known && record->shares <= OC_SHARES_FAILED
+           && record->network.fabric < OC_NUM_FABRICS && 0 == (record->group & TEAM_BITS)
            && (OC_SHARES_MEMORY == record->shares
                || (is_zero(record->segment, sizeof(record->segment))
                    && is_zero(record->bell, sizeof(record->bell))))

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/rules.h"
 #include "client/client.h"
 #include "node/doorbell.h"
 #include "node/segment.h"
@@ -40,6 +41,7 @@ typedef struct {
     oc_shares_t shares;
     uint8_t segment[OC_SEGMENT_NAME_SIZE];
     uint8_t bell[OC_DOORBELL_NAME_SIZE];
+    oc_network_t network;      /* of this process's host */
     uint16_t port;             /* of the embedded server, 0 if there is none */
     unsigned num_addresses;
     struct in6_addr addresses[OC_RECORD_MAX_ADDRESSES]; /* of IPv4 in their IPv6-mapped form */

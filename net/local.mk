@@ -10,6 +10,7 @@ libocnet_la_SOURCES = \
 	net/host.h net/host.c \
 	net/host_set.h net/host_set.c \
 	net/loop.h net/loop.c \
+	net/network.h net/network.c \
 	net/resolver.h net/resolver.c \
 	net/socket.h net/socket.c \
 	net/stream.h net/stream.c

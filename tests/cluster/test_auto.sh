@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of mode auto on several hosts: what the model says of these links, and that nothing is set up where
 # nothing is gained.
-# Test: default 180
+# Test: default 240
 set -eu
 
 # shellcheck source=tests/cluster/lib.sh
@@ -28,6 +28,7 @@ nothing_was_set_up() {
 
 begin_cluster_test auto
 compile volume
+compile gather
 make_cluster --hosts 8 --rate 200
 start_servers 5 6 7 8
 TIME_LIMIT=60
@@ -40,17 +41,35 @@ offload_latency = 100000
 message_cost = 10000
 END
 
-# hosts by themselves, and two of them with any servers, are as fast as a ring
+# without a rate of any device or file nothing is offloaded: these are virtual
 expect_offloaded embedded 0 3 embedded "" "$mib"
 nothing_was_set_up embedded
-expect_offloaded two 0 2 "$servers" "$tmp/links.ini" "$mib" 2
-nothing_was_set_up two
-# four with four: from half a MiB on, by these links
+# hosts by themselves, and two of them with any servers, are as fast as a ring
+wrapper=(env OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_allreduce_algorithm=4)
+expect_offloaded ring 0 3 embedded "$tmp/links.ini" "$mib"
+expect_offloaded two 0 2 "$servers" "$tmp/links.ini" "$mib"
+expect_offloaded forced 3 4 "$servers" "$tmp/links.ini" "$mib"
+says forced '4 hosts x 1 ranks, 4 servers, TCP at 200 Mbit/s, compared with ring\)'
+# but not as what Open MPI takes by itself
+wrapper=()
+expect_offloaded alone 3 3 embedded "$tmp/links.ini" "$mib"
+says alone 'offloads (256|512) KiB and more \(model of .*, no servers, TCP at 200 Mbit/s, compared with tuned\)'
+# a file of rules for tuned may say anything: so do we not suppose it
+echo 0 >"$tmp/tuned.conf"
+wrapper=(env OMPI_MCA_coll_tuned_use_dynamic_rules=1 "OMPI_MCA_coll_tuned_dynamic_rules_filename=$tmp/tuned.conf")
+expect_offloaded unknown 0 3 embedded "$tmp/links.ini" "$mib"
+wrapper=()
+# HAN, if it is what communicators have below
+wrapper=(env OMPI_MCA_coll_han_priority=50)
+expect_offloaded han 3 3 embedded "$tmp/links.ini" "$mib" 1
+says han 'compared with HAN\)'
+wrapper=()
+# four with four: from 256 KiB on, by these links
 expect_offloaded small 0 4 "$servers" "$tmp/links.ini" 1
-expect_offloaded medium 0 4 "$servers" "$tmp/links.ini" $((mib / 4))
+expect_offloaded medium 0 4 "$servers" "$tmp/links.ini" $((mib / 16))
 nothing_was_set_up medium
 expect_offloaded large 3 4 "$servers" "$tmp/links.ini" "$mib"
-says large '4 aggregators on 4 servers, .*, offloads 512 KiB and more \(model of .*/links.ini: 4 hosts x 1 ranks, 4 serv'
+says large '4 aggregators on 4 servers, .*, offloads (256|512) KiB and more \(model of .*/links.ini: 4 hosts x 1 ranks, 4 serv'
 # several ranks on each host, which send as much as one
 expect_offloaded crowd 3 4 "$servers" "$tmp/links.ini" "$mib" 2
 says crowd 'offloads [0-9]+ [KM]iB and more \(model of .*/links.ini: 4 hosts x 2 ranks, 4 servers'
@@ -63,4 +82,21 @@ printf '[allreduce two]\nhosts = 2\noffload = always\n[allreduce three]\nhosts =
 expect_offloaded three 0 3 192.0.2.1 "$tmp/three.ini" "$mib" 2
 says three 'communicator "MPI_COMM_WORLD": 6 ranks, offloads nothing \(rule "three" of '
 ! has_line "$tmp/three.log" 'answer|192.0.2.1' || not_ok "three: a server was asked" "$tmp/three.log"
+
+# expect_casts NAME HOSTS RULES CASE COUNT: of Allgathers and Bcasts so many are offloaded.
+expect_casts() {
+    MODE=auto expect_cluster_job "$1" embedded multicast=udp rules="$3" --hosts "1-$2" -- gather "$4"
+    [ "$(grep -c -E "^rank [0-9]+ host h[0-9]: [0-9]+ operations, $5 offloaded," "$tmp/$1.log")" -eq "$2" ] ||
+        not_ok "$1: not $5 operations are offloaded on $2 ranks" "$tmp/$1.log"
+}
+
+# what a link carries in 2 ms, and no less than 64 KiB; without a rate 256 KiB
+expect_casts slow 3 "$tmp/links.ini" bcast:65536:2 2
+expect_casts slow-less 3 "$tmp/links.ini" bcast:65535:2 0
+expect_casts any-rate 3 "" bcast:262143:2 0
+expect_casts any-rate-more 3 "" bcast:262144:2 2
+# two ranks exchange over one connection; a Bcast has one direction
+expect_casts pair 2 "$tmp/links.ini" allgather:131072:2 2
+expect_casts pair-less 2 "$tmp/links.ini" allgather:131071:2 0
+expect_casts pair-bcast 2 "$tmp/links.ini" bcast:1000000:2 0
 echo "ok auto: what is offloaded follows links, hosts and servers"

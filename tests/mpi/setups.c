@@ -22,7 +22,7 @@
 #define MOST_EXCHANGES  3
 
 /* Bytes of the record that a rank gives to all others, and of the contact that its neighbours get. */
-#define MOST_RECORD  120
+#define MOST_RECORD  124
 #define MOST_CONTACT 1352
 
 static int rank, size, last_number;

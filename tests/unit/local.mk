@@ -84,6 +84,16 @@ tests_unit_test_model_SOURCES = tests/unit/test_model.c
 tests_unit_test_model_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_model_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_network_rate
+tests_unit_test_network_rate_SOURCES = tests/unit/test_network_rate.c
+tests_unit_test_network_rate_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_network_rate_LDADD = libocnet.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_previous
+tests_unit_test_previous_SOURCES = tests/unit/test_previous.c
+tests_unit_test_previous_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_previous_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_peers
 tests_unit_test_peers_SOURCES = tests/unit/test_peers.c
 tests_unit_test_peers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "client/client.h"
 #include "client/model.h"
+#include "client/previous.h"
 #include "net/address.h"
 #include "reduction/reduction.h"
 
@@ -81,12 +82,12 @@ static void test_times(void **state)
 
     (void) state;
     /* recursive doubling, in two steps */
-    assert_int_equal(oc_model_previous(nominal, &four, 8), 2 * 2000);
-    assert_int_equal(oc_model_previous(nominal, &four, 1000), 2 * (2000 + 80));
+    assert_int_equal(oc_previous_time(nominal, &four, 8), 2 * 2000);
+    assert_int_equal(oc_previous_time(nominal, &four, 1000), 2 * (2000 + 80));
     /* halving: four steps, 2 (4 - 1) / 4 of the vector */
-    assert_int_equal(oc_model_previous(nominal, &four, MIB), 4 * 2000 + 125829);
+    assert_int_equal(oc_previous_time(nominal, &four, MIB), 4 * 2000 + 125829);
     /* … and within hosts 6 steps of 500 ns, 2 (8 - 1) / 8 of it by 0.1 ns */
-    assert_int_equal(oc_model_previous(nominal, &nodes, MIB), 4 * 2000 + 125829 + 6 * 500 + 183500);
+    assert_int_equal(oc_previous_time(nominal, &nodes, MIB), 4 * 2000 + 125829 + 6 * 500 + 183500);
     /* small: four messages in and four out, there and back */
     assert_int_equal(oc_model_offloaded(nominal, &four, 1000),
                      20000 + 2 * 2000 + 8 * (300 + 80));
@@ -266,7 +267,7 @@ static void test_slow_latency(void **state)
     assert_true(oc_model_offloaded(&rules.constants, &(oc_situation_t) {
                     .ranks = 2, .hosts = 2, .per_host = 1, .peers = 2, .lanes = 2,
                     .small_size = 8192, .chunk_size = 65536, .min_chunks = 64}, 64 * KIB)
-                > oc_model_previous(&rules.constants, &(oc_situation_t) {
+                > oc_previous_time(&rules.constants, &(oc_situation_t) {
                     .ranks = 2, .hosts = 2, .per_host = 1}, 64 * KIB));
 }
 
@@ -289,6 +290,51 @@ static void test_slow_links(void **state)
 }
 
 /* More servers, faster ones, and slower messages between hosts never make it slower. */
+static oc_situation_t over(oc_fabric_t fabric, unsigned rate, oc_situation_t situation)
+{
+    situation.network = (oc_network_t) {.rate = rate, .fabric = fabric};
+    situation.previous = OC_PREVIOUS_TUNED;
+    return situation;
+}
+
+/*
+ * Hosts that aggregate themselves win over TCP where tuned exchanges long messages, as far as their
+ * processors keep up; a ring is as fast. With RDMA nobody has measured what Open MPI makes of links.
+ */
+static void test_without_servers(void **state)
+{
+    oc_rules_t rules = rules_of("");
+    oc_situation_t four = over(OC_FABRIC_TCP, 100, situation_of(4, 1, 0));
+
+    (void) state;
+    expect_from(&rules, four, 256 * KIB);
+    expect_from(&rules, over(OC_FABRIC_TCP, 1000, situation_of(4, 1, 0)), 256 * KIB);
+    expect_from(&rules, over(OC_FABRIC_TCP, 10000, situation_of(4, 1, 0)), NEVER);
+    expect_from(&rules, over(OC_FABRIC_RDMA, 100, situation_of(4, 1, 0)), NEVER);
+    four.previous = OC_PREVIOUS_FORCED + OC_ALGORITHM_RING;
+    expect_from(&rules, four, NEVER);
+    four.previous = OC_PREVIOUS_BEST;
+    expect_from(&rules, four, NEVER);
+}
+
+/* Without a rate of any device only what wins at each of them is offloaded; that of a file counts before it. */
+static void test_rates(void **state)
+{
+    oc_rules_t rules = rules_of("");
+
+    (void) state;
+    expect_from(&rules, over(OC_FABRIC_TCP, 0, situation_of(8, 1, 0)), NEVER);
+    expect_from(&rules, over(OC_FABRIC_TCP, 0, situation_of(8, 1, 8)), NEVER);
+    expect_from(&rules, over(OC_FABRIC_TCP, 200, situation_of(8, 1, 8)), 256 * KIB);
+    rules = rules_of("[model]\nlink_rate = 200\n");
+    expect_from(&rules, over(OC_FABRIC_TCP, 0, situation_of(8, 1, 8)), 256 * KIB);
+    expect_from(&rules, over(OC_FABRIC_TCP, 40000, situation_of(8, 1, 8)), 256 * KIB);
+    /* processors that cost nothing win at any rate */
+    rules = rules_of("[model]\nserver_rate = 100000000\nmessage_cost = 0\noffload_latency = 0\n"
+                     "link_latency = 0\n");
+    expect_from(&rules, over(OC_FABRIC_TCP, 0, situation_of(8, 1, 8)), 256 * KIB);
+}
+
 static void test_monotony(void **state)
 {
     oc_rules_t rules = rules_of(slow_links), fast = rules;
@@ -308,8 +354,8 @@ static void test_monotony(void **state)
                 assert_true(time <= oc_model_offloaded(&rules.constants, &less, 4 * bytes)
                             || 4096 == bytes); /* several messages instead of one */
                 assert_true(oc_model_offloaded(&fast.constants, &less, bytes) <= time);
-                assert_true(oc_model_previous(&rules.constants, &less, bytes)
-                            <= oc_model_previous(&rules.constants, &less, 4 * bytes));
+                assert_true(oc_previous_time(&rules.constants, &less, bytes)
+                            <= oc_previous_time(&rules.constants, &less, 4 * bytes));
                 /* peers are limited: that is where less is more */
                 if (bytes >= MIB * 16 && (hosts <= 64 || servers > 0)) {
                     assert_true(oc_model_offloaded(&rules.constants, &more, bytes)
@@ -339,7 +385,7 @@ static void test_extremes(void **state)
         most.weights = 256000 * (uint64_t) OC_WEIGHT_ONE;
         for (uint64_t bytes = 1; bytes <= 1ull << 40; bytes *= 2) {
             assert_true(oc_model_offloaded(&rules.constants, &most, bytes) <= OC_FOREVER);
-            assert_true(oc_model_previous(&rules.constants, &most, bytes) < OC_FOREVER);
+            assert_true(oc_previous_time(&rules.constants, &most, bytes) < OC_FOREVER);
         }
         (void) choose(&rules, most);
         most.weights = 1;
@@ -373,12 +419,13 @@ static void test_rules(void **state)
 
 static oc_outlook_t outlook_of(const char *servers, uint32_t hosts)
 {
+    oc_network_t network = {0};
     oc_job_settings_t settings;
     oc_outlook_t outlook;
 
     oc_settings_default(&oc_job_settings_table, &settings);
     settings.servers = servers;
-    oc_outlook_make(&settings, hosts, &outlook);
+    oc_outlook_make(&settings, hosts, &network, &outlook);
     return outlook;
 }
 
@@ -516,12 +563,20 @@ static void test_words(void **state)
     expect_words(&rules, situation_of(4, 1, 0),
                  "offloads 64 KiB to 1 MiB, 4 MiB and more (rule \"my four\" of test.ini)");
     expect_words(&rules, situation_of(3, 2, 0),
-                 "offloads nothing (model of test.ini: 3 hosts x 2 ranks, no servers)");
+                 "offloads nothing (model of test.ini: 3 hosts x 2 ranks, no servers, "
+                 "compared with the best of Open MPI)");
     expect_words(&built_in, situation_of(4, 1, 4),
-                 "offloads 8 MiB and more (model: 4 hosts x 1 ranks, 4 servers)");
+                 "offloads 8 MiB and more (model: 4 hosts x 1 ranks, 4 servers, compared with "
+                 "the best of Open MPI)");
     weighted.weights = 1500;
     expect_words(&built_in, weighted,
-                 "offloads nothing (model: 3 hosts x 2 ranks, servers of weight 1.500)");
+                 "offloads nothing (model: 3 hosts x 2 ranks, servers of weight 1.500, "
+                 "compared with the best of Open MPI)");
+    weighted.network = (oc_network_t) {.fabric = OC_FABRIC_TCP};
+    weighted.previous = OC_PREVIOUS_TUNED;
+    expect_words(&built_in, weighted,
+                 "offloads nothing (model: 3 hosts x 2 ranks, servers of weight 1.500, TCP at any "
+                 "rate, compared with tuned)");
 }
 
 int main(void)
@@ -536,6 +591,8 @@ int main(void)
         cmocka_unit_test(test_slow_latency),
         cmocka_unit_test(test_nominal),
         cmocka_unit_test(test_slow_links),
+        cmocka_unit_test(test_without_servers),
+        cmocka_unit_test(test_rates),
         cmocka_unit_test(test_monotony),
         cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_rules),

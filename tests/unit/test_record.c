@@ -18,8 +18,10 @@
 #define GROUP     12
 #define SEGMENT   44
 #define BELL      76
-#define PORT      84
-#define ADDRESSES 86
+#define RATE      84
+#define FABRIC    87
+#define PORT      88
+#define ADDRESSES 90
 
 static fence_t fence;
 
@@ -50,7 +52,8 @@ static oc_record_t legal(void)
     oc_record_t record = {.ready = true, .settings = 0x0102030405060708u,
                           .group = OC_GROUP_ID(0xa1b2c3, 0x102030), .job = 0x1112131415161718u,
                           .host = 0x2122232425262728u, .node = 0x3132333435363738u,
-                          .shares = OC_SHARES_MEMORY, .port = 0xc0de, .num_addresses = 2};
+                          .shares = OC_SHARES_MEMORY,
+                          .network = {0x0186a0, OC_FABRIC_RDMA}, .port = 0xc0de, .num_addresses = 2};
 
     memset(record.segment, 'S', sizeof(record.segment));
     memset(record.bell, 'B', sizeof(record.bell));
@@ -76,6 +79,8 @@ static void assert_equal(const oc_record_t *is, const oc_record_t *should)
     assert_int_equal(is->shares, should->shares);
     assert_memory_equal(is->segment, should->segment, sizeof(is->segment));
     assert_memory_equal(is->bell, should->bell, sizeof(is->bell));
+    assert_int_equal(is->network.rate, should->network.rate);
+    assert_int_equal(is->network.fabric, should->network.fabric);
     assert_int_equal(is->port, should->port);
     assert_int_equal(is->num_addresses, should->num_addresses);
     assert_memory_equal(is->addresses, should->addresses, sizeof(is->addresses));
@@ -87,7 +92,7 @@ static void test_layout(void **state)
         "OR\5\3\x08\x07\x06\x05\x04\x03\x02\x01\0\0\x30\x20\x10\xc3\xb2\xa1"
         "\x18\x17\x16\x15\x14\x13\x12\x11\x28\x27\x26\x25\x24\x23\x22\x21"
         "\x38\x37\x36\x35\x34\x33\x32\x31SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSBBBBBBBB"
-        "\xde\xc0\4\x0a\1\2\3\6\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\4";
+        "\xa0\x86\x01\x02\xde\xc0\4\x0a\1\2\3\6\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\4";
     oc_record_t record = legal(), back;
     uint8_t bytes[OC_RECORD_SIZE];
 
@@ -97,6 +102,12 @@ static void test_layout(void **state)
     assert_true(judge(bytes, &back));
     assert_equal(&back, &record);
     assert_int_equal(OC_GROUP_PROCESS(back.group), 0xa1b2c3);
+    /* no link is faster than three bytes tell */
+    record.network.rate = 0x1000000;
+    oc_record_encode(&record, bytes);
+    assert_true(judge(bytes, &back));
+    assert_int_equal(back.network.rate, 0xffffff);
+    assert_int_equal(bytes[RATE], 0xff);
 }
 
 /* A rank without server and memory, one that cannot take part, and one that cannot share. */
@@ -142,6 +153,7 @@ static void test_refused(void **state)
     refuse(&full, 2, OC_PROTOCOL_VERSION_MAX - 1);
     refuse(&bare, STATE, 1 | 3 << 1);
     refuse(&bare, STATE, 0x80);
+    refuse(&full, FABRIC, OC_NUM_FABRICS);
     refuse(&full, GROUP, 1);
     refuse(&full, GROUP + 1, 1);
     /* names of nothing */

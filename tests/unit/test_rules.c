@@ -89,6 +89,32 @@ static void test_model(void **state)
     assert_int_equal(rules.constants.memory_rate, 100000000);
 }
 
+/* What a file says counts on any network; the rest is as the network is. */
+static void test_networks(void **state)
+{
+    const oc_network_t tcp = {.rate = 10000, .fabric = OC_FABRIC_TCP};
+    const oc_network_t rdma = {.rate = 200000, .fabric = OC_FABRIC_RDMA}, unknown = {.rate = 7};
+    oc_constants_t constants;
+
+    (void) state;
+    expect("[model]\nmessage_cost = 8\n");
+    oc_rules_constants(&rules, &tcp, &constants);
+    assert_int_equal(constants.link_rate, 10000);
+    assert_int_equal(constants.link_latency, 30000);
+    assert_int_equal(constants.message_cost, 8);
+    assert_int_equal(constants.server_rate, 10000);
+    oc_rules_constants(&rules, &rdma, &constants);
+    assert_int_equal(constants.link_rate, 200000);
+    assert_int_equal(constants.link_latency, 2000);
+    oc_rules_constants(&rules, &unknown, &constants);
+    assert_int_equal(constants.link_rate, 100000);
+    expect("[model]\nlink_rate = 40\n");
+    oc_rules_constants(&rules, &tcp, &constants);
+    assert_int_equal(constants.link_rate, 40);
+    oc_rules_constants(&rules, &rdma, &constants);
+    assert_int_equal(constants.link_rate, 40);
+}
+
 static void test_rules(void **state)
 {
     (void) state;
@@ -331,6 +357,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_model),
+        cmocka_unit_test(test_networks),
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_structure),
         cmocka_unit_test(test_model_values),

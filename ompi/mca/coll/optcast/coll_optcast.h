@@ -69,6 +69,9 @@ typedef struct {
     int output;
     oc_client_t *client;        /* made for the first communicator */
     int live_modules;           /* under lock */
+    oc_network_t network;       /* of this host */
+    uint64_t cast_least;        /* bytes of all ranks that multicast carries in mode auto … */
+    uint64_t pair_least;        /* … and of an Allgather between two; UINT64_MAX: none */
     uint32_t max_hosts;         /* of the job: no more than these */
     oc_rules_t rules;           /* of rank 0 of the job, as the next one: for mode auto */
     oc_least_t least;
@@ -125,7 +128,7 @@ struct mca_coll_optcast_module {
     ompi_communicator_t *comm;
     int mode;                   /* the setting's value when the communicator was made */
     bool enabled;
-    bool spread;                /* over enough ranks and hosts for multicast to gain something */
+    uint64_t bcast_least, gather_least; /* bytes that multicast carries; UINT64_MAX: nothing is gained */
     bool chooses;               /* mode auto: rules and model say which Allreduces are offloaded */
     uint64_t least;             /* bytes; no smaller Allreduce is ever, UINT64_MAX: none is */
     atomic_int inside;          /* calls of the previous module that are under way: see operate.c */
@@ -263,8 +266,9 @@ void mca_coll_optcast_persistent_free(mca_coll_optcast_request_t *request);
 void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m);
 oc_fallback_t mca_coll_optcast_left(const oc_group_t *group, const mca_coll_optcast_call_t *call);
 /* For so many bytes of all ranks together. */
-oc_fallback_t mca_coll_optcast_decide_cast(const mca_coll_optcast_module_t *m, size_t total);
-bool mca_coll_optcast_is_spread(const ompi_communicator_t *comm);
+oc_fallback_t mca_coll_optcast_decide_cast(const mca_coll_optcast_module_t *m, uint64_t least,
+                                           size_t total);
+void mca_coll_optcast_decide_casts(mca_coll_optcast_module_t *m);
 
 /*
  * layout.c. Blocks that are not rows of bytes in the caller's memory are packed and unpacked. All
@@ -429,6 +433,12 @@ void mca_coll_optcast_exchange_end(mca_coll_optcast_exchange_t *exchange);
 void mca_coll_optcast_exchange_progress(void);
 /* When the component closes: those that nobody will end. */
 void mca_coll_optcast_exchange_forget(void);
+
+/*
+ * opponent.c: one of client/previous.h, by the components that are open and by what users have set for
+ * them. While components are opened.
+ */
+uint64_t mca_coll_optcast_opponent(void);
 
 /*
  * job.c. max_hosts: how many hosts the job is on at most, as far as this rank knows. publish: while

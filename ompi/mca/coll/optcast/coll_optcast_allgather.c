@@ -11,7 +11,7 @@ static oc_fallback_t decide(const mca_coll_optcast_module_t *m, mca_coll_optcast
     size_t blocks = (size_t) ompi_comm_size(m->comm);
 
     return mca_coll_optcast_decide_cast(
-        m, (size_t) call->count * call->dtype->super.size * blocks);
+        m, m->gather_least, (size_t) call->count * call->dtype->super.size * blocks);
 }
 
 static oc_fallback_t decide_v(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
@@ -21,7 +21,7 @@ static oc_fallback_t decide_v(const mca_coll_optcast_module_t *m, mca_coll_optca
     for (int i = 0; i < ompi_comm_size(m->comm); i++) {
         count += OC_MPI_COUNT(call->counts, i);
     }
-    return mca_coll_optcast_decide_cast(m, count * call->dtype->super.size);
+    return mca_coll_optcast_decide_cast(m, m->gather_least, count * call->dtype->super.size);
 }
 
 static int prepare(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)

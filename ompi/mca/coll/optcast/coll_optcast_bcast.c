@@ -15,7 +15,7 @@ static oc_fallback_t decide(const mca_coll_optcast_module_t *m, mca_coll_optcast
     if (OC_WAY_NONBLOCKING == call->way && bytes <= OWN_BYTES) {
         return OC_FALLBACK_ORDER;
     }
-    return mca_coll_optcast_decide_cast(m, bytes);
+    return mca_coll_optcast_decide_cast(m, m->bcast_least, bytes);
 }
 
 static int prepare(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)

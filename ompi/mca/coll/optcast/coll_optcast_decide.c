@@ -4,15 +4,26 @@
 
 #include "ompi/group/group.h"
 
-/* With fewer, multicast sends as much as any other way. */
+/* With fewer, multicast sends as much as any other way, and gains what that does not make of links. */
 #define MIN_RANKS 3
 
-bool mca_coll_optcast_is_spread(const ompi_communicator_t *comm)
+void mca_coll_optcast_decide_casts(mca_coll_optcast_module_t *m)
 {
-    ompi_group_t *group = comm->c_local_group;
+    const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    ompi_group_t *group = m->comm->c_local_group;
 
+    m->bcast_least = m->gather_least = 1;
+    if (OC_MODE_AUTO != m->mode) {
+        return;
+    }
+    m->bcast_least = m->gather_least = UINT64_MAX;
     /* if all are on this rank's host, each rank finds that */
-    return group->grp_proc_count >= MIN_RANKS && ompi_group_have_remote_peers(group);
+    if (ompi_group_have_remote_peers(group)) {
+        bool pair = group->grp_proc_count < MIN_RANKS;
+
+        m->bcast_least = pair ? UINT64_MAX : cm->cast_least;
+        m->gather_least = pair ? cm->pair_least : cm->cast_least;
+    }
 }
 
 void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m)
@@ -41,15 +52,11 @@ oc_fallback_t mca_coll_optcast_left(const oc_group_t *group, const mca_coll_optc
     return oc_group_leaves_all(group) ? OC_FALLBACK_PLACE : OC_FALLBACK_SETUP;
 }
 
-oc_fallback_t mca_coll_optcast_decide_cast(const mca_coll_optcast_module_t *m, size_t total)
+oc_fallback_t mca_coll_optcast_decide_cast(const mca_coll_optcast_module_t *m, uint64_t least,
+                                           size_t total)
 {
-    size_t least = 1;
-
-    if (OC_MODE_AUTO == m->mode) {
-        if (!m->spread) {
-            return OC_FALLBACK_PLACE;
-        }
-        least = mca_coll_optcast_component.settings.multicast_min_size;
+    if (UINT64_MAX == least) {
+        return OC_FALLBACK_PLACE;
     }
     if (NULL == m->services[OC_SERVICE_MULTICAST].group) {
         return OC_FALLBACK_RANKS;

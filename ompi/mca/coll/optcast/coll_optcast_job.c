@@ -11,19 +11,27 @@
 #include "opal/util/output.h"
 #include "opal/util/proc.h"
 
+#include "net/network.h"
+
 /*
  * In the host's byte order: Open MPI's launcher does not promise more for opaque bytes. The first
  * letters, and all up to the rules, stay as they are in all versions, and decide what begins a
  * set-up: a rank with another version decides like rank 0, and says in the exchange that it cannot
  * take part. What comes then belongs to one format, and may have any length.
  */
-#define FORMAT      "OCJOB004"
+#define FORMAT      "OCJOB005"
 #define NUM_LETTERS 5
+
+/* Multicast carries what takes a link so long, within these bounds, in mode auto: bench/run regret. */
+#define CAST_TIME_US   2000
+#define MIN_CAST_LEAST 65536u
+#define MAX_CAST_LEAST 262144u
 
 typedef struct {
     char format[8];
     uint64_t min_size;
     uint64_t multicast_min_size;
+    uint64_t cast_least, pair_least; /* what comes of it */
     int32_t mode, max_ranks, priority, multicast;
     oc_job_t job;
     oc_least_t least;   /* mode auto without min_size: no smaller Allreduce is offloaded */
@@ -31,7 +39,7 @@ typedef struct {
 } published_t;
 
 _Static_assert(offsetof(published_t, rules)
-                   == 40 + sizeof(oc_job_t) + 2 * OC_LEAST_CLASSES * sizeof(uint64_t),
+                   == 56 + sizeof(oc_job_t) + 2 * OC_LEAST_CLASSES * sizeof(uint64_t),
                "other versions would misunderstand it");
 
 /*
@@ -47,6 +55,14 @@ uint32_t mca_coll_optcast_job_max_hosts(void)
 
     OPAL_MODEX_RECV_VALUE_OPTIONAL(rc, OC_KEY_NUM_NODES, &job, &at, OC_MODEX_UINT32);
     return OPAL_SUCCESS == rc && hosts > 0 && hosts < most ? hosts : most;
+}
+
+/* UCX in ranks has a name of its own for what is set for it alone. */
+static void read_network(oc_network_t *network)
+{
+    const char *names = getenv("OPTCAST_UCX_NET_DEVICES");
+
+    oc_network_read("/sys", NULL != names ? names : getenv("UCX_NET_DEVICES"), network);
 }
 
 /* A mistake in the rules must not stop a job, nor change silently how fast it is. */
@@ -77,8 +93,38 @@ static void prepare_auto(void)
     oc_outlook_t outlook;
 
     read_rules();
-    oc_outlook_make(&cm->settings, mca_coll_optcast_job_max_hosts(), &outlook);
+    cm->rules.previous = mca_coll_optcast_opponent();
+    oc_outlook_make(&cm->settings, mca_coll_optcast_job_max_hosts(), &cm->network, &outlook);
     oc_least_make(&cm->rules, &outlook, (uint32_t) ompi_proc_world_size(), &cm->least);
+}
+
+/* Where links are slow, less is worth the latency of multicast. A power of two. */
+static uint64_t find_cast_least(void)
+{
+    const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    uint64_t least = MAX_CAST_LEAST;
+    oc_constants_t constants;
+
+    if (0 != cm->settings.multicast_min_size) {
+        return cm->settings.multicast_min_size;
+    }
+    oc_rules_constants(&cm->rules, &cm->network, &constants);
+    while (0 != constants.link_rate && least > MIN_CAST_LEAST
+           && least / 2 * 8 >= constants.link_rate * CAST_TIME_US) {
+        least /= 2;
+    }
+    return least;
+}
+
+/* Two ranks exchange by one connection of TCP, whose two directions hinder each other: client/previous.c. */
+static uint64_t find_pair_least(void)
+{
+    const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+
+    if (OC_FABRIC_TCP != cm->network.fabric) {
+        return UINT64_MAX;
+    }
+    return cm->cast_least > MAX_CAST_LEAST ? cm->cast_least : MAX_CAST_LEAST;
 }
 
 void mca_coll_optcast_job_publish(void)
@@ -89,11 +135,14 @@ void mca_coll_optcast_job_publish(void)
 
     cm->has_job = false; /* each session has its own */
     oc_rules_default(&cm->rules);
+    read_network(&cm->network);
     if (0 != OPAL_PROC_MY_NAME.vpid || !cm->settings_valid
         || sizeof(cm->job) != getrandom(&cm->job, sizeof(cm->job), 0)) {
         return;
     }
     prepare_auto();
+    cm->cast_least = find_cast_least();
+    cm->pair_least = find_pair_least();
     memset(&published, 0, sizeof(published));
     memcpy(published.format, FORMAT, sizeof(published.format));
     published.job = cm->job;
@@ -105,6 +154,8 @@ void mca_coll_optcast_job_publish(void)
     published.priority = cm->settings.priority;
     published.multicast = cm->settings.multicast;
     published.multicast_min_size = cm->settings.multicast_min_size;
+    published.cast_least = cm->cast_least;
+    published.pair_least = cm->pair_least;
     OPAL_MODEX_SEND(rc, OC_MODEX_SCOPE, &cm->super.collm_version, &published, sizeof(published));
     cm->has_job = OMPI_SUCCESS == rc;
 }
@@ -171,6 +222,8 @@ bool mca_coll_optcast_job_adopt(void)
     }
     cm->job = published.job;
     cm->least = published.least;
+    cm->cast_least = published.cast_least;
+    cm->pair_least = published.pair_least;
     if (cm->has_job) {
         memcpy(&cm->rules, &published.rules, sizeof(cm->rules));
     }

@@ -70,6 +70,7 @@ static int client_make(void)
         .process = (uint32_t) ompi_proc_local()->super.proc_name.vpid,
         .spans_hosts = local < ompi_proc_world_size(),
         .max_hosts = mca_coll_optcast_job_max_hosts(),
+        .network = cm->network,
     };
 
     cm->spare_processors = sysconf(_SC_NPROCESSORS_ONLN) - local;
@@ -204,7 +205,7 @@ static int save_previous(mca_coll_optcast_module_t *m)
 
 static void services_make(mca_coll_optcast_module_t *m)
 {
-    m->spread = mca_coll_optcast_is_spread(m->comm);
+    mca_coll_optcast_decide_casts(m);
     mca_coll_optcast_decide_module(m);
     mca_coll_optcast_report_module(m);
     if (ompi_comm_size(m->comm) > mca_coll_optcast_component.settings.max_ranks) {

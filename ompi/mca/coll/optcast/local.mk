@@ -22,6 +22,7 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_operate.c \
 	ompi/mca/coll/optcast/coll_optcast_persistent.c \
 	ompi/mca/coll/optcast/coll_optcast_pvars.c \
+	ompi/mca/coll/optcast/coll_optcast_opponent.c \
 	ompi/mca/coll/optcast/coll_optcast_report.c \
 	ompi/mca/coll/optcast/coll_optcast_request.c \
 	ompi/mca/coll/optcast/coll_optcast_types.c

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the module below would do with an Allreduce that is left to it, and how long that takes: Open MPI's
+ * tuned decides by the number of ranks and bytes, HAN reduces inside hosts first, and users can force
+ * an algorithm. doc/architecture.md has the formulas, and says who measures how well links are used.
+ */
+#ifndef OC_CLIENT_PREVIOUS_H
+#define OC_CLIENT_PREVIOUS_H
+
+#include "client/model.h"
+
+/* Kinds of previous modules. OC_PREVIOUS_FORCED and one of the algorithms: always that. */
+enum {
+    OC_PREVIOUS_BEST,       /* nobody knows what it does: the fastest of all algorithms */
+    OC_PREVIOUS_TUNED,      /* tuned's fixed decision of Open MPI 4.1 and 5.0 */
+    OC_PREVIOUS_HAN,
+    OC_PREVIOUS_FORCED = 16,
+};
+
+/* As coll_tuned_allreduce_algorithm numbers them. */
+typedef enum {
+    OC_ALGORITHM_LINEAR = 1,
+    OC_ALGORITHM_NONOVERLAPPING,
+    OC_ALGORITHM_RECURSIVE_DOUBLING,
+    OC_ALGORITHM_RING,
+    OC_ALGORITHM_SEGMENTED_RING,
+    OC_ALGORITHM_RABENSEIFNER,
+    OC_ALGORITHM_HAN,       /* not tuned's */
+    OC_NUM_ALGORITHMS
+} oc_algorithm_t;
+
+/* What situation->previous would run; OC_NUM_ALGORITHMS: nobody knows. Commutative operations only. */
+oc_algorithm_t oc_previous_algorithm(const oc_situation_t *situation, uint64_t bytes);
+
+/* ns that an Allreduce of so many bytes takes without us; not OC_FOREVER. */
+uint64_t oc_previous_time(const oc_constants_t *constants, const oc_situation_t *situation,
+                          uint64_t bytes);
+
+/* "tuned", "HAN", "Rabenseifner": for messages. */
+const char *oc_previous_name(uint64_t previous);
+
+#endif

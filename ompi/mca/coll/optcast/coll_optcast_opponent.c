@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which module communicators that span hosts have below ours, by the components that are open and their
+ * priorities, before there is any communicator. The model needs it; what is left goes to whatever is there.
+ */
+#include "coll_optcast.h"
+
+#include "opal/mca/base/mca_base_var.h"
+
+#include "client/previous.h"
+
+/* Components that are for one host, for one rank, for pairs of groups, or between others. */
+static bool is_elsewhere(const char *name)
+{
+    static const char *const names[] = {"optcast", "self", "inter", "sm", "xhc", "sync",
+                                        "monitoring", "cuda", "accelerator", "ftagree", "demo"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (0 == strcmp(name, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const mca_base_var_storage_t *variable(const char *component, const char *name)
+{
+    const mca_base_var_storage_t *value = NULL;
+    int index = mca_base_var_find("ompi", "coll", component, name);
+
+    return index >= 0 && OPAL_SUCCESS == mca_base_var_get_value(index, &value, NULL, NULL) ? value
+                                                                                           : NULL;
+}
+
+static int priority_of(const char *name)
+{
+    const mca_base_var_storage_t *priority = variable(name, "priority");
+
+    return NULL == priority ? -1 : priority->intval;
+}
+
+/* What users say of tuned. */
+static uint64_t tuned(void)
+{
+    const mca_base_var_storage_t *dynamic = variable("tuned", "use_dynamic_rules");
+    const mca_base_var_storage_t *algorithm = variable("tuned", "allreduce_algorithm");
+    const mca_base_var_storage_t *file = variable("tuned", "dynamic_rules_filename");
+
+    if (NULL == dynamic || !dynamic->boolval) {
+        return OC_PREVIOUS_TUNED;
+    }
+    if (NULL != algorithm && algorithm->intval > 0) {
+        return algorithm->intval <= OC_ALGORITHM_RABENSEIFNER
+                   ? OC_PREVIOUS_FORCED + (uint64_t) algorithm->intval
+                   : OC_PREVIOUS_BEST;
+    }
+    return NULL == file || NULL == file->stringval || '\0' == file->stringval[0]
+               ? OC_PREVIOUS_TUNED
+               : OC_PREVIOUS_BEST;
+}
+
+uint64_t mca_coll_optcast_opponent(void)
+{
+    mca_base_component_list_item_t *item;
+    const char *best = "";
+    int priority = 0;
+
+    OPAL_LIST_FOREACH (item, &ompi_coll_base_framework.framework_components,
+                       mca_base_component_list_item_t) {
+        const char *name = item->cli_component->mca_component_name;
+        int own = is_elsewhere(name) ? 0 : priority_of(name);
+
+        if (own > priority) {
+            priority = own;
+            best = name;
+        }
+    }
+    if (0 == strcmp(best, "han")) {
+        return OC_PREVIOUS_HAN;
+    }
+    return 0 == strcmp(best, "tuned") ? tuned() : OC_PREVIOUS_BEST;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owns the unit tests of how fast the network of a host is, over a made-up sysfs. */
+/* Test: quick 60 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/network.h"
+
+static char sysfs[64];
+
+static void run(const char *command)
+{
+    assert_int_equal(system(command), 0);
+}
+
+static void add_file(const char *path, const char *content)
+{
+    char command[512];
+
+    snprintf(command, sizeof(command), "mkdir -p $(dirname %s/%s) && echo '%s' > %s/%s", sysfs,
+             path, content, sysfs, path);
+    run(command);
+}
+
+static void add_interface(const char *name, const char *speed, const char *state, bool physical)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "class/net/%s/speed", name);
+    add_file(path, speed);
+    snprintf(path, sizeof(path), "class/net/%s/operstate", name);
+    add_file(path, state);
+    if (physical) {
+        snprintf(path, sizeof(path), "class/net/%s/device/vendor", name);
+        add_file(path, "0x15b3");
+    }
+}
+
+static void add_port(const char *device, unsigned port, const char *rate, const char *state,
+                     bool physical)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "class/infiniband/%s/ports/%u/rate", device, port);
+    add_file(path, rate);
+    snprintf(path, sizeof(path), "class/infiniband/%s/ports/%u/state", device, port);
+    add_file(path, state);
+    if (physical) {
+        snprintf(path, sizeof(path), "class/infiniband/%s/device/vendor", device);
+        add_file(path, "0x15b3");
+    }
+}
+
+static int set_up(void **state)
+{
+    (void) state;
+    strcpy(sysfs, "/tmp/optcast-sysfs-XXXXXX");
+    assert_non_null(mkdtemp(sysfs));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    char command[128];
+
+    (void) state;
+    snprintf(command, sizeof(command), "rm -r %s", sysfs);
+    run(command);
+    return 0;
+}
+
+static void expect(const char *names, oc_fabric_t fabric, unsigned rate)
+{
+    oc_network_t network = {99, 99};
+
+    oc_network_read(sysfs, names, &network);
+    assert_int_equal(network.fabric, fabric);
+    assert_int_equal(network.rate, rate);
+}
+
+static void test_nothing(void **state)
+{
+    (void) state;
+    expect(NULL, OC_FABRIC_TCP, 0);
+}
+
+/* A bridge has the rate that somebody made up, a virtio card none, and a port that is down its last one. */
+static void test_interfaces(void **state)
+{
+    (void) state;
+    add_interface("br0", "40000", "up", false);
+    add_interface("eth0", "-1", "up", true);
+    add_interface("eth1", "25000", "down", true);
+    expect(NULL, OC_FABRIC_TCP, 0);
+    add_interface("eth2", "1000", "up", true);
+    add_interface("eth3", "10000", "up", true);
+    expect(NULL, OC_FABRIC_TCP, 10000);
+    expect("all", OC_FABRIC_TCP, 10000);
+    expect("", OC_FABRIC_TCP, 10000);
+    expect("eth2", OC_FABRIC_TCP, 1000);
+    expect("lo,eth2,br0", OC_FABRIC_TCP, 1000);
+    expect("eth", OC_FABRIC_TCP, 0);
+    expect("eth22,xeth3", OC_FABRIC_TCP, 0);
+}
+
+/* Where there are RDMA ports nobody uses TCP. */
+static void test_ports(void **state)
+{
+    (void) state;
+    add_interface("eth0", "400000", "up", true);
+    add_port("rxe0", 1, "2.5 Gb/sec (1X SDR)", "4: ACTIVE", false);
+    add_port("mlx5_0", 1, "200 Gb/sec (4X HDR)", "1: DOWN", true);
+    expect(NULL, OC_FABRIC_TCP, 400000);
+    add_port("mlx5_1", 1, "100 Gb/sec (4X EDR)", "4: ACTIVE", true);
+    add_port("mlx5_1", 2, "56 Gb/sec (4X FDR)", "4: ACTIVE", true);
+    add_port("mlx5_2", 1, "nonsense", "4: ACTIVE", true);
+    expect(NULL, OC_FABRIC_RDMA, 100000);
+    expect("mlx5_1:2", OC_FABRIC_RDMA, 56000);
+    expect("eth0,mlx5_1", OC_FABRIC_RDMA, 100000);
+    expect("mlx5_1:12", OC_FABRIC_TCP, 0);
+    expect("mlx5_0:1,eth0", OC_FABRIC_TCP, 400000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_interfaces, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ports, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
