@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the component's MPI_T performance variables, by name and whenever wanted. */
+/*
+ * Reads the component's MPI_T performance variables, by name and whenever wanted. Counters tell what was
+ * added since their handle was allocated, which is as soon as there is MPI: the program's own MPI_Init is
+ * the one below.
+ */
 #ifndef TESTS_MPI_PVARS_H
 #define TESTS_MPI_PVARS_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PVARS_MAX 64
+#define PVARS_MAX  64
+#define PVARS_NAME 128
 
 static struct {
-    char name[64];
+    char name[PVARS_NAME];
     MPI_T_pvar_handle handle;
 } pvars_known[PVARS_MAX];
 static unsigned pvars_count;
+static bool pvars_open;
 static MPI_T_pvar_session pvars_session;
 
 static inline void pvars_check(int rc, const char *what, const char *name)
@@ -26,35 +33,77 @@ static inline void pvars_check(int rc, const char *what, const char *name)
     }
 }
 
+static inline void pvars_add(int index, const char *name)
+{
+    int count;
+
+    if (PVARS_MAX == pvars_count) {
+        pvars_check(MPI_T_ERR_MEMORY, "table", name);
+    }
+    pvars_check(MPI_T_pvar_handle_alloc(pvars_session, index, NULL,
+                                        &pvars_known[pvars_count].handle, &count),
+                "handle", name);
+    pvars_check(1 == count ? MPI_SUCCESS : MPI_T_ERR_INVALID, "count", name);
+    snprintf(pvars_known[pvars_count++].name, sizeof(pvars_known[0].name), "%s", name);
+}
+
+/* All that the component has: none if it is not there. */
+static inline void pvars_begin(void)
+{
+    static const char prefix[] = "coll_optcast_";
+    int level, provided, now, number;
+
+    /* Open MPI 4.1 and 5.0 take it for the level of the whole library from now on */
+    pvars_check(MPI_Query_thread(&level), "level", "*");
+    pvars_check(MPI_T_init_thread(level, &provided), "init", "*");
+    pvars_check(MPI_Query_thread(&now), "level", "*");
+    pvars_check(now == level ? MPI_SUCCESS : MPI_ERR_OTHER, "same level", "*");
+    pvars_check(MPI_T_pvar_session_create(&pvars_session), "session", "*");
+    pvars_open = true;
+    pvars_check(MPI_T_pvar_get_num(&number), "number", "*");
+    for (int index = 0; index < number; index++) {
+        int length = PVARS_NAME, none = 0, verbosity, class, bind, readonly, continuous, atomic;
+        MPI_Datatype type;
+        MPI_T_enum names;
+        char name[PVARS_NAME];
+
+        if (MPI_SUCCESS == MPI_T_pvar_get_info(index, name, &length, &verbosity, &class, &type,
+                                               &names, NULL, &none, &bind, &readonly, &continuous,
+                                               &atomic)
+            && 0 == strncmp(name, prefix, strlen(prefix))) {
+            pvars_add(index, name + strlen(prefix));
+        }
+    }
+}
+
+__attribute__((weak)) int MPI_Init(int *argc, char ***argv)
+{
+    int rc = PMPI_Init(argc, argv);
+
+    pvars_begin();
+    return rc;
+}
+
+__attribute__((weak)) int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    int rc = PMPI_Init_thread(argc, argv, required, provided);
+
+    pvars_begin();
+    return rc;
+}
+
 static inline MPI_T_pvar_handle pvars_find(const char *name)
 {
-    int index, level, provided, now, count;
-    char full[96];
-
+    if (!pvars_open) {
+        pvars_begin();
+    }
     for (unsigned i = 0; i < pvars_count; i++) {
         if (0 == strcmp(name, pvars_known[i].name)) {
             return pvars_known[i].handle;
         }
     }
-    if (0 == pvars_count) {
-        /* Open MPI 4.1 and 5.0 take it for the level of the whole library from now on */
-        pvars_check(MPI_Query_thread(&level), "level", name);
-        pvars_check(MPI_T_init_thread(level, &provided), "init", name);
-        pvars_check(MPI_Query_thread(&now), "level", name);
-        pvars_check(now == level ? MPI_SUCCESS : MPI_ERR_OTHER, "same level", name);
-        pvars_check(MPI_T_pvar_session_create(&pvars_session), "session", name);
-    }
-    if (PVARS_MAX == pvars_count) {
-        pvars_check(MPI_T_ERR_MEMORY, "table", name);
-    }
-    snprintf(full, sizeof(full), "coll_optcast_%s", name);
-    pvars_check(MPI_T_pvar_get_index(full, MPI_T_PVAR_CLASS_LEVEL, &index), "index", name);
-    pvars_check(MPI_T_pvar_handle_alloc(pvars_session, index, NULL,
-                                        &pvars_known[pvars_count].handle, &count),
-                "handle", name);
-    pvars_check(1 == count ? MPI_SUCCESS : MPI_T_ERR_INVALID, "count", name);
-    snprintf(pvars_known[pvars_count].name, sizeof(pvars_known[0].name), "%s", name);
-    return pvars_known[pvars_count++].handle;
+    pvars_check(MPI_T_ERR_INVALID_NAME, "index", name);
+    return MPI_T_PVAR_HANDLE_NULL;
 }
 
 /* pvar_read("bytes_sent") is coll_optcast_bytes_sent of this process. */
@@ -70,7 +119,7 @@ static inline unsigned long long pvar_read(const char *name)
 /* Before MPI_Finalize. */
 static inline void pvars_end(void)
 {
-    if (0 == pvars_count) {
+    if (!pvars_open) {
         return;
     }
     for (unsigned i = 0; i < pvars_count; i++) {
@@ -79,6 +128,7 @@ static inline void pvars_end(void)
     (void) MPI_T_pvar_session_free(&pvars_session);
     (void) MPI_T_finalize();
     pvars_count = 0;
+    pvars_open = false;
 }
 
 #endif

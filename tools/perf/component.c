@@ -18,7 +18,7 @@ static MPI_T_pvar_handle open_counter(oc_perf_component_t *c, const char *name)
     int index, count = 0;
 
     snprintf(full, sizeof(full), PREFIX "%s", name);
-    if (MPI_SUCCESS != MPI_T_pvar_get_index(full, MPI_T_PVAR_CLASS_LEVEL, &index)
+    if (MPI_SUCCESS != MPI_T_pvar_get_index(full, MPI_T_PVAR_CLASS_COUNTER, &index)
         || MPI_SUCCESS != MPI_T_pvar_handle_alloc(c->session, index, NULL, &handle, &count)) {
         return MPI_T_PVAR_HANDLE_NULL;
     }

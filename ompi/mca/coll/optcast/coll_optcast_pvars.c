@@ -4,17 +4,25 @@
 
 #include "opal/mca/base/mca_base_pvar.h"
 
-/*
- * Class LEVEL and not COUNTER: Open MPI shows counters relative to the moment when a handle was
- * allocated, and these are totals of the process whenever somebody looks.
- */
-static void pvar(const char *name, const char *help, unsigned long long *value)
+static void register_pvar(const char *name, const char *help, int class,
+                          unsigned long long *value)
 {
     (void) mca_base_component_pvar_register(
-        &mca_coll_optcast_component.super.collm_version, name, help, OPAL_INFO_LVL_4,
-        MCA_BASE_PVAR_CLASS_LEVEL, MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL,
-        MCA_BASE_VAR_BIND_NO_OBJECT,
+        &mca_coll_optcast_component.super.collm_version, name, help, OPAL_INFO_LVL_4, class,
+        MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
         MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL, NULL, value);
+}
+
+/* Only grows. Open MPI shows what was added since a handle was allocated. */
+static void pvar(const char *name, const char *help, unsigned long long *value)
+{
+    register_pvar(name, help, MCA_BASE_PVAR_CLASS_COUNTER, value);
+}
+
+/* May fall, too. */
+static void level(const char *name, const char *help, unsigned long long *value)
+{
+    register_pvar(name, help, MCA_BASE_PVAR_CLASS_LEVEL, value);
 }
 
 static void cast_pvars_register(oc_cast_counters_t *cast)
@@ -88,7 +96,7 @@ void mca_coll_optcast_pvars_register(void)
     pvar("setup_messages", "Messages sent to other ranks while communicators were set up",
          &cm->setup_messages);
     pvar("setup_bytes", "Bytes of those", &cm->setup_bytes);
-    pvar("open_sockets", "Listening sockets of UCX that hosts outside the job can connect to, "
+    level("open_sockets", "Listening sockets of UCX that hosts outside the job can connect to, "
          "too, because the kernel refuses to filter them or they were not recognised",
          &counters->open_sockets);
     pvar("failures", "Offloaded operations that ended with an error", &counters->failures);
