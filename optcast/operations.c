@@ -4,6 +4,14 @@
 
 #include "base/arithmetic.h"
 #include "optcast/convert.h"
+#include "optcast/signature.h"
+
+/* What the function of that name jumps to. */
+#define SIGNED(format, name)                                                                 \
+    OPTCAST_SIGN("optcast_mpi_" #format "_" #name, "optcast_work_" #format "_" #name);       \
+    static void work_##format##_##name(void *in, void *inout, int *count, MPI_Datatype *type) \
+        __asm__("optcast_work_" #format "_" #name) __attribute__((used));                    \
+    static void work_##format##_##name(void *in, void *inout, int *count, MPI_Datatype *type)
 
 #define SUM(a, b)  ((a) + (b))
 #define PROD(a, b) ((a) * (b))
@@ -13,7 +21,7 @@
  * threads: 16-bit floats mean the same in whatever arithmetic they have, offloaded or not.
  */
 #define DEFINE_ARITHMETIC(format, FORMAT, name, NAME)                                    \
-    void optcast_mpi_##format##_##name(void *in, void *inout, int *count, MPI_Datatype *type) \
+    SIGNED(format, name)                                                                 \
     {                                                                                    \
         const uint16_t *a = in;                                                          \
         uint16_t *b = inout;                                                             \
@@ -28,7 +36,7 @@
     }
 
 #define DEFINE_CHOICE(format, FORMAT, name, relation)                                    \
-    void optcast_mpi_##format##_##name(void *in, void *inout, int *count, MPI_Datatype *type) \
+    SIGNED(format, name)                                                                 \
     {                                                                                    \
         const uint16_t *a = in;                                                          \
         uint16_t *b = inout;                                                             \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The functions of the operations. Their names are how the component of Optcast recognizes them:
- * they are exported for that only, and programs have no business with them.
+ * The functions of the operations. The component of Optcast recognizes them by their signatures;
+ * programs have no business with them.
  */
 #ifndef OPTCAST_OPERATIONS_H
 #define OPTCAST_OPERATIONS_H

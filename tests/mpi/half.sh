@@ -16,6 +16,18 @@ expect_job offloaded 4 embedded:2 connect_timeout=30 chunk_size=4096 small_size=
 run_mpi 4 none "${mpirun_arguments[@]}" "$programs/half" plain >"$tmp/plain.log" 2>&1 ||
     not_ok "without the component" "$tmp/plain.log"
 
+# programs that contain what others are linked with, on every second rank: all find the same
+compile_program half-contains "$here/half.c" "$REPO/optcast/handles.c" "$REPO/optcast/operations.c" \
+    -I"$REPO" -I"$BUILD" -DHAVE_CONFIG_H -fvisibility=hidden -lpthread
+cat >"$programs/half-either" <<END
+#!/bin/sh
+[ \$((OMPI_COMM_WORLD_RANK % 2)) = 0 ] || exec "$programs/half-contains" "\$@"
+exec "$programs/half" "\$@"
+END
+chmod +x "$programs/half-either"
+expect_job contained 4 embedded:2 connect_timeout=30 chunk_size=4096 small_size=64 half-either offloaded
+! nm -D "$programs/half-contains" | grep -q optcast_mpi_float16_sum || not_ok "the program exports what it contains"
+
 # an operation on the other format is refused, with the component too
 for mode in none always; do
     if run_mpi 2 "$mode" "${mpirun_arguments[@]}" "$programs/half" mixed >"$tmp/mixed.log" 2>&1; then

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The operations of <optcast/mpi.h> on 16-bit floats. For MPI they are operations of the
- * application; they are recognized by the name under which the library exports their function.
+ * application; they are recognized by the signature with which their function begins.
  */
 #include "coll_optcast.h"
 
-#include <dlfcn.h>
-
+#include "optcast/signature.h"
 #include "reduction/reduction.h"
 
 static const struct {
@@ -28,38 +27,15 @@ static const struct {
 };
 #define NUM_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
-/*
- * Where the functions are. Only they: an address of the application's may belong to another
- * function after a dlclose, but their library is never unloaded.
- */
-static _Atomic(uintptr_t) addresses[NUM_FUNCTIONS];
-
-/* Index of the function, or NUM_FUNCTIONS. Asks the linker, so it costs microseconds. */
-static size_t look_up(uintptr_t address)
-{
-    Dl_info info;
-
-    if (0 == dladdr((void *) address, &info) || NULL == info.dli_sname
-        || (uintptr_t) info.dli_saddr != address) {
-        return NUM_FUNCTIONS;
-    }
-    for (size_t i = 0; i < NUM_FUNCTIONS; i++) {
-        if (0 == strcmp(functions[i].name, info.dli_sname)) {
-            atomic_store_explicit(&addresses[i], address, memory_order_relaxed);
-            return i;
-        }
-    }
-    return NUM_FUNCTIONS;
-}
-
+/* Index of the function, or NUM_FUNCTIONS. */
 static size_t find(uintptr_t address)
 {
-    for (size_t i = 0; i < NUM_FUNCTIONS; i++) {
-        if (address == atomic_load_explicit(&addresses[i], memory_order_relaxed)) {
-            return i;
-        }
+    size_t i = 0;
+
+    while (i < NUM_FUNCTIONS && !optcast_is_signed(address, functions[i].name)) {
+        i++;
     }
-    return look_up(address);
+    return i;
 }
 
 oc_fallback_t mca_coll_optcast_map_half(const struct ompi_op_t *op,
