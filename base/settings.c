@@ -123,7 +123,8 @@ static const oc_setting_t job_settings[] = {
      .unit = "bytes",
      .level = OC_FOR_SOME,
      .help = "Smallest vector, of all ranks together, that mode auto sends by multicast. 0: 256 KiB, "
-             "or down to 64 KiB if links are known to need 2 ms for that."},
+             "or less, down to 64 KiB, if links are known to be slow: that need 2 ms for an Allgather of "
+             "so much, or 0.5 ms for a Bcast."},
     {JOB(multicast_interface), .type = OC_SETTING_TEXT, .text = "", .unit = "",
      .level = OC_FOR_SOME,
      .help = "Network interface for multicast, by name or address; the one of the default route "

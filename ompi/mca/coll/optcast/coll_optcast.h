@@ -70,7 +70,7 @@ typedef struct {
     oc_client_t *client;        /* made for the first communicator */
     int live_modules;           /* under lock */
     oc_network_t network;       /* of this host */
-    uint64_t cast_least;        /* bytes of all ranks that multicast carries in mode auto … */
+    uint64_t bcast_least, gather_least; /* bytes of all ranks that multicast carries in mode auto … */
     uint64_t pair_least;        /* … and of an Allgather between two; UINT64_MAX: none */
     uint32_t max_hosts;         /* of the job: no more than these */
     oc_rules_t rules;           /* of rank 0 of the job, as the next one: for mode auto */

@@ -21,8 +21,8 @@ void mca_coll_optcast_decide_casts(mca_coll_optcast_module_t *m)
     if (ompi_group_have_remote_peers(group)) {
         bool pair = group->grp_proc_count < MIN_RANKS;
 
-        m->bcast_least = pair ? UINT64_MAX : cm->cast_least;
-        m->gather_least = pair ? cm->pair_least : cm->cast_least;
+        m->bcast_least = pair ? UINT64_MAX : cm->bcast_least;
+        m->gather_least = pair ? cm->pair_least : cm->gather_least;
     }
 }
 

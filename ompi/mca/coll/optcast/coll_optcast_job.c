@@ -22,8 +22,12 @@
 #define FORMAT      "OCJOB005"
 #define NUM_LETTERS 5
 
-/* Multicast carries what takes a link so long, within these bounds, in mode auto: bench/run regret. */
-#define CAST_TIME_US   2000
+/*
+ * Multicast carries what takes a link so long, within these bounds, in mode auto: bench/run regret. Open MPI's
+ * Bcasts send more than its Allgathers do.
+ */
+#define BCAST_TIME_US  500
+#define GATHER_TIME_US 2000
 #define MIN_CAST_LEAST 65536u
 #define MAX_CAST_LEAST 262144u
 
@@ -31,7 +35,7 @@ typedef struct {
     char format[8];
     uint64_t min_size;
     uint64_t multicast_min_size;
-    uint64_t cast_least, pair_least; /* what comes of it */
+    uint64_t bcast_least, gather_least, pair_least; /* what comes of it */
     int32_t mode, max_ranks, priority, multicast;
     oc_job_t job;
     oc_least_t least;   /* mode auto without min_size: no smaller Allreduce is offloaded */
@@ -39,7 +43,7 @@ typedef struct {
 } published_t;
 
 _Static_assert(offsetof(published_t, rules)
-                   == 56 + sizeof(oc_job_t) + 2 * OC_LEAST_CLASSES * sizeof(uint64_t),
+                   == 64 + sizeof(oc_job_t) + 2 * OC_LEAST_CLASSES * sizeof(uint64_t),
                "other versions would misunderstand it");
 
 /*
@@ -99,7 +103,7 @@ static void prepare_auto(void)
 }
 
 /* Where links are slow, less is worth the latency of multicast. A power of two. */
-static uint64_t find_cast_least(void)
+static uint64_t find_cast_least(uint64_t time_us)
 {
     const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
     uint64_t least = MAX_CAST_LEAST;
@@ -110,7 +114,7 @@ static uint64_t find_cast_least(void)
     }
     oc_rules_constants(&cm->rules, &cm->network, &constants);
     while (0 != constants.link_rate && least > MIN_CAST_LEAST
-           && least / 2 * 8 >= constants.link_rate * CAST_TIME_US) {
+           && least / 2 * 8 >= constants.link_rate * time_us) {
         least /= 2;
     }
     return least;
@@ -124,7 +128,7 @@ static uint64_t find_pair_least(void)
     if (OC_FABRIC_TCP != cm->network.fabric) {
         return UINT64_MAX;
     }
-    return cm->cast_least > MAX_CAST_LEAST ? cm->cast_least : MAX_CAST_LEAST;
+    return cm->gather_least > MAX_CAST_LEAST ? cm->gather_least : MAX_CAST_LEAST;
 }
 
 void mca_coll_optcast_job_publish(void)
@@ -141,7 +145,8 @@ void mca_coll_optcast_job_publish(void)
         return;
     }
     prepare_auto();
-    cm->cast_least = find_cast_least();
+    cm->bcast_least = find_cast_least(BCAST_TIME_US);
+    cm->gather_least = find_cast_least(GATHER_TIME_US);
     cm->pair_least = find_pair_least();
     memset(&published, 0, sizeof(published));
     memcpy(published.format, FORMAT, sizeof(published.format));
@@ -154,7 +159,8 @@ void mca_coll_optcast_job_publish(void)
     published.priority = cm->settings.priority;
     published.multicast = cm->settings.multicast;
     published.multicast_min_size = cm->settings.multicast_min_size;
-    published.cast_least = cm->cast_least;
+    published.bcast_least = cm->bcast_least;
+    published.gather_least = cm->gather_least;
     published.pair_least = cm->pair_least;
     OPAL_MODEX_SEND(rc, OC_MODEX_SCOPE, &cm->super.collm_version, &published, sizeof(published));
     cm->has_job = OMPI_SUCCESS == rc;
@@ -222,7 +228,8 @@ bool mca_coll_optcast_job_adopt(void)
     }
     cm->job = published.job;
     cm->least = published.least;
-    cm->cast_least = published.cast_least;
+    cm->bcast_least = published.bcast_least;
+    cm->gather_least = published.gather_least;
     cm->pair_least = published.pair_least;
     if (cm->has_job) {
         memcpy(&cm->rules, &published.rules, sizeof(cm->rules));
