@@ -78,6 +78,8 @@ void caller_count(caller_t *caller, const oc_control_t *message)
     } else if (OC_CONTROL_PING == message->type) {
         caller->pings++;
         caller->last_ping = message->ping;
+    } else if (OC_CONTROL_QUERY == message->type) {
+        caller->queries++;
     }
 }
 
@@ -85,6 +87,7 @@ void caller_count_any(caller_t *caller)
 {
     caller->joins++;
     caller->pings++;
+    caller->queries++;
     caller->vague = true;
 }
 
@@ -135,11 +138,16 @@ static void judge(caller_t *caller, const oc_control_t *message)
         break;
     case OC_CONTROL_PING: /* for a leaf */
         break;
+    case OC_CONTROL_STATUS:
+        if (++caller->statuses > caller->queries) {
+            complain(caller, "more STATUSes come than QUERYs were sent");
+        }
+        break;
     default:
         complain(caller, "message %u comes, which is no server's", message->type);
     }
     if (!caller->welcomed && OC_CONTROL_REFUSE != message->type
-        && OC_CONTROL_JOB_ERROR != message->type) {
+        && OC_CONTROL_JOB_ERROR != message->type && OC_CONTROL_STATUS != message->type) {
         complain(caller, "message %u comes before WELCOME", message->type);
     }
 }

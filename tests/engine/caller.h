@@ -18,6 +18,7 @@ typedef struct {
     bool failed;               /* the server said JOB_ERROR or GROUP_ERROR, or DRAIN */
     unsigned joins, joined;    /* JOINs said, JOINEDs heard */
     unsigned pings, pongs;
+    unsigned queries, statuses;
     uint32_t last_ping;
     bool vague;                /* something was sent that may have been a JOIN or PING */
     char wrong[200];           /* what no server may say: the first such thing, or "" */
