@@ -165,6 +165,15 @@ static bool read_in(oc_collective_t *collective, void *to, const piece_t *piece)
     return true;
 }
 
+/* The next step after one that was read: those of others are read in order, own ones later, in order too. */
+static bool will_be_read(const oc_collective_t *collective, uint32_t step)
+{
+    const oc_node_t *node = collective->group->node;
+
+    return owner_of(collective, step) == node->self
+           || collective->first_step + step >= oc_ring_given(node->ring);
+}
+
 /* Of the caller's vector, as it travels. As read_in. */
 static bool copy_in(oc_collective_t *collective, void *to, uint32_t step)
 {
@@ -173,7 +182,7 @@ static bool copy_in(oc_collective_t *collective, void *to, uint32_t step)
     if (!read_in(collective, to, &piece)) {
         return false;
     }
-    if (step + 1 < collective->num_steps) {
+    if (step + 1 < collective->num_steps && will_be_read(collective, step + 1)) {
         next = piece_of(collective, step + 1);
         oc_vector_read_ahead(collective, next.offset, own_bytes(collective, &next));
     }

@@ -80,6 +80,8 @@ static bool can_send(oc_collective_t *collective, const oc_device_t *device, oc_
 {
     if (OC_OK != status) {
         note(collective, status);
+        /* nothing is acknowledged from now on, also before the collapse is carried out */
+        collective->status = OC_OK == collective->status ? status : collective->status;
         oc_client_collapse(collective->group->client, status,
                            "rank %u cannot reach its send buffer: %s",
                            collective->group->params.rank, device->ops->reason(device));

@@ -27,6 +27,7 @@ expect_job lossy 3 embedded "${staged[@]}" multicast_faults=drop=0.02,reorder=0.
 expect_job left 3 embedded "${staged[@]}" mode=auto device left
 expect_job declined 3 127.0.0.1:1 multicast=udp multicast_interface=nosuch0 connect_timeout=1 device left
 expect_job broken 3 embedded:2 "${staged[@]}" device broken
+expect_job broken-away 3 embedded:2 "${staged[@]}" device broken allreduce nonblocking
 expect_job broken-node 3 embedded "${staged[@]}" reproducible=shape device broken
 expect_job broken-bcast 3 embedded "${staged[@]}" device broken bcast
 echo "ok device"
