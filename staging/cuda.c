@@ -4,8 +4,9 @@
  * library, and nothing is needed to build this. Names and numbers are those of the CUDA Driver API
  * reference.
  *
- * A device is a context of the driver: that of the memory, or its card's primary one. Streams do
- * not wait for those of the program, which has waited for its own work before it calls MPI.
+ * A device is a context of the driver: that of the memory, or its card's primary one. Its streams wait for
+ * what the program does on its default stream, as a copy that looks synchronous may still be under way
+ * when it returns; for other streams the program has waited before it calls MPI.
  */
 #include "staging/cuda.h"
 
@@ -22,14 +23,15 @@ typedef int result_t;
 typedef uint64_t address_t;
 typedef void *context_t, *stream_t, *event_t;
 
-enum { SUCCESS = 0, NOT_READY = 600 };
+enum { SUCCESS = 0, NOT_INITIALIZED = 3, NOT_READY = 600 };
 
 /* CU_POINTER_ATTRIBUTE_… */
 enum { CONTEXT = 1, MEMORY_TYPE = 2, IS_MANAGED = 8, DEVICE_ORDINAL = 9, NUM_ATTRIBUTES = 4 };
 
 enum {
     MEMORYTYPE_DEVICE = 2,
-    STREAM_NON_BLOCKING = 1,
+    STREAM_DEFAULT = 0,
+    STREAM_CAPTURE_RELAXED = 2,
     EVENT_DISABLE_TIMING = 2,
     HOST_REGISTER_PORTABLE = 1,
 };
@@ -58,12 +60,14 @@ static struct {
 #define X(function, name, arguments) result_t (*function) arguments;
     FOREACH_FUNCTION(X)
 #undef X
+    result_t (*exchange_capture)(int *); /* from CUDA 10.1 on, else NULL */
 } driver;
 
 typedef struct cuda {
     oc_device_t super;
     context_t context;
     stream_t streams[OC_NUM_DIRECTIONS];
+    int ordinal;                         /* of the card, if the context is its primary one; else -1 */
     char reason[160];
     struct cuda *next;
 } cuda_t;
@@ -92,6 +96,7 @@ static bool get_functions(void *library)
     }
     FOREACH_FUNCTION(X)
 #undef X
+    *(void **) &driver.exchange_capture = dlsym(library, "cuThreadExchangeStreamCaptureMode");
     return true;
 }
 
@@ -169,12 +174,28 @@ static oc_status_t fail(cuda_t *cuda, const char *what, result_t result)
     return OC_ERR_SYSTEM;
 }
 
+/*
+ * While any thread of the program captures a graph, questions about streams and events are errors, which
+ * spoil the capture, unless this thread says that it does not mean those. Gives what to say afterwards.
+ */
+static int exchange_capture(int mode)
+{
+    if (NULL != driver.exchange_capture) {
+        (void) driver.exchange_capture(&mode);
+    }
+    return mode;
+}
+
 static result_t start_copy(cuda_t *cuda, oc_direction_t direction, void *to, const void *from,
                            size_t length, event_t *event)
 {
     stream_t stream = cuda->streams[direction];
-    result_t result = driver.event_create(event, EVENT_DISABLE_TIMING);
+    result_t result;
 
+    if (NULL == stream) {
+        return NOT_INITIALIZED; /* it could not be made: without one, the copy would be the program's */
+    }
+    result = driver.event_create(event, EVENT_DISABLE_TIMING);
     if (SUCCESS != result) {
         return result;
     }
@@ -196,26 +217,35 @@ static oc_status_t cuda_begin(oc_device_t *device, oc_direction_t direction, voi
     cuda_t *cuda = (cuda_t *) device;
     result_t result = driver.push(cuda->context);
     context_t previous;
+    int mode;
 
     if (SUCCESS != result) {
         return fail(cuda, "use the context of the memory", result);
     }
+    mode = exchange_capture(STREAM_CAPTURE_RELAXED);
     result = start_copy(cuda, direction, to, from, length, copy);
+    (void) exchange_capture(mode);
     (void) driver.pop(&previous);
     return SUCCESS == result ? OC_OK : fail(cuda, "copy", result);
 }
 
 static bool cuda_is_over(oc_device_t *device, void *copy)
 {
+    int mode = exchange_capture(STREAM_CAPTURE_RELAXED);
+    result_t result = driver.event_query(copy);
+
     (void) device;
-    return NOT_READY != driver.event_query(copy);
+    (void) exchange_capture(mode);
+    return NOT_READY != result;
 }
 
 static oc_status_t cuda_end(oc_device_t *device, void *copy)
 {
+    int mode = exchange_capture(STREAM_CAPTURE_RELAXED);
     result_t result = driver.event_synchronize(copy);
 
     (void) driver.event_destroy(copy);
+    (void) exchange_capture(mode);
     return SUCCESS == result ? OC_OK : fail((cuda_t *) device, "copy", result);
 }
 
@@ -256,38 +286,52 @@ static const oc_device_ops_t ops = {
 
 /* ---- devices ---- */
 
-static bool open_streams(cuda_t *cuda)
+/* Copies of a direction without one fail. */
+static void open_streams(cuda_t *cuda)
 {
     context_t previous;
-    bool opened = true;
+    int mode;
 
     if (SUCCESS != driver.push(cuda->context)) {
-        return false;
+        return;
     }
+    mode = exchange_capture(STREAM_CAPTURE_RELAXED);
     for (unsigned i = 0; i < OC_NUM_DIRECTIONS; i++) {
-        opened = opened && SUCCESS == driver.stream_create(&cuda->streams[i], STREAM_NON_BLOCKING);
+        if (SUCCESS != driver.stream_create(&cuda->streams[i], STREAM_DEFAULT)) {
+            cuda->streams[i] = NULL;
+        }
     }
+    (void) exchange_capture(mode);
     (void) driver.pop(&previous);
-    return opened;
 }
 
 /* A program may destroy a context, and the next one may look like it. */
 static bool is_alive(const cuda_t *cuda)
 {
-    result_t result = driver.stream_query(cuda->streams[OC_FROM_DEVICE]);
+    result_t result;
+    int mode;
 
+    if (NULL == cuda->streams[OC_FROM_DEVICE]) {
+        return false;
+    }
+    mode = exchange_capture(STREAM_CAPTURE_RELAXED);
+    result = driver.stream_query(cuda->streams[OC_FROM_DEVICE]);
+    (void) exchange_capture(mode);
     return SUCCESS == result || NOT_READY == result;
 }
 
 /* Its copies fail, as those of one without streams do: the host must not touch its memory either. */
 static cuda_t out_of_memory = {.super.ops = &ops};
 
-static cuda_t *device_of(context_t context)
+static cuda_t *device_of(context_t context, int ordinal)
 {
     cuda_t *cuda = devices;
 
     while (NULL != cuda && context != cuda->context) {
         cuda = cuda->next;
+    }
+    if (NULL != cuda && ordinal >= 0) {
+        cuda->ordinal = ordinal;
     }
     if (NULL != cuda && is_alive(cuda)) {
         return cuda;
@@ -297,18 +341,26 @@ static cuda_t *device_of(context_t context)
         if (NULL == cuda) {
             return &out_of_memory;
         }
-        *cuda = (cuda_t) {.super.ops = &ops, .context = context, .next = devices};
+        *cuda = (cuda_t) {.super.ops = &ops, .context = context, .ordinal = ordinal,
+                          .next = devices};
         devices = cuda;
     }
-    (void) open_streams(cuda);
+    open_streams(cuda);
     return cuda;
 }
 
+/* Retained once for each card: programs count on being the last to release theirs. */
 static context_t primary_context_of(int ordinal)
 {
     context_t context = NULL;
+    const cuda_t *cuda;
     int card;
 
+    for (cuda = devices; NULL != cuda; cuda = cuda->next) {
+        if (ordinal == cuda->ordinal && is_alive(cuda)) {
+            return cuda->context;
+        }
+    }
     if (SUCCESS != driver.device(&card, ordinal)
         || SUCCESS != driver.primary_context(&context, card)) {
         return NULL;
@@ -316,8 +368,8 @@ static context_t primary_context_of(int ordinal)
     return context;
 }
 
-/* NULL: the host may touch the memory. */
-static context_t context_of(const void *address)
+/* NULL: the host may touch the memory. card: whose primary context it is, or -1. */
+static context_t context_of(const void *address, int *card)
 {
     static const int attributes[NUM_ATTRIBUTES] = {CONTEXT, MEMORY_TYPE, IS_MANAGED,
                                                    DEVICE_ORDINAL};
@@ -332,6 +384,7 @@ static context_t context_of(const void *address)
         return NULL;
     }
     /* memory of pools and of virtual addresses belongs to no context */
+    *card = NULL != context ? -1 : ordinal;
     return NULL != context ? context : primary_context_of(ordinal);
 }
 
@@ -339,14 +392,15 @@ oc_device_t *oc_cuda_find(const void *address)
 {
     cuda_t *cuda = NULL;
     context_t context;
+    int card;
 
     if (!oc_cuda_is_used()) {
         return NULL;
     }
     (void) pthread_mutex_lock(&lock);
-    context = context_of(address);
+    context = context_of(address, &card);
     if (NULL != context) {
-        cuda = device_of(context);
+        cuda = device_of(context, card);
     }
     (void) pthread_mutex_unlock(&lock);
     return NULL == cuda ? NULL : &cuda->super;

@@ -15,7 +15,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SUCCESS = 0, INVALID_VALUE = 1, INVALID_CONTEXT = 201, NOT_READY = 600, FAILED = 719 };
+enum {
+    SUCCESS = 0,
+    INVALID_VALUE = 1,
+    INVALID_CONTEXT = 201,
+    NOT_READY = 600,
+    FAILED = 719,
+    CAPTURE_UNSUPPORTED = 900
+};
+enum { CAPTURE_RELAXED = 2 };
 enum { POINTER_CONTEXT = 1, MEMORY_TYPE = 2, IS_MANAGED = 8, DEVICE_ORDINAL = 9 };
 
 /* An event is asked so often before it is over without anybody waiting. */
@@ -24,6 +32,7 @@ enum { POINTER_CONTEXT = 1, MEMORY_TYPE = 2, IS_MANAGED = 8, DEVICE_ORDINAL = 9 
 typedef struct allocation {
     char *address, *alias;
     size_t length;
+    bool of_pool;              /* of no context: its card's primary one is meant */
     struct allocation *next;
 } allocation_t;
 
@@ -50,7 +59,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static allocation_t *allocations;
 static int context;            /* only its address counts */
 static _Thread_local unsigned depth; /* of the stack of contexts */
-static unsigned long copies, leftovers;
+/* As if a thread of the program were always capturing a graph: others have to be careful. */
+static _Thread_local int capture_mode;
+static unsigned long copies, leftovers, allocated, retained;
 static long until_failure = -1;
 
 static allocation_t *find(const char *address)
@@ -139,7 +150,8 @@ static int allocate(uint64_t *address, size_t length)
     if (fd < 0 || 0 != ftruncate(fd, (off_t) whole)) {
         abort();
     }
-    *allocation = (allocation_t) {.length = length, .next = allocations};
+    *allocation = (allocation_t) {.length = length, .of_pool = allocated++ % 2,
+                                  .next = allocations};
     allocation->address = mmap(NULL, whole, PROT_NONE, MAP_SHARED, fd, 0);
     allocation->alias = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     (void) close(fd);
@@ -191,12 +203,13 @@ int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t length)
 
 static int attributes(unsigned count, const int *names, void **values, const char *address)
 {
-    bool ours = NULL != find(address);
+    const allocation_t *allocation = find(address);
+    bool ours = NULL != allocation;
 
     for (unsigned i = 0; i < count; i++) {
         switch (names[i]) {
         case POINTER_CONTEXT:
-            *(void **) values[i] = ours ? &context : NULL;
+            *(void **) values[i] = ours && !allocation->of_pool ? &context : NULL;
             break;
         case MEMORY_TYPE:
             *(unsigned *) values[i] = ours ? 2 : 0;
@@ -229,6 +242,7 @@ int cuDevicePrimaryCtxRetain(void **result, int card)
 {
     (void) card;
     *result = &context;
+    retained++;
     return SUCCESS;
 }
 
@@ -244,9 +258,27 @@ int cuCtxPopCurrent_v2(void **popped)
     return 0 == depth ? INVALID_CONTEXT : (depth--, SUCCESS);
 }
 
+int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+    int before = capture_mode;
+
+    capture_mode = *mode;
+    *mode = before;
+    return SUCCESS;
+}
+
+/* What other threads capture is not meant. */
+static int if_relaxed(int result)
+{
+    return CAPTURE_RELAXED == capture_mode ? result : CAPTURE_UNSUPPORTED;
+}
+
+/* Streams that do not wait for the program's default stream read what is not there yet. */
 int cuStreamCreate(stream_t **stream, unsigned flags)
 {
-    (void) flags;
+    if (0 != flags || CAPTURE_RELAXED != capture_mode) {
+        return INVALID_VALUE;
+    }
     *stream = calloc(1, sizeof(**stream));
     (*stream)->end = &(*stream)->first;
     return 0 == depth ? INVALID_CONTEXT : SUCCESS;
@@ -254,7 +286,7 @@ int cuStreamCreate(stream_t **stream, unsigned flags)
 
 int cuStreamQuery(const stream_t *stream)
 {
-    LOCKED(stream->begun == stream->over ? SUCCESS : NOT_READY);
+    LOCKED(if_relaxed(stream->begun == stream->over ? SUCCESS : NOT_READY));
 }
 
 int cuEventCreate(event_t **event, unsigned flags)
@@ -287,12 +319,13 @@ static int query(event_t *event)
 
 int cuEventQuery(event_t *event)
 {
-    LOCKED(query(event));
+    LOCKED(CAPTURE_RELAXED == capture_mode ? query(event) : CAPTURE_UNSUPPORTED);
 }
 
 int cuEventSynchronize(event_t *event)
 {
-    LOCKED(run_until(event->stream, event->number));
+    LOCKED(CAPTURE_RELAXED == capture_mode ? run_until(event->stream, event->number)
+                                           : CAPTURE_UNSUPPORTED);
 }
 
 int cuEventDestroy_v2(event_t *event)
@@ -351,6 +384,11 @@ unsigned long standin_copies(void)
 unsigned long standin_leftovers(void)
 {
     return __atomic_load_n(&leftovers, __ATOMIC_RELAXED);
+}
+
+unsigned long standin_retained(void)
+{
+    return retained;
 }
 
 static int set_failure(long count)

@@ -15,6 +15,8 @@ int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t length);
 /* The stand-in's own. What is under way: copies and events. */
 unsigned long standin_copies(void);
 unsigned long standin_leftovers(void);
+/* How often the primary context was. */
+unsigned long standin_retained(void);
 /* The copy that comes after so many fails, and all that follow; negative: none does. */
 void standin_fail_after(long copies);
 
