@@ -23,40 +23,39 @@ static bool is_elsewhere(const char *name)
     return false;
 }
 
-static const mca_base_var_storage_t *variable(const char *component, const char *name)
+/* Where the value is, which has the variable's own type; NULL: there is no such variable. */
+static const void *variable(const char *component, const char *name)
 {
-    const mca_base_var_storage_t *value = NULL;
+    const void *value = NULL;
     int index = mca_base_var_find("ompi", "coll", component, name);
 
     return index >= 0 && OPAL_SUCCESS == mca_base_var_get_value(index, &value, NULL, NULL) ? value
                                                                                            : NULL;
 }
 
-static int priority_of(const char *name)
+static int int_of(const char *component, const char *name, int otherwise)
 {
-    const mca_base_var_storage_t *priority = variable(name, "priority");
+    const int *value = variable(component, name);
 
-    return NULL == priority ? -1 : priority->intval;
+    return NULL == value ? otherwise : *value;
 }
 
 /* What users say of tuned. */
 static uint64_t tuned(void)
 {
-    const mca_base_var_storage_t *dynamic = variable("tuned", "use_dynamic_rules");
-    const mca_base_var_storage_t *algorithm = variable("tuned", "allreduce_algorithm");
-    const mca_base_var_storage_t *file = variable("tuned", "dynamic_rules_filename");
+    const bool *dynamic = variable("tuned", "use_dynamic_rules");
+    int algorithm = int_of("tuned", "allreduce_algorithm", 0);
+    char *const *file = variable("tuned", "dynamic_rules_filename");
 
-    if (NULL == dynamic || !dynamic->boolval) {
+    if (NULL == dynamic || !*dynamic) {
         return OC_PREVIOUS_TUNED;
     }
-    if (NULL != algorithm && algorithm->intval > 0) {
-        return algorithm->intval <= OC_ALGORITHM_RABENSEIFNER
-                   ? OC_PREVIOUS_FORCED + (uint64_t) algorithm->intval
-                   : OC_PREVIOUS_BEST;
+    if (algorithm > 0) {
+        return algorithm <= OC_ALGORITHM_RABENSEIFNER ? OC_PREVIOUS_FORCED + (uint64_t) algorithm
+                                                      : OC_PREVIOUS_BEST;
     }
-    return NULL == file || NULL == file->stringval || '\0' == file->stringval[0]
-               ? OC_PREVIOUS_TUNED
-               : OC_PREVIOUS_BEST;
+    return NULL == file || NULL == *file || '\0' == (*file)[0] ? OC_PREVIOUS_TUNED
+                                                               : OC_PREVIOUS_BEST;
 }
 
 uint64_t mca_coll_optcast_opponent(void)
@@ -68,7 +67,7 @@ uint64_t mca_coll_optcast_opponent(void)
     OPAL_LIST_FOREACH (item, &ompi_coll_base_framework.framework_components,
                        mca_base_component_list_item_t) {
         const char *name = item->cli_component->mca_component_name;
-        int own = is_elsewhere(name) ? 0 : priority_of(name);
+        int own = is_elsewhere(name) ? 0 : int_of(name, "priority", 0);
 
         if (own > priority) {
             priority = own;
