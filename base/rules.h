@@ -81,8 +81,8 @@ typedef struct {
 void oc_rules_default(oc_rules_t *rules);
 
 /*
- * What a file says, and for the rest what suits such a link: over TCP messages take longer, and more of a
- * processor. link_rate is 0 if neither tells.
+ * What a file says, and for the rest what suits such a link: over TCP messages take longer, and
+ * more of a processor. link_rate is 0 if neither tells.
  */
 void oc_rules_constants(const oc_rules_t *rules, const oc_network_t *network,
                         oc_constants_t *constants);

@@ -224,8 +224,8 @@ bool oc_group_leaves_all(const oc_group_t *group);
 bool oc_group_explain(const oc_group_t *group, char *buffer, size_t size);
 
 /*
- * What is known before any group is made. hosts: no more than these have ranks of the job; network: this
- * host's. Does not resolve names.
+ * What is known before any group is made. hosts: no more than these have ranks of the job;
+ * network: this host's. Does not resolve names.
  */
 void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts,
                      const oc_network_t *network, oc_outlook_t *outlook);

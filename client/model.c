@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rules first, then the model. It compares with what Open MPI would do; where it is not sure, it speaks for
- * Open MPI, which is what a program would have without us.
+ * Rules first, then the model. It compares with what Open MPI would do; where it is not sure, it
+ * speaks for Open MPI, which is what a program would have without us.
  */
 #include "client/model.h"
 
@@ -135,8 +135,8 @@ uint64_t oc_model_offloaded(const oc_constants_t *constants, const oc_situation_
 }
 
 /*
- * Without servers links carry what a ring puts on them, so that all is gained from what Open MPI makes less
- * of: that has been measured over TCP.
+ * Without servers links carry what a ring puts on them, so that all is gained from what Open MPI
+ * makes less of: that has been measured over TCP.
  */
 static bool may_win(const oc_situation_t *situation)
 {

@@ -64,8 +64,9 @@ void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation,
                      oc_choice_t *choice);
 
 /*
- * Whether so many bytes of a type of reduction/ are left to others. Where the ranks of a host reduce
- * first, 16-bit floats go as 32 bits: links carry no less than for a ring, and the model leaves them.
+ * Whether so many bytes of a type of reduction/ are left to others. Where the ranks of a host
+ * reduce first, 16-bit floats go as 32 bits: links carry no less than for a ring, and the model
+ * leaves them.
  */
 bool oc_choice_leaves(const oc_choice_t *choice, const oc_situation_t *situation, unsigned type,
                       uint64_t bytes);

@@ -165,7 +165,10 @@ static bool read_in(oc_collective_t *collective, void *to, const piece_t *piece)
     return true;
 }
 
-/* The next step after one that was read: those of others are read in order, own ones later, in order too. */
+/*
+ * The next step after one that was read: those of others are read in order, own ones later, in
+ * order too.
+ */
 static bool will_be_read(const oc_collective_t *collective, uint32_t step)
 {
     const oc_node_t *node = collective->group->node;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The decision of tuned is a table of Open MPI's (coll_tuned_decision_fixed.c, the same in 4.1.0 to 5.0.8),
- * told here by the smallest number of ranks and bytes to which each entry applies.
+ * The decision of tuned is a table of Open MPI's (coll_tuned_decision_fixed.c, the same in 4.1.0
+ * to 5.0.8), told here by the smallest number of ranks and bytes to which each entry applies.
  */
 #include "client/previous.h"
 
@@ -40,10 +40,10 @@ static const struct {
 #define MAX_SWIFT 65536
 
 /*
- * Percent of a link's rate that an algorithm gets out of it over TCP: bench/run algorithms measures it.
- * Two ranks that exchange long messages send them over one connection, whose acknowledgements wait behind
- * data; a ring has a connection for each direction. With RDMA nobody has measured, and Open MPI is
- * given all of the rate.
+ * Percent of a link's rate that an algorithm gets out of it over TCP: bench/run algorithms
+ * measures it. Two ranks that exchange long messages send them over one connection, whose
+ * acknowledgements wait behind data; a ring has a connection for each direction. With RDMA nobody
+ * has measured, and Open MPI is given all of the rate.
  */
 static const struct {
     const char *name;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the module below would do with an Allreduce that is left to it, and how long that takes: Open MPI's
- * tuned decides by the number of ranks and bytes, HAN reduces inside hosts first, and users can force
- * an algorithm. doc/architecture.md has the formulas, and says who measures how well links are used.
+ * What the module below would do with an Allreduce that is left to it, and how long that takes:
+ * Open MPI's tuned decides by the number of ranks and bytes, HAN reduces inside hosts first, and
+ * users can force an algorithm. doc/architecture.md has the formulas, and says who measures how
+ * well links are used.
  */
 #ifndef OC_CLIENT_PREVIOUS_H
 #define OC_CLIENT_PREVIOUS_H
@@ -29,7 +30,10 @@ typedef enum {
     OC_NUM_ALGORITHMS
 } oc_algorithm_t;
 
-/* What situation->previous would run; OC_NUM_ALGORITHMS: nobody knows. Commutative operations only. */
+/*
+ * What situation->previous would run; OC_NUM_ALGORITHMS: nobody knows. Commutative operations
+ * only.
+ */
 oc_algorithm_t oc_previous_algorithm(const oc_situation_t *situation, uint64_t bytes);
 
 /* ns that an Allreduce of so many bytes takes without us; not OC_FOREVER. */

@@ -56,7 +56,9 @@ unsigned oc_record_select(struct in6_addr *addresses, unsigned count);
 
 void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE]);
 
-/* false: another version of optcast, or somebody else, made these bytes. The record is zero then. */
+/*
+ * false: another version of optcast, or somebody else, made these bytes. The record is zero then.
+ */
 bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record);
 
 /* That of a rank of a group that has all of them; as oc_record_decode. */

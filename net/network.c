@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rates of devices, from sysfs. What belongs to a bus has a link "device"; a bridge, a veth or Soft-RoCE has
- * none, and reports a rate that somebody made up.
+ * Rates of devices, from sysfs. What belongs to a bus has a link "device"; a bridge, a veth or
+ * Soft-RoCE has none, and reports a rate that somebody made up.
  */
 #include "net/network.h"
 

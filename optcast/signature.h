@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the functions of 16-bit floats tell what they are: behind the jump with which each begins is its
- * name. The component reads it there, whether the program was linked with the library or contains it: the
- * names of functions that a program does not export nobody else knows.
+ * How the functions of 16-bit floats tell what they are: behind the jump with which each begins is
+ * its name. The component reads it there, whether the program was linked with the library or
+ * contains it: the names of functions that a program does not export nobody else knows.
  */
 #ifndef OPTCAST_SIGNATURE_H
 #define OPTCAST_SIGNATURE_H
@@ -33,8 +33,8 @@
             OPTCAST_JUMP(work) ".asciz \"" name "\"\n.p2align 2\n.size " name ", . - " name "\n")
 
 /*
- * Whether that is the name of the function at an address. Of any function no more bytes are read than are
- * as they should be, and one.
+ * Whether that is the name of the function at an address. Of any function no more bytes are read
+ * than are as they should be, and one.
  */
 static inline bool optcast_is_signed(uintptr_t function, const char *name)
 {

@@ -175,8 +175,9 @@ static oc_status_t fail(cuda_t *cuda, const char *what, result_t result)
 }
 
 /*
- * While any thread of the program captures a graph, questions about streams and events are errors, which
- * spoil the capture, unless this thread says that it does not mean those. Gives what to say afterwards.
+ * While any thread of the program captures a graph, questions about streams and events are errors,
+ * which spoil the capture, unless this thread says that it does not mean those. Gives what to say
+ * afterwards.
  */
 static int exchange_capture(int mode)
 {
@@ -320,7 +321,9 @@ static bool is_alive(const cuda_t *cuda)
     return SUCCESS == result || NOT_READY == result;
 }
 
-/* Its copies fail, as those of one without streams do: the host must not touch its memory either. */
+/*
+ * Its copies fail, as those of one without streams do: the host must not touch its memory either.
+ */
 static cuda_t out_of_memory = {.super.ops = &ops};
 
 static cuda_t *device_of(context_t context, int ordinal)

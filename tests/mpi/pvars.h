@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the component's MPI_T performance variables, by name and whenever wanted. Counters tell what was
- * added since their handle was allocated, which is as soon as there is MPI: the program's own MPI_Init is
- * the one below.
+ * Reads the component's MPI_T performance variables, by name and whenever wanted. Counters tell
+ * what was added since their handle was allocated, which is as soon as there is MPI: the program's
+ * own MPI_Init is the one below.
  */
 #ifndef TESTS_MPI_PVARS_H
 #define TESTS_MPI_PVARS_H

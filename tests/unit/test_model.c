@@ -298,8 +298,9 @@ static oc_situation_t over(oc_fabric_t fabric, unsigned rate, oc_situation_t sit
 }
 
 /*
- * Hosts that aggregate themselves win over TCP where tuned exchanges long messages, as far as their
- * processors keep up; a ring is as fast. With RDMA nobody has measured what Open MPI makes of links.
+ * Hosts that aggregate themselves win over TCP where tuned exchanges long messages, as far as
+ * their processors keep up; a ring is as fast. With RDMA nobody has measured what Open MPI makes
+ * of links.
  */
 static void test_without_servers(void **state)
 {
@@ -317,7 +318,10 @@ static void test_without_servers(void **state)
     expect_from(&rules, four, NEVER);
 }
 
-/* Without a rate of any device only what wins at each of them is offloaded; that of a file counts before it. */
+/*
+ * Without a rate of any device only what wins at each of them is offloaded; that of a file counts
+ * before it.
+ */
 static void test_rates(void **state)
 {
     oc_rules_t rules = rules_of("");

@@ -93,7 +93,10 @@ static void test_nothing(void **state)
     expect(NULL, OC_FABRIC_TCP, 0);
 }
 
-/* A bridge has the rate that somebody made up, a virtio card none, and a port that is down its last one. */
+/*
+ * A bridge has the rate that somebody made up, a virtio card none, and a port that is down its
+ * last one.
+ */
 static void test_interfaces(void **state)
 {
     (void) state;

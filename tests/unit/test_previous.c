@@ -84,7 +84,10 @@ static void test_times(void **state)
     const uint64_t halving = forced(OC_ALGORITHM_RABENSEIFNER);
 
     (void) state;
-    /* 4 steps; 3/2 of the vector, of which messages of 32 KiB go at full speed and longer ones at 60 % */
+    /*
+     * 4 steps; 3/2 of the vector, of which messages of 32 KiB go at full speed and longer ones at
+     * 60 %
+     */
     assert_int_equal(time_of(4, 1, halving, 64 * KIB), 4 * 30000 + 98304 * 80);
     assert_int_equal(time_of(4, 1, halving, MIB), 4 * 30000 + 1572864ull * 8000 / 60);
     assert_int_equal(time_of(4, 1, OC_PREVIOUS_TUNED, MIB), time_of(4, 1, halving, MIB));

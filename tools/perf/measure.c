@@ -297,8 +297,8 @@ static void collect(oc_perf_meter_t *m, int index)
 }
 
 /*
- * As many iterations as fit the time, the same on all ranks. What is done for the first time may have to be
- * set up: the second time tells.
+ * As many iterations as fit the time, the same on all ranks. What is done for the first time may
+ * have to be set up: the second time tells.
  */
 static void rehearse(oc_perf_meter_t *m)
 {

@@ -396,9 +396,9 @@ void mca_coll_optcast_request_discard(mca_coll_optcast_request_t *request);
 int mca_coll_optcast_request_progress(void);
 
 /*
- * memory.c. open: from now on, and whenever there is memory again, some is in reserve. need: what was to
- * be allocated is not there, and the other ranks count on it: returns when it is to be tried again, once
- * more memory was made free, or ends the job.
+ * memory.c. open: from now on, and whenever there is memory again, some is in reserve. need: what
+ * was to be allocated is not there, and the other ranks count on it: returns when it is to be
+ * tried again, once more memory was made free, or ends the job.
  */
 void mca_coll_optcast_memory_open(void);
 void mca_coll_optcast_memory_close(void);
@@ -435,8 +435,8 @@ void mca_coll_optcast_exchange_progress(void);
 void mca_coll_optcast_exchange_forget(void);
 
 /*
- * opponent.c: one of client/previous.h, by the components that are open and by what users have set for
- * them. While components are opened.
+ * opponent.c: one of client/previous.h, by the components that are open and by what users have set
+ * for them. While components are opened.
  */
 uint64_t mca_coll_optcast_opponent(void);
 

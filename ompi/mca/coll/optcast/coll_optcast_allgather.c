@@ -95,9 +95,9 @@ static int pack_own(const mca_coll_optcast_call_t *call, own_t own, size_t size)
 }
 
 /*
- * This rank's block as the engine is to send it; NULL: it is in its place. What is to be sent has to be as
- * long as the block. Where it is not, the block's beginning becomes what there is of it, as in
- * Open MPI's ring: nothing is read that is not to be sent. See finish for what is too long.
+ * This rank's block as the engine is to send it; NULL: it is in its place. What is to be sent has
+ * to be as long as the block. Where it is not, the block's beginning becomes what there is of it,
+ * as in Open MPI's ring: nothing is read that is not to be sent. See finish for what is too long.
  */
 static int own_block(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
                      const void **send)

@@ -4,7 +4,10 @@
 
 #include "ompi/group/group.h"
 
-/* With fewer, multicast sends as much as any other way, and gains what that does not make of links. */
+/*
+ * With fewer, multicast sends as much as any other way, and gains what that does not make of
+ * links.
+ */
 #define MIN_RANKS 3
 
 void mca_coll_optcast_decide_casts(mca_coll_optcast_module_t *m)

@@ -23,8 +23,8 @@
 #define NUM_LETTERS 5
 
 /*
- * Multicast carries what takes a link so long, within these bounds, in mode auto: bench/run regret. Open MPI's
- * Bcasts send more than its Allgathers do.
+ * Multicast carries what takes a link so long, within these bounds, in mode auto: bench/run
+ * regret. Open MPI's Bcasts send more than its Allgathers do.
  */
 #define BCAST_TIME_US  500
 #define GATHER_TIME_US 2000
@@ -120,7 +120,10 @@ static uint64_t find_cast_least(uint64_t time_us)
     return least;
 }
 
-/* Two ranks exchange by one connection of TCP, whose two directions hinder each other: client/previous.c. */
+/*
+ * Two ranks exchange by one connection of TCP, whose two directions hinder each other:
+ * client/previous.c.
+ */
 static uint64_t find_pair_least(void)
 {
     const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;

@@ -318,8 +318,8 @@ static bool abi_matches(void)
 }
 
 /*
- * Revocation and the death of a rank have to end an operation with errors of their own, on time, and what is
- * left has to go on: the service does not know of them.
+ * Revocation and the death of a rank have to end an operation with errors of their own, on time,
+ * and what is left has to go on: the service does not know of them.
  */
 static void leave_fault_tolerant(void)
 {

@@ -46,8 +46,9 @@ static bool is_oversubscribed(const mca_coll_optcast_component_t *cm)
 }
 
 /*
- * Other traffic of this rank goes on meanwhile; a crowded host gets its processor back. What concerns us ends
- * a nap; Open MPI's own messages do not, so that naps get longer only as long as there are none.
+ * Other traffic of this rank goes on meanwhile; a crowded host gets its processor back. What
+ * concerns us ends a nap; Open MPI's own messages do not, so that naps get longer only as long as
+ * there are none.
  */
 static void progress_politely(patience_t *p)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which module communicators that span hosts have below ours, by the components that are open and their
- * priorities, before there is any communicator. The model needs it; what is left goes to whatever is there.
+ * Which module communicators that span hosts have below ours, by the components that are open and
+ * their priorities, before there is any communicator. The model needs it; what is left goes to
+ * whatever is there.
  */
 #include "coll_optcast.h"
 
