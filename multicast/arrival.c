@@ -60,7 +60,7 @@ void oc_cast_datagram(oc_cast_group_t *group, unsigned channel, const oc_datagra
         group->config.counters->datagrams_forged++;
         return;
     }
-    oc_tree_heard(group, header->rank);
+    oc_tree_heard(group, header->rank, now);
     oc_probe_heard(group, header->rank, 1u << channel);
     if (OC_DATAGRAM_FRAGMENT == header->kind) {
         take_fragment(group, header, bytes + OC_DATAGRAM_HEADER, now);
@@ -191,7 +191,7 @@ void oc_cast_message(oc_cast_group_t *group, const uint8_t *bytes, size_t length
     fresh = is_fresh(group, &message);
     oc_route_heard(group, message.rank);
     if (fresh) {
-        oc_tree_heard(group, message.rank);
+        oc_tree_heard(group, message.rank, now);
     }
     take_message(group, &message, fresh, now);
 }

@@ -155,8 +155,8 @@ typedef struct {
     uint32_t entered, done;    /* the last generation of which it said so; of children */
     uint32_t passing;          /* the generation that passed is of */
     uint64_t passed;           /* fragments that have passed it and all below; of children */
-    uint64_t silence;          /* ns without news or PING while somebody was listening */
-    uint64_t patience;         /* silence before the next PING */
+    uint64_t patience;         /* ns of silence before a PING */
+    uint64_t ping_at;          /* when that will be */
 } oc_neighbour_t;
 
 typedef struct {
@@ -265,12 +265,12 @@ void oc_tree_begin(oc_cast_group_t *group);
 void oc_tree_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
 /* Tells the others what can be told about the active operation. */
 void oc_tree_advance(oc_cast_group_t *group, uint64_t now);
-/* Neighbours that say nothing get a PING now and then, once all are in the operation. */
-void oc_tree_watch(oc_cast_group_t *group, uint64_t step);
-/* An operation begins. */
-void oc_tree_listen(oc_cast_group_t *group);
+/* Neighbours that are waited for and say nothing get a PING now and then. Returns when the next one is due. */
+uint64_t oc_tree_watch(oc_cast_group_t *group, uint64_t now);
+/* An operation begins, or its blocks do. */
+void oc_tree_listen(oc_cast_group_t *group, uint64_t now);
 /* There is news of a rank. */
-void oc_tree_heard(oc_cast_group_t *group, uint32_t rank);
+void oc_tree_heard(oc_cast_group_t *group, uint32_t rank, uint64_t now);
 
 /* route.c: FIND and FOUND, and what waits for them */
 oc_status_t oc_route_begin(oc_cast_group_t *group);

@@ -260,17 +260,18 @@ static bool has_left(oc_cast_group_t *group)
     return 0 == group->config.net.unsent(group->config.net.context);
 }
 
-static uint64_t progress_active(oc_cast_group_t *group, uint64_t now, uint64_t step)
+static uint64_t progress_active(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *active;
-    uint64_t due = UINT64_MAX;
+    uint64_t due = UINT64_MAX, ping;
 
     oc_tree_advance(group, now);
     if (NULL != group->active && OC_CAST_RUNNING == group->active->state) {
         due = progress_running(group, now);
-        oc_tree_watch(group, step);
         oc_tree_advance(group, now);
     }
+    ping = oc_tree_watch(group, now);
+    due = ping < due ? ping : due;
     active = group->active;
     if (NULL == active || OC_CAST_LEAVING != active->state) {
         return due;
@@ -300,7 +301,7 @@ uint64_t oc_cast_progress(oc_cast_group_t *group, uint64_t now)
     due = oc_probe_progress(group, now, step);
     activate(group, now);
     if (NULL != group->active) {
-        other = progress_active(group, now, step);
+        other = progress_active(group, now);
         due = other < due ? other : due;
     }
     other = oc_route_progress(group, now);

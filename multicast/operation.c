@@ -111,6 +111,7 @@ oc_status_t oc_operation_prepare(oc_cast_group_t *group, oc_cast_operation_t *op
     operation->state = OC_CAST_ENTERING;
     operation->generation = group->generation = (uint32_t) ++group->operations;
     operation->begun = now;
+    oc_tree_listen(group, now);
     operation->blocks = calloc(group->config.num_ranks, sizeof(*operation->blocks));
     operation->tail = malloc(2 * (size_t) group->payload);
     operation->unanswered = calloc(group->config.num_ranks, sizeof(*operation->unanswered));
@@ -149,7 +150,7 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
     for (uint32_t k = 0; k < operation->num_chains; k++) {
         operation->chains[k].heard = now;
     }
-    oc_tree_listen(group);
+    oc_tree_listen(group, now);
     operation->credited = now;
     operation->turn = oc_chains_heads(operation, group->config.rank)
                       || group->turn == operation->generation;

@@ -159,46 +159,64 @@ void oc_tree_message(oc_cast_group_t *group, const oc_cast_message_t *message, u
     oc_tree_advance(group, now);
 }
 
-void oc_tree_heard(oc_cast_group_t *group, uint32_t rank)
+void oc_tree_heard(oc_cast_group_t *group, uint32_t rank, uint64_t now)
 {
     oc_neighbour_t *neighbour = find(group, rank);
 
     if (NULL != neighbour) {
-        neighbour->silence = 0;
+        neighbour->ping_at = now + neighbour->patience;
     }
 }
 
-void oc_tree_listen(oc_cast_group_t *group)
+void oc_tree_listen(oc_cast_group_t *group, uint64_t now)
 {
     for (uint32_t i = 0; i < group->num_neighbours; i++) {
-        group->neighbours[i].silence = 0;
         group->neighbours[i].patience = FIRST_PING;
+        group->neighbours[i].ping_at = now + FIRST_PING;
     }
 }
 
 /*
- * A rank that says nothing may be stopped by a debugger, or swapped out: it is waited for, as MPI does.
- * That it is dead is known where its connection breaks. PINGs are there to be lost with a host that has
- * vanished, without which nobody might send it anything; ever fewer, because who stands still keeps
- * them all. In a nonblocking operation a rank may compute for an hour, and nothing is missed.
+ * Before all have entered, a rank waits for children that have not, and they for theirs: somebody sees
+ * to each that is late, but to the root.
  */
-void oc_tree_watch(oc_cast_group_t *group, uint64_t step)
+static bool is_awaited(const oc_cast_group_t *group, const oc_neighbour_t *neighbour)
 {
     const oc_cast_operation_t *operation = group->active;
 
-    if (NULL == operation || !operation->args.blocking
-        || OC_CAST_RUNNING != operation->state) {
-        return;
+    if (OC_CAST_ENTERING != operation->state) {
+        return OC_CAST_RUNNING == operation->state;
+    }
+    return 0 == neighbour->rank
+           || (neighbour < group->neighbours + group->num_children
+               && !oc_cast_reached(neighbour->entered, operation->generation));
+}
+
+/*
+ * A rank that says nothing may be stopped by a debugger, or swapped out, or compute: it is waited for,
+ * as MPI does. That it is dead is known where its connection breaks. PINGs are there to be lost with a
+ * host that has vanished, without which nobody might send it anything; ever fewer, because who stands
+ * still keeps them all. In a nonblocking operation a rank may compute for an hour, and nothing is missed.
+ */
+uint64_t oc_tree_watch(oc_cast_group_t *group, uint64_t now)
+{
+    uint64_t due = UINT64_MAX;
+
+    if (NULL == group->active || !group->active->args.blocking) {
+        return due;
     }
     for (uint32_t i = 0; i < group->num_neighbours; i++) {
         oc_neighbour_t *neighbour = &group->neighbours[i];
 
-        neighbour->silence += step;
-        if (neighbour->silence >= neighbour->patience) {
-            neighbour->silence = 0;
-            neighbour->patience = neighbour->patience < LAST_PING ? 2 * neighbour->patience
-                                                                  : LAST_PING;
+        if (!is_awaited(group, neighbour)) {
+            continue;
+        }
+        if (now >= neighbour->ping_at) {
+            neighbour->patience = neighbour->patience < LAST_PING ? 2 * neighbour->patience : LAST_PING;
+            neighbour->ping_at = now + neighbour->patience;
             oc_cast_post_plain(group, neighbour->rank, OC_CAST_PING);
         }
+        due = neighbour->ping_at < due ? neighbour->ping_at : due;
     }
+    return due;
 }

@@ -47,8 +47,9 @@ static void play_late_rank(unsigned late, uint64_t by, bool blocking)
     (void) crew_add(crew, &operation);
     expect_success(by + OC_SECOND);
     assert_true(crew_outcome(crew, (late + 1) % 11, 0)->end >= by);
-    /* ENTER, GO, DONE and LEAVE; nothing because of the hour */
-    assert_in_range(crew_totals(crew).control_messages - messages, 40, 150);
+    /* ENTER, GO, DONE and LEAVE; for the hour a PING a minute and a PONG between neighbours */
+    assert_in_range(crew_totals(crew).control_messages - messages, 40,
+                    150 + (blocking ? 2 * 9 * (6 + by / (64 * OC_SECOND)) : 0));
     assert_in_range(idle_turns() - turns, 0, 1000);
 }
 
@@ -274,6 +275,55 @@ static void test_rank_dies_before_it_enters(void **state)
     expect_failure(3, 0, OC_ERR_UNREACHABLE, 62 * OC_SECOND);
 }
 
+static unsigned long long posted(unsigned rank)
+{
+    return network_traffic(crew_network(crew), rank)->messages;
+}
+
+/* Nothing would ever break if nobody sent anything to a host that is not there any more. */
+static void play_vanished_before_it_enters(unsigned dead, bool blocking)
+{
+    operation_t operation = {.block = 100, .blocking = blocking};
+    uint32_t neighbours[OC_CAST_NEIGHBOURS];
+    unsigned count = oc_cast_neighbours(16, dead, neighbours), watcher = neighbours[count - 1];
+    unsigned long long before;
+
+    begin_crew(16);
+    expect_probed();
+    operation.compute[dead] = HOUR;
+    (void) crew_add(crew, &operation);
+    crew_kill(crew, dead, now() + OC_MILLISECOND, UINT64_MAX);
+    assert_false(network_run(crew_network(crew), now() + OC_SECOND / 2, NULL, NULL));
+    before = posted(watcher);
+    assert_false(network_run(crew_network(crew), now() + 20 * OC_SECOND, NULL, NULL));
+    /* after 1, 3, 7 and 15 seconds; and as many PONGs to each neighbour that waits likewise */
+    assert_in_range(posted(watcher) - before, blocking ? 4 : 0, blocking ? 4 * OC_CAST_NEIGHBOURS : 0);
+}
+
+static void test_leaf_vanishes_before_it_enters(void **state)
+{
+    (void) state;
+    play_vanished_before_it_enters(12, true);
+}
+
+static void test_parent_vanishes_before_it_enters(void **state)
+{
+    (void) state;
+    play_vanished_before_it_enters(1, true);
+}
+
+static void test_root_vanishes_before_it_enters(void **state)
+{
+    (void) state;
+    play_vanished_before_it_enters(0, true);
+}
+
+static void test_nobody_is_asked_whether_it_enters_a_nonblocking_operation(void **state)
+{
+    (void) state;
+    play_vanished_before_it_enters(12, false);
+}
+
 /* Whoever learns of it, all have to know. */
 static void test_one_rank_cannot_go_on(void **state)
 {
@@ -461,6 +511,10 @@ int main(void)
         TEST(test_death_is_known),
         TEST(test_death_is_known_in_nonblocking_operation),
         TEST(test_rank_dies_before_it_enters),
+        TEST(test_leaf_vanishes_before_it_enters),
+        TEST(test_parent_vanishes_before_it_enters),
+        TEST(test_root_vanishes_before_it_enters),
+        TEST(test_nobody_is_asked_whether_it_enters_a_nonblocking_operation),
         TEST(test_one_rank_cannot_go_on),
         TEST(test_no_multicast_at_all),
         TEST(test_no_multicast_to_one_rank),
