@@ -91,7 +91,7 @@ holders() {
 
     # shellcheck disable=SC2013 # names, not text
     for file in $(grep -l -a -z -x -F -e "$state" /proc/[0-9]*/cmdline 2>/dev/null); do
-        arguments=$(tr '\0' ' ' <"$file" 2>/dev/null) || continue
+        arguments=$({ tr '\0' ' ' <"$file"; } 2>/dev/null) || continue
         case $arguments in
         *" $here/init $state ${1:+$1 }"*"- ") echo "$file" | cut -d / -f 3 ;;
         esac
