@@ -83,11 +83,13 @@ expect_offloaded three 0 3 192.0.2.1 "$tmp/three.ini" "$mib" 2
 says three 'communicator "MPI_COMM_WORLD": 6 ranks, offloads nothing \(rule "three" of '
 ! has_line "$tmp/three.log" 'answer|192.0.2.1' || not_ok "three: a server was asked" "$tmp/three.log"
 
-# expect_casts NAME HOSTS RULES CASE COUNT: of Allgathers and Bcasts so many are offloaded.
+# expect_casts NAME HOSTS RULES CASE COUNT [PER_HOST]: of Allgathers and Bcasts so many are offloaded.
 expect_casts() {
-    MODE=auto expect_cluster_job "$1" embedded multicast=udp rules="$3" --hosts "1-$2" -- gather "$4"
-    [ "$(grep -c -E "^rank [0-9]+ host h[0-9]: [0-9]+ operations, $5 offloaded," "$tmp/$1.log")" -eq "$2" ] ||
-        not_ok "$1: not $5 operations are offloaded on $2 ranks" "$tmp/$1.log"
+    local ranks=$(($2 * ${6:-1}))
+
+    MODE=auto expect_cluster_job "$1" embedded multicast=udp rules="$3" --hosts "1-$2" --per-host "${6:-1}" -- gather "$4"
+    [ "$(grep -c -E "^rank [0-9]+ host h[0-9]: [0-9]+ operations, $5 offloaded," "$tmp/$1.log")" -eq "$ranks" ] ||
+        not_ok "$1: not $5 operations are offloaded on $ranks ranks" "$tmp/$1.log"
 }
 
 # what a link carries in 0.5 ms, an Allgather in 2 ms, and no less than 64 KiB; without a rate 256 KiB
@@ -102,4 +104,7 @@ expect_casts any-rate-more 3 "" bcast:262144:2 2
 expect_casts pair 2 "$tmp/links.ini" allgather:131072:2 2
 expect_casts pair-less 2 "$tmp/links.ini" allgather:131071:2 0
 expect_casts pair-bcast 2 "$tmp/links.ini" bcast:1000000:2 0
+# 18 ranks: more than 64 KiB in all, but blocks count
+expect_casts blocks 3 "$tmp/links.ini" allgather:4096:2 2 6
+expect_casts blocks-less 3 "$tmp/links.ini" allgather:4095:2 0 6
 echo "ok auto: what is offloaded follows links, hosts and servers"
