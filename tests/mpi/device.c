@@ -5,7 +5,9 @@
  *
  * usage: device offloaded|left
  *        device broken [allreduce|bcast [nonblocking]]
- * left: to Open MPI. broken: copies fail on rank 0, which all have to be told.
+ *        device broken-left
+ * left: to Open MPI. broken: copies fail on rank 0, which all have to be told; if the operation is left to
+ * Open MPI, the job ends.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -57,6 +59,7 @@ typedef struct {
     kind_t kind;
     way_t way;
     int count, number, root;
+    int shift;                 /* elements of an Allgatherv's buffer before its first block, which are nobody's */
     bool in_place;
     buffer_t send, recv;
     int *counts, *displs;
@@ -317,6 +320,7 @@ static void prepare(case_t *c)
 static case_t case_make(kind_t kind, way_t way, int count, unsigned where, int number)
 {
     case_t c = {.kind = kind, .way = way, .count = count, .number = number, .root = number % size,
+                .shift = ALLGATHERV == kind && number % 2 ? 1 << 24 : 0,
                 .in_place = 0 != (where & 4) || is_bcast(kind)};
     bool sends_device = 0 != ((where ^ (unsigned) rank) & 1), receives = 0 != (where & 2);
     size_t stride = stride_of(kind), blocks = is_reduction(kind) || is_bcast(kind) ? 1 : (size_t) size;
@@ -330,7 +334,7 @@ static case_t case_make(kind_t kind, way_t way, int count, unsigned where, int n
     c.displs = must(calloc((size_t) size, sizeof(int)));
     for (int b = 0; b < size; b++) {
         c.counts[b] = block_length(&c, b);
-        c.displs[b] = (int) block_at(&c, b);
+        c.displs[b] = c.shift + (int) block_at(&c, b);
     }
     prepare(&c);
     return c;
@@ -392,7 +396,7 @@ static int begin(const case_t *c, MPI_Request *request)
 {
     const void *send = c->in_place ? MPI_IN_PLACE : at(&c->send);
     MPI_Datatype type = type_of(c->kind);
-    void *recv = at(&c->recv);
+    void *recv = (void *) ((uintptr_t) at(&c->recv) - (size_t) c->shift * stride_of(c->kind));
     int own = block_length(c, rank);
 
     *request = MPI_REQUEST_NULL;
@@ -489,6 +493,51 @@ static void run_beside(void)
     }
 }
 
+/* Writes what the operation does not: from, at the same places as in the buffer. */
+static void store_gaps(const case_t *c, const char *from)
+{
+    size_t length = c->recv.length + 2 * GUARD;
+    char *zeros = must(calloc(1, length)), *ones = must(malloc(length));
+
+    memset(ones, 0xff, length);
+    write_results(c, zeros + GUARD);
+    write_results(c, ones + GUARD);
+    for (size_t begin = 0, end; begin < length; begin = end + 1) {
+        for (end = begin; end < length && zeros[end] != ones[end]; end++) {
+        }
+        if (begin == end) {
+            continue;
+        }
+        if (c->recv.on_device) {
+            (void) cuda.to_device(c->recv.address + begin, from + begin, end - begin);
+        } else {
+            memcpy((char *) (uintptr_t) c->recv.address + begin, from + begin, end - begin);
+        }
+    }
+    free(zeros);
+    free(ones);
+}
+
+/* What is in gaps is not the operation's: the program may change it meanwhile. */
+static void run_interleaved(void)
+{
+    static const kind_t with_gaps[] = {ALLGATHERV, SPREAD_ALLGATHER, SPREAD_BCAST};
+    MPI_Request request;
+
+    for (unsigned i = 0; i < 12; i++) {
+        case_t c = case_make(with_gaps[i % 3], NONBLOCKING, 500, i / 3, (int) i);
+
+        begin(&c, &request);
+        for (size_t k = 0; k < c.recv.length + 2 * GUARD; k++) {
+            c.recv.before[k] ^= 0x55;
+        }
+        store_gaps(&c, c.recv.before);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check(&c);
+        case_free(&c);
+    }
+}
+
 /* Rank 0 is away for a while, in which the others do their parts, and what it has sent arrives. */
 static int operate(const case_t *c)
 {
@@ -531,6 +580,21 @@ static void run_broken(kind_t kind, way_t way)
     case_free(&good);
 }
 
+/* It returns on no rank: the others are in Open MPI's algorithm. */
+static void run_broken_left(void)
+{
+    case_t c = case_make(SUM, BLOCKING, 40000, 0 == rank ? 1 : 0, size);
+
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    if (0 == rank) {
+        cuda.fail_after(0);
+    }
+    (void) operate(&c);
+    (void) operate(&c);
+    wrong("the job goes on");
+    case_free(&c);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -551,9 +615,12 @@ int main(int argc, char **argv)
     if (0 == strcmp(how, "broken")) {
         run_broken(argc > 2 && 0 == strcmp(argv[2], "bcast") ? BCAST : SUM,
                    argc > 3 ? NONBLOCKING : BLOCKING);
+    } else if (0 == strcmp(how, "broken-left")) {
+        run_broken_left();
     } else {
         run_all(0 == strcmp(how, "left"));
         run_beside();
+        run_interleaved();
         if (0 != cuda.leftovers()) {
             wrong("%lu copies and events are left", cuda.leftovers());
         }

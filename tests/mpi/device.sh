@@ -30,4 +30,12 @@ expect_job broken 3 embedded:2 "${staged[@]}" device broken
 expect_job broken-away 3 embedded:2 "${staged[@]}" device broken allreduce nonblocking
 expect_job broken-node 3 embedded "${staged[@]}" reproducible=shape device broken
 expect_job broken-bcast 3 embedded "${staged[@]}" device broken bcast
+# it cannot read what it sends, and Open MPI's algorithm does not hear of that
+status=0
+run_job 3 embedded mode=auto device broken-left >"$tmp/broken-left.log" 2>&1 || status=$?
+if [ "$status" -eq 0 ] || [ "$status" -eq 124 ]; then
+    not_ok "broken-left: the job goes on: status $status" "$tmp/broken-left.log"
+fi
+has_line "$tmp/broken-left.log" 'CUDA cannot copy: .*, and the other ranks wait for it; the job ends' ||
+    not_ok "broken-left: nobody says why" "$tmp/broken-left.log"
 echo "ok device"

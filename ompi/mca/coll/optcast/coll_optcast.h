@@ -294,17 +294,21 @@ void mca_coll_optcast_layout_free(mca_coll_optcast_layout_t *layout);
  * device.c. Where a buffer is, is one rank's own affair, too. find_devices: of a call's buffers.
  * is_known: Open MPI itself reaches what is there, which is memory of a device.
  */
-void mca_coll_optcast_find_devices(mca_coll_optcast_call_t *call);
+void mca_coll_optcast_find_devices(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call);
 bool mca_coll_optcast_is_known(const void *address);
 /* Elements from their buffer on a device to a row of the host, or the other way round. */
 int mca_coll_optcast_move(oc_device_t *device, oc_direction_t direction, void *buffer, size_t count,
                           const struct ompi_datatype_t *dtype, char *row, size_t length);
+/* Elements from a double that is laid out as their buffer on a device, and nothing of its gaps. */
+int mca_coll_optcast_store(oc_device_t *device, void *buffer, size_t count,
+                           const struct ompi_datatype_t *dtype, const void *twin);
 /* So many bytes went to a device, or came from one, outside the engine. */
 void mca_coll_optcast_count_staged(size_t length);
 
 /*
  * hosted.c: the previous module's functions, for a call whose buffers may be where it cannot reach
- * them. load: before it begins; store: when it has succeeded. NULL is allowed.
+ * them. load: before it begins; what cannot be loaded ends the job. store: when it has succeeded. NULL
+ * is allowed.
  */
 int mca_coll_optcast_previous(const mca_coll_optcast_module_t *m,
                               const mca_coll_optcast_call_t *call);
@@ -314,7 +318,7 @@ int mca_coll_optcast_previous_now(mca_coll_optcast_module_t *m, const mca_coll_o
 int mca_coll_optcast_previous_init(const mca_coll_optcast_module_t *m,
                                    const mca_coll_optcast_call_t *call, struct ompi_info_t *info,
                                    ompi_request_t **request, mca_coll_optcast_hosted_t **hosted);
-int mca_coll_optcast_hosted_load(const mca_coll_optcast_hosted_t *hosted);
+void mca_coll_optcast_hosted_load(const mca_coll_optcast_hosted_t *hosted);
 int mca_coll_optcast_hosted_store(const mca_coll_optcast_hosted_t *hosted);
 void mca_coll_optcast_hosted_free(mca_coll_optcast_hosted_t *hosted);
 
@@ -403,6 +407,8 @@ int mca_coll_optcast_request_progress(void);
 void mca_coll_optcast_memory_open(void);
 void mca_coll_optcast_memory_close(void);
 void mca_coll_optcast_need(const ompi_communicator_t *comm, const char *what);
+/* This rank cannot do its part of an operation that nobody can tell the others of. */
+void mca_coll_optcast_end_job(const ompi_communicator_t *comm, const char *why);
 
 /* bootstrap.c */
 extern const oc_bootstrap_t mca_coll_optcast_bootstrap;

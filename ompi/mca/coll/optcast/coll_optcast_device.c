@@ -121,14 +121,26 @@ static oc_device_t *device_of(const void *buffer, const struct ompi_datatype_t *
     return find((const char *) buffer + dtype->super.true_lb);
 }
 
-void mca_coll_optcast_find_devices(mca_coll_optcast_call_t *call)
+/* In bytes: the blocks of an Allgatherv need not begin with the buffer. */
+static ptrdiff_t first_block(const mca_coll_optcast_call_t *call, int blocks)
+{
+    for (int i = 0; call->unequal && i < blocks; i++) {
+        if (OC_MPI_COUNT(call->counts, i) > 0) {
+            return OC_MPI_DISPL(call->displs, i) * (call->dtype->super.ub - call->dtype->super.lb);
+        }
+    }
+    return 0;
+}
+
+void mca_coll_optcast_find_devices(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
 {
     bool sends = NULL != call->sbuf && MPI_IN_PLACE != call->sbuf;
 
     if (!may_be_any()) {
         return;
     }
-    call->rdevice = device_of(call->rbuf, call->dtype);
+    call->rdevice = device_of((const char *) call->rbuf + first_block(call, ompi_comm_size(m->comm)),
+                              call->dtype);
     if (sends) {
         call->sdevice = device_of(call->sbuf, NULL != call->sdtype ? call->sdtype : call->dtype);
     }
@@ -142,8 +154,9 @@ void mca_coll_optcast_find_devices(mca_coll_optcast_call_t *call)
 typedef struct {
     oc_device_t *device;
     oc_direction_t direction;
-    char *row;                 /* where the next piece belongs, or comes from … */
-    size_t left;               /* … and how many bytes more there are */
+    char *row;                 /* where the next piece belongs, or comes from, … */
+    ptrdiff_t twin;            /* … or how far from itself, if there is no row */
+    size_t left;               /* bytes */
     void *copies[PIECES];
     unsigned num_copies;
     oc_status_t status;
@@ -152,18 +165,18 @@ typedef struct {
 static void begin_piece(mover_t *mover, void *memory, size_t length)
 {
     bool loads = OC_FROM_DEVICE == mover->direction;
+    char *host = NULL != mover->row ? mover->row : (char *) ((uintptr_t) memory + (uintptr_t) mover->twin);
 
     length = length < mover->left ? length : mover->left;
     if (OC_OK == mover->status) {
         mover->status = mover->device->ops->begin(mover->device, mover->direction,
-                                                  loads ? mover->row : memory,
-                                                  loads ? memory : mover->row, length,
-                                                  &mover->copies[mover->num_copies]);
+                                                  loads ? host : memory, loads ? memory : host,
+                                                  length, &mover->copies[mover->num_copies]);
     }
     if (OC_OK == mover->status) {
         mover->num_copies++;
     }
-    mover->row += length;
+    mover->row += NULL != mover->row ? length : 0;
     mover->left -= length;
 }
 
@@ -195,11 +208,9 @@ static void move_pieces(mover_t *mover, opal_convertor_t *convertor)
     } while (0 == done && mover->left > 0 && OC_OK == mover->status);
 }
 
-int mca_coll_optcast_move(oc_device_t *device, oc_direction_t direction, void *buffer, size_t count,
-                          const struct ompi_datatype_t *dtype, char *row, size_t length)
+static int move(mover_t *mover, void *buffer, size_t count, const struct ompi_datatype_t *dtype)
 {
-    mover_t mover = {.device = device, .direction = direction, .row = row, .left = length,
-                     .status = OC_OK};
+    size_t length = mover->left;
     opal_convertor_t convertor;
     int rc;
 
@@ -207,12 +218,30 @@ int mca_coll_optcast_move(oc_device_t *device, oc_direction_t direction, void *b
     rc = opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &dtype->super, count,
                                                   buffer, 0, &convertor);
     if (OPAL_SUCCESS == rc) {
-        move_pieces(&mover, &convertor);
+        move_pieces(mover, &convertor);
         mca_coll_optcast_count_staged(length);
-        rc = OC_OK == mover.status ? OMPI_SUCCESS : OMPI_ERROR;
+        rc = OC_OK == mover->status ? OMPI_SUCCESS : OMPI_ERROR;
     }
     OBJ_DESTRUCT(&convertor);
     return rc;
+}
+
+int mca_coll_optcast_move(oc_device_t *device, oc_direction_t direction, void *buffer, size_t count,
+                          const struct ompi_datatype_t *dtype, char *row, size_t length)
+{
+    mover_t mover = {.device = device, .direction = direction, .row = row, .left = length,
+                     .status = OC_OK};
+
+    return move(&mover, buffer, count, dtype);
+}
+
+int mca_coll_optcast_store(oc_device_t *device, void *buffer, size_t count,
+                           const struct ompi_datatype_t *dtype, const void *twin)
+{
+    mover_t mover = {.device = device, .direction = OC_TO_DEVICE, .left = count * dtype->super.size,
+                     .twin = (ptrdiff_t) ((uintptr_t) twin - (uintptr_t) buffer), .status = OC_OK};
+
+    return move(&mover, buffer, count, dtype);
 }
 
 void mca_coll_optcast_count_staged(size_t length)

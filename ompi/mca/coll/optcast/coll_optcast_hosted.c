@@ -24,8 +24,10 @@ typedef struct {
 } double_t;
 
 struct mca_coll_optcast_hosted {
+    ompi_communicator_t *comm;
     mca_coll_optcast_call_t call; /* with doubles as its buffers */
     double_t send, recv;
+    void *rbuf;                /* the call's own */
     bool stores;               /* the call changes what it receives in */
 };
 
@@ -64,15 +66,17 @@ static span_t span_of_blocks(const mca_coll_optcast_call_t *call, int blocks)
                        : (span_t) {.first = first, .length = (size_t) (end - first)};
 }
 
+/* Of blocks that are of one length: elements. */
+static size_t recv_count(const mca_coll_optcast_call_t *call, int blocks)
+{
+    return (size_t) call->count * (NULL != call->sdtype ? (size_t) blocks : 1);
+}
+
 static span_t recv_span(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
 {
     int blocks = ompi_comm_size(m->comm);
 
-    if (call->unequal) {
-        return span_of_blocks(call, blocks);
-    }
-    return span_of(call->dtype,
-                   (size_t) call->count * (NULL != call->sdtype ? (size_t) blocks : 1));
+    return call->unequal ? span_of_blocks(call, blocks) : span_of(call->dtype, recv_count(call, blocks));
 }
 
 static span_t send_span(const mca_coll_optcast_call_t *call)
@@ -107,15 +111,16 @@ static void *double_make(double_t *d, oc_device_t *device, const void *buffer, s
     return d->host - span.first;
 }
 
-static int load(const double_t *d)
+/* Nobody can tell the others, who are in the previous module, that a rank has nothing to send. */
+static void load(const ompi_communicator_t *comm, const double_t *d)
 {
     if (NULL == d->device || 0 == d->length) {
-        return OMPI_SUCCESS;
+        return;
     }
     mca_coll_optcast_count_staged(d->length);
-    return OC_OK == oc_device_copy(d->device, OC_FROM_DEVICE, d->host, d->memory, d->length)
-               ? OMPI_SUCCESS
-               : OMPI_ERROR;
+    if (OC_OK != oc_device_copy(d->device, OC_FROM_DEVICE, d->host, d->memory, d->length)) {
+        mca_coll_optcast_end_job(comm, d->device->ops->reason(d->device));
+    }
 }
 
 /* A root of a Bcast only sends what it has. */
@@ -124,36 +129,64 @@ static bool is_bcast_root(const mca_coll_optcast_module_t *m, const mca_coll_opt
     return NULL == call->sdtype && NULL == call->op && call->root == ompi_comm_rank(m->comm);
 }
 
-static int doubles_new(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                       mca_coll_optcast_hosted_t **result)
+/* False: out of memory; there is nothing of *h then. */
+static bool doubles_make(mca_coll_optcast_hosted_t *h, span_t send, span_t recv, bool sends, bool receives)
 {
-    span_t recv = recv_span(m, call);
-    span_t send = NULL == call->sdevice ? (span_t) {.length = 0} : send_span(call);
-    bool receives = needs_double(call, call->rdevice, (char *) call->rbuf + recv.first);
-    bool sends = needs_double(call, call->sdevice, (const char *) call->sbuf + send.first);
-    mca_coll_optcast_hosted_t *h;
+    const mca_coll_optcast_call_t call = h->call;
 
-    if (!receives && !sends) {
-        return OMPI_SUCCESS;
-    }
-    h = calloc(1, sizeof(*h));
-    if (NULL == h) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    h->call = *call;
-    h->stores = receives && !is_bcast_root(m, call);
     if (receives) {
-        h->call.rbuf = double_make(&h->recv, call->rdevice, call->rbuf, recv);
+        h->call.rbuf = double_make(&h->recv, call.rdevice, call.rbuf, recv);
     }
     if (sends) {
-        h->call.sbuf = double_make(&h->send, call->sdevice, call->sbuf, send);
+        h->call.sbuf = double_make(&h->send, call.sdevice, call.sbuf, send);
     }
-    if ((receives && NULL == h->recv.allocated) || (sends && NULL == h->send.allocated)) {
+    return (!receives || NULL != h->recv.allocated) && (!sends || NULL != h->send.allocated);
+}
+
+static mca_coll_optcast_hosted_t *try_new(const mca_coll_optcast_module_t *m,
+                                          const mca_coll_optcast_call_t *call, span_t send,
+                                          span_t recv, bool sends, bool receives)
+{
+    mca_coll_optcast_hosted_t *h = calloc(1, sizeof(*h));
+
+    if (NULL == h) {
+        return NULL;
+    }
+    *h = (mca_coll_optcast_hosted_t) {
+        .comm = m->comm,
+        .call = *call,
+        .rbuf = call->rbuf,
+        .stores = receives && !is_bcast_root(m, call),
+    };
+    if (!doubles_make(h, send, recv, sends, receives)) {
         mca_coll_optcast_hosted_free(h);
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return NULL;
     }
-    *result = h;
-    return OMPI_SUCCESS;
+    return h;
+}
+
+/* NULL: the previous module reaches all buffers. */
+static mca_coll_optcast_hosted_t *hosted_new(const mca_coll_optcast_module_t *m,
+                                             const mca_coll_optcast_call_t *call)
+{
+    mca_coll_optcast_hosted_t *h;
+    span_t send, recv;
+    bool sends, receives;
+
+    if (NULL == call->sdevice && NULL == call->rdevice) {
+        return NULL;
+    }
+    recv = recv_span(m, call);
+    send = NULL == call->sdevice ? (span_t) {.length = 0} : send_span(call);
+    receives = needs_double(call, call->rdevice, (char *) call->rbuf + recv.first);
+    sends = needs_double(call, call->sdevice, (const char *) call->sbuf + send.first);
+    if (!receives && !sends) {
+        return NULL;
+    }
+    while (NULL == (h = try_new(m, call, send, recv, sends, receives))) {
+        mca_coll_optcast_need(m->comm, "a double of memory of a device");
+    }
+    return h;
 }
 
 static const mca_coll_optcast_call_t *hosted_call(const mca_coll_optcast_call_t *call,
@@ -162,38 +195,42 @@ static const mca_coll_optcast_call_t *hosted_call(const mca_coll_optcast_call_t 
     return NULL == h ? call : &h->call;
 }
 
-/* *result is NULL if the previous module reaches all buffers. */
-static int hosted_new(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                      mca_coll_optcast_hosted_t **result)
+/* With what is there before: it may be in place. */
+void mca_coll_optcast_hosted_load(const mca_coll_optcast_hosted_t *h)
 {
-    *result = NULL;
-    return NULL == call->sdevice && NULL == call->rdevice ? OMPI_SUCCESS
-                                                          : doubles_new(m, call, result);
+    if (NULL != h) {
+        load(h->comm, &h->send);
+        load(h->comm, &h->recv);
+    }
 }
 
-/* What is in gaps, and in place, is there before, too. */
-int mca_coll_optcast_hosted_load(const mca_coll_optcast_hosted_t *h)
+/* What is in gaps the program may have changed in the meantime. */
+static int store(const mca_coll_optcast_hosted_t *h, ptrdiff_t displ, size_t count)
 {
-    int rc;
+    const struct ompi_datatype_t *dtype = h->call.dtype;
+    ptrdiff_t offset = displ * (dtype->super.ub - dtype->super.lb);
 
-    if (NULL == h) {
-        return OMPI_SUCCESS;
-    }
-    rc = load(&h->send);
-    return OMPI_SUCCESS == rc ? load(&h->recv) : rc;
+    return 0 == count * dtype->super.size
+               ? OMPI_SUCCESS
+               : mca_coll_optcast_store(h->recv.device, (char *) h->rbuf + offset, count, dtype,
+                                        (const char *) h->call.rbuf + offset);
 }
 
 int mca_coll_optcast_hosted_store(const mca_coll_optcast_hosted_t *h)
 {
-    if (NULL == h || !h->stores || 0 == h->recv.length) {
+    int blocks, rc = OMPI_SUCCESS;
+
+    if (NULL == h || !h->stores) {
         return OMPI_SUCCESS;
     }
-    mca_coll_optcast_count_staged(h->recv.length);
-    return OC_OK
-                   == oc_device_copy(h->recv.device, OC_TO_DEVICE, h->recv.memory, h->recv.host,
-                                     h->recv.length)
-               ? OMPI_SUCCESS
-               : OMPI_ERROR;
+    blocks = ompi_comm_size(h->comm);
+    if (!h->call.unequal) {
+        return store(h, 0, recv_count(&h->call, blocks));
+    }
+    for (int i = 0; OMPI_SUCCESS == rc && i < blocks; i++) {
+        rc = store(h, OC_MPI_DISPL(h->call.displs, i), OC_MPI_COUNT(h->call.counts, i));
+    }
+    return rc;
 }
 
 void mca_coll_optcast_hosted_free(mca_coll_optcast_hosted_t *h)
@@ -216,13 +253,9 @@ int mca_coll_optcast_previous(const mca_coll_optcast_module_t *m,
     if (NULL == call->sdevice && NULL == call->rdevice) {
         return call->operation->previous(m, call);
     }
-    rc = hosted_new(m, call, &h);
-    if (OMPI_SUCCESS == rc) {
-        rc = mca_coll_optcast_hosted_load(h);
-    }
-    if (OMPI_SUCCESS == rc) {
-        rc = call->operation->previous(m, hosted_call(call, h));
-    }
+    h = hosted_new(m, call);
+    mca_coll_optcast_hosted_load(h);
+    rc = call->operation->previous(m, hosted_call(call, h));
     if (OMPI_SUCCESS == rc) {
         rc = mca_coll_optcast_hosted_store(h);
     }
@@ -235,12 +268,11 @@ static int start_hosted(mca_coll_optcast_module_t *m, const mca_coll_optcast_cal
                         mca_coll_optcast_hosted_t *h, ompi_request_t **request)
 {
     mca_coll_optcast_request_t *r = mca_coll_optcast_request_new(m, call, NULL);
-    int rc = mca_coll_optcast_hosted_load(h);
+    int rc;
 
     r->hosted = h;
-    if (OMPI_SUCCESS == rc) {
-        rc = call->operation->previous_now(m, &h->call, &r->inner);
-    }
+    mca_coll_optcast_hosted_load(h);
+    rc = call->operation->previous_now(m, &h->call, &r->inner);
     if (OMPI_SUCCESS != rc) {
         r->inner = NULL;
         mca_coll_optcast_request_discard(r);
@@ -254,12 +286,8 @@ static int start_hosted(mca_coll_optcast_module_t *m, const mca_coll_optcast_cal
 int mca_coll_optcast_previous_now(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
                                   ompi_request_t **request)
 {
-    mca_coll_optcast_hosted_t *h;
-    int rc = hosted_new(m, call, &h);
+    mca_coll_optcast_hosted_t *h = hosted_new(m, call);
 
-    if (OMPI_SUCCESS != rc) {
-        return rc;
-    }
     return NULL == h ? call->operation->previous_now(m, call, request)
                      : start_hosted(m, call, h, request);
 }
@@ -268,12 +296,10 @@ int mca_coll_optcast_previous_init(const mca_coll_optcast_module_t *m,
                                    const mca_coll_optcast_call_t *call, struct ompi_info_t *info,
                                    ompi_request_t **request, mca_coll_optcast_hosted_t **hosted)
 {
-    int rc = hosted_new(m, call, hosted);
+    int rc;
 
-    if (OMPI_SUCCESS == rc) {
-        rc = call->operation->previous_init(m, hosted_call(call, *hosted), info,
-                                            request);
-    }
+    *hosted = hosted_new(m, call);
+    rc = call->operation->previous_init(m, hosted_call(call, *hosted), info, request);
     if (OMPI_SUCCESS != rc) {
         mca_coll_optcast_hosted_free(*hosted);
         *hosted = NULL;

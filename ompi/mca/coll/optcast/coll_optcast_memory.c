@@ -50,3 +50,10 @@ void mca_coll_optcast_need(const ompi_communicator_t *comm, const char *what)
                 "the job ends", mca_coll_optcast_name(comm), what);
     (void) ompi_mpi_abort((ompi_communicator_t *) comm, MPI_ERR_NO_MEM);
 }
+
+void mca_coll_optcast_end_job(const ompi_communicator_t *comm, const char *why)
+{
+    opal_output(0, "optcast: communicator \"%s\": %s, and the other ranks wait for it; the job ends",
+                mca_coll_optcast_name(comm), why);
+    (void) ompi_mpi_abort((ompi_communicator_t *) comm, MPI_ERR_OTHER);
+}

@@ -152,7 +152,7 @@ int mca_coll_optcast_operate(mca_coll_optcast_module_t *m, mca_coll_optcast_call
     if (0 != atomic_load_explicit(&m->inside, memory_order_relaxed)) {
         return operation->previous(m, call);
     }
-    mca_coll_optcast_find_devices(call);
+    mca_coll_optcast_find_devices(m, call);
     reason = operation->decide(m, call);
     if (OC_FALLBACK_NONE != reason) {
         return fall_back(m, call, reason);
@@ -272,7 +272,7 @@ int mca_coll_optcast_operate_now(mca_coll_optcast_module_t *m, mca_coll_optcast_
     if (0 != atomic_load_explicit(&m->inside, memory_order_relaxed)) {
         return operation->previous_now(m, call, request);
     }
-    mca_coll_optcast_find_devices(call);
+    mca_coll_optcast_find_devices(m, call);
     reason = operation->decide(m, call);
     if (OC_FALLBACK_NONE != reason) {
         return fall_back_now(m, call, reason, request);

@@ -146,7 +146,7 @@ int mca_coll_optcast_operate_init(mca_coll_optcast_module_t *m, mca_coll_optcast
     mca_coll_optcast_request_t *r;
     int rc;
 
-    mca_coll_optcast_find_devices(call);
+    mca_coll_optcast_find_devices(m, call);
     reason = call->operation->decide(m, call);
     /* a blocking operation has shown it to all ranks */
     if (OC_FALLBACK_NONE == reason && service->blocking_seen) {

@@ -135,11 +135,10 @@ void mca_coll_optcast_request_await_inner(mca_coll_optcast_request_t *r)
 /* Starts the reserved request of the previous module. */
 static int start_inner(mca_coll_optcast_request_t *r)
 {
-    int rc = mca_coll_optcast_hosted_load(r->hosted);
+    int rc;
 
-    if (OMPI_SUCCESS == rc) {
-        rc = r->inner->req_start(1, &r->inner);
-    }
+    mca_coll_optcast_hosted_load(r->hosted);
+    rc = r->inner->req_start(1, &r->inner);
     if (OMPI_SUCCESS == rc) {
         mca_coll_optcast_request_await_inner(r);
     }
