@@ -45,6 +45,7 @@ enum {
     X(pop, "cuCtxPopCurrent_v2", (context_t *))                                                 \
     X(stream_create, "cuStreamCreate", (stream_t *, unsigned))                                  \
     X(stream_query, "cuStreamQuery", (stream_t))                                                \
+    X(stream_synchronize, "cuStreamSynchronize", (stream_t))                                    \
     X(event_create, "cuEventCreate", (event_t *, unsigned))                                     \
     X(event_record, "cuEventRecord", (event_t, stream_t))                                       \
     X(event_query, "cuEventQuery", (event_t))                                                   \
@@ -61,11 +62,13 @@ static struct {
     FOREACH_FUNCTION(X)
 #undef X
     result_t (*exchange_capture)(int *); /* from CUDA 10.1 on, else NULL */
+    result_t (*context_id)(context_t, unsigned long long *); /* from CUDA 12.0 on */
 } driver;
 
 typedef struct cuda {
     oc_device_t super;
     context_t context;
+    unsigned long long id;               /* of the context; 0: the driver cannot tell */
     stream_t streams[OC_NUM_DIRECTIONS];
     int ordinal;                         /* of the card, if the context is its primary one; else -1 */
     char reason[160];
@@ -97,6 +100,7 @@ static bool get_functions(void *library)
     FOREACH_FUNCTION(X)
 #undef X
     *(void **) &driver.exchange_capture = dlsym(library, "cuThreadExchangeStreamCaptureMode");
+    *(void **) &driver.context_id = dlsym(library, "cuCtxGetId");
     return true;
 }
 
@@ -205,6 +209,9 @@ static result_t start_copy(cuda_t *cuda, oc_direction_t direction, void *to, con
                  : driver.to_device((address_t) (uintptr_t) to, from, length, stream);
     if (SUCCESS == result) {
         result = driver.event_record(*event, stream);
+        if (SUCCESS != result) {
+            (void) driver.stream_synchronize(stream); /* or it would be under way, and nobody know */
+        }
     }
     if (SUCCESS != result) {
         (void) driver.event_destroy(*event);
@@ -306,7 +313,14 @@ static void open_streams(cuda_t *cuda)
     (void) driver.pop(&previous);
 }
 
-/* A program may destroy a context, and the next one may look like it. */
+static unsigned long long id_of(context_t context)
+{
+    unsigned long long id = 0;
+
+    return NULL != driver.context_id && SUCCESS == driver.context_id(context, &id) ? id : 0;
+}
+
+/* Drivers without ids may not notice that it is gone. */
 static bool is_alive(const cuda_t *cuda)
 {
     result_t result;
@@ -328,6 +342,7 @@ static cuda_t out_of_memory = {.super.ops = &ops};
 
 static cuda_t *device_of(context_t context, int ordinal)
 {
+    unsigned long long id = id_of(context);
     cuda_t *cuda = devices;
 
     while (NULL != cuda && context != cuda->context) {
@@ -336,7 +351,8 @@ static cuda_t *device_of(context_t context, int ordinal)
     if (NULL != cuda && ordinal >= 0) {
         cuda->ordinal = ordinal;
     }
-    if (NULL != cuda && is_alive(cuda)) {
+    /* a program may destroy a context, and the next one may look like it */
+    if (NULL != cuda && id == cuda->id && is_alive(cuda)) {
         return cuda;
     }
     if (NULL == cuda) {
@@ -348,6 +364,7 @@ static cuda_t *device_of(context_t context, int ordinal)
                           .next = devices};
         devices = cuda;
     }
+    cuda->id = id;
     open_streams(cuda);
     return cuda;
 }

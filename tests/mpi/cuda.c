@@ -29,10 +29,22 @@ enum { POINTER_CONTEXT = 1, MEMORY_TYPE = 2, IS_MANAGED = 8, DEVICE_ORDINAL = 9 
 /* An event is asked so often before it is over without anybody waiting. */
 #define QUESTIONS 3
 
+typedef struct {
+    unsigned long long id;     /* a new one when it was destroyed and another has its place */
+} context_t;
+
+/* Each memory belongs to one of these in turns. */
+typedef enum {
+    OF_PRIMARY,
+    OF_POOL,                   /* of no context: its card's primary one is meant */
+    OF_PROGRAM,                /* of a context that the program has made */
+    NUM_OWNERS
+} owner_t;
+
 typedef struct allocation {
     char *address, *alias;
     size_t length;
-    bool of_pool;              /* of no context: its card's primary one is meant */
+    owner_t owner;
     struct allocation *next;
 } allocation_t;
 
@@ -44,6 +56,8 @@ typedef struct copy {
 } copy_t;
 
 typedef struct stream {
+    const context_t *context;
+    unsigned long long id;     /* of that */
     copy_t *first, **end;
     unsigned long begun, over; /* copies */
     int status;
@@ -53,16 +67,21 @@ typedef struct {
     stream_t *stream;
     unsigned long number;      /* of the last copy before it */
     unsigned questions;
+    bool is_recorded;
 } event_t;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static allocation_t *allocations;
-static int context;            /* only its address counts */
-static _Thread_local unsigned depth; /* of the stack of contexts */
+static context_t primary = {.id = 1}, programs = {.id = 2};
+static unsigned long long last_id = 2;
+/* The stack of contexts: who only visits pushes one, and pops it. */
+static _Thread_local const context_t *stack[8];
+static _Thread_local unsigned depth;
 /* As if a thread of the program were always capturing a graph: others have to be careful. */
 static _Thread_local int capture_mode;
 static unsigned long copies, leftovers, allocated, retained;
 static long until_failure = -1;
+static unsigned record_failures;
 
 static allocation_t *find(const char *address)
 {
@@ -96,6 +115,14 @@ static void must_be_host(const void *address)
     }
 }
 
+static void must_be_alive(const stream_t *stream)
+{
+    if (stream->id != stream->context->id) {
+        fprintf(stderr, "not ok: a stream of a context that is no more\n");
+        abort();
+    }
+}
+
 /* Under the lock, as all below. */
 static int run_until(stream_t *stream, unsigned long number)
 {
@@ -123,6 +150,7 @@ static int begin(stream_t *stream, char *to, const char *from, size_t length)
 {
     copy_t *copy = malloc(sizeof(*copy));
 
+    must_be_alive(stream);
     *copy = (copy_t) {.to = to, .from = from, .length = length};
     *stream->end = copy;
     stream->end = &copy->next;
@@ -150,7 +178,7 @@ static int allocate(uint64_t *address, size_t length)
     if (fd < 0 || 0 != ftruncate(fd, (off_t) whole)) {
         abort();
     }
-    *allocation = (allocation_t) {.length = length, .of_pool = allocated++ % 2,
+    *allocation = (allocation_t) {.length = length, .owner = (owner_t) (allocated++ % NUM_OWNERS),
                                   .next = allocations};
     allocation->address = mmap(NULL, whole, PROT_NONE, MAP_SHARED, fd, 0);
     allocation->alias = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -201,6 +229,14 @@ int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t length)
     LOCKED(copy_now(reach((char *) (uintptr_t) to, length), from, length));
 }
 
+static void *context_of(const allocation_t *allocation)
+{
+    if (NULL == allocation || OF_POOL == allocation->owner) {
+        return NULL;
+    }
+    return OF_PRIMARY == allocation->owner ? &primary : &programs;
+}
+
 static int attributes(unsigned count, const int *names, void **values, const char *address)
 {
     const allocation_t *allocation = find(address);
@@ -209,7 +245,7 @@ static int attributes(unsigned count, const int *names, void **values, const cha
     for (unsigned i = 0; i < count; i++) {
         switch (names[i]) {
         case POINTER_CONTEXT:
-            *(void **) values[i] = ours && !allocation->of_pool ? &context : NULL;
+            *(void **) values[i] = context_of(allocation);
             break;
         case MEMORY_TYPE:
             *(unsigned *) values[i] = ours ? 2 : 0;
@@ -241,21 +277,33 @@ int cuDeviceGet(int *card, int ordinal)
 int cuDevicePrimaryCtxRetain(void **result, int card)
 {
     (void) card;
-    *result = &context;
+    *result = &primary;
     retained++;
     return SUCCESS;
 }
 
-int cuCtxPushCurrent_v2(void *pushed)
+int cuCtxPushCurrent_v2(context_t *pushed)
 {
+    bool is_one = pushed == &primary || pushed == &programs;
+
+    stack[depth] = is_one ? pushed : NULL;
     depth++;
-    return pushed == &context ? SUCCESS : INVALID_CONTEXT;
+    return is_one ? SUCCESS : INVALID_CONTEXT;
 }
 
-int cuCtxPopCurrent_v2(void **popped)
+int cuCtxPopCurrent_v2(const context_t **popped)
 {
-    *popped = &context;
-    return 0 == depth ? INVALID_CONTEXT : (depth--, SUCCESS);
+    if (0 == depth) {
+        return INVALID_CONTEXT;
+    }
+    *popped = stack[--depth];
+    return SUCCESS;
+}
+
+int cuCtxGetId(const context_t *context, unsigned long long *id)
+{
+    *id = context->id;
+    return SUCCESS;
 }
 
 int cuThreadExchangeStreamCaptureMode(int *mode)
@@ -279,14 +327,26 @@ int cuStreamCreate(stream_t **stream, unsigned flags)
     if (0 != flags || CAPTURE_RELAXED != capture_mode) {
         return INVALID_VALUE;
     }
+    if (0 == depth) {
+        return INVALID_CONTEXT;
+    }
     *stream = calloc(1, sizeof(**stream));
     (*stream)->end = &(*stream)->first;
-    return 0 == depth ? INVALID_CONTEXT : SUCCESS;
+    (*stream)->context = stack[depth - 1];
+    (*stream)->id = (*stream)->context->id;
+    return SUCCESS;
 }
 
 int cuStreamQuery(const stream_t *stream)
 {
+    must_be_alive(stream);
     LOCKED(if_relaxed(stream->begun == stream->over ? SUCCESS : NOT_READY));
+}
+
+int cuStreamSynchronize(stream_t *stream)
+{
+    must_be_alive(stream);
+    LOCKED(if_relaxed(run_until(stream, stream->begun)));
 }
 
 int cuEventCreate(event_t **event, unsigned flags)
@@ -301,6 +361,11 @@ static int record(event_t *event, stream_t *stream)
 {
     event->stream = stream;
     event->number = stream->begun;
+    if (record_failures > 0) {
+        record_failures--;
+        return FAILED;
+    }
+    event->is_recorded = true;
     return SUCCESS;
 }
 
@@ -328,8 +393,13 @@ int cuEventSynchronize(event_t *event)
                                            : CAPTURE_UNSUPPORTED);
 }
 
+/* Who destroys one without having waited does not know when the copy before it is over. */
 int cuEventDestroy_v2(event_t *event)
 {
+    if (!event->is_recorded && NULL != event->stream && event->stream->over < event->number) {
+        fprintf(stderr, "not ok: nobody waits for a copy\n");
+        abort();
+    }
     (void) __atomic_sub_fetch(&leftovers, 1, __ATOMIC_RELAXED);
     free(event);
     return SUCCESS;
@@ -401,5 +471,20 @@ void standin_fail_after(long count)
 {
     (void) pthread_mutex_lock(&lock);
     (void) set_failure(count);
+    (void) pthread_mutex_unlock(&lock);
+}
+
+void standin_fail_records(unsigned count)
+{
+    (void) pthread_mutex_lock(&lock);
+    record_failures = count;
+    (void) pthread_mutex_unlock(&lock);
+}
+
+/* The program destroys its context, of which it has no memory any more, and makes another one. */
+void standin_renew_context(void)
+{
+    (void) pthread_mutex_lock(&lock);
+    programs.id = ++last_id;
     (void) pthread_mutex_unlock(&lock);
 }

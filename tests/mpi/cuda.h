@@ -19,5 +19,9 @@ unsigned long standin_leftovers(void);
 unsigned long standin_retained(void);
 /* The copy that comes after so many fails, and all that follow; negative: none does. */
 void standin_fail_after(long copies);
+/* So many events cannot be recorded. */
+void standin_fail_records(unsigned count);
+/* Another context is where that of the program was; nobody may use what belonged to that one. */
+void standin_renew_context(void);
 
 #endif

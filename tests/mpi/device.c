@@ -5,9 +5,10 @@
  *
  * usage: device offloaded|left
  *        device broken [allreduce|bcast [nonblocking]]
+ *        device unrecorded
  *        device broken-left
- * left: to Open MPI. broken: copies fail on rank 0, which all have to be told; if the operation is left to
- * Open MPI, the job ends.
+ * left: to Open MPI. broken: copies fail on rank 0, which all have to be told; unrecorded: one does
+ * after it has begun, and is tried again. broken-left: the operation is left to Open MPI, and the job ends.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -74,6 +75,8 @@ static struct {
     unsigned long (*leftovers)(void);
     unsigned long (*retained)(void);
     void (*fail_after)(long);
+    void (*fail_records)(unsigned);
+    void (*renew_context)(void);
 } cuda;
 
 static int rank, size;
@@ -111,6 +114,8 @@ static void load_driver(void)
     *(void **) &cuda.leftovers = function(library, "standin_leftovers");
     *(void **) &cuda.retained = function(library, "standin_retained");
     *(void **) &cuda.fail_after = function(library, "standin_fail_after");
+    *(void **) &cuda.fail_records = function(library, "standin_fail_records");
+    *(void **) &cuda.renew_context = function(library, "standin_renew_context");
 }
 
 /* ---- buffers ---- */
@@ -538,6 +543,18 @@ static void run_interleaved(void)
     }
 }
 
+/* The program replaces its context when it has no buffers there: one out of three is. */
+static void run_renewed(void)
+{
+    for (int i = 0; i < 12; i++) {
+        case_t c = case_make(i % 2 ? SUM : BCAST, BLOCKING, 5000, (unsigned) i, i);
+
+        run(&c);
+        case_free(&c);
+        cuda.renew_context();
+    }
+}
+
 /* Rank 0 is away for a while, in which the others do their parts, and what it has sent arrives. */
 static int operate(const case_t *c)
 {
@@ -580,6 +597,18 @@ static void run_broken(kind_t kind, way_t way)
     case_free(&good);
 }
 
+/* Copies of rank 0 have begun, and it cannot learn when they are over: it tries again. */
+static void run_unrecorded(void)
+{
+    case_t c = case_make(SUM, BLOCKING, 40000, 0 == rank ? 1 : 0, size);
+
+    if (0 == rank) {
+        cuda.fail_records(1);
+    }
+    run(&c);
+    case_free(&c);
+}
+
 /* It returns on no rank: the others are in Open MPI's algorithm. */
 static void run_broken_left(void)
 {
@@ -615,12 +644,15 @@ int main(int argc, char **argv)
     if (0 == strcmp(how, "broken")) {
         run_broken(argc > 2 && 0 == strcmp(argv[2], "bcast") ? BCAST : SUM,
                    argc > 3 ? NONBLOCKING : BLOCKING);
+    } else if (0 == strcmp(how, "unrecorded")) {
+        run_unrecorded();
     } else if (0 == strcmp(how, "broken-left")) {
         run_broken_left();
     } else {
         run_all(0 == strcmp(how, "left"));
         run_beside();
         run_interleaved();
+        run_renewed();
         if (0 != cuda.leftovers()) {
             wrong("%lu copies and events are left", cuda.leftovers());
         }

@@ -30,6 +30,7 @@ expect_job broken 3 embedded:2 "${staged[@]}" device broken
 expect_job broken-away 3 embedded:2 "${staged[@]}" device broken allreduce nonblocking
 expect_job broken-node 3 embedded "${staged[@]}" reproducible=shape device broken
 expect_job broken-bcast 3 embedded "${staged[@]}" device broken bcast
+expect_job unrecorded 3 embedded "${staged[@]}" device unrecorded
 # it cannot read what it sends, and Open MPI's algorithm does not hear of that
 status=0
 run_job 3 embedded mode=auto device broken-left >"$tmp/broken-left.log" 2>&1 || status=$?
