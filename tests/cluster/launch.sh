@@ -118,15 +118,25 @@ host_slots() {
 
 # openmpi_launcher PER_HOST PML K...: sets launcher, the beginning of the command line.
 openmpi_launcher() {
-    local assignment
+    local assignment mpirun=${OMPI_MPIRUN:-mpirun.openmpi}
 
-    need_program mpirun.openmpi openmpi-bin
-    launcher=(env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-        # what is left of a job that was killed goes with its host, or with the cluster
-        mpirun.openmpi --mca orte_local_tmp_base "$state" --mca orte_remote_tmp_base /dev/shm
-        --mca plm rsh --mca plm_rsh_agent "$state/rsh" --mca plm_rsh_no_tree_spawn 1
-        --mca oob_tcp_if_include "$network.0/24" --host "$(host_slots "$1" "${@:3}")" --map-by "ppr:$1:node" --bind-to none
-        --mca mpi_yield_when_idle 1)
+    need_program "$mpirun" openmpi-bin
+    launcher=(env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$mpirun")
+    # what is left of a job that was killed goes with its host, or with the cluster
+    case $("$mpirun" --version 2>/dev/null | sed -n 1p) in
+    *" 4."*)
+        launcher+=(--mca orte_local_tmp_base "$state" --mca orte_remote_tmp_base /dev/shm
+            --mca plm rsh --mca plm_rsh_agent "$state/rsh" --mca plm_rsh_no_tree_spawn 1
+            --mca oob_tcp_if_include "$network.0/24")
+        ;;
+    *)
+        launcher+=(--prtemca prte_local_tmpdir_base "$state" --prtemca prte_remote_tmpdir_base /dev/shm
+            --prtemca plm ssh --prtemca plm_ssh_agent "$state/rsh" --prtemca plm_ssh_no_tree_spawn 1
+            --prtemca prte_if_include "$network.0/24")
+        [ "$btl" != tcp,vader,self ] || btl=tcp,sm,self
+        ;;
+    esac
+    launcher+=(--host "$(host_slots "$1" "${@:3}")" --map-by "ppr:$1:node" --bind-to none --mca mpi_yield_when_idle 1)
     case $2 in
     ob1) launcher+=(--mca pml ob1 --mca btl "$btl" --mca btl_tcp_if_include eth0) ;;
     ucx)
