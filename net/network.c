@@ -47,14 +47,10 @@ static bool is_physical(const char *folder)
 }
 
 /* In a list with commas; a device's name stands for all its ports. */
-static bool is_named(const search_t *search, const char *device, const char *port)
+static bool is_listed(const char *at, const char *device, const char *port)
 {
-    const char *at = search->names;
     size_t length = strlen(device);
 
-    if (NULL == at || '\0' == at[0] || 0 == strcmp(at, "all")) {
-        return true;
-    }
     while (NULL != at) {
         if (0 == strncmp(at, device, length)
             && (strchr(",", at[length])
@@ -67,6 +63,17 @@ static bool is_named(const search_t *search, const char *device, const char *por
         at = NULL == at ? NULL : at + 1;
     }
     return false;
+}
+
+/* As UCX takes the list: ^ before it means all others. */
+static bool is_named(const search_t *search, const char *device, const char *port)
+{
+    const char *names = search->names;
+
+    if (NULL == names || '\0' == names[0] || 0 == strcmp(names, "all")) {
+        return true;
+    }
+    return '^' == names[0] ? !is_listed(names + 1, device, port) : is_listed(names, device, port);
 }
 
 static void count(search_t *search, double rate)

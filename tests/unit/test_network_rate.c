@@ -113,6 +113,8 @@ static void test_interfaces(void **state)
     expect("lo,eth2,br0", OC_FABRIC_TCP, 1000);
     expect("eth", OC_FABRIC_TCP, 0);
     expect("eth22,xeth3", OC_FABRIC_TCP, 0);
+    expect("^eth3,eth1", OC_FABRIC_TCP, 1000);
+    expect("^eth2,eth3", OC_FABRIC_TCP, 0);
 }
 
 /* Where there are RDMA ports nobody uses TCP. */
@@ -131,6 +133,7 @@ static void test_ports(void **state)
     expect("eth0,mlx5_1", OC_FABRIC_RDMA, 100000);
     expect("mlx5_1:12", OC_FABRIC_TCP, 0);
     expect("mlx5_0:1,eth0", OC_FABRIC_TCP, 400000);
+    expect("^mlx5_1:1", OC_FABRIC_RDMA, 56000);
 }
 
 int main(void)
