@@ -92,12 +92,14 @@ expect_casts() {
         not_ok "$1: not $5 operations are offloaded on $ranks ranks" "$tmp/$1.log"
 }
 
-# what a link carries in 0.5 ms, an Allgather in 2 ms, and no less than 64 KiB; without a rate 256 KiB
+# what a link carries in 0.5 ms, and no less than 64 KiB; without a rate 256 KiB
 expect_casts slow 3 "$tmp/links.ini" bcast:65536:2 2
 expect_casts slow-less 3 "$tmp/links.ini" bcast:65535:2 0
 printf '[model]\nlink_rate = 1000\n' >"$tmp/gigabit.ini"
 expect_casts gigabit 3 "$tmp/gigabit.ini" bcast:65536:2 2
-expect_casts gigabit-gather 3 "$tmp/gigabit.ini" allgather:65536:2 0
+expect_casts gigabit-gather 3 "$tmp/gigabit.ini" allgather:21846:2 2
+printf '[model]\nlink_rate = 2000\n' >"$tmp/faster.ini"
+expect_casts faster 3 "$tmp/faster.ini" bcast:65536:2 0
 expect_casts any-rate 3 "" bcast:262143:2 0
 expect_casts any-rate-more 3 "" bcast:262144:2 2
 # two ranks exchange over one connection; a Bcast has one direction
@@ -107,4 +109,5 @@ expect_casts pair-bcast 2 "$tmp/links.ini" bcast:1000000:2 0
 # 18 ranks: more than 64 KiB in all, but blocks count
 expect_casts blocks 3 "$tmp/links.ini" allgather:4096:2 2 6
 expect_casts blocks-less 3 "$tmp/links.ini" allgather:4095:2 0 6
+expect_casts blocks-faster 3 "$tmp/gigabit.ini" allgather:8191:2 0 6
 echo "ok auto: what is offloaded follows links, hosts and servers"

@@ -70,7 +70,8 @@ typedef struct {
     oc_client_t *client;        /* made for the first communicator */
     int live_modules;           /* under lock */
     oc_network_t network;       /* of this host */
-    uint64_t bcast_least, gather_least; /* bytes of all ranks that multicast carries in mode auto … */
+    uint64_t cast_least;        /* bytes of all ranks that multicast carries in mode auto, … */
+    uint64_t block_least;       /* … of one of them in an Allgather, on average, … */
     uint64_t pair_least;        /* … and of an Allgather between two; UINT64_MAX: none */
     uint32_t max_hosts;         /* of the job: no more than these */
     oc_rules_t rules;           /* of rank 0 of the job, as the next one: for mode auto */
@@ -131,6 +132,8 @@ struct mca_coll_optcast_module {
     uint64_t bcast_least, gather_least; /* bytes that multicast carries; UINT64_MAX: nothing is gained */
     bool chooses;               /* mode auto: rules and model say which Allreduces are offloaded */
     uint64_t least;             /* bytes; no smaller Allreduce is ever, UINT64_MAX: none is */
+    bool over_han;              /* some of the functions before us are those of 4.1's HAN … */
+    unsigned shown;             /* … and these are in the communicator now: bits of han.c */
     atomic_int inside;          /* calls of the previous module that are under way: see operate.c */
     mca_coll_optcast_service_t services[OC_NUM_SERVICES];
 #define X(op)                                    \
@@ -409,6 +412,14 @@ void mca_coll_optcast_memory_close(void);
 void mca_coll_optcast_need(const ompi_communicator_t *comm, const char *what);
 /* This rank cannot do its part of an operation that nobody can tell the others of. */
 void mca_coll_optcast_end_job(const ompi_communicator_t *comm, const char *why);
+
+/*
+ * han.c. find: what came before us has changed. Around each call of it: show it the communicator as if we were
+ * not there, and hide it again.
+ */
+void mca_coll_optcast_han_find(mca_coll_optcast_module_t *m);
+void mca_coll_optcast_han_show(mca_coll_optcast_module_t *m);
+void mca_coll_optcast_han_hide(mca_coll_optcast_module_t *m);
 
 /* bootstrap.c */
 extern const oc_bootstrap_t mca_coll_optcast_bootstrap;

@@ -32,6 +32,7 @@ typedef int oc_mpi_count_t;
 #elif defined(MCA_COLL_BASE_VERSION_2_0_0)
 #    define OC_COLL_VERSION     MCA_COLL_BASE_VERSION_2_0_0
 #    define OC_FRAMEWORK_COPIES 1
+#    define OC_HAN_CALLS_COMMUNICATOR 1 /* and not what it had before: see coll_optcast_han.c */
 typedef int oc_mpi_count_t;
 #else
 #    error "this version of Open MPI's coll framework is not known"

@@ -10,21 +10,15 @@
  */
 #define MIN_RANKS 3
 
-/*
- * Each block is announced, sent and credited by itself: below this Open MPI's Allgather, which puts
- * small ones together, is faster (bench/run regret).
- */
-#define LEAST_BLOCK 4096u
-
 static uint64_t find_gather_least(const ompi_group_t *group)
 {
     const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-    uint64_t blocks = (uint64_t) group->grp_proc_count * LEAST_BLOCK;
+    uint64_t blocks = (uint64_t) group->grp_proc_count * cm->block_least;
 
     if (group->grp_proc_count < MIN_RANKS) {
         return cm->pair_least;
     }
-    return 0 == cm->settings.multicast_min_size && blocks > cm->gather_least ? blocks : cm->gather_least;
+    return blocks > cm->cast_least ? blocks : cm->cast_least;
 }
 
 void mca_coll_optcast_decide_casts(mca_coll_optcast_module_t *m)
@@ -39,7 +33,7 @@ void mca_coll_optcast_decide_casts(mca_coll_optcast_module_t *m)
     m->bcast_least = m->gather_least = UINT64_MAX;
     /* if all are on this rank's host, each rank finds that */
     if (ompi_group_have_remote_peers(group)) {
-        m->bcast_least = group->grp_proc_count < MIN_RANKS ? UINT64_MAX : cm->bcast_least;
+        m->bcast_least = group->grp_proc_count < MIN_RANKS ? UINT64_MAX : cm->cast_least;
         m->gather_least = find_gather_least(group);
     }
 }

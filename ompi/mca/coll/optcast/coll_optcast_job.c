@@ -19,23 +19,26 @@
  * set-up: a rank with another version decides like rank 0, and says in the exchange that it cannot
  * take part. What comes then belongs to one format, and may have any length.
  */
-#define FORMAT      "OCJOB005"
+#define FORMAT      "OCJOB006"
 #define NUM_LETTERS 5
 
 /*
- * Multicast carries what takes a link so long, within these bounds, in mode auto: bench/run
- * regret. Open MPI's Bcasts send more than its Allgathers do.
+ * Multicast carries what takes a link so long, within these bounds, in mode auto (bench/run regret). Each block
+ * of an Allgather is announced, received and credited by itself: small ones cost more than Open MPI's
+ * algorithms, which put them together.
  */
-#define BCAST_TIME_US  500
-#define GATHER_TIME_US 2000
-#define MIN_CAST_LEAST 65536u
-#define MAX_CAST_LEAST 262144u
+#define CAST_TIME_US    500
+#define MIN_CAST_LEAST  65536u
+#define MAX_CAST_LEAST  262144u
+#define BLOCK_TIME_US   50
+#define MIN_BLOCK_LEAST 4096u
+#define MAX_BLOCK_LEAST 8192u
 
 typedef struct {
     char format[8];
     uint64_t min_size;
     uint64_t multicast_min_size;
-    uint64_t bcast_least, gather_least, pair_least; /* what comes of it */
+    uint64_t cast_least, block_least, pair_least; /* what comes of it */
     int32_t mode, max_ranks, priority, multicast;
     oc_job_t job;
     oc_least_t least;   /* mode auto without min_size: no smaller Allreduce is offloaded */
@@ -102,18 +105,15 @@ static void prepare_auto(void)
     oc_least_make(&cm->rules, &outlook, (uint32_t) ompi_proc_world_size(), &cm->least);
 }
 
-/* Where links are slow, less is worth the latency of multicast. A power of two. */
-static uint64_t find_cast_least(uint64_t time_us)
+/* Where links are slow, less is worth it: a power of two, within bounds, that takes a link so long. */
+static uint64_t find_least(uint64_t time_us, uint64_t most, uint64_t fewest)
 {
     const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-    uint64_t least = MAX_CAST_LEAST;
+    uint64_t least = most;
     oc_constants_t constants;
 
-    if (0 != cm->settings.multicast_min_size) {
-        return cm->settings.multicast_min_size;
-    }
     oc_rules_constants(&cm->rules, &cm->network, &constants);
-    while (0 != constants.link_rate && least > MIN_CAST_LEAST
+    while (0 != constants.link_rate && least > fewest
            && least / 2 * 8 >= constants.link_rate * time_us) {
         least /= 2;
     }
@@ -131,7 +131,17 @@ static uint64_t find_pair_least(void)
     if (OC_FABRIC_TCP != cm->network.fabric) {
         return UINT64_MAX;
     }
-    return cm->gather_least > MAX_CAST_LEAST ? cm->gather_least : MAX_CAST_LEAST;
+    return cm->cast_least > MAX_CAST_LEAST ? cm->cast_least : MAX_CAST_LEAST;
+}
+
+static void find_casts(void)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    uint64_t given = cm->settings.multicast_min_size;
+
+    cm->cast_least = 0 != given ? given : find_least(CAST_TIME_US, MAX_CAST_LEAST, MIN_CAST_LEAST);
+    cm->block_least = 0 != given ? 0 : find_least(BLOCK_TIME_US, MAX_BLOCK_LEAST, MIN_BLOCK_LEAST);
+    cm->pair_least = find_pair_least();
 }
 
 void mca_coll_optcast_job_publish(void)
@@ -148,9 +158,7 @@ void mca_coll_optcast_job_publish(void)
         return;
     }
     prepare_auto();
-    cm->bcast_least = find_cast_least(BCAST_TIME_US);
-    cm->gather_least = find_cast_least(GATHER_TIME_US);
-    cm->pair_least = find_pair_least();
+    find_casts();
     memset(&published, 0, sizeof(published));
     memcpy(published.format, FORMAT, sizeof(published.format));
     published.job = cm->job;
@@ -162,8 +170,8 @@ void mca_coll_optcast_job_publish(void)
     published.priority = cm->settings.priority;
     published.multicast = cm->settings.multicast;
     published.multicast_min_size = cm->settings.multicast_min_size;
-    published.bcast_least = cm->bcast_least;
-    published.gather_least = cm->gather_least;
+    published.cast_least = cm->cast_least;
+    published.block_least = cm->block_least;
     published.pair_least = cm->pair_least;
     OPAL_MODEX_SEND(rc, OC_MODEX_SCOPE, &cm->super.collm_version, &published, sizeof(published));
     cm->has_job = OMPI_SUCCESS == rc;
@@ -231,8 +239,8 @@ bool mca_coll_optcast_job_adopt(void)
     }
     cm->job = published.job;
     cm->least = published.least;
-    cm->bcast_least = published.bcast_least;
-    cm->gather_least = published.gather_least;
+    cm->cast_least = published.cast_least;
+    cm->block_least = published.block_least;
     cm->pair_least = published.pair_least;
     if (cm->has_job) {
         memcpy(&cm->rules, &published.rules, sizeof(cm->rules));

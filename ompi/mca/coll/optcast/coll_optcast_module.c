@@ -200,6 +200,7 @@ static int save_previous(mca_coll_optcast_module_t *m)
         OC_FOREACH_CAST(X)
     }
 #undef X
+    mca_coll_optcast_han_find(m);
     return OMPI_SUCCESS;
 }
 

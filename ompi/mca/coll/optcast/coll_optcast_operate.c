@@ -91,7 +91,9 @@ static int leave_to_previous(mca_coll_optcast_module_t *m, const mca_coll_optcas
 
     atomic_fetch_add(&m->inside, 1);
     leaving++;
+    mca_coll_optcast_han_show(m);
     rc = mca_coll_optcast_previous(m, call);
+    mca_coll_optcast_han_hide(m);
     leaving--;
     atomic_fetch_sub(&m->inside, 1);
     return rc;

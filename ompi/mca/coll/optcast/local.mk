@@ -14,6 +14,7 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_device.c \
 	ompi/mca/coll/optcast/coll_optcast_exchange.c \
 	ompi/mca/coll/optcast/coll_optcast_half.c \
+	ompi/mca/coll/optcast/coll_optcast_han.c \
 	ompi/mca/coll/optcast/coll_optcast_hosted.c \
 	ompi/mca/coll/optcast/coll_optcast_job.c \
 	ompi/mca/coll/optcast/coll_optcast_layout.c \
