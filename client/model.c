@@ -25,13 +25,19 @@
 /* From so many hosts on not every number of them is looked at. */
 #define ALL_HOSTS 16
 
+/* Hosts that aggregate, also if each has several aggregators. */
+static uint64_t peer_hosts(const oc_situation_t *s)
+{
+    return least_of(s->peers, s->hosts);
+}
+
 /* What the busiest link carries of a vector that each host sends once: see division.h. */
 static uint64_t busiest_link(const oc_situation_t *s, uint64_t bytes)
 {
     uint64_t hosts = s->hosts, full = hosts * OC_WEIGHT_ONE;
 
     if (0 == s->weights) {
-        return scale(bytes, s->peers + hosts - 2, s->peers);
+        return scale(bytes, peer_hosts(s) + hosts - 2, peer_hosts(s));
     }
     if (s->weights >= full) {
         return bytes;
@@ -57,7 +63,7 @@ static uint64_t busiest_server(const oc_situation_t *s, uint64_t bytes)
     uint64_t peer;
 
     if (0 == s->weights) {
-        return scale(bytes, hosts, s->peers);
+        return scale(bytes, hosts, peer_hosts(s));
     }
     if (s->weights >= full || s->peers < 2) {
         return scale(bytes, hosts * s->heaviest, s->weights);
@@ -111,7 +117,7 @@ static uint64_t large_time(const oc_constants_t *c, const oc_situation_t *s, uin
                           scale(taken, 2 * c->message_cost, chunk));
     uint64_t copies = s->nodes && s->per_host > 1 ? at_rate(scale(bytes, 3, 1), c->memory_rate)
                                                   : 0;
-    uint64_t first = scale(s->weights > 0 ? 2 * senders : senders, chunk, 1);
+    uint64_t first = scale(s->weights > 0 && s->nodes ? 2 * senders : senders, chunk, 1);
     uint64_t alone = at_rate(least_of(carried, first), c->link_rate);
     uint64_t before = add(latency(c, s, 2), scale(3 * senders, c->message_cost, 1));
 
@@ -389,5 +395,5 @@ void oc_choice_print(const oc_rules_t *rules, const oc_situation_t *situation,
     print_network(rules, situation, network);
     snprintf(buffer, size, "offloads %s (model%s%s: %u hosts x %u ranks, %s%s, compared with %s)",
              sizes, '\0' == rules->source[0] ? "" : " of ", rules->source, situation->hosts,
-             situation->per_host, servers, network, oc_previous_name(situation->previous));
+             situation->per_host, servers, network, oc_previous_name(situation));
 }

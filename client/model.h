@@ -52,7 +52,7 @@ typedef struct {
  * same rules and the same situation: ranks of two builds choose by themselves, and what they
  * compare when they meet has to tell that they would choose differently.
  */
-#define OC_MODEL_VERSION "OCMODEL2"
+#define OC_MODEL_VERSION "OCMODEL3"
 
 /* Time of one Allreduce of so many bytes (not 0), in ns; OC_FOREVER: it is not to be done so. */
 #define OC_FOREVER (UINT64_MAX / 4)

@@ -36,8 +36,8 @@ static const struct {
 /* With less than an element for each rank there is no ring, and they double instead. */
 #define RING_PART 8
 
-/* Messages up to this go at full speed, also if both sides send one at a time. */
-#define MAX_SWIFT 65536
+/* Messages that take a link no more than these ns go at full speed, also if both sides send one at a time. */
+#define SWIFT_TIME 3000000
 
 /*
  * Percent of a link's rate that an algorithm gets out of it over TCP: bench/run algorithms
@@ -49,13 +49,13 @@ static const struct {
     const char *name;
     unsigned tcp;
 } algorithms[OC_NUM_ALGORITHMS] = {
-    [OC_ALGORITHM_LINEAR] = {"linear", 90},
-    [OC_ALGORITHM_NONOVERLAPPING] = {"reduce and bcast", 90},
+    [OC_ALGORITHM_LINEAR] = {"linear", 95},
+    [OC_ALGORITHM_NONOVERLAPPING] = {"reduce and bcast", 60},
     [OC_ALGORITHM_RECURSIVE_DOUBLING] = {"recursive doubling", 60},
     [OC_ALGORITHM_RING] = {"ring", 90},
     [OC_ALGORITHM_SEGMENTED_RING] = {"segmented ring", 85},
     [OC_ALGORITHM_RABENSEIFNER] = {"Rabenseifner", 60},
-    [OC_ALGORITHM_HAN] = {"HAN", 45},
+    [OC_ALGORITHM_HAN] = {"HAN", 40},
 };
 
 /* The whole vector in each step; the ranks of a host share its link. */
@@ -116,18 +116,23 @@ static uint64_t linear(const oc_constants_t *c, const oc_situation_t *s, uint64_
 
 /* ---- what it would do ---- */
 
-oc_algorithm_t oc_previous_algorithm(const oc_situation_t *situation, uint64_t bytes)
+static bool is_for_han(const oc_situation_t *situation)
+{
+    return situation->previous >= OC_PREVIOUS_HAN && situation->per_host > 1;
+}
+
+/* Which is not HAN. */
+static uint64_t previous_of(const oc_situation_t *situation)
+{
+    return situation->previous % OC_PREVIOUS_HAN;
+}
+
+static oc_algorithm_t fixed_decision(uint32_t ranks, uint64_t bytes)
 {
     const entry_t *entry;
     size_t row = 0;
 
-    if (situation->previous >= OC_PREVIOUS_FORCED) {
-        return (oc_algorithm_t) (situation->previous - OC_PREVIOUS_FORCED);
-    }
-    if (OC_PREVIOUS_TUNED != situation->previous) {
-        return OC_PREVIOUS_HAN == situation->previous ? OC_ALGORITHM_HAN : OC_NUM_ALGORITHMS;
-    }
-    while (row + 1 < LENGTH(fixed) && fixed[row + 1].from <= situation->ranks) {
+    while (row + 1 < LENGTH(fixed) && fixed[row + 1].from <= ranks) {
         row++;
     }
     entry = fixed[row].entries;
@@ -138,17 +143,34 @@ oc_algorithm_t oc_previous_algorithm(const oc_situation_t *situation, uint64_t b
     return entry->algorithm;
 }
 
-/* Of the longest message that two hosts exchange. */
-static bool is_swift(const oc_situation_t *s, oc_algorithm_t algorithm, uint64_t bytes)
+oc_algorithm_t oc_previous_algorithm(const oc_situation_t *situation, uint64_t bytes)
 {
-    return (OC_ALGORITHM_RECURSIVE_DOUBLING == algorithm && bytes <= MAX_SWIFT)
-           || (OC_ALGORITHM_RABENSEIFNER == algorithm && bytes / 2 / s->per_host <= MAX_SWIFT);
+    uint64_t previous = previous_of(situation);
+
+    if (is_for_han(situation)) {
+        return OC_ALGORITHM_HAN;
+    }
+    if (previous >= OC_PREVIOUS_FORCED) {
+        return (oc_algorithm_t) (previous - OC_PREVIOUS_FORCED);
+    }
+    return OC_PREVIOUS_TUNED == previous ? fixed_decision(situation->ranks, bytes) : OC_NUM_ALGORITHMS;
+}
+
+/* Of the longest message that two hosts exchange. */
+static bool is_swift(const oc_constants_t *c, const oc_situation_t *s, oc_algorithm_t algorithm,
+                     uint64_t bytes)
+{
+    uint64_t message = OC_ALGORITHM_RABENSEIFNER == algorithm ? bytes / 2 / s->per_host : bytes;
+    bool exchanges = OC_ALGORITHM_RABENSEIFNER == algorithm
+                     || OC_ALGORITHM_RECURSIVE_DOUBLING == algorithm;
+
+    return exchanges && at_rate(message, c->link_rate) <= SWIFT_TIME;
 }
 
 static uint64_t rate_of(const oc_constants_t *c, const oc_situation_t *s, oc_algorithm_t algorithm,
                         uint64_t bytes)
 {
-    bool all = OC_FABRIC_TCP != s->network.fabric || is_swift(s, algorithm, bytes);
+    bool all = OC_FABRIC_TCP != s->network.fabric || is_swift(c, s, algorithm, bytes);
 
     return all ? c->link_rate : most_of(scale(c->link_rate, algorithms[algorithm].tcp, 100), 1);
 }
@@ -196,12 +218,15 @@ uint64_t oc_previous_time(const oc_constants_t *constants, const oc_situation_t 
     return least_of(time, time_of(constants, situation, OC_ALGORITHM_RING, bytes));
 }
 
-const char *oc_previous_name(uint64_t previous)
+const char *oc_previous_name(const oc_situation_t *situation)
 {
+    uint64_t previous = previous_of(situation);
+
+    if (is_for_han(situation)) {
+        return algorithms[OC_ALGORITHM_HAN].name;
+    }
     if (previous > OC_PREVIOUS_FORCED && previous < OC_PREVIOUS_FORCED + OC_NUM_ALGORITHMS) {
         return algorithms[previous - OC_PREVIOUS_FORCED].name;
     }
-    return OC_PREVIOUS_TUNED == previous ? "tuned"
-           : OC_PREVIOUS_HAN == previous ? "HAN"
-                                         : "the best of Open MPI";
+    return OC_PREVIOUS_TUNED == previous ? "tuned" : "the best of Open MPI";
 }

@@ -10,12 +10,15 @@
 
 #include "client/model.h"
 
-/* Kinds of previous modules. OC_PREVIOUS_FORCED and one of the algorithms: always that. */
+/*
+ * Kinds of previous modules. OC_PREVIOUS_FORCED and one of the algorithms: always that. With
+ * OC_PREVIOUS_HAN: what HAN leaves alone, where no host has several ranks, is for that one.
+ */
 enum {
     OC_PREVIOUS_BEST,       /* nobody knows what it does: the fastest of all algorithms */
     OC_PREVIOUS_TUNED,      /* tuned's fixed decision of Open MPI 4.1 and 5.0 */
-    OC_PREVIOUS_HAN,
     OC_PREVIOUS_FORCED = 16,
+    OC_PREVIOUS_HAN = 256,
 };
 
 /* As coll_tuned_allreduce_algorithm numbers them. */
@@ -41,6 +44,6 @@ uint64_t oc_previous_time(const oc_constants_t *constants, const oc_situation_t 
                           uint64_t bytes);
 
 /* "tuned", "HAN", "Rabenseifner": for messages. */
-const char *oc_previous_name(uint64_t previous);
+const char *oc_previous_name(const oc_situation_t *situation);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rates of devices, from sysfs. What belongs to a bus has a link "device"; a bridge, a veth or
- * Soft-RoCE has none, and reports a rate that somebody made up.
+ * Soft-RoCE has none, and reports a rate that somebody made up. What stands on others has a link
+ * "lower_…" for each.
  */
 #include "net/network.h"
 
@@ -16,10 +17,15 @@
 #define PATH_SIZE 1024
 #define MAX_RATE  10000000.0 /* Mbit/s: no device says more */
 
+#define MAX_DEPTH 4          /* of a VLAN on a bond on … */
+
 typedef struct {
     const char *sysfs, *names;
+    unsigned depth;
     double rate; /* the highest so far */
 } search_t;
+
+static void count_cards(search_t *search, const char *folder);
 
 /* false: there is none, or it is empty */
 static bool read_attribute(const char *folder, const char *name, char *line, size_t size)
@@ -132,14 +138,40 @@ static void visit_rdma(search_t *search, const char *folder, const char *name)
     }
 }
 
-static void visit_interface(search_t *search, const char *folder, const char *name)
+static void count_card(search_t *search, const char *folder)
 {
     char line[64];
 
-    if (is_physical(folder) && is_named(search, name, NULL)
-        && read_attribute(folder, "operstate", line, sizeof(line)) && 0 == strcmp(line, "up\n")
+    if (read_attribute(folder, "operstate", line, sizeof(line)) && 0 == strcmp(line, "up\n")
         && read_attribute(folder, "speed", line, sizeof(line))) {
         count(search, strtod(line, NULL));
+    }
+}
+
+static void visit_lower(search_t *search, const char *folder, const char *name)
+{
+    if (0 != strncmp(name, "lower_", strlen("lower_")) || MAX_DEPTH == search->depth) {
+        return;
+    }
+    search->depth++;
+    count_cards(search, folder);
+    search->depth--;
+}
+
+/* Of the card itself, or of those that it stands on. */
+static void count_cards(search_t *search, const char *folder)
+{
+    if (is_physical(folder)) {
+        count_card(search, folder);
+    } else {
+        for_each(search, folder, visit_lower);
+    }
+}
+
+static void visit_interface(search_t *search, const char *folder, const char *name)
+{
+    if (is_named(search, name, NULL)) {
+        count_cards(search, folder);
     }
 }
 
@@ -151,11 +183,42 @@ static void read_class(search_t *search, const char *class, visit_t visit)
     for_each(search, folder, visit);
 }
 
-void oc_network_read(const char *sysfs, const char *names, oc_network_t *network)
+/* Of a list of transports: ib and what begins with rc, dc or ud use RDMA ports. */
+static bool has_rdma(const char *transports)
+{
+    static const char *const rdma[] = {"all", "ib", "rc", "dc", "ud"};
+
+    for (const char *at = transports; NULL != at; at = strchr(at, ',')) {
+        at += ',' == at[0];
+        for (size_t i = 0; i < sizeof(rdma) / sizeof(rdma[0]); i++) {
+            if (0 == strncmp(at, rdma[i], strlen(rdma[i]))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool may_use_rdma(const char *transports)
+{
+    if (NULL == transports || '\0' == transports[0]) {
+        return true;
+    }
+    return '^' == transports[0] ? !is_listed(transports + 1, "ib", NULL) : has_rdma(transports);
+}
+
+void oc_network_read(const char *sysfs, const char *names, const char *transports,
+                     oc_network_t *network)
 {
     search_t search = {.sysfs = sysfs, .names = names};
 
-    read_class(&search, "infiniband", visit_rdma);
+    if (NULL != names && NULL != strchr(names, '[')) {
+        *network = (oc_network_t) {.fabric = OC_FABRIC_UNKNOWN};
+        return;
+    }
+    if (may_use_rdma(transports)) {
+        read_class(&search, "infiniband", visit_rdma);
+    }
     network->fabric = search.rate > 0 ? OC_FABRIC_RDMA : OC_FABRIC_TCP;
     if (OC_FABRIC_TCP == network->fabric) {
         read_class(&search, "net", visit_interface);

@@ -6,11 +6,14 @@
 #include "base/rules.h"
 
 /*
- * The fastest of the devices that names says: a list of UCX, such as "mlx5_0:1,eth0"; NULL, "" or
- * "all": of all. Of RDMA ports that are active, or, if there are none, of network interfaces that
- * are up. Virtual devices say anything and are passed over: the rate is 0 if there are no others.
- * sysfs is "/sys" but in tests. Any thread.
+ * The fastest of the devices that names says: a list of UCX, such as "mlx5_0:1,eth0" or
+ * "^docker0"; NULL, "" or "all": of all; one with ranges ("mlx5_[0-3]"): nothing is known. Of RDMA ports
+ * that are active, unless transports, also a list of UCX, has none that use them, or else of network
+ * interfaces that are up. A bond or a VLAN is as fast as the fastest card that it stands on. What
+ * belongs to no bus says anything and is passed over: the rate is 0 if there is nothing else. sysfs is
+ * "/sys" but in tests. Any thread.
  */
-void oc_network_read(const char *sysfs, const char *names, oc_network_t *network);
+void oc_network_read(const char *sysfs, const char *names, const char *transports,
+                     oc_network_t *network);
 
 #endif

@@ -261,9 +261,12 @@ static oc_status_t cuda_end(oc_device_t *device, void *copy)
 static void cuda_pin(oc_device_t *device, void *memory, size_t length)
 {
     context_t previous;
+    int mode;
 
     if (SUCCESS == driver.push(((cuda_t *) device)->context)) {
+        mode = exchange_capture(STREAM_CAPTURE_RELAXED);
         (void) driver.host_register(memory, length, HOST_REGISTER_PORTABLE);
+        (void) exchange_capture(mode);
         (void) driver.pop(&previous);
     }
 }
@@ -271,9 +274,12 @@ static void cuda_pin(oc_device_t *device, void *memory, size_t length)
 static void cuda_unpin(oc_device_t *device, void *memory)
 {
     context_t previous;
+    int mode;
 
     if (SUCCESS == driver.push(((cuda_t *) device)->context)) {
+        mode = exchange_capture(STREAM_CAPTURE_RELAXED);
         (void) driver.host_unregister(memory);
+        (void) exchange_capture(mode);
         (void) driver.pop(&previous);
     }
 }

@@ -59,10 +59,12 @@ echo 0 >"$tmp/tuned.conf"
 wrapper=(env OMPI_MCA_coll_tuned_use_dynamic_rules=1 "OMPI_MCA_coll_tuned_dynamic_rules_filename=$tmp/tuned.conf")
 expect_offloaded unknown 0 3 embedded "$tmp/links.ini" "$mib"
 wrapper=()
-# HAN, if it is what communicators have below
+# HAN, if it is what communicators have below, and hosts have several ranks; it is not run here
 wrapper=(env OMPI_MCA_coll_han_priority=50)
-expect_offloaded han 3 3 embedded "$tmp/links.ini" "$mib" 1
+expect_offloaded han 3 3 embedded "$tmp/links.ini" "$mib" 2
 says han 'compared with HAN\)'
+expect_offloaded no-han 3 3 embedded "$tmp/links.ini" "$mib"
+says no-han 'compared with tuned\)'
 wrapper=()
 # four with four: from 256 KiB on, by these links
 expect_offloaded small 0 4 "$servers" "$tmp/links.ini" 1

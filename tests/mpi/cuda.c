@@ -427,14 +427,24 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t length, stream_t 
     LOCKED(to_device((char *) (uintptr_t) to, from, length, stream));
 }
 
+static void must_be_relaxed(void)
+{
+    if (CAPTURE_RELAXED != capture_mode) {
+        fprintf(stderr, "not ok: it spoils what another thread captures\n");
+        abort();
+    }
+}
+
 int cuMemHostRegister_v2(void *memory, size_t length, unsigned flags)
 {
     (void) flags;
+    must_be_relaxed();
     return NULL != memory && 0 != length && 0 != depth ? SUCCESS : INVALID_VALUE;
 }
 
 int cuMemHostUnregister(void *memory)
 {
+    must_be_relaxed();
     return NULL != memory ? SUCCESS : INVALID_VALUE;
 }
 

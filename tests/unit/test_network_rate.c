@@ -78,13 +78,26 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void expect(const char *names, oc_fabric_t fabric, unsigned rate)
+static void add_lower(const char *name, const char *lower)
+{
+    char command[512];
+
+    snprintf(command, sizeof(command), "ln -s ../%s %s/class/net/%s/lower_%s", lower, sysfs, name, lower);
+    run(command);
+}
+
+static void expect_by(const char *names, const char *transports, oc_fabric_t fabric, unsigned rate)
 {
     oc_network_t network = {99, 99};
 
-    oc_network_read(sysfs, names, &network);
+    oc_network_read(sysfs, names, transports, &network);
     assert_int_equal(network.fabric, fabric);
     assert_int_equal(network.rate, rate);
+}
+
+static void expect(const char *names, oc_fabric_t fabric, unsigned rate)
+{
+    expect_by(names, NULL, fabric, rate);
 }
 
 static void test_nothing(void **state)
@@ -134,6 +147,43 @@ static void test_ports(void **state)
     expect("mlx5_1:12", OC_FABRIC_TCP, 0);
     expect("mlx5_0:1,eth0", OC_FABRIC_TCP, 400000);
     expect("^mlx5_1:1", OC_FABRIC_RDMA, 56000);
+    expect("mlx5_[0-2]", OC_FABRIC_UNKNOWN, 0);
+}
+
+/* Who sets what UCX may use need not use what is there. */
+static void test_transports(void **state)
+{
+    (void) state;
+    add_interface("eth0", "10000", "up", true);
+    add_port("mlx5_0", 1, "100 Gb/sec (4X EDR)", "4: ACTIVE", true);
+    expect_by(NULL, "", OC_FABRIC_RDMA, 100000);
+    expect_by(NULL, "all", OC_FABRIC_RDMA, 100000);
+    expect_by(NULL, "tcp,sm,self", OC_FABRIC_TCP, 10000);
+    expect_by(NULL, "self,rc_x,sm", OC_FABRIC_RDMA, 100000);
+    expect_by(NULL, "sm,ib", OC_FABRIC_RDMA, 100000);
+    expect_by(NULL, "^ib", OC_FABRIC_TCP, 10000);
+    expect_by(NULL, "^cuda_ipc", OC_FABRIC_RDMA, 100000);
+}
+
+/* A VLAN on a bond of two cards, and a bridge that has a card. */
+static void test_stacks(void **state)
+{
+    (void) state;
+    add_interface("eth0", "25000", "up", true);
+    add_interface("eth1", "10000", "up", true);
+    add_interface("bond0", "35000", "up", false);
+    add_lower("bond0", "eth0");
+    add_lower("bond0", "eth1");
+    add_interface("bond0.7", "35000", "up", false);
+    add_lower("bond0.7", "bond0");
+    add_interface("veth0", "10000", "up", false);
+    add_interface("br0", "10000", "up", false);
+    add_lower("br0", "veth0");
+    expect("bond0", OC_FABRIC_TCP, 25000);
+    expect("bond0.7", OC_FABRIC_TCP, 25000);
+    expect("br0", OC_FABRIC_TCP, 0);
+    add_lower("br0", "eth1");
+    expect("br0", OC_FABRIC_TCP, 10000);
 }
 
 int main(void)
@@ -142,6 +192,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_interfaces, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ports, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_transports, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stacks, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,15 +98,18 @@ static void test_times(void **state)
     assert_int_equal(time_of(4, 1, forced(OC_ALGORITHM_RING), MIB),
                      6 * 30000 + 1572864ull * 8000 / 90);
     /* the whole vector twice */
-    assert_int_equal(time_of(4, 1, forced(OC_ALGORITHM_RECURSIVE_DOUBLING), 64 * KIB),
-                     2 * (30000 + 65536 * 80));
-    /* up and down a binomial tree, at 90 % */
+    assert_int_equal(time_of(4, 1, forced(OC_ALGORITHM_RECURSIVE_DOUBLING), 32 * KIB),
+                     2 * (30000 + 32768 * 80));
+    /* up and down a binomial tree, at 60 % */
     assert_int_equal(time_of(4, 1, forced(OC_ALGORITHM_NONOVERLAPPING), 9000),
-                     4 * (30000 + 800000));
-    /* three vectors in and three out at rank 0 */
-    assert_int_equal(time_of(4, 1, forced(OC_ALGORITHM_LINEAR), 9000), 2 * 30000 + 6 * 800000);
-    assert_int_equal(time_of(4, 1, OC_PREVIOUS_HAN, 9 * KIB),
-                     4 * 30000 + 13824ull * 8000 / 45);
+                     4 * (30000 + 1200000));
+    /* three vectors in and three out at rank 0, at 95 % */
+    assert_int_equal(time_of(4, 1, forced(OC_ALGORITHM_LINEAR), 9500), 2 * 30000 + 6 * 800000);
+    /* what a link gets in 3 ms goes at full speed */
+    assert_int_equal(time_of(4, 1, forced(OC_ALGORITHM_RECURSIVE_DOUBLING), 37500),
+                     2 * (30000 + 37500 * 80));
+    assert_int_equal(time_of(4, 1, forced(OC_ALGORITHM_RECURSIVE_DOUBLING), 37503),
+                     2 * (30000 + 37503ull * 8000 / 60));
 }
 
 /* With less than 8 bytes a rank they are recursive doubling. */
@@ -133,13 +136,37 @@ static void test_best(void **state)
                      6 * 30000 + 29360128ull * 80);
 }
 
+/* HAN is for hosts with several ranks; where there are none, what is below it is. */
+static void test_han(void **state)
+{
+    uint64_t tuned_below = OC_PREVIOUS_HAN + OC_PREVIOUS_TUNED;
+
+    (void) state;
+    /* two steps inside each host, and two halves of a vector and back between four, at 40 % */
+    assert_int_equal(time_of(4, 2, tuned_below, 10000),
+                     4 * 30000 + 15000ull * 8000 / 40 + 2 * 7500 + 10000 * 1);
+    assert_int_equal(time_of(4, 1, tuned_below, MIB), time_of(4, 1, OC_PREVIOUS_TUNED, MIB));
+    assert_int_equal(time_of(8, 1, OC_PREVIOUS_HAN + forced(OC_ALGORITHM_RING), MIB),
+                     time_of(8, 1, forced(OC_ALGORITHM_RING), MIB));
+    assert_int_equal(time_of(8, 1, OC_PREVIOUS_HAN + OC_PREVIOUS_BEST, MIB),
+                     time_of(8, 1, OC_PREVIOUS_BEST, MIB));
+}
+
+static const char *name_of(uint32_t per_host, uint64_t previous)
+{
+    oc_situation_t situation = situation_of(4, per_host, previous);
+
+    return oc_previous_name(&situation);
+}
+
 static void test_names(void **state)
 {
     (void) state;
-    assert_string_equal(oc_previous_name(OC_PREVIOUS_TUNED), "tuned");
-    assert_string_equal(oc_previous_name(OC_PREVIOUS_HAN), "HAN");
-    assert_string_equal(oc_previous_name(OC_PREVIOUS_BEST), "the best of Open MPI");
-    assert_string_equal(oc_previous_name(forced(OC_ALGORITHM_RING)), "ring");
+    assert_string_equal(name_of(1, OC_PREVIOUS_TUNED), "tuned");
+    assert_string_equal(name_of(2, OC_PREVIOUS_HAN + OC_PREVIOUS_TUNED), "HAN");
+    assert_string_equal(name_of(1, OC_PREVIOUS_HAN + OC_PREVIOUS_TUNED), "tuned");
+    assert_string_equal(name_of(1, OC_PREVIOUS_BEST), "the best of Open MPI");
+    assert_string_equal(name_of(2, forced(OC_ALGORITHM_RING)), "ring");
 }
 
 int main(void)
@@ -149,6 +176,7 @@ int main(void)
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_short_rings),
         cmocka_unit_test(test_best),
+        cmocka_unit_test(test_han),
         cmocka_unit_test(test_names),
     };
 

@@ -15,11 +15,11 @@
 
 /*
  * In the host's byte order: Open MPI's launcher does not promise more for opaque bytes. The first
- * letters, and all up to the rules, stay as they are in all versions, and decide what begins a
- * set-up: a rank with another version decides like rank 0, and says in the exchange that it cannot
- * take part. What comes then belongs to one format, and may have any length.
+ * letters, and all up to the rules, stay as they are in all versions from the first release on, and
+ * decide what begins a set-up: a rank with another version decides like rank 0, and says in the
+ * exchange that it cannot take part. What comes then belongs to one format, and may have any length.
  */
-#define FORMAT      "OCJOB006"
+#define FORMAT      "OCJ02001"
 #define NUM_LETTERS 5
 
 /*
@@ -65,11 +65,17 @@ uint32_t mca_coll_optcast_job_max_hosts(void)
 }
 
 /* UCX in ranks has a name of its own for what is set for it alone. */
+static const char *ucx_setting(const char *name)
+{
+    const char *value = getenv(name);
+
+    return NULL != value ? value : getenv(name + strlen("OPTCAST_"));
+}
+
 static void read_network(oc_network_t *network)
 {
-    const char *names = getenv("OPTCAST_UCX_NET_DEVICES");
-
-    oc_network_read("/sys", NULL != names ? names : getenv("UCX_NET_DEVICES"), network);
+    oc_network_read("/sys", ucx_setting("OPTCAST_UCX_NET_DEVICES"), ucx_setting("OPTCAST_UCX_TLS"),
+                    network);
 }
 
 /* A mistake in the rules must not stop a job, nor change silently how fast it is. */
@@ -81,7 +87,7 @@ static void read_rules(void)
     char error[1024];
     oc_status_t status;
 
-    if ('\0' == path[0] || 0 != settings->min_size || OC_MODE_NEVER == settings->mode) {
+    if ('\0' == path[0] || OC_MODE_NEVER == settings->mode) {
         return;
     }
     status = oc_rules_read(path, &cm->rules, error, sizeof(error));

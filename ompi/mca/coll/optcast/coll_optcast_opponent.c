@@ -41,7 +41,7 @@ static int int_of(const char *component, const char *name, int otherwise)
     return NULL == value ? otherwise : *value;
 }
 
-/* What users say of tuned. */
+/* What users say of tuned. Whether a file or an algorithm goes first depends on the version. */
 static uint64_t tuned(void)
 {
     const bool *dynamic = variable("tuned", "use_dynamic_rules");
@@ -51,15 +51,21 @@ static uint64_t tuned(void)
     if (NULL == dynamic || !*dynamic) {
         return OC_PREVIOUS_TUNED;
     }
-    if (algorithm > 0) {
-        return algorithm <= OC_ALGORITHM_RABENSEIFNER ? OC_PREVIOUS_FORCED + (uint64_t) algorithm
-                                                      : OC_PREVIOUS_BEST;
+    if ((NULL != file && NULL != *file && '\0' != (*file)[0])
+        || algorithm > OC_ALGORITHM_RABENSEIFNER) {
+        return OC_PREVIOUS_BEST;
     }
-    return NULL == file || NULL == *file || '\0' == (*file)[0] ? OC_PREVIOUS_TUNED
-                                                               : OC_PREVIOUS_BEST;
+    return algorithm > 0 ? OC_PREVIOUS_FORCED + (uint64_t) algorithm : OC_PREVIOUS_TUNED;
 }
 
-uint64_t mca_coll_optcast_opponent(void)
+/* Those of libraries can be there and switched off. */
+static int priority_of(const char *name)
+{
+    return is_elsewhere(name) || 0 == int_of(name, "enable", 1) ? 0 : int_of(name, "priority", 0);
+}
+
+/* The name of the one that has the highest priority, but for that other one. */
+static const char *find_best(const char *other)
 {
     mca_base_component_list_item_t *item;
     const char *best = "";
@@ -68,15 +74,24 @@ uint64_t mca_coll_optcast_opponent(void)
     OPAL_LIST_FOREACH (item, &ompi_coll_base_framework.framework_components,
                        mca_base_component_list_item_t) {
         const char *name = item->cli_component->mca_component_name;
-        int own = is_elsewhere(name) ? 0 : int_of(name, "priority", 0);
+        int own = 0 == strcmp(name, other) ? 0 : priority_of(name);
 
         if (own > priority) {
             priority = own;
             best = name;
         }
     }
+    return best;
+}
+
+uint64_t mca_coll_optcast_opponent(void)
+{
+    const char *best = find_best("");
+    uint64_t han = 0;
+
     if (0 == strcmp(best, "han")) {
-        return OC_PREVIOUS_HAN;
+        han = OC_PREVIOUS_HAN;
+        best = find_best("han");
     }
-    return 0 == strcmp(best, "tuned") ? tuned() : OC_PREVIOUS_BEST;
+    return han + (0 == strcmp(best, "tuned") ? tuned() : OC_PREVIOUS_BEST);
 }
