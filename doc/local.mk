@@ -2,4 +2,5 @@
 dist_man_MANS += doc/optcast_mpi_type.3 doc/optcast_mpi_op.3 doc/optcast-server.8 doc/optcast-info.1 doc/optcast-perf.1 doc/optcast-timeline.1 doc/optcast-tune.1
 # an example; the administrator's own file is never touched
 dist_doc_DATA = doc/rules.ini
-EXTRA_DIST += README.md NEWS CONTRIBUTING.md LICENSE SECURITY.md doc/architecture.md doc/multicast.md doc/protocol.md doc/testing.md .clang-format
+EXTRA_DIST += README.md NEWS CONTRIBUTING.md LICENSE SECURITY.md doc/administrator.md doc/architecture.md doc/multicast.md doc/protocol.md \
+	doc/settings.md doc/testing.md doc/user-guide.md .clang-format

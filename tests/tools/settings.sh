@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Owns the test that ompi_info shows users what they set, and more only if they ask for it, and that the README has all.
+# Owns the test that ompi_info shows users what they set, and more only if they ask for it, and that doc/settings.md has all.
 # Test: default 60; openmpi5: all 60
 set -eu
 
@@ -23,6 +23,6 @@ shown() {
 [[ " $(shown --level 5) " == *' window '* ]] || not_ok "level 5 lacks what is for tuning" "$tmp/out"
 [[ " $(shown --level 8) " != *' multicast_faults '* ]] || not_ok "level 8 has what is for tests" "$tmp/out"
 all=$(shown --level 9)
-described=$(sed -n '/^## Settings/,/^## /s/^| `\([a-z_]*\)` | .*/\1/p' "$REPO/README.md" | sort | paste -s -d ' ')
-[ "$all" = "$described" ] || not_ok "the README describes $described, and these are there: $all"
+described=$(sed -n '/^## MCA/,/^## /s/^| `\([a-z_]*\)` | .*/\1/p' "$REPO/doc/settings.md" | sort | paste -s -d ' ')
+[ "$all" = "$described" ] || not_ok "doc/settings.md describes $described, and these are there: $all"
 echo "ok settings"
