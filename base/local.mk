@@ -8,6 +8,7 @@ libocbase_la_SOURCES = \
 	base/clock.h \
 	base/descriptors.h base/descriptors.c \
 	base/handles.h base/handles.c \
+	base/limits.h \
 	base/log.h base/log.c \
 	base/mac.h base/mac.c \
 	base/output.h base/output.c \
@@ -18,7 +19,8 @@ libocbase_la_SOURCES = \
 	base/stock.h base/stock.c \
 	base/text.h base/text.c \
 	base/throttle.h base/throttle.c \
-	base/timeline.h base/timeline.c
+	base/timeline.h base/timeline.c \
+	base/wire.h
 libocbase_la_CPPFLAGS = $(AM_CPPFLAGS) $(RULES_CPPFLAGS)
 libocbase_la_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS) $(CRYPTO_CFLAGS)
 libocbase_la_LIBADD = $(INIH_LIBS) $(CRYPTO_LIBS)

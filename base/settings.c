@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 
 static const char *const mode_names[] = {"auto", "always", "never", NULL};
 static const char *const multicast_names[] = {"auto", "verbs", "udp", "off", NULL};

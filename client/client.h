@@ -19,7 +19,7 @@
 #include "base/status.h"
 #include "client/model.h"
 #include "multicast/multicast.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "staging/device.h"
 
 typedef struct oc_client oc_client_t;

@@ -12,7 +12,7 @@
 #include "client/model_time.h"
 #include "client/previous.h"
 #include "net/address.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "reduction/reduction.h"
 
 /* Vectors of up to 1 TiB are looked at, by powers of two; larger ones are as the largest. */

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "client/setup.h"
-#include "protocol/wire.h"
+#include "base/wire.h"
 
 #define MAGIC 0x524fu /* "OR" */
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 
 #define FIRST_MULTICAST 0xe0000000u /* 224.0.0.0 */
 #define LAST_MULTICAST  0xefffffffu /* 239.255.255.255 */

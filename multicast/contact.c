@@ -6,7 +6,7 @@
 #include "multicast/contact.h"
 
 #include "base/text.h"
-#include "protocol/wire.h"
+#include "base/wire.h"
 
 #define MAGIC   0x434f
 #define VERSION 1

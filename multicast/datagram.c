@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "protocol/wire.h"
+#include "base/wire.h"
 
 #define MAGIC 0x4d4f
 

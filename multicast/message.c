@@ -18,7 +18,7 @@
 
 #include "base/mac.h"
 #include "multicast/contact.h"
-#include "protocol/wire.h"
+#include "base/wire.h"
 
 #define MAGIC 0x524f
 

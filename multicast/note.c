@@ -5,7 +5,7 @@
  */
 #include "multicast/note.h"
 
-#include "protocol/wire.h"
+#include "base/wire.h"
 
 #define MAGIC   0x4e4f
 #define VERSION 2

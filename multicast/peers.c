@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 #include "multicast/peers_types.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "protocol/tag.h"
 
 /* At the end: looks at UCX without any arrival after which nothing more is expected, and all. */

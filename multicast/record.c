@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "protocol/wire.h"
+#include "base/wire.h"
 
 #define MAGIC   0x52434d4fu
 #define VERSION 5

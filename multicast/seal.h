@@ -13,7 +13,7 @@
 
 #include "multicast/datagram.h"
 #include "multicast/message.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 
 typedef struct oc_cast_seal oc_cast_seal_t;
 

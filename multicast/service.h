@@ -16,7 +16,7 @@
 #include "multicast/peers.h"
 #include "multicast/senders.h"
 #include "multicast/transports.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 
 typedef struct oc_member {
     oc_multicast_t *multicast;

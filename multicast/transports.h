@@ -12,7 +12,7 @@
 #include "multicast/transport.h"
 #include "multicast/udp_source.h"
 #include "multicast/verbs.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 
 /* Most multicast addresses of a job: the maximum of coll_optcast_multicast_groups. */
 #define OC_MAX_SLOTS 16

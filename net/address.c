@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 
 #define MAX_WEIGHT (1000 * OC_WEIGHT_ONE)
 

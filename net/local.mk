@@ -12,5 +12,4 @@ libocnet_la_SOURCES = \
 	net/loop.h net/loop.c \
 	net/network.h net/network.c \
 	net/resolver.h net/resolver.c \
-	net/socket.h net/socket.c \
-	net/stream.h net/stream.c
+	net/socket.h net/socket.c

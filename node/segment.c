@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/descriptors.h"
-#include "protocol/wire.h"
+#include "base/wire.h"
 
 #define TOKEN_SIZE 16
 #define SEALS      (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)

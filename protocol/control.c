@@ -5,7 +5,7 @@
 #include <ctype.h>
 
 #include "protocol/tag.h"
-#include "protocol/wire.h"
+#include "base/wire.h"
 
 static const uint8_t magic[4] = {'O', 'C', 'S', 'T'};
 

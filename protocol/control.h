@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 
 #define OC_FRAME_SIZE 12
 

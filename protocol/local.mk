@@ -2,8 +2,6 @@
 noinst_LTLIBRARIES += libocprotocol.la
 libocprotocol_la_SOURCES = \
 	protocol/control.h protocol/control.c \
-	protocol/limits.h \
 	protocol/message.h protocol/message.c \
 	protocol/seal.h protocol/seal.c \
-	protocol/tag.h \
-	protocol/wire.h
+	protocol/tag.h

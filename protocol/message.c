@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "protocol/tag.h"
-#include "protocol/wire.h"
+#include "base/wire.h"
 
 #define HEADER_MAGIC 0x4843434fu /* "OCCH" */
 

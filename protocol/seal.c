@@ -3,7 +3,7 @@
 #include "protocol/seal.h"
 
 #include "protocol/tag.h"
-#include "protocol/wire.h"
+#include "base/wire.h"
 
 #define TEAM_BITS     0xffffull
 #define TYPE_SHIFT    60

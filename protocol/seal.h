@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "base/mac.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "protocol/message.h"
 
 #define OC_CODE_OFFSET (OC_HEADER_SIZE - OC_MAC_SIZE)

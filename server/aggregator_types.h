@@ -19,7 +19,7 @@
 #include "base/mac.h"
 #include "base/stock.h"
 #include "base/timeline.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "protocol/message.h"
 #include "reduction/reduction.h"
 #include "server/aggregator.h"

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "protocol/limits.h"
+#include "base/limits.h"
 
 typedef enum {
     OC_CHANNEL_BEGIN,  /* supervisor: first of all; bytes are an oc_data_process_config_t */

@@ -14,7 +14,7 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "base/throttle.h"
-#include "net/stream.h"
+#include "control/stream.h"
 
 /* How long a stranger may take for its HELLO. */
 #define STRANGER_PATIENCE (5 * OC_SECOND)

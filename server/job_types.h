@@ -13,8 +13,8 @@
 #include <uthash.h>
 
 #include "base/handles.h"
+#include "control/stream.h"
 #include "net/admission.h"
-#include "net/stream.h"
 #include "server/aggregator.h"
 #include "server/job.h"
 #include "server/pulse.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "protocol/limits.h"
+#include "base/limits.h"
 
 /* Takes the same time wherever the keys differ. */
 static inline bool oc_same_key(const uint8_t *a, const uint8_t *b)

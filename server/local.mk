@@ -35,7 +35,7 @@ libocservice_la_SOURCES = \
 	server/tag_table.h server/tag_table.c \
 	server/threads.h server/threads.c
 libocservice_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
-libocservice_la_LIBADD = libocnet.la libocucx.la libocreduction.la libocprotocol.la libocbase.la \
+libocservice_la_LIBADD = liboccontrol.la libocnet.la libocucx.la libocreduction.la libocprotocol.la libocbase.la \
 	$(HWLOC_LIBS) -lpthread -lm
 
 # All of the daemon but its beginning.

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 
 typedef enum {
     /* control thread -> aggregator */

@@ -11,9 +11,9 @@
 
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "control/stream.h"
 #include "net/address.h"
 #include "net/socket.h"
-#include "net/stream.h"
 #include "tools/info_tell.h"
 
 #define QUERIES       16

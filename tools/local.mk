@@ -7,5 +7,5 @@ optcast_info_SOURCES = tools/optcast-info.c \
 	tools/info_tell.c tools/info_tell.h \
 	tools/info_values.c tools/info_values.h
 optcast_info_CPPFLAGS = $(AM_CPPFLAGS) -DOPTCAST_COMPONENTDIR='"$(componentdir)"'
-optcast_info_LDADD = libocmulticast.la libocucx.la libocnet.la libocreduction.la libocprotocol.la \
+optcast_info_LDADD = liboccontrol.la libocmulticast.la libocucx.la libocnet.la libocreduction.la libocprotocol.la \
 	libocbase.la

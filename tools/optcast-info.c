@@ -22,7 +22,7 @@
 #include "base/settings.h"
 #include "multicast/verbs.h"
 #include "net/admission.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "reduction/reduction.h"
 #include "tools/info_servers.h"
 #include "tools/info_tell.h"

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "net/address.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "ucx_backend/worker.h"
 
 /* What makes up the crowd, and how long it waits for answers. */

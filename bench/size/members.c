@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control/stream.h"
 #include "net/socket.h"
-#include "net/stream.h"
 #include "protocol/control.h"
 
 #define EVENTS 256

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "net/stream.h"
+#include "control/stream.h"
 
 typedef struct {
     oc_stream_t stream;

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "control/stream.h"
 #include "net/socket.h"
-#include "net/stream.h"
 #include "protocol/seal.h"
 #include "protocol/tag.h"
 #include "ucx_backend/worker.h"

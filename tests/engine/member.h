@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "client/client.h"
-#include "net/stream.h"
+#include "control/stream.h"
 #include "ucx_backend/worker.h"
 
 typedef struct {

@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "client/types.h"
+#include "control/stream.h"
 #include "net/socket.h"
-#include "net/stream.h"
 #include "ucx_backend/worker.h"
 
 #define PATIENCE (60 * OC_SECOND)

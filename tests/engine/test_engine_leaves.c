@@ -26,11 +26,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "control/stream.h"
 #include "net/socket.h"
-#include "net/stream.h"
 #include "server/budget.h"
-#include "server/embedded.h"
 #include "server/data_process.h"
+#include "server/embedded.h"
 #include "server/job.h"
 #include "server/spawn.h"
 #include "server/supervisor.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "protocol/message.h"
 #include "protocol/tag.h"
 

@@ -13,7 +13,7 @@
 #include "multicast/address.h"
 #include "multicast/shim.h"
 #include "net/devices.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "server/configuration.h"
 #include "tests/fuzz/input.h"
 

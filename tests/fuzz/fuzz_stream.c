@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "net/stream.h"
+#include "control/stream.h"
 
 #define MAX_BODY  3000
 #define MAX_INPUT 8192

@@ -29,7 +29,7 @@ sources_of() {
     settings) echo "server/configuration.c base/settings.c base/text.c multicast/address.c
         [multicast/shim.c net/devices.c -linih -Wl,--wrap=strdup -DOPTCAST_RULES=\"\"]" ;;
     shelf) echo "multicast/shelf.c [node/segment.c base/descriptors.c]" ;;
-    stream) echo "net/stream.c [base/descriptors.c protocol/control.c]" ;;
+    stream) echo "control/stream.c [base/descriptors.c protocol/control.c]" ;;
     udp) echo "multicast/udp_receive.c [multicast/udp_source.c base/descriptors.c
         -Wl,--wrap=recvmmsg -Wl,--wrap=setsockopt]" ;;
     *) return 1 ;;

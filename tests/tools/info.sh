@@ -29,7 +29,7 @@ has_line() {
 
 # limit NAME: its value in the header.
 limit() {
-    awk -v name="$1" '$2 == name { print $3 }' "$REPO/protocol/limits.h"
+    awk -v name="$1" '$2 == name { print $3 }' "$REPO/base/limits.h"
 }
 
 # fake_ompi_info FILE VERSION: a program that says that it is another Open MPI, and lists nothing.

@@ -156,7 +156,7 @@ tests_unit_test_address_LDADD = libocnet.la libocprotocol.la libocbase.la $(CMOC
 check_PROGRAMS += tests/unit/test_stream
 tests_unit_test_stream_SOURCES = tests/unit/test_stream.c
 tests_unit_test_stream_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_stream_LDADD = libocnet.la libocprotocol.la libocbase.la $(CMOCKA_LIBS)
+tests_unit_test_stream_LDADD = liboccontrol.la libocnet.la libocprotocol.la libocbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_loop
 tests_unit_test_loop_SOURCES = tests/unit/test_loop.c

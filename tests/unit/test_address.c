@@ -17,7 +17,7 @@
 
 #include "net/address.h"
 #include "net/socket.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 
 static void expect_host(const char *text, const char *host, unsigned port)
 {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/handles.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "protocol/tag.h"
 
 #define COUNT (OC_HANDLE_MAX + 1)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "protocol/message.h"
 #include "protocol/tag.h"
 #include "tests/unit/fence.h"

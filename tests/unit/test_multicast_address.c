@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "multicast/address.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 
 static const uint8_t no_job[OC_JOB_ID_SIZE];
 

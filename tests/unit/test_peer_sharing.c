@@ -23,7 +23,7 @@
 #include "multicast/note.h"
 #include "multicast/contact.h"
 #include "multicast/peers.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "protocol/tag.h"
 #include "ucx_backend/worker.h"
 

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "multicast/contact.h"
 #include "multicast/peers.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 
 #define PATIENCE (60 * OC_SECOND)
 #define LONGEST  4096u

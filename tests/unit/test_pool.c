@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "server/aggregator_types.h"
 #include "server/budget.h"
 #include "server/pool.h"

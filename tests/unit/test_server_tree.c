@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "client/tree.h"
-#include "protocol/limits.h"
+#include "base/limits.h"
 
 static void test_examples(void **state)
 {

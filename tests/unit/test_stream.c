@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "net/stream.h"
+#include "control/stream.h"
 
 static oc_stream_t stream;
 static int peer;

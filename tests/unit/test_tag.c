@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#include "protocol/limits.h"
+#include "base/limits.h"
 #include "protocol/tag.h"
 
 /* The fields of the picture in the header file, each full of ones. */

@@ -3,8 +3,8 @@
  * Control messages over a nonblocking socket: an input buffer that grows up to one message of
  * the largest allowed size, an output buffer that takes what the socket does not.
  */
-#ifndef OC_NET_STREAM_H
-#define OC_NET_STREAM_H
+#ifndef OC_CONTROL_STREAM_H
+#define OC_CONTROL_STREAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

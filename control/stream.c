@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Buffers between control messages and a socket. */
-#include "net/stream.h"
+#include "control/stream.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * Numbers that both ends of the wire hold each other to; doc/protocol.md explains them. A group is
  * one as servers know it: each team of a communicator is one, and has these limits by itself.
  */
-#ifndef OC_PROTOCOL_LIMITS_H
-#define OC_PROTOCOL_LIMITS_H
+#ifndef OC_BASE_LIMITS_H
+#define OC_BASE_LIMITS_H
 
 /* Versions of the protocol that this code speaks. */
 #define OC_PROTOCOL_VERSION_MIN 5

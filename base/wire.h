@@ -3,8 +3,8 @@
  * Little-endian fields in a byte buffer. A reader or writer that would pass its end sets bad
  * and does nothing from then on, so that codecs check once, at the end.
  */
-#ifndef OC_PROTOCOL_WIRE_H
-#define OC_PROTOCOL_WIRE_H
+#ifndef OC_BASE_WIRE_H
+#define OC_BASE_WIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>

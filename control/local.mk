@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
+noinst_LTLIBRARIES += liboccontrol.la
+liboccontrol_la_SOURCES = \
+	control/stream.h control/stream.c

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Owns the comparison of what files include with the table in doc/architecture.md, of the maps of folders with the
+folders, and of links with what they name.
+
+usage: arrows.py TREE
+"""
+import pathlib
+import re
+import sys
+
+INCLUDE = re.compile(r'#\s*include "([^"]+)"')
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+# Programs, which may use whatever there is, and what is no folder of sources of the product.
+PROGRAMS = ("bench", "examples", "tests", "tools", "compat")
+README_WORDS = 1300
+
+
+def table(tree):
+    """{folder: folders it may include}, by the table of parts."""
+    allowed = {}
+    for line in (tree / "doc/architecture.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) == 7 and re.fullmatch(r"`[^`]+/`", cells[1]):
+            allowed[top(cells[1])] = {top(word) for word in cells[4].split()}
+    return allowed
+
+
+def top(word):
+    """`ompi/mca/coll/optcast/` is ompi."""
+    return word.strip("`").split("/")[0]
+
+
+def sources(tree):
+    """All files of C, but of build trees."""
+    for path in sorted(tree.rglob("*.[ch]")):
+        first = path.relative_to(tree).parts[0]
+        if not first.startswith((".", "build")):
+            yield path.relative_to(tree)
+
+
+def wrong_includes(tree, allowed):
+    """A line for each."""
+    for path in sources(tree):
+        folder = path.parts[0]
+        if folder in PROGRAMS:
+            continue
+        for line in (tree / path).read_text(encoding="utf-8").splitlines():
+            found = INCLUDE.match(line)
+            other = found.group(1).split("/")[0] if found and "/" in found.group(1) else folder
+            if other not in (folder, *allowed.get(folder, ())) and (tree / other).is_dir():
+                yield f"{path} includes {found.group(1)}, which the table does not allow to {folder}/"
+
+
+def missing_in_maps(tree, allowed):
+    """Folders with sources that a reader is not told of."""
+    readme = (tree / "README.md").read_text(encoding="utf-8")
+    for folder in sorted({path.parts[0] for path in sources(tree)} - {"compat"}):
+        if f"`{folder}/" not in readme:
+            yield f"{folder}/ is not in README.md"
+        if folder not in PROGRAMS and folder not in allowed:
+            yield f"{folder}/ is not in the table of doc/architecture.md"
+
+
+def anchors(text):
+    """As GitHub makes them of headings."""
+    found = set()
+    for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
+        found.add(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-"))
+    return found
+
+
+def broken_links(tree):
+    """Of all pages but those that are measured."""
+    for page in sorted([*tree.glob("*.md"), *(tree / "doc").glob("*.md")]):
+        name, text = page.relative_to(tree), page.read_text(encoding="utf-8")
+        for link in LINK.findall(text):
+            target, _, part = link.partition("#")
+            if re.match(r"[a-z]+:", target):
+                continue
+            path = (page.parent / target).resolve() if target else page
+            shown = path.relative_to(tree.resolve()) if path.is_relative_to(tree.resolve()) else path
+            if not path.exists():
+                yield f"{name}: there is no {shown}"
+            elif part and path.suffix == ".md" and part not in anchors(path.read_text(encoding="utf-8")):
+                yield f"{name}: {shown} has no #{part}"
+
+
+def main():
+    """Says what is wrong, or how much there is."""
+    tree = pathlib.Path(sys.argv[1])
+    allowed = table(tree)
+    complaints = [*wrong_includes(tree, allowed), *missing_in_maps(tree, allowed), *broken_links(tree)]
+    words = len((tree / "README.md").read_text(encoding="utf-8").split())
+    if words > README_WORDS:
+        complaints.append(f"README.md has {words} words, more than {README_WORDS}")
+    print("\n".join(complaints) if complaints else f"{len(allowed)} folders, {words} words in README.md")
+    return 1 if complaints else 0
+
+
+sys.exit(main())

@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test that folders include only what the table in doc/architecture.md allows, that the maps of folders are
+# complete, and that documents link to what is there.
+# Test: quick 60
+set -eu
+
+# shellcheck source=tests/tools/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+begin_test arrows
+"$PYTHON" "$here/arrows.py" "$REPO" >"$tmp/log" 2>&1 || not_ok "folders, maps and links" "$tmp/log"
+# it finds what is wrong
+mkdir -p "$tmp/tree/doc"
+cp -r "$REPO/base" "$REPO/net" "$tmp/tree/"
+cp "$REPO"/*.md "$tmp/tree/"
+cp "$REPO"/doc/*.md "$tmp/tree/doc/"
+echo '#include "net/socket.h"' >>"$tmp/tree/base/text.c"
+echo '[nothing](doc/nowhere.md) [no part](doc/architecture.md#no-such-part)' >>"$tmp/tree/README.md"
+mkdir "$tmp/tree/unknown"
+echo 'int unknown;' >"$tmp/tree/unknown/unknown.c"
+! "$PYTHON" "$here/arrows.py" "$tmp/tree" >"$tmp/wrong" 2>&1 || not_ok "it finds nothing" "$tmp/wrong"
+for what in 'base/text.c includes net/socket.h' 'README.md: there is no doc/nowhere.md' \
+    'README.md: doc/architecture.md has no #no-such-part' 'unknown/ is not in README.md' 'unknown/ is not in the table'; do
+    grep -q -F "$what" "$tmp/wrong" || not_ok "it does not say: $what" "$tmp/wrong"
+done
+echo "ok arrows: $(tail -n 1 "$tmp/log")"
