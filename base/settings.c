@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "base/limits.h"
 
 static const char *const mode_names[] = {"auto", "always", "never", NULL};
 static const char *const multicast_names[] = {"auto", "verbs", "udp", "off", NULL};

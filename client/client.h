@@ -14,12 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/limits.h"
 #include "base/rules.h"
 #include "base/settings.h"
 #include "base/status.h"
 #include "client/model.h"
-#include "multicast/multicast.h"
-#include "base/limits.h"
+#include "multicast/service/multicast.h"
 #include "staging/device.h"
 
 typedef struct oc_client oc_client_t;

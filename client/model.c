@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "client/division.h"
 #include "client/model_time.h"
 #include "client/previous.h"
 #include "net/address.h"
-#include "base/limits.h"
 #include "reduction/reduction.h"
 
 /* Vectors of up to 1 TiB are looked at, by powers of two; larger ones are as the largest. */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "client/setup.h"
 #include "base/wire.h"
+#include "client/setup.h"
 
 #define MAGIC 0x524fu /* "OR" */
 

@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/limits.h"
 #include "base/rules.h"
 #include "client/client.h"
 #include "node/doorbell.h"
 #include "node/segment.h"
-#include "base/limits.h"
 
 /* Bytes for the addresses of an embedded server: 5 for one of IPv4, 17 for one of IPv6. */
 #define OC_RECORD_ADDRESS_BYTES 34

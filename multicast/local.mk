@@ -1,61 +1,60 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Reliable broadcast by multicast; transports behind multicast/transport.h. Whoever links it links
+# Reliable broadcast by multicast; transports behind multicast/transport/transport.h. Whoever links it links
 # libocucx, libocnet, libocnode, libocprotocol and libocbase too, once each.
 noinst_LTLIBRARIES += libocmulticast.la
 libocmulticast_la_SOURCES = \
-	multicast/address.h multicast/address.c \
-	multicast/arrival.c \
-	multicast/cast_types.h \
-	multicast/chain.c \
-	multicast/contact.h multicast/contact.c \
-	multicast/credit.c \
-	multicast/crc32c.h multicast/crc32c.c \
-	multicast/datagram.h multicast/datagram.c \
-	multicast/fragment.c \
-	multicast/group.h multicast/group.c \
-	multicast/interface.h multicast/interface.c \
-	multicast/member.c \
-	multicast/memory.c \
-	multicast/message.h multicast/message.c \
-	multicast/multicast.h multicast/multicast.c \
-	multicast/note.h multicast/note.c \
-	multicast/operation.c \
-	multicast/outbox.c \
-	multicast/peers.h multicast/peers.c \
-	multicast/peers_types.h \
-	multicast/post.c \
-	multicast/probe.c \
-	multicast/random.h \
-	multicast/record.h multicast/record.c \
-	multicast/repair.c \
-	multicast/route.c \
-	multicast/seal.h multicast/seal.c \
-	multicast/send.c \
-	multicast/senders.h multicast/senders.c \
-	multicast/serve.c \
-	multicast/service.h \
-	multicast/sharing.c \
-	multicast/shelf.h multicast/shelf.c \
-	multicast/shim.h multicast/shim.c \
-	multicast/source.c \
-	multicast/transport.h \
-	multicast/transports.h multicast/transports.c \
-	multicast/tree.c \
-	multicast/udp.h multicast/udp.c \
-	multicast/udp_receive.h multicast/udp_receive.c \
-	multicast/udp_send.h multicast/udp_send.c \
-	multicast/udp_source.h multicast/udp_source.c \
-	multicast/verbs.h \
-	multicast/verbs_origin.h multicast/verbs_origin.c
+	multicast/core/arrival.c \
+	multicast/core/cast_types.h \
+	multicast/core/chain.c \
+	multicast/core/crc32c.h multicast/core/crc32c.c \
+	multicast/core/credit.c \
+	multicast/core/fragment.c \
+	multicast/core/group.h multicast/core/group.c \
+	multicast/core/memory.c \
+	multicast/core/operation.c \
+	multicast/core/post.c \
+	multicast/core/probe.c \
+	multicast/core/repair.c \
+	multicast/core/route.c \
+	multicast/core/seal.h multicast/core/seal.c \
+	multicast/core/send.c \
+	multicast/core/serve.c \
+	multicast/core/source.c \
+	multicast/core/tree.c \
+	multicast/peers/note.h multicast/peers/note.c \
+	multicast/peers/outbox.c \
+	multicast/peers/peers.h multicast/peers/peers.c \
+	multicast/peers/peers_types.h \
+	multicast/peers/sharing.c \
+	multicast/peers/shelf.h multicast/peers/shelf.c \
+	multicast/service/member.c \
+	multicast/service/multicast.h multicast/service/multicast.c \
+	multicast/service/record.h multicast/service/record.c \
+	multicast/service/service.h \
+	multicast/service/transports.h multicast/service/transports.c \
+	multicast/transport/address.h multicast/transport/address.c \
+	multicast/transport/interface.h multicast/transport/interface.c \
+	multicast/transport/senders.h multicast/transport/senders.c \
+	multicast/transport/shim.h multicast/transport/shim.c \
+	multicast/transport/transport.h \
+	multicast/transport/udp.h multicast/transport/udp.c \
+	multicast/transport/udp_receive.h multicast/transport/udp_receive.c \
+	multicast/transport/udp_send.h multicast/transport/udp_send.c \
+	multicast/transport/udp_source.h multicast/transport/udp_source.c \
+	multicast/transport/verbs.h \
+	multicast/transport/verbs_origin.h multicast/transport/verbs_origin.c \
+	multicast/wire/contact.h multicast/wire/contact.c \
+	multicast/wire/datagram.h multicast/wire/datagram.c \
+	multicast/wire/message.h multicast/wire/message.c
 libocmulticast_la_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
 libocmulticast_la_LIBADD = libocstaging.la $(VERBS_LIBS)
 
 if HAVE_VERBS
 libocmulticast_la_SOURCES += \
-	multicast/verbs.c \
-	multicast/verbs_port.h multicast/verbs_port.c \
-	multicast/verbs_ring.h multicast/verbs_ring.c \
-	multicast/verbs_source.h multicast/verbs_source.c
+	multicast/transport/verbs.c \
+	multicast/transport/verbs_port.h multicast/transport/verbs_port.c \
+	multicast/transport/verbs_ring.h multicast/transport/verbs_ring.c \
+	multicast/transport/verbs_source.h multicast/transport/verbs_source.c
 else
-libocmulticast_la_SOURCES += multicast/verbs_none.c
+libocmulticast_la_SOURCES += multicast/transport/verbs_none.c
 endif

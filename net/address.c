@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "base/limits.h"
+#include "base/text.h"
 
 #define MAX_WEIGHT (1000 * OC_WEIGHT_ONE)
 

@@ -4,8 +4,8 @@
 
 #include <ctype.h>
 
-#include "protocol/tag.h"
 #include "base/wire.h"
+#include "protocol/tag.h"
 
 static const uint8_t magic[4] = {'O', 'C', 'S', 'T'};
 

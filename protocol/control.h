@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
 #include "base/limits.h"
+#include "base/status.h"
 
 #define OC_FRAME_SIZE 12
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "base/limits.h"
-#include "protocol/tag.h"
 #include "base/wire.h"
+#include "protocol/tag.h"
 
 #define HEADER_MAGIC 0x4843434fu /* "OCCH" */
 

@@ -2,8 +2,8 @@
 /* Codes of data messages: their key, their nonce, and what they cover. */
 #include "protocol/seal.h"
 
-#include "protocol/tag.h"
 #include "base/wire.h"
+#include "protocol/tag.h"
 
 #define TEAM_BITS     0xffffull
 #define TYPE_SHIFT    60

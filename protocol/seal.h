@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/mac.h"
 #include "base/limits.h"
+#include "base/mac.h"
 #include "protocol/message.h"
 
 #define OC_CODE_OFFSET (OC_HEADER_SIZE - OC_MAC_SIZE)

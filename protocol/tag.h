@@ -41,8 +41,8 @@ typedef enum {
 /* Chunks of a collective with different numbers have different slots if they are less apart. */
 #define OC_TAG_SLOTS (1u << OC_TAG_SLOT_BITS)
 
-/* Slot of what ranks tell each other about shared memory (multicast/note.h); messages
- * (multicast/message.h) have 0. */
+/* Slot of what ranks tell each other about shared memory (multicast/peers/note.h); messages
+ * (multicast/wire/message.h) have 0. */
 #define OC_NOTE_SLOT 1
 
 #define OC_TAG_EXACT     (~0ull)

@@ -16,10 +16,10 @@
 #include <pthread.h>
 #include <uthash.h>
 
+#include "base/limits.h"
 #include "base/mac.h"
 #include "base/stock.h"
 #include "base/timeline.h"
-#include "base/limits.h"
 #include "protocol/message.h"
 #include "reduction/reduction.h"
 #include "server/aggregator.h"

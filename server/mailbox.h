@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
 #include "base/limits.h"
+#include "base/status.h"
 
 typedef enum {
     /* control thread -> aggregator */

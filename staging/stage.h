@@ -9,8 +9,8 @@
 #ifndef OC_STAGING_STAGE_H
 #define OC_STAGING_STAGE_H
 
-#include "staging/device.h"
 #include "staging/arena.h"
+#include "staging/device.h"
 
 typedef struct oc_stage oc_stage_t;
 

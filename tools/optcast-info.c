@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/settings.h"
-#include "multicast/verbs.h"
-#include "net/admission.h"
 #include "base/limits.h"
+#include "base/settings.h"
+#include "multicast/transport/verbs.h"
+#include "net/admission.h"
 #include "reduction/reduction.h"
 #include "tools/info_servers.h"
 #include "tools/info_tell.h"

@@ -14,9 +14,9 @@
 #include <time.h>
 
 #include "bench/arguments.h"
-#include "multicast/crc32c.h"
-#include "multicast/seal.h"
-#include "multicast/udp.h"
+#include "multicast/core/crc32c.h"
+#include "multicast/core/seal.h"
+#include "multicast/transport/udp.h"
 
 #define MAX_ROUNDS 99u
 #define STAGED     64u                 /* fragments that are staged, as after one read */

@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "net/address.h"
 #include "base/limits.h"
+#include "net/address.h"
 #include "ucx_backend/worker.h"
 
 /* What makes up the crowd, and how long it waits for answers. */

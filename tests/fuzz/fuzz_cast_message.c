@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/mac.h"
-#include "multicast/message.h"
-#include "multicast/note.h"
+#include "multicast/peers/note.h"
+#include "multicast/wire/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "multicast/datagram.h"
+#include "multicast/wire/datagram.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
  * datagram. Who sent it is what stands in that header, or nobody.
  */
 /* Test: quick 2; default 5; all 60 */
-#include "multicast/datagram.h"
-#include "multicast/verbs_origin.h"
+#include "multicast/transport/verbs_origin.h"
+#include "multicast/wire/datagram.h"
 #include "tests/fuzz/input.h"
 
 #define IPV4_SOURCE 32

@@ -9,11 +9,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/text.h"
-#include "multicast/address.h"
-#include "multicast/shim.h"
-#include "net/devices.h"
 #include "base/limits.h"
+#include "base/text.h"
+#include "multicast/transport/address.h"
+#include "multicast/transport/shim.h"
+#include "net/devices.h"
 #include "server/configuration.h"
 #include "tests/fuzz/input.h"
 

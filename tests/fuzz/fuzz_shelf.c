@@ -4,7 +4,7 @@
  * and whose memory somebody else writes to. What nobody wrote over arrives once, as it was laid out.
  */
 /* Test: default 5; all 60 */
-#include "multicast/shelf.h"
+#include "multicast/peers/shelf.h"
 #include "tests/fuzz/input.h"
 
 #define READERS  3

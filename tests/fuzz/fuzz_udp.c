@@ -9,8 +9,8 @@
 #include <netinet/udp.h>
 #include <sys/socket.h>
 
-#include "multicast/udp_receive.h"
-#include "multicast/udp_source.h"
+#include "multicast/transport/udp_receive.h"
+#include "multicast/transport/udp_source.h"
 #include "tests/fuzz/input.h"
 
 #ifndef UDP_GRO

@@ -10,27 +10,27 @@ targets="cast_message cast_record channel contact control datagram header hosts 
 # What a target is built from, beside itself and what is in brackets: what it decodes [with what else].
 sources_of() {
     case $1 in
-    cast_message) echo "multicast/message.c multicast/note.c [base/mac.c -lcrypto]" ;;
-    cast_record) echo "multicast/record.c" ;;
+    cast_message) echo "multicast/wire/message.c multicast/peers/note.c [base/mac.c -lcrypto]" ;;
+    cast_record) echo "multicast/service/record.c" ;;
     channel) echo "server/channel.c [base/descriptors.c]" ;;
-    contact) echo "multicast/contact.c [base/text.c]" ;;
+    contact) echo "multicast/wire/contact.c [base/text.c]" ;;
     control) echo "protocol/control.c" ;;
-    datagram) echo "multicast/datagram.c" ;;
+    datagram) echo "multicast/wire/datagram.c" ;;
     header) echo "protocol/message.c" ;;
     hosts) echo "net/host_set.c net/filter.c" ;;
-    origin) echo "multicast/verbs_origin.c [multicast/datagram.c]" ;;
+    origin) echo "multicast/transport/verbs_origin.c [multicast/wire/datagram.c]" ;;
     record) echo "client/record.c [base/text.c]" ;;
     ring) echo "node/ring.c [node/segment.c node/doorbell.c base/descriptors.c]" ;;
     rules) echo "base/rules.c [base/text.c -linih]" ;;
-    seal) echo "protocol/seal.c multicast/seal.c [protocol/message.c multicast/datagram.c
-        multicast/message.c multicast/note.c base/mac.c -lcrypto]" ;;
+    seal) echo "protocol/seal.c multicast/core/seal.c [protocol/message.c multicast/wire/datagram.c
+        multicast/wire/message.c multicast/peers/note.c base/mac.c -lcrypto]" ;;
     segment) echo "node/segment.c [node/doorbell.c base/descriptors.c]" ;;
     servers) echo "net/address.c [base/text.c]" ;;
-    settings) echo "server/configuration.c base/settings.c base/text.c multicast/address.c
-        [multicast/shim.c net/devices.c -linih -Wl,--wrap=strdup -DOPTCAST_RULES=\"\"]" ;;
-    shelf) echo "multicast/shelf.c [node/segment.c base/descriptors.c]" ;;
+    settings) echo "server/configuration.c base/settings.c base/text.c multicast/transport/address.c
+        [multicast/transport/shim.c net/devices.c -linih -Wl,--wrap=strdup -DOPTCAST_RULES=\"\"]" ;;
+    shelf) echo "multicast/peers/shelf.c [node/segment.c base/descriptors.c]" ;;
     stream) echo "control/stream.c [base/descriptors.c protocol/control.c]" ;;
-    udp) echo "multicast/udp_receive.c [multicast/udp_source.c base/descriptors.c
+    udp) echo "multicast/transport/udp_receive.c [multicast/transport/udp_source.c base/descriptors.c
         -Wl,--wrap=recvmmsg -Wl,--wrap=setsockopt]" ;;
     *) return 1 ;;
     esac

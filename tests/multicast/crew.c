@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "multicast/contact.h"
-#include "multicast/senders.h"
+#include "multicast/transport/senders.h"
+#include "multicast/wire/contact.h"
 #include "tests/multicast/score.h"
 
 #define MAX_OPERATIONS 512

@@ -7,9 +7,9 @@
 #ifndef OC_TESTS_MULTICAST_CREW_H
 #define OC_TESTS_MULTICAST_CREW_H
 
-#include "multicast/group.h"
-#include "multicast/message.h"
-#include "multicast/seal.h"
+#include "multicast/core/group.h"
+#include "multicast/core/seal.h"
+#include "multicast/wire/message.h"
 #include "tests/multicast/network.h"
 
 /* One operation, as all ranks see it. */

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "multicast/random.h"
+#include "base/random.h"
 #include "tests/multicast/fixture.h"
 
 #define RANKS   4

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "multicast/cast_types.h"
-#include "multicast/contact.h"
+#include "multicast/core/cast_types.h"
+#include "multicast/wire/contact.h"
 #include "tests/multicast/fixture.h"
 
 #define RANKS    80   /* ranks 1 to 8 have children, too, and rank 9, which is one of rank 1 */

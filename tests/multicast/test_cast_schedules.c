@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "multicast/random.h"
+#include "base/random.h"
 #include "tests/multicast/crew.h"
 
 #define DEFAULT_COUNT 1000

@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "multicast/cast_types.h"
-#include "multicast/crc32c.h"
-#include "multicast/random.h"
+#include "base/random.h"
+#include "multicast/core/cast_types.h"
+#include "multicast/core/crc32c.h"
 #include "tests/multicast/fixture.h"
 
 #define RANKS    4

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "multicast/verbs.h"
+#include "multicast/transport/verbs.h"
 
 #define MAX_SENDERS 64
 #define LINGER      (OC_SECOND / 4) /* duplicates come soon or never */

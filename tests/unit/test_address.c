@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "net/address.h"
 #include "net/socket.h"
-#include "base/limits.h"
 
 static void expect_host(const char *text, const char *host, unsigned port)
 {

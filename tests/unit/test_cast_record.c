@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "multicast/record.h"
+#include "multicast/service/record.h"
 
 #define RANKS 4
 

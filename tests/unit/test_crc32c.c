@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "multicast/crc32c.h"
+#include "multicast/core/crc32c.h"
 
 #define LARGE (64u << 10)
 

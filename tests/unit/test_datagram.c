@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "multicast/datagram.h"
+#include "multicast/wire/datagram.h"
 #include "tests/unit/fence.h"
 
 static uint8_t buffer[OC_DATAGRAM_MAX + 1];

@@ -10,7 +10,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 
-#include "multicast/interface.h"
+#include "multicast/transport/interface.h"
 #include "tests/unit/own_network.h"
 
 static struct in_addr address(const char *text)

@@ -10,8 +10,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "multicast/address.h"
 #include "base/limits.h"
+#include "multicast/transport/address.h"
 
 static const uint8_t no_job[OC_JOB_ID_SIZE];
 

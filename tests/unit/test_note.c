@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "multicast/note.h"
+#include "multicast/peers/note.h"
 #include "tests/unit/fence.h"
 
 static fence_t fence;

@@ -20,10 +20,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "multicast/note.h"
-#include "multicast/contact.h"
-#include "multicast/peers.h"
 #include "base/limits.h"
+#include "multicast/peers/note.h"
+#include "multicast/peers/peers.h"
+#include "multicast/wire/contact.h"
 #include "protocol/tag.h"
 #include "ucx_backend/worker.h"
 

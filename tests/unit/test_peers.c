@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "multicast/contact.h"
-#include "multicast/peers.h"
 #include "base/limits.h"
+#include "multicast/peers/peers.h"
+#include "multicast/wire/contact.h"
 
 #define PATIENCE (60 * OC_SECOND)
 #define LONGEST  4096u

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "multicast/senders.h"
+#include "multicast/transport/senders.h"
 
 #define MANY 5000u
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "client/tree.h"
 #include "base/limits.h"
+#include "client/tree.h"
 
 static void test_examples(void **state)
 {

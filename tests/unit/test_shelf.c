@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "multicast/shelf.h"
+#include "multicast/peers/shelf.h"
 
 #define LONGEST 5000u
 #define ROUNDS  2000u

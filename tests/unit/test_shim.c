@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "multicast/shim.h"
+#include "multicast/transport/shim.h"
 
 #define LENGTH 32u
 

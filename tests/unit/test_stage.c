@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "multicast/random.h"
+#include "base/random.h"
 #include "staging/arena.h"
 #include "staging/stage.h"
 

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "multicast/udp.h"
+#include "multicast/transport/udp.h"
 #include "tests/unit/own_network.h"
 
 #define PORT 8919

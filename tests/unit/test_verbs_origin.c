@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "multicast/verbs_origin.h"
+#include "multicast/transport/verbs_origin.h"
 #include "tests/unit/fence.h"
 
 #define PAYLOAD 1001u

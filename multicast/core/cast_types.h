@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The data model of the reliable broadcast protocol, on one page.
+ *
+ *   group --< operation            queued, active (at most one) or finished
+ *               --< block          what one rank gives to all: fragments, bits, checksum
+ *               --< chain          ranks that send one after the other
+ *               --< request        fragments that this rank asked a peer for
+ *               --< service        fragments that a peer asked this rank for
+ *
+ * Generations count a group's operations from 1 on, and are compared modulo 2^32.
+ */
+#ifndef OC_MULTICAST_CORE_CAST_TYPES_H
+#define OC_MULTICAST_CORE_CAST_TYPES_H
+
+#include "base/clock.h"
+#include "multicast/core/group.h"
+#include "multicast/core/seal.h"
+#include "multicast/wire/message.h"
+
+#define OC_CAST_REASON_SIZE 256
+
+/* Bytes behind the data of each block: its CRC32C. */
+#define OC_CAST_TRAILER 4u
+
+/* Ranks below one in the tree. */
+#define OC_CAST_RADIX (OC_CAST_NEIGHBOURS - 1u)
+
+/* Requests of one peer that are held; a rank never asks for more before it has answers. */
+#define OC_CAST_MAX_SERVICES 16u
+
+/* Fragments overtaken by others count as lost when that long has passed. */
+#define OC_CAST_REORDER (4 * OC_MILLISECOND)
+
+/* Who waits for an answer is told so often that it is being seen to. */
+#define OC_CAST_ASSURANCE (50 * OC_MILLISECOND)
+
+/* A chain that is silent for so long no longer keeps the others waiting. */
+#define OC_CAST_STALL (20 * OC_MILLISECOND)
+
+/* Time that passes while nobody calls progress is this rank's own: only so much of it counts. */
+#define OC_CAST_MAX_STEP (100 * OC_MILLISECOND)
+
+typedef struct {
+    size_t offset, length;     /* in recv; bytes */
+    uint32_t fragments;        /* 0: the block is empty */
+    uint32_t chain;
+    uint64_t first;            /* number of its first bit in the bitmaps */
+    uint32_t received;         /* bits set */
+    uint32_t high;             /* so many have been sent, as far as this rank knows */
+    uint32_t mark;             /* high as it was a reorder window ago */
+    uint32_t clean;            /* what is missing below has been asked for */
+    uint32_t summed;           /* so many are in crc */
+    uint32_t crc;
+    uint8_t trailer[OC_CAST_TRAILER];
+    unsigned failures;         /* of its checksum */
+    unsigned attempt;          /* which kind of source is asked next */
+    uint32_t news;             /* received, as it was at the last look or repair */
+    bool complete;             /* all there, and the checksum fits */
+    bool polled;               /* its owner has not answered yet */
+    uint64_t heard;            /* time of the last news of it */
+    uint64_t patience;         /* silence after which its owner is polled */
+} oc_block_t;
+
+typedef struct {
+    uint32_t first_rank, end_rank;
+    uint64_t fragments;        /* of all its blocks */
+    uint64_t position;         /* of those, known to have been sent */
+    uint64_t heard;            /* time when position grew last */
+} oc_chain_t;
+
+typedef struct oc_cast_request {
+    uint32_t number, source, block;
+    bool wait;                 /* the source answers also with what it does not have yet */
+    unsigned attempt;          /* which kind of source it is */
+    uint64_t asked, deadline;
+    uint32_t fragments;
+    uint32_t given, taken;     /* that were sent, once it is known (answered), and have come */
+    bool answered;
+    uint32_t num_ranges;
+    oc_range_t ranges[OC_CAST_MAX_RANGES];
+    struct oc_cast_request *prev, *next;
+} oc_cast_request_t;
+
+/* Of the requests that are out. */
+typedef struct {
+    uint32_t requests;
+    uint64_t fragments;
+} oc_cast_budget_t;
+
+typedef struct oc_cast_service {
+    uint32_t requester, number, block;
+    uint32_t range, done;      /* where it goes on: a range, and fragments of it */
+    uint32_t num_ranges;
+    oc_range_t ranges[OC_CAST_MAX_RANGES];
+    bool wait;                 /* for what is not here yet: left */
+    bool answered;
+    uint64_t told;             /* time of the last answer */
+    uint32_t given;            /* fragments that were sent */
+    bool parked;               /* all that was here was sent … */
+    uint32_t seen;             /* … and this was the news of the block when it was looked for */
+    uint32_t num_left;
+    struct oc_cast_service *prev, *next;
+    oc_range_t left[];         /* OC_CAST_MAX_RANGES if it waits */
+} oc_cast_service_t;
+
+typedef enum {
+    OC_CAST_QUEUED,
+    OC_CAST_ENTERING,          /* waits until all ranks have entered */
+    OC_CAST_RUNNING,           /* blocks are under way */
+    OC_CAST_LEAVING,           /* all ranks have everything; messages have to leave */
+} oc_cast_state_t;
+
+typedef struct oc_cast_operation {
+    oc_cast_args_t args;
+    size_t *lengths, *offsets; /* copies, or NULL */
+    oc_cast_state_t state;
+    uint32_t generation;
+    bool reported;             /* ENTER was sent, or GO by the root */
+    bool done_reported;        /* the same for DONE and LEAVE */
+    oc_block_t *blocks;        /* from ENTERING on, as all below */
+    uint32_t incomplete;       /* blocks */
+    uint64_t *present;         /* bitmaps: fragment is here, … */
+    uint64_t *asked;           /* … was asked for and may still come, … */
+    uint64_t *lost;            /* … was ever asked for */
+    oc_chain_t *chains;
+    uint32_t num_chains, senders; /* senders: chains that are not empty */
+    uint32_t ahead;            /* fragments that a chain may be ahead of the others */
+    const uint8_t *source;     /* own block */
+    uint8_t *batch;            /* own fragments that are being sent; NULL: they are sent from source */
+    uint8_t *tail;             /* end of own block, with the trailer: where it is not contiguous */
+    uint32_t sent;             /* own fragments */
+    uint32_t sealed;           /* own fragments that have a code: of the last of them it is kept */
+    uint8_t codes[OC_MAX_BATCH][OC_MAC_SIZE];
+    bool turn;                 /* this rank may send */
+    bool blocked;              /* the network had no room */
+    uint32_t grace;            /* own fragments that may be sent while all others are stalled … */
+    uint64_t grace_until;      /* … until then */
+    uint64_t passed;           /* what was last said to have passed this rank and all below */
+    uint64_t credit, credited; /* what has passed all ranks, and when that was news */
+    uint64_t begun, look_at;
+    bool look_again;           /* before that time */
+    oc_cast_request_t *requests;
+    uint32_t next_request;
+    oc_cast_budget_t asked_of[2]; /* of requests that do not wait, and that do */
+    uint8_t *unanswered;       /* by rank: requests that it has not answered to the end */
+    uint8_t *overdue;          /* by rank: those of them that are past their deadline */
+    oc_cast_service_t *services;
+    struct oc_cast_operation *prev, *next;
+} oc_cast_operation_t;
+
+/* A rank above or below in the tree. */
+typedef struct {
+    uint32_t rank;
+    uint32_t entered, done;    /* the last generation of which it said so; of children */
+    uint32_t passing;          /* the generation that passed is of */
+    uint64_t passed;           /* fragments that have passed it and all below; of children */
+    uint64_t patience;         /* ns of silence before a PING */
+    uint64_t ping_at;          /* when that will be */
+} oc_neighbour_t;
+
+typedef struct {
+    uint16_t *heard;           /* by rank: channels that a probe came by, as bits */
+    uint16_t all;              /* those of the group */
+    uint8_t *answers;          /* by rank: probes sent on request that did not */
+    uint32_t missing;          /* ranks that were not heard on all channels */
+    unsigned sent;
+    uint8_t *asks;             /* by rank: it asks for a probe */
+    uint32_t askers;           /* how many do */
+    uint64_t next, interval;   /* of unsolicited probes */
+    uint64_t ask_at, pause;    /* pause: between asking */
+    bool ask_soon;             /* there was news */
+    uint32_t stranger;         /* where the search for one to be asked goes on */
+    uint64_t silence;          /* ns without any news while some are missing */
+} oc_probe_t;
+
+/* A message for a rank that is not known yet. */
+typedef struct oc_cast_held oc_cast_held_t;
+
+/* Ranks that are no neighbours. */
+typedef struct {
+    bool *shy;                 /* by rank: it may connect to this one, and this one not to it yet */
+    oc_cast_held_t *held;      /* in order */
+    uint64_t next, pause;      /* when their ranks are looked for again; next 0: a pause from now on */
+    bool starved;              /* there was no memory to hold one */
+} oc_route_t;
+
+struct oc_cast_group {
+    oc_cast_config_t config;
+    uint32_t *hosts;
+    uint32_t *companions;      /* the ranks on this host in rising order, this one included */
+    uint32_t num_companions;
+    uint32_t payload;          /* bytes of a fragment */
+    oc_status_t status;        /* OC_OK, or why it has failed */
+    char reason[OC_CAST_REASON_SIZE];
+    oc_probe_t probe;
+    oc_route_t route;
+    oc_neighbour_t neighbours[OC_CAST_NEIGHBOURS]; /* children, then the parent */
+    uint32_t num_children, num_neighbours;
+    uint32_t go, leave, turn;  /* the last generation of which this rank was told */
+    uint32_t generation;       /* of the last operation that became active … */
+    uint64_t operations;       /* … which is the lower half of how many did */
+    oc_cast_seal_t *seal;
+    uint64_t serial;           /* of the last message that was posted */
+    uint64_t *serials;         /* by rank: the highest that came */
+    uint32_t rotation;         /* of sources */
+    uint64_t round_trip;       /* smoothed, of requests; doubled by those that take too long */
+    uint64_t stepped;          /* time of the last progress */
+    oc_cast_operation_t *active, *queue;
+    unsigned pending;          /* operations of both */
+    uint8_t *scratch;          /* OC_CAST_MESSAGE_MAX bytes */
+};
+
+/* How many operations there were with that of a generation, which is one of the last or next. */
+static inline uint64_t oc_cast_operations(const oc_cast_group_t *group, uint32_t generation)
+{
+    return group->operations + (uint64_t) (int64_t) (int32_t) (generation - group->generation);
+}
+
+/* Whether generation a is b or a later one. */
+static inline bool oc_cast_reached(uint32_t a, uint32_t b)
+{
+    return (int32_t) (a - b) >= 0;
+}
+
+static inline bool oc_bit(const uint64_t *bits, uint64_t number)
+{
+    return bits[number / 64] >> (number % 64) & 1;
+}
+
+static inline void oc_bit_set(uint64_t *bits, uint64_t number)
+{
+    bits[number / 64] |= 1ull << (number % 64);
+}
+
+static inline void oc_bit_clear(uint64_t *bits, uint64_t number)
+{
+    bits[number / 64] &= ~(1ull << (number % 64));
+}
+
+/* group.c */
+/* A rank says that the group has failed. */
+void oc_group_aborted(oc_cast_group_t *group, const oc_cast_message_t *message);
+
+/* post.c: messages to ranks of the group; all but REPAIR count as control */
+/* What the code of a message has to be made with: the upper half of its generation. */
+uint32_t oc_cast_era(const oc_cast_group_t *group, const oc_cast_message_t *message);
+void oc_cast_post(oc_cast_group_t *group, uint32_t rank, oc_cast_message_t *message);
+/* One without a body, about the active operation, or about none. */
+void oc_cast_post_plain(oc_cast_group_t *group, uint32_t rank, oc_cast_kind_t kind);
+
+/* probe.c */
+oc_status_t oc_probe_begin(oc_cast_group_t *group, uint64_t now);
+void oc_probe_end(oc_cast_group_t *group);
+/* Whether a rank has joined, as far as this one knows. */
+bool oc_probe_has_heard(const oc_cast_group_t *group, uint32_t rank);
+/* channels: bits */
+void oc_probe_heard(oc_cast_group_t *group, uint32_t rank, unsigned channels);
+/* fresh: it is not one that may have come before. */
+void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message, bool fresh);
+uint64_t oc_probe_progress(oc_cast_group_t *group, uint64_t now, uint64_t step);
+
+/* tree.c: ENTER, GO, DONE and LEAVE */
+void oc_tree_begin(oc_cast_group_t *group);
+void oc_tree_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
+/* Tells the others what can be told about the active operation. */
+void oc_tree_advance(oc_cast_group_t *group, uint64_t now);
+/* Neighbours that are waited for and say nothing get a PING now and then. Returns when the next one is due. */
+uint64_t oc_tree_watch(oc_cast_group_t *group, uint64_t now);
+/* An operation begins, or its blocks do. */
+void oc_tree_listen(oc_cast_group_t *group, uint64_t now);
+/* There is news of a rank. */
+void oc_tree_heard(oc_cast_group_t *group, uint32_t rank, uint64_t now);
+
+/* route.c: FIND and FOUND, and what waits for them */
+oc_status_t oc_route_begin(oc_cast_group_t *group);
+void oc_route_end(oc_cast_group_t *group);
+/* Whether messages to a rank can leave. */
+bool oc_route_knows(const oc_cast_group_t *group, uint32_t rank);
+/* Of a rank: its neighbour that is nearer to another rank. */
+uint32_t oc_route_next(uint32_t rank, uint32_t target);
+/* Asks for the contact of a rank, once. */
+void oc_route_find(oc_cast_group_t *group, uint32_t rank);
+/* Keeps a message until its rank is known, and looks for that. Without memory the group fails. */
+void oc_route_hold(oc_cast_group_t *group, uint32_t rank, const void *bytes, size_t length);
+/* A message of a rank came, which no other has passed on. */
+void oc_route_heard(oc_cast_group_t *group, uint32_t rank);
+void oc_route_message(oc_cast_group_t *group, const oc_cast_message_t *message);
+/* Returns when it wants to ask again. */
+uint64_t oc_route_progress(oc_cast_group_t *group, uint64_t now);
+
+/* operation.c */
+oc_cast_operation_t *oc_operation_new(oc_cast_group_t *group, const oc_cast_args_t *args);
+void oc_operation_free(oc_cast_operation_t *operation);
+/* Gets what it needs to be active. */
+oc_status_t oc_operation_prepare(oc_cast_group_t *group, oc_cast_operation_t *operation,
+                                 uint64_t now);
+/* All ranks have entered. */
+void oc_operation_begin(oc_cast_group_t *group, uint64_t now);
+/* Whether this rank has all blocks, and has sent its own. */
+bool oc_operation_done(const oc_cast_group_t *group);
+
+/* fragment.c: what is where */
+/* Bytes of a fragment, the trailer included. */
+uint32_t oc_fragment_length(const oc_cast_group_t *group, const oc_block_t *block,
+                            uint32_t index);
+/* Copies a fragment out of the block; the fragment must be here. */
+/* memory.c: blocks in the caller's memory; at: bytes within the block */
+/* Whether own fragments have to be copied to be sent. */
+bool oc_memory_sends_from_stage(const oc_cast_operation_t *operation);
+/* To be read; may be gone with the next call. At most OC_CAST_MESSAGE_MAX bytes. */
+const uint8_t *oc_memory_at(const oc_cast_group_t *group, uint32_t rank, uint64_t at,
+                            size_t length);
+void oc_memory_get(const oc_cast_group_t *group, uint32_t rank, uint64_t at, size_t length,
+                   void *to);
+void oc_memory_put(const oc_cast_group_t *group, uint32_t rank, uint64_t at, size_t length,
+                   const void *from);
+/* What this rank gives to all also belongs into its own receive buffer. */
+void oc_memory_keep_own(const oc_cast_group_t *group);
+/* Why what was read must not be sent; NULL: it may. */
+const char *oc_memory_trouble(const oc_cast_operation_t *operation);
+
+void oc_fragment_read(const oc_cast_group_t *group, uint32_t rank, uint32_t index, uint8_t *to);
+/* Copies a fragment into the block. false: it was there already. */
+bool oc_fragment_place(oc_cast_group_t *group, uint32_t rank, uint32_t index, const uint8_t *from,
+                       uint64_t now);
+/* So many fragments of a block are known to have been sent. */
+void oc_fragment_sent(oc_cast_group_t *group, uint32_t rank, uint32_t count, uint64_t now);
+/* Whether a fragment can be given to others. */
+bool oc_fragment_here(const oc_cast_group_t *group, uint32_t rank, uint32_t index);
+/* Adds the next own fragment to the block's checksum. */
+void oc_fragment_sum_own(oc_cast_group_t *group, uint32_t index);
+/*
+ * The owner of a block and another rank, one of which is this one, have different lengths for it, as
+ * a program that is wrong gives them: the group fails. more: the owner's is larger.
+ */
+void oc_fragment_misfit(oc_cast_group_t *group, uint32_t owner, uint32_t other, bool more);
+
+/* chain.c: who sends when, and how much */
+oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operation);
+/* Own fragments that may have been sent by now. */
+uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now);
+/* The rank whose turn is after that of this rank in its chain; num_ranks: none. */
+uint32_t oc_chains_next(const oc_cast_group_t *group);
+/* Whether this rank sends without waiting for a turn. */
+bool oc_chains_heads(const oc_cast_operation_t *operation, uint32_t rank);
+/* Whether a block's owner should be sending now. */
+bool oc_chains_expects(const oc_cast_operation_t *operation, uint32_t rank);
+
+/* credit.c: how far the slowest rank is, for those who send alone */
+bool oc_credit_needed(const oc_cast_operation_t *operation);
+void oc_credit_progress(oc_cast_group_t *group, uint64_t now);
+void oc_credit_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
+
+/* send.c: returns whether more could be sent at once */
+bool oc_cast_send(oc_cast_group_t *group, uint64_t now);
+
+/* source.c: whom to ask */
+typedef struct {
+    uint32_t rank;             /* num_ranks: nobody now */
+    bool wait;                 /* it gets what it does not have, and is to answer then */
+    unsigned attempt;          /* which kind of source it is */
+} oc_cast_source_t;
+
+/* For fragments of a block that block->attempt kinds of sources did not have. */
+oc_cast_source_t oc_source_choose(oc_cast_group_t *group, uint32_t owner);
+
+/* repair.c: what is missing here */
+/* Returns when it wants to look again. */
+uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now);
+void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
+void oc_repair_sent(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
+/* This rank was elsewhere for so long: answers may lie here. */
+void oc_repair_absent(oc_cast_operation_t *operation, uint64_t time);
+void oc_repair_end(oc_cast_operation_t *operation);
+
+/* serve.c: what is missing elsewhere */
+void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
+void oc_serve_poll(oc_cast_group_t *group, const oc_cast_message_t *message);
+/* Returns whether there is more to send. */
+bool oc_serve_progress(oc_cast_group_t *group, uint64_t now);
+void oc_serve_end(oc_cast_operation_t *operation);
+
+#endif

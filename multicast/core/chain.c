@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who sends when. Chains of ranks send at the same time; in a chain one rank after the other, each
+ * when the one before says so. "Together" is as many chains as ranks.
+ *
+ * Chains keep in step without a word: what a rank receives from the others tells how fast its own
+ * link is drained, and all links carry the same. A rank is never more than a window ahead of the
+ * slowest chain that moves, measured in parts of what each chain has to send; so all of them
+ * end together, whatever the sizes of their blocks, and no queue holds more than the window. A
+ * chain that has been silent for a while is not waited for: its datagrams may all be lost here.
+ */
+#include <stdlib.h>
+
+#include "multicast/core/cast_types.h"
+
+/* Fragments that a chain may be ahead: with less it costs more than it keeps in step. */
+#define MIN_AHEAD  4u
+#define GOOD_AHEAD 16u
+
+/* A block of so many times what a rank may be ahead keeps others in step. */
+#define STEADY 8u
+
+/* Queues have room for a window, and for this part of one beyond it. */
+#define EXCESS 8u
+
+static uint32_t share_of_window(const oc_cast_group_t *group, uint32_t others)
+{
+    uint64_t fragments = group->config.window / group->payload / (others > 0 ? others : 1);
+
+    return fragments < UINT32_MAX / 2 ? (uint32_t) fragments : UINT32_MAX / 2;
+}
+
+/*
+ * Whether a rank that sends little would receive more than its link carries, if all sent at once:
+ * those that send keep in step with what they receive, which lacks their own block, and its own
+ * block is smaller. Blocks that are not much larger than what a rank may be ahead keep nobody in
+ * step.
+ */
+static bool would_overflow(const oc_cast_group_t *group, const oc_cast_operation_t *operation)
+{
+    uint32_t steady = STEADY * share_of_window(group, group->config.num_ranks - 1);
+    uint32_t least = UINT32_MAX, most = 0, least_steady = UINT32_MAX;
+
+    for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
+        uint32_t fragments = operation->blocks[rank].fragments;
+
+        least = fragments < least ? fragments : least;
+        most = fragments > most ? fragments : most;
+        if (fragments >= steady && fragments < least_steady) {
+            least_steady = fragments;
+        }
+    }
+    return (least_steady < most ? least_steady : most) - least > share_of_window(group, EXCESS);
+}
+
+static uint32_t choose_number(const oc_cast_group_t *group, const oc_cast_operation_t *operation)
+{
+    const oc_cast_config_t *config = &group->config;
+    uint32_t chains = config->chains > 0 ? config->chains : 1;
+
+    if (OC_SCHEDULE_AUTO == config->schedule && would_overflow(group, operation)) {
+        return 1;
+    }
+    if (OC_SCHEDULE_TOGETHER == config->schedule
+        || (OC_SCHEDULE_AUTO == config->schedule
+            && share_of_window(group, config->num_ranks - 1) >= MIN_AHEAD)) {
+        return config->num_ranks;
+    }
+    if (OC_SCHEDULE_AUTO == config->schedule) {
+        chains = 1 + share_of_window(group, GOOD_AHEAD);
+    }
+    return chains < config->num_ranks ? chains : config->num_ranks;
+}
+
+oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operation)
+{
+    uint32_t ranks = group->config.num_ranks, count = choose_number(group, operation);
+
+    operation->chains = calloc(count, sizeof(*operation->chains));
+    if (NULL == operation->chains) {
+        return OC_ERR_NO_MEMORY;
+    }
+    operation->num_chains = count;
+    for (uint32_t k = 0; k < count; k++) {
+        oc_chain_t *chain = &operation->chains[k];
+
+        chain->first_rank = (uint32_t) ((uint64_t) k * ranks / count);
+        chain->end_rank = (uint32_t) ((uint64_t) (k + 1) * ranks / count);
+        for (uint32_t rank = chain->first_rank; rank < chain->end_rank; rank++) {
+            operation->blocks[rank].chain = k;
+            chain->fragments += operation->blocks[rank].fragments;
+        }
+        operation->senders += chain->fragments > 0;
+    }
+    /* whoever sends itself receives from all chains but one */
+    operation->ahead = share_of_window(group, operation->senders - (operation->senders == ranks));
+    if (operation->ahead < MIN_AHEAD) {
+        operation->ahead = MIN_AHEAD;
+    }
+    return OC_OK;
+}
+
+/* Fragments of the ranks that come before this one in its chain. */
+static uint64_t before(const oc_cast_group_t *group, const oc_chain_t *own)
+{
+    uint64_t count = 0;
+
+    for (uint32_t rank = own->first_rank; rank < group->config.rank; rank++) {
+        count += group->active->blocks[rank].fragments;
+    }
+    return count;
+}
+
+/* All others are silent: either nothing gets through, or they wait for this rank. */
+static uint64_t alone(oc_cast_operation_t *operation, uint64_t now)
+{
+    if (now >= operation->grace_until) {
+        operation->grace = operation->sent + operation->ahead;
+        operation->grace_until = now + OC_CAST_STALL;
+    }
+    return operation->grace;
+}
+
+uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->active;
+    const oc_block_t *own_block = &operation->blocks[group->config.rank];
+    const oc_chain_t *own = &operation->chains[own_block->chain];
+    uint64_t base = before(group, own), limit = base + own_block->fragments;
+    unsigned moving = 0, stalled = 0;
+
+    for (uint32_t k = 0; k < operation->num_chains; k++) {
+        const oc_chain_t *other = &operation->chains[k];
+        uint64_t allowed;
+
+        if (other == own || other->position >= other->fragments) {
+            continue;
+        }
+        if (now - other->heard > OC_CAST_STALL) {
+            stalled++;
+            continue;
+        }
+        moving++;
+        allowed = (uint64_t) ((double) other->position / (double) other->fragments
+                              * (double) own->fragments)
+                  + operation->ahead;
+        limit = allowed < limit ? allowed : limit;
+    }
+    if (oc_credit_needed(operation)) {
+        if (now - operation->credited > OC_CAST_STALL) {
+            stalled++;
+        } else if (operation->credit + operation->ahead < limit) {
+            limit = operation->credit + operation->ahead;
+        }
+    }
+    if (0 == moving && stalled > 0 && base + alone(operation, now) < limit) {
+        limit = base + operation->grace;
+    }
+    return limit > base ? (uint32_t) (limit - base) : 0;
+}
+
+uint32_t oc_chains_next(const oc_cast_group_t *group)
+{
+    const oc_cast_operation_t *operation = group->active;
+    uint32_t own = group->config.rank;
+    const oc_chain_t *chain = &operation->chains[operation->blocks[own].chain];
+
+    for (uint32_t rank = own + 1; rank < chain->end_rank; rank++) {
+        if (operation->blocks[rank].fragments > 0) {
+            return rank;
+        }
+    }
+    return group->config.num_ranks;
+}
+
+/* All blocks of its chain before this one are empty, or have been sent as far as is known. */
+static bool is_first(const oc_cast_operation_t *operation, uint32_t rank, bool sent)
+{
+    const oc_chain_t *chain = &operation->chains[operation->blocks[rank].chain];
+
+    for (uint32_t r = chain->first_rank; r < rank; r++) {
+        const oc_block_t *block = &operation->blocks[r];
+
+        if (sent ? block->high < block->fragments : block->fragments > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool oc_chains_heads(const oc_cast_operation_t *operation, uint32_t rank)
+{
+    return is_first(operation, rank, false);
+}
+
+bool oc_chains_expects(const oc_cast_operation_t *operation, uint32_t rank)
+{
+    return is_first(operation, rank, true);
+}

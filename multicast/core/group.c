@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A group: its life and its progress. */
+#include "multicast/core/group.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "multicast/core/cast_types.h"
+
+/* Batches of datagrams that one progress sends, so that what arrives meanwhile is looked at. */
+#define SEND_ROUNDS 4
+
+/* Bits of what was heard of a rank. */
+#define MAX_CHANNELS 16
+
+/* Of requests, until something is known. */
+#define FIRST_ROUND_TRIP (5 * OC_MILLISECOND)
+
+static void copy_hosts(oc_cast_group_t *group, const uint32_t *hosts)
+{
+    memcpy(group->hosts, hosts, group->config.num_ranks * sizeof(*group->hosts));
+    group->config.hosts = group->hosts;
+    for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
+        if (hosts[rank] == hosts[group->config.rank]) {
+            group->companions[group->num_companions++] = rank;
+        }
+    }
+}
+
+oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
+                              oc_cast_group_t **result)
+{
+    oc_cast_group_t *group;
+
+    if (config->datagram_size < OC_DATAGRAM_MIN || config->num_ranks > UINT16_MAX
+        || 0 == config->channels || config->channels > MAX_CHANNELS
+        || config->rank >= config->num_ranks) {
+        return OC_ERR_INVALID;
+    }
+    group = calloc(1, sizeof(*group));
+    if (NULL == group) {
+        return OC_ERR_NO_MEMORY;
+    }
+    group->config = *config;
+    group->payload = (uint32_t) config->datagram_size - OC_DATAGRAM_HEADER;
+    if (group->payload > OC_CAST_MESSAGE_MAX - OC_CAST_HEAD_MAX) {
+        group->payload = OC_CAST_MESSAGE_MAX - OC_CAST_HEAD_MAX; /* it has to fit a REPAIR */
+    }
+    group->hosts = calloc(config->num_ranks, sizeof(*group->hosts));
+    group->companions = calloc(config->num_ranks, sizeof(*group->companions));
+    group->serials = calloc(config->num_ranks, sizeof(*group->serials));
+    group->scratch = malloc(OC_CAST_MESSAGE_MAX);
+    group->seal = oc_cast_seal_new(config->job_key, config->token);
+    group->config.job_key = NULL;
+    group->stepped = now;
+    group->round_trip = FIRST_ROUND_TRIP;
+    oc_tree_begin(group);
+    if (NULL == group->hosts || NULL == group->companions || NULL == group->serials
+        || NULL == group->scratch || NULL == group->seal || OC_OK != oc_route_begin(group)
+        || OC_OK != oc_probe_begin(group, now)) {
+        oc_cast_group_free(group);
+        return OC_ERR_NO_MEMORY;
+    }
+    copy_hosts(group, config->hosts);
+    group->rotation = config->rank + 1;
+    *result = group;
+    return OC_OK;
+}
+
+void oc_cast_group_free(oc_cast_group_t *group)
+{
+    oc_cast_operation_t *operation, *next;
+
+    if (NULL == group) {
+        return;
+    }
+    if (NULL != group->active) {
+        oc_operation_free(group->active);
+    }
+    DL_FOREACH_SAFE (group->queue, operation, next) {
+        DL_DELETE(group->queue, operation);
+        oc_operation_free(operation);
+    }
+    oc_probe_end(group);
+    oc_route_end(group);
+    free(group->hosts);
+    free(group->companions);
+    free(group->serials);
+    free(group->scratch);
+    oc_cast_seal_free(group->seal);
+    free(group);
+}
+
+oc_status_t oc_cast_group_ready(const oc_cast_group_t *group)
+{
+    if (OC_OK != group->status) {
+        return group->status;
+    }
+    return 0 == group->probe.missing ? OC_OK : OC_IN_PROGRESS;
+}
+
+const char *oc_cast_group_reason(const oc_cast_group_t *group)
+{
+    return group->reason;
+}
+
+unsigned oc_cast_pending(const oc_cast_group_t *group)
+{
+    return group->pending;
+}
+
+bool oc_cast_wants_to_send(const oc_cast_group_t *group)
+{
+    return NULL != group->active && OC_CAST_RUNNING == group->active->state
+           && group->active->blocked;
+}
+
+/* The last thing that is done with an operation. */
+static void finish(oc_cast_group_t *group, oc_cast_operation_t *operation, oc_status_t status)
+{
+    void (*finished)(void *, oc_status_t) = operation->args.finished;
+    void *arg = operation->args.arg;
+
+    group->pending--;
+    oc_operation_free(operation);
+    finished(arg, status);
+}
+
+/* Without a word to the others. */
+static void become_failed(oc_cast_group_t *group, oc_status_t status, const char *reason)
+{
+    oc_cast_operation_t *active = group->active, *operation, *next;
+
+    group->status = status;
+    snprintf(group->reason, sizeof(group->reason), "%s", reason);
+    group->active = NULL;
+    if (NULL != active) {
+        finish(group, active, status);
+    }
+    DL_FOREACH_SAFE (group->queue, operation, next) {
+        DL_DELETE(group->queue, operation);
+        finish(group, operation, status);
+    }
+}
+
+void oc_cast_group_fail(oc_cast_group_t *group, oc_status_t status, const char *reason)
+{
+    oc_cast_message_t message = {.kind = OC_CAST_ABORT, .status = (int32_t) status};
+
+    if (OC_OK != group->status) {
+        return;
+    }
+    message.generation = group->generation;
+    message.data = (const uint8_t *) reason;
+    message.data_length = strnlen(reason, OC_CAST_MAX_TEXT);
+    for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
+        if (rank != group->config.rank) {
+            oc_cast_post(group, rank, &message);
+        }
+    }
+    become_failed(group, status, reason);
+}
+
+void oc_group_aborted(oc_cast_group_t *group, const oc_cast_message_t *message)
+{
+    oc_cast_message_t copy = *message;
+    char reason[OC_CAST_REASON_SIZE];
+
+    snprintf(reason, sizeof(reason), "%.*s", (int) message->data_length,
+             (const char *) message->data);
+    /* who told this rank may not have reached all: it is passed on, once, along the tree */
+    for (uint32_t i = 0; i < group->num_neighbours; i++) {
+        if (group->neighbours[i].rank != message->rank) {
+            oc_cast_post(group, group->neighbours[i].rank, &copy);
+        }
+    }
+    /* a number from the wire may be anything; only errors are errors */
+    become_failed(group, message->status < OC_OK ? (oc_status_t) message->status : OC_ERR_REFUSED,
+                  reason);
+}
+
+/* The next operation of the queue becomes active. */
+static void activate(oc_cast_group_t *group, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->queue;
+    oc_status_t status;
+
+    if (NULL != group->active || NULL == operation || OC_OK != group->status) {
+        return;
+    }
+    DL_DELETE(group->queue, operation);
+    group->active = operation;
+    status = oc_operation_prepare(group, operation, now);
+    if (OC_OK != status) {
+        oc_cast_group_fail(group, status, oc_status_string(status));
+        return;
+    }
+    oc_tree_advance(group, now);
+}
+
+oc_status_t oc_cast_start(oc_cast_group_t *group, const oc_cast_args_t *args, uint64_t now)
+{
+    oc_cast_operation_t *operation;
+
+    (void) now;
+    if (OC_OK != group->status) {
+        return group->status;
+    }
+    operation = oc_operation_new(group, args);
+    if (NULL == operation) {
+        oc_cast_group_fail(group, OC_ERR_NO_MEMORY, "out of memory");
+        return OC_ERR_NO_MEMORY;
+    }
+    DL_APPEND(group->queue, operation);
+    group->pending++;
+    return OC_OK;
+}
+
+/* Nobody may get what a device has not given, and nobody else can give it. */
+static void fail_for_memory(oc_cast_group_t *group, const char *trouble)
+{
+    char reason[OC_CAST_REASON_SIZE];
+
+    snprintf(reason, sizeof(reason), "rank %u cannot reach its buffers: %s", group->config.rank,
+             trouble);
+    oc_cast_group_fail(group, OC_ERR_SYSTEM, reason);
+}
+
+static uint64_t progress_running(oc_cast_group_t *group, uint64_t now)
+{
+    const char *trouble = oc_memory_trouble(group->active);
+    bool more = true;
+    uint64_t due;
+
+    if (NULL != trouble) {
+        fail_for_memory(group, trouble);
+        return now;
+    }
+    oc_credit_progress(group, now);
+    for (int i = 0; more && i < SEND_ROUNDS; i++) {
+        more = oc_cast_send(group, now);
+    }
+    due = more ? now : UINT64_MAX;
+    if (oc_serve_progress(group, now) || group->active->blocked) {
+        due = due < now + OC_MILLISECOND ? due : now + OC_MILLISECOND;
+    }
+    if (0 != group->active->incomplete || group->active->args.blocking) {
+        uint64_t look = oc_repair_look(group, now);
+
+        due = look < due ? look : due;
+    }
+    return due;
+}
+
+/* Everybody has everything; but what this rank said about it may still be here. */
+static bool has_left(oc_cast_group_t *group)
+{
+    return 0 == group->config.net.unsent(group->config.net.context);
+}
+
+static uint64_t progress_active(oc_cast_group_t *group, uint64_t now)
+{
+    oc_cast_operation_t *active;
+    uint64_t due = UINT64_MAX, ping;
+
+    oc_tree_advance(group, now);
+    if (NULL != group->active && OC_CAST_RUNNING == group->active->state) {
+        due = progress_running(group, now);
+        oc_tree_advance(group, now);
+    }
+    ping = oc_tree_watch(group, now);
+    due = ping < due ? ping : due;
+    active = group->active;
+    if (NULL == active || OC_CAST_LEAVING != active->state) {
+        return due;
+    }
+    if (!has_left(group)) {
+        return now + OC_MILLISECOND;
+    }
+    group->active = NULL;
+    finish(group, active, OC_OK);
+    return NULL != group->queue ? now : UINT64_MAX;
+}
+
+uint64_t oc_cast_progress(oc_cast_group_t *group, uint64_t now)
+{
+    uint64_t step = now - group->stepped, due, other;
+
+    if (OC_OK != group->status) {
+        return UINT64_MAX;
+    }
+    group->stepped = now;
+    if (step > OC_CAST_MAX_STEP) {
+        if (NULL != group->active) {
+            oc_repair_absent(group->active, step - OC_CAST_MAX_STEP);
+        }
+        step = OC_CAST_MAX_STEP;
+    }
+    due = oc_probe_progress(group, now, step);
+    activate(group, now);
+    if (NULL != group->active) {
+        other = progress_active(group, now);
+        due = other < due ? other : due;
+    }
+    other = oc_route_progress(group, now);
+    return other < due ? other : due;
+}

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds what is missing and asks for it. Every few milliseconds all blocks are looked at:
+ *
+ *   - A fragment is missing if a later one of the same block was here at the look before.
+ *   - If nothing is known to be missing and the block's owner should be sending, but has been
+ *     silent for longer than it takes to send some fragments, it is asked how much it has sent.
+ *     Its answer is as good as the arrival of its last fragment.
+ *
+ * So nothing is asked for that was not sent, however slow its sender is. Several requests are out
+ * at once, and each has a deadline. What arrives late by multicast still counts.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "multicast/core/cast_types.h"
+
+#define MAX_REQUESTS       32u
+#define MAX_REQUEST_BYTES  (128u << 10)
+#define MIN_ASKED_BYTES    (256u << 10) /* all requests together, or the window if that is more */
+#define MIN_DEADLINE       (50 * OC_MILLISECOND)
+#define MAX_DEADLINE       (2 * OC_SECOND)
+#define MAX_ROUND_TRIP     (OC_SECOND / 2)
+#define MIN_SILENCE        (5 * OC_MILLISECOND)
+#define MAX_SILENCE        OC_SECOND
+#define SILENT_FRAGMENTS   8u
+
+static void mark_asked(oc_cast_group_t *group, const oc_block_t *block, uint32_t index)
+{
+    oc_cast_operation_t *operation = group->active;
+
+    oc_bit_set(operation->asked, block->first + index);
+    if (!oc_bit(operation->lost, block->first + index)) {
+        oc_bit_set(operation->lost, block->first + index);
+        group->config.counters->fragments_lost++;
+    }
+}
+
+static bool is_missing(const oc_cast_operation_t *operation, const oc_block_t *block,
+                       uint32_t index)
+{
+    uint64_t bit = block->first + index;
+
+    return !oc_bit(operation->present, bit) && !oc_bit(operation->asked, bit);
+}
+
+/* Collects what is missing below the mark, up to the size of a request. */
+static void collect(oc_cast_group_t *group, oc_block_t *block, oc_cast_request_t *request)
+{
+    const oc_cast_operation_t *operation = group->active;
+    uint32_t most = MAX_REQUEST_BYTES / group->payload + 1, index;
+
+    for (index = block->clean; index < block->mark && request->fragments < most; index++) {
+        oc_range_t *range = &request->ranges[request->num_ranges];
+
+        if (!is_missing(operation, block, index)) {
+            continue;
+        }
+        if (request->num_ranges > 0 && range[-1].first + range[-1].count == index) {
+            range[-1].count++;
+        } else if (OC_CAST_MAX_RANGES == request->num_ranges) {
+            break;
+        } else {
+            *range = (oc_range_t) {.first = index, .count = 1};
+            request->num_ranges++;
+        }
+        request->fragments++;
+        mark_asked(group, block, index);
+    }
+    block->clean = index;
+}
+
+/*
+ * A source that waits itself has longer. Impatience would only put on the link what is coming:
+ * if it is elsewhere, the operation is not over before it is back.
+ */
+static uint64_t deadline_of(const oc_cast_group_t *group, bool wait, uint64_t now)
+{
+    uint64_t time = (wait ? 4 : 1) * (4 * group->round_trip + MIN_DEADLINE);
+
+    return now + (time < MAX_DEADLINE ? time : MAX_DEADLINE);
+}
+
+static void send_request(oc_cast_group_t *group, oc_cast_request_t *request)
+{
+    oc_cast_message_t message = {
+        .kind = OC_CAST_REQUEST,
+        .generation = group->active->generation,
+        .block = request->block,
+        .number = request->number,
+        .wait = request->wait,
+        .num_ranges = request->num_ranges,
+    };
+
+    memcpy(message.ranges, request->ranges, request->num_ranges * sizeof(oc_range_t));
+    oc_cast_post(group, request->source, &message);
+}
+
+/*
+ * Requests that wait have a budget of their own: their sources may in turn be waiting for this
+ * rank, which must not keep it from fetching.
+ */
+static bool has_budget(const oc_cast_group_t *group, bool wait)
+{
+    const oc_cast_budget_t *asked = &group->active->asked_of[wait];
+    uint64_t most = group->config.window > MIN_ASKED_BYTES ? group->config.window
+                                                            : MIN_ASKED_BYTES;
+
+    return asked->requests < MAX_REQUESTS && asked->fragments * group->payload < most;
+}
+
+static void charge(oc_cast_operation_t *operation, const oc_cast_request_t *request, int sign)
+{
+    oc_cast_budget_t *asked = &operation->asked_of[request->wait];
+
+    asked->requests += (uint32_t) sign;
+    asked->fragments += (uint64_t) (sign * (int64_t) request->fragments);
+}
+
+static void open_request(oc_cast_group_t *group, oc_cast_request_t *request, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->active;
+
+    request->number = operation->next_request++;
+    request->asked = now;
+    request->deadline = deadline_of(group, request->wait, now);
+    DL_APPEND(operation->requests, request);
+    charge(operation, request, 1);
+    operation->unanswered[request->source]++;
+    send_request(group, request);
+}
+
+/* false: there is nothing to ask for, or not now. */
+static bool ask(oc_cast_group_t *group, uint32_t rank, uint64_t now)
+{
+    oc_block_t *block = &group->active->blocks[rank];
+    oc_cast_request_t *request;
+    oc_cast_source_t source;
+
+    if (block->complete || block->clean >= block->mark
+        || !(has_budget(group, false) || has_budget(group, true))) {
+        return false;
+    }
+    source = oc_source_choose(group, rank);
+    if (source.rank == group->config.num_ranks || !has_budget(group, source.wait)) {
+        return false;
+    }
+    request = calloc(1, sizeof(*request));
+    if (NULL == request) {
+        return false; /* the next look tries again */
+    }
+    request->block = rank;
+    request->source = source.rank;
+    request->wait = source.wait;
+    request->attempt = source.attempt;
+    collect(group, block, request);
+    if (0 == request->fragments) {
+        free(request);
+        return false;
+    }
+    open_request(group, request, now);
+    return true;
+}
+
+/* What did not come is missing again, and somebody else is asked for it. */
+static void close_request(oc_cast_group_t *group, oc_cast_request_t *request)
+{
+    oc_cast_operation_t *operation = group->active;
+    oc_block_t *block = &operation->blocks[request->block];
+    bool all = true;
+
+    for (uint32_t i = 0; i < request->num_ranges; i++) {
+        const oc_range_t *range = &request->ranges[i];
+
+        for (uint32_t index = range->first; index < range->first + range->count; index++) {
+            oc_bit_clear(operation->asked, block->first + index);
+            if (!oc_bit(operation->present, block->first + index)) {
+                block->clean = index < block->clean ? index : block->clean;
+                all = false;
+            }
+        }
+    }
+    if (all) {
+        block->attempt = 0;
+    } else if (block->attempt <= request->attempt) {
+        block->attempt = request->attempt + 1;
+    }
+    charge(operation, request, -1);
+    DL_DELETE(operation->requests, request);
+    free(request);
+}
+
+static void learn_round_trip(oc_cast_group_t *group, uint64_t time)
+{
+    group->round_trip = time < MAX_ROUND_TRIP ? time : MAX_ROUND_TRIP;
+}
+
+static void expire(oc_cast_group_t *group, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->active;
+    oc_cast_request_t *request, *next;
+    bool any = false;
+
+    DL_FOREACH_SAFE (operation->requests, request, next) {
+        if (now >= request->deadline) {
+            operation->overdue[request->source] += !request->answered;
+            close_request(group, request);
+            any = true;
+        }
+    }
+    if (any) {
+        learn_round_trip(group, 2 * group->round_trip);
+    }
+}
+
+void oc_repair_absent(oc_cast_operation_t *operation, uint64_t time)
+{
+    oc_cast_request_t *request;
+
+    DL_FOREACH (operation->requests, request) {
+        request->deadline += time;
+        request->asked += time;
+    }
+}
+
+/* Whether more of a block is to come and nobody knows whether it was sent. */
+static bool is_silent(const oc_cast_operation_t *operation, uint32_t rank, uint64_t now)
+{
+    const oc_block_t *block = &operation->blocks[rank];
+
+    return !block->complete && !block->polled && block->high < block->fragments
+           && now - block->heard >= block->patience && oc_chains_expects(operation, rank);
+}
+
+/* Of silence: a latency, and the time that some fragments should take by what has arrived. */
+static uint64_t cutoff_of(const oc_cast_operation_t *operation, const oc_block_t *block,
+                          uint64_t now)
+{
+    uint64_t silence = MIN_SILENCE
+                       + SILENT_FRAGMENTS * ((now - operation->begun) / (block->received + 1));
+
+    return silence < MAX_SILENCE ? silence : MAX_SILENCE;
+}
+
+static void poll_owner(oc_cast_group_t *group, uint32_t rank, uint64_t now)
+{
+    oc_block_t *block = &group->active->blocks[rank];
+
+    if (0 == block->patience) { /* first look since there was news */
+        block->patience = cutoff_of(group->active, block, now);
+    }
+    if (!is_silent(group->active, rank, now)) {
+        return;
+    }
+    block->patience = 2 * block->patience < MAX_SILENCE ? 2 * block->patience : MAX_SILENCE;
+    block->heard = now;
+    block->polled = true;
+    oc_cast_post_plain(group, rank, OC_CAST_POLL);
+}
+
+/* Asks for whatever is missing; in a new look, what is not there yet is missing in the next. */
+static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, uint64_t now)
+{
+    oc_block_t *block = &group->active->blocks[rank];
+
+    while (ask(group, rank, now)) {
+    }
+    if (new_look) {
+        block->mark = block->high;
+        block->news = block->received;
+        poll_owner(group, rank, now);
+    }
+}
+
+uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->active;
+    bool new_look = now >= operation->look_at;
+
+    if (!new_look && !operation->look_again) {
+        return operation->look_at;
+    }
+    operation->look_again = false;
+    expire(group, now);
+    for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
+        if (!operation->blocks[rank].complete) {
+            look_at_block(group, rank, new_look, now);
+        }
+    }
+    if (new_look) {
+        operation->look_at =
+            now + (operation->incomplete > 0 ? OC_CAST_REORDER : OC_CAST_MAX_STEP);
+    }
+    return operation->look_at;
+}
+
+static oc_cast_request_t *find_request(const oc_cast_operation_t *operation,
+                                       const oc_cast_message_t *message)
+{
+    oc_cast_request_t *request;
+
+    DL_FOREACH (operation->requests, request) {
+        if (request->number == message->number && request->source == message->rank
+            && request->block == message->block) {
+            return request;
+        }
+    }
+    return NULL;
+}
+
+/* Once its checksum was wrong, only the owner of a block is believed. */
+static bool is_believed(const oc_cast_group_t *group, const oc_cast_message_t *message)
+{
+    return 0 == group->active->blocks[message->block].failures
+           || message->rank == message->block;
+}
+
+/* false: the data is not what the ranges say. */
+static bool place_all(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
+{
+    const oc_block_t *block = &group->active->blocks[message->block];
+    const uint8_t *at = message->data, *end = message->data + message->data_length;
+
+    for (uint32_t i = 0; i < message->num_ranges; i++) {
+        const oc_range_t *range = &message->ranges[i];
+
+        if (range->first >= block->fragments || range->count > block->fragments - range->first) {
+            return false;
+        }
+        for (uint32_t index = range->first; index < range->first + range->count; index++) {
+            uint32_t length = oc_fragment_length(group, block, index);
+
+            if ((size_t) (end - at) < length) {
+                return false;
+            }
+            if (oc_fragment_place(group, message->block, index, at, now)) {
+                group->config.counters->fragments_recovered++;
+            } else {
+                group->config.counters->fragments_duplicated++;
+            }
+            at += length;
+            if (OC_OK != group->status || !is_believed(group, message)) {
+                return true;
+            }
+        }
+    }
+    return at == end;
+}
+
+/* Bytes of the ranges, as far as the block has them. */
+static uint64_t room_for(const oc_cast_group_t *group, const oc_cast_message_t *message)
+{
+    const oc_block_t *block = &group->active->blocks[message->block];
+    uint64_t room = 0;
+
+    for (uint32_t i = 0; i < message->num_ranges; i++) {
+        uint64_t end = (uint64_t) message->ranges[i].first + message->ranges[i].count;
+
+        for (uint64_t at = message->ranges[i].first; at < end && at < block->fragments; at++) {
+            room += oc_fragment_length(group, block, (uint32_t) at);
+        }
+    }
+    return room;
+}
+
+/* Who owns the block knows what it sends; others may only be wrong. */
+static void refuse(oc_cast_group_t *group, const oc_cast_message_t *message)
+{
+    if (message->rank == message->block) {
+        oc_fragment_misfit(group, message->rank, group->config.rank,
+                           message->data_length > room_for(group, message));
+    } else {
+        group->config.counters->fragments_foreign++;
+    }
+}
+
+static uint32_t count_fragments(const oc_cast_message_t *message)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < message->num_ranges; i++) {
+        count += message->ranges[i].count;
+    }
+    return count;
+}
+
+static void count_answer(oc_cast_operation_t *operation, uint32_t rank, bool overdue)
+{
+    if (operation->unanswered[rank] > 0) {
+        operation->unanswered[rank]--;
+    }
+    if (overdue && operation->overdue[rank] > 0) {
+        operation->overdue[rank]--;
+    }
+}
+
+void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->active;
+    oc_cast_request_t *request;
+
+    if (message->block >= group->config.num_ranks || message->block == group->config.rank) {
+        group->config.counters->fragments_foreign++;
+        return;
+    }
+    if (is_believed(group, message) && !place_all(group, message, now)) {
+        refuse(group, message);
+        return;
+    }
+    if (OC_OK != group->status) {
+        return; /* the last of too many wrong checksums: there is no operation any more */
+    }
+    operation->blocks[message->block].news = operation->blocks[message->block].received;
+    request = find_request(operation, message);
+    if (message->last) {
+        count_answer(operation, message->rank, NULL == request);
+    }
+    if (NULL == request) {
+        return;
+    }
+    request->deadline = deadline_of(group, request->wait, now);
+    request->taken += count_fragments(message);
+    if (message->last) {
+        request->answered = true;
+        request->given = message->given;
+    }
+    /* answers come in any order: the last is not the end */
+    if (request->answered && request->taken >= request->given) {
+        if (!request->wait) {
+            learn_round_trip(group, (3 * group->round_trip + (now - request->asked)) / 4);
+        }
+        close_request(group, request);
+        operation->look_again = true; /* there is room for another one */
+    }
+}
+
+void oc_repair_sent(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
+{
+    oc_block_t *block = &group->active->blocks[message->rank];
+
+    block->polled = false;
+    if (message->number <= block->fragments) {
+        oc_fragment_sent(group, message->rank, message->number, now);
+    }
+}
+
+void oc_repair_end(oc_cast_operation_t *operation)
+{
+    oc_cast_request_t *request, *next;
+
+    DL_FOREACH_SAFE (operation->requests, request, next) {
+        DL_DELETE(operation->requests, request);
+        free(request);
+    }
+}

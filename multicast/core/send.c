@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Own fragments go out, in order, as fast as schedule and network allow. */
+#include <string.h>
+
+#include "multicast/core/cast_types.h"
+
+static void fill_header(const oc_cast_group_t *group, oc_outgoing_t *outgoing, uint32_t index)
+{
+    uint8_t *code = group->active->codes[index % OC_MAX_BATCH];
+    oc_datagram_t datagram = {
+        .kind = OC_DATAGRAM_FRAGMENT,
+        .token = group->config.token,
+        .generation = group->active->generation,
+        .rank = group->config.rank,
+        .index = index,
+        .length = (uint16_t) outgoing->length,
+    };
+
+    oc_datagram_encode(&datagram, outgoing->header);
+    if (index >= group->active->sealed) {
+        oc_cast_seal_datagram(group->seal, group->operations, &datagram, outgoing->payload,
+                         outgoing->header);
+        memcpy(code, outgoing->header, OC_MAC_SIZE);
+        group->active->sealed = index + 1;
+    } else {
+        memcpy(outgoing->header, code, OC_MAC_SIZE); /* the network had no room for it before */
+    }
+}
+
+/* The last data and the trailer are not side by side in memory: they are copied. */
+static const void *payload_of(oc_cast_group_t *group, const oc_block_t *own, uint32_t index,
+                              size_t length)
+{
+    oc_cast_operation_t *operation = group->active;
+    uint64_t at = (uint64_t) index * group->payload;
+    uint8_t *copy;
+
+    oc_fragment_sum_own(group, index);
+    if (NULL != operation->batch) {
+        copy = operation->batch + (size_t) (index % OC_MAX_BATCH) * group->payload;
+        oc_fragment_read(group, group->config.rank, index, copy);
+        return copy;
+    }
+    if (at + length <= own->length) {
+        return operation->source + at;
+    }
+    copy = operation->tail + (index + 1 == own->fragments ? group->payload : 0);
+    oc_fragment_read(group, group->config.rank, index, copy);
+    return copy;
+}
+
+static void pass_turn(oc_cast_group_t *group)
+{
+    uint32_t next = oc_chains_next(group);
+
+    if (next < group->config.num_ranks) {
+        oc_cast_post_plain(group, next, OC_CAST_TURN);
+    }
+}
+
+static void count_sent(oc_cast_group_t *group, uint32_t taken, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->active;
+
+    operation->sent += taken;
+    group->config.counters->fragments_sent += taken;
+    oc_fragment_sent(group, group->config.rank, operation->sent, now);
+    if (operation->sent == operation->blocks[group->config.rank].fragments) {
+        pass_turn(group);
+    }
+}
+
+bool oc_cast_send(oc_cast_group_t *group, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->active;
+    const oc_block_t *own = &operation->blocks[group->config.rank];
+    oc_outgoing_t batch[OC_MAX_BATCH];
+    uint32_t count, limit, taken;
+
+    operation->blocked = false;
+    if (!operation->turn || operation->sent == own->fragments) {
+        return false;
+    }
+    limit = oc_chains_limit(group, now);
+    if (limit <= operation->sent) {
+        return false;
+    }
+    count = limit - operation->sent < OC_MAX_BATCH ? limit - operation->sent : OC_MAX_BATCH;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = operation->sent + i;
+
+        batch[i].length = oc_fragment_length(group, own, index);
+        batch[i].payload = payload_of(group, own, index, batch[i].length);
+        fill_header(group, &batch[i], index);
+    }
+    if (NULL != oc_memory_trouble(operation)) {
+        return false;
+    }
+    taken = group->config.net.cast(group->config.net.context, batch, count);
+    operation->blocked = taken < count;
+    count_sent(group, taken, now);
+    return !operation->blocked && operation->sent < limit;
+}

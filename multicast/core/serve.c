@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gives peers the fragments that they lack, as fast as they can take them. */
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "multicast/core/cast_types.h"
+
+static bool ranges_fit(const oc_cast_message_t *message, uint32_t fragments)
+{
+    for (uint32_t i = 0; i < message->num_ranges; i++) {
+        const oc_range_t *range = &message->ranges[i];
+
+        if (range->first >= fragments || range->count > fragments - range->first) {
+            return false;
+        }
+    }
+    return message->num_ranges > 0;
+}
+
+static unsigned held_for(const oc_cast_operation_t *operation, uint32_t rank)
+{
+    const oc_cast_service_t *service;
+    unsigned count = 0;
+
+    DL_FOREACH (operation->services, service) {
+        count += service->requester == rank;
+    }
+    return count;
+}
+
+/* Somebody else has to help. */
+static void decline(oc_cast_group_t *group, const oc_cast_message_t *request)
+{
+    oc_cast_message_t answer = {
+        .kind = OC_CAST_REPAIR,
+        .generation = request->generation,
+        .block = request->block,
+        .number = request->number,
+        .last = true,
+    };
+
+    oc_cast_post(group, request->rank, &answer);
+}
+
+/* Who asks knows that it was sent; that this rank has not heard of it means that it missed it. */
+static void learn(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
+{
+    const oc_range_t *last = &message->ranges[message->num_ranges - 1];
+
+    oc_fragment_sent(group, message->block, last->first + last->count, now);
+}
+
+void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->active;
+    oc_cast_service_t *service;
+    bool wait = message->wait && message->block != group->config.rank;
+
+    if (message->block == group->config.rank && message->num_ranges > 0
+        && !ranges_fit(message, operation->blocks[message->block].fragments)) {
+        oc_fragment_misfit(group, message->block, message->rank, false);
+        return;
+    }
+    if (message->block >= group->config.num_ranks
+        || !ranges_fit(message, operation->blocks[message->block].fragments)) {
+        group->config.counters->fragments_foreign++;
+        return;
+    }
+    service = held_for(operation, message->rank) < OC_CAST_MAX_SERVICES
+                  ? calloc(1, sizeof(*service) + (wait ? OC_CAST_MAX_RANGES : 0) * sizeof(oc_range_t))
+                  : NULL;
+    if (NULL == service) {
+        decline(group, message);
+        return;
+    }
+    service->requester = message->rank;
+    service->number = message->number;
+    service->block = message->block;
+    service->wait = wait;
+    service->num_ranges = message->num_ranges;
+    memcpy(service->ranges, message->ranges, message->num_ranges * sizeof(oc_range_t));
+    DL_APPEND(operation->services, service);
+    if (service->wait) {
+        learn(group, message, now);
+    }
+}
+
+void oc_serve_poll(oc_cast_group_t *group, const oc_cast_message_t *message)
+{
+    oc_cast_message_t answer = {
+        .kind = OC_CAST_SENT,
+        .generation = group->active->generation,
+        .number = group->active->sent,
+    };
+
+    oc_cast_post(group, message->rank, &answer);
+}
+
+/* The next fragment that is asked for; false: there is none. */
+static bool next_fragment(oc_cast_service_t *service, uint32_t *index)
+{
+    while (service->range < service->num_ranges
+           && service->done == service->ranges[service->range].count) {
+        service->range++;
+        service->done = 0;
+    }
+    if (service->range == service->num_ranges) {
+        return false;
+    }
+    *index = service->ranges[service->range].first + service->done;
+    return true;
+}
+
+/* false: there is no room for another range. */
+static bool add_index(oc_range_t *ranges, uint32_t *num_ranges, uint32_t index)
+{
+    oc_range_t *range = &ranges[*num_ranges];
+
+    if (*num_ranges > 0 && range[-1].first + range[-1].count == index) {
+        range[-1].count++;
+        return true;
+    }
+    if (OC_CAST_MAX_RANGES == *num_ranges) {
+        return false;
+    }
+    *range = (oc_range_t) {.first = index, .count = 1};
+    (*num_ranges)++;
+    return true;
+}
+
+/*
+ * What is not here yet is kept for later, as far as there is room to keep it. Who asked for more
+ * lacks it after the last answer, and asks again.
+ */
+static void keep(oc_cast_service_t *service, uint32_t index)
+{
+    if (service->wait) {
+        (void) add_index(service->left, &service->num_left, index);
+    }
+}
+
+/* Takes what is here into a message; false: there is more for another one. */
+static bool fill(oc_cast_group_t *group, oc_cast_service_t *service, oc_cast_message_t *message)
+{
+    const oc_block_t *block = &group->active->blocks[service->block];
+    uint32_t index;
+
+    while (next_fragment(service, &index)) {
+        uint32_t length = oc_fragment_length(group, block, index);
+
+        if (!oc_fragment_here(group, service->block, index)) {
+            keep(service, index);
+        } else if (message->data_length + length > OC_CAST_MESSAGE_MAX - OC_CAST_HEAD_MAX
+                   || !add_index(message->ranges, &message->num_ranges, index)) {
+            return false;
+        } else {
+            oc_fragment_read(group, service->block, index,
+                             group->scratch + message->data_length);
+            message->data_length += length;
+            service->given++;
+        }
+        service->done++;
+    }
+    return true;
+}
+
+/* Everything was looked at: what was not here is what is asked for from now on. */
+static void park(oc_cast_service_t *service)
+{
+    memcpy(service->ranges, service->left, service->num_left * sizeof(oc_range_t));
+    service->num_ranges = service->num_left;
+    service->num_left = service->range = service->done = 0;
+    service->parked = true;
+}
+
+/* One message for a service; what is not here is left out. */
+static void serve(oc_cast_group_t *group, oc_cast_service_t *service, uint64_t now)
+{
+    oc_cast_message_t message = {
+        .kind = OC_CAST_REPAIR,
+        .generation = group->active->generation,
+        .block = service->block,
+        .number = service->number,
+        .data = group->scratch,
+    };
+    bool all;
+
+    if (0 == service->range && 0 == service->done) { /* what comes from now on may be looked for */
+        service->seen = group->active->blocks[service->block].news;
+    }
+    service->parked = false;
+    all = fill(group, service, &message);
+    if (NULL != oc_memory_trouble(group->active)) {
+        return; /* the group is going to fail */
+    }
+    message.last = all && 0 == service->num_left;
+    message.given = service->given;
+    if (message.last || message.num_ranges > 0 || !service->answered
+        || now - service->told >= OC_CAST_ASSURANCE) {
+        oc_cast_post(group, service->requester, &message);
+        service->answered = true;
+        service->told = now;
+    }
+    if (message.last) {
+        DL_DELETE(group->active->services, service);
+        free(service);
+    } else if (all) {
+        park(service);
+    }
+}
+
+/* Whether nothing has come since that could be for it, and its requester need not be told so. */
+static bool rests(const oc_cast_group_t *group, const oc_cast_service_t *service, uint64_t now)
+{
+    return service->parked && service->seen == group->active->blocks[service->block].news
+           && now - service->told < OC_CAST_ASSURANCE;
+}
+
+bool oc_serve_progress(oc_cast_group_t *group, uint64_t now)
+{
+    const oc_cast_net_t *net = &group->config.net;
+    oc_cast_service_t *service, *next;
+    bool more = false;
+
+    DL_FOREACH_SAFE (group->active->services, service, next) {
+        if (rests(group, service, now)) {
+            continue;
+        }
+        if (net->room(net->context, service->requester) >= OC_CAST_MESSAGE_MAX) {
+            serve(group, service, now);
+        }
+        more = true;
+    }
+    return more;
+}
+
+void oc_serve_end(oc_cast_operation_t *operation)
+{
+    oc_cast_service_t *service, *next;
+
+    DL_FOREACH_SAFE (operation->services, service, next) {
+        DL_DELETE(operation->services, service);
+        free(service);
+    }
+}

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Members: a group of the protocol, with the peers and slots that it reaches the others by.
+ *
+ * A group with several channels sends runs of RUN fragments by each in turn, and its probes by
+ * all; a rank has been heard when a probe came by every channel.
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "multicast/service/service.h"
+#include "multicast/transport/address.h"
+#include "multicast/wire/contact.h"
+#include "multicast/wire/message.h"
+
+/* Fragments in a row on one channel. */
+#define RUN OC_MAX_BATCH
+
+static unsigned send_by(oc_cast_slot_t *slot, const oc_outgoing_t *datagrams, unsigned count)
+{
+    return slot->receiving ? 0 : slot->transport->ops->send(slot->transport, datagrams, count);
+}
+
+static unsigned send_probe(oc_member_t *member, const oc_outgoing_t *probe)
+{
+    unsigned taken = 1;
+
+    for (unsigned i = 0; i < member->num_channels; i++) {
+        if (1 != send_by(member->channels[i], probe, 1)) {
+            taken = 0;
+        }
+    }
+    return taken;
+}
+
+static unsigned channel_of(const oc_member_t *member, const oc_outgoing_t *outgoing,
+                           oc_datagram_kind_t *kind)
+{
+    oc_datagram_t datagram;
+
+    (void) oc_datagram_decode(outgoing->header, OC_DATAGRAM_HEADER + outgoing->length, &datagram);
+    *kind = datagram.kind;
+    return datagram.index / RUN % member->num_channels;
+}
+
+static unsigned send_striped(oc_member_t *member, const oc_outgoing_t *datagrams, unsigned count)
+{
+    unsigned begin = 0, end, taken;
+    oc_datagram_kind_t kind;
+
+    while (begin < count) {
+        unsigned channel = channel_of(member, &datagrams[begin], &kind);
+
+        end = begin + 1;
+        if (OC_DATAGRAM_PROBE == kind) {
+            taken = send_probe(member, &datagrams[begin]);
+        } else {
+            while (end < count && channel == channel_of(member, &datagrams[end], &kind)
+                   && OC_DATAGRAM_FRAGMENT == kind) {
+                end++;
+            }
+            taken = send_by(member->channels[channel], datagrams + begin, end - begin);
+        }
+        begin += taken;
+        if (begin < end) {
+            break;
+        }
+    }
+    return begin;
+}
+
+static unsigned net_cast(void *context, const oc_outgoing_t *datagrams, unsigned count)
+{
+    oc_member_t *member = context;
+
+    return 1 == member->num_channels ? send_by(member->channels[0], datagrams, count)
+                                     : send_striped(member, datagrams, count);
+}
+
+static void net_post(void *context, uint32_t rank, const void *head, size_t head_length,
+                     const void *data, size_t data_length)
+{
+    oc_member_t *member = context;
+
+    if (NULL != member->peers[rank]) {
+        oc_peer_post(member->peers[rank], NULL, head, head_length, data, data_length);
+    }
+}
+
+static void net_tell(void *context, uint32_t rank, const void *head, size_t head_length,
+                     const void *data, size_t data_length)
+{
+    oc_member_t *member = context;
+
+    if (NULL != member->peers[rank]) {
+        oc_peer_post(member->peers[rank], member->outbox, head, head_length, data, data_length);
+    }
+}
+
+static size_t net_room(void *context, uint32_t rank)
+{
+    const oc_member_t *member = context;
+
+    return NULL != member->peers[rank] ? oc_peer_room(member->peers[rank]) : 0;
+}
+
+static unsigned net_unsent(void *context)
+{
+    return oc_outbox_unsent(((const oc_member_t *) context)->outbox);
+}
+
+static bool net_knows(void *context, uint32_t rank)
+{
+    const oc_member_t *member = context;
+
+    return NULL != member->peers[rank] && oc_peer_is_known(member->peers[rank]);
+}
+
+static size_t net_contact(void *context, uint8_t *bytes)
+{
+    const oc_multicast_t *multicast = ((const oc_member_t *) context)->multicast;
+
+    return oc_contact_encode(&multicast->contact, bytes);
+}
+
+/* Its host may connect from now on, and before it is told that it may. */
+static void net_learn(void *context, uint32_t rank, const uint8_t *bytes, size_t length)
+{
+    oc_member_t *member = context;
+    oc_contact_t contact;
+
+    if (NULL == member->peers[rank] || oc_peer_is_known(member->peers[rank])) {
+        return;
+    }
+    if (!oc_contact_decode(bytes, length, &contact)) {
+        oc_debug("a contact of rank %u makes no sense", rank);
+        return;
+    }
+    oc_admission_admit(oc_peers_admission(member->multicast->peers), contact.hosts,
+                       contact.num_hosts);
+    oc_peer_learn(member->peers[rank], contact.address, contact.length);
+}
+
+void oc_member_free(oc_member_t *member)
+{
+    if (NULL == member) {
+        return;
+    }
+    oc_cast_group_free(member->core);
+    for (uint32_t rank = 0; NULL != member->peers && rank < member->num_ranks; rank++) {
+        if (NULL != member->peers[rank]) {
+            oc_peer_release(member->peers[rank]);
+        }
+    }
+    while (member->num_admitted > 0) {
+        oc_senders_dismiss(&member->multicast->senders, &member->origins[--member->num_admitted]);
+    }
+    oc_outbox_drop(member->outbox);
+    free(member->peers);
+    free(member->origins);
+    free(member);
+}
+
+static oc_member_t *member_new(oc_multicast_t *multicast, const oc_multicast_params_t *params,
+                               const oc_cast_terms_t *terms)
+{
+    oc_member_t *member = calloc(1, sizeof(*member));
+
+    if (NULL == member) {
+        return NULL;
+    }
+    member->multicast = multicast;
+    member->token = terms->token;
+    member->carrier = terms->carrier;
+    member->num_ranks = params->num_ranks;
+    member->rank = params->rank;
+    member->peers = calloc(params->num_ranks, sizeof(oc_peer_t *));
+    member->origins = calloc(params->num_ranks, sizeof(oc_origin_t));
+    member->outbox = oc_outbox_new();
+    if (NULL == member->peers || NULL == member->origins || NULL == member->outbox) {
+        oc_member_free(member);
+        return NULL;
+    }
+    return member;
+}
+
+/* A number for each host, by rank. */
+typedef struct {
+    uint64_t identity;
+    uint32_t number;
+    UT_hash_handle hh;
+} host_t;
+
+static bool number_host(host_t **table, uint64_t identity, uint32_t *number)
+{
+    host_t *host;
+
+    HASH_FIND(hh, *table, &identity, sizeof(identity), host);
+    if (NULL == host) {
+        host = calloc(1, sizeof(*host));
+        if (NULL == host) {
+            return false;
+        }
+        host->identity = identity;
+        host->number = HASH_COUNT(*table);
+        HASH_ADD(hh, *table, identity, sizeof(host->identity), host);
+    }
+    *number = host->number;
+    return true;
+}
+
+static void forget_hosts(host_t **table)
+{
+    host_t *host, *next;
+
+    HASH_ITER(hh, *table, host, next) {
+        HASH_DEL(*table, host);
+        free(host);
+    }
+}
+
+/* What ranks of this host get can go through memory that they share. */
+static void share(oc_member_t *member, const uint32_t *hosts)
+{
+    for (uint32_t rank = 0; rank < member->num_ranks; rank++) {
+        if (rank != member->rank && hosts[rank] == hosts[member->rank]) {
+            oc_peer_share(member->peers[rank], member->multicast->config.process);
+        }
+    }
+}
+
+/* What it sends from now on is taken. false: no memory. */
+static bool admit(oc_member_t *member, uint32_t rank, const oc_origin_t *origin)
+{
+    if (!oc_senders_admit(&member->multicast->senders, origin)) {
+        return false;
+    }
+    member->origins[rank] = *origin;
+    member->num_admitted++;
+    return true;
+}
+
+static void learn_neighbours(oc_member_t *member, const uint8_t *contacts)
+{
+    uint32_t neighbours[OC_CAST_NEIGHBOURS];
+    unsigned count = oc_cast_neighbours(member->num_ranks, member->rank, neighbours);
+
+    for (unsigned i = 0; i < count; i++) {
+        net_learn(member, neighbours[i], contacts + i * OC_CONTACT_MAX, OC_CONTACT_MAX);
+    }
+}
+
+/* Peers and hosts, from records that were found to be good. */
+static oc_status_t meet(oc_member_t *member, const uint8_t *records, const uint8_t *contacts,
+                        uint32_t *hosts)
+{
+    oc_cast_record_t record;
+    host_t *table = NULL;
+    bool good = true;
+
+    for (uint32_t rank = 0; good && rank < member->num_ranks; rank++) {
+        oc_cast_record_decode(records + (size_t) rank * OC_MULTICAST_RECORD_SIZE, &record);
+        good = number_host(&table, record.host, &hosts[rank])
+               && admit(member, rank, &record.carriers[member->carrier].origin);
+        if (good && rank != member->rank) {
+            member->peers[rank] = oc_peer_get(member->multicast->peers, record.process,
+                                              record.contact);
+            good = NULL != member->peers[rank];
+        }
+    }
+    member->num_hosts = HASH_COUNT(table);
+    forget_hosts(&table);
+    if (good) {
+        share(member, hosts);
+        learn_neighbours(member, contacts);
+    }
+    return good ? OC_OK : OC_ERR_NO_MEMORY;
+}
+
+static unsigned count_channels(const oc_job_settings_t *settings)
+{
+    int64_t wanted = settings->multicast_channels, addresses = settings->multicast_groups;
+
+    return (unsigned) (wanted < addresses ? wanted : addresses);
+}
+
+static oc_status_t open_channels(oc_member_t *member, uint32_t datagram_size, char *error,
+                                 size_t error_size)
+{
+    oc_transports_t *transports = &member->multicast->transports;
+    unsigned addresses = (unsigned) transports->settings->multicast_groups;
+
+    while (member->num_channels < count_channels(transports->settings)) {
+        unsigned number = (unsigned) (member->token % addresses + member->num_channels) % addresses;
+        oc_cast_slot_t *slot;
+        oc_status_t status = oc_transports_get(transports, member->carrier, number, &slot, error,
+                                               error_size);
+
+        if (OC_OK != status) {
+            return status;
+        }
+        if (slot->transport->datagram_size < datagram_size) {
+            snprintf(error, error_size, "%s carries datagrams of %zu bytes, %u were expected",
+                     slot->transport->ops->name, slot->transport->datagram_size, datagram_size);
+            return OC_ERR_INVALID;
+        }
+        member->channels[member->num_channels++] = slot;
+    }
+    return OC_OK;
+}
+
+static oc_status_t make_core(oc_member_t *member, const oc_multicast_params_t *params,
+                             uint32_t datagram_size, const uint32_t *hosts, uint64_t now)
+{
+    const oc_multicast_config_t *service = &member->multicast->config;
+    const oc_job_settings_t *settings = service->settings;
+    oc_cast_config_t config = {
+        .num_ranks = params->num_ranks, .rank = params->rank, .token = member->token,
+        .job_key = member->multicast->job_key, .channels = count_channels(settings),
+        .hosts = hosts, .datagram_size = datagram_size,
+        .schedule = (oc_schedule_t) settings->multicast_schedule,
+        .chains = (uint32_t) settings->multicast_chains, .window = settings->multicast_window,
+        .probe_timeout =
+            params->patient ? 0 : (uint64_t) settings->connect_timeout * OC_SECOND,
+        .net = {.context = member, .cast = net_cast, .post = net_post, .tell = net_tell,
+                .room = net_room, .unsent = net_unsent, .knows = net_knows,
+                .contact = net_contact, .learn = net_learn},
+        .counters = service->counters};
+
+    return oc_cast_group_new(&config, now, &member->core);
+}
+
+static oc_status_t equip(oc_member_t *member, const oc_multicast_params_t *params,
+                         uint32_t datagram_size, uint64_t now)
+{
+    uint32_t *hosts = calloc(params->num_ranks, sizeof(*hosts));
+    oc_status_t status = OC_ERR_NO_MEMORY;
+
+    if (NULL != hosts) {
+        status = meet(member, params->records, params->contacts, hosts);
+    }
+    if (OC_OK == status) {
+        status = make_core(member, params, datagram_size, hosts, now);
+    }
+    free(hosts);
+    return status;
+}
+
+/* The rank that is to blame knows why. */
+static void explain(const oc_multicast_t *multicast, const oc_multicast_params_t *params,
+                    const oc_cast_terms_t *terms, uint32_t blamed, char *error, size_t error_size)
+{
+    size_t length = strlen(error);
+
+    if (blamed == params->rank && OC_CARRIERS != terms->carrier) {
+        snprintf(error + length, error_size - length, ": %s",
+                 multicast->transports.carriers[terms->carrier].text);
+    }
+}
+
+static oc_status_t judge(const oc_multicast_t *multicast, const oc_multicast_params_t *params,
+                         oc_cast_terms_t *terms, uint32_t *blamed, char *error, size_t error_size)
+{
+    oc_member_t *other;
+    oc_status_t status;
+
+    *blamed = 0;
+    if (params->num_ranks > UINT16_MAX) {
+        snprintf(error, error_size, "multicast serves at most %u ranks", UINT16_MAX);
+        return OC_DECLINED;
+    }
+    status = oc_cast_records_judge(
+        params->records, params->num_ranks,
+        (oc_multicast_choice_t) multicast->config.settings->multicast, terms, blamed, error,
+        error_size);
+    if (OC_OK != status) {
+        explain(multicast, params, terms, *blamed, error, error_size);
+        return status;
+    }
+    HASH_FIND(by_token, multicast->tokens, &terms->token, sizeof(terms->token), other);
+    if (NULL != other) {
+        snprintf(error, error_size, "rank 0 uses the token of another communicator");
+        return OC_ERR_INVALID;
+    }
+    return OC_OK;
+}
+
+oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
+                              uint64_t now, oc_cast_group_t **group, uint32_t *blamed,
+                              char *error, size_t error_size)
+{
+    char reason[OC_CAST_MAX_TEXT];
+    oc_cast_terms_t terms;
+    oc_member_t *member;
+    oc_status_t status = judge(multicast, params, &terms, blamed, error, error_size);
+
+    if (OC_OK != status) {
+        return status;
+    }
+    member = member_new(multicast, params, &terms);
+    if (NULL == member || OC_OK != equip(member, params, terms.datagram_size, now)) {
+        oc_member_free(member);
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
+    }
+    DL_APPEND(multicast->members, member);
+    HASH_ADD(by_token, multicast->tokens, token, sizeof(member->token), member);
+    HASH_ADD(by_core, multicast->cores, core, sizeof(member->core), member);
+    status = open_channels(member, terms.datagram_size, error, error_size);
+    if (OC_OK != status) {
+        snprintf(reason, sizeof(reason), "rank %u cannot multicast: %s", params->rank, error);
+        oc_cast_group_fail(member->core, status, reason);
+    }
+    oc_member_look(member);
+    oc_member_wake(member);
+    *group = member->core;
+    return OC_OK;
+}
+
+void oc_member_message(oc_member_t *member, const uint8_t *bytes, size_t length)
+{
+    oc_cast_message(member->core, bytes, length, member->multicast->now);
+    oc_member_wake(member);
+}
+
+void oc_member_datagram(oc_member_t *member, const oc_cast_slot_t *slot,
+                        const oc_datagram_t *header, const uint8_t *bytes)
+{
+    uint64_t now = member->multicast->now;
+    unsigned channel = 0;
+
+    while (channel < member->num_channels && member->channels[channel] != slot) {
+        channel++;
+    }
+    oc_cast_datagram(member->core, channel, header, bytes, now);
+}
+
+void oc_member_lost(oc_member_t *member, const oc_peer_t *peer)
+{
+    char reason[160];
+
+    for (uint32_t rank = 0; rank < member->num_ranks; rank++) {
+        if (member->peers[rank] == peer) {
+            snprintf(reason, sizeof(reason), "rank %u (process %u of the job) cannot be reached: "
+                     "%s", rank, oc_peer_process(peer), oc_peer_reason(peer));
+            oc_cast_group_fail(member->core, OC_ERR_UNREACHABLE, reason);
+            oc_member_wake(member);
+        }
+    }
+}
+
+void oc_multicast_describe(const oc_multicast_t *multicast, const oc_cast_group_t *group,
+                           char *buffer, size_t size)
+{
+    const oc_transports_t *transports = &multicast->transports;
+    const oc_member_t *member;
+    struct in_addr address;
+    char text[INET_ADDRSTRLEN] = "";
+
+    HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
+    if (NULL == member) {
+        buffer[0] = '\0';
+        return;
+    }
+    address = oc_multicast_slot(transports->first, member->channels[0]->number);
+    (void) inet_ntop(AF_INET, &address, text, sizeof(text));
+    snprintf(buffer, size, "%s multicast %s on %s, %u host%s", oc_carrier_name(member->carrier),
+             text, transports->carriers[member->carrier].text, member->num_hosts,
+             1 == member->num_hosts ? "" : "s");
+}

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Life and progress of a process's part in multicast. */
+#include "multicast/service/multicast.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <utlist.h>
+
+#include "base/text.h"
+#include "multicast/service/service.h"
+#include "net/address.h"
+#include "net/host.h"
+
+/* Datagrams that one transport hands out in a row. */
+#define RECEIVE_BATCH 256
+
+/* How often a transport without a descriptor is looked at: ns. */
+#define BLIND_INTERVAL 100000u
+
+oc_status_t oc_multicast_create(const oc_multicast_config_t *config, oc_multicast_t **result)
+{
+    oc_multicast_t *multicast = calloc(1, sizeof(*multicast));
+
+    if (NULL == multicast) {
+        return OC_ERR_NO_MEMORY;
+    }
+    multicast->config = *config;
+    memcpy(multicast->job_id, config->job_id, OC_JOB_ID_SIZE);
+    multicast->config.job_id = multicast->job_id;
+    memcpy(multicast->job_key, config->job_key, OC_JOB_KEY_SIZE);
+    multicast->config.job_key = multicast->job_key;
+    if (NULL != config->net_devices) {
+        multicast->net_devices = strdup(config->net_devices);
+        if (NULL == multicast->net_devices) {
+            free(multicast);
+            return OC_ERR_NO_MEMORY;
+        }
+    }
+    multicast->config.net_devices = multicast->net_devices;
+    oc_transports_init(&multicast->transports, config->settings, multicast->job_id,
+                       config->process);
+    *result = multicast;
+    return OC_OK;
+}
+
+void oc_multicast_destroy(oc_multicast_t *multicast)
+{
+    if (NULL == multicast) {
+        return;
+    }
+    while (NULL != multicast->members) {
+        oc_multicast_leave(multicast, multicast->members->core);
+    }
+    oc_peers_close(multicast->peers);
+    oc_transports_close(&multicast->transports);
+    oc_senders_clear(&multicast->senders);
+    explicit_bzero(multicast->job_key, sizeof(multicast->job_key));
+    free(multicast->net_devices);
+    free(multicast);
+}
+
+void oc_member_wake(oc_member_t *member)
+{
+    member->due = 0;
+    if (!member->listed) {
+        member->listed = true;
+        DL_APPEND2(member->multicast->active, member, active_prev, active_next);
+    }
+}
+
+void oc_member_look(oc_member_t *member)
+{
+    oc_multicast_t *multicast = member->multicast;
+    bool busy = OC_IN_PROGRESS == oc_cast_group_ready(member->core)
+                || oc_cast_pending(member->core) > 0;
+
+    if (busy != member->busy) {
+        member->busy = busy;
+        multicast->num_busy += busy ? 1u : -1u;
+        for (unsigned i = 0; i < member->num_channels; i++) {
+            member->channels[i]->listeners += busy ? 1u : -1u;
+        }
+    }
+}
+
+static void unlist(oc_member_t *member)
+{
+    member->listed = false;
+    DL_DELETE2(member->multicast->active, member, active_prev, active_next);
+}
+
+static void advance(oc_member_t *member)
+{
+    if (member->due > member->multicast->now && !oc_cast_wants_to_send(member->core)) {
+        return;
+    }
+    member->due = oc_cast_progress(member->core, member->multicast->now);
+    oc_member_look(member);
+    if (!member->busy && UINT64_MAX == member->due) {
+        unlist(member);
+    }
+}
+
+void oc_multicast_leave(oc_multicast_t *multicast, oc_cast_group_t *group)
+{
+    oc_member_t *member = NULL;
+
+    if (NULL != group) {
+        HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
+    }
+    if (NULL == member) {
+        return;
+    }
+    if (member->busy) {
+        multicast->num_busy--;
+        for (unsigned i = 0; i < member->num_channels; i++) {
+            member->channels[i]->listeners--;
+        }
+    }
+    if (member->listed) {
+        unlist(member);
+    }
+    HASH_DELETE(by_token, multicast->tokens, member);
+    HASH_DELETE(by_core, multicast->cores, member);
+    DL_DELETE(multicast->members, member);
+    oc_member_free(member);
+}
+
+static void on_message(void *arg, const uint8_t *bytes, size_t length)
+{
+    oc_multicast_t *multicast = arg;
+    oc_member_t *member = NULL;
+    uint64_t token;
+
+    if (oc_cast_message_token(bytes, length, &token)) {
+        HASH_FIND(by_token, multicast->tokens, &token, sizeof(token), member);
+    }
+    /* a group that was left, or is joined in a moment: whoever is in it asks again */
+    if (NULL != member) {
+        oc_member_message(member, bytes, length);
+    }
+}
+
+static void on_lost(void *arg, oc_peer_t *peer)
+{
+    oc_multicast_t *multicast = arg;
+    oc_member_t *member;
+
+    DL_FOREACH (multicast->members, member) {
+        oc_member_lost(member, peer);
+    }
+}
+
+static void on_shared(void *arg, size_t length)
+{
+    oc_multicast_t *multicast = arg;
+
+    multicast->config.counters->bytes_shared += length;
+}
+
+static void on_forged_note(void *arg)
+{
+    oc_multicast_t *multicast = arg;
+
+    multicast->config.counters->messages_forged++;
+}
+
+static oc_status_t open_peers(oc_multicast_t *multicast, char *error, size_t error_size)
+{
+    oc_peers_events_t events = {
+        .arrived = on_message, .lost = on_lost, .shared = on_shared,
+        .forged = on_forged_note, .arg = multicast};
+
+    return NULL != multicast->peers
+               ? OC_OK
+               : oc_peers_open(&events, multicast->net_devices, OC_CAST_MESSAGE_MAX,
+                               multicast->job_key, &multicast->peers, error, error_size);
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    return NULL != text ? oc_hash(hash, text, strlen(text) + 1) : oc_hash(hash, "", 1);
+}
+
+static uint64_t digest(const oc_job_settings_t *settings, uint64_t others)
+{
+    uint64_t numbers[] = {others, (uint64_t) settings->multicast,
+                          (uint64_t) settings->multicast_port,
+                          (uint64_t) settings->multicast_groups,
+                          (uint64_t) settings->multicast_channels,
+                          (uint64_t) settings->multicast_schedule,
+                          (uint64_t) settings->multicast_chains, settings->multicast_window,
+                          settings->multicast_min_size};
+
+    return hash_text(oc_hash(OC_HASH_START, numbers, sizeof(numbers)),
+                     settings->multicast_address);
+}
+
+static oc_status_t make_token(uint64_t *token, char *error, size_t error_size)
+{
+    do {
+        if (sizeof(*token) != getrandom(token, sizeof(*token), 0)) {
+            snprintf(error, error_size, "the system has no random numbers");
+            return OC_ERR_SYSTEM;
+        }
+    } while (0 == *token);
+    return OC_OK;
+}
+
+/*
+ * The others admit these addresses and no more. One that was left out would show in the first operation
+ * only, and as a connection that broke.
+ */
+static oc_status_t put_hosts(const oc_multicast_t *multicast, oc_contact_t *contact, char *error,
+                             size_t error_size)
+{
+    struct in6_addr found[OC_CONTACT_HOSTS + 1];
+    const char *set = getenv("OPTCAST_UCX_NET_DEVICES");
+    const char *interfaces = NULL != set ? set : multicast->net_devices;
+    unsigned count;
+
+    if (NULL == interfaces || 0 == strcmp(interfaces, "all")) {
+        count = oc_origin_addresses(NULL, found, OC_CONTACT_HOSTS + 1);
+    } else {
+        count = oc_named_addresses(interfaces, found, OC_CONTACT_HOSTS + 1);
+        if (0 == count) {
+            /* devices that connect otherwise than by TCP */
+            count = oc_origin_addresses(NULL, found, OC_CONTACT_HOSTS);
+        }
+    }
+    if (count > OC_CONTACT_HOSTS) {
+        snprintf(error, error_size, "its host has more than %u addresses that UCX may use: let "
+                 "OPTCAST_UCX_NET_DEVICES name the interfaces that are needed", OC_CONTACT_HOSTS);
+        return OC_ERR_LIMIT;
+    }
+    contact->num_hosts = (uint8_t) count;
+    memcpy(contact->hosts, found, count * sizeof(found[0]));
+    return OC_OK;
+}
+
+static oc_status_t put_address(const oc_multicast_t *multicast, oc_contact_t *contact, char *error,
+                               size_t error_size)
+{
+    size_t length;
+    const void *address = oc_peers_address(multicast->peers, &length);
+
+    if (length > sizeof(contact->address)) {
+        snprintf(error, error_size, "its UCX address has %zu bytes, and %zu can be told to the "
+                 "others: let OPTCAST_UCX_NET_DEVICES name the devices that are needed", length,
+                 sizeof(contact->address));
+        return OC_ERR_LIMIT;
+    }
+    memcpy(contact->address, address, length);
+    contact->length = (uint16_t) length;
+    return OC_OK;
+}
+
+static oc_status_t make_record(oc_multicast_t *multicast, oc_cast_record_t *record, char *error,
+                               size_t error_size)
+{
+    oc_contact_t *contact = &multicast->contact;
+    oc_status_t status;
+
+    if (OC_MULTICAST_OFF == multicast->config.settings->multicast) {
+        snprintf(error, error_size, "coll_optcast_multicast is off");
+        return OC_ERR_INVALID;
+    }
+    status = oc_transports_survey(&multicast->transports, error, error_size);
+    if (OC_OK == status) {
+        status = open_peers(multicast, error, error_size);
+    }
+    if (OC_OK == status) {
+        status = put_hosts(multicast, contact, error, error_size);
+    }
+    if (OC_OK == status) {
+        status = put_address(multicast, contact, error, error_size);
+    }
+    if (OC_OK == status) {
+        status = make_token(&record->token, error, error_size);
+    }
+    return status;
+}
+
+oc_status_t oc_multicast_record(oc_multicast_t *multicast, uint64_t settings,
+                                uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
+                                uint8_t contact[OC_CONTACT_MAX], char *error, size_t error_size)
+{
+    oc_cast_record_t record = {.ready = true, .process = multicast->config.process,
+                               .host = oc_host_identity(),
+                               .settings = digest(multicast->config.settings, settings)};
+    oc_status_t status = make_record(multicast, &record, error, error_size);
+
+    if (OC_OK != status) {
+        oc_multicast_refuse(bytes);
+        return status;
+    }
+    record.job = oc_hash(OC_HASH_START, multicast->job_id, OC_JOB_ID_SIZE);
+    record.contact = oc_contact_digest(multicast->contact.address, multicast->contact.length);
+    for (unsigned i = 0; i < OC_CARRIERS; i++) {
+        record.carriers[i] = multicast->transports.carriers[i].record;
+    }
+    oc_cast_record_encode(&record, bytes);
+    (void) oc_contact_encode(&multicast->contact, contact);
+    return OC_OK;
+}
+
+void oc_multicast_refuse(uint8_t bytes[OC_MULTICAST_RECORD_SIZE])
+{
+    oc_cast_record_encode(&(oc_cast_record_t) {.ready = false}, bytes);
+}
+
+oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group,
+                               const oc_cast_args_t *args, uint64_t now)
+{
+    oc_status_t status = oc_cast_start(group, args, now);
+    oc_member_t *member;
+
+    HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
+    oc_member_look(member);
+    oc_member_wake(member);
+    return status;
+}
+
+typedef struct {
+    oc_multicast_t *multicast;
+    oc_cast_slot_t *slot;
+} arrival_t;
+
+static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)
+{
+    const arrival_t *arrival = arg;
+    oc_multicast_t *multicast = arrival->multicast;
+    oc_member_t *member = NULL;
+    oc_datagram_t header;
+
+    if (!oc_senders_have(&multicast->senders, from)) {
+        multicast->config.counters->datagrams_foreign++;
+        return;
+    }
+    if (oc_datagram_decode(bytes, length, &header)) {
+        HASH_FIND(by_token, multicast->tokens, &header.token, sizeof(header.token), member);
+    }
+    if (NULL == member) {
+        multicast->config.counters->fragments_foreign++;
+        return;
+    }
+    oc_member_datagram(member, arrival->slot, &header, bytes);
+    oc_member_wake(member);
+}
+
+static void receive(oc_multicast_t *multicast)
+{
+    for (unsigned i = 0; i < multicast->transports.num_open; i++) {
+        oc_cast_slot_t *slot = multicast->transports.open[i];
+        arrival_t arrival = {multicast, slot};
+
+        if (slot->listeners > 0) {
+            slot->receiving = true;
+            (void) slot->transport->ops->receive(slot->transport, RECEIVE_BATCH, on_datagram,
+                                                 &arrival);
+            slot->receiving = false;
+        }
+    }
+}
+
+/* The first of the list finds the most room in the network: another one next time. */
+static void take_turns(oc_multicast_t *multicast)
+{
+    oc_member_t *first = multicast->active;
+
+    if (NULL != first && NULL != first->active_next) {
+        DL_DELETE2(multicast->active, first, active_prev, active_next);
+        DL_APPEND2(multicast->active, first, active_prev, active_next);
+    }
+}
+
+void oc_multicast_progress(oc_multicast_t *multicast, uint64_t now)
+{
+    oc_member_t *member, *next;
+
+    if (NULL == multicast->peers
+        || (NULL == multicast->members && 0 == oc_peers_pending(multicast->peers))) {
+        return;
+    }
+    multicast->now = now;
+    receive(multicast);
+    (void) oc_peers_progress(multicast->peers);
+    DL_FOREACH_SAFE2 (multicast->active, member, next, active_next) {
+        advance(member);
+    }
+    take_turns(multicast);
+}
+
+unsigned oc_multicast_pending(const oc_multicast_t *multicast)
+{
+    return multicast->num_busy
+           + (NULL != multicast->peers ? oc_peers_pending(multicast->peers) : 0);
+}
+
+/* Which slots are waited for until there is room to send; false: a member is due. */
+static bool look_ahead(oc_multicast_t *multicast, uint64_t now, uint64_t *timeout)
+{
+    oc_member_t *member;
+
+    for (unsigned i = 0; i < multicast->transports.num_open; i++) {
+        multicast->transports.open[i]->sending = false;
+    }
+    DL_FOREACH2 (multicast->active, member, active_next) {
+        if (member->due <= now) {
+            return false;
+        }
+        *timeout = member->due - now < *timeout ? member->due - now : *timeout;
+        for (unsigned i = 0; i < member->num_channels; i++) {
+            member->channels[i]->sending |= oc_cast_wants_to_send(member->core);
+        }
+    }
+    return true;
+}
+
+static bool arm_slot(const oc_transports_t *transports, const oc_cast_slot_t *slot, uint64_t now,
+                     struct pollfd *fd, uint64_t *timeout)
+{
+    oc_transport_t *transport = slot->transport;
+    uint64_t due = oc_transports_due(transports, slot), wait = BLIND_INTERVAL;
+
+    if (due <= now || !transport->ops->arm(transport, slot->sending)) {
+        return false;
+    }
+    *fd = (struct pollfd) {.fd = transport->event_fd, .events = transport->events};
+    if (transport->event_fd >= 0) {
+        wait = due - now;
+    }
+    *timeout = wait < *timeout ? wait : *timeout;
+    return true;
+}
+
+int oc_multicast_sleep(oc_multicast_t *multicast, struct pollfd *fds, uint64_t now,
+                       uint64_t *timeout)
+{
+    int count = 1;
+
+    if (NULL == multicast->peers) {
+        return 0;
+    }
+    fds[0].events = POLLIN;
+    if (!look_ahead(multicast, now, timeout) || !oc_peers_arm(multicast->peers, &fds[0].fd)) {
+        return -1;
+    }
+    for (unsigned i = 0; i < multicast->transports.num_open; i++) {
+        const oc_cast_slot_t *slot = multicast->transports.open[i];
+
+        if (slot->listeners > 0
+            && !arm_slot(&multicast->transports, slot, now, &fds[count++], timeout)) {
+            return -1;
+        }
+    }
+    return count;
+}
+
+/* Whether another rank is here; records that make no sense are for the judgement. */
+static bool shares_host(const oc_multicast_params_t *params)
+{
+    uint64_t host = oc_host_identity();
+    oc_cast_record_t record;
+
+    for (uint32_t rank = 0; rank < params->num_ranks; rank++) {
+        if (rank != params->rank
+            && oc_cast_record_decode(params->records + (size_t) rank * OC_MULTICAST_RECORD_SIZE,
+                                     &record)
+            && record.host == host) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Others are admitted when they are found. */
+static void admit_neighbours(oc_admission_t *admission, const oc_multicast_params_t *params)
+{
+    uint32_t neighbours[OC_CAST_NEIGHBOURS];
+    unsigned count = oc_cast_neighbours(params->num_ranks, params->rank, neighbours);
+    oc_contact_t contact;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (oc_contact_decode(params->contacts + i * OC_CONTACT_MAX, OC_CONTACT_MAX, &contact)) {
+            (void) oc_admission_note(admission, contact.hosts, contact.num_hosts);
+        }
+    }
+}
+
+bool oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *params)
+{
+    oc_admission_t *admission;
+
+    if (NULL == multicast->peers) {
+        return true;
+    }
+    admission = oc_peers_admission(multicast->peers);
+    admit_neighbours(admission, params);
+    if (shares_host(params)) {
+        (void) oc_admission_note(admission, &in6addr_loopback, 1);
+    }
+    oc_admission_renew(admission);
+    return oc_admission_is_complete(admission);
+}
+
+unsigned oc_multicast_open_sockets(const oc_multicast_t *multicast)
+{
+    return NULL == multicast->peers
+               ? 0 : oc_admission_open_sockets(oc_peers_admission(multicast->peers));
+}

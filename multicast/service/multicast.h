@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A process's part in multicast: its transports, pooled for all groups of the job, the UCX worker
+ * for messages between ranks, and the groups that use them. The door of this folder.
+ *
+ * Not thread-safe: callers lock. Nothing is opened before it is needed, and what is open stays so
+ * until oc_multicast_destroy: switches and subnet managers have few multicast groups, and leaving
+ * is what they forget.
+ */
+#ifndef OC_MULTICAST_SERVICE_MULTICAST_H
+#define OC_MULTICAST_SERVICE_MULTICAST_H
+
+#include <poll.h>
+
+#include "base/settings.h"
+#include "multicast/core/group.h"
+#include "multicast/wire/contact.h"
+
+typedef struct oc_multicast oc_multicast_t;
+
+/*
+ * Bytes that a rank tells all others when a group is set up; its neighbours (oc_cast_neighbours) get
+ * its contact (OC_CONTACT_MAX bytes), too.
+ */
+#define OC_MULTICAST_RECORD_SIZE 96
+
+/* Most descriptors that oc_multicast_sleep fills in: 16 addresses of each transport, and UCX. */
+#define OC_MULTICAST_MAX_FDS 33
+
+typedef struct {
+    const oc_job_settings_t *settings;  /* outlives it */
+    oc_cast_counters_t *counters;       /* outlives it */
+    const uint8_t *job_id;              /* OC_JOB_ID_SIZE bytes; copied */
+    const uint8_t *job_key;             /* OC_JOB_KEY_SIZE bytes that only its ranks have; copied */
+    const char *net_devices;            /* of UCX, as of oc_worker_open; copied */
+    uint32_t process;                   /* rank in the job */
+} oc_multicast_config_t;
+
+typedef struct {
+    uint32_t num_ranks, rank;
+    const uint8_t *records;    /* num_ranks * OC_MULTICAST_RECORD_SIZE bytes, in rank order */
+    const uint8_t *contacts;   /* of the neighbours: OC_CONTACT_MAX bytes each, in their order */
+    bool patient;              /* ranks may be elsewhere for long: no timeout for probing */
+} oc_multicast_params_t;
+
+oc_status_t oc_multicast_create(const oc_multicast_config_t *config, oc_multicast_t **multicast);
+
+/* Groups that are left are freed. Waits for nothing. NULL is allowed. */
+void oc_multicast_destroy(oc_multicast_t *multicast);
+
+/*
+ * What this rank tells the others: how it is reached, which transports it has, on which host it
+ * is. Opens what it needs for that. settings: a digest of what else has to be equal on all ranks.
+ * An error: this rank cannot take part, which is what the record says then, and error says why.
+ */
+oc_status_t oc_multicast_record(oc_multicast_t *multicast, uint64_t settings,
+                                uint8_t record[OC_MULTICAST_RECORD_SIZE],
+                                uint8_t contact[OC_CONTACT_MAX], char *error, size_t error_size);
+
+/* The record of a rank that cannot take part. */
+void oc_multicast_refuse(uint8_t record[OC_MULTICAST_RECORD_SIZE]);
+
+/*
+ * When all records are there: the hosts of its neighbours may connect to this rank. All ranks have
+ * to have done so before any of them joins, or its messages would be dropped. false: this rank could not.
+ */
+bool oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *params);
+
+/* Sockets that other hosts can connect to, too; of oc_multicast_record. */
+unsigned oc_multicast_open_sockets(const oc_multicast_t *multicast);
+
+/*
+ * Joins a group and begins to probe. OC_DECLINED: all ranks find in the records that it is not
+ * possible, and *blamed is the rank that is the reason, and knows more about it than the others.
+ * Another error: this rank cannot. So it is with a group that has failed when it is returned; but
+ * then the others learn it from this rank as long as it does not leave.
+ */
+oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
+                              uint64_t now, oc_cast_group_t **group, uint32_t *blamed,
+                              char *error, size_t error_size);
+
+/* oc_cast_start, for a group of oc_multicast_join; progress goes on with it. */
+oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group,
+                               const oc_cast_args_t *args, uint64_t now);
+
+/* Frees a group of oc_multicast_join. Does not wait for peers. NULL is allowed. */
+void oc_multicast_leave(oc_multicast_t *multicast, oc_cast_group_t *group);
+
+/* What a group uses, for messages: "udp multicast 239.1.2.3 on eth0, 8 hosts". */
+void oc_multicast_describe(const oc_multicast_t *multicast, const oc_cast_group_t *group,
+                           char *buffer, size_t size);
+
+/* Moves everything on. Cheap when nothing is pending. */
+void oc_multicast_progress(oc_multicast_t *multicast, uint64_t now);
+
+/* Probings, operations, and messages that have not left: they need progress. */
+unsigned oc_multicast_pending(const oc_multicast_t *multicast);
+
+/*
+ * Gets ready to sleep: fills in at most OC_MULTICAST_MAX_FDS descriptors and shortens *timeout (ns)
+ * to when progress is needed. Returns how many; -1: there is something to do at once.
+ */
+int oc_multicast_sleep(oc_multicast_t *multicast, struct pollfd *fds, uint64_t now,
+                       uint64_t *timeout);
+
+#endif

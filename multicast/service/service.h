@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The data model of a process's part in multicast, on one page.
+ *
+ *   multicast --< member               one group, and what it uses of the below
+ *             --- peers                processes of the job: endpoints and messages
+ *             --- transports --< slot    one multicast address and its transport
+ */
+#ifndef OC_MULTICAST_SERVICE_SERVICE_H
+#define OC_MULTICAST_SERVICE_SERVICE_H
+
+#include <uthash.h>
+
+#include "base/limits.h"
+#include "multicast/peers/peers.h"
+#include "multicast/service/multicast.h"
+#include "multicast/service/transports.h"
+#include "multicast/transport/senders.h"
+#include "multicast/wire/contact.h"
+
+typedef struct oc_member {
+    oc_multicast_t *multicast;
+    oc_cast_group_t *core;
+    uint64_t token;
+    uint32_t num_ranks, rank, num_hosts;
+    oc_carrier_t carrier;
+    oc_peer_t **peers;         /* by rank; NULL for this one */
+    oc_origin_t *origins;      /* by rank: of what it sends … */
+    uint32_t num_admitted;     /* … the first so many are admitted */
+    oc_outbox_t *outbox;
+    oc_cast_slot_t *channels[OC_MAX_SLOTS];
+    unsigned num_channels;
+    bool busy;                 /* probing, or in an operation */
+    bool listed;               /* among the active ones */
+    uint64_t due;              /* when it wants to be progressed */
+    struct oc_member *prev, *next;
+    struct oc_member *active_prev, *active_next;
+    UT_hash_handle by_token, by_core;
+} oc_member_t;
+
+struct oc_multicast {
+    oc_multicast_config_t config;
+    uint8_t job_id[OC_JOB_ID_SIZE], job_key[OC_JOB_KEY_SIZE];
+    char *net_devices;         /* NULL: any */
+    oc_transports_t transports;
+    oc_peers_t *peers;         /* NULL before the first record */
+    oc_contact_t contact;      /* of this process; as old as peers */
+    oc_senders_t senders;
+    oc_member_t *members;
+    oc_member_t *active;       /* members that are busy or want to be progressed */
+    oc_member_t *tokens, *cores;
+    unsigned num_busy;
+    uint64_t now;              /* of the progress that runs */
+};
+
+/* multicast.c */
+/* Something was done to its group, which has to be progressed soon. */
+void oc_member_wake(oc_member_t *member);
+/* Finds out whether it is busy. */
+void oc_member_look(oc_member_t *member);
+
+/* member.c */
+/* NULL is allowed. */
+void oc_member_free(oc_member_t *member);
+void oc_member_message(oc_member_t *member, const uint8_t *bytes, size_t length);
+/* A datagram of its group came by a slot. */
+void oc_member_datagram(oc_member_t *member, const oc_cast_slot_t *slot,
+                        const oc_datagram_t *header, const uint8_t *bytes);
+/* A peer is gone; if it is one of the group's, the group ends. */
+void oc_member_lost(oc_member_t *member, const oc_peer_t *peer);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Transports, opened on demand. */
+#include "multicast/service/transports.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "multicast/transport/address.h"
+#include "multicast/transport/udp.h"
+
+void oc_transports_init(oc_transports_t *transports, const oc_job_settings_t *settings,
+                        const uint8_t *job_id, uint32_t process)
+{
+    memset(transports, 0, sizeof(*transports));
+    transports->settings = settings;
+    transports->source.fd = -1;
+    memcpy(transports->job_id, job_id, OC_JOB_ID_SIZE);
+    transports->salt = (uint64_t) process * (OC_CARRIERS * OC_MAX_SLOTS);
+}
+
+void oc_transports_close(oc_transports_t *transports)
+{
+    for (unsigned i = 0; i < transports->num_open; i++) {
+        oc_cast_slot_t *slot = transports->open[i];
+
+        slot->transport->ops->close(slot->transport);
+        transports->slots[slot->carrier][slot->number] = NULL;
+        free(slot);
+    }
+    transports->num_open = 0;
+    oc_udp_source_close(&transports->source);
+    oc_verbs_source_close(transports->verbs_source);
+    transports->verbs_source = NULL;
+}
+
+static void survey_udp(oc_transports_t *transports)
+{
+    oc_carrier_state_t *udp = &transports->carriers[OC_CARRIER_UDP];
+    oc_interface_t *interface = &transports->interface;
+
+    if (OC_OK != oc_interface_find(transports->settings->multicast_interface, transports->first,
+                                   interface, udp->text, sizeof(udp->text))) {
+        return;
+    }
+    if (0 == oc_udp_datagram_size(interface)) {
+        snprintf(udp->text, sizeof(udp->text), "the MTU of %s, %u, is too small",
+                 interface->name, interface->mtu);
+        return;
+    }
+    if (OC_OK != oc_udp_source_open(interface, OC_UDP_SEND_BUFFER, &transports->source,
+                                    udp->text, sizeof(udp->text))) {
+        return;
+    }
+    udp->record.datagram_size = (uint32_t) oc_udp_datagram_size(interface);
+    udp->record.origin = transports->source.origin;
+    snprintf(udp->text, sizeof(udp->text), "%s", interface->name);
+}
+
+static void survey_verbs(oc_transports_t *transports)
+{
+    oc_carrier_state_t *verbs = &transports->carriers[OC_CARRIER_VERBS];
+    const char *interface = transports->settings->multicast_interface;
+    static const oc_origin_t unknown;
+
+    if (OC_OK != oc_verbs_source_open(NULL != interface ? interface : "", &transports->verbs_source,
+                                      verbs->text, sizeof(verbs->text))) {
+        return;
+    }
+    verbs->record.origin = oc_verbs_source_origin(transports->verbs_source);
+    if (0 == memcmp(verbs->record.origin.address, unknown.address, sizeof(unknown.address))) {
+        snprintf(verbs->text, sizeof(verbs->text), "the GID of its port is not known");
+        return;
+    }
+    verbs->record.datagram_size =
+        (uint32_t) oc_verbs_source_datagram_size(transports->verbs_source);
+}
+
+oc_status_t oc_transports_survey(oc_transports_t *transports, char *error, size_t error_size)
+{
+    const oc_job_settings_t *settings = transports->settings;
+    const char *faults = settings->multicast_faults;
+    char why[OC_CAST_TEXT_SIZE];
+
+    if (transports->surveyed) {
+        return OC_OK;
+    }
+    if (OC_OK != oc_multicast_range(settings->multicast_address, transports->job_id,
+                                    (unsigned) settings->multicast_groups, &transports->first, why,
+                                    sizeof(why))) {
+        snprintf(error, error_size, "coll_optcast_multicast_address: %s", why);
+        return OC_ERR_INVALID;
+    }
+    if (OC_OK != oc_faults_parse(NULL != faults ? faults : "", &transports->faults, why,
+                                 sizeof(why))) {
+        snprintf(error, error_size, "coll_optcast_multicast_faults: %s", why);
+        return OC_ERR_INVALID;
+    }
+    if (OC_MULTICAST_VERBS != settings->multicast) {
+        survey_udp(transports);
+    }
+    if (OC_MULTICAST_UDP != settings->multicast) {
+        survey_verbs(transports);
+    }
+    transports->surveyed = true;
+    return OC_OK;
+}
+
+static oc_status_t open_transport(oc_transports_t *transports, oc_carrier_t carrier,
+                                  unsigned number, oc_transport_t **transport, char *error,
+                                  size_t error_size)
+{
+    const oc_job_settings_t *settings = transports->settings;
+    const char *interface = settings->multicast_interface;
+    struct in_addr address = oc_multicast_slot(transports->first, number);
+
+    if (OC_CARRIER_VERBS == carrier) {
+        oc_verbs_config_t config = {.interface = NULL != interface ? interface : "",
+                                    .source = transports->verbs_source,
+                                    .address = address,
+                                    .staging = settings->multicast_staging};
+
+        return oc_verbs_open(&config, transport, error, error_size);
+    } else {
+        oc_udp_config_t config = {.interface = &transports->interface, .group = address,
+                                  .port = (uint16_t) settings->multicast_port,
+                                  .staging = settings->multicast_staging,
+                                  .source = &transports->source,
+                                  .rate = (unsigned) settings->multicast_rate};
+
+        return oc_udp_open(&config, transport, error, error_size);
+    }
+}
+
+static uint64_t shim_clock(void *arg)
+{
+    (void) arg;
+    return oc_clock_ns();
+}
+
+/* NULL: out of memory, and the transport is closed. */
+static oc_transport_t *make_worse(const oc_transports_t *transports, const oc_cast_slot_t *slot,
+                                  oc_transport_t *transport)
+{
+    uint64_t salt = transports->salt + slot->carrier * OC_MAX_SLOTS + slot->number;
+    oc_transport_t *shim;
+
+    if (!oc_faults_any(&transports->faults)) {
+        return transport;
+    }
+    shim = oc_shim_new(transport, &transports->faults, salt, shim_clock, NULL);
+    if (NULL == shim) {
+        transport->ops->close(transport);
+    }
+    return shim;
+}
+
+oc_status_t oc_transports_get(oc_transports_t *transports, oc_carrier_t carrier,
+                              unsigned number, oc_cast_slot_t **result, char *error,
+                              size_t error_size)
+{
+    oc_cast_slot_t *slot = transports->slots[carrier][number];
+    oc_transport_t *transport = NULL;
+    oc_status_t status;
+
+    *result = slot;
+    if (NULL != slot) {
+        return OC_OK;
+    }
+    slot = calloc(1, sizeof(*slot));
+    if (NULL == slot) {
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
+    }
+    slot->carrier = carrier;
+    slot->number = number;
+    status = open_transport(transports, carrier, number, &transport, error, error_size);
+    if (OC_OK == status) {
+        slot->transport = make_worse(transports, slot, transport);
+        if (NULL == slot->transport) {
+            snprintf(error, error_size, "out of memory");
+            status = OC_ERR_NO_MEMORY;
+        }
+    }
+    if (OC_OK != status) {
+        free(slot);
+        return status;
+    }
+    transports->slots[carrier][number] = transports->open[transports->num_open++] = slot;
+    *result = slot;
+    return OC_OK;
+}
+
+uint64_t oc_transports_due(const oc_transports_t *transports, const oc_cast_slot_t *slot)
+{
+    return oc_faults_any(&transports->faults) ? oc_shim_due(slot->transport) : UINT64_MAX;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The transports of a process: one for each multicast address of the job and kind of network,
+ * opened when the first group needs it and kept for all that come later.
+ */
+#ifndef OC_MULTICAST_SERVICE_TRANSPORTS_H
+#define OC_MULTICAST_SERVICE_TRANSPORTS_H
+
+#include "base/limits.h"
+#include "multicast/service/record.h"
+#include "multicast/transport/interface.h"
+#include "multicast/transport/shim.h"
+#include "multicast/transport/transport.h"
+#include "multicast/transport/udp_source.h"
+#include "multicast/transport/verbs.h"
+
+/* Most multicast addresses of a job: the maximum of coll_optcast_multicast_groups. */
+#define OC_MAX_SLOTS 16
+
+typedef struct {
+    oc_transport_t *transport;
+    oc_carrier_t carrier;
+    unsigned number;           /* of the address */
+    unsigned listeners;        /* groups that wait for datagrams now */
+    bool receiving;            /* it is handing out, and must not be called */
+    bool sending;              /* somebody waits for room to send */
+} oc_cast_slot_t;
+
+#define OC_CAST_TEXT_SIZE 192
+
+/* What was found out about a way to multicast. */
+typedef struct {
+    oc_carrier_record_t record;
+    char text[OC_CAST_TEXT_SIZE]; /* which interface it is, or why it cannot be used */
+} oc_carrier_state_t;
+
+typedef struct {
+    const oc_job_settings_t *settings;
+    uint8_t job_id[OC_JOB_ID_SIZE];
+    uint64_t salt;             /* of the faults: each process has its own */
+    bool surveyed;
+    oc_carrier_state_t carriers[OC_CARRIERS];
+    struct in_addr first;      /* address of slot 0 */
+    oc_interface_t interface;  /* of udp … */
+    oc_udp_source_t source;    /* … and what it is sent from */
+    oc_verbs_source_t *verbs_source;    /* the same; NULL: there is none */
+    oc_faults_t faults;
+    oc_cast_slot_t *slots[OC_CARRIERS][OC_MAX_SLOTS];
+    oc_cast_slot_t *open[OC_CARRIERS * OC_MAX_SLOTS];
+    unsigned num_open;
+} oc_transports_t;
+
+/* The settings outlive them. Opens nothing. */
+void oc_transports_init(oc_transports_t *transports, const oc_job_settings_t *settings,
+                        const uint8_t *job_id, uint32_t process);
+
+/* Leaves all addresses. */
+void oc_transports_close(oc_transports_t *transports);
+
+/*
+ * Finds out, once, what this host can multicast by; the result is in carriers. An error: the
+ * settings make no sense, error names the one.
+ */
+oc_status_t oc_transports_survey(oc_transports_t *transports, char *error, size_t error_size);
+
+/* The slot of that number, joined. Number: less than coll_optcast_multicast_groups. */
+oc_status_t oc_transports_get(oc_transports_t *transports, oc_carrier_t carrier,
+                              unsigned number, oc_cast_slot_t **slot, char *error,
+                              size_t error_size);
+
+/* When a datagram that the tests' faults hold back is due; UINT64_MAX: there is none. */
+uint64_t oc_transports_due(const oc_transports_t *transports, const oc_cast_slot_t *slot);
+
+#endif

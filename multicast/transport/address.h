@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The IPv4 multicast addresses of a job: a range, one address for each slot. Any thread. */
+#ifndef OC_MULTICAST_TRANSPORT_ADDRESS_H
+#define OC_MULTICAST_TRANSPORT_ADDRESS_H
+
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/*
+ * The first of count addresses. text: as set by the user; if it is empty or NULL they are made
+ * from the job's identity (OC_JOB_ID_SIZE bytes) in 239.192.0.0/14, which is for use inside an
+ * organization. OC_ERR_INVALID: error names text and what is wrong with it.
+ */
+oc_status_t oc_multicast_range(const char *text, const uint8_t *job_id, unsigned count,
+                               struct in_addr *first, char *error, size_t error_size);
+
+/* The address of a slot, less than the count of the range. */
+struct in_addr oc_multicast_slot(struct in_addr first, unsigned slot);
+
+#endif

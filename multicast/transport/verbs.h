@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Multicast over InfiniBand and RoCE: unreliable datagrams (UD) by libibverbs, groups by librdmacm.
+ * Without these libraries the same functions say so.
+ */
+#ifndef OC_MULTICAST_TRANSPORT_VERBS_H
+#define OC_MULTICAST_TRANSPORT_VERBS_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "multicast/transport/transport.h"
+
+/* What a process sends from, whatever the address: a queue pair. */
+typedef struct oc_verbs_source oc_verbs_source_t;
+
+typedef struct {
+    const char *interface;   /* name or IPv4 address; "": the first with an active RDMA port */
+    oc_verbs_source_t *source; /* of the same interface; outlives the transport */
+    struct in_addr address;  /* the multicast address; its group has an identity made of it */
+    size_t staging;          /* bytes for datagrams that have arrived; the device may limit it */
+} oc_verbs_config_t;
+
+/*
+ * Whether this host has a device for that interface, without asking the network. text: which one,
+ * "mlx5_0 port 1 on ib0", or why there is none. datagram_size: bytes of the largest datagram.
+ */
+bool oc_verbs_available(const char *interface, size_t *datagram_size, char *text,
+                        size_t text_size);
+
+/* The same, and what it takes to send. text is set in both cases, too. */
+oc_status_t oc_verbs_source_open(const char *interface, oc_verbs_source_t **source, char *text,
+                                 size_t text_size);
+
+/* After all transports. NULL is allowed. */
+void oc_verbs_source_close(oc_verbs_source_t *source);
+
+/* What its transports have: as little as the port allowed when it was opened. */
+size_t oc_verbs_source_datagram_size(const oc_verbs_source_t *source);
+
+/* Where its datagrams come from. */
+oc_origin_t oc_verbs_source_origin(const oc_verbs_source_t *source);
+
+/*
+ * Joins; waits up to 10 seconds for the network to agree. The transport hands out what this
+ * process sent itself, too: devices cannot be relied on to keep it back.
+ */
+oc_status_t oc_verbs_open(const oc_verbs_config_t *config, oc_transport_t **transport, char *error,
+                          size_t error_size);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns one UD queue pair that only sends, and a ring of slots to send from. The last send of a batch
+ * alone is signalled, and its completion frees the slots of all before.
+ */
+#include "multicast/transport/verbs_source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define POLL_BATCH 32
+
+/* The network's name for everyone in a group. */
+#define MULTICAST_QPN 0xffffffu
+
+/* Full queues of the slowest links are empty by then. */
+#define DRAIN_TIME (200 * OC_MILLISECOND)
+
+/* ---- sending ---- */
+
+static void fail(oc_verbs_source_t *source, const char *what, const char *reason)
+{
+    if (!source->failed) {
+        oc_warn("multicast on %s: %s (%s): what this rank sends is asked for one by one from now on, "
+                "which is slow", source->port.interface, what, reason);
+    }
+    source->failed = true;
+}
+
+static unsigned room(const oc_verbs_source_t *source)
+{
+    return source->ring.slots - (source->posted - source->sent);
+}
+
+static void reclaim(oc_verbs_source_t *source)
+{
+    struct ibv_wc done[POLL_BATCH];
+    int count;
+
+    do {
+        count = ibv_poll_cq(source->queue, POLL_BATCH, done);
+        for (int i = 0; i < count; i++) {
+            source->sent = (uint32_t) done[i].wr_id;
+            if (IBV_WC_SUCCESS != done[i].status) {
+                fail(source, "sending failed", ibv_wc_status_str(done[i].status));
+            }
+        }
+    } while (POLL_BATCH == count);
+    if (count < 0) {
+        fail(source, "completions of sends are lost", "device error");
+    }
+}
+
+/* Fills the slot after those that are posted. */
+static struct ibv_send_wr *prepare(oc_verbs_source_t *source, const oc_verbs_destination_t *to,
+                                   const oc_outgoing_t *datagram)
+{
+    unsigned slot = source->posted % OC_VERBS_SEND_SLOTS;
+    uint8_t *bytes = source->ring.memory + slot * source->ring.slot_size;
+
+    memcpy(bytes, datagram->header, OC_DATAGRAM_HEADER);
+    if (datagram->length > 0) {
+        memcpy(bytes + OC_DATAGRAM_HEADER, datagram->payload, datagram->length);
+    }
+    source->pieces[slot] = (struct ibv_sge) {
+        .addr = (uintptr_t) bytes,
+        .length = (uint32_t) (OC_DATAGRAM_HEADER + datagram->length),
+        .lkey = source->ring.region->lkey,
+    };
+    source->requests[slot] = (struct ibv_send_wr) {
+        .sg_list = &source->pieces[slot],
+        .num_sge = 1,
+        .opcode = IBV_WR_SEND,
+        .wr.ud = {.ah = to->handle, .remote_qpn = MULTICAST_QPN, .remote_qkey = to->key},
+    };
+    source->posted++;
+    return &source->requests[slot];
+}
+
+static void post(oc_verbs_source_t *source, const oc_verbs_destination_t *to,
+                 const oc_outgoing_t *datagrams, unsigned count)
+{
+    struct ibv_send_wr *first = NULL, **end = &first, *last = NULL, *bad;
+    int error;
+
+    for (unsigned i = 0; i < count; i++) {
+        last = prepare(source, to, &datagrams[i]);
+        *end = last;
+        end = &last->next;
+    }
+    last->send_flags = IBV_SEND_SIGNALED;
+    last->wr_id = source->posted;
+    error = ibv_post_send(source->port.id->qp, first, &bad);
+    if (0 != error) {
+        fail(source, "sends cannot be posted", strerror(error));
+    }
+}
+
+unsigned oc_verbs_source_send(oc_verbs_source_t *source, const oc_verbs_destination_t *to,
+                              const oc_outgoing_t *datagrams, unsigned count)
+{
+    if (room(source) < count) {
+        reclaim(source);
+    }
+    if (source->failed) {
+        return count;
+    }
+    if (room(source) < count) {
+        count = room(source);
+    }
+    if (count > 0) {
+        post(source, to, datagrams, count);
+    }
+    return count;
+}
+
+/* A completion that came before the request for a wakeup causes none: hence the second look. */
+bool oc_verbs_source_arm(oc_verbs_source_t *source)
+{
+    (void) ibv_req_notify_cq(source->queue, 0);
+    reclaim(source);
+    source->awaited = 0 == room(source) && !source->failed;
+    return source->awaited;
+}
+
+bool oc_verbs_source_heed(oc_verbs_source_t *source)
+{
+    bool due = oc_verbs_take_wakeups(source->wakeups) && source->awaited;
+
+    oc_verbs_port_heed(&source->port);
+    source->awaited = source->awaited && !due;
+    return due;
+}
+
+void oc_verbs_source_drain(oc_verbs_source_t *source)
+{
+    uint64_t end = oc_clock_ns() + DRAIN_TIME;
+
+    do {
+        reclaim(source);
+    } while (source->sent != source->posted && !source->failed && oc_clock_ns() < end);
+}
+
+/* ---- opening and closing ---- */
+
+/* Nothing is received here; a queue pair has to have a queue for that, too. Returns 0 or an errno. */
+static int make_queues(oc_verbs_source_t *source, const char **what)
+{
+    struct rdma_cm_id *id = source->port.id;
+    struct ibv_qp_init_attr attributes = {
+        .cap = {.max_send_wr = OC_VERBS_SEND_SLOTS, .max_recv_wr = 1, .max_send_sge = 1,
+                .max_recv_sge = 1},
+        .qp_type = IBV_QPT_UD,
+    };
+    int failed;
+
+    *what = "make queues to send from";
+    source->domain = ibv_alloc_pd(id->verbs);
+    if (NULL == source->domain) {
+        return errno;
+    }
+    failed = oc_verbs_make_wakeups(id->verbs, &source->wakeups);
+    if (0 != failed) {
+        return failed;
+    }
+    source->queue = ibv_create_cq(id->verbs, OC_VERBS_SEND_SLOTS, NULL, source->wakeups, 0);
+    if (NULL == source->queue) {
+        return errno;
+    }
+    attributes.send_cq = attributes.recv_cq = source->queue;
+    return 0 == rdma_create_qp(id, source->domain, &attributes) ? 0 : errno;
+}
+
+static oc_status_t make_resources(oc_verbs_source_t *source, char *text, size_t text_size)
+{
+    const char *what;
+    char port[128];
+    int failed = make_queues(source, &what);
+
+    if (0 == failed) {
+        failed = oc_verbs_ring_make(source->domain, OC_VERBS_SEND_SLOTS, source->port.mtu,
+                                    &source->ring, &what);
+    }
+    oc_verbs_port_text(&source->port, port, sizeof(port));
+    if (0 == failed) {
+        snprintf(text, text_size, "%s", port);
+        return OC_OK;
+    }
+    snprintf(text, text_size, "%s: cannot %s (%s)", port, what, strerror(failed));
+    return ENOMEM == failed ? OC_ERR_NO_MEMORY : OC_ERR_SYSTEM;
+}
+
+oc_status_t oc_verbs_source_open(const char *interface, oc_verbs_source_t **result, char *text,
+                                 size_t text_size)
+{
+    oc_verbs_source_t *source = calloc(1, sizeof(*source));
+    oc_status_t status;
+
+    if (NULL == source) {
+        snprintf(text, text_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
+    }
+    status = oc_verbs_port_open(interface, &source->port, text, text_size);
+    if (OC_OK == status) {
+        status = make_resources(source, text, text_size);
+    }
+    if (OC_OK != status) {
+        oc_verbs_source_close(source);
+        return status;
+    }
+    *result = source;
+    return OC_OK;
+}
+
+void oc_verbs_source_close(oc_verbs_source_t *source)
+{
+    if (NULL == source) {
+        return;
+    }
+    if (NULL != source->port.id && NULL != source->port.id->qp) {
+        rdma_destroy_qp(source->port.id);
+    }
+    if (NULL != source->queue) {
+        (void) oc_verbs_take_wakeups(source->wakeups);
+        (void) ibv_destroy_cq(source->queue);
+    }
+    oc_verbs_ring_free(&source->ring);
+    if (NULL != source->wakeups) {
+        (void) ibv_destroy_comp_channel(source->wakeups);
+    }
+    if (NULL != source->domain) {
+        (void) ibv_dealloc_pd(source->domain);
+    }
+    oc_verbs_port_close(&source->port);
+    free(source);
+}
+
+size_t oc_verbs_source_datagram_size(const oc_verbs_source_t *source)
+{
+    return source->port.mtu;
+}
+
+oc_origin_t oc_verbs_source_origin(const oc_verbs_source_t *source)
+{
+    oc_origin_t origin = oc_verbs_port_origin(&source->port);
+
+    origin.port = source->port.id->qp->qp_num;
+    return origin;
+}
