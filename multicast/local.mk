@@ -5,22 +5,23 @@ noinst_LTLIBRARIES += libocmulticast.la
 libocmulticast_la_SOURCES = \
 	multicast/core/arrival.c \
 	multicast/core/cast_types.h \
-	multicast/core/chain.c \
+	multicast/core/chain.h multicast/core/chain.c \
 	multicast/core/crc32c.h multicast/core/crc32c.c \
-	multicast/core/credit.c \
-	multicast/core/fragment.c \
+	multicast/core/credit.h multicast/core/credit.c \
+	multicast/core/fragment.h multicast/core/fragment.c \
 	multicast/core/group.h multicast/core/group.c \
-	multicast/core/memory.c \
-	multicast/core/operation.c \
-	multicast/core/post.c \
-	multicast/core/probe.c \
-	multicast/core/repair.c \
-	multicast/core/route.c \
+	multicast/core/group_inside.h \
+	multicast/core/memory.h multicast/core/memory.c \
+	multicast/core/operation.h multicast/core/operation.c \
+	multicast/core/post.h multicast/core/post.c \
+	multicast/core/probe.h multicast/core/probe.c \
+	multicast/core/repair.h multicast/core/repair.c \
+	multicast/core/route.h multicast/core/route.c \
 	multicast/core/seal.h multicast/core/seal.c \
-	multicast/core/send.c \
-	multicast/core/serve.c \
-	multicast/core/source.c \
-	multicast/core/tree.c \
+	multicast/core/send.h multicast/core/send.c \
+	multicast/core/serve.h multicast/core/serve.c \
+	multicast/core/source.h multicast/core/source.c \
+	multicast/core/tree.h multicast/core/tree.c \
 	multicast/peers/note.h multicast/peers/note.c \
 	multicast/peers/outbox.c \
 	multicast/peers/peers.h multicast/peers/peers.c \

@@ -9,9 +9,11 @@
  * end together, whatever the sizes of their blocks, and no queue holds more than the window. A
  * chain that has been silent for a while is not waited for: its datagrams may all be lost here.
  */
+#include "multicast/core/chain.h"
+
 #include <stdlib.h>
 
-#include "multicast/core/cast_types.h"
+#include "multicast/core/credit.h"
 
 /* Fragments that a chain may be ahead: with less it costs more than it keeps in step. */
 #define MIN_AHEAD  4u

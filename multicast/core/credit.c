@@ -6,7 +6,9 @@
  * each rank below, down to everybody the least of all. Both are told in steps of half a window, and
  * only if there is more to send than a window.
  */
-#include "multicast/core/cast_types.h"
+#include "multicast/core/credit.h"
+
+#include "multicast/core/post.h"
 
 bool oc_credit_needed(const oc_cast_operation_t *operation)
 {

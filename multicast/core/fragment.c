@@ -4,10 +4,12 @@
  * of that, the last may be shorter. The checksum grows with the fragments that are there without
  * a gap, while their bytes are still in the cache.
  */
+#include "multicast/core/fragment.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "multicast/core/cast_types.h"
+#include "multicast/core/memory.h"
 #include "multicast/core/crc32c.h"
 
 /* How often a block is fetched whose checksum does not fit. */

@@ -7,7 +7,17 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "multicast/core/cast_types.h"
+#include "multicast/core/credit.h"
+#include "multicast/core/group_inside.h"
+#include "multicast/core/memory.h"
+#include "multicast/core/operation.h"
+#include "multicast/core/post.h"
+#include "multicast/core/probe.h"
+#include "multicast/core/repair.h"
+#include "multicast/core/route.h"
+#include "multicast/core/send.h"
+#include "multicast/core/serve.h"
+#include "multicast/core/tree.h"
 
 /* Batches of datagrams that one progress sends, so that what arrives meanwhile is looked at. */
 #define SEND_ROUNDS 4

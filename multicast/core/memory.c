@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The caller's memory: the host's, or a device's by way of a stage. */
-#include <string.h>
+#include "multicast/core/memory.h"
 
-#include "multicast/core/cast_types.h"
+#include <string.h>
 
 /* Bytes at a time from one buffer of the caller to the other, if one is a device's. */
 #define PART OC_CAST_MESSAGE_MAX

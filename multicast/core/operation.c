@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The life of an operation: its memory, its beginning, its end. */
+#include "multicast/core/operation.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "multicast/core/cast_types.h"
+#include "multicast/core/chain.h"
+#include "multicast/core/memory.h"
+#include "multicast/core/repair.h"
+#include "multicast/core/serve.h"
+#include "multicast/core/tree.h"
 
 static bool copy_sizes(oc_cast_operation_t *operation, const oc_cast_args_t *args, uint32_t count)
 {

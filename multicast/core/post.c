@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages to the ranks of a group. */
-#include "multicast/core/cast_types.h"
+#include "multicast/core/post.h"
+
+#include "multicast/core/route.h"
 
 /* Of those that are about no operation, or about any, there is nothing to be mistaken for. */
 uint32_t oc_cast_era(const oc_cast_group_t *group, const oc_cast_message_t *message)

@@ -4,10 +4,13 @@
  * whom it has heard none it asks for one, point to point; when many were sent on request and
  * none arrived, the network does not carry them. A rank that does not answer may be elsewhere.
  */
+#include "multicast/core/probe.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "multicast/core/cast_types.h"
+#include "multicast/core/post.h"
+#include "multicast/core/route.h"
 
 #define UNSOLICITED     6
 #define FIRST_INTERVAL  (2 * OC_MILLISECOND)

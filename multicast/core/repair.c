@@ -10,11 +10,16 @@
  * So nothing is asked for that was not sent, however slow its sender is. Several requests are out
  * at once, and each has a deadline. What arrives late by multicast still counts.
  */
+#include "multicast/core/repair.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-#include "multicast/core/cast_types.h"
+#include "multicast/core/chain.h"
+#include "multicast/core/fragment.h"
+#include "multicast/core/post.h"
+#include "multicast/core/source.h"
 
 #define MAX_REQUESTS       32u
 #define MAX_REQUEST_BYTES  (128u << 10)

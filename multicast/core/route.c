@@ -13,7 +13,10 @@
  * What is about an operation is held until the rank is known. Answers never are: whoever asks is
  * known by that. What is about probing is not held either, but said again, later.
  */
-#include "multicast/core/cast_types.h"
+#include "multicast/core/route.h"
+
+#include "multicast/core/post.h"
+#include "multicast/core/probe.h"
 
 #include <stdlib.h>
 #include <string.h>

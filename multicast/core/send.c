@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Own fragments go out, in order, as fast as schedule and network allow. */
+#include "multicast/core/send.h"
+
 #include <string.h>
 
-#include "multicast/core/cast_types.h"
+#include "multicast/core/chain.h"
+#include "multicast/core/fragment.h"
+#include "multicast/core/memory.h"
+#include "multicast/core/post.h"
 
 static void fill_header(const oc_cast_group_t *group, oc_outgoing_t *outgoing, uint32_t index)
 {

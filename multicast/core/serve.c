@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Gives peers the fragments that they lack, as fast as they can take them. */
+#include "multicast/core/serve.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-#include "multicast/core/cast_types.h"
+#include "multicast/core/fragment.h"
+#include "multicast/core/memory.h"
+#include "multicast/core/post.h"
 
 static bool ranges_fit(const oc_cast_message_t *message, uint32_t fragments)
 {

@@ -11,7 +11,7 @@
  *
  * A rank that is elsewhere answers when it is back: it is not asked again and again meanwhile.
  */
-#include "multicast/core/cast_types.h"
+#include "multicast/core/source.h"
 
 #define MAX_UNANSWERED 8u /* of one rank; it holds OC_CAST_MAX_SERVICES */
 

@@ -3,7 +3,10 @@
  * A tree over the ranks carries "all have entered" and "all have everything". What neighbours say
  * is kept as the last generation of which they said it, so order and repetition do not matter.
  */
-#include "multicast/core/cast_types.h"
+#include "multicast/core/tree.h"
+
+#include "multicast/core/operation.h"
+#include "multicast/core/post.h"
 
 /* Silence before the first PING of an operation; each further one comes after twice as much. */
 #define FIRST_PING OC_SECOND

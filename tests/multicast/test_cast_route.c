@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "multicast/core/cast_types.h"
+#include "multicast/core/route.h"
 #include "multicast/wire/contact.h"
 #include "tests/multicast/fixture.h"
 

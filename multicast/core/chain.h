@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who sends when, and how much. Part of the protocol: one thread at a time. */
+#ifndef OC_MULTICAST_CORE_CHAIN_H
+#define OC_MULTICAST_CORE_CHAIN_H
+
+#include "multicast/core/cast_types.h"
+
+oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operation);
+/* Own fragments that may have been sent by now. */
+uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now);
+/* The rank whose turn is after that of this rank in its chain; num_ranks: none. */
+uint32_t oc_chains_next(const oc_cast_group_t *group);
+/* Whether this rank sends without waiting for a turn. */
+bool oc_chains_heads(const oc_cast_operation_t *operation, uint32_t rank);
+/* Whether a block's owner should be sending now. */
+bool oc_chains_expects(const oc_cast_operation_t *operation, uint32_t rank);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How far the slowest rank is, for those who send alone. Part of the protocol: one thread at a time. */
+#ifndef OC_MULTICAST_CORE_CREDIT_H
+#define OC_MULTICAST_CORE_CREDIT_H
+
+#include "multicast/core/cast_types.h"
+
+bool oc_credit_needed(const oc_cast_operation_t *operation);
+void oc_credit_progress(oc_cast_group_t *group, uint64_t now);
+void oc_credit_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
+
+#endif

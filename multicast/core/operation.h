@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One operation of a group, from the queue to its end. Part of the protocol: one thread at a time. */
+#ifndef OC_MULTICAST_CORE_OPERATION_H
+#define OC_MULTICAST_CORE_OPERATION_H
+
+#include "multicast/core/cast_types.h"
+
+oc_cast_operation_t *oc_operation_new(oc_cast_group_t *group, const oc_cast_args_t *args);
+void oc_operation_free(oc_cast_operation_t *operation);
+/* Gets what it needs to be active. */
+oc_status_t oc_operation_prepare(oc_cast_group_t *group, oc_cast_operation_t *operation,
+                                 uint64_t now);
+/* All ranks have entered. */
+void oc_operation_begin(oc_cast_group_t *group, uint64_t now);
+/* Whether this rank has all blocks, and has sent its own. */
+bool oc_operation_done(const oc_cast_group_t *group);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which ranks multicast reaches: all ranks of a group send probes when it is set up. Part of the protocol: one thread at a time. */
+#ifndef OC_MULTICAST_CORE_PROBE_H
+#define OC_MULTICAST_CORE_PROBE_H
+
+#include "multicast/core/cast_types.h"
+
+oc_status_t oc_probe_begin(oc_cast_group_t *group, uint64_t now);
+void oc_probe_end(oc_cast_group_t *group);
+/* Whether a rank has joined, as far as this one knows. */
+bool oc_probe_has_heard(const oc_cast_group_t *group, uint32_t rank);
+/* channels: bits */
+void oc_probe_heard(oc_cast_group_t *group, uint32_t rank, unsigned channels);
+/* fresh: it is not one that may have come before. */
+void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message, bool fresh);
+uint64_t oc_probe_progress(oc_cast_group_t *group, uint64_t now, uint64_t step);
+
+#endif

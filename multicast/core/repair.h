@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is missing here: asking for it, and receiving it. Part of the protocol: one thread at a time. */
+#ifndef OC_MULTICAST_CORE_REPAIR_H
+#define OC_MULTICAST_CORE_REPAIR_H
+
+#include "multicast/core/cast_types.h"
+
+/* Returns when it wants to look again. */
+uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now);
+void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
+void oc_repair_sent(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
+/* This rank was elsewhere for so long: answers may lie here. */
+void oc_repair_absent(oc_cast_operation_t *operation, uint64_t time);
+void oc_repair_end(oc_cast_operation_t *operation);
+
+#endif

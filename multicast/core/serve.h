@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is missing elsewhere: giving it to those who ask. Part of the protocol: one thread at a time. */
+#ifndef OC_MULTICAST_CORE_SERVE_H
+#define OC_MULTICAST_CORE_SERVE_H
+
+#include "multicast/core/cast_types.h"
+
+void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
+void oc_serve_poll(oc_cast_group_t *group, const oc_cast_message_t *message);
+/* Returns whether there is more to send. */
+bool oc_serve_progress(oc_cast_group_t *group, uint64_t now);
+void oc_serve_end(oc_cast_operation_t *operation);
+
+#endif
