@@ -37,7 +37,7 @@
 #include "node/segment.h"
 #include "protocol/control.h"
 #include "protocol/message.h"
-#include "server/embedded.h"
+#include "server/job/embedded.h"
 #include "ucx_backend/worker.h"
 
 #define OC_NAME_SIZE   320   /* names of servers and groups */

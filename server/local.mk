@@ -2,59 +2,59 @@
 # The service is a library: the daemon, the embedded mode and the tests link it.
 noinst_LTLIBRARIES += libocservice.la
 libocservice_la_SOURCES = \
-	server/above.h server/above.c server/above_large.c server/above_small.c \
-	server/aggregator.h server/aggregator_types.h server/aggregator.c \
-	server/binding.h server/binding.c \
-	server/budget.h server/budget.c \
-	server/chunks.c \
-	server/codes.c \
-	server/eager.c server/early.c \
-	server/embedded.h server/embedded.c \
-	server/gate.h server/gate.c \
-	server/groups.c \
-	server/heartbeat.c server/hosts.c \
-	server/idle.c \
-	server/job.h server/job_types.h server/job.c \
-	server/key.h \
-	server/leftovers.c \
-	server/mailbox.h server/mailbox.c \
-	server/pages.h server/pages.c \
-	server/placement.h server/placement.c \
-	server/parent.c \
-	server/peers.c \
-	server/pool.h server/pool.c \
-	server/pulse.h server/pulse.c \
-	server/queue.c \
-	server/reduction.c \
-	server/replies.c \
-	server/reserve.c \
-	server/small.c \
-	server/registry.c \
-	server/requests.c \
-	server/session.c \
-	server/tag_table.h server/tag_table.c \
-	server/threads.h server/threads.c
+	server/aggregator/above_inside.h server/aggregator/above.h server/aggregator/above.c server/aggregator/above_large.c server/aggregator/above_small.c \
+	server/aggregator/aggregator.h server/aggregator/aggregator_types.h server/aggregator/aggregator_inside.h server/aggregator/aggregator.c \
+	server/aggregator/budget.h server/aggregator/budget.c \
+	server/aggregator/chunks.h server/aggregator/chunks.c \
+	server/aggregator/codes.h server/aggregator/codes.c \
+	server/aggregator/groups.h server/aggregator/groups.c \
+	server/aggregator/leftovers.h server/aggregator/leftovers.c \
+	server/aggregator/mailbox.h server/aggregator/mailbox.c \
+	server/aggregator/peers.h server/aggregator/peers.c \
+	server/aggregator/pool.h server/aggregator/pool.c \
+	server/aggregator/queue.h server/aggregator/queue.c \
+	server/aggregator/reduction.h server/aggregator/reduction.c \
+	server/aggregator/replies.h server/aggregator/replies.c \
+	server/aggregator/requests.h server/aggregator/requests.c \
+	server/aggregator/reserve.h server/aggregator/reserve.c \
+	server/aggregator/small.h server/aggregator/small.c \
+	server/aggregator/tag_table.h server/aggregator/tag_table.c \
+	server/host/binding.h server/host/binding.c \
+	server/host/pages.h server/host/pages.c \
+	server/host/placement.h server/host/placement.c \
+	server/host/threads.h server/host/threads.c \
+	server/job/eager.h server/job/eager.c server/aggregator/early.h server/aggregator/early.c \
+	server/job/embedded.h server/job/embedded.c \
+	server/job/gate.h server/job/gate.c \
+	server/job/heartbeat.h server/job/heartbeat.c server/job/hosts.h server/job/hosts.c \
+	server/job/idle.h server/job/idle.c \
+	server/job/job.h server/job/job_types.h server/job/job_inside.h server/job/job.c \
+	server/job/key.h \
+	server/job/parent.h server/job/parent.c \
+	server/job/pulse.h server/job/pulse.c \
+	server/job/registry.h server/job/registry.c \
+	server/job/session.h server/job/session.c
 libocservice_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
 libocservice_la_LIBADD = liboccontrol.la libocnet.la libocucx.la libocreduction.la libocprotocol.la libocbase.la \
 	$(HWLOC_LIBS) -lpthread -lm
 
 # All of the daemon but its beginning.
 server_supervisor = \
-	server/bound.h server/bound.c \
-	server/cgroup.h server/cgroup.c server/cgroup_text.h server/cgroup_text.c \
-	server/channel.h server/channel.c \
-	server/data_process.h server/data_process.c \
-	server/hang.h server/hang.c \
-	server/job_cgroup.h server/job_cgroup.c \
-	server/job_process.h server/job_process.c \
-	server/probe.h server/probe.c \
-	server/spawn.h server/spawn.c \
-	server/supervisor.h server/supervisor.c \
-	server/waiting.h server/waiting.c
+	server/host/bound.h server/host/bound.c \
+	server/daemon/cgroup.h server/daemon/cgroup.c server/daemon/cgroup_text.h server/daemon/cgroup_text.c \
+	server/daemon/channel.h server/daemon/channel.c \
+	server/daemon/data_process.h server/daemon/data_process.c \
+	server/daemon/hang.h server/daemon/hang.c \
+	server/daemon/job_cgroup.h server/daemon/job_cgroup.c \
+	server/daemon/job_process.h server/daemon/job_process.c \
+	server/job/probe.h server/job/probe.c \
+	server/daemon/spawn.h server/daemon/spawn.c \
+	server/daemon/supervisor.h server/daemon/supervisor.c \
+	server/daemon/waiting.h server/daemon/waiting.c
 
 sbin_PROGRAMS += optcast-server
 optcast_server_SOURCES = $(server_supervisor) \
-	server/configuration.h server/configuration.c \
-	server/main.c
+	server/daemon/configuration.h server/daemon/configuration.c \
+	server/daemon/main.c
 optcast_server_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS)
 optcast_server_LDADD = libocservice.la $(INIH_LIBS)

@@ -16,7 +16,7 @@
 #include "base/settings.h"
 #include "bench/arguments.h"
 #include "reduction/reduction.h"
-#include "server/pages.h"
+#include "server/host/pages.h"
 
 #define INPUTS      32u
 #define CHUNK       ((size_t) 64 << 10)

@@ -27,7 +27,7 @@
 
 #include "base/clock.h"
 #include "protocol/control.h"
-#include "server/embedded.h"
+#include "server/job/embedded.h"
 #include "tests/engine/harness.h"
 
 #define CROWD 1100

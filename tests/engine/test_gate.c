@@ -23,7 +23,7 @@
 
 #include "base/clock.h"
 #include "protocol/control.h"
-#include "server/embedded.h"
+#include "server/job/embedded.h"
 #include "tests/engine/harness.h"
 
 #define MANY 300

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "server/channel.h"
+#include "server/daemon/channel.h"
 #include "tests/fuzz/input.h"
 
 #define HEAD offsetof(oc_channel_message_t, bytes)

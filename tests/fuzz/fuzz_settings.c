@@ -14,7 +14,7 @@
 #include "multicast/transport/address.h"
 #include "multicast/transport/shim.h"
 #include "net/devices.h"
-#include "server/configuration.h"
+#include "server/daemon/configuration.h"
 #include "tests/fuzz/input.h"
 
 #define MOST_WORDS 16

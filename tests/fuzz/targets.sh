@@ -12,7 +12,7 @@ sources_of() {
     case $1 in
     cast_message) echo "multicast/wire/message.c multicast/peers/note.c [base/mac.c -lcrypto]" ;;
     cast_record) echo "multicast/service/record.c" ;;
-    channel) echo "server/channel.c [base/descriptors.c]" ;;
+    channel) echo "server/daemon/channel.c [base/descriptors.c]" ;;
     contact) echo "multicast/wire/contact.c [base/text.c]" ;;
     control) echo "protocol/control.c" ;;
     datagram) echo "multicast/wire/datagram.c" ;;
@@ -26,7 +26,7 @@ sources_of() {
         multicast/wire/message.c multicast/peers/note.c base/mac.c -lcrypto]" ;;
     segment) echo "node/segment.c [node/doorbell.c base/descriptors.c]" ;;
     servers) echo "net/address.c [base/text.c]" ;;
-    settings) echo "server/configuration.c base/settings.c base/text.c multicast/transport/address.c
+    settings) echo "server/daemon/configuration.c base/settings.c base/text.c multicast/transport/address.c
         [multicast/transport/shim.c net/devices.c -linih -Wl,--wrap=strdup -DOPTCAST_RULES=\"\"]" ;;
     shelf) echo "multicast/peers/shelf.c [node/segment.c base/descriptors.c]" ;;
     stream) echo "control/stream.c [base/descriptors.c protocol/control.c]" ;;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the model of the reserve that groups share (server/reserve.c): can all that have memory wait
+ * Owns the model of the reserve that groups share (server/aggregator/reserve.c): can all that have memory wait
  * for each other? Two communicators with two teams, each step of which is on one of two aggregators.
  * All ranks have begun everything, in whatever order. An aggregator has memory for one step, and
  * a reserve for one more.

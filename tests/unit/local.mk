@@ -240,20 +240,20 @@ tests_unit_test_resend_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_resend_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/unit/test_channel
-tests_unit_test_channel_SOURCES = tests/unit/test_channel.c server/channel.h server/channel.c
+tests_unit_test_channel_SOURCES = tests/unit/test_channel.c server/daemon/channel.h server/daemon/channel.c
 tests_unit_test_channel_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_channel_LDADD = libocbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_job_cgroup
 tests_unit_test_job_cgroup_SOURCES = tests/unit/test_job_cgroup.c \
-	server/cgroup.h server/cgroup.c server/cgroup_text.h server/cgroup_text.c \
-	server/job_cgroup.h server/job_cgroup.c
+	server/daemon/cgroup.h server/daemon/cgroup.c server/daemon/cgroup_text.h server/daemon/cgroup_text.c \
+	server/daemon/job_cgroup.h server/daemon/job_cgroup.c
 tests_unit_test_job_cgroup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_job_cgroup_LDADD = libocbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_job_process
 tests_unit_test_job_process_SOURCES = tests/unit/test_job_process.c \
-	server/channel.h server/channel.c server/job_process.h server/job_process.c
+	server/daemon/channel.h server/daemon/channel.c server/daemon/job_process.h server/daemon/job_process.c
 tests_unit_test_job_process_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_job_process_LDADD = libocnet.la libocprotocol.la libocbase.la $(CMOCKA_LIBS)
 
@@ -285,13 +285,13 @@ tests_unit_test_worker_LDADD = libocucx.la libocnet.la libocbase.la $(CMOCKA_LIB
 
 check_PROGRAMS += tests/unit/test_cgroup_text
 tests_unit_test_cgroup_text_SOURCES = tests/unit/test_cgroup_text.c \
-	server/cgroup_text.h server/cgroup_text.c
+	server/daemon/cgroup_text.h server/daemon/cgroup_text.c
 tests_unit_test_cgroup_text_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cgroup_text_LDADD = $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_configuration
 tests_unit_test_configuration_SOURCES = tests/unit/test_configuration.c \
-	server/configuration.h server/configuration.c
+	server/daemon/configuration.h server/daemon/configuration.c
 tests_unit_test_configuration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(INIH_CFLAGS)
 tests_unit_test_configuration_LDADD = libocbase.la $(CMOCKA_LIBS) $(INIH_LIBS)
 

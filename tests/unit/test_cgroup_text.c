@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "server/cgroup_text.h"
+#include "server/daemon/cgroup_text.h"
 
 #define SIZE 64
 

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "server/channel.h"
+#include "server/daemon/channel.h"
 
 #define HEAD offsetof(oc_channel_message_t, bytes)
 #define MOST 8

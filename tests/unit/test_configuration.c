@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "server/configuration.h"
+#include "server/daemon/configuration.h"
 
 /* Texts from files live for ever: what points to them is kept, so that no leak is seen there. */
 static oc_server_settings_t all_settings[128];

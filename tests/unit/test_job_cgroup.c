@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/job_cgroup.h"
+#include "server/daemon/job_cgroup.h"
 
 static char path[] = "/tmp/optcast_cgroup_XXXXXX";
 static oc_job_cgroup_t job = {.folder = -1, .processes = -1, .events = -1};

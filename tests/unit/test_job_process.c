@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "server/channel.h"
-#include "server/job_process.h"
+#include "server/daemon/channel.h"
+#include "server/daemon/job_process.h"
 
 /* Far more answers than a channel has room for. */
 #define QUESTIONS 20000u

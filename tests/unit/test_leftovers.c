@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "protocol/tag.h"
-#include "server/aggregator_types.h"
+#include "server/aggregator/leftovers.h"
 
 #define HANDLE   0x54321u
 #define RANKS    3u

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/mailbox.h"
+#include "server/aggregator/mailbox.h"
 
 #define NUM_COMMANDS 20000
 

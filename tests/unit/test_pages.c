@@ -17,8 +17,8 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "server/pages.h"
-#include "server/pool.h"
+#include "server/aggregator/pool.h"
+#include "server/host/pages.h"
 
 #define KB ((size_t) 1024)
 #define HUGE_PAGES_ALLOWED "/sys/kernel/mm/transparent_hugepage/enabled"

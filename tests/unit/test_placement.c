@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "server/binding.h"
-#include "server/placement.h"
+#include "server/host/binding.h"
+#include "server/host/placement.h"
 
 /* Files and synthetic descriptions. tests/topologies/README.md says what is in the files. */
 #define TWO_PACKAGES TOPOLOGIES "/two-packages.xml"

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "server/aggregator_types.h"
-#include "server/budget.h"
-#include "server/pool.h"
+#include "server/aggregator/aggregator_types.h"
+#include "server/aggregator/budget.h"
+#include "server/aggregator/pool.h"
 
 #define KB 1024u
 #define LIMIT (1024u * KB)

@@ -14,8 +14,9 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "server/aggregator_types.h"
-#include "server/budget.h"
+#include "server/aggregator/budget.h"
+#include "server/aggregator/queue.h"
+#include "server/aggregator/reserve.h"
 
 #define RANKS 2
 #define CHUNK 8192u

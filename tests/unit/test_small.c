@@ -19,8 +19,11 @@
 #include "base/clock.h"
 #include "protocol/seal.h"
 #include "protocol/tag.h"
-#include "server/aggregator_types.h"
-#include "server/budget.h"
+#include "server/aggregator/budget.h"
+#include "server/aggregator/codes.h"
+#include "server/aggregator/queue.h"
+#include "server/aggregator/reduction.h"
+#include "server/aggregator/reserve.h"
 
 #define RANKS  3
 #define BYTES  4096u

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "protocol/tag.h"
-#include "server/tag_table.h"
+#include "server/aggregator/tag_table.h"
 
 /* As many as the ranks of a large group may have under way to an aggregator. */
 #define RANKS  4096u

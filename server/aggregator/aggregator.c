@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The aggregator's thread: its loop and its commands. */
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/aggregator/above.h"
+#include "server/aggregator/aggregator_inside.h"
+#include "server/aggregator/codes.h"
+#include "server/aggregator/early.h"
+#include "server/aggregator/groups.h"
+#include "server/aggregator/leftovers.h"
+#include "server/aggregator/peers.h"
+#include "server/aggregator/queue.h"
+#include "server/aggregator/requests.h"
+#include "server/host/threads.h"
+
+/* How long an aggregator with nothing to do looks around before it sleeps. */
+#define SPIN_NS (50 * 1000ull)
+
+/* A PING comes from each client that has waited for a second: from thousands, all the time. */
+static bool sweep_is_due(oc_aggregator_t *aggregator)
+{
+    uint64_t now = oc_clock_ns();
+
+    if (now - aggregator->swept_at < OC_SECOND) {
+        return false;
+    }
+    aggregator->swept_at = now;
+    return true;
+}
+
+static void carry_out(oc_aggregator_t *aggregator, oc_command_t *command)
+{
+    switch (command->type) {
+    case OC_COMMAND_CLIENT_ADD:
+        oc_server_peer_add(aggregator, command);
+        break;
+    case OC_COMMAND_CLIENT_DROP:
+        oc_server_peer_drop(aggregator, command->client);
+        break;
+    case OC_COMMAND_KEY:
+        oc_codes_open(aggregator, command);
+        break;
+    case OC_COMMAND_MEMBER_ADD:
+        oc_aggregator_group_join(aggregator, command);
+        break;
+    case OC_COMMAND_GROUP_DROP:
+        oc_aggregator_group_drop(aggregator, command->handle);
+        break;
+    case OC_COMMAND_PARENT_ADD:
+        oc_above_connect(aggregator, command->data);
+        break;
+    case OC_COMMAND_GROUP_ABOVE:
+        oc_aggregator_group_above(aggregator, command);
+        break;
+    case OC_COMMAND_PING:
+        aggregator->sweeps = aggregator->sweeps || sweep_is_due(aggregator);
+        command->type = OC_COMMAND_PONG;
+        oc_mailbox_post(aggregator->config.control, command);
+        return;
+    case OC_COMMAND_STOP:
+        aggregator->stop = true;
+        break;
+    default:
+        break;
+    }
+    free(command);
+}
+
+void oc_aggregator_drain(oc_aggregator_t *aggregator)
+{
+    oc_command_t *command;
+
+    while (NULL != (command = oc_mailbox_take(&aggregator->inbox))) {
+        carry_out(aggregator, command);
+    }
+}
+
+/* Nothing is lost before the wait: mail, and messages after arm, make descriptors readable. */
+static void sleep_until_event(oc_aggregator_t *aggregator)
+{
+    struct pollfd fds[] = {{.fd = aggregator->inbox.event_fd, .events = POLLIN},
+                           {.events = POLLIN}};
+
+    if (!aggregator->stop && OC_OK == oc_worker_arm(aggregator->worker, &fds[1].fd)) {
+        (void) poll(fds, 2, -1);
+    }
+}
+
+static void *aggregator_run(void *arg)
+{
+    oc_aggregator_t *aggregator = arg;
+    uint64_t idle_since = 0, now;
+    bool moved;
+
+    oc_thread_default_arithmetic();
+    oc_binding_enter(aggregator->config.binding, aggregator->config.index);
+    while (!aggregator->stop) {
+        /* also in the middle of work: heartbeats are among the commands */
+        if (oc_mailbox_has_mail(&aggregator->inbox)) {
+            oc_aggregator_drain(aggregator);
+        }
+        moved = 0 != oc_worker_progress(aggregator->worker);
+        moved = oc_early_sweep(aggregator) || moved;
+        if (aggregator->sweeps) {
+            aggregator->sweeps = false;
+            oc_leftovers_sweep(aggregator);
+        }
+        if (oc_reduction_feed(aggregator) || moved) {
+            idle_since = 0;
+            continue;
+        }
+        if (aggregator->config.busy && NULL != aggregator->groups) {
+            continue;
+        }
+        now = oc_clock_ns();
+        if (0 == idle_since) {
+            idle_since = now;
+        }
+        if (now - idle_since < SPIN_NS) {
+            sched_yield();
+            continue;
+        }
+        sleep_until_event(aggregator);
+        idle_since = 0;
+    }
+    return NULL;
+}
+
+static void open_timeline(oc_aggregator_t *aggregator)
+{
+    char host[64] = "", name[128];
+
+    (void) gethostname(host, sizeof(host) - 1);
+    snprintf(name, sizeof(name), "server-%s-%d-%u", host, (int) getpid(),
+             aggregator->config.index);
+    aggregator->timeline = oc_timeline_open(aggregator->config.timeline, name,
+                                            OC_TIMELINE_SERVER);
+}
+
+/* Everything but the thread, in the reverse order of oc_aggregator_open. */
+static void aggregator_free(oc_aggregator_t *aggregator)
+{
+    oc_server_group_t *group, *next_group;
+    oc_peer_t *peer, *next_peer;
+
+    aggregator->stop = true;
+    HASH_ITER (hh, aggregator->groups, group, next_group) {
+        oc_aggregator_group_drop(aggregator, group->handle);
+    }
+    HASH_ITER (hh, aggregator->peers, peer, next_peer) {
+        oc_server_peer_drop(aggregator, peer->client);
+    }
+    oc_endpoint_close(aggregator->parent);
+    oc_worker_close(aggregator->worker);
+    oc_timeline_close(aggregator->timeline);
+    oc_codes_close(aggregator);
+    oc_requests_free(aggregator);
+    oc_pool_close(&aggregator->pool);
+    oc_tag_table_close(&aggregator->early);
+    oc_stock_trim(&aggregator->stock);
+    oc_mailbox_close(&aggregator->inbox);
+    free(aggregator);
+}
+
+oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregator_t **result,
+                               char *error, size_t error_size)
+{
+    oc_aggregator_t *aggregator = calloc(1, sizeof(*aggregator));
+    oc_status_t status;
+    char name[16];
+
+    if (NULL == aggregator) {
+        return OC_ERR_NO_MEMORY;
+    }
+    aggregator->config = *config;
+    aggregator->inbox.event_fd = -1;
+    oc_pool_open(&aggregator->pool, config->memory_limit);
+    oc_stock_open(&aggregator->stock, OC_AGGREGATOR_STOCK);
+    aggregator->pool.huge_pages = config->huge_pages;
+    open_timeline(aggregator);
+    snprintf(error, error_size, "cannot start an aggregator");
+    status = oc_worker_open(config->net_devices, &aggregator->worker, error, error_size);
+    if (OC_OK == status) {
+        oc_worker_guard(aggregator->worker, config->admission);
+        status = oc_mailbox_open(&aggregator->inbox);
+    }
+    if (OC_OK == status && !oc_tag_table_open(&aggregator->early)) {
+        status = OC_ERR_NO_MEMORY;
+    }
+    if (OC_OK == status) {
+        status = oc_requests_post(aggregator);
+    }
+    if (OC_OK == status) {
+        snprintf(name, sizeof(name), "optcast-agg%u", config->index);
+        status = oc_thread_start(&aggregator->thread, name, aggregator_run, aggregator);
+    }
+    if (OC_OK != status) {
+        aggregator_free(aggregator);
+        return status;
+    }
+    *result = aggregator;
+    return OC_OK;
+}
+
+static void report(const oc_aggregator_t *aggregator)
+{
+    if (aggregator->served_groups > 0) {
+        oc_info("aggregator %u served %u groups of %u clients, with at most %zu of %zu bytes",
+                aggregator->config.index, aggregator->served_groups, aggregator->served_clients,
+                aggregator->pool.peak, aggregator->pool.limit);
+    }
+    if (aggregator->waited > 0 || aggregator->asked > 0) {
+        oc_info("aggregator %u was short of memory: %llu collectives waited for it, %llu "
+                "contributions were asked for again, at most %zu of %zu bytes were in use",
+                aggregator->config.index, aggregator->waited, aggregator->asked,
+                aggregator->pool.peak, aggregator->pool.limit);
+    }
+    if (aggregator->forged > 0) {
+        oc_warn("aggregator %u dropped %llu messages that nobody of its job has made",
+                aggregator->config.index, aggregator->forged);
+    }
+}
+
+static void report_dropped(const oc_aggregator_t *aggregator)
+{
+    if (aggregator->dropped > 0) {
+        oc_info("aggregator %u dropped %llu messages of %llu bytes that nobody waited for: they "
+                "were for no group, or for one that had ended", aggregator->config.index,
+                aggregator->dropped, aggregator->dropped_bytes);
+    }
+}
+
+void oc_aggregator_close(oc_aggregator_t *aggregator)
+{
+    oc_command_t *command;
+
+    if (NULL == aggregator) {
+        return;
+    }
+    command = oc_command_new(OC_COMMAND_STOP, NULL, 0);
+    if (NULL == command) {
+        abort();
+    }
+    oc_aggregator_post(aggregator, command);
+    pthread_join(aggregator->thread, NULL);
+    report(aggregator);
+    report_dropped(aggregator);
+    aggregator_free(aggregator);
+}
+
+const void *oc_aggregator_address(const oc_aggregator_t *aggregator, size_t *length)
+{
+    return oc_worker_address(aggregator->worker, length);
+}
+
+void oc_aggregator_post(oc_aggregator_t *aggregator, oc_command_t *command)
+{
+    oc_mailbox_post(&aggregator->inbox, command);
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Chunks of a large collective: n receives, one reduction, n sends.
+ *
+ * A chunk gets all its n buffers or none. All collectives of a group share a window, however many
+ * there are, so that no group gets ahead of others by starting more of them; its chunks get memory
+ * in the order in which its ranks send them. Receives are posted with exact tags when the chunk is
+ * admitted; contributions that come earlier wait (early.c).
+ */
+#include "server/aggregator/chunks.h"
+
+#include <string.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "protocol/tag.h"
+#include "server/aggregator/above.h"
+#include "server/aggregator/budget.h"
+#include "server/aggregator/early.h"
+#include "server/aggregator/groups.h"
+#include "server/aggregator/queue.h"
+#include "server/aggregator/reduction.h"
+#include "server/aggregator/replies.h"
+#include "server/aggregator/reserve.h"
+#include "server/aggregator/small.h"
+
+static void on_result_sent(oc_transfer_t *transfer);
+
+static size_t block_size(const oc_server_group_t *group)
+{
+    return oc_budget_chunk(group->num_ranks, group->chunk_bytes);
+}
+
+/* Without its buffers. */
+static size_t chunk_size(const oc_server_group_t *group)
+{
+    return sizeof(oc_chunk_t) + group->num_ranks * sizeof(oc_chunk_transfer_t);
+}
+
+static uint8_t *buffer_of(const oc_chunk_t *chunk, uint32_t rank)
+{
+    return chunk->buffers + (size_t) rank * chunk->reduction->group->chunk_bytes;
+}
+
+static void note(oc_chunk_t *chunk, unsigned what)
+{
+    if (NULL != chunk->reduction->group->aggregator->timeline) {
+        chunk->times[what] = oc_clock_ns();
+    }
+}
+
+static void note_arrival(oc_chunk_t *chunk, uint32_t rank)
+{
+    if (chunk->waiting == chunk->reduction->group->num_ranks) {
+        note(chunk, OC_SERVER_FIRST);
+        chunk->first = rank;
+    }
+    if (1 == chunk->waiting) {
+        note(chunk, OC_SERVER_LAST);
+        chunk->last = rank;
+    }
+}
+
+static void add_to_timeline(const oc_chunk_t *chunk)
+{
+    const oc_reduction_t *reduction = chunk->reduction;
+    oc_timeline_record_t record = {
+        .handle = reduction->group->handle, .aggregator = reduction->group->index,
+        .sequence = reduction->sequence, .number = chunk->number, .bytes = chunk->length,
+        .first = chunk->first, .last = chunk->last};
+
+    memcpy(record.times, chunk->times, sizeof(chunk->times));
+    oc_timeline_add(reduction->group->aggregator->timeline, &record);
+}
+
+void oc_chunk_drop(oc_chunk_t *chunk)
+{
+    oc_reduction_t *reduction = chunk->reduction;
+    oc_server_group_t *group = reduction->group;
+
+    DL_DELETE(reduction->chunks, chunk);
+    group->flying -= chunk->length;
+    oc_pool_put(&group->aggregator->pool, chunk->buffers, block_size(group));
+    if (chunk->lent) {
+        oc_reserve_return_chunk(group);
+    }
+    oc_stock_give(&group->aggregator->stock, chunk, chunk_size(group));
+}
+
+/* Aggregators begin with different ranks, so that they do not all meet at the link of one. */
+void oc_chunk_result(oc_chunk_t *chunk)
+{
+    oc_reduction_t *reduction = chunk->reduction;
+    oc_server_group_t *group = reduction->group;
+
+    chunk->waiting = group->num_ranks;
+    for (uint32_t i = 0; i < group->num_ranks; i++) {
+        uint32_t rank = (uint32_t) (((uint64_t) group->index + chunk->number + i)
+                                    % group->num_ranks);
+        oc_transfer_t *transfer = &chunk->transfers[rank].transfer;
+
+        transfer->done = on_result_sent;
+        oc_group_hold(group);
+        oc_aggregator_send(group, rank, transfer, chunk->buffers, chunk->length,
+                           oc_tag(OC_KIND_RESULT, group->members[rank].reply_handle, group->index,
+                                  reduction->sequence, chunk->number));
+    }
+    if (++reduction->answered == reduction->header.chunks) {
+        oc_reduction_sent(reduction);
+    }
+}
+
+/* In place: the first buffer is an input and the output. */
+static void reduce(oc_chunk_t *chunk)
+{
+    oc_reduction_t *reduction = chunk->reduction;
+    oc_server_group_t *group = reduction->group;
+
+    for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
+        group->sources[rank] = buffer_of(chunk, rank);
+    }
+    oc_reduce(reduction->kernel, chunk->buffers, group->sources, group->num_ranks,
+              chunk->length / reduction->element);
+}
+
+static void pass_on(oc_chunk_t *chunk)
+{
+    if (NULL != chunk->reduction->group->above) {
+        oc_above_chunk(chunk);
+    } else {
+        oc_chunk_result(chunk);
+    }
+}
+
+static void on_contribution(oc_transfer_t *transfer)
+{
+    oc_chunk_t *chunk = ((oc_chunk_transfer_t *) transfer)->chunk;
+    oc_server_group_t *group = chunk->reduction->group;
+    uint32_t rank = (uint32_t) ((oc_chunk_transfer_t *) transfer - chunk->transfers);
+
+    if (OC_OK != transfer->status || transfer->length != chunk->length) {
+        oc_aggregator_group_failed(
+            group, OC_ERR_INVALID, "chunk %u of collective %llu came with %zu bytes from rank "
+            "%u, not with %u: %s", chunk->number, (unsigned long long) chunk->reduction->sequence,
+            transfer->length, rank, chunk->length, oc_status_string(transfer->status));
+    }
+    note_arrival(chunk, rank);
+    if (0 == --chunk->waiting) {
+        if (group->failed) {
+            oc_chunk_drop(chunk);
+        } else {
+            reduce(chunk);
+            note(chunk, OC_SERVER_REDUCED);
+            pass_on(chunk);
+        }
+    }
+    oc_group_release(group);
+}
+
+static void on_result_sent(oc_transfer_t *transfer)
+{
+    oc_chunk_t *chunk = ((oc_chunk_transfer_t *) transfer)->chunk;
+    oc_reduction_t *reduction = chunk->reduction;
+    oc_server_group_t *group = reduction->group;
+
+    oc_aggregator_check_sent(group, transfer);
+    if (0 == --chunk->waiting) {
+        note(chunk, OC_SERVER_SENT);
+        if (NULL != group->aggregator->timeline) {
+            add_to_timeline(chunk);
+        }
+        oc_chunk_drop(chunk);
+        reduction->finished++;
+        if (!group->failed) {
+            oc_chunks_admit(group);
+            oc_reduction_settle(reduction);
+        }
+    }
+    oc_group_release(group);
+}
+
+static uint32_t next_length(const oc_reduction_t *reduction)
+{
+    return reduction->admitted + 1 == reduction->header.chunks ? reduction->header.last_bytes
+                                                               : reduction->header.chunk_bytes;
+}
+
+static oc_chunk_t *chunk_new(oc_reduction_t *reduction)
+{
+    oc_server_group_t *group = reduction->group;
+    oc_pool_t *pool = &group->aggregator->pool;
+    oc_stock_t *stock = &group->aggregator->stock;
+    oc_chunk_t *chunk = oc_stock_take(stock, chunk_size(group));
+
+    if (NULL == chunk) {
+        return NULL;
+    }
+    memset(chunk, 0, sizeof(*chunk));
+    chunk->buffers = oc_pool_get(pool, block_size(group));
+    if (NULL == chunk->buffers) {
+        oc_stock_give(stock, chunk, chunk_size(group));
+        return NULL;
+    }
+    chunk->reduction = reduction;
+    chunk->number = reduction->admitted;
+    chunk->length = next_length(reduction);
+    DL_APPEND(reduction->chunks, chunk);
+    group->flying += chunk->length;
+    return chunk;
+}
+
+static uint64_t contribution_tag(const oc_reduction_t *reduction, uint32_t rank, uint32_t number)
+{
+    return oc_tag(OC_KIND_CONTRIBUTION, reduction->group->handle, rank, reduction->sequence,
+                  number);
+}
+
+static void receive(oc_chunk_t *chunk, uint32_t rank)
+{
+    oc_server_group_t *group = chunk->reduction->group;
+    oc_transfer_t *transfer = &chunk->transfers[rank].transfer;
+    uint64_t tag = contribution_tag(chunk->reduction, rank, chunk->number);
+    oc_unexpected_t early;
+
+    if (oc_early_take(group, tag, &early)) {
+        oc_unexpected_receive(group->aggregator->worker, transfer, buffer_of(chunk, rank),
+                              chunk->length, &early);
+    } else {
+        oc_receive(group->aggregator->worker, transfer, buffer_of(chunk, rank), chunk->length,
+                   tag, OC_TAG_EXACT);
+    }
+}
+
+static void receive_contributions(oc_chunk_t *chunk)
+{
+    oc_server_group_t *group = chunk->reduction->group;
+
+    chunk->waiting = group->num_ranks;
+    for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
+        oc_chunk_transfer_t *transfer = &chunk->transfers[rank];
+
+        transfer->chunk = chunk;
+        transfer->transfer.done = on_contribution;
+        transfer->transfer.length = 0;
+        oc_group_hold(group);
+        receive(chunk, rank);
+    }
+}
+
+void oc_chunks_close(oc_reduction_t *reduction)
+{
+    if (reduction->is_open) {
+        DL_DELETE2(reduction->group->open, reduction, open_prev, open_next);
+        reduction->is_open = false;
+    }
+}
+
+/* There is room for it. */
+static void admit_next(oc_reduction_t *reduction, bool lent)
+{
+    oc_chunk_t *chunk = chunk_new(reduction);
+
+    if (NULL == chunk) {
+        if (lent) {
+            oc_reserve_return_chunk(reduction->group);
+        }
+        oc_aggregator_group_failed(reduction->group, OC_ERR_NO_MEMORY,
+                                   "the server is out of memory");
+        return;
+    }
+    chunk->lent = lent;
+    reduction->admitted++;
+    note(chunk, OC_SERVER_ADMITTED);
+    receive_contributions(chunk);
+    if (reduction->admitted == reduction->header.chunks) {
+        oc_chunks_close(reduction);
+    }
+}
+
+/* One chunk may always be under way, or nothing would ever make room. */
+static bool wants_chunk(const oc_reduction_t *reduction)
+{
+    const oc_server_group_t *group = reduction->group;
+
+    return !group->failed && reduction == group->open
+           && reduction->admitted - reduction->finished < group->window
+           && (0 == group->flying || group->flying + next_length(reduction)
+                                         <= (size_t) group->window * group->chunk_bytes);
+}
+
+bool oc_chunks_next_is_here(oc_reduction_t *reduction)
+{
+    oc_server_group_t *group = reduction->group;
+
+    if (reduction->here_of != reduction->admitted) {
+        reduction->here_of = reduction->admitted;
+        reduction->here = 0;
+    }
+    while (reduction->here < group->num_ranks
+           && oc_early_has(group,
+                           contribution_tag(reduction, reduction->here, reduction->admitted))) {
+        reduction->here++;
+    }
+    return reduction->here == group->num_ranks;
+}
+
+/* Whether there was room. */
+static bool try_admit(oc_reduction_t *reduction, bool in_turn)
+{
+    oc_server_group_t *group = reduction->group;
+    bool has_room = in_turn
+                    && oc_small_make_room(group->aggregator, reduction, block_size(group));
+
+    if (!has_room && !oc_reserve_lend_chunk(reduction)) {
+        return false;
+    }
+    admit_next(reduction, !has_room);
+    return true;
+}
+
+void oc_chunks_admit(oc_server_group_t *group)
+{
+    oc_reduction_t *first;
+
+    while (NULL != (first = group->open) && !first->waits_for_memory && wants_chunk(first)) {
+        /* nobody overtakes those who wait already */
+        if (!try_admit(first, oc_reduction_may_take(group->aggregator))) {
+            oc_reduction_starve(first);
+        }
+    }
+}
+
+void oc_chunks_begin(oc_reduction_t *reduction)
+{
+    reduction->is_open = true;
+    DL_APPEND2(reduction->group->open, reduction, open_prev, open_next);
+    oc_chunks_admit(reduction->group);
+}
+
+bool oc_chunks_feed(oc_reduction_t *reduction, bool in_turn)
+{
+    return !wants_chunk(reduction) || try_admit(reduction, in_turn);
+}
+
+void oc_chunks_cancel(oc_reduction_t *reduction)
+{
+    oc_chunk_t *chunk;
+
+    DL_FOREACH (reduction->chunks, chunk) {
+        for (uint32_t rank = 0; rank < reduction->group->num_ranks; rank++) {
+            if (on_contribution == chunk->transfers[rank].transfer.done) {
+                oc_receive_cancel(&chunk->transfers[rank].transfer);
+            }
+        }
+        oc_receive_cancel(&chunk->down.transfer);
+    }
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The chunks of a large collective. Of the aggregator, on its thread. */
+#ifndef OC_SERVER_AGGREGATOR_CHUNKS_H
+#define OC_SERVER_AGGREGATOR_CHUNKS_H
+
+#include "server/aggregator/aggregator_types.h"
+
+/* All ranks have come. */
+void oc_chunks_begin(oc_reduction_t *reduction);
+/* As many as the window allows and there is memory for; the rest waits. */
+void oc_chunks_admit(oc_server_group_t *group);
+/*
+ * One chunk of a collective that waits for memory, if it is its turn, or else by the group's
+ * reserve: false if there is no room.
+ */
+bool oc_chunks_feed(oc_reduction_t *reduction, bool in_turn);
+/* Whether the contributions of all ranks to the next chunk are here, or announced. */
+bool oc_chunks_next_is_here(oc_reduction_t *reduction);
+void oc_chunks_close(oc_reduction_t *reduction);
+void oc_chunks_cancel(oc_reduction_t *reduction);
+/* The result of all is in the chunk's first buffer: it goes to the members. */
+void oc_chunk_result(oc_chunk_t *chunk);
+void oc_chunk_drop(oc_chunk_t *chunk);
+
+#endif

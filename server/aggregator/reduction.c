@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Collectives on an aggregator: who has come, do they agree, their ends. */
+#include "server/aggregator/reduction.h"
+
+#include <string.h>
+#include <utlist.h>
+
+#include "base/log.h"
+#include "protocol/tag.h"
+#include "server/aggregator/above.h"
+#include "server/aggregator/chunks.h"
+#include "server/aggregator/codes.h"
+#include "server/aggregator/groups.h"
+#include "server/aggregator/leftovers.h"
+#include "server/aggregator/queue.h"
+#include "server/aggregator/replies.h"
+#include "server/aggregator/small.h"
+
+#define TAG_SEQUENCES (1u << OC_TAG_SEQUENCE_BITS)
+
+_Static_assert(2 * OC_MAX_SPAN <= TAG_SEQUENCES, "two ranks may be a span apart");
+
+static size_t reduction_size(const oc_header_t *header, uint32_t num_ranks)
+{
+    size_t held = OC_MESSAGE_SMALL == header->message ? sizeof(uint8_t *) : 0;
+
+    return sizeof(oc_reduction_t) + num_ranks * (held + sizeof(uint8_t));
+}
+
+static size_t replies_size(const oc_server_group_t *group)
+{
+    return group->num_ranks * sizeof(oc_reply_transfer_t);
+}
+
+/*
+ * All groups share one table, which is made once: the hash of a group would be, and end, with each
+ * collective.
+ */
+static oc_reduction_t **place_of(const oc_server_group_t *group, uint64_t sequence)
+{
+    return &group->aggregator->reductions[(group->handle * 67 + sequence) % OC_REDUCTION_PLACES];
+}
+
+static void reduction_free(oc_reduction_t *reduction)
+{
+    oc_server_group_t *group = reduction->group;
+    oc_stock_t *stock = &group->aggregator->stock;
+
+    DL_DELETE2(group->reductions, reduction, group_prev, group_next);
+    DL_DELETE2(*place_of(group, reduction->sequence), reduction, place_prev, place_next);
+    group->num_reductions--;
+    if (reduction->waits_for_memory) {
+        oc_reduction_stop_starving(reduction);
+    }
+    oc_chunks_close(reduction);
+    oc_small_free(reduction);
+    oc_stock_give(stock, reduction->replies, replies_size(group));
+    oc_stock_give(stock, reduction->notices, replies_size(group));
+    oc_stock_give(stock, reduction, reduction_size(&reduction->header, group->num_ranks));
+}
+
+void oc_reductions_free(oc_server_group_t *group)
+{
+    while (NULL != group->reductions) {
+        reduction_free(group->reductions);
+    }
+}
+
+void oc_reductions_abandon(oc_server_group_t *group)
+{
+    oc_reduction_t *reduction;
+
+    DL_FOREACH2 (group->reductions, reduction, group_next) {
+        oc_chunks_cancel(reduction);
+        oc_above_cancel_reduction(reduction);
+    }
+}
+
+/* Nothing is left to be sent or received: its memory goes. */
+void oc_reduction_settle(oc_reduction_t *reduction)
+{
+    bool large = OC_MESSAGE_START == reduction->header.message;
+    bool replied = NULL != reduction->replies && 0 == reduction->replies_left;
+
+    if (replied && (!large || (reduction->finished == reduction->header.chunks
+                               && 0 == reduction->notices_left))) {
+        reduction_free(reduction);
+    }
+}
+
+static void sent(oc_reduction_t *reduction, const oc_transfer_t *transfer, uint32_t *left)
+{
+    oc_server_group_t *group = reduction->group;
+
+    --*left;
+    oc_aggregator_check_sent(group, transfer);
+    if (!group->failed) {
+        oc_reduction_settle(reduction);
+    }
+    oc_group_release(group);
+}
+
+static void on_reply_sent(oc_transfer_t *transfer)
+{
+    oc_reduction_t *reduction = ((oc_reply_transfer_t *) transfer)->reduction;
+
+    sent(reduction, transfer, &reduction->replies_left);
+}
+
+static void on_notice_sent(oc_transfer_t *transfer)
+{
+    oc_reduction_t *reduction = ((oc_reply_transfer_t *) transfer)->reduction;
+
+    sent(reduction, transfer, &reduction->notices_left);
+}
+
+/* NULL: no memory, and the group has failed. */
+static oc_reply_transfer_t *send_to_all(oc_reduction_t *reduction, const void *data, size_t length,
+                                        uint64_t slot, void (*done)(oc_transfer_t *transfer))
+{
+    oc_server_group_t *group = reduction->group;
+    oc_reply_transfer_t *replies = oc_stock_take(&group->aggregator->stock, replies_size(group));
+
+    if (NULL == replies) {
+        oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
+        return NULL;
+    }
+    for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
+        replies[rank].reduction = reduction;
+        replies[rank].transfer.done = done;
+        oc_group_hold(group);
+        oc_aggregator_send(group, rank, &replies[rank].transfer, data, length,
+                           oc_tag(OC_KIND_REPLY, group->members[rank].reply_handle, group->index,
+                                  reduction->sequence, slot));
+    }
+    return replies;
+}
+
+/* Nobody is called back before all of them are on their way. */
+void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t length)
+{
+    uint64_t slot = NULL == reduction->held ? OC_COMMIT_SLOT : 0;
+
+    reduction->replies = send_to_all(reduction, data, length, slot, on_reply_sent);
+    reduction->replies_left = NULL == reduction->replies ? 0 : reduction->group->num_ranks;
+}
+
+static void seal_reply(const oc_reduction_t *reduction, uint8_t message, uint8_t *bytes)
+{
+    oc_header_t header = reduction->header;
+
+    header.message = message;
+    header.rank = reduction->group->index;
+    oc_seal_reply(reduction->group, &header, bytes, OC_HEADER_SIZE);
+}
+
+void oc_reduction_sent(oc_reduction_t *reduction)
+{
+    seal_reply(reduction, OC_MESSAGE_SENT, reduction->sent);
+    reduction->notices = send_to_all(reduction, reduction->sent, OC_HEADER_SIZE, OC_SENT_SLOT,
+                                     on_notice_sent);
+    reduction->notices_left = NULL == reduction->notices ? 0 : reduction->group->num_ranks;
+}
+
+void oc_reduction_commit(oc_reduction_t *reduction)
+{
+    seal_reply(reduction, OC_MESSAGE_COMMIT, reduction->reply);
+    oc_reduction_reply(reduction, reduction->reply, OC_HEADER_SIZE);
+}
+
+/* Sizes that cannot be cut into whole elements, or that say two different things. */
+static bool sizes_fit(const oc_server_group_t *group, const oc_header_t *header, size_t element)
+{
+    uint64_t bytes;
+
+    if (0 == header->count || header->count > INT64_MAX / element
+        || 0 != header->chunk_bytes % element) {
+        return false;
+    }
+    bytes = header->count * element;
+    if (OC_MESSAGE_SMALL == header->message) {
+        return bytes == header->chunk_bytes && bytes <= group->small_bytes;
+    }
+    return header->chunk_bytes <= group->chunk_bytes && 0 == header->last_bytes % element
+           && (uint64_t) (header->chunks - 1) * header->chunk_bytes + header->last_bytes <= bytes;
+}
+
+/* All zeros but for its arrays' places. */
+static oc_reduction_t *reduction_allocate(oc_server_group_t *group, const oc_header_t *header)
+{
+    size_t size = reduction_size(header, group->num_ranks);
+    oc_reduction_t *reduction = oc_stock_take(&group->aggregator->stock, size);
+
+    if (NULL == reduction) {
+        return NULL;
+    }
+    memset(reduction, 0, size);
+    if (OC_MESSAGE_SMALL == header->message) {
+        reduction->held = reduction->arrays;
+        reduction->seen = (uint8_t *) &reduction->arrays[group->num_ranks];
+    } else {
+        reduction->seen = (uint8_t *) reduction->arrays;
+    }
+    return reduction;
+}
+
+static oc_reduction_t *reduction_new(oc_server_group_t *group, const oc_header_t *header)
+{
+    oc_reduce_fn_t kernel = oc_reduce_kernel(header->op, header->type);
+    char name[OC_MEMBER_NAME_SIZE];
+    oc_reduction_t *reduction;
+
+    if (NULL == kernel || !sizes_fit(group, header, oc_type_size(header->type))) {
+        oc_aggregator_group_failed(group, OC_ERR_INVALID,
+                                   "%s asks for an impossible collective %llu: %s of %llu %s",
+                                   oc_group_member_name(group, header->rank, name),
+                                   (unsigned long long) header->sequence,
+                                   oc_op_name(header->op), (unsigned long long) header->count,
+                                   oc_type_name(header->type));
+        return NULL;
+    }
+    reduction = reduction_allocate(group, header);
+    if (NULL == reduction) {
+        oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
+        return NULL;
+    }
+    reduction->group = group;
+    reduction->sequence = header->sequence;
+    reduction->header = *header;
+    reduction->kernel = kernel;
+    reduction->element = oc_type_size(header->type);
+    DL_APPEND2(group->reductions, reduction, group_prev, group_next);
+    DL_PREPEND2(*place_of(group, reduction->sequence), reduction, place_prev, place_next);
+    group->num_reductions++;
+    return reduction;
+}
+
+static bool same_collective(const oc_header_t *a, const oc_header_t *b)
+{
+    return a->message == b->message && a->op == b->op && a->type == b->type
+           && a->count == b->count && a->chunk_bytes == b->chunk_bytes
+           && a->last_bytes == b->last_bytes && a->chunks == b->chunks;
+}
+
+static bool arrival_is_legal(oc_reduction_t *reduction, const oc_header_t *header)
+{
+    oc_server_group_t *group = reduction->group;
+    const oc_header_t *first = &reduction->header;
+    char name[OC_MEMBER_NAME_SIZE], other[OC_MEMBER_NAME_SIZE];
+
+    oc_group_member_name(group, header->rank, name);
+    if (!same_collective(first, header)) {
+        oc_aggregator_group_failed(
+            group, OC_ERR_MISMATCH,
+            "ranks disagree about collective %llu: %s has %s of %llu %s, %s has %s of %llu %s",
+            (unsigned long long) header->sequence,
+            oc_group_member_name(group, first->rank, other), oc_op_name(first->op),
+            (unsigned long long) first->count, oc_type_name(first->type), name,
+            oc_op_name(header->op), (unsigned long long) header->count,
+            oc_type_name(header->type));
+        return false;
+    }
+    if (OC_SEEN_ARRIVED == (reduction->seen[header->rank] & (OC_SEEN_ARRIVED | OC_SEEN_ASKED))) {
+        oc_aggregator_group_failed(group, OC_ERR_INVALID, "%s began collective %llu twice", name,
+                                   (unsigned long long) header->sequence);
+        return false;
+    }
+    return true;
+}
+
+static oc_reduction_t *find(const oc_server_group_t *group, uint64_t sequence)
+{
+    oc_reduction_t *reduction;
+
+    DL_FOREACH2 (*place_of(group, sequence), reduction, place_next) {
+        if (reduction->sequence == sequence && reduction->group == group) {
+            return reduction;
+        }
+    }
+    return NULL;
+}
+
+/* Whether tags can tell it from those under way, which are hardly ever out of order. */
+static bool is_in_reach(const oc_server_group_t *group, uint64_t sequence)
+{
+    const oc_reduction_t *oldest = group->reductions;
+
+    return NULL == oldest || sequence - oldest->sequence < TAG_SEQUENCES
+           || oldest->sequence - sequence < TAG_SEQUENCES;
+}
+
+static oc_reduction_t *find_or_make(oc_server_group_t *group, const oc_header_t *header)
+{
+    oc_reduction_t *reduction = find(group, header->sequence);
+    char name[OC_MEMBER_NAME_SIZE];
+
+    if (NULL != reduction) {
+        return reduction;
+    }
+    if (!is_in_reach(group, header->sequence)) {
+        oc_aggregator_group_failed(group, OC_ERR_LIMIT, "%s began collective %llu while %llu is "
+                                   "under way: they have to be less than %u apart",
+                                   oc_group_member_name(group, header->rank, name),
+                                   (unsigned long long) header->sequence,
+                                   (unsigned long long) group->reductions->sequence,
+                                   TAG_SEQUENCES);
+        return NULL;
+    }
+    if (group->num_reductions >= 2 * OC_MAX_IN_FLIGHT) {
+        oc_aggregator_group_failed(group, OC_ERR_LIMIT, "%s has more than %d collectives under way",
+                                   oc_group_member_name(group, header->rank, name),
+                                   OC_MAX_IN_FLIGHT);
+        return NULL;
+    }
+    return reduction_new(group, header);
+}
+
+static void admit(oc_reduction_t *reduction)
+{
+    if (NULL != reduction->held) {
+        oc_small_admit(reduction);
+    } else {
+        oc_chunks_begin(reduction);
+    }
+}
+
+/* Memory is only promised once all ranks have come, so that groups cannot block each other. */
+static void arrive(oc_server_group_t *group, const oc_request_t *request)
+{
+    const oc_header_t *header = &request->header;
+    oc_reduction_t *reduction = find_or_make(group, header);
+
+    if (NULL == reduction || !arrival_is_legal(reduction, header)) {
+        return;
+    }
+    if (reduction->seen[header->rank] & OC_SEEN_ASKED) {
+        oc_small_arrive_again(reduction, request);
+        return;
+    }
+    reduction->seen[header->rank] |= OC_SEEN_ARRIVED;
+    reduction->arrived++;
+    if (NULL != reduction->held) {
+        oc_small_arrive(reduction, request);
+    }
+    if (reduction->arrived < group->num_ranks) {
+        return;
+    }
+    if (NULL != group->above && NULL == reduction->held) {
+        oc_above_start(reduction);
+    }
+    admit(reduction);
+}
+
+static void acknowledge(oc_server_group_t *group, const oc_header_t *header)
+{
+    oc_reduction_t *reduction = find(group, header->sequence);
+    char name[OC_MEMBER_NAME_SIZE];
+
+    if (NULL == reduction || OC_MESSAGE_START != reduction->header.message
+        || reduction->header.chunks != header->chunks || reduction->answered < header->chunks
+        || (reduction->seen[header->rank] & OC_SEEN_ACKED)) {
+        oc_aggregator_group_failed(group, OC_ERR_INVALID,
+                                   "%s acknowledged collective %llu, which has no such result",
+                                   oc_group_member_name(group, header->rank, name),
+                                   (unsigned long long) header->sequence);
+        return;
+    }
+    if (!oc_leftovers_none_of(reduction, header->rank)) {
+        return;
+    }
+    reduction->seen[header->rank] |= OC_SEEN_ACKED;
+    if (++reduction->acked < group->num_ranks) {
+        return;
+    }
+    if (NULL != group->above) {
+        oc_above_acknowledge(reduction);
+    } else {
+        oc_reduction_commit(reduction);
+    }
+}
+
+void oc_reduction_request(oc_server_group_t *group, const oc_request_t *request)
+{
+    char name[OC_MEMBER_NAME_SIZE];
+
+    switch (request->header.message) {
+    case OC_MESSAGE_SMALL:
+    case OC_MESSAGE_START:
+        arrive(group, request);
+        break;
+    case OC_MESSAGE_ACK:
+        acknowledge(group, &request->header);
+        break;
+    default:
+        oc_aggregator_group_failed(group, OC_ERR_INVALID,
+                                   "%s sent a message of type %u, which only aggregators send",
+                                   oc_group_member_name(group, request->header.rank, name),
+                                   request->header.message);
+    }
+}

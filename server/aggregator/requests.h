@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages with header that come. Of the aggregator, on its thread. */
+#ifndef OC_SERVER_AGGREGATOR_REQUESTS_H
+#define OC_SERVER_AGGREGATOR_REQUESTS_H
+
+#include "server/aggregator/aggregator_types.h"
+
+oc_status_t oc_requests_post(oc_aggregator_t *aggregator);
+void oc_requests_free(oc_aggregator_t *aggregator);
+void oc_request_release(oc_request_t *request);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A server inside an MPI process: the same job, gate and protocol as in the daemon, on one
+ * thread for the control side and one for each aggregator. Only processes with the job's key
+ * get in.
+ */
+#ifndef OC_SERVER_JOB_EMBEDDED_H
+#define OC_SERVER_JOB_EMBEDDED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/settings.h"
+#include "base/status.h"
+
+typedef struct oc_embedded oc_embedded_t;
+
+typedef struct {
+    const uint8_t *job_id, *job_key;  /* OC_JOB_ID_SIZE and OC_JOB_KEY_SIZE bytes, copied */
+    bool all_interfaces;              /* false: reachable on this host only */
+    const char *net_devices;          /* as in oc_job_config_t; needed during oc_embedded_open */
+    size_t memory_limit;
+    const char *timeline;             /* as in oc_job_config_t; must stay */
+    oc_local_settings_t local;
+} oc_embedded_config_t;
+
+/* Starts the threads; on failure a sentence in error. */
+oc_status_t oc_embedded_open(const oc_embedded_config_t *config, oc_embedded_t **server,
+                             char *error, size_t error_size);
+
+/* Ends the threads; does not wait for clients. NULL is allowed. */
+void oc_embedded_close(oc_embedded_t *server);
+
+/* TCP port of the control side. */
+uint16_t oc_embedded_port(const oc_embedded_t *server);
+
+/* Sockets that hosts of no job can connect to, too. */
+unsigned oc_embedded_open_sockets(const oc_embedded_t *server);
+
+/* A client vanished: this server refuses everybody from now on. Any thread. */
+bool oc_embedded_failed(const oc_embedded_t *server);
+
+#endif

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A job's aggregators, heartbeats, mailbox and end. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/descriptors.h"
+#include "base/log.h"
+#include "server/host/threads.h"
+#include "server/job/gate.h"
+#include "server/job/heartbeat.h"
+#include "server/job/hosts.h"
+#include "server/job/idle.h"
+#include "server/job/job_inside.h"
+#include "server/job/parent.h"
+#include "server/job/registry.h"
+#include "server/job/session.h"
+
+/* A client that UCX lost may just be leaving: its goodbye has this long to arrive. */
+#define LOST_PATIENCE (2 * OC_SECOND)
+
+/* Deadlines are looked at so often, however many events there are. */
+#define TICK_INTERVAL (100 * OC_MILLISECOND)
+
+oc_session_t *oc_job_session(oc_job_server_t *job, uint32_t client)
+{
+    oc_session_t *session;
+
+    HASH_FIND(hh, job->by_client, &client, sizeof(client), session);
+    return session;
+}
+
+/* A copy to every aggregator; for commands without data. */
+void oc_job_post_all(oc_job_server_t *job, const oc_command_t *command)
+{
+    for (unsigned i = 0; i < job->num_aggregators; i++) {
+        oc_command_t *copy = oc_command_new(command->type, NULL, 0);
+
+        if (NULL == copy) {
+            oc_error("out of memory");
+            abort();
+        }
+        copy->client = command->client;
+        copy->handle = command->handle;
+        copy->token = command->token;
+        copy->eager_window = command->eager_window;
+        oc_aggregator_post(job->aggregators[i], copy);
+    }
+}
+
+void oc_job_fail(oc_job_server_t *job, oc_status_t status, const char *format, ...)
+{
+    oc_session_t *session, *next;
+    char text[OC_MAX_TEXT + 1];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (job->failed) {
+        return;
+    }
+    job->failed = true;
+    if (job->num_sessions > 0) {
+        oc_info("the job ends: %s", text);
+    }
+    oc_parent_give_up(job, status, text);
+    DL_FOREACH_SAFE (job->sessions, session, next) {
+        oc_session_notice(session, OC_CONTROL_JOB_ERROR, 0, status, text);
+    }
+}
+
+static void client_lost(oc_job_server_t *job, uint32_t client)
+{
+    oc_session_t *session = oc_job_session(job, client);
+
+    if (NULL != session && 0 == session->lost_at) {
+        session->lost_at = oc_clock_ns();
+        oc_session_watch(session);
+    }
+}
+
+static void on_mail(oc_watch_t *watch, uint32_t events)
+{
+    oc_job_server_t *job =
+        (oc_job_server_t *) ((char *) watch - offsetof(oc_job_server_t, mail_watch));
+    oc_command_t *command;
+
+    (void) events;
+    while (NULL != (command = oc_mailbox_take(&job->mailbox))) {
+        switch (command->type) {
+        case OC_COMMAND_PONG:
+            oc_job_echo(job, command->token);
+            break;
+        case OC_COMMAND_GROUP_ERROR:
+            oc_warn("a group cannot go on: %s", command->text);
+            oc_registry_error(job, command->handle, command->status, command->text);
+            break;
+        case OC_COMMAND_CLIENT_LOST:
+            client_lost(job, command->client);
+            break;
+        case OC_COMMAND_PARENT_LOST:
+            oc_parent_lost(job);
+            break;
+        case OC_COMMAND_JOB_ERROR:
+            oc_job_fail(job, command->status, "%s", command->text);
+            break;
+        default:
+            break;
+        }
+        free(command);
+    }
+}
+
+/* false: the job has failed because of it. */
+static bool look_at(oc_session_t *session, uint64_t now)
+{
+    oc_job_server_t *job = session->job;
+    char name[OC_SESSION_NAME_SIZE];
+
+    oc_session_name(session, name);
+    if (0 != session->lost_at && now - session->lost_at > LOST_PATIENCE) {
+        oc_job_fail(job, OC_ERR_UNREACHABLE, "the data connection to %s is broken", name);
+    } else if (!oc_session_is_there(session, now)) {
+        oc_job_fail(job, OC_ERR_TIMEOUT, "%s stopped answering: no heartbeat for %llu seconds",
+                    name, OC_PULSE_PATIENCE / OC_SECOND);
+    }
+    return !job->failed;
+}
+
+int oc_job_timeout(const oc_job_server_t *job)
+{
+    return oc_heartbeat_waits(job) ? 1 : 1000;
+}
+
+void oc_job_tick(oc_job_server_t *job)
+{
+    uint64_t now = oc_clock_ns();
+    oc_session_link_t *link;
+
+    oc_heartbeat_tick(job);
+    if (now < job->tick_due) {
+        return;
+    }
+    job->tick_due = now + TICK_INTERVAL;
+    oc_parent_tick(job);
+    oc_idle_tick(job);
+    DL_FOREACH (job->watched, link) {
+        if (!look_at(link->session, now)) {
+            return;
+        }
+    }
+}
+
+static void find_binding(oc_job_server_t *job)
+{
+    oc_binding_config_t config = {
+        .net_devices = job->config.net_devices,
+        .num_threads = job->config.num_aggregators,
+        .widen = job->config.widen,
+        .near = OC_BIND_AUTO == job->config.local.bind,
+    };
+
+    job->binding = oc_binding_open(&config);
+}
+
+/*
+ * Those that share a processor would keep it from each other. Where each has one, the control
+ * thread and what else runs here may still wait for one. Sets of processors near the device are no
+ * smaller than their aggregators are many, so it is the process's that counts. Inside somebody
+ * else's process he knows better how many there are.
+ */
+static bool may_be_busy(const oc_job_server_t *job)
+{
+    unsigned aggregators = job->config.num_aggregators, processors = oc_processors();
+
+    if (OC_POLLING_BUSY != job->config.local.polling || job->config.widen
+        || aggregators < processors) {
+        return OC_POLLING_BUSY == job->config.local.polling;
+    }
+    if (aggregators > processors) {
+        oc_warn("polling is adaptive, not busy: %u aggregators would keep %u processors from each "
+                "other; use fewer of them", aggregators, processors);
+        return false;
+    }
+    oc_warn("with busy polling, aggregators take %u of %u processors, and nothing is left for "
+            "others: use adaptive polling, or fewer of them", aggregators, processors);
+    return true;
+}
+
+static oc_status_t start_aggregators(oc_job_server_t *job, char *error, size_t error_size)
+{
+    oc_aggregator_config_t config = {
+        .net_devices = job->config.net_devices,
+        .admission = job->admission,
+        .memory_limit = job->config.memory_limit / job->config.num_aggregators,
+        .huge_pages = job->config.local.huge_pages,
+        .busy = may_be_busy(job),
+        .binding = job->binding,
+        .timeline = job->config.timeline,
+        .control = &job->mailbox,
+    };
+    oc_status_t status;
+
+    /* what they are made of, too, where the calling thread is none of somebody else's */
+    if (!job->config.widen) {
+        oc_binding_enter_memory(job->binding);
+    }
+    for (config.index = 0; config.index < job->config.num_aggregators; config.index++) {
+        status = oc_aggregator_open(&config, &job->aggregators[config.index], error, error_size);
+        if (OC_OK != status) {
+            return status;
+        }
+        job->num_aggregators++;
+    }
+    return OC_OK;
+}
+
+oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_server_t **result,
+                        char *error, size_t error_size)
+{
+    oc_job_server_t *job = calloc(1, sizeof(*job));
+    oc_status_t status;
+
+    if (NULL == job) {
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
+    }
+    job->config = *config;
+    job->loop = loop;
+    snprintf(error, error_size, "cannot make a mailbox");
+    status = oc_mailbox_open(&job->mailbox);
+    if (OC_OK != status) {
+        free(job);
+        return status;
+    }
+    job->hosts_watch.fd = -1;
+    job->mail_watch = (oc_watch_t) {.fd = job->mailbox.event_fd, .ready = on_mail};
+    status = oc_loop_add(loop, &job->mail_watch, EPOLLIN);
+    if (OC_OK == status) {
+        job->handles = oc_handles_new();
+        status = NULL == job->handles ? OC_ERR_NO_MEMORY : OC_OK;
+    }
+    if (OC_OK == status) {
+        find_binding(job);
+        status = oc_parent_open(job, error, error_size);
+    }
+    if (OC_OK == status) {
+        snprintf(error, error_size, "cannot tell hosts of the job from others: no descriptors or "
+                 "no memory are left");
+        status = oc_hosts_open(job);
+    }
+    if (OC_OK == status) {
+        status = start_aggregators(job, error, error_size);
+    }
+    if (OC_OK != status) {
+        oc_job_close(job);
+        return status;
+    }
+    *result = job;
+    return OC_OK;
+}
+
+void oc_job_enter(const oc_job_server_t *job)
+{
+    oc_binding_widen(job->binding);
+}
+
+void oc_job_close(oc_job_server_t *job)
+{
+    if (NULL == job) {
+        return;
+    }
+    if (NULL != job->sessions) {
+        /* without this, a parent would take it for the end of the job on this leaf */
+        oc_job_fail(job, OC_ERR_REFUSED, "the server was stopped");
+    }
+    while (NULL != job->sessions) {
+        oc_session_close(job->sessions);
+    }
+    oc_registry_free(job);
+    oc_parent_close(job);
+    for (unsigned i = 0; i < job->num_aggregators; i++) {
+        oc_aggregator_close(job->aggregators[i]);
+    }
+    oc_hosts_close(job);
+    if (job->next_client > 0) {
+        oc_info("%u clients connected", job->next_client);
+    }
+    oc_binding_close(job->binding);
+    oc_loop_remove(job->loop, &job->mail_watch);
+    oc_mailbox_close(&job->mailbox);
+    free(job);
+}
+
+/* All that say HELLO have the same one. */
+static void pass_key(oc_job_server_t *job, const oc_hello_t *hello)
+{
+    oc_secret_t secret = {.leaf = NULL != job->parent ? job->config.identity : 0};
+
+    if (job->has_key) {
+        return;
+    }
+    job->has_key = true;
+    memcpy(secret.key, hello->job_key, OC_JOB_KEY_SIZE);
+    for (unsigned i = 0; i < job->num_aggregators; i++) {
+        oc_command_t *command = oc_command_new(OC_COMMAND_KEY, &secret, sizeof(secret));
+
+        if (NULL == command) {
+            oc_job_fail(job, OC_ERR_NO_MEMORY, "the server is out of memory");
+            break;
+        }
+        oc_aggregator_post(job->aggregators[i], command);
+    }
+    explicit_bzero(&secret, sizeof(secret));
+}
+
+static void admit(oc_job_server_t *job, int fd, const oc_hello_t *hello)
+{
+    const char *reason = "";
+    oc_status_t status;
+
+    if (OC_PROCESS_LEAF == hello->process && NULL != job->parent) {
+        oc_refuse(fd, OC_ERR_REFUSED, "this server is a leaf itself (it has a --parent), and trees "
+                                      "of servers have two levels");
+        return;
+    }
+    if (OC_PROCESS_LEAF == hello->process && 0 == job->config.identity) {
+        oc_refuse(fd, OC_ERR_REFUSED, "a server in a process of the job can be no parent");
+        return;
+    }
+    pass_key(job, hello);
+    oc_parent_greet(job, hello);
+    status = oc_parent_status(job, &reason);
+    if (OC_OK != status && OC_IN_PROGRESS != status) {
+        oc_refuse(fd, status, reason);
+    } else {
+        oc_session_new(job, fd, hello);
+    }
+}
+
+void oc_job_adopt(oc_job_server_t *job, int fd, const uint8_t *bytes, size_t length)
+{
+    oc_control_t message;
+
+    if (oc_control_decode(bytes, length, OC_MAX_HELLO_BODY, &message) != (long) length
+        || OC_CONTROL_HELLO != message.type) {
+        oc_fd_close(fd);
+        return;
+    }
+    if (job->failed) {
+        oc_refuse(fd, OC_ERR_REFUSED, "the job has failed on this server");
+    } else if (job->draining) {
+        oc_refuse(fd, OC_ERR_REFUSED, "the server is going to stop");
+    } else {
+        admit(job, fd, &message.hello);
+    }
+}
+
+void oc_job_drain(oc_job_server_t *job, const char *reason)
+{
+    oc_session_t *session, *next;
+
+    job->draining = true;
+    DL_FOREACH_SAFE (job->sessions, session, next) {
+        oc_session_notice(session, OC_CONTROL_DRAIN, 0, OC_OK, reason);
+    }
+}
+
+bool oc_job_has_joined(const oc_job_server_t *job)
+{
+    return job->has_joined;
+}
+
+unsigned oc_job_sessions(const oc_job_server_t *job)
+{
+    return job->num_sessions;
+}
+
+void oc_job_load(const oc_job_server_t *job, oc_load_t *load)
+{
+    *load = (oc_load_t) {.clients = job->num_sessions, .members = job->num_members,
+                         .eager_windows = job->eager_windows};
+}
+
+void oc_job_burst(oc_job_server_t *job, const char *with, uint64_t used, uint64_t bound)
+{
+    oc_job_fail(job, OC_ERR_NO_MEMORY, "the server's process for this job%s holds %llu bytes of "
+                "memory, and may hold %llu: its ranks have sent what the server did not ask for yet; "
+                "start it with a higher --memory-limit, or lower coll_optcast_window", with,
+                (unsigned long long) used, (unsigned long long) bound);
+}
+
+unsigned oc_job_open_sockets(const oc_job_server_t *job)
+{
+    return oc_admission_open_sockets(job->admission);
+}
+
+bool oc_job_failed(const oc_job_server_t *job)
+{
+    return job->failed;
+}
