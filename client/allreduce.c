@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What small and large Allreduces have in common: beginning, callbacks, end. */
+#include "client/allreduce.h"
+
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "client/client_inside.h"
+#include "client/collective.h"
+#include "client/large.h"
 #include "client/pack.h"
-#include "client/types.h"
+#include "client/small.h"
 #include "client/vector.h"
 #include "reduction/reduction.h"
 

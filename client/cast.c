@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups that multicast serves, and their Allgathers and Bcasts. */
+#include "client/cast.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +9,11 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "client/collective.h"
+#include "client/group.h"
 #include "client/interfaces.h"
 #include "client/setup.h"
-#include "client/types.h"
+#include "client/vector.h"
 
 #define LINGER (50 * OC_MILLISECOND)
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/client_inside.h"
 #include "client/record.h"
 #include "client/setup.h"
 #include "client/targets.h"

@@ -14,9 +14,15 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "client/cast.h"
+#include "client/client_inside.h"
+#include "client/collective.h"
+#include "client/connection.h"
+#include "client/group.h"
 #include "client/interfaces.h"
+#include "client/leftovers.h"
+#include "client/node.h"
 #include "client/setup.h"
-#include "client/types.h"
 
 /* How often the control connections are looked at while something is pending. */
 #define POLL_INTERVAL OC_MILLISECOND

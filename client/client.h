@@ -18,7 +18,7 @@
 #include "base/rules.h"
 #include "base/settings.h"
 #include "base/status.h"
-#include "client/model.h"
+#include "client/plan/model.h"
 #include "multicast/service/multicast.h"
 #include "staging/device.h"
 

@@ -3,8 +3,9 @@
  * Codes of the messages with header between a rank and aggregators. A reply with a wrong one was not
  * made by this job: it is dropped, counted, and waited for again.
  */
+#include "client/codes.h"
+
 #include "base/log.h"
-#include "client/types.h"
 #include "protocol/seal.h"
 
 void oc_collective_seal(const oc_collective_t *collective, const oc_lane_t *lane,

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What all collectives have in common: the queue, beginning and end. */
+#include "client/collective.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
+#include "client/allreduce.h"
+#include "client/cast.h"
+#include "client/client_inside.h"
+#include "client/group.h"
 #include "client/setup.h"
-#include "client/types.h"
 
 oc_collective_t *oc_collective_new(oc_group_t *group)
 {

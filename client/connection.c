@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The control connection to one server: connecting, heartbeats, messages, end. */
+#include "client/connection.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -10,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "client/client_inside.h"
 #include "client/joining.h"
-#include "client/types.h"
 #include "net/socket.h"
 #include "protocol/seal.h"
 

@@ -17,11 +17,16 @@
  * may go, and it moves on a span ahead of the first chunk whose result is not here. With equal
  * shares there is none.
  */
+#include "client/flow.h"
+
 #include <string.h>
 #include <utlist.h>
 
 #include "base/clock.h"
-#include "client/types.h"
+#include "client/allreduce.h"
+#include "client/large.h"
+#include "client/node.h"
+#include "client/parts.h"
 #include "client/vector.h"
 #include "protocol/tag.h"
 

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups: creation, the turns of their life, and the queue of collectives. */
+#include "client/group.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
 
 #include "base/log.h"
+#include "client/cast.h"
+#include "client/client_inside.h"
+#include "client/collective.h"
+#include "client/connection.h"
+#include "client/lanes.h"
+#include "client/node.h"
 #include "client/place.h"
 #include "client/setup.h"
-#include "client/types.h"
 
 oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params,
                             oc_group_t **result)

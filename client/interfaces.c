@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "client/division.h"
+#include "client/plan/division.h"
 #include "net/devices.h"
 
 #define SYSFS "/sys"

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "client/cast.h"
 #include "client/interfaces.h"
 #include "client/place.h"
 #include "client/record.h"

@@ -6,6 +6,9 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "client/client_inside.h"
+#include "client/connection.h"
+#include "client/lanes.h"
 #include "client/place.h"
 #include "client/readiness.h"
 #include "client/setup.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From the links of a group to its aggregators, and how much of a vector each of them gets. */
+#include "client/lanes.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "client/types.h"
 
 static unsigned num_servers(const oc_group_t *group)
 {

@@ -4,7 +4,15 @@
  * lane.
  * Which chunks those are is in parts.c, and which of them may be under way, in flow.c.
  */
-#include "client/types.h"
+#include "client/large.h"
+
+#include "client/allreduce.h"
+#include "client/codes.h"
+#include "client/collective.h"
+#include "client/flow.h"
+#include "client/leftovers.h"
+#include "client/node.h"
+#include "client/parts.h"
 #include "client/vector.h"
 #include "protocol/tag.h"
 

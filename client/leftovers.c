@@ -9,10 +9,12 @@
  * One that was announced and never comes keeps a collective from its end. So those under way are
  * looked through now and then for messages that should have been taken at once.
  */
+#include "client/leftovers.h"
+
 #include <utlist.h>
 
 #include "base/log.h"
-#include "client/types.h"
+#include "client/client_inside.h"
 #include "protocol/tag.h"
 
 static void give_up(const oc_collective_t *collective, const oc_lane_t *lane)

@@ -15,13 +15,18 @@
  * in doc/architecture.md), and ranks of a host may begin nonblocking collectives of several
  * communicators in any order.
  */
+#include "client/node.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "base/log.h"
 #include "base/text.h"
-#include "client/types.h"
+#include "client/client_inside.h"
+#include "client/collective.h"
+#include "client/large.h"
+#include "client/small.h"
 #include "client/vector.h"
 #include "reduction/reduction.h"
 

@@ -6,9 +6,11 @@
  * division. In the node shape chunks go to the teams in turn first, and the division is that of a
  * team's chunks.
  */
+#include "client/parts.h"
+
 #include <stdlib.h>
 
-#include "client/types.h"
+#include "client/node.h"
 #include "client/vector.h"
 
 /* Teams begin with another one each time. */

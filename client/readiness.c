@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "client/types.h"
+#include "client/codes.h"
 #include "protocol/tag.h"
 
 static void receive(oc_ready_t *ready);

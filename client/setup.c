@@ -8,6 +8,8 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "client/cast.h"
+#include "client/group.h"
 #include "client/introduction.h"
 #include "client/joining.h"
 #include "client/place.h"

@@ -4,9 +4,15 @@
  * and result stay separate, so that a failure leaves the contribution intact, and so that it can
  * be sent once more to an aggregator that had no room for it.
  */
+#include "client/small.h"
+
 #include <string.h>
 
-#include "client/types.h"
+#include "client/allreduce.h"
+#include "client/client_inside.h"
+#include "client/codes.h"
+#include "client/collective.h"
+#include "client/node.h"
 #include "client/vector.h"
 #include "protocol/tag.h"
 

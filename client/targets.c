@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/connection.h"
 #include "client/record.h"
 #include "client/tree.h"
-#include "client/types.h"
 
 static unsigned num_embedded(const oc_group_t *group)
 {

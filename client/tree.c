@@ -23,7 +23,7 @@
 
 #include <stdio.h>
 
-#include "client/types.h"
+#include "client/connection.h"
 
 uint32_t oc_tree_leaves(uint32_t servers, uint32_t members)
 {

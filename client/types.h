@@ -25,8 +25,8 @@
 #include "base/stock.h"
 #include "base/timeline.h"
 #include "client/client.h"
-#include "client/division.h"
-#include "client/model.h"
+#include "client/plan/division.h"
+#include "client/plan/model.h"
 #include "control/stream.h"
 #include "net/address.h"
 #include "net/admission.h"
@@ -336,33 +336,6 @@ struct oc_client {
     oc_timeline_t *timeline;   /* NULL: none is wanted */
 };
 
-/* client.c: gives all service up, soon; only the first reason counts */
-void oc_client_collapse(oc_client_t *client, oc_status_t status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-/* Carries a collapse out now. Not from within a callback of UCX. */
-void oc_client_settle(oc_client_t *client);
-/* Not before the servers' names were looked up: it uses the interfaces that lead to them. */
-oc_status_t oc_client_worker(oc_client_t *client, char *error, size_t error_size);
-/*
- * "embedded", which means on_hosts, or "embedded:N", which means count; OC_DECLINED: neither.
- * OC_ERR_INVALID: error says what is wrong.
- */
-oc_status_t oc_embedded_parse(const char *text, bool *on_hosts, unsigned *count, char *error,
-                              size_t error_size);
-
-/* vector.c: made when it is first needed. NULL: out of memory. */
-oc_arena_t *oc_client_arena(oc_client_t *client);
-
-/* connection.c */
-oc_connection_t *oc_connection_find(oc_client_t *client, const char *name);
-/* of_rank: the server is embedded in another process. Takes the candidates (malloc'ed) over. */
-oc_connection_t *oc_connection_open(oc_client_t *client, const char *name, bool of_rank,
-                                    oc_sockaddr_t *candidates, unsigned num_candidates);
-void oc_connection_progress(oc_connection_t *connection);
-void oc_connection_send(oc_connection_t *connection, const oc_control_t *message);
-/* last_words may be NULL; they are only said where somebody would understand them. */
-void oc_connection_close(oc_connection_t *connection, const oc_control_t *last_words);
-
 /* The number of a team, by its place among those of this rank. */
 static inline uint32_t oc_team_number(const oc_group_t *group, unsigned own)
 {
@@ -373,154 +346,5 @@ static inline uint64_t oc_team_id(const oc_group_t *group, unsigned own)
 {
     return group->id + oc_team_number(group, own);
 }
-
-/* node.c: collectives in the node shape, step by step */
-/* Its steps are the next ones; they start what is to be sent. */
-void oc_node_join(oc_collective_t *collective, uint32_t steps);
-/* Which team, and which rank of the host, a step belongs to. */
-uint32_t oc_node_team(const oc_collective_t *collective, uint32_t step);
-/* Whether it goes from and into the caller's memory. */
-bool oc_node_is_direct(const oc_collective_t *collective);
-/* What the owner of a step sends, where its result goes, and that it is there. */
-const void *oc_node_contribution(const oc_collective_t *collective, uint32_t step);
-void *oc_node_result(const oc_collective_t *collective, uint32_t step);
-void oc_node_publish(oc_collective_t *collective, uint32_t step);
-/* All its parts have their COMMITs, or it has no parts: it tells the host. */
-void oc_node_commit(oc_collective_t *collective);
-/* Whether anything was done. */
-bool oc_client_nodes_progress(oc_client_t *client);
-/* Asks all nodes to ring. */
-void oc_client_nodes_arm(oc_client_t *client);
-/* The group has failed: tells the host, and lets go of its collectives. */
-void oc_node_fail(oc_group_t *group, const char *reason);
-
-/* codes.c: which messages are of this job */
-/* Whether that was received, and sent by this aggregator of the group; with its header. */
-bool oc_reply_is_genuine(const oc_group_t *group, const oc_connection_t *connection, uint32_t index,
-                         const oc_transfer_t *transfer, const uint8_t *message,
-                         oc_header_t *header);
-void oc_count_forged_reply(oc_client_t *client);
-/* Writes the header, and the code of the message of which it is a part. */
-void oc_collective_seal(const oc_collective_t *collective, const oc_lane_t *lane,
-                        const oc_header_t *header, uint8_t *message, size_t length);
-/*
- * Whether a reply came that this lane's aggregator has not made: it is counted, and has taken the
- * receive of the one that is to come.
- */
-bool oc_collective_is_forged(const oc_collective_t *collective, const oc_lane_t *lane,
-                             const oc_transfer_t *transfer, const uint8_t *message);
-
-/* lanes.c: the aggregators of a group that goes live, and what each gets */
-oc_status_t oc_lanes_make(oc_group_t *group);
-/* Whether shares differ, so that chunks may wait for those of other lanes; once connected. */
-bool oc_lanes_are_paced(const oc_group_t *group);
-void oc_lanes_free(oc_group_t *group);
-void oc_lanes_describe(const oc_group_t *group, char *buffer, size_t size);
-
-/* group.c */
-void oc_group_decline(oc_group_t *group, const char *reason);
-void oc_group_go_live(oc_group_t *group);
-/* The service was lost; a group that is being set up goes on to its vote. */
-void oc_group_fail(oc_group_t *group, oc_status_t status, const char *reason);
-/* For this rank alone, and at once: the ranks have no means to agree about anything else. */
-void oc_group_break(oc_group_t *group, oc_status_t status, const char *reason);
-/* Its collectives end with the worker. */
-void oc_group_abandon(oc_group_t *group);
-void oc_group_start_queued(oc_group_t *group);
-
-/* collective.c: what all collectives have in common */
-/* All zeros but for its group; NULL: out of memory. */
-oc_collective_t *oc_collective_new(oc_group_t *group);
-/* NULL: out of memory. */
-typedef oc_collective_t *oc_collective_make_fn_t(oc_group_t *group, const void *args);
-/*
- * Starts what make makes of args, or queues it: the rest of every oc_…_start. type, bytes: of an
- * Allreduce.
- */
-oc_status_t oc_collective_submit(oc_group_t *group, oc_collective_make_fn_t *make,
-                                 const void *args, unsigned type, uint64_t bytes);
-/* Its group may be gone. */
-void oc_collective_free(oc_client_t *client, oc_collective_t *collective);
-void oc_collective_start(oc_collective_t *collective);
-void oc_collective_finish(oc_collective_t *collective, oc_status_t status);
-
-/* allreduce.c */
-/* args: oc_allreduce_args_t */
-oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *args);
-void oc_allreduce_free(oc_client_t *client, oc_collective_t *collective);
-void oc_allreduce_begin(oc_collective_t *collective);
-/* Returns what has become of it: the last step may go wrong. As oc_cast_end. */
-oc_status_t oc_allreduce_end(oc_collective_t *collective, oc_status_t status);
-/*
- * One of its transfers on a lane called back. false: with an error, or after one; the collective
- * may be gone then, and nothing more may be done for it.
- */
-bool oc_collective_called_back(oc_collective_t *collective, const oc_transfer_t *transfer,
-                               const oc_lane_t *lane);
-/* A reply must have this header; a wrong one breaks the collective. */
-bool oc_collective_check_reply(oc_collective_t *collective, const oc_lane_t *lane,
-                               const void *bytes, size_t length, uint8_t message);
-
-/* cast.c: groups of multicast, and Allgather and Bcast on them */
-oc_status_t oc_group_cast_record(oc_group_t *group, char *error, size_t error_size);
-/* When all records are there; as oc_multicast_admit. */
-bool oc_group_cast_admit(oc_group_t *group);
-/* As oc_multicast_join. */
-oc_status_t oc_group_cast_join(oc_group_t *group, uint32_t *blamed, char *error,
-                               size_t error_size);
-void oc_group_cast_leave(oc_group_t *group);
-/* Ends its group of multicast, if it has one, for all ranks. */
-void oc_group_cast_fail(oc_group_t *group, oc_status_t status, const char *reason);
-void oc_client_cast_progress(oc_client_t *client);
-/* As oc_multicast_sleep. */
-int oc_client_cast_sleep(oc_client_t *client, struct pollfd *fds, uint64_t *timeout);
-void oc_cast_begin(oc_collective_t *collective);
-void oc_cast_free(oc_collective_t *collective);
-oc_status_t oc_cast_end(oc_collective_t *collective, oc_status_t status);
-
-/* parts.c: which chunks of a large vector go where; the sizes of chunks are equal on all ranks */
-/* OC_ERR_NO_MEMORY or OC_OK. This rank's first lane is the first one. */
-oc_status_t oc_parts_make(oc_collective_t *collective);
-size_t oc_parts_count_chunks(const oc_collective_t *collective);
-/* Whose next chunk to be sent this is, in the node shape; NULL: nobody's. */
-oc_part_t *oc_parts_find(const oc_collective_t *collective, uint32_t chunk);
-/* Which chunk of its team a part's chunk is; in the flat shape, of the vector. */
-uint64_t oc_part_chunk(const oc_part_t *part, uint32_t number);
-size_t oc_part_offset(const oc_part_t *part, uint32_t number);
-size_t oc_part_length(const oc_part_t *part, uint32_t number);
-
-/* flow.c: chunks under way */
-void oc_flow_prepare(oc_collective_t *collective);
-/* In the flat shape: begins, and goes on by itself. */
-void oc_flow_open(oc_collective_t *collective);
-void oc_flow_end(oc_collective_t *collective);
-/* In the node shape: whether the part's next chunk may go, and sends it. */
-bool oc_flow_has_slot(const oc_part_t *part);
-void oc_flow_send(oc_part_t *part, const void *contribution, void *result);
-
-/* small.c, large.c: OC_ERR_NO_MEMORY or OC_OK */
-oc_status_t oc_small_start(oc_collective_t *collective);
-oc_status_t oc_large_start(oc_collective_t *collective);
-/* For steps of a node: the place where the contribution has to be made; NULL: out of memory */
-void *oc_small_prepare(oc_collective_t *collective);
-void oc_small_send(oc_collective_t *collective);
-/* Whatever has become of it, and if it was small: its parts may be freed. */
-void oc_large_end(oc_collective_t *collective);
-/* Also of one that was not sent. */
-void oc_small_end(oc_collective_t *collective);
-/* Whether a lane takes another chunk. */
-bool oc_large_has_slot(const oc_collective_t *collective, uint32_t chunk);
-void oc_large_send(oc_collective_t *collective, uint32_t chunk);
-/*
- * All results of this lane are here: when the aggregator's SENT says that these were its own, they are
- * acknowledged, and a COMMIT says that all other ranks have theirs.
- */
-void oc_large_received(oc_part_t *part);
-
-/* leftovers.c: messages that no receive has taken although one was posted for each */
-/* SENT has come: whether all results were the aggregator's; false: it gives up all service. */
-bool oc_part_is_clean(const oc_part_t *part);
-/* What does not go on may wait for such a message: to be called now and then, after progress. */
-void oc_leftovers_look(oc_client_t *client);
 
 #endif

@@ -7,6 +7,9 @@
  */
 #include "client/vector.h"
 
+#include "client/client_inside.h"
+#include "client/parts.h"
+
 #include <string.h>
 #include <utlist.h>
 

@@ -67,4 +67,7 @@ const void *oc_vector_take(oc_part_t *part, size_t offset, size_t length, oc_pie
 /* The result is there. piece may be NULL. */
 void oc_vector_give(oc_part_t *part, oc_piece_t *piece);
 
+/* Made when it is first needed. NULL: out of memory. */
+oc_arena_t *oc_client_arena(oc_client_t *client);
+
 #endif

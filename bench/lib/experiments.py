@@ -107,7 +107,7 @@ EXPERIMENTS = (
     Experiment(
         "algorithms", "Allreduce, how much of a link Open MPI's algorithms use",
         "Mode auto compares with what Open MPI would run, and has to know how long that takes: the "
-        "table of percents in `client/previous.c` is for messages that are long.",
+        "table of percents in `client/plan/previous.c` is for messages that are long.",
         tuple(Setup(f"{hosts}x{per_host}", "allreduce", hosts, ALGORITHMS, (64 * KiB, MiB, 16 * MiB),
                     per_host=per_host, shares=True)
               for hosts, per_host in ((2, 1), (4, 1), (8, 1), (4, 4)))),

@@ -57,7 +57,7 @@ def limit(scheme, setup, size):
 
 
 def algorithm(name, setup, size):
-    """Seconds of an Allreduce if that algorithm of Open MPI made use of all of a link; as client/previous.c
+    """Seconds of an Allreduce if that algorithm of Open MPI made use of all of a link; as client/plan/previous.c
     has it, without latencies."""
     hosts, ranks = setup["hosts"], setup["hosts"] * setup["per_host"]
     steps = math.ceil(math.log2(hosts))

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/timeline.h"
-#include "client/division.h"
+#include "client/plan/division.h"
 #include "net/address.h"
 #include "tests/engine/farm.h"
 #include "tests/engine/harness.h"

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/division.h"
+#include "client/plan/division.h"
 #include "net/address.h"
 
 #define MAX_LANES  4096

@@ -13,8 +13,8 @@
 
 #include "base/settings.h"
 #include "client/client.h"
-#include "client/model.h"
-#include "client/previous.h"
+#include "client/plan/model.h"
+#include "client/plan/previous.h"
 #include "net/address.h"
 #include "reduction/reduction.h"
 

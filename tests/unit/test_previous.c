@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "client/previous.h"
+#include "client/plan/previous.h"
 
 #define KIB (1ull << 10)
 #define MIB (1ull << 20)

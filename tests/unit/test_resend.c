@@ -16,8 +16,9 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "client/allreduce.h"
+#include "client/collective.h"
 #include "client/place.h"
-#include "client/types.h"
 #include "protocol/seal.h"
 #include "protocol/tag.h"
 #include "reduction/reduction.h"

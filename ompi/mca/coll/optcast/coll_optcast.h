@@ -452,7 +452,7 @@ void mca_coll_optcast_exchange_progress(void);
 void mca_coll_optcast_exchange_forget(void);
 
 /*
- * opponent.c: one of client/previous.h, by the components that are open and by what users have set
+ * opponent.c: one of client/plan/previous.h, by the components that are open and by what users have set
  * for them. While components are opened.
  */
 uint64_t mca_coll_optcast_opponent(void);

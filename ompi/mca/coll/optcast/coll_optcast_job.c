@@ -128,7 +128,7 @@ static uint64_t find_least(uint64_t time_us, uint64_t most, uint64_t fewest)
 
 /*
  * Two ranks exchange by one connection of TCP, whose two directions hinder each other:
- * client/previous.c.
+ * client/plan/previous.c.
  */
 static uint64_t find_pair_least(void)
 {

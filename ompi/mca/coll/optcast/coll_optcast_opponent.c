@@ -8,7 +8,7 @@
 
 #include "opal/mca/base/mca_base_var.h"
 
-#include "client/previous.h"
+#include "client/plan/previous.h"
 
 /* Components that are for one host, for one rank, for pairs of groups, or between others. */
 static bool is_elsewhere(const char *name)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arithmetic of times in ns, in whole numbers that do not overflow: OC_FOREVER is the largest. */
-#ifndef OC_CLIENT_MODEL_TIME_H
-#define OC_CLIENT_MODEL_TIME_H
+#ifndef OC_CLIENT_PLAN_MODEL_TIME_H
+#define OC_CLIENT_PLAN_MODEL_TIME_H
 
-#include "client/model.h"
+#include "client/plan/model.h"
 
 /* A message within a host takes this part of one to another host. */
 #define LOCAL_PART 4

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shares as small whole numbers, and places that are spread evenly. */
-#include "client/division.h"
+#include "client/plan/division.h"
 
 #include <stdlib.h>
 

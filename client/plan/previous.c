@@ -3,9 +3,9 @@
  * The decision of tuned is a table of Open MPI's (coll_tuned_decision_fixed.c, the same in 4.1.0
  * to 5.0.8), told here by the smallest number of ranks and bytes to which each entry applies.
  */
-#include "client/previous.h"
+#include "client/plan/previous.h"
 
-#include "client/model_time.h"
+#include "client/plan/model_time.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define MAX_ENTRIES   7

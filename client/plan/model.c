@@ -3,15 +3,15 @@
  * Rules first, then the model. It compares with what Open MPI would do; where it is not sure, it
  * speaks for Open MPI, which is what a program would have without us.
  */
-#include "client/model.h"
+#include "client/plan/model.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/limits.h"
-#include "client/division.h"
-#include "client/model_time.h"
-#include "client/previous.h"
+#include "client/plan/division.h"
+#include "client/plan/model_time.h"
+#include "client/plan/previous.h"
 #include "net/address.h"
 #include "reduction/reduction.h"
 

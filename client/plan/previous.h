@@ -5,10 +5,10 @@
  * users can force an algorithm. doc/architecture.md has the formulas, and says who measures how
  * well links are used.
  */
-#ifndef OC_CLIENT_PREVIOUS_H
-#define OC_CLIENT_PREVIOUS_H
+#ifndef OC_CLIENT_PLAN_PREVIOUS_H
+#define OC_CLIENT_PLAN_PREVIOUS_H
 
-#include "client/model.h"
+#include "client/plan/model.h"
 
 /*
  * Kinds of previous modules. OC_PREVIOUS_FORCED and one of the algorithms: always that. With

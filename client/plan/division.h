@@ -15,8 +15,8 @@
  * Hence y = 2 (n - 1) / (n² + k n - 2 k) and x = (n - k) y / (2 (n - 1)). For k >= n peers have
  * nothing to do. A lane is one aggregator.
  */
-#ifndef OC_CLIENT_DIVISION_H
-#define OC_CLIENT_DIVISION_H
+#ifndef OC_CLIENT_PLAN_DIVISION_H
+#define OC_CLIENT_PLAN_DIVISION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * aggregators would take. Pure functions of what is equal on all ranks, in whole numbers: the same
  * everywhere, and in all runs. doc/architecture.md has the formulas.
  */
-#ifndef OC_CLIENT_MODEL_H
-#define OC_CLIENT_MODEL_H
+#ifndef OC_CLIENT_PLAN_MODEL_H
+#define OC_CLIENT_PLAN_MODEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

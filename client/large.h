@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Large Allreduces: chunks from and into user memory. Under the lock of the client. */
+#ifndef OC_CLIENT_LARGE_H
+#define OC_CLIENT_LARGE_H
+
+#include "client/types.h"
+
+/* OC_ERR_NO_MEMORY or OC_OK. */
+oc_status_t oc_large_start(oc_collective_t *collective);
+/* Whatever has become of it, and if it was small: its parts may be freed. */
+void oc_large_end(oc_collective_t *collective);
+/* Whether a lane takes another chunk. */
+bool oc_large_has_slot(const oc_collective_t *collective, uint32_t chunk);
+void oc_large_send(oc_collective_t *collective, uint32_t chunk);
+/*
+ * All results of this lane are here: when the aggregator's SENT says that these were its own, they are
+ * acknowledged, and a COMMIT says that all other ranks have theirs.
+ */
+void oc_large_received(oc_part_t *part);
+
+#endif
