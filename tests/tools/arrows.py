@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Owns the comparison of what files include with the table in doc/architecture.md, of the maps of folders with the
-folders, and of links with what they name.
+folders, and of links and paths with what they name.
 
 usage: arrows.py TREE
 """
@@ -93,11 +93,20 @@ def broken_links(tree):
                 yield f"{name}: {shown} has no #{part}"
 
 
+def missing_paths(tree):
+    """Of files and folders that CONTRIBUTING.md names."""
+    text = (tree / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for name in re.findall(r"`([\w.-]+(?:/[\w.-]*)+)`", text):
+        if not (tree / name).exists():
+            yield f"CONTRIBUTING.md: there is no {name}"
+
+
 def main():
     """Says what is wrong, or how much there is."""
     tree = pathlib.Path(sys.argv[1])
     allowed = table(tree)
-    complaints = [*wrong_includes(tree, allowed), *missing_in_maps(tree, allowed), *broken_links(tree)]
+    complaints = [*wrong_includes(tree, allowed), *missing_in_maps(tree, allowed), *broken_links(tree),
+                  *missing_paths(tree)]
     words = len((tree / "README.md").read_text(encoding="utf-8").split())
     if words > README_WORDS:
         complaints.append(f"README.md has {words} words, more than {README_WORDS}")

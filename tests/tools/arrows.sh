@@ -21,7 +21,7 @@ mkdir "$tmp/tree/unknown"
 echo 'int unknown;' >"$tmp/tree/unknown/unknown.c"
 ! "$PYTHON" "$here/arrows.py" "$tmp/tree" >"$tmp/wrong" 2>&1 || not_ok "it finds nothing" "$tmp/wrong"
 for what in 'base/text.c includes net/socket.h' 'README.md: there is no doc/nowhere.md' \
-    'README.md: doc/architecture.md has no #no-such-part' 'unknown/ is not in README.md' 'unknown/ is not in the table of'; do
+    'CONTRIBUTING.md: there is no client/client.h' 'README.md: doc/architecture.md has no #no-such-part' 'unknown/ is not in README.md' 'unknown/ is not in the table of'; do
     grep -q -F "$what" "$tmp/wrong" || not_ok "it does not say: $what" "$tmp/wrong"
 done
 echo "ok arrows: $(tail -n 1 "$tmp/log")"
