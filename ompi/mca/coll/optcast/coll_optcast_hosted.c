@@ -184,7 +184,7 @@ static mca_coll_optcast_hosted_t *hosted_new(const mca_coll_optcast_module_t *m,
         return NULL;
     }
     while (NULL == (h = try_new(m, call, send, recv, sends, receives))) {
-        mca_coll_optcast_need(m->comm, "a double of memory of a device");
+        mca_coll_optcast_need(m->comm, "a copy of memory of a device");
     }
     return h;
 }
