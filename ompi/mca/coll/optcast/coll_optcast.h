@@ -69,6 +69,7 @@ typedef struct {
     int output;
     oc_client_t *client;        /* made for the first communicator */
     int live_modules;           /* under lock */
+    atomic_int han_calls;       /* of all threads, that are under way: see han.c */
     oc_network_t network;       /* of this host */
     uint64_t cast_least;        /* bytes of all ranks that multicast carries in mode auto, … */
     uint64_t block_least;       /* … of one of them in an Allgather, on average, … */
@@ -132,8 +133,7 @@ struct mca_coll_optcast_module {
     uint64_t bcast_least, gather_least; /* bytes that multicast carries; UINT64_MAX: nothing is gained */
     bool chooses;               /* mode auto: rules and model say which Allreduces are offloaded */
     uint64_t least;             /* bytes; no smaller Allreduce is ever, UINT64_MAX: none is */
-    bool over_han;              /* some of the functions before us are those of 4.1's HAN … */
-    unsigned shown;             /* … and these are in the communicator now: bits of han.c */
+    bool over_han;              /* some of the functions before us are those of HAN */
     atomic_int inside;          /* calls of the previous module that are under way: see operate.c */
     mca_coll_optcast_service_t services[OC_NUM_SERVICES];
 #define X(op)                                    \
@@ -414,12 +414,19 @@ void mca_coll_optcast_need(const ompi_communicator_t *comm, const char *what);
 void mca_coll_optcast_end_job(const ompi_communicator_t *comm, const char *why);
 
 /*
- * han.c. find: what came before us has changed. Around each call of it: show it the communicator as if we were
- * not there, and hide it again.
+ * han.c. find: what came before us has changed. call: as mca_coll_optcast_previous, of a module that is over HAN.
+ * is_mine: this thread is in such a call.
  */
 void mca_coll_optcast_han_find(mca_coll_optcast_module_t *m);
-void mca_coll_optcast_han_show(mca_coll_optcast_module_t *m);
-void mca_coll_optcast_han_hide(mca_coll_optcast_module_t *m);
+int mca_coll_optcast_han_call(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call);
+bool mca_coll_optcast_han_is_mine(void);
+
+/* Whether it is HAN that calls a blocking collective now. */
+static inline bool mca_coll_optcast_han_is_calling(void)
+{
+    return 0 != atomic_load_explicit(&mca_coll_optcast_component.han_calls, memory_order_relaxed)
+           && mca_coll_optcast_han_is_mine();
+}
 
 /* bootstrap.c */
 extern const oc_bootstrap_t mca_coll_optcast_bootstrap;

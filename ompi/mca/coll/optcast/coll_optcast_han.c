@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * HAN of Open MPI 4.1, where communicators have it before us. Where it finds that it cannot work with a
- * communicator (one rank on each host, unequal numbers of them) it puts the functions that it had before
- * into the communicator in place of its own, and then calls what is there (HAN_LOAD_FALLBACK_COLLECTIVES in
- * coll_han.h): if we are there, that is us, with a module that is not ours, or without end. So while it works it is
- * shown what it expects, and what it leaves there is what we have before us then. Later versions of HAN call
- * what they had before.
+ * HAN, where communicators have it before us. It calls blocking collectives of communicators of its own.
+ * Those are not the application's, and not for us: they would begin set-ups inside an operation that was
+ * left to Open MPI, and be counted. What Open MPI's progress begins meanwhile is for other operations, in an
+ * order that differs between ranks, and never blocks.
+ *
+ * Where that of 4.1 finds that it cannot work with a communicator (one rank on each host, unequal numbers
+ * of them) it puts the functions that it had before into the communicator in place of its own, and then
+ * calls what is there (HAN_LOAD_FALLBACK_COLLECTIVES in coll_han.h): if we are there, that is us, with a
+ * module that is not ours, or without end. So while it works it is shown what it expects, and what it leaves
+ * there is what we have before us then. Later versions of HAN call what they had before.
  */
 #include "coll_optcast.h"
 
-#if OC_HAN_CALLS_COMMUNICATOR
+/* Calls of HAN by this thread that are under way. */
+static _Thread_local unsigned calls;
+
+bool mca_coll_optcast_han_is_mine(void)
+{
+    return 0 != calls;
+}
 
 static bool is_han(const mca_coll_base_module_t *module)
 {
@@ -24,40 +34,37 @@ void mca_coll_optcast_han_find(mca_coll_optcast_module_t *m)
 #undef X
 }
 
+#if OC_HAN_CALLS_COMMUNICATOR
+
 enum {
 #define X(fn) BIT_##fn,
     OC_FOREACH_SAVED(X)
 #undef X
 };
 
-/* The communicator's references of modules and ours change places with the modules. */
-void mca_coll_optcast_han_show(mca_coll_optcast_module_t *m)
+/* The communicator's references of modules and ours change places with the modules. Returns bits of those. */
+static unsigned show(mca_coll_optcast_module_t *m)
 {
     struct mca_coll_base_comm_coll_t *coll = m->comm->c_coll;
+    unsigned shown = 0;
 
-    m->shown = 0;
-    if (!m->over_han) {
-        return;
-    }
 #define X(fn)                                                                    \
     if (NULL != m->prev_##fn##_module && &m->super == coll->coll_##fn##_module) { \
         coll->coll_##fn = m->prev_##fn;                                          \
         coll->coll_##fn##_module = m->prev_##fn##_module;                        \
-        m->shown |= 1u << BIT_##fn;                                              \
+        shown |= 1u << BIT_##fn;                                                 \
     }
     OC_FOREACH_SAVED(X)
 #undef X
+    return shown;
 }
 
-void mca_coll_optcast_han_hide(mca_coll_optcast_module_t *m)
+static void hide(mca_coll_optcast_module_t *m, unsigned shown)
 {
     struct mca_coll_base_comm_coll_t *coll = m->comm->c_coll;
 
-    if (!m->over_han) {
-        return;
-    }
 #define X(fn)                                             \
-    if (0 != (m->shown & 1u << BIT_##fn)) {               \
+    if (0 != (shown & 1u << BIT_##fn)) {                  \
         m->prev_##fn = coll->coll_##fn;                   \
         m->prev_##fn##_module = coll->coll_##fn##_module; \
         coll->coll_##fn = mca_coll_optcast_##fn;          \
@@ -70,19 +77,32 @@ void mca_coll_optcast_han_hide(mca_coll_optcast_module_t *m)
 
 #else
 
-void mca_coll_optcast_han_find(mca_coll_optcast_module_t *m)
-{
-    m->over_han = false;
-}
-
-void mca_coll_optcast_han_show(mca_coll_optcast_module_t *m)
+static unsigned show(mca_coll_optcast_module_t *m)
 {
     (void) m;
+    return 0;
 }
 
-void mca_coll_optcast_han_hide(mca_coll_optcast_module_t *m)
+static void hide(mca_coll_optcast_module_t *m, unsigned shown)
 {
     (void) m;
+    (void) shown;
 }
 
 #endif
+
+int mca_coll_optcast_han_call(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
+{
+    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    unsigned shown;
+    int rc;
+
+    atomic_fetch_add(&cm->han_calls, 1);
+    calls++;
+    shown = show(m);
+    rc = mca_coll_optcast_previous(m, call);
+    hide(m, shown);
+    calls--;
+    atomic_fetch_sub(&cm->han_calls, 1);
+    return rc;
+}

@@ -78,23 +78,15 @@ static void wait_for(atomic_bool *done)
 
 /*
  * Open MPI's simpler algorithms call other collectives of the same communicator, such as an
- * Allgather its Bcast, and HAN blocking ones of communicators of its own. Those are not the
- * application's, and not for us: they would begin set-ups inside an operation that was left to Open
- * MPI, and be counted. What its progress begins meanwhile is for other operations, in an order that
- * differs between ranks, and never blocks.
+ * Allgather its Bcast. Those are not the application's, and not for us: they would begin set-ups
+ * inside an operation that was left to Open MPI, and be counted.
  */
-static _Thread_local unsigned leaving;
-
 static int leave_to_previous(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
 {
     int rc;
 
     atomic_fetch_add(&m->inside, 1);
-    leaving++;
-    mca_coll_optcast_han_show(m);
-    rc = mca_coll_optcast_previous(m, call);
-    mca_coll_optcast_han_hide(m);
-    leaving--;
+    rc = m->over_han ? mca_coll_optcast_han_call(m, call) : mca_coll_optcast_previous(m, call);
     atomic_fetch_sub(&m->inside, 1);
     return rc;
 }
@@ -157,7 +149,8 @@ int mca_coll_optcast_operate(mca_coll_optcast_module_t *m, mca_coll_optcast_call
     oc_fallback_t reason;
     int rc;
 
-    if (0 != leaving || 0 != atomic_load_explicit(&m->inside, memory_order_relaxed)) {
+    if (0 != atomic_load_explicit(&m->inside, memory_order_relaxed)
+        || mca_coll_optcast_han_is_calling()) {
         return operation->previous(m, call);
     }
     mca_coll_optcast_find_devices(m, call);
