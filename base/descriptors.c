@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One bit for each descriptor. The child looks at them in a handler of fork, where it is the only
- * thread and may call next to nothing: reading bits and closing is all it does. The C library forgets
- * the handlers when the library that they are in is unloaded.
+ * thread and may call next to nothing: reading bits and closing is all it does. The C library
+ * forgets the handlers when the library that they are in is unloaded.
  *
  * Not reached are children of clone and vfork, which either share their parent's descriptors or go
  * on to exec, and descriptors of numbers that Linux does not give unless fs.nr_open was raised.
@@ -27,8 +27,8 @@ static pthread_mutex_t making = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static unsigned held_before;       /* so many forks have begun in the thread that holds it */
 
 /*
- * A handler of a signal may fork in the middle of oc_fd_make or of another fork: then this thread holds it
- * already.
+ * A handler of a signal may fork in the middle of oc_fd_make or of another fork: then this thread
+ * holds it already.
  */
 static void before_fork(void)
 {

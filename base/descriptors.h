@@ -2,8 +2,8 @@
 /*
  * Descriptors that belong to this process only. A program may fork a child and leave it alone: as
  * long as the child had our sockets too, nobody would see that its parent has died. The flag for
- * exec does not help with a child that calls none, so it closes them itself, at once. It never shuts
- * a connection down, which would be the parent's, too.
+ * exec does not help with a child that calls none, so it closes them itself, at once. It never
+ * shuts a connection down, which would be the parent's, too.
  */
 #ifndef OC_BASE_DESCRIPTORS_H
 #define OC_BASE_DESCRIPTORS_H

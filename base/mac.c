@@ -23,8 +23,8 @@
 /*
  * The library context is one of its own: how an application sets libcrypto up, by its calls or its
  * configuration file, does not concern us, nor does what we load concern the application. It takes
- * most of a millisecond to open, so all codes share it; the last one closes it, because this code may
- * be unloaded.
+ * most of a millisecond to open, so all codes share it; the last one closes it, because this code
+ * may be unloaded.
  */
 static struct {
     pthread_mutex_t lock;

@@ -43,8 +43,8 @@ oc_mac_t *oc_mac_new_key(const uint8_t key[OC_MAC_KEY_SIZE]);
 void oc_mac_free(oc_mac_t *mac);
 
 /*
- * The code of a message of two pieces; it says nothing about where one ends. Should libcrypto fail, it is
- * one that nobody accepts.
+ * The code of a message of two pieces; it says nothing about where one ends. Should libcrypto fail,
+ * it is one that nobody accepts.
  */
 void oc_mac_sign(oc_mac_t *mac, oc_nonce_t nonce, const void *head, size_t head_size,
                  const void *body, size_t body_size, uint8_t code[OC_MAC_SIZE]);

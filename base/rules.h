@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What an administrator tells mode auto: constants of the network for the model (client/plan/model.h),
- * and rules that decide instead of it. A file of them is written by hand or by optcast-tune, and
- * read by one process of a job, which gives the rest what it has read: these are plain numbers and
- * texts, without pointers and padding.
+ * What an administrator tells mode auto: constants of the network for the model
+ * (client/plan/model.h), and rules that decide instead of it. A file of them is written by hand or
+ * by optcast-tune, and read by one process of a job, which gives the rest what it has read: these
+ * are plain numbers and texts, without pointers and padding.
  *
  *     version = 1
  *     [model]                   all are optional whole numbers
@@ -72,7 +72,7 @@ typedef struct {
     char source[OC_RULES_SOURCE_SIZE]; /* for messages: the end of the file's path; "": built in */
     oc_constants_t constants;          /* nominal ones where the file says nothing */
     uint64_t given;                    /* bits of those that the file says, in their order */
-    uint64_t previous;                 /* what Open MPI would run: client/plan/previous.h; no file says it */
+    uint64_t previous;                 /* what Open MPI would run: client/plan/previous.h */
     uint64_t count;
     oc_rule_t rules[OC_MAX_RULES];
 } oc_rules_t;

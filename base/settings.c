@@ -122,9 +122,8 @@ static const oc_setting_t job_settings[] = {
     {JOB(multicast_min_size), .type = OC_SETTING_SIZE, .number = 0, .max = INT64_MAX,
      .unit = "bytes",
      .level = OC_FOR_SOME,
-     .help = "Smallest vector, of all ranks together, that mode auto sends by multicast. 0: 256 KiB, "
-             "or less, down to 64 KiB, if links are known to be slow: that need 2 ms for an Allgather of "
-             "so much, or 0.5 ms for a Bcast."},
+     .help = "Smallest vector, of all ranks together, that mode auto sends by multicast. 0: what "
+             "a link carries in 0.5 ms, but from 64 to 256 KiB, and no Allgather of small blocks."},
     {JOB(multicast_interface), .type = OC_SETTING_TEXT, .text = "", .unit = "",
      .level = OC_FOR_SOME,
      .help = "Network interface for multicast, by name or address; the one of the default route "

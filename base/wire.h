@@ -24,7 +24,9 @@ typedef struct {
     bool bad;
 } oc_reader_t;
 
-/* The number of bytes is a constant nearly everywhere: inlined, a field is one instruction or two. */
+/*
+ * The number of bytes is a constant nearly everywhere: inlined, a field is one instruction or two.
+ */
 #define OC_WIRE_INLINE static inline __attribute__((always_inline))
 
 /* At most 8 bytes. */

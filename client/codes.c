@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Codes of the messages with header between a rank and aggregators. A reply with a wrong one was not
- * made by this job: it is dropped, counted, and waited for again.
+ * Codes of the messages with header between a rank and aggregators. A reply with a wrong one was
+ * not made by this job: it is dropped, counted, and waited for again.
  */
 #include "client/codes.h"
 

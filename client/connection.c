@@ -20,9 +20,9 @@
 #define PING_INTERVAL OC_SECOND
 
 /*
- * An address that does not answer is left for the next candidate after this time, and after the last
- * one the first gets another try: of a connection that found no room the system asks again after 1,
- * 3 and 7 seconds only, and the time for the set-up is over after 5.
+ * An address that does not answer is left for the next candidate after this time, and after the
+ * last one the first gets another try: of a connection that found no room the system asks again
+ * after 1, 3 and 7 seconds only, and the time for the set-up is over after 5.
  */
 #define ATTEMPT_TIMEOUT (1 * OC_SECOND)
 
@@ -61,8 +61,8 @@ static bool may_return(const oc_connection_t *connection, oc_status_t status)
 }
 
 /*
- * It has, or will have, a session for this process: without BYE that would count as dead, and all of its job
- * would end. Groups that this process has joined by other connections go on.
+ * It has, or will have, a session for this process: without BYE that would count as dead, and all
+ * of its job would end. Groups that this process has joined by other connections go on.
  */
 static void leave_in_order(oc_connection_t *connection)
 {
@@ -379,9 +379,9 @@ static void read_messages(oc_connection_t *connection)
 }
 
 /*
- * A rank that stands still, in a debugger or without memory, is no error of MPI, and its server is waited
- * for like the rank. That it is dead shows where its connection ends, which the kernel also does
- * when the host is gone. A server that is nothing else is there to answer.
+ * A rank that stands still, in a debugger or without memory, is no error of MPI, and its server is
+ * waited for like the rank. That it is dead shows where its connection ends, which the kernel also
+ * does when the host is gone. A server that is nothing else is there to answer.
  */
 static void miss_heartbeat(oc_connection_t *connection)
 {

@@ -12,8 +12,8 @@
 
 /*
  * Those through which servers, and other ranks of the job, are reached; as far as that is known
- * once the servers' names are looked up. RDMA ports are always among them: nobody connects to those by
- * TCP. NULL: any may be needed.
+ * once the servers' names are looked up. RDMA ports are always among them: nobody connects to those
+ * by TCP. NULL: any may be needed.
  */
 const char *oc_client_devices(const oc_client_t *client, char *list, size_t size);
 

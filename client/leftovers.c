@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Results of large vectors have no header, and so no code: a receive takes whatever has its tag. But
- * if it took another message, the true one is left over, and is here when the aggregator's SENT is,
- * which was sent behind all results and which nobody can forge. It must be known before this rank
- * acknowledges: in place, a forged result may have fallen upon the contribution while that was on its
- * way, and then the results of all ranks are wrong.
+ * Results of large vectors have no header, and so no code: a receive takes whatever has its tag.
+ * But if it took another message, the true one is left over, and is here when the aggregator's SENT
+ * is, which was sent behind all results and which nobody can forge. It must be known before this
+ * rank acknowledges: in place, a forged result may have fallen upon the contribution while that was
+ * on its way, and then the results of all ranks are wrong.
  *
  * One that was announced and never comes keeps a collective from its end. So those under way are
  * looked through now and then for messages that should have been taken at once.

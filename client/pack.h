@@ -7,7 +7,9 @@
 
 #include "client/client.h"
 
-/* packed has count times size bytes: the first part of each element and, right behind, the second. */
+/*
+ * packed has count times size bytes: the first part of each element and, right behind, the second.
+ */
 void oc_pack(void *packed, const void *elements, size_t count, size_t size,
              const oc_layout_t *layout);
 

@@ -24,9 +24,9 @@ typedef enum {
 } oc_setup_step_t;
 
 /*
- * The vote is a minimum: a rank that can go on votes yes, and with servers for the largest chunk that
- * these take; one that could, but found that nothing is gained, as all do, votes to leave it; one that
- * cannot votes its own number.
+ * The vote is a minimum: a rank that can go on votes yes, and with servers for the largest chunk
+ * that these take; one that could, but found that nothing is gained, as all do, votes to leave it;
+ * one that cannot votes its own number.
  */
 #define OC_VOTE_YES          INT64_MAX
 #define OC_VOTE_CHUNK(bytes) (INT64_MAX - 1 - OC_MAX_CHUNK + (int64_t) (bytes))

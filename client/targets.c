@@ -35,8 +35,8 @@ static bool is_embedded_host(const oc_group_t *group)
 }
 
 /*
- * Before the ranks have met nobody knows how many hosts there are, only how many at most. So an offer
- * may turn out to be in vain: with enough servers, and with more hosts than OC_MAX_PEERS.
+ * Before the ranks have met nobody knows how many hosts there are, only how many at most. So an
+ * offer may turn out to be in vain: with enough servers, and with more hosts than OC_MAX_PEERS.
  */
 static bool may_want_peers(const oc_group_t *group)
 {

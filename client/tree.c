@@ -8,8 +8,8 @@
  * clients of the job, more than one server takes. So a rank asks two servers: its own leaf and the
  * next one, in a ring of those that get members. It goes on if both are leaves of the same parent,
  * or if neither is a leaf. That is enough for all ranks to come to the same outcome. If not all
- * servers of the ring are the same, some leaf differs from the next one; each leaf has members, so a
- * rank notices, and by its vote all decline. If none is a leaf, each rank connects to the rest of
+ * servers of the ring are the same, some leaf differs from the next one; each leaf has members, so
+ * a rank notices, and by its vote all decline. If none is a leaf, each rank connects to the rest of
  * the list, and sees for itself whether there is one.
  *
  * When all ranks have voted for a tree, or for leaving it to others, their processes remember its

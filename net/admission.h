@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Who may connect to listening sockets of somebody else: the kernel drops what comes from hosts
- * that were not admitted, by a filter at the sockets. Nobody is at first. It never gets fewer hosts.
+ * that were not admitted, by a filter at the sockets. Nobody is at first. It never gets fewer
+ * hosts.
  *
  * Of one thread at a time.
  */
@@ -21,8 +22,8 @@ oc_admission_t *oc_admission_open(void);
 void oc_admission_close(oc_admission_t *admission);
 
 /*
- * Guards a listening socket of TCP. Where the kernel refuses its first filter, it stays open to all,
- * which the log says once and oc_admission_open_sockets counts. Where there is no memory for a
+ * Guards a listening socket of TCP. Where the kernel refuses its first filter, it stays open to
+ * all, which the log says once and oc_admission_open_sockets counts. Where there is no memory for a
  * filter, the last one stays, and who is new is shut out until there is: the log says that, too.
  */
 void oc_admission_guard(oc_admission_t *admission, int fd);
@@ -52,8 +53,8 @@ bool oc_admission_note_peer(oc_admission_t *admission, int fd);
 void oc_admission_renew(oc_admission_t *admission);
 
 /*
- * Whether all who were admitted, or noted, can connect. false: there was no memory for one of them or for
- * a filter, or the kernel no longer takes one; the log has said so.
+ * Whether all who were admitted, or noted, can connect. false: there was no memory for one of them
+ * or for a filter, or the kernel no longer takes one; the log has said so.
  */
 bool oc_admission_is_complete(const oc_admission_t *admission);
 

@@ -36,9 +36,9 @@ void oc_loop_remove(oc_loop_t *loop, oc_watch_t *watch);
 
 /*
  * Waits for one event at most timeout_ms (-1: without end) and calls its ready. A callback may free
- * any watch that it has removed: no event of it is left behind. An event that was fetched with others
- * may be over when its turn comes: descriptors do not block. Returns 1, or 0 after the timeout or a
- * signal.
+ * any watch that it has removed: no event of it is left behind. An event that was fetched with
+ * others may be over when its turn comes: descriptors do not block. Returns 1, or 0 after the
+ * timeout or a signal.
  */
 int oc_loop_once(oc_loop_t *loop, int timeout_ms);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The 64-byte header of data-plane messages of kind REQUEST and REPLY, with room for a code at its
- * end (protocol/seal.h). Data of a small collective follows it directly, aligned for every type when
- * the message is.
+ * end (protocol/seal.h). Data of a small collective follows it directly, aligned for every type
+ * when the message is.
  */
 #ifndef OC_PROTOCOL_MESSAGE_H
 #define OC_PROTOCOL_MESSAGE_H

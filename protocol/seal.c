@@ -25,8 +25,8 @@ oc_mac_t *oc_seal_new(const uint8_t key[OC_JOB_KEY_SIZE], uint64_t leaf)
 _Static_assert(OC_MAX_CHUNK == 1u << (RANK_SHIFT - OC_TAG_HANDLE_BITS), "and the size of a chunk");
 
 /*
- * What differs between messages of one type for a rank: the number of a collective. A group may be made
- * again on a server, if some ranks leave before others join: then READY has another handle.
+ * What differs between messages of one type for a rank: the number of a collective. A group may be
+ * made again on a server, if some ranks leave before others join: then READY has another handle.
  */
 static uint64_t number_of(const oc_header_t *header)
 {

@@ -10,8 +10,8 @@
  * To an aggregator: handle is the one the server assigned, rank is the sender.
  * To a rank: handle is the one that rank assigned, rank is the aggregator's index in the group.
  * sequence: low bits of the collective's number. slot: low bits of the chunk's number on that
- * aggregator. Both are unambiguous because OC_MAX_SPAN and OC_MAX_WINDOW are smaller: of a rank that
- * is at its oldest collective others may be a span ahead, and begin what is another span away.
+ * aggregator. Both are unambiguous because OC_MAX_SPAN and OC_MAX_WINDOW are smaller: of a rank
+ * that is at its oldest collective others may be a span ahead, and begin what is another span away.
  */
 #ifndef OC_PROTOCOL_TAG_H
 #define OC_PROTOCOL_TAG_H
@@ -32,7 +32,8 @@ typedef enum {
 #define OC_TAG_SLOT_BITS     12
 
 /*
- * Slots of replies: READY, with sequence 0; COMMIT; SENT; and 0, RESULT and RESEND of small vectors.
+ * Slots of replies: READY, with sequence 0; COMMIT; SENT; and 0, RESULT and RESEND of small
+ * vectors.
  */
 #define OC_READY_SLOT  0xfff
 #define OC_COMMIT_SLOT 1

@@ -126,8 +126,8 @@ oc_convert_fn_t oc_widen_kernel(unsigned type);
 oc_convert_fn_t oc_narrow_kernel(unsigned type);
 
 /*
- * Calls the kernel in the default floating-point environment, whoever the calling thread belongs to;
- * its own is then as it was, exceptions included. Costs a few nanoseconds.
+ * Calls the kernel in the default floating-point environment, whoever the calling thread belongs
+ * to; its own is then as it was, exceptions included. Costs a few nanoseconds.
  */
 void oc_reduce(oc_reduce_fn_t kernel, void *dst, const void *const *src, size_t num_src,
                size_t count);

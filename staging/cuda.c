@@ -4,9 +4,9 @@
  * library, and nothing is needed to build this. Names and numbers are those of the CUDA Driver API
  * reference.
  *
- * A device is a context of the driver: that of the memory, or its card's primary one. Its streams wait for
- * what the program does on its default stream, as a copy that looks synchronous may still be under way
- * when it returns; for other streams the program has waited before it calls MPI.
+ * A device is a context of the driver: that of the memory, or its card's primary one. Its streams
+ * wait for what the program does on its default stream, as a copy that looks synchronous may still
+ * be under way when it returns; for other streams the program has waited before it calls MPI.
  */
 #include "staging/cuda.h"
 

@@ -16,8 +16,8 @@ typedef struct oc_stage oc_stage_t;
 
 /*
  * Of size bytes from memory on. Takes as many pieces as it has use for, as far as the arena has
- * them, and keeps them; few, which it always needs, at once. NULL: out of memory. The arena outlives
- * it, and counts in *copied the bytes that went to and from the device.
+ * them, and keeps them; few, which it always needs, at once. NULL: out of memory. The arena
+ * outlives it, and counts in *copied the bytes that went to and from the device.
  */
 oc_stage_t *oc_stage_open(oc_arena_t *arena, oc_device_t *device, void *memory, size_t size,
                           unsigned long long *copied);

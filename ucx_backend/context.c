@@ -181,8 +181,8 @@ static ucs_status_t apply_settings(ucp_config_t *config, const char *net_devices
 }
 
 /*
- * Buffers of messages that come before they are received. By default a message of more than 1 KiB has
- * one of the largest, 64 KiB. Versions of UCX that do not know the setting do without.
+ * Buffers of messages that come before they are received. By default a message of more than 1 KiB
+ * has one of the largest, 64 KiB. Versions of UCX that do not know the setting do without.
  */
 static void apply_pools(ucp_config_t *config)
 {

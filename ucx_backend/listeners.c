@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /*
- * The descriptors are other threads', too, and may be closed at any moment: only their names in /proc
- * are looked at here.
+ * The descriptors are other threads', too, and may be closed at any moment: only their names in
+ * /proc are looked at here.
  */
 static bool is_socket(int folder, const char *name, ino_t *inode)
 {

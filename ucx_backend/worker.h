@@ -112,8 +112,8 @@ void oc_receive(oc_worker_t *worker, oc_transfer_t *transfer, void *buffer, size
                 uint64_t tag, uint64_t tag_mask);
 
 /*
- * Whether a message with this tag is here, or announced, that no receive has taken yet. With an exact
- * tag it takes a few steps, however many there are; with a mask, one for each.
+ * Whether a message with this tag is here, or announced, that no receive has taken yet. With an
+ * exact tag it takes a few steps, however many there are; with a mask, one for each.
  */
 bool oc_worker_holds(oc_worker_t *worker, uint64_t tag, uint64_t tag_mask);
 

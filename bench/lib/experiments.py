@@ -204,7 +204,8 @@ EXPERIMENTS = (
         "regret", "What mode auto gives away",
         "Nothing is set but the rate of the links, in a file of rules. In each launch iterations with "
         "and without the component take turns, in one launch in mode auto, in the next one in mode "
-        "always; nobody with the nap. A cell is missed if all launches are slower than all of the "
+        "always; nobody with the nap. Open MPI is that of the launches in mode auto. A cell is "
+        "missed if all launches are slower than all of the "
         "better one.", ()),
     Experiment(
         "settings", "Settings and their defaults",

@@ -164,7 +164,8 @@ def cells(measured):
         for index, size in enumerate(SIZES):
             rows = [[turn[mode][index] for turn in setup["launches"]] for mode in MODES]
             auto, always = [[row["seconds"] for row in side] for side in rows]
-            default = [row["previous"] for side in rows for row in side]
+            # of the launches in which it took turns with auto: after a pause an emulated link is faster
+            default = [row["previous"] for row in rows[0]]
             found.append(Cell(setup, size, auto, always, default))
     return found
 

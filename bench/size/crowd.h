@@ -18,7 +18,9 @@
 #define OC_CROWD_PROCESSES 4u
 #define OC_CROWD_PATIENCE  60.0
 
-/* A communicator of all of them: hosts with as many ranks, which are its teams; flat: per_host 1. */
+/*
+ * A communicator of all of them: hosts with as many ranks, which are its teams; flat: per_host 1.
+ */
 typedef struct {
     uint32_t number;           /* from 0 */
     uint32_t hosts, per_host;

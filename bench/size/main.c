@@ -67,8 +67,8 @@ static bool has_descriptors(const bench_t *bench, unsigned clients)
 }
 
 /*
- * false, with a line that says so: not all are there. The system keeps the ports of closed connections for
- * a minute, and may have none left.
+ * false, with a line that says so: not all are there. The system keeps the ports of closed
+ * connections for a minute, and may have none left.
  */
 static bool all_are_there(bench_t *bench, const oc_crowd_outcome_t *outcome, unsigned clients)
 {

@@ -36,7 +36,10 @@ static const struct {
 /* With less than an element for each rank there is no ring, and they double instead. */
 #define RING_PART 8
 
-/* Messages that take a link no more than these ns go at full speed, also if both sides send one at a time. */
+/*
+ * Messages that take a link no more than these ns go at full speed, also if both sides send one at
+ * a time.
+ */
 #define SWIFT_TIME 3000000
 
 /*
@@ -136,9 +139,8 @@ static oc_algorithm_t fixed_decision(uint32_t ranks, uint64_t bytes)
         row++;
     }
     entry = fixed[row].entries;
-    for (const entry_t *next = entry + 1;
-         next < fixed[row].entries + MAX_ENTRIES && 0 != next->from && next->from <= bytes; next++) {
-        entry = next;
+    for (unsigned i = 1; i < MAX_ENTRIES && 0 != entry[1].from && entry[1].from <= bytes; i++) {
+        entry++;
     }
     return entry->algorithm;
 }
@@ -153,7 +155,8 @@ oc_algorithm_t oc_previous_algorithm(const oc_situation_t *situation, uint64_t b
     if (previous >= OC_PREVIOUS_FORCED) {
         return (oc_algorithm_t) (previous - OC_PREVIOUS_FORCED);
     }
-    return OC_PREVIOUS_TUNED == previous ? fixed_decision(situation->ranks, bytes) : OC_NUM_ALGORITHMS;
+    return OC_PREVIOUS_TUNED == previous ? fixed_decision(situation->ranks, bytes)
+                                         : OC_NUM_ALGORITHMS;
 }
 
 /* Of the longest message that two hosts exchange. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How far the slowest rank is, for those who send alone. Part of the protocol: one thread at a time. */
+/*
+ * How far the slowest rank is, for those who send alone. Part of the protocol: one thread at a
+ * time.
+ */
 #ifndef OC_MULTICAST_CORE_CREDIT_H
 #define OC_MULTICAST_CORE_CREDIT_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fragments of blocks: which are here, and what is in them. Part of the protocol: one thread at a time. */
+/*
+ * Fragments of blocks: which are here, and what is in them. Part of the protocol: one thread at a
+ * time.
+ */
 #ifndef OC_MULTICAST_CORE_FRAGMENT_H
 #define OC_MULTICAST_CORE_FRAGMENT_H
 
@@ -20,8 +23,8 @@ bool oc_fragment_here(const oc_cast_group_t *group, uint32_t rank, uint32_t inde
 /* Adds the next own fragment to the block's checksum. */
 void oc_fragment_sum_own(oc_cast_group_t *group, uint32_t index);
 /*
- * The owner of a block and another rank, one of which is this one, have different lengths for it, as
- * a program that is wrong gives them: the group fails. more: the owner's is larger.
+ * The owner of a block and another rank, one of which is this one, have different lengths for it,
+ * as a program that is wrong gives them: the group fails. more: the owner's is larger.
  */
 void oc_fragment_misfit(oc_cast_group_t *group, uint32_t owner, uint32_t other, bool more);
 

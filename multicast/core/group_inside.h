@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the protocol need of the group itself. Part of the protocol: one thread at a time. */
+/*
+ * What the files of the protocol need of the group itself. Part of the protocol: one thread at a
+ * time.
+ */
 #ifndef OC_MULTICAST_CORE_GROUP_INSIDE_H
 #define OC_MULTICAST_CORE_GROUP_INSIDE_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks in the caller's memory, of the host or of a device; at: bytes within the block. Part of the protocol: one thread at a time. */
+/*
+ * Blocks in the caller's memory, of the host or of a device; at: bytes within the block. Part of
+ * the protocol: one thread at a time.
+ */
 #ifndef OC_MULTICAST_CORE_MEMORY_H
 #define OC_MULTICAST_CORE_MEMORY_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One operation of a group, from the queue to its end. Part of the protocol: one thread at a time. */
+/*
+ * One operation of a group, from the queue to its end. Part of the protocol: one thread at a time.
+ */
 #ifndef OC_MULTICAST_CORE_OPERATION_H
 #define OC_MULTICAST_CORE_OPERATION_H
 

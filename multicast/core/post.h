@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages to ranks of the group; all but REPAIR count as control. Part of the protocol: one thread at a time. */
+/*
+ * Messages to ranks of the group; all but REPAIR count as control. Part of the protocol: one thread
+ * at a time.
+ */
 #ifndef OC_MULTICAST_CORE_POST_H
 #define OC_MULTICAST_CORE_POST_H
 

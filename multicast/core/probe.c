@@ -137,8 +137,8 @@ void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message, 
 }
 
 /*
- * Of those that are not known one more is looked for each time: if the network carries no multicast,
- * neighbours find that out, and who is late need not be looked for by all at once.
+ * Of those that are not known one more is looked for each time: if the network carries no
+ * multicast, neighbours find that out, and who is late need not be looked for by all at once.
  */
 static void find_stranger(oc_cast_group_t *group)
 {

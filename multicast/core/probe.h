@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which ranks multicast reaches: all ranks of a group send probes when it is set up. Part of the protocol: one thread at a time. */
+/*
+ * Which ranks multicast reaches: all ranks of a group send probes when it is set up. Part of the
+ * protocol: one thread at a time.
+ */
 #ifndef OC_MULTICAST_CORE_PROBE_H
 #define OC_MULTICAST_CORE_PROBE_H
 

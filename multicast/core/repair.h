@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is missing here: asking for it, and receiving it. Part of the protocol: one thread at a time. */
+/*
+ * What is missing here: asking for it, and receiving it. Part of the protocol: one thread at a
+ * time.
+ */
 #ifndef OC_MULTICAST_CORE_REPAIR_H
 #define OC_MULTICAST_CORE_REPAIR_H
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How ranks are reached that are no neighbours in the tree. Few ever have to be: who lacks fragments
- * asks their owner or another rank, and ranks of a chain take turns. Whoever wants to reach a rank
- * lets a FIND go along the tree, with its own contact; that rank lets it connect from then on, and
- * its FOUND comes back the same way, with its own. So nobody connects before he is let in: what the
- * kernel drops is only tried again after a second. For the same reason the rank that was sought is
- * shy: it does not connect itself before it knows that the other has its FOUND, by a message of it.
+ * How ranks are reached that are no neighbours in the tree. Few ever have to be: who lacks
+ * fragments asks their owner or another rank, and ranks of a chain take turns. Whoever wants to
+ * reach a rank lets a FIND go along the tree, with its own contact; that rank lets it connect from
+ * then on, and its FOUND comes back the same way, with its own. So nobody connects before he is let
+ * in: what the kernel drops is only tried again after a second. For the same reason the rank that
+ * was sought is shy: it does not connect itself before it knows that the other has its FOUND, by a
+ * message of it.
  *
  * Nobody relies on a rank that need not be there: as long as anything is missing anywhere, no rank
  * can leave the operation, and all are members of the tree that says so.
@@ -77,8 +78,8 @@ uint32_t oc_route_next(uint32_t rank, uint32_t target)
 }
 
 /*
- * Who has not joined would only find it when it does, with all others that were sent meanwhile. Nor may
- * they pile up for one that is elsewhere. Whoever still needs it sends it again.
+ * Who has not joined would only find it when it does, with all others that were sent meanwhile. Nor
+ * may they pile up for one that is elsewhere. Whoever still needs it sends it again.
  */
 static void send_on(oc_cast_group_t *group, oc_cast_message_t *message)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contacts of ranks that are no neighbours: FIND and FOUND, and the messages that wait for them. Part of the protocol: one thread at a time. */
+/*
+ * Contacts of ranks that are no neighbours: FIND and FOUND, and the messages that wait for them.
+ * Part of the protocol: one thread at a time.
+ */
 #ifndef OC_MULTICAST_CORE_ROUTE_H
 #define OC_MULTICAST_CORE_ROUTE_H
 

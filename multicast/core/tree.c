@@ -180,8 +180,8 @@ void oc_tree_listen(oc_cast_group_t *group, uint64_t now)
 }
 
 /*
- * Before all have entered, a rank waits for children that have not, and they for theirs: somebody sees
- * to each that is late, but to the root.
+ * Before all have entered, a rank waits for children that have not, and they for theirs: somebody
+ * sees to each that is late, but to the root.
  */
 static bool is_awaited(const oc_cast_group_t *group, const oc_neighbour_t *neighbour)
 {
@@ -196,10 +196,11 @@ static bool is_awaited(const oc_cast_group_t *group, const oc_neighbour_t *neigh
 }
 
 /*
- * A rank that says nothing may be stopped by a debugger, or swapped out, or compute: it is waited for,
- * as MPI does. That it is dead is known where its connection breaks. PINGs are there to be lost with a
- * host that has vanished, without which nobody might send it anything; ever fewer, because who stands
- * still keeps them all. In a nonblocking operation a rank may compute for an hour, and nothing is missed.
+ * A rank that says nothing may be stopped by a debugger, or swapped out, or compute: it is waited
+ * for, as MPI does. That it is dead is known where its connection breaks. PINGs are there to be
+ * lost with a host that has vanished, without which nobody might send it anything; ever fewer,
+ * because who stands still keeps them all. In a nonblocking operation a rank may compute for an
+ * hour, and nothing is missed.
  */
 uint64_t oc_tree_watch(oc_cast_group_t *group, uint64_t now)
 {
@@ -215,7 +216,8 @@ uint64_t oc_tree_watch(oc_cast_group_t *group, uint64_t now)
             continue;
         }
         if (now >= neighbour->ping_at) {
-            neighbour->patience = neighbour->patience < LAST_PING ? 2 * neighbour->patience : LAST_PING;
+            neighbour->patience = neighbour->patience < LAST_PING ? 2 * neighbour->patience
+                                                                  : LAST_PING;
             neighbour->ping_at = now + neighbour->patience;
             oc_cast_post_plain(group, neighbour->rank, OC_CAST_PING);
         }

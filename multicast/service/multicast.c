@@ -210,8 +210,8 @@ static oc_status_t make_token(uint64_t *token, char *error, size_t error_size)
 }
 
 /*
- * The others admit these addresses and no more. One that was left out would show in the first operation
- * only, and as a connection that broke.
+ * The others admit these addresses and no more. One that was left out would show in the first
+ * operation only, and as a connection that broke.
  */
 static oc_status_t put_hosts(const oc_multicast_t *multicast, oc_contact_t *contact, char *error,
                              size_t error_size)

@@ -19,8 +19,8 @@
 typedef struct oc_multicast oc_multicast_t;
 
 /*
- * Bytes that a rank tells all others when a group is set up; its neighbours (oc_cast_neighbours) get
- * its contact (OC_CONTACT_MAX bytes), too.
+ * Bytes that a rank tells all others when a group is set up; its neighbours (oc_cast_neighbours)
+ * get its contact (OC_CONTACT_MAX bytes), too.
  */
 #define OC_MULTICAST_RECORD_SIZE 96
 
@@ -62,7 +62,8 @@ void oc_multicast_refuse(uint8_t record[OC_MULTICAST_RECORD_SIZE]);
 
 /*
  * When all records are there: the hosts of its neighbours may connect to this rank. All ranks have
- * to have done so before any of them joins, or its messages would be dropped. false: this rank could not.
+ * to have done so before any of them joins, or its messages would be dropped. false: this rank
+ * could not.
  */
 bool oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *params);
 

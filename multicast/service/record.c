@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Layout: 0 "OMCR", 4 version (2), 6 ready (2), then settings, token, job, host and contact (8 each),
- * process (4), and for each carrier size (2), and the address (16) and port (4) that its datagrams
- * come from.
+ * Layout: 0 "OMCR", 4 version (2), 6 ready (2), then settings, token, job, host and contact (8
+ * each), process (4), and for each carrier size (2), and the address (16) and port (4) that its
+ * datagrams come from.
  */
 #include "multicast/service/record.h"
 

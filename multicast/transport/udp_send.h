@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sending batches of datagrams through a UDP socket, at a limited rate. Part of multicast/transport/udp.c. */
+/*
+ * Sending batches of datagrams through a UDP socket, at a limited rate. Part of
+ * multicast/transport/udp.c.
+ */
 #ifndef OC_MULTICAST_TRANSPORT_UDP_SEND_H
 #define OC_MULTICAST_TRANSPORT_UDP_SEND_H
 

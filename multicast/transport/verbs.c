@@ -2,8 +2,8 @@
 /*
  * Owns datagrams by libibverbs: one UD queue pair for each address with a ring of posted receives,
  * the staging ring. UD has no receiver-not-ready: what finds no posted receive is lost, so receives
- * are given back as soon as their datagrams have been handed out. What is sent goes through the queue
- * pair of the process (verbs_source.h).
+ * are given back as soon as their datagrams have been handed out. What is sent goes through the
+ * queue pair of the process (verbs_source.h).
  */
 #include "multicast/transport/verbs.h"
 
@@ -240,8 +240,8 @@ static int watch(const verbs_t *verbs, int fd)
 }
 
 /*
- * One descriptor for what arrives and for room to send. A wakeup that another transport of this process
- * has asked the source for is one for nothing here.
+ * One descriptor for what arrives and for room to send. A wakeup that another transport of this
+ * process has asked the source for is one for nothing here.
  */
 static int make_wakeups(verbs_t *verbs)
 {

@@ -15,8 +15,8 @@
 #define OC_VERBS_GRH 40
 
 /*
- * The address: the queue pair is not in there. bytes: with those; length at least OC_VERBS_GRH. All zero:
- * it cannot be told.
+ * The address: the queue pair is not in there. bytes: with those; length at least OC_VERBS_GRH. All
+ * zero: it cannot be told.
  */
 oc_origin_t oc_verbs_origin(const uint8_t *bytes, size_t length);
 

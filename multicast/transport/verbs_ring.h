@@ -23,8 +23,8 @@ int oc_verbs_ring_make(struct ibv_pd *domain, unsigned slots, size_t bytes, oc_v
 void oc_verbs_ring_free(oc_verbs_ring_t *ring);
 
 /*
- * Acknowledges what has come, or the completion queue could never be destroyed; whether anything has.
- * Does not wait.
+ * Acknowledges what has come, or the completion queue could never be destroyed; whether anything
+ * has. Does not wait.
  */
 bool oc_verbs_take_wakeups(struct ibv_comp_channel *wakeups);
 

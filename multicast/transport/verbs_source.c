@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns one UD queue pair that only sends, and a ring of slots to send from. The last send of a batch
- * alone is signalled, and its completion frees the slots of all before.
+ * Owns one UD queue pair that only sends, and a ring of slots to send from. The last send of a
+ * batch alone is signalled, and its completion frees the slots of all before.
  */
 #include "multicast/transport/verbs_source.h"
 
@@ -148,7 +148,9 @@ void oc_verbs_source_drain(oc_verbs_source_t *source)
 
 /* ---- opening and closing ---- */
 
-/* Nothing is received here; a queue pair has to have a queue for that, too. Returns 0 or an errno. */
+/*
+ * Nothing is received here; a queue pair has to have a queue for that, too. Returns 0 or an errno.
+ */
 static int make_queues(oc_verbs_source_t *source, const char **what)
 {
     struct rdma_cm_id *id = source->port.id;

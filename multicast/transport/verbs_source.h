@@ -40,8 +40,8 @@ unsigned oc_verbs_source_send(oc_verbs_source_t *source, const oc_verbs_destinat
 bool oc_verbs_source_arm(oc_verbs_source_t *source);
 
 /*
- * Takes wakeups, and notice of what has happened to the port. true: there may be room that a transport
- * waits for, this one or another, and nobody is to go to sleep.
+ * Takes wakeups, and notice of what has happened to the port. true: there may be room that a
+ * transport waits for, this one or another, and nobody is to go to sleep.
  */
 bool oc_verbs_source_heed(oc_verbs_source_t *source);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a process is reached by messages: the address of its UCX worker, and the addresses of its host
- * from which that connects. Codec; pure functions, any thread. doc/multicast.md has the layout.
+ * How a process is reached by messages: the address of its UCX worker, and the addresses of its
+ * host from which that connects. Codec; pure functions, any thread. doc/multicast.md has the
+ * layout.
  */
 #ifndef OC_MULTICAST_WIRE_CONTACT_H
 #define OC_MULTICAST_WIRE_CONTACT_H

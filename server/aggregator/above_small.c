@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A leaf's small collectives and the server above. The partial result lies where the reply is going
- * to be. So that is received when the other has gone: what comes in the parent's name must not go up
- * in this leaf's.
+ * to be. So that is received when the other has gone: what comes in the parent's name must not go
+ * up in this leaf's.
  */
 #include "server/aggregator/above.h"
 #include "server/aggregator/above_inside.h"

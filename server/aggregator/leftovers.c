@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages of large collectives have no header, and so no code: a receive takes whatever has its tag.
- * But if it took another message, the true one is left over. UCX matches what an endpoint sends in
- * the order in which it was sent: when a rank's ACK is here, which nobody can forge, so are all its
- * contributions, or their announcements. One that no receive has taken then means that something
- * else was taken for it, and the rank does not get its COMMIT.
+ * Messages of large collectives have no header, and so no code: a receive takes whatever has its
+ * tag. But if it took another message, the true one is left over. UCX matches what an endpoint
+ * sends in the order in which it was sent: when a rank's ACK is here, which nobody can forge, so
+ * are all its contributions, or their announcements. One that no receive has taken then means that
+ * something else was taken for it, and the rank does not get its COMMIT.
  *
  * An announced message that nobody takes, or one that was announced and never comes, keeps a rank
  * from its ACK. So what does not go on is looked through now and then for messages that should have
@@ -149,8 +149,8 @@ static void sweep_reply(oc_reduction_t *reduction)
 }
 
 /*
- * Requests wait for none but receives, of which there are many and each is soon posted again; unless
- * all have taken something that was announced and does not come.
+ * Requests wait for none but receives, of which there are many and each is soon posted again;
+ * unless all have taken something that was announced and does not come.
  */
 static void sweep_requests(oc_aggregator_t *aggregator)
 {

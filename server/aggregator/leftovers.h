@@ -8,7 +8,9 @@
 
 #include "server/aggregator/aggregator_types.h"
 
-/* The rank has sent all its contributions: whether all of them were taken; false: the group fails. */
+/*
+ * The rank has sent all its contributions: whether all of them were taken; false: the group fails.
+ */
 bool oc_leftovers_none_of(oc_reduction_t *reduction, uint32_t rank);
 /* On a leaf: the same for the results that the server above has sent. */
 bool oc_leftovers_none_above(oc_reduction_t *reduction);

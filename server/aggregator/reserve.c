@@ -21,9 +21,9 @@
  * room apart, because later chunks may have all other memory and wait for their results.
  *
  * The pool counts reserves as used. To lend one is to release it for the moment of the allocation,
- * and what comes back is reserved again. Where nothing is owed, what is known of a new group may pass
- * the limit, and the shared reserve grows for it when memory comes back: what was secured before
- * can be lent meanwhile, to steps that fit, or others might never end.
+ * and what comes back is reserved again. Where nothing is owed, what is known of a new group may
+ * pass the limit, and the shared reserve grows for it when memory comes back: what was secured
+ * before can be lent meanwhile, to steps that fit, or others might never end.
  */
 #include "server/aggregator/reserve.h"
 

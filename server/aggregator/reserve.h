@@ -8,7 +8,9 @@
 
 #include "server/aggregator/aggregator_types.h"
 
-/* For a new group. In a tree, and for all groups of a leaf: if there is no room for it, it is owed. */
+/*
+ * For a new group. In a tree, and for all groups of a leaf: if there is no room for it, it is owed.
+ */
 void oc_reserve_take(oc_server_group_t *group);
 void oc_reserve_give(oc_server_group_t *group);
 /* Memory came back: who is owed something gets it first, and then the reserve that is shared. */

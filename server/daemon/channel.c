@@ -8,7 +8,9 @@
 
 #include "base/descriptors.h"
 
-/* What the kernel hands over in one message, however many are sent, for room for one and padding. */
+/*
+ * What the kernel hands over in one message, however many are sent, for room for one and padding.
+ */
 #define MOST_DESCRIPTORS 2
 
 typedef union {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Between the supervisor and the data process of a job: a SOCK_SEQPACKET pair. Both ends are
- * this program, so messages are plain structures. But a data process hears strangers, who might take
- * it over: nothing that comes from there harms the supervisor.
+ * this program, so messages are plain structures. But a data process hears strangers, who might
+ * take it over: nothing that comes from there harms the supervisor.
  */
 #ifndef OC_SERVER_DAEMON_CHANNEL_H
 #define OC_SERVER_DAEMON_CHANNEL_H
@@ -43,8 +43,9 @@ typedef struct {
 bool oc_channel_send(int channel, const oc_channel_message_t *message, int fd);
 
 /*
- * 1: a message, and its descriptor or -1 in *fd. 0: nothing there. -1: the other end is gone, or what
- * it sent is no message. fd NULL: none is expected. Descriptors that are not expected are closed.
+ * 1: a message, and its descriptor or -1 in *fd. 0: nothing there. -1: the other end is gone, or
+ * what it sent is no message. fd NULL: none is expected. Descriptors that are not expected are
+ * closed.
  */
 int oc_channel_receive(int channel, oc_channel_message_t *message, int *fd);
 

@@ -19,9 +19,9 @@
 #include "server/daemon/cgroup_text.h"
 
 /*
- * Half of what is between memory.high and memory.max. A process that has socket buffers full of a flood
- * would come to memory.high because of them, and be slowed down so much that it takes minutes to get
- * over it with memory of its own: its clients would see it hang, and nobody would hear why.
+ * Half of what is between memory.high and memory.max. A process that has socket buffers full of a
+ * flood would come to memory.high because of them, and be slowed down so much that it takes minutes
+ * to get over it with memory of its own: its clients would see it hang, and nobody would hear why.
  */
 #define ROOM (UINT64_C(32) << 20)
 

@@ -33,8 +33,8 @@ void oc_job_cgroup_entered(oc_job_cgroup_t *job);
 
 /*
  * As the process says; bounds that it has said are never lowered, since the kernel would take back
- * memory of the process meanwhile. false: there is one, but nobody is in it, or its bounds cannot be
- * set.
+ * memory of the process meanwhile. false: there is one, but nobody is in it, or its bounds cannot
+ * be set.
  */
 bool oc_job_cgroup_bound(oc_job_cgroup_t *job, const oc_bound_sizes_t *sizes);
 
@@ -48,9 +48,9 @@ typedef enum {
 } oc_cgroup_verdict_t;
 
 /*
- * After an event. The process is over if it holds more than memory.high: what the kernel can take back
- * does not count, nor socket buffers, which it makes smaller by itself. Because of these it is not
- * slowed down at once, but given some room beyond memory.high; the first bound still counts.
+ * After an event. The process is over if it holds more than memory.high: what the kernel can take
+ * back does not count, nor socket buffers, which it makes smaller by itself. Because of these it is
+ * not slowed down at once, but given some room beyond memory.high; the first bound still counts.
  */
 oc_cgroup_verdict_t oc_job_cgroup_judge(oc_job_cgroup_t *job, uint64_t *held, uint64_t *high);
 

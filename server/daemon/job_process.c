@@ -143,7 +143,10 @@ static void on_idle(oc_job_process_t *process, uint32_t adopted)
     }
 }
 
-/* Whoever is over is slowed down by up to two seconds for each page: too slow to tell many clients why. */
+/*
+ * Whoever is over is slowed down by up to two seconds for each page: too slow to tell many clients
+ * why.
+ */
 static void end_by_cgroup(oc_job_process_t *process, const oc_channel_over_t *over)
 {
     oc_channel_message_t message = {.type = OC_CHANNEL_OVER, .length = sizeof(*over)};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fork and exec of the program's own file. Nothing about a job is in arguments or environment, which
- * others can read: all that comes through the channel.
+ * Fork and exec of the program's own file. Nothing about a job is in arguments or environment,
+ * which others can read: all that comes through the channel.
  */
 #include "server/daemon/spawn.h"
 
@@ -113,7 +113,9 @@ bool oc_spawned_prepare(void)
         return false;
     }
     (void) fcntl(OC_SPAWN_CHANNEL, F_SETFD, FD_CLOEXEC);
-    /* exec takes it back from programs with privileges; who is gone by now has closed the channel */
+    /*
+     * exec takes it back from programs with privileges; who is gone by now has closed the channel
+     */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "optcast-job");
     return true;

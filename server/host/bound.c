@@ -35,7 +35,8 @@
 
 /*
  * What a cgroup counts, and RLIMIT_DATA does not: kernel stacks, files that were read, and for each
- * client and aggregator the buffers of a TCP connection; page tables and the like grow with the rest.
+ * client and aggregator the buffers of a TCP connection; page tables and the like grow with the
+ * rest.
  */
 #define KERNEL_MARGIN     (32 * MIB)
 #define CONNECTION_MARGIN MIB

@@ -20,8 +20,8 @@
 #define STRANGER_PATIENCE (5 * OC_SECOND)
 
 /*
- * So many strangers may be sent away in a second to let others in: then each of 1024 has half a second for
- * its HELLO, however many wait outside.
+ * So many strangers may be sent away in a second to let others in: then each of 1024 has half a
+ * second for its HELLO, however many wait outside.
  */
 #define MOST_SENT_AWAY 2048u
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The gate: a listening socket and the strangers in front of it. A stranger may ask how the server is,
- * a few times, and send one HELLO, of limited size and within limited time; whoever sends anything
- * else is refused and forgotten.
- * When there are too many, the one who came first gives way to the one who comes.
+ * The gate: a listening socket and the strangers in front of it. A stranger may ask how the server
+ * is, a few times, and send one HELLO, of limited size and within limited time; whoever sends
+ * anything else is refused and forgotten. When there are too many, the one who came first gives way
+ * to the one who comes.
  */
 #ifndef OC_SERVER_JOB_GATE_H
 #define OC_SERVER_JOB_GATE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Heartbeats: one round of questions to aggregators and supervisor serves all PINGs that came before
- * it began. Who waits for the next round and who for the present one is in a list each, so that a
- * PING costs the same however many sessions there are.
+ * Heartbeats: one round of questions to aggregators and supervisor serves all PINGs that came
+ * before it began. Who waits for the next round and who for the present one is in a list each, so
+ * that a PING costs the same however many sessions there are.
  */
 #include "server/job/heartbeat.h"
 
@@ -13,8 +13,9 @@
 #include "server/job/session.h"
 
 /*
- * A round wakes all aggregators and the supervisor. Of thousands of processes PINGs arrive one by one:
- * with a round as soon as the last one is over, rounds would take as much time as the messages.
+ * A round wakes all aggregators and the supervisor. Of thousands of processes PINGs arrive one by
+ * one: with a round as soon as the last one is over, rounds would take as much time as the
+ * messages.
  */
 #define ROUND_INTERVAL (1 * OC_MILLISECOND)
 

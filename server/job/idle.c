@@ -27,8 +27,8 @@
 #define URGENT_GRACE (1 * OC_SECOND)
 
 /*
- * A leaf passes the question on to its own clients, and leaves when the last of them has gone. It is
- * never closed: its clients may have joined groups in which this server has no part.
+ * A leaf passes the question on to its own clients, and leaves when the last of them has gone. It
+ * is never closed: its clients may have joined groups in which this server has no part.
  */
 #define NEVER UINT64_MAX
 

@@ -30,7 +30,10 @@
 #include "server/job/registry.h"
 #include "server/job/session.h"
 
-/* For TCP and WELCOME, once the name is known. Clients wait longer by default, and so hear what is wrong. */
+/*
+ * For TCP and WELCOME, once the name is known. Clients wait longer by default, and so hear what is
+ * wrong.
+ */
 #define CONNECT_PATIENCE (3 * OC_SECOND)
 
 typedef enum {

@@ -8,12 +8,15 @@
 
 #include "base/clock.h"
 
-/* How long a job waits for the parent's address. Clients wait longer by default, and so hear why. */
+/*
+ * How long a job waits for the parent's address. Clients wait longer by default, and so hear why.
+ */
 #define OC_NAME_PATIENCE (3 * OC_SECOND)
 
 /*
  * Looks HOST[:PORT] up and connects, however long the name server and the host take; the outcome is
- * logged, also that jobs would not have waited so long for the name. For a process that has nothing else to do.
+ * logged, also that jobs would not have waited so long for the name. For a process that has nothing
+ * else to do.
  */
 void oc_probe_run(const char *parent);
 

@@ -124,8 +124,9 @@ static bool fits(const oc_job_server_t *job, const oc_join_t *join, bool in_tree
 }
 
 /*
- * The largest chunk for which there is room. If it has to be less than what was asked for, two of them
- * have: one is reduced while the next one comes, and other communicators have to be known beside.
+ * The largest chunk for which there is room. If it has to be less than what was asked for, two of
+ * them have: one is reduced while the next one comes, and other communicators have to be known
+ * beside.
  */
 static uint32_t affordable_chunk(const oc_job_server_t *job, const oc_join_t *join, bool in_tree)
 {

@@ -130,7 +130,7 @@ struct mca_coll_optcast_module {
     ompi_communicator_t *comm;
     int mode;                   /* the setting's value when the communicator was made */
     bool enabled;
-    uint64_t bcast_least, gather_least; /* bytes that multicast carries; UINT64_MAX: nothing is gained */
+    uint64_t bcast_least, gather_least; /* bytes that multicast carries; UINT64_MAX: none */
     bool chooses;               /* mode auto: rules and model say which Allreduces are offloaded */
     uint64_t least;             /* bytes; no smaller Allreduce is ever, UINT64_MAX: none is */
     bool over_han;              /* some of the functions before us are those of HAN */
@@ -297,7 +297,8 @@ void mca_coll_optcast_layout_free(mca_coll_optcast_layout_t *layout);
  * device.c. Where a buffer is, is one rank's own affair, too. find_devices: of a call's buffers.
  * is_known: Open MPI itself reaches what is there, which is memory of a device.
  */
-void mca_coll_optcast_find_devices(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call);
+void mca_coll_optcast_find_devices(const mca_coll_optcast_module_t *m,
+                                   mca_coll_optcast_call_t *call);
 bool mca_coll_optcast_is_known(const void *address);
 /* Elements from their buffer on a device to a row of the host, or the other way round. */
 int mca_coll_optcast_move(oc_device_t *device, oc_direction_t direction, void *buffer, size_t count,
@@ -310,8 +311,8 @@ void mca_coll_optcast_count_staged(size_t length);
 
 /*
  * hosted.c: the previous module's functions, for a call whose buffers may be where it cannot reach
- * them. load: before it begins; what cannot be loaded ends the job. store: when it has succeeded. NULL
- * is allowed.
+ * them. load: before it begins; what cannot be loaded ends the job. store: when it has succeeded.
+ * NULL is allowed.
  */
 int mca_coll_optcast_previous(const mca_coll_optcast_module_t *m,
                               const mca_coll_optcast_call_t *call);
@@ -414,8 +415,8 @@ void mca_coll_optcast_need(const ompi_communicator_t *comm, const char *what);
 void mca_coll_optcast_end_job(const ompi_communicator_t *comm, const char *why);
 
 /*
- * han.c. find: what came before us has changed. call: as mca_coll_optcast_previous, of a module that is over HAN.
- * is_mine: this thread is in such a call.
+ * han.c. find: what came before us has changed. call: as mca_coll_optcast_previous, of a module
+ * that is over HAN. is_mine: this thread is in such a call.
  */
 void mca_coll_optcast_han_find(mca_coll_optcast_module_t *m);
 int mca_coll_optcast_han_call(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call);
@@ -459,8 +460,8 @@ void mca_coll_optcast_exchange_progress(void);
 void mca_coll_optcast_exchange_forget(void);
 
 /*
- * opponent.c: one of client/plan/previous.h, by the components that are open and by what users have set
- * for them. While components are opened.
+ * opponent.c: one of client/plan/previous.h, by the components that are open and by what users have
+ * set for them. While components are opened.
  */
 uint64_t mca_coll_optcast_opponent(void);
 

@@ -4,18 +4,18 @@
  * communicator blocks, does not, or is persistent. What tells the messages of one set-up from all
  * others is their tag.
  *
- * If the first collective does not block, the tag comes from the counter of the communicator by which
- * Open MPI numbers its nonblocking collectives: each has its own until a thousand million others
- * were issued. (A PML that sends fewer bits of a tag has that limit for all nonblocking
- * collectives.) All ranks must take it at the same place in the order in which they issue collectives.
- * So it is taken when the set-up begins, in that collective; or when a persistent operation is
- * initialised, because ranks may start those in any order.
+ * If the first collective does not block, the tag comes from the counter of the communicator by
+ * which Open MPI numbers its nonblocking collectives: each has its own until a thousand million
+ * others were issued. (A PML that sends fewer bits of a tag has that limit for all nonblocking
+ * collectives.) All ranks must take it at the same place in the order in which they issue
+ * collectives. So it is taken when the set-up begins, in that collective; or when a persistent
+ * operation is initialised, because ranks may start those in any order.
  *
- * If it blocks, the tag is that of all blocking Allreduces of the communicator. All ranks are inside
- * that one collective until the set-up is over, and no other blocking one of the communicator runs
- * meanwhile: what one rank sends another comes in the order in which both go through collectives.
- * The counter would not do: Open MPI itself takes from it inside progress, while it duplicates a
- * communicator, and at another time on each rank.
+ * If it blocks, the tag is that of all blocking Allreduces of the communicator. All ranks are
+ * inside that one collective until the set-up is over, and no other blocking one of the
+ * communicator runs meanwhile: what one rank sends another comes in the order in which both go
+ * through collectives. The counter would not do: Open MPI itself takes from it inside progress,
+ * while it duplicates a communicator, and at another time on each rank.
  */
 #include "coll_optcast.h"
 

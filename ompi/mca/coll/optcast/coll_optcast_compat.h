@@ -63,7 +63,10 @@ typedef const int *oc_mpi_displs_t;
     (OMPI_OP_FLAGS_INTRINSIC | OMPI_OP_FLAGS_FORTRAN_FUNC | OMPI_OP_FLAGS_CXX_FUNC   \
      | OMPI_OP_FLAGS_JAVA_FUNC | OMPI_OP_FLAGS_BIGCOUNT)
 
-/* Whether the program was started to survive processes that fail (ULFM): from 5.0 on, if it was built so. */
+/*
+ * Whether the program was started to survive processes that fail (ULFM): from 5.0 on, if it was
+ * built so.
+ */
 #if defined(OPAL_ENABLE_FT_MPI) && OPAL_ENABLE_FT_MPI
 #    include "ompi/runtime/params.h"
 #    define OC_FAULT_TOLERANT ompi_ftmpi_enabled

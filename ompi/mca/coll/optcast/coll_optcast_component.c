@@ -31,7 +31,10 @@ MCA_BASE_COMPONENT_INIT(ompi, coll, optcast)
 #define TEXT(value)    TEXT_OF(value)
 #define TEXT_OF(value) #value
 
-/* optcast-info looks for this in the file: another Open MPI may list a component that it cannot use. */
+/*
+ * optcast-info looks for this in the file: another Open MPI may list a component that it cannot
+ * use.
+ */
 static const char built_for[] __attribute__((used)) = "optcast-info: built for Open MPI "
     TEXT(OMPI_MAJOR_VERSION) "." TEXT(OMPI_MINOR_VERSION) "." TEXT(OMPI_RELEASE_VERSION);
 

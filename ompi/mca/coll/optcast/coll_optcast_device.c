@@ -132,15 +132,17 @@ static ptrdiff_t first_block(const mca_coll_optcast_call_t *call, int blocks)
     return 0;
 }
 
-void mca_coll_optcast_find_devices(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+void mca_coll_optcast_find_devices(const mca_coll_optcast_module_t *m,
+                                   mca_coll_optcast_call_t *call)
 {
     bool sends = NULL != call->sbuf && MPI_IN_PLACE != call->sbuf;
+    ptrdiff_t first;
 
     if (!may_be_any()) {
         return;
     }
-    call->rdevice = device_of((const char *) call->rbuf + first_block(call, ompi_comm_size(m->comm)),
-                              call->dtype);
+    first = first_block(call, ompi_comm_size(m->comm));
+    call->rdevice = device_of((const char *) call->rbuf + first, call->dtype);
     if (sends) {
         call->sdevice = device_of(call->sbuf, NULL != call->sdtype ? call->sdtype : call->dtype);
     }
@@ -165,7 +167,8 @@ typedef struct {
 static void begin_piece(mover_t *mover, void *memory, size_t length)
 {
     bool loads = OC_FROM_DEVICE == mover->direction;
-    char *host = NULL != mover->row ? mover->row : (char *) ((uintptr_t) memory + (uintptr_t) mover->twin);
+    char *twin = (char *) ((uintptr_t) memory + (uintptr_t) mover->twin);
+    char *host = NULL != mover->row ? mover->row : twin;
 
     length = length < mover->left ? length : mover->left;
     if (OC_OK == mover->status) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Exchanges among the ranks of a communicator, by messages of our own: an Allgather of records by
- * Bruck's algorithm, the minimum of one number of each rank, and contacts between neighbours, in one
- * round.
+ * Bruck's algorithm, the minimum of one number of each rank, and contacts between neighbours, in
+ * one round.
  *
  * The first two take ceil(log2 n) rounds of one message to one rank and one from another. In the
  * round of distance d = 1, 2, 4, … a rank sends what it has to the rank d below and gets from the
- * rank d above what that one has: afterwards it knows of the 2·d ranks from itself upwards, modulo n. The last
- * round brings only the records that are still missing; the minimum may well count a rank twice.
+ * rank d above what that one has: afterwards it knows of the 2·d ranks from itself upwards, modulo
+ * n. The last round brings only the records that are still missing; the minimum may well count a
+ * rank twice.
  *
  * Messages are moved on from progress, never from inside the engine: functions of the PML may call
  * progress themselves, which must find the client's lock free. Only one thread at a time moves them

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * HAN, where communicators have it before us. It calls blocking collectives of communicators of its own.
- * Those are not the application's, and not for us: they would begin set-ups inside an operation that was
- * left to Open MPI, and be counted. What Open MPI's progress begins meanwhile is for other operations, in an
- * order that differs between ranks, and never blocks.
+ * HAN, where communicators have it before us. It calls blocking collectives of communicators of its
+ * own. Those are not the application's, and not for us: they would begin set-ups inside an
+ * operation that was left to Open MPI, and be counted. What Open MPI's progress begins meanwhile is
+ * for other operations, in an order that differs between ranks, and never blocks.
  *
- * Where that of 4.1 finds that it cannot work with a communicator (one rank on each host, unequal numbers
- * of them) it puts the functions that it had before into the communicator in place of its own, and then
- * calls what is there (HAN_LOAD_FALLBACK_COLLECTIVES in coll_han.h): if we are there, that is us, with a
- * module that is not ours, or without end. So while it works it is shown what it expects, and what it leaves
- * there is what we have before us then. Later versions of HAN call what they had before.
+ * Where that of 4.1 finds that it cannot work with a communicator (one rank on each host, unequal
+ * numbers of them) it puts the functions that it had before into the communicator in place of its
+ * own, and then calls what is there (HAN_LOAD_FALLBACK_COLLECTIVES in coll_han.h): if we are there,
+ * that is us, with a module that is not ours, or without end. So while it works it is shown what it
+ * expects, and what it leaves there is what we have before us then. Later versions of HAN call what
+ * they had before.
  */
 #include "coll_optcast.h"
 
@@ -23,7 +24,8 @@ bool mca_coll_optcast_han_is_mine(void)
 
 static bool is_han(const mca_coll_base_module_t *module)
 {
-    return NULL != module && 0 == strcmp(module->super.obj_class->cls_name, "mca_coll_han_module_t");
+    return NULL != module
+           && 0 == strcmp(module->super.obj_class->cls_name, "mca_coll_han_module_t");
 }
 
 void mca_coll_optcast_han_find(mca_coll_optcast_module_t *m)
@@ -42,7 +44,10 @@ enum {
 #undef X
 };
 
-/* The communicator's references of modules and ours change places with the modules. Returns bits of those. */
+/*
+ * The communicator's references of modules and ours change places with the modules. Returns bits of
+ * those.
+ */
 static unsigned show(mca_coll_optcast_module_t *m)
 {
     struct mca_coll_base_comm_coll_t *coll = m->comm->c_coll;

@@ -76,7 +76,8 @@ static span_t recv_span(const mca_coll_optcast_module_t *m, const mca_coll_optca
 {
     int blocks = ompi_comm_size(m->comm);
 
-    return call->unequal ? span_of_blocks(call, blocks) : span_of(call->dtype, recv_count(call, blocks));
+    return call->unequal ? span_of_blocks(call, blocks)
+                         : span_of(call->dtype, recv_count(call, blocks));
 }
 
 static span_t send_span(const mca_coll_optcast_call_t *call)
@@ -130,7 +131,8 @@ static bool is_bcast_root(const mca_coll_optcast_module_t *m, const mca_coll_opt
 }
 
 /* False: out of memory; there is nothing of *h then. */
-static bool doubles_make(mca_coll_optcast_hosted_t *h, span_t send, span_t recv, bool sends, bool receives)
+static bool doubles_make(mca_coll_optcast_hosted_t *h, span_t send, span_t recv, bool sends,
+                         bool receives)
 {
     const mca_coll_optcast_call_t call = h->call;
 

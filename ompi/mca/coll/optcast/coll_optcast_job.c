@@ -17,15 +17,16 @@
  * In the host's byte order: Open MPI's launcher does not promise more for opaque bytes. The first
  * letters, and all up to the rules, stay as they are in all versions from the first release on, and
  * decide what begins a set-up: a rank with another version decides like rank 0, and says in the
- * exchange that it cannot take part. What comes then belongs to one format, and may have any length.
+ * exchange that it cannot take part. What comes then belongs to one format, and may have any
+ * length.
  */
 #define FORMAT      "OCJ02001"
 #define NUM_LETTERS 5
 
 /*
- * Multicast carries what takes a link so long, within these bounds, in mode auto (bench/run regret). Each block
- * of an Allgather is announced, received and credited by itself: small ones cost more than Open MPI's
- * algorithms, which put them together.
+ * Multicast carries what takes a link so long, within these bounds, in mode auto (bench/run
+ * regret). Each block of an Allgather is announced, received and credited by itself: small ones
+ * cost more than Open MPI's algorithms, which put them together.
  */
 #define CAST_TIME_US    500
 #define MIN_CAST_LEAST  65536u
@@ -111,7 +112,9 @@ static void prepare_auto(void)
     oc_least_make(&cm->rules, &outlook, (uint32_t) ompi_proc_world_size(), &cm->least);
 }
 
-/* Where links are slow, less is worth it: a power of two, within bounds, that takes a link so long. */
+/*
+ * Where links are slow, less is worth it: a power of two, within bounds, that takes a link so long.
+ */
 static uint64_t find_least(uint64_t time_us, uint64_t most, uint64_t fewest)
 {
     const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;

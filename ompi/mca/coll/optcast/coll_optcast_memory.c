@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a rank needs so that it has the same modules, and takes the same steps, as the others: they do not wait to
- * be told that it has no memory for that. So there is some in reserve; and a job goes on with all of its
- * ranks or ends, and says why.
+ * What a rank needs so that it has the same modules, and takes the same steps, as the others: they
+ * do not wait to be told that it has no memory for that. So there is some in reserve; and a job
+ * goes on with all of its ranks or ends, and says why.
  */
 #include "coll_optcast.h"
 

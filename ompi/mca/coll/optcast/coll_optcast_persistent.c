@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Persistent collectives. Ranks initialise persistent operations of a communicator in the same
- * order, but may start them in different ones. So each has a group of the engine of its own, in which it
- * can only follow itself; and it takes the tag for the set-up of that group, and its number of the
- * previous module for the case that it is declined, when it is initialised.
+ * order, but may start them in different ones. So each has a group of the engine of its own, in
+ * which it can only follow itself; and it takes the tag for the set-up of that group, and its
+ * number of the previous module for the case that it is declined, when it is initialised.
  */
 #include "coll_optcast.h"
 

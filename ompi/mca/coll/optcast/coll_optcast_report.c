@@ -129,8 +129,8 @@ void mca_coll_optcast_report_setup(mca_coll_optcast_service_t *service, oc_group
 }
 
 /*
- * MPI's own functions keep MPI_LASTUSEDCODE, but there must be an MPI_COMM_WORLD to have it: programs
- * of sessions have none. 0: there are no more codes.
+ * MPI's own functions keep MPI_LASTUSEDCODE, but there must be an MPI_COMM_WORLD to have it:
+ * programs of sessions have none. 0: there are no more codes.
  */
 static int new_error_code(void)
 {
@@ -146,8 +146,9 @@ static int new_error_code(void)
 }
 
 /*
- * One for the whole process: a program fails seldom, but may make communicators for ever, and MPI cannot take
- * codes back. MPI_Error_string of it gives the latest reason, and with it the server's name.
+ * One for the whole process: a program fails seldom, but may make communicators for ever, and MPI
+ * cannot take codes back. MPI_Error_string of it gives the latest reason, and with it the server's
+ * name.
  */
 static int error_code(const char *reason)
 {
