@@ -205,8 +205,7 @@ EXPERIMENTS = (
         "Nothing is set but the rate of the links, in a file of rules. In each launch iterations with "
         "and without the component take turns, in one launch in mode auto, in the next one in mode "
         "always; nobody with the nap. Open MPI is that of the launches in mode auto. A cell is "
-        "missed if all launches are slower than all of the "
-        "better one.", ()),
+        "missed if all launches are slower than all of the better one.", ()),
     Experiment(
         "settings", "Settings and their defaults",
         "What kinds of pages, and ways to wait, are worth on one host.", ()),
