@@ -13,13 +13,14 @@ most=400
 times=4000
 
 # expect_cost NAME RULES ARGUMENT...: of the program. callgrind counts from the beginning of the component's
-# function on, and stops in the one that calls the module before.
+# function on, and stops in the one that calls the module before, and where loaded libraries are counted: that is
+# done once in 10 ms, so in the more calls the slower the machine is.
 expect_cost() {
     local name=$1 rules=$2 count
 
     shift 2
     wrapper=(valgrind --tool=callgrind --vgdb=no "--callgrind-out-file=$tmp/$name.%q{OMPI_COMM_WORLD_RANK}"
-        --toggle-collect=mca_coll_optcast_allreduce --toggle-collect=previous)
+        --toggle-collect=mca_coll_optcast_allreduce --toggle-collect=previous --toggle-collect=dl_iterate_phdr)
     expect_job "$name" 2 embedded mode=auto rules="$rules" heartbeat_timeout=60 cost "$times" "$@"
     wrapper=()
     callgrind_annotate --inclusive=yes --auto=no --threshold=100 "$tmp/$name.0" >"$tmp/counts" 2>&1 ||
