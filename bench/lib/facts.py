@@ -33,16 +33,24 @@ def cpu_model():
     return found.group(1) if found else platform.machine()
 
 
+def changed():
+    """Paths of sources that differ from the commit; none outside of git."""
+    try:
+        said = subprocess.run(["git", "-C", str(paths.REPO), "status", "--porcelain", "--", ".",
+                               # what measuring itself writes does not count
+                               ":!bench/results", ":!doc/performance.md", ":!doc/performance"],
+                              capture_output=True, text=True, check=False)
+    except OSError:
+        return []
+    return [line[3:] for line in said.stdout.splitlines()]
+
+
 def commit():
     """Hash, with "dirty" if sources differ from it; None outside of git."""
-    git = ("git", "-C", str(paths.REPO))
-    name = first_line(*git, "rev-parse", "--short=12", "HEAD")
+    name = first_line("git", "-C", str(paths.REPO), "rev-parse", "--short=12", "HEAD")
     if not name:
         return None
-    # what measuring itself writes does not count
-    changed = first_line(*git, "status", "--porcelain", "--", ".", ":!bench/results",
-                         ":!doc/performance.md", ":!doc/performance")
-    return f"{name} dirty" if changed else name
+    return f"{name} dirty" if changed() else name
 
 
 def collect():

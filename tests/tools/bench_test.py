@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -12,8 +13,8 @@ REPO = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(REPO / "bench"))
 
-from lib import (cluster, contestants, experiments, launch, limits, measure, paths,  # noqa: E402
-                 places, plot, reduction, regret, report, results, scale, text)
+from lib import (cluster, contestants, experiments, facts, launch, limits, measure,  # noqa: E402
+                 paths, places, plot, publish, reduction, regret, report, results, scale, text)
 
 MiB = 1 << 20
 RECORDED = pathlib.Path(__file__).with_name("bench-result.json")
@@ -559,6 +560,55 @@ class Regret(unittest.TestCase):
         self.assertEqual(len(kept), 1)
         self.assertEqual([s["name"] for s in result["setups"]],
                          [s.name for s in regret.setups()])
+
+
+class Publishing(unittest.TestCase):
+    """What is measured for the repository."""
+
+    def git(self, folder, *words):
+        subprocess.run(["git", "-C", folder, "-c", "user.name=n", "-c", "user.email=e", *words],
+                       check=True, capture_output=True)
+
+    def test_sources(self):
+        with tempfile.TemporaryDirectory() as name, \
+                mock.patch.object(paths, "REPO", pathlib.Path(name)):
+            self.assertEqual(facts.changed(), [])  # no repository: a release
+            self.git(name, "init", "-q")
+            folder = pathlib.Path(name, "bench/results")
+            folder.mkdir(parents=True)
+            pathlib.Path(name, "a.c").write_text("int a;", encoding="utf-8")
+            self.git(name, "add", "a.c")
+            self.git(name, "commit", "-qm", "a")
+            (folder / "new.json").write_text("{}", encoding="utf-8")
+            self.assertEqual(facts.changed(), [])
+            publish.check_sources(facts.changed())
+            pathlib.Path(name, "a.c").write_text("int b;", encoding="utf-8")
+            self.assertEqual(facts.changed(), ["a.c"])
+            self.assertTrue(facts.commit().endswith(" dirty"))
+            with self.assertRaisesRegex(publish.PublishError, "a.c: not as committed"):
+                publish.check_sources(facts.changed())
+
+    def test_many_sources(self):
+        with self.assertRaisesRegex(publish.PublishError, "1, 2, 3 and 2 more:"):
+            publish.check_sources(["1", "2", "3", "4", "5"])
+
+    def test_busy_share(self):
+        before = "cpu  100 0 50 1000 10 0 0 0 0 0"
+        self.assertAlmostEqual(publish.busy_share(before, "cpu  110 0 60 1075 15 0 0 0 0 0"), 0.2)
+        self.assertEqual(publish.busy_share(before, before), 0)
+        self.assertTrue(0 <= publish.busy_share(publish.read_times(), publish.read_times()) <= 1)
+
+    def test_load(self):
+        shares = [0.5, 0.3, 0.05]
+        publish.check_load(lambda: shares.pop(0))
+        self.assertEqual(shares, [])
+        with self.assertRaisesRegex(publish.PublishError, "^50 % of the processors"):
+            publish.check_load(lambda: 0.5)
+
+    def test_refused(self):
+        with mock.patch.object(facts, "changed", lambda: ["a.c"]), \
+                self.assertRaises(publish.PublishError):
+            publish.check()
 
 
 if __name__ == "__main__":
