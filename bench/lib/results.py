@@ -2,7 +2,6 @@
 """Owns the result files, and what is computed from them: medians, best peers, differences."""
 import json
 import os
-import re
 import statistics
 from dataclasses import dataclass
 
@@ -13,6 +12,8 @@ FORMAT = 1
 SIGNIFICANT = 0.10
 # With fewer, the page says that nothing is claimed.
 ENOUGH_LAUNCHES = 5
+# Characters of a result file's.
+LINE = 160
 
 
 @dataclass
@@ -124,14 +125,48 @@ def differs(one, other):
     return apart and abs(other.median / one.median - 1) >= SIGNIFICANT
 
 
+def five_numbers(times):
+    """Least, lower quartile, median, upper quartile and most, if there are more than five."""
+    if len(times) <= 5:
+        return times
+    quartiles = statistics.quantiles(times, n=4, method="inclusive")
+    return [float(f"{time:.6g}") for time in (min(times), *quartiles, max(times))]
+
+
+def reduced(result):
+    """A copy that has five numbers in place of the times of all operations of a launch. What is
+    computed from it is the same."""
+    def launch_of(launch):
+        short = {key: five_numbers(launch[key]) for key in ("seconds", "previous") if key in launch}
+        return {**launch, **short}
+
+    def row_of(row):
+        return {**row, "launches": [launch_of(launch) for launch in row["launches"]]}
+
+    return {**result, "setups": [{**setup, "rows": [row_of(row) for row in setup["rows"]]}
+                                 for setup in result["setups"]]}
+
+
+def to_text(value, indent=0):
+    """JSON; what fits into a line is on one."""
+    flat = json.dumps(value)
+    if len(flat) + indent <= LINE or not isinstance(value, (dict, list)):
+        return flat
+    inner = " " * (indent + 1)
+    if isinstance(value, dict):
+        items = [f"{json.dumps(key)}: {to_text(one, indent + 1)}" for key, one in value.items()]
+        begin, end = "{}"
+    else:
+        items = [to_text(one, indent + 1) for one in value]
+        begin, end = "[]"
+    return begin + "\n" + ",\n".join(inner + item for item in items) + "\n" + " " * indent + end
+
+
 def save(path, result):
-    """As JSON, a list of numbers on one line; the file is whole or not there."""
-    text = json.dumps(result, indent=1)
-    text = re.sub(r"\[\s+([-+0-9.e,\s]+?)\s+\]",
-                  lambda found: f"[{' '.join(found.group(1).split())}]", text)
+    """As JSON; the file is whole or not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(f".{os.getpid()}")
-    beside.write_text(text + "\n", encoding="utf-8")
+    beside.write_text(to_text(result) + "\n", encoding="utf-8")
     os.replace(beside, path)
 
 

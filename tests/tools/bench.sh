@@ -11,7 +11,7 @@ PYTHON=${PYTHON:-/usr/bin/python3}
     echo "not ok bench: see above"
     exit 1
 }
-"$PYTHON" "$here/../../bench/run" --list | grep -q '^allreduce-hosts ' || {
+"$PYTHON" "$here/../../bench/run" --list | grep '^allreduce-hosts ' >/dev/null || {
     echo "not ok bench: bench/run --list does not name allreduce-hosts"
     exit 1
 }

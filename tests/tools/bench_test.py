@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import pathlib
+import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -382,6 +384,42 @@ class Page(unittest.TestCase):
         results.save(self.folder / "a.json", self.recorded)
         again = json.loads((self.folder / "a.json").read_text(encoding="utf-8"))
         self.assertEqual(again, self.recorded)
+
+
+class Reduced(unittest.TestCase):
+    """Result files that a repository can keep."""
+
+    def result(self, times):
+        launch = {"seconds": times, "previous": [2 * time for time in times],
+                  "operations": len(times)}
+        return {"setups": [{"rows": [{"bytes": 8, "launches": [launch]}]}], "launches": 1}
+
+    def launch(self, times):
+        return results.reduced(self.result(times))["setups"][0]["rows"][0]["launches"][0]
+
+    def test_five_numbers(self):
+        self.assertEqual(results.five_numbers([5, 1, 2, 4, 3, 9, 7]), [1, 2.5, 4, 6, 9])
+        self.assertEqual(results.five_numbers([3, 1]), [3, 1])
+
+    def test_same_medians(self):
+        times = [random.Random(7).random() for _ in range(1000)]
+        launch = self.launch(times)
+        self.assertEqual(len(launch["seconds"]), 5)
+        self.assertEqual(launch["operations"], 1000)
+        for key, factor in (("seconds", 1), ("previous", 2)):
+            self.assertAlmostEqual(statistics.median(launch[key]),
+                                   factor * statistics.median(times), places=5)
+
+    def test_twice(self):
+        once = results.reduced(self.result([0.1, 0.2, 0.4, 0.3, 0.5, 0.6]))
+        self.assertEqual(results.reduced(once), once)
+
+    def test_text(self):
+        value = {"long": ["x" * 50] * 9, "flat": {"a": [1, 2.5, None]}, "none": []}
+        written = results.to_text(value)
+        self.assertEqual(json.loads(written), value)
+        self.assertIn('\n "flat": {"a": [1, 2.5, null]},\n', written)
+        self.assertLessEqual(max(map(len, written.splitlines())), results.LINE)
 
 
 class Launches(unittest.TestCase):
