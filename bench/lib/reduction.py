@@ -73,6 +73,6 @@ def section(measured):
     for place, title in PLACES:
         rows = [row for row in measured["rows"] if row["place"] == place]
         size = max(row["working_set"] for row in rows)
-        lines += [f"### Reduction {title.format(size >> (20 if place == 'memory' else 10))}", "",
+        lines += [f"## Reduction {title.format(size >> (20 if place == 'memory' else 10))}", "",
                   *place_table(rows), ""]
     return lines

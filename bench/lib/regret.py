@@ -185,10 +185,11 @@ def summary(found):
     usual = [cell for cell in judged if cell.misses(USUAL)]
     worst = [cell for cell in judged if cell.misses(WORST)]
     share = 1 - len(usual) / len(judged)
-    lines = [f"Of {len(judged)} cells from {text.size(JUDGED_FROM)} on, mode auto takes at most "
-             f"{USUAL:.2f} of the time of the better one in **{100 * share:.1f} %** (wanted: "
-             f"{100 * SHARE:.0f} %), and at most {WORST:.2f} in all but **{len(worst)}**. "
-             f"Geometric mean of the speed-up over Open MPI's default: {gain_line(judged)}.", ""]
+    lines = [f"{len(judged)} combinations of collective, hosts, ranks, servers, link and size from "
+             f"{text.size(JUDGED_FROM)} on were measured. Mode auto takes at most {USUAL:.2f} of the time "
+             f"of the better choice in **{100 * share:.1f} %** of them (target: {100 * SHARE:.0f} %), "
+             f"and at most {WORST:.2f} in all but **{len(worst)}**. Geometric means of the speed-up "
+             f"over Open MPI's default: {gain_line(judged)}.", ""]
     lines += [f"* {cell.name()}: {cell.regret:.2f}"
               for cell in sorted(usual, key=lambda cell: -cell.regret)]
     return [*lines, ""]
@@ -212,7 +213,7 @@ def section(measured):
     for kind in dict.fromkeys(setup["collective"] for setup in measured["setups"]):
         rows = [setup_row(setup, found) for setup in measured["setups"]
                 if setup["collective"] == kind]
-        lines += [f"### {kind}", "", "How many times as fast as Open MPI's default; in brackets its time as "
+        lines += [f"## {kind}", "", "How many times as fast as Open MPI's default; in brackets its time as "
                   "a part of that of the better of default and mode always.", "",
                   *text.table(head, rows), ""]
     commits = sorted({setup["commit"] or "?" for setup in measured["setups"]})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Owns doc/performance.md: what of the results is said, and with which words."""
-from lib import experiments, limits, plot, reduction, regret, results, scale, settings, size, text
+"""Owns doc/performance.md and the pages of experiments: what of the results is said."""
+from lib import experiments, headline, limits, plot, reduction, regret, results, scale, settings, size, text
 
 
 def offloaded(row):
@@ -196,17 +196,17 @@ def notes(setup):
             f"Measured with the nap: {'; '.join(asleep) or 'nobody'}.", ""]
 
 
-def pictures(name, setup, folder):
-    """Markdown of the plots that are there."""
-    lines = [f"![{what} over size]({folder}/{plot.file_name(name, setup, what)})"
+def pictures(name, setup):
+    """Markdown of the plots that are there; they are in the folder of the page."""
+    lines = [f"![{what} over size]({plot.file_name(name, setup, what)})"
              for what in plot.kinds(setup)]
     return [*lines, ""] if lines else []
 
 
-def setup_section(name, setup, folder, plots):
+def setup_section(name, setup, plots):
     """A heading, tables, plots."""
     rows = results.rows_of(setup)
-    lines = [f"### {setup['title']}", ""]
+    lines = [f"## {setup['title']}", ""]
     if any(row.previous for row in rows):
         lines += comparison(rows)
     elif rows and setup.get("shares"):
@@ -215,7 +215,7 @@ def setup_section(name, setup, folder, plots):
         lines += headlines(setup, rows) + details(setup, rows)
     else:
         lines += ["Nothing could be measured.", ""]
-    return lines + notes(setup) + troubles(setup) + (pictures(name, setup, folder) if plots else [])
+    return lines + notes(setup) + troubles(setup) + (pictures(name, setup) if plots else [])
 
 
 def facts_line(result):
@@ -229,43 +229,67 @@ def facts_line(result):
             f"it took {result['seconds']:.0f} s.")
 
 
-def experiment_section(name, result, folder, plots):
-    """One result file."""
-    quick = ""
+def reservations(result):
+    """Why a result is less than a full one, as a sentence, or "" """
+    said = ""
     if result["quick"]:
-        quick = " **This was a quick run: too few launches and sizes to claim anything.**"
+        said = " **This was a quick run: too few launches and sizes to claim anything.**"
     elif result["launches"] < results.ENOUGH_LAUNCHES:
-        quick = f" **Only {result['launches']} launches: too few to claim anything.**"
+        said = f" **Only {result['launches']} launches: too few to claim anything.**"
     if result.get("part"):
-        quick += " **This run did not end: these are the setups that it had finished.**"
+        said += " **This run did not end: these are the setups that it had finished.**"
+    return said
+
+
+def experiment_page(name, result, plots):
+    """One result file."""
     real = " On a real cluster." if result["real"] else ""
-    lines = [f"## {result['title']}", "",
-             f"Made by `{result['command']}`.{real} {result['text']}{quick}", "",
+    lines = [f"# {result['title']}", "",
+             f"Made by `{result['command']}`.{real} {result['text']}{reservations(result)} "
+             "[measuring.md](../measuring.md) explains the columns.", "",
              facts_line(result), ""]
     if result["settings"]:
         lines += [f"Settings of ours: `{' '.join(result['settings'])}`.", ""]
     for setup in result["setups"]:
-        lines += setup_section(name, setup, folder, plots)
+        lines += setup_section(name, setup, plots)
     for special in (reduction, scale, regret, settings, size):
         if special.KEY in result:
             lines += special.section(result[special.KEY])
     return lines
 
 
-def write(folder, page, preface):
-    """Writes the page and its plots from all results in FOLDER. Returns what could not be done."""
-    found = results.load_all(folder)
-    images = page.with_suffix("")
-    complaint = plot.begin(images)
-    lines = [preface.read_text(encoding="utf-8").rstrip(), ""]
-    for name, result in found:
-        complaint = complaint or plot.draw_all(images, name, result)
-        lines += experiment_section(name, result, images.name, not complaint)
+def page_table(found, folder):
+    """Links to the pages of all experiments, and what was not measured."""
+    lines = [[f"[{result['title']}]({folder}/{name}.md)", f"`{name}`", result["facts"]["date"][:10],
+              result["facts"]["commit"] or "—"] for name, result in found]
     missing = [e.name for e in experiments.EXPERIMENTS
                if not e.hidden and e.name not in {r["experiment"] for _, r in found}]
+    listed = text.table(["page", "experiment", "measured", "commit"], lines)
     if missing:
-        lines += ["## Not measured yet", "", ", ".join(f"`bench/run {name}`" for name in missing),
-                  ""]
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+        listed += ["", f"Not measured yet: {', '.join(f'`bench/run {name}`' for name in missing)}."]
+    return listed
+
+
+def save(path, lines):
+    """A page."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+def write(folder, page, preface):
+    """Writes the page, those of all results in FOLDER, and plots. Returns what could not be done."""
+    found = results.load_all(folder)
+    beside = page.with_suffix("")
+    complaint = plot.begin(beside)
+    for name, result in found:
+        complaint = complaint or plot.draw_all(beside, name, result)
+    for old in beside.glob("*.md"):
+        old.unlink()
+    for name, result in found:
+        save(beside / f"{name}.md", experiment_page(name, result, not complaint))
+    front = preface.read_text(encoding="utf-8")
+    for mark, lines in (("headlines", headline.section(found, beside.name, not complaint)),
+                        ("pages", page_table(found, beside.name))):
+        front = front.replace(f"<!-- {mark} -->", "\n".join(lines).strip())
+    save(page, [front])
     return complaint

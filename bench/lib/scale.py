@@ -83,11 +83,11 @@ def section(measured):
     many = [row for row in measured["rows"] if not row["tcp"]]
     tcp = next(row for row in measured["rows"] if row["tcp"])
     return [f"{measured['rounds']} rounds.", "",
-            "### One aggregator, 4 ranks in 1, 8 and 64 groups", "",
+            "## One aggregator, 4 ranks in 1, 8 and 64 groups", "",
             "64 Allreduces are under way, in one group or spread over many, with 64 chunks of each "
             "rank: that is `window` of one group, or of all together.", "",
             *groups_table(many), "",
-            "### One aggregator, 8 ranks over TCP", "",
+            "## One aggregator, 8 ranks over TCP", "",
             "Vectors of 16 MiB in chunks of 64 KiB, through the loopback device. Each GB that comes "
             "in is received, reduced, and as much goes out as results.", "",
             *tcp_table(tcp), ""]

@@ -146,11 +146,11 @@ def section(measured):
              ", so that **nothing can be said about `bind`** here")
     return [f"This machine has {measured['processors']} processors and {nodes}{known}. Medians "
             "(min–max).", "",
-            "### Huge pages", "",
+            "## Huge pages", "",
             f"{size} MiB in pieces of {pages['piece_bytes'] >> 20} MiB, each of which is "
             f"{pages['inputs']} inputs. Without pages that are set aside, `reserved` falls back.",
             "", *pages_table(pages), "",
-            "### Polling", "",
+            "## Polling", "",
             "Small Allreduces with one server, all on this host. Ranks and server share its "
             "processors; where they are more, busy ones take turns with the system's time slices. "
             "*Used*: what server and ranks took of the processors in a launch, which includes its "

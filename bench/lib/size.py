@@ -84,15 +84,15 @@ def section(measured):
         rows.setdefault(row["what"], []).append(row)
     return ["Default settings but for the number of aggregators; the clients are on the same "
             "machine.", "",
-            "### Clients that connect at once", "", *connect_table(rows["connect"]), "",
-            "### One heartbeat of each session", "", *ping_table(rows["ping"]), "",
-            "### Communicators of many ranks on each host", "",
+            "## Clients that connect at once", "", *connect_table(rows["connect"]), "",
+            "## One heartbeat of each session", "", *ping_table(rows["ping"]), "",
+            "## Communicators of many ranks on each host", "",
             *communicators_table(rows["communicators"]), "",
-            "### One communicator without shared memory", "", *flat_table(rows["flat"]), "",
-            "### Memory of a server", "",
+            "## One communicator without shared memory", "", *flat_table(rows["flat"]), "",
+            "## Memory of a server", "",
             "Resident memory of its processes. All clients here share one worker, in the same host; "
             "connections to workers of other hosts take more.", "",
             *server_table(rows["server"]), "",
-            "### Memory of a rank", "",
+            "## Memory of a rank", "",
             "Heap of one process for a communicator of so many ranks, each on a host of its own, "
             "through one server.", "", *rank_table(rows["rank"]), ""]

@@ -53,11 +53,13 @@ assert launch["offloaded"] == launch["operations"] > 0, launch
 # half of the vector to two hosts; the hosts reduce the other half
 assert launch["wire"]["server_sent"] > 65536, launch
 END
-has_text "$page" "Made by \`bench/run smoke --quick"
+own=$tmp/out/performance/smoke-quick.md
+has_text "$own" "Made by \`bench/run smoke --quick"
+has_text "$page" "(performance/smoke-quick.md)"
 has_text "$page" "all hosts are emulated on **one machine**"
 for what in time bandwidth; do
     plot=smoke-quick-2-1-$what.svg
-    has_text "$page" "performance/$plot"
+    has_text "$own" "($plot)"
     has_text "$tmp/out/performance/$plot" "</svg>"
 done
 
