@@ -28,14 +28,24 @@ def cells(name, folder, setup, rows):
             against(best, f", {best.contestant['label']}" if best else "")]
 
 
-def table(found, folder):
-    """Markdown of the table, and what there is of mode auto."""
-    lines = []
+def is_sound(result):
+    """Enough of it was measured to claim something."""
+    return not result["quick"] and result["launches"] >= results.ENOUGH_LAUNCHES
+
+
+def setups_of(found):
+    """(name of the result, setup, rows) of what may be in the table."""
     for name, result in found:
-        setups = result["setups"] if result["experiment"] in EXPERIMENTS else []
-        for setup in setups:
-            rows = results.rows_of(setup)
-            lines.append(cells(name, folder, setup, rows) if rows and setup["rate"] else None)
+        if result["experiment"] in EXPERIMENTS and is_sound(result):
+            for setup in result["setups"]:
+                rows = results.rows_of(setup)
+                if rows and setup["rate"] and setup["check_passed"]:
+                    yield name, setup, rows
+
+
+def table(found, folder):
+    """Markdown, or nothing if nothing can be claimed."""
+    lines = [cells(name, folder, setup, rows) for name, setup, rows in setups_of(found)]
     lines = [line for line in lines if line]
     if not lines:
         return []

@@ -319,6 +319,8 @@ class Page(unittest.TestCase):
             {"seconds": [seconds], "offloaded": offloaded, "operations": 3, "wire": None}]}
             for size, times in ((1024, (9, 9, 9)), (1 << 20, (1.5, 0.5, 0.25)))
             for name, seconds, offloaded in zip(("default", "ring", "optcast"), times, (0, 0, 3))]
+        setup["check_passed"] = True
+        self.recorded["launches"] = 5
         self.write(smoke=self.recorded)
         self.assertIn("[Allreduce](page/smoke.md)", self.front)
         self.assertIn("| 1 MiB | 250 ms |", self.front)
@@ -328,7 +330,21 @@ class Page(unittest.TestCase):
         self.assertIn("Not measured yet: `bench/run allreduce-hosts`", self.front)
         self.assertNotIn("<!--", self.front)
 
+    def test_front_only_of_sound_results(self):
+        setup = self.recorded["setups"][0]
+        setup["rows"] = [{"contestant": "optcast", "bytes": 1 << 20, "launches": [
+            {"seconds": [1], "offloaded": 3, "operations": 3, "wire": None}]}]
+        sound = {**self.recorded, "launches": 5, "setups": [{**setup, "check_passed": True}]}
+        self.write(smoke=sound)
+        self.assertIn("[Allreduce]", self.front)
+        for change in ({"launches": 4}, {"quick": True},
+                       {"setups": [{**setup, "check_passed": False}]}):
+            self.write(smoke={**sound, **change})
+            self.assertNotIn("[Allreduce]", self.front)
+
     def test_front_without_offload(self):
+        self.recorded["launches"] = 5
+        self.recorded["setups"][0]["check_passed"] = True
         for row in self.recorded["setups"][0]["rows"]:
             for launch in row["launches"]:
                 launch["offloaded"] = 0
