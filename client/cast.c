@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "client/collective.h"
 #include "client/group.h"
 #include "client/interfaces.h"
@@ -25,6 +26,15 @@ size_t oc_record_size(oc_service_t service)
 }
 
 /* ---- groups ---- */
+
+/* Beside the settings of multicast itself. */
+static uint64_t digest(const oc_group_t *group)
+{
+    uint64_t numbers[] = {(uint64_t) group->params.mode,
+                          (uint64_t) group->client->config.settings->max_ranks};
+
+    return oc_hash(OC_HASH_START, numbers, sizeof(numbers));
+}
 
 static oc_status_t open_multicast(oc_client_t *client)
 {
@@ -51,8 +61,8 @@ oc_status_t oc_group_cast_record(oc_group_t *group, char *error, size_t error_si
         return OC_ERR_NO_MEMORY;
     }
     before = oc_multicast_open_sockets(client->multicast);
-    status = oc_multicast_record(client->multicast, (uint64_t) group->params.mode,
-                                 group->setup->record, group->setup->contact, error, error_size);
+    status = oc_multicast_record(client->multicast, digest(group), group->setup->record,
+                                 group->setup->contact, error, error_size);
     client->config.counters->open_sockets +=
         oc_multicast_open_sockets(client->multicast) - before;
     return status;

@@ -50,15 +50,6 @@ _Static_assert(offsetof(published_t, rules)
                    == 64 + sizeof(oc_job_t) + 2 * OC_LEAST_CLASSES * sizeof(uint64_t),
                "other versions would misunderstand it");
 
-/* The settings whose scope is OC_SCOPE_FIRST, and their types in the structure of settings. */
-#define FOREACH_FIRST(X)          \
-    X(min_size, size_t)           \
-    X(multicast_min_size, size_t) \
-    X(mode, int)                  \
-    X(max_ranks, int)             \
-    X(priority, int)              \
-    X(multicast, int)
-
 /*
  * Where the launcher does not say, each rank that is elsewhere may have a host of its own. Others
  * may get another answer.
@@ -182,9 +173,12 @@ void mca_coll_optcast_job_publish(void)
     published.job = cm->job;
     published.least = cm->least;
     memcpy(&published.rules, &cm->rules, sizeof(published.rules));
-#define X(name, type) published.name = cm->settings.name;
-    FOREACH_FIRST(X)
-#undef X
+    published.min_size = cm->settings.min_size;
+    published.mode = cm->settings.mode;
+    published.max_ranks = cm->settings.max_ranks;
+    published.priority = cm->settings.priority;
+    published.multicast = cm->settings.multicast;
+    published.multicast_min_size = cm->settings.multicast_min_size;
     published.cast_least = cm->cast_least;
     published.block_least = cm->block_least;
     published.pair_least = cm->pair_least;
@@ -219,20 +213,26 @@ static bool receive(published_t *published)
 static void adopt(const published_t *published)
 {
     oc_job_settings_t *settings = &mca_coll_optcast_component.settings;
-    char names[256] = "";
 
-#define X(name, type)                                                                   \
-    if (settings->name != (type) published->name) {                                     \
-        settings->name = (type) published->name;                                        \
-        snprintf(names + strlen(names), sizeof(names) - strlen(names), "%scoll_optcast_%s", \
-                 '\0' == names[0] ? "" : ", ", #name);                                  \
+    if (published->min_size == settings->min_size && published->mode == settings->mode
+        && published->max_ranks == settings->max_ranks
+        && published->priority == settings->priority
+        && published->multicast == settings->multicast
+        && published->multicast_min_size == settings->multicast_min_size) {
+        return;
     }
-    FOREACH_FIRST(X)
-#undef X
-    if ('\0' != names[0] && mca_coll_optcast_component.settings_valid) {
-        opal_output(0, "optcast: this process (%d of the job) has other values of %s than process "
-                    "0; those of process 0 are used", (int) OPAL_PROC_MY_NAME.vpid, names);
+    if (mca_coll_optcast_component.settings_valid) {
+        opal_output(0, "optcast: this process (%d of the job) has other values of "
+                    "coll_optcast_mode, _min_size, _max_ranks, _priority, _multicast or "
+                    "_multicast_min_size than process 0; those of process 0 are used",
+                    (int) OPAL_PROC_MY_NAME.vpid);
     }
+    settings->min_size = (size_t) published->min_size;
+    settings->mode = published->mode;
+    settings->max_ranks = published->max_ranks;
+    settings->priority = published->priority;
+    settings->multicast = published->multicast;
+    settings->multicast_min_size = (size_t) published->multicast_min_size;
 }
 
 bool mca_coll_optcast_job_adopt(void)
