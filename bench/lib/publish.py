@@ -2,8 +2,6 @@
 """Owns what must be true of sources and machine before results are measured that the tree keeps."""
 import time
 
-from lib import facts
-
 # Of all processors: more than the kernel's own threads need, less than a compiler takes.
 MOST_BUSY = 0.1
 SECONDS = 2
@@ -51,9 +49,3 @@ def check_load(measure):
             return
     raise PublishError(f"{100 * min(shares):.0f} % of the processors are in use by others, and at most "
                        f"{100 * MOST_BUSY:.0f} % may be: end what runs beside, or say --output DIR")
-
-
-def check():
-    """Raises PublishError. Takes a few seconds."""
-    check_sources(facts.changed())
-    check_load(sample)

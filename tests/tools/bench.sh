@@ -15,4 +15,17 @@ PYTHON=${PYTHON:-/usr/bin/python3}
     echo "not ok bench: bench/run --list does not name allreduce-hosts"
     exit 1
 }
+# A copy of the sources that is a repository, and has what is not committed.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+if command -v git >/dev/null; then
+    cp -r "$here/../../bench" "$tmp/bench"
+    git -C "$tmp" init -q
+    if "$PYTHON" "$tmp/bench/run" smoke --no-install >"$tmp/log" 2>&1 ||
+        ! grep -q 'bench/.*not as committed' "$tmp/log"; then
+        cat "$tmp/log"
+        echo "not ok bench: bench/run measures what is not committed"
+        exit 1
+    fi
+fi
 echo "ok bench: limits, medians, best peers, launches and the page are right"
