@@ -58,8 +58,10 @@ def auto(found):
     """What mode auto gains, if it was measured."""
     for name, result in found:
         if regret.KEY in result and regret.cells(result[regret.KEY]):
-            return ["Mode `auto` chooses between Optcast and Open MPI for each operation:", "",
-                    regret.summary(regret.cells(result[regret.KEY]))[0], ""]
+            measured = result[regret.KEY]
+            return ["Mode `auto` chooses between Optcast and Open MPI for each operation "
+                    f"({regret.fewest_launches(measured)} launches of each):", "",
+                    regret.summary(regret.cells(measured))[0], ""]
     return []
 
 

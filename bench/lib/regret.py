@@ -170,6 +170,11 @@ def cells(measured):
     return found
 
 
+def fewest_launches(measured):
+    """Of any setup."""
+    return min(len(setup["launches"]) for setup in measured["setups"])
+
+
 def gain_line(found):
     """Geometric mean, by collective."""
     said = []
@@ -218,4 +223,4 @@ def section(measured):
                   *text.table(head, rows), ""]
     commits = sorted({setup["commit"] or "?" for setup in measured["setups"]})
     return [*lines, f"Commits: {', '.join(commits)}; at least "
-            f"{min(len(setup['launches']) for setup in measured['setups'])} launches of each.", ""]
+            f"{fewest_launches(measured)} launches of each.", ""]
