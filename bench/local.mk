@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 EXTRA_DIST += bench/README.md bench/preface.md bench/run bench/results \
 	bench/lib/__init__.py bench/lib/build.py bench/lib/cluster.py bench/lib/contestants.py \
-	bench/lib/experiments.py bench/lib/facts.py bench/lib/headline.py bench/lib/launch.py bench/lib/limits.py \
+	bench/lib/experiments.py bench/lib/facts.py bench/lib/headline.py bench/lib/interrupt.py \
+	bench/lib/launch.py bench/lib/limits.py \
 	bench/lib/measure.py bench/lib/paths.py bench/lib/places.py bench/lib/plot.py bench/lib/publish.py \
 	bench/lib/reduction.py bench/lib/regret.py bench/lib/report.py bench/lib/results.py \
 	bench/lib/scale.py \

@@ -7,6 +7,8 @@ import subprocess
 import time
 from dataclasses import dataclass
 
+from lib import interrupt
+
 # MPICH may hang when it ends, after its results are complete.
 PATIENCE_TO_END = 3
 
@@ -40,6 +42,7 @@ def wait(process, result, limit):
     deadline = time.monotonic() + limit
     complete = False
     while time.monotonic() < deadline:
+        interrupt.check()
         try:
             process.wait(0.05)
             return True

@@ -2,13 +2,16 @@
 """Owns the tests of what bench/ computes, says, and does about launches that hang."""
 import dataclasses
 import json
+import os
 import pathlib
 import random
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -16,8 +19,8 @@ REPO = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(REPO / "bench"))
 
-from lib import (cluster, contestants, experiments, facts, launch, limits, measure,  # noqa: E402
-                 paths, places, plot, publish, reduction, regret, report, results, scale, text)
+from lib import (cluster, contestants, experiments, facts, interrupt, launch, limits,  # noqa: E402
+                 measure, paths, places, plot, publish, reduction, regret, report, results, scale, text)
 
 MiB = 1 << 20
 RECORDED = pathlib.Path(__file__).with_name("bench-result.json")
@@ -691,6 +694,35 @@ class Publishing(unittest.TestCase):
         self.assertEqual(shares, [])
         with self.assertRaisesRegex(publish.PublishError, "^50 % of the processors"):
             publish.check_load(lambda: 0.5)
+
+
+class Interrupted(unittest.TestCase):
+    def setUp(self):
+        for number in interrupt.SIGNALS:
+            self.addCleanup(signal.signal, number, signal.getsignal(number))
+        self.addCleanup(interrupt.GOT.clear)
+        interrupt.catch()
+
+    def test_at_once(self):
+        with self.assertRaises(SystemExit) as end:
+            os.kill(os.getpid(), signal.SIGHUP)
+        self.assertEqual(end.exception.code, 128 + signal.SIGHUP)
+
+    def test_while_a_destructor_runs(self):
+        class Dying:
+            def __del__(self):
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(0.01)
+
+        with mock.patch.object(sys, "unraisablehook", lambda _: None):
+            Dying()
+        self.assertEqual(interrupt.GOT, [signal.SIGTERM])
+        process = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        with self.assertRaises(SystemExit) as end:
+            launch.wait(process, pathlib.Path("/nowhere"), 5)
+        self.assertEqual(end.exception.code, 128 + signal.SIGTERM)
 
 
 if __name__ == "__main__":
