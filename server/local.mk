@@ -23,6 +23,7 @@ libocservice_la_SOURCES = \
 	server/host/pages.h server/host/pages.c \
 	server/host/placement.h server/host/placement.c \
 	server/host/threads.h server/host/threads.c \
+	server/job/aggregators.h server/job/aggregators.c \
 	server/job/eager.h server/job/eager.c server/aggregator/early.h server/aggregator/early.c \
 	server/job/embedded.h server/job/embedded.c \
 	server/job/gate.h server/job/gate.c \

@@ -8,7 +8,7 @@
 
 #include <utlist.h>
 
-#include "server/job/job_inside.h"
+#include "server/job/aggregators.h"
 #include "server/job/parent.h"
 #include "server/job/session.h"
 
@@ -41,7 +41,7 @@ static void round_start(oc_job_server_t *job)
     ask_for_all(job);
     job->round_due = oc_clock_ns() + ROUND_INTERVAL;
     job->round_waits = job->num_aggregators;
-    oc_job_post_all(job, &ping);
+    oc_aggregators_post(job, &ping);
     oc_parent_ping(job);
     if (NULL != job->config.ask) {
         job->round_waits++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A job's aggregators, heartbeats, mailbox and end. */
+/* A job's mailbox, deadlines, newcomers and end. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/log.h"
-#include "server/host/threads.h"
+#include "server/job/aggregators.h"
 #include "server/job/gate.h"
 #include "server/job/heartbeat.h"
 #include "server/job/hosts.h"
@@ -32,24 +32,6 @@ oc_session_t *oc_job_session(oc_job_server_t *job, uint32_t client)
 
     HASH_FIND(hh, job->by_client, &client, sizeof(client), session);
     return session;
-}
-
-/* A copy to every aggregator; for commands without data. */
-void oc_job_post_all(oc_job_server_t *job, const oc_command_t *command)
-{
-    for (unsigned i = 0; i < job->num_aggregators; i++) {
-        oc_command_t *copy = oc_command_new(command->type, NULL, 0);
-
-        if (NULL == copy) {
-            oc_error("out of memory");
-            abort();
-        }
-        copy->client = command->client;
-        copy->handle = command->handle;
-        copy->token = command->token;
-        copy->eager_window = command->eager_window;
-        oc_aggregator_post(job->aggregators[i], copy);
-    }
 }
 
 void oc_job_fail(oc_job_server_t *job, oc_status_t status, const char *format, ...)
@@ -156,70 +138,6 @@ void oc_job_tick(oc_job_server_t *job)
     }
 }
 
-static void find_binding(oc_job_server_t *job)
-{
-    oc_binding_config_t config = {
-        .net_devices = job->config.net_devices,
-        .num_threads = job->config.num_aggregators,
-        .widen = job->config.widen,
-        .near = OC_BIND_AUTO == job->config.local.bind,
-    };
-
-    job->binding = oc_binding_open(&config);
-}
-
-/*
- * Those that share a processor would keep it from each other. Where each has one, the control
- * thread and what else runs here may still wait for one. Sets of processors near the device are no
- * smaller than their aggregators are many, so it is the process's that counts. Inside somebody
- * else's process he knows better how many there are.
- */
-static bool may_be_busy(const oc_job_server_t *job)
-{
-    unsigned aggregators = job->config.num_aggregators, processors = oc_processors();
-
-    if (OC_POLLING_BUSY != job->config.local.polling || job->config.widen
-        || aggregators < processors) {
-        return OC_POLLING_BUSY == job->config.local.polling;
-    }
-    if (aggregators > processors) {
-        oc_warn("polling is adaptive, not busy: %u aggregators would keep %u processors from each "
-                "other; use fewer of them", aggregators, processors);
-        return false;
-    }
-    oc_warn("with busy polling, aggregators take %u of %u processors, and nothing is left for "
-            "others: use adaptive polling, or fewer of them", aggregators, processors);
-    return true;
-}
-
-static oc_status_t start_aggregators(oc_job_server_t *job, char *error, size_t error_size)
-{
-    oc_aggregator_config_t config = {
-        .net_devices = job->config.net_devices,
-        .admission = job->admission,
-        .memory_limit = job->config.memory_limit / job->config.num_aggregators,
-        .huge_pages = job->config.local.huge_pages,
-        .busy = may_be_busy(job),
-        .binding = job->binding,
-        .timeline = job->config.timeline,
-        .control = &job->mailbox,
-    };
-    oc_status_t status;
-
-    /* what they are made of, too, where the calling thread is none of somebody else's */
-    if (!job->config.widen) {
-        oc_binding_enter_memory(job->binding);
-    }
-    for (config.index = 0; config.index < job->config.num_aggregators; config.index++) {
-        status = oc_aggregator_open(&config, &job->aggregators[config.index], error, error_size);
-        if (OC_OK != status) {
-            return status;
-        }
-        job->num_aggregators++;
-    }
-    return OC_OK;
-}
-
 oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_server_t **result,
                         char *error, size_t error_size)
 {
@@ -246,7 +164,7 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
         status = NULL == job->handles ? OC_ERR_NO_MEMORY : OC_OK;
     }
     if (OC_OK == status) {
-        find_binding(job);
+        oc_aggregators_place(job);
         status = oc_parent_open(job, error, error_size);
     }
     if (OC_OK == status) {
@@ -255,7 +173,7 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
         status = oc_hosts_open(job);
     }
     if (OC_OK == status) {
-        status = start_aggregators(job, error, error_size);
+        status = oc_aggregators_open(job, error, error_size);
     }
     if (OC_OK != status) {
         oc_job_close(job);
@@ -284,14 +202,11 @@ void oc_job_close(oc_job_server_t *job)
     }
     oc_registry_free(job);
     oc_parent_close(job);
-    for (unsigned i = 0; i < job->num_aggregators; i++) {
-        oc_aggregator_close(job->aggregators[i]);
-    }
+    oc_aggregators_close(job);
     oc_hosts_close(job);
     if (job->next_client > 0) {
         oc_info("%u clients connected", job->next_client);
     }
-    oc_binding_close(job->binding);
     oc_loop_remove(job->loop, &job->mail_watch);
     oc_mailbox_close(&job->mailbox);
     free(job);

@@ -5,7 +5,6 @@
 
 #include "server/job/job_types.h"
 
-void oc_job_post_all(oc_job_server_t *job, const oc_command_t *command);
 void oc_job_fail(oc_job_server_t *job, oc_status_t status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 oc_session_t *oc_job_session(oc_job_server_t *job, uint32_t client);

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "server/aggregator/budget.h"
+#include "server/job/aggregators.h"
 #include "server/job/eager.h"
 #include "server/job/job_inside.h"
 #include "server/job/parent.h"
@@ -37,7 +38,7 @@ static void group_free(oc_job_server_t *job, oc_registered_group_t *group)
 {
     oc_command_t drop = {.type = OC_COMMAND_GROUP_DROP, .handle = group->handle};
 
-    oc_job_post_all(job, &drop);
+    oc_aggregators_post(job, &drop);
     oc_parent_leave(job, group);
     HASH_DEL(job->groups, group);
     oc_handles_give(job->handles, group->handle);
@@ -358,6 +359,6 @@ void oc_registry_above(oc_job_server_t *job, const oc_joined_t *joined)
     HASH_FIND(hh, job->groups, &joined->group, sizeof(joined->group), group);
     if (NULL != group) {
         command.handle = group->handle;
-        oc_job_post_all(job, &command);
+        oc_aggregators_post(job, &command);
     }
 }

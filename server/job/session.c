@@ -13,6 +13,7 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "net/socket.h"
+#include "server/job/aggregators.h"
 #include "server/job/eager.h"
 #include "server/job/heartbeat.h"
 #include "server/job/hosts.h"
@@ -43,7 +44,7 @@ void oc_session_close(oc_session_t *session)
     }
     oc_registry_forget(session);
     oc_eager_forget(session);
-    oc_job_post_all(job, &drop);
+    oc_aggregators_post(job, &drop);
     oc_stream_close(&session->stream);
     free(session->address);
     free(session);
