@@ -8,6 +8,7 @@
 
 #include <utlist.h>
 
+#include "base/clock.h"
 #include "server/job/aggregators.h"
 #include "server/job/parent.h"
 #include "server/job/session.h"
@@ -103,7 +104,7 @@ static void answer(oc_session_t *session)
     oc_session_send(session, &pong);
 }
 
-void oc_job_echo(oc_job_server_t *job, uint32_t token)
+void oc_heartbeat_echo(oc_job_server_t *job, uint32_t token)
 {
     oc_session_link_t *first;
 

@@ -9,6 +9,8 @@
 void oc_heartbeat_pinged(oc_session_t *session, uint32_t number);
 /* The parent has. */
 void oc_heartbeat_pinged_above(oc_job_server_t *job, uint32_t number);
+/* One of those that a round asks has answered: an aggregator, or whoever config.ask asked. */
+void oc_heartbeat_echo(oc_job_server_t *job, uint32_t token);
 /* The session ends: nobody answers it. */
 void oc_heartbeat_forget(oc_session_t *session);
 /* Whether the next round has only to become due. */

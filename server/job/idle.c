@@ -82,7 +82,7 @@ void oc_idle_tick(oc_job_server_t *job)
 }
 
 /* Who comes later hears it, too: a place that is waited for is free as soon as nobody is there. */
-void oc_job_retire(oc_job_server_t *job)
+void oc_idle_retire(oc_job_server_t *job)
 {
     uint64_t now = oc_clock_ns();
     oc_session_t *session, *next;

@@ -76,7 +76,7 @@ static void on_mail(oc_watch_t *watch, uint32_t events)
     while (NULL != (command = oc_mailbox_take(&job->mailbox))) {
         switch (command->type) {
         case OC_COMMAND_PONG:
-            oc_job_echo(job, command->token);
+            oc_heartbeat_echo(job, command->token);
             break;
         case OC_COMMAND_GROUP_ERROR:
             oc_warn("a group cannot go on: %s", command->text);
@@ -138,6 +138,21 @@ void oc_job_tick(oc_job_server_t *job)
     }
 }
 
+static void parent_lost(oc_job_server_t *job, oc_status_t status, const char *reason)
+{
+    oc_job_fail(job, status, "%s", reason);
+}
+
+static const oc_parent_events_t parent_events = {
+    .welcomed = oc_sessions_welcome,
+    .refused = oc_sessions_refuse,
+    .lost = parent_lost,
+    .joined = oc_registry_above,
+    .group_refused = oc_registry_error_above,
+    .pinged = oc_heartbeat_pinged_above,
+    .retire = oc_idle_retire,
+};
+
 oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_server_t **result,
                         char *error, size_t error_size)
 {
@@ -165,7 +180,7 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
     }
     if (OC_OK == status) {
         oc_aggregators_place(job);
-        status = oc_parent_open(job, error, error_size);
+        status = oc_parent_open(job, &parent_events, error, error_size);
     }
     if (OC_OK == status) {
         snprintf(error, error_size, "cannot tell hosts of the job from others: no descriptors or "
@@ -284,6 +299,16 @@ void oc_job_drain(oc_job_server_t *job, const char *reason)
     DL_FOREACH_SAFE (job->sessions, session, next) {
         oc_session_notice(session, OC_CONTROL_DRAIN, 0, OC_OK, reason);
     }
+}
+
+void oc_job_echo(oc_job_server_t *job, uint32_t token)
+{
+    oc_heartbeat_echo(job, token);
+}
+
+void oc_job_retire(oc_job_server_t *job)
+{
+    oc_idle_retire(job);
 }
 
 bool oc_job_has_joined(const oc_job_server_t *job)

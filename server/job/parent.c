@@ -24,11 +24,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/dial.h"
-#include "server/job/heartbeat.h"
-#include "server/job/job_inside.h"
 #include "server/job/probe.h"
-#include "server/job/registry.h"
-#include "server/job/session.h"
 
 /*
  * For TCP and WELCOME, once the name is known. Clients wait longer by default, and so hear what is
@@ -47,6 +43,7 @@ typedef enum {
 struct oc_parent {
     oc_watch_t watch;
     oc_job_server_t *job;
+    const oc_parent_events_t *events;
     parent_state_t state;
     oc_stream_t stream;
     const char *name;          /* as in the settings */
@@ -59,7 +56,8 @@ struct oc_parent {
     char reason[OC_MAX_TEXT];  /* of a DEAD one */
 };
 
-oc_status_t oc_parent_open(oc_job_server_t *job, char *error, size_t error_size)
+oc_status_t oc_parent_open(oc_job_server_t *job, const oc_parent_events_t *events, char *error,
+                           size_t error_size)
 {
     const char *text = job->config.parent;
     oc_parent_t *parent;
@@ -73,6 +71,7 @@ oc_status_t oc_parent_open(oc_job_server_t *job, char *error, size_t error_size)
         return OC_ERR_NO_MEMORY;
     }
     parent->job = job;
+    parent->events = events;
     parent->name = text;
     parent->stream.fd = -1;
     job->parent = parent;
@@ -99,7 +98,7 @@ static void say_bye(oc_parent_t *parent)
     }
 }
 
-/* Who waits to be welcome is refused; who was has lost its service. */
+/* Who waits to be welcome has to be refused; who was has lost its service. */
 static void die(oc_parent_t *parent, oc_status_t status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -119,10 +118,10 @@ static void die(oc_parent_t *parent, oc_status_t status, const char *format, ...
     parent->state = PARENT_DEAD;
     disconnect(parent);
     if (was_ready) {
-        oc_job_fail(parent->job, status, "%s", parent->reason);
+        parent->events->lost(parent->job, status, parent->reason);
     } else {
         oc_warn("a job is turned away: %s", parent->reason);
-        oc_sessions_refuse(parent->job, status, parent->reason);
+        parent->events->refused(parent->job, status, parent->reason);
     }
 }
 
@@ -275,7 +274,7 @@ static void on_welcome(oc_parent_t *parent, const oc_welcome_t *welcome)
                        welcome->origins.count);
     introduce(parent, welcome);
     if (PARENT_READY == parent->state) {
-        oc_sessions_welcome(parent->job);
+        parent->events->welcomed(parent->job);
     }
 }
 
@@ -288,8 +287,8 @@ static void on_notice(oc_parent_t *parent, const oc_control_t *message)
     case OC_CONTROL_GROUP_ERROR:
         snprintf(reason, sizeof(reason), "its parent server %.200s refused: %.280s", parent->name,
                  text);
-        oc_registry_error_above(parent->job, message->notice.group,
-                                (oc_status_t) message->notice.status, reason);
+        parent->events->group_refused(parent->job, message->notice.group,
+                                      (oc_status_t) message->notice.status, reason);
         break;
     case OC_CONTROL_REFUSE:
         die(parent, OC_ERR_REFUSED, "refused: %s", text);
@@ -309,10 +308,10 @@ static void handle(oc_parent_t *parent, const oc_control_t *message)
         on_welcome(parent, &message->welcome);
         break;
     case OC_CONTROL_JOINED:
-        oc_registry_above(parent->job, &message->joined);
+        parent->events->joined(parent->job, &message->joined);
         break;
     case OC_CONTROL_PING:
-        oc_heartbeat_pinged_above(parent->job, message->ping);
+        parent->events->pinged(parent->job, message->ping);
         break;
     case OC_CONTROL_PONG:
         oc_pulse_answer(&parent->pulse, message->ping);
@@ -325,7 +324,7 @@ static void handle(oc_parent_t *parent, const oc_control_t *message)
         break;
     case OC_CONTROL_RETIRE:
         /* with the last client, this goes too; who joins here joins there */
-        oc_job_retire(parent->job);
+        parent->events->retire(parent->job);
         break;
     default:
         die(parent, OC_ERR_INVALID, "sent a message that only clients send");
