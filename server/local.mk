@@ -26,10 +26,11 @@ libocservice_la_SOURCES = \
 	server/job/aggregators.h server/job/aggregators.c \
 	server/job/eager.h server/job/eager.c server/aggregator/early.h server/aggregator/early.c \
 	server/job/embedded.h server/job/embedded.c \
+	server/job/failure.h server/job/failure.c \
 	server/job/gate.h server/job/gate.c \
 	server/job/heartbeat.h server/job/heartbeat.c server/job/hosts.h server/job/hosts.c \
 	server/job/idle.h server/job/idle.c \
-	server/job/job.h server/job/job_types.h server/job/job_inside.h server/job/job.c \
+	server/job/job.h server/job/job_types.h server/job/job.c \
 	server/job/key.h \
 	server/job/parent.h server/job/parent.c \
 	server/job/pulse.h server/job/pulse.c \

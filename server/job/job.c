@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A job's mailbox, deadlines, newcomers and end. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +10,11 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "server/job/aggregators.h"
+#include "server/job/failure.h"
 #include "server/job/gate.h"
 #include "server/job/heartbeat.h"
 #include "server/job/hosts.h"
 #include "server/job/idle.h"
-#include "server/job/job_inside.h"
 #include "server/job/parent.h"
 #include "server/job/registry.h"
 #include "server/job/session.h"
@@ -26,40 +25,11 @@
 /* Deadlines are looked at so often, however many events there are. */
 #define TICK_INTERVAL (100 * OC_MILLISECOND)
 
-oc_session_t *oc_job_session(oc_job_server_t *job, uint32_t client)
+static void client_lost(oc_job_server_t *job, uint32_t client)
 {
     oc_session_t *session;
 
     HASH_FIND(hh, job->by_client, &client, sizeof(client), session);
-    return session;
-}
-
-void oc_job_fail(oc_job_server_t *job, oc_status_t status, const char *format, ...)
-{
-    oc_session_t *session, *next;
-    char text[OC_MAX_TEXT + 1];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (job->failed) {
-        return;
-    }
-    job->failed = true;
-    if (job->num_sessions > 0) {
-        oc_info("the job ends: %s", text);
-    }
-    oc_parent_give_up(job, status, text);
-    DL_FOREACH_SAFE (job->sessions, session, next) {
-        oc_session_notice(session, OC_CONTROL_JOB_ERROR, 0, status, text);
-    }
-}
-
-static void client_lost(oc_job_server_t *job, uint32_t client)
-{
-    oc_session_t *session = oc_job_session(job, client);
-
     if (NULL != session && 0 == session->lost_at) {
         session->lost_at = oc_clock_ns();
         oc_session_watch(session);

@@ -11,7 +11,7 @@
 #include "server/aggregator/budget.h"
 #include "server/job/aggregators.h"
 #include "server/job/eager.h"
-#include "server/job/job_inside.h"
+#include "server/job/failure.h"
 #include "server/job/parent.h"
 #include "server/job/session.h"
 

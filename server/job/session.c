@@ -15,9 +15,9 @@
 #include "net/socket.h"
 #include "server/job/aggregators.h"
 #include "server/job/eager.h"
+#include "server/job/failure.h"
 #include "server/job/heartbeat.h"
 #include "server/job/hosts.h"
-#include "server/job/job_inside.h"
 #include "server/job/parent.h"
 #include "server/job/registry.h"
 
