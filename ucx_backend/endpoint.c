@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Endpoints: their life, what they use, and that UCX has given one up. */
+#include "ucx_backend/endpoint.h"
+
 #include <stdlib.h>
 #include <utlist.h>
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "ucx_backend/worker_types.h"
+#include "ucx_backend/status.h"
 
 /* A callback may close any endpoint, so the search starts anew after each. */
 unsigned oc_endpoints_notify(oc_worker_t *worker)

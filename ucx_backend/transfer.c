@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transfers: sends and receives, and the lists that they go through to their callback. */
+#include "ucx_backend/transfer.h"
+
 #include <utlist.h>
 
-#include "ucx_backend/worker_types.h"
+#include "ucx_backend/endpoint.h"
+#include "ucx_backend/status.h"
 
 void oc_transfer_complete(oc_transfer_t *transfer, oc_status_t status)
 {

@@ -8,12 +8,13 @@
  * descriptor that was readable in vain so often is not believed for a while, and a timer wakes the
  * sleeper instead.
  */
-#include "ucx_backend/worker_types.h"
+#include "ucx_backend/wakeup.h"
 
 #include <poll.h>
 #include <sys/timerfd.h>
 
 #include "base/descriptors.h"
+#include "ucx_backend/status.h"
 
 /* How often in a row it may be readable with nothing to do: a race makes it so once or twice. */
 #define MAX_VAIN 16

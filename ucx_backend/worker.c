@@ -11,39 +11,16 @@
 
 #include "base/signals.h"
 #include "ucx_backend/context.h"
+#include "ucx_backend/endpoint.h"
+#include "ucx_backend/status.h"
+#include "ucx_backend/transfer.h"
+#include "ucx_backend/wakeup.h"
 
 /* Calls of ucp_worker_progress in a row before completions are handed out. */
 #define PROGRESS_BURST 64
 
 /* How often a closing worker is progressed; the second half sleeps a millisecond each time. */
 #define SETTLE_ROUNDS 400
-
-oc_status_t oc_status_from_ucs(ucs_status_t status)
-{
-    switch (status) {
-    case UCS_OK:
-        return OC_OK;
-    case UCS_INPROGRESS:
-        return OC_IN_PROGRESS;
-    case UCS_ERR_NO_MEMORY:
-        return OC_ERR_NO_MEMORY;
-    case UCS_ERR_CANCELED:
-        return OC_ERR_CANCELED;
-    case UCS_ERR_MESSAGE_TRUNCATED:
-        return OC_ERR_TRUNCATED;
-    case UCS_ERR_INVALID_PARAM:
-    case UCS_ERR_INVALID_ADDR:
-        return OC_ERR_INVALID;
-    case UCS_ERR_UNREACHABLE:
-    case UCS_ERR_NOT_CONNECTED:
-    case UCS_ERR_CONNECTION_RESET:
-    case UCS_ERR_ENDPOINT_TIMEOUT:
-    case UCS_ERR_REJECTED:
-        return OC_ERR_UNREACHABLE;
-    default:
-        return OC_ERR_SYSTEM;
-    }
-}
 
 const char *oc_ucx_version(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The data model of this folder, on one page, and what its files need of each other. All of it
- * belongs to the thread that has the worker.
+ * The data model of this folder, on one page. All of it belongs to the thread that has the worker,
+ * and so do the functions of its files: none of them blocks.
  *
  *   worker --< endpoint         a peer
  *          --< transfer         one send or receive: UCX has it, or it waits for its callback
@@ -57,32 +57,5 @@ struct oc_worker {
     oc_endpoint_t *endpoints;
     oc_endpoint_t *closing;
 };
-
-/* worker.c */
-oc_status_t oc_status_from_ucs(ucs_status_t status);
-
-/* wakeup.c */
-/* Whether there is a timer; errno says why not. */
-bool oc_wakeup_open(oc_wakeup_t *wakeup);
-void oc_wakeup_close(oc_wakeup_t *wakeup);
-
-/* endpoint.c */
-/* Tells whoever has an endpoint that UCX gave up; returns how many were told. */
-unsigned oc_endpoints_notify(oc_worker_t *worker);
-/* Frees those that are closed and that UCX has let go of. */
-void oc_endpoints_reap(oc_worker_t *worker);
-/* Begins to close all that are left. */
-void oc_endpoints_close(oc_worker_t *worker);
-/* Frees those that are closing still; the UCX worker is gone. */
-void oc_endpoints_free(oc_worker_t *worker);
-const oc_transports_t *oc_endpoint_transports(oc_endpoint_t *endpoint);
-
-/* transfer.c */
-/* To be called back with that status. */
-void oc_transfer_complete(oc_transfer_t *transfer, oc_status_t status);
-/* Calls back what has completed; returns how many. Callbacks may do what they like. */
-unsigned oc_transfers_hand_out(oc_worker_t *worker);
-/* Asks UCX to let go of all that it has; most of that completes only with progress. */
-void oc_transfers_cancel(oc_worker_t *worker);
 
 #endif
