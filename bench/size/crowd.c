@@ -28,11 +28,6 @@ typedef struct {
     uint8_t bytes[OC_HEADER_SIZE];
 } ready_t;
 
-double oc_crowd_clock(void)
-{
-    return (double) oc_clock_ns() / (double) OC_SECOND;
-}
-
 static void __attribute__((noreturn)) give_up(const char *what)
 {
     perror(what);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "net/address.h"
 #include "ucx_backend/worker.h"
@@ -38,6 +39,12 @@ typedef struct {
     char text[OC_MAX_TEXT + 1]; /* why, if somebody was refused */
 } oc_crowd_outcome_t;
 
+/* Seconds, monotonic, the same in all processes of a host. */
+static inline double oc_crowd_clock(void)
+{
+    return (double) oc_clock_ns() / (double) OC_SECOND;
+}
+
 typedef struct oc_crowd_shared oc_crowd_shared_t;
 
 typedef struct {
@@ -64,7 +71,5 @@ bool oc_crowd_wait_ready(oc_crowd_t *crowd, unsigned count, double seconds);
 
 /* The largest chunk of a communicator: what READY said. */
 uint32_t oc_crowd_chunk(const oc_crowd_t *crowd, const oc_crowd_join_t *join);
-
-double oc_crowd_clock(void);
 
 #endif
