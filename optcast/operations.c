@@ -4,6 +4,7 @@
 
 #include "base/arithmetic.h"
 #include "optcast/convert.h"
+#include "optcast/datatypes.h"
 #include "optcast/signature.h"
 
 /* What the function of that name jumps to. */

@@ -27,7 +27,4 @@
 OPTCAST_FOREACH_OPERATION(X)
 #undef X
 
-/* Ends the program if the datatype cannot be one of this format. */
-void optcast_check_datatype(optcast_format_t format, MPI_Datatype type);
-
 #endif
