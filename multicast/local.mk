@@ -8,9 +8,10 @@ libocmulticast_la_SOURCES = \
 	multicast/core/chain.h multicast/core/chain.c \
 	multicast/core/crc32c.h multicast/core/crc32c.c \
 	multicast/core/credit.h multicast/core/credit.c \
+	multicast/core/deliver.h multicast/core/deliver.c \
+	multicast/core/fail.h multicast/core/fail.c \
 	multicast/core/fragment.h multicast/core/fragment.c \
 	multicast/core/group.h multicast/core/group.c \
-	multicast/core/group_inside.h \
 	multicast/core/memory.h multicast/core/memory.c \
 	multicast/core/operation.h multicast/core/operation.c \
 	multicast/core/post.h multicast/core/post.c \
@@ -23,12 +24,14 @@ libocmulticast_la_SOURCES = \
 	multicast/core/source.h multicast/core/source.c \
 	multicast/core/tree.h multicast/core/tree.c \
 	multicast/peers/note.h multicast/peers/note.c \
-	multicast/peers/outbox.c \
+	multicast/peers/outbox.h multicast/peers/outbox.c \
+	multicast/peers/peer.h multicast/peers/peer.c \
 	multicast/peers/peers.h multicast/peers/peers.c \
 	multicast/peers/peers_types.h \
-	multicast/peers/sharing.c \
+	multicast/peers/sharing.h multicast/peers/sharing.c \
 	multicast/peers/shelf.h multicast/peers/shelf.c \
-	multicast/service/member.c \
+	multicast/service/activity.h multicast/service/activity.c \
+	multicast/service/member.h multicast/service/member.c \
 	multicast/service/multicast.h multicast/service/multicast.c \
 	multicast/service/record.h multicast/service/record.c \
 	multicast/service/service.h \

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "multicast/core/credit.h"
+#include "multicast/core/deliver.h"
+#include "multicast/core/fail.h"
 #include "multicast/core/fragment.h"
-#include "multicast/core/group_inside.h"
 #include "multicast/core/post.h"
 #include "multicast/core/probe.h"
 #include "multicast/core/repair.h"
@@ -135,7 +136,7 @@ static void take_message(oc_cast_group_t *group, const oc_cast_message_t *messag
     case OC_CAST_PONG:
         break;
     case OC_CAST_ABORT:
-        oc_group_aborted(group, message);
+        oc_cast_aborted(group, message);
         break;
     case OC_CAST_FIND:
     case OC_CAST_FOUND:

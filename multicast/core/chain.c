@@ -13,8 +13,6 @@
 
 #include <stdlib.h>
 
-#include "multicast/core/credit.h"
-
 /* Fragments that a chain may be ahead: with less it costs more than it keeps in step. */
 #define MIN_AHEAD  4u
 #define GOOD_AHEAD 16u
@@ -123,6 +121,11 @@ static uint64_t alone(oc_cast_operation_t *operation, uint64_t now)
     return operation->grace;
 }
 
+bool oc_chains_need_credit(const oc_cast_operation_t *operation)
+{
+    return 1 == operation->num_chains && operation->chains[0].fragments > operation->ahead;
+}
+
 uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
@@ -148,7 +151,7 @@ uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
                   + operation->ahead;
         limit = allowed < limit ? allowed : limit;
     }
-    if (oc_credit_needed(operation)) {
+    if (oc_chains_need_credit(operation)) {
         if (now - operation->credited > OC_CAST_STALL) {
             stalled++;
         } else if (operation->credit + operation->ahead < limit) {

@@ -8,12 +8,8 @@
  */
 #include "multicast/core/credit.h"
 
+#include "multicast/core/chain.h"
 #include "multicast/core/post.h"
-
-bool oc_credit_needed(const oc_cast_operation_t *operation)
-{
-    return 1 == operation->num_chains && operation->chains[0].fragments > operation->ahead;
-}
 
 /* Fragments, of all blocks in order, that have passed this rank and all below it. */
 static uint64_t least_passed(const oc_cast_group_t *group)
@@ -54,7 +50,7 @@ void oc_credit_progress(oc_cast_group_t *group, uint64_t now)
     oc_cast_operation_t *operation = group->active;
     uint64_t step = operation->ahead / 2 > 0 ? operation->ahead / 2 : 1, least;
 
-    if (!oc_credit_needed(operation)) {
+    if (!oc_chains_need_credit(operation)) {
         return;
     }
     least = least_passed(group);

@@ -8,7 +8,6 @@
 
 #include "multicast/core/cast_types.h"
 
-bool oc_credit_needed(const oc_cast_operation_t *operation);
 void oc_credit_progress(oc_cast_group_t *group, uint64_t now);
 void oc_credit_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
 

@@ -8,10 +8,8 @@
 #include <utlist.h>
 
 #include "multicast/core/credit.h"
-#include "multicast/core/group_inside.h"
 #include "multicast/core/memory.h"
 #include "multicast/core/operation.h"
-#include "multicast/core/post.h"
 #include "multicast/core/probe.h"
 #include "multicast/core/repair.h"
 #include "multicast/core/route.h"
@@ -127,70 +125,6 @@ bool oc_cast_wants_to_send(const oc_cast_group_t *group)
            && group->active->blocked;
 }
 
-/* The last thing that is done with an operation. */
-static void finish(oc_cast_group_t *group, oc_cast_operation_t *operation, oc_status_t status)
-{
-    void (*finished)(void *, oc_status_t) = operation->args.finished;
-    void *arg = operation->args.arg;
-
-    group->pending--;
-    oc_operation_free(operation);
-    finished(arg, status);
-}
-
-/* Without a word to the others. */
-static void become_failed(oc_cast_group_t *group, oc_status_t status, const char *reason)
-{
-    oc_cast_operation_t *active = group->active, *operation, *next;
-
-    group->status = status;
-    snprintf(group->reason, sizeof(group->reason), "%s", reason);
-    group->active = NULL;
-    if (NULL != active) {
-        finish(group, active, status);
-    }
-    DL_FOREACH_SAFE (group->queue, operation, next) {
-        DL_DELETE(group->queue, operation);
-        finish(group, operation, status);
-    }
-}
-
-void oc_cast_group_fail(oc_cast_group_t *group, oc_status_t status, const char *reason)
-{
-    oc_cast_message_t message = {.kind = OC_CAST_ABORT, .status = (int32_t) status};
-
-    if (OC_OK != group->status) {
-        return;
-    }
-    message.generation = group->generation;
-    message.data = (const uint8_t *) reason;
-    message.data_length = strnlen(reason, OC_CAST_MAX_TEXT);
-    for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
-        if (rank != group->config.rank) {
-            oc_cast_post(group, rank, &message);
-        }
-    }
-    become_failed(group, status, reason);
-}
-
-void oc_group_aborted(oc_cast_group_t *group, const oc_cast_message_t *message)
-{
-    oc_cast_message_t copy = *message;
-    char reason[OC_CAST_REASON_SIZE];
-
-    snprintf(reason, sizeof(reason), "%.*s", (int) message->data_length,
-             (const char *) message->data);
-    /* who told this rank may not have reached all: it is passed on, once, along the tree */
-    for (uint32_t i = 0; i < group->num_neighbours; i++) {
-        if (group->neighbours[i].rank != message->rank) {
-            oc_cast_post(group, group->neighbours[i].rank, &copy);
-        }
-    }
-    /* a number from the wire may be anything; only errors are errors */
-    become_failed(group, message->status < OC_OK ? (oc_status_t) message->status : OC_ERR_REFUSED,
-                  reason);
-}
-
 /* The next operation of the queue becomes active. */
 static void activate(oc_cast_group_t *group, uint64_t now)
 {
@@ -202,6 +136,7 @@ static void activate(oc_cast_group_t *group, uint64_t now)
     }
     DL_DELETE(group->queue, operation);
     group->active = operation;
+    oc_tree_listen(group, now);
     status = oc_operation_prepare(group, operation, now);
     if (OC_OK != status) {
         oc_cast_group_fail(group, status, oc_status_string(status));
@@ -290,7 +225,7 @@ static uint64_t progress_active(oc_cast_group_t *group, uint64_t now)
         return now + OC_MILLISECOND;
     }
     group->active = NULL;
-    finish(group, active, OC_OK);
+    oc_operation_finish(group, active, OC_OK);
     return NULL != group->queue ? now : UINT64_MAX;
 }
 

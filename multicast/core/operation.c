@@ -4,12 +4,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "multicast/core/chain.h"
 #include "multicast/core/memory.h"
-#include "multicast/core/repair.h"
-#include "multicast/core/serve.h"
-#include "multicast/core/tree.h"
 
 static bool copy_sizes(oc_cast_operation_t *operation, const oc_cast_args_t *args, uint32_t count)
 {
@@ -38,10 +36,30 @@ oc_cast_operation_t *oc_operation_new(oc_cast_group_t *group, const oc_cast_args
     return operation;
 }
 
+static void free_requests(oc_cast_operation_t *operation)
+{
+    oc_cast_request_t *request, *next;
+
+    DL_FOREACH_SAFE (operation->requests, request, next) {
+        DL_DELETE(operation->requests, request);
+        free(request);
+    }
+}
+
+static void free_services(oc_cast_operation_t *operation)
+{
+    oc_cast_service_t *service, *next;
+
+    DL_FOREACH_SAFE (operation->services, service, next) {
+        DL_DELETE(operation->services, service);
+        free(service);
+    }
+}
+
 void oc_operation_free(oc_cast_operation_t *operation)
 {
-    oc_repair_end(operation);
-    oc_serve_end(operation);
+    free_requests(operation);
+    free_services(operation);
     free(operation->lengths);
     free(operation->offsets);
     free(operation->blocks);
@@ -117,7 +135,6 @@ oc_status_t oc_operation_prepare(oc_cast_group_t *group, oc_cast_operation_t *op
     operation->state = OC_CAST_ENTERING;
     operation->generation = group->generation = (uint32_t) ++group->operations;
     operation->begun = now;
-    oc_tree_listen(group, now);
     operation->blocks = calloc(group->config.num_ranks, sizeof(*operation->blocks));
     operation->tail = malloc(2 * (size_t) group->payload);
     operation->unanswered = calloc(group->config.num_ranks, sizeof(*operation->unanswered));
@@ -156,7 +173,6 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
     for (uint32_t k = 0; k < operation->num_chains; k++) {
         operation->chains[k].heard = now;
     }
-    oc_tree_listen(group, now);
     operation->credited = now;
     operation->turn = oc_chains_heads(operation, group->config.rank)
                       || group->turn == operation->generation;
@@ -169,4 +185,15 @@ bool oc_operation_done(const oc_cast_group_t *group)
 
     return 0 == operation->incomplete
            && operation->sent == operation->blocks[group->config.rank].fragments;
+}
+
+void oc_operation_finish(oc_cast_group_t *group, oc_cast_operation_t *operation,
+                         oc_status_t status)
+{
+    void (*finished)(void *, oc_status_t) = operation->args.finished;
+    void *arg = operation->args.arg;
+
+    group->pending--;
+    oc_operation_free(operation);
+    finished(arg, status);
 }

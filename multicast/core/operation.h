@@ -8,7 +8,11 @@
 #include "multicast/core/cast_types.h"
 
 oc_cast_operation_t *oc_operation_new(oc_cast_group_t *group, const oc_cast_args_t *args);
+/* With what it owns, its requests and services included. It is in no list any more. */
 void oc_operation_free(oc_cast_operation_t *operation);
+/* Frees it and calls back, the last thing that is done with it. It is in no list any more. */
+void oc_operation_finish(oc_cast_group_t *group, oc_cast_operation_t *operation,
+                         oc_status_t status);
 /* Gets what it needs to be active. */
 oc_status_t oc_operation_prepare(oc_cast_group_t *group, oc_cast_operation_t *operation,
                                  uint64_t now);

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "multicast/core/deliver.h"
+#include "multicast/core/fail.h"
 #include "multicast/core/post.h"
 #include "multicast/core/route.h"
 
@@ -54,11 +56,6 @@ static void note_news(oc_probe_t *probe)
     probe->silence = 0;
     probe->pause = ASK_INTERVAL;
     probe->ask_soon = true;
-}
-
-bool oc_probe_has_heard(const oc_cast_group_t *group, uint32_t rank)
-{
-    return 0 != group->probe.heard[rank] || 0 != group->serials[rank];
 }
 
 static bool is_heard(const oc_probe_t *probe, uint32_t rank)
@@ -147,7 +144,7 @@ static void find_stranger(oc_cast_group_t *group)
     for (uint32_t i = 0; i < group->config.num_ranks; i++) {
         uint32_t rank = probe->stranger++ % group->config.num_ranks;
 
-        if (!is_heard(probe, rank) && !oc_route_knows(group, rank)) {
+        if (!is_heard(probe, rank) && !oc_cast_knows(group, rank)) {
             oc_route_find(group, rank);
             return;
         }

@@ -10,8 +10,6 @@
 
 oc_status_t oc_probe_begin(oc_cast_group_t *group, uint64_t now);
 void oc_probe_end(oc_cast_group_t *group);
-/* Whether a rank has joined, as far as this one knows. */
-bool oc_probe_has_heard(const oc_cast_group_t *group, uint32_t rank);
 /* channels: bits */
 void oc_probe_heard(oc_cast_group_t *group, uint32_t rank, unsigned channels);
 /* fresh: it is not one that may have come before. */

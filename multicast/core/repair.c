@@ -449,13 +449,3 @@ void oc_repair_sent(oc_cast_group_t *group, const oc_cast_message_t *message, ui
         oc_fragment_sent(group, message->rank, message->number, now);
     }
 }
-
-void oc_repair_end(oc_cast_operation_t *operation)
-{
-    oc_cast_request_t *request, *next;
-
-    DL_FOREACH_SAFE (operation->requests, request, next) {
-        DL_DELETE(operation->requests, request);
-        free(request);
-    }
-}

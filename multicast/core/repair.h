@@ -14,6 +14,5 @@ void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message,
 void oc_repair_sent(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
 /* This rank was elsewhere for so long: answers may lie here. */
 void oc_repair_absent(oc_cast_operation_t *operation, uint64_t time);
-void oc_repair_end(oc_cast_operation_t *operation);
 
 #endif

@@ -16,13 +16,12 @@
  */
 #include "multicast/core/route.h"
 
-#include "multicast/core/post.h"
-#include "multicast/core/probe.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
+#include "multicast/core/deliver.h"
+#include "multicast/core/fail.h"
 #include "multicast/wire/contact.h"
 
 /* Until what is held is looked at again, the first time; then twice as long, and so on. */
@@ -56,11 +55,6 @@ void oc_route_end(oc_cast_group_t *group)
     group->route.shy = NULL;
 }
 
-bool oc_route_knows(const oc_cast_group_t *group, uint32_t rank)
-{
-    return group->config.net.knows(group->config.net.context, rank) && !group->route.shy[rank];
-}
-
 static uint32_t parent_of(uint32_t rank)
 {
     return (rank - 1) / OC_CAST_RADIX;
@@ -86,8 +80,8 @@ static void send_on(oc_cast_group_t *group, oc_cast_message_t *message)
     const oc_cast_net_t *net = &group->config.net;
     uint32_t next = oc_route_next(group->config.rank, message->target);
 
-    if (oc_probe_has_heard(group, next) && net->room(net->context, next) >= OC_CONTACT_MAX) {
-        oc_cast_post(group, next, message);
+    if (oc_cast_has_heard(group, next) && net->room(net->context, next) >= OC_CONTACT_MAX) {
+        oc_cast_deliver(group, next, message);
     }
 }
 
@@ -160,7 +154,7 @@ static void find_again(oc_cast_group_t *group)
         uint32_t rank = held->rank;
         const oc_cast_held_t *first = group->route.held;
 
-        if (oc_route_knows(group, rank)) {
+        if (oc_cast_knows(group, rank)) {
             send_held(group, rank);
             held = group->route.held;
             continue;
@@ -199,7 +193,7 @@ uint64_t oc_route_progress(oc_cast_group_t *group, uint64_t now)
 void oc_route_heard(oc_cast_group_t *group, uint32_t rank)
 {
     group->route.shy[rank] = false;
-    if (NULL != group->route.held && oc_route_knows(group, rank)) {
+    if (NULL != group->route.held && oc_cast_knows(group, rank)) {
         send_held(group, rank);
     }
 }

@@ -10,8 +10,6 @@
 
 oc_status_t oc_route_begin(oc_cast_group_t *group);
 void oc_route_end(oc_cast_group_t *group);
-/* Whether messages to a rank can leave. */
-bool oc_route_knows(const oc_cast_group_t *group, uint32_t rank);
 /* Of a rank: its neighbour that is nearer to another rank. */
 uint32_t oc_route_next(uint32_t rank, uint32_t target);
 /* Asks for the contact of a rank, once. */

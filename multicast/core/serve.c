@@ -238,13 +238,3 @@ bool oc_serve_progress(oc_cast_group_t *group, uint64_t now)
     }
     return more;
 }
-
-void oc_serve_end(oc_cast_operation_t *operation)
-{
-    oc_cast_service_t *service, *next;
-
-    DL_FOREACH_SAFE (operation->services, service, next) {
-        DL_DELETE(operation->services, service);
-        free(service);
-    }
-}

@@ -12,6 +12,5 @@ void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, 
 void oc_serve_poll(oc_cast_group_t *group, const oc_cast_message_t *message);
 /* Returns whether there is more to send. */
 bool oc_serve_progress(oc_cast_group_t *group, uint64_t now);
-void oc_serve_end(oc_cast_operation_t *operation);
 
 #endif

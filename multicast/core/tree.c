@@ -103,6 +103,7 @@ static void advance_entering(oc_cast_group_t *group, uint64_t now)
     if (operation->reported && oc_cast_reached(group->go, operation->generation)) {
         tell_children(group, OC_CAST_GO);
         oc_operation_begin(group, now);
+        oc_tree_listen(group, now);
     }
 }
 

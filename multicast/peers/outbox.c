@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages to peers, and their connections. */
+#include "multicast/peers/outbox.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "multicast/peers/peers_types.h"
+#include "multicast/peers/peer.h"
 #include "multicast/wire/contact.h"
 #include "protocol/tag.h"
 
@@ -116,18 +118,6 @@ void oc_peer_send(oc_peer_t *peer, oc_outbox_t *outbox, uint64_t slot, const voi
     account(message, 1);
     oc_send(peer->endpoint, &message->transfer, message->bytes, message->length,
             oc_tag(OC_KIND_CAST, 0, 0, 0, slot));
-}
-
-void oc_peer_post(oc_peer_t *peer, oc_outbox_t *outbox, const void *head, size_t head_length,
-                  const void *data, size_t data_length)
-{
-    if (!oc_peer_is_open(peer)) {
-        return;
-    }
-    if (NULL != outbox || 0 == data_length
-        || !oc_sharing_lay_out(peer, head, head_length, data, data_length)) {
-        oc_peer_send(peer, outbox, 0, head, head_length, data, data_length);
-    }
 }
 
 size_t oc_peer_room(const oc_peer_t *peer)

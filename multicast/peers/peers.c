@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Peers, their endpoints and messages. A peer stays when its last user has gone: closing an
- * endpoint would break the peer's own one, which its other groups use. Only lost peers go, with
- * their last user and message.
- *
- * A peer may be there before its address is known: nothing is sent to it until that comes.
- */
+/* The processes of a job that this one exchanges messages with: arrivals, losses, progress. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +8,9 @@
 
 #include "base/limits.h"
 #include "base/log.h"
-#include "multicast/peers/peers_types.h"
+#include "multicast/peers/outbox.h"
+#include "multicast/peers/peer.h"
+#include "multicast/peers/sharing.h"
 #include "protocol/tag.h"
 
 /* At the end: looks at UCX without any arrival after which nothing more is expected, and all. */
@@ -111,14 +107,6 @@ oc_status_t oc_peers_open(const oc_peers_events_t *events, const char *net_devic
     return OC_OK;
 }
 
-static void peer_free(oc_peer_t *peer)
-{
-    DL_DELETE(peer->peers->all, peer);
-    oc_shelf_view_close(peer->view);
-    free(peer->address);
-    free(peer);
-}
-
 /* Takes what has arrived and nobody waits for, such as a second answer: UCX would warn of it. */
 static void drain(oc_peers_t *peers)
 {
@@ -143,7 +131,7 @@ void oc_peers_close(oc_peers_t *peers)
     oc_admission_close(peers->admission);
     HASH_CLEAR(hh, peers->table);
     DL_FOREACH_SAFE (peers->all, peer, next) {
-        peer_free(peer);
+        oc_peer_free(peer);
     }
     oc_shelf_close(peers->shelf);
     oc_mac_free(peers->mac);
@@ -159,32 +147,6 @@ oc_admission_t *oc_peers_admission(const oc_peers_t *peers)
 const void *oc_peers_address(const oc_peers_t *peers, size_t *length)
 {
     return oc_worker_address(peers->worker, length);
-}
-
-void oc_peer_reap(oc_peer_t *peer)
-{
-    if (NULL != peer->reason && 0 == peer->users && 0 == peer->unsent) {
-        peer_free(peer);
-    }
-}
-
-/* Told later: whoever posts is not ready to hear it. The loss itself counts as a user till then. */
-void oc_peer_lose(oc_peer_t *peer, const char *reason)
-{
-    oc_peers_t *peers = peer->peers;
-
-    if (NULL != peer->reason || peers->closing) {
-        return;
-    }
-    peer->reason = reason;
-    peer->users++;
-    oc_shelf_view_close(peer->view);
-    peer->view = NULL;
-    if (NULL != peers->shelf) {
-        oc_shelf_clear(peers->shelf, peer, NULL, NULL);
-    }
-    HASH_DEL(peers->table, peer);
-    DL_APPEND2(peers->lost, peer, lost_prev, lost_next);
 }
 
 static void tell_losses(oc_peers_t *peers)
@@ -223,55 +185,14 @@ bool oc_peers_arm(oc_peers_t *peers, int *fd)
     return NULL == peers->lost && OC_OK == oc_worker_arm(peers->worker, fd);
 }
 
-oc_peer_t *oc_peer_get(oc_peers_t *peers, uint32_t process, uint64_t digest)
+void oc_peer_post(oc_peer_t *peer, oc_outbox_t *outbox, const void *head, size_t head_length,
+                  const void *data, size_t data_length)
 {
-    oc_peer_t *peer;
-
-    HASH_FIND(hh, peers->table, &process, sizeof(process), peer);
-    if (NULL != peer && peer->digest == digest) {
-        peer->users++;
-        return peer;
+    if (!oc_peer_is_open(peer)) {
+        return;
     }
-    if (NULL != peer) {
-        /* it has begun anew, and nobody is at the old address any more */
-        oc_peer_lose(peer, "it has another address now");
+    if (NULL != outbox || 0 == data_length
+        || !oc_sharing_lay_out(peer, head, head_length, data, data_length)) {
+        oc_peer_send(peer, outbox, 0, head, head_length, data, data_length);
     }
-    peer = calloc(1, sizeof(*peer));
-    if (NULL == peer) {
-        return NULL;
-    }
-    peer->peers = peers;
-    peer->process = process;
-    peer->digest = digest;
-    peer->users = 1;
-    DL_APPEND(peers->all, peer);
-    HASH_ADD(hh, peers->table, process, sizeof(peer->process), peer);
-    return peer;
-}
-
-void oc_peer_release(oc_peer_t *peer)
-{
-    peer->users--;
-    oc_peer_reap(peer);
-}
-
-bool oc_peer_is_known(const oc_peer_t *peer)
-{
-    return NULL != peer->address || NULL != peer->reason;
-}
-
-void oc_peer_share(oc_peer_t *peer, uint32_t own)
-{
-    peer->shares = true;
-    peer->own = own;
-}
-
-uint32_t oc_peer_process(const oc_peer_t *peer)
-{
-    return peer->process;
-}
-
-const char *oc_peer_reason(const oc_peer_t *peer)
-{
-    return NULL != peer->reason ? peer->reason : "";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The data model of messages between processes, for peers.c, outbox.c and sharing.c. */
+/* The data model of messages between processes, on one page. */
 #ifndef OC_MULTICAST_PEERS_PEERS_TYPES_H
 #define OC_MULTICAST_PEERS_PEERS_TYPES_H
 
@@ -72,24 +72,5 @@ struct oc_peers {
     uint8_t *taken;            /* max_message bytes: a message from somebody's shelf */
     oc_landing_t landings[OC_LANDINGS];
 };
-
-/* peers.c */
-/* Told later: whoever posts is not ready to hear it. The loss itself counts as a user till then. */
-void oc_peer_lose(oc_peer_t *peer, const char *reason);
-/* Frees it if it is lost and nobody needs it any more. */
-void oc_peer_reap(oc_peer_t *peer);
-
-/* outbox.c */
-/* Copies both parts. slot: of the tag. To an open peer only. */
-void oc_peer_send(oc_peer_t *peer, oc_outbox_t *outbox, uint64_t slot, const void *head,
-                  size_t head_length, const void *data, size_t data_length);
-/* Whether something can be sent to it: its address is known, and it is not lost. */
-bool oc_peer_is_open(oc_peer_t *peer);
-
-/* sharing.c */
-/* Into shared memory; false: it has to be sent. */
-bool oc_sharing_lay_out(oc_peer_t *peer, const void *head, size_t head_length, const void *data,
-                        size_t data_length);
-void oc_sharing_take_note(oc_peers_t *peers, const uint8_t *bytes, size_t length);
 
 #endif

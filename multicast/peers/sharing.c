@@ -3,10 +3,12 @@
  * Data for peers on this host, in memory that both share, and the notes about it. What is laid out
  * for a peer that cannot get at it is sent to it once more, as messages.
  */
+#include "multicast/peers/sharing.h"
+
 #include <string.h>
 
 #include "base/log.h"
-#include "multicast/peers/peers_types.h"
+#include "multicast/peers/outbox.h"
 #include "protocol/tag.h"
 
 static void send_note(oc_peer_t *peer, oc_note_t *note)
@@ -33,7 +35,6 @@ static oc_shelf_t *get_shelf(oc_peers_t *peers)
     return peers->shelf;
 }
 
-/* Into shared memory; false: it has to be sent. */
 bool oc_sharing_lay_out(oc_peer_t *peer, const void *head, size_t head_length, const void *data,
                         size_t data_length)
 {

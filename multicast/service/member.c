@@ -5,6 +5,8 @@
  * A group with several channels sends runs of RUN fragments by each in turn, and its probes by
  * all; a rank has been heard when a probe came by every channel.
  */
+#include "multicast/service/member.h"
+
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "multicast/service/service.h"
+#include "multicast/service/activity.h"
 #include "multicast/transport/address.h"
 #include "multicast/wire/contact.h"
 #include "multicast/wire/message.h"

@@ -9,7 +9,8 @@
 #include <utlist.h>
 
 #include "base/text.h"
-#include "multicast/service/service.h"
+#include "multicast/service/activity.h"
+#include "multicast/service/member.h"
 #include "net/address.h"
 #include "net/host.h"
 
@@ -61,36 +62,6 @@ void oc_multicast_destroy(oc_multicast_t *multicast)
     free(multicast);
 }
 
-void oc_member_wake(oc_member_t *member)
-{
-    member->due = 0;
-    if (!member->listed) {
-        member->listed = true;
-        DL_APPEND2(member->multicast->active, member, active_prev, active_next);
-    }
-}
-
-void oc_member_look(oc_member_t *member)
-{
-    oc_multicast_t *multicast = member->multicast;
-    bool busy = OC_IN_PROGRESS == oc_cast_group_ready(member->core)
-                || oc_cast_pending(member->core) > 0;
-
-    if (busy != member->busy) {
-        member->busy = busy;
-        multicast->num_busy += busy ? 1u : -1u;
-        for (unsigned i = 0; i < member->num_channels; i++) {
-            member->channels[i]->listeners += busy ? 1u : -1u;
-        }
-    }
-}
-
-static void unlist(oc_member_t *member)
-{
-    member->listed = false;
-    DL_DELETE2(member->multicast->active, member, active_prev, active_next);
-}
-
 static void advance(oc_member_t *member)
 {
     if (member->due > member->multicast->now && !oc_cast_wants_to_send(member->core)) {
@@ -99,7 +70,7 @@ static void advance(oc_member_t *member)
     member->due = oc_cast_progress(member->core, member->multicast->now);
     oc_member_look(member);
     if (!member->busy && UINT64_MAX == member->due) {
-        unlist(member);
+        oc_member_rest(member);
     }
 }
 
@@ -113,15 +84,7 @@ void oc_multicast_leave(oc_multicast_t *multicast, oc_cast_group_t *group)
     if (NULL == member) {
         return;
     }
-    if (member->busy) {
-        multicast->num_busy--;
-        for (unsigned i = 0; i < member->num_channels; i++) {
-            member->channels[i]->listeners--;
-        }
-    }
-    if (member->listed) {
-        unlist(member);
-    }
+    oc_member_retire(member);
     HASH_DELETE(by_token, multicast->tokens, member);
     HASH_DELETE(by_core, multicast->cores, member);
     DL_DELETE(multicast->members, member);
@@ -365,17 +328,6 @@ static void receive(oc_multicast_t *multicast)
     }
 }
 
-/* The first of the list finds the most room in the network: another one next time. */
-static void take_turns(oc_multicast_t *multicast)
-{
-    oc_member_t *first = multicast->active;
-
-    if (NULL != first && NULL != first->active_next) {
-        DL_DELETE2(multicast->active, first, active_prev, active_next);
-        DL_APPEND2(multicast->active, first, active_prev, active_next);
-    }
-}
-
 void oc_multicast_progress(oc_multicast_t *multicast, uint64_t now)
 {
     oc_member_t *member, *next;
@@ -390,7 +342,7 @@ void oc_multicast_progress(oc_multicast_t *multicast, uint64_t now)
     DL_FOREACH_SAFE2 (multicast->active, member, next, active_next) {
         advance(member);
     }
-    take_turns(multicast);
+    oc_members_take_turns(multicast);
 }
 
 unsigned oc_multicast_pending(const oc_multicast_t *multicast)

@@ -53,20 +53,4 @@ struct oc_multicast {
     uint64_t now;              /* of the progress that runs */
 };
 
-/* multicast.c */
-/* Something was done to its group, which has to be progressed soon. */
-void oc_member_wake(oc_member_t *member);
-/* Finds out whether it is busy. */
-void oc_member_look(oc_member_t *member);
-
-/* member.c */
-/* NULL is allowed. */
-void oc_member_free(oc_member_t *member);
-void oc_member_message(oc_member_t *member, const uint8_t *bytes, size_t length);
-/* A datagram of its group came by a slot. */
-void oc_member_datagram(oc_member_t *member, const oc_cast_slot_t *slot,
-                        const oc_datagram_t *header, const uint8_t *bytes);
-/* A peer is gone; if it is one of the group's, the group ends. */
-void oc_member_lost(oc_member_t *member, const oc_peer_t *peer);
-
 #endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The life of a peer. It stays when its last user has gone: closing an endpoint would break the
+ * peer's own one, which its other groups use. Only lost peers go, with their last user and message.
+ *
+ * A peer may be there before its address is known: nothing is sent to it until that comes.
+ */
+#include "multicast/peers/peer.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+void oc_peer_free(oc_peer_t *peer)
+{
+    DL_DELETE(peer->peers->all, peer);
+    oc_shelf_view_close(peer->view);
+    free(peer->address);
+    free(peer);
+}
+
+void oc_peer_reap(oc_peer_t *peer)
+{
+    if (NULL != peer->reason && 0 == peer->users && 0 == peer->unsent) {
+        oc_peer_free(peer);
+    }
+}
+
+void oc_peer_lose(oc_peer_t *peer, const char *reason)
+{
+    oc_peers_t *peers = peer->peers;
+
+    if (NULL != peer->reason || peers->closing) {
+        return;
+    }
+    peer->reason = reason;
+    peer->users++;
+    oc_shelf_view_close(peer->view);
+    peer->view = NULL;
+    if (NULL != peers->shelf) {
+        oc_shelf_clear(peers->shelf, peer, NULL, NULL);
+    }
+    HASH_DEL(peers->table, peer);
+    DL_APPEND2(peers->lost, peer, lost_prev, lost_next);
+}
+
+oc_peer_t *oc_peer_get(oc_peers_t *peers, uint32_t process, uint64_t digest)
+{
+    oc_peer_t *peer;
+
+    HASH_FIND(hh, peers->table, &process, sizeof(process), peer);
+    if (NULL != peer && peer->digest == digest) {
+        peer->users++;
+        return peer;
+    }
+    if (NULL != peer) {
+        /* it has begun anew, and nobody is at the old address any more */
+        oc_peer_lose(peer, "it has another address now");
+    }
+    peer = calloc(1, sizeof(*peer));
+    if (NULL == peer) {
+        return NULL;
+    }
+    peer->peers = peers;
+    peer->process = process;
+    peer->digest = digest;
+    peer->users = 1;
+    DL_APPEND(peers->all, peer);
+    HASH_ADD(hh, peers->table, process, sizeof(peer->process), peer);
+    return peer;
+}
+
+void oc_peer_release(oc_peer_t *peer)
+{
+    peer->users--;
+    oc_peer_reap(peer);
+}
+
+bool oc_peer_is_known(const oc_peer_t *peer)
+{
+    return NULL != peer->address || NULL != peer->reason;
+}
+
+void oc_peer_share(oc_peer_t *peer, uint32_t own)
+{
+    peer->shares = true;
+    peer->own = own;
+}
+
+uint32_t oc_peer_process(const oc_peer_t *peer)
+{
+    return peer->process;
+}
+
+const char *oc_peer_reason(const oc_peer_t *peer)
+{
+    return NULL != peer->reason ? peer->reason : "";
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Members: a group of the protocol, with the peers and slots that it reaches the others by. They are
+ * made by oc_multicast_join.
+ */
+#ifndef OC_MULTICAST_SERVICE_MEMBER_H
+#define OC_MULTICAST_SERVICE_MEMBER_H
+
+#include "multicast/service/service.h"
+
+/* NULL is allowed. */
+void oc_member_free(oc_member_t *member);
+void oc_member_message(oc_member_t *member, const uint8_t *bytes, size_t length);
+/* A datagram of its group came by a slot. */
+void oc_member_datagram(oc_member_t *member, const oc_cast_slot_t *slot,
+                        const oc_datagram_t *header, const uint8_t *bytes);
+/* A peer is gone; if it is one of the group's, the group ends. */
+void oc_member_lost(oc_member_t *member, const oc_peer_t *peer);
+
+#endif
