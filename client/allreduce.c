@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What small and large Allreduces have in common: beginning, callbacks, end. */
-#include "client/allreduce.h"
-
+/* What small and large Allreduces have in common: beginning and end. */
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "client/client_inside.h"
+#include "client/client.h"
+#include "client/collapse.h"
 #include "client/collective.h"
 #include "client/large.h"
 #include "client/pack.h"
 #include "client/small.h"
+#include "client/submit.h"
 #include "client/vector.h"
 #include "reduction/reduction.h"
 
@@ -105,43 +105,19 @@ static oc_status_t unpack(oc_collective_t *collective)
                : oc_vector_make_all(collective, args->layout.extent, true, unpack_some);
 }
 
-oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *allreduce_args)
-{
-    const oc_allreduce_args_t *args = allreduce_args;
-    oc_collective_t *collective = oc_collective_new(group);
-
-    if (NULL == collective) {
-        return NULL;
-    }
-    collective->kind = OC_COLLECTIVE_ALLREDUCE;
-    collective->finished = args->finished;
-    collective->arg = args->arg;
-    collective->args = *args;
-    collective->type = args->type;
-    collective->element = oc_type_size(args->type);
-    collective->bytes = args->count * collective->element;
-    collective->send = args->send;
-    collective->recv = args->recv;
-    if (!oc_vector_open(collective)) {
-        oc_collective_free(group->client, collective);
-        return NULL;
-    }
-    return collective;
-}
-
-void oc_allreduce_free(oc_client_t *client, oc_collective_t *collective)
+static void allreduce_release(oc_client_t *client, oc_collective_t *collective)
 {
     oc_stock_give(&client->stock, collective->packed, collective->bytes);
 }
 
-static oc_status_t begin(oc_collective_t *collective)
+static oc_status_t start(oc_collective_t *collective)
 {
     bool small = collective->bytes <= collective->group->client->config.settings->small_size;
 
     return small ? oc_small_start(collective) : oc_large_start(collective);
 }
 
-void oc_allreduce_begin(oc_collective_t *collective)
+static void allreduce_begin(oc_collective_t *collective)
 {
     oc_group_t *group = collective->group;
     oc_status_t status;
@@ -152,7 +128,7 @@ void oc_allreduce_begin(oc_collective_t *collective)
         status = OC_ERR_LIMIT;
     }
     if (OC_OK == status) {
-        status = begin(collective);
+        status = start(collective);
     }
     if (OC_OK != status) {
         /* the others count on this rank's share: nobody can go on */
@@ -174,7 +150,7 @@ static void free_parts(oc_collective_t *collective)
     collective->parts = NULL;
 }
 
-oc_status_t oc_allreduce_end(oc_collective_t *collective, oc_status_t status)
+static oc_status_t allreduce_end(oc_collective_t *collective, oc_status_t status)
 {
     oc_status_t staged = oc_vector_close(collective);
 
@@ -195,48 +171,43 @@ oc_status_t oc_allreduce_end(oc_collective_t *collective, oc_status_t status)
     return status;
 }
 
-bool oc_collective_called_back(oc_collective_t *collective, const oc_transfer_t *transfer,
-                               const oc_lane_t *lane)
+/* Chunks wait for those of others: what has no transfer under way would wait for ever. */
+static void allreduce_fail(oc_collective_t *collective)
 {
-    oc_client_t *client = collective->group->client;
-
-    collective->waiting--;
-    if (OC_OK != transfer->status && OC_OK == collective->status) {
-        collective->status = transfer->status;
-        oc_client_collapse(client, transfer->status, "server %.200s: the data connection broke: %s",
-                           lane->connection->name, oc_status_string(transfer->status));
-    }
-    if (OC_OK == collective->status) {
-        return true;
-    }
     if (0 == collective->waiting) {
         oc_collective_finish(collective, collective->status);
     }
-    return false;
 }
 
-bool oc_collective_check_reply(oc_collective_t *collective, const oc_lane_t *lane,
-                               const void *bytes, size_t length, uint8_t message)
-{
-    oc_header_t header;
+static const oc_collective_ops_t allreduce_ops = {
+    .begin = allreduce_begin, .fail = allreduce_fail, .end = allreduce_end,
+    .release = allreduce_release};
 
-    if (OC_OK == oc_header_decode(bytes, length, &header) && message == header.message
-        && header.handle == lane->handle && header.rank == lane->index
-        && header.sequence == collective->sequence && header.op == collective->args.op
-        && header.type == collective->type && header.count == collective->args.count
-        && (OC_MESSAGE_COMMIT == message || OC_MESSAGE_SENT == message
-            || header.chunk_bytes == collective->bytes)) {
-        return true;
+static oc_collective_t *allreduce_new(oc_group_t *group, const void *allreduce_args)
+{
+    const oc_allreduce_args_t *args = allreduce_args;
+    oc_collective_t *collective = oc_collective_new(group, &allreduce_ops);
+
+    if (NULL == collective) {
+        return NULL;
     }
-    collective->status = OC_ERR_INVALID;
-    oc_client_collapse(collective->group->client, OC_ERR_INVALID,
-                       "server %.200s sent a reply that does not fit collective %llu",
-                       lane->connection->name, (unsigned long long) collective->sequence);
-    return false;
+    collective->finished = args->finished;
+    collective->arg = args->arg;
+    collective->args = *args;
+    collective->type = args->type;
+    collective->element = oc_type_size(args->type);
+    collective->bytes = args->count * collective->element;
+    collective->send = args->send;
+    collective->recv = args->recv;
+    if (!oc_vector_open(collective)) {
+        oc_collective_free(group->client, collective);
+        return NULL;
+    }
+    return collective;
 }
 
 oc_status_t oc_allreduce_start(oc_group_t *group, const oc_allreduce_args_t *args)
 {
-    return oc_collective_submit(group, oc_allreduce_new, args, args->type,
+    return oc_collective_submit(group, allreduce_new, args, args->type,
                                 args->count * oc_type_size(args->type));
 }

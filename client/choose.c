@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the model has to know, from the ranks' records and, before there are any, from settings. */
+#include "client/choose.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/client_inside.h"
 #include "client/record.h"
-#include "client/setup.h"
+#include "client/servers.h"
+#include "client/setup_state.h"
 #include "client/targets.h"
 
 static int compare(const void *a, const void *b)

@@ -3,7 +3,6 @@
 #include "client/client.h"
 
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +12,15 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "base/output.h"
-#include "base/text.h"
-#include "client/cast.h"
+#include "client/cast_service.h"
 #include "client/client_inside.h"
 #include "client/collective.h"
 #include "client/connection.h"
 #include "client/group.h"
-#include "client/interfaces.h"
 #include "client/leftovers.h"
+#include "client/network.h"
 #include "client/node.h"
+#include "client/servers.h"
 #include "client/setup.h"
 
 /* How often the control connections are looked at while something is pending. */
@@ -38,44 +37,6 @@
  * minute without calling us must not take its own absence for the server's.
  */
 #define MAX_QUIET_STEP (100 * OC_MILLISECOND)
-
-oc_status_t oc_embedded_parse(const char *text, bool *on_hosts, unsigned *count, char *error,
-                              size_t error_size)
-{
-    uint64_t number = 0;
-
-    *on_hosts = false;
-    *count = 0;
-    if (0 != strncmp(text, "embedded", 8) || ('\0' != text[8] && ':' != text[8])) {
-        return OC_DECLINED;
-    }
-    if (':' == text[8]
-        && (OC_OK != oc_parse_size(text + 9, &number) || 0 == number
-            || number > OC_MAX_GROUP_AGGREGATORS)) {
-        snprintf(error, error_size, "\"%s\": embedded[:N] with 1 to %d aggregators is needed", text,
-                 OC_MAX_GROUP_AGGREGATORS);
-        return OC_ERR_INVALID;
-    }
-    *count = (unsigned) number;
-    *on_hosts = '\0' == text[8];
-    return OC_OK;
-}
-
-/* What is wrong is reported at set-up, where all ranks can agree what to do about it. */
-static void parse_servers(oc_client_t *client)
-{
-    const char *text = client->config.settings->servers;
-
-    text = NULL != text ? text : "";
-    client->servers_status =
-        oc_embedded_parse(text, &client->on_hosts, &client->num_embedded, client->servers_error,
-                          sizeof(client->servers_error));
-    if (OC_DECLINED == client->servers_status) {
-        client->servers_status =
-            oc_server_list_parse(text, &client->servers, client->servers_error,
-                                 sizeof(client->servers_error));
-    }
-}
 
 static void open_timeline(oc_client_t *client)
 {
@@ -102,8 +63,7 @@ oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **res
     client->config = *config;
     oc_stock_open(&client->stock, OC_CLIENT_STOCK);
     pthread_mutex_init(&client->lock, NULL);
-    parse_servers(client);
-    oc_server_list_weigh(&client->servers, &client->weights, &client->heaviest);
+    oc_client_find_servers(client);
     open_timeline(client);
     *result = client;
     return OC_OK;
@@ -135,14 +95,6 @@ static void destroy_groups(oc_client_t *client)
     oc_stock_trim(&client->stock);
 }
 
-static void close_worker(oc_client_t *client)
-{
-    oc_worker_close(client->worker);
-    client->worker = NULL;
-    oc_admission_close(client->admission);
-    client->admission = NULL;
-}
-
 void oc_client_destroy(oc_client_t *client)
 {
     oc_control_t bye = {.type = OC_CONTROL_BYE};
@@ -155,7 +107,7 @@ void oc_client_destroy(oc_client_t *client)
         oc_group_abandon(group);
     }
     close_connections(client, &bye);
-    close_worker(client);
+    oc_client_close_worker(client);
     destroy_groups(client);
     oc_multicast_destroy(client->multicast);
     oc_arena_close(client->arena);
@@ -168,46 +120,6 @@ void oc_client_destroy(oc_client_t *client)
     oc_mac_free(client->codes);
     pthread_mutex_destroy(&client->lock);
     free(client);
-}
-
-oc_status_t oc_client_worker(oc_client_t *client, char *error, size_t error_size)
-{
-    char list[OC_DEVICES_SIZE];
-    oc_status_t status;
-
-    if (NULL != client->worker) {
-        return OC_OK;
-    }
-    client->admission = oc_admission_open();
-    if (NULL == client->admission) {
-        snprintf(error, error_size, "out of memory");
-        return OC_ERR_NO_MEMORY;
-    }
-    status = oc_worker_open(oc_client_devices(client, list, sizeof(list)), &client->worker, error,
-                            error_size);
-    if (OC_OK != status) {
-        close_worker(client);
-        return status;
-    }
-    oc_worker_guard(client->worker, client->admission);
-    client->config.counters->open_sockets += oc_admission_open_sockets(client->admission);
-    client->origins.count =
-        (uint8_t) oc_origin_addresses(NULL, client->origins.addresses, OC_MAX_ORIGINS);
-    return OC_OK;
-}
-
-void oc_client_collapse(oc_client_t *client, oc_status_t status, const char *format, ...)
-{
-    va_list args;
-
-    if (OC_OK != client->collapse) {
-        return;
-    }
-    /* a number from the wire may be anything; only errors are errors */
-    client->collapse = status >= OC_OK ? OC_ERR_REFUSED : status;
-    va_start(args, format);
-    vsnprintf(client->collapse_reason, sizeof(client->collapse_reason), format, args);
-    va_end(args);
 }
 
 /*
@@ -230,7 +142,7 @@ static void carry_out_collapse(oc_client_t *client)
         .data = (const uint8_t *) client->collapse_reason,
         .length = (uint32_t) strnlen(client->collapse_reason, OC_MAX_TEXT)};
     close_connections(client, &cause);
-    close_worker(client);
+    oc_client_close_worker(client);
     /* a name may lead elsewhere when the server is back */
     if (NULL != client->resolver && oc_resolver_done(client->resolver)) {
         oc_resolver_end(client->resolver);

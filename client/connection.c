@@ -12,7 +12,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "client/client_inside.h"
+#include "client/answers.h"
+#include "client/collapse.h"
 #include "client/joining.h"
 #include "net/socket.h"
 #include "protocol/seal.h"
@@ -308,7 +309,7 @@ static void on_notice(oc_connection_t *connection, const oc_control_t *message)
             OC_ERR_TIMEOUT == message->notice.status ? OC_ERR_TIMEOUT : OC_ERR_REFUSED, reason);
         break;
     case OC_CONTROL_GROUP_ERROR:
-        oc_joining_refused(connection, &message->notice, text);
+        oc_answers_refused(connection, &message->notice, text);
         break;
     case OC_CONTROL_JOB_ERROR:
         snprintf(reason, sizeof(reason), "ended its service: %s", text);
@@ -326,7 +327,7 @@ static void handle(oc_connection_t *connection, const oc_control_t *message)
         on_welcome(connection, &message->welcome);
         break;
     case OC_CONTROL_JOINED:
-        oc_joining_answered(connection, &message->joined);
+        oc_answers_joined(connection, &message->joined);
         break;
     case OC_CONTROL_PONG:
         if (message->ping == connection->ping) {
@@ -341,7 +342,7 @@ static void handle(oc_connection_t *connection, const oc_control_t *message)
         break;
     case OC_CONTROL_RETIRE:
         connection->retires = OC_CONNECTION_READY == connection->state
-                              && !oc_joining_uses(connection);
+                              && !oc_answers_awaited(connection);
         break;
     default:
         die(connection, OC_ERR_INVALID, "sent a message that only clients send");

@@ -23,10 +23,10 @@
 #include <utlist.h>
 
 #include "base/clock.h"
-#include "client/allreduce.h"
-#include "client/large.h"
-#include "client/node.h"
+#include "client/part.h"
 #include "client/parts.h"
+#include "client/reply.h"
+#include "client/step.h"
 #include "client/vector.h"
 #include "protocol/tag.h"
 
@@ -216,10 +216,10 @@ static void chunk_done(oc_slot_t *slot)
     collective->flying--;
     collective->news++;
     if (part->received == part->chunks) {
-        oc_large_received(part);
+        part->received_all(part);
     }
     if (NULL != group->node) {
-        oc_node_publish(collective, (uint32_t) (oc_part_offset(part, slot->number)
+        oc_step_publish(collective, (uint32_t) (oc_part_offset(part, slot->number)
                                                 / collective->chunk_bytes));
         return;
     }

@@ -7,14 +7,14 @@
 #include <utlist.h>
 
 #include "base/log.h"
-#include "client/cast.h"
-#include "client/client_inside.h"
+#include "client/cast_group.h"
+#include "client/collapse.h"
 #include "client/collective.h"
 #include "client/connection.h"
 #include "client/lanes.h"
 #include "client/node.h"
 #include "client/place.h"
-#include "client/setup.h"
+#include "client/setup_state.h"
 
 oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params,
                             oc_group_t **result)
@@ -199,9 +199,11 @@ static void decline_queued(oc_group_t *group)
 {
     oc_collective_t *collective, *next;
 
+    if (!group->chosen) {
+        return;
+    }
     DL_FOREACH_SAFE (group->queue, collective, next) {
-        if (OC_COLLECTIVE_ALLREDUCE == collective->kind
-            && is_left(group, collective->args.type, collective->bytes)) {
+        if (is_left(group, collective->args.type, collective->bytes)) {
             finish_one(group, collective, OC_DECLINED);
         }
     }
@@ -234,29 +236,6 @@ void oc_group_go_live(oc_group_t *group)
 }
 
 /*
- * Tags tell collectives apart by the low bits of their numbers, so none may begin too far from the
- * oldest one that has not ended. Running ones are in the order of their numbers.
- */
-static bool may_start(const oc_group_t *group)
-{
-    /* multicast has a queue of its own, and takes nothing while it calls back */
-    return NULL != group->cast || NULL == group->running
-           || (group->num_running < OC_MAX_IN_FLIGHT
-               && group->next_sequence - group->running->sequence < OC_MAX_SPAN);
-}
-
-void oc_group_start_queued(oc_group_t *group)
-{
-    oc_collective_t *collective;
-
-    while (OC_GROUP_LIVE == group->state && NULL != (collective = group->queue)
-           && may_start(group)) {
-        DL_DELETE(group->queue, collective);
-        oc_collective_start(collective);
-    }
-}
-
-/*
  * Running collectives end when their transfers have been taken back from UCX, and at once if they
  * have none: their chunks wait for those of others.
  */
@@ -271,9 +250,7 @@ static void become_failed(oc_group_t *group, oc_status_t status, const char *rea
     finish_queued(group, status);
     DL_FOREACH_SAFE (group->running, collective, next) {
         collective->status = status;
-        if (OC_COLLECTIVE_ALLREDUCE == collective->kind && 0 == collective->waiting) {
-            oc_collective_finish(collective, status);
-        }
+        collective->ops->fail(collective);
     }
     /* a rank that ends in order, with nothing left to do, is nobody's failure */
     if (OC_ERR_CANCELED != status || 0 != group->num_running) {

@@ -12,11 +12,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "client/cast.h"
+#include "client/cast_group.h"
 #include "client/interfaces.h"
 #include "client/place.h"
 #include "client/record.h"
-#include "client/setup.h"
+#include "client/setup_state.h"
 #include "client/targets.h"
 
 /* Addresses of this host that are looked at. */

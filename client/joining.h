@@ -13,10 +13,4 @@
  */
 bool oc_joining_progress(oc_group_t *group);
 
-/* What servers say to those who join. */
-void oc_joining_answered(oc_connection_t *connection, const oc_joined_t *joined);
-/* Whether some group has asked that server to join it, and has not left. */
-bool oc_joining_uses(const oc_connection_t *connection);
-void oc_joining_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text);
-
 #endif

@@ -6,13 +6,13 @@
  */
 #include "client/large.h"
 
-#include "client/allreduce.h"
 #include "client/codes.h"
 #include "client/collective.h"
 #include "client/flow.h"
 #include "client/leftovers.h"
-#include "client/node.h"
 #include "client/parts.h"
+#include "client/reply.h"
+#include "client/step.h"
 #include "client/vector.h"
 #include "protocol/tag.h"
 
@@ -84,7 +84,7 @@ static void on_commit(oc_transfer_t *transfer)
     if (oc_collective_check_reply(collective, part->lane, part->commit_bytes, transfer->length,
                                   OC_MESSAGE_COMMIT)
         && 0 == --collective->uncommitted && NULL != collective->group->node) {
-        oc_node_commit(collective);
+        oc_steps_commit(collective);
     }
     finish_if_done(collective);
 }
@@ -113,7 +113,11 @@ static void on_sent(oc_transfer_t *transfer)
     finish_if_done(collective);
 }
 
-void oc_large_received(oc_part_t *part)
+/*
+ * All results of this lane are here: when the aggregator's SENT says that these were its own, they
+ * are acknowledged, and a COMMIT says that all other ranks have theirs.
+ */
+static void on_received_all(oc_part_t *part)
 {
     receive_reply(part, &part->news, part->sent_bytes, OC_SENT_SLOT);
 }
@@ -126,6 +130,7 @@ static void prepare(oc_collective_t *collective)
         part->start.transfer.done = part->ack.transfer.done = on_header_sent;
         part->news.transfer.done = on_sent;
         part->commit.transfer.done = on_commit;
+        part->received_all = on_received_all;
         part->start.part = part->ack.part = part->news.part = part->commit.part = part;
     }
     oc_flow_prepare(collective);
@@ -158,7 +163,7 @@ static void map_vectors(oc_collective_t *collective)
     size_t length;
     void *memory;
 
-    if ((NULL != group->node && !oc_node_is_direct(collective)) || !uses_rdma(collective)) {
+    if ((NULL != group->node && !oc_step_is_direct(collective)) || !uses_rdma(collective)) {
         return;
     }
     if (NULL == vector->recv_device) {
@@ -196,8 +201,8 @@ void oc_large_send(oc_collective_t *collective, uint32_t chunk)
     if (0 == part->sent) {
         part_start(part);
     }
-    oc_flow_send(part, oc_node_contribution(collective, chunk),
-                 oc_node_result(collective, chunk));
+    oc_flow_send(part, oc_step_contribution(collective, chunk),
+                 oc_step_result(collective, chunk));
 }
 
 oc_status_t oc_large_start(oc_collective_t *collective)
@@ -210,9 +215,9 @@ oc_status_t oc_large_start(oc_collective_t *collective)
     prepare(collective);
     if (NULL != collective->group->node) {
         map_vectors(collective);
-        oc_node_join(collective, (uint32_t) oc_parts_count_chunks(collective));
+        oc_steps_join(collective, (uint32_t) oc_parts_count_chunks(collective));
         if (0 == collective->num_parts) {
-            oc_node_commit(collective);
+            oc_steps_commit(collective);
         }
         return OC_OK;
     }

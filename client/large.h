@@ -12,10 +12,5 @@ void oc_large_end(oc_collective_t *collective);
 /* Whether a lane takes another chunk. */
 bool oc_large_has_slot(const oc_collective_t *collective, uint32_t chunk);
 void oc_large_send(oc_collective_t *collective, uint32_t chunk);
-/*
- * All results of this lane are here: when the aggregator's SENT says that these were its own, they
- * are acknowledged, and a COMMIT says that all other ranks have theirs.
- */
-void oc_large_received(oc_part_t *part);
 
 #endif

@@ -14,7 +14,7 @@
 #include <utlist.h>
 
 #include "base/log.h"
-#include "client/client_inside.h"
+#include "client/collapse.h"
 #include "protocol/tag.h"
 
 static void give_up(const oc_collective_t *collective, const oc_lane_t *lane)
@@ -93,8 +93,11 @@ void oc_leftovers_look(oc_client_t *client)
     oc_group_t *group;
 
     DL_FOREACH (client->groups, group) {
+        if (OC_SERVICE_AGGREGATION != group->params.service) {
+            continue;
+        }
         DL_FOREACH (group->running, collective) {
-            if (OC_COLLECTIVE_ALLREDUCE == collective->kind && OC_OK == collective->status) {
+            if (OC_OK == collective->status) {
                 look_at(collective);
             }
         }

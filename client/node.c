@@ -17,95 +17,20 @@
  */
 #include "client/node.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <utlist.h>
 
-#include "base/log.h"
 #include "base/text.h"
-#include "client/client_inside.h"
+#include "client/collapse.h"
 #include "client/collective.h"
 #include "client/large.h"
 #include "client/small.h"
+#include "client/step.h"
 #include "client/vector.h"
 #include "reduction/reduction.h"
-
-/* Where a step's elements are in the caller's vector. */
-typedef struct {
-    size_t count;
-    size_t offset;             /* bytes, in the caller's type */
-} piece_t;
-
-static piece_t piece_of(const oc_collective_t *collective, uint32_t step)
-{
-    size_t each = collective->chunk_bytes / collective->element;
-    size_t first = step * each, left = collective->bytes / collective->element - first;
-
-    return (piece_t) {.count = left < each ? left : each,
-                      .offset = first * oc_type_size(collective->args.type)};
-}
-
-static size_t wire_bytes(const oc_collective_t *collective, const piece_t *piece)
-{
-    return piece->count * collective->element;
-}
 
 static bool is_small(const oc_collective_t *collective)
 {
     return collective->bytes <= (size_t) collective->group->client->config.settings->small_size;
-}
-
-uint32_t oc_node_team(const oc_collective_t *collective, uint32_t step)
-{
-    return (uint32_t) ((collective->sequence + step) % collective->group->teams.count);
-}
-
-static uint32_t owner_of(const oc_collective_t *collective, uint32_t step)
-{
-    return oc_node_team(collective, step) % collective->group->node->num_members;
-}
-
-/* A rank that is alone on its host sends from the caller's memory and receives there. */
-bool oc_node_is_direct(const oc_collective_t *collective)
-{
-    return 1 == collective->group->node->num_members && !collective->wide
-           && !oc_vector_is_staged(collective);
-}
-
-static void *place_of(const oc_collective_t *collective, uint32_t member, uint32_t step)
-{
-    return oc_ring_place(collective->group->node->ring, member, collective->first_step + step);
-}
-
-const void *oc_node_contribution(const oc_collective_t *collective, uint32_t step)
-{
-    return oc_node_is_direct(collective)
-               ? (const char *) collective->send + piece_of(collective, step).offset
-               : place_of(collective, collective->group->node->self, step);
-}
-
-void *oc_node_result(const oc_collective_t *collective, uint32_t step)
-{
-    return oc_node_is_direct(collective)
-               ? (char *) collective->recv + piece_of(collective, step).offset
-               : place_of(collective, collective->group->node->self, step);
-}
-
-void oc_node_join(oc_collective_t *collective, uint32_t steps)
-{
-    oc_group_t *group = collective->group;
-    oc_node_t *node = group->node;
-
-    collective->first_step = node->planned;
-    collective->num_steps = steps;
-    collective->holds = true;
-    collective->waiting++;
-    node->planned += steps;
-    node->holding++;
-    if (!node->active) {
-        node->active = true;
-        DL_APPEND2(group->client->nodes, group, node_prev, node_next);
-    }
 }
 
 /* NULL: no collective that has begun here has this step. */
@@ -131,13 +56,13 @@ static uint64_t what_of(const oc_collective_t *collective, uint32_t step)
 }
 
 /* Bytes of the caller's vector. */
-static size_t own_bytes(const oc_collective_t *collective, const piece_t *piece)
+static size_t own_bytes(const oc_collective_t *collective, const oc_step_piece_t *piece)
 {
     return piece->count * oc_type_size(collective->args.type);
 }
 
 /* Elements of a device that are not as they travel. false: as read_in. */
-static bool widen_staged(oc_collective_t *collective, void *to, const piece_t *piece)
+static bool widen_staged(oc_collective_t *collective, void *to, const oc_step_piece_t *piece)
 {
     oc_stock_t *stock = &collective->group->client->stock;
     size_t length = own_bytes(collective, piece);
@@ -157,7 +82,7 @@ static bool widen_staged(oc_collective_t *collective, void *to, const piece_t *p
 }
 
 /* false: nothing can be sent, and all service is being given up. */
-static bool read_in(oc_collective_t *collective, void *to, const piece_t *piece)
+static bool read_in(oc_collective_t *collective, void *to, const oc_step_piece_t *piece)
 {
     if (!collective->wide) {
         return oc_vector_read(collective, piece->offset, own_bytes(collective, piece), to);
@@ -178,27 +103,28 @@ static bool will_be_read(const oc_collective_t *collective, uint32_t step)
 {
     const oc_node_t *node = collective->group->node;
 
-    return owner_of(collective, step) == node->self
+    return oc_step_owner(collective, step) == node->self
            || collective->first_step + step >= oc_ring_given(node->ring);
 }
 
 /* Of the caller's vector, as it travels. As read_in. */
 static bool copy_in(oc_collective_t *collective, void *to, uint32_t step)
 {
-    piece_t piece = piece_of(collective, step), next;
+    oc_step_piece_t piece = oc_step_piece(collective, step), next;
 
     if (!read_in(collective, to, &piece)) {
         return false;
     }
     if (step + 1 < collective->num_steps && will_be_read(collective, step + 1)) {
-        next = piece_of(collective, step + 1);
+        next = oc_step_piece(collective, step + 1);
         oc_vector_read_ahead(collective, next.offset, own_bytes(collective, &next));
     }
-    collective->group->client->config.counters->bytes_copied += wire_bytes(collective, &piece);
+    collective->group->client->config.counters->bytes_copied += oc_step_bytes(collective, &piece);
     return true;
 }
 
-static void narrow_staged(oc_collective_t *collective, const void *from, const piece_t *piece)
+static void narrow_staged(oc_collective_t *collective, const void *from,
+                          const oc_step_piece_t *piece)
 {
     oc_stock_t *stock = &collective->group->client->stock;
     size_t length = own_bytes(collective, piece);
@@ -213,7 +139,7 @@ static void narrow_staged(oc_collective_t *collective, const void *from, const p
     oc_stock_give(stock, elements, length);
 }
 
-static void copy_out(oc_collective_t *collective, const void *from, const piece_t *piece)
+static void copy_out(oc_collective_t *collective, const void *from, const oc_step_piece_t *piece)
 {
     if (!collective->wide) {
         oc_vector_write(collective, piece->offset, own_bytes(collective, piece), from);
@@ -223,7 +149,7 @@ static void copy_out(oc_collective_t *collective, const void *from, const piece_
         oc_convert(oc_narrow_kernel(collective->args.type),
                    (char *) collective->recv + piece->offset, from, piece->count);
     }
-    collective->group->client->config.counters->bytes_copied += wire_bytes(collective, piece);
+    collective->group->client->config.counters->bytes_copied += oc_step_bytes(collective, piece);
 }
 
 static bool give_next(oc_group_t *group)
@@ -232,19 +158,19 @@ static bool give_next(oc_group_t *group)
     uint64_t at = oc_ring_given(node->ring);
     oc_collective_t *collective = find(group, at);
     uint32_t step, owner;
-    piece_t piece;
+    oc_step_piece_t piece;
 
     if (NULL == collective || !oc_ring_has_room(node->ring)) {
         return false;
     }
     step = (uint32_t) (at - collective->first_step);
-    owner = owner_of(collective, step);
+    owner = oc_step_owner(collective, step);
     if (owner != node->self) {
-        piece = piece_of(collective, step);
-        if (!copy_in(collective, place_of(collective, node->self, step), step)) {
+        piece = oc_step_piece(collective, step);
+        if (!copy_in(collective, oc_step_place(collective, node->self, step), step)) {
             return true;
         }
-        group->client->config.counters->bytes_node += wire_bytes(collective, &piece);
+        group->client->config.counters->bytes_node += oc_step_bytes(collective, &piece);
     }
     oc_ring_give(node->ring, what_of(collective, step), owner);
     return true;
@@ -254,11 +180,11 @@ static bool give_next(oc_group_t *group)
 static bool reduce(oc_collective_t *collective, uint32_t step, void *to)
 {
     oc_node_t *node = collective->group->node;
-    piece_t piece = piece_of(collective, step);
+    oc_step_piece_t piece = oc_step_piece(collective, step);
     bool copied = collective->wide || NULL != collective->vector.send_device;
 
     for (uint32_t i = 0; i < node->num_members; i++) {
-        node->sources[i] = place_of(collective, i, step);
+        node->sources[i] = oc_step_place(collective, i, step);
     }
     node->sources[node->self] = (const char *) collective->send + piece.offset;
     if (copied) {
@@ -270,7 +196,8 @@ static bool reduce(oc_collective_t *collective, uint32_t step, void *to)
     oc_reduce(oc_reduce_kernel(collective->args.op, collective->type), to, node->sources,
               node->num_members, piece.count);
     if (1 == node->num_members && !copied) {
-        collective->group->client->config.counters->bytes_copied += wire_bytes(collective, &piece);
+        collective->group->client->config.counters->bytes_copied +=
+            oc_step_bytes(collective, &piece);
     }
     return true;
 }
@@ -290,8 +217,8 @@ static void send_small(oc_collective_t *collective)
 
 static void send_chunk(oc_collective_t *collective, uint32_t step)
 {
-    if (!oc_node_is_direct(collective)
-        && !reduce(collective, step, oc_node_result(collective, step))) {
+    if (!oc_step_is_direct(collective)
+        && !reduce(collective, step, oc_step_result(collective, step))) {
         return;
     }
     oc_large_send(collective, step);
@@ -325,7 +252,7 @@ static bool send_next(oc_group_t *group)
     }
     collective = find(group, node->handled);
     step = (uint32_t) (node->handled - collective->first_step);
-    if (owner_of(collective, step) == node->self) {
+    if (oc_step_owner(collective, step) == node->self) {
         if (!has_gathered(group, node->handled)
             || (!is_small(collective) && !oc_large_has_slot(collective, step))) {
             return false;
@@ -338,26 +265,6 @@ static bool send_next(oc_group_t *group)
     }
     node->handled++;
     return true;
-}
-
-void oc_node_publish(oc_collective_t *collective, uint32_t step)
-{
-    oc_ring_publish(collective->group->node->ring, collective->first_step + step);
-}
-
-/* Collectives may get their COMMITs in another order; small ones need none. */
-void oc_node_commit(oc_collective_t *collective)
-{
-    oc_group_t *group = collective->group;
-    uint64_t count = group->next_sequence;
-
-    DL_FOREACH (group->running, collective) {
-        if (0 != collective->uncommitted) {
-            count = collective->sequence;
-            break;
-        }
-    }
-    oc_ring_commit(group->node->ring, count);
 }
 
 static void let_go(oc_collective_t *collective)
@@ -375,22 +282,22 @@ static bool take_next(oc_group_t *group)
     uint64_t at = oc_ring_taken(node->ring);
     oc_collective_t *collective;
     uint32_t step, owner;
-    piece_t piece;
+    oc_step_piece_t piece;
 
     if (at == node->handled) {
         return false;
     }
     collective = find(group, at);
     step = (uint32_t) (at - collective->first_step);
-    owner = owner_of(collective, step);
+    owner = oc_step_owner(collective, step);
     if (!oc_ring_is_published(node->ring, owner, at)) {
         return false;
     }
-    if (!oc_node_is_direct(collective)) {
-        piece = piece_of(collective, step);
-        copy_out(collective, place_of(collective, owner, step), &piece);
+    if (!oc_step_is_direct(collective)) {
+        piece = oc_step_piece(collective, step);
+        copy_out(collective, oc_step_place(collective, owner, step), &piece);
         if (owner != node->self) {
-            group->client->config.counters->bytes_node += wire_bytes(collective, &piece);
+            group->client->config.counters->bytes_node += oc_step_bytes(collective, &piece);
         }
     }
     oc_ring_take(node->ring, owner);

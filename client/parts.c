@@ -10,37 +10,9 @@
 
 #include <stdlib.h>
 
-#include "client/node.h"
+#include "client/part.h"
+#include "client/step.h"
 #include "client/vector.h"
-
-/* Teams begin with another one each time. */
-static uint32_t first_of_team(const oc_collective_t *collective, uint32_t team)
-{
-    uint32_t teams = collective->group->teams.count;
-
-    return (uint32_t) ((team + teams - collective->sequence % teams) % teams);
-}
-
-uint64_t oc_part_chunk(const oc_part_t *part, uint32_t number)
-{
-    const oc_collective_t *collective = part->collective;
-
-    return oc_division_place(&collective->group->division, part->lane->aggregator,
-                             part->first + number) - collective->first_place;
-}
-
-size_t oc_part_offset(const oc_part_t *part, uint32_t number)
-{
-    const oc_collective_t *collective = part->collective;
-
-    return ((size_t) oc_part_chunk(part, number) * collective->group->teams.count
-            + first_of_team(collective, part->lane->team)) * collective->chunk_bytes;
-}
-
-size_t oc_part_length(const oc_part_t *part, uint32_t number)
-{
-    return number + 1 == part->chunks ? part->last_bytes : part->collective->chunk_bytes;
-}
 
 /* How large the chunks of a vector are, and which lane has the first: the same on all ranks. */
 static void lay_out(oc_collective_t *collective)
@@ -77,7 +49,7 @@ static bool part_make(oc_collective_t *collective, oc_lane_t *lane)
 {
     const oc_group_t *group = collective->group;
     const oc_division_t *division = &group->division;
-    size_t skipped = first_of_team(collective, lane->team), teams = group->teams.count;
+    size_t skipped = oc_team_first_chunk(collective, lane->team), teams = group->teams.count;
     size_t total = (oc_parts_count_chunks(collective) + teams - 1 - skipped) / teams;
     uint64_t first = oc_division_before(division, lane->aggregator, collective->first_place);
     uint64_t end = oc_division_before(division, lane->aggregator,
@@ -126,7 +98,7 @@ oc_status_t oc_parts_make(oc_collective_t *collective)
 /* A team's chunks come in order, and so do those of its parts. */
 oc_part_t *oc_parts_find(const oc_collective_t *collective, uint32_t chunk)
 {
-    uint32_t team = oc_node_team(collective, chunk);
+    uint32_t team = oc_step_team(collective, chunk);
 
     for (unsigned i = 0; i < collective->num_parts; i++) {
         oc_part_t *part = &collective->parts[i];

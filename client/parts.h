@@ -13,9 +13,5 @@ oc_status_t oc_parts_make(oc_collective_t *collective);
 size_t oc_parts_count_chunks(const oc_collective_t *collective);
 /* Whose next chunk to be sent this is, in the node shape; NULL: nobody's. */
 oc_part_t *oc_parts_find(const oc_collective_t *collective, uint32_t chunk);
-/* Which chunk of its team a part's chunk is; in the flat shape, of the vector. */
-uint64_t oc_part_chunk(const oc_part_t *part, uint32_t number);
-size_t oc_part_offset(const oc_part_t *part, uint32_t number);
-size_t oc_part_length(const oc_part_t *part, uint32_t number);
 
 #endif

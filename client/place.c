@@ -12,7 +12,7 @@
 #include <uthash.h>
 
 #include "base/log.h"
-#include "client/setup.h"
+#include "client/setup_state.h"
 
 /* Bounds of a segment: places by window, as long as they do not take more memory than this. */
 #define MAX_PLACES_BYTES (16u << 20)

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "base/wire.h"
-#include "client/setup.h"
+#include "client/setup_state.h"
 
 #define MAGIC 0x524fu /* "OR" */
 

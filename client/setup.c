@@ -2,36 +2,20 @@
 /* Set-up of a group: its life, step by step, to the vote of its ranks. */
 #include "client/setup.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-#include "client/cast.h"
+#include "client/cast_group.h"
+#include "client/choose.h"
 #include "client/group.h"
 #include "client/introduction.h"
 #include "client/joining.h"
 #include "client/place.h"
+#include "client/setup_state.h"
 #include "client/tree.h"
 #include "protocol/tag.h"
-
-void oc_setup_give_up(oc_group_t *group, const char *format, ...)
-{
-    va_list args;
-
-    if (oc_setup_has_given_up(group)) {
-        return;
-    }
-    va_start(args, format);
-    vsnprintf(group->setup->reason, sizeof(group->setup->reason), format, args);
-    va_end(args);
-}
-
-bool oc_setup_has_given_up(const oc_group_t *group)
-{
-    return '\0' != group->setup->reason[0];
-}
 
 _Static_assert(OC_TAG_HANDLE_BITS == OC_HANDLES_BITS, "tags have room for handles");
 
@@ -43,14 +27,6 @@ static void take_handle(oc_group_t *group)
                                 "be, or it gets no random numbers from the system",
                          OC_HANDLES_MAX);
     }
-}
-
-static void setup_free(oc_setup_t *setup)
-{
-    free(setup->records);
-    free(setup->contacts);
-    free(setup->nodes);
-    free(setup);
 }
 
 static bool make_room(oc_setup_t *setup, const oc_group_params_t *params, oc_exchange_t *exchange)
@@ -90,7 +66,7 @@ static oc_status_t setup_new(oc_group_t *group)
         status = group->params.bootstrap->begin(group->params.context, &exchange);
     }
     if (OC_OK != status) {
-        setup_free(setup);
+        oc_setup_free(setup);
         return status;
     }
     group->setup = setup;
@@ -99,16 +75,6 @@ static oc_status_t setup_new(oc_group_t *group)
     group->client->cast_setups += OC_SERVICE_MULTICAST == group->params.service;
     atomic_fetch_add(&group->client->pending, 1);
     return OC_OK;
-}
-
-void oc_setup_drop(oc_group_t *group)
-{
-    oc_readiness_end(group->setup->readiness);
-    setup_free(group->setup);
-    group->setup = NULL;
-    DL_DELETE2(group->client->setups, group, setup_prev, setup_next);
-    group->client->cast_setups -= OC_SERVICE_MULTICAST == group->params.service;
-    atomic_fetch_sub(&group->client->pending, 1);
 }
 
 static void setup_end(oc_group_t *group)

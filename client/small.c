@@ -8,11 +8,11 @@
 
 #include <string.h>
 
-#include "client/allreduce.h"
-#include "client/client_inside.h"
 #include "client/codes.h"
+#include "client/collapse.h"
 #include "client/collective.h"
-#include "client/node.h"
+#include "client/reply.h"
+#include "client/step.h"
 #include "client/vector.h"
 #include "protocol/tag.h"
 
@@ -37,8 +37,8 @@ static bool is_answered(const oc_collective_t *collective)
 static void hand_out(oc_collective_t *collective, const void *result)
 {
     if (NULL != collective->group->node) {
-        memcpy(oc_node_result(collective, 0), result, collective->bytes);
-        oc_node_publish(collective, 0);
+        memcpy(oc_step_result(collective, 0), result, collective->bytes);
+        oc_step_publish(collective, 0);
     } else {
         oc_vector_write(collective, 0, collective->bytes, result);
     }
@@ -224,7 +224,7 @@ oc_status_t oc_small_start(oc_collective_t *collective)
 
     if (NULL != collective->group->node) {
         collective->chunk_bytes = (uint32_t) collective->bytes;
-        oc_node_join(collective, 1);
+        oc_steps_join(collective, 1);
         return OC_OK;
     }
     contribution = oc_small_prepare(collective);

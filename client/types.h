@@ -9,7 +9,7 @@
  *                --< lane          one aggregator of the group: endpoint, handle, index
  *                --- node          what it shares with the ranks of its host
  *                --- cast          or its group of multicast
- *                --- setup         while it is being set up (setup.h)
+ *                --- setup         while it is being set up (setup_state.h)
  *                --< collective    one operation, queued, running or finished
  *                      --< part    of an Allreduce on one lane: START, window, ACK, COMMIT
  *                            --< slot   one chunk in flight
@@ -225,23 +225,32 @@ struct oc_part {
     oc_piece_t *spare;         /* for one chunk of device memory, if there is any */
     bool spare_is_used;
     bool in_line;              /* of its lane */
+    void (*received_all)(oc_part_t *part); /* called when all results are here */
     oc_part_t *prev, *next;
 };
-
-typedef enum {
-    OC_COLLECTIVE_ALLREDUCE,
-    OC_COLLECTIVE_ALLGATHER,
-    OC_COLLECTIVE_BCAST,
-} oc_collective_kind_t;
 
 typedef struct {
     oc_transfer_t transfer;
     struct oc_collective *collective;
 } oc_small_transfer_t;
 
-typedef struct oc_collective {
+typedef struct oc_collective oc_collective_t;
+
+/* What a kind of collective does; each is one file. Under the lock of the client, as all of it. */
+typedef struct {
+    /* Its turn has come: it starts, and calls oc_collective_finish when it is over, or at once. */
+    void (*begin)(oc_collective_t *collective);
+    /* Its group has failed, with this in its status: what waits for nobody any more finishes. */
+    void (*fail)(oc_collective_t *collective);
+    /* It is over. Returns what has become of it: the last step may go wrong. */
+    oc_status_t (*end)(oc_collective_t *collective, oc_status_t status);
+    /* Gives back what it owns, whether it has begun or not. Its group may be gone. */
+    void (*release)(oc_client_t *client, oc_collective_t *collective);
+} oc_collective_ops_t;
+
+struct oc_collective {
     oc_group_t *group;
-    oc_collective_kind_t kind;
+    const oc_collective_ops_t *ops;
     void (*finished)(void *arg, oc_status_t status);
     void *arg;
     oc_status_t status;
@@ -285,7 +294,7 @@ typedef struct oc_collective {
             oc_device_t *send_device, *recv_device; /* of the buffers; NULL: host memory */
         };
     };
-} oc_collective_t;
+};
 
 struct oc_client {
     pthread_mutex_t lock;

@@ -7,8 +7,8 @@
  */
 #include "client/vector.h"
 
-#include "client/client_inside.h"
-#include "client/parts.h"
+#include "client/collapse.h"
+#include "client/part.h"
 
 #include <string.h>
 #include <utlist.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages on their way to the network: what a rank says is numbered, counted and given its code. */
+/* Messages on their way to the network: they are numbered, counted and given their code. */
 #include "multicast/core/deliver.h"
 
 /* Of those that are about no operation, or about any, there is nothing to be mistaken for. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages to ranks that are known, and how any message is written; all but REPAIR count as control.
- * Part of the protocol: one thread at a time. Nothing here waits.
+ * Messages to ranks that are known, and how any message is written; all but REPAIR count as
+ * control. Part of the protocol: one thread at a time. Nothing here waits.
  */
 #ifndef OC_MULTICAST_CORE_DELIVER_H
 #define OC_MULTICAST_CORE_DELIVER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Members: a group of the protocol, with the peers and slots that it reaches the others by. They are
- * made by oc_multicast_join.
+ * Members: a group of the protocol, with the peers and slots that it reaches the others by. They
+ * are made by oc_multicast_join.
  */
 #ifndef OC_MULTICAST_SERVICE_MEMBER_H
 #define OC_MULTICAST_SERVICE_MEMBER_H

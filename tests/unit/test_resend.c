@@ -16,9 +16,9 @@
 #include <utlist.h>
 
 #include "base/clock.h"
-#include "client/allreduce.h"
-#include "client/collective.h"
+#include "client/client.h"
 #include "client/place.h"
+#include "client/types.h"
 #include "protocol/seal.h"
 #include "protocol/tag.h"
 #include "reduction/reduction.h"
@@ -168,11 +168,10 @@ static oc_collective_t *start(void)
 {
     oc_allreduce_args_t args = {.send = contribution, .recv = result, .count = COUNT,
                                 .op = OC_OP_SUM, .type = OC_TYPE_INT32};
-    oc_collective_t *collective = oc_allreduce_new(&group, &args);
 
-    assert_non_null(collective);
-    oc_collective_start(collective);
-    return collective;
+    assert_int_equal(oc_allreduce_start(&group, &args), OC_OK);
+    assert_non_null(group.running);
+    return group.running;
 }
 
 static void expect_result(const oc_collective_t *collective)

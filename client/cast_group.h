@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups of multicast, and Allgather and Bcast on them. Under the lock of the client. */
-#ifndef OC_CLIENT_CAST_H
-#define OC_CLIENT_CAST_H
+/* Groups that multicast serves: their set-up and their end. Under the lock of the client. */
+#ifndef OC_CLIENT_CAST_GROUP_H
+#define OC_CLIENT_CAST_GROUP_H
 
 #include "client/types.h"
 
+/* Bytes of a rank's record, for whatever serves a group. */
+size_t oc_record_size(oc_service_t service);
+/* Makes this rank's record and contact. On an error one sentence, and a record that says so. */
 oc_status_t oc_group_cast_record(oc_group_t *group, char *error, size_t error_size);
 /* When all records are there; as oc_multicast_admit. */
 bool oc_group_cast_admit(oc_group_t *group);
@@ -14,11 +17,7 @@ oc_status_t oc_group_cast_join(oc_group_t *group, uint32_t *blamed, char *error,
 void oc_group_cast_leave(oc_group_t *group);
 /* Ends its group of multicast, if it has one, for all ranks. */
 void oc_group_cast_fail(oc_group_t *group, oc_status_t status, const char *reason);
-void oc_client_cast_progress(oc_client_t *client);
-/* As oc_multicast_sleep. */
-int oc_client_cast_sleep(oc_client_t *client, struct pollfd *fds, uint64_t *timeout);
-void oc_cast_begin(oc_collective_t *collective);
-void oc_cast_free(oc_collective_t *collective);
-oc_status_t oc_cast_end(oc_collective_t *collective, oc_status_t status);
+/* Something was posted, or has left: whether multicast needs progress. */
+void oc_client_cast_account(oc_client_t *client);
 
 #endif

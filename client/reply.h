@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What small and large Allreduces have in common. Under the lock of the client. */
-#ifndef OC_CLIENT_ALLREDUCE_H
-#define OC_CLIENT_ALLREDUCE_H
+/*
+ * What comes back to an Allreduce: transfers, and replies with a header. Under the lock of the
+ * client.
+ */
+#ifndef OC_CLIENT_REPLY_H
+#define OC_CLIENT_REPLY_H
 
 #include "client/types.h"
 
-/* args: oc_allreduce_args_t */
-oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *args);
-void oc_allreduce_free(oc_client_t *client, oc_collective_t *collective);
-void oc_allreduce_begin(oc_collective_t *collective);
-/* Returns what has become of it: the last step may go wrong. As oc_cast_end. */
-oc_status_t oc_allreduce_end(oc_collective_t *collective, oc_status_t status);
 /*
  * One of its transfers on a lane called back. false: with an error, or after one; the collective
  * may be gone then, and nothing more may be done for it.
