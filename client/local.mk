@@ -1,45 +1,48 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += libocclient.la
 libocclient_la_SOURCES = \
-	client/allreduce.c \
-	client/answers.h client/answers.c \
-	client/cast.c \
-	client/cast_group.h client/cast_group.c \
-	client/cast_service.h client/cast_service.c \
-	client/choose.h client/choose.c \
-	client/client.h client/types.h client/client_inside.h client/client.c \
-	client/codes.h client/codes.c \
-	client/collapse.h client/collapse.c \
-	client/collective.h client/collective.c \
-	client/connection.h client/connection.c \
-	client/flow.h client/flow.c \
-	client/group.h client/group.c \
-	client/interfaces.h client/interfaces.c \
-	client/introduction.h client/introduction.c \
-	client/joining.h client/joining.c \
-	client/lanes.h client/lanes.c \
-	client/large.h client/large.c \
-	client/leftovers.h client/leftovers.c \
-	client/network.h client/network.c \
-	client/node.h client/node.c \
-	client/pack.h client/pack.c \
-	client/part.h client/part.c \
-	client/parts.h client/parts.c \
-	client/place.h client/place.c \
+	client/process/cast_service.h client/process/cast_service.c \
+	client/client.h \
+	client/process/client.c \
+	client/process/client_inside.h \
+	client/collective/allreduce.h client/collective/allreduce.c \
+	client/collective/collective.h client/collective/collective.c \
+	client/collective/flow.h client/collective/flow.c \
+	client/collective/large.h client/collective/large.c \
+	client/collective/leftovers.h client/collective/leftovers.c \
+	client/collective/node.h client/collective/node.c \
+	client/collective/pack.h client/collective/pack.c \
+	client/collective/part.h client/collective/part.c \
+	client/collective/parts.h client/collective/parts.c \
+	client/collective/reply.h client/collective/reply.c \
+	client/collective/small.h client/collective/small.c \
+	client/collective/step.h client/collective/step.c \
+	client/collective/vector.h client/collective/vector.c \
+	client/group/cast.h client/group/cast.c \
+	client/group/cast_group.h client/group/cast_group.c \
+	client/group/group.h client/group/group.c \
+	client/group/place.h client/group/place.c \
 	client/plan/division.h client/plan/division.c \
 	client/plan/model.h client/plan/model.c \
 	client/plan/model_time.h \
 	client/plan/previous.h client/plan/previous.c \
-	client/readiness.h client/readiness.c \
-	client/record.h client/record.c \
-	client/reply.h client/reply.c \
-	client/servers.h client/servers.c \
-	client/setup.h client/setup.c \
-	client/setup_state.h client/setup_state.c \
-	client/small.h client/small.c \
-	client/step.h client/step.c \
-	client/submit.h client/submit.c \
-	client/targets.h client/targets.c \
-	client/tree.h client/tree.c \
-	client/vector.h client/vector.c
+	client/servers/answers.h client/servers/answers.c \
+	client/servers/connection.h client/servers/connection.c \
+	client/servers/interfaces.h client/servers/interfaces.c \
+	client/servers/lanes.h client/servers/lanes.c \
+	client/servers/network.h client/servers/network.c \
+	client/servers/servers.h client/servers/servers.c \
+	client/servers/targets.h client/servers/targets.c \
+	client/servers/tree.h client/servers/tree.c \
+	client/setup/choose.h client/setup/choose.c \
+	client/setup/introduction.h client/setup/introduction.c \
+	client/setup/joining.h client/setup/joining.c \
+	client/setup/setup.h client/setup/setup.c \
+	client/state/codes.h client/state/codes.c \
+	client/state/collapse.h client/state/collapse.c \
+	client/state/readiness.h client/state/readiness.c \
+	client/state/record.h client/state/record.c \
+	client/state/setup_state.h client/state/setup_state.c \
+	client/state/types.h \
+	client/process/submit.c
 libocclient_la_LIBADD = libocmulticast.la libocnode.la libocservice.la

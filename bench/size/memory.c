@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "bench/size/members.h"
-#include "client/record.h"
+#include "client/state/record.h"
 
 #define SECONDS 20
 

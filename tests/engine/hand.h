@@ -6,7 +6,7 @@
 #ifndef OC_TESTS_ENGINE_HAND_H
 #define OC_TESTS_ENGINE_HAND_H
 
-#include "client/types.h"
+#include "client/state/types.h"
 #include "tests/engine/harness.h"
 
 typedef struct {

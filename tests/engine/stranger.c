@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "client/types.h"
+#include "client/state/types.h"
 #include "control/stream.h"
 #include "net/socket.h"
 #include "ucx_backend/worker.h"

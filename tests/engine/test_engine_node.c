@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "client/record.h"
+#include "client/state/record.h"
 #include "tests/engine/farm.h"
 #include "tests/engine/harness.h"
 #include "tests/engine/reductions.h"

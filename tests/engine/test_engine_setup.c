@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "client/types.h"
+#include "client/state/types.h"
 #include "tests/engine/fake_server.h"
 #include "tests/engine/harness.h"
 #include "tests/engine/party.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/record.h"
+#include "client/state/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -58,6 +58,18 @@ def wrong_includes(tree, allowed):
                 yield f"the table allows {other} to {room}, which nothing there includes"
 
 
+def circles(allowed):
+    """Of folders, by the table: each is above all that it may include."""
+    rest, before = dict(allowed), None
+    while before != len(rest):
+        before = len(rest)
+        named = {other for others in rest.values() for other in others}
+        rest = {room: [other for other in others if other in rest] for room, others in rest.items()}
+        rest = {room: others for room, others in rest.items() if others and room in named}
+    if rest:
+        yield f"the table has a circle among {' '.join(sorted(rest))}"
+
+
 def missing_in_maps(tree, allowed):
     """Folders with sources that a reader is not told of."""
     readme = (tree / "README.md").read_text(encoding="utf-8")
@@ -105,7 +117,7 @@ def main():
     """Says what is wrong, or how much there is."""
     tree = pathlib.Path(sys.argv[1])
     allowed = table(tree)
-    complaints = [*wrong_includes(tree, allowed), *missing_in_maps(tree, allowed), *broken_links(tree),
+    complaints = [*wrong_includes(tree, allowed), *circles(allowed), *missing_in_maps(tree, allowed), *broken_links(tree),
                   *missing_paths(tree)]
     words = len((tree / "README.md").read_text(encoding="utf-8").split())
     if words > README_WORDS:

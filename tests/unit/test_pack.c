@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/pack.h"
+#include "client/collective/pack.h"
 
 #define COUNT 1000
 #define GAP   0xa5

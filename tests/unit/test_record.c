@@ -10,7 +10,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "client/record.h"
+#include "client/state/record.h"
 #include "tests/unit/fence.h"
 
 /* Offsets of doc/protocol.md. */

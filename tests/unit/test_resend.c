@@ -17,8 +17,8 @@
 
 #include "base/clock.h"
 #include "client/client.h"
-#include "client/place.h"
-#include "client/types.h"
+#include "client/group/place.h"
+#include "client/state/types.h"
 #include "protocol/seal.h"
 #include "protocol/tag.h"
 #include "reduction/reduction.h"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
-#include "client/tree.h"
+#include "client/servers/tree.h"
 
 static void test_examples(void **state)
 {

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What all collectives have in common: the queue of their group, beginning and end. */
+#include "client/collective/collective.h"
+
+#include <string.h>
+#include <utlist.h>
+
+oc_collective_t *oc_collective_new(oc_group_t *group, const oc_collective_ops_t *ops)
+{
+    oc_collective_t *collective = oc_stock_take(&group->client->stock, sizeof(*collective));
+
+    if (NULL != collective) {
+        memset(collective, 0, sizeof(*collective));
+        collective->group = group;
+        collective->ops = ops;
+    }
+    return collective;
+}
+
+void oc_collective_free(oc_client_t *client, oc_collective_t *collective)
+{
+    collective->ops->release(client, collective);
+    oc_stock_give(&client->stock, collective, sizeof(*collective));
+}
+
+/*
+ * Tags tell collectives apart by the low bits of their numbers, so none may begin too far from the
+ * oldest one that has not ended. Running ones are in the order of their numbers.
+ */
+static bool may_start(const oc_group_t *group)
+{
+    /* multicast has a queue of its own, and takes nothing while it calls back */
+    return NULL != group->cast || NULL == group->running
+           || (group->num_running < OC_MAX_IN_FLIGHT
+               && group->next_sequence - group->running->sequence < OC_MAX_SPAN);
+}
+
+static void start(oc_collective_t *collective)
+{
+    oc_group_t *group = collective->group;
+
+    DL_APPEND(group->running, collective);
+    group->num_running++;
+    collective->ops->begin(collective);
+}
+
+void oc_group_start_queued(oc_group_t *group)
+{
+    oc_collective_t *collective;
+
+    while (OC_GROUP_LIVE == group->state && NULL != (collective = group->queue)
+           && may_start(group)) {
+        DL_DELETE(group->queue, collective);
+        start(collective);
+    }
+}
+
+void oc_collective_finish(oc_collective_t *collective, oc_status_t status)
+{
+    oc_group_t *group = collective->group;
+
+    status = collective->ops->end(collective, status);
+    if (OC_OK != status) {
+        group->client->config.counters->failures++;
+    }
+    collective->status = status;
+    DL_DELETE(group->running, collective);
+    group->num_running--;
+    DL_APPEND(group->client->finished, collective);
+    oc_group_start_queued(group);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What all collectives have in common. Under the lock of the client. */
+#ifndef OC_CLIENT_COLLECTIVE_COLLECTIVE_H
+#define OC_CLIENT_COLLECTIVE_COLLECTIVE_H
+
+#include "client/state/types.h"
+
+/* All zeros but for its group and what it does; NULL: out of memory. */
+oc_collective_t *oc_collective_new(oc_group_t *group, const oc_collective_ops_t *ops);
+/* Its group may be gone. It is in no list any more. */
+void oc_collective_free(oc_client_t *client, oc_collective_t *collective);
+/* A running one is over: progress hands it out to its caller. Starts others that waited for it. */
+void oc_collective_finish(oc_collective_t *collective, oc_status_t status);
+/* Those of a live group's queue that may begin now. */
+void oc_group_start_queued(oc_group_t *group);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A step is a chunk of an Allreduce in the node shape, or a small vector; node.c goes through them.
+ * Here are where a step's bytes are and who owns it, and what collectives tell their host about
+ * steps. step counts those of the collective from 0. Under the lock of the client.
+ */
+#ifndef OC_CLIENT_COLLECTIVE_STEP_H
+#define OC_CLIENT_COLLECTIVE_STEP_H
+
+#include "client/state/types.h"
+
+/* Where a step's elements are in the caller's vector. */
+typedef struct {
+    size_t count;
+    size_t offset;             /* bytes, in the caller's type */
+} oc_step_piece_t;
+
+oc_step_piece_t oc_step_piece(const oc_collective_t *collective, uint32_t step);
+/* Of a piece, as it travels. */
+size_t oc_step_bytes(const oc_collective_t *collective, const oc_step_piece_t *piece);
+/* Which team it belongs to, and which member of the host sends it. */
+uint32_t oc_step_team(const oc_collective_t *collective, uint32_t step);
+uint32_t oc_step_owner(const oc_collective_t *collective, uint32_t step);
+/* Whether steps go from and into the caller's memory: a rank that is alone on its host. */
+bool oc_step_is_direct(const oc_collective_t *collective);
+/* A member's place for it in the memory of the host. */
+void *oc_step_place(const oc_collective_t *collective, uint32_t member, uint32_t step);
+/* What the owner sends, where its result goes, and that it is there. */
+const void *oc_step_contribution(const oc_collective_t *collective, uint32_t step);
+void *oc_step_result(const oc_collective_t *collective, uint32_t step);
+void oc_step_publish(oc_collective_t *collective, uint32_t step);
+/* A collective begins: its steps are the next ones of the stream. */
+void oc_steps_join(oc_collective_t *collective, uint32_t steps);
+/* All its parts have their COMMITs, or it has no parts: it tells the host. */
+void oc_steps_commit(oc_collective_t *collective);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Groups that multicast serves. */
+#include "client/group/cast_group.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "client/servers/interfaces.h"
+#include "client/state/record.h"
+#include "client/state/setup_state.h"
+
+/* Of a communicator that both serve, each rank keeps those of all. */
+_Static_assert(OC_RECORD_SIZE + OC_MULTICAST_RECORD_SIZE <= 256, "records are short");
+
+size_t oc_record_size(oc_service_t service)
+{
+    return OC_SERVICE_MULTICAST == service ? OC_MULTICAST_RECORD_SIZE : OC_RECORD_SIZE;
+}
+
+/* Beside the settings of multicast itself. */
+static uint64_t digest(const oc_group_t *group)
+{
+    uint64_t numbers[] = {(uint64_t) group->params.mode,
+                          (uint64_t) group->client->config.settings->max_ranks};
+
+    return oc_hash(OC_HASH_START, numbers, sizeof(numbers));
+}
+
+static oc_status_t open_multicast(oc_client_t *client)
+{
+    char list[OC_DEVICES_SIZE];
+    oc_multicast_config_t config = {
+        .settings = client->config.settings, .counters = &client->config.counters->cast,
+        .job_id = client->job.id, .job_key = client->job.key,
+        .net_devices = client->config.spans_hosts ? NULL
+                                                  : oc_loopback_devices(list, sizeof(list)),
+        .process = client->config.process};
+
+    return NULL != client->multicast ? OC_OK : oc_multicast_create(&config, &client->multicast);
+}
+
+oc_status_t oc_group_cast_record(oc_group_t *group, char *error, size_t error_size)
+{
+    oc_client_t *client = group->client;
+    oc_status_t status;
+    unsigned before;
+
+    if (OC_OK != open_multicast(client)) {
+        snprintf(error, error_size, "out of memory");
+        oc_multicast_refuse(group->setup->record);
+        return OC_ERR_NO_MEMORY;
+    }
+    before = oc_multicast_open_sockets(client->multicast);
+    status = oc_multicast_record(client->multicast, digest(group), group->setup->record,
+                                 group->setup->contact, error, error_size);
+    client->config.counters->open_sockets +=
+        oc_multicast_open_sockets(client->multicast) - before;
+    return status;
+}
+
+static oc_multicast_params_t params_of(const oc_group_t *group)
+{
+    return (oc_multicast_params_t) {
+        .num_ranks = group->params.num_ranks, .rank = group->params.rank,
+        .records = group->setup->records, .contacts = group->setup->contacts,
+        .patient = group->params.patient};
+}
+
+bool oc_group_cast_admit(oc_group_t *group)
+{
+    oc_multicast_params_t params = params_of(group);
+
+    return NULL == group->client->multicast
+           || oc_multicast_admit(group->client->multicast, &params);
+}
+
+oc_status_t oc_group_cast_join(oc_group_t *group, uint32_t *blamed, char *error,
+                               size_t error_size)
+{
+    oc_client_t *client = group->client;
+    oc_multicast_params_t params = params_of(group);
+
+    if (NULL == client->multicast) {
+        *blamed = params.rank;
+        snprintf(error, error_size, "rank %u cannot take part", params.rank);
+        return OC_DECLINED;
+    }
+    return oc_multicast_join(client->multicast, &params, client->now, &group->cast, blamed, error,
+                             error_size);
+}
+
+void oc_group_cast_leave(oc_group_t *group)
+{
+    if (NULL != group->cast) {
+        oc_multicast_leave(group->client->multicast, group->cast);
+        group->cast = NULL;
+    }
+}
+
+/* How long after the last message progress goes on. */
+#define LINGER (50 * OC_MILLISECOND)
+
+/*
+ * Messages that have not left need progress when nothing else does. UCX may say too early that
+ * they have, when a connection is full: so progress goes on for a moment, if the application lets
+ * it.
+ */
+void oc_client_cast_account(oc_client_t *client)
+{
+    bool pending = oc_multicast_pending(client->multicast) > 0;
+
+    if (pending) {
+        client->cast_linger = client->now + LINGER;
+    }
+    pending = pending || client->now < client->cast_linger;
+
+    if (pending && !client->cast_pending) {
+        atomic_fetch_add(&client->pending, 1);
+    } else if (!pending && client->cast_pending) {
+        atomic_fetch_sub(&client->pending, 1);
+    }
+    client->cast_pending = pending;
+}
+
+void oc_group_cast_fail(oc_group_t *group, oc_status_t status, const char *reason)
+{
+    if (NULL != group->cast) {
+        oc_cast_group_fail(group->cast, status, reason);
+        oc_client_cast_account(group->client);
+    }
+}

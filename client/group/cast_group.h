@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Groups that multicast serves: their set-up and their end. Under the lock of the client. */
+#ifndef OC_CLIENT_GROUP_CAST_GROUP_H
+#define OC_CLIENT_GROUP_CAST_GROUP_H
+
+#include "client/state/types.h"
+
+/* Bytes of a rank's record, for whatever serves a group. */
+size_t oc_record_size(oc_service_t service);
+/* Makes this rank's record and contact. On an error one sentence, and a record that says so. */
+oc_status_t oc_group_cast_record(oc_group_t *group, char *error, size_t error_size);
+/* When all records are there; as oc_multicast_admit. */
+bool oc_group_cast_admit(oc_group_t *group);
+/* As oc_multicast_join. */
+oc_status_t oc_group_cast_join(oc_group_t *group, uint32_t *blamed, char *error,
+                               size_t error_size);
+void oc_group_cast_leave(oc_group_t *group);
+/* Ends its group of multicast, if it has one, for all ranks. */
+void oc_group_cast_fail(oc_group_t *group, oc_status_t status, const char *reason);
+/* Something was posted, or has left: whether multicast needs progress. */
+void oc_client_cast_account(oc_client_t *client);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Set-up of the node shape: which ranks share a host, and whether they can share memory. All of it
+ * but attaching is a function of the records, which are the same on all ranks; who cannot
+ * attach says so in a vote.
+ */
+#include "client/group/place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/log.h"
+#include "client/state/setup_state.h"
+
+/* Bounds of a segment: places by window, as long as they do not take more memory than this. */
+#define MAX_PLACES_BYTES (16u << 20)
+#define PLACES_A_WINDOW  8
+#define MIN_PLACES       2
+
+/* Of the segments that a process makes for all its groups. */
+#define MAX_NODE_BYTES   (256u << 20)
+
+typedef struct {
+    uint64_t node;
+    uint32_t number, members;
+    bool shares;               /* all of its ranks */
+    UT_hash_handle hh;
+} host_t;
+
+static oc_ring_shape_t shape_of(const oc_client_t *client)
+{
+    const oc_job_settings_t *settings = client->config.settings;
+    size_t chunk = settings->chunk_size / OC_MIN_CHUNK * OC_MIN_CHUNK;
+    size_t size = chunk > OC_MAX_SMALL ? chunk : OC_MAX_SMALL;
+    size_t places = (size_t) settings->window * PLACES_A_WINDOW;
+
+    places = places < MAX_PLACES_BYTES / size ? places : MAX_PLACES_BYTES / size;
+    return (oc_ring_shape_t) {.place_size = size,
+                              .capacity = (unsigned) (places > MIN_PLACES ? places : MIN_PLACES)};
+}
+
+void oc_place_flat(oc_group_t *group)
+{
+    oc_node_free(group);
+    group->teams = (oc_teams_t) {.count = 1, .own = 1, .step = 1,
+                                 .num_ranks = group->params.num_ranks,
+                                 .rank = group->params.rank,
+                                 .window = (unsigned) group->client->config.settings->window};
+}
+
+void oc_place_tell(oc_group_t *group)
+{
+    bool *told = &group->client->told_flat;
+
+    oc_log(*told ? OC_LOG_INFO : OC_LOG_WARN,
+           "\"%s\" is not reduced inside hosts first, so that its results may be rounded "
+           "otherwise: %s", group->name, group->setup->unshared);
+    *told = true;
+}
+
+void oc_node_free(oc_group_t *group)
+{
+    oc_node_t *node = group->node;
+
+    if (NULL == node) {
+        return;
+    }
+    group->node = NULL;
+    group->client->node_bytes -= node->bytes;
+    oc_ring_close(node->ring);
+    oc_segment_close(node->segment);
+    free(node->ranks);
+    free(node->sources);
+    free(node);
+}
+
+static bool make_segment(oc_group_t *group, char *error, size_t error_size)
+{
+    oc_client_t *client = group->client;
+    oc_ring_shape_t shape = shape_of(client);
+    size_t bytes = oc_ring_segment_size(&shape);
+
+    snprintf(error, error_size, "out of memory");
+    if (NULL == group->node) {
+        group->node = calloc(1, sizeof(*group->node));
+    }
+    if (client->node_bytes + bytes > MAX_NODE_BYTES) {
+        snprintf(error, error_size,
+                 "other communicators have %zu of the %u bytes of memory that a process shares, "
+                 "and this one needs %zu; free communicators, or lower coll_optcast_window or "
+                 "coll_optcast_chunk_size", client->node_bytes, MAX_NODE_BYTES, bytes);
+        return false;
+    }
+    if (NULL == group->node
+        || (NULL == client->bell && OC_OK != oc_doorbell_open(&client->bell, error, error_size))
+        || OC_OK != oc_segment_create(bytes, &group->node->segment, error, error_size)) {
+        return false;
+    }
+    group->node->bytes = bytes;
+    client->node_bytes += bytes;
+    return true;
+}
+
+void oc_place_offer(oc_group_t *group, oc_record_t *record)
+{
+    char *error = group->setup->unshared;
+
+    record->node = 0 != group->params.node ? group->params.node : record->host;
+    if (!group->params.shares_host
+        || OC_REPRODUCIBLE_SHAPE != group->client->config.settings->reproducible) {
+        return;
+    }
+    if (!make_segment(group, error, sizeof(group->setup->unshared))) {
+        record->shares = OC_SHARES_FAILED;
+        oc_place_flat(group);
+        return;
+    }
+    oc_segment_name(group->node->segment, record->segment);
+    oc_doorbell_name(group->client->bell, record->bell);
+    record->shares = OC_SHARES_MEMORY;
+}
+
+static void hosts_free(host_t *hosts)
+{
+    host_t *host, *next;
+
+    HASH_ITER (hh, hosts, host, next) {
+        HASH_DEL(hosts, host);
+        free(host);
+    }
+}
+
+static host_t *host_find(host_t **hosts, uint64_t node)
+{
+    host_t *host;
+
+    HASH_FIND(hh, *hosts, &node, sizeof(node), host);
+    if (NULL == host) {
+        host = calloc(1, sizeof(*host));
+        if (NULL == host) {
+            return NULL;
+        }
+        host->node = node;
+        host->number = HASH_COUNT(*hosts);
+        host->shares = true;
+        HASH_ADD(hh, *hosts, node, sizeof(host->node), host);
+    }
+    return host;
+}
+
+/* Hosts by lowest rank, and this host's ranks by rank. */
+static bool find_hosts(oc_group_t *group, host_t **hosts)
+{
+    oc_node_t *node = group->node;
+    oc_record_t own, record;
+
+    (void) oc_record_of(group, group->params.rank, &own);
+    for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
+        host_t *host;
+
+        (void) oc_record_of(group, rank, &record);
+        host = host_find(hosts, record.node);
+        if (NULL == host) {
+            return false;
+        }
+        host->members++;
+        host->shares = host->shares && OC_SHARES_MEMORY == record.shares;
+        node->most = host->members > node->most ? host->members : node->most;
+        if (record.node == own.node) {
+            node->host = host->number;
+            node->self = rank == group->params.rank ? node->num_members : node->self;
+            node->ranks[node->num_members++] = rank;
+        }
+    }
+    node->num_hosts = HASH_COUNT(*hosts);
+    return true;
+}
+
+static bool all_share(const host_t *hosts)
+{
+    const host_t *host;
+
+    for (host = hosts; NULL != host; host = host->hh.next) {
+        if (host->members > 1 && !host->shares) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether any rank offers memory. The first one that cannot says why. */
+static bool look_for_offers(oc_group_t *group)
+{
+    bool wanted = false, failed = false;
+    oc_record_t record;
+
+    for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
+        (void) oc_record_of(group, rank, &record);
+        wanted = wanted || OC_SHARES_MEMORY == record.shares;
+        if (OC_SHARES_FAILED == record.shares && !failed) {
+            failed = true;
+            if (rank == group->params.rank) {
+                oc_place_tell(group);
+            }
+        }
+    }
+    return wanted;
+}
+
+/* Out of memory is no reason for another shape than the others have: it is for the vote to say. */
+bool oc_place_find(oc_group_t *group)
+{
+    bool wanted, found = false;
+    host_t *hosts = NULL;
+
+    if (OC_REPRODUCIBLE_SHAPE != group->client->config.settings->reproducible
+        || !look_for_offers(group)) {
+        return false;
+    }
+    if (NULL == group->node) {
+        group->node = calloc(1, sizeof(*group->node));
+    }
+    if (NULL != group->node) {
+        group->node->ranks = calloc(group->params.num_ranks, sizeof(*group->node->ranks));
+        found = NULL != group->node->ranks && find_hosts(group, &hosts);
+    }
+    wanted = !found || (group->node->most > 1 && all_share(hosts));
+    hosts_free(hosts);
+    if (!found) {
+        oc_place_flat(group);
+    }
+    return wanted;
+}
+
+/* Of a rank that is alone on its host nobody else needs anything. */
+static bool get_segment(oc_group_t *group, uint32_t member, oc_ring_member_t *to, char *error,
+                        size_t error_size)
+{
+    oc_node_t *node = group->node;
+    oc_record_t record;
+
+    if (member == node->self) {
+        if (NULL == node->segment && !make_segment(group, error, error_size)) {
+            return false;
+        }
+        to->segment = node->segment;
+        node->segment = NULL;
+        return true;
+    }
+    (void) oc_record_of(group, node->ranks[member], &record);
+    memcpy(to->bell, record.bell, OC_DOORBELL_NAME_SIZE);
+    if (OC_OK != oc_doorbell_find(record.bell)) {
+        snprintf(error, error_size, "process %u of this host cannot be woken",
+                 OC_GROUP_PROCESS(record.group));
+        return false;
+    }
+    return OC_OK == oc_segment_attach(record.segment, &to->segment, error, error_size);
+}
+
+oc_status_t oc_place_attach(oc_group_t *group, char *error, size_t error_size)
+{
+    oc_ring_shape_t shape = shape_of(group->client);
+    oc_node_t *node = group->node;
+    oc_status_t status = OC_OK;
+    oc_ring_member_t *members;
+
+    snprintf(error, error_size, "out of memory");
+    if (NULL == node) {
+        return OC_ERR_NO_MEMORY;
+    }
+    members = calloc(node->num_members, sizeof(*members));
+    node->sources = calloc(node->num_members, sizeof(*node->sources));
+    if (NULL == members || NULL == node->sources) {
+        free(members);
+        return OC_ERR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < node->num_members && OC_OK == status; i++) {
+        if (!get_segment(group, i, &members[i], error, error_size)) {
+            status = OC_ERR_UNREACHABLE;
+        }
+    }
+    if (OC_OK == status) {
+        status = oc_ring_open(&shape, members, node->num_members, node->self, group->client->bell,
+                              &node->ring);
+    } else {
+        for (uint32_t i = 0; i < node->num_members; i++) {
+            oc_segment_close(members[i].segment);
+        }
+    }
+    free(members);
+    return status;
+}
+
+void oc_place_take(oc_group_t *group)
+{
+    const oc_node_t *node = group->node;
+
+    oc_ring_hide(node->ring);
+    /* a host with fewer ranks than another one has several teams for each */
+    group->teams = (oc_teams_t) {
+        .count = node->most, .first = node->self, .step = node->num_members,
+        .own = (node->most - node->self + node->num_members - 1) / node->num_members,
+        .num_ranks = node->num_hosts, .rank = node->host};
+}
+
+/*
+ * As many steps as keep all links busy while their neighbours are copied. Servers give memory to a
+ * window of chunks as soon as all have begun: it is no larger than what the steps can fill.
+ */
+void oc_place_limit(oc_group_t *group, unsigned aggregators)
+{
+    unsigned window = (unsigned) group->client->config.settings->window;
+    unsigned places = shape_of(group->client).capacity;
+    unsigned lanes = aggregators * group->teams.count;
+
+    if (NULL == group->node) {
+        return;
+    }
+    places = 2 * aggregators * window < places ? 2 * aggregators * window : places;
+    oc_ring_limit(group->node->ring, places);
+    places = (places + lanes - 1) / lanes;
+    group->teams.window = places < window ? places : window;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What servers say about groups. */
+#include "client/servers/answers.h"
+
+#include <utlist.h>
+
+#include "client/state/collapse.h"
+#include "client/state/setup_state.h"
+
+/* Which of this rank's teams has this number; teams.own: none. */
+static unsigned find_team(const oc_group_t *group, uint64_t id)
+{
+    unsigned t = 0;
+
+    while (t < group->teams.own && oc_team_id(group, t) != id) {
+        t++;
+    }
+    return t;
+}
+
+static bool is_team(const oc_group_t *group, uint64_t id)
+{
+    return find_team(group, id) < group->teams.own;
+}
+
+void oc_answers_joined(oc_connection_t *connection, const oc_joined_t *joined)
+{
+    oc_group_t *group;
+
+    if (joined->eager_window < connection->eager_window) {
+        connection->eager_window = joined->eager_window;
+    }
+    DL_FOREACH2 (connection->client->setups, group, setup_next) {
+        unsigned t = find_team(group, joined->group);
+
+        if (OC_SETUP_JOIN != group->setup->step || t == group->teams.own) {
+            continue;
+        }
+        for (unsigned i = 0; i < group->num_links; i++) {
+            oc_link_t *link = &group->links[i];
+
+            if (link->connection == connection && NULL != link->teams) {
+                link->teams[t].handle = joined->handle;
+                link->teams[t].joined = true;
+            }
+        }
+    }
+}
+
+static bool has_asked(const oc_group_t *group, const oc_link_t *link)
+{
+    for (unsigned t = 0; NULL != link->teams && t < group->teams.own; t++) {
+        if (link->teams[t].asked) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool oc_answers_awaited(const oc_connection_t *connection)
+{
+    const oc_group_t *group;
+
+    DL_FOREACH (connection->client->groups, group) {
+        for (unsigned i = 0; i < group->num_links; i++) {
+            if (group->links[i].connection == connection && has_asked(group, &group->links[i])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A group that was declined or destroyed may have left before the server's words came. */
+static bool counts_on_service(const oc_group_t *group)
+{
+    return OC_GROUP_LIVE == group->state
+           || (NULL != group->setup && OC_SETUP_VOTE == group->setup->step
+               && group->setup->vote > OC_VOTE_LEAVE);
+}
+
+void oc_answers_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text)
+{
+    oc_client_t *client = connection->client;
+    oc_group_t *group;
+
+    DL_FOREACH2 (client->setups, group, setup_next) {
+        if (is_team(group, notice->group) && OC_SETUP_JOIN == group->setup->step) {
+            oc_setup_give_up(group, "server %.200s refused: %s", connection->name, text);
+        }
+    }
+    DL_FOREACH (client->groups, group) {
+        if (is_team(group, notice->group) && counts_on_service(group)) {
+            oc_client_collapse(client, (oc_status_t) notice->status,
+                               "server %.200s ended a group: %s", connection->name, text);
+        }
+    }
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The control connection to one server. Under the lock of the client. */
+#ifndef OC_CLIENT_SERVERS_CONNECTION_H
+#define OC_CLIENT_SERVERS_CONNECTION_H
+
+#include "client/state/types.h"
+
+oc_connection_t *oc_connection_find(oc_client_t *client, const char *name);
+/* of_rank: the server is embedded in another process. Takes the candidates (malloc'ed) over. */
+oc_connection_t *oc_connection_open(oc_client_t *client, const char *name, bool of_rank,
+                                    oc_sockaddr_t *candidates, unsigned num_candidates);
+void oc_connection_progress(oc_connection_t *connection);
+void oc_connection_send(oc_connection_t *connection, const oc_control_t *message);
+/* last_words may be NULL; they are only said where somebody would understand them. */
+void oc_connection_close(oc_connection_t *connection, const oc_control_t *last_words);
+
+#endif

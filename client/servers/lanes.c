@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the links of a group to its aggregators, and how much of a vector each of them gets. */
+#include "client/servers/lanes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned num_servers(const oc_group_t *group)
+{
+    return group->num_links - group->num_peers;
+}
+
+static uint64_t share_of(const oc_group_t *group, unsigned link)
+{
+    const oc_client_t *client = group->client;
+
+    return link < num_servers(group)
+               ? oc_share_of_server(group->num_peers, client->servers.servers[link].weight,
+                                 group->links[link].connection->num_aggregators)
+               : oc_share_of_peer(group->num_peers, client->weights);
+}
+
+static void fill_shares(oc_group_t *group, uint64_t *shares)
+{
+    for (unsigned i = 0; i < group->num_links; i++) {
+        const oc_connection_t *connection = group->links[i].connection;
+
+        for (unsigned a = 0; a < connection->num_aggregators; a++) {
+            shares[group->num_lanes++] = share_of(group, i);
+        }
+        if (i < num_servers(group) || 0 == num_servers(group)) {
+            group->num_small = group->num_lanes;
+        }
+    }
+}
+
+bool oc_lanes_are_paced(const oc_group_t *group)
+{
+    for (unsigned i = 1; i < group->num_links; i++) {
+        if (share_of(group, i) != share_of(group, 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All of this rank's first team, then those of its next one. */
+static void fill_lanes(oc_group_t *group)
+{
+    oc_lane_t *lane = group->lanes;
+
+    for (unsigned t = 0; t < group->teams.own; t++) {
+        uint32_t team = oc_team_number(group, t), number = 0;
+
+        for (unsigned i = 0; i < group->num_links; i++) {
+            const oc_link_t *link = &group->links[i];
+
+            for (unsigned a = 0; a < link->connection->num_aggregators; a++, lane++, number++) {
+                *lane = (oc_lane_t) {
+                    .connection = link->connection, .route = &link->connection->routes[a],
+                    .handle = link->teams[t].handle, .aggregator = number, .team = team,
+                    .index = team * group->num_lanes + number};
+            }
+        }
+    }
+}
+
+oc_status_t oc_lanes_make(oc_group_t *group)
+{
+    oc_status_t status = OC_ERR_NO_MEMORY;
+    unsigned count = 0;
+    uint64_t *shares;
+
+    for (unsigned i = 0; i < group->num_links; i++) {
+        count += group->links[i].connection->num_aggregators;
+    }
+    group->lanes = calloc((size_t) count * group->teams.own, sizeof(*group->lanes));
+    shares = calloc(count, sizeof(*shares));
+    if (NULL != group->lanes && NULL != shares) {
+        fill_shares(group, shares);
+        fill_lanes(group);
+        status = oc_division_make(shares, count, &group->division);
+    }
+    free(shares);
+    if (OC_OK != status) {
+        oc_lanes_free(group);
+    }
+    return status;
+}
+
+void oc_lanes_free(oc_group_t *group)
+{
+    free(group->lanes);
+    oc_division_free(&group->division);
+    group->lanes = NULL;
+    group->num_lanes = 0;
+    group->num_small = 0;
+}
+
+/* Smallest and largest share of the links from first to last, in percent of a vector. */
+static void get_range(const oc_group_t *group, unsigned first, unsigned last, double *least,
+                      double *most)
+{
+    const oc_lane_t *lane = group->lanes;
+
+    *least = 100;
+    *most = 0;
+    for (unsigned i = 0; i < last; i++) {
+        uint32_t weight = 0;
+        double share;
+
+        for (unsigned a = 0; a < group->links[i].connection->num_aggregators; a++) {
+            weight += group->division.portions[(lane++)->aggregator].weight;
+        }
+        share = 100.0 * weight / group->division.period;
+        *least = i >= first && share < *least ? share : *least;
+        *most = i >= first && share > *most ? share : *most;
+    }
+}
+
+/* "12.5 %", or "5.0 to 20.0 %" */
+static void print_shares(const oc_group_t *group, unsigned first, unsigned last, char text[32])
+{
+    double least, most;
+
+    get_range(group, first, last, &least, &most);
+    if (least < most) {
+        snprintf(text, 32, "%.1f to %.1f %%", least, most);
+    } else {
+        snprintf(text, 32, "%.1f %%", least);
+    }
+}
+
+static void describe_shares(const oc_group_t *group, char *buffer, size_t size)
+{
+    unsigned servers = num_servers(group), peers = group->num_peers;
+    char of_server[32], of_peer[32];
+
+    print_shares(group, 0, servers, of_server);
+    print_shares(group, servers, group->num_links, of_peer);
+    if (0 != group->branch.leaves) {
+        snprintf(buffer, size, "%u aggregator%s on each of %u leaf servers", group->num_lanes,
+                 1 == group->num_lanes ? "" : "s", group->branch.leaves);
+    } else if (0 == peers && group->division.period == group->num_lanes) {
+        snprintf(buffer, size, "%u aggregator%s on %u server%s",
+                 group->num_lanes, 1 == group->num_lanes ? "" : "s", servers,
+                 1 == servers ? "" : "s");
+    } else if (0 == peers) {
+        snprintf(buffer, size, "%u servers, %s each", servers, of_server);
+    } else if (1 == peers) {
+        snprintf(buffer, size, "1 peer");
+    } else if (0 == servers) {
+        snprintf(buffer, size, "%u peers, %s each", peers, of_peer);
+    } else {
+        snprintf(buffer, size, "%u server%s and %u peers, %s and %s each",
+                 servers, 1 == servers ? "" : "s", peers, of_server, of_peer);
+    }
+}
+
+static void describe_shape(const oc_group_t *group, char *buffer, size_t size)
+{
+    const oc_branch_t *branch = &group->branch;
+    uint32_t hosts = NULL != group->node ? group->node->num_hosts : 0;
+    int length = 0;
+
+    if (0 != branch->leaves) {
+        length = snprintf(buffer, size, ", tree reduction shape: up to %u %s a leaf", branch->most,
+                          NULL != group->node ? "hosts" : "ranks");
+    }
+    if (NULL != group->node) {
+        snprintf(buffer + length, size - (size_t) length, "%s%u host%s with %s%u ranks",
+                 0 != branch->leaves ? ", " : ", node reduction shape: ", hosts,
+                 1 == hosts ? "" : "s", 1 == hosts ? "" : "up to ", group->teams.count);
+    } else if (0 == branch->leaves) {
+        snprintf(buffer, size, ", flat reduction shape");
+    }
+}
+
+void oc_lanes_describe(const oc_group_t *group, char *buffer, size_t size)
+{
+    size_t length;
+
+    describe_shares(group, buffer, size);
+    length = strlen(buffer);
+    describe_shape(group, buffer + length, size - length);
+}

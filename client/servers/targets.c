@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the settings and the ranks' records to the connections of a group. */
+#include "client/servers/targets.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/servers/connection.h"
+#include "client/servers/tree.h"
+#include "client/state/record.h"
+
+static unsigned num_embedded(const oc_group_t *group)
+{
+    unsigned wanted = group->client->num_embedded;
+
+    return wanted < group->params.num_ranks ? wanted : group->params.num_ranks;
+}
+
+/* Embedded aggregators are spread evenly over the ranks. */
+static uint32_t embedded_host(const oc_group_t *group, unsigned number)
+{
+    return (uint32_t) ((uint64_t) number * group->params.num_ranks / num_embedded(group));
+}
+
+static bool is_embedded_host(const oc_group_t *group)
+{
+    for (unsigned i = 0; i < num_embedded(group); i++) {
+        if (embedded_host(group, i) == group->params.rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Before the ranks have met nobody knows how many hosts there are, only how many at most. So an
+ * offer may turn out to be in vain: with enough servers, and with more hosts than OC_MAX_PEERS.
+ */
+static bool may_want_peers(const oc_group_t *group)
+{
+    const oc_client_t *client = group->client;
+    uint32_t most = group->params.max_hosts;
+
+    return client->on_hosts
+           || (0 == client->tree && client->servers.count > 0
+               && OC_PEERS_AUTO == client->config.settings->peer_aggregation
+               && oc_peers_help(most < OC_MAX_PEERS ? most : OC_MAX_PEERS, client->weights));
+}
+
+bool oc_targets_hosts_embedded(const oc_group_t *group)
+{
+    if (group->client->num_embedded > 0) {
+        return is_embedded_host(group);
+    }
+    return group->params.lowest_on_host && may_want_peers(group);
+}
+
+static void make_sockaddr(const struct in6_addr *address, uint16_t port, oc_sockaddr_t *result)
+{
+    memset(result, 0, sizeof(*result));
+    if (IN6_IS_ADDR_V4MAPPED(address)) {
+        struct sockaddr_in *in = (struct sockaddr_in *) &result->address;
+
+        in->sin_family = AF_INET;
+        in->sin_port = htons(port);
+        memcpy(&in->sin_addr, &address->s6_addr[12], 4);
+        result->length = sizeof(*in);
+    } else {
+        struct sockaddr_in6 *in6 = (struct sockaddr_in6 *) &result->address;
+
+        in6->sin6_family = AF_INET6;
+        in6->sin6_port = htons(port);
+        in6->sin6_addr = *address;
+        result->length = sizeof(*in6);
+    }
+}
+
+static const struct in6_addr loopback = {
+    .s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
+
+static oc_connection_t *connect_peer(oc_group_t *group, const oc_record_t *record, char *error,
+                                     size_t error_size)
+{
+    oc_client_t *client = group->client;
+    oc_sockaddr_t *candidates;
+    oc_connection_t *connection;
+    unsigned count = 0;
+    char name[64];
+
+    snprintf(name, sizeof(name), "embedded in process %u", OC_GROUP_PROCESS(record->group));
+    connection = oc_connection_find(client, name);
+    if (NULL != connection) {
+        return connection;
+    }
+    candidates = calloc(OC_RECORD_MAX_ADDRESSES + 1, sizeof(*candidates));
+    if (NULL == candidates) {
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
+    if (record->host == oc_host_identity()) {
+        make_sockaddr(&loopback, record->port, &candidates[count++]);
+    }
+    for (unsigned i = 0; i < record->num_addresses; i++) {
+        make_sockaddr(&record->addresses[i], record->port, &candidates[count++]);
+    }
+    return oc_connection_open(client, name, true, candidates, count);
+}
+
+static oc_connection_t *find_external(oc_client_t *client, unsigned number,
+                                      char name[OC_NAME_SIZE])
+{
+    const oc_host_port_t *server = &client->servers.servers[number].name;
+
+    snprintf(name, OC_NAME_SIZE, "%s:%u", server->host, server->port);
+    return oc_connection_find(client, name);
+}
+
+static oc_connection_t *connect_external(oc_client_t *client, unsigned number, char *error,
+                                         size_t error_size)
+{
+    char name[OC_NAME_SIZE];
+    oc_connection_t *connection = find_external(client, number, name);
+    oc_sockaddr_t *candidates;
+    unsigned count;
+
+    if (NULL != connection) {
+        return connection;
+    }
+    candidates = oc_resolver_addresses(client->resolver, number, &count, error, error_size);
+    if (NULL == candidates) {
+        /* the next group asks again */
+        oc_resolver_end(client->resolver);
+        client->resolver = NULL;
+        return NULL;
+    }
+    return oc_connection_open(client, name, false, candidates, count);
+}
+
+oc_status_t oc_targets_resolve(oc_group_t *group)
+{
+    oc_client_t *client = group->client;
+    char name[OC_NAME_SIZE];
+    bool connected = true;
+    unsigned first, count;
+
+    oc_tree_servers(group, &first, &count);
+    for (unsigned i = first; i < first + count && connected; i++) {
+        connected = NULL != find_external(client, i, name);
+    }
+    if (connected) {
+        return OC_OK;
+    }
+    if (NULL == client->resolver) {
+        client->resolver = oc_resolver_begin(&client->servers);
+        if (NULL == client->resolver) {
+            return OC_ERR_SYSTEM;
+        }
+    }
+    return oc_resolver_done(client->resolver) ? OC_OK : OC_IN_PROGRESS;
+}
+
+/* All ranks see the same records, and count the same. */
+unsigned oc_targets_count_peers(const oc_group_t *group)
+{
+    const oc_client_t *client = group->client;
+    unsigned count = 0;
+    oc_record_t record;
+
+    for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
+        (void) oc_record_of(group, rank, &record);
+        count += 0 != record.port;
+    }
+    return 0 == client->servers.count || oc_peers_help(count, client->weights) ? count : 0;
+}
+
+static bool add_link(oc_group_t *group, oc_connection_t *connection)
+{
+    if (NULL == connection) {
+        return false;
+    }
+    /* it may have been closed since anybody looked */
+    oc_connection_progress(connection);
+    connection->users++;
+    group->links[group->num_links++].connection = connection;
+    return true;
+}
+
+static oc_status_t make_links(oc_group_t *group, unsigned count, char *error, size_t error_size)
+{
+    oc_link_t *links = realloc(group->links, (group->num_links + count) * sizeof(*links));
+
+    if (NULL == links) {
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
+    }
+    memset(links + group->num_links, 0, count * sizeof(*links));
+    group->links = links;
+    return OC_OK;
+}
+
+oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_size)
+{
+    unsigned count = 0 == group->branch.parent ? oc_targets_count_peers(group) : 0;
+    oc_record_t record;
+
+    if (group->num_peers == count) {
+        return OC_OK;
+    }
+    if (OC_OK != make_links(group, count, error, error_size)) {
+        return OC_ERR_NO_MEMORY;
+    }
+    for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
+        (void) oc_record_of(group, rank, &record);
+        if (0 == record.port) {
+            continue;
+        }
+        if (!add_link(group, connect_peer(group, &record, error, error_size))) {
+            return OC_ERR_UNREACHABLE;
+        }
+        group->num_peers++;
+    }
+    return OC_IN_PROGRESS;
+}
+
+/* NULL: the first ones of the list. */
+static oc_status_t link_servers(oc_group_t *group, const unsigned *servers, unsigned count,
+                                char *error, size_t error_size)
+{
+    oc_status_t status = make_links(group, count, error, error_size);
+
+    for (unsigned i = 0; OC_OK == status && i < count; i++) {
+        unsigned number = NULL != servers ? servers[i] : i;
+
+        if (!add_link(group, connect_external(group->client, number, error, error_size))) {
+            status = OC_ERR_UNREACHABLE;
+        }
+    }
+    return status;
+}
+
+oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size)
+{
+    unsigned servers[OC_TREE_ASKED], count = oc_tree_asked(group, servers);
+    oc_status_t status;
+
+    /* other groups may learn more, or forget it, before these servers answer */
+    group->branch.parent = group->client->tree;
+    if (0 == count) {
+        status = oc_targets_add_peers(group, error, error_size);
+        if (OC_OK == status) {
+            snprintf(error, error_size, "no rank offers to aggregate");
+            return OC_ERR_UNREACHABLE;
+        }
+        return OC_IN_PROGRESS == status ? OC_OK : status;
+    }
+    return link_servers(group, servers, count, error, error_size);
+}
+
+oc_status_t oc_targets_connect_all(oc_group_t *group, char *error, size_t error_size)
+{
+    oc_link_t *asked = group->links;
+    unsigned num_asked = group->num_links;
+    oc_status_t status;
+
+    group->links = NULL;
+    group->num_links = 0;
+    status = link_servers(group, NULL, group->client->servers.count, error, error_size);
+    /* their connections are among those of the new links, unless that failed */
+    for (unsigned i = 0; i < num_asked; i++) {
+        asked[i].connection->users--;
+    }
+    free(asked);
+    return status;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the model has to know, from the ranks' records and, before there are any, from settings. */
+#include "client/setup/choose.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/servers/servers.h"
+#include "client/servers/targets.h"
+#include "client/state/record.h"
+#include "client/state/setup_state.h"
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *) a, right = *(const uint64_t *) b;
+
+    return (left > right) - (left < right);
+}
+
+/* Also in the flat shape, which needs no hosts otherwise. Allocates nothing: it must not fail. */
+static void count_hosts(const oc_group_t *group, oc_situation_t *situation)
+{
+    uint64_t *nodes = group->setup->nodes;
+    uint32_t members = 0;
+    oc_record_t record;
+
+    for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
+        (void) oc_record_of(group, rank, &record);
+        nodes[rank] = record.node;
+    }
+    qsort(nodes, group->params.num_ranks, sizeof(*nodes), compare);
+    for (uint32_t i = 0; i < group->params.num_ranks; i++) {
+        members = i > 0 && nodes[i - 1] == nodes[i] ? members + 1 : 1;
+        situation->hosts += 1 == members;
+        situation->per_host = members > situation->per_host ? members : situation->per_host;
+    }
+}
+
+/* The slowest that is known; RDMA if anybody has it, since Open MPI is better at that. */
+static void find_network(const oc_group_t *group, oc_situation_t *situation)
+{
+    oc_network_t *network = &situation->network;
+    oc_record_t record;
+
+    for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
+        (void) oc_record_of(group, rank, &record);
+        if (0 != record.network.rate
+            && (0 == network->rate || record.network.rate < network->rate)) {
+            network->rate = record.network.rate;
+        }
+        if (record.network.fabric > network->fabric) {
+            network->fabric = record.network.fabric;
+        }
+    }
+}
+
+/* Some ranks may have gone elsewhere with what is smaller, before they met. */
+static void clip(oc_sizes_t *sizes, uint64_t least)
+{
+    oc_sizes_t all = *sizes;
+
+    *sizes = (oc_sizes_t) {0};
+    for (uint64_t i = 0; i < all.count; i++) {
+        if (all.ranges[i].last >= least) {
+            sizes->ranges[sizes->count] = all.ranges[i];
+            if (all.ranges[i].first < least) {
+                sizes->ranges[sizes->count].first = least;
+            }
+            sizes->count++;
+        }
+    }
+}
+
+bool oc_group_choose(oc_group_t *group)
+{
+    const oc_client_t *client = group->client;
+    const oc_job_settings_t *settings = client->config.settings;
+    bool tree = 0 != group->branch.leaves;
+    uint32_t peers;
+
+    if (NULL == group->params.rules) {
+        return true;
+    }
+    peers = tree ? 0 : oc_targets_count_peers(group);
+    group->situation = (oc_situation_t) {
+        .ranks = group->params.num_ranks, .weights = client->weights,
+        .heaviest = client->heaviest, .peers = peers,
+        .nodes = NULL != group->node, .lanes = client->servers.count + peers,
+        .small_size = settings->small_size, .chunk_size = settings->chunk_size,
+        .min_chunks = (uint64_t) settings->min_chunks, .tree = tree};
+    group->situation.previous = group->params.rules->previous;
+    find_network(group, &group->situation);
+    count_hosts(group, &group->situation);
+    oc_model_choose(group->params.rules, &group->situation, &group->choice);
+    clip(&group->choice.sizes, group->params.least);
+    group->chosen = true;
+    return group->choice.sizes.count > 0
+           && (0 == group->params.only_bytes
+               || !oc_choice_leaves(&group->choice, &group->situation, group->params.only_type,
+                                    group->params.only_bytes));
+}
+
+void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts,
+                     const oc_network_t *network, oc_outlook_t *outlook)
+{
+    const char *text = NULL != settings->servers ? settings->servers : "";
+    oc_server_list_t list = {0};
+    char error[OC_REASON_SIZE];
+    unsigned number;
+    bool on_hosts;
+    oc_status_t status = oc_embedded_parse(text, &on_hosts, &number, error, sizeof(error));
+
+    if (OC_DECLINED == status) {
+        status = oc_server_list_parse(text, &list, error, sizeof(error));
+    }
+    *outlook = (oc_outlook_t) {
+        .hosts = hosts, .network = *network, .servers = list.count, .unclear = OC_OK != status,
+        .peers = OC_PEERS_AUTO == settings->peer_aggregation,
+        .nodes = OC_REPRODUCIBLE_SHAPE == settings->reproducible,
+        .small_size = settings->small_size, .chunk_size = settings->chunk_size,
+        .min_chunks = (uint64_t) settings->min_chunks};
+    oc_server_list_weigh(&list, &outlook->weights, &outlook->heaviest);
+    oc_server_list_free(&list);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How the ranks of a group introduce themselves: the record that each gives to the others, with the
+ * start of the server that it offers, and the judgement of all records.
+ */
+#include "client/setup/introduction.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "client/group/cast_group.h"
+#include "client/group/place.h"
+#include "client/servers/interfaces.h"
+#include "client/servers/targets.h"
+#include "client/state/record.h"
+#include "client/state/setup_state.h"
+
+/* Addresses of this host that are looked at. */
+#define MAX_OWN_ADDRESSES 64
+
+/* What finds no processor of its own must not keep a rank from one. */
+static oc_local_settings_t local_settings(const oc_client_t *client)
+{
+    oc_local_settings_t local = client->config.settings->local;
+
+    if (OC_POLLING_BUSY == local.polling && client->config.full_host) {
+        oc_warn("polling is adaptive, not busy, for the aggregator in process %u: the ranks of "
+                "this host leave it no processor; use adaptive for them, too, or fewer of them",
+                client->config.process);
+        local.polling = OC_POLLING_ADAPTIVE;
+    }
+    return local;
+}
+
+/* Starts the embedded server if there is none, or none that is any good. */
+static oc_status_t start_embedded(oc_client_t *client, char *error, size_t error_size)
+{
+    oc_server_settings_t server_settings;
+    char list[OC_DEVICES_SIZE];
+    oc_embedded_config_t config = {
+        .job_id = client->job.id,
+        .job_key = client->job.key,
+        .all_interfaces = client->config.spans_hosts,
+        .net_devices = client->config.spans_hosts ? NULL
+                                                  : oc_loopback_devices(list, sizeof(list)),
+        .timeline = client->config.settings->timeline,
+    };
+
+    /* after a collapse it is about to fail, or has: others may not have noticed yet */
+    if (NULL != client->embedded
+        && (oc_embedded_failed(client->embedded)
+            || client->collapsed > client->embedded_opened)) {
+        oc_embedded_close(client->embedded);
+        client->embedded = NULL;
+        atomic_store(&client->embeds, false);
+    }
+    if (NULL != client->embedded) {
+        return OC_OK;
+    }
+    oc_settings_default(&oc_server_settings_table, &server_settings);
+    config.memory_limit = server_settings.memory_limit;
+    config.local = local_settings(client);
+    client->embedded_opened = oc_clock_ns();
+    if (OC_OK != oc_embedded_open(&config, &client->embedded, error, error_size)) {
+        return OC_ERR_SYSTEM;
+    }
+    client->config.counters->open_sockets += oc_embedded_open_sockets(client->embedded);
+    oc_info("process %u aggregates for its job", client->config.process);
+    return OC_OK;
+}
+
+/* Beside servers that work it is not needed: this host offers nothing then, and the others see. */
+static void go_without_embedded(oc_group_t *group, const char *error)
+{
+    oc_client_t *client = group->client;
+
+    if (0 == client->servers.count) {
+        oc_setup_give_up(group, "the embedded server cannot start: %s", error);
+    } else if (!client->embedded_missed) {
+        client->embedded_missed = true;
+        oc_warn("this host does not aggregate beside the servers, which makes them slower, because "
+                "the embedded server cannot start: %s; allow more open files and threads, or set "
+                "coll_optcast_peer_aggregation to off", error);
+    }
+}
+
+/* Others may still reach this host by those that are told. */
+static void report_untold(const struct in6_addr *addresses, unsigned count)
+{
+    char text[512] = "", one[INET6_ADDRSTRLEN];
+    size_t length = 0;
+
+    for (unsigned i = 0; i < count && length < sizeof(text); i++) {
+        (void) inet_ntop(AF_INET6, &addresses[i], one, sizeof(one));
+        length += (size_t) snprintf(text + length, sizeof(text) - length, " %s", one);
+    }
+    if (count > 0) {
+        oc_info("other ranks are not told %u of the addresses of this host, for which a record has "
+                "no room:%s", count, text);
+    }
+}
+
+static void tell_addresses(oc_record_t *record)
+{
+    struct in6_addr addresses[MAX_OWN_ADDRESSES];
+    unsigned count = oc_own_addresses(addresses, MAX_OWN_ADDRESSES);
+
+    record->num_addresses = oc_record_select(addresses, count);
+    memcpy(record->addresses, addresses, record->num_addresses * sizeof(*addresses));
+    report_untold(addresses + record->num_addresses, count - record->num_addresses);
+}
+
+static void open_embedded(oc_group_t *group, oc_record_t *record)
+{
+    oc_client_t *client = group->client;
+    char error[OC_REASON_SIZE / 2] = "";
+
+    if (OC_OK != start_embedded(client, error, sizeof(error))) {
+        go_without_embedded(group, error);
+        return;
+    }
+    record->port = oc_embedded_port(client->embedded);
+    tell_addresses(record);
+}
+
+static void learn_job(oc_group_t *group)
+{
+    oc_client_t *client = group->client;
+
+    if (!client->has_job) {
+        client->has_job =
+            OC_OK == group->params.bootstrap->job(group->params.context, &client->job);
+    }
+    if (!client->has_job) {
+        oc_setup_give_up(group,
+                         "it has no valid settings, or does not know the identity of its job");
+    }
+}
+
+static void make_cast_record(oc_group_t *group)
+{
+    char error[OC_REASON_SIZE / 2];
+
+    learn_job(group);
+    if (oc_setup_has_given_up(group)) {
+        oc_multicast_refuse(group->setup->record);
+    } else if (OC_OK != oc_group_cast_record(group, error, sizeof(error))) {
+        oc_setup_give_up(group, "%s", error);
+    }
+}
+
+/* A group's id is never used again: codes of messages depend on it. */
+static bool has_ids(const oc_client_t *client)
+{
+    return client->groups_made < 1u << OC_GROUP_ID_BITS;
+}
+
+static void make_server_record(oc_group_t *group)
+{
+    oc_client_t *client = group->client;
+    oc_record_t record = {.host = oc_host_identity(),
+                          .settings = oc_settings_digest(group),
+                          .network = client->config.network};
+
+    if (OC_OK != client->servers_status) {
+        oc_setup_give_up(group, "coll_optcast_servers: %s", client->servers_error);
+    }
+    learn_job(group);
+    if (!has_ids(client)) {
+        oc_setup_give_up(group, "process %u has begun %u communicators, and has no more ids",
+                         client->config.process, client->groups_made);
+    }
+    if (!oc_setup_has_given_up(group) && oc_targets_hosts_embedded(group)) {
+        open_embedded(group, &record);
+    }
+    record.ready = !oc_setup_has_given_up(group);
+    oc_place_offer(group, &record);
+    record.group = OC_GROUP_ID(client->config.process, client->groups_made);
+    client->groups_made += has_ids(client);
+    record.job = oc_hash(OC_HASH_START, client->job.id, OC_JOB_ID_SIZE);
+    oc_record_encode(&record, group->setup->record);
+}
+
+void oc_introduction_make(oc_group_t *group)
+{
+    if (OC_SERVICE_MULTICAST == group->params.service) {
+        make_cast_record(group);
+    } else {
+        make_server_record(group);
+    }
+}
+
+/*
+ * All ranks see the same records, so whoever finds a reason here finds the same as the others.
+ * The rank that is to blame knows better why.
+ */
+bool oc_introduction_agree(oc_group_t *group, char *reason, size_t size)
+{
+    oc_record_t first, record;
+
+    oc_record_decode(group->setup->records, &first);
+    for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
+        if (!oc_record_of(group, rank, &record)) {
+            snprintf(reason, size, "rank %u has another version of optcast", rank);
+        } else if (!record.ready) {
+            snprintf(reason, size, "rank %u cannot take part%s%s", rank,
+                     rank == group->params.rank ? ": " : "",
+                     rank == group->params.rank ? group->setup->reason : "");
+        } else if (record.settings != first.settings) {
+            snprintf(reason, size, "rank %u has other coll_optcast settings than rank 0", rank);
+        } else if (record.job != first.job) {
+            snprintf(reason, size, "rank %u belongs to another MPI job than rank 0", rank);
+        } else {
+            continue;
+        }
+        group->tells = rank == group->params.rank;
+        return false;
+    }
+    group->id = first.group;
+    return true;
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Set-up of a group: its life, step by step, to the vote of its ranks. */
+#include "client/setup/setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "client/group/cast_group.h"
+#include "client/group/group.h"
+#include "client/group/place.h"
+#include "client/servers/tree.h"
+#include "client/setup/choose.h"
+#include "client/setup/introduction.h"
+#include "client/setup/joining.h"
+#include "client/state/setup_state.h"
+#include "protocol/tag.h"
+
+_Static_assert(OC_TAG_HANDLE_BITS == OC_HANDLES_BITS, "tags have room for handles");
+
+static void take_handle(oc_group_t *group)
+{
+    group->has_handle = oc_handles_take(group->client->handles, &group->reply_handle);
+    if (!group->has_handle) {
+        oc_setup_give_up(group, "this process has %u communicators with service, and more cannot "
+                                "be, or it gets no random numbers from the system",
+                         OC_HANDLES_MAX);
+    }
+}
+
+static bool make_room(oc_setup_t *setup, const oc_group_params_t *params, oc_exchange_t *exchange)
+{
+    size_t ranks = params->num_ranks, size = oc_record_size(params->service);
+    unsigned neighbours = 0;
+
+    if (OC_SERVICE_MULTICAST == params->service) {
+        neighbours = oc_cast_neighbours(params->num_ranks, params->rank, setup->neighbours);
+    }
+    setup->records = calloc(ranks + 1, size);
+    setup->contacts = calloc(neighbours + 1, OC_CONTACT_MAX);
+    setup->nodes = calloc(ranks, sizeof(*setup->nodes));
+    if (NULL == setup->records || NULL == setup->contacts || NULL == setup->nodes) {
+        return false;
+    }
+    setup->record = setup->records + ranks * size;
+    setup->contact = setup->contacts + neighbours * OC_CONTACT_MAX;
+    *exchange = (oc_exchange_t) {
+        .record = setup->record, .records = setup->records, .size = size,
+        .neighbours = setup->neighbours, .num_neighbours = neighbours, .contact = setup->contact,
+        .contacts = setup->contacts, .contact_size = OC_CONTACT_MAX, .vote = &setup->vote,
+        .outcome = &setup->outcome};
+    return true;
+}
+
+static oc_status_t setup_new(oc_group_t *group)
+{
+    oc_setup_t *setup = calloc(1, sizeof(*setup));
+    oc_status_t status = OC_ERR_NO_MEMORY;
+    oc_exchange_t exchange;
+
+    if (NULL == setup) {
+        return status;
+    }
+    if (make_room(setup, &group->params, &exchange)) {
+        status = group->params.bootstrap->begin(group->params.context, &exchange);
+    }
+    if (OC_OK != status) {
+        oc_setup_free(setup);
+        return status;
+    }
+    group->setup = setup;
+    group->state = OC_GROUP_SETTING_UP;
+    DL_APPEND2(group->client->setups, group, setup_prev, setup_next);
+    group->client->cast_setups += OC_SERVICE_MULTICAST == group->params.service;
+    atomic_fetch_add(&group->client->pending, 1);
+    return OC_OK;
+}
+
+static void setup_end(oc_group_t *group)
+{
+    group->params.bootstrap->end(group->params.context);
+    oc_setup_drop(group);
+}
+
+/*
+ * The exchange itself failed. Declining would be wrong: the other ranks may still be in it, or
+ * come to another outcome, while this one would wait for them in the previous module.
+ */
+static void break_off(oc_group_t *group, const char *what)
+{
+    setup_end(group);
+    oc_group_break(group, OC_ERR_SYSTEM, what);
+}
+
+oc_status_t oc_setup_begin(oc_group_t *group)
+{
+    oc_status_t status = setup_new(group);
+
+    if (OC_OK != status) {
+        oc_group_break(group, status, "its set-up cannot begin");
+        return status;
+    }
+    if (OC_SERVICE_AGGREGATION == group->params.service) {
+        take_handle(group);
+    }
+    oc_introduction_make(group);
+    status = group->params.bootstrap->start(group->params.context, 0);
+    if (OC_OK != status) {
+        break_off(group, "the exchange between the ranks cannot be started");
+    }
+    return status;
+}
+
+static void decline(oc_group_t *group, const char *reason)
+{
+    char copy[OC_REASON_SIZE];
+
+    snprintf(copy, sizeof(copy), "%s", reason);
+    setup_end(group);
+    oc_group_decline(group, copy);
+}
+
+static void start_vote(oc_group_t *group, oc_setup_step_t step, bool can, int64_t vote)
+{
+    group->setup->step = step;
+    group->setup->vote = can ? vote : (int64_t) group->params.rank;
+    if (OC_OK != group->params.bootstrap->start(group->params.context, 1)) {
+        break_off(group, "the vote of the ranks cannot be started");
+    }
+}
+
+static int64_t own_vote(const oc_group_t *group)
+{
+    const oc_setup_t *setup = group->setup;
+
+    if (setup->no_gain) {
+        return OC_VOTE_LEAVE;
+    }
+    return NULL != setup->readiness ? OC_VOTE_CHUNK(setup->readiness->chunk_bytes) : OC_VOTE_YES;
+}
+
+static void vote(oc_group_t *group)
+{
+    start_vote(group, OC_SETUP_VOTE, !oc_setup_has_given_up(group), own_vote(group));
+}
+
+/* Of multicast: a message to a rank that does not expect its sender yet would be seconds late. */
+static void admit(oc_group_t *group)
+{
+    bool done = oc_group_cast_admit(group);
+
+    if (!done) {
+        oc_setup_give_up(group, "this rank cannot admit the hosts of other ranks to its port");
+    }
+    start_vote(group, OC_SETUP_ADMIT, done, OC_VOTE_YES);
+}
+
+/* A rank has no service: it alone can say why. */
+static void decline_for(oc_group_t *group, int64_t rank)
+{
+    char reason[OC_REASON_SIZE];
+
+    group->tells = rank == (int64_t) group->params.rank;
+    snprintf(reason, sizeof(reason), "rank %lld has no service", (long long) rank);
+    decline(group, group->tells ? group->setup->reason : reason);
+}
+
+/* Of multicast: the ranks are the service. */
+static void join_ranks(oc_group_t *group)
+{
+    char reason[OC_REASON_SIZE];
+    uint32_t blamed;
+
+    switch (oc_group_cast_join(group, &blamed, reason, sizeof(reason))) {
+    case OC_OK:
+        group->setup->step = OC_SETUP_PROBE;
+        break;
+    case OC_DECLINED:
+        group->tells = blamed == group->params.rank;
+        if (group->tells && oc_setup_has_given_up(group)) {
+            snprintf(reason + strlen(reason), sizeof(reason) - strlen(reason), ": %s",
+                     group->setup->reason);
+        }
+        decline(group, reason);
+        break;
+    default:
+        oc_setup_give_up(group, "%s", reason);
+        vote(group);
+    }
+}
+
+static void wait_for_ranks(oc_group_t *group)
+{
+    oc_status_t status = oc_cast_group_ready(group->cast);
+
+    if (OC_IN_PROGRESS == status && !oc_setup_has_given_up(group)) {
+        return;
+    }
+    if (oc_setup_has_given_up(group)) {
+        /* others may wait to hear this rank for as long as it takes */
+        oc_group_cast_fail(group, OC_ERR_CANCELED, group->setup->reason);
+    } else if (OC_OK != status) {
+        oc_setup_give_up(group, "%s", oc_cast_group_reason(group->cast));
+    }
+    vote(group);
+}
+
+/* All ranks choose the same: no vote is needed. */
+static void choose(oc_group_t *group)
+{
+    if (oc_group_choose(group)) {
+        group->setup->step = OC_SETUP_RESOLVE;
+    } else {
+        decline(group, "Open MPI is expected to be faster");
+    }
+}
+
+/* Attaching can fail, on one host: all ranks have to know before they join any server. */
+static void share(oc_group_t *group)
+{
+    oc_setup_t *setup = group->setup;
+    oc_status_t status = oc_place_attach(group, setup->unshared, sizeof(setup->unshared));
+
+    start_vote(group, OC_SETUP_SHARE, OC_OK == status, OC_VOTE_YES);
+}
+
+static void share_done(oc_group_t *group)
+{
+    if (OC_VOTE_YES == group->setup->outcome) {
+        oc_place_take(group);
+    } else {
+        if (group->setup->outcome == (int64_t) group->params.rank) {
+            oc_place_tell(group);
+        }
+        oc_place_flat(group);
+    }
+    choose(group);
+}
+
+static void exchange_done(oc_group_t *group)
+{
+    char reason[OC_REASON_SIZE + 64];
+
+    if (OC_SERVICE_MULTICAST == group->params.service) {
+        admit(group);
+        return;
+    }
+    if (!oc_introduction_agree(group, reason, sizeof(reason))) {
+        decline(group, reason);
+        return;
+    }
+    if (oc_place_find(group)) {
+        share(group);
+        return;
+    }
+    oc_place_flat(group);
+    choose(group);
+}
+
+static void admit_done(oc_group_t *group)
+{
+    if (OC_VOTE_YES == group->setup->outcome) {
+        join_ranks(group);
+    } else {
+        decline_for(group, group->setup->outcome);
+    }
+}
+
+static void vote_done(oc_group_t *group)
+{
+    oc_setup_t *setup = group->setup;
+    int64_t outcome = setup->outcome;
+    oc_status_t broken = setup->broken;
+    char reason[OC_REASON_SIZE];
+
+    if (outcome < OC_VOTE_LEAVE) {
+        decline_for(group, outcome);
+        return;
+    }
+    if (OC_OK == broken) {
+        oc_tree_remember(group);
+    }
+    if (OC_VOTE_LEAVE == outcome) {
+        decline(group, "Open MPI is expected to be faster than a tree of servers");
+        return;
+    }
+    if (OC_VOTE_YES != outcome) {
+        group->chunk_bytes = (size_t) (outcome - OC_VOTE_CHUNK(0));
+    }
+    snprintf(reason, sizeof(reason), "%s", setup->reason);
+    setup_end(group);
+    oc_group_go_live(group);
+    if (OC_OK != broken) {
+        oc_group_fail(group, broken, reason);
+    }
+}
+
+static bool is_joining(const oc_setup_t *setup)
+{
+    return OC_SETUP_RESOLVE == setup->step || OC_SETUP_CONNECT == setup->step
+           || OC_SETUP_JOIN == setup->step;
+}
+
+void oc_setup_progress(oc_group_t *group)
+{
+    oc_setup_t *setup = group->setup;
+
+    if (is_joining(setup)) {
+        if (oc_joining_progress(group)) {
+            vote(group);
+        }
+        return;
+    }
+    if (OC_SETUP_PROBE == setup->step) {
+        wait_for_ranks(group);
+        return;
+    }
+    switch (group->params.bootstrap->test(group->params.context)) {
+    case OC_IN_PROGRESS:
+        return;
+    case OC_OK:
+        break;
+    default:
+        break_off(group, "the exchange between the ranks failed");
+        return;
+    }
+    if (OC_SETUP_EXCHANGE == setup->step) {
+        exchange_done(group);
+    } else if (OC_SETUP_ADMIT == setup->step) {
+        admit_done(group);
+    } else if (OC_SETUP_SHARE == setup->step) {
+        share_done(group);
+    } else {
+        vote_done(group);
+    }
+}

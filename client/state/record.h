@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What each rank tells the others when a group is set up: doc/protocol.md has the layout. */
+#ifndef OC_CLIENT_STATE_RECORD_H
+#define OC_CLIENT_STATE_RECORD_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/limits.h"
+#include "base/rules.h"
+#include "client/client.h"
+#include "node/doorbell.h"
+#include "node/segment.h"
+
+/* Bytes for the addresses of an embedded server: 5 for one of IPv4, 17 for one of IPv6. */
+#define OC_RECORD_ADDRESS_BYTES 34
+#define OC_RECORD_MAX_ADDRESSES (OC_RECORD_ADDRESS_BYTES / 5)
+
+/* A group's id, of the number of the process that proposes it and one that this counts up. */
+#define OC_GROUP_ID_BITS 24
+#define OC_GROUP_ID(process, count)                                 \
+    ((uint64_t) ((process) & ((1u << OC_GROUP_ID_BITS) - 1)) << 40 \
+     | (uint64_t) ((count) & ((1u << OC_GROUP_ID_BITS) - 1)) << 16)
+#define OC_GROUP_PROCESS(id) ((uint32_t) ((id) >> 40))
+
+/* What a rank offers to those of its host. */
+typedef enum {
+    OC_SHARES_NOTHING,         /* nobody asked */
+    OC_SHARES_MEMORY,          /* segment and bell are there */
+    OC_SHARES_FAILED,          /* it would, but cannot */
+} oc_shares_t;
+
+typedef struct {
+    bool ready;                /* this rank can take part */
+    uint64_t settings;         /* digest of what must be equal on all ranks */
+    uint64_t group;            /* OC_GROUP_ID of this process; rank 0's word counts */
+    uint64_t job;              /* digest of the job's id */
+    uint64_t host;             /* equal for processes that can use loopback */
+    uint64_t node;             /* equal for ranks that share memory */
+    oc_shares_t shares;
+    uint8_t segment[OC_SEGMENT_NAME_SIZE];
+    uint8_t bell[OC_DOORBELL_NAME_SIZE];
+    oc_network_t network;      /* of this process's host */
+    uint16_t port;             /* of the embedded server, 0 if there is none */
+    unsigned num_addresses;
+    struct in6_addr addresses[OC_RECORD_MAX_ADDRESSES]; /* of IPv4 in their IPv6-mapped form */
+} oc_record_t;
+
+/*
+ * How many of a host's addresses a record has room for. They come first afterwards, then those that
+ * are left out, both in the order in which they were. The first of IPv4 and the first of IPv6
+ * come before all others.
+ */
+unsigned oc_record_select(struct in6_addr *addresses, unsigned count);
+
+void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE]);
+
+/*
+ * false: another version of optcast, or somebody else, made these bytes. The record is zero then.
+ */
+bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record);
+
+/* That of a rank of a group that has all of them; as oc_record_decode. */
+bool oc_record_of(const oc_group_t *group, uint32_t rank, oc_record_t *record);
+
+uint64_t oc_settings_digest(const oc_group_t *group);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a group remembers while it is being set up, and that a rank cannot take part. setup.h has
+ * the steps. Under the lock of the client.
+ */
+#ifndef OC_CLIENT_STATE_SETUP_STATE_H
+#define OC_CLIENT_STATE_SETUP_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client/state/readiness.h"
+#include "client/state/types.h"
+
+typedef enum {
+    OC_SETUP_EXCHANGE,         /* records are under way */
+    OC_SETUP_ADMIT,            /* multicast: waits until all ranks have admitted each other */
+    OC_SETUP_SHARE,            /* waits whether all can use the memory of their hosts */
+    OC_SETUP_RESOLVE,          /* waits for the addresses of the servers */
+    OC_SETUP_CONNECT,          /* waits for all WELCOMEs */
+    OC_SETUP_JOIN,             /* waits for all JOINEDs, and READY from all aggregators */
+    OC_SETUP_PROBE,            /* multicast: waits until all ranks have been heard */
+    OC_SETUP_VOTE,             /* waits for the outcome */
+} oc_setup_step_t;
+
+/*
+ * The vote is a minimum: a rank that can go on votes yes, and with servers for the largest chunk
+ * that these take; one that could, but found that nothing is gained, as all do, votes to leave it;
+ * one that cannot votes its own number.
+ */
+#define OC_VOTE_YES          INT64_MAX
+#define OC_VOTE_CHUNK(bytes) (INT64_MAX - 1 - OC_MAX_CHUNK + (int64_t) (bytes))
+#define OC_VOTE_LEAVE        (INT64_MAX - 2 - OC_MAX_CHUNK)
+
+struct oc_setup {
+    oc_setup_step_t step;
+    uint64_t quiet;            /* ns spent waiting for servers while somebody was looking */
+    oc_status_t broken;        /* service was lost after this rank had voted */
+    char reason[OC_REASON_SIZE]; /* why this rank cannot take part */
+    char unshared[OC_REASON_SIZE]; /* why it cannot share memory with its host */
+    uint8_t *records;          /* of all ranks, and behind them … */
+    uint8_t *record;           /* … that of this one */
+    uint8_t *contacts;         /* multicast: of this rank's neighbours, and behind them … */
+    uint8_t *contact;          /* … its own */
+    uint32_t neighbours[OC_CAST_NEIGHBOURS];
+    uint64_t *nodes;           /* room for a number of each rank: see choose.c */
+    bool no_gain;              /* from servers that turned out to be a tree */
+    int64_t vote, outcome;
+    oc_readiness_t *readiness; /* from the JOINs on */
+};
+
+/* Of no group. */
+void oc_setup_free(oc_setup_t *setup);
+
+/* Forgets the set-up of a group without a word to the bootstrap. */
+void oc_setup_drop(oc_group_t *group);
+
+/* This rank cannot take part: it goes on to its vote. Only the first reason counts. */
+void oc_setup_give_up(oc_group_t *group, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+bool oc_setup_has_given_up(const oc_group_t *group);
+
+#endif

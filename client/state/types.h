@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The data model of the engine, on one page. Everything is protected by the client's lock.
+ *
+ *   client --< connection          one server: control connection, endpoints of its aggregators
+ *          --- multicast           this process's part in multicast
+ *          --< group               one communicator and one kind of service
+ *                --< link          its use of one server (a connection and a handle there)
+ *                --< lane          one aggregator of the group: endpoint, handle, index
+ *                --- node          what it shares with the ranks of its host
+ *                --- cast          or its group of multicast
+ *                --- setup         while it is being set up (setup_state.h)
+ *                --< collective    one operation, queued, running or finished
+ *                      --< part    of an Allreduce on one lane: START, window, ACK, COMMIT
+ *                            --< slot   one chunk in flight
+ */
+#ifndef OC_CLIENT_STATE_TYPES_H
+#define OC_CLIENT_STATE_TYPES_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/handles.h"
+#include "base/mac.h"
+#include "base/stock.h"
+#include "base/timeline.h"
+#include "client/client.h"
+#include "client/plan/division.h"
+#include "client/plan/model.h"
+#include "control/stream.h"
+#include "net/address.h"
+#include "net/admission.h"
+#include "net/host.h"
+#include "net/resolver.h"
+#include "node/doorbell.h"
+#include "node/ring.h"
+#include "node/segment.h"
+#include "protocol/control.h"
+#include "protocol/message.h"
+#include "server/job/embedded.h"
+#include "ucx_backend/worker.h"
+
+#define OC_NAME_SIZE   320   /* names of servers and groups */
+#define OC_REASON_SIZE 512   /* sentences about failures */
+#define OC_WAY_SIZE    128   /* what serves a group, in words */
+
+/* What a client keeps for collectives to come, in bytes. */
+#define OC_CLIENT_STOCK ((size_t) 1 << 20)
+
+typedef enum {
+    OC_CONNECTION_CONNECTING,  /* TCP connect under way */
+    OC_CONNECTION_GREETING,    /* HELLO sent */
+    OC_CONNECTION_READY,       /* WELCOME came, endpoints are there */
+    OC_CONNECTION_PAUSED,      /* turned away, and will try again, once somebody uses it */
+    OC_CONNECTION_DEAD,
+} oc_connection_state_t;
+
+/* How an aggregator is reached. */
+typedef struct {
+    oc_endpoint_t *endpoint;
+    size_t unasked;            /* bytes sent eagerly that it may not have received yet */
+} oc_route_t;
+
+typedef struct oc_connection {
+    oc_client_t *client;
+    char name[OC_NAME_SIZE];
+    oc_connection_state_t state;
+    unsigned users;            /* links that lead here */
+    oc_stream_t stream;
+    oc_sockaddr_t *candidates; /* addresses to try, in order */
+    unsigned num_candidates, candidate;
+    uint64_t attempt_started;
+    unsigned num_aggregators;
+    uint64_t parent;           /* of a leaf: identity of the server above it; else 0 */
+    uint64_t eager_window;     /* the least that it said; its aggregators take no more unasked */
+    oc_mac_t *codes;           /* of messages: the client's … */
+    oc_mac_t *leaf_codes;      /* … or its own, of a leaf */
+    oc_route_t *routes;
+    uint32_t ping;             /* number of the last one */
+    bool ping_open;            /* not answered yet */
+    bool missed;               /* for so long that it was told */
+    bool of_rank;              /* embedded: its process is a rank, and may stand still */
+    bool retires;              /* the server wants so, and nobody has joined through it */
+    uint64_t ping_quiet;       /* ns without an answer while somebody was listening */
+    uint64_t ping_due;         /* time of the next one */
+    char reason[OC_REASON_SIZE];
+    struct oc_connection *prev, *next;
+} oc_connection_t;
+
+/* What a server says to a team. */
+typedef struct {
+    uint32_t handle;
+    bool asked, joined;
+} oc_membership_t;
+
+typedef struct {
+    oc_connection_t *connection;
+    oc_membership_t *teams;    /* this rank's; NULL before the JOINs */
+} oc_link_t;
+
+typedef struct oc_part oc_part_t;
+
+typedef struct {
+    oc_connection_t *connection;
+    oc_route_t *route;
+    uint32_t handle;
+    uint32_t index;            /* in the group: what is on the wire */
+    uint32_t aggregator;       /* the same for all teams: what the division counts */
+    uint32_t team;
+    size_t flying;             /* bytes of chunks under way, of all large vectors */
+    oc_part_t *line;           /* flat shape: those with chunks to be sent, in order */
+} oc_lane_t;
+
+/*
+ * A team is a group as servers see it: one rank of each host, or all ranks in the flat shape, which
+ * has one team. Chunk c of a vector belongs to team c mod count.
+ */
+typedef struct {
+    uint32_t count;
+    uint32_t own;              /* of this rank: first, first + step, … */
+    uint32_t first, step;
+    uint32_t num_ranks, rank;  /* in each */
+    unsigned window;           /* chunks in flight of each, to an aggregator */
+} oc_teams_t;
+
+/* If servers are leaves of a tree: which of them is this rank's. All ranks compute the same. */
+typedef struct {
+    uint64_t parent;           /* identity of the server above them; 0: not known, or no leaves */
+    uint32_t leaves;           /* that have members; 0: there is no tree */
+    uint32_t leaf;
+    uint32_t most;             /* ranks of a team, or hosts, that a leaf has */
+} oc_branch_t;
+
+/* The ranks of this host, which reduce together before a vector leaves it. */
+typedef struct {
+    oc_segment_t *segment;     /* offered to them; NULL once the ring is there */
+    size_t bytes;              /* of it */
+    oc_ring_t *ring;
+    uint32_t num_members, self;
+    uint32_t *ranks;           /* of the members, ascending: their order in the ring */
+    const void **sources;      /* for a reduction */
+    uint32_t num_hosts, host;  /* by lowest rank */
+    uint32_t most;             /* members that a host has */
+    uint64_t planned;          /* steps of all collectives that have begun */
+    uint64_t handled;          /* steps that have been sent, if it was for this rank to do */
+    unsigned holding;          /* collectives that hold */
+    unsigned settling;         /* those of them that have taken all steps */
+    bool active;               /* some hold: it is in the client's list */
+    bool armed;                /* others may ring */
+} oc_node_t;
+
+struct oc_collective;
+typedef struct oc_setup oc_setup_t;
+
+struct oc_group {
+    oc_client_t *client;
+    oc_group_params_t params;
+    char name[OC_NAME_SIZE];
+    _Atomic oc_group_state_t state; /* read without the lock; set after reason and status */
+    oc_status_t status;            /* of a FAILED group */
+    char reason[OC_REASON_SIZE];
+    bool tells;                    /* this rank has the reason for declining */
+    bool chosen;                   /* the next two say what is offloaded; set before LIVE */
+    oc_situation_t situation;
+    oc_choice_t choice;
+    oc_setup_t *setup;             /* while it is being set up */
+    uint64_t id;
+    oc_teams_t teams;              /* in a tree: what this rank's leaf has of them */
+    oc_branch_t branch;
+    oc_node_t *node;               /* of the node shape; NULL: flat, or not known yet */
+    uint32_t reply_handle;
+    bool has_handle;               /* from the set-up on, unless it is declined */
+    uint64_t next_sequence;
+    oc_link_t *links;
+    unsigned num_links;
+    unsigned num_peers;            /* the last ones of the links */
+    oc_lane_t *lanes;
+    unsigned num_lanes;
+    unsigned num_small;            /* the first ones of the lanes: those for small vectors */
+    oc_division_t division;        /* of chunks by lane */
+    size_t chunk_bytes;            /* the largest: the setting, or what servers have room for */
+    oc_cast_group_t *cast;         /* of OC_SERVICE_MULTICAST, from the set-up on */
+    char way[OC_WAY_SIZE];         /* what carries it, once it is live */
+    struct oc_collective *queue;   /* not started: set-up is under way or the limit is reached */
+    struct oc_collective *running;
+    unsigned num_running;
+    oc_group_t *prev, *next;
+    oc_group_t *setup_prev, *setup_next;
+    oc_group_t *node_prev, *node_next;
+};
+
+typedef struct {
+    oc_transfer_t transfer;
+    oc_part_t *part;
+} oc_part_transfer_t;
+
+/* See vector.h. */
+typedef struct {
+    oc_device_t *send_device, *recv_device; /* NULL: host memory */
+    oc_piece_t *ahead, *behind;
+    oc_status_t status;        /* the first error of a device */
+} oc_vector_t;
+
+typedef struct {
+    oc_part_transfer_t contribution, result;
+    oc_piece_t *piece;         /* of device memory: what is sent from, or received in; or NULL */
+    uint32_t number;           /* of the chunk in its part */
+    unsigned waiting;          /* of the two transfers */
+    bool eager;                /* counts as unasked until the result is here */
+    uint64_t times[1 + OC_CLIENT_RESULT]; /* only with a timeline */
+} oc_slot_t;
+
+struct oc_part {
+    struct oc_collective *collective;
+    oc_lane_t *lane;
+    uint64_t first;            /* number of its first chunk among all places of the lane */
+    uint32_t chunks, last_bytes;
+    uint32_t sent, received;
+    bool acknowledged;
+    oc_part_transfer_t start, news, ack, commit;
+    uint8_t start_bytes[OC_HEADER_SIZE], sent_bytes[OC_HEADER_SIZE];
+    uint8_t ack_bytes[OC_HEADER_SIZE], commit_bytes[OC_HEADER_SIZE];
+    oc_slot_t *slots;
+    unsigned num_slots;
+    oc_piece_t *spare;         /* for one chunk of device memory, if there is any */
+    bool spare_is_used;
+    bool in_line;              /* of its lane */
+    void (*received_all)(oc_part_t *part); /* called when all results are here */
+    oc_part_t *prev, *next;
+};
+
+typedef struct {
+    oc_transfer_t transfer;
+    struct oc_collective *collective;
+} oc_small_transfer_t;
+
+typedef struct oc_collective oc_collective_t;
+
+/* What a kind of collective does; each is one file. Under the lock of the client, as all of it. */
+typedef struct {
+    /* Its turn has come: it starts, and calls oc_collective_finish when it is over, or at once. */
+    void (*begin)(oc_collective_t *collective);
+    /* Its group has failed, with this in its status: what waits for nobody any more finishes. */
+    void (*fail)(oc_collective_t *collective);
+    /* It is over. Returns what has become of it: the last step may go wrong. */
+    oc_status_t (*end)(oc_collective_t *collective, oc_status_t status);
+    /* Gives back what it owns, whether it has begun or not. Its group may be gone. */
+    void (*release)(oc_client_t *client, oc_collective_t *collective);
+} oc_collective_ops_t;
+
+struct oc_collective {
+    oc_group_t *group;
+    const oc_collective_ops_t *ops;
+    void (*finished)(void *arg, oc_status_t status);
+    void *arg;
+    oc_status_t status;
+    struct oc_collective *prev, *next;
+    union {
+        struct {                       /* Allreduce */
+            oc_allreduce_args_t args;
+            unsigned type;             /* on the wire, as the next ones */
+            size_t element, bytes;
+            const void *send;          /* what goes on the wire: the caller's buffers, or packed */
+            void *recv;
+            oc_vector_t vector;        /* of send and recv */
+            void *packed;              /* elements without gaps, or floats; or NULL */
+            uint64_t sequence;
+            unsigned waiting;          /* transfers that have not called back, and steps */
+            uint64_t first_step;       /* in the stream of its node … */
+            uint32_t num_steps;        /* … which has one for each chunk */
+            bool holds;                /* what its host has to do counts in waiting */
+            bool wide;                 /* 16-bit floats travel as floats */
+            /* small */
+            oc_small_transfer_t request, reply;
+            const oc_lane_t *lane;
+            uint8_t *message;          /* header and contribution, then header and result */
+            bool sending;              /* UCX has the message */
+            bool resend_waits;         /* to be sent again when UCX gives it back */
+            bool resent;
+            /* large */
+            uint32_t chunk_bytes;      /* in the node shape also of a small one: the whole vector */
+            uint32_t first_place;      /* of chunk 0, in the division */
+            uint64_t span, horizon;    /* see flow.c */
+            uint32_t flying, news;     /* chunks in flight, and ended since the last look */
+            oc_mapping_t *mappings[3]; /* of recv, send and the arena, if the network's devices
+                                          have to know them */
+            oc_part_t *parts;
+            unsigned num_parts;
+            unsigned uncommitted;      /* of the parts */
+        };
+        struct {                       /* Allgather and Bcast */
+            oc_cast_args_t cast;
+            size_t *extents;           /* lengths, then offsets, of all blocks; or NULL */
+            oc_device_t *send_device, *recv_device; /* of the buffers; NULL: host memory */
+        };
+    };
+};
+
+struct oc_client {
+    pthread_mutex_t lock;
+    oc_client_config_t config;
+    oc_server_list_t servers;  /* external ones */
+    uint64_t weights;          /* their sum … */
+    uint64_t heaviest;         /* … and the largest of them */
+    uint64_t tree;             /* identity of their parent, once a group has voted for it; or 0 */
+    bool on_hosts;             /* embedded: an aggregator on each host … */
+    unsigned num_embedded;     /* … or so many of them; neither: external servers */
+    oc_status_t servers_status;
+    char servers_error[OC_REASON_SIZE];
+    bool has_job;
+    oc_job_t job;
+    uint32_t groups_made;
+    oc_worker_t *worker;
+    oc_admission_t *admission; /* of servers, to the worker; comes and goes with it */
+    oc_origins_t origins;      /* of this host; as old as the worker */
+    oc_mac_t *codes;           /* of messages from and to servers that are no leaves */
+    oc_embedded_t *embedded;
+    atomic_bool embeds;        /* a group has used it: for those without the lock */
+    uint64_t embedded_opened;  /* when */
+    bool embedded_missed;      /* it could not start, and the user knows */
+    oc_connection_t *connections;
+    oc_group_t *groups;
+    oc_arena_t *arena;         /* for memory of devices, from the first on */
+    oc_stock_t stock;          /* for collectives, and what small ones need */
+    oc_collective_t *finished;
+    oc_group_t *setups;        /* groups that are being set up */
+    oc_handles_t *handles;     /* reply handles of groups */
+    oc_group_t *nodes;         /* groups whose hosts have steps to do */
+    oc_doorbell_t *bell;       /* from the first group on that shares a host */
+    size_t node_bytes;         /* of shared memory that this process gives to all groups */
+    bool told_flat;            /* that a group is not reduced inside hosts */
+    oc_resolver_t *resolver;   /* addresses of the servers, once somebody needed them */
+    atomic_uint pending;       /* collectives not called back and set-ups under way */
+    oc_multicast_t *multicast; /* from the first multicast group on */
+    unsigned cast_setups;      /* of multicast groups */
+    bool cast_failed;          /* a group of multicast has failed, and nobody has looked yet */
+    uint64_t cast_linger;      /* messages to ranks may have to leave until then */
+    bool cast_pending;         /* it counts in pending: messages to ranks have to leave */
+    uint64_t now, polled;      /* times of this and the last look at the connections */
+    uint64_t swept;            /* … and of the last one for leftovers */
+    uint64_t elapsed;          /* between the last two looks, at most 100 ms */
+    oc_status_t collapse;      /* not OC_OK: all service is given up at the end of progress */
+    char collapse_reason[OC_REASON_SIZE];
+    uint64_t collapsed;        /* time of the last one; 0: never */
+    oc_timeline_t *timeline;   /* NULL: none is wanted */
+};
+
+/* The number of a team, by its place among those of this rank. */
+static inline uint32_t oc_team_number(const oc_group_t *group, unsigned own)
+{
+    return group->teams.first + own * group->teams.step;
+}
+/* … and as servers know it */
+static inline uint64_t oc_team_id(const oc_group_t *group, unsigned own)
+{
+    return group->id + oc_team_number(group, own);
+}
+
+#endif
