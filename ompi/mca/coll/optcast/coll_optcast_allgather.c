@@ -2,6 +2,13 @@
 /* MPI_Allgather, MPI_Iallgather, MPI_Allgather_init, and the same for Allgatherv. */
 #include "coll_optcast.h"
 
+#include "coll_optcast_decide.h"
+#include "coll_optcast_device.h"
+#include "coll_optcast_functions.h"
+#include "coll_optcast_layout.h"
+#include "coll_optcast_operate.h"
+#include "coll_optcast_persistent.h"
+
 /*
  * By the receive side: what the send side says is not significant in place, and must come to the
  * same if it is.

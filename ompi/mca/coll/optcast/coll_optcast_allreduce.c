@@ -4,6 +4,11 @@
 
 #include "reduction/reduction.h"
 
+#include "coll_optcast_functions.h"
+#include "coll_optcast_operate.h"
+#include "coll_optcast_persistent.h"
+#include "coll_optcast_types.h"
+
 /*
  * Open MPI agrees on communicator ids by nonblocking MAX and MIN of at most two integers, from
  * inside progress, and in an order that differs between ranks.

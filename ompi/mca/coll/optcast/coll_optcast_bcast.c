@@ -2,6 +2,12 @@
 /* MPI_Bcast, MPI_Ibcast and MPI_Bcast_init. */
 #include "coll_optcast.h"
 
+#include "coll_optcast_decide.h"
+#include "coll_optcast_functions.h"
+#include "coll_optcast_layout.h"
+#include "coll_optcast_operate.h"
+#include "coll_optcast_persistent.h"
+
 /*
  * Open MPI spreads ids of communicators by nonblocking Bcasts of at most two integers, from inside
  * progress, and in an order that differs between ranks.

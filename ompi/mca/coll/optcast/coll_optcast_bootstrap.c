@@ -17,7 +17,10 @@
  * through collectives. The counter would not do: Open MPI itself takes from it inside progress,
  * while it duplicates a communicator, and at another time on each rank.
  */
-#include "coll_optcast.h"
+#include "coll_optcast_bootstrap.h"
+
+#include "coll_optcast_exchange.h"
+#include "coll_optcast_job.h"
 
 static oc_status_t bootstrap_job(void *context, oc_job_t *job)
 {

@@ -5,26 +5,34 @@
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/output.h"
 
+#include "coll_optcast_exchange.h"
+#include "coll_optcast_job.h"
+#include "coll_optcast_memory.h"
+#include "coll_optcast_module.h"
+#include "coll_optcast_pvars.h"
+#include "coll_optcast_report.h"
+
 static int optcast_register(void);
 static int optcast_open(void);
 static int optcast_close(void);
 
-mca_coll_optcast_component_t mca_coll_optcast_component = {
-    .super = {
-        .collm_version = {
-            OC_COLL_VERSION,
-            .mca_component_name = "optcast",
-            MCA_BASE_MAKE_VERSION(component, 0, 1, 0),
-            .mca_open_component = optcast_open,
-            .mca_close_component = optcast_close,
-            .mca_register_component_params = optcast_register,
-        },
-        .collm_data = {
-            MCA_BASE_METADATA_PARAM_NONE
-        },
-        .collm_init_query = mca_coll_optcast_init_query,
-        .collm_comm_query = mca_coll_optcast_comm_query,
+OMPI_DECLSPEC extern mca_coll_base_component_t mca_coll_optcast_component;
+
+/* Open MPI looks for this by its name. */
+mca_coll_base_component_t mca_coll_optcast_component = {
+    .collm_version = {
+        OC_COLL_VERSION,
+        .mca_component_name = "optcast",
+        MCA_BASE_MAKE_VERSION(component, 0, 1, 0),
+        .mca_open_component = optcast_open,
+        .mca_close_component = optcast_close,
+        .mca_register_component_params = optcast_register,
     },
+    .collm_data = {
+        MCA_BASE_METADATA_PARAM_NONE
+    },
+    .collm_init_query = mca_coll_optcast_init_query,
+    .collm_comm_query = mca_coll_optcast_comm_query,
 };
 MCA_BASE_COMPONENT_INIT(ompi, coll, optcast)
 
@@ -80,20 +88,21 @@ static mca_base_var_info_lvl_t info_level(oc_setting_level_t level)
 
 static int optcast_register(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
+    st->component = &mca_coll_optcast_component.collm_version;
     /* anew each time: strings are taken away when a session closes */
-    oc_settings_default(&oc_job_settings_table, &cm->settings);
+    oc_settings_default(&oc_job_settings_table, &st->settings);
     for (unsigned i = 0; i < oc_job_settings_table.count; i++) {
         const oc_setting_t *setting = &oc_job_settings_table.settings[i];
         mca_base_var_enum_t *names = choice_enum(setting);
 
         (void) mca_base_component_var_register(
-            &cm->super.collm_version, setting->name, setting->help, mca_type(setting->type),
+            st->component, setting->name, setting->help, mca_type(setting->type),
             names, 0, setting->changeable ? MCA_BASE_VAR_FLAG_SETTABLE : 0,
             info_level(setting->level),
             setting->changeable ? MCA_BASE_VAR_SCOPE_ALL_EQ : MCA_BASE_VAR_SCOPE_READONLY,
-            (char *) &cm->settings + setting->offset);
+            (char *) &st->settings + setting->offset);
         if (NULL != names) {
             OBJ_RELEASE(names);
         }
@@ -104,44 +113,44 @@ static int optcast_register(void)
 
 static int optcast_open(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     char error[256];
 
-    cm->output = opal_output_open(NULL);
-    opal_output_set_verbosity(cm->output, cm->settings.verbose);
-    cm->settings_valid = OC_OK == oc_settings_check(&oc_job_settings_table, &cm->settings, error,
+    st->output = opal_output_open(NULL);
+    opal_output_set_verbosity(st->output, st->settings.verbose);
+    st->settings_valid = OC_OK == oc_settings_check(&oc_job_settings_table, &st->settings, error,
                                                     sizeof(error));
-    if (!cm->settings_valid) {
+    if (!st->settings_valid) {
         opal_output(0, "optcast: %s; nothing is offloaded", error);
     }
-    OBJ_CONSTRUCT(&cm->requests, opal_free_list_t);
-    OBJ_CONSTRUCT(&cm->inner, opal_list_t);
-    OBJ_CONSTRUCT(&cm->exchanges, opal_list_t);
-    atomic_flag_clear(&cm->exchanging);
-    atomic_store(&cm->error_code, 0);
-    atomic_store(&cm->error_code_asked, false);
-    OBJ_CONSTRUCT(&cm->lock, opal_mutex_t);
+    OBJ_CONSTRUCT(&st->requests, opal_free_list_t);
+    OBJ_CONSTRUCT(&st->inner, opal_list_t);
+    OBJ_CONSTRUCT(&st->exchanges, opal_list_t);
+    atomic_flag_clear(&st->exchanging);
+    atomic_store(&st->error_code, 0);
+    atomic_store(&st->error_code_asked, false);
+    OBJ_CONSTRUCT(&st->lock, opal_mutex_t);
     mca_coll_optcast_job_publish();
     return OMPI_SUCCESS;
 }
 
 static int optcast_close(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
     mca_coll_optcast_report_summary();
-    if (cm->live_modules > 0) { /* of communicators that somebody still holds */
+    if (st->live_modules > 0) { /* of communicators that somebody still holds */
         (void) opal_progress_unregister(mca_coll_optcast_progress);
-        cm->live_modules = 0;
+        st->live_modules = 0;
     }
-    oc_client_destroy(cm->client);
-    cm->client = NULL;
+    oc_client_destroy(st->client);
+    st->client = NULL;
     mca_coll_optcast_memory_close();
-    OBJ_DESTRUCT(&cm->lock);
+    OBJ_DESTRUCT(&st->lock);
     mca_coll_optcast_exchange_forget();
-    OBJ_DESTRUCT(&cm->exchanges);
-    OBJ_DESTRUCT(&cm->inner);
-    OBJ_DESTRUCT(&cm->requests);
-    opal_output_close(cm->output);
+    OBJ_DESTRUCT(&st->exchanges);
+    OBJ_DESTRUCT(&st->inner);
+    OBJ_DESTRUCT(&st->requests);
+    opal_output_close(st->output);
     return OMPI_SUCCESS;
 }

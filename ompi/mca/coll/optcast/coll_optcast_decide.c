@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What mode auto offloads: by size, and by where the ranks are. */
-#include "coll_optcast.h"
+#include "coll_optcast_decide.h"
 
 #include "ompi/group/group.h"
 
@@ -12,18 +12,18 @@
 
 static uint64_t find_gather_least(const ompi_group_t *group)
 {
-    const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-    uint64_t blocks = (uint64_t) group->grp_proc_count * cm->block_least;
+    const mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
+    uint64_t blocks = (uint64_t) group->grp_proc_count * st->block_least;
 
     if (group->grp_proc_count < MIN_RANKS) {
-        return cm->pair_least;
+        return st->pair_least;
     }
-    return blocks > cm->cast_least ? blocks : cm->cast_least;
+    return blocks > st->cast_least ? blocks : st->cast_least;
 }
 
 void mca_coll_optcast_decide_casts(mca_coll_optcast_module_t *m)
 {
-    const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    const mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     ompi_group_t *group = m->comm->c_local_group;
 
     m->bcast_least = m->gather_least = 1;
@@ -33,24 +33,24 @@ void mca_coll_optcast_decide_casts(mca_coll_optcast_module_t *m)
     m->bcast_least = m->gather_least = UINT64_MAX;
     /* if all are on this rank's host, each rank finds that */
     if (ompi_group_have_remote_peers(group)) {
-        m->bcast_least = group->grp_proc_count < MIN_RANKS ? UINT64_MAX : cm->cast_least;
+        m->bcast_least = group->grp_proc_count < MIN_RANKS ? UINT64_MAX : st->cast_least;
         m->gather_least = find_gather_least(group);
     }
 }
 
 void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m)
 {
-    const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    const mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     ompi_group_t *group = m->comm->c_local_group;
 
     if (OC_MODE_AUTO != m->mode) {
         return;
     }
-    m->chooses = 0 == cm->settings.min_size;
+    m->chooses = 0 == st->settings.min_size;
     /* if all are on this rank's host, each rank finds that */
-    m->least = m->chooses ? oc_least_find(&cm->least, (uint32_t) ompi_comm_size(m->comm),
+    m->least = m->chooses ? oc_least_find(&st->least, (uint32_t) ompi_comm_size(m->comm),
                                           !ompi_group_have_remote_peers(group))
-                          : cm->settings.min_size;
+                          : st->settings.min_size;
 }
 
 oc_fallback_t mca_coll_optcast_left(const oc_group_t *group, const mca_coll_optcast_call_t *call)

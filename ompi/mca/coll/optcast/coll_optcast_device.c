@@ -3,7 +3,7 @@
  * Buffers in the memory of accelerators: CUDA's by its driver, which need not be known to Open MPI,
  * and whatever else Open MPI's accelerator framework (5.0 and later) knows.
  */
-#include "coll_optcast.h"
+#include "coll_optcast_device.h"
 
 #include "opal/datatype/opal_convertor.h"
 
@@ -249,6 +249,6 @@ int mca_coll_optcast_store(oc_device_t *device, void *buffer, size_t count,
 
 void mca_coll_optcast_count_staged(size_t length)
 {
-    (void) __atomic_fetch_add(&mca_coll_optcast_component.counters.bytes_staged, length,
+    (void) __atomic_fetch_add(&mca_coll_optcast_state.counters.bytes_staged, length,
                               __ATOMIC_RELAXED);
 }

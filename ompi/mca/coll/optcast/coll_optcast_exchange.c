@@ -19,7 +19,7 @@
  * distances are equal modulo n, and no two neighbours. So the messages of one rank to another are
  * sent, and received, in the order of the exchanges, and MPI's messages do not overtake each other.
  */
-#include "coll_optcast.h"
+#include "coll_optcast_exchange.h"
 
 #include "ompi/mca/pml/pml.h"
 
@@ -65,11 +65,11 @@ static void let_go(mca_coll_optcast_exchange_t *x)
 
 static void append(mca_coll_optcast_exchange_t *x)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
-    OPAL_THREAD_LOCK(&cm->lock);
-    opal_list_append(&cm->exchanges, &x->super);
-    OPAL_THREAD_UNLOCK(&cm->lock);
+    OPAL_THREAD_LOCK(&st->lock);
+    opal_list_append(&st->exchanges, &x->super);
+    OPAL_THREAD_UNLOCK(&st->lock);
 }
 
 static mca_coll_optcast_exchange_t *begin(mca_coll_optcast_exchange_t *x,
@@ -168,10 +168,10 @@ void mca_coll_optcast_exchange_end(mca_coll_optcast_exchange_t *x)
 
 static void count(size_t bytes)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
-    (void) __atomic_fetch_add(&cm->setup_messages, 1, __ATOMIC_RELAXED);
-    (void) __atomic_fetch_add(&cm->setup_bytes, bytes, __ATOMIC_RELAXED);
+    (void) __atomic_fetch_add(&st->setup_messages, 1, __ATOMIC_RELAXED);
+    (void) __atomic_fetch_add(&st->setup_bytes, bytes, __ATOMIC_RELAXED);
 }
 
 /* One of the messages of a round, in both directions; elements of one type, bytes in all. */
@@ -349,25 +349,25 @@ static void advance_all(opal_list_t *running)
 
 void mca_coll_optcast_exchange_progress(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     opal_list_t running;
 
-    if (0 == opal_list_get_size(&cm->exchanges) || atomic_flag_test_and_set(&cm->exchanging)) {
+    if (0 == opal_list_get_size(&st->exchanges) || atomic_flag_test_and_set(&st->exchanging)) {
         return;
     }
     OBJ_CONSTRUCT(&running, opal_list_t);
-    OPAL_THREAD_LOCK(&cm->lock);
-    opal_list_join(&running, opal_list_get_end(&running), &cm->exchanges);
-    OPAL_THREAD_UNLOCK(&cm->lock);
+    OPAL_THREAD_LOCK(&st->lock);
+    opal_list_join(&running, opal_list_get_end(&running), &st->exchanges);
+    OPAL_THREAD_UNLOCK(&st->lock);
     advance_all(&running);
     OBJ_DESTRUCT(&running);
-    atomic_flag_clear(&cm->exchanging);
+    atomic_flag_clear(&st->exchanging);
 }
 
 /* The PML is gone, and its requests with it. */
 void mca_coll_optcast_exchange_forget(void)
 {
-    opal_list_t *exchanges = &mca_coll_optcast_component.exchanges;
+    opal_list_t *exchanges = &mca_coll_optcast_state.exchanges;
     mca_coll_optcast_exchange_t *x;
 
     while (NULL != (x = (mca_coll_optcast_exchange_t *) opal_list_remove_first(exchanges))) {

@@ -3,7 +3,7 @@
  * The operations of <optcast/mpi.h> on 16-bit floats. For MPI they are operations of the
  * application; they are recognized by the signature with which their function begins.
  */
-#include "coll_optcast.h"
+#include "coll_optcast_half.h"
 
 #include "optcast/signature.h"
 #include "reduction/reduction.h"

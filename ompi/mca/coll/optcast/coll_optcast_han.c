@@ -12,7 +12,9 @@
  * expects, and what it leaves there is what we have before us then. Later versions of HAN call what
  * they had before.
  */
-#include "coll_optcast.h"
+#include "coll_optcast_han.h"
+
+#include "coll_optcast_previous.h"
 
 /* Calls of HAN by this thread that are under way. */
 static _Thread_local unsigned calls;
@@ -38,41 +40,39 @@ void mca_coll_optcast_han_find(mca_coll_optcast_module_t *m)
 
 #if OC_HAN_CALLS_COMMUNICATOR
 
-enum {
-#define X(fn) BIT_##fn,
+/* Our functions that give way; NULL: it is not ours that the communicator has. */
+typedef struct {
+#define X(fn) mca_coll_base_module_##fn##_fn_t fn;
     OC_FOREACH_SAVED(X)
 #undef X
-};
+} shown_t;
 
-/*
- * The communicator's references of modules and ours change places with the modules. Returns bits of
- * those.
- */
-static unsigned show(mca_coll_optcast_module_t *m)
+/* The communicator's references of modules and ours change places with the modules. */
+static shown_t show(mca_coll_optcast_module_t *m)
 {
     struct mca_coll_base_comm_coll_t *coll = m->comm->c_coll;
-    unsigned shown = 0;
+    shown_t shown = {NULL};
 
-#define X(fn)                                                                    \
+#define X(fn)                                                                     \
     if (NULL != m->prev_##fn##_module && &m->super == coll->coll_##fn##_module) { \
-        coll->coll_##fn = m->prev_##fn;                                          \
-        coll->coll_##fn##_module = m->prev_##fn##_module;                        \
-        shown |= 1u << BIT_##fn;                                                 \
+        shown.fn = coll->coll_##fn;                                               \
+        coll->coll_##fn = m->prev_##fn;                                           \
+        coll->coll_##fn##_module = m->prev_##fn##_module;                         \
     }
     OC_FOREACH_SAVED(X)
 #undef X
     return shown;
 }
 
-static void hide(mca_coll_optcast_module_t *m, unsigned shown)
+static void hide(mca_coll_optcast_module_t *m, const shown_t *shown)
 {
     struct mca_coll_base_comm_coll_t *coll = m->comm->c_coll;
 
 #define X(fn)                                             \
-    if (0 != (shown & 1u << BIT_##fn)) {                  \
+    if (NULL != shown->fn) {                              \
         m->prev_##fn = coll->coll_##fn;                   \
         m->prev_##fn##_module = coll->coll_##fn##_module; \
-        coll->coll_##fn = mca_coll_optcast_##fn;          \
+        coll->coll_##fn = shown->fn;                      \
         coll->coll_##fn##_module = &m->super;             \
     }
     OC_FOREACH_SAVED(X)
@@ -82,13 +82,15 @@ static void hide(mca_coll_optcast_module_t *m, unsigned shown)
 
 #else
 
-static unsigned show(mca_coll_optcast_module_t *m)
+typedef bool shown_t;
+
+static shown_t show(mca_coll_optcast_module_t *m)
 {
     (void) m;
-    return 0;
+    return false;
 }
 
-static void hide(mca_coll_optcast_module_t *m, unsigned shown)
+static void hide(mca_coll_optcast_module_t *m, const shown_t *shown)
 {
     (void) m;
     (void) shown;
@@ -98,16 +100,16 @@ static void hide(mca_coll_optcast_module_t *m, unsigned shown)
 
 int mca_coll_optcast_han_call(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-    unsigned shown;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
+    shown_t shown;
     int rc;
 
-    atomic_fetch_add(&cm->han_calls, 1);
+    atomic_fetch_add(&st->han_calls, 1);
     calls++;
     shown = show(m);
     rc = mca_coll_optcast_previous(m, call);
-    hide(m, shown);
+    hide(m, &shown);
     calls--;
-    atomic_fetch_sub(&cm->han_calls, 1);
+    atomic_fetch_sub(&st->han_calls, 1);
     return rc;
 }

@@ -4,7 +4,10 @@
  * doubles in host memory, as a whole, for nobody knows in which order it goes through them. Open
  * MPI's own components for that see blocking reductions only, before they come here.
  */
-#include "coll_optcast.h"
+#include "coll_optcast_hosted.h"
+
+#include "coll_optcast_device.h"
+#include "coll_optcast_memory.h"
 
 /* Doubles are aligned as what they stand for, up to a cache line. */
 #define ALIGNMENT 64u
@@ -167,9 +170,8 @@ static mca_coll_optcast_hosted_t *try_new(const mca_coll_optcast_module_t *m,
     return h;
 }
 
-/* NULL: the previous module reaches all buffers. */
-static mca_coll_optcast_hosted_t *hosted_new(const mca_coll_optcast_module_t *m,
-                                             const mca_coll_optcast_call_t *call)
+mca_coll_optcast_hosted_t *mca_coll_optcast_hosted_new(const mca_coll_optcast_module_t *m,
+                                                       const mca_coll_optcast_call_t *call)
 {
     mca_coll_optcast_hosted_t *h;
     span_t send, recv;
@@ -191,13 +193,13 @@ static mca_coll_optcast_hosted_t *hosted_new(const mca_coll_optcast_module_t *m,
     return h;
 }
 
-static const mca_coll_optcast_call_t *hosted_call(const mca_coll_optcast_call_t *call,
-                                                  const mca_coll_optcast_hosted_t *h)
+const mca_coll_optcast_call_t *
+mca_coll_optcast_hosted_call(const mca_coll_optcast_call_t *call,
+                             const mca_coll_optcast_hosted_t *h)
 {
     return NULL == h ? call : &h->call;
 }
 
-/* With what is there before: it may be in place. */
 void mca_coll_optcast_hosted_load(const mca_coll_optcast_hosted_t *h)
 {
     if (NULL != h) {
@@ -242,69 +244,4 @@ void mca_coll_optcast_hosted_free(mca_coll_optcast_hosted_t *h)
         free(h->recv.allocated);
         free(h);
     }
-}
-
-/* ---- calls ---- */
-
-int mca_coll_optcast_previous(const mca_coll_optcast_module_t *m,
-                              const mca_coll_optcast_call_t *call)
-{
-    mca_coll_optcast_hosted_t *h;
-    int rc;
-
-    if (NULL == call->sdevice && NULL == call->rdevice) {
-        return call->operation->previous(m, call);
-    }
-    h = hosted_new(m, call);
-    mca_coll_optcast_hosted_load(h);
-    rc = call->operation->previous(m, hosted_call(call, h));
-    if (OMPI_SUCCESS == rc) {
-        rc = mca_coll_optcast_hosted_store(h);
-    }
-    mca_coll_optcast_hosted_free(h);
-    return rc;
-}
-
-/* The previous module's request becomes the inner one of one that takes the result over. */
-static int start_hosted(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                        mca_coll_optcast_hosted_t *h, ompi_request_t **request)
-{
-    mca_coll_optcast_request_t *r = mca_coll_optcast_request_new(m, call, NULL);
-    int rc;
-
-    r->hosted = h;
-    mca_coll_optcast_hosted_load(h);
-    rc = call->operation->previous_now(m, &h->call, &r->inner);
-    if (OMPI_SUCCESS != rc) {
-        r->inner = NULL;
-        mca_coll_optcast_request_discard(r);
-        return rc;
-    }
-    mca_coll_optcast_request_await_inner(r);
-    *request = &r->super.super;
-    return OMPI_SUCCESS;
-}
-
-int mca_coll_optcast_previous_now(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                                  ompi_request_t **request)
-{
-    mca_coll_optcast_hosted_t *h = hosted_new(m, call);
-
-    return NULL == h ? call->operation->previous_now(m, call, request)
-                     : start_hosted(m, call, h, request);
-}
-
-int mca_coll_optcast_previous_init(const mca_coll_optcast_module_t *m,
-                                   const mca_coll_optcast_call_t *call, struct ompi_info_t *info,
-                                   ompi_request_t **request, mca_coll_optcast_hosted_t **hosted)
-{
-    int rc;
-
-    *hosted = hosted_new(m, call);
-    rc = call->operation->previous_init(m, hosted_call(call, *hosted), info, request);
-    if (OMPI_SUCCESS != rc) {
-        mca_coll_optcast_hosted_free(*hosted);
-        *hosted = NULL;
-    }
-    return rc;
 }

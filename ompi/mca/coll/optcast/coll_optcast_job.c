@@ -3,7 +3,7 @@
  * What rank 0 of the MPI job makes for all, given to the others by the launcher: the identity of
  * the job, and the settings that decide what is offloaded.
  */
-#include "coll_optcast.h"
+#include "coll_optcast_job.h"
 
 #include <sys/random.h>
 
@@ -12,6 +12,8 @@
 #include "opal/util/proc.h"
 
 #include "net/network.h"
+
+#include "coll_optcast_opponent.h"
 
 /*
  * In the host's byte order: Open MPI's launcher does not promise more for opaque bytes. The first
@@ -82,8 +84,8 @@ static void read_network(oc_network_t *network)
 /* A mistake in the rules must not stop a job, nor change silently how fast it is. */
 static void read_rules(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-    const oc_job_settings_t *settings = &cm->settings;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
+    const oc_job_settings_t *settings = &st->settings;
     const char *path = NULL == settings->rules ? "" : settings->rules;
     char error[1024];
     oc_status_t status;
@@ -91,7 +93,7 @@ static void read_rules(void)
     if ('\0' == path[0] || OC_MODE_NEVER == settings->mode) {
         return;
     }
-    status = oc_rules_read(path, &cm->rules, error, sizeof(error));
+    status = oc_rules_read(path, &st->rules, error, sizeof(error));
     if (OC_ERR_UNREACHABLE == status && 0 == strcmp(path, OPTCAST_RULES)) {
         return;
     }
@@ -103,13 +105,13 @@ static void read_rules(void)
 
 static void prepare_auto(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     oc_outlook_t outlook;
 
     read_rules();
-    cm->rules.previous = mca_coll_optcast_opponent();
-    oc_outlook_make(&cm->settings, mca_coll_optcast_job_max_hosts(), &cm->network, &outlook);
-    oc_least_make(&cm->rules, &outlook, (uint32_t) ompi_proc_world_size(), &cm->least);
+    st->rules.previous = mca_coll_optcast_opponent();
+    oc_outlook_make(&st->settings, mca_coll_optcast_job_max_hosts(), &st->network, &outlook);
+    oc_least_make(&st->rules, &outlook, (uint32_t) ompi_proc_world_size(), &st->least);
 }
 
 /*
@@ -117,11 +119,11 @@ static void prepare_auto(void)
  */
 static uint64_t find_least(uint64_t time_us, uint64_t most, uint64_t fewest)
 {
-    const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    const mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     uint64_t least = most;
     oc_constants_t constants;
 
-    oc_rules_constants(&cm->rules, &cm->network, &constants);
+    oc_rules_constants(&st->rules, &st->network, &constants);
     while (0 != constants.link_rate && least > fewest
            && least / 2 * 8 >= constants.link_rate * time_us) {
         least /= 2;
@@ -135,67 +137,67 @@ static uint64_t find_least(uint64_t time_us, uint64_t most, uint64_t fewest)
  */
 static uint64_t find_pair_least(void)
 {
-    const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    const mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
-    if (OC_FABRIC_TCP != cm->network.fabric) {
+    if (OC_FABRIC_TCP != st->network.fabric) {
         return UINT64_MAX;
     }
-    return cm->cast_least > MAX_CAST_LEAST ? cm->cast_least : MAX_CAST_LEAST;
+    return st->cast_least > MAX_CAST_LEAST ? st->cast_least : MAX_CAST_LEAST;
 }
 
 static void find_casts(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-    uint64_t given = cm->settings.multicast_min_size;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
+    uint64_t given = st->settings.multicast_min_size;
 
-    cm->cast_least = 0 != given ? given : find_least(CAST_TIME_US, MAX_CAST_LEAST, MIN_CAST_LEAST);
-    cm->block_least = 0 != given ? 0 : find_least(BLOCK_TIME_US, MAX_BLOCK_LEAST, MIN_BLOCK_LEAST);
-    cm->pair_least = find_pair_least();
+    st->cast_least = 0 != given ? given : find_least(CAST_TIME_US, MAX_CAST_LEAST, MIN_CAST_LEAST);
+    st->block_least = 0 != given ? 0 : find_least(BLOCK_TIME_US, MAX_BLOCK_LEAST, MIN_BLOCK_LEAST);
+    st->pair_least = find_pair_least();
 }
 
 void mca_coll_optcast_job_publish(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     published_t published;
     int rc = OMPI_SUCCESS;
 
-    cm->has_job = false; /* each session has its own */
-    oc_rules_default(&cm->rules);
-    read_network(&cm->network);
-    if (0 != OPAL_PROC_MY_NAME.vpid || !cm->settings_valid
-        || sizeof(cm->job) != getrandom(&cm->job, sizeof(cm->job), 0)) {
+    st->has_job = false; /* each session has its own */
+    oc_rules_default(&st->rules);
+    read_network(&st->network);
+    if (0 != OPAL_PROC_MY_NAME.vpid || !st->settings_valid
+        || sizeof(st->job) != getrandom(&st->job, sizeof(st->job), 0)) {
         return;
     }
     prepare_auto();
     find_casts();
     memset(&published, 0, sizeof(published));
     memcpy(published.format, FORMAT, sizeof(published.format));
-    published.job = cm->job;
-    published.least = cm->least;
-    memcpy(&published.rules, &cm->rules, sizeof(published.rules));
-    published.min_size = cm->settings.min_size;
-    published.mode = cm->settings.mode;
-    published.max_ranks = cm->settings.max_ranks;
-    published.priority = cm->settings.priority;
-    published.multicast = cm->settings.multicast;
-    published.multicast_min_size = cm->settings.multicast_min_size;
-    published.cast_least = cm->cast_least;
-    published.block_least = cm->block_least;
-    published.pair_least = cm->pair_least;
-    OPAL_MODEX_SEND(rc, OC_MODEX_SCOPE, &cm->super.collm_version, &published, sizeof(published));
-    cm->has_job = OMPI_SUCCESS == rc;
+    published.job = st->job;
+    published.least = st->least;
+    memcpy(&published.rules, &st->rules, sizeof(published.rules));
+    published.min_size = st->settings.min_size;
+    published.mode = st->settings.mode;
+    published.max_ranks = st->settings.max_ranks;
+    published.priority = st->settings.priority;
+    published.multicast = st->settings.multicast;
+    published.multicast_min_size = st->settings.multicast_min_size;
+    published.cast_least = st->cast_least;
+    published.block_least = st->block_least;
+    published.pair_least = st->pair_least;
+    OPAL_MODEX_SEND(rc, OC_MODEX_SCOPE, st->component, &published, sizeof(published));
+    st->has_job = OMPI_SUCCESS == rc;
 }
 
 static bool receive(published_t *published)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     opal_process_name_t first = OPAL_PROC_MY_NAME;
     void *data = NULL;
     size_t size = 0;
     int rc = OMPI_SUCCESS;
 
     first.vpid = 0;
-    OPAL_MODEX_RECV(rc, &cm->super.collm_version, &first, &data, &size);
+    OPAL_MODEX_RECV(rc, st->component, &first, &data, &size);
     if (OMPI_SUCCESS != rc || NULL == data || size < offsetof(published_t, rules)
         || 0 != memcmp(data, FORMAT, NUM_LETTERS)) {
         free(data);
@@ -204,7 +206,7 @@ static bool receive(published_t *published)
     memset(published, 0, sizeof(*published));
     memcpy(published, data, size < sizeof(*published) ? size : sizeof(*published));
     free(data);
-    cm->has_job = sizeof(*published) == size
+    st->has_job = sizeof(*published) == size
                   && 0 == memcmp(published->format, FORMAT, sizeof(published->format));
     return true;
 }
@@ -212,7 +214,7 @@ static bool receive(published_t *published)
 /* Ranks that decide differently about the same operation wait for each other for ever. */
 static void adopt(const published_t *published)
 {
-    oc_job_settings_t *settings = &mca_coll_optcast_component.settings;
+    oc_job_settings_t *settings = &mca_coll_optcast_state.settings;
 
     if (published->min_size == settings->min_size && published->mode == settings->mode
         && published->max_ranks == settings->max_ranks
@@ -221,7 +223,7 @@ static void adopt(const published_t *published)
         && published->multicast_min_size == settings->multicast_min_size) {
         return;
     }
-    if (mca_coll_optcast_component.settings_valid) {
+    if (mca_coll_optcast_state.settings_valid) {
         opal_output(0, "optcast: this process (%d of the job) has other values of "
                     "coll_optcast_mode, _min_size, _max_ranks, _priority, _multicast or "
                     "_multicast_min_size than process 0; those of process 0 are used",
@@ -237,22 +239,22 @@ static void adopt(const published_t *published)
 
 bool mca_coll_optcast_job_adopt(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     published_t published;
 
     if (0 == OPAL_PROC_MY_NAME.vpid) {
-        return cm->has_job;
+        return st->has_job;
     }
     if (!receive(&published)) {
         return false;
     }
-    cm->job = published.job;
-    cm->least = published.least;
-    cm->cast_least = published.cast_least;
-    cm->block_least = published.block_least;
-    cm->pair_least = published.pair_least;
-    if (cm->has_job) {
-        memcpy(&cm->rules, &published.rules, sizeof(cm->rules));
+    st->job = published.job;
+    st->least = published.least;
+    st->cast_least = published.cast_least;
+    st->block_least = published.block_least;
+    st->pair_least = published.pair_least;
+    if (st->has_job) {
+        memcpy(&st->rules, &published.rules, sizeof(st->rules));
     }
     adopt(&published);
     return true;
@@ -260,8 +262,8 @@ bool mca_coll_optcast_job_adopt(void)
 
 oc_status_t mca_coll_optcast_job_lookup(oc_job_t *job)
 {
-    const mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    const mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
-    *job = cm->job;
-    return cm->has_job && cm->settings_valid ? OC_OK : OC_ERR_INVALID;
+    *job = st->job;
+    return st->has_job && st->settings_valid ? OC_OK : OC_ERR_INVALID;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where the blocks of an Allgather or Bcast are, and moving them if they are no rows of bytes. */
-#include "coll_optcast.h"
+#include "coll_optcast_layout.h"
 
 #include "opal/datatype/opal_convertor.h"
+
+#include "coll_optcast_device.h"
 
 /* The convertor is given so many bytes at a time: not all of it counts further than 32 bits. */
 #define PIECE ((size_t) 1 << 30)
@@ -157,7 +159,7 @@ static int convert(convert_t function, opal_convertor_t *convertor, char *row, s
         }
         done += moved;
     }
-    (void) __atomic_fetch_add(&mca_coll_optcast_component.counters.bytes_copied, length,
+    (void) __atomic_fetch_add(&mca_coll_optcast_state.counters.bytes_copied, length,
                               __ATOMIC_RELAXED);
     return OMPI_SUCCESS;
 }

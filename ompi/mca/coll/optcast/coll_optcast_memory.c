@@ -4,9 +4,11 @@
  * do not wait to be told that it has no memory for that. So there is some in reserve; and a job
  * goes on with all of its ranks or ends, and says why.
  */
-#include "coll_optcast.h"
+#include "coll_optcast_memory.h"
 
 #include "ompi/runtime/mpiruntime.h"
+
+#include "coll_optcast_report.h"
 
 /* Many times what all objects of a communicator take. */
 #define RESERVE ((size_t) 256 << 10)
@@ -15,16 +17,16 @@ static void *reserve;
 
 void mca_coll_optcast_memory_open(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
-    OPAL_THREAD_LOCK(&cm->lock);
+    OPAL_THREAD_LOCK(&st->lock);
     if (NULL == reserve) {
         reserve = malloc(RESERVE);
         if (NULL != reserve) {
             memset(reserve, 1, RESERVE); /* or the system would only have promised it */
         }
     }
-    OPAL_THREAD_UNLOCK(&cm->lock);
+    OPAL_THREAD_UNLOCK(&st->lock);
 }
 
 void mca_coll_optcast_memory_close(void)
@@ -35,13 +37,13 @@ void mca_coll_optcast_memory_close(void)
 
 void mca_coll_optcast_need(const ompi_communicator_t *comm, const char *what)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     void *last;
 
-    OPAL_THREAD_LOCK(&cm->lock);
+    OPAL_THREAD_LOCK(&st->lock);
     last = reserve;
     reserve = NULL;
-    OPAL_THREAD_UNLOCK(&cm->lock);
+    OPAL_THREAD_UNLOCK(&st->lock);
     if (NULL != last) {
         free(last);
         return;

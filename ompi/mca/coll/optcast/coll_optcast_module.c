@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A communicator's module: query, enable, end. Nothing here communicates. */
-#include "coll_optcast.h"
+#include "coll_optcast_module.h"
 
 #include <unistd.h>
 
@@ -12,16 +12,27 @@
 #include "base/log.h"
 #include "base/output.h"
 
+#include "coll_optcast_bootstrap.h"
+#include "coll_optcast_decide.h"
+#include "coll_optcast_exchange.h"
+#include "coll_optcast_functions.h"
+#include "coll_optcast_group.h"
+#include "coll_optcast_han.h"
+#include "coll_optcast_job.h"
+#include "coll_optcast_memory.h"
+#include "coll_optcast_report.h"
+#include "coll_optcast_request.h"
+
 #define MIN_RANKS 2
 
 int mca_coll_optcast_progress(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     int events;
 
     mca_coll_optcast_exchange_progress();
-    events = (int) oc_client_progress(cm->client);
-    if (0 != opal_list_get_size(&cm->inner)) {
+    events = (int) oc_client_progress(st->client);
+    if (0 != opal_list_get_size(&st->inner)) {
         events += mca_coll_optcast_request_progress();
     }
     return events;
@@ -38,12 +49,12 @@ static void log_to_stderr(oc_log_level_t level, const char *line)
 }
 
 /* One rank of the host says it; of embedded aggregators those that have one do. */
-static void warn_if_too_busy(const mca_coll_optcast_component_t *cm, int local)
+static void warn_if_too_busy(const mca_coll_optcast_state_t *st, int local)
 {
-    if (OC_POLLING_BUSY == cm->settings.local.polling && cm->spare_processors < 0
+    if (OC_POLLING_BUSY == st->settings.local.polling && st->spare_processors < 0
         && 0 == opal_process_info.my_local_rank) {
         oc_warn("with coll_optcast_polling busy, %d ranks of this host wait for each other's "
-                "processors, which are %ld: use adaptive", local, cm->spare_processors + local);
+                "processors, which are %ld: use adaptive", local, st->spare_processors + local);
     }
 }
 
@@ -62,117 +73,65 @@ static void open_log(int verbose)
 /* A client outlives communicators: servers and connections stay until the component closes. */
 static int client_make(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     int local = (int) opal_process_info.num_local_peers + 1;
     oc_client_config_t config = {
-        .settings = &cm->settings,
-        .counters = &cm->counters,
+        .settings = &st->settings,
+        .counters = &st->counters,
         .process = (uint32_t) ompi_proc_local()->super.proc_name.vpid,
         .spans_hosts = local < ompi_proc_world_size(),
         .max_hosts = mca_coll_optcast_job_max_hosts(),
-        .network = cm->network,
+        .network = st->network,
     };
 
-    cm->spare_processors = sysconf(_SC_NPROCESSORS_ONLN) - local;
-    config.full_host = cm->spare_processors < 1;
-    open_log(cm->settings.verbose);
-    if (OC_OK != oc_client_create(&config, &cm->client)) {
+    st->spare_processors = sysconf(_SC_NPROCESSORS_ONLN) - local;
+    config.full_host = st->spare_processors < 1;
+    open_log(st->settings.verbose);
+    if (OC_OK != oc_client_create(&config, &st->client)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    cm->max_hosts = config.max_hosts;
-    warn_if_too_busy(cm, local);
+    st->max_hosts = config.max_hosts;
+    warn_if_too_busy(st, local);
     return OMPI_SUCCESS;
 }
 
 /* Called for every module; the first one starts the client and its progress. */
 static int module_count_in(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     int rc = OMPI_SUCCESS;
 
-    OPAL_THREAD_LOCK(&cm->lock);
-    if (NULL == cm->client) {
-        rc = opal_free_list_init(&cm->requests, sizeof(mca_coll_optcast_request_t),
+    OPAL_THREAD_LOCK(&st->lock);
+    if (NULL == st->client) {
+        rc = opal_free_list_init(&st->requests, sizeof(mca_coll_optcast_request_t),
                                  opal_cache_line_size, OBJ_CLASS(mca_coll_optcast_request_t), 0, 0,
                                  0, -1, 8, NULL, 0, NULL, NULL, NULL);
         if (OMPI_SUCCESS == rc) {
             rc = client_make();
         }
     }
-    if (OMPI_SUCCESS == rc && 1 == ++cm->live_modules) {
+    if (OMPI_SUCCESS == rc && 1 == ++st->live_modules) {
         opal_progress_register(mca_coll_optcast_progress);
     }
-    OPAL_THREAD_UNLOCK(&cm->lock);
+    OPAL_THREAD_UNLOCK(&st->lock);
     return rc;
 }
 
 static void module_count_out(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
-    OPAL_THREAD_LOCK(&cm->lock);
-    if (0 == --cm->live_modules) {
+    OPAL_THREAD_LOCK(&st->lock);
+    if (0 == --st->live_modules) {
         (void) opal_progress_unregister(mca_coll_optcast_progress);
     }
-    OPAL_THREAD_UNLOCK(&cm->lock);
-}
-
-static bool is_here(ompi_communicator_t *comm, int rank)
-{
-    const ompi_proc_t *proc = ompi_group_peer_lookup_existing(comm->c_local_group, rank);
-
-    /* Open MPI knows all processes of its own host from the beginning */
-    return NULL != proc && OPAL_PROC_ON_LOCAL_NODE(proc->super.proc_flags);
-}
-
-/* Where this rank is among those of its host. */
-static void place(ompi_communicator_t *comm, oc_group_params_t *params)
-{
-    uint32_t job_hosts = mca_coll_optcast_component.max_hosts;
-    int size = ompi_comm_size(comm), here = 0;
-
-    params->lowest_on_host = true;
-    for (int rank = 0; rank < size; rank++) {
-        if (is_here(comm, rank)) {
-            params->lowest_on_host = params->lowest_on_host && rank >= ompi_comm_rank(comm);
-            here++;
-        }
-    }
-    params->shares_host = here > 1;
-    params->max_hosts = (uint32_t) (size - here + 1);
-    params->max_hosts = job_hosts < params->max_hosts ? job_hosts : params->max_hosts;
-}
-
-oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap,
-                                       const mca_coll_optcast_call_t *only)
-{
-    const mca_coll_optcast_module_t *m = bootstrap->module;
-    oc_group_params_t params = {
-        .service = bootstrap->service,
-        .patient = NULL != only,
-        .num_ranks = (uint32_t) ompi_comm_size(m->comm),
-        .rank = (uint32_t) ompi_comm_rank(m->comm),
-        .name = mca_coll_optcast_name(m->comm),
-        .mode = m->mode,
-        .rules = m->chooses ? &mca_coll_optcast_component.rules : NULL,
-        .least = m->least,
-        .only_type = NULL == only ? 0 : only->oc_type,
-        .only_bytes = NULL == only ? 0 : only->bytes,
-        .bootstrap = &mca_coll_optcast_bootstrap,
-        .context = bootstrap,
-    };
-
-    oc_group_t *group = NULL;
-
-    place(m->comm, &params);
-    (void) oc_group_create(mca_coll_optcast_component.client, &params, &group);
-    return group;
+    OPAL_THREAD_UNLOCK(&st->lock);
 }
 
 static bool is_offered(int service)
 {
     return OC_SERVICE_MULTICAST != service
-           || OC_MULTICAST_OFF != mca_coll_optcast_component.settings.multicast;
+           || OC_MULTICAST_OFF != mca_coll_optcast_state.settings.multicast;
 }
 
 /* All or nothing: the first half only looks. */
@@ -209,7 +168,7 @@ static void services_make(mca_coll_optcast_module_t *m)
     mca_coll_optcast_decide_casts(m);
     mca_coll_optcast_decide_module(m);
     mca_coll_optcast_report_module(m);
-    if (ompi_comm_size(m->comm) > mca_coll_optcast_component.settings.max_ranks) {
+    if (ompi_comm_size(m->comm) > mca_coll_optcast_state.settings.max_ranks) {
         return;
     }
     for (int i = 0; i < OC_NUM_SERVICES; i++) {
@@ -331,7 +290,7 @@ static void leave_fault_tolerant(void)
 
 int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_threads)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
     (void) enable_progress_threads;
     (void) enable_mpi_threads;
@@ -341,10 +300,10 @@ int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_th
                     OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION);
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    cm->active = mca_coll_optcast_job_adopt() && OC_MODE_NEVER != cm->settings.mode
-                 && cm->settings.priority >= 0;
-    if (cm->active && OC_FAULT_TOLERANT) {
-        cm->active = false;
+    st->active = mca_coll_optcast_job_adopt() && OC_MODE_NEVER != st->settings.mode
+                 && st->settings.priority >= 0;
+    if (st->active && OC_FAULT_TOLERANT) {
+        st->active = false;
         leave_fault_tolerant();
     }
     return OMPI_SUCCESS;
@@ -364,10 +323,10 @@ static bool is_of_this_job(ompi_communicator_t *comm)
 
 mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, int *priority)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     mca_coll_optcast_module_t *m;
 
-    if (!cm->active || OC_MODE_NEVER == cm->settings.mode || OMPI_COMM_IS_INTER(comm)
+    if (!st->active || OC_MODE_NEVER == st->settings.mode || OMPI_COMM_IS_INTER(comm)
         || ompi_comm_size(comm) < MIN_RANKS) {
         return NULL;
     }
@@ -380,7 +339,7 @@ mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, i
         mca_coll_optcast_need(comm, "a module");
     }
     m->comm = comm;
-    m->mode = cm->settings.mode;
+    m->mode = st->settings.mode;
     m->super.coll_module_enable = module_enable;
     m->super.coll_module_disable = module_disable;
 #if OC_FRAMEWORK_COPIES
@@ -391,6 +350,6 @@ mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, i
     }
 #undef X
 #endif
-    *priority = cm->settings.priority;
+    *priority = st->settings.priority;
     return &m->super;
 }

@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Blocking and nonblocking collectives: to the engine, or to where they went. */
-#include "coll_optcast.h"
+#include "coll_optcast_operate.h"
 
 #include "opal/runtime/opal_progress.h"
+
+#include "coll_optcast_decide.h"
+#include "coll_optcast_device.h"
+#include "coll_optcast_han.h"
+#include "coll_optcast_hosted.h"
+#include "coll_optcast_layout.h"
+#include "coll_optcast_memory.h"
+#include "coll_optcast_previous.h"
+#include "coll_optcast_pvars.h"
+#include "coll_optcast_report.h"
+#include "coll_optcast_request.h"
 
 /*
  * How many nonblocking operations of a communicator that has seen no blocking one take a number
@@ -40,9 +51,9 @@ static void on_finished(void *arg, oc_status_t status)
 }
 
 /* An aggregator of this process wants a processor too. */
-static bool is_oversubscribed(const mca_coll_optcast_component_t *cm)
+static bool is_oversubscribed(const mca_coll_optcast_state_t *st)
 {
-    return cm->spare_processors < (oc_client_embeds(cm->client) ? 1 : 0);
+    return st->spare_processors < (oc_client_embeds(st->client) ? 1 : 0);
 }
 
 /*
@@ -52,18 +63,18 @@ static bool is_oversubscribed(const mca_coll_optcast_component_t *cm)
  */
 static void progress_politely(patience_t *p)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-    bool oversubscribed = is_oversubscribed(cm);
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
+    bool oversubscribed = is_oversubscribed(st);
     unsigned patience = oversubscribed ? PATIENT_ROUNDS : YIELDING_ROUNDS;
 
     opal_progress();
-    if (OC_POLLING_BUSY == cm->settings.local.polling) {
+    if (OC_POLLING_BUSY == st->settings.local.polling) {
         return;
     }
     if ((oversubscribed || opal_progress_yield_when_idle) && ++p->rounds > patience) {
         p->nap_us = 0 == p->nap_us ? SHORT_NAP_US : 2 * p->nap_us;
         p->nap_us = p->nap_us < LONG_NAP_US ? p->nap_us : LONG_NAP_US;
-        oc_client_wait(cm->client, p->nap_us);
+        oc_client_wait(st->client, p->nap_us);
     }
 }
 

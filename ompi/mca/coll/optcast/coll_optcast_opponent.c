@@ -4,7 +4,7 @@
  * their priorities, before there is any communicator. The model needs it; what is left goes to
  * whatever is there.
  */
-#include "coll_optcast.h"
+#include "coll_optcast_opponent.h"
 
 #include "opal/mca/base/mca_base_var.h"
 

@@ -5,7 +5,18 @@
  * which it can only follow itself; and it takes the tag for the set-up of that group, and its
  * number of the previous module for the case that it is declined, when it is initialised.
  */
-#include "coll_optcast.h"
+#include "coll_optcast_persistent.h"
+
+#include "coll_optcast_bootstrap.h"
+#include "coll_optcast_decide.h"
+#include "coll_optcast_device.h"
+#include "coll_optcast_group.h"
+#include "coll_optcast_hosted.h"
+#include "coll_optcast_memory.h"
+#include "coll_optcast_previous.h"
+#include "coll_optcast_pvars.h"
+#include "coll_optcast_report.h"
+#include "coll_optcast_request.h"
 
 /* Out of memory for it. */
 #define WHAT "a persistent operation"
@@ -88,11 +99,9 @@ static int persistent_start(size_t count, ompi_request_t **requests)
     return OMPI_SUCCESS;
 }
 
-void mca_coll_optcast_persistent_free(mca_coll_optcast_request_t *r)
+/* What it owns, but for the request of the previous module. */
+static void on_freed(mca_coll_optcast_request_t *r)
 {
-    if (NULL == r->persistent) {
-        return;
-    }
     release_handles(&r->call);
     persistent_end(r->persistent);
     r->persistent = NULL;
@@ -114,6 +123,7 @@ static int wrap(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *cal
     r = mca_coll_optcast_request_new(m, call, persistent_start);
     r->group = NULL;
     r->persistent = persistent;
+    r->freed = on_freed;
     r->inner = inner;
     r->hosted = hosted;
     *request = &r->super.super;
@@ -163,6 +173,7 @@ int mca_coll_optcast_operate_init(mca_coll_optcast_module_t *m, mca_coll_optcast
     r = mca_coll_optcast_request_new(m, call, persistent_start);
     r->group = persistent->group;
     r->persistent = persistent;
+    r->freed = on_freed;
     while (OMPI_ERR_OUT_OF_RESOURCE
            == (rc = mca_coll_optcast_previous_init(m, call, info, &r->inner, &r->hosted))) {
         mca_coll_optcast_need(m->comm, WHAT);

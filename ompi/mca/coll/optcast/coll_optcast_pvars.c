@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_T performance variables: views of the component's counters. */
-#include "coll_optcast.h"
+#include "coll_optcast_pvars.h"
 
 #include "opal/mca/base/mca_base_pvar.h"
 
@@ -8,7 +8,7 @@ static void register_pvar(const char *name, const char *help, int class,
                           unsigned long long *value)
 {
     (void) mca_base_component_pvar_register(
-        &mca_coll_optcast_component.super.collm_version, name, help, OPAL_INFO_LVL_4, class,
+        mca_coll_optcast_state.component, name, help, OPAL_INFO_LVL_4, class,
         MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
         MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL, NULL, value);
 }
@@ -54,16 +54,16 @@ static void cast_pvars_register(oc_cast_counters_t *cast)
 
 void mca_coll_optcast_pvars_register(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-    oc_counters_t *counters = &cm->counters;
-    unsigned long long *reasons = cm->fallback_reasons;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
+    oc_counters_t *counters = &st->counters;
+    unsigned long long *reasons = st->fallback_reasons;
 
     pvar("allreduce_offloaded", "Allreduces that servers finished",
          &counters->allreduce_offloaded);
     pvar("allgather_offloaded", "Allgathers and Allgathervs that multicast finished",
          &counters->allgather_offloaded);
     pvar("bcast_offloaded", "Bcasts that multicast finished", &counters->bcast_offloaded);
-    pvar("fallbacks", "Operations left to the previous module", &cm->fallbacks);
+    pvar("fallbacks", "Operations left to the previous module", &st->fallbacks);
     pvar("fallbacks_op", "Fallbacks: operation not offered", &reasons[OC_FALLBACK_OP]);
     pvar("fallbacks_type", "Fallbacks: datatype not offered", &reasons[OC_FALLBACK_TYPE]);
     pvar("fallbacks_ranks", "Fallbacks: more ranks than max_ranks",
@@ -94,8 +94,8 @@ void mca_coll_optcast_pvars_register(void)
     pvar("chunks", "Chunks of large vectors sent", &counters->chunks);
     pvar("groups", "Communicators that got service", &counters->groups);
     pvar("setup_messages", "Messages sent to other ranks while communicators were set up",
-         &cm->setup_messages);
-    pvar("setup_bytes", "Bytes of those", &cm->setup_bytes);
+         &st->setup_messages);
+    pvar("setup_bytes", "Bytes of those", &st->setup_bytes);
     level("open_sockets", "Listening sockets of UCX that hosts outside the job can connect to, "
          "too, because the kernel refuses to filter them or they were not recognised",
          &counters->open_sockets);
@@ -105,8 +105,8 @@ void mca_coll_optcast_pvars_register(void)
 
 void mca_coll_optcast_count_fallback(oc_fallback_t reason)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
-    (void) __atomic_fetch_add(&cm->fallbacks, 1, __ATOMIC_RELAXED);
-    (void) __atomic_fetch_add(&cm->fallback_reasons[reason], 1, __ATOMIC_RELAXED);
+    (void) __atomic_fetch_add(&st->fallbacks, 1, __ATOMIC_RELAXED);
+    (void) __atomic_fetch_add(&st->fallback_reasons[reason], 1, __ATOMIC_RELAXED);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What people are told, and how a failure becomes an MPI error. */
-#include "coll_optcast.h"
+#include "coll_optcast_report.h"
 
 #include "ompi/errhandler/errcode.h"
 #include "ompi/group/group.h"
@@ -36,7 +36,7 @@ static void explain_least(const mca_coll_optcast_module_t *m, char text[OC_CHOIC
 
 void mca_coll_optcast_report_module(const mca_coll_optcast_module_t *m)
 {
-    const char *servers = mca_coll_optcast_component.settings.servers;
+    const char *servers = mca_coll_optcast_state.settings.servers;
     char text[OC_CHOICE_SIZE];
 
     if (!m->chooses || UINT64_MAX != m->least || MPI_COMM_WORLD != m->comm
@@ -92,7 +92,7 @@ static void print_call(const mca_coll_optcast_module_t *m, const char *name,
 void mca_coll_optcast_report_call(const mca_coll_optcast_module_t *m, const char *name,
                                   const mca_coll_optcast_call_t *call, oc_fallback_t reason)
 {
-    if (mca_coll_optcast_component.settings.verbose > 1) {
+    if (mca_coll_optcast_state.settings.verbose > 1) {
         print_call(m, name, call, reason);
     }
 }
@@ -152,22 +152,22 @@ static int new_error_code(void)
  */
 static int error_code(const char *reason)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     char text[MPI_MAX_ERROR_STRING];
     int code;
 
-    if (!atomic_exchange(&cm->error_code_asked, true)) {
+    if (!atomic_exchange(&st->error_code_asked, true)) {
         /* without a lock: MPI has its own for attributes */
-        atomic_store(&cm->error_code, new_error_code());
+        atomic_store(&st->error_code, new_error_code());
     }
-    code = atomic_load(&cm->error_code);
+    code = atomic_load(&st->error_code);
     if (0 == code) {
         return MPI_ERR_OTHER;
     }
     snprintf(text, sizeof(text), "MPI_ERR_OTHER: optcast: %.200s", reason);
-    OPAL_THREAD_LOCK(&cm->lock);
+    OPAL_THREAD_LOCK(&st->lock);
     (void) ompi_mpi_errnum_add_string(code, text, (int) strlen(text) + 1);
-    OPAL_THREAD_UNLOCK(&cm->lock);
+    OPAL_THREAD_UNLOCK(&st->lock);
     return code;
 }
 
@@ -190,11 +190,11 @@ int mca_coll_optcast_report_failure(mca_coll_optcast_service_t *service, const o
 
 void mca_coll_optcast_report_summary(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
-    const unsigned long long *reasons = cm->fallback_reasons;
-    const oc_counters_t *counters = &cm->counters;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
+    const unsigned long long *reasons = st->fallback_reasons;
+    const oc_counters_t *counters = &st->counters;
 
-    if (NULL == cm->client || 0 != OPAL_PROC_MY_NAME.vpid) {
+    if (NULL == st->client || 0 != OPAL_PROC_MY_NAME.vpid) {
         return;
     }
     OC_VERBOSE(1,
@@ -203,7 +203,7 @@ void mca_coll_optcast_report_summary(void)
                "order %llu)",
                counters->allreduce_offloaded + counters->allgather_offloaded
                    + counters->bcast_offloaded,
-               counters->bytes_sent, counters->bytes_received, cm->fallbacks,
+               counters->bytes_sent, counters->bytes_received, st->fallbacks,
                reasons[OC_FALLBACK_OP], reasons[OC_FALLBACK_TYPE], reasons[OC_FALLBACK_RANKS],
                reasons[OC_FALLBACK_SIZE], reasons[OC_FALLBACK_PLACE], reasons[OC_FALLBACK_SETUP],
                reasons[OC_FALLBACK_ORDER]);

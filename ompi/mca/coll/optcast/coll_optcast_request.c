@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests of nonblocking operations: completed by the engine, or by the previous module. */
-#include "coll_optcast.h"
+#include "coll_optcast_request.h"
+
+#include "coll_optcast_decide.h"
+#include "coll_optcast_exchange.h"
+#include "coll_optcast_hosted.h"
+#include "coll_optcast_layout.h"
+#include "coll_optcast_memory.h"
+#include "coll_optcast_pvars.h"
+#include "coll_optcast_report.h"
 
 static int request_cancel(ompi_request_t *request, int flag)
 {
@@ -30,9 +38,11 @@ static int request_free(ompi_request_t **request)
     }
     free_inner(r);
     mca_coll_optcast_layout_free(&r->call.layout);
-    mca_coll_optcast_persistent_free(r);
+    if (NULL != r->freed) {
+        r->freed(r);
+    }
     OMPI_REQUEST_FINI(&r->super.super);
-    opal_free_list_return(&mca_coll_optcast_component.requests, (opal_free_list_item_t *) r);
+    opal_free_list_return(&mca_coll_optcast_state.requests, (opal_free_list_item_t *) r);
     *request = MPI_REQUEST_NULL;
     if (persistent) {
         OBJ_RELEASE(comm);
@@ -60,7 +70,7 @@ mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module
     mca_coll_optcast_request_t *r;
 
     while (NULL == (r = (mca_coll_optcast_request_t *) opal_free_list_get(
-                        &mca_coll_optcast_component.requests))) {
+                        &mca_coll_optcast_state.requests))) {
         mca_coll_optcast_need(module->comm, "a request");
     }
     OMPI_REQUEST_INIT(&r->super.super, NULL != start);
@@ -81,6 +91,7 @@ mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module
     r->inner = NULL;
     r->hosted = NULL;
     r->persistent = NULL;
+    r->freed = NULL;
     return r;
 }
 
@@ -125,11 +136,11 @@ static mca_coll_optcast_service_t *service_of(const mca_coll_optcast_request_t *
 
 void mca_coll_optcast_request_await_inner(mca_coll_optcast_request_t *r)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
-    OPAL_THREAD_LOCK(&cm->lock);
-    opal_list_append(&cm->inner, &r->super.super.super.super);
-    OPAL_THREAD_UNLOCK(&cm->lock);
+    OPAL_THREAD_LOCK(&st->lock);
+    opal_list_append(&st->inner, &r->super.super.super.super);
+    OPAL_THREAD_UNLOCK(&st->lock);
 }
 
 /* Starts the reserved request of the previous module. */
@@ -213,22 +224,22 @@ static int end_inner(const mca_coll_optcast_request_t *r)
 
 int mca_coll_optcast_request_progress(void)
 {
-    mca_coll_optcast_component_t *cm = &mca_coll_optcast_component;
+    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     mca_coll_optcast_request_t *r, *next;
     opal_list_t done;
     int events = 0;
 
-    if (OPAL_THREAD_TRYLOCK(&cm->lock)) {
+    if (OPAL_THREAD_TRYLOCK(&st->lock)) {
         return 0;
     }
     OBJ_CONSTRUCT(&done, opal_list_t);
-    OPAL_LIST_FOREACH_SAFE(r, next, &cm->inner, mca_coll_optcast_request_t) {
+    OPAL_LIST_FOREACH_SAFE(r, next, &st->inner, mca_coll_optcast_request_t) {
         if (REQUEST_COMPLETE(r->inner)) {
-            opal_list_remove_item(&cm->inner, &r->super.super.super.super);
+            opal_list_remove_item(&st->inner, &r->super.super.super.super);
             opal_list_append(&done, &r->super.super.super.super);
         }
     }
-    OPAL_THREAD_UNLOCK(&cm->lock);
+    OPAL_THREAD_UNLOCK(&st->lock);
     while (NULL != (r = (mca_coll_optcast_request_t *) opal_list_remove_first(&done))) {
         mca_coll_optcast_request_complete(r, end_inner(r));
         events++;

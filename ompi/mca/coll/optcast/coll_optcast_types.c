@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From MPI's predefined operations and datatypes to those of reduction/. */
-#include "coll_optcast.h"
+#include "coll_optcast_types.h"
 
 #include <pthread.h>
 
 #include "reduction/reduction.h"
+
+#include "coll_optcast_half.h"
 
 /* The classes of datatypes in the table of operations of MPI 4.0, section 6.9.2, and pairs. */
 enum {

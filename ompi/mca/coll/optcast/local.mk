@@ -7,25 +7,49 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_allgather.c \
 	ompi/mca/coll/optcast/coll_optcast_allreduce.c \
 	ompi/mca/coll/optcast/coll_optcast_bcast.c \
+	ompi/mca/coll/optcast/coll_optcast_bootstrap.h \
 	ompi/mca/coll/optcast/coll_optcast_bootstrap.c \
 	ompi/mca/coll/optcast/coll_optcast_compat.h \
 	ompi/mca/coll/optcast/coll_optcast_component.c \
+	ompi/mca/coll/optcast/coll_optcast_decide.h \
 	ompi/mca/coll/optcast/coll_optcast_decide.c \
+	ompi/mca/coll/optcast/coll_optcast_device.h \
 	ompi/mca/coll/optcast/coll_optcast_device.c \
+	ompi/mca/coll/optcast/coll_optcast_exchange.h \
 	ompi/mca/coll/optcast/coll_optcast_exchange.c \
+	ompi/mca/coll/optcast/coll_optcast_functions.h \
+	ompi/mca/coll/optcast/coll_optcast_group.h \
+	ompi/mca/coll/optcast/coll_optcast_group.c \
+	ompi/mca/coll/optcast/coll_optcast_half.h \
 	ompi/mca/coll/optcast/coll_optcast_half.c \
+	ompi/mca/coll/optcast/coll_optcast_han.h \
 	ompi/mca/coll/optcast/coll_optcast_han.c \
+	ompi/mca/coll/optcast/coll_optcast_hosted.h \
 	ompi/mca/coll/optcast/coll_optcast_hosted.c \
+	ompi/mca/coll/optcast/coll_optcast_job.h \
 	ompi/mca/coll/optcast/coll_optcast_job.c \
+	ompi/mca/coll/optcast/coll_optcast_layout.h \
 	ompi/mca/coll/optcast/coll_optcast_layout.c \
+	ompi/mca/coll/optcast/coll_optcast_memory.h \
 	ompi/mca/coll/optcast/coll_optcast_memory.c \
+	ompi/mca/coll/optcast/coll_optcast_module.h \
 	ompi/mca/coll/optcast/coll_optcast_module.c \
+	ompi/mca/coll/optcast/coll_optcast_operate.h \
 	ompi/mca/coll/optcast/coll_optcast_operate.c \
-	ompi/mca/coll/optcast/coll_optcast_persistent.c \
-	ompi/mca/coll/optcast/coll_optcast_pvars.c \
+	ompi/mca/coll/optcast/coll_optcast_opponent.h \
 	ompi/mca/coll/optcast/coll_optcast_opponent.c \
+	ompi/mca/coll/optcast/coll_optcast_persistent.h \
+	ompi/mca/coll/optcast/coll_optcast_persistent.c \
+	ompi/mca/coll/optcast/coll_optcast_previous.h \
+	ompi/mca/coll/optcast/coll_optcast_previous.c \
+	ompi/mca/coll/optcast/coll_optcast_pvars.h \
+	ompi/mca/coll/optcast/coll_optcast_pvars.c \
+	ompi/mca/coll/optcast/coll_optcast_report.h \
 	ompi/mca/coll/optcast/coll_optcast_report.c \
+	ompi/mca/coll/optcast/coll_optcast_request.h \
 	ompi/mca/coll/optcast/coll_optcast_request.c \
+	ompi/mca/coll/optcast/coll_optcast_state.c \
+	ompi/mca/coll/optcast/coll_optcast_types.h \
 	ompi/mca/coll/optcast/coll_optcast_types.c
 # NDEBUG as Open MPI itself is built with it: its inline functions assert on what it leaves out
 ompi_mca_coll_optcast_mca_coll_optcast_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_CPPFLAGS) $(RULES_CPPFLAGS) -DNDEBUG

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether a call is offloaded. */
+#ifndef MCA_COLL_OPTCAST_DECIDE_H
+#define MCA_COLL_OPTCAST_DECIDE_H
+
+#include "coll_optcast.h"
+
+/* Finds the smallest Allreduce that may ever be offloaded. */
+void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m);
+/*
+ * Why the group is known to leave such a call to the previous module; NONE: it does not, or this
+ * rank does not know it yet, and finds out when it gives the call to the engine.
+ */
+oc_fallback_t mca_coll_optcast_left(const oc_group_t *group, const mca_coll_optcast_call_t *call);
+/* For so many bytes of all ranks together. */
+oc_fallback_t mca_coll_optcast_decide_cast(const mca_coll_optcast_module_t *m, uint64_t least,
+                                           size_t total);
+void mca_coll_optcast_decide_casts(mca_coll_optcast_module_t *m);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Groups of the engine for communicators. */
+#ifndef MCA_COLL_OPTCAST_GROUP_H
+#define MCA_COLL_OPTCAST_GROUP_H
+
+#include "coll_optcast.h"
+
+/*
+ * For the bootstrap's service. only: the call that a persistent operation will make, whose group is
+ * patient; or NULL. NULL when memory has run out.
+ */
+oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap,
+                                       const mca_coll_optcast_call_t *only);
+
+#endif

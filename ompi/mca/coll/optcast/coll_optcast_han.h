@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* HAN, where communicators have it before us. */
+#ifndef MCA_COLL_OPTCAST_HAN_H
+#define MCA_COLL_OPTCAST_HAN_H
+
+#include "coll_optcast.h"
+
+/* What came before us has changed. */
+void mca_coll_optcast_han_find(mca_coll_optcast_module_t *m);
+/* As mca_coll_optcast_previous, of a module that is over HAN. */
+int mca_coll_optcast_han_call(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call);
+/* Whether this thread is in such a call. */
+bool mca_coll_optcast_han_is_mine(void);
+
+/* Whether it is HAN that calls a blocking collective now. */
+static inline bool mca_coll_optcast_han_is_calling(void)
+{
+    return 0 != atomic_load_explicit(&mca_coll_optcast_state.han_calls, memory_order_relaxed)
+           && mca_coll_optcast_han_is_mine();
+}
+
+#endif

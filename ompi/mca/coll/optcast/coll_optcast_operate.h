@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Blocking and nonblocking calls of a collective. The call has all but what decide fills in. An
+ * error of MPI.
+ */
+#ifndef MCA_COLL_OPTCAST_OPERATE_H
+#define MCA_COLL_OPTCAST_OPERATE_H
+
+#include "coll_optcast.h"
+
+int mca_coll_optcast_operate(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call);
+int mca_coll_optcast_operate_now(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call,
+                                 ompi_request_t **request);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The MPI_T performance variables. */
+#ifndef MCA_COLL_OPTCAST_PVARS_H
+#define MCA_COLL_OPTCAST_PVARS_H
+
+#include "coll_optcast.h"
+
+void mca_coll_optcast_pvars_register(void);
+void mca_coll_optcast_count_fallback(oc_fallback_t reason);
+
+#endif
