@@ -10,7 +10,8 @@
 #include "server/aggregator/above_inside.h"
 #include "server/aggregator/codes.h"
 #include "server/aggregator/early.h"
-#include "server/aggregator/groups.h"
+#include "server/aggregator/group.h"
+#include "server/aggregator/ready.h"
 #include "server/aggregator/replies.h"
 
 /*
@@ -64,7 +65,7 @@ static void on_ready(oc_transfer_t *transfer)
     } else if (OC_MESSAGE_READY == header.message) {
         above->chunk_bytes = header.chunk_bytes;
         above->ready = true;
-        oc_aggregator_group_ready(group);
+        oc_ready_tell_all(group);
     } else if (OC_ERR_CANCELED != transfer->status) {
         oc_aggregator_group_failed(group, OC_ERR_INVALID,
                                    "the parent server sent something else than READY");
@@ -101,7 +102,7 @@ void oc_above_joined(oc_server_group_t *group, uint32_t handle)
     if (NULL != group->above) {
         group->above->handle = handle;
         group->above->joined = true;
-        oc_aggregator_group_ready(group);
+        oc_ready_tell_all(group);
     }
 }
 

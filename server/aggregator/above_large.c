@@ -13,7 +13,7 @@
 #include "server/aggregator/above_inside.h"
 #include "server/aggregator/chunks.h"
 #include "server/aggregator/early.h"
-#include "server/aggregator/groups.h"
+#include "server/aggregator/group.h"
 #include "server/aggregator/leftovers.h"
 #include "server/aggregator/reduction.h"
 

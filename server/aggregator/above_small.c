@@ -7,7 +7,7 @@
 #include "server/aggregator/above.h"
 #include "server/aggregator/above_inside.h"
 #include "server/aggregator/codes.h"
-#include "server/aggregator/groups.h"
+#include "server/aggregator/group.h"
 #include "server/aggregator/replies.h"
 #include "server/aggregator/small.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The aggregator's thread: its loop and its commands. */
+/* The aggregator's thread: its loop. */
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -8,78 +8,18 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "server/aggregator/above.h"
-#include "server/aggregator/aggregator_inside.h"
 #include "server/aggregator/codes.h"
-#include "server/aggregator/early.h"
+#include "server/aggregator/commands.h"
 #include "server/aggregator/groups.h"
 #include "server/aggregator/leftovers.h"
 #include "server/aggregator/peers.h"
 #include "server/aggregator/queue.h"
 #include "server/aggregator/requests.h"
+#include "server/aggregator/sweep.h"
 #include "server/host/threads.h"
 
 /* How long an aggregator with nothing to do looks around before it sleeps. */
 #define SPIN_NS (50 * 1000ull)
-
-/* A PING comes from each client that has waited for a second: from thousands, all the time. */
-static bool sweep_is_due(oc_aggregator_t *aggregator)
-{
-    uint64_t now = oc_clock_ns();
-
-    if (now - aggregator->swept_at < OC_SECOND) {
-        return false;
-    }
-    aggregator->swept_at = now;
-    return true;
-}
-
-static void carry_out(oc_aggregator_t *aggregator, oc_command_t *command)
-{
-    switch (command->type) {
-    case OC_COMMAND_CLIENT_ADD:
-        oc_server_peer_add(aggregator, command);
-        break;
-    case OC_COMMAND_CLIENT_DROP:
-        oc_server_peer_drop(aggregator, command->client);
-        break;
-    case OC_COMMAND_KEY:
-        oc_codes_open(aggregator, command);
-        break;
-    case OC_COMMAND_MEMBER_ADD:
-        oc_aggregator_group_join(aggregator, command);
-        break;
-    case OC_COMMAND_GROUP_DROP:
-        oc_aggregator_group_drop(aggregator, command->handle);
-        break;
-    case OC_COMMAND_PARENT_ADD:
-        oc_above_connect(aggregator, command->data);
-        break;
-    case OC_COMMAND_GROUP_ABOVE:
-        oc_aggregator_group_above(aggregator, command);
-        break;
-    case OC_COMMAND_PING:
-        aggregator->sweeps = aggregator->sweeps || sweep_is_due(aggregator);
-        command->type = OC_COMMAND_PONG;
-        oc_mailbox_post(aggregator->config.control, command);
-        return;
-    case OC_COMMAND_STOP:
-        aggregator->stop = true;
-        break;
-    default:
-        break;
-    }
-    free(command);
-}
-
-void oc_aggregator_drain(oc_aggregator_t *aggregator)
-{
-    oc_command_t *command;
-
-    while (NULL != (command = oc_mailbox_take(&aggregator->inbox))) {
-        carry_out(aggregator, command);
-    }
-}
 
 /* Nothing is lost before the wait: mail, and messages after arm, make descriptors readable. */
 static void sleep_until_event(oc_aggregator_t *aggregator)
@@ -103,7 +43,7 @@ static void *aggregator_run(void *arg)
     while (!aggregator->stop) {
         /* also in the middle of work: heartbeats are among the commands */
         if (oc_mailbox_has_mail(&aggregator->inbox)) {
-            oc_aggregator_drain(aggregator);
+            oc_commands_carry_out(aggregator);
         }
         moved = 0 != oc_worker_progress(aggregator->worker);
         moved = oc_early_sweep(aggregator) || moved;

@@ -45,7 +45,20 @@ typedef struct {
 } oc_group_member_t;
 
 struct oc_reduction;
+struct oc_chunk;
 typedef struct oc_early oc_early_t;
+
+/* What becomes of what the members of a group add up; see outlets.c. Nothing here blocks. */
+typedef struct {
+    /* All members have begun a large collective. */
+    void (*start)(struct oc_reduction *reduction);
+    /* A chunk is reduced, in its first buffer. */
+    void (*chunk)(struct oc_chunk *chunk);
+    /* A small collective is reduced, in held[0] behind room for a header. */
+    void (*small)(struct oc_reduction *reduction);
+    /* All members have acknowledged their results. */
+    void (*acknowledge)(struct oc_reduction *reduction);
+} oc_outlet_t;
 
 /* A group whose results are passed on to the server above, which adds up those of all leaves. */
 typedef struct {
@@ -85,7 +98,9 @@ typedef struct oc_server_group {
     const void **sources;            /* num_ranks pointers, for the kernels */
     unsigned references;             /* transfers that still point here */
     bool failed;                     /* an error was reported: nothing new is started */
-    bool dropped;                    /* freed with the last reference */
+    bool dropped;                    /* freed with the last reference … */
+    void (*end)(struct oc_server_group *group); /* … by this, of groups.c */
+    const oc_outlet_t *outlet;       /* what becomes of its results */
     struct oc_server_group *owed_prev, *owed_next;
     UT_hash_handle hh;
 } oc_server_group_t;

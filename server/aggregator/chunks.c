@@ -15,15 +15,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "protocol/tag.h"
-#include "server/aggregator/above.h"
 #include "server/aggregator/budget.h"
+#include "server/aggregator/cache.h"
 #include "server/aggregator/early.h"
-#include "server/aggregator/groups.h"
-#include "server/aggregator/queue.h"
+#include "server/aggregator/group.h"
 #include "server/aggregator/reduction.h"
 #include "server/aggregator/replies.h"
 #include "server/aggregator/reserve.h"
-#include "server/aggregator/small.h"
+#include "server/aggregator/starving.h"
 
 static void on_result_sent(oc_transfer_t *transfer);
 
@@ -124,15 +123,6 @@ static void reduce(oc_chunk_t *chunk)
               chunk->length / reduction->element);
 }
 
-static void pass_on(oc_chunk_t *chunk)
-{
-    if (NULL != chunk->reduction->group->above) {
-        oc_above_chunk(chunk);
-    } else {
-        oc_chunk_result(chunk);
-    }
-}
-
 static void on_contribution(oc_transfer_t *transfer)
 {
     oc_chunk_t *chunk = ((oc_chunk_transfer_t *) transfer)->chunk;
@@ -152,7 +142,7 @@ static void on_contribution(oc_transfer_t *transfer)
         } else {
             reduce(chunk);
             note(chunk, OC_SERVER_REDUCED);
-            pass_on(chunk);
+            group->outlet->chunk(chunk);
         }
     }
     oc_group_release(group);
@@ -248,14 +238,6 @@ static void receive_contributions(oc_chunk_t *chunk)
     }
 }
 
-void oc_chunks_close(oc_reduction_t *reduction)
-{
-    if (reduction->is_open) {
-        DL_DELETE2(reduction->group->open, reduction, open_prev, open_next);
-        reduction->is_open = false;
-    }
-}
-
 /* There is room for it. */
 static void admit_next(oc_reduction_t *reduction, bool lent)
 {
@@ -274,7 +256,7 @@ static void admit_next(oc_reduction_t *reduction, bool lent)
     note(chunk, OC_SERVER_ADMITTED);
     receive_contributions(chunk);
     if (reduction->admitted == reduction->header.chunks) {
-        oc_chunks_close(reduction);
+        oc_reduction_close(reduction);
     }
 }
 
@@ -289,28 +271,12 @@ static bool wants_chunk(const oc_reduction_t *reduction)
                                          <= (size_t) group->window * group->chunk_bytes);
 }
 
-bool oc_chunks_next_is_here(oc_reduction_t *reduction)
-{
-    oc_server_group_t *group = reduction->group;
-
-    if (reduction->here_of != reduction->admitted) {
-        reduction->here_of = reduction->admitted;
-        reduction->here = 0;
-    }
-    while (reduction->here < group->num_ranks
-           && oc_early_has(group,
-                           contribution_tag(reduction, reduction->here, reduction->admitted))) {
-        reduction->here++;
-    }
-    return reduction->here == group->num_ranks;
-}
-
 /* Whether there was room. */
 static bool try_admit(oc_reduction_t *reduction, bool in_turn)
 {
     oc_server_group_t *group = reduction->group;
     bool has_room = in_turn
-                    && oc_small_make_room(group->aggregator, reduction, block_size(group));
+                    && oc_cache_make_room(group->aggregator, reduction, block_size(group));
 
     if (!has_room && !oc_reserve_lend_chunk(reduction)) {
         return false;
@@ -333,8 +299,7 @@ void oc_chunks_admit(oc_server_group_t *group)
 
 void oc_chunks_begin(oc_reduction_t *reduction)
 {
-    reduction->is_open = true;
-    DL_APPEND2(reduction->group->open, reduction, open_prev, open_next);
+    oc_reduction_open(reduction);
     oc_chunks_admit(reduction->group);
 }
 

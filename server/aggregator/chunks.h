@@ -14,9 +14,7 @@ void oc_chunks_admit(oc_server_group_t *group);
  * reserve: false if there is no room.
  */
 bool oc_chunks_feed(oc_reduction_t *reduction, bool in_turn);
-/* Whether the contributions of all ranks to the next chunk are here, or announced. */
-bool oc_chunks_next_is_here(oc_reduction_t *reduction);
-void oc_chunks_close(oc_reduction_t *reduction);
+/* Takes back the receives of a collective; what cannot be taken back ends by itself. */
 void oc_chunks_cancel(oc_reduction_t *reduction);
 /* The result of all is in the chunk's first buffer: it goes to the members. */
 void oc_chunk_result(oc_chunk_t *chunk);

@@ -3,78 +3,19 @@
 #include "server/aggregator/groups.h"
 
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <utlist.h>
 
-#include "protocol/tag.h"
 #include "server/aggregator/above.h"
-#include "server/aggregator/aggregator_inside.h"
 #include "server/aggregator/budget.h"
+#include "server/aggregator/chunks.h"
 #include "server/aggregator/early.h"
+#include "server/aggregator/group.h"
+#include "server/aggregator/outlets.h"
 #include "server/aggregator/peers.h"
+#include "server/aggregator/ready.h"
 #include "server/aggregator/reduction.h"
-#include "server/aggregator/replies.h"
 #include "server/aggregator/reserve.h"
-
-static oc_server_group_t *find_member(oc_aggregator_t *aggregator, uint32_t handle, uint32_t rank)
-{
-    oc_server_group_t *group;
-
-    HASH_FIND(hh, aggregator->groups, &handle, sizeof(handle), group);
-    return NULL != group && rank < group->num_ranks && group->members[rank].joined ? group : NULL;
-}
-
-oc_server_group_t *oc_aggregator_group(oc_aggregator_t *aggregator, uint32_t handle, uint32_t rank)
-{
-    oc_server_group_t *group = find_member(aggregator, handle, rank);
-
-    if (NULL == group || group->num_joined < group->num_ranks) {
-        /* the command was posted before any rank learnt the handle: it must be in the inbox */
-        oc_aggregator_drain(aggregator);
-        group = find_member(aggregator, handle, rank);
-    }
-    return group;
-}
-
-void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, const char *format,
-                                ...)
-{
-    oc_command_t *command;
-    va_list args;
-
-    if (group->failed) {
-        return;
-    }
-    group->failed = true;
-    oc_early_forget(group);
-    command = oc_command_new(OC_COMMAND_GROUP_ERROR, NULL, 0);
-    if (NULL == command) {
-        return;
-    }
-    command->handle = group->handle;
-    command->status = status;
-    va_start(args, format);
-    vsnprintf(command->text, sizeof(command->text), format, args);
-    va_end(args);
-    oc_mailbox_post(group->aggregator->config.control, command);
-}
-
-const char *oc_group_member_name(const oc_server_group_t *group, uint32_t rank,
-                                 char name[OC_MEMBER_NAME_SIZE])
-{
-    if (NULL != group->above) {
-        snprintf(name, OC_MEMBER_NAME_SIZE, "member %u of leaf %u", rank, group->above->leaf);
-    } else {
-        snprintf(name, OC_MEMBER_NAME_SIZE, "%s %u", group->tree ? "leaf" : "rank", rank);
-    }
-    return name;
-}
-
-void oc_group_hold(oc_server_group_t *group)
-{
-    group->references++;
-}
 
 static void members_free(oc_server_group_t *group)
 {
@@ -96,13 +37,6 @@ static void group_free(oc_server_group_t *group)
     members_free(group);
     free(group->sources);
     free(group);
-}
-
-void oc_group_release(oc_server_group_t *group)
-{
-    if (0 == --group->references && group->dropped) {
-        group_free(group);
-    }
 }
 
 _Static_assert(sizeof(oc_server_group_t) <= OC_GROUP_COST / 2,
@@ -128,6 +62,8 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member
     group->reserves = member->reserves;
     group->tree = member->tree;
     group->goes_up = 0 != member->leaves;
+    group->end = group_free;
+    group->outlet = group->goes_up ? &oc_outlet_above : &oc_outlet_members;
     oc_reserve_take(group);
     group->members = calloc(member->num_ranks, sizeof(*group->members));
     group->sources = calloc(member->num_ranks, sizeof(*group->sources));
@@ -139,44 +75,6 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member
     HASH_ADD(hh, aggregator->groups, handle, sizeof(uint32_t), group);
     aggregator->served_groups++;
     return group;
-}
-
-/* What goes up has to be taken there, too. */
-static uint32_t chunk_offered(const oc_server_group_t *group)
-{
-    const oc_above_t *above = group->above;
-
-    return NULL != above && above->chunk_bytes < group->chunk_bytes ? above->chunk_bytes
-                                                                    : group->chunk_bytes;
-}
-
-/*
- * UCX connects when the first message goes. With this one that happens during the set-up, where a
- * data path that does not work still leads to the previous module.
- */
-static void send_ready(oc_server_group_t *group, uint32_t rank)
-{
-    oc_header_t header = {.message = OC_MESSAGE_READY, .handle = group->handle,
-                          .rank = group->index, .chunks = 1,
-                          .chunk_bytes = chunk_offered(group)};
-
-    group->members[rank].told = true;
-    oc_aggregator_send_header(group, rank, &header, OC_READY_SLOT);
-}
-
-/* It has the reserve that it needs, and if there is a server above, that is ready too. */
-static bool is_ready(const oc_server_group_t *group)
-{
-    return !group->owed && (NULL == group->above || (group->above->joined && group->above->ready));
-}
-
-void oc_aggregator_group_ready(oc_server_group_t *group)
-{
-    for (uint32_t rank = 0; is_ready(group) && rank < group->num_ranks; rank++) {
-        if (group->members[rank].joined && !group->members[rank].told) {
-            send_ready(group, rank);
-        }
-    }
 }
 
 void oc_aggregator_group_join(oc_aggregator_t *aggregator, const oc_command_t *command)
@@ -199,9 +97,19 @@ void oc_aggregator_group_join(oc_aggregator_t *aggregator, const oc_command_t *c
     group->num_joined++;
     group->members[member->rank] = (oc_group_member_t) {
         .peer = peer, .reply_handle = member->reply_handle, .joined = true};
-    if (is_ready(group)) {
-        send_ready(group, member->rank);
+    oc_ready_tell(group, member->rank);
+}
+
+/* Cancels what can be canceled; the rest ends when its transfers do. */
+static void abandon(oc_server_group_t *group)
+{
+    oc_reduction_t *reduction;
+
+    DL_FOREACH2 (group->reductions, reduction, group_next) {
+        oc_chunks_cancel(reduction);
+        oc_above_cancel_reduction(reduction);
     }
+    oc_above_cancel(group);
 }
 
 void oc_aggregator_group_drop(oc_aggregator_t *aggregator, uint32_t handle)
@@ -217,8 +125,7 @@ void oc_aggregator_group_drop(oc_aggregator_t *aggregator, uint32_t handle)
     group->dropped = true;
     oc_early_forget(group);
     oc_group_hold(group);
-    oc_reductions_abandon(group);
-    oc_above_cancel(group);
+    abandon(group);
     oc_group_release(group);
     if (NULL == aggregator->groups) {
         oc_pool_trim(&aggregator->pool);

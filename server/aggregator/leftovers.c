@@ -17,7 +17,7 @@
 
 #include "protocol/tag.h"
 #include "server/aggregator/early.h"
-#include "server/aggregator/groups.h"
+#include "server/aggregator/group.h"
 
 /* How many tags a sweep looks for: some milliseconds at most. */
 #define SWEEP 65536u

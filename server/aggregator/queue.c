@@ -10,33 +10,7 @@
 #include "server/aggregator/chunks.h"
 #include "server/aggregator/reserve.h"
 #include "server/aggregator/small.h"
-
-void oc_reduction_starve(oc_reduction_t *reduction)
-{
-    oc_server_group_t *group = reduction->group;
-    oc_aggregator_t *aggregator = group->aggregator;
-
-    if (!reduction->has_waited) {
-        reduction->has_waited = true;
-        aggregator->waited++;
-    }
-    reduction->waits_for_memory = true;
-    if (NULL == group->waiting) {
-        DL_APPEND2(aggregator->starving, group, starving_prev, starving_next);
-    }
-    DL_APPEND(group->waiting, reduction);
-}
-
-void oc_reduction_stop_starving(oc_reduction_t *reduction)
-{
-    oc_server_group_t *group = reduction->group;
-
-    DL_DELETE(group->waiting, reduction);
-    reduction->waits_for_memory = false;
-    if (NULL == group->waiting) {
-        DL_DELETE2(group->aggregator->starving, group, starving_prev, starving_next);
-    }
-}
+#include "server/aggregator/starving.h"
 
 static bool feed(oc_reduction_t *reduction, bool in_turn)
 {
@@ -87,11 +61,6 @@ static void lend_reserves(oc_server_group_t *group)
             leave_queue(reduction);
         }
     }
-}
-
-bool oc_reduction_may_take(const oc_aggregator_t *aggregator)
-{
-    return NULL == aggregator->starving && !oc_reserves_lack(aggregator);
 }
 
 /* The shared one goes round, as other memory does. */

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives on an aggregator: who has come, do they agree, their ends. */
+/* Collectives on an aggregator: their memory, what they say to all members, their ends. */
 #include "server/aggregator/reduction.h"
 
 #include <string.h>
 #include <utlist.h>
 
-#include "base/log.h"
 #include "protocol/tag.h"
-#include "server/aggregator/above.h"
-#include "server/aggregator/chunks.h"
 #include "server/aggregator/codes.h"
-#include "server/aggregator/groups.h"
-#include "server/aggregator/leftovers.h"
-#include "server/aggregator/queue.h"
+#include "server/aggregator/group.h"
+#include "server/aggregator/pieces.h"
 #include "server/aggregator/replies.h"
-#include "server/aggregator/small.h"
+#include "server/aggregator/starving.h"
 
 #define TAG_SEQUENCES (1u << OC_TAG_SEQUENCE_BITS)
 
@@ -41,6 +37,20 @@ static oc_reduction_t **place_of(const oc_server_group_t *group, uint64_t sequen
     return &group->aggregator->reductions[(group->handle * 67 + sequence) % OC_REDUCTION_PLACES];
 }
 
+void oc_reduction_open(oc_reduction_t *reduction)
+{
+    reduction->is_open = true;
+    DL_APPEND2(reduction->group->open, reduction, open_prev, open_next);
+}
+
+void oc_reduction_close(oc_reduction_t *reduction)
+{
+    if (reduction->is_open) {
+        DL_DELETE2(reduction->group->open, reduction, open_prev, open_next);
+        reduction->is_open = false;
+    }
+}
+
 static void reduction_free(oc_reduction_t *reduction)
 {
     oc_server_group_t *group = reduction->group;
@@ -52,8 +62,8 @@ static void reduction_free(oc_reduction_t *reduction)
     if (reduction->waits_for_memory) {
         oc_reduction_stop_starving(reduction);
     }
-    oc_chunks_close(reduction);
-    oc_small_free(reduction);
+    oc_reduction_close(reduction);
+    oc_pieces_free(reduction);
     oc_stock_give(stock, reduction->replies, replies_size(group));
     oc_stock_give(stock, reduction->notices, replies_size(group));
     oc_stock_give(stock, reduction, reduction_size(&reduction->header, group->num_ranks));
@@ -63,16 +73,6 @@ void oc_reductions_free(oc_server_group_t *group)
 {
     while (NULL != group->reductions) {
         reduction_free(group->reductions);
-    }
-}
-
-void oc_reductions_abandon(oc_server_group_t *group)
-{
-    oc_reduction_t *reduction;
-
-    DL_FOREACH2 (group->reductions, reduction, group_next) {
-        oc_chunks_cancel(reduction);
-        oc_above_cancel_reduction(reduction);
     }
 }
 
@@ -235,40 +235,7 @@ static oc_reduction_t *reduction_new(oc_server_group_t *group, const oc_header_t
     return reduction;
 }
 
-static bool same_collective(const oc_header_t *a, const oc_header_t *b)
-{
-    return a->message == b->message && a->op == b->op && a->type == b->type
-           && a->count == b->count && a->chunk_bytes == b->chunk_bytes
-           && a->last_bytes == b->last_bytes && a->chunks == b->chunks;
-}
-
-static bool arrival_is_legal(oc_reduction_t *reduction, const oc_header_t *header)
-{
-    oc_server_group_t *group = reduction->group;
-    const oc_header_t *first = &reduction->header;
-    char name[OC_MEMBER_NAME_SIZE], other[OC_MEMBER_NAME_SIZE];
-
-    oc_group_member_name(group, header->rank, name);
-    if (!same_collective(first, header)) {
-        oc_aggregator_group_failed(
-            group, OC_ERR_MISMATCH,
-            "ranks disagree about collective %llu: %s has %s of %llu %s, %s has %s of %llu %s",
-            (unsigned long long) header->sequence,
-            oc_group_member_name(group, first->rank, other), oc_op_name(first->op),
-            (unsigned long long) first->count, oc_type_name(first->type), name,
-            oc_op_name(header->op), (unsigned long long) header->count,
-            oc_type_name(header->type));
-        return false;
-    }
-    if (OC_SEEN_ARRIVED == (reduction->seen[header->rank] & (OC_SEEN_ARRIVED | OC_SEEN_ASKED))) {
-        oc_aggregator_group_failed(group, OC_ERR_INVALID, "%s began collective %llu twice", name,
-                                   (unsigned long long) header->sequence);
-        return false;
-    }
-    return true;
-}
-
-static oc_reduction_t *find(const oc_server_group_t *group, uint64_t sequence)
+oc_reduction_t *oc_reduction_find(const oc_server_group_t *group, uint64_t sequence)
 {
     oc_reduction_t *reduction;
 
@@ -289,9 +256,9 @@ static bool is_in_reach(const oc_server_group_t *group, uint64_t sequence)
            || oldest->sequence - sequence < TAG_SEQUENCES;
 }
 
-static oc_reduction_t *find_or_make(oc_server_group_t *group, const oc_header_t *header)
+oc_reduction_t *oc_reduction_find_or_make(oc_server_group_t *group, const oc_header_t *header)
 {
-    oc_reduction_t *reduction = find(group, header->sequence);
+    oc_reduction_t *reduction = oc_reduction_find(group, header->sequence);
     char name[OC_MEMBER_NAME_SIZE];
 
     if (NULL != reduction) {
@@ -313,88 +280,4 @@ static oc_reduction_t *find_or_make(oc_server_group_t *group, const oc_header_t 
         return NULL;
     }
     return reduction_new(group, header);
-}
-
-static void admit(oc_reduction_t *reduction)
-{
-    if (NULL != reduction->held) {
-        oc_small_admit(reduction);
-    } else {
-        oc_chunks_begin(reduction);
-    }
-}
-
-/* Memory is only promised once all ranks have come, so that groups cannot block each other. */
-static void arrive(oc_server_group_t *group, const oc_request_t *request)
-{
-    const oc_header_t *header = &request->header;
-    oc_reduction_t *reduction = find_or_make(group, header);
-
-    if (NULL == reduction || !arrival_is_legal(reduction, header)) {
-        return;
-    }
-    if (reduction->seen[header->rank] & OC_SEEN_ASKED) {
-        oc_small_arrive_again(reduction, request);
-        return;
-    }
-    reduction->seen[header->rank] |= OC_SEEN_ARRIVED;
-    reduction->arrived++;
-    if (NULL != reduction->held) {
-        oc_small_arrive(reduction, request);
-    }
-    if (reduction->arrived < group->num_ranks) {
-        return;
-    }
-    if (NULL != group->above && NULL == reduction->held) {
-        oc_above_start(reduction);
-    }
-    admit(reduction);
-}
-
-static void acknowledge(oc_server_group_t *group, const oc_header_t *header)
-{
-    oc_reduction_t *reduction = find(group, header->sequence);
-    char name[OC_MEMBER_NAME_SIZE];
-
-    if (NULL == reduction || OC_MESSAGE_START != reduction->header.message
-        || reduction->header.chunks != header->chunks || reduction->answered < header->chunks
-        || (reduction->seen[header->rank] & OC_SEEN_ACKED)) {
-        oc_aggregator_group_failed(group, OC_ERR_INVALID,
-                                   "%s acknowledged collective %llu, which has no such result",
-                                   oc_group_member_name(group, header->rank, name),
-                                   (unsigned long long) header->sequence);
-        return;
-    }
-    if (!oc_leftovers_none_of(reduction, header->rank)) {
-        return;
-    }
-    reduction->seen[header->rank] |= OC_SEEN_ACKED;
-    if (++reduction->acked < group->num_ranks) {
-        return;
-    }
-    if (NULL != group->above) {
-        oc_above_acknowledge(reduction);
-    } else {
-        oc_reduction_commit(reduction);
-    }
-}
-
-void oc_reduction_request(oc_server_group_t *group, const oc_request_t *request)
-{
-    char name[OC_MEMBER_NAME_SIZE];
-
-    switch (request->header.message) {
-    case OC_MESSAGE_SMALL:
-    case OC_MESSAGE_START:
-        arrive(group, request);
-        break;
-    case OC_MESSAGE_ACK:
-        acknowledge(group, &request->header);
-        break;
-    default:
-        oc_aggregator_group_failed(group, OC_ERR_INVALID,
-                                   "%s sent a message of type %u, which only aggregators send",
-                                   oc_group_member_name(group, request->header.rank, name),
-                                   request->header.message);
-    }
 }

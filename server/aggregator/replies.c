@@ -6,7 +6,7 @@
 
 #include "protocol/tag.h"
 #include "server/aggregator/codes.h"
-#include "server/aggregator/groups.h"
+#include "server/aggregator/group.h"
 
 void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *transfer,
                         const void *data, size_t length, uint64_t tag)

@@ -8,9 +8,10 @@
 
 #include "base/log.h"
 #include "protocol/tag.h"
+#include "server/aggregator/arrival.h"
 #include "server/aggregator/codes.h"
-#include "server/aggregator/groups.h"
-#include "server/aggregator/reduction.h"
+#include "server/aggregator/group.h"
+#include "server/aggregator/lookup.h"
 
 static oc_status_t post_one(oc_aggregator_t *aggregator);
 

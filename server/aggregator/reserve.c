@@ -30,9 +30,9 @@
 #include <utlist.h>
 
 #include "server/aggregator/budget.h"
-#include "server/aggregator/chunks.h"
-#include "server/aggregator/groups.h"
-#include "server/aggregator/small.h"
+#include "server/aggregator/cache.h"
+#include "server/aggregator/early.h"
+#include "server/aggregator/ready.h"
 
 static size_t chunk_size(const oc_server_group_t *group)
 {
@@ -78,7 +78,7 @@ static void secure(oc_aggregator_t *aggregator)
     oc_reserve_t *reserve = &aggregator->reserve;
     size_t lacking = reserve->step - reserve->secured - reserve->lent;
 
-    if (is_short(reserve) && oc_small_make_room(aggregator, NULL, lacking)) {
+    if (is_short(reserve) && oc_cache_make_room(aggregator, NULL, lacking)) {
         oc_pool_reserve(&aggregator->pool, lacking);
         reserve->secured += lacking;
     }
@@ -156,7 +156,7 @@ void oc_reserve_take(oc_server_group_t *group)
 
     group->own_reserve = in_tree && group->reserves;
     if (in_tree
-        && (NULL != aggregator->owed || !oc_small_make_room(aggregator, NULL, whole(group)))) {
+        && (NULL != aggregator->owed || !oc_cache_make_room(aggregator, NULL, whole(group)))) {
         owe(group);
         return;
     }
@@ -171,10 +171,10 @@ void oc_reserves_pay(oc_aggregator_t *aggregator)
     oc_server_group_t *group;
 
     while (NULL != (group = aggregator->owed)
-           && oc_small_make_room(aggregator, NULL, whole(group))) {
+           && oc_cache_make_room(aggregator, NULL, whole(group))) {
         stop_owing(group);
         oc_pool_reserve(&aggregator->pool, whole(group));
-        oc_aggregator_group_ready(group);
+        oc_ready_tell_all(group);
     }
     secure(aggregator);
 }
@@ -224,7 +224,7 @@ bool oc_reserve_lend_chunk(oc_reduction_t *reduction)
     oc_server_group_t *group = reduction->group;
 
     if (!may_be_owed(group)) {
-        return oc_reserve_is_free(group->aggregator) && oc_chunks_next_is_here(reduction)
+        return oc_reserve_is_free(group->aggregator) && oc_early_has_next(reduction)
                && lend_shared(group->aggregator, chunk_size(group));
     }
     if (!group->own_reserve || group->owed || group->chunk_lent || !is_first(reduction)

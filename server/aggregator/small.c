@@ -11,96 +11,16 @@
 #include "server/aggregator/small.h"
 
 #include <string.h>
-#include <utlist.h>
 
 #include "protocol/tag.h"
-#include "server/aggregator/above.h"
+#include "server/aggregator/cache.h"
 #include "server/aggregator/codes.h"
-#include "server/aggregator/groups.h"
-#include "server/aggregator/queue.h"
+#include "server/aggregator/group.h"
+#include "server/aggregator/pieces.h"
 #include "server/aggregator/reduction.h"
 #include "server/aggregator/replies.h"
 #include "server/aggregator/reserve.h"
-
-/* The result takes the place of rank 0's contribution, behind its header. */
-static size_t data_offset(uint32_t rank)
-{
-    return 0 == rank ? OC_HEADER_SIZE : 0;
-}
-
-static size_t piece_size(const oc_reduction_t *reduction, uint32_t rank)
-{
-    return data_offset(rank) + reduction->header.chunk_bytes;
-}
-
-static bool take(oc_reduction_t *reduction, uint32_t rank)
-{
-    reduction->held[rank] = oc_pool_take(&reduction->group->aggregator->pool,
-                                         piece_size(reduction, rank));
-    return NULL != reduction->held[rank];
-}
-
-static void give(oc_reduction_t *reduction, uint32_t rank)
-{
-    if (NULL != reduction->held[rank]) {
-        oc_pool_give(&reduction->group->aggregator->pool, reduction->held[rank],
-                     piece_size(reduction, rank));
-        reduction->held[rank] = NULL;
-        oc_reserve_return_piece(reduction, oc_pool_cost(piece_size(reduction, rank)));
-    }
-}
-
-/* ---- what may be dropped at any time ---- */
-
-static void cache_add(oc_reduction_t *reduction, size_t cost)
-{
-    oc_aggregator_t *aggregator = reduction->group->aggregator;
-
-    if (0 == reduction->cached) {
-        DL_APPEND2(aggregator->caches, reduction, cache_prev, cache_next);
-    }
-    reduction->cached += cost;
-    aggregator->cached += cost;
-}
-
-/* It is dropped, or it is needed now. */
-static void cache_leave(oc_reduction_t *reduction)
-{
-    oc_aggregator_t *aggregator = reduction->group->aggregator;
-
-    if (reduction->cached > 0) {
-        DL_DELETE2(aggregator->caches, reduction, cache_prev, cache_next);
-        aggregator->cached -= reduction->cached;
-        reduction->cached = 0;
-    }
-}
-
-static void drop(oc_reduction_t *reduction)
-{
-    cache_leave(reduction);
-    for (uint32_t rank = 0; rank < reduction->group->num_ranks; rank++) {
-        give(reduction, rank);
-    }
-}
-
-bool oc_small_make_room(oc_aggregator_t *aggregator, const oc_reduction_t *reduction, size_t size)
-{
-    const oc_pool_t *pool = &aggregator->pool;
-    size_t others = aggregator->cached - (NULL != reduction ? reduction->cached : 0);
-
-    if (pool->used - others > pool->limit || pool->limit - (pool->used - others) < size) {
-        return false;
-    }
-    /* the last to come waits longest for its other ranks, as far as anybody knows */
-    while (!oc_pool_has(pool, size)) {
-        oc_reduction_t *victim = aggregator->caches->cache_prev;
-
-        drop(victim != reduction ? victim : victim->cache_prev);
-    }
-    return true;
-}
-
-/* ---- the end ---- */
+#include "server/aggregator/starving.h"
 
 void oc_small_result(oc_reduction_t *reduction)
 {
@@ -119,18 +39,14 @@ static void finish(oc_reduction_t *reduction)
     uint8_t *result = reduction->held[0];
 
     for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
-        group->sources[rank] = reduction->held[rank] + data_offset(rank);
+        group->sources[rank] = reduction->held[rank] + oc_piece_offset(rank);
     }
     oc_reduce(reduction->kernel, result + OC_HEADER_SIZE, group->sources, group->num_ranks,
               reduction->header.count);
     for (uint32_t rank = 1; rank < group->num_ranks; rank++) {
-        give(reduction, rank);
+        oc_pieces_give(reduction, rank);
     }
-    if (NULL != group->above) {
-        oc_above_small(reduction);
-    } else {
-        oc_small_result(reduction);
-    }
+    group->outlet->small(reduction);
 }
 
 /* ---- what was dropped ---- */
@@ -141,7 +57,7 @@ static size_t missing(const oc_reduction_t *reduction)
 
     for (uint32_t rank = 0; rank < reduction->group->num_ranks; rank++) {
         if (NULL == reduction->held[rank]) {
-            size += oc_pool_cost(piece_size(reduction, rank));
+            size += oc_pool_cost(oc_piece_size(reduction, rank));
         }
     }
     return size;
@@ -167,7 +83,7 @@ static void take_missing(oc_reduction_t *reduction)
         if (NULL != reduction->held[rank]) {
             continue;
         }
-        if (!take(reduction, rank)) {
+        if (!oc_piece_take(reduction, rank)) {
             oc_aggregator_group_failed(reduction->group, OC_ERR_NO_MEMORY,
                                        "the server is out of memory");
             return;
@@ -182,11 +98,11 @@ static bool serve(oc_reduction_t *reduction, bool in_turn)
     oc_aggregator_t *aggregator = reduction->group->aggregator;
     size_t size = missing(reduction);
 
-    if (!(in_turn && oc_small_make_room(aggregator, reduction, size))
+    if (!(in_turn && oc_cache_make_room(aggregator, reduction, size))
         && !oc_reserve_lend_small(reduction, size)) {
         return false;
     }
-    cache_leave(reduction);
+    oc_cache_leave(reduction);
     take_missing(reduction);
     return true;
 }
@@ -197,7 +113,7 @@ void oc_small_admit(oc_reduction_t *reduction)
         return;
     }
     if (0 == missing(reduction)) {
-        cache_leave(reduction);
+        oc_cache_leave(reduction);
         finish(reduction);
     } else if (!serve(reduction, oc_reduction_may_take(reduction->group->aggregator))) {
         oc_reduction_starve(reduction);
@@ -215,7 +131,7 @@ static void keep(oc_reduction_t *reduction, const oc_request_t *request)
 {
     uint32_t rank = request->header.rank;
 
-    memcpy(reduction->held[rank] + data_offset(rank), request->bytes + OC_HEADER_SIZE,
+    memcpy(reduction->held[rank] + oc_piece_offset(rank), request->bytes + OC_HEADER_SIZE,
            reduction->header.chunk_bytes);
 }
 
@@ -229,17 +145,17 @@ static bool may_keep(oc_reduction_t *reduction, size_t cost)
     }
     return oc_pool_has(&aggregator->pool, cost)
            || (reduction->arrived == reduction->group->num_ranks
-               && oc_small_make_room(aggregator, reduction, cost));
+               && oc_cache_make_room(aggregator, reduction, cost));
 }
 
 void oc_small_arrive(oc_reduction_t *reduction, const oc_request_t *request)
 {
     uint32_t rank = request->header.rank;
-    size_t cost = oc_pool_cost(piece_size(reduction, rank));
+    size_t cost = oc_pool_cost(oc_piece_size(reduction, rank));
 
-    if (may_keep(reduction, cost) && take(reduction, rank)) {
+    if (may_keep(reduction, cost) && oc_piece_take(reduction, rank)) {
         keep(reduction, request);
-        cache_add(reduction, cost);
+        oc_cache_add(reduction, cost);
     }
 }
 
@@ -249,14 +165,5 @@ void oc_small_arrive_again(oc_reduction_t *reduction, const oc_request_t *reques
     keep(reduction, request);
     if (0 == --reduction->asked) {
         finish(reduction);
-    }
-}
-
-void oc_small_free(oc_reduction_t *reduction)
-{
-    if (NULL != reduction->held) {
-        drop(reduction);
-        /* if not all that was lent has been taken */
-        oc_reserve_return_piece(reduction, reduction->lent);
     }
 }

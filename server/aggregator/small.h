@@ -12,13 +12,7 @@ void oc_small_arrive_again(oc_reduction_t *reduction, const oc_request_t *reques
 void oc_small_admit(oc_reduction_t *reduction);
 /* One that waits for memory, in its turn or else by the group's reserve: whether it is done. */
 bool oc_small_feed(oc_reduction_t *reduction, bool in_turn);
-void oc_small_free(oc_reduction_t *reduction);
-/*
- * Drops what other collectives do not need yet, if that makes room for so much. reduction: who
- * wants it, and keeps what it has; or NULL.
- */
-bool oc_small_make_room(oc_aggregator_t *aggregator, const oc_reduction_t *reduction, size_t size);
-/* On a leaf: the result of all has come, with its header, where the leaf's own was. */
+/* The result is in held[0], behind room for its header: it goes to the members. */
 void oc_small_result(oc_reduction_t *reduction);
 
 #endif

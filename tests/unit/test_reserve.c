@@ -17,6 +17,7 @@
 #include "server/aggregator/budget.h"
 #include "server/aggregator/queue.h"
 #include "server/aggregator/reserve.h"
+#include "server/aggregator/starving.h"
 
 #define RANKS 2
 #define CHUNK 8192u

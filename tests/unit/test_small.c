@@ -19,8 +19,11 @@
 #include "base/clock.h"
 #include "protocol/seal.h"
 #include "protocol/tag.h"
+#include "server/aggregator/arrival.h"
 #include "server/aggregator/budget.h"
+#include "server/aggregator/chunks.h"
 #include "server/aggregator/codes.h"
+#include "server/aggregator/outlets.h"
 #include "server/aggregator/queue.h"
 #include "server/aggregator/reduction.h"
 #include "server/aggregator/reserve.h"
@@ -58,7 +61,7 @@ static void make_group(uint32_t i)
     groups[i] = (oc_server_group_t) {.aggregator = &aggregator, .id = (i + 7ull) << 16,
                                      .handle = i, .num_ranks = RANKS,
                                      .index = 5, .chunk_bytes = 8192, .window = 2,
-                                     .small_bytes = 8192, .members = members[i],
+                                     .small_bytes = 8192, .members = members[i], .outlet = &oc_outlet_members,
                                      .sources = sources, .references = 1};
 }
 
@@ -92,8 +95,12 @@ static int teardown(void **state)
 {
     (void) state;
     for (int i = 0; i < GROUPS; i++) {
+        oc_reduction_t *reduction;
+
         groups[i].failed = true;
-        oc_reductions_abandon(&groups[i]);
+        DL_FOREACH2 (groups[i].reductions, reduction, group_next) {
+            oc_chunks_cancel(reduction);
+        }
     }
     HASH_DEL(aggregator.peers, &peer);
     oc_endpoint_close(peer.endpoint);
