@@ -7,8 +7,8 @@
 #include <utlist.h>
 
 #include "base/log.h"
+#include "server/job/notice.h"
 #include "server/job/parent.h"
-#include "server/job/session.h"
 
 void oc_job_fail(oc_job_server_t *job, oc_status_t status, const char *format, ...)
 {

@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "server/job/aggregators.h"
+#include "server/job/notice.h"
 #include "server/job/parent.h"
-#include "server/job/session.h"
 
 /*
  * A round wakes all aggregators and the supervisor. Of thousands of processes PINGs arrive one by

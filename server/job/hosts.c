@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/descriptors.h"
-#include "server/job/session.h"
 
 /*
  * Up to so many, each host is admitted as it comes. More of them wait for each other for a moment:
@@ -35,14 +34,15 @@ static void on_gathered(oc_watch_t *watch, uint32_t events)
     (void) events;
     if (sizeof(expirations) == read(watch->fd, &expirations, sizeof(expirations))) {
         renew(job);
-        oc_sessions_welcome(job);
+        job->hosts_gathered(job);
     }
 }
 
-oc_status_t oc_hosts_open(oc_job_server_t *job)
+oc_status_t oc_hosts_open(oc_job_server_t *job, void (*gathered)(oc_job_server_t *job))
 {
     int fd = oc_fd_make(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
 
+    job->hosts_gathered = gathered;
     job->hosts_watch = (oc_watch_t) {.fd = fd, .ready = on_gathered};
     job->origins.count = (uint8_t) oc_origin_addresses(job->config.net_devices,
                                                        job->origins.addresses, OC_MAX_ORIGINS);

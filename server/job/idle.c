@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "server/job/notice.h"
 #include "server/job/session.h"
 
 /*

@@ -15,6 +15,7 @@
 #include "server/job/heartbeat.h"
 #include "server/job/hosts.h"
 #include "server/job/idle.h"
+#include "server/job/notice.h"
 #include "server/job/parent.h"
 #include "server/job/registry.h"
 #include "server/job/session.h"
@@ -155,7 +156,7 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
     if (OC_OK == status) {
         snprintf(error, error_size, "cannot tell hosts of the job from others: no descriptors or "
                  "no memory are left");
-        status = oc_hosts_open(job);
+        status = oc_hosts_open(job, oc_sessions_welcome);
     }
     if (OC_OK == status) {
         status = oc_aggregators_open(job, error, error_size);

@@ -105,7 +105,8 @@ struct oc_job_server {
     uint64_t num_members;        /* of all groups */
     oc_admission_t *admission;   /* of hosts that may connect to the aggregators */
     oc_watch_t hosts_watch;      /* a timer … */
-    bool hosts_wait;             /* … until which some are not admitted yet */
+    bool hosts_wait;             /* … until which some are not admitted yet … */
+    void (*hosts_gathered)(oc_job_server_t *job); /* … and what is done then */
     oc_origins_t origins;        /* of this host */
     size_t groups_cost;          /* what they take of each aggregator's memory */
     size_t largest_step;         /* the most that one of them needs at a time */

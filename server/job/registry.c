@@ -12,8 +12,8 @@
 #include "server/job/aggregators.h"
 #include "server/job/eager.h"
 #include "server/job/failure.h"
+#include "server/job/notice.h"
 #include "server/job/parent.h"
-#include "server/job/session.h"
 
 _Static_assert(sizeof(oc_registered_group_t) <= OC_GROUP_COST / 2,
                "a group costs more than is counted");

@@ -5,17 +5,13 @@
 
 #include "server/job/job_types.h"
 
+/* Of a process that said HELLO: takes fd over, which is closed if that cannot be. */
 void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello);
-/* For messages: who is at the other end. */
-#define OC_SESSION_NAME_SIZE 160
-void oc_session_name(const oc_session_t *session, char name[OC_SESSION_NAME_SIZE]);
 /* What they have waited for is there: they are welcome, unless they wait for something else. */
 void oc_sessions_welcome(oc_job_server_t *job);
 /* It has not, and will not: they are refused. */
 void oc_sessions_refuse(oc_job_server_t *job, oc_status_t status, const char *reason);
-void oc_session_send(oc_session_t *session, const oc_control_t *message);
-void oc_session_notice(oc_session_t *session, oc_control_type_t type, uint64_t group,
-                       oc_status_t status, const char *text);
+/* Its ranks have left all groups. Frees it. */
 void oc_session_close(oc_session_t *session);
 /* About once a second. Asks a leaf that has groups whether it is there; false: it is not. */
 bool oc_session_is_there(oc_session_t *session, uint64_t now);
