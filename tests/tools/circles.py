@@ -24,26 +24,20 @@ def objects(build):
     return found
 
 
-def symbols(path):
-    """What an object file has for others, and what it needs of them."""
-    has, needs = set(), set()
-    run = subprocess.run(["nm", "--extern-only", "--format=posix", path], capture_output=True, text=True, check=True)
-    for line in run.stdout.splitlines():
-        words = line.split()
-        if len(words) >= 2:
-            (needs if words[1] in "Uw" else has).add(words[0])
-    return has, needs
-
-
 def arrows(files):
     """{file: files that it needs}"""
-    tables = {name: symbols(path) for name, path in files.items()}
-    owners = {}
-    for name, (has, _) in tables.items():
-        for symbol in has:
+    owners, needs = {}, collections.defaultdict(set)
+    names = {str(path): name for name, path in files.items()}
+    run = subprocess.run(["nm", "--extern-only", "--format=posix", "--print-file-name", *names], capture_output=True,
+                         text=True, check=True)
+    for line in run.stdout.splitlines():
+        path, symbol, kind = line.split()[:3]
+        name = names[path.rstrip(":")]
+        if kind in "Uw":
+            needs[name].add(symbol)
+        else:
             owners.setdefault(symbol, name)
-    return {name: {owners[symbol] for symbol in needs if owners.get(symbol, name) != name}
-            for name, (_, needs) in tables.items()}
+    return {name: {owners[symbol] for symbol in needs[name] if owners.get(symbol, name) != name} for name in files}
 
 
 def circles(graph):
