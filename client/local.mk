@@ -7,22 +7,24 @@ libocclient_la_SOURCES = \
 	client/process/client_inside.h \
 	client/collective/allreduce.h client/collective/allreduce.c \
 	client/collective/collective.h client/collective/collective.c \
-	client/collective/flow.h client/collective/flow.c \
 	client/collective/large.h client/collective/large.c \
+	client/collective/large_flat.h client/collective/large_flat.c \
+	client/collective/large_node.h client/collective/large_node.c \
 	client/collective/leftovers.h client/collective/leftovers.c \
 	client/collective/node.h client/collective/node.c \
 	client/collective/pack.h client/collective/pack.c \
-	client/collective/part.h client/collective/part.c \
-	client/collective/parts.h client/collective/parts.c \
 	client/collective/reply.h client/collective/reply.c \
+	client/collective/slot.h client/collective/slot.c \
 	client/collective/small.h client/collective/small.c \
 	client/collective/step.h client/collective/step.c \
+	client/collective/step_data.h client/collective/step_data.c \
 	client/collective/vector.h client/collective/vector.c \
 	client/group/cast.h client/group/cast.c \
 	client/group/cast_group.h client/group/cast_group.c \
 	client/group/group.h client/group/group.c \
 	client/group/place.h client/group/place.c \
 	client/plan/division.h client/plan/division.c \
+	client/plan/chunk_map.h client/plan/chunk_map.c \
 	client/plan/model.h client/plan/model.c \
 	client/plan/model_time.h \
 	client/plan/previous.h client/plan/previous.c \

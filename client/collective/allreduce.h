@@ -1,11 +1,84 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allreduce, of small and large vectors. Under the lock of the client. */
+/*
+ * An Allreduce: the caller's vectors, what travels of them, and by which algorithm. Under the lock
+ * of the client.
+ *
+ *   allreduce --- vector        the caller's vectors, if they are memory of a device
+ *             --- steps         node shape: its part of the stream of its host
+ *             --- state         of its algorithm: a small one's message (small.h), …
+ *                   --< part    … or a large one's share on one lane (large.h): START, window, ACK,
+ *                               COMMIT
+ *                         --< slot   one chunk in flight
+ */
 #ifndef OC_CLIENT_COLLECTIVE_ALLREDUCE_H
 #define OC_CLIENT_COLLECTIVE_ALLREDUCE_H
 
 #include "client/state/types.h"
 
+typedef struct oc_allreduce oc_allreduce_t;
+
+/* How an Allreduce travels; each is one file. */
+typedef struct {
+    size_t state_size;         /* of what it keeps in state, all zeros at start */
+    /*
+     * Starts. OC_OK, or why it could not; whether anything is under way then says waiting. It
+     * calls oc_collective_finish when it is over.
+     */
+    oc_status_t (*start)(oc_allreduce_t *allreduce);
+    /* It is over. The lanes of a group that has failed are gone. */
+    void (*end)(oc_allreduce_t *allreduce);
+    /* A lane from which a message is here that its own receive has not taken; NULL: none. */
+    const oc_lane_t *(*leftover)(const oc_allreduce_t *allreduce);
+    /*
+     * Node shape only. Whether a step that this rank owns, and that all ranks of its host have
+     * given, can be sent now, and sends it. In the order of the steps.
+     */
+    bool (*may_send)(oc_allreduce_t *allreduce, uint32_t step);
+    void (*send)(oc_allreduce_t *allreduce, uint32_t step);
+    /* Node shape: when all steps are taken it waits for the COMMITs of all ranks of the host. */
+    bool settles;
+} oc_algorithm_t;
+
+/* See vector.h. */
+typedef struct {
+    oc_device_t *send_device, *recv_device; /* NULL: host memory */
+    oc_piece_t *ahead, *behind;
+    oc_status_t status;        /* the first error of a device */
+} oc_vector_t;
+
+/* See step.h. */
+typedef struct {
+    uint64_t first;            /* in the stream of the host */
+    uint32_t count;
+    size_t bytes;              /* of each but the last, as they travel */
+    bool hold;                 /* the host has some to do: that counts in waiting */
+} oc_steps_t;
+
+struct oc_allreduce {
+    oc_collective_t base;      /* the first member */
+    oc_allreduce_args_t args;
+    unsigned type;             /* on the wire, as the next ones */
+    size_t element, bytes;
+    const void *send;          /* what goes on the wire: the caller's buffers, or packed */
+    void *recv;
+    oc_vector_t vector;        /* of send and recv */
+    void *packed;              /* elements without gaps, or floats; or NULL */
+    bool wide;                 /* 16-bit floats travel as floats */
+    uint64_t sequence;
+    unsigned waiting;          /* transfers that have not called back, and steps */
+    unsigned uncommitted;      /* aggregators whose COMMIT it waits for */
+    oc_steps_t steps;
+    const oc_algorithm_t *algorithm; /* NULL: it has not started */
+    void *state;
+};
+
 /* Of args, which are oc_allreduce_args_t; it has not begun. NULL: out of memory. */
 oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *args);
+
+/* One of a group that servers serve: it has no other collectives. */
+static inline oc_allreduce_t *oc_allreduce_of(oc_collective_t *collective)
+{
+    return (oc_allreduce_t *) collective;
+}
 
 #endif

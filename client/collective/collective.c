@@ -7,10 +7,10 @@
 
 oc_collective_t *oc_collective_new(oc_group_t *group, const oc_collective_ops_t *ops)
 {
-    oc_collective_t *collective = oc_stock_take(&group->client->stock, sizeof(*collective));
+    oc_collective_t *collective = oc_stock_take(&group->client->stock, ops->size);
 
     if (NULL != collective) {
-        memset(collective, 0, sizeof(*collective));
+        memset(collective, 0, ops->size);
         collective->group = group;
         collective->ops = ops;
     }
@@ -19,20 +19,10 @@ oc_collective_t *oc_collective_new(oc_group_t *group, const oc_collective_ops_t 
 
 void oc_collective_free(oc_client_t *client, oc_collective_t *collective)
 {
-    collective->ops->release(client, collective);
-    oc_stock_give(&client->stock, collective, sizeof(*collective));
-}
+    size_t size = collective->ops->size;
 
-/*
- * Tags tell collectives apart by the low bits of their numbers, so none may begin too far from the
- * oldest one that has not ended. Running ones are in the order of their numbers.
- */
-static bool may_start(const oc_group_t *group)
-{
-    /* multicast has a queue of its own, and takes nothing while it calls back */
-    return NULL != group->cast || NULL == group->running
-           || (group->num_running < OC_MAX_IN_FLIGHT
-               && group->next_sequence - group->running->sequence < OC_MAX_SPAN);
+    collective->ops->release(client, collective);
+    oc_stock_give(&client->stock, collective, size);
 }
 
 static void start(oc_collective_t *collective)
@@ -49,7 +39,7 @@ void oc_group_start_queued(oc_group_t *group)
     oc_collective_t *collective;
 
     while (OC_GROUP_LIVE == group->state && NULL != (collective = group->queue)
-           && may_start(group)) {
+           && collective->ops->may_begin(group)) {
         DL_DELETE(group->queue, collective);
         start(collective);
     }

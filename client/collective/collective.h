@@ -5,7 +5,7 @@
 
 #include "client/state/types.h"
 
-/* All zeros but for its group and what it does; NULL: out of memory. */
+/* An object of ops->size bytes, all zeros but for its group and ops; NULL: out of memory. */
 oc_collective_t *oc_collective_new(oc_group_t *group, const oc_collective_ops_t *ops);
 /* Its group may be gone. It is in no list any more. */
 void oc_collective_free(oc_client_t *client, oc_collective_t *collective);

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Large Allreduces: chunks from and into user memory, between START, SENT, ACK and COMMIT on every
- * lane.
- * Which chunks those are is in parts.c, and which of them may be under way, in flow.c.
- */
+/* How a large vector is cut, and START, SENT, ACK and COMMIT on every lane. */
 #include "client/collective/large.h"
 
+#include <assert.h>
+#include <stdlib.h>
+
 #include "client/collective/collective.h"
-#include "client/collective/flow.h"
 #include "client/collective/leftovers.h"
-#include "client/collective/parts.h"
 #include "client/collective/reply.h"
-#include "client/collective/step.h"
+#include "client/collective/slot.h"
 #include "client/collective/vector.h"
 #include "client/state/codes.h"
 #include "protocol/tag.h"
@@ -19,31 +16,32 @@
 static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *bytes,
                         uint8_t message)
 {
-    oc_collective_t *collective = part->collective;
-    const oc_group_t *group = collective->group;
+    oc_allreduce_t *allreduce = part->allreduce;
+    const oc_group_t *group = allreduce->base.group;
     oc_header_t header = {
-        .message = message, .op = (uint8_t) collective->args.op,
-        .type = (uint8_t) collective->type, .handle = part->lane->handle,
-        .rank = group->teams.rank, .chunk_bytes = collective->chunk_bytes,
-        .last_bytes = part->last_bytes, .chunks = part->chunks,
-        .sequence = collective->sequence, .count = collective->args.count};
+        .message = message, .op = (uint8_t) allreduce->args.op,
+        .type = (uint8_t) allreduce->type, .handle = part->lane->handle,
+        .rank = group->teams.rank,
+        .chunk_bytes = oc_large_of(allreduce)->map.chunk_bytes,
+        .last_bytes = part->last_bytes, .chunks = part->share.count,
+        .sequence = allreduce->sequence, .count = allreduce->args.count};
 
-    oc_collective_seal(collective, part->lane, &header, bytes, OC_HEADER_SIZE);
-    collective->waiting++;
+    oc_request_seal(group, part->lane, &header, bytes, OC_HEADER_SIZE);
+    allreduce->waiting++;
     group->client->config.counters->messages_sent++;
     oc_send(part->lane->route->endpoint, &transfer->transfer, bytes, OC_HEADER_SIZE,
             oc_tag(OC_KIND_REQUEST, part->lane->handle, group->teams.rank,
-                   collective->sequence, 0));
+                   allreduce->sequence, 0));
 }
 
 /*
  * Done when every lane has committed, in the node shape those of all ranks of the host, and UCX has
  * let go of everything.
  */
-static void finish_if_done(oc_collective_t *collective)
+static void finish_if_done(oc_allreduce_t *allreduce)
 {
-    if (0 == collective->waiting && 0 == collective->uncommitted) {
-        oc_collective_finish(collective, collective->status);
+    if (0 == allreduce->waiting && 0 == allreduce->uncommitted) {
+        oc_collective_finish(&allreduce->base, allreduce->base.status);
     }
 }
 
@@ -51,8 +49,8 @@ static void on_header_sent(oc_transfer_t *transfer)
 {
     oc_part_t *part = ((oc_part_transfer_t *) transfer)->part;
 
-    if (oc_collective_called_back(part->collective, transfer, part->lane)) {
-        finish_if_done(part->collective);
+    if (oc_allreduce_called_back(part->allreduce, transfer, part->lane)) {
+        finish_if_done(part->allreduce);
     }
 }
 
@@ -60,172 +58,272 @@ static void on_header_sent(oc_transfer_t *transfer)
 static void receive_reply(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *bytes,
                           uint64_t slot)
 {
-    oc_collective_t *collective = part->collective;
+    oc_allreduce_t *allreduce = part->allreduce;
+    const oc_group_t *group = allreduce->base.group;
 
-    collective->waiting++;
-    oc_receive(collective->group->client->worker, &transfer->transfer, bytes, OC_HEADER_SIZE,
-               oc_tag(OC_KIND_REPLY, collective->group->reply_handle, part->lane->index,
-                      collective->sequence, slot), OC_TAG_EXACT);
+    allreduce->waiting++;
+    oc_receive(group->client->worker, &transfer->transfer, bytes, OC_HEADER_SIZE,
+               oc_tag(OC_KIND_REPLY, group->reply_handle, part->lane->index,
+                      allreduce->sequence, slot), OC_TAG_EXACT);
 }
 
 static void on_commit(oc_transfer_t *transfer)
 {
     oc_part_t *part = ((oc_part_transfer_t *) transfer)->part;
-    oc_collective_t *collective = part->collective;
+    oc_allreduce_t *allreduce = part->allreduce;
+    const oc_large_t *large = oc_large_of(allreduce);
 
-    if (oc_collective_is_forged(collective, part->lane, transfer, part->commit_bytes)) {
-        collective->waiting--;
+    if (oc_reply_is_forged(&allreduce->base, part->lane, transfer, part->commit_bytes)) {
+        allreduce->waiting--;
         receive_reply(part, &part->commit, part->commit_bytes, OC_COMMIT_SLOT);
         return;
     }
-    if (!oc_collective_called_back(collective, transfer, part->lane)) {
+    if (!oc_allreduce_called_back(allreduce, transfer, part->lane)) {
         return;
     }
-    if (oc_collective_check_reply(collective, part->lane, part->commit_bytes, transfer->length,
-                                  OC_MESSAGE_COMMIT)
-        && 0 == --collective->uncommitted && NULL != collective->group->node) {
-        oc_steps_commit(collective);
+    if (oc_allreduce_check_reply(allreduce, part->lane, part->commit_bytes, transfer->length,
+                                 OC_MESSAGE_COMMIT)) {
+        assert(allreduce->uncommitted > 0);
+        if (0 == --allreduce->uncommitted && NULL != large->committed) {
+            large->committed(allreduce);
+        }
     }
-    finish_if_done(collective);
+    finish_if_done(allreduce);
 }
 
-/* What the aggregator has sent is here. Others may end when this rank says that it has that. */
-static void on_sent(oc_transfer_t *transfer)
+/* Their receives were posted before the contributions were sent. */
+static bool has_leftover(const oc_part_t *part)
 {
-    oc_part_t *part = ((oc_part_transfer_t *) transfer)->part;
-    oc_collective_t *collective = part->collective;
+    uint32_t slots = part->sent < OC_TAG_SLOTS ? part->sent : OC_TAG_SLOTS;
 
-    if (oc_collective_is_forged(collective, part->lane, transfer, part->sent_bytes)) {
-        collective->waiting--;
-        receive_reply(part, &part->news, part->sent_bytes, OC_SENT_SLOT);
-        return;
-    }
-    if (!oc_collective_called_back(collective, transfer, part->lane)) {
-        return;
-    }
-    if (oc_collective_check_reply(collective, part->lane, part->sent_bytes, transfer->length,
-                                  OC_MESSAGE_SENT)
-        && oc_part_is_clean(part)) {
-        part->acknowledged = true;
-        receive_reply(part, &part->commit, part->commit_bytes, OC_COMMIT_SLOT);
-        send_header(part, &part->ack, part->ack_bytes, OC_MESSAGE_ACK);
-    }
-    finish_if_done(collective);
-}
-
-/*
- * All results of this lane are here: when the aggregator's SENT says that these were its own, they
- * are acknowledged, and a COMMIT says that all other ranks have theirs.
- */
-static void on_received_all(oc_part_t *part)
-{
-    receive_reply(part, &part->news, part->sent_bytes, OC_SENT_SLOT);
-}
-
-static void prepare(oc_collective_t *collective)
-{
-    for (unsigned i = 0; i < collective->num_parts; i++) {
-        oc_part_t *part = &collective->parts[i];
-
-        part->start.transfer.done = part->ack.transfer.done = on_header_sent;
-        part->news.transfer.done = on_sent;
-        part->commit.transfer.done = on_commit;
-        part->received_all = on_received_all;
-        part->start.part = part->ack.part = part->news.part = part->commit.part = part;
-    }
-    oc_flow_prepare(collective);
-}
-
-static void part_start(oc_part_t *part)
-{
-    send_header(part, &part->start, part->start_bytes, OC_MESSAGE_START);
-}
-
-static bool uses_rdma(const oc_collective_t *collective)
-{
-    for (unsigned i = 0; i < collective->num_parts; i++) {
-        if (oc_endpoint_is_rdma(collective->parts[i].lane->route->endpoint)) {
+    for (uint32_t slot = 0; slot < slots; slot++) {
+        if (oc_leftover_is_here(part->allreduce, part->lane, OC_KIND_RESULT, slot)) {
             return true;
         }
     }
     return false;
 }
 
-/*
- * Memory that its host shares is always the same, and cut in the same way; what goes by way of the
- * arena is anywhere in it.
- */
-static void map_vectors(oc_collective_t *collective)
+/* Whether all results were the aggregator's; false: all service is given up. */
+static bool is_clean(const oc_part_t *part)
 {
-    const oc_group_t *group = collective->group;
-    const oc_vector_t *vector = &collective->vector;
-    oc_worker_t *worker = group->client->worker;
+    oc_allreduce_t *allreduce = part->allreduce;
+
+    if (!has_leftover(part)) {
+        return true;
+    }
+    allreduce->base.status = OC_ERR_INVALID;
+    oc_leftover_tell(allreduce, part->lane);
+    return false;
+}
+
+/* What the aggregator has sent is here. Others may end when this rank says that it has that. */
+static void on_sent(oc_transfer_t *transfer)
+{
+    oc_part_t *part = ((oc_part_transfer_t *) transfer)->part;
+    oc_allreduce_t *allreduce = part->allreduce;
+
+    if (oc_reply_is_forged(&allreduce->base, part->lane, transfer, part->sent_bytes)) {
+        allreduce->waiting--;
+        receive_reply(part, &part->news, part->sent_bytes, OC_SENT_SLOT);
+        return;
+    }
+    if (!oc_allreduce_called_back(allreduce, transfer, part->lane)) {
+        return;
+    }
+    if (oc_allreduce_check_reply(allreduce, part->lane, part->sent_bytes, transfer->length,
+                                 OC_MESSAGE_SENT)
+        && is_clean(part)) {
+        part->acknowledged = true;
+        receive_reply(part, &part->commit, part->commit_bytes, OC_COMMIT_SLOT);
+        send_header(part, &part->ack, part->ack_bytes, OC_MESSAGE_ACK);
+    }
+    finish_if_done(allreduce);
+}
+
+/*
+ * When the aggregator's SENT says that the results were its own, they are acknowledged, and a
+ * COMMIT says that all other ranks have theirs.
+ */
+void oc_large_received(oc_part_t *part)
+{
+    if (part->received == part->share.count) {
+        receive_reply(part, &part->news, part->sent_bytes, OC_SENT_SLOT);
+    }
+}
+
+void oc_large_announce(oc_part_t *part)
+{
+    send_header(part, &part->start, part->start_bytes, OC_MESSAGE_START);
+}
+
+/* ---- parts ---- */
+
+/* How large chunks are: the same on all ranks. */
+static uint32_t choose_chunk(const oc_allreduce_t *allreduce)
+{
+    const oc_group_t *group = allreduce->base.group;
+    const oc_division_t *division = &group->division;
+    size_t lanes = group->num_lanes;
+    size_t share = (allreduce->bytes + lanes - 1) / lanes;
+    size_t least = (allreduce->bytes + division->period - 1) / division->period * division->least;
+    size_t chunk = group->chunk_bytes / OC_MIN_CHUNK * OC_MIN_CHUNK;
+    size_t fine = least / (size_t) group->client->config.settings->min_chunks;
+
+    /* before the first chunk has gone no result can come, and the last has nothing beside it */
+    fine = fine > OC_FINE_CHUNK ? fine / OC_MIN_CHUNK * OC_MIN_CHUNK : OC_FINE_CHUNK;
+    share = (share + OC_MIN_CHUNK - 1) / OC_MIN_CHUNK * OC_MIN_CHUNK;
+    chunk = fine < chunk ? fine : chunk;
+    chunk = share < chunk ? share : chunk;
+    /* whole elements: the size of some is no power of two */
+    return (uint32_t) (chunk / allreduce->element * allreduce->element);
+}
+
+static void set_callbacks(oc_part_t *part)
+{
+    part->start.transfer.done = part->ack.transfer.done = on_header_sent;
+    part->news.transfer.done = on_sent;
+    part->commit.transfer.done = on_commit;
+    part->start.part = part->ack.part = part->news.part = part->commit.part = part;
+}
+
+/* false: out of memory. */
+static bool part_make(oc_allreduce_t *allreduce, oc_part_t *part, oc_lane_t *lane)
+{
+    const oc_chunk_map_t *map = &oc_large_of(allreduce)->map;
+
+    part->allreduce = allreduce;
+    part->lane = lane;
+    part->share = oc_chunk_map_share(map, lane->team, lane->aggregator);
+    if (0 == part->share.count) {
+        return true;
+    }
+    part->next = oc_chunk_map_chunk(map, &part->share, 0);
+    part->last_bytes = oc_chunk_map_chunk(map, &part->share, part->share.count - 1).length;
+    set_callbacks(part);
+    allreduce->uncommitted++;
+    return oc_slots_make(part);
+}
+
+oc_status_t oc_large_make(oc_allreduce_t *allreduce)
+{
+    const oc_group_t *group = allreduce->base.group;
+    oc_large_t *large = oc_large_of(allreduce);
+    unsigned lanes = group->num_lanes * group->teams.own;
+
+    large->map = oc_chunk_map_make(&group->division, allreduce->bytes, choose_chunk(allreduce),
+                                   group->teams.count, allreduce->sequence);
+    large->parts = calloc(lanes, sizeof(*large->parts));
+    if (NULL == large->parts) {
+        return OC_ERR_NO_MEMORY;
+    }
+    large->num_parts = lanes;
+    /* each rank begins with another lane, so that they do not all meet at the first */
+    for (unsigned i = 0; i < lanes; i++) {
+        if (!part_make(allreduce, &large->parts[i],
+                       &group->lanes[(i + group->params.rank) % lanes])) {
+            return OC_ERR_NO_MEMORY;
+        }
+    }
+    return OC_OK;
+}
+
+oc_part_t *oc_large_next(const oc_allreduce_t *allreduce, const oc_part_t *part)
+{
+    const oc_large_t *large = oc_large_of(allreduce);
+
+    for (unsigned i = NULL == part ? 0 : (unsigned) (part - large->parts) + 1;
+         i < large->num_parts; i++) {
+        if (0 != large->parts[i].share.count) {
+            return &large->parts[i];
+        }
+    }
+    return NULL;
+}
+
+oc_part_t *oc_large_part_of(const oc_allreduce_t *allreduce, uint32_t chunk)
+{
+    const oc_group_t *group = allreduce->base.group;
+    const oc_large_t *large = oc_large_of(allreduce);
+    unsigned own = (oc_chunk_map_team(&large->map, chunk) - group->teams.first)
+                   / group->teams.step;
+    unsigned lane = own * group->num_lanes + oc_chunk_map_aggregator(&large->map, chunk);
+
+    assert(own < group->teams.own && lane < large->num_parts);
+    return &large->parts[(lane + large->num_parts - group->params.rank % large->num_parts)
+                         % large->num_parts];
+}
+
+/* ---- memory ---- */
+
+static bool uses_rdma(const oc_allreduce_t *allreduce)
+{
+    oc_part_t *part;
+
+    for (part = oc_large_next(allreduce, NULL); NULL != part;
+         part = oc_large_next(allreduce, part)) {
+        if (oc_endpoint_is_rdma(part->lane->route->endpoint)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void oc_large_map(oc_allreduce_t *allreduce)
+{
+    const oc_client_t *client = allreduce->base.group->client;
+    const oc_vector_t *vector = &allreduce->vector;
+    oc_mapping_t **mappings = oc_large_of(allreduce)->mappings;
     size_t length;
     void *memory;
 
-    if ((NULL != group->node && !oc_step_is_direct(collective)) || !uses_rdma(collective)) {
+    if (!uses_rdma(allreduce)) {
         return;
     }
     if (NULL == vector->recv_device) {
-        collective->mappings[0] = oc_map(worker, collective->recv, collective->bytes);
+        mappings[0] = oc_map(client->worker, allreduce->recv, allreduce->bytes);
     }
-    if (NULL == vector->send_device && collective->send != collective->recv) {
-        collective->mappings[1] = oc_map(worker, collective->send, collective->bytes);
+    if (NULL == vector->send_device && allreduce->send != allreduce->recv) {
+        mappings[1] = oc_map(client->worker, allreduce->send, allreduce->bytes);
     }
-    if (oc_vector_is_staged(collective)) {
-        memory = oc_arena_bytes(group->client->arena, &length);
-        collective->mappings[2] = oc_map(worker, memory, length);
-    }
-}
-
-void oc_large_end(oc_collective_t *collective)
-{
-    oc_flow_end(collective);
-    for (unsigned i = 0; i < sizeof(collective->mappings) / sizeof(collective->mappings[0]); i++) {
-        oc_unmap(collective->group->client->worker, collective->mappings[i]);
-        collective->mappings[i] = NULL;
+    if (oc_vector_is_staged(allreduce)) {
+        memory = oc_arena_bytes(client->arena, &length);
+        mappings[2] = oc_map(client->worker, memory, length);
     }
 }
 
-bool oc_large_has_slot(const oc_collective_t *collective, uint32_t chunk)
+void oc_large_end(oc_allreduce_t *allreduce)
 {
-    const oc_part_t *part = oc_parts_find(collective, chunk);
+    oc_large_t *large = oc_large_of(allreduce);
 
-    return NULL != part && oc_flow_has_slot(part);
+    for (unsigned i = 0; i < sizeof(large->mappings) / sizeof(large->mappings[0]); i++) {
+        oc_unmap(allreduce->base.group->client->worker, large->mappings[i]);
+    }
+    for (unsigned i = 0; i < large->num_parts; i++) {
+        oc_slots_free(&large->parts[i]);
+    }
+    free(large->parts);
 }
 
-void oc_large_send(oc_collective_t *collective, uint32_t chunk)
-{
-    oc_part_t *part = oc_parts_find(collective, chunk);
+/* ---- messages that no receive has taken ---- */
 
-    if (0 == part->sent) {
-        part_start(part);
-    }
-    oc_flow_send(part, oc_step_contribution(collective, chunk),
-                 oc_step_result(collective, chunk));
+/* A reply that waits beside its own receive, which has taken what does not come. */
+static bool misses_reply(const oc_part_t *part)
+{
+    return part->received == part->share.count
+           && oc_leftover_is_here(part->allreduce, part->lane, OC_KIND_REPLY,
+                                  part->acknowledged ? OC_COMMIT_SLOT : OC_SENT_SLOT);
 }
 
-oc_status_t oc_large_start(oc_collective_t *collective)
+const oc_lane_t *oc_large_leftover(const oc_allreduce_t *allreduce)
 {
-    oc_status_t status = oc_parts_make(collective);
+    oc_part_t *part;
 
-    if (OC_OK != status) {
-        return status;
-    }
-    prepare(collective);
-    if (NULL != collective->group->node) {
-        map_vectors(collective);
-        oc_steps_join(collective, (uint32_t) oc_parts_count_chunks(collective));
-        if (0 == collective->num_parts) {
-            oc_steps_commit(collective);
+    for (part = oc_large_next(allreduce, NULL); NULL != part;
+         part = oc_large_next(allreduce, part)) {
+        if (has_leftover(part) || misses_reply(part)) {
+            return part->lane;
         }
-        return OC_OK;
     }
-    for (unsigned i = 0; i < collective->num_parts; i++) {
-        part_start(&collective->parts[i]);
-    }
-    /* servers need not wait for this, which takes its time with much memory */
-    map_vectors(collective);
-    oc_flow_open(collective);
-    return OC_OK;
+    return NULL;
 }

@@ -9,219 +9,63 @@
  * large vector must know that of all teams, so it waits until all ranks of its host have their
  * COMMITs: each tells how many of the group's collectives, in their order, it needs none for any
  * more.
- *
- * An owner tells a server that a collective begins when it has the first step from all ranks of
- * the host: so a server may still count on it that whoever began will send (see the server's memory
- * in doc/architecture.md), and ranks of a host may begin nonblocking collectives of several
- * communicators in any order.
  */
 #include "client/collective/node.h"
 
+#include <assert.h>
 #include <utlist.h>
 
 #include "base/text.h"
 #include "client/collective/collective.h"
-#include "client/collective/large.h"
-#include "client/collective/small.h"
-#include "client/collective/step.h"
-#include "client/collective/vector.h"
+#include "client/collective/step_data.h"
 #include "client/state/collapse.h"
-#include "reduction/reduction.h"
-
-static bool is_small(const oc_collective_t *collective)
-{
-    return collective->bytes <= (size_t) collective->group->client->config.settings->small_size;
-}
 
 /* NULL: no collective that has begun here has this step. */
-static oc_collective_t *find(const oc_group_t *group, uint64_t step)
+static oc_allreduce_t *find(const oc_group_t *group, uint64_t step)
 {
-    oc_collective_t *collective;
+    oc_collective_t *running;
 
-    DL_FOREACH (group->running, collective) {
-        if (collective->holds && step - collective->first_step < collective->num_steps) {
-            return collective;
+    DL_FOREACH (group->running, running) {
+        oc_allreduce_t *allreduce = oc_allreduce_of(running);
+
+        if (allreduce->steps.hold && step - allreduce->steps.first < allreduce->steps.count) {
+            return allreduce;
         }
     }
     return NULL;
 }
 
 /* What the ranks of a host have to agree about, beside the servers' own checks. */
-static uint64_t what_of(const oc_collective_t *collective, uint32_t step)
+static uint64_t what_of(const oc_allreduce_t *allreduce, uint32_t step)
 {
-    uint64_t numbers[] = {collective->sequence, collective->args.op, collective->args.type,
-                          collective->args.count, step};
+    uint64_t numbers[] = {allreduce->sequence, allreduce->args.op, allreduce->args.type,
+                          allreduce->args.count, step};
 
     return oc_hash(OC_HASH_START, numbers, sizeof(numbers));
-}
-
-/* Bytes of the caller's vector. */
-static size_t own_bytes(const oc_collective_t *collective, const oc_step_piece_t *piece)
-{
-    return piece->count * oc_type_size(collective->args.type);
-}
-
-/* Elements of a device that are not as they travel. false: as read_in. */
-static bool widen_staged(oc_collective_t *collective, void *to, const oc_step_piece_t *piece)
-{
-    oc_stock_t *stock = &collective->group->client->stock;
-    size_t length = own_bytes(collective, piece);
-    void *elements = oc_stock_take(stock, length);
-    bool read;
-
-    if (NULL == elements) {
-        oc_client_collapse(collective->group->client, OC_ERR_NO_MEMORY, "out of memory");
-        return false;
-    }
-    read = oc_vector_read(collective, piece->offset, length, elements);
-    if (read) {
-        oc_convert(oc_widen_kernel(collective->args.type), to, elements, piece->count);
-    }
-    oc_stock_give(stock, elements, length);
-    return read;
-}
-
-/* false: nothing can be sent, and all service is being given up. */
-static bool read_in(oc_collective_t *collective, void *to, const oc_step_piece_t *piece)
-{
-    if (!collective->wide) {
-        return oc_vector_read(collective, piece->offset, own_bytes(collective, piece), to);
-    }
-    if (NULL != collective->vector.send_device) {
-        return widen_staged(collective, to, piece);
-    }
-    oc_convert(oc_widen_kernel(collective->args.type), to,
-               (const char *) collective->send + piece->offset, piece->count);
-    return true;
-}
-
-/*
- * The next step after one that was read: those of others are read in order, own ones later, in
- * order too.
- */
-static bool will_be_read(const oc_collective_t *collective, uint32_t step)
-{
-    const oc_node_t *node = collective->group->node;
-
-    return oc_step_owner(collective, step) == node->self
-           || collective->first_step + step >= oc_ring_given(node->ring);
-}
-
-/* Of the caller's vector, as it travels. As read_in. */
-static bool copy_in(oc_collective_t *collective, void *to, uint32_t step)
-{
-    oc_step_piece_t piece = oc_step_piece(collective, step), next;
-
-    if (!read_in(collective, to, &piece)) {
-        return false;
-    }
-    if (step + 1 < collective->num_steps && will_be_read(collective, step + 1)) {
-        next = oc_step_piece(collective, step + 1);
-        oc_vector_read_ahead(collective, next.offset, own_bytes(collective, &next));
-    }
-    collective->group->client->config.counters->bytes_copied += oc_step_bytes(collective, &piece);
-    return true;
-}
-
-static void narrow_staged(oc_collective_t *collective, const void *from,
-                          const oc_step_piece_t *piece)
-{
-    oc_stock_t *stock = &collective->group->client->stock;
-    size_t length = own_bytes(collective, piece);
-    void *elements = oc_stock_take(stock, length);
-
-    if (NULL == elements) {
-        oc_client_collapse(collective->group->client, OC_ERR_NO_MEMORY, "out of memory");
-        return;
-    }
-    oc_convert(oc_narrow_kernel(collective->args.type), elements, from, piece->count);
-    oc_vector_write(collective, piece->offset, length, elements);
-    oc_stock_give(stock, elements, length);
-}
-
-static void copy_out(oc_collective_t *collective, const void *from, const oc_step_piece_t *piece)
-{
-    if (!collective->wide) {
-        oc_vector_write(collective, piece->offset, own_bytes(collective, piece), from);
-    } else if (NULL != collective->vector.recv_device) {
-        narrow_staged(collective, from, piece);
-    } else {
-        oc_convert(oc_narrow_kernel(collective->args.type),
-                   (char *) collective->recv + piece->offset, from, piece->count);
-    }
-    collective->group->client->config.counters->bytes_copied += oc_step_bytes(collective, piece);
 }
 
 static bool give_next(oc_group_t *group)
 {
     oc_node_t *node = group->node;
     uint64_t at = oc_ring_given(node->ring);
-    oc_collective_t *collective = find(group, at);
+    oc_allreduce_t *allreduce = find(group, at);
     uint32_t step, owner;
     oc_step_piece_t piece;
 
-    if (NULL == collective || !oc_ring_has_room(node->ring)) {
+    if (NULL == allreduce || !oc_ring_has_room(node->ring)) {
         return false;
     }
-    step = (uint32_t) (at - collective->first_step);
-    owner = oc_step_owner(collective, step);
+    step = (uint32_t) (at - allreduce->steps.first);
+    owner = oc_step_owner(allreduce, step);
     if (owner != node->self) {
-        piece = oc_step_piece(collective, step);
-        if (!copy_in(collective, oc_step_place(collective, node->self, step), step)) {
+        piece = oc_step_piece(allreduce, step);
+        if (!oc_step_copy_in(allreduce, oc_step_place(allreduce, node->self, step), step)) {
             return true;
         }
-        group->client->config.counters->bytes_node += oc_step_bytes(collective, &piece);
+        group->client->config.counters->bytes_node += oc_step_bytes(allreduce, &piece);
     }
-    oc_ring_give(node->ring, what_of(collective, step), owner);
+    oc_ring_give(node->ring, what_of(allreduce, step), owner);
     return true;
-}
-
-/* Own data is read where the caller has it, unless it has to be made wide, or fetched, first. */
-static bool reduce(oc_collective_t *collective, uint32_t step, void *to)
-{
-    oc_node_t *node = collective->group->node;
-    oc_step_piece_t piece = oc_step_piece(collective, step);
-    bool copied = collective->wide || NULL != collective->vector.send_device;
-
-    for (uint32_t i = 0; i < node->num_members; i++) {
-        node->sources[i] = oc_step_place(collective, i, step);
-    }
-    node->sources[node->self] = (const char *) collective->send + piece.offset;
-    if (copied) {
-        if (!copy_in(collective, to, step)) {
-            return false;
-        }
-        node->sources[node->self] = to;
-    }
-    oc_reduce(oc_reduce_kernel(collective->args.op, collective->type), to, node->sources,
-              node->num_members, piece.count);
-    if (1 == node->num_members && !copied) {
-        collective->group->client->config.counters->bytes_copied +=
-            oc_step_bytes(collective, &piece);
-    }
-    return true;
-}
-
-static void send_small(oc_collective_t *collective)
-{
-    void *contribution = oc_small_prepare(collective);
-
-    if (NULL == contribution) {
-        oc_client_collapse(collective->group->client, OC_ERR_NO_MEMORY, "out of memory");
-        return;
-    }
-    if (reduce(collective, 0, contribution)) {
-        oc_small_send(collective);
-    }
-}
-
-static void send_chunk(oc_collective_t *collective, uint32_t step)
-{
-    if (!oc_step_is_direct(collective)
-        && !reduce(collective, step, oc_step_result(collective, step))) {
-        return;
-    }
-    oc_large_send(collective, step);
 }
 
 static bool has_gathered(oc_group_t *group, uint64_t at)
@@ -244,35 +88,33 @@ static bool has_gathered(oc_group_t *group, uint64_t at)
 static bool send_next(oc_group_t *group)
 {
     oc_node_t *node = group->node;
-    oc_collective_t *collective;
+    oc_allreduce_t *allreduce;
     uint32_t step;
 
     if (node->handled == oc_ring_given(node->ring)) {
         return false;
     }
-    collective = find(group, node->handled);
-    step = (uint32_t) (node->handled - collective->first_step);
-    if (oc_step_owner(collective, step) == node->self) {
+    allreduce = find(group, node->handled);
+    step = (uint32_t) (node->handled - allreduce->steps.first);
+    if (oc_step_owner(allreduce, step) == node->self) {
         if (!has_gathered(group, node->handled)
-            || (!is_small(collective) && !oc_large_has_slot(collective, step))) {
+            || !allreduce->algorithm->may_send(allreduce, step)) {
             return false;
         }
-        if (is_small(collective)) {
-            send_small(collective);
-        } else {
-            send_chunk(collective, step);
-        }
+        allreduce->algorithm->send(allreduce, step);
     }
     node->handled++;
     return true;
 }
 
-static void let_go(oc_collective_t *collective)
+static void let_go(oc_allreduce_t *allreduce)
 {
-    collective->holds = false;
-    collective->group->node->holding--;
-    if (0 == --collective->waiting) {
-        oc_collective_finish(collective, collective->status);
+    assert(allreduce->steps.hold && allreduce->waiting > 0
+           && allreduce->base.group->node->holding > 0);
+    allreduce->steps.hold = false;
+    allreduce->base.group->node->holding--;
+    if (0 == --allreduce->waiting) {
+        oc_collective_finish(&allreduce->base, allreduce->base.status);
     }
 }
 
@@ -280,32 +122,32 @@ static bool take_next(oc_group_t *group)
 {
     oc_node_t *node = group->node;
     uint64_t at = oc_ring_taken(node->ring);
-    oc_collective_t *collective;
+    oc_allreduce_t *allreduce;
     uint32_t step, owner;
     oc_step_piece_t piece;
 
     if (at == node->handled) {
         return false;
     }
-    collective = find(group, at);
-    step = (uint32_t) (at - collective->first_step);
-    owner = oc_step_owner(collective, step);
+    allreduce = find(group, at);
+    step = (uint32_t) (at - allreduce->steps.first);
+    owner = oc_step_owner(allreduce, step);
     if (!oc_ring_is_published(node->ring, owner, at)) {
         return false;
     }
-    if (!oc_step_is_direct(collective)) {
-        piece = oc_step_piece(collective, step);
-        copy_out(collective, oc_step_place(collective, owner, step), &piece);
+    if (!oc_step_is_direct(allreduce)) {
+        piece = oc_step_piece(allreduce, step);
+        oc_step_copy_out(allreduce, oc_step_place(allreduce, owner, step), &piece);
         if (owner != node->self) {
-            group->client->config.counters->bytes_node += oc_step_bytes(collective, &piece);
+            group->client->config.counters->bytes_node += oc_step_bytes(allreduce, &piece);
         }
     }
     oc_ring_take(node->ring, owner);
-    if (step + 1 == collective->num_steps) {
-        if (is_small(collective)) {
-            let_go(collective);
-        } else {
+    if (step + 1 == allreduce->steps.count) {
+        if (allreduce->algorithm->settles) {
             node->settling++;
+        } else {
+            let_go(allreduce);
         }
     }
     return true;
@@ -315,7 +157,7 @@ static bool take_next(oc_group_t *group)
 static bool settle(oc_group_t *group)
 {
     oc_node_t *node = group->node;
-    oc_collective_t *collective, *next;
+    oc_collective_t *running, *next;
     unsigned before = node->settling;
     uint64_t committed;
 
@@ -323,11 +165,13 @@ static bool settle(oc_group_t *group)
         return false;
     }
     committed = oc_ring_committed(node->ring);
-    DL_FOREACH_SAFE (group->running, collective, next) {
-        if (collective->holds && collective->sequence < committed
-            && collective->first_step + collective->num_steps <= oc_ring_taken(node->ring)) {
+    DL_FOREACH_SAFE (group->running, running, next) {
+        oc_allreduce_t *allreduce = oc_allreduce_of(running);
+
+        if (allreduce->steps.hold && allreduce->sequence < committed
+            && allreduce->steps.first + allreduce->steps.count <= oc_ring_taken(node->ring)) {
             node->settling--;
-            let_go(collective);
+            let_go(allreduce);
         }
     }
     return node->settling < before;
@@ -407,16 +251,16 @@ void oc_client_nodes_arm(oc_client_t *client)
 
 void oc_node_fail(oc_group_t *group, const char *reason)
 {
-    oc_collective_t *collective, *next;
+    oc_collective_t *running, *next;
 
     if (NULL == group->node || NULL == group->node->ring) {
         return;
     }
     oc_ring_fail(group->node->ring, reason);
     leave_list(group);
-    DL_FOREACH_SAFE (group->running, collective, next) {
-        if (collective->holds) {
-            let_go(collective);
+    DL_FOREACH_SAFE (group->running, running, next) {
+        if (oc_allreduce_of(running)->steps.hold) {
+            let_go(oc_allreduce_of(running));
         }
     }
 }

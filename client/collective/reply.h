@@ -6,16 +6,16 @@
 #ifndef OC_CLIENT_COLLECTIVE_REPLY_H
 #define OC_CLIENT_COLLECTIVE_REPLY_H
 
-#include "client/state/types.h"
+#include "client/collective/allreduce.h"
 
 /*
  * One of its transfers on a lane called back. false: with an error, or after one; the collective
  * may be gone then, and nothing more may be done for it.
  */
-bool oc_collective_called_back(oc_collective_t *collective, const oc_transfer_t *transfer,
-                               const oc_lane_t *lane);
+bool oc_allreduce_called_back(oc_allreduce_t *allreduce, const oc_transfer_t *transfer,
+                              const oc_lane_t *lane);
 /* A reply must have this header; a wrong one breaks the collective. */
-bool oc_collective_check_reply(oc_collective_t *collective, const oc_lane_t *lane,
-                               const void *bytes, size_t length, uint8_t message);
+bool oc_allreduce_check_reply(oc_allreduce_t *allreduce, const oc_lane_t *lane,
+                              const void *bytes, size_t length, uint8_t message);
 
 #endif

@@ -2,239 +2,303 @@
 /*
  * Small Allreduces: one message there, one back, through buffers of the engine. Contribution
  * and result stay separate, so that a failure leaves the contribution intact, and so that it can
- * be sent once more to an aggregator that had no room for it.
+ * be sent once more to an aggregator that had no room for it. In the node shape it is one step.
  */
 #include "client/collective/small.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "client/collective/collective.h"
+#include "client/collective/leftovers.h"
 #include "client/collective/reply.h"
-#include "client/collective/step.h"
+#include "client/collective/step_data.h"
 #include "client/collective/vector.h"
+#include "client/plan/chunk_map.h"
 #include "client/state/codes.h"
 #include "client/state/collapse.h"
 #include "protocol/tag.h"
 
 /* Of a header and the vector; twice in the message. */
-static size_t half_of(const oc_collective_t *collective)
+static size_t half_of(const oc_allreduce_t *allreduce)
 {
-    return (OC_HEADER_SIZE + collective->bytes + 63) / 64 * 64;
+    return (OC_HEADER_SIZE + allreduce->bytes + 63) / 64 * 64;
 }
 
-static uint8_t *reply_of(const oc_collective_t *collective)
+static uint8_t *reply_of(const oc_small_t *small)
 {
-    return collective->message + half_of(collective);
+    return small->message + half_of(small->allreduce);
+}
+
+static oc_counters_t *counters_of(const oc_allreduce_t *allreduce)
+{
+    return allreduce->base.group->client->config.counters;
 }
 
 /* Both messages have gone their way; in the node shape the result is still to be taken. */
-static bool is_answered(const oc_collective_t *collective)
+static bool is_answered(const oc_allreduce_t *allreduce)
 {
-    return collective->waiting == (collective->holds ? 1 : 0);
+    return allreduce->waiting == (allreduce->steps.hold ? 1 : 0);
 }
 
 /* In the node shape, others have to take it too. */
-static void hand_out(oc_collective_t *collective, const void *result)
+static void hand_out(oc_allreduce_t *allreduce, const void *result)
 {
-    if (NULL != collective->group->node) {
-        memcpy(oc_step_result(collective, 0), result, collective->bytes);
-        oc_step_publish(collective, 0);
+    if (allreduce->steps.hold) {
+        memcpy(oc_step_result(allreduce, 0), result, allreduce->bytes);
+        oc_step_publish(allreduce, 0);
     } else {
-        oc_vector_write(collective, 0, collective->bytes, result);
+        oc_vector_write(allreduce, 0, allreduce->bytes, result);
     }
-    collective->group->client->config.counters->bytes_copied += collective->bytes;
+    counters_of(allreduce)->bytes_copied += allreduce->bytes;
 }
 
-static void take_result(oc_collective_t *collective)
+static void finish_if_done(oc_allreduce_t *allreduce)
 {
-    const uint8_t *reply = reply_of(collective);
-    oc_counters_t *counters = collective->group->client->config.counters;
-    size_t length = collective->reply.transfer.length;
-
-    if (oc_collective_check_reply(collective, collective->lane, reply, length,
-                                  OC_MESSAGE_RESULT)) {
-        counters->bytes_received += collective->bytes;
-        hand_out(collective, reply + OC_HEADER_SIZE);
-    }
-    if (0 == collective->waiting) {
-        oc_collective_finish(collective, collective->status);
+    if (0 == allreduce->waiting) {
+        oc_collective_finish(&allreduce->base, allreduce->base.status);
     }
 }
 
-static void send_message(oc_collective_t *collective)
+static void take_result(oc_small_t *small)
 {
-    const oc_lane_t *lane = collective->lane;
-    const oc_group_t *group = collective->group;
-    oc_counters_t *counters = group->client->config.counters;
+    oc_allreduce_t *allreduce = small->allreduce;
+    const uint8_t *reply = reply_of(small);
 
-    collective->waiting++;
-    collective->sending = true;
-    counters->bytes_sent += collective->bytes;
-    counters->messages_sent++;
+    if (oc_allreduce_check_reply(allreduce, small->lane, reply, small->reply.transfer.length,
+                                 OC_MESSAGE_RESULT)) {
+        counters_of(allreduce)->bytes_received += allreduce->bytes;
+        hand_out(allreduce, reply + OC_HEADER_SIZE);
+    }
+    finish_if_done(allreduce);
+}
+
+static void send_message(oc_small_t *small)
+{
+    oc_allreduce_t *allreduce = small->allreduce;
+    const oc_lane_t *lane = small->lane;
+    const oc_group_t *group = allreduce->base.group;
+
+    assert(!small->sending);
+    allreduce->waiting++;
+    small->sending = true;
+    counters_of(allreduce)->bytes_sent += allreduce->bytes;
+    counters_of(allreduce)->messages_sent++;
     /* aggregators always have receives posted for these */
-    oc_send_eager(lane->route->endpoint, &collective->request.transfer, collective->message,
-                  OC_HEADER_SIZE + collective->bytes,
+    oc_send_eager(lane->route->endpoint, &small->request.transfer, small->message,
+                  OC_HEADER_SIZE + allreduce->bytes,
                   oc_tag(OC_KIND_REQUEST, lane->handle, group->teams.rank,
-                         collective->sequence, 0));
+                         allreduce->sequence, 0));
 }
 
-static void receive_reply(oc_collective_t *collective)
+static void receive_reply(oc_small_t *small)
 {
-    collective->waiting++;
-    oc_receive(collective->group->client->worker, &collective->reply.transfer,
-               reply_of(collective), OC_HEADER_SIZE + collective->bytes,
-               oc_tag(OC_KIND_REPLY, collective->group->reply_handle, collective->lane->index,
-                      collective->sequence, 0), OC_TAG_EXACT);
+    oc_allreduce_t *allreduce = small->allreduce;
+    const oc_group_t *group = allreduce->base.group;
+
+    allreduce->waiting++;
+    oc_receive(group->client->worker, &small->reply.transfer, reply_of(small),
+               OC_HEADER_SIZE + allreduce->bytes,
+               oc_tag(OC_KIND_REPLY, group->reply_handle, small->lane->index,
+                      allreduce->sequence, 0), OC_TAG_EXACT);
 }
 
-static void send_again(oc_collective_t *collective)
+static void send_again(oc_small_t *small)
 {
-    collective->group->client->config.counters->messages_resent++;
-    collective->resend_waits = false;
-    send_message(collective);
+    counters_of(small->allreduce)->messages_resent++;
+    small->resend_waits = false;
+    send_message(small);
 }
 
 static void on_message_sent(oc_transfer_t *transfer)
 {
-    oc_collective_t *collective = ((oc_small_transfer_t *) transfer)->collective;
+    oc_small_t *small = ((oc_small_transfer_t *) transfer)->small;
 
-    collective->sending = false;
-    if (!oc_collective_called_back(collective, transfer, collective->lane)) {
+    small->sending = false;
+    if (!oc_allreduce_called_back(small->allreduce, transfer, small->lane)) {
         return;
     }
-    if (collective->resend_waits) {
-        send_again(collective);
-    } else if (is_answered(collective)) {
-        take_result(collective);
+    if (small->resend_waits) {
+        send_again(small);
+    } else if (is_answered(small->allreduce)) {
+        take_result(small);
     }
 }
 
 /* An aggregator asks once, when it has room. */
-static bool resend_is_legal(oc_collective_t *collective)
+static bool resend_is_legal(const oc_small_t *small)
 {
-    const oc_lane_t *lane = collective->lane;
+    oc_allreduce_t *allreduce = small->allreduce;
 
-    if (!oc_collective_check_reply(collective, lane, reply_of(collective), OC_HEADER_SIZE,
-                                   OC_MESSAGE_RESEND)) {
+    if (!oc_allreduce_check_reply(allreduce, small->lane, reply_of(small), OC_HEADER_SIZE,
+                                  OC_MESSAGE_RESEND)) {
         return false;
     }
-    if (collective->resent) {
-        collective->status = OC_ERR_INVALID;
-        oc_client_collapse(collective->group->client, OC_ERR_INVALID,
+    if (small->resent) {
+        allreduce->base.status = OC_ERR_INVALID;
+        oc_client_collapse(allreduce->base.group->client, OC_ERR_INVALID,
                            "server %.200s asked twice for the contribution to collective %llu",
-                           lane->connection->name, (unsigned long long) collective->sequence);
+                           small->lane->connection->name,
+                           (unsigned long long) allreduce->sequence);
         return false;
     }
     return true;
 }
 
-static void on_resend(oc_collective_t *collective)
+static void on_resend(oc_small_t *small)
 {
-    if (!resend_is_legal(collective)) {
-        if (0 == collective->waiting) {
-            oc_collective_finish(collective, collective->status);
-        }
+    if (!resend_is_legal(small)) {
+        finish_if_done(small->allreduce);
         return;
     }
-    collective->resent = true;
-    receive_reply(collective);
-    if (collective->sending) {
-        collective->resend_waits = true;
+    small->resent = true;
+    receive_reply(small);
+    if (small->sending) {
+        small->resend_waits = true;
     } else {
-        send_again(collective);
+        send_again(small);
     }
 }
 
 static void on_reply(oc_transfer_t *transfer)
 {
-    oc_collective_t *collective = ((oc_small_transfer_t *) transfer)->collective;
+    oc_small_t *small = ((oc_small_transfer_t *) transfer)->small;
+    oc_allreduce_t *allreduce = small->allreduce;
 
-    if (oc_collective_is_forged(collective, collective->lane, transfer, reply_of(collective))) {
-        collective->waiting--;
-        receive_reply(collective);
+    if (oc_reply_is_forged(&allreduce->base, small->lane, transfer, reply_of(small))) {
+        allreduce->waiting--;
+        receive_reply(small);
         return;
     }
-    if (!oc_collective_called_back(collective, transfer, collective->lane)) {
+    if (!oc_allreduce_called_back(allreduce, transfer, small->lane)) {
         return;
     }
     /* a result is longer than its header */
     if (OC_HEADER_SIZE == transfer->length) {
-        on_resend(collective);
-    } else if (is_answered(collective)) {
-        take_result(collective);
+        on_resend(small);
+    } else if (is_answered(allreduce)) {
+        take_result(small);
     }
 }
 
-static void write_header(oc_collective_t *collective)
+static void write_header(oc_small_t *small)
 {
-    const oc_lane_t *lane = collective->lane;
+    const oc_allreduce_t *allreduce = small->allreduce;
+    const oc_group_t *group = allreduce->base.group;
     oc_header_t header = {
-        .message = OC_MESSAGE_SMALL, .op = (uint8_t) collective->args.op,
-        .type = (uint8_t) collective->type, .handle = lane->handle,
-        .rank = collective->group->teams.rank, .chunk_bytes = (uint32_t) collective->bytes,
-        .sequence = collective->sequence, .count = collective->args.count};
+        .message = OC_MESSAGE_SMALL, .op = (uint8_t) allreduce->args.op,
+        .type = (uint8_t) allreduce->type, .handle = small->lane->handle,
+        .rank = group->teams.rank, .chunk_bytes = (uint32_t) allreduce->bytes,
+        .sequence = allreduce->sequence, .count = allreduce->args.count};
 
-    oc_collective_seal(collective, lane, &header, collective->message,
-                       OC_HEADER_SIZE + collective->bytes);
+    oc_request_seal(group, small->lane, &header, small->message,
+                    OC_HEADER_SIZE + allreduce->bytes);
 }
 
 /* Of its team, each one in turn. */
-static oc_lane_t *choose_lane(const oc_collective_t *collective)
+static oc_lane_t *choose_lane(const oc_allreduce_t *allreduce)
 {
-    const oc_group_t *group = collective->group;
+    const oc_group_t *group = allreduce->base.group;
     const oc_teams_t *teams = &group->teams;
-    uint64_t team = collective->sequence % teams->count;
-    uint64_t own = (team - teams->first) / teams->step;
+    uint32_t team = oc_team_of(allreduce->sequence, 0, teams->count);
+    uint32_t own = (team - teams->first) / teams->step;
 
+    assert(own < teams->own);
     return &group->lanes[own * group->num_lanes
-                         + collective->sequence / teams->count % group->num_small];
+                         + allreduce->sequence / teams->count % group->num_small];
 }
 
-void *oc_small_prepare(oc_collective_t *collective)
+/* Makes room for the message. Returns where the contribution goes; NULL: out of memory. */
+static void *prepare(oc_allreduce_t *allreduce)
 {
-    collective->message = oc_stock_take(&collective->group->client->stock,
-                                        2 * half_of(collective));
-    if (NULL == collective->message) {
+    oc_small_t *small = allreduce->state;
+
+    small->message = oc_stock_take(&allreduce->base.group->client->stock,
+                                   2 * half_of(allreduce));
+    if (NULL == small->message) {
         return NULL;
     }
-    collective->lane = choose_lane(collective);
-    collective->request.collective = collective->reply.collective = collective;
-    collective->request.transfer.done = on_message_sent;
-    collective->reply.transfer.done = on_reply;
-    return collective->message + OC_HEADER_SIZE;
+    small->allreduce = allreduce;
+    small->lane = choose_lane(allreduce);
+    small->request.small = small->reply.small = small;
+    small->request.transfer.done = on_message_sent;
+    small->reply.transfer.done = on_reply;
+    return small->message + OC_HEADER_SIZE;
 }
 
-void oc_small_send(oc_collective_t *collective)
+static void go(oc_allreduce_t *allreduce)
 {
-    write_header(collective);
-    receive_reply(collective);
-    send_message(collective);
+    oc_small_t *small = allreduce->state;
+
+    write_header(small);
+    receive_reply(small);
+    send_message(small);
 }
 
-void oc_small_end(oc_collective_t *collective)
+static void small_end(oc_allreduce_t *allreduce)
 {
-    oc_stock_give(&collective->group->client->stock, collective->message,
-                  2 * half_of(collective));
-    collective->message = NULL;
+    oc_small_t *small = allreduce->state;
+
+    oc_stock_give(&allreduce->base.group->client->stock, small->message, 2 * half_of(allreduce));
 }
 
-oc_status_t oc_small_start(oc_collective_t *collective)
+static const oc_lane_t *small_leftover(const oc_allreduce_t *allreduce)
 {
-    void *contribution;
+    const oc_small_t *small = allreduce->state;
 
-    if (NULL != collective->group->node) {
-        collective->chunk_bytes = (uint32_t) collective->bytes;
-        oc_steps_join(collective, 1);
-        return OC_OK;
-    }
-    contribution = oc_small_prepare(collective);
+    return NULL != small->message
+                   && oc_leftover_is_here(allreduce, small->lane, OC_KIND_REPLY, 0)
+               ? small->lane
+               : NULL;
+}
+
+/* ---- flat shape ---- */
+
+static oc_status_t small_flat_start(oc_allreduce_t *allreduce)
+{
+    void *contribution = prepare(allreduce);
+
     if (NULL == contribution) {
         return OC_ERR_NO_MEMORY;
     }
-    if (!oc_vector_read(collective, 0, collective->bytes, contribution)) {
-        return collective->vector.status;
+    if (!oc_vector_read(allreduce, 0, allreduce->bytes, contribution)) {
+        return allreduce->vector.status;
     }
-    collective->group->client->config.counters->bytes_copied += collective->bytes;
-    oc_small_send(collective);
+    counters_of(allreduce)->bytes_copied += allreduce->bytes;
+    go(allreduce);
     return OC_OK;
 }
+
+const oc_algorithm_t oc_small_flat = {
+    .state_size = sizeof(oc_small_t), .start = small_flat_start, .end = small_end,
+    .leftover = small_leftover};
+
+/* ---- node shape ---- */
+
+static oc_status_t small_node_start(oc_allreduce_t *allreduce)
+{
+    oc_steps_join(allreduce, 1, allreduce->bytes);
+    return OC_OK;
+}
+
+static bool small_node_may_send(oc_allreduce_t *allreduce, uint32_t step)
+{
+    (void) allreduce;
+    (void) step;
+    return true;
+}
+
+static void small_node_send(oc_allreduce_t *allreduce, uint32_t step)
+{
+    void *contribution = prepare(allreduce);
+
+    if (NULL == contribution) {
+        oc_client_collapse(allreduce->base.group->client, OC_ERR_NO_MEMORY, "out of memory");
+    } else if (oc_step_reduce(allreduce, step, contribution)) {
+        go(allreduce);
+    }
+}
+
+const oc_algorithm_t oc_small_node = {
+    .state_size = sizeof(oc_small_t), .start = small_node_start, .end = small_end,
+    .leftover = small_leftover, .may_send = small_node_may_send, .send = small_node_send};

@@ -3,14 +3,26 @@
 #ifndef OC_CLIENT_COLLECTIVE_SMALL_H
 #define OC_CLIENT_COLLECTIVE_SMALL_H
 
-#include "client/state/types.h"
+#include "client/collective/allreduce.h"
 
-/* OC_ERR_NO_MEMORY or OC_OK. */
-oc_status_t oc_small_start(oc_collective_t *collective);
-/* For steps of a node: the place where the contribution has to be made; NULL: out of memory */
-void *oc_small_prepare(oc_collective_t *collective);
-void oc_small_send(oc_collective_t *collective);
-/* Also of one that was not sent. */
-void oc_small_end(oc_collective_t *collective);
+typedef struct oc_small oc_small_t;
+
+typedef struct {
+    oc_transfer_t transfer;
+    oc_small_t *small;
+} oc_small_transfer_t;
+
+/* State of a small Allreduce; also for tests of it. */
+struct oc_small {
+    oc_allreduce_t *allreduce;
+    oc_small_transfer_t request, reply;
+    const oc_lane_t *lane;
+    uint8_t *message;          /* header and contribution, then header and result; or NULL */
+    bool sending;              /* UCX has the message */
+    bool resend_waits;         /* to be sent again when UCX gives it back */
+    bool resent;
+};
+
+extern const oc_algorithm_t oc_small_flat, oc_small_node;
 
 #endif

@@ -5,68 +5,65 @@
 #include <utlist.h>
 
 #include "client/collective/vector.h"
+#include "client/plan/chunk_map.h"
 #include "reduction/reduction.h"
 
-oc_step_piece_t oc_step_piece(const oc_collective_t *collective, uint32_t step)
+oc_step_piece_t oc_step_piece(const oc_allreduce_t *allreduce, uint32_t step)
 {
-    size_t each = collective->chunk_bytes / collective->element;
-    size_t first = step * each, left = collective->bytes / collective->element - first;
+    size_t each = allreduce->steps.bytes / allreduce->element;
+    size_t first = step * each, left = allreduce->bytes / allreduce->element - first;
 
     return (oc_step_piece_t) {.count = left < each ? left : each,
-                      .offset = first * oc_type_size(collective->args.type)};
+                      .offset = first * oc_type_size(allreduce->args.type)};
 }
 
-size_t oc_step_bytes(const oc_collective_t *collective, const oc_step_piece_t *piece)
+size_t oc_step_bytes(const oc_allreduce_t *allreduce, const oc_step_piece_t *piece)
 {
-    return piece->count * collective->element;
+    return piece->count * allreduce->element;
 }
 
-uint32_t oc_step_team(const oc_collective_t *collective, uint32_t step)
+uint32_t oc_step_owner(const oc_allreduce_t *allreduce, uint32_t step)
 {
-    return (uint32_t) ((collective->sequence + step) % collective->group->teams.count);
-}
+    const oc_group_t *group = allreduce->base.group;
 
-uint32_t oc_step_owner(const oc_collective_t *collective, uint32_t step)
-{
-    return oc_step_team(collective, step) % collective->group->node->num_members;
+    return oc_team_of(allreduce->sequence, step, group->teams.count) % group->node->num_members;
 }
 
 /* A rank that is alone on its host sends from the caller's memory and receives there. */
-bool oc_step_is_direct(const oc_collective_t *collective)
+bool oc_step_is_direct(const oc_allreduce_t *allreduce)
 {
-    return 1 == collective->group->node->num_members && !collective->wide
-           && !oc_vector_is_staged(collective);
+    return 1 == allreduce->base.group->node->num_members && !allreduce->wide
+           && !oc_vector_is_staged(allreduce);
 }
 
-void *oc_step_place(const oc_collective_t *collective, uint32_t member, uint32_t step)
+void *oc_step_place(const oc_allreduce_t *allreduce, uint32_t member, uint32_t step)
 {
-    return oc_ring_place(collective->group->node->ring, member, collective->first_step + step);
+    return oc_ring_place(allreduce->base.group->node->ring, member, allreduce->steps.first + step);
 }
 
-const void *oc_step_contribution(const oc_collective_t *collective, uint32_t step)
+const void *oc_step_contribution(const oc_allreduce_t *allreduce, uint32_t step)
 {
-    return oc_step_is_direct(collective)
-               ? (const char *) collective->send + oc_step_piece(collective, step).offset
-               : oc_step_place(collective, collective->group->node->self, step);
+    return oc_step_is_direct(allreduce)
+               ? (const char *) allreduce->send + oc_step_piece(allreduce, step).offset
+               : oc_step_place(allreduce, allreduce->base.group->node->self, step);
 }
 
-void *oc_step_result(const oc_collective_t *collective, uint32_t step)
+void *oc_step_result(const oc_allreduce_t *allreduce, uint32_t step)
 {
-    return oc_step_is_direct(collective)
-               ? (char *) collective->recv + oc_step_piece(collective, step).offset
-               : oc_step_place(collective, collective->group->node->self, step);
+    return oc_step_is_direct(allreduce)
+               ? (char *) allreduce->recv + oc_step_piece(allreduce, step).offset
+               : oc_step_place(allreduce, allreduce->base.group->node->self, step);
 }
 
-void oc_steps_join(oc_collective_t *collective, uint32_t steps)
+void oc_steps_join(oc_allreduce_t *allreduce, uint32_t count, size_t bytes)
 {
-    oc_group_t *group = collective->group;
+    oc_group_t *group = allreduce->base.group;
     oc_node_t *node = group->node;
 
-    collective->first_step = node->planned;
-    collective->num_steps = steps;
-    collective->holds = true;
-    collective->waiting++;
-    node->planned += steps;
+    allreduce->steps = (oc_steps_t) {.first = node->planned, .count = count, .bytes = bytes,
+                                     .hold = true};
+    allreduce->waiting++;
+    node->planned += count;
     node->holding++;
     if (!node->active) {
         node->active = true;
@@ -74,20 +71,21 @@ void oc_steps_join(oc_collective_t *collective, uint32_t steps)
     }
 }
 
-void oc_step_publish(oc_collective_t *collective, uint32_t step)
+void oc_step_publish(oc_allreduce_t *allreduce, uint32_t step)
 {
-    oc_ring_publish(collective->group->node->ring, collective->first_step + step);
+    oc_ring_publish(allreduce->base.group->node->ring, allreduce->steps.first + step);
 }
 
 /* Collectives may get their COMMITs in another order; small ones need none. */
-void oc_steps_commit(oc_collective_t *collective)
+void oc_steps_commit(oc_allreduce_t *allreduce)
 {
-    oc_group_t *group = collective->group;
+    const oc_group_t *group = allreduce->base.group;
     uint64_t count = group->next_sequence;
+    oc_collective_t *running;
 
-    DL_FOREACH (group->running, collective) {
-        if (0 != collective->uncommitted) {
-            count = collective->sequence;
+    DL_FOREACH (group->running, running) {
+        if (0 != oc_allreduce_of(running)->uncommitted) {
+            count = oc_allreduce_of(running)->sequence;
             break;
         }
     }

@@ -7,7 +7,7 @@
 #ifndef OC_CLIENT_COLLECTIVE_STEP_H
 #define OC_CLIENT_COLLECTIVE_STEP_H
 
-#include "client/state/types.h"
+#include "client/collective/allreduce.h"
 
 /* Where a step's elements are in the caller's vector. */
 typedef struct {
@@ -15,23 +15,22 @@ typedef struct {
     size_t offset;             /* bytes, in the caller's type */
 } oc_step_piece_t;
 
-oc_step_piece_t oc_step_piece(const oc_collective_t *collective, uint32_t step);
+oc_step_piece_t oc_step_piece(const oc_allreduce_t *allreduce, uint32_t step);
 /* Of a piece, as it travels. */
-size_t oc_step_bytes(const oc_collective_t *collective, const oc_step_piece_t *piece);
-/* Which team it belongs to, and which member of the host sends it. */
-uint32_t oc_step_team(const oc_collective_t *collective, uint32_t step);
-uint32_t oc_step_owner(const oc_collective_t *collective, uint32_t step);
+size_t oc_step_bytes(const oc_allreduce_t *allreduce, const oc_step_piece_t *piece);
+/* Which member of the host sends it. */
+uint32_t oc_step_owner(const oc_allreduce_t *allreduce, uint32_t step);
 /* Whether steps go from and into the caller's memory: a rank that is alone on its host. */
-bool oc_step_is_direct(const oc_collective_t *collective);
+bool oc_step_is_direct(const oc_allreduce_t *allreduce);
 /* A member's place for it in the memory of the host. */
-void *oc_step_place(const oc_collective_t *collective, uint32_t member, uint32_t step);
+void *oc_step_place(const oc_allreduce_t *allreduce, uint32_t member, uint32_t step);
 /* What the owner sends, where its result goes, and that it is there. */
-const void *oc_step_contribution(const oc_collective_t *collective, uint32_t step);
-void *oc_step_result(const oc_collective_t *collective, uint32_t step);
-void oc_step_publish(oc_collective_t *collective, uint32_t step);
-/* A collective begins: its steps are the next ones of the stream. */
-void oc_steps_join(oc_collective_t *collective, uint32_t steps);
-/* All its parts have their COMMITs, or it has no parts: it tells the host. */
-void oc_steps_commit(oc_collective_t *collective);
+const void *oc_step_contribution(const oc_allreduce_t *allreduce, uint32_t step);
+void *oc_step_result(const oc_allreduce_t *allreduce, uint32_t step);
+void oc_step_publish(oc_allreduce_t *allreduce, uint32_t step);
+/* A collective begins: its steps, of so many bytes each, are the next ones of the stream. */
+void oc_steps_join(oc_allreduce_t *allreduce, uint32_t count, size_t bytes);
+/* Waits for no COMMITs any more: it tells the host. */
+void oc_steps_commit(oc_allreduce_t *allreduce);
 
 #endif

@@ -7,7 +7,6 @@
  */
 #include "client/collective/vector.h"
 
-#include "client/collective/part.h"
 #include "client/state/collapse.h"
 
 #include <string.h>
@@ -16,14 +15,14 @@
 /* Bytes. Copies of less take about as long. */
 #define LEAST_PIECE 65536u
 
-static oc_arena_t *arena_of(const oc_collective_t *collective)
+static oc_arena_t *arena_of(const oc_allreduce_t *allreduce)
 {
-    return collective->group->client->arena;
+    return allreduce->base.group->client->arena;
 }
 
-static oc_counters_t *counters_of(const oc_collective_t *collective)
+static oc_counters_t *counters_of(const oc_allreduce_t *allreduce)
 {
-    return collective->group->client->config.counters;
+    return allreduce->base.group->client->config.counters;
 }
 
 oc_arena_t *oc_client_arena(oc_client_t *client)
@@ -38,78 +37,78 @@ oc_arena_t *oc_client_arena(oc_client_t *client)
     return client->arena;
 }
 
-bool oc_vector_open(oc_collective_t *collective)
+bool oc_vector_open(oc_allreduce_t *allreduce)
 {
-    oc_vector_t *vector = &collective->vector;
+    oc_vector_t *vector = &allreduce->vector;
 
-    vector->send_device = collective->args.send_device;
-    vector->recv_device = collective->args.recv_device;
-    if (!oc_vector_is_staged(collective)) {
+    vector->send_device = allreduce->args.send_device;
+    vector->recv_device = allreduce->args.recv_device;
+    if (!oc_vector_is_staged(allreduce)) {
         return true;
     }
-    if (NULL == oc_client_arena(collective->group->client)) {
+    if (NULL == oc_client_arena(allreduce->base.group->client)) {
         return false;
     }
     if (NULL != vector->send_device) {
-        oc_arena_pin(arena_of(collective), vector->send_device);
+        oc_arena_pin(arena_of(allreduce), vector->send_device);
     }
     if (NULL != vector->recv_device) {
-        oc_arena_pin(arena_of(collective), vector->recv_device);
+        oc_arena_pin(arena_of(allreduce), vector->recv_device);
     }
     return true;
 }
 
-bool oc_vector_is_staged(const oc_collective_t *collective)
+bool oc_vector_is_staged(const oc_allreduce_t *allreduce)
 {
-    return NULL != collective->vector.send_device || NULL != collective->vector.recv_device;
+    return NULL != allreduce->vector.send_device || NULL != allreduce->vector.recv_device;
 }
 
-void oc_vector_unstage(oc_collective_t *collective)
+void oc_vector_unstage(oc_allreduce_t *allreduce)
 {
-    collective->vector.send_device = collective->vector.recv_device = NULL;
+    allreduce->vector.send_device = allreduce->vector.recv_device = NULL;
 }
 
 /* ---- copies ---- */
 
-static void note(oc_collective_t *collective, oc_status_t status)
+static void note(oc_allreduce_t *allreduce, oc_status_t status)
 {
-    if (OC_OK == collective->vector.status) {
-        collective->vector.status = status;
+    if (OC_OK == allreduce->vector.status) {
+        allreduce->vector.status = status;
     }
 }
 
 /* What was to be sent is not there. */
-static bool can_send(oc_collective_t *collective, const oc_device_t *device, oc_status_t status)
+static bool can_send(oc_allreduce_t *allreduce, const oc_device_t *device, oc_status_t status)
 {
     if (OC_OK != status) {
-        note(collective, status);
+        note(allreduce, status);
         /* nothing is acknowledged from now on, also before the collapse is carried out */
-        collective->status = OC_OK == collective->status ? status : collective->status;
-        oc_client_collapse(collective->group->client, status,
+        allreduce->base.status = OC_OK == allreduce->base.status ? status : allreduce->base.status;
+        oc_client_collapse(allreduce->base.group->client, status,
                            "rank %u cannot reach its send buffer: %s",
-                           collective->group->params.rank, device->ops->reason(device));
+                           allreduce->base.group->params.rank, device->ops->reason(device));
     }
     return OC_OK == status;
 }
 
-static oc_status_t fetch(oc_collective_t *collective, oc_piece_t *piece, size_t offset,
+static oc_status_t fetch(oc_allreduce_t *allreduce, oc_piece_t *piece, size_t offset,
                          size_t length)
 {
     piece->offset = offset;
     piece->length = length;
-    counters_of(collective)->bytes_staged += length;
-    return oc_piece_fetch(piece, collective->vector.send_device,
-                          (const char *) collective->send + offset, length);
+    counters_of(allreduce)->bytes_staged += length;
+    return oc_piece_fetch(piece, allreduce->vector.send_device,
+                          (const char *) allreduce->send + offset, length);
 }
 
-static void flush(oc_collective_t *collective, oc_piece_t *piece)
+static void flush(oc_allreduce_t *allreduce, oc_piece_t *piece)
 {
-    counters_of(collective)->bytes_staged += piece->length;
-    note(collective, oc_piece_flush(piece, collective->vector.recv_device,
-                                    (char *) collective->recv + piece->offset, piece->length));
+    counters_of(allreduce)->bytes_staged += piece->length;
+    note(allreduce, oc_piece_flush(piece, allreduce->vector.recv_device,
+                                    (char *) allreduce->recv + piece->offset, piece->length));
 }
 
-static void end_all(oc_collective_t *collective, oc_piece_t **list, bool only_still)
+static void end_all(oc_allreduce_t *allreduce, oc_piece_t **list, bool only_still)
 {
     oc_piece_t *piece, *next;
 
@@ -118,22 +117,22 @@ static void end_all(oc_collective_t *collective, oc_piece_t **list, bool only_st
             return;
         }
         DL_DELETE(*list, piece);
-        note(collective, oc_piece_end(piece));
-        oc_arena_give(arena_of(collective), piece);
+        note(allreduce, oc_piece_end(piece));
+        oc_arena_give(arena_of(allreduce), piece);
     }
 }
 
-static oc_piece_t *take_piece(oc_collective_t *collective)
+static oc_piece_t *take_piece(oc_allreduce_t *allreduce)
 {
-    end_all(collective, &collective->vector.behind, true);
-    return oc_arena_take(arena_of(collective));
+    end_all(allreduce, &allreduce->vector.behind, true);
+    return oc_arena_take(arena_of(allreduce));
 }
 
-static oc_piece_t *find_ahead(const oc_collective_t *collective, size_t offset)
+static oc_piece_t *find_ahead(const oc_allreduce_t *allreduce, size_t offset)
 {
     oc_piece_t *piece;
 
-    DL_FOREACH (collective->vector.ahead, piece) {
+    DL_FOREACH (allreduce->vector.ahead, piece) {
         if (offset == piece->offset) {
             return piece;
         }
@@ -141,30 +140,30 @@ static oc_piece_t *find_ahead(const oc_collective_t *collective, size_t offset)
     return NULL;
 }
 
-void oc_vector_read_ahead(oc_collective_t *collective, size_t offset, size_t length)
+void oc_vector_read_ahead(oc_allreduce_t *allreduce, size_t offset, size_t length)
 {
     oc_piece_t *piece;
 
-    if (NULL == collective->vector.send_device || NULL != find_ahead(collective, offset)) {
+    if (NULL == allreduce->vector.send_device || NULL != find_ahead(allreduce, offset)) {
         return;
     }
-    piece = take_piece(collective);
+    piece = take_piece(allreduce);
     if (NULL == piece) {
         return;
     }
-    if (OC_OK != fetch(collective, piece, offset, length)) {
-        oc_arena_give(arena_of(collective), piece); /* whoever wants it tries again, and tells */
+    if (OC_OK != fetch(allreduce, piece, offset, length)) {
+        oc_arena_give(arena_of(allreduce), piece); /* whoever wants it tries again, and tells */
         return;
     }
-    DL_APPEND(collective->vector.ahead, piece);
+    DL_APPEND(allreduce->vector.ahead, piece);
 }
 
 /* ---- steps ---- */
 
-bool oc_vector_read(oc_collective_t *collective, size_t offset, size_t length, void *to)
+bool oc_vector_read(oc_allreduce_t *allreduce, size_t offset, size_t length, void *to)
 {
-    oc_device_t *device = collective->vector.send_device;
-    const char *from = (const char *) collective->send + offset;
+    oc_device_t *device = allreduce->vector.send_device;
+    const char *from = (const char *) allreduce->send + offset;
     oc_piece_t *piece;
     oc_status_t status;
 
@@ -172,40 +171,40 @@ bool oc_vector_read(oc_collective_t *collective, size_t offset, size_t length, v
         memcpy(to, from, length);
         return true;
     }
-    piece = find_ahead(collective, offset);
+    piece = find_ahead(allreduce, offset);
     if (NULL == piece) {
-        counters_of(collective)->bytes_staged += length;
-        return can_send(collective, device,
+        counters_of(allreduce)->bytes_staged += length;
+        return can_send(allreduce, device,
                         oc_device_copy(device, OC_FROM_DEVICE, to, from, length));
     }
-    DL_DELETE(collective->vector.ahead, piece);
+    DL_DELETE(allreduce->vector.ahead, piece);
     status = oc_piece_end(piece);
     memcpy(to, piece->memory, length);
-    oc_arena_give(arena_of(collective), piece);
-    return can_send(collective, device, status);
+    oc_arena_give(arena_of(allreduce), piece);
+    return can_send(allreduce, device, status);
 }
 
-void oc_vector_write(oc_collective_t *collective, size_t offset, size_t length, const void *from)
+void oc_vector_write(oc_allreduce_t *allreduce, size_t offset, size_t length, const void *from)
 {
-    oc_device_t *device = collective->vector.recv_device;
-    char *to = (char *) collective->recv + offset;
+    oc_device_t *device = allreduce->vector.recv_device;
+    char *to = (char *) allreduce->recv + offset;
     oc_piece_t *piece;
 
     if (NULL == device) {
         memcpy(to, from, length);
         return;
     }
-    piece = take_piece(collective);
+    piece = take_piece(allreduce);
     if (NULL == piece) {
-        counters_of(collective)->bytes_staged += length;
-        note(collective, oc_device_copy(device, OC_TO_DEVICE, to, from, length));
+        counters_of(allreduce)->bytes_staged += length;
+        note(allreduce, oc_device_copy(device, OC_TO_DEVICE, to, from, length));
         return;
     }
     piece->offset = offset;
     piece->length = length;
     memcpy(piece->memory, from, length);
-    flush(collective, piece);
-    DL_APPEND(collective->vector.behind, piece);
+    flush(allreduce, piece);
+    DL_APPEND(allreduce->vector.behind, piece);
 }
 
 /* ---- elements ---- */
@@ -218,7 +217,7 @@ typedef struct {
     oc_vector_move_fn_t *move;
 } visit_t;
 
-static oc_status_t visit_some(oc_collective_t *collective, const visit_t *visit, oc_piece_t *piece,
+static oc_status_t visit_some(oc_allreduce_t *allreduce, const visit_t *visit, oc_piece_t *piece,
                               size_t first, size_t count)
 {
     char *at = visit->memory + first * visit->stride;
@@ -226,28 +225,28 @@ static oc_status_t visit_some(oc_collective_t *collective, const visit_t *visit,
     oc_status_t status = OC_OK;
 
     if (visit->load) {
-        counters_of(collective)->bytes_staged += length;
+        counters_of(allreduce)->bytes_staged += length;
         status = oc_device_copy(visit->device, OC_FROM_DEVICE, piece->memory, at, length);
     }
     if (OC_OK == status) {
-        visit->move(collective, first, count, piece->memory);
+        visit->move(allreduce, first, count, piece->memory);
     }
     if (OC_OK == status && visit->store) {
-        counters_of(collective)->bytes_staged += length;
+        counters_of(allreduce)->bytes_staged += length;
         status = oc_device_copy(visit->device, OC_TO_DEVICE, at, piece->memory, length);
     }
     return status;
 }
 
-static oc_status_t visit_all(oc_collective_t *collective, const visit_t *visit)
+static oc_status_t visit_all(oc_allreduce_t *allreduce, const visit_t *visit)
 {
-    oc_arena_t *arena = arena_of(collective);
-    size_t total = collective->args.count, each;
+    oc_arena_t *arena = arena_of(allreduce);
+    size_t total = allreduce->args.count, each;
     oc_status_t status = OC_OK;
     oc_piece_t *piece;
 
     if (NULL == visit->device) {
-        visit->move(collective, 0, total, visit->memory);
+        visit->move(allreduce, 0, total, visit->memory);
         return OC_OK;
     }
     piece = oc_arena_has(arena) ? oc_arena_take(arena) : oc_arena_take_extra(arena);
@@ -256,39 +255,39 @@ static oc_status_t visit_all(oc_collective_t *collective, const visit_t *visit)
     }
     each = oc_arena_piece_size(arena) / visit->stride;
     for (size_t first = 0; OC_OK == status && first < total; first += each) {
-        status = visit_some(collective, visit, piece, first,
+        status = visit_some(allreduce, visit, piece, first,
                             total - first < each ? total - first : each);
     }
     oc_arena_give(arena, piece);
     return status;
 }
 
-oc_status_t oc_vector_look_at_all(oc_collective_t *collective, size_t stride,
+oc_status_t oc_vector_look_at_all(oc_allreduce_t *allreduce, size_t stride,
                                   oc_vector_move_fn_t *look)
 {
     /* it is not changed */
-    visit_t visit = {.device = collective->args.send_device, .stride = stride, .load = true,
-                     .memory = (char *) collective->args.send, .move = look};
+    visit_t visit = {.device = allreduce->args.send_device, .stride = stride, .load = true,
+                     .memory = (char *) allreduce->args.send, .move = look};
 
-    return visit_all(collective, &visit);
+    return visit_all(allreduce, &visit);
 }
 
-oc_status_t oc_vector_make_all(oc_collective_t *collective, size_t stride, bool keep,
+oc_status_t oc_vector_make_all(oc_allreduce_t *allreduce, size_t stride, bool keep,
                                oc_vector_move_fn_t *make)
 {
-    visit_t visit = {.device = collective->args.recv_device, .stride = stride, .load = keep,
-                     .store = true, .memory = collective->args.recv, .move = make};
+    visit_t visit = {.device = allreduce->args.recv_device, .stride = stride, .load = keep,
+                     .store = true, .memory = allreduce->args.recv, .move = make};
 
-    return visit_all(collective, &visit);
+    return visit_all(allreduce, &visit);
 }
 
 /* ---- chunks ---- */
 
 bool oc_vector_reserve(oc_part_t *part)
 {
-    oc_arena_t *arena = arena_of(part->collective);
+    oc_arena_t *arena = arena_of(part->allreduce);
 
-    if (!oc_vector_is_staged(part->collective)) {
+    if (!oc_vector_is_staged(part->allreduce)) {
         return true;
     }
     part->spare = oc_arena_has(arena) ? oc_arena_take(arena) : oc_arena_take_extra(arena);
@@ -297,26 +296,26 @@ bool oc_vector_reserve(oc_part_t *part)
 
 bool oc_vector_has_room(const oc_part_t *part)
 {
-    oc_collective_t *collective = part->collective;
+    oc_allreduce_t *allreduce = part->allreduce;
 
-    if (!oc_vector_is_staged(collective) || !part->spare_is_used) {
+    if (!oc_vector_is_staged(allreduce) || !part->spare_is_used) {
         return true;
     }
-    end_all(collective, &collective->vector.behind, true);
-    return oc_arena_has(arena_of(collective))
-           || NULL != find_ahead(collective, oc_part_offset(part, part->sent));
+    end_all(allreduce, &allreduce->vector.behind, true);
+    return oc_arena_has(arena_of(allreduce))
+           || NULL != find_ahead(allreduce, part->next.offset);
 }
 
 static oc_piece_t *take_for(oc_part_t *part, size_t offset)
 {
-    oc_collective_t *collective = part->collective;
-    oc_piece_t *piece = find_ahead(collective, offset);
+    oc_allreduce_t *allreduce = part->allreduce;
+    oc_piece_t *piece = find_ahead(allreduce, offset);
 
     if (NULL != piece) {
-        DL_DELETE(collective->vector.ahead, piece);
+        DL_DELETE(allreduce->vector.ahead, piece);
         return piece;
     }
-    piece = take_piece(collective);
+    piece = take_piece(allreduce);
     if (NULL == piece) {
         part->spare_is_used = true;
         piece = part->spare;
@@ -326,34 +325,34 @@ static oc_piece_t *take_for(oc_part_t *part, size_t offset)
     return piece;
 }
 
-static void fill(oc_collective_t *collective, oc_piece_t *piece, size_t offset, size_t length)
+static void fill(oc_allreduce_t *allreduce, oc_piece_t *piece, size_t offset, size_t length)
 {
     oc_status_t status = OC_OK;
 
     if (length != piece->length) {
-        status = fetch(collective, piece, offset, length);
+        status = fetch(allreduce, piece, offset, length);
     }
     if (OC_OK == status) {
         status = oc_piece_end(piece);
     }
     /* if it is not what was to be sent, nobody gets as far as to believe the result */
-    (void) can_send(collective, collective->vector.send_device, status);
+    (void) can_send(allreduce, allreduce->vector.send_device, status);
 }
 
-const void *oc_vector_take(oc_part_t *part, size_t offset, size_t length, oc_piece_t **piece,
-                           void **result)
+const void *oc_vector_take(oc_part_t *part, oc_piece_t **piece, void **result)
 {
-    oc_collective_t *collective = part->collective;
-    const oc_vector_t *vector = &collective->vector;
+    oc_allreduce_t *allreduce = part->allreduce;
+    const oc_vector_t *vector = &allreduce->vector;
+    size_t offset = part->next.offset, length = part->next.length;
 
     *piece = NULL;
-    *result = (char *) collective->recv + offset;
-    if (!oc_vector_is_staged(collective)) {
-        return (const char *) collective->send + offset;
+    *result = (char *) allreduce->recv + offset;
+    if (!oc_vector_is_staged(allreduce)) {
+        return (const char *) allreduce->send + offset;
     }
     *piece = take_for(part, offset);
     if (NULL != vector->send_device) {
-        fill(collective, *piece, offset, length);
+        fill(allreduce, *piece, offset, length);
     }
     (*piece)->offset = offset;
     (*piece)->length = length;
@@ -361,49 +360,50 @@ const void *oc_vector_take(oc_part_t *part, size_t offset, size_t length, oc_pie
         *result = (*piece)->memory;
     }
     return NULL != vector->send_device ? (*piece)->memory
-                                       : (const char *) collective->send + offset;
+                                       : (const char *) allreduce->send + offset;
 }
 
 void oc_vector_give(oc_part_t *part, oc_piece_t *piece)
 {
-    oc_collective_t *collective = part->collective;
+    oc_allreduce_t *allreduce = part->allreduce;
 
     if (NULL == piece) {
         return;
     }
-    if (NULL != collective->vector.recv_device) {
-        flush(collective, piece);
+    if (NULL != allreduce->vector.recv_device) {
+        flush(allreduce, piece);
     }
     if (piece == part->spare) {
-        note(collective, oc_piece_end(piece));
+        note(allreduce, oc_piece_end(piece));
         part->spare_is_used = false;
     } else {
-        DL_APPEND(collective->vector.behind, piece);
+        DL_APPEND(allreduce->vector.behind, piece);
     }
 }
 
-/* A group that fails leaves pieces in the slots. */
-static void give_slots(oc_part_t *part)
+void oc_vector_drop(oc_part_t *part)
 {
-    for (unsigned i = 0; NULL != part->slots && i < part->num_slots; i++) {
+    oc_arena_t *arena = arena_of(part->allreduce);
+
+    if (NULL == part->spare) {
+        return;
+    }
+    for (unsigned i = 0; i < part->num_slots; i++) {
         oc_piece_t *piece = part->slots[i].piece;
 
         if (NULL != piece && piece != part->spare) {
-            oc_arena_give(arena_of(part->collective), piece);
+            oc_arena_give(arena, piece);
         }
     }
-    oc_arena_give(arena_of(part->collective), part->spare);
+    oc_arena_give(arena, part->spare);
 }
 
-oc_status_t oc_vector_close(oc_collective_t *collective)
+oc_status_t oc_vector_close(oc_allreduce_t *allreduce)
 {
-    if (NULL == arena_of(collective)) {
+    if (NULL == arena_of(allreduce)) {
         return OC_OK;
     }
-    end_all(collective, &collective->vector.ahead, false);
-    end_all(collective, &collective->vector.behind, false);
-    for (unsigned i = 0; NULL != collective->parts && i < collective->num_parts; i++) {
-        give_slots(&collective->parts[i]);
-    }
-    return collective->vector.status;
+    end_all(allreduce, &allreduce->vector.ahead, false);
+    end_all(allreduce, &allreduce->vector.behind, false);
+    return allreduce->vector.status;
 }

@@ -10,6 +10,14 @@
 #include "client/group/cast_group.h"
 #include "client/group/group.h"
 
+/* An Allgather or a Bcast. */
+typedef struct {
+    oc_collective_t base;      /* the first member */
+    oc_cast_args_t args;       /* for multicast */
+    size_t *extents;           /* lengths, then offsets, of all blocks; or NULL */
+    oc_device_t *send_device, *recv_device; /* of the buffers; NULL: host memory */
+} cast_t;
+
 static void on_finished(void *arg, oc_status_t status)
 {
     oc_collective_t *collective = arg;
@@ -20,24 +28,29 @@ static void on_finished(void *arg, oc_status_t status)
     oc_collective_finish(collective, status);
 }
 
-static size_t bytes_of(const oc_collective_t *collective, uint32_t rank)
+static cast_t *cast_of(oc_collective_t *collective)
 {
-    return NULL != collective->extents ? collective->extents[rank] : collective->cast.block;
+    return (cast_t *) collective;
+}
+
+static size_t bytes_of(const cast_t *cast, uint32_t rank)
+{
+    return NULL != cast->extents ? cast->extents[rank] : cast->args.block;
 }
 
 /* From the beginning of the receive buffer to the end of its last block. */
-static size_t span_of(const oc_collective_t *collective)
+static size_t span_of(const cast_t *cast)
 {
-    uint32_t num_ranks = collective->group->params.num_ranks;
+    uint32_t num_ranks = cast->base.group->params.num_ranks;
     size_t span = 0;
 
-    if (NULL == collective->extents) {
-        return num_ranks * collective->cast.block;
+    if (NULL == cast->extents) {
+        return num_ranks * cast->args.block;
     }
     for (uint32_t rank = 0; rank < num_ranks; rank++) {
-        size_t end = collective->extents[num_ranks + rank] + bytes_of(collective, rank);
+        size_t end = cast->extents[num_ranks + rank] + bytes_of(cast, rank);
 
-        span = 0 != bytes_of(collective, rank) && end > span ? end : span;
+        span = 0 != bytes_of(cast, rank) && end > span ? end : span;
     }
     return span;
 }
@@ -53,47 +66,50 @@ static oc_stage_t *stage_for(oc_client_t *client, oc_device_t *device, const voi
                                          &client->config.counters->bytes_staged);
 }
 
-static oc_status_t open_stages(oc_collective_t *collective)
+static oc_status_t open_stages(cast_t *cast)
 {
-    oc_client_t *client = collective->group->client;
-    oc_cast_args_t *args = &collective->cast;
-    bool sends = NULL != args->send && NULL != collective->send_device;
+    oc_client_t *client = cast->base.group->client;
+    oc_cast_args_t *args = &cast->args;
+    bool sends = NULL != args->send && NULL != cast->send_device;
 
     if (sends) {
-        args->send_stage = stage_for(client, collective->send_device, args->send,
-                                     bytes_of(collective, collective->group->params.rank));
+        args->send_stage = stage_for(client, cast->send_device, args->send,
+                                     bytes_of(cast, cast->base.group->params.rank));
     }
-    args->recv_stage = stage_for(client, collective->recv_device, args->recv, span_of(collective));
+    args->recv_stage = stage_for(client, cast->recv_device, args->recv, span_of(cast));
     return (sends && NULL == args->send_stage)
-                   || (NULL != collective->recv_device && NULL == args->recv_stage)
+                   || (NULL != cast->recv_device && NULL == args->recv_stage)
                ? OC_ERR_NO_MEMORY
                : OC_OK;
 }
 
-static void close_stages(oc_collective_t *collective)
+static void close_stages(cast_t *cast)
 {
-    oc_stage_close(collective->cast.send_stage);
-    oc_stage_close(collective->cast.recv_stage);
-    collective->cast.send_stage = collective->cast.recv_stage = NULL;
+    oc_stage_close(cast->args.send_stage);
+    oc_stage_close(cast->args.recv_stage);
+    cast->args.send_stage = cast->args.recv_stage = NULL;
 }
 
 static void cast_release(oc_client_t *client, oc_collective_t *collective)
 {
+    cast_t *cast = cast_of(collective);
+
     (void) client;
-    close_stages(collective);
-    free(collective->extents);
+    close_stages(cast);
+    free(cast->extents);
 }
 
 static void cast_begin(oc_collective_t *collective)
 {
+    cast_t *cast = cast_of(collective);
     oc_group_t *group = collective->group;
     oc_client_t *client = group->client;
-    oc_status_t status = open_stages(collective);
+    oc_status_t status = open_stages(cast);
 
     if (OC_OK != status) {
         oc_cast_group_fail(group->cast, status, oc_status_string(status));
     } else {
-        status = oc_multicast_start(client->multicast, group->cast, &collective->cast, client->now);
+        status = oc_multicast_start(client->multicast, group->cast, &cast->args, client->now);
     }
     if (OC_OK != status) {
         oc_group_fail(group, status, oc_cast_group_reason(group->cast));
@@ -102,18 +118,18 @@ static void cast_begin(oc_collective_t *collective)
     oc_client_cast_account(client);
 }
 
-static void count(const oc_collective_t *collective)
+static void count(const cast_t *cast)
 {
-    const oc_group_params_t *params = &collective->group->params;
-    oc_counters_t *counters = collective->group->client->config.counters;
+    const oc_group_params_t *params = &cast->base.group->params;
+    oc_counters_t *counters = cast->base.group->client->config.counters;
 
     for (uint32_t rank = 0; params->num_ranks > 1 && rank < params->num_ranks; rank++) {
         if (rank == params->rank) {
-            counters->bytes_sent += bytes_of(collective, rank);
+            counters->bytes_sent += bytes_of(cast, rank);
         } else {
             /* they come by way of buffers for datagrams */
-            counters->bytes_received += bytes_of(collective, rank);
-            counters->bytes_copied += bytes_of(collective, rank);
+            counters->bytes_received += bytes_of(cast, rank);
+            counters->bytes_copied += bytes_of(cast, rank);
         }
     }
 }
@@ -122,12 +138,14 @@ static void count(const oc_collective_t *collective)
 static oc_status_t end(oc_collective_t *collective, oc_status_t status,
                        unsigned long long *offloaded)
 {
-    if (OC_OK == status && NULL != collective->cast.recv_stage) {
-        status = oc_stage_flush(collective->cast.recv_stage);
+    cast_t *cast = cast_of(collective);
+
+    if (OC_OK == status && NULL != cast->args.recv_stage) {
+        status = oc_stage_flush(cast->args.recv_stage);
     }
-    close_stages(collective);
+    close_stages(cast);
     if (OC_OK == status) {
-        count(collective);
+        count(cast);
         ++*offloaded;
     }
     return status;
@@ -150,16 +168,26 @@ static void cast_fail(oc_collective_t *collective)
     (void) collective;
 }
 
+/* Multicast has a queue of its own, and takes nothing while it calls back. */
+static bool cast_may_begin(const oc_group_t *group)
+{
+    (void) group;
+    return true;
+}
+
 static const oc_collective_ops_t allgather_ops = {
-    .begin = cast_begin, .fail = cast_fail, .end = allgather_end, .release = cast_release};
+    .size = sizeof(cast_t), .may_begin = cast_may_begin, .begin = cast_begin, .fail = cast_fail,
+    .end = allgather_end, .release = cast_release};
 
 static const oc_collective_ops_t bcast_ops = {
-    .begin = cast_begin, .fail = cast_fail, .end = bcast_end, .release = cast_release};
+    .size = sizeof(cast_t), .may_begin = cast_may_begin, .begin = cast_begin, .fail = cast_fail,
+    .end = bcast_end, .release = cast_release};
 
-static oc_collective_t *cast_new(oc_group_t *group, const oc_collective_ops_t *ops, bool blocking,
-                                 bool with_extents)
+static cast_t *cast_new(oc_group_t *group, const oc_collective_ops_t *ops, bool blocking,
+                        bool with_extents)
 {
     oc_collective_t *collective = oc_collective_new(group, ops);
+    cast_t *cast;
 
     if (NULL == collective) {
         return NULL;
@@ -168,58 +196,58 @@ static oc_collective_t *cast_new(oc_group_t *group, const oc_collective_ops_t *o
     if (OC_GROUP_NEW == group->state && !blocking) {
         group->params.patient = true;
     }
-    collective->cast.blocking = blocking;
-    collective->cast.finished = on_finished;
-    collective->cast.arg = collective;
+    cast = cast_of(collective);
+    cast->args.blocking = blocking;
+    cast->args.finished = on_finished;
+    cast->args.arg = collective;
     if (with_extents) {
-        collective->extents = calloc(2 * (size_t) group->params.num_ranks, sizeof(size_t));
-        collective->cast.lengths = collective->extents;
-        collective->cast.offsets = collective->extents + group->params.num_ranks;
-        if (NULL == collective->extents) {
+        cast->extents = calloc(2 * (size_t) group->params.num_ranks, sizeof(size_t));
+        cast->args.lengths = cast->extents;
+        cast->args.offsets = cast->extents + group->params.num_ranks;
+        if (NULL == cast->extents) {
             oc_collective_free(group->client, collective);
             return NULL;
         }
     }
-    return collective;
+    return cast;
 }
 
 oc_collective_t *oc_allgather_new(oc_group_t *group, const void *allgather_args)
 {
     const oc_allgather_args_t *args = allgather_args;
     uint32_t num_ranks = group->params.num_ranks;
-    oc_collective_t *collective =
-        cast_new(group, &allgather_ops, args->blocking, NULL != args->lengths);
+    cast_t *cast = cast_new(group, &allgather_ops, args->blocking, NULL != args->lengths);
 
-    if (NULL == collective) {
+    if (NULL == cast) {
         return NULL;
     }
-    collective->finished = args->finished;
-    collective->arg = args->arg;
-    collective->cast.send = args->send;
-    collective->cast.recv = args->recv;
-    collective->cast.block = args->block;
-    collective->send_device = args->send_device;
-    collective->recv_device = args->recv_device;
+    cast->base.finished = args->finished;
+    cast->base.arg = args->arg;
+    cast->args.send = args->send;
+    cast->args.recv = args->recv;
+    cast->args.block = args->block;
+    cast->send_device = args->send_device;
+    cast->recv_device = args->recv_device;
     if (NULL != args->lengths) {
-        memcpy(collective->extents, args->lengths, num_ranks * sizeof(size_t));
-        memcpy(collective->extents + num_ranks, args->offsets, num_ranks * sizeof(size_t));
+        memcpy(cast->extents, args->lengths, num_ranks * sizeof(size_t));
+        memcpy(cast->extents + num_ranks, args->offsets, num_ranks * sizeof(size_t));
     }
-    return collective;
+    return &cast->base;
 }
 
 /* An Allgather in place, in which all blocks but the root's are empty. */
 oc_collective_t *oc_bcast_new(oc_group_t *group, const void *bcast_args)
 {
     const oc_bcast_args_t *args = bcast_args;
-    oc_collective_t *collective = cast_new(group, &bcast_ops, args->blocking, true);
+    cast_t *cast = cast_new(group, &bcast_ops, args->blocking, true);
 
-    if (NULL == collective) {
+    if (NULL == cast) {
         return NULL;
     }
-    collective->finished = args->finished;
-    collective->arg = args->arg;
-    collective->cast.recv = args->buffer;
-    collective->recv_device = args->device;
-    collective->extents[args->root] = args->length;
-    return collective;
+    cast->base.finished = args->finished;
+    cast->base.arg = args->arg;
+    cast->args.recv = args->buffer;
+    cast->recv_device = args->device;
+    cast->extents[args->root] = args->length;
+    return &cast->base;
 }

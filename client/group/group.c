@@ -203,7 +203,7 @@ static void decline_queued(oc_group_t *group)
         return;
     }
     DL_FOREACH_SAFE (group->queue, collective, next) {
-        if (is_left(group, collective->args.type, collective->bytes)) {
+        if (is_left(group, collective->type, collective->bytes)) {
             finish_one(group, collective, OC_DECLINED);
         }
     }

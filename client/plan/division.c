@@ -138,6 +138,7 @@ static void spread(oc_division_t *division, uint32_t *given)
         size_t first = (size_t) (division->portions[lane].places - division->places);
 
         division->places[first + given[lane]++] = place;
+        division->lanes[place] = lane;
     }
 }
 
@@ -161,29 +162,31 @@ oc_status_t oc_division_make(const uint64_t *shares, unsigned num_lanes, oc_divi
 {
     uint64_t *scaled = calloc(num_lanes, sizeof(*scaled));
     uint32_t *given = calloc(num_lanes, sizeof(*given));
+    bool made;
 
     *division = (oc_division_t) {.num_lanes = num_lanes};
     division->portions = calloc(num_lanes, sizeof(*division->portions));
     if (NULL != scaled && NULL != given && NULL != division->portions) {
         set_weights(division, shares, scaled);
         division->places = calloc(division->period, sizeof(*division->places));
+        division->lanes = calloc(division->period, sizeof(*division->lanes));
     }
-    if (NULL != division->places) {
+    made = NULL != division->places && NULL != division->lanes;
+    if (made) {
         spread(division, given);
+    } else {
+        oc_division_free(division);
     }
     free(scaled);
     free(given);
-    if (NULL == division->places) {
-        oc_division_free(division);
-        return OC_ERR_NO_MEMORY;
-    }
-    return OC_OK;
+    return made ? OC_OK : OC_ERR_NO_MEMORY;
 }
 
 void oc_division_free(oc_division_t *division)
 {
     free(division->portions);
     free(division->places);
+    free(division->lanes);
     *division = (oc_division_t) {0};
 }
 
@@ -210,4 +213,9 @@ uint64_t oc_division_place(const oc_division_t *division, unsigned lane, uint64_
     const oc_portion_t *portion = &division->portions[lane];
 
     return number / portion->weight * division->period + portion->places[number % portion->weight];
+}
+
+unsigned oc_division_lane(const oc_division_t *division, uint64_t place)
+{
+    return division->lanes[place % division->period];
 }

@@ -51,6 +51,7 @@ typedef struct {
     uint32_t least, most;  /* the smallest and the largest of all weights */
     oc_portion_t *portions; /* by lane */
     uint32_t *places;
+    uint32_t *lanes;       /* whose each place of a period is */
 } oc_division_t;
 
 /* At least one lane; no share is 0. Each lane gets something, however small its share is. */
@@ -62,5 +63,8 @@ uint64_t oc_division_before(const oc_division_t *division, unsigned lane, uint64
 
 /* Which place a lane's number is, counted from 0. */
 uint64_t oc_division_place(const oc_division_t *division, unsigned lane, uint64_t number);
+
+/* Whose a place is. */
+unsigned oc_division_lane(const oc_division_t *division, uint64_t place);
 
 #endif

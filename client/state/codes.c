@@ -8,11 +8,11 @@
 #include "base/log.h"
 #include "protocol/seal.h"
 
-void oc_collective_seal(const oc_collective_t *collective, const oc_lane_t *lane,
-                        const oc_header_t *header, uint8_t *message, size_t length)
+void oc_request_seal(const oc_group_t *group, const oc_lane_t *lane, const oc_header_t *header,
+                     uint8_t *message, size_t length)
 {
     oc_header_encode(header, message);
-    oc_seal(lane->connection->codes, collective->group->id, lane->index, header, message, length);
+    oc_seal(lane->connection->codes, group->id, lane->index, header, message, length);
 }
 
 bool oc_reply_is_genuine(const oc_group_t *group, const oc_connection_t *connection, uint32_t index,
@@ -32,8 +32,8 @@ void oc_count_forged_reply(oc_client_t *client)
     }
 }
 
-bool oc_collective_is_forged(const oc_collective_t *collective, const oc_lane_t *lane,
-                             const oc_transfer_t *transfer, const uint8_t *message)
+bool oc_reply_is_forged(const oc_collective_t *collective, const oc_lane_t *lane,
+                        const oc_transfer_t *transfer, const uint8_t *message)
 {
     oc_header_t header;
 

@@ -10,9 +10,7 @@
  *                --- node          what it shares with the ranks of its host
  *                --- cast          or its group of multicast
  *                --- setup         while it is being set up (setup_state.h)
- *                --< collective    one operation, queued, running or finished
- *                      --< part    of an Allreduce on one lane: START, window, ACK, COMMIT
- *                            --< slot   one chunk in flight
+ *                --< collective    one operation, queued, running or finished; allreduce.h goes on
  */
 #ifndef OC_CLIENT_STATE_TYPES_H
 #define OC_CLIENT_STATE_TYPES_H
@@ -149,7 +147,7 @@ typedef struct {
     bool armed;                /* others may ring */
 } oc_node_t;
 
-struct oc_collective;
+typedef struct oc_collective oc_collective_t;
 typedef struct oc_setup oc_setup_t;
 
 struct oc_group {
@@ -181,63 +179,22 @@ struct oc_group {
     size_t chunk_bytes;            /* the largest: the setting, or what servers have room for */
     oc_cast_group_t *cast;         /* of OC_SERVICE_MULTICAST, from the set-up on */
     char way[OC_WAY_SIZE];         /* what carries it, once it is live */
-    struct oc_collective *queue;   /* not started: set-up is under way or the limit is reached */
-    struct oc_collective *running;
+    oc_collective_t *queue;        /* not started: set-up is under way or the limit is reached */
+    oc_collective_t *running;
     unsigned num_running;
     oc_group_t *prev, *next;
     oc_group_t *setup_prev, *setup_next;
     oc_group_t *node_prev, *node_next;
 };
 
+/*
+ * What a kind of collective does; each is one file. Its object begins with an oc_collective_t. All
+ * is called under the lock of the client.
+ */
 typedef struct {
-    oc_transfer_t transfer;
-    oc_part_t *part;
-} oc_part_transfer_t;
-
-/* See vector.h. */
-typedef struct {
-    oc_device_t *send_device, *recv_device; /* NULL: host memory */
-    oc_piece_t *ahead, *behind;
-    oc_status_t status;        /* the first error of a device */
-} oc_vector_t;
-
-typedef struct {
-    oc_part_transfer_t contribution, result;
-    oc_piece_t *piece;         /* of device memory: what is sent from, or received in; or NULL */
-    uint32_t number;           /* of the chunk in its part */
-    unsigned waiting;          /* of the two transfers */
-    bool eager;                /* counts as unasked until the result is here */
-    uint64_t times[1 + OC_CLIENT_RESULT]; /* only with a timeline */
-} oc_slot_t;
-
-struct oc_part {
-    struct oc_collective *collective;
-    oc_lane_t *lane;
-    uint64_t first;            /* number of its first chunk among all places of the lane */
-    uint32_t chunks, last_bytes;
-    uint32_t sent, received;
-    bool acknowledged;
-    oc_part_transfer_t start, news, ack, commit;
-    uint8_t start_bytes[OC_HEADER_SIZE], sent_bytes[OC_HEADER_SIZE];
-    uint8_t ack_bytes[OC_HEADER_SIZE], commit_bytes[OC_HEADER_SIZE];
-    oc_slot_t *slots;
-    unsigned num_slots;
-    oc_piece_t *spare;         /* for one chunk of device memory, if there is any */
-    bool spare_is_used;
-    bool in_line;              /* of its lane */
-    void (*received_all)(oc_part_t *part); /* called when all results are here */
-    oc_part_t *prev, *next;
-};
-
-typedef struct {
-    oc_transfer_t transfer;
-    struct oc_collective *collective;
-} oc_small_transfer_t;
-
-typedef struct oc_collective oc_collective_t;
-
-/* What a kind of collective does; each is one file. Under the lock of the client, as all of it. */
-typedef struct {
+    size_t size;               /* of its object */
+    /* Whether another one may begin beside those of the group that run. */
+    bool (*may_begin)(const oc_group_t *group);
     /* Its turn has come: it starts, and calls oc_collective_finish when it is over, or at once. */
     void (*begin)(oc_collective_t *collective);
     /* Its group has failed, with this in its status: what waits for nobody any more finishes. */
@@ -248,52 +205,16 @@ typedef struct {
     void (*release)(oc_client_t *client, oc_collective_t *collective);
 } oc_collective_ops_t;
 
+/* What the queue of a group knows of a collective. */
 struct oc_collective {
     oc_group_t *group;
     const oc_collective_ops_t *ops;
     void (*finished)(void *arg, oc_status_t status);
     void *arg;
+    unsigned type;             /* of an Allreduce, which mode auto … */
+    uint64_t bytes;            /* … may leave */
     oc_status_t status;
-    struct oc_collective *prev, *next;
-    union {
-        struct {                       /* Allreduce */
-            oc_allreduce_args_t args;
-            unsigned type;             /* on the wire, as the next ones */
-            size_t element, bytes;
-            const void *send;          /* what goes on the wire: the caller's buffers, or packed */
-            void *recv;
-            oc_vector_t vector;        /* of send and recv */
-            void *packed;              /* elements without gaps, or floats; or NULL */
-            uint64_t sequence;
-            unsigned waiting;          /* transfers that have not called back, and steps */
-            uint64_t first_step;       /* in the stream of its node … */
-            uint32_t num_steps;        /* … which has one for each chunk */
-            bool holds;                /* what its host has to do counts in waiting */
-            bool wide;                 /* 16-bit floats travel as floats */
-            /* small */
-            oc_small_transfer_t request, reply;
-            const oc_lane_t *lane;
-            uint8_t *message;          /* header and contribution, then header and result */
-            bool sending;              /* UCX has the message */
-            bool resend_waits;         /* to be sent again when UCX gives it back */
-            bool resent;
-            /* large */
-            uint32_t chunk_bytes;      /* in the node shape also of a small one: the whole vector */
-            uint32_t first_place;      /* of chunk 0, in the division */
-            uint64_t span, horizon;    /* see flow.c */
-            uint32_t flying, news;     /* chunks in flight, and ended since the last look */
-            oc_mapping_t *mappings[3]; /* of recv, send and the arena, if the network's devices
-                                          have to know them */
-            oc_part_t *parts;
-            unsigned num_parts;
-            unsigned uncommitted;      /* of the parts */
-        };
-        struct {                       /* Allgather and Bcast */
-            oc_cast_args_t cast;
-            size_t *extents;           /* lengths, then offsets, of all blocks; or NULL */
-            oc_device_t *send_device, *recv_device; /* of the buffers; NULL: host memory */
-        };
-    };
+    oc_collective_t *prev, *next;
 };
 
 struct oc_client {

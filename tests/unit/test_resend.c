@@ -17,8 +17,8 @@
 
 #include "base/clock.h"
 #include "client/client.h"
+#include "client/collective/small.h"
 #include "client/group/place.h"
-#include "client/state/types.h"
 #include "protocol/seal.h"
 #include "protocol/tag.h"
 #include "reduction/reduction.h"
@@ -232,15 +232,16 @@ static void test_asked(void **state)
 static void test_asked_while_sending(void **state)
 {
     oc_collective_t *collective = start();
+    oc_small_t *small = oc_allreduce_of(collective)->state;
 
     (void) state;
     expect_contribution();
-    assert_false(collective->sending);
-    collective->sending = true;
-    collective->waiting++;
+    assert_false(small->sending);
+    small->sending = true;
+    small->allreduce->waiting++;
     answer(OC_MESSAGE_RESEND, BYTES);
     assert_int_equal(counters.messages_sent, 1);
-    collective->request.transfer.done(&collective->request.transfer);
+    small->request.transfer.done(&small->request.transfer);
     assert_int_equal(counters.messages_sent, 2);
     expect_contribution();
     answer(OC_MESSAGE_RESULT, BYTES);

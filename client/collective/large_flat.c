@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Large Allreduces in the flat shape, and which of their chunks may be under way: a window on every
+ * lane, and a horizon.
+ *
+ * What is under way goes before whatever comes later, of any group. So all vectors of a group share
+ * a window on each lane, however many there are, and groups with as much in flight get as much of
+ * a link. On a lane the chunks go in the order of the vectors: if a later one could take the room
+ * of an earlier one that waits for its horizon, ranks could wait for each other for ever.
+ *
+ * Lanes with different shares have to be done at the same time, or links would idle at the end.
+ * They share this rank's link, which knows nothing of shares: a lane with a small one would run
+ * ahead, and take from the others what it does not need. Hence the horizon: only chunks before it
+ * may go, and it moves on a span ahead of the first chunk whose result is not here. With equal
+ * shares there is none.
+ */
+#include "client/collective/large_flat.h"
+
+#include <assert.h>
+#include <utlist.h>
+
+#include "client/collective/large.h"
+#include "client/collective/slot.h"
+#include "client/collective/vector.h"
+
+/* The horizon is looked at when so much of a span has ended. */
+#define LOOKS_A_SPAN 8
+
+static bool has_next(const oc_part_t *part)
+{
+    return part->sent < part->share.count;
+}
+
+static void leave_line(oc_part_t *part)
+{
+    DL_DELETE2(part->lane->line, part, line_prev, line_next);
+    part->in_line = false;
+}
+
+/* What goes next is copied from its device while this is sent. */
+static void look_ahead(const oc_part_t *part)
+{
+    if (oc_vector_is_staged(part->allreduce) && has_next(part)) {
+        oc_vector_read_ahead(part->allreduce, part->next.offset, part->next.length);
+    }
+}
+
+/* The next chunk, from and into user memory. */
+static void send_next(oc_part_t *part)
+{
+    const void *contribution;
+    oc_piece_t *piece;
+    void *result;
+
+    contribution = oc_vector_take(part, &piece, &result);
+    oc_slot_send(part, contribution, result, piece);
+    look_ahead(part);
+    if (!has_next(part)) {
+        leave_line(part);
+    }
+}
+
+static bool is_paced(const oc_large_t *large)
+{
+    return 0 != large->span;
+}
+
+static bool may_go(const oc_part_t *part)
+{
+    const oc_large_t *large = oc_large_of(part->allreduce);
+
+    return part == part->lane->line && oc_slot_is_there(part) && oc_vector_has_room(part)
+           && (!is_paced(large) || part->next.place < large->horizon);
+}
+
+/* What windows and horizon allow of the first vector in line, then of the next. */
+static void go_on(oc_lane_t *lane)
+{
+    while (NULL != lane->line && may_go(lane->line)) {
+        send_next(lane->line);
+    }
+}
+
+/*
+ * A lane's results hardly ever come in another order than it was asked, so its number of results
+ * tells how far it is. Now and then is enough, and cheap with any number of lanes.
+ */
+static void move_horizon(oc_allreduce_t *allreduce)
+{
+    oc_large_t *large = oc_large_of(allreduce);
+    uint64_t first = UINT64_MAX;
+    oc_part_t *part;
+
+    for (part = oc_large_next(allreduce, NULL); NULL != part;
+         part = oc_large_next(allreduce, part)) {
+        if (part->received < part->share.count) {
+            uint64_t place = oc_chunk_map_chunk(&large->map, &part->share, part->received).place;
+
+            first = place < first ? place : first;
+        }
+    }
+    large->news = 0;
+    if (UINT64_MAX != first) {
+        large->horizon = first + large->span;
+    }
+    for (part = oc_large_next(allreduce, NULL); NULL != part;
+         part = oc_large_next(allreduce, part)) {
+        go_on(part->lane);
+    }
+}
+
+static void chunk_done(oc_part_t *part, const oc_chunk_t *chunk)
+{
+    oc_allreduce_t *allreduce = part->allreduce;
+    oc_large_t *large = oc_large_of(allreduce);
+
+    (void) chunk;
+    large->news++;
+    oc_large_received(part);
+    go_on(part->lane);
+    if (is_paced(large)
+        && (0 == large->flying || large->news >= large->span / LOOKS_A_SPAN)) {
+        move_horizon(allreduce);
+    }
+}
+
+/* As much as lets the lane with the largest share have its window open. */
+static void set_pace(oc_allreduce_t *allreduce)
+{
+    const oc_group_t *group = allreduce->base.group;
+    const oc_division_t *division = &group->division;
+    oc_large_t *large = oc_large_of(allreduce);
+
+    large->span = division->least == division->most
+                      ? 0
+                      : ((uint64_t) group->teams.window * division->period + division->most - 1)
+                            / division->most;
+    large->horizon = large->span;
+}
+
+/*
+ * All share one link: the first chunks of all lanes go before the second ones, so that every
+ * aggregator can begin early.
+ */
+static void open_windows(oc_allreduce_t *allreduce)
+{
+    unsigned window = allreduce->base.group->teams.window;
+    oc_part_t *part;
+
+    for (part = oc_large_next(allreduce, NULL); NULL != part;
+         part = oc_large_next(allreduce, part)) {
+        part->in_line = true;
+        DL_APPEND2(part->lane->line, part, line_prev, line_next);
+        look_ahead(part);
+    }
+    for (unsigned i = 0; i < window; i++) {
+        for (part = oc_large_next(allreduce, NULL); NULL != part;
+             part = oc_large_next(allreduce, part)) {
+            if (part->in_line && may_go(part)) {
+                send_next(part);
+            }
+        }
+    }
+}
+
+static oc_status_t large_flat_start(oc_allreduce_t *allreduce)
+{
+    oc_large_t *large = oc_large_of(allreduce);
+    oc_status_t status = oc_large_make(allreduce);
+    oc_part_t *part;
+
+    if (OC_OK != status) {
+        return status;
+    }
+    large->chunk_done = chunk_done;
+    set_pace(allreduce);
+    for (part = oc_large_next(allreduce, NULL); NULL != part;
+         part = oc_large_next(allreduce, part)) {
+        oc_large_announce(part);
+    }
+    /* servers need not wait for this, which takes its time with much memory */
+    oc_large_map(allreduce);
+    open_windows(allreduce);
+    return OC_OK;
+}
+
+static void large_flat_end(oc_allreduce_t *allreduce)
+{
+    const oc_large_t *large = oc_large_of(allreduce);
+
+    /* the lanes of a group that has failed are gone, and their lines with them */
+    for (unsigned i = 0; NULL != allreduce->base.group->lanes && i < large->num_parts; i++) {
+        if (large->parts[i].in_line) {
+            leave_line(&large->parts[i]);
+        }
+    }
+    oc_large_end(allreduce);
+}
+
+const oc_algorithm_t oc_large_flat = {
+    .state_size = sizeof(oc_large_t), .start = large_flat_start, .end = large_flat_end,
+    .leftover = oc_large_leftover};

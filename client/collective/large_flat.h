@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Large Allreduces in the flat shape. Under the lock of the client. */
+#ifndef OC_CLIENT_COLLECTIVE_LARGE_FLAT_H
+#define OC_CLIENT_COLLECTIVE_LARGE_FLAT_H
+
+#include "client/collective/allreduce.h"
+
+extern const oc_algorithm_t oc_large_flat;
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where the chunks of a large vector go, and where they are: the map between a chunk of the vector
+ * and its team, its aggregator, and its number there. Pure functions of what is equal on all ranks.
+ *
+ * Chunk c belongs to team (c + sequence) mod teams, so that teams begin with another one each time.
+ * A team's chunks, counted from its first one, have the places of the division from first_place on,
+ * and an aggregator numbers those that it gets from a team from 0. In the flat shape there is one
+ * team.
+ */
+#ifndef OC_CLIENT_PLAN_CHUNK_MAP_H
+#define OC_CLIENT_PLAN_CHUNK_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/plan/division.h"
+
+typedef struct {
+    const oc_division_t *division;
+    size_t bytes;              /* of the vector as it travels, > 0 */
+    uint32_t chunk_bytes;      /* of each chunk but the last */
+    uint32_t num_chunks;
+    uint32_t teams;
+    uint32_t first_team;       /* that of chunk 0 */
+    uint32_t first_place;      /* of each team's first chunk, in the division */
+} oc_chunk_map_t;
+
+/* One chunk, on its way through the client. */
+typedef struct {
+    uint32_t index;            /* in the vector */
+    uint32_t place;            /* among the chunks of its team: later ones have larger places */
+    uint32_t number;           /* among those that its aggregator gets from its team */
+    uint32_t length;           /* bytes */
+    size_t offset;             /* bytes, in the vector as it travels */
+} oc_chunk_t;
+
+/* An aggregator's share of a team's chunks. */
+typedef struct {
+    uint32_t team;
+    unsigned aggregator;
+    uint64_t first;            /* of all its places in the division, which is that of number 0 */
+    uint32_t count;
+} oc_share_t;
+
+/* The team that a chunk, or any step, of a collective belongs to. */
+static inline uint32_t oc_team_of(uint64_t sequence, uint32_t index, uint32_t teams)
+{
+    return (uint32_t) ((sequence + index) % teams);
+}
+
+/* Chunks of chunk_bytes, which is > 0. The division outlives it. */
+oc_chunk_map_t oc_chunk_map_make(const oc_division_t *division, size_t bytes, uint32_t chunk_bytes,
+                                 uint32_t teams, uint64_t sequence);
+
+/* What an aggregator gets of a team's chunks; maybe nothing. */
+oc_share_t oc_chunk_map_share(const oc_chunk_map_t *map, uint32_t team, unsigned aggregator);
+
+/* A chunk of a share by its number there, number < share->count. Constant time. */
+oc_chunk_t oc_chunk_map_chunk(const oc_chunk_map_t *map, const oc_share_t *share, uint32_t number);
+
+/* The other way round: whose a chunk is, index < num_chunks. Constant time. */
+uint32_t oc_chunk_map_team(const oc_chunk_map_t *map, uint32_t index);
+unsigned oc_chunk_map_aggregator(const oc_chunk_map_t *map, uint32_t index);
+
+#endif
