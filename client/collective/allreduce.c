@@ -68,7 +68,7 @@ static oc_status_t widen(oc_allreduce_t *allreduce)
     allreduce->type = OC_TYPE_FLOAT;
     allreduce->element = oc_type_size(OC_TYPE_FLOAT);
     allreduce->bytes = allreduce->args.count * allreduce->element;
-    return NULL != allreduce->base.group->node
+    return NULL != allreduce->base.group->servers->node
                ? OC_OK
                : convert_all(allreduce, oc_type_size(allreduce->args.type), widen_some);
 }
@@ -81,7 +81,8 @@ static oc_status_t prepare(oc_allreduce_t *allreduce)
     if (0 != allreduce->args.layout.extent) {
         return pack(allreduce);
     }
-    return NULL != group->node || 0 != group->branch.leaves ? widen(allreduce) : OC_OK;
+    return NULL != group->servers->node || 0 != group->servers->branch.leaves ? widen(allreduce)
+                                                                              : OC_OK;
 }
 
 static void unpack_some(oc_allreduce_t *allreduce, size_t first, size_t count, void *elements)
@@ -122,7 +123,7 @@ static bool allreduce_may_begin(const oc_group_t *group)
 {
     return NULL == group->running
            || (group->num_running < OC_MAX_IN_FLIGHT
-               && group->next_sequence - oc_allreduce_of(group->running)->sequence
+               && group->servers->next_sequence - oc_allreduce_of(group->running)->sequence
                       < OC_MAX_SPAN);
 }
 
@@ -131,9 +132,9 @@ static const oc_algorithm_t *choose_algorithm(const oc_allreduce_t *allreduce)
     const oc_group_t *group = allreduce->base.group;
 
     if (allreduce->bytes <= group->client->config.settings->small_size) {
-        return NULL != group->node ? &oc_small_node : &oc_small_flat;
+        return NULL != group->servers->node ? &oc_small_node : &oc_small_flat;
     }
-    return NULL != group->node ? &oc_large_node : &oc_large_flat;
+    return NULL != group->servers->node ? &oc_large_node : &oc_large_flat;
 }
 
 static oc_status_t start(oc_allreduce_t *allreduce)
@@ -156,7 +157,7 @@ static void allreduce_begin(oc_collective_t *collective)
     oc_group_t *group = collective->group;
     oc_status_t status;
 
-    allreduce->sequence = group->next_sequence++;
+    allreduce->sequence = group->servers->next_sequence++;
     status = prepare(allreduce);
     if (OC_OK == status && allreduce->sequence >= OC_MAX_SEQUENCE) {
         status = OC_ERR_LIMIT;

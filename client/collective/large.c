@@ -21,7 +21,7 @@ static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *
     oc_header_t header = {
         .message = message, .op = (uint8_t) allreduce->args.op,
         .type = (uint8_t) allreduce->type, .handle = part->lane->handle,
-        .rank = group->teams.rank,
+        .rank = group->servers->teams.rank,
         .chunk_bytes = oc_large_of(allreduce)->map.chunk_bytes,
         .last_bytes = part->last_bytes, .chunks = part->share.count,
         .sequence = allreduce->sequence, .count = allreduce->args.count};
@@ -30,7 +30,7 @@ static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *
     allreduce->waiting++;
     group->client->config.counters->messages_sent++;
     oc_send(part->lane->route->endpoint, &transfer->transfer, bytes, OC_HEADER_SIZE,
-            oc_tag(OC_KIND_REQUEST, part->lane->handle, group->teams.rank,
+            oc_tag(OC_KIND_REQUEST, part->lane->handle, group->servers->teams.rank,
                    allreduce->sequence, 0));
 }
 
@@ -63,7 +63,7 @@ static void receive_reply(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t
 
     allreduce->waiting++;
     oc_receive(group->client->worker, &transfer->transfer, bytes, OC_HEADER_SIZE,
-               oc_tag(OC_KIND_REPLY, group->reply_handle, part->lane->index,
+               oc_tag(OC_KIND_REPLY, group->servers->reply_handle, part->lane->index,
                       allreduce->sequence, slot), OC_TAG_EXACT);
 }
 
@@ -163,11 +163,11 @@ void oc_large_announce(oc_part_t *part)
 static uint32_t choose_chunk(const oc_allreduce_t *allreduce)
 {
     const oc_group_t *group = allreduce->base.group;
-    const oc_division_t *division = &group->division;
-    size_t lanes = group->num_lanes;
+    const oc_division_t *division = &group->servers->division;
+    size_t lanes = group->servers->num_lanes;
     size_t share = (allreduce->bytes + lanes - 1) / lanes;
     size_t least = (allreduce->bytes + division->period - 1) / division->period * division->least;
-    size_t chunk = group->chunk_bytes / OC_MIN_CHUNK * OC_MIN_CHUNK;
+    size_t chunk = group->servers->chunk_bytes / OC_MIN_CHUNK * OC_MIN_CHUNK;
     size_t fine = least / (size_t) group->client->config.settings->min_chunks;
 
     /* before the first chunk has gone no result can come, and the last has nothing beside it */
@@ -209,10 +209,11 @@ oc_status_t oc_large_make(oc_allreduce_t *allreduce)
 {
     const oc_group_t *group = allreduce->base.group;
     oc_large_t *large = oc_large_of(allreduce);
-    unsigned lanes = group->num_lanes * group->teams.own;
+    unsigned lanes = group->servers->num_lanes * group->servers->teams.own;
 
-    large->map = oc_chunk_map_make(&group->division, allreduce->bytes, choose_chunk(allreduce),
-                                   group->teams.count, allreduce->sequence);
+    large->map = oc_chunk_map_make(&group->servers->division, allreduce->bytes,
+                                   choose_chunk(allreduce), group->servers->teams.count,
+                                   allreduce->sequence);
     large->parts = calloc(lanes, sizeof(*large->parts));
     if (NULL == large->parts) {
         return OC_ERR_NO_MEMORY;
@@ -221,7 +222,7 @@ oc_status_t oc_large_make(oc_allreduce_t *allreduce)
     /* each rank begins with another lane, so that they do not all meet at the first */
     for (unsigned i = 0; i < lanes; i++) {
         if (!part_make(allreduce, &large->parts[i],
-                       &group->lanes[(i + group->params.rank) % lanes])) {
+                       &group->servers->lanes[(i + group->params.rank) % lanes])) {
             return OC_ERR_NO_MEMORY;
         }
     }
@@ -245,11 +246,11 @@ oc_part_t *oc_large_part_of(const oc_allreduce_t *allreduce, uint32_t chunk)
 {
     const oc_group_t *group = allreduce->base.group;
     const oc_large_t *large = oc_large_of(allreduce);
-    unsigned own = (oc_chunk_map_team(&large->map, chunk) - group->teams.first)
-                   / group->teams.step;
-    unsigned lane = own * group->num_lanes + oc_chunk_map_aggregator(&large->map, chunk);
+    unsigned own = (oc_chunk_map_team(&large->map, chunk) - group->servers->teams.first)
+                   / group->servers->teams.step;
+    unsigned lane = own * group->servers->num_lanes + oc_chunk_map_aggregator(&large->map, chunk);
 
-    assert(own < group->teams.own && lane < large->num_parts);
+    assert(own < group->servers->teams.own && lane < large->num_parts);
     return &large->parts[(lane + large->num_parts - group->params.rank % large->num_parts)
                          % large->num_parts];
 }

@@ -128,12 +128,13 @@ static void chunk_done(oc_part_t *part, const oc_chunk_t *chunk)
 static void set_pace(oc_allreduce_t *allreduce)
 {
     const oc_group_t *group = allreduce->base.group;
-    const oc_division_t *division = &group->division;
+    const oc_division_t *division = &group->servers->division;
     oc_large_t *large = oc_large_of(allreduce);
 
     large->span = division->least == division->most
                       ? 0
-                      : ((uint64_t) group->teams.window * division->period + division->most - 1)
+                      : ((uint64_t) group->servers->teams.window * division->period + division->most
+                         - 1)
                             / division->most;
     large->horizon = large->span;
 }
@@ -144,7 +145,7 @@ static void set_pace(oc_allreduce_t *allreduce)
  */
 static void open_windows(oc_allreduce_t *allreduce)
 {
-    unsigned window = allreduce->base.group->teams.window;
+    unsigned window = allreduce->base.group->servers->teams.window;
     oc_part_t *part;
 
     for (part = oc_large_next(allreduce, NULL); NULL != part;
@@ -189,7 +190,8 @@ static void large_flat_end(oc_allreduce_t *allreduce)
     const oc_large_t *large = oc_large_of(allreduce);
 
     /* the lanes of a group that has failed are gone, and their lines with them */
-    for (unsigned i = 0; NULL != allreduce->base.group->lanes && i < large->num_parts; i++) {
+    for (unsigned i = 0; NULL != allreduce->base.group->servers->lanes && i < large->num_parts;
+         i++) {
         if (large->parts[i].in_line) {
             leave_line(&large->parts[i]);
         }

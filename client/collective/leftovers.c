@@ -27,7 +27,7 @@ void oc_leftover_tell(const oc_allreduce_t *allreduce, const oc_lane_t *lane)
     oc_client_collapse(group->client, OC_ERR_INVALID, "a message in the name of server "
                        "%.200s was forged or duplicated (collective %llu, reply handle %u): the "
                        "result of this operation cannot be trusted", lane->connection->name,
-                       (unsigned long long) allreduce->sequence, group->reply_handle);
+                       (unsigned long long) allreduce->sequence, group->servers->reply_handle);
 }
 
 bool oc_leftover_is_here(const oc_allreduce_t *allreduce, const oc_lane_t *lane, oc_kind_t kind,
@@ -35,9 +35,10 @@ bool oc_leftover_is_here(const oc_allreduce_t *allreduce, const oc_lane_t *lane,
 {
     const oc_group_t *group = allreduce->base.group;
 
-    return oc_worker_holds(group->client->worker,
-                           oc_tag(kind, group->reply_handle, lane->index, allreduce->sequence,
-                                  slot), OC_TAG_EXACT);
+    return oc_worker_holds(
+        group->client->worker,
+        oc_tag(kind, group->servers->reply_handle, lane->index, allreduce->sequence, slot),
+        OC_TAG_EXACT);
 }
 
 static void look_at(const oc_allreduce_t *allreduce)

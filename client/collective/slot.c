@@ -23,10 +23,13 @@ static void add_to_timeline(const oc_slot_t *slot)
 {
     const oc_part_t *part = slot->contribution.part;
     const oc_group_t *group = part->allreduce->base.group;
-    oc_timeline_record_t record = {
-        .handle = part->lane->handle, .aggregator = part->lane->index,
-        .sequence = part->allreduce->sequence, .number = slot->chunk.number,
-        .bytes = slot->chunk.length, .first = group->teams.rank, .last = group->teams.rank};
+    oc_timeline_record_t record = {.handle = part->lane->handle,
+                                   .aggregator = part->lane->index,
+                                   .sequence = part->allreduce->sequence,
+                                   .number = slot->chunk.number,
+                                   .bytes = slot->chunk.length,
+                                   .first = group->servers->teams.rank,
+                                   .last = group->servers->teams.rank};
 
     memcpy(record.times, slot->times, sizeof(slot->times));
     oc_timeline_add(group->client->timeline, &record);
@@ -43,7 +46,7 @@ static void send_contribution(oc_slot_t *slot, const void *data)
     oc_route_t *route = part->lane->route;
     size_t length = slot->chunk.length;
     uint64_t tag = oc_tag(OC_KIND_CONTRIBUTION, part->lane->handle,
-                          allreduce->base.group->teams.rank, allreduce->sequence,
+                          allreduce->base.group->servers->teams.rank, allreduce->sequence,
                           slot->chunk.number);
 
     slot->eager = route->unasked + length <= part->lane->connection->eager_window;
@@ -86,7 +89,7 @@ void oc_slot_send(oc_part_t *part, const void *contribution, void *result, oc_pi
     counters->messages_sent++;
     counters->chunks++;
     oc_receive(group->client->worker, &slot->result.transfer, result, slot->chunk.length,
-               oc_tag(OC_KIND_RESULT, group->reply_handle, part->lane->index,
+               oc_tag(OC_KIND_RESULT, group->servers->reply_handle, part->lane->index,
                       allreduce->sequence, slot->chunk.number), OC_TAG_EXACT);
     send_contribution(slot, contribution);
 }
@@ -94,7 +97,7 @@ void oc_slot_send(oc_part_t *part, const void *contribution, void *result, oc_pi
 /* One chunk may always be under way, or nothing would ever make room. */
 static bool has_room(const oc_group_t *group, const oc_lane_t *lane, size_t length)
 {
-    size_t window = group->teams.window * group->chunk_bytes;
+    size_t window = group->servers->teams.window * group->servers->chunk_bytes;
 
     return 0 == lane->flying || lane->flying + length <= window;
 }
@@ -151,7 +154,7 @@ static void on_transfer(oc_transfer_t *transfer)
 
 bool oc_slots_make(oc_part_t *part)
 {
-    unsigned window = part->allreduce->base.group->teams.window;
+    unsigned window = part->allreduce->base.group->servers->teams.window;
 
     part->num_slots = part->share.count < window ? part->share.count : window;
     part->slots = calloc(part->num_slots, sizeof(*part->slots));

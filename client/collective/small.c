@@ -87,7 +87,7 @@ static void send_message(oc_small_t *small)
     /* aggregators always have receives posted for these */
     oc_send_eager(lane->route->endpoint, &small->request.transfer, small->message,
                   OC_HEADER_SIZE + allreduce->bytes,
-                  oc_tag(OC_KIND_REQUEST, lane->handle, group->teams.rank,
+                  oc_tag(OC_KIND_REQUEST, lane->handle, group->servers->teams.rank,
                          allreduce->sequence, 0));
 }
 
@@ -99,7 +99,7 @@ static void receive_reply(oc_small_t *small)
     allreduce->waiting++;
     oc_receive(group->client->worker, &small->reply.transfer, reply_of(small),
                OC_HEADER_SIZE + allreduce->bytes,
-               oc_tag(OC_KIND_REPLY, group->reply_handle, small->lane->index,
+               oc_tag(OC_KIND_REPLY, group->servers->reply_handle, small->lane->index,
                       allreduce->sequence, 0), OC_TAG_EXACT);
 }
 
@@ -188,7 +188,7 @@ static void write_header(oc_small_t *small)
     oc_header_t header = {
         .message = OC_MESSAGE_SMALL, .op = (uint8_t) allreduce->args.op,
         .type = (uint8_t) allreduce->type, .handle = small->lane->handle,
-        .rank = group->teams.rank, .chunk_bytes = (uint32_t) allreduce->bytes,
+        .rank = group->servers->teams.rank, .chunk_bytes = (uint32_t) allreduce->bytes,
         .sequence = allreduce->sequence, .count = allreduce->args.count};
 
     oc_request_seal(group, small->lane, &header, small->message,
@@ -199,13 +199,13 @@ static void write_header(oc_small_t *small)
 static oc_lane_t *choose_lane(const oc_allreduce_t *allreduce)
 {
     const oc_group_t *group = allreduce->base.group;
-    const oc_teams_t *teams = &group->teams;
+    const oc_teams_t *teams = &group->servers->teams;
     uint32_t team = oc_team_of(allreduce->sequence, 0, teams->count);
     uint32_t own = (team - teams->first) / teams->step;
 
     assert(own < teams->own);
-    return &group->lanes[own * group->num_lanes
-                         + allreduce->sequence / teams->count % group->num_small];
+    return &group->servers->lanes[own * group->servers->num_lanes
+                         + allreduce->sequence / teams->count % group->servers->num_small];
 }
 
 /* Makes room for the message. Returns where the contribution goes; NULL: out of memory. */

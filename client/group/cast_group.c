@@ -3,9 +3,11 @@
 #include "client/group/cast_group.h"
 
 #include <stdio.h>
+#include <utlist.h>
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "client/collective/collective.h"
 #include "client/servers/interfaces.h"
 #include "client/state/record.h"
 #include "client/state/setup_state.h"
@@ -90,14 +92,6 @@ oc_status_t oc_group_cast_join(oc_group_t *group, uint32_t *blamed, char *error,
                              error_size);
 }
 
-void oc_group_cast_leave(oc_group_t *group)
-{
-    if (NULL != group->cast) {
-        oc_multicast_leave(group->client->multicast, group->cast);
-        group->cast = NULL;
-    }
-}
-
 /* How long after the last message progress goes on. */
 #define LINGER (50 * OC_MILLISECOND)
 
@@ -130,3 +124,62 @@ void oc_group_cast_fail(oc_group_t *group, oc_status_t status, const char *reaso
         oc_client_cast_account(group->client);
     }
 }
+
+/* ---- the service of a group ---- */
+
+static oc_status_t multicast_open(oc_group_t *group)
+{
+    (void) group;
+    return OC_OK;
+}
+
+static bool multicast_go_live(oc_group_t *group)
+{
+    if (NULL == group->cast) {
+        return false;
+    }
+    oc_multicast_describe(group->client->multicast, group->cast, group->way, sizeof(group->way));
+    return true;
+}
+
+static bool multicast_leaves(const oc_group_t *group, unsigned type, uint64_t bytes)
+{
+    (void) group;
+    (void) type;
+    (void) bytes;
+    return false;
+}
+
+/* The ranks hear of it when the group fails. */
+static void multicast_keep(oc_group_t *group)
+{
+    (void) group;
+}
+
+static void multicast_leave(oc_group_t *group)
+{
+    if (NULL != group->cast) {
+        oc_multicast_leave(group->client->multicast, group->cast);
+        group->cast = NULL;
+    }
+}
+
+/* Nobody is called back any more. */
+static void multicast_abandon(oc_group_t *group)
+{
+    oc_collective_t *collective, *next;
+
+    if (NULL == group->cast) {
+        return;
+    }
+    multicast_leave(group);
+    DL_FOREACH_SAFE (group->running, collective, next) {
+        DL_DELETE(group->running, collective);
+        oc_collective_free(group->client, collective);
+    }
+}
+
+const oc_service_ops_t oc_service_multicast = {
+    .open = multicast_open, .go_live = multicast_go_live, .leaves = multicast_leaves,
+    .withdraw = multicast_keep, .leave = multicast_leave, .release = multicast_keep,
+    .fail = oc_group_cast_fail, .abandon = multicast_abandon};

@@ -5,6 +5,8 @@
 
 #include "client/state/types.h"
 
+extern const oc_service_ops_t oc_service_multicast;
+
 /* Bytes of a rank's record, for whatever serves a group. */
 size_t oc_record_size(oc_service_t service);
 /* Makes this rank's record and contact. On an error one sentence, and a record that says so. */
@@ -14,7 +16,6 @@ bool oc_group_cast_admit(oc_group_t *group);
 /* As oc_multicast_join. */
 oc_status_t oc_group_cast_join(oc_group_t *group, uint32_t *blamed, char *error,
                                size_t error_size);
-void oc_group_cast_leave(oc_group_t *group);
 /* Ends its group of multicast, if it has one, for all ranks. */
 void oc_group_cast_fail(oc_group_t *group, oc_status_t status, const char *reason);
 /* Something was posted, or has left: whether multicast needs progress. */

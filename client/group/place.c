@@ -44,7 +44,7 @@ static oc_ring_shape_t shape_of(const oc_client_t *client)
 void oc_place_flat(oc_group_t *group)
 {
     oc_node_free(group);
-    group->teams = (oc_teams_t) {.count = 1, .own = 1, .step = 1,
+    group->servers->teams = (oc_teams_t) {.count = 1, .own = 1, .step = 1,
                                  .num_ranks = group->params.num_ranks,
                                  .rank = group->params.rank,
                                  .window = (unsigned) group->client->config.settings->window};
@@ -62,12 +62,12 @@ void oc_place_tell(oc_group_t *group)
 
 void oc_node_free(oc_group_t *group)
 {
-    oc_node_t *node = group->node;
+    oc_node_t *node = group->servers->node;
 
     if (NULL == node) {
         return;
     }
-    group->node = NULL;
+    group->servers->node = NULL;
     group->client->node_bytes -= node->bytes;
     oc_ring_close(node->ring);
     oc_segment_close(node->segment);
@@ -83,8 +83,8 @@ static bool make_segment(oc_group_t *group, char *error, size_t error_size)
     size_t bytes = oc_ring_segment_size(&shape);
 
     snprintf(error, error_size, "out of memory");
-    if (NULL == group->node) {
-        group->node = calloc(1, sizeof(*group->node));
+    if (NULL == group->servers->node) {
+        group->servers->node = calloc(1, sizeof(*group->servers->node));
     }
     if (client->node_bytes + bytes > MAX_NODE_BYTES) {
         snprintf(error, error_size,
@@ -93,12 +93,12 @@ static bool make_segment(oc_group_t *group, char *error, size_t error_size)
                  "coll_optcast_chunk_size", client->node_bytes, MAX_NODE_BYTES, bytes);
         return false;
     }
-    if (NULL == group->node
+    if (NULL == group->servers->node
         || (NULL == client->bell && OC_OK != oc_doorbell_open(&client->bell, error, error_size))
-        || OC_OK != oc_segment_create(bytes, &group->node->segment, error, error_size)) {
+        || OC_OK != oc_segment_create(bytes, &group->servers->node->segment, error, error_size)) {
         return false;
     }
-    group->node->bytes = bytes;
+    group->servers->node->bytes = bytes;
     client->node_bytes += bytes;
     return true;
 }
@@ -117,7 +117,7 @@ void oc_place_offer(oc_group_t *group, oc_record_t *record)
         oc_place_flat(group);
         return;
     }
-    oc_segment_name(group->node->segment, record->segment);
+    oc_segment_name(group->servers->node->segment, record->segment);
     oc_doorbell_name(group->client->bell, record->bell);
     record->shares = OC_SHARES_MEMORY;
 }
@@ -153,7 +153,7 @@ static host_t *host_find(host_t **hosts, uint64_t node)
 /* Hosts by lowest rank, and this host's ranks by rank. */
 static bool find_hosts(oc_group_t *group, host_t **hosts)
 {
-    oc_node_t *node = group->node;
+    oc_node_t *node = group->servers->node;
     oc_record_t own, record;
 
     (void) oc_record_of(group, group->params.rank, &own);
@@ -219,14 +219,15 @@ bool oc_place_find(oc_group_t *group)
         || !look_for_offers(group)) {
         return false;
     }
-    if (NULL == group->node) {
-        group->node = calloc(1, sizeof(*group->node));
+    if (NULL == group->servers->node) {
+        group->servers->node = calloc(1, sizeof(*group->servers->node));
     }
-    if (NULL != group->node) {
-        group->node->ranks = calloc(group->params.num_ranks, sizeof(*group->node->ranks));
-        found = NULL != group->node->ranks && find_hosts(group, &hosts);
+    if (NULL != group->servers->node) {
+        group->servers->node->ranks = calloc(group->params.num_ranks,
+                                             sizeof(*group->servers->node->ranks));
+        found = NULL != group->servers->node->ranks && find_hosts(group, &hosts);
     }
-    wanted = !found || (group->node->most > 1 && all_share(hosts));
+    wanted = !found || (group->servers->node->most > 1 && all_share(hosts));
     hosts_free(hosts);
     if (!found) {
         oc_place_flat(group);
@@ -238,7 +239,7 @@ bool oc_place_find(oc_group_t *group)
 static bool get_segment(oc_group_t *group, uint32_t member, oc_ring_member_t *to, char *error,
                         size_t error_size)
 {
-    oc_node_t *node = group->node;
+    oc_node_t *node = group->servers->node;
     oc_record_t record;
 
     if (member == node->self) {
@@ -262,7 +263,7 @@ static bool get_segment(oc_group_t *group, uint32_t member, oc_ring_member_t *to
 oc_status_t oc_place_attach(oc_group_t *group, char *error, size_t error_size)
 {
     oc_ring_shape_t shape = shape_of(group->client);
-    oc_node_t *node = group->node;
+    oc_node_t *node = group->servers->node;
     oc_status_t status = OC_OK;
     oc_ring_member_t *members;
 
@@ -295,11 +296,11 @@ oc_status_t oc_place_attach(oc_group_t *group, char *error, size_t error_size)
 
 void oc_place_take(oc_group_t *group)
 {
-    const oc_node_t *node = group->node;
+    const oc_node_t *node = group->servers->node;
 
     oc_ring_hide(node->ring);
     /* a host with fewer ranks than another one has several teams for each */
-    group->teams = (oc_teams_t) {
+    group->servers->teams = (oc_teams_t) {
         .count = node->most, .first = node->self, .step = node->num_members,
         .own = (node->most - node->self + node->num_members - 1) / node->num_members,
         .num_ranks = node->num_hosts, .rank = node->host};
@@ -313,13 +314,13 @@ void oc_place_limit(oc_group_t *group, unsigned aggregators)
 {
     unsigned window = (unsigned) group->client->config.settings->window;
     unsigned places = shape_of(group->client).capacity;
-    unsigned lanes = aggregators * group->teams.count;
+    unsigned lanes = aggregators * group->servers->teams.count;
 
-    if (NULL == group->node) {
+    if (NULL == group->servers->node) {
         return;
     }
     places = 2 * aggregators * window < places ? 2 * aggregators * window : places;
-    oc_ring_limit(group->node->ring, places);
+    oc_ring_limit(group->servers->node->ring, places);
     places = (places + lanes - 1) / lanes;
-    group->teams.window = places < window ? places : window;
+    group->servers->teams.window = places < window ? places : window;
 }

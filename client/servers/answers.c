@@ -12,7 +12,7 @@ static unsigned find_team(const oc_group_t *group, uint64_t id)
 {
     unsigned t = 0;
 
-    while (t < group->teams.own && oc_team_id(group, t) != id) {
+    while (t < group->servers->teams.own && oc_team_id(group, t) != id) {
         t++;
     }
     return t;
@@ -20,7 +20,7 @@ static unsigned find_team(const oc_group_t *group, uint64_t id)
 
 static bool is_team(const oc_group_t *group, uint64_t id)
 {
-    return find_team(group, id) < group->teams.own;
+    return NULL != group->servers && find_team(group, id) < group->servers->teams.own;
 }
 
 void oc_answers_joined(oc_connection_t *connection, const oc_joined_t *joined)
@@ -31,13 +31,14 @@ void oc_answers_joined(oc_connection_t *connection, const oc_joined_t *joined)
         connection->eager_window = joined->eager_window;
     }
     DL_FOREACH2 (connection->client->setups, group, setup_next) {
-        unsigned t = find_team(group, joined->group);
+        unsigned t;
 
-        if (OC_SETUP_JOIN != group->setup->step || t == group->teams.own) {
+        if (OC_SETUP_JOIN != group->setup->step || !is_team(group, joined->group)) {
             continue;
         }
-        for (unsigned i = 0; i < group->num_links; i++) {
-            oc_link_t *link = &group->links[i];
+        t = find_team(group, joined->group);
+        for (unsigned i = 0; i < group->servers->num_links; i++) {
+            oc_link_t *link = &group->servers->links[i];
 
             if (link->connection == connection && NULL != link->teams) {
                 link->teams[t].handle = joined->handle;
@@ -49,8 +50,19 @@ void oc_answers_joined(oc_connection_t *connection, const oc_joined_t *joined)
 
 static bool has_asked(const oc_group_t *group, const oc_link_t *link)
 {
-    for (unsigned t = 0; NULL != link->teams && t < group->teams.own; t++) {
+    for (unsigned t = 0; NULL != link->teams && t < group->servers->teams.own; t++) {
         if (link->teams[t].asked) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool awaits(const oc_group_t *group, const oc_connection_t *connection)
+{
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        if (group->servers->links[i].connection == connection
+            && has_asked(group, &group->servers->links[i])) {
             return true;
         }
     }
@@ -62,10 +74,8 @@ bool oc_answers_awaited(const oc_connection_t *connection)
     const oc_group_t *group;
 
     DL_FOREACH (connection->client->groups, group) {
-        for (unsigned i = 0; i < group->num_links; i++) {
-            if (group->links[i].connection == connection && has_asked(group, &group->links[i])) {
-                return true;
-            }
+        if (NULL != group->servers && awaits(group, connection)) {
+            return true;
         }
     }
     return false;

@@ -8,7 +8,7 @@
 
 static unsigned num_servers(const oc_group_t *group)
 {
-    return group->num_links - group->num_peers;
+    return group->servers->num_links - group->servers->num_peers;
 }
 
 static uint64_t share_of(const oc_group_t *group, unsigned link)
@@ -16,28 +16,28 @@ static uint64_t share_of(const oc_group_t *group, unsigned link)
     const oc_client_t *client = group->client;
 
     return link < num_servers(group)
-               ? oc_share_of_server(group->num_peers, client->servers.servers[link].weight,
-                                 group->links[link].connection->num_aggregators)
-               : oc_share_of_peer(group->num_peers, client->weights);
+               ? oc_share_of_server(group->servers->num_peers, client->servers.servers[link].weight,
+                                 group->servers->links[link].connection->num_aggregators)
+               : oc_share_of_peer(group->servers->num_peers, client->weights);
 }
 
 static void fill_shares(oc_group_t *group, uint64_t *shares)
 {
-    for (unsigned i = 0; i < group->num_links; i++) {
-        const oc_connection_t *connection = group->links[i].connection;
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        const oc_connection_t *connection = group->servers->links[i].connection;
 
         for (unsigned a = 0; a < connection->num_aggregators; a++) {
-            shares[group->num_lanes++] = share_of(group, i);
+            shares[group->servers->num_lanes++] = share_of(group, i);
         }
         if (i < num_servers(group) || 0 == num_servers(group)) {
-            group->num_small = group->num_lanes;
+            group->servers->num_small = group->servers->num_lanes;
         }
     }
 }
 
 bool oc_lanes_are_paced(const oc_group_t *group)
 {
-    for (unsigned i = 1; i < group->num_links; i++) {
+    for (unsigned i = 1; i < group->servers->num_links; i++) {
         if (share_of(group, i) != share_of(group, 0)) {
             return true;
         }
@@ -48,19 +48,19 @@ bool oc_lanes_are_paced(const oc_group_t *group)
 /* All of this rank's first team, then those of its next one. */
 static void fill_lanes(oc_group_t *group)
 {
-    oc_lane_t *lane = group->lanes;
+    oc_lane_t *lane = group->servers->lanes;
 
-    for (unsigned t = 0; t < group->teams.own; t++) {
+    for (unsigned t = 0; t < group->servers->teams.own; t++) {
         uint32_t team = oc_team_number(group, t), number = 0;
 
-        for (unsigned i = 0; i < group->num_links; i++) {
-            const oc_link_t *link = &group->links[i];
+        for (unsigned i = 0; i < group->servers->num_links; i++) {
+            const oc_link_t *link = &group->servers->links[i];
 
             for (unsigned a = 0; a < link->connection->num_aggregators; a++, lane++, number++) {
                 *lane = (oc_lane_t) {
                     .connection = link->connection, .route = &link->connection->routes[a],
                     .handle = link->teams[t].handle, .aggregator = number, .team = team,
-                    .index = team * group->num_lanes + number};
+                    .index = team * group->servers->num_lanes + number};
             }
         }
     }
@@ -72,15 +72,16 @@ oc_status_t oc_lanes_make(oc_group_t *group)
     unsigned count = 0;
     uint64_t *shares;
 
-    for (unsigned i = 0; i < group->num_links; i++) {
-        count += group->links[i].connection->num_aggregators;
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        count += group->servers->links[i].connection->num_aggregators;
     }
-    group->lanes = calloc((size_t) count * group->teams.own, sizeof(*group->lanes));
+    group->servers->lanes = calloc((size_t) count * group->servers->teams.own,
+                                   sizeof(*group->servers->lanes));
     shares = calloc(count, sizeof(*shares));
-    if (NULL != group->lanes && NULL != shares) {
+    if (NULL != group->servers->lanes && NULL != shares) {
         fill_shares(group, shares);
         fill_lanes(group);
-        status = oc_division_make(shares, count, &group->division);
+        status = oc_division_make(shares, count, &group->servers->division);
     }
     free(shares);
     if (OC_OK != status) {
@@ -91,18 +92,18 @@ oc_status_t oc_lanes_make(oc_group_t *group)
 
 void oc_lanes_free(oc_group_t *group)
 {
-    free(group->lanes);
-    oc_division_free(&group->division);
-    group->lanes = NULL;
-    group->num_lanes = 0;
-    group->num_small = 0;
+    free(group->servers->lanes);
+    oc_division_free(&group->servers->division);
+    group->servers->lanes = NULL;
+    group->servers->num_lanes = 0;
+    group->servers->num_small = 0;
 }
 
 /* Smallest and largest share of the links from first to last, in percent of a vector. */
 static void get_range(const oc_group_t *group, unsigned first, unsigned last, double *least,
                       double *most)
 {
-    const oc_lane_t *lane = group->lanes;
+    const oc_lane_t *lane = group->servers->lanes;
 
     *least = 100;
     *most = 0;
@@ -110,10 +111,10 @@ static void get_range(const oc_group_t *group, unsigned first, unsigned last, do
         uint32_t weight = 0;
         double share;
 
-        for (unsigned a = 0; a < group->links[i].connection->num_aggregators; a++) {
-            weight += group->division.portions[(lane++)->aggregator].weight;
+        for (unsigned a = 0; a < group->servers->links[i].connection->num_aggregators; a++) {
+            weight += group->servers->division.portions[(lane++)->aggregator].weight;
         }
-        share = 100.0 * weight / group->division.period;
+        share = 100.0 * weight / group->servers->division.period;
         *least = i >= first && share < *least ? share : *least;
         *most = i >= first && share > *most ? share : *most;
     }
@@ -134,17 +135,18 @@ static void print_shares(const oc_group_t *group, unsigned first, unsigned last,
 
 static void describe_shares(const oc_group_t *group, char *buffer, size_t size)
 {
-    unsigned servers = num_servers(group), peers = group->num_peers;
+    unsigned servers = num_servers(group), peers = group->servers->num_peers;
     char of_server[32], of_peer[32];
 
     print_shares(group, 0, servers, of_server);
-    print_shares(group, servers, group->num_links, of_peer);
-    if (0 != group->branch.leaves) {
-        snprintf(buffer, size, "%u aggregator%s on each of %u leaf servers", group->num_lanes,
-                 1 == group->num_lanes ? "" : "s", group->branch.leaves);
-    } else if (0 == peers && group->division.period == group->num_lanes) {
+    print_shares(group, servers, group->servers->num_links, of_peer);
+    if (0 != group->servers->branch.leaves) {
+        snprintf(buffer, size, "%u aggregator%s on each of %u leaf servers",
+                 group->servers->num_lanes, 1 == group->servers->num_lanes ? "" : "s",
+                 group->servers->branch.leaves);
+    } else if (0 == peers && group->servers->division.period == group->servers->num_lanes) {
         snprintf(buffer, size, "%u aggregator%s on %u server%s",
-                 group->num_lanes, 1 == group->num_lanes ? "" : "s", servers,
+                 group->servers->num_lanes, 1 == group->servers->num_lanes ? "" : "s", servers,
                  1 == servers ? "" : "s");
     } else if (0 == peers) {
         snprintf(buffer, size, "%u servers, %s each", servers, of_server);
@@ -160,18 +162,18 @@ static void describe_shares(const oc_group_t *group, char *buffer, size_t size)
 
 static void describe_shape(const oc_group_t *group, char *buffer, size_t size)
 {
-    const oc_branch_t *branch = &group->branch;
-    uint32_t hosts = NULL != group->node ? group->node->num_hosts : 0;
+    const oc_branch_t *branch = &group->servers->branch;
+    uint32_t hosts = NULL != group->servers->node ? group->servers->node->num_hosts : 0;
     int length = 0;
 
     if (0 != branch->leaves) {
         length = snprintf(buffer, size, ", tree reduction shape: up to %u %s a leaf", branch->most,
-                          NULL != group->node ? "hosts" : "ranks");
+                          NULL != group->servers->node ? "hosts" : "ranks");
     }
-    if (NULL != group->node) {
+    if (NULL != group->servers->node) {
         snprintf(buffer + length, size - (size_t) length, "%s%u host%s with %s%u ranks",
                  0 != branch->leaves ? ", " : ", node reduction shape: ", hosts,
-                 1 == hosts ? "" : "s", 1 == hosts ? "" : "up to ", group->teams.count);
+                 1 == hosts ? "" : "s", 1 == hosts ? "" : "up to ", group->servers->teams.count);
     } else if (0 == branch->leaves) {
         snprintf(buffer, size, ", flat reduction shape");
     }

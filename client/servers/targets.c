@@ -183,29 +183,30 @@ static bool add_link(oc_group_t *group, oc_connection_t *connection)
     /* it may have been closed since anybody looked */
     oc_connection_progress(connection);
     connection->users++;
-    group->links[group->num_links++].connection = connection;
+    group->servers->links[group->servers->num_links++].connection = connection;
     return true;
 }
 
 static oc_status_t make_links(oc_group_t *group, unsigned count, char *error, size_t error_size)
 {
-    oc_link_t *links = realloc(group->links, (group->num_links + count) * sizeof(*links));
+    oc_link_t *links = realloc(group->servers->links,
+                               (group->servers->num_links + count) * sizeof(*links));
 
     if (NULL == links) {
         snprintf(error, error_size, "out of memory");
         return OC_ERR_NO_MEMORY;
     }
-    memset(links + group->num_links, 0, count * sizeof(*links));
-    group->links = links;
+    memset(links + group->servers->num_links, 0, count * sizeof(*links));
+    group->servers->links = links;
     return OC_OK;
 }
 
 oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_size)
 {
-    unsigned count = 0 == group->branch.parent ? oc_targets_count_peers(group) : 0;
+    unsigned count = 0 == group->servers->branch.parent ? oc_targets_count_peers(group) : 0;
     oc_record_t record;
 
-    if (group->num_peers == count) {
+    if (group->servers->num_peers == count) {
         return OC_OK;
     }
     if (OC_OK != make_links(group, count, error, error_size)) {
@@ -219,7 +220,7 @@ oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_si
         if (!add_link(group, connect_peer(group, &record, error, error_size))) {
             return OC_ERR_UNREACHABLE;
         }
-        group->num_peers++;
+        group->servers->num_peers++;
     }
     return OC_IN_PROGRESS;
 }
@@ -246,7 +247,7 @@ oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size
     oc_status_t status;
 
     /* other groups may learn more, or forget it, before these servers answer */
-    group->branch.parent = group->client->tree;
+    group->servers->branch.parent = group->client->tree;
     if (0 == count) {
         status = oc_targets_add_peers(group, error, error_size);
         if (OC_OK == status) {
@@ -260,12 +261,12 @@ oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size
 
 oc_status_t oc_targets_connect_all(oc_group_t *group, char *error, size_t error_size)
 {
-    oc_link_t *asked = group->links;
-    unsigned num_asked = group->num_links;
+    oc_link_t *asked = group->servers->links;
+    unsigned num_asked = group->servers->num_links;
     oc_status_t status;
 
-    group->links = NULL;
-    group->num_links = 0;
+    group->servers->links = NULL;
+    group->servers->num_links = 0;
     status = link_servers(group, NULL, group->client->servers.count, error, error_size);
     /* their connections are among those of the new links, unless that failed */
     for (unsigned i = 0; i < num_asked; i++) {

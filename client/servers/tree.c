@@ -47,15 +47,15 @@ uint32_t oc_tree_next(uint32_t leaves, uint32_t leaf)
 
 static unsigned num_servers(const oc_group_t *group)
 {
-    return group->num_links - group->num_peers;
+    return group->servers->num_links - group->servers->num_peers;
 }
 
 /* Of a group with servers, before its teams are those of a leaf. */
 static void find_leaf(const oc_group_t *group, uint32_t *own, uint32_t *next)
 {
-    uint32_t leaves = oc_tree_leaves(group->client->servers.count, group->teams.num_ranks);
+    uint32_t leaves = oc_tree_leaves(group->client->servers.count, group->servers->teams.num_ranks);
 
-    *own = oc_tree_leaf(leaves, group->teams.num_ranks, group->teams.rank);
+    *own = oc_tree_leaf(leaves, group->servers->teams.num_ranks, group->servers->teams.rank);
     *next = oc_tree_next(leaves, *own);
 }
 
@@ -83,7 +83,7 @@ void oc_tree_servers(const oc_group_t *group, unsigned *first, unsigned *count)
 
     *first = 0;
     *count = client->servers.count;
-    if (0 != client->tree && 0 == group->num_links) {
+    if (0 != client->tree && 0 == group->servers->num_links) {
         *count = oc_tree_asked(group, servers);
         *first = *count > 0 ? servers[0] : 0;
     }
@@ -92,11 +92,11 @@ void oc_tree_servers(const oc_group_t *group, unsigned *first, unsigned *count)
 /* What all servers must have in common: the parent of the first; and whether they have it. */
 static bool agree(const oc_group_t *group, uint64_t *parent, char *reason, size_t size)
 {
-    const oc_connection_t *first = group->links[0].connection;
+    const oc_connection_t *first = group->servers->links[0].connection;
 
     *parent = num_servers(group) > 0 ? first->parent : 0;
     for (unsigned i = 1; i < num_servers(group); i++) {
-        const oc_connection_t *other = group->links[i].connection;
+        const oc_connection_t *other = group->servers->links[i].connection;
 
         if (other->parent == *parent) {
             continue;
@@ -119,7 +119,7 @@ static bool agree(const oc_group_t *group, uint64_t *parent, char *reason, size_
 static void drop_link(oc_group_t *group, unsigned number)
 {
     static const oc_control_t bye = {.type = OC_CONTROL_BYE};
-    oc_connection_t *connection = group->links[number].connection;
+    oc_connection_t *connection = group->servers->links[number].connection;
 
     if (0 == --connection->users) {
         oc_connection_close(connection, &bye);
@@ -132,28 +132,28 @@ static void keep_own_link(oc_group_t *group)
     unsigned number;
 
     find_leaf(group, &own, &next);
-    number = group->num_links > 1 && own > next;
-    for (unsigned i = 0; i < group->num_links; i++) {
+    number = group->servers->num_links > 1 && own > next;
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
         if (i != number) {
             drop_link(group, i);
         }
     }
-    group->links[0] = group->links[number];
-    group->num_links = 1;
+    group->servers->links[0] = group->servers->links[number];
+    group->servers->num_links = 1;
 }
 
 static void take_branch(oc_group_t *group)
 {
-    oc_teams_t *teams = &group->teams;
+    oc_teams_t *teams = &group->servers->teams;
     uint32_t members = teams->num_ranks;
     uint32_t leaves = oc_tree_leaves(group->client->servers.count, members);
     uint32_t leaf = oc_tree_leaf(leaves, members, teams->rank);
     uint32_t first = oc_tree_first(leaves, members, leaf);
 
     if (leaves > 1) {
-        group->branch.leaves = leaves;
-        group->branch.leaf = leaf;
-        group->branch.most = (members + leaves - 1) / leaves;
+        group->servers->branch.leaves = leaves;
+        group->servers->branch.leaf = leaf;
+        group->servers->branch.most = (members + leaves - 1) / leaves;
         teams->num_ranks = oc_tree_first(leaves, members, leaf + 1) - first;
         teams->rank -= first;
     }
@@ -167,9 +167,9 @@ oc_status_t oc_tree_find(oc_group_t *group, char *reason, size_t size)
     if (!agree(group, &parent, reason, size)) {
         return OC_DECLINED;
     }
-    if (0 != group->branch.parent && parent != group->branch.parent) {
+    if (0 != group->servers->branch.parent && parent != group->servers->branch.parent) {
         snprintf(reason, size, "server %.200s has another parent than it had before",
-                 group->links[0].connection->name);
+                 group->servers->links[0].connection->name);
         client->tree = 0;
         return OC_DECLINED;
     }
@@ -184,14 +184,14 @@ oc_status_t oc_tree_find(oc_group_t *group, char *reason, size_t size)
         return OC_DECLINED;
     }
     keep_own_link(group);
-    group->branch.parent = parent;
+    group->servers->branch.parent = parent;
     take_branch(group);
     return OC_OK;
 }
 
 void oc_tree_remember(const oc_group_t *group)
 {
-    if (0 != group->branch.parent) {
-        group->client->tree = group->branch.parent;
+    if (0 != group->servers->branch.parent) {
+        group->client->tree = group->servers->branch.parent;
     }
 }

@@ -75,29 +75,29 @@ bool oc_group_choose(oc_group_t *group)
 {
     const oc_client_t *client = group->client;
     const oc_job_settings_t *settings = client->config.settings;
-    bool tree = 0 != group->branch.leaves;
+    bool tree = 0 != group->servers->branch.leaves;
     uint32_t peers;
 
     if (NULL == group->params.rules) {
         return true;
     }
     peers = tree ? 0 : oc_targets_count_peers(group);
-    group->situation = (oc_situation_t) {
+    group->servers->situation = (oc_situation_t) {
         .ranks = group->params.num_ranks, .weights = client->weights,
         .heaviest = client->heaviest, .peers = peers,
-        .nodes = NULL != group->node, .lanes = client->servers.count + peers,
+        .nodes = NULL != group->servers->node, .lanes = client->servers.count + peers,
         .small_size = settings->small_size, .chunk_size = settings->chunk_size,
         .min_chunks = (uint64_t) settings->min_chunks, .tree = tree};
-    group->situation.previous = group->params.rules->previous;
-    find_network(group, &group->situation);
-    count_hosts(group, &group->situation);
-    oc_model_choose(group->params.rules, &group->situation, &group->choice);
-    clip(&group->choice.sizes, group->params.least);
-    group->chosen = true;
-    return group->choice.sizes.count > 0
+    group->servers->situation.previous = group->params.rules->previous;
+    find_network(group, &group->servers->situation);
+    count_hosts(group, &group->servers->situation);
+    oc_model_choose(group->params.rules, &group->servers->situation, &group->servers->choice);
+    clip(&group->servers->choice.sizes, group->params.least);
+    group->servers->chosen = true;
+    return group->servers->choice.sizes.count > 0
            && (0 == group->params.only_bytes
-               || !oc_choice_leaves(&group->choice, &group->situation, group->params.only_type,
-                                    group->params.only_bytes));
+               || !oc_choice_leaves(&group->servers->choice, &group->servers->situation,
+                                    group->params.only_type, group->params.only_bytes));
 }
 
 void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts,

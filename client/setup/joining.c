@@ -32,8 +32,8 @@ static uint32_t count_aggregators(const oc_group_t *group)
 {
     uint32_t count = 0;
 
-    for (unsigned i = 0; i < group->num_links; i++) {
-        count += group->links[i].connection->num_aggregators;
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        count += group->servers->links[i].connection->num_aggregators;
     }
     return count;
 }
@@ -43,13 +43,19 @@ static void send_join(oc_group_t *group, oc_link_t *link, unsigned own, uint32_t
     const oc_job_settings_t *settings = group->client->config.settings;
     oc_control_t message = {.type = OC_CONTROL_JOIN};
 
-    message.join = (oc_join_t) {
-        .group = oc_team_id(group, own), .num_ranks = group->teams.num_ranks,
-        .rank = group->teams.rank, .reply_handle = group->reply_handle,
-        .first_aggregator = first, .chunk_bytes = (uint32_t) settings->chunk_size,
-        .window = group->teams.window, .small_bytes = (uint32_t) settings->small_size,
-        .reserves = NULL != group->node || 0 != group->branch.parent || oc_lanes_are_paced(group),
-        .leaves = group->branch.leaves, .leaf = group->branch.leaf};
+    message.join = (oc_join_t) {.group = oc_team_id(group, own),
+                                .num_ranks = group->servers->teams.num_ranks,
+                                .rank = group->servers->teams.rank,
+                                .reply_handle = group->servers->reply_handle,
+                                .first_aggregator = first,
+                                .chunk_bytes = (uint32_t) settings->chunk_size,
+                                .window = group->servers->teams.window,
+                                .small_bytes = (uint32_t) settings->small_size,
+                                .reserves = NULL != group->servers->node
+                                            || 0 != group->servers->branch.parent
+                                            || oc_lanes_are_paced(group),
+                                .leaves = group->servers->branch.leaves,
+                                .leaf = group->servers->branch.leaf};
     link->teams[own].asked = true;
     oc_connection_send(link->connection, &message);
 }
@@ -64,15 +70,15 @@ static void send_joins(oc_group_t *group)
         oc_setup_give_up(group, "out of memory");
         return;
     }
-    for (unsigned i = 0; i < group->num_links; i++) {
-        oc_link_t *link = &group->links[i];
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        oc_link_t *link = &group->servers->links[i];
 
-        link->teams = calloc(group->teams.own, sizeof(*link->teams));
+        link->teams = calloc(group->servers->teams.own, sizeof(*link->teams));
         if (NULL == link->teams) {
             oc_setup_give_up(group, "out of memory");
             return;
         }
-        for (unsigned t = 0; t < group->teams.own; t++) {
+        for (unsigned t = 0; t < group->servers->teams.own; t++) {
             send_join(group, link, t, oc_team_number(group, t) * count + first);
         }
         first += link->connection->num_aggregators;
@@ -81,7 +87,7 @@ static void send_joins(oc_group_t *group)
 
 static bool has_joined(const oc_group_t *group, const oc_link_t *link)
 {
-    for (unsigned t = 0; t < group->teams.own; t++) {
+    for (unsigned t = 0; t < group->servers->teams.own; t++) {
         if (NULL == link->teams || !link->teams[t].joined) {
             return false;
         }
@@ -94,13 +100,13 @@ static unsigned links_at(oc_group_t *group, bool joined)
 {
     unsigned count = 0;
 
-    for (unsigned i = 0; i < group->num_links; i++) {
-        const oc_connection_t *connection = group->links[i].connection;
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        const oc_connection_t *connection = group->servers->links[i].connection;
 
         if (OC_CONNECTION_DEAD == connection->state) {
             oc_setup_give_up(group, "%s", connection->reason);
         }
-        count += joined ? has_joined(group, &group->links[i])
+        count += joined ? has_joined(group, &group->servers->links[i])
                         : OC_CONNECTION_READY == connection->state;
     }
     return count;
@@ -111,7 +117,7 @@ static bool all_ready(const oc_group_t *group, unsigned first, const oc_connecti
     const oc_readiness_t *all = group->setup->readiness;
     unsigned aggregators = count_aggregators(group);
 
-    for (unsigned t = 0; NULL != all && t < group->teams.own; t++) {
+    for (unsigned t = 0; NULL != all && t < group->servers->teams.own; t++) {
         for (unsigned i = first; i < first + connection->num_aggregators; i++) {
             if (!all->lanes[t * aggregators + i].arrived) {
                 return false;
@@ -125,8 +131,8 @@ static const char *slow_server(const oc_group_t *group)
 {
     unsigned first = 0;
 
-    for (unsigned i = 0; i < group->num_links; i++) {
-        const oc_link_t *link = &group->links[i];
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        const oc_link_t *link = &group->servers->links[i];
 
         if (OC_CONNECTION_READY != link->connection->state
             || (OC_SETUP_JOIN == group->setup->step
@@ -140,7 +146,7 @@ static const char *slow_server(const oc_group_t *group)
 
 static int most_aggregators(const oc_group_t *group)
 {
-    int most = (int) (OC_MAX_LANES / group->teams.count);
+    int most = (int) (OC_MAX_LANES / group->servers->teams.count);
 
     return most < OC_MAX_GROUP_AGGREGATORS ? most : OC_MAX_GROUP_AGGREGATORS;
 }
@@ -194,7 +200,7 @@ static void join_servers(oc_group_t *group)
     }
     if (OC_OK != status) {
         oc_setup_give_up(group, "%s", reason);
-    } else if (0 != group->branch.leaves && !oc_group_choose(group)) {
+    } else if (0 != group->servers->branch.leaves && !oc_group_choose(group)) {
         /* a rank whose leaf is not there does not know: all have to vote */
         group->setup->no_gain = true;
     } else if (count_aggregators(group) > (uint32_t) most_aggregators(group)) {
@@ -218,7 +224,7 @@ static bool wait_for_servers(oc_group_t *group)
         oc_setup_give_up(group, "server %.200s sent something else than READY",
                          slow_server(group));
     }
-    if (!oc_setup_has_given_up(group) && there == group->num_links
+    if (!oc_setup_has_given_up(group) && there == group->servers->num_links
         && (NULL == setup->readiness || 0 == setup->readiness->waiting)) {
         if (OC_SETUP_JOIN == setup->step) {
             return true;

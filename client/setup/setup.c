@@ -21,8 +21,9 @@ _Static_assert(OC_TAG_HANDLE_BITS == OC_HANDLES_BITS, "tags have room for handle
 
 static void take_handle(oc_group_t *group)
 {
-    group->has_handle = oc_handles_take(group->client->handles, &group->reply_handle);
-    if (!group->has_handle) {
+    group->servers->has_handle = oc_handles_take(group->client->handles,
+                                                 &group->servers->reply_handle);
+    if (!group->servers->has_handle) {
         oc_setup_give_up(group, "this process has %u communicators with service, and more cannot "
                                 "be, or it gets no random numbers from the system",
                          OC_HANDLES_MAX);
@@ -286,7 +287,7 @@ static void vote_done(oc_group_t *group)
         return;
     }
     if (OC_VOTE_YES != outcome) {
-        group->chunk_bytes = (size_t) (outcome - OC_VOTE_CHUNK(0));
+        group->servers->chunk_bytes = (size_t) (outcome - OC_VOTE_CHUNK(0));
     }
     snprintf(reason, sizeof(reason), "%s", setup->reason);
     setup_end(group);

@@ -12,16 +12,16 @@ void oc_request_seal(const oc_group_t *group, const oc_lane_t *lane, const oc_he
                      uint8_t *message, size_t length)
 {
     oc_header_encode(header, message);
-    oc_seal(lane->connection->codes, group->id, lane->index, header, message, length);
+    oc_seal(lane->connection->codes, group->servers->id, lane->index, header, message, length);
 }
 
 bool oc_reply_is_genuine(const oc_group_t *group, const oc_connection_t *connection, uint32_t index,
                          const oc_transfer_t *transfer, const uint8_t *message,
                          oc_header_t *header)
 {
-    return OC_OK == transfer->status
-           && OC_OK == oc_header_decode(message, transfer->length, header)
-           && oc_is_sealed(connection->codes, group->id, index, header, message, transfer->length);
+    return OC_OK == transfer->status && OC_OK == oc_header_decode(message, transfer->length, header)
+           && oc_is_sealed(connection->codes, group->servers->id, index, header, message,
+                           transfer->length);
 }
 
 void oc_count_forged_reply(oc_client_t *client)

@@ -12,14 +12,14 @@ static void receive(oc_ready_t *ready);
 /* Links are gone when the group has lost its service meanwhile. */
 static bool is_wanted(const oc_ready_t *ready)
 {
-    return !ready->all->abandoned && 0 != ready->all->group->num_links;
+    return !ready->all->abandoned && 0 != ready->all->group->servers->num_links;
 }
 
 static bool is_genuine(const oc_ready_t *ready, oc_header_t *header)
 {
     const oc_group_t *group = ready->all->group;
 
-    return oc_reply_is_genuine(group, group->links[ready->link].connection, ready->index,
+    return oc_reply_is_genuine(group, group->servers->links[ready->link].connection, ready->index,
                                &ready->transfer, ready->bytes, header);
 }
 
@@ -51,15 +51,16 @@ static void receive(oc_ready_t *ready)
 
     ready->transfer.done = on_ready;
     oc_receive(group->client->worker, &ready->transfer, ready->bytes, OC_HEADER_SIZE,
-               oc_tag(OC_KIND_REPLY, group->reply_handle, ready->index, 0, OC_READY_SLOT),
+               oc_tag(OC_KIND_REPLY, group->servers->reply_handle, ready->index, 0, OC_READY_SLOT),
                OC_TAG_EXACT);
 }
 
 /* Of one team: first is its first aggregator's number in the group. */
 static void receive_all(oc_group_t *group, oc_ready_t *ready, uint32_t first)
 {
-    for (unsigned link = 0; link < group->num_links; link++) {
-        for (unsigned i = 0; i < group->links[link].connection->num_aggregators; i++, ready++) {
+    for (unsigned link = 0; link < group->servers->num_links; link++) {
+        for (unsigned i = 0; i < group->servers->links[link].connection->num_aggregators;
+             i++, ready++) {
             ready->link = link;
             ready->index = first++;
             receive(ready);
@@ -69,7 +70,7 @@ static void receive_all(oc_group_t *group, oc_ready_t *ready, uint32_t first)
 
 oc_readiness_t *oc_readiness_begin(oc_group_t *group, unsigned aggregators)
 {
-    unsigned count = aggregators * group->teams.own;
+    unsigned count = aggregators * group->servers->teams.own;
     oc_readiness_t *all = calloc(1, sizeof(*all) + count * sizeof(all->lanes[0]));
 
     if (NULL == all) {
@@ -81,7 +82,7 @@ oc_readiness_t *oc_readiness_begin(oc_group_t *group, unsigned aggregators)
     for (unsigned i = 0; i < count; i++) {
         all->lanes[i].all = all;
     }
-    for (unsigned team = 0; team < group->teams.own; team++) {
+    for (unsigned team = 0; team < group->servers->teams.own; team++) {
         receive_all(group, &all->lanes[team * aggregators],
                     oc_team_number(group, team) * aggregators);
     }

@@ -5,10 +5,11 @@
  *   client --< connection          one server: control connection, endpoints of its aggregators
  *          --- multicast           this process's part in multicast
  *          --< group               one communicator and one kind of service
- *                --< link          its use of one server (a connection and a handle there)
- *                --< lane          one aggregator of the group: endpoint, handle, index
- *                --- node          what it shares with the ranks of its host
- *                --- cast          or its group of multicast
+ *                --- servers       if they serve it
+ *                      --< link    its use of one server (a connection and a handle there)
+ *                      --< lane    one aggregator of the group: endpoint, handle, index
+ *                      --- node    what it shares with the ranks of its host
+ *                --- cast          or else its group of multicast
  *                --- setup         while it is being set up (setup_state.h)
  *                --< collective    one operation, queued, running or finished; allreduce.h goes on
  */
@@ -150,18 +151,11 @@ typedef struct {
 typedef struct oc_collective oc_collective_t;
 typedef struct oc_setup oc_setup_t;
 
-struct oc_group {
-    oc_client_t *client;
-    oc_group_params_t params;
-    char name[OC_NAME_SIZE];
-    _Atomic oc_group_state_t state; /* read without the lock; set after reason and status */
-    oc_status_t status;            /* of a FAILED group */
-    char reason[OC_REASON_SIZE];
-    bool tells;                    /* this rank has the reason for declining */
+/* What a group that servers serve remembers of them, and of how it is divided among them. */
+typedef struct {
     bool chosen;                   /* the next two say what is offloaded; set before LIVE */
     oc_situation_t situation;
     oc_choice_t choice;
-    oc_setup_t *setup;             /* while it is being set up */
     uint64_t id;
     oc_teams_t teams;              /* in a tree: what this rank's leaf has of them */
     oc_branch_t branch;
@@ -177,7 +171,40 @@ struct oc_group {
     unsigned num_small;            /* the first ones of the lanes: those for small vectors */
     oc_division_t division;        /* of chunks by lane */
     size_t chunk_bytes;            /* the largest: the setting, or what servers have room for */
-    oc_cast_group_t *cast;         /* of OC_SERVICE_MULTICAST, from the set-up on */
+} oc_group_servers_t;
+
+/* What a kind of service does in the life of a group; each is one file. */
+typedef struct {
+    /* The group is new. OC_ERR_NO_MEMORY: it is not made. */
+    oc_status_t (*open)(oc_group_t *group);
+    /* All ranks have voted for it. Sets way. false: it cannot begin, and is going to fail. */
+    bool (*go_live)(oc_group_t *group);
+    /* Whether mode auto leaves such a vector to the previous module; once it is live. */
+    bool (*leaves)(const oc_group_t *group, unsigned type, uint64_t bytes);
+    /* This rank alone goes on without: tells those who count on it. */
+    void (*withdraw)(oc_group_t *group);
+    /* The end of the group, or of its set-up: in order, and gives back what it has. */
+    void (*leave)(oc_group_t *group);
+    /* It is lost: gives connections back. */
+    void (*release)(oc_group_t *group);
+    /* The group has failed, and so have its collectives: tells ranks that do not know. */
+    void (*fail)(oc_group_t *group, oc_status_t status, const char *reason);
+    /* The same, at the end of the client. */
+    void (*abandon)(oc_group_t *group);
+} oc_service_ops_t;
+
+struct oc_group {
+    oc_client_t *client;
+    const oc_service_ops_t *service;
+    oc_group_params_t params;
+    char name[OC_NAME_SIZE];
+    _Atomic oc_group_state_t state; /* read without the lock; set after reason and status */
+    oc_status_t status;            /* of a FAILED group */
+    char reason[OC_REASON_SIZE];
+    bool tells;                    /* this rank has the reason for declining */
+    oc_setup_t *setup;             /* while it is being set up */
+    oc_group_servers_t *servers;   /* of OC_SERVICE_AGGREGATION; else NULL */
+    oc_cast_group_t *cast;         /* of OC_SERVICE_MULTICAST, from the set-up on; else NULL */
     char way[OC_WAY_SIZE];         /* what carries it, once it is live */
     oc_collective_t *queue;        /* not started: set-up is under way or the limit is reached */
     oc_collective_t *running;
@@ -269,12 +296,12 @@ struct oc_client {
 /* The number of a team, by its place among those of this rank. */
 static inline uint32_t oc_team_number(const oc_group_t *group, unsigned own)
 {
-    return group->teams.first + own * group->teams.step;
+    return group->servers->teams.first + own * group->servers->teams.step;
 }
 /* … and as servers know it */
 static inline uint64_t oc_team_id(const oc_group_t *group, unsigned own)
 {
-    return group->id + oc_team_number(group, own);
+    return group->servers->id + oc_team_number(group, own);
 }
 
 #endif

@@ -17,26 +17,35 @@ hand_t hand_open(rank_t *rank, unsigned group)
 
     CHECK(OC_GROUP_LIVE == oc_group_state(hand.group));
     CHECK(0 == oc_client_pending(rank->client));
-    hand.lane = &hand.group->lanes[0];
+    hand.lane = &hand.group->servers->lanes[0];
     return hand;
 }
 
 oc_header_t hand_large(const hand_t *hand, uint8_t message, uint64_t sequence, uint32_t chunk_bytes,
                        uint32_t chunks)
 {
-    return (oc_header_t) {
-        .message = message, .op = OC_OP_SUM, .type = OC_TYPE_INT32, .handle = hand->lane->handle,
-        .rank = hand->group->teams.rank, .chunk_bytes = chunk_bytes, .last_bytes = chunk_bytes,
-        .chunks = chunks, .sequence = sequence,
-        .count = (uint64_t) chunk_bytes * chunks / sizeof(int32_t)};
+    return (oc_header_t) {.message = message,
+                          .op = OC_OP_SUM,
+                          .type = OC_TYPE_INT32,
+                          .handle = hand->lane->handle,
+                          .rank = hand->group->servers->teams.rank,
+                          .chunk_bytes = chunk_bytes,
+                          .last_bytes = chunk_bytes,
+                          .chunks = chunks,
+                          .sequence = sequence,
+                          .count = (uint64_t) chunk_bytes * chunks / sizeof(int32_t)};
 }
 
 oc_header_t hand_small(const hand_t *hand, uint64_t sequence, uint32_t bytes)
 {
-    return (oc_header_t) {
-        .message = OC_MESSAGE_SMALL, .op = OC_OP_SUM, .type = OC_TYPE_INT32,
-        .handle = hand->lane->handle, .rank = hand->group->teams.rank, .chunk_bytes = bytes,
-        .sequence = sequence, .count = bytes / sizeof(int32_t)};
+    return (oc_header_t) {.message = OC_MESSAGE_SMALL,
+                          .op = OC_OP_SUM,
+                          .type = OC_TYPE_INT32,
+                          .handle = hand->lane->handle,
+                          .rank = hand->group->servers->teams.rank,
+                          .chunk_bytes = bytes,
+                          .sequence = sequence,
+                          .count = bytes / sizeof(int32_t)};
 }
 
 static void on_done(oc_transfer_t *transfer)
@@ -80,7 +89,7 @@ void hand_request(hand_t *hand, const oc_header_t *header, const void *data)
     if (length > 0) {
         memcpy(message.bytes + OC_HEADER_SIZE, data, length);
     }
-    oc_seal(hand->lane->connection->codes, hand->group->id, hand->lane->index, header,
+    oc_seal(hand->lane->connection->codes, hand->group->servers->id, hand->lane->index, header,
             message.bytes, OC_HEADER_SIZE + length);
     send_message(hand, &message, message.bytes, OC_HEADER_SIZE + length,
                  oc_tag(OC_KIND_REQUEST, header->handle, header->rank, header->sequence, 0));
@@ -92,8 +101,8 @@ void hand_contribute(hand_t *hand, uint64_t sequence, uint32_t slot, const void 
     static hand_message_t message;
 
     send_message(hand, &message, data, length,
-                 oc_tag(OC_KIND_CONTRIBUTION, hand->lane->handle, hand->group->teams.rank, sequence,
-                        slot));
+                 oc_tag(OC_KIND_CONTRIBUTION, hand->lane->handle, hand->group->servers->teams.rank,
+                        sequence, slot));
 }
 
 void hand_expect(hand_t *hand, hand_message_t *message, uint64_t tag)
@@ -106,10 +115,12 @@ void hand_expect(hand_t *hand, hand_message_t *message, uint64_t tag)
 
 uint64_t hand_reply_tag(const hand_t *hand, uint64_t sequence, uint64_t slot)
 {
-    return oc_tag(OC_KIND_REPLY, hand->group->reply_handle, hand->lane->index, sequence, slot);
+    return oc_tag(OC_KIND_REPLY, hand->group->servers->reply_handle, hand->lane->index, sequence,
+                  slot);
 }
 
 uint64_t hand_result_tag(const hand_t *hand, uint64_t sequence, uint64_t slot)
 {
-    return oc_tag(OC_KIND_RESULT, hand->group->reply_handle, hand->lane->index, sequence, slot);
+    return oc_tag(OC_KIND_RESULT, hand->group->servers->reply_handle, hand->lane->index, sequence,
+                  slot);
 }

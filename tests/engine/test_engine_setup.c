@@ -158,7 +158,8 @@ static void body_last_handle(rank_t *rank)
     for (unsigned group = 0; group < 3; group++) {
         rank_expect_declined(rank, group, expected_reason);
         CHECK(0 == group
-              || rank->groups[group]->reply_handle != rank->groups[group - 1]->reply_handle);
+              || rank->groups[group]->servers->reply_handle
+                     != rank->groups[group - 1]->servers->reply_handle);
     }
 }
 
@@ -277,7 +278,7 @@ static void body_forged_ready(rank_t *rank)
 {
     make_live(rank, 0);
     CHECK(FORGED_READIES == rank->counters.replies_forged);
-    CHECK((size_t) rank->settings.chunk_size == rank->groups[0]->chunk_bytes);
+    CHECK((size_t) rank->settings.chunk_size == rank->groups[0]->servers->chunk_bytes);
     rank_barrier(rank);
     memset(rank->groups, 0, sizeof(rank->groups));
 }

@@ -79,7 +79,7 @@ static void meet(rank_t *rank, uint16_t port)
     rank->hosts = attack.hosts;
     rank_set_up_groups(rank, 1);
     group = rank->groups[0];
-    door->reply_handles[rank->rank] = group->reply_handle;
+    door->reply_handles[rank->rank] = group->servers->reply_handle;
     place_of_rank(rank, &door->ranks[rank->rank]);
     if (0 == rank->rank) {
         place_of_server(rank, port, &door->server);
@@ -90,7 +90,7 @@ static void meet(rank_t *rank, uint16_t port)
 static void strike_at(const rank_t *rank, uint64_t sequence)
 {
     const oc_group_t *group = rank->groups[0];
-    const oc_lane_t *lane = &group->lanes[0];
+    const oc_lane_t *lane = &group->servers->lanes[0];
     uint32_t handle = attack.to_server ? lane->handle : door->reply_handles[attack.victim];
     uint32_t number = OC_KIND_CONTRIBUTION == attack.kind ? attack.victim : lane->index;
 
@@ -101,7 +101,7 @@ static void strike_at(const rank_t *rank, uint64_t sequence)
 
 static void strike(const rank_t *rank)
 {
-    strike_at(rank, rank->groups[0]->next_sequence);
+    strike_at(rank, rank->groups[0]->servers->next_sequence);
 }
 
 /* So that what was sent to a rank is there. */
@@ -323,8 +323,8 @@ static void body_waiting(rank_t *rank)
         (void) rank_start(rank, 0, OC_OP_SUM, OC_TYPE_INT32, send, recv, COUNT, &outcome);
         rank_linger(rank, 200);
         CHECK(!outcome.done);
-        strike_at(rank, rank->groups[0]->next_sequence - 1);
-        strike_at(rank, rank->groups[0]->next_sequence - 1);
+        strike_at(rank, rank->groups[0]->servers->next_sequence - 1);
+        strike_at(rank, rank->groups[0]->servers->next_sequence - 1);
         CHECK(rank_wait(rank, &outcome, 1, 5));
         CHECK(OC_OK != outcome.status);
         expect_reason(rank);
@@ -377,7 +377,7 @@ static void send_bad_requests(rank_t *rank)
 {
     static uint8_t bytes[OC_HEADER_SIZE + OC_MAX_SMALL + 1000];
     hand_t hand = hand_open(rank, 0);
-    uint64_t next = hand.group->next_sequence;
+    uint64_t next = hand.group->servers->next_sequence;
     oc_header_t headers[] = {
         hand_small(&hand, next, 4), hand_large(&hand, OC_MESSAGE_START, next, CHUNK, CHUNKS),
         hand_large(&hand, OC_MESSAGE_ACK, next, CHUNK, CHUNKS),
@@ -448,15 +448,16 @@ static void send_reply(const rank_t *rank, const oc_header_t *header, uint64_t s
     oc_header_encode(header, bytes);
     memset(bytes + OC_HEADER_SIZE, 0x77, sizeof(bytes) - OC_HEADER_SIZE);
     stranger_send(stranger, rank, &door->ranks[rank->rank],
-                  oc_tag(OC_KIND_REPLY, group->reply_handle, group->lanes[0].index,
-                         header->sequence, slot), bytes, length, SEND_AT_ONCE);
+                  oc_tag(OC_KIND_REPLY, group->servers->reply_handle,
+                         group->servers->lanes[0].index, header->sequence, slot),
+                  bytes, length, SEND_AT_ONCE);
 }
 
 /* For the next collective, a small one, and for that which follows. */
 static void send_bad_replies(rank_t *rank)
 {
     hand_t hand = hand_open(rank, 0);
-    uint64_t next = hand.group->next_sequence;
+    uint64_t next = hand.group->servers->next_sequence;
     oc_header_t result = hand_small(&hand, next, 4);
     oc_header_t commit = hand_large(&hand, OC_MESSAGE_COMMIT, next + 1, CHUNK, CHUNKS);
     oc_header_t sent = hand_large(&hand, OC_MESSAGE_SENT, next + 1, CHUNK, CHUNKS);

@@ -41,7 +41,7 @@ static void operate(rank_t *rank)
     static outcome_t large, outcomes[SMALL_ONES];
     static int32_t sent[SMALL_ONES], got[SMALL_ONES];
     const oc_group_t *group = rank_group(rank, 0);
-    uint64_t first = group->next_sequence + 1;
+    uint64_t first = group->servers->next_sequence + 1;
 
     for (size_t i = 0; i < LARGE_COUNT; i++) {
         large_send[i] = (int32_t) i;
@@ -110,7 +110,7 @@ static void hold_back(rank_t *rank)
 {
     static hand_message_t result;
     hand_t hand = hand_open(rank, 0);
-    uint64_t first = hand.group->next_sequence;
+    uint64_t first = hand.group->servers->next_sequence;
     bool held = true;
 
     begin_large(&hand, first);
@@ -156,7 +156,7 @@ static void test_one_is_held_back(void **state)
 static void run_ahead(rank_t *rank)
 {
     hand_t hand = hand_open(rank, 0);
-    uint64_t first = hand.group->next_sequence;
+    uint64_t first = hand.group->servers->next_sequence;
     oc_header_t early = hand_small(&hand, first, sizeof(int32_t));
     oc_header_t late = hand_small(&hand, first + (1u << OC_TAG_SEQUENCE_BITS), sizeof(int32_t));
     int32_t value = 1;

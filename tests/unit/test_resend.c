@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "client/client.h"
 #include "client/collective/small.h"
-#include "client/group/place.h"
+#include "client/servers/lanes.h"
 #include "protocol/seal.h"
 #include "protocol/tag.h"
 #include "reduction/reduction.h"
@@ -29,11 +29,10 @@
 static const uint8_t key[OC_JOB_KEY_SIZE] = {1, 2, 3};
 static oc_job_settings_t settings;
 static oc_counters_t counters;
-static oc_client_t client;
-static oc_connection_t connection;
-static oc_group_t group;
+static oc_client_t *client;
+static oc_connection_t connection;    /* it has no other end */
 static oc_route_t route;
-static oc_lane_t lane;
+static oc_group_t *group;
 static oc_worker_t *server;           /* the aggregator's, as far as this test is one */
 static oc_endpoint_t *to_client;
 static int32_t contribution[COUNT], result[COUNT];
@@ -43,51 +42,83 @@ static void endpoint_failed(void *arg)
     (void) arg;
 }
 
-static int setup(void **state)
+/* One link, with one lane, whose number is 2. */
+static int join(void)
+{
+    oc_group_servers_t *servers = group->servers;
+
+    servers->links = calloc(1, sizeof(*servers->links));
+    if (NULL == servers->links) {
+        return -1;
+    }
+    connection = (oc_connection_t) {.client = client, .name = "a server", .users = 1,
+                                    .codes = client->codes, .routes = &route,
+                                    .num_aggregators = 1};
+    servers->id = 0x123450000;
+    servers->reply_handle = 9;
+    servers->num_links = 1;
+    servers->links[0] = (oc_link_t) {.connection = &connection,
+                                     .teams = calloc(1, sizeof(oc_membership_t))};
+    if (NULL == servers->links[0].teams) {
+        return -1;
+    }
+    servers->links[0].teams[0].handle = 7;
+    group->state = OC_GROUP_LIVE;
+    if (OC_OK != oc_lanes_make(group)) {
+        return -1;
+    }
+    servers->lanes[0].index = 2;
+    return 0;
+}
+
+static int connect_workers(void)
 {
     char error[256];
     size_t length;
 
-    (void) state;
-    oc_settings_default(&oc_job_settings_table, &settings);
-    counters = (oc_counters_t) {0};
-    memset(&client, 0, sizeof(client));
-    client.config = (oc_client_config_t) {.settings = &settings, .counters = &counters};
-    client.codes = oc_seal_new(key, 0);
-    connection = (oc_connection_t) {.client = &client, .name = "a server",
-                                    .codes = client.codes};
-    if (OC_OK != oc_worker_open(NULL, &client.worker, error, sizeof(error))
+    if (OC_OK != oc_worker_open(NULL, &client->worker, error, sizeof(error))
         || OC_OK != oc_worker_open(NULL, &server, error, sizeof(error))
-        || OC_OK != oc_endpoint_open(server, oc_worker_address(client.worker, &length),
+        || OC_OK != oc_endpoint_open(server, oc_worker_address(client->worker, &length),
                                      endpoint_failed, NULL, &to_client)) {
         return -1;
     }
+    return OC_OK == oc_endpoint_open(client->worker, oc_worker_address(server, &length),
+                                     endpoint_failed, NULL, &route.endpoint) ? 0 : -1;
+}
+
+static int setup(void **state)
+{
+    oc_client_config_t config = {.settings = &settings, .counters = &counters};
+    oc_group_params_t params = {.num_ranks = 2, .rank = 1, .name = "a group"};
+
+    (void) state;
+    oc_settings_default(&oc_job_settings_table, &settings);
+    settings.servers = "localhost";
+    counters = (oc_counters_t) {0};
     route = (oc_route_t) {.unasked = 0};
-    lane = (oc_lane_t) {.connection = &connection, .route = &route, .handle = 7, .index = 2};
-    group = (oc_group_t) {.client = &client, .id = 0x123450000, .params = {.num_ranks = 2, .rank = 1},
-                          .state = OC_GROUP_LIVE, .reply_handle = 9, .lanes = &lane,
-                          .num_lanes = 1, .num_small = 1};
-    oc_place_flat(&group);
     for (unsigned i = 0; i < COUNT; i++) {
         contribution[i] = (int32_t) (i * i);
     }
     memset(result, 0, sizeof(result));
-    return OC_OK == oc_endpoint_open(client.worker, oc_worker_address(server, &length),
-                                     endpoint_failed, NULL, &route.endpoint) ? 0 : -1;
+    if (OC_OK != oc_client_create(&config, &client)) {
+        return -1;
+    }
+    client->codes = oc_seal_new(key, 0);
+    return OC_OK == oc_group_create(client, &params, &group) && 0 == connect_workers() ? join()
+                                                                                      : -1;
 }
 
 static int teardown(void **state)
 {
-    oc_collective_t *collective, *next;
-
     (void) state;
-    oc_worker_close(client.worker);
+    oc_worker_close(client->worker);
+    client->worker = NULL;
     oc_worker_close(server);
-    oc_mac_free(client.codes);
-    DL_FOREACH_SAFE (client.finished, collective, next) {
-        free(collective);
+    if (NULL != group->running) {
+        return -1;
     }
-    return NULL == group.running ? 0 : -1;
+    oc_client_destroy(client);
+    return 0;
 }
 
 /* ---- the aggregator ---- */
@@ -109,7 +140,7 @@ static void progress(const bool *done, unsigned ms)
     uint64_t end = oc_clock_ns() + ms * OC_MILLISECOND;
 
     while (!*done && oc_clock_ns() < end) {
-        (void) oc_worker_progress(client.worker);
+        (void) oc_worker_progress(client->worker);
         (void) oc_worker_progress(server);
     }
 }
@@ -152,7 +183,7 @@ static size_t make_answer(message_t *message, uint8_t type, uint32_t bytes)
 
     oc_header_encode(&header, message->bytes);
     memset(message->bytes + OC_HEADER_SIZE, 0x11, BYTES);
-    oc_seal(client.codes, group.id, 2, &header, message->bytes, length);
+    oc_seal(client->codes, group->servers->id, 2, &header, message->bytes, length);
     return length;
 }
 
@@ -169,16 +200,16 @@ static oc_collective_t *start(void)
     oc_allreduce_args_t args = {.send = contribution, .recv = result, .count = COUNT,
                                 .op = OC_OP_SUM, .type = OC_TYPE_INT32};
 
-    assert_int_equal(oc_allreduce_start(&group, &args), OC_OK);
-    assert_non_null(group.running);
-    return group.running;
+    assert_int_equal(oc_allreduce_start(group, &args), OC_OK);
+    assert_non_null(group->running);
+    return group->running;
 }
 
 static void expect_result(const oc_collective_t *collective)
 {
-    assert_ptr_equal(client.finished, collective);
+    assert_ptr_equal(client->finished, collective);
     assert_int_equal(collective->status, OC_OK);
-    assert_int_equal(client.collapse, OC_OK);
+    assert_int_equal(client->collapse, OC_OK);
     for (unsigned i = 0; i < COUNT; i++) {
         assert_int_equal(result[i], 0x11111111);
     }
@@ -189,9 +220,9 @@ static void expect_collapse(const oc_collective_t *collective, const char *part)
     bool never = false;
 
     progress(&never, 20);
-    assert_int_equal(client.collapse, OC_ERR_INVALID);
-    assert_non_null(strstr(client.collapse_reason, part));
-    assert_ptr_equal(client.finished, collective);
+    assert_int_equal(client->collapse, OC_ERR_INVALID);
+    assert_non_null(strstr(client->collapse_reason, part));
+    assert_ptr_equal(client->finished, collective);
     assert_int_equal(collective->status, OC_ERR_INVALID);
     assert_int_equal(result[0], 0);
 }
@@ -217,7 +248,7 @@ static void test_asked(void **state)
     (void) state;
     expect_contribution();
     answer(OC_MESSAGE_RESEND, BYTES);
-    assert_null(client.finished);
+    assert_null(client->finished);
     expect_contribution();
     answer(OC_MESSAGE_RESULT, BYTES);
     expect_result(collective);
@@ -308,8 +339,8 @@ static void test_forged(void **state)
     send_answer(&message, OC_HEADER_SIZE);
     send_answer(&message, 3);
     assert_int_equal(counters.replies_forged, tries + 3);
-    assert_null(client.finished);
-    assert_int_equal(client.collapse, OC_OK);
+    assert_null(client->finished);
+    assert_int_equal(client->collapse, OC_OK);
     answer(OC_MESSAGE_RESULT, BYTES);
     expect_result(collective);
     assert_int_equal(counters.messages_sent, 1);

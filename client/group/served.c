@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Groups that servers serve: their links and lanes, and what mode auto leaves to others. */
+#include "client/group/served.h"
+
+#include <stdlib.h>
+
+#include "client/collective/node.h"
+#include "client/group/place.h"
+#include "client/servers/connection.h"
+#include "client/servers/lanes.h"
+#include "client/state/collapse.h"
+
+/* Flat, until it is known which ranks share hosts. */
+static oc_status_t served_open(oc_group_t *group)
+{
+    group->servers = calloc(1, sizeof(*group->servers));
+    if (NULL == group->servers) {
+        return OC_ERR_NO_MEMORY;
+    }
+    group->servers->chunk_bytes = group->client->config.settings->chunk_size;
+    oc_place_flat(group);
+    return OC_OK;
+}
+
+static void served_release(oc_group_t *group)
+{
+    oc_group_servers_t *servers = group->servers;
+
+    for (unsigned i = 0; i < servers->num_links; i++) {
+        oc_connection_t *connection = servers->links[i].connection;
+
+        free(servers->links[i].teams);
+        if (0 == --connection->users && OC_CONNECTION_DEAD == connection->state) {
+            oc_connection_close(connection, NULL);
+        }
+    }
+    free(servers->links);
+    servers->links = NULL;
+    servers->num_links = 0;
+    oc_lanes_free(group);
+}
+
+static void served_withdraw(oc_group_t *group)
+{
+    oc_control_t message = {.type = OC_CONTROL_LEAVE};
+    const oc_group_servers_t *servers = group->servers;
+
+    for (unsigned i = 0; i < servers->num_links; i++) {
+        const oc_link_t *link = &servers->links[i];
+
+        for (unsigned t = 0; NULL != link->teams && t < servers->teams.own; t++) {
+            message.leave = (oc_leave_t) {.group = oc_team_id(group, t),
+                                          .rank = servers->teams.rank};
+            if (link->teams[t].asked) {
+                oc_connection_send(link->connection, &message);
+            }
+        }
+    }
+    served_release(group);
+}
+
+/*
+ * It may be on its way to servers, and so may what they send with it: that meets nobody, since a
+ * handle that was given back rests.
+ */
+static void give_handle(oc_group_t *group)
+{
+    if (group->servers->has_handle) {
+        oc_handles_give(group->client->handles, group->servers->reply_handle);
+        group->servers->has_handle = false;
+    }
+}
+
+static void served_leave(oc_group_t *group)
+{
+    served_withdraw(group);
+    give_handle(group);
+    oc_place_flat(group);
+}
+
+static bool served_go_live(oc_group_t *group)
+{
+    oc_client_t *client = group->client;
+
+    /* the service was lost behind the vote of this rank: the group fails at once */
+    if (0 == group->servers->num_links) {
+        return false;
+    }
+    if (OC_OK != oc_lanes_make(group)) {
+        oc_client_collapse(client, OC_ERR_NO_MEMORY, "out of memory");
+        return false;
+    }
+    oc_lanes_describe(group, group->way, sizeof(group->way));
+    if (NULL != client->embedded && group->servers->num_peers > 0) {
+        atomic_store(&client->embeds, true);
+    }
+    return true;
+}
+
+static void served_fail(oc_group_t *group, oc_status_t status, const char *reason)
+{
+    (void) status;
+    oc_node_fail(group, reason);
+}
+
+/* A rank that ends in order, with nothing left to do, is nobody's failure. */
+static void served_abandon(oc_group_t *group)
+{
+    if (0 != group->num_running) {
+        oc_node_fail(group, group->reason);
+    }
+}
+
+/* ---- mode auto ---- */
+
+static bool served_leaves(const oc_group_t *group, unsigned type, uint64_t bytes)
+{
+    return group->servers->chosen
+           && oc_choice_leaves(&group->servers->choice, &group->servers->situation, type, bytes);
+}
+
+bool oc_group_leaves(const oc_group_t *group, unsigned type, uint64_t bytes)
+{
+    oc_group_state_t state = group->state;
+
+    if (NULL == group->servers) {
+        return false;
+    }
+    if (OC_GROUP_DECLINED == state) {
+        return group->params.only_bytes > 0 && group->servers->choice.sizes.count > 0
+               && served_leaves(group, type, bytes);
+    }
+    return (OC_GROUP_LIVE == state || OC_GROUP_FAILED == state) && served_leaves(group, type, bytes);
+}
+
+bool oc_group_explain(const oc_group_t *group, char *buffer, size_t size)
+{
+    oc_group_state_t state = group->state;
+
+    if (OC_GROUP_NEW == state || OC_GROUP_SETTING_UP == state || NULL == group->servers
+        || !group->servers->chosen) {
+        return false;
+    }
+    oc_choice_print(group->params.rules, &group->servers->situation, &group->servers->choice,
+                    buffer, size);
+    return true;
+}
+
+bool oc_group_leaves_all(const oc_group_t *group)
+{
+    return OC_GROUP_DECLINED == group->state && NULL != group->servers && group->servers->chosen
+           && 0 == group->servers->choice.sizes.count;
+}
+
+const oc_service_ops_t oc_service_servers = {
+    .open = served_open, .go_live = served_go_live, .leaves = served_leaves,
+    .withdraw = served_withdraw, .leave = served_leave, .release = served_release,
+    .fail = served_fail, .abandon = served_abandon};
