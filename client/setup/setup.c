@@ -279,7 +279,7 @@ static void vote_done(oc_group_t *group)
         decline_for(group, outcome);
         return;
     }
-    if (OC_OK == broken) {
+    if (OC_OK == broken && NULL != group->servers) {
         oc_tree_remember(group);
     }
     if (OC_VOTE_LEAVE == outcome) {
