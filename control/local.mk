@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += liboccontrol.la
 liboccontrol_la_SOURCES = \
+	control/pulse.h control/pulse.c \
 	control/stream.h control/stream.c

@@ -43,7 +43,6 @@ libocservice_la_SOURCES = \
 	server/job/job.h server/job/job_types.h server/job/job.c \
 	server/job/key.h \
 	server/job/notice.h server/job/notice.c server/job/parent.h server/job/parent.c \
-	server/job/pulse.h server/job/pulse.c \
 	server/job/registry.h server/job/registry.c \
 	server/job/session.h server/job/session.c
 libocservice_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)

@@ -32,12 +32,6 @@
 /* Collectives whose ends a look hands out at most; others wait for the next one. */
 #define ENDINGS 16
 
-/*
- * Silence only counts while somebody is there to hear: an application that computes for a
- * minute without calling us must not take its own absence for the server's.
- */
-#define MAX_QUIET_STEP (100 * OC_MILLISECOND)
-
 static void open_timeline(oc_client_t *client)
 {
     char name[32];
@@ -171,7 +165,7 @@ static void look_around(oc_client_t *client)
     }
     client->polled = client->now;
     oc_output_catch_up();
-    client->elapsed = elapsed < MAX_QUIET_STEP ? elapsed : MAX_QUIET_STEP;
+    client->elapsed = elapsed < OC_MAX_QUIET_STEP ? elapsed : OC_MAX_QUIET_STEP;
     DL_FOREACH_SAFE (client->connections, connection, next) {
         oc_connection_progress(connection);
     }

@@ -115,6 +115,15 @@ static void try_candidates(oc_connection_t *connection, int error)
     die(connection, OC_ERR_UNREACHABLE, reason);
 }
 
+static void begin_pulse(oc_connection_t *connection)
+{
+    int seconds = connection->client->config.settings->heartbeat_timeout;
+    oc_rhythm_t rhythm = {.interval = PING_INTERVAL, .patience = (uint64_t) seconds * OC_SECOND,
+                          .step = OC_MAX_QUIET_STEP};
+
+    oc_pulse_init(&connection->pulse, &rhythm);
+}
+
 oc_connection_t *oc_connection_open(oc_client_t *client, const char *name, bool of_rank,
                                     oc_sockaddr_t *candidates, unsigned num_candidates)
 {
@@ -127,6 +136,7 @@ oc_connection_t *oc_connection_open(oc_client_t *client, const char *name, bool 
     connection->client = client;
     connection->of_rank = of_rank;
     connection->stream.fd = -1;
+    begin_pulse(connection);
     connection->eager_window = client->config.settings->eager_window;
     snprintf(connection->name, sizeof(connection->name), "%s", name);
     connection->candidates = candidates;
@@ -155,7 +165,6 @@ static void retire(oc_connection_t *connection)
     close_routes(connection);
     oc_stream_close(&connection->stream);
     connection->retires = false;
-    connection->ping_open = false;
     connection->state = OC_CONNECTION_PAUSED;
     connection->attempt_started = connection->client->now;
 }
@@ -293,7 +302,7 @@ static void on_welcome(oc_connection_t *connection, const oc_welcome_t *welcome)
     }
     connection->parent = welcome->parent;
     connection->state = OC_CONNECTION_READY;
-    connection->ping_due = connection->client->now + PING_INTERVAL;
+    oc_pulse_begin(&connection->pulse, connection->client->now);
 }
 
 static void on_notice(oc_connection_t *connection, const oc_control_t *message)
@@ -329,9 +338,7 @@ static void handle(oc_connection_t *connection, const oc_control_t *message)
         oc_answers_joined(connection, &message->joined);
         break;
     case OC_CONTROL_PONG:
-        if (message->ping == connection->ping) {
-            connection->ping_open = false;
-        }
+        oc_pulse_answer(&connection->pulse, message->ping);
         break;
     case OC_CONTROL_REFUSE:
     case OC_CONTROL_GROUP_ERROR:
@@ -391,8 +398,7 @@ static void miss_heartbeat(oc_connection_t *connection)
     if (!connection->of_rank) {
         snprintf(reason, sizeof(reason), "stopped answering: no heartbeat for %d seconds", seconds);
         die(connection, OC_ERR_TIMEOUT, reason);
-    } else if (!connection->missed) {
-        connection->missed = true;
+    } else {
         oc_info("server %s has not answered for %d seconds: its process may be stopped, and is "
                 "waited for", connection->name, seconds);
     }
@@ -400,21 +406,12 @@ static void miss_heartbeat(oc_connection_t *connection)
 
 static void heartbeat(oc_connection_t *connection)
 {
-    oc_client_t *client = connection->client;
-    uint64_t patience = (uint64_t) client->config.settings->heartbeat_timeout * OC_SECOND;
     oc_control_t message = {.type = OC_CONTROL_PING};
 
-    if (connection->ping_open) {
-        connection->ping_quiet += client->elapsed;
-        if (connection->ping_quiet > patience) {
-            miss_heartbeat(connection);
-        }
-    } else if (client->now >= connection->ping_due) {
-        message.ping = ++connection->ping;
-        connection->ping_open = true;
-        connection->ping_quiet = 0;
-        connection->missed = false;
-        connection->ping_due = client->now + PING_INTERVAL;
+    if (oc_pulse_missed(&connection->pulse, connection->client->now)) {
+        miss_heartbeat(connection);
+    } else if (oc_pulse_ask(&connection->pulse, connection->client->now)) {
+        message.ping = connection->pulse.number;
         oc_connection_send(connection, &message);
     }
 }

@@ -5,6 +5,13 @@
 
 #include "client/state/types.h"
 
+/*
+ * Silence only counts while somebody is there to hear: an application that computes for a minute
+ * without calling us must not take its own absence for the server's. So much of it, at most, counts
+ * between two looks.
+ */
+#define OC_MAX_QUIET_STEP (100 * OC_MILLISECOND)
+
 oc_connection_t *oc_connection_find(oc_client_t *client, const char *name);
 /* of_rank: the server is embedded in another process. Takes the candidates (malloc'ed) over. */
 oc_connection_t *oc_connection_open(oc_client_t *client, const char *name, bool of_rank,

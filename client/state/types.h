@@ -26,6 +26,7 @@
 #include "client/client.h"
 #include "client/plan/division.h"
 #include "client/plan/model.h"
+#include "control/pulse.h"
 #include "control/stream.h"
 #include "net/address.h"
 #include "net/admission.h"
@@ -75,13 +76,9 @@ typedef struct oc_connection {
     oc_mac_t *codes;           /* of messages: the client's … */
     oc_mac_t *leaf_codes;      /* … or its own, of a leaf */
     oc_route_t *routes;
-    uint32_t ping;             /* number of the last one */
-    bool ping_open;            /* not answered yet */
-    bool missed;               /* for so long that it was told */
+    oc_pulse_t pulse;
     bool of_rank;              /* embedded: its process is a rank, and may stand still */
     bool retires;              /* the server wants so, and nobody has joined through it */
-    uint64_t ping_quiet;       /* ns without an answer while somebody was listening */
-    uint64_t ping_due;         /* time of the next one */
     char reason[OC_REASON_SIZE];
     struct oc_connection *prev, *next;
 } oc_connection_t;

@@ -80,7 +80,7 @@ static bool look_at(oc_session_t *session, uint64_t now)
         oc_job_fail(job, OC_ERR_UNREACHABLE, "the data connection to %s is broken", name);
     } else if (!oc_session_is_there(session, now)) {
         oc_job_fail(job, OC_ERR_TIMEOUT, "%s stopped answering: no heartbeat for %llu seconds",
-                    name, OC_PULSE_PATIENCE / OC_SECOND);
+                    name, OC_EDGE_PATIENCE / OC_SECOND);
     }
     return !job->failed;
 }

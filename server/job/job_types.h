@@ -12,12 +12,22 @@
 
 #include <uthash.h>
 
+#include "base/clock.h"
 #include "base/handles.h"
+#include "control/pulse.h"
 #include "control/stream.h"
 #include "net/admission.h"
 #include "server/aggregator/aggregator.h"
 #include "server/job/job.h"
-#include "server/job/pulse.h"
+
+/*
+ * How long a server on the other side of a tree's edge may leave a PING open. Less than clients wait
+ * by default: they hear who it is.
+ */
+#define OC_EDGE_PATIENCE (5 * OC_SECOND)
+
+/* The loop comes round once a second at least: what is longer, this process has not run. */
+#define OC_EDGE_STEP (1 * OC_SECOND)
 
 /* A PING from the other end. */
 typedef struct {
@@ -48,8 +58,7 @@ typedef struct oc_session {
     bool welcomed;               /* a leaf has to hear from its parent first */
     oc_ping_t ping;
     oc_session_link_t pinged;    /* while its PING waits or was asked for: in one of two lists */
-    oc_pulse_t pulse;            /* of a leaf … */
-    uint64_t pulse_due;          /* … to be asked for then */
+    oc_pulse_t pulse;            /* of a leaf */
     bool has_offer;              /* this is what it may send unasked, to each aggregator */
     uint64_t eager_window;
     uint64_t since;              /* when it came */

@@ -32,6 +32,9 @@
  */
 #define CONNECT_PATIENCE (3 * OC_SECOND)
 
+/* Asked as often as clients ask this server. */
+static const oc_rhythm_t rhythm = {.patience = OC_EDGE_PATIENCE, .step = OC_EDGE_STEP};
+
 typedef enum {
     PARENT_UNKNOWN,            /* nobody has asked for it yet */
     PARENT_CONNECTING,
@@ -74,6 +77,7 @@ oc_status_t oc_parent_open(oc_job_server_t *job, const oc_parent_events_t *event
     parent->events = events;
     parent->name = text;
     parent->stream.fd = -1;
+    oc_pulse_init(&parent->pulse, &rhythm);
     job->parent = parent;
     return oc_dial_open(&parent->dial, job->loop, text, error, error_size);
 }
@@ -461,9 +465,9 @@ void oc_parent_tick(oc_job_server_t *job)
     if (PARENT_CONNECTING == parent->state || PARENT_GREETING == parent->state) {
         check_deadline(parent, now);
     }
-    if (PARENT_READY == parent->state && oc_pulse_stopped(&parent->pulse, now)) {
+    if (PARENT_READY == parent->state && oc_pulse_missed(&parent->pulse, now)) {
         die(parent, OC_ERR_TIMEOUT, "stopped answering: no heartbeat for %llu seconds",
-            OC_PULSE_PATIENCE / OC_SECOND);
+            OC_EDGE_PATIENCE / OC_SECOND);
     }
 }
 

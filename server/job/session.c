@@ -22,8 +22,9 @@
 #include "server/job/parent.h"
 #include "server/job/registry.h"
 
-/* How often a leaf is asked whether it is there. */
-#define PULSE_INTERVAL OC_SECOND
+/* How a leaf is asked whether it is there. */
+static const oc_rhythm_t leaf_rhythm = {
+    .interval = OC_SECOND, .patience = OC_EDGE_PATIENCE, .step = OC_EDGE_STEP};
 
 static bool is_leaf(const oc_session_t *session)
 {
@@ -220,11 +221,10 @@ bool oc_session_is_there(oc_session_t *session, uint64_t now)
     if (!is_leaf(session) || NULL == session->memberships) {
         return true;
     }
-    if (oc_pulse_stopped(&session->pulse, now)) {
+    if (oc_pulse_missed(&session->pulse, now)) {
         return false;
     }
-    if (now >= session->pulse_due && oc_pulse_ask(&session->pulse, now)) {
-        session->pulse_due = now + PULSE_INTERVAL;
+    if (oc_pulse_ask(&session->pulse, now)) {
         message.ping = session->pulse.number;
         oc_session_send(session, &message);
     }
@@ -333,6 +333,7 @@ void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
     session->client = ++job->next_client;
     session->process = hello->process;
     session->since = oc_clock_ns();
+    oc_pulse_init(&session->pulse, &leaf_rhythm);
     session->version = hello->version_max < OC_PROTOCOL_VERSION_MAX ? hello->version_max
                                                                     : OC_PROTOCOL_VERSION_MAX;
     if (!introduce(session, hello) || OC_OK != oc_loop_add(job->loop, &session->watch, EPOLLIN)) {

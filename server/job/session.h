@@ -13,7 +13,7 @@ void oc_sessions_welcome(oc_job_server_t *job);
 void oc_sessions_refuse(oc_job_server_t *job, oc_status_t status, const char *reason);
 /* Its ranks have left all groups. Frees it. */
 void oc_session_close(oc_session_t *session);
-/* About once a second. Asks a leaf that has groups whether it is there; false: it is not. */
+/* About once a second. Asks a leaf that has groups whether it is there; false, once: it is not. */
 bool oc_session_is_there(oc_session_t *session, uint64_t now);
 /* From now on the tick looks at it. */
 void oc_session_watch(oc_session_t *session);
