@@ -2,4 +2,5 @@
 noinst_LTLIBRARIES += liboccontrol.la
 liboccontrol_la_SOURCES = \
 	control/pulse.h control/pulse.c \
-	control/stream.h control/stream.c
+	control/stream.h control/stream.c \
+	control/uplink.h control/uplink.c

@@ -1,157 +1,96 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking up, connecting, and giving an address up. */
+/* Connecting, and giving an address up. */
 #include "net/dial.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <stdio.h>
+#include <poll.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "net/socket.h"
 
-/* An address that does not answer is left for the next one after this time. */
+/*
+ * An address that does not answer is left for the next one after this time, and after the last one
+ * the first gets another try: of a connection that found no room the system asks again after 1, 3
+ * and 7 seconds only, and nobody waits so long.
+ */
 #define ATTEMPT_TIMEOUT (1 * OC_SECOND)
 
-static void on_connected(oc_watch_t *watch, uint32_t events);
-
-static void stop_resolving(oc_dial_t *dial)
+void oc_dial_init(oc_dial_t *dial, oc_sockaddr_t *candidates, unsigned num_candidates)
 {
-    if (NULL != dial->resolver) {
-        oc_loop_remove(dial->loop, &dial->watch);
-        dial->watch.fd = -1;
-        oc_resolver_abandon(dial->resolver);
-        dial->resolver = NULL;
-    }
+    *dial = (oc_dial_t) {.candidates = candidates, .num_candidates = num_candidates, .fd = -1,
+                         .error = EHOSTUNREACH};
 }
 
-static void stop_connecting(oc_dial_t *dial)
+oc_status_t oc_dial_next(oc_dial_t *dial, uint64_t now)
 {
-    if (dial->watch.fd >= 0) {
-        oc_loop_remove(dial->loop, &dial->watch);
-        oc_fd_close(dial->watch.fd);
-        dial->watch.fd = -1;
-    }
-}
-
-static void try_next(oc_dial_t *dial, int error)
-{
-    int fd;
-
-    stop_connecting(dial);
-    while (dial->candidate < dial->num_candidates) {
-        fd = oc_connect_start(&dial->candidates[dial->candidate++]);
-        if (fd < 0) {
-            error = errno;
-            continue;
+    oc_dial_stop(dial);
+    while (dial->next < dial->num_candidates) {
+        dial->fd = oc_connect_start(&dial->candidates[dial->next++]);
+        if (dial->fd >= 0) {
+            dial->started = now;
+            return OC_IN_PROGRESS;
         }
-        dial->watch = (oc_watch_t) {.fd = fd, .ready = on_connected};
-        dial->attempt_deadline = oc_clock_ns() + ATTEMPT_TIMEOUT;
-        if (OC_OK == oc_loop_add(dial->loop, &dial->watch, EPOLLOUT)) {
-            return;
-        }
-        oc_fd_close(fd);
-        dial->watch.fd = -1;
-        error = ENOMEM;
+        dial->error = errno;
     }
-    dial->done(dial->arg, -1, strerror(error));
+    return OC_ERR_UNREACHABLE;
 }
 
-static void on_connected(oc_watch_t *watch, uint32_t events)
+static oc_status_t time_out(oc_dial_t *dial)
 {
-    oc_dial_t *dial = (oc_dial_t *) watch;
+    dial->next %= dial->num_candidates;
+    dial->error = ETIMEDOUT;
+    return OC_ERR_TIMEOUT;
+}
+
+oc_status_t oc_dial_look(oc_dial_t *dial, uint64_t now, bool wanted)
+{
+    struct pollfd event = {.fd = dial->fd, .events = POLLOUT};
     socklen_t length = sizeof(int);
-    int error = 0, fd = watch->fd;
+    int error = 0;
 
-    (void) events;
-    (void) getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
-    if (0 != error) {
-        try_next(dial, error);
-        return;
+    assert(dial->fd >= 0 && dial->next <= dial->num_candidates);
+    if (poll(&event, 1, 0) <= 0) {
+        return wanted && now > dial->started + ATTEMPT_TIMEOUT ? time_out(dial) : OC_IN_PROGRESS;
     }
-    oc_loop_remove(dial->loop, watch);
-    watch->fd = -1;
-    dial->done(dial->arg, fd, NULL);
+    (void) getsockopt(dial->fd, SOL_SOCKET, SO_ERROR, &error, &length);
+    if (0 == error) {
+        return OC_OK;
+    }
+    dial->error = error;
+    return OC_ERR_UNREACHABLE;
 }
 
-static void begin_connecting(oc_dial_t *dial)
+int oc_dial_take(oc_dial_t *dial)
 {
-    if (0 == dial->num_candidates) {
-        dial->done(dial->arg, -1, dial->unknown);
-    } else {
-        try_next(dial, EHOSTUNREACH);
-    }
+    int fd = dial->fd;
+
+    dial->fd = -1;
+    return fd;
 }
 
-static void on_resolved(oc_watch_t *watch, uint32_t events)
+void oc_dial_again(oc_dial_t *dial)
 {
-    oc_dial_t *dial = (oc_dial_t *) watch;
-
-    (void) events;
-    if (!oc_resolver_done(dial->resolver)) {
-        return;
-    }
-    dial->candidates = oc_resolver_addresses(dial->resolver, 0, &dial->num_candidates,
-                                             dial->unknown, sizeof(dial->unknown));
-    stop_resolving(dial);
-    if (NULL != dial->done) {
-        begin_connecting(dial);
+    if (dial->next > 0) {
+        dial->next--;
     }
 }
 
-oc_status_t oc_dial_open(oc_dial_t *dial, oc_loop_t *loop, const char *text, char *error,
-                         size_t error_size)
+void oc_dial_stop(oc_dial_t *dial)
 {
-    oc_server_t server = {.weight = OC_WEIGHT_ONE};
-    oc_server_list_t list = {.servers = &server, .count = 1};
-    oc_status_t status;
-
-    *dial = (oc_dial_t) {.watch.fd = -1, .loop = loop};
-    status = oc_host_port_parse(text, &server.name, error, error_size);
-    if (OC_OK != status) {
-        return status;
-    }
-    dial->resolver = oc_resolver_begin(&list);
-    if (NULL == dial->resolver) {
-        snprintf(error, error_size, "no thread can be started to look up \"%s\"", text);
-        return OC_ERR_SYSTEM;
-    }
-    dial->watch = (oc_watch_t) {.fd = oc_resolver_event_fd(dial->resolver), .ready = on_resolved};
-    snprintf(error, error_size, "out of memory");
-    return oc_loop_add(loop, &dial->watch, EPOLLIN);
-}
-
-void oc_dial_connect(oc_dial_t *dial, void (*done)(void *arg, int fd, const char *reason),
-                     void *arg)
-{
-    dial->done = done;
-    dial->arg = arg;
-    if (NULL == dial->resolver) {
-        begin_connecting(dial);
-    }
-}
-
-bool oc_dial_is_resolving(const oc_dial_t *dial)
-{
-    return NULL != dial->resolver;
-}
-
-void oc_dial_tick(oc_dial_t *dial)
-{
-    if (NULL == dial->resolver && dial->watch.fd >= 0 && dial->candidate < dial->num_candidates
-        && oc_clock_ns() > dial->attempt_deadline) {
-        try_next(dial, ETIMEDOUT);
+    if (dial->fd >= 0) {
+        oc_fd_close(dial->fd);
+        dial->fd = -1;
     }
 }
 
 void oc_dial_close(oc_dial_t *dial)
 {
-    stop_resolving(dial);
-    stop_connecting(dial);
+    oc_dial_stop(dial);
     free(dial->candidates);
     dial->candidates = NULL;
-    dial->num_candidates = 0;
+    dial->num_candidates = dial->next = 0;
 }

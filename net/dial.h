@@ -1,51 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The way from a name to a TCP connection, beside a loop: the name is looked up in a thread, and
- * its addresses are tried one after the other. Belongs to the loop's thread, and never blocks it.
+ * From the addresses of a server to a TCP connection: one is tried after the other. Its owner looks
+ * whenever it likes, or when the socket becomes writable. Nothing blocks; of one thread, or under
+ * the owner's lock. Times are those of oc_clock_ns.
  */
 #ifndef OC_NET_DIAL_H
 #define OC_NET_DIAL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "base/status.h"
 #include "net/address.h"
-#include "net/loop.h"
-#include "net/resolver.h"
 
 typedef struct {
-    oc_watch_t watch;           /* of the resolver, then of the socket; fd -1: waits for nothing */
-    oc_loop_t *loop;
-    oc_resolver_t *resolver;    /* NULL: the addresses are known, or it has none */
     oc_sockaddr_t *candidates;
-    unsigned num_candidates, candidate;
-    uint64_t attempt_deadline;  /* of the present one */
-    void (*done)(void *arg, int fd, const char *reason);
-    void *arg;
-    char unknown[OC_HOST_SIZE + 128]; /* why it has no addresses */
+    unsigned num_candidates;
+    unsigned next;              /* the one to be tried next */
+    int fd;                     /* of the present attempt; -1: there is none */
+    uint64_t started;           /* when the present attempt was */
+    int error;                  /* why the last attempt failed: an errno */
 } oc_dial_t;
 
-/* Begins to look up HOST[:PORT]. On failure a sentence in error, and it has to be closed, too. */
-oc_status_t oc_dial_open(oc_dial_t *dial, oc_loop_t *loop, const char *text, char *error,
-                         size_t error_size);
+/* Takes the candidates (malloc'ed) over. */
+void oc_dial_init(oc_dial_t *dial, oc_sockaddr_t *candidates, unsigned num_candidates);
 
 /*
- * Once: connects as soon as it can. Then done gets the socket, which is its own from then on and in
- * no loop; or -1 and why there is no connection. That may happen before this returns, and done may
- * close the dial.
+ * Leaves the present attempt, if there is one, and begins that at the next address that can be
+ * tried. OC_IN_PROGRESS; or OC_ERR_UNREACHABLE: there is none left, and error says what was wrong
+ * with the last one.
  */
-void oc_dial_connect(oc_dial_t *dial, void (*done)(void *arg, int fd, const char *reason),
-                     void *arg);
-
-/* It does not know the name's addresses yet. */
-bool oc_dial_is_resolving(const oc_dial_t *dial);
-
-/* About once a second: an address that does not answer is left for the next one. */
-void oc_dial_tick(oc_dial_t *dial);
+oc_status_t oc_dial_next(oc_dial_t *dial, uint64_t now);
 
 /*
- * At once, and again without harm: nothing is done any more. A thread that still looks the name up
- * is left behind, so this is nothing for code that is going to be unloaded.
+ * Of the present attempt: OC_OK, it is connected; OC_IN_PROGRESS; OC_ERR_UNREACHABLE, it failed;
+ * OC_ERR_TIMEOUT, it has not answered for a second. After the last two oc_dial_next goes on; after
+ * a timeout at the last address with the first one. wanted: somebody waits for the connection;
+ * if not, an attempt may take any time.
  */
+oc_status_t oc_dial_look(oc_dial_t *dial, uint64_t now, bool wanted);
+
+/* Of an attempt that is connected: the socket, which is the caller's from then on. */
+int oc_dial_take(oc_dial_t *dial);
+
+/* The address that was tried last is the next one again. */
+void oc_dial_again(oc_dial_t *dial);
+
+/* Leaves the present attempt. The addresses stay; again without harm. */
+void oc_dial_stop(oc_dial_t *dial);
+
+/* Frees all; again without harm. */
 void oc_dial_close(oc_dial_t *dial);
 
 #endif

@@ -9,6 +9,7 @@ libocnet_la_SOURCES = \
 	net/guarded.h net/guarded.c \
 	net/host.h net/host.c \
 	net/host_set.h net/host_set.c \
+	net/lookup.h net/lookup.c \
 	net/loop.h net/loop.c \
 	net/network.h net/network.c \
 	net/resolver.h net/resolver.c \

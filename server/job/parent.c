@@ -13,17 +13,15 @@
  */
 #include "server/job/parent.h"
 
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/dial.h"
+#include "control/uplink.h"
+#include "net/lookup.h"
 #include "server/job/probe.h"
 
 /*
@@ -35,108 +33,37 @@
 /* Asked as often as clients ask this server. */
 static const oc_rhythm_t rhythm = {.patience = OC_EDGE_PATIENCE, .step = OC_EDGE_STEP};
 
-typedef enum {
-    PARENT_UNKNOWN,            /* nobody has asked for it yet */
-    PARENT_CONNECTING,
-    PARENT_GREETING,           /* HELLO sent */
-    PARENT_READY,
-    PARENT_DEAD,
-} parent_state_t;
-
 struct oc_parent {
-    oc_watch_t watch;
+    oc_watch_t watch;          /* of the socket that the uplink has */
     oc_job_server_t *job;
     const oc_parent_events_t *events;
-    parent_state_t state;
-    oc_stream_t stream;
-    const char *name;          /* as in the settings */
-    oc_dial_t dial;
+    oc_uplink_t uplink;
+    oc_lookup_t lookup;        /* of its name */
+    bool wanted;               /* some process has said HELLO: the next two are known */
     uint8_t job_id[OC_JOB_ID_SIZE], job_key[OC_JOB_KEY_SIZE];
+    char own_name[80];         /* where this leaf listens */
+    uint64_t deadline;         /* of the name, then of the WELCOME */
     uint64_t identity;
-    bool resolving;            /* the deadline is that of the name … */
-    uint64_t deadline;         /* … or of the WELCOME */
-    oc_pulse_t pulse;
-    char reason[OC_MAX_TEXT];  /* of a DEAD one */
 };
 
-oc_status_t oc_parent_open(oc_job_server_t *job, const oc_parent_events_t *events, char *error,
-                           size_t error_size)
+/* The uplink sends and wants to send: the loop has to know. */
+static void follow(oc_parent_t *parent)
 {
-    const char *text = job->config.parent;
-    oc_parent_t *parent;
-
-    if (NULL == text || '\0' == text[0]) {
-        return OC_OK;
-    }
-    parent = calloc(1, sizeof(*parent));
-    if (NULL == parent) {
-        snprintf(error, error_size, "out of memory");
-        return OC_ERR_NO_MEMORY;
-    }
-    parent->job = job;
-    parent->events = events;
-    parent->name = text;
-    parent->stream.fd = -1;
-    oc_pulse_init(&parent->pulse, &rhythm);
-    job->parent = parent;
-    return oc_dial_open(&parent->dial, job->loop, text, error, error_size);
-}
-
-static void disconnect(oc_parent_t *parent)
-{
-    oc_dial_close(&parent->dial);
-    if (parent->stream.fd >= 0) {
-        oc_loop_remove(parent->job->loop, &parent->watch);
-        oc_stream_close(&parent->stream);
-        parent->stream.fd = -1;
-    }
-}
-
-/* Whenever HELLO was sent: without BYE, the parent would end the job for the other leaves, too. */
-static void say_bye(oc_parent_t *parent)
-{
-    oc_control_t bye = {.type = OC_CONTROL_BYE};
-
-    if (PARENT_GREETING == parent->state || PARENT_READY == parent->state) {
-        (void) oc_stream_send(&parent->stream, &bye);
-    }
-}
-
-/* Who waits to be welcome has to be refused; who was has lost its service. */
-static void die(oc_parent_t *parent, oc_status_t status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void die(oc_parent_t *parent, oc_status_t status, const char *format, ...)
-{
-    bool was_ready = PARENT_READY == parent->state;
-    int length = snprintf(parent->reason, sizeof(parent->reason), "its parent server %.200s ",
-                          parent->name);
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(parent->reason + length, sizeof(parent->reason) - (size_t) length, format, args);
-    va_end(args);
-    if (!was_ready) {
-        say_bye(parent);
-    }
-    parent->state = PARENT_DEAD;
-    disconnect(parent);
-    if (was_ready) {
-        parent->events->lost(parent->job, status, parent->reason);
-    } else {
-        oc_warn("a job is turned away: %s", parent->reason);
-        parent->events->refused(parent->job, status, parent->reason);
+    if (oc_uplink_fd(&parent->uplink) >= 0) {
+        oc_loop_change(parent->job->loop, &parent->watch, oc_uplink_events(&parent->uplink));
     }
 }
 
 static void send_up(oc_parent_t *parent, const oc_control_t *message)
 {
-    if (OC_OK != oc_stream_send(&parent->stream, message)) {
-        /* it is found gone when it is read from */
-        shutdown(parent->stream.fd, SHUT_RDWR);
-    } else if (oc_stream_wants_write(&parent->stream)) {
-        oc_loop_change(parent->job->loop, &parent->watch, EPOLLIN | EPOLLOUT);
-    }
+    oc_uplink_send(&parent->uplink, message);
+    follow(parent);
+}
+
+static void look(oc_parent_t *parent)
+{
+    oc_uplink_look(&parent->uplink, oc_clock_ns(), true);
+    follow(parent);
 }
 
 /* ---- connecting ---- */
@@ -151,58 +78,78 @@ static bool is_any(const oc_sockaddr_t *address)
 }
 
 /* Where this leaf listens; on all addresses: the one that leads to the parent. */
-static void own_name(const oc_parent_t *parent, char *name, size_t size)
+static void find_own_name(oc_parent_t *parent)
 {
     const oc_sockaddr_t *listen = parent->job->config.listen;
     oc_sockaddr_t address = {.length = sizeof(address.address)};
 
     if (is_any(listen)
-        && 0 == getsockname(parent->stream.fd, (struct sockaddr *) &address.address,
+        && 0 == getsockname(oc_uplink_fd(&parent->uplink), (struct sockaddr *) &address.address,
                             &address.length)) {
         /* the port is at the same place in both structures */
         ((struct sockaddr_in *) &address.address)->sin_port =
             ((const struct sockaddr_in *) &listen->address)->sin_port;
         listen = &address;
     }
-    oc_sockaddr_text(listen, name, size);
+    oc_sockaddr_text(listen, parent->own_name, sizeof(parent->own_name));
 }
 
-static void greet(oc_parent_t *parent)
+static void on_ready(oc_watch_t *watch, uint32_t events)
 {
-    oc_control_t message = {.type = OC_CONTROL_HELLO};
-    oc_hello_t *hello = &message.hello;
-    char name[80] = "";
+    (void) events;
+    look((oc_parent_t *) watch);
+}
 
-    hello->version_min = OC_PROTOCOL_VERSION_MIN;
-    hello->version_max = OC_PROTOCOL_VERSION_MAX;
+static bool attach(oc_uplink_t *uplink)
+{
+    oc_parent_t *parent = uplink->arg;
+
+    parent->watch = (oc_watch_t) {.fd = oc_uplink_fd(uplink), .ready = on_ready};
+    return OC_OK == oc_loop_add(parent->job->loop, &parent->watch, oc_uplink_events(uplink));
+}
+
+static void detach(oc_uplink_t *uplink)
+{
+    oc_parent_t *parent = uplink->arg;
+
+    oc_loop_remove(parent->job->loop, &parent->watch);
+}
+
+static void hello(oc_uplink_t *uplink, oc_hello_t *hello)
+{
+    oc_parent_t *parent = uplink->arg;
+
     memcpy(hello->job_id, parent->job_id, OC_JOB_ID_SIZE);
     memcpy(hello->job_key, parent->job_key, OC_JOB_KEY_SIZE);
     hello->process = OC_PROCESS_LEAF;
-    own_name(parent, name, sizeof(name));
-    hello->address.data = (const uint8_t *) name;
-    hello->address.length = (uint32_t) strlen(name);
+    find_own_name(parent);
+    hello->address.data = (const uint8_t *) parent->own_name;
+    hello->address.length = (uint32_t) strlen(parent->own_name);
     hello->origins = parent->job->origins;
-    oc_admission_admit_peer(parent->job->admission, parent->stream.fd);
-    parent->state = PARENT_GREETING;
-    send_up(parent, &message);
+    oc_admission_admit_peer(parent->job->admission, oc_uplink_fd(uplink));
 }
 
-static void parent_ready(oc_watch_t *watch, uint32_t events);
+/* The name's addresses are known, and somebody needs the parent. */
+static void dial(oc_parent_t *parent)
+{
+    const char *reason;
+    unsigned count;
+    oc_sockaddr_t *candidates = oc_lookup_take(&parent->lookup, &count, &reason);
 
-static void on_dialed(void *arg, int fd, const char *reason)
+    parent->deadline = oc_clock_ns() + CONNECT_PATIENCE;
+    if (NULL == candidates) {
+        oc_uplink_fail(&parent->uplink, OC_ERR_UNREACHABLE, "cannot be reached: %s", reason);
+    } else {
+        oc_uplink_open(&parent->uplink, candidates, count, oc_clock_ns());
+    }
+}
+
+static void on_resolved(void *arg)
 {
     oc_parent_t *parent = arg;
 
-    if (fd < 0) {
-        die(parent, OC_ERR_UNREACHABLE, "cannot be reached: %s", reason);
-        return;
-    }
-    oc_stream_init(&parent->stream, fd, OC_MAX_BODY);
-    parent->watch = (oc_watch_t) {.fd = fd, .ready = parent_ready};
-    if (OC_OK == oc_loop_add(parent->job->loop, &parent->watch, EPOLLIN)) {
-        greet(parent);
-    } else {
-        die(parent, OC_ERR_NO_MEMORY, "cannot be reached: %s", strerror(ENOMEM));
+    if (parent->wanted && OC_UPLINK_CLOSED == parent->uplink.state) {
+        dial(parent);
     }
 }
 
@@ -210,15 +157,16 @@ void oc_parent_greet(oc_job_server_t *job, const oc_hello_t *hello)
 {
     oc_parent_t *parent = job->parent;
 
-    if (NULL == parent || PARENT_UNKNOWN != parent->state) {
+    if (NULL == parent || parent->wanted) {
         return;
     }
+    parent->wanted = true;
     memcpy(parent->job_id, hello->job_id, OC_JOB_ID_SIZE);
     memcpy(parent->job_key, hello->job_key, OC_JOB_KEY_SIZE);
-    parent->resolving = oc_dial_is_resolving(&parent->dial);
-    parent->deadline = oc_clock_ns() + (parent->resolving ? OC_NAME_PATIENCE : CONNECT_PATIENCE);
-    parent->state = PARENT_CONNECTING;
-    oc_dial_connect(&parent->dial, on_dialed, parent);
+    parent->deadline = oc_clock_ns() + OC_NAME_PATIENCE;
+    if (oc_lookup_is_over(&parent->lookup)) {
+        dial(parent);
+    }
 }
 
 /* ---- messages ---- */
@@ -228,13 +176,12 @@ static bool is_suitable(oc_parent_t *parent, const oc_welcome_t *welcome)
 {
     unsigned own = parent->job->num_aggregators;
 
-    if (welcome->version < OC_PROTOCOL_VERSION_MIN || welcome->version > OC_PROTOCOL_VERSION_MAX) {
-        die(parent, OC_ERR_VERSION, "answered in an unknown protocol version");
-    } else if (0 == welcome->identity || 0 != welcome->parent) {
-        die(parent, OC_ERR_INVALID, "is a leaf itself, and trees of servers have two levels");
+    if (0 == welcome->identity || 0 != welcome->parent) {
+        oc_uplink_fail(&parent->uplink, OC_ERR_INVALID,
+                       "is a leaf itself, and trees of servers have two levels");
     } else if (welcome->num_aggregators != own) {
-        die(parent, OC_ERR_INVALID, "has %u aggregators and this leaf %u: start both with the same "
-            "--aggregators", welcome->num_aggregators, own);
+        oc_uplink_fail(&parent->uplink, OC_ERR_INVALID, "has %u aggregators and this leaf %u: "
+                       "start both with the same --aggregators", welcome->num_aggregators, own);
     } else {
         return true;
     }
@@ -252,7 +199,7 @@ static void introduce(oc_parent_t *parent, const oc_welcome_t *welcome)
                                                welcome->address[i].length);
 
         if (NULL == command) {
-            die(parent, OC_ERR_NO_MEMORY, "cannot be used: out of memory");
+            oc_uplink_fail(&parent->uplink, OC_ERR_NO_MEMORY, "cannot be used: out of memory");
             return;
         }
         oc_aggregator_post(job->aggregators[i], command);
@@ -263,104 +210,104 @@ static void introduce(oc_parent_t *parent, const oc_welcome_t *welcome)
     }
 }
 
-static void on_welcome(oc_parent_t *parent, const oc_welcome_t *welcome)
+static void on_welcome(oc_uplink_t *uplink, const oc_welcome_t *welcome)
 {
-    if (PARENT_GREETING != parent->state) {
-        die(parent, OC_ERR_INVALID, "sent WELCOME twice");
-        return;
-    }
+    oc_parent_t *parent = uplink->arg;
+
     if (!is_suitable(parent, welcome)) {
         return;
     }
     parent->identity = welcome->identity;
-    parent->state = PARENT_READY;
+    oc_uplink_accept(uplink);
     oc_admission_admit(parent->job->admission, welcome->origins.addresses,
                        welcome->origins.count);
     introduce(parent, welcome);
-    if (PARENT_READY == parent->state) {
+    if (OC_UPLINK_READY == uplink->state) {
         parent->events->welcomed(parent->job);
     }
 }
 
-static void on_notice(oc_parent_t *parent, const oc_control_t *message)
+static void on_group_error(oc_parent_t *parent, const oc_notice_t *notice)
 {
     char text[OC_MAX_TEXT + 1], reason[OC_MAX_TEXT + 1];
 
-    oc_control_text(&message->notice.text, text, sizeof(text));
-    switch (message->type) {
-    case OC_CONTROL_GROUP_ERROR:
-        snprintf(reason, sizeof(reason), "its parent server %.200s refused: %.280s", parent->name,
-                 text);
-        parent->events->group_refused(parent->job, message->notice.group,
-                                      (oc_status_t) message->notice.status, reason);
-        break;
-    case OC_CONTROL_REFUSE:
-        die(parent, OC_ERR_REFUSED, "refused: %s", text);
-        break;
-    case OC_CONTROL_JOB_ERROR:
-        die(parent, OC_ERR_REFUSED, "ended its service: %s", text);
-        break;
-    default:
-        oc_info("parent server %s: %s", parent->name, text);
-    }
+    oc_control_text(&notice->text, text, sizeof(text));
+    snprintf(reason, sizeof(reason), "%s %.200s refused: %.280s", parent->uplink.owner->title,
+             parent->uplink.name, text);
+    parent->events->group_refused(parent->job, notice->group, (oc_status_t) notice->status, reason);
 }
 
-static void handle(oc_parent_t *parent, const oc_control_t *message)
+static void on_drain(oc_parent_t *parent, const oc_notice_t *notice)
 {
+    char text[OC_MAX_TEXT + 1];
+
+    oc_control_text(&notice->text, text, sizeof(text));
+    oc_info("parent server %s: %s", parent->uplink.name, text);
+}
+
+static bool on_message(oc_uplink_t *uplink, const oc_control_t *message)
+{
+    oc_parent_t *parent = uplink->arg;
+
     switch (message->type) {
-    case OC_CONTROL_WELCOME:
-        on_welcome(parent, &message->welcome);
-        break;
     case OC_CONTROL_JOINED:
         parent->events->joined(parent->job, &message->joined);
-        break;
+        return true;
     case OC_CONTROL_PING:
         parent->events->pinged(parent->job, message->ping);
-        break;
-    case OC_CONTROL_PONG:
-        oc_pulse_answer(&parent->pulse, message->ping);
-        break;
-    case OC_CONTROL_REFUSE:
+        return true;
     case OC_CONTROL_GROUP_ERROR:
-    case OC_CONTROL_JOB_ERROR:
+        on_group_error(parent, &message->notice);
+        return true;
     case OC_CONTROL_DRAIN:
-        on_notice(parent, message);
-        break;
+        on_drain(parent, &message->notice);
+        return true;
     case OC_CONTROL_RETIRE:
         /* with the last client, this goes too; who joins here joins there */
         parent->events->retire(parent->job);
-        break;
+        return true;
     default:
-        die(parent, OC_ERR_INVALID, "sent a message that only clients send");
+        return false;
     }
 }
 
-static void parent_ready(oc_watch_t *watch, uint32_t events)
+/* Who waits to be welcome has to be refused; who was has lost its service. */
+static void on_ended(oc_uplink_t *uplink, oc_status_t status, oc_uplink_state_t state)
 {
-    oc_parent_t *parent = (oc_parent_t *) watch;
-    oc_status_t read_status = oc_stream_read(&parent->stream), status = OC_OK;
-    oc_control_t message;
-    size_t used;
+    oc_parent_t *parent = uplink->arg;
 
-    (void) events;
-    while (PARENT_DEAD != parent->state
-           && OC_OK == (status = oc_stream_next(&parent->stream, &message, &used))) {
-        handle(parent, &message);
-        if (PARENT_DEAD != parent->state) {
-            oc_stream_drop(&parent->stream, used);
-        }
-    }
-    if (PARENT_DEAD == parent->state) {
-        return;
-    }
-    if (OC_IN_PROGRESS != status) {
-        die(parent, status, "does not speak this protocol");
-    } else if (OC_OK != read_status || OC_OK != oc_stream_flush(&parent->stream)) {
-        die(parent, OC_ERR_UNREACHABLE, "is gone: it closed the connection");
+    if (OC_UPLINK_READY == state) {
+        parent->events->lost(parent->job, status, uplink->reason);
     } else {
-        oc_loop_change(parent->job->loop, &parent->watch,
-                       oc_stream_wants_write(&parent->stream) ? EPOLLIN | EPOLLOUT : EPOLLIN);
+        oc_warn("a job is turned away: %s", uplink->reason);
+        parent->events->refused(parent->job, status, uplink->reason);
     }
+}
+
+static const oc_uplink_owner_t owner = {
+    .attach = attach, .detach = detach, .hello = hello, .welcome = on_welcome,
+    .message = on_message, .ended = on_ended, .title = "its parent server"};
+
+oc_status_t oc_parent_open(oc_job_server_t *job, const oc_parent_events_t *events, char *error,
+                           size_t error_size)
+{
+    const char *text = job->config.parent;
+    oc_parent_t *parent;
+
+    if (NULL == text || '\0' == text[0]) {
+        return OC_OK;
+    }
+    parent = calloc(1, sizeof(*parent));
+    if (NULL == parent) {
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
+    }
+    parent->job = job;
+    parent->events = events;
+    oc_uplink_init(&parent->uplink, &owner, parent, text, &rhythm);
+    job->parent = parent;
+    return oc_lookup_open(&parent->lookup, job->loop, text, on_resolved, parent, error,
+                          error_size);
 }
 
 /* ---- what the job asks for ---- */
@@ -369,11 +316,14 @@ oc_status_t oc_parent_status(const oc_job_server_t *job, const char **reason)
 {
     const oc_parent_t *parent = job->parent;
 
-    if (NULL == parent || PARENT_READY == parent->state) {
+    if (NULL == parent || OC_UPLINK_READY == parent->uplink.state) {
         return OC_OK;
     }
-    *reason = parent->reason;
-    return PARENT_DEAD == parent->state ? OC_ERR_REFUSED : OC_IN_PROGRESS;
+    if (OC_UPLINK_DEAD == parent->uplink.state) {
+        *reason = parent->uplink.reason;
+        return OC_ERR_REFUSED;
+    }
+    return OC_IN_PROGRESS;
 }
 
 uint64_t oc_parent_identity(const oc_job_server_t *job)
@@ -383,7 +333,7 @@ uint64_t oc_parent_identity(const oc_job_server_t *job)
 
 static bool is_there(const oc_job_server_t *job)
 {
-    return NULL != job->parent && PARENT_READY == job->parent->state;
+    return NULL != job->parent && OC_UPLINK_READY == job->parent->uplink.state;
 }
 
 void oc_parent_join(oc_job_server_t *job, const oc_registered_group_t *group)
@@ -415,12 +365,9 @@ void oc_parent_leave(oc_job_server_t *job, const oc_registered_group_t *group)
 
 void oc_parent_ping(oc_job_server_t *job)
 {
-    oc_parent_t *parent = job->parent;
-    oc_control_t message = {.type = OC_CONTROL_PING};
-
-    if (is_there(job) && oc_pulse_ask(&parent->pulse, oc_clock_ns())) {
-        message.ping = parent->pulse.number;
-        send_up(parent, &message);
+    if (is_there(job)) {
+        oc_uplink_ping(&job->parent->uplink, oc_clock_ns());
+        follow(job->parent);
     }
 }
 
@@ -433,48 +380,33 @@ void oc_parent_pong(oc_job_server_t *job, uint32_t number)
     }
 }
 
-static void check_deadline(oc_parent_t *parent, uint64_t now)
+static void check_deadline(oc_parent_t *parent)
 {
-    if (parent->resolving && !oc_dial_is_resolving(&parent->dial)) {
-        parent->resolving = false;
-        parent->deadline = now + CONNECT_PATIENCE;
-    }
-    if (now <= parent->deadline) {
+    if (oc_clock_ns() <= parent->deadline) {
         return;
     }
-    if (parent->resolving) {
-        die(parent, OC_ERR_TIMEOUT, "has a name that could not be looked up within %llu seconds",
-            OC_NAME_PATIENCE / OC_SECOND);
-    } else {
-        die(parent, OC_ERR_TIMEOUT, "did not answer within %llu seconds",
-            CONNECT_PATIENCE / OC_SECOND);
+    if (OC_UPLINK_CLOSED == parent->uplink.state && !oc_lookup_is_over(&parent->lookup)) {
+        oc_uplink_fail(&parent->uplink, OC_ERR_TIMEOUT, "has a name that could not be looked up "
+                       "within %llu seconds", OC_NAME_PATIENCE / OC_SECOND);
+    } else if (OC_UPLINK_CONNECTING == parent->uplink.state
+               || OC_UPLINK_GREETING == parent->uplink.state) {
+        oc_uplink_fail(&parent->uplink, OC_ERR_TIMEOUT, "did not answer within %llu seconds",
+                       CONNECT_PATIENCE / OC_SECOND);
     }
 }
 
 void oc_parent_tick(oc_job_server_t *job)
 {
-    oc_parent_t *parent = job->parent;
-    uint64_t now = oc_clock_ns();
-
-    if (NULL == parent) {
-        return;
-    }
-    if (PARENT_CONNECTING == parent->state) {
-        oc_dial_tick(&parent->dial);
-    }
-    if (PARENT_CONNECTING == parent->state || PARENT_GREETING == parent->state) {
-        check_deadline(parent, now);
-    }
-    if (PARENT_READY == parent->state && oc_pulse_missed(&parent->pulse, now)) {
-        die(parent, OC_ERR_TIMEOUT, "stopped answering: no heartbeat for %llu seconds",
-            OC_EDGE_PATIENCE / OC_SECOND);
+    if (NULL != job->parent && job->parent->wanted) {
+        look(job->parent);
+        check_deadline(job->parent);
     }
 }
 
 void oc_parent_lost(oc_job_server_t *job)
 {
     if (is_there(job)) {
-        die(job->parent, OC_ERR_UNREACHABLE, "is gone: the data connection broke");
+        oc_uplink_lost(&job->parent->uplink, oc_clock_ns());
     }
 }
 
@@ -486,17 +418,17 @@ void oc_parent_give_up(oc_job_server_t *job, oc_status_t status, const char *tex
         message.notice.status = status;
         message.notice.text = (oc_bytes_t) {.data = (const uint8_t *) text,
                                             .length = (uint32_t) strnlen(text, OC_MAX_TEXT)};
-        (void) oc_stream_send(&job->parent->stream, &message);
-        job->parent->state = PARENT_DEAD;
-        disconnect(job->parent);
+        oc_uplink_close(&job->parent->uplink, &message);
     }
 }
 
 void oc_parent_close(oc_job_server_t *job)
 {
+    static const oc_control_t bye = {.type = OC_CONTROL_BYE};
+
     if (NULL != job->parent) {
-        say_bye(job->parent);
-        disconnect(job->parent);
+        oc_uplink_free(&job->parent->uplink, &bye);
+        oc_lookup_close(&job->parent->lookup);
         free(job->parent);
         job->parent = NULL;
     }

@@ -163,6 +163,11 @@ tests_unit_test_stream_SOURCES = tests/unit/test_stream.c
 tests_unit_test_stream_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_stream_LDADD = liboccontrol.la libocnet.la libocprotocol.la libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_uplink
+tests_unit_test_uplink_SOURCES = tests/unit/test_uplink.c
+tests_unit_test_uplink_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_uplink_LDADD = liboccontrol.la libocnet.la libocprotocol.la libocbase.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/unit/test_loop
 tests_unit_test_loop_SOURCES = tests/unit/test_loop.c
 tests_unit_test_loop_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
