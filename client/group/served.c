@@ -30,7 +30,7 @@ static void served_release(oc_group_t *group)
         oc_connection_t *connection = servers->links[i].connection;
 
         free(servers->links[i].teams);
-        if (0 == --connection->users && OC_CONNECTION_DEAD == connection->state) {
+        if (0 == --connection->users && OC_UPLINK_DEAD == connection->uplink.state) {
             oc_connection_close(connection, NULL);
         }
     }

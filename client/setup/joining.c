@@ -103,11 +103,11 @@ static unsigned links_at(oc_group_t *group, bool joined)
     for (unsigned i = 0; i < group->servers->num_links; i++) {
         const oc_connection_t *connection = group->servers->links[i].connection;
 
-        if (OC_CONNECTION_DEAD == connection->state) {
-            oc_setup_give_up(group, "%s", connection->reason);
+        if (OC_UPLINK_DEAD == connection->uplink.state) {
+            oc_setup_give_up(group, "%s", connection->uplink.reason);
         }
         count += joined ? has_joined(group, &group->servers->links[i])
-                        : OC_CONNECTION_READY == connection->state;
+                        : OC_UPLINK_READY == connection->uplink.state;
     }
     return count;
 }
@@ -134,7 +134,7 @@ static const char *slow_server(const oc_group_t *group)
     for (unsigned i = 0; i < group->servers->num_links; i++) {
         const oc_link_t *link = &group->servers->links[i];
 
-        if (OC_CONNECTION_READY != link->connection->state
+        if (OC_UPLINK_READY != link->connection->uplink.state
             || (OC_SETUP_JOIN == group->setup->step
                 && (!has_joined(group, link) || !all_ready(group, first, link->connection)))) {
             return link->connection->name;

@@ -26,8 +26,7 @@
 #include "client/client.h"
 #include "client/plan/division.h"
 #include "client/plan/model.h"
-#include "control/pulse.h"
-#include "control/stream.h"
+#include "control/uplink.h"
 #include "net/address.h"
 #include "net/admission.h"
 #include "net/host.h"
@@ -47,14 +46,6 @@
 /* What a client keeps for collectives to come, in bytes. */
 #define OC_CLIENT_STOCK ((size_t) 1 << 20)
 
-typedef enum {
-    OC_CONNECTION_CONNECTING,  /* TCP connect under way */
-    OC_CONNECTION_GREETING,    /* HELLO sent */
-    OC_CONNECTION_READY,       /* WELCOME came, endpoints are there */
-    OC_CONNECTION_PAUSED,      /* turned away, and will try again, once somebody uses it */
-    OC_CONNECTION_DEAD,
-} oc_connection_state_t;
-
 /* How an aggregator is reached. */
 typedef struct {
     oc_endpoint_t *endpoint;
@@ -64,22 +55,16 @@ typedef struct {
 typedef struct oc_connection {
     oc_client_t *client;
     char name[OC_NAME_SIZE];
-    oc_connection_state_t state;
+    oc_uplink_t uplink;        /* CLOSED: turned away or retired; reopened when somebody uses it */
+    uint64_t paused;           /* when it was closed */
     unsigned users;            /* links that lead here */
-    oc_stream_t stream;
-    oc_sockaddr_t *candidates; /* addresses to try, in order */
-    unsigned num_candidates, candidate;
-    uint64_t attempt_started;
     unsigned num_aggregators;
     uint64_t parent;           /* of a leaf: identity of the server above it; else 0 */
     uint64_t eager_window;     /* the least that it said; its aggregators take no more unasked */
     oc_mac_t *codes;           /* of messages: the client's … */
     oc_mac_t *leaf_codes;      /* … or its own, of a leaf */
     oc_route_t *routes;
-    oc_pulse_t pulse;
     bool of_rank;              /* embedded: its process is a rank, and may stand still */
-    bool retires;              /* the server wants so, and nobody has joined through it */
-    char reason[OC_REASON_SIZE];
     struct oc_connection *prev, *next;
 } oc_connection_t;
 
