@@ -92,11 +92,12 @@ static oc_status_t open_gate(oc_embedded_t *server, bool all_interfaces, char *e
     struct sockaddr_in6 *in6 = (struct sockaddr_in6 *) &address.address;
     struct sockaddr_in *in = (struct sockaddr_in *) &address.address;
     oc_status_t status = OC_ERR_SYSTEM;
+    char why_not_both[128];
 
     if (all_interfaces) {
         in6->sin6_family = AF_INET6;
         status = oc_gate_open(&server->loop, &address, OC_GATE_EMBEDDED, admit, server,
-                              &server->gate, error, error_size);
+                              &server->gate, why_not_both, sizeof(why_not_both));
     }
     if (OC_OK != status) {
         memset(&address.address, 0, sizeof(address.address));
@@ -111,6 +112,28 @@ static oc_status_t open_gate(oc_embedded_t *server, bool all_interfaces, char *e
     return status;
 }
 
+static oc_status_t open_loop(oc_embedded_t *server, char *error, size_t error_size)
+{
+    server->stop_watch = (oc_watch_t) {.fd = oc_fd_make(eventfd(0, EFD_CLOEXEC)), .ready = on_stop};
+    if (server->stop_watch.fd < 0 || OC_OK != oc_loop_open(&server->loop)
+        || OC_OK != oc_loop_add(&server->loop, &server->stop_watch, EPOLLIN)) {
+        snprintf(error, error_size, "no descriptors are left");
+        return OC_ERR_SYSTEM;
+    }
+    return OC_OK;
+}
+
+static oc_status_t start_thread(oc_embedded_t *server, char *error, size_t error_size)
+{
+    oc_status_t status = oc_thread_start(&server->thread, "optcast-control", embedded_run, server);
+
+    server->has_thread = OC_OK == status;
+    if (OC_OK != status) {
+        snprintf(error, error_size, "no thread can be started");
+    }
+    return status;
+}
+
 static oc_status_t open_parts(oc_embedded_t *server, const oc_embedded_config_t *config,
                               char *error, size_t error_size)
 {
@@ -120,12 +143,7 @@ static oc_status_t open_parts(oc_embedded_t *server, const oc_embedded_config_t 
                                   .local = config->local};
     oc_status_t status;
 
-    snprintf(error, error_size, "no descriptors are left");
-    server->stop_watch = (oc_watch_t) {.fd = oc_fd_make(eventfd(0, EFD_CLOEXEC)), .ready = on_stop};
-    if (server->stop_watch.fd < 0 || OC_OK != oc_loop_open(&server->loop)) {
-        return OC_ERR_SYSTEM;
-    }
-    status = oc_loop_add(&server->loop, &server->stop_watch, EPOLLIN);
+    status = open_loop(server, error, error_size);
     if (OC_OK == status) {
         status = open_gate(server, config->all_interfaces, error, error_size);
     }
@@ -134,8 +152,7 @@ static oc_status_t open_parts(oc_embedded_t *server, const oc_embedded_config_t 
     }
     if (OC_OK == status) {
         server->open_sockets = oc_job_open_sockets(server->job);
-        status = oc_thread_start(&server->thread, "optcast-control", embedded_run, server);
-        server->has_thread = OC_OK == status;
+        status = start_thread(server, error, error_size);
     }
     return status;
 }

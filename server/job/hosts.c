@@ -5,6 +5,7 @@
  */
 #include "server/job/hosts.h"
 
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -38,7 +39,8 @@ static void on_gathered(oc_watch_t *watch, uint32_t events)
     }
 }
 
-oc_status_t oc_hosts_open(oc_job_server_t *job, void (*gathered)(oc_job_server_t *job))
+oc_status_t oc_hosts_open(oc_job_server_t *job, void (*gathered)(oc_job_server_t *job), char *error,
+                          size_t error_size)
 {
     int fd = oc_fd_make(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
 
@@ -47,11 +49,13 @@ oc_status_t oc_hosts_open(oc_job_server_t *job, void (*gathered)(oc_job_server_t
     job->origins.count = (uint8_t) oc_origin_addresses(job->config.net_devices,
                                                        job->origins.addresses, OC_MAX_ORIGINS);
     job->admission = oc_admission_open();
-    if (fd < 0) {
+    if (fd < 0 || NULL == job->admission
+        || OC_OK != oc_loop_add(job->loop, &job->hosts_watch, EPOLLIN)) {
+        snprintf(error, error_size, "cannot tell hosts of the job from others: no descriptors or "
+                 "no memory are left");
         return OC_ERR_SYSTEM;
     }
-    return NULL == job->admission ? OC_ERR_NO_MEMORY
-                                  : oc_loop_add(job->loop, &job->hosts_watch, EPOLLIN);
+    return OC_OK;
 }
 
 void oc_hosts_close(oc_job_server_t *job)

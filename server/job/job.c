@@ -124,6 +124,41 @@ static const oc_parent_events_t parent_events = {
     .retire = oc_idle_retire,
 };
 
+static oc_status_t open_mailbox(oc_job_server_t *job, char *error, size_t error_size)
+{
+    if (OC_OK != oc_mailbox_open(&job->mailbox)) {
+        snprintf(error, error_size, "cannot make a mailbox");
+        return OC_ERR_SYSTEM;
+    }
+    job->mail_watch = (oc_watch_t) {.fd = job->mailbox.event_fd, .ready = on_mail};
+    if (OC_OK != oc_loop_add(job->loop, &job->mail_watch, EPOLLIN)) {
+        snprintf(error, error_size, "cannot watch a mailbox");
+        oc_mailbox_close(&job->mailbox);
+        return OC_ERR_SYSTEM;
+    }
+    return OC_OK;
+}
+
+static oc_status_t open_parts(oc_job_server_t *job, char *error, size_t error_size)
+{
+    oc_status_t status;
+
+    job->handles = oc_handles_new();
+    if (NULL == job->handles) {
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
+    }
+    oc_aggregators_place(job);
+    status = oc_parent_open(job, &parent_events, error, error_size);
+    if (OC_OK == status) {
+        status = oc_hosts_open(job, oc_sessions_welcome, error, error_size);
+    }
+    if (OC_OK == status) {
+        status = oc_aggregators_open(job, error, error_size);
+    }
+    return status;
+}
+
 oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_server_t **result,
                         char *error, size_t error_size)
 {
@@ -136,31 +171,13 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
     }
     job->config = *config;
     job->loop = loop;
-    snprintf(error, error_size, "cannot make a mailbox");
-    status = oc_mailbox_open(&job->mailbox);
+    job->hosts_watch.fd = -1;
+    status = open_mailbox(job, error, error_size);
     if (OC_OK != status) {
         free(job);
         return status;
     }
-    job->hosts_watch.fd = -1;
-    job->mail_watch = (oc_watch_t) {.fd = job->mailbox.event_fd, .ready = on_mail};
-    status = oc_loop_add(loop, &job->mail_watch, EPOLLIN);
-    if (OC_OK == status) {
-        job->handles = oc_handles_new();
-        status = NULL == job->handles ? OC_ERR_NO_MEMORY : OC_OK;
-    }
-    if (OC_OK == status) {
-        oc_aggregators_place(job);
-        status = oc_parent_open(job, &parent_events, error, error_size);
-    }
-    if (OC_OK == status) {
-        snprintf(error, error_size, "cannot tell hosts of the job from others: no descriptors or "
-                 "no memory are left");
-        status = oc_hosts_open(job, oc_sessions_welcome);
-    }
-    if (OC_OK == status) {
-        status = oc_aggregators_open(job, error, error_size);
-    }
+    status = open_parts(job, error, error_size);
     if (OC_OK != status) {
         oc_job_close(job);
         return status;
