@@ -5,6 +5,7 @@ RULES_CPPFLAGS = -DOPTCAST_RULES='"$(sysconfdir)/optcast/rules.ini"'
 noinst_LTLIBRARIES += libocbase.la
 libocbase_la_SOURCES = \
 	base/arithmetic.h \
+	base/check.h \
 	base/clock.h \
 	base/descriptors.h base/descriptors.c \
 	base/handles.h base/handles.c \

@@ -14,8 +14,8 @@
 
 static const oc_control_t bye = {.type = OC_CONTROL_BYE};
 
-/* What may follow a state, by bits. */
-static const unsigned successors[] = {
+/* What may follow a state, by bits. Only builds with checks ask. */
+static const unsigned successors[] __attribute__((unused)) = {
     [OC_UPLINK_CLOSED] = 1u << OC_UPLINK_CLOSED | 1u << OC_UPLINK_CONNECTING | 1u << OC_UPLINK_DEAD,
     [OC_UPLINK_CONNECTING] = 1u << OC_UPLINK_CLOSED | 1u << OC_UPLINK_CONNECTING
                              | 1u << OC_UPLINK_GREETING | 1u << OC_UPLINK_DEAD,

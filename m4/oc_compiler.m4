@@ -1,6 +1,6 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
-# OC_COMPILER_FLAGS: language level, warnings, --enable-werror, --enable-sanitizers.
-# Sets OC_CFLAGS (all our code), OC_SANITIZER_CFLAGS, oc_sanitizers.
+# OC_COMPILER_FLAGS: language level, warnings, --enable-werror, --enable-sanitizers, --enable-checks.
+# Sets OC_CFLAGS (all our code), OC_SANITIZER_CFLAGS, oc_sanitizers, oc_checks.
 AC_DEFUN([OC_COMPILER_FLAGS], [
   OC_CFLAGS="-std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith"
   # texts for people are cut at the size of their buffers, on purpose
@@ -27,8 +27,22 @@ AC_DEFUN([OC_COMPILER_FLAGS], [
     CFLAGS=$oc_save_CFLAGS
     OC_CFLAGS="$OC_CFLAGS $OC_SANITIZER_CFLAGS"
   ])
+  OC_INVARIANT_CHECKS
   AC_SUBST([OC_CFLAGS])
   AC_SUBST([OC_SANITIZER_CFLAGS])
+])
+
+# OC_INVARIANT_CHECKS: --enable-checks, see base/check.h.
+AC_DEFUN([OC_INVARIANT_CHECKS], [
+  AC_ARG_ENABLE([checks],
+    [AS_HELP_STRING([--enable-checks],
+      [check invariants at run time, for tests (default: with --enable-sanitizers)])],
+    [], [AS_IF([test "$oc_sanitizers" = no], [enable_checks=no], [enable_checks=yes])])
+  AS_IF([test "$enable_checks" = no],
+    [oc_checks=off
+     OC_CFLAGS="$OC_CFLAGS -DNDEBUG"],
+    [oc_checks=on
+     OC_CFLAGS="$OC_CFLAGS -DOC_CHECKED"])
 ])
 
 # OC_CHECK_ISA: which vector extensions the compiler can build kernels for.

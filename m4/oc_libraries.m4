@@ -72,6 +72,7 @@ AC_DEFUN([OC_SUMMARY], [
     unit tests        $oc_cmocka_line
     fuzz targets      $oc_fuzz_line
     sanitizers        $oc_sanitizers
+    checks            $oc_checks
     prefix            $prefix
     component goes to $componentdir
 ])])
