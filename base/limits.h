@@ -28,6 +28,15 @@
 #define OC_MAX_CHUNK       (16u << 20)
 #define OC_MAX_SMALL       16384u     /* bytes of data in a message with header */
 
+/*
+ * Defaults of settings that servers rely on, too. Bytes of large vectors that go over TCP without
+ * being announced, from a rank or a leaf: more than one link has under way, and little enough for
+ * the receiver's memory, where nobody counts it. Seconds that a client waits for a server: what a
+ * server has to say to those in its line, it says earlier.
+ */
+#define OC_EAGER_WINDOW    524288u
+#define OC_CONNECT_SECONDS 5
+
 #define OC_MAX_ADDRESS     16384      /* bytes of a UCX worker address */
 #define OC_MAX_ORIGINS     16         /* addresses of a host, in HELLO and WELCOME */
 #define OC_MAX_TEXT        512        /* bytes of a text for people, without the final zero */

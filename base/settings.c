@@ -99,13 +99,13 @@ static const oc_setting_t job_settings[] = {
      .unit = "chunks",
      .help = "Chunks that a rank has in flight to one aggregator, from all vectors of a "
              "communicator."},
-    {JOB(eager_window), .type = OC_SETTING_SIZE, .number = 524288, .max = INT64_MAX,
+    {JOB(eager_window), .type = OC_SETTING_SIZE, .number = OC_EAGER_WINDOW, .max = INT64_MAX,
      .unit = "bytes",
      .help = "How much of large vectors a process may have on its way to an aggregator over TCP "
              "without announcing it first; an aggregator that cannot receive it yet holds it, "
              "beside its memory limit, and may say that it takes less."},
-    {JOB(connect_timeout), .type = OC_SETTING_INT, .number = 5, .min = 1, .max = 600,
-     .unit = "seconds",
+    {JOB(connect_timeout), .type = OC_SETTING_INT, .number = OC_CONNECT_SECONDS, .min = 1,
+     .max = 600, .unit = "seconds",
      .level = OC_FOR_SOME,
      .help = "How long the set-up of a communicator waits for a server before the component "
              "that was there before takes over."},

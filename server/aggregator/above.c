@@ -14,12 +14,6 @@
 #include "server/aggregator/ready.h"
 #include "server/aggregator/replies.h"
 
-/*
- * Over TCP so much goes without being announced before: as for ranks (coll_optcast_eager_window),
- * what comes before the chunk has memory there lies in memory that nobody counts.
- */
-#define EAGER_WINDOW 524288u
-
 static void on_parent_failed(void *arg)
 {
     oc_aggregator_t *aggregator = arg;
@@ -32,7 +26,7 @@ static void on_parent_failed(void *arg)
 
 void oc_above_connect(oc_aggregator_t *aggregator, const void *address)
 {
-    aggregator->eager_window = EAGER_WINDOW;
+    aggregator->eager_window = OC_EAGER_WINDOW;
     if (OC_OK != oc_endpoint_open(aggregator->worker, address, on_parent_failed, aggregator,
                                   &aggregator->parent)) {
         on_parent_failed(aggregator);

@@ -5,6 +5,10 @@
 
 #include "server/aggregator/aggregator_types.h"
 
+/*
+ * Opens the endpoint of the server above; on failure the control side hears of it. Until
+ * oc_above_limit says less, OC_EAGER_WINDOW bytes of chunks may be on their way there unannounced.
+ */
 void oc_above_connect(oc_aggregator_t *aggregator, const void *address);
 /* false: out of memory */
 bool oc_above_new(oc_server_group_t *group, uint32_t leaf);

@@ -187,6 +187,12 @@ typedef struct oc_reduction {
 /* Receives that are always posted for messages with header. */
 #define OC_POSTED_REQUESTS 32
 
+/*
+ * Collectives of a group that an aggregator knows at a time. No rank has more than OC_MAX_IN_FLIGHT
+ * under way, but one may be done with some whose answers are still on their way to another.
+ */
+#define OC_MAX_REDUCTIONS (2 * OC_MAX_IN_FLIGHT)
+
 /* Places of the table of collectives; many at a time share some. */
 #define OC_REDUCTION_PLACES 1024u
 

@@ -53,7 +53,7 @@ static uint64_t *account_of(const oc_server_group_t *group, uint64_t tag)
 /* A reply to each small collective under way, beside the results of chunks. */
 static uint64_t most_of(const oc_server_group_t *group, uint64_t tag)
 {
-    uint64_t replies = 2 * OC_MAX_IN_FLIGHT * (OC_HEADER_SIZE + OC_MAX_SMALL + MESSAGE_COST);
+    uint64_t replies = OC_MAX_REDUCTIONS * (OC_HEADER_SIZE + OC_MAX_SMALL + MESSAGE_COST);
 
     return most_of_a_rank(group) + (oc_early_is_from_above(tag) ? replies : 0);
 }

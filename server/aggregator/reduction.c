@@ -273,7 +273,7 @@ oc_reduction_t *oc_reduction_find_or_make(oc_server_group_t *group, const oc_hea
                                    TAG_SEQUENCES);
         return NULL;
     }
-    if (group->num_reductions >= 2 * OC_MAX_IN_FLIGHT) {
+    if (group->num_reductions >= OC_MAX_REDUCTIONS) {
         oc_aggregator_group_failed(group, OC_ERR_LIMIT, "%s has more than %d collectives under way",
                                    oc_group_member_name(group, header->rank, name),
                                    OC_MAX_IN_FLIGHT);

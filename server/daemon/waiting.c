@@ -7,11 +7,12 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "server/job/gate.h"
 #include "server/job/job.h"
 
-/* Less than clients wait by default, so that they are told why. */
-#define PATIENCE (4500 * OC_MILLISECOND)
+/* A tenth less than clients wait by default, so that they are told why. */
+#define PATIENCE (OC_CONNECT_SECONDS * OC_SECOND * 9 / 10)
 
 _Static_assert(PATIENCE > OC_RETIRE_TIME, "a place that becomes free is theirs");
 
