@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The aggregator's thread: its loop. */
+/* The aggregator's thread: its start, its loop and its end. */
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "server/aggregator/codes.h"
+#include "server/aggregator/aggregator_state.h"
 #include "server/aggregator/commands.h"
-#include "server/aggregator/groups.h"
 #include "server/aggregator/leftovers.h"
-#include "server/aggregator/peers.h"
 #include "server/aggregator/queue.h"
 #include "server/aggregator/requests.h"
 #include "server/aggregator/sweep.h"
@@ -72,76 +69,33 @@ static void *aggregator_run(void *arg)
     return NULL;
 }
 
-static void open_timeline(oc_aggregator_t *aggregator)
+static oc_status_t start(oc_aggregator_t *aggregator, char *error, size_t error_size)
 {
-    char host[64] = "", name[128];
+    oc_status_t status = oc_requests_post(aggregator);
+    char name[16];
 
-    (void) gethostname(host, sizeof(host) - 1);
-    snprintf(name, sizeof(name), "server-%s-%d-%u", host, (int) getpid(),
-             aggregator->config.index);
-    aggregator->timeline = oc_timeline_open(aggregator->config.timeline, name,
-                                            OC_TIMELINE_SERVER);
-}
-
-/* Everything but the thread, in the reverse order of oc_aggregator_open. */
-static void aggregator_free(oc_aggregator_t *aggregator)
-{
-    oc_server_group_t *group, *next_group;
-    oc_peer_t *peer, *next_peer;
-
-    aggregator->stop = true;
-    HASH_ITER (hh, aggregator->groups, group, next_group) {
-        oc_aggregator_group_drop(aggregator, group->handle);
+    if (OC_OK == status) {
+        snprintf(name, sizeof(name), "optcast-agg%u", aggregator->config.index);
+        status = oc_thread_start(&aggregator->thread, name, aggregator_run, aggregator);
     }
-    HASH_ITER (hh, aggregator->peers, peer, next_peer) {
-        oc_server_peer_drop(aggregator, peer->client);
+    if (OC_OK != status) {
+        snprintf(error, error_size, "cannot start an aggregator: %s", oc_status_string(status));
     }
-    oc_endpoint_close(aggregator->parent);
-    oc_worker_close(aggregator->worker);
-    oc_timeline_close(aggregator->timeline);
-    oc_codes_close(aggregator);
-    oc_requests_free(aggregator);
-    oc_pool_close(&aggregator->pool);
-    oc_tag_table_close(&aggregator->early);
-    oc_stock_trim(&aggregator->stock);
-    oc_mailbox_close(&aggregator->inbox);
-    free(aggregator);
+    return status;
 }
 
 oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregator_t **result,
                                char *error, size_t error_size)
 {
-    oc_aggregator_t *aggregator = calloc(1, sizeof(*aggregator));
-    oc_status_t status;
-    char name[16];
+    oc_aggregator_t *aggregator;
+    oc_status_t status = oc_aggregator_new(config, &aggregator, error, error_size);
 
-    if (NULL == aggregator) {
-        return OC_ERR_NO_MEMORY;
-    }
-    aggregator->config = *config;
-    aggregator->inbox.event_fd = -1;
-    oc_pool_open(&aggregator->pool, config->memory_limit);
-    oc_stock_open(&aggregator->stock, OC_AGGREGATOR_STOCK);
-    aggregator->pool.huge_pages = config->huge_pages;
-    open_timeline(aggregator);
-    snprintf(error, error_size, "cannot start an aggregator");
-    status = oc_worker_open(config->net_devices, &aggregator->worker, error, error_size);
-    if (OC_OK == status) {
-        oc_worker_guard(aggregator->worker, config->admission);
-        status = oc_mailbox_open(&aggregator->inbox);
-    }
-    if (OC_OK == status && !oc_tag_table_open(&aggregator->early)) {
-        status = OC_ERR_NO_MEMORY;
-    }
-    if (OC_OK == status) {
-        status = oc_requests_post(aggregator);
-    }
-    if (OC_OK == status) {
-        snprintf(name, sizeof(name), "optcast-agg%u", config->index);
-        status = oc_thread_start(&aggregator->thread, name, aggregator_run, aggregator);
-    }
     if (OC_OK != status) {
-        aggregator_free(aggregator);
+        return status;
+    }
+    status = start(aggregator, error, error_size);
+    if (OC_OK != status) {
+        oc_aggregator_free(aggregator);
         return status;
     }
     *result = aggregator;
@@ -191,7 +145,7 @@ void oc_aggregator_close(oc_aggregator_t *aggregator)
     pthread_join(aggregator->thread, NULL);
     report(aggregator);
     report_dropped(aggregator);
-    aggregator_free(aggregator);
+    oc_aggregator_free(aggregator);
 }
 
 const void *oc_aggregator_address(const oc_aggregator_t *aggregator, size_t *length)

@@ -15,7 +15,7 @@ typedef struct oc_aggregator oc_aggregator_t;
 
 typedef struct {
     const char *net_devices;    /* NULL: any */
-    oc_admission_t *admission;  /* guards its worker, and outlives it */
+    oc_admission_t *admission;  /* guards its worker, and outlives it; NULL: nobody does */
     size_t memory_limit;       /* bytes for vectors in flight */
     int huge_pages;            /* oc_huge_pages_t */
     bool busy;                 /* does not sleep as long as it has groups */

@@ -51,7 +51,7 @@ void oc_reduction_close(oc_reduction_t *reduction)
     }
 }
 
-static void reduction_free(oc_reduction_t *reduction)
+void oc_reduction_free(oc_reduction_t *reduction)
 {
     oc_server_group_t *group = reduction->group;
     oc_stock_t *stock = &group->aggregator->stock;
@@ -72,7 +72,7 @@ static void reduction_free(oc_reduction_t *reduction)
 void oc_reductions_free(oc_server_group_t *group)
 {
     while (NULL != group->reductions) {
-        reduction_free(group->reductions);
+        oc_reduction_free(group->reductions);
     }
 }
 
@@ -84,7 +84,7 @@ void oc_reduction_settle(oc_reduction_t *reduction)
 
     if (replied && (!large || (reduction->finished == reduction->header.chunks
                                && 0 == reduction->notices_left))) {
-        reduction_free(reduction);
+        oc_reduction_free(reduction);
     }
 }
 

@@ -18,6 +18,9 @@ void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t leng
 void oc_reduction_sent(oc_reduction_t *reduction);
 /* All ranks have acknowledged their results, everywhere. */
 void oc_reduction_commit(oc_reduction_t *reduction);
+/* Ends it, whatever it waits for. No transfer may point to it. */
+void oc_reduction_free(oc_reduction_t *reduction);
+/* All of the group. */
 void oc_reductions_free(oc_server_group_t *group);
 /* If nothing is left to be sent or received, its memory goes. */
 void oc_reduction_settle(oc_reduction_t *reduction);
