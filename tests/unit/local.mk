@@ -198,7 +198,8 @@ tests_unit_test_handles_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_handles_LDADD = libocbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_leftovers
-tests_unit_test_leftovers_SOURCES = tests/unit/test_leftovers.c
+tests_unit_test_leftovers_SOURCES = tests/unit/test_leftovers.c \
+	tests/unit/aggregator_fixture.h tests/unit/aggregator_fixture.c
 tests_unit_test_leftovers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_leftovers_LDADD = libocservice.la $(CMOCKA_LIBS)
 
@@ -230,7 +231,8 @@ tests_unit_test_tag_table_LDADD = libocservice.la $(CMOCKA_LIBS)
 tests_unit_test_tag_table_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
 
 check_PROGRAMS += tests/unit/test_reserve
-tests_unit_test_reserve_SOURCES = tests/unit/test_reserve.c
+tests_unit_test_reserve_SOURCES = tests/unit/test_reserve.c \
+	tests/unit/aggregator_fixture.h tests/unit/aggregator_fixture.c
 tests_unit_test_reserve_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_reserve_LDADD = libocservice.la $(CMOCKA_LIBS)
 
@@ -240,7 +242,8 @@ tests_unit_test_shim_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_shim_LDADD = libocmulticast.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_small
-tests_unit_test_small_SOURCES = tests/unit/test_small.c
+tests_unit_test_small_SOURCES = tests/unit/test_small.c \
+	tests/unit/aggregator_fixture.h tests/unit/aggregator_fixture.c
 tests_unit_test_small_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_small_LDADD = libocservice.la $(CMOCKA_LIBS) -lpthread
 

@@ -10,64 +10,65 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#include <utlist.h>
 
 #include "base/clock.h"
 #include "protocol/tag.h"
 #include "server/aggregator/leftovers.h"
+#include "server/aggregator/reduction.h"
+#include "tests/unit/aggregator_fixture.h"
 
 #define HANDLE   0x54321u
 #define RANKS    3u
+#define CHUNKS   9u
+#define BYTES    4096u      /* of a chunk */
 #define SEQUENCE 5000u      /* more than a tag has room for */
 #define MESSAGES 70000u
 
-static oc_aggregator_t aggregator;
-static oc_mailbox_t control;
-static oc_server_group_t group;
-static oc_reduction_t reduction;
-static oc_above_t above;
-static oc_worker_t *ranks;
-static oc_endpoint_t *endpoint;
+static aggregator_fixture_t fixture;
+static oc_aggregator_t *aggregator;
+static oc_server_group_t *group;
+static oc_reduction_t *reduction;
 
-static void ignore(void *arg)
+/* A group with one large collective, which is reduced here, or passed on to a server above. */
+static void open_group(bool goes_up)
 {
-    (void) arg;
+    oc_member_t member = {.group = 1, .handle = HANDLE, .num_ranks = RANKS, .aggregator = 6,
+                          .chunk_bytes = BYTES, .window = 4, .tree = goes_up,
+                          .leaves = goes_up ? 2 : 0};
+    oc_header_t header = {.message = OC_MESSAGE_START, .op = OC_OP_SUM, .type = OC_TYPE_INT32,
+                          .handle = HANDLE, .chunk_bytes = BYTES, .last_bytes = BYTES,
+                          .chunks = CHUNKS, .sequence = SEQUENCE,
+                          .count = CHUNKS * BYTES / sizeof(int32_t)};
+
+    aggregator_open(&fixture, 1 << 20);
+    aggregator = fixture.aggregator;
+    if (goes_up) {
+        aggregator_connect_above(&fixture);
+    }
+    group = aggregator_join(&fixture, &member);
+    reduction = oc_reduction_find_or_make(group, &header);
+    assert_non_null(reduction);
 }
 
 static int setup(void **state)
 {
-    char error[256];
-    size_t length;
-
     (void) state;
-    memset(&aggregator, 0, sizeof(aggregator));
-    aggregator.config.control = &control;
-    group = (oc_server_group_t) {.aggregator = &aggregator, .handle = HANDLE, .num_ranks = RANKS,
-                                 .index = 6};
-    reduction = (oc_reduction_t) {.group = &group, .sequence = SEQUENCE,
-                                  .header = {.message = OC_MESSAGE_START, .chunks = 9}};
-    DL_APPEND2(group.reductions, &reduction, group_prev, group_next);
-    HASH_ADD(hh, aggregator.groups, handle, sizeof(uint32_t), &group);
-    return OC_OK == oc_mailbox_open(&control)
-           && OC_OK == oc_worker_open(NULL, &aggregator.worker, error, sizeof(error))
-           && OC_OK == oc_worker_open(NULL, &ranks, error, sizeof(error))
-           && OC_OK == oc_endpoint_open(ranks, oc_worker_address(aggregator.worker, &length),
-                                        ignore, NULL, &endpoint) ? 0 : -1;
+    open_group(false);
+    return 0;
 }
 
-static void discard_all(void);
+static int setup_leaf(void **state)
+{
+    (void) state;
+    open_group(true);
+    return 0;
+}
 
 static int teardown(void **state)
 {
     (void) state;
-    discard_all();
-    HASH_CLEAR(hh, aggregator.groups);
-    oc_worker_close(ranks);
-    oc_worker_close(aggregator.worker);
-    oc_mailbox_close(&control);
+    aggregator_close(&fixture);
     return 0;
 }
 
@@ -88,24 +89,10 @@ static void send_tag(uint64_t tag)
     static const uint8_t byte = 1;
     message_t message = {.transfer.done = on_done};
 
-    oc_send(endpoint, &message.transfer, &byte, sizeof(byte), tag);
+    oc_send(fixture.to_aggregator, &message.transfer, &byte, sizeof(byte), tag);
     while (!message.done) {
-        (void) oc_worker_progress(ranks);
-        (void) oc_worker_progress(aggregator.worker);
-    }
-}
-
-/* UCX would tell of each that is left. */
-static void discard_all(void)
-{
-    while (oc_worker_holds(aggregator.worker, 0, 0)) {
-        message_t message = {.transfer.done = on_done};
-        uint8_t byte;
-
-        oc_receive(aggregator.worker, &message.transfer, &byte, sizeof(byte), 0, 0);
-        while (!message.done) {
-            (void) oc_worker_progress(aggregator.worker);
-        }
+        (void) oc_worker_progress(fixture.clients);
+        (void) oc_worker_progress(aggregator->worker);
     }
 }
 
@@ -115,10 +102,10 @@ static void arrive(uint64_t tag)
     uint64_t end = oc_clock_ns() + 5 * OC_SECOND;
 
     send_tag(tag);
-    while (!oc_worker_holds(aggregator.worker, tag, OC_TAG_EXACT)) {
+    while (!oc_worker_holds(aggregator->worker, tag, OC_TAG_EXACT)) {
         assert_true(oc_clock_ns() < end);
-        (void) oc_worker_progress(ranks);
-        (void) oc_worker_progress(aggregator.worker);
+        (void) oc_worker_progress(fixture.clients);
+        (void) oc_worker_progress(aggregator->worker);
     }
 }
 
@@ -129,26 +116,19 @@ static void contribution(uint32_t rank, uint32_t number)
 
 static void expect_error(oc_command_type_t type, const char *text)
 {
-    oc_command_t *command = oc_mailbox_take(&control);
-
-    assert_non_null(command);
-    assert_int_equal(command->type, type);
-    if (NULL == strstr(command->text, text)) {
-        fail_msg("\"%s\" is not in \"%s\"", text, command->text);
-    }
-    free(command);
+    aggregator_expect(&fixture, type, text);
 }
 
 static void expect_nothing(void)
 {
-    assert_null(oc_mailbox_take(&control));
-    assert_false(group.failed);
+    assert_null(oc_mailbox_take(&fixture.control));
+    assert_false(group->failed);
 }
 
 static void sweep(unsigned times)
 {
     while (times-- > 0) {
-        oc_leftovers_sweep(&aggregator);
+        oc_leftovers_sweep(aggregator);
     }
 }
 
@@ -157,12 +137,12 @@ static void sweep(unsigned times)
 static void test_of_one_rank(void **state)
 {
     (void) state;
-    assert_true(oc_leftovers_none_of(&reduction, 1));
+    assert_true(oc_leftovers_none_of(reduction, 1));
     contribution(1, 8);
-    assert_true(oc_leftovers_none_of(&reduction, 0));
-    assert_true(oc_leftovers_none_of(&reduction, 2));
+    assert_true(oc_leftovers_none_of(reduction, 0));
+    assert_true(oc_leftovers_none_of(reduction, 2));
     expect_nothing();
-    assert_false(oc_leftovers_none_of(&reduction, 1));
+    assert_false(oc_leftovers_none_of(reduction, 1));
     expect_error(OC_COMMAND_GROUP_ERROR, "in the name of rank 1 was forged or duplicated "
                                          "(collective 5000, handle 344865)");
 }
@@ -175,8 +155,8 @@ static void test_of_others(void **state)
     arrive(oc_tag(OC_KIND_CONTRIBUTION, HANDLE ^ 1, 1, SEQUENCE, 3));
     arrive(oc_tag(OC_KIND_CONTRIBUTION, HANDLE, 1, SEQUENCE + 1, 3));
     arrive(oc_tag(OC_KIND_RESULT, HANDLE, 1, SEQUENCE, 3));
-    assert_true(oc_leftovers_none_of(&reduction, 1));
-    assert_true(oc_leftovers_none_above(&reduction));
+    assert_true(oc_leftovers_none_of(reduction, 1));
+    assert_true(oc_leftovers_none_above(reduction));
     expect_nothing();
 }
 
@@ -184,7 +164,7 @@ static void test_from_above(void **state)
 {
     (void) state;
     arrive(oc_tag(OC_KIND_RESULT, HANDLE, 6, SEQUENCE, 0));
-    assert_false(oc_leftovers_none_above(&reduction));
+    assert_false(oc_leftovers_none_above(reduction));
     expect_error(OC_COMMAND_GROUP_ERROR, "in the name of the parent server was forged");
 }
 
@@ -192,10 +172,10 @@ static void test_from_above(void **state)
 static void test_many_chunks(void **state)
 {
     (void) state;
-    reduction.header.chunks = 100000;
-    assert_true(oc_leftovers_none_of(&reduction, 2));
+    reduction->header.chunks = 100000;
+    assert_true(oc_leftovers_none_of(reduction, 2));
     contribution(2, 5 * 4096 + 4095);
-    assert_false(oc_leftovers_none_of(&reduction, 2));
+    assert_false(oc_leftovers_none_of(reduction, 2));
     expect_error(OC_COMMAND_GROUP_ERROR, "rank 2");
 }
 
@@ -204,7 +184,7 @@ static void test_many_chunks(void **state)
 static void test_sweep(void **state)
 {
     (void) state;
-    reduction.admitted = 4;
+    reduction->admitted = 4;
     contribution(0, 4);
     contribution(1, 7);
     sweep(3);
@@ -214,7 +194,7 @@ static void test_sweep(void **state)
     expect_error(OC_COMMAND_GROUP_ERROR, "rank 2");
     /* once is enough */
     sweep(3);
-    assert_null(oc_mailbox_take(&control));
+    assert_null(oc_mailbox_take(&fixture.control));
 }
 
 /* While something happens there is no need. */
@@ -223,7 +203,7 @@ static void test_no_sweep_in_motion(void **state)
     (void) state;
     contribution(0, 0);
     for (unsigned i = 0; i < 8; i++) {
-        reduction.admitted++;
+        reduction->admitted++;
         sweep(1);
         expect_nothing();
     }
@@ -238,14 +218,14 @@ static void test_no_sweep_in_motion(void **state)
 static void test_early_is_no_leftover(void **state)
 {
     (void) state;
-    reduction.header.chunks = 20000;
-    reduction.admitted = 10000;
+    reduction->header.chunks = 20000;
+    reduction->admitted = 10000;
     for (uint32_t i = 0; i < OC_MAX_WINDOW; i++) {
-        contribution(1, reduction.admitted + i);
+        contribution(1, reduction->admitted + i);
     }
     sweep(10);
     expect_nothing();
-    contribution(1, reduction.admitted + OC_MAX_WINDOW);
+    contribution(1, reduction->admitted + OC_MAX_WINDOW);
     sweep(10);
     expect_error(OC_COMMAND_GROUP_ERROR, "rank 1");
 }
@@ -253,8 +233,7 @@ static void test_early_is_no_leftover(void **state)
 static void test_sweep_above(void **state)
 {
     (void) state;
-    group.above = &above;
-    reduction.admitted = 2;
+    reduction->admitted = 2;
     arrive(oc_tag(OC_KIND_RESULT, HANDLE, 6, SEQUENCE, 2));
     sweep(3);
     expect_nothing();
@@ -267,12 +246,11 @@ static void test_sweep_above(void **state)
 static void test_sweep_reply(void **state)
 {
     (void) state;
-    group.above = &above;
-    reduction.down_tag = oc_tag(OC_KIND_REPLY, HANDLE, 6, SEQUENCE, OC_COMMIT_SLOT);
-    arrive(reduction.down_tag);
+    reduction->down_tag = oc_tag(OC_KIND_REPLY, HANDLE, 6, SEQUENCE, OC_COMMIT_SLOT);
+    arrive(reduction->down_tag);
     sweep(3);
     expect_nothing();
-    reduction.down_posted = true;
+    reduction->down_posted = true;
     sweep(1);
     expect_error(OC_COMMAND_GROUP_ERROR, "in the name of the parent server was forged");
 }
@@ -283,14 +261,14 @@ static void test_stuck_requests(void **state)
     (void) state;
     arrive(oc_tag(OC_KIND_REQUEST, HANDLE, 0, 1, 0));
     sweep(2);
-    aggregator.received++;
+    aggregator->received++;
     sweep(3);
-    assert_null(oc_mailbox_take(&control));
+    assert_null(oc_mailbox_take(&fixture.control));
     sweep(1);
     expect_error(OC_COMMAND_JOB_ERROR, "were announced to aggregator 0 and do not come: they were "
                                        "forged");
     sweep(5);
-    assert_null(oc_mailbox_take(&control));
+    assert_null(oc_mailbox_take(&fixture.control));
 }
 
 /* ---- what it takes ---- */
@@ -300,7 +278,7 @@ static double ns_each(uint64_t tag, uint64_t mask, unsigned times)
     uint64_t begun = oc_clock_ns();
 
     for (unsigned i = 0; i < times; i++) {
-        assert_false(oc_worker_holds(aggregator.worker, tag + i, mask));
+        assert_false(oc_worker_holds(aggregator->worker, tag + i, mask));
     }
     return (double) (oc_clock_ns() - begun) / times;
 }
@@ -333,8 +311,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sweep, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_sweep_in_motion, setup, teardown),
         cmocka_unit_test_setup_teardown(test_early_is_no_leftover, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_sweep_above, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_sweep_reply, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sweep_above, setup_leaf, teardown),
+        cmocka_unit_test_setup_teardown(test_sweep_reply, setup_leaf, teardown),
         cmocka_unit_test_setup_teardown(test_stuck_requests, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cost, setup, teardown),
     };

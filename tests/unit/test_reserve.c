@@ -11,58 +11,110 @@
 #include <cmocka.h>
 
 #include <stdbool.h>
-#include <string.h>
 #include <utlist.h>
 
 #include "server/aggregator/budget.h"
-#include "server/aggregator/queue.h"
+#include "server/aggregator/reduction.h"
 #include "server/aggregator/reserve.h"
 #include "server/aggregator/starving.h"
+#include "tests/unit/aggregator_fixture.h"
 
 #define RANKS 2
 #define CHUNK 8192u
 #define SMALL 1024u
 #define WHOLE (oc_budget_group(RANKS, false) + oc_budget_reserve(RANKS, CHUNK, SMALL))
 
-static oc_aggregator_t aggregator;
-static oc_group_member_t members[RANKS];    /* none has joined: nobody is told anything */
+static aggregator_fixture_t fixture;
+static oc_aggregator_t *aggregator;
 
-static oc_server_group_t make_group(bool tree)
+/* Groups of all kinds have other handles. */
+static oc_member_t a_group(bool tree)
 {
-    return (oc_server_group_t) {.aggregator = &aggregator, .num_ranks = RANKS,
-                                .chunk_bytes = CHUNK, .small_bytes = SMALL, .reserves = true,
-                                .tree = tree, .members = members};
+    static uint32_t handle;
+
+    handle += RANKS;
+    return (oc_member_t) {.group = 1, .handle = handle, .reply_handle = handle, .num_ranks = RANKS,
+                          .chunk_bytes = CHUNK, .window = 1, .small_bytes = SMALL,
+                          .reserves = true, .tree = tree};
+}
+
+static oc_server_group_t *join(bool tree)
+{
+    oc_member_t member = a_group(tree);
+
+    return aggregator_join(&fixture, &member);
+}
+
+static oc_server_group_t *join_plain(void)
+{
+    oc_member_t member = a_group(false);
+
+    member.reserves = false;
+    return aggregator_join(&fixture, &member);
+}
+
+/* READY to its ranks has gone, and so points to it no longer. */
+static void drop(const oc_server_group_t *group)
+{
+    aggregator_settle(&fixture);
+    aggregator_drop(&fixture, group);
+}
+
+static void open_with(size_t memory)
+{
+    aggregator_open(&fixture, memory);
+    aggregator = fixture.aggregator;
 }
 
 /* Room for one reserve. */
 static int setup(void **state)
 {
     (void) state;
-    memset(&aggregator, 0, sizeof(aggregator));
-    oc_pool_open(&aggregator.pool, WHOLE);
+    open_with(WHOLE);
     return 0;
+}
+
+static int teardown(void **state)
+{
+    (void) state;
+    aggregator_close(&fixture);
+    return 0;
+}
+
+/* A collective that all ranks have sent so many bytes to, small or in one chunk. */
+static oc_reduction_t *begin(oc_server_group_t *group, uint64_t sequence, bool is_small)
+{
+    oc_header_t header = {.message = is_small ? OC_MESSAGE_SMALL : OC_MESSAGE_START,
+                          .op = OC_OP_SUM, .type = OC_TYPE_INT32, .handle = group->handle,
+                          .chunk_bytes = is_small ? SMALL : CHUNK, .sequence = sequence,
+                          .last_bytes = is_small ? 0 : CHUNK, .chunks = !is_small};
+    oc_reduction_t *reduction;
+
+    header.count = header.chunk_bytes / sizeof(int32_t);
+    reduction = oc_reduction_find_or_make(group, &header);
+    assert_non_null(reduction);
+    return reduction;
 }
 
 static void test_owed_in_a_tree(void **state)
 {
-    oc_server_group_t first = make_group(true), second = make_group(true);
+    const oc_server_group_t *first = join(true), *second;
 
     (void) state;
-    oc_reserve_take(&first);
-    assert_false(first.owed);
-    assert_int_equal(aggregator.pool.used, WHOLE);
-    oc_reserve_take(&second);
-    assert_true(second.owed);
-    assert_int_equal(aggregator.pool.used, WHOLE);
-    assert_false(oc_reduction_may_take(&aggregator));
-    oc_reserves_pay(&aggregator);
-    assert_true(second.owed);
-    oc_reserve_give(&first);
-    oc_reserves_pay(&aggregator);
-    assert_false(second.owed);
-    assert_true(oc_reduction_may_take(&aggregator));
-    oc_reserve_give(&second);
-    assert_int_equal(aggregator.pool.used, 0);
+    assert_false(first->owed);
+    assert_int_equal(aggregator->pool.used, WHOLE);
+    second = join(true);
+    assert_true(second->owed);
+    assert_int_equal(aggregator->pool.used, WHOLE);
+    assert_false(oc_reduction_may_take(aggregator));
+    oc_reserves_pay(aggregator);
+    assert_true(second->owed);
+    drop(first);
+    oc_reserves_pay(aggregator);
+    assert_false(second->owed);
+    assert_true(oc_reduction_may_take(aggregator));
+    drop(second);
+    assert_int_equal(aggregator->pool.used, 0);
 }
 
 /* ---- the one that groups outside of trees share ---- */
@@ -71,70 +123,64 @@ static void test_owed_in_a_tree(void **state)
 #define STEP oc_budget_step(RANKS, CHUNK, SMALL)
 
 /* A chunk that all, or all but one rank, have sent their contributions to. */
-static oc_reduction_t make_chunk(oc_server_group_t *group, bool here)
+static oc_reduction_t *begin_chunk(oc_server_group_t *group, uint64_t sequence, bool here)
 {
-    return (oc_reduction_t) {.group = group, .header = {.message = OC_MESSAGE_START, .chunks = 1},
-                             .here = here ? RANKS : RANKS - 1};
-}
+    oc_reduction_t *reduction = begin(group, sequence, false);
 
-static void open_pool(size_t limit)
-{
-    memset(&aggregator, 0, sizeof(aggregator));
-    oc_pool_open(&aggregator.pool, limit);
+    reduction->here = here ? RANKS : RANKS - 1;
+    return reduction;
 }
 
 /* Any number of groups, and room for one step. */
 static void test_shared(void **state)
 {
-    oc_server_group_t groups[4], plain;
+    const oc_server_group_t *groups[4], *plain;
 
     (void) state;
-    open_pool(5 * META + STEP);
+    open_with(5 * META + STEP);
     for (int i = 0; i < 4; i++) {
-        groups[i] = make_group(false);
-        oc_reserve_take(&groups[i]);
-        assert_int_equal(aggregator.pool.used, (i + 1) * META + STEP);
+        groups[i] = join(false);
+        assert_int_equal(aggregator->pool.used, (i + 1) * META + STEP);
     }
-    plain = make_group(false);
-    plain.reserves = false;
-    oc_reserve_take(&plain);
-    assert_int_equal(aggregator.pool.used, aggregator.pool.limit);
-    assert_true(oc_reduction_may_take(&aggregator));
+    plain = join_plain();
+    assert_int_equal(aggregator->pool.used, aggregator->pool.limit);
+    assert_true(oc_reduction_may_take(aggregator));
     for (int i = 0; i < 4; i++) {
-        oc_reserve_give(&groups[i]);
+        drop(groups[i]);
     }
     /* nobody needs it any more */
-    assert_int_equal(aggregator.pool.used, META);
-    oc_reserve_give(&plain);
-    assert_int_equal(aggregator.pool.used, 0);
+    assert_int_equal(aggregator->pool.used, META);
+    drop(plain);
+    assert_int_equal(aggregator->pool.used, 0);
 }
 
 /* Who has it waits for nothing: it is for a chunk that is here, of whichever group, at a time. */
 static void test_shared_is_for_what_is_here(void **state)
 {
-    oc_server_group_t first = make_group(false), second = make_group(false);
-    oc_reduction_t waits = make_chunk(&first, false), one = make_chunk(&first, true),
-                   other = make_chunk(&second, true);
+    oc_server_group_t *first, *second;
+    oc_reduction_t *waits, *one, *other;
 
     (void) state;
-    open_pool(2 * META + STEP);
-    second.reserves = false;
-    oc_reserve_take(&first);
-    oc_reserve_take(&second);
-    assert_false(oc_reserve_lend_chunk(&waits));
-    assert_true(oc_reserve_lend_chunk(&other));
-    assert_false(oc_reserve_lend_chunk(&one));
-    assert_false(oc_reserve_lend_small(&one, SMALL));
-    oc_reserve_return_chunk(&second);
-    assert_true(oc_reserve_lend_small(&one, SMALL));
-    oc_reserve_return_piece(&one, SMALL / 2);
-    assert_false(oc_reserve_lend_chunk(&other));
-    oc_reserve_return_piece(&one, SMALL / 2);
-    assert_true(oc_reserve_lend_chunk(&other));
-    oc_reserve_return_chunk(&second);
-    oc_reserve_give(&second);
-    oc_reserve_give(&first);
-    assert_int_equal(aggregator.pool.used, 0);
+    open_with(2 * META + STEP);
+    first = join(false);
+    second = join_plain();
+    waits = begin_chunk(first, 0, false);
+    one = begin_chunk(first, 1, true);
+    other = begin_chunk(second, 0, true);
+    assert_false(oc_reserve_lend_chunk(waits));
+    assert_true(oc_reserve_lend_chunk(other));
+    assert_false(oc_reserve_lend_chunk(one));
+    assert_false(oc_reserve_lend_small(one, SMALL));
+    oc_reserve_return_chunk(second);
+    assert_true(oc_reserve_lend_small(one, SMALL));
+    oc_reserve_return_piece(one, SMALL / 2);
+    assert_false(oc_reserve_lend_chunk(other));
+    oc_reserve_return_piece(one, SMALL / 2);
+    assert_true(oc_reserve_lend_chunk(other));
+    oc_reserve_return_chunk(second);
+    drop(second);
+    drop(first);
+    assert_int_equal(aggregator->pool.used, 0);
 }
 
 /*
@@ -144,32 +190,34 @@ static void test_shared_is_for_what_is_here(void **state)
  */
 static void test_shared_grows(void **state)
 {
-    oc_server_group_t old = make_group(false), new = make_group(false);
-    oc_reduction_t chunk = make_chunk(&old, true), large = make_chunk(&new, true);
+    oc_member_t larger = a_group(false);
+    oc_server_group_t *old, *new;
+    oc_reduction_t *chunk, *large;
     void *buffers;
 
     (void) state;
-    new.chunk_bytes = 2 * CHUNK;
-    open_pool(META + 2 * STEP);
-    oc_reserve_take(&old);
-    buffers = oc_pool_get(&aggregator.pool, STEP);
+    open_with(META + 2 * STEP);
+    old = join(false);
+    chunk = begin_chunk(old, 0, true);
+    buffers = oc_pool_get(&aggregator->pool, STEP);
     assert_non_null(buffers);
-    oc_reserve_take(&new);
-    assert_true(aggregator.pool.used > aggregator.pool.limit);
-    assert_false(oc_reduction_may_take(&aggregator));
-    assert_false(oc_reserve_lend_chunk(&large));
-    assert_true(oc_reserve_lend_chunk(&chunk));
-    oc_pool_put(&aggregator.pool, oc_pool_get(&aggregator.pool, RANKS * CHUNK), RANKS * CHUNK);
-    oc_reserve_return_chunk(&old);
-    oc_reserve_give(&old);
-    oc_pool_put(&aggregator.pool, buffers, STEP);
-    oc_reserves_pay(&aggregator);
-    assert_true(oc_reduction_may_take(&aggregator));
-    assert_true(oc_reserve_lend_chunk(&large));
-    oc_reserve_return_chunk(&new);
-    oc_reserve_give(&new);
-    assert_int_equal(aggregator.pool.used, 0);
-    oc_pool_close(&aggregator.pool);
+    larger.chunk_bytes = 2 * CHUNK;
+    new = aggregator_join(&fixture, &larger);
+    large = begin_chunk(new, 0, true);
+    assert_true(aggregator->pool.used > aggregator->pool.limit);
+    assert_false(oc_reduction_may_take(aggregator));
+    assert_false(oc_reserve_lend_chunk(large));
+    assert_true(oc_reserve_lend_chunk(chunk));
+    oc_pool_put(&aggregator->pool, oc_pool_get(&aggregator->pool, RANKS * CHUNK), RANKS * CHUNK);
+    oc_reserve_return_chunk(old);
+    drop(old);
+    oc_pool_put(&aggregator->pool, buffers, STEP);
+    oc_reserves_pay(aggregator);
+    assert_true(oc_reduction_may_take(aggregator));
+    assert_true(oc_reserve_lend_chunk(large));
+    oc_reserve_return_chunk(new);
+    drop(new);
+    assert_int_equal(aggregator->pool.used, 0);
 }
 
 /*
@@ -178,73 +226,68 @@ static void test_shared_grows(void **state)
  */
 static void test_owed_on_a_leaf(void **state)
 {
-    oc_server_group_t tree = make_group(true), group = make_group(false), plain = make_group(false);
-    char parent;
+    const oc_server_group_t *tree, *group, *plain;
 
     (void) state;
-    aggregator.parent = (oc_endpoint_t *) &parent;
-    oc_reserve_take(&tree);
-    oc_reserve_take(&group);
-    assert_true(group.owed);
-    plain.reserves = false;
-    oc_reserve_take(&plain);
-    assert_true(plain.owed);
-    assert_int_equal(aggregator.pool.used, WHOLE);
-    oc_reserve_give(&plain);
-    oc_reserve_give(&group);
-    oc_reserve_give(&tree);
-    assert_int_equal(aggregator.pool.used, 0);
+    aggregator_connect_above(&fixture);
+    tree = join(true);
+    group = join(false);
+    assert_true(group->owed);
+    plain = join_plain();
+    assert_true(plain->owed);
+    assert_int_equal(aggregator->pool.used, WHOLE);
+    drop(plain);
+    drop(group);
+    drop(tree);
+    assert_int_equal(aggregator->pool.used, 0);
 }
 
 /* Whoever waited behind it looks again. */
 static void test_dropped_while_owed(void **state)
 {
-    oc_server_group_t first = make_group(true), second = make_group(true);
+    const oc_server_group_t *second;
     uint64_t returns;
 
     (void) state;
-    oc_reserve_take(&first);
-    oc_reserve_take(&second);
-    returns = aggregator.pool.returns;
-    oc_reserve_give(&second);
-    assert_true(aggregator.pool.returns > returns);
-    assert_int_equal(aggregator.pool.used, WHOLE);
-    assert_null(aggregator.owed);
-    oc_reserve_give(&first);
+    (void) join(true);
+    second = join(true);
+    returns = aggregator->pool.returns;
+    drop(second);
+    assert_true(aggregator->pool.returns > returns);
+    assert_int_equal(aggregator->pool.used, WHOLE);
+    assert_null(aggregator->owed);
 }
 
 /* On a leaf, what is known of a group on the server above counts with it. */
 static void test_above_counts(void **state)
 {
-    oc_server_group_t group = make_group(true);
+    oc_member_t member = a_group(true);
 
     (void) state;
-    group.goes_up = true;
-    oc_pool_open(&aggregator.pool, 2 * WHOLE);
-    oc_reserve_take(&group);
-    assert_int_equal(aggregator.pool.used, WHOLE + oc_pool_cost(sizeof(oc_above_t)));
-    oc_reserve_give(&group);
-    assert_int_equal(aggregator.pool.used, 0);
+    open_with(2 * WHOLE);
+    aggregator_connect_above(&fixture);
+    member.leaves = 2;
+    member.leaf = 1;
+    (void) aggregator_join(&fixture, &member);
+    assert_int_equal(aggregator->pool.used, WHOLE + oc_pool_cost(sizeof(oc_above_t)));
 }
 
 /* What was never taken cannot be given away for a moment. */
 static void test_owed_is_not_lent(void **state)
 {
-    oc_server_group_t first = make_group(true), second = make_group(true);
-    oc_reduction_t mine = {.group = &first}, other = {.group = &second};
+    oc_server_group_t *first = join(true), *second = join(true);
+    oc_reduction_t *mine = begin(first, 0, false), *other = begin(second, 0, false);
 
     (void) state;
-    oc_reserve_take(&first);
-    oc_reserve_take(&second);
-    assert_false(oc_reserve_lend_chunk(&other));
-    assert_false(oc_reserve_lend_small(&other, SMALL));
-    assert_int_equal(aggregator.pool.used, WHOLE);
-    assert_true(oc_reserve_lend_chunk(&mine));
-    assert_int_equal(aggregator.pool.used, WHOLE - RANKS * CHUNK);
-    oc_reserve_return_chunk(&first);
-    oc_reserve_give(&second);
-    oc_reserve_give(&first);
-    assert_int_equal(aggregator.pool.used, 0);
+    assert_false(oc_reserve_lend_chunk(other));
+    assert_false(oc_reserve_lend_small(other, SMALL));
+    assert_int_equal(aggregator->pool.used, WHOLE);
+    assert_true(oc_reserve_lend_chunk(mine));
+    assert_int_equal(aggregator->pool.used, WHOLE - RANKS * CHUNK);
+    oc_reserve_return_chunk(first);
+    drop(second);
+    drop(first);
+    assert_int_equal(aggregator->pool.used, 0);
 }
 
 /* ---- the order in which reserves are lent ---- */
@@ -257,23 +300,22 @@ static void test_owed_is_not_lent(void **state)
  * chunk, or small ones. The result of one is there when both leaves have given it memory.
  */
 typedef struct {
-    oc_aggregator_t aggregator;
-    oc_server_group_t group;
-    oc_reduction_t all[COLLECTIVES];
+    aggregator_fixture_t fixture;
+    oc_server_group_t *group;
+    oc_reduction_t *all[COLLECTIVES];
 } leaf_t;
 
 static leaf_t leaves[LEAVES];
-static uint8_t *nothing[RANKS];    /* all contributions were dropped */
 static bool small;
 
 static void open_leaf(leaf_t *leaf)
 {
-    memset(leaf, 0, sizeof(*leaf));
-    oc_pool_open(&leaf->aggregator.pool, WHOLE);
-    leaf->group = make_group(true);
-    leaf->group.aggregator = &leaf->aggregator;
-    oc_reserve_take(&leaf->group);
-    assert_int_equal(leaf->aggregator.pool.used, WHOLE);
+    oc_member_t member = a_group(true);
+
+    *leaf = (leaf_t) {0};
+    aggregator_open(&leaf->fixture, WHOLE);
+    leaf->group = aggregator_join(&leaf->fixture, &member);
+    assert_int_equal(leaf->fixture.aggregator->pool.used, WHOLE);
 }
 
 static bool has_memory(const oc_reduction_t *reduction)
@@ -296,15 +338,9 @@ static bool lend(oc_reduction_t *reduction)
 /* All its members have come: it gets memory, or waits in the queue. */
 static void arrive(leaf_t *leaf, unsigned number)
 {
-    oc_reduction_t *reduction = &leaf->all[number];
-
-    *reduction = (oc_reduction_t) {
-        .group = &leaf->group, .sequence = number,
-        .header = {.message = small ? OC_MESSAGE_SMALL : OC_MESSAGE_START, .chunks = 1}};
-    reduction->held = small ? nothing : NULL;
-    DL_APPEND2(leaf->group.reductions, reduction, group_prev, group_next);
-    if (!lend(reduction)) {
-        oc_reduction_starve(reduction);
+    leaf->all[number] = begin(leaf->group, number, small);
+    if (!lend(leaf->all[number])) {
+        oc_reduction_starve(leaf->all[number]);
     }
 }
 
@@ -313,7 +349,7 @@ static void feed(leaf_t *leaf)
 {
     oc_reduction_t *reduction, *next;
 
-    DL_FOREACH_SAFE (leaf->group.waiting, reduction, next) {
+    DL_FOREACH_SAFE (leaf->group->waiting, reduction, next) {
         if (lend(reduction)) {
             oc_reduction_stop_starving(reduction);
         }
@@ -322,20 +358,18 @@ static void feed(leaf_t *leaf)
 
 static void end(leaf_t *leaf, unsigned number)
 {
-    oc_reduction_t *reduction = &leaf->all[number];
-
-    DL_DELETE2(leaf->group.reductions, reduction, group_prev, group_next);
-    if (small) {
-        oc_reserve_return_piece(reduction, SMALL);
-    } else {
-        oc_reserve_return_chunk(&leaf->group);
+    if (!small) {
+        oc_reserve_return_chunk(leaf->group);
     }
+    /* what a small one was lent goes back with it */
+    oc_reduction_free(leaf->all[number]);
+    leaf->all[number] = NULL;
 }
 
 static bool ends(unsigned number)
 {
     for (unsigned i = 0; i < LEAVES; i++) {
-        if (!has_memory(&leaves[i].all[number])) {
+        if (!has_memory(leaves[i].all[number])) {
             return false;
         }
     }
@@ -357,8 +391,8 @@ static void stand_in_line(bool is_small)
         open_leaf(&leaves[i]);
         arrive(&leaves[i], 0);
         arrive(&leaves[i], 1);
-        assert_true(has_memory(&leaves[i].all[0]));
-        assert_false(has_memory(&leaves[i].all[1]));
+        assert_true(has_memory(leaves[i].all[0]));
+        assert_false(has_memory(leaves[i].all[1]));
     }
     assert_true(ends(0));
     arrive(&leaves[0], 2);
@@ -373,9 +407,8 @@ static void stand_in_line(bool is_small)
         feed(&leaves[1]);
     }
     for (unsigned i = 0; i < LEAVES; i++) {
-        assert_null(leaves[i].group.waiting);
-        oc_reserve_give(&leaves[i].group);
-        assert_int_equal(leaves[i].aggregator.pool.used, 0);
+        assert_null(leaves[i].group->waiting);
+        aggregator_close(&leaves[i].fixture);
     }
 }
 
@@ -394,14 +427,14 @@ static void test_order_of_small(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_owed_in_a_tree, setup),
-        cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_shared_is_for_what_is_here),
-        cmocka_unit_test(test_shared_grows),
-        cmocka_unit_test_setup(test_owed_on_a_leaf, setup),
-        cmocka_unit_test_setup(test_dropped_while_owed, setup),
-        cmocka_unit_test_setup(test_above_counts, setup),
-        cmocka_unit_test_setup(test_owed_is_not_lent, setup),
+        cmocka_unit_test_setup_teardown(test_owed_in_a_tree, setup, teardown),
+        cmocka_unit_test_teardown(test_shared, teardown),
+        cmocka_unit_test_teardown(test_shared_is_for_what_is_here, teardown),
+        cmocka_unit_test_teardown(test_shared_grows, teardown),
+        cmocka_unit_test_setup_teardown(test_owed_on_a_leaf, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_dropped_while_owed, setup, teardown),
+        cmocka_unit_test_teardown(test_above_counts, teardown),
+        cmocka_unit_test_setup_teardown(test_owed_is_not_lent, setup, teardown),
         cmocka_unit_test(test_order_of_chunks),
         cmocka_unit_test(test_order_of_small),
     };

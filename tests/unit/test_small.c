@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -21,12 +20,8 @@
 #include "protocol/tag.h"
 #include "server/aggregator/arrival.h"
 #include "server/aggregator/budget.h"
-#include "server/aggregator/chunks.h"
-#include "server/aggregator/codes.h"
-#include "server/aggregator/outlets.h"
 #include "server/aggregator/queue.h"
-#include "server/aggregator/reduction.h"
-#include "server/aggregator/reserve.h"
+#include "tests/unit/aggregator_fixture.h"
 
 #define RANKS  3
 #define BYTES  4096u
@@ -37,84 +32,71 @@
 #define ALL      oc_budget_small(RANKS, BYTES)
 #define ALL_BUT1 (ALL - oc_pool_cost(BYTES))
 
-static const uint8_t key[OC_JOB_KEY_SIZE] = {1, 2, 3};
-static oc_aggregator_t aggregator;
-static oc_mailbox_t control;
-static oc_worker_t *clients;          /* all ranks of all groups */
-static oc_peer_t peer = {.client = 1};
-static oc_server_group_t groups[GROUPS];
-static oc_group_member_t members[GROUPS][RANKS];
-static const void *sources[RANKS];
+static aggregator_fixture_t fixture;
+static oc_aggregator_t *aggregator;
+static size_t base;                   /* what counts of the groups themselves */
+static oc_server_group_t *groups[GROUPS];
 static oc_request_t request;
 
-static void peer_failed(void *arg)
+static oc_server_group_t *join(uint32_t i, uint32_t handle)
 {
-    (void) arg;
+    oc_member_t member = {.group = (i + 7ull) << 16, .handle = handle, .num_ranks = RANKS,
+                          .reply_handle = RANKS * i, .aggregator = 5, .chunk_bytes = 8192,
+                          .window = 2, .small_bytes = 8192};
+
+    return aggregator_join(&fixture, &member);
 }
 
-static void make_group(uint32_t i)
+/* It has a reserve of its own, or is owed one. */
+static oc_server_group_t *join_tree(void)
 {
-    for (uint32_t rank = 0; rank < RANKS; rank++) {
-        members[i][rank] = (oc_group_member_t) {.peer = &peer, .reply_handle = RANKS * i + rank,
-                                                .joined = true};
-    }
-    groups[i] = (oc_server_group_t) {.aggregator = &aggregator, .id = (i + 7ull) << 16,
-                                     .handle = i, .num_ranks = RANKS,
-                                     .index = 5, .chunk_bytes = 8192, .window = 2,
-                                     .small_bytes = 8192, .members = members[i], .outlet = &oc_outlet_members,
-                                     .sources = sources, .references = 1};
+    oc_member_t member = {.group = 1, .handle = GROUPS, .num_ranks = RANKS,
+                          .reply_handle = RANKS * GROUPS, .chunk_bytes = 8192, .window = 2,
+                          .small_bytes = BYTES, .reserves = true, .tree = true};
+
+    return aggregator_join(&fixture, &member);
+}
+
+/* So much for collectives. */
+static void allow(size_t bytes)
+{
+    aggregator->pool.limit = base + bytes;
+}
+
+/* By collectives. */
+static size_t used(void)
+{
+    return aggregator->pool.used - base;
+}
+
+static void leave(uint32_t i)
+{
+    size_t before = aggregator->pool.limit - base;
+
+    aggregator_drop(&fixture, groups[i]);
+    base -= oc_budget_group(RANKS, false);
+    allow(before);
 }
 
 static int setup(void **state)
 {
-    char error[256];
-    size_t length;
-
     (void) state;
-    memset(&aggregator, 0, sizeof(aggregator));
-    aggregator.config.control = &control;
-    aggregator.codes = oc_seal_new(key, 0);
-    oc_pool_open(&aggregator.pool, ALL);
-    oc_stock_open(&aggregator.stock, OC_AGGREGATOR_STOCK);
-    peer.aggregator = &aggregator;
-    if (OC_OK != oc_mailbox_open(&control)
-        || OC_OK != oc_worker_open(NULL, &aggregator.worker, error, sizeof(error))
-        || OC_OK != oc_worker_open(NULL, &clients, error, sizeof(error))
-        || OC_OK != oc_endpoint_open(aggregator.worker, oc_worker_address(clients, &length),
-                                     peer_failed, NULL, &peer.endpoint)) {
-        return -1;
-    }
-    HASH_ADD(hh, aggregator.peers, client, sizeof(uint32_t), &peer);
+    aggregator_open(&fixture, 1 << 20);
+    aggregator = fixture.aggregator;
     for (uint32_t i = 0; i < GROUPS; i++) {
-        make_group(i);
+        groups[i] = join(i, i);
     }
+    aggregator_settle(&fixture);
+    base = aggregator->pool.used;
+    allow(ALL);
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void) state;
-    for (int i = 0; i < GROUPS; i++) {
-        oc_reduction_t *reduction;
-
-        groups[i].failed = true;
-        DL_FOREACH2 (groups[i].reductions, reduction, group_next) {
-            oc_chunks_cancel(reduction);
-        }
-    }
-    HASH_DEL(aggregator.peers, &peer);
-    oc_endpoint_close(peer.endpoint);
-    oc_worker_close(aggregator.worker);
-    oc_worker_close(clients);
-    for (int i = 0; i < GROUPS; i++) {
-        oc_reductions_free(&groups[i]);
-    }
-    oc_pool_close(&aggregator.pool);
-    oc_stock_trim(&aggregator.stock);
-    oc_mailbox_close(&control);
-    oc_codes_close(&aggregator);
-    return 0 == aggregator.pool.used && 0 == aggregator.cached && NULL == aggregator.caches
-                   && NULL == aggregator.starving ? 0 : -1;
+    aggregator_close(&fixture);
+    return 0;
 }
 
 /* ---- messages to the aggregator ---- */
@@ -137,7 +119,7 @@ static void say(uint8_t message, uint32_t group, uint32_t rank, uint64_t sequenc
 
         memcpy(request.bytes + OC_HEADER_SIZE + i * sizeof(value), &value, sizeof(value));
     }
-    oc_reduction_request(&groups[group], &request);
+    oc_reduction_request(groups[group], &request);
     /* it is used for the next message at once */
     memset(&request, 0xee, sizeof(request));
 }
@@ -176,17 +158,17 @@ static const answer_t *answer_to(uint32_t group, uint32_t rank, uint64_t sequenc
 
     memset(&answer, 0, sizeof(answer));
     answer.transfer.done = on_answer;
-    oc_receive(clients, &answer.transfer, answer.bytes, sizeof(answer.bytes),
+    oc_receive(fixture.clients, &answer.transfer, answer.bytes, sizeof(answer.bytes),
                oc_tag(OC_KIND_REPLY, RANKS * group + rank, 5, sequence, 0), OC_TAG_EXACT);
     while (!answer.done && oc_clock_ns() < end) {
-        (void) oc_worker_progress(aggregator.worker);
-        (void) oc_worker_progress(clients);
+        (void) oc_worker_progress(aggregator->worker);
+        (void) oc_worker_progress(fixture.clients);
     }
     assert_true(answer.done);
     assert_int_equal(answer.transfer.status, OC_OK);
     assert_int_equal(oc_header_decode(answer.bytes, answer.transfer.length, &answer.header),
                      OC_OK);
-    assert_true(oc_is_sealed(aggregator.codes, groups[group].id, 5, &answer.header, answer.bytes,
+    assert_true(oc_is_sealed(aggregator->codes, groups[group]->id, 5, &answer.header, answer.bytes,
                              answer.transfer.length));
     assert_int_equal(answer.header.handle, group);
     assert_int_equal(answer.header.rank, 5);
@@ -219,28 +201,10 @@ static void expect_results(uint32_t group, uint64_t sequence)
     }
 }
 
-/* Until the aggregator has nothing left to do. */
-static void settle(void)
-{
-    uint64_t end = oc_clock_ns() + 5 * OC_SECOND;
-
-    while (oc_worker_pending(aggregator.worker) > 0 && oc_clock_ns() < end) {
-        (void) oc_worker_progress(aggregator.worker);
-        (void) oc_worker_progress(clients);
-    }
-    assert_int_equal(oc_worker_pending(aggregator.worker), 0);
-}
-
 static void expect_failure(uint32_t group, const char *part)
 {
-    oc_command_t *command = oc_mailbox_take(&control);
-
-    assert_true(groups[group].failed);
-    assert_non_null(command);
-    assert_int_equal(command->type, OC_COMMAND_GROUP_ERROR);
-    assert_int_equal(command->handle, group);
-    assert_non_null(strstr(command->text, part));
-    free(command);
+    assert_true(groups[group]->failed);
+    aggregator_expect(&fixture, OC_COMMAND_GROUP_ERROR, part);
 }
 
 /* ---- tests ---- */
@@ -249,43 +213,45 @@ static void test_held_until_all_are_there(void **state)
 {
     (void) state;
     small_from(0, 2, 0);
-    assert_int_equal(aggregator.pool.used, oc_pool_cost(BYTES));
+    assert_int_equal(used(), oc_pool_cost(BYTES));
     small_from(0, 0, 0);
-    assert_int_equal(aggregator.pool.used, ALL_BUT1);
-    assert_int_equal(aggregator.cached, ALL_BUT1);
+    assert_int_equal(used(), ALL_BUT1);
+    assert_int_equal(aggregator->cached, ALL_BUT1);
     small_from(0, 1, 0);
     /* the result is all that is left */
-    assert_int_equal(aggregator.pool.used, oc_pool_cost(OC_HEADER_SIZE + BYTES));
-    assert_int_equal(aggregator.cached, 0);
+    assert_int_equal(used(), oc_pool_cost(OC_HEADER_SIZE + BYTES));
+    assert_int_equal(aggregator->cached, 0);
     expect_results(0, 0);
-    settle();
-    assert_int_equal(aggregator.pool.used, 0);
-    assert_int_equal(aggregator.asked, 0);
-    assert_int_equal(aggregator.waited, 0);
+    aggregator_settle(&fixture);
+    assert_int_equal(used(), 0);
+    assert_int_equal(aggregator->asked, 0);
+    assert_int_equal(aggregator->waited, 0);
 }
 
 /* Two groups with the same place in the table do not meet there. */
 static void test_places_are_shared(void **state)
 {
     (void) state;
-    groups[1].handle = OC_REDUCTION_PLACES;
-    aggregator.pool.limit = 2 * ALL;
+    leave(1);
+    groups[1] = join(1, OC_REDUCTION_PLACES);
+    base += oc_budget_group(RANKS, false);
+    allow(2 * ALL);
     small_from(0, 0, 5);
     small_from(1, 0, 5);
-    assert_ptr_not_equal(groups[0].reductions, groups[1].reductions);
+    assert_ptr_not_equal(groups[0]->reductions, groups[1]->reductions);
     for (uint32_t rank = 1; rank < RANKS; rank++) {
         small_from(1, rank, 5);
     }
     expect_results(1, 5);
-    assert_int_equal(groups[0].reductions->arrived, 1);
+    assert_int_equal(groups[0]->reductions->arrived, 1);
     for (uint32_t rank = 1; rank < RANKS; rank++) {
         small_from(0, rank, 5);
     }
     expect_results(0, 5);
-    settle();
-    assert_null(groups[0].reductions);
-    assert_null(groups[1].reductions);
-    assert_int_equal(groups[0].num_reductions + groups[1].num_reductions, 0);
+    aggregator_settle(&fixture);
+    assert_null(groups[0]->reductions);
+    assert_null(groups[1]->reductions);
+    assert_int_equal(groups[0]->num_reductions + groups[1]->num_reductions, 0);
 }
 
 /* Group 0 holds what group 1 needs, and one of its ranks has not come: that may take for ever. */
@@ -297,17 +263,17 @@ static void test_dropped_for_others(void **state)
     /* with rank 0's goes room for a header, which there is not any more */
     small_from(1, 0, 0);
     small_from(1, 1, 0);
-    assert_null(groups[1].reductions->held[0]);
-    assert_int_equal(aggregator.cached, ALL);
+    assert_null(groups[1]->reductions->held[0]);
+    assert_int_equal(aggregator->cached, ALL);
     small_from(1, 2, 0);
-    assert_null(aggregator.starving);
-    assert_int_equal(aggregator.cached, 0);
-    assert_int_equal(aggregator.pool.used, ALL);
+    assert_null(aggregator->starving);
+    assert_int_equal(aggregator->cached, 0);
+    assert_int_equal(used(), ALL);
     expect_resend(1, 0, 0);
     small_from(1, 0, 0);
     expect_results(1, 0);
-    settle();
-    assert_int_equal(aggregator.pool.used, 0);
+    aggregator_settle(&fixture);
+    assert_int_equal(used(), 0);
     /* and now the last rank of group 0, whose own contribution is kept */
     small_from(0, 2, 7);
     expect_resend(0, 1, 7);
@@ -315,32 +281,32 @@ static void test_dropped_for_others(void **state)
     small_from(0, 0, 7);
     small_from(0, 1, 7);
     expect_results(0, 7);
-    settle();
-    assert_int_equal(aggregator.pool.used, 0);
-    assert_int_equal(aggregator.asked, 3);
+    aggregator_settle(&fixture);
+    assert_int_equal(used(), 0);
+    assert_int_equal(aggregator->asked, 3);
 }
 
 /* For chunks what is held is dropped too, the newest first, and no more than is needed. */
 static void test_dropped_for_chunks(void **state)
 {
     (void) state;
-    aggregator.pool.limit = 3 * 8192 + 2 * oc_pool_cost(BYTES) - 1;
+    allow(3 * 8192 + 2 * oc_pool_cost(BYTES) - 1);
     small_from(0, 1, 0);
     small_from(1, 1, 0);
     small_from(2, 1, 0);
-    assert_int_equal(aggregator.cached, 3 * oc_pool_cost(BYTES));
+    assert_int_equal(aggregator->cached, 3 * oc_pool_cost(BYTES));
     large_from_all(3, 0);
-    assert_int_equal(aggregator.cached, oc_pool_cost(BYTES));
-    assert_non_null(groups[0].reductions->held[1]);
-    assert_null(groups[1].reductions->held[1]);
-    assert_null(groups[2].reductions->held[1]);
+    assert_int_equal(aggregator->cached, oc_pool_cost(BYTES));
+    assert_non_null(groups[0]->reductions->held[1]);
+    assert_null(groups[1]->reductions->held[1]);
+    assert_null(groups[2]->reductions->held[1]);
     /* the first chunk is on its way, and the second waits for it */
-    assert_int_equal(groups[3].reductions->admitted, 1);
-    assert_ptr_equal(aggregator.starving, &groups[3]);
+    assert_int_equal(groups[3]->reductions->admitted, 1);
+    assert_ptr_equal(aggregator->starving, groups[3]);
     /* while anybody waits, nothing is held */
     small_from(2, 2, 0);
-    assert_null(groups[2].reductions->held[2]);
-    assert_int_equal(aggregator.pool.used, 3 * 8192 + oc_pool_cost(BYTES));
+    assert_null(groups[2]->reductions->held[2]);
+    assert_int_equal(used(), 3 * 8192 + oc_pool_cost(BYTES));
 }
 
 /* A small collective for which there is room does not overtake chunks for which there is none. */
@@ -349,28 +315,28 @@ static void test_nobody_is_overtaken(void **state)
     void *block;
 
     (void) state;
-    aggregator.pool.limit = 3 * 8192;
-    block = oc_pool_get(&aggregator.pool, 64);
+    allow(3 * 8192);
+    block = oc_pool_get(&aggregator->pool, 64);
     large_from_all(3, 0);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         small_from(0, rank, 0);
     }
-    assert_ptr_equal(aggregator.starving, &groups[3]);
-    assert_ptr_equal(aggregator.starving->starving_next, &groups[0]);
-    assert_int_equal(aggregator.asked, 0);
-    assert_int_equal(aggregator.pool.used, 64);
-    oc_pool_put(&aggregator.pool, block, 64);
-    assert_true(oc_reduction_feed(&aggregator));
-    assert_int_equal(groups[3].reductions->admitted, 1);
+    assert_ptr_equal(aggregator->starving, groups[3]);
+    assert_ptr_equal(aggregator->starving->starving_next, groups[0]);
+    assert_int_equal(aggregator->asked, 0);
+    assert_int_equal(used(), 64);
+    oc_pool_put(&aggregator->pool, block, 64);
+    assert_true(oc_reduction_feed(aggregator));
+    assert_int_equal(groups[3]->reductions->admitted, 1);
     /* its second chunk has to wait behind the small one */
-    assert_ptr_equal(aggregator.starving, &groups[0]);
-    assert_ptr_equal(aggregator.starving->starving_next, &groups[3]);
+    assert_ptr_equal(aggregator->starving, groups[0]);
+    assert_ptr_equal(aggregator->starving->starving_next, groups[3]);
 }
 
 /* Memory that others really have is waited for, in order. */
 static void test_served_in_order(void **state)
 {
-    void *block = oc_pool_get(&aggregator.pool, 8192);
+    void *block = oc_pool_get(&aggregator->pool, 8192);
 
     (void) state;
     for (uint32_t group = 0; group < 3; group++) {
@@ -378,128 +344,120 @@ static void test_served_in_order(void **state)
             small_from(group, rank, 0);
         }
     }
-    assert_int_equal(aggregator.waited, 3);
-    assert_false(oc_reduction_feed(&aggregator));
-    oc_pool_put(&aggregator.pool, block, 8192);
-    assert_true(oc_reduction_feed(&aggregator));
+    assert_int_equal(aggregator->waited, 3);
+    assert_false(oc_reduction_feed(aggregator));
+    oc_pool_put(&aggregator->pool, block, 8192);
+    assert_true(oc_reduction_feed(aggregator));
     /* there is room for one */
-    assert_int_equal(groups[0].reductions->asked, 2);
-    assert_ptr_equal(aggregator.starving, &groups[1]);
-    assert_ptr_equal(aggregator.starving->starving_next, &groups[2]);
-    assert_false(oc_reduction_feed(&aggregator));
+    assert_int_equal(groups[0]->reductions->asked, 2);
+    assert_ptr_equal(aggregator->starving, groups[1]);
+    assert_ptr_equal(aggregator->starving->starving_next, groups[2]);
+    assert_false(oc_reduction_feed(aggregator));
     for (uint32_t group = 0; group < 3; group++) {
         for (uint32_t rank = 0; rank < RANKS; rank++) {
-            if (groups[group].reductions->seen[rank] & OC_SEEN_ASKED) {
+            if (groups[group]->reductions->seen[rank] & OC_SEEN_ASKED) {
                 expect_resend(group, rank, 0);
                 small_from(group, rank, 0);
             }
         }
         expect_results(group, 0);
-        settle();
-        assert_null(groups[group].reductions);
-        (void) oc_reduction_feed(&aggregator);
+        aggregator_settle(&fixture);
+        assert_null(groups[group]->reductions);
+        (void) oc_reduction_feed(aggregator);
     }
-    assert_null(aggregator.starving);
-    assert_int_equal(aggregator.waited, 3);
-    assert_int_equal(aggregator.pool.used, 0);
+    assert_null(aggregator->starving);
+    assert_int_equal(aggregator->waited, 3);
+    assert_int_equal(used(), 0);
 }
 
 /* What comes back is for a group that cannot begin without it, before any that can. */
 static void test_owed_goes_first(void **state)
 {
-    oc_group_member_t nobody[RANKS] = {{0}};
-    oc_server_group_t tree = {.aggregator = &aggregator, .num_ranks = RANKS, .members = nobody,
-                              .chunk_bytes = 8192, .small_bytes = BYTES, .reserves = true,
-                              .tree = true};
+    const oc_server_group_t *tree;
     size_t whole = oc_budget_group(RANKS, false) + oc_budget_reserve(RANKS, 8192, BYTES);
     void *one_step, *rest;
 
     (void) state;
-    aggregator.pool.limit = ALL + whole;
-    one_step = oc_pool_get(&aggregator.pool, ALL);
-    rest = oc_pool_get(&aggregator.pool, whole);
+    allow(ALL + whole);
+    one_step = oc_pool_get(&aggregator->pool, ALL);
+    rest = oc_pool_get(&aggregator->pool, whole);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         small_from(0, rank, 0);
     }
-    oc_reserve_take(&tree);
-    assert_true(tree.owed);
-    oc_pool_put(&aggregator.pool, one_step, ALL);
-    assert_true(oc_reduction_feed(&aggregator));
-    assert_true(tree.owed);
-    assert_int_equal(groups[0].reductions->asked, 0);
-    oc_pool_put(&aggregator.pool, rest, whole);
-    assert_true(oc_reduction_feed(&aggregator));
-    assert_false(tree.owed);
-    assert_int_equal(groups[0].reductions->asked, RANKS);
-    assert_null(aggregator.starving);
-    oc_reserve_give(&tree);
+    tree = join_tree();
+    assert_true(tree->owed);
+    oc_pool_put(&aggregator->pool, one_step, ALL);
+    assert_true(oc_reduction_feed(aggregator));
+    assert_true(tree->owed);
+    assert_int_equal(groups[0]->reductions->asked, 0);
+    oc_pool_put(&aggregator->pool, rest, whole);
+    assert_true(oc_reduction_feed(aggregator));
+    assert_false(tree->owed);
+    assert_int_equal(groups[0]->reductions->asked, RANKS);
+    assert_null(aggregator->starving);
 }
 
 /* Nobody is given memory that is free while another one is owed some. */
 static void test_nothing_before_owed(void **state)
 {
-    oc_group_member_t nobody[RANKS] = {{0}};
-    oc_server_group_t tree = {.aggregator = &aggregator, .num_ranks = RANKS, .members = nobody,
-                              .chunk_bytes = 8192, .small_bytes = BYTES, .reserves = true,
-                              .tree = true};
+    const oc_server_group_t *tree;
 
     (void) state;
-    aggregator.pool.limit = 3 * 8192;
-    oc_reserve_take(&tree);
-    assert_true(tree.owed);
+    allow(3 * 8192);
+    tree = join_tree();
+    assert_true(tree->owed);
     large_from_all(1, 0);
-    assert_int_equal(aggregator.pool.used, 0);
-    assert_ptr_equal(aggregator.starving, &groups[1]);
-    groups[1].failed = true;
-    oc_reductions_free(&groups[1]);
+    assert_int_equal(used(), 0);
+    assert_ptr_equal(aggregator->starving, groups[1]);
+    aggregator_settle(&fixture);
+    leave(1);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         small_from(0, rank, 0);
     }
-    assert_int_equal(aggregator.pool.used, 0);
-    assert_ptr_equal(aggregator.starving, &groups[0]);
-    oc_reserve_give(&tree);
-    assert_true(oc_reduction_feed(&aggregator));
-    assert_int_equal(groups[0].reductions->asked, RANKS);
+    assert_int_equal(used(), 0);
+    assert_ptr_equal(aggregator->starving, groups[0]);
+    aggregator_drop(&fixture, tree);
+    assert_true(oc_reduction_feed(aggregator));
+    assert_int_equal(groups[0]->reductions->asked, RANKS);
 }
 
 /* The group goes while it waits, or while its ranks are asked: its memory goes to the next. */
 static void test_group_goes(void **state)
 {
     (void) state;
-    void *block = oc_pool_get(&aggregator.pool, 8192);
+    void *block = oc_pool_get(&aggregator->pool, 8192);
 
     for (uint32_t group = 0; group < 3; group++) {
         for (uint32_t rank = 0; rank < RANKS; rank++) {
             small_from(group, rank, 0);
         }
     }
-    groups[0].failed = true;
-    oc_reductions_free(&groups[0]);
-    oc_pool_put(&aggregator.pool, block, 8192);
-    assert_true(oc_reduction_feed(&aggregator));
-    assert_ptr_equal(aggregator.starving, &groups[2]);
+    leave(0);
+    oc_pool_put(&aggregator->pool, block, 8192);
+    assert_true(oc_reduction_feed(aggregator));
+    assert_ptr_equal(aggregator->starving, groups[2]);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         expect_resend(1, rank, 0);
     }
-    groups[1].failed = true;
-    oc_reductions_free(&groups[1]);
-    assert_true(oc_reduction_feed(&aggregator));
-    assert_null(aggregator.starving);
+    aggregator_settle(&fixture);
+    leave(1);
+    assert_true(oc_reduction_feed(aggregator));
+    assert_null(aggregator->starving);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
-        if (groups[2].reductions->seen[rank] & OC_SEEN_ASKED) {
+        if (groups[2]->reductions->seen[rank] & OC_SEEN_ASKED) {
             expect_resend(2, rank, 0);
             small_from(2, rank, 0);
         }
     }
     expect_results(2, 0);
-    settle();
+    aggregator_settle(&fixture);
 }
 
 static oc_reduction_t *find(uint32_t group, uint64_t sequence)
 {
     oc_reduction_t *reduction;
 
-    DL_FOREACH2 (groups[group].reductions, reduction, group_next) {
+    DL_FOREACH2 (groups[group]->reductions, reduction, group_next) {
         if (reduction->sequence == sequence) {
             break;
         }
@@ -511,14 +469,14 @@ static oc_reduction_t *find(uint32_t group, uint64_t sequence)
 /* All memory is in use when it begins; there will be room for two steps of this size. */
 static void *begin_without_room(size_t step)
 {
-    aggregator.pool.limit = 2 * step;
-    return oc_pool_get(&aggregator.pool, 2 * step);
+    allow(2 * step);
+    return oc_pool_get(&aggregator->pool, 2 * step);
 }
 
 static void make_room(void *block)
 {
-    oc_pool_put(&aggregator.pool, block, aggregator.pool.limit);
-    assert_true(oc_reduction_feed(&aggregator));
+    oc_pool_put(&aggregator->pool, block, aggregator->pool.limit - base);
+    assert_true(oc_reduction_feed(aggregator));
 }
 
 /* A group with many collectives has one turn, as one with a single one. */
@@ -539,11 +497,11 @@ static void test_turns_of_small_ones(void **state)
     assert_int_equal(find(0, 0)->asked, RANKS);
     assert_int_equal(find(0, 1)->asked, 0);
     assert_int_equal(find(1, 0)->asked, RANKS);
-    assert_ptr_equal(aggregator.starving, &groups[0]);
-    assert_null(aggregator.starving->starving_next);
-    assert_ptr_equal(groups[0].waiting, find(0, 1));
-    assert_ptr_equal(groups[0].waiting->next, find(0, 2));
-    assert_int_equal(aggregator.waited, 4);
+    assert_ptr_equal(aggregator->starving, groups[0]);
+    assert_null(aggregator->starving->starving_next);
+    assert_ptr_equal(groups[0]->waiting, find(0, 1));
+    assert_ptr_equal(groups[0]->waiting->next, find(0, 2));
+    assert_int_equal(aggregator->waited, 4);
 }
 
 static void test_turns_of_chunks(void **state)
@@ -558,16 +516,16 @@ static void test_turns_of_chunks(void **state)
     assert_int_equal(find(0, 0)->admitted, 1);
     assert_int_equal(find(0, 1)->admitted, 0);
     assert_int_equal(find(1, 0)->admitted, 1);
-    assert_ptr_equal(aggregator.starving, &groups[0]);
-    assert_ptr_equal(aggregator.starving->starving_next, &groups[1]);
+    assert_ptr_equal(aggregator->starving, groups[0]);
+    assert_ptr_equal(aggregator->starving->starving_next, groups[1]);
 }
 
 /* However many collectives a group has, it gets one window of chunks, in their order. */
 static void test_window_of_all(void **state)
 {
     (void) state;
-    aggregator.pool.limit = 100 * RANKS * 8192;
-    groups[0].window = 3;
+    allow(100 * RANKS * 8192);
+    groups[0]->window = 3;
     for (uint64_t sequence = 0; sequence < 4; sequence++) {
         large_from_all(0, sequence);
     }
@@ -575,8 +533,8 @@ static void test_window_of_all(void **state)
     assert_int_equal(find(0, 1)->admitted, 1);
     assert_int_equal(find(0, 2)->admitted, 0);
     assert_int_equal(find(0, 3)->admitted, 0);
-    assert_int_equal(aggregator.pool.used, 3 * RANKS * 8192);
-    assert_null(aggregator.starving);
+    assert_int_equal(used(), 3 * RANKS * 8192);
+    assert_null(aggregator->starving);
     /* which is nothing to another group */
     large_from_all(1, 0);
     assert_int_equal(find(1, 0)->admitted, 2);
@@ -596,9 +554,9 @@ static void test_twice(void **state)
 static void test_again_before_asked(void **state)
 {
     (void) state;
-    aggregator.pool.limit = 100;
+    allow(100);
     small_from(0, 1, 0);
-    assert_int_equal(aggregator.pool.used, 0);
+    assert_int_equal(used(), 0);
     small_from(0, 1, 0);
     expect_failure(0, "rank 1 began collective 0 twice");
 }
@@ -619,7 +577,7 @@ static void test_again_after_asked(void **state)
     (void) state;
     drop_for_others();
     small_from(1, 0, 0);
-    assert_false(groups[1].failed);
+    assert_false(groups[1]->failed);
     small_from(1, 0, 0);
     expect_failure(1, "rank 0 began collective 0 twice");
 }
@@ -635,7 +593,7 @@ static void test_again_with_another_kind(void **state)
 static void test_larger_than_agreed(void **state)
 {
     (void) state;
-    groups[0].small_bytes = BYTES - 4;
+    groups[0]->small_bytes = BYTES - 4;
     small_from(0, 1, 0);
     expect_failure(0, "impossible");
 }
