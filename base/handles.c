@@ -6,6 +6,7 @@
  */
 #include "base/handles.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -73,7 +74,9 @@ bool oc_handles_take(oc_handles_t *handles, uint32_t *handle)
 
 void oc_handles_give(oc_handles_t *handles, uint32_t handle)
 {
+    assert(handle < COUNT && is_busy(handles, handle) && handles->num_taken > 0);
     if (OC_HANDLES_RESTING == handles->num_resting) {
+        assert(is_busy(handles, handles->resting[handles->oldest]));
         flip(handles, handles->resting[handles->oldest]);
         handles->oldest = (handles->oldest + 1) % OC_HANDLES_RESTING;
         handles->num_resting--;
@@ -81,4 +84,20 @@ void oc_handles_give(oc_handles_t *handles, uint32_t handle)
     handles->resting[(handles->oldest + handles->num_resting) % OC_HANDLES_RESTING] = handle;
     handles->num_resting++;
     handles->num_taken--;
+}
+
+const char *oc_handles_check(const oc_handles_t *handles)
+{
+    uint32_t busy = 0;
+
+    for (uint32_t i = 0; i < COUNT / WORD_BITS; i++) {
+        busy += (uint32_t) __builtin_popcountll(handles->busy[i]);
+    }
+    for (uint32_t i = 0; i < handles->num_resting; i++) {
+        if (!is_busy(handles, handles->resting[(handles->oldest + i) % OC_HANDLES_RESTING])) {
+            return "a handle that rests may be taken";
+        }
+    }
+    return busy == handles->num_taken + handles->num_resting
+               ? NULL : "more or less handles are busy than are taken and rest";
 }

@@ -28,4 +28,7 @@ bool oc_handles_take(oc_handles_t *handles, uint32_t *handle);
 /* One that was taken. */
 void oc_handles_give(oc_handles_t *handles, uint32_t handle);
 
+/* Walks all of them: what is wrong, or NULL; see base/check.h. */
+const char *oc_handles_check(const oc_handles_t *handles);
+
 #endif

@@ -2,6 +2,7 @@
 /* Free lists by size. */
 #include "base/stock.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -91,6 +92,7 @@ void *oc_stock_find(oc_stock_t *stock, size_t size)
     class = class_of(size, &whole);
     piece = stock->free[class];
     if (NULL != piece) {
+        assert(stock->kept >= cost_of(whole));
         ASAN_UNPOISON_MEMORY_REGION(piece, whole);
         stock->free[class] = piece->next;
         stock->kept -= cost_of(whole);
@@ -126,6 +128,7 @@ void oc_stock_give(oc_stock_t *stock, void *memory, size_t size)
         return;
     }
     class = class_of(size, &whole);
+    assert(stock->kept <= stock->most && size_of(class) == whole);
     if (cost_of(whole) > stock->most - stock->kept) {
         free(memory);
         return;
@@ -154,4 +157,19 @@ void oc_stock_shrink(oc_stock_t *stock, size_t most)
 void oc_stock_trim(oc_stock_t *stock)
 {
     oc_stock_shrink(stock, 0);
+}
+
+const char *oc_stock_check(const oc_stock_t *stock)
+{
+    size_t kept = 0;
+
+    for (unsigned class = 0; class < OC_STOCK_CLASSES; class++) {
+        for (const link_t *piece = stock->free[class]; NULL != piece; piece = piece->next) {
+            kept += cost_of(size_of(class));
+        }
+    }
+    if (kept != stock->kept) {
+        return "a stock counts something else than it keeps";
+    }
+    return kept <= stock->most ? NULL : "a stock keeps more than it may";
 }

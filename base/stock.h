@@ -38,6 +38,9 @@ void *oc_stock_find(oc_stock_t *stock, size_t size);
 /* size is that of take, or find. NULL is allowed. */
 void oc_stock_give(oc_stock_t *stock, void *memory, size_t size);
 
+/* Walks all that is kept: what is wrong, or NULL; see base/check.h. */
+const char *oc_stock_check(const oc_stock_t *stock);
+
 /* What a piece of that size takes of the heap: at most a quarter and 32 bytes more. */
 size_t oc_stock_cost(size_t size);
 

@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libocservice.la
 libocservice_la_SOURCES = \
 	server/aggregator/above_inside.h server/aggregator/above.h server/aggregator/above.c server/aggregator/above_large.c server/aggregator/above_small.c \
 	server/aggregator/aggregator.h server/aggregator/aggregator_types.h server/aggregator/aggregator.c \
+	server/aggregator/aggregator_check.h server/aggregator/aggregator_check.c \
 	server/aggregator/aggregator_state.h server/aggregator/aggregator_state.c \
 	server/aggregator/arrival.h server/aggregator/arrival.c \
 	server/aggregator/budget.h server/aggregator/budget.c \

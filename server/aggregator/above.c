@@ -3,6 +3,7 @@
  * A leaf's groups on the server above, and its messages with header to and from there. What it says
  * of collectives is in above_large.c and above_small.c.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "protocol/tag.h"
@@ -134,6 +135,7 @@ uint64_t oc_above_request_tag(const oc_reduction_t *reduction)
 {
     const oc_above_t *above = reduction->group->above;
 
+    assert(above->joined && above->ready);
     return oc_tag(OC_KIND_REQUEST, above->handle, above->leaf, reduction->sequence, 0);
 }
 
@@ -165,6 +167,7 @@ void oc_above_receive(oc_reduction_t *reduction, void *buffer, size_t length, ui
 {
     oc_server_group_t *group = reduction->group;
 
+    assert(!reduction->down_posted);
     reduction->down.reduction = reduction;
     reduction->down.transfer.done = done;
     reduction->down_tag = oc_tag(OC_KIND_REPLY, group->handle, group->index, reduction->sequence,

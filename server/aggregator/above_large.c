@@ -8,6 +8,8 @@
  * Chunks that have memory wait for the other leaves here, whose ranks may not have come yet.
  * Therefore all groups of a tree have reserves (reserve.c), also on the server above.
  */
+#include <assert.h>
+
 #include "protocol/tag.h"
 #include "server/aggregator/above.h"
 #include "server/aggregator/above_inside.h"
@@ -36,7 +38,9 @@ static void chunk_went(oc_chunk_t *chunk, const oc_transfer_t *transfer, bool is
                                    (unsigned long long) reduction->sequence,
                                    oc_status_string(transfer->status));
     }
+    assert(chunk->waiting > 0);
     if (0 == --chunk->waiting) {
+        assert(!chunk->eager || group->aggregator->unasked >= chunk->length);
         group->aggregator->unasked -= chunk->eager ? chunk->length : 0;
         if (group->failed) {
             oc_chunk_drop(chunk);
@@ -63,6 +67,7 @@ void oc_above_chunk(oc_chunk_t *chunk)
     oc_server_group_t *group = reduction->group;
     oc_aggregator_t *aggregator = group->aggregator;
 
+    assert(0 == chunk->waiting);
     chunk->up = (oc_chunk_transfer_t) {.transfer.done = on_chunk_sent, .chunk = chunk};
     chunk->down = (oc_chunk_transfer_t) {.transfer.done = on_chunk_result, .chunk = chunk};
     chunk->waiting = 2;

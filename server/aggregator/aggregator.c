@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "server/aggregator/aggregator_check.h"
 #include "server/aggregator/aggregator_state.h"
 #include "server/aggregator/commands.h"
 #include "server/aggregator/leftovers.h"
@@ -47,6 +49,7 @@ static void *aggregator_run(void *arg)
         if (aggregator->sweeps) {
             aggregator->sweeps = false;
             oc_leftovers_sweep(aggregator);
+            OC_CHECK(oc_aggregator_check(aggregator));
         }
         if (oc_reduction_feed(aggregator) || moved) {
             idle_since = 0;

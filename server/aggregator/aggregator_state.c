@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/check.h"
+#include "server/aggregator/aggregator_check.h"
 #include "server/aggregator/codes.h"
 #include "server/aggregator/groups.h"
 #include "server/aggregator/peers.h"
@@ -89,6 +91,7 @@ void oc_aggregator_free(oc_aggregator_t *aggregator)
     }
     oc_endpoint_close(aggregator->parent);
     oc_worker_close(aggregator->worker);
+    OC_CHECK(oc_aggregator_check_empty(aggregator));
     oc_timeline_close(aggregator->timeline);
     oc_codes_close(aggregator);
     oc_requests_free(aggregator);

@@ -219,6 +219,7 @@ struct oc_aggregator {
     size_t unasked;                  /* bytes sent there that it may not have received yet … */
     uint64_t eager_window;           /* … and how many of them there may be */
     oc_server_group_t *groups;       /* hash by handle */
+    unsigned num_groups;             /* and those that were dropped, but are not freed yet */
     oc_reduction_t *reductions[OC_REDUCTION_PLACES];
     oc_stock_t stock;                /* for reductions and chunks */
     oc_pool_t pool;

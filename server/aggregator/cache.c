@@ -20,6 +20,7 @@ size_t oc_piece_size(const oc_reduction_t *reduction, uint32_t rank)
 
 bool oc_piece_take(oc_reduction_t *reduction, uint32_t rank)
 {
+    assert(rank < reduction->group->num_ranks && NULL == reduction->held[rank]);
     reduction->held[rank] = oc_pool_take(&reduction->group->aggregator->pool,
                                          oc_piece_size(reduction, rank));
     return NULL != reduction->held[rank];
@@ -38,6 +39,8 @@ void oc_cache_add(oc_reduction_t *reduction, size_t cost)
 {
     oc_aggregator_t *aggregator = reduction->group->aggregator;
 
+    /* contributions come before a collective is given memory, or waits for it */
+    assert(cost > 0 && 0 == reduction->lent && !reduction->waits_for_memory);
     if (0 == reduction->cached) {
         DL_APPEND2(aggregator->caches, reduction, cache_prev, cache_next);
     }
@@ -50,6 +53,7 @@ void oc_cache_leave(oc_reduction_t *reduction)
     oc_aggregator_t *aggregator = reduction->group->aggregator;
 
     if (reduction->cached > 0) {
+        assert(aggregator->cached >= reduction->cached);
         DL_DELETE2(aggregator->caches, reduction, cache_prev, cache_next);
         aggregator->cached -= reduction->cached;
         reduction->cached = 0;
@@ -71,6 +75,7 @@ bool oc_cache_make_room(oc_aggregator_t *aggregator, const oc_reduction_t *reduc
     const oc_pool_t *pool = &aggregator->pool;
     size_t others = aggregator->cached - (NULL != reduction ? reduction->cached : 0);
 
+    assert(others <= aggregator->cached && aggregator->cached <= pool->used);
     if (pool->used - others > pool->limit || pool->limit - (pool->used - others) < size) {
         return false;
     }
@@ -78,7 +83,32 @@ bool oc_cache_make_room(oc_aggregator_t *aggregator, const oc_reduction_t *reduc
     while (!oc_pool_has(pool, size)) {
         oc_reduction_t *victim = aggregator->caches->cache_prev;
 
+        assert(victim != reduction || victim != aggregator->caches);
         drop(victim != reduction ? victim : victim->cache_prev);
     }
     return true;
+}
+
+size_t oc_pieces_cost(const oc_reduction_t *reduction)
+{
+    size_t cost = 0;
+
+    for (uint32_t rank = 0; NULL != reduction->held && rank < reduction->group->num_ranks; rank++) {
+        cost += NULL != reduction->held[rank] ? oc_pool_cost(oc_piece_size(reduction, rank)) : 0;
+    }
+    return cost;
+}
+
+const char *oc_cache_check(const oc_aggregator_t *aggregator)
+{
+    const oc_reduction_t *reduction;
+    size_t cached = 0;
+
+    DL_FOREACH2 (aggregator->caches, reduction, cache_next) {
+        if (0 == reduction->cached || reduction->cached != oc_pieces_cost(reduction)) {
+            return "a collective may lose something else than it holds";
+        }
+        cached += reduction->cached;
+    }
+    return cached == aggregator->cached ? NULL : "more or less may be dropped than is counted";
 }

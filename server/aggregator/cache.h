@@ -17,6 +17,10 @@ void oc_piece_give(oc_reduction_t *reduction, uint32_t rank);
 void oc_cache_add(oc_reduction_t *reduction, size_t cost);
 /* Nothing of it may be dropped any more. */
 void oc_cache_leave(oc_reduction_t *reduction);
+/* Walks all that may be dropped: what is wrong, or NULL; see base/check.h. */
+const char *oc_cache_check(const oc_aggregator_t *aggregator);
+/* What the pieces of a small collective count in the pool; 0 of a large one. */
+size_t oc_pieces_cost(const oc_reduction_t *reduction);
 /*
  * Drops what other collectives do not need yet, if that makes room for so much. reduction: who
  * wants it, and keeps what it has; or NULL.

@@ -9,6 +9,7 @@
  */
 #include "server/aggregator/chunks.h"
 
+#include <assert.h>
 #include <string.h>
 #include <utlist.h>
 
@@ -78,6 +79,7 @@ void oc_chunk_drop(oc_chunk_t *chunk)
     oc_reduction_t *reduction = chunk->reduction;
     oc_server_group_t *group = reduction->group;
 
+    assert(0 == chunk->waiting && group->flying >= chunk->length);
     DL_DELETE(reduction->chunks, chunk);
     group->flying -= chunk->length;
     oc_pool_put(&group->aggregator->pool, chunk->buffers, block_size(group));
@@ -93,6 +95,7 @@ void oc_chunk_result(oc_chunk_t *chunk)
     oc_reduction_t *reduction = chunk->reduction;
     oc_server_group_t *group = reduction->group;
 
+    assert(0 == chunk->waiting && reduction->answered < reduction->admitted);
     chunk->waiting = group->num_ranks;
     for (uint32_t i = 0; i < group->num_ranks; i++) {
         uint32_t rank = (uint32_t) (((uint64_t) group->index + chunk->number + i)
@@ -135,6 +138,7 @@ static void on_contribution(oc_transfer_t *transfer)
             "%u, not with %u: %s", chunk->number, (unsigned long long) chunk->reduction->sequence,
             transfer->length, rank, chunk->length, oc_status_string(transfer->status));
     }
+    assert(rank < group->num_ranks && chunk->waiting > 0);
     note_arrival(chunk, rank);
     if (0 == --chunk->waiting) {
         if (group->failed) {
@@ -154,6 +158,7 @@ static void on_result_sent(oc_transfer_t *transfer)
     oc_reduction_t *reduction = chunk->reduction;
     oc_server_group_t *group = reduction->group;
 
+    assert(chunk->waiting > 0 && reduction->finished < reduction->answered);
     oc_aggregator_check_sent(group, transfer);
     if (0 == --chunk->waiting) {
         note(chunk, OC_SERVER_SENT);
@@ -183,6 +188,8 @@ static oc_chunk_t *chunk_new(oc_reduction_t *reduction)
     oc_stock_t *stock = &group->aggregator->stock;
     oc_chunk_t *chunk = oc_stock_take(stock, chunk_size(group));
 
+    assert(reduction->admitted < reduction->header.chunks
+           && next_length(reduction) <= group->chunk_bytes);
     if (NULL == chunk) {
         return NULL;
     }
@@ -320,4 +327,42 @@ void oc_chunks_cancel(oc_reduction_t *reduction)
         }
         oc_receive_cancel(&chunk->down.transfer);
     }
+}
+
+size_t oc_chunks_cost(const oc_reduction_t *reduction)
+{
+    const oc_chunk_t *chunk;
+    size_t count = 0;
+
+    DL_COUNT(reduction->chunks, chunk, count);
+    return count * block_size(reduction->group);
+}
+
+/* A group that has failed ends chunks without results. */
+static bool counts_agree(const oc_reduction_t *reduction)
+{
+    const oc_chunk_t *chunk;
+    size_t count = 0;
+
+    DL_COUNT(reduction->chunks, chunk, count);
+    return reduction->finished <= reduction->answered && reduction->answered <= reduction->admitted
+           && reduction->admitted <= reduction->header.chunks
+           && (reduction->group->failed || count == reduction->admitted - reduction->finished);
+}
+
+const char *oc_chunks_check(const oc_server_group_t *group)
+{
+    const oc_reduction_t *reduction;
+    const oc_chunk_t *chunk;
+    size_t flying = 0;
+
+    DL_FOREACH2 (group->reductions, reduction, group_next) {
+        if (!counts_agree(reduction)) {
+            return "a collective counts other chunks than it has";
+        }
+        DL_FOREACH (reduction->chunks, chunk) {
+            flying += chunk->length;
+        }
+    }
+    return flying == group->flying ? NULL : "a group counts other chunks than its collectives have";
 }

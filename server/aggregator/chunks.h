@@ -16,6 +16,10 @@ void oc_chunks_admit(oc_server_group_t *group);
 bool oc_chunks_feed(oc_reduction_t *reduction, bool in_turn);
 /* Takes back the receives of a collective; what cannot be taken back ends by itself. */
 void oc_chunks_cancel(oc_reduction_t *reduction);
+/* Walks the chunks of a group: what is wrong, or NULL; see base/check.h. */
+const char *oc_chunks_check(const oc_server_group_t *group);
+/* What the chunks of a collective count in the pool. */
+size_t oc_chunks_cost(const oc_reduction_t *reduction);
 /* The result of all is in the chunk's first buffer: it goes to the members. */
 void oc_chunk_result(oc_chunk_t *chunk);
 void oc_chunk_drop(oc_chunk_t *chunk);

@@ -9,6 +9,7 @@
  */
 #include "server/aggregator/early.h"
 
+#include <assert.h>
 #include <utlist.h>
 
 #include "protocol/tag.h"
@@ -47,6 +48,7 @@ bool oc_early_is_from_above(uint64_t tag)
 /* What counts for those of whoever sent it. */
 static uint64_t *account_of(const oc_server_group_t *group, uint64_t tag)
 {
+    assert(oc_early_is_from_above(tag) ? NULL != group->above : oc_tag_rank(tag) < group->num_ranks);
     return oc_early_is_from_above(tag) ? &group->above->early : &group->members[oc_tag_rank(tag)].early;
 }
 
@@ -75,6 +77,8 @@ static void release(oc_early_t *early)
 {
     oc_server_group_t *group = early->group;
 
+    assert(*account_of(group, early->message.tag) >= cost_of(&early->message));
+    assert(group->aggregator->early_cost >= cost_of(&early->message));
     group->aggregator->early_cost -= cost_of(&early->message);
     *account_of(group, early->message.tag) -= cost_of(&early->message);
     DL_DELETE(group->early, early);
@@ -90,7 +94,10 @@ bool oc_early_fits(const oc_server_group_t *group, const oc_unexpected_t *messag
 bool oc_early_keep(oc_server_group_t *group, const oc_unexpected_t *message)
 {
     oc_aggregator_t *aggregator = group->aggregator;
-    oc_early_t *early = oc_stock_take(&aggregator->stock, sizeof(*early));
+    oc_early_t *early;
+
+    assert(!group->failed && oc_early_fits(group, message));
+    early = oc_stock_take(&aggregator->stock, sizeof(*early));
 
     if (NULL == early) {
         return false;
@@ -156,4 +163,38 @@ bool oc_early_has_next(oc_reduction_t *reduction)
         reduction->here++;
     }
     return reduction->here == group->num_ranks;
+}
+
+/* What is counted for the members of a group, and for the server above. */
+static uint64_t counted(const oc_server_group_t *group)
+{
+    uint64_t cost = NULL != group->above ? group->above->early : 0;
+
+    for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
+        cost += group->members[rank].early;
+    }
+    return cost;
+}
+
+const char *oc_early_check(const oc_aggregator_t *aggregator)
+{
+    const oc_server_group_t *group;
+    const oc_early_t *early;
+    uint64_t all = 0;
+    size_t count = 0;
+
+    for (group = aggregator->groups; NULL != group; group = group->hh.next) {
+        uint64_t cost = 0;
+
+        DL_FOREACH (group->early, early) {
+            cost += cost_of(&early->message);
+            count++;
+        }
+        if (cost != counted(group)) {
+            return "the early messages of a group cost something else than is counted";
+        }
+        all += cost;
+    }
+    return all == aggregator->early_cost && count == aggregator->early.count
+               ? NULL : "there are other early messages than those of groups";
 }

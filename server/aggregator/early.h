@@ -24,5 +24,7 @@ void oc_early_receive(oc_server_group_t *group, oc_transfer_t *transfer, void *b
 bool oc_early_has_next(oc_reduction_t *reduction);
 /* Nothing of this group will be received any more. */
 void oc_early_forget(oc_server_group_t *group);
+/* Walks all that is kept: what is wrong, or NULL; see base/check.h. */
+const char *oc_early_check(const oc_aggregator_t *aggregator);
 
 #endif

@@ -2,6 +2,7 @@
 /* A group of an aggregator: what points to it, its failure, the names of its members. */
 #include "server/aggregator/group.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -33,6 +34,7 @@ void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, co
 const char *oc_group_member_name(const oc_server_group_t *group, uint32_t rank,
                                  char name[OC_MEMBER_NAME_SIZE])
 {
+    assert(rank < group->num_ranks);
     if (NULL != group->above) {
         snprintf(name, OC_MEMBER_NAME_SIZE, "member %u of leaf %u", rank, group->above->leaf);
     } else {
@@ -48,6 +50,7 @@ void oc_group_hold(oc_server_group_t *group)
 
 void oc_group_release(oc_server_group_t *group)
 {
+    assert(group->references > 0);
     if (0 == --group->references && group->dropped) {
         group->end(group);
     }

@@ -2,10 +2,10 @@
 /* The groups of an aggregator: their members, when these may begin, and their ends. */
 #include "server/aggregator/groups.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "base/check.h"
 #include "server/aggregator/above.h"
 #include "server/aggregator/budget.h"
 #include "server/aggregator/chunks.h"
@@ -31,8 +31,11 @@ static void members_free(oc_server_group_t *group)
 
 static void group_free(oc_server_group_t *group)
 {
+    assert(0 == group->references && NULL == group->early);
     oc_reductions_free(group);
+    assert(NULL == group->waiting && NULL == group->open && 0 == group->flying);
     oc_reserve_give(group);
+    group->aggregator->num_groups--;
     free(group->above);
     members_free(group);
     free(group->sources);
@@ -51,6 +54,7 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member
     if (NULL == group) {
         return NULL;
     }
+    aggregator->num_groups++;
     group->aggregator = aggregator;
     group->id = member->group;
     group->handle = member->handle;
@@ -124,6 +128,8 @@ void oc_aggregator_group_drop(oc_aggregator_t *aggregator, uint32_t handle)
     group->failed = true;
     group->dropped = true;
     oc_early_forget(group);
+    OC_CHECK(oc_reductions_check(group));
+    OC_CHECK(oc_chunks_check(group));
     oc_group_hold(group);
     abandon(group);
     oc_group_release(group);

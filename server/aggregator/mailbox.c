@@ -2,6 +2,7 @@
 /* The locked list behind a mailbox. */
 #include "server/aggregator/mailbox.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -84,6 +85,7 @@ oc_command_t *oc_mailbox_take(oc_mailbox_t *box)
 
     pthread_mutex_lock(&box->lock);
     command = box->list;
+    assert(NULL == command || atomic_load(&box->has_mail));
     if (NULL != command) {
         DL_DELETE(box->list, command);
     } else {

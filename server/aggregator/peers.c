@@ -6,6 +6,7 @@
  */
 #include "server/aggregator/peers.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ static void peer_release(oc_peer_t *peer)
 
 void oc_server_peer_leave(oc_peer_t *peer)
 {
+    assert(peer->members > 0);
     peer->members--;
     peer_release(peer);
 }
@@ -42,6 +44,7 @@ static void on_peer_failed(void *arg)
 
 static void connect_to(oc_peer_t *peer)
 {
+    assert(NULL != peer->address);
     if (OC_OK != oc_endpoint_open(peer->aggregator->worker, peer->address, on_peer_failed, peer,
                                   &peer->endpoint)) {
         oc_server_peer_lost(peer->aggregator, peer->client);

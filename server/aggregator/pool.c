@@ -2,6 +2,7 @@
 /* Limit and free list of an aggregator's memory. */
 #include "server/aggregator/pool.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -49,17 +50,18 @@ void oc_pool_close(oc_pool_t *pool)
     oc_pool_trim(pool);
 }
 
-static oc_pool_block_t **list_of(oc_pool_t *pool, size_t size)
+static unsigned list_of(size_t size)
 {
-    return &pool->free[(uint64_t) size * 0x9e3779b97f4a7c15ull >> 58];
+    return (unsigned) ((uint64_t) size * 0x9e3779b97f4a7c15ull >> 58);
 }
 
 static void *reuse(oc_pool_t *pool, size_t size)
 {
-    oc_pool_block_t **list = list_of(pool, size), *block;
+    oc_pool_block_t **list = &pool->free[list_of(size)], *block;
 
     LL_SEARCH_SCALAR(*list, block, size, size);
     if (NULL != block) {
+        assert(pool->idle >= size);
         LL_DELETE(*list, block);
         pool->idle -= size;
     }
@@ -83,12 +85,14 @@ static bool may_have(oc_pool_t *pool, size_t size)
 
 static void count_in(oc_pool_t *pool, size_t size)
 {
+    assert(size <= SIZE_MAX - pool->used);
     pool->used += size;
     pool->peak = pool->used > pool->peak ? pool->used : pool->peak;
 }
 
 static void count_out(oc_pool_t *pool, size_t size)
 {
+    assert(size <= pool->used);
     pool->used -= size;
     pool->returns++;
 }
@@ -105,7 +109,10 @@ static void make_way(oc_pool_t *pool, size_t size)
         trim_blocks(pool);
         oc_stock_shrink(&pool->pieces,
                         oc_pool_has(pool, size) ? pool->limit - pool->used - size : 0);
+        assert(0 == pool->idle);
     }
+    assert(0 == pool->idle + pool->pieces.kept
+           || oc_pool_has(pool, size + pool->idle + pool->pieces.kept));
 }
 
 void *oc_pool_get(oc_pool_t *pool, size_t size)
@@ -129,10 +136,10 @@ void *oc_pool_get(oc_pool_t *pool, size_t size)
 
 void oc_pool_put(oc_pool_t *pool, void *memory, size_t size)
 {
-    oc_pool_block_t *block = memory;
+    oc_pool_block_t *block = memory, **list = &pool->free[list_of(size)];
 
     block->size = size;
-    LL_PREPEND(*list_of(pool, size), block);
+    LL_PREPEND(*list, block);
     pool->idle += size;
     count_out(pool, size);
 }
@@ -180,6 +187,29 @@ void oc_pool_release(oc_pool_t *pool, size_t size)
 
 void oc_pool_lend(oc_pool_t *pool, size_t size)
 {
+    assert(0 == pool->lent);
     oc_pool_release(pool, size);
     pool->lent = size;
+}
+
+const char *oc_pool_check(const oc_pool_t *pool)
+{
+    const oc_pool_block_t *block;
+    size_t idle = 0;
+
+    for (unsigned list = 0; list < OC_POOL_LISTS; list++) {
+        LL_FOREACH (pool->free[list], block) {
+            if (list != list_of(block->size)) {
+                return "a block is in the list of other sizes";
+            }
+            idle += block->size;
+        }
+    }
+    if (idle != pool->idle) {
+        return "a pool counts other blocks than it keeps";
+    }
+    if (pool->peak < pool->used) {
+        return "a pool is used more than it ever was";
+    }
+    return oc_stock_check(&pool->pieces);
 }

@@ -61,4 +61,7 @@ void oc_pool_lend(oc_pool_t *pool, size_t size);
 /* Gives what is kept back to the system. */
 void oc_pool_trim(oc_pool_t *pool);
 
+/* Walks all that is kept: what is wrong, or NULL; see base/check.h. */
+const char *oc_pool_check(const oc_pool_t *pool);
+
 #endif

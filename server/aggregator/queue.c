@@ -5,6 +5,7 @@
  */
 #include "server/aggregator/queue.h"
 
+#include <assert.h>
 #include <utlist.h>
 
 #include "server/aggregator/chunks.h"
@@ -41,6 +42,7 @@ static bool feed_first(oc_aggregator_t *aggregator)
     oc_server_group_t *group = aggregator->starving;
     oc_reduction_t *first = group->waiting;
 
+    assert(NULL != first && first->waits_for_memory);
     /* what comes back is for reserves, as long as they lack something */
     if (!feed(first, !oc_reserves_lack(aggregator))) {
         return false;

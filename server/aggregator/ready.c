@@ -2,6 +2,8 @@
 /* When the members of a group may begin. */
 #include "server/aggregator/ready.h"
 
+#include <assert.h>
+
 #include "protocol/tag.h"
 #include "server/aggregator/replies.h"
 
@@ -24,6 +26,7 @@ static void send_ready(oc_server_group_t *group, uint32_t rank)
                           .rank = group->index, .chunks = 1,
                           .chunk_bytes = chunk_offered(group)};
 
+    assert(group->members[rank].joined && !group->members[rank].told);
     group->members[rank].told = true;
     oc_aggregator_send_header(group, rank, &header, OC_READY_SLOT);
 }

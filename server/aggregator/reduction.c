@@ -2,6 +2,7 @@
 /* Collectives on an aggregator: their memory, what they say to all members, their ends. */
 #include "server/aggregator/reduction.h"
 
+#include <assert.h>
 #include <string.h>
 #include <utlist.h>
 
@@ -39,6 +40,7 @@ static oc_reduction_t **place_of(const oc_server_group_t *group, uint64_t sequen
 
 void oc_reduction_open(oc_reduction_t *reduction)
 {
+    assert(!reduction->is_open && NULL == reduction->held);
     reduction->is_open = true;
     DL_APPEND2(reduction->group->open, reduction, open_prev, open_next);
 }
@@ -56,6 +58,8 @@ void oc_reduction_free(oc_reduction_t *reduction)
     oc_server_group_t *group = reduction->group;
     oc_stock_t *stock = &group->aggregator->stock;
 
+    assert(0 == reduction->replies_left && 0 == reduction->notices_left && group->num_reductions > 0);
+    assert(NULL == reduction->chunks);
     DL_DELETE2(group->reductions, reduction, group_prev, group_next);
     DL_DELETE2(*place_of(group, reduction->sequence), reduction, place_prev, place_next);
     group->num_reductions--;
@@ -92,6 +96,7 @@ static void sent(oc_reduction_t *reduction, const oc_transfer_t *transfer, uint3
 {
     oc_server_group_t *group = reduction->group;
 
+    assert(*left > 0);
     --*left;
     oc_aggregator_check_sent(group, transfer);
     if (!group->failed) {
@@ -141,6 +146,7 @@ void oc_reduction_reply(oc_reduction_t *reduction, const void *data, size_t leng
 {
     uint64_t slot = NULL == reduction->held ? OC_COMMIT_SLOT : 0;
 
+    assert(NULL == reduction->replies);
     reduction->replies = send_to_all(reduction, data, length, slot, on_reply_sent);
     reduction->replies_left = NULL == reduction->replies ? 0 : reduction->group->num_ranks;
 }
@@ -156,6 +162,7 @@ static void seal_reply(const oc_reduction_t *reduction, uint8_t message, uint8_t
 
 void oc_reduction_sent(oc_reduction_t *reduction)
 {
+    assert(NULL == reduction->notices && reduction->answered == reduction->header.chunks);
     seal_reply(reduction, OC_MESSAGE_SENT, reduction->sent);
     reduction->notices = send_to_all(reduction, reduction->sent, OC_HEADER_SIZE, OC_SENT_SLOT,
                                      on_notice_sent);
@@ -261,6 +268,7 @@ oc_reduction_t *oc_reduction_find_or_make(oc_server_group_t *group, const oc_hea
     oc_reduction_t *reduction = oc_reduction_find(group, header->sequence);
     char name[OC_MEMBER_NAME_SIZE];
 
+    assert(header->rank < group->num_ranks);
     if (NULL != reduction) {
         return reduction;
     }
@@ -280,4 +288,35 @@ oc_reduction_t *oc_reduction_find_or_make(oc_server_group_t *group, const oc_hea
         return NULL;
     }
     return reduction_new(group, header);
+}
+
+/* Whether it counts the ranks that it has seen. */
+static bool ranks_agree(const oc_reduction_t *reduction)
+{
+    uint32_t arrived = 0, acked = 0, asked = 0;
+
+    for (uint32_t rank = 0; rank < reduction->group->num_ranks; rank++) {
+        arrived += 0 != (reduction->seen[rank] & OC_SEEN_ARRIVED);
+        acked += 0 != (reduction->seen[rank] & OC_SEEN_ACKED);
+        asked += 0 != (reduction->seen[rank] & OC_SEEN_ASKED);
+    }
+    return arrived == reduction->arrived && acked == reduction->acked && asked == reduction->asked;
+}
+
+const char *oc_reductions_check(const oc_server_group_t *group)
+{
+    const oc_reduction_t *reduction;
+    unsigned count = 0;
+
+    DL_FOREACH2 (group->reductions, reduction, group_next) {
+        if (reduction->group != group || reduction != oc_reduction_find(group, reduction->sequence)) {
+            return "a collective is not found by its number";
+        }
+        if (!ranks_agree(reduction)) {
+            return "a collective counts other ranks than it has seen";
+        }
+        count++;
+    }
+    return count == group->num_reductions && count <= OC_MAX_REDUCTIONS
+               ? NULL : "a group counts other collectives than it has";
 }

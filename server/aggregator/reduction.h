@@ -20,6 +20,8 @@ void oc_reduction_sent(oc_reduction_t *reduction);
 void oc_reduction_commit(oc_reduction_t *reduction);
 /* Ends it, whatever it waits for. No transfer may point to it. */
 void oc_reduction_free(oc_reduction_t *reduction);
+/* Walks those of a group: what is wrong, or NULL; see base/check.h. */
+const char *oc_reductions_check(const oc_server_group_t *group);
 /* All of the group. */
 void oc_reductions_free(oc_server_group_t *group);
 /* If nothing is left to be sent or received, its memory goes. */

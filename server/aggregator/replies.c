@@ -2,6 +2,7 @@
 /* What an aggregator sends to members: data where it lies, and headers in buffers of their own. */
 #include "server/aggregator/replies.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "protocol/tag.h"
@@ -13,6 +14,7 @@ void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *
 {
     const oc_peer_t *peer = group->members[rank].peer;
 
+    assert(rank < group->num_ranks);
     if (NULL == peer || NULL == peer->endpoint) {
         oc_transfer_fail(group->aggregator->worker, transfer, OC_ERR_UNREACHABLE);
     } else {

@@ -2,6 +2,7 @@
 /* Messages with header: receives that are always posted, and where each message goes. */
 #include "server/aggregator/requests.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
@@ -46,6 +47,7 @@ static bool is_complete(oc_server_group_t *group)
     }
     while (group->members[rank].joined) {
         rank++;
+        assert(rank < group->num_ranks);
     }
     oc_aggregator_group_failed(group, OC_ERR_UNREACHABLE, "%s lost its connection to this "
                                "server while the communicator was set up",
@@ -151,4 +153,5 @@ void oc_requests_free(oc_aggregator_t *aggregator)
         free(request);
     }
     aggregator->spare = NULL;
+    assert(NULL == aggregator->posted);
 }

@@ -27,6 +27,7 @@
  */
 #include "server/aggregator/reserve.h"
 
+#include <assert.h>
 #include <utlist.h>
 
 #include "server/aggregator/budget.h"
@@ -49,12 +50,14 @@ static size_t whole(const oc_server_group_t *group)
 
 static void owe(oc_server_group_t *group)
 {
+    assert(!group->owed);
     group->owed = true;
     DL_APPEND2(group->aggregator->owed, group, owed_prev, owed_next);
 }
 
 static void stop_owing(oc_server_group_t *group)
 {
+    assert(group->owed && NULL != group->aggregator->owed);
     group->owed = false;
     DL_DELETE2(group->aggregator->owed, group, owed_prev, owed_next);
 }
@@ -101,6 +104,7 @@ static void stop_sharing(oc_server_group_t *group)
     oc_aggregator_t *aggregator = group->aggregator;
     oc_reserve_t *reserve = &aggregator->reserve;
 
+    assert(reserve->groups > 0 && reserve->sharing >= group->reserves);
     reserve->sharing -= group->reserves;
     if (0 == reserve->sharing) {
         oc_pool_release(&aggregator->pool, reserve->secured);
@@ -129,6 +133,7 @@ static void return_shared(oc_aggregator_t *aggregator, size_t size)
 {
     oc_reserve_t *reserve = &aggregator->reserve;
 
+    assert(reserve->lent >= size && aggregator->pool.lent <= reserve->lent);
     reserve->lent -= size;
     aggregator->pool.lent = 0;
     if (reserve->sharing > 0) {
@@ -241,6 +246,7 @@ void oc_reserve_return_chunk(oc_server_group_t *group)
         return_shared(group->aggregator, chunk_size(group));
         return;
     }
+    assert(group->own_reserve && group->chunk_lent);
     oc_pool_reserve(&group->aggregator->pool, chunk_size(group));
     group->chunk_lent = false;
 }
@@ -262,6 +268,7 @@ bool oc_reserve_lend_small(oc_reduction_t *reduction, size_t size)
 {
     oc_server_group_t *group = reduction->group;
 
+    assert(0 == reduction->lent);
     if (!may_be_owed(group)) {
         reduction->lent = lend_shared(group->aggregator, size) ? size : 0;
         return reduction->lent > 0;
@@ -287,8 +294,68 @@ void oc_reserve_return_piece(oc_reduction_t *reduction, size_t cost)
         return_shared(reduction->group->aggregator, back);
         return;
     }
+    assert(reduction->group->small_lent);
     oc_pool_reserve(&reduction->group->aggregator->pool, back);
     if (0 == reduction->lent) {
         reduction->group->small_lent = false;
     }
+}
+
+/* ---- checks ---- */
+
+/* What it counts now: less what it has lent. */
+static size_t counted(const oc_server_group_t *group)
+{
+    const oc_reduction_t *reduction;
+    size_t size = whole(group);
+
+    if (group->owed) {
+        return 0;
+    }
+    size -= group->chunk_lent ? chunk_size(group) : 0;
+    DL_FOREACH2 (group->reductions, reduction, group_next) {
+        size -= group->own_reserve ? reduction->lent : 0;
+    }
+    return size;
+}
+
+size_t oc_reserve_counted(const oc_aggregator_t *aggregator)
+{
+    const oc_server_group_t *group;
+    size_t size = aggregator->reserve.secured;
+
+    for (group = aggregator->groups; NULL != group; group = group->hh.next) {
+        size += counted(group);
+    }
+    return size;
+}
+
+static const char *check_shared(const oc_aggregator_t *aggregator)
+{
+    const oc_reserve_t *reserve = &aggregator->reserve;
+    const oc_server_group_t *group;
+    unsigned groups = 0, sharing = 0;
+
+    for (group = aggregator->groups; NULL != group; group = group->hh.next) {
+        groups += !may_be_owed(group);
+        sharing += !may_be_owed(group) && group->reserves;
+    }
+    /* those that were dropped count until they are freed */
+    if (groups > reserve->groups || sharing > reserve->sharing) {
+        return "groups share the reserve that do not count";
+    }
+    return reserve->secured + reserve->lent > reserve->step && reserve->sharing > 0
+               ? "more is secured than the largest step" : NULL;
+}
+
+const char *oc_reserve_check(const oc_aggregator_t *aggregator)
+{
+    const oc_server_group_t *group;
+
+    DL_FOREACH2 (aggregator->owed, group, owed_next) {
+        if (!group->owed || !may_be_owed(group) || group->chunk_lent || group->small_lent) {
+            return "a group waits for its reserve that is owed none";
+        }
+    }
+    return check_shared(aggregator);
 }

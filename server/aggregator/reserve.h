@@ -24,6 +24,10 @@ bool oc_reserve_lend_chunk(oc_reduction_t *reduction);
 void oc_reserve_return_chunk(oc_server_group_t *group);
 /* Makes room for so much of a small collective. */
 bool oc_reserve_lend_small(oc_reduction_t *reduction, size_t size);
+/* Walks all groups: what is wrong, or NULL; see base/check.h. */
+const char *oc_reserve_check(const oc_aggregator_t *aggregator);
+/* What the pool counts as used for groups and reserves, beside chunks and pieces. */
+size_t oc_reserve_counted(const oc_aggregator_t *aggregator);
 /* A piece that counted so much is back in the pool. */
 void oc_reserve_return_piece(oc_reduction_t *reduction, size_t cost);
 

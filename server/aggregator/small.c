@@ -10,6 +10,7 @@
  */
 #include "server/aggregator/small.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "protocol/tag.h"
@@ -38,7 +39,9 @@ static void finish(oc_reduction_t *reduction)
     oc_server_group_t *group = reduction->group;
     uint8_t *result = reduction->held[0];
 
+    assert(0 == reduction->asked && 0 == reduction->cached && !reduction->waits_for_memory);
     for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
+        assert(NULL != reduction->held[rank]);
         group->sources[rank] = reduction->held[rank] + oc_piece_offset(rank);
     }
     oc_reduce(reduction->kernel, result + OC_HEADER_SIZE, group->sources, group->num_ranks,
@@ -98,6 +101,7 @@ static bool serve(oc_reduction_t *reduction, bool in_turn)
     oc_aggregator_t *aggregator = reduction->group->aggregator;
     size_t size = missing(reduction);
 
+    assert(reduction->arrived == reduction->group->num_ranks && 0 == reduction->asked);
     if (!(in_turn && oc_cache_make_room(aggregator, reduction, size))
         && !oc_reserve_lend_small(reduction, size)) {
         return false;
@@ -161,6 +165,7 @@ void oc_small_arrive(oc_reduction_t *reduction, const oc_request_t *request)
 
 void oc_small_arrive_again(oc_reduction_t *reduction, const oc_request_t *request)
 {
+    assert(reduction->asked > 0 && NULL != reduction->held[request->header.rank]);
     reduction->seen[request->header.rank] &= (uint8_t) ~OC_SEEN_ASKED;
     keep(reduction, request);
     if (0 == --reduction->asked) {

@@ -2,6 +2,7 @@
 /* The queue for memory: groups in order, and in each group its collectives. */
 #include "server/aggregator/starving.h"
 
+#include <assert.h>
 #include <utlist.h>
 
 #include "server/aggregator/reserve.h"
@@ -11,6 +12,7 @@ void oc_reduction_starve(oc_reduction_t *reduction)
     oc_server_group_t *group = reduction->group;
     oc_aggregator_t *aggregator = group->aggregator;
 
+    assert(!reduction->waits_for_memory);
     if (!reduction->has_waited) {
         reduction->has_waited = true;
         aggregator->waited++;
@@ -26,6 +28,7 @@ void oc_reduction_stop_starving(oc_reduction_t *reduction)
 {
     oc_server_group_t *group = reduction->group;
 
+    assert(reduction->waits_for_memory && NULL != group->aggregator->starving);
     DL_DELETE(group->waiting, reduction);
     reduction->waits_for_memory = false;
     if (NULL == group->waiting) {
@@ -36,4 +39,22 @@ void oc_reduction_stop_starving(oc_reduction_t *reduction)
 bool oc_reduction_may_take(const oc_aggregator_t *aggregator)
 {
     return NULL == aggregator->starving && !oc_reserves_lack(aggregator);
+}
+
+const char *oc_starving_check(const oc_aggregator_t *aggregator)
+{
+    const oc_server_group_t *group;
+    const oc_reduction_t *reduction;
+
+    DL_FOREACH2 (aggregator->starving, group, starving_next) {
+        if (NULL == group->waiting || group->aggregator != aggregator) {
+            return "a group is in the queue for memory that waits for none";
+        }
+        DL_FOREACH (group->waiting, reduction) {
+            if (!reduction->waits_for_memory || reduction->group != group) {
+                return "a collective is in the queue for memory that waits for none";
+            }
+        }
+    }
+    return NULL;
 }

@@ -9,6 +9,8 @@
 void oc_reduction_starve(oc_reduction_t *reduction);
 /* It gets what it waited for, or ends. */
 void oc_reduction_stop_starving(oc_reduction_t *reduction);
+/* Walks the queue: what is wrong, or NULL; see base/check.h. */
+const char *oc_starving_check(const oc_aggregator_t *aggregator);
 /* Whether a collective may be given memory that is free: nobody has to wait for it before. */
 bool oc_reduction_may_take(const oc_aggregator_t *aggregator);
 

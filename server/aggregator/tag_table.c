@@ -6,6 +6,7 @@
  */
 #include "server/aggregator/tag_table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -38,6 +39,7 @@ static void resize(oc_tag_table_t *table, size_t num_places)
     oc_tag_table_t resized = {.num_places = num_places, .count = table->count};
     oc_tagged_t *tagged;
 
+    assert(num_places >= FEWEST_PLACES && 0 == (num_places & (num_places - 1)));
     resized.places = calloc(num_places, sizeof(oc_tagged_t *));
     if (NULL == resized.places) {
         return;
@@ -63,6 +65,7 @@ void oc_tag_table_add(oc_tag_table_t *table, oc_tagged_t *tagged)
 
 void oc_tag_table_remove(oc_tag_table_t *table, oc_tagged_t *tagged)
 {
+    assert(table->count > 0 && NULL != *place_of(table, tagged->tag));
     DL_DELETE(*place_of(table, tagged->tag), tagged);
     table->count--;
     if (0 == table->count && table->num_places > FEWEST_PLACES) {
@@ -80,4 +83,20 @@ oc_tagged_t *oc_tag_table_find(const oc_tag_table_t *table, uint64_t tag)
         }
     }
     return NULL;
+}
+
+const char *oc_tag_table_check(const oc_tag_table_t *table)
+{
+    const oc_tagged_t *tagged;
+    size_t count = 0;
+
+    for (size_t i = 0; NULL != table->places && i < table->num_places; i++) {
+        DL_FOREACH (table->places[i], tagged) {
+            if (&table->places[i] != place_of(table, tagged->tag)) {
+                return "a message is in the place of other tags";
+            }
+            count++;
+        }
+    }
+    return count == table->count ? NULL : "the table of messages counts others than it has";
 }

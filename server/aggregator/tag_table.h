@@ -34,6 +34,9 @@ void oc_tag_table_close(oc_tag_table_t *table);
 void oc_tag_table_add(oc_tag_table_t *table, oc_tagged_t *tagged);
 void oc_tag_table_remove(oc_tag_table_t *table, oc_tagged_t *tagged);
 
+/* Walks all of it: what is wrong, or NULL; see base/check.h. */
+const char *oc_tag_table_check(const oc_tag_table_t *table);
+
 /* The one that was added last; NULL: there is none. */
 oc_tagged_t *oc_tag_table_find(const oc_tag_table_t *table, uint64_t tag);
 

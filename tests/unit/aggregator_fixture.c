@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "server/aggregator/aggregator_check.h"
 #include "server/aggregator/aggregator_state.h"
 #include "server/aggregator/commands.h"
 
@@ -135,14 +136,16 @@ static void discard_all(aggregator_fixture_t *fixture)
     }
 }
 
-static void expect_nothing_left(const oc_aggregator_t *aggregator)
+static void expect_right(const char *wrong)
 {
-    assert_null(aggregator->groups);
-    assert_int_equal(aggregator->pool.used, 0);
-    assert_int_equal(aggregator->cached, 0);
-    assert_null(aggregator->caches);
-    assert_null(aggregator->starving);
-    assert_null(aggregator->owed);
+    if (NULL != wrong) {
+        fail_msg("%s", wrong);
+    }
+}
+
+void aggregator_expect_sound(const aggregator_fixture_t *fixture)
+{
+    expect_right(oc_aggregator_check(fixture->aggregator));
 }
 
 void aggregator_close(aggregator_fixture_t *fixture)
@@ -156,7 +159,8 @@ void aggregator_close(aggregator_fixture_t *fixture)
     /* what the client has not received ends with an error */
     tell(fixture, make(OC_COMMAND_CLIENT_DROP, NULL, 0));
     aggregator_settle(fixture);
-    expect_nothing_left(fixture->aggregator);
+    expect_right(oc_aggregator_check_empty(fixture->aggregator));
+    assert_int_equal(fixture->aggregator->pool.used, 0);
     oc_worker_close(fixture->clients);
     oc_aggregator_free(fixture->aggregator);
     oc_mailbox_close(&fixture->control);

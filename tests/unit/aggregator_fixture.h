@@ -37,6 +37,9 @@ void aggregator_settle(aggregator_fixture_t *fixture);
 /* Takes the oldest message to the control side, which is of that type and has that text in it. */
 void aggregator_expect(aggregator_fixture_t *fixture, oc_command_type_t type, const char *text);
 
+/* Nothing is wrong with it (oc_aggregator_check). */
+void aggregator_expect_sound(const aggregator_fixture_t *fixture);
+
 /* Drops all groups, frees everything, and expects that nothing was left. */
 void aggregator_close(aggregator_fixture_t *fixture);
 

@@ -35,6 +35,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void) state;
+    assert_null(oc_handles_check(handles));
     oc_handles_free(handles);
     return 0;
 }

@@ -35,7 +35,9 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void) state;
+    assert_null(oc_pool_check(&pool));
     oc_pool_close(&pool);
+    assert_null(oc_pool_check(&pool));
     return 0 == pool.used && 0 == pool.idle && 0 == pool.pieces.kept ? 0 : -1;
 }
 
@@ -166,6 +168,7 @@ static void test_many_sizes(void **state)
         }
         assert_int_equal(pool.used, used);
         assert_true(pool.used + pool.idle <= LIMIT);
+        assert_null(oc_pool_check(&pool));
     }
     for (int i = 0; i < 16; i++) {
         if (NULL != held[i]) {

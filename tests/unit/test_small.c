@@ -95,6 +95,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void) state;
+    aggregator_expect_sound(&fixture);
     aggregator_close(&fixture);
     return 0;
 }

@@ -28,6 +28,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void) state;
+    assert_null(oc_stock_check(&stock));
     oc_stock_trim(&stock);
     return 0 == stock.kept ? 0 : -1;
 }

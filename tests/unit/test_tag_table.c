@@ -46,6 +46,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void) state;
+    assert_null(oc_tag_table_check(&table));
     oc_tag_table_close(&table);
     free(messages);
     return 0;
@@ -96,6 +97,7 @@ static void test_many(void **state)
     assert_null(oc_tag_table_find(&table, tag_of(0)));
     add_all();
     assert_int_equal(table.count, MANY);
+    assert_null(oc_tag_table_check(&table));
     expect_all();
     assert_in_range(longest_list(), 1, LONGEST);
     /* no more memory than that, and none when they have gone */
