@@ -6,30 +6,30 @@ libocservice_la_SOURCES = \
 	server/aggregator/aggregator.h server/aggregator/aggregator_types.h server/aggregator/aggregator.c \
 	server/aggregator/aggregator_check.h server/aggregator/aggregator_check.c \
 	server/aggregator/aggregator_state.h server/aggregator/aggregator_state.c \
-	server/aggregator/arrival.h server/aggregator/arrival.c \
+	server/aggregator/server_arrival.h server/aggregator/server_arrival.c \
 	server/aggregator/budget.h server/aggregator/budget.c \
 	server/aggregator/cache.h server/aggregator/cache.c \
 	server/aggregator/chunks.h server/aggregator/chunks.c \
-	server/aggregator/codes.h server/aggregator/codes.c \
+	server/aggregator/server_codes.h server/aggregator/server_codes.c \
 	server/aggregator/commands.h server/aggregator/commands.c \
-	server/aggregator/group.h server/aggregator/group.c \
-	server/aggregator/groups.h server/aggregator/groups.c \
-	server/aggregator/leftovers.h server/aggregator/leftovers.c \
+	server/aggregator/server_group.h server/aggregator/server_group.c \
+	server/aggregator/server_groups.h server/aggregator/server_groups.c \
+	server/aggregator/server_leftovers.h server/aggregator/server_leftovers.c \
 	server/aggregator/lookup.h server/aggregator/lookup.c \
 	server/aggregator/mailbox.h server/aggregator/mailbox.c \
 	server/aggregator/outlets.h server/aggregator/outlets.c \
-	server/aggregator/peers.h server/aggregator/peers.c \
+	server/aggregator/server_peers.h server/aggregator/server_peers.c \
 	server/aggregator/pieces.h server/aggregator/pieces.c \
 	server/aggregator/pool.h server/aggregator/pool.c \
 	server/aggregator/queue.h server/aggregator/queue.c \
 	server/aggregator/ready.h server/aggregator/ready.c \
-	server/aggregator/reduction.h server/aggregator/reduction.c \
+	server/aggregator/server_reduction.h server/aggregator/server_reduction.c \
 	server/aggregator/replies.h server/aggregator/replies.c \
 	server/aggregator/requests.h server/aggregator/requests.c \
 	server/aggregator/reserve.h server/aggregator/reserve.c \
-	server/aggregator/small.h server/aggregator/small.c \
+	server/aggregator/server_small.h server/aggregator/server_small.c \
 	server/aggregator/starving.h server/aggregator/starving.c \
-	server/aggregator/sweep.h server/aggregator/sweep.c \
+	server/aggregator/early_sweep.h server/aggregator/early_sweep.c \
 	server/aggregator/tag_table.h server/aggregator/tag_table.c \
 	server/host/binding.h server/host/binding.c \
 	server/host/pages.h server/host/pages.c \

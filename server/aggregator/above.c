@@ -9,9 +9,9 @@
 #include "protocol/tag.h"
 #include "server/aggregator/above.h"
 #include "server/aggregator/above_inside.h"
-#include "server/aggregator/codes.h"
+#include "server/aggregator/server_codes.h"
 #include "server/aggregator/early.h"
-#include "server/aggregator/group.h"
+#include "server/aggregator/server_group.h"
 #include "server/aggregator/ready.h"
 #include "server/aggregator/replies.h"
 
@@ -40,10 +40,10 @@ bool oc_above_is_forged(const oc_server_group_t *group, const oc_transfer_t *tra
                         const uint8_t *message, oc_header_t *header)
 {
     if (group->failed || (OC_OK != transfer->status && OC_ERR_TRUNCATED != transfer->status)
-        || oc_is_from_above(group, transfer, message, header)) {
+        || oc_server_is_from_above(group, transfer, message, header)) {
         return false;
     }
-    oc_count_forged(group->aggregator, transfer->length);
+    oc_server_count_forged(group->aggregator, transfer->length);
     return true;
 }
 
@@ -62,10 +62,10 @@ static void on_ready(oc_transfer_t *transfer)
         above->ready = true;
         oc_ready_tell_all(group);
     } else if (OC_ERR_CANCELED != transfer->status) {
-        oc_aggregator_group_failed(group, OC_ERR_INVALID,
-                                   "the parent server sent something else than READY");
+        oc_server_group_failed(group, OC_ERR_INVALID,
+                               "the parent server sent something else than READY");
     }
-    oc_group_release(group);
+    oc_server_group_release(group);
 }
 
 static void receive_ready(oc_server_group_t *group)
@@ -73,7 +73,7 @@ static void receive_ready(oc_server_group_t *group)
     oc_above_t *above = group->above;
 
     above->transfer.done = on_ready;
-    oc_group_hold(group);
+    oc_server_group_hold(group);
     oc_early_receive(group, &above->transfer, above->bytes, OC_HEADER_SIZE,
                      oc_tag(OC_KIND_REPLY, group->handle, group->index, 0, OC_READY_SLOT));
 }
@@ -156,7 +156,7 @@ void oc_above_send_header(oc_reduction_t *reduction, uint8_t message)
     oc_header_message_t *request = oc_header_message_new(group);
 
     if (NULL != request) {
-        oc_seal_above(group, &header, request->bytes, OC_HEADER_SIZE);
+        oc_server_seal_above(group, &header, request->bytes, OC_HEADER_SIZE);
         oc_above_send(group, &request->transfer, request->bytes, OC_HEADER_SIZE,
                       oc_above_request_tag(reduction), true);
     }
@@ -173,7 +173,7 @@ void oc_above_receive(oc_reduction_t *reduction, void *buffer, size_t length, ui
     reduction->down_tag = oc_tag(OC_KIND_REPLY, group->handle, group->index, reduction->sequence,
                                  slot);
     reduction->down_posted = true;
-    oc_group_hold(group);
+    oc_server_group_hold(group);
     oc_early_receive(group, &reduction->down.transfer, buffer, length, reduction->down_tag);
 }
 
@@ -191,10 +191,10 @@ bool oc_above_has_answered(oc_reduction_t *reduction, const oc_transfer_t *trans
         && header.chunk_bytes == reduction->header.chunk_bytes) {
         return true;
     }
-    oc_aggregator_group_failed(group, OC_ERR_INVALID,
-                               "the parent server's answer does not fit collective %llu: %s",
-                               (unsigned long long) reduction->sequence,
-                               oc_status_string(transfer->status));
+    oc_server_group_failed(group, OC_ERR_INVALID,
+                           "the parent server's answer does not fit collective %llu: %s",
+                           (unsigned long long) reduction->sequence,
+                           oc_status_string(transfer->status));
     return false;
 }
 

@@ -15,9 +15,9 @@
 #include "server/aggregator/above_inside.h"
 #include "server/aggregator/chunks.h"
 #include "server/aggregator/early.h"
-#include "server/aggregator/group.h"
-#include "server/aggregator/leftovers.h"
-#include "server/aggregator/reduction.h"
+#include "server/aggregator/server_group.h"
+#include "server/aggregator/server_leftovers.h"
+#include "server/aggregator/server_reduction.h"
 
 void oc_above_start(oc_reduction_t *reduction)
 {
@@ -33,10 +33,10 @@ static void chunk_went(oc_chunk_t *chunk, const oc_transfer_t *transfer, bool is
         /* the control side ends the job, and says whom it lost */
         group->failed = true;
     } else if (OC_OK != transfer->status || (is_result && transfer->length != chunk->length)) {
-        oc_aggregator_group_failed(group, OC_ERR_UNREACHABLE, "chunk %u of collective %llu could "
-                                   "not be passed on to the parent server: %s", chunk->number,
-                                   (unsigned long long) reduction->sequence,
-                                   oc_status_string(transfer->status));
+        oc_server_group_failed(group, OC_ERR_UNREACHABLE, "chunk %u of collective %llu could "
+                               "not be passed on to the parent server: %s", chunk->number,
+                               (unsigned long long) reduction->sequence,
+                               oc_status_string(transfer->status));
     }
     assert(chunk->waiting > 0);
     if (0 == --chunk->waiting) {
@@ -48,7 +48,7 @@ static void chunk_went(oc_chunk_t *chunk, const oc_transfer_t *transfer, bool is
             oc_chunk_result(chunk);
         }
     }
-    oc_group_release(group);
+    oc_server_group_release(group);
 }
 
 static void on_chunk_sent(oc_transfer_t *transfer)
@@ -73,8 +73,8 @@ void oc_above_chunk(oc_chunk_t *chunk)
     chunk->waiting = 2;
     chunk->eager = aggregator->unasked + chunk->length <= aggregator->eager_window;
     aggregator->unasked += chunk->eager ? chunk->length : 0;
-    oc_group_hold(group);
-    oc_group_hold(group);
+    oc_server_group_hold(group);
+    oc_server_group_hold(group);
     oc_early_receive(group, &chunk->down.transfer, chunk->buffers, chunk->length,
                      oc_tag(OC_KIND_RESULT, group->handle, group->index, reduction->sequence,
                             chunk->number));
@@ -98,7 +98,7 @@ static void on_commit(oc_transfer_t *transfer)
                && oc_above_has_answered(reduction, transfer, reduction->reply, OC_MESSAGE_COMMIT)) {
         oc_reduction_commit(reduction);
     }
-    oc_group_release(group);
+    oc_server_group_release(group);
 }
 
 static void receive_commit(oc_reduction_t *reduction)
@@ -120,11 +120,11 @@ static void on_sent(oc_transfer_t *transfer)
         receive_sent(reduction);
     } else if (!group->failed
                && oc_above_has_answered(reduction, transfer, reduction->reply, OC_MESSAGE_SENT)
-               && oc_leftovers_none_above(reduction)) {
+               && oc_server_leftovers_none_above(reduction)) {
         receive_commit(reduction);
         oc_above_send_header(reduction, OC_MESSAGE_ACK);
     }
-    oc_group_release(group);
+    oc_server_group_release(group);
 }
 
 static void receive_sent(oc_reduction_t *reduction)

@@ -6,10 +6,10 @@
  */
 #include "server/aggregator/above.h"
 #include "server/aggregator/above_inside.h"
-#include "server/aggregator/codes.h"
-#include "server/aggregator/group.h"
+#include "server/aggregator/server_codes.h"
+#include "server/aggregator/server_group.h"
 #include "server/aggregator/replies.h"
-#include "server/aggregator/small.h"
+#include "server/aggregator/server_small.h"
 
 static void on_small_sent(oc_transfer_t *transfer);
 static void on_small_reply(oc_transfer_t *transfer);
@@ -21,9 +21,9 @@ void oc_above_small(oc_reduction_t *reduction)
     uint8_t *message = reduction->held[0];
     size_t length = OC_HEADER_SIZE + header.chunk_bytes;
 
-    oc_seal_above(group, &header, message, length);
+    oc_server_seal_above(group, &header, message, length);
     reduction->up = (oc_reply_transfer_t) {.transfer.done = on_small_sent, .reduction = reduction};
-    oc_group_hold(group);
+    oc_server_group_hold(group);
     oc_above_send(group, &reduction->up.transfer, message, length,
                   oc_above_request_tag(reduction), true);
 }
@@ -44,16 +44,16 @@ static void on_small_sent(oc_transfer_t *transfer)
     if (!group->failed && OC_OK == transfer->status) {
         receive_small(reduction);
     }
-    oc_group_release(group);
+    oc_server_group_release(group);
 }
 
 /* As for ranks: an aggregator asks once, when it has room. */
 static void on_resend(oc_reduction_t *reduction)
 {
     if (reduction->resent_above) {
-        oc_aggregator_group_failed(reduction->group, OC_ERR_INVALID, "the parent server asked "
-                                   "twice for the contribution to collective %llu",
-                                   (unsigned long long) reduction->sequence);
+        oc_server_group_failed(reduction->group, OC_ERR_INVALID, "the parent server asked "
+                               "twice for the contribution to collective %llu",
+                               (unsigned long long) reduction->sequence);
         return;
     }
     if (!oc_above_has_answered(reduction, &reduction->down.transfer, reduction->held[0],
@@ -61,10 +61,10 @@ static void on_resend(oc_reduction_t *reduction)
         return;
     }
     if (reduction->spoiled) {
-        oc_aggregator_group_failed(reduction->group, OC_ERR_INVALID, "the contribution to "
-                                   "collective %llu cannot be sent again: a forged message in the "
-                                   "name of the parent server has taken its place",
-                                   (unsigned long long) reduction->sequence);
+        oc_server_group_failed(reduction->group, OC_ERR_INVALID, "the contribution to "
+                               "collective %llu cannot be sent again: a forged message in the "
+                               "name of the parent server has taken its place",
+                               (unsigned long long) reduction->sequence);
         return;
     }
     reduction->resent_above = true;
@@ -84,8 +84,9 @@ static void on_small_reply(oc_transfer_t *transfer)
     } else if (!group->failed && OC_OK == transfer->status && OC_HEADER_SIZE == transfer->length) {
         on_resend(reduction);
     } else if (!group->failed
-               && oc_above_has_answered(reduction, transfer, reduction->held[0], OC_MESSAGE_RESULT)) {
-        oc_small_result(reduction);
+               && oc_above_has_answered(reduction, transfer, reduction->held[0],
+                                        OC_MESSAGE_RESULT)) {
+        oc_server_small_result(reduction);
     }
-    oc_group_release(group);
+    oc_server_group_release(group);
 }

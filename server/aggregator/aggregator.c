@@ -11,10 +11,10 @@
 #include "server/aggregator/aggregator_check.h"
 #include "server/aggregator/aggregator_state.h"
 #include "server/aggregator/commands.h"
-#include "server/aggregator/leftovers.h"
+#include "server/aggregator/server_leftovers.h"
 #include "server/aggregator/queue.h"
 #include "server/aggregator/requests.h"
-#include "server/aggregator/sweep.h"
+#include "server/aggregator/early_sweep.h"
 #include "server/host/threads.h"
 
 /* How long an aggregator with nothing to do looks around before it sleeps. */
@@ -48,7 +48,7 @@ static void *aggregator_run(void *arg)
         moved = oc_early_sweep(aggregator) || moved;
         if (aggregator->sweeps) {
             aggregator->sweeps = false;
-            oc_leftovers_sweep(aggregator);
+            oc_server_leftovers_sweep(aggregator);
             OC_CHECK(oc_aggregator_check(aggregator));
         }
         if (oc_reduction_feed(aggregator) || moved) {

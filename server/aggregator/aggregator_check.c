@@ -7,7 +7,7 @@
 #include "server/aggregator/cache.h"
 #include "server/aggregator/chunks.h"
 #include "server/aggregator/early.h"
-#include "server/aggregator/reduction.h"
+#include "server/aggregator/server_reduction.h"
 #include "server/aggregator/reserve.h"
 #include "server/aggregator/starving.h"
 

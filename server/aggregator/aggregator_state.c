@@ -8,9 +8,9 @@
 
 #include "base/check.h"
 #include "server/aggregator/aggregator_check.h"
-#include "server/aggregator/codes.h"
-#include "server/aggregator/groups.h"
-#include "server/aggregator/peers.h"
+#include "server/aggregator/server_codes.h"
+#include "server/aggregator/server_groups.h"
+#include "server/aggregator/server_peers.h"
 #include "server/aggregator/requests.h"
 
 static void open_timeline(oc_aggregator_t *aggregator)
@@ -80,11 +80,11 @@ oc_status_t oc_aggregator_new(const oc_aggregator_config_t *config, oc_aggregato
 void oc_aggregator_free(oc_aggregator_t *aggregator)
 {
     oc_server_group_t *group, *next_group;
-    oc_peer_t *peer, *next_peer;
+    oc_server_peer_t *peer, *next_peer;
 
     aggregator->stop = true;
     HASH_ITER (hh, aggregator->groups, group, next_group) {
-        oc_aggregator_group_drop(aggregator, group->handle);
+        oc_server_group_drop(aggregator, group->handle);
     }
     HASH_ITER (hh, aggregator->peers, peer, next_peer) {
         oc_server_peer_drop(aggregator, peer->client);
@@ -93,7 +93,7 @@ void oc_aggregator_free(oc_aggregator_t *aggregator)
     oc_worker_close(aggregator->worker);
     OC_CHECK(oc_aggregator_check_empty(aggregator));
     oc_timeline_close(aggregator->timeline);
-    oc_codes_close(aggregator);
+    oc_server_codes_close(aggregator);
     oc_requests_free(aggregator);
     oc_pool_close(&aggregator->pool);
     oc_tag_table_close(&aggregator->early);

@@ -34,10 +34,10 @@ typedef struct {
     oc_aggregator_t *aggregator;
     unsigned members;                /* of groups, which still point here */
     UT_hash_handle hh;
-} oc_peer_t;
+} oc_server_peer_t;
 
 typedef struct {
-    oc_peer_t *peer;                 /* NULL: not joined, or gone before */
+    oc_server_peer_t *peer;          /* NULL: not joined, or gone before */
     uint32_t reply_handle;
     bool joined;
     bool told;                       /* READY was sent */
@@ -99,7 +99,7 @@ typedef struct oc_server_group {
     unsigned references;             /* transfers that still point here */
     bool failed;                     /* an error was reported: nothing new is started */
     bool dropped;                    /* freed with the last reference … */
-    void (*end)(struct oc_server_group *group); /* … by this, of groups.c */
+    void (*end)(struct oc_server_group *group); /* … by this, of server_groups.c */
     const oc_outlet_t *outlet;       /* what becomes of its results */
     struct oc_server_group *owed_prev, *owed_next;
     UT_hash_handle hh;
@@ -153,7 +153,7 @@ typedef struct oc_reduction {
     size_t element;                  /* bytes */
     uint32_t arrived, acked;         /* ranks */
     uint8_t *seen;                   /* for each rank: OC_SEEN_* */
-    uint32_t admitted, answered, finished; /* chunks: with memory, with results on their way, sent */
+    uint32_t admitted, answered, finished; /* chunks: with memory, results on their way, sent */
     bool waits_for_memory, has_waited;
     uint8_t **held;                  /* small: by rank; NULL: has not come, or was dropped */
     size_t cached;                   /* small: what of it may be dropped, as the pool counts */
@@ -214,7 +214,7 @@ struct oc_aggregator {
     oc_worker_t *worker;
     oc_mailbox_t inbox;
     bool stop;
-    oc_peer_t *peers;                /* hash by client */
+    oc_server_peer_t *peers;         /* hash by client */
     oc_endpoint_t *parent;           /* on a leaf: its partner on the server above */
     size_t unasked;                  /* bytes sent there that it may not have received yet … */
     uint64_t eager_window;           /* … and how many of them there may be */

@@ -19,8 +19,8 @@
 #include "server/aggregator/budget.h"
 #include "server/aggregator/cache.h"
 #include "server/aggregator/early.h"
-#include "server/aggregator/group.h"
-#include "server/aggregator/reduction.h"
+#include "server/aggregator/server_group.h"
+#include "server/aggregator/server_reduction.h"
 #include "server/aggregator/replies.h"
 #include "server/aggregator/reserve.h"
 #include "server/aggregator/starving.h"
@@ -103,7 +103,7 @@ void oc_chunk_result(oc_chunk_t *chunk)
         oc_transfer_t *transfer = &chunk->transfers[rank].transfer;
 
         transfer->done = on_result_sent;
-        oc_group_hold(group);
+        oc_server_group_hold(group);
         oc_aggregator_send(group, rank, transfer, chunk->buffers, chunk->length,
                            oc_tag(OC_KIND_RESULT, group->members[rank].reply_handle, group->index,
                                   reduction->sequence, chunk->number));
@@ -133,7 +133,7 @@ static void on_contribution(oc_transfer_t *transfer)
     uint32_t rank = (uint32_t) ((oc_chunk_transfer_t *) transfer - chunk->transfers);
 
     if (OC_OK != transfer->status || transfer->length != chunk->length) {
-        oc_aggregator_group_failed(
+        oc_server_group_failed(
             group, OC_ERR_INVALID, "chunk %u of collective %llu came with %zu bytes from rank "
             "%u, not with %u: %s", chunk->number, (unsigned long long) chunk->reduction->sequence,
             transfer->length, rank, chunk->length, oc_status_string(transfer->status));
@@ -149,7 +149,7 @@ static void on_contribution(oc_transfer_t *transfer)
             group->outlet->chunk(chunk);
         }
     }
-    oc_group_release(group);
+    oc_server_group_release(group);
 }
 
 static void on_result_sent(oc_transfer_t *transfer)
@@ -172,7 +172,7 @@ static void on_result_sent(oc_transfer_t *transfer)
             oc_reduction_settle(reduction);
         }
     }
-    oc_group_release(group);
+    oc_server_group_release(group);
 }
 
 static uint32_t next_length(const oc_reduction_t *reduction)
@@ -240,7 +240,7 @@ static void receive_contributions(oc_chunk_t *chunk)
         transfer->chunk = chunk;
         transfer->transfer.done = on_contribution;
         transfer->transfer.length = 0;
-        oc_group_hold(group);
+        oc_server_group_hold(group);
         receive(chunk, rank);
     }
 }
@@ -254,8 +254,8 @@ static void admit_next(oc_reduction_t *reduction, bool lent)
         if (lent) {
             oc_reserve_return_chunk(reduction->group);
         }
-        oc_aggregator_group_failed(reduction->group, OC_ERR_NO_MEMORY,
-                                   "the server is out of memory");
+        oc_server_group_failed(reduction->group, OC_ERR_NO_MEMORY,
+                               "the server is out of memory");
         return;
     }
     chunk->lent = lent;

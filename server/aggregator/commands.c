@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "server/aggregator/above.h"
-#include "server/aggregator/codes.h"
-#include "server/aggregator/groups.h"
-#include "server/aggregator/peers.h"
+#include "server/aggregator/server_codes.h"
+#include "server/aggregator/server_groups.h"
+#include "server/aggregator/server_peers.h"
 
 /* A PING comes from each client that has waited for a second: from thousands, all the time. */
 static bool sweep_is_due(oc_aggregator_t *aggregator)
@@ -32,19 +32,19 @@ static void carry_out(oc_aggregator_t *aggregator, oc_command_t *command)
         oc_server_peer_drop(aggregator, command->client);
         break;
     case OC_COMMAND_KEY:
-        oc_codes_open(aggregator, command);
+        oc_server_codes_open(aggregator, command);
         break;
     case OC_COMMAND_MEMBER_ADD:
-        oc_aggregator_group_join(aggregator, command);
+        oc_server_group_join(aggregator, command);
         break;
     case OC_COMMAND_GROUP_DROP:
-        oc_aggregator_group_drop(aggregator, command->handle);
+        oc_server_group_drop(aggregator, command->handle);
         break;
     case OC_COMMAND_PARENT_ADD:
         oc_above_connect(aggregator, command->data);
         break;
     case OC_COMMAND_GROUP_ABOVE:
-        oc_aggregator_group_above(aggregator, command);
+        oc_server_group_above(aggregator, command);
         break;
     case OC_COMMAND_PING:
         aggregator->sweeps = aggregator->sweeps || sweep_is_due(aggregator);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages that came before anybody waited for them (sweep.c) and are kept: contributions of
+ * Messages that came before anybody waited for them (early_sweep.c) and are kept: contributions of
  * members of a group until their chunk has memory, on a leaf what comes in the name of the server
  * above until its receive is posted. Each stays where UCX has put it, so nothing is copied.
  *
@@ -48,8 +48,10 @@ bool oc_early_is_from_above(uint64_t tag)
 /* What counts for those of whoever sent it. */
 static uint64_t *account_of(const oc_server_group_t *group, uint64_t tag)
 {
-    assert(oc_early_is_from_above(tag) ? NULL != group->above : oc_tag_rank(tag) < group->num_ranks);
-    return oc_early_is_from_above(tag) ? &group->above->early : &group->members[oc_tag_rank(tag)].early;
+    assert(oc_early_is_from_above(tag) ? NULL != group->above
+                                       : oc_tag_rank(tag) < group->num_ranks);
+    return oc_early_is_from_above(tag) ? &group->above->early
+                                       : &group->members[oc_tag_rank(tag)].early;
 }
 
 /* A reply to each small collective under way, beside the results of chunks. */
@@ -115,8 +117,8 @@ bool oc_early_has(const oc_server_group_t *group, uint64_t tag)
     return NULL != group->early && NULL != find(group->aggregator, tag);
 }
 
-void oc_early_receive(oc_server_group_t *group, oc_transfer_t *transfer, void *buffer, size_t length,
-                      uint64_t tag)
+void oc_early_receive(oc_server_group_t *group, oc_transfer_t *transfer, void *buffer,
+                      size_t length, uint64_t tag)
 {
     oc_unexpected_t early;
 

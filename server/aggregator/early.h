@@ -18,8 +18,8 @@ bool oc_early_take(oc_server_group_t *group, uint64_t tag, oc_unexpected_t *mess
 /* Whether it is here, or announced, and no receive has taken it. */
 bool oc_early_has(const oc_server_group_t *group, uint64_t tag);
 /* As oc_receive, of that or of what is to come. */
-void oc_early_receive(oc_server_group_t *group, oc_transfer_t *transfer, void *buffer, size_t length,
-                      uint64_t tag);
+void oc_early_receive(oc_server_group_t *group, oc_transfer_t *transfer, void *buffer,
+                      size_t length, uint64_t tag);
 /* Whether the contributions of all ranks to the next chunk are here, or announced. */
 bool oc_early_has_next(oc_reduction_t *reduction);
 /* Nothing of this group will be received any more. */

@@ -12,7 +12,7 @@ static oc_server_group_t *find_member(oc_aggregator_t *aggregator, uint32_t hand
     return NULL != group && rank < group->num_ranks && group->members[rank].joined ? group : NULL;
 }
 
-oc_server_group_t *oc_aggregator_group(oc_aggregator_t *aggregator, uint32_t handle, uint32_t rank)
+oc_server_group_t *oc_server_group_find(oc_aggregator_t *aggregator, uint32_t handle, uint32_t rank)
 {
     oc_server_group_t *group = find_member(aggregator, handle, rank);
 

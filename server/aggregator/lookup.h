@@ -9,7 +9,7 @@
  * The group with that handle and that member, or NULL. Carries out commands if any is missing:
  * groups and peers may be gone afterwards.
  */
-oc_server_group_t *oc_aggregator_group(oc_aggregator_t *aggregator, uint32_t handle,
-                                       uint32_t rank);
+oc_server_group_t *oc_server_group_find(oc_aggregator_t *aggregator, uint32_t handle,
+                                        uint32_t rank);
 
 #endif

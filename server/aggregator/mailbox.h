@@ -50,13 +50,13 @@ typedef struct {
     bool reserves;
     bool tree;               /* it goes through a tree of servers … */
     uint32_t leaves, leaf;   /* … and here its results are passed on as that leaf's; or 0 */
-} oc_member_t;
+} oc_server_member_t;
 
 typedef struct oc_command {
     oc_command_type_t type;
     uint32_t client, handle, token;
     uint64_t eager_window;
-    oc_member_t member;
+    oc_server_member_t member;
     int fd;
     oc_status_t status;
     char text[256];

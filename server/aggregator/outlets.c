@@ -4,8 +4,8 @@
 
 #include "server/aggregator/above.h"
 #include "server/aggregator/chunks.h"
-#include "server/aggregator/reduction.h"
-#include "server/aggregator/small.h"
+#include "server/aggregator/server_reduction.h"
+#include "server/aggregator/server_small.h"
 
 static void need_not_be_told(oc_reduction_t *reduction)
 {
@@ -13,7 +13,7 @@ static void need_not_be_told(oc_reduction_t *reduction)
 }
 
 const oc_outlet_t oc_outlet_members = {
-    .start = need_not_be_told, .chunk = oc_chunk_result, .small = oc_small_result,
+    .start = need_not_be_told, .chunk = oc_chunk_result, .small = oc_server_small_result,
     .acknowledge = oc_reduction_commit};
 
 const oc_outlet_t oc_outlet_above = {

@@ -10,12 +10,12 @@
 
 #include "server/aggregator/chunks.h"
 #include "server/aggregator/reserve.h"
-#include "server/aggregator/small.h"
+#include "server/aggregator/server_small.h"
 #include "server/aggregator/starving.h"
 
 static bool feed(oc_reduction_t *reduction, bool in_turn)
 {
-    return NULL != reduction->held ? oc_small_feed(reduction, in_turn)
+    return NULL != reduction->held ? oc_server_small_feed(reduction, in_turn)
                                    : oc_chunks_feed(reduction, in_turn);
 }
 

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 
 #include "protocol/tag.h"
-#include "server/aggregator/codes.h"
-#include "server/aggregator/group.h"
+#include "server/aggregator/server_codes.h"
+#include "server/aggregator/server_group.h"
 
 void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *transfer,
                         const void *data, size_t length, uint64_t tag)
 {
-    const oc_peer_t *peer = group->members[rank].peer;
+    const oc_server_peer_t *peer = group->members[rank].peer;
 
     assert(rank < group->num_ranks);
     if (NULL == peer || NULL == peer->endpoint) {
@@ -29,7 +29,7 @@ static void on_header_sent(oc_transfer_t *transfer)
 
     oc_aggregator_check_sent(group, transfer);
     free(transfer);
-    oc_group_release(group);
+    oc_server_group_release(group);
 }
 
 oc_header_message_t *oc_header_message_new(oc_server_group_t *group)
@@ -37,12 +37,12 @@ oc_header_message_t *oc_header_message_new(oc_server_group_t *group)
     oc_header_message_t *message = calloc(1, sizeof(*message));
 
     if (NULL == message) {
-        oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
+        oc_server_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
         return NULL;
     }
     message->group = group;
     message->transfer.done = on_header_sent;
-    oc_group_hold(group);
+    oc_server_group_hold(group);
     return message;
 }
 
@@ -52,7 +52,7 @@ void oc_aggregator_send_header(oc_server_group_t *group, uint32_t rank, const oc
     oc_header_message_t *message = oc_header_message_new(group);
 
     if (NULL != message) {
-        oc_seal_reply(group, header, message->bytes, OC_HEADER_SIZE);
+        oc_server_seal_reply(group, header, message->bytes, OC_HEADER_SIZE);
         oc_aggregator_send(group, rank, &message->transfer, message->bytes, OC_HEADER_SIZE,
                            oc_tag(OC_KIND_REPLY, group->members[rank].reply_handle, group->index,
                                   header->sequence, slot));
@@ -63,7 +63,7 @@ void oc_aggregator_check_sent(oc_server_group_t *group, const oc_transfer_t *tra
 {
     if (OC_OK != transfer->status && OC_ERR_UNREACHABLE != transfer->status
         && OC_ERR_CANCELED != transfer->status) {
-        oc_aggregator_group_failed(group, transfer->status, "a result could not be sent: %s",
-                                   oc_status_string(transfer->status));
+        oc_server_group_failed(group, transfer->status, "a result could not be sent: %s",
+                               oc_status_string(transfer->status));
     }
 }

@@ -9,9 +9,9 @@
 
 #include "base/log.h"
 #include "protocol/tag.h"
-#include "server/aggregator/arrival.h"
-#include "server/aggregator/codes.h"
-#include "server/aggregator/group.h"
+#include "server/aggregator/server_arrival.h"
+#include "server/aggregator/server_codes.h"
+#include "server/aggregator/server_group.h"
 #include "server/aggregator/lookup.h"
 
 static oc_status_t post_one(oc_aggregator_t *aggregator);
@@ -49,9 +49,9 @@ static bool is_complete(oc_server_group_t *group)
         rank++;
         assert(rank < group->num_ranks);
     }
-    oc_aggregator_group_failed(group, OC_ERR_UNREACHABLE, "%s lost its connection to this "
-                               "server while the communicator was set up",
-                               oc_group_member_name(group, rank, name));
+    oc_server_group_failed(group, OC_ERR_UNREACHABLE, "%s lost its connection to this "
+                           "server while the communicator was set up",
+                           oc_server_group_member_name(group, rank, name));
     return false;
 }
 
@@ -61,8 +61,8 @@ static bool was_told_ready(oc_server_group_t *group, uint32_t rank)
     char name[OC_MEMBER_NAME_SIZE];
 
     if (!group->members[rank].told) {
-        oc_aggregator_group_failed(group, OC_ERR_INVALID, "%s began before the server said READY",
-                                   oc_group_member_name(group, rank, name));
+        oc_server_group_failed(group, OC_ERR_INVALID, "%s began before the server said READY",
+                               oc_server_group_member_name(group, rank, name));
     }
     return group->members[rank].told;
 }
@@ -74,14 +74,14 @@ static void dispatch(oc_aggregator_t *aggregator, oc_request_t *request)
 
     if (OC_OK != request->transfer.status
         || OC_OK != oc_header_decode(request->bytes, request->transfer.length, header)) {
-        oc_count_forged(aggregator, request->transfer.length);
+        oc_server_count_forged(aggregator, request->transfer.length);
         return;
     }
-    group = oc_aggregator_group(aggregator, header->handle, header->rank);
+    group = oc_server_group_find(aggregator, header->handle, header->rank);
     if (NULL == group || group->failed) {
         oc_debug("a message for group %u was dropped", header->handle);
-    } else if (!oc_request_is_genuine(group, request)) {
-        oc_count_forged(aggregator, request->transfer.length);
+    } else if (!oc_server_is_genuine(group, request)) {
+        oc_server_count_forged(aggregator, request->transfer.length);
     } else if (is_complete(group) && was_told_ready(group, header->rank)) {
         oc_reduction_request(group, request);
     }

@@ -18,12 +18,12 @@ struct oc_binding {
 };
 
 /* What UCX goes by. */
-static oc_network_t network_of(const oc_binding_config_t *config)
+static oc_network_devices_t network_of(const oc_binding_config_t *config)
 {
     const char *devices = getenv("OPTCAST_UCX_NET_DEVICES");
 
-    return (oc_network_t) {.devices = NULL != devices ? devices : config->net_devices,
-                           .transports = getenv("OPTCAST_UCX_TLS")};
+    return (oc_network_devices_t) {.devices = NULL != devices ? devices : config->net_devices,
+                                   .transports = getenv("OPTCAST_UCX_TLS")};
 }
 
 /*
@@ -119,7 +119,7 @@ static void tell(const oc_placement_t *placement, const char *devices)
 
 oc_binding_t *oc_binding_open(const oc_binding_config_t *config)
 {
-    oc_network_t network = network_of(config);
+    oc_network_devices_t network = network_of(config);
     oc_binding_t *binding;
 
     if (!config->near && !config->widen) {

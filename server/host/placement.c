@@ -140,7 +140,7 @@ static oc_status_t share(hwloc_topology_t topology, hwloc_const_cpuset_t set,
     return OC_OK;
 }
 
-static oc_status_t find(hwloc_topology_t topology, const oc_network_t *network,
+static oc_status_t find(hwloc_topology_t topology, const oc_network_devices_t *network,
                         hwloc_const_cpuset_t allowed, unsigned num_threads, hwloc_cpuset_t near,
                         oc_placement_t *placement)
 {
@@ -164,7 +164,7 @@ static oc_status_t find(hwloc_topology_t topology, const oc_network_t *network,
     return OC_OK;
 }
 
-oc_status_t oc_placement_find(hwloc_topology_t topology, const oc_network_t *network,
+oc_status_t oc_placement_find(hwloc_topology_t topology, const oc_network_devices_t *network,
                               hwloc_const_cpuset_t allowed, unsigned num_threads,
                               oc_placement_t *placement)
 {

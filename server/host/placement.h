@@ -22,7 +22,7 @@ typedef enum {
 typedef struct {
     const char *devices;    /* "eth0,mlx5_0:1"; NULL or "all": all */
     const char *transports; /* "tcp,sm", "^ib"; NULL: all */
-} oc_network_t;
+} oc_network_devices_t;
 
 typedef struct {
     oc_placement_kind_t kind;
@@ -39,7 +39,7 @@ typedef struct {
  * hardware threads. No processor is in two sets: where there are too few, the threads are better
  * off far away, each with one. OC_OK, or OC_ERR_NO_MEMORY, and then there is nothing to free.
  */
-oc_status_t oc_placement_find(hwloc_topology_t topology, const oc_network_t *network,
+oc_status_t oc_placement_find(hwloc_topology_t topology, const oc_network_devices_t *network,
                               hwloc_const_cpuset_t allowed, unsigned num_threads,
                               oc_placement_t *placement);
 

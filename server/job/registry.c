@@ -225,8 +225,9 @@ static void tell_aggregators(const oc_registered_group_t *group, const oc_sessio
             return;
         }
         command->client = session->client;
-        command->member = (oc_member_t) {
-            .group = group->id, .handle = group->handle, .num_ranks = join->num_ranks, .rank = join->rank,
+        command->member = (oc_server_member_t) {
+            .group = group->id, .handle = group->handle, .num_ranks = join->num_ranks,
+            .rank = join->rank,
             .reply_handle = join->reply_handle, .aggregator = join->first_aggregator + i,
             .chunk_bytes = group->join.chunk_bytes, .window = join->window,
             .small_bytes = join->small_bytes, .reserves = 0 != join->reserves,

@@ -68,7 +68,8 @@ void aggregator_connect_above(aggregator_fixture_t *fixture)
     assert_non_null(fixture->aggregator->parent);
 }
 
-oc_server_group_t *aggregator_join(aggregator_fixture_t *fixture, const oc_member_t *member)
+oc_server_group_t *aggregator_join(aggregator_fixture_t *fixture,
+                                   const oc_server_member_t *member)
 {
     oc_server_group_t *group;
 

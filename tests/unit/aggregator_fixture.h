@@ -23,10 +23,11 @@ void aggregator_open(aggregator_fixture_t *fixture, size_t memory_limit);
 void aggregator_connect_above(aggregator_fixture_t *fixture);
 
 /*
- * A group that all its ranks have joined; the one with handle member->reply_handle + rank awaits the
- * replies to a rank. member->rank does not count.
+ * A group that all its ranks have joined. member->reply_handle is that of rank 0, and those of the
+ * others follow; member->rank does not count.
  */
-oc_server_group_t *aggregator_join(aggregator_fixture_t *fixture, const oc_member_t *member);
+oc_server_group_t *aggregator_join(aggregator_fixture_t *fixture,
+                                   const oc_server_member_t *member);
 
 /* All have left the group. It is freed when the last transfer that points to it has ended. */
 void aggregator_drop(aggregator_fixture_t *fixture, const oc_server_group_t *group);

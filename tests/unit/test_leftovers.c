@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "protocol/tag.h"
-#include "server/aggregator/leftovers.h"
-#include "server/aggregator/reduction.h"
+#include "server/aggregator/server_leftovers.h"
+#include "server/aggregator/server_reduction.h"
 #include "tests/unit/aggregator_fixture.h"
 
 #define HANDLE   0x54321u
@@ -33,9 +33,9 @@ static oc_reduction_t *reduction;
 /* A group with one large collective, which is reduced here, or passed on to a server above. */
 static void open_group(bool goes_up)
 {
-    oc_member_t member = {.group = 1, .handle = HANDLE, .num_ranks = RANKS, .aggregator = 6,
-                          .chunk_bytes = BYTES, .window = 4, .tree = goes_up,
-                          .leaves = goes_up ? 2 : 0};
+    oc_server_member_t member = {.group = 1, .handle = HANDLE, .num_ranks = RANKS, .aggregator = 6,
+                                 .chunk_bytes = BYTES, .window = 4, .tree = goes_up,
+                                 .leaves = goes_up ? 2 : 0};
     oc_header_t header = {.message = OC_MESSAGE_START, .op = OC_OP_SUM, .type = OC_TYPE_INT32,
                           .handle = HANDLE, .chunk_bytes = BYTES, .last_bytes = BYTES,
                           .chunks = CHUNKS, .sequence = SEQUENCE,
@@ -128,7 +128,7 @@ static void expect_nothing(void)
 static void sweep(unsigned times)
 {
     while (times-- > 0) {
-        oc_leftovers_sweep(aggregator);
+        oc_server_leftovers_sweep(aggregator);
     }
 }
 
@@ -137,12 +137,12 @@ static void sweep(unsigned times)
 static void test_of_one_rank(void **state)
 {
     (void) state;
-    assert_true(oc_leftovers_none_of(reduction, 1));
+    assert_true(oc_server_leftovers_none_of(reduction, 1));
     contribution(1, 8);
-    assert_true(oc_leftovers_none_of(reduction, 0));
-    assert_true(oc_leftovers_none_of(reduction, 2));
+    assert_true(oc_server_leftovers_none_of(reduction, 0));
+    assert_true(oc_server_leftovers_none_of(reduction, 2));
     expect_nothing();
-    assert_false(oc_leftovers_none_of(reduction, 1));
+    assert_false(oc_server_leftovers_none_of(reduction, 1));
     expect_error(OC_COMMAND_GROUP_ERROR, "in the name of rank 1 was forged or duplicated "
                                          "(collective 5000, handle 344865)");
 }
@@ -155,8 +155,8 @@ static void test_of_others(void **state)
     arrive(oc_tag(OC_KIND_CONTRIBUTION, HANDLE ^ 1, 1, SEQUENCE, 3));
     arrive(oc_tag(OC_KIND_CONTRIBUTION, HANDLE, 1, SEQUENCE + 1, 3));
     arrive(oc_tag(OC_KIND_RESULT, HANDLE, 1, SEQUENCE, 3));
-    assert_true(oc_leftovers_none_of(reduction, 1));
-    assert_true(oc_leftovers_none_above(reduction));
+    assert_true(oc_server_leftovers_none_of(reduction, 1));
+    assert_true(oc_server_leftovers_none_above(reduction));
     expect_nothing();
 }
 
@@ -164,7 +164,7 @@ static void test_from_above(void **state)
 {
     (void) state;
     arrive(oc_tag(OC_KIND_RESULT, HANDLE, 6, SEQUENCE, 0));
-    assert_false(oc_leftovers_none_above(reduction));
+    assert_false(oc_server_leftovers_none_above(reduction));
     expect_error(OC_COMMAND_GROUP_ERROR, "in the name of the parent server was forged");
 }
 
@@ -173,9 +173,9 @@ static void test_many_chunks(void **state)
 {
     (void) state;
     reduction->header.chunks = 100000;
-    assert_true(oc_leftovers_none_of(reduction, 2));
+    assert_true(oc_server_leftovers_none_of(reduction, 2));
     contribution(2, 5 * 4096 + 4095);
-    assert_false(oc_leftovers_none_of(reduction, 2));
+    assert_false(oc_server_leftovers_none_of(reduction, 2));
     expect_error(OC_COMMAND_GROUP_ERROR, "rank 2");
 }
 

@@ -57,7 +57,7 @@ static oc_placement_t find(const char *name, const char *devices, const char *al
 {
     hwloc_topology_t topology = load(name);
     hwloc_cpuset_t set = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology));
-    const oc_network_t network = {.devices = devices, .transports = transports};
+    const oc_network_devices_t network = {.devices = devices, .transports = transports};
     oc_placement_t placement;
 
     assert_non_null(set);

@@ -14,7 +14,7 @@
 #include <utlist.h>
 
 #include "server/aggregator/budget.h"
-#include "server/aggregator/reduction.h"
+#include "server/aggregator/server_reduction.h"
 #include "server/aggregator/reserve.h"
 #include "server/aggregator/starving.h"
 #include "tests/unit/aggregator_fixture.h"
@@ -28,26 +28,26 @@ static aggregator_fixture_t fixture;
 static oc_aggregator_t *aggregator;
 
 /* Groups of all kinds have other handles. */
-static oc_member_t a_group(bool tree)
+static oc_server_member_t a_group(bool tree)
 {
     static uint32_t handle;
 
     handle += RANKS;
-    return (oc_member_t) {.group = 1, .handle = handle, .reply_handle = handle, .num_ranks = RANKS,
-                          .chunk_bytes = CHUNK, .window = 1, .small_bytes = SMALL,
-                          .reserves = true, .tree = tree};
+    return (oc_server_member_t) {
+        .group = 1, .handle = handle, .reply_handle = handle, .num_ranks = RANKS,
+        .chunk_bytes = CHUNK, .window = 1, .small_bytes = SMALL, .reserves = true, .tree = tree};
 }
 
 static oc_server_group_t *join(bool tree)
 {
-    oc_member_t member = a_group(tree);
+    oc_server_member_t member = a_group(tree);
 
     return aggregator_join(&fixture, &member);
 }
 
 static oc_server_group_t *join_plain(void)
 {
-    oc_member_t member = a_group(false);
+    oc_server_member_t member = a_group(false);
 
     member.reserves = false;
     return aggregator_join(&fixture, &member);
@@ -190,7 +190,7 @@ static void test_shared_is_for_what_is_here(void **state)
  */
 static void test_shared_grows(void **state)
 {
-    oc_member_t larger = a_group(false);
+    oc_server_member_t larger = a_group(false);
     oc_server_group_t *old, *new;
     oc_reduction_t *chunk, *large;
     void *buffers;
@@ -261,7 +261,7 @@ static void test_dropped_while_owed(void **state)
 /* On a leaf, what is known of a group on the server above counts with it. */
 static void test_above_counts(void **state)
 {
-    oc_member_t member = a_group(true);
+    oc_server_member_t member = a_group(true);
 
     (void) state;
     open_with(2 * WHOLE);
@@ -310,7 +310,7 @@ static bool small;
 
 static void open_leaf(leaf_t *leaf)
 {
-    oc_member_t member = a_group(true);
+    oc_server_member_t member = a_group(true);
 
     *leaf = (leaf_t) {0};
     aggregator_open(&leaf->fixture, WHOLE);

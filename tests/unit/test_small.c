@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "protocol/seal.h"
 #include "protocol/tag.h"
-#include "server/aggregator/arrival.h"
+#include "server/aggregator/server_arrival.h"
 #include "server/aggregator/budget.h"
 #include "server/aggregator/queue.h"
 #include "tests/unit/aggregator_fixture.h"
@@ -40,9 +40,9 @@ static oc_request_t request;
 
 static oc_server_group_t *join(uint32_t i, uint32_t handle)
 {
-    oc_member_t member = {.group = (i + 7ull) << 16, .handle = handle, .num_ranks = RANKS,
-                          .reply_handle = RANKS * i, .aggregator = 5, .chunk_bytes = 8192,
-                          .window = 2, .small_bytes = 8192};
+    oc_server_member_t member = {.group = (i + 7ull) << 16, .handle = handle, .num_ranks = RANKS,
+                                 .reply_handle = RANKS * i, .aggregator = 5, .chunk_bytes = 8192,
+                                 .window = 2, .small_bytes = 8192};
 
     return aggregator_join(&fixture, &member);
 }
@@ -50,9 +50,9 @@ static oc_server_group_t *join(uint32_t i, uint32_t handle)
 /* It has a reserve of its own, or is owed one. */
 static oc_server_group_t *join_tree(void)
 {
-    oc_member_t member = {.group = 1, .handle = GROUPS, .num_ranks = RANKS,
-                          .reply_handle = RANKS * GROUPS, .chunk_bytes = 8192, .window = 2,
-                          .small_bytes = BYTES, .reserves = true, .tree = true};
+    oc_server_member_t member = {.group = 1, .handle = GROUPS, .num_ranks = RANKS,
+                                 .reply_handle = RANKS * GROUPS, .chunk_bytes = 8192, .window = 2,
+                                 .small_bytes = BYTES, .reserves = true, .tree = true};
 
     return aggregator_join(&fixture, &member);
 }

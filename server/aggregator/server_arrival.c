@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What members say of collectives: who has come, do they agree, who has the results. */
-#include "server/aggregator/arrival.h"
+#include "server/aggregator/server_arrival.h"
 
 #include "server/aggregator/chunks.h"
-#include "server/aggregator/group.h"
-#include "server/aggregator/leftovers.h"
-#include "server/aggregator/reduction.h"
-#include "server/aggregator/small.h"
+#include "server/aggregator/server_group.h"
+#include "server/aggregator/server_leftovers.h"
+#include "server/aggregator/server_reduction.h"
+#include "server/aggregator/server_small.h"
 
 static bool same_collective(const oc_header_t *a, const oc_header_t *b)
 {
@@ -21,21 +21,21 @@ static bool arrival_is_legal(oc_reduction_t *reduction, const oc_header_t *heade
     const oc_header_t *first = &reduction->header;
     char name[OC_MEMBER_NAME_SIZE], other[OC_MEMBER_NAME_SIZE];
 
-    oc_group_member_name(group, header->rank, name);
+    oc_server_group_member_name(group, header->rank, name);
     if (!same_collective(first, header)) {
-        oc_aggregator_group_failed(
+        oc_server_group_failed(
             group, OC_ERR_MISMATCH,
             "ranks disagree about collective %llu: %s has %s of %llu %s, %s has %s of %llu %s",
             (unsigned long long) header->sequence,
-            oc_group_member_name(group, first->rank, other), oc_op_name(first->op),
+            oc_server_group_member_name(group, first->rank, other), oc_op_name(first->op),
             (unsigned long long) first->count, oc_type_name(first->type), name,
             oc_op_name(header->op), (unsigned long long) header->count,
             oc_type_name(header->type));
         return false;
     }
     if (OC_SEEN_ARRIVED == (reduction->seen[header->rank] & (OC_SEEN_ARRIVED | OC_SEEN_ASKED))) {
-        oc_aggregator_group_failed(group, OC_ERR_INVALID, "%s began collective %llu twice", name,
-                                   (unsigned long long) header->sequence);
+        oc_server_group_failed(group, OC_ERR_INVALID, "%s began collective %llu twice", name,
+                               (unsigned long long) header->sequence);
         return false;
     }
     return true;
@@ -44,7 +44,7 @@ static bool arrival_is_legal(oc_reduction_t *reduction, const oc_header_t *heade
 static void admit(oc_reduction_t *reduction)
 {
     if (NULL != reduction->held) {
-        oc_small_admit(reduction);
+        oc_server_small_admit(reduction);
     } else {
         oc_chunks_begin(reduction);
     }
@@ -60,13 +60,13 @@ static void arrive(oc_server_group_t *group, const oc_request_t *request)
         return;
     }
     if (reduction->seen[header->rank] & OC_SEEN_ASKED) {
-        oc_small_arrive_again(reduction, request);
+        oc_server_small_arrive_again(reduction, request);
         return;
     }
     reduction->seen[header->rank] |= OC_SEEN_ARRIVED;
     reduction->arrived++;
     if (NULL != reduction->held) {
-        oc_small_arrive(reduction, request);
+        oc_server_small_arrive(reduction, request);
     }
     if (reduction->arrived < group->num_ranks) {
         return;
@@ -85,13 +85,13 @@ static void acknowledge(oc_server_group_t *group, const oc_header_t *header)
     if (NULL == reduction || OC_MESSAGE_START != reduction->header.message
         || reduction->header.chunks != header->chunks || reduction->answered < header->chunks
         || (reduction->seen[header->rank] & OC_SEEN_ACKED)) {
-        oc_aggregator_group_failed(group, OC_ERR_INVALID,
-                                   "%s acknowledged collective %llu, which has no such result",
-                                   oc_group_member_name(group, header->rank, name),
-                                   (unsigned long long) header->sequence);
+        oc_server_group_failed(group, OC_ERR_INVALID,
+                               "%s acknowledged collective %llu, which has no such result",
+                               oc_server_group_member_name(group, header->rank, name),
+                               (unsigned long long) header->sequence);
         return;
     }
-    if (!oc_leftovers_none_of(reduction, header->rank)) {
+    if (!oc_server_leftovers_none_of(reduction, header->rank)) {
         return;
     }
     reduction->seen[header->rank] |= OC_SEEN_ACKED;
@@ -114,9 +114,9 @@ void oc_reduction_request(oc_server_group_t *group, const oc_request_t *request)
         acknowledge(group, &request->header);
         break;
     default:
-        oc_aggregator_group_failed(group, OC_ERR_INVALID,
-                                   "%s sent a message of type %u, which only aggregators send",
-                                   oc_group_member_name(group, request->header.rank, name),
-                                   request->header.message);
+        oc_server_group_failed(group, OC_ERR_INVALID,
+                               "%s sent a message of type %u, which only aggregators send",
+                               oc_server_group_member_name(group, request->header.rank, name),
+                               request->header.message);
     }
 }

@@ -8,29 +8,29 @@
  * large ones; then its ranks are asked to send again what was dropped. From then on it
  * waits for nothing but those messages, so whoever has memory ends and gives it back.
  */
-#include "server/aggregator/small.h"
+#include "server/aggregator/server_small.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "protocol/tag.h"
 #include "server/aggregator/cache.h"
-#include "server/aggregator/codes.h"
-#include "server/aggregator/group.h"
+#include "server/aggregator/server_codes.h"
+#include "server/aggregator/server_group.h"
 #include "server/aggregator/pieces.h"
-#include "server/aggregator/reduction.h"
+#include "server/aggregator/server_reduction.h"
 #include "server/aggregator/replies.h"
 #include "server/aggregator/reserve.h"
 #include "server/aggregator/starving.h"
 
-void oc_small_result(oc_reduction_t *reduction)
+void oc_server_small_result(oc_reduction_t *reduction)
 {
     oc_header_t header = reduction->header;
     uint8_t *result = reduction->held[0];
 
     header.message = OC_MESSAGE_RESULT;
     header.rank = reduction->group->index;
-    oc_seal_reply(reduction->group, &header, result, OC_HEADER_SIZE + header.chunk_bytes);
+    oc_server_seal_reply(reduction->group, &header, result, OC_HEADER_SIZE + header.chunk_bytes);
     oc_reduction_reply(reduction, result, OC_HEADER_SIZE + header.chunk_bytes);
 }
 
@@ -87,8 +87,8 @@ static void take_missing(oc_reduction_t *reduction)
             continue;
         }
         if (!oc_piece_take(reduction, rank)) {
-            oc_aggregator_group_failed(reduction->group, OC_ERR_NO_MEMORY,
-                                       "the server is out of memory");
+            oc_server_group_failed(reduction->group, OC_ERR_NO_MEMORY,
+                                   "the server is out of memory");
             return;
         }
         ask_again(reduction, rank);
@@ -111,7 +111,7 @@ static bool serve(oc_reduction_t *reduction, bool in_turn)
     return true;
 }
 
-void oc_small_admit(oc_reduction_t *reduction)
+void oc_server_small_admit(oc_reduction_t *reduction)
 {
     if (reduction->group->failed) {
         return;
@@ -124,7 +124,7 @@ void oc_small_admit(oc_reduction_t *reduction)
     }
 }
 
-bool oc_small_feed(oc_reduction_t *reduction, bool in_turn)
+bool oc_server_small_feed(oc_reduction_t *reduction, bool in_turn)
 {
     return reduction->group->failed || serve(reduction, in_turn);
 }
@@ -152,7 +152,7 @@ static bool may_keep(oc_reduction_t *reduction, size_t cost)
                && oc_cache_make_room(aggregator, reduction, cost));
 }
 
-void oc_small_arrive(oc_reduction_t *reduction, const oc_request_t *request)
+void oc_server_small_arrive(oc_reduction_t *reduction, const oc_request_t *request)
 {
     uint32_t rank = request->header.rank;
     size_t cost = oc_pool_cost(oc_piece_size(reduction, rank));
@@ -163,7 +163,7 @@ void oc_small_arrive(oc_reduction_t *reduction, const oc_request_t *request)
     }
 }
 
-void oc_small_arrive_again(oc_reduction_t *reduction, const oc_request_t *request)
+void oc_server_small_arrive_again(oc_reduction_t *reduction, const oc_request_t *request)
 {
     assert(reduction->asked > 0 && NULL != reduction->held[request->header.rank]);
     reduction->seen[request->header.rank] &= (uint8_t) ~OC_SEEN_ASKED;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The groups of an aggregator: their members, when these may begin, and their ends. */
-#include "server/aggregator/groups.h"
+#include "server/aggregator/server_groups.h"
 
 #include <stdlib.h>
 #include <utlist.h>
@@ -10,17 +10,17 @@
 #include "server/aggregator/budget.h"
 #include "server/aggregator/chunks.h"
 #include "server/aggregator/early.h"
-#include "server/aggregator/group.h"
+#include "server/aggregator/server_group.h"
 #include "server/aggregator/outlets.h"
-#include "server/aggregator/peers.h"
+#include "server/aggregator/server_peers.h"
 #include "server/aggregator/ready.h"
-#include "server/aggregator/reduction.h"
+#include "server/aggregator/server_reduction.h"
 #include "server/aggregator/reserve.h"
 
 static void members_free(oc_server_group_t *group)
 {
     for (uint32_t rank = 0; NULL != group->members && rank < group->num_ranks; rank++) {
-        oc_peer_t *peer = group->members[rank].peer;
+        oc_server_peer_t *peer = group->members[rank].peer;
 
         if (NULL != peer) {
             oc_server_peer_leave(peer);
@@ -47,7 +47,7 @@ _Static_assert(sizeof(oc_server_group_t) <= OC_GROUP_COST / 2,
 _Static_assert(sizeof(oc_group_member_t) + sizeof(void *) <= OC_GROUP_RANK_COST / 2,
                "a member costs more than is counted");
 
-static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member_t *member)
+static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_server_member_t *member)
 {
     oc_server_group_t *group = NULL != aggregator->codes ? calloc(1, sizeof(*group)) : NULL;
 
@@ -81,11 +81,11 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_member
     return group;
 }
 
-void oc_aggregator_group_join(oc_aggregator_t *aggregator, const oc_command_t *command)
+void oc_server_group_join(oc_aggregator_t *aggregator, const oc_command_t *command)
 {
-    const oc_member_t *member = &command->member;
+    const oc_server_member_t *member = &command->member;
     oc_server_group_t *group;
-    oc_peer_t *peer;
+    oc_server_peer_t *peer;
 
     HASH_FIND(hh, aggregator->groups, &member->handle, sizeof(uint32_t), group);
     if (NULL == group) {
@@ -116,7 +116,7 @@ static void abandon(oc_server_group_t *group)
     oc_above_cancel(group);
 }
 
-void oc_aggregator_group_drop(oc_aggregator_t *aggregator, uint32_t handle)
+void oc_server_group_drop(oc_aggregator_t *aggregator, uint32_t handle)
 {
     oc_server_group_t *group;
 
@@ -130,16 +130,16 @@ void oc_aggregator_group_drop(oc_aggregator_t *aggregator, uint32_t handle)
     oc_early_forget(group);
     OC_CHECK(oc_reductions_check(group));
     OC_CHECK(oc_chunks_check(group));
-    oc_group_hold(group);
+    oc_server_group_hold(group);
     abandon(group);
-    oc_group_release(group);
+    oc_server_group_release(group);
     if (NULL == aggregator->groups) {
         oc_pool_trim(&aggregator->pool);
         oc_stock_trim(&aggregator->stock);
     }
 }
 
-void oc_aggregator_group_above(oc_aggregator_t *aggregator, const oc_command_t *command)
+void oc_server_group_above(oc_aggregator_t *aggregator, const oc_command_t *command)
 {
     oc_server_group_t *group;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages that came before anybody waited for them. */
-#ifndef OC_SERVER_AGGREGATOR_SWEEP_H
-#define OC_SERVER_AGGREGATOR_SWEEP_H
+#ifndef OC_SERVER_AGGREGATOR_EARLY_SWEEP_H
+#define OC_SERVER_AGGREGATOR_EARLY_SWEEP_H
 
 #include "server/aggregator/aggregator_types.h"
 

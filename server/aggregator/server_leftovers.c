@@ -10,14 +10,14 @@
  * from its ACK. So what does not go on is looked through now and then for messages that should have
  * been taken at once.
  */
-#include "server/aggregator/leftovers.h"
+#include "server/aggregator/server_leftovers.h"
 
 #include <stdio.h>
 #include <utlist.h>
 
 #include "protocol/tag.h"
 #include "server/aggregator/early.h"
-#include "server/aggregator/group.h"
+#include "server/aggregator/server_group.h"
 
 /* How many tags a sweep looks for: some milliseconds at most. */
 #define SWEEP 65536u
@@ -36,7 +36,8 @@ static bool holds(const oc_reduction_t *reduction, oc_kind_t kind, uint32_t rank
     const oc_server_group_t *group = reduction->group;
     uint64_t tag = oc_tag(kind, group->handle, rank, reduction->sequence, number);
 
-    return oc_early_has(group, tag) || oc_worker_holds(group->aggregator->worker, tag, OC_TAG_EXACT);
+    return oc_early_has(group, tag)
+           || oc_worker_holds(group->aggregator->worker, tag, OC_TAG_EXACT);
 }
 
 static void fail_member(oc_reduction_t *reduction, uint32_t rank)
@@ -44,20 +45,20 @@ static void fail_member(oc_reduction_t *reduction, uint32_t rank)
     oc_server_group_t *group = reduction->group;
     char name[OC_MEMBER_NAME_SIZE];
 
-    oc_aggregator_group_failed(group, OC_ERR_INVALID, "a message in the name of %s was forged or "
-                               "duplicated (collective %llu, handle %u): the result of this "
-                               "operation cannot be trusted",
-                               oc_group_member_name(group, rank, name),
-                               (unsigned long long) reduction->sequence, group->handle);
+    oc_server_group_failed(group, OC_ERR_INVALID, "a message in the name of %s was forged or "
+                           "duplicated (collective %llu, handle %u): the result of this "
+                           "operation cannot be trusted",
+                           oc_server_group_member_name(group, rank, name),
+                           (unsigned long long) reduction->sequence, group->handle);
 }
 
 static void fail_above(oc_reduction_t *reduction)
 {
-    oc_aggregator_group_failed(reduction->group, OC_ERR_INVALID, "a message in the name of the "
-                               "parent server was forged or duplicated (collective %llu, handle "
-                               "%u): the result of this operation cannot be trusted",
-                               (unsigned long long) reduction->sequence,
-                               reduction->group->handle);
+    oc_server_group_failed(reduction->group, OC_ERR_INVALID, "a message in the name of the "
+                           "parent server was forged or duplicated (collective %llu, handle "
+                           "%u): the result of this operation cannot be trusted",
+                           (unsigned long long) reduction->sequence,
+                           reduction->group->handle);
 }
 
 static uint32_t slots_of(const oc_reduction_t *reduction)
@@ -67,7 +68,7 @@ static uint32_t slots_of(const oc_reduction_t *reduction)
     return chunks < OC_TAG_SLOTS ? chunks : OC_TAG_SLOTS;
 }
 
-bool oc_leftovers_none_of(oc_reduction_t *reduction, uint32_t rank)
+bool oc_server_leftovers_none_of(oc_reduction_t *reduction, uint32_t rank)
 {
     for (uint32_t slot = 0; slot < slots_of(reduction); slot++) {
         if (holds(reduction, OC_KIND_CONTRIBUTION, rank, slot)) {
@@ -78,7 +79,7 @@ bool oc_leftovers_none_of(oc_reduction_t *reduction, uint32_t rank)
     return true;
 }
 
-bool oc_leftovers_none_above(oc_reduction_t *reduction)
+bool oc_server_leftovers_none_above(oc_reduction_t *reduction)
 {
     for (uint32_t slot = 0; slot < slots_of(reduction); slot++) {
         if (holds(reduction, OC_KIND_RESULT, reduction->group->index, slot)) {
@@ -189,7 +190,7 @@ static unsigned long long count_stuck(oc_aggregator_t *aggregator)
     return ranks;
 }
 
-void oc_leftovers_sweep(oc_aggregator_t *aggregator)
+void oc_server_leftovers_sweep(oc_aggregator_t *aggregator)
 {
     unsigned long long ranks = count_stuck(aggregator);
     uint32_t each = ranks < SWEEP ? SWEEP / (uint32_t) (ranks > 0 ? ranks : 1) : 1;

@@ -4,21 +4,21 @@
  * for a client's first group: it takes memory and a connection, and of a tree's leaves ranks greet
  * two and join one.
  */
-#include "server/aggregator/peers.h"
+#include "server/aggregator/server_peers.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Of a client that is gone, the last one ends this. */
-static void peer_release(oc_peer_t *peer)
+static void peer_release(oc_server_peer_t *peer)
 {
     if (NULL == peer->endpoint && NULL == peer->address && 0 == peer->members) {
         free(peer);
     }
 }
 
-void oc_server_peer_leave(oc_peer_t *peer)
+void oc_server_peer_leave(oc_server_peer_t *peer)
 {
     assert(peer->members > 0);
     peer->members--;
@@ -37,12 +37,12 @@ void oc_server_peer_lost(oc_aggregator_t *aggregator, uint32_t client)
 
 static void on_peer_failed(void *arg)
 {
-    oc_peer_t *peer = arg;
+    oc_server_peer_t *peer = arg;
 
     oc_server_peer_lost(peer->aggregator, peer->client);
 }
 
-static void connect_to(oc_peer_t *peer)
+static void connect_to(oc_server_peer_t *peer)
 {
     assert(NULL != peer->address);
     if (OC_OK != oc_endpoint_open(peer->aggregator->worker, peer->address, on_peer_failed, peer,
@@ -55,9 +55,9 @@ static void connect_to(oc_peer_t *peer)
     peer->aggregator->served_clients++;
 }
 
-oc_peer_t *oc_server_peer_join(oc_aggregator_t *aggregator, uint32_t client)
+oc_server_peer_t *oc_server_peer_join(oc_aggregator_t *aggregator, uint32_t client)
 {
-    oc_peer_t *peer;
+    oc_server_peer_t *peer;
 
     HASH_FIND(hh, aggregator->peers, &client, sizeof(client), peer);
     if (NULL != peer) {
@@ -71,7 +71,7 @@ oc_peer_t *oc_server_peer_join(oc_aggregator_t *aggregator, uint32_t client)
 
 void oc_server_peer_add(oc_aggregator_t *aggregator, const oc_command_t *command)
 {
-    oc_peer_t *peer = calloc(1, sizeof(*peer));
+    oc_server_peer_t *peer = calloc(1, sizeof(*peer));
 
     if (NULL != peer) {
         peer->address = malloc(command->length);
@@ -89,7 +89,7 @@ void oc_server_peer_add(oc_aggregator_t *aggregator, const oc_command_t *command
 
 void oc_server_peer_drop(oc_aggregator_t *aggregator, uint32_t client)
 {
-    oc_peer_t *peer;
+    oc_server_peer_t *peer;
 
     HASH_FIND(hh, aggregator->peers, &client, sizeof(client), peer);
     if (NULL != peer) {

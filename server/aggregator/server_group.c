@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A group of an aggregator: what points to it, its failure, the names of its members. */
-#include "server/aggregator/group.h"
+#include "server/aggregator/server_group.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 
 #include "server/aggregator/early.h"
 
-void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, const char *format,
-                                ...)
+void oc_server_group_failed(oc_server_group_t *group, oc_status_t status, const char *format,
+                            ...)
 {
     oc_command_t *command;
     va_list args;
@@ -31,8 +31,8 @@ void oc_aggregator_group_failed(oc_server_group_t *group, oc_status_t status, co
     oc_mailbox_post(group->aggregator->config.control, command);
 }
 
-const char *oc_group_member_name(const oc_server_group_t *group, uint32_t rank,
-                                 char name[OC_MEMBER_NAME_SIZE])
+const char *oc_server_group_member_name(const oc_server_group_t *group, uint32_t rank,
+                                        char name[OC_MEMBER_NAME_SIZE])
 {
     assert(rank < group->num_ranks);
     if (NULL != group->above) {
@@ -43,12 +43,12 @@ const char *oc_group_member_name(const oc_server_group_t *group, uint32_t rank,
     return name;
 }
 
-void oc_group_hold(oc_server_group_t *group)
+void oc_server_group_hold(oc_server_group_t *group)
 {
     group->references++;
 }
 
-void oc_group_release(oc_server_group_t *group)
+void oc_server_group_release(oc_server_group_t *group)
 {
     assert(group->references > 0);
     if (0 == --group->references && group->dropped) {

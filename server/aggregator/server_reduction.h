@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives on an aggregator. Of the aggregator, on its thread. */
-#ifndef OC_SERVER_AGGREGATOR_REDUCTION_H
-#define OC_SERVER_AGGREGATOR_REDUCTION_H
+#ifndef OC_SERVER_AGGREGATOR_SERVER_REDUCTION_H
+#define OC_SERVER_AGGREGATOR_SERVER_REDUCTION_H
 
 #include "server/aggregator/aggregator_types.h"
 

@@ -4,12 +4,12 @@
  * is taken away at once: what a group may have early is kept (early.h), and everything else is
  * dropped and counted.
  */
-#include "server/aggregator/sweep.h"
+#include "server/aggregator/early_sweep.h"
 
 #include "protocol/tag.h"
 #include "server/aggregator/commands.h"
 #include "server/aggregator/early.h"
-#include "server/aggregator/group.h"
+#include "server/aggregator/server_group.h"
 #include "server/aggregator/lookup.h"
 
 /* As often the control side looks how much memory the process has. */
@@ -21,18 +21,18 @@ static bool is_legal(oc_server_group_t *group, const oc_unexpected_t *message)
     char name[OC_MEMBER_NAME_SIZE] = "the parent server";
 
     if (!oc_early_is_from_above(message->tag)) {
-        oc_group_member_name(group, oc_tag_rank(message->tag), name);
+        oc_server_group_member_name(group, oc_tag_rank(message->tag), name);
     }
     if (!oc_early_fits(group, message)) {
-        oc_aggregator_group_failed(group, OC_ERR_LIMIT,
-                                   "%s has sent more than its window of %u chunks of %u bytes "
-                                   "before any of them could be received", name, group->window,
-                                   group->chunk_bytes);
+        oc_server_group_failed(group, OC_ERR_LIMIT,
+                               "%s has sent more than its window of %u chunks of %u bytes "
+                               "before any of them could be received", name, group->window,
+                               group->chunk_bytes);
     } else if (OC_KIND_REPLY != oc_tag_kind(message->tag)
                && oc_early_has(group, message->tag)) {
         /* which of several replies is the true one, codes will tell */
-        oc_aggregator_group_failed(group, OC_ERR_INVALID, "%s sent the same chunk twice, "
-                                   "or one of them was forged", name);
+        oc_server_group_failed(group, OC_ERR_INVALID, "%s sent the same chunk twice, "
+                               "or one of them was forged", name);
     }
     return !group->failed;
 }
@@ -40,7 +40,7 @@ static bool is_legal(oc_server_group_t *group, const oc_unexpected_t *message)
 static void keep(oc_server_group_t *group, const oc_unexpected_t *message)
 {
     if (!oc_early_keep(group, message)) {
-        oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
+        oc_server_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
         oc_early_drop(group->aggregator, message);
     }
 }
@@ -81,8 +81,8 @@ static void sort(oc_aggregator_t *aggregator, const oc_unexpected_t *message)
         group = find_above(aggregator, message->tag);
     }
     if (OC_KIND_CONTRIBUTION == oc_tag_kind(message->tag)) {
-        group = oc_aggregator_group(aggregator, oc_tag_handle(message->tag),
-                                    oc_tag_rank(message->tag));
+        group = oc_server_group_find(aggregator, oc_tag_handle(message->tag),
+                                     oc_tag_rank(message->tag));
     }
     if (NULL == group || group->failed || !is_legal(group, message)) {
         oc_early_drop(aggregator, message);
@@ -101,7 +101,7 @@ static const uint64_t not_requests[][2] = {
 
 /*
  * Requests are left where they are: receives for them are posted all the time, and one that finds
- * none for long shows that something is wrong (leftovers.c).
+ * none for long shows that something is wrong (server_leftovers.c).
  */
 static bool take_next(oc_aggregator_t *aggregator, oc_unexpected_t *message)
 {

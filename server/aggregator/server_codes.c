@@ -3,7 +3,7 @@
  * Codes of the messages with header that an aggregator sends and gets. What has a wrong one was not
  * made by this job: it is dropped, and counted, and ends nothing.
  */
-#include "server/aggregator/codes.h"
+#include "server/aggregator/server_codes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void refuse(oc_aggregator_t *aggregator)
     }
 }
 
-void oc_codes_open(oc_aggregator_t *aggregator, oc_command_t *command)
+void oc_server_codes_open(oc_aggregator_t *aggregator, oc_command_t *command)
 {
     oc_secret_t secret;
 
@@ -38,34 +38,34 @@ void oc_codes_open(oc_aggregator_t *aggregator, oc_command_t *command)
     explicit_bzero(&secret, sizeof(secret));
 }
 
-void oc_codes_close(oc_aggregator_t *aggregator)
+void oc_server_codes_close(oc_aggregator_t *aggregator)
 {
     oc_mac_free(aggregator->codes);
     oc_mac_free(aggregator->codes_above);
 }
 
-void oc_seal_reply(const oc_server_group_t *group, const oc_header_t *header, uint8_t *message,
-                   size_t length)
+void oc_server_seal_reply(const oc_server_group_t *group, const oc_header_t *header,
+                          uint8_t *message, size_t length)
 {
     oc_header_encode(header, message);
     oc_seal(group->aggregator->codes, group->id, group->index, header, message, length);
 }
 
-void oc_seal_above(const oc_server_group_t *group, const oc_header_t *header, uint8_t *message,
-                   size_t length)
+void oc_server_seal_above(const oc_server_group_t *group, const oc_header_t *header,
+                          uint8_t *message, size_t length)
 {
     oc_header_encode(header, message);
     oc_seal(group->aggregator->codes_above, group->id, group->index, header, message, length);
 }
 
-bool oc_request_is_genuine(const oc_server_group_t *group, const oc_request_t *request)
+bool oc_server_is_genuine(const oc_server_group_t *group, const oc_request_t *request)
 {
     return oc_is_sealed(group->aggregator->codes, group->id, group->index, &request->header,
                         request->bytes, request->transfer.length);
 }
 
-bool oc_is_from_above(const oc_server_group_t *group, const oc_transfer_t *transfer,
-                      const uint8_t *message, oc_header_t *header)
+bool oc_server_is_from_above(const oc_server_group_t *group, const oc_transfer_t *transfer,
+                             const uint8_t *message, oc_header_t *header)
 {
     return OC_OK == transfer->status
            && OC_OK == oc_header_decode(message, transfer->length, header)
@@ -73,7 +73,7 @@ bool oc_is_from_above(const oc_server_group_t *group, const oc_transfer_t *trans
                            transfer->length);
 }
 
-void oc_count_forged(oc_aggregator_t *aggregator, size_t length)
+void oc_server_count_forged(oc_aggregator_t *aggregator, size_t length)
 {
     if (0 == aggregator->forged++) {
         oc_warn("aggregator %u dropped a message of %zu bytes that nobody of its job has made: its "

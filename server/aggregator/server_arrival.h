@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What members say of collectives. */
-#ifndef OC_SERVER_AGGREGATOR_ARRIVAL_H
-#define OC_SERVER_AGGREGATOR_ARRIVAL_H
+#ifndef OC_SERVER_AGGREGATOR_SERVER_ARRIVAL_H
+#define OC_SERVER_AGGREGATOR_SERVER_ARRIVAL_H
 
 #include "server/aggregator/aggregator_types.h"
 

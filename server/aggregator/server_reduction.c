@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives on an aggregator: their memory, what they say to all members, their ends. */
-#include "server/aggregator/reduction.h"
+#include "server/aggregator/server_reduction.h"
 
 #include <assert.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "protocol/tag.h"
-#include "server/aggregator/codes.h"
-#include "server/aggregator/group.h"
+#include "server/aggregator/server_codes.h"
+#include "server/aggregator/server_group.h"
 #include "server/aggregator/pieces.h"
 #include "server/aggregator/replies.h"
 #include "server/aggregator/starving.h"
@@ -58,8 +58,8 @@ void oc_reduction_free(oc_reduction_t *reduction)
     oc_server_group_t *group = reduction->group;
     oc_stock_t *stock = &group->aggregator->stock;
 
-    assert(0 == reduction->replies_left && 0 == reduction->notices_left && group->num_reductions > 0);
-    assert(NULL == reduction->chunks);
+    assert(0 == reduction->replies_left && 0 == reduction->notices_left);
+    assert(NULL == reduction->chunks && group->num_reductions > 0);
     DL_DELETE2(group->reductions, reduction, group_prev, group_next);
     DL_DELETE2(*place_of(group, reduction->sequence), reduction, place_prev, place_next);
     group->num_reductions--;
@@ -102,7 +102,7 @@ static void sent(oc_reduction_t *reduction, const oc_transfer_t *transfer, uint3
     if (!group->failed) {
         oc_reduction_settle(reduction);
     }
-    oc_group_release(group);
+    oc_server_group_release(group);
 }
 
 static void on_reply_sent(oc_transfer_t *transfer)
@@ -127,13 +127,13 @@ static oc_reply_transfer_t *send_to_all(oc_reduction_t *reduction, const void *d
     oc_reply_transfer_t *replies = oc_stock_take(&group->aggregator->stock, replies_size(group));
 
     if (NULL == replies) {
-        oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
+        oc_server_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
         return NULL;
     }
     for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
         replies[rank].reduction = reduction;
         replies[rank].transfer.done = done;
-        oc_group_hold(group);
+        oc_server_group_hold(group);
         oc_aggregator_send(group, rank, &replies[rank].transfer, data, length,
                            oc_tag(OC_KIND_REPLY, group->members[rank].reply_handle, group->index,
                                   reduction->sequence, slot));
@@ -157,7 +157,7 @@ static void seal_reply(const oc_reduction_t *reduction, uint8_t message, uint8_t
 
     header.message = message;
     header.rank = reduction->group->index;
-    oc_seal_reply(reduction->group, &header, bytes, OC_HEADER_SIZE);
+    oc_server_seal_reply(reduction->group, &header, bytes, OC_HEADER_SIZE);
 }
 
 void oc_reduction_sent(oc_reduction_t *reduction)
@@ -218,17 +218,17 @@ static oc_reduction_t *reduction_new(oc_server_group_t *group, const oc_header_t
     oc_reduction_t *reduction;
 
     if (NULL == kernel || !sizes_fit(group, header, oc_type_size(header->type))) {
-        oc_aggregator_group_failed(group, OC_ERR_INVALID,
-                                   "%s asks for an impossible collective %llu: %s of %llu %s",
-                                   oc_group_member_name(group, header->rank, name),
-                                   (unsigned long long) header->sequence,
-                                   oc_op_name(header->op), (unsigned long long) header->count,
-                                   oc_type_name(header->type));
+        oc_server_group_failed(group, OC_ERR_INVALID,
+                               "%s asks for an impossible collective %llu: %s of %llu %s",
+                               oc_server_group_member_name(group, header->rank, name),
+                               (unsigned long long) header->sequence,
+                               oc_op_name(header->op), (unsigned long long) header->count,
+                               oc_type_name(header->type));
         return NULL;
     }
     reduction = reduction_allocate(group, header);
     if (NULL == reduction) {
-        oc_aggregator_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
+        oc_server_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
         return NULL;
     }
     reduction->group = group;
@@ -273,18 +273,18 @@ oc_reduction_t *oc_reduction_find_or_make(oc_server_group_t *group, const oc_hea
         return reduction;
     }
     if (!is_in_reach(group, header->sequence)) {
-        oc_aggregator_group_failed(group, OC_ERR_LIMIT, "%s began collective %llu while %llu is "
-                                   "under way: they have to be less than %u apart",
-                                   oc_group_member_name(group, header->rank, name),
-                                   (unsigned long long) header->sequence,
-                                   (unsigned long long) group->reductions->sequence,
-                                   TAG_SEQUENCES);
+        oc_server_group_failed(group, OC_ERR_LIMIT, "%s began collective %llu while %llu is "
+                               "under way: they have to be less than %u apart",
+                               oc_server_group_member_name(group, header->rank, name),
+                               (unsigned long long) header->sequence,
+                               (unsigned long long) group->reductions->sequence,
+                               TAG_SEQUENCES);
         return NULL;
     }
     if (group->num_reductions >= OC_MAX_REDUCTIONS) {
-        oc_aggregator_group_failed(group, OC_ERR_LIMIT, "%s has more than %d collectives under way",
-                                   oc_group_member_name(group, header->rank, name),
-                                   OC_MAX_IN_FLIGHT);
+        oc_server_group_failed(group, OC_ERR_LIMIT, "%s has more than %d collectives under way",
+                               oc_server_group_member_name(group, header->rank, name),
+                               OC_MAX_IN_FLIGHT);
         return NULL;
     }
     return reduction_new(group, header);
@@ -309,7 +309,7 @@ const char *oc_reductions_check(const oc_server_group_t *group)
     unsigned count = 0;
 
     DL_FOREACH2 (group->reductions, reduction, group_next) {
-        if (reduction->group != group || reduction != oc_reduction_find(group, reduction->sequence)) {
+        if (reduction != oc_reduction_find(group, reduction->sequence)) {
             return "a collective is not found by its number";
         }
         if (!ranks_agree(reduction)) {
