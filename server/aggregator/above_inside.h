@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages between a leaf's group and the server above: what the files above*.c share. */
+/*
+ * Messages between a leaf's group and the server above: what the files above*.c share. Of the
+ * aggregator, on its thread.
+ */
 #ifndef OC_SERVER_AGGREGATOR_ABOVE_INSIDE_H
 #define OC_SERVER_AGGREGATOR_ABOVE_INSIDE_H
 

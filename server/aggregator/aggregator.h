@@ -25,17 +25,26 @@ typedef struct {
     oc_mailbox_t *control;     /* where its answers go */
 } oc_aggregator_config_t;
 
-/* Starts the thread; on failure a sentence in error. */
+/*
+ * Starts the thread. On failure nothing is left, and a sentence is in error. The caller keeps what
+ * config points to until the aggregator is closed.
+ */
 oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregator_t **aggregator,
                                char *error, size_t error_size);
 
-/* Stops the thread, which lets go of everything at once, and frees it. NULL is allowed. */
+/*
+ * Stops the thread, which lets go of everything at once, waits for its end, and frees the aggregator
+ * and all commands that it has not carried out. NULL is allowed.
+ */
 void oc_aggregator_close(oc_aggregator_t *aggregator);
 
-/* UCX worker address; owned by the aggregator, constant. */
+/* Any thread, without a lock: the address is constant. It is the aggregator's, and ends with it. */
 const void *oc_aggregator_address(const oc_aggregator_t *aggregator, size_t *length);
 
-/* Any thread. Takes the command over; commands are carried out in order. */
+/*
+ * Any thread. Takes the command over, and may wait for the lock of the mailbox, never for the
+ * aggregator's work. Commands are carried out in order.
+ */
 void oc_aggregator_post(oc_aggregator_t *aggregator, oc_command_t *command);
 
 #endif

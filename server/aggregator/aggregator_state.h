@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An aggregator without its thread: oc_aggregator_open starts one that serves it, and tests carry
- * out its commands and make its progress themselves. All functions of this folder but those of
- * aggregator.h and mailbox.h are for that one thread.
+ * out its commands and make its progress themselves.
  */
 #ifndef OC_SERVER_AGGREGATOR_AGGREGATOR_STATE_H
 #define OC_SERVER_AGGREGATOR_AGGREGATOR_STATE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The data model of an aggregator, on one page. All of it belongs to the aggregator's thread.
+ * The data model of an aggregator, on one page. All of it belongs to the aggregator's thread: only
+ * that thread calls functions which take a part of it, and none of these blocks.
  *
  *   aggregator --< peer          a client process: its endpoint
  *              --< group         a communicator: its members (peer, reply handle)

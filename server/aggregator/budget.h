@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What groups need of an aggregator's memory, in bytes: the registry refuses by these numbers
- * what the aggregators could not serve.
+ * what the aggregators could not serve. Pure functions, for any thread.
  */
 #ifndef OC_SERVER_AGGREGATOR_BUDGET_H
 #define OC_SERVER_AGGREGATOR_BUDGET_H

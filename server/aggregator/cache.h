@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contributions to small collectives, and which of them may be dropped. */
+/*
+ * Contributions to small collectives, and which of them may be dropped. Of the aggregator, on its
+ * thread.
+ */
 #ifndef OC_SERVER_AGGREGATOR_CACHE_H
 #define OC_SERVER_AGGREGATOR_CACHE_H
 

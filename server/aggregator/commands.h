@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the control side tells an aggregator, by its mailbox. */
+/* What the control side tells an aggregator, by its mailbox. Of the aggregator, on its thread. */
 #ifndef OC_SERVER_AGGREGATOR_COMMANDS_H
 #define OC_SERVER_AGGREGATOR_COMMANDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that came before anybody waited for them. */
+/* Messages that came before anybody waited for them. Of the aggregator, on its thread. */
 #ifndef OC_SERVER_AGGREGATOR_EARLY_SWEEP_H
 #define OC_SERVER_AGGREGATOR_EARLY_SWEEP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which group a message belongs to. */
+/* Which group a message belongs to. Of the aggregator, on its thread. */
 #ifndef OC_SERVER_AGGREGATOR_LOOKUP_H
 #define OC_SERVER_AGGREGATOR_LOOKUP_H
 

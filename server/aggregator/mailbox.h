@@ -72,21 +72,31 @@ typedef struct {
     atomic_bool has_mail;    /* the same, for a thread that looks often */
 } oc_mailbox_t;
 
+/* Before any other thread knows the box. On failure there is nothing to close. */
 oc_status_t oc_mailbox_open(oc_mailbox_t *box);
 
-/* Frees what nobody took. Legal on a box of all zeros with event_fd -1. */
+/*
+ * After the last thread that posts. Frees what nobody took, and closes descriptors that came with
+ * it. Legal on a box of all zeros with event_fd -1.
+ */
 void oc_mailbox_close(oc_mailbox_t *box);
 
 /* A command with room for data, all else zero; NULL without memory. Freed by whoever takes it. */
 oc_command_t *oc_command_new(oc_command_type_t type, const void *data, size_t length);
 
-/* Any thread. Takes the command over. */
+/* Any thread. Takes the command over. Waits for the lock only, which nobody holds for long. */
 void oc_mailbox_post(oc_mailbox_t *box, oc_command_t *command);
 
-/* Whether there may be commands; cheap. */
+/*
+ * Any thread, lock-free: whether there may be commands. A command that another thread is posting may
+ * be missed; event_fd is readable as soon as it is there.
+ */
 bool oc_mailbox_has_mail(const oc_mailbox_t *box);
 
-/* The oldest command, or NULL when there is none, in which case event_fd has been reset. */
+/*
+ * By the thread that sleeps on event_fd: the oldest command, which is the caller's to be freed, or
+ * NULL when there is none, in which case event_fd has been reset. Waits for the lock only.
+ */
 oc_command_t *oc_mailbox_take(oc_mailbox_t *box);
 
 #endif

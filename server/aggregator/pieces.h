@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contributions to small collectives that may be of a reserve. */
+/*
+ * Contributions to small collectives that may be of a reserve. Of the aggregator, on its thread.
+ */
 #ifndef OC_SERVER_AGGREGATOR_PIECES_H
 #define OC_SERVER_AGGREGATOR_PIECES_H
 

@@ -3,7 +3,7 @@
  * Memory of an aggregator with a limit. Everything counts as what it takes of the machine. Blocks
  * that come back are kept for the next request of the same size, and some of the pieces for the
  * next of about the same, until an allocation of another size needs the room or the pool is
- * trimmed.
+ * trimmed. Of one thread; nothing blocks but the system's own allocation.
  */
 #ifndef OC_SERVER_AGGREGATOR_POOL_H
 #define OC_SERVER_AGGREGATOR_POOL_H
@@ -35,6 +35,7 @@ typedef struct {
 } oc_pool_t;
 
 void oc_pool_open(oc_pool_t *pool, size_t limit);
+/* Frees what is kept. What was handed out stays its owner's. */
 void oc_pool_close(oc_pool_t *pool);
 
 /* Whether that many bytes are left. */

@@ -16,7 +16,8 @@
 
 static oc_status_t post_one(oc_aggregator_t *aggregator);
 
-void oc_request_release(oc_request_t *request)
+/* It has been dealt with, and may be posted again. */
+static void release(oc_request_t *request)
 {
     LL_PREPEND(request->aggregator->spare, request);
 }
@@ -102,7 +103,7 @@ static void on_request(oc_transfer_t *transfer)
         out_of_memory(aggregator);
     }
     dispatch(aggregator, request);
-    oc_request_release(request);
+    release(request);
 }
 
 static oc_request_t *request_new(oc_aggregator_t *aggregator)

@@ -5,8 +5,9 @@
 
 #include "server/aggregator/aggregator_types.h"
 
+/* Posts all receives; on failure some of them, which end with the worker. */
 oc_status_t oc_requests_post(oc_aggregator_t *aggregator);
+/* When the worker is closed: those that are not posted. */
 void oc_requests_free(oc_aggregator_t *aggregator);
-void oc_request_release(oc_request_t *request);
 
 #endif

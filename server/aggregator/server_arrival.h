@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What members say of collectives. */
+/* What members say of collectives. Of the aggregator, on its thread. */
 #ifndef OC_SERVER_AGGREGATOR_SERVER_ARRIVAL_H
 #define OC_SERVER_AGGREGATOR_SERVER_ARRIVAL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queue for memory; queue.h gives it out. */
+/* The queue for memory, which queue.h gives out. Of the aggregator, on its thread. */
 #ifndef OC_SERVER_AGGREGATOR_STARVING_H
 #define OC_SERVER_AGGREGATOR_STARVING_H
 

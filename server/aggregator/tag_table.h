@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages by tag: a table that has about one place for each of them, however many there are.
+ * Messages by tag: a table that has about one place for each of them, however many there are. Of
+ * one thread.
  */
 #ifndef OC_SERVER_AGGREGATOR_TAG_TABLE_H
 #define OC_SERVER_AGGREGATOR_TAG_TABLE_H
