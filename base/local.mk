@@ -13,7 +13,6 @@ libocbase_la_SOURCES = \
 	base/log.h base/log.c \
 	base/mac.h base/mac.c \
 	base/output.h base/output.c \
-	base/random.h \
 	base/rules.h base/rules.c \
 	base/settings.h base/settings.c \
 	base/signals.h \

@@ -155,10 +155,6 @@ static const oc_setting_t job_settings[] = {
     {JOB(multicast_rate), .type = OC_SETTING_INT, .number = 0, .max = 1000000, .unit = "Mbit/s",
      .help = "Limit of what a rank sends by UDP multicast, on each address; 0: none but the "
              "network's."},
-    {JOB(multicast_faults), .type = OC_SETTING_TEXT, .text = "", .unit = "",
-     .level = OC_FOR_TESTS,
-     .help = "For tests: drop=P,drop_sent=P,duplicate=P,reorder=P,delay=P,burst=N,delay_ms=N,"
-             "seed=N makes the network worse, P being shares of the datagrams from 0 to 1."},
     {JOB(device_staging), .type = OC_SETTING_SIZE, .number = 32u << 20, .min = 1u << 20,
      .max = 1ull << 40, .unit = "bytes",
      .level = OC_FOR_SOME,

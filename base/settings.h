@@ -25,7 +25,6 @@ typedef enum {
     OC_FOR_TUNING, /* what changes how fast it is, where the default is good for most */
     OC_FOR_ALL,    /* the few that every user may want to set */
     OC_FOR_SOME,   /* users of particular networks or programs */
-    OC_FOR_TESTS,
 } oc_setting_level_t;
 
 typedef struct {
@@ -115,7 +114,6 @@ typedef struct {
     size_t multicast_window;
     size_t multicast_staging;
     int multicast_rate;
-    const char *multicast_faults;
     size_t device_staging;
     const char *timeline;
     oc_local_settings_t local;   /* of embedded aggregators */

@@ -39,7 +39,6 @@ libocmulticast_la_SOURCES = \
 	multicast/transport/address.h multicast/transport/address.c \
 	multicast/transport/interface.h multicast/transport/interface.c \
 	multicast/transport/senders.h multicast/transport/senders.c \
-	multicast/transport/shim.h multicast/transport/shim.c \
 	multicast/transport/transport.h \
 	multicast/transport/udp.h multicast/transport/udp.c \
 	multicast/transport/udp_receive.h multicast/transport/udp_receive.c \

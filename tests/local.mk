@@ -18,6 +18,7 @@ tests_rdma_transport_probe_LDADD = libocmulticast.la libocprotocol.la libocbase.
 endif
 CLEANFILES += $(EXTRA_PROGRAMS)
 
+include tests/faults/local.mk
 include tests/unit/local.mk
 include tests/engine/local.mk
 include tests/multicast/local.mk

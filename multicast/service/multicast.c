@@ -371,18 +371,18 @@ static bool look_ahead(oc_multicast_t *multicast, uint64_t now, uint64_t *timeou
     return true;
 }
 
-static bool arm_slot(const oc_transports_t *transports, const oc_cast_slot_t *slot, uint64_t now,
-                     struct pollfd *fd, uint64_t *timeout)
+static bool arm_slot(const oc_cast_slot_t *slot, uint64_t now, struct pollfd *fd,
+                     uint64_t *timeout)
 {
     oc_transport_t *transport = slot->transport;
-    uint64_t due = oc_transports_due(transports, slot), wait = BLIND_INTERVAL;
+    uint64_t wait = BLIND_INTERVAL;
 
-    if (due <= now || !transport->ops->arm(transport, slot->sending)) {
+    if (!transport->ops->arm(transport, slot->sending)) {
         return false;
     }
     *fd = (struct pollfd) {.fd = transport->event_fd, .events = transport->events};
     if (transport->event_fd >= 0) {
-        wait = due - now;
+        wait = 0 == transport->due ? UINT64_MAX : transport->due - now;
     }
     *timeout = wait < *timeout ? wait : *timeout;
     return true;
@@ -403,8 +403,7 @@ int oc_multicast_sleep(oc_multicast_t *multicast, struct pollfd *fds, uint64_t n
     for (unsigned i = 0; i < multicast->transports.num_open; i++) {
         const oc_cast_slot_t *slot = multicast->transports.open[i];
 
-        if (slot->listeners > 0
-            && !arm_slot(&multicast->transports, slot, now, &fds[count++], timeout)) {
+        if (slot->listeners > 0 && !arm_slot(slot, now, &fds[count++], timeout)) {
             return -1;
         }
     }

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "multicast/transport/address.h"
 #include "multicast/transport/udp.h"
+
+oc_transports_wrap_t *oc_transports_wrap;
 
 void oc_transports_init(oc_transports_t *transports, const oc_job_settings_t *settings,
                         const uint8_t *job_id, uint32_t process)
@@ -17,7 +18,7 @@ void oc_transports_init(oc_transports_t *transports, const oc_job_settings_t *se
     transports->settings = settings;
     transports->source.fd = -1;
     memcpy(transports->job_id, job_id, OC_JOB_ID_SIZE);
-    transports->salt = (uint64_t) process * (OC_CARRIERS * OC_MAX_SLOTS);
+    transports->first_number = (uint64_t) process * (OC_CARRIERS * OC_MAX_SLOTS);
 }
 
 void oc_transports_close(oc_transports_t *transports)
@@ -80,7 +81,6 @@ static void survey_verbs(oc_transports_t *transports)
 oc_status_t oc_transports_survey(oc_transports_t *transports, char *error, size_t error_size)
 {
     const oc_job_settings_t *settings = transports->settings;
-    const char *faults = settings->multicast_faults;
     char why[OC_CAST_TEXT_SIZE];
 
     if (transports->surveyed) {
@@ -90,11 +90,6 @@ oc_status_t oc_transports_survey(oc_transports_t *transports, char *error, size_
                                     (unsigned) settings->multicast_groups, &transports->first, why,
                                     sizeof(why))) {
         snprintf(error, error_size, "coll_optcast_multicast_address: %s", why);
-        return OC_ERR_INVALID;
-    }
-    if (OC_OK != oc_faults_parse(NULL != faults ? faults : "", &transports->faults, why,
-                                 sizeof(why))) {
-        snprintf(error, error_size, "coll_optcast_multicast_faults: %s", why);
         return OC_ERR_INVALID;
     }
     if (OC_MULTICAST_VERBS != settings->multicast) {
@@ -133,27 +128,21 @@ static oc_status_t open_transport(oc_transports_t *transports, oc_carrier_t carr
     }
 }
 
-static uint64_t shim_clock(void *arg)
-{
-    (void) arg;
-    return oc_clock_ns();
-}
-
 /* NULL: out of memory, and the transport is closed. */
-static oc_transport_t *make_worse(const oc_transports_t *transports, const oc_cast_slot_t *slot,
-                                  oc_transport_t *transport)
+static oc_transport_t *wrap(const oc_transports_t *transports, const oc_cast_slot_t *slot,
+                            oc_transport_t *transport)
 {
-    uint64_t salt = transports->salt + slot->carrier * OC_MAX_SLOTS + slot->number;
-    oc_transport_t *shim;
+    uint64_t number = transports->first_number + slot->carrier * OC_MAX_SLOTS + slot->number;
+    oc_transport_t *wrapped;
 
-    if (!oc_faults_any(&transports->faults)) {
+    if (NULL == oc_transports_wrap) {
         return transport;
     }
-    shim = oc_shim_new(transport, &transports->faults, salt, shim_clock, NULL);
-    if (NULL == shim) {
+    wrapped = oc_transports_wrap(transport, number);
+    if (NULL == wrapped) {
         transport->ops->close(transport);
     }
-    return shim;
+    return wrapped;
 }
 
 oc_status_t oc_transports_get(oc_transports_t *transports, oc_carrier_t carrier,
@@ -177,7 +166,7 @@ oc_status_t oc_transports_get(oc_transports_t *transports, oc_carrier_t carrier,
     slot->number = number;
     status = open_transport(transports, carrier, number, &transport, error, error_size);
     if (OC_OK == status) {
-        slot->transport = make_worse(transports, slot, transport);
+        slot->transport = wrap(transports, slot, transport);
         if (NULL == slot->transport) {
             snprintf(error, error_size, "out of memory");
             status = OC_ERR_NO_MEMORY;
@@ -190,9 +179,4 @@ oc_status_t oc_transports_get(oc_transports_t *transports, oc_carrier_t carrier,
     transports->slots[carrier][number] = transports->open[transports->num_open++] = slot;
     *result = slot;
     return OC_OK;
-}
-
-uint64_t oc_transports_due(const oc_transports_t *transports, const oc_cast_slot_t *slot)
-{
-    return oc_faults_any(&transports->faults) ? oc_shim_due(slot->transport) : UINT64_MAX;
 }

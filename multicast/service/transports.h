@@ -9,7 +9,6 @@
 #include "base/limits.h"
 #include "multicast/service/record.h"
 #include "multicast/transport/interface.h"
-#include "multicast/transport/shim.h"
 #include "multicast/transport/transport.h"
 #include "multicast/transport/udp_source.h"
 #include "multicast/transport/verbs.h"
@@ -37,18 +36,26 @@ typedef struct {
 typedef struct {
     const oc_job_settings_t *settings;
     uint8_t job_id[OC_JOB_ID_SIZE];
-    uint64_t salt;             /* of the faults: each process has its own */
+    uint64_t first_number;     /* for oc_transports_wrap: each process has its own */
     bool surveyed;
     oc_carrier_state_t carriers[OC_CARRIERS];
     struct in_addr first;      /* address of slot 0 */
     oc_interface_t interface;  /* of udp … */
     oc_udp_source_t source;    /* … and what it is sent from */
     oc_verbs_source_t *verbs_source;    /* the same; NULL: there is none */
-    oc_faults_t faults;
     oc_cast_slot_t *slots[OC_CARRIERS][OC_MAX_SLOTS];
     oc_cast_slot_t *open[OC_CARRIERS * OC_MAX_SLOTS];
     unsigned num_open;
 } oc_transports_t;
+
+/*
+ * The door for tests; NULL in the product. If it is set, it is given each transport that has been
+ * opened, with a number that no other transport of the job has. It returns the transport to use,
+ * which owns the given one, or NULL: out of memory, and the given one is still the caller's. It is
+ * set before transports are opened, and not afterwards.
+ */
+typedef oc_transport_t *oc_transports_wrap_t(oc_transport_t *transport, uint64_t number);
+extern oc_transports_wrap_t *oc_transports_wrap;
 
 /* The settings outlive them. Opens nothing. */
 void oc_transports_init(oc_transports_t *transports, const oc_job_settings_t *settings,
@@ -67,8 +74,5 @@ oc_status_t oc_transports_survey(oc_transports_t *transports, char *error, size_
 oc_status_t oc_transports_get(oc_transports_t *transports, oc_carrier_t carrier,
                               unsigned number, oc_cast_slot_t **slot, char *error,
                               size_t error_size);
-
-/* When a datagram that the tests' faults hold back is due; UINT64_MAX: there is none. */
-uint64_t oc_transports_due(const oc_transports_t *transports, const oc_cast_slot_t *slot);
 
 #endif

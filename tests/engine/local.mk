@@ -40,7 +40,7 @@ check_PROGRAMS += tests/engine/test_engine_cast
 tests_engine_test_engine_cast_SOURCES = tests/engine/test_engine_cast.c \
 	tests/engine/lies.h tests/engine/lies.c $(engine_harness)
 tests_engine_test_engine_cast_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_engine_test_engine_cast_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
+tests_engine_test_engine_cast_LDADD = libocfaults.la libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
 
 check_PROGRAMS += tests/engine/test_engine_idle
 tests_engine_test_engine_idle_SOURCES = tests/engine/test_engine_idle.c $(engine_harness)
@@ -172,7 +172,7 @@ check_PROGRAMS += tests/engine/test_engine_threads
 tests_engine_test_engine_threads_SOURCES = tests/engine/test_engine_threads.c \
 	$(engine_harness) tests/engine/party.h tests/engine/party.c
 tests_engine_test_engine_threads_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_engine_test_engine_threads_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+tests_engine_test_engine_threads_LDADD = libocfaults.la libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_crowd
 tests_engine_test_engine_crowd_SOURCES = tests/engine/test_engine_crowd.c $(engine_harness)

@@ -22,6 +22,7 @@
 #include "multicast/service/record.h"
 #include "tests/engine/harness.h"
 #include "tests/engine/lies.h"
+#include "tests/faults/door.h"
 #include "ucx_backend/worker.h"
 
 #define QUEUED 12
@@ -287,7 +288,7 @@ static void test_loss(void **state)
     oc_job_settings_t settings = cast_settings();
 
     (void) state;
-    settings.multicast_faults = "drop=0.2,duplicate=0.05,reorder=0.05,seed=3";
+    faults_install("drop=0.2,duplicate=0.05,reorder=0.05,seed=3");
     assert_int_equal(ranks_run(3, &settings, lossy, 60), 0);
 }
 
@@ -309,7 +310,7 @@ static void test_rests_between_operations(void **state)
     oc_job_settings_t settings = cast_settings();
 
     (void) state;
-    settings.multicast_faults = "delay=0.5,delay_ms=14,seed=3";
+    faults_install("delay=0.5,delay_ms=14,seed=3");
     assert_int_equal(ranks_run(6, &settings, resting, 60), 0);
 }
 
@@ -522,7 +523,7 @@ static void test_sleep(void **state)
 
     (void) state;
     assert_int_equal(ranks_run(3, &settings, asleep, 60), 0);
-    settings.multicast_faults = "drop=0.05,delay=0.05,delay_ms=3,seed=9";
+    faults_install("drop=0.05,delay=0.05,delay_ms=3,seed=9");
     assert_int_equal(ranks_run(3, &settings, asleep, 60), 0);
 }
 
@@ -656,6 +657,14 @@ static void test_lies(void **state)
     assert_int_equal(ranks_run(3, &settings, lied_to, 60), 0);
 }
 
+/* Faults are for one test. */
+static int mend_network(void **state)
+{
+    (void) state;
+    faults_install("");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -663,11 +672,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_unequal_blocks),
         cmocka_unit_test(test_channels),
         cmocka_unit_test(test_chains),
-        cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_rests_between_operations),
+        cmocka_unit_test_teardown(test_loss, mend_network),
+        cmocka_unit_test_teardown(test_rests_between_operations, mend_network),
         cmocka_unit_test(test_queued_on_many_groups),
         cmocka_unit_test(test_rank_that_cannot),
-        cmocka_unit_test(test_sleep),
+        cmocka_unit_test_teardown(test_sleep, mend_network),
         cmocka_unit_test(test_killed_rank),
         cmocka_unit_test(test_collapse_of_servers),
         cmocka_unit_test(test_lies),

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "tests/engine/harness.h"
 #include "tests/engine/party.h"
+#include "tests/faults/door.h"
 
 #define THREADS     4
 #define ROUNDS      5     /* groups that a thread makes, one after the other */
@@ -447,7 +448,7 @@ static void test_cast_with_losses(void **state)
     (void) state;
     settings.multicast_groups = 3;
     settings.multicast_channels = 2;
-    settings.multicast_faults = "drop=0.1,duplicate=0.05,reorder=0.05,seed=5";
+    faults_install("drop=0.1,duplicate=0.05,reorder=0.05,seed=5");
     assert_int_equal(ranks_run(2, &settings, body_cast_and_go, 60), 0);
 }
 
@@ -468,6 +469,14 @@ static int set_place(void **state)
     return 0;
 }
 
+/* Faults are for one test. */
+static int mend_network(void **state)
+{
+    (void) state;
+    faults_install("");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
@@ -475,7 +484,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_embedded, set_place),
         cmocka_unit_test_setup(test_lost, set_place),
         cmocka_unit_test_setup(test_cast, set_place),
-        cmocka_unit_test_setup(test_cast_with_losses, set_place),
+        cmocka_unit_test_setup_teardown(test_cast_with_losses, set_place, mend_network),
         cmocka_unit_test_setup(test_cast_lost, set_place),
     };
 

@@ -12,7 +12,6 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "multicast/transport/address.h"
-#include "multicast/transport/shim.h"
 #include "net/devices.h"
 #include "server/daemon/configuration.h"
 #include "tests/fuzz/input.h"
@@ -118,25 +117,6 @@ static void as_size(const char *text)
     check(OC_OK == oc_parse_size(printed, &again) && again == value);
 }
 
-static bool is_share(double share)
-{
-    return share >= 0 && share <= 1;
-}
-
-static void as_faults(const char *text)
-{
-    char error[200] = "";
-    oc_faults_t faults;
-
-    if (OC_OK != oc_faults_parse(text, &faults, error, sizeof(error))) {
-        check('\0' != error[0]);
-        return;
-    }
-    check(is_share(faults.drop) && is_share(faults.drop_sent) && is_share(faults.duplicate)
-          && is_share(faults.reorder) && is_share(faults.delay)
-          && faults.burst <= OC_FAULTS_MAX_BURST && faults.delay_ms <= OC_FAULTS_MAX_DELAY_MS);
-}
-
 /* So many addresses, at least one. */
 static void as_range(const char *text, unsigned count)
 {
@@ -191,7 +171,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     as_value(&oc_job_settings_table, text);
     as_value(&oc_server_settings_table, text);
     as_size(text);
-    as_faults(text);
     as_range(text, 1 + how);
     as_list(text);
     as_words(text);

@@ -27,7 +27,7 @@ sources_of() {
     segment) echo "node/segment.c [node/doorbell.c base/descriptors.c]" ;;
     servers) echo "net/address.c [base/text.c]" ;;
     settings) echo "server/daemon/configuration.c base/settings.c base/text.c multicast/transport/address.c
-        [multicast/transport/shim.c net/devices.c -linih -Wl,--wrap=strdup -DOPTCAST_RULES=\"\"]" ;;
+        [net/devices.c -linih -Wl,--wrap=strdup -DOPTCAST_RULES=\"\"]" ;;
     shelf) echo "multicast/peers/shelf.c [node/segment.c base/descriptors.c]" ;;
     stream) echo "control/stream.c [base/descriptors.c protocol/control.c]" ;;
     udp) echo "multicast/transport/udp_receive.c [multicast/transport/udp_source.c base/descriptors.c

@@ -24,7 +24,7 @@ counted() {
 lossy() {
     local name=$1 ranks=$2 operations=60 shared repaired
 
-    expect_job "$name" "$ranks" embedded "${cast[@]}" multicast_faults="$3" cast_loop operations="$operations" "${@:4}"
+    expect_job "$name" "$ranks" embedded "${cast[@]}" faults="$3" cast_loop operations="$operations" "${@:4}"
     [ "$(counted "$name" offloaded "$ranks")" -eq $((operations * ranks)) ] ||
         not_ok "$name: not everything was offloaded" "$tmp/$name.log"
     [ "$(counted "$name" lost "$ranks")" -gt 0 ] || not_ok "$name: nothing was lost" "$tmp/$name.log"
@@ -41,7 +41,7 @@ lossy bad 4 drop=0.05,duplicate=0.1,reorder=0.1,seed=1 count=20000
 lossy bursts 3 drop=0.2,burst=30,delay=0.05,seed=2 count=50000 nonblocking=1
 lossy awful 3 drop=0.3,reorder=0.3,seed=3 count=3000
 # nothing at all gets through: found out when communicators are set up
-expect_job deaf 3 embedded "${cast[@]}" connect_timeout=5 multicast_faults=drop=1 cast_loop operations=10
+expect_job deaf 3 embedded "${cast[@]}" connect_timeout=5 faults=drop=1 cast_loop operations=10
 [ "$(counted deaf offloaded 3)" -eq 0 ] || not_ok "deaf: something was offloaded" "$tmp/deaf.log"
 [ "$(grep -c "Open MPI's own Allgather and Bcast are used" "$tmp/deaf.log")" -eq 1 ] ||
     not_ok "deaf: it is not said once that there is no multicast" "$tmp/deaf.log"

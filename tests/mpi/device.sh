@@ -23,7 +23,7 @@ expect_job node 3 embedded "${staged[@]}" reproducible=shape device offloaded
 start_server --aggregators 2
 expect_job server 4 "$server_address" "${staged[@]}" chunk_size=16K device offloaded
 stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
-expect_job lossy 3 embedded "${staged[@]}" multicast_faults=drop=0.02,reorder=0.05 device offloaded
+expect_job lossy 3 embedded "${staged[@]}" faults=drop=0.02,reorder=0.05 device offloaded
 expect_job left 3 embedded "${staged[@]}" mode=auto device left
 expect_job declined 3 127.0.0.1:1 multicast=udp multicast_interface=nosuch0 connect_timeout=1 device left
 expect_job broken 3 embedded:2 "${staged[@]}" device broken

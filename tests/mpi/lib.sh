@@ -172,9 +172,11 @@ stop_server() {
 # on a busy machine nothing else but time is lost. Multicast is off unless it is set: Open MPI and the
 # programs have Bcasts and Allgathers of their own, which would count. All ranks are on this host, so the
 # shape is flat unless it is set: each rank sends all that it has, which is what most tests are about.
+# faults=FAULTS is no setting: the component is then the one that loses datagrams and the like
+# (tests/faults/cast_faults.h has the names).
 run_job() {
     local ranks=$1 mode=always patience=20 multicast=off order=rank_order
-    local arguments=(--mca coll_optcast_servers "$2")
+    local arguments=(--mca coll_optcast_servers "$2") component_dir=$component_dir faults=()
 
     shift 2
     while [[ $1 == *=* ]]; do
@@ -183,13 +185,22 @@ run_job() {
         connect_timeout=*) patience=${1#*=} ;;
         multicast=*) multicast=${1#*=} ;;
         reproducible=*) order=${1#*=} ;;
+        faults=*) add_faults "${1#*=}" ;;
         *) arguments+=(--mca "coll_optcast_${1%%=*}" "${1#*=}") ;;
         esac
         shift
     done
     arguments+=(--mca coll_optcast_connect_timeout "$patience" --mca coll_optcast_multicast "$multicast"
         --mca coll_optcast_reproducible "$order")
-    run_mpi "$ranks" "$mode" "${mpirun_arguments[@]}" "${arguments[@]}" "${wrapper[@]}" "$programs/$1" "${@:2}"
+    run_mpi "$ranks" "$mode" "${mpirun_arguments[@]}" "${arguments[@]}" "${wrapper[@]}" "${faults[@]}" \
+        "$programs/$1" "${@:2}"
+}
+
+# add_faults FAULTS: for run_job.
+add_faults() {
+    component_dir=$BUILD/tests/faults/.libs
+    have_component || not_ok "no $component_dir/mca_coll_optcast.so: run make in $BUILD"
+    faults=(env "OPTCAST_TEST_FAULTS=$1")
 }
 
 # Settings of jobs that use multicast: all ranks are on this host, whatever networks it has.

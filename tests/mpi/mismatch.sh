@@ -16,7 +16,7 @@ done
 # with losses, too: what is asked for again does not fit either
 for faults in drop=0 drop=0.3,seed=1; do
     for variant in small large; do
-        expect_job "$variant" 3 embedded "${cast[@]}" multicast_faults="$faults" mismatch "$variant"
+        expect_job "$variant" 3 embedded "${cast[@]}" faults="$faults" mismatch "$variant"
         has_line "$tmp/$variant.log" 'their counts or types do not match' ||
             not_ok "$variant: the error does not say what is wrong" "$tmp/$variant.log"
     done

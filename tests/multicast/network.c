@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/random.h"
+#include "tests/random.h"
 
 /* A node that was woken looks so much later, and takes that long for a turn. */
 #define TURN_TIME 1000

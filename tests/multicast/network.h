@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "multicast/transport/shim.h"
 #include "multicast/transport/transport.h"
+#include "tests/faults/shim.h"
 
 #define MAX_NODES 100
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
+#include "tests/random.h"
 
 /* Around each receive buffer; odd, so that nothing is aligned. */
 #define GUARD 67

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/random.h"
 #include "tests/multicast/fixture.h"
+#include "tests/random.h"
 
 #define RANKS   4
 #define PAYLOAD (1472 - OC_DATAGRAM_HEADER)

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/random.h"
 #include "tests/multicast/crew.h"
+#include "tests/random.h"
 
 #define DEFAULT_COUNT 1000
 

@@ -15,10 +15,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/random.h"
 #include "multicast/core/cast_types.h"
 #include "multicast/core/crc32c.h"
 #include "tests/multicast/fixture.h"
+#include "tests/random.h"
 
 #define RANKS    4
 #define KIND_AT 19 /* in a message */

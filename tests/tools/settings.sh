@@ -21,7 +21,6 @@ shown() {
 [[ " $(shown --level 3) " == *' reproducible '* ]] || not_ok "level 3 lacks something" "$tmp/out"
 [[ " $(shown --level 3) " != *' window '* ]] || not_ok "level 3 has what is for tuning" "$tmp/out"
 [[ " $(shown --level 5) " == *' window '* ]] || not_ok "level 5 lacks what is for tuning" "$tmp/out"
-[[ " $(shown --level 8) " != *' multicast_faults '* ]] || not_ok "level 8 has what is for tests" "$tmp/out"
 all=$(shown --level 9)
 described=$(sed -n '/^## MCA/,/^## /s/^| `\([a-z_]*\)` | .*/\1/p' "$REPO/doc/settings.md" | sort | paste -s -d ' ')
 [ "$all" = "$described" ] || not_ok "doc/settings.md describes $described, and these are there: $all"

@@ -239,7 +239,7 @@ tests_unit_test_reserve_LDADD = libocservice.la $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test_shim
 tests_unit_test_shim_SOURCES = tests/unit/test_shim.c
 tests_unit_test_shim_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_shim_LDADD = libocmulticast.la $(CMOCKA_LIBS)
+tests_unit_test_shim_LDADD = libocfaults.la libocmulticast.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_small
 tests_unit_test_small_SOURCES = tests/unit/test_small.c \

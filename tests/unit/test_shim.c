@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "multicast/transport/shim.h"
+#include "tests/faults/shim.h"
 
 #define LENGTH 32u
 

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/random.h"
 #include "staging/arena.h"
 #include "staging/stage.h"
+#include "tests/random.h"
 
 #define PIECE 4096u
 #define SIZE  (40 * PIECE + 123)

@@ -80,7 +80,6 @@ static mca_base_var_info_lvl_t info_level(oc_setting_level_t level)
         [OC_FOR_ALL] = OPAL_INFO_LVL_1,
         [OC_FOR_SOME] = OPAL_INFO_LVL_3,
         [OC_FOR_TUNING] = OPAL_INFO_LVL_5,
-        [OC_FOR_TESTS] = OPAL_INFO_LVL_9,
     };
 
     return levels[level];

@@ -3,8 +3,8 @@
  * Reproducible random numbers: splitmix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable
  * Pseudorandom Number Generators", OOPSLA 2014). Not for secrets.
  */
-#ifndef OC_BASE_RANDOM_H
-#define OC_BASE_RANDOM_H
+#ifndef OC_TESTS_RANDOM_H
+#define OC_TESTS_RANDOM_H
 
 #include <stdbool.h>
 #include <stdint.h>
