@@ -140,7 +140,7 @@ static void take_message(oc_cast_group_t *group, const oc_cast_message_t *messag
         break;
     case OC_CAST_FIND:
     case OC_CAST_FOUND:
-        oc_route_message(group, message);
+        oc_cast_route_message(group, message);
         break;
     default:
         take_about_operation(group, message, now);
@@ -198,7 +198,7 @@ void oc_cast_message(oc_cast_group_t *group, const uint8_t *bytes, size_t length
         return;
     }
     fresh = is_fresh(group, &message);
-    oc_route_heard(group, message.rank);
+    oc_cast_route_heard(group, message.rank);
     if (fresh) {
         oc_tree_heard(group, message.rank, now);
     }

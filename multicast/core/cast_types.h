@@ -78,7 +78,7 @@ typedef struct oc_cast_request {
     uint32_t given, taken;     /* that were sent, once it is known (answered), and have come */
     bool answered;
     uint32_t num_ranges;
-    oc_range_t ranges[OC_CAST_MAX_RANGES];
+    oc_cast_range_t ranges[OC_CAST_MAX_RANGES];
     struct oc_cast_request *prev, *next;
 } oc_cast_request_t;
 
@@ -92,7 +92,7 @@ typedef struct oc_cast_service {
     uint32_t requester, number, block;
     uint32_t range, done;      /* where it goes on: a range, and fragments of it */
     uint32_t num_ranges;
-    oc_range_t ranges[OC_CAST_MAX_RANGES];
+    oc_cast_range_t ranges[OC_CAST_MAX_RANGES];
     bool wait;                 /* for what is not here yet: left */
     bool answered;
     uint64_t told;             /* time of the last answer */
@@ -101,7 +101,7 @@ typedef struct oc_cast_service {
     uint32_t seen;             /* … and this was the news of the block when it was looked for */
     uint32_t num_left;
     struct oc_cast_service *prev, *next;
-    oc_range_t left[];         /* OC_CAST_MAX_RANGES if it waits */
+    oc_cast_range_t left[];         /* OC_CAST_MAX_RANGES if it waits */
 } oc_cast_service_t;
 
 typedef enum {
@@ -183,7 +183,7 @@ typedef struct {
     oc_cast_held_t *held;      /* in order */
     uint64_t next, pause;      /* when their ranks are looked for again; next 0: a pause from now on */
     bool starved;              /* there was no memory to hold one */
-} oc_route_t;
+} oc_cast_route_t;
 
 struct oc_cast_group {
     oc_cast_config_t config;
@@ -194,7 +194,7 @@ struct oc_cast_group {
     oc_status_t status;        /* OC_OK, or why it has failed */
     char reason[OC_CAST_REASON_SIZE];
     oc_probe_t probe;
-    oc_route_t route;
+    oc_cast_route_t route;
     oc_neighbour_t neighbours[OC_CAST_NEIGHBOURS]; /* children, then the parent */
     uint32_t num_children, num_neighbours;
     uint32_t go, leave, turn;  /* the last generation of which this rank was told */

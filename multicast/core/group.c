@@ -66,7 +66,7 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
     group->round_trip = FIRST_ROUND_TRIP;
     oc_tree_begin(group);
     if (NULL == group->hosts || NULL == group->companions || NULL == group->serials
-        || NULL == group->scratch || NULL == group->seal || OC_OK != oc_route_begin(group)
+        || NULL == group->scratch || NULL == group->seal || OC_OK != oc_cast_route_begin(group)
         || OC_OK != oc_probe_begin(group, now)) {
         oc_cast_group_free(group);
         return OC_ERR_NO_MEMORY;
@@ -92,7 +92,7 @@ void oc_cast_group_free(oc_cast_group_t *group)
         oc_operation_free(operation);
     }
     oc_probe_end(group);
-    oc_route_end(group);
+    oc_cast_route_end(group);
     free(group->hosts);
     free(group->companions);
     free(group->serials);
@@ -249,6 +249,6 @@ uint64_t oc_cast_progress(oc_cast_group_t *group, uint64_t now)
         other = progress_active(group, now);
         due = other < due ? other : due;
     }
-    other = oc_route_progress(group, now);
+    other = oc_cast_route_progress(group, now);
     return other < due ? other : due;
 }

@@ -16,7 +16,7 @@ void oc_cast_post(oc_cast_group_t *group, uint32_t rank, oc_cast_message_t *mess
     uint8_t head[OC_CAST_HEAD_MAX];
 
     if (!oc_cast_knows(group, rank) && waits(message->kind)) {
-        oc_route_hold(group, rank, head, oc_cast_write(group, rank, message, head));
+        oc_cast_route_hold(group, rank, head, oc_cast_write(group, rank, message, head));
     } else {
         oc_cast_deliver(group, rank, message);
     }

@@ -145,7 +145,7 @@ static void find_stranger(oc_cast_group_t *group)
         uint32_t rank = probe->stranger++ % group->config.num_ranks;
 
         if (!is_heard(probe, rank) && !oc_cast_knows(group, rank)) {
-            oc_route_find(group, rank);
+            oc_cast_route_find(group, rank);
             return;
         }
     }

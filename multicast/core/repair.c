@@ -57,7 +57,7 @@ static void collect(oc_cast_group_t *group, oc_block_t *block, oc_cast_request_t
     uint32_t most = MAX_REQUEST_BYTES / group->payload + 1, index;
 
     for (index = block->clean; index < block->mark && request->fragments < most; index++) {
-        oc_range_t *range = &request->ranges[request->num_ranges];
+        oc_cast_range_t *range = &request->ranges[request->num_ranges];
 
         if (!is_missing(operation, block, index)) {
             continue;
@@ -67,7 +67,7 @@ static void collect(oc_cast_group_t *group, oc_block_t *block, oc_cast_request_t
         } else if (OC_CAST_MAX_RANGES == request->num_ranges) {
             break;
         } else {
-            *range = (oc_range_t) {.first = index, .count = 1};
+            *range = (oc_cast_range_t) {.first = index, .count = 1};
             request->num_ranges++;
         }
         request->fragments++;
@@ -98,7 +98,7 @@ static void send_request(oc_cast_group_t *group, oc_cast_request_t *request)
         .num_ranges = request->num_ranges,
     };
 
-    memcpy(message.ranges, request->ranges, request->num_ranges * sizeof(oc_range_t));
+    memcpy(message.ranges, request->ranges, request->num_ranges * sizeof(oc_cast_range_t));
     oc_cast_post(group, request->source, &message);
 }
 
@@ -176,7 +176,7 @@ static void close_request(oc_cast_group_t *group, oc_cast_request_t *request)
     bool all = true;
 
     for (uint32_t i = 0; i < request->num_ranges; i++) {
-        const oc_range_t *range = &request->ranges[i];
+        const oc_cast_range_t *range = &request->ranges[i];
 
         for (uint32_t index = range->first; index < range->first + range->count; index++) {
             oc_bit_clear(operation->asked, block->first + index);
@@ -328,7 +328,7 @@ static bool place_all(oc_cast_group_t *group, const oc_cast_message_t *message, 
     const uint8_t *at = message->data, *end = message->data + message->data_length;
 
     for (uint32_t i = 0; i < message->num_ranges; i++) {
-        const oc_range_t *range = &message->ranges[i];
+        const oc_cast_range_t *range = &message->ranges[i];
 
         if (range->first >= block->fragments || range->count > block->fragments - range->first) {
             return false;

@@ -34,19 +34,19 @@ struct oc_cast_held {
     uint8_t bytes[];
 };
 
-oc_status_t oc_route_begin(oc_cast_group_t *group)
+oc_status_t oc_cast_route_begin(oc_cast_group_t *group)
 {
     group->route.shy = calloc(group->config.num_ranks, sizeof(*group->route.shy));
     return NULL != group->route.shy ? OC_OK : OC_ERR_NO_MEMORY;
 }
 
-static void drop(oc_route_t *route, oc_cast_held_t *held)
+static void drop(oc_cast_route_t *route, oc_cast_held_t *held)
 {
     DL_DELETE(route->held, held);
     free(held);
 }
 
-void oc_route_end(oc_cast_group_t *group)
+void oc_cast_route_end(oc_cast_group_t *group)
 {
     while (NULL != group->route.held) {
         drop(&group->route, group->route.held);
@@ -60,7 +60,7 @@ static uint32_t parent_of(uint32_t rank)
     return (rank - 1) / OC_CAST_RADIX;
 }
 
-uint32_t oc_route_next(uint32_t rank, uint32_t target)
+uint32_t oc_cast_route_next(uint32_t rank, uint32_t target)
 {
     uint32_t above = target;
 
@@ -78,7 +78,7 @@ uint32_t oc_route_next(uint32_t rank, uint32_t target)
 static void send_on(oc_cast_group_t *group, oc_cast_message_t *message)
 {
     const oc_cast_net_t *net = &group->config.net;
-    uint32_t next = oc_route_next(group->config.rank, message->target);
+    uint32_t next = oc_cast_route_next(group->config.rank, message->target);
 
     if (oc_cast_has_heard(group, next) && net->room(net->context, next) >= OC_CONTACT_MAX) {
         oc_cast_deliver(group, next, message);
@@ -95,12 +95,12 @@ static void send_own(oc_cast_group_t *group, oc_cast_kind_t kind, uint32_t targe
     send_on(group, &message);
 }
 
-void oc_route_find(oc_cast_group_t *group, uint32_t rank)
+void oc_cast_route_find(oc_cast_group_t *group, uint32_t rank)
 {
     send_own(group, OC_CAST_FIND, rank);
 }
 
-static bool is_held_for(const oc_route_t *route, uint32_t rank)
+static bool is_held_for(const oc_cast_route_t *route, uint32_t rank)
 {
     const oc_cast_held_t *held;
 
@@ -112,9 +112,9 @@ static bool is_held_for(const oc_route_t *route, uint32_t rank)
     return false;
 }
 
-void oc_route_hold(oc_cast_group_t *group, uint32_t rank, const void *bytes, size_t length)
+void oc_cast_route_hold(oc_cast_group_t *group, uint32_t rank, const void *bytes, size_t length)
 {
-    oc_route_t *route = &group->route;
+    oc_cast_route_t *route = &group->route;
     oc_cast_held_t *held = malloc(sizeof(*held) + length);
 
     if (NULL == held) {
@@ -122,7 +122,7 @@ void oc_route_hold(oc_cast_group_t *group, uint32_t rank, const void *bytes, siz
         return;
     }
     if (!is_held_for(route, rank)) {
-        oc_route_find(group, rank);
+        oc_cast_route_find(group, rank);
         route->pause = FIRST_PAUSE;
         route->next = 0;
     }
@@ -163,15 +163,15 @@ static void find_again(oc_cast_group_t *group)
             first = first->next;
         }
         if (first == held) {
-            oc_route_find(group, rank);
+            oc_cast_route_find(group, rank);
         }
         held = held->next;
     }
 }
 
-uint64_t oc_route_progress(oc_cast_group_t *group, uint64_t now)
+uint64_t oc_cast_route_progress(oc_cast_group_t *group, uint64_t now)
 {
-    oc_route_t *route = &group->route;
+    oc_cast_route_t *route = &group->route;
 
     if (route->starved) {
         oc_cast_group_fail(group, OC_ERR_NO_MEMORY, "out of memory");
@@ -190,7 +190,7 @@ uint64_t oc_route_progress(oc_cast_group_t *group, uint64_t now)
     return NULL != route->held ? route->next : UINT64_MAX;
 }
 
-void oc_route_heard(oc_cast_group_t *group, uint32_t rank)
+void oc_cast_route_heard(oc_cast_group_t *group, uint32_t rank)
 {
     group->route.shy[rank] = false;
     if (NULL != group->route.held && oc_cast_knows(group, rank)) {
@@ -198,7 +198,7 @@ void oc_route_heard(oc_cast_group_t *group, uint32_t rank)
     }
 }
 
-void oc_route_message(oc_cast_group_t *group, const oc_cast_message_t *message)
+void oc_cast_route_message(oc_cast_group_t *group, const oc_cast_message_t *message)
 {
     const oc_cast_net_t *net = &group->config.net;
     oc_cast_message_t copy = *message;
@@ -219,6 +219,6 @@ void oc_route_message(oc_cast_group_t *group, const oc_cast_message_t *message)
     if (OC_CAST_FIND == message->kind) {
         send_own(group, OC_CAST_FOUND, message->origin);
     } else {
-        oc_route_heard(group, message->origin);
+        oc_cast_route_heard(group, message->origin);
     }
 }

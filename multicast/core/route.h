@@ -8,18 +8,18 @@
 
 #include "multicast/core/cast_types.h"
 
-oc_status_t oc_route_begin(oc_cast_group_t *group);
-void oc_route_end(oc_cast_group_t *group);
+oc_status_t oc_cast_route_begin(oc_cast_group_t *group);
+void oc_cast_route_end(oc_cast_group_t *group);
 /* Of a rank: its neighbour that is nearer to another rank. */
-uint32_t oc_route_next(uint32_t rank, uint32_t target);
+uint32_t oc_cast_route_next(uint32_t rank, uint32_t target);
 /* Asks for the contact of a rank, once. */
-void oc_route_find(oc_cast_group_t *group, uint32_t rank);
+void oc_cast_route_find(oc_cast_group_t *group, uint32_t rank);
 /* Keeps a message until its rank is known, and looks for that. Without memory the group fails. */
-void oc_route_hold(oc_cast_group_t *group, uint32_t rank, const void *bytes, size_t length);
+void oc_cast_route_hold(oc_cast_group_t *group, uint32_t rank, const void *bytes, size_t length);
 /* A message of a rank came, which no other has passed on. */
-void oc_route_heard(oc_cast_group_t *group, uint32_t rank);
-void oc_route_message(oc_cast_group_t *group, const oc_cast_message_t *message);
+void oc_cast_route_heard(oc_cast_group_t *group, uint32_t rank);
+void oc_cast_route_message(oc_cast_group_t *group, const oc_cast_message_t *message);
 /* Returns when it wants to ask again. */
-uint64_t oc_route_progress(oc_cast_group_t *group, uint64_t now);
+uint64_t oc_cast_route_progress(oc_cast_group_t *group, uint64_t now);
 
 #endif

@@ -13,7 +13,7 @@
 static bool ranges_fit(const oc_cast_message_t *message, uint32_t fragments)
 {
     for (uint32_t i = 0; i < message->num_ranges; i++) {
-        const oc_range_t *range = &message->ranges[i];
+        const oc_cast_range_t *range = &message->ranges[i];
 
         if (range->first >= fragments || range->count > fragments - range->first) {
             return false;
@@ -50,7 +50,7 @@ static void decline(oc_cast_group_t *group, const oc_cast_message_t *request)
 /* Who asks knows that it was sent; that this rank has not heard of it means that it missed it. */
 static void learn(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
 {
-    const oc_range_t *last = &message->ranges[message->num_ranges - 1];
+    const oc_cast_range_t *last = &message->ranges[message->num_ranges - 1];
 
     oc_fragment_sent(group, message->block, last->first + last->count, now);
 }
@@ -59,6 +59,7 @@ void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, 
 {
     oc_cast_operation_t *operation = group->active;
     oc_cast_service_t *service;
+    size_t size;
     bool wait = message->wait && message->block != group->config.rank;
 
     if (message->block == group->config.rank && message->num_ranges > 0
@@ -71,9 +72,8 @@ void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, 
         group->config.counters->fragments_foreign++;
         return;
     }
-    service = held_for(operation, message->rank) < OC_CAST_MAX_SERVICES
-                  ? calloc(1, sizeof(*service) + (wait ? OC_CAST_MAX_RANGES : 0) * sizeof(oc_range_t))
-                  : NULL;
+    size = sizeof(*service) + (wait ? OC_CAST_MAX_RANGES : 0) * sizeof(oc_cast_range_t);
+    service = held_for(operation, message->rank) < OC_CAST_MAX_SERVICES ? calloc(1, size) : NULL;
     if (NULL == service) {
         decline(group, message);
         return;
@@ -83,7 +83,7 @@ void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, 
     service->block = message->block;
     service->wait = wait;
     service->num_ranges = message->num_ranges;
-    memcpy(service->ranges, message->ranges, message->num_ranges * sizeof(oc_range_t));
+    memcpy(service->ranges, message->ranges, message->num_ranges * sizeof(oc_cast_range_t));
     DL_APPEND(operation->services, service);
     if (service->wait) {
         learn(group, message, now);
@@ -117,9 +117,9 @@ static bool next_fragment(oc_cast_service_t *service, uint32_t *index)
 }
 
 /* false: there is no room for another range. */
-static bool add_index(oc_range_t *ranges, uint32_t *num_ranges, uint32_t index)
+static bool add_index(oc_cast_range_t *ranges, uint32_t *num_ranges, uint32_t index)
 {
-    oc_range_t *range = &ranges[*num_ranges];
+    oc_cast_range_t *range = &ranges[*num_ranges];
 
     if (*num_ranges > 0 && range[-1].first + range[-1].count == index) {
         range[-1].count++;
@@ -128,7 +128,7 @@ static bool add_index(oc_range_t *ranges, uint32_t *num_ranges, uint32_t index)
     if (OC_CAST_MAX_RANGES == *num_ranges) {
         return false;
     }
-    *range = (oc_range_t) {.first = index, .count = 1};
+    *range = (oc_cast_range_t) {.first = index, .count = 1};
     (*num_ranges)++;
     return true;
 }
@@ -172,7 +172,7 @@ static bool fill(oc_cast_group_t *group, oc_cast_service_t *service, oc_cast_mes
 /* Everything was looked at: what was not here is what is asked for from now on. */
 static void park(oc_cast_service_t *service)
 {
-    memcpy(service->ranges, service->left, service->num_left * sizeof(oc_range_t));
+    memcpy(service->ranges, service->left, service->num_left * sizeof(oc_cast_range_t));
     service->num_ranges = service->num_left;
     service->num_left = service->range = service->done = 0;
     service->parked = true;

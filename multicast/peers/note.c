@@ -13,7 +13,7 @@
 void oc_note_encode(const oc_note_t *note, uint8_t bytes[OC_NOTE_SIZE])
 {
     oc_writer_t w = {.at = bytes + OC_MAC_SIZE, .end = bytes + OC_NOTE_SIZE};
-    oc_place_t place = OC_NOTE_LAID == note->kind ? note->place : (oc_place_t) {0};
+    oc_cast_place_t place = OC_NOTE_LAID == note->kind ? note->place : (oc_cast_place_t) {0};
 
     memset(bytes, 0, OC_MAC_SIZE);
     oc_put(&w, MAGIC, 2);
@@ -27,7 +27,7 @@ void oc_note_encode(const oc_note_t *note, uint8_t bytes[OC_NOTE_SIZE])
     oc_put(&w, place.length, 4);
 }
 
-static bool is_zero(const oc_place_t *place)
+static bool is_zero(const oc_cast_place_t *place)
 {
     return 0 == place->slot && 0 == place->generation && 0 == place->length;
 }

@@ -29,7 +29,7 @@ typedef struct {
     uint32_t process;          /* the sender's rank in the job */
     uint64_t serial;           /* another one for each note from this process to the receiver */
     uint8_t shelf[OC_SEGMENT_NAME_SIZE];
-    oc_place_t place;          /* LAID */
+    oc_cast_place_t place;          /* LAID */
 } oc_note_t;
 
 /* With a code of zeros. */

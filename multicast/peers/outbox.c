@@ -33,9 +33,9 @@ unsigned oc_outbox_unsent(const oc_outbox_t *outbox)
     return outbox->unsent;
 }
 
-static void account(oc_peer_message_t *message, int sign)
+static void account(oc_cast_peer_message_t *message, int sign)
 {
-    oc_peer_t *peer = message->peer;
+    oc_cast_peer_t *peer = message->peer;
     size_t bytes = sign > 0 ? message->length : -message->length;
 
     if (NULL != message->outbox) {
@@ -49,43 +49,43 @@ static void account(oc_peer_message_t *message, int sign)
 
 static void on_endpoint_failed(void *arg)
 {
-    oc_peer_lose(arg, "its connection broke");
+    oc_cast_peer_lose(arg, "its connection broke");
 }
 
 static void on_sent(oc_transfer_t *transfer)
 {
-    oc_peer_message_t *message = (oc_peer_message_t *) transfer;
+    oc_cast_peer_message_t *message = (oc_cast_peer_message_t *) transfer;
 
     account(message, -1);
     if (NULL != message->outbox && message->outbox->dropped) {
         oc_outbox_drop(message->outbox);
     }
     if (OC_OK != transfer->status) {
-        oc_peer_lose(message->peer, "its connection broke");
+        oc_cast_peer_lose(message->peer, "its connection broke");
     }
-    oc_peer_reap(message->peer);
+    oc_cast_peer_reap(message->peer);
     free(message);
 }
 
-static bool connect_peer(oc_peer_t *peer)
+static bool connect_peer(oc_cast_peer_t *peer)
 {
     if (NULL == peer->endpoint
         && OC_OK != oc_endpoint_open(peer->peers->worker, peer->address, on_endpoint_failed, peer,
                                      &peer->endpoint)) {
-        oc_peer_lose(peer, "UCX finds no way to it: the network devices of the two hosts have "
-                     "nothing in common, see OPTCAST_UCX_NET_DEVICES");
+        oc_cast_peer_lose(peer, "UCX finds no way to it: the network devices of the two hosts have "
+                          "nothing in common, see OPTCAST_UCX_NET_DEVICES");
     }
     return NULL != peer->endpoint;
 }
 
-bool oc_peer_is_open(oc_peer_t *peer)
+bool oc_cast_peer_is_open(oc_cast_peer_t *peer)
 {
     return NULL == peer->reason && NULL != peer->address && connect_peer(peer);
 }
 
-void oc_peer_learn(oc_peer_t *peer, const void *address, size_t length)
+void oc_cast_peer_learn(oc_cast_peer_t *peer, const void *address, size_t length)
 {
-    if (oc_peer_is_known(peer)) {
+    if (oc_cast_peer_is_known(peer)) {
         return;
     }
     if (oc_contact_digest(address, length) != peer->digest) {
@@ -94,23 +94,23 @@ void oc_peer_learn(oc_peer_t *peer, const void *address, size_t length)
     }
     peer->address = malloc(length);
     if (NULL == peer->address) {
-        oc_peer_lose(peer, "this rank has no memory for its address");
+        oc_cast_peer_lose(peer, "this rank has no memory for its address");
         return;
     }
     memcpy(peer->address, address, length);
 }
 
-void oc_peer_send(oc_peer_t *peer, oc_outbox_t *outbox, uint64_t slot, const void *head,
-                  size_t head_length, const void *data, size_t data_length)
+void oc_cast_peer_send(oc_cast_peer_t *peer, oc_outbox_t *outbox, uint64_t slot, const void *head,
+                       size_t head_length, const void *data, size_t data_length)
 {
-    oc_peer_message_t *message = malloc(sizeof(*message) + head_length + data_length);
+    oc_cast_peer_message_t *message = malloc(sizeof(*message) + head_length + data_length);
 
     if (NULL == message) {
-        oc_peer_lose(peer, "this rank has no memory for a message to it");
+        oc_cast_peer_lose(peer, "this rank has no memory for a message to it");
         return;
     }
-    *message = (oc_peer_message_t) {.transfer.done = on_sent, .peer = peer, .outbox = outbox,
-                                    .length = head_length + data_length};
+    *message = (oc_cast_peer_message_t) {.transfer.done = on_sent, .peer = peer, .outbox = outbox,
+                                         .length = head_length + data_length};
     memcpy(message->bytes, head, head_length);
     if (data_length > 0) {
         memcpy(message->bytes + head_length, data, data_length);
@@ -120,7 +120,7 @@ void oc_peer_send(oc_peer_t *peer, oc_outbox_t *outbox, uint64_t slot, const voi
             oc_tag(OC_KIND_CAST, 0, 0, 0, slot));
 }
 
-size_t oc_peer_room(const oc_peer_t *peer)
+size_t oc_cast_peer_room(const oc_cast_peer_t *peer)
 {
     size_t total = peer->peers->unsent_bytes;
     size_t here = peer->unsent_bytes < PEER_ROOM ? PEER_ROOM - peer->unsent_bytes : 0;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-void oc_peer_free(oc_peer_t *peer)
+void oc_cast_peer_free(oc_cast_peer_t *peer)
 {
     DL_DELETE(peer->peers->all, peer);
     oc_shelf_view_close(peer->view);
@@ -18,14 +18,14 @@ void oc_peer_free(oc_peer_t *peer)
     free(peer);
 }
 
-void oc_peer_reap(oc_peer_t *peer)
+void oc_cast_peer_reap(oc_cast_peer_t *peer)
 {
     if (NULL != peer->reason && 0 == peer->users && 0 == peer->unsent) {
-        oc_peer_free(peer);
+        oc_cast_peer_free(peer);
     }
 }
 
-void oc_peer_lose(oc_peer_t *peer, const char *reason)
+void oc_cast_peer_lose(oc_cast_peer_t *peer, const char *reason)
 {
     oc_peers_t *peers = peer->peers;
 
@@ -43,9 +43,9 @@ void oc_peer_lose(oc_peer_t *peer, const char *reason)
     DL_APPEND2(peers->lost, peer, lost_prev, lost_next);
 }
 
-oc_peer_t *oc_peer_get(oc_peers_t *peers, uint32_t process, uint64_t digest)
+oc_cast_peer_t *oc_cast_peer_get(oc_peers_t *peers, uint32_t process, uint64_t digest)
 {
-    oc_peer_t *peer;
+    oc_cast_peer_t *peer;
 
     HASH_FIND(hh, peers->table, &process, sizeof(process), peer);
     if (NULL != peer && peer->digest == digest) {
@@ -54,7 +54,7 @@ oc_peer_t *oc_peer_get(oc_peers_t *peers, uint32_t process, uint64_t digest)
     }
     if (NULL != peer) {
         /* it has begun anew, and nobody is at the old address any more */
-        oc_peer_lose(peer, "it has another address now");
+        oc_cast_peer_lose(peer, "it has another address now");
     }
     peer = calloc(1, sizeof(*peer));
     if (NULL == peer) {
@@ -69,29 +69,29 @@ oc_peer_t *oc_peer_get(oc_peers_t *peers, uint32_t process, uint64_t digest)
     return peer;
 }
 
-void oc_peer_release(oc_peer_t *peer)
+void oc_cast_peer_release(oc_cast_peer_t *peer)
 {
     peer->users--;
-    oc_peer_reap(peer);
+    oc_cast_peer_reap(peer);
 }
 
-bool oc_peer_is_known(const oc_peer_t *peer)
+bool oc_cast_peer_is_known(const oc_cast_peer_t *peer)
 {
     return NULL != peer->address || NULL != peer->reason;
 }
 
-void oc_peer_share(oc_peer_t *peer, uint32_t own)
+void oc_cast_peer_share(oc_cast_peer_t *peer, uint32_t own)
 {
     peer->shares = true;
     peer->own = own;
 }
 
-uint32_t oc_peer_process(const oc_peer_t *peer)
+uint32_t oc_cast_peer_process(const oc_cast_peer_t *peer)
 {
     return peer->process;
 }
 
-const char *oc_peer_reason(const oc_peer_t *peer)
+const char *oc_cast_peer_reason(const oc_cast_peer_t *peer)
 {
     return NULL != peer->reason ? peer->reason : "";
 }

@@ -6,10 +6,10 @@
 #include "multicast/peers/peers_types.h"
 
 /* Told later: whoever posts is not ready to hear it. The loss itself counts as a user till then. */
-void oc_peer_lose(oc_peer_t *peer, const char *reason);
+void oc_cast_peer_lose(oc_cast_peer_t *peer, const char *reason);
 /* Frees it if it is lost and nobody needs it any more. */
-void oc_peer_reap(oc_peer_t *peer);
+void oc_cast_peer_reap(oc_cast_peer_t *peer);
 /* Frees it in any case; its endpoint is closed, and it is not in the table. */
-void oc_peer_free(oc_peer_t *peer);
+void oc_cast_peer_free(oc_cast_peer_t *peer);
 
 #endif

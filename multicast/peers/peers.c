@@ -120,7 +120,7 @@ static void drain(oc_peers_t *peers)
 
 void oc_peers_close(oc_peers_t *peers)
 {
-    oc_peer_t *peer, *next;
+    oc_cast_peer_t *peer, *next;
 
     if (NULL == peers) {
         return;
@@ -131,7 +131,7 @@ void oc_peers_close(oc_peers_t *peers)
     oc_admission_close(peers->admission);
     HASH_CLEAR(hh, peers->table);
     DL_FOREACH_SAFE (peers->all, peer, next) {
-        oc_peer_free(peer);
+        oc_cast_peer_free(peer);
     }
     oc_shelf_close(peers->shelf);
     oc_mac_free(peers->mac);
@@ -151,14 +151,14 @@ const void *oc_peers_address(const oc_peers_t *peers, size_t *length)
 
 static void tell_losses(oc_peers_t *peers)
 {
-    oc_peer_t *peer;
+    oc_cast_peer_t *peer;
 
     while (NULL != (peer = peers->lost)) {
         DL_DELETE2(peers->lost, peer, lost_prev, lost_next);
         oc_endpoint_close(peer->endpoint);
         peer->endpoint = NULL;
         peers->events.lost(peers->events.arg, peer);
-        oc_peer_release(peer);
+        oc_cast_peer_release(peer);
     }
 }
 
@@ -185,14 +185,14 @@ bool oc_peers_arm(oc_peers_t *peers, int *fd)
     return NULL == peers->lost && OC_OK == oc_worker_arm(peers->worker, fd);
 }
 
-void oc_peer_post(oc_peer_t *peer, oc_outbox_t *outbox, const void *head, size_t head_length,
-                  const void *data, size_t data_length)
+void oc_cast_peer_post(oc_cast_peer_t *peer, oc_outbox_t *outbox, const void *head,
+                       size_t head_length, const void *data, size_t data_length)
 {
-    if (!oc_peer_is_open(peer)) {
+    if (!oc_cast_peer_is_open(peer)) {
         return;
     }
     if (NULL != outbox || 0 == data_length
         || !oc_sharing_lay_out(peer, head, head_length, data, data_length)) {
-        oc_peer_send(peer, outbox, 0, head, head_length, data, data_length);
+        oc_cast_peer_send(peer, outbox, 0, head, head_length, data, data_length);
     }
 }

@@ -18,7 +18,7 @@
 #include "net/admission.h"
 
 typedef struct oc_peers oc_peers_t;
-typedef struct oc_peer oc_peer_t;
+typedef struct oc_cast_peer oc_cast_peer_t;
 
 /* Counts the messages of one user that have not left yet; outlives its user if it has to. */
 typedef struct oc_outbox oc_outbox_t;
@@ -27,7 +27,7 @@ typedef struct oc_outbox oc_outbox_t;
 typedef struct {
     void (*arrived)(void *arg, const uint8_t *bytes, size_t length);
     /* Nothing reaches this peer any more; called once for each. */
-    void (*lost)(void *arg, oc_peer_t *peer);
+    void (*lost)(void *arg, oc_cast_peer_t *peer);
     /* The message of so many bytes that arrives next came through shared memory. May be NULL. */
     void (*shared)(void *arg, size_t length);
     /* A note came that is from no process of the job. May be NULL. */
@@ -66,21 +66,21 @@ bool oc_peers_arm(oc_peers_t *peers, int *fd);
  * who has to release it. Nothing is sent to it before its address is known; it is connected with
  * the first message. NULL: out of memory.
  */
-oc_peer_t *oc_peer_get(oc_peers_t *peers, uint32_t process, uint64_t digest);
-void oc_peer_release(oc_peer_t *peer);
+oc_cast_peer_t *oc_cast_peer_get(oc_peers_t *peers, uint32_t process, uint64_t digest);
+void oc_cast_peer_release(oc_cast_peer_t *peer);
 
 /* Whether its address is known; true of a lost peer. */
-bool oc_peer_is_known(const oc_peer_t *peer);
+bool oc_cast_peer_is_known(const oc_cast_peer_t *peer);
 /* Tells the address. One that is known stays, and one with another digest is not taken. */
-void oc_peer_learn(oc_peer_t *peer, const void *address, size_t length);
+void oc_cast_peer_learn(oc_cast_peer_t *peer, const void *address, size_t length);
 
 /* The peer is on this host, and knows this process by the number own. */
-void oc_peer_share(oc_peer_t *peer, uint32_t own);
+void oc_cast_peer_share(oc_cast_peer_t *peer, uint32_t own);
 
-uint32_t oc_peer_process(const oc_peer_t *peer);
+uint32_t oc_cast_peer_process(const oc_cast_peer_t *peer);
 
 /* Why it is lost, for messages: "its connection broke". "" if it is not. */
-const char *oc_peer_reason(const oc_peer_t *peer);
+const char *oc_cast_peer_reason(const oc_cast_peer_t *peer);
 
 /* NULL: out of memory. */
 oc_outbox_t *oc_outbox_new(void);
@@ -94,10 +94,10 @@ unsigned oc_outbox_unsent(const oc_outbox_t *outbox);
  * what is long, or the first to that peer, only leaves when the peer looks, who may be elsewhere;
  * and data may be shared.
  */
-void oc_peer_post(oc_peer_t *peer, oc_outbox_t *outbox, const void *head, size_t head_length,
-                  const void *data, size_t data_length);
+void oc_cast_peer_post(oc_cast_peer_t *peer, oc_outbox_t *outbox, const void *head,
+                       size_t head_length, const void *data, size_t data_length);
 
 /* How many bytes may be posted now without piling up. */
-size_t oc_peer_room(const oc_peer_t *peer);
+size_t oc_cast_peer_room(const oc_cast_peer_t *peer);
 
 #endif

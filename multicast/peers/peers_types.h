@@ -28,13 +28,13 @@ typedef struct {
 
 typedef struct {
     oc_transfer_t transfer;
-    oc_peer_t *peer;
+    oc_cast_peer_t *peer;
     oc_outbox_t *outbox;       /* or NULL */
     size_t length;
     uint8_t bytes[];
-} oc_peer_message_t;
+} oc_cast_peer_message_t;
 
-struct oc_peer {
+struct oc_cast_peer {
     oc_peers_t *peers;
     uint32_t process;
     uint64_t digest;           /* of its address */
@@ -49,8 +49,8 @@ struct oc_peer {
     bool refuses;              /* this process has no access to a shelf of its, and has said so … */
     uint8_t hidden[OC_SEGMENT_NAME_SIZE]; /* … and this is the shelf's name */
     const char *reason;        /* why it is lost; NULL: it is not */
-    oc_peer_t *prev, *next;
-    oc_peer_t *lost_prev, *lost_next;
+    oc_cast_peer_t *prev, *next;
+    oc_cast_peer_t *lost_prev, *lost_next;
     UT_hash_handle hh;         /* by process; lost peers are not in the table */
 };
 
@@ -62,9 +62,9 @@ struct oc_peers {
     bool closing;
     unsigned unsent;
     size_t unsent_bytes;
-    oc_peer_t *all;
-    oc_peer_t *table;
-    oc_peer_t *lost;           /* not told yet */
+    oc_cast_peer_t *all;
+    oc_cast_peer_t *table;
+    oc_cast_peer_t *lost;           /* not told yet */
     oc_shelf_t *shelf;         /* NULL before the first data for a peer on this host */
     bool shelfless;            /* it could not be made */
     oc_mac_t *mac;             /* of notes */

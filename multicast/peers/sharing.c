@@ -11,7 +11,7 @@
 #include "multicast/peers/outbox.h"
 #include "protocol/tag.h"
 
-static void send_note(oc_peer_t *peer, oc_note_t *note)
+static void send_note(oc_cast_peer_t *peer, oc_note_t *note)
 {
     uint8_t bytes[OC_NOTE_SIZE];
 
@@ -19,7 +19,7 @@ static void send_note(oc_peer_t *peer, oc_note_t *note)
     note->serial = ++peer->peers->serial;
     oc_note_encode(note, bytes);
     oc_note_seal(peer->peers->mac, peer->process, note, bytes);
-    oc_peer_send(peer, NULL, OC_NOTE_SLOT, bytes, sizeof(bytes), NULL, 0);
+    oc_cast_peer_send(peer, NULL, OC_NOTE_SLOT, bytes, sizeof(bytes), NULL, 0);
 }
 
 /* NULL: there is none, and never will be. */
@@ -35,8 +35,8 @@ static oc_shelf_t *get_shelf(oc_peers_t *peers)
     return peers->shelf;
 }
 
-bool oc_sharing_lay_out(oc_peer_t *peer, const void *head, size_t head_length, const void *data,
-                        size_t data_length)
+bool oc_sharing_lay_out(oc_cast_peer_t *peer, const void *head, size_t head_length,
+                        const void *data, size_t data_length)
 {
     oc_note_t note = {.kind = OC_NOTE_LAID};
     oc_shelf_t *shelf = peer->shares && !peer->refused ? get_shelf(peer->peers) : NULL;
@@ -53,7 +53,7 @@ bool oc_sharing_lay_out(oc_peer_t *peer, const void *head, size_t head_length, c
 /* ---- notes from others ---- */
 
 /* It is to send everything: also what it has laid out already. */
-static void refuse(oc_peer_t *peer, const oc_note_t *laid, const char *why)
+static void refuse(oc_cast_peer_t *peer, const oc_note_t *laid, const char *why)
 {
     oc_note_t note = {.kind = OC_NOTE_REFUSED};
 
@@ -61,13 +61,13 @@ static void refuse(oc_peer_t *peer, const oc_note_t *laid, const char *why)
     peer->refuses = true;
     memcpy(peer->hidden, laid->shelf, sizeof(peer->hidden));
     memcpy(note.shelf, laid->shelf, sizeof(note.shelf));
-    if (oc_peer_is_open(peer)) {
+    if (oc_cast_peer_is_open(peer)) {
         send_note(peer, &note);
     }
 }
 
 /* A shelf is looked for once. false: this process has no access to it. */
-static bool see_shelf(oc_peer_t *peer, const oc_note_t *note)
+static bool see_shelf(oc_cast_peer_t *peer, const oc_note_t *note)
 {
     oc_shelf_view_t *view;
     char error[160];
@@ -88,7 +88,7 @@ static bool see_shelf(oc_peer_t *peer, const oc_note_t *note)
     return true;
 }
 
-static void take_laid(oc_peer_t *peer, const oc_note_t *note)
+static void take_laid(oc_cast_peer_t *peer, const oc_note_t *note)
 {
     oc_peers_t *peers = peer->peers;
 
@@ -108,10 +108,10 @@ static void take_laid(oc_peer_t *peer, const oc_note_t *note)
 
 static void send_again(void *arg, const uint8_t *bytes, size_t length)
 {
-    oc_peer_send(arg, NULL, 0, bytes, length, NULL, 0);
+    oc_cast_peer_send(arg, NULL, 0, bytes, length, NULL, 0);
 }
 
-static void take_refusal(oc_peer_t *peer, const oc_note_t *note)
+static void take_refusal(oc_cast_peer_t *peer, const oc_note_t *note)
 {
     oc_shelf_t *shelf = peer->peers->shelf;
     uint8_t name[OC_SEGMENT_NAME_SIZE];
@@ -128,7 +128,7 @@ static void take_refusal(oc_peer_t *peer, const oc_note_t *note)
 
 void oc_sharing_take_note(oc_peers_t *peers, const uint8_t *bytes, size_t length)
 {
-    oc_peer_t *peer = NULL;
+    oc_cast_peer_t *peer = NULL;
     oc_note_t note;
 
     if (oc_note_decode(bytes, length, &note)) {

@@ -123,7 +123,7 @@ static uint32_t find_free(oc_shelf_t *shelf, const void *reader)
 }
 
 bool oc_shelf_lay(oc_shelf_t *shelf, const void *reader, const void *head, size_t head_length,
-                  const void *data, size_t data_length, oc_place_t *place)
+                  const void *data, size_t data_length, oc_cast_place_t *place)
 {
     uint32_t number;
     entry_t *entry;
@@ -146,7 +146,7 @@ bool oc_shelf_lay(oc_shelf_t *shelf, const void *reader, const void *head, size_
         memcpy(slot->bytes + head_length, data, data_length);
     }
     atomic_store_explicit(&slot->state, laid_state(entry->generation), memory_order_release);
-    *place = (oc_place_t) {
+    *place = (oc_cast_place_t) {
         .slot = number, .generation = entry->generation, .length = entry->length};
     return true;
 }
@@ -217,7 +217,7 @@ bool oc_shelf_view_is(const oc_shelf_view_t *view, const uint8_t name[OC_SEGMENT
     return 0 == memcmp(own, name, OC_SEGMENT_NAME_SIZE);
 }
 
-bool oc_shelf_take(oc_shelf_view_t *view, const oc_place_t *place, uint8_t *bytes)
+bool oc_shelf_take(oc_shelf_view_t *view, const oc_cast_place_t *place, uint8_t *bytes)
 {
     uint64_t laid = laid_state(place->generation);
     slot_t *slot;

@@ -25,7 +25,7 @@ typedef struct oc_shelf_view oc_shelf_view_t;
 
 typedef struct {
     uint32_t slot, generation, length;
-} oc_place_t;
+} oc_cast_place_t;
 
 /* For messages of up to max_message bytes. An error is one sentence. */
 oc_status_t oc_shelf_open(size_t max_message, oc_shelf_t **shelf, char *error, size_t error_size);
@@ -40,7 +40,7 @@ void oc_shelf_name(const oc_shelf_t *shelf, uint8_t name[OC_SEGMENT_NAME_SIZE]);
  * false: there is no room for it.
  */
 bool oc_shelf_lay(oc_shelf_t *shelf, const void *reader, const void *head, size_t head_length,
-                  const void *data, size_t data_length, oc_place_t *place);
+                  const void *data, size_t data_length, oc_cast_place_t *place);
 
 /*
  * Frees the slots of a reader that takes nothing any more: it is gone, or has said so. Each
@@ -66,6 +66,6 @@ bool oc_shelf_view_is(const oc_shelf_view_t *view, const uint8_t name[OC_SEGMENT
  * Copies the message of a place to bytes, which have room for max_message, and frees its slot.
  * false: no such message is there, or no longer; bytes may hold anything then.
  */
-bool oc_shelf_take(oc_shelf_view_t *view, const oc_place_t *place, uint8_t *bytes);
+bool oc_shelf_take(oc_shelf_view_t *view, const oc_cast_place_t *place, uint8_t *bytes);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <utlist.h>
 
-void oc_member_wake(oc_member_t *member)
+void oc_cast_member_wake(oc_cast_member_t *member)
 {
     member->due = 0;
     if (!member->listed) {
@@ -13,7 +13,7 @@ void oc_member_wake(oc_member_t *member)
     }
 }
 
-static void count_busy(oc_member_t *member, bool busy)
+static void count_busy(oc_cast_member_t *member, bool busy)
 {
     member->busy = busy;
     member->multicast->num_busy += busy ? 1u : -1u;
@@ -22,7 +22,7 @@ static void count_busy(oc_member_t *member, bool busy)
     }
 }
 
-void oc_member_look(oc_member_t *member)
+void oc_cast_member_look(oc_cast_member_t *member)
 {
     bool busy = OC_IN_PROGRESS == oc_cast_group_ready(member->core)
                 || oc_cast_pending(member->core) > 0;
@@ -32,25 +32,25 @@ void oc_member_look(oc_member_t *member)
     }
 }
 
-void oc_member_rest(oc_member_t *member)
+void oc_cast_member_rest(oc_cast_member_t *member)
 {
     member->listed = false;
     DL_DELETE2(member->multicast->active, member, active_prev, active_next);
 }
 
-void oc_member_retire(oc_member_t *member)
+void oc_cast_member_retire(oc_cast_member_t *member)
 {
     if (member->busy) {
         count_busy(member, false);
     }
     if (member->listed) {
-        oc_member_rest(member);
+        oc_cast_member_rest(member);
     }
 }
 
 void oc_members_take_turns(oc_multicast_t *multicast)
 {
-    oc_member_t *first = multicast->active;
+    oc_cast_member_t *first = multicast->active;
 
     if (NULL != first && NULL != first->active_next) {
         DL_DELETE2(multicast->active, first, active_prev, active_next);

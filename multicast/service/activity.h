@@ -9,13 +9,13 @@
 #include "multicast/service/service.h"
 
 /* Something was done to its group, which has to be progressed soon. */
-void oc_member_wake(oc_member_t *member);
+void oc_cast_member_wake(oc_cast_member_t *member);
 /* Finds out whether it is busy. */
-void oc_member_look(oc_member_t *member);
+void oc_cast_member_look(oc_cast_member_t *member);
 /* It is not progressed before it is woken. */
-void oc_member_rest(oc_member_t *member);
+void oc_cast_member_rest(oc_cast_member_t *member);
 /* It is about to be freed: neither busy nor progressed any more. */
-void oc_member_retire(oc_member_t *member);
+void oc_cast_member_retire(oc_cast_member_t *member);
 /* The first one finds the most room in the network: another one is the first from now on. */
 void oc_members_take_turns(oc_multicast_t *multicast);
 

@@ -28,7 +28,7 @@ static unsigned send_by(oc_cast_slot_t *slot, const oc_outgoing_t *datagrams, un
     return slot->receiving ? 0 : slot->transport->ops->send(slot->transport, datagrams, count);
 }
 
-static unsigned send_probe(oc_member_t *member, const oc_outgoing_t *probe)
+static unsigned send_probe(oc_cast_member_t *member, const oc_outgoing_t *probe)
 {
     unsigned taken = 1;
 
@@ -40,7 +40,7 @@ static unsigned send_probe(oc_member_t *member, const oc_outgoing_t *probe)
     return taken;
 }
 
-static unsigned channel_of(const oc_member_t *member, const oc_outgoing_t *outgoing,
+static unsigned channel_of(const oc_cast_member_t *member, const oc_outgoing_t *outgoing,
                            oc_datagram_kind_t *kind)
 {
     oc_datagram_t datagram;
@@ -50,7 +50,8 @@ static unsigned channel_of(const oc_member_t *member, const oc_outgoing_t *outgo
     return datagram.index / RUN % member->num_channels;
 }
 
-static unsigned send_striped(oc_member_t *member, const oc_outgoing_t *datagrams, unsigned count)
+static unsigned send_striped(oc_cast_member_t *member, const oc_outgoing_t *datagrams,
+                             unsigned count)
 {
     unsigned begin = 0, end, taken;
     oc_datagram_kind_t kind;
@@ -78,7 +79,7 @@ static unsigned send_striped(oc_member_t *member, const oc_outgoing_t *datagrams
 
 static unsigned net_cast(void *context, const oc_outgoing_t *datagrams, unsigned count)
 {
-    oc_member_t *member = context;
+    oc_cast_member_t *member = context;
 
     return 1 == member->num_channels ? send_by(member->channels[0], datagrams, count)
                                      : send_striped(member, datagrams, count);
@@ -87,45 +88,46 @@ static unsigned net_cast(void *context, const oc_outgoing_t *datagrams, unsigned
 static void net_post(void *context, uint32_t rank, const void *head, size_t head_length,
                      const void *data, size_t data_length)
 {
-    oc_member_t *member = context;
+    oc_cast_member_t *member = context;
 
     if (NULL != member->peers[rank]) {
-        oc_peer_post(member->peers[rank], NULL, head, head_length, data, data_length);
+        oc_cast_peer_post(member->peers[rank], NULL, head, head_length, data, data_length);
     }
 }
 
 static void net_tell(void *context, uint32_t rank, const void *head, size_t head_length,
                      const void *data, size_t data_length)
 {
-    oc_member_t *member = context;
+    oc_cast_member_t *member = context;
 
     if (NULL != member->peers[rank]) {
-        oc_peer_post(member->peers[rank], member->outbox, head, head_length, data, data_length);
+        oc_cast_peer_post(member->peers[rank], member->outbox, head, head_length, data,
+                          data_length);
     }
 }
 
 static size_t net_room(void *context, uint32_t rank)
 {
-    const oc_member_t *member = context;
+    const oc_cast_member_t *member = context;
 
-    return NULL != member->peers[rank] ? oc_peer_room(member->peers[rank]) : 0;
+    return NULL != member->peers[rank] ? oc_cast_peer_room(member->peers[rank]) : 0;
 }
 
 static unsigned net_unsent(void *context)
 {
-    return oc_outbox_unsent(((const oc_member_t *) context)->outbox);
+    return oc_outbox_unsent(((const oc_cast_member_t *) context)->outbox);
 }
 
 static bool net_knows(void *context, uint32_t rank)
 {
-    const oc_member_t *member = context;
+    const oc_cast_member_t *member = context;
 
-    return NULL != member->peers[rank] && oc_peer_is_known(member->peers[rank]);
+    return NULL != member->peers[rank] && oc_cast_peer_is_known(member->peers[rank]);
 }
 
 static size_t net_contact(void *context, uint8_t *bytes)
 {
-    const oc_multicast_t *multicast = ((const oc_member_t *) context)->multicast;
+    const oc_multicast_t *multicast = ((const oc_cast_member_t *) context)->multicast;
 
     return oc_contact_encode(&multicast->contact, bytes);
 }
@@ -133,10 +135,10 @@ static size_t net_contact(void *context, uint8_t *bytes)
 /* Its host may connect from now on, and before it is told that it may. */
 static void net_learn(void *context, uint32_t rank, const uint8_t *bytes, size_t length)
 {
-    oc_member_t *member = context;
+    oc_cast_member_t *member = context;
     oc_contact_t contact;
 
-    if (NULL == member->peers[rank] || oc_peer_is_known(member->peers[rank])) {
+    if (NULL == member->peers[rank] || oc_cast_peer_is_known(member->peers[rank])) {
         return;
     }
     if (!oc_contact_decode(bytes, length, &contact)) {
@@ -145,10 +147,10 @@ static void net_learn(void *context, uint32_t rank, const uint8_t *bytes, size_t
     }
     oc_admission_admit(oc_peers_admission(member->multicast->peers), contact.hosts,
                        contact.num_hosts);
-    oc_peer_learn(member->peers[rank], contact.address, contact.length);
+    oc_cast_peer_learn(member->peers[rank], contact.address, contact.length);
 }
 
-void oc_member_free(oc_member_t *member)
+void oc_cast_member_free(oc_cast_member_t *member)
 {
     if (NULL == member) {
         return;
@@ -156,7 +158,7 @@ void oc_member_free(oc_member_t *member)
     oc_cast_group_free(member->core);
     for (uint32_t rank = 0; NULL != member->peers && rank < member->num_ranks; rank++) {
         if (NULL != member->peers[rank]) {
-            oc_peer_release(member->peers[rank]);
+            oc_cast_peer_release(member->peers[rank]);
         }
     }
     while (member->num_admitted > 0) {
@@ -168,10 +170,10 @@ void oc_member_free(oc_member_t *member)
     free(member);
 }
 
-static oc_member_t *member_new(oc_multicast_t *multicast, const oc_multicast_params_t *params,
-                               const oc_cast_terms_t *terms)
+static oc_cast_member_t *member_new(oc_multicast_t *multicast, const oc_multicast_params_t *params,
+                                    const oc_cast_terms_t *terms)
 {
-    oc_member_t *member = calloc(1, sizeof(*member));
+    oc_cast_member_t *member = calloc(1, sizeof(*member));
 
     if (NULL == member) {
         return NULL;
@@ -181,11 +183,11 @@ static oc_member_t *member_new(oc_multicast_t *multicast, const oc_multicast_par
     member->carrier = terms->carrier;
     member->num_ranks = params->num_ranks;
     member->rank = params->rank;
-    member->peers = calloc(params->num_ranks, sizeof(oc_peer_t *));
+    member->peers = calloc(params->num_ranks, sizeof(oc_cast_peer_t *));
     member->origins = calloc(params->num_ranks, sizeof(oc_origin_t));
     member->outbox = oc_outbox_new();
     if (NULL == member->peers || NULL == member->origins || NULL == member->outbox) {
-        oc_member_free(member);
+        oc_cast_member_free(member);
         return NULL;
     }
     return member;
@@ -227,17 +229,17 @@ static void forget_hosts(host_t **table)
 }
 
 /* What ranks of this host get can go through memory that they share. */
-static void share(oc_member_t *member, const uint32_t *hosts)
+static void share(oc_cast_member_t *member, const uint32_t *hosts)
 {
     for (uint32_t rank = 0; rank < member->num_ranks; rank++) {
         if (rank != member->rank && hosts[rank] == hosts[member->rank]) {
-            oc_peer_share(member->peers[rank], member->multicast->config.process);
+            oc_cast_peer_share(member->peers[rank], member->multicast->config.process);
         }
     }
 }
 
 /* What it sends from now on is taken. false: no memory. */
-static bool admit(oc_member_t *member, uint32_t rank, const oc_origin_t *origin)
+static bool admit(oc_cast_member_t *member, uint32_t rank, const oc_origin_t *origin)
 {
     if (!oc_senders_admit(&member->multicast->senders, origin)) {
         return false;
@@ -247,7 +249,7 @@ static bool admit(oc_member_t *member, uint32_t rank, const oc_origin_t *origin)
     return true;
 }
 
-static void learn_neighbours(oc_member_t *member, const uint8_t *contacts)
+static void learn_neighbours(oc_cast_member_t *member, const uint8_t *contacts)
 {
     uint32_t neighbours[OC_CAST_NEIGHBOURS];
     unsigned count = oc_cast_neighbours(member->num_ranks, member->rank, neighbours);
@@ -258,7 +260,7 @@ static void learn_neighbours(oc_member_t *member, const uint8_t *contacts)
 }
 
 /* Peers and hosts, from records that were found to be good. */
-static oc_status_t meet(oc_member_t *member, const uint8_t *records, const uint8_t *contacts,
+static oc_status_t meet(oc_cast_member_t *member, const uint8_t *records, const uint8_t *contacts,
                         uint32_t *hosts)
 {
     oc_cast_record_t record;
@@ -270,8 +272,8 @@ static oc_status_t meet(oc_member_t *member, const uint8_t *records, const uint8
         good = number_host(&table, record.host, &hosts[rank])
                && admit(member, rank, &record.carriers[member->carrier].origin);
         if (good && rank != member->rank) {
-            member->peers[rank] = oc_peer_get(member->multicast->peers, record.process,
-                                              record.contact);
+            member->peers[rank] = oc_cast_peer_get(member->multicast->peers, record.process,
+                                                   record.contact);
             good = NULL != member->peers[rank];
         }
     }
@@ -291,17 +293,17 @@ static unsigned count_channels(const oc_job_settings_t *settings)
     return (unsigned) (wanted < addresses ? wanted : addresses);
 }
 
-static oc_status_t open_channels(oc_member_t *member, uint32_t datagram_size, char *error,
+static oc_status_t open_channels(oc_cast_member_t *member, uint32_t datagram_size, char *error,
                                  size_t error_size)
 {
-    oc_transports_t *transports = &member->multicast->transports;
+    oc_cast_transports_t *transports = &member->multicast->transports;
     unsigned addresses = (unsigned) transports->settings->multicast_groups;
 
     while (member->num_channels < count_channels(transports->settings)) {
         unsigned number = (unsigned) (member->token % addresses + member->num_channels) % addresses;
         oc_cast_slot_t *slot;
-        oc_status_t status = oc_transports_get(transports, member->carrier, number, &slot, error,
-                                               error_size);
+        oc_status_t status = oc_cast_transports_get(transports, member->carrier, number, &slot,
+                                                    error, error_size);
 
         if (OC_OK != status) {
             return status;
@@ -316,7 +318,7 @@ static oc_status_t open_channels(oc_member_t *member, uint32_t datagram_size, ch
     return OC_OK;
 }
 
-static oc_status_t make_core(oc_member_t *member, const oc_multicast_params_t *params,
+static oc_status_t make_core(oc_cast_member_t *member, const oc_multicast_params_t *params,
                              uint32_t datagram_size, const uint32_t *hosts, uint64_t now)
 {
     const oc_multicast_config_t *service = &member->multicast->config;
@@ -337,7 +339,7 @@ static oc_status_t make_core(oc_member_t *member, const oc_multicast_params_t *p
     return oc_cast_group_new(&config, now, &member->core);
 }
 
-static oc_status_t equip(oc_member_t *member, const oc_multicast_params_t *params,
+static oc_status_t equip(oc_cast_member_t *member, const oc_multicast_params_t *params,
                          uint32_t datagram_size, uint64_t now)
 {
     uint32_t *hosts = calloc(params->num_ranks, sizeof(*hosts));
@@ -368,7 +370,7 @@ static void explain(const oc_multicast_t *multicast, const oc_multicast_params_t
 static oc_status_t judge(const oc_multicast_t *multicast, const oc_multicast_params_t *params,
                          oc_cast_terms_t *terms, uint32_t *blamed, char *error, size_t error_size)
 {
-    oc_member_t *other;
+    oc_cast_member_t *other;
     oc_status_t status;
 
     *blamed = 0;
@@ -398,7 +400,7 @@ oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_para
 {
     char reason[OC_CAST_MAX_TEXT];
     oc_cast_terms_t terms;
-    oc_member_t *member;
+    oc_cast_member_t *member;
     oc_status_t status = judge(multicast, params, &terms, blamed, error, error_size);
 
     if (OC_OK != status) {
@@ -406,7 +408,7 @@ oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_para
     }
     member = member_new(multicast, params, &terms);
     if (NULL == member || OC_OK != equip(member, params, terms.datagram_size, now)) {
-        oc_member_free(member);
+        oc_cast_member_free(member);
         snprintf(error, error_size, "out of memory");
         return OC_ERR_NO_MEMORY;
     }
@@ -418,20 +420,20 @@ oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_para
         snprintf(reason, sizeof(reason), "rank %u cannot multicast: %s", params->rank, error);
         oc_cast_group_fail(member->core, status, reason);
     }
-    oc_member_look(member);
-    oc_member_wake(member);
+    oc_cast_member_look(member);
+    oc_cast_member_wake(member);
     *group = member->core;
     return OC_OK;
 }
 
-void oc_member_message(oc_member_t *member, const uint8_t *bytes, size_t length)
+void oc_cast_member_message(oc_cast_member_t *member, const uint8_t *bytes, size_t length)
 {
     oc_cast_message(member->core, bytes, length, member->multicast->now);
-    oc_member_wake(member);
+    oc_cast_member_wake(member);
 }
 
-void oc_member_datagram(oc_member_t *member, const oc_cast_slot_t *slot,
-                        const oc_datagram_t *header, const uint8_t *bytes)
+void oc_cast_member_datagram(oc_cast_member_t *member, const oc_cast_slot_t *slot,
+                             const oc_datagram_t *header, const uint8_t *bytes)
 {
     uint64_t now = member->multicast->now;
     unsigned channel = 0;
@@ -442,16 +444,16 @@ void oc_member_datagram(oc_member_t *member, const oc_cast_slot_t *slot,
     oc_cast_datagram(member->core, channel, header, bytes, now);
 }
 
-void oc_member_lost(oc_member_t *member, const oc_peer_t *peer)
+void oc_cast_member_lost(oc_cast_member_t *member, const oc_cast_peer_t *peer)
 {
     char reason[160];
 
     for (uint32_t rank = 0; rank < member->num_ranks; rank++) {
         if (member->peers[rank] == peer) {
             snprintf(reason, sizeof(reason), "rank %u (process %u of the job) cannot be reached: "
-                     "%s", rank, oc_peer_process(peer), oc_peer_reason(peer));
+                     "%s", rank, oc_cast_peer_process(peer), oc_cast_peer_reason(peer));
             oc_cast_group_fail(member->core, OC_ERR_UNREACHABLE, reason);
-            oc_member_wake(member);
+            oc_cast_member_wake(member);
         }
     }
 }
@@ -459,8 +461,8 @@ void oc_member_lost(oc_member_t *member, const oc_peer_t *peer)
 void oc_multicast_describe(const oc_multicast_t *multicast, const oc_cast_group_t *group,
                            char *buffer, size_t size)
 {
-    const oc_transports_t *transports = &multicast->transports;
-    const oc_member_t *member;
+    const oc_cast_transports_t *transports = &multicast->transports;
+    const oc_cast_member_t *member;
     struct in_addr address;
     char text[INET_ADDRSTRLEN] = "";
 

@@ -9,12 +9,12 @@
 #include "multicast/service/service.h"
 
 /* NULL is allowed. */
-void oc_member_free(oc_member_t *member);
-void oc_member_message(oc_member_t *member, const uint8_t *bytes, size_t length);
+void oc_cast_member_free(oc_cast_member_t *member);
+void oc_cast_member_message(oc_cast_member_t *member, const uint8_t *bytes, size_t length);
 /* A datagram of its group came by a slot. */
-void oc_member_datagram(oc_member_t *member, const oc_cast_slot_t *slot,
-                        const oc_datagram_t *header, const uint8_t *bytes);
+void oc_cast_member_datagram(oc_cast_member_t *member, const oc_cast_slot_t *slot,
+                             const oc_datagram_t *header, const uint8_t *bytes);
 /* A peer is gone; if it is one of the group's, the group ends. */
-void oc_member_lost(oc_member_t *member, const oc_peer_t *peer);
+void oc_cast_member_lost(oc_cast_member_t *member, const oc_cast_peer_t *peer);
 
 #endif

@@ -40,8 +40,8 @@ oc_status_t oc_multicast_create(const oc_multicast_config_t *config, oc_multicas
         }
     }
     multicast->config.net_devices = multicast->net_devices;
-    oc_transports_init(&multicast->transports, config->settings, multicast->job_id,
-                       config->process);
+    oc_cast_transports_init(&multicast->transports, config->settings, multicast->job_id,
+                            config->process);
     *result = multicast;
     return OC_OK;
 }
@@ -55,28 +55,28 @@ void oc_multicast_destroy(oc_multicast_t *multicast)
         oc_multicast_leave(multicast, multicast->members->core);
     }
     oc_peers_close(multicast->peers);
-    oc_transports_close(&multicast->transports);
+    oc_cast_transports_close(&multicast->transports);
     oc_senders_clear(&multicast->senders);
     explicit_bzero(multicast->job_key, sizeof(multicast->job_key));
     free(multicast->net_devices);
     free(multicast);
 }
 
-static void advance(oc_member_t *member)
+static void advance(oc_cast_member_t *member)
 {
     if (member->due > member->multicast->now && !oc_cast_wants_to_send(member->core)) {
         return;
     }
     member->due = oc_cast_progress(member->core, member->multicast->now);
-    oc_member_look(member);
+    oc_cast_member_look(member);
     if (!member->busy && UINT64_MAX == member->due) {
-        oc_member_rest(member);
+        oc_cast_member_rest(member);
     }
 }
 
 void oc_multicast_leave(oc_multicast_t *multicast, oc_cast_group_t *group)
 {
-    oc_member_t *member = NULL;
+    oc_cast_member_t *member = NULL;
 
     if (NULL != group) {
         HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
@@ -84,17 +84,17 @@ void oc_multicast_leave(oc_multicast_t *multicast, oc_cast_group_t *group)
     if (NULL == member) {
         return;
     }
-    oc_member_retire(member);
+    oc_cast_member_retire(member);
     HASH_DELETE(by_token, multicast->tokens, member);
     HASH_DELETE(by_core, multicast->cores, member);
     DL_DELETE(multicast->members, member);
-    oc_member_free(member);
+    oc_cast_member_free(member);
 }
 
 static void on_message(void *arg, const uint8_t *bytes, size_t length)
 {
     oc_multicast_t *multicast = arg;
-    oc_member_t *member = NULL;
+    oc_cast_member_t *member = NULL;
     uint64_t token;
 
     if (oc_cast_message_token(bytes, length, &token)) {
@@ -102,17 +102,17 @@ static void on_message(void *arg, const uint8_t *bytes, size_t length)
     }
     /* a group that was left, or is joined in a moment: whoever is in it asks again */
     if (NULL != member) {
-        oc_member_message(member, bytes, length);
+        oc_cast_member_message(member, bytes, length);
     }
 }
 
-static void on_lost(void *arg, oc_peer_t *peer)
+static void on_lost(void *arg, oc_cast_peer_t *peer)
 {
     oc_multicast_t *multicast = arg;
-    oc_member_t *member;
+    oc_cast_member_t *member;
 
     DL_FOREACH (multicast->members, member) {
-        oc_member_lost(member, peer);
+        oc_cast_member_lost(member, peer);
     }
 }
 
@@ -230,7 +230,7 @@ static oc_status_t make_record(oc_multicast_t *multicast, oc_cast_record_t *reco
         snprintf(error, error_size, "coll_optcast_multicast is off");
         return OC_ERR_INVALID;
     }
-    status = oc_transports_survey(&multicast->transports, error, error_size);
+    status = oc_cast_transports_survey(&multicast->transports, error, error_size);
     if (OC_OK == status) {
         status = open_peers(multicast, error, error_size);
     }
@@ -278,11 +278,11 @@ oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group
                                const oc_cast_args_t *args, uint64_t now)
 {
     oc_status_t status = oc_cast_start(group, args, now);
-    oc_member_t *member;
+    oc_cast_member_t *member;
 
     HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
-    oc_member_look(member);
-    oc_member_wake(member);
+    oc_cast_member_look(member);
+    oc_cast_member_wake(member);
     return status;
 }
 
@@ -295,7 +295,7 @@ static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes
 {
     const arrival_t *arrival = arg;
     oc_multicast_t *multicast = arrival->multicast;
-    oc_member_t *member = NULL;
+    oc_cast_member_t *member = NULL;
     oc_datagram_t header;
 
     if (!oc_senders_have(&multicast->senders, from)) {
@@ -309,8 +309,8 @@ static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes
         multicast->config.counters->fragments_foreign++;
         return;
     }
-    oc_member_datagram(member, arrival->slot, &header, bytes);
-    oc_member_wake(member);
+    oc_cast_member_datagram(member, arrival->slot, &header, bytes);
+    oc_cast_member_wake(member);
 }
 
 static void receive(oc_multicast_t *multicast)
@@ -330,7 +330,7 @@ static void receive(oc_multicast_t *multicast)
 
 void oc_multicast_progress(oc_multicast_t *multicast, uint64_t now)
 {
-    oc_member_t *member, *next;
+    oc_cast_member_t *member, *next;
 
     if (NULL == multicast->peers
         || (NULL == multicast->members && 0 == oc_peers_pending(multicast->peers))) {
@@ -354,7 +354,7 @@ unsigned oc_multicast_pending(const oc_multicast_t *multicast)
 /* Which slots are waited for until there is room to send; false: a member is due. */
 static bool look_ahead(oc_multicast_t *multicast, uint64_t now, uint64_t *timeout)
 {
-    oc_member_t *member;
+    oc_cast_member_t *member;
 
     for (unsigned i = 0; i < multicast->transports.num_open; i++) {
         multicast->transports.open[i]->sending = false;

@@ -18,13 +18,13 @@
 #include "multicast/transport/senders.h"
 #include "multicast/wire/contact.h"
 
-typedef struct oc_member {
+typedef struct oc_cast_member {
     oc_multicast_t *multicast;
     oc_cast_group_t *core;
     uint64_t token;
     uint32_t num_ranks, rank, num_hosts;
     oc_carrier_t carrier;
-    oc_peer_t **peers;         /* by rank; NULL for this one */
+    oc_cast_peer_t **peers;         /* by rank; NULL for this one */
     oc_origin_t *origins;      /* by rank: of what it sends … */
     uint32_t num_admitted;     /* … the first so many are admitted */
     oc_outbox_t *outbox;
@@ -33,22 +33,22 @@ typedef struct oc_member {
     bool busy;                 /* probing, or in an operation */
     bool listed;               /* among the active ones */
     uint64_t due;              /* when it wants to be progressed */
-    struct oc_member *prev, *next;
-    struct oc_member *active_prev, *active_next;
+    struct oc_cast_member *prev, *next;
+    struct oc_cast_member *active_prev, *active_next;
     UT_hash_handle by_token, by_core;
-} oc_member_t;
+} oc_cast_member_t;
 
 struct oc_multicast {
     oc_multicast_config_t config;
     uint8_t job_id[OC_JOB_ID_SIZE], job_key[OC_JOB_KEY_SIZE];
     char *net_devices;         /* NULL: any */
-    oc_transports_t transports;
+    oc_cast_transports_t transports;
     oc_peers_t *peers;         /* NULL before the first record */
     oc_contact_t contact;      /* of this process; as old as peers */
     oc_senders_t senders;
-    oc_member_t *members;
-    oc_member_t *active;       /* members that are busy or want to be progressed */
-    oc_member_t *tokens, *cores;
+    oc_cast_member_t *members;
+    oc_cast_member_t *active;       /* members that are busy or want to be progressed */
+    oc_cast_member_t *tokens, *cores;
     unsigned num_busy;
     uint64_t now;              /* of the progress that runs */
 };

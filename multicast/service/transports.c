@@ -9,10 +9,10 @@
 #include "multicast/transport/address.h"
 #include "multicast/transport/udp.h"
 
-oc_transports_wrap_t *oc_transports_wrap;
+oc_cast_transports_wrap_t *oc_cast_transports_wrap;
 
-void oc_transports_init(oc_transports_t *transports, const oc_job_settings_t *settings,
-                        const uint8_t *job_id, uint32_t process)
+void oc_cast_transports_init(oc_cast_transports_t *transports, const oc_job_settings_t *settings,
+                             const uint8_t *job_id, uint32_t process)
 {
     memset(transports, 0, sizeof(*transports));
     transports->settings = settings;
@@ -21,7 +21,7 @@ void oc_transports_init(oc_transports_t *transports, const oc_job_settings_t *se
     transports->first_number = (uint64_t) process * (OC_CARRIERS * OC_MAX_SLOTS);
 }
 
-void oc_transports_close(oc_transports_t *transports)
+void oc_cast_transports_close(oc_cast_transports_t *transports)
 {
     for (unsigned i = 0; i < transports->num_open; i++) {
         oc_cast_slot_t *slot = transports->open[i];
@@ -36,7 +36,7 @@ void oc_transports_close(oc_transports_t *transports)
     transports->verbs_source = NULL;
 }
 
-static void survey_udp(oc_transports_t *transports)
+static void survey_udp(oc_cast_transports_t *transports)
 {
     oc_carrier_state_t *udp = &transports->carriers[OC_CARRIER_UDP];
     oc_interface_t *interface = &transports->interface;
@@ -59,7 +59,7 @@ static void survey_udp(oc_transports_t *transports)
     snprintf(udp->text, sizeof(udp->text), "%s", interface->name);
 }
 
-static void survey_verbs(oc_transports_t *transports)
+static void survey_verbs(oc_cast_transports_t *transports)
 {
     oc_carrier_state_t *verbs = &transports->carriers[OC_CARRIER_VERBS];
     const char *interface = transports->settings->multicast_interface;
@@ -78,7 +78,8 @@ static void survey_verbs(oc_transports_t *transports)
         (uint32_t) oc_verbs_source_datagram_size(transports->verbs_source);
 }
 
-oc_status_t oc_transports_survey(oc_transports_t *transports, char *error, size_t error_size)
+oc_status_t oc_cast_transports_survey(oc_cast_transports_t *transports, char *error,
+                                      size_t error_size)
 {
     const oc_job_settings_t *settings = transports->settings;
     char why[OC_CAST_TEXT_SIZE];
@@ -102,7 +103,7 @@ oc_status_t oc_transports_survey(oc_transports_t *transports, char *error, size_
     return OC_OK;
 }
 
-static oc_status_t open_transport(oc_transports_t *transports, oc_carrier_t carrier,
+static oc_status_t open_transport(oc_cast_transports_t *transports, oc_carrier_t carrier,
                                   unsigned number, oc_transport_t **transport, char *error,
                                   size_t error_size)
 {
@@ -129,25 +130,25 @@ static oc_status_t open_transport(oc_transports_t *transports, oc_carrier_t carr
 }
 
 /* NULL: out of memory, and the transport is closed. */
-static oc_transport_t *wrap(const oc_transports_t *transports, const oc_cast_slot_t *slot,
+static oc_transport_t *wrap(const oc_cast_transports_t *transports, const oc_cast_slot_t *slot,
                             oc_transport_t *transport)
 {
     uint64_t number = transports->first_number + slot->carrier * OC_MAX_SLOTS + slot->number;
     oc_transport_t *wrapped;
 
-    if (NULL == oc_transports_wrap) {
+    if (NULL == oc_cast_transports_wrap) {
         return transport;
     }
-    wrapped = oc_transports_wrap(transport, number);
+    wrapped = oc_cast_transports_wrap(transport, number);
     if (NULL == wrapped) {
         transport->ops->close(transport);
     }
     return wrapped;
 }
 
-oc_status_t oc_transports_get(oc_transports_t *transports, oc_carrier_t carrier,
-                              unsigned number, oc_cast_slot_t **result, char *error,
-                              size_t error_size)
+oc_status_t oc_cast_transports_get(oc_cast_transports_t *transports, oc_carrier_t carrier,
+                                   unsigned number, oc_cast_slot_t **result, char *error,
+                                   size_t error_size)
 {
     oc_cast_slot_t *slot = transports->slots[carrier][number];
     oc_transport_t *transport = NULL;

@@ -36,7 +36,7 @@ typedef struct {
 typedef struct {
     const oc_job_settings_t *settings;
     uint8_t job_id[OC_JOB_ID_SIZE];
-    uint64_t first_number;     /* for oc_transports_wrap: each process has its own */
+    uint64_t first_number;     /* for oc_cast_transports_wrap: each process has its own */
     bool surveyed;
     oc_carrier_state_t carriers[OC_CARRIERS];
     struct in_addr first;      /* address of slot 0 */
@@ -46,7 +46,7 @@ typedef struct {
     oc_cast_slot_t *slots[OC_CARRIERS][OC_MAX_SLOTS];
     oc_cast_slot_t *open[OC_CARRIERS * OC_MAX_SLOTS];
     unsigned num_open;
-} oc_transports_t;
+} oc_cast_transports_t;
 
 /*
  * The door for tests; NULL in the product. If it is set, it is given each transport that has been
@@ -54,25 +54,26 @@ typedef struct {
  * which owns the given one, or NULL: out of memory, and the given one is still the caller's. It is
  * set before transports are opened, and not afterwards.
  */
-typedef oc_transport_t *oc_transports_wrap_t(oc_transport_t *transport, uint64_t number);
-extern oc_transports_wrap_t *oc_transports_wrap;
+typedef oc_transport_t *oc_cast_transports_wrap_t(oc_transport_t *transport, uint64_t number);
+extern oc_cast_transports_wrap_t *oc_cast_transports_wrap;
 
 /* The settings outlive them. Opens nothing. */
-void oc_transports_init(oc_transports_t *transports, const oc_job_settings_t *settings,
-                        const uint8_t *job_id, uint32_t process);
+void oc_cast_transports_init(oc_cast_transports_t *transports, const oc_job_settings_t *settings,
+                             const uint8_t *job_id, uint32_t process);
 
 /* Leaves all addresses. */
-void oc_transports_close(oc_transports_t *transports);
+void oc_cast_transports_close(oc_cast_transports_t *transports);
 
 /*
  * Finds out, once, what this host can multicast by; the result is in carriers. An error: the
  * settings make no sense, error names the one.
  */
-oc_status_t oc_transports_survey(oc_transports_t *transports, char *error, size_t error_size);
+oc_status_t oc_cast_transports_survey(oc_cast_transports_t *transports, char *error,
+                                      size_t error_size);
 
 /* The slot of that number, joined. Number: less than coll_optcast_multicast_groups. */
-oc_status_t oc_transports_get(oc_transports_t *transports, oc_carrier_t carrier,
-                              unsigned number, oc_cast_slot_t **slot, char *error,
-                              size_t error_size);
+oc_status_t oc_cast_transports_get(oc_cast_transports_t *transports, oc_carrier_t carrier,
+                                   unsigned number, oc_cast_slot_t **slot, char *error,
+                                   size_t error_size);
 
 #endif

@@ -38,7 +38,7 @@ typedef enum {
 
 typedef struct {
     uint32_t first, count;     /* fragments of a block */
-} oc_range_t;
+} oc_cast_range_t;
 
 /* One message of any kind; which fields count depends on it. */
 typedef struct {
@@ -53,7 +53,7 @@ typedef struct {
     uint32_t given;            /* REPAIR: fragments sent for it so far, these included */
     bool wait;                 /* REQUEST: also for those that you do not have yet */
     uint32_t num_ranges;       /* REQUEST, REPAIR */
-    oc_range_t ranges[OC_CAST_MAX_RANGES];
+    oc_cast_range_t ranges[OC_CAST_MAX_RANGES];
     uint64_t position;         /* CREDIT: fragments of all blocks, in rank order */
     int32_t status;            /* ABORT: oc_status_t */
     uint32_t origin, target;   /* FIND, FOUND: ranks: whose contact it is, and whom it is for */

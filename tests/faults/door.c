@@ -30,5 +30,5 @@ void faults_install(const char *text)
         fprintf(stderr, "faults of the network: %s\n", error);
         abort();
     }
-    oc_transports_wrap = oc_faults_any(&installed) ? make_worse : NULL;
+    oc_cast_transports_wrap = oc_faults_any(&installed) ? make_worse : NULL;
 }

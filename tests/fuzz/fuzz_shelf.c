@@ -17,7 +17,7 @@
 typedef struct {
     bool lies, taken, damaged;
     unsigned reader;
-    oc_place_t place;
+    oc_cast_place_t place;
     uint8_t bytes[MESSAGE];
 } laid_t;
 
@@ -69,7 +69,7 @@ static void lay(input_t *input)
     unsigned reader = (unsigned) input_number(input, 1) % READERS;
     size_t length = input_number(input, 1), head;
     uint8_t bytes[UINT8_MAX];
-    oc_place_t place;
+    oc_cast_place_t place;
     laid_t *entry;
 
     input_bytes(input, bytes, length);
@@ -86,12 +86,12 @@ static void lay(input_t *input)
     memcpy(entry->bytes, bytes, length);
 }
 
-static bool is_place(const laid_t *entry, const oc_place_t *place)
+static bool is_place(const laid_t *entry, const oc_cast_place_t *place)
 {
     return entry->lies && entry->place.generation == place->generation;
 }
 
-static void take_place(const oc_place_t *place)
+static void take_place(const oc_cast_place_t *place)
 {
     uint8_t *bytes = malloc(MESSAGE);
     laid_t *entry = place->slot < OC_SHELF_SLOTS ? &laid[place->slot] : NULL;
@@ -113,7 +113,7 @@ static void take_place(const oc_place_t *place)
 
 static void take(input_t *input)
 {
-    oc_place_t place;
+    oc_cast_place_t place;
 
     input_bytes(input, &place, sizeof(place));
     take_place(&place);
@@ -121,7 +121,7 @@ static void take(input_t *input)
 
 static void take_laid(input_t *input)
 {
-    oc_place_t place = laid[input_number(input, 1) % OC_SHELF_SLOTS].place;
+    oc_cast_place_t place = laid[input_number(input, 1) % OC_SHELF_SLOTS].place;
 
     take_place(&place);
     take_place(&place);

@@ -263,7 +263,7 @@ static void test_malformed_messages(void **state)
 
 static void test_wrong_requests(void **state)
 {
-    static const oc_range_t ranges[] = {
+    static const oc_cast_range_t ranges[] = {
         {100, 2}, {101, 1}, {0, 102}, {0, UINT32_MAX}, {UINT32_MAX, 1}, {1u << 31, 1u << 31},
         {5, UINT32_MAX - 4}};
     oc_cast_message_t made = message(OC_CAST_REQUEST);
@@ -274,7 +274,7 @@ static void test_wrong_requests(void **state)
         made = message(OC_CAST_REQUEST);
         made.block = 2;
         made.num_ranges = 2; /* the first is right */
-        made.ranges[0] = (oc_range_t) {.first = 1, .count = 1};
+        made.ranges[0] = (oc_cast_range_t) {.first = 1, .count = 1};
         made.ranges[1] = ranges[i];
         crew_forge(crew, 0, &made);
     }
@@ -294,7 +294,7 @@ static void test_wrong_requests(void **state)
 /* Who asks the owner of a block for what that does not have expects more. */
 static void test_request_for_more(void **state)
 {
-    static const oc_range_t ranges[] = {{100, 2}, {101, 1}, {0, UINT32_MAX}};
+    static const oc_cast_range_t ranges[] = {{100, 2}, {101, 1}, {0, UINT32_MAX}};
 
     for (unsigned i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
         oc_cast_message_t made = message(OC_CAST_REQUEST);
@@ -314,7 +314,7 @@ static void flood(oc_cast_message_t made)
 
     made.num_ranges = OC_CAST_MAX_RANGES;
     for (unsigned i = 0; i < OC_CAST_MAX_RANGES; i++) {
-        made.ranges[i] = (oc_range_t) {.first = 0, .count = 101};
+        made.ranges[i] = (oc_cast_range_t) {.first = 0, .count = 101};
     }
     for (unsigned wave = 0; wave < 20; wave++) {
         for (made.number = 0; made.number < 100; made.number++) {
@@ -351,7 +351,7 @@ static oc_cast_message_t repair(uint32_t first, uint32_t count, size_t length)
 
     made.block = 1;
     made.num_ranges = 1;
-    made.ranges[0] = (oc_range_t) {.first = first, .count = count};
+    made.ranges[0] = (oc_cast_range_t) {.first = first, .count = count};
     made.data = data;
     made.data_length = length;
     return made;

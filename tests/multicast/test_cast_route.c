@@ -56,7 +56,7 @@ static void go(uint32_t num_ranks, uint32_t from, uint32_t to)
     uint32_t neighbours[OC_CAST_NEIGHBOURS], before = num_ranks, steps = 0;
 
     while (from != to) {
-        uint32_t next = oc_route_next(from, to);
+        uint32_t next = oc_cast_route_next(from, to);
         unsigned count = oc_cast_neighbours(num_ranks, from, neighbours), i = 0;
 
         while (i < count && neighbours[i] != next) {

@@ -37,7 +37,7 @@ static oc_cast_message_t legal(oc_cast_kind_t kind)
         .status = -7, .origin = 0x2a3b4c5d, .target = 0x6e7f8091};
 
     for (uint32_t i = 0; i < OC_CAST_MAX_RANGES; i++) {
-        message.ranges[i] = (oc_range_t) {.first = 0x89000000u + i, .count = 0x76000000u + i};
+        message.ranges[i] = (oc_cast_range_t) {.first = 0x89000000u + i, .count = 0x76000000u + i};
     }
     return message;
 }
@@ -89,7 +89,7 @@ static void compare(const oc_cast_message_t *got, const oc_cast_message_t *messa
     if (has_ranges(message->kind)) {
         assert_int_equal(got->block, message->block);
         assert_memory_equal(got->ranges, message->ranges,
-                            message->num_ranges * sizeof(oc_range_t));
+                            message->num_ranges * sizeof(oc_cast_range_t));
     }
     if (has_ranges(message->kind) || OC_CAST_SENT == message->kind) {
         assert_int_equal(got->number, message->number);

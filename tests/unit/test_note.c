@@ -37,7 +37,7 @@ static oc_note_t legal(oc_note_kind_t kind)
         note.shelf[i] = (uint8_t) (0x30 + i);
     }
     if (OC_NOTE_LAID == kind) {
-        note.place = (oc_place_t) {
+        note.place = (oc_cast_place_t) {
             .slot = 0x10203040, .generation = 0x50607080, .length = 0x90a0b0c0};
     }
     return note;

@@ -45,7 +45,7 @@ typedef struct {
 static const uint8_t job_key[OC_JOB_KEY_SIZE] = {1, 2, 3};
 
 static end_t left, right;
-static oc_peer_t *to_right, *to_left;
+static oc_cast_peer_t *to_right, *to_left;
 
 static uint8_t byte_at(size_t length, size_t i)
 {
@@ -73,7 +73,7 @@ static void on_shared(void *arg, size_t length)
     end->shared_bytes += length;
 }
 
-static void on_lost(void *arg, oc_peer_t *peer)
+static void on_lost(void *arg, oc_cast_peer_t *peer)
 {
     end_t *end = arg;
 
@@ -103,19 +103,20 @@ static void open_end(end_t *end)
     oc_admission_admit(oc_peers_admission(end->peers), &in6addr_loopback, 1);
 }
 
-static oc_peer_t *know_peer(end_t *from, uint32_t own, uint32_t process, const void *address,
-                            size_t length)
+static oc_cast_peer_t *know_peer(end_t *from, uint32_t own, uint32_t process, const void *address,
+                                 size_t length)
 {
-    oc_peer_t *peer = oc_peer_get(from->peers, process, oc_contact_digest(address, length));
+    oc_cast_peer_t *peer = oc_cast_peer_get(from->peers, process,
+                                            oc_contact_digest(address, length));
 
     if (NULL != peer) {
-        oc_peer_learn(peer, address, length);
-        oc_peer_share(peer, own);
+        oc_cast_peer_learn(peer, address, length);
+        oc_cast_peer_share(peer, own);
     }
     return peer;
 }
 
-static oc_peer_t *get_peer(end_t *from, uint32_t own, uint32_t process, const end_t *to)
+static oc_cast_peer_t *get_peer(end_t *from, uint32_t own, uint32_t process, const end_t *to)
 {
     size_t length;
     const void *address = oc_peers_address(to->peers, &length);
@@ -145,14 +146,14 @@ static int teardown(void **state)
     return 0;
 }
 
-static void post_by(oc_peer_t *peer, oc_outbox_t *outbox, size_t head, size_t data)
+static void post_by(oc_cast_peer_t *peer, oc_outbox_t *outbox, size_t head, size_t data)
 {
     uint8_t bytes[LONGEST];
 
     for (size_t i = 0; i < head + data; i++) {
         bytes[i] = byte_at(head + data, i);
     }
-    oc_peer_post(peer, outbox, bytes, head, bytes + head, data);
+    oc_cast_peer_post(peer, outbox, bytes, head, bytes + head, data);
     memset(bytes, 0, sizeof(bytes));
 }
 
@@ -256,7 +257,7 @@ static void test_lost_peers(void **state)
         oc_peers_close(right.peers);
         right.peers = NULL;
         open_end(&right);
-        oc_peer_release(to_right);
+        oc_cast_peer_release(to_right);
         to_right = get_peer(&left, LEFT, RIGHT, &right);
         to_left = get_peer(&right, RIGHT, LEFT, &left);
     assert_non_null(to_right);
@@ -364,7 +365,7 @@ static void see_note(uint8_t bytes[OC_NOTE_SIZE])
     uint64_t end = oc_clock_ns() + PATIENCE;
     const void *address;
     oc_worker_t *worker;
-    oc_peer_t *spy;
+    oc_cast_peer_t *spy;
     size_t length;
     char error[256];
 
@@ -381,7 +382,7 @@ static void see_note(uint8_t bytes[OC_NOTE_SIZE])
         progress();
     }
     assert_int_equal(seen, 1);
-    oc_peer_release(spy);
+    oc_cast_peer_release(spy);
     oc_worker_close(worker);
 }
 

@@ -29,11 +29,11 @@ typedef struct {
     oc_peers_t *peers;
     unsigned arrived, lost, wrong;
     size_t length;             /* that the next messages must have */
-    oc_peer_t *last_lost;
+    oc_cast_peer_t *last_lost;
 } end_t;
 
 static end_t left, right;
-static oc_peer_t *to_right;
+static oc_cast_peer_t *to_right;
 static oc_outbox_t *outbox;
 
 static uint8_t byte_at(size_t i)
@@ -57,7 +57,7 @@ static void on_arrived(void *arg, const uint8_t *bytes, size_t length)
     }
 }
 
-static void on_lost(void *arg, oc_peer_t *peer)
+static void on_lost(void *arg, oc_cast_peer_t *peer)
 {
     end_t *end = arg;
 
@@ -78,14 +78,15 @@ static void open_end(end_t *end)
     oc_admission_admit(oc_peers_admission(end->peers), &in6addr_loopback, 1);
 }
 
-static oc_peer_t *get_peer(end_t *from, uint32_t process, const end_t *to)
+static oc_cast_peer_t *get_peer(end_t *from, uint32_t process, const end_t *to)
 {
     size_t length;
     const void *address = oc_peers_address(to->peers, &length);
-    oc_peer_t *peer = oc_peer_get(from->peers, process, oc_contact_digest(address, length));
+    oc_cast_peer_t *peer = oc_cast_peer_get(from->peers, process,
+                                            oc_contact_digest(address, length));
 
     assert_non_null(peer);
-    oc_peer_learn(peer, address, length);
+    oc_cast_peer_learn(peer, address, length);
     return peer;
 }
 
@@ -118,7 +119,7 @@ static void post(size_t head, size_t data)
     for (size_t i = 0; i < head + data; i++) {
         bytes[i] = byte_at(i);
     }
-    oc_peer_post(to_right, outbox, bytes, head, 0 == data ? NULL : bytes + head, data);
+    oc_cast_peer_post(to_right, outbox, bytes, head, 0 == data ? NULL : bytes + head, data);
     /* they were copied */
     memset(bytes, 0, sizeof(bytes));
 }
@@ -172,7 +173,7 @@ static void test_messages_of_all_lengths(void **state)
     wait_for_leaving();
     assert_int_equal(right.wrong, 0);
     assert_int_equal(oc_outbox_unsent(outbox), 0);
-    assert_int_equal(oc_peer_room(to_right), ROOM);
+    assert_int_equal(oc_cast_peer_room(to_right), ROOM);
 }
 
 static void test_many_messages(void **state)
@@ -189,19 +190,19 @@ static void test_many_messages(void **state)
     wait_for_leaving();
     assert_int_equal(right.wrong, 0);
     assert_int_equal(oc_outbox_unsent(outbox), 0);
-    assert_int_equal(oc_peer_room(to_right), ROOM);
+    assert_int_equal(oc_cast_peer_room(to_right), ROOM);
 }
 
 static void test_room(void **state)
 {
     (void) state;
-    assert_int_equal(oc_peer_room(to_right), ROOM);
+    assert_int_equal(oc_cast_peer_room(to_right), ROOM);
     for (size_t posted = 0; posted <= ROOM; posted += LONGEST) {
         post(LONGEST, 0);
     }
     /* nothing has been progressed: at most what the connection takes at once has left */
-    assert_true(oc_peer_room(to_right) + LONGEST * oc_outbox_unsent(outbox) >= ROOM);
-    assert_true(oc_peer_room(to_right) < ROOM);
+    assert_true(oc_cast_peer_room(to_right) + LONGEST * oc_outbox_unsent(outbox) >= ROOM);
+    assert_true(oc_cast_peer_room(to_right) < ROOM);
 }
 
 static void test_message_that_is_too_long(void **state)
@@ -221,19 +222,19 @@ static void test_outbox_dropped_before_the_messages_left(void **state)
     }
     oc_outbox_drop(outbox);
     outbox = NULL;
-    oc_peer_release(to_right);
+    oc_cast_peer_release(to_right);
     wait_for(&right.arrived, 100);
     assert_int_equal(right.wrong, 0);
 }
 
 static void test_peers_are_shared(void **state)
 {
-    oc_peer_t *again = get_peer(&left, 7, &right);
+    oc_cast_peer_t *again = get_peer(&left, 7, &right);
 
     (void) state;
     assert_ptr_equal(again, to_right);
-    assert_int_equal(oc_peer_process(again), 7);
-    oc_peer_release(again);
+    assert_int_equal(oc_cast_peer_process(again), 7);
+    oc_cast_peer_release(again);
     post(LONGEST, 0);
     wait_for(&right.arrived, 1);
 }
@@ -243,25 +244,25 @@ static void test_loss(void **state)
     (void) state;
     post(LONGEST, 0);
     wait_for(&right.arrived, 1);
-    assert_string_equal(oc_peer_reason(to_right), "");
+    assert_string_equal(oc_cast_peer_reason(to_right), "");
     oc_peers_close(right.peers);
     right.peers = NULL;
     post(LONGEST, 0);
     wait_for(&left.lost, 1);
     assert_ptr_equal(left.last_lost, to_right);
-    assert_string_equal(oc_peer_reason(to_right), "its connection broke");
+    assert_string_equal(oc_cast_peer_reason(to_right), "its connection broke");
     wait_for_leaving();
     /* to somebody who is gone */
     post(LONGEST, 0);
     assert_int_equal(oc_outbox_unsent(outbox), 0);
     progress();
     assert_int_equal(left.lost, 1);
-    oc_peer_release(to_right);
+    oc_cast_peer_release(to_right);
 }
 
 static void test_peer_that_comes_back(void **state)
 {
-    oc_peer_t *before = to_right;
+    oc_cast_peer_t *before = to_right;
 
     (void) state;
     post(LONGEST, 0);
@@ -274,7 +275,7 @@ static void test_peer_that_comes_back(void **state)
     wait_for(&right.arrived, 1);
     assert_int_equal(left.lost, 1);
     assert_ptr_equal(left.last_lost, before);
-    oc_peer_release(before);
+    oc_cast_peer_release(before);
     post(LONGEST, 0);
     wait_for(&right.arrived, 2);
 }
@@ -282,11 +283,11 @@ static void test_peer_that_comes_back(void **state)
 /* One that is not known yet. */
 static void get_unknown(const end_t *to, const void **address, size_t *length)
 {
-    oc_peer_release(to_right);
+    oc_cast_peer_release(to_right);
     *address = oc_peers_address(to->peers, length);
-    to_right = oc_peer_get(left.peers, 8, oc_contact_digest(*address, *length));
+    to_right = oc_cast_peer_get(left.peers, 8, oc_contact_digest(*address, *length));
     assert_non_null(to_right);
-    assert_false(oc_peer_is_known(to_right));
+    assert_false(oc_cast_peer_is_known(to_right));
 }
 
 static void test_address_comes_later(void **state)
@@ -301,17 +302,17 @@ static void test_address_comes_later(void **state)
     post(24, 1000);
     assert_int_equal(oc_outbox_unsent(outbox), 0);
     assert_int_equal(oc_peers_pending(left.peers), 0);
-    oc_peer_learn(to_right, wrong, sizeof(wrong));
-    assert_false(oc_peer_is_known(to_right));
-    oc_peer_learn(to_right, address, length);
-    assert_true(oc_peer_is_known(to_right));
-    oc_peer_learn(to_right, wrong, sizeof(wrong));
+    oc_cast_peer_learn(to_right, wrong, sizeof(wrong));
+    assert_false(oc_cast_peer_is_known(to_right));
+    oc_cast_peer_learn(to_right, address, length);
+    assert_true(oc_cast_peer_is_known(to_right));
+    oc_cast_peer_learn(to_right, wrong, sizeof(wrong));
     right.length = 1024;
     post(24, 1000);
     wait_for(&right.arrived, 1);
     wait_for_leaving();
     assert_int_equal(right.wrong, 0);
-    assert_int_equal(oc_peer_room(to_right), ROOM);
+    assert_int_equal(oc_cast_peer_room(to_right), ROOM);
 }
 
 static void test_lost_before_it_was_known(void **state)
@@ -321,14 +322,14 @@ static void test_lost_before_it_was_known(void **state)
 
     (void) state;
     get_unknown(&right, &address, &length);
-    assert_non_null(oc_peer_get(left.peers, 8, 1 + oc_contact_digest(address, length)));
+    assert_non_null(oc_cast_peer_get(left.peers, 8, 1 + oc_contact_digest(address, length)));
     wait_for(&left.lost, 1);
     assert_ptr_equal(left.last_lost, to_right);
-    oc_peer_learn(to_right, address, length);
+    oc_cast_peer_learn(to_right, address, length);
     post(24, 1000);
     assert_int_equal(oc_outbox_unsent(outbox), 0);
     assert_int_equal(oc_peers_pending(left.peers), 0);
-    oc_peer_release(to_right);
+    oc_cast_peer_release(to_right);
 }
 
 static void test_sleep(void **state)

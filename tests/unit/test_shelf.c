@@ -64,7 +64,7 @@ static uint8_t byte_at(size_t seed, size_t i)
     return (uint8_t) (seed * 31 + i * 7 + i / 251);
 }
 
-static bool lay(const void *reader, size_t seed, size_t head, size_t data, oc_place_t *place)
+static bool lay(const void *reader, size_t seed, size_t head, size_t data, oc_cast_place_t *place)
 {
     uint8_t message[LONGEST + 1];
 
@@ -86,7 +86,7 @@ static bool is_right(size_t seed, size_t length)
 
 static void test_messages_of_all_lengths(void **state)
 {
-    oc_place_t place;
+    oc_cast_place_t place;
 
     (void) state;
     for (size_t length = 1; length <= LONGEST; length = length < 40 ? length + 1 : length + 991) {
@@ -108,7 +108,7 @@ static void test_messages_of_all_lengths(void **state)
 /* One reader cannot take all the room, all readers cannot take more than there is. */
 static void test_no_room(void **state)
 {
-    oc_place_t places[OC_SHELF_SLOTS + 1], place;
+    oc_cast_place_t places[OC_SHELF_SLOTS + 1], place;
     const char readers[OC_SHELF_SLOTS / OC_SHELF_SHARE + 1] = {0};
     unsigned count = 0;
 
@@ -132,7 +132,7 @@ static void test_no_room(void **state)
 /* Whatever is said about a place: only what lies there is taken, and nothing else is touched. */
 static void test_bad_places(void **state)
 {
-    oc_place_t place, bad;
+    oc_cast_place_t place, bad;
 
     (void) state;
     assert_true(lay(&first, 1, 8, 100, &place));
@@ -152,7 +152,7 @@ static void test_bad_places(void **state)
     assert_false(oc_shelf_take(view, &bad, bytes));
     bad.length = UINT32_MAX;
     assert_false(oc_shelf_take(view, &bad, bytes));
-    bad = (oc_place_t) {.slot = place.slot + 1}; /* where nothing was laid yet */
+    bad = (oc_cast_place_t) {.slot = place.slot + 1}; /* where nothing was laid yet */
     assert_false(oc_shelf_take(view, &bad, bytes));
     assert_true(oc_shelf_take(view, &place, bytes));
     assert_true(is_right(1, 108));
@@ -171,7 +171,7 @@ static void count_each(void *arg, const uint8_t *message, size_t length)
 /* A reader that is given up: its slots are free for others, and it changes nothing any more. */
 static void test_reader_that_is_given_up(void **state)
 {
-    oc_place_t places[OC_SHELF_SHARE], kept, place;
+    oc_cast_place_t places[OC_SHELF_SHARE], kept, place;
     unsigned count = 0;
 
     (void) state;
@@ -204,7 +204,7 @@ static void test_reader_that_is_given_up(void **state)
 static int read_all(const uint8_t *name, int input, int output, unsigned rounds)
 {
     oc_shelf_view_t *mine = NULL;
-    oc_place_t place;
+    oc_cast_place_t place;
 
     if (OC_OK != oc_shelf_view_open(name, LONGEST, &mine, error, sizeof(error))) {
         return 1;
@@ -257,7 +257,7 @@ static void end_reader(const reader_t *reader)
     assert_int_equal(status, 0);
 }
 
-static void tell(const reader_t *reader, const oc_place_t *place)
+static void tell(const reader_t *reader, const oc_cast_place_t *place)
 {
     assert_int_equal(write(reader->to, place, sizeof(*place)), sizeof(*place));
 }
@@ -267,7 +267,7 @@ static void test_another_process(void **state)
 {
     reader_t reader = start_reader(ROUNDS);
     unsigned laid = 0, taken = 0;
-    oc_place_t place;
+    oc_cast_place_t place;
     char byte;
 
     (void) state;
@@ -288,7 +288,7 @@ static void test_another_process(void **state)
 static void test_reader_that_dies(void **state)
 {
     reader_t reader = start_reader(1);
-    oc_place_t place;
+    oc_cast_place_t place;
     unsigned laid = 0;
 
     (void) state;
@@ -314,7 +314,7 @@ static void test_views_outlive_the_shelf(void **state)
 {
     oc_shelf_view_t *late = NULL;
     uint8_t name[OC_SEGMENT_NAME_SIZE];
-    oc_place_t place;
+    oc_cast_place_t place;
 
     (void) state;
     assert_true(lay(&first, 5, 16, 500, &place));
@@ -329,10 +329,10 @@ static void test_views_outlive_the_shelf(void **state)
 }
 
 /* In a process of its own: takes what it sees last until there is nothing more. 0: all right. */
-static int snatch(const oc_place_t *last, const atomic_bool *over)
+static int snatch(const oc_cast_place_t *last, const atomic_bool *over)
 {
     while (!atomic_load(over)) {
-        oc_place_t place = *last; /* any mixture of two places */
+        oc_cast_place_t place = *last; /* any mixture of two places */
 
         if (oc_shelf_take(view, &place, bytes) && !is_right(place.generation, place.length)) {
             return 3;
@@ -345,7 +345,7 @@ static int snatch(const oc_place_t *last, const atomic_bool *over)
 static void test_race_with_the_owner(void **state)
 {
     struct {
-        oc_place_t last;
+        oc_cast_place_t last;
         atomic_bool over;
     } *common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                      -1, 0);
