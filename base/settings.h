@@ -109,7 +109,7 @@ typedef struct {
     int multicast_port;
     int multicast_groups;
     int multicast_channels;
-    int multicast_schedule;      /* oc_schedule_t of multicast/core/group.h */
+    int multicast_schedule;      /* oc_schedule_t of multicast/core/cast_core.h */
     int multicast_chains;
     size_t multicast_window;
     size_t multicast_staging;

@@ -3,7 +3,7 @@
 # libocucx, libocnet, libocnode, libocprotocol and libocbase too, once each.
 noinst_LTLIBRARIES += libocmulticast.la
 libocmulticast_la_SOURCES = \
-	multicast/core/arrival.c \
+	multicast/core/cast_arrival.c \
 	multicast/core/cast_types.h \
 	multicast/core/chain.h multicast/core/chain.c \
 	multicast/core/crc32c.h multicast/core/crc32c.c \
@@ -11,32 +11,32 @@ libocmulticast_la_SOURCES = \
 	multicast/core/deliver.h multicast/core/deliver.c \
 	multicast/core/fail.h multicast/core/fail.c \
 	multicast/core/fragment.h multicast/core/fragment.c \
-	multicast/core/group.h multicast/core/group.c \
-	multicast/core/memory.h multicast/core/memory.c \
+	multicast/core/cast_core.h multicast/core/cast_core.c \
+	multicast/core/cast_memory.h multicast/core/cast_memory.c \
 	multicast/core/operation.h multicast/core/operation.c \
 	multicast/core/post.h multicast/core/post.c \
-	multicast/core/probe.h multicast/core/probe.c \
+	multicast/core/cast_probe.h multicast/core/cast_probe.c \
 	multicast/core/repair.h multicast/core/repair.c \
 	multicast/core/route.h multicast/core/route.c \
-	multicast/core/seal.h multicast/core/seal.c \
+	multicast/core/cast_seal.h multicast/core/cast_seal.c \
 	multicast/core/send.h multicast/core/send.c \
 	multicast/core/serve.h multicast/core/serve.c \
 	multicast/core/source.h multicast/core/source.c \
-	multicast/core/tree.h multicast/core/tree.c \
+	multicast/core/cast_tree.h multicast/core/cast_tree.c \
 	multicast/peers/note.h multicast/peers/note.c \
 	multicast/peers/outbox.h multicast/peers/outbox.c \
 	multicast/peers/peer.h multicast/peers/peer.c \
-	multicast/peers/peers.h multicast/peers/peers.c \
+	multicast/peers/cast_peers.h multicast/peers/cast_peers.c \
 	multicast/peers/peers_types.h \
 	multicast/peers/sharing.h multicast/peers/sharing.c \
 	multicast/peers/shelf.h multicast/peers/shelf.c \
 	multicast/service/activity.h multicast/service/activity.c \
-	multicast/service/member.h multicast/service/member.c \
+	multicast/service/cast_member.h multicast/service/cast_member.c \
 	multicast/service/multicast.h multicast/service/multicast.c \
-	multicast/service/record.h multicast/service/record.c \
+	multicast/service/cast_record.h multicast/service/cast_record.c \
 	multicast/service/service.h \
-	multicast/service/transports.h multicast/service/transports.c \
-	multicast/transport/address.h multicast/transport/address.c \
+	multicast/service/cast_transports.h multicast/service/cast_transports.c \
+	multicast/transport/cast_address.h multicast/transport/cast_address.c \
 	multicast/transport/interface.h multicast/transport/interface.c \
 	multicast/transport/senders.h multicast/transport/senders.c \
 	multicast/transport/transport.h \
@@ -48,7 +48,7 @@ libocmulticast_la_SOURCES = \
 	multicast/transport/verbs_origin.h multicast/transport/verbs_origin.c \
 	multicast/wire/contact.h multicast/wire/contact.c \
 	multicast/wire/datagram.h multicast/wire/datagram.c \
-	multicast/wire/message.h multicast/wire/message.c
+	multicast/wire/cast_message.h multicast/wire/cast_message.c
 libocmulticast_la_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
 libocmulticast_la_LIBADD = libocstaging.la $(VERBS_LIBS)
 

@@ -43,7 +43,7 @@ typedef enum {
 #define OC_TAG_SLOTS (1u << OC_TAG_SLOT_BITS)
 
 /* Slot of what ranks tell each other about shared memory (multicast/peers/note.h); messages
- * (multicast/wire/message.h) have 0. */
+ * (multicast/wire/cast_message.h) have 0. */
 #define OC_NOTE_SLOT 1
 
 #define OC_TAG_EXACT     (~0ull)

@@ -14,8 +14,8 @@
 #include <time.h>
 
 #include "bench/arguments.h"
+#include "multicast/core/cast_seal.h"
 #include "multicast/core/crc32c.h"
-#include "multicast/core/seal.h"
 #include "multicast/transport/udp.h"
 
 #define MAX_ROUNDS 99u

@@ -14,9 +14,9 @@
 #define OC_MULTICAST_CORE_CAST_TYPES_H
 
 #include "base/clock.h"
-#include "multicast/core/group.h"
-#include "multicast/core/seal.h"
-#include "multicast/wire/message.h"
+#include "multicast/core/cast_core.h"
+#include "multicast/core/cast_seal.h"
+#include "multicast/wire/cast_message.h"
 
 #define OC_CAST_REASON_SIZE 256
 

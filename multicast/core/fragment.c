@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "multicast/core/cast_memory.h"
 #include "multicast/core/crc32c.h"
-#include "multicast/core/memory.h"
 
 /* How often a block is fetched whose checksum does not fit. */
 #define MAX_FAILURES 3

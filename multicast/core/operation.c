@@ -6,8 +6,8 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "multicast/core/cast_memory.h"
 #include "multicast/core/chain.h"
-#include "multicast/core/memory.h"
 
 static bool copy_sizes(oc_cast_operation_t *operation, const oc_cast_args_t *args, uint32_t count)
 {

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
+#include "multicast/core/cast_memory.h"
 #include "multicast/core/chain.h"
 #include "multicast/core/fragment.h"
-#include "multicast/core/memory.h"
 #include "multicast/core/post.h"
 
 static void fill_header(const oc_cast_group_t *group, oc_outgoing_t *outgoing, uint32_t index)

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "multicast/core/cast_memory.h"
 #include "multicast/core/fragment.h"
-#include "multicast/core/memory.h"
 #include "multicast/core/post.h"
 
 static bool ranges_fit(const oc_cast_message_t *message, uint32_t fragments)

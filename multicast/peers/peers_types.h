@@ -6,8 +6,8 @@
 #include <uthash.h>
 
 #include "base/mac.h"
+#include "multicast/peers/cast_peers.h"
 #include "multicast/peers/note.h"
-#include "multicast/peers/peers.h"
 #include "multicast/peers/shelf.h"
 #include "ucx_backend/worker.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "multicast/service/activity.h"
-#include "multicast/service/member.h"
+#include "multicast/service/cast_member.h"
 #include "net/address.h"
 #include "net/host.h"
 

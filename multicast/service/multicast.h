@@ -13,7 +13,7 @@
 #include <poll.h>
 
 #include "base/settings.h"
-#include "multicast/core/group.h"
+#include "multicast/core/cast_core.h"
 #include "multicast/wire/contact.h"
 
 typedef struct oc_multicast oc_multicast_t;

@@ -12,9 +12,9 @@
 #include <uthash.h>
 
 #include "base/limits.h"
-#include "multicast/peers/peers.h"
+#include "multicast/peers/cast_peers.h"
+#include "multicast/service/cast_transports.h"
 #include "multicast/service/multicast.h"
-#include "multicast/service/transports.h"
 #include "multicast/transport/senders.h"
 #include "multicast/wire/contact.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The header of a multicast datagram; doc/multicast.md has the layout. A fragment is attributed by
- * it alone, and its code proves that it is true (multicast/core/seal.h). Pure functions, any
+ * it alone, and its code proves that it is true (multicast/core/cast_seal.h). Pure functions, any
  * thread.
  */
 #ifndef OC_MULTICAST_WIRE_DATAGRAM_H

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "multicast/wire/message.h"
+#include "multicast/wire/cast_message.h"
 #include "protocol/tag.h"
 
 #define REPAIRED 64   /* bytes: a block of 60 with its checksum */

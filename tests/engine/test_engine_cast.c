@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "multicast/service/record.h"
+#include "multicast/service/cast_record.h"
 #include "tests/engine/harness.h"
 #include "tests/engine/lies.h"
 #include "tests/faults/door.h"

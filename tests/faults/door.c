@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "multicast/service/transports.h"
+#include "multicast/service/cast_transports.h"
 #include "tests/faults/shim.h"
 
 static oc_faults_t installed;

@@ -8,7 +8,7 @@
 
 #include "base/mac.h"
 #include "multicast/peers/note.h"
-#include "multicast/wire/message.h"
+#include "multicast/wire/cast_message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "multicast/service/record.h"
+#include "multicast/service/cast_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

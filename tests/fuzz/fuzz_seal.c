@@ -4,7 +4,7 @@
  * it, one byte that is changed, or another group, receiver or operation, makes it a wrong one.
  */
 /* Test: default 5; all 60 */
-#include "multicast/core/seal.h"
+#include "multicast/core/cast_seal.h"
 #include "multicast/peers/note.h"
 #include "protocol/seal.h"
 #include "tests/fuzz/input.h"

@@ -11,7 +11,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "multicast/transport/address.h"
+#include "multicast/transport/cast_address.h"
 #include "net/devices.h"
 #include "server/daemon/configuration.h"
 #include "tests/fuzz/input.h"

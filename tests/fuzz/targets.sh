@@ -10,8 +10,8 @@ targets="cast_message cast_record channel contact control datagram header hosts 
 # What a target is built from, beside itself and what is in brackets: what it decodes [with what else].
 sources_of() {
     case $1 in
-    cast_message) echo "multicast/wire/message.c multicast/peers/note.c [base/mac.c -lcrypto]" ;;
-    cast_record) echo "multicast/service/record.c" ;;
+    cast_message) echo "multicast/wire/cast_message.c multicast/peers/note.c [base/mac.c -lcrypto]" ;;
+    cast_record) echo "multicast/service/cast_record.c" ;;
     channel) echo "server/daemon/channel.c [base/descriptors.c]" ;;
     contact) echo "multicast/wire/contact.c [base/text.c]" ;;
     control) echo "protocol/control.c" ;;
@@ -22,11 +22,11 @@ sources_of() {
     record) echo "client/state/record.c [base/text.c]" ;;
     ring) echo "node/ring.c [node/segment.c node/doorbell.c base/descriptors.c]" ;;
     rules) echo "base/rules.c [base/text.c -linih]" ;;
-    seal) echo "protocol/seal.c multicast/core/seal.c [protocol/message.c multicast/wire/datagram.c
-        multicast/wire/message.c multicast/peers/note.c base/mac.c -lcrypto]" ;;
+    seal) echo "protocol/seal.c multicast/core/cast_seal.c [protocol/message.c multicast/wire/datagram.c
+        multicast/wire/cast_message.c multicast/peers/note.c base/mac.c -lcrypto]" ;;
     segment) echo "node/segment.c [node/doorbell.c base/descriptors.c]" ;;
     servers) echo "net/address.c [base/text.c]" ;;
-    settings) echo "server/daemon/configuration.c base/settings.c base/text.c multicast/transport/address.c
+    settings) echo "server/daemon/configuration.c base/settings.c base/text.c multicast/transport/cast_address.c
         [net/devices.c -linih -Wl,--wrap=strdup -DOPTCAST_RULES=\"\"]" ;;
     shelf) echo "multicast/peers/shelf.c [node/segment.c base/descriptors.c]" ;;
     stream) echo "control/stream.c [base/descriptors.c protocol/control.c]" ;;

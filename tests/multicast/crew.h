@@ -7,9 +7,9 @@
 #ifndef OC_TESTS_MULTICAST_CREW_H
 #define OC_TESTS_MULTICAST_CREW_H
 
-#include "multicast/core/group.h"
-#include "multicast/core/seal.h"
-#include "multicast/wire/message.h"
+#include "multicast/core/cast_core.h"
+#include "multicast/core/cast_seal.h"
+#include "multicast/wire/cast_message.h"
 #include "tests/multicast/network.h"
 
 /* One operation, as all ranks see it. */

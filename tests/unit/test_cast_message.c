@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-#include "multicast/core/group.h"
+#include "multicast/core/cast_core.h"
+#include "multicast/wire/cast_message.h"
 #include "multicast/wire/contact.h"
-#include "multicast/wire/message.h"
 #include "tests/unit/fence.h"
 
 static uint8_t buffer[OC_CAST_MESSAGE_MAX];

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "multicast/service/record.h"
+#include "multicast/service/cast_record.h"
 
 #define RANKS 4
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "multicast/transport/address.h"
+#include "multicast/transport/cast_address.h"
 
 static const uint8_t no_job[OC_JOB_ID_SIZE];
 

@@ -21,8 +21,8 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "multicast/peers/cast_peers.h"
 #include "multicast/peers/note.h"
-#include "multicast/peers/peers.h"
 #include "multicast/wire/contact.h"
 #include "protocol/tag.h"
 #include "ucx_backend/worker.h"

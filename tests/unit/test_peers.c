@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "multicast/peers/peers.h"
+#include "multicast/peers/cast_peers.h"
 #include "multicast/wire/contact.h"
 
 #define PATIENCE (60 * OC_SECOND)

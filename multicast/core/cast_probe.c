@@ -4,7 +4,7 @@
  * whom it has heard none it asks for one, point to point; when many were sent on request and
  * none arrived, the network does not carry them. A rank that does not answer may be elsewhere.
  */
-#include "multicast/core/probe.h"
+#include "multicast/core/cast_probe.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks and makes ranges of multicast addresses; numbers are in host byte order inside. */
-#include "multicast/transport/address.h"
+#include "multicast/transport/cast_address.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

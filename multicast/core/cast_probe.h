@@ -3,8 +3,8 @@
  * Which ranks multicast reaches: all ranks of a group send probes when it is set up. Part of the
  * protocol: one thread at a time.
  */
-#ifndef OC_MULTICAST_CORE_PROBE_H
-#define OC_MULTICAST_CORE_PROBE_H
+#ifndef OC_MULTICAST_CORE_CAST_PROBE_H
+#define OC_MULTICAST_CORE_CAST_PROBE_H
 
 #include "multicast/core/cast_types.h"
 

@@ -5,7 +5,7 @@
  * A group with several channels sends runs of RUN fragments by each in turn, and its probes by
  * all; a rank has been heard when a probe came by every channel.
  */
-#include "multicast/service/member.h"
+#include "multicast/service/cast_member.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -16,9 +16,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "multicast/service/activity.h"
-#include "multicast/transport/address.h"
+#include "multicast/transport/cast_address.h"
+#include "multicast/wire/cast_message.h"
 #include "multicast/wire/contact.h"
-#include "multicast/wire/message.h"
 
 /* Fragments in a row on one channel. */
 #define RUN OC_MAX_BATCH

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The caller's memory: the host's, or a device's by way of a stage. */
-#include "multicast/core/memory.h"
+#include "multicast/core/cast_memory.h"
 
 #include <string.h>
 

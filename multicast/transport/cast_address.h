@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The IPv4 multicast addresses of a job: a range, one address for each slot. Any thread. */
-#ifndef OC_MULTICAST_TRANSPORT_ADDRESS_H
-#define OC_MULTICAST_TRANSPORT_ADDRESS_H
+#ifndef OC_MULTICAST_TRANSPORT_CAST_ADDRESS_H
+#define OC_MULTICAST_TRANSPORT_CAST_ADDRESS_H
 
 #include <netinet/in.h>
 #include <stddef.h>

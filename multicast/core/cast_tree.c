@@ -3,7 +3,7 @@
  * A tree over the ranks carries "all have entered" and "all have everything". What neighbours say
  * is kept as the last generation of which they said it, so order and repetition do not matter.
  */
-#include "multicast/core/tree.h"
+#include "multicast/core/cast_tree.h"
 
 #include "multicast/core/operation.h"
 #include "multicast/core/post.h"

@@ -3,8 +3,8 @@
  * Blocks in the caller's memory, of the host or of a device; at: bytes within the block. Part of
  * the protocol: one thread at a time.
  */
-#ifndef OC_MULTICAST_CORE_MEMORY_H
-#define OC_MULTICAST_CORE_MEMORY_H
+#ifndef OC_MULTICAST_CORE_CAST_MEMORY_H
+#define OC_MULTICAST_CORE_CAST_MEMORY_H
 
 #include "multicast/core/cast_types.h"
 

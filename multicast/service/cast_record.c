@@ -4,7 +4,7 @@
  * each), process (4), and for each carrier size (2), and the address (16) and port (4) that its
  * datagrams come from.
  */
-#include "multicast/service/record.h"
+#include "multicast/service/cast_record.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * operation, rank and number; of a message the sender's serial number alone makes it unique, and
  * the rest is what the receiver knows and need not be told.
  */
-#include "multicast/core/seal.h"
+#include "multicast/core/cast_seal.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  * A tree over the ranks carries ENTER, GO, DONE and LEAVE, and notices hosts that have vanished.
  * Part of the protocol: one thread at a time.
  */
-#ifndef OC_MULTICAST_CORE_TREE_H
-#define OC_MULTICAST_CORE_TREE_H
+#ifndef OC_MULTICAST_CORE_CAST_TREE_H
+#define OC_MULTICAST_CORE_CAST_TREE_H
 
 #include "multicast/core/cast_types.h"
 

@@ -12,7 +12,7 @@
  *   CREDIT   44 position (8 bytes)
  *   FIND, FOUND  44 origin, 48 target, then the contact
  */
-#include "multicast/wire/message.h"
+#include "multicast/wire/cast_message.h"
 
 #include <string.h>
 

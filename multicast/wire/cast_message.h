@@ -3,8 +3,8 @@
  * The messages that ranks of a multicast group post to each other, reliably but in no order.
  * Pure functions, any thread. doc/multicast.md has the layout.
  */
-#ifndef OC_MULTICAST_WIRE_MESSAGE_H
-#define OC_MULTICAST_WIRE_MESSAGE_H
+#ifndef OC_MULTICAST_WIRE_CAST_MESSAGE_H
+#define OC_MULTICAST_WIRE_CAST_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ typedef struct {
 
 /*
  * Encodes all but data into at most OC_CAST_HEAD_MAX bytes, with a code of zeros
- * (multicast/core/seal.h); returns how many.
+ * (multicast/core/cast_seal.h); returns how many.
  */
 size_t oc_cast_encode(const oc_cast_message_t *message, uint8_t head[OC_CAST_HEAD_MAX]);
 

@@ -3,11 +3,11 @@
  * The transports of a process: one for each multicast address of the job and kind of network,
  * opened when the first group needs it and kept for all that come later.
  */
-#ifndef OC_MULTICAST_SERVICE_TRANSPORTS_H
-#define OC_MULTICAST_SERVICE_TRANSPORTS_H
+#ifndef OC_MULTICAST_SERVICE_CAST_TRANSPORTS_H
+#define OC_MULTICAST_SERVICE_CAST_TRANSPORTS_H
 
 #include "base/limits.h"
-#include "multicast/service/record.h"
+#include "multicast/service/cast_record.h"
 #include "multicast/transport/interface.h"
 #include "multicast/transport/transport.h"
 #include "multicast/transport/udp_source.h"

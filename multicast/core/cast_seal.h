@@ -4,16 +4,16 @@
  * nobody else has. Two keys for each group, derived from the job's key and the group's token; the
  * nonces say which datagram or message of the group it is. One thread at a time.
  */
-#ifndef OC_MULTICAST_CORE_SEAL_H
-#define OC_MULTICAST_CORE_SEAL_H
+#ifndef OC_MULTICAST_CORE_CAST_SEAL_H
+#define OC_MULTICAST_CORE_CAST_SEAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/limits.h"
+#include "multicast/wire/cast_message.h"
 #include "multicast/wire/datagram.h"
-#include "multicast/wire/message.h"
 
 typedef struct oc_cast_seal oc_cast_seal_t;
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A group: its life and its progress. */
-#include "multicast/core/group.h"
+#include "multicast/core/cast_core.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
+#include "multicast/core/cast_memory.h"
+#include "multicast/core/cast_probe.h"
+#include "multicast/core/cast_tree.h"
 #include "multicast/core/credit.h"
-#include "multicast/core/memory.h"
 #include "multicast/core/operation.h"
-#include "multicast/core/probe.h"
 #include "multicast/core/repair.h"
 #include "multicast/core/route.h"
 #include "multicast/core/send.h"
 #include "multicast/core/serve.h"
-#include "multicast/core/tree.h"
 
 /* Batches of datagrams that one progress sends, so that what arrives meanwhile is looked at. */
 #define SEND_ROUNDS 4

@@ -3,8 +3,8 @@
  * Members: a group of the protocol, with the peers and slots that it reaches the others by. They
  * are made by oc_multicast_join.
  */
-#ifndef OC_MULTICAST_SERVICE_MEMBER_H
-#define OC_MULTICAST_SERVICE_MEMBER_H
+#ifndef OC_MULTICAST_SERVICE_CAST_MEMBER_H
+#define OC_MULTICAST_SERVICE_CAST_MEMBER_H
 
 #include "multicast/service/service.h"
 

@@ -4,8 +4,8 @@
  * transports, and who it is. Codec and comparison; pure functions, any thread. doc/multicast.md has
  * the layout.
  */
-#ifndef OC_MULTICAST_SERVICE_RECORD_H
-#define OC_MULTICAST_SERVICE_RECORD_H
+#ifndef OC_MULTICAST_SERVICE_CAST_RECORD_H
+#define OC_MULTICAST_SERVICE_CAST_RECORD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,8 +11,8 @@
  *
  * doc/multicast.md describes the messages and why it works.
  */
-#ifndef OC_MULTICAST_CORE_GROUP_H
-#define OC_MULTICAST_CORE_GROUP_H
+#ifndef OC_MULTICAST_CORE_CAST_CORE_H
+#define OC_MULTICAST_CORE_CAST_CORE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transports, opened on demand. */
-#include "multicast/service/transports.h"
+#include "multicast/service/cast_transports.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "multicast/transport/address.h"
+#include "multicast/transport/cast_address.h"
 #include "multicast/transport/udp.h"
 
 oc_cast_transports_wrap_t *oc_cast_transports_wrap;

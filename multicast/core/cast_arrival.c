@@ -5,16 +5,16 @@
  */
 #include <string.h>
 
+#include "multicast/core/cast_probe.h"
+#include "multicast/core/cast_tree.h"
 #include "multicast/core/credit.h"
 #include "multicast/core/deliver.h"
 #include "multicast/core/fail.h"
 #include "multicast/core/fragment.h"
 #include "multicast/core/post.h"
-#include "multicast/core/probe.h"
 #include "multicast/core/repair.h"
 #include "multicast/core/route.h"
 #include "multicast/core/serve.h"
-#include "multicast/core/tree.h"
 
 static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
                           const uint8_t *payload, uint64_t now)

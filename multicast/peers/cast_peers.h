@@ -7,8 +7,8 @@
  * Data for a peer on the same host lies in shared memory if both can get at it; then only a note
  * about it is sent.
  */
-#ifndef OC_MULTICAST_PEERS_PEERS_H
-#define OC_MULTICAST_PEERS_PEERS_H
+#ifndef OC_MULTICAST_PEERS_CAST_PEERS_H
+#define OC_MULTICAST_PEERS_CAST_PEERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
