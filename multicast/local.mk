@@ -4,6 +4,7 @@
 noinst_LTLIBRARIES += libocmulticast.la
 libocmulticast_la_SOURCES = \
 	multicast/core/cast_arrival.c \
+	multicast/core/cast_check.h multicast/core/cast_check.c \
 	multicast/core/cast_types.h \
 	multicast/core/chain.h multicast/core/chain.c \
 	multicast/core/crc32c.h multicast/core/crc32c.c \

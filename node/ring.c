@@ -5,6 +5,7 @@
  */
 #include "node/ring.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -76,6 +77,7 @@ oc_status_t oc_ring_open(const oc_ring_shape_t *shape, const oc_ring_member_t *m
     oc_ring_t *ring = calloc(1, sizeof(*ring));
     oc_status_t status = OC_OK;
 
+    assert(shape->capacity > 0 && self < num_members);
     if (NULL != ring) {
         *ring = (oc_ring_t) {.shape = *shape, .places = shape->capacity,
                              .num_members = num_members, .self = self, .bell = bell};
@@ -123,6 +125,7 @@ void oc_ring_hide(oc_ring_t *ring)
 
 void oc_ring_limit(oc_ring_t *ring, unsigned places)
 {
+    assert(0 == ring->given);
     if (places > 0 && places < ring->shape.capacity) {
         ring->places = places;
     }
@@ -140,11 +143,13 @@ uint64_t oc_ring_taken(const oc_ring_t *ring)
 
 static place_t *place_of(const oc_ring_t *ring, uint32_t member, uint64_t step)
 {
+    assert(member < ring->num_members && ring->places <= ring->shape.capacity);
     return &head_of(ring, member)->places[step % ring->places];
 }
 
 void *oc_ring_place(const oc_ring_t *ring, uint32_t member, uint64_t step)
 {
+    assert(member < ring->num_members);
     return (char *) head_of(ring, member) + head_size(&ring->shape)
            + step % ring->places * ring->shape.place_size;
 }
@@ -194,6 +199,7 @@ bool oc_ring_has_room(const oc_ring_t *ring)
 
 void oc_ring_give(oc_ring_t *ring, uint64_t what, uint32_t owner)
 {
+    assert(owner < ring->num_members && ring->given - ring->taken < ring->places);
     place_of(ring, ring->self, ring->given)->what = what;
     ring->owned[ring->given % ring->places] = owner == ring->self;
     ring->given++;
@@ -205,6 +211,7 @@ oc_status_t oc_ring_has_gathered(const oc_ring_t *ring, uint64_t step, uint32_t 
 {
     uint64_t what = place_of(ring, ring->self, step)->what;
 
+    assert(step < ring->given);
     for (uint32_t i = 0; i < ring->num_members; i++) {
         if (i == ring->self) {
             continue;
@@ -235,6 +242,7 @@ bool oc_ring_is_published(const oc_ring_t *ring, uint32_t owner, uint64_t step)
 
 void oc_ring_take(oc_ring_t *ring, uint32_t owner)
 {
+    assert(owner < ring->num_members && ring->taken < ring->given);
     ring->taken++;
     atomic_store_explicit(&head_of(ring, ring->self)->taken, ring->taken, memory_order_release);
     wake(ring, owner);

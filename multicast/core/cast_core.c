@@ -2,6 +2,7 @@
 /* A group: its life and its progress. */
 #include "multicast/core/cast_core.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,7 @@ static void activate(oc_cast_group_t *group, uint64_t now)
     if (NULL != group->active || NULL == operation || OC_OK != group->status) {
         return;
     }
+    assert(OC_CAST_QUEUED == operation->state && group->pending > 0);
     DL_DELETE(group->queue, operation);
     group->active = operation;
     oc_tree_listen(group, now);

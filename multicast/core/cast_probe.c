@@ -6,6 +6,7 @@
  */
 #include "multicast/core/cast_probe.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -74,6 +75,7 @@ void oc_probe_heard(oc_cast_group_t *group, uint32_t rank, unsigned channels)
         probe->next = group->stepped + ASK_INTERVAL;
     }
     if (!is_heard(probe, rank)) {
+        assert(probe->missing > 0 && rank != group->config.rank);
         probe->heard[rank] |= (uint16_t) (channels & probe->all);
         probe->missing -= is_heard(probe, rank);
     }

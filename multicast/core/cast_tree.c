@@ -5,6 +5,8 @@
  */
 #include "multicast/core/cast_tree.h"
 
+#include <assert.h>
+
 #include "multicast/core/operation.h"
 #include "multicast/core/post.h"
 
@@ -27,6 +29,7 @@ unsigned oc_cast_neighbours(uint32_t num_ranks, uint32_t rank,
     if (rank > 0) {
         neighbours[count++] = (rank - 1) / OC_CAST_RADIX;
     }
+    assert(count <= OC_CAST_NEIGHBOURS);
     return count;
 }
 
@@ -65,6 +68,7 @@ static void tell_children(oc_cast_group_t *group, oc_cast_kind_t kind)
 
 static void tell_parent(oc_cast_group_t *group, oc_cast_kind_t kind)
 {
+    assert(!is_root(group) && group->num_children < group->num_neighbours);
     oc_cast_post_plain(group, group->neighbours[group->num_children].rank, kind);
 }
 

@@ -11,6 +11,7 @@
  */
 #include "multicast/core/chain.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Fragments that a chain may be ahead: with less it costs more than it keeps in step. */
@@ -76,6 +77,7 @@ oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operatio
 {
     uint32_t ranks = group->config.num_ranks, count = choose_number(group, operation);
 
+    assert(count > 0 && count <= ranks);
     operation->chains = calloc(count, sizeof(*operation->chains));
     if (NULL == operation->chains) {
         return OC_ERR_NO_MEMORY;
@@ -161,6 +163,7 @@ uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
     if (0 == moving && stalled > 0 && base + alone(operation, now) < limit) {
         limit = base + operation->grace;
     }
+    assert(limit <= base + own_block->fragments);
     return limit > base ? (uint32_t) (limit - base) : 0;
 }
 
@@ -170,6 +173,7 @@ uint32_t oc_chains_next(const oc_cast_group_t *group)
     uint32_t own = group->config.rank;
     const oc_chain_t *chain = &operation->chains[operation->blocks[own].chain];
 
+    assert(chain->first_rank <= own && own < chain->end_rank);
     for (uint32_t rank = own + 1; rank < chain->end_rank; rank++) {
         if (operation->blocks[rank].fragments > 0) {
             return rank;

@@ -8,6 +8,8 @@
  */
 #include "multicast/core/credit.h"
 
+#include <assert.h>
+
 #include "multicast/core/chain.h"
 #include "multicast/core/post.h"
 
@@ -38,6 +40,7 @@ static void say(oc_cast_group_t *group, uint32_t rank, uint64_t position)
 
 static void grant(oc_cast_group_t *group, uint64_t position, uint64_t now)
 {
+    assert(position <= group->active->chains[0].fragments);
     group->active->credit = position;
     group->active->credited = now;
     for (uint32_t i = 0; i < group->num_children; i++) {

@@ -6,6 +6,7 @@
  */
 #include "multicast/core/fragment.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ uint32_t oc_fragment_length(const oc_cast_group_t *group, const oc_block_t *bloc
     uint64_t total = (uint64_t) block->length + OC_CAST_TRAILER;
     uint64_t at = (uint64_t) index * group->payload;
 
+    assert(index < block->fragments && at < total);
     return total - at < group->payload ? (uint32_t) (total - at) : group->payload;
 }
 
@@ -70,6 +72,7 @@ static void add_to_sum(const oc_cast_group_t *group, uint32_t rank, oc_block_t *
 {
     uint32_t data = data_length(group, block, block->summed);
 
+    assert(block->summed < block->fragments);
     if (data > 0) {
         block->crc = oc_crc32c(block->crc,
                                oc_memory_at(group, rank,
@@ -107,6 +110,7 @@ void oc_fragment_sent(oc_cast_group_t *group, uint32_t rank, uint32_t count, uin
     oc_block_t *block = &group->active->blocks[rank];
     oc_chain_t *chain = &group->active->chains[block->chain];
 
+    assert(count <= block->fragments && block->chain < group->active->num_chains);
     if (count > block->high) {
         chain->position += count - block->high;
         chain->heard = now;
@@ -146,6 +150,7 @@ static void complete(oc_cast_group_t *group, uint32_t rank, oc_block_t *block)
         begin_anew(group, rank, block);
         return;
     }
+    assert(group->active->incomplete > 0 && block->summed == block->fragments);
     block->complete = true;
     block->news = block->received;
     group->active->incomplete--;
@@ -168,6 +173,7 @@ bool oc_fragment_place(oc_cast_group_t *group, uint32_t rank, uint32_t index, co
     if (length > data) {
         memcpy(block->trailer + trailer_at(group, block, index), from + data, length - data);
     }
+    assert(rank != group->config.rank && block->received < block->fragments);
     oc_bit_set(operation->present, block->first + index);
     block->received++;
     oc_fragment_sent(group, rank, index + 1, now);

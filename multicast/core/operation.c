@@ -2,6 +2,7 @@
 /* The life of an operation: its memory, its beginning, its end. */
 #include "multicast/core/operation.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -132,6 +133,7 @@ oc_status_t oc_operation_prepare(oc_cast_group_t *group, oc_cast_operation_t *op
     oc_status_t status;
     uint64_t bits;
 
+    assert(OC_CAST_QUEUED == operation->state && operation == group->active);
     operation->state = OC_CAST_ENTERING;
     operation->generation = group->generation = (uint32_t) ++group->operations;
     operation->begun = now;
@@ -164,6 +166,7 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
 
+    assert(OC_CAST_ENTERING == operation->state);
     operation->state = OC_CAST_RUNNING;
     operation->begun = now;
     operation->look_at = now + OC_CAST_REORDER;
@@ -193,6 +196,7 @@ void oc_operation_finish(oc_cast_group_t *group, oc_cast_operation_t *operation,
     void (*finished)(void *, oc_status_t) = operation->args.finished;
     void *arg = operation->args.arg;
 
+    assert(group->pending > 0 && operation != group->active);
     group->pending--;
     oc_operation_free(operation);
     finished(arg, status);

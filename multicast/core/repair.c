@@ -12,6 +12,7 @@
  */
 #include "multicast/core/repair.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -56,6 +57,7 @@ static void collect(oc_cast_group_t *group, oc_block_t *block, oc_cast_request_t
     const oc_cast_operation_t *operation = group->active;
     uint32_t most = MAX_REQUEST_BYTES / group->payload + 1, index;
 
+    assert(block->mark <= block->fragments && 0 == request->num_ranges);
     for (index = block->clean; index < block->mark && request->fragments < most; index++) {
         oc_cast_range_t *range = &request->ranges[request->num_ranges];
 
@@ -119,6 +121,7 @@ static void charge(oc_cast_operation_t *operation, const oc_cast_request_t *requ
 {
     oc_cast_budget_t *asked = &operation->asked_of[request->wait];
 
+    assert(sign > 0 || (asked->requests > 0 && asked->fragments >= request->fragments));
     asked->requests += (uint32_t) sign;
     asked->fragments += (uint64_t) (sign * (int64_t) request->fragments);
 }
@@ -127,6 +130,8 @@ static void open_request(oc_cast_group_t *group, oc_cast_request_t *request, uin
 {
     oc_cast_operation_t *operation = group->active;
 
+    assert(request->source != group->config.rank && request->block != group->config.rank);
+    assert(request->num_ranges > 0 && operation->unanswered[request->source] < UINT8_MAX);
     request->number = operation->next_request++;
     request->asked = now;
     request->deadline = deadline_of(group, request->wait, now);
@@ -178,6 +183,7 @@ static void close_request(oc_cast_group_t *group, oc_cast_request_t *request)
     for (uint32_t i = 0; i < request->num_ranges; i++) {
         const oc_cast_range_t *range = &request->ranges[i];
 
+        assert(range->first + range->count <= block->fragments);
         for (uint32_t index = range->first; index < range->first + range->count; index++) {
             oc_bit_clear(operation->asked, block->first + index);
             if (!oc_bit(operation->present, block->first + index)) {

@@ -16,6 +16,7 @@
  */
 #include "multicast/core/route.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -53,6 +54,7 @@ void oc_cast_route_end(oc_cast_group_t *group)
     }
     free(group->route.shy);
     group->route.shy = NULL;
+    assert(NULL == group->route.held);
 }
 
 static uint32_t parent_of(uint32_t rank)
@@ -64,6 +66,7 @@ uint32_t oc_cast_route_next(uint32_t rank, uint32_t target)
 {
     uint32_t above = target;
 
+    assert(target != rank);
     while (above > rank) {
         target = above;
         above = parent_of(above);

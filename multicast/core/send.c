@@ -2,6 +2,7 @@
 /* Own fragments go out, in order, as fast as schedule and network allow. */
 #include "multicast/core/send.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "multicast/core/cast_memory.h"
@@ -67,6 +68,7 @@ static void count_sent(oc_cast_group_t *group, uint32_t taken, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
 
+    assert(taken <= operation->blocks[group->config.rank].fragments - operation->sent);
     operation->sent += taken;
     group->config.counters->fragments_sent += taken;
     oc_fragment_sent(group, group->config.rank, operation->sent, now);
@@ -102,6 +104,7 @@ bool oc_cast_send(oc_cast_group_t *group, uint64_t now)
         return false;
     }
     taken = group->config.net.cast(group->config.net.context, batch, count);
+    assert(taken <= count);
     operation->blocked = taken < count;
     count_sent(group, taken, now);
     return !operation->blocked && operation->sent < limit;

@@ -2,6 +2,7 @@
 /* Gives peers the fragments that they lack, as fast as they can take them. */
 #include "multicast/core/serve.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -172,6 +173,7 @@ static bool fill(oc_cast_group_t *group, oc_cast_service_t *service, oc_cast_mes
 /* Everything was looked at: what was not here is what is asked for from now on. */
 static void park(oc_cast_service_t *service)
 {
+    assert(service->range == service->num_ranges && service->num_left <= OC_CAST_MAX_RANGES);
     memcpy(service->ranges, service->left, service->num_left * sizeof(oc_cast_range_t));
     service->num_ranges = service->num_left;
     service->num_left = service->range = service->done = 0;

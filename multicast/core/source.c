@@ -13,6 +13,8 @@
  */
 #include "multicast/core/source.h"
 
+#include <assert.h>
+
 #define MAX_UNANSWERED 8u /* of one rank; it holds OC_CAST_MAX_SERVICES */
 
 enum { ASK_HOST, ASK_ANY, ASK_OWNER };
@@ -40,6 +42,7 @@ static uint32_t fetcher_of(const oc_cast_group_t *group, uint32_t owner)
     if (is_companion(group, owner)) {
         return owner;
     }
+    assert(group->num_companions > 0);
     while (low < high) { /* how many companions are below the owner */
         uint32_t middle = (low + high) / 2;
 

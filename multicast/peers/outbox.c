@@ -2,6 +2,7 @@
 /* Messages to peers, and their connections. */
 #include "multicast/peers/outbox.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,10 @@ static void account(oc_cast_peer_message_t *message, int sign)
     oc_cast_peer_t *peer = message->peer;
     size_t bytes = sign > 0 ? message->length : -message->length;
 
+    assert(sign > 0 || (peer->unsent > 0 && peer->unsent_bytes >= message->length));
+    assert(sign > 0 || (peer->peers->unsent >= peer->unsent
+                        && peer->peers->unsent_bytes >= peer->unsent_bytes));
+    assert(sign > 0 || NULL == message->outbox || message->outbox->unsent > 0);
     if (NULL != message->outbox) {
         message->outbox->unsent += (unsigned) sign;
     }
@@ -115,6 +120,7 @@ void oc_cast_peer_send(oc_cast_peer_t *peer, oc_outbox_t *outbox, uint64_t slot,
     if (data_length > 0) {
         memcpy(message->bytes + head_length, data, data_length);
     }
+    assert(NULL != peer->endpoint);
     account(message, 1);
     oc_send(peer->endpoint, &message->transfer, message->bytes, message->length,
             oc_tag(OC_KIND_CAST, 0, 0, 0, slot));

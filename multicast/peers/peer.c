@@ -7,11 +7,13 @@
  */
 #include "multicast/peers/peer.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <utlist.h>
 
 void oc_cast_peer_free(oc_cast_peer_t *peer)
 {
+    assert(0 == peer->users || peer->peers->closing);
     DL_DELETE(peer->peers->all, peer);
     oc_shelf_view_close(peer->view);
     free(peer->address);
@@ -71,6 +73,7 @@ oc_cast_peer_t *oc_cast_peer_get(oc_peers_t *peers, uint32_t process, uint64_t d
 
 void oc_cast_peer_release(oc_cast_peer_t *peer)
 {
+    assert(peer->users > 0);
     peer->users--;
     oc_cast_peer_reap(peer);
 }

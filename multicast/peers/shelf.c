@@ -9,6 +9,7 @@
  */
 #include "multicast/peers/shelf.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +93,7 @@ void oc_shelf_name(const oc_shelf_t *shelf, uint8_t name[OC_SEGMENT_NAME_SIZE])
 
 static slot_t *own_slot(const oc_shelf_t *shelf, uint32_t number)
 {
+    assert(number < OC_SHELF_SLOTS);
     return slot_at(shelf->segment, shelf->max_message, number);
 }
 
@@ -138,6 +140,7 @@ bool oc_shelf_lay(oc_shelf_t *shelf, const void *reader, const void *head, size_
     }
     entry = &shelf->entries[number];
     slot = own_slot(shelf, number);
+    assert(NULL == entry->reader && NULL != reader);
     entry->reader = reader;
     entry->generation++;
     entry->length = (uint32_t) (head_length + data_length);

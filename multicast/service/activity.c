@@ -2,6 +2,7 @@
 /* Which groups are busy, and which of them are progressed. */
 #include "multicast/service/activity.h"
 
+#include <assert.h>
 #include <utlist.h>
 
 void oc_cast_member_wake(oc_cast_member_t *member)
@@ -15,9 +16,11 @@ void oc_cast_member_wake(oc_cast_member_t *member)
 
 static void count_busy(oc_cast_member_t *member, bool busy)
 {
+    assert(busy != member->busy && (busy || member->multicast->num_busy > 0));
     member->busy = busy;
     member->multicast->num_busy += busy ? 1u : -1u;
     for (unsigned i = 0; i < member->num_channels; i++) {
+        assert(busy || member->channels[i]->listeners > 0);
         member->channels[i]->listeners += busy ? 1u : -1u;
     }
 }
@@ -34,6 +37,7 @@ void oc_cast_member_look(oc_cast_member_t *member)
 
 void oc_cast_member_rest(oc_cast_member_t *member)
 {
+    assert(member->listed);
     member->listed = false;
     DL_DELETE2(member->multicast->active, member, active_prev, active_next);
 }

@@ -2,6 +2,7 @@
 /* Transports, opened on demand. */
 #include "multicast/service/cast_transports.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,7 @@ oc_status_t oc_cast_transports_get(oc_cast_transports_t *transports, oc_carrier_
     oc_transport_t *transport = NULL;
     oc_status_t status;
 
+    assert(carrier < OC_CARRIERS && number < OC_MAX_SLOTS);
     *result = slot;
     if (NULL != slot) {
         return OC_OK;
@@ -177,6 +179,7 @@ oc_status_t oc_cast_transports_get(oc_cast_transports_t *transports, oc_carrier_
         free(slot);
         return status;
     }
+    assert(transports->num_open < OC_CARRIERS * OC_MAX_SLOTS);
     transports->slots[carrier][number] = transports->open[transports->num_open++] = slot;
     *result = slot;
     return OC_OK;

@@ -2,6 +2,7 @@
 /* A hash table of addresses. Datagrams come in runs of one sender: the last is looked at first. */
 #include "multicast/transport/senders.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -42,6 +43,7 @@ void oc_senders_dismiss(oc_senders_t *senders, const oc_origin_t *origin)
 {
     oc_sender_t *sender = find(senders, origin);
 
+    assert(NULL == sender || sender->users > 0);
     if (NULL != sender && 0 == --sender->users) {
         senders->last = NULL;
         HASH_DELETE(hh, senders->table, sender);

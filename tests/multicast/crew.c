@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "multicast/core/cast_check.h"
 #include "multicast/transport/senders.h"
 #include "multicast/wire/contact.h"
 #include "tests/multicast/score.h"
@@ -235,6 +236,15 @@ static void get_message(void *arg, const uint8_t *bytes, size_t length)
     }
 }
 
+static void check_order(const rank_t *rank)
+{
+    const char *wrong = oc_cast_group_check(rank->group);
+
+    if (NULL != wrong) {
+        network_complain(rank->crew->network, "rank %u: %s", rank->number, wrong);
+    }
+}
+
 static void check_patience(const rank_t *rank)
 {
     const traffic_t *traffic = network_traffic(rank->crew->network, rank->number);
@@ -264,6 +274,7 @@ static uint64_t progress(void *arg)
     if (go_on(rank)) {
         next = network_now(crew->network);
     }
+    check_order(rank);
     check_patience(rank);
     return next;
 }
