@@ -99,8 +99,8 @@ oc_status_t oc_segment_create(size_t size, oc_segment_t **result, char *error, s
     oc_segment_t *segment = segment_new();
     oc_status_t status;
 
-    snprintf(error, error_size, "out of memory");
     if (NULL == segment) {
+        snprintf(error, error_size, "out of memory");
         return OC_ERR_NO_MEMORY;
     }
     segment->name.size = size;

@@ -58,6 +58,7 @@ static oc_status_t prepare_notes(oc_peers_t *peers, const uint8_t *job_key, char
 {
     peers->mac = oc_mac_new(job_key, OC_JOB_KEY_SIZE, OC_NOTE_PURPOSE, NULL, 0);
     if (NULL == peers->mac) {
+        snprintf(error, error_size, "out of memory");
         return OC_ERR_NO_MEMORY;
     }
     if (sizeof(peers->serial) != getrandom(&peers->serial, sizeof(peers->serial), 0)) {
@@ -76,9 +77,10 @@ oc_status_t oc_peers_open(const oc_peers_events_t *events, const char *net_devic
     oc_admission_t *admission = oc_admission_open();
     oc_status_t status = OC_ERR_NO_MEMORY;
 
-    snprintf(error, error_size, "out of memory");
     if (NULL != peers && NULL != bytes && NULL != admission) {
         status = prepare_notes(peers, job_key, error, error_size);
+    } else {
+        snprintf(error, error_size, "out of memory");
     }
     if (OC_OK == status) {
         status = oc_worker_open(net_devices, &peers->worker, error, error_size);

@@ -62,14 +62,15 @@ static uint64_t laid_state(uint32_t generation)
 oc_status_t oc_shelf_open(size_t max_message, oc_shelf_t **result, char *error, size_t error_size)
 {
     oc_shelf_t *shelf = calloc(1, sizeof(*shelf));
-    oc_status_t status = OC_ERR_NO_MEMORY;
+    oc_status_t status;
 
-    snprintf(error, error_size, "out of memory");
-    if (NULL != shelf) {
-        shelf->max_message = max_message;
-        status = oc_segment_create(OC_SHELF_SLOTS * stride(max_message), &shelf->segment, error,
-                                   error_size);
+    if (NULL == shelf) {
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
     }
+    shelf->max_message = max_message;
+    status = oc_segment_create(OC_SHELF_SLOTS * stride(max_message), &shelf->segment, error,
+                               error_size);
     if (OC_OK != status) {
         free(shelf);
         return status;
@@ -183,13 +184,14 @@ oc_status_t oc_shelf_view_open(const uint8_t name[OC_SEGMENT_NAME_SIZE], size_t 
                                oc_shelf_view_t **result, char *error, size_t error_size)
 {
     oc_shelf_view_t *view = calloc(1, sizeof(*view));
-    oc_status_t status = OC_ERR_NO_MEMORY;
+    oc_status_t status;
 
-    snprintf(error, error_size, "out of memory");
-    if (NULL != view) {
-        view->max_message = max_message;
-        status = oc_segment_attach(name, &view->segment, error, error_size);
+    if (NULL == view) {
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
     }
+    view->max_message = max_message;
+    status = oc_segment_attach(name, &view->segment, error, error_size);
     if (OC_OK == status
         && oc_segment_size(view->segment) != OC_SHELF_SLOTS * stride(max_message)) {
         snprintf(error, error_size, "shared memory of %zu bytes is for other messages",
