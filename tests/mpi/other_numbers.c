@@ -4,7 +4,7 @@
  * passes calls on to the module before. So its numbers might be others than those of persistent
  * operations, as far as coll/optcast can see.
  */
-#include "coll_optcast.h"
+#include "coll_optcast_compat.h"
 
 typedef struct {
     mca_coll_base_module_t super;

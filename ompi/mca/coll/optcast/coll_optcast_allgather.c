@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Allgather, MPI_Iallgather, MPI_Allgather_init, and the same for Allgatherv. */
-#include "coll_optcast.h"
+#include "coll_optcast_allgather.h"
 
+#include "coll_optcast_call.h"
 #include "coll_optcast_decide.h"
 #include "coll_optcast_device.h"
-#include "coll_optcast_functions.h"
+#include "coll_optcast_fallback.h"
 #include "coll_optcast_layout.h"
+#include "coll_optcast_module.h"
 #include "coll_optcast_operate.h"
+#include "coll_optcast_operation.h"
 #include "coll_optcast_persistent.h"
 
 /*

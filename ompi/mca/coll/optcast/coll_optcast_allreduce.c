@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Allreduce, MPI_Iallreduce and MPI_Allreduce_init. */
-#include "coll_optcast.h"
+#include "coll_optcast_allreduce.h"
 
 #include "reduction/reduction.h"
 
-#include "coll_optcast_functions.h"
+#include "coll_optcast_call.h"
+#include "coll_optcast_fallback.h"
+#include "coll_optcast_module.h"
 #include "coll_optcast_operate.h"
+#include "coll_optcast_operation.h"
 #include "coll_optcast_persistent.h"
 #include "coll_optcast_types.h"
 

@@ -19,8 +19,11 @@
  */
 #include "coll_optcast_bootstrap.h"
 
+#include "ompi/mca/coll/base/coll_base_util.h"
+
 #include "coll_optcast_exchange.h"
 #include "coll_optcast_job.h"
+#include "coll_optcast_module.h"
 
 static oc_status_t bootstrap_job(void *context, oc_job_t *job)
 {

@@ -3,7 +3,26 @@
 #ifndef MCA_COLL_OPTCAST_BOOTSTRAP_H
 #define MCA_COLL_OPTCAST_BOOTSTRAP_H
 
-#include "coll_optcast.h"
+#include "coll_optcast_compat.h"
+
+#include "client/client.h"
+
+#include "coll_optcast_exchange.h"
+
+typedef struct mca_coll_optcast_module mca_coll_optcast_module_t;
+
+/* The exchanges that a group's set-up needs: see bootstrap.c. */
+typedef struct {
+    mca_coll_optcast_module_t *module;
+    oc_service_t service;       /* of the group */
+    bool blocking;              /* the first collective is a blocking one, on all ranks */
+    bool reserved;              /* there is a tag already */
+    int tag;                    /* of all messages of this set-up */
+    oc_exchange_t buffers;      /* of the engine */
+    int step;                   /* that was started last; records come after contacts */
+    bool contacts;              /* these are under way */
+    mca_coll_optcast_exchange_t *exchange; /* of that; NULL: none is under way */
+} mca_coll_optcast_bootstrap_t;
 
 extern const oc_bootstrap_t mca_coll_optcast_bootstrap;
 /* Takes the tag now, for a group whose set-up begins later. */

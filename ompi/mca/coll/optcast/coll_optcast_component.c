@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Registration, opening and closing of the component. */
-#include "coll_optcast.h"
+#include "coll_optcast_state.h"
 
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/output.h"

@@ -4,6 +4,8 @@
 
 #include "ompi/group/group.h"
 
+#include "coll_optcast_state.h"
+
 /*
  * With fewer, multicast sends as much as any other way, and gains what that does not make of
  * links.

@@ -3,7 +3,11 @@
 #ifndef MCA_COLL_OPTCAST_DECIDE_H
 #define MCA_COLL_OPTCAST_DECIDE_H
 
-#include "coll_optcast.h"
+#include "client/client.h"
+
+#include "coll_optcast_call.h"
+#include "coll_optcast_fallback.h"
+#include "coll_optcast_module.h"
 
 /* Finds the smallest Allreduce that may ever be offloaded. */
 void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m);

@@ -9,6 +9,8 @@
 
 #include "staging/cuda.h"
 
+#include "coll_optcast_state.h"
+
 #if OC_HAVE_ACCELERATOR
 
 /* ---- by way of Open MPI: copies wait ---- */

@@ -3,7 +3,10 @@
 #ifndef MCA_COLL_OPTCAST_DEVICE_H
 #define MCA_COLL_OPTCAST_DEVICE_H
 
-#include "coll_optcast.h"
+#include "staging/device.h"
+
+#include "coll_optcast_call.h"
+#include "coll_optcast_module.h"
 
 /* Of a call's buffers. */
 void mca_coll_optcast_find_devices(const mca_coll_optcast_module_t *m,

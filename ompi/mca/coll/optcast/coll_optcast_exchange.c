@@ -23,6 +23,8 @@
 
 #include "ompi/mca/pml/pml.h"
 
+#include "coll_optcast_state.h"
+
 /*
  * Held by whoever began it and by the list, until no request refers to the buffers any more: a PML
  * may write into them although the exchange has failed.

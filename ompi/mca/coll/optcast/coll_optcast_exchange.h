@@ -3,7 +3,12 @@
 #ifndef MCA_COLL_OPTCAST_EXCHANGE_H
 #define MCA_COLL_OPTCAST_EXCHANGE_H
 
-#include "coll_optcast.h"
+#include "coll_optcast_compat.h"
+
+#include "client/client.h"
+
+/* One exchange of all ranks of a communicator: see exchange.c. */
+typedef struct mca_coll_optcast_exchange mca_coll_optcast_exchange_t;
 
 /*
  * Begins one, which all ranks do with the same tag, in the same order for one tag.

@@ -1,60 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions of MPI that a communicator gets: signatures of the framework. */
+/* Which functions of MPI a module takes over, as lists of names. */
 #ifndef MCA_COLL_OPTCAST_FUNCTIONS_H
 #define MCA_COLL_OPTCAST_FUNCTIONS_H
 
-#include "coll_optcast.h"
+/* The functions that are always taken over. */
+#define OC_FOREACH_REDUCED(X) \
+    X(allreduce)              \
+    X(iallreduce)             \
+    X(allreduce_init)
 
-int mca_coll_optcast_allreduce(const void *sbuf, void *rbuf, oc_mpi_count_t count,
-                               struct ompi_datatype_t *dtype, struct ompi_op_t *op,
-                               struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int mca_coll_optcast_iallreduce(const void *sbuf, void *rbuf, oc_mpi_count_t count,
-                                struct ompi_datatype_t *dtype, struct ompi_op_t *op,
-                                struct ompi_communicator_t *comm, ompi_request_t **request,
-                                mca_coll_base_module_t *module);
-int mca_coll_optcast_allreduce_init(const void *sbuf, void *rbuf, oc_mpi_count_t count,
-                                    struct ompi_datatype_t *dtype, struct ompi_op_t *op,
-                                    struct ompi_communicator_t *comm, struct ompi_info_t *info,
-                                    ompi_request_t **request, mca_coll_base_module_t *module);
+/* These only if multicast is not off. */
+#define OC_FOREACH_CAST(X) \
+    X(allgather)           \
+    X(iallgather)          \
+    X(allgather_init)      \
+    X(allgatherv)          \
+    X(iallgatherv)         \
+    X(allgatherv_init)     \
+    X(bcast)               \
+    X(ibcast)              \
+    X(bcast_init)
 
-int mca_coll_optcast_allgather(const void *sbuf, oc_mpi_count_t scount,
-                               struct ompi_datatype_t *sdtype, void *rbuf, oc_mpi_count_t rcount,
-                               struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
-                               mca_coll_base_module_t *module);
-int mca_coll_optcast_iallgather(const void *sbuf, oc_mpi_count_t scount,
-                                struct ompi_datatype_t *sdtype, void *rbuf, oc_mpi_count_t rcount,
-                                struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
-                                ompi_request_t **request, mca_coll_base_module_t *module);
-int mca_coll_optcast_allgather_init(const void *sbuf, oc_mpi_count_t scount,
-                                    struct ompi_datatype_t *sdtype, void *rbuf,
-                                    oc_mpi_count_t rcount, struct ompi_datatype_t *rdtype,
-                                    struct ompi_communicator_t *comm, struct ompi_info_t *info,
-                                    ompi_request_t **request, mca_coll_base_module_t *module);
-int mca_coll_optcast_allgatherv(const void *sbuf, oc_mpi_count_t scount,
-                                struct ompi_datatype_t *sdtype, void *rbuf,
-                                oc_mpi_counts_t rcounts, oc_mpi_displs_t displs,
-                                struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
-                                mca_coll_base_module_t *module);
-int mca_coll_optcast_iallgatherv(const void *sbuf, oc_mpi_count_t scount,
-                                 struct ompi_datatype_t *sdtype, void *rbuf,
-                                 oc_mpi_counts_t rcounts, oc_mpi_displs_t displs,
-                                 struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
-                                 ompi_request_t **request, mca_coll_base_module_t *module);
-int mca_coll_optcast_allgatherv_init(const void *sbuf, oc_mpi_count_t scount,
-                                     struct ompi_datatype_t *sdtype, void *rbuf,
-                                     oc_mpi_counts_t rcounts, oc_mpi_displs_t displs,
-                                     struct ompi_datatype_t *rdtype,
-                                     struct ompi_communicator_t *comm, struct ompi_info_t *info,
-                                     ompi_request_t **request, mca_coll_base_module_t *module);
-int mca_coll_optcast_bcast(void *buffer, oc_mpi_count_t count, struct ompi_datatype_t *dtype,
-                           int root, struct ompi_communicator_t *comm,
-                           mca_coll_base_module_t *module);
-int mca_coll_optcast_ibcast(void *buffer, oc_mpi_count_t count, struct ompi_datatype_t *dtype,
-                            int root, struct ompi_communicator_t *comm, ompi_request_t **request,
-                            mca_coll_base_module_t *module);
-int mca_coll_optcast_bcast_init(void *buffer, oc_mpi_count_t count, struct ompi_datatype_t *dtype,
-                                int root, struct ompi_communicator_t *comm,
-                                struct ompi_info_t *info, ompi_request_t **request,
-                                mca_coll_base_module_t *module);
+#define OC_FOREACH_SAVED(X) \
+    OC_FOREACH_REDUCED(X)   \
+    OC_FOREACH_CAST(X)
 
 #endif

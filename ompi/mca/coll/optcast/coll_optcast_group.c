@@ -6,7 +6,9 @@
 #include "opal/util/proc.h"
 
 #include "coll_optcast_bootstrap.h"
+#include "coll_optcast_module.h"
 #include "coll_optcast_report.h"
+#include "coll_optcast_state.h"
 
 static bool is_here(ompi_communicator_t *comm, int rank)
 {

@@ -3,7 +3,10 @@
 #ifndef MCA_COLL_OPTCAST_GROUP_H
 #define MCA_COLL_OPTCAST_GROUP_H
 
-#include "coll_optcast.h"
+#include "client/client.h"
+
+#include "coll_optcast_bootstrap.h"
+#include "coll_optcast_call.h"
 
 /*
  * For the bootstrap's service. only: the call that a persistent operation will make, whose group is

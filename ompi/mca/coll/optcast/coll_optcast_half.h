@@ -3,7 +3,8 @@
 #ifndef MCA_COLL_OPTCAST_HALF_H
 #define MCA_COLL_OPTCAST_HALF_H
 
-#include "coll_optcast.h"
+#include "coll_optcast_compat.h"
+#include "coll_optcast_fallback.h"
 
 /* As mca_coll_optcast_map. */
 oc_fallback_t mca_coll_optcast_map_half(const struct ompi_op_t *op,

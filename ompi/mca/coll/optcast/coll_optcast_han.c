@@ -14,6 +14,7 @@
  */
 #include "coll_optcast_han.h"
 
+#include "coll_optcast_functions.h"
 #include "coll_optcast_previous.h"
 
 /* Calls of HAN by this thread that are under way. */

@@ -3,7 +3,9 @@
 #ifndef MCA_COLL_OPTCAST_HAN_H
 #define MCA_COLL_OPTCAST_HAN_H
 
-#include "coll_optcast.h"
+#include "coll_optcast_call.h"
+#include "coll_optcast_module.h"
+#include "coll_optcast_state.h"
 
 /* What came before us has changed. */
 void mca_coll_optcast_han_find(mca_coll_optcast_module_t *m);

@@ -3,7 +3,11 @@
 #ifndef MCA_COLL_OPTCAST_HOSTED_H
 #define MCA_COLL_OPTCAST_HOSTED_H
 
-#include "coll_optcast.h"
+#include "coll_optcast_call.h"
+#include "coll_optcast_module.h"
+
+/* A call whose buffers have doubles in host memory: see hosted.c. */
+typedef struct mca_coll_optcast_hosted mca_coll_optcast_hosted_t;
 
 /* NULL: the previous module reaches all buffers of the call. */
 mca_coll_optcast_hosted_t *mca_coll_optcast_hosted_new(const mca_coll_optcast_module_t *m,

@@ -14,6 +14,7 @@
 #include "net/network.h"
 
 #include "coll_optcast_opponent.h"
+#include "coll_optcast_state.h"
 
 /*
  * In the host's byte order: Open MPI's launcher does not promise more for opaque bytes. The first
@@ -51,6 +52,10 @@ typedef struct {
 _Static_assert(offsetof(published_t, rules)
                    == 64 + sizeof(oc_job_t) + 2 * OC_LEAST_CLASSES * sizeof(uint64_t),
                "other versions would misunderstand it");
+
+/* What rank 0 of the job published, if it is known. */
+static bool has_identity;
+static oc_job_t identity;
 
 /*
  * Where the launcher does not say, each rank that is elsewhere may have a host of its own. Others
@@ -161,18 +166,18 @@ void mca_coll_optcast_job_publish(void)
     published_t published;
     int rc = OMPI_SUCCESS;
 
-    st->has_job = false; /* each session has its own */
+    has_identity = false; /* each session has its own */
     oc_rules_default(&st->rules);
     read_network(&st->network);
     if (0 != OPAL_PROC_MY_NAME.vpid || !st->settings_valid
-        || sizeof(st->job) != getrandom(&st->job, sizeof(st->job), 0)) {
+        || sizeof(identity) != getrandom(&identity, sizeof(identity), 0)) {
         return;
     }
     prepare_auto();
     find_casts();
     memset(&published, 0, sizeof(published));
     memcpy(published.format, FORMAT, sizeof(published.format));
-    published.job = st->job;
+    published.job = identity;
     published.least = st->least;
     memcpy(&published.rules, &st->rules, sizeof(published.rules));
     published.min_size = st->settings.min_size;
@@ -185,7 +190,7 @@ void mca_coll_optcast_job_publish(void)
     published.block_least = st->block_least;
     published.pair_least = st->pair_least;
     OPAL_MODEX_SEND(rc, OC_MODEX_SCOPE, st->component, &published, sizeof(published));
-    st->has_job = OMPI_SUCCESS == rc;
+    has_identity = OMPI_SUCCESS == rc;
 }
 
 static bool receive(published_t *published)
@@ -206,8 +211,8 @@ static bool receive(published_t *published)
     memset(published, 0, sizeof(*published));
     memcpy(published, data, size < sizeof(*published) ? size : sizeof(*published));
     free(data);
-    st->has_job = sizeof(*published) == size
-                  && 0 == memcmp(published->format, FORMAT, sizeof(published->format));
+    has_identity = sizeof(*published) == size
+                   && 0 == memcmp(published->format, FORMAT, sizeof(published->format));
     return true;
 }
 
@@ -243,17 +248,17 @@ bool mca_coll_optcast_job_adopt(void)
     published_t published;
 
     if (0 == OPAL_PROC_MY_NAME.vpid) {
-        return st->has_job;
+        return has_identity;
     }
     if (!receive(&published)) {
         return false;
     }
-    st->job = published.job;
+    identity = published.job;
     st->least = published.least;
     st->cast_least = published.cast_least;
     st->block_least = published.block_least;
     st->pair_least = published.pair_least;
-    if (st->has_job) {
+    if (has_identity) {
         memcpy(&st->rules, &published.rules, sizeof(st->rules));
     }
     adopt(&published);
@@ -264,6 +269,6 @@ oc_status_t mca_coll_optcast_job_lookup(oc_job_t *job)
 {
     const mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
-    *job = st->job;
-    return st->has_job && st->settings_valid ? OC_OK : OC_ERR_INVALID;
+    *job = identity;
+    return has_identity && st->settings_valid ? OC_OK : OC_ERR_INVALID;
 }

@@ -3,7 +3,7 @@
 #ifndef MCA_COLL_OPTCAST_JOB_H
 #define MCA_COLL_OPTCAST_JOB_H
 
-#include "coll_optcast.h"
+#include "client/client.h"
 
 /* How many hosts the job is on at most, as far as this rank knows. */
 uint32_t mca_coll_optcast_job_max_hosts(void);

@@ -4,7 +4,9 @@
 
 #include "opal/datatype/opal_convertor.h"
 
+#include "coll_optcast_call.h"
 #include "coll_optcast_device.h"
+#include "coll_optcast_state.h"
 
 /* The convertor is given so many bytes at a time: not all of it counts further than 32 bits. */
 #define PIECE ((size_t) 1 << 30)

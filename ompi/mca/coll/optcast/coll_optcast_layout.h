@@ -7,7 +7,23 @@
 #ifndef MCA_COLL_OPTCAST_LAYOUT_H
 #define MCA_COLL_OPTCAST_LAYOUT_H
 
-#include "coll_optcast.h"
+#include "coll_optcast_compat.h"
+
+#include "staging/device.h"
+
+typedef struct mca_coll_optcast_call mca_coll_optcast_call_t;
+
+/* The buffers of an Allgather or Bcast as the engine sees them: each block a row of bytes. */
+typedef struct {
+    char *recv;                 /* the caller's, or the temporary */
+    size_t block;               /* bytes of each block, side by side, if … */
+    size_t *lengths;            /* … this is NULL: bytes of each */
+    size_t *offsets;            /* from recv; with lengths */
+    ptrdiff_t *places;          /* bytes from rbuf to the first element of each; with lengths */
+    size_t total;               /* bytes of all */
+    bool scattered;             /* the caller's blocks are no rows of bytes: see temporary */
+    char *temporary;            /* NULL: not there yet */
+} mca_coll_optcast_layout_t;
 
 /* Of one block for each rank; an error of MPI when memory has run out. */
 int mca_coll_optcast_layout_blocks(mca_coll_optcast_call_t *call, int num_ranks);

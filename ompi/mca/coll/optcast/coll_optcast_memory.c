@@ -9,6 +9,7 @@
 #include "ompi/runtime/mpiruntime.h"
 
 #include "coll_optcast_report.h"
+#include "coll_optcast_state.h"
 
 /* Many times what all objects of a communicator take. */
 #define RESERVE ((size_t) 256 << 10)

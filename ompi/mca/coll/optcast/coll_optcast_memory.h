@@ -3,7 +3,7 @@
 #ifndef MCA_COLL_OPTCAST_MEMORY_H
 #define MCA_COLL_OPTCAST_MEMORY_H
 
-#include "coll_optcast.h"
+#include "coll_optcast_compat.h"
 
 /* From now on, and whenever there is memory again, some is in reserve. */
 void mca_coll_optcast_memory_open(void);

@@ -12,18 +12,24 @@
 #include "base/log.h"
 #include "base/output.h"
 
+#include "coll_optcast_allgather.h"
+#include "coll_optcast_allreduce.h"
+#include "coll_optcast_bcast.h"
 #include "coll_optcast_bootstrap.h"
 #include "coll_optcast_decide.h"
 #include "coll_optcast_exchange.h"
-#include "coll_optcast_functions.h"
 #include "coll_optcast_group.h"
 #include "coll_optcast_han.h"
 #include "coll_optcast_job.h"
 #include "coll_optcast_memory.h"
 #include "coll_optcast_report.h"
 #include "coll_optcast_request.h"
+#include "coll_optcast_state.h"
 
 #define MIN_RANKS 2
+
+/* The job did not begin in mode never, or without a priority. */
+static bool active;
 
 int mca_coll_optcast_progress(void)
 {
@@ -300,10 +306,10 @@ int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_th
                     OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION);
         return OMPI_ERR_NOT_AVAILABLE;
     }
-    st->active = mca_coll_optcast_job_adopt() && OC_MODE_NEVER != st->settings.mode
+    active = mca_coll_optcast_job_adopt() && OC_MODE_NEVER != st->settings.mode
                  && st->settings.priority >= 0;
-    if (st->active && OC_FAULT_TOLERANT) {
-        st->active = false;
+    if (active && OC_FAULT_TOLERANT) {
+        active = false;
         leave_fault_tolerant();
     }
     return OMPI_SUCCESS;
@@ -326,7 +332,7 @@ mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, i
     mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     mca_coll_optcast_module_t *m;
 
-    if (!st->active || OC_MODE_NEVER == st->settings.mode || OMPI_COMM_IS_INTER(comm)
+    if (!active || OC_MODE_NEVER == st->settings.mode || OMPI_COMM_IS_INTER(comm)
         || ompi_comm_size(comm) < MIN_RANKS) {
         return NULL;
     }

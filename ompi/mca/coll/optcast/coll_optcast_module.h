@@ -3,7 +3,48 @@
 #ifndef MCA_COLL_OPTCAST_MODULE_H
 #define MCA_COLL_OPTCAST_MODULE_H
 
-#include "coll_optcast.h"
+#include "coll_optcast_compat.h"
+
+#include <stdatomic.h>
+
+#include "client/client.h"
+
+#include "coll_optcast_bootstrap.h"
+#include "coll_optcast_functions.h"
+
+/* The services of a communicator are numbered by oc_service_t. */
+#define OC_NUM_SERVICES (OC_SERVICE_MULTICAST + 1)
+
+/* What serves a communicator, for some of its collectives. */
+typedef struct {
+    mca_coll_optcast_module_t *module;
+    oc_group_t *group;          /* NULL: too many ranks */
+    mca_coll_optcast_bootstrap_t bootstrap;
+    bool blocking_seen;         /* a blocking operation has known the outcome on all ranks */
+    unsigned reserved;          /* nonblocking operations with a reserved fallback */
+    atomic_bool announced[2];   /* that there is no service, or that there is, was told */
+    atomic_bool failure_told;
+} mca_coll_optcast_service_t;
+
+/* A communicator: its services, and the functions that it had before. */
+struct mca_coll_optcast_module {
+    mca_coll_base_module_t super;
+    ompi_communicator_t *comm;
+    int mode;                   /* the setting's value when the communicator was made */
+    bool enabled;
+    uint64_t bcast_least, gather_least; /* bytes that multicast carries; UINT64_MAX: none */
+    bool chooses;               /* mode auto: rules and model say which Allreduces are offloaded */
+    uint64_t least;             /* bytes; no smaller Allreduce is ever, UINT64_MAX: none is */
+    bool over_han;              /* some of the functions before us are those of HAN */
+    atomic_int inside;          /* calls of the previous module that are under way: see operate.c */
+    mca_coll_optcast_service_t services[OC_NUM_SERVICES];
+#define X(op)                                    \
+    mca_coll_base_module_##op##_fn_t prev_##op; \
+    mca_coll_base_module_t *prev_##op##_module;
+    OC_FOREACH_SAVED(X)
+#undef X
+};
+OBJ_CLASS_DECLARATION(mca_coll_optcast_module_t);
 
 int mca_coll_optcast_init_query(bool enable_progress_threads, bool enable_mpi_threads);
 mca_coll_base_module_t *mca_coll_optcast_comm_query(ompi_communicator_t *comm, int *priority);

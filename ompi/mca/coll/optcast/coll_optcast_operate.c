@@ -6,14 +6,17 @@
 
 #include "coll_optcast_decide.h"
 #include "coll_optcast_device.h"
+#include "coll_optcast_fallback.h"
 #include "coll_optcast_han.h"
 #include "coll_optcast_hosted.h"
 #include "coll_optcast_layout.h"
 #include "coll_optcast_memory.h"
+#include "coll_optcast_operation.h"
 #include "coll_optcast_previous.h"
 #include "coll_optcast_pvars.h"
 #include "coll_optcast_report.h"
 #include "coll_optcast_request.h"
+#include "coll_optcast_state.h"
 
 /*
  * How many nonblocking operations of a communicator that has seen no blocking one take a number

@@ -6,7 +6,8 @@
 #ifndef MCA_COLL_OPTCAST_OPERATE_H
 #define MCA_COLL_OPTCAST_OPERATE_H
 
-#include "coll_optcast.h"
+#include "coll_optcast_call.h"
+#include "coll_optcast_module.h"
 
 int mca_coll_optcast_operate(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call);
 int mca_coll_optcast_operate_now(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call,

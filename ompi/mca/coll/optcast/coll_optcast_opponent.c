@@ -6,6 +6,8 @@
  */
 #include "coll_optcast_opponent.h"
 
+#include "coll_optcast_compat.h"
+
 #include "opal/mca/base/mca_base_var.h"
 
 #include "client/plan/previous.h"

@@ -3,7 +3,7 @@
 #ifndef MCA_COLL_OPTCAST_OPPONENT_H
 #define MCA_COLL_OPTCAST_OPPONENT_H
 
-#include "coll_optcast.h"
+#include <stdint.h>
 
 /*
  * One of client/plan/previous.h, by the components that are open and by what users have

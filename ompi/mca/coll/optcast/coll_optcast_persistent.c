@@ -10,9 +10,11 @@
 #include "coll_optcast_bootstrap.h"
 #include "coll_optcast_decide.h"
 #include "coll_optcast_device.h"
+#include "coll_optcast_fallback.h"
 #include "coll_optcast_group.h"
 #include "coll_optcast_hosted.h"
 #include "coll_optcast_memory.h"
+#include "coll_optcast_operation.h"
 #include "coll_optcast_previous.h"
 #include "coll_optcast_pvars.h"
 #include "coll_optcast_report.h"
@@ -20,6 +22,12 @@
 
 /* Out of memory for it. */
 #define WHAT "a persistent operation"
+
+/* What a persistent operation owns beside its request. */
+struct mca_coll_optcast_persistent {
+    oc_group_t *group;
+    mca_coll_optcast_bootstrap_t bootstrap;
+};
 
 static void persistent_end(mca_coll_optcast_persistent_t *p)
 {

@@ -3,6 +3,7 @@
 #include "coll_optcast_previous.h"
 
 #include "coll_optcast_hosted.h"
+#include "coll_optcast_operation.h"
 #include "coll_optcast_request.h"
 
 int mca_coll_optcast_previous(const mca_coll_optcast_module_t *m,

@@ -6,7 +6,9 @@
 #ifndef MCA_COLL_OPTCAST_PREVIOUS_H
 #define MCA_COLL_OPTCAST_PREVIOUS_H
 
-#include "coll_optcast.h"
+#include "coll_optcast_call.h"
+#include "coll_optcast_hosted.h"
+#include "coll_optcast_module.h"
 
 int mca_coll_optcast_previous(const mca_coll_optcast_module_t *m,
                               const mca_coll_optcast_call_t *call);

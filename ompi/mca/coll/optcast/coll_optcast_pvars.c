@@ -4,6 +4,8 @@
 
 #include "opal/mca/base/mca_base_pvar.h"
 
+#include "coll_optcast_state.h"
+
 static void register_pvar(const char *name, const char *help, int class,
                           unsigned long long *value)
 {

@@ -7,6 +7,9 @@
 #include "ompi/proc/proc.h"
 #include "opal/util/output.h"
 
+#include "coll_optcast_operation.h"
+#include "coll_optcast_state.h"
+
 /* Open MPI leaves some of those that it makes without a name, in 5.0 even without a string. */
 const char *mca_coll_optcast_name(const ompi_communicator_t *comm)
 {

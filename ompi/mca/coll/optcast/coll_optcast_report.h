@@ -3,7 +3,11 @@
 #ifndef MCA_COLL_OPTCAST_REPORT_H
 #define MCA_COLL_OPTCAST_REPORT_H
 
-#include "coll_optcast.h"
+#include "client/client.h"
+
+#include "coll_optcast_call.h"
+#include "coll_optcast_fallback.h"
+#include "coll_optcast_module.h"
 
 /* What to call a communicator; never NULL or empty. Belongs to the communicator. */
 const char *mca_coll_optcast_name(const ompi_communicator_t *comm);

@@ -4,11 +4,14 @@
 
 #include "coll_optcast_decide.h"
 #include "coll_optcast_exchange.h"
+#include "coll_optcast_fallback.h"
 #include "coll_optcast_hosted.h"
 #include "coll_optcast_layout.h"
 #include "coll_optcast_memory.h"
+#include "coll_optcast_operation.h"
 #include "coll_optcast_pvars.h"
 #include "coll_optcast_report.h"
+#include "coll_optcast_state.h"
 
 static int request_cancel(ompi_request_t *request, int flag)
 {

@@ -3,7 +3,35 @@
 #ifndef MCA_COLL_OPTCAST_REQUEST_H
 #define MCA_COLL_OPTCAST_REQUEST_H
 
-#include "coll_optcast.h"
+#include "coll_optcast_compat.h"
+
+#include "ompi/mca/coll/base/coll_base_util.h"
+
+#include "client/client.h"
+
+#include "coll_optcast_call.h"
+#include "coll_optcast_hosted.h"
+#include "coll_optcast_module.h"
+
+/* What a persistent operation owns: see persistent.c. */
+typedef struct mca_coll_optcast_persistent mca_coll_optcast_persistent_t;
+typedef struct mca_coll_optcast_request mca_coll_optcast_request_t;
+
+/*
+ * Not ompi_request_t: for some calls the MPI layer casts whatever a nonblocking collective
+ * returned to this base class and stores in it what it retained.
+ */
+struct mca_coll_optcast_request {
+    ompi_coll_base_nbc_request_t super;
+    mca_coll_optcast_module_t *module;
+    mca_coll_optcast_call_t call;
+    oc_group_t *group;          /* NULL: persistent, and left to the previous module for good */
+    ompi_request_t *inner;      /* reserved or started on the previous module; or NULL */
+    mca_coll_optcast_hosted_t *hosted; /* what that works on; NULL: the call's own buffers */
+    mca_coll_optcast_persistent_t *persistent; /* NULL: not one */
+    void (*freed)(mca_coll_optcast_request_t *request); /* it is being freed; NULL: nobody cares */
+};
+OBJ_CLASS_DECLARATION(mca_coll_optcast_request_t);
 
 /*
  * start: of a persistent request, which begins inactive; NULL: of one that is active and ends with

@@ -3,7 +3,8 @@
 #ifndef MCA_COLL_OPTCAST_TYPES_H
 #define MCA_COLL_OPTCAST_TYPES_H
 
-#include "coll_optcast.h"
+#include "coll_optcast_compat.h"
+#include "coll_optcast_fallback.h"
 
 /*
  * Operation and type of reduction/ for those of MPI, or why there are none

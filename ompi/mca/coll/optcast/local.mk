@@ -3,12 +3,15 @@
 
 component_LTLIBRARIES = ompi/mca/coll/optcast/mca_coll_optcast.la
 ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
-	ompi/mca/coll/optcast/coll_optcast.h \
+	ompi/mca/coll/optcast/coll_optcast_allgather.h \
 	ompi/mca/coll/optcast/coll_optcast_allgather.c \
+	ompi/mca/coll/optcast/coll_optcast_allreduce.h \
 	ompi/mca/coll/optcast/coll_optcast_allreduce.c \
+	ompi/mca/coll/optcast/coll_optcast_bcast.h \
 	ompi/mca/coll/optcast/coll_optcast_bcast.c \
 	ompi/mca/coll/optcast/coll_optcast_bootstrap.h \
 	ompi/mca/coll/optcast/coll_optcast_bootstrap.c \
+	ompi/mca/coll/optcast/coll_optcast_call.h \
 	ompi/mca/coll/optcast/coll_optcast_compat.h \
 	ompi/mca/coll/optcast/coll_optcast_component.c \
 	ompi/mca/coll/optcast/coll_optcast_decide.h \
@@ -17,6 +20,7 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_device.c \
 	ompi/mca/coll/optcast/coll_optcast_exchange.h \
 	ompi/mca/coll/optcast/coll_optcast_exchange.c \
+	ompi/mca/coll/optcast/coll_optcast_fallback.h \
 	ompi/mca/coll/optcast/coll_optcast_functions.h \
 	ompi/mca/coll/optcast/coll_optcast_group.h \
 	ompi/mca/coll/optcast/coll_optcast_group.c \
@@ -36,6 +40,7 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_module.c \
 	ompi/mca/coll/optcast/coll_optcast_operate.h \
 	ompi/mca/coll/optcast/coll_optcast_operate.c \
+	ompi/mca/coll/optcast/coll_optcast_operation.h \
 	ompi/mca/coll/optcast/coll_optcast_opponent.h \
 	ompi/mca/coll/optcast/coll_optcast_opponent.c \
 	ompi/mca/coll/optcast/coll_optcast_persistent.h \
@@ -48,6 +53,7 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_report.c \
 	ompi/mca/coll/optcast/coll_optcast_request.h \
 	ompi/mca/coll/optcast/coll_optcast_request.c \
+	ompi/mca/coll/optcast/coll_optcast_state.h \
 	ompi/mca/coll/optcast/coll_optcast_state.c \
 	ompi/mca/coll/optcast/coll_optcast_types.h \
 	ompi/mca/coll/optcast/coll_optcast_types.c

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the component knows and has in this process. */
+#ifndef MCA_COLL_OPTCAST_STATE_H
+#define MCA_COLL_OPTCAST_STATE_H
+
+#include "coll_optcast_compat.h"
+
+#include <stdatomic.h>
+
+#include "opal/class/opal_free_list.h"
+#include "opal/util/output.h"
+
+#include "base/rules.h"
+#include "base/settings.h"
+#include "client/client.h"
+#include "net/network.h"
+
+#include "coll_optcast_fallback.h"
+
+/* What the component knows and has in this process, for all communicators. */
+typedef struct {
+    const mca_base_component_t *component; /* what MCA knows it by */
+    oc_job_settings_t settings;
+    bool settings_valid;
+    int output;
+    oc_client_t *client;        /* made for the first communicator */
+    int live_modules;           /* under lock */
+    atomic_int han_calls;       /* of all threads, that are under way: see han.c */
+    oc_network_t network;       /* of this host */
+    uint64_t cast_least;        /* bytes of all ranks that multicast carries in mode auto, … */
+    uint64_t block_least;       /* … of one of them in an Allgather, on average, … */
+    uint64_t pair_least;        /* … and of an Allgather between two; UINT64_MAX: none */
+    uint32_t max_hosts;         /* of the job: no more than these */
+    oc_rules_t rules;           /* of rank 0 of the job, as the next one: for mode auto */
+    oc_least_t least;
+    long spare_processors;      /* of this host, beside one for each rank; may be negative */
+    opal_free_list_t requests;
+    opal_list_t inner;          /* requests that wait for one of the previous module */
+    opal_list_t exchanges;      /* under way; but those that the one below moves on */
+    atomic_flag exchanging;     /* somebody moves exchanges on */
+    opal_mutex_t lock;          /* of both lists, live_modules and the text of the error code */
+    atomic_int error_code;      /* of MPI, with the last reason as its text; 0: none */
+    atomic_bool error_code_asked;
+    oc_counters_t counters;
+    unsigned long long fallbacks;
+    unsigned long long fallback_reasons[OC_FALLBACK_END];
+    unsigned long long setup_messages; /* sent to other ranks for set-ups */
+    unsigned long long setup_bytes;
+} mca_coll_optcast_state_t;
+
+extern mca_coll_optcast_state_t mca_coll_optcast_state;
+
+#define OC_VERBOSE(level, ...) \
+    opal_output_verbose((level), mca_coll_optcast_state.output, __VA_ARGS__)
+
+#endif
