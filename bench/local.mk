@@ -11,19 +11,19 @@ EXTRA_DIST += bench/README.md bench/preface.md bench/run bench/results \
 
 noinst_PROGRAMS += optcast-bench-reduction
 optcast_bench_reduction_SOURCES = \
-	bench/arguments.c \
-	bench/arguments.h \
+	bench/bench_arguments.c \
+	bench/bench_arguments.h \
 	bench/reduction/main.c \
 	bench/reduction/streams.c \
 	bench/reduction/streams.h \
-	bench/reduction/sweep.c \
-	bench/reduction/sweep.h
+	bench/reduction/reduction_sweep.c \
+	bench/reduction/reduction_sweep.h
 optcast_bench_reduction_LDADD = libocreduction.la
 
 noinst_PROGRAMS += optcast-bench-scale
 optcast_bench_scale_SOURCES = \
-	bench/arguments.c \
-	bench/arguments.h \
+	bench/bench_arguments.c \
+	bench/bench_arguments.h \
 	bench/scale/main.c \
 	bench/scale/usage.c \
 	bench/scale/usage.h \
@@ -32,15 +32,15 @@ optcast_bench_scale_LDADD = libocclient.la -lpthread
 
 noinst_PROGRAMS += optcast-bench-size
 optcast_bench_size_SOURCES = \
-	bench/arguments.c \
-	bench/arguments.h \
+	bench/bench_arguments.c \
+	bench/bench_arguments.h \
 	bench/size/crowd.c \
 	bench/size/crowd.h \
 	bench/size/main.c \
 	bench/size/members.c \
 	bench/size/members.h \
-	bench/size/memory.c \
-	bench/size/memory.h \
+	bench/size/footprint.c \
+	bench/size/footprint.h \
 	bench/size/reduce.c \
 	bench/size/reduce.h \
 	bench/size/server.c \
@@ -50,14 +50,14 @@ optcast_bench_size_LDADD = libocclient.la -lpthread
 
 noinst_PROGRAMS += optcast-bench-pages
 optcast_bench_pages_SOURCES = \
-	bench/arguments.c \
-	bench/arguments.h \
+	bench/bench_arguments.c \
+	bench/bench_arguments.h \
 	bench/pages/main.c
 optcast_bench_pages_LDADD = libocservice.la libocreduction.la libocbase.la
 
 noinst_PROGRAMS += optcast-bench-codes
 optcast_bench_codes_SOURCES = \
-	bench/arguments.c \
-	bench/arguments.h \
+	bench/bench_arguments.c \
+	bench/bench_arguments.h \
 	bench/codes/main.c
 optcast_bench_codes_LDADD = libocclient.la

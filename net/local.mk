@@ -11,6 +11,6 @@ libocnet_la_SOURCES = \
 	net/host_set.h net/host_set.c \
 	net/lookup.h net/lookup.c \
 	net/loop.h net/loop.c \
-	net/network.h net/network.c \
+	net/link_speed.h net/link_speed.c \
 	net/resolver.h net/resolver.c \
 	net/socket.h net/socket.c

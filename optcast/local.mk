@@ -2,7 +2,7 @@
 # What programs may use themselves. Never unloaded: MPI calls back into it.
 lib_LTLIBRARIES += liboptcast-mpi.la
 liboptcast_mpi_la_SOURCES = optcast/convert.h optcast/datatypes.h \
-	optcast/datatypes.c optcast/handles.c optcast/operations.h \
+	optcast/datatypes.c optcast/mpi_handles.c optcast/operations.h \
 	optcast/operations.c optcast/signature.h
 liboptcast_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_APP_CPPFLAGS)
 liboptcast_mpi_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined -Wl,-z,nodelete

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Prints what optcast-info says, for people or for programs. */
 #include "tools/info_tell.h"
 
 #include <stdarg.h>

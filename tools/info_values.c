@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds the settings in what ompi_info has printed, and says where each value comes from. */
 #include "tools/info_values.h"
 
 #include <stdio.h>

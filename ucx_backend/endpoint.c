@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "ucx_backend/status.h"
+#include "ucx_backend/ucx_status.h"
 
 /* A callback may close any endpoint, so the search starts anew after each. */
 unsigned oc_endpoints_notify(oc_worker_t *worker)
@@ -108,10 +108,10 @@ void oc_endpoint_close(oc_endpoint_t *endpoint)
 }
 
 /* UCX chooses the transports of an endpoint when it is made. */
-const oc_transports_t *oc_endpoint_transports(oc_endpoint_t *endpoint)
+const oc_ucx_transports_t *oc_endpoint_transports(oc_endpoint_t *endpoint)
 {
     if (!endpoint->examined && !endpoint->is_failed) {
-        endpoint->transports = oc_transports_of(endpoint->ep);
+        endpoint->transports = oc_ucx_transports_of(endpoint->ep);
         endpoint->examined = true;
     }
     return &endpoint->transports;

@@ -14,6 +14,6 @@ void oc_endpoints_close(oc_worker_t *worker);
 /* Frees those that are closing still; the UCX worker is gone. */
 void oc_endpoints_free(oc_worker_t *worker);
 /* What its messages go by: asked of UCX once. The result is the endpoint's. */
-const oc_transports_t *oc_endpoint_transports(oc_endpoint_t *endpoint);
+const oc_ucx_transports_t *oc_endpoint_transports(oc_endpoint_t *endpoint);
 
 #endif

@@ -6,9 +6,9 @@ libocucx_la_SOURCES = \
 	ucx_backend/endpoint.h ucx_backend/endpoint.c \
 	ucx_backend/listeners.h ucx_backend/listeners.c \
 	ucx_backend/mappings.h ucx_backend/mappings.c \
-	ucx_backend/status.h ucx_backend/status.c \
+	ucx_backend/ucx_status.h ucx_backend/ucx_status.c \
 	ucx_backend/transfer.h ucx_backend/transfer.c ucx_backend/unexpected.c \
-	ucx_backend/transports.h ucx_backend/transports.c \
+	ucx_backend/ucx_transports.h ucx_backend/ucx_transports.c \
 	ucx_backend/wakeup.h ucx_backend/wakeup.c
 libocucx_la_CFLAGS = $(AM_CFLAGS) $(UCX_CFLAGS)
 libocucx_la_LIBADD = $(UCX_LIBS)

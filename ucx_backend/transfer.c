@@ -5,7 +5,7 @@
 #include <utlist.h>
 
 #include "ucx_backend/endpoint.h"
-#include "ucx_backend/status.h"
+#include "ucx_backend/ucx_status.h"
 
 void oc_transfer_complete(oc_transfer_t *transfer, oc_status_t status)
 {

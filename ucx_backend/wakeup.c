@@ -14,7 +14,7 @@
 #include <sys/timerfd.h>
 
 #include "base/descriptors.h"
-#include "ucx_backend/status.h"
+#include "ucx_backend/ucx_status.h"
 
 /* How often in a row it may be readable with nothing to do: a race makes it so once or twice. */
 #define MAX_VAIN 16

@@ -12,8 +12,8 @@
 #include "base/signals.h"
 #include "ucx_backend/context.h"
 #include "ucx_backend/endpoint.h"
-#include "ucx_backend/status.h"
 #include "ucx_backend/transfer.h"
+#include "ucx_backend/ucx_status.h"
 #include "ucx_backend/wakeup.h"
 
 /* Calls of ucp_worker_progress in a row before completions are handed out. */

@@ -17,7 +17,7 @@
 #include "net/admission.h"
 #include "ucx_backend/listeners.h"
 #include "ucx_backend/mappings.h"
-#include "ucx_backend/transports.h"
+#include "ucx_backend/ucx_transports.h"
 #include "ucx_backend/worker.h"
 
 struct oc_endpoint {
@@ -28,7 +28,7 @@ struct oc_endpoint {
     void *arg;
     bool is_failed;             /* UCX gave it up */
     bool examined;              /* what its transports are, once somebody wanted to know */
-    oc_transports_t transports;
+    oc_ucx_transports_t transports;
     bool notified;
     oc_endpoint_t *prev, *next;
 };

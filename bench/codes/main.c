@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/arguments.h"
+#include "bench/bench_arguments.h"
 #include "multicast/core/cast_seal.h"
 #include "multicast/core/crc32c.h"
 #include "multicast/transport/udp.h"

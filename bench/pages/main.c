@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "base/settings.h"
-#include "bench/arguments.h"
+#include "bench/bench_arguments.h"
 #include "reduction/reduction.h"
 #include "server/host/pages.h"
 

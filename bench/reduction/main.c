@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/arguments.h"
-#include "bench/reduction/sweep.h"
+#include "bench/bench_arguments.h"
+#include "bench/reduction/reduction_sweep.h"
 
 #define MAX_ROUNDS 99u
 #define MAX_SHAPES 8u
@@ -36,7 +36,7 @@ typedef struct {
 /* One place with one number of inputs: gigabytes of inputs per second, by runner and round. */
 typedef struct {
     const char *name;
-    oc_place_t place;
+    oc_sweep_place_t place;
     double rates[MAX_RUNNERS][MAX_ROUNDS];
 } measurement_t;
 
@@ -69,7 +69,7 @@ static void make_runners(const options_t *options)
 
 static void measure_round(measurement_t *m, unsigned round)
 {
-    const oc_place_t *place = &m->place;
+    const oc_sweep_place_t *place = &m->place;
     size_t slices = place->chunks < SLICES ? place->chunks : SLICES;
     size_t bytes = place->chunks * place->inputs * place->chunk_bytes * place->repeat;
     double times[MAX_RUNNERS] = {0};
@@ -191,8 +191,13 @@ static size_t l2_bytes(void)
 static void set_memory(measurement_t *m, const options_t *options, char *memory, size_t inputs)
 {
     m->name = "memory";
-    m->place = (oc_place_t) {.memory = memory, .inputs = inputs, .chunk_bytes = options->chunk,
-                             .chunks = options->memory / (inputs * options->chunk), .repeat = 1};
+    m->place = (oc_sweep_place_t) {
+        .memory = memory,
+        .inputs = inputs,
+        .chunk_bytes = options->chunk,
+        .chunks = options->memory / (inputs * options->chunk),
+        .repeat = 1,
+    };
 }
 
 /* One chunk, which fits half of the cache. */
@@ -201,8 +206,13 @@ static void set_l2(measurement_t *m, char *memory, size_t inputs)
     size_t chunk = l2_bytes() / 2 / inputs / OC_STREAM_STRIP * OC_STREAM_STRIP;
 
     m->name = "L2";
-    m->place = (oc_place_t) {.memory = memory, .inputs = inputs, .chunk_bytes = chunk, .chunks = 1,
-                             .repeat = SMALL_WORK / SLICES / (inputs * chunk)};
+    m->place = (oc_sweep_place_t) {
+        .memory = memory,
+        .inputs = inputs,
+        .chunk_bytes = chunk,
+        .chunks = 1,
+        .repeat = SMALL_WORK / SLICES / (inputs * chunk),
+    };
 }
 
 static void measure(measurement_t *m, const options_t *options, FILE *file, const char *before)

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "bench/arguments.h"
+#include "bench/bench_arguments.h"
 #include "bench/scale/usage.h"
 #include "tests/engine/harness.h"
 

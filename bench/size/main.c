@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "bench/arguments.h"
+#include "bench/bench_arguments.h"
 #include "bench/size/crowd.h"
-#include "bench/size/memory.h"
+#include "bench/size/footprint.h"
 #include "bench/size/reduce.h"
 #include "bench/size/server.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Copies elements with gaps to rows without, and back. */
 #include "client/collective/pack.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Registers slots of memory with an RDMA device, and waits for what happens in them. */
 #include "multicast/transport/verbs_ring.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ * Encodes and decodes messages between ranks.
+ *
  * All kinds begin with 0 code, 16 "OR", 18 version, 19 kind, 20 rank, 24 token, 32 generation,
  * 36 serial; then come
  *

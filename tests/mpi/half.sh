@@ -17,7 +17,7 @@ run_mpi 4 none "${mpirun_arguments[@]}" "$programs/half" plain >"$tmp/plain.log"
     not_ok "without the component" "$tmp/plain.log"
 
 # programs that contain what others are linked with, on every second rank: all find the same
-compile_program half-contains "$here/half.c" "$REPO/optcast/datatypes.c" "$REPO/optcast/handles.c" \
+compile_program half-contains "$here/half.c" "$REPO/optcast/datatypes.c" "$REPO/optcast/mpi_handles.c" \
     "$REPO/optcast/operations.c" -I"$REPO" -I"$BUILD" -DHAVE_CONFIG_H -fvisibility=hidden -lpthread
 cat >"$programs/half-either" <<END
 #!/bin/sh

@@ -317,7 +317,7 @@ tests_unit_test_perf_values_LDADD = $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test_perf_options
 tests_unit_test_perf_options_SOURCES = tests/unit/test_perf_options.c \
 	tools/perf/arguments.h tools/perf/arguments.c \
-	tools/perf/layout.h tools/perf/layout.c tools/perf/options.h tools/perf/options.c \
+	tools/perf/layout.h tools/perf/layout.c tools/perf/perf_options.h tools/perf/perf_options.c \
 	tools/perf/types.h tools/perf/types.c
 tests_unit_test_perf_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_perf_options_LDADD = libocbase.la $(CMOCKA_LIBS)
@@ -332,14 +332,14 @@ check_PROGRAMS += tests/unit/test_tune_rules
 tests_unit_test_tune_rules_SOURCES = tests/unit/test_tune_rules.c \
 	tools/perf/file.h tools/perf/file.c \
 	tools/tune/decision.h tools/tune/decision.c tools/tune/merge.h tools/tune/merge.c \
-	tools/tune/output.h tools/tune/output.c tools/tune/rule.h tools/tune/rule.c
+	tools/tune/rules_file.h tools/tune/rules_file.c tools/tune/rule.h tools/tune/rule.c
 tests_unit_test_tune_rules_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_tune_rules_LDADD = libocbase.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_tune_options
 tests_unit_test_tune_options_SOURCES = tests/unit/test_tune_options.c \
 	tools/perf/arguments.h tools/perf/arguments.c tools/perf/types.h tools/perf/types.c \
-	tools/tune/options.h tools/tune/options.c
+	tools/tune/tune_options.h tools/tune/tune_options.c
 tests_unit_test_tune_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_tune_options_LDADD = libocbase.la $(CMOCKA_LIBS)
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net/network.h"
+#include "net/link_speed.h"
 
 static char sysfs[64];
 

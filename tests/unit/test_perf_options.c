@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "tools/perf/layout.h"
-#include "tools/perf/options.h"
+#include "tools/perf/perf_options.h"
 
 static char error[512];
 

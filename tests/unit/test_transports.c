@@ -9,17 +9,17 @@
 
 #include <stdio.h>
 
-#include "ucx_backend/transports.h"
+#include "ucx_backend/ucx_transports.h"
 
 /* As UCX prints it, around the lines that tell the lanes. */
-static oc_transports_t transports_in(const char *lanes)
+static oc_ucx_transports_t transports_in(const char *lanes)
 {
     char text[2048];
 
     snprintf(text, sizeof(text), "#\n# UCP endpoint \n#\n#               peer: h1:lane[0]:42\n%s#\n"
              "#                tag_send: 0..<egr/short>..8185..<egr/zcopy>..20553..<rndv>..(inf)\n"
              "#\n#                  rma_bw: mds rndv_rkey_size 9\n#\n", lanes);
-    return oc_transports_in(text);
+    return oc_ucx_transports_in(text);
 }
 
 static bool tcp_in(const char *lanes)

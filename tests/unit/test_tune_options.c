@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "tools/tune/options.h"
+#include "tools/tune/tune_options.h"
 
 static oc_tune_options_t options;
 static char error[512];

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "tools/tune/merge.h"
-#include "tools/tune/output.h"
+#include "tools/tune/rules_file.h"
 
 static const oc_tune_situation_t four = {4, 1, 2};
 

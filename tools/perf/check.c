@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Filling buffers before an operation, and looking at every element after it. */
-#include "tools/perf/meter.h"
+#include "tools/perf/check.h"
 
 #include <inttypes.h>
 #include <stdio.h>

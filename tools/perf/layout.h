@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tools/perf/options.h"
+#include "tools/perf/perf_options.h"
 
 /*
  * The whole vector is what one rank contributes to allreduce, reduce, reduce_scatter_block and

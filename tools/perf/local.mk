@@ -7,14 +7,14 @@ noinst_LTLIBRARIES += libocperf.la
 libocperf_la_SOURCES = \
 	tools/perf/arguments.c tools/perf/arguments.h \
 	tools/perf/calls.c tools/perf/calls.h \
-	tools/perf/check.c \
+	tools/perf/check.c tools/perf/check.h \
 	tools/perf/component.c tools/perf/component.h \
 	tools/perf/file.c tools/perf/file.h \
-	tools/perf/job.c tools/perf/job.h \
+	tools/perf/perf_job.c tools/perf/perf_job.h \
 	tools/perf/layout.c tools/perf/layout.h \
 	tools/perf/measure.c tools/perf/measure.h \
 	tools/perf/meter.h \
-	tools/perf/traffic.c \
+	tools/perf/traffic.c tools/perf/traffic.h \
 	tools/perf/types.c tools/perf/types.h \
 	tools/perf/values.c tools/perf/values.h \
 	tools/perf/wire.c tools/perf/wire.h
@@ -24,8 +24,8 @@ libocperf_la_LIBADD = libocbase.la
 bin_PROGRAMS += optcast-perf
 optcast_perf_SOURCES = \
 	tools/perf/main.c \
-	tools/perf/options.c tools/perf/options.h \
-	tools/perf/records.c tools/perf/records.h \
-	tools/perf/report.c tools/perf/report.h
+	tools/perf/perf_options.c tools/perf/perf_options.h \
+	tools/perf/perf_records.c tools/perf/perf_records.h \
+	tools/perf/perf_report.c tools/perf/perf_report.h
 optcast_perf_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_APP_CPPFLAGS)
 optcast_perf_LDADD = libocperf.la $(OMPI_APP_LIBS)

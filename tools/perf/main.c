@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tools/perf/file.h"
-#include "tools/perf/records.h"
+#include "tools/perf/perf_records.h"
 
 #define MAX_ROWS   64 /* sizes at least double, and end at 2^60 */
 

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/perf/check.h"
 #include "tools/perf/meter.h"
+#include "tools/perf/traffic.h"
 
 #define ALIGNMENT 4096
 

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "tools/perf/component.h"
-#include "tools/perf/job.h"
 #include "tools/perf/layout.h"
+#include "tools/perf/perf_job.h"
 #include "tools/perf/wire.h"
 
 typedef struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The data model of a measurement, and the doors between the files that carry it out. */
+/* The data model of a measurement, which the files that carry it out share. */
 #ifndef OC_PERF_METER_H
 #define OC_PERF_METER_H
 
@@ -25,15 +25,5 @@ struct oc_perf_meter {
     oc_perf_row_t *row;
     char wrong[OC_PERF_NUM_SIDES][OC_PERF_ERROR_SIZE]; /* the first of the row; "": none */
 };
-
-/* check.c */
-/* Fills what this rank contributes to the next operation, and spoils where its result goes. */
-void oc_perf_meter_prepare(oc_perf_meter_t *meter, bool poison);
-/* Compares the result of the last operation; says in meter->wrong what the first wrong one is. */
-void oc_perf_meter_check(oc_perf_meter_t *meter, int side, int iteration);
-
-/* traffic.c */
-/* All ranks together: some more operations, and what they put on the wires of the hosts. */
-void oc_perf_meter_wire(oc_perf_meter_t *meter, MPI_Comm comm, oc_perf_side_t *side);
 
 #endif

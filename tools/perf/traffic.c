@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bytes on the wires of the hosts, over operations of their own without barriers between. */
-#include "tools/perf/meter.h"
+#include "tools/perf/traffic.h"
+
+#include "tools/perf/check.h"
 
 /* How long to count, if one operation does not take longer, and how many operations at most. */
 #define SECONDS        0.2

@@ -3,7 +3,7 @@
 #ifndef OC_TOOLS_TIMELINE_CLOCKS_H
 #define OC_TOOLS_TIMELINE_CLOCKS_H
 
-#include "tools/timeline/records.h"
+#include "tools/timeline/timeline_records.h"
 
 /*
  * Entries are sorted: the aggregator's record of a chunk is before those of the ranks. Times of a

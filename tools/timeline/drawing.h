@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "tools/timeline/records.h"
+#include "tools/timeline/timeline_records.h"
 
 /* Writes SVG. */
 void oc_drawing_write(const oc_collective_view_t *collective, FILE *out);

@@ -6,5 +6,5 @@ optcast_timeline_SOURCES = \
 	tools/timeline/clocks.c tools/timeline/clocks.h \
 	tools/timeline/drawing.c tools/timeline/drawing.h \
 	tools/timeline/main.c \
-	tools/timeline/records.c tools/timeline/records.h \
-	tools/timeline/report.c tools/timeline/report.h
+	tools/timeline/timeline_records.c tools/timeline/timeline_records.h \
+	tools/timeline/timeline_report.c tools/timeline/timeline_report.h

@@ -10,8 +10,8 @@
 
 #include "config.h"
 #include "tools/timeline/drawing.h"
-#include "tools/timeline/records.h"
-#include "tools/timeline/report.h"
+#include "tools/timeline/timeline_records.h"
+#include "tools/timeline/timeline_report.h"
 
 typedef struct {
     const char *svg;

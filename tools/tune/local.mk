@@ -6,8 +6,8 @@ optcast_tune_SOURCES = \
 	tools/tune/decision.c tools/tune/decision.h \
 	tools/tune/main.c \
 	tools/tune/merge.c tools/tune/merge.h \
-	tools/tune/options.c tools/tune/options.h \
-	tools/tune/output.c tools/tune/output.h \
+	tools/tune/tune_options.c tools/tune/tune_options.h \
+	tools/tune/rules_file.c tools/tune/rules_file.h \
 	tools/tune/rule.c tools/tune/rule.h \
 	tools/tune/survey.c tools/tune/survey.h
 optcast_tune_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_APP_CPPFLAGS)

@@ -6,7 +6,7 @@
 
 #include "config.h"
 #include "net/address.h"
-#include "tools/tune/output.h"
+#include "tools/tune/rules_file.h"
 #include "tools/tune/survey.h"
 
 typedef struct {

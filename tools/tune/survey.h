@@ -5,7 +5,7 @@
 
 #include "tools/perf/measure.h"
 #include "tools/tune/decision.h"
-#include "tools/tune/options.h"
+#include "tools/tune/tune_options.h"
 
 typedef struct {
     oc_tune_finding_t findings[OC_TUNE_MAX_POINTS]; /* by size; on rank 0 */

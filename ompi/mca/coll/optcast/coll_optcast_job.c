@@ -11,7 +11,7 @@
 #include "opal/util/output.h"
 #include "opal/util/proc.h"
 
-#include "net/network.h"
+#include "net/link_speed.h"
 
 #include "coll_optcast_opponent.h"
 #include "coll_optcast_state.h"

@@ -13,7 +13,7 @@
 #include "base/rules.h"
 #include "base/settings.h"
 #include "client/client.h"
-#include "net/network.h"
+#include "net/link_speed.h"
 
 #include "coll_optcast_fallback.h"
 

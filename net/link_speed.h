@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How fast the network of this host is, if its devices tell the truth. */
-#ifndef OC_NET_NETWORK_H
-#define OC_NET_NETWORK_H
+#ifndef OC_NET_LINK_SPEED_H
+#define OC_NET_LINK_SPEED_H
 
 #include "base/rules.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing JSON and CSV. What is not known is null, or empty. */
-#include "tools/perf/records.h"
+#include "tools/perf/perf_records.h"
 
 #include <inttypes.h>
 

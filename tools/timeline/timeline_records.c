@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of records: reading, sorting, grouping. */
-#include "tools/timeline/records.h"
+#include "tools/timeline/timeline_records.h"
 
 #include <errno.h>
 #include <inttypes.h>

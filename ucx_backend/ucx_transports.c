@@ -3,7 +3,7 @@
  * UCX 1.13 has no call that names the transports of an endpoint, but prints them for people, a line
  * for each lane: "#   lane[0]:  1:tcp/eth0.0 md[0]  -> …".
  */
-#include "ucx_backend/transports.h"
+#include "ucx_backend/ucx_transports.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static bool is_rdma(const char *transport)
            || begins_with(transport, "ud_");
 }
 
-oc_transports_t oc_transports_in(char *text)
+oc_ucx_transports_t oc_ucx_transports_in(char *text)
 {
     unsigned lanes = 0, tcp = 0, rdma = 0, resource;
     char *rest, *line, transport[32];
@@ -46,12 +46,12 @@ oc_transports_t oc_transports_in(char *text)
             rdma += is_rdma(transport);
         }
     }
-    return (oc_transports_t) {.tcp = lanes > 0 && lanes == tcp, .rdma = rdma > 0};
+    return (oc_ucx_transports_t) {.tcp = lanes > 0 && lanes == tcp, .rdma = rdma > 0};
 }
 
-oc_transports_t oc_transports_of(ucp_ep_h ep)
+oc_ucx_transports_t oc_ucx_transports_of(ucp_ep_h ep)
 {
-    oc_transports_t transports = {0};
+    oc_ucx_transports_t transports = {0};
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
@@ -59,7 +59,7 @@ oc_transports_t oc_transports_of(ucp_ep_h ep)
     if (NULL != stream) {
         ucp_ep_print_info(ep, stream);
         if (0 == fclose(stream)) {
-            transports = oc_transports_in(text);
+            transports = oc_ucx_transports_in(text);
         }
     }
     free(text);

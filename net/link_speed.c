@@ -4,7 +4,7 @@
  * Soft-RoCE has none, and reports a rate that somebody made up. What stands on others has a link
  * "lower_…" for each.
  */
-#include "net/network.h"
+#include "net/link_speed.h"
 
 #include <dirent.h>
 #include <limits.h>

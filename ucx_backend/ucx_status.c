@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What UCX answers, in words of this project. */
-#include "ucx_backend/status.h"
+#include "ucx_backend/ucx_status.h"
 
 oc_status_t oc_status_from_ucs(ucs_status_t status)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes that make something many times, and what they take before and after. */
-#include "bench/size/memory.h"
+#include "bench/size/footprint.h"
 
 #include <malloc.h>
 #include <stdio.h>

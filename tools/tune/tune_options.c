@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parsing of the command line, and defaults. */
-#include "tools/tune/options.h"
+#include "tools/tune/tune_options.h"
 
 #include <getopt.h>
 #include <inttypes.h>

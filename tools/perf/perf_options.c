@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parsing of the command line, defaults, and which options go together. */
-#include "tools/perf/options.h"
+#include "tools/perf/perf_options.h"
 
 #include <getopt.h>
 #include <inttypes.h>

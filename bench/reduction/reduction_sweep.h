@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Owns the contract of one timed run over a working set, by a kernel or by plain streams. */
-#ifndef OPTCAST_BENCH_REDUCTION_SWEEP_H
-#define OPTCAST_BENCH_REDUCTION_SWEEP_H
+#ifndef OPTCAST_BENCH_REDUCTION_REDUCTION_SWEEP_H
+#define OPTCAST_BENCH_REDUCTION_REDUCTION_SWEEP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 typedef struct {
     char *memory;
     size_t inputs, chunk_bytes, chunks, repeat;
-} oc_place_t;
+} oc_sweep_place_t;
 
 /* Who is measured: a kernel, or a shape of streams if it has none. */
 typedef struct {
@@ -34,6 +34,6 @@ typedef struct {
  * Chunks from number `first` up to but not including `end`. Seconds of the processor, in which
  * those do not count that other programs had it. What the run before has left is removed first.
  */
-double oc_sweep(const oc_runner_t *runner, const oc_place_t *place, size_t first, size_t end);
+double oc_sweep(const oc_runner_t *runner, const oc_sweep_place_t *place, size_t first, size_t end);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Making the communicators, counting hosts, agreeing about errors. */
-#include "tools/perf/job.h"
+#include "tools/perf/perf_job.h"
 
 #include <stdlib.h>
 #include <string.h>

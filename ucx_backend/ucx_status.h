@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What UCX answers, as a status of this project. A pure function, any thread. */
-#ifndef OC_UCX_BACKEND_STATUS_H
-#define OC_UCX_BACKEND_STATUS_H
+#ifndef OC_UCX_BACKEND_UCX_STATUS_H
+#define OC_UCX_BACKEND_UCX_STATUS_H
 
 #include <ucs/type/status.h>
 

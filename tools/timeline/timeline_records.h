@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The records of all files, in the order in which reports need them:
+ * Owns the records of all files, in the order in which reports need them.
  *
  *   timelines --< source       one file
  *             --< collective   an operation: a run of chunks
  *                   --< chunk  what happened to it: a run of records, the aggregator's first
  */
-#ifndef OC_TOOLS_TIMELINE_RECORDS_H
-#define OC_TOOLS_TIMELINE_RECORDS_H
+#ifndef OC_TOOLS_TIMELINE_TIMELINE_RECORDS_H
+#define OC_TOOLS_TIMELINE_TIMELINE_RECORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Owns the clock of the measurement, and the calls that it times. */
-#include "bench/reduction/sweep.h"
+#include "bench/reduction/reduction_sweep.h"
 
 #include <string.h>
 #include <time.h>
@@ -13,12 +13,12 @@ static double seconds(void)
     return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
 }
 
-static char *buffers_of(const oc_place_t *place, size_t chunk)
+static char *buffers_of(const oc_sweep_place_t *place, size_t chunk)
 {
     return place->memory + chunk * place->inputs * place->chunk_bytes;
 }
 
-static void run(const oc_runner_t *runner, const oc_place_t *place, size_t chunk)
+static void run(const oc_runner_t *runner, const oc_sweep_place_t *place, size_t chunk)
 {
     char *first = buffers_of(place, chunk);
     const void *sources[OC_MAX_INPUTS];
@@ -33,7 +33,7 @@ static void run(const oc_runner_t *runner, const oc_place_t *place, size_t chunk
     }
 }
 
-double oc_sweep(const oc_runner_t *runner, const oc_place_t *place, size_t first, size_t end)
+double oc_sweep(const oc_runner_t *runner, const oc_sweep_place_t *place, size_t first, size_t end)
 {
     double begin;
 

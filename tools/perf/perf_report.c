@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table: columns, and how numbers look in it. */
-#include "tools/perf/report.h"
+#include "tools/perf/perf_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arguments, and what is wrong with them. */
-#include "bench/arguments.h"
+#include "bench/bench_arguments.h"
 
 #include <errno.h>
 #include <getopt.h>

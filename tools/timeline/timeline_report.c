@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables, in milliseconds. */
-#include "tools/timeline/report.h"
+#include "tools/timeline/timeline_report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What people read: a line for each collective, a line for each chunk of one. */
-#ifndef OC_TOOLS_TIMELINE_REPORT_H
-#define OC_TOOLS_TIMELINE_REPORT_H
+#ifndef OC_TOOLS_TIMELINE_TIMELINE_REPORT_H
+#define OC_TOOLS_TIMELINE_TIMELINE_REPORT_H
 
 #include <stdio.h>
 
-#include "tools/timeline/records.h"
+#include "tools/timeline/timeline_records.h"
 
 /* false: out of memory. */
 bool oc_report_collectives(const oc_timelines_t *timelines, FILE *out);

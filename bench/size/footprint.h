@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What thousands of ranks take of the memory of one process. */
-#ifndef OC_BENCH_SIZE_MEMORY_H
-#define OC_BENCH_SIZE_MEMORY_H
+#ifndef OC_BENCH_SIZE_FOOTPRINT_H
+#define OC_BENCH_SIZE_FOOTPRINT_H
 
 #include "bench/size/crowd.h"
 #include "tests/engine/harness.h"

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "tools/perf/report.h"
+#include "tools/perf/perf_report.h"
 
 /* Errors are in ferror(out). */
 void oc_perf_write_json(FILE *out, const oc_perf_facts_t *facts, const oc_perf_row_t *rows,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command line of optcast-tune, without MPI. */
-#ifndef OC_TUNE_OPTIONS_H
-#define OC_TUNE_OPTIONS_H
+#ifndef OC_TUNE_TUNE_OPTIONS_H
+#define OC_TUNE_TUNE_OPTIONS_H
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading, merging, checking what came out, and renaming. */
-#include "tools/tune/output.h"
+#include "tools/tune/rules_file.h"
 
 #include <errno.h>
 #include <stdlib.h>

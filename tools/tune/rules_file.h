@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The file of rules: what is in it already, and writing it whole or not at all. On rank 0 only. */
-#ifndef OC_TUNE_OUTPUT_H
-#define OC_TUNE_OUTPUT_H
+#ifndef OC_TUNE_RULES_FILE_H
+#define OC_TUNE_RULES_FILE_H
 
 #include "tools/tune/rule.h"
 
