@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Owns the comparison of what files include with the table in doc/architecture.md, of the maps of folders with the
+"""Owns the comparison of what files include with the tables in doc/architecture.md, of the maps of folders with the
 folders, and of links and paths with what they name.
 
 usage: arrows.py TREE
@@ -15,14 +15,31 @@ PROGRAMS = ("bench", "examples", "tests", "tools", "compat")
 README_WORDS = 1300
 
 
+def rows(tree, columns):
+    """The cells of each row about a folder, which is the first cell, in tables of so many columns."""
+    for line in (tree / "doc/architecture.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if len(cells) == columns and re.fullmatch(r"`[^`]+/`", cells[0]):
+            yield [cells[0].strip("`"), *cells[1:]]
+
+
 def table(tree):
     """{folder: folders it may include}, by the table of parts; folders as "multicast/core/"."""
-    allowed = {}
-    for line in (tree / "doc/architecture.md").read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.split("|")]
-        if len(cells) == 7 and re.fullmatch(r"`[^`]+/`", cells[1]):
-            allowed[cells[1].strip("`")] = tuple(word.strip("`") for word in cells[4].split())
-    return allowed
+    return {cells[0]: tuple(word.strip("`") for word in cells[3].split()) for cells in rows(tree, 5)}
+
+
+def programs(tree):
+    """{folder: (folders whose doors it uses, inner headers)}, by the table of tools and benchmarks."""
+    return {cells[0]: (re.findall(r"`([^`]+/)`", cells[2]), re.findall(r"`([^`]+\.h)`", cells[3]))
+            for cells in rows(tree, 4)}
+
+
+def doors(tree):
+    """{folder: its doors}, by both tables; None: all of its headers are."""
+    found = {cells[0]: cells[2] for cells in rows(tree, 5)} | {cells[0]: cells[1] for cells in rows(tree, 4)}
+    return {folder: None if "its headers" in text
+            else {folder + name.rpartition("/")[2] for name in re.findall(r"`([^`]+\.h)`", text)}
+            for folder, text in found.items()}
 
 
 def room_of(path, allowed):
@@ -54,6 +71,29 @@ def wrong_includes(tree, allowed):
                 yield f"{path} includes {found.group(1)}, which the table does not allow to {room}"
     for room, others in allowed.items():
         for other in others:
+            if (room, other) not in used:
+                yield f"the table allows {other} to {room}, which nothing there includes"
+
+
+def wrong_program_includes(tree):
+    """A line for each header that the row of a tool or benchmark does not allow; and for what a row allows in vain."""
+    known, open_doors, used = programs(tree), doors(tree), set()
+    for path in sources(tree):
+        room = f"{path.parent}/"
+        if path.parts[0] not in ("bench", "tools"):
+            continue
+        if room not in known:
+            yield f"{path}: {room} is not in the table of tools and benchmarks"
+            continue
+        for header in INCLUDE.findall((tree / path).read_text(encoding="utf-8")):
+            folder = header.rpartition("/")[0] + "/"
+            through = header if header in known[room][1] else folder
+            is_door = folder in known[room][0] and (open_doors.get(folder) is None or header in open_doors[folder])
+            used.add((room, through))
+            if folder not in ("/", room) and through == folder and not is_door:
+                yield f"{path} includes {header}, which is no door that the table allows to {room}"
+    for room, (folders, inner) in known.items():
+        for other in [*folders, *inner]:
             if (room, other) not in used:
                 yield f"the table allows {other} to {room}, which nothing there includes"
 
@@ -117,8 +157,8 @@ def main():
     """Says what is wrong, or how much there is."""
     tree = pathlib.Path(sys.argv[1])
     allowed = table(tree)
-    complaints = [*wrong_includes(tree, allowed), *circles(allowed), *missing_in_maps(tree, allowed), *broken_links(tree),
-                  *missing_paths(tree)]
+    complaints = [*wrong_includes(tree, allowed), *wrong_program_includes(tree), *circles(allowed),
+                  *missing_in_maps(tree, allowed), *broken_links(tree), *missing_paths(tree)]
     words = len((tree / "README.md").read_text(encoding="utf-8").split())
     if words > README_WORDS:
         complaints.append(f"README.md has {words} words, more than {README_WORDS}")

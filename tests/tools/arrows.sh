@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Owns the test that folders include only what the table in doc/architecture.md allows, that the maps of folders are
-# complete, and that documents link to what is there.
+# Owns the test that folders, tools and benchmarks include only what the tables in doc/architecture.md allow, that the
+# maps of folders are complete, and that documents link to, and name, what is there.
 # Test: quick 60
 set -eu
 
@@ -19,11 +19,16 @@ echo '#include "net/socket.h"' >>"$tmp/tree/base/text.c"
 echo '[nothing](doc/nowhere.md) [no part](doc/architecture.md#no-such-part)' >>"$tmp/tree/README.md"
 mkdir "$tmp/tree/unknown"
 echo 'int unknown;' >"$tmp/tree/unknown/unknown.c"
+mkdir -p "$tmp/tree/tools/strange"
+printf '#include "base/text.h"\n#include "net/socket.h"\n#include "ucx_backend/wakeup.h"\n' >"$tmp/tree/tools/looks.c"
+echo 'int strange;' >"$tmp/tree/tools/strange/strange.c"
 sed -i 's,^\(| `protocol/` .*\)| `base/` |,\1| `base/` `control/` |,' "$tmp/tree/doc/architecture.md"
 ! "$PYTHON" "$here/arrows.py" "$tmp/tree" >"$tmp/wrong" 2>&1 || not_ok "it finds nothing" "$tmp/wrong"
 for what in 'base/text.c includes net/socket.h' 'README.md: there is no doc/nowhere.md' \
     'CONTRIBUTING.md: there is no client/client.h' 'README.md: doc/architecture.md has no #no-such-part' \
     'unknown/ is not in README.md' 'unknown/ is not in the table of' \
+    'tools/looks.c includes ucx_backend/wakeup.h, which is no door' 'tools/strange/ is not in the table of tools' \
+    'the table allows multicast/transport/verbs.h to tools/, which nothing there includes' \
     'the table has a circle among control/ protocol/'; do
     grep -q -F "$what" "$tmp/wrong" || not_ok "it does not say: $what" "$tmp/wrong"
 done
