@@ -145,12 +145,18 @@ def broken_links(tree):
                 yield f"{name}: {shown} has no #{part}"
 
 
+def names_something(tree, name):
+    """Whether it is a file or folder, a program, or a test as run-tests calls it."""
+    return any((tree / top / (name + end)).exists() for top in ("", "tests") for end in ("", ".c", ".sh"))
+
+
 def missing_paths(tree):
-    """Of files and folders that CONTRIBUTING.md names."""
-    text = (tree / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    for name in re.findall(r"`([\w.-]+(?:/[\w.-]*)+)`", text):
-        if not (tree / name).exists():
-            yield f"CONTRIBUTING.md: there is no {name}"
+    """Of files and folders that these pages name; in doc/testing.md, those that begin with a folder of the tree."""
+    for page in ("CONTRIBUTING.md", "doc/testing.md"):
+        for name in re.findall(r"`([\w.-]+(?:/[\w.-]*)+)`", (tree / page).read_text(encoding="utf-8")):
+            is_path = "CONTRIBUTING.md" == page or (tree / name.partition("/")[0]).is_dir()
+            if is_path and not re.search("NAME|SUITE", name) and not names_something(tree, name):
+                yield f"{page}: there is no {name}"
 
 
 def main():

@@ -17,6 +17,8 @@ cp "$REPO"/*.md "$tmp/tree/"
 cp "$REPO"/doc/*.md "$tmp/tree/doc/"
 echo '#include "net/socket.h"' >>"$tmp/tree/base/text.c"
 echo '[nothing](doc/nowhere.md) [no part](doc/architecture.md#no-such-part)' >>"$tmp/tree/README.md"
+# shellcheck disable=SC2016 # no command
+echo 'Copy `base/nowhere.c`.' >>"$tmp/tree/doc/testing.md"
 mkdir "$tmp/tree/unknown"
 echo 'int unknown;' >"$tmp/tree/unknown/unknown.c"
 mkdir -p "$tmp/tree/tools/strange"
@@ -25,7 +27,8 @@ echo 'int strange;' >"$tmp/tree/tools/strange/strange.c"
 sed -i 's,^\(| `protocol/` .*\)| `base/` |,\1| `base/` `control/` |,' "$tmp/tree/doc/architecture.md"
 ! "$PYTHON" "$here/arrows.py" "$tmp/tree" >"$tmp/wrong" 2>&1 || not_ok "it finds nothing" "$tmp/wrong"
 for what in 'base/text.c includes net/socket.h' 'README.md: there is no doc/nowhere.md' \
-    'CONTRIBUTING.md: there is no client/client.h' 'README.md: doc/architecture.md has no #no-such-part' \
+    'CONTRIBUTING.md: there is no client/client.h' 'doc/testing.md: there is no base/nowhere.c' \
+    'README.md: doc/architecture.md has no #no-such-part' \
     'unknown/ is not in README.md' 'unknown/ is not in the table of' \
     'tools/looks.c includes ucx_backend/wakeup.h, which is no door' 'tools/strange/ is not in the table of tools' \
     'the table allows multicast/transport/verbs.h to tools/, which nothing there includes' \
