@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The functions that a communicator gets for MPI_Allgather, MPI_Iallgather, MPI_Allgather_init, and the same for Allgatherv.
- * Signatures and errors are those of Open MPI's framework.
+ * The functions that a communicator gets for MPI_Allgather, MPI_Iallgather, MPI_Allgather_init,
+ * and the same for Allgatherv. Signatures and errors are those of Open MPI's framework.
  */
 #ifndef MCA_COLL_OPTCAST_ALLGATHER_H
 #define MCA_COLL_OPTCAST_ALLGATHER_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engine's set-ups need of MPI. */
+/*
+ * Gives the engine the exchanges that a group's set-up needs, by messages of MPI. The engine calls
+ * the functions of mca_coll_optcast_bootstrap under its lock; none of them blocks.
+ */
 #ifndef MCA_COLL_OPTCAST_BOOTSTRAP_H
 #define MCA_COLL_OPTCAST_BOOTSTRAP_H
 
@@ -25,8 +28,12 @@ typedef struct {
 } mca_coll_optcast_bootstrap_t;
 
 extern const oc_bootstrap_t mca_coll_optcast_bootstrap;
-/* Takes the tag now, for a group whose set-up begins later. */
+/*
+ * Takes the tag now, for a group whose set-up begins later. All ranks have to call it at the same
+ * place in the order of their collectives.
+ */
 void mca_coll_optcast_bootstrap_reserve(mca_coll_optcast_bootstrap_t *bootstrap);
+/* Ends the exchange that is under way, if there is one. */
 void mca_coll_optcast_bootstrap_release(mca_coll_optcast_bootstrap_t *bootstrap);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether a call is offloaded. */
+/*
+ * Decides whether a call is offloaded. The functions depend only on what is equal on all ranks,
+ * except mca_coll_optcast_left.
+ */
 #ifndef MCA_COLL_OPTCAST_DECIDE_H
 #define MCA_COLL_OPTCAST_DECIDE_H
 
@@ -9,16 +12,17 @@
 #include "coll_optcast_fallback.h"
 #include "coll_optcast_module.h"
 
-/* Finds the smallest Allreduce that may ever be offloaded. */
+/* Sets the size of the smallest Allreduce of the module that may ever be offloaded. */
 void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m);
 /*
  * Why the group is known to leave such a call to the previous module; NONE: it does not, or this
  * rank does not know it yet, and finds out when it gives the call to the engine.
  */
 oc_fallback_t mca_coll_optcast_left(const oc_group_t *group, const mca_coll_optcast_call_t *call);
-/* For so many bytes of all ranks together. */
+/* Decides about an Allgather or Bcast. total: bytes of all ranks together; least: the threshold. */
 oc_fallback_t mca_coll_optcast_decide_cast(const mca_coll_optcast_module_t *m, uint64_t least,
                                            size_t total);
+/* Sets the thresholds of the module for Allgather and Bcast. */
 void mca_coll_optcast_decide_casts(mca_coll_optcast_module_t *m);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exchanges of all ranks of a communicator, over the PML. */
+/*
+ * Exchanges among all ranks of a communicator, by messages of the PML. The functions may be called
+ * from any thread, and none of them blocks; mca_coll_optcast_exchange_progress moves exchanges on.
+ */
 #ifndef MCA_COLL_OPTCAST_EXCHANGE_H
 #define MCA_COLL_OPTCAST_EXCHANGE_H
 
@@ -11,27 +14,37 @@
 typedef struct mca_coll_optcast_exchange mca_coll_optcast_exchange_t;
 
 /*
- * Begins one, which all ranks do with the same tag, in the same order for one tag.
- * Communicates nothing yet: progress does. NULL when memory has run out.
+ * Begins an exchange of records. All ranks have to begin the exchanges of a tag in the same order.
+ * Nothing is sent before progress is called. Returns NULL if memory has run out. The caller owns
+ * the exchange until it calls mca_coll_optcast_exchange_end.
  */
 mca_coll_optcast_exchange_t *mca_coll_optcast_exchange_records(ompi_communicator_t *comm, int tag,
                                                                const void *record, size_t size);
-/* Of buffers->num_neighbours ranks, more than 0, each of which has this one among its own. */
+/*
+ * Begins an exchange of contacts with the neighbours, of which there is at least one. Each of them
+ * has this rank among its own neighbours.
+ */
 mca_coll_optcast_exchange_t *
 mca_coll_optcast_exchange_contacts(ompi_communicator_t *comm, int tag,
                                    const oc_exchange_t *buffers);
 mca_coll_optcast_exchange_t *mca_coll_optcast_exchange_vote(ompi_communicator_t *comm, int tag,
                                                             int64_t vote);
-/* OC_IN_PROGRESS, OC_OK or OC_ERR_SYSTEM */
+/* Returns OC_IN_PROGRESS, OC_OK or OC_ERR_SYSTEM. */
 oc_status_t mca_coll_optcast_exchange_test(const mca_coll_optcast_exchange_t *exchange);
-/* After OC_OK: all records in rank order, contacts in that of the neighbours, or the least vote. */
+/*
+ * After OC_OK: copies all records, in rank order, or the contacts, in the order of the neighbours;
+ * or returns the minimum of all votes.
+ */
 void mca_coll_optcast_exchange_copy(const mca_coll_optcast_exchange_t *exchange, void *records);
 int64_t mca_coll_optcast_exchange_least(const mca_coll_optcast_exchange_t *exchange);
-/* At any time; whatever the PML still needs of it stays until it has ended. */
+/*
+ * Releases the exchange, at any time. Buffers that the PML still uses are freed when it is done
+ * with them.
+ */
 void mca_coll_optcast_exchange_end(mca_coll_optcast_exchange_t *exchange);
-/* Moves all of them on. Needs no lock, and may be called from within itself. */
+/* Moves all exchanges on. Needs no lock, and may be called recursively. */
 void mca_coll_optcast_exchange_progress(void);
-/* When the component closes: those that nobody will end. */
+/* Frees the exchanges that nobody will end any more. To be called when the component closes. */
 void mca_coll_optcast_exchange_forget(void);
 
 #endif

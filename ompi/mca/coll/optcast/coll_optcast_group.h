@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups of the engine for communicators. */
+/* Makes groups of the engine for communicators. */
 #ifndef MCA_COLL_OPTCAST_GROUP_H
 #define MCA_COLL_OPTCAST_GROUP_H
 
@@ -9,8 +9,8 @@
 #include "coll_optcast_call.h"
 
 /*
- * For the bootstrap's service. only: the call that a persistent operation will make, whose group is
- * patient; or NULL. NULL when memory has run out.
+ * Makes a group for the bootstrap's service. only: the call that a persistent operation will make,
+ * whose group is patient; NULL: the group is for all calls. Returns NULL if memory has run out.
  */
 oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap,
                                        const mca_coll_optcast_call_t *only);

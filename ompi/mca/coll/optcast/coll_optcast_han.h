@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HAN, where communicators have it before us. */
+/* Works with HAN, where it is the previous module of a communicator. */
 #ifndef MCA_COLL_OPTCAST_HAN_H
 #define MCA_COLL_OPTCAST_HAN_H
 
@@ -7,11 +7,11 @@
 #include "coll_optcast_module.h"
 #include "coll_optcast_state.h"
 
-/* What came before us has changed. */
+/* Finds out whether HAN is among the previous modules, after these have changed. */
 void mca_coll_optcast_han_find(mca_coll_optcast_module_t *m);
-/* As mca_coll_optcast_previous, of a module that is over HAN. */
+/* As mca_coll_optcast_previous, for a module with HAN below it. */
 int mca_coll_optcast_han_call(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call);
-/* Whether this thread is in such a call. */
+/* Whether this thread is in such a call now. */
 bool mca_coll_optcast_han_is_mine(void);
 
 /* Whether it is HAN that calls a blocking collective now. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The buffers of an Allgather or Bcast as the engine sees them. Blocks that are not rows of bytes
- * in the caller's memory are packed and unpacked. All of this is one rank's own affair: the others
- * may describe the same elements in another way.
+ * in the caller's memory are packed and unpacked. Each rank decides this for itself, since the
+ * others may describe the same elements in another way. Functions return errors of MPI.
  */
 #ifndef MCA_COLL_OPTCAST_LAYOUT_H
 #define MCA_COLL_OPTCAST_LAYOUT_H
@@ -25,16 +25,16 @@ typedef struct {
     char *temporary;            /* NULL: not there yet */
 } mca_coll_optcast_layout_t;
 
-/* Of one block for each rank; an error of MPI when memory has run out. */
+/* Sets the layout of a call with one block for each rank. */
 int mca_coll_optcast_layout_blocks(mca_coll_optcast_call_t *call, int num_ranks);
-/* Of one block, the whole. */
+/* Sets the layout of a call with one block. */
 void mca_coll_optcast_layout_whole(mca_coll_optcast_call_t *call);
-/* Before each operation: makes the temporary, if one is needed. */
+/* Allocates the temporary, if one is needed. To be called before each operation. */
 int mca_coll_optcast_layout_begin(mca_coll_optcast_layout_t *layout);
-/* Elements that lie in a row: where that begins. NULL: they do not. */
+/* Returns where elements begin that are contiguous; NULL: they are not. */
 const void *mca_coll_optcast_row(const void *buffer, size_t count,
                                  const struct ompi_datatype_t *dtype);
-/* device: that has the elements; NULL: the host. */
+/* Copies elements to a row of bytes, or back. device: has the elements; NULL: the host has. */
 int mca_coll_optcast_pack(oc_device_t *device, const void *from, size_t count,
                           const struct ompi_datatype_t *dtype, char *to, size_t length);
 int mca_coll_optcast_unpack(oc_device_t *device, char *from, size_t length, void *to, size_t count,

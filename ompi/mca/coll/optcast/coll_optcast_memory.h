@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What to do when memory has run out and the other ranks count on this one. */
+/*
+ * Deals with a lack of memory where the other ranks wait for this one: there is a reserve, and
+ * without it the job ends. Any thread.
+ */
 #ifndef MCA_COLL_OPTCAST_MEMORY_H
 #define MCA_COLL_OPTCAST_MEMORY_H
 
 #include "coll_optcast_compat.h"
 
-/* From now on, and whenever there is memory again, some is in reserve. */
+/* Allocates the reserve, if there is none. */
 void mca_coll_optcast_memory_open(void);
 void mca_coll_optcast_memory_close(void);
 /*
- * What was to be allocated is not there, and the other ranks count on it: returns when it is to be
- * tried again, once more memory was made free, or ends the job.
+ * To be called when an allocation has failed. Frees the reserve and returns, so that the caller
+ * can try again; if there is none, ends the job. what: the object, for the message.
  */
 void mca_coll_optcast_need(const ompi_communicator_t *comm, const char *what);
-/* This rank cannot do its part of an operation that nobody can tell the others of. */
+/* Ends the job, because this rank cannot do its part and cannot tell the others. why: reason. */
 void mca_coll_optcast_end_job(const ompi_communicator_t *comm, const char *why);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Modules of communicators: query, enable, end; and progress. */
+/*
+ * The modules of communicators. Open MPI calls the functions, from the thread that makes or frees
+ * the communicator; progress may be called from any thread. Making a module communicates nothing.
+ */
 #ifndef MCA_COLL_OPTCAST_MODULE_H
 #define MCA_COLL_OPTCAST_MODULE_H
 

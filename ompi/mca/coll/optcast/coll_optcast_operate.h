@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocking and nonblocking calls of a collective. The call has all but what decide fills in. An
- * error of MPI.
+ * Carries out blocking and nonblocking calls of a collective, offloaded or by the previous module.
+ * The caller fills in the call, except what decide fills in. Returns an error of MPI.
  */
 #ifndef MCA_COLL_OPTCAST_OPERATE_H
 #define MCA_COLL_OPTCAST_OPERATE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Persistent collectives. */
+/* Makes the requests of persistent collectives. */
 #ifndef MCA_COLL_OPTCAST_PERSISTENT_H
 #define MCA_COLL_OPTCAST_PERSISTENT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The MPI_T performance variables. */
+/* The MPI_T performance variables, and the count of fallbacks. Counting is atomic. */
 #ifndef MCA_COLL_OPTCAST_PVARS_H
 #define MCA_COLL_OPTCAST_PVARS_H
 

@@ -34,27 +34,34 @@ struct mca_coll_optcast_request {
 OBJ_CLASS_DECLARATION(mca_coll_optcast_request_t);
 
 /*
- * start: of a persistent request, which begins inactive; NULL: of one that is active and ends with
- * its first completion. Both keep the communicator alive, and take over the call with its layout.
+ * Makes a request. start: the function of a persistent request, which begins inactive; NULL: the
+ * request is active, and ends with its first completion. It retains the communicator, and takes
+ * over the call with its layout.
  */
 mca_coll_optcast_request_t *mca_coll_optcast_request_new(mca_coll_optcast_module_t *module,
                                                          const mca_coll_optcast_call_t *call,
                                                          ompi_request_start_fn_t start);
-/* Its end will be that of the inner one, which is under way. */
+/* The request completes when the inner one does, which has been started. */
 void mca_coll_optcast_request_await_inner(mca_coll_optcast_request_t *request);
-/* A persistent request begins to wait. */
+/* Makes a persistent request active. */
 void mca_coll_optcast_request_activate(mca_coll_optcast_request_t *request);
-/* To the engine; what goes wrong before it is there ends the group, for the others count on it. */
+/*
+ * Gives the call to the engine. An error before that ends the group, because the other ranks wait
+ * for this one.
+ */
 oc_status_t mca_coll_optcast_start(const mca_coll_optcast_module_t *m, oc_group_t *group,
                                    mca_coll_optcast_call_t *call,
                                    void (*finished)(void *, oc_status_t), void *arg);
-/* To the engine or, if that has declined, to the previous module; an error of MPI if to neither. */
+/*
+ * Gives the call to the engine, or, if that has declined, to the previous module. Returns an error
+ * of MPI if neither takes it.
+ */
 int mca_coll_optcast_request_start(mca_coll_optcast_request_t *request);
-/* The last thing that is done with a request that is not persistent. */
+/* Completes the request. One that is not persistent must not be used afterwards. */
 void mca_coll_optcast_request_complete(mca_coll_optcast_request_t *request, int error);
-/* Gives back a request that the application has not seen. */
+/* Frees a request that the application has not seen. */
 void mca_coll_optcast_request_discard(mca_coll_optcast_request_t *request);
-/* Completes those whose inner request has. Returns how many. */
+/* Completes the requests whose inner request is complete, and returns how many they are. */
 int mca_coll_optcast_request_progress(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the component knows and has in this process. */
+/* The state of the component in this process. */
 #ifndef MCA_COLL_OPTCAST_STATE_H
 #define MCA_COLL_OPTCAST_STATE_H
 
@@ -17,7 +17,7 @@
 
 #include "coll_optcast_fallback.h"
 
-/* What the component knows and has in this process, for all communicators. */
+/* What the component has in this process, for all communicators. */
 typedef struct {
     const mca_base_component_t *component; /* what MCA knows it by */
     oc_job_settings_t settings;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What operations and datatypes of MPI are for the engine. */
+/* Maps operations and datatypes of MPI to those of the engine. Any thread. */
 #ifndef MCA_COLL_OPTCAST_TYPES_H
 #define MCA_COLL_OPTCAST_TYPES_H
 
