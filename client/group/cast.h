@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allgather and Bcast of groups that multicast serves. Under the lock of the client. */
+/* Allgather and Bcast in groups that multicast serves. Callers hold the lock of the client. */
 #ifndef OC_CLIENT_GROUP_CAST_H
 #define OC_CLIENT_GROUP_CAST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups that multicast serves: their set-up and their end. Under the lock of the client. */
+/* The set-up and the end of groups that multicast serves. Callers hold the lock of the client. */
 #ifndef OC_CLIENT_GROUP_CAST_GROUP_H
 #define OC_CLIENT_GROUP_CAST_GROUP_H
 

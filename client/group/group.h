@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The turns of the life of a group. Under the lock of the client. */
+/*
+ * The state changes of a group: live, declined, failed, freed. Callers hold the lock of the
+ * client.
+ */
 #ifndef OC_CLIENT_GROUP_GROUP_H
 #define OC_CLIENT_GROUP_GROUP_H
 

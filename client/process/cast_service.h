@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress of multicast in a client. Under its lock. */
+/* Progress of multicast in a client. Callers hold the lock of the client. */
 #ifndef OC_CLIENT_PROCESS_CAST_SERVICE_H
 #define OC_CLIENT_PROCESS_CAST_SERVICE_H
 
@@ -7,7 +7,7 @@
 
 #include "client/state/types.h"
 
-/* Groups whose collectives have failed fail, too. */
+/* Makes progress. Groups whose collectives have failed are failed, too. */
 void oc_client_cast_progress(oc_client_t *client);
 /* As oc_multicast_sleep. */
 int oc_client_cast_sleep(oc_client_t *client, struct pollfd *fds, uint64_t *timeout);

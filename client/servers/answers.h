@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What servers say about groups, by their control connections. Under the lock of the client. */
+/*
+ * Handles what servers say about groups on their control connections. Callers hold the lock of the
+ * client.
+ */
 #ifndef OC_CLIENT_SERVERS_ANSWERS_H
 #define OC_CLIENT_SERVERS_ANSWERS_H
 
 #include "client/state/types.h"
 
-/* A group is registered there. */
+/* The server has registered a group (JOINED). */
 void oc_answers_joined(oc_connection_t *connection, const oc_joined_t *joined);
-/* Whether some group has asked that server to join it, and has not left. */
+/* Whether some group has sent a JOIN to this server, and no LEAVE. */
 bool oc_answers_awaited(const oc_connection_t *connection);
-/* A group is refused, or ended: it gives up its set-up, or all service is given up. */
+/*
+ * The server refuses or ends a group: a group in its set-up gives up; otherwise the client
+ * gives up all service.
+ */
 void oc_answers_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text);
 
 #endif

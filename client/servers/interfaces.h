@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which network devices UCX uses in a rank, as oc_worker_open wants them. */
+/* Chooses the network devices that UCX uses in a rank, as a list for oc_worker_open. */
 #ifndef OC_CLIENT_SERVERS_INTERFACES_H
 #define OC_CLIENT_SERVERS_INTERFACES_H
 
@@ -11,13 +11,13 @@
 #define OC_DEVICES_SIZE 1024
 
 /*
- * Those through which servers, and other ranks of the job, are reached; as far as that is known
- * once the servers' names are looked up. RDMA ports are always among them: nobody connects to those
- * by TCP. NULL: any may be needed.
+ * Returns the devices that lead to the servers and to other ranks of the job, as far as that is
+ * known once the servers' names have been resolved. RDMA ports are always among them, because
+ * nobody connects to those by TCP. NULL: any device may be needed.
  */
 const char *oc_client_devices(const oc_client_t *client, char *list, size_t size);
 
-/* For a job that is on this host alone. NULL: any. */
+/* Returns the devices for a job with all ranks on this host. NULL: any device may be needed. */
 const char *oc_loopback_devices(char *list, size_t size);
 
 #endif

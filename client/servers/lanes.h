@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The aggregators of a group that goes live, and what each gets. Under the lock of the client. */
+/*
+ * The lanes of a group: one for each aggregator, with its share of vectors. Callers hold the lock
+ * of the client.
+ */
 #ifndef OC_CLIENT_SERVERS_LANES_H
 #define OC_CLIENT_SERVERS_LANES_H
 
 #include "client/state/types.h"
 
 oc_status_t oc_lanes_make(oc_group_t *group);
-/* Whether shares differ, so that chunks may wait for those of other lanes; once connected. */
+/*
+ * Whether shares differ, so that chunks may wait for those of other lanes. Valid once all servers
+ * are connected.
+ */
 bool oc_lanes_are_paced(const oc_group_t *group);
 void oc_lanes_free(oc_group_t *group);
 void oc_lanes_describe(const oc_group_t *group, char *buffer, size_t size);

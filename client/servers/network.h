@@ -9,11 +9,13 @@
 #include "client/state/types.h"
 
 /*
- * Makes the worker if there is none. Not before the servers' names were looked up: it uses the
- * interfaces that lead to them. On an error, one sentence.
+ * Makes the worker if there is none. The servers' names must have been resolved, since the worker
+ * uses the interfaces that lead to them. An error sets one sentence in error.
  */
 oc_status_t oc_client_worker(oc_client_t *client, char *error, size_t error_size);
-/* All transfers end with OC_ERR_CANCELED, and are called back. */
+/*
+ * Closes the worker. All transfers complete with OC_ERR_CANCELED, and their callbacks are called.
+ */
 void oc_client_close_worker(oc_client_t *client);
 
 #endif

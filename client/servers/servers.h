@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What coll_optcast_servers means. Pure functions of settings. */
+/* Parses the setting coll_optcast_servers. */
 #ifndef OC_CLIENT_SERVERS_SERVERS_H
 #define OC_CLIENT_SERVERS_SERVERS_H
 
 #include "client/state/types.h"
 
 /*
- * "embedded", which means on_hosts, or "embedded:N", which means count; OC_DECLINED: neither.
- * OC_ERR_INVALID: error says what is wrong.
+ * Sets *on_hosts for "embedded", and *count for "embedded:N". Returns OC_DECLINED if text is
+ * neither, and OC_ERR_INVALID, with a sentence in error, if it is wrong.
  */
 oc_status_t oc_embedded_parse(const char *text, bool *on_hosts, unsigned *count, char *error,
                               size_t error_size);
 
 /*
- * Fills in what a new client knows about its servers. What is wrong is reported at set-up, where
- * all ranks can agree what to do about it.
+ * Sets the servers of a new client. Mistakes are reported at the set-up of a group, where all
+ * ranks can agree on the outcome.
  */
 void oc_client_find_servers(oc_client_t *client);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which servers a group uses, and the way to them: from settings and records to its links. */
+/*
+ * Determines which servers and peers a group uses, and connects to them. Callers hold the lock of
+ * the client.
+ */
 #ifndef OC_CLIENT_SERVERS_TARGETS_H
 #define OC_CLIENT_SERVERS_TARGETS_H
 
@@ -12,21 +15,24 @@
 /* Whether this rank offers to aggregate. */
 bool oc_targets_hosts_embedded(const oc_group_t *group);
 
-/* How many ranks aggregate beside the servers, once the records are there. */
+/* Returns how many ranks aggregate beside the servers. Valid once the records have arrived. */
 unsigned oc_targets_count_peers(const oc_group_t *group);
 
-/* OC_IN_PROGRESS as long as the next two would lack addresses. */
+/* Resolves the servers' names. OC_IN_PROGRESS: the next two functions would lack addresses. */
 oc_status_t oc_targets_resolve(oc_group_t *group);
 
-/* Fills in the links of servers that are asked what they are, or, without servers, of peers. */
+/*
+ * Makes links to the servers that are asked whether they are leaves, or, without servers, to the
+ * peers.
+ */
 oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size);
 
-/* Links of all servers, in the order of the list, in place of those that were asked. */
+/* Replaces these links by links to all servers, in the order of the list. */
 oc_status_t oc_targets_connect_all(oc_group_t *group, char *error, size_t error_size);
 
 /*
- * When what servers are is known: those whose records tell where they aggregate as peers, behind
- * them. OC_IN_PROGRESS: there are some, who have to be connected first; OC_OK: none are missing.
+ * Adds links to the peers behind those to the servers. To be called when it is known whether the
+ * servers are leaves. OC_IN_PROGRESS: peers have to be connected first. OC_OK: no link is missing.
  */
 oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_size);
 

@@ -12,33 +12,44 @@
 #include "base/status.h"
 #include "client/client.h"
 
-/* Of so many servers: those that get a member. */
+/* Returns how many of the servers get a member. */
 uint32_t oc_tree_leaves(uint32_t servers, uint32_t members);
 
-/* Members go to leaves in blocks as even as whole numbers allow, by number. */
+/*
+ * Returns the leaf of a member. Members go to leaves in blocks, as evenly as whole numbers allow.
+ */
 uint32_t oc_tree_leaf(uint32_t leaves, uint32_t members, uint32_t member);
 
-/* The first member of a leaf; of the leaf behind the last one: how many members there are. */
+/*
+ * Returns the first member of a leaf; for the number behind the last leaf, the number of members.
+ */
 uint32_t oc_tree_first(uint32_t leaves, uint32_t members, uint32_t leaf);
 
-/* The one that is compared with a leaf; the last one is compared with the first. */
+/* Returns the leaf that is compared with this one: the next, or the first after the last. */
 uint32_t oc_tree_next(uint32_t leaves, uint32_t leaf);
 
-/* Which servers of the list a rank connects to first, by ascending number: one or two, or none. */
+/*
+ * Sets the servers to which a rank connects first, in ascending order, and returns how many they
+ * are: none, one or two.
+ */
 #define OC_TREE_ASKED 2
 unsigned oc_tree_asked(const oc_group_t *group, unsigned servers[OC_TREE_ASKED]);
 
-/* Which ones it may have to connect to from now on: from first, so many. */
+/*
+ * Sets the servers to which the rank may have to connect later: *count of them, beginning with
+ * *first.
+ */
 void oc_tree_servers(const oc_group_t *group, unsigned *first, unsigned *count);
 
 /*
- * Once connected: if they are leaves, this rank keeps the link to its own one, whose members its
- * teams are from now on. OC_IN_PROGRESS: those that were asked are not, and the rest of the list
- * has to be connected, too; OC_DECLINED: they cannot serve the group, and why.
+ * To be called once the servers are connected. If they are leaves, this rank keeps the link to its
+ * own leaf, and the members of the leaf become its teams. OC_IN_PROGRESS: they are no leaves, and
+ * the rest of the list has to be connected, too. OC_DECLINED: they cannot serve the group; reason
+ * says why.
  */
 oc_status_t oc_tree_find(oc_group_t *group, char *reason, size_t size);
 
-/* All ranks have found the same, also of leaves: the next group asks less. */
+/* Remembers what all ranks have found, so that the next group has to ask fewer servers. */
 void oc_tree_remember(const oc_group_t *group);
 
 #endif

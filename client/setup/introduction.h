@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the ranks of a group introduce themselves, before they know any server. */
+/*
+ * The records that the ranks of a group exchange before they know any server. Callers hold the
+ * lock of the client.
+ */
 #ifndef OC_CLIENT_SETUP_INTRODUCTION_H
 #define OC_CLIENT_SETUP_INTRODUCTION_H
 
@@ -9,14 +12,14 @@
 #include "client/client.h"
 
 /*
- * Makes this rank's record, for whatever serves the group; starts the embedded server if this rank
- * offers one. A rank that cannot take part gives up, and has a record that says so.
+ * Makes this rank's record, and starts its embedded server if it offers one. If the rank cannot
+ * take part, its set-up gives up, and the record says so.
  */
 void oc_introduction_make(oc_group_t *group);
 
 /*
- * When all records are there, of a group that servers serve: whether they fit together, and the
- * group's id. false, on all ranks: why not; the one that is to blame tells it.
+ * Checks the records of a group that uses servers, when all of them have arrived, and sets the
+ * group's id. false, on all ranks: reason says why they do not match; the rank at fault prints it.
  */
 bool oc_introduction_agree(oc_group_t *group, char *reason, size_t size);
 

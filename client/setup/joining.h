@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The way of a group to its servers: addresses, connections, JOIN, READY. */
+/*
+ * Connects a group to its servers: addresses, connections, JOIN, READY. Callers hold the lock of
+ * the client.
+ */
 #ifndef OC_CLIENT_SETUP_JOINING_H
 #define OC_CLIENT_SETUP_JOINING_H
 
@@ -8,8 +11,9 @@
 #include "client/state/types.h"
 
 /*
- * One look at a group at the steps OC_SETUP_RESOLVE to OC_SETUP_JOIN. true: it is time for this
- * rank's vote. That takes no longer than connect_timeout, of which only looks count.
+ * Makes progress in the steps OC_SETUP_RESOLVE to OC_SETUP_JOIN; does not block. true: this rank
+ * has to vote now. That happens after connect_timeout at the latest, of which only time between
+ * calls in quick succession counts.
  */
 bool oc_joining_progress(oc_group_t *group);
 

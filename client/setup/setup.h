@@ -8,10 +8,13 @@
 
 #include "client/state/types.h"
 
-/* On an error the group has failed. */
+/* Begins the set-up. If it returns an error, the group has failed. */
 oc_status_t oc_setup_begin(oc_group_t *group);
 
-/* One look. The group may be live, declined or failed afterwards, and its set-up gone. */
+/*
+ * Makes progress; does not block. Afterwards the group may be live, declined or failed, and its
+ * set-up freed.
+ */
 void oc_setup_progress(oc_group_t *group);
 
 #endif

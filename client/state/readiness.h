@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The READY messages of all aggregators of a group. */
+/*
+ * Receives the READY messages of all aggregators of a group. Callers hold the lock of the client.
+ */
 #ifndef OC_CLIENT_STATE_READINESS_H
 #define OC_CLIENT_STATE_READINESS_H
 
@@ -28,10 +30,13 @@ typedef struct oc_readiness {
     oc_ready_t lanes[];
 } oc_readiness_t;
 
-/* aggregators: of all servers, for each team. NULL: out of memory. */
+/*
+ * Posts the receives. aggregators: number of those of all servers, for each team. Returns NULL if
+ * memory has run out.
+ */
 oc_readiness_t *oc_readiness_begin(oc_group_t *group, unsigned aggregators);
 
-/* What has not come is taken back. NULL is allowed. */
+/* Cancels the receives that are left. NULL is allowed. */
 void oc_readiness_end(oc_readiness_t *readiness);
 
 #endif

@@ -48,20 +48,21 @@ typedef struct {
 } oc_record_t;
 
 /*
- * How many of a host's addresses a record has room for. They come first afterwards, then those that
- * are left out, both in the order in which they were. The first of IPv4 and the first of IPv6
- * come before all others.
+ * Chooses the addresses of a host for which a record has room, and returns their number. They are
+ * moved to the front; both they and the others keep their order, except that the first IPv4 and
+ * the first IPv6 address come before all others.
  */
 unsigned oc_record_select(struct in6_addr *addresses, unsigned count);
 
 void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE]);
 
 /*
- * false: another version of optcast, or somebody else, made these bytes. The record is zero then.
+ * Returns false if the bytes are of another version of optcast, or no record; then *record is
+ * zero.
  */
 bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record);
 
-/* That of a rank of a group that has all of them; as oc_record_decode. */
+/* Decodes the record of a rank, in a group that has received all records; as oc_record_decode. */
 bool oc_record_of(const oc_group_t *group, uint32_t rank, oc_record_t *record);
 
 uint64_t oc_settings_digest(const oc_group_t *group);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a group remembers while it is being set up, and that a rank cannot take part. setup.h has
- * the steps. Under the lock of the client.
+ * The state of a group's set-up, and how a rank gives up taking part. setup.h has the steps.
+ * Callers hold the lock of the client.
  */
 #ifndef OC_CLIENT_STATE_SETUP_STATE_H
 #define OC_CLIENT_STATE_SETUP_STATE_H
@@ -49,13 +49,16 @@ struct oc_setup {
     oc_readiness_t *readiness; /* from the JOINs on */
 };
 
-/* Of no group. */
+/* Frees a set-up that belongs to no group. */
 void oc_setup_free(oc_setup_t *setup);
 
-/* Forgets the set-up of a group without a word to the bootstrap. */
+/* Frees the set-up of a group without calling the bootstrap. */
 void oc_setup_drop(oc_group_t *group);
 
-/* This rank cannot take part: it goes on to its vote. Only the first reason counts. */
+/*
+ * Notes that this rank cannot take part; it still goes on to its vote. Only the first reason
+ * counts.
+ */
 void oc_setup_give_up(oc_group_t *group, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool oc_setup_has_given_up(const oc_group_t *group);
