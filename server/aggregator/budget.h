@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What groups need of an aggregator's memory, in bytes: the registry refuses by these numbers
- * what the aggregators could not serve. Pure functions, for any thread.
+ * How much memory groups need on an aggregator, in bytes. By these numbers the registry refuses
+ * groups that the aggregators could not serve. Pure functions, any thread.
  */
 #ifndef OC_SERVER_AGGREGATOR_BUDGET_H
 #define OC_SERVER_AGGREGATOR_BUDGET_H
@@ -15,8 +15,8 @@
 #define OC_GROUP_RANK_COST 64u
 
 /*
- * Counts as long as the group exists. above: on a leaf, for a group that goes on to the server
- * above, the aggregator knows more of it (oc_above_t).
+ * Bytes that count as long as the group exists. above: on a leaf, for a group that continues on
+ * the parent, for which the aggregator keeps more (oc_above_t).
  */
 size_t oc_budget_group(uint32_t num_ranks, bool above);
 
@@ -27,12 +27,13 @@ size_t oc_budget_small(uint32_t num_ranks, size_t bytes);
 size_t oc_budget_chunk(uint32_t num_ranks, uint32_t chunk_bytes);
 
 /*
- * The most that a single step of the group may need: who has as much, beside what counts anyway,
- * can do one step after the other and serves every group in the end.
+ * The largest amount that a single step of the group needs. An aggregator that has this much,
+ * beside what counts anyway, can do one step after the other, and so eventually serves every
+ * group.
  */
 size_t oc_budget_step(uint32_t num_ranks, uint32_t chunk_bytes, uint32_t small_bytes);
 
-/* What a group that reserves has for itself: one chunk, and one small collective. */
+/* The reserve of a group that has its own: one chunk, and one small collective. */
 size_t oc_budget_reserve(uint32_t num_ranks, uint32_t chunk_bytes, uint32_t small_bytes);
 
 #endif

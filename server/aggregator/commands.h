@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the control side tells an aggregator, by its mailbox. Of the aggregator, on its thread. */
+/*
+ * Carries out the commands that the control thread posts to an aggregator's mailbox. On the thread
+ * of the aggregator.
+ */
 #ifndef OC_SERVER_AGGREGATOR_COMMANDS_H
 #define OC_SERVER_AGGREGATOR_COMMANDS_H
 
 #include "server/aggregator/aggregator_types.h"
 
-/* Carries out the commands that have come. Groups and peers may be gone afterwards. */
+/* Carries out all commands that have arrived. Groups and peers may be freed by that. */
 void oc_commands_carry_out(oc_aggregator_t *aggregator);
 
 #endif

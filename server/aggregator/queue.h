@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who waits for memory. Of the aggregator, on its thread. */
+/* Gives memory to the collectives that wait for it. On the thread of the aggregator. */
 #ifndef OC_SERVER_AGGREGATOR_QUEUE_H
 #define OC_SERVER_AGGREGATOR_QUEUE_H
 
 #include "server/aggregator/aggregator_types.h"
 
-/* If memory came back, whoever waits for it goes on; whether anybody did. */
+/* Continues waiting collectives, if memory was returned. Whether any of them continued. */
 bool oc_reduction_feed(oc_aggregator_t *aggregator);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages with header that come. Of the aggregator, on its thread. */
+/* Receives REQUESTs, which are messages with a header. On the thread of the aggregator. */
 #ifndef OC_SERVER_AGGREGATOR_REQUESTS_H
 #define OC_SERVER_AGGREGATOR_REQUESTS_H
 

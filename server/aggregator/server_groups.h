@@ -7,9 +7,12 @@
 
 /* A rank joins; with the first one, the group begins. */
 void oc_server_group_join(oc_aggregator_t *aggregator, const oc_command_t *command);
-/* Nothing new is begun; it is freed when the last transfer that points to it has ended. */
+/*
+ * Begins no new collectives; frees the group when the last transfer that points to it has
+ * completed.
+ */
 void oc_server_group_drop(oc_aggregator_t *aggregator, uint32_t handle);
-/* On a leaf: the group has that handle on the server above. */
+/* On a leaf: sets the handle that the group has on the parent. */
 void oc_server_group_above(oc_aggregator_t *aggregator, const oc_command_t *command);
 
 #endif

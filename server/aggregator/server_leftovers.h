@@ -9,12 +9,16 @@
 #include "server/aggregator/aggregator_types.h"
 
 /*
- * The rank has sent all its contributions: whether all of them were taken; false: the group fails.
+ * To be called when the rank has sent all its contributions. Whether the receives have taken all
+ * of them; false: the group fails.
  */
 bool oc_server_leftovers_none_of(oc_reduction_t *reduction, uint32_t rank);
-/* On a leaf: the same for the results that the server above has sent. */
+/* The same on a leaf, for the results that the parent has sent. */
 bool oc_server_leftovers_none_above(oc_reduction_t *reduction);
-/* What does not go on may wait for such a message: to be called now and then, after progress. */
+/*
+ * Looks for such messages in collectives that make no progress. To be called now and then, after
+ * progress.
+ */
 void oc_server_leftovers_sweep(oc_aggregator_t *aggregator);
 
 #endif

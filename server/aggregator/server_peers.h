@@ -6,9 +6,12 @@
 #include "server/aggregator/aggregator_types.h"
 
 void oc_server_peer_add(oc_aggregator_t *aggregator, const oc_command_t *command);
-/* Its endpoint is closed at once; the rest ends when the last group has left it. */
+/* Closes the endpoint at once, and frees the peer when the last group has left it. */
 void oc_server_peer_drop(oc_aggregator_t *aggregator, uint32_t client);
-/* For a member of a group, which leaves it again. NULL: the client is gone. */
+/*
+ * Returns the peer of a member of a group, which has to call oc_server_peer_leave. NULL: the
+ * client is gone.
+ */
 oc_server_peer_t *oc_server_peer_join(oc_aggregator_t *aggregator, uint32_t client);
 void oc_server_peer_leave(oc_server_peer_t *peer);
 /* Tells the control side that the client cannot be served, or that UCX lost it. */

@@ -23,8 +23,9 @@ typedef struct {
 } oc_cgroup_t;
 
 /*
- * Moves this process, which must be the only one in its cgroup, and removes what a predecessor has
- * left. false, with the reason: all is as it was, and there are no cgroups.
+ * Moves this process, which must be the only one in its cgroup, into a child of it, and removes
+ * cgroups that a predecessor has left. false, with the reason: nothing was changed, and cgroups
+ * are not used.
  */
 bool oc_cgroup_open(oc_cgroup_t *cgroup, char *reason, size_t reason_size);
 void oc_cgroup_close(oc_cgroup_t *cgroup);

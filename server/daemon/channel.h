@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between the supervisor and the data process of a job: a SOCK_SEQPACKET pair. Both ends are
- * this program, so messages are plain structures. But a data process hears strangers, who might
- * take it over: nothing that comes from there harms the supervisor.
+ * Messages between the supervisor and the data process of a job, over a SOCK_SEQPACKET pair. Both
+ * ends are this program, so messages are plain structures. But a data process talks to strangers,
+ * who might take it over: so the supervisor checks all that it receives.
  */
 #ifndef OC_SERVER_DAEMON_CHANNEL_H
 #define OC_SERVER_DAEMON_CHANNEL_H
@@ -39,13 +39,16 @@ typedef struct {
     uint64_t held, bound;
 } oc_channel_over_t;
 
-/* fd -1: none. false when the other end is gone or does not read. Never blocks. */
+/*
+ * Sends a message, with a descriptor unless fd is -1. Returns false if the other end is gone or
+ * does not read. Never blocks.
+ */
 bool oc_channel_send(int channel, const oc_channel_message_t *message, int fd);
 
 /*
- * 1: a message, and its descriptor or -1 in *fd. 0: nothing there. -1: the other end is gone, or
- * what it sent is no message. fd NULL: none is expected. Descriptors that are not expected are
- * closed.
+ * Receives a message. Returns 1 with the message, and its descriptor or -1 in *fd; 0 if there is
+ * none; -1 if the other end is gone, or has sent something else. If fd is NULL no descriptor is
+ * expected, and one that comes is closed. Never blocks.
  */
 int oc_channel_receive(int channel, oc_channel_message_t *message, int *fd);
 

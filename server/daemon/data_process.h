@@ -24,7 +24,7 @@ typedef struct {
     uint64_t identity;         /* of the server, not 0 */
 } oc_data_process_config_t;
 
-/* All but where it listens and who it is. On failure a sentence in error: a text is too long. */
+/* Fills in all but listen and identity. Fails if a text is too long, with a sentence in error. */
 oc_status_t oc_data_process_configure(const oc_server_settings_t *settings,
                                       oc_data_process_config_t *config, char *error,
                                       size_t error_size);

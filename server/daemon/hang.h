@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data processes that hang. One whose clients are still there is left alone: they find out by their
- * heartbeats, and somebody may have stopped it on purpose. Without clients it would keep its place
- * among the jobs for ever.
+ * Ends data processes that hang and have no clients, because they would keep their place among the
+ * jobs for ever. One with clients is left alone: these find out by their heartbeats, and somebody
+ * may have stopped it on purpose.
  */
 #ifndef OC_SERVER_DAEMON_HANG_H
 #define OC_SERVER_DAEMON_HANG_H

@@ -18,8 +18,8 @@ oc_status_t oc_aggregators_open(oc_job_server_t *job, char *error, size_t error_
 void oc_aggregators_close(oc_job_server_t *job);
 
 /*
- * A copy to every one of them; for commands without data and member. Never blocks, nor fails:
- * without memory the process ends, since they would no longer know the same.
+ * Posts a copy of a command without data and member to each aggregator. Never blocks. If memory
+ * has run out, the process ends, since the aggregators would no longer agree.
  */
 void oc_aggregators_post(oc_job_server_t *job, const oc_command_t *command);
 

@@ -25,7 +25,7 @@ typedef struct {
     oc_local_settings_t local;
 } oc_embedded_config_t;
 
-/* Starts the threads; on failure a sentence in error. */
+/* Starts the threads. An error sets a sentence in error. */
 oc_status_t oc_embedded_open(const oc_embedded_config_t *config, oc_embedded_t **server,
                              char *error, size_t error_size);
 
@@ -35,10 +35,13 @@ void oc_embedded_close(oc_embedded_t *server);
 /* TCP port of the control side. */
 uint16_t oc_embedded_port(const oc_embedded_t *server);
 
-/* Sockets that hosts of no job can connect to, too. */
+/* Returns the number of sockets to which hosts outside the job can connect, too. */
 unsigned oc_embedded_open_sockets(const oc_embedded_t *server);
 
-/* A client vanished: this server refuses everybody from now on. Any thread. */
+/*
+ * Whether the job has failed, because a client has vanished: the server refuses all clients then.
+ * Any thread.
+ */
 bool oc_embedded_failed(const oc_embedded_t *server);
 
 #endif

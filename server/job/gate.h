@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The gate: a listening socket and the strangers in front of it. A stranger may ask how the server
- * is, a few times, and send one HELLO, of limited size and within limited time; whoever sends
- * anything else is refused and forgotten. When there are too many, the one who came first gives way
- * to the one who comes.
+ * The gate: a listening socket, and strangers, which are connections without a valid HELLO. A
+ * stranger may send a few QUERYs and one HELLO, of limited size and within limited time. Whoever
+ * sends anything else is refused and disconnected. When there are too many strangers, the oldest
+ * is disconnected in favour of the newest. On the thread of the loop; nothing blocks.
  */
 #ifndef OC_SERVER_JOB_GATE_H
 #define OC_SERVER_JOB_GATE_H
@@ -15,8 +15,9 @@
 typedef struct oc_gate oc_gate_t;
 
 /*
- * Somebody with a valid HELLO: takes the socket over and returns true, or returns false with a
- * reason. hello points into bytes, which are the message as it came and are gone after the call.
+ * Called for a stranger with a valid HELLO. Takes over the socket and returns true, or returns
+ * false with a reason. hello points into bytes, the message as received, which is valid during the
+ * call only.
  */
 typedef bool (*oc_gate_admit_t)(void *arg, int fd, const oc_hello_t *hello, const uint8_t *bytes,
                                 size_t length, char *reason, size_t reason_size);
@@ -28,27 +29,30 @@ typedef oc_server_status_t (*oc_gate_status_t)(void *arg);
 #define OC_GATE_DAEMON   1024u
 #define OC_GATE_EMBEDDED 64u
 
-/* address is updated to what was taken. On failure a sentence in error. */
+/* Opens the gate. Sets *address to what was bound. An error sets a sentence in error. */
 oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, unsigned max_strangers,
                          oc_gate_admit_t admit, void *arg, oc_gate_t **gate, char *error,
                          size_t error_size);
 
-/* QUERYs are answered from now on, with admit's arg; otherwise they are refused. */
+/* From now on the gate answers QUERYs by status, with admit's arg. Before, it refuses them. */
 void oc_gate_answer(oc_gate_t *gate, oc_gate_status_t status);
 
-/* Strangers are dropped without a word. NULL is allowed. */
+/* Closes the gate, and the connections of strangers without an answer. NULL is allowed. */
 void oc_gate_close(oc_gate_t *gate);
 
-/* How long the loop may sleep until oc_gate_tick: ms. */
+/* Returns how long the loop may sleep until oc_gate_tick, in ms. */
 int oc_gate_timeout(const oc_gate_t *gate);
 
-/* Whether there is anybody for oc_gate_tick to look after. */
+/* Whether there are strangers, so that oc_gate_tick has to be called. */
 bool oc_gate_has_strangers(const oc_gate_t *gate);
 
 /* To be called about once a second: strangers who take too long are refused. */
 void oc_gate_tick(oc_gate_t *gate);
 
-/* Tells a connected client no, and why, as far as it listens; closes the socket. */
+/*
+ * Sends a refusal with the reason to a connected client, if it can be sent without waiting, and
+ * closes the socket.
+ */
 void oc_refuse(int fd, oc_status_t status, const char *reason);
 
 #endif

@@ -57,13 +57,13 @@ void oc_job_close(oc_job_server_t *job);
 /* Takes over a connection whose HELLO was accepted; bytes is that message. Loop's thread only. */
 void oc_job_adopt(oc_job_server_t *job, int fd, const uint8_t *bytes, size_t length);
 
-/* The answer to ask. Loop's thread only. */
+/* Answers ask. On the thread of the loop only. */
 void oc_job_echo(oc_job_server_t *job, uint32_t token);
 
 /* To be called after each event, and after oc_job_timeout without any: cheap if nothing is due. */
 void oc_job_tick(oc_job_server_t *job);
 
-/* In milliseconds, at least 1. */
+/* Returns in how many milliseconds oc_job_tick has to be called, at least 1. */
 int oc_job_timeout(const oc_job_server_t *job);
 
 /* Tells all clients that the server is going to stop. */
@@ -72,24 +72,30 @@ void oc_job_drain(oc_job_server_t *job, const char *reason);
 /* Whether any process has ever joined a group. */
 bool oc_job_has_joined(const oc_job_server_t *job);
 
-/* If none has: its place is needed by others, or its parent needs it, for OC_RETIRE_TIME. */
+/*
+ * To be called when another job needs the place, here or on the parent: for OC_RETIRE_TIME, if no
+ * process has joined a group, sessions are told to retire soon.
+ */
 void oc_job_retire(oc_job_server_t *job);
 
 unsigned oc_job_sessions(const oc_job_server_t *job);
 
-/* For the bound of the process. */
+/* Returns the load, from which the bound of the process follows. */
 void oc_job_load(const oc_job_server_t *job, oc_load_t *load);
 
 /*
- * The process holds more than it may, in bytes: the job ends, with both numbers for a reason. with:
- * what they also count, in commas, or "".
+ * Ends the job, because the process uses more memory than its bound, in bytes. Both numbers are
+ * the reason. with: what they also count, between commas, or "".
  */
 void oc_job_burst(oc_job_server_t *job, const char *with, uint64_t used, uint64_t bound);
 
-/* Sockets of its aggregators that hosts of no job can connect to, too. */
+/*
+ * Returns the number of sockets of its aggregators to which hosts outside the job can connect,
+ * too.
+ */
 unsigned oc_job_open_sockets(const oc_job_server_t *job);
 
-/* A client vanished or UCX lost one: nothing of this job goes on. */
+/* Whether the job has failed, because a client has vanished or UCX has lost one. */
 bool oc_job_failed(const oc_job_server_t *job);
 
 #endif

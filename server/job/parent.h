@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The server above; all do nothing in a job that has none. On the control thread, and nothing
- * blocks. What comes from there is told by events, so that this knows nothing of clients.
+ * The connection of a leaf to its parent server. In a job without a parent the functions do
+ * nothing. On the control thread; nothing blocks. Messages from the parent become events, so that
+ * this file knows nothing of clients.
  */
 #ifndef OC_SERVER_JOB_PARENT_H
 #define OC_SERVER_JOB_PARENT_H
@@ -31,7 +32,10 @@ typedef struct {
     void (*retire)(oc_job_server_t *job);
 } oc_parent_events_t;
 
-/* Begins to look the name up. On failure a sentence in error. events must stay. */
+/*
+ * Begins to resolve the parent's name. An error sets a sentence in error. events must outlive the
+ * connection.
+ */
 oc_status_t oc_parent_open(oc_job_server_t *job, const oc_parent_events_t *events, char *error,
                            size_t error_size);
 /* In the name of the job that this process says it is of. Only the first call counts. */
@@ -41,12 +45,12 @@ oc_status_t oc_parent_status(const oc_job_server_t *job, const char **reason);
 uint64_t oc_parent_identity(const oc_job_server_t *job);
 void oc_parent_join(oc_job_server_t *job, const oc_registered_group_t *group);
 void oc_parent_leave(oc_job_server_t *job, const oc_registered_group_t *group);
-/* As often as clients ask whether this server is there. */
+/* Sends a PING to the parent. To be called as often as clients send PINGs to this server. */
 void oc_parent_ping(oc_job_server_t *job);
 void oc_parent_tick(oc_job_server_t *job);
 /* The answer to its PING. */
 void oc_parent_pong(oc_job_server_t *job, uint32_t number);
-/* Its data connection broke. */
+/* To be called when UCX has lost the parent. */
 void oc_parent_lost(oc_job_server_t *job);
 /* The job has failed: the other leaves hear why. No event comes of it; if it served, no more do. */
 void oc_parent_give_up(oc_job_server_t *job, oc_status_t status, const char *text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether the parent of a leaf can be reached, tried once, when the leaf starts: who runs it learns
- * then what is wrong, not with the first job.
+ * Tries once, when a leaf starts, whether its parent can be reached, so that the administrator
+ * learns of a mistake before the first job.
  */
 #ifndef OC_SERVER_JOB_PROBE_H
 #define OC_SERVER_JOB_PROBE_H

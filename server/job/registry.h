@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups as the control side knows them. On the control thread. */
+/*
+ * The groups of a job, their handles and members, on the control side. On the control thread;
+ * nothing blocks.
+ */
 #ifndef OC_SERVER_JOB_REGISTRY_H
 #define OC_SERVER_JOB_REGISTRY_H
 
