@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which ranks multicast reaches: all ranks of a group send probes when it is set up. Part of the
- * protocol: one thread at a time.
+ * Finds out which ranks multicast reaches: all ranks of a group send probes when it is set up.
+ * Part of the protocol: one thread at a time.
  */
 #ifndef OC_MULTICAST_CORE_CAST_PROBE_H
 #define OC_MULTICAST_CORE_CAST_PROBE_H

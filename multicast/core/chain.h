@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who sends when, and how much. Part of the protocol: one thread at a time. */
+/* Decides which rank sends when, and how much. Part of the protocol: one thread at a time. */
 #ifndef OC_MULTICAST_CORE_CHAIN_H
 #define OC_MULTICAST_CORE_CHAIN_H
 

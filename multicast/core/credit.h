@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How far the slowest rank is, for those who send alone. Part of the protocol: one thread at a
- * time.
+ * Flow control for operations in which one rank sends: how far the slowest rank has received. Part
+ * of the protocol: one thread at a time.
  */
 #ifndef OC_MULTICAST_CORE_CREDIT_H
 #define OC_MULTICAST_CORE_CREDIT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fragments of blocks: which are here, and what is in them. Part of the protocol: one thread at a
- * time.
+ * The fragments of a block: which have arrived, and their contents. Part of the protocol: one
+ * thread at a time.
  */
 #ifndef OC_MULTICAST_CORE_FRAGMENT_H
 #define OC_MULTICAST_CORE_FRAGMENT_H

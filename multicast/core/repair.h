@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is missing here: asking for it, and receiving it. Part of the protocol: one thread at a
- * time.
+ * Requests fragments that are missing on this rank, and receives them. Part of the protocol: one
+ * thread at a time.
  */
 #ifndef OC_MULTICAST_CORE_REPAIR_H
 #define OC_MULTICAST_CORE_REPAIR_H

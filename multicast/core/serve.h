@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What is missing elsewhere: giving it to those who ask. Part of the protocol: one thread at a
- * time.
- */
+/* Sends fragments to ranks that request them. Part of the protocol: one thread at a time. */
 #ifndef OC_MULTICAST_CORE_SERVE_H
 #define OC_MULTICAST_CORE_SERVE_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whom to ask for what is missing. Part of the protocol: one thread at a time. */
+/*
+ * Chooses the rank that is asked for missing fragments. Part of the protocol: one thread at a
+ * time.
+ */
 #ifndef OC_MULTICAST_CORE_SOURCE_H
 #define OC_MULTICAST_CORE_SOURCE_H
 

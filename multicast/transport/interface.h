@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network interface that multicast goes through. */
+/* Finds the network interface for multicast. Any thread. */
 #ifndef OC_MULTICAST_TRANSPORT_INTERFACE_H
 #define OC_MULTICAST_TRANSPORT_INTERFACE_H
 

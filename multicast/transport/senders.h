@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whose datagrams are taken: where those of the ranks come from, of all groups of a process. An
- * address may be admitted several times, and is until it was dismissed as often. One thread at a
- * time.
+ * The addresses from which datagrams are accepted: those of the ranks of all groups of a process.
+ * An address that was admitted several times has to be dismissed as often. One thread at a time.
  */
 #ifndef OC_MULTICAST_TRANSPORT_SENDERS_H
 #define OC_MULTICAST_TRANSPORT_SENDERS_H
