@@ -43,11 +43,13 @@ static const char *const level_names[] = {"error", "warn", "info", "debug", NULL
 
 static const oc_setting_t job_settings[] = {
     {JOB(priority), .type = OC_SETTING_INT, .number = 60, .min = -1, .max = 100, .unit = "",
+     .scope = OC_SCOPE_FIRST,
      .help = "Priority of the component among the coll components; below that of tuned (30) it "
              "gets no Allreduce, and -1 turns it off."},
     {JOB(mode), .type = OC_SETTING_CHOICE, .number = OC_MODE_AUTO, .max = 2, .unit = "",
      .choices = mode_names, .changeable = true,
      .level = OC_FOR_ALL,
+     .scope = OC_SCOPE_FIRST,
      .help = "auto: offload what is expected to be faster, by rules and a model of the network. "
              "always: offload whatever can be. never: leave everything to the component that was "
              "there before."},
@@ -57,46 +59,56 @@ static const oc_setting_t job_settings[] = {
              "operation."},
     {JOB(servers), .type = OC_SETTING_TEXT, .text = "embedded", .unit = "",
      .level = OC_FOR_ALL,
+     .scope = OC_SCOPE_MEANING,
      .help = "Where vectors are reduced. embedded: by threads inside the job, one on each host. "
              "embedded:N: by N of them, spread over the ranks. HOST[:PORT],…: by optcast-server "
              "processes. file:PATH: the same, one HOST[:PORT] [weight=W] a line; a server of "
              "weight 2 is as fast as two hosts."},
     {JOB(peer_aggregation), .type = OC_SETTING_CHOICE, .number = OC_PEERS_AUTO, .max = 1,
      .unit = "", .choices = peer_names,
+     .scope = OC_SCOPE_SERVERS,
      .help = "auto: where the weights of the servers add up to less than there are hosts, a thread "
              "on each host of the job reduces a part of large vectors, if these are no more than "
              "64 hosts. off: servers reduce all."},
     {JOB(min_size), .type = OC_SETTING_SIZE, .number = 0, .max = INT64_MAX, .unit = "bytes",
      .level = OC_FOR_SOME,
+     .scope = OC_SCOPE_FIRST,
      .help = "Smallest vector that mode auto offloads, whatever the rules and the model say; 0: "
              "they decide."},
     {JOB(rules), .type = OC_SETTING_TEXT, .text = OPTCAST_RULES, .unit = "",
      .level = OC_FOR_ALL,
+     .scope = OC_SCOPE_MEANING,
      .help = "File that tells mode auto about the network and what to offload (see optcast-tune); "
              "the default is read if it is there. If empty, the built-in model decides."},
     {JOB(max_ranks), .type = OC_SETTING_INT, .number = OC_MAX_RANKS, .min = 1,
      .max = OC_MAX_RANKS, .unit = "ranks",
+     .scope = OC_SCOPE_FIRST,
      .help = "Largest communicator that is offloaded."},
     {JOB(reproducible), .type = OC_SETTING_CHOICE, .number = OC_REPRODUCIBLE_SHAPE, .max = 1,
      .unit = "", .choices = reproducible_names,
      .level = OC_FOR_SOME,
+     .scope = OC_SCOPE_SERVERS,
      .help = "In which order vectors are reduced. shape: inside each host first, so that its link "
              "carries each byte once, and inside each leaf of a tree of servers; results depend on "
              "which ranks share a host, and on the leaves. rank_order: by rank, wherever ranks "
              "are; each rank sends all that it has, and trees are declined."},
     {JOB(small_size), .type = OC_SETTING_SIZE, .number = 8192, .max = OC_MAX_SMALL, .unit = "bytes",
+     .scope = OC_SCOPE_SERVERS,
      .help = "Largest vector that goes in one message, copied; larger ones are sent in chunks "
              "from and into user memory."},
     {JOB(chunk_size), .type = OC_SETTING_SIZE, .number = 65536, .min = OC_MIN_CHUNK,
      .max = OC_MAX_CHUNK, .unit = "bytes",
+     .scope = OC_SCOPE_SERVERS,
      .help = "Largest chunk of a vector; chunks are reduced independently. They are smaller where a "
              "server has no room for one of each rank."},
     {JOB(min_chunks), .type = OC_SETTING_INT, .number = 64, .min = 1, .max = 1 << 20,
      .unit = "chunks",
+     .scope = OC_SCOPE_SERVERS,
      .help = "How many chunks each aggregator gets of a vector at least, as long as they are no "
              "smaller than 16 KiB: links idle for one chunk at both ends of a vector."},
     {JOB(window), .type = OC_SETTING_INT, .number = 4, .min = 1, .max = OC_MAX_WINDOW,
      .unit = "chunks",
+     .scope = OC_SCOPE_SERVERS,
      .help = "Chunks that a rank has in flight to one aggregator, from all vectors of a "
              "communicator."},
     {JOB(eager_window), .type = OC_SETTING_SIZE, .number = OC_EAGER_WINDOW, .max = INT64_MAX,
@@ -117,11 +129,13 @@ static const oc_setting_t job_settings[] = {
     {JOB(multicast), .type = OC_SETTING_CHOICE, .number = OC_MULTICAST_AUTO, .max = 3, .unit = "",
      .choices = multicast_names,
      .level = OC_FOR_ALL,
+     .scope = OC_SCOPE_FIRST,
      .help = "What carries Allgather and Bcast. verbs: InfiniBand or RoCE. udp: IP multicast. "
              "auto: verbs if all ranks can, else udp. off: the component that was there before."},
     {JOB(multicast_min_size), .type = OC_SETTING_SIZE, .number = 0, .max = INT64_MAX,
      .unit = "bytes",
      .level = OC_FOR_SOME,
+     .scope = OC_SCOPE_FIRST,
      .help = "Smallest vector, of all ranks together, that mode auto sends by multicast. 0: what "
              "a link carries in 0.5 ms, but from 64 to 256 KiB, and no Allgather of small blocks."},
     {JOB(multicast_interface), .type = OC_SETTING_TEXT, .text = "", .unit = "",
@@ -130,24 +144,31 @@ static const oc_setting_t job_settings[] = {
              "for multicast if empty."},
     {JOB(multicast_address), .type = OC_SETTING_TEXT, .text = "", .unit = "",
      .level = OC_FOR_SOME,
+     .scope = OC_SCOPE_MULTICAST,
      .help = "First IPv4 multicast address; made from the job's identity, in 239.192.0.0/14, if "
              "empty."},
     {JOB(multicast_port), .type = OC_SETTING_INT, .number = 8919, .min = 1, .max = 65535,
-     .unit = "", .level = OC_FOR_SOME, .help = "UDP port for multicast."},
+     .unit = "", .level = OC_FOR_SOME, .scope = OC_SCOPE_MULTICAST,
+     .help = "UDP port for multicast."},
     {JOB(multicast_groups), .type = OC_SETTING_INT, .number = 4, .min = 1, .max = 16,
      .unit = "addresses",
+     .scope = OC_SCOPE_MULTICAST,
      .help = "Multicast addresses, from the first one on, that the communicators of a job share."},
     {JOB(multicast_channels), .type = OC_SETTING_INT, .number = 1, .min = 1, .max = 16,
      .unit = "addresses",
+     .scope = OC_SCOPE_MULTICAST,
      .help = "How many of these addresses a communicator uses at once."},
     {JOB(multicast_schedule), .type = OC_SETTING_CHOICE, .number = 0, .max = 2, .unit = "",
      .choices = schedule_names,
+     .scope = OC_SCOPE_MULTICAST,
      .help = "together: all ranks send at once, in step with what they receive. chain: in turn. "
              "auto: together, as long as each rank's share of the window is large enough."},
     {JOB(multicast_chains), .type = OC_SETTING_INT, .number = 1, .min = 1, .max = 1024,
-     .unit = "ranks", .help = "Ranks that send at the same time in the schedule chain."},
+     .unit = "ranks", .scope = OC_SCOPE_MULTICAST,
+     .help = "Ranks that send at the same time in the schedule chain."},
     {JOB(multicast_window), .type = OC_SETTING_SIZE, .number = 524288, .min = 16384,
      .max = 1u << 30, .unit = "bytes",
+     .scope = OC_SCOPE_MULTICAST,
      .help = "How much may be under way to a rank; buffers of switches and ranks have to hold it."},
     {JOB(multicast_staging), .type = OC_SETTING_SIZE, .number = 4u << 20, .min = 65536,
      .max = 1u << 30, .unit = "bytes",
@@ -393,6 +414,33 @@ static void print_default(const oc_setting_t *setting, FILE *out)
         fprintf(out, " (default %llu%s%s)", (unsigned long long) setting->number,
                 '\0' != setting->unit[0] ? " " : "", setting->unit);
     }
+}
+
+static uint64_t hash_value(uint64_t hash, const oc_setting_t *setting, const void *values)
+{
+    const char *at = (const char *) values + setting->offset, *text;
+    uint64_t number;
+
+    if (OC_SETTING_TEXT == setting->type) {
+        text = *(const char *const *) at;
+        text = NULL == text ? "" : text;
+        return oc_hash(hash, text, strlen(text) + 1);
+    }
+    number = OC_SETTING_SIZE == setting->type ? *(const size_t *) at : (uint64_t) *(const int *) at;
+    return oc_hash(hash, &number, sizeof(number));
+}
+
+uint64_t oc_settings_hash(uint64_t hash, const oc_settings_table_t *table, const void *values,
+                          oc_setting_scope_t scope)
+{
+    for (unsigned i = 0; i < table->count; i++) {
+        const oc_setting_t *setting = &table->settings[i];
+
+        if (scope == setting->scope && !setting->changeable) {
+            hash = hash_value(hash, setting, values);
+        }
+    }
+    return hash;
 }
 
 void oc_settings_print(const oc_settings_table_t *table, const char *prefix, FILE *out)

@@ -27,6 +27,15 @@ typedef enum {
     OC_FOR_SOME,   /* users of particular networks or programs */
 } oc_setting_level_t;
 
+/* Whose value counts, of what jobs set. */
+typedef enum {
+    OC_SCOPE_LOCAL,     /* each process has its own */
+    OC_SCOPE_FIRST,     /* rank 0's: the others take it over */
+    OC_SCOPE_MEANING,   /* what the text stands for is equal on all ranks, and not the text */
+    OC_SCOPE_SERVERS,   /* all ranks of what servers do need the same */
+    OC_SCOPE_MULTICAST, /* all ranks of what goes by multicast need the same */
+} oc_setting_scope_t;
+
 typedef struct {
     const char *name;
     oc_setting_type_t type;
@@ -39,6 +48,7 @@ typedef struct {
     const char *help;            /* one sentence or two, no line breaks */
     bool changeable;             /* while the program runs, through MPI_T, by all ranks alike */
     oc_setting_level_t level;    /* of what jobs set */
+    oc_setting_scope_t scope;
 } oc_setting_t;
 
 typedef struct {
@@ -148,6 +158,13 @@ oc_status_t oc_setting_parse(const oc_setting_t *setting, void *values, const ch
 /* Checks the ranges of all values, wherever they came from. */
 oc_status_t oc_settings_check(const oc_settings_table_t *table, const void *values, char *error,
                               size_t error_size);
+
+/*
+ * Goes on with a hash of oc_hash over the values of one scope, but of what is changeable: processes
+ * need not change that at the same time. Any thread may call it; it does not block.
+ */
+uint64_t oc_settings_hash(uint64_t hash, const oc_settings_table_t *table, const void *values,
+                          oc_setting_scope_t scope);
 
 /* One paragraph per setting, each name behind prefix. */
 void oc_settings_print(const oc_settings_table_t *table, const char *prefix, FILE *out);

@@ -6,7 +6,6 @@
 #include <utlist.h>
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "client/collective/collective.h"
 #include "client/servers/interfaces.h"
 #include "client/state/record.h"
@@ -18,15 +17,6 @@ _Static_assert(OC_RECORD_SIZE + OC_MULTICAST_RECORD_SIZE <= 256, "records are sh
 size_t oc_record_size(oc_service_t service)
 {
     return OC_SERVICE_MULTICAST == service ? OC_MULTICAST_RECORD_SIZE : OC_RECORD_SIZE;
-}
-
-/* Beside the settings of multicast itself. */
-static uint64_t digest(const oc_group_t *group)
-{
-    uint64_t numbers[] = {(uint64_t) group->params.mode,
-                          (uint64_t) group->client->config.settings->max_ranks};
-
-    return oc_hash(OC_HASH_START, numbers, sizeof(numbers));
 }
 
 static oc_status_t open_multicast(oc_client_t *client)
@@ -54,8 +44,8 @@ oc_status_t oc_group_cast_record(oc_group_t *group, char *error, size_t error_si
         return OC_ERR_NO_MEMORY;
     }
     before = oc_multicast_open_sockets(client->multicast);
-    status = oc_multicast_record(client->multicast, digest(group), group->setup->record,
-                                 group->setup->contact, error, error_size);
+    status = oc_multicast_record(client->multicast, (uint64_t) group->params.mode,
+                                 group->setup->record, group->setup->contact, error, error_size);
     client->config.counters->open_sockets +=
         oc_multicast_open_sockets(client->multicast) - before;
     return status;

@@ -195,14 +195,11 @@ uint64_t oc_settings_digest(const oc_group_t *group)
 {
     const oc_client_t *client = group->client;
     const oc_job_settings_t *settings = client->config.settings;
-    uint64_t numbers[] = {(uint64_t) group->params.mode, settings->min_size,
-                          (uint64_t) settings->max_ranks, settings->small_size,
-                          settings->chunk_size, (uint64_t) settings->min_chunks,
-                          (uint64_t) settings->window, (uint64_t) settings->peer_aggregation,
-                          (uint64_t) settings->reproducible,
-                          client->on_hosts, client->num_embedded};
+    uint64_t numbers[] = {(uint64_t) group->params.mode, client->on_hosts, client->num_embedded};
     uint64_t hash = oc_hash(OC_HASH_START, numbers, sizeof(numbers));
 
+    hash = oc_settings_hash(hash, &oc_job_settings_table, settings, OC_SCOPE_FIRST);
+    hash = oc_settings_hash(hash, &oc_job_settings_table, settings, OC_SCOPE_SERVERS);
     if (NULL != group->params.rules) {
         hash = oc_hash(hash, OC_MODEL_VERSION, strlen(OC_MODEL_VERSION));
         hash = oc_hash(hash, group->params.rules, sizeof(*group->params.rules));

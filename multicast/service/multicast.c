@@ -142,23 +142,12 @@ static oc_status_t open_peers(oc_multicast_t *multicast, char *error, size_t err
                                multicast->job_key, &multicast->peers, error, error_size);
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    return NULL != text ? oc_hash(hash, text, strlen(text) + 1) : oc_hash(hash, "", 1);
-}
-
 static uint64_t digest(const oc_job_settings_t *settings, uint64_t others)
 {
-    uint64_t numbers[] = {others, (uint64_t) settings->multicast,
-                          (uint64_t) settings->multicast_port,
-                          (uint64_t) settings->multicast_groups,
-                          (uint64_t) settings->multicast_channels,
-                          (uint64_t) settings->multicast_schedule,
-                          (uint64_t) settings->multicast_chains, settings->multicast_window,
-                          settings->multicast_min_size};
+    uint64_t hash = oc_hash(OC_HASH_START, &others, sizeof(others));
 
-    return hash_text(oc_hash(OC_HASH_START, numbers, sizeof(numbers)),
-                     settings->multicast_address);
+    hash = oc_settings_hash(hash, &oc_job_settings_table, settings, OC_SCOPE_FIRST);
+    return oc_settings_hash(hash, &oc_job_settings_table, settings, OC_SCOPE_MULTICAST);
 }
 
 static oc_status_t make_token(uint64_t *token, char *error, size_t error_size)

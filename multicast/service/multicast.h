@@ -50,7 +50,8 @@ void oc_multicast_destroy(oc_multicast_t *multicast);
 
 /*
  * What this rank tells the others: how it is reached, which transports it has, on which host it
- * is. Opens what it needs for that. settings: a digest of what else has to be equal on all ranks.
+ * is. Opens what it needs for that. settings: what has to be equal on all ranks beside
+ * the settings of jobs.
  * An error: this rank cannot take part, which is what the record says then, and error says why.
  */
 oc_status_t oc_multicast_record(oc_multicast_t *multicast, uint64_t settings,

@@ -19,7 +19,7 @@ sources_of() {
     header) echo "protocol/message.c" ;;
     hosts) echo "net/host_set.c net/filter.c" ;;
     origin) echo "multicast/transport/verbs_origin.c [multicast/wire/datagram.c]" ;;
-    record) echo "client/state/record.c [base/text.c]" ;;
+    record) echo "client/state/record.c [base/settings.c base/text.c -DOPTCAST_RULES=\"\"]" ;;
     ring) echo "node/ring.c [node/segment.c node/doorbell.c base/descriptors.c]" ;;
     rules) echo "base/rules.c [base/text.c -linih]" ;;
     seal) echo "protocol/seal.c multicast/core/cast_seal.c [protocol/message.c multicast/wire/datagram.c

@@ -39,8 +39,9 @@ nothing() {
         not_ok "$1: something was offloaded" "$tmp/$1.log"
 }
 
+# warned NAME [SETTING]: both of the others, by the setting's name, which is the job's unless it is given.
 warned() {
-    [ "$(grep -c "has other values of coll_optcast_" "$tmp/$1.log")" -eq 2 ] ||
+    [ "$(grep -c "has other values of coll_optcast_${2:-$1} than" "$tmp/$1.log")" -eq 2 ] ||
         not_ok "$1: not both of the others say so" "$tmp/$1.log"
 }
 
@@ -50,7 +51,7 @@ offloaded mode
 warned mode
 unequal never mode never always
 nothing never
-warned never
+warned never mode
 mode=auto unequal min_size min_size 1 1G
 offloaded min_size
 warned min_size
@@ -72,7 +73,7 @@ cast_count multicast 12
 warned multicast
 unequal no_multicast multicast off udp "${cast[@]}"
 cast_count no_multicast 0
-warned no_multicast
+warned no_multicast multicast
 unequal multicast_min_size multicast_min_size 1M 1 "${cast[@]}"
 cast_count multicast_min_size 12
 warned multicast_min_size

@@ -245,6 +245,85 @@ static void test_check(void **state)
     assert_non_null(strstr(error, "mode"));
 }
 
+/*
+ * The record of rank 0 in coll_optcast_job.c has those whose scope is OC_SCOPE_FIRST; doc/settings.md
+ * names those of each scope.
+ */
+static void test_scopes(void **state)
+{
+    static const struct {
+        oc_setting_scope_t scope;
+        const char *names;
+    } expected[] = {
+        {OC_SCOPE_FIRST, "priority mode min_size max_ranks multicast multicast_min_size "},
+        {OC_SCOPE_MEANING, "servers rules "},
+        {OC_SCOPE_SERVERS, "peer_aggregation reproducible small_size chunk_size min_chunks window "},
+        {OC_SCOPE_MULTICAST, "multicast_address multicast_port multicast_groups multicast_channels "
+                             "multicast_schedule multicast_chains multicast_window "},
+    };
+
+    (void) state;
+    for (unsigned e = 0; e < sizeof(expected) / sizeof(expected[0]); e++) {
+        char names[256] = "";
+
+        for (unsigned i = 0; i < oc_job_settings_table.count; i++) {
+            const oc_setting_t *setting = &oc_job_settings_table.settings[i];
+
+            if (expected[e].scope == setting->scope) {
+                snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s ",
+                         setting->name);
+            }
+        }
+        assert_string_equal(names, expected[e].names);
+    }
+}
+
+/* Another number, choice or text. */
+static void change(const oc_setting_t *setting, values_t *values)
+{
+    char *at = (char *) &values->job + setting->offset;
+
+    if (OC_SETTING_TEXT == setting->type) {
+        *(const char **) at = "something else";
+    } else if (OC_SETTING_SIZE == setting->type) {
+        *(size_t *) at += (size_t) 1 << 32;
+    } else {
+        *(int *) at += 1;
+    }
+}
+
+static uint64_t hash_of(const values_t *values, oc_setting_scope_t scope)
+{
+    return oc_settings_hash(OC_HASH_START, &oc_job_settings_table, &values->job, scope);
+}
+
+/* Each setting changes the hash of its own scope and no other; mode changes none. */
+static void test_hash_of_scopes(void **state)
+{
+    values_t defaults, changed;
+
+    (void) state;
+    oc_settings_default(&oc_job_settings_table, &defaults);
+    for (unsigned i = 0; i < oc_job_settings_table.count; i++) {
+        const oc_setting_t *setting = &oc_job_settings_table.settings[i];
+
+        changed = defaults;
+        change(setting, &changed);
+        for (int scope = OC_SCOPE_LOCAL; scope <= OC_SCOPE_MULTICAST; scope++) {
+            bool same = hash_of(&defaults, scope) == hash_of(&changed, scope);
+
+            if (same != ((oc_setting_scope_t) scope != setting->scope || setting->changeable)) {
+                fail_msg("%s and scope %d", setting->name, scope);
+            }
+        }
+    }
+    changed = defaults;
+    changed.job.multicast_address = NULL; /* as good as "" */
+    assert_true(hash_of(&defaults, OC_SCOPE_MULTICAST) == hash_of(&changed, OC_SCOPE_MULTICAST));
+    assert_true(oc_settings_hash(1, &oc_job_settings_table, &defaults.job, OC_SCOPE_SERVERS)
+                != hash_of(&defaults, OC_SCOPE_SERVERS));
+}
+
 static void test_sizes(void **state)
 {
     static const struct {
@@ -337,6 +416,8 @@ int main(void)
         cmocka_unit_test(test_errors_say_what),
         cmocka_unit_test(test_values_arrive),
         cmocka_unit_test(test_check),
+        cmocka_unit_test(test_scopes),
+        cmocka_unit_test(test_hash_of_scopes),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_print),

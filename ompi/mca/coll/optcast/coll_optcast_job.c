@@ -57,6 +57,15 @@ _Static_assert(offsetof(published_t, rules)
 static bool has_identity;
 static oc_job_t identity;
 
+/* The settings whose scope is OC_SCOPE_FIRST, and their types in the structure of settings. */
+#define FOREACH_FIRST(X)          \
+    X(min_size, size_t)           \
+    X(multicast_min_size, size_t) \
+    X(mode, int)                  \
+    X(max_ranks, int)             \
+    X(priority, int)              \
+    X(multicast, int)
+
 /*
  * Where the launcher does not say, each rank that is elsewhere may have a host of its own. Others
  * may get another answer.
@@ -180,12 +189,9 @@ void mca_coll_optcast_job_publish(void)
     published.job = identity;
     published.least = st->least;
     memcpy(&published.rules, &st->rules, sizeof(published.rules));
-    published.min_size = st->settings.min_size;
-    published.mode = st->settings.mode;
-    published.max_ranks = st->settings.max_ranks;
-    published.priority = st->settings.priority;
-    published.multicast = st->settings.multicast;
-    published.multicast_min_size = st->settings.multicast_min_size;
+#define X(name, type) published.name = st->settings.name;
+    FOREACH_FIRST(X)
+#undef X
     published.cast_least = st->cast_least;
     published.block_least = st->block_least;
     published.pair_least = st->pair_least;
@@ -220,26 +226,20 @@ static bool receive(published_t *published)
 static void adopt(const published_t *published)
 {
     oc_job_settings_t *settings = &mca_coll_optcast_state.settings;
+    char names[256] = "";
 
-    if (published->min_size == settings->min_size && published->mode == settings->mode
-        && published->max_ranks == settings->max_ranks
-        && published->priority == settings->priority
-        && published->multicast == settings->multicast
-        && published->multicast_min_size == settings->multicast_min_size) {
-        return;
+#define X(name, type)                                                                   \
+    if (settings->name != (type) published->name) {                                     \
+        settings->name = (type) published->name;                                        \
+        snprintf(names + strlen(names), sizeof(names) - strlen(names), "%scoll_optcast_%s", \
+                 '\0' == names[0] ? "" : ", ", #name);                                  \
     }
-    if (mca_coll_optcast_state.settings_valid) {
-        opal_output(0, "optcast: this process (%d of the job) has other values of "
-                    "coll_optcast_mode, _min_size, _max_ranks, _priority, _multicast or "
-                    "_multicast_min_size than process 0; those of process 0 are used",
-                    (int) OPAL_PROC_MY_NAME.vpid);
+    FOREACH_FIRST(X)
+#undef X
+    if ('\0' != names[0] && mca_coll_optcast_state.settings_valid) {
+        opal_output(0, "optcast: this process (%d of the job) has other values of %s than process "
+                    "0; those of process 0 are used", (int) OPAL_PROC_MY_NAME.vpid, names);
     }
-    settings->min_size = (size_t) published->min_size;
-    settings->mode = published->mode;
-    settings->max_ranks = published->max_ranks;
-    settings->priority = published->priority;
-    settings->multicast = published->multicast;
-    settings->multicast_min_size = (size_t) published->multicast_min_size;
 }
 
 bool mca_coll_optcast_job_adopt(void)
