@@ -15,6 +15,7 @@ libocbase_la_SOURCES = \
 	base/output.h base/output.c \
 	base/rules.h base/rules.c \
 	base/settings.h base/settings.c \
+	base/settings_text.h base/settings_text.c \
 	base/signals.h \
 	base/status.h base/status.c \
 	base/stock.h base/stock.c \

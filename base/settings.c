@@ -2,8 +2,8 @@
 /* The two tables of settings and what is common to their users. */
 #include "base/settings.h"
 
-#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/limits.h"
@@ -24,254 +24,205 @@ static const char *const level_names[] = {"error", "warn", "info", "debug", NULL
 #define JOB(field)    .name = #field, .offset = offsetof(oc_job_settings_t, field)
 #define SERVER(field) .offset = offsetof(oc_server_settings_t, field)
 
+/* Who looks for a setting, and at which level of ompi_info it is listed. */
+#define USERS          .readers = OC_FOR_USERS, .level = 1
+#define SOME_USERS     .readers = OC_FOR_USERS, .level = 3
+#define ADMINISTRATORS .readers = OC_FOR_ADMINISTRATORS, .level = 3
+#define EXPERTS        .readers = OC_FOR_EXPERTS, .level = 5
+
 /* What both tables have: for embedded aggregators and for those of a server. */
 #define BIND(values) \
     .offset = offsetof(values, local.bind), .type = OC_SETTING_CHOICE, .number = OC_BIND_AUTO, \
     .max = 1, .unit = "", .choices = bind_names, \
-    .help = "auto: aggregators use the processors and the memory that are near the network " \
-            "device, as far as the process may and the machine tells. off: whatever the system " \
-            "gives them."
+    .help = "auto: aggregators use the processors and the memory near the network device, as far " \
+            "as the process may use these and the machine tells which they are. off: they are " \
+            "not bound."
 #define POLLING(values) \
     .offset = offsetof(values, local.polling), .type = OC_SETTING_CHOICE, \
     .number = OC_POLLING_ADAPTIVE, .max = 1, .unit = "", .choices = polling_names
 #define HUGE_PAGES(values) \
     .offset = offsetof(values, local.huge_pages), .type = OC_SETTING_CHOICE, \
     .number = OC_HUGE_PAGES_AUTO, .max = 2, .unit = "", .choices = huge_page_names, \
-    .help = "For memory of aggregators in pieces of 2 MiB and more, which are the contributions " \
-            "of all ranks to a chunk. auto: transparent huge pages, where the system lets " \
-            "programs ask. reserved: those of vm.nr_hugepages. off: none."
+    .help = "For memory of aggregators in pieces of 2 MiB and more, which hold the contributions " \
+            "of all ranks to a chunk. auto: transparent huge pages, if the system allows " \
+            "programs to ask for them. reserved: those of vm.nr_hugepages. off: none."
 
 static const oc_setting_t job_settings[] = {
-    {JOB(priority), .type = OC_SETTING_INT, .number = 60, .min = -1, .max = 100, .unit = "",
-     .scope = OC_SCOPE_FIRST,
-     .help = "Priority of the component among the coll components; below that of tuned (30) it "
-             "gets no Allreduce, and -1 turns it off."},
-    {JOB(mode), .type = OC_SETTING_CHOICE, .number = OC_MODE_AUTO, .max = 2, .unit = "",
-     .choices = mode_names, .changeable = true,
-     .level = OC_FOR_ALL,
-     .scope = OC_SCOPE_FIRST,
+    {JOB(priority), EXPERTS, .scope = OC_SCOPE_FIRST, .type = OC_SETTING_INT, .number = 60,
+     .min = -1, .max = 100, .unit = "",
+     .help = "Priority among the coll components. Below that of tuned (30) Optcast gets no "
+             "collectives; -1 disables it."},
+    {JOB(mode), USERS, .scope = OC_SCOPE_FIRST, .type = OC_SETTING_CHOICE, .number = OC_MODE_AUTO,
+     .max = 2, .unit = "", .choices = mode_names, .changeable = true,
      .help = "auto: offload what is expected to be faster, by rules and a model of the network. "
-             "always: offload whatever can be. never: leave everything to the component that was "
-             "there before."},
-    {JOB(verbose), .type = OC_SETTING_INT, .number = 0, .min = 0, .max = 2, .unit = "",
-     .level = OC_FOR_ALL,
-     .help = "0: warnings only. 1: one line a communicator and a summary. 2: one line an "
-             "operation."},
-    {JOB(servers), .type = OC_SETTING_TEXT, .text = "embedded", .unit = "",
-     .level = OC_FOR_ALL,
-     .scope = OC_SCOPE_MEANING,
-     .help = "Where vectors are reduced. embedded: by threads inside the job, one on each host. "
-             "embedded:N: by N of them, spread over the ranks. HOST[:PORT],…: by optcast-server "
-             "processes. file:PATH: the same, one HOST[:PORT] [weight=W] a line; a server of "
-             "weight 2 is as fast as two hosts."},
-    {JOB(peer_aggregation), .type = OC_SETTING_CHOICE, .number = OC_PEERS_AUTO, .max = 1,
-     .unit = "", .choices = peer_names,
-     .scope = OC_SCOPE_SERVERS,
-     .help = "auto: where the weights of the servers add up to less than there are hosts, a thread "
-             "on each host of the job reduces a part of large vectors, if these are no more than "
-             "64 hosts. off: servers reduce all."},
-    {JOB(min_size), .type = OC_SETTING_SIZE, .number = 0, .max = INT64_MAX, .unit = "bytes",
-     .level = OC_FOR_SOME,
-     .scope = OC_SCOPE_FIRST,
-     .help = "Smallest vector that mode auto offloads, whatever the rules and the model say; 0: "
-             "they decide."},
-    {JOB(rules), .type = OC_SETTING_TEXT, .text = OPTCAST_RULES, .unit = "",
-     .level = OC_FOR_ALL,
-     .scope = OC_SCOPE_MEANING,
-     .help = "File that tells mode auto about the network and what to offload (see optcast-tune); "
-             "the default is read if it is there. If empty, the built-in model decides."},
-    {JOB(max_ranks), .type = OC_SETTING_INT, .number = OC_MAX_RANKS, .min = 1,
-     .max = OC_MAX_RANKS, .unit = "ranks",
-     .scope = OC_SCOPE_FIRST,
+             "always: offload all that can be offloaded. never: offload nothing."},
+    {JOB(verbose), USERS, .type = OC_SETTING_INT, .number = 0, .min = 0, .max = 2, .unit = "",
+     .help = "0: warnings only. 1: one line for each communicator, and a summary. 2: also a line "
+             "for each operation."},
+    {JOB(servers), USERS, .scope = OC_SCOPE_MEANING, .type = OC_SETTING_TEXT, .text = "embedded",
+     .argument = "LIST", .unit = "",
+     .help = "Where vectors are reduced. embedded: by one aggregator thread in the job on each "
+             "host. embedded:N: by N threads, spread over the ranks. HOST[:PORT],...: by "
+             "optcast-server processes. file:PATH: by those of a file that all ranks can read, "
+             "with HOST[:PORT] [weight=W] on each line and comments after #. W is from 0.001 to "
+             "1000, and 1 for a server whose link is as fast as that of a host."},
+    {JOB(peer_aggregation), EXPERTS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_CHOICE,
+     .number = OC_PEERS_AUTO, .max = 1, .unit = "", .choices = peer_names,
+     .help = "auto: if the weights of the servers add up to less than the number of hosts, a "
+             "thread on each host of the job aggregates a part of large vectors, on up to 64 "
+             "hosts. off: only servers aggregate."},
+    {JOB(min_size), SOME_USERS, .scope = OC_SCOPE_FIRST, .type = OC_SETTING_SIZE, .number = 0,
+     .max = INT64_MAX, .unit = "bytes",
+     .help = "Smallest vector that mode auto offloads, regardless of rules and model. 0: rules and "
+             "model decide."},
+    {JOB(rules), USERS, .scope = OC_SCOPE_MEANING, .type = OC_SETTING_TEXT, .text = OPTCAST_RULES,
+     .argument = "FILE", .unit = "",
+     .help = "File with rules and network constants for mode auto, as optcast-tune writes it. The "
+             "default file is read if it exists. If empty, the built-in model decides."},
+    {JOB(max_ranks), EXPERTS, .scope = OC_SCOPE_FIRST, .type = OC_SETTING_INT,
+     .number = OC_MAX_RANKS, .min = 1, .max = OC_MAX_RANKS, .unit = "ranks",
      .help = "Largest communicator that is offloaded."},
-    {JOB(reproducible), .type = OC_SETTING_CHOICE, .number = OC_REPRODUCIBLE_SHAPE, .max = 1,
-     .unit = "", .choices = reproducible_names,
-     .level = OC_FOR_SOME,
-     .scope = OC_SCOPE_SERVERS,
-     .help = "In which order vectors are reduced. shape: inside each host first, so that its link "
-             "carries each byte once, and inside each leaf of a tree of servers; results depend on "
-             "which ranks share a host, and on the leaves. rank_order: by rank, wherever ranks "
-             "are; each rank sends all that it has, and trees are declined."},
-    {JOB(small_size), .type = OC_SETTING_SIZE, .number = 8192, .max = OC_MAX_SMALL, .unit = "bytes",
-     .scope = OC_SCOPE_SERVERS,
-     .help = "Largest vector that goes in one message, copied; larger ones are sent in chunks "
-             "from and into user memory."},
-    {JOB(chunk_size), .type = OC_SETTING_SIZE, .number = 65536, .min = OC_MIN_CHUNK,
-     .max = OC_MAX_CHUNK, .unit = "bytes",
-     .scope = OC_SCOPE_SERVERS,
-     .help = "Largest chunk of a vector; chunks are reduced independently. They are smaller where a "
-             "server has no room for one of each rank."},
-    {JOB(min_chunks), .type = OC_SETTING_INT, .number = 64, .min = 1, .max = 1 << 20,
-     .unit = "chunks",
-     .scope = OC_SCOPE_SERVERS,
-     .help = "How many chunks each aggregator gets of a vector at least, as long as they are no "
-             "smaller than 16 KiB: links idle for one chunk at both ends of a vector."},
-    {JOB(window), .type = OC_SETTING_INT, .number = 4, .min = 1, .max = OC_MAX_WINDOW,
-     .unit = "chunks",
-     .scope = OC_SCOPE_SERVERS,
-     .help = "Chunks that a rank has in flight to one aggregator, from all vectors of a "
+    {JOB(reproducible), SOME_USERS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_CHOICE,
+     .number = OC_REPRODUCIBLE_SHAPE, .max = 1, .unit = "", .choices = reproducible_names,
+     .help = "The order of reduction. shape: first inside each host, so that its link carries each "
+             "byte once, and inside each leaf of a tree of servers; results depend on which ranks "
+             "share a host, and on the number of leaves. rank_order: in rank order, wherever the "
+             "ranks are; each rank sends its whole vector, and trees are declined."},
+    {JOB(small_size), EXPERTS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_SIZE, .number = 8192,
+     .max = OC_MAX_SMALL, .unit = "bytes",
+     .help = "Largest vector that is sent as one message, copied. Larger vectors are sent in "
+             "chunks from and to user memory."},
+    {JOB(chunk_size), EXPERTS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_SIZE, .number = 65536,
+     .min = OC_MIN_CHUNK, .max = OC_MAX_CHUNK, .unit = "bytes",
+     .help = "Largest chunk of a vector. Chunks are reduced independently. They are smaller if a "
+             "server has no memory for one chunk of each rank."},
+    {JOB(min_chunks), EXPERTS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_INT, .number = 64,
+     .min = 1, .max = 1 << 20, .unit = "chunks",
+     .help = "Smallest number of chunks of a vector for each aggregator, as long as chunks have at "
+             "least 16 KiB: links are idle for one chunk at both ends of a vector."},
+    {JOB(window), EXPERTS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_INT, .number = 4, .min = 1,
+     .max = OC_MAX_WINDOW, .unit = "chunks",
+     .help = "Chunks that a rank has in flight to one aggregator, over all vectors of a "
              "communicator."},
-    {JOB(eager_window), .type = OC_SETTING_SIZE, .number = OC_EAGER_WINDOW, .max = INT64_MAX,
-     .unit = "bytes",
-     .help = "How much of large vectors a process may have on its way to an aggregator over TCP "
-             "without announcing it first; an aggregator that cannot receive it yet holds it, "
-             "beside its memory limit, and may say that it takes less."},
-    {JOB(connect_timeout), .type = OC_SETTING_INT, .number = OC_CONNECT_SECONDS, .min = 1,
-     .max = 600, .unit = "seconds",
-     .level = OC_FOR_SOME,
-     .help = "How long the set-up of a communicator waits for a server before the component "
-             "that was there before takes over."},
-    {JOB(heartbeat_timeout), .type = OC_SETTING_INT, .number = 6, .min = 1, .max = 3600,
-     .unit = "seconds",
-     .level = OC_FOR_SOME,
-     .help = "How long a server may leave a heartbeat unanswered in a collective before it counts "
-             "as dead. A rank, and the server embedded in one, is waited for."},
-    {JOB(multicast), .type = OC_SETTING_CHOICE, .number = OC_MULTICAST_AUTO, .max = 3, .unit = "",
-     .choices = multicast_names,
-     .level = OC_FOR_ALL,
-     .scope = OC_SCOPE_FIRST,
-     .help = "What carries Allgather and Bcast. verbs: InfiniBand or RoCE. udp: IP multicast. "
-             "auto: verbs if all ranks can, else udp. off: the component that was there before."},
-    {JOB(multicast_min_size), .type = OC_SETTING_SIZE, .number = 0, .max = INT64_MAX,
-     .unit = "bytes",
-     .level = OC_FOR_SOME,
-     .scope = OC_SCOPE_FIRST,
-     .help = "Smallest vector, of all ranks together, that mode auto sends by multicast. 0: what "
-             "a link carries in 0.5 ms, but from 64 to 256 KiB, and no Allgather of small blocks."},
-    {JOB(multicast_interface), .type = OC_SETTING_TEXT, .text = "", .unit = "",
-     .level = OC_FOR_SOME,
-     .help = "Network interface for multicast, by name or address; the one of the default route "
-             "for multicast if empty."},
-    {JOB(multicast_address), .type = OC_SETTING_TEXT, .text = "", .unit = "",
-     .level = OC_FOR_SOME,
-     .scope = OC_SCOPE_MULTICAST,
-     .help = "First IPv4 multicast address; made from the job's identity, in 239.192.0.0/14, if "
-             "empty."},
-    {JOB(multicast_port), .type = OC_SETTING_INT, .number = 8919, .min = 1, .max = 65535,
-     .unit = "", .level = OC_FOR_SOME, .scope = OC_SCOPE_MULTICAST,
+    {JOB(eager_window), EXPERTS, .type = OC_SETTING_SIZE, .number = OC_EAGER_WINDOW,
+     .max = INT64_MAX, .unit = "bytes",
+     .help = "How much of large vectors a process may send to an aggregator over TCP without "
+             "announcing it first. The aggregator holds what it cannot receive yet, in addition to "
+             "its memory limit: at most a quarter of the limit, divided by the processes of the "
+             "job; the rest is announced."},
+    {JOB(connect_timeout), ADMINISTRATORS, .type = OC_SETTING_INT,
+     .number = OC_CONNECT_SECONDS, .min = 1, .max = 600, .unit = "seconds",
+     .help = "How long the set-up of a communicator waits for a server before it falls back to "
+             "Open MPI."},
+    {JOB(heartbeat_timeout), ADMINISTRATORS, .type = OC_SETTING_INT, .number = 6, .min = 1,
+     .max = 3600, .unit = "seconds",
+     .help = "How long a server may leave a heartbeat unanswered during a collective before it is "
+             "considered dead. Ranks, and aggregators embedded in ranks, are waited for."},
+    {JOB(multicast), USERS, .scope = OC_SCOPE_FIRST, .type = OC_SETTING_CHOICE,
+     .number = OC_MULTICAST_AUTO, .max = 3, .unit = "", .choices = multicast_names,
+     .help = "The transport of Allgather and Bcast. verbs: InfiniBand or RoCE. udp: IP multicast. "
+             "auto: verbs if all ranks can use it, else udp. off: they are left to Open MPI."},
+    {JOB(multicast_min_size), SOME_USERS, .scope = OC_SCOPE_FIRST, .type = OC_SETTING_SIZE,
+     .number = 0, .max = INT64_MAX, .unit = "bytes",
+     .help = "Smallest vector, over all ranks, that mode auto sends by multicast. 0: what a link "
+             "carries in 0.5 ms, but at least 64 KiB and at most 256 KiB, by the rate in the rules "
+             "file or of the network devices of rank 0; and no Allgather whose blocks are below "
+             "8 KiB on average, or below 4 KiB on links slower than 650 Mbit/s."},
+    {JOB(multicast_interface), ADMINISTRATORS, .type = OC_SETTING_TEXT, .text = "",
+     .argument = "NAME", .unit = "",
+     .help = "Network interface for multicast, by name or address. If empty, the one with the "
+             "route for multicast."},
+    {JOB(multicast_address), ADMINISTRATORS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_TEXT,
+     .text = "", .argument = "ADDR", .unit = "",
+     .help = "First IPv4 multicast address. If empty, it is derived from the identity of the job, "
+             "in 239.192.0.0/14."},
+    {JOB(multicast_port), ADMINISTRATORS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
+     .number = 8919, .min = 1, .max = 65535, .unit = "",
      .help = "UDP port for multicast."},
-    {JOB(multicast_groups), .type = OC_SETTING_INT, .number = 4, .min = 1, .max = 16,
-     .unit = "addresses",
-     .scope = OC_SCOPE_MULTICAST,
-     .help = "Multicast addresses, from the first one on, that the communicators of a job share."},
-    {JOB(multicast_channels), .type = OC_SETTING_INT, .number = 1, .min = 1, .max = 16,
-     .unit = "addresses",
-     .scope = OC_SCOPE_MULTICAST,
-     .help = "How many of these addresses a communicator uses at once."},
-    {JOB(multicast_schedule), .type = OC_SETTING_CHOICE, .number = 0, .max = 2, .unit = "",
-     .choices = schedule_names,
-     .scope = OC_SCOPE_MULTICAST,
-     .help = "together: all ranks send at once, in step with what they receive. chain: in turn. "
-             "auto: together, as long as each rank's share of the window is large enough."},
-    {JOB(multicast_chains), .type = OC_SETTING_INT, .number = 1, .min = 1, .max = 1024,
-     .unit = "ranks", .scope = OC_SCOPE_MULTICAST,
-     .help = "Ranks that send at the same time in the schedule chain."},
-    {JOB(multicast_window), .type = OC_SETTING_SIZE, .number = 524288, .min = 16384,
-     .max = 1u << 30, .unit = "bytes",
-     .scope = OC_SCOPE_MULTICAST,
-     .help = "How much may be under way to a rank; buffers of switches and ranks have to hold it."},
-    {JOB(multicast_staging), .type = OC_SETTING_SIZE, .number = 4u << 20, .min = 65536,
+    {JOB(multicast_groups), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
+     .number = 4, .min = 1, .max = 16, .unit = "addresses",
+     .help = "Number of multicast addresses, from the first one on, that the communicators of a "
+             "job share."},
+    {JOB(multicast_channels), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
+     .number = 1, .min = 1, .max = 16, .unit = "addresses",
+     .help = "How many of these addresses a communicator uses at a time."},
+    {JOB(multicast_schedule), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_CHOICE,
+     .number = 0, .max = 2, .unit = "", .choices = schedule_names,
+     .help = "together: all ranks send at once, paced by what they receive. chain: in turns. auto: "
+             "together, as long as the share of each rank in the window is large enough."},
+    {JOB(multicast_chains), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
+     .number = 1, .min = 1, .max = 1024, .unit = "ranks",
+     .help = "Ranks that send at the same time with the schedule chain."},
+    {JOB(multicast_window), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_SIZE,
+     .number = 524288, .min = 16384, .max = 1u << 30, .unit = "bytes",
+     .help = "Bytes that may be in flight to a rank. The buffers of switches and ranks have to "
+             "hold them."},
+    {JOB(multicast_staging), EXPERTS, .type = OC_SETTING_SIZE, .number = 4u << 20, .min = 65536,
      .max = 1u << 30, .unit = "bytes",
      .help = "Memory for datagrams that have arrived, for each multicast address in use."},
-    {JOB(multicast_rate), .type = OC_SETTING_INT, .number = 0, .max = 1000000, .unit = "Mbit/s",
-     .help = "Limit of what a rank sends by UDP multicast, on each address; 0: none but the "
-             "network's."},
-    {JOB(device_staging), .type = OC_SETTING_SIZE, .number = 32u << 20, .min = 1u << 20,
-     .max = 1ull << 40, .unit = "bytes",
-     .level = OC_FOR_SOME,
-     .help = "Pinned host memory by way of which vectors in the memory of accelerators go; taken "
-             "once, when a process offloads the first of them."},
-    {JOB(timeline), .type = OC_SETTING_TEXT, .text = "", .unit = "",
-     .level = OC_FOR_SOME,
-     .help = "What the names of files begin with into which each rank writes, at its end, when "
-             "what happened to each chunk (see optcast-timeline); no files if empty."},
-    {.name = "bind", BIND(oc_job_settings_t)},
-    {.name = "huge_pages", HUGE_PAGES(oc_job_settings_t)},
-    {.name = "polling", POLLING(oc_job_settings_t), .level = OC_FOR_SOME,
+    {JOB(multicast_rate), EXPERTS, .type = OC_SETTING_INT, .number = 0, .max = 1000000,
+     .unit = "Mbit/s",
+     .help = "Limit for the UDP multicast of a rank, on each address. 0: no limit."},
+    {JOB(device_staging), SOME_USERS, .type = OC_SETTING_SIZE, .number = 32u << 20,
+     .min = 1u << 20, .max = 1ull << 40, .unit = "bytes",
+     .help = "Pinned host memory through which vectors in accelerator memory are copied. It is "
+             "allocated once, when a process offloads the first such vector."},
+    {JOB(timeline), SOME_USERS, .type = OC_SETTING_TEXT, .text = "", .argument = "PREFIX",
+     .unit = "",
+     .help = "Prefix of the files into which each rank writes, when it ends, the time of each "
+             "event of each chunk (see optcast-timeline). If empty, no files are written."},
+    {.name = "bind", EXPERTS, BIND(oc_job_settings_t)},
+    {.name = "huge_pages", EXPERTS, HUGE_PAGES(oc_job_settings_t)},
+    {.name = "polling", SOME_USERS, POLLING(oc_job_settings_t),
      .help = "How ranks wait in a blocking operation, and embedded aggregators for messages. "
-             "adaptive: they look, and sleep where processors are short or nothing comes. busy: "
-             "they only look, and each takes a processor; aggregators do where ranks leave one."},
+             "adaptive: they poll, and sleep if processors are scarce or nothing arrives. busy: "
+             "they only poll, and each uses a whole processor; aggregators do so only where the "
+             "ranks leave a processor free."},
 };
 
 static const oc_setting_t server_settings[] = {
-    {.name = "listen",
-     SERVER(listen),
-     .type = OC_SETTING_TEXT,
-     .text = "127.0.0.1:8918",
-     .unit = "",
-     .help = "ADDR[:PORT] to listen on; port 0 takes a free one. The network interface that has "
-             "this address is also the one that data goes through."},
-    {.name = "aggregators",
-     SERVER(aggregators),
-     .type = OC_SETTING_INT,
-     .number = 1,
-     .min = 1,
-     .max = OC_MAX_AGGREGATORS,
-     .unit = "threads",
+    {.name = "listen", SERVER(listen), ADMINISTRATORS, .type = OC_SETTING_TEXT,
+     .text = "127.0.0.1:8918", .argument = "ADDR[:PORT]", .unit = "",
+     .help = "Address, or name of this host, and port to listen on. Port 0 takes a free one. Data "
+             "goes through the network interface that has this address. The default serves jobs on "
+             "this host only."},
+    {.name = "aggregators", SERVER(aggregators), ADMINISTRATORS, .type = OC_SETTING_INT,
+     .number = 1, .min = 1, .max = OC_MAX_AGGREGATORS, .unit = "threads",
      .help = "Threads that reduce, for each job."},
-    {.name = "memory-limit",
-     SERVER(memory_limit),
-     .type = OC_SETTING_SIZE,
-     .number = 1ull << 30,
-     .min = 1u << 20,
-     .max = INT64_MAX,
-     .unit = "bytes",
-     .help = "Memory for vectors in flight, for each job, shared evenly by its aggregators; "
-             "communicators that cannot do with it are refused."},
-    {.name = "log-level",
-     SERVER(log_level),
-     .type = OC_SETTING_CHOICE,
-     .number = OC_LOG_INFO,
-     .max = 3,
-     .unit = "",
-     .choices = level_names,
-     .help = "error, warn, info or debug."},
-    {.name = "drain-timeout",
-     SERVER(drain_timeout),
-     .type = OC_SETTING_INT,
-     .number = 30,
-     .min = 0,
-     .max = 86400,
-     .unit = "seconds",
+    {.name = "memory-limit", SERVER(memory_limit), ADMINISTRATORS, .type = OC_SETTING_SIZE,
+     .number = 1ull << 30, .min = 1u << 20, .max = INT64_MAX, .unit = "bytes",
+     .help = "Memory for vectors in flight and for the state of communicators, for each job, "
+             "shared evenly by its aggregators. A communicator is refused if one chunk or one "
+             "small vector from each of its ranks does not fit into the share of an aggregator."},
+    {.name = "log-level", SERVER(log_level), ADMINISTRATORS, .type = OC_SETTING_CHOICE,
+     .number = OC_LOG_INFO, .max = 3, .unit = "", .choices = level_names,
+     .help = "What is written to the standard error output: error, warn, info or debug."},
+    {.name = "drain-timeout", SERVER(drain_timeout), ADMINISTRATORS, .type = OC_SETTING_INT,
+     .number = 30, .min = 0, .max = 86400, .unit = "seconds",
      .help = "How long running jobs may go on after SIGTERM."},
-    {.name = "max-jobs",
-     SERVER(max_jobs),
-     .type = OC_SETTING_INT,
-     .number = 64,
-     .min = 1,
-     .max = 65536,
-     .unit = "jobs",
-     .help = "Jobs served at a time, a process for each; more are refused."},
-    {.name = "cgroup",
-     SERVER(cgroup),
-     .type = OC_SETTING_CHOICE,
-     .number = OC_CGROUP_AUTO,
-     .max = 1,
-     .unit = "",
-     .choices = cgroup_names,
-     .help = "auto: the memory of each job's process is bounded by a cgroup of its own, too, where "
-             "one of version 2 is delegated to the server. off: by RLIMIT_DATA alone."},
-    {.name = "parent",
-     SERVER(parent),
-     .type = OC_SETTING_TEXT,
-     .text = "",
-     .unit = "",
-     .help = "HOST[:PORT] of the server above: this one is a leaf of a tree of two levels then, "
-             "which adds up what its own clients send and leaves the rest to its parent. No tree "
-             "if empty."},
-    {.name = "timeline",
-     SERVER(timeline),
-     .type = OC_SETTING_TEXT,
-     .text = "",
-     .unit = "",
-     .help = "What the names of files begin with into which each aggregator writes, at the end of "
-             "a job, when what happened to each chunk (see optcast-timeline); no files if empty."},
-    {.name = "bind", BIND(oc_server_settings_t)},
-    {.name = "huge-pages", HUGE_PAGES(oc_server_settings_t)},
-    {.name = "polling", POLLING(oc_server_settings_t),
-     .help = "How aggregators wait for messages. adaptive: they look for a moment, then sleep. "
-             "busy: they only look as long as their job has communicators, and each takes a "
-             "processor."},
+    {.name = "max-jobs", SERVER(max_jobs), ADMINISTRATORS, .type = OC_SETTING_INT, .number = 64,
+     .min = 1, .max = 65536, .unit = "jobs",
+     .help = "Jobs served at a time, with one process for each. Further jobs are refused."},
+    {.name = "cgroup", SERVER(cgroup), ADMINISTRATORS, .type = OC_SETTING_CHOICE,
+     .number = OC_CGROUP_AUTO, .max = 1, .unit = "", .choices = cgroup_names,
+     .help = "auto: the process of each job gets a cgroup of its own, which also bounds its "
+             "memory, if a cgroup of version 2 with the memory controller is delegated to the "
+             "server. off: RLIMIT_DATA alone bounds the process."},
+    {.name = "parent", SERVER(parent), ADMINISTRATORS, .type = OC_SETTING_TEXT, .text = "",
+     .argument = "HOST[:PORT]", .unit = "",
+     .help = "Makes this server a leaf of a tree of two levels, and the server at HOST its parent: "
+             "the leaf adds up what its own clients send, and forwards the sum. If empty, there is "
+             "no tree."},
+    {.name = "timeline", SERVER(timeline), ADMINISTRATORS, .type = OC_SETTING_TEXT, .text = "",
+     .argument = "PREFIX", .unit = "",
+     .help = "Prefix of the files into which each aggregator writes, at the end of a job, the time "
+             "of each event of each chunk (see optcast-timeline). If empty, no files are written."},
+    {.name = "bind", ADMINISTRATORS, BIND(oc_server_settings_t)},
+    {.name = "huge-pages", ADMINISTRATORS, HUGE_PAGES(oc_server_settings_t)},
+    {.name = "polling", ADMINISTRATORS, POLLING(oc_server_settings_t),
+     .help = "How aggregators wait for messages. adaptive: they poll for 50 microseconds, then "
+             "sleep until something comes. busy: they only poll as long as their job has a "
+             "communicator on this server, and each uses a whole processor."},
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -404,18 +355,6 @@ oc_status_t oc_settings_check(const oc_settings_table_t *table, const void *valu
     return OC_OK;
 }
 
-static void print_default(const oc_setting_t *setting, FILE *out)
-{
-    if (OC_SETTING_TEXT == setting->type) {
-        fprintf(out, " (default %s)", setting->text);
-    } else if (OC_SETTING_CHOICE == setting->type) {
-        fprintf(out, " (default %s)", setting->choices[setting->number]);
-    } else {
-        fprintf(out, " (default %llu%s%s)", (unsigned long long) setting->number,
-                '\0' != setting->unit[0] ? " " : "", setting->unit);
-    }
-}
-
 static uint64_t hash_value(uint64_t hash, const oc_setting_t *setting, const void *values)
 {
     const char *at = (const char *) values + setting->offset, *text;
@@ -441,13 +380,4 @@ uint64_t oc_settings_hash(uint64_t hash, const oc_settings_table_t *table, const
         }
     }
     return hash;
-}
-
-void oc_settings_print(const oc_settings_table_t *table, const char *prefix, FILE *out)
-{
-    for (unsigned i = 0; i < table->count; i++) {
-        fprintf(out, "  %s%s\n      %s", prefix, table->settings[i].name, table->settings[i].help);
-        print_default(&table->settings[i], out);
-        fprintf(out, "\n");
-    }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tables of all settings: name, default, range, unit and help stand once and feed MCA
- * registration, the daemon's flags and configuration file, --help and the checks.
+ * The tables of all settings: name, default, range, unit, help, readers and scope stand once, and
+ * feed MCA registration, the daemon's flags and configuration file, --help, the documentation, the
+ * digests that ranks compare, and the checks.
  */
 #ifndef OC_BASE_SETTINGS_H
 #define OC_BASE_SETTINGS_H
@@ -9,7 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/status.h"
 
@@ -20,12 +20,13 @@ typedef enum {
     OC_SETTING_TEXT,   /* const char *; memory of whoever set it; NULL is as good as "" */
 } oc_setting_type_t;
 
-/* Who looks for it, which tools that list settings ask for. */
+/* Who may want to set it. */
 typedef enum {
-    OC_FOR_TUNING, /* what changes how fast it is, where the default is good for most */
-    OC_FOR_ALL,    /* the few that every user may want to set */
-    OC_FOR_SOME,   /* users of particular networks or programs */
-} oc_setting_level_t;
+    OC_FOR_USERS,
+    OC_FOR_ADMINISTRATORS, /* whoever knows the network and the servers */
+    OC_FOR_EXPERTS,        /* whoever measures what it changes; the default is good for most */
+    OC_FOR_END,
+} oc_setting_readers_t;
 
 /* Whose value counts, of what jobs set. */
 typedef enum {
@@ -34,6 +35,7 @@ typedef enum {
     OC_SCOPE_MEANING,   /* what the text stands for is equal on all ranks, and not the text */
     OC_SCOPE_SERVERS,   /* all ranks of what servers do need the same */
     OC_SCOPE_MULTICAST, /* all ranks of what goes by multicast need the same */
+    OC_SCOPE_END,
 } oc_setting_scope_t;
 
 typedef struct {
@@ -45,9 +47,11 @@ typedef struct {
     int64_t min, max;            /* INT64_MAX: no upper end */
     const char *unit;            /* for people; "" if there is none */
     const char *const *choices;  /* ends with NULL */
-    const char *help;            /* one sentence or two, no line breaks */
+    const char *argument;        /* of a text: what stands for the value in help texts */
+    const char *help;            /* a few sentences, no line breaks */
     bool changeable;             /* while the program runs, through MPI_T, by all ranks alike */
-    oc_setting_level_t level;    /* of what jobs set */
+    oc_setting_readers_t readers;
+    unsigned level;              /* of ompi_info, 1 to 9 */
     oc_setting_scope_t scope;
 } oc_setting_t;
 
@@ -165,8 +169,5 @@ oc_status_t oc_settings_check(const oc_settings_table_t *table, const void *valu
  */
 uint64_t oc_settings_hash(uint64_t hash, const oc_settings_table_t *table, const void *values,
                           oc_setting_scope_t scope);
-
-/* One paragraph per setting, each name behind prefix. */
-void oc_settings_print(const oc_settings_table_t *table, const char *prefix, FILE *out);
 
 #endif

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/settings.h"
+#include "base/settings_text.h"
 #include "multicast/transport/verbs.h"
 #include "net/admission.h"
 #include "reduction/reduction.h"

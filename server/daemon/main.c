@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/output.h"
+#include "base/settings_text.h"
 #include "server/daemon/configuration.h"
 #include "server/daemon/data_process.h"
 #include "server/daemon/spawn.h"

@@ -55,8 +55,9 @@ has_line '^  bfloat16( +x){4}( +-){8}$' --component
 has_line '^  double-int32( +-){10}( +x){2}$' --component
 awk '/^Operations/ { table = 1 } /^$/ { table = 0 } table && length > 100 { exit 1 }' "$tmp/out" ||
     not_ok "the table of operations is wider than 100 columns" "$tmp/out"
-has_line '^  coll_optcast_servers$' --component
+has_line '^  coll_optcast_servers LIST$' --component
 has_line '\(default embedded\)$' --component
+has_line '\(default 4; 1 to 64 chunks\)$' --component
 has_line 'need servers \(optcast-server\) on other' --component
 check 0 '^  result +the component loads$' "--component=$component_dir/mca_coll_optcast.so" \
     "--ompi-info=$OMPI_INFO"

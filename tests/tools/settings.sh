@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Owns the test that ompi_info shows users what they set, and more only if they ask for it, and that doc/settings.md has all.
+# Owns the test that ompi_info shows users what they set, and more only if they ask for it, and that the documentation has
+# what the tables of settings have.
 # Test: default 60; openmpi5: all 60
 set -eu
 
@@ -24,4 +25,26 @@ shown() {
 all=$(shown --level 9)
 described=$(sed -n '/^## MCA/,/^## /s/^| `\([a-z_]*\)` | .*/\1/p' "$REPO/doc/settings.md" | sort | paste -s -d ' ')
 [ "$all" = "$described" ] || not_ok "doc/settings.md describes $described, and these are there: $all"
+
+# generated PAGE SECTION...: the page has these sections, and they are as the tables of settings say.
+generated() {
+    local page=$1 section
+
+    for section in "${@:2}"; do
+        grep -q "settings-pages: $section\b" "$REPO/doc/$page" || not_ok "doc/$page has no section $section"
+    done
+    "$BUILD/tools/settings-pages" <"$REPO/doc/$page" >"$tmp/page" 2>"$tmp/err" ||
+        not_ok "settings-pages does not understand doc/$page" "$tmp/err"
+    diff "$REPO/doc/$page" "$tmp/page" >"$tmp/diff" ||
+        not_ok "doc/$page is not what the tables say: run make settings-pages" "$tmp/diff"
+}
+
+generated settings.md jobs servers
+generated optcast-server.8 synopsis options
+generated optcast-info.1 parameters
+
+# A page that is not marked as it should be is refused.
+for page in 'settings-pages: jobs' 'settings-pages: end' 'settings-pages: nothing'; do
+    ends 1 "$BUILD/tools/settings-pages" <<<"$page"
+done
 echo "ok settings"

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/settings.h"
+#include "base/settings_text.h"
 #include "base/status.h"
 #include "base/text.h"
 
@@ -71,8 +72,10 @@ static void check_entry(const oc_settings_table_t *table, const oc_setting_t *se
     assert_non_null(setting->help);
     assert_true(strlen(setting->help) > 10);
     assert_null(strchr(setting->help, '\n'));
+    assert_in_range(setting->level, 1, 9);
     if (OC_SETTING_TEXT == setting->type) {
         assert_non_null(setting->text);
+        assert_non_null(setting->argument);
         return;
     }
     assert_true(setting->min <= setting->max);
@@ -375,12 +378,17 @@ static void test_print(void **state)
     oc_settings_print(&oc_server_settings_table, "--", out);
     fclose(out);
     for (unsigned i = 0; i < oc_server_settings_table.count; i++) {
-        snprintf(name, sizeof(name), "  --%s\n", oc_server_settings_table.settings[i].name);
+        snprintf(name, sizeof(name), "  --%s ", oc_server_settings_table.settings[i].name);
         assert_non_null(strstr(text, name));
         assert_non_null(strstr(text, oc_server_settings_table.settings[i].help));
     }
     assert_non_null(strstr(text, "(default info)"));
     assert_non_null(strstr(text, "(default 127.0.0.1:8918)"));
+    assert_non_null(strstr(text, "  --listen ADDR[:PORT]\n"));
+    assert_non_null(strstr(text, "  --cgroup auto|off\n"));
+    assert_non_null(strstr(text, "  --drain-timeout SECONDS\n"));
+    assert_non_null(strstr(text, "(default 1 GiB; at least 1 MiB)"));
+    assert_non_null(strstr(text, "(default 1; 1 to 64 threads)"));
     free(text);
 }
 

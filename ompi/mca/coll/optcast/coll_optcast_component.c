@@ -74,17 +74,6 @@ static mca_base_var_enum_t *choice_enum(const oc_setting_t *setting)
     return result;
 }
 
-static mca_base_var_info_lvl_t info_level(oc_setting_level_t level)
-{
-    static const mca_base_var_info_lvl_t levels[] = {
-        [OC_FOR_ALL] = OPAL_INFO_LVL_1,
-        [OC_FOR_SOME] = OPAL_INFO_LVL_3,
-        [OC_FOR_TUNING] = OPAL_INFO_LVL_5,
-    };
-
-    return levels[level];
-}
-
 static int optcast_register(void)
 {
     mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
@@ -99,7 +88,7 @@ static int optcast_register(void)
         (void) mca_base_component_var_register(
             st->component, setting->name, setting->help, mca_type(setting->type),
             names, 0, setting->changeable ? MCA_BASE_VAR_FLAG_SETTABLE : 0,
-            info_level(setting->level),
+            (mca_base_var_info_lvl_t) (OPAL_INFO_LVL_1 + setting->level - 1),
             setting->changeable ? MCA_BASE_VAR_SCOPE_ALL_EQ : MCA_BASE_VAR_SCOPE_READONLY,
             (char *) &st->settings + setting->offset);
         if (NULL != names) {
