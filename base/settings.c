@@ -12,7 +12,6 @@
 
 static const char *const mode_names[] = {"auto", "always", "never", NULL};
 static const char *const multicast_names[] = {"auto", "verbs", "udp", "off", NULL};
-static const char *const schedule_names[] = {"auto", "together", "chain", NULL};
 static const char *const peer_names[] = {"auto", "off", NULL};
 static const char *const reproducible_names[] = {"shape", "rank_order", NULL};
 static const char *const cgroup_names[] = {"auto", "off", NULL};
@@ -146,13 +145,11 @@ static const oc_setting_t job_settings[] = {
     {JOB(multicast_channels), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
      .number = 1, .min = 1, .max = 16, .unit = "addresses",
      .help = "How many of these addresses a communicator uses at a time."},
-    {JOB(multicast_schedule), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_CHOICE,
-     .number = 0, .max = 2, .unit = "", .choices = schedule_names,
-     .help = "together: all ranks send at once, paced by what they receive. chain: in turns. auto: "
-             "together, as long as the share of each rank in the window is large enough."},
-    {JOB(multicast_chains), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
-     .number = 1, .min = 1, .max = 1024, .unit = "ranks",
-     .help = "Ranks that send at the same time with the schedule chain."},
+    {JOB(multicast_senders), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
+     .number = 0, .max = OC_MAX_RANKS, .unit = "ranks",
+     .help = "Ranks of a communicator that send at the same time, paced by what they receive; the "
+             "others follow in turns. 1: one after the other. 0: all at once, as long as the share "
+             "of each rank in the window is large enough, otherwise fewer."},
     {JOB(multicast_window), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_SIZE,
      .number = 524288, .min = 16384, .max = 1u << 30, .unit = "bytes",
      .help = "Bytes that may be in flight to a rank. The buffers of switches and ranks have to "

@@ -123,8 +123,7 @@ typedef struct {
     int multicast_port;
     int multicast_groups;
     int multicast_channels;
-    int multicast_schedule;      /* oc_schedule_t of multicast/core/cast_core.h */
-    int multicast_chains;
+    int multicast_senders;       /* 0: as many as the window is good for */
     size_t multicast_window;
     size_t multicast_staging;
     int multicast_rate;

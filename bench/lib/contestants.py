@@ -85,7 +85,7 @@ def multicast(name, label, *settings, **more):
 
 MULTICAST = (
     multicast("optcast", "optcast"),
-    multicast("optcast-chain", "optcast, chain", "multicast_schedule=chain"),
+    multicast("optcast-chain", "optcast, chain", "multicast_senders=1"),
     multicast("optcast-plain", "optcast, without GSO", plain_udp=True),
     *(multicast(f"optcast-loss-{percent}", f"optcast, {percent} % lost", loss=percent)
       for percent in (1, 5)),

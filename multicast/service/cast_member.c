@@ -327,8 +327,8 @@ static oc_status_t make_core(oc_cast_member_t *member, const oc_multicast_params
         .num_ranks = params->num_ranks, .rank = params->rank, .token = member->token,
         .job_key = member->multicast->job_key, .channels = count_channels(settings),
         .hosts = hosts, .datagram_size = datagram_size,
-        .schedule = (oc_schedule_t) settings->multicast_schedule,
-        .chains = (uint32_t) settings->multicast_chains, .window = settings->multicast_window,
+        .schedule = 0 == settings->multicast_senders ? OC_SCHEDULE_AUTO : OC_SCHEDULE_CHAIN,
+        .chains = (uint32_t) settings->multicast_senders, .window = settings->multicast_window,
         .probe_timeout =
             params->patient ? 0 : (uint64_t) settings->connect_timeout * OC_SECOND,
         .net = {.context = member, .cast = net_cast, .post = net_post, .tell = net_tell,

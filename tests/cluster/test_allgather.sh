@@ -57,9 +57,9 @@ test_ranks() {
     done
     gather ranks-16 --hosts 1-8 --per-host 2 -- "${cases[@]}" allgather:4194304
     expect_offloaded ranks-16 16
-    gather chain multicast_schedule=chain --hosts 1-4 -- "${cases[@]}" allgather:262144
+    gather chain multicast_senders=1 --hosts 1-4 -- "${cases[@]}" allgather:262144
     expect_offloaded chain 4
-    gather chains multicast_schedule=chain multicast_chains=3 --hosts 1-8 -- "${cases[@]}"
+    gather chains multicast_senders=3 --hosts 1-8 -- "${cases[@]}"
     expect_offloaded chains 8
 }
 

@@ -268,7 +268,7 @@ static void test_chains(void **state)
     oc_job_settings_t settings = cast_settings();
 
     (void) state;
-    settings.multicast_schedule = OC_SCHEDULE_CHAIN;
+    settings.multicast_senders = 1;
     assert_int_equal(ranks_run(3, &settings, results, 60), 0);
 }
 

@@ -32,7 +32,7 @@ wrapper=(env "OMPI_MCA_coll=optcast,basic,libnbc,self")
 expect_job simple 4 embedded "${cast[@]}" cast_ways served
 expect_job simple-setup 4 embedded multicast=udp multicast_interface=nosuch0 cast_ways setup
 wrapper=()
-expect_job chain 4 embedded "${cast[@]}" multicast_schedule=chain multicast_chains=2 cast_ways served
+expect_job chain 4 embedded "${cast[@]}" multicast_senders=2 cast_ways served
 expect_job place 4 embedded "${cast[@]}" mode=auto cast_ways place
 expect_job ranks 3 embedded "${cast[@]}" max_ranks=2 cast_ways ranks
 expect_job off 3 embedded multicast=off cast_ways off
