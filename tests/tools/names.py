@@ -16,19 +16,15 @@ FUNCTION = re.compile(r"^(?!static\b|typedef\b)[A-Za-z_][\w \t\n*]*?\b(\w+)\([^;
 # Doors: headers that declare what several files define, and how the names of these files begin.
 DOORS = {
     "client/client.h": "client/",
-    "multicast/core/group.h": "multicast/core/",
-    "multicast/peers/peers.h": "multicast/peers/",
+    "multicast/core/cast_core.h": "multicast/core/",
+    "multicast/peers/cast_peers.h": "multicast/peers/",
     "multicast/service/multicast.h": "multicast/service/",
     "multicast/transport/verbs.h": "multicast/transport/verbs",
     "server/aggregator/above.h": "server/aggregator/above",
     "ucx_backend/worker.h": "ucx_backend/",
 }
-# Names that mean two things still, and are about to be changed in client/, server/ and multicast/.
-KNOWN = {
-    "address.c", "arrival.c", "codes.c", "group.c", "leftovers.c", "message.c", "peers.c", "probe.c", "record.c",
-    "reduction.c", "seal.c", "small.c", "tree.c", "oc_algorithm", "oc_chunk", "oc_member", "oc_network",
-    "oc_peer", "oc_range", "oc_route",
-}
+# Names that mean two things still.
+KNOWN = {"lookup.c", "oc_algorithm", "oc_chunk"}
 
 
 def sources(tree):
