@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What the table of settings says, as text: pages of the documentation, --help and man pages. */
 #include "base/settings_text.h"
 
 #include <stdbool.h>

@@ -26,7 +26,6 @@ static const unsigned successors[] __attribute__((unused)) = {
 
 static void become(oc_uplink_t *uplink, oc_uplink_state_t state)
 {
-    (void) successors; /* unused without checks */
     assert(successors[uplink->state] & 1u << state);
     uplink->state = state;
 }

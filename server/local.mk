@@ -15,7 +15,7 @@ libocservice_la_SOURCES = \
 	server/aggregator/server_group.h server/aggregator/server_group.c \
 	server/aggregator/server_groups.h server/aggregator/server_groups.c \
 	server/aggregator/server_leftovers.h server/aggregator/server_leftovers.c \
-	server/aggregator/lookup.h server/aggregator/lookup.c \
+	server/aggregator/server_lookup.h server/aggregator/server_lookup.c \
 	server/aggregator/mailbox.h server/aggregator/mailbox.c \
 	server/aggregator/outlets.h server/aggregator/outlets.c \
 	server/aggregator/server_peers.h server/aggregator/server_peers.c \

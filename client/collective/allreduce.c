@@ -127,7 +127,7 @@ static bool allreduce_may_begin(const oc_group_t *group)
                       < OC_MAX_SPAN);
 }
 
-static const oc_algorithm_t *choose_algorithm(const oc_allreduce_t *allreduce)
+static const oc_allreduce_algorithm_t *choose_algorithm(const oc_allreduce_t *allreduce)
 {
     const oc_group_t *group = allreduce->base.group;
 
@@ -139,7 +139,7 @@ static const oc_algorithm_t *choose_algorithm(const oc_allreduce_t *allreduce)
 
 static oc_status_t start(oc_allreduce_t *allreduce)
 {
-    const oc_algorithm_t *algorithm = choose_algorithm(allreduce);
+    const oc_allreduce_algorithm_t *algorithm = choose_algorithm(allreduce);
 
     allreduce->state = oc_stock_take(&allreduce->base.group->client->stock,
                                      algorithm->state_size);

@@ -37,7 +37,7 @@ typedef struct {
     void (*send)(oc_allreduce_t *allreduce, uint32_t step);
     /* Node shape: when all steps are taken it waits for the COMMITs of all ranks of the host. */
     bool settles;
-} oc_algorithm_t;
+} oc_allreduce_algorithm_t;
 
 /* See vector.h. */
 typedef struct {
@@ -68,7 +68,7 @@ struct oc_allreduce {
     unsigned waiting;          /* transfers that have not called back, and steps */
     unsigned uncommitted;      /* aggregators whose COMMIT it waits for */
     oc_steps_t steps;
-    const oc_algorithm_t *algorithm; /* NULL: it has not started */
+    const oc_allreduce_algorithm_t *algorithm; /* NULL: it has not started */
     void *state;
 };
 

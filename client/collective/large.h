@@ -19,7 +19,7 @@ typedef struct {
 typedef struct oc_slot {
     oc_part_transfer_t contribution, result;
     oc_piece_t *piece;         /* of device memory: what is sent from, or received in; or NULL */
-    oc_chunk_t chunk;
+    oc_client_chunk_t chunk;
     unsigned waiting;          /* of the two transfers */
     bool eager;                /* counts as unasked until the result is here */
     uint64_t times[1 + OC_CLIENT_RESULT]; /* only with a timeline */
@@ -31,7 +31,7 @@ struct oc_part {
     oc_allreduce_t *allreduce;
     oc_lane_t *lane;
     oc_share_t share;
-    oc_chunk_t next;           /* to be sent, while there is one */
+    oc_client_chunk_t next;           /* to be sent, while there is one */
     uint32_t last_bytes;       /* of its last chunk */
     uint32_t sent, received;
     bool acknowledged;
@@ -52,7 +52,7 @@ typedef struct {
     oc_part_t *parts;          /* of all lanes, from this rank's first one on */
     unsigned num_parts;
     /* The result of one of a part's chunks is here. */
-    void (*chunk_done)(oc_part_t *part, const oc_chunk_t *chunk);
+    void (*chunk_done)(oc_part_t *part, const oc_client_chunk_t *chunk);
     /* So are the COMMITs of all parts; NULL: nobody wants to know. */
     void (*committed)(oc_allreduce_t *allreduce);
     oc_part_t *due;            /* node shape: of the step that may be sent */
@@ -81,7 +81,7 @@ void oc_large_map(oc_allreduce_t *allreduce);
 void oc_large_received(oc_part_t *part);
 /* Frees the parts. */
 void oc_large_end(oc_allreduce_t *allreduce);
-/* As oc_algorithm_t says. */
+/* As oc_allreduce_algorithm_t says. */
 const oc_lane_t *oc_large_leftover(const oc_allreduce_t *allreduce);
 
 #endif

@@ -109,7 +109,7 @@ static void move_horizon(oc_allreduce_t *allreduce)
     }
 }
 
-static void chunk_done(oc_part_t *part, const oc_chunk_t *chunk)
+static void chunk_done(oc_part_t *part, const oc_client_chunk_t *chunk)
 {
     oc_allreduce_t *allreduce = part->allreduce;
     oc_large_t *large = oc_large_of(allreduce);
@@ -199,6 +199,6 @@ static void large_flat_end(oc_allreduce_t *allreduce)
     oc_large_end(allreduce);
 }
 
-const oc_algorithm_t oc_large_flat = {
+const oc_allreduce_algorithm_t oc_large_flat = {
     .state_size = sizeof(oc_large_t), .start = large_flat_start, .end = large_flat_end,
     .leftover = oc_large_leftover};

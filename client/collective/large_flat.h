@@ -5,6 +5,6 @@
 
 #include "client/collective/allreduce.h"
 
-extern const oc_algorithm_t oc_large_flat;
+extern const oc_allreduce_algorithm_t oc_large_flat;
 
 #endif

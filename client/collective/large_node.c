@@ -43,7 +43,7 @@ static void large_node_send(oc_allreduce_t *allreduce, uint32_t step)
                  NULL);
 }
 
-static void chunk_done(oc_part_t *part, const oc_chunk_t *chunk)
+static void chunk_done(oc_part_t *part, const oc_client_chunk_t *chunk)
 {
     oc_large_received(part);
     oc_step_publish(part->allreduce, chunk->index);
@@ -70,7 +70,7 @@ static oc_status_t large_node_start(oc_allreduce_t *allreduce)
     return OC_OK;
 }
 
-const oc_algorithm_t oc_large_node = {
+const oc_allreduce_algorithm_t oc_large_node = {
     .state_size = sizeof(oc_large_t), .start = large_node_start, .end = oc_large_end,
     .leftover = oc_large_leftover, .may_send = large_node_may_send, .send = large_node_send,
     .settles = true};

@@ -115,7 +115,7 @@ static void finish(oc_slot_t *slot)
     oc_allreduce_t *allreduce = part->allreduce;
     oc_client_t *client = allreduce->base.group->client;
     oc_large_t *large = oc_large_of(allreduce);
-    oc_chunk_t chunk = slot->chunk;
+    oc_client_chunk_t chunk = slot->chunk;
 
     if (NULL != client->timeline) {
         add_to_timeline(slot);

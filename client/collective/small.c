@@ -269,7 +269,7 @@ static oc_status_t small_flat_start(oc_allreduce_t *allreduce)
     return OC_OK;
 }
 
-const oc_algorithm_t oc_small_flat = {
+const oc_allreduce_algorithm_t oc_small_flat = {
     .state_size = sizeof(oc_small_t), .start = small_flat_start, .end = small_end,
     .leftover = small_leftover};
 
@@ -299,6 +299,6 @@ static void small_node_send(oc_allreduce_t *allreduce, uint32_t step)
     }
 }
 
-const oc_algorithm_t oc_small_node = {
+const oc_allreduce_algorithm_t oc_small_node = {
     .state_size = sizeof(oc_small_t), .start = small_node_start, .end = small_end,
     .leftover = small_leftover, .may_send = small_node_may_send, .send = small_node_send};

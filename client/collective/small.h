@@ -23,6 +23,6 @@ struct oc_small {
     bool resent;
 };
 
-extern const oc_algorithm_t oc_small_flat, oc_small_node;
+extern const oc_allreduce_algorithm_t oc_small_flat, oc_small_node;
 
 #endif

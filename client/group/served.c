@@ -130,7 +130,8 @@ bool oc_group_leaves(const oc_group_t *group, unsigned type, uint64_t bytes)
         return group->params.only_bytes > 0 && group->servers->choice.sizes.count > 0
                && served_leaves(group, type, bytes);
     }
-    return (OC_GROUP_LIVE == state || OC_GROUP_FAILED == state) && served_leaves(group, type, bytes);
+    return (OC_GROUP_LIVE == state || OC_GROUP_FAILED == state)
+           && served_leaves(group, type, bytes);
 }
 
 bool oc_group_explain(const oc_group_t *group, char *buffer, size_t size)

@@ -32,7 +32,8 @@ oc_share_t oc_chunk_map_share(const oc_chunk_map_t *map, uint32_t team, unsigned
                          .count = (uint32_t) (end - first)};
 }
 
-oc_chunk_t oc_chunk_map_chunk(const oc_chunk_map_t *map, const oc_share_t *share, uint32_t number)
+oc_client_chunk_t oc_chunk_map_chunk(const oc_chunk_map_t *map, const oc_share_t *share,
+                                     uint32_t number)
 {
     uint64_t place = oc_division_place(map->division, share->aggregator, share->first + number)
                      - map->first_place;
@@ -40,7 +41,7 @@ oc_chunk_t oc_chunk_map_chunk(const oc_chunk_map_t *map, const oc_share_t *share
     size_t offset = (size_t) index * map->chunk_bytes, left = map->bytes - offset;
 
     assert(number < share->count && index < map->num_chunks);
-    return (oc_chunk_t) {
+    return (oc_client_chunk_t) {
         .index = (uint32_t) index, .place = (uint32_t) place, .number = number, .offset = offset,
         .length = left < map->chunk_bytes ? (uint32_t) left : map->chunk_bytes};
 }

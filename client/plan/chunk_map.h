@@ -33,7 +33,7 @@ typedef struct {
     uint32_t number;           /* among those that its aggregator gets from its team */
     uint32_t length;           /* bytes */
     size_t offset;             /* bytes, in the vector as it travels */
-} oc_chunk_t;
+} oc_client_chunk_t;
 
 /* An aggregator's share of a team's chunks. */
 typedef struct {
@@ -57,7 +57,8 @@ oc_chunk_map_t oc_chunk_map_make(const oc_division_t *division, size_t bytes, ui
 oc_share_t oc_chunk_map_share(const oc_chunk_map_t *map, uint32_t team, unsigned aggregator);
 
 /* A chunk of a share by its number there, number < share->count. Constant time. */
-oc_chunk_t oc_chunk_map_chunk(const oc_chunk_map_t *map, const oc_share_t *share, uint32_t number);
+oc_client_chunk_t oc_chunk_map_chunk(const oc_chunk_map_t *map, const oc_share_t *share,
+                                     uint32_t number);
 
 /* The other way round: whose a chunk is, index < num_chunks. Constant time. */
 uint32_t oc_chunk_map_team(const oc_chunk_map_t *map, uint32_t index);

@@ -10,7 +10,7 @@
 #include "server/aggregator/commands.h"
 #include "server/aggregator/early.h"
 #include "server/aggregator/server_group.h"
-#include "server/aggregator/lookup.h"
+#include "server/aggregator/server_lookup.h"
 
 /* As often the control side looks how much memory the process has. */
 #define LOOK_EVERY ((uint64_t) 4 << 20)

@@ -12,7 +12,7 @@
 #include "server/aggregator/server_arrival.h"
 #include "server/aggregator/server_codes.h"
 #include "server/aggregator/server_group.h"
-#include "server/aggregator/lookup.h"
+#include "server/aggregator/server_lookup.h"
 
 static oc_status_t post_one(oc_aggregator_t *aggregator);
 

@@ -24,7 +24,7 @@ DOORS = {
     "ucx_backend/worker.h": "ucx_backend/",
 }
 # Names that mean two things still.
-KNOWN = {"lookup.c", "oc_algorithm", "oc_chunk"}
+KNOWN = set()
 
 
 def sources(tree):

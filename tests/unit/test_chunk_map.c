@@ -29,7 +29,7 @@ static void check_share(const oc_chunk_map_t *map, uint32_t team, unsigned aggre
     uint32_t before = 0;
 
     for (uint32_t number = 0; number < share.count; number++) {
-        oc_chunk_t chunk = oc_chunk_map_chunk(map, &share, number);
+        oc_client_chunk_t chunk = oc_chunk_map_chunk(map, &share, number);
 
         assert_int_equal(chunk.number, number);
         assert_true(chunk.index < map->num_chunks);

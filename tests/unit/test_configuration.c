@@ -213,7 +213,7 @@ static void test_values_out_of_range(void **state)
     expect_bad_line("aggregators = 65", "65", "aggregators: a number from 1 to 64 threads");
     expect_bad_line("drain-timeout = -1", "-1", "from 0 to 86400 seconds");
     expect_bad_line("max-jobs = 0", "0", "max-jobs: a number from 1 to 65536 jobs");
-    expect_bad_line("log-level = 2", "2", "log-level: error, warn, info or debug");
+    expect_bad_line("log-level = 2", "2", "error, warn, info or debug");
     expect_bad_line("config = other.conf", "config", "is not a setting");
     expect_bad_line("--aggregators = 2", "--aggregators", "is not a setting");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which group a message belongs to. Of the aggregator, on its thread. */
-#ifndef OC_SERVER_AGGREGATOR_LOOKUP_H
-#define OC_SERVER_AGGREGATOR_LOOKUP_H
+#ifndef OC_SERVER_AGGREGATOR_SERVER_LOOKUP_H
+#define OC_SERVER_AGGREGATOR_SERVER_LOOKUP_H
 
 #include "server/aggregator/aggregator_types.h"
 

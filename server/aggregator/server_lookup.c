@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which group a message belongs to. */
-#include "server/aggregator/lookup.h"
+#include "server/aggregator/server_lookup.h"
 
 #include "server/aggregator/commands.h"
 
