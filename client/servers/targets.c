@@ -80,6 +80,19 @@ static void make_sockaddr(const struct in6_addr *address, uint16_t port, oc_sock
 static const struct in6_addr loopback = {
     .s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
 
+/* Takes the candidates. NULL: out of memory, which error says. */
+static oc_connection_t *open_connection(oc_client_t *client, const char *name, bool of_rank,
+                                        oc_sockaddr_t *candidates, unsigned count, char *error,
+                                        size_t error_size)
+{
+    oc_connection_t *connection = oc_connection_open(client, name, of_rank, candidates, count);
+
+    if (NULL == connection) {
+        snprintf(error, error_size, "out of memory");
+    }
+    return connection;
+}
+
 static oc_connection_t *connect_peer(oc_group_t *group, const oc_record_t *record, char *error,
                                      size_t error_size)
 {
@@ -105,7 +118,7 @@ static oc_connection_t *connect_peer(oc_group_t *group, const oc_record_t *recor
     for (unsigned i = 0; i < record->num_addresses; i++) {
         make_sockaddr(&record->addresses[i], record->port, &candidates[count++]);
     }
-    return oc_connection_open(client, name, true, candidates, count);
+    return open_connection(client, name, true, candidates, count, error, error_size);
 }
 
 static oc_connection_t *find_external(oc_client_t *client, unsigned number,
@@ -135,7 +148,7 @@ static oc_connection_t *connect_external(oc_client_t *client, unsigned number, c
         client->resolver = NULL;
         return NULL;
     }
-    return oc_connection_open(client, name, false, candidates, count);
+    return open_connection(client, name, false, candidates, count, error, error_size);
 }
 
 oc_status_t oc_targets_resolve(oc_group_t *group)

@@ -18,7 +18,7 @@
 
 static void connect_servers(oc_group_t *group)
 {
-    char error[OC_REASON_SIZE / 2] = "out of memory";
+    char error[OC_REASON_SIZE / 2];
 
     group->setup->step = OC_SETUP_CONNECT;
     /* another group's failure may have taken the worker away since the record was made */
@@ -192,7 +192,7 @@ static oc_status_t complete_links(oc_group_t *group, char *reason, size_t size)
 /* All that there are links to are connected. */
 static void join_servers(oc_group_t *group)
 {
-    char reason[OC_REASON_SIZE] = "out of memory";
+    char reason[OC_REASON_SIZE];
     oc_status_t status = complete_links(group, reason, sizeof(reason));
 
     if (OC_IN_PROGRESS == status) {
