@@ -141,10 +141,7 @@ static const oc_setting_t job_settings[] = {
     {JOB(multicast_groups), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
      .number = 4, .min = 1, .max = 16, .unit = "addresses",
      .help = "Number of multicast addresses, from the first one on, that the communicators of a "
-             "job share."},
-    {JOB(multicast_channels), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
-     .number = 1, .min = 1, .max = 16, .unit = "addresses",
-     .help = "How many of these addresses a communicator uses at a time."},
+             "job share. Each uses one."},
     {JOB(multicast_senders), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
      .number = 0, .max = OC_MAX_RANKS, .unit = "ranks",
      .help = "Ranks of a communicator that send at the same time, paced by what they receive; the "

@@ -122,7 +122,6 @@ typedef struct {
     const char *multicast_address;
     int multicast_port;
     int multicast_groups;
-    int multicast_channels;
     int multicast_senders;       /* 0: as many as the window is good for */
     size_t multicast_window;
     size_t multicast_staging;

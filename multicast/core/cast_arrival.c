@@ -55,8 +55,8 @@ static uint64_t whole_generation(const oc_cast_group_t *group, const oc_datagram
     return OC_DATAGRAM_PROBE == header->kind ? 0 : oc_cast_operations(group, header->generation);
 }
 
-void oc_cast_datagram(oc_cast_group_t *group, unsigned channel, const oc_datagram_t *header,
-                      const uint8_t *bytes, uint64_t now)
+void oc_cast_datagram(oc_cast_group_t *group, const oc_datagram_t *header, const uint8_t *bytes,
+                      uint64_t now)
 {
     if (OC_OK != group->status || header->rank == group->config.rank) {
         return; /* what this rank sent comes back on many networks */
@@ -70,7 +70,7 @@ void oc_cast_datagram(oc_cast_group_t *group, unsigned channel, const oc_datagra
         return;
     }
     oc_tree_heard(group, header->rank, now);
-    oc_probe_heard(group, header->rank, 1u << channel);
+    oc_probe_heard(group, header->rank);
     if (OC_DATAGRAM_FRAGMENT == header->kind) {
         take_fragment(group, header, bytes + OC_DATAGRAM_HEADER, now);
     }

@@ -211,7 +211,7 @@ static const char *check_probe(const oc_cast_group_t *group)
     uint32_t missing = 0, askers = 0;
 
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
-        missing += probe->heard[rank] != probe->all;
+        missing += !probe->heard[rank];
         askers += 0 != probe->asks[rank];
     }
     return missing == probe->missing && askers == probe->askers ? NULL

@@ -21,8 +21,6 @@
 /* Batches of datagrams that one progress sends, so that what arrives meanwhile is looked at. */
 #define SEND_ROUNDS 4
 
-/* Bits of what was heard of a rank. */
-#define MAX_CHANNELS 16
 
 /* Of requests, until something is known. */
 #define FIRST_ROUND_TRIP (5 * OC_MILLISECOND)
@@ -44,7 +42,6 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
     oc_cast_group_t *group;
 
     if (config->datagram_size < OC_DATAGRAM_MIN || config->num_ranks > UINT16_MAX
-        || 0 == config->channels || config->channels > MAX_CHANNELS
         || config->rank >= config->num_ranks) {
         return OC_ERR_INVALID;
     }

@@ -87,7 +87,6 @@ typedef struct {
     uint32_t num_ranks, rank;
     uint64_t token;
     const uint8_t *job_key;     /* OC_JOB_KEY_SIZE bytes; read once */
-    unsigned channels;          /* ways by which datagrams come, at most 16 */
     const uint32_t *hosts;      /* by rank: ranks on one host have the same number; copied */
     size_t datagram_size;       /* bytes, header included */
     oc_schedule_t schedule;
@@ -144,11 +143,11 @@ const char *oc_cast_group_reason(const oc_cast_group_t *group);
 oc_status_t oc_cast_start(oc_cast_group_t *group, const oc_cast_args_t *args, uint64_t now);
 
 /*
- * What arrived for this group by a channel: token and version fit. bytes: the whole datagram, which
- * header was decoded from.
+ * What arrived for this group: token and version fit. bytes: the whole datagram, which header was
+ * decoded from.
  */
-void oc_cast_datagram(oc_cast_group_t *group, unsigned channel, const oc_datagram_t *header,
-                      const uint8_t *bytes, uint64_t now);
+void oc_cast_datagram(oc_cast_group_t *group, const oc_datagram_t *header, const uint8_t *bytes,
+                      uint64_t now);
 /* A message that a peer posted; bytes are only read during the call. */
 void oc_cast_message(oc_cast_group_t *group, const uint8_t *bytes, size_t length, uint64_t now);
 /* The group that a message is for. false: it is none of this protocol. */

@@ -32,8 +32,7 @@ oc_status_t oc_probe_begin(oc_cast_group_t *group, uint64_t now)
     if (NULL == probe->heard || NULL == probe->answers || NULL == probe->asks) {
         return OC_ERR_NO_MEMORY;
     }
-    probe->all = (uint16_t) ((1u << group->config.channels) - 1);
-    probe->heard[group->config.rank] = probe->all;
+    probe->heard[group->config.rank] = true;
     probe->missing = count - 1;
     probe->next = now;
     probe->interval = FIRST_INTERVAL;
@@ -59,26 +58,22 @@ static void note_news(oc_probe_t *probe)
     probe->ask_soon = true;
 }
 
-static bool is_heard(const oc_probe_t *probe, uint32_t rank)
-{
-    return probe->heard[rank] == probe->all;
-}
-
-void oc_probe_heard(oc_cast_group_t *group, uint32_t rank, unsigned channels)
+void oc_probe_heard(oc_cast_group_t *group, uint32_t rank)
 {
     oc_probe_t *probe = &group->probe;
 
     note_news(probe);
+    if (probe->heard[rank]) {
+        return;
+    }
     /* who comes late has heard nobody; one probe does for all that come at about the same time */
-    if (0 == probe->heard[rank] && UNSOLICITED == probe->sent) {
+    if (UNSOLICITED == probe->sent) {
         probe->sent--;
         probe->next = group->stepped + ASK_INTERVAL;
     }
-    if (!is_heard(probe, rank)) {
-        assert(probe->missing > 0 && rank != group->config.rank);
-        probe->heard[rank] |= (uint16_t) (channels & probe->all);
-        probe->missing -= is_heard(probe, rank);
-    }
+    assert(probe->missing > 0 && rank != group->config.rank);
+    probe->heard[rank] = true;
+    probe->missing--;
 }
 
 /* false: the network has no room now. */
@@ -130,7 +125,7 @@ void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message, 
     if (OC_CAST_PROBE_REQUEST == message->kind) {
         probe->askers += !probe->asks[message->rank];
         probe->asks[message->rank] = 1;
-    } else if (!is_heard(probe, message->rank) && ++probe->answers[message->rank] == MAX_ANSWERS) {
+    } else if (!probe->heard[message->rank] && ++probe->answers[message->rank] == MAX_ANSWERS) {
         give_up(group, message->rank);
     }
 }
@@ -146,7 +141,7 @@ static void find_stranger(oc_cast_group_t *group)
     for (uint32_t i = 0; i < group->config.num_ranks; i++) {
         uint32_t rank = probe->stranger++ % group->config.num_ranks;
 
-        if (!is_heard(probe, rank) && !oc_cast_knows(group, rank)) {
+        if (!probe->heard[rank] && !oc_cast_knows(group, rank)) {
             oc_cast_route_find(group, rank);
             return;
         }
@@ -156,7 +151,7 @@ static void find_stranger(oc_cast_group_t *group)
 static void ask_missing(oc_cast_group_t *group)
 {
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
-        if (!is_heard(&group->probe, rank)) {
+        if (!group->probe.heard[rank]) {
             oc_cast_post_plain(group, rank, OC_CAST_PROBE_REQUEST);
         }
     }
@@ -173,7 +168,7 @@ static bool times_out(oc_cast_group_t *group, uint64_t step)
     if (0 == group->config.probe_timeout || probe->silence < group->config.probe_timeout) {
         return false;
     }
-    while (is_heard(probe, rank)) {
+    while (probe->heard[rank]) {
         rank++;
     }
     snprintf(reason, sizeof(reason), "rank %u has not answered rank %u for %u seconds", rank,

@@ -10,8 +10,8 @@
 
 oc_status_t oc_probe_begin(oc_cast_group_t *group, uint64_t now);
 void oc_probe_end(oc_cast_group_t *group);
-/* channels: bits */
-void oc_probe_heard(oc_cast_group_t *group, uint32_t rank, unsigned channels);
+/* A datagram of the rank has come. */
+void oc_probe_heard(oc_cast_group_t *group, uint32_t rank);
 /* fresh: it is not one that may have come before. */
 void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message, bool fresh);
 uint64_t oc_probe_progress(oc_cast_group_t *group, uint64_t now, uint64_t step);

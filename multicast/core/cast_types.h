@@ -160,10 +160,9 @@ typedef struct {
 } oc_neighbour_t;
 
 typedef struct {
-    uint16_t *heard;           /* by rank: channels that a probe came by, as bits */
-    uint16_t all;              /* those of the group */
+    bool *heard;               /* by rank: a datagram of it has come */
     uint8_t *answers;          /* by rank: probes sent on request that did not */
-    uint32_t missing;          /* ranks that were not heard on all channels */
+    uint32_t missing;          /* ranks that were not heard */
     unsigned sent;
     uint8_t *asks;             /* by rank: it asks for a probe */
     uint32_t askers;           /* how many do */

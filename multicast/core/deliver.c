@@ -26,7 +26,7 @@ bool oc_cast_knows(const oc_cast_group_t *group, uint32_t rank)
 
 bool oc_cast_has_heard(const oc_cast_group_t *group, uint32_t rank)
 {
-    return 0 != group->probe.heard[rank] || 0 != group->serials[rank];
+    return group->probe.heard[rank] || 0 != group->serials[rank];
 }
 
 size_t oc_cast_write(oc_cast_group_t *group, uint32_t rank, oc_cast_message_t *message,

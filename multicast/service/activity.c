@@ -19,9 +19,9 @@ static void count_busy(oc_cast_member_t *member, bool busy)
     assert(busy != member->busy && (busy || member->multicast->num_busy > 0));
     member->busy = busy;
     member->multicast->num_busy += busy ? 1u : -1u;
-    for (unsigned i = 0; i < member->num_channels; i++) {
-        assert(busy || member->channels[i]->listeners > 0);
-        member->channels[i]->listeners += busy ? 1u : -1u;
+    if (NULL != member->slot) {
+        assert(busy || member->slot->listeners > 0);
+        member->slot->listeners += busy ? 1u : -1u;
     }
 }
 

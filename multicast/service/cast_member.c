@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Members: a group of the protocol, with the peers and slots that it reaches the others by.
- *
- * A group with several channels sends runs of RUN fragments by each in turn, and its probes by
- * all; a rank has been heard when a probe came by every channel.
- */
+/* Members: a group of the protocol, with the peers and the slot that it reaches the others by. */
 #include "multicast/service/cast_member.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,69 +16,12 @@
 #include "multicast/wire/cast_message.h"
 #include "multicast/wire/contact.h"
 
-/* Fragments in a row on one channel. */
-#define RUN OC_MAX_BATCH
-
-static unsigned send_by(oc_cast_slot_t *slot, const oc_outgoing_t *datagrams, unsigned count)
-{
-    return slot->receiving ? 0 : slot->transport->ops->send(slot->transport, datagrams, count);
-}
-
-static unsigned send_probe(oc_cast_member_t *member, const oc_outgoing_t *probe)
-{
-    unsigned taken = 1;
-
-    for (unsigned i = 0; i < member->num_channels; i++) {
-        if (1 != send_by(member->channels[i], probe, 1)) {
-            taken = 0;
-        }
-    }
-    return taken;
-}
-
-static unsigned channel_of(const oc_cast_member_t *member, const oc_outgoing_t *outgoing,
-                           oc_datagram_kind_t *kind)
-{
-    oc_datagram_t datagram;
-
-    (void) oc_datagram_decode(outgoing->header, OC_DATAGRAM_HEADER + outgoing->length, &datagram);
-    *kind = datagram.kind;
-    return datagram.index / RUN % member->num_channels;
-}
-
-static unsigned send_striped(oc_cast_member_t *member, const oc_outgoing_t *datagrams,
-                             unsigned count)
-{
-    unsigned begin = 0, end, taken;
-    oc_datagram_kind_t kind;
-
-    while (begin < count) {
-        unsigned channel = channel_of(member, &datagrams[begin], &kind);
-
-        end = begin + 1;
-        if (OC_DATAGRAM_PROBE == kind) {
-            taken = send_probe(member, &datagrams[begin]);
-        } else {
-            while (end < count && channel == channel_of(member, &datagrams[end], &kind)
-                   && OC_DATAGRAM_FRAGMENT == kind) {
-                end++;
-            }
-            taken = send_by(member->channels[channel], datagrams + begin, end - begin);
-        }
-        begin += taken;
-        if (begin < end) {
-            break;
-        }
-    }
-    return begin;
-}
-
 static unsigned net_cast(void *context, const oc_outgoing_t *datagrams, unsigned count)
 {
-    oc_cast_member_t *member = context;
+    const oc_cast_slot_t *slot = ((const oc_cast_member_t *) context)->slot;
 
-    return 1 == member->num_channels ? send_by(member->channels[0], datagrams, count)
-                                     : send_striped(member, datagrams, count);
+    assert(NULL != slot); /* a group without one has failed */
+    return slot->receiving ? 0 : slot->transport->ops->send(slot->transport, datagrams, count);
 }
 
 static void net_post(void *context, uint32_t rank, const void *head, size_t head_length,
@@ -286,35 +225,25 @@ static oc_status_t meet(oc_cast_member_t *member, const uint8_t *records, const 
     return good ? OC_OK : OC_ERR_NO_MEMORY;
 }
 
-static unsigned count_channels(const oc_job_settings_t *settings)
-{
-    int64_t wanted = settings->multicast_channels, addresses = settings->multicast_groups;
-
-    return (unsigned) (wanted < addresses ? wanted : addresses);
-}
-
-static oc_status_t open_channels(oc_cast_member_t *member, uint32_t datagram_size, char *error,
-                                 size_t error_size)
+static oc_status_t open_slot(oc_cast_member_t *member, uint32_t datagram_size, char *error,
+                             size_t error_size)
 {
     oc_cast_transports_t *transports = &member->multicast->transports;
     unsigned addresses = (unsigned) transports->settings->multicast_groups;
+    oc_cast_slot_t *slot;
+    oc_status_t status = oc_cast_transports_get(transports, member->carrier,
+                                                (unsigned) (member->token % addresses), &slot,
+                                                error, error_size);
 
-    while (member->num_channels < count_channels(transports->settings)) {
-        unsigned number = (unsigned) (member->token % addresses + member->num_channels) % addresses;
-        oc_cast_slot_t *slot;
-        oc_status_t status = oc_cast_transports_get(transports, member->carrier, number, &slot,
-                                                    error, error_size);
-
-        if (OC_OK != status) {
-            return status;
-        }
-        if (slot->transport->datagram_size < datagram_size) {
-            snprintf(error, error_size, "%s carries datagrams of %zu bytes, %u were expected",
-                     slot->transport->ops->name, slot->transport->datagram_size, datagram_size);
-            return OC_ERR_INVALID;
-        }
-        member->channels[member->num_channels++] = slot;
+    if (OC_OK != status) {
+        return status;
     }
+    if (slot->transport->datagram_size < datagram_size) {
+        snprintf(error, error_size, "%s carries datagrams of %zu bytes, %u were expected",
+                 slot->transport->ops->name, slot->transport->datagram_size, datagram_size);
+        return OC_ERR_INVALID;
+    }
+    member->slot = slot;
     return OC_OK;
 }
 
@@ -325,8 +254,7 @@ static oc_status_t make_core(oc_cast_member_t *member, const oc_multicast_params
     const oc_job_settings_t *settings = service->settings;
     oc_cast_config_t config = {
         .num_ranks = params->num_ranks, .rank = params->rank, .token = member->token,
-        .job_key = member->multicast->job_key, .channels = count_channels(settings),
-        .hosts = hosts, .datagram_size = datagram_size,
+        .job_key = member->multicast->job_key, .hosts = hosts, .datagram_size = datagram_size,
         .schedule = 0 == settings->multicast_senders ? OC_SCHEDULE_AUTO : OC_SCHEDULE_CHAIN,
         .chains = (uint32_t) settings->multicast_senders, .window = settings->multicast_window,
         .probe_timeout =
@@ -415,7 +343,7 @@ oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_para
     DL_APPEND(multicast->members, member);
     HASH_ADD(by_token, multicast->tokens, token, sizeof(member->token), member);
     HASH_ADD(by_core, multicast->cores, core, sizeof(member->core), member);
-    status = open_channels(member, terms.datagram_size, error, error_size);
+    status = open_slot(member, terms.datagram_size, error, error_size);
     if (OC_OK != status) {
         snprintf(reason, sizeof(reason), "rank %u cannot multicast: %s", params->rank, error);
         oc_cast_group_fail(member->core, status, reason);
@@ -432,16 +360,10 @@ void oc_cast_member_message(oc_cast_member_t *member, const uint8_t *bytes, size
     oc_cast_member_wake(member);
 }
 
-void oc_cast_member_datagram(oc_cast_member_t *member, const oc_cast_slot_t *slot,
-                             const oc_datagram_t *header, const uint8_t *bytes)
+void oc_cast_member_datagram(oc_cast_member_t *member, const oc_datagram_t *header,
+                             const uint8_t *bytes)
 {
-    uint64_t now = member->multicast->now;
-    unsigned channel = 0;
-
-    while (channel < member->num_channels && member->channels[channel] != slot) {
-        channel++;
-    }
-    oc_cast_datagram(member->core, channel, header, bytes, now);
+    oc_cast_datagram(member->core, header, bytes, member->multicast->now);
 }
 
 void oc_cast_member_lost(oc_cast_member_t *member, const oc_cast_peer_t *peer)
@@ -471,7 +393,7 @@ void oc_multicast_describe(const oc_multicast_t *multicast, const oc_cast_group_
         buffer[0] = '\0';
         return;
     }
-    address = oc_multicast_slot(transports->first, member->channels[0]->number);
+    address = oc_multicast_slot(transports->first, member->slot->number);
     (void) inet_ntop(AF_INET, &address, text, sizeof(text));
     snprintf(buffer, size, "%s multicast %s on %s, %u host%s", oc_carrier_name(member->carrier),
              text, transports->carriers[member->carrier].text, member->num_hosts,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Members: a group of the protocol, with the peers and slots that it reaches the others by. They
+ * Members: a group of the protocol, with the peers and the slot that it reaches the others by. They
  * are made by oc_multicast_join.
  */
 #ifndef OC_MULTICAST_SERVICE_CAST_MEMBER_H
@@ -11,9 +11,9 @@
 /* NULL is allowed. */
 void oc_cast_member_free(oc_cast_member_t *member);
 void oc_cast_member_message(oc_cast_member_t *member, const uint8_t *bytes, size_t length);
-/* A datagram of its group came by a slot. */
-void oc_cast_member_datagram(oc_cast_member_t *member, const oc_cast_slot_t *slot,
-                             const oc_datagram_t *header, const uint8_t *bytes);
+/* A datagram of its group came by its slot. */
+void oc_cast_member_datagram(oc_cast_member_t *member, const oc_datagram_t *header,
+                             const uint8_t *bytes);
 /* A peer is gone; if it is one of the group's, the group ends. */
 void oc_cast_member_lost(oc_cast_member_t *member, const oc_cast_peer_t *peer);
 

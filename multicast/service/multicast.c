@@ -294,11 +294,11 @@ static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes
     if (oc_datagram_decode(bytes, length, &header)) {
         HASH_FIND(by_token, multicast->tokens, &header.token, sizeof(header.token), member);
     }
-    if (NULL == member) {
+    if (NULL == member || member->slot != arrival->slot) {
         multicast->config.counters->fragments_foreign++;
         return;
     }
-    oc_cast_member_datagram(member, arrival->slot, &header, bytes);
+    oc_cast_member_datagram(member, &header, bytes);
     oc_cast_member_wake(member);
 }
 
@@ -353,8 +353,8 @@ static bool look_ahead(oc_multicast_t *multicast, uint64_t now, uint64_t *timeou
             return false;
         }
         *timeout = member->due - now < *timeout ? member->due - now : *timeout;
-        for (unsigned i = 0; i < member->num_channels; i++) {
-            member->channels[i]->sending |= oc_cast_wants_to_send(member->core);
+        if (NULL != member->slot) {
+            member->slot->sending |= oc_cast_wants_to_send(member->core);
         }
     }
     return true;

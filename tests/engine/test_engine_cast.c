@@ -253,16 +253,6 @@ static void test_unequal_blocks(void **state)
     assert_int_equal(ranks_run(4, &settings, unequal, 60), 0);
 }
 
-static void test_channels(void **state)
-{
-    oc_job_settings_t settings = cast_settings();
-
-    (void) state;
-    settings.multicast_groups = 3;
-    settings.multicast_channels = 2;
-    assert_int_equal(ranks_run(3, &settings, results, 60), 0);
-}
-
 static void test_chains(void **state)
 {
     oc_job_settings_t settings = cast_settings();
@@ -432,19 +422,13 @@ static void other_settings(rank_t *rank)
     declines_alike(rank, 2, "rank 2 has other coll_optcast settings than rank 0");
 }
 
-/*
- * The others join when what rank 1 had to say has come already, and was for nobody. It can join
- * one address, which the first group uses, and not the rest.
- */
+/* The others join when what rank 1 had to say has come already, and was for nobody. */
 static void cannot_join(rank_t *rank)
 {
     oc_group_t *group;
 
     rank->service = OC_SERVICE_MULTICAST;
     rank->patient = true;
-    allgather(rank, 1, 100, false, 1);
-    rank_barrier(rank);
-    rank->settings.multicast_channels = rank->settings.multicast_groups;
     no_membership = 1 == rank->rank;
     nap_us = 1 == rank->rank ? 0 : 300000;
     CHECK(OC_DECLINED == try_allgather(rank, 0));
@@ -670,7 +654,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results),
         cmocka_unit_test(test_unequal_blocks),
-        cmocka_unit_test(test_channels),
         cmocka_unit_test(test_chains),
         cmocka_unit_test_teardown(test_loss, mend_network),
         cmocka_unit_test_teardown(test_rests_between_operations, mend_network),

@@ -446,8 +446,6 @@ static void test_cast_with_losses(void **state)
     oc_job_settings_t settings = cast_settings();
 
     (void) state;
-    settings.multicast_groups = 3;
-    settings.multicast_channels = 2;
     faults_install("drop=0.1,duplicate=0.05,reorder=0.05,seed=5");
     assert_int_equal(ranks_run(2, &settings, body_cast_and_go, 60), 0);
 }

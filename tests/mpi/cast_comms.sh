@@ -45,6 +45,6 @@ check_ranks() {
 grown=
 expect_job mixed 4 embedded "${cast[@]}" cast_comms "${options[@]}" seed="${SEED:-1}"
 check_ranks mixed 4
-expect_job channels 3 embedded "${cast[@]}" multicast_groups=3 multicast_channels=2 cast_comms comms=30 \
+expect_job shared 3 embedded "${cast[@]}" multicast_groups=3 cast_comms comms=30 \
     operations=200 cycles=100 seed=3
 echo "ok cast_comms: after $cycles cycles ranks have grown by $grown bytes"

@@ -222,7 +222,7 @@ static void get_datagram(void *arg, const oc_origin_t *from, const uint8_t *byte
         rank->counters.fragments_foreign++;
         return;
     }
-    oc_cast_datagram(rank->group, 0, &header, bytes, network_now(rank->crew->network));
+    oc_cast_datagram(rank->group, &header, bytes, network_now(rank->crew->network));
 }
 
 static void get_message(void *arg, const uint8_t *bytes, size_t length)
@@ -405,7 +405,6 @@ static void be_born(void *arg)
         .rank = rank->number,
         .token = crew->token,
         .job_key = crew_key,
-        .channels = 1,
         .hosts = crew->hosts,
         .datagram_size = crew->config.network.datagram_size,
         .schedule = crew->config.schedule,

@@ -261,8 +261,8 @@ static void test_scopes(void **state)
         {OC_SCOPE_FIRST, "priority mode min_size max_ranks multicast multicast_min_size "},
         {OC_SCOPE_MEANING, "servers rules "},
         {OC_SCOPE_SERVERS, "peer_aggregation reproducible small_size chunk_size min_chunks window "},
-        {OC_SCOPE_MULTICAST, "multicast_address multicast_port multicast_groups multicast_channels "
-                             "multicast_senders multicast_window "},
+        {OC_SCOPE_MULTICAST, "multicast_address multicast_port multicast_groups multicast_senders "
+                             "multicast_window "},
     };
 
     (void) state;
