@@ -45,6 +45,7 @@ typedef struct {
     uint64_t number;             /* default; for a choice the index of its name */
     const char *text;            /* default of a text */
     int64_t min, max;            /* INT64_MAX: no upper end */
+    bool automatic;              /* 0, below min, is allowed: the right value is found */
     const char *unit;            /* for people; "" if there is none */
     const char *const *choices;  /* ends with NULL */
     const char *argument;        /* of a text: what stands for the value in help texts */
@@ -108,8 +109,7 @@ typedef struct {
     size_t min_size;             /* 0: rules and the model say */
     const char *rules;
     size_t small_size;
-    size_t chunk_size;
-    int min_chunks;
+    size_t chunk_size;           /* 0: see oc_settings_largest_chunk */
     int window;
     size_t eager_window;
     int max_ranks;
@@ -167,5 +167,14 @@ oc_status_t oc_settings_check(const oc_settings_table_t *table, const void *valu
  */
 uint64_t oc_settings_hash(uint64_t hash, const oc_settings_table_t *table, const void *values,
                           oc_setting_scope_t scope);
+
+/*
+ * What chunk_size stands for. Bytes of the largest chunk of a vector, which is that of all chunks
+ * but the last if chunk_size is not 0 …
+ */
+size_t oc_settings_largest_chunk(const oc_job_settings_t *settings);
+
+/* … and how many chunks each aggregator gets at least, of no less than OC_FINE_CHUNK bytes. */
+unsigned oc_settings_fewest_chunks(const oc_job_settings_t *settings);
 
 #endif

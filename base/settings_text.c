@@ -73,7 +73,7 @@ void oc_setting_range_text(const oc_setting_t *setting, char *text, size_t size)
         snprintf(text, size, "at least %s", least);
     } else {
         /* sizes have units of their own */
-        snprintf(text, size, "%s to %s%s%s", least, most,
+        snprintf(text, size, "%s%s to %s%s%s", setting->automatic ? "0, or " : "", least, most,
                  OC_SETTING_SIZE == setting->type || '\0' == setting->unit[0] ? "" : " ",
                  OC_SETTING_SIZE == setting->type ? "" : setting->unit);
     }

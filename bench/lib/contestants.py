@@ -68,8 +68,7 @@ def chunks(kibibytes, window):
     """Ours with chunks of that size, and so many of them in flight to a server."""
     return Contestant(f"optcast-{kibibytes}x{window}",
                       f"optcast, {window} chunks of {kibibytes} KiB", kind="ours",
-                      settings=(f"chunk_size={kibibytes * 1024}", "min_chunks=1",
-                                f"window={window}"))
+                      settings=(f"chunk_size={kibibytes * 1024}", f"window={window}"))
 
 
 def beside(name, label, *settings, **more):

@@ -78,7 +78,7 @@ static oc_job_settings_t settings_of(const load_t *l)
 
     oc_settings_default(&oc_job_settings_table, &settings);
     settings.servers = server.address;
-    settings.min_chunks = 1;
+    settings.chunk_size = oc_settings_largest_chunk(&settings);
     if (0 != l->chunk) {
         settings.chunk_size = l->chunk;
         settings.window = l->window;

@@ -191,7 +191,8 @@ static oc_crowd_join_t default_join(uint32_t number, uint32_t hosts, uint32_t pe
     return (oc_crowd_join_t) {
         .number = number, .hosts = hosts, .per_host = per_host, .aggregators = aggregators,
         .ranks_each = aggregators,
-        .chunk_bytes = (uint32_t) settings.chunk_size, .window = (uint32_t) settings.window,
+        .chunk_bytes = (uint32_t) oc_settings_largest_chunk(&settings),
+        .window = (uint32_t) settings.window,
         .small_bytes = (uint32_t) settings.small_size, .reserves = per_host > 1};
 }
 

@@ -168,7 +168,7 @@ static uint32_t choose_chunk(const oc_allreduce_t *allreduce)
     size_t share = (allreduce->bytes + lanes - 1) / lanes;
     size_t least = (allreduce->bytes + division->period - 1) / division->period * division->least;
     size_t chunk = group->servers->chunk_bytes / OC_MIN_CHUNK * OC_MIN_CHUNK;
-    size_t fine = least / (size_t) group->client->config.settings->min_chunks;
+    size_t fine = least / oc_settings_fewest_chunks(group->client->config.settings);
 
     /* before the first chunk has gone no result can come, and the last has nothing beside it */
     fine = fine > OC_FINE_CHUNK ? fine / OC_MIN_CHUNK * OC_MIN_CHUNK : OC_FINE_CHUNK;

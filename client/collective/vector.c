@@ -28,7 +28,7 @@ static oc_counters_t *counters_of(const oc_allreduce_t *allreduce)
 oc_arena_t *oc_client_arena(oc_client_t *client)
 {
     const oc_job_settings_t *settings = client->config.settings;
-    size_t chunk = settings->chunk_size;
+    size_t chunk = oc_settings_largest_chunk(settings);
 
     if (NULL == client->arena) {
         client->arena = oc_arena_open(chunk > LEAST_PIECE ? chunk : LEAST_PIECE,

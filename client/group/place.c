@@ -32,7 +32,7 @@ typedef struct {
 static oc_ring_shape_t shape_of(const oc_client_t *client)
 {
     const oc_job_settings_t *settings = client->config.settings;
-    size_t chunk = settings->chunk_size / OC_MIN_CHUNK * OC_MIN_CHUNK;
+    size_t chunk = oc_settings_largest_chunk(settings) / OC_MIN_CHUNK * OC_MIN_CHUNK;
     size_t size = chunk > OC_MAX_SMALL ? chunk : OC_MAX_SMALL;
     size_t places = (size_t) settings->window * PLACES_A_WINDOW;
 

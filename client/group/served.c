@@ -17,7 +17,7 @@ static oc_status_t served_open(oc_group_t *group)
     if (NULL == group->servers) {
         return OC_ERR_NO_MEMORY;
     }
-    group->servers->chunk_bytes = group->client->config.settings->chunk_size;
+    group->servers->chunk_bytes = oc_settings_largest_chunk(group->client->config.settings);
     oc_place_flat(group);
     return OC_OK;
 }

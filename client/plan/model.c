@@ -92,9 +92,9 @@ static uint64_t small_time(const oc_constants_t *c, const oc_situation_t *s, uin
 static uint64_t chunk_of(const oc_situation_t *s, uint64_t bytes)
 {
     uint64_t lanes = most_of(s->lanes, 1), share = (bytes + lanes - 1) / lanes;
-    uint64_t chunk = most_of(bytes / (lanes * s->min_chunks), OC_FINE_CHUNK);
+    uint64_t chunk = most_of(bytes / (lanes * s->fewest_chunks), OC_FINE_CHUNK);
 
-    return most_of(least_of(least_of(chunk, s->chunk_size), share), OC_MIN_CHUNK);
+    return most_of(least_of(least_of(chunk, s->largest_chunk), share), OC_MIN_CHUNK);
 }
 
 /*
@@ -246,8 +246,8 @@ static oc_situation_t imagine(const oc_outlook_t *outlook, uint32_t ranks, uint3
         .ranks = ranks, .hosts = hosts, .per_host = (ranks + hosts - 1) / hosts,
         .weights = outlook->weights, .heaviest = outlook->heaviest, .peers = peers,
         .nodes = outlook->nodes && hosts < ranks, .lanes = outlook->servers + peers,
-        .small_size = outlook->small_size, .chunk_size = outlook->chunk_size,
-        .min_chunks = outlook->min_chunks, .network = outlook->network};
+        .small_size = outlook->small_size, .largest_chunk = outlook->largest_chunk,
+        .fewest_chunks = outlook->fewest_chunks, .network = outlook->network};
 }
 
 /* The smallest vector that the model would offload on any number of hosts. */

@@ -23,7 +23,7 @@ typedef struct {
     bool nodes;             /* the ranks of a host reduce before a vector leaves it */
     uint64_t lanes;         /* aggregators that share a vector: one of each server, and peers */
     bool tree;              /* servers are leaves, and their parent adds up what they have */
-    uint64_t small_size, chunk_size, min_chunks; /* the settings */
+    uint64_t small_size, largest_chunk, fewest_chunks; /* the settings */
     oc_network_t network;   /* the slowest of all ranks' */
     uint64_t previous;      /* what Open MPI would run: previous.h */
 } oc_situation_t;
@@ -35,7 +35,7 @@ typedef struct {
     uint64_t weights, heaviest;
     uint64_t peers;         /* … or its hosts do beside servers that are too few */
     uint64_t nodes;         /* as above, if hosts have several ranks */
-    uint64_t small_size, chunk_size, min_chunks;
+    uint64_t small_size, largest_chunk, fewest_chunks;
     oc_network_t network;   /* of this host */
     uint64_t unclear;       /* the list of servers is wrong, which the set-up will say */
 } oc_outlook_t;

@@ -86,8 +86,8 @@ bool oc_group_choose(oc_group_t *group)
         .ranks = group->params.num_ranks, .weights = client->weights,
         .heaviest = client->heaviest, .peers = peers,
         .nodes = NULL != group->servers->node, .lanes = client->servers.count + peers,
-        .small_size = settings->small_size, .chunk_size = settings->chunk_size,
-        .min_chunks = (uint64_t) settings->min_chunks, .tree = tree};
+        .small_size = settings->small_size, .largest_chunk = oc_settings_largest_chunk(settings),
+        .fewest_chunks = oc_settings_fewest_chunks(settings), .tree = tree};
     group->servers->situation.previous = group->params.rules->previous;
     find_network(group, &group->servers->situation);
     count_hosts(group, &group->servers->situation);
@@ -117,8 +117,8 @@ void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts,
         .hosts = hosts, .network = *network, .servers = list.count, .unclear = OC_OK != status,
         .peers = OC_PEERS_AUTO == settings->peer_aggregation,
         .nodes = OC_REPRODUCIBLE_SHAPE == settings->reproducible,
-        .small_size = settings->small_size, .chunk_size = settings->chunk_size,
-        .min_chunks = (uint64_t) settings->min_chunks};
+        .small_size = settings->small_size, .largest_chunk = oc_settings_largest_chunk(settings),
+        .fewest_chunks = oc_settings_fewest_chunks(settings)};
     oc_server_list_weigh(&list, &outlook->weights, &outlook->heaviest);
     oc_server_list_free(&list);
 }

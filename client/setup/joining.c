@@ -48,7 +48,7 @@ static void send_join(oc_group_t *group, oc_link_t *link, unsigned own, uint32_t
                                 .rank = group->servers->teams.rank,
                                 .reply_handle = group->servers->reply_handle,
                                 .first_aggregator = first,
-                                .chunk_bytes = (uint32_t) settings->chunk_size,
+                                .chunk_bytes = (uint32_t) oc_settings_largest_chunk(settings),
                                 .window = group->servers->teams.window,
                                 .small_bytes = (uint32_t) settings->small_size,
                                 .reserves = NULL != group->servers->node

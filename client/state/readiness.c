@@ -78,7 +78,8 @@ oc_readiness_t *oc_readiness_begin(oc_group_t *group, unsigned aggregators)
     }
     all->group = group;
     all->count = all->waiting = count;
-    all->chunk_bytes = (uint32_t) group->client->config.settings->chunk_size;
+    all->chunk_bytes =
+        (uint32_t) oc_settings_largest_chunk(group->client->config.settings);
     for (unsigned i = 0; i < count; i++) {
         all->lanes[i].all = all;
     }

@@ -695,7 +695,6 @@ oc_job_settings_t test_settings(const char *servers)
     settings.servers = servers;
     settings.small_size = 4096;
     settings.chunk_size = 16384;
-    settings.min_chunks = 1;
     settings.window = 3;
     settings.connect_timeout = 5;
     settings.heartbeat_timeout = 5;

@@ -250,14 +250,14 @@ static void body_fine(rank_t *rank)
     many_vectors(rank, FINE_VECTORS, FINE_COUNT);
 }
 
-/* Chunks of a quarter of chunk_size: four times as many fit, of several vectors. */
+/* Chunks of a quarter of the largest: four times as many fit, of several vectors. */
 static void test_window_in_bytes(void **state)
 {
     oc_job_settings_t settings = test_settings("");
 
     (void) state;
-    settings.chunk_size = 4 * CHUNK;
-    settings.min_chunks = WINDOW;
+    settings.chunk_size = 0;
+    assert_int_equal(oc_settings_largest_chunk(&settings), 4 * CHUNK);
     run("1", 2, &settings, body_fine);
     for (unsigned rank = 0; rank < 2; rank++) {
         unsigned count = read_records(rank);
@@ -374,31 +374,50 @@ static void test_first_aggregators(void **state)
 
 /* ---- how large chunks are ---- */
 
-static const struct {
+#define MOST_BYTES (9u << 20)
+
+/* With two aggregators. */
+typedef struct {
     size_t bytes;
-    unsigned chunks, min_chunks;
-} sizes[] = {
-    {2u << 20, 32, 8},     /* no larger than chunk_size: 64 KiB */
-    {1u << 20, 16, 8},     /* both aggregators have 8 of these */
-    {512u << 10, 16, 8},   /* and these are of 32 KiB */
-    {128u << 10, 8, 8},    /* but not smaller than 16 KiB */
-    {512u << 10, 8, 4},
-    {512u << 10, 8, 1},
-    {24u << 10, 2, 8},     /* each aggregator has something to do */
-};
+    unsigned chunks;
+} size_case_t;
 
-static void body_sizes(rank_t *rank)
+static void check_sizes(rank_t *rank, const size_case_t *cases, size_t count)
 {
-    static float send[(2u << 20) / sizeof(float)], recv[(2u << 20) / sizeof(float)];
+    static float send[MOST_BYTES / sizeof(float)], recv[MOST_BYTES / sizeof(float)];
 
-    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < count; i++) {
         unsigned long long before = rank->counters.chunks;
 
-        rank->settings.min_chunks = (int) sizes[i].min_chunks;
         CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv,
-                                      sizes[i].bytes / sizeof(float)));
-        CHECK(before + sizes[i].chunks == rank->counters.chunks);
+                                      cases[i].bytes / sizeof(float)));
+        CHECK(before + cases[i].chunks == rank->counters.chunks);
     }
+}
+
+static void body_automatic(rank_t *rank)
+{
+    static const size_case_t cases[] = {
+        {MOST_BYTES, 144},     /* no larger than 64 KiB */
+        {8u << 20, 128},       /* both aggregators have 64 of these */
+        {4u << 20, 128},       /* and these are of 32 KiB */
+        {512u << 10, 32},      /* but not smaller than 16 KiB */
+        {24u << 10, 2},        /* each aggregator has something to do */
+    };
+
+    check_sizes(rank, cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+static void body_given(rank_t *rank)
+{
+    static const size_case_t cases[] = {
+        {4u << 20, 64},
+        {512u << 10, 8},
+        {100u << 10, 2},       /* a half for each, which is less */
+        {24u << 10, 2},
+    };
+
+    check_sizes(rank, cases, sizeof(cases) / sizeof(cases[0]));
 }
 
 static void test_sizes(void **state)
@@ -406,8 +425,11 @@ static void test_sizes(void **state)
     oc_job_settings_t settings = test_settings("");
 
     (void) state;
+    settings.chunk_size = 0;
+    run("2", 2, &settings, body_automatic);
+    clean_up();
     settings.chunk_size = 65536;
-    run("2", 2, &settings, body_sizes);
+    run("2", 2, &settings, body_given);
     clean_up();
 }
 

@@ -382,7 +382,6 @@ static oc_job_settings_t coarse_settings(const char *servers)
     settings.peer_aggregation = OC_PEERS_OFF;
     settings.small_size = 4096;
     settings.chunk_size = 512 * 1024;
-    settings.min_chunks = 1;
     return settings;
 }
 

@@ -123,7 +123,6 @@ static void run_orders(int window)
     settings.peer_aggregation = OC_PEERS_OFF;
     settings.small_size = 1024;
     settings.chunk_size = CHUNK;
-    settings.min_chunks = 64;
     settings.window = window;
     settings.heartbeat_timeout = 60;
     settings.connect_timeout = 30;

@@ -205,7 +205,6 @@ static void test_small_parent(void **state)
     grove_start_with(&grove, 2, "1", "16M", "1M");
     settings = grove_settings(&grove);
     settings.chunk_size = 256 * 1024;
-    settings.min_chunks = 1;
     failed = ranks_run(4, &settings, body_wide, 30);
     grove_stop(&grove);
     assert_int_equal(failed, 0);
@@ -237,7 +236,6 @@ static void test_small_leaf(void **state)
     start_small_leaf();
     settings = grove_settings(&grove);
     settings.chunk_size = 256 * 1024;
-    settings.min_chunks = 1;
     failed = ranks_run(4, &settings, body_wide, 30);
     grove_stop(&grove);
     assert_int_equal(failed, 0);

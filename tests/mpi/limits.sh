@@ -29,7 +29,7 @@ short() {
     local name=$1 bytes=$2 aggregators=$3 peak line
 
     start_server "${@:4}"
-    start_job "$name" 4 "$server_address" small_size=16384 chunk_size=96K min_chunks=1 window=8 limits 40 served "$tmp/$name.go"
+    start_job "$name" 4 "$server_address" small_size=16384 chunk_size=96K window=8 limits 40 served "$tmp/$name.go"
     wait_until 40 all_wait "$name" 4 || not_ok "$name: the ranks do not end" "$tmp/$name.log" "$server_log"
     peak=$(peak_kib)
     touch "$tmp/$name.go"

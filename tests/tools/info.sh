@@ -76,7 +76,7 @@ END
 export OMPI_MCA_mca_param_files="$tmp/params.conf" OMPI_MCA_coll_optcast_mode=never
 check 0 '^  coll_optcast_mode +never +environment' --component "$component_dir" --ompi-info "$OMPI_INFO"
 has_line '^  coll_optcast_verbose +1 +file \(.*params\.conf' settings
-has_line '^  coll_optcast_chunk_size +65536 +default$' settings
+has_line '^  coll_optcast_chunk_size +0 +default$' settings
 check 0 '^optcast:setting:coll_optcast_mode:value:never$' --parsable --component "$component_dir" --ompi-info "$OMPI_INFO"
 has_line '^optcast:setting:coll_optcast_mode:source:environment' --parsable
 has_line '^optcast:setting:coll_optcast_servers:value:embedded$' --parsable

@@ -108,7 +108,7 @@ comparison() {
     measure 0 4 always allreduce -n 7 -w 2 -b 1K -e 256K -f 16 --check --compare --json "$tmp/json" --csv "$tmp/csv"
     rows_are_right 3
     check_json 'j["ranks"] == 4 and j["hosts"] == 1 and j["ranks_per_host"] == 4 and j["collective"] == "allreduce"'
-    check_json 'j["settings"]["mode"] == "always" and j["settings"]["chunk_size"] == 65536'
+    check_json 'j["settings"]["mode"] == "always" and j["settings"]["chunk_size"] == 0'
     check_json '[r["bytes"] for r in rows] == [1024, 16384, 262144]'
     check_json 'all(r["count"] * 4 == r["bytes"] and len(r["seconds"]) == 7 for r in rows)'
     check_json 'all(r["offloaded"] == 7 and r["fallbacks"] == 0 for r in rows)'

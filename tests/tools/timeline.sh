@@ -82,7 +82,7 @@ has out '^optcast-timeline [0-9]+\.[0-9]+\.[0-9]+$'
 # A job: 256 KiB are four chunks of 64 KiB, on two aggregators.
 compile_program volume "$REPO/tests/mpi/volume.c"
 start_server --aggregators 2 --timeline "$tmp/job"
-expect_job volume 3 "$server_address" timeline="$tmp/job" chunk_size=64K min_chunks=1 volume 65536 5
+expect_job volume 3 "$server_address" timeline="$tmp/job" chunk_size=64K volume 65536 5
 stop_server "$server_pid" || not_ok "the server did not end well" "$server_log"
 [ "$(find "$tmp" -name 'job-*.timeline' | wc -l)" -eq 5 ] || not_ok "there are not five files"
 shows 0 --svg "$tmp/job.svg" "$tmp"/job-*.timeline

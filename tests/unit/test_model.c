@@ -48,7 +48,7 @@ static oc_situation_t situation_of(uint32_t hosts, uint32_t per_host, uint32_t s
         .ranks = hosts * per_host, .hosts = hosts, .per_host = per_host,
         .weights = (uint64_t) servers * OC_WEIGHT_ONE,
         .heaviest = servers > 0 ? OC_WEIGHT_ONE : 0, .peers = peers, .nodes = per_host > 1,
-        .lanes = servers + peers, .small_size = 8192, .chunk_size = 65536, .min_chunks = 64};
+        .lanes = servers + peers, .small_size = 8192, .largest_chunk = 65536, .fewest_chunks = 64};
 }
 
 static oc_choice_t choose(const oc_rules_t *rules, oc_situation_t situation)
@@ -266,7 +266,7 @@ static void test_slow_latency(void **state)
     }
     assert_true(oc_model_offloaded(&rules.constants, &(oc_situation_t) {
                     .ranks = 2, .hosts = 2, .per_host = 1, .peers = 2, .lanes = 2,
-                    .small_size = 8192, .chunk_size = 65536, .min_chunks = 64}, 64 * KIB)
+                    .small_size = 8192, .largest_chunk = 65536, .fewest_chunks = 64}, 64 * KIB)
                 > oc_previous_time(&rules.constants, &(oc_situation_t) {
                     .ranks = 2, .hosts = 2, .per_host = 1}, 64 * KIB));
 }

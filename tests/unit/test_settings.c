@@ -117,7 +117,7 @@ static void test_defaults(void **state)
     oc_settings_default(&oc_job_settings_table, &values);
     assert_int_equal(values.job.mode, OC_MODE_AUTO);
     assert_string_equal(values.job.servers, "embedded");
-    assert_int_equal(values.job.chunk_size, 65536);
+    assert_int_equal(values.job.chunk_size, 0);
 }
 
 /* Both ends of every range can be written down, and what lies beyond cannot. */
@@ -187,7 +187,7 @@ static void test_errors_say_what(void **state)
     expect_error("window", " 8", "1 to 64");
     expect_error("window", "8 ", "1 to 64");
     expect_error("window", "4294967304", "1 to 64");
-    expect_error("chunk_size", "4095", "4096 to 16777216");
+    expect_error("chunk_size", "4095", "4096 to 16777216 bytes, or 0, is needed");
     expect_error("chunk_size", "17M", "bytes");
     expect_error("chunk_size", "64KB", "4096 to 16777216");
     expect_error("min_size", "99999999999999999999999", "at least 0");
@@ -260,7 +260,7 @@ static void test_scopes(void **state)
     } expected[] = {
         {OC_SCOPE_FIRST, "priority mode min_size max_ranks multicast multicast_min_size "},
         {OC_SCOPE_MEANING, "servers rules "},
-        {OC_SCOPE_SERVERS, "peer_aggregation reproducible small_size chunk_size min_chunks window "},
+        {OC_SCOPE_SERVERS, "peer_aggregation reproducible small_size chunk_size window "},
         {OC_SCOPE_MULTICAST, "multicast_address multicast_port multicast_groups multicast_senders "
                              "multicast_window "},
     };
