@@ -77,10 +77,6 @@ static const oc_setting_t job_settings[] = {
      .help = "auto: if the weights of the servers add up to less than the number of hosts, a "
              "thread on each host of the job aggregates a part of large vectors, on up to 64 "
              "hosts. off: only servers aggregate."},
-    {JOB(min_size), SOME_USERS, .scope = OC_SCOPE_FIRST, .type = OC_SETTING_SIZE, .number = 0,
-     .max = INT64_MAX, .unit = "bytes",
-     .help = "Smallest vector that mode auto offloads, regardless of rules and model. 0: rules and "
-             "model decide."},
     {JOB(rules), USERS, .scope = OC_SCOPE_MEANING, .type = OC_SETTING_TEXT, .text = OPTCAST_RULES,
      .argument = "FILE", .unit = "",
      .help = "File with rules and network constants for mode auto, as optcast-tune writes it. The "

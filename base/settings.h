@@ -104,9 +104,8 @@ typedef struct {
     int priority;
     int mode;                    /* oc_mode_t */
     int verbose;
-    const char *servers;
     int peer_aggregation;        /* oc_peer_aggregation_t */
-    size_t min_size;             /* 0: rules and the model say */
+    const char *servers;
     const char *rules;
     size_t small_size;
     size_t chunk_size;           /* 0: see oc_settings_largest_chunk */

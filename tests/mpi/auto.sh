@@ -103,10 +103,6 @@ expect_job wrong 3 embedded mode=auto rules="$rules" auto never
 expect_job missing 3 embedded mode=auto rules="$tmp/nowhere" auto never
 [ "$(grep -c "cannot read the rules in \"$tmp/nowhere\": No such file" "$tmp/missing.log")" -eq 1 ] ||
     not_ok "missing: it is not told once" "$tmp/missing.log"
-# min_size needs no rules of Allreduces, but the rates that multicast is measured by
-expect_job min_size 4 embedded mode=auto min_size=64K rules="$rules" fallback auto
-says min_size 'offloads 64 KiB and more \(coll_optcast_min_size\)'
-says min_size 'built-in model decides'
 
 # ranks with other files, or with none, are like rank 0, also without it
 printf '[allreduce never]\nhosts = 1-\noffload = never\n' >"$tmp/other.ini"

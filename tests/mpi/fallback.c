@@ -11,7 +11,7 @@
 #include "counters.h"
 #include "sums.h"
 
-#define MIN_SIZE 65536 /* of the job */
+#define LEAST 65536 /* of the job's rule */
 
 static int rank, size;
 
@@ -335,12 +335,12 @@ static void one_sum(bool nonblocking, int count)
     sum_on(MPI_COMM_WORLD, nonblocking, count);
 }
 
-/* Mode auto: what is smaller than min_size stays, whatever the type; mode always: nothing does. */
+/* Mode auto: what is smaller than the rule says stays, whatever the type; mode always: nothing does. */
 static void sizes(bool nonblocking, bool automatic)
 {
-    const int least = MIN_SIZE / (int) sizeof(int64_t);
+    const int least = LEAST / (int) sizeof(int64_t);
     const int counts[] = {1, 3, least - 1, least, least + 1, 3 * least};
-    char *bytes = must(calloc(1, MIN_SIZE));
+    char *bytes = must(calloc(1, LEAST));
 
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         counters_t before = counters_read();
@@ -350,9 +350,9 @@ static void sizes(bool nonblocking, bool automatic)
         counters_moved("sizes", &before, (counters_t) {.allreduce_offloaded = !stays,
                                                        .fallbacks_size = stays});
     }
-    for (int count = MIN_SIZE - 1; count <= MIN_SIZE; count++) {
+    for (int count = LEAST - 1; count <= LEAST; count++) {
         counters_t before = counters_read();
-        bool stays = automatic && count < MIN_SIZE;
+        bool stays = automatic && count < LEAST;
 
         memset(bytes, rank == 1, (size_t) count);
         reduce(nonblocking, MPI_IN_PLACE, bytes, count, MPI_INT8_T, MPI_MAX);
@@ -408,7 +408,7 @@ static void whole(bool automatic)
 {
     counters_t before = counters_read();
 
-    one_sum(false, MIN_SIZE);
+    one_sum(false, LEAST);
     counters_moved("first", &before, (counters_t) {.allreduce_offloaded = 1, .groups = 1});
     all_derived();
     for (int nonblocking = 0; nonblocking < 2; nonblocking++) {

@@ -11,10 +11,9 @@ begin_mpi_test fallback
 compile fallback
 start_server --aggregators 1
 TIME_LIMIT=${TIME_LIMIT:-30}
-# an explicit min_size is the border; auto.sh has rules
 for mode in always auto; do
-    expect_job "embedded-$mode" 4 embedded:2 mode="$mode" min_size=64K fallback "$mode"
-    expect_job "server-$mode" 5 "$server_address" mode="$mode" min_size=64K fallback "$mode"
+    expect_job "embedded-$mode" 4 embedded:2 mode="$mode" offload=64K- fallback "$mode"
+    expect_job "server-$mode" 5 "$server_address" mode="$mode" offload=64K- fallback "$mode"
 done
 expect_job crowded 4 embedded max_ranks=2 fallback crowded
 stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"

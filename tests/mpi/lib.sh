@@ -172,8 +172,8 @@ stop_server() {
 # on a busy machine nothing else but time is lost. Multicast is off unless it is set: Open MPI and the
 # programs have Bcasts and Allgathers of their own, which would count. All ranks are on this host, so the
 # shape is flat unless it is set: each rank sends all that it has, which is what most tests are about.
-# faults=FAULTS is no setting: the component is then the one that loses datagrams and the like
-# (tests/faults/cast_faults.h has the names).
+# These are no settings: offload=SIZES makes rules that let mode auto offload Allreduces of these sizes (base/rules.h),
+# and faults=FAULTS takes the component that loses datagrams and the like (tests/faults/cast_faults.h has the names).
 run_job() {
     local ranks=$1 mode=always patience=20 multicast=off order=rank_order
     local arguments=(--mca coll_optcast_servers "$2") component_dir=$component_dir faults=()
@@ -186,6 +186,7 @@ run_job() {
         multicast=*) multicast=${1#*=} ;;
         reproducible=*) order=${1#*=} ;;
         faults=*) add_faults "${1#*=}" ;;
+        offload=*) arguments+=(--mca coll_optcast_rules "$(rules_for "${1#*=}")") ;;
         *) arguments+=(--mca "coll_optcast_${1%%=*}" "${1#*=}") ;;
         esac
         shift
@@ -194,6 +195,12 @@ run_job() {
         --mca coll_optcast_reproducible "$order")
     run_mpi "$ranks" "$mode" "${mpirun_arguments[@]}" "${arguments[@]}" "${wrapper[@]}" "${faults[@]}" \
         "$programs/$1" "${@:2}"
+}
+
+# rules_for SIZES: for run_job, the path of a file with one rule.
+rules_for() {
+    printf '[allreduce test]\nhosts = 1-\noffload = %s\n' "$1" >"$tmp/offload-$1.ini"
+    echo "$tmp/offload-$1.ini"
 }
 
 # add_faults FAULTS: for run_job.

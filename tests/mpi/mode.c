@@ -3,7 +3,7 @@
  * coll_optcast_mode while the program runs: each communicator keeps the one that it was made in.
  * The argument is the mode that the job begins with; never: nothing may be offloaded later.
  */
-/* Test: quick 60 -- 4 embedded min_size=64K always + 4 embedded mode=auto min_size=64K auto + 4 embedded mode=never min_size=64K never */
+/* Test: quick 60 -- 4 embedded offload=64K- always + 4 embedded mode=auto offload=64K- auto + 4 embedded mode=never offload=64K- never */
 #include <stdbool.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "pvars.h"
 
 #define SMALL 100
-#define LARGE 50000 /* elements: beyond min_size */
+#define LARGE 50000 /* elements: more than 64 KiB */
 
 static int rank, size;
 static MPI_T_cvar_handle mode;

@@ -23,7 +23,7 @@ export OMPI_MCA_coll_optcast_$2
 exec "$programs/$program" "\$@"
 EOF
     chmod +x "$programs/unequal-$1"
-    expect_job "$1" 3 embedded mode="${mode:-always}" "${@:5}" "unequal-$1" "$length"
+    expect_job "$1" 3 embedded "${@:5}" "unequal-$1" "$length"
     rm "$programs/unequal-$1"
 }
 
@@ -52,9 +52,6 @@ warned mode
 unequal never mode never always
 nothing never
 warned never mode
-mode=auto unequal min_size min_size 1 1G
-offloaded min_size
-warned min_size
 unequal max_ranks max_ranks 2 3
 nothing max_ranks
 warned max_ranks
@@ -117,15 +114,15 @@ says() {
 }
 "${CC:-cc}" -shared -fPIC -O2 -D_GNU_SOURCE -o "$tmp/record_size.so" "$here/record_size.c" -ldl ||
     not_ok "cannot compile $here/record_size.c"
-other_version version 1 OCJ02001 OCJ02999 0 mode=always
+other_version version 1 OCJ03001 OCJ03999 0 mode=always
 says version 'rank 1 cannot take part'
 # mode auto: what begins a set-up is there for all versions; the rest may be missing, or be followed by more
 printf '[allreduce one]\nhosts = 1-\noffload = always\n' >"$tmp/rules.ini"
 auto=(mode=auto rules="$tmp/rules.ini")
-other_version auto 1 OCJ02001 OCJ02999 0 "${auto[@]}"
+other_version auto 1 OCJ03001 OCJ03999 0 "${auto[@]}"
 says auto 'rank 1 cannot take part'
 for bytes in 0 -8 -5000 800; do
-    other_version "auto$bytes" 0 OCJ02001 OCJ02999 "$bytes" "${auto[@]}"
+    other_version "auto$bytes" 0 OCJ03001 OCJ03999 "$bytes" "${auto[@]}"
     says "auto$bytes" 'rank 1 cannot take part'
 done
 # the same record, but rules and model would mean something else

@@ -138,7 +138,8 @@ for row, r in zip(rows, wanted):
     check_json 'row["offloaded"] == 5 and row["previous"]["offloaded"] == 0 and row["wrong"] is None'
 
     # what is not offloaded is seen to be so
-    OMPI_MCA_coll_optcast_min_size=64K measure 0 4 auto allreduce -n 5 -w 0 -b 32K -e 64K --json "$tmp/json" --csv "$tmp/csv"
+    printf '[allreduce large]\nhosts = 1-\noffload = 64K-\n' >"$tmp/rules.ini"
+    OMPI_MCA_coll_optcast_rules=$tmp/rules.ini measure 0 4 auto allreduce -n 5 -w 0 -b 32K -e 64K --json "$tmp/json" --csv "$tmp/csv"
     check_json '[r["offloaded"] for r in rows] == [0, 5] and [r["fallbacks"] for r in rows] == [5, 0]'
     check_json 'row["previous"] is None'
     [ "$(awk -F, '{ print NF }' "$tmp/csv" | sort -u | wc -l)" -eq 1 ] || not_ok "rows differ in columns" "$tmp/csv"

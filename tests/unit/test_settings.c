@@ -79,7 +79,9 @@ static void check_entry(const oc_settings_table_t *table, const oc_setting_t *se
         return;
     }
     assert_true(setting->min <= setting->max);
-    assert_true((int64_t) setting->number >= setting->min);
+    assert_true((int64_t) setting->number >= setting->min
+                || (setting->automatic && 0 == setting->number));
+    assert_true(!setting->automatic || setting->min > 0);
     assert_true((int64_t) setting->number <= setting->max);
     if (OC_SETTING_CHOICE == setting->type) {
         int64_t count = 0;
@@ -118,6 +120,8 @@ static void test_defaults(void **state)
     assert_int_equal(values.job.mode, OC_MODE_AUTO);
     assert_string_equal(values.job.servers, "embedded");
     assert_int_equal(values.job.chunk_size, 0);
+    assert_int_equal(oc_settings_largest_chunk(&values.job), 65536);
+    assert_int_equal(oc_settings_fewest_chunks(&values.job), 64);
 }
 
 /* Both ends of every range can be written down, and what lies beyond cannot. */
@@ -190,9 +194,9 @@ static void test_errors_say_what(void **state)
     expect_error("chunk_size", "4095", "4096 to 16777216 bytes, or 0, is needed");
     expect_error("chunk_size", "17M", "bytes");
     expect_error("chunk_size", "64KB", "4096 to 16777216");
-    expect_error("min_size", "99999999999999999999999", "at least 0");
-    expect_error("min_size", "9223372036854775808", "at least 0");
-    expect_error("min_size", "-5", "at least 0");
+    expect_error("multicast_min_size", "99999999999999999999999", "at least 0");
+    expect_error("multicast_min_size", "9223372036854775808", "at least 0");
+    expect_error("multicast_min_size", "-5", "at least 0");
     expect_error("mode", "sometimes", "always");
     expect_error("mode", "AUTO", "never");
     expect_error("mode", "1", "auto");
@@ -211,16 +215,20 @@ static void test_values_arrive(void **state)
                                       text, error, sizeof(error)), OC_OK)
     SET("mode", "never");
     SET("chunk_size", "128K");
-    SET("min_size", "2G");
+    SET("multicast_min_size", "2G");
     SET("window", "64");
     SET("servers", list);
-#undef SET
     assert_int_equal(values.job.mode, OC_MODE_NEVER);
     assert_int_equal(values.job.chunk_size, 131072);
-    assert_int_equal(values.job.min_size, 2ull << 30);
+    assert_int_equal(oc_settings_largest_chunk(&values.job), 131072);
+    assert_int_equal(oc_settings_fewest_chunks(&values.job), 1);
+    SET("chunk_size", "0");
+    assert_int_equal(values.job.chunk_size, 0);
+    assert_int_equal(values.job.multicast_min_size, 2ull << 30);
     assert_int_equal(values.job.window, 64);
     assert_ptr_equal(values.job.servers, list);
     assert_int_equal(values.job.small_size, 8192);
+#undef SET
 }
 
 /* Values that did not come through the parser. */
@@ -258,7 +266,7 @@ static void test_scopes(void **state)
         oc_setting_scope_t scope;
         const char *names;
     } expected[] = {
-        {OC_SCOPE_FIRST, "priority mode min_size max_ranks multicast multicast_min_size "},
+        {OC_SCOPE_FIRST, "priority mode max_ranks multicast multicast_min_size "},
         {OC_SCOPE_MEANING, "servers rules "},
         {OC_SCOPE_SERVERS, "peer_aggregation reproducible small_size chunk_size window "},
         {OC_SCOPE_MULTICAST, "multicast_address multicast_port multicast_groups multicast_senders "

@@ -48,11 +48,9 @@ void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m)
     if (OC_MODE_AUTO != m->mode) {
         return;
     }
-    m->chooses = 0 == st->settings.min_size;
     /* if all are on this rank's host, each rank finds that */
-    m->least = m->chooses ? oc_least_find(&st->least, (uint32_t) ompi_comm_size(m->comm),
-                                          !ompi_group_have_remote_peers(group))
-                          : st->settings.min_size;
+    m->least = oc_least_find(&st->least, (uint32_t) ompi_comm_size(m->comm),
+                             !ompi_group_have_remote_peers(group));
 }
 
 oc_fallback_t mca_coll_optcast_left(const oc_group_t *group, const mca_coll_optcast_call_t *call)

@@ -23,7 +23,7 @@
  * exchange that it cannot take part. What comes then belongs to one format, and may have any
  * length.
  */
-#define FORMAT      "OCJ02001"
+#define FORMAT      "OCJ03001"
 #define NUM_LETTERS 5
 
 /*
@@ -40,17 +40,16 @@
 
 typedef struct {
     char format[8];
-    uint64_t min_size;
     uint64_t multicast_min_size;
     uint64_t cast_least, block_least, pair_least; /* what comes of it */
     int32_t mode, max_ranks, priority, multicast;
     oc_job_t job;
-    oc_least_t least;   /* mode auto without min_size: no smaller Allreduce is offloaded */
+    oc_least_t least;   /* mode auto: no smaller Allreduce is offloaded */
     oc_rules_t rules;
 } published_t;
 
 _Static_assert(offsetof(published_t, rules)
-                   == 64 + sizeof(oc_job_t) + 2 * OC_LEAST_CLASSES * sizeof(uint64_t),
+                   == 56 + sizeof(oc_job_t) + 2 * OC_LEAST_CLASSES * sizeof(uint64_t),
                "other versions would misunderstand it");
 
 /* What rank 0 of the job published, if it is known. */
@@ -59,7 +58,6 @@ static oc_job_t identity;
 
 /* The settings whose scope is OC_SCOPE_FIRST, and their types in the structure of settings. */
 #define FOREACH_FIRST(X)          \
-    X(min_size, size_t)           \
     X(multicast_min_size, size_t) \
     X(mode, int)                  \
     X(max_ranks, int)             \

@@ -27,9 +27,7 @@ static void explain_least(const mca_coll_optcast_module_t *m, char text[OC_CHOIC
     char printed[128];
 
     oc_sizes_print(&sizes, printed, sizeof(printed));
-    if (!m->chooses) {
-        snprintf(text, OC_CHOICE_SIZE, "offloads %s (coll_optcast_min_size)", printed);
-    } else if (!ompi_group_have_remote_peers(m->comm->c_local_group)) {
+    if (!ompi_group_have_remote_peers(m->comm->c_local_group)) {
         snprintf(text, OC_CHOICE_SIZE, "at best offloads %s (all ranks are on one host)", printed);
     } else {
         snprintf(text, OC_CHOICE_SIZE, "at best offloads %s (rules and model, wherever its ranks "
@@ -42,7 +40,7 @@ void mca_coll_optcast_report_module(const mca_coll_optcast_module_t *m)
     const char *servers = mca_coll_optcast_state.settings.servers;
     char text[OC_CHOICE_SIZE];
 
-    if (!m->chooses || UINT64_MAX != m->least || MPI_COMM_WORLD != m->comm
+    if (OC_MODE_AUTO != m->mode || UINT64_MAX != m->least || MPI_COMM_WORLD != m->comm
         || 0 != ompi_comm_rank(m->comm) || NULL == servers
         || 0 == strncmp(servers, "embedded", strlen("embedded"))) {
         return;
