@@ -246,11 +246,10 @@ oc_part_t *oc_large_part_of(const oc_allreduce_t *allreduce, uint32_t chunk)
 {
     const oc_group_t *group = allreduce->base.group;
     const oc_large_t *large = oc_large_of(allreduce);
-    unsigned own = (oc_chunk_map_team(&large->map, chunk) - group->servers->teams.first)
-                   / group->servers->teams.step;
-    unsigned lane = own * group->servers->num_lanes + oc_chunk_map_aggregator(&large->map, chunk);
+    unsigned lane = oc_lane_number(group, oc_chunk_map_team(&large->map, chunk),
+                                   oc_chunk_map_aggregator(&large->map, chunk));
 
-    assert(own < group->servers->teams.own && lane < large->num_parts);
+    assert(lane < large->num_parts);
     return &large->parts[(lane + large->num_parts - group->params.rank % large->num_parts)
                          % large->num_parts];
 }

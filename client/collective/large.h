@@ -31,7 +31,7 @@ struct oc_part {
     oc_allreduce_t *allreduce;
     oc_lane_t *lane;
     oc_share_t share;
-    oc_client_chunk_t next;           /* to be sent, while there is one */
+    oc_client_chunk_t next;    /* to be sent, while there is one */
     uint32_t last_bytes;       /* of its last chunk */
     uint32_t sent, received;
     bool acknowledged;
@@ -57,7 +57,8 @@ typedef struct {
     void (*committed)(oc_allreduce_t *allreduce);
     oc_part_t *due;            /* node shape: of the step that may be sent */
     uint64_t span, horizon;    /* flat shape: see large_flat.c */
-    uint32_t flying, news;     /* flat shape: chunks in flight, and ended since the last look */
+    uint32_t flying;           /* chunks in flight */
+    uint32_t news;             /* flat shape: chunks that have ended since the last look */
     oc_mapping_t *mappings[3]; /* of recv, send and the arena, if the network's devices have to
                                   know them */
 } oc_large_t;

@@ -16,7 +16,6 @@
  */
 #include "client/collective/large_flat.h"
 
-#include <assert.h>
 #include <utlist.h>
 
 #include "client/collective/large.h"

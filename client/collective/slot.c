@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <utlist.h>
 
 #include "base/clock.h"
 #include "client/collective/reply.h"
@@ -64,7 +63,7 @@ static void advance(oc_part_t *part)
     part->sent++;
     if (part->sent < part->share.count) {
         part->next = oc_chunk_map_chunk(&oc_large_of(part->allreduce)->map, &part->share,
-                                     part->sent);
+                                        part->sent);
     }
 }
 

@@ -199,13 +199,11 @@ static void write_header(oc_small_t *small)
 static oc_lane_t *choose_lane(const oc_allreduce_t *allreduce)
 {
     const oc_group_t *group = allreduce->base.group;
-    const oc_teams_t *teams = &group->servers->teams;
-    uint32_t team = oc_team_of(allreduce->sequence, 0, teams->count);
-    uint32_t own = (team - teams->first) / teams->step;
+    uint32_t teams = group->servers->teams.count;
+    uint64_t turn = allreduce->sequence / teams;
 
-    assert(own < teams->own);
-    return &group->servers->lanes[own * group->servers->num_lanes
-                         + allreduce->sequence / teams->count % group->servers->num_small];
+    return &group->servers->lanes[oc_lane_number(group, oc_team_of(allreduce->sequence, 0, teams),
+                                                 (unsigned) (turn % group->servers->num_small))];
 }
 
 /* Makes room for the message. Returns where the contribution goes; NULL: out of memory. */

@@ -105,7 +105,7 @@ static void flush(oc_allreduce_t *allreduce, oc_piece_t *piece)
 {
     counters_of(allreduce)->bytes_staged += piece->length;
     note(allreduce, oc_piece_flush(piece, allreduce->vector.recv_device,
-                                    (char *) allreduce->recv + piece->offset, piece->length));
+                                   (char *) allreduce->recv + piece->offset, piece->length));
 }
 
 static void end_all(oc_allreduce_t *allreduce, oc_piece_t **list, bool only_still)
@@ -383,11 +383,13 @@ void oc_vector_give(oc_part_t *part, oc_piece_t *piece)
 
 void oc_vector_drop(oc_part_t *part)
 {
-    oc_arena_t *arena = arena_of(part->allreduce);
+    oc_arena_t *arena;
 
+    /* so it is with parts that were not made, too, which know no Allreduce */
     if (NULL == part->spare) {
         return;
     }
+    arena = arena_of(part->allreduce);
     for (unsigned i = 0; i < part->num_slots; i++) {
         oc_piece_t *piece = part->slots[i].piece;
 

@@ -4,7 +4,7 @@
  * ahead of what is sent, and behind what was received. On host memory these functions copy, or
  * have nothing to do.
  *
- * A device's error ends the allreduce, for all ranks if it is one of reading: they count on it.
+ * A device's error ends the Allreduce, for all ranks if it is one of reading: they count on it.
  */
 #ifndef OC_CLIENT_COLLECTIVE_VECTOR_H
 #define OC_CLIENT_COLLECTIVE_VECTOR_H

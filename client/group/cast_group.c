@@ -140,7 +140,7 @@ static bool multicast_leaves(const oc_group_t *group, unsigned type, uint64_t by
     return false;
 }
 
-/* The ranks hear of it when the group fails. */
+/* The ranks hear of it when the group fails, and there is nothing to be given back. */
 static void multicast_keep(oc_group_t *group)
 {
     (void) group;
@@ -171,5 +171,5 @@ static void multicast_abandon(oc_group_t *group)
 
 const oc_service_ops_t oc_service_multicast = {
     .open = multicast_open, .go_live = multicast_go_live, .leaves = multicast_leaves,
-    .withdraw = multicast_keep, .leave = multicast_leave, .release = multicast_keep,
-    .fail = oc_group_cast_fail, .abandon = multicast_abandon};
+    .withdraw = multicast_keep, .leave = multicast_leave, .close = multicast_keep,
+    .release = multicast_keep, .fail = oc_group_cast_fail, .abandon = multicast_abandon};

@@ -55,7 +55,7 @@ void oc_group_destroy(oc_group_t *group)
         oc_stock_trim(&client->stock);
     }
     pthread_mutex_unlock(&client->lock);
-    free(group->servers);
+    group->service->close(group);
     free(group);
 }
 

@@ -44,10 +44,10 @@ static oc_ring_shape_t shape_of(const oc_client_t *client)
 void oc_place_flat(oc_group_t *group)
 {
     oc_node_free(group);
-    group->servers->teams = (oc_teams_t) {.count = 1, .own = 1, .step = 1,
-                                 .num_ranks = group->params.num_ranks,
-                                 .rank = group->params.rank,
-                                 .window = (unsigned) group->client->config.settings->window};
+    group->servers->teams = (oc_teams_t) {
+        .count = 1, .own = 1, .step = 1, .num_ranks = group->params.num_ranks,
+        .rank = group->params.rank,
+        .window = (unsigned) group->client->config.settings->window};
 }
 
 void oc_place_tell(oc_group_t *group)

@@ -78,6 +78,12 @@ static void served_leave(oc_group_t *group)
     oc_place_flat(group);
 }
 
+static void served_close(oc_group_t *group)
+{
+    free(group->servers);
+    group->servers = NULL;
+}
+
 static bool served_go_live(oc_group_t *group)
 {
     oc_client_t *client = group->client;
@@ -155,5 +161,5 @@ bool oc_group_leaves_all(const oc_group_t *group)
 
 const oc_service_ops_t oc_service_servers = {
     .open = served_open, .go_live = served_go_live, .leaves = served_leaves,
-    .withdraw = served_withdraw, .leave = served_leave, .release = served_release,
-    .fail = served_fail, .abandon = served_abandon};
+    .withdraw = served_withdraw, .leave = served_leave, .close = served_close,
+    .release = served_release, .fail = served_fail, .abandon = served_abandon};

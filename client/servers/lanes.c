@@ -17,7 +17,7 @@ static uint64_t share_of(const oc_group_t *group, unsigned link)
 
     return link < num_servers(group)
                ? oc_share_of_server(group->servers->num_peers, client->servers.servers[link].weight,
-                                 group->servers->links[link].connection->num_aggregators)
+                                    group->servers->links[link].connection->num_aggregators)
                : oc_share_of_peer(group->servers->num_peers, client->weights);
 }
 

@@ -16,6 +16,7 @@
 #ifndef OC_CLIENT_STATE_TYPES_H
 #define OC_CLIENT_STATE_TYPES_H
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -161,12 +162,17 @@ typedef struct {
     oc_status_t (*open)(oc_group_t *group);
     /* All ranks have voted for it. Sets way. false: it cannot begin, and is going to fail. */
     bool (*go_live)(oc_group_t *group);
-    /* Whether mode auto leaves such a vector to the previous module; once it is live. */
+    /* Whether mode auto leaves such a vector to the previous module; once that is chosen. */
     bool (*leaves)(const oc_group_t *group, unsigned type, uint64_t bytes);
     /* This rank alone goes on without: tells those who count on it. */
     void (*withdraw)(oc_group_t *group);
-    /* The end of the group, or of its set-up: in order, and gives back what it has. */
+    /*
+     * The end of the group, or of its set-up: in order, and gives back what it has. Of a group that
+     * is declined, leaves may be asked afterwards.
+     */
     void (*leave)(oc_group_t *group);
+    /* The group is destroyed, after leave: frees what open made. */
+    void (*close)(oc_group_t *group);
     /* It is lost: gives connections back. */
     void (*release)(oc_group_t *group);
     /* The group has failed, and so have its collectives: tells ranks that do not know. */
@@ -280,7 +286,16 @@ static inline uint32_t oc_team_number(const oc_group_t *group, unsigned own)
 {
     return group->servers->teams.first + own * group->servers->teams.step;
 }
-/* … and as servers know it */
+/* The lane of an aggregator and a team, which is one of this rank's. */
+static inline unsigned oc_lane_number(const oc_group_t *group, uint32_t team, unsigned aggregator)
+{
+    const oc_teams_t *teams = &group->servers->teams;
+    uint32_t own = (team - teams->first) / teams->step;
+
+    assert(own < teams->own && team == oc_team_number(group, own));
+    return own * group->servers->num_lanes + aggregator;
+}
+/* A team as servers know it. */
 static inline uint64_t oc_team_id(const oc_group_t *group, unsigned own)
 {
     return group->servers->id + oc_team_number(group, own);

@@ -252,6 +252,12 @@ tests_unit_test_resend_SOURCES = tests/unit/test_resend.c
 tests_unit_test_resend_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_resend_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/unit/test_large_memory
+tests_unit_test_large_memory_SOURCES = tests/unit/test_large_memory.c
+tests_unit_test_large_memory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_large_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
+tests_unit_test_large_memory_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/unit/test_channel
 tests_unit_test_channel_SOURCES = tests/unit/test_channel.c server/daemon/channel.h server/daemon/channel.c
 tests_unit_test_channel_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -52,6 +52,13 @@ static void check(size_t bytes, uint32_t teams, uint64_t sequence)
 
     assert_int_equal(map.num_chunks, (bytes + CHUNK - 1) / CHUNK);
     assert_true(map.num_chunks <= MAX_CHUNKS);
+    /* what others compute of a collective's sequence alone: each one begins elsewhere */
+    assert_int_equal(oc_chunk_map_team(&map, 0), sequence % teams);
+    assert_int_equal(oc_chunk_map_aggregator(&map, 0),
+                     oc_division_lane(&division, sequence % division.period));
+    for (uint32_t i = 0; i < map.num_chunks; i++) {
+        assert_int_equal(oc_chunk_map_team(&map, i), oc_team_of(sequence, i, teams));
+    }
     memset(met, 0, sizeof(met));
     for (uint32_t team = 0; team < teams; team++) {
         for (unsigned aggregator = 0; aggregator < division.num_lanes; aggregator++) {
