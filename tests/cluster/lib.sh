@@ -78,7 +78,7 @@ cluster_job() {
     done
     shift
     # bounded from here: a shell that ends does not end a function
-    BUILD=$BUILD OMPI_MPIRUN=$mpirun timeout --foreground -k 10 "${TIME_LIMIT:-60}" "$REPO/tests/cluster/cluster" \
+    BUILD=$BUILD OMPI_MPIRUN=$mpirun timeout --foreground -k 10 "${TIME_LIMIT:-150}" "$REPO/tests/cluster/cluster" \
         run --name "$cluster_name" "${options[@]}" \
         -x "OMPI_MCA_mca_base_component_path=$component_dir:SYSTEM_DEFAULT" \
         --mca coll_optcast_mode "${MODE:-always}" \
