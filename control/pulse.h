@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/clock.h"
 
 /* What owners differ in, in nanoseconds. */
 typedef struct {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 
 static const oc_control_t bye = {.type = OC_CONTROL_BYE};
@@ -146,6 +147,7 @@ static void greet(oc_uplink_t *uplink)
 {
     oc_control_t message = {.type = OC_CONTROL_HELLO};
 
+    uplink->unsent = OC_OK;
     message.hello.version_min = OC_PROTOCOL_VERSION_MIN;
     message.hello.version_max = OC_PROTOCOL_VERSION_MAX;
     oc_stream_init(&uplink->stream, oc_dial_take(&uplink->dial), OC_MAX_BODY);
@@ -169,10 +171,23 @@ static void check_connected(oc_uplink_t *uplink, uint64_t now, bool wanted)
 
 /* ---- messages ---- */
 
+/* The next look finds the end, after what the server may have said before. */
+static void break_off(oc_uplink_t *uplink, oc_status_t status)
+{
+    uplink->unsent = status;
+    shutdown(uplink->stream.fd, SHUT_RDWR);
+}
+
 void oc_uplink_send(oc_uplink_t *uplink, const oc_control_t *message)
 {
-    if (is_talking(uplink) && OC_OK != oc_stream_send(&uplink->stream, message)) {
-        shutdown(uplink->stream.fd, SHUT_RDWR);
+    oc_status_t status;
+
+    if (!is_talking(uplink) || OC_OK != uplink->unsent) {
+        return;
+    }
+    status = oc_stream_send(&uplink->stream, message);
+    if (OC_OK != status) {
+        break_off(uplink, status);
     }
 }
 
@@ -189,6 +204,7 @@ void oc_uplink_ping(oc_uplink_t *uplink, uint64_t now)
 void oc_uplink_accept(oc_uplink_t *uplink)
 {
     become(uplink, OC_UPLINK_READY);
+    uplink->reason[0] = '\0';
     oc_pulse_begin(&uplink->pulse, uplink->now);
 }
 
@@ -239,6 +255,27 @@ static void handle(oc_uplink_t *uplink, const oc_control_t *message)
     }
 }
 
+static void on_gone(oc_uplink_t *uplink)
+{
+    if (OC_OK == uplink->unsent || OC_ERR_UNREACHABLE == uplink->unsent) {
+        oc_uplink_fail(uplink, OC_ERR_UNREACHABLE, "is gone: it closed the connection");
+    } else if (OC_ERR_TIMEOUT == uplink->unsent) {
+        oc_uplink_fail(uplink, OC_ERR_TIMEOUT, "does not read what it is sent");
+    } else {
+        oc_uplink_fail(uplink, uplink->unsent, "cannot be sent a message: %s",
+                       oc_status_string(uplink->unsent));
+    }
+}
+
+static void flush(oc_uplink_t *uplink)
+{
+    oc_status_t status = OC_OK == uplink->unsent ? oc_stream_flush(&uplink->stream) : OC_OK;
+
+    if (OC_OK != status) {
+        break_off(uplink, status);
+    }
+}
+
 /* What came before the end is looked at first: it may say why. */
 static void read_messages(oc_uplink_t *uplink)
 {
@@ -258,8 +295,10 @@ static void read_messages(oc_uplink_t *uplink)
     }
     if (OC_IN_PROGRESS != status) {
         oc_uplink_fail(uplink, status, "does not speak this protocol");
-    } else if (OC_OK != read_status || OC_OK != oc_stream_flush(&uplink->stream)) {
-        oc_uplink_fail(uplink, OC_ERR_UNREACHABLE, "is gone: it closed the connection");
+    } else if (OC_OK != read_status) {
+        on_gone(uplink);
+    } else {
+        flush(uplink);
     }
 }
 

@@ -34,9 +34,12 @@ typedef enum {
 typedef struct oc_uplink oc_uplink_t;
 
 /*
- * What an owner does; the first two may be NULL, and so may waits. They come from inside of
- * oc_uplink_open, oc_uplink_reopen, oc_uplink_look and oc_uplink_fail, and may send, fail and close,
- * but neither open nor free. Pointers are good during the call.
+ * What an owner does; the first two may be NULL, and so may waits. attach and detach come from inside
+ * of all functions that open, close or look, also of oc_uplink_close and oc_uplink_free, and call
+ * none of them. The others come from inside of oc_uplink_open, oc_uplink_reopen, oc_uplink_look,
+ * oc_uplink_lost and oc_uplink_fail. They may send; ended may also close, and hello, welcome and
+ * message (which returns true then) may fail and close; none opens or frees. Pointers are good during
+ * the call.
  */
 typedef struct {
     /* It has a socket: oc_uplink_fd. false: the owner cannot watch it, for want of memory. */
@@ -65,7 +68,9 @@ struct oc_uplink {
     oc_stream_t stream;
     oc_pulse_t pulse;
     uint64_t now;              /* time of the last look */
-    char reason[OC_UPLINK_REASON_SIZE]; /* of a DEAD one: a sentence that begins with the title */
+    oc_status_t unsent;        /* not OK: a message could not be sent, for that reason */
+    /* Why it failed last, a sentence that begins with the title; empty again when it is READY. */
+    char reason[OC_UPLINK_REASON_SIZE];
 };
 
 void oc_uplink_init(oc_uplink_t *uplink, const oc_uplink_owner_t *owner, void *arg,
@@ -108,7 +113,7 @@ void oc_uplink_fail(oc_uplink_t *uplink, oc_status_t status, const char *format,
 void oc_uplink_lost(oc_uplink_t *uplink, uint64_t now);
 
 /*
- * Closes it without a word to its owner; again without harm. last_words, which may be NULL, are only
+ * Closes it without a word to its owner but detach; again without harm. last_words, which may be NULL, are only
  * said where somebody would understand them: before WELCOME that is BYE alone.
  */
 void oc_uplink_close(oc_uplink_t *uplink, const oc_control_t *last_words);

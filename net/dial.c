@@ -74,9 +74,8 @@ int oc_dial_take(oc_dial_t *dial)
 
 void oc_dial_again(oc_dial_t *dial)
 {
-    if (dial->next > 0) {
-        dial->next--;
-    }
+    assert(dial->fd < 0 && dial->next > 0);
+    dial->next--;
 }
 
 void oc_dial_stop(oc_dial_t *dial)

@@ -95,10 +95,9 @@ static void retire(oc_connection_t *connection)
 void oc_connection_close(oc_connection_t *connection, const oc_control_t *last_words)
 {
     /* also a process whose WELCOME is late leaves in order: without BYE it would count as dead */
-    oc_uplink_close(&connection->uplink, last_words);
+    oc_uplink_free(&connection->uplink, last_words);
     close_routes(connection);
     DL_DELETE(connection->client->connections, connection);
-    oc_uplink_free(&connection->uplink, NULL);
     oc_mac_free(connection->leaf_codes);
     free(connection);
 }

@@ -127,7 +127,8 @@ static bool all_ready(const oc_group_t *group, unsigned first, const oc_connecti
     return true;
 }
 
-static const char *slow_server(const oc_group_t *group)
+/* NULL: all have done what is to be done now. */
+static const oc_connection_t *find_slow(const oc_group_t *group)
 {
     unsigned first = 0;
 
@@ -137,11 +138,28 @@ static const char *slow_server(const oc_group_t *group)
         if (OC_UPLINK_READY != link->connection->uplink.state
             || (OC_SETUP_JOIN == group->setup->step
                 && (!has_joined(group, link) || !all_ready(group, first, link->connection)))) {
-            return link->connection->name;
+            return link->connection;
         }
         first += link->connection->num_aggregators;
     }
-    return "?";
+    return NULL;
+}
+
+static const char *slow_server(const oc_group_t *group)
+{
+    const oc_connection_t *connection = find_slow(group);
+
+    return NULL == connection ? "?" : connection->name;
+}
+
+/* Who comes back again and again has heard why not yet. */
+static void give_up_waiting(oc_group_t *group, int timeout)
+{
+    const oc_connection_t *connection = find_slow(group);
+    const char *reason = NULL == connection ? "" : connection->uplink.reason;
+
+    oc_setup_give_up(group, "server %.200s did not answer within %d seconds%s%.250s",
+                     slow_server(group), timeout, '\0' == reason[0] ? "" : "; before, ", reason);
 }
 
 static int most_aggregators(const oc_group_t *group)
@@ -235,8 +253,7 @@ static bool wait_for_servers(oc_group_t *group)
         }
     }
     if (setup->quiet > (uint64_t) timeout * OC_SECOND) {
-        oc_setup_give_up(group, "server %.200s did not answer within %d seconds",
-                         slow_server(group), timeout);
+        give_up_waiting(group, timeout);
     }
     return oc_setup_has_given_up(group);
 }

@@ -42,6 +42,7 @@ static void on_gathered(oc_watch_t *watch, uint32_t events)
 oc_status_t oc_hosts_open(oc_job_server_t *job, void (*gathered)(oc_job_server_t *job), char *error,
                           size_t error_size)
 {
+    oc_status_t status = OC_ERR_NO_MEMORY;
     int fd = oc_fd_make(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
 
     job->hosts_gathered = gathered;
@@ -49,13 +50,16 @@ oc_status_t oc_hosts_open(oc_job_server_t *job, void (*gathered)(oc_job_server_t
     job->origins.count = (uint8_t) oc_origin_addresses(job->config.net_devices,
                                                        job->origins.addresses, OC_MAX_ORIGINS);
     job->admission = oc_admission_open();
-    if (fd < 0 || NULL == job->admission
-        || OC_OK != oc_loop_add(job->loop, &job->hosts_watch, EPOLLIN)) {
+    if (fd < 0) {
+        status = OC_ERR_SYSTEM;
+    } else if (NULL != job->admission) {
+        status = oc_loop_add(job->loop, &job->hosts_watch, EPOLLIN);
+    }
+    if (OC_OK != status) {
         snprintf(error, error_size, "cannot tell hosts of the job from others: no descriptors or "
                  "no memory are left");
-        return OC_ERR_SYSTEM;
     }
-    return OC_OK;
+    return status;
 }
 
 void oc_hosts_close(oc_job_server_t *job)

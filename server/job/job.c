@@ -126,17 +126,19 @@ static const oc_parent_events_t parent_events = {
 
 static oc_status_t open_mailbox(oc_job_server_t *job, char *error, size_t error_size)
 {
-    if (OC_OK != oc_mailbox_open(&job->mailbox)) {
+    oc_status_t status = oc_mailbox_open(&job->mailbox);
+
+    if (OC_OK != status) {
         snprintf(error, error_size, "cannot make a mailbox");
-        return OC_ERR_SYSTEM;
+        return status;
     }
     job->mail_watch = (oc_watch_t) {.fd = job->mailbox.event_fd, .ready = on_mail};
-    if (OC_OK != oc_loop_add(job->loop, &job->mail_watch, EPOLLIN)) {
+    status = oc_loop_add(job->loop, &job->mail_watch, EPOLLIN);
+    if (OC_OK != status) {
         snprintf(error, error_size, "cannot watch a mailbox");
         oc_mailbox_close(&job->mailbox);
-        return OC_ERR_SYSTEM;
     }
-    return OC_OK;
+    return status;
 }
 
 static oc_status_t open_parts(oc_job_server_t *job, char *error, size_t error_size)

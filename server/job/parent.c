@@ -44,6 +44,8 @@ struct oc_parent {
     char own_name[80];         /* where this leaf listens */
     uint64_t deadline;         /* of the name, then of the WELCOME */
     uint64_t identity;
+    oc_status_t status;        /* not OC_OK: it serves the job no more, or not at all … */
+    char reason[OC_UPLINK_REASON_SIZE]; /* … and why not */
 };
 
 /* The uplink sends and wants to send: the loop has to know. */
@@ -271,11 +273,18 @@ static bool on_message(oc_uplink_t *uplink, const oc_control_t *message)
     }
 }
 
+static void note_end(oc_parent_t *parent, oc_status_t status, const char *reason)
+{
+    parent->status = status;
+    snprintf(parent->reason, sizeof(parent->reason), "%s", reason);
+}
+
 /* Who waits to be welcome has to be refused; who was has lost its service. */
 static void on_ended(oc_uplink_t *uplink, oc_status_t status, oc_uplink_state_t state)
 {
     oc_parent_t *parent = uplink->arg;
 
+    note_end(parent, status, uplink->reason);
     if (OC_UPLINK_READY == state) {
         parent->events->lost(parent->job, status, uplink->reason);
     } else {
@@ -316,14 +325,14 @@ oc_status_t oc_parent_status(const oc_job_server_t *job, const char **reason)
 {
     const oc_parent_t *parent = job->parent;
 
-    if (NULL == parent || OC_UPLINK_READY == parent->uplink.state) {
+    if (NULL == parent) {
         return OC_OK;
     }
-    if (OC_UPLINK_DEAD == parent->uplink.state) {
-        *reason = parent->uplink.reason;
-        return OC_ERR_REFUSED;
+    if (OC_OK != parent->status) {
+        *reason = parent->reason;
+        return parent->status;
     }
-    return OC_IN_PROGRESS;
+    return OC_UPLINK_READY == parent->uplink.state ? OC_OK : OC_IN_PROGRESS;
 }
 
 uint64_t oc_parent_identity(const oc_job_server_t *job)
@@ -419,6 +428,7 @@ void oc_parent_give_up(oc_job_server_t *job, oc_status_t status, const char *tex
         message.notice.text = (oc_bytes_t) {.data = (const uint8_t *) text,
                                             .length = (uint32_t) strnlen(text, OC_MAX_TEXT)};
         oc_uplink_close(&job->parent->uplink, &message);
+        note_end(job->parent, status, text);
     }
 }
 

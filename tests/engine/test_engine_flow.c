@@ -413,7 +413,7 @@ static void body_given(rank_t *rank)
     static const size_case_t cases[] = {
         {4u << 20, 64},
         {512u << 10, 8},
-        {100u << 10, 2},       /* a half for each, which is less */
+        {100u << 10, 3},       /* 48 KiB, no more than a half in units of 4 KiB */
         {24u << 10, 2},
     };
 

@@ -30,11 +30,25 @@ static int listeners[2];
 
 /* What the owner has seen, and what it does. */
 static struct {
-    unsigned hellos, welcomes, joined, missed, ended;
-    bool waits, returns;
+    unsigned attached, detached, hellos, welcomes, joined, missed, ended;
+    bool unwatchable, waits, returns;
     oc_status_t status;
     oc_uplink_state_t state;
 } seen;
+
+static bool attach(oc_uplink_t *link)
+{
+    assert_true(oc_uplink_fd(link) >= 0);
+    assert_int_equal(oc_uplink_events(link), POLLOUT);
+    seen.attached += !seen.unwatchable;
+    return !seen.unwatchable;
+}
+
+static void detach(oc_uplink_t *link)
+{
+    assert_true(oc_uplink_fd(link) >= 0);
+    seen.detached++;
+}
 
 static void hello(oc_uplink_t *link, oc_hello_t *message)
 {
@@ -79,7 +93,7 @@ static void ended(oc_uplink_t *link, oc_status_t status, oc_uplink_state_t state
 }
 
 static const oc_uplink_owner_t owner = {
-    .hello = hello, .welcome = welcome, .message = message, .waits = waits, .ended = ended,
+    .attach = attach, .detach = detach, .hello = hello, .welcome = welcome, .message = message, .waits = waits, .ended = ended,
     .title = "server"};
 
 /* ---- both ends ---- */
@@ -109,6 +123,7 @@ static int teardown(void **state)
 {
     (void) state;
     oc_uplink_free(&uplink, NULL);
+    assert_int_equal(seen.attached, seen.detached);
     oc_stream_close(&server);
     for (int i = 0; i < 2; i++) {
         close(listeners[i]);
@@ -126,10 +141,17 @@ static void begin(unsigned count)
     oc_uplink_open(&uplink, candidates, count, oc_clock_ns());
 }
 
+/* The port stays taken: nobody else listens there. */
 static void refuse_connections(int listener)
 {
+    const int on = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
     close(listeners[listener]);
-    listeners[listener] = -1;
+    listeners[listener] = fd;
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *) &addresses[listener].address,
+                          addresses[listener].length), 0);
 }
 
 /* Connections to the first address are neither taken nor refused: there is no room for them. */
@@ -271,6 +293,16 @@ static void test_all_refuse(void **state)
     assert_int_equal(seen.hellos, 0);
 }
 
+static void test_unwatchable(void **state)
+{
+    (void) state;
+    seen.unwatchable = true;
+    begin(2);
+    expect_end(OC_UPLINK_CONNECTING, OC_ERR_UNREACHABLE,
+               "server S cannot be reached: Cannot allocate memory");
+    assert_int_equal(seen.hellos, 0);
+}
+
 /* It is left for the next one, if somebody waits; after the last one comes the first again. */
 static void test_one_is_silent(void **state)
 {
@@ -310,11 +342,19 @@ static void test_return(void **state)
     say_notice(OC_CONTROL_REFUSE, OC_ERR_TIMEOUT);
     look_until(OC_UPLINK_CLOSED);
     assert_int_equal(seen.status, OC_ERR_TIMEOUT);
+    assert_int_equal(hear(NULL), OC_CONTROL_HELLO);
+    assert_int_equal(hear(NULL), OC_CONTROL_BYE);
+    assert_int_equal(hear(NULL), 0);
     oc_uplink_reopen(&uplink, oc_clock_ns());
+    assert_int_equal(uplink.dial.next, 2);
+    assert_string_equal(uplink.reason, "server S refused: no more");
     look_until(OC_UPLINK_GREETING);
     accept_client(1);
     assert_int_equal(hear(NULL), OC_CONTROL_HELLO);
     assert_int_equal(seen.hellos, 2);
+    say_welcome(OC_PROTOCOL_VERSION_MAX);
+    look_until(OC_UPLINK_READY);
+    assert_string_equal(uplink.reason, "");
 }
 
 /* ---- HELLO and WELCOME ---- */
@@ -479,6 +519,36 @@ static void test_server_says_why(void **state)
     expect_end(OC_UPLINK_READY, OC_ERR_REFUSED, "server S ended its service: no more");
 }
 
+static const oc_control_t ping = {.type = OC_CONTROL_PING};
+
+static void test_server_says_why_before_sending_fails(void **state)
+{
+    (void) state;
+    reach_ready();
+    say_notice(OC_CONTROL_JOB_ERROR, OC_ERR_REFUSED);
+    oc_stream_close(&server);
+    while (OC_OK == oc_stream_send(&uplink.stream, &ping)) {
+        usleep(1000);
+    }
+    oc_uplink_send(&uplink, &ping);
+    assert_int_equal(uplink.unsent, OC_ERR_UNREACHABLE);
+    assert_int_equal(uplink.state, OC_UPLINK_READY);
+    assert_int_equal(seen.ended, 0);
+    expect_end(OC_UPLINK_READY, OC_ERR_REFUSED, "server S ended its service: no more");
+}
+
+/* It does not read: what waits to be sent is bounded. */
+static void test_deaf_server(void **state)
+{
+    (void) state;
+    reach_ready();
+    while (OC_OK == uplink.unsent) {
+        oc_uplink_send(&uplink, &ping);
+    }
+    assert_int_equal(uplink.state, OC_UPLINK_READY);
+    expect_end(OC_UPLINK_READY, OC_ERR_TIMEOUT, "server S does not read what it is sent");
+}
+
 static void test_data_connection_breaks(void **state)
 {
     (void) state;
@@ -493,11 +563,14 @@ static void test_data_connection_breaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_one_refuses), TEST(test_all_refuse), TEST(test_one_is_silent), TEST(test_return),
+        TEST(test_one_refuses), TEST(test_all_refuse), TEST(test_unwatchable),
+        TEST(test_one_is_silent), TEST(test_return),
         TEST(test_wrong_version), TEST(test_second_welcome), TEST(test_refusal),
         TEST(test_answers), TEST(test_silence), TEST(test_silence_is_borne),
         TEST(test_messages), TEST(test_bye), TEST(test_early_bye),
-        TEST(test_server_ends), TEST(test_server_says_why), TEST(test_data_connection_breaks),
+        TEST(test_server_ends), TEST(test_server_says_why),
+        TEST(test_server_says_why_before_sending_fails), TEST(test_deaf_server),
+        TEST(test_data_connection_breaks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
