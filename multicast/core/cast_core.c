@@ -8,6 +8,8 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/check.h"
+#include "multicast/core/cast_check.h"
 #include "multicast/core/cast_memory.h"
 #include "multicast/core/cast_probe.h"
 #include "multicast/core/cast_tree.h"
@@ -20,7 +22,6 @@
 
 /* Batches of datagrams that one progress sends, so that what arrives meanwhile is looked at. */
 #define SEND_ROUNDS 4
-
 
 /* Of requests, until something is known. */
 #define FIRST_ROUND_TRIP (5 * OC_MILLISECOND)
@@ -149,6 +150,7 @@ oc_status_t oc_cast_start(oc_cast_group_t *group, const oc_cast_args_t *args, ui
     oc_cast_operation_t *operation;
 
     (void) now;
+    OC_CHECK(oc_cast_group_check(group));
     if (OC_OK != group->status) {
         return group->status;
     }

@@ -46,13 +46,6 @@ typedef struct {
     unsigned long long bytes_shared;         /* messages from peers, through shared memory */
 } oc_cast_counters_t;
 
-/* How the ranks take turns. */
-typedef enum {
-    OC_SCHEDULE_AUTO,
-    OC_SCHEDULE_TOGETHER, /* all ranks send at once, in step with what they receive */
-    OC_SCHEDULE_CHAIN,    /* in turn, in few chains */
-} oc_schedule_t;
-
 /* How a group reaches the others. Calls come from within those of the group, never otherwise. */
 typedef struct {
     void *context;
@@ -89,8 +82,7 @@ typedef struct {
     const uint8_t *job_key;     /* OC_JOB_KEY_SIZE bytes; read once */
     const uint32_t *hosts;      /* by rank: ranks on one host have the same number; copied */
     size_t datagram_size;       /* bytes, header included */
-    oc_schedule_t schedule;
-    uint32_t chains;            /* of the schedule chain */
+    uint32_t chains;            /* ranks that send at a time, all if it is more; 0: see chain.c */
     size_t window;              /* bytes that all others together may have under way to one rank */
     uint64_t probe_timeout;     /* ns that probing may take without a sign of a rank; 0: no limit */
     oc_cast_net_t net;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Who sends when. Chains of ranks send at the same time; in a chain one rank after the other, each
- * when the one before says so. "Together" is as many chains as ranks.
+ * when the one before says so. With as many chains as ranks all send at once. Unless their number is given,
+ * there are that many as long as each has enough of the window, and fewer otherwise.
  *
  * Chains keep in step without a word: what a rank receives from the others tells how fast its own
  * link is drained, and all links carry the same. A rank is never more than a window ahead of the
@@ -56,21 +57,18 @@ static bool would_overflow(const oc_cast_group_t *group, const oc_cast_operation
 
 static uint32_t choose_number(const oc_cast_group_t *group, const oc_cast_operation_t *operation)
 {
-    const oc_cast_config_t *config = &group->config;
-    uint32_t chains = config->chains > 0 ? config->chains : 1;
+    uint32_t chains = group->config.chains, ranks = group->config.num_ranks;
 
-    if (OC_SCHEDULE_AUTO == config->schedule && would_overflow(group, operation)) {
+    if (0 == chains && would_overflow(group, operation)) {
         return 1;
     }
-    if (OC_SCHEDULE_TOGETHER == config->schedule
-        || (OC_SCHEDULE_AUTO == config->schedule
-            && share_of_window(group, config->num_ranks - 1) >= MIN_AHEAD)) {
-        return config->num_ranks;
+    if (0 == chains && share_of_window(group, ranks - 1) >= MIN_AHEAD) {
+        return ranks;
     }
-    if (OC_SCHEDULE_AUTO == config->schedule) {
+    if (0 == chains) {
         chains = 1 + share_of_window(group, GOOD_AHEAD);
     }
-    return chains < config->num_ranks ? chains : config->num_ranks;
+    return chains < ranks ? chains : ranks;
 }
 
 oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operation)

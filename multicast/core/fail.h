@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Fails a group on all of its ranks. oc_cast_group_fail, which users of a group may call, too, is
- * declared in group.h. Part of the protocol: one thread at a time.
+ * declared in cast_core.h. Part of the protocol: one thread at a time.
  */
 #ifndef OC_MULTICAST_CORE_FAIL_H
 #define OC_MULTICAST_CORE_FAIL_H

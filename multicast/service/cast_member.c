@@ -255,7 +255,6 @@ static oc_status_t make_core(oc_cast_member_t *member, const oc_multicast_params
     oc_cast_config_t config = {
         .num_ranks = params->num_ranks, .rank = params->rank, .token = member->token,
         .job_key = member->multicast->job_key, .hosts = hosts, .datagram_size = datagram_size,
-        .schedule = 0 == settings->multicast_senders ? OC_SCHEDULE_AUTO : OC_SCHEDULE_CHAIN,
         .chains = (uint32_t) settings->multicast_senders, .window = settings->multicast_window,
         .probe_timeout =
             params->patient ? 0 : (uint64_t) settings->connect_timeout * OC_SECOND,

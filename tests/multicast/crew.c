@@ -407,7 +407,6 @@ static void be_born(void *arg)
         .job_key = crew_key,
         .hosts = crew->hosts,
         .datagram_size = crew->config.network.datagram_size,
-        .schedule = crew->config.schedule,
         .chains = crew->config.chains,
         .window = crew->config.window,
         .probe_timeout = crew->config.probe_timeout,
@@ -428,7 +427,6 @@ void crew_defaults(crew_config_t *config, unsigned num_ranks)
 {
     memset(config, 0, sizeof(*config));
     network_defaults(&config->network, num_ranks);
-    config->chains = 1;
     config->window = 512 << 10;
     config->probe_timeout = 5 * OC_SECOND;
 }

@@ -24,11 +24,13 @@ typedef struct {
     uint64_t compute[MAX_NODES];
 } operation_t;
 
+/* As many chains as there are ranks. */
+#define TOGETHER UINT32_MAX
+
 typedef struct {
     network_config_t network;
     const uint32_t *hosts;       /* NULL: each rank on its own */
-    oc_schedule_t schedule;
-    uint32_t chains;
+    uint32_t chains;             /* 0, or TOGETHER, or a number */
     size_t window;
     uint64_t probe_timeout;
     uint64_t born[MAX_NODES];    /* ns after the beginning when a rank makes its group */

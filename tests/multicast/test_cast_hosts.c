@@ -144,10 +144,10 @@ static void test_what_a_host_missed_is_fetched_once(void **state)
 {
     (void) state;
     for (lost_of_100 = 1; lost_of_100 <= 25; lost_of_100 += 8) {
-        config.schedule = OC_SCHEDULE_TOGETHER;
+        config.chains = TOGETHER;
         play(&(operation_t) {.block = 500000, .blocking = true});
         expect_fetched_once();
-        config.schedule = OC_SCHEDULE_CHAIN;
+        config.chains = 1;
         play(&(operation_t) {.block = 500000});
         expect_fetched_once();
     }

@@ -43,10 +43,8 @@ typedef struct {
 static crew_config_t config;
 static plot_t plot;
 
-static const struct {
-    oc_schedule_t schedule;
-    uint32_t chains;
-} schedules[] = {{OC_SCHEDULE_TOGETHER, 1}, {OC_SCHEDULE_CHAIN, 1}, {OC_SCHEDULE_CHAIN, 2}};
+/* Chains. */
+static const uint32_t schedules[] = {TOGETHER, 1, 2};
 
 #define NUM_SCHEDULES (sizeof(schedules) / sizeof(schedules[0]))
 
@@ -120,8 +118,7 @@ static int set_up(void **state)
 static crew_t *new_crew(unsigned ranks, unsigned schedule)
 {
     config.network.num_nodes = ranks;
-    config.schedule = schedules[schedule].schedule;
-    config.chains = schedules[schedule].chains;
+    config.chains = schedules[schedule];
     return crew_new(&config);
 }
 

@@ -107,7 +107,7 @@ static void test_chain(void **state)
     unsigned long long first, second;
 
     (void) state;
-    config.schedule = OC_SCHEDULE_CHAIN;
+    config.chains = 1;
     begin_crew(RANKS);
     expect_probed();
     (void) crew_add(crew, &(operation_t) {.block = 5000, .blocking = true});

@@ -112,6 +112,7 @@ static void make_network(oc_random_t *dice, network_config_t *network)
 static void make_crew(oc_random_t *dice, schedule_t *schedule)
 {
     crew_config_t *crew = &schedule->crew;
+    unsigned kind;
 
     crew_defaults(crew, 2);
     make_network(dice, &crew->network);
@@ -120,8 +121,9 @@ static void make_crew(oc_random_t *dice, schedule_t *schedule)
         crew->born[i] = percent(dice, 20) ? from_to(dice, 0, 300) * OC_MILLISECOND : 0;
     }
     crew->hosts = schedule->hosts;
-    crew->schedule = (oc_schedule_t) from_to(dice, OC_SCHEDULE_AUTO, OC_SCHEDULE_CHAIN);
+    kind = from_to(dice, 0, 2);
     crew->chains = from_to(dice, 1, 3);
+    crew->chains = 0 == kind ? 0 : 1 == kind ? TOGETHER : crew->chains;
     crew->window = 16384u << from_to(dice, 0, 5);
     crew->eager = percent(dice, 30);
     crew->probe_timeout = percent(dice, 50) ? 0 : 5 * OC_SECOND;
@@ -196,9 +198,9 @@ static void print_schedule(const schedule_t *schedule)
     const network_config_t *network = &crew->network;
     const oc_faults_t *faults = &network->faults;
 
-    printf("seed %llu: %u ranks, datagrams %zu, schedule %d, chains %u, window %zu, eager %d\n",
+    printf("seed %llu: %u ranks, datagrams %zu, chains %u, window %zu, eager %d\n",
            (unsigned long long) schedule->seed, network->num_nodes, network->datagram_size,
-           crew->schedule, crew->chains, crew->window, crew->eager);
+           crew->chains, crew->window, crew->eager);
     printf("  rate %llu, queues %zu %zu %zu, messages take up to %llu us, room %zu, loopback %d\n",
            (unsigned long long) network->rate, network->send_queue, network->port_queue,
            network->staging, (unsigned long long) network->message_max / 1000,

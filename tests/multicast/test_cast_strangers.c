@@ -313,12 +313,12 @@ static void forge_message(unsigned to, oc_cast_kind_t kind, uint32_t rank, uint6
 /* GO and LEAVE too early, DONE of those who are not, data that is none, the end of the group. */
 static void test_messages_of_each_kind(void **state)
 {
-    static const oc_schedule_t schedules[] = {OC_SCHEDULE_TOGETHER, OC_SCHEDULE_CHAIN};
+    static const uint32_t chains[] = {TOGETHER, 1};
     unsigned count = 0;
 
     (void) state;
     for (unsigned i = 0; i < 2; i++, count = 0) {
-        config.schedule = schedules[i];
+        config.chains = chains[i];
         config.window = 64 << 10; /* so that CREDITs count */
         begin_with((operation_t) {.block = LARGE});
         for (oc_cast_kind_t kind = OC_CAST_PROBE_REQUEST; kind < OC_CAST_KINDS; kind++) {
@@ -361,12 +361,12 @@ static void test_messages_for_others(void **state)
 /* All that was ever said is said again, at any time, over and over. */
 static void test_everything_again(void **state)
 {
-    static const oc_schedule_t schedules[] = {OC_SCHEDULE_TOGETHER, OC_SCHEDULE_CHAIN};
+    static const uint32_t chains[] = {TOGETHER, 1};
     oc_random_t dice = {.state = 3};
 
     (void) state;
     for (unsigned i = 0; i < 2; i++) {
-        config.schedule = schedules[i];
+        config.chains = chains[i];
         config.window = 64 << 10;
         config.network.faults.drop = 0.01;
         config.network.seed = i + 1;
@@ -409,7 +409,7 @@ static void test_an_old_turn_takes_back_no_new_one(void **state)
     oc_cast_message_t turn;
 
     (void) state;
-    config.schedule = OC_SCHEDULE_CHAIN;
+    config.chains = 1;
     config.network.meddler.message = lose_turns;
     begin_with((operation_t) {.block = LARGE});
     memset(&turn, 0, sizeof(turn));
