@@ -275,15 +275,9 @@ oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group
     return status;
 }
 
-typedef struct {
-    oc_multicast_t *multicast;
-    oc_cast_slot_t *slot;
-} arrival_t;
-
 static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)
 {
-    const arrival_t *arrival = arg;
-    oc_multicast_t *multicast = arrival->multicast;
+    oc_multicast_t *multicast = arg;
     oc_cast_member_t *member = NULL;
     oc_datagram_t header;
 
@@ -294,7 +288,7 @@ static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes
     if (oc_datagram_decode(bytes, length, &header)) {
         HASH_FIND(by_token, multicast->tokens, &header.token, sizeof(header.token), member);
     }
-    if (NULL == member || member->slot != arrival->slot) {
+    if (NULL == member) {
         multicast->config.counters->fragments_foreign++;
         return;
     }
@@ -306,12 +300,11 @@ static void receive(oc_multicast_t *multicast)
 {
     for (unsigned i = 0; i < multicast->transports.num_open; i++) {
         oc_cast_slot_t *slot = multicast->transports.open[i];
-        arrival_t arrival = {multicast, slot};
 
         if (slot->listeners > 0) {
             slot->receiving = true;
             (void) slot->transport->ops->receive(slot->transport, RECEIVE_BATCH, on_datagram,
-                                                 &arrival);
+                                                 multicast);
             slot->receiving = false;
         }
     }

@@ -70,7 +70,7 @@ struct oc_transport {
     size_t datagram_size;      /* largest datagram in bytes, header included */
     int event_fd;              /* to sleep on, after arm; -1: there is none */
     short events;              /* what to poll it for (POLLIN, POLLOUT), set by arm */
-    uint64_t due;              /* set by arm: when to call receive in any case; 0: never */
+    uint64_t due;              /* when to call receive in any case; arm may set it; 0: never */
 };
 
 #endif

@@ -219,10 +219,12 @@ static bool shim_arm(oc_transport_t *transport, bool sending)
     shim_t *shim = (shim_t *) transport;
     bool armed;
 
-    shim->base.due = oc_shim_due(transport);
-    if (shim->base.due <= shim->now(shim->arg)) {
+    uint64_t due = oc_shim_due(transport);
+
+    if (due <= shim->now(shim->arg)) {
         return false;
     }
+    shim->base.due = UINT64_MAX == due ? 0 : due;
     armed = shim->inner->ops->arm(shim->inner, sending);
     shim->base.event_fd = shim->inner->event_fd;
     shim->base.events = shim->inner->events;
