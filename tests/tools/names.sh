@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that no name of the product's files of C, types and functions means two things, that headers declare what
-# their own file defines, and that files say what they own. It allows some names that are about to be changed: see KNOWN in
-# names.py.
+# their own file defines, and that files say what they own. names.py names the exceptions.
 # Test: quick 60
 set -eu
 

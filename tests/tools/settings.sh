@@ -43,6 +43,12 @@ generated settings.md jobs servers
 generated optcast-server.8 synopsis options
 generated optcast-info.1 parameters
 
+# What rank 0's value counts for, the others take over from its record.
+first=$(sed -n '/^## MCA/,/^## /s/^| `\([a-z_]*\)` |.*| rank 0 |.*/\1/p' "$REPO/doc/settings.md" | sort | paste -s -d ' ')
+adopted=$(sed -n 's/^    X(\([a-z_]*\), [a-z_]*).*/\1/p' "$REPO/ompi/mca/coll/optcast/coll_optcast_job.c" |
+    sort | paste -s -d ' ')
+[ -n "$first" ] && [ "$first" = "$adopted" ] || not_ok "rank 0 decides about $first, and ranks take over $adopted"
+
 # A page that is not marked as it should be is refused.
 for page in 'settings-pages: jobs' 'settings-pages: end' 'settings-pages: nothing'; do
     ends 1 "$BUILD/tools/settings-pages" <<<"$page"
