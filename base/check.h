@@ -6,7 +6,8 @@
  *
  * assert() and OC_CHECK are active where configure has --enable-checks, which --enable-sanitizers
  * implies. In other builds their arguments are not evaluated, so they must have no side effects.
- * What others may get wrong is no invariant: that is checked in every build, where it enters.
+ * ompi/ has Open MPI's own NDEBUG in all builds, and so no assert(). What others may get wrong is no
+ * invariant: that is checked in every build, where it enters.
  */
 #ifndef OC_BASE_CHECK_H
 #define OC_BASE_CHECK_H

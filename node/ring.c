@@ -209,9 +209,10 @@ void oc_ring_give(oc_ring_t *ring, uint64_t what, uint32_t owner)
 
 oc_status_t oc_ring_has_gathered(const oc_ring_t *ring, uint64_t step, uint32_t *member)
 {
-    uint64_t what = place_of(ring, ring->self, step)->what;
+    uint64_t what;
 
     assert(step < ring->given);
+    what = place_of(ring, ring->self, step)->what;
     for (uint32_t i = 0; i < ring->num_members; i++) {
         if (i == ring->self) {
             continue;

@@ -109,7 +109,6 @@ static void make_way(oc_pool_t *pool, size_t size)
         trim_blocks(pool);
         oc_stock_shrink(&pool->pieces,
                         oc_pool_has(pool, size) ? pool->limit - pool->used - size : 0);
-        assert(0 == pool->idle);
     }
     assert(0 == pool->idle + pool->pieces.kept
            || oc_pool_has(pool, size + pool->idle + pool->pieces.kept));

@@ -157,6 +157,8 @@ void aggregator_close(aggregator_fixture_t *fixture)
         aggregator_drop(fixture, group);
     }
     discard_all(fixture);
+    /* no failure that the test has not taken */
+    assert_null(oc_mailbox_take(&fixture->control));
     /* what the client has not received ends with an error */
     tell(fixture, make(OC_COMMAND_CLIENT_DROP, NULL, 0));
     aggregator_settle(fixture);
