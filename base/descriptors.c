@@ -63,7 +63,7 @@ static void in_child(void)
     held_before = 0;
 }
 
-static void install(void)
+static void descriptors_install(void)
 {
     (void) pthread_atfork(before_fork, after_fork, in_child);
 }
@@ -72,7 +72,7 @@ void oc_fd_guard(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    (void) pthread_once(&once, install);
+    (void) pthread_once(&once, descriptors_install);
 }
 
 void oc_fd_hold(void)
@@ -80,7 +80,7 @@ void oc_fd_hold(void)
     (void) pthread_mutex_lock(&making);
 }
 
-static void mark(unsigned fd)
+static void descriptors_mark(unsigned fd)
 {
     unsigned count = atomic_load(&words), wanted = fd / BITS + 1;
 
@@ -95,7 +95,7 @@ int oc_fd_keep(int fd)
     int saved = errno;
 
     if (fd >= 0 && (unsigned) fd < MAX_DESCRIPTORS) {
-        mark((unsigned) fd);
+        descriptors_mark((unsigned) fd);
     }
     (void) pthread_mutex_unlock(&making);
     errno = saved;

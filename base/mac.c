@@ -181,8 +181,8 @@ static void write_u64(uint64_t value, uint8_t *to)
     }
 }
 
-static bool compute(oc_mac_t *mac, oc_nonce_t nonce, const void *head, size_t head_size,
-                    const void *body, size_t body_size, uint8_t code[OC_MAC_SIZE])
+static bool mac_compute(oc_mac_t *mac, oc_nonce_t nonce, const void *head, size_t head_size,
+                        const void *body, size_t body_size, uint8_t code[OC_MAC_SIZE])
 {
     uint8_t block[HALF_KEY];
     size_t size;
@@ -200,7 +200,7 @@ static bool compute(oc_mac_t *mac, oc_nonce_t nonce, const void *head, size_t he
 void oc_mac_sign(oc_mac_t *mac, oc_nonce_t nonce, const void *head, size_t head_size,
                  const void *body, size_t body_size, uint8_t code[OC_MAC_SIZE])
 {
-    if (!compute(mac, nonce, head, head_size, body, body_size, code)) {
+    if (!mac_compute(mac, nonce, head, head_size, body, body_size, code)) {
         memset(code, 0, OC_MAC_SIZE);
     }
 }
@@ -210,6 +210,6 @@ bool oc_mac_verify(oc_mac_t *mac, oc_nonce_t nonce, const void *head, size_t hea
 {
     uint8_t expected[OC_MAC_SIZE];
 
-    return compute(mac, nonce, head, head_size, body, body_size, expected)
+    return mac_compute(mac, nonce, head, head_size, body, body_size, expected)
            && 0 == CRYPTO_memcmp(expected, code, OC_MAC_SIZE);
 }

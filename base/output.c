@@ -35,7 +35,7 @@ static const char *speaker = "optcast";
 static atomic_uint lost_lines;
 static atomic_bool in_a_line;      /* the last one has no end */
 
-static bool has_room(int fd)
+static bool output_has_room(int fd)
 {
     struct pollfd event = {.fd = fd, .events = POLLOUT};
 
@@ -45,7 +45,7 @@ static bool has_room(int fd)
 /* Where nothing better can be had: the room may be somebody else's before the text is there. */
 static ssize_t put_with_luck(int fd, const char *text, size_t length)
 {
-    return has_room(fd) ? write(fd, text, length) : -1;
+    return output_has_room(fd) ? write(fd, text, length) : -1;
 }
 
 static ssize_t put_unopened(int fd, bool is_pipe, const char *text, size_t length)
@@ -99,7 +99,7 @@ static ssize_t put_unsignalled(int fd, bool is_pipe, const char *text, size_t le
     return written;
 }
 
-static ssize_t put(int fd, const char *text, size_t length)
+static ssize_t output_put(int fd, const char *text, size_t length)
 {
     struct stat what;
 
@@ -117,7 +117,7 @@ static ssize_t put(int fd, const char *text, size_t length)
 
 bool oc_output_write(int fd, const char *text, size_t length)
 {
-    return (ssize_t) length == put(fd, text, length);
+    return (ssize_t) length == output_put(fd, text, length);
 }
 
 void oc_output_set_name(const char *name)
@@ -131,12 +131,12 @@ static bool put_line(const char *line, size_t length)
     ssize_t written;
 
     if (atomic_load(&in_a_line)) {
-        if (1 != put(STDERR_FILENO, "\n", 1)) {
+        if (1 != output_put(STDERR_FILENO, "\n", 1)) {
             return false;
         }
         atomic_store(&in_a_line, false);
     }
-    written = put(STDERR_FILENO, line, length);
+    written = output_put(STDERR_FILENO, line, length);
     if (written > 0 && written < (ssize_t) length) {
         atomic_store(&in_a_line, true);
     }

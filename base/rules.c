@@ -124,7 +124,7 @@ static bool fail_at(parser_t *p, unsigned line, const char *format, ...)
 #define FAIL(p, ...) fail_at((p), (p)->line, __VA_ARGS__)
 
 /* Without spaces at both ends. */
-static char *trim(char *text)
+static char *rules_trim(char *text)
 {
     size_t length;
 
@@ -150,8 +150,9 @@ static bool parse_range(char *text, bool single, oc_range_t *range)
     }
     *dash = '\0';
     range->last = UINT64_MAX;
-    return OC_OK == oc_parse_size(trim(text), &range->first)
-           && ('\0' == *trim(dash + 1) || OC_OK == oc_parse_size(trim(dash + 1), &range->last))
+    return OC_OK == oc_parse_size(rules_trim(text), &range->first)
+           && ('\0' == *rules_trim(dash + 1)
+               || OC_OK == oc_parse_size(rules_trim(dash + 1), &range->last))
            && range->first <= range->last;
 }
 
@@ -175,7 +176,7 @@ static bool parse_offload(char *text, oc_sizes_t *sizes)
     while (NULL != (item = strsep(&rest, ","))) {
         oc_range_t range;
 
-        if (OC_MAX_SIZES == sizes->count || !parse_range(trim(item), false, &range)
+        if (OC_MAX_SIZES == sizes->count || !parse_range(rules_trim(item), false, &range)
             || (sizes->count > 0 && range.first <= sizes->ranges[sizes->count - 1].last)) {
             return false;
         }
@@ -185,7 +186,7 @@ static bool parse_offload(char *text, oc_sizes_t *sizes)
 }
 
 /* Whether it is there for the first time. */
-static bool mark(parser_t *p, uint32_t *seen, unsigned bit, const char *name)
+static bool rules_mark(parser_t *p, uint32_t *seen, unsigned bit, const char *name)
 {
     if (0 != (*seen >> bit & 1)) {
         return FAIL(p, "%s stands there twice", name);
@@ -210,7 +211,7 @@ static bool set_constant(parser_t *p, const char *name, const char *value)
         }
         *(uint64_t *) ((char *) &p->rules->constants + constants[i].offset) = number;
         p->rules->given |= 1ull << i;
-        return mark(p, &p->seen_before, i, name);
+        return rules_mark(p, &p->seen_before, i, name);
     }
     return FAIL(p, "\"%.40s\" is not known in [model]: link_rate, link_latency, offload_latency, "
                 "message_cost, server_rate and memory_rate are", name);
@@ -228,7 +229,7 @@ static bool set_condition(parser_t *p, unsigned i, const char *value)
                     (unsigned long long) conditions[i].min,
                     (unsigned long long) conditions[i].max);
     }
-    return mark(p, &p->seen, i, conditions[i].name);
+    return rules_mark(p, &p->seen, i, conditions[i].name);
 }
 
 static bool set_offload(parser_t *p, const char *value)
@@ -240,7 +241,7 @@ static bool set_offload(parser_t *p, const char *value)
                     "bytes from small to large, such as 64K-1M, 4M-, is needed", value,
                     OC_MAX_SIZES);
     }
-    return mark(p, &p->seen, SEEN_OFFLOAD, "offload");
+    return rules_mark(p, &p->seen, SEEN_OFFLOAD, "offload");
 }
 
 static bool set_in_rule(parser_t *p, const char *name, const char *value)
@@ -268,7 +269,7 @@ static bool set_version(parser_t *p, const char *name, const char *value)
         return FAIL(p, "version \"%.40s\" of rules is not known to this version of Optcast, but %d "
                     "is: write the file anew, with optcast-tune for example", value, VERSION);
     }
-    return mark(p, &p->seen_before, SEEN_VERSION, name);
+    return rules_mark(p, &p->seen_before, SEEN_VERSION, name);
 }
 
 static bool finish_rule(parser_t *p)

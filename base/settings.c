@@ -292,7 +292,8 @@ static bool in_range(const oc_setting_t *setting, int64_t number)
            || (number >= setting->min && number <= setting->max);
 }
 
-static oc_status_t parse_number(const oc_setting_t *setting, const char *text, int64_t *number)
+static oc_status_t settings_parse_number(const oc_setting_t *setting, const char *text,
+                                         int64_t *number)
 {
     bool negative = OC_SETTING_INT == setting->type && '-' == text[0];
     uint64_t value = 0;
@@ -316,7 +317,7 @@ oc_status_t oc_setting_parse(const oc_setting_t *setting, void *values, const ch
         *(const char **) ((char *) values + setting->offset) = text;
         return OC_OK;
     }
-    if (OC_OK != parse_number(setting, text, &number)) {
+    if (OC_OK != settings_parse_number(setting, text, &number)) {
         range_error(setting, text, error, error_size);
         return OC_ERR_INVALID;
     }

@@ -33,13 +33,13 @@ void oc_stock_open(oc_stock_t *stock, size_t most)
     *stock = (oc_stock_t) {.most = most};
 }
 
-static unsigned log2_up(size_t size)
+static unsigned stock_log2_up(size_t size)
 {
     return (unsigned) (sizeof(long) * 8) - (unsigned) __builtin_clzl(size - 1);
 }
 
 /* The number of the smallest size that is enough, and that size. */
-static unsigned class_of(size_t size, size_t *whole)
+static unsigned stock_class_of(size_t size, size_t *whole)
 {
     unsigned bits, quarter;
     size_t step;
@@ -49,7 +49,7 @@ static unsigned class_of(size_t size, size_t *whole)
         *whole = (size + HEAP_GRAIN - 1) / HEAP_GRAIN * HEAP_GRAIN;
         return (unsigned) (*whole / HEAP_GRAIN) - 1;
     }
-    bits = log2_up(size);
+    bits = stock_log2_up(size);
     step = (size_t) 1 << (bits - 3);
     quarter = (unsigned) ((size + step - 1) / step) - 5;
     *whole = (quarter + 5) * step;
@@ -57,7 +57,7 @@ static unsigned class_of(size_t size, size_t *whole)
 }
 
 /* The size of pieces with that number. */
-static size_t size_of(unsigned class)
+static size_t stock_size_of(unsigned class)
 {
     unsigned quarters = class - FINE_CLASSES;
 
@@ -65,7 +65,7 @@ static size_t size_of(unsigned class)
                                 : (quarters % 4 + 5) * ((size_t) 1 << (quarters / 4 + FINE_BITS - 2));
 }
 
-static size_t cost_of(size_t whole)
+static size_t stock_cost_of(size_t whole)
 {
     return (whole + HEAP_NOTE + HEAP_GRAIN - 1) / HEAP_GRAIN * HEAP_GRAIN;
 }
@@ -75,9 +75,9 @@ size_t oc_stock_cost(size_t size)
     size_t whole = size;
 
     if (size <= OC_STOCK_MAX_SIZE) {
-        (void) class_of(size, &whole);
+        (void) stock_class_of(size, &whole);
     }
-    return whole > SIZE_MAX - 2 * HEAP_GRAIN ? SIZE_MAX : cost_of(whole);
+    return whole > SIZE_MAX - 2 * HEAP_GRAIN ? SIZE_MAX : stock_cost_of(whole);
 }
 
 void *oc_stock_find(oc_stock_t *stock, size_t size)
@@ -89,13 +89,13 @@ void *oc_stock_find(oc_stock_t *stock, size_t size)
     if (size > OC_STOCK_MAX_SIZE) {
         return NULL;
     }
-    class = class_of(size, &whole);
+    class = stock_class_of(size, &whole);
     piece = stock->free[class];
     if (NULL != piece) {
-        assert(stock->kept >= cost_of(whole));
+        assert(stock->kept >= stock_cost_of(whole));
         ASAN_UNPOISON_MEMORY_REGION(piece, whole);
         stock->free[class] = piece->next;
-        stock->kept -= cost_of(whole);
+        stock->kept -= stock_cost_of(whole);
     }
     return piece;
 }
@@ -109,7 +109,7 @@ void *oc_stock_take(oc_stock_t *stock, size_t size)
         return memory;
     }
     if (size <= OC_STOCK_MAX_SIZE) {
-        (void) class_of(size, &whole);
+        (void) stock_class_of(size, &whole);
     }
     return malloc(whole);
 }
@@ -127,22 +127,22 @@ void oc_stock_give(oc_stock_t *stock, void *memory, size_t size)
         free(memory);
         return;
     }
-    class = class_of(size, &whole);
-    assert(stock->kept <= stock->most && size_of(class) == whole);
-    if (cost_of(whole) > stock->most - stock->kept) {
+    class = stock_class_of(size, &whole);
+    assert(stock->kept <= stock->most && stock_size_of(class) == whole);
+    if (stock_cost_of(whole) > stock->most - stock->kept) {
         free(memory);
         return;
     }
     piece->next = stock->free[class];
     stock->free[class] = piece;
-    stock->kept += cost_of(whole);
+    stock->kept += stock_cost_of(whole);
     ASAN_POISON_MEMORY_REGION(piece + 1, whole - sizeof(*piece));
 }
 
 void oc_stock_shrink(oc_stock_t *stock, size_t most)
 {
     for (unsigned class = OC_STOCK_CLASSES; class-- > 0 && stock->kept > most;) {
-        size_t cost = cost_of(size_of(class));
+        size_t cost = stock_cost_of(stock_size_of(class));
 
         while (NULL != stock->free[class] && stock->kept > most) {
             link_t *piece = stock->free[class];
@@ -165,7 +165,7 @@ const char *oc_stock_check(const oc_stock_t *stock)
 
     for (unsigned class = 0; class < OC_STOCK_CLASSES; class++) {
         for (const link_t *piece = stock->free[class]; NULL != piece; piece = piece->next) {
-            kept += cost_of(size_of(class));
+            kept += stock_cost_of(stock_size_of(class));
         }
     }
     if (kept != stock->kept) {

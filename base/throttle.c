@@ -3,7 +3,7 @@
 #include "base/throttle.h"
 
 /* What was left out is not forgotten by the next period: its turn to be told of may come later. */
-static void renew(oc_throttle_t *throttle, uint64_t now)
+static void throttle_renew(oc_throttle_t *throttle, uint64_t now)
 {
     if (0 == throttle->begin || now - throttle->begin >= OC_THROTTLE_PERIOD) {
         throttle->begin = now;
@@ -13,7 +13,7 @@ static void renew(oc_throttle_t *throttle, uint64_t now)
 
 bool oc_throttle_passes(oc_throttle_t *throttle, uint64_t now)
 {
-    renew(throttle, now);
+    throttle_renew(throttle, now);
     if (throttle->said < OC_THROTTLE_LINES) {
         throttle->said++;
         return true;

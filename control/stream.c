@@ -29,7 +29,7 @@ void oc_stream_close(oc_stream_t *stream)
     *stream = (oc_stream_t) {.fd = -1};
 }
 
-static bool reserve(uint8_t **buffer, size_t *capacity, size_t needed)
+static bool stream_reserve(uint8_t **buffer, size_t *capacity, size_t needed)
 {
     size_t size = *capacity > 0 ? *capacity : FIRST_CAPACITY;
     uint8_t *grown;
@@ -55,7 +55,7 @@ static oc_status_t read_until(oc_stream_t *stream, bool end)
     ssize_t got;
 
     while (stream->in_used < limit) {
-        if (!reserve(&stream->in, &stream->in_capacity, stream->in_used + 1)) {
+        if (!stream_reserve(&stream->in, &stream->in_capacity, stream->in_used + 1)) {
             return OC_ERR_NO_MEMORY;
         }
         got = recv(stream->fd, stream->in + stream->in_used,
@@ -161,7 +161,7 @@ oc_status_t oc_stream_send(oc_stream_t *stream, const oc_control_t *message)
         memmove(stream->out, stream->out + stream->out_start, stream->out_used);
         stream->out_start = 0;
     }
-    if (!reserve(&stream->out, &stream->out_capacity, stream->out_used + bound)) {
+    if (!stream_reserve(&stream->out, &stream->out_capacity, stream->out_used + bound)) {
         return OC_ERR_NO_MEMORY;
     }
     length = oc_control_encode(message, stream->out + stream->out_used,

@@ -25,7 +25,7 @@ static const unsigned successors[] __attribute__((unused)) = {
     [OC_UPLINK_DEAD] = 1u << OC_UPLINK_CLOSED,
 };
 
-static void become(oc_uplink_t *uplink, oc_uplink_state_t state)
+static void uplink_become(oc_uplink_t *uplink, oc_uplink_state_t state)
 {
     assert(successors[uplink->state] & 1u << state);
     uplink->state = state;
@@ -85,7 +85,7 @@ void oc_uplink_fail(oc_uplink_t *uplink, oc_status_t status, const char *format,
         (void) oc_stream_send(&uplink->stream, &bye);
     }
     drop_socket(uplink);
-    become(uplink, OC_UPLINK_DEAD);
+    uplink_become(uplink, OC_UPLINK_DEAD);
     uplink->owner->ended(uplink, status, before);
 }
 
@@ -97,7 +97,7 @@ void oc_uplink_close(oc_uplink_t *uplink, const oc_control_t *last_words)
         (void) oc_stream_send(&uplink->stream, last_words);
     }
     drop_socket(uplink);
-    become(uplink, OC_UPLINK_CLOSED);
+    uplink_become(uplink, OC_UPLINK_CLOSED);
 }
 
 void oc_uplink_free(oc_uplink_t *uplink, const oc_control_t *last_words)
@@ -108,7 +108,7 @@ void oc_uplink_free(oc_uplink_t *uplink, const oc_control_t *last_words)
 
 /* ---- connecting ---- */
 
-static bool attach(oc_uplink_t *uplink)
+static bool uplink_attach(oc_uplink_t *uplink)
 {
     return NULL == uplink->owner->attach || uplink->owner->attach(uplink);
 }
@@ -117,8 +117,8 @@ static void connect_next(oc_uplink_t *uplink, uint64_t now)
 {
     drop_socket(uplink);
     while (OC_IN_PROGRESS == oc_dial_next(&uplink->dial, now)) {
-        become(uplink, OC_UPLINK_CONNECTING);
-        if (attach(uplink)) {
+        uplink_become(uplink, OC_UPLINK_CONNECTING);
+        if (uplink_attach(uplink)) {
             return;
         }
         uplink->dial.error = ENOMEM;
@@ -151,7 +151,7 @@ static void greet(oc_uplink_t *uplink)
     message.hello.version_min = OC_PROTOCOL_VERSION_MIN;
     message.hello.version_max = OC_PROTOCOL_VERSION_MAX;
     oc_stream_init(&uplink->stream, oc_dial_take(&uplink->dial), OC_MAX_BODY);
-    become(uplink, OC_UPLINK_GREETING);
+    uplink_become(uplink, OC_UPLINK_GREETING);
     uplink->owner->hello(uplink, &message.hello);
     oc_uplink_send(uplink, &message);
 }
@@ -172,7 +172,7 @@ static void check_connected(oc_uplink_t *uplink, uint64_t now, bool wanted)
 /* ---- messages ---- */
 
 /* The next look finds the end, after what the server may have said before. */
-static void break_off(oc_uplink_t *uplink, oc_status_t status)
+static void uplink_break_off(oc_uplink_t *uplink, oc_status_t status)
 {
     uplink->unsent = status;
     shutdown(uplink->stream.fd, SHUT_RDWR);
@@ -187,7 +187,7 @@ void oc_uplink_send(oc_uplink_t *uplink, const oc_control_t *message)
     }
     status = oc_stream_send(&uplink->stream, message);
     if (OC_OK != status) {
-        break_off(uplink, status);
+        uplink_break_off(uplink, status);
     }
 }
 
@@ -203,12 +203,12 @@ void oc_uplink_ping(oc_uplink_t *uplink, uint64_t now)
 
 void oc_uplink_accept(oc_uplink_t *uplink)
 {
-    become(uplink, OC_UPLINK_READY);
+    uplink_become(uplink, OC_UPLINK_READY);
     uplink->reason[0] = '\0';
     oc_pulse_begin(&uplink->pulse, uplink->now);
 }
 
-static void on_welcome(oc_uplink_t *uplink, const oc_welcome_t *welcome)
+static void uplink_on_welcome(oc_uplink_t *uplink, const oc_welcome_t *welcome)
 {
     if (OC_UPLINK_GREETING != uplink->state) {
         oc_uplink_fail(uplink, OC_ERR_INVALID, "sent WELCOME twice");
@@ -235,11 +235,11 @@ static void on_farewell(oc_uplink_t *uplink, const oc_control_t *message)
     }
 }
 
-static void handle(oc_uplink_t *uplink, const oc_control_t *message)
+static void uplink_handle(oc_uplink_t *uplink, const oc_control_t *message)
 {
     switch (message->type) {
     case OC_CONTROL_WELCOME:
-        on_welcome(uplink, &message->welcome);
+        uplink_on_welcome(uplink, &message->welcome);
         break;
     case OC_CONTROL_PONG:
         oc_pulse_answer(&uplink->pulse, message->ping);
@@ -267,12 +267,12 @@ static void on_gone(oc_uplink_t *uplink)
     }
 }
 
-static void flush(oc_uplink_t *uplink)
+static void uplink_flush(oc_uplink_t *uplink)
 {
     oc_status_t status = OC_OK == uplink->unsent ? oc_stream_flush(&uplink->stream) : OC_OK;
 
     if (OC_OK != status) {
-        break_off(uplink, status);
+        uplink_break_off(uplink, status);
     }
 }
 
@@ -285,7 +285,7 @@ static void read_messages(oc_uplink_t *uplink)
 
     while (is_talking(uplink)
            && OC_OK == (status = oc_stream_next(&uplink->stream, &message, &used))) {
-        handle(uplink, &message);
+        uplink_handle(uplink, &message);
         if (is_talking(uplink)) {
             oc_stream_drop(&uplink->stream, used);
         }
@@ -298,7 +298,7 @@ static void read_messages(oc_uplink_t *uplink)
     } else if (OC_OK != read_status) {
         on_gone(uplink);
     } else {
-        flush(uplink);
+        uplink_flush(uplink);
     }
 }
 

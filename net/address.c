@@ -139,7 +139,7 @@ static oc_status_t parse_commas(const char *text, oc_server_list_t *list, char *
     return status;
 }
 
-static void trim(char *line)
+static void address_trim(char *line)
 {
     size_t length, skip = strspn(line, " \t");
 
@@ -210,7 +210,7 @@ static oc_status_t parse_lines(FILE *file, const char *path, oc_server_list_t *l
 
     while (OC_OK == status && getline(&line, &capacity, file) >= 0) {
         number++;
-        trim(line);
+        address_trim(line);
         if ('\0' == line[0]) {
             continue;
         }
@@ -224,8 +224,8 @@ static oc_status_t parse_lines(FILE *file, const char *path, oc_server_list_t *l
     return status;
 }
 
-static oc_status_t parse_file(const char *path, oc_server_list_t *list, char *error,
-                              size_t error_size)
+static oc_status_t address_parse_file(const char *path, oc_server_list_t *list, char *error,
+                                      size_t error_size)
 {
     FILE *file = fopen(path, "re");
     oc_status_t status;
@@ -251,7 +251,7 @@ oc_status_t oc_server_list_parse(const char *text, oc_server_list_t *list, char 
 
     *list = (oc_server_list_t) {0};
     if (0 == strncmp(text, "file:", 5)) {
-        status = parse_file(text + 5, list, error, error_size);
+        status = address_parse_file(text + 5, list, error, error_size);
     } else {
         status = parse_commas(text, list, error, error_size);
     }

@@ -88,7 +88,7 @@ const char *oc_admission_hint(int error)
                           : "";
 }
 
-static void tell(oc_admission_t *admission, const char *reason, const char *hint)
+static void admission_tell(oc_admission_t *admission, const char *reason, const char *hint)
 {
     admission->open_sockets++;
     if (!admission->told) {
@@ -100,7 +100,7 @@ static void tell(oc_admission_t *admission, const char *reason, const char *hint
 
 void oc_admission_miss(oc_admission_t *admission, const char *reason)
 {
-    tell(admission, reason, "");
+    admission_tell(admission, reason, "");
 }
 
 /* Who is shut out for want of memory may be a host of the job, and cannot be served. */
@@ -127,15 +127,15 @@ static void keep_shut(oc_admission_t *admission, oc_guarded_t *socket, int error
         return;
     }
     socket->open = true;
-    tell(admission, strerror(error), oc_admission_hint(error));
+    admission_tell(admission, strerror(error), oc_admission_hint(error));
 }
 
 /*
  * The longest program that fits, with *bits for the widest prefix in it. 0: no memory to make one,
  * which says nothing about how long it may be.
  */
-static size_t make(const oc_admission_t *admission, int family, struct sock_filter *code,
-                   unsigned *bits)
+static size_t admission_make(const oc_admission_t *admission, int family, struct sock_filter *code,
+                             unsigned *bits)
 {
     oc_host_set_t hosts;
     size_t length;
@@ -163,7 +163,8 @@ static void tell_width(oc_admission_t *admission, int family, unsigned bits)
 }
 
 /* 0, or the errno of the first socket that refuses it. */
-static int attach(oc_admission_t *admission, int family, struct sock_filter *code, size_t length)
+static int admission_attach(oc_admission_t *admission, int family, struct sock_filter *code,
+                            size_t length)
 {
     oc_guarded_t *socket;
     int error = 0;
@@ -177,16 +178,16 @@ static int attach(oc_admission_t *admission, int family, struct sock_filter *cod
 }
 
 /* The same; also if there is no memory to make a program. */
-static int renew(oc_admission_t *admission, int family, struct sock_filter *code)
+static int admission_renew(oc_admission_t *admission, int family, struct sock_filter *code)
 {
     unsigned bits;
-    size_t length = make(admission, family, code, &bits);
-    int error = 0 == length ? ENOMEM : attach(admission, family, code, length);
+    size_t length = admission_make(admission, family, code, &bits);
+    int error = 0 == length ? ENOMEM : admission_attach(admission, family, code, length);
 
     while (ENOMEM == error && 0 != length && admission->longest > SHORTEST) {
         admission->longest /= 2;
-        length = make(admission, family, code, &bits);
-        error = 0 == length ? ENOMEM : attach(admission, family, code, length);
+        length = admission_make(admission, family, code, &bits);
+        error = 0 == length ? ENOMEM : admission_attach(admission, family, code, length);
     }
     if (0 == error) {
         tell_width(admission, family, bits);
@@ -216,7 +217,7 @@ static void renew_family(oc_admission_t *admission, int family)
         return;
     }
     code = calloc(OC_FILTER_MAX, sizeof(*code));
-    error = NULL == code ? ENOMEM : renew(admission, family, code);
+    error = NULL == code ? ENOMEM : admission_renew(admission, family, code);
     free(code);
     DL_FOREACH (admission->sockets, socket) {
         if (0 != error && family == socket->family && !socket->open) {
@@ -237,7 +238,7 @@ void oc_admission_guard(oc_admission_t *admission, int fd)
         admission->lost = true;
         tell_shut(admission);
     } else {
-        tell(admission, strerror(error), "");
+        admission_tell(admission, strerror(error), "");
     }
 }
 
@@ -277,7 +278,7 @@ static void miss(oc_admission_t *admission, const struct in6_addr *address)
 }
 
 /* Whether anybody is new. Without memory for one, he stays outside, for the time being. */
-static bool add(oc_admission_t *admission, const struct in6_addr *address)
+static bool admission_add(oc_admission_t *admission, const struct in6_addr *address)
 {
     switch (oc_host_set_add(&admission->hosts, address)) {
     case OC_HOST_ADDED:
@@ -302,7 +303,7 @@ static bool add_missing(oc_admission_t *admission)
     memcpy(again, admission->missing, count * sizeof(again[0]));
     admission->num_missing = 0;
     for (unsigned i = 0; i < count; i++) {
-        grew |= add(admission, &again[i]);
+        grew |= admission_add(admission, &again[i]);
     }
     return grew;
 }
@@ -313,7 +314,7 @@ static bool add_own(oc_admission_t *admission)
     bool grew = false;
 
     for (size_t i = 0; !admission->has_own && i < admission->own.count; i++) {
-        grew |= add(admission, &admission->own.prefixes[i].address);
+        grew |= admission_add(admission, &admission->own.prefixes[i].address);
     }
     admission->has_own = true;
     return grew;
@@ -323,7 +324,7 @@ bool oc_admission_note(oc_admission_t *admission, const struct in6_addr *address
 {
     admission->grew |= add_missing(admission);
     for (size_t i = 0; i < count; i++) {
-        admission->grew |= add(admission, &addresses[i]);
+        admission->grew |= admission_add(admission, &addresses[i]);
         if (oc_host_set_has(&admission->own, &addresses[i])) {
             admission->grew |= add_own(admission);
         }

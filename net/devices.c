@@ -34,7 +34,7 @@ static bool read_line(const char *path, char *line, size_t size)
     return good;
 }
 
-static void add(const search_t *search, const char *device, const char *port)
+static void devices_add(const search_t *search, const char *device, const char *port)
 {
     char entry[NAME_MAX + 16];
     size_t used = strlen(search->buffer);
@@ -74,11 +74,11 @@ static void add_port(const search_t *search, const char *path, const char *port)
         begin--;
     }
     snprintf(device, sizeof(device), "%.*s", (int) (end - begin), begin);
-    add(search, device, port);
+    devices_add(search, device, port);
 }
 
 /* path: …/DEVICE/ports; name: the port */
-static void visit_port(const search_t *search, const char *path, const char *name)
+static void devices_visit_port(const search_t *search, const char *path, const char *name)
 {
     char attribute[PATH_MAX], interface[64];
 
@@ -99,7 +99,7 @@ static void visit_device(const search_t *search, const char *path, const char *n
     char ports[PATH_MAX];
 
     snprintf(ports, sizeof(ports), "%s/%s/ports", path, name);
-    for_each_entry(search, ports, visit_port);
+    for_each_entry(search, ports, devices_visit_port);
 }
 
 /* name: an RDMA device below an IPoIB interface; dev_port counts from 0, RDMA ports from 1 */
@@ -112,7 +112,7 @@ static void visit_parent(const search_t *search, const char *path, const char *n
              search->interface);
     if (read_line(attribute, line, sizeof(line))) {
         snprintf(port, sizeof(port), "%ld", strtol(line, NULL, 10) + 1);
-        add(search, name, port);
+        devices_add(search, name, port);
     }
 }
 

@@ -46,7 +46,7 @@ static uint32_t word_of(const oc_prefix_t *prefix, unsigned word)
     return ntohl(value);
 }
 
-static size_t put(writer_t *w, uint16_t code, size_t jt, size_t jf, uint32_t k)
+static size_t filter_put(writer_t *w, uint16_t code, size_t jt, size_t jf, uint32_t k)
 {
     if (0 == w->first) {
         w->full = true;
@@ -60,7 +60,7 @@ static size_t put(writer_t *w, uint16_t code, size_t jt, size_t jf, uint32_t k)
 static size_t put_return(writer_t *w, uint32_t bytes, size_t *last, bool *has)
 {
     if (!*has || *last - w->first > NEAR) {
-        *last = put(w, BPF_RET | BPF_K, 0, 0, bytes);
+        *last = filter_put(w, BPF_RET | BPF_K, 0, 0, bytes);
         *has = true;
     }
     return *last;
@@ -81,14 +81,14 @@ static size_t reachable(writer_t *w, size_t target)
 {
     return target - w->first + 1 <= REACH
                ? target
-               : put(w, BPF_JMP | BPF_JA, 0, 0, (uint32_t) (target - w->first));
+               : filter_put(w, BPF_JMP | BPF_JA, 0, 0, (uint32_t) (target - w->first));
 }
 
 static size_t put_branch(writer_t *w, uint16_t comparison, uint32_t k, size_t yes, size_t no)
 {
     yes = reachable(w, yes);
     no = reachable(w, no);
-    return put(w, BPF_JMP | BPF_K | comparison, yes - w->first, no - w->first, k);
+    return filter_put(w, BPF_JMP | BPF_K | comparison, yes - w->first, no - w->first, k);
 }
 
 static size_t put_words(writer_t *w, const oc_host_set_t *set, size_t begin, size_t end,
@@ -173,9 +173,10 @@ static size_t put_words(writer_t *w, const oc_host_set_t *set, size_t begin, siz
     first = put_tree(w, set, begin, end, count, word, source);
     /* a load goes on with what follows it, which may be anything that was written meanwhile */
     if (first != w->first) {
-        (void) put(w, BPF_JMP | BPF_JA, 0, 0, (uint32_t) (first - w->first));
+        (void) filter_put(w, BPF_JMP | BPF_JA, 0, 0, (uint32_t) (first - w->first));
     }
-    return put(w, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t) SKF_NET_OFF + source + 4 * word);
+    return filter_put(w, BPF_LD | BPF_W | BPF_ABS, 0, 0,
+                      (uint32_t) SKF_NET_OFF + source + 4 * word);
 }
 
 /* IPv4 addresses are the last word of a mapped one. */
@@ -201,7 +202,7 @@ static size_t put_both(writer_t *w, const oc_host_set_t *set)
     size_t v4 = put_v4(w, set), v6 = put_v6(w, set);
 
     (void) put_branch(w, BPF_JGE, 0x60, v6, v4);
-    return put(w, BPF_LD | BPF_B | BPF_ABS, 0, 0, (uint32_t) SKF_NET_OFF);
+    return filter_put(w, BPF_LD | BPF_B | BPF_ABS, 0, 0, (uint32_t) SKF_NET_OFF);
 }
 
 size_t oc_filter_make(const oc_host_set_t *set, int family, struct sock_filter *program,
@@ -212,7 +213,7 @@ size_t oc_filter_make(const oc_host_set_t *set, int family, struct sock_filter *
 
     /* it begins with its first instruction */
     if (first != w.first) {
-        (void) put(&w, BPF_JMP | BPF_JA, 0, 0, (uint32_t) (first - w.first));
+        (void) filter_put(&w, BPF_JMP | BPF_JA, 0, 0, (uint32_t) (first - w.first));
     }
     if (w.full) {
         return 0;

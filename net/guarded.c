@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-static int attach(int fd, struct sock_filter *code, size_t length)
+static int guarded_attach(int fd, struct sock_filter *code, size_t length)
 {
     struct sock_fprog program = {.len = (unsigned short) length, .filter = code};
 
@@ -34,7 +34,7 @@ oc_guarded_t *oc_guarded_new(int fd, int *error)
 
 int oc_guarded_filter(oc_guarded_t *guarded, struct sock_filter *code, size_t length)
 {
-    int error = attach(guarded->fd, code, length);
+    int error = guarded_attach(guarded->fd, code, length);
 
     guarded->filtered = guarded->filtered || 0 == error;
     return error;
@@ -44,5 +44,5 @@ int oc_socket_shut(int fd)
 {
     struct sock_filter nobody = {.code = BPF_RET | BPF_K};
 
-    return attach(fd, &nobody, 1);
+    return guarded_attach(fd, &nobody, 1);
 }

@@ -14,13 +14,13 @@ static bool same_bits(const struct in6_addr *a, const struct in6_addr *b, unsign
            && (0 == rest || 0 == (a->s6_addr[bytes] ^ b->s6_addr[bytes]) >> (8 - rest));
 }
 
-static bool covers(const oc_prefix_t *prefix, const struct in6_addr *address)
+static bool host_set_covers(const oc_prefix_t *prefix, const struct in6_addr *address)
 {
     return same_bits(&prefix->address, address, prefix->bits);
 }
 
 /* IPv4 comes first: in the order of bytes it would be in the midst of the others. */
-static int compare(const struct in6_addr *a, const struct in6_addr *b)
+static int host_set_compare(const struct in6_addr *a, const struct in6_addr *b)
 {
     int families = !!IN6_IS_ADDR_V4MAPPED(b) - !!IN6_IS_ADDR_V4MAPPED(a);
 
@@ -28,14 +28,14 @@ static int compare(const struct in6_addr *a, const struct in6_addr *b)
 }
 
 /* The first one that is greater. */
-static size_t place_of(const oc_host_set_t *set, const struct in6_addr *address)
+static size_t host_set_place_of(const oc_host_set_t *set, const struct in6_addr *address)
 {
     size_t low = 0, high = set->count;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
 
-        if (compare(&set->prefixes[middle].address, address) <= 0) {
+        if (host_set_compare(&set->prefixes[middle].address, address) <= 0) {
             low = middle + 1;
         } else {
             high = middle;
@@ -47,12 +47,12 @@ static size_t place_of(const oc_host_set_t *set, const struct in6_addr *address)
 /* Prefixes do not overlap, so it can only be in the one before its place. */
 bool oc_host_set_has(const oc_host_set_t *set, const struct in6_addr *address)
 {
-    size_t place = place_of(set, address);
+    size_t place = host_set_place_of(set, address);
 
-    return place > 0 && covers(&set->prefixes[place - 1], address);
+    return place > 0 && host_set_covers(&set->prefixes[place - 1], address);
 }
 
-static bool reserve(oc_host_set_t *set, size_t count)
+static bool host_set_reserve(oc_host_set_t *set, size_t count)
 {
     size_t capacity = 0 == set->capacity ? 16 : set->capacity;
     oc_prefix_t *grown;
@@ -74,12 +74,12 @@ static bool reserve(oc_host_set_t *set, size_t count)
 
 oc_host_added_t oc_host_set_add(oc_host_set_t *set, const struct in6_addr *address)
 {
-    size_t place = place_of(set, address);
+    size_t place = host_set_place_of(set, address);
 
-    if (place > 0 && covers(&set->prefixes[place - 1], address)) {
+    if (place > 0 && host_set_covers(&set->prefixes[place - 1], address)) {
         return OC_HOST_KNOWN;
     }
-    if (!reserve(set, set->count + 1)) {
+    if (!host_set_reserve(set, set->count + 1)) {
         return OC_HOST_NO_MEMORY;
     }
     memmove(set->prefixes + place + 1, set->prefixes + place,
@@ -102,7 +102,7 @@ size_t oc_host_set_mapped(const oc_host_set_t *set)
 bool oc_host_set_copy(const oc_host_set_t *set, oc_host_set_t *copy)
 {
     *copy = (oc_host_set_t) {0};
-    if (!reserve(copy, set->count)) {
+    if (!host_set_reserve(copy, set->count)) {
         return false;
     }
     if (set->count > 0) {

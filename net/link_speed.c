@@ -53,7 +53,7 @@ static bool is_physical(const char *folder)
 }
 
 /* In a list with commas; a device's name stands for all its ports. */
-static bool is_listed(const char *at, const char *device, const char *port)
+static bool link_speed_is_listed(const char *at, const char *device, const char *port)
 {
     size_t length = strlen(device);
 
@@ -79,10 +79,11 @@ static bool is_named(const search_t *search, const char *device, const char *por
     if (NULL == names || '\0' == names[0] || 0 == strcmp(names, "all")) {
         return true;
     }
-    return '^' == names[0] ? !is_listed(names + 1, device, port) : is_listed(names, device, port);
+    return '^' == names[0] ? !link_speed_is_listed(names + 1, device, port)
+                           : link_speed_is_listed(names, device, port);
 }
 
-static void count(search_t *search, double rate)
+static void link_speed_count(search_t *search, double rate)
 {
     if (rate > search->rate && rate <= MAX_RATE) {
         search->rate = rate;
@@ -111,7 +112,7 @@ static void for_each(search_t *search, const char *folder, visit_t visit)
 }
 
 /* "4: ACTIVE", "100 Gb/sec (4X EDR)" */
-static void visit_port(search_t *search, const char *folder, const char *port)
+static void link_speed_visit_port(search_t *search, const char *folder, const char *port)
 {
     char device[PATH_SIZE], line[64], *name;
 
@@ -123,7 +124,7 @@ static void visit_port(search_t *search, const char *folder, const char *port)
     if (is_named(search, name, port) && read_attribute(folder, "state", line, sizeof(line))
         && 4 == atoi(line) && read_attribute(folder, "rate", line, sizeof(line))
         && NULL != strstr(line, "Gb/sec")) {
-        count(search, 1000 * strtod(line, NULL));
+        link_speed_count(search, 1000 * strtod(line, NULL));
     }
 }
 
@@ -134,7 +135,7 @@ static void visit_rdma(search_t *search, const char *folder, const char *name)
     (void) name;
     snprintf(ports, sizeof(ports), "%s/ports", folder);
     if (is_physical(folder)) {
-        for_each(search, ports, visit_port);
+        for_each(search, ports, link_speed_visit_port);
     }
 }
 
@@ -144,7 +145,7 @@ static void count_card(search_t *search, const char *folder)
 
     if (read_attribute(folder, "operstate", line, sizeof(line)) && 0 == strcmp(line, "up\n")
         && read_attribute(folder, "speed", line, sizeof(line))) {
-        count(search, strtod(line, NULL));
+        link_speed_count(search, strtod(line, NULL));
     }
 }
 
@@ -204,7 +205,8 @@ static bool may_use_rdma(const char *transports)
     if (NULL == transports || '\0' == transports[0]) {
         return true;
     }
-    return '^' == transports[0] ? !is_listed(transports + 1, "ib", NULL) : has_rdma(transports);
+    return '^' == transports[0] ? !link_speed_is_listed(transports + 1, "ib", NULL)
+                                : has_rdma(transports);
 }
 
 void oc_network_read(const char *sysfs, const char *names, const char *transports,

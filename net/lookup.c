@@ -15,7 +15,7 @@ static void stop(oc_lookup_t *lookup)
     }
 }
 
-static void on_resolved(oc_watch_t *watch, uint32_t events)
+static void lookup_on_resolved(oc_watch_t *watch, uint32_t events)
 {
     oc_lookup_t *lookup = (oc_lookup_t *) watch;
 
@@ -46,7 +46,7 @@ oc_status_t oc_lookup_open(oc_lookup_t *lookup, oc_loop_t *loop, const char *tex
         return OC_ERR_SYSTEM;
     }
     lookup->watch = (oc_watch_t) {.fd = oc_resolver_event_fd(lookup->resolver),
-                                  .ready = on_resolved};
+                                  .ready = lookup_on_resolved};
     status = oc_loop_add(loop, &lookup->watch, EPOLLIN);
     if (OC_OK != status) {
         snprintf(error, error_size, "out of memory");

@@ -31,7 +31,7 @@ struct oc_resolver {
     resolved_t results[];      /* one for each server */
 };
 
-static void release(oc_resolver_t *resolver)
+static void resolver_release(oc_resolver_t *resolver)
 {
     if (1 == atomic_fetch_sub(&resolver->users, 1)) {
         oc_fd_close(resolver->event_fd);
@@ -53,12 +53,12 @@ static void *resolve_all(void *arg)
     }
     atomic_store(&resolver->done, true);
     (void) eventfd_write(resolver->event_fd, 1);
-    release(resolver);
+    resolver_release(resolver);
     return NULL;
 }
 
 /* A guest in somebody's process: signals are for the others. */
-static int start_thread(oc_resolver_t *resolver)
+static int resolver_start_thread(oc_resolver_t *resolver)
 {
     sigset_t before;
     int rc;
@@ -83,7 +83,7 @@ oc_resolver_t *oc_resolver_begin(const oc_server_list_t *servers)
     }
     atomic_init(&resolver->users, 2);
     resolver->event_fd = oc_fd_make(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (resolver->event_fd >= 0 && 0 == start_thread(resolver)) {
+    if (resolver->event_fd >= 0 && 0 == resolver_start_thread(resolver)) {
         return resolver;
     }
     if (resolver->event_fd >= 0) {
@@ -127,12 +127,12 @@ void oc_resolver_end(oc_resolver_t *resolver)
 {
     if (NULL != resolver) {
         pthread_join(resolver->thread, NULL);
-        release(resolver);
+        resolver_release(resolver);
     }
 }
 
 void oc_resolver_abandon(oc_resolver_t *resolver)
 {
     pthread_detach(resolver->thread);
-    release(resolver);
+    resolver_release(resolver);
 }

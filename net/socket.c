@@ -25,7 +25,7 @@
 #define KEEPALIVE_INTERVAL 2
 #define KEEPALIVE_COUNT    3
 
-static void set_option(int fd, int level, int option, int value)
+static void socket_set_option(int fd, int level, int option, int value)
 {
     (void) setsockopt(fd, level, option, &value, sizeof(value));
 }
@@ -41,9 +41,9 @@ int oc_listen(oc_sockaddr_t *address, char *error, size_t error_size)
         snprintf(error, error_size, "cannot make a socket: %s", strerror(errno));
         return -1;
     }
-    set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    socket_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     if (AF_INET6 == any->sa_family) {
-        set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+        socket_set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
     }
     if (0 != bind(fd, any, address->length) || 0 != listen(fd, LISTEN_BACKLOG)
         || 0 != getsockname(fd, any, &address->length)) {
@@ -58,14 +58,14 @@ void oc_socket_prepare(int fd)
 {
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL);
-    set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
+    socket_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    socket_set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    socket_set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE);
+    socket_set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL);
+    socket_set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
     /* keepalive pauses while data waits to be acknowledged */
-    set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
-               1000 * (KEEPALIVE_IDLE + KEEPALIVE_INTERVAL * KEEPALIVE_COUNT));
+    socket_set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+                      1000 * (KEEPALIVE_IDLE + KEEPALIVE_INTERVAL * KEEPALIVE_COUNT));
 }
 
 int oc_connect_start(const oc_sockaddr_t *address)

@@ -23,7 +23,7 @@ struct oc_doorbell {
     uint8_t name[OC_DOORBELL_NAME_SIZE];
 };
 
-static socklen_t address_of(const uint8_t *name, struct sockaddr_un *address)
+static socklen_t doorbell_address_of(const uint8_t *name, struct sockaddr_un *address)
 {
     /* abstract: the first byte of the path is zero, and its length counts */
     int length = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, "optcast-");
@@ -45,7 +45,7 @@ static bool hang_up(oc_doorbell_t *bell)
     return bell->fd >= 0
            && OC_DOORBELL_NAME_SIZE == getrandom(bell->name, OC_DOORBELL_NAME_SIZE, 0)
            && 0 == bind(bell->fd, (struct sockaddr *) &address,
-                        address_of(bell->name, &address));
+                        doorbell_address_of(bell->name, &address));
 }
 
 oc_status_t oc_doorbell_open(oc_doorbell_t **result, char *error, size_t error_size)
@@ -99,7 +99,7 @@ bool oc_doorbell_listen(oc_doorbell_t *bell)
 oc_status_t oc_doorbell_find(const uint8_t name[OC_DOORBELL_NAME_SIZE])
 {
     struct sockaddr_un address;
-    socklen_t length = address_of(name, &address);
+    socklen_t length = doorbell_address_of(name, &address);
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool found = fd >= 0 && 0 == connect(fd, (struct sockaddr *) &address, length);
 
@@ -112,7 +112,7 @@ oc_status_t oc_doorbell_find(const uint8_t name[OC_DOORBELL_NAME_SIZE])
 static oc_status_t send_ring(int fd, const uint8_t *name)
 {
     struct sockaddr_un address;
-    socklen_t length = address_of(name, &address);
+    socklen_t length = doorbell_address_of(name, &address);
 
     if (sendto(fd, "", 0, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *) &address, length) >= 0) {
         return OC_OK;

@@ -141,7 +141,7 @@ uint64_t oc_ring_taken(const oc_ring_t *ring)
     return ring->taken;
 }
 
-static place_t *place_of(const oc_ring_t *ring, uint32_t member, uint64_t step)
+static place_t *ring_place_of(const oc_ring_t *ring, uint32_t member, uint64_t step)
 {
     assert(member < ring->num_members && ring->places <= ring->shape.capacity);
     return &head_of(ring, member)->places[step % ring->places];
@@ -200,7 +200,7 @@ bool oc_ring_has_room(const oc_ring_t *ring)
 void oc_ring_give(oc_ring_t *ring, uint64_t what, uint32_t owner)
 {
     assert(owner < ring->num_members && ring->given - ring->taken < ring->places);
-    place_of(ring, ring->self, ring->given)->what = what;
+    ring_place_of(ring, ring->self, ring->given)->what = what;
     ring->owned[ring->given % ring->places] = owner == ring->self;
     ring->given++;
     atomic_store_explicit(&head_of(ring, ring->self)->given, ring->given, memory_order_release);
@@ -212,7 +212,7 @@ oc_status_t oc_ring_has_gathered(const oc_ring_t *ring, uint64_t step, uint32_t 
     uint64_t what;
 
     assert(step < ring->given);
-    what = place_of(ring, ring->self, step)->what;
+    what = ring_place_of(ring, ring->self, step)->what;
     for (uint32_t i = 0; i < ring->num_members; i++) {
         if (i == ring->self) {
             continue;
@@ -220,7 +220,7 @@ oc_status_t oc_ring_has_gathered(const oc_ring_t *ring, uint64_t step, uint32_t 
         if (atomic_load_explicit(&head_of(ring, i)->given, memory_order_acquire) <= step) {
             return OC_IN_PROGRESS;
         }
-        if (what != place_of(ring, i, step)->what) {
+        if (what != ring_place_of(ring, i, step)->what) {
             *member = i;
             return OC_ERR_MISMATCH;
         }
@@ -230,14 +230,14 @@ oc_status_t oc_ring_has_gathered(const oc_ring_t *ring, uint64_t step, uint32_t 
 
 void oc_ring_publish(oc_ring_t *ring, uint64_t step)
 {
-    atomic_store_explicit(&place_of(ring, ring->self, step)->published, step + 1,
+    atomic_store_explicit(&ring_place_of(ring, ring->self, step)->published, step + 1,
                           memory_order_release);
     wake_all(ring);
 }
 
 bool oc_ring_is_published(const oc_ring_t *ring, uint32_t owner, uint64_t step)
 {
-    return step + 1 == atomic_load_explicit(&place_of(ring, owner, step)->published,
+    return step + 1 == atomic_load_explicit(&ring_place_of(ring, owner, step)->published,
                                             memory_order_acquire);
 }
 

@@ -35,7 +35,7 @@ struct oc_segment {
     uint8_t *pages;
 };
 
-static size_t page_size(void)
+static size_t segment_page_size(void)
 {
     return (size_t) sysconf(_SC_PAGESIZE);
 }
@@ -46,9 +46,9 @@ static oc_status_t failed(oc_status_t status, const char *what, char *error, siz
     return status;
 }
 
-static oc_status_t map(oc_segment_t *segment, int fd)
+static oc_status_t segment_map(oc_segment_t *segment, int fd)
 {
-    segment->pages = mmap(NULL, page_size() + segment->name.size, PROT_READ | PROT_WRITE,
+    segment->pages = mmap(NULL, segment_page_size() + segment->name.size, PROT_READ | PROT_WRITE,
                           MAP_SHARED, fd, 0);
     if (MAP_FAILED == segment->pages) {
         segment->pages = NULL;
@@ -57,17 +57,17 @@ static oc_status_t map(oc_segment_t *segment, int fd)
     return OC_OK;
 }
 
-static oc_status_t make(oc_segment_t *segment, char *error, size_t error_size)
+static oc_status_t segment_make(oc_segment_t *segment, char *error, size_t error_size)
 {
     segment_name_t *name = &segment->name;
-    size_t most = (size_t) INT64_MAX - page_size();
+    size_t most = (size_t) INT64_MAX - segment_page_size();
 
     segment->fd = oc_fd_make(memfd_create("optcast", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (segment->fd < 0) {
         return failed(OC_ERR_SYSTEM, "no memory can be shared, memfd_create", error, error_size);
     }
-    if (name->size > most || 0 != ftruncate(segment->fd, (off_t) (page_size() + name->size))
-        || OC_OK != map(segment, segment->fd)) {
+    if (name->size > most || 0 != ftruncate(segment->fd, (off_t) (segment_page_size() + name->size))
+        || OC_OK != segment_map(segment, segment->fd)) {
         snprintf(error, error_size, "no %llu bytes can be shared: %s",
                  (unsigned long long) name->size, strerror(name->size > most ? EFBIG : errno));
         return OC_ERR_NO_MEMORY;
@@ -104,7 +104,7 @@ oc_status_t oc_segment_create(size_t size, oc_segment_t **result, char *error, s
         return OC_ERR_NO_MEMORY;
     }
     segment->name.size = size;
-    status = make(segment, error, error_size);
+    status = segment_make(segment, error, error_size);
     if (OC_OK != status) {
         oc_segment_close(segment);
         return status;
@@ -121,7 +121,7 @@ static bool name_decode(const uint8_t bytes[OC_SEGMENT_NAME_SIZE], segment_name_
     name->descriptor = (uint32_t) oc_get(&r, 4);
     name->size = oc_get(&r, 8);
     memcpy(name->token, oc_get_bytes(&r, TOKEN_SIZE), TOKEN_SIZE);
-    return name->size > 0 && name->size <= (uint64_t) INT64_MAX - page_size();
+    return name->size > 0 && name->size <= (uint64_t) INT64_MAX - segment_page_size();
 }
 
 /* Only what can neither be taken away nor do anything when it is opened. */
@@ -130,7 +130,7 @@ static bool is_segment(int fd, uint64_t size)
     struct stat status;
 
     return 0 == fstat(fd, &status) && S_ISREG(status.st_mode)
-           && (uint64_t) status.st_size == page_size() + size;
+           && (uint64_t) status.st_size == segment_page_size() + size;
 }
 
 /* The number may be that of any file by now: it is looked at before it is opened. */
@@ -160,7 +160,7 @@ static int open_name(const segment_name_t *name)
     return fd;
 }
 
-static oc_status_t find(oc_segment_t *segment)
+static oc_status_t segment_find(oc_segment_t *segment)
 {
     int fd = open_name(&segment->name);
     oc_status_t status;
@@ -168,7 +168,7 @@ static oc_status_t find(oc_segment_t *segment)
     if (fd < 0) {
         return OC_ERR_UNREACHABLE;
     }
-    status = map(segment, fd);
+    status = segment_map(segment, fd);
     close(fd);
     if (OC_OK == status && 0 != memcmp(segment->pages, segment->name.token, TOKEN_SIZE)) {
         return OC_ERR_UNREACHABLE;
@@ -187,7 +187,7 @@ oc_status_t oc_segment_attach(const uint8_t name[OC_SEGMENT_NAME_SIZE], oc_segme
         return OC_ERR_NO_MEMORY;
     }
     if (name_decode(name, &segment->name)) {
-        status = find(segment);
+        status = segment_find(segment);
     }
     if (OC_OK != status) {
         snprintf(error, error_size, "shared memory of process %u cannot be %s",
@@ -213,7 +213,7 @@ void oc_segment_close(oc_segment_t *segment)
         return;
     }
     if (NULL != segment->pages) {
-        munmap(segment->pages, page_size() + segment->name.size);
+        munmap(segment->pages, segment_page_size() + segment->name.size);
     }
     oc_segment_hide(segment);
     free(segment);
@@ -231,7 +231,7 @@ void oc_segment_name(const oc_segment_t *segment, uint8_t bytes[OC_SEGMENT_NAME_
 
 void *oc_segment_memory(const oc_segment_t *segment)
 {
-    return segment->pages + page_size();
+    return segment->pages + segment_page_size();
 }
 
 size_t oc_segment_size(const oc_segment_t *segment)

@@ -262,7 +262,7 @@ static void put_body(oc_writer_t *w, const oc_control_t *message)
     }
 }
 
-static void get_body(oc_reader_t *r, oc_control_t *message)
+static void control_get_body(oc_reader_t *r, oc_control_t *message)
 {
     switch (message->type) {
     case OC_CONTROL_HELLO:
@@ -363,7 +363,7 @@ long oc_control_decode(const uint8_t *buffer, size_t length, size_t max_body,
         return 0;
     }
     r.end = r.at + body;
-    get_body(&r, message);
+    control_get_body(&r, message);
     return r.bad || r.at != r.end ? OC_ERR_INVALID : (long) (OC_FRAME_SIZE + body);
 }
 

@@ -28,33 +28,33 @@ _Static_assert(OC_MAX_CHUNK == 1u << (RANK_SHIFT - OC_TAG_HANDLE_BITS), "and the
  * What differs between messages of one type for a rank: the number of a collective. A group may be
  * made again on a server, if some ranks leave before others join: then READY has another handle.
  */
-static uint64_t number_of(const oc_header_t *header)
+static uint64_t seal_number_of(const oc_header_t *header)
 {
     return OC_MESSAGE_READY == header->message
                ? header->handle | (uint64_t) (header->chunk_bytes - 1) << OC_TAG_HANDLE_BITS
                : header->sequence;
 }
 
-static oc_nonce_t nonce_of(uint64_t group, uint32_t aggregator, const oc_header_t *header)
+static oc_nonce_t seal_nonce_of(uint64_t group, uint32_t aggregator, const oc_header_t *header)
 {
     return (oc_nonce_t) {
         .high = (group & ~TEAM_BITS) | (aggregator & TEAM_BITS),
         .low = (uint64_t) header->message << TYPE_SHIFT | (uint64_t) header->rank << RANK_SHIFT
-               | number_of(header)};
+               | seal_number_of(header)};
 }
 
 /* The code stands behind all else of the header; what follows it is data. */
 void oc_seal(oc_mac_t *mac, uint64_t group, uint32_t aggregator, const oc_header_t *header,
              uint8_t *message, size_t length)
 {
-    oc_mac_sign(mac, nonce_of(group, aggregator, header), message, OC_CODE_OFFSET,
+    oc_mac_sign(mac, seal_nonce_of(group, aggregator, header), message, OC_CODE_OFFSET,
                 message + OC_HEADER_SIZE, length - OC_HEADER_SIZE, message + OC_CODE_OFFSET);
 }
 
 bool oc_is_sealed(oc_mac_t *mac, uint64_t group, uint32_t aggregator, const oc_header_t *header,
                   const uint8_t *message, size_t length)
 {
-    return oc_mac_verify(mac, nonce_of(group, aggregator, header), message, OC_CODE_OFFSET,
+    return oc_mac_verify(mac, seal_nonce_of(group, aggregator, header), message, OC_CODE_OFFSET,
                          message + OC_HEADER_SIZE, length - OC_HEADER_SIZE,
                          message + OC_CODE_OFFSET);
 }

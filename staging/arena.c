@@ -19,7 +19,7 @@ struct oc_arena {
     unsigned num_pinned;
 };
 
-static void *map(size_t length)
+static void *arena_map(size_t length)
 {
     void *memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -37,7 +37,7 @@ oc_arena_t *oc_arena_open(size_t size, size_t limit)
     arena->size = size;
     arena->length = count * size;
     arena->pieces = calloc(count, sizeof(*arena->pieces));
-    arena->memory = map(arena->length);
+    arena->memory = arena_map(arena->length);
     if (NULL == arena->pieces || NULL == arena->memory) {
         oc_arena_close(arena);
         return NULL;
@@ -133,8 +133,8 @@ bool oc_arena_has(const oc_arena_t *arena)
     return NULL != arena->free;
 }
 
-static oc_status_t begin(oc_piece_t *piece, oc_device_t *device, oc_direction_t direction, void *to,
-                         const void *from, size_t length)
+static oc_status_t arena_begin(oc_piece_t *piece, oc_device_t *device, oc_direction_t direction,
+                               void *to, const void *from, size_t length)
 {
     oc_status_t status = device->ops->begin(device, direction, to, from, length, &piece->copy);
 
@@ -147,12 +147,12 @@ static oc_status_t begin(oc_piece_t *piece, oc_device_t *device, oc_direction_t 
 
 oc_status_t oc_piece_fetch(oc_piece_t *piece, oc_device_t *device, const void *from, size_t length)
 {
-    return begin(piece, device, OC_FROM_DEVICE, piece->memory, from, length);
+    return arena_begin(piece, device, OC_FROM_DEVICE, piece->memory, from, length);
 }
 
 oc_status_t oc_piece_flush(oc_piece_t *piece, oc_device_t *device, void *to, size_t length)
 {
-    return begin(piece, device, OC_TO_DEVICE, to, piece->memory, length);
+    return arena_begin(piece, device, OC_TO_DEVICE, to, piece->memory, length);
 }
 
 bool oc_piece_is_still(const oc_piece_t *piece)

@@ -164,7 +164,7 @@ bool oc_cuda_is_used(void)
 
 /* ---- copies ---- */
 
-static oc_status_t fail(cuda_t *cuda, const char *what, result_t result)
+static oc_status_t cuda_fail(cuda_t *cuda, const char *what, result_t result)
 {
     const char *text = NULL;
 
@@ -228,13 +228,13 @@ static oc_status_t cuda_begin(oc_device_t *device, oc_direction_t direction, voi
     int mode;
 
     if (SUCCESS != result) {
-        return fail(cuda, "use the context of the memory", result);
+        return cuda_fail(cuda, "use the context of the memory", result);
     }
     mode = exchange_capture(STREAM_CAPTURE_RELAXED);
     result = start_copy(cuda, direction, to, from, length, copy);
     (void) exchange_capture(mode);
     (void) driver.pop(&previous);
-    return SUCCESS == result ? OC_OK : fail(cuda, "copy", result);
+    return SUCCESS == result ? OC_OK : cuda_fail(cuda, "copy", result);
 }
 
 static bool cuda_is_over(oc_device_t *device, void *copy)
@@ -254,7 +254,7 @@ static oc_status_t cuda_end(oc_device_t *device, void *copy)
 
     (void) driver.event_destroy(copy);
     (void) exchange_capture(mode);
-    return SUCCESS == result ? OC_OK : fail((cuda_t *) device, "copy", result);
+    return SUCCESS == result ? OC_OK : cuda_fail((cuda_t *) device, "copy", result);
 }
 
 /* What is not pinned is copied all the same. */
@@ -327,7 +327,7 @@ static unsigned long long id_of(context_t context)
 }
 
 /* Drivers without ids may not notice that it is gone. */
-static bool is_alive(const cuda_t *cuda)
+static bool cuda_is_alive(const cuda_t *cuda)
 {
     result_t result;
     int mode;
@@ -346,7 +346,7 @@ static bool is_alive(const cuda_t *cuda)
  */
 static cuda_t out_of_memory = {.super.ops = &ops};
 
-static cuda_t *device_of(context_t context, int ordinal)
+static cuda_t *cuda_device_of(context_t context, int ordinal)
 {
     unsigned long long id = id_of(context);
     cuda_t *cuda = devices;
@@ -358,7 +358,7 @@ static cuda_t *device_of(context_t context, int ordinal)
         cuda->ordinal = ordinal;
     }
     /* a program may destroy a context, and the next one may look like it */
-    if (NULL != cuda && id == cuda->id && is_alive(cuda)) {
+    if (NULL != cuda && id == cuda->id && cuda_is_alive(cuda)) {
         return cuda;
     }
     if (NULL == cuda) {
@@ -383,7 +383,7 @@ static context_t primary_context_of(int ordinal)
     int card;
 
     for (cuda = devices; NULL != cuda; cuda = cuda->next) {
-        if (ordinal == cuda->ordinal && is_alive(cuda)) {
+        if (ordinal == cuda->ordinal && cuda_is_alive(cuda)) {
             return cuda->context;
         }
     }
@@ -426,7 +426,7 @@ oc_device_t *oc_cuda_find(const void *address)
     (void) pthread_mutex_lock(&lock);
     context = context_of(address, &card);
     if (NULL != context) {
-        cuda = device_of(context, card);
+        cuda = cuda_device_of(context, card);
     }
     (void) pthread_mutex_unlock(&lock);
     return NULL == cuda ? NULL : &cuda->super;

@@ -144,7 +144,7 @@ static tile_t *get_tile(oc_stage_t *stage)
     return tile;
 }
 
-static tile_t *find(oc_stage_t *stage, size_t offset)
+static tile_t *stage_find(oc_stage_t *stage, size_t offset)
 {
     tile_t *tile;
 
@@ -171,7 +171,7 @@ static size_t end_of_gap(oc_stage_t *stage, size_t offset)
     return end;
 }
 
-static tile_t *fetch(oc_stage_t *stage, size_t offset)
+static tile_t *stage_fetch(oc_stage_t *stage, size_t offset)
 {
     tile_t *tile = get_tile(stage);
     size_t end = end_of_gap(stage, offset);
@@ -187,19 +187,19 @@ static tile_t *fetch(oc_stage_t *stage, size_t offset)
 
 static void fetch_ahead(oc_stage_t *stage, size_t offset)
 {
-    if (offset < stage->size && NULL == find(stage, offset)) {
-        fetch(stage, offset)->ahead = true;
+    if (offset < stage->size && NULL == stage_find(stage, offset)) {
+        stage_fetch(stage, offset)->ahead = true;
     }
 }
 
 /* The tile that has the offset; who reads in order will soon want what is behind it. */
 static tile_t *tile_for(oc_stage_t *stage, size_t offset)
 {
-    tile_t *tile = find(stage, offset);
+    tile_t *tile = stage_find(stage, offset);
     bool in_order = offset == stage->expected;
 
     if (NULL == tile) {
-        tile = fetch(stage, offset);
+        tile = stage_fetch(stage, offset);
     } else {
         in_order = tile->ahead;
     }

@@ -115,7 +115,7 @@ static const char *value_of(const char *key, const char *ours)
 }
 
 /* In bytes, as UCX reads it ("33k", "33kb"); what it is not sure about is too much. */
-static uint64_t size_of(const char *text)
+static uint64_t context_size_of(const char *text)
 {
     uint64_t size = UINT64_MAX;
     char digits[32];
@@ -133,8 +133,8 @@ static uint64_t size_of(const char *text)
 static void warn_of_sizes(const char *segment, const char *buffer)
 {
     static atomic_flag warned = ATOMIC_FLAG_INIT;
-    bool wrong_segment = size_of(segment) > OC_TCP_SEGMENT;
-    bool wrong_buffer = OC_TCP_SEGMENT != size_of(buffer);
+    bool wrong_segment = context_size_of(segment) > OC_TCP_SEGMENT;
+    bool wrong_buffer = OC_TCP_SEGMENT != context_size_of(buffer);
 
     if ((!wrong_segment && !wrong_buffer) || atomic_flag_test_and_set(&warned)) {
         return;
@@ -155,7 +155,7 @@ static ucs_status_t apply_tcp_settings(ucp_config_t *config)
     ucs_status_t status;
 
     warn_of_sizes(segment, value_of(BUFFER_KEY, BUFFER));
-    if (size_of(segment) > OC_TCP_SEGMENT) {
+    if (context_size_of(segment) > OC_TCP_SEGMENT) {
         segment = BUFFER;
     }
     status = ucp_config_modify(config, tcp_key(BUFFER_KEY), BUFFER);

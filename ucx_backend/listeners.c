@@ -71,7 +71,7 @@ static bool remember(void *arg, int fd, ino_t inode)
     return true;
 }
 
-static int compare(const void *a, const void *b)
+static int listeners_compare(const void *a, const void *b)
 {
     ino_t first = *(const ino_t *) a, second = *(const ino_t *) b;
 
@@ -83,7 +83,7 @@ void oc_sockets_remember(oc_sockets_t *before)
     *before = (oc_sockets_t) {0};
     before->error = for_each_socket(remember, before);
     if (before->count > 0) {
-        qsort(before->sockets, before->count, sizeof(*before->sockets), compare);
+        qsort(before->sockets, before->count, sizeof(*before->sockets), listeners_compare);
     }
 }
 
@@ -150,7 +150,7 @@ static bool consider(void *arg, int fd, ino_t inode)
 
     if ((search->before->count > 0
          && NULL != bsearch(&inode, search->before->sockets, search->before->count,
-                            sizeof(inode), compare))
+                            sizeof(inode), listeners_compare))
         || !listens(fd)) {
         return true;
     }

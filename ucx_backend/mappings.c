@@ -21,7 +21,7 @@ void oc_mappings_open(oc_mappings_t *mappings, ucp_context_h context, bool enabl
     *mappings = (oc_mappings_t) {.context = context, .enabled = enabled, .failed = SIZE_MAX};
 }
 
-static oc_mapping_t *find(const oc_mappings_t *mappings, const char *memory, size_t length)
+static oc_mapping_t *mappings_find(const oc_mappings_t *mappings, const char *memory, size_t length)
 {
     oc_mapping_t *mapping;
 
@@ -100,7 +100,7 @@ static oc_mapping_t *mapping_new(oc_mappings_t *mappings, const void *memory, si
 
 oc_mapping_t *oc_mappings_take(oc_mappings_t *mappings, const void *memory, size_t length)
 {
-    oc_mapping_t *mapping = find(mappings, memory, length);
+    oc_mapping_t *mapping = mappings_find(mappings, memory, length);
 
     if (NULL == mapping && mappings->enabled && !is_left_out(mappings, length)) {
         mapping = mapping_new(mappings, memory, length);

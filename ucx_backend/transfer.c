@@ -43,7 +43,7 @@ void oc_transfers_cancel(oc_worker_t *worker)
     }
 }
 
-static void on_sent(void *request, ucs_status_t status, void *user_data)
+static void transfer_on_sent(void *request, ucs_status_t status, void *user_data)
 {
     ucp_request_free(request);
     oc_transfer_complete(user_data, oc_status_from_ucs(status));
@@ -62,7 +62,7 @@ static void on_received(void *request, ucs_status_t status, const ucp_tag_recv_i
     oc_transfer_complete(transfer, oc_status_from_ucs(status));
 }
 
-static void prepare(oc_worker_t *worker, oc_transfer_t *transfer)
+static void transfer_prepare(oc_worker_t *worker, oc_transfer_t *transfer)
 {
     transfer->worker = worker;
     transfer->active = false;
@@ -90,16 +90,16 @@ static void track(oc_transfer_t *transfer, ucs_status_ptr_t request)
 
 void oc_transfer_fail(oc_worker_t *worker, oc_transfer_t *transfer, oc_status_t status)
 {
-    prepare(worker, transfer);
+    transfer_prepare(worker, transfer);
     oc_transfer_complete(transfer, status);
 }
 
-static void send_message(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void *buffer,
-                         size_t length, uint64_t tag, uint32_t flags)
+static void transfer_send_message(oc_endpoint_t *endpoint, oc_transfer_t *transfer,
+                                  const void *buffer, size_t length, uint64_t tag, uint32_t flags)
 {
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | flags,
-        .cb.send = on_sent,
+        .cb.send = transfer_on_sent,
         .user_data = transfer,
     };
 
@@ -107,7 +107,7 @@ static void send_message(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const
         oc_transfer_fail(endpoint->worker, transfer, OC_ERR_UNREACHABLE);
         return;
     }
-    prepare(endpoint->worker, transfer);
+    transfer_prepare(endpoint->worker, transfer);
     transfer->length = length;
     track(transfer, ucp_tag_send_nbx(endpoint->ep, buffer, length, tag, &param));
 }
@@ -115,7 +115,7 @@ static void send_message(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const
 void oc_send(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void *buffer, size_t length,
              uint64_t tag)
 {
-    send_message(endpoint, transfer, buffer, length, tag, 0);
+    transfer_send_message(endpoint, transfer, buffer, length, tag, 0);
 }
 
 void oc_send_eager(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void *buffer,
@@ -125,7 +125,8 @@ void oc_send_eager(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const void 
                  && (length <= OC_SHORT_MESSAGE || oc_endpoint_transports(endpoint)->tcp);
 
     /* who asks for early completion gets the protocol that does not wait for the peer */
-    send_message(endpoint, transfer, buffer, length, tag, eager ? UCP_OP_ATTR_FLAG_FAST_CMPL : 0);
+    transfer_send_message(endpoint, transfer, buffer, length, tag,
+                          eager ? UCP_OP_ATTR_FLAG_FAST_CMPL : 0);
 }
 
 /*
@@ -147,7 +148,7 @@ void oc_receive(oc_worker_t *worker, oc_transfer_t *transfer, void *buffer, size
 {
     ucp_request_param_t param = receive_param(transfer);
 
-    prepare(worker, transfer);
+    transfer_prepare(worker, transfer);
     track(transfer, ucp_tag_recv_nbx(worker->worker, buffer, length, tag, tag_mask, &param));
 }
 
@@ -156,7 +157,7 @@ void oc_unexpected_receive(oc_worker_t *worker, oc_transfer_t *transfer, void *b
 {
     ucp_request_param_t param = receive_param(transfer);
 
-    prepare(worker, transfer);
+    transfer_prepare(worker, transfer);
     track(transfer, ucp_tag_msg_recv_nbx(worker->worker, buffer, length, message->handle, &param));
 }
 

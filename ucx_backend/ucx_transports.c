@@ -26,7 +26,7 @@ static bool begins_with(const char *name, const char *word)
 }
 
 /* InfiniBand and RoCE, whatever drives them: rc_mlx5, rc_verbs, … */
-static bool is_rdma(const char *transport)
+static bool ucx_transports_is_rdma(const char *transport)
 {
     return begins_with(transport, "rc_") || begins_with(transport, "dc_")
            || begins_with(transport, "ud_");
@@ -43,7 +43,7 @@ oc_ucx_transports_t oc_ucx_transports_in(char *text)
         lanes += NULL != lane;
         if (NULL != lane && 2 == sscanf(lane, " %u:%31[^/]", &resource, transport)) {
             tcp += 0 == strcmp(transport, "tcp");
-            rdma += is_rdma(transport);
+            rdma += ucx_transports_is_rdma(transport);
         }
     }
     return (oc_ucx_transports_t) {.tcp = lanes > 0 && lanes == tcp, .rdma = rdma > 0};

@@ -30,7 +30,7 @@ const char *oc_ucx_version(void)
 /* Of two at a time, each would find the sockets of the other. */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
-static ucs_status_t open_worker(oc_worker_t *worker)
+static ucs_status_t worker_open_worker(oc_worker_t *worker)
 {
     ucp_worker_params_t params = {
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
@@ -78,7 +78,7 @@ oc_status_t oc_worker_open(const char *net_devices, oc_worker_t **worker_p, char
     oc_signals_block(&before);
     status = oc_context_open(net_devices, &worker->context);
     if (UCS_OK == status) {
-        status = open_worker(worker);
+        status = worker_open_worker(worker);
     }
     oc_signals_restore(&before);
     if (UCS_OK != status) {
@@ -139,7 +139,7 @@ unsigned oc_worker_progress(oc_worker_t *worker)
 }
 
 /* UCX sometimes needs a moment to let go of what was canceled. */
-static void settle(oc_worker_t *worker)
+static void worker_settle(oc_worker_t *worker)
 {
     oc_transfers_cancel(worker);
     for (int i = 0; i < SETTLE_ROUNDS && (NULL != worker->active || NULL != worker->closing); i++) {
@@ -154,7 +154,7 @@ static void settle(oc_worker_t *worker)
 static void close_ucx(oc_worker_t *worker)
 {
     oc_endpoints_close(worker);
-    settle(worker);
+    worker_settle(worker);
     unguard(worker);
     if (NULL != worker->address) {
         ucp_worker_release_address(worker->worker, worker->address);

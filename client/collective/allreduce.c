@@ -74,7 +74,7 @@ static oc_status_t widen(oc_allreduce_t *allreduce)
 }
 
 /* Elements as they travel, where those of the caller are not. */
-static oc_status_t prepare(oc_allreduce_t *allreduce)
+static oc_status_t allreduce_prepare(oc_allreduce_t *allreduce)
 {
     const oc_group_t *group = allreduce->base.group;
 
@@ -137,7 +137,7 @@ static const oc_allreduce_algorithm_t *choose_algorithm(const oc_allreduce_t *al
     return NULL != group->servers->node ? &oc_large_node : &oc_large_flat;
 }
 
-static oc_status_t start(oc_allreduce_t *allreduce)
+static oc_status_t allreduce_start(oc_allreduce_t *allreduce)
 {
     const oc_allreduce_algorithm_t *algorithm = choose_algorithm(allreduce);
 
@@ -158,12 +158,12 @@ static void allreduce_begin(oc_collective_t *collective)
     oc_status_t status;
 
     allreduce->sequence = group->servers->next_sequence++;
-    status = prepare(allreduce);
+    status = allreduce_prepare(allreduce);
     if (OC_OK == status && allreduce->sequence >= OC_MAX_SEQUENCE) {
         status = OC_ERR_LIMIT;
     }
     if (OC_OK == status) {
-        status = start(allreduce);
+        status = allreduce_start(allreduce);
     }
     if (OC_OK != status) {
         /* the others count on this rank's share: nobody can go on */

@@ -25,7 +25,7 @@ void oc_collective_free(oc_client_t *client, oc_collective_t *collective)
     oc_stock_give(&client->stock, collective, size);
 }
 
-static void start(oc_collective_t *collective)
+static void collective_start(oc_collective_t *collective)
 {
     oc_group_t *group = collective->group;
 
@@ -41,7 +41,7 @@ void oc_group_start_queued(oc_group_t *group)
     while (OC_GROUP_LIVE == group->state && NULL != (collective = group->queue)
            && collective->ops->may_begin(group)) {
         DL_DELETE(group->queue, collective);
-        start(collective);
+        collective_start(collective);
     }
 }
 

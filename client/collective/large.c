@@ -38,25 +38,25 @@ static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *
  * Done when every lane has committed, in the node shape those of all ranks of the host, and UCX has
  * let go of everything.
  */
-static void finish_if_done(oc_allreduce_t *allreduce)
+static void large_finish_if_done(oc_allreduce_t *allreduce)
 {
     if (0 == allreduce->waiting && 0 == allreduce->uncommitted) {
         oc_collective_finish(&allreduce->base, allreduce->base.status);
     }
 }
 
-static void on_header_sent(oc_transfer_t *transfer)
+static void large_on_header_sent(oc_transfer_t *transfer)
 {
     oc_part_t *part = ((oc_part_transfer_t *) transfer)->part;
 
     if (oc_allreduce_called_back(part->allreduce, transfer, part->lane)) {
-        finish_if_done(part->allreduce);
+        large_finish_if_done(part->allreduce);
     }
 }
 
 /* A reply with header in bytes; what is not genuine is waited for again. */
-static void receive_reply(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *bytes,
-                          uint64_t slot)
+static void large_receive_reply(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *bytes,
+                                uint64_t slot)
 {
     oc_allreduce_t *allreduce = part->allreduce;
     const oc_group_t *group = allreduce->base.group;
@@ -67,7 +67,7 @@ static void receive_reply(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t
                       allreduce->sequence, slot), OC_TAG_EXACT);
 }
 
-static void on_commit(oc_transfer_t *transfer)
+static void large_on_commit(oc_transfer_t *transfer)
 {
     oc_part_t *part = ((oc_part_transfer_t *) transfer)->part;
     oc_allreduce_t *allreduce = part->allreduce;
@@ -75,7 +75,7 @@ static void on_commit(oc_transfer_t *transfer)
 
     if (oc_reply_is_forged(&allreduce->base, part->lane, transfer, part->commit_bytes)) {
         allreduce->waiting--;
-        receive_reply(part, &part->commit, part->commit_bytes, OC_COMMIT_SLOT);
+        large_receive_reply(part, &part->commit, part->commit_bytes, OC_COMMIT_SLOT);
         return;
     }
     if (!oc_allreduce_called_back(allreduce, transfer, part->lane)) {
@@ -88,7 +88,7 @@ static void on_commit(oc_transfer_t *transfer)
             large->committed(allreduce);
         }
     }
-    finish_if_done(allreduce);
+    large_finish_if_done(allreduce);
 }
 
 /* Their receives were posted before the contributions were sent. */
@@ -118,14 +118,14 @@ static bool is_clean(const oc_part_t *part)
 }
 
 /* What the aggregator has sent is here. Others may end when this rank says that it has that. */
-static void on_sent(oc_transfer_t *transfer)
+static void large_on_sent(oc_transfer_t *transfer)
 {
     oc_part_t *part = ((oc_part_transfer_t *) transfer)->part;
     oc_allreduce_t *allreduce = part->allreduce;
 
     if (oc_reply_is_forged(&allreduce->base, part->lane, transfer, part->sent_bytes)) {
         allreduce->waiting--;
-        receive_reply(part, &part->news, part->sent_bytes, OC_SENT_SLOT);
+        large_receive_reply(part, &part->news, part->sent_bytes, OC_SENT_SLOT);
         return;
     }
     if (!oc_allreduce_called_back(allreduce, transfer, part->lane)) {
@@ -135,10 +135,10 @@ static void on_sent(oc_transfer_t *transfer)
                                  OC_MESSAGE_SENT)
         && is_clean(part)) {
         part->acknowledged = true;
-        receive_reply(part, &part->commit, part->commit_bytes, OC_COMMIT_SLOT);
+        large_receive_reply(part, &part->commit, part->commit_bytes, OC_COMMIT_SLOT);
         send_header(part, &part->ack, part->ack_bytes, OC_MESSAGE_ACK);
     }
-    finish_if_done(allreduce);
+    large_finish_if_done(allreduce);
 }
 
 /*
@@ -148,7 +148,7 @@ static void on_sent(oc_transfer_t *transfer)
 void oc_large_received(oc_part_t *part)
 {
     if (part->received == part->share.count) {
-        receive_reply(part, &part->news, part->sent_bytes, OC_SENT_SLOT);
+        large_receive_reply(part, &part->news, part->sent_bytes, OC_SENT_SLOT);
     }
 }
 
@@ -181,9 +181,9 @@ static uint32_t choose_chunk(const oc_allreduce_t *allreduce)
 
 static void set_callbacks(oc_part_t *part)
 {
-    part->start.transfer.done = part->ack.transfer.done = on_header_sent;
-    part->news.transfer.done = on_sent;
-    part->commit.transfer.done = on_commit;
+    part->start.transfer.done = part->ack.transfer.done = large_on_header_sent;
+    part->news.transfer.done = large_on_sent;
+    part->commit.transfer.done = large_on_commit;
     part->start.part = part->ack.part = part->news.part = part->commit.part = part;
 }
 

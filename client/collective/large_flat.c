@@ -37,7 +37,7 @@ static void leave_line(oc_part_t *part)
 }
 
 /* What goes next is copied from its device while this is sent. */
-static void look_ahead(const oc_part_t *part)
+static void large_flat_look_ahead(const oc_part_t *part)
 {
     if (oc_vector_is_staged(part->allreduce) && has_next(part)) {
         oc_vector_read_ahead(part->allreduce, part->next.offset, part->next.length);
@@ -45,7 +45,7 @@ static void look_ahead(const oc_part_t *part)
 }
 
 /* The next chunk, from and into user memory. */
-static void send_next(oc_part_t *part)
+static void large_flat_send_next(oc_part_t *part)
 {
     const void *contribution;
     oc_piece_t *piece;
@@ -53,7 +53,7 @@ static void send_next(oc_part_t *part)
 
     contribution = oc_vector_take(part, &piece, &result);
     oc_slot_send(part, contribution, result, piece);
-    look_ahead(part);
+    large_flat_look_ahead(part);
     if (!has_next(part)) {
         leave_line(part);
     }
@@ -73,10 +73,10 @@ static bool may_go(const oc_part_t *part)
 }
 
 /* What windows and horizon allow of the first vector in line, then of the next. */
-static void go_on(oc_lane_t *lane)
+static void large_flat_go_on(oc_lane_t *lane)
 {
     while (NULL != lane->line && may_go(lane->line)) {
-        send_next(lane->line);
+        large_flat_send_next(lane->line);
     }
 }
 
@@ -104,11 +104,11 @@ static void move_horizon(oc_allreduce_t *allreduce)
     }
     for (part = oc_large_next(allreduce, NULL); NULL != part;
          part = oc_large_next(allreduce, part)) {
-        go_on(part->lane);
+        large_flat_go_on(part->lane);
     }
 }
 
-static void chunk_done(oc_part_t *part, const oc_client_chunk_t *chunk)
+static void large_flat_chunk_done(oc_part_t *part, const oc_client_chunk_t *chunk)
 {
     oc_allreduce_t *allreduce = part->allreduce;
     oc_large_t *large = oc_large_of(allreduce);
@@ -116,7 +116,7 @@ static void chunk_done(oc_part_t *part, const oc_client_chunk_t *chunk)
     (void) chunk;
     large->news++;
     oc_large_received(part);
-    go_on(part->lane);
+    large_flat_go_on(part->lane);
     if (is_paced(large)
         && (0 == large->flying || large->news >= large->span / LOOKS_A_SPAN)) {
         move_horizon(allreduce);
@@ -151,13 +151,13 @@ static void open_windows(oc_allreduce_t *allreduce)
          part = oc_large_next(allreduce, part)) {
         part->in_line = true;
         DL_APPEND2(part->lane->line, part, line_prev, line_next);
-        look_ahead(part);
+        large_flat_look_ahead(part);
     }
     for (unsigned i = 0; i < window; i++) {
         for (part = oc_large_next(allreduce, NULL); NULL != part;
              part = oc_large_next(allreduce, part)) {
             if (part->in_line && may_go(part)) {
-                send_next(part);
+                large_flat_send_next(part);
             }
         }
     }
@@ -172,7 +172,7 @@ static oc_status_t large_flat_start(oc_allreduce_t *allreduce)
     if (OC_OK != status) {
         return status;
     }
-    large->chunk_done = chunk_done;
+    large->chunk_done = large_flat_chunk_done;
     set_pace(allreduce);
     for (part = oc_large_next(allreduce, NULL); NULL != part;
          part = oc_large_next(allreduce, part)) {

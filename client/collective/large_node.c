@@ -43,7 +43,7 @@ static void large_node_send(oc_allreduce_t *allreduce, uint32_t step)
                  NULL);
 }
 
-static void chunk_done(oc_part_t *part, const oc_client_chunk_t *chunk)
+static void large_node_chunk_done(oc_part_t *part, const oc_client_chunk_t *chunk)
 {
     oc_large_received(part);
     oc_step_publish(part->allreduce, chunk->index);
@@ -57,7 +57,7 @@ static oc_status_t large_node_start(oc_allreduce_t *allreduce)
     if (OC_OK != status) {
         return status;
     }
-    large->chunk_done = chunk_done;
+    large->chunk_done = large_node_chunk_done;
     large->committed = oc_steps_commit;
     /* memory that its host shares is always the same, and cut in the same way */
     if (oc_step_is_direct(allreduce)) {

@@ -41,7 +41,7 @@ bool oc_leftover_is_here(const oc_allreduce_t *allreduce, const oc_lane_t *lane,
         OC_TAG_EXACT);
 }
 
-static void look_at(const oc_allreduce_t *allreduce)
+static void leftovers_look_at(const oc_allreduce_t *allreduce)
 {
     const oc_lane_t *lane = NULL;
 
@@ -63,7 +63,7 @@ void oc_leftovers_look(oc_client_t *client)
             continue;
         }
         DL_FOREACH (group->running, running) {
-            look_at(oc_allreduce_of(running));
+            leftovers_look_at(oc_allreduce_of(running));
         }
     }
 }

@@ -21,7 +21,7 @@
 #include "client/state/collapse.h"
 
 /* NULL: no collective that has begun here has this step. */
-static oc_allreduce_t *find(const oc_group_t *group, uint64_t step)
+static oc_allreduce_t *node_find(const oc_group_t *group, uint64_t step)
 {
     oc_collective_t *running;
 
@@ -48,7 +48,7 @@ static bool give_next(oc_group_t *group)
 {
     oc_node_t *node = group->servers->node;
     uint64_t at = oc_ring_given(node->ring);
-    oc_allreduce_t *allreduce = find(group, at);
+    oc_allreduce_t *allreduce = node_find(group, at);
     uint32_t step, owner;
     oc_step_piece_t piece;
 
@@ -85,7 +85,7 @@ static bool has_gathered(oc_group_t *group, uint64_t at)
     }
 }
 
-static bool send_next(oc_group_t *group)
+static bool node_send_next(oc_group_t *group)
 {
     oc_node_t *node = group->servers->node;
     oc_allreduce_t *allreduce;
@@ -94,7 +94,7 @@ static bool send_next(oc_group_t *group)
     if (node->handled == oc_ring_given(node->ring)) {
         return false;
     }
-    allreduce = find(group, node->handled);
+    allreduce = node_find(group, node->handled);
     step = (uint32_t) (node->handled - allreduce->steps.first);
     if (oc_step_owner(allreduce, step) == node->self) {
         if (!has_gathered(group, node->handled)
@@ -107,7 +107,7 @@ static bool send_next(oc_group_t *group)
     return true;
 }
 
-static void let_go(oc_allreduce_t *allreduce)
+static void node_let_go(oc_allreduce_t *allreduce)
 {
     assert(allreduce->steps.hold && allreduce->waiting > 0
            && allreduce->base.group->servers->node->holding > 0);
@@ -118,7 +118,7 @@ static void let_go(oc_allreduce_t *allreduce)
     }
 }
 
-static bool take_next(oc_group_t *group)
+static bool node_take_next(oc_group_t *group)
 {
     oc_node_t *node = group->servers->node;
     uint64_t at = oc_ring_taken(node->ring);
@@ -129,7 +129,7 @@ static bool take_next(oc_group_t *group)
     if (at == node->handled) {
         return false;
     }
-    allreduce = find(group, at);
+    allreduce = node_find(group, at);
     step = (uint32_t) (at - allreduce->steps.first);
     owner = oc_step_owner(allreduce, step);
     if (!oc_ring_is_published(node->ring, owner, at)) {
@@ -147,14 +147,14 @@ static bool take_next(oc_group_t *group)
         if (allreduce->algorithm->settles) {
             node->settling++;
         } else {
-            let_go(allreduce);
+            node_let_go(allreduce);
         }
     }
     return true;
 }
 
 /* Large ones that have all results end when all ranks of the host have committed them. */
-static bool settle(oc_group_t *group)
+static bool node_settle(oc_group_t *group)
 {
     oc_node_t *node = group->servers->node;
     oc_collective_t *running, *next;
@@ -171,7 +171,7 @@ static bool settle(oc_group_t *group)
         if (allreduce->steps.hold && allreduce->sequence < committed
             && allreduce->steps.first + allreduce->steps.count <= oc_ring_taken(node->ring)) {
             node->settling--;
-            let_go(allreduce);
+            node_let_go(allreduce);
         }
     }
     return node->settling < before;
@@ -219,9 +219,9 @@ static bool progress(oc_group_t *group)
         return true;
     }
     given = give_next(group);
-    sent = send_next(group);
-    taken = take_next(group);
-    settled = settle(group);
+    sent = node_send_next(group);
+    taken = node_take_next(group);
+    settled = node_settle(group);
     if (0 == node->holding) {
         leave_list(group);
     }
@@ -260,7 +260,7 @@ void oc_node_fail(oc_group_t *group, const char *reason)
     leave_list(group);
     DL_FOREACH_SAFE (group->running, running, next) {
         if (oc_allreduce_of(running)->steps.hold) {
-            let_go(oc_allreduce_of(running));
+            node_let_go(oc_allreduce_of(running));
         }
     }
 }

@@ -11,14 +11,14 @@
 #include "client/collective/vector.h"
 #include "protocol/tag.h"
 
-static void note(oc_slot_t *slot, unsigned what)
+static void slot_note(oc_slot_t *slot, unsigned what)
 {
     if (NULL != slot->contribution.part->allreduce->base.group->client->timeline) {
         slot->times[what] = oc_clock_ns();
     }
 }
 
-static void add_to_timeline(const oc_slot_t *slot)
+static void slot_add_to_timeline(const oc_slot_t *slot)
 {
     const oc_part_t *part = slot->contribution.part;
     const oc_group_t *group = part->allreduce->base.group;
@@ -58,7 +58,7 @@ static void send_contribution(oc_slot_t *slot, const void *data)
 }
 
 /* The part's next chunk has gone: the one after it is the next. */
-static void advance(oc_part_t *part)
+static void slot_advance(oc_part_t *part)
 {
     part->sent++;
     if (part->sent < part->share.count) {
@@ -79,10 +79,10 @@ void oc_slot_send(oc_part_t *part, const void *contribution, void *result, oc_pi
     slot->chunk = part->next;
     slot->piece = piece;
     slot->waiting = 2;
-    advance(part);
+    slot_advance(part);
     oc_large_of(allreduce)->flying++;
     part->lane->flying += slot->chunk.length;
-    note(slot, OC_CLIENT_POSTED);
+    slot_note(slot, OC_CLIENT_POSTED);
     allreduce->waiting += 2;
     counters->bytes_sent += slot->chunk.length;
     counters->messages_sent++;
@@ -94,7 +94,7 @@ void oc_slot_send(oc_part_t *part, const void *contribution, void *result, oc_pi
 }
 
 /* One chunk may always be under way, or nothing would ever make room. */
-static bool has_room(const oc_group_t *group, const oc_lane_t *lane, size_t length)
+static bool slot_has_room(const oc_group_t *group, const oc_lane_t *lane, size_t length)
 {
     size_t window = group->servers->teams.window * group->servers->chunk_bytes;
 
@@ -104,11 +104,11 @@ static bool has_room(const oc_group_t *group, const oc_lane_t *lane, size_t leng
 bool oc_slot_is_there(const oc_part_t *part)
 {
     return NULL != part->idle
-           && has_room(part->allreduce->base.group, part->lane, part->next.length);
+           && slot_has_room(part->allreduce->base.group, part->lane, part->next.length);
 }
 
 /* Its result is here, and UCX has let go of the contribution. */
-static void finish(oc_slot_t *slot)
+static void slot_finish(oc_slot_t *slot)
 {
     oc_part_t *part = slot->contribution.part;
     oc_allreduce_t *allreduce = part->allreduce;
@@ -117,7 +117,7 @@ static void finish(oc_slot_t *slot)
     oc_client_chunk_t chunk = slot->chunk;
 
     if (NULL != client->timeline) {
-        add_to_timeline(slot);
+        slot_add_to_timeline(slot);
     }
     assert(part->received < part->sent && part->lane->flying >= chunk.length && large->flying > 0);
     client->config.counters->bytes_received += chunk.length;
@@ -145,9 +145,9 @@ static void on_transfer(oc_transfer_t *transfer)
     if (!oc_allreduce_called_back(part->allreduce, transfer, part->lane)) {
         return;
     }
-    note(slot, is_result ? OC_CLIENT_RESULT : OC_CLIENT_SENT);
+    slot_note(slot, is_result ? OC_CLIENT_RESULT : OC_CLIENT_SENT);
     if (0 == --slot->waiting) {
-        finish(slot);
+        slot_finish(slot);
     }
 }
 

@@ -30,7 +30,7 @@ static uint8_t *reply_of(const oc_small_t *small)
     return small->message + half_of(small->allreduce);
 }
 
-static oc_counters_t *counters_of(const oc_allreduce_t *allreduce)
+static oc_counters_t *small_counters_of(const oc_allreduce_t *allreduce)
 {
     return allreduce->base.group->client->config.counters;
 }
@@ -42,7 +42,7 @@ static bool is_answered(const oc_allreduce_t *allreduce)
 }
 
 /* In the node shape, others have to take it too. */
-static void hand_out(oc_allreduce_t *allreduce, const void *result)
+static void small_hand_out(oc_allreduce_t *allreduce, const void *result)
 {
     if (allreduce->steps.hold) {
         memcpy(oc_step_result(allreduce, 0), result, allreduce->bytes);
@@ -50,10 +50,10 @@ static void hand_out(oc_allreduce_t *allreduce, const void *result)
     } else {
         oc_vector_write(allreduce, 0, allreduce->bytes, result);
     }
-    counters_of(allreduce)->bytes_copied += allreduce->bytes;
+    small_counters_of(allreduce)->bytes_copied += allreduce->bytes;
 }
 
-static void finish_if_done(oc_allreduce_t *allreduce)
+static void small_finish_if_done(oc_allreduce_t *allreduce)
 {
     if (0 == allreduce->waiting) {
         oc_collective_finish(&allreduce->base, allreduce->base.status);
@@ -67,13 +67,13 @@ static void take_result(oc_small_t *small)
 
     if (oc_allreduce_check_reply(allreduce, small->lane, reply, small->reply.transfer.length,
                                  OC_MESSAGE_RESULT)) {
-        counters_of(allreduce)->bytes_received += allreduce->bytes;
-        hand_out(allreduce, reply + OC_HEADER_SIZE);
+        small_counters_of(allreduce)->bytes_received += allreduce->bytes;
+        small_hand_out(allreduce, reply + OC_HEADER_SIZE);
     }
-    finish_if_done(allreduce);
+    small_finish_if_done(allreduce);
 }
 
-static void send_message(oc_small_t *small)
+static void small_send_message(oc_small_t *small)
 {
     oc_allreduce_t *allreduce = small->allreduce;
     const oc_lane_t *lane = small->lane;
@@ -82,8 +82,8 @@ static void send_message(oc_small_t *small)
     assert(!small->sending);
     allreduce->waiting++;
     small->sending = true;
-    counters_of(allreduce)->bytes_sent += allreduce->bytes;
-    counters_of(allreduce)->messages_sent++;
+    small_counters_of(allreduce)->bytes_sent += allreduce->bytes;
+    small_counters_of(allreduce)->messages_sent++;
     /* aggregators always have receives posted for these */
     oc_send_eager(lane->route->endpoint, &small->request.transfer, small->message,
                   OC_HEADER_SIZE + allreduce->bytes,
@@ -91,7 +91,7 @@ static void send_message(oc_small_t *small)
                          allreduce->sequence, 0));
 }
 
-static void receive_reply(oc_small_t *small)
+static void small_receive_reply(oc_small_t *small)
 {
     oc_allreduce_t *allreduce = small->allreduce;
     const oc_group_t *group = allreduce->base.group;
@@ -103,11 +103,11 @@ static void receive_reply(oc_small_t *small)
                       allreduce->sequence, 0), OC_TAG_EXACT);
 }
 
-static void send_again(oc_small_t *small)
+static void small_send_again(oc_small_t *small)
 {
-    counters_of(small->allreduce)->messages_resent++;
+    small_counters_of(small->allreduce)->messages_resent++;
     small->resend_waits = false;
-    send_message(small);
+    small_send_message(small);
 }
 
 static void on_message_sent(oc_transfer_t *transfer)
@@ -119,7 +119,7 @@ static void on_message_sent(oc_transfer_t *transfer)
         return;
     }
     if (small->resend_waits) {
-        send_again(small);
+        small_send_again(small);
     } else if (is_answered(small->allreduce)) {
         take_result(small);
     }
@@ -145,18 +145,18 @@ static bool resend_is_legal(const oc_small_t *small)
     return true;
 }
 
-static void on_resend(oc_small_t *small)
+static void small_on_resend(oc_small_t *small)
 {
     if (!resend_is_legal(small)) {
-        finish_if_done(small->allreduce);
+        small_finish_if_done(small->allreduce);
         return;
     }
     small->resent = true;
-    receive_reply(small);
+    small_receive_reply(small);
     if (small->sending) {
         small->resend_waits = true;
     } else {
-        send_again(small);
+        small_send_again(small);
     }
 }
 
@@ -167,7 +167,7 @@ static void on_reply(oc_transfer_t *transfer)
 
     if (oc_reply_is_forged(&allreduce->base, small->lane, transfer, reply_of(small))) {
         allreduce->waiting--;
-        receive_reply(small);
+        small_receive_reply(small);
         return;
     }
     if (!oc_allreduce_called_back(allreduce, transfer, small->lane)) {
@@ -175,7 +175,7 @@ static void on_reply(oc_transfer_t *transfer)
     }
     /* a result is longer than its header */
     if (OC_HEADER_SIZE == transfer->length) {
-        on_resend(small);
+        small_on_resend(small);
     } else if (is_answered(allreduce)) {
         take_result(small);
     }
@@ -207,7 +207,7 @@ static oc_lane_t *choose_lane(const oc_allreduce_t *allreduce)
 }
 
 /* Makes room for the message. Returns where the contribution goes; NULL: out of memory. */
-static void *prepare(oc_allreduce_t *allreduce)
+static void *small_prepare(oc_allreduce_t *allreduce)
 {
     oc_small_t *small = allreduce->state;
 
@@ -229,8 +229,8 @@ static void go(oc_allreduce_t *allreduce)
     oc_small_t *small = allreduce->state;
 
     write_header(small);
-    receive_reply(small);
-    send_message(small);
+    small_receive_reply(small);
+    small_send_message(small);
 }
 
 static void small_end(oc_allreduce_t *allreduce)
@@ -254,7 +254,7 @@ static const oc_lane_t *small_leftover(const oc_allreduce_t *allreduce)
 
 static oc_status_t small_flat_start(oc_allreduce_t *allreduce)
 {
-    void *contribution = prepare(allreduce);
+    void *contribution = small_prepare(allreduce);
 
     if (NULL == contribution) {
         return OC_ERR_NO_MEMORY;
@@ -262,7 +262,7 @@ static oc_status_t small_flat_start(oc_allreduce_t *allreduce)
     if (!oc_vector_read(allreduce, 0, allreduce->bytes, contribution)) {
         return allreduce->vector.status;
     }
-    counters_of(allreduce)->bytes_copied += allreduce->bytes;
+    small_counters_of(allreduce)->bytes_copied += allreduce->bytes;
     go(allreduce);
     return OC_OK;
 }
@@ -288,7 +288,7 @@ static bool small_node_may_send(oc_allreduce_t *allreduce, uint32_t step)
 
 static void small_node_send(oc_allreduce_t *allreduce, uint32_t step)
 {
-    void *contribution = prepare(allreduce);
+    void *contribution = small_prepare(allreduce);
 
     if (NULL == contribution) {
         oc_client_collapse(allreduce->base.group->client, OC_ERR_NO_MEMORY, "out of memory");

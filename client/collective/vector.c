@@ -20,7 +20,7 @@ static oc_arena_t *arena_of(const oc_allreduce_t *allreduce)
     return allreduce->base.group->client->arena;
 }
 
-static oc_counters_t *counters_of(const oc_allreduce_t *allreduce)
+static oc_counters_t *vector_counters_of(const oc_allreduce_t *allreduce)
 {
     return allreduce->base.group->client->config.counters;
 }
@@ -70,7 +70,7 @@ void oc_vector_unstage(oc_allreduce_t *allreduce)
 
 /* ---- copies ---- */
 
-static void note(oc_allreduce_t *allreduce, oc_status_t status)
+static void vector_note(oc_allreduce_t *allreduce, oc_status_t status)
 {
     if (OC_OK == allreduce->vector.status) {
         allreduce->vector.status = status;
@@ -81,7 +81,7 @@ static void note(oc_allreduce_t *allreduce, oc_status_t status)
 static bool can_send(oc_allreduce_t *allreduce, const oc_device_t *device, oc_status_t status)
 {
     if (OC_OK != status) {
-        note(allreduce, status);
+        vector_note(allreduce, status);
         /* nothing is acknowledged from now on, also before the collapse is carried out */
         allreduce->base.status = OC_OK == allreduce->base.status ? status : allreduce->base.status;
         oc_client_collapse(allreduce->base.group->client, status,
@@ -91,21 +91,21 @@ static bool can_send(oc_allreduce_t *allreduce, const oc_device_t *device, oc_st
     return OC_OK == status;
 }
 
-static oc_status_t fetch(oc_allreduce_t *allreduce, oc_piece_t *piece, size_t offset,
-                         size_t length)
+static oc_status_t vector_fetch(oc_allreduce_t *allreduce, oc_piece_t *piece, size_t offset,
+                                size_t length)
 {
     piece->offset = offset;
     piece->length = length;
-    counters_of(allreduce)->bytes_staged += length;
+    vector_counters_of(allreduce)->bytes_staged += length;
     return oc_piece_fetch(piece, allreduce->vector.send_device,
                           (const char *) allreduce->send + offset, length);
 }
 
-static void flush(oc_allreduce_t *allreduce, oc_piece_t *piece)
+static void vector_flush(oc_allreduce_t *allreduce, oc_piece_t *piece)
 {
-    counters_of(allreduce)->bytes_staged += piece->length;
-    note(allreduce, oc_piece_flush(piece, allreduce->vector.recv_device,
-                                   (char *) allreduce->recv + piece->offset, piece->length));
+    vector_counters_of(allreduce)->bytes_staged += piece->length;
+    vector_note(allreduce, oc_piece_flush(piece, allreduce->vector.recv_device,
+                                          (char *) allreduce->recv + piece->offset, piece->length));
 }
 
 static void end_all(oc_allreduce_t *allreduce, oc_piece_t **list, bool only_still)
@@ -117,7 +117,7 @@ static void end_all(oc_allreduce_t *allreduce, oc_piece_t **list, bool only_stil
             return;
         }
         DL_DELETE(*list, piece);
-        note(allreduce, oc_piece_end(piece));
+        vector_note(allreduce, oc_piece_end(piece));
         oc_arena_give(arena_of(allreduce), piece);
     }
 }
@@ -151,7 +151,7 @@ void oc_vector_read_ahead(oc_allreduce_t *allreduce, size_t offset, size_t lengt
     if (NULL == piece) {
         return;
     }
-    if (OC_OK != fetch(allreduce, piece, offset, length)) {
+    if (OC_OK != vector_fetch(allreduce, piece, offset, length)) {
         oc_arena_give(arena_of(allreduce), piece); /* whoever wants it tries again, and tells */
         return;
     }
@@ -173,7 +173,7 @@ bool oc_vector_read(oc_allreduce_t *allreduce, size_t offset, size_t length, voi
     }
     piece = find_ahead(allreduce, offset);
     if (NULL == piece) {
-        counters_of(allreduce)->bytes_staged += length;
+        vector_counters_of(allreduce)->bytes_staged += length;
         return can_send(allreduce, device,
                         oc_device_copy(device, OC_FROM_DEVICE, to, from, length));
     }
@@ -196,14 +196,14 @@ void oc_vector_write(oc_allreduce_t *allreduce, size_t offset, size_t length, co
     }
     piece = take_piece(allreduce);
     if (NULL == piece) {
-        counters_of(allreduce)->bytes_staged += length;
-        note(allreduce, oc_device_copy(device, OC_TO_DEVICE, to, from, length));
+        vector_counters_of(allreduce)->bytes_staged += length;
+        vector_note(allreduce, oc_device_copy(device, OC_TO_DEVICE, to, from, length));
         return;
     }
     piece->offset = offset;
     piece->length = length;
     memcpy(piece->memory, from, length);
-    flush(allreduce, piece);
+    vector_flush(allreduce, piece);
     DL_APPEND(allreduce->vector.behind, piece);
 }
 
@@ -225,14 +225,14 @@ static oc_status_t visit_some(oc_allreduce_t *allreduce, const visit_t *visit, o
     oc_status_t status = OC_OK;
 
     if (visit->load) {
-        counters_of(allreduce)->bytes_staged += length;
+        vector_counters_of(allreduce)->bytes_staged += length;
         status = oc_device_copy(visit->device, OC_FROM_DEVICE, piece->memory, at, length);
     }
     if (OC_OK == status) {
         visit->move(allreduce, first, count, piece->memory);
     }
     if (OC_OK == status && visit->store) {
-        counters_of(allreduce)->bytes_staged += length;
+        vector_counters_of(allreduce)->bytes_staged += length;
         status = oc_device_copy(visit->device, OC_TO_DEVICE, at, piece->memory, length);
     }
     return status;
@@ -325,12 +325,12 @@ static oc_piece_t *take_for(oc_part_t *part, size_t offset)
     return piece;
 }
 
-static void fill(oc_allreduce_t *allreduce, oc_piece_t *piece, size_t offset, size_t length)
+static void vector_fill(oc_allreduce_t *allreduce, oc_piece_t *piece, size_t offset, size_t length)
 {
     oc_status_t status = OC_OK;
 
     if (length != piece->length) {
-        status = fetch(allreduce, piece, offset, length);
+        status = vector_fetch(allreduce, piece, offset, length);
     }
     if (OC_OK == status) {
         status = oc_piece_end(piece);
@@ -352,7 +352,7 @@ const void *oc_vector_take(oc_part_t *part, oc_piece_t **piece, void **result)
     }
     *piece = take_for(part, offset);
     if (NULL != vector->send_device) {
-        fill(allreduce, *piece, offset, length);
+        vector_fill(allreduce, *piece, offset, length);
     }
     (*piece)->offset = offset;
     (*piece)->length = length;
@@ -371,10 +371,10 @@ void oc_vector_give(oc_part_t *part, oc_piece_t *piece)
         return;
     }
     if (NULL != allreduce->vector.recv_device) {
-        flush(allreduce, piece);
+        vector_flush(allreduce, piece);
     }
     if (piece == part->spare) {
-        note(allreduce, oc_piece_end(piece));
+        vector_note(allreduce, oc_piece_end(piece));
         part->spare_is_used = false;
     } else {
         DL_APPEND(allreduce->vector.behind, piece);

@@ -18,7 +18,7 @@ typedef struct {
     oc_device_t *send_device, *recv_device; /* of the buffers; NULL: host memory */
 } cast_t;
 
-static void on_finished(void *arg, oc_status_t status)
+static void cast_on_finished(void *arg, oc_status_t status)
 {
     oc_collective_t *collective = arg;
 
@@ -39,7 +39,7 @@ static size_t bytes_of(const cast_t *cast, uint32_t rank)
 }
 
 /* From the beginning of the receive buffer to the end of its last block. */
-static size_t span_of(const cast_t *cast)
+static size_t cast_span_of(const cast_t *cast)
 {
     uint32_t num_ranks = cast->base.group->params.num_ranks;
     size_t span = 0;
@@ -76,7 +76,7 @@ static oc_status_t open_stages(cast_t *cast)
         args->send_stage = stage_for(client, cast->send_device, args->send,
                                      bytes_of(cast, cast->base.group->params.rank));
     }
-    args->recv_stage = stage_for(client, cast->recv_device, args->recv, span_of(cast));
+    args->recv_stage = stage_for(client, cast->recv_device, args->recv, cast_span_of(cast));
     return (sends && NULL == args->send_stage)
                    || (NULL != cast->recv_device && NULL == args->recv_stage)
                ? OC_ERR_NO_MEMORY
@@ -118,7 +118,7 @@ static void cast_begin(oc_collective_t *collective)
     oc_client_cast_account(client);
 }
 
-static void count(const cast_t *cast)
+static void cast_count(const cast_t *cast)
 {
     const oc_group_params_t *params = &cast->base.group->params;
     oc_counters_t *counters = cast->base.group->client->config.counters;
@@ -135,8 +135,8 @@ static void count(const cast_t *cast)
 }
 
 /* The others have what they wanted of this rank, whether it gets what it wanted or not. */
-static oc_status_t end(oc_collective_t *collective, oc_status_t status,
-                       unsigned long long *offloaded)
+static oc_status_t cast_end(oc_collective_t *collective, oc_status_t status,
+                            unsigned long long *offloaded)
 {
     cast_t *cast = cast_of(collective);
 
@@ -145,7 +145,7 @@ static oc_status_t end(oc_collective_t *collective, oc_status_t status,
     }
     close_stages(cast);
     if (OC_OK == status) {
-        count(cast);
+        cast_count(cast);
         ++*offloaded;
     }
     return status;
@@ -153,13 +153,14 @@ static oc_status_t end(oc_collective_t *collective, oc_status_t status,
 
 static oc_status_t allgather_end(oc_collective_t *collective, oc_status_t status)
 {
-    return end(collective, status,
-               &collective->group->client->config.counters->allgather_offloaded);
+    return cast_end(collective, status,
+                    &collective->group->client->config.counters->allgather_offloaded);
 }
 
 static oc_status_t bcast_end(oc_collective_t *collective, oc_status_t status)
 {
-    return end(collective, status, &collective->group->client->config.counters->bcast_offloaded);
+    return cast_end(collective, status,
+                    &collective->group->client->config.counters->bcast_offloaded);
 }
 
 /* Multicast calls back what it has, and it has all that run. */
@@ -198,7 +199,7 @@ static cast_t *cast_new(oc_group_t *group, const oc_collective_ops_t *ops, bool 
     }
     cast = cast_of(collective);
     cast->args.blocking = blocking;
-    cast->args.finished = on_finished;
+    cast->args.finished = cast_on_finished;
     cast->args.arg = collective;
     if (with_extents) {
         cast->extents = calloc(2 * (size_t) group->params.num_ranks, sizeof(size_t));

@@ -133,7 +133,7 @@ void oc_group_go_live(oc_group_t *group)
  * Running collectives end when their transfers have been taken back from UCX, and at once if they
  * have none: their chunks wait for those of others.
  */
-static void become_failed(oc_group_t *group, oc_status_t status, const char *reason)
+static void group_become_failed(oc_group_t *group, oc_status_t status, const char *reason)
 {
     oc_collective_t *collective, *next;
 
@@ -151,7 +151,7 @@ static void become_failed(oc_group_t *group, oc_status_t status, const char *rea
 void oc_group_break(oc_group_t *group, oc_status_t status, const char *reason)
 {
     group->service->withdraw(group);
-    become_failed(group, status, reason);
+    group_become_failed(group, status, reason);
     group->service->fail(group, status, reason);
 }
 
@@ -160,7 +160,7 @@ void oc_group_abandon(oc_group_t *group)
     if (NULL != group->setup) {
         oc_setup_drop(group);
     }
-    become_failed(group, OC_ERR_CANCELED, "its client is gone");
+    group_become_failed(group, OC_ERR_CANCELED, "its client is gone");
     group->service->abandon(group);
 }
 
@@ -171,7 +171,7 @@ void oc_group_fail(oc_group_t *group, oc_status_t status, const char *reason)
         oc_setup_give_up(group, "%s", reason);
         group->service->release(group);
     } else if (OC_GROUP_LIVE == group->state) {
-        become_failed(group, status, reason);
+        group_become_failed(group, status, reason);
         group->service->fail(group, status, reason);
     }
 }

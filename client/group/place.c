@@ -29,7 +29,7 @@ typedef struct {
     UT_hash_handle hh;
 } host_t;
 
-static oc_ring_shape_t shape_of(const oc_client_t *client)
+static oc_ring_shape_t place_shape_of(const oc_client_t *client)
 {
     const oc_job_settings_t *settings = client->config.settings;
     size_t chunk = oc_settings_largest_chunk(settings) / OC_MIN_CHUNK * OC_MIN_CHUNK;
@@ -79,7 +79,7 @@ void oc_node_free(oc_group_t *group)
 static bool make_segment(oc_group_t *group, char *error, size_t error_size)
 {
     oc_client_t *client = group->client;
-    oc_ring_shape_t shape = shape_of(client);
+    oc_ring_shape_t shape = place_shape_of(client);
     size_t bytes = oc_ring_segment_size(&shape);
 
     snprintf(error, error_size, "out of memory");
@@ -262,7 +262,7 @@ static bool get_segment(oc_group_t *group, uint32_t member, oc_ring_member_t *to
 
 oc_status_t oc_place_attach(oc_group_t *group, char *error, size_t error_size)
 {
-    oc_ring_shape_t shape = shape_of(group->client);
+    oc_ring_shape_t shape = place_shape_of(group->client);
     oc_node_t *node = group->servers->node;
     oc_status_t status = OC_OK;
     oc_ring_member_t *members;
@@ -313,7 +313,7 @@ void oc_place_take(oc_group_t *group)
 void oc_place_limit(oc_group_t *group, unsigned aggregators)
 {
     unsigned window = (unsigned) group->client->config.settings->window;
-    unsigned places = shape_of(group->client).capacity;
+    unsigned places = place_shape_of(group->client).capacity;
     unsigned lanes = aggregators * group->servers->teams.count;
 
     if (NULL == group->servers->node) {

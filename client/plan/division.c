@@ -38,7 +38,7 @@ uint64_t oc_share_of_peer(uint32_t hosts, uint64_t weights)
 }
 
 /* Parts of the largest; their sum. */
-static uint64_t scale(const uint64_t *shares, unsigned num_lanes, uint64_t *scaled)
+static uint64_t division_scale(const uint64_t *shares, unsigned num_lanes, uint64_t *scaled)
 {
     uint64_t largest = 0, sum = 0;
 
@@ -144,7 +144,7 @@ static void spread(oc_division_t *division, uint32_t *given)
 
 static void set_weights(oc_division_t *division, const uint64_t *shares, uint64_t *scaled)
 {
-    uint64_t sum = scale(shares, division->num_lanes, scaled);
+    uint64_t sum = division_scale(shares, division->num_lanes, scaled);
     unsigned largest = choose_largest(scaled, division->num_lanes, sum);
 
     division->least = UINT32_MAX;

@@ -282,7 +282,7 @@ static bool overlaps(const oc_range_t *range, uint64_t first, uint64_t last)
     return range->first <= last && first <= range->last;
 }
 
-static bool covers(const oc_range_t *range, uint64_t first, uint64_t last)
+static bool model_covers(const oc_range_t *range, uint64_t first, uint64_t last)
 {
     return range->first <= first && last <= range->last;
 }
@@ -309,7 +309,8 @@ uint64_t oc_model_least(const oc_rules_t *rules, const oc_outlook_t *outlook, ui
         if (rule->offload.count > 0) {
             least = least_of(least, rule->offload.ranges[0].first);
         }
-        if (covers(&rule->hosts, fewest, most) && covers(&rule->ranks_per_host, crowd, crowds)) {
+        if (model_covers(&rule->hosts, fewest, most)
+            && model_covers(&rule->ranks_per_host, crowd, crowds)) {
             return least;
         }
     }
@@ -322,7 +323,7 @@ uint64_t oc_model_least(const oc_rules_t *rules, const oc_outlook_t *outlook, ui
                : least_of(least, least_of_model(rules, outlook, most_ranks, outlook->hosts));
 }
 
-static unsigned class_of(uint32_t ranks)
+static unsigned model_class_of(uint32_t ranks)
 {
     unsigned class = 31 - (unsigned) __builtin_clz(ranks);
 
@@ -346,7 +347,7 @@ void oc_least_make(const oc_rules_t *rules, const oc_outlook_t *outlook, uint32_
 
 uint64_t oc_least_find(const oc_least_t *least, uint32_t ranks, bool one_host)
 {
-    return least->bytes[one_host][class_of(ranks)];
+    return least->bytes[one_host][model_class_of(ranks)];
 }
 
 /* "1.5 servers" */

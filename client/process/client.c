@@ -32,7 +32,7 @@
 /* Collectives whose ends a look hands out at most; others wait for the next one. */
 #define ENDINGS 16
 
-static void open_timeline(oc_client_t *client)
+static void client_open_timeline(oc_client_t *client)
 {
     char name[32];
 
@@ -58,7 +58,7 @@ oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **res
     oc_stock_open(&client->stock, OC_CLIENT_STOCK);
     pthread_mutex_init(&client->lock, NULL);
     oc_client_find_servers(client);
-    open_timeline(client);
+    client_open_timeline(client);
     *result = client;
     return OC_OK;
 }

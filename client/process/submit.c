@@ -19,7 +19,7 @@ typedef oc_collective_t *make_fn_t(oc_group_t *group, const void *args);
  * The others count on this rank's share: nobody can go on. What is pending may be nothing, so the
  * collapse is not left to the next progress.
  */
-static void give_up(oc_group_t *group, oc_status_t status, const char *reason)
+static void submit_give_up(oc_group_t *group, oc_status_t status, const char *reason)
 {
     if (OC_SERVICE_MULTICAST == group->params.service) {
         oc_group_fail(group, status, reason);
@@ -40,7 +40,7 @@ void oc_group_give_up(oc_group_t *group, oc_status_t status, const char *reason)
 
     pthread_mutex_lock(&client->lock);
     if (OC_GROUP_DECLINED != group->state && OC_GROUP_FAILED != group->state) {
-        give_up(group, status, reason);
+        submit_give_up(group, status, reason);
     }
     pthread_mutex_unlock(&client->lock);
 }
@@ -51,7 +51,7 @@ static oc_status_t start_or_queue(oc_group_t *group, make_fn_t *make, const void
     oc_status_t status = OC_OK;
 
     if (NULL == collective) {
-        give_up(group, OC_ERR_NO_MEMORY, "out of memory");
+        submit_give_up(group, OC_ERR_NO_MEMORY, "out of memory");
         return OC_ERR_NO_MEMORY;
     }
     if (OC_GROUP_NEW == group->state) {

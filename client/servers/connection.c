@@ -62,7 +62,7 @@ static void pause_connection(oc_connection_t *connection, const oc_control_t *la
 }
 
 /* While groups are being set up a dead connection is their business; later it is everybody's. */
-static void on_ended(oc_uplink_t *uplink, oc_status_t status, oc_uplink_state_t state)
+static void connection_on_ended(oc_uplink_t *uplink, oc_status_t status, oc_uplink_state_t state)
 {
     oc_connection_t *connection = uplink->arg;
 
@@ -115,7 +115,7 @@ static void endpoint_failed(void *arg)
     oc_uplink_lost(&connection->uplink, connection->client->now);
 }
 
-static void hello(oc_uplink_t *uplink, oc_hello_t *hello)
+static void connection_hello(oc_uplink_t *uplink, oc_hello_t *hello)
 {
     const oc_connection_t *connection = uplink->arg;
     oc_client_t *client = connection->client;
@@ -178,7 +178,7 @@ static bool open_routes(oc_connection_t *connection, const oc_welcome_t *welcome
     return true;
 }
 
-static void on_welcome(oc_uplink_t *uplink, const oc_welcome_t *welcome)
+static void connection_on_welcome(oc_uplink_t *uplink, const oc_welcome_t *welcome)
 {
     oc_connection_t *connection = uplink->arg;
 
@@ -203,7 +203,7 @@ static void on_notice(oc_connection_t *connection, const oc_control_t *message)
     }
 }
 
-static bool on_message(oc_uplink_t *uplink, const oc_control_t *message)
+static bool connection_on_message(oc_uplink_t *uplink, const oc_control_t *message)
 {
     oc_connection_t *connection = uplink->arg;
 
@@ -230,7 +230,7 @@ static bool on_message(oc_uplink_t *uplink, const oc_control_t *message)
  * waited for like the rank. That it is dead shows where its connection ends, which the kernel also
  * does when the host is gone. A server that is nothing else is there to answer.
  */
-static bool waits(oc_uplink_t *uplink)
+static bool connection_waits(oc_uplink_t *uplink)
 {
     const oc_connection_t *connection = uplink->arg;
 
@@ -242,9 +242,12 @@ static bool waits(oc_uplink_t *uplink)
     return connection->of_rank;
 }
 
-static const oc_uplink_owner_t owner = {
-    .hello = hello, .welcome = on_welcome, .message = on_message, .waits = waits,
-    .ended = on_ended, .title = "server"};
+static const oc_uplink_owner_t owner = {.hello = connection_hello,
+                                        .welcome = connection_on_welcome,
+                                        .message = connection_on_message,
+                                        .waits = connection_waits,
+                                        .ended = connection_on_ended,
+                                        .title = "server"};
 
 static oc_rhythm_t rhythm_of(const oc_client_t *client)
 {

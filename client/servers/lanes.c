@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned num_servers(const oc_group_t *group)
+static unsigned lanes_num_servers(const oc_group_t *group)
 {
     return group->servers->num_links - group->servers->num_peers;
 }
@@ -15,7 +15,7 @@ static uint64_t share_of(const oc_group_t *group, unsigned link)
 {
     const oc_client_t *client = group->client;
 
-    return link < num_servers(group)
+    return link < lanes_num_servers(group)
                ? oc_share_of_server(group->servers->num_peers, client->servers.servers[link].weight,
                                     group->servers->links[link].connection->num_aggregators)
                : oc_share_of_peer(group->servers->num_peers, client->weights);
@@ -29,7 +29,7 @@ static void fill_shares(oc_group_t *group, uint64_t *shares)
         for (unsigned a = 0; a < connection->num_aggregators; a++) {
             shares[group->servers->num_lanes++] = share_of(group, i);
         }
-        if (i < num_servers(group) || 0 == num_servers(group)) {
+        if (i < lanes_num_servers(group) || 0 == lanes_num_servers(group)) {
             group->servers->num_small = group->servers->num_lanes;
         }
     }
@@ -135,7 +135,7 @@ static void print_shares(const oc_group_t *group, unsigned first, unsigned last,
 
 static void describe_shares(const oc_group_t *group, char *buffer, size_t size)
 {
-    unsigned servers = num_servers(group), peers = group->servers->num_peers;
+    unsigned servers = lanes_num_servers(group), peers = group->servers->num_peers;
     char of_server[32], of_peer[32];
 
     print_shares(group, 0, servers, of_server);

@@ -93,8 +93,8 @@ static oc_connection_t *open_connection(oc_client_t *client, const char *name, b
     return connection;
 }
 
-static oc_connection_t *connect_peer(oc_group_t *group, const oc_record_t *record, char *error,
-                                     size_t error_size)
+static oc_connection_t *targets_connect_peer(oc_group_t *group, const oc_record_t *record,
+                                             char *error, size_t error_size)
 {
     oc_client_t *client = group->client;
     oc_sockaddr_t *candidates;
@@ -230,7 +230,7 @@ oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_si
         if (0 == record.port) {
             continue;
         }
-        if (!add_link(group, connect_peer(group, &record, error, error_size))) {
+        if (!add_link(group, targets_connect_peer(group, &record, error, error_size))) {
             return OC_ERR_UNREACHABLE;
         }
         group->servers->num_peers++;

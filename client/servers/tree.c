@@ -45,7 +45,7 @@ uint32_t oc_tree_next(uint32_t leaves, uint32_t leaf)
     return (leaf + 1) % leaves;
 }
 
-static unsigned num_servers(const oc_group_t *group)
+static unsigned tree_num_servers(const oc_group_t *group)
 {
     return group->servers->num_links - group->servers->num_peers;
 }
@@ -94,8 +94,8 @@ static bool agree(const oc_group_t *group, uint64_t *parent, char *reason, size_
 {
     const oc_connection_t *first = group->servers->links[0].connection;
 
-    *parent = num_servers(group) > 0 ? first->parent : 0;
-    for (unsigned i = 1; i < num_servers(group); i++) {
+    *parent = tree_num_servers(group) > 0 ? first->parent : 0;
+    for (unsigned i = 1; i < tree_num_servers(group); i++) {
         const oc_connection_t *other = group->servers->links[i].connection;
 
         if (other->parent == *parent) {
@@ -174,7 +174,7 @@ oc_status_t oc_tree_find(oc_group_t *group, char *reason, size_t size)
         return OC_DECLINED;
     }
     if (0 == parent) {
-        return num_servers(group) < client->servers.count ? OC_IN_PROGRESS : OC_OK;
+        return tree_num_servers(group) < client->servers.count ? OC_IN_PROGRESS : OC_OK;
     }
     if (OC_REPRODUCIBLE_RANK_ORDER == client->config.settings->reproducible
         && client->servers.count > 1) {

@@ -10,7 +10,7 @@
 #include "client/state/record.h"
 #include "client/state/setup_state.h"
 
-static int compare(const void *a, const void *b)
+static int choose_compare(const void *a, const void *b)
 {
     uint64_t left = *(const uint64_t *) a, right = *(const uint64_t *) b;
 
@@ -28,7 +28,7 @@ static void count_hosts(const oc_group_t *group, oc_situation_t *situation)
         (void) oc_record_of(group, rank, &record);
         nodes[rank] = record.node;
     }
-    qsort(nodes, group->params.num_ranks, sizeof(*nodes), compare);
+    qsort(nodes, group->params.num_ranks, sizeof(*nodes), choose_compare);
     for (uint32_t i = 0; i < group->params.num_ranks; i++) {
         members = i > 0 && nodes[i - 1] == nodes[i] ? members + 1 : 1;
         situation->hosts += 1 == members;

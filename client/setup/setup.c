@@ -30,7 +30,8 @@ static void take_handle(oc_group_t *group)
     }
 }
 
-static bool make_room(oc_setup_t *setup, const oc_group_params_t *params, oc_exchange_t *exchange)
+static bool setup_make_room(oc_setup_t *setup, const oc_group_params_t *params,
+                            oc_exchange_t *exchange)
 {
     size_t ranks = params->num_ranks, size = oc_record_size(params->service);
     unsigned neighbours = 0;
@@ -63,7 +64,7 @@ static oc_status_t setup_new(oc_group_t *group)
     if (NULL == setup) {
         return status;
     }
-    if (make_room(setup, &group->params, &exchange)) {
+    if (setup_make_room(setup, &group->params, &exchange)) {
         status = group->params.bootstrap->begin(group->params.context, &exchange);
     }
     if (OC_OK != status) {
@@ -88,7 +89,7 @@ static void setup_end(oc_group_t *group)
  * The exchange itself failed. Declining would be wrong: the other ranks may still be in it, or
  * come to another outcome, while this one would wait for them in the previous module.
  */
-static void break_off(oc_group_t *group, const char *what)
+static void setup_break_off(oc_group_t *group, const char *what)
 {
     setup_end(group);
     oc_group_break(group, OC_ERR_SYSTEM, what);
@@ -108,12 +109,12 @@ oc_status_t oc_setup_begin(oc_group_t *group)
     oc_introduction_make(group);
     status = group->params.bootstrap->start(group->params.context, 0);
     if (OC_OK != status) {
-        break_off(group, "the exchange between the ranks cannot be started");
+        setup_break_off(group, "the exchange between the ranks cannot be started");
     }
     return status;
 }
 
-static void decline(oc_group_t *group, const char *reason)
+static void setup_decline(oc_group_t *group, const char *reason)
 {
     char copy[OC_REASON_SIZE];
 
@@ -127,7 +128,7 @@ static void start_vote(oc_group_t *group, oc_setup_step_t step, bool can, int64_
     group->setup->step = step;
     group->setup->vote = can ? vote : (int64_t) group->params.rank;
     if (OC_OK != group->params.bootstrap->start(group->params.context, 1)) {
-        break_off(group, "the vote of the ranks cannot be started");
+        setup_break_off(group, "the vote of the ranks cannot be started");
     }
 }
 
@@ -147,7 +148,7 @@ static void vote(oc_group_t *group)
 }
 
 /* Of multicast: a message to a rank that does not expect its sender yet would be seconds late. */
-static void admit(oc_group_t *group)
+static void setup_admit(oc_group_t *group)
 {
     bool done = oc_group_cast_admit(group);
 
@@ -164,7 +165,7 @@ static void decline_for(oc_group_t *group, int64_t rank)
 
     group->tells = rank == (int64_t) group->params.rank;
     snprintf(reason, sizeof(reason), "rank %lld has no service", (long long) rank);
-    decline(group, group->tells ? group->setup->reason : reason);
+    setup_decline(group, group->tells ? group->setup->reason : reason);
 }
 
 /* Of multicast: the ranks are the service. */
@@ -183,7 +184,7 @@ static void join_ranks(oc_group_t *group)
             snprintf(reason + strlen(reason), sizeof(reason) - strlen(reason), ": %s",
                      group->setup->reason);
         }
-        decline(group, reason);
+        setup_decline(group, reason);
         break;
     default:
         oc_setup_give_up(group, "%s", reason);
@@ -208,17 +209,17 @@ static void wait_for_ranks(oc_group_t *group)
 }
 
 /* All ranks choose the same: no vote is needed. */
-static void choose(oc_group_t *group)
+static void setup_choose(oc_group_t *group)
 {
     if (oc_group_choose(group)) {
         group->setup->step = OC_SETUP_RESOLVE;
     } else {
-        decline(group, "Open MPI is expected to be faster");
+        setup_decline(group, "Open MPI is expected to be faster");
     }
 }
 
 /* Attaching can fail, on one host: all ranks have to know before they join any server. */
-static void share(oc_group_t *group)
+static void setup_share(oc_group_t *group)
 {
     oc_setup_t *setup = group->setup;
     oc_status_t status = oc_place_attach(group, setup->unshared, sizeof(setup->unshared));
@@ -236,7 +237,7 @@ static void share_done(oc_group_t *group)
         }
         oc_place_flat(group);
     }
-    choose(group);
+    setup_choose(group);
 }
 
 static void exchange_done(oc_group_t *group)
@@ -244,19 +245,19 @@ static void exchange_done(oc_group_t *group)
     char reason[OC_REASON_SIZE + 64];
 
     if (OC_SERVICE_MULTICAST == group->params.service) {
-        admit(group);
+        setup_admit(group);
         return;
     }
     if (!oc_introduction_agree(group, reason, sizeof(reason))) {
-        decline(group, reason);
+        setup_decline(group, reason);
         return;
     }
     if (oc_place_find(group)) {
-        share(group);
+        setup_share(group);
         return;
     }
     oc_place_flat(group);
-    choose(group);
+    setup_choose(group);
 }
 
 static void admit_done(oc_group_t *group)
@@ -283,7 +284,7 @@ static void vote_done(oc_group_t *group)
         oc_tree_remember(group);
     }
     if (OC_VOTE_LEAVE == outcome) {
-        decline(group, "Open MPI is expected to be faster than a tree of servers");
+        setup_decline(group, "Open MPI is expected to be faster than a tree of servers");
         return;
     }
     if (OC_VOTE_YES != outcome) {
@@ -323,7 +324,7 @@ void oc_setup_progress(oc_group_t *group)
     case OC_OK:
         break;
     default:
-        break_off(group, "the exchange between the ranks failed");
+        setup_break_off(group, "the exchange between the ranks failed");
         return;
     }
     if (OC_SETUP_EXCHANGE == setup->step) {

@@ -7,7 +7,7 @@
 #include "client/state/codes.h"
 #include "protocol/tag.h"
 
-static void receive(oc_ready_t *ready);
+static void readiness_receive(oc_ready_t *ready);
 
 /* Links are gone when the group has lost its service meanwhile. */
 static bool is_wanted(const oc_ready_t *ready)
@@ -23,7 +23,7 @@ static bool is_genuine(const oc_ready_t *ready, oc_header_t *header)
                                &ready->transfer, ready->bytes, header);
 }
 
-static void on_ready(oc_transfer_t *transfer)
+static void readiness_on_ready(oc_transfer_t *transfer)
 {
     oc_ready_t *ready = (oc_ready_t *) transfer;
     oc_readiness_t *all = ready->all;
@@ -32,7 +32,7 @@ static void on_ready(oc_transfer_t *transfer)
 
     if (came && is_wanted(ready) && !is_genuine(ready, &header)) {
         oc_count_forged_reply(all->group->client);
-        receive(ready);
+        readiness_receive(ready);
         return;
     }
     ready->arrived = OC_MESSAGE_READY == header.message;
@@ -45,11 +45,11 @@ static void on_ready(oc_transfer_t *transfer)
     }
 }
 
-static void receive(oc_ready_t *ready)
+static void readiness_receive(oc_ready_t *ready)
 {
     const oc_group_t *group = ready->all->group;
 
-    ready->transfer.done = on_ready;
+    ready->transfer.done = readiness_on_ready;
     oc_receive(group->client->worker, &ready->transfer, ready->bytes, OC_HEADER_SIZE,
                oc_tag(OC_KIND_REPLY, group->servers->reply_handle, ready->index, 0, OC_READY_SLOT),
                OC_TAG_EXACT);
@@ -63,7 +63,7 @@ static void receive_all(oc_group_t *group, oc_ready_t *ready, uint32_t first)
              i++, ready++) {
             ready->link = link;
             ready->index = first++;
-            receive(ready);
+            readiness_receive(ready);
         }
     }
 }

@@ -30,7 +30,7 @@
 _Static_assert(OC_RECORD_SIZE <= 124, "a rank gets one of these from each other one");
 _Static_assert(OC_PROTOCOL_VERSION_MAX <= UINT8_MAX, "the version has a byte");
 
-static bool is_zero(const uint8_t *bytes, size_t length)
+static bool record_is_zero(const uint8_t *bytes, size_t length)
 {
     while (length > 0 && 0 == bytes[length - 1]) {
         length--;
@@ -146,10 +146,10 @@ static bool get_addresses(oc_reader_t *r, oc_record_t *record)
             return false;
         }
     }
-    return is_zero(r->at, (size_t) (r->end - r->at));
+    return record_is_zero(r->at, (size_t) (r->end - r->at));
 }
 
-static bool get(oc_reader_t *r, oc_record_t *record)
+static bool record_get(oc_reader_t *r, oc_record_t *record)
 {
     bool known = MAGIC == oc_get(r, 2) && OC_PROTOCOL_VERSION_MAX == oc_get(r, 1);
     uint8_t state = (uint8_t) oc_get(r, 1);
@@ -169,8 +169,8 @@ static bool get(oc_reader_t *r, oc_record_t *record)
     return known && record->shares <= OC_SHARES_FAILED
            && record->network.fabric < OC_NUM_FABRICS && 0 == (record->group & TEAM_BITS)
            && (OC_SHARES_MEMORY == record->shares
-               || (is_zero(record->segment, sizeof(record->segment))
-                   && is_zero(record->bell, sizeof(record->bell))))
+               || (record_is_zero(record->segment, sizeof(record->segment))
+                   && record_is_zero(record->bell, sizeof(record->bell))))
            && get_addresses(r, record);
 }
 
@@ -179,7 +179,7 @@ bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record)
     oc_reader_t r = {.at = bytes, .end = bytes + OC_RECORD_SIZE};
 
     memset(record, 0, sizeof(*record));
-    if (!get(&r, record)) {
+    if (!record_get(&r, record)) {
         memset(record, 0, sizeof(*record));
         return false;
     }

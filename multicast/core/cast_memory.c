@@ -15,7 +15,8 @@ typedef struct {
 } place_t;
 
 /* Where a block lies when the operation is over. */
-static place_t place_of(const oc_cast_operation_t *operation, uint32_t rank, uint64_t at)
+static place_t cast_memory_place_of(const oc_cast_operation_t *operation, uint32_t rank,
+                                    uint64_t at)
 {
     size_t offset = operation->blocks[rank].offset + (size_t) at;
 
@@ -29,13 +30,13 @@ static place_t source_of(const oc_cast_group_t *group, uint32_t rank, uint64_t a
     const oc_cast_operation_t *operation = group->active;
 
     if (rank != group->config.rank || NULL == operation->args.send) {
-        return place_of(operation, rank, at);
+        return cast_memory_place_of(operation, rank, at);
     }
     return (place_t) {.stage = operation->args.send_stage, .offset = (size_t) at,
                       .memory = (uint8_t *) operation->args.send + at};
 }
 
-static void get(const place_t *place, size_t length, void *to)
+static void cast_memory_get(const place_t *place, size_t length, void *to)
 {
     if (NULL != place->stage) {
         (void) oc_stage_read(place->stage, place->offset, length, to);
@@ -44,7 +45,7 @@ static void get(const place_t *place, size_t length, void *to)
     }
 }
 
-static void put(const place_t *place, size_t length, const void *from)
+static void cast_memory_put(const place_t *place, size_t length, const void *from)
 {
     if (NULL != place->stage) {
         (void) oc_stage_write(place->stage, place->offset, length, from);
@@ -66,7 +67,7 @@ const uint8_t *oc_memory_at(const oc_cast_group_t *group, uint32_t rank, uint64_
     if (NULL == place.stage) {
         return place.memory;
     }
-    get(&place, length, group->scratch);
+    cast_memory_get(&place, length, group->scratch);
     return group->scratch;
 }
 
@@ -75,15 +76,15 @@ void oc_memory_get(const oc_cast_group_t *group, uint32_t rank, uint64_t at, siz
 {
     place_t place = source_of(group, rank, at);
 
-    get(&place, length, to);
+    cast_memory_get(&place, length, to);
 }
 
 void oc_memory_put(const oc_cast_group_t *group, uint32_t rank, uint64_t at, size_t length,
                    const void *from)
 {
-    place_t place = place_of(group->active, rank, at);
+    place_t place = cast_memory_place_of(group->active, rank, at);
 
-    put(&place, length, from);
+    cast_memory_put(&place, length, from);
 }
 
 void oc_memory_keep_own(const oc_cast_group_t *group)
@@ -91,14 +92,14 @@ void oc_memory_keep_own(const oc_cast_group_t *group)
     const oc_cast_operation_t *operation = group->active;
     uint32_t rank = group->config.rank;
     size_t length = operation->blocks[rank].length;
-    place_t from = source_of(group, rank, 0), to = place_of(operation, rank, 0);
+    place_t from = source_of(group, rank, 0), to = cast_memory_place_of(operation, rank, 0);
 
     if (NULL == operation->args.send || 0 == length) {
         return;
     }
     if (NULL == from.stage) {
         if (from.memory != to.memory) {
-            put(&to, length, from.memory);
+            cast_memory_put(&to, length, from.memory);
         }
         return;
     }

@@ -89,7 +89,7 @@ static bool cast_probe(oc_cast_group_t *group)
 }
 
 /* Who asked is only told of probes that were really sent: others may keep the network busy. */
-static void answer(oc_cast_group_t *group)
+static void cast_probe_answer(oc_cast_group_t *group)
 {
     oc_probe_t *probe = &group->probe;
 
@@ -105,7 +105,7 @@ static void answer(oc_cast_group_t *group)
     }
 }
 
-static void give_up(oc_cast_group_t *group, uint32_t rank)
+static void cast_probe_give_up(oc_cast_group_t *group, uint32_t rank)
 {
     char reason[OC_CAST_REASON_SIZE];
 
@@ -126,7 +126,7 @@ void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message, 
         probe->askers += !probe->asks[message->rank];
         probe->asks[message->rank] = 1;
     } else if (!probe->heard[message->rank] && ++probe->answers[message->rank] == MAX_ANSWERS) {
-        give_up(group, message->rank);
+        cast_probe_give_up(group, message->rank);
     }
 }
 
@@ -195,7 +195,7 @@ uint64_t oc_probe_progress(oc_cast_group_t *group, uint64_t now, uint64_t step)
     oc_probe_t *probe = &group->probe;
     uint64_t due = UINT64_MAX;
 
-    answer(group);
+    cast_probe_answer(group);
     if (probe->askers > 0) {
         due = now + OC_SEND_RETRY;
     }

@@ -44,7 +44,7 @@ void oc_tree_begin(oc_cast_group_t *group)
     }
 }
 
-static oc_neighbour_t *find(oc_cast_group_t *group, uint32_t rank)
+static oc_neighbour_t *cast_tree_find(oc_cast_group_t *group, uint32_t rank)
 {
     for (uint32_t i = 0; i < group->num_neighbours; i++) {
         if (group->neighbours[i].rank == rank) {
@@ -54,7 +54,7 @@ static oc_neighbour_t *find(oc_cast_group_t *group, uint32_t rank)
     return NULL;
 }
 
-static bool is_root(const oc_cast_group_t *group)
+static bool cast_tree_is_root(const oc_cast_group_t *group)
 {
     return 0 == group->config.rank;
 }
@@ -68,7 +68,7 @@ static void tell_children(oc_cast_group_t *group, oc_cast_kind_t kind)
 
 static void tell_parent(oc_cast_group_t *group, oc_cast_kind_t kind)
 {
-    assert(!is_root(group) && group->num_children < group->num_neighbours);
+    assert(!cast_tree_is_root(group) && group->num_children < group->num_neighbours);
     oc_cast_post_plain(group, group->neighbours[group->num_children].rank, kind);
 }
 
@@ -98,7 +98,7 @@ static void advance_entering(oc_cast_group_t *group, uint64_t now)
 
     if (!operation->reported && children_entered(group, operation->generation)) {
         operation->reported = true;
-        if (is_root(group)) {
+        if (cast_tree_is_root(group)) {
             group->go = operation->generation;
         } else {
             tell_parent(group, OC_CAST_ENTER);
@@ -118,7 +118,7 @@ static void advance_running(oc_cast_group_t *group)
     if (!operation->done_reported && oc_operation_done(group)
         && children_done(group, operation->generation)) {
         operation->done_reported = true;
-        if (is_root(group)) {
+        if (cast_tree_is_root(group)) {
             group->leave = operation->generation;
         } else {
             tell_parent(group, OC_CAST_DONE);
@@ -151,7 +151,7 @@ static void raise(uint32_t *known, uint32_t generation, const oc_cast_group_t *g
 
 void oc_tree_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
 {
-    oc_neighbour_t *from = find(group, message->rank);
+    oc_neighbour_t *from = cast_tree_find(group, message->rank);
     bool is_child = NULL != from && from < group->neighbours + group->num_children;
     bool is_parent = NULL != from && !is_child;
 
@@ -169,7 +169,7 @@ void oc_tree_message(oc_cast_group_t *group, const oc_cast_message_t *message, u
 
 void oc_tree_heard(oc_cast_group_t *group, uint32_t rank, uint64_t now)
 {
-    oc_neighbour_t *neighbour = find(group, rank);
+    oc_neighbour_t *neighbour = cast_tree_find(group, rank);
 
     if (NULL != neighbour) {
         neighbour->ping_at = now + neighbour->patience;

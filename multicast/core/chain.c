@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Who sends when. Chains of ranks send at the same time; in a chain one rank after the other, each
- * when the one before says so. With as many chains as ranks all send at once. Unless their number is given,
- * there are that many as long as each has enough of the window, and fewer otherwise.
+ * when the one before says so. With as many chains as ranks all send at once. Unless their number
+ * is given, there are that many as long as each has enough of the window, and fewer otherwise.
  *
  * Chains keep in step without a word: what a rank receives from the others tells how fast its own
  * link is drained, and all links carry the same. A rank is never more than a window ahead of the
@@ -181,7 +181,7 @@ uint32_t oc_chains_next(const oc_cast_group_t *group)
 }
 
 /* All blocks of its chain before this one are empty, or have been sent as far as is known. */
-static bool is_first(const oc_cast_operation_t *operation, uint32_t rank, bool sent)
+static bool chain_is_first(const oc_cast_operation_t *operation, uint32_t rank, bool sent)
 {
     const oc_chain_t *chain = &operation->chains[operation->blocks[rank].chain];
 
@@ -197,10 +197,10 @@ static bool is_first(const oc_cast_operation_t *operation, uint32_t rank, bool s
 
 bool oc_chains_heads(const oc_cast_operation_t *operation, uint32_t rank)
 {
-    return is_first(operation, rank, false);
+    return chain_is_first(operation, rank, false);
 }
 
 bool oc_chains_expects(const oc_cast_operation_t *operation, uint32_t rank)
 {
-    return is_first(operation, rank, true);
+    return chain_is_first(operation, rank, true);
 }

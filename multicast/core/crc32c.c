@@ -14,7 +14,7 @@
 
 #define POLYNOMIAL 0x82f63b78u
 
-static uint64_t load(const uint8_t *at)
+static uint64_t crc32c_load(const uint8_t *at)
 {
     uint64_t word;
 
@@ -52,7 +52,7 @@ uint32_t oc_crc32c_table(uint32_t crc, const void *data, size_t length)
     (void) pthread_once(&table_once, make_table);
     crc = ~crc;
     for (; length >= 8; at += 8, length -= 8) {
-        uint64_t word = load(at) ^ crc;
+        uint64_t word = crc32c_load(at) ^ crc;
 
         crc = table[7][word & 0xff] ^ table[6][word >> 8 & 0xff]
               ^ table[5][word >> 16 & 0xff] ^ table[4][word >> 24 & 0xff]
@@ -131,7 +131,7 @@ static INSTRUCTION void make_moved(void)
     }
 }
 
-static uint32_t move(uint32_t crc)
+static uint32_t crc32c_move(uint32_t crc)
 {
     return moved[0][crc & 0xff] ^ moved[1][crc >> 8 & 0xff] ^ moved[2][crc >> 16 & 0xff]
            ^ moved[3][crc >> 24];
@@ -142,11 +142,11 @@ static INSTRUCTION uint32_t three_parts(uint32_t crc, const uint8_t *at)
     uint32_t second = 0, third = 0;
 
     for (const uint8_t *end = at + PART; at < end; at += 8) {
-        crc = step_word(crc, load(at));
-        second = step_word(second, load(at + PART));
-        third = step_word(third, load(at + 2 * PART));
+        crc = step_word(crc, crc32c_load(at));
+        second = step_word(second, crc32c_load(at + PART));
+        third = step_word(third, crc32c_load(at + 2 * PART));
     }
-    return move(move(crc) ^ second) ^ third;
+    return crc32c_move(crc32c_move(crc) ^ second) ^ third;
 }
 
 static INSTRUCTION uint32_t by_instruction(uint32_t crc, const uint8_t *at, size_t length)
@@ -159,7 +159,7 @@ static INSTRUCTION uint32_t by_instruction(uint32_t crc, const uint8_t *at, size
         crc = three_parts(crc, at);
     }
     for (; length >= 8; at += 8, length -= 8) {
-        crc = step_word(crc, load(at));
+        crc = step_word(crc, crc32c_load(at));
     }
     for (; length > 0; at++, length--) {
         crc = step_byte(crc, *at);

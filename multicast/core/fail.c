@@ -10,7 +10,7 @@
 #include "multicast/core/operation.h"
 
 /* Without a word to the others. */
-static void become_failed(oc_cast_group_t *group, oc_status_t status, const char *reason)
+static void fail_become_failed(oc_cast_group_t *group, oc_status_t status, const char *reason)
 {
     oc_cast_operation_t *active = group->active, *operation, *next;
 
@@ -41,7 +41,7 @@ void oc_cast_group_fail(oc_cast_group_t *group, oc_status_t status, const char *
             oc_cast_deliver(group, rank, &message);
         }
     }
-    become_failed(group, status, reason);
+    fail_become_failed(group, status, reason);
 }
 
 void oc_cast_aborted(oc_cast_group_t *group, const oc_cast_message_t *message)
@@ -58,6 +58,6 @@ void oc_cast_aborted(oc_cast_group_t *group, const oc_cast_message_t *message)
         }
     }
     /* a number from the wire may be anything; only errors are errors */
-    become_failed(group, message->status < OC_OK ? (oc_status_t) message->status : OC_ERR_REFUSED,
-                  reason);
+    fail_become_failed(
+        group, message->status < OC_OK ? (oc_status_t) message->status : OC_ERR_REFUSED, reason);
 }

@@ -6,7 +6,7 @@
 #include "multicast/core/route.h"
 
 /* For a rank that is not known; all of these end with their heads. */
-static bool waits(oc_cast_kind_t kind)
+static bool post_waits(oc_cast_kind_t kind)
 {
     return OC_CAST_TURN == kind || OC_CAST_REQUEST == kind || OC_CAST_POLL == kind;
 }
@@ -15,7 +15,7 @@ void oc_cast_post(oc_cast_group_t *group, uint32_t rank, oc_cast_message_t *mess
 {
     uint8_t head[OC_CAST_HEAD_MAX];
 
-    if (!oc_cast_knows(group, rank) && waits(message->kind)) {
+    if (!oc_cast_knows(group, rank) && post_waits(message->kind)) {
         oc_cast_route_hold(group, rank, head, oc_cast_write(group, rank, message, head));
     } else {
         oc_cast_deliver(group, rank, message);

@@ -52,7 +52,7 @@ static bool is_missing(const oc_cast_operation_t *operation, const oc_block_t *b
 }
 
 /* Collects what is missing below the mark, up to the size of a request. */
-static void collect(oc_cast_group_t *group, oc_block_t *block, oc_cast_request_t *request)
+static void repair_collect(oc_cast_group_t *group, oc_block_t *block, oc_cast_request_t *request)
 {
     const oc_cast_operation_t *operation = group->active;
     uint32_t most = MAX_REQUEST_BYTES / group->payload + 1, index;
@@ -164,7 +164,7 @@ static bool ask(oc_cast_group_t *group, uint32_t rank, uint64_t now)
     request->source = source.rank;
     request->wait = source.wait;
     request->attempt = source.attempt;
-    collect(group, block, request);
+    repair_collect(group, block, request);
     if (0 == request->fragments) {
         free(request);
         return false;
@@ -376,7 +376,7 @@ static uint64_t room_for(const oc_cast_group_t *group, const oc_cast_message_t *
 }
 
 /* Who owns the block knows what it sends; others may only be wrong. */
-static void refuse(oc_cast_group_t *group, const oc_cast_message_t *message)
+static void repair_refuse(oc_cast_group_t *group, const oc_cast_message_t *message)
 {
     if (message->rank == message->block) {
         oc_fragment_misfit(group, message->rank, group->config.rank,
@@ -416,7 +416,7 @@ void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message,
         return;
     }
     if (is_believed(group, message) && !place_all(group, message, now)) {
-        refuse(group, message);
+        repair_refuse(group, message);
         return;
     }
     if (OC_OK != group->status) {

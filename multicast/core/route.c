@@ -41,7 +41,7 @@ oc_status_t oc_cast_route_begin(oc_cast_group_t *group)
     return NULL != group->route.shy ? OC_OK : OC_ERR_NO_MEMORY;
 }
 
-static void drop(oc_cast_route_t *route, oc_cast_held_t *held)
+static void route_drop(oc_cast_route_t *route, oc_cast_held_t *held)
 {
     DL_DELETE(route->held, held);
     free(held);
@@ -50,7 +50,7 @@ static void drop(oc_cast_route_t *route, oc_cast_held_t *held)
 void oc_cast_route_end(oc_cast_group_t *group)
 {
     while (NULL != group->route.held) {
-        drop(&group->route, group->route.held);
+        route_drop(&group->route, group->route.held);
     }
     free(group->route.shy);
     group->route.shy = NULL;
@@ -142,7 +142,7 @@ static void send_held(oc_cast_group_t *group, uint32_t rank)
     DL_FOREACH_SAFE (group->route.held, held, next) {
         if (held->rank == rank) {
             net->post(net->context, rank, held->bytes, held->length, NULL, 0);
-            drop(&group->route, held);
+            route_drop(&group->route, held);
         }
     }
 }

@@ -35,7 +35,7 @@ static unsigned held_for(const oc_cast_operation_t *operation, uint32_t rank)
 }
 
 /* Somebody else has to help. */
-static void decline(oc_cast_group_t *group, const oc_cast_message_t *request)
+static void serve_decline(oc_cast_group_t *group, const oc_cast_message_t *request)
 {
     oc_cast_message_t answer = {
         .kind = OC_CAST_REPAIR,
@@ -76,7 +76,7 @@ void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, 
     size = sizeof(*service) + (wait ? OC_CAST_MAX_RANGES : 0) * sizeof(oc_cast_range_t);
     service = held_for(operation, message->rank) < OC_CAST_MAX_SERVICES ? calloc(1, size) : NULL;
     if (NULL == service) {
-        decline(group, message);
+        serve_decline(group, message);
         return;
     }
     service->requester = message->rank;
@@ -138,7 +138,7 @@ static bool add_index(oc_cast_range_t *ranges, uint32_t *num_ranges, uint32_t in
  * What is not here yet is kept for later, as far as there is room to keep it. Who asked for more
  * lacks it after the last answer, and asks again.
  */
-static void keep(oc_cast_service_t *service, uint32_t index)
+static void serve_keep(oc_cast_service_t *service, uint32_t index)
 {
     if (service->wait) {
         (void) add_index(service->left, &service->num_left, index);
@@ -146,7 +146,8 @@ static void keep(oc_cast_service_t *service, uint32_t index)
 }
 
 /* Takes what is here into a message; false: there is more for another one. */
-static bool fill(oc_cast_group_t *group, oc_cast_service_t *service, oc_cast_message_t *message)
+static bool serve_fill(oc_cast_group_t *group, oc_cast_service_t *service,
+                       oc_cast_message_t *message)
 {
     const oc_block_t *block = &group->active->blocks[service->block];
     uint32_t index;
@@ -155,7 +156,7 @@ static bool fill(oc_cast_group_t *group, oc_cast_service_t *service, oc_cast_mes
         uint32_t length = oc_fragment_length(group, block, index);
 
         if (!oc_fragment_here(group, service->block, index)) {
-            keep(service, index);
+            serve_keep(service, index);
         } else if (message->data_length + length > OC_CAST_MESSAGE_MAX - OC_CAST_HEAD_MAX
                    || !add_index(message->ranges, &message->num_ranges, index)) {
             return false;
@@ -196,7 +197,7 @@ static void serve(oc_cast_group_t *group, oc_cast_service_t *service, uint64_t n
         service->seen = group->active->blocks[service->block].news;
     }
     service->parked = false;
-    all = fill(group, service, &message);
+    all = serve_fill(group, service, &message);
     if (NULL != oc_memory_trouble(group->active)) {
         return; /* the group is going to fail */
     }

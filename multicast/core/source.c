@@ -29,7 +29,7 @@ static bool is_companion(const oc_cast_group_t *group, uint32_t rank)
     return group->hosts[rank] == group->hosts[group->config.rank];
 }
 
-static bool has_room(const oc_cast_group_t *group, uint32_t rank)
+static bool source_has_room(const oc_cast_group_t *group, uint32_t rank)
 {
     return group->active->unanswered[rank] < MAX_UNANSWERED;
 }
@@ -61,7 +61,7 @@ static uint32_t rotate_host(oc_cast_group_t *group)
     for (uint32_t i = 0; i < group->num_companions; i++) {
         uint32_t rank = group->companions[group->rotation++ % group->num_companions];
 
-        if (rank != group->config.rank && has_room(group, rank)
+        if (rank != group->config.rank && source_has_room(group, rank)
             && 0 == group->active->overdue[rank]) {
             return rank;
         }
@@ -75,7 +75,7 @@ static uint32_t rotate_any(oc_cast_group_t *group, bool remote)
     for (uint32_t i = 0; i < group->config.num_ranks; i++) {
         uint32_t rank = group->rotation++ % group->config.num_ranks;
 
-        if (rank != group->config.rank && has_room(group, rank)
+        if (rank != group->config.rank && source_has_room(group, rank)
             && !(remote && is_companion(group, rank))) {
             return rank;
         }
@@ -107,14 +107,14 @@ oc_cast_source_t oc_source_choose(oc_cast_group_t *group, uint32_t owner)
     if (ASK_HOST == block->attempt && 0 == block->failures) {
         source = choose_on_host(group, owner, fetcher);
         if (source.rank < group->config.num_ranks) {
-            return has_room(group, source.rank) ? source : nobody(group);
+            return source_has_room(group, source.rank) ? source : nobody(group);
         }
     }
     if (block->attempt < ASK_OWNER && 0 == block->failures) {
         source.rank = rotate_any(group, fetcher == group->config.rank);
         source.attempt = ASK_ANY;
     } else {  /* once its checksum was wrong, nobody else is believed */
-        source.rank = has_room(group, owner) ? owner : group->config.num_ranks;
+        source.rank = source_has_room(group, owner) ? owner : group->config.num_ranks;
         source.attempt = ASK_OWNER;
     }
     return source;

@@ -110,7 +110,7 @@ oc_status_t oc_peers_open(const oc_peers_events_t *events, const char *net_devic
 }
 
 /* Takes what has arrived and nobody waits for, such as a second answer: UCX would warn of it. */
-static void drain(oc_peers_t *peers)
+static void cast_peers_drain(oc_peers_t *peers)
 {
     unsigned idle = 0;
 
@@ -128,7 +128,7 @@ void oc_peers_close(oc_peers_t *peers)
         return;
     }
     peers->closing = true;
-    drain(peers);
+    cast_peers_drain(peers);
     oc_worker_close(peers->worker);
     oc_admission_close(peers->admission);
     HASH_CLEAR(hh, peers->table);

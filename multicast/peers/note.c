@@ -27,7 +27,7 @@ void oc_note_encode(const oc_note_t *note, uint8_t bytes[OC_NOTE_SIZE])
     oc_put(&w, place.length, 4);
 }
 
-static bool is_zero(const oc_cast_place_t *place)
+static bool note_is_zero(const oc_cast_place_t *place)
 {
     return 0 == place->slot && 0 == place->generation && 0 == place->length;
 }
@@ -50,10 +50,11 @@ bool oc_note_decode(const uint8_t *bytes, size_t length, oc_note_t *note)
     note->place.slot = (uint32_t) oc_get(&r, 4);
     note->place.generation = (uint32_t) oc_get(&r, 4);
     note->place.length = (uint32_t) oc_get(&r, 4);
-    return OC_NOTE_LAID == note->kind || (OC_NOTE_REFUSED == note->kind && is_zero(&note->place));
+    return OC_NOTE_LAID == note->kind
+           || (OC_NOTE_REFUSED == note->kind && note_is_zero(&note->place));
 }
 
-static oc_nonce_t nonce_of(const oc_note_t *note, uint32_t receiver)
+static oc_nonce_t note_nonce_of(const oc_note_t *note, uint32_t receiver)
 {
     return (oc_nonce_t) {.high = note->serial, .low = (uint64_t) note->process << 32 | receiver};
 }
@@ -61,13 +62,13 @@ static oc_nonce_t nonce_of(const oc_note_t *note, uint32_t receiver)
 void oc_note_seal(oc_mac_t *mac, uint32_t receiver, const oc_note_t *note,
                   uint8_t bytes[OC_NOTE_SIZE])
 {
-    oc_mac_sign(mac, nonce_of(note, receiver), bytes + OC_MAC_SIZE, OC_NOTE_SIZE - OC_MAC_SIZE,
+    oc_mac_sign(mac, note_nonce_of(note, receiver), bytes + OC_MAC_SIZE, OC_NOTE_SIZE - OC_MAC_SIZE,
                 NULL, 0, bytes);
 }
 
 bool oc_note_fits(oc_mac_t *mac, uint32_t receiver, const oc_note_t *note,
                   const uint8_t bytes[OC_NOTE_SIZE])
 {
-    return oc_mac_verify(mac, nonce_of(note, receiver), bytes + OC_MAC_SIZE,
+    return oc_mac_verify(mac, note_nonce_of(note, receiver), bytes + OC_MAC_SIZE,
                          OC_NOTE_SIZE - OC_MAC_SIZE, NULL, 0, bytes);
 }

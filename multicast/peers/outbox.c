@@ -57,7 +57,7 @@ static void on_endpoint_failed(void *arg)
     oc_cast_peer_lose(arg, "its connection broke");
 }
 
-static void on_sent(oc_transfer_t *transfer)
+static void outbox_on_sent(oc_transfer_t *transfer)
 {
     oc_cast_peer_message_t *message = (oc_cast_peer_message_t *) transfer;
 
@@ -72,7 +72,7 @@ static void on_sent(oc_transfer_t *transfer)
     free(message);
 }
 
-static bool connect_peer(oc_cast_peer_t *peer)
+static bool outbox_connect_peer(oc_cast_peer_t *peer)
 {
     if (NULL == peer->endpoint
         && OC_OK != oc_endpoint_open(peer->peers->worker, peer->address, on_endpoint_failed, peer,
@@ -85,7 +85,7 @@ static bool connect_peer(oc_cast_peer_t *peer)
 
 bool oc_cast_peer_is_open(oc_cast_peer_t *peer)
 {
-    return NULL == peer->reason && NULL != peer->address && connect_peer(peer);
+    return NULL == peer->reason && NULL != peer->address && outbox_connect_peer(peer);
 }
 
 void oc_cast_peer_learn(oc_cast_peer_t *peer, const void *address, size_t length)
@@ -114,7 +114,9 @@ void oc_cast_peer_send(oc_cast_peer_t *peer, oc_outbox_t *outbox, uint64_t slot,
         oc_cast_peer_lose(peer, "this rank has no memory for a message to it");
         return;
     }
-    *message = (oc_cast_peer_message_t) {.transfer.done = on_sent, .peer = peer, .outbox = outbox,
+    *message = (oc_cast_peer_message_t) {.transfer.done = outbox_on_sent,
+                                         .peer = peer,
+                                         .outbox = outbox,
                                          .length = head_length + data_length};
     memcpy(message->bytes, head, head_length);
     if (data_length > 0) {

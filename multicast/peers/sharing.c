@@ -53,7 +53,7 @@ bool oc_sharing_lay_out(oc_cast_peer_t *peer, const void *head, size_t head_leng
 /* ---- notes from others ---- */
 
 /* It is to send everything: also what it has laid out already. */
-static void refuse(oc_cast_peer_t *peer, const oc_note_t *laid, const char *why)
+static void sharing_refuse(oc_cast_peer_t *peer, const oc_note_t *laid, const char *why)
 {
     oc_note_t note = {.kind = OC_NOTE_REFUSED};
 
@@ -80,7 +80,7 @@ static bool see_shelf(oc_cast_peer_t *peer, const oc_note_t *note)
     }
     if (OC_OK != oc_shelf_view_open(note->shelf, peer->peers->max_message, &view, error,
                                     sizeof(error))) {
-        refuse(peer, note, error);
+        sharing_refuse(peer, note, error);
         return false;
     }
     oc_shelf_view_close(peer->view);
@@ -106,7 +106,7 @@ static void take_laid(oc_cast_peer_t *peer, const oc_note_t *note)
     peers->events.arrived(peers->events.arg, peers->taken, note->place.length);
 }
 
-static void send_again(void *arg, const uint8_t *bytes, size_t length)
+static void sharing_send_again(void *arg, const uint8_t *bytes, size_t length)
 {
     oc_cast_peer_send(arg, NULL, 0, bytes, length, NULL, 0);
 }
@@ -122,7 +122,7 @@ static void take_refusal(oc_cast_peer_t *peer, const oc_note_t *note)
     oc_shelf_name(shelf, name);
     if (0 == memcmp(name, note->shelf, sizeof(name))) {
         peer->refused = true;
-        oc_shelf_clear(shelf, peer, send_again, peer);
+        oc_shelf_clear(shelf, peer, sharing_send_again, peer);
     }
 }
 

@@ -168,7 +168,7 @@ static void forget_hosts(host_t **table)
 }
 
 /* What ranks of this host get can go through memory that they share. */
-static void share(oc_cast_member_t *member, const uint32_t *hosts)
+static void cast_member_share(oc_cast_member_t *member, const uint32_t *hosts)
 {
     for (uint32_t rank = 0; rank < member->num_ranks; rank++) {
         if (rank != member->rank && hosts[rank] == hosts[member->rank]) {
@@ -178,7 +178,7 @@ static void share(oc_cast_member_t *member, const uint32_t *hosts)
 }
 
 /* What it sends from now on is taken. false: no memory. */
-static bool admit(oc_cast_member_t *member, uint32_t rank, const oc_origin_t *origin)
+static bool cast_member_admit(oc_cast_member_t *member, uint32_t rank, const oc_origin_t *origin)
 {
     if (!oc_senders_admit(&member->multicast->senders, origin)) {
         return false;
@@ -209,7 +209,7 @@ static oc_status_t meet(oc_cast_member_t *member, const uint8_t *records, const 
     for (uint32_t rank = 0; good && rank < member->num_ranks; rank++) {
         oc_cast_record_decode(records + (size_t) rank * OC_MULTICAST_RECORD_SIZE, &record);
         good = number_host(&table, record.host, &hosts[rank])
-               && admit(member, rank, &record.carriers[member->carrier].origin);
+               && cast_member_admit(member, rank, &record.carriers[member->carrier].origin);
         if (good && rank != member->rank) {
             member->peers[rank] = oc_cast_peer_get(member->multicast->peers, record.process,
                                                    record.contact);
@@ -219,7 +219,7 @@ static oc_status_t meet(oc_cast_member_t *member, const uint8_t *records, const 
     member->num_hosts = HASH_COUNT(table);
     forget_hosts(&table);
     if (good) {
-        share(member, hosts);
+        cast_member_share(member, hosts);
         learn_neighbours(member, contacts);
     }
     return good ? OC_OK : OC_ERR_NO_MEMORY;
@@ -283,8 +283,9 @@ static oc_status_t equip(oc_cast_member_t *member, const oc_multicast_params_t *
 }
 
 /* The rank that is to blame knows why. */
-static void explain(const oc_multicast_t *multicast, const oc_multicast_params_t *params,
-                    const oc_cast_terms_t *terms, uint32_t blamed, char *error, size_t error_size)
+static void cast_member_explain(const oc_multicast_t *multicast,
+                                const oc_multicast_params_t *params, const oc_cast_terms_t *terms,
+                                uint32_t blamed, char *error, size_t error_size)
 {
     size_t length = strlen(error);
 
@@ -310,7 +311,7 @@ static oc_status_t judge(const oc_multicast_t *multicast, const oc_multicast_par
         (oc_multicast_choice_t) multicast->config.settings->multicast, terms, blamed, error,
         error_size);
     if (OC_OK != status) {
-        explain(multicast, params, terms, *blamed, error, error_size);
+        cast_member_explain(multicast, params, terms, *blamed, error, error_size);
         return status;
     }
     HASH_FIND(by_token, multicast->tokens, &terms->token, sizeof(terms->token), other);

@@ -105,7 +105,7 @@ typedef struct {
     uint32_t without[OC_CARRIERS];
 } survey_t;
 
-static void look_at(survey_t *survey, const oc_cast_record_t *record, uint32_t rank)
+static void cast_record_look_at(survey_t *survey, const oc_cast_record_t *record, uint32_t rank)
 {
     for (unsigned i = 0; i < OC_CARRIERS; i++) {
         uint32_t size = record->carriers[i].datagram_size;
@@ -118,8 +118,8 @@ static void look_at(survey_t *survey, const oc_cast_record_t *record, uint32_t r
 }
 
 /* "" if this rank's record fits that of rank 0. */
-static void compare(const oc_cast_record_t *record, const oc_cast_record_t *first, uint32_t rank,
-                    char *reason, size_t size)
+static void cast_record_compare(const oc_cast_record_t *record, const oc_cast_record_t *first,
+                                uint32_t rank, char *reason, size_t size)
 {
     reason[0] = '\0';
     if (!record->ready) {
@@ -131,8 +131,9 @@ static void compare(const oc_cast_record_t *record, const oc_cast_record_t *firs
     }
 }
 
-static oc_status_t choose(const survey_t *survey, oc_multicast_choice_t choice,
-                          oc_cast_terms_t *terms, uint32_t *blamed, char *reason, size_t size)
+static oc_status_t cast_record_choose(const survey_t *survey, oc_multicast_choice_t choice,
+                                      oc_cast_terms_t *terms, uint32_t *blamed, char *reason,
+                                      size_t size)
 {
     /* of both, people learn about the one that more hosts have */
     oc_carrier_t only = OC_MULTICAST_VERBS == choice ? OC_CARRIER_VERBS : OC_CARRIER_UDP;
@@ -168,12 +169,12 @@ oc_status_t oc_cast_records_judge(const uint8_t *records, uint32_t num_ranks,
         if (0 == rank) {
             first = record;
         }
-        compare(&record, &first, rank, reason, reason_size);
+        cast_record_compare(&record, &first, rank, reason, reason_size);
         if ('\0' != reason[0]) {
             return OC_DECLINED;
         }
-        look_at(&found, &record, rank);
+        cast_record_look_at(&found, &record, rank);
     }
     terms->token = first.token;
-    return choose(&found, choice, terms, blamed, reason, reason_size);
+    return cast_record_choose(&found, choice, terms, blamed, reason, reason_size);
 }

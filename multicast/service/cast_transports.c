@@ -131,8 +131,8 @@ static oc_status_t open_transport(oc_cast_transports_t *transports, oc_carrier_t
 }
 
 /* NULL: out of memory, and the transport is closed. */
-static oc_transport_t *wrap(const oc_cast_transports_t *transports, const oc_cast_slot_t *slot,
-                            oc_transport_t *transport)
+static oc_transport_t *cast_transports_wrap(const oc_cast_transports_t *transports,
+                                            const oc_cast_slot_t *slot, oc_transport_t *transport)
 {
     uint64_t number = transports->first_number + slot->carrier * OC_MAX_SLOTS + slot->number;
     oc_transport_t *wrapped;
@@ -169,7 +169,7 @@ oc_status_t oc_cast_transports_get(oc_cast_transports_t *transports, oc_carrier_
     slot->number = number;
     status = open_transport(transports, carrier, number, &transport, error, error_size);
     if (OC_OK == status) {
-        slot->transport = wrap(transports, slot, transport);
+        slot->transport = cast_transports_wrap(transports, slot, transport);
         if (NULL == slot->transport) {
             snprintf(error, error_size, "out of memory");
             status = OC_ERR_NO_MEMORY;

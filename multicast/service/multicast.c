@@ -62,7 +62,7 @@ void oc_multicast_destroy(oc_multicast_t *multicast)
     free(multicast);
 }
 
-static void advance(oc_cast_member_t *member)
+static void multicast_advance(oc_cast_member_t *member)
 {
     if (member->due > member->multicast->now && !oc_cast_wants_to_send(member->core)) {
         return;
@@ -91,7 +91,7 @@ void oc_multicast_leave(oc_multicast_t *multicast, oc_cast_group_t *group)
     oc_cast_member_free(member);
 }
 
-static void on_message(void *arg, const uint8_t *bytes, size_t length)
+static void multicast_on_message(void *arg, const uint8_t *bytes, size_t length)
 {
     oc_multicast_t *multicast = arg;
     oc_cast_member_t *member = NULL;
@@ -133,7 +133,7 @@ static void on_forged_note(void *arg)
 static oc_status_t open_peers(oc_multicast_t *multicast, char *error, size_t error_size)
 {
     oc_peers_events_t events = {
-        .arrived = on_message, .lost = on_lost, .shared = on_shared,
+        .arrived = multicast_on_message, .lost = on_lost, .shared = on_shared,
         .forged = on_forged_note, .arg = multicast};
 
     return NULL != multicast->peers
@@ -296,7 +296,7 @@ static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes
     oc_cast_member_wake(member);
 }
 
-static void receive(oc_multicast_t *multicast)
+static void multicast_receive(oc_multicast_t *multicast)
 {
     for (unsigned i = 0; i < multicast->transports.num_open; i++) {
         oc_cast_slot_t *slot = multicast->transports.open[i];
@@ -319,10 +319,10 @@ void oc_multicast_progress(oc_multicast_t *multicast, uint64_t now)
         return;
     }
     multicast->now = now;
-    receive(multicast);
+    multicast_receive(multicast);
     (void) oc_peers_progress(multicast->peers);
     DL_FOREACH_SAFE2 (multicast->active, member, next, active_next) {
-        advance(member);
+        multicast_advance(member);
     }
     oc_members_take_turns(multicast);
 }
@@ -334,7 +334,7 @@ unsigned oc_multicast_pending(const oc_multicast_t *multicast)
 }
 
 /* Which slots are waited for until there is room to send; false: a member is due. */
-static bool look_ahead(oc_multicast_t *multicast, uint64_t now, uint64_t *timeout)
+static bool multicast_look_ahead(oc_multicast_t *multicast, uint64_t now, uint64_t *timeout)
 {
     oc_cast_member_t *member;
 
@@ -379,7 +379,8 @@ int oc_multicast_sleep(oc_multicast_t *multicast, struct pollfd *fds, uint64_t n
         return 0;
     }
     fds[0].events = POLLIN;
-    if (!look_ahead(multicast, now, timeout) || !oc_peers_arm(multicast->peers, &fds[0].fd)) {
+    if (!multicast_look_ahead(multicast, now, timeout)
+        || !oc_peers_arm(multicast->peers, &fds[0].fd)) {
         return -1;
     }
     for (unsigned i = 0; i < multicast->transports.num_open; i++) {

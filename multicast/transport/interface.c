@@ -15,7 +15,7 @@
 
 typedef bool match_fn_t(const struct ifaddrs *one, const void *what);
 
-static const struct in_addr *address_of(const struct ifaddrs *one)
+static const struct in_addr *interface_address_of(const struct ifaddrs *one)
 {
     if (NULL == one->ifa_addr || AF_INET != one->ifa_addr->sa_family) {
         return NULL;
@@ -26,7 +26,7 @@ static const struct in_addr *address_of(const struct ifaddrs *one)
 /* The loopback takes multicast though it does not say so. */
 static bool is_usable(const struct ifaddrs *one)
 {
-    return NULL != address_of(one) && 0 != (one->ifa_flags & IFF_UP)
+    return NULL != interface_address_of(one) && 0 != (one->ifa_flags & IFF_UP)
            && 0 != (one->ifa_flags & (IFF_MULTICAST | IFF_LOOPBACK));
 }
 
@@ -39,7 +39,7 @@ static bool has_address(const struct ifaddrs *one, const void *what)
 {
     const struct in_addr *wanted = what;
 
-    return NULL != address_of(one) && address_of(one)->s_addr == wanted->s_addr;
+    return NULL != interface_address_of(one) && interface_address_of(one)->s_addr == wanted->s_addr;
 }
 
 static bool is_running(const struct ifaddrs *one, const void *what)
@@ -58,7 +58,8 @@ static bool is_loopback(const struct ifaddrs *one, const void *what)
  * The first one that matches; one that cannot be used only if there is no other, and one without
  * an IPv4 address, as all have in the list beside, only at last.
  */
-static const struct ifaddrs *find(const struct ifaddrs *all, match_fn_t *match, const void *what)
+static const struct ifaddrs *interface_find(const struct ifaddrs *all, match_fn_t *match,
+                                            const void *what)
 {
     const struct ifaddrs *useless = NULL;
 
@@ -67,7 +68,7 @@ static const struct ifaddrs *find(const struct ifaddrs *all, match_fn_t *match, 
             if (is_usable(one)) {
                 return one;
             }
-            useless = NULL == useless || NULL == address_of(useless) ? one : useless;
+            useless = NULL == useless || NULL == interface_address_of(useless) ? one : useless;
         }
     }
     return useless;
@@ -90,19 +91,19 @@ static bool route(struct in_addr group, struct in_addr *from)
     return found;
 }
 
-static const struct ifaddrs *choose(const struct ifaddrs *all, struct in_addr group)
+static const struct ifaddrs *interface_choose(const struct ifaddrs *all, struct in_addr group)
 {
     const struct ifaddrs *one = NULL;
     struct in_addr from;
 
     if (route(group, &from)) {
-        one = find(all, has_address, &from);
+        one = interface_find(all, has_address, &from);
     }
     if (NULL == one || !is_usable(one)) {
-        one = find(all, is_running, NULL);
+        one = interface_find(all, is_running, NULL);
     }
     if (NULL == one || !is_usable(one)) {
-        one = find(all, is_loopback, NULL);
+        one = interface_find(all, is_loopback, NULL);
     }
     return one;
 }
@@ -117,7 +118,7 @@ static void list_usable(const struct ifaddrs *all, char *buffer, size_t size)
         char address[INET_ADDRSTRLEN];
 
         if (is_usable(one)) {
-            inet_ntop(AF_INET, address_of(one), address, sizeof(address));
+            inet_ntop(AF_INET, interface_address_of(one), address, sizeof(address));
             used += (size_t) snprintf(buffer + used, size - used, "%s%s (%s)",
                                       used > 0 ? ", " : "", one->ifa_name, address);
         }
@@ -132,11 +133,11 @@ static const char *what_is_wrong(const struct ifaddrs *one)
     if (0 == (one->ifa_flags & IFF_UP)) {
         return "is down";
     }
-    return NULL == address_of(one) ? "has no IPv4 address" : "cannot do multicast";
+    return NULL == interface_address_of(one) ? "has no IPv4 address" : "cannot do multicast";
 }
 
-static oc_status_t take(const struct ifaddrs *one, oc_interface_t *result, char *error,
-                        size_t error_size)
+static oc_status_t interface_take(const struct ifaddrs *one, oc_interface_t *result, char *error,
+                                  size_t error_size)
 {
     struct ifreq request = {0};
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -144,7 +145,7 @@ static oc_status_t take(const struct ifaddrs *one, oc_interface_t *result, char 
 
     snprintf(result->name, sizeof(result->name), "%s", one->ifa_name);
     snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", one->ifa_name);
-    result->address = *address_of(one);
+    result->address = *interface_address_of(one);
     result->index = if_nametoindex(one->ifa_name);
     rc = fd < 0 ? -1 : ioctl(fd, SIOCGIFMTU, &request);
     if (0 != rc || 0 == result->index) {
@@ -174,15 +175,15 @@ oc_status_t oc_interface_find(const char *text, struct in_addr group, oc_interfa
         return OC_ERR_SYSTEM;
     }
     if (NULL == text || '\0' == text[0]) {
-        one = choose(all, group);
+        one = interface_choose(all, group);
         text = NULL == one ? "lo" : one->ifa_name;
     } else if (1 == inet_pton(AF_INET, text, &address)) {
-        one = find(all, has_address, &address);
+        one = interface_find(all, has_address, &address);
     } else {
-        one = find(all, has_name, text);
+        one = interface_find(all, has_name, text);
     }
     if (NULL != one && is_usable(one)) {
-        status = take(one, result, error, error_size);
+        status = interface_take(one, result, error, error_size);
     } else {
         list_usable(all, names, sizeof(names));
         snprintf(error, error_size, "the network interface \"%s\" %s; there are for multicast: %s",

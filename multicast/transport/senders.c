@@ -15,7 +15,7 @@ struct oc_sender {
 
 _Static_assert(sizeof(oc_origin_t) == 20, "the key has no gaps");
 
-static oc_sender_t *find(const oc_senders_t *senders, const oc_origin_t *origin)
+static oc_sender_t *senders_find(const oc_senders_t *senders, const oc_origin_t *origin)
 {
     oc_sender_t *sender;
 
@@ -25,7 +25,7 @@ static oc_sender_t *find(const oc_senders_t *senders, const oc_origin_t *origin)
 
 bool oc_senders_admit(oc_senders_t *senders, const oc_origin_t *origin)
 {
-    oc_sender_t *sender = find(senders, origin);
+    oc_sender_t *sender = senders_find(senders, origin);
 
     if (NULL == sender) {
         sender = calloc(1, sizeof(*sender));
@@ -41,7 +41,7 @@ bool oc_senders_admit(oc_senders_t *senders, const oc_origin_t *origin)
 
 void oc_senders_dismiss(oc_senders_t *senders, const oc_origin_t *origin)
 {
-    oc_sender_t *sender = find(senders, origin);
+    oc_sender_t *sender = senders_find(senders, origin);
 
     assert(NULL == sender || sender->users > 0);
     if (NULL != sender && 0 == --sender->users) {
@@ -55,7 +55,7 @@ bool oc_senders_have(oc_senders_t *senders, const oc_origin_t *origin)
 {
     if (NULL == senders->last
         || 0 != memcmp(&senders->last->origin, origin, sizeof(*origin))) {
-        const oc_sender_t *sender = find(senders, origin);
+        const oc_sender_t *sender = senders_find(senders, origin);
 
         if (NULL == sender) {
             return false;

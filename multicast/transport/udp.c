@@ -48,7 +48,7 @@ static unsigned udp_receive(oc_transport_t *transport, unsigned max, oc_arrival_
     return oc_udp_receive(((oc_udp_t *) transport)->receiver, max, arrived, arg);
 }
 
-static bool watch(const oc_udp_t *udp, int operation, int fd, uint32_t events)
+static bool udp_watch(const oc_udp_t *udp, int operation, int fd, uint32_t events)
 {
     struct epoll_event event = {.events = events};
 
@@ -61,7 +61,7 @@ static bool udp_arm(oc_transport_t *transport, bool sending)
     bool room = sending && !oc_udp_holds_back(&udp->sender);
 
     if (room != udp->woken_by_room) {
-        (void) watch(udp, EPOLL_CTL_MOD, udp->sender.fd, room ? EPOLLOUT : 0);
+        (void) udp_watch(udp, EPOLL_CTL_MOD, udp->sender.fd, room ? EPOLLOUT : 0);
         udp->woken_by_room = room;
     }
     return !oc_udp_has_more(udp->receiver);
@@ -92,7 +92,7 @@ static const oc_transport_ops_t udp_ops = {
     .close = udp_close,
 };
 
-static bool set_option(int fd, int level, int option, int value)
+static bool udp_set_option(int fd, int level, int option, int value)
 {
     return 0 == setsockopt(fd, level, option, &value, sizeof(value));
 }
@@ -103,8 +103,8 @@ static void set_staging(int fd, size_t bytes)
     int given = 0;
     socklen_t length = sizeof(given);
 
-    if (!set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, (int) bytes)) {
-        (void) set_option(fd, SOL_SOCKET, SO_RCVBUF, (int) bytes);
+    if (!udp_set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, (int) bytes)) {
+        (void) udp_set_option(fd, SOL_SOCKET, SO_RCVBUF, (int) bytes);
     }
     (void) getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &given, &length);
     if ((size_t) given / 2 < bytes - bytes / 8) {
@@ -155,12 +155,12 @@ static const char *open_receiving(oc_udp_t *udp, const oc_udp_config_t *config,
     drop_own(fd, origin, config->interface->address);
     set_staging(fd, config->staging);
     /* bound to the group's address: other traffic to the port stays away */
-    if (!set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1)
+    if (!udp_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1)
         || 0 != bind(fd, (struct sockaddr *) &own, sizeof(own))) {
         return "bind";
     }
     /* only what comes through this interface, whatever others on this host have joined */
-    if (!set_option(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0)) {
+    if (!udp_set_option(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0)) {
         return "IP_MULTICAST_ALL";
     }
     if (0 != setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &membership, sizeof(membership))) {
@@ -189,8 +189,8 @@ static const char *open_all(oc_udp_t *udp, const oc_udp_config_t *config,
     failed = open_receiving(udp, config, &source->origin);
     if (NULL == failed) {
         udp->base.event_fd = oc_fd_make(epoll_create1(EPOLL_CLOEXEC));
-        if (udp->base.event_fd < 0 || !watch(udp, EPOLL_CTL_ADD, udp->receive_fd, EPOLLIN)
-            || !watch(udp, EPOLL_CTL_ADD, udp->sender.fd, 0)) {
+        if (udp->base.event_fd < 0 || !udp_watch(udp, EPOLL_CTL_ADD, udp->receive_fd, EPOLLIN)
+            || !udp_watch(udp, EPOLL_CTL_ADD, udp->sender.fd, 0)) {
             failed = "epoll";
         }
     }
@@ -218,8 +218,8 @@ static oc_udp_t *new_udp(const oc_interface_t *interface)
     return udp;
 }
 
-static void explain(const oc_udp_config_t *config, const char *failed, int cause, char *error,
-                    size_t error_size)
+static void udp_explain(const oc_udp_config_t *config, const char *failed, int cause, char *error,
+                        size_t error_size)
 {
     char group[INET_ADDRSTRLEN];
 
@@ -244,7 +244,7 @@ oc_status_t oc_udp_open(const oc_udp_config_t *config, oc_transport_t **transpor
     }
     udp = new_udp(interface);
     if (NULL == udp) {
-        explain(config, "memory", ENOMEM, error, error_size);
+        udp_explain(config, "memory", ENOMEM, error, error_size);
         return OC_ERR_NO_MEMORY;
     }
     if (NULL == source
@@ -255,7 +255,7 @@ oc_status_t oc_udp_open(const oc_udp_config_t *config, oc_transport_t **transpor
     }
     failed = open_all(udp, config, NULL != source ? source : &udp->own);
     if (NULL != failed) {
-        explain(config, failed, errno, error, error_size);
+        udp_explain(config, failed, errno, error, error_size);
         udp_close(&udp->base);
         return OC_ERR_SYSTEM;
     }

@@ -117,7 +117,7 @@ bool oc_udp_has_more(const oc_udp_receiver_t *receiver)
 }
 
 /* Hands out one datagram of the message at hand. Returns whether there was one to hand out. */
-static bool hand_out(oc_udp_receiver_t *receiver, oc_arrival_fn_t *arrived, void *arg)
+static bool udp_receive_hand_out(oc_udp_receiver_t *receiver, oc_arrival_fn_t *arrived, void *arg)
 {
     struct mmsghdr *message = &receiver->messages[receiver->next];
     const uint8_t *bytes = receiver->staging + receiver->next * receiver->message_size
@@ -154,7 +154,7 @@ unsigned oc_udp_receive(oc_udp_receiver_t *receiver, unsigned max, oc_arrival_fn
                 break;
             }
         }
-        count += hand_out(receiver, arrived, arg);
+        count += udp_receive_hand_out(receiver, arrived, arg);
     }
     return count;
 }

@@ -42,7 +42,7 @@ void oc_udp_sender_init(oc_udp_sender_t *sender, bool plain)
     sender->wait_until = 0;
 }
 
-static size_t size_of(const oc_outgoing_t *datagram)
+static size_t udp_send_size_of(const oc_outgoing_t *datagram)
 {
     return OC_DATAGRAM_HEADER + datagram->length;
 }
@@ -76,13 +76,13 @@ static void gather(const oc_outgoing_t *datagrams, unsigned count, struct iovec 
 /* How many, from the first, fit in one large send: all of one size, but for a smaller last one. */
 static unsigned run_length(const oc_outgoing_t *datagrams, unsigned count)
 {
-    size_t total = size_of(&datagrams[0]);
+    size_t total = udp_send_size_of(&datagrams[0]);
     unsigned n = 1;
 
     while (n < count && n < MAX_SEGMENTS && datagrams[n].length <= datagrams[0].length
-           && total + size_of(&datagrams[n]) <= MAX_LARGE
+           && total + udp_send_size_of(&datagrams[n]) <= MAX_LARGE
            && datagrams[n - 1].length == datagrams[0].length) {
-        total += size_of(&datagrams[n++]);
+        total += udp_send_size_of(&datagrams[n++]);
     }
     return n;
 }
@@ -96,7 +96,7 @@ static ssize_t send_run(oc_udp_sender_t *sender, const oc_outgoing_t *datagrams,
     struct iovec pieces[2 * MAX_SEGMENTS];
     struct msghdr message = {.msg_name = &sender->to, .msg_namelen = sizeof(sender->to),
                              .msg_iov = pieces, .msg_iovlen = 2 * count};
-    uint16_t size = (uint16_t) size_of(&datagrams[0]);
+    uint16_t size = (uint16_t) udp_send_size_of(&datagrams[0]);
 
     gather(datagrams, count, pieces);
     if (count > 1) {
@@ -178,7 +178,7 @@ static unsigned send_each(oc_udp_sender_t *sender, const oc_outgoing_t *datagram
 /* ns that a datagram takes at the rate. */
 static uint64_t cost(const oc_udp_sender_t *sender, const oc_outgoing_t *datagram)
 {
-    return (size_of(datagram) + HEADERS) * 8000 / sender->rate;
+    return (udp_send_size_of(datagram) + HEADERS) * 8000 / sender->rate;
 }
 
 /* How many may be sent now, of count. */

@@ -22,7 +22,7 @@ oc_origin_t oc_udp_origin(const struct sockaddr_in *address)
     return origin;
 }
 
-static bool set_option(int fd, int level, int option, int value)
+static bool udp_source_set_option(int fd, int level, int option, int value)
 {
     return 0 == setsockopt(fd, level, option, &value, sizeof(value));
 }
@@ -47,12 +47,12 @@ static const char *bind_source(oc_udp_source_t *source, const oc_interface_t *in
         return "IP_MULTICAST_IF";
     }
     /* other ranks on this host get it too */
-    if (!set_option(source->fd, IPPROTO_IP, IP_MULTICAST_LOOP, 1)
-        || !set_option(source->fd, IPPROTO_IP, IP_MULTICAST_TTL, OC_UDP_TTL)) {
+    if (!udp_source_set_option(source->fd, IPPROTO_IP, IP_MULTICAST_LOOP, 1)
+        || !udp_source_set_option(source->fd, IPPROTO_IP, IP_MULTICAST_TTL, OC_UDP_TTL)) {
         return "IP_MULTICAST_TTL";
     }
     /* never fragments; the interface's MTU counts, which is what datagram_size is made from */
-    if (!set_option(source->fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)) {
+    if (!udp_source_set_option(source->fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)) {
         return "IP_MTU_DISCOVER";
     }
     return NULL;
@@ -71,9 +71,9 @@ oc_status_t oc_udp_source_open(const oc_interface_t *interface, size_t send_buff
         oc_udp_source_close(source);
         return OC_ERR_SYSTEM;
     }
-    (void) set_option(source->fd, SOL_SOCKET, SO_SNDBUF, (int) send_buffer);
+    (void) udp_source_set_option(source->fd, SOL_SOCKET, SO_SNDBUF, (int) send_buffer);
     /* nobody reads what strangers send to this port */
-    (void) set_option(source->fd, SOL_SOCKET, SO_RCVBUF, 0);
+    (void) udp_source_set_option(source->fd, SOL_SOCKET, SO_RCVBUF, 0);
     return OC_OK;
 }
 

@@ -45,7 +45,7 @@ typedef struct {
     bool failed;                                /* datagrams no longer get through */
 } verbs_t;
 
-static void fail(verbs_t *verbs, const char *what, const char *reason)
+static void verbs_fail(verbs_t *verbs, const char *what, const char *reason)
 {
     if (!verbs->failed) {
         oc_warn("multicast on %s: %s (%s): what ranks send is asked for one by one from now on, "
@@ -74,7 +74,7 @@ static void repost(verbs_t *verbs)
     }
     error = ibv_post_recv(verbs->port.id->qp, verbs->used, &bad);
     if (0 != error) {
-        fail(verbs, "receives cannot be posted", strerror(error));
+        verbs_fail(verbs, "receives cannot be posted", strerror(error));
     }
     verbs->used = NULL;
     verbs->num_used = 0;
@@ -96,7 +96,7 @@ static bool poll_arrivals(verbs_t *verbs)
     verbs->num_arrivals = ibv_poll_cq(verbs->queue, POLL_BATCH, verbs->arrivals);
     if (verbs->num_arrivals < 0) {
         verbs->num_arrivals = 0;
-        fail(verbs, "completions of receives are lost", "device error");
+        verbs_fail(verbs, "completions of receives are lost", "device error");
     }
     return verbs->num_arrivals > 0;
 }
@@ -105,14 +105,14 @@ static bool poll_arrivals(verbs_t *verbs)
  * Hands out one datagram and returns how many that were. After a failure the device gives back all
  * receives; to post them again would only bring them back.
  */
-static unsigned hand_out(verbs_t *verbs, const struct ibv_wc *arrival, oc_arrival_fn_t *arrived,
-                         void *arg)
+static unsigned verbs_hand_out(verbs_t *verbs, const struct ibv_wc *arrival,
+                               oc_arrival_fn_t *arrived, void *arg)
 {
     unsigned slot = (unsigned) arrival->wr_id;
     unsigned count = 0;
 
     if (IBV_WC_SUCCESS != arrival->status) {
-        fail(verbs, "receiving failed", ibv_wc_status_str(arrival->status));
+        verbs_fail(verbs, "receiving failed", ibv_wc_status_str(arrival->status));
         return 0;
     }
     if (arrival->byte_len >= GRH_BYTES) {
@@ -139,7 +139,7 @@ static unsigned verbs_receive(oc_transport_t *base, unsigned max, oc_arrival_fn_
 
     while (count < max
            && (verbs->next_arrival < verbs->num_arrivals || poll_arrivals(verbs))) {
-        count += hand_out(verbs, &verbs->arrivals[verbs->next_arrival++], arrived, arg);
+        count += verbs_hand_out(verbs, &verbs->arrivals[verbs->next_arrival++], arrived, arg);
         if (verbs->num_used >= REPOST_BATCH) {
             repost(verbs);
         }
@@ -232,7 +232,7 @@ static int size_receives(const verbs_t *verbs, size_t staging, unsigned *slots, 
     return 0;
 }
 
-static int watch(const verbs_t *verbs, int fd)
+static int verbs_watch(const verbs_t *verbs, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN};
 
@@ -252,13 +252,13 @@ static int make_wakeups(verbs_t *verbs)
         failed = errno;
     }
     if (0 == failed) {
-        failed = watch(verbs, verbs->wakeups->fd);
+        failed = verbs_watch(verbs, verbs->wakeups->fd);
     }
-    return 0 == failed ? watch(verbs, verbs->source->wakeups->fd) : failed;
+    return 0 == failed ? verbs_watch(verbs, verbs->source->wakeups->fd) : failed;
 }
 
 /* Nothing is sent by it; a queue pair has to have a queue for that, too. */
-static int make_queues(verbs_t *verbs, unsigned receives, const char **what)
+static int verbs_make_queues(verbs_t *verbs, unsigned receives, const char **what)
 {
     struct rdma_cm_id *id = verbs->port.id;
     struct ibv_qp_init_attr attributes = {
@@ -311,7 +311,8 @@ static int post_receives(verbs_t *verbs, const char **what)
     return ibv_post_recv(verbs->port.id->qp, verbs->requests, &bad);
 }
 
-static oc_status_t make_resources(verbs_t *verbs, size_t staging, char *error, size_t error_size)
+static oc_status_t verbs_make_resources(verbs_t *verbs, size_t staging, char *error,
+                                        size_t error_size)
 {
     const char *what;
     unsigned receives;
@@ -319,7 +320,7 @@ static oc_status_t make_resources(verbs_t *verbs, size_t staging, char *error, s
     int failed = size_receives(verbs, staging, &receives, &what);
 
     if (0 == failed) {
-        failed = make_queues(verbs, receives, &what);
+        failed = verbs_make_queues(verbs, receives, &what);
     }
     if (0 == failed) {
         failed = oc_verbs_ring_make(verbs->domain, receives, GRH_BYTES + verbs->base.datagram_size,
@@ -390,7 +391,7 @@ oc_status_t oc_verbs_open(const oc_verbs_config_t *config, oc_transport_t **tran
     }
     if (OC_OK == status) {
         verbs->base.datagram_size = verbs->port.mtu;
-        status = make_resources(verbs, config->staging, error, error_size);
+        status = verbs_make_resources(verbs, config->staging, error, error_size);
     }
     if (OC_OK == status) {
         status = join(verbs, config->address, error, error_size);

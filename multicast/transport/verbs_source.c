@@ -23,7 +23,7 @@
 
 /* ---- sending ---- */
 
-static void fail(oc_verbs_source_t *source, const char *what, const char *reason)
+static void verbs_source_fail(oc_verbs_source_t *source, const char *what, const char *reason)
 {
     if (!source->failed) {
         oc_warn("multicast on %s: %s (%s): what this rank sends is asked for one by one from now on, "
@@ -47,18 +47,19 @@ static void reclaim(oc_verbs_source_t *source)
         for (int i = 0; i < count; i++) {
             source->sent = (uint32_t) done[i].wr_id;
             if (IBV_WC_SUCCESS != done[i].status) {
-                fail(source, "sending failed", ibv_wc_status_str(done[i].status));
+                verbs_source_fail(source, "sending failed", ibv_wc_status_str(done[i].status));
             }
         }
     } while (POLL_BATCH == count);
     if (count < 0) {
-        fail(source, "completions of sends are lost", "device error");
+        verbs_source_fail(source, "completions of sends are lost", "device error");
     }
 }
 
 /* Fills the slot after those that are posted. */
-static struct ibv_send_wr *prepare(oc_verbs_source_t *source, const oc_verbs_destination_t *to,
-                                   const oc_outgoing_t *datagram)
+static struct ibv_send_wr *verbs_source_prepare(oc_verbs_source_t *source,
+                                                const oc_verbs_destination_t *to,
+                                                const oc_outgoing_t *datagram)
 {
     unsigned slot = source->posted % OC_VERBS_SEND_SLOTS;
     uint8_t *bytes = source->ring.memory + slot * source->ring.slot_size;
@@ -82,14 +83,14 @@ static struct ibv_send_wr *prepare(oc_verbs_source_t *source, const oc_verbs_des
     return &source->requests[slot];
 }
 
-static void post(oc_verbs_source_t *source, const oc_verbs_destination_t *to,
-                 const oc_outgoing_t *datagrams, unsigned count)
+static void verbs_source_post(oc_verbs_source_t *source, const oc_verbs_destination_t *to,
+                              const oc_outgoing_t *datagrams, unsigned count)
 {
     struct ibv_send_wr *first = NULL, **end = &first, *last = NULL, *bad;
     int error;
 
     for (unsigned i = 0; i < count; i++) {
-        last = prepare(source, to, &datagrams[i]);
+        last = verbs_source_prepare(source, to, &datagrams[i]);
         *end = last;
         end = &last->next;
     }
@@ -97,7 +98,7 @@ static void post(oc_verbs_source_t *source, const oc_verbs_destination_t *to,
     last->wr_id = source->posted;
     error = ibv_post_send(source->port.id->qp, first, &bad);
     if (0 != error) {
-        fail(source, "sends cannot be posted", strerror(error));
+        verbs_source_fail(source, "sends cannot be posted", strerror(error));
     }
 }
 
@@ -114,7 +115,7 @@ unsigned oc_verbs_source_send(oc_verbs_source_t *source, const oc_verbs_destinat
         count = room(source);
     }
     if (count > 0) {
-        post(source, to, datagrams, count);
+        verbs_source_post(source, to, datagrams, count);
     }
     return count;
 }
@@ -151,7 +152,7 @@ void oc_verbs_source_drain(oc_verbs_source_t *source)
 /*
  * Nothing is received here; a queue pair has to have a queue for that, too. Returns 0 or an errno.
  */
-static int make_queues(oc_verbs_source_t *source, const char **what)
+static int verbs_source_make_queues(oc_verbs_source_t *source, const char **what)
 {
     struct rdma_cm_id *id = source->port.id;
     struct ibv_qp_init_attr attributes = {
@@ -178,11 +179,12 @@ static int make_queues(oc_verbs_source_t *source, const char **what)
     return 0 == rdma_create_qp(id, source->domain, &attributes) ? 0 : errno;
 }
 
-static oc_status_t make_resources(oc_verbs_source_t *source, char *text, size_t text_size)
+static oc_status_t verbs_source_make_resources(oc_verbs_source_t *source, char *text,
+                                               size_t text_size)
 {
     const char *what;
     char port[128];
-    int failed = make_queues(source, &what);
+    int failed = verbs_source_make_queues(source, &what);
 
     if (0 == failed) {
         failed = oc_verbs_ring_make(source->domain, OC_VERBS_SEND_SLOTS, source->port.mtu,
@@ -209,7 +211,7 @@ oc_status_t oc_verbs_source_open(const char *interface, oc_verbs_source_t **resu
     }
     status = oc_verbs_port_open(interface, &source->port, text, text_size);
     if (OC_OK == status) {
-        status = make_resources(source, text, text_size);
+        status = verbs_source_make_resources(source, text, text_size);
     }
     if (OC_OK != status) {
         oc_verbs_source_close(source);

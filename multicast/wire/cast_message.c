@@ -109,7 +109,7 @@ bool oc_cast_decode_token(const uint8_t *bytes, size_t length, uint64_t *token)
     return !r.bad && MAGIC == magic && OC_CAST_VERSION == version;
 }
 
-static void get_body(oc_reader_t *r, oc_cast_message_t *message)
+static void cast_message_get_body(oc_reader_t *r, oc_cast_message_t *message)
 {
     switch (message->kind) {
     case OC_CAST_SENT:
@@ -173,7 +173,7 @@ bool oc_cast_decode(const uint8_t *bytes, size_t length, oc_cast_message_t *mess
         || message->kind < OC_CAST_PROBE_REQUEST || message->kind >= OC_CAST_KINDS) {
         return false;
     }
-    get_body(&r, message);
+    cast_message_get_body(&r, message);
     message->data = r.at;
     message->data_length = (size_t) (r.end - r.at);
     return !r.bad && message->data_length <= most_data(message->kind);

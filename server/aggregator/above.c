@@ -49,7 +49,7 @@ bool oc_above_is_forged(const oc_server_group_t *group, const oc_transfer_t *tra
 
 static void receive_ready(oc_server_group_t *group);
 
-static void on_ready(oc_transfer_t *transfer)
+static void above_on_ready(oc_transfer_t *transfer)
 {
     oc_above_t *above = (oc_above_t *) transfer;
     oc_server_group_t *group = above->group;
@@ -72,7 +72,7 @@ static void receive_ready(oc_server_group_t *group)
 {
     oc_above_t *above = group->above;
 
-    above->transfer.done = on_ready;
+    above->transfer.done = above_on_ready;
     oc_server_group_hold(group);
     oc_early_receive(group, &above->transfer, above->bytes, OC_HEADER_SIZE,
                      oc_tag(OC_KIND_REPLY, group->handle, group->index, 0, OC_READY_SLOT));

@@ -85,7 +85,7 @@ void oc_above_chunk(oc_chunk_t *chunk)
 
 static void receive_commit(oc_reduction_t *reduction);
 
-static void on_commit(oc_transfer_t *transfer)
+static void above_large_on_commit(oc_transfer_t *transfer)
 {
     oc_reduction_t *reduction = ((oc_reply_transfer_t *) transfer)->reduction;
     oc_server_group_t *group = reduction->group;
@@ -103,13 +103,14 @@ static void on_commit(oc_transfer_t *transfer)
 
 static void receive_commit(oc_reduction_t *reduction)
 {
-    oc_above_receive(reduction, reduction->reply, OC_HEADER_SIZE, OC_COMMIT_SLOT, on_commit);
+    oc_above_receive(reduction, reduction->reply, OC_HEADER_SIZE, OC_COMMIT_SLOT,
+                     above_large_on_commit);
 }
 
 static void receive_sent(oc_reduction_t *reduction);
 
 /* All results have come from the parent: whether they were its own. */
-static void on_sent(oc_transfer_t *transfer)
+static void above_large_on_sent(oc_transfer_t *transfer)
 {
     oc_reduction_t *reduction = ((oc_reply_transfer_t *) transfer)->reduction;
     oc_server_group_t *group = reduction->group;
@@ -129,7 +130,8 @@ static void on_sent(oc_transfer_t *transfer)
 
 static void receive_sent(oc_reduction_t *reduction)
 {
-    oc_above_receive(reduction, reduction->reply, OC_HEADER_SIZE, OC_SENT_SLOT, on_sent);
+    oc_above_receive(reduction, reduction->reply, OC_HEADER_SIZE, OC_SENT_SLOT,
+                     above_large_on_sent);
 }
 
 void oc_above_acknowledge(oc_reduction_t *reduction)

@@ -48,7 +48,7 @@ static void on_small_sent(oc_transfer_t *transfer)
 }
 
 /* As for ranks: an aggregator asks once, when it has room. */
-static void on_resend(oc_reduction_t *reduction)
+static void above_small_on_resend(oc_reduction_t *reduction)
 {
     if (reduction->resent_above) {
         oc_server_group_failed(reduction->group, OC_ERR_INVALID, "the parent server asked "
@@ -82,7 +82,7 @@ static void on_small_reply(oc_transfer_t *transfer)
         reduction->spoiled = true;
         receive_small(reduction);
     } else if (!group->failed && OC_OK == transfer->status && OC_HEADER_SIZE == transfer->length) {
-        on_resend(reduction);
+        above_small_on_resend(reduction);
     } else if (!group->failed
                && oc_above_has_answered(reduction, transfer, reduction->held[0],
                                         OC_MESSAGE_RESULT)) {

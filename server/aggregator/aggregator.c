@@ -72,7 +72,7 @@ static void *aggregator_run(void *arg)
     return NULL;
 }
 
-static oc_status_t start(oc_aggregator_t *aggregator, char *error, size_t error_size)
+static oc_status_t aggregator_start(oc_aggregator_t *aggregator, char *error, size_t error_size)
 {
     oc_status_t status = oc_requests_post(aggregator);
     char name[16];
@@ -96,7 +96,7 @@ oc_status_t oc_aggregator_open(const oc_aggregator_config_t *config, oc_aggregat
     if (OC_OK != status) {
         return status;
     }
-    status = start(aggregator, error, error_size);
+    status = aggregator_start(aggregator, error, error_size);
     if (OC_OK != status) {
         oc_aggregator_free(aggregator);
         return status;

@@ -13,7 +13,7 @@
 #include "server/aggregator/server_peers.h"
 #include "server/aggregator/requests.h"
 
-static void open_timeline(oc_aggregator_t *aggregator)
+static void aggregator_state_open_timeline(oc_aggregator_t *aggregator)
 {
     char host[64] = "", name[128];
 
@@ -24,7 +24,8 @@ static void open_timeline(oc_aggregator_t *aggregator)
                                             OC_TIMELINE_SERVER);
 }
 
-static oc_status_t open_worker(oc_aggregator_t *aggregator, char *error, size_t error_size)
+static oc_status_t aggregator_state_open_worker(oc_aggregator_t *aggregator, char *error,
+                                                size_t error_size)
 {
     oc_status_t status = oc_worker_open(aggregator->config.net_devices, &aggregator->worker, error,
                                         error_size);
@@ -63,8 +64,8 @@ oc_status_t oc_aggregator_new(const oc_aggregator_config_t *config, oc_aggregato
     oc_pool_open(&aggregator->pool, config->memory_limit);
     oc_stock_open(&aggregator->stock, OC_AGGREGATOR_STOCK);
     aggregator->pool.huge_pages = config->huge_pages;
-    open_timeline(aggregator);
-    status = open_worker(aggregator, error, error_size);
+    aggregator_state_open_timeline(aggregator);
+    status = aggregator_state_open_worker(aggregator, error, error_size);
     if (OC_OK == status) {
         status = open_inbox(aggregator, error, error_size);
     }

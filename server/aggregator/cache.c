@@ -60,7 +60,7 @@ void oc_cache_leave(oc_reduction_t *reduction)
     }
 }
 
-static void drop(oc_reduction_t *reduction)
+static void cache_drop(oc_reduction_t *reduction)
 {
     /* who has something of a reserve waits for nothing but its messages, and keeps what it has */
     assert(0 == reduction->lent);
@@ -84,7 +84,7 @@ bool oc_cache_make_room(oc_aggregator_t *aggregator, const oc_reduction_t *reduc
         oc_reduction_t *victim = aggregator->caches->cache_prev;
 
         assert(victim != reduction || victim != aggregator->caches);
-        drop(victim != reduction ? victim : victim->cache_prev);
+        cache_drop(victim != reduction ? victim : victim->cache_prev);
     }
     return true;
 }

@@ -33,7 +33,7 @@ static size_t block_size(const oc_server_group_t *group)
 }
 
 /* Without its buffers. */
-static size_t chunk_size(const oc_server_group_t *group)
+static size_t chunks_chunk_size(const oc_server_group_t *group)
 {
     return sizeof(oc_chunk_t) + group->num_ranks * sizeof(oc_chunk_transfer_t);
 }
@@ -43,7 +43,7 @@ static uint8_t *buffer_of(const oc_chunk_t *chunk, uint32_t rank)
     return chunk->buffers + (size_t) rank * chunk->reduction->group->chunk_bytes;
 }
 
-static void note(oc_chunk_t *chunk, unsigned what)
+static void chunks_note(oc_chunk_t *chunk, unsigned what)
 {
     if (NULL != chunk->reduction->group->aggregator->timeline) {
         chunk->times[what] = oc_clock_ns();
@@ -53,16 +53,16 @@ static void note(oc_chunk_t *chunk, unsigned what)
 static void note_arrival(oc_chunk_t *chunk, uint32_t rank)
 {
     if (chunk->waiting == chunk->reduction->group->num_ranks) {
-        note(chunk, OC_SERVER_FIRST);
+        chunks_note(chunk, OC_SERVER_FIRST);
         chunk->first = rank;
     }
     if (1 == chunk->waiting) {
-        note(chunk, OC_SERVER_LAST);
+        chunks_note(chunk, OC_SERVER_LAST);
         chunk->last = rank;
     }
 }
 
-static void add_to_timeline(const oc_chunk_t *chunk)
+static void chunks_add_to_timeline(const oc_chunk_t *chunk)
 {
     const oc_reduction_t *reduction = chunk->reduction;
     oc_timeline_record_t record = {
@@ -86,7 +86,7 @@ void oc_chunk_drop(oc_chunk_t *chunk)
     if (chunk->lent) {
         oc_reserve_return_chunk(group);
     }
-    oc_stock_give(&group->aggregator->stock, chunk, chunk_size(group));
+    oc_stock_give(&group->aggregator->stock, chunk, chunks_chunk_size(group));
 }
 
 /* Aggregators begin with different ranks, so that they do not all meet at the link of one. */
@@ -145,7 +145,7 @@ static void on_contribution(oc_transfer_t *transfer)
             oc_chunk_drop(chunk);
         } else {
             reduce(chunk);
-            note(chunk, OC_SERVER_REDUCED);
+            chunks_note(chunk, OC_SERVER_REDUCED);
             group->outlet->chunk(chunk);
         }
     }
@@ -161,9 +161,9 @@ static void on_result_sent(oc_transfer_t *transfer)
     assert(chunk->waiting > 0 && reduction->finished < reduction->answered);
     oc_aggregator_check_sent(group, transfer);
     if (0 == --chunk->waiting) {
-        note(chunk, OC_SERVER_SENT);
+        chunks_note(chunk, OC_SERVER_SENT);
         if (NULL != group->aggregator->timeline) {
-            add_to_timeline(chunk);
+            chunks_add_to_timeline(chunk);
         }
         oc_chunk_drop(chunk);
         reduction->finished++;
@@ -186,7 +186,7 @@ static oc_chunk_t *chunk_new(oc_reduction_t *reduction)
     oc_server_group_t *group = reduction->group;
     oc_pool_t *pool = &group->aggregator->pool;
     oc_stock_t *stock = &group->aggregator->stock;
-    oc_chunk_t *chunk = oc_stock_take(stock, chunk_size(group));
+    oc_chunk_t *chunk = oc_stock_take(stock, chunks_chunk_size(group));
 
     assert(reduction->admitted < reduction->header.chunks
            && next_length(reduction) <= group->chunk_bytes);
@@ -196,7 +196,7 @@ static oc_chunk_t *chunk_new(oc_reduction_t *reduction)
     memset(chunk, 0, sizeof(*chunk));
     chunk->buffers = oc_pool_get(pool, block_size(group));
     if (NULL == chunk->buffers) {
-        oc_stock_give(stock, chunk, chunk_size(group));
+        oc_stock_give(stock, chunk, chunks_chunk_size(group));
         return NULL;
     }
     chunk->reduction = reduction;
@@ -213,7 +213,7 @@ static uint64_t contribution_tag(const oc_reduction_t *reduction, uint32_t rank,
                   number);
 }
 
-static void receive(oc_chunk_t *chunk, uint32_t rank)
+static void chunks_receive(oc_chunk_t *chunk, uint32_t rank)
 {
     oc_server_group_t *group = chunk->reduction->group;
     oc_transfer_t *transfer = &chunk->transfers[rank].transfer;
@@ -241,7 +241,7 @@ static void receive_contributions(oc_chunk_t *chunk)
         transfer->transfer.done = on_contribution;
         transfer->transfer.length = 0;
         oc_server_group_hold(group);
-        receive(chunk, rank);
+        chunks_receive(chunk, rank);
     }
 }
 
@@ -260,7 +260,7 @@ static void admit_next(oc_reduction_t *reduction, bool lent)
     }
     chunk->lent = lent;
     reduction->admitted++;
-    note(chunk, OC_SERVER_ADMITTED);
+    chunks_note(chunk, OC_SERVER_ADMITTED);
     receive_contributions(chunk);
     if (reduction->admitted == reduction->header.chunks) {
         oc_reduction_close(reduction);

@@ -24,7 +24,7 @@ struct oc_early {
     struct oc_early *prev, *next;    /* of the same group */
 };
 
-static uint64_t cost_of(const oc_unexpected_t *message)
+static uint64_t early_cost_of(const oc_unexpected_t *message)
 {
     return message->length + MESSAGE_COST;
 }
@@ -55,14 +55,14 @@ static uint64_t *account_of(const oc_server_group_t *group, uint64_t tag)
 }
 
 /* A reply to each small collective under way, beside the results of chunks. */
-static uint64_t most_of(const oc_server_group_t *group, uint64_t tag)
+static uint64_t early_most_of(const oc_server_group_t *group, uint64_t tag)
 {
     uint64_t replies = OC_MAX_REDUCTIONS * (OC_HEADER_SIZE + OC_MAX_SMALL + MESSAGE_COST);
 
     return most_of_a_rank(group) + (oc_early_is_from_above(tag) ? replies : 0);
 }
 
-static oc_early_t *find(const oc_aggregator_t *aggregator, uint64_t tag)
+static oc_early_t *early_find(const oc_aggregator_t *aggregator, uint64_t tag)
 {
     return (oc_early_t *) oc_tag_table_find(&aggregator->early, tag);
 }
@@ -75,14 +75,14 @@ void oc_early_drop(oc_aggregator_t *aggregator, const oc_unexpected_t *message)
 }
 
 /* The message is the caller's. */
-static void release(oc_early_t *early)
+static void early_release(oc_early_t *early)
 {
     oc_server_group_t *group = early->group;
 
-    assert(*account_of(group, early->message.tag) >= cost_of(&early->message));
-    assert(group->aggregator->early_cost >= cost_of(&early->message));
-    group->aggregator->early_cost -= cost_of(&early->message);
-    *account_of(group, early->message.tag) -= cost_of(&early->message);
+    assert(*account_of(group, early->message.tag) >= early_cost_of(&early->message));
+    assert(group->aggregator->early_cost >= early_cost_of(&early->message));
+    group->aggregator->early_cost -= early_cost_of(&early->message);
+    *account_of(group, early->message.tag) -= early_cost_of(&early->message);
     DL_DELETE(group->early, early);
     oc_tag_table_remove(&group->aggregator->early, &early->tagged);
     oc_stock_give(&group->aggregator->stock, early, sizeof(*early));
@@ -90,7 +90,8 @@ static void release(oc_early_t *early)
 
 bool oc_early_fits(const oc_server_group_t *group, const oc_unexpected_t *message)
 {
-    return *account_of(group, message->tag) + cost_of(message) <= most_of(group, message->tag);
+    return *account_of(group, message->tag) + early_cost_of(message)
+           <= early_most_of(group, message->tag);
 }
 
 bool oc_early_keep(oc_server_group_t *group, const oc_unexpected_t *message)
@@ -105,8 +106,8 @@ bool oc_early_keep(oc_server_group_t *group, const oc_unexpected_t *message)
         return false;
     }
     *early = (oc_early_t) {.tagged.tag = message->tag, .message = *message, .group = group};
-    aggregator->early_cost += cost_of(message);
-    *account_of(group, message->tag) += cost_of(message);
+    aggregator->early_cost += early_cost_of(message);
+    *account_of(group, message->tag) += early_cost_of(message);
     DL_APPEND(group->early, early);
     oc_tag_table_add(&aggregator->early, &early->tagged);
     return true;
@@ -114,7 +115,7 @@ bool oc_early_keep(oc_server_group_t *group, const oc_unexpected_t *message)
 
 bool oc_early_has(const oc_server_group_t *group, uint64_t tag)
 {
-    return NULL != group->early && NULL != find(group->aggregator, tag);
+    return NULL != group->early && NULL != early_find(group->aggregator, tag);
 }
 
 void oc_early_receive(oc_server_group_t *group, oc_transfer_t *transfer, void *buffer,
@@ -131,13 +132,13 @@ void oc_early_receive(oc_server_group_t *group, oc_transfer_t *transfer, void *b
 
 bool oc_early_take(oc_server_group_t *group, uint64_t tag, oc_unexpected_t *message)
 {
-    oc_early_t *early = NULL != group->early ? find(group->aggregator, tag) : NULL;
+    oc_early_t *early = NULL != group->early ? early_find(group->aggregator, tag) : NULL;
 
     if (NULL == early) {
         return false;
     }
     *message = early->message;
-    release(early);
+    early_release(early);
     return true;
 }
 
@@ -146,7 +147,7 @@ void oc_early_forget(oc_server_group_t *group)
     while (NULL != group->early) {
         oc_unexpected_t message = group->early->message;
 
-        release(group->early);
+        early_release(group->early);
         oc_early_drop(group->aggregator, &message);
     }
 }
@@ -168,7 +169,7 @@ bool oc_early_has_next(oc_reduction_t *reduction)
 }
 
 /* What is counted for the members of a group, and for the server above. */
-static uint64_t counted(const oc_server_group_t *group)
+static uint64_t early_counted(const oc_server_group_t *group)
 {
     uint64_t cost = NULL != group->above ? group->above->early : 0;
 
@@ -189,10 +190,10 @@ const char *oc_early_check(const oc_aggregator_t *aggregator)
         uint64_t cost = 0;
 
         DL_FOREACH (group->early, early) {
-            cost += cost_of(&early->message);
+            cost += early_cost_of(&early->message);
             count++;
         }
-        if (cost != counted(group)) {
+        if (cost != early_counted(group)) {
             return "the early messages of a group cost something else than is counted";
         }
         all += cost;

@@ -37,7 +37,7 @@ static bool is_legal(oc_server_group_t *group, const oc_unexpected_t *message)
     return !group->failed;
 }
 
-static void keep(oc_server_group_t *group, const oc_unexpected_t *message)
+static void early_sweep_keep(oc_server_group_t *group, const oc_unexpected_t *message)
 {
     if (!oc_early_keep(group, message)) {
         oc_server_group_failed(group, OC_ERR_NO_MEMORY, "the server is out of memory");
@@ -87,7 +87,7 @@ static void sort(oc_aggregator_t *aggregator, const oc_unexpected_t *message)
     if (NULL == group || group->failed || !is_legal(group, message)) {
         oc_early_drop(aggregator, message);
     } else {
-        keep(group, message);
+        early_sweep_keep(group, message);
     }
 }
 
@@ -103,7 +103,7 @@ static const uint64_t not_requests[][2] = {
  * Requests are left where they are: receives for them are posted all the time, and one that finds
  * none for long shows that something is wrong (server_leftovers.c).
  */
-static bool take_next(oc_aggregator_t *aggregator, oc_unexpected_t *message)
+static bool early_sweep_take_next(oc_aggregator_t *aggregator, oc_unexpected_t *message)
 {
     if (!oc_unexpected_look(aggregator->worker, message)) {
         return false;
@@ -129,7 +129,7 @@ bool oc_early_sweep(oc_aggregator_t *aggregator)
     oc_unexpected_t message;
     bool found = false;
 
-    while (!aggregator->stop && take_next(aggregator, &message)) {
+    while (!aggregator->stop && early_sweep_take_next(aggregator, &message)) {
         sort(aggregator, &message);
         tell_cost(aggregator);
         found = true;

@@ -23,7 +23,7 @@ void oc_aggregator_send(oc_server_group_t *group, uint32_t rank, oc_transfer_t *
     }
 }
 
-static void on_header_sent(oc_transfer_t *transfer)
+static void replies_on_header_sent(oc_transfer_t *transfer)
 {
     oc_server_group_t *group = ((oc_header_message_t *) transfer)->group;
 
@@ -41,7 +41,7 @@ oc_header_message_t *oc_header_message_new(oc_server_group_t *group)
         return NULL;
     }
     message->group = group;
-    message->transfer.done = on_header_sent;
+    message->transfer.done = replies_on_header_sent;
     oc_server_group_hold(group);
     return message;
 }

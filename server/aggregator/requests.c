@@ -17,7 +17,7 @@
 static oc_status_t post_one(oc_aggregator_t *aggregator);
 
 /* It has been dealt with, and may be posted again. */
-static void release(oc_request_t *request)
+static void requests_release(oc_request_t *request)
 {
     LL_PREPEND(request->aggregator->spare, request);
 }
@@ -103,7 +103,7 @@ static void on_request(oc_transfer_t *transfer)
         out_of_memory(aggregator);
     }
     dispatch(aggregator, request);
-    release(request);
+    requests_release(request);
 }
 
 static oc_request_t *request_new(oc_aggregator_t *aggregator)

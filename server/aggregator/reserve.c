@@ -35,7 +35,7 @@
 #include "server/aggregator/early.h"
 #include "server/aggregator/ready.h"
 
-static size_t chunk_size(const oc_server_group_t *group)
+static size_t reserve_chunk_size(const oc_server_group_t *group)
 {
     return oc_budget_chunk(group->num_ranks, group->chunk_bytes);
 }
@@ -87,7 +87,7 @@ static void secure(oc_aggregator_t *aggregator)
     }
 }
 
-static void share(oc_server_group_t *group)
+static void reserve_share(oc_server_group_t *group)
 {
     oc_reserve_t *reserve = &group->aggregator->reserve;
     size_t step = oc_budget_step(group->num_ranks, group->chunk_bytes, group->small_bytes);
@@ -167,7 +167,7 @@ void oc_reserve_take(oc_server_group_t *group)
     }
     oc_pool_reserve(&aggregator->pool, whole(group));
     if (!in_tree) {
-        share(group);
+        reserve_share(group);
     }
 }
 
@@ -201,7 +201,7 @@ void oc_reserve_give(oc_server_group_t *group)
 /* ---- lending ---- */
 
 /* STARTs come in order: there is no earlier one that is not known. */
-static bool is_first(const oc_reduction_t *reduction)
+static bool reserve_is_first(const oc_reduction_t *reduction)
 {
     const oc_reduction_t *other;
 
@@ -230,10 +230,10 @@ bool oc_reserve_lend_chunk(oc_reduction_t *reduction)
 
     if (!may_be_owed(group)) {
         return oc_reserve_is_free(group->aggregator) && oc_early_has_next(reduction)
-               && lend_shared(group->aggregator, chunk_size(group));
+               && lend_shared(group->aggregator, reserve_chunk_size(group));
     }
-    if (!group->own_reserve || group->owed || group->chunk_lent || !is_first(reduction)
-        || !lend(&group->aggregator->pool, chunk_size(group))) {
+    if (!group->own_reserve || group->owed || group->chunk_lent || !reserve_is_first(reduction)
+        || !lend(&group->aggregator->pool, reserve_chunk_size(group))) {
         return false;
     }
     group->chunk_lent = true;
@@ -243,11 +243,11 @@ bool oc_reserve_lend_chunk(oc_reduction_t *reduction)
 void oc_reserve_return_chunk(oc_server_group_t *group)
 {
     if (!may_be_owed(group)) {
-        return_shared(group->aggregator, chunk_size(group));
+        return_shared(group->aggregator, reserve_chunk_size(group));
         return;
     }
     assert(group->own_reserve && group->chunk_lent);
-    oc_pool_reserve(&group->aggregator->pool, chunk_size(group));
+    oc_pool_reserve(&group->aggregator->pool, reserve_chunk_size(group));
     group->chunk_lent = false;
 }
 
@@ -304,7 +304,7 @@ void oc_reserve_return_piece(oc_reduction_t *reduction, size_t cost)
 /* ---- checks ---- */
 
 /* What it counts now: less what it has lent. */
-static size_t counted(const oc_server_group_t *group)
+static size_t reserve_counted(const oc_server_group_t *group)
 {
     const oc_reduction_t *reduction;
     size_t size = whole(group);
@@ -312,7 +312,7 @@ static size_t counted(const oc_server_group_t *group)
     if (group->owed) {
         return 0;
     }
-    size -= group->chunk_lent ? chunk_size(group) : 0;
+    size -= group->chunk_lent ? reserve_chunk_size(group) : 0;
     DL_FOREACH2 (group->reductions, reduction, group_next) {
         size -= group->own_reserve ? reduction->lent : 0;
     }
@@ -325,7 +325,7 @@ size_t oc_reserve_counted(const oc_aggregator_t *aggregator)
     size_t size = aggregator->reserve.secured;
 
     for (group = aggregator->groups; NULL != group; group = group->hh.next) {
-        size += counted(group);
+        size += reserve_counted(group);
     }
     return size;
 }

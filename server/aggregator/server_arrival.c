@@ -41,7 +41,7 @@ static bool arrival_is_legal(oc_reduction_t *reduction, const oc_header_t *heade
     return true;
 }
 
-static void admit(oc_reduction_t *reduction)
+static void server_arrival_admit(oc_reduction_t *reduction)
 {
     if (NULL != reduction->held) {
         oc_server_small_admit(reduction);
@@ -74,7 +74,7 @@ static void arrive(oc_server_group_t *group, const oc_request_t *request)
     if (NULL == reduction->held) {
         group->outlet->start(reduction);
     }
-    admit(reduction);
+    server_arrival_admit(reduction);
 }
 
 static void acknowledge(oc_server_group_t *group, const oc_header_t *header)

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "protocol/seal.h"
 
-static void refuse(oc_aggregator_t *aggregator)
+static void server_codes_refuse(oc_aggregator_t *aggregator)
 {
     oc_command_t *command = oc_command_new(OC_COMMAND_JOB_ERROR, NULL, 0);
 
@@ -32,7 +32,7 @@ void oc_server_codes_open(oc_aggregator_t *aggregator, oc_command_t *command)
     aggregator->codes = oc_seal_new(secret.key, secret.leaf);
     aggregator->codes_above = 0 == secret.leaf ? NULL : oc_seal_new(secret.key, 0);
     if (NULL == aggregator->codes || (0 != secret.leaf && NULL == aggregator->codes_above)) {
-        refuse(aggregator);
+        server_codes_refuse(aggregator);
     }
     explicit_bzero(command->data, sizeof(secret));
     explicit_bzero(&secret, sizeof(secret));

@@ -29,7 +29,7 @@ static void members_free(oc_server_group_t *group)
     free(group->members);
 }
 
-static void group_free(oc_server_group_t *group)
+static void server_groups_group_free(oc_server_group_t *group)
 {
     assert(0 == group->references && NULL == group->early);
     oc_reductions_free(group);
@@ -47,7 +47,8 @@ _Static_assert(sizeof(oc_server_group_t) <= OC_GROUP_COST / 2,
 _Static_assert(sizeof(oc_group_member_t) + sizeof(void *) <= OC_GROUP_RANK_COST / 2,
                "a member costs more than is counted");
 
-static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_server_member_t *member)
+static oc_server_group_t *server_groups_group_new(oc_aggregator_t *aggregator,
+                                                  const oc_server_member_t *member)
 {
     oc_server_group_t *group = NULL != aggregator->codes ? calloc(1, sizeof(*group)) : NULL;
 
@@ -66,14 +67,14 @@ static oc_server_group_t *group_new(oc_aggregator_t *aggregator, const oc_server
     group->reserves = member->reserves;
     group->tree = member->tree;
     group->goes_up = 0 != member->leaves;
-    group->end = group_free;
+    group->end = server_groups_group_free;
     group->outlet = group->goes_up ? &oc_outlet_above : &oc_outlet_members;
     oc_reserve_take(group);
     group->members = calloc(member->num_ranks, sizeof(*group->members));
     group->sources = calloc(member->num_ranks, sizeof(*group->sources));
     if (NULL == group->members || NULL == group->sources
         || (group->goes_up && !oc_above_new(group, member->leaf))) {
-        group_free(group);
+        server_groups_group_free(group);
         return NULL;
     }
     HASH_ADD(hh, aggregator->groups, handle, sizeof(uint32_t), group);
@@ -89,7 +90,7 @@ void oc_server_group_join(oc_aggregator_t *aggregator, const oc_command_t *comma
 
     HASH_FIND(hh, aggregator->groups, &member->handle, sizeof(uint32_t), group);
     if (NULL == group) {
-        group = group_new(aggregator, member);
+        group = server_groups_group_new(aggregator, member);
     }
     if (NULL == group) {
         oc_server_peer_lost(aggregator, command->client);

@@ -33,7 +33,7 @@ static size_t replies_size(const oc_server_group_t *group)
  * All groups share one table, which is made once: the hash of a group would be, and end, with each
  * collective.
  */
-static oc_reduction_t **place_of(const oc_server_group_t *group, uint64_t sequence)
+static oc_reduction_t **server_reduction_place_of(const oc_server_group_t *group, uint64_t sequence)
 {
     return &group->aggregator->reductions[(group->handle * 67 + sequence) % OC_REDUCTION_PLACES];
 }
@@ -61,7 +61,8 @@ void oc_reduction_free(oc_reduction_t *reduction)
     assert(0 == reduction->replies_left && 0 == reduction->notices_left);
     assert(NULL == reduction->chunks && group->num_reductions > 0);
     DL_DELETE2(group->reductions, reduction, group_prev, group_next);
-    DL_DELETE2(*place_of(group, reduction->sequence), reduction, place_prev, place_next);
+    DL_DELETE2(*server_reduction_place_of(group, reduction->sequence), reduction, place_prev,
+               place_next);
     group->num_reductions--;
     if (reduction->waits_for_memory) {
         oc_reduction_stop_starving(reduction);
@@ -237,7 +238,8 @@ static oc_reduction_t *reduction_new(oc_server_group_t *group, const oc_header_t
     reduction->kernel = kernel;
     reduction->element = oc_type_size(header->type);
     DL_APPEND2(group->reductions, reduction, group_prev, group_next);
-    DL_PREPEND2(*place_of(group, reduction->sequence), reduction, place_prev, place_next);
+    DL_PREPEND2(*server_reduction_place_of(group, reduction->sequence), reduction, place_prev,
+                place_next);
     group->num_reductions++;
     return reduction;
 }
@@ -246,7 +248,7 @@ oc_reduction_t *oc_reduction_find(const oc_server_group_t *group, uint64_t seque
 {
     oc_reduction_t *reduction;
 
-    DL_FOREACH2 (*place_of(group, sequence), reduction, place_next) {
+    DL_FOREACH2 (*server_reduction_place_of(group, sequence), reduction, place_next) {
         if (reduction->sequence == sequence && reduction->group == group) {
             return reduction;
         }

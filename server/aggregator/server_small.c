@@ -34,7 +34,7 @@ void oc_server_small_result(oc_reduction_t *reduction)
     oc_reduction_reply(reduction, result, OC_HEADER_SIZE + header.chunk_bytes);
 }
 
-static void finish(oc_reduction_t *reduction)
+static void server_small_finish(oc_reduction_t *reduction)
 {
     oc_server_group_t *group = reduction->group;
     uint8_t *result = reduction->held[0];
@@ -96,7 +96,7 @@ static void take_missing(oc_reduction_t *reduction)
 }
 
 /* Whether there was room. */
-static bool serve(oc_reduction_t *reduction, bool in_turn)
+static bool server_small_serve(oc_reduction_t *reduction, bool in_turn)
 {
     oc_aggregator_t *aggregator = reduction->group->aggregator;
     size_t size = missing(reduction);
@@ -118,20 +118,21 @@ void oc_server_small_admit(oc_reduction_t *reduction)
     }
     if (0 == missing(reduction)) {
         oc_cache_leave(reduction);
-        finish(reduction);
-    } else if (!serve(reduction, oc_reduction_may_take(reduction->group->aggregator))) {
+        server_small_finish(reduction);
+    } else if (!server_small_serve(reduction,
+                                   oc_reduction_may_take(reduction->group->aggregator))) {
         oc_reduction_starve(reduction);
     }
 }
 
 bool oc_server_small_feed(oc_reduction_t *reduction, bool in_turn)
 {
-    return reduction->group->failed || serve(reduction, in_turn);
+    return reduction->group->failed || server_small_serve(reduction, in_turn);
 }
 
 /* ---- arrivals ---- */
 
-static void keep(oc_reduction_t *reduction, const oc_request_t *request)
+static void server_small_keep(oc_reduction_t *reduction, const oc_request_t *request)
 {
     uint32_t rank = request->header.rank;
 
@@ -158,7 +159,7 @@ void oc_server_small_arrive(oc_reduction_t *reduction, const oc_request_t *reque
     size_t cost = oc_pool_cost(oc_piece_size(reduction, rank));
 
     if (may_keep(reduction, cost) && oc_piece_take(reduction, rank)) {
-        keep(reduction, request);
+        server_small_keep(reduction, request);
         oc_cache_add(reduction, cost);
     }
 }
@@ -167,8 +168,8 @@ void oc_server_small_arrive_again(oc_reduction_t *reduction, const oc_request_t 
 {
     assert(reduction->asked > 0 && NULL != reduction->held[request->header.rank]);
     reduction->seen[request->header.rank] &= (uint8_t) ~OC_SEEN_ASKED;
-    keep(reduction, request);
+    server_small_keep(reduction, request);
     if (0 == --reduction->asked) {
-        finish(reduction);
+        server_small_finish(reduction);
     }
 }

@@ -12,7 +12,7 @@
 
 #define FEWEST_PLACES 1024u
 
-static oc_tagged_t **place_of(const oc_tag_table_t *table, uint64_t tag)
+static oc_tagged_t **tag_table_place_of(const oc_tag_table_t *table, uint64_t tag)
 {
     /* the low bits of sequence and slot tell most of them apart, then rank and handle */
     uint64_t mixed = (tag ^ tag >> 12 ^ tag >> 24 ^ tag >> 40) * 0x9e3779b97f4a7c15ull;
@@ -47,7 +47,7 @@ static void resize(oc_tag_table_t *table, size_t num_places)
     for (size_t i = 0; i < table->num_places; i++) {
         while (NULL != (tagged = table->places[i])) {
             DL_DELETE(table->places[i], tagged);
-            DL_APPEND(*place_of(&resized, tagged->tag), tagged);
+            DL_APPEND(*tag_table_place_of(&resized, tagged->tag), tagged);
         }
     }
     free(table->places);
@@ -59,14 +59,14 @@ void oc_tag_table_add(oc_tag_table_t *table, oc_tagged_t *tagged)
     if (table->count == table->num_places) {
         resize(table, 2 * table->num_places);
     }
-    DL_PREPEND(*place_of(table, tagged->tag), tagged);
+    DL_PREPEND(*tag_table_place_of(table, tagged->tag), tagged);
     table->count++;
 }
 
 void oc_tag_table_remove(oc_tag_table_t *table, oc_tagged_t *tagged)
 {
-    assert(table->count > 0 && NULL != *place_of(table, tagged->tag));
-    DL_DELETE(*place_of(table, tagged->tag), tagged);
+    assert(table->count > 0 && NULL != *tag_table_place_of(table, tagged->tag));
+    DL_DELETE(*tag_table_place_of(table, tagged->tag), tagged);
     table->count--;
     if (0 == table->count && table->num_places > FEWEST_PLACES) {
         resize(table, FEWEST_PLACES);
@@ -77,7 +77,7 @@ oc_tagged_t *oc_tag_table_find(const oc_tag_table_t *table, uint64_t tag)
 {
     oc_tagged_t *tagged;
 
-    DL_FOREACH (*place_of(table, tag), tagged) {
+    DL_FOREACH (*tag_table_place_of(table, tag), tagged) {
         if (tagged->tag == tag) {
             return tagged;
         }
@@ -92,7 +92,7 @@ const char *oc_tag_table_check(const oc_tag_table_t *table)
 
     for (size_t i = 0; NULL != table->places && i < table->num_places; i++) {
         DL_FOREACH (table->places[i], tagged) {
-            if (&table->places[i] != place_of(table, tagged->tag)) {
+            if (&table->places[i] != tag_table_place_of(table, tagged->tag)) {
                 return "a message is in the place of other tags";
             }
             count++;

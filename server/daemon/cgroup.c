@@ -157,7 +157,7 @@ static bool cannot_write(const oc_cgroup_t *cgroup, const char *name, const reas
     return because(reason, "%s/%s cannot be written: %s", cgroup->path, name, strerror(errno));
 }
 
-static bool move(const oc_cgroup_t *cgroup, const reason_t *reason)
+static bool cgroup_move(const oc_cgroup_t *cgroup, const reason_t *reason)
 {
     if (0 != mkdirat(cgroup->folder, SUPERVISOR, 0755) && EEXIST != errno) {
         return because(reason, "%s is not delegated to the server: %s", cgroup->path,
@@ -191,7 +191,7 @@ static bool leave_supervisor(char *path)
 }
 
 /* 0: it is no child for a data process. */
-static unsigned long long number_of(const char *name)
+static unsigned long long cgroup_number_of(const char *name)
 {
     char *end;
     unsigned long long number;
@@ -212,7 +212,7 @@ static unsigned long long remove_until(const oc_cgroup_t *cgroup, unsigned long 
     struct dirent *entry;
 
     while (NULL != folder && NULL != (entry = readdir(folder))) {
-        number = number_of(entry->d_name);
+        number = cgroup_number_of(entry->d_name);
         if (0 != number && number <= last
             && 0 != unlinkat(cgroup->folder, entry->d_name, AT_REMOVEDIR)) {
             left = number > left ? number : left;
@@ -238,7 +238,7 @@ static bool open_folder(oc_cgroup_t *cgroup, const reason_t *reason)
            || because(reason, "%s cannot be opened: %s", cgroup->path, strerror(errno));
 }
 
-static bool take(oc_cgroup_t *cgroup, const reason_t *reason)
+static bool cgroup_take(oc_cgroup_t *cgroup, const reason_t *reason)
 {
     bool is_there;
 
@@ -248,7 +248,7 @@ static bool take(oc_cgroup_t *cgroup, const reason_t *reason)
     is_there = leave_supervisor(cgroup->path);
     if (!open_folder(cgroup, reason) || !is_delegated(cgroup, reason)
         || !is_alone(cgroup, is_there ? SUPERVISOR "/" PROCESSES : PROCESSES, reason)
-        || !(is_there || move(cgroup, reason))) {
+        || !(is_there || cgroup_move(cgroup, reason))) {
         return false;
     }
     if (!oc_cgroup_write(cgroup->folder, "cgroup.subtree_control", "+memory")) {
@@ -265,7 +265,7 @@ static bool take(oc_cgroup_t *cgroup, const reason_t *reason)
 bool oc_cgroup_open(oc_cgroup_t *cgroup, char *reason, size_t reason_size)
 {
     *cgroup = (oc_cgroup_t) {.folder = -1};
-    if (take(cgroup, &(reason_t) {reason, reason_size})) {
+    if (cgroup_take(cgroup, &(reason_t) {reason, reason_size})) {
         return true;
     }
     oc_cgroup_close(cgroup);

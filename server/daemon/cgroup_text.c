@@ -11,7 +11,7 @@
 #define MOUNT_ROOT  3
 #define MOUNT_POINT 4
 
-static bool copy(char *to, size_t size, const char *from)
+static bool cgroup_text_copy(char *to, size_t size, const char *from)
 {
     size_t length = strlen(from);
 
@@ -37,7 +37,7 @@ bool oc_cgroup_read_path(FILE *file, char *path, size_t size)
     while (!found && getline(&line, &line_size, file) > 0) {
         line[strcspn(line, "\n")] = '\0';
         if (0 == strncmp(line, "0::/", 4)) {
-            found = !leads_out(line + 3) && copy(path, size, line + 3);
+            found = !leads_out(line + 3) && cgroup_text_copy(path, size, line + 3);
             break;
         }
     }
@@ -141,7 +141,7 @@ bool oc_cgroup_has_word(const char *list, const char *word)
 }
 
 /* Digits to the end of the line, and not more of them than fit. */
-static bool parse_number(const char *text, uint64_t *number)
+static bool cgroup_text_parse_number(const char *text, uint64_t *number)
 {
     uint64_t value = 0;
     size_t digits = strspn(text, "0123456789");
@@ -165,7 +165,7 @@ bool oc_cgroup_number(const char *lines, const char *name, uint64_t *number)
 
     while (NULL != lines && '\0' != *lines) {
         if (0 == strncmp(lines, name, length) && ' ' == lines[length]) {
-            return parse_number(lines + length + 1, number);
+            return cgroup_text_parse_number(lines + length + 1, number);
         }
         lines = strchr(lines, '\n');
         lines += NULL != lines;

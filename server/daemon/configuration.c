@@ -46,7 +46,7 @@ static int on_file_value(void *user, const char *section, const char *name, cons
 }
 
 /* The number of the first line that is wrong, 0: none is, -1: it cannot be read, with errno. */
-static int parse_file(const char *path, file_context_t *context)
+static int configuration_parse_file(const char *path, file_context_t *context)
 {
     FILE *file = fopen(path, "re");
     int line, failure;
@@ -67,7 +67,7 @@ static oc_status_t read_file(const char *path, oc_server_settings_t *settings, c
 {
     char reason[320] = "not a \"name = value\" line";
     file_context_t context = {settings, reason, sizeof(reason), false};
-    int line = parse_file(path, &context);
+    int line = configuration_parse_file(path, &context);
 
     if (line < 0) {
         snprintf(error, error_size, "cannot read the configuration file \"%s\": %s", path,

@@ -63,7 +63,7 @@ static void complain_of_limit(data_process_t *process)
             (unsigned long long) limit.rlim_cur);
 }
 
-static void adopt(data_process_t *process, const oc_channel_message_t *message, int fd)
+static void data_process_adopt(data_process_t *process, const oc_channel_message_t *message, int fd)
 {
     process->adopted++;
     process->idle_told = false;
@@ -74,7 +74,7 @@ static void adopt(data_process_t *process, const oc_channel_message_t *message, 
     }
 }
 
-static void end_by_cgroup(data_process_t *process, const oc_channel_message_t *message)
+static void data_process_end_by_cgroup(data_process_t *process, const oc_channel_message_t *message)
 {
     oc_channel_over_t over;
 
@@ -84,7 +84,7 @@ static void end_by_cgroup(data_process_t *process, const oc_channel_message_t *m
     }
 }
 
-static void on_channel(oc_watch_t *watch, uint32_t events)
+static void data_process_on_channel(oc_watch_t *watch, uint32_t events)
 {
     data_process_t *process = (data_process_t *) watch;
     static oc_channel_message_t message;
@@ -102,7 +102,7 @@ static void on_channel(oc_watch_t *watch, uint32_t events)
     }
     switch (message.type) {
     case OC_CHANNEL_ADOPT:
-        adopt(process, &message, fd);
+        data_process_adopt(process, &message, fd);
         break;
     case OC_CHANNEL_DRAIN:
         oc_job_drain(process->job, "the server is going to stop");
@@ -116,7 +116,7 @@ static void on_channel(oc_watch_t *watch, uint32_t events)
         (void) oc_channel_send(watch->fd, &message, -1);
         break;
     case OC_CHANNEL_OVER:
-        end_by_cgroup(process, &message);
+        data_process_end_by_cgroup(process, &message);
         break;
     case OC_CHANNEL_RETIRE:
         oc_job_retire(process->job);
@@ -178,7 +178,7 @@ static void tell_joined(data_process_t *process)
     }
 }
 
-static void serve(data_process_t *process)
+static void data_process_serve(data_process_t *process)
 {
     uint64_t failed_at = 0;
 
@@ -216,7 +216,7 @@ static int refuse_all(int channel, const char *reason)
 
 static int run_job(int channel, const oc_data_process_config_t *begin)
 {
-    data_process_t process = {.channel_watch = {.fd = channel, .ready = on_channel}};
+    data_process_t process = {.channel_watch = {.fd = channel, .ready = data_process_on_channel}};
     oc_job_config_t config = {
         .net_devices = '\0' != begin->net_devices[0] ? begin->net_devices : NULL,
         .num_aggregators = (unsigned) begin->aggregators,
@@ -238,7 +238,7 @@ static int run_job(int channel, const oc_data_process_config_t *begin)
         return refuse_all(channel, error);
     }
     oc_bound_open(&process.bound, begin->memory_limit, (unsigned) begin->aggregators);
-    serve(&process);
+    data_process_serve(&process);
     oc_job_close(process.job);
     oc_loop_close(&process.loop);
     close(channel);
@@ -278,8 +278,8 @@ int oc_data_process_run(void)
     return run_job(OC_SPAWN_CHANNEL, &config);
 }
 
-static bool copy(char *to, size_t size, const char *name, const char *from, char *error,
-                 size_t error_size)
+static bool data_process_copy(char *to, size_t size, const char *name, const char *from,
+                              char *error, size_t error_size)
 {
     if (snprintf(to, size, "%s", NULL != from ? from : "") < (int) size) {
         return true;
@@ -299,9 +299,10 @@ oc_status_t oc_data_process_configure(const oc_server_settings_t *settings,
         .log_level = settings->log_level,
         .local = settings->local,
     };
-    return copy(config->parent, sizeof(config->parent), "parent", settings->parent, error,
-                error_size)
-                   && copy(config->timeline, sizeof(config->timeline), "timeline",
-                           settings->timeline, error, error_size)
-               ? OC_OK : OC_ERR_INVALID;
+    return data_process_copy(config->parent, sizeof(config->parent), "parent", settings->parent,
+                             error, error_size)
+                   && data_process_copy(config->timeline, sizeof(config->timeline), "timeline",
+                                        settings->timeline, error, error_size)
+               ? OC_OK
+               : OC_ERR_INVALID;
 }

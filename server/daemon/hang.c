@@ -63,7 +63,7 @@ static UT_array *sockets_of(pid_t pid)
 }
 
 /* One of them is in this list of connections of all processes; true also if there is no list. */
-static bool is_listed(const char *list, const UT_array *sockets, uint16_t port)
+static bool hang_is_listed(const char *list, const UT_array *sockets, uint16_t port)
 {
     FILE *file = fopen(list, "re");
     unsigned local, state;
@@ -93,9 +93,9 @@ bool oc_has_connections(pid_t pid, uint16_t port)
         return true;
     }
     /* hosts without IPv6 have no list of its connections */
-    found = is_listed("/proc/net/tcp", sockets, port)
+    found = hang_is_listed("/proc/net/tcp", sockets, port)
             || (0 == access("/proc/net/tcp6", F_OK)
-                && is_listed("/proc/net/tcp6", sockets, port));
+                && hang_is_listed("/proc/net/tcp6", sockets, port));
     utarray_free(sockets);
     return found;
 }

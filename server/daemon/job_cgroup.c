@@ -61,7 +61,8 @@ static bool set_sizes(const oc_job_cgroup_t *job, const oc_bound_sizes_t *sizes)
            && write_size(job->folder, "memory.high", sizes->high);
 }
 
-static bool prepare(oc_cgroup_t *cgroup, oc_job_cgroup_t *job, const oc_bound_sizes_t *sizes)
+static bool job_cgroup_prepare(oc_cgroup_t *cgroup, oc_job_cgroup_t *job,
+                               const oc_bound_sizes_t *sizes)
 {
     job->folder = openat(cgroup->folder, job->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (job->folder < 0 || !set_sizes(job, sizes)) {
@@ -75,7 +76,7 @@ static bool prepare(oc_cgroup_t *cgroup, oc_job_cgroup_t *job, const oc_bound_si
     return job->processes >= 0 && job->events >= 0;
 }
 
-static void complain(oc_cgroup_t *cgroup)
+static void job_cgroup_complain(oc_cgroup_t *cgroup)
 {
     if (!cgroup->complained) {
         cgroup->complained = true;
@@ -91,10 +92,10 @@ void oc_job_cgroup_open(oc_cgroup_t *cgroup, oc_job_cgroup_t *job, const oc_boun
         return;
     }
     if (!make_folder(cgroup, job)) {
-        complain(cgroup);
+        job_cgroup_complain(cgroup);
         *job = none;
-    } else if (!prepare(cgroup, job, sizes)) {
-        complain(cgroup);
+    } else if (!job_cgroup_prepare(cgroup, job, sizes)) {
+        job_cgroup_complain(cgroup);
         oc_job_cgroup_remove(cgroup, job);
     }
 }

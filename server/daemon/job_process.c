@@ -68,7 +68,7 @@ static void echo(oc_job_process_t *process)
     process->owes_echo = !oc_channel_send(process->watch.fd, &message, -1);
 }
 
-static void flush(oc_job_process_t *process)
+static void job_process_flush(oc_job_process_t *process)
 {
     bool waits;
 
@@ -83,7 +83,7 @@ static void flush(oc_job_process_t *process)
 }
 
 /* Takes fd over. Messages keep their order; false when the process takes none any more. */
-static bool tell(oc_job_process_t *process, const oc_channel_message_t *message, int fd)
+static bool job_process_tell(oc_job_process_t *process, const oc_channel_message_t *message, int fd)
 {
     size_t length = offsetof(oc_channel_message_t, bytes) + message->length;
     outgoing_t *outgoing;
@@ -99,7 +99,7 @@ static bool tell(oc_job_process_t *process, const oc_channel_message_t *message,
     outgoing->fd = fd;
     DL_APPEND(process->queue, outgoing);
     process->queued++;
-    flush(process);
+    job_process_flush(process);
     return true;
 }
 
@@ -130,7 +130,7 @@ static void on_ask(oc_job_process_t *process, uint32_t number)
     }
     process->echo = number;
     process->owes_echo = true;
-    flush(process);
+    job_process_flush(process);
 }
 
 static void on_idle(oc_job_process_t *process, uint32_t adopted)
@@ -138,7 +138,7 @@ static void on_idle(oc_job_process_t *process, uint32_t adopted)
     oc_channel_message_t message = {.type = OC_CHANNEL_LEAVE};
 
     if (adopted == process->adopted) {
-        (void) tell(process, &message, -1);
+        (void) job_process_tell(process, &message, -1);
         close_channel(process);
     }
 }
@@ -147,7 +147,7 @@ static void on_idle(oc_job_process_t *process, uint32_t adopted)
  * Whoever is over is slowed down by up to two seconds for each page: too slow to tell many clients
  * why.
  */
-static void end_by_cgroup(oc_job_process_t *process, const oc_channel_over_t *over)
+static void job_process_end_by_cgroup(oc_job_process_t *process, const oc_channel_over_t *over)
 {
     oc_channel_message_t message = {.type = OC_CHANNEL_OVER, .length = sizeof(*over)};
 
@@ -155,7 +155,7 @@ static void end_by_cgroup(oc_job_process_t *process, const oc_channel_over_t *ov
     oc_job_cgroup_lift_high(&process->cgroup);
     process->is_over = true;
     /* one that cannot be told goes on to memory.max */
-    (void) tell(process, &message, -1);
+    (void) job_process_tell(process, &message, -1);
 }
 
 /* Without it, people would see a slow job, and no reason. */
@@ -185,7 +185,7 @@ static void on_cgroup(oc_watch_t *watch, uint32_t events)
     }
     switch (oc_job_cgroup_judge(&process->cgroup, &over.held, &over.bound)) {
     case OC_CGROUP_OVER:
-        end_by_cgroup(process, &over);
+        job_process_end_by_cgroup(process, &over);
         break;
     case OC_CGROUP_SLOWED:
         tell_slowed(process, over.bound);
@@ -195,7 +195,7 @@ static void on_cgroup(oc_watch_t *watch, uint32_t events)
     }
 }
 
-static bool is_alive(pid_t pid)
+static bool job_process_is_alive(pid_t pid)
 {
     siginfo_t info = {0};
 
@@ -223,21 +223,21 @@ static void on_bound(oc_job_process_t *process, const oc_channel_message_t *mess
         return;
     }
     bounded = oc_job_cgroup_bound(&process->cgroup, &sizes);
-    if (!bounded && !process->unbound && is_alive(process->pid)) {
+    if (!bounded && !process->unbound && job_process_is_alive(process->pid)) {
         process->unbound = true;
         short_id(process, id);
         oc_warn("job %s: its process is not bounded by its cgroup %s", id, process->cgroup.name);
     }
 }
 
-static void on_channel(oc_watch_t *watch, uint32_t events)
+static void job_process_on_channel(oc_watch_t *watch, uint32_t events)
 {
     oc_job_process_t *process = (oc_job_process_t *) watch;
     static oc_channel_message_t message;
     int got;
 
     if (events & EPOLLOUT) {
-        flush(process);
+        job_process_flush(process);
     }
     got = oc_channel_receive(watch->fd, &message, NULL);
     if (got < 0) {
@@ -285,7 +285,7 @@ static oc_job_process_t *process_new(oc_loop_t *loop, const oc_hello_t *hello, i
         oc_job_cgroup_close(cgroup);
         return NULL;
     }
-    process->watch = (oc_watch_t) {.fd = channel, .ready = on_channel};
+    process->watch = (oc_watch_t) {.fd = channel, .ready = job_process_on_channel};
     process->loop = loop;
     process->pid = pid;
     process->started_at = oc_clock_ns();
@@ -310,7 +310,7 @@ static void tell_begin(oc_job_process_t *process, const oc_data_process_config_t
     message.type = OC_CHANNEL_BEGIN;
     message.length = sizeof(*config);
     memcpy(message.bytes, config, sizeof(*config));
-    if (!tell(process, &message, -1)) {
+    if (!job_process_tell(process, &message, -1)) {
         close_channel(process);
     }
 }
@@ -354,7 +354,7 @@ bool oc_job_process_adopt(oc_job_process_t *process, int fd, const uint8_t *byte
     message.type = OC_CHANNEL_ADOPT;
     message.length = (uint32_t) length;
     memcpy(message.bytes, bytes, length);
-    if (!tell(process, &message, fd)) {
+    if (!job_process_tell(process, &message, fd)) {
         return false;
     }
     process->adopted++;
@@ -366,7 +366,7 @@ void oc_job_process_ask(oc_job_process_t *process)
 {
     oc_channel_message_t message = {.type = OC_CHANNEL_ASK};
 
-    if (0 == process->asked_at && tell(process, &message, -1)) {
+    if (0 == process->asked_at && job_process_tell(process, &message, -1)) {
         process->asked_at = oc_clock_ns();
     }
 }
@@ -377,7 +377,7 @@ void oc_job_process_retire(oc_job_process_t *process)
 
     process->told++;
     process->retires_until = oc_clock_ns() + OC_RETIRE_TIME;
-    (void) tell(process, &message, -1);
+    (void) job_process_tell(process, &message, -1);
 }
 
 bool oc_job_process_retires(const oc_job_process_t *process, uint64_t now)
@@ -389,7 +389,7 @@ void oc_job_process_drain(oc_job_process_t *process)
 {
     oc_channel_message_t message = {.type = OC_CHANNEL_DRAIN};
 
-    (void) tell(process, &message, -1);
+    (void) job_process_tell(process, &message, -1);
 }
 
 /* UCX ends the process when it gets no memory, and the kernel when the machine has none. */

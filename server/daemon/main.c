@@ -14,7 +14,7 @@
 #include "server/daemon/spawn.h"
 #include "server/daemon/supervisor.h"
 
-static void log_to_stderr(oc_log_level_t level, const char *line)
+static void daemon_log_to_stderr(oc_log_level_t level, const char *line)
 {
     static const char *const names[] = {"error", "warning", "info", "debug"};
 
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     oc_server_settings_t settings;
 
     oc_output_set_name("optcast-server: warning");
-    oc_log_set_sink(log_to_stderr);
+    oc_log_set_sink(daemon_log_to_stderr);
     if (oc_is_spawned(argc, argv)) {
         return oc_data_process_run();
     }

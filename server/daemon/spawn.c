@@ -62,8 +62,8 @@ static void keep_channel(int channel, int program)
 }
 
 /* Only what is safe after a fork. */
-static void __attribute__((noreturn)) become(const oc_spawn_t *spawn, int channel, int processes,
-                                             pid_t parent)
+static void __attribute__((noreturn))
+spawn_become(const oc_spawn_t *spawn, int channel, int processes, pid_t parent)
 {
     static char name[] = "optcast-server", mode[] = MODE;
     char *const arguments[] = {name, mode, NULL};
@@ -93,7 +93,7 @@ pid_t oc_spawn(const oc_spawn_t *spawn, int channel, int processes)
     pid_t parent = getpid(), pid = fork();
 
     if (0 == pid) {
-        become(spawn, channel, processes, parent);
+        spawn_become(spawn, channel, processes, parent);
     }
     return pid;
 }

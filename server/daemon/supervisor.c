@@ -52,7 +52,7 @@ typedef struct {
 } supervisor_t;
 
 /* In a child: of what the supervisor has, only the standard streams are kept. */
-static void let_go(supervisor_t *supervisor)
+static void supervisor_let_go(supervisor_t *supervisor)
 {
     oc_job_process_t *job, *next;
     sigset_t none;
@@ -92,7 +92,7 @@ static void probe_parent(supervisor_t *supervisor)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "optcast-probe");
     if (getppid() == own) {
-        let_go(supervisor);
+        supervisor_let_go(supervisor);
         oc_probe_run(supervisor->settings->parent);
     }
     _exit(EXIT_SUCCESS);
@@ -145,7 +145,7 @@ static oc_job_process_t *next_to_retire(const supervisor_t *supervisor, uint64_t
  * Jobs that nobody has joined give way to others, when they have had time to do so. One for each
  * job that waits; false: there are not as many.
  */
-static bool make_room(supervisor_t *supervisor, const uint8_t *job_id)
+static bool supervisor_make_room(supervisor_t *supervisor, const uint8_t *job_id)
 {
     unsigned missing = oc_waiting_jobs(&supervisor->waiting, job_id);
     uint64_t now = oc_clock_ns();
@@ -191,8 +191,8 @@ static bool hand_over(supervisor_t *supervisor, oc_job_process_t *job, int fd,
     return true;
 }
 
-static bool admit(void *arg, int fd, const oc_hello_t *hello, const uint8_t *bytes, size_t length,
-                  char *reason, size_t reason_size)
+static bool supervisor_admit(void *arg, int fd, const oc_hello_t *hello, const uint8_t *bytes,
+                             size_t length, char *reason, size_t reason_size)
 {
     supervisor_t *supervisor = arg;
     oc_job_process_t *job = job_find(supervisor, hello->job_id);
@@ -203,7 +203,7 @@ static bool admit(void *arg, int fd, const oc_hello_t *hello, const uint8_t *byt
     }
     if (NULL == job && is_full(supervisor)) {
         say_full(supervisor, reason, reason_size);
-        return make_room(supervisor, hello->job_id)
+        return supervisor_make_room(supervisor, hello->job_id)
                && oc_waiting_add(&supervisor->waiting, fd, hello, bytes, length);
     }
     return hand_over(supervisor, job, fd, hello, bytes, length, reason, reason_size);
@@ -219,7 +219,7 @@ static bool admit_waiting(void *arg, int fd, const oc_hello_t *hello, const uint
     if (NULL == job_find(supervisor, hello->job_id) && is_full(supervisor)) {
         return false;
     }
-    if (!admit(supervisor, fd, hello, bytes, length, reason, sizeof(reason))) {
+    if (!supervisor_admit(supervisor, fd, hello, bytes, length, reason, sizeof(reason))) {
         oc_refuse(fd, OC_ERR_REFUSED, reason);
     }
     return true;
@@ -255,7 +255,7 @@ static void reap(supervisor_t *supervisor)
 }
 
 /* No new clients; running jobs have the rest of the drain time. A second signal ends it. */
-static void drain(supervisor_t *supervisor)
+static void supervisor_drain(supervisor_t *supervisor)
 {
     oc_job_process_t *job;
 
@@ -289,7 +289,7 @@ static void on_signal(oc_watch_t *watch, uint32_t events)
     if (SIGCHLD == info.ssi_signo) {
         reap(supervisor);
     } else {
-        drain(supervisor);
+        supervisor_drain(supervisor);
     }
 }
 
@@ -350,8 +350,8 @@ static oc_status_t start_listening(supervisor_t *supervisor, char *error, size_t
             oc_devices_of(interface, "/sys", supervisor->config.net_devices,
                           sizeof(supervisor->config.net_devices));
         }
-        status = oc_gate_open(&supervisor->loop, address, OC_GATE_DAEMON, admit, supervisor,
-                              &supervisor->gate, error, error_size);
+        status = oc_gate_open(&supervisor->loop, address, OC_GATE_DAEMON, supervisor_admit,
+                              supervisor, &supervisor->gate, error, error_size);
     }
     if (OC_OK == status) {
         oc_gate_answer(supervisor->gate, status_of);
@@ -359,7 +359,7 @@ static oc_status_t start_listening(supervisor_t *supervisor, char *error, size_t
     return status;
 }
 
-static bool is_leaf(const supervisor_t *supervisor)
+static bool supervisor_is_leaf(const supervisor_t *supervisor)
 {
     return NULL != supervisor->settings->parent && '\0' != supervisor->settings->parent[0];
 }
@@ -371,7 +371,7 @@ static oc_status_t check_parent(const supervisor_t *supervisor, char *error, siz
     char reason[320];
     oc_host_port_t name;
 
-    if (!is_leaf(supervisor)) {
+    if (!supervisor_is_leaf(supervisor)) {
         return OC_OK;
     }
     if (OC_OK != oc_host_port_parse(parent, &name, reason, sizeof(reason))) {
@@ -420,19 +420,19 @@ static void look_for_hangs(supervisor_t *supervisor)
 }
 
 /* Clients that wait for a place are refused before they give up, which leaves half a second. */
-static int timeout_of(const supervisor_t *supervisor)
+static int supervisor_timeout_of(const supervisor_t *supervisor)
 {
     int timeout = NULL != supervisor->gate ? oc_gate_timeout(supervisor->gate) : 1000;
 
     return supervisor->waiting.count > 0 && timeout > 100 ? 100 : timeout;
 }
 
-static void serve(supervisor_t *supervisor)
+static void supervisor_serve(supervisor_t *supervisor)
 {
     while (!supervisor->stop) {
         announce(supervisor);
         oc_output_catch_up();
-        (void) oc_loop_once(&supervisor->loop, timeout_of(supervisor));
+        (void) oc_loop_once(&supervisor->loop, supervisor_timeout_of(supervisor));
         look_for_hangs(supervisor);
         refuse_waiting(supervisor, false);
         if (NULL != supervisor->gate) {
@@ -507,10 +507,10 @@ int oc_supervisor_run(const oc_server_settings_t *settings)
     announce(&supervisor);
     try_filter();
     open_cgroup(&supervisor);
-    if (is_leaf(&supervisor)) {
+    if (supervisor_is_leaf(&supervisor)) {
         probe_parent(&supervisor);
     }
-    serve(&supervisor);
+    supervisor_serve(&supervisor);
     close_jobs(&supervisor);
     return EXIT_SUCCESS;
 }

@@ -30,7 +30,7 @@ struct oc_waiting_client {
 typedef struct oc_waiting_client client_t;
 
 /* Whether none of those before it is of its job. */
-static bool is_first(const oc_waiting_t *waiting, const client_t *client)
+static bool waiting_is_first(const oc_waiting_t *waiting, const client_t *client)
 {
     const client_t *other = waiting->clients;
 
@@ -46,7 +46,8 @@ unsigned oc_waiting_jobs(const oc_waiting_t *waiting, const uint8_t *job_id)
     const client_t *client;
 
     DL_FOREACH (waiting->clients, client) {
-        count += is_first(waiting, client) && 0 != memcmp(client->job_id, job_id, OC_JOB_ID_SIZE);
+        count += waiting_is_first(waiting, client)
+                 && 0 != memcmp(client->job_id, job_id, OC_JOB_ID_SIZE);
     }
     return count;
 }
@@ -67,7 +68,7 @@ bool oc_waiting_add(oc_waiting_t *waiting, int fd, const oc_hello_t *hello, cons
     return true;
 }
 
-static void release(oc_waiting_t *waiting, client_t *client)
+static void waiting_release(oc_waiting_t *waiting, client_t *client)
 {
     DL_DELETE(waiting->clients, client);
     waiting->count--;
@@ -86,7 +87,7 @@ void oc_waiting_serve(oc_waiting_t *waiting,
         /* it was read once */
         (void) oc_control_decode(client->bytes, client->length, OC_MAX_HELLO_BODY, &message);
         if (admit(arg, client->fd, &message.hello, client->bytes, client->length)) {
-            release(waiting, client);
+            waiting_release(waiting, client);
         }
     }
 }
@@ -99,7 +100,7 @@ void oc_waiting_refuse(oc_waiting_t *waiting, bool all, const char *reason)
     DL_FOREACH_SAFE (waiting->clients, client, next) {
         if (all || now > client->deadline) {
             oc_refuse(client->fd, OC_ERR_REFUSED, reason);
-            release(waiting, client);
+            waiting_release(waiting, client);
         }
     }
 }

@@ -89,7 +89,7 @@ static void tell_near(const oc_placement_t *placement)
     }
 }
 
-static void tell(const oc_placement_t *placement, const char *devices)
+static void binding_tell(const oc_placement_t *placement, const char *devices)
 {
     char nodes[64] = "";
 
@@ -139,7 +139,7 @@ oc_binding_t *oc_binding_open(const oc_binding_config_t *config)
     if (config->near
         && OC_OK == oc_placement_find(binding->topology, &network, binding->allowed,
                                       config->num_threads, &binding->placement)) {
-        tell(&binding->placement, network.devices);
+        binding_tell(&binding->placement, network.devices);
     }
     return binding;
 }

@@ -101,7 +101,7 @@ static void take_most(oc_load_t *most, const oc_load_t *load)
                                                                     : most->eager_windows;
 }
 
-static uint64_t compute(const oc_bound_t *bound)
+static uint64_t bound_compute(const oc_bound_t *bound)
 {
     const oc_load_t *most = &bound->most;
     uint64_t each = AGGREGATOR_MARGIN + CLIENT_MARGIN * most->clients
@@ -127,7 +127,7 @@ bool oc_bound_set(oc_bound_t *bound, const oc_load_t *load)
 
     take_most(&bound->most, load);
     if (0 != bound->own) {
-        bound->bytes = compute(bound);
+        bound->bytes = bound_compute(bound);
     }
     if (before == bound->bytes) {
         return false;
@@ -153,7 +153,7 @@ static void sizes_without_clients(uint64_t memory_limit, unsigned aggregators, u
 {
     oc_bound_t bound = {.memory_limit = memory_limit, .aggregators = aggregators, .own = own};
 
-    bound.bytes = compute(&bound);
+    bound.bytes = bound_compute(&bound);
     oc_bound_sizes(&bound, sizes);
 }
 

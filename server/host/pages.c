@@ -39,17 +39,17 @@ static bool is_mapped(size_t size, int huge_pages)
     return size >= OC_HUGE_PAGE && OC_HUGE_PAGES_OFF != huge_pages;
 }
 
-static size_t page_size(void)
+static size_t pages_page_size(void)
 {
     return (size_t) sysconf(_SC_PAGESIZE);
 }
 
 static size_t whole_pages(size_t size)
 {
-    return (size + page_size() - 1) / page_size() * page_size();
+    return (size + pages_page_size() - 1) / pages_page_size() * pages_page_size();
 }
 
-static uint8_t *map(void *at, size_t size, int flags)
+static uint8_t *pages_map(void *at, size_t size, int flags)
 {
     void *memory = mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1,
                         0);
@@ -60,13 +60,13 @@ static uint8_t *map(void *at, size_t size, int flags)
 /* Begins at a multiple of a huge page. */
 static uint8_t *map_aligned(size_t size)
 {
-    size_t more = size + OC_HUGE_PAGE - page_size();
+    size_t more = size + OC_HUGE_PAGE - pages_page_size();
     uint8_t *memory, *begin;
 
     if (more < size) {
         return NULL;
     }
-    memory = map(NULL, more, 0);
+    memory = pages_map(NULL, more, 0);
     if (NULL == memory) {
         return NULL;
     }
@@ -104,7 +104,7 @@ static uint8_t *map_reserved(size_t size)
         return NULL;
     }
     (void) munmap(begin, huge);
-    memory = map(begin, huge, MAP_FIXED_NOREPLACE | RESERVED);
+    memory = pages_map(begin, huge, MAP_FIXED_NOREPLACE | RESERVED);
     if (memory == begin && populate(begin, huge)) {
         return begin;
     }

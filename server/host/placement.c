@@ -10,13 +10,13 @@
 #include "base/text.h"
 
 /* "mlx5_0" is in "eth0,mlx5_0:1". */
-static bool is_listed(const char *devices, const char *name)
+static bool placement_is_listed(const char *devices, const char *name)
 {
     return NULL == devices || 0 == strcmp(devices, "all") || oc_list_has(devices, name);
 }
 
 /* "rc_x" and "\ud_verbs" are of the families rc and ud. Another transport may follow. */
-static bool is_rdma(const char *transport)
+static bool placement_is_rdma(const char *transport)
 {
     static const char *const families[] = {"all", "ib", "rc", "ud", "dc"};
 
@@ -39,10 +39,10 @@ static bool use_rdma(const char *transports)
         return true;
     }
     if ('^' == transports[0]) {
-        return !is_listed(transports + 1, "ib");
+        return !placement_is_listed(transports + 1, "ib");
     }
     for (; '\0' != *transports; transports += '\0' != *transports) {
-        if (is_rdma(transports)) {
+        if (placement_is_rdma(transports)) {
             return true;
         }
         transports += strcspn(transports, ",");
@@ -59,7 +59,7 @@ static void find_devices(hwloc_topology_t topology, const char *devices,
 
     while (NULL != (device = hwloc_get_next_osdev(topology, device))) {
         if (type != device->attr->osdev.type || NULL == device->name
-            || !is_listed(devices, device->name)) {
+            || !placement_is_listed(devices, device->name)) {
             continue;
         }
         home = hwloc_get_non_io_ancestor_obj(topology, device);
@@ -118,8 +118,8 @@ static bool make_sets(oc_placement_t *placement, unsigned num_threads)
 }
 
 /* Two threads on one core get in each other's way while others idle. */
-static oc_status_t share(hwloc_topology_t topology, hwloc_const_cpuset_t set,
-                         unsigned num_threads, oc_placement_t *placement)
+static oc_status_t placement_share(hwloc_topology_t topology, hwloc_const_cpuset_t set,
+                                   unsigned num_threads, oc_placement_t *placement)
 {
     unsigned cores = count_units(topology, set, HWLOC_OBJ_CORE);
     unsigned processors = count_units(topology, set, HWLOC_OBJ_PU);
@@ -140,9 +140,9 @@ static oc_status_t share(hwloc_topology_t topology, hwloc_const_cpuset_t set,
     return OC_OK;
 }
 
-static oc_status_t find(hwloc_topology_t topology, const oc_network_devices_t *network,
-                        hwloc_const_cpuset_t allowed, unsigned num_threads, hwloc_cpuset_t near,
-                        oc_placement_t *placement)
+static oc_status_t placement_find(hwloc_topology_t topology, const oc_network_devices_t *network,
+                                  hwloc_const_cpuset_t allowed, unsigned num_threads,
+                                  hwloc_cpuset_t near, oc_placement_t *placement)
 {
     if (use_rdma(network->transports)) {
         find_devices(topology, network->devices, HWLOC_OBJ_OSDEV_OPENFABRICS, near, placement);
@@ -157,7 +157,7 @@ static oc_status_t find(hwloc_topology_t topology, const oc_network_devices_t *n
     } else {
         hwloc_bitmap_and(near, near, allowed);
         if (!hwloc_bitmap_iszero(near)) {
-            return share(topology, near, num_threads, placement);
+            return placement_share(topology, near, num_threads, placement);
         }
         placement->kind = OC_PLACEMENT_EXCLUDED;
     }
@@ -173,7 +173,7 @@ oc_status_t oc_placement_find(hwloc_topology_t topology, const oc_network_device
 
     *placement = (oc_placement_t) {.nodes = hwloc_bitmap_alloc()};
     if (NULL != near && NULL != placement->nodes) {
-        status = find(topology, network, allowed, num_threads, near, placement);
+        status = placement_find(topology, network, allowed, num_threads, near, placement);
     }
     hwloc_bitmap_free(near);
     if (OC_OK != status) {

@@ -33,8 +33,8 @@ struct oc_embedded {
     bool has_thread;
 };
 
-static bool admit(void *arg, int fd, const oc_hello_t *hello, const uint8_t *bytes, size_t length,
-                  char *reason, size_t reason_size)
+static bool embedded_admit(void *arg, int fd, const oc_hello_t *hello, const uint8_t *bytes,
+                           size_t length, char *reason, size_t reason_size)
 {
     oc_embedded_t *server = arg;
 
@@ -57,7 +57,7 @@ static void on_stop(oc_watch_t *watch, uint32_t events)
 }
 
 /* In milliseconds; -1: until something happens. */
-static int timeout_of(const oc_embedded_t *server)
+static int embedded_timeout_of(const oc_embedded_t *server)
 {
     int job = oc_job_timeout(server->job), gate = oc_gate_timeout(server->gate);
 
@@ -74,7 +74,7 @@ static void *embedded_run(void *arg)
     oc_job_enter(server->job);
     while (!server->stop) {
         oc_output_catch_up();
-        (void) oc_loop_once(&server->loop, timeout_of(server));
+        (void) oc_loop_once(&server->loop, embedded_timeout_of(server));
         oc_gate_tick(server->gate);
         oc_job_tick(server->job);
         if (oc_job_failed(server->job)) {
@@ -96,7 +96,7 @@ static oc_status_t open_gate(oc_embedded_t *server, bool all_interfaces, char *e
 
     if (all_interfaces) {
         in6->sin6_family = AF_INET6;
-        status = oc_gate_open(&server->loop, &address, OC_GATE_EMBEDDED, admit, server,
+        status = oc_gate_open(&server->loop, &address, OC_GATE_EMBEDDED, embedded_admit, server,
                               &server->gate, why_not_both, sizeof(why_not_both));
     }
     if (OC_OK != status) {
@@ -104,7 +104,7 @@ static oc_status_t open_gate(oc_embedded_t *server, bool all_interfaces, char *e
         address.length = sizeof(*in);
         in->sin_family = AF_INET;
         in->sin_addr.s_addr = htonl(all_interfaces ? INADDR_ANY : INADDR_LOOPBACK);
-        status = oc_gate_open(&server->loop, &address, OC_GATE_EMBEDDED, admit, server,
+        status = oc_gate_open(&server->loop, &address, OC_GATE_EMBEDDED, embedded_admit, server,
                               &server->gate, error, error_size);
     }
     /* the port is at the same place in both structures */
@@ -123,7 +123,7 @@ static oc_status_t open_loop(oc_embedded_t *server, char *error, size_t error_si
     return OC_OK;
 }
 
-static oc_status_t start_thread(oc_embedded_t *server, char *error, size_t error_size)
+static oc_status_t embedded_start_thread(oc_embedded_t *server, char *error, size_t error_size)
 {
     oc_status_t status = oc_thread_start(&server->thread, "optcast-control", embedded_run, server);
 
@@ -134,8 +134,8 @@ static oc_status_t start_thread(oc_embedded_t *server, char *error, size_t error
     return status;
 }
 
-static oc_status_t open_parts(oc_embedded_t *server, const oc_embedded_config_t *config,
-                              char *error, size_t error_size)
+static oc_status_t embedded_open_parts(oc_embedded_t *server, const oc_embedded_config_t *config,
+                                       char *error, size_t error_size)
 {
     oc_job_config_t job_config = {.net_devices = config->net_devices, .num_aggregators = 1,
                                   .memory_limit = config->memory_limit,
@@ -152,7 +152,7 @@ static oc_status_t open_parts(oc_embedded_t *server, const oc_embedded_config_t 
     }
     if (OC_OK == status) {
         server->open_sockets = oc_job_open_sockets(server->job);
-        status = start_thread(server, error, error_size);
+        status = embedded_start_thread(server, error, error_size);
     }
     return status;
 }
@@ -171,7 +171,7 @@ oc_status_t oc_embedded_open(const oc_embedded_config_t *config, oc_embedded_t *
     server->loop.epoll_fd = -1;
     memcpy(server->job_id, config->job_id, OC_JOB_ID_SIZE);
     memcpy(server->job_key, config->job_key, OC_JOB_KEY_SIZE);
-    status = open_parts(server, config, error, error_size);
+    status = embedded_open_parts(server, config, error, error_size);
     if (OC_OK != status) {
         oc_embedded_close(server);
         return status;

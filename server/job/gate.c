@@ -100,7 +100,7 @@ static int stranger_release(oc_stranger_t *stranger)
     return fd;
 }
 
-static void complain(oc_gate_t *gate, const char *name, const char *reason)
+static void gate_complain(oc_gate_t *gate, const char *name, const char *reason)
 {
     if (oc_throttle_passes(&gate->complaints, oc_clock_ns())) {
         oc_warn("%s was refused: %s", name, reason);
@@ -118,7 +118,7 @@ static void sum_up_complaints(oc_gate_t *gate, uint64_t now)
 
 static void stranger_refuse(oc_stranger_t *stranger, oc_status_t status, const char *reason)
 {
-    complain(stranger->gate, stranger->name, reason);
+    gate_complain(stranger->gate, stranger->name, reason);
     oc_refuse(stranger_release(stranger), status, reason);
 }
 
@@ -164,7 +164,7 @@ static void judge_hello(oc_stranger_t *stranger, const oc_hello_t *hello, size_t
 }
 
 /* false: the stranger is gone, who asks too often, or does not read the answers. */
-static bool answer(oc_stranger_t *stranger)
+static bool gate_answer(oc_stranger_t *stranger)
 {
     oc_gate_t *gate = stranger->gate;
     oc_control_t message = {.type = OC_CONTROL_STATUS};
@@ -198,7 +198,7 @@ static void stranger_ready(oc_watch_t *watch, uint32_t events)
     read_status = oc_stream_read(&stranger->stream);
     while (OC_OK == (status = oc_stream_next(&stranger->stream, &message, &used))
            && OC_CONTROL_QUERY == message.type) {
-        if (!answer(stranger)) {
+        if (!gate_answer(stranger)) {
             return;
         }
         oc_stream_drop(&stranger->stream, used);
@@ -209,7 +209,7 @@ static void stranger_ready(oc_watch_t *watch, uint32_t events)
         refuse_garbage(stranger, OC_OK == status ? OC_ERR_INVALID : status);
     } else if (OC_OK != read_status) {
         if (stranger->stream.in_used > 0) {
-            complain(stranger->gate, stranger->name, "it left in the middle of a message");
+            gate_complain(stranger->gate, stranger->name, "it left in the middle of a message");
         }
         oc_fd_close(stranger_release(stranger));
     }
@@ -275,7 +275,7 @@ static bool oldest_had_time(const oc_gate_t *gate, uint64_t now)
 }
 
 /* Whether there is room, after the oldest stranger has gone if it may be sent away. */
-static bool make_room(oc_gate_t *gate)
+static bool gate_make_room(oc_gate_t *gate)
 {
     if (gate->num_strangers < gate->max_strangers) {
         return true;
@@ -313,7 +313,7 @@ static void gate_ready(oc_watch_t *watch, uint32_t events)
     unsigned turn = 0;
 
     (void) events;
-    while (turn < ACCEPTS_A_TURN && make_room(gate) && let_in(gate)) {
+    while (turn < ACCEPTS_A_TURN && gate_make_room(gate) && let_in(gate)) {
         turn++;
     }
 }

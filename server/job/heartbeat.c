@@ -93,7 +93,7 @@ void oc_heartbeat_forget(oc_session_t *session)
     session->ping = (oc_ping_t) {0};
 }
 
-static void answer(oc_session_t *session)
+static void heartbeat_answer(oc_session_t *session)
 {
     oc_control_t pong = {.type = OC_CONTROL_PONG, .ping = session->ping.number};
 
@@ -113,7 +113,7 @@ void oc_heartbeat_echo(oc_job_server_t *job, uint32_t token)
     }
     while (NULL != (first = job->asked)) {
         DL_DELETE(job->asked, first);
-        answer(first->session);
+        heartbeat_answer(first->session);
     }
     if (job->parent_ping.asked) {
         job->parent_ping.asked = false;

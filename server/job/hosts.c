@@ -20,7 +20,7 @@
 #define FEW       256
 #define GATHERING (5 * OC_MILLISECOND)
 
-static void renew(oc_job_server_t *job)
+static void hosts_renew(oc_job_server_t *job)
 {
     job->hosts_wait = false;
     oc_admission_renew(job->admission);
@@ -34,7 +34,7 @@ static void on_gathered(oc_watch_t *watch, uint32_t events)
 
     (void) events;
     if (sizeof(expirations) == read(watch->fd, &expirations, sizeof(expirations))) {
-        renew(job);
+        hosts_renew(job);
         job->hosts_gathered(job);
     }
 }
@@ -82,6 +82,6 @@ void oc_hosts_admit(oc_job_server_t *job, int fd, const oc_origins_t *origins)
     job->hosts_wait = oc_admission_count(job->admission) > FEW
                       && 0 == timerfd_settime(job->hosts_watch.fd, 0, &timer, NULL);
     if (!job->hosts_wait) {
-        renew(job);
+        hosts_renew(job);
     }
 }

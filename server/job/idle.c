@@ -39,7 +39,7 @@
 _Static_assert(URGENT_TIME + URGENT_GRACE + 2 * LOOK_INTERVAL <= OC_RETIRE_TIME,
                "who comes late has gone by then");
 
-static void tell(oc_session_t *session, uint64_t now, uint64_t grace)
+static void idle_tell(oc_session_t *session, uint64_t now, uint64_t grace)
 {
     uint64_t end = OC_PROCESS_LEAF == session->process ? NEVER : now + grace;
 
@@ -52,7 +52,7 @@ static void tell(oc_session_t *session, uint64_t now, uint64_t grace)
     }
 }
 
-static void end(oc_session_t *session)
+static void idle_end(oc_session_t *session)
 {
     char name[OC_SESSION_NAME_SIZE];
 
@@ -75,9 +75,9 @@ void oc_idle_tick(oc_job_server_t *job)
     job->idle_looked = now;
     DL_FOREACH_SAFE (job->sessions, session, next) {
         if (0 != session->retires_at && now > session->retires_at) {
-            end(session);
+            idle_end(session);
         } else if (now - session->since > time) {
-            tell(session, now, needed ? URGENT_GRACE : GRACE);
+            idle_tell(session, now, needed ? URGENT_GRACE : GRACE);
         }
     }
 }
@@ -91,7 +91,7 @@ void oc_idle_retire(oc_job_server_t *job)
     job->needed_until = now + OC_RETIRE_TIME;
     DL_FOREACH_SAFE (job->sessions, session, next) {
         if (!job->has_joined && !job->failed) {
-            tell(session, now, URGENT_GRACE);
+            idle_tell(session, now, URGENT_GRACE);
         }
     }
 }

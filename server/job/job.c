@@ -70,7 +70,7 @@ static void on_mail(oc_watch_t *watch, uint32_t events)
 }
 
 /* false: the job has failed because of it. */
-static bool look_at(oc_session_t *session, uint64_t now)
+static bool job_look_at(oc_session_t *session, uint64_t now)
 {
     oc_job_server_t *job = session->job;
     char name[OC_SESSION_NAME_SIZE];
@@ -103,7 +103,7 @@ void oc_job_tick(oc_job_server_t *job)
     oc_parent_tick(job);
     oc_idle_tick(job);
     DL_FOREACH (job->watched, link) {
-        if (!look_at(link->session, now)) {
+        if (!job_look_at(link->session, now)) {
             return;
         }
     }
@@ -141,7 +141,7 @@ static oc_status_t open_mailbox(oc_job_server_t *job, char *error, size_t error_
     return status;
 }
 
-static oc_status_t open_parts(oc_job_server_t *job, char *error, size_t error_size)
+static oc_status_t job_open_parts(oc_job_server_t *job, char *error, size_t error_size)
 {
     oc_status_t status;
 
@@ -179,7 +179,7 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
         free(job);
         return status;
     }
-    status = open_parts(job, error, error_size);
+    status = job_open_parts(job, error, error_size);
     if (OC_OK != status) {
         oc_job_close(job);
         return status;
@@ -239,7 +239,7 @@ static void pass_key(oc_job_server_t *job, const oc_hello_t *hello)
     explicit_bzero(&secret, sizeof(secret));
 }
 
-static void admit(oc_job_server_t *job, int fd, const oc_hello_t *hello)
+static void job_admit(oc_job_server_t *job, int fd, const oc_hello_t *hello)
 {
     const char *reason = "";
     oc_status_t status;
@@ -277,7 +277,7 @@ void oc_job_adopt(oc_job_server_t *job, int fd, const uint8_t *bytes, size_t len
     } else if (job->draining) {
         oc_refuse(fd, OC_ERR_REFUSED, "the server is going to stop");
     } else {
-        admit(job, fd, &message.hello);
+        job_admit(job, fd, &message.hello);
     }
 }
 

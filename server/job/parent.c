@@ -96,17 +96,17 @@ static void find_own_name(oc_parent_t *parent)
     oc_sockaddr_text(listen, parent->own_name, sizeof(parent->own_name));
 }
 
-static void on_ready(oc_watch_t *watch, uint32_t events)
+static void parent_on_ready(oc_watch_t *watch, uint32_t events)
 {
     (void) events;
     look((oc_parent_t *) watch);
 }
 
-static bool attach(oc_uplink_t *uplink)
+static bool parent_attach(oc_uplink_t *uplink)
 {
     oc_parent_t *parent = uplink->arg;
 
-    parent->watch = (oc_watch_t) {.fd = oc_uplink_fd(uplink), .ready = on_ready};
+    parent->watch = (oc_watch_t) {.fd = oc_uplink_fd(uplink), .ready = parent_on_ready};
     return OC_OK == oc_loop_add(parent->job->loop, &parent->watch, oc_uplink_events(uplink));
 }
 
@@ -117,7 +117,7 @@ static void detach(oc_uplink_t *uplink)
     oc_loop_remove(parent->job->loop, &parent->watch);
 }
 
-static void hello(oc_uplink_t *uplink, oc_hello_t *hello)
+static void parent_hello(oc_uplink_t *uplink, oc_hello_t *hello)
 {
     oc_parent_t *parent = uplink->arg;
 
@@ -146,7 +146,7 @@ static void dial(oc_parent_t *parent)
     }
 }
 
-static void on_resolved(void *arg)
+static void parent_on_resolved(void *arg)
 {
     oc_parent_t *parent = arg;
 
@@ -190,7 +190,7 @@ static bool is_suitable(oc_parent_t *parent, const oc_welcome_t *welcome)
     return false;
 }
 
-static void introduce(oc_parent_t *parent, const oc_welcome_t *welcome)
+static void parent_introduce(oc_parent_t *parent, const oc_welcome_t *welcome)
 {
     oc_control_t message = {.type = OC_CONTROL_ROUTE};
     oc_job_server_t *job = parent->job;
@@ -212,7 +212,7 @@ static void introduce(oc_parent_t *parent, const oc_welcome_t *welcome)
     }
 }
 
-static void on_welcome(oc_uplink_t *uplink, const oc_welcome_t *welcome)
+static void parent_on_welcome(oc_uplink_t *uplink, const oc_welcome_t *welcome)
 {
     oc_parent_t *parent = uplink->arg;
 
@@ -223,7 +223,7 @@ static void on_welcome(oc_uplink_t *uplink, const oc_welcome_t *welcome)
     oc_uplink_accept(uplink);
     oc_admission_admit(parent->job->admission, welcome->origins.addresses,
                        welcome->origins.count);
-    introduce(parent, welcome);
+    parent_introduce(parent, welcome);
     if (OC_UPLINK_READY == uplink->state) {
         parent->events->welcomed(parent->job);
     }
@@ -247,7 +247,7 @@ static void on_drain(oc_parent_t *parent, const oc_notice_t *notice)
     oc_info("parent server %s: %s", parent->uplink.name, text);
 }
 
-static bool on_message(oc_uplink_t *uplink, const oc_control_t *message)
+static bool parent_on_message(oc_uplink_t *uplink, const oc_control_t *message)
 {
     oc_parent_t *parent = uplink->arg;
 
@@ -280,7 +280,7 @@ static void note_end(oc_parent_t *parent, oc_status_t status, const char *reason
 }
 
 /* Who waits to be welcome has to be refused; who was has lost its service. */
-static void on_ended(oc_uplink_t *uplink, oc_status_t status, oc_uplink_state_t state)
+static void parent_on_ended(oc_uplink_t *uplink, oc_status_t status, oc_uplink_state_t state)
 {
     oc_parent_t *parent = uplink->arg;
 
@@ -294,8 +294,8 @@ static void on_ended(oc_uplink_t *uplink, oc_status_t status, oc_uplink_state_t 
 }
 
 static const oc_uplink_owner_t owner = {
-    .attach = attach, .detach = detach, .hello = hello, .welcome = on_welcome,
-    .message = on_message, .ended = on_ended, .title = "its parent server"};
+    .attach = parent_attach, .detach = detach, .hello = parent_hello, .welcome = parent_on_welcome,
+    .message = parent_on_message, .ended = parent_on_ended, .title = "its parent server"};
 
 oc_status_t oc_parent_open(oc_job_server_t *job, const oc_parent_events_t *events, char *error,
                            size_t error_size)
@@ -315,7 +315,7 @@ oc_status_t oc_parent_open(oc_job_server_t *job, const oc_parent_events_t *event
     parent->events = events;
     oc_uplink_init(&parent->uplink, &owner, parent, text, &rhythm);
     job->parent = parent;
-    return oc_lookup_open(&parent->lookup, job->loop, text, on_resolved, parent, error,
+    return oc_lookup_open(&parent->lookup, job->loop, text, parent_on_resolved, parent, error,
                           error_size);
 }
 

@@ -27,14 +27,14 @@ static size_t step_of(const oc_join_t *join)
 }
 
 /* Counts as long as the group exists. Outside of trees, all groups share the room for a step. */
-static size_t cost_of(const oc_join_t *join, bool in_tree)
+static size_t registry_cost_of(const oc_join_t *join, bool in_tree)
 {
     return oc_budget_group(join->num_ranks, 0 != join->leaves)
            + (join->reserves && in_tree ? oc_budget_reserve(join->num_ranks, join->chunk_bytes,
                                                  join->small_bytes) : 0);
 }
 
-static void group_free(oc_job_server_t *job, oc_registered_group_t *group)
+static void registry_group_free(oc_job_server_t *job, oc_registered_group_t *group)
 {
     oc_command_t drop = {.type = OC_COMMAND_GROUP_DROP, .handle = group->handle};
 
@@ -42,7 +42,7 @@ static void group_free(oc_job_server_t *job, oc_registered_group_t *group)
     oc_parent_leave(job, group);
     HASH_DEL(job->groups, group);
     oc_handles_give(job->handles, group->handle);
-    job->groups_cost -= cost_of(&group->join, group->in_tree);
+    job->groups_cost -= registry_cost_of(&group->join, group->in_tree);
     if (NULL == job->groups) {
         job->largest_step = 0;
     }
@@ -56,14 +56,14 @@ void oc_registry_free(oc_job_server_t *job)
     oc_registered_group_t *group, *next;
 
     HASH_ITER (hh, job->groups, group, next) {
-        group_free(job, group);
+        registry_group_free(job, group);
     }
     oc_handles_free(job->handles);
     job->handles = NULL;
 }
 
-static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *join,
-                                        uint32_t asked, bool in_tree)
+static oc_registered_group_t *registry_group_new(oc_job_server_t *job, const oc_join_t *join,
+                                                 uint32_t asked, bool in_tree)
 {
     oc_registered_group_t *group = calloc(1, sizeof(*group));
 
@@ -81,7 +81,7 @@ static oc_registered_group_t *group_new(oc_job_server_t *job, const oc_join_t *j
         return NULL;
     }
     HASH_ADD(hh, job->groups, id, sizeof(group->id), group);
-    job->groups_cost += cost_of(join, in_tree);
+    job->groups_cost += registry_cost_of(join, in_tree);
     if (step_of(join) > job->largest_step) {
         job->largest_step = step_of(join);
     }
@@ -103,7 +103,7 @@ static bool fits(const oc_job_server_t *job, const oc_join_t *join, bool in_tree
                  size_t size)
 {
     size_t limit = job->config.memory_limit / job->num_aggregators;
-    size_t cost = cost_of(join, in_tree), step = step_of(join);
+    size_t cost = registry_cost_of(join, in_tree), step = step_of(join);
     size_t largest = step > job->largest_step ? step : job->largest_step;
 
     if (cost + step > limit) {
@@ -143,7 +143,7 @@ static uint32_t affordable_chunk(const oc_job_server_t *job, const oc_join_t *jo
         if (smaller.chunk_bytes < OC_MIN_CHUNK) {
             return OC_MIN_CHUNK;
         }
-    } while (job->groups_cost + cost_of(&smaller, in_tree)
+    } while (job->groups_cost + registry_cost_of(&smaller, in_tree)
              + 2 * oc_budget_chunk(join->num_ranks, smaller.chunk_bytes) > limit);
     return smaller.chunk_bytes;
 }
@@ -156,8 +156,8 @@ static bool is_in_tree(const oc_session_t *session, const oc_join_t *join)
 }
 
 /* NULL and a sentence about why not. */
-static oc_registered_group_t *make(const oc_session_t *session, const oc_join_t *join,
-                                   char *reason, size_t size)
+static oc_registered_group_t *registry_make(const oc_session_t *session, const oc_join_t *join,
+                                            char *reason, size_t size)
 {
     oc_job_server_t *job = session->job;
     bool in_tree = is_in_tree(session, join);
@@ -181,7 +181,7 @@ static oc_registered_group_t *make(const oc_session_t *session, const oc_join_t 
     if (!fits(job, &affordable, in_tree, reason, size)) {
         return NULL;
     }
-    group = group_new(job, &affordable, join->chunk_bytes, in_tree);
+    group = registry_group_new(job, &affordable, join->chunk_bytes, in_tree);
     if (NULL == group) {
         snprintf(reason, size, "the server is out of memory");
         return NULL;
@@ -197,7 +197,7 @@ static oc_registered_group_t *find_or_make(const oc_session_t *session, const oc
 
     HASH_FIND(hh, session->job->groups, &join->group, sizeof(join->group), group);
     if (NULL == group) {
-        return make(session, join, reason, size);
+        return registry_make(session, join, reason, size);
     }
     if (!same_group(group, join) || NULL != group->members[join->rank].group) {
         snprintf(reason, size, "rank %u does not fit into the group that others joined",
@@ -237,7 +237,7 @@ static void tell_aggregators(const oc_registered_group_t *group, const oc_sessio
 }
 
 /* All ranks of a group are refused: the log has one line for them. */
-static void refuse(oc_session_t *session, const oc_join_t *join, const char *reason)
+static void registry_refuse(oc_session_t *session, const oc_join_t *join, const char *reason)
 {
     oc_job_server_t *job = session->job;
     char name[OC_SESSION_NAME_SIZE];
@@ -260,7 +260,7 @@ void oc_registry_join(oc_session_t *session, const oc_join_t *join)
 
     group = find_or_make(session, join, reason, sizeof(reason));
     if (NULL == group) {
-        refuse(session, join, reason);
+        registry_refuse(session, join, reason);
         return;
     }
     member = &group->members[join->rank];
@@ -290,7 +290,7 @@ static void leave(oc_registered_member_t *member)
     group->left++;
     session->job->num_members--;
     if (group->left == group->joined) {
-        group_free(session->job, group);
+        registry_group_free(session->job, group);
     }
 }
 

@@ -26,7 +26,7 @@
 static const oc_rhythm_t leaf_rhythm = {
     .interval = OC_SECOND, .patience = OC_EDGE_PATIENCE, .step = OC_EDGE_STEP};
 
-static bool is_leaf(const oc_session_t *session)
+static bool session_is_leaf(const oc_session_t *session)
 {
     return OC_PROCESS_LEAF == session->process;
 }
@@ -110,19 +110,19 @@ static bool is_due(const oc_session_t *session, const oc_control_t *message)
 /* One for each aggregator: more of them would be endpoints that nobody counts. */
 static bool route_fits(const oc_session_t *session, const oc_leaf_route_t *route)
 {
-    return is_leaf(session) && route->aggregator < session->job->num_aggregators
+    return session_is_leaf(session) && route->aggregator < session->job->num_aggregators
            && 0 == (session->routes & UINT64_C(1) << route->aggregator);
 }
 
 /* Of a leaf, READY and results go to the workers that ROUTE names. */
 static bool is_reachable(const oc_session_t *session)
 {
-    return !is_leaf(session) || __builtin_popcountll(session->routes)
+    return !session_is_leaf(session) || __builtin_popcountll(session->routes)
                                     == (int) session->job->num_aggregators;
 }
 
 /* false: the session is gone. */
-static bool handle(oc_session_t *session, const oc_control_t *message)
+static bool session_handle(oc_session_t *session, const oc_control_t *message)
 {
     if (!is_due(session, message)) {
         unexpected(session, message);
@@ -144,7 +144,7 @@ static bool handle(oc_session_t *session, const oc_control_t *message)
         oc_heartbeat_pinged(session, message->ping);
         return true;
     case OC_CONTROL_PONG:
-        if (is_leaf(session)) {
+        if (session_is_leaf(session)) {
             oc_pulse_answer(&session->pulse, message->ping);
             return true;
         }
@@ -195,7 +195,7 @@ static void session_ready(oc_watch_t *watch, uint32_t events)
 
     (void) events;
     while (OC_OK == (status = oc_stream_next(&session->stream, &message, &used))) {
-        if (!handle(session, &message)) {
+        if (!session_handle(session, &message)) {
             return;
         }
         oc_stream_drop(&session->stream, used);
@@ -218,7 +218,7 @@ bool oc_session_is_there(oc_session_t *session, uint64_t now)
 {
     oc_control_t message = {.type = OC_CONTROL_PING};
 
-    if (!is_leaf(session) || NULL == session->memberships) {
+    if (!session_is_leaf(session) || NULL == session->memberships) {
         return true;
     }
     if (oc_pulse_missed(&session->pulse, now)) {
@@ -303,9 +303,9 @@ void oc_sessions_refuse(oc_job_server_t *job, oc_status_t status, const char *re
  * The aggregators of a leaf have a worker each, of which ROUTE tells; here it says its name.
  * false: no memory.
  */
-static bool introduce(oc_session_t *session, const oc_hello_t *hello)
+static bool session_introduce(oc_session_t *session, const oc_hello_t *hello)
 {
-    if (is_leaf(session)) {
+    if (session_is_leaf(session)) {
         oc_control_text(&hello->address, session->leaf, sizeof(session->leaf));
         return true;
     }
@@ -336,7 +336,8 @@ void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
     oc_pulse_init(&session->pulse, &leaf_rhythm);
     session->version = hello->version_max < OC_PROTOCOL_VERSION_MAX ? hello->version_max
                                                                     : OC_PROTOCOL_VERSION_MAX;
-    if (!introduce(session, hello) || OC_OK != oc_loop_add(job->loop, &session->watch, EPOLLIN)) {
+    if (!session_introduce(session, hello)
+        || OC_OK != oc_loop_add(job->loop, &session->watch, EPOLLIN)) {
         oc_fd_close(fd);
         free(session->address);
         free(session);
@@ -345,7 +346,7 @@ void oc_session_new(oc_job_server_t *job, int fd, const oc_hello_t *hello)
     DL_APPEND(job->sessions, session);
     HASH_ADD(hh, job->by_client, client, sizeof(session->client), session);
     job->num_sessions++;
-    if (is_leaf(session)) {
+    if (session_is_leaf(session)) {
         oc_session_watch(session);
     }
     oc_hosts_admit(job, fd, &hello->origins);

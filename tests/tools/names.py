@@ -64,6 +64,12 @@ def defined(text):
     return {name for name in FUNCTION.findall(bare(text)) if name.startswith(("oc_", "mca_", "optcast_"))}
 
 
+def static(text):
+    """Names of the static functions that a file defines: a debugger shows them without the file."""
+    text = re.sub(r"__attribute__\s*\(\(.*?\)\)+", "", bare(text))
+    return set(re.findall(r"^static\b[^;{=]*?\b(\w+)\([^;{}]*\)\s*\{", text, re.MULTILINE))
+
+
 def types(text):
     """Names of the types that a file defines, without _t; a name for a structure of another place is none."""
     text = bare(text)
@@ -85,12 +91,17 @@ def twice(what, names):
 
 
 def repeated(files):
-    """A line for each name of a file, type or function that is there twice. NAME_none.c stands in for NAME.c."""
+    """A line for each name of a file, type or function that is there twice. NAME_none.c stands in for NAME.c.
+
+    Static functions of tools and benchmarks, which are programs of few files, may have each other's names.
+    """
     code = {path: text for path, text in files.items() if path.endswith(".c") and not path.endswith("_none.c")}
     names = {path: {pathlib.PurePath(path).name} - {"main.c"} for path in code}
     yield from twice("file name", names)
     yield from twice("type", {path: types(text) for path, text in files.items()})
     yield from twice("function", {path: defined(text) for path, text in code.items()})
+    yield from twice("static function", {path: static(text) for path, text in files.items()
+                                         if not path.startswith(("bench/", "tools/"))})
 
 
 def strangers(files):

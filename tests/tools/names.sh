@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Owns the test that no name of the product's files of C, types and functions means two things, that headers declare what
+# Owns the test that no name of the product's files of C, types and functions (static ones, too) means two things, that headers declare what
 # their own file defines, and that files say what they own. names.py names the exceptions.
 # Test: quick 60
 set -eu
@@ -28,12 +28,15 @@ put net/good.c <<<$'/* The same name. */\nvoid oc_good(oc_good_t *good)\n{\n}'
 put net/twin.h <<<$'/* The same type. */\nstruct oc_good {\n    int b;\n};\nint oc_nowhere(int a,\n               int b);'
 put net/stranger.h <<<$'/* What good.c defines. */\nvoid oc_good(oc_good_t *good);'
 put net/silent.c <<<'int x;'
+put net/one.c <<<$'/* One thing. */\nstatic int same(int a);\nstatic int same(int a)\n{\n    return a;\n}'
+put net/other.c <<<$'/* Another thing. */\nstatic __attribute__((noinline)) void *same(int a)\n{\n    return a;\n}'
 echo '/* Whose is it? */' >"$tmp/tree/net/licence.c"
 ! "$PYTHON" "$here/names.py" "$tmp/tree" >"$tmp/wrong" 2>&1 || not_ok "it finds nothing" "$tmp/wrong"
 for what in 'the file name good.c is in base/good.c and net/good.c' 'the type oc_good is in base/good.c and net/twin.h' \
     'the function oc_good is in base/good.c and net/good.c' 'net/twin.h declares oc_nowhere, which no file defines' \
     'net/stranger.h declares oc_good, which net/good.c defines' 'net/silent.c does not say what it owns' \
-    'net/licence.c does not begin with'; do
+    'net/licence.c does not begin with' \
+    'the static function same is in net/one.c and net/other.c'; do
     grep -q -F "$what" "$tmp/wrong" || not_ok "it does not say: $what" "$tmp/wrong"
 done
 echo "ok names: $(tail -n 1 "$tmp/log")"

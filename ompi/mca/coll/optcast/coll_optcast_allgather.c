@@ -16,7 +16,8 @@
  * By the receive side: what the send side says is not significant in place, and must come to the
  * same if it is.
  */
-static oc_fallback_t decide(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+static oc_fallback_t allgather_decide(const mca_coll_optcast_module_t *m,
+                                      mca_coll_optcast_call_t *call)
 {
     size_t blocks = (size_t) ompi_comm_size(m->comm);
 
@@ -34,7 +35,7 @@ static oc_fallback_t decide_v(const mca_coll_optcast_module_t *m, mca_coll_optca
     return mca_coll_optcast_decide_cast(m, m->gather_least, count * call->dtype->super.size);
 }
 
-static int prepare(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+static int allgather_prepare(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
 {
     return mca_coll_optcast_layout_blocks(call, ompi_comm_size(m->comm));
 }
@@ -129,9 +130,9 @@ static int own_block(const mca_coll_optcast_module_t *m, const mca_coll_optcast_
     return NULL != *send || 0 == size ? OMPI_SUCCESS : pack_own(call, own, size);
 }
 
-static oc_status_t start(const mca_coll_optcast_module_t *m, oc_group_t *group,
-                         mca_coll_optcast_call_t *call, void (*finished)(void *, oc_status_t),
-                         void *arg)
+static oc_status_t coll_allgather_start(const mca_coll_optcast_module_t *m, oc_group_t *group,
+                                        mca_coll_optcast_call_t *call,
+                                        void (*finished)(void *, oc_status_t), void *arg)
 {
     mca_coll_optcast_layout_t *layout = &call->layout;
     oc_allgather_args_t args = {
@@ -175,7 +176,7 @@ static int unpack_blocks(const mca_coll_optcast_module_t *m, const mca_coll_optc
 }
 
 /* The other ranks have got what fits, and do not wait for this one. */
-static int finish(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+static int allgather_finish(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
 {
     int rc = call->layout.scattered ? unpack_blocks(m, call) : OMPI_SUCCESS;
 
@@ -223,10 +224,10 @@ DEFINE_PREVIOUS(allgatherv, call->counts, call->displs)
 static const mca_coll_optcast_operation_t allgather = {
     .names = {"Allgather", "Iallgather", "Allgather_init"},
     .service = OC_SERVICE_MULTICAST,
-    .decide = decide,
-    .prepare = prepare,
-    .start = start,
-    .finish = finish,
+    .decide = allgather_decide,
+    .prepare = allgather_prepare,
+    .start = coll_allgather_start,
+    .finish = allgather_finish,
     .previous = previous_allgather,
     .previous_now = previous_iallgather,
     .previous_init = previous_allgather_init,
@@ -238,9 +239,9 @@ static const mca_coll_optcast_operation_t allgatherv = {
     .names = {"Allgatherv", "Iallgatherv", "Allgatherv_init"},
     .service = OC_SERVICE_MULTICAST,
     .decide = decide_v,
-    .prepare = prepare,
-    .start = start,
-    .finish = finish,
+    .prepare = allgather_prepare,
+    .start = coll_allgather_start,
+    .finish = allgather_finish,
     .previous = previous_allgatherv,
     .previous_now = previous_iallgatherv,
     .previous_init = previous_allgatherv_init,
@@ -248,10 +249,11 @@ static const mca_coll_optcast_operation_t allgatherv = {
     .same_numbers = same_numbers_allgatherv,
 };
 
-static mca_coll_optcast_call_t call_of(mca_coll_optcast_way_t way, const void *sbuf,
-                                       oc_mpi_count_t scount, struct ompi_datatype_t *sdtype,
-                                       void *rbuf, oc_mpi_count_t rcount,
-                                       struct ompi_datatype_t *rdtype)
+static mca_coll_optcast_call_t allgather_call_of(mca_coll_optcast_way_t way, const void *sbuf,
+                                                 oc_mpi_count_t scount,
+                                                 struct ompi_datatype_t *sdtype, void *rbuf,
+                                                 oc_mpi_count_t rcount,
+                                                 struct ompi_datatype_t *rdtype)
 {
     return (mca_coll_optcast_call_t) {.operation = &allgather, .way = way, .sbuf = sbuf,
                                       .scount = scount, .sdtype = sdtype, .rbuf = rbuf,
@@ -274,8 +276,8 @@ int mca_coll_optcast_allgather(const void *sbuf, oc_mpi_count_t scount,
                                struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
                                mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = call_of(OC_WAY_BLOCKING, sbuf, scount, sdtype, rbuf, rcount,
-                                           rdtype);
+    mca_coll_optcast_call_t call = allgather_call_of(OC_WAY_BLOCKING, sbuf, scount, sdtype, rbuf,
+                                                     rcount, rdtype);
 
     (void) comm;
     return mca_coll_optcast_operate((mca_coll_optcast_module_t *) module, &call);
@@ -286,8 +288,8 @@ int mca_coll_optcast_iallgather(const void *sbuf, oc_mpi_count_t scount,
                                 struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
                                 ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = call_of(OC_WAY_NONBLOCKING, sbuf, scount, sdtype, rbuf, rcount,
-                                           rdtype);
+    mca_coll_optcast_call_t call = allgather_call_of(OC_WAY_NONBLOCKING, sbuf, scount, sdtype, rbuf,
+                                                     rcount, rdtype);
 
     (void) comm;
     return mca_coll_optcast_operate_now((mca_coll_optcast_module_t *) module, &call, request);
@@ -299,8 +301,8 @@ int mca_coll_optcast_allgather_init(const void *sbuf, oc_mpi_count_t scount,
                                     struct ompi_communicator_t *comm, struct ompi_info_t *info,
                                     ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = call_of(OC_WAY_PERSISTENT, sbuf, scount, sdtype, rbuf, rcount,
-                                           rdtype);
+    mca_coll_optcast_call_t call = allgather_call_of(OC_WAY_PERSISTENT, sbuf, scount, sdtype, rbuf,
+                                                     rcount, rdtype);
 
     (void) comm;
     return mca_coll_optcast_operate_init((mca_coll_optcast_module_t *) module, &call, info,

@@ -23,7 +23,8 @@ static bool is_open_mpis_own(const mca_coll_optcast_call_t *call)
            && call->oc_type <= OC_TYPE_UINT64;
 }
 
-static oc_fallback_t decide(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+static oc_fallback_t allreduce_decide(const mca_coll_optcast_module_t *m,
+                                      mca_coll_optcast_call_t *call)
 {
     oc_fallback_t reason = mca_coll_optcast_map(call->op, call->dtype, &call->oc_op,
                                                 &call->oc_type);
@@ -61,9 +62,9 @@ static oc_layout_t layout_of(const mca_coll_optcast_call_t *call)
     };
 }
 
-static oc_status_t start(const mca_coll_optcast_module_t *m, oc_group_t *group,
-                         mca_coll_optcast_call_t *call, void (*finished)(void *, oc_status_t),
-                         void *arg)
+static oc_status_t coll_allreduce_start(const mca_coll_optcast_module_t *m, oc_group_t *group,
+                                        mca_coll_optcast_call_t *call,
+                                        void (*finished)(void *, oc_status_t), void *arg)
 {
     oc_allreduce_args_t args = {
         .send = MPI_IN_PLACE == call->sbuf ? call->rbuf : call->sbuf,
@@ -82,21 +83,23 @@ static oc_status_t start(const mca_coll_optcast_module_t *m, oc_group_t *group,
     return oc_allreduce_start(group, &args);
 }
 
-static int previous(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
+static int allreduce_previous(const mca_coll_optcast_module_t *m,
+                              const mca_coll_optcast_call_t *call)
 {
     return m->prev_allreduce(call->sbuf, call->rbuf, call->count, call->dtype, call->op, m->comm,
                              m->prev_allreduce_module);
 }
 
-static int previous_now(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                        ompi_request_t **request)
+static int allreduce_previous_now(const mca_coll_optcast_module_t *m,
+                                  const mca_coll_optcast_call_t *call, ompi_request_t **request)
 {
     return m->prev_iallreduce(call->sbuf, call->rbuf, call->count, call->dtype, call->op, m->comm,
                               request, m->prev_iallreduce_module);
 }
 
-static int previous_init(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                         struct ompi_info_t *info, ompi_request_t **request)
+static int allreduce_previous_init(const mca_coll_optcast_module_t *m,
+                                   const mca_coll_optcast_call_t *call, struct ompi_info_t *info,
+                                   ompi_request_t **request)
 {
     return m->prev_allreduce_init(call->sbuf, call->rbuf, call->count, call->dtype, call->op,
                                   m->comm, info, request, m->prev_allreduce_init_module);
@@ -106,8 +109,8 @@ static int previous_init(const mca_coll_optcast_module_t *m, const mca_coll_optc
  * Open MPI does not give back the buffers of a persistent request, which are as large as the
  * vector: so this is one element.
  */
-static int previous_unused(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                           ompi_request_t **request)
+static int allreduce_previous_unused(const mca_coll_optcast_module_t *m,
+                                     const mca_coll_optcast_call_t *call, ompi_request_t **request)
 {
     static int unused;
 
@@ -117,7 +120,7 @@ static int previous_unused(const mca_coll_optcast_module_t *m, const mca_coll_op
                                   m->prev_allreduce_init_module);
 }
 
-static bool same_numbers(const mca_coll_optcast_module_t *m)
+static bool allreduce_same_numbers(const mca_coll_optcast_module_t *m)
 {
     return m->prev_iallreduce_module == m->prev_allreduce_init_module;
 }
@@ -125,18 +128,19 @@ static bool same_numbers(const mca_coll_optcast_module_t *m)
 static const mca_coll_optcast_operation_t operation = {
     .names = {"Allreduce", "Iallreduce", "Allreduce_init"},
     .service = OC_SERVICE_AGGREGATION,
-    .decide = decide,
-    .start = start,
-    .previous = previous,
-    .previous_now = previous_now,
-    .previous_init = previous_init,
-    .previous_unused = previous_unused,
-    .same_numbers = same_numbers,
+    .decide = allreduce_decide,
+    .start = coll_allreduce_start,
+    .previous = allreduce_previous,
+    .previous_now = allreduce_previous_now,
+    .previous_init = allreduce_previous_init,
+    .previous_unused = allreduce_previous_unused,
+    .same_numbers = allreduce_same_numbers,
 };
 
-static mca_coll_optcast_call_t call_of(mca_coll_optcast_way_t way, const void *sbuf, void *rbuf,
-                                       oc_mpi_count_t count, struct ompi_datatype_t *dtype,
-                                       struct ompi_op_t *op)
+static mca_coll_optcast_call_t allreduce_call_of(mca_coll_optcast_way_t way, const void *sbuf,
+                                                 void *rbuf, oc_mpi_count_t count,
+                                                 struct ompi_datatype_t *dtype,
+                                                 struct ompi_op_t *op)
 {
     return (mca_coll_optcast_call_t) {.operation = &operation, .way = way, .sbuf = sbuf,
                                       .rbuf = rbuf, .count = count, .dtype = dtype, .op = op};
@@ -146,7 +150,7 @@ int mca_coll_optcast_allreduce(const void *sbuf, void *rbuf, oc_mpi_count_t coun
                                struct ompi_datatype_t *dtype, struct ompi_op_t *op,
                                struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = call_of(OC_WAY_BLOCKING, sbuf, rbuf, count, dtype, op);
+    mca_coll_optcast_call_t call = allreduce_call_of(OC_WAY_BLOCKING, sbuf, rbuf, count, dtype, op);
 
     (void) comm;
     return mca_coll_optcast_operate((mca_coll_optcast_module_t *) module, &call);
@@ -157,7 +161,8 @@ int mca_coll_optcast_iallreduce(const void *sbuf, void *rbuf, oc_mpi_count_t cou
                                 struct ompi_communicator_t *comm, ompi_request_t **request,
                                 mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = call_of(OC_WAY_NONBLOCKING, sbuf, rbuf, count, dtype, op);
+    mca_coll_optcast_call_t call = allreduce_call_of(OC_WAY_NONBLOCKING, sbuf, rbuf, count, dtype,
+                                                     op);
 
     (void) comm;
     return mca_coll_optcast_operate_now((mca_coll_optcast_module_t *) module, &call, request);
@@ -168,7 +173,8 @@ int mca_coll_optcast_allreduce_init(const void *sbuf, void *rbuf, oc_mpi_count_t
                                     struct ompi_communicator_t *comm, struct ompi_info_t *info,
                                     ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = call_of(OC_WAY_PERSISTENT, sbuf, rbuf, count, dtype, op);
+    mca_coll_optcast_call_t call = allreduce_call_of(OC_WAY_PERSISTENT, sbuf, rbuf, count, dtype,
+                                                     op);
 
     (void) comm;
     return mca_coll_optcast_operate_init((mca_coll_optcast_module_t *) module, &call, info,

@@ -17,7 +17,7 @@
  */
 #define OWN_BYTES (2 * sizeof(int))
 
-static oc_fallback_t decide(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+static oc_fallback_t bcast_decide(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
 {
     size_t bytes = (size_t) call->count * call->dtype->super.size;
 
@@ -27,21 +27,21 @@ static oc_fallback_t decide(const mca_coll_optcast_module_t *m, mca_coll_optcast
     return mca_coll_optcast_decide_cast(m, m->bcast_least, bytes);
 }
 
-static int prepare(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+static int bcast_prepare(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
 {
     (void) m;
     mca_coll_optcast_layout_whole(call);
     return OMPI_SUCCESS;
 }
 
-static bool is_root(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
+static bool bcast_is_root(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
 {
     return call->root == ompi_comm_rank(m->comm);
 }
 
-static oc_status_t start(const mca_coll_optcast_module_t *m, oc_group_t *group,
-                         mca_coll_optcast_call_t *call, void (*finished)(void *, oc_status_t),
-                         void *arg)
+static oc_status_t coll_bcast_start(const mca_coll_optcast_module_t *m, oc_group_t *group,
+                                    mca_coll_optcast_call_t *call,
+                                    void (*finished)(void *, oc_status_t), void *arg)
 {
     mca_coll_optcast_layout_t *layout = &call->layout;
     oc_bcast_args_t args = {
@@ -56,7 +56,7 @@ static oc_status_t start(const mca_coll_optcast_module_t *m, oc_group_t *group,
     if (OMPI_SUCCESS != mca_coll_optcast_layout_begin(layout)) {
         return OC_ERR_NO_MEMORY;
     }
-    if (layout->scattered && is_root(m, call)
+    if (layout->scattered && bcast_is_root(m, call)
         && OMPI_SUCCESS != mca_coll_optcast_pack(call->rdevice, call->rbuf, (size_t) call->count,
                                                  call->dtype, layout->recv, layout->block)) {
         return OC_ERR_SYSTEM;
@@ -65,42 +65,43 @@ static oc_status_t start(const mca_coll_optcast_module_t *m, oc_group_t *group,
     return oc_bcast_start(group, &args);
 }
 
-static int finish(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+static int bcast_finish(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
 {
-    if (!call->layout.scattered || is_root(m, call)) {
+    if (!call->layout.scattered || bcast_is_root(m, call)) {
         return OMPI_SUCCESS;
     }
     return mca_coll_optcast_unpack(call->rdevice, call->layout.recv, call->layout.block,
                                    call->rbuf, (size_t) call->count, call->dtype);
 }
 
-static int previous(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
+static int bcast_previous(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
 {
     return m->prev_bcast(call->rbuf, call->count, call->dtype, call->root, m->comm,
                          m->prev_bcast_module);
 }
 
-static int previous_now(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                        ompi_request_t **request)
+static int bcast_previous_now(const mca_coll_optcast_module_t *m,
+                              const mca_coll_optcast_call_t *call, ompi_request_t **request)
 {
     return m->prev_ibcast(call->rbuf, call->count, call->dtype, call->root, m->comm, request,
                           m->prev_ibcast_module);
 }
 
-static int previous_init(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                         struct ompi_info_t *info, ompi_request_t **request)
+static int bcast_previous_init(const mca_coll_optcast_module_t *m,
+                               const mca_coll_optcast_call_t *call, struct ompi_info_t *info,
+                               ompi_request_t **request)
 {
     return m->prev_bcast_init(call->rbuf, call->count, call->dtype, call->root, m->comm, info,
                               request, m->prev_bcast_init_module);
 }
 
-static int previous_unused(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                           ompi_request_t **request)
+static int bcast_previous_unused(const mca_coll_optcast_module_t *m,
+                                 const mca_coll_optcast_call_t *call, ompi_request_t **request)
 {
-    return previous_init(m, call, (struct ompi_info_t *) MPI_INFO_NULL, request);
+    return bcast_previous_init(m, call, (struct ompi_info_t *) MPI_INFO_NULL, request);
 }
 
-static bool same_numbers(const mca_coll_optcast_module_t *m)
+static bool bcast_same_numbers(const mca_coll_optcast_module_t *m)
 {
     return m->prev_ibcast_module == m->prev_bcast_init_module;
 }
@@ -108,20 +109,20 @@ static bool same_numbers(const mca_coll_optcast_module_t *m)
 static const mca_coll_optcast_operation_t operation = {
     .names = {"Bcast", "Ibcast", "Bcast_init"},
     .service = OC_SERVICE_MULTICAST,
-    .decide = decide,
-    .prepare = prepare,
-    .start = start,
-    .finish = finish,
-    .previous = previous,
-    .previous_now = previous_now,
-    .previous_init = previous_init,
-    .previous_unused = previous_unused,
-    .same_numbers = same_numbers,
+    .decide = bcast_decide,
+    .prepare = bcast_prepare,
+    .start = coll_bcast_start,
+    .finish = bcast_finish,
+    .previous = bcast_previous,
+    .previous_now = bcast_previous_now,
+    .previous_init = bcast_previous_init,
+    .previous_unused = bcast_previous_unused,
+    .same_numbers = bcast_same_numbers,
 };
 
-static mca_coll_optcast_call_t call_of(mca_coll_optcast_way_t way, void *buffer,
-                                       oc_mpi_count_t count, struct ompi_datatype_t *dtype,
-                                       int root)
+static mca_coll_optcast_call_t bcast_call_of(mca_coll_optcast_way_t way, void *buffer,
+                                             oc_mpi_count_t count, struct ompi_datatype_t *dtype,
+                                             int root)
 {
     return (mca_coll_optcast_call_t) {.operation = &operation, .way = way, .rbuf = buffer,
                                       .count = count, .dtype = dtype, .root = root};
@@ -131,7 +132,7 @@ int mca_coll_optcast_bcast(void *buffer, oc_mpi_count_t count, struct ompi_datat
                            int root, struct ompi_communicator_t *comm,
                            mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = call_of(OC_WAY_BLOCKING, buffer, count, dtype, root);
+    mca_coll_optcast_call_t call = bcast_call_of(OC_WAY_BLOCKING, buffer, count, dtype, root);
 
     (void) comm;
     return mca_coll_optcast_operate((mca_coll_optcast_module_t *) module, &call);
@@ -141,7 +142,7 @@ int mca_coll_optcast_ibcast(void *buffer, oc_mpi_count_t count, struct ompi_data
                             int root, struct ompi_communicator_t *comm, ompi_request_t **request,
                             mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = call_of(OC_WAY_NONBLOCKING, buffer, count, dtype, root);
+    mca_coll_optcast_call_t call = bcast_call_of(OC_WAY_NONBLOCKING, buffer, count, dtype, root);
 
     (void) comm;
     return mca_coll_optcast_operate_now((mca_coll_optcast_module_t *) module, &call, request);
@@ -152,7 +153,7 @@ int mca_coll_optcast_bcast_init(void *buffer, oc_mpi_count_t count, struct ompi_
                                 struct ompi_info_t *info, ompi_request_t **request,
                                 mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = call_of(OC_WAY_PERSISTENT, buffer, count, dtype, root);
+    mca_coll_optcast_call_t call = bcast_call_of(OC_WAY_PERSISTENT, buffer, count, dtype, root);
 
     (void) comm;
     return mca_coll_optcast_operate_init((mca_coll_optcast_module_t *) module, &call, info,

@@ -15,8 +15,8 @@
 
 /* ---- by way of Open MPI: copies wait ---- */
 
-static oc_status_t begin(oc_device_t *device, oc_direction_t direction, void *to, const void *from,
-                         size_t length, void **copy)
+static oc_status_t device_begin(oc_device_t *device, oc_direction_t direction, void *to,
+                                const void *from, size_t length, void **copy)
 {
     int rc = opal_accelerator.mem_copy(MCA_ACCELERATOR_NO_DEVICE_ID, MCA_ACCELERATOR_NO_DEVICE_ID,
                                        to, from, length,
@@ -34,7 +34,7 @@ static bool is_over(oc_device_t *device, void *copy)
     return true;
 }
 
-static oc_status_t end(oc_device_t *device, void *copy)
+static oc_status_t device_end(oc_device_t *device, void *copy)
 {
     (void) device;
     (void) copy;
@@ -59,8 +59,12 @@ static const char *reason(const oc_device_t *device)
     return "Open MPI's accelerator framework cannot copy";
 }
 
-static const oc_device_ops_t ops = {.begin = begin, .is_over = is_over, .end = end, .pin = pin,
-                                    .unpin = unpin, .reason = reason};
+static const oc_device_ops_t ops = {.begin = device_begin,
+                                    .is_over = is_over,
+                                    .end = device_end,
+                                    .pin = pin,
+                                    .unpin = unpin,
+                                    .reason = reason};
 static oc_device_t accelerator = {.ops = &ops};
 
 static bool is_accelerators(const void *address)
@@ -85,7 +89,7 @@ static bool may_be_any(void)
     return oc_cuda_is_used() || has_accelerator();
 }
 
-static oc_device_t *find(const void *address)
+static oc_device_t *device_find(const void *address)
 {
     oc_device_t *device = oc_cuda_find(address);
 
@@ -104,7 +108,7 @@ static bool may_be_any(void)
     return oc_cuda_is_used();
 }
 
-static oc_device_t *find(const void *address)
+static oc_device_t *device_find(const void *address)
 {
     return oc_cuda_find(address);
 }
@@ -120,7 +124,7 @@ bool mca_coll_optcast_is_known(const void *address)
 /* The buffer itself may be anything if its type has absolute addresses. */
 static oc_device_t *device_of(const void *buffer, const struct ompi_datatype_t *dtype)
 {
-    return find((const char *) buffer + dtype->super.true_lb);
+    return device_find((const char *) buffer + dtype->super.true_lb);
 }
 
 /* In bytes: the blocks of an Allgatherv need not begin with the buffer. */
@@ -213,7 +217,8 @@ static void move_pieces(mover_t *mover, opal_convertor_t *convertor)
     } while (0 == done && mover->left > 0 && OC_OK == mover->status);
 }
 
-static int move(mover_t *mover, void *buffer, size_t count, const struct ompi_datatype_t *dtype)
+static int device_move(mover_t *mover, void *buffer, size_t count,
+                       const struct ompi_datatype_t *dtype)
 {
     size_t length = mover->left;
     opal_convertor_t convertor;
@@ -237,7 +242,7 @@ int mca_coll_optcast_move(oc_device_t *device, oc_direction_t direction, void *b
     mover_t mover = {.device = device, .direction = direction, .row = row, .left = length,
                      .status = OC_OK};
 
-    return move(&mover, buffer, count, dtype);
+    return device_move(&mover, buffer, count, dtype);
 }
 
 int mca_coll_optcast_store(oc_device_t *device, void *buffer, size_t count,
@@ -246,7 +251,7 @@ int mca_coll_optcast_store(oc_device_t *device, void *buffer, size_t count,
     mover_t mover = {.device = device, .direction = OC_TO_DEVICE, .left = count * dtype->super.size,
                      .twin = (ptrdiff_t) ((uintptr_t) twin - (uintptr_t) buffer), .status = OC_OK};
 
-    return move(&mover, buffer, count, dtype);
+    return device_move(&mover, buffer, count, dtype);
 }
 
 void mca_coll_optcast_count_staged(size_t length)

@@ -58,7 +58,7 @@ static void exchange_destruct(mca_coll_optcast_exchange_t *x)
 OBJ_CLASS_INSTANCE(mca_coll_optcast_exchange_t, opal_list_item_t, exchange_construct,
                    exchange_destruct);
 
-static void let_go(mca_coll_optcast_exchange_t *x)
+static void exchange_let_go(mca_coll_optcast_exchange_t *x)
 {
     if (1 == atomic_fetch_sub(&x->holders, 1)) {
         OBJ_RELEASE(x);
@@ -74,8 +74,8 @@ static void append(mca_coll_optcast_exchange_t *x)
     OPAL_THREAD_UNLOCK(&st->lock);
 }
 
-static mca_coll_optcast_exchange_t *begin(mca_coll_optcast_exchange_t *x,
-                                          ompi_communicator_t *comm, int tag)
+static mca_coll_optcast_exchange_t *exchange_begin(mca_coll_optcast_exchange_t *x,
+                                                   ompi_communicator_t *comm, int tag)
 {
     OBJ_RETAIN(comm);
     x->comm = comm;
@@ -87,7 +87,7 @@ static mca_coll_optcast_exchange_t *begin(mca_coll_optcast_exchange_t *x,
 }
 
 /* With room for so many records, of which the first one is this. */
-static mca_coll_optcast_exchange_t *make(size_t count, const void *record, size_t size)
+static mca_coll_optcast_exchange_t *exchange_make(size_t count, const void *record, size_t size)
 {
     mca_coll_optcast_exchange_t *x = OBJ_NEW(mca_coll_optcast_exchange_t);
 
@@ -107,9 +107,9 @@ static mca_coll_optcast_exchange_t *make(size_t count, const void *record, size_
 mca_coll_optcast_exchange_t *mca_coll_optcast_exchange_records(ompi_communicator_t *comm, int tag,
                                                                const void *record, size_t size)
 {
-    mca_coll_optcast_exchange_t *x = make((size_t) ompi_comm_size(comm), record, size);
+    mca_coll_optcast_exchange_t *x = exchange_make((size_t) ompi_comm_size(comm), record, size);
 
-    return NULL == x ? NULL : begin(x, comm, tag);
+    return NULL == x ? NULL : exchange_begin(x, comm, tag);
 }
 
 mca_coll_optcast_exchange_t *
@@ -117,14 +117,14 @@ mca_coll_optcast_exchange_contacts(ompi_communicator_t *comm, int tag,
                                    const oc_exchange_t *buffers)
 {
     mca_coll_optcast_exchange_t *x =
-        make(1 + buffers->num_neighbours, buffers->contact, buffers->contact_size);
+        exchange_make(1 + buffers->num_neighbours, buffers->contact, buffers->contact_size);
 
     if (NULL == x) {
         return NULL;
     }
     x->num_neighbours = buffers->num_neighbours;
     memcpy(x->neighbours, buffers->neighbours, x->num_neighbours * sizeof(x->neighbours[0]));
-    return begin(x, comm, tag);
+    return exchange_begin(x, comm, tag);
 }
 
 mca_coll_optcast_exchange_t *mca_coll_optcast_exchange_vote(ompi_communicator_t *comm, int tag,
@@ -136,7 +136,7 @@ mca_coll_optcast_exchange_t *mca_coll_optcast_exchange_vote(ompi_communicator_t 
         return NULL;
     }
     x->least = vote;
-    return begin(x, comm, tag);
+    return exchange_begin(x, comm, tag);
 }
 
 oc_status_t mca_coll_optcast_exchange_test(const mca_coll_optcast_exchange_t *x)
@@ -165,10 +165,10 @@ int64_t mca_coll_optcast_exchange_least(const mca_coll_optcast_exchange_t *x)
 
 void mca_coll_optcast_exchange_end(mca_coll_optcast_exchange_t *x)
 {
-    let_go(x);
+    exchange_let_go(x);
 }
 
-static void count(size_t bytes)
+static void exchange_count(size_t bytes)
 {
     mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
@@ -184,7 +184,7 @@ typedef struct {
     size_t elements, bytes;
 } link_t;
 
-static int post(mca_coll_optcast_exchange_t *x, unsigned number, const link_t *link)
+static int exchange_post(mca_coll_optcast_exchange_t *x, unsigned number, const link_t *link)
 {
     int rc = MCA_PML_CALL(irecv(link->to, link->elements, link->type, link->above, x->tag, x->comm,
                                 &x->receives[number]));
@@ -199,7 +199,7 @@ static int post(mca_coll_optcast_exchange_t *x, unsigned number, const link_t *l
         x->sends[number] = NULL;
         return rc;
     }
-    count(link->bytes);
+    exchange_count(link->bytes);
     return OMPI_SUCCESS;
 }
 
@@ -212,7 +212,7 @@ static int post_contacts(mca_coll_optcast_exchange_t *x)
                        .above = (int) x->neighbours[i], .below = (int) x->neighbours[i],
                        .type = MPI_BYTE, .elements = x->size, .bytes = x->size};
 
-        rc = post(x, i, &link);
+        rc = exchange_post(x, i, &link);
     }
     return rc;
 }
@@ -233,11 +233,11 @@ static int post_round(mca_coll_optcast_exchange_t *x)
         link.elements = 1;
         link.bytes = sizeof(x->least);
     }
-    return post(x, 0, &link);
+    return exchange_post(x, 0, &link);
 }
 
 /* Whether nothing is left to wait for; error: the first of those that there were. */
-static bool collect(ompi_request_t **request, int *error)
+static bool exchange_collect(ompi_request_t **request, int *error)
 {
     if (NULL == *request) {
         return true;
@@ -261,14 +261,14 @@ static bool collect_all(mca_coll_optcast_exchange_t *x, int *error)
     bool ended = true;
 
     for (unsigned i = 0; i < OC_CAST_NEIGHBOURS; i++) {
-        ended &= collect(&x->receives[i], error);
-        ended &= collect(&x->sends[i], error);
+        ended &= exchange_collect(&x->receives[i], error);
+        ended &= exchange_collect(&x->sends[i], error);
     }
     return ended;
 }
 
 /* Told at once: another request may be to a rank that is gone, and never end. */
-static void fail(mca_coll_optcast_exchange_t *x)
+static void exchange_fail(mca_coll_optcast_exchange_t *x)
 {
     if (OC_IN_PROGRESS != atomic_load(&x->status)) {
         return;
@@ -289,7 +289,7 @@ static void take_in(mca_coll_optcast_exchange_t *x)
 }
 
 /* The next round. OC_IN_PROGRESS, or how the exchange has ended. */
-static oc_status_t go_on(mca_coll_optcast_exchange_t *x)
+static oc_status_t exchange_go_on(mca_coll_optcast_exchange_t *x)
 {
     bool last = x->num_neighbours > 0 ? x->distance > 0
                                       : 2 * x->distance >= ompi_comm_size(x->comm);
@@ -305,7 +305,7 @@ static oc_status_t go_on(mca_coll_optcast_exchange_t *x)
 }
 
 /* Whether the exchange has ended, and the PML has given back its buffers. */
-static bool advance(mca_coll_optcast_exchange_t *x)
+static bool exchange_advance(mca_coll_optcast_exchange_t *x)
 {
     for (;;) {
         int error = OMPI_SUCCESS;
@@ -314,7 +314,7 @@ static bool advance(mca_coll_optcast_exchange_t *x)
 
         /* nobody waits for it any more */
         if (OMPI_SUCCESS != error || 1 == atomic_load(&x->holders)) {
-            fail(x);
+            exchange_fail(x);
         }
         if (!ended) {
             return false;
@@ -322,13 +322,13 @@ static bool advance(mca_coll_optcast_exchange_t *x)
         if (OC_IN_PROGRESS != atomic_load(&x->status)) {
             return true;
         }
-        status = go_on(x);
+        status = exchange_go_on(x);
         if (OC_OK == status) {
             atomic_store(&x->status, OC_OK);
             return true;
         }
         if (OC_IN_PROGRESS != status) {
-            fail(x);
+            exchange_fail(x);
         }
     }
 }
@@ -340,11 +340,11 @@ static void advance_all(opal_list_t *running)
     while (NULL != (x = (mca_coll_optcast_exchange_t *) opal_list_remove_first(running))) {
         ompi_communicator_t *comm = x->comm;
 
-        if (!advance(x)) {
+        if (!exchange_advance(x)) {
             append(x);
             continue;
         }
-        let_go(x);
+        exchange_let_go(x);
         OBJ_RELEASE(comm);
     }
 }
@@ -373,6 +373,6 @@ void mca_coll_optcast_exchange_forget(void)
     mca_coll_optcast_exchange_t *x;
 
     while (NULL != (x = (mca_coll_optcast_exchange_t *) opal_list_remove_first(exchanges))) {
-        let_go(x);
+        exchange_let_go(x);
     }
 }

@@ -28,7 +28,7 @@ static const struct {
 #define NUM_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
 /* Index of the function, or NUM_FUNCTIONS. */
-static size_t find(uintptr_t address)
+static size_t half_find(uintptr_t address)
 {
     size_t i = 0;
 
@@ -49,7 +49,7 @@ oc_fallback_t mca_coll_optcast_map_half(const struct ompi_op_t *op,
         || 2 != dtype->super.ub) {
         return OC_FALLBACK_OP;
     }
-    index = find((uintptr_t) op->o_func.c_fn);
+    index = half_find((uintptr_t) op->o_func.c_fn);
     if (NUM_FUNCTIONS == index || 0 == strcmp(functions[index].not_with, dtype->name)) {
         return OC_FALLBACK_OP;
     }

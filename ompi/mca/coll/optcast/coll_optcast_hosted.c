@@ -36,7 +36,7 @@ struct mca_coll_optcast_hosted {
 
 /* ---- spans ---- */
 
-static span_t span_of(const struct ompi_datatype_t *dtype, size_t count)
+static span_t hosted_span_of(const struct ompi_datatype_t *dtype, size_t count)
 {
     ptrdiff_t extent = dtype->super.ub - dtype->super.lb;
     ptrdiff_t rest = count > 0 ? (ptrdiff_t) (count - 1) * extent : 0;
@@ -57,7 +57,7 @@ static span_t span_of_blocks(const mca_coll_optcast_call_t *call, int blocks)
     ptrdiff_t first = PTRDIFF_MAX, end = PTRDIFF_MIN;
 
     for (int i = 0; i < blocks; i++) {
-        span_t one = span_of(call->dtype, OC_MPI_COUNT(call->counts, i));
+        span_t one = hosted_span_of(call->dtype, OC_MPI_COUNT(call->counts, i));
         ptrdiff_t at = OC_MPI_DISPL(call->displs, i) * extent + one.first;
 
         if (one.length > 0) {
@@ -80,13 +80,13 @@ static span_t recv_span(const mca_coll_optcast_module_t *m, const mca_coll_optca
     int blocks = ompi_comm_size(m->comm);
 
     return call->unequal ? span_of_blocks(call, blocks)
-                         : span_of(call->dtype, recv_count(call, blocks));
+                         : hosted_span_of(call->dtype, recv_count(call, blocks));
 }
 
 static span_t send_span(const mca_coll_optcast_call_t *call)
 {
-    return NULL != call->sdtype ? span_of(call->sdtype, (size_t) call->scount)
-                                : span_of(call->dtype, (size_t) call->count);
+    return NULL != call->sdtype ? hosted_span_of(call->sdtype, (size_t) call->scount)
+                                : hosted_span_of(call->dtype, (size_t) call->count);
 }
 
 /* ---- doubles ---- */
@@ -116,7 +116,7 @@ static void *double_make(double_t *d, oc_device_t *device, const void *buffer, s
 }
 
 /* Nobody can tell the others, who are in the previous module, that a rank has nothing to send. */
-static void load(const ompi_communicator_t *comm, const double_t *d)
+static void hosted_load(const ompi_communicator_t *comm, const double_t *d)
 {
     if (NULL == d->device || 0 == d->length) {
         return;
@@ -203,8 +203,8 @@ mca_coll_optcast_hosted_call(const mca_coll_optcast_call_t *call,
 void mca_coll_optcast_hosted_load(const mca_coll_optcast_hosted_t *h)
 {
     if (NULL != h) {
-        load(h->comm, &h->send);
-        load(h->comm, &h->recv);
+        hosted_load(h->comm, &h->send);
+        hosted_load(h->comm, &h->recv);
     }
 }
 

@@ -197,7 +197,7 @@ void mca_coll_optcast_job_publish(void)
     has_identity = OMPI_SUCCESS == rc;
 }
 
-static bool receive(published_t *published)
+static bool job_receive(published_t *published)
 {
     mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     opal_process_name_t first = OPAL_PROC_MY_NAME;
@@ -221,7 +221,7 @@ static bool receive(published_t *published)
 }
 
 /* Ranks that decide differently about the same operation wait for each other for ever. */
-static void adopt(const published_t *published)
+static void job_adopt(const published_t *published)
 {
     oc_job_settings_t *settings = &mca_coll_optcast_state.settings;
     char names[256] = "";
@@ -248,7 +248,7 @@ bool mca_coll_optcast_job_adopt(void)
     if (0 == OPAL_PROC_MY_NAME.vpid) {
         return has_identity;
     }
-    if (!receive(&published)) {
+    if (!job_receive(&published)) {
         return false;
     }
     identity = published.job;
@@ -259,7 +259,7 @@ bool mca_coll_optcast_job_adopt(void)
     if (has_identity) {
         memcpy(&st->rules, &published.rules, sizeof(st->rules));
     }
-    adopt(&published);
+    job_adopt(&published);
     return true;
 }
 

@@ -18,7 +18,7 @@ typedef struct {
     ptrdiff_t first; /* bytes from its address to its data */
 } shape_t;
 
-static shape_t shape_of(const struct ompi_datatype_t *dtype)
+static shape_t layout_shape_of(const struct ompi_datatype_t *dtype)
 {
     return (shape_t) {
         .size = dtype->super.size,
@@ -35,7 +35,7 @@ static bool is_row(const struct ompi_datatype_t *dtype, size_t count)
 const void *mca_coll_optcast_row(const void *buffer, size_t count,
                                  const struct ompi_datatype_t *dtype)
 {
-    return is_row(dtype, count) ? (const char *) buffer + shape_of(dtype).first : NULL;
+    return is_row(dtype, count) ? (const char *) buffer + layout_shape_of(dtype).first : NULL;
 }
 
 static size_t count_of(const mca_coll_optcast_call_t *call, int block)
@@ -91,7 +91,7 @@ static void place_directly(mca_coll_optcast_call_t *call, int num_ranks, ptrdiff
 int mca_coll_optcast_layout_blocks(mca_coll_optcast_call_t *call, int num_ranks)
 {
     mca_coll_optcast_layout_t *layout = &call->layout;
-    shape_t shape = shape_of(call->dtype);
+    shape_t shape = layout_shape_of(call->dtype);
 
     if (!call->unequal && is_row(call->dtype, 2)) {
         layout->recv = (char *) call->rbuf + shape.first;
@@ -118,7 +118,7 @@ int mca_coll_optcast_layout_blocks(mca_coll_optcast_call_t *call, int num_ranks)
 void mca_coll_optcast_layout_whole(mca_coll_optcast_call_t *call)
 {
     mca_coll_optcast_layout_t *layout = &call->layout;
-    shape_t shape = shape_of(call->dtype);
+    shape_t shape = layout_shape_of(call->dtype);
 
     layout->block = (size_t) call->count * shape.size;
     layout->total = layout->block;

@@ -48,7 +48,7 @@ int mca_coll_optcast_progress(void)
  * Threads of an embedded server come here too, and Open MPI's output functions are only safe for
  * threads under MPI_THREAD_MULTIPLE.
  */
-static void log_to_stderr(oc_log_level_t level, const char *line)
+static void module_log_to_stderr(oc_log_level_t level, const char *line)
 {
     (void) level;
     oc_output_line("[%s:%d] optcast: %s", opal_process_info.nodename, (int) getpid(), line);
@@ -70,7 +70,7 @@ static void open_log(int verbose)
 
     snprintf(name, sizeof(name), "[%s:%d] optcast", opal_process_info.nodename, (int) getpid());
     oc_output_set_name(name);
-    oc_log_set_sink(log_to_stderr);
+    oc_log_set_sink(module_log_to_stderr);
     oc_log_set_level(verbose > 1   ? OC_LOG_DEBUG
                      : verbose > 0 ? OC_LOG_INFO
                                    : OC_LOG_WARN);
@@ -192,7 +192,7 @@ static void services_make(mca_coll_optcast_module_t *m)
 }
 
 /* From 6.0 on a module does this itself; before, the framework takes what comm_query filled in. */
-static void install(mca_coll_optcast_module_t *m, struct ompi_communicator_t *comm)
+static void module_install(mca_coll_optcast_module_t *m, struct ompi_communicator_t *comm)
 {
 #if !OC_FRAMEWORK_COPIES
 #define X(fn) MCA_COLL_INSTALL_API(comm, fn, mca_coll_optcast_##fn, &m->super, "optcast");
@@ -221,7 +221,7 @@ static int module_enable(mca_coll_base_module_t *module, struct ompi_communicato
     }
     m->enabled = true;
     services_make(m);
-    install(m, comm);
+    module_install(m, comm);
     return OMPI_SUCCESS;
 }
 

@@ -45,7 +45,7 @@ typedef struct {
     oc_status_t status;
 } waiter_t;
 
-static void on_finished(void *arg, oc_status_t status)
+static void operate_on_finished(void *arg, oc_status_t status)
 {
     waiter_t *waiter = arg;
 
@@ -105,8 +105,8 @@ static int leave_to_previous(mca_coll_optcast_module_t *m, const mca_coll_optcas
     return rc;
 }
 
-static int fall_back(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                     oc_fallback_t reason)
+static int operate_fall_back(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                             oc_fallback_t reason)
 {
     mca_coll_optcast_count_fallback(reason);
     mca_coll_optcast_report_call(m, call->operation->names[OC_WAY_BLOCKING], call, reason);
@@ -114,7 +114,7 @@ static int fall_back(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t
 }
 
 /* An error here is this rank's own, and the others count on it: the group has to end. */
-static int prepare(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
+static int operate_prepare(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
 {
     const mca_coll_optcast_operation_t *operation = call->operation;
     int rc = NULL == operation->prepare ? OMPI_SUCCESS : operation->prepare(m, call);
@@ -134,7 +134,7 @@ static oc_status_t run(mca_coll_optcast_module_t *m, mca_coll_optcast_service_t 
     if (OC_GROUP_NEW == oc_group_state(service->group)) {
         service->bootstrap.blocking = true;
     }
-    status = mca_coll_optcast_start(m, service->group, call, on_finished, &waiter);
+    status = mca_coll_optcast_start(m, service->group, call, operate_on_finished, &waiter);
     if (OC_OK == status) {
         wait_for(&waiter.done);
         status = waiter.status;
@@ -170,14 +170,14 @@ int mca_coll_optcast_operate(mca_coll_optcast_module_t *m, mca_coll_optcast_call
     mca_coll_optcast_find_devices(m, call);
     reason = operation->decide(m, call);
     if (OC_FALLBACK_NONE != reason) {
-        return fall_back(m, call, reason);
+        return operate_fall_back(m, call, reason);
     }
     reason = mca_coll_optcast_left(service->group, call);
     if (OC_FALLBACK_NONE != reason) {
         service->blocking_seen = true;
-        return fall_back(m, call, reason);
+        return operate_fall_back(m, call, reason);
     }
-    rc = prepare(m, call);
+    rc = operate_prepare(m, call);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
@@ -189,7 +189,7 @@ int mca_coll_optcast_operate(mca_coll_optcast_module_t *m, mca_coll_optcast_call
     }
     mca_coll_optcast_layout_free(&call->layout);
     return OC_DECLINED == status
-               ? fall_back(m, call, mca_coll_optcast_left(service->group, call))
+               ? operate_fall_back(m, call, mca_coll_optcast_left(service->group, call))
                : rc;
 }
 
@@ -253,7 +253,7 @@ static int start_now(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call
                      reservation_t *reserved, ompi_request_t **request)
 {
     mca_coll_optcast_request_t *r;
-    int rc = prepare(m, call);
+    int rc = operate_prepare(m, call);
 
     if (OMPI_SUCCESS != rc) {
         if (NULL != reserved->request) {

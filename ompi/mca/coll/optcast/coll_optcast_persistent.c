@@ -116,8 +116,9 @@ static void on_freed(mca_coll_optcast_request_t *r)
 }
 
 /* A request of the previous module whose buffers are doubles. */
-static int wrap(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                ompi_request_t *inner, mca_coll_optcast_hosted_t *hosted, ompi_request_t **request)
+static int persistent_wrap(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                           ompi_request_t *inner, mca_coll_optcast_hosted_t *hosted,
+                           ompi_request_t **request)
 {
     mca_coll_optcast_persistent_t *persistent = calloc(1, sizeof(*persistent));
     mca_coll_optcast_request_t *r;
@@ -138,8 +139,9 @@ static int wrap(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *cal
     return OMPI_SUCCESS;
 }
 
-static int fall_back(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                     oc_fallback_t reason, struct ompi_info_t *info, ompi_request_t **request)
+static int persistent_fall_back(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
+                                oc_fallback_t reason, struct ompi_info_t *info,
+                                ompi_request_t **request)
 {
     mca_coll_optcast_hosted_t *hosted;
     ompi_request_t *inner;
@@ -152,7 +154,7 @@ static int fall_back(mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t
         *request = inner;
         return OMPI_SUCCESS;
     }
-    return OMPI_SUCCESS == rc ? wrap(m, call, inner, hosted, request) : rc;
+    return OMPI_SUCCESS == rc ? persistent_wrap(m, call, inner, hosted, request) : rc;
 }
 
 int mca_coll_optcast_operate_init(mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call,
@@ -171,7 +173,7 @@ int mca_coll_optcast_operate_init(mca_coll_optcast_module_t *m, mca_coll_optcast
         reason = mca_coll_optcast_left(service->group, call);
     }
     if (OC_FALLBACK_NONE != reason) {
-        return fall_back(m, call, reason, info, request);
+        return persistent_fall_back(m, call, reason, info, request);
     }
     while (NULL != call->operation->prepare && OMPI_SUCCESS != call->operation->prepare(m, call)) {
         mca_coll_optcast_need(m->comm, WHAT);

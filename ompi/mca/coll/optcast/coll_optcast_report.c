@@ -51,8 +51,8 @@ void mca_coll_optcast_report_module(const mca_coll_optcast_module_t *m)
 }
 
 /* What a group offloads in mode auto, and why; "" if there is nothing to choose. */
-static void explain(const mca_coll_optcast_module_t *m, oc_service_t service,
-                    const oc_group_t *group, char text[OC_CHOICE_SIZE])
+static void report_explain(const mca_coll_optcast_module_t *m, oc_service_t service,
+                           const oc_group_t *group, char text[OC_CHOICE_SIZE])
 {
     text[0] = '\0';
     if (OC_SERVICE_AGGREGATION == service && OC_MODE_AUTO == m->mode
@@ -82,7 +82,7 @@ static void print_call(const mca_coll_optcast_module_t *m, const char *name,
         snprintf(count, sizeof(count), "%zu x", (size_t) call->count);
     }
     if (OC_FALLBACK_NONE == reason || OC_FALLBACK_SIZE == reason || OC_FALLBACK_PLACE == reason) {
-        explain(m, service, m->services[service].group, choice);
+        report_explain(m, service, m->services[service].group, choice);
     }
     OC_VERBOSE(2, "optcast: %s on \"%s\": %s %s%s%s: %s%s%s", name,
                mca_coll_optcast_name(m->comm), count, call->dtype->name,
@@ -121,7 +121,7 @@ void mca_coll_optcast_report_setup(mca_coll_optcast_service_t *service, oc_group
                                                                        : "collectives are");
     } else if (0 == ompi_comm_rank(comm)
                && (OC_GROUP_LIVE == state || oc_group_leaves_all(group))) {
-        explain(service->module, service->bootstrap.service, group, choice);
+        report_explain(service->module, service->bootstrap.service, group, choice);
         oc_group_describe(group, text, sizeof(text));
         OC_VERBOSE(1, "optcast: communicator \"%s\": %d ranks%s%s%s%s",
                    mca_coll_optcast_name(comm), ompi_comm_size(comm),

@@ -159,20 +159,20 @@ static int start_inner(mca_coll_optcast_request_t *r)
     return rc;
 }
 
-static int fall_back(mca_coll_optcast_request_t *r)
+static int request_fall_back(mca_coll_optcast_request_t *r)
 {
     mca_coll_optcast_count_fallback(mca_coll_optcast_left(r->group, &r->call));
     return start_inner(r);
 }
 
-static void on_finished(void *arg, oc_status_t status)
+static void request_on_finished(void *arg, oc_status_t status)
 {
     mca_coll_optcast_request_t *r = arg;
     int rc = OMPI_SUCCESS;
 
     mca_coll_optcast_report_setup(service_of(r), r->group);
     if (OC_DECLINED == status) {
-        rc = fall_back(r);
+        rc = request_fall_back(r);
         if (OMPI_SUCCESS == rc) {
             return;
         }
@@ -207,11 +207,11 @@ int mca_coll_optcast_request_start(mca_coll_optcast_request_t *r)
     if (NULL == r->group) {
         return start_inner(r);
     }
-    status = mca_coll_optcast_start(r->module, r->group, &r->call, on_finished, r);
+    status = mca_coll_optcast_start(r->module, r->group, &r->call, request_on_finished, r);
     if (OC_DECLINED == status) {
         mca_coll_optcast_report_call(r->module, name, &r->call,
                                      mca_coll_optcast_left(r->group, &r->call));
-        return fall_back(r);
+        return request_fall_back(r);
     }
     mca_coll_optcast_report_call(r->module, name, &r->call, OC_FALLBACK_NONE);
     return OC_OK == status ? OMPI_SUCCESS

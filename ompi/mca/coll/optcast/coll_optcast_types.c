@@ -202,7 +202,7 @@ _Static_assert(2 * (sizeof(operations) / sizeof(operations[0])
                "the table is too full");
 
 /* The entry of the handle, or the free place where it belongs. */
-static entry_t *place_of(const void *handle)
+static entry_t *types_place_of(const void *handle)
 {
     uint64_t mixed = (uint64_t) (uintptr_t) handle * 0x9e3779b97f4a7c15u;
     unsigned place = (unsigned) (mixed >> (64 - PLACE_BITS));
@@ -224,10 +224,10 @@ static unsigned type_of(content_t content, unsigned class, size_t size)
     return 0;
 }
 
-static void fill(void)
+static void types_fill(void)
 {
     for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
-        *place_of(operations[i].handle) = (entry_t) {
+        *types_place_of(operations[i].handle) = (entry_t) {
             operations[i].handle, operations[i].op, operations[i].classes};
     }
     for (size_t i = 0; i < sizeof(datatypes) / sizeof(datatypes[0]); i++) {
@@ -236,7 +236,7 @@ static void fill(void)
                                 dtype->super.size);
 
         if (0 != type) {
-            *place_of(dtype) = (entry_t) {dtype, (uint16_t) type, datatypes[i].class};
+            *types_place_of(dtype) = (entry_t) {dtype, (uint16_t) type, datatypes[i].class};
         }
     }
     for (unsigned op = 0; op < OC_OP_END; op++) {
@@ -246,9 +246,9 @@ static void fill(void)
     }
 }
 
-static const entry_t *find(const void *handle)
+static const entry_t *types_find(const void *handle)
 {
-    const entry_t *entry = place_of(handle);
+    const entry_t *entry = types_place_of(handle);
 
     return NULL == entry->handle ? NULL : entry;
 }
@@ -259,12 +259,12 @@ oc_fallback_t mca_coll_optcast_map(const struct ompi_op_t *op, const struct ompi
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     const entry_t *operation, *type;
 
-    (void) pthread_once(&once, fill);
-    operation = find(op);
+    (void) pthread_once(&once, types_fill);
+    operation = types_find(op);
     if (NULL == operation) {
         return mca_coll_optcast_map_half(op, dtype, oc_op, oc_type);
     }
-    type = find(dtype);
+    type = types_find(dtype);
     if (NULL == type) {
         return OC_FALLBACK_TYPE;
     }
