@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-
 /* What owners differ in, in nanoseconds. */
 typedef struct {
     uint64_t interval;         /* from a PING to the next one at least */

@@ -113,8 +113,8 @@ void oc_uplink_fail(oc_uplink_t *uplink, oc_status_t status, const char *format,
 void oc_uplink_lost(oc_uplink_t *uplink, uint64_t now);
 
 /*
- * Closes it without a word to its owner but detach; again without harm. last_words, which may be NULL, are only
- * said where somebody would understand them: before WELCOME that is BYE alone.
+ * Closes it without a word to its owner but detach; again without harm. last_words, which may be
+ * NULL, are only said where somebody would understand them: before WELCOME that is BYE alone.
  */
 void oc_uplink_close(oc_uplink_t *uplink, const oc_control_t *last_words);
 
