@@ -229,12 +229,14 @@ static int run_job(int channel, const oc_data_process_config_t *begin)
         .ask = ask_supervisor,
         .arg = &process,
     };
-    char error[256] = "";
+    char error[256];
 
     oc_bound_offer_to_kernel();
     if (OC_OK != oc_loop_open(&process.loop)
-        || OC_OK != oc_job_open(&process.loop, &config, &process.job, error, sizeof(error))
         || OC_OK != oc_loop_add(&process.loop, &process.channel_watch, EPOLLIN)) {
+        return refuse_all(channel, "the server has no descriptors or no memory for events left");
+    }
+    if (OC_OK != oc_job_open(&process.loop, &config, &process.job, error, sizeof(error))) {
         return refuse_all(channel, error);
     }
     oc_bound_open(&process.bound, begin->memory_limit, (unsigned) begin->aggregators);

@@ -488,18 +488,32 @@ static void close_jobs(supervisor_t *supervisor)
     oc_loop_close(&supervisor->loop);
 }
 
+static oc_status_t supervisor_open_all(supervisor_t *supervisor, char *error, size_t error_size)
+{
+    oc_status_t status =
+        oc_data_process_configure(supervisor->settings, &supervisor->config, error, error_size);
+
+    if (OC_OK != status) {
+        return status;
+    }
+    if (OC_OK != oc_loop_open(&supervisor->loop) || OC_OK != watch_signals(supervisor)
+        || OC_OK != make_identity(supervisor) || !oc_spawn_open(&supervisor->spawn)) {
+        snprintf(error, error_size, "the system lacks what a server needs: descriptors, memory, "
+                 "random numbers or /proc");
+        return OC_ERR_SYSTEM;
+    }
+    status = check_parent(supervisor, error, error_size);
+    return OC_OK == status ? start_listening(supervisor, error, error_size) : status;
+}
+
 int oc_supervisor_run(const oc_server_settings_t *settings)
 {
     supervisor_t supervisor = {.settings = settings, .loop.epoll_fd = -1, .spawn.program = -1,
                                .cgroup.folder = -1};
-    char error[512] = "the system lacks what a server needs";
+    char error[512];
 
     raise_descriptor_limit();
-    if (OC_OK != oc_loop_open(&supervisor.loop) || OC_OK != watch_signals(&supervisor)
-        || OC_OK != oc_data_process_configure(settings, &supervisor.config, error, sizeof(error))
-        || OC_OK != make_identity(&supervisor) || !oc_spawn_open(&supervisor.spawn)
-        || OC_OK != check_parent(&supervisor, error, sizeof(error))
-        || OC_OK != start_listening(&supervisor, error, sizeof(error))) {
+    if (OC_OK != supervisor_open_all(&supervisor, error, sizeof(error))) {
         fprintf(stderr, "optcast-server: %s\n", error);
         oc_loop_close(&supervisor.loop);
         return EXIT_FAILURE;
