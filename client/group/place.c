@@ -82,9 +82,12 @@ static bool make_segment(oc_group_t *group, char *error, size_t error_size)
     oc_ring_shape_t shape = place_shape_of(client);
     size_t bytes = oc_ring_segment_size(&shape);
 
-    snprintf(error, error_size, "out of memory");
     if (NULL == group->servers->node) {
         group->servers->node = calloc(1, sizeof(*group->servers->node));
+    }
+    if (NULL == group->servers->node) {
+        snprintf(error, error_size, "out of memory");
+        return false;
     }
     if (client->node_bytes + bytes > MAX_NODE_BYTES) {
         snprintf(error, error_size,
@@ -93,8 +96,7 @@ static bool make_segment(oc_group_t *group, char *error, size_t error_size)
                  "coll_optcast_chunk_size", client->node_bytes, MAX_NODE_BYTES, bytes);
         return false;
     }
-    if (NULL == group->servers->node
-        || (NULL == client->bell && OC_OK != oc_doorbell_open(&client->bell, error, error_size))
+    if ((NULL == client->bell && OC_OK != oc_doorbell_open(&client->bell, error, error_size))
         || OC_OK != oc_segment_create(bytes, &group->servers->node->segment, error, error_size)) {
         return false;
     }
@@ -260,36 +262,50 @@ static bool get_segment(oc_group_t *group, uint32_t member, oc_ring_member_t *to
     return OC_OK == oc_segment_attach(record.segment, &to->segment, error, error_size);
 }
 
-oc_status_t oc_place_attach(oc_group_t *group, char *error, size_t error_size)
+/* Gives the segments to the ring. OC_ERR_UNREACHABLE: one of them cannot be had, error says why. */
+static oc_status_t make_ring(oc_group_t *group, oc_ring_member_t *members, char *error,
+                             size_t error_size)
 {
     oc_ring_shape_t shape = place_shape_of(group->client);
     oc_node_t *node = group->servers->node;
     oc_status_t status = OC_OK;
-    oc_ring_member_t *members;
 
-    snprintf(error, error_size, "out of memory");
-    if (NULL == node) {
-        return OC_ERR_NO_MEMORY;
-    }
-    members = calloc(node->num_members, sizeof(*members));
-    node->sources = calloc(node->num_members, sizeof(*node->sources));
-    if (NULL == members || NULL == node->sources) {
-        free(members);
-        return OC_ERR_NO_MEMORY;
-    }
-    for (uint32_t i = 0; i < node->num_members && OC_OK == status; i++) {
+    for (uint32_t i = 0; i < node->num_members; i++) {
         if (!get_segment(group, i, &members[i], error, error_size)) {
             status = OC_ERR_UNREACHABLE;
+            break;
         }
     }
-    if (OC_OK == status) {
-        status = oc_ring_open(&shape, members, node->num_members, node->self, group->client->bell,
-                              &node->ring);
-    } else {
+    if (OC_OK != status) {
         for (uint32_t i = 0; i < node->num_members; i++) {
             oc_segment_close(members[i].segment);
         }
+        return status;
     }
+    status = oc_ring_open(&shape, members, node->num_members, node->self, group->client->bell,
+                          &node->ring);
+    if (OC_OK != status) {
+        snprintf(error, error_size, "%s", oc_status_string(status));
+    }
+    return status;
+}
+
+oc_status_t oc_place_attach(oc_group_t *group, char *error, size_t error_size)
+{
+    oc_node_t *node = group->servers->node;
+    oc_ring_member_t *members = NULL;
+    oc_status_t status;
+
+    if (NULL != node) {
+        members = calloc(node->num_members, sizeof(*members));
+        node->sources = calloc(node->num_members, sizeof(*node->sources));
+    }
+    if (NULL == members || NULL == node->sources) {
+        snprintf(error, error_size, "out of memory");
+        free(members);
+        return OC_ERR_NO_MEMORY;
+    }
+    status = make_ring(group, members, error, error_size);
     free(members);
     return status;
 }

@@ -117,7 +117,7 @@ static void tell_addresses(oc_record_t *record)
 static void open_embedded(oc_group_t *group, oc_record_t *record)
 {
     oc_client_t *client = group->client;
-    char error[OC_REASON_SIZE / 2] = "";
+    char error[OC_REASON_SIZE / 2];
 
     if (OC_OK != start_embedded(client, error, sizeof(error))) {
         go_without_embedded(group, error);

@@ -89,16 +89,16 @@ static oc_status_t bind_any(oc_verbs_port_t *port, const char *interface, char *
                             size_t error_size)
 {
     oc_status_t status = OC_ERR_UNREACHABLE;
+    bool found = false;
     struct ifaddrs *all;
 
     if (0 != getifaddrs(&all)) {
         snprintf(error, error_size, "network interfaces cannot be listed (%s)", strerror(errno));
         return OC_ERR_SYSTEM;
     }
-    snprintf(error, error_size, "no network interface '%s' is up and has an IPv4 address: check "
-             "coll_optcast_multicast_interface", interface);
     for (struct ifaddrs *own = all; OC_OK != status && NULL != own; own = own->ifa_next) {
         if (is_candidate(own, interface)) {
+            found = true;
             status = bind_to(port, own, error, error_size);
         }
     }
@@ -106,6 +106,9 @@ static oc_status_t bind_any(oc_verbs_port_t *port, const char *interface, char *
     if (OC_OK != status && '\0' == interface[0]) {
         snprintf(error, error_size, "no network interface with an IPv4 address has an active RDMA "
                  "port: see rdma link and ip address");
+    } else if (!found) {
+        snprintf(error, error_size, "no network interface '%s' is up and has an IPv4 address: "
+                 "check coll_optcast_multicast_interface", interface);
     }
     return status;
 }
