@@ -12,7 +12,7 @@ most=400
 # what only the first call does counts next to nothing
 times=1000
 operations=(allgather allgatherv bcast)
-declare -A callers=([allgather]=previous_allgather [allgatherv]=previous_allgatherv [bcast]=previous)
+declare -A callers=([allgather]=previous_allgather [allgatherv]=previous_allgatherv [bcast]=bcast_previous)
 
 # callgrind counts from the beginning of the component's function on, and stops in the one that calls the module
 # before.

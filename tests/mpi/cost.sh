@@ -20,7 +20,8 @@ expect_cost() {
 
     shift 2
     wrapper=(valgrind --tool=callgrind --vgdb=no "--callgrind-out-file=$tmp/$name.%q{OMPI_COMM_WORLD_RANK}"
-        --toggle-collect=mca_coll_optcast_allreduce --toggle-collect=previous --toggle-collect=dl_iterate_phdr)
+        --toggle-collect=mca_coll_optcast_allreduce --toggle-collect=allreduce_previous
+        --toggle-collect=dl_iterate_phdr)
     expect_job "$name" 2 embedded mode=auto rules="$rules" heartbeat_timeout=60 cost "$times" "$@"
     wrapper=()
     callgrind_annotate --inclusive=yes --auto=no --threshold=100 "$tmp/$name.0" >"$tmp/counts" 2>&1 ||
