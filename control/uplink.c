@@ -267,13 +267,15 @@ static void on_gone(oc_uplink_t *uplink)
     }
 }
 
-static void uplink_flush(oc_uplink_t *uplink)
+/* Whether all that was to be sent went, or can still go; otherwise the connection is broken off. */
+static bool uplink_flush(oc_uplink_t *uplink)
 {
     oc_status_t status = OC_OK == uplink->unsent ? oc_stream_flush(&uplink->stream) : OC_OK;
 
     if (OC_OK != status) {
         uplink_break_off(uplink, status);
     }
+    return OC_OK == uplink->unsent;
 }
 
 /* What came before the end is looked at first: it may say why. */
@@ -297,8 +299,15 @@ static void read_messages(oc_uplink_t *uplink)
         oc_uplink_fail(uplink, status, "does not speak this protocol");
     } else if (OC_OK != read_status) {
         on_gone(uplink);
-    } else {
-        uplink_flush(uplink);
+    }
+}
+
+static void read_and_write(oc_uplink_t *uplink)
+{
+    read_messages(uplink);
+    if (is_talking(uplink) && !uplink_flush(uplink)) {
+        /* now its end can be read, and before that what the server has said meanwhile */
+        read_messages(uplink);
     }
 }
 
@@ -318,7 +327,7 @@ void oc_uplink_look(oc_uplink_t *uplink, uint64_t now, bool wanted)
         check_connected(uplink, now, wanted);
     }
     if (is_talking(uplink)) {
-        read_messages(uplink);
+        read_and_write(uplink);
     }
     if (OC_UPLINK_READY == uplink->state) {
         check_pulse(uplink, now);

@@ -31,7 +31,7 @@ static int listeners[2];
 /* What the owner has seen, and what it does. */
 static struct {
     unsigned attached, detached, hellos, welcomes, joined, missed, ended;
-    bool unwatchable, waits, returns;
+    bool unwatchable, waits, returns, breaks;
     oc_status_t status;
     oc_uplink_state_t state;
 } seen;
@@ -66,10 +66,15 @@ static void welcome(oc_uplink_t *link, const oc_welcome_t *message)
     oc_uplink_accept(link);
 }
 
+static void say_why_and_reset(void);
+
 static bool message(oc_uplink_t *link, const oc_control_t *message)
 {
     (void) link;
     seen.joined += OC_CONTROL_JOINED == message->type;
+    if (seen.breaks) {
+        say_why_and_reset();
+    }
     return OC_CONTROL_JOINED == message->type;
 }
 
@@ -93,8 +98,8 @@ static void ended(oc_uplink_t *link, oc_status_t status, oc_uplink_state_t state
 }
 
 static const oc_uplink_owner_t owner = {
-    .attach = attach, .detach = detach, .hello = hello, .welcome = welcome, .message = message, .waits = waits, .ended = ended,
-    .title = "server"};
+    .attach = attach, .detach = detach, .hello = hello, .welcome = welcome, .message = message,
+    .waits = waits, .ended = ended, .title = "server"};
 
 /* ---- both ends ---- */
 
@@ -537,6 +542,30 @@ static void test_server_says_why_before_sending_fails(void **state)
     expect_end(OC_UPLINK_READY, OC_ERR_REFUSED, "server S ended its service: no more");
 }
 
+/* What it has not read makes its end a reset. */
+static void say_why_and_reset(void)
+{
+    say_notice(OC_CONTROL_JOB_ERROR, OC_ERR_REFUSED);
+    oc_stream_close(&server);
+}
+
+/* Between reading and writing, in one look. */
+static void test_server_says_why_before_writing_fails(void **state)
+{
+    (void) state;
+    reach_ready();
+    while (0 == (POLLOUT & oc_uplink_events(&uplink))) {
+        oc_uplink_send(&uplink, &ping);
+    }
+    assert_int_equal(uplink.unsent, OC_OK);
+    seen.breaks = true;
+    say(&(oc_control_t) {.type = OC_CONTROL_JOINED});
+    oc_uplink_look(&uplink, oc_clock_ns(), true);
+    assert_int_equal(seen.joined, 1);
+    assert_int_equal(uplink.state, OC_UPLINK_DEAD);
+    expect_end(OC_UPLINK_READY, OC_ERR_REFUSED, "server S ended its service: no more");
+}
+
 /* It does not read: what waits to be sent is bounded. */
 static void test_deaf_server(void **state)
 {
@@ -569,7 +598,8 @@ int main(void)
         TEST(test_answers), TEST(test_silence), TEST(test_silence_is_borne),
         TEST(test_messages), TEST(test_bye), TEST(test_early_bye),
         TEST(test_server_ends), TEST(test_server_says_why),
-        TEST(test_server_says_why_before_sending_fails), TEST(test_deaf_server),
+        TEST(test_server_says_why_before_sending_fails),
+        TEST(test_server_says_why_before_writing_fails), TEST(test_deaf_server),
         TEST(test_data_connection_breaks),
     };
 
