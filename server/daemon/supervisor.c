@@ -4,6 +4,7 @@
 
 #include "server/daemon/supervisor.h"
 
+#include <errno.h>
 #include <net/if.h>
 #include <signal.h>
 #include <stdio.h>
@@ -498,8 +499,8 @@ static oc_status_t supervisor_open_all(supervisor_t *supervisor, char *error, si
     }
     if (OC_OK != oc_loop_open(&supervisor->loop) || OC_OK != watch_signals(supervisor)
         || OC_OK != make_identity(supervisor) || !oc_spawn_open(&supervisor->spawn)) {
-        snprintf(error, error_size, "the system lacks what a server needs: descriptors, memory, "
-                 "random numbers or /proc");
+        snprintf(error, error_size, "the system lacks what a server needs (%s): raise the limits for "
+                 "open files and memory, and see that /proc is mounted", strerror(errno));
         return OC_ERR_SYSTEM;
     }
     status = check_parent(supervisor, error, error_size);
