@@ -96,10 +96,10 @@ static const oc_setting_t job_settings[] = {
              "chunks from and to user memory."},
     {JOB(chunk_size), EXPERTS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_SIZE, .number = 0,
      .min = OC_MIN_CHUNK, .max = OC_MAX_CHUNK, .automatic = true, .unit = "bytes",
-     .help = "Size of the chunks of a vector, which are reduced independently. 0: from 16 to 64 "
-             "KiB, so that each aggregator gets 64 chunks or more, because links are idle for one "
-             "chunk at both ends of a vector. Chunks are smaller if a server has no memory for one "
-             "of each rank."},
+     .help = "Largest chunk of a vector. Chunks are reduced independently. They are smaller if an "
+             "aggregator gets less than one of a vector, or has no memory for one of each rank. "
+             "0: 64 KiB, and for vectors below 4 MiB for each aggregator down to 16 KiB, because "
+             "links are idle for one chunk at both ends of a vector."},
     {JOB(window), EXPERTS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_INT, .number = 4, .min = 1,
      .max = OC_MAX_WINDOW, .unit = "chunks",
      .help = "Chunks that a rank has in flight to one aggregator, over all vectors of a "

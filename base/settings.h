@@ -167,13 +167,10 @@ oc_status_t oc_settings_check(const oc_settings_table_t *table, const void *valu
 uint64_t oc_settings_hash(uint64_t hash, const oc_settings_table_t *table, const void *values,
                           oc_setting_scope_t scope);
 
-/*
- * What chunk_size stands for. Bytes of the largest chunk of a vector, which is that of all chunks
- * but the last if chunk_size is not 0 …
- */
+/* What chunk_size stands for: bytes of the largest chunk of a vector … */
 size_t oc_settings_largest_chunk(const oc_job_settings_t *settings);
 
-/* … and how many chunks each aggregator gets at least, of no less than OC_FINE_CHUNK bytes. */
+/* … and how many chunks each aggregator gets at least, unless they would be below OC_FINE_CHUNK. */
 unsigned oc_settings_fewest_chunks(const oc_job_settings_t *settings);
 
 #endif

@@ -92,8 +92,10 @@ static bool make_segment(oc_group_t *group, char *error, size_t error_size)
     if (client->node_bytes + bytes > MAX_NODE_BYTES) {
         snprintf(error, error_size,
                  "other communicators have %zu of the %u bytes of memory that a process shares, "
-                 "and this one needs %zu; free communicators, or lower coll_optcast_window or "
-                 "coll_optcast_chunk_size", client->node_bytes, MAX_NODE_BYTES, bytes);
+                 "and this one needs %zu; free communicators, or set coll_optcast_window below %d "
+                 "or coll_optcast_chunk_size below %zu", client->node_bytes, MAX_NODE_BYTES, bytes,
+                 client->config.settings->window,
+                 oc_settings_largest_chunk(client->config.settings));
         return false;
     }
     if ((NULL == client->bell && OC_OK != oc_doorbell_open(&client->bell, error, error_size))
@@ -285,7 +287,8 @@ static oc_status_t make_ring(oc_group_t *group, oc_ring_member_t *members, char 
     status = oc_ring_open(&shape, members, node->num_members, node->self, group->client->bell,
                           &node->ring);
     if (OC_OK != status) {
-        snprintf(error, error_size, "%s", oc_status_string(status));
+        snprintf(error, error_size, "the memory that %u ranks of this host share: %s",
+                 node->num_members, oc_status_string(status));
     }
     return status;
 }
