@@ -11,7 +11,7 @@
 /* NULL is allowed. */
 void oc_cast_member_free(oc_cast_member_t *member);
 void oc_cast_member_message(oc_cast_member_t *member, const uint8_t *bytes, size_t length);
-/* A datagram of its group came by its slot. */
+/* A datagram of its group came, by any address of the job. */
 void oc_cast_member_datagram(oc_cast_member_t *member, const oc_datagram_t *header,
                              const uint8_t *bytes);
 /* A peer is gone; if it is one of the group's, the group ends. */

@@ -3,8 +3,9 @@
 
 usage: errors.py TREE
 
-Looks at the .c files of the product but of tools and benchmarks, where such a text is a variable or argument `error`. A caller that prepares the text
-hides a callee that fails without a word, and a function that writes it before it knows does the same for what comes later.
+Looks at the .c files of the product but of tools and benchmarks, where such a text is a variable or argument `error`.
+A caller that prepares the text hides a callee that fails without a word, and a function that writes it before it knows
+does the same for what comes later.
 """
 import pathlib
 import re
@@ -12,8 +13,11 @@ import sys
 
 PREPARED = re.compile(r"\bchar error\[[^\]]*\]\s*=|\berror\[0\]\s*=[^=]")
 WRITTEN = re.compile(r"^ {4}snprintf\(error,.*?\);\n", re.DOTALL | re.MULTILINE)
-# What may come after the text has been written outside of any condition: words that tidy up, and the end.
-END = re.compile(r"(?: {4}(?:[\w>.-]+\(.*?\);|[\w>.-]+ = .*?;)\n)*(?: {4}return (?!OC_OK|true)|\})", re.DOTALL)
+# What may come after the text has been written outside of any condition: words that tidy up, and a failure.
+END = re.compile(r"(?: {4}(?!return)[\w>.\[\]-]+(?:\([^;{}]*\)| = [^;(){}?]*);\n)*"
+                 r"(?: {4}return (?:OC_ERR_\w+|OC_DECLINED|false|NULL|-1|EXIT_FAILURE|\w+"
+                 r"|\w+ == \w+ \? OC_ERR_\w+ : OC_ERR_\w+);|\})")
+SUCCESS = re.compile(r" {4}return (?:OC_OK|true|0|EXIT_SUCCESS);")
 
 
 def sources(tree):
@@ -36,7 +40,8 @@ def wrong(path, text):
     for match in PREPARED.finditer(text):
         yield f"{path}:{line(text, match.start())}: the error text is prepared before anything has failed"
     for match in WRITTEN.finditer(text):
-        if not END.match(text, match.end()):
+        end = END.match(text, match.end())
+        if end is None or SUCCESS.search(end.group(0)):
             yield f"{path}:{line(text, match.start())}: the error text is written, and what follows may succeed"
 
 

@@ -10,7 +10,12 @@ set -eu
 # put FILE LINE...: a function with these lines.
 put() {
     mkdir -p "$tmp/tree/${1%/*}"
-    { echo "bool $(basename "$1" .c)(char *error, size_t size)" && echo '{' && printf '    %s\n' "${@:2}" && echo '}'; } >"$tmp/tree/$1"
+    {
+        echo "bool $(basename "$1" .c)(char *error, size_t size)"
+        echo '{'
+        printf '    %s\n' "${@:2}"
+        echo '}'
+    } >"$tmp/tree/$1"
 }
 
 begin_test errors
@@ -24,13 +29,19 @@ put tools/other.c 'char error[10] = "";'
 "$PYTHON" "$here/errors.py" "$tmp/tree" >"$tmp/wrong" 2>&1 || not_ok "it finds what is not there" "$tmp/wrong"
 # it finds what is wrong
 put base/early.c 'snprintf(error, size, "it");' 'if (good()) {' '    return true;' '}' 'return false;'
+put base/asks.c 'snprintf(error, size, "it");' 'return make(thing);'
+put base/asks_if.c 'snprintf(error, size, "it");' 'return good() ? OC_OK : OC_ERR_SYSTEM;'
+put base/asks_first.c 'snprintf(error, size, "it");' 'status = make(thing);' 'return status;'
+put base/asks_later.c 'snprintf(error, size, "it");' 'prepare(x);' 'if (good()) {' '    return true;' '}' 'tidy(x);' \
+    'return false;'
 put base/success.c 'snprintf(error, size, "it");' 'return OC_OK;'
 put base/prepared.c 'char error[10] = "";' 'return good(error);'
 put base/emptied.c "error[0] = '\\0';" 'return good(error);'
 ! "$PYTHON" "$here/errors.py" "$tmp/tree" >"$tmp/wrong" 2>&1 || not_ok "it finds nothing" "$tmp/wrong"
-for what in 'base/early.c:3: the error text is written' 'base/success.c:3: the error text is written' \
+for what in 'base/asks.c:3: the error text is written' 'base/asks_if.c:3: the error text is written' \
+    'base/asks_first.c:3: the error text is written' 'base/asks_later.c:3: the error text is written' 'base/early.c:3: the error text is written' 'base/success.c:3: the error text is written' \
     'base/prepared.c:3: the error text is prepared' 'base/emptied.c:3: the error text is prepared'; do
     grep -q -F "$what" "$tmp/wrong" || not_ok "it does not say: $what" "$tmp/wrong"
 done
-[ "$(wc -l <"$tmp/wrong")" -eq 4 ] || not_ok "it finds more" "$tmp/wrong"
+[ "$(wc -l <"$tmp/wrong")" -eq 8 ] || not_ok "it finds more" "$tmp/wrong"
 echo "ok errors: $(tail -n 1 "$tmp/log")"

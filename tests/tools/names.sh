@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Owns the test that no name of the product's files of C, types and functions (static ones, too) means two things, that headers declare what
-# their own file defines, and that files say what they own. names.py names the exceptions.
+# Owns the test that no name of the product's files of C, types and functions (static ones, too) means two things, that
+# headers declare what their own file defines, and that files say what they own. names.py names the exceptions.
 # Test: quick 60
 set -eu
 

@@ -82,8 +82,9 @@ static int teardown(void **state)
 /* The group has one lane for each aggregator, and so the vector has as many parts. */
 static void run_out(int after)
 {
-    oc_allreduce_args_t args = {.send = contribution, .recv = result, .count = BYTES / sizeof(int32_t),
-                                .op = OC_OP_SUM, .type = OC_TYPE_INT32};
+    oc_allreduce_args_t args = {.send = contribution, .recv = result,
+                                .count = BYTES / sizeof(int32_t), .op = OC_OP_SUM,
+                                .type = OC_TYPE_INT32};
     oc_status_t status;
 
     assert_int_equal(setup(NULL), 0);
