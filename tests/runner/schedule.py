@@ -9,6 +9,7 @@ import threading
 import time
 
 SKIPPED = 77  # exit status of a test that cannot be run here
+PATIENCE = 2  # times what a test says that it takes at most: machines are shared, and this is only to find what hangs
 GRACE = 30  # seconds from SIGTERM, upon which a test cleans up, to SIGKILL
 SHOWN_LINES = 30
 
@@ -64,7 +65,7 @@ class Schedule:
                                        start_new_session=True, env={**os.environ, **job.environment})
         self.running.add(process)
         try:
-            return process.wait(job.seconds)
+            return process.wait(PATIENCE * job.seconds)
         except subprocess.TimeoutExpired:
             self.end(process, signal.SIGTERM)
             try:
@@ -72,7 +73,7 @@ class Schedule:
             except subprocess.TimeoutExpired:
                 pass
             with open(self.log_of(job.title), "a", encoding="utf-8") as log:
-                print(f"run-tests: it did not end within {job.seconds} seconds", file=log)
+                print(f"run-tests: it did not end within {PATIENCE * job.seconds} seconds", file=log)
             return None
         finally:
             # what a test leaves behind must not disturb the next one

@@ -52,7 +52,7 @@ dummy often 'Test: all 10 x3' "echo x >>$tmp/often"
 expect 0 quick
 says 'ok tools/good .*' '1 passed, 0 failed, 0 skipped'
 expect 1 default
-says 'ok tools/good .*' 'not ok tools/slow' '    cleaned up' '    run-tests: it did not end within 1 seconds' \
+says 'ok tools/good .*' 'not ok tools/slow' '    cleaned up' '    run-tests: it did not end within 2 seconds' \
     'not ok tools/bad' '    broken ' 'skip tools/lame: no legs' 'ok tools/many:one .*' '2 passed, 2 failed, 1 skipped'
 rm "$tree/tests/tools/slow.sh"
 expect 1 all
