@@ -16,6 +16,7 @@
 #include "client/client.h"
 #include "client/collective/large.h"
 #include "client/servers/lanes.h"
+#include "client/servers/network.h"
 #include "reduction/reduction.h"
 
 #define LANES 4u
@@ -48,12 +49,14 @@ static int setup(void **state)
     oc_client_config_t config = {.settings = &settings, .counters = &counters};
     oc_group_params_t params = {.num_ranks = 2, .rank = 1, .name = "a group"};
     oc_group_servers_t *servers;
+    char error[256];
 
     (void) state;
     oc_settings_default(&oc_job_settings_table, &settings);
     settings.servers = "localhost";
     counters = (oc_counters_t) {0};
     if (OC_OK != oc_client_create(&config, &client)
+        || OC_OK != oc_client_worker(client, error, sizeof(error))
         || OC_OK != oc_group_create(client, &params, &group)) {
         return -1;
     }
