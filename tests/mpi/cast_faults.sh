@@ -61,11 +61,14 @@ wait_until 25 eval "! is_alive $job_pid" || not_ok "killed: the job hangs" "$tmp
 ! wait "$job_pid" || not_ok "killed: the job ended without an error" "$tmp/killed.log"
 ! grep '^not ok' "$tmp/killed.log" || not_ok "killed: wrong results" "$tmp/killed.log"
 
-# Two jobs on the same multicast address and port do not disturb each other.
+# Two jobs on the same multicast address and port, at the same time, do not disturb each other.
 same=("${cast[@]}" multicast_address=239.255.77.1 multicast_port=8920 multicast_groups=1)
-start_job one 3 embedded "${same[@]}" cast_loop operations=600 count=5000
+start_job one 3 embedded "${same[@]}" cast_loop operations=600 count=5000 start="$tmp/start"
 one=$job_pid
-start_job two 3 embedded "${same[@]}" cast_loop operations=600 count=5000
+start_job two 3 embedded "${same[@]}" cast_loop operations=600 count=5000 start="$tmp/start"
+wait_until 60 eval '[ "$(cat "$tmp/one.log" "$tmp/two.log" | grep -c "begins at")" -eq 6 ]' ||
+    not_ok "two jobs: they do not begin" "$tmp/one.log" "$tmp/two.log"
+touch "$tmp/start"
 wait "$one" || not_ok "two jobs: the first failed" "$tmp/one.log"
 wait "$job_pid" || not_ok "two jobs: the second failed" "$tmp/two.log"
 [ "$(counted one offloaded 3)" -eq 1800 ] || not_ok "two jobs: not everything was offloaded" "$tmp/one.log"

@@ -9,6 +9,7 @@
  *   late=R         this rank sleeps after its first operations, while the others wait for it...
  *   late_for=S     ...so long (default 5)
  *   kill=R         this rank kills itself, in the middle of an operation: others have entered it
+ *   start=FILE     begins when FILE exists
  *   nonblocking=1  the nonblocking forms and Wait; from=1: but not the first
  *
  * Each rank prints "rank R: begins at TIME", perhaps "rank R: late at TIME", and "rank R: error
@@ -27,9 +28,18 @@
 typedef struct {
     double late_for;
     int operations, count, late, kill, nonblocking, from;
+    const char *start;
 } options_t;
 
 static int rank;
+
+/* The time limit of the job is that of this, too. */
+static void await_start(const char *path)
+{
+    while (NULL != path && 0 != access(path, F_OK)) {
+        usleep(1000);
+    }
+}
 
 /* A little after it has begun: the others are in the operation, and blocks are under way. */
 static void die_soon(void)
@@ -100,7 +110,8 @@ int main(int argc, char **argv)
     const option_t options[] = {
         OPTION_NUMBER(o, operations), OPTION_NUMBER(o, count), OPTION_NUMBER(o, late),
         OPTION_SECONDS(o, late_for), OPTION_NUMBER(o, kill),
-        OPTION_NUMBER(o, nonblocking), OPTION_NUMBER(o, from), OPTIONS_END};
+        OPTION_NUMBER(o, nonblocking), OPTION_NUMBER(o, from),
+        OPTION_TEXT(o, start), OPTIONS_END};
     int status;
 
     MPI_Init(&argc, &argv);
@@ -108,6 +119,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     options_read(argc, argv, options);
     tell("begins");
+    await_start(o.start);
     if (!loop(&o)) {
         /* some ranks are gone: nothing that needs them all */
         sleep(3);
