@@ -103,8 +103,7 @@ def main(arguments):
                 run_tree(schedule, tree, tests)
     except Interrupted:
         return 130
-    print(f"{schedule.passed} passed, {schedule.failed} failed, {schedule.skipped} skipped")
-    return 1 if schedule.failed else 0
+    return 0 if schedule.conclude() else 1
 
 
 if __name__ == "__main__":

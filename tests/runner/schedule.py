@@ -35,7 +35,8 @@ class Schedule:
 
     def __init__(self, logs, jobs):
         self.logs, self.jobs = logs, jobs
-        self.passed = self.failed = self.skipped = 0
+        self.passed = self.skipped = 0
+        self.failures = []
         self.lock = threading.Lock()
         self.running = set()
         self.stopped = False
@@ -101,8 +102,15 @@ class Schedule:
     def fail(self, title):
         """Counts a test that failed, and shows the end of its log."""
         with self.lock:
-            self.failed += 1
+            self.failures.append(title)
             print(f"not ok {title}\n{self.tail(title)}", flush=True)
+
+    def conclude(self):
+        """Prints what failed, which one would have to search for otherwise, and counts; whether nothing failed."""
+        if self.failures:
+            print("failed: " + " ".join(self.failures))
+        print(f"{self.passed} passed, {len(self.failures)} failed, {self.skipped} skipped")
+        return not self.failures
 
     def one(self, job):
         """Runs a test, counts it, and says what came out; whether it has not failed."""

@@ -53,7 +53,8 @@ expect 0 quick
 says 'ok tools/good .*' '1 passed, 0 failed, 0 skipped'
 expect 1 default
 says 'ok tools/good .*' 'not ok tools/slow' '    cleaned up' '    run-tests: it did not end within 2 seconds' \
-    'not ok tools/bad' '    broken ' 'skip tools/lame: no legs' 'ok tools/many:one .*' '2 passed, 2 failed, 1 skipped'
+    'not ok tools/bad' '    broken ' 'skip tools/lame: no legs' 'ok tools/many:one .*' 'failed: tools/(slow tools/bad|bad tools/slow)' \
+    '2 passed, 2 failed, 1 skipped'
 rm "$tree/tests/tools/slow.sh"
 expect 1 all
 says '    broken harder' 'ok tools/many:two .*' 'ok tools/often \(3 times, .*' '4 passed, 1 failed, 1 skipped'
