@@ -10,6 +10,7 @@
 #include "multicast/core/cast_check.h"
 #include "multicast/transport/senders.h"
 #include "multicast/wire/contact.h"
+#include "tests/multicast/memory.h"
 #include "tests/multicast/score.h"
 
 #define MAX_OPERATIONS 512
@@ -53,14 +54,14 @@ struct rank {
     oc_cast_group_t *group;
     oc_cast_counters_t counters;
     oc_transport_t *transport;
-    bool known[MAX_NODES];       /* and may connect to it */
+    bool *known;                 /* by rank: how to connect to it */
     part_t parts[MAX_OPERATIONS];
 };
 
 struct crew {
     crew_config_t config;
     network_t *network;
-    uint32_t hosts[MAX_NODES];
+    uint32_t *hosts;             /* by rank */
     uint64_t token, begin;
     unsigned num_ranks, num_operations;
     piece_t pieces[MAX_OPERATIONS];
@@ -80,16 +81,6 @@ typedef struct errand {
     uint64_t time;               /* until others are told, or of a pause */
     struct errand *next;
 } errand_t;
-
-static void *get_memory(size_t size)
-{
-    void *memory = calloc(1, size > 0 ? size : 1);
-
-    if (NULL == memory) {
-        abort();
-    }
-    return memory;
-}
 
 /* ---- operations ---- */
 
@@ -177,6 +168,12 @@ static void begin(rank_t *rank, part_t *part)
     }
 }
 
+/* What a table says of a rank. */
+static uint64_t scripted(const uint64_t *table, unsigned rank)
+{
+    return rank < SCRIPTED_RANKS ? table[rank] : 0;
+}
+
 /* Begins what is to be begun now. true: something is. */
 static bool go_on(rank_t *rank)
 {
@@ -190,7 +187,7 @@ static bool go_on(rank_t *rank)
     while (rank->next < crew->num_operations) {
         part_t *part = &rank->parts[rank->next];
         const operation_t *plan = &crew->pieces[rank->next].plan;
-        uint64_t compute = plan->compute[rank->number];
+        uint64_t compute = scripted(plan->compute, rank->number);
 
         if (!plan->queued && rank->next > 0 && !rank->parts[rank->next - 1].outcome.over) {
             break;
@@ -437,6 +434,7 @@ static void tell_contacts(rank_t *rank)
     uint32_t neighbours[OC_CAST_NEIGHBOURS];
     unsigned count = oc_cast_neighbours(rank->crew->num_ranks, rank->number, neighbours);
 
+    rank->known = memory_new(rank->crew->num_ranks * sizeof(*rank->known));
     for (unsigned i = 0; i < rank->crew->num_ranks; i++) {
         rank->known[i] = rank->crew->config.acquainted;
     }
@@ -456,14 +454,15 @@ static void admit(crew_t *crew, unsigned rank)
 
 crew_t *crew_new(const crew_config_t *config)
 {
-    crew_t *crew = get_memory(sizeof(*crew));
+    crew_t *crew = memory_new(sizeof(*crew));
 
     crew->config = *config;
     crew->num_ranks = config->network.num_nodes;
     crew->network = network_new(&config->network);
     crew->begin = network_now(crew->network);
     crew->token = 0x746f6b656e000000ull ^ config->network.seed;
-    crew->ranks = get_memory(crew->num_ranks * sizeof(rank_t));
+    crew->ranks = memory_new(crew->num_ranks * sizeof(rank_t));
+    crew->hosts = memory_new(crew->num_ranks * sizeof(*crew->hosts));
     crew->seal = oc_cast_seal_new(crew_key, crew->token);
     crew->serial = FIRST_SERIAL;
     for (unsigned i = 0; i < crew->num_ranks; i++) {
@@ -479,7 +478,7 @@ crew_t *crew_new(const crew_config_t *config)
         admit(crew, i);
     }
     for (unsigned i = 0; i < crew->num_ranks; i++) {
-        network_at(crew->network, crew->begin + config->born[i], be_born, &crew->ranks[i]);
+        network_at(crew->network, crew->begin + scripted(config->born, i), be_born, &crew->ranks[i]);
     }
     return crew;
 }
@@ -494,6 +493,7 @@ void crew_free(crew_t *crew)
         for (unsigned k = 0; k < crew->num_operations; k++) {
             buffers_free(&crew->ranks[i].parts[k].buffers);
         }
+        free(crew->ranks[i].known);
     }
     for (unsigned k = 0; k < crew->num_operations; k++) {
         score_free(&crew->pieces[k].score);
@@ -508,6 +508,7 @@ void crew_free(crew_t *crew)
     oc_cast_seal_free(crew->seal);
     oc_senders_clear(&crew->senders);
     free(crew->ranks);
+    free(crew->hosts);
     free(crew);
 }
 
@@ -627,16 +628,21 @@ static void complain_of_hang(crew_t *crew)
     }
 }
 
-bool crew_play(crew_t *crew, uint64_t patience)
+bool crew_finish(crew_t *crew, uint64_t patience)
 {
-    bool done;
-
     for (unsigned i = 0; i < crew->num_ranks; i++) {
         network_wake(crew->network, i);
     }
-    done = network_run(crew->network, network_now(crew->network) + patience, is_done, crew);
-    if (!done) {
+    if (!network_run(crew->network, network_now(crew->network) + patience, is_done, crew)) {
         complain_of_hang(crew);
+        return false;
+    }
+    return true;
+}
+
+bool crew_play(crew_t *crew, uint64_t patience)
+{
+    if (!crew_finish(crew, patience)) {
         return false;
     }
     (void) network_run(crew->network, network_now(crew->network) + AFTERMATH, NULL, NULL);
@@ -715,7 +721,7 @@ static void die(void *arg)
 static void plan_errand(crew_t *crew, unsigned rank, uint64_t when, uint64_t time,
                         void (*call)(void *arg))
 {
-    errand_t *errand = get_memory(sizeof(*errand));
+    errand_t *errand = memory_new(sizeof(*errand));
 
     *errand = (errand_t) {.crew = crew, .rank = rank, .time = time, .next = crew->errands};
     crew->errands = errand;

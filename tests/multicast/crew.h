@@ -12,6 +12,9 @@
 #include "multicast/wire/cast_message.h"
 #include "tests/multicast/network.h"
 
+/* Ranks of which something can be said one by one; of others it is as if it were 0. */
+#define SCRIPTED_RANKS 100
+
 /* One operation, as all ranks see it. */
 typedef struct {
     size_t block;                /* bytes of each rank's block, if ... */
@@ -21,7 +24,7 @@ typedef struct {
     bool blocking;
     bool queued;                 /* begun although earlier ones are not over */
     /* What ranks do before they begin it: they compute, without progress. ns */
-    uint64_t compute[MAX_NODES];
+    uint64_t compute[SCRIPTED_RANKS];
 } operation_t;
 
 /* As many chains as there are ranks. */
@@ -29,11 +32,11 @@ typedef struct {
 
 typedef struct {
     network_config_t network;
-    const uint32_t *hosts;       /* NULL: each rank on its own */
+    const uint32_t *hosts;       /* as the groups are told; NULL: each rank on its own */
     uint32_t chains;             /* 0, or TOGETHER, or a number */
     size_t window;
     uint64_t probe_timeout;
-    uint64_t born[MAX_NODES];    /* ns after the beginning when a rank makes its group */
+    uint64_t born[SCRIPTED_RANKS];    /* ns after the beginning when a rank makes its group */
     bool eager;                  /* ranks do not wait for each other to be ready */
     bool acquainted;             /* all know how to reach all, and not only their neighbours */
 } crew_config_t;
@@ -69,6 +72,9 @@ unsigned crew_add(crew_t *crew, const operation_t *operation);
 
 /* Until all living ranks are ready, or have failed, or so much time has passed. */
 bool crew_probe(crew_t *crew, uint64_t patience);
+
+/* Until all operations are over on all living ranks. A complaint, if they are not after that time. */
+bool crew_finish(crew_t *crew, uint64_t patience);
 
 /*
  * Until all operations are over on all living ranks, and the network is quiet. A complaint, if

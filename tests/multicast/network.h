@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A network in one process and in virtual time: nodes with a link to one switch, multicast that
- * may lose datagrams, reliable messages in any order, nodes that pause or die. What happens
- * follows from the configuration and its seed alone.
+ * A network in one process and in virtual time: nodes on hosts with links to switches, multicast that
+ * may lose datagrams, reliable messages, nodes that pause or die. What happens follows from the
+ * configuration and its seed alone.
+ *
+ * Messages are either as bad as they may be, which finds errors: each takes a random time, so that
+ * they overtake each other, and no link is too slow for them. Or they are as they are on a real
+ * network, which tells how long things take: TCP shares the links with the datagrams.
  */
 #ifndef OC_TESTS_MULTICAST_NETWORK_H
 #define OC_TESTS_MULTICAST_NETWORK_H
@@ -13,13 +17,10 @@
 
 #include "multicast/transport/transport.h"
 #include "tests/faults/shim.h"
-
-#define MAX_NODES 100
-
-/* Where what no node has sent comes from. */
-#define NOWHERE MAX_NODES
-
-typedef struct network network_t;
+#include "tests/multicast/fabric.h"
+#include "tests/multicast/network_datagrams.h"
+#include "tests/multicast/network_messages.h"
+#include "tests/multicast/network_turns.h"
 
 /* What a node is. Called in turns of the node only. */
 typedef struct {
@@ -42,13 +43,22 @@ typedef struct {
 typedef struct {
     unsigned num_nodes;
     uint64_t seed;
+    const unsigned *hosts;     /* by node, less than num_nodes; NULL: each is on its own; copied */
     size_t datagram_size;
-    uint64_t rate;             /* bytes per second of each link, in each direction */
-    uint64_t latency;          /* of a datagram, beside the time on both links */
-    size_t send_queue;         /* bytes that a link takes before it has no room */
+    size_t datagram_header;    /* bytes that a datagram has on links beside its own */
+    uint64_t rate;             /* bytes per second of each host's link, in each direction */
+    unsigned leaf_hosts, pod_hosts;  /* see fabric.h; 0: one switch */
+    uint64_t trunk_rate;
+    uint64_t latency;          /* of a switch, beside the time on links */
+    uint64_t jitter;           /* of a datagram or segment, from its host to the switch */
+    size_t burst;              /* bytes of the links' token buckets */
+    size_t send_queue;         /* bytes of datagrams that a node's socket takes, until they are out */
     size_t port_queue;         /* bytes that the switch keeps for a link; more is lost */
     size_t staging;            /* bytes that a node keeps while it is not looking; more is lost */
-    uint64_t message_min, message_max;  /* how long a message takes */
+    uint64_t work;             /* processor time of a node for each datagram and message */
+    bool tcp;                  /* messages between hosts go over TCP */
+    size_t tcp_window;         /* bytes that a connection may have under way */
+    uint64_t message_min, message_max;  /* how long others take */
     size_t message_room;       /* bytes to one node that may be under way */
     bool loopback;             /* datagrams come back to who sent them */
     oc_faults_t faults;
@@ -66,52 +76,30 @@ typedef struct {
 
 /* 10 Gbit/s, 5 us, room for everything, messages that take 5 to 50 us, no faults. */
 void network_defaults(network_config_t *config, unsigned num_nodes);
+/* The same, but TCP, headers and work, as far as they are not the emulated hosts' own. */
+void network_real(network_config_t *config, unsigned num_nodes);
 
 network_t *network_new(const network_config_t *config);
 void network_free(network_t *network);
 
 /* A node takes part from then on. Datagrams that came before are lost, messages wait. */
 void network_attach(network_t *network, unsigned node, const node_t *ops);
-/* What it casts goes through here. */
-oc_transport_t *network_transport(network_t *network, unsigned node);
-
-/* counts: among the unsent ones, until it leaves; a long one does not while its receiver pauses. */
-void network_post(network_t *network, unsigned from, unsigned to, const void *head,
-                  size_t head_length, const void *data, size_t data_length, bool counts);
-size_t network_room(const network_t *network, unsigned from, unsigned to);
-unsigned network_unsent(const network_t *network, unsigned node);
 
 uint64_t network_now(const network_t *network);
 const traffic_t *network_traffic(const network_t *network, unsigned node);
 
-/* The node gets a turn soon. */
-void network_wake(network_t *network, unsigned node);
-/* No turns for a while; what was posted and has not left stays. */
-void network_pause(network_t *network, unsigned node, uint64_t until);
-/* No more turns. */
-void network_kill(network_t *network, unsigned node);
-bool network_is_dead(const network_t *network, unsigned node);
-
 /* Calls a function at a time. */
 void network_at(network_t *network, uint64_t when, void (*call)(void *arg), void *arg);
-/* What datagrams of a node come from. */
-oc_origin_t network_origin(unsigned node);
-/* No meddler and no faults for messages. from: a node, whose address is faked, or NOWHERE. */
-void network_forge_datagram(network_t *network, unsigned from, unsigned to, const uint8_t *bytes,
-                            size_t length, uint64_t when);
-void network_forge_message(network_t *network, unsigned to, const uint8_t *bytes, size_t length,
-                           uint64_t when);
+/* Its links and its time, for what else is on them. */
+fabric_t *network_fabric(network_t *network);
+events_t *network_events(network_t *network);
+/* Nodes that a node has a TCP connection with. */
+unsigned network_peers(const network_t *network, unsigned node);
 
 /*
  * Lets time pass until it is over (asked after each event), or until then. Returns whether it was
  * over. A complaint ends it, too.
  */
 bool network_run(network_t *network, uint64_t until, bool (*is_over)(void *arg), void *arg);
-
-/* Something is wrong; the first complaint stays. */
-void network_complain(network_t *network, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-/* "" if there is none. */
-const char *network_complaint(const network_t *network);
 
 #endif

@@ -25,7 +25,7 @@
 
 #define PATIENCE (20 * OC_SECOND)
 
-static bool deaf[MAX_NODES];         /* gets no fragments */
+static bool deaf[SCRIPTED_RANKS];         /* gets no fragments */
 
 static bool spare_the_deaf(void *arg, unsigned from, unsigned to, uint8_t *bytes, size_t length)
 {

@@ -249,7 +249,7 @@ static void test_everything_at_once(void **state)
 /* A block of rank 1, and smaller ones of the others. */
 static crew_t *new_crew_with_block(unsigned ranks, unsigned schedule, size_t length)
 {
-    size_t lengths[MAX_NODES];
+    size_t lengths[SCRIPTED_RANKS];
     crew_t *crew = new_crew(ranks, schedule);
 
     for (unsigned i = 0; i < ranks; i++) {
