@@ -30,6 +30,16 @@ optcast_bench_scale_SOURCES = \
 	$(engine_harness)
 optcast_bench_scale_LDADD = libocclient.la -lpthread
 
+noinst_PROGRAMS += optcast-bench-multicast
+optcast_bench_multicast_SOURCES = \
+	bench/bench_arguments.c \
+	bench/bench_arguments.h \
+	bench/multicast/main.c \
+	bench/multicast/trial.c \
+	bench/multicast/trial.h \
+	$(tests_multicast_crew)
+optcast_bench_multicast_LDADD = libocfaults.la libocclient.la -lm
+
 noinst_PROGRAMS += optcast-bench-size
 optcast_bench_size_SOURCES = \
 	bench/bench_arguments.c \
