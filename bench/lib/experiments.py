@@ -130,6 +130,13 @@ EXPERIMENTS = (
         (Setup("8-allgather", "allgather", 8, LOSSES, (16 * MiB,), baseline="optcast"),
          Setup("8-bcast", "bcast", 8, LOSSES, (16 * MiB,), baseline="optcast"))),
     Experiment(
+        "simulate", "Allgather and Bcast by multicast, simulated",
+        "The protocol of the component in virtual time, on networks that are not here. What emulated "
+        "hosts take in the same run tells how true that is.",
+        tuple(Setup(f"{hosts}-{collective}", collective, hosts, ("optcast",), (4 * MiB, 16 * MiB),
+                    baseline="optcast")
+              for collective in ("allgather", "bcast") for hosts in (4, 8, 16))),
+    Experiment(
         "small-allgather", "Allgather and Bcast, small messages",
         "Latency, in mode auto, which leaves small messages to Open MPI: what it costs that the "
         "component is there. Sizes of Allgather are of all ranks together: 8 B to 4 KiB of each.",

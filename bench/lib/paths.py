@@ -9,6 +9,7 @@ CLUSTER = REPO / "tests/cluster/cluster"
 COMPONENT = BUILD / "ompi/mca/coll/optcast/.libs"
 PERF = {"openmpi": BUILD / "optcast-perf", "mpich": BUILD / "bench/optcast-perf-mpich"}
 REDUCTION = BUILD / "optcast-bench-reduction"
+MULTICAST = BUILD / "optcast-bench-multicast"
 SCALE = BUILD / "optcast-bench-scale"
 SIZE = BUILD / "optcast-bench-size"
 PAGES = BUILD / "optcast-bench-pages"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Owns doc/performance.md and the pages of experiments: what of the results is said."""
-from lib import experiments, headline, limits, plot, reduction, regret, results, scale, settings, size, text
+from lib import experiments, headline, limits, plot, reduction, regret, results, scale, settings, simulate, size, text
 
 
 def offloaded(row):
@@ -252,7 +252,7 @@ def experiment_page(name, result, plots):
         lines += [f"Settings of ours: `{' '.join(result['settings'])}`.", ""]
     for setup in result["setups"]:
         lines += setup_section(name, setup, plots)
-    for special in (reduction, scale, regret, settings, size):
+    for special in (reduction, scale, regret, settings, simulate, size):
         if special.KEY in result:
             lines += special.section(result[special.KEY])
     return lines

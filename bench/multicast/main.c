@@ -161,8 +161,8 @@ static void print_result(const trial_t *trial, const result_t *result)
     printf("%s of %zu bytes, %u hosts with %u ranks: %.6f s, %.3f of the limit\n",
            trial->bcast ? "Bcast" : "Allgather", trial->bytes, trial->hosts, trial->ranks_per_host,
            result->seconds, result->seconds / result->floor);
-    printf("each host sends %.0f bytes an operation; %llu packets cross links in all, %llu lost\n",
-           per_host(trial, result->up_bytes), result->links.packets, result->links.lost);
+    printf("each host sends %.0f bytes an operation; packets cross links %llu times, %llu are lost\n",
+           per_host(trial, result->up_bytes), result->crossings, result->lost);
     printf("%llu fragments sent, %llu lost, %llu bytes of them again; %llu lost at ports, %llu at "
            "ranks\n", c->fragments_sent, c->fragments_lost, c->repair_bytes, result->lost_at_port,
            result->lost_at_node);
@@ -178,11 +178,12 @@ static void write_result(FILE *file, const trial_t *trial, const result_t *resul
 
     fprintf(file, "{\"operation\": \"%s\", \"bytes\": %zu, \"hosts\": %u, \"ranks\": %u, "
             "\"operations\": %u, \"seed\": %llu,\n \"seconds\": %.9f, \"floor\": %.9f, "
-            "\"up_bytes\": %.0f, \"crossings\": %llu, \"lost\": %llu,\n ",
+            "\"up_bytes\": %.0f, \"crossings\": %llu, \"multicast_crossings\": %llu, \"lost\": %llu,\n ",
             trial->bcast ? "bcast" : "allgather", trial->bytes, trial->hosts,
             trial->ranks_per_host, trial->operations,
             (unsigned long long) trial->crew.network.seed, result->seconds, result->floor,
-            per_host(trial, result->up_bytes), result->links.packets, result->links.lost);
+            per_host(trial, result->up_bytes), result->crossings, result->multicast_crossings,
+            result->lost);
     fprintf(file, "\"fragments_sent\": %llu, \"fragments_lost\": %llu, \"repair_bytes\": %llu, "
             "\"control_messages\": %llu,\n \"lost_at_port\": %llu, \"lost_at_node\": %llu, "
             "\"peers\": %u, \"background\": %.0f, \"events\": %llu}\n", c->fragments_sent,

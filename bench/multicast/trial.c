@@ -25,7 +25,9 @@ typedef struct {
     size_t *lengths;             /* of a Bcast's blocks */
     flow_t **streams;
     uint64_t *streamed;          /* bytes before the operations */
-    uint64_t begin, end;
+    uint64_t begin;
+    fabric_traffic_t before;     /* of all links */
+    unsigned long long up_before;
 } run_t;
 
 void trial_defaults(trial_t *trial)
@@ -33,6 +35,7 @@ void trial_defaults(trial_t *trial)
     memset(trial, 0, sizeof(*trial));
     crew_defaults(&trial->crew, 1);
     network_real(&trial->crew.network, 1);
+    trial->crew.unchecked = true;
     trial->hosts = 8;
     trial->ranks_per_host = 1;
     trial->bytes = 1u << 20;
@@ -144,7 +147,7 @@ static void add_operations(run_t *run)
     }
 }
 
-static bool play(run_t *run, result_t *result)
+static bool play(run_t *run)
 {
     if (!crew_probe(run->crew, PATIENCE)) {
         network_complain(run->network, "the set-up does not end");
@@ -152,7 +155,8 @@ static bool play(run_t *run, result_t *result)
     }
     set_losses(run);
     begin_streams(run);
-    result->up_bytes = bytes_up(run);
+    run->up_before = bytes_up(run);
+    run->before = fabric_total(network_fabric(run->network));
     run->begin = network_now(run->network);
     add_operations(run);
     for (unsigned i = 0; i < run->trial->background; i++) {
@@ -201,10 +205,13 @@ static double median_seconds(const run_t *run)
 static void add_up(run_t *run, result_t *result)
 {
     double seconds = (double) (network_now(run->network) - run->begin) / OC_SECOND;
+    fabric_traffic_t links = fabric_total(network_fabric(run->network));
 
     result->seconds = median_seconds(run);
-    result->links = fabric_total(network_fabric(run->network));
-    result->up_bytes = bytes_up(run) - result->up_bytes;
+    result->crossings = links.packets - run->before.packets;
+    result->multicast_crossings = links.multicast - run->before.multicast;
+    result->lost = links.lost - run->before.lost;
+    result->up_bytes = bytes_up(run) - run->up_before;
     result->counters = crew_totals(run->crew);
     for (unsigned i = 0; i < run->num_ranks; i++) {
         unsigned peers = network_peers(run->network, i);
@@ -244,7 +251,7 @@ const char *trial_run(const trial_t *trial, result_t *result)
     memset(result, 0, sizeof(*result));
     result->floor = least_seconds(trial);
     begin_run(&run);
-    done = play(&run, result);
+    done = play(&run);
     if (done) {
         add_up(&run, result);
     }

@@ -25,8 +25,11 @@ typedef struct {
 typedef struct {
     double seconds;              /* of the operation that took the median time */
     double floor;                /* less is not possible: what a host's link has to carry */
-    fabric_traffic_t links;      /* of all operations and the set-up */
-    unsigned long long up_bytes; /* of all hosts, in the operations alone */
+    /* Of the operations, without the set-up: */
+    unsigned long long crossings;          /* of links by packets */
+    unsigned long long multicast_crossings; /* of those, by multicast packets */
+    unsigned long long up_bytes;           /* that all hosts have sent */
+    unsigned long long lost;               /* packets, on links and for want of room at switches */
     oc_cast_counters_t counters; /* of all ranks */
     unsigned long long lost_at_port, lost_at_node;
     unsigned peers;              /* most TCP connections of a rank */

@@ -81,9 +81,9 @@ static double out_at(const fabric_link_t *link, uint64_t now, size_t bytes)
 }
 
 /* Gives a packet to a link. false: it is lost. */
-static bool take(fabric_link_t *link, uint64_t now, size_t bytes, uint64_t *at)
+static bool take(fabric_link_t *link, uint64_t now, const packet_t *packet, uint64_t *at)
 {
-    double out = out_at(link, now, bytes);
+    double out = out_at(link, now, packet->bytes);
     double wait = out > (double) now ? out - (double) now : 0;
     size_t queued = (size_t) (wait * (double) link->rate / OC_SECOND + 0.5);
 
@@ -93,7 +93,8 @@ static bool take(fabric_link_t *link, uint64_t now, size_t bytes, uint64_t *at)
     }
     link->free_at = out;
     link->traffic.packets++;
-    link->traffic.bytes += bytes;
+    link->traffic.bytes += packet->bytes;
+    link->traffic.multicast += FABRIC_ALL == packet->to;
     if (queued > link->traffic.most_queued) {
         link->traffic.most_queued = queued;
     }
@@ -120,7 +121,7 @@ static void cross(fabric_t *fabric, fabric_link_t *link, packet_t *packet,
 {
     event_t event = {.kind = kind, .owner = fabric, .from = level, .to = place, .thing = packet};
 
-    if (take(link, events_now(fabric->events), packet->bytes, &event.at)
+    if (take(link, events_now(fabric->events), packet, &event.at)
         && !vanishes(fabric, link, packet)) {
         event.at += fabric->config.latency;
         packet->users++;
@@ -225,7 +226,7 @@ void fabric_send(fabric_t *fabric, unsigned from, uint32_t to, size_t bytes,
 
     *packet = (packet_t) {.users = 1, .from = from, .to = to, .bytes = bytes, .client = client,
                           .owner = owner, .thing = thing};
-    (void) take(link, events_now(fabric->events), bytes, &event.at);
+    (void) take(link, events_now(fabric->events), packet, &event.at);
     event.at += jitter(fabric);
     event.at = event.at > link->last ? event.at : link->last;
     link->last = event.at;
@@ -330,6 +331,7 @@ static void add_link(fabric_traffic_t *total, const fabric_link_t *link)
 {
     total->packets += link->traffic.packets;
     total->bytes += link->traffic.bytes;
+    total->multicast += link->traffic.multicast;
     total->lost += link->traffic.lost;
     if (link->traffic.most_queued > total->most_queued) {
         total->most_queued = link->traffic.most_queued;

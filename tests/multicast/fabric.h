@@ -51,6 +51,7 @@ typedef struct {
 /* Of a link or several. */
 typedef struct {
     unsigned long long packets, bytes;       /* that have crossed it */
+    unsigned long long multicast;            /* packets: those of them to all */
     unsigned long long lost;                 /* packets */
     size_t most_queued;                      /* bytes */
 } fabric_traffic_t;
