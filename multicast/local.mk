@@ -15,8 +15,11 @@ libocmulticast_la_SOURCES = \
 	multicast/core/cast_core.h multicast/core/cast_core.c \
 	multicast/core/cast_memory.h multicast/core/cast_memory.c \
 	multicast/core/operation.h multicast/core/operation.c \
+	multicast/core/partners.h multicast/core/partners.c \
+	multicast/core/poll.h multicast/core/poll.c \
 	multicast/core/post.h multicast/core/post.c \
 	multicast/core/cast_probe.h multicast/core/cast_probe.c \
+	multicast/core/recast.h multicast/core/recast.c \
 	multicast/core/repair.h multicast/core/repair.c \
 	multicast/core/route.h multicast/core/route.c \
 	multicast/core/cast_seal.h multicast/core/cast_seal.c \

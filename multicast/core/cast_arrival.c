@@ -11,7 +11,9 @@
 #include "multicast/core/deliver.h"
 #include "multicast/core/fail.h"
 #include "multicast/core/fragment.h"
+#include "multicast/core/poll.h"
 #include "multicast/core/post.h"
+#include "multicast/core/recast.h"
 #include "multicast/core/repair.h"
 #include "multicast/core/route.h"
 #include "multicast/core/serve.h"
@@ -22,6 +24,7 @@ static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
     oc_cast_counters_t *counters = group->config.counters;
     const oc_cast_operation_t *active = group->active;
     const oc_block_t *block;
+    bool is_repair;
 
     if (NULL == active || header->generation != active->generation) {
         if (0 != header->generation && oc_cast_reached(group->generation, header->generation)) {
@@ -42,11 +45,18 @@ static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
     }
     group->active->blocks[header->rank].patience = 0;
     /* once its checksum was wrong, only what the owner answers is believed */
-    if (0 == block->failures
-        && oc_fragment_place(group, header->rank, header->index, payload, now)) {
-        counters->fragments_received++;
-    } else {
+    is_repair = OC_DATAGRAM_REPAIR == header->kind;
+    if (is_repair) {
+        oc_recast_note(group->active, header->rank, header->index);
+    }
+    if (0 != block->failures
+        || !oc_fragment_place(group, header->rank, header->index, payload, now)) {
         counters->fragments_duplicated++;
+    } else if (is_repair) {
+        oc_repair_came(group, header->rank, header->index);
+        counters->fragments_recovered++;
+    } else {
+        counters->fragments_received++;
     }
 }
 
@@ -69,9 +79,12 @@ void oc_cast_datagram(oc_cast_group_t *group, const oc_datagram_t *header, const
         group->config.counters->datagrams_forged++;
         return;
     }
-    oc_tree_heard(group, header->rank, now);
-    oc_probe_heard(group, header->rank);
-    if (OC_DATAGRAM_FRAGMENT == header->kind) {
+    /* a repair may be from anybody */
+    if (OC_DATAGRAM_REPAIR != header->kind) {
+        oc_tree_heard(group, header->rank, now);
+        oc_probe_heard(group, header->rank);
+    }
+    if (OC_DATAGRAM_PROBE != header->kind) {
         take_fragment(group, header, bytes + OC_DATAGRAM_HEADER, now);
     }
 }
@@ -85,13 +98,16 @@ static void take_about_operation(oc_cast_group_t *group, const oc_cast_message_t
     }
     switch (message->kind) {
     case OC_CAST_POLL:
-        oc_serve_poll(group, message);
+        oc_poll_message(group, message);
         break;
     case OC_CAST_SENT:
-        oc_repair_sent(group, message, now);
+        oc_poll_answered(group, message, now);
         break;
     case OC_CAST_REQUEST:
         oc_serve_request(group, message, now);
+        break;
+    case OC_CAST_WITHDRAW:
+        oc_serve_withdrawn(group, message);
         break;
     case OC_CAST_CREDIT:
         oc_credit_message(group, message, now);

@@ -15,6 +15,8 @@
 #include "multicast/core/cast_tree.h"
 #include "multicast/core/credit.h"
 #include "multicast/core/operation.h"
+#include "multicast/core/partners.h"
+#include "multicast/core/poll.h"
 #include "multicast/core/repair.h"
 #include "multicast/core/route.h"
 #include "multicast/core/send.h"
@@ -26,15 +28,17 @@
 /* Of requests, until something is known. */
 #define FIRST_ROUND_TRIP (5 * OC_MILLISECOND)
 
-static void copy_hosts(oc_cast_group_t *group, const uint32_t *hosts)
+static oc_status_t copy_hosts(oc_cast_group_t *group, const uint32_t *hosts)
 {
-    memcpy(group->hosts, hosts, group->config.num_ranks * sizeof(*group->hosts));
-    group->config.hosts = group->hosts;
-    for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
-        if (hosts[rank] == hosts[group->config.rank]) {
-            group->companions[group->num_companions++] = rank;
-        }
+    size_t size = group->config.num_ranks * sizeof(*group->hosts);
+
+    group->hosts = malloc(size);
+    if (NULL == group->hosts) {
+        return OC_ERR_NO_MEMORY;
     }
+    memcpy(group->hosts, hosts, size);
+    group->config.hosts = group->hosts;
+    return oc_partners_begin(group);
 }
 
 oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
@@ -55,22 +59,21 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
     if (group->payload > OC_CAST_MESSAGE_MAX - OC_CAST_HEAD_MAX) {
         group->payload = OC_CAST_MESSAGE_MAX - OC_CAST_HEAD_MAX; /* it has to fit a REPAIR */
     }
-    group->hosts = calloc(config->num_ranks, sizeof(*group->hosts));
-    group->companions = calloc(config->num_ranks, sizeof(*group->companions));
     group->serials = calloc(config->num_ranks, sizeof(*group->serials));
     group->scratch = malloc(OC_CAST_MESSAGE_MAX);
     group->seal = oc_cast_seal_new(config->job_key, config->token);
     group->config.job_key = NULL;
     group->stepped = now;
     group->round_trip = FIRST_ROUND_TRIP;
+    group->reorder = OC_CAST_MAX_REORDER;
+    group->patience = 2 * OC_CAST_MAX_REORDER;
     oc_tree_begin(group);
-    if (NULL == group->hosts || NULL == group->companions || NULL == group->serials
-        || NULL == group->scratch || NULL == group->seal || OC_OK != oc_cast_route_begin(group)
+    if (NULL == group->serials || NULL == group->scratch || NULL == group->seal
+        || OC_OK != copy_hosts(group, config->hosts) || OC_OK != oc_cast_route_begin(group)
         || OC_OK != oc_probe_begin(group, now)) {
         oc_cast_group_free(group);
         return OC_ERR_NO_MEMORY;
     }
-    copy_hosts(group, config->hosts);
     group->rotation = config->rank + 1;
     *result = group;
     return OC_OK;
@@ -92,8 +95,8 @@ void oc_cast_group_free(oc_cast_group_t *group)
     }
     oc_probe_end(group);
     oc_cast_route_end(group);
+    oc_partners_end(group);
     free(group->hosts);
-    free(group->companions);
     free(group->serials);
     free(group->scratch);
     oc_cast_seal_free(group->seal);
@@ -178,20 +181,24 @@ static uint64_t progress_running(oc_cast_group_t *group, uint64_t now)
 {
     const char *trouble = oc_memory_trouble(group->active);
     bool more = true;
-    uint64_t due;
+    uint64_t due, served;
 
     if (NULL != trouble) {
         fail_for_memory(group, trouble);
         return now;
     }
     oc_credit_progress(group, now);
+    oc_poll_progress(group);
+    /* first, as there may be no room for what others wait for behind what is new */
+    served = oc_serve_progress(group, now);
     for (int i = 0; more && i < SEND_ROUNDS; i++) {
         more = oc_cast_send(group, now);
     }
     due = more ? now : UINT64_MAX;
-    if (oc_serve_progress(group, now) || group->active->blocked) {
-        due = due < now + OC_MILLISECOND ? due : now + OC_MILLISECOND;
+    if (group->active->blocked && served > now + OC_MILLISECOND) {
+        served = now + OC_MILLISECOND;
     }
+    due = served < due ? served : due;
     if (0 != group->active->incomplete || group->active->args.blocking) {
         uint64_t look = oc_repair_look(group, now);
 

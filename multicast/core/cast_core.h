@@ -31,8 +31,9 @@ typedef struct oc_cast_group oc_cast_group_t;
 typedef struct {
     unsigned long long fragments_sent;       /* by multicast, the first time */
     unsigned long long fragments_received;   /* by multicast, and were missing */
-    unsigned long long fragments_lost;       /* asked for, the first time */
-    unsigned long long fragments_recovered;  /* came from a peer, and were missing */
+    unsigned long long fragments_lost;       /* asked for or sent again, the first time */
+    unsigned long long fragments_recovered;  /* were sent again, and were missing */
+    unsigned long long fragments_recast;     /* sent again by multicast */
     unsigned long long fragments_duplicated; /* were there already */
     unsigned long long fragments_late;       /* of operations that are over */
     unsigned long long fragments_foreign;    /* of no group of this process, or malformed */

@@ -29,8 +29,13 @@
 /* Requests of one peer that are held; a rank never asks for more before it has answers. */
 #define OC_CAST_MAX_SERVICES 16u
 
-/* Fragments overtaken by others count as lost when that long has passed. */
-#define OC_CAST_REORDER (4 * OC_MILLISECOND)
+/*
+ * Fragments overtaken by others count as lost when so much time has passed, within these bounds,
+ * that so many more should have arrived.
+ */
+#define OC_CAST_MIN_REORDER       (OC_MILLISECOND / 4)
+#define OC_CAST_MAX_REORDER       (4 * OC_MILLISECOND)
+#define OC_CAST_REORDER_FRAGMENTS 64u
 
 /* Who waits for an answer is told so often that it is being seen to. */
 #define OC_CAST_ASSURANCE (50 * OC_MILLISECOND)
@@ -56,10 +61,11 @@ typedef struct {
     unsigned failures;         /* of its checksum */
     unsigned attempt;          /* which kind of source is asked next */
     uint32_t news;             /* received, as it was at the last look or repair */
+    bool alone;                /* what was multicast again did not come */
     bool complete;             /* all there, and the checksum fits */
-    bool polled;               /* its owner has not answered yet */
+    bool polled;               /* whether more was sent has not been answered yet */
     uint64_t heard;            /* time of the last news of it */
-    uint64_t patience;         /* silence after which its owner is polled */
+    uint64_t patience;         /* silence after which that is asked */
 } oc_block_t;
 
 typedef struct {
@@ -77,6 +83,7 @@ typedef struct oc_cast_request {
     uint32_t fragments;
     uint32_t given, taken;     /* that were sent, once it is known (answered), and have come */
     bool answered;
+    bool recast;               /* some come by multicast, and are not here yet */
     uint32_t num_ranges;
     oc_cast_range_t ranges[OC_CAST_MAX_RANGES];
     struct oc_cast_request *prev, *next;
@@ -94,9 +101,12 @@ typedef struct oc_cast_service {
     uint32_t num_ranges;
     oc_cast_range_t ranges[OC_CAST_MAX_RANGES];
     bool wait;                 /* for what is not here yet: left */
+    bool alone;                /* nothing of it is multicast again */
     bool answered;
     uint64_t told;             /* time of the last answer */
     uint32_t given;            /* fragments that were sent */
+    uint32_t recast;           /* fragments that are not sent, because all get them again */
+    uint64_t due;              /* it is not answered before, so that others may ask, too */
     bool parked;               /* all that was here was sent … */
     uint32_t seen;             /* … and this was the news of the block when it was looked for */
     uint32_t num_left;
@@ -104,12 +114,29 @@ typedef struct oc_cast_service {
     oc_cast_range_t left[];         /* OC_CAST_MAX_RANGES if it waits */
 } oc_cast_service_t;
 
+/* A peer that waits for an answer to its POLL. */
+typedef struct oc_cast_poll {
+    uint32_t rank, owner;
+    uint32_t known;            /* fragments that it knows to have been sent */
+    struct oc_cast_poll *prev, *next;
+} oc_cast_poll_t;
+
 typedef enum {
     OC_CAST_QUEUED,
     OC_CAST_ENTERING,          /* waits until all ranks have entered */
     OC_CAST_RUNNING,           /* blocks are under way */
     OC_CAST_LEAVING,           /* all ranks have everything; messages have to leave */
 } oc_cast_state_t;
+
+/* What is multicast again; see recast.c. Bitmaps of fragments. */
+typedef struct {
+    size_t words;              /* of each bitmap */
+    uint64_t *given;           /* by this rank to another host alone */
+    uint64_t *lately[2];       /* multicast again, in this epoch and in the last one */
+    bool noted[2];             /* something was */
+    uint64_t epoch_ends;
+    uint8_t *payload;          /* of one fragment */
+} oc_recast_t;
 
 typedef struct oc_cast_operation {
     oc_cast_args_t args;
@@ -122,7 +149,7 @@ typedef struct oc_cast_operation {
     uint32_t incomplete;       /* blocks */
     uint64_t *present;         /* bitmaps: fragment is here, … */
     uint64_t *asked;           /* … was asked for and may still come, … */
-    uint64_t *lost;            /* … was ever asked for */
+    uint64_t *lost;            /* … was ever asked for, or came because others did */
     oc_chain_t *chains;
     uint32_t num_chains, senders; /* senders: chains that are not empty */
     uint32_t ahead;            /* fragments that a chain may be ahead of the others */
@@ -146,6 +173,8 @@ typedef struct oc_cast_operation {
     uint8_t *unanswered;       /* by rank: requests that it has not answered to the end */
     uint8_t *overdue;          /* by rank: those of them that are past their deadline */
     oc_cast_service_t *services;
+    oc_recast_t recast;
+    oc_cast_poll_t *polls;     /* of peers that wait for an answer */
     struct oc_cast_operation *prev, *next;
 } oc_cast_operation_t;
 
@@ -184,11 +213,18 @@ typedef struct {
     bool starved;              /* there was no memory to hold one */
 } oc_cast_route_t;
 
+/* Hosts in the order of their numbers, and their ranks in rising order. */
+typedef struct {
+    uint32_t count;
+    uint32_t *of;              /* by rank: its host */
+    uint32_t *ranks;           /* those of the first host, then those of the second, ... */
+    uint32_t *first;           /* by host, and behind the last one: where its ranks begin */
+} oc_cast_hosts_t;
+
 struct oc_cast_group {
     oc_cast_config_t config;
     uint32_t *hosts;
-    uint32_t *companions;      /* the ranks on this host in rising order, this one included */
-    uint32_t num_companions;
+    oc_cast_hosts_t places;
     uint32_t payload;          /* bytes of a fragment */
     oc_status_t status;        /* OC_OK, or why it has failed */
     char reason[OC_CAST_REASON_SIZE];
@@ -203,6 +239,8 @@ struct oc_cast_group {
     uint64_t serial;           /* of the last message that was posted */
     uint64_t *serials;         /* by rank: the highest that came */
     uint32_t rotation;         /* of sources */
+    uint64_t reorder;          /* ns in which fragments may overtake each other */
+    uint64_t patience;         /* ns in which what is multicast again should be here */
     uint64_t round_trip;       /* smoothed, of requests; doubled by those that take too long */
     uint64_t stepped;          /* time of the last progress */
     oc_cast_operation_t *active, *queue;

@@ -57,16 +57,31 @@ static void free_services(oc_cast_operation_t *operation)
     }
 }
 
+static void free_polls(oc_cast_operation_t *operation)
+{
+    oc_cast_poll_t *poll, *next;
+
+    DL_FOREACH_SAFE (operation->polls, poll, next) {
+        DL_DELETE(operation->polls, poll);
+        free(poll);
+    }
+}
+
 void oc_operation_free(oc_cast_operation_t *operation)
 {
     free_requests(operation);
     free_services(operation);
+    free_polls(operation);
     free(operation->lengths);
     free(operation->offsets);
     free(operation->blocks);
     free(operation->present);
     free(operation->asked);
     free(operation->lost);
+    free(operation->recast.payload);
+    free(operation->recast.given);
+    free(operation->recast.lately[0]);
+    free(operation->recast.lately[1]);
     free(operation->chains);
     free(operation->tail);
     free(operation->batch);
@@ -126,6 +141,22 @@ static oc_status_t get_bitmaps(oc_cast_operation_t *operation, uint64_t bits)
                : OC_ERR_NO_MEMORY;
 }
 
+static oc_status_t get_recast(const oc_cast_group_t *group, oc_cast_operation_t *operation,
+                              uint64_t bits)
+{
+    oc_recast_t *recast = &operation->recast;
+
+    recast->words = bits / 64 + 1;
+    recast->payload = malloc(group->payload);
+    recast->given = calloc(recast->words, sizeof(*recast->given));
+    recast->lately[0] = calloc(recast->words, sizeof(*recast->given));
+    recast->lately[1] = calloc(recast->words, sizeof(*recast->given));
+    return NULL != recast->payload && NULL != recast->given && NULL != recast->lately[0]
+                   && NULL != recast->lately[1]
+               ? OC_OK
+               : OC_ERR_NO_MEMORY;
+}
+
 oc_status_t oc_operation_prepare(oc_cast_group_t *group, oc_cast_operation_t *operation,
                                  uint64_t now)
 {
@@ -150,6 +181,9 @@ oc_status_t oc_operation_prepare(oc_cast_group_t *group, oc_cast_operation_t *op
         status = get_bitmaps(operation, bits);
     }
     if (OC_OK == status) {
+        status = get_recast(group, operation, bits);
+    }
+    if (OC_OK == status) {
         status = get_batch(group, operation);
     }
     if (OC_OK == status) {
@@ -169,7 +203,7 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
     assert(OC_CAST_ENTERING == operation->state);
     operation->state = OC_CAST_RUNNING;
     operation->begun = now;
-    operation->look_at = now + OC_CAST_REORDER;
+    operation->look_at = now + group->reorder;
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
         operation->blocks[rank].heard = now;
     }

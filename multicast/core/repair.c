@@ -4,8 +4,8 @@
  *
  *   - A fragment is missing if a later one of the same block was here at the look before.
  *   - If nothing is known to be missing and the block's owner should be sending, but has been
- *     silent for longer than it takes to send some fragments, it is asked how much it has sent.
- *     Its answer is as good as the arrival of its last fragment.
+ *     silent for longer than it takes to send some fragments, others are asked how much it has sent
+ *     (poll.h). Their answer is as good as the arrival of the last fragment.
  *
  * So nothing is asked for that was not sent, however slow its sender is. Several requests are out
  * at once, and each has a deadline. What arrives late by multicast still counts.
@@ -17,8 +17,8 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "multicast/core/chain.h"
 #include "multicast/core/fragment.h"
+#include "multicast/core/poll.h"
 #include "multicast/core/post.h"
 #include "multicast/core/source.h"
 
@@ -28,19 +28,20 @@
 #define MIN_DEADLINE       (50 * OC_MILLISECOND)
 #define MAX_DEADLINE       (2 * OC_SECOND)
 #define MAX_ROUND_TRIP     (OC_SECOND / 2)
-#define MIN_SILENCE        (5 * OC_MILLISECOND)
-#define MAX_SILENCE        OC_SECOND
-#define SILENT_FRAGMENTS   8u
 
-static void mark_asked(oc_cast_group_t *group, const oc_block_t *block, uint32_t index)
+static void mark_lost(oc_cast_group_t *group, const oc_block_t *block, uint32_t index)
 {
-    oc_cast_operation_t *operation = group->active;
+    uint64_t *lost = group->active->lost;
 
-    oc_bit_set(operation->asked, block->first + index);
-    if (!oc_bit(operation->lost, block->first + index)) {
-        oc_bit_set(operation->lost, block->first + index);
+    if (!oc_bit(lost, block->first + index)) {
+        oc_bit_set(lost, block->first + index);
         group->config.counters->fragments_lost++;
     }
+}
+
+void oc_repair_came(oc_cast_group_t *group, uint32_t owner, uint32_t index)
+{
+    mark_lost(group, &group->active->blocks[owner], index);
 }
 
 static bool is_missing(const oc_cast_operation_t *operation, const oc_block_t *block,
@@ -73,7 +74,8 @@ static void repair_collect(oc_cast_group_t *group, oc_block_t *block, oc_cast_re
             request->num_ranges++;
         }
         request->fragments++;
-        mark_asked(group, block, index);
+        oc_bit_set(operation->asked, block->first + index);
+        mark_lost(group, block, index);
     }
     block->clean = index;
 }
@@ -97,6 +99,8 @@ static void send_request(oc_cast_group_t *group, oc_cast_request_t *request)
         .block = request->block,
         .number = request->number,
         .wait = request->wait,
+        .alone = group->active->blocks[request->block].alone
+                 || group->active->blocks[request->block].failures > 0,
         .num_ranges = request->num_ranges,
     };
 
@@ -194,6 +198,8 @@ static void close_request(oc_cast_group_t *group, oc_cast_request_t *request)
     }
     if (all) {
         block->attempt = 0;
+    } else if (request->recast) {
+        block->alone = true;
     } else if (block->attempt <= request->attempt) {
         block->attempt = request->attempt + 1;
     }
@@ -207,6 +213,19 @@ static void learn_round_trip(oc_cast_group_t *group, uint64_t time)
     group->round_trip = time < MAX_ROUND_TRIP ? time : MAX_ROUND_TRIP;
 }
 
+/* What its source has not sent by now would only come twice. */
+static void withdraw(oc_cast_group_t *group, const oc_cast_request_t *request)
+{
+    oc_cast_message_t message = {
+        .kind = OC_CAST_WITHDRAW,
+        .generation = group->active->generation,
+        .block = request->block,
+        .number = request->number,
+    };
+
+    oc_cast_post(group, request->source, &message);
+}
+
 static void expire(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
@@ -216,6 +235,9 @@ static void expire(oc_cast_group_t *group, uint64_t now)
     DL_FOREACH_SAFE (operation->requests, request, next) {
         if (now >= request->deadline) {
             operation->overdue[request->source] += !request->answered;
+            if (!request->answered) {
+                withdraw(group, request);
+            }
             close_request(group, request);
             any = true;
         }
@@ -235,41 +257,6 @@ void oc_repair_absent(oc_cast_operation_t *operation, uint64_t time)
     }
 }
 
-/* Whether more of a block is to come and nobody knows whether it was sent. */
-static bool is_silent(const oc_cast_operation_t *operation, uint32_t rank, uint64_t now)
-{
-    const oc_block_t *block = &operation->blocks[rank];
-
-    return !block->complete && !block->polled && block->high < block->fragments
-           && now - block->heard >= block->patience && oc_chains_expects(operation, rank);
-}
-
-/* Of silence: a latency, and the time that some fragments should take by what has arrived. */
-static uint64_t cutoff_of(const oc_cast_operation_t *operation, const oc_block_t *block,
-                          uint64_t now)
-{
-    uint64_t silence = MIN_SILENCE
-                       + SILENT_FRAGMENTS * ((now - operation->begun) / (block->received + 1));
-
-    return silence < MAX_SILENCE ? silence : MAX_SILENCE;
-}
-
-static void poll_owner(oc_cast_group_t *group, uint32_t rank, uint64_t now)
-{
-    oc_block_t *block = &group->active->blocks[rank];
-
-    if (0 == block->patience) { /* first look since there was news */
-        block->patience = cutoff_of(group->active, block, now);
-    }
-    if (!is_silent(group->active, rank, now)) {
-        return;
-    }
-    block->patience = 2 * block->patience < MAX_SILENCE ? 2 * block->patience : MAX_SILENCE;
-    block->heard = now;
-    block->polled = true;
-    oc_cast_post_plain(group, rank, OC_CAST_POLL);
-}
-
 /* Asks for whatever is missing; in a new look, what is not there yet is missing in the next. */
 static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, uint64_t now)
 {
@@ -280,14 +267,26 @@ static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, 
     if (new_look) {
         block->mark = block->high;
         block->news = block->received;
-        poll_owner(group, rank, now);
+        oc_poll_look(group, rank, now);
     }
+}
+
+/* On a fast network less time has to pass. moved: fragments that have come or were sent. */
+static void learn_reorder(oc_cast_group_t *group, uint64_t moved, uint64_t now)
+{
+    uint64_t time = OC_CAST_REORDER_FRAGMENTS * (now - group->active->begun) / (moved + 1);
+
+    time = time < OC_CAST_MIN_REORDER ? OC_CAST_MIN_REORDER : time;
+    group->reorder = time < OC_CAST_MAX_REORDER ? time : OC_CAST_MAX_REORDER;
+    /* it may wait behind others, on a slow network for long */
+    group->patience = 2 * time < MAX_DEADLINE ? 2 * time : MAX_DEADLINE;
 }
 
 uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
     bool new_look = now >= operation->look_at;
+    uint64_t moved = operation->sent;
 
     if (!new_look && !operation->look_again) {
         return operation->look_at;
@@ -295,13 +294,15 @@ uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now)
     operation->look_again = false;
     expire(group, now);
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
+        moved += operation->blocks[rank].received;
         if (!operation->blocks[rank].complete) {
             look_at_block(group, rank, new_look, now);
         }
     }
     if (new_look) {
+        learn_reorder(group, moved, now);
         operation->look_at =
-            now + (operation->incomplete > 0 ? OC_CAST_REORDER : OC_CAST_MAX_STEP);
+            now + (operation->incomplete > 0 ? group->reorder : OC_CAST_MAX_STEP);
     }
     return operation->look_at;
 }
@@ -386,6 +387,20 @@ static void repair_refuse(oc_cast_group_t *group, const oc_cast_message_t *messa
     }
 }
 
+static bool request_is_here(const oc_cast_operation_t *operation, const oc_cast_request_t *request)
+{
+    uint64_t first = operation->blocks[request->block].first;
+
+    for (uint32_t i = 0; i < request->num_ranges; i++) {
+        for (uint32_t k = 0; k < request->ranges[i].count; k++) {
+            if (!oc_bit(operation->present, first + request->ranges[i].first + k)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static uint32_t count_fragments(const oc_cast_message_t *message)
 {
     uint32_t count = 0;
@@ -436,22 +451,17 @@ void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message,
         request->answered = true;
         request->given = message->given;
     }
+    request->recast = message->recast > 0;
     /* answers come in any order: the last is not the end */
     if (request->answered && request->taken >= request->given) {
+        if (request->recast && !request_is_here(operation, request)) {
+            request->deadline = now + group->patience;
+            return;
+        }
         if (!request->wait) {
             learn_round_trip(group, (3 * group->round_trip + (now - request->asked)) / 4);
         }
         close_request(group, request);
         operation->look_again = true; /* there is room for another one */
-    }
-}
-
-void oc_repair_sent(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
-{
-    oc_block_t *block = &group->active->blocks[message->rank];
-
-    block->polled = false;
-    if (message->number <= block->fragments) {
-        oc_fragment_sent(group, message->rank, message->number, now);
     }
 }

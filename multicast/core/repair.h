@@ -10,8 +10,9 @@
 
 /* Returns when it wants to look again. */
 uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now);
+/* A fragment that was missing came by multicast again, perhaps before it was asked for. */
+void oc_repair_came(oc_cast_group_t *group, uint32_t owner, uint32_t index);
 void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
-void oc_repair_sent(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
 /* This rank was elsewhere for so long: answers may lie here. */
 void oc_repair_absent(oc_cast_operation_t *operation, uint64_t time);
 

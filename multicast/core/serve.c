@@ -9,7 +9,9 @@
 
 #include "multicast/core/cast_memory.h"
 #include "multicast/core/fragment.h"
+#include "multicast/core/partners.h"
 #include "multicast/core/post.h"
+#include "multicast/core/recast.h"
 
 static bool ranges_fit(const oc_cast_message_t *message, uint32_t fragments)
 {
@@ -34,14 +36,15 @@ static unsigned held_for(const oc_cast_operation_t *operation, uint32_t rank)
     return count;
 }
 
-/* Somebody else has to help. */
-static void serve_decline(oc_cast_group_t *group, const oc_cast_message_t *request)
+/* The last answer, after so many fragments; to nothing: somebody else has to help. */
+static void serve_decline(oc_cast_group_t *group, const oc_cast_message_t *request, uint32_t given)
 {
     oc_cast_message_t answer = {
         .kind = OC_CAST_REPAIR,
         .generation = request->generation,
         .block = request->block,
         .number = request->number,
+        .given = given,
         .last = true,
     };
 
@@ -54,6 +57,11 @@ static void learn(oc_cast_group_t *group, const oc_cast_message_t *message, uint
     const oc_cast_range_t *last = &message->ranges[message->num_ranges - 1];
 
     oc_fragment_sent(group, message->block, last->first + last->count, now);
+}
+
+static bool is_remote(const oc_cast_group_t *group, const oc_cast_service_t *service)
+{
+    return !oc_partners_share_host(group, service->requester, group->config.rank);
 }
 
 void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
@@ -76,13 +84,15 @@ void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, 
     size = sizeof(*service) + (wait ? OC_CAST_MAX_RANGES : 0) * sizeof(oc_cast_range_t);
     service = held_for(operation, message->rank) < OC_CAST_MAX_SERVICES ? calloc(1, size) : NULL;
     if (NULL == service) {
-        serve_decline(group, message);
+        serve_decline(group, message, 0);
         return;
     }
     service->requester = message->rank;
     service->number = message->number;
     service->block = message->block;
     service->wait = wait;
+    service->alone = message->alone;
+    service->due = is_remote(group, service) ? now + group->reorder / 2 : now;
     service->num_ranges = message->num_ranges;
     memcpy(service->ranges, message->ranges, message->num_ranges * sizeof(oc_cast_range_t));
     DL_APPEND(operation->services, service);
@@ -91,15 +101,19 @@ void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, 
     }
 }
 
-void oc_serve_poll(oc_cast_group_t *group, const oc_cast_message_t *message)
+void oc_serve_withdrawn(oc_cast_group_t *group, const oc_cast_message_t *message)
 {
-    oc_cast_message_t answer = {
-        .kind = OC_CAST_SENT,
-        .generation = group->active->generation,
-        .number = group->active->sent,
-    };
+    oc_cast_service_t *service, *next;
 
-    oc_cast_post(group, message->rank, &answer);
+    DL_FOREACH_SAFE (group->active->services, service, next) {
+        if (service->requester == message->rank && service->number == message->number
+            && service->block == message->block) {
+            serve_decline(group, message, service->given);
+            DL_DELETE(group->active->services, service);
+            free(service);
+            return;
+        }
+    }
 }
 
 /* The next fragment that is asked for; false: there is none. */
@@ -149,14 +163,22 @@ static void serve_keep(oc_cast_service_t *service, uint32_t index)
 static bool serve_fill(oc_cast_group_t *group, oc_cast_service_t *service,
                        oc_cast_message_t *message)
 {
-    const oc_block_t *block = &group->active->blocks[service->block];
+    oc_cast_operation_t *operation = group->active;
+    const oc_block_t *block = &operation->blocks[service->block];
     uint32_t index;
 
     while (next_fragment(service, &index)) {
         uint32_t length = oc_fragment_length(group, block, index);
 
-        if (!oc_fragment_here(group, service->block, index)) {
+        if (!service->alone && oc_recast_lately(operation, service->block, index)) {
+            service->recast++;
+        } else if (!oc_fragment_here(group, service->block, index)) {
             serve_keep(service, index);
+        } else if (!service->alone && oc_recast_wanted(group, service, index)) {
+            if (!oc_recast_send(group, service->block, index)) {
+                return false;
+            }
+            service->recast++;
         } else if (message->data_length + length > OC_CAST_MESSAGE_MAX - OC_CAST_HEAD_MAX
                    || !add_index(message->ranges, &message->num_ranges, index)) {
             return false;
@@ -165,6 +187,9 @@ static bool serve_fill(oc_cast_group_t *group, oc_cast_service_t *service,
                              group->scratch + message->data_length);
             message->data_length += length;
             service->given++;
+            if (is_remote(group, service)) {
+                oc_recast_given(operation, service->block, index);
+            }
         }
         service->done++;
     }
@@ -203,6 +228,7 @@ static void serve(oc_cast_group_t *group, oc_cast_service_t *service, uint64_t n
     }
     message.last = all && 0 == service->num_left;
     message.given = service->given;
+    message.recast = service->recast;
     if (message.last || message.num_ranges > 0 || !service->answered
         || now - service->told >= OC_CAST_ASSURANCE) {
         oc_cast_post(group, service->requester, &message);
@@ -224,20 +250,26 @@ static bool rests(const oc_cast_group_t *group, const oc_cast_service_t *service
            && now - service->told < OC_CAST_ASSURANCE;
 }
 
-bool oc_serve_progress(oc_cast_group_t *group, uint64_t now)
+uint64_t oc_serve_progress(oc_cast_group_t *group, uint64_t now)
 {
     const oc_cast_net_t *net = &group->config.net;
     oc_cast_service_t *service, *next;
-    bool more = false;
+    uint64_t due = UINT64_MAX, when;
+
+    oc_recast_progress(group, now);
 
     DL_FOREACH_SAFE (group->active->services, service, next) {
         if (rests(group, service, now)) {
             continue;
         }
-        if (net->room(net->context, service->requester) >= OC_CAST_MESSAGE_MAX) {
-            serve(group, service, now);
+        when = service->due;
+        if (now >= when) {
+            if (net->room(net->context, service->requester) >= OC_CAST_MESSAGE_MAX) {
+                serve(group, service, now);
+            }
+            when = now + OC_MILLISECOND;
         }
-        more = true;
+        due = when < due ? when : due;
     }
-    return more;
+    return due;
 }

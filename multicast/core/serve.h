@@ -6,8 +6,9 @@
 #include "multicast/core/cast_types.h"
 
 void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
-void oc_serve_poll(oc_cast_group_t *group, const oc_cast_message_t *message);
-/* Returns whether there is more to send. */
-bool oc_serve_progress(oc_cast_group_t *group, uint64_t now);
+/* What a request that is withdrawn has not been given yet it does not get. */
+void oc_serve_withdrawn(oc_cast_group_t *group, const oc_cast_message_t *message);
+/* Returns when it wants to be called again at the latest. */
+uint64_t oc_serve_progress(oc_cast_group_t *group, uint64_t now);
 
 #endif

@@ -1,32 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Whom to ask for what is missing. What a whole host has missed has to cross its link again, but
- * only once: for each block one rank of a host asks other hosts, its fetcher, and the others ask
- * the fetcher, which gives them what it has as it gets it. Blocks have different fetchers, so that
- * a host's ranks share the work. The owner of a block is its fetcher on its own host.
+ * only once: for each block one rank of a host asks other hosts, its fetcher (partners.h), and the
+ * others ask the fetcher, which gives them what it has as it gets it.
  *
- * The fetcher itself asks one of its companions first, which may have been luckier. Who does not
- * get everything asks the next kind of source: any rank, another one each time, and at last the
- * block's owner, who has everything.
+ * The fetcher itself asks one of its companions first, which may have been luckier, and then the
+ * partner above it, which gives what it gets from its own. Who does not get everything asks
+ * another partner, and at last the block's owner, who has everything.
  *
  * A rank that is elsewhere answers when it is back: it is not asked again and again meanwhile.
  */
 #include "multicast/core/source.h"
 
-#include <assert.h>
+#include "multicast/core/partners.h"
 
 #define MAX_UNANSWERED 8u /* of one rank; it holds OC_CAST_MAX_SERVICES */
 
-enum { ASK_HOST, ASK_ANY, ASK_OWNER };
+enum { ASK_HOST, ASK_ABOVE, ASK_PARTNER, ASK_OWNER };
 
 static oc_cast_source_t nobody(const oc_cast_group_t *group)
 {
     return (oc_cast_source_t) {.rank = group->config.num_ranks};
-}
-
-static bool is_companion(const oc_cast_group_t *group, uint32_t rank)
-{
-    return group->hosts[rank] == group->hosts[group->config.rank];
 }
 
 static bool source_has_room(const oc_cast_group_t *group, uint32_t rank)
@@ -34,49 +28,37 @@ static bool source_has_room(const oc_cast_group_t *group, uint32_t rank)
     return group->active->unanswered[rank] < MAX_UNANSWERED;
 }
 
-/* Of the owners of other hosts, one after the other goes to each companion. */
-static uint32_t fetcher_of(const oc_cast_group_t *group, uint32_t owner)
+static bool answers(const oc_cast_group_t *group, uint32_t rank)
 {
-    uint32_t low = 0, high = group->num_companions;
-
-    if (is_companion(group, owner)) {
-        return owner;
-    }
-    assert(group->num_companions > 0);
-    while (low < high) { /* how many companions are below the owner */
-        uint32_t middle = (low + high) / 2;
-
-        if (group->companions[middle] < owner) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return group->companions[(owner - low) % group->num_companions];
+    return rank != group->config.rank && 0 == group->active->overdue[rank];
 }
 
 /* Another one of the same host that answers; num_ranks: there is none. */
 static uint32_t rotate_host(oc_cast_group_t *group)
 {
-    for (uint32_t i = 0; i < group->num_companions; i++) {
-        uint32_t rank = group->companions[group->rotation++ % group->num_companions];
+    const oc_cast_hosts_t *places = &group->places;
+    uint32_t host = places->of[group->config.rank], first = places->first[host];
+    uint32_t count = places->first[host + 1] - first;
 
-        if (rank != group->config.rank && source_has_room(group, rank)
-            && 0 == group->active->overdue[rank]) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t rank = places->ranks[first + group->rotation++ % count];
+
+        if (answers(group, rank) && source_has_room(group, rank)) {
             return rank;
         }
     }
     return group->config.num_ranks;
 }
 
-/* Another one each time; remote: of another host. num_ranks: there is none. */
-static uint32_t rotate_any(oc_cast_group_t *group, bool remote)
+/* Another one each time; num_ranks: there is none. */
+static uint32_t rotate_partners(oc_cast_group_t *group, uint32_t owner)
 {
-    for (uint32_t i = 0; i < group->config.num_ranks; i++) {
-        uint32_t rank = group->rotation++ % group->config.num_ranks;
+    uint32_t count = oc_partners_count(group);
 
-        if (rank != group->config.rank && source_has_room(group, rank)
-            && !(remote && is_companion(group, rank))) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t rank = oc_partners_nth(group, group->rotation++ % count, owner);
+
+        if (answers(group, rank) && source_has_room(group, rank)) {
             return rank;
         }
     }
@@ -90,7 +72,7 @@ static oc_cast_source_t choose_on_host(oc_cast_group_t *group, uint32_t owner, u
 
     if (fetcher == group->config.rank) {
         source.rank = rotate_host(group);
-    } else if (0 == group->active->overdue[fetcher]) {
+    } else if (answers(group, fetcher)) {
         source.rank = fetcher;
         source.wait = fetcher != owner; /* who has all that was sent */
     }
@@ -98,24 +80,53 @@ static oc_cast_source_t choose_on_host(oc_cast_group_t *group, uint32_t owner, u
     return source;
 }
 
+/* As choose_on_host. */
+static oc_cast_source_t choose_above(oc_cast_group_t *group, uint32_t owner)
+{
+    oc_cast_source_t source = nobody(group);
+
+    if (!oc_partners_share_host(group, group->config.rank, owner)) {
+        uint32_t above = oc_partners_above(group, owner);
+
+        if (answers(group, above)) {
+            source.rank = above;
+            source.wait = above != owner;
+        }
+    }
+    source.attempt = ASK_ABOVE;
+    return source;
+}
+
+static oc_cast_source_t if_there_is_room(const oc_cast_group_t *group, oc_cast_source_t source)
+{
+    return source_has_room(group, source.rank) ? source : nobody(group);
+}
+
 oc_cast_source_t oc_source_choose(oc_cast_group_t *group, uint32_t owner)
 {
     const oc_block_t *block = &group->active->blocks[owner];
-    uint32_t fetcher = fetcher_of(group, owner);
+    /* once its checksum was wrong, nobody else is believed */
+    unsigned attempt = 0 == block->failures ? block->attempt : ASK_OWNER;
     oc_cast_source_t source = nobody(group);
 
-    if (ASK_HOST == block->attempt && 0 == block->failures) {
-        source = choose_on_host(group, owner, fetcher);
+    if (attempt <= ASK_HOST) {
+        source = choose_on_host(group, owner,
+                                oc_partners_fetcher(group, group->config.rank, owner));
+    }
+    if (attempt <= ASK_ABOVE && source.rank == group->config.num_ranks) {
+        source = choose_above(group, owner);
+    }
+    if (source.rank < group->config.num_ranks) {
+        return if_there_is_room(group, source);
+    }
+    if (attempt <= ASK_PARTNER) {
+        source.rank = rotate_partners(group, owner);
+        source.attempt = ASK_PARTNER;
         if (source.rank < group->config.num_ranks) {
-            return source_has_room(group, source.rank) ? source : nobody(group);
+            return source;
         }
     }
-    if (block->attempt < ASK_OWNER && 0 == block->failures) {
-        source.rank = rotate_any(group, fetcher == group->config.rank);
-        source.attempt = ASK_ANY;
-    } else {  /* once its checksum was wrong, nobody else is believed */
-        source.rank = source_has_room(group, owner) ? owner : group->config.num_ranks;
-        source.attempt = ASK_OWNER;
-    }
-    return source;
+    source.rank = owner;
+    source.attempt = ASK_OWNER;
+    return if_there_is_room(group, source);
 }

@@ -24,6 +24,10 @@
 
 #define MAGIC 0x524f
 
+/* Of a REQUEST. */
+#define FLAG_WAIT  1u
+#define FLAG_ALONE 2u
+
 static void put_ranges(oc_writer_t *w, const oc_cast_message_t *message)
 {
     oc_put(w, message->num_ranges, 4);
@@ -49,20 +53,25 @@ static void get_ranges(oc_reader_t *r, oc_cast_message_t *message)
 static void put_extent(oc_writer_t *w, const oc_cast_message_t *message)
 {
     if (OC_CAST_REQUEST == message->kind) {
-        oc_put(w, message->wait, 1);
+        oc_put(w, (message->wait ? FLAG_WAIT : 0) | (message->alone ? FLAG_ALONE : 0), 1);
     } else {
         oc_put(w, message->last, 1);
         oc_put(w, message->given, 4);
+        oc_put(w, message->recast, 4);
     }
 }
 
 static void get_extent(oc_reader_t *r, oc_cast_message_t *message)
 {
     if (OC_CAST_REQUEST == message->kind) {
-        message->wait = 0 != oc_get(r, 1);
+        uint64_t flags = oc_get(r, 1);
+
+        message->wait = 0 != (flags & FLAG_WAIT);
+        message->alone = 0 != (flags & FLAG_ALONE);
     } else {
         message->last = 0 != oc_get(r, 1);
         message->given = (uint32_t) oc_get(r, 4);
+        message->recast = (uint32_t) oc_get(r, 4);
     }
 }
 
@@ -78,7 +87,9 @@ size_t oc_cast_encode(const oc_cast_message_t *message, uint8_t head[OC_CAST_HEA
     oc_put(&w, message->token, 8);
     oc_put(&w, message->generation, 4);
     oc_put(&w, message->serial, 8);
-    if (OC_CAST_SENT == message->kind) {
+    if (OC_CAST_POLL == message->kind || OC_CAST_SENT == message->kind
+        || OC_CAST_WITHDRAW == message->kind) {
+        oc_put(&w, message->block, 4);
         oc_put(&w, message->number, 4);
     } else if (OC_CAST_REQUEST == message->kind || OC_CAST_REPAIR == message->kind) {
         oc_put(&w, message->block, 4);
@@ -112,7 +123,10 @@ bool oc_cast_decode_token(const uint8_t *bytes, size_t length, uint64_t *token)
 static void cast_message_get_body(oc_reader_t *r, oc_cast_message_t *message)
 {
     switch (message->kind) {
+    case OC_CAST_POLL:
     case OC_CAST_SENT:
+    case OC_CAST_WITHDRAW:
+        message->block = (uint32_t) oc_get(r, 4);
         message->number = (uint32_t) oc_get(r, 4);
         break;
     case OC_CAST_REQUEST:

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OC_CAST_VERSION     2
+#define OC_CAST_VERSION     3
 #define OC_CAST_HEAD_MAX    4096u  /* bytes of a message without repaired data */
 #define OC_CAST_MAX_RANGES  256u   /* of a REQUEST or a REPAIR */
 #define OC_CAST_MAX_TEXT    256u   /* bytes of a reason */
@@ -23,7 +23,7 @@ typedef enum {
     OC_CAST_TURN,              /* along a chain: you may send */
     OC_CAST_DONE,              /* up: I and all below me have all blocks */
     OC_CAST_LEAVE,             /* down: all ranks have */
-    OC_CAST_POLL,              /* to the owner of a block: how much of it have you sent? */
+    OC_CAST_POLL,              /* how much of a block has been sent? */
     OC_CAST_SENT,              /* so many fragments */
     OC_CAST_REQUEST,           /* please give me these fragments of a block */
     OC_CAST_REPAIR,            /* here are some */
@@ -33,6 +33,7 @@ typedef enum {
     OC_CAST_CREDIT,            /* up: so much has passed all below; down: all ranks */
     OC_CAST_FIND,              /* along the tree: how is target reached? This is how origin is */
     OC_CAST_FOUND,             /* back: this is how */
+    OC_CAST_WITHDRAW,          /* do not answer this request: somebody else is asked */
     OC_CAST_KINDS
 } oc_cast_kind_t;
 
@@ -47,11 +48,14 @@ typedef struct {
     uint64_t token;            /* of the group */
     uint32_t generation;       /* number of the operation */
     uint64_t serial;           /* another one for each message that the sender posts to the group */
-    uint32_t block;            /* REQUEST, REPAIR: whose block */
-    uint32_t number;           /* REQUEST, REPAIR: of the request; SENT: how many fragments */
+    uint32_t block;            /* POLL, SENT, REQUEST, REPAIR, WITHDRAW: whose block */
+    uint32_t number;           /* REQUEST, REPAIR, WITHDRAW: of the request; SENT: how many fragments were sent;
+                                  POLL: as far as is known */
     bool last;                 /* REPAIR: no more is sent for this request */
     uint32_t given;            /* REPAIR: fragments sent for it so far, these included */
+    uint32_t recast;           /* REPAIR: others for which all get a multicast, now or just before */
     bool wait;                 /* REQUEST: also for those that you do not have yet */
+    bool alone;                /* REQUEST: by message, as multicast does not help */
     uint32_t num_ranges;       /* REQUEST, REPAIR */
     oc_cast_range_t ranges[OC_CAST_MAX_RANGES];
     uint64_t position;         /* CREDIT: fragments of all blocks, in rank order */

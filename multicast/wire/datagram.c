@@ -42,6 +42,6 @@ bool oc_datagram_decode(const uint8_t *bytes, size_t length, oc_datagram_t *data
     datagram->rank = (uint32_t) oc_get(&r, 2);
     datagram->length = (uint16_t) oc_get(&r, 2);
     return !r.bad && MAGIC == magic && OC_DATAGRAM_VERSION == version
-           && (OC_DATAGRAM_FRAGMENT == kind || OC_DATAGRAM_PROBE == kind)
+           && kind >= OC_DATAGRAM_FRAGMENT && kind <= OC_DATAGRAM_REPAIR
            && datagram->length == length - OC_DATAGRAM_HEADER;
 }

@@ -14,7 +14,7 @@
 #include "base/mac.h"
 
 #define OC_DATAGRAM_HEADER  (24 + OC_MAC_SIZE)
-#define OC_DATAGRAM_VERSION 2
+#define OC_DATAGRAM_VERSION 3
 
 /* Datagrams smaller than this are not worth it; larger ones no network carries. */
 #define OC_DATAGRAM_MIN 256u
@@ -23,14 +23,15 @@
 typedef enum {
     OC_DATAGRAM_FRAGMENT = 1, /* a part of a block */
     OC_DATAGRAM_PROBE = 2,    /* no payload: does the network carry multicast? */
+    OC_DATAGRAM_REPAIR = 3,   /* a part of a block, sent again by any rank */
 } oc_datagram_kind_t;
 
 typedef struct {
     oc_datagram_kind_t kind;
     uint64_t token;           /* of the group: random */
     uint32_t generation;      /* number of the operation in the group */
-    uint32_t rank;            /* of the sender in the group */
-    uint32_t index;           /* of the fragment in the sender's block */
+    uint32_t rank;            /* of the sender in the group; of a REPAIR: of the block's owner */
+    uint32_t index;           /* of the fragment in its block */
     uint16_t length;          /* of the payload in bytes */
 } oc_datagram_t;
 

@@ -24,8 +24,9 @@
 typedef struct {
     bool lost[HOSTS][RANKS][MAX_INDEX];          /* at all ranks of the host */
     unsigned fetched[HOSTS][RANKS][MAX_INDEX];   /* how often a repair of it came from elsewhere */
-    unsigned repairs_to[RANKS];                  /* fragments that came from other hosts */
-    uint64_t last_repair_to[RANKS];
+    unsigned repairs_to[RANKS];                  /* fragments that came from other hosts, ... */
+    unsigned recasts_to[RANKS];                  /* ...and by multicast again */
+    uint64_t last_repair_to[RANKS];              /* in either way */
 } ledger_t;
 
 static ledger_t *ledger;
@@ -43,12 +44,38 @@ static unsigned dice(unsigned host, const oc_datagram_t *header)
     return (unsigned) ((x >> 33) % 100);
 }
 
+static bool is_first_of_host(unsigned rank)
+{
+    unsigned first = 0;
+
+    while (hosts[first] != hosts[rank]) {
+        first++;
+    }
+    return first == rank;
+}
+
+/* It comes to each rank of a host, and has crossed its link once. */
+static void note_recast(unsigned from, unsigned to, const oc_datagram_t *header)
+{
+    if (hosts[from] == hosts[to] || !ledger->lost[hosts[to]][header->rank][header->index]) {
+        return;
+    }
+    ledger->recasts_to[to]++;
+    ledger->last_repair_to[to] = now();
+    if (is_first_of_host(to)) {
+        ledger->fetched[hosts[to]][header->rank][header->index]++;
+    }
+}
+
 static bool lose_at_hosts(void *arg, unsigned from, unsigned to, uint8_t *bytes, size_t length)
 {
     oc_datagram_t header;
 
     (void) arg;
     assert_true(oc_datagram_decode(bytes, length, &header));
+    if (OC_DATAGRAM_REPAIR == header.kind) {
+        note_recast(from, to, &header);
+    }
     if (OC_DATAGRAM_FRAGMENT != header.kind || hosts[from] == hosts[to]
         || dice(hosts[to], &header) >= lost_of_100) {
         return true;
@@ -134,8 +161,9 @@ static void expect_fetched_once(void)
     sums_t sums = sum_up();
 
     assert_true(sums.lost > 100);
-    assert_int_equal(sums.fetched_again, 0);
-    assert_int_equal(sums.fetched, sums.lost);
+    /* who was given one alone may get it again with the others, who ask a little later */
+    assert_true(sums.fetched_again <= sums.lost / 20);
+    assert_int_equal(sums.fetched - sums.fetched_again, sums.lost);
     /* each of a host's ranks that lacked them got them */
     assert_int_equal(crew_totals(crew).fragments_recovered, sums.lost * (RANKS / HOSTS));
 }
@@ -248,7 +276,8 @@ static void test_companions_of_a_busy_fetcher_help_themselves(void **state)
         lost += ledger->lost[host][5][index];
     }
     assert_true(lost > 1000);
-    assert_in_range(ledger->repairs_to[companion], lost, lost + lost / 10);
+    assert_in_range(ledger->repairs_to[companion] + ledger->recasts_to[companion], lost,
+                    lost + lost / 8);
     assert_true(ledger->last_repair_to[companion] < begin + 2 * OC_SECOND);
     assert_true(crew_outcome(crew, fetcher, 0)->end > begin + 5 * OC_SECOND);
 }

@@ -410,7 +410,7 @@ static void test_only_the_owner_answers(void **state)
     (void) state;
     plot.from = 1;
     plot.count = 100;
-    plot.receivers = 1 << 0;
+    plot.receivers = 1 << 4; /* which asks rank 3 first */
     plot.deaf = ~(1u << 1);
     (void) expect_success(new_crew_with_block(5, 0, 300000));
     assert_true(plot.swallowed > 0);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Asks how much of a block has been sent, and answers others. */
+#include "multicast/core/poll.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "multicast/core/chain.h"
+#include "multicast/core/fragment.h"
+#include "multicast/core/partners.h"
+#include "multicast/core/post.h"
+
+#define MIN_SILENCE      OC_MILLISECOND
+#define MAX_SILENCE      OC_SECOND
+#define SILENT_FRAGMENTS 8u
+
+static uint32_t sent_of(const oc_cast_group_t *group, uint32_t owner)
+{
+    return owner == group->config.rank ? group->active->sent : group->active->blocks[owner].high;
+}
+
+static void tell(oc_cast_group_t *group, uint32_t rank, uint32_t owner)
+{
+    oc_cast_message_t answer = {
+        .kind = OC_CAST_SENT,
+        .generation = group->active->generation,
+        .block = owner,
+        .number = sent_of(group, owner),
+    };
+
+    oc_cast_post(group, rank, &answer);
+}
+
+/* ---- asking ---- */
+
+/* Whether more of a block is to come and nobody knows whether it was sent. */
+static bool is_silent(const oc_cast_operation_t *operation, uint32_t owner, uint64_t now)
+{
+    const oc_block_t *block = &operation->blocks[owner];
+
+    return !block->complete && !block->polled && block->high < block->fragments
+           && now - block->heard >= block->patience && oc_chains_expects(operation, owner);
+}
+
+/*
+ * Of silence: a latency, the time in which fragments overtake each other, and that which some
+ * should take by what has arrived.
+ */
+static uint64_t cutoff_of(const oc_cast_group_t *group, const oc_block_t *block, uint64_t now)
+{
+    const oc_cast_operation_t *operation = group->active;
+    uint64_t silence = MIN_SILENCE + group->reorder
+                       + SILENT_FRAGMENTS * ((now - operation->begun) / (block->received + 1));
+
+    return silence < MAX_SILENCE ? silence : MAX_SILENCE;
+}
+
+static void poll_ask(oc_cast_group_t *group, uint32_t owner)
+{
+    oc_cast_message_t message = {
+        .kind = OC_CAST_POLL,
+        .generation = group->active->generation,
+        .block = owner,
+        .number = group->active->blocks[owner].high,
+    };
+    uint32_t fetcher = oc_partners_fetcher(group, group->config.rank, owner);
+
+    if (fetcher == group->config.rank) {
+        fetcher = oc_partners_above(group, owner);
+    }
+    oc_cast_post(group, fetcher, &message);
+}
+
+void oc_poll_look(oc_cast_group_t *group, uint32_t owner, uint64_t now)
+{
+    oc_block_t *block = &group->active->blocks[owner];
+
+    if (0 == block->patience) { /* first look since there was news */
+        block->patience = cutoff_of(group, block, now);
+    }
+    if (!is_silent(group->active, owner, now)) {
+        return;
+    }
+    block->patience = 2 * block->patience < MAX_SILENCE ? 2 * block->patience : MAX_SILENCE;
+    block->heard = now;
+    block->polled = true;
+    poll_ask(group, owner);
+}
+
+void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->active;
+    oc_cast_poll_t *poll, *next;
+
+    if (message->block >= group->config.num_ranks || message->block == group->config.rank
+        || message->number > operation->blocks[message->block].fragments) {
+        group->config.counters->fragments_foreign++;
+        return;
+    }
+    operation->blocks[message->block].polled = false;
+    oc_fragment_sent(group, message->block, message->number, now);
+    DL_FOREACH_SAFE (operation->polls, poll, next) {
+        if (poll->owner == message->block) {
+            tell(group, poll->rank, poll->owner);
+            DL_DELETE(operation->polls, poll);
+            free(poll);
+        }
+    }
+}
+
+/* ---- answering ---- */
+
+static oc_cast_poll_t *find(oc_cast_operation_t *operation, uint32_t rank, uint32_t owner)
+{
+    oc_cast_poll_t *poll;
+
+    DL_FOREACH (operation->polls, poll) {
+        if (poll->rank == rank && poll->owner == owner) {
+            return poll;
+        }
+    }
+    return NULL;
+}
+
+/* false: there is no memory. */
+static bool hold(oc_cast_operation_t *operation, const oc_cast_message_t *message)
+{
+    oc_cast_poll_t *poll = find(operation, message->rank, message->block);
+
+    if (NULL == poll) {
+        poll = calloc(1, sizeof(*poll));
+        if (NULL == poll) {
+            return false;
+        }
+        poll->rank = message->rank;
+        poll->owner = message->block;
+        DL_APPEND(operation->polls, poll);
+    }
+    poll->known = message->number;
+    return true;
+}
+
+void oc_poll_message(oc_cast_group_t *group, const oc_cast_message_t *message)
+{
+    uint32_t owner = message->block;
+
+    if (owner >= group->config.num_ranks || owner == message->rank) {
+        group->config.counters->fragments_foreign++;
+        return;
+    }
+    if (owner == group->config.rank || group->active->blocks[owner].complete
+        || sent_of(group, owner) > message->number || !hold(group->active, message)) {
+        tell(group, message->rank, owner);
+    }
+}
+
+void oc_poll_progress(oc_cast_group_t *group)
+{
+    oc_cast_operation_t *operation = group->active;
+    oc_cast_poll_t *poll, *next;
+
+    DL_FOREACH_SAFE (operation->polls, poll, next) {
+        if (sent_of(group, poll->owner) > poll->known) {
+            tell(group, poll->rank, poll->owner);
+            DL_DELETE(operation->polls, poll);
+            free(poll);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds out whether more of a block was sent than has come here, when nothing comes any more. Part
+ * of the protocol: one thread at a time.
+ *
+ * The question goes the way of requests (source.h): to the fetcher of the host, which asks the
+ * partner above it, up to the owner. Who knows no more than the one that asks answers when it does,
+ * or when it has been told itself that there is no more.
+ */
+#ifndef OC_MULTICAST_CORE_POLL_H
+#define OC_MULTICAST_CORE_POLL_H
+
+#include "multicast/core/cast_types.h"
+
+/* Asks if an incomplete block has been silent for too long. */
+void oc_poll_look(oc_cast_group_t *group, uint32_t owner, uint64_t now);
+/* Answers those for whom there is news. */
+void oc_poll_progress(oc_cast_group_t *group);
+/* POLL */
+void oc_poll_message(oc_cast_group_t *group, const oc_cast_message_t *message);
+/* SENT */
+void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
+
+#endif
