@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(REPO / "bench"))
 
 from lib import (cluster, contestants, experiments, facts, interrupt, launch, limits,  # noqa: E402
-                 measure, paths, places, plot, publish, reduction, regret, report, results, scale, text)
+                 measure, paths, places, plot, publish, reduction, regret, report, results, scale, simulate, text)
 
 MiB = 1 << 20
 RECORDED = pathlib.Path(__file__).with_name("bench-result.json")
@@ -723,6 +723,48 @@ class Interrupted(unittest.TestCase):
         with self.assertRaises(SystemExit) as end:
             launch.wait(process, pathlib.Path("/nowhere"), 5)
         self.assertEqual(end.exception.code, 128 + signal.SIGTERM)
+
+
+class Simulate(unittest.TestCase):
+    @staticmethod
+    def trial(**changes):
+        """What the program says of one."""
+        return {"seconds": 0.02, "floor": 0.01, "up_bytes": 1000.0, "crossings": 120,
+                "multicast_crossings": 100, "lost": 2, "fragments_sent": 64, "fragments_lost": 5,
+                "repair_bytes": 2860, "control_messages": 10, "lost_at_port": 0, "lost_at_node": 0,
+                "peers": 9, "background": 5e8, **changes}
+
+    def test_closed_form(self):
+        self.assertEqual(simulate.crossings_of_multicast(64, 4, 16), 64 * (64 + 16 + 4))
+        self.assertEqual(simulate.crossings_of_multicast(65, 4, 16), 65 * (65 + 17 + 5))
+        # one pod needs no core
+        self.assertEqual(simulate.crossings_of_multicast(64, 16, 256), 64 * (64 + 4))
+
+    def test_cases_are_what_the_program_takes(self):
+        known = {"operation", "hosts", "bytes", "operations", "datagram", "rate", "latency", "leaf", "pod",
+                 "burst", "port", "staging", "loss", "root-loss", "tcp", "pause"}
+        tables = {name for name, *_ in simulate.TABLES}
+        for table, options in simulate.cases():
+            self.assertLessEqual(set(options), known)
+            self.assertIn(table, tables)
+
+    def test_section(self):
+        rows = [{"table": table, "options": options, "trials": [self.trial(), self.trial(seconds=0.03)]}
+                for table, options in simulate.cases()]
+        lines = simulate.section(rows)
+        for name, title, *_ in simulate.TABLES[1:]:
+            self.assertIn(f"## {title}", lines, name)
+        # the base of a ratio is the row without losses, and bytes are compared with what was lost
+        self.assertTrue(any(line.startswith("| 64 | 1.0 % | 25.0 ms") and "| 1.00 |" in line for line in lines))
+        self.assertTrue(any(line.startswith("| 8 | 25.0 ms") and line.endswith("| 1.00 |") for line in lines))
+
+    def test_emulated(self):
+        rows = [{"table": "emulated", "options": {"operation": "bcast", "hosts": 4, "bytes": 4 * MiB},
+                 "trials": [self.trial(seconds=0.104)],
+                 "measured": {"seconds": [0.09, 0.1, 0.11], "sent": 990.0}}]
+        line = next(line for line in simulate.section(rows) if line.startswith("| bcast"))
+        self.assertIn("+4.0 %", line)
+        self.assertIn("+1.0 %", line)
 
 
 if __name__ == "__main__":
