@@ -66,6 +66,7 @@ same=("${cast[@]}" multicast_address=239.255.77.1 multicast_port=8920 multicast_
 start_job one 3 embedded "${same[@]}" cast_loop operations=600 count=5000 start="$tmp/start"
 one=$job_pid
 start_job two 3 embedded "${same[@]}" cast_loop operations=600 count=5000 start="$tmp/start"
+# shellcheck disable=SC2016 # for eval
 wait_until 60 eval '[ "$(cat "$tmp/one.log" "$tmp/two.log" | grep -c "begins at")" -eq 6 ]' ||
     not_ok "two jobs: they do not begin" "$tmp/one.log" "$tmp/two.log"
 touch "$tmp/start"
