@@ -133,8 +133,7 @@ EXPERIMENTS = (
         "simulate", "Allgather and Bcast by multicast, simulated",
         "The protocol of the component in virtual time, on networks that are not here. What emulated "
         "hosts take in the same run tells how true that is.",
-        tuple(Setup(f"{hosts}-{collective}", collective, hosts, ("optcast",), (4 * MiB, 16 * MiB),
-                    baseline="optcast")
+        tuple(Setup(f"{hosts}-{collective}", collective, hosts, ("optcast",), (4 * MiB, 16 * MiB))
               for collective in ("allgather", "bcast") for hosts in (4, 8, 16))),
     Experiment(
         "small-allgather", "Allgather and Bcast, small messages",
