@@ -35,6 +35,13 @@ static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
         return;
     }
     block = &active->blocks[header->rank];
+    if (header->rank == group->config.rank) {
+        /* nor need this rank send it again */
+        if (header->index < block->fragments) {
+            oc_recast_note(group->active, header->rank, header->index);
+        }
+        return;
+    }
     if (header->index >= block->fragments
         || header->length != oc_fragment_length(group, block, header->index)) {
         oc_fragment_misfit(group, header->rank, group->config.rank,
@@ -68,7 +75,8 @@ static uint64_t whole_generation(const oc_cast_group_t *group, const oc_datagram
 void oc_cast_datagram(oc_cast_group_t *group, const oc_datagram_t *header, const uint8_t *bytes,
                       uint64_t now)
 {
-    if (OC_OK != group->status || header->rank == group->config.rank) {
+    if (OC_OK != group->status
+        || (header->rank == group->config.rank && OC_DATAGRAM_REPAIR != header->kind)) {
         return; /* what this rank sent comes back on many networks */
     }
     if (header->rank >= group->config.num_ranks) {

@@ -61,7 +61,7 @@ typedef struct {
     unsigned failures;         /* of its checksum */
     unsigned attempt;          /* which kind of source is asked next */
     uint32_t news;             /* received, as it was at the last look or repair */
-    bool alone;                /* what was multicast again did not come */
+    unsigned missed;           /* requests of which what was multicast again did not come */
     bool complete;             /* all there, and the checksum fits */
     bool polled;               /* whether more was sent has not been answered yet */
     uint64_t heard;            /* time of the last news of it */

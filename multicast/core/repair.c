@@ -23,6 +23,7 @@
 #include "multicast/core/source.h"
 
 #define MAX_REQUESTS       32u
+#define MAX_MISSED         2u /* then multicast does not help: losses are rarer */
 #define MAX_REQUEST_BYTES  (128u << 10)
 #define MIN_ASKED_BYTES    (256u << 10) /* all requests together, or the window if that is more */
 #define MIN_DEADLINE       (50 * OC_MILLISECOND)
@@ -93,14 +94,14 @@ static uint64_t deadline_of(const oc_cast_group_t *group, bool wait, uint64_t no
 
 static void send_request(oc_cast_group_t *group, oc_cast_request_t *request)
 {
+    const oc_block_t *block = &group->active->blocks[request->block];
     oc_cast_message_t message = {
         .kind = OC_CAST_REQUEST,
         .generation = group->active->generation,
         .block = request->block,
         .number = request->number,
         .wait = request->wait,
-        .alone = group->active->blocks[request->block].alone
-                 || group->active->blocks[request->block].failures > 0,
+        .alone = block->missed >= MAX_MISSED || block->failures > 0,
         .num_ranges = request->num_ranges,
     };
 
@@ -199,7 +200,7 @@ static void close_request(oc_cast_group_t *group, oc_cast_request_t *request)
     if (all) {
         block->attempt = 0;
     } else if (request->recast) {
-        block->alone = true;
+        block->missed++;
     } else if (block->attempt <= request->attempt) {
         block->attempt = request->attempt + 1;
     }

@@ -92,7 +92,7 @@ void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, 
     service->block = message->block;
     service->wait = wait;
     service->alone = message->alone;
-    service->due = is_remote(group, service) ? now + group->reorder / 2 : now;
+    service->due = is_remote(group, service) ? now + group->reorder : now;
     service->num_ranges = message->num_ranges;
     memcpy(service->ranges, message->ranges, message->num_ranges * sizeof(oc_cast_range_t));
     DL_APPEND(operation->services, service);
@@ -261,6 +261,11 @@ uint64_t oc_serve_progress(oc_cast_group_t *group, uint64_t now)
     DL_FOREACH_SAFE (group->active->services, service, next) {
         if (rests(group, service, now)) {
             continue;
+        }
+        if (service->parked && is_remote(group, service)) {
+            /* there is news: perhaps all get it again, and it need not be sent */
+            service->parked = false;
+            service->due = now + group->reorder;
         }
         when = service->due;
         if (now >= when) {

@@ -68,6 +68,7 @@ static void get_extent(oc_reader_t *r, oc_cast_message_t *message)
 
         message->wait = 0 != (flags & FLAG_WAIT);
         message->alone = 0 != (flags & FLAG_ALONE);
+        r->bad = r->bad || 0 != (flags & ~(uint64_t) (FLAG_WAIT | FLAG_ALONE));
     } else {
         message->last = 0 != oc_get(r, 1);
         message->given = (uint32_t) oc_get(r, 4);
