@@ -73,6 +73,8 @@ typedef struct {
     uint64_t fragments;        /* of all its blocks */
     uint64_t position;         /* of those, known to have been sent */
     uint64_t heard;            /* time when position grew last */
+    uint64_t told;             /* what was last said to have passed this rank and all below */
+    uint64_t credit, credited; /* what has passed all ranks, and when that was news */
 } oc_chain_t;
 
 typedef struct oc_cast_request {
@@ -163,8 +165,6 @@ typedef struct oc_cast_operation {
     bool blocked;              /* the network had no room */
     uint32_t grace;            /* own fragments that may be sent while all others are stalled … */
     uint64_t grace_until;      /* … until then */
-    uint64_t passed;           /* what was last said to have passed this rank and all below */
-    uint64_t credit, credited; /* what has passed all ranks, and when that was news */
     uint64_t begun, look_at;
     bool look_again;           /* before that time */
     oc_cast_request_t *requests;
@@ -183,7 +183,8 @@ typedef struct {
     uint32_t rank;
     uint32_t entered, done;    /* the last generation of which it said so; of children */
     uint32_t passing;          /* the generation that passed is of */
-    uint64_t passed;           /* fragments that have passed it and all below; of children */
+    /* by chain: fragments that have passed it and all below; of children */
+    uint64_t passed[OC_CAST_MAX_CHAINS];
     uint64_t patience;         /* ns of silence before a PING */
     uint64_t ping_at;          /* when that will be */
 } oc_neighbour_t;

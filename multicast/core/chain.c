@@ -9,6 +9,8 @@
  * slowest chain that moves, measured in parts of what each chain has to send; so all of them
  * end together, whatever the sizes of their blocks, and no queue holds more than the window. A
  * chain that has been silent for a while is not waited for: its datagrams may all be lost here.
+ * Where only some send at a time, others receive more than these, who do not notice; so all say how
+ * far they are (credit.c).
  */
 #include "multicast/core/chain.h"
 
@@ -68,6 +70,9 @@ static uint32_t choose_number(const oc_cast_group_t *group, const oc_cast_operat
     if (0 == chains) {
         chains = 1 + share_of_window(group, GOOD_AHEAD);
     }
+    if (chains < ranks && chains > OC_CAST_MAX_CHAINS) {
+        chains = OC_CAST_MAX_CHAINS;
+    }
     return chains < ranks ? chains : ranks;
 }
 
@@ -121,9 +126,19 @@ static uint64_t alone(oc_cast_operation_t *operation, uint64_t now)
     return operation->grace;
 }
 
-bool oc_chains_need_credit(const oc_cast_operation_t *operation)
+bool oc_chains_need_credit(const oc_cast_group_t *group)
 {
-    return 1 == operation->num_chains && operation->chains[0].fragments > operation->ahead;
+    const oc_cast_operation_t *operation = group->active;
+
+    if (operation->num_chains == group->config.num_ranks && operation->num_chains > 1) {
+        return false;
+    }
+    for (uint32_t k = 0; k < operation->num_chains; k++) {
+        if (operation->chains[k].fragments > operation->ahead) {
+            return true;
+        }
+    }
+    return false;
 }
 
 uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
@@ -151,11 +166,11 @@ uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
                   + operation->ahead;
         limit = allowed < limit ? allowed : limit;
     }
-    if (oc_chains_need_credit(operation)) {
-        if (now - operation->credited > OC_CAST_STALL) {
+    if (oc_chains_need_credit(group)) {
+        if (now - own->credited > OC_CAST_STALL) {
             stalled++;
-        } else if (operation->credit + operation->ahead < limit) {
-            limit = operation->credit + operation->ahead;
+        } else if (own->credit + operation->ahead < limit) {
+            limit = own->credit + operation->ahead;
         }
     }
     if (0 == moving && stalled > 0 && base + alone(operation, now) < limit) {

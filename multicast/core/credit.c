@@ -1,96 +1,134 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeps a single sender from overrunning the slowest rank. Ranks that send at the same time keep
- * in step by what they receive from each other (chain.c); who sends alone receives nothing, so
- * the others have to say how far they are: up the tree goes how much of all blocks has passed
- * each rank below, down to everybody the least of all. Both are told in steps of half a window, and
- * only if there is more to send than a window.
+ * Keeps senders from overrunning the slowest rank. If all send at the same time they keep in step
+ * by what they receive from each other (chain.c); if only some do, the others receive more than
+ * these, and have to say how far they are: up the tree goes how much of each chain has passed each
+ * rank below, down to everybody the least of all. Both are told in steps of half of what a chain may be ahead,
+ * and only if there is more to send than that.
  */
 #include "multicast/core/credit.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "multicast/core/chain.h"
 #include "multicast/core/post.h"
 
-/* Fragments, of all blocks in order, that have passed this rank and all below it. */
-static uint64_t least_passed(const oc_cast_group_t *group)
+/* Fragments of a chain that have passed this rank and all below it. */
+static uint64_t least_passed(const oc_cast_group_t *group, uint32_t chain)
 {
-    uint64_t least = group->active->chains[0].position;
+    uint64_t least = group->active->chains[chain].position;
 
     for (uint32_t i = 0; i < group->num_children; i++) {
         const oc_neighbour_t *child = &group->neighbours[i];
-        uint64_t passed = child->passing == group->active->generation ? child->passed : 0;
+        uint64_t passed =
+            child->passing == group->active->generation ? child->passed[chain] : 0;
 
         least = passed < least ? passed : least;
     }
     return least;
 }
 
-static void say(oc_cast_group_t *group, uint32_t rank, uint64_t position)
+static void grant(oc_cast_group_t *group, const oc_cast_message_t *given, uint64_t now)
 {
-    oc_cast_message_t message = {
-        .kind = OC_CAST_CREDIT,
-        .generation = group->active->generation,
-        .position = position,
-    };
+    oc_cast_operation_t *operation = group->active;
 
-    oc_cast_post(group, rank, &message);
+    for (uint32_t k = 0; k < operation->num_chains; k++) {
+        oc_chain_t *chain = &operation->chains[k];
+
+        assert(given->positions[k] <= chain->fragments);
+        if (given->positions[k] > chain->credit) {
+            chain->credit = given->positions[k];
+            chain->credited = now;
+        }
+    }
+    for (uint32_t i = 0; i < group->num_children; i++) {
+        oc_cast_message_t message = *given;
+
+        oc_cast_post(group, group->neighbours[i].rank, &message);
+    }
 }
 
-static void grant(oc_cast_group_t *group, uint64_t position, uint64_t now)
+/* Whether there is enough to be told. */
+static bool collect(oc_cast_group_t *group, oc_cast_message_t *message)
 {
-    assert(position <= group->active->chains[0].fragments);
-    group->active->credit = position;
-    group->active->credited = now;
-    for (uint32_t i = 0; i < group->num_children; i++) {
-        say(group, group->neighbours[i].rank, position);
+    oc_cast_operation_t *operation = group->active;
+    uint64_t step = operation->ahead / 2 > 0 ? operation->ahead / 2 : 1;
+    bool is_news = false;
+
+    for (uint32_t k = 0; k < operation->num_chains; k++) {
+        const oc_chain_t *chain = &operation->chains[k];
+
+        message->positions[k] = least_passed(group, k);
+        is_news = is_news || message->positions[k] >= chain->told + step;
     }
+    return is_news;
 }
 
 void oc_credit_progress(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
-    uint64_t step = operation->ahead / 2 > 0 ? operation->ahead / 2 : 1, least;
+    oc_cast_message_t message = {
+        .kind = OC_CAST_CREDIT,
+        .generation = operation->generation,
+        .num_chains = operation->num_chains,
+    };
 
-    if (!oc_chains_need_credit(operation)) {
+    if (!oc_chains_need_credit(group) || !collect(group, &message)) {
         return;
     }
-    least = least_passed(group);
-    if (least < operation->passed + step) {
-        return;
+    for (uint32_t k = 0; k < operation->num_chains; k++) {
+        operation->chains[k].told = message.positions[k];
     }
-    operation->passed = least;
     if (0 == group->config.rank) {
-        grant(group, least, now);
+        grant(group, &message, now);
     } else {
-        say(group, group->neighbours[group->num_children].rank, least);
+        oc_cast_post(group, group->neighbours[group->num_children].rank, &message);
+    }
+}
+
+static bool credit_fits(const oc_cast_operation_t *operation, const oc_cast_message_t *message)
+{
+    if (message->num_chains != operation->num_chains) {
+        return false;
+    }
+    for (uint32_t k = 0; k < operation->num_chains; k++) {
+        if (message->positions[k] > operation->chains[k].fragments) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Messages may overtake each other: nothing goes back. */
+static void note_child(const oc_cast_group_t *group, oc_neighbour_t *child,
+                       const oc_cast_message_t *message)
+{
+    if (child->passing != group->active->generation) {
+        child->passing = group->active->generation;
+        memset(child->passed, 0, sizeof(child->passed));
+    }
+    for (uint32_t k = 0; k < message->num_chains; k++) {
+        if (message->positions[k] > child->passed[k]) {
+            child->passed[k] = message->positions[k];
+        }
     }
 }
 
 void oc_credit_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
 {
-    const oc_cast_operation_t *operation = group->active;
-
-    if (message->position > operation->chains[0].fragments || 1 != operation->num_chains) {
+    if (!oc_chains_need_credit(group) || !credit_fits(group->active, message)) {
         group->config.counters->fragments_foreign++;
         return;
     }
     for (uint32_t i = 0; i < group->num_children; i++) {
-        oc_neighbour_t *child = &group->neighbours[i];
-
-        if (child->rank != message->rank) {
-            continue;
+        if (group->neighbours[i].rank == message->rank) {
+            note_child(group, &group->neighbours[i], message);
+            return;
         }
-        if (child->passing != operation->generation || child->passed < message->position) {
-            child->passing = operation->generation;
-            child->passed = message->position;
-        }
-        return;
     }
     if (group->num_neighbours > group->num_children
-        && message->rank == group->neighbours[group->num_children].rank
-        && message->position > operation->credit) {
-        grant(group, message->position, now);
+        && message->rank == group->neighbours[group->num_children].rank) {
+        grant(group, message, now);
     }
 }

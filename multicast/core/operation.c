@@ -208,9 +208,8 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
         operation->blocks[rank].heard = now;
     }
     for (uint32_t k = 0; k < operation->num_chains; k++) {
-        operation->chains[k].heard = now;
+        operation->chains[k].heard = operation->chains[k].credited = now;
     }
-    operation->credited = now;
     operation->turn = oc_chains_heads(operation, group->config.rank)
                       || group->turn == operation->generation;
     oc_memory_keep_own(group);

@@ -11,7 +11,7 @@
  *   REPAIR   44 block, 48 number, 52 last (1 byte), 53 given, 57 ranges as above, then the
  *            fragments
  *   ABORT    44 status, then the text
- *   CREDIT   44 position (8 bytes)
+ *   CREDIT   44 how many chains (4 bytes), 48 position of each (8 bytes)
  *   FIND, FOUND  44 origin, 48 target, then the contact
  */
 #include "multicast/wire/cast_message.h"
@@ -47,6 +47,26 @@ static void get_ranges(oc_reader_t *r, oc_cast_message_t *message)
     for (uint32_t i = 0; i < message->num_ranges; i++) {
         message->ranges[i].first = (uint32_t) oc_get(r, 4);
         message->ranges[i].count = (uint32_t) oc_get(r, 4);
+    }
+}
+
+static void put_positions(oc_writer_t *w, const oc_cast_message_t *message)
+{
+    oc_put(w, message->num_chains, 4);
+    for (uint32_t i = 0; i < message->num_chains; i++) {
+        oc_put(w, message->positions[i], 8);
+    }
+}
+
+static void get_positions(oc_reader_t *r, oc_cast_message_t *message)
+{
+    message->num_chains = (uint32_t) oc_get(r, 4);
+    if (message->num_chains > OC_CAST_MAX_CHAINS) {
+        r->bad = true;
+        return;
+    }
+    for (uint32_t i = 0; i < message->num_chains; i++) {
+        message->positions[i] = oc_get(r, 8);
     }
 }
 
@@ -100,7 +120,7 @@ size_t oc_cast_encode(const oc_cast_message_t *message, uint8_t head[OC_CAST_HEA
     } else if (OC_CAST_ABORT == message->kind) {
         oc_put(&w, (uint32_t) message->status, 4);
     } else if (OC_CAST_CREDIT == message->kind) {
-        oc_put(&w, message->position, 8);
+        put_positions(&w, message);
     } else if (OC_CAST_FIND == message->kind || OC_CAST_FOUND == message->kind) {
         oc_put(&w, message->origin, 4);
         oc_put(&w, message->target, 4);
@@ -141,7 +161,7 @@ static void cast_message_get_body(oc_reader_t *r, oc_cast_message_t *message)
         message->status = (int32_t) (uint32_t) oc_get(r, 4);
         break;
     case OC_CAST_CREDIT:
-        message->position = oc_get(r, 8);
+        get_positions(r, message);
         break;
     case OC_CAST_FIND:
     case OC_CAST_FOUND:

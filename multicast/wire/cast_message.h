@@ -13,6 +13,7 @@
 #define OC_CAST_VERSION     3
 #define OC_CAST_HEAD_MAX    4096u  /* bytes of a message without repaired data */
 #define OC_CAST_MAX_RANGES  256u   /* of a REQUEST or a REPAIR */
+#define OC_CAST_MAX_CHAINS  64u    /* of a CREDIT */
 #define OC_CAST_MAX_TEXT    256u   /* bytes of a reason */
 
 typedef enum {
@@ -58,7 +59,8 @@ typedef struct {
     bool alone;                /* REQUEST: by message, as multicast does not help */
     uint32_t num_ranges;       /* REQUEST, REPAIR */
     oc_cast_range_t ranges[OC_CAST_MAX_RANGES];
-    uint64_t position;         /* CREDIT: fragments of all blocks, in rank order */
+    uint32_t num_chains;       /* CREDIT */
+    uint64_t positions[OC_CAST_MAX_CHAINS]; /* CREDIT: fragments of each chain's blocks, in rank order */
     int32_t status;            /* ABORT: oc_status_t */
     uint32_t origin, target;   /* FIND, FOUND: ranks: whose contact it is, and whom it is for */
     const uint8_t *data;       /* REPAIR: the fragments of the ranges; ABORT: a text;

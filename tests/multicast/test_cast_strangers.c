@@ -300,7 +300,8 @@ static void forge_message(unsigned to, oc_cast_kind_t kind, uint32_t rank, uint6
     made.num_ranges = 1;
     made.ranges[0].count = 1;
     made.status = OC_ERR_REFUSED;
-    made.position = 300;
+    made.num_chains = 1;
+    made.positions[0] = 300;
     made.number = 100;
     length = oc_cast_encode(&made, bytes);
     if (OC_CAST_REPAIR == kind) {
