@@ -181,13 +181,13 @@ static uint64_t progress_running(oc_cast_group_t *group, uint64_t now)
 {
     const char *trouble = oc_memory_trouble(group->active);
     bool more = true;
-    uint64_t due, served;
+    uint64_t due, served, credited;
 
     if (NULL != trouble) {
         fail_for_memory(group, trouble);
         return now;
     }
-    oc_credit_progress(group, now);
+    credited = oc_credit_progress(group, now);
     oc_poll_progress(group);
     /* first, as there may be no room for what others wait for behind what is new */
     served = oc_serve_progress(group, now);
@@ -199,6 +199,7 @@ static uint64_t progress_running(oc_cast_group_t *group, uint64_t now)
         served = now + OC_MILLISECOND;
     }
     due = served < due ? served : due;
+    due = credited < due ? credited : due;
     if (0 != group->active->incomplete || group->active->args.blocking) {
         uint64_t look = oc_repair_look(group, now);
 

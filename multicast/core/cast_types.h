@@ -166,6 +166,7 @@ typedef struct oc_cast_operation {
     uint32_t grace;            /* own fragments that may be sent while all others are stalled … */
     uint64_t grace_until;      /* … until then */
     uint64_t begun, look_at;
+    uint64_t moved, moved_at;  /* fragments that have passed this rank and all below, and when the last did */
     bool look_again;           /* before that time */
     oc_cast_request_t *requests;
     uint32_t next_request;

@@ -4,7 +4,8 @@
  * by what they receive from each other (chain.c); if only some do, the others receive more than
  * these, and have to say how far they are: up the tree goes how much of each chain has passed each
  * rank below, down to everybody the least of all. Both are told in steps of half of what a chain may be ahead,
- * and only if there is more to send than that.
+ * and only if there is more to send than that. Less is told when nothing has moved for a while: what each
+ * rank of a way holds back may together be all that a sender waits for.
  */
 #include "multicast/core/credit.h"
 
@@ -49,23 +50,31 @@ static void grant(oc_cast_group_t *group, const oc_cast_message_t *given, uint64
     }
 }
 
-/* Whether there is enough to be told. */
-static bool collect(oc_cast_group_t *group, oc_cast_message_t *message)
+/* Whether there is enough to be told; due: when there may be, if nothing comes. */
+static bool collect(oc_cast_group_t *group, oc_cast_message_t *message, uint64_t now,
+                    uint64_t *due)
 {
     oc_cast_operation_t *operation = group->active;
-    uint64_t step = operation->ahead / 2 > 0 ? operation->ahead / 2 : 1;
-    bool is_news = false;
+    uint64_t step = operation->ahead / 2 > 0 ? operation->ahead / 2 : 1, sum = 0;
+    bool is_more = false, is_news = false;
 
     for (uint32_t k = 0; k < operation->num_chains; k++) {
         const oc_chain_t *chain = &operation->chains[k];
 
         message->positions[k] = least_passed(group, k);
         is_news = is_news || message->positions[k] >= chain->told + step;
+        is_more = is_more || message->positions[k] > chain->told;
+        sum += message->positions[k];
     }
-    return is_news;
+    if (sum != operation->moved) {
+        operation->moved = sum;
+        operation->moved_at = now;
+    }
+    *due = is_more ? operation->moved_at + group->reorder : UINT64_MAX;
+    return is_news || now >= *due;
 }
 
-void oc_credit_progress(oc_cast_group_t *group, uint64_t now)
+uint64_t oc_credit_progress(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
     oc_cast_message_t message = {
@@ -73,9 +82,10 @@ void oc_credit_progress(oc_cast_group_t *group, uint64_t now)
         .generation = operation->generation,
         .num_chains = operation->num_chains,
     };
+    uint64_t due = UINT64_MAX;
 
-    if (!oc_chains_need_credit(group) || !collect(group, &message)) {
-        return;
+    if (!oc_chains_need_credit(group) || !collect(group, &message, now, &due)) {
+        return due;
     }
     for (uint32_t k = 0; k < operation->num_chains; k++) {
         operation->chains[k].told = message.positions[k];
@@ -85,6 +95,7 @@ void oc_credit_progress(oc_cast_group_t *group, uint64_t now)
     } else {
         oc_cast_post(group, group->neighbours[group->num_children].rank, &message);
     }
+    return UINT64_MAX;
 }
 
 static bool credit_fits(const oc_cast_operation_t *operation, const oc_cast_message_t *message)

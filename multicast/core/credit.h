@@ -8,7 +8,8 @@
 
 #include "multicast/core/cast_types.h"
 
-void oc_credit_progress(oc_cast_group_t *group, uint64_t now);
+/* Returns when it wants to be called again at the latest. */
+uint64_t oc_credit_progress(oc_cast_group_t *group, uint64_t now);
 void oc_credit_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
 
 #endif

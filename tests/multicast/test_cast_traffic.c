@@ -167,6 +167,45 @@ static void test_queues_hold_when_receivers_sleep(void **state)
     expect_nothing_lost();
 }
 
+/* Some send and others do not, who receive more than these: datagrams of 9000 bytes, 10 Gbit/s. */
+static void play_some_chains(unsigned ranks, uint64_t seed, uint64_t pause)
+{
+    network_real(&config.network, ranks);
+    config.network.seed = seed;
+    config.network.datagram_size = 8972;
+    config.network.port_queue = MEGABYTE;
+    config.network.staging = 4 * MEGABYTE;
+    begin_crew(ranks);
+    expect_probed();
+    (void) crew_add(crew, &(operation_t) {.block = 16 * MEGABYTE / ranks, .blocking = true});
+    if (pause > 0) {
+        crew_pause(crew, 1, now() + 4 * OC_MILLISECOND, pause);
+    }
+    expect_success(60 * OC_SECOND);
+    expect_nothing_lost();
+}
+
+static void test_queues_hold_some_chains(void **state)
+{
+    (void) state;
+    play_some_chains(16, 1, 0);
+    play_some_chains(24, 1, 0);
+    play_some_chains(32, 1, 0);
+}
+
+/* What the ranks of a way have not told yet must not be all that a sender waits for. */
+static void test_credit_is_told_in_the_end(void **state)
+{
+    const uint64_t pause = 15 * OC_MILLISECOND;
+
+    (void) state;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        play_some_chains(64, seed, pause);
+        /* the operation takes 15 ms without it, and a chain counts as silent after 20 */
+        assert_true(seconds() < 0.015 + 1e-9 * (double) pause + 0.010);
+    }
+}
+
 /* Each rank receives seven blocks over its link, which is what takes the time. */
 static void expect_time(double factor)
 {
@@ -232,6 +271,8 @@ int main(void)
         TEST(test_queues_hold_the_window),
         TEST(test_queues_hold_small_windows),
         TEST(test_queues_hold_unequal_blocks),
+        TEST(test_queues_hold_some_chains),
+        TEST(test_credit_is_told_in_the_end),
         TEST(test_queues_hold_when_receivers_sleep),
         TEST(test_links_are_full),
         TEST(test_chains_are_no_slower),
