@@ -18,6 +18,16 @@
 #include "multicast/core/route.h"
 #include "multicast/core/serve.h"
 
+/* The owner alone knows what its block is, and a repair may be from any rank. */
+static void take_misfit(oc_cast_group_t *group, const oc_datagram_t *header, bool is_more)
+{
+    if (OC_DATAGRAM_REPAIR == header->kind) {
+        group->config.counters->fragments_foreign++;
+    } else {
+        oc_fragment_misfit(group, header->rank, group->config.rank, is_more);
+    }
+}
+
 static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
                           const uint8_t *payload, uint64_t now)
 {
@@ -44,10 +54,9 @@ static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
     }
     if (header->index >= block->fragments
         || header->length != oc_fragment_length(group, block, header->index)) {
-        oc_fragment_misfit(group, header->rank, group->config.rank,
-                           header->index >= block->fragments
-                               || header->length
-                                      > oc_fragment_length(group, block, header->index));
+        take_misfit(group, header,
+                    header->index >= block->fragments
+                        || header->length > oc_fragment_length(group, block, header->index));
         return;
     }
     group->active->blocks[header->rank].patience = 0;

@@ -77,6 +77,25 @@ static void forge(oc_datagram_t header)
     crew_forge_datagram(crew, 0, &header, payload);
 }
 
+/* They may be from any rank: that they do not fit says nothing about the block's owner. */
+static void test_repairs_that_do_not_fit(void **state)
+{
+    oc_datagram_t header = fragment();
+
+    (void) state;
+    header.kind = OC_DATAGRAM_REPAIR;
+    header.length = PAYLOAD - 1;
+    forge(header);
+    header.length = PAYLOAD;
+    header.index = 1u << 20;
+    forge(header);
+    header.rank = 0; /* who gets it */
+    forge(header);
+    expect_success(PATIENCE);
+    assert_int_equal(crew_counters(crew, 0)->fragments_foreign, 2);
+    assert_int_equal(crew_totals(crew).blocks_corrupted, 0);
+}
+
 static void test_other_groups(void **state)
 {
     (void) state;
@@ -561,6 +580,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down_crew)
     const struct CMUnitTest tests[] = {
+        TEST(test_repairs_that_do_not_fit),
         TEST(test_other_groups),
         TEST(test_other_generations),
         TEST(test_wrong_ranks),
