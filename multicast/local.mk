@@ -20,6 +20,8 @@ libocmulticast_la_SOURCES = \
 	multicast/core/post.h multicast/core/post.c \
 	multicast/core/cast_probe.h multicast/core/cast_probe.c \
 	multicast/core/recast.h multicast/core/recast.c \
+	multicast/core/reception.h multicast/core/reception.c \
+	multicast/core/unicast.h multicast/core/unicast.c \
 	multicast/core/repair.h multicast/core/repair.c \
 	multicast/core/route.h multicast/core/route.c \
 	multicast/core/cast_seal.h multicast/core/cast_seal.c \

@@ -36,6 +36,8 @@ static void print_help(void)
            "  --work N           Processor time, in ns, for a datagram or message (500).\n"
            "  --loss N           Datagrams in a million that each host loses (0).\n"
            "  --root-loss N      Datagrams in a million lost between host 0 and its switch (0).\n"
+           "  --cut N            Multicast is cut off after so many microseconds (0).\n"
+           "  --cut-hosts N      From so many hosts (0: it is not).\n"
            "  --tcp N            Streams beside the operations, from host i to i + 1 (0).\n"
            "  --pause N          Rank 1 stands still for so many microseconds (0).\n"
            "  --seed N           Of all that is random (1).\n"
@@ -84,8 +86,6 @@ static void take_operation(trial_t *trial, const char *value)
     }
 }
 
-#define MAX_SETTINGS 24u
-
 /* Returns where the results go; NULL: nowhere. */
 static const char *parse(int argc, char **argv, trial_t *trial)
 {
@@ -109,6 +109,8 @@ static const char *parse(int argc, char **argv, trial_t *trial)
         {.name = "work", .most = GIGA, .time = &network->work},
         {.name = "loss", .most = 900000, .share = &trial->loss},
         {.name = "root-loss", .most = 900000, .share = &trial->root_loss},
+        {.name = "cut", .most = 100000000, .time = &trial->cut},
+        {.name = "cut-hosts", .most = 4096, .number = &trial->cut_hosts},
         {.name = "tcp", .most = 4096, .number = &trial->background},
         {.name = "pause", .most = 100000000, .time = &trial->pause},
         {.name = "seed", .most = UINT32_MAX, .time = &network->seed},
@@ -143,6 +145,8 @@ static const char *parse(int argc, char **argv, trial_t *trial)
     }
     oc_bench_no_more(argc, argv);
     trial->pause *= 1000;
+    trial->cut *= 1000;
+    trial->cut_hosts = trial->cut_hosts < trial->hosts ? trial->cut_hosts : trial->hosts;
     trial->pause_rank = 1;
     return json;
 }

@@ -97,6 +97,17 @@ static void set_losses(run_t *run)
     fabric_lose_up(fabric, 0, trial->root_loss);
 }
 
+/* A network that has forgotten who is to get multicast. */
+static void cut(void *arg)
+{
+    run_t *run = arg;
+    unsigned hosts = run->trial->hosts;
+
+    for (unsigned host = hosts - run->trial->cut_hosts; host < hosts; host++) {
+        fabric_lose_down(network_fabric(run->network), host, 1);
+    }
+}
+
 /* ---- the operations ---- */
 
 static void begin_run(run_t *run)
@@ -149,6 +160,8 @@ static void add_operations(run_t *run)
 
 static bool play(run_t *run)
 {
+    const trial_t *trial = run->trial;
+
     if (!crew_probe(run->crew, PATIENCE)) {
         network_complain(run->network, "the set-up does not end");
         return false;
@@ -156,6 +169,7 @@ static bool play(run_t *run)
     /* what the set-up has under way is not of the operations */
     (void) network_run(run->network, network_now(run->network) + OC_SECOND, NULL, NULL);
     set_losses(run);
+    network_at(run->network, network_now(run->network) + trial->cut, cut, run);
     begin_streams(run);
     run->up_before = bytes_up(run);
     run->before = fabric_total(network_fabric(run->network));

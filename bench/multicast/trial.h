@@ -17,6 +17,8 @@ typedef struct {
     unsigned operations;         /* one after the other */
     double loss;                 /* share of datagrams that each host's link loses on their way to it */
     double root_loss;            /* on the way from host 0 */
+    uint64_t cut;                /* ns after which multicast... */
+    unsigned cut_hosts;          /* ...does not reach so many hosts any more, the last ones; 0: it does */
     unsigned background;         /* TCP streams: from host i to host i + 1, and so on */
     unsigned pause_rank;         /* this one does not run... */
     uint64_t pause;              /* ...for so many ns, from a third of the ideal time on */

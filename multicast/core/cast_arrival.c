@@ -14,9 +14,11 @@
 #include "multicast/core/poll.h"
 #include "multicast/core/post.h"
 #include "multicast/core/recast.h"
+#include "multicast/core/reception.h"
 #include "multicast/core/repair.h"
 #include "multicast/core/route.h"
 #include "multicast/core/serve.h"
+#include "multicast/core/unicast.h"
 
 /* The owner alone knows what its block is, and a repair may be from any rank. */
 static void take_misfit(oc_cast_group_t *group, const oc_datagram_t *header, bool is_more)
@@ -62,8 +64,11 @@ static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
     group->active->blocks[header->rank].patience = 0;
     /* once its checksum was wrong, only what the owner answers is believed */
     is_repair = OC_DATAGRAM_REPAIR == header->kind;
+    group->active->blocks[header->rank].came += !is_repair;
     if (is_repair) {
         oc_recast_note(group->active, header->rank, header->index);
+        group->active->blocks[header->rank].missed = 0;
+        oc_reception_again(group);
     }
     if (0 != block->failures
         || !oc_fragment_place(group, header->rank, header->index, payload, now)) {
@@ -167,6 +172,9 @@ static void take_message(oc_cast_group_t *group, const oc_cast_message_t *messag
         oc_cast_post_plain(group, message->rank, OC_CAST_PONG);
         break;
     case OC_CAST_PONG:
+        break;
+    case OC_CAST_UNICAST:
+        oc_unicast_message(group, message);
         break;
     case OC_CAST_ABORT:
         oc_cast_aborted(group, message);

@@ -128,12 +128,12 @@ static const char *check_requests(const oc_cast_group_t *group)
 
     DL_FOREACH (operation->requests, request) {
         wrong = NULL == wrong ? check_request(group, request) : wrong;
-        out[request->wait].requests++;
-        out[request->wait].fragments += request->fragments;
+        out[request->near].requests++;
+        out[request->near].fragments += request->fragments;
     }
-    for (unsigned wait = 0; wait < 2 && NULL == wrong; wait++) {
-        if (out[wait].requests != operation->asked_of[wait].requests
-            || out[wait].fragments != operation->asked_of[wait].fragments) {
+    for (unsigned near = 0; near < 2 && NULL == wrong; near++) {
+        if (out[near].requests != operation->asked_of[near].requests
+            || out[near].fragments != operation->asked_of[near].fragments) {
             wrong = "the budget is not what the requests have taken of it";
         }
     }

@@ -17,16 +17,19 @@
 #include "multicast/core/operation.h"
 #include "multicast/core/partners.h"
 #include "multicast/core/poll.h"
+#include "multicast/core/reception.h"
 #include "multicast/core/repair.h"
 #include "multicast/core/route.h"
 #include "multicast/core/send.h"
 #include "multicast/core/serve.h"
+#include "multicast/core/unicast.h"
 
 /* Batches of datagrams that one progress sends, so that what arrives meanwhile is looked at. */
 #define SEND_ROUNDS 4
 
-/* Of requests, until something is known. */
+/* Of requests and looks, until something is known. */
 #define FIRST_ROUND_TRIP (5 * OC_MILLISECOND)
+#define FIRST_REORDER    OC_CAST_MAX_REORDER
 
 static oc_status_t copy_hosts(oc_cast_group_t *group, const uint32_t *hosts)
 {
@@ -65,12 +68,12 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
     group->config.job_key = NULL;
     group->stepped = now;
     group->round_trip = FIRST_ROUND_TRIP;
-    group->reorder = OC_CAST_MAX_REORDER;
-    group->patience = 2 * OC_CAST_MAX_REORDER;
+    group->reorder = FIRST_REORDER;
+    group->patience = 2 * FIRST_REORDER;
     oc_tree_begin(group);
     if (NULL == group->serials || NULL == group->scratch || NULL == group->seal
         || OC_OK != copy_hosts(group, config->hosts) || OC_OK != oc_cast_route_begin(group)
-        || OC_OK != oc_probe_begin(group, now)) {
+        || OC_OK != oc_reception_begin(group) || OC_OK != oc_probe_begin(group, now)) {
         oc_cast_group_free(group);
         return OC_ERR_NO_MEMORY;
     }
@@ -96,6 +99,7 @@ void oc_cast_group_free(oc_cast_group_t *group)
     oc_probe_end(group);
     oc_cast_route_end(group);
     oc_partners_end(group);
+    oc_reception_end(group);
     free(group->hosts);
     free(group->serials);
     free(group->scratch);
@@ -114,6 +118,18 @@ oc_status_t oc_cast_group_ready(const oc_cast_group_t *group)
 const char *oc_cast_group_reason(const oc_cast_group_t *group)
 {
     return group->reason;
+}
+
+bool oc_cast_group_is_unicast(const oc_cast_group_t *group, uint32_t *unheard, uint32_t *receiver)
+{
+    *unheard = group->unheard;
+    *receiver = group->unreached;
+    return group->unicast;
+}
+
+bool oc_cast_group_is_closed(const oc_cast_group_t *group)
+{
+    return group->closed;
 }
 
 unsigned oc_cast_pending(const oc_cast_group_t *group)
@@ -205,6 +221,7 @@ static uint64_t progress_running(oc_cast_group_t *group, uint64_t now)
 
         due = look < due ? look : due;
     }
+    oc_unicast_look(group);
     return due;
 }
 
@@ -246,6 +263,9 @@ uint64_t oc_cast_progress(oc_cast_group_t *group, uint64_t now)
         return UINT64_MAX;
     }
     group->stepped = now;
+    if (step > OC_CAST_STALL) {
+        oc_reception_excuse(group);
+    }
     if (step > OC_CAST_MAX_STEP) {
         if (NULL != group->active) {
             oc_repair_absent(group->active, step - OC_CAST_MAX_STEP);

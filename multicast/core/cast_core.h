@@ -34,6 +34,7 @@ typedef struct {
     unsigned long long fragments_lost;       /* asked for or sent again, the first time */
     unsigned long long fragments_recovered;  /* were sent again, and were missing */
     unsigned long long fragments_recast;     /* sent again by multicast */
+    unsigned long long groups_unicast;       /* that go on without multicast */
     unsigned long long fragments_duplicated; /* were there already */
     unsigned long long fragments_late;       /* of operations that are over */
     unsigned long long fragments_foreign;    /* of no group of this process, or malformed */
@@ -160,6 +161,15 @@ bool oc_cast_wants_to_send(const oc_cast_group_t *group);
  * this rank cannot go on. All operations are called back.
  */
 void oc_cast_group_fail(oc_cast_group_t *group, oc_status_t status, const char *reason);
+
+/*
+ * Whether multicast has proved not to work since the group became ready: blocks go by messages. *unheard is
+ * the rank that *receiver does not hear, or num_ranks, if it hears none. Some ranks know earlier than others.
+ */
+bool oc_cast_group_is_unicast(const oc_cast_group_t *group, uint32_t *unheard, uint32_t *receiver);
+
+/* The same, and all ranks have known it since the end of the same operation, which was a blocking one. */
+bool oc_cast_group_is_closed(const oc_cast_group_t *group);
 
 /* Operations that are not over. */
 unsigned oc_cast_pending(const oc_cast_group_t *group);

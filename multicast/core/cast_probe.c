@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Does the network carry multicast from every rank to every other? Each rank sends some probes. Of
+ * Does the network carry multicast from every rank to every other? Each rank sends some probes, as large
+ * as fragments: where these are too large, small ones would arrive. They all go to all, so ranks take turns. Of
  * whom it has heard none it asks for one, point to point; when many were sent on request and
  * none arrived, the network does not carry them. A rank that does not answer may be elsewhere.
  */
@@ -15,39 +16,49 @@
 #include "multicast/core/post.h"
 #include "multicast/core/route.h"
 
+#define PROBE_RATE      (1000000000u / 8)   /* bytes a second that all of them send together */
 #define UNSOLICITED     6
 #define FIRST_INTERVAL  (2 * OC_MILLISECOND)
 #define ASK_INTERVAL    (25 * OC_MILLISECOND)
 #define MAX_INTERVAL    (10 * OC_SECOND)    /* while nobody answers */
 #define MAX_ANSWERS     30
 
+/* ns for one rank's probe. */
+static uint64_t share(const oc_cast_group_t *group)
+{
+    return group->config.datagram_size * OC_SECOND / PROBE_RATE;
+}
+
 oc_status_t oc_probe_begin(oc_cast_group_t *group, uint64_t now)
 {
     oc_probe_t *probe = &group->probe;
     uint32_t count = group->config.num_ranks;
+    uint64_t round = count * share(group);
 
+    probe->padding = calloc(1, group->payload);
     probe->heard = calloc(count, sizeof(*probe->heard));
     probe->answers = calloc(count, 1);
     probe->asks = calloc(count, 1);
-    if (NULL == probe->heard || NULL == probe->answers || NULL == probe->asks) {
+    if (NULL == probe->padding || NULL == probe->heard || NULL == probe->answers || NULL == probe->asks) {
         return OC_ERR_NO_MEMORY;
     }
     probe->heard[group->config.rank] = true;
     probe->missing = count - 1;
-    probe->next = now;
-    probe->interval = FIRST_INTERVAL;
+    probe->next = now + group->config.rank * share(group);
+    probe->interval = round > FIRST_INTERVAL ? round : FIRST_INTERVAL;
     probe->pause = ASK_INTERVAL;
-    probe->ask_at = now + ASK_INTERVAL;
+    probe->ask_at = now + ASK_INTERVAL + round;
     return OC_OK;
 }
 
 void oc_probe_end(oc_cast_group_t *group)
 {
+    free(group->probe.padding);
     free(group->probe.heard);
     free(group->probe.answers);
     free(group->probe.asks);
     group->probe.heard = NULL;
-    group->probe.answers = group->probe.asks = NULL;
+    group->probe.padding = group->probe.answers = group->probe.asks = NULL;
 }
 
 /* Somebody has come: the others may be about to. */
@@ -80,11 +91,13 @@ void oc_probe_heard(oc_cast_group_t *group, uint32_t rank)
 static bool cast_probe(oc_cast_group_t *group)
 {
     oc_datagram_t datagram = {
-        .kind = OC_DATAGRAM_PROBE, .token = group->config.token, .rank = group->config.rank};
-    oc_outgoing_t outgoing = {.payload = NULL, .length = 0};
+        .kind = OC_DATAGRAM_PROBE, .token = group->config.token, .rank = group->config.rank,
+        .length = (uint16_t) group->payload};
+    oc_outgoing_t outgoing = {.payload = group->probe.padding, .length = group->payload};
 
     oc_datagram_encode(&datagram, outgoing.header);
-    oc_cast_seal_datagram(group->seal, 0, &datagram, NULL, outgoing.header);
+    oc_cast_seal_datagram(group->seal, 0, &datagram, outgoing.payload,
+                          outgoing.header);
     return 1 == group->config.net.cast(group->config.net.context, &outgoing, 1);
 }
 

@@ -72,6 +72,16 @@ static void tell_parent(oc_cast_group_t *group, oc_cast_kind_t kind)
     oc_cast_post_plain(group, group->neighbours[group->num_children].rank, kind);
 }
 
+static void release_children(oc_cast_group_t *group)
+{
+    for (uint32_t i = 0; i < group->num_children; i++) {
+        oc_cast_message_t message = {.kind = OC_CAST_LEAVE, .closes = group->closed,
+                                     .generation = group->active->generation};
+
+        oc_cast_post(group, group->neighbours[i].rank, &message);
+    }
+}
+
 static bool children_entered(const oc_cast_group_t *group, uint32_t generation)
 {
     for (uint32_t i = 0; i < group->num_children; i++) {
@@ -120,12 +130,14 @@ static void advance_running(oc_cast_group_t *group)
         operation->done_reported = true;
         if (cast_tree_is_root(group)) {
             group->leave = operation->generation;
+            /* nobody has begun another one, so all go on in the same way after this one */
+            group->closed = group->unicast && operation->args.blocking;
         } else {
             tell_parent(group, OC_CAST_DONE);
         }
     }
     if (operation->done_reported && oc_cast_reached(group->leave, operation->generation)) {
-        tell_children(group, OC_CAST_LEAVE);
+        release_children(group);
         operation->state = OC_CAST_LEAVING;
     }
 }
@@ -163,6 +175,7 @@ void oc_tree_message(oc_cast_group_t *group, const oc_cast_message_t *message, u
         raise(&group->go, message->generation, group);
     } else if (OC_CAST_LEAVE == message->kind && is_parent) {
         raise(&group->leave, message->generation, group);
+        group->closed = group->closed || message->closes;
     }
     oc_tree_advance(group, now);
 }

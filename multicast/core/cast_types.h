@@ -54,6 +54,8 @@ typedef struct {
     uint32_t received;         /* bits set */
     uint32_t high;             /* so many have been sent, as far as this rank knows */
     uint32_t mark;             /* high as it was a reorder window ago */
+    uint32_t came, marked;     /* by multicast, as first sent: until now, and when mark was high */
+    uint32_t expected, counted; /* mark and marked, as they are in the group's reception */
     uint32_t clean;            /* what is missing below has been asked for */
     uint32_t summed;           /* so many are in crc */
     uint32_t crc;
@@ -63,8 +65,10 @@ typedef struct {
     uint32_t news;             /* received, as it was at the last look or repair */
     unsigned missed;           /* requests of which what was multicast again did not come */
     bool complete;             /* all there, and the checksum fits */
+    uint32_t requests;         /* that are out for it */
     bool polled;               /* whether more was sent has not been answered yet */
     uint64_t heard;            /* time of the last news of it */
+    uint64_t ended;            /* when it was known to have been sent to its end */
     uint64_t patience;         /* silence after which that is asked */
 } oc_block_t;
 
@@ -80,8 +84,9 @@ typedef struct {
 typedef struct oc_cast_request {
     uint32_t number, source, block;
     bool wait;                 /* the source answers also with what it does not have yet */
+    bool near;                 /* the source is on this host */
     unsigned attempt;          /* which kind of source it is */
-    uint64_t asked, deadline;
+    uint64_t asked, fed, deadline; /* fed: something has come of it, or it was asked */
     uint32_t fragments;
     uint32_t given, taken;     /* that were sent, once it is known (answered), and have come */
     bool answered;
@@ -133,7 +138,7 @@ typedef enum {
 /* What is multicast again; see recast.c. Bitmaps of fragments. */
 typedef struct {
     size_t words;              /* of each bitmap */
-    uint64_t *given;           /* by this rank to another host alone */
+    uint16_t *given;           /* by fragment: to which other host this rank has given it, plus 1 */
     uint64_t *lately[2];       /* multicast again, in this epoch and in the last one */
     bool noted[2];             /* something was */
     uint64_t epoch_ends;
@@ -170,7 +175,7 @@ typedef struct oc_cast_operation {
     bool look_again;           /* before that time */
     oc_cast_request_t *requests;
     uint32_t next_request;
-    oc_cast_budget_t asked_of[2]; /* of requests that do not wait, and that do */
+    oc_cast_budget_t asked_of[2]; /* of requests to other hosts, and to this one */
     uint8_t *unanswered;       /* by rank: requests that it has not answered to the end */
     uint8_t *overdue;          /* by rank: those of them that are past their deadline */
     oc_cast_service_t *services;
@@ -191,6 +196,7 @@ typedef struct {
 } oc_neighbour_t;
 
 typedef struct {
+    uint8_t *padding;          /* what a probe carries */
     bool *heard;               /* by rank: a datagram of it has come */
     uint8_t *answers;          /* by rank: probes sent on request that did not */
     uint32_t missing;          /* ranks that were not heard */
@@ -214,6 +220,18 @@ typedef struct {
     uint64_t next, pause;      /* when their ranks are looked for again; next 0: a pause from now on */
     bool starved;              /* there was no memory to hold one */
 } oc_cast_route_t;
+
+/* What has become of fragments that a rank, or any, has multicast. */
+typedef struct {
+    uint32_t arrived, expected;
+    uint32_t since;            /* the generation in which counting began */
+} oc_heard_t;
+
+typedef struct {
+    oc_heard_t *of;            /* by rank, and behind the last one of all together */
+    uint32_t lost;             /* the first of them that is; UINT32_MAX: none */
+    uint32_t excused;          /* the generation of which nothing counts */
+} oc_reception_t;
 
 /* Hosts in the order of their numbers, and their ranks in rising order. */
 typedef struct {
@@ -241,6 +259,10 @@ struct oc_cast_group {
     uint64_t serial;           /* of the last message that was posted */
     uint64_t *serials;         /* by rank: the highest that came */
     uint32_t rotation;         /* of sources */
+    oc_reception_t reception;
+    bool unicast;              /* multicast does not work, because rank unreached does not hear … */
+    uint32_t unheard, unreached; /* … rank unheard; num_ranks: anybody */
+    bool closed;               /* all ranks know since the same operation that multicast is over */
     uint64_t reorder;          /* ns in which fragments may overtake each other */
     uint64_t patience;         /* ns in which what is multicast again should be here */
     uint64_t round_trip;       /* smoothed, of requests; doubled by those that take too long */

@@ -219,3 +219,18 @@ bool oc_chains_expects(const oc_cast_operation_t *operation, uint32_t rank)
 {
     return chain_is_first(operation, rank, true);
 }
+
+uint64_t oc_chains_heard(const oc_cast_operation_t *operation, uint32_t rank)
+{
+    const oc_block_t *block = &operation->blocks[rank];
+    uint32_t before = rank;
+
+    while (0 == block->received && before > operation->chains[block->chain].first_rank) {
+        if (operation->blocks[--before].fragments > 0) {
+            uint64_t ended = operation->blocks[before].ended;
+
+            return ended > block->heard ? ended : block->heard;
+        }
+    }
+    return block->heard;
+}

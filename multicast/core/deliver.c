@@ -10,6 +10,7 @@ uint32_t oc_cast_era(const oc_cast_group_t *group, const oc_cast_message_t *mess
     case OC_CAST_PROBE_SENT:
     case OC_CAST_PING:
     case OC_CAST_PONG:
+    case OC_CAST_UNICAST:
     case OC_CAST_ABORT:
     case OC_CAST_FIND:
     case OC_CAST_FOUND:

@@ -115,6 +115,7 @@ void oc_fragment_sent(oc_cast_group_t *group, uint32_t rank, uint32_t count, uin
         chain->position += count - block->high;
         chain->heard = now;
         block->high = count;
+        block->ended = now;
     }
     block->heard = now;
 }

@@ -148,9 +148,9 @@ static oc_status_t get_recast(const oc_cast_group_t *group, oc_cast_operation_t 
 
     recast->words = bits / 64 + 1;
     recast->payload = malloc(group->payload);
-    recast->given = calloc(recast->words, sizeof(*recast->given));
-    recast->lately[0] = calloc(recast->words, sizeof(*recast->given));
-    recast->lately[1] = calloc(recast->words, sizeof(*recast->given));
+    recast->given = calloc(bits + 1, sizeof(*recast->given));
+    recast->lately[0] = calloc(recast->words, sizeof(uint64_t));
+    recast->lately[1] = calloc(recast->words, sizeof(uint64_t));
     return NULL != recast->payload && NULL != recast->given && NULL != recast->lately[0]
                    && NULL != recast->lately[1]
                ? OC_OK
@@ -203,7 +203,7 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
     assert(OC_CAST_ENTERING == operation->state);
     operation->state = OC_CAST_RUNNING;
     operation->begun = now;
-    operation->look_at = now + group->reorder;
+    operation->look_at = group->unicast ? now : now + group->reorder;
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
         operation->blocks[rank].heard = now;
     }

@@ -103,6 +103,14 @@ uint32_t oc_partners_above(const oc_cast_group_t *group, uint32_t owner)
     return fetcher_on(group, (own + places->count - step) % places->count, owner);
 }
 
+uint32_t oc_partners_behind(const oc_cast_group_t *group, uint32_t number)
+{
+    const oc_cast_hosts_t *places = &group->places;
+    uint32_t end = places->first[places->of[group->config.rank] + 1], ranks = group->config.num_ranks;
+
+    return places->ranks[(end + ranks - 1 - number) % ranks];
+}
+
 uint32_t oc_partners_count(const oc_cast_group_t *group)
 {
     uint32_t count = 0;

@@ -39,18 +39,21 @@ static bool is_silent(const oc_cast_operation_t *operation, uint32_t owner, uint
     const oc_block_t *block = &operation->blocks[owner];
 
     return !block->complete && !block->polled && block->high < block->fragments
-           && now - block->heard >= block->patience && oc_chains_expects(operation, owner);
+           && now - oc_chains_heard(operation, owner) >= block->patience
+           && oc_chains_expects(operation, owner);
 }
 
 /*
- * Of silence: a latency, the time in which fragments overtake each other, and that which some
- * should take by what has arrived.
+ * Of silence: a latency and the time which some fragments should take by what has arrived, of others
+ * before if nothing has of this block; and if it has, the time in which they overtake each other.
  */
 static uint64_t cutoff_of(const oc_cast_group_t *group, const oc_block_t *block, uint64_t now)
 {
     const oc_cast_operation_t *operation = group->active;
-    uint64_t silence = MIN_SILENCE + group->reorder
-                       + SILENT_FRAGMENTS * ((now - operation->begun) / (block->received + 1));
+    bool known = block->received > 0;
+    uint64_t pace = known ? (now - operation->begun) / (block->received + 1)
+                          : group->reorder / OC_CAST_REORDER_FRAGMENTS;
+    uint64_t silence = MIN_SILENCE + (known ? group->reorder : 0) + SILENT_FRAGMENTS * pace;
 
     return silence < MAX_SILENCE ? silence : MAX_SILENCE;
 }
@@ -91,14 +94,20 @@ void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, 
 {
     oc_cast_operation_t *operation = group->active;
     oc_cast_poll_t *poll, *next;
+    oc_block_t *block;
 
     if (message->block >= group->config.num_ranks || message->block == group->config.rank
         || message->number > operation->blocks[message->block].fragments) {
         group->config.counters->fragments_foreign++;
         return;
     }
-    operation->blocks[message->block].polled = false;
+    block = &operation->blocks[message->block];
+    block->polled = false;
     oc_fragment_sent(group, message->block, message->number, now);
+    if (0 == block->received) {
+        block->mark = block->high; /* nothing is here that could have overtaken them */
+        block->marked = block->came;
+    }
     DL_FOREACH_SAFE (operation->polls, poll, next) {
         if (poll->owner == message->block) {
             tell(group, poll->rank, poll->owner);

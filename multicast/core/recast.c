@@ -54,16 +54,24 @@ static bool has_index(const oc_cast_service_t *service, uint32_t index)
     return false;
 }
 
+/* Of the requester; never 0. */
+static uint16_t host_of(const oc_cast_group_t *group, const oc_cast_service_t *service)
+{
+    return (uint16_t) (group->places.of[service->requester] + 1);
+}
+
 bool oc_recast_wanted(const oc_cast_group_t *group, const oc_cast_service_t *service,
                       uint32_t index)
 {
     const oc_cast_operation_t *operation = group->active;
     const oc_cast_service_t *other;
+    uint16_t given;
 
     if (oc_partners_share_host(group, service->requester, group->config.rank)) {
         return false;
     }
-    if (oc_bit(operation->recast.given, operation->blocks[service->block].first + index)) {
+    given = operation->recast.given[operation->blocks[service->block].first + index];
+    if (0 != given && host_of(group, service) != given) {
         return true; /* another host has got it already */
     }
     DL_FOREACH (operation->services, other) {
@@ -76,9 +84,12 @@ bool oc_recast_wanted(const oc_cast_group_t *group, const oc_cast_service_t *ser
     return false;
 }
 
-void oc_recast_given(oc_cast_operation_t *operation, uint32_t owner, uint32_t index)
+void oc_recast_given(oc_cast_group_t *group, const oc_cast_service_t *service, uint32_t index)
 {
-    oc_bit_set(operation->recast.given, operation->blocks[owner].first + index);
+    const oc_cast_operation_t *operation = group->active;
+
+    operation->recast.given[operation->blocks[service->block].first + index] =
+        host_of(group, service);
 }
 
 bool oc_recast_send(oc_cast_group_t *group, uint32_t owner, uint32_t index)

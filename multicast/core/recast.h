@@ -20,8 +20,8 @@ void oc_recast_progress(oc_cast_group_t *group, uint64_t now);
 /* Whether another host than that of a service wants a fragment that this rank has been asked for. */
 bool oc_recast_wanted(const oc_cast_group_t *group, const oc_cast_service_t *service,
                       uint32_t index);
-/* A fragment was given to another host alone. */
-void oc_recast_given(oc_cast_operation_t *operation, uint32_t owner, uint32_t index);
+/* A fragment was given to the requester's host alone, which is another one. */
+void oc_recast_given(oc_cast_group_t *group, const oc_cast_service_t *service, uint32_t index);
 /* Sends a fragment that is here. false: the network has no room now. */
 bool oc_recast_send(oc_cast_group_t *group, uint32_t owner, uint32_t index);
 

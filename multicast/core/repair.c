@@ -9,6 +9,11 @@
  *
  * So nothing is asked for that was not sent, however slow its sender is. Several requests are out
  * at once, and each has a deadline. What arrives late by multicast still counts.
+ *
+ * Sources may wait for others for what they are asked for. So that no circle of ranks waits for each
+ * other, blocks are looked at in the order in which they travel, those of the host before first, and
+ * for the first one that lacks something a request may always be sent: among all ranks, the one whose
+ * first block has come the shortest way asks a rank that has it.
  */
 #include "multicast/core/repair.h"
 
@@ -18,9 +23,12 @@
 #include <utlist.h>
 
 #include "multicast/core/fragment.h"
+#include "multicast/core/partners.h"
 #include "multicast/core/poll.h"
 #include "multicast/core/post.h"
+#include "multicast/core/reception.h"
 #include "multicast/core/source.h"
+#include "multicast/core/unicast.h"
 
 #define MAX_REQUESTS       32u
 #define MAX_MISSED         2u /* then multicast does not help: losses are rarer */
@@ -101,7 +109,8 @@ static void send_request(oc_cast_group_t *group, oc_cast_request_t *request)
         .block = request->block,
         .number = request->number,
         .wait = request->wait,
-        .alone = block->missed >= MAX_MISSED || block->failures > 0,
+        .alone = block->missed >= MAX_MISSED || block->failures > 0 || group->unicast
+                 || oc_reception_is_dry(group, request->block),
         .num_ranges = request->num_ranges,
     };
 
@@ -110,12 +119,12 @@ static void send_request(oc_cast_group_t *group, oc_cast_request_t *request)
 }
 
 /*
- * Requests that wait have a budget of their own: their sources may in turn be waiting for this
+ * Requests to ranks of this host have a budget of their own: these may in turn be waiting for this
  * rank, which must not keep it from fetching.
  */
-static bool has_budget(const oc_cast_group_t *group, bool wait)
+static bool has_budget(const oc_cast_group_t *group, bool near)
 {
-    const oc_cast_budget_t *asked = &group->active->asked_of[wait];
+    const oc_cast_budget_t *asked = &group->active->asked_of[near];
     uint64_t most = group->config.window > MIN_ASKED_BYTES ? group->config.window
                                                             : MIN_ASKED_BYTES;
 
@@ -124,7 +133,7 @@ static bool has_budget(const oc_cast_group_t *group, bool wait)
 
 static void charge(oc_cast_operation_t *operation, const oc_cast_request_t *request, int sign)
 {
-    oc_cast_budget_t *asked = &operation->asked_of[request->wait];
+    oc_cast_budget_t *asked = &operation->asked_of[request->near];
 
     assert(sign > 0 || (asked->requests > 0 && asked->fragments >= request->fragments));
     asked->requests += (uint32_t) sign;
@@ -138,27 +147,33 @@ static void open_request(oc_cast_group_t *group, oc_cast_request_t *request, uin
     assert(request->source != group->config.rank && request->block != group->config.rank);
     assert(request->num_ranges > 0 && operation->unanswered[request->source] < UINT8_MAX);
     request->number = operation->next_request++;
-    request->asked = now;
+    request->asked = request->fed = now;
     request->deadline = deadline_of(group, request->wait, now);
     DL_APPEND(operation->requests, request);
     charge(operation, request, 1);
     operation->unanswered[request->source]++;
+    operation->blocks[request->block].requests++;
     send_request(group, request);
 }
 
-/* false: there is nothing to ask for, or not now. */
-static bool ask(oc_cast_group_t *group, uint32_t rank, uint64_t now)
+/* false: there is nothing to ask for, or not now. urgent: other requests must not keep it back. */
+static bool ask(oc_cast_group_t *group, uint32_t rank, bool urgent, uint64_t now)
 {
     oc_block_t *block = &group->active->blocks[rank];
     oc_cast_request_t *request;
     oc_cast_source_t source;
+    bool near;
 
     if (block->complete || block->clean >= block->mark
-        || !(has_budget(group, false) || has_budget(group, true))) {
+        || !(urgent || has_budget(group, false) || has_budget(group, true))) {
         return false;
     }
-    source = oc_source_choose(group, rank);
-    if (source.rank == group->config.num_ranks || !has_budget(group, source.wait)) {
+    source = oc_source_choose(group, rank, urgent);
+    if (source.rank == group->config.num_ranks) {
+        return false;
+    }
+    near = oc_partners_share_host(group, source.rank, group->config.rank);
+    if (!urgent && !has_budget(group, near)) {
         return false;
     }
     request = calloc(1, sizeof(*request));
@@ -168,6 +183,7 @@ static bool ask(oc_cast_group_t *group, uint32_t rank, uint64_t now)
     request->block = rank;
     request->source = source.rank;
     request->wait = source.wait;
+    request->near = near;
     request->attempt = source.attempt;
     repair_collect(group, block, request);
     if (0 == request->fragments) {
@@ -205,6 +221,7 @@ static void close_request(oc_cast_group_t *group, oc_cast_request_t *request)
         block->attempt = request->attempt + 1;
     }
     charge(operation, request, -1);
+    block->requests--;
     DL_DELETE(operation->requests, request);
     free(request);
 }
@@ -259,14 +276,23 @@ void oc_repair_absent(oc_cast_operation_t *operation, uint64_t time)
 }
 
 /* Asks for whatever is missing; in a new look, what is not there yet is missing in the next. */
-static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, uint64_t now)
+static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, bool spare[2],
+                          uint64_t now)
 {
     oc_block_t *block = &group->active->blocks[rank];
+    bool *may = &spare[oc_partners_fetcher(group, group->config.rank, rank) != group->config.rank];
+    bool urgent = *may && 0 == block->requests;
 
-    while (ask(group, rank, now)) {
+    if (new_look) {
+        oc_reception_look(group, rank);
+    }
+    *may = *may && 0 == block->requests && block->clean >= block->mark;
+    while (ask(group, rank, urgent, now)) {
+        urgent = false;
     }
     if (new_look) {
         block->mark = block->high;
+        block->marked = block->came;
         block->news = block->received;
         oc_poll_look(group, rank, now);
     }
@@ -277,6 +303,9 @@ static void learn_reorder(oc_cast_group_t *group, uint64_t moved, uint64_t now)
 {
     uint64_t time = OC_CAST_REORDER_FRAGMENTS * (now - group->active->begun) / (moved + 1);
 
+    if (moved < OC_CAST_REORDER_FRAGMENTS) {
+        return; /* what does not come at all tells nothing about how fast the network is */
+    }
     time = time < OC_CAST_MIN_REORDER ? OC_CAST_MIN_REORDER : time;
     group->reorder = time < OC_CAST_MAX_REORDER ? time : OC_CAST_MAX_REORDER;
     /* it may wait behind others, on a slow network for long */
@@ -286,18 +315,23 @@ static void learn_reorder(oc_cast_group_t *group, uint64_t moved, uint64_t now)
 uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
-    bool new_look = now >= operation->look_at;
+    bool new_look = now >= operation->look_at, spare[2] = {true, true};
     uint64_t moved = operation->sent;
 
     if (!new_look && !operation->look_again) {
         return operation->look_at;
     }
     operation->look_again = false;
+    if (group->unicast) {
+        oc_unicast_expect_all(group, now);
+    }
     expire(group, now);
-    for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
+    for (uint32_t i = 0; i < group->config.num_ranks; i++) {
+        uint32_t rank = oc_partners_behind(group, i);
+
         moved += operation->blocks[rank].received;
         if (!operation->blocks[rank].complete) {
-            look_at_block(group, rank, new_look, now);
+            look_at_block(group, rank, new_look, spare, now);
         }
     }
     if (new_look) {
@@ -446,7 +480,12 @@ void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message,
     if (NULL == request) {
         return;
     }
-    request->deadline = deadline_of(group, request->wait, now);
+    if (message->num_ranges > 0) {
+        request->fed = now;
+    }
+    if (now - request->fed < MAX_DEADLINE) { /* or its source waits for what it will not get */
+        request->deadline = deadline_of(group, request->wait, now);
+    }
     request->taken += count_fragments(message);
     if (message->last) {
         request->answered = true;

@@ -9,6 +9,7 @@
 #include "multicast/core/chain.h"
 #include "multicast/core/fragment.h"
 #include "multicast/core/post.h"
+#include "multicast/core/unicast.h"
 
 static void fill_header(const oc_cast_group_t *group, oc_outgoing_t *outgoing, uint32_t index)
 {
@@ -85,6 +86,9 @@ bool oc_cast_send(oc_cast_group_t *group, uint64_t now)
     uint32_t count, limit, taken;
 
     operation->blocked = false;
+    if (group->unicast) {
+        return oc_unicast_offer(group, now);
+    }
     if (!operation->turn || operation->sent == own->fragments) {
         return false;
     }

@@ -64,6 +64,12 @@ static bool is_remote(const oc_cast_group_t *group, const oc_cast_service_t *ser
     return !oc_partners_share_host(group, service->requester, group->config.rank);
 }
 
+/* Others may ask for the same, so that all get it. */
+static bool may_recast(const oc_cast_group_t *group, const oc_cast_service_t *service)
+{
+    return !service->alone && is_remote(group, service);
+}
+
 void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
@@ -92,7 +98,7 @@ void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, 
     service->block = message->block;
     service->wait = wait;
     service->alone = message->alone;
-    service->due = is_remote(group, service) ? now + group->reorder : now;
+    service->due = may_recast(group, service) ? now + group->reorder : now;
     service->num_ranges = message->num_ranges;
     memcpy(service->ranges, message->ranges, message->num_ranges * sizeof(oc_cast_range_t));
     DL_APPEND(operation->services, service);
@@ -188,7 +194,7 @@ static bool serve_fill(oc_cast_group_t *group, oc_cast_service_t *service,
             message->data_length += length;
             service->given++;
             if (is_remote(group, service)) {
-                oc_recast_given(operation, service->block, index);
+                oc_recast_given(group, service, index);
             }
         }
         service->done++;
@@ -262,7 +268,7 @@ uint64_t oc_serve_progress(oc_cast_group_t *group, uint64_t now)
         if (rests(group, service, now)) {
             continue;
         }
-        if (service->parked && is_remote(group, service)) {
+        if (service->parked && may_recast(group, service)) {
             /* there is news: perhaps all get it again, and it need not be sent */
             service->parked = false;
             service->due = now + group->reorder;

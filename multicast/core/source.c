@@ -13,6 +13,7 @@
 #include "multicast/core/source.h"
 
 #include "multicast/core/partners.h"
+#include "multicast/core/unicast.h"
 
 #define MAX_UNANSWERED 8u /* of one rank; it holds OC_CAST_MAX_SERVICES */
 
@@ -71,7 +72,7 @@ static oc_cast_source_t choose_on_host(oc_cast_group_t *group, uint32_t owner, u
     oc_cast_source_t source = nobody(group);
 
     if (fetcher == group->config.rank) {
-        source.rank = rotate_host(group);
+        source.rank = group->unicast ? group->config.num_ranks : rotate_host(group);
     } else if (answers(group, fetcher)) {
         source.rank = fetcher;
         source.wait = fetcher != owner; /* who has all that was sent */
@@ -86,7 +87,8 @@ static oc_cast_source_t choose_above(oc_cast_group_t *group, uint32_t owner)
     oc_cast_source_t source = nobody(group);
 
     if (!oc_partners_share_host(group, group->config.rank, owner)) {
-        uint32_t above = oc_partners_above(group, owner);
+        uint32_t above = group->unicast ? oc_unicast_source(group, owner)
+                                        : oc_partners_above(group, owner);
 
         if (answers(group, above)) {
             source.rank = above;
@@ -97,12 +99,15 @@ static oc_cast_source_t choose_above(oc_cast_group_t *group, uint32_t owner)
     return source;
 }
 
-static oc_cast_source_t if_there_is_room(const oc_cast_group_t *group, oc_cast_source_t source)
+static oc_cast_source_t if_there_is_room(const oc_cast_group_t *group, oc_cast_source_t source,
+                                         bool urgent)
 {
-    return source_has_room(group, source.rank) ? source : nobody(group);
+    bool may = urgent && 0 == group->active->overdue[source.rank];
+
+    return may || source_has_room(group, source.rank) ? source : nobody(group);
 }
 
-oc_cast_source_t oc_source_choose(oc_cast_group_t *group, uint32_t owner)
+oc_cast_source_t oc_source_choose(oc_cast_group_t *group, uint32_t owner, bool urgent)
 {
     const oc_block_t *block = &group->active->blocks[owner];
     /* once its checksum was wrong, nobody else is believed */
@@ -117,7 +122,7 @@ oc_cast_source_t oc_source_choose(oc_cast_group_t *group, uint32_t owner)
         source = choose_above(group, owner);
     }
     if (source.rank < group->config.num_ranks) {
-        return if_there_is_room(group, source);
+        return if_there_is_room(group, source, urgent);
     }
     if (attempt <= ASK_PARTNER) {
         source.rank = rotate_partners(group, owner);
@@ -128,5 +133,5 @@ oc_cast_source_t oc_source_choose(oc_cast_group_t *group, uint32_t owner)
     }
     source.rank = owner;
     source.attempt = ASK_OWNER;
-    return if_there_is_room(group, source);
+    return if_there_is_room(group, source, urgent);
 }

@@ -5,7 +5,8 @@
  * All kinds begin with 0 code, 16 "OR", 18 version, 19 kind, 20 rank, 24 token, 32 generation,
  * 36 serial; then come
  *
- *   SENT     44 number
+ *   LEAVE    44 closes (1 byte)
+ *   POLL, SENT, WITHDRAW, UNICAST  44 block, 48 number
  *   REQUEST  44 block, 48 number, 52 wait (1 byte), 53 ranges: count of them, then first and
  *            count of each
  *   REPAIR   44 block, 48 number, 52 last (1 byte), 53 given, 57 ranges as above, then the
@@ -109,9 +110,11 @@ size_t oc_cast_encode(const oc_cast_message_t *message, uint8_t head[OC_CAST_HEA
     oc_put(&w, message->generation, 4);
     oc_put(&w, message->serial, 8);
     if (OC_CAST_POLL == message->kind || OC_CAST_SENT == message->kind
-        || OC_CAST_WITHDRAW == message->kind) {
+        || OC_CAST_WITHDRAW == message->kind || OC_CAST_UNICAST == message->kind) {
         oc_put(&w, message->block, 4);
         oc_put(&w, message->number, 4);
+    } else if (OC_CAST_LEAVE == message->kind) {
+        oc_put(&w, message->closes, 1);
     } else if (OC_CAST_REQUEST == message->kind || OC_CAST_REPAIR == message->kind) {
         oc_put(&w, message->block, 4);
         oc_put(&w, message->number, 4);
@@ -141,12 +144,21 @@ bool oc_cast_decode_token(const uint8_t *bytes, size_t length, uint64_t *token)
     return !r.bad && MAGIC == magic && OC_CAST_VERSION == version;
 }
 
+static void get_closes(oc_reader_t *r, oc_cast_message_t *message)
+{
+    uint64_t closes = oc_get(r, 1);
+
+    message->closes = 0 != closes;
+    r->bad = r->bad || closes > 1;
+}
+
 static void cast_message_get_body(oc_reader_t *r, oc_cast_message_t *message)
 {
     switch (message->kind) {
     case OC_CAST_POLL:
     case OC_CAST_SENT:
     case OC_CAST_WITHDRAW:
+    case OC_CAST_UNICAST:
         message->block = (uint32_t) oc_get(r, 4);
         message->number = (uint32_t) oc_get(r, 4);
         break;
@@ -156,6 +168,9 @@ static void cast_message_get_body(oc_reader_t *r, oc_cast_message_t *message)
         message->number = (uint32_t) oc_get(r, 4);
         get_extent(r, message);
         get_ranges(r, message);
+        break;
+    case OC_CAST_LEAVE:
+        get_closes(r, message);
         break;
     case OC_CAST_ABORT:
         message->status = (int32_t) (uint32_t) oc_get(r, 4);

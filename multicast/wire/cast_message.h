@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OC_CAST_VERSION     3
+#define OC_CAST_VERSION     4
 #define OC_CAST_HEAD_MAX    4096u  /* bytes of a message without repaired data */
 #define OC_CAST_MAX_RANGES  256u   /* of a REQUEST or a REPAIR */
 #define OC_CAST_MAX_CHAINS  64u    /* of a CREDIT */
@@ -35,6 +35,7 @@ typedef enum {
     OC_CAST_FIND,              /* along the tree: how is target reached? This is how origin is */
     OC_CAST_FOUND,             /* back: this is how */
     OC_CAST_WITHDRAW,          /* do not answer this request: somebody else is asked */
+    OC_CAST_UNICAST,           /* along the tree: multicast does not work; ask for everything */
     OC_CAST_KINDS
 } oc_cast_kind_t;
 
@@ -49,9 +50,10 @@ typedef struct {
     uint64_t token;            /* of the group */
     uint32_t generation;       /* number of the operation */
     uint64_t serial;           /* another one for each message that the sender posts to the group */
-    uint32_t block;            /* POLL, SENT, REQUEST, REPAIR, WITHDRAW: whose block */
+    uint32_t block;            /* POLL, SENT, REQUEST, REPAIR, WITHDRAW: whose block;
+                                  UNICAST: who is not heard, or how many ranks there are: nobody is */
     uint32_t number;           /* REQUEST, REPAIR, WITHDRAW: of the request; SENT: how many fragments were sent;
-                                  POLL: as far as is known */
+                                  POLL: as far as is known; UNICAST: the rank that does not hear */
     bool last;                 /* REPAIR: no more is sent for this request */
     uint32_t given;            /* REPAIR: fragments sent for it so far, these included */
     uint32_t recast;           /* REPAIR: others for which all get a multicast, now or just before */
@@ -59,6 +61,7 @@ typedef struct {
     bool alone;                /* REQUEST: by message, as multicast does not help */
     uint32_t num_ranges;       /* REQUEST, REPAIR */
     oc_cast_range_t ranges[OC_CAST_MAX_RANGES];
+    bool closes;               /* LEAVE: the group does without multicast from now on */
     uint32_t num_chains;       /* CREDIT */
     uint64_t positions[OC_CAST_MAX_CHAINS]; /* CREDIT: fragments of each chain's blocks, in rank order */
     int32_t status;            /* ABORT: oc_status_t */

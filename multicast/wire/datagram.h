@@ -14,7 +14,7 @@
 #include "base/mac.h"
 
 #define OC_DATAGRAM_HEADER  (24 + OC_MAC_SIZE)
-#define OC_DATAGRAM_VERSION 3
+#define OC_DATAGRAM_VERSION 4
 
 /* Datagrams smaller than this are not worth it; larger ones no network carries. */
 #define OC_DATAGRAM_MIN 256u
@@ -22,7 +22,7 @@
 
 typedef enum {
     OC_DATAGRAM_FRAGMENT = 1, /* a part of a block */
-    OC_DATAGRAM_PROBE = 2,    /* no payload: does the network carry multicast? */
+    OC_DATAGRAM_PROBE = 2,    /* zeros, as many as a fragment has: does the network carry multicast? */
     OC_DATAGRAM_REPAIR = 3,   /* a part of a block, sent again by any rank */
 } oc_datagram_kind_t;
 

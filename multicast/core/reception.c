@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counts what should have come and what has, from each rank and from all together, until that is
+ * enough to tell the network's state, and begins anew: so a path that breaks is noticed after at most
+ * twice that much.
+ *
+ * A queue that runs over once loses at most what is under way, a window, so it takes more than that.
+ * Small operations have less under way; of these, several in a row have to be lost. What was lost
+ * because this rank did not look is no fault of the network.
+ */
+#include "multicast/core/reception.h"
+
+#include <stdlib.h>
+
+#define DRY_FRAGMENTS    16u
+#define LEAST_FRAGMENTS  64u
+#define LEAST_OPERATIONS 8u
+#define HOPELESS         8u    /* one in so many comes, or less */
+
+oc_status_t oc_reception_begin(oc_cast_group_t *group)
+{
+    group->reception.of = calloc(group->config.num_ranks + 1u, sizeof(*group->reception.of));
+    group->reception.lost = UINT32_MAX;
+    return NULL == group->reception.of ? OC_ERR_NO_MEMORY : OC_OK;
+}
+
+void oc_reception_end(oc_cast_group_t *group)
+{
+    free(group->reception.of);
+    group->reception.of = NULL;
+}
+
+/* Fragments that are more than one full queue. */
+static uint32_t enough(const oc_cast_group_t *group)
+{
+    size_t most = (group->config.window + group->config.window / 8) / group->payload;
+
+    return most > LEAST_FRAGMENTS ? (uint32_t) most : LEAST_FRAGMENTS;
+}
+
+static bool is_hopeless(const oc_heard_t *heard)
+{
+    return heard->arrived <= heard->expected / HOPELESS;
+}
+
+static bool is_known(const oc_cast_group_t *group, const oc_heard_t *heard)
+{
+    return heard->expected >= enough(group)
+           || (heard->expected >= LEAST_FRAGMENTS
+               && group->generation - heard->since >= LEAST_OPERATIONS);
+}
+
+/* number: a rank, or num_ranks for all. */
+static void note(oc_cast_group_t *group, uint32_t number, uint32_t expected, uint32_t arrived)
+{
+    oc_heard_t *heard = &group->reception.of[number];
+
+    if (0 == heard->expected) {
+        heard->since = group->generation;
+    }
+    heard->expected += expected;
+    heard->arrived += arrived;
+    if (!is_known(group, heard)) {
+        return;
+    }
+    if (is_hopeless(heard)) {
+        group->reception.lost = number;
+    } else {
+        *heard = (oc_heard_t) {0};
+    }
+}
+
+void oc_reception_again(oc_cast_group_t *group)
+{
+    group->reception.of[group->config.num_ranks].arrived++;
+}
+
+void oc_reception_look(oc_cast_group_t *group, uint32_t owner)
+{
+    oc_block_t *block = &group->active->blocks[owner];
+    uint32_t expected = block->mark - block->expected, arrived = block->marked - block->counted;
+
+    if (block->mark <= block->expected || block->failures > 0) {
+        return;
+    }
+    block->expected = block->mark;
+    block->counted = block->marked;
+    if (!group->unicast && group->reception.excused != group->generation) {
+        note(group, group->config.num_ranks, expected, arrived);
+        note(group, owner, expected, arrived);
+    }
+}
+
+void oc_reception_excuse(oc_cast_group_t *group)
+{
+    group->reception.excused = group->generation;
+}
+
+static bool is_dry(const oc_heard_t *heard)
+{
+    return heard->expected >= DRY_FRAGMENTS && is_hopeless(heard);
+}
+
+bool oc_reception_is_dry(const oc_cast_group_t *group, uint32_t owner)
+{
+    return is_dry(&group->reception.of[owner])
+           || is_dry(&group->reception.of[group->config.num_ranks]);
+}
+
+bool oc_reception_is_lost(const oc_cast_group_t *group, uint32_t *owner)
+{
+    *owner = group->reception.lost;
+    return UINT32_MAX != group->reception.lost;
+}

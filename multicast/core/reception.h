@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How much of what the others multicast reaches this rank, over all operations of the group. It
+ * tells losses from a network that does not carry multicast any more. Part of the protocol: one
+ * thread at a time.
+ */
+#ifndef OC_MULTICAST_CORE_RECEPTION_H
+#define OC_MULTICAST_CORE_RECEPTION_H
+
+#include "multicast/core/cast_types.h"
+
+oc_status_t oc_reception_begin(oc_cast_group_t *group);
+void oc_reception_end(oc_cast_group_t *group);
+
+/* A fragment that some rank has sent again has come by multicast. */
+void oc_reception_again(oc_cast_group_t *group);
+/* A look at a block that is not complete: what of it should be here by now, and what has come. */
+void oc_reception_look(oc_cast_group_t *group, uint32_t owner);
+
+/* This rank has not looked for so long that others sent more than there is room for. */
+void oc_reception_excuse(oc_cast_group_t *group);
+
+/* Nothing has come of late, from that rank or from all: more multicast would be in vain. */
+bool oc_reception_is_dry(const oc_cast_group_t *group, uint32_t owner);
+
+/*
+ * Whether it has been so for so long that multicast does not work. *owner: from whom; num_ranks:
+ * from nobody.
+ */
+bool oc_reception_is_lost(const oc_cast_group_t *group, uint32_t *owner);
+
+#endif

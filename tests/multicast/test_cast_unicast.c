@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns the tests of networks that stop carrying multicast: it is noticed, everything goes on by
+ * messages, and what is only lost, or late, or computing is not taken for that.
+ */
+/* Test: quick 120; sanitizers: all 300 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "tests/multicast/fixture.h"
+
+#define MEGABYTE (1u << 20)
+#define PATIENCE (60 * OC_SECOND)
+#define PAYLOAD  (1472u - OC_DATAGRAM_HEADER)
+
+static int set_up(void **state)
+{
+    (void) set_up_crew(state);
+    network_real(&config.network, 2);
+    return 0;
+}
+
+/* Which hosts do not get what is multicast any more, and which is not heard; a bit each. */
+static struct {
+    uint64_t deaf, mute;
+} fate;
+
+static void strike(void *arg)
+{
+    fabric_t *fabric = network_fabric(arg);
+
+    for (unsigned host = 0; host < 64; host++) {
+        if (0 != (fate.deaf >> host & 1)) {
+            fabric_lose_down(fabric, host, 1);
+        }
+        if (0 != (fate.mute >> host & 1)) {
+            fabric_lose_up(fabric, host, 1);
+        }
+    }
+}
+
+static void cut(uint64_t deaf, uint64_t mute, uint64_t when)
+{
+    fate.deaf = deaf;
+    fate.mute = mute;
+    network_at(crew_network(crew), network_now(crew_network(crew)) + when, strike,
+               crew_network(crew));
+}
+
+static uint64_t all_of(unsigned hosts)
+{
+    return 64 == hosts ? UINT64_MAX : (1ull << hosts) - 1;
+}
+
+static void begin(unsigned ranks)
+{
+    config.network.num_nodes = ranks;
+    begin_crew(ranks);
+    expect_probed();
+}
+
+static void add(size_t bytes, bool blocking)
+{
+    (void) crew_add(crew, &(operation_t) {.block = bytes, .blocking = blocking});
+}
+
+static double took(unsigned ranks, unsigned operation)
+{
+    uint64_t begin = 0, end = 0;
+
+    for (unsigned i = 0; i < ranks; i++) {
+        const outcome_t *outcome = crew_outcome(crew, i, operation);
+
+        begin = outcome->begin > begin ? outcome->begin : begin;
+        end = outcome->end > end ? outcome->end : end;
+    }
+    return (double) (end - begin) * 1e-9;
+}
+
+/* All ranks say the same: who does not hear whom, if that is known. */
+static void expect_unicast(unsigned ranks, uint32_t unheard, uint32_t receiver)
+{
+    for (unsigned i = 0; i < ranks; i++) {
+        uint32_t owner, rank;
+
+        assert_true(oc_cast_group_is_unicast(crew_group(crew, i), &owner, &rank));
+        assert_true(UINT32_MAX == unheard || unheard == owner);
+        assert_true(UINT32_MAX == receiver || receiver == rank);
+    }
+}
+
+static void expect_multicast(unsigned ranks)
+{
+    uint32_t owner, rank;
+
+    for (unsigned i = 0; i < ranks; i++) {
+        assert_false(oc_cast_group_is_unicast(crew_group(crew, i), &owner, &rank));
+        assert_false(oc_cast_group_is_closed(crew_group(crew, i)));
+    }
+}
+
+static void expect_closed(unsigned ranks, bool closed)
+{
+    for (unsigned i = 0; i < ranks; i++) {
+        assert_int_equal(oc_cast_group_is_closed(crew_group(crew, i)), closed);
+    }
+}
+
+/* ---- it is noticed ---- */
+
+static void play_cut(unsigned ranks, uint64_t when)
+{
+    double first, second, third;
+    unsigned long long sent;
+
+    begin(ranks);
+    add(6 * MEGABYTE / ranks, true);
+    expect_success(PATIENCE);
+    expect_multicast(ranks);
+    cut(all_of(ranks), 0, when);
+    add(6 * MEGABYTE / ranks, true);
+    expect_success(PATIENCE);
+    expect_unicast(ranks, UINT32_MAX, UINT32_MAX);
+    expect_closed(ranks, true);
+    sent = crew_totals(crew).fragments_sent;
+    add(6 * MEGABYTE / ranks, true);
+    expect_success(PATIENCE);
+    assert_int_equal(crew_totals(crew).fragments_sent, sent);
+    first = took(ranks, 0);
+    second = took(ranks, 1);
+    third = took(ranks, 2);
+    /* what the others do without multicast takes longer than the first one */
+    assert_true(second < 3 * first + 3 * third);
+    assert_true(third < 4 * first);
+}
+
+static void test_cut_before(void **state)
+{
+    (void) state;
+    play_cut(8, 0);
+}
+
+static void test_cut_in_the_middle(void **state)
+{
+    (void) state;
+    play_cut(8, 2 * OC_MILLISECOND);
+}
+
+static void test_cut_of_many(void **state)
+{
+    (void) state;
+    play_cut(64, 0);
+}
+
+static void test_one_host_is_cut_off(void **state)
+{
+    (void) state;
+    begin(8);
+    cut(1u << 5, 0, 0);
+    add(MEGABYTE, true);
+    expect_success(PATIENCE);
+    expect_unicast(8, UINT32_MAX, 5);
+}
+
+static void test_one_host_is_not_heard(void **state)
+{
+    (void) state;
+    begin(8);
+    cut(0, 1u << 5, 0);
+    add(MEGABYTE, true);
+    expect_success(PATIENCE);
+    expect_unicast(8, 5, UINT32_MAX);
+}
+
+/* Each operation has too little to tell, but they are all the same. */
+static void test_small_operations(void **state)
+{
+    (void) state;
+    begin(8);
+    cut(1u << 3, 0, 0);
+    for (unsigned i = 0; i < 20; i++) {
+        add(2000, true);
+    }
+    expect_success(PATIENCE);
+    expect_unicast(8, 8, 3);
+    assert_in_range(crew_totals(crew).fragments_sent, 8 * 8, 8 * 2 * 15);
+}
+
+static void test_bcast(void **state)
+{
+    size_t lengths[16] = {[3] = 8 * MEGABYTE};
+
+    (void) state;
+    begin(16);
+    cut(all_of(16), 0, OC_MILLISECOND);
+    (void) crew_add(crew, &(operation_t) {.lengths = lengths, .blocking = true});
+    expect_success(PATIENCE);
+    expect_unicast(16, UINT32_MAX, UINT32_MAX);
+    /* it goes from host to host: no link carries it twice */
+    for (unsigned host = 0; host < 16; host++) {
+        assert_in_range(fabric_up(network_fabric(crew_network(crew)), host)->bytes, 0,
+                        2 * 8 * MEGABYTE);
+    }
+}
+
+static void test_several_ranks_a_host(void **state)
+{
+    unsigned hosts[12];
+
+    (void) state;
+    for (unsigned i = 0; i < 12; i++) {
+        hosts[i] = i / 3;
+    }
+    config.network.hosts = config.hosts = hosts;
+    begin(12);
+    cut(all_of(4), 0, OC_MILLISECOND);
+    add(MEGABYTE, true);
+    add(MEGABYTE, true);
+    add(1000, true);
+    expect_success(PATIENCE);
+    expect_unicast(12, UINT32_MAX, UINT32_MAX);
+}
+
+/* Others may have begun the next one: the ranks may not part there. */
+static void test_nonblocking_goes_on(void **state)
+{
+    (void) state;
+    begin(8);
+    cut(all_of(8), 0, 0);
+    add(MEGABYTE, false);
+    (void) crew_add(crew, &(operation_t) {.block = MEGABYTE, .queued = true});
+    expect_success(PATIENCE);
+    expect_unicast(8, UINT32_MAX, UINT32_MAX);
+    expect_closed(8, false);
+    add(1000, true);
+    expect_success(PATIENCE);
+    expect_closed(8, true);
+}
+
+/* ---- it is not believed too soon ---- */
+
+static void test_losses_are_no_cut(void **state)
+{
+    (void) state;
+    begin(16);
+    for (unsigned host = 0; host < 16; host++) {
+        fabric_lose_down(network_fabric(crew_network(crew)), host, 0.5);
+    }
+    for (unsigned i = 0; i < 10; i++) {
+        add(100000, true);
+    }
+    expect_success(PATIENCE);
+    assert_true(crew_totals(crew).fragments_lost > 0);
+    expect_multicast(16);
+}
+
+/* Its buffer has no room for what others send meanwhile. */
+static void test_computing_is_no_cut(void **state)
+{
+    operation_t operation = {.block = 4 * MEGABYTE};
+
+    (void) state;
+    config.network.staging = 256u << 10;
+    begin(8);
+    (void) crew_add(crew, &operation);
+    crew_pause(crew, 3, network_now(crew_network(crew)) + 2 * OC_MILLISECOND, OC_SECOND);
+    expect_success(PATIENCE);
+    expect_multicast(8);
+}
+
+/* ---- nobody waits for whom waits for him ---- */
+
+static void test_no_circle_waits(void **state)
+{
+    static const uint64_t moments[] = {OC_MILLISECOND / 2, 2 * OC_MILLISECOND, 3 * OC_MILLISECOND};
+
+    (void) state;
+    for (unsigned i = 0; i < sizeof(moments) / sizeof(moments[0]); i++) {
+        begin(64);
+        cut(all_of(64), 0, moments[i]);
+        add(6 * MEGABYTE / 64, true);
+        expect_success(OC_SECOND);
+        (void) tear_down_crew(state);
+        (void) set_up(state);
+    }
+}
+
+/* ---- what makes no sense ---- */
+
+static void test_wrong_ranks_are_dropped(void **state)
+{
+    oc_cast_message_t message = {.kind = OC_CAST_UNICAST, .rank = 1, .block = 9, .number = 2};
+
+    (void) state;
+    begin(8);
+    message.token = crew_token(crew);
+    crew_forge(crew, 0, &message);
+    message.block = 3;
+    message.number = 8;
+    crew_forge(crew, 0, &message);
+    add(1000, true);
+    expect_success(PATIENCE);
+    expect_multicast(8);
+    assert_true(crew_counters(crew, 0)->fragments_foreign >= 2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down_crew)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_cut_before),
+        TEST(test_cut_in_the_middle),
+        TEST(test_cut_of_many),
+        TEST(test_one_host_is_cut_off),
+        TEST(test_one_host_is_not_heard),
+        TEST(test_small_operations),
+        TEST(test_bcast),
+        TEST(test_several_ranks_a_host),
+        TEST(test_nonblocking_goes_on),
+        TEST(test_losses_are_no_cut),
+        TEST(test_computing_is_no_cut),
+        TEST(test_no_circle_waits),
+        TEST(test_wrong_ranks_are_dropped),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
