@@ -158,7 +158,8 @@ typedef enum {
     OC_GROUP_NEW,         /* nothing was sent yet */
     OC_GROUP_SETTING_UP,
     OC_GROUP_LIVE,
-    OC_GROUP_DECLINED,    /* set-up failed, on all ranks; stays so */
+    OC_GROUP_DECLINED,    /* set-up failed, on all ranks, or multicast does not work any more, which all
+                             know since the same blocking collective; stays so */
     OC_GROUP_FAILED,      /* lost its service, or the ranks could not agree; stays so */
 } oc_group_state_t;
 

@@ -21,9 +21,11 @@ typedef struct {
 static void cast_on_finished(void *arg, oc_status_t status)
 {
     oc_collective_t *collective = arg;
+    const oc_group_t *group = collective->group;
+    uint32_t unheard, receiver;
 
-    if (OC_OK != status) {
-        collective->group->client->cast_failed = true;
+    if (OC_OK != status || oc_cast_group_is_unicast(group->cast, &unheard, &receiver)) {
+        group->client->cast_news = true;
     }
     oc_collective_finish(collective, status);
 }

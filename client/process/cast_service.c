@@ -2,21 +2,56 @@
 /* Progress of multicast in a client. */
 #include "client/process/cast_service.h"
 
+#include <stdio.h>
 #include <utlist.h>
 
+#include "base/log.h"
 #include "client/group/cast_group.h"
 #include "client/group/group.h"
 
-/* Groups whose collectives have ended with an error; those of idle ones show with the next. */
-static void take_failures(oc_client_t *client)
+/* One of the ranks tells it, once. */
+static void tell_unicast(oc_group_t *group, uint32_t unheard, uint32_t receiver)
+{
+    char whose[32] = "of all other ranks";
+
+    if (group->cast_told || 0 != group->params.rank) {
+        return;
+    }
+    group->cast_told = true;
+    if (unheard < group->params.num_ranks) {
+        snprintf(whose, sizeof(whose), "of rank %u", unheard);
+    }
+    oc_warn("communicator \"%s\": multicast %s does not reach rank %u any more: this communicator goes "
+            "on without multicast; does the network have an IGMP querier?", group->name, whose,
+            receiver);
+}
+
+/* A blocking operation has ended in the same way on all ranks: they go on with the previous module. */
+static void take_unicast(oc_group_t *group)
+{
+    uint32_t unheard, receiver;
+
+    if (!oc_cast_group_is_unicast(group->cast, &unheard, &receiver)) {
+        return;
+    }
+    tell_unicast(group, unheard, receiver);
+    if (OC_GROUP_LIVE == group->state && oc_cast_group_is_closed(group->cast)) {
+        oc_group_decline(group, "multicast does not reach all ranks any more");
+    }
+}
+
+/* Groups whose collectives have ended with an error or by unicast; those of idle ones show with the next. */
+static void take_news(oc_client_t *client)
 {
     oc_group_t *group;
 
-    client->cast_failed = false;
+    client->cast_news = false;
     DL_FOREACH (client->groups, group) {
         if (NULL != group->cast && oc_cast_group_ready(group->cast) < OC_OK) {
             oc_group_fail(group, oc_cast_group_ready(group->cast),
                           oc_cast_group_reason(group->cast));
+        } else if (NULL != group->cast) {
+            take_unicast(group);
         }
     }
 }
@@ -33,8 +68,8 @@ void oc_client_cast_progress(oc_client_t *client)
         return;
     }
     oc_multicast_progress(client->multicast, client->now);
-    if (client->cast_failed) {
-        take_failures(client);
+    if (client->cast_news) {
+        take_news(client);
     }
     oc_client_cast_account(client);
 }

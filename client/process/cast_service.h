@@ -7,7 +7,10 @@
 
 #include "client/state/types.h"
 
-/* Makes progress. Groups whose collectives have failed are failed, too. */
+/*
+ * Makes progress. Groups whose collectives have failed are failed, too, and those that multicast does not
+ * serve any more are declined.
+ */
 void oc_client_cast_progress(oc_client_t *client);
 /* As oc_multicast_sleep. */
 int oc_client_cast_sleep(oc_client_t *client, struct pollfd *fds, uint64_t *timeout);

@@ -193,6 +193,7 @@ struct oc_group {
     oc_setup_t *setup;             /* while it is being set up */
     oc_group_servers_t *servers;   /* of OC_SERVICE_AGGREGATION; else NULL */
     oc_cast_group_t *cast;         /* of OC_SERVICE_MULTICAST, from the set-up on; else NULL */
+    bool cast_told;                /* it goes on without multicast, which was said */
     char way[OC_WAY_SIZE];         /* what carries it, once it is live */
     oc_collective_t *queue;        /* not started: set-up is under way or the limit is reached */
     oc_collective_t *running;
@@ -269,7 +270,8 @@ struct oc_client {
     atomic_uint pending;       /* collectives not called back and set-ups under way */
     oc_multicast_t *multicast; /* from the first multicast group on */
     unsigned cast_setups;      /* of multicast groups */
-    bool cast_failed;          /* a group of multicast has failed, and nobody has looked yet */
+    bool cast_news;            /* a group of multicast has failed, or goes on without, and nobody has
+                                  looked yet */
     uint64_t cast_linger;      /* messages to ranks may have to leave until then */
     bool cast_pending;         /* it counts in pending: messages to ranks have to leave */
     uint64_t now, polled;      /* times of this and the last look at the connections */

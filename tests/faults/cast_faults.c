@@ -10,7 +10,7 @@
 bool oc_faults_any(const oc_faults_t *faults)
 {
     return faults->drop > 0 || faults->drop_sent > 0 || faults->duplicate > 0
-           || faults->reorder > 0 || faults->delay > 0;
+           || faults->reorder > 0 || faults->delay > 0 || faults->cut > 0;
 }
 
 /* A number of digits only, as in any locale. Returns what follows it; NULL: there is none. */
@@ -93,6 +93,11 @@ static oc_status_t set_number(oc_faults_t *faults, const char *name, const char 
             return complain(error, error_size, name, value, "a number from 1 to 1000000");
         }
         faults->burst = (unsigned) number;
+    } else if (0 == strcmp(name, "cut")) {
+        if (!read_number(value, OC_FAULTS_MAX_CUT, &number) || 0 == number) {
+            return complain(error, error_size, name, value, "a number from 1 to 1000000");
+        }
+        faults->cut = (unsigned) number;
     } else if (0 == strcmp(name, "delay_ms")) {
         if (!read_number(value, OC_FAULTS_MAX_DELAY_MS, &number) || 0 == number) {
             return complain(error, error_size, name, value,
@@ -106,7 +111,7 @@ static oc_status_t set_number(oc_faults_t *faults, const char *name, const char 
     } else {
         snprintf(error, error_size,
                  "there is no fault '%s'; there are: drop, drop_sent, duplicate, reorder, delay, "
-                 "burst, delay_ms, seed",
+                 "burst, cut, delay_ms, seed",
                  name);
         return OC_ERR_INVALID;
     }

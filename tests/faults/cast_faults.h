@@ -17,6 +17,7 @@ typedef struct {
     double reorder;     /* share that some of the next datagrams overtake */
     double delay;       /* share that arrives late, by up to delay_ms */
     unsigned burst;     /* so many are lost in a row; 0 is 1. The shares stay what they are */
+    unsigned cut;       /* after so many that arrive no other one does; 0: never */
     unsigned delay_ms;  /* 0 is OC_FAULTS_DELAY_MS */
     uint64_t seed;
 } oc_faults_t;
@@ -24,6 +25,7 @@ typedef struct {
 #define OC_FAULTS_DELAY_MS     10u
 #define OC_FAULTS_MAX_DELAY_MS 3600000u
 #define OC_FAULTS_MAX_BURST    1000000u
+#define OC_FAULTS_MAX_CUT      1000000u
 
 /*
  * Reads "drop=0.01,burst=100,seed=7": the names are those of oc_faults_t, each is optional, and of

@@ -37,6 +37,7 @@ typedef struct {
     held_t held[OC_SHIM_MAX_HELD];
     unsigned num_held;
     size_t held_bytes;
+    unsigned num_arrived;
     /* during a call of receive */
     oc_arrival_fn_t *arrived;
     void *arrived_arg;
@@ -156,12 +157,21 @@ static bool is_held_back(shim_t *shim, const oc_origin_t *from, const uint8_t *b
            && hold(shim, from, bytes, length, now + REORDER_PATIENCE, some_overtakers(shim));
 }
 
+/* Counts what arrives until then. */
+static bool is_cut(shim_t *shim)
+{
+    bool cut = 0 != shim->faults.cut && shim->num_arrived == shim->faults.cut;
+
+    shim->num_arrived += !cut;
+    return cut;
+}
+
 static void arrive(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)
 {
     shim_t *shim = arg;
     uint64_t now = shim->now(shim->arg);
 
-    if (is_lost(&shim->arriving, &shim->random)) {
+    if (is_cut(shim) || is_lost(&shim->arriving, &shim->random)) {
         return;
     }
     if (!is_held_back(shim, from, bytes, length, now)) {

@@ -46,6 +46,22 @@ expect_job deaf 3 embedded "${cast[@]}" connect_timeout=5 faults=drop=1 cast_loo
 [ "$(grep -c "Open MPI's own Allgather and Bcast are used" "$tmp/deaf.log")" -eq 1 ] ||
     not_ok "deaf: it is not said once that there is no multicast" "$tmp/deaf.log"
 
+# Multicast works at first, and then no more: said once, nothing is lost, and what follows is left to Open MPI, but
+# what does not block, as ranks may have begun more of it.
+cut() {
+    local name=$1
+
+    expect_job "$name" 3 embedded "${cast[@]}" faults=cut=400 cast_loop operations=60 count=100000 "${@:2}"
+    [ "$(counted "$name" unicast 3)" -eq 3 ] || not_ok "$name: not all ranks know" "$tmp/$name.log"
+    [ "$(grep -c 'goes on without multicast' "$tmp/$name.log")" -eq 1 ] || not_ok "$name: it is not said once" "$tmp/$name.log"
+}
+cut cut
+offloaded=$(counted cut offloaded 3)
+[ "$offloaded" -gt 0 ] && [ "$offloaded" -lt 90 ] || not_ok "cut: $offloaded were offloaded" "$tmp/cut.log"
+cut cut-nonblocking nonblocking=1
+[ "$(counted cut-nonblocking offloaded 3)" -eq 180 ] ||
+    not_ok "cut-nonblocking: not everything was offloaded" "$tmp/cut-nonblocking.log"
+
 # nobody takes a rank for dead that computes
 expect_job late 3 embedded "${cast[@]}" cast_loop operations=9 late=1 late_for="$late"
 [ "$(counted late offloaded 3)" -eq 27 ] || not_ok "late: not everything was offloaded" "$tmp/late.log"

@@ -94,12 +94,12 @@ static bool loop(const options_t *o)
         collective_check("loop", &c);
     }
     printf("rank %d: %llu offloaded, %llu lost, %llu recovered, %llu doubled, %llu foreign, "
-           "%llu shared, %llu repaired\n", rank,
+           "%llu shared, %llu repaired, %llu unicast\n", rank,
            pvar_read("allgather_offloaded") + pvar_read("bcast_offloaded"),
            pvar_read("fragments_lost"), pvar_read("fragments_recovered"),
            pvar_read("fragments_duplicated"),
            pvar_read("datagrams_foreign") + pvar_read("fragments_foreign"),
-           pvar_read("bytes_shared"), pvar_read("repair_bytes"));
+           pvar_read("bytes_shared"), pvar_read("repair_bytes"), pvar_read("groups_unicast"));
     fflush(stdout);
     return true;
 }

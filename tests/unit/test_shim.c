@@ -458,7 +458,7 @@ static void test_wrong_settings(void **state)
     expect_error("drop=0,", "nothing follows the last comma");
     expect_error(",drop=0", "'' is not NAME=VALUE");
     expect_error("lose=1", "there is no fault 'lose'; there are: drop, drop_sent, duplicate, "
-                           "reorder, delay, burst, delay_ms, seed");
+                           "reorder, delay, burst, cut, delay_ms, seed");
     expect_error("drop=0000000000000000000000000000000000000000000000000000000000000000",
                  "'drop=0000000000000000000000000000000000000000000000000000000...' is too long");
 }

@@ -50,6 +50,7 @@ static void cast_pvars_register(oc_cast_counters_t *cast)
          &cast->control_messages);
     pvar("control_bytes", "Bytes of those, without repaired data", &cast->control_bytes);
     pvar("fragments_recast", "Fragments sent again by multicast", &cast->fragments_recast);
+    pvar("groups_unicast", "Communicators that go on without multicast", &cast->groups_unicast);
     pvar("repair_bytes", "Data sent to ranks that lacked it, in bytes", &cast->repair_bytes);
     pvar("bytes_shared", "Messages from ranks on this host through shared memory, in bytes",
          &cast->bytes_shared);
