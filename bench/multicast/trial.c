@@ -86,15 +86,23 @@ static void begin_streams(run_t *run)
     }
 }
 
+/* Probes that ranks send when all have heard all tell nobody anything, and are n - 1 arrivals each. */
+static void lose_probes(run_t *run)
+{
+    for (unsigned host = 0; host < run->trial->hosts; host++) {
+        fabric_lose_up(network_fabric(run->network), host, 1);
+    }
+}
+
 static void set_losses(run_t *run)
 {
     const trial_t *trial = run->trial;
     fabric_t *fabric = network_fabric(run->network);
 
     for (unsigned host = 0; host < trial->hosts; host++) {
+        fabric_lose_up(fabric, host, 0 == host ? trial->root_loss : 0);
         fabric_lose_down(fabric, host, trial->loss);
     }
-    fabric_lose_up(fabric, 0, trial->root_loss);
 }
 
 /* A network that has forgotten who is to get multicast. */
@@ -166,6 +174,7 @@ static bool play(run_t *run)
         network_complain(run->network, "the set-up does not end");
         return false;
     }
+    lose_probes(run);
     /* what the set-up has under way is not of the operations */
     (void) network_run(run->network, network_now(run->network) + OC_SECOND, NULL, NULL);
     set_losses(run);
