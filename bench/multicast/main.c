@@ -26,6 +26,7 @@ static void print_help(void)
            "  --chains N         Ranks that send at a time; 0: chosen (0).\n"
            "  --window N         Bytes that may be in flight to a rank (524288).\n"
            "  --datagram N       Bytes of a datagram (1472).\n"
+           "  --piece N          Bytes of datagrams that cross links in one piece (0: each alone).\n"
            "  --rate N           Mbit/s of a host's link (10000).\n"
            "  --latency N        ns through a switch (5000).\n"
            "  --leaf N, --pod N  Hosts of a leaf switch, and of a pod (0: one switch).\n"
@@ -98,6 +99,7 @@ static const char *parse(int argc, char **argv, trial_t *trial)
         {.name = "chains", .most = 65536, .number = &trial->crew.chains},
         {.name = "window", .least = 16384, .most = 1u << 30, .size = &trial->crew.window},
         {.name = "datagram", .least = 256, .most = 65507, .size = &network->datagram_size},
+        {.name = "piece", .most = 65507, .size = &network->piece},
         {.name = "rate", .least = 1, .most = 1000000, .rate = &network->rate},
         {.name = "latency", .most = GIGA, .time = &network->latency},
         {.name = "leaf", .most = 4096, .number = &network->leaf_hosts},

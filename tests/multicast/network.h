@@ -53,6 +53,7 @@ typedef struct {
     uint64_t jitter;           /* of a datagram or segment, from its host to the switch */
     size_t burst;              /* bytes of the links' token buckets */
     size_t send_queue;         /* bytes of datagrams that a node's socket takes, until they are out */
+    size_t piece;              /* bytes of datagrams that cross links as one packet; 0: one datagram */
     size_t port_queue;         /* bytes that the switch keeps for a link; more is lost */
     size_t staging;            /* bytes that a node keeps while it is not looking; more is lost */
     uint64_t work;             /* processor time of a node for each datagram and message */

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "tests/multicast/memory.h"
 #include "tests/multicast/network_types.h"
 
 /* ---- sending ---- */
@@ -26,53 +27,95 @@ static void check_batch(network_t *network, unsigned node, const oc_outgoing_t *
     }
 }
 
-static void datagram_sent(void *owner, void *thing)
+/* Datagrams that cross links as one piece, as the kernel has not cut it yet. */
+typedef struct {
+    unsigned from, count;
+    size_t length;               /* of all, without the network's headers */
+    parcel_t *parcels[];
+} train_t;
+
+static void train_sent(void *owner, void *thing)
 {
     network_t *network = owner;
-    const parcel_t *parcel = thing;
-    place_t *place = &network->places[parcel->from];
+    const train_t *train = thing;
+    place_t *place = &network->places[train->from];
 
-    place->sending -= parcel->length;
+    place->sending -= train->length;
     if (place->attached && !place->dead && place->ops.wants_to_send(place->ops.arg)) {
-        network_wake(network, parcel->from);
+        network_wake(network, train->from);
     }
 }
 
-static void datagram_arrived(void *owner, void *thing, unsigned host);
+static void train_arrived(void *owner, void *thing, unsigned host);
 
-static void datagram_released(void *owner, void *thing)
+static void train_released(void *owner, void *thing)
 {
+    train_t *train = thing;
+
     (void) owner;
-    parcel_drop(thing);
+    for (unsigned i = 0; i < train->count; i++) {
+        parcel_drop(train->parcels[i]);
+    }
+    free(train);
 }
 
-static const fabric_client_t client = {datagram_sent, datagram_arrived, datagram_released};
+static const fabric_client_t client = {train_sent, train_arrived, train_released};
 
 static void copy_locally(network_t *network, parcel_t *parcel);
+
+static void add_to_train(network_t *network, train_t *train, const oc_outgoing_t *datagram)
+{
+    place_t *place = &network->places[train->from];
+    parcel_t *parcel = parcel_pack(train->from, datagram->header, OC_DATAGRAM_HEADER,
+                                   datagram->payload, datagram->length);
+
+    train->parcels[train->count++] = parcel;
+    train->length += parcel->length;
+    place->sending += parcel->length;
+    place->moves++;
+    place->traffic.datagrams++;
+    place->traffic.datagram_bytes += parcel->length;
+    copy_locally(network, parcel);
+}
+
+/* Returns how many of the datagrams, from the first, the socket and one piece have room for. */
+static unsigned send_train(network_t *network, unsigned node, const oc_outgoing_t *datagrams,
+                           unsigned count)
+{
+    place_t *place = &network->places[node];
+    train_t *train = memory_new(sizeof(*train) + count * sizeof(parcel_t *));
+    size_t length;
+
+    train->from = node;
+    while (train->count < count) {
+        length = OC_DATAGRAM_HEADER + datagrams[train->count].length;
+        if (place->sending + length > network->config.send_queue
+            || (train->count > 0 && train->length + length > network->config.piece)) {
+            break;
+        }
+        add_to_train(network, train, &datagrams[train->count]);
+    }
+    count = train->count;
+    if (0 == count) {
+        free(train);
+    } else {
+        fabric_send(network->fabric, network->hosts[node], FABRIC_ALL,
+                    train->length + count * network->config.datagram_header, &client, network,
+                    train);
+    }
+    return count;
+}
 
 static unsigned port_send(oc_transport_t *transport, const oc_outgoing_t *datagrams,
                           unsigned count)
 {
     port_t *port = (port_t *) transport;
-    network_t *network = port->network;
-    place_t *place = &network->places[port->number];
-    unsigned taken = 0;
+    unsigned taken = 0, more = 1;
 
-    check_batch(network, port->number, datagrams, count);
-    while (taken < count
-           && place->sending + OC_DATAGRAM_HEADER + datagrams[taken].length
-                  <= network->config.send_queue) {
-        const oc_outgoing_t *one = &datagrams[taken++];
-        parcel_t *parcel = parcel_pack(port->number, one->header, OC_DATAGRAM_HEADER, one->payload,
-                                       one->length);
-
-        place->sending += parcel->length;
-        place->moves++;
-        place->traffic.datagrams++;
-        place->traffic.datagram_bytes += parcel->length;
-        copy_locally(network, parcel);
-        fabric_send(network->fabric, network->hosts[port->number], FABRIC_ALL,
-                    parcel->length + network->config.datagram_header, &client, network, parcel);
+    check_batch(port->network, port->number, datagrams, count);
+    while (taken < count && more > 0) {
+        more = send_train(port->network, port->number, datagrams + taken, count - taken);
+        taken += more;
     }
     return taken;
 }
@@ -113,13 +156,16 @@ static void deliver(network_t *network, unsigned to, parcel_t *parcel)
     get_datagram(network, to, copy);
 }
 
-static void datagram_arrived(void *owner, void *thing, unsigned host)
+static void train_arrived(void *owner, void *thing, unsigned host)
 {
     network_t *network = owner;
+    const train_t *train = thing;
 
     for (unsigned node = network->first_node[host]; NOWHERE != node;
          node = network->next_node[node]) {
-        deliver(network, node, thing);
+        for (unsigned i = 0; i < train->count; i++) {
+            deliver(network, node, train->parcels[i]);
+        }
     }
 }
 

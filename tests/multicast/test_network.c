@@ -127,6 +127,38 @@ static void test_reaches_all_others(void **state)
     assert_in_range(witnesses[0].datagram_at - sent, 1000 + 1000 + 5000, 9000);
 }
 
+/* ns from sending three datagrams to the last arrival, and packets on the sender's link. */
+static uint64_t send_three(size_t piece, unsigned long long *packets)
+{
+    uint64_t sent;
+
+    config.piece = piece;
+    begin();
+    sent = network_now(network);
+    assert_int_equal(cast(1, 3), 3);
+    run_for(OC_SECOND);
+    assert_int_equal(witnesses[0].datagrams, 3);
+    *packets = fabric_up(network_fabric(network), 1)->packets;
+    return witnesses[0].datagram_at - sent;
+}
+
+static void test_pieces_cross_links_whole(void **state)
+{
+    unsigned long long packets;
+
+    /* of each datagram but the last the second link carries the bytes while the first one is busy */
+    assert_in_range(send_three(0, &packets), 3000 + 1000 + 5000, 11000);
+    assert_int_equal(packets, 3);
+    tear_down(state);
+    set_up(state);
+    assert_in_range(send_three(2000, &packets), 3000 + 1000 + 5000, 11000);
+    assert_int_equal(packets, 2);
+    tear_down(state);
+    set_up(state);
+    assert_in_range(send_three(3000, &packets), 3000 + 3000 + 5000, 13000);
+    assert_int_equal(packets, 1);
+}
+
 static void test_loopback(void **state)
 {
     (void) state;
@@ -332,6 +364,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_reaches_all_others),
+        TEST(test_pieces_cross_links_whole),
         TEST(test_loopback),
         TEST(test_link_has_no_room),
         TEST(test_incast_is_lost),
