@@ -265,6 +265,7 @@ struct oc_cast_group {
     bool closed;               /* all ranks know since the same operation that multicast is over */
     uint64_t reorder;          /* ns in which fragments may overtake each other */
     uint64_t patience;         /* ns in which what is multicast again should be here */
+    uint32_t silent;           /* fragments in whose time an owner has to be heard, see poll.c */
     uint64_t round_trip;       /* smoothed, of requests; doubled by those that take too long */
     uint64_t stepped;          /* time of the last progress */
     oc_cast_operation_t *active, *queue;

@@ -12,7 +12,9 @@
 
 #define MIN_SILENCE      OC_MILLISECOND
 #define MAX_SILENCE      OC_SECOND
+/* The time of so many fragments, at least and at most. */
 #define SILENT_FRAGMENTS 8u
+#define MOST_SILENT      24u
 
 static uint32_t sent_of(const oc_cast_group_t *group, uint32_t owner)
 {
@@ -33,6 +35,11 @@ static void tell(oc_cast_group_t *group, uint32_t rank, uint32_t owner)
 
 /* ---- asking ---- */
 
+void oc_poll_begin(oc_cast_group_t *group)
+{
+    group->silent = SILENT_FRAGMENTS;
+}
+
 /* Whether more of a block is to come and nobody knows whether it was sent. */
 static bool is_silent(const oc_cast_operation_t *operation, uint32_t owner, uint64_t now)
 {
@@ -45,7 +52,9 @@ static bool is_silent(const oc_cast_operation_t *operation, uint32_t owner, uint
 
 /*
  * Of silence: a latency and the time which some fragments should take by what has arrived, of others
- * before if nothing has of this block; and if it has, the time in which they overtake each other.
+ * before if nothing has of this block; and if it has, the time in which they overtake each other. How many
+ * fragments is learnt: what the kernel sends in one piece comes at once, and then nothing for as long as
+ * the pieces of all others take.
  */
 static uint64_t cutoff_of(const oc_cast_group_t *group, const oc_block_t *block, uint64_t now)
 {
@@ -53,7 +62,7 @@ static uint64_t cutoff_of(const oc_cast_group_t *group, const oc_block_t *block,
     bool known = block->received > 0;
     uint64_t pace = known ? (now - operation->begun) / (block->received + 1)
                           : group->reorder / OC_CAST_REORDER_FRAGMENTS;
-    uint64_t silence = MIN_SILENCE + (known ? group->reorder : 0) + SILENT_FRAGMENTS * pace;
+    uint64_t silence = MIN_SILENCE + (known ? group->reorder : 0) + group->silent * pace;
 
     return silence < MAX_SILENCE ? silence : MAX_SILENCE;
 }
@@ -90,6 +99,16 @@ void oc_poll_look(oc_cast_group_t *group, uint32_t owner, uint64_t now)
     poll_ask(group, owner);
 }
 
+/* Whether the silence meant something. */
+static void learn_silence(oc_cast_group_t *group, bool was_lost)
+{
+    if (was_lost) {
+        group->silent = SILENT_FRAGMENTS;
+    } else if (group->silent < MOST_SILENT) {
+        group->silent++;
+    }
+}
+
 void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
@@ -102,6 +121,9 @@ void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, 
         return;
     }
     block = &operation->blocks[message->block];
+    if (block->polled) {
+        learn_silence(group, message->number > block->high);
+    }
     block->polled = false;
     oc_fragment_sent(group, message->block, message->number, now);
     if (0 == block->received) {

@@ -12,6 +12,8 @@
 
 #include "multicast/core/cast_types.h"
 
+/* Of a new group. */
+void oc_poll_begin(oc_cast_group_t *group);
 /* Asks if an incomplete block has been silent for too long. */
 void oc_poll_look(oc_cast_group_t *group, uint32_t owner, uint64_t now);
 /* Answers those for whom there is news. */

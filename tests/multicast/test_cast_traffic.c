@@ -112,6 +112,30 @@ static void play_window(uint64_t rate, const operation_t *operation)
     expect_nothing_lost();
 }
 
+/*
+ * What the kernel leaves in pieces is silent between them, for as long as the pieces of all others take. After
+ * some needless questions that is known.
+ */
+static void test_pieces_are_not_taken_for_losses(void **state)
+{
+    unsigned long long messages;
+
+    (void) state;
+    network_real(&config.network, 16);
+    config.network.rate = SLOW_LINK;
+    config.network.piece = 16384;
+    begin_crew(16);
+    expect_probed();
+    for (unsigned i = 0; i < 3; i++) {
+        messages = crew_totals(crew).control_messages;
+        (void) crew_add(crew, &(operation_t) {.block = MEGABYTE, .blocking = true});
+        expect_success(60 * OC_SECOND);
+    }
+    expect_nothing_lost();
+    /* ENTER, GO, DONE and LEAVE along fifteen edges, and two for each question */
+    assert_in_range(crew_totals(crew).control_messages - messages, 4 * 15, 4 * 15 + 2 * 16);
+}
+
 static void test_queues_hold_the_window(void **state)
 {
     (void) state;
@@ -268,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_each_fragment_is_sent_once),
         TEST(test_control_is_little),
+        TEST(test_pieces_are_not_taken_for_losses),
         TEST(test_queues_hold_the_window),
         TEST(test_queues_hold_small_windows),
         TEST(test_queues_hold_unequal_blocks),
