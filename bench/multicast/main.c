@@ -40,6 +40,7 @@ static void print_help(void)
            "  --cut N            Multicast is cut off after so many microseconds (0).\n"
            "  --cut-hosts N      From so many hosts (0: it is not).\n"
            "  --tcp N            Streams beside the operations, from host i to i + 1 (0).\n"
+           "  --tcp-window N     Bytes that a TCP connection may have in flight (262144).\n"
            "  --pause N          Rank 1 stands still for so many microseconds (0).\n"
            "  --seed N           Of all that is random (1).\n"
            "  --json FILE        Write the results there.\n"
@@ -114,6 +115,7 @@ static const char *parse(int argc, char **argv, trial_t *trial)
         {.name = "cut", .most = 100000000, .time = &trial->cut},
         {.name = "cut-hosts", .most = 4096, .number = &trial->cut_hosts},
         {.name = "tcp", .most = 4096, .number = &trial->background},
+        {.name = "tcp-window", .least = 2000, .most = 1u << 30, .size = &network->tcp_window},
         {.name = "pause", .most = 100000000, .time = &trial->pause},
         {.name = "seed", .most = UINT32_MAX, .time = &network->seed},
     };

@@ -29,12 +29,16 @@ result clos --hosts 64 --leaf 4 --pod 16 --bytes 65536
 result lossy --operation bcast --hosts 8 --bytes 1048576 --loss 10000
 result other --operation bcast --hosts 8 --bytes 1048576 --loss 10000 --seed 2
 result shared --hosts 4 --ranks 4 --bytes 1048576 --tcp 4
+result narrow --hosts 4 --ranks 4 --bytes 1048576 --tcp 4 --tcp-window 20000
+result pieces --hosts 16 --bytes 1048576 --piece 16384
+result many --hosts 512 --leaf 16 --pod 256 --bytes 131072
 result paused --hosts 8 --bytes 1048576 --pause 5000
 "$PYTHON" - "$tmp" >"$tmp/log" 2>&1 <<'END' || not_ok "wrong numbers" "$tmp/log"
 import json, sys
 
 results = {name: json.load(open(f"{sys.argv[1]}/{name}.json", encoding="utf-8"))
-           for name in ("plain", "again", "clos", "lossy", "other", "shared", "paused")}
+           for name in ("plain", "again", "clos", "lossy", "other", "shared", "narrow", "pieces", "many",
+                        "paused")}
 for name, result in results.items():
     print(name, result)
     assert 0 < result["floor"] <= result["seconds"], name
@@ -49,7 +53,13 @@ assert clos["fragments_sent"] == 64 and clos["multicast_crossings"] == 64 * (64 
 assert clos["crossings"] > clos["multicast_crossings"], "there are no control messages"
 assert lossy["fragments_lost"] > 0 and lossy["repair_bytes"] > 0
 assert lossy["seconds"] != results["other"]["seconds"], "the seed changes nothing"
-assert results["shared"]["background"] > 0
+assert results["shared"]["background"] > 2 * results["narrow"]["background"] > 0
+# the same fragments, in fewer packets
+pieces = results["pieces"]
+assert pieces["fragments_sent"] == plain["fragments_sent"] and pieces["fragments_lost"] == 0
+assert pieces["multicast_crossings"] < plain["multicast_crossings"] / 8
+# the set-up costs no more than the operation: each rank hears each other rank two times, or little more
+assert results["many"]["events"] < 5 * 512 ** 2
 # a rank that stands still holds the others up
 assert results["paused"]["seconds"] > plain["floor"] + 0.004
 END
