@@ -5,6 +5,7 @@ import subprocess
 import time
 
 from lib import contestants, paths
+from lib.launch import stop
 
 # What the surroundings have set must not decide.
 FOREIGN = ("OMPI_MCA_", "UCX_", "OPTCAST_UCX_", "PMIX_MCA_", "MPICH_", "NAP_")
@@ -13,6 +14,9 @@ FOREIGN = ("OMPI_MCA_", "UCX_", "OPTCAST_UCX_", "PMIX_MCA_", "MPICH_", "NAP_")
 # Of the self-check: something else may need the processors for a moment.
 ATTEMPTS = 3
 CHECK_SECONDS = 2
+
+# Longer than all launches of a setup.
+STREAM_SECONDS = 86400
 
 
 class PlaceError(Exception):
@@ -45,6 +49,7 @@ class Cluster:
         self.environment = environment()
         self.addresses = ""
         self.loss = 0           # percent, at all hosts
+        self.streams = []       # processes that send
 
     def call(self, command, *words):
         """Output of a cluster command."""
@@ -107,6 +112,35 @@ class Cluster:
             for host in range(1, setup.hosts + 1):
                 self.call("loss", host, contestant.loss, "udp")
             self.loss = contestant.loss
+        if contestant.streams != bool(self.streams):
+            self.end_streams()
+            if contestant.streams:
+                self.start_streams(setup.hosts)
+        if any(process.poll() is not None for process in self.streams):
+            raise PlaceError("a TCP stream beside the ranks has ended: iperf3 on the hosts failed")
+
+    def start_streams(self, hosts):
+        """A TCP stream from each host to the next one, as fast as it goes, until it is ended."""
+        addresses = [line.split()[1] for line in self.call("names").splitlines()]
+        for host in range(1, hosts + 1):
+            if self.begin(host, "iperf3", "--server", "--daemon", "--one-off").wait():
+                raise PlaceError(f"iperf3 --server failed on h{host}")
+        self.streams = [self.begin(host, "iperf3", "--client", addresses[host % hosts], "--time",
+                                   str(STREAM_SECONDS), "--connect-timeout", "5000")
+                        for host in range(1, hosts + 1)]
+
+    def begin(self, host, *words):
+        """Begins a program on a host, and forgets what it says."""
+        return subprocess.Popen([paths.CLUSTER, "exec", "--name", self.name, str(host), *words],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL, env=self.environment,
+                                start_new_session=True)
+
+    def end_streams(self):
+        """None is sent any more."""
+        for process in self.streams:
+            stop(process)
+        self.streams = []
 
     def command(self, contestant, setup):
         """What starts a contestant, up to the program."""
@@ -128,6 +162,7 @@ class Cluster:
 
     def down(self):
         """Nothing remains, also not what an earlier setup of this run kept; twice is fine."""
+        self.end_streams()
         self.call("down")
 
     def close(self):

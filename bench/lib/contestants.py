@@ -19,6 +19,7 @@ class Contestant:
     multicast: bool = False     # ours: the network makes the copies
     plain_udp: bool = False     # on emulated hosts: as with a kernel without GSO and GRO for UDP
     loss: float = 0             # on emulated hosts: percent of UDP datagrams, at each of them
+    streams: bool = False       # on emulated hosts: beside a TCP stream from each one to the next
     proof: tuple = ()           # arguments of mpirun, and what it prints then if it is used
 
     @property
@@ -88,6 +89,7 @@ MULTICAST = (
     multicast("optcast-plain", "optcast, without GSO", plain_udp=True),
     *(multicast(f"optcast-loss-{percent}", f"optcast, {percent} % lost", loss=percent)
       for percent in (1, 5)),
+    multicast("optcast-streams", "optcast, beside TCP", streams=True),
     # the iterations without the component take turns with its own, in the same launch
     multicast("optcast-auto", "optcast, mode auto", "mode=auto", program=("--compare",)),
 )

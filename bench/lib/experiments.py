@@ -133,8 +133,10 @@ EXPERIMENTS = (
         "simulate", "Allgather and Bcast by multicast, simulated",
         "The protocol of the component in virtual time, on networks that are not here. What emulated "
         "hosts take in the same run tells how true that is.",
-        tuple(Setup(f"{hosts}-{collective}", collective, hosts, ("optcast",), (4 * MiB, 16 * MiB))
-              for collective in ("allgather", "bcast") for hosts in (4, 8, 16))),
+        (*(Setup(f"{hosts}-{collective}", collective, hosts, ("optcast",), (4 * MiB, 16 * MiB))
+           for collective in ("allgather", "bcast") for hosts in (4, 8, 16)),
+         Setup("4x4-allgather", "allgather", 4, ("optcast",), (4 * MiB, 16 * MiB), per_host=4),
+         Setup("4-allgather-tcp", "allgather", 4, ("optcast-streams",), (16 * MiB,)))),
     Experiment(
         "small-allgather", "Allgather and Bcast, small messages",
         "Latency, in mode auto, which leaves small messages to Open MPI: what it costs that the "

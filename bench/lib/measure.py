@@ -178,7 +178,9 @@ class Runner:
             return
         for row in outcome.numbers["rows"]:
             wire = wire_of_row(row)
-            if counters and len(sizes) == 1:
+            if contestant.streams:
+                wire = None     # nobody can tell whose bytes these are
+            elif counters and len(sizes) == 1:
                 wire = wire_of_counters(*counters, self.setup, iterations + warmup)
             self.rows.setdefault((contestant.name, row["bytes"]), []).append(
                 keep_row(row, outcome.numbers, wire))

@@ -101,7 +101,7 @@ class Real(Place):
         # nobody naps on hosts of their own
         chosen = [c.name for c in found
                   if c.hosts == "ranks" and (count or c.embedded or c.kind != "ours")
-                  and not c.nap and not c.loss and not c.plain_udp]
+                  and not c.nap and not c.loss and not c.plain_udp and not c.streams]
         return replace(setup, hosts=len(self.hosts), servers=count, rate=self.rate, nap=False,
                        per_host=per_host, contestants=tuple(chosen),
                        name=f"{len(self.hosts)}+{count}" if count else str(len(self.hosts)))

@@ -7,7 +7,7 @@ import json
 import statistics
 import subprocess
 
-from lib import paths, results, text
+from lib import contestants, paths, results, text
 from lib.cluster import PlaceError
 
 NAME = "simulate"
@@ -17,8 +17,10 @@ KEY = "simulated"
 MOST_SECONDS = 1200
 KiB, MiB = 1 << 10, 1 << 20
 
-# As tests/cluster/links.sh shapes links of 200 Mbit/s, and what crossing a bridge takes.
-EMULATED = {"rate": 200, "burst": 50000, "port": 4 * MiB, "staging": 4 * MiB, "latency": 20000}
+# As tests/cluster/links.sh shapes links of 200 Mbit/s, what crossing a bridge takes, and the pieces that
+# multicast hands to the kernel. Of TCP's 256 KiB that a socket there keeps, half are in flight (ss -ti).
+EMULATED = {"rate": 200, "burst": 50000, "port": 4 * MiB, "staging": 4 * MiB, "latency": 20000,
+            "piece": 16 * KiB, "tcp-window": 128 * KiB}
 # 10 Gbit/s Ethernet, with buffers as large as switches have for a port.
 USUAL = {"rate": 10000, "port": MiB, "staging": 4 * MiB}
 JUMBO = {**USUAL, "datagram": 8972}
@@ -30,7 +32,7 @@ QUICK_HOSTS = 64
 
 def cases():
     """[(table, options)]: random ones are played with several seeds."""
-    for hosts in (64, 512, 1024, 2048):
+    for hosts in (64, 512, 1024, 2048, 4096):
         yield "links", {**USUAL, "hosts": hosts, "leaf": LEAF, "pod": POD, "bytes": hosts * 256}
     for datagram in (USUAL, JUMBO):
         for hosts in (8, 16, 24, 32, 64, 128):
@@ -74,8 +76,10 @@ def emulated_cases(setups):
     """The options that simulate what was measured: [(setup, row, options)]."""
     for setup in setups:
         for row in results.rows_of(setup):
+            contestant = contestants.find(setup["collective"], row.contestant["name"])
             yield setup, row, {**EMULATED, "operation": setup["collective"], "hosts": setup["hosts"],
-                               "bytes": row.size, "operations": 5}
+                               "ranks": setup["per_host"], "bytes": row.size, "operations": 5,
+                               "tcp": setup["hosts"] if contestant.streams else 0}
 
 
 def measure(options, rounds, setups, tell):
@@ -85,7 +89,7 @@ def measure(options, rounds, setups, tell):
         tell.progress(f"simulating {setup['name']}, {text.size(row.size)}")
         rows.append({"table": "emulated", "options": case, "trials": [play(case)],
                      "measured": {"seconds": [row.least, row.median, row.most],
-                                  "sent": row.wire["sent"]}})
+                                  "sent": row.wire and row.wire["sent"]}})
     for table, case in cases():
         if options.quick and case["hosts"] > QUICK_HOSTS:
             continue
@@ -117,21 +121,28 @@ def percent(value):
     return f"{100 * (value - 1):+.1f} %"
 
 
+def bytes_beside(row):
+    """Sent by a host: measured, simulated, difference. Nothing if others send as well."""
+    sent, simulated = row["measured"]["sent"], middle(row, "up_bytes")
+    if sent is None:
+        return ["–"] * 3
+    return [text.megabytes(sent), text.megabytes(simulated), percent(simulated / sent)]
+
+
 def emulated_table(rows):
     """Measured and simulated."""
     lines = []
     for row in rows:
+        options = row["options"]
         least, median, most = row["measured"]["seconds"]
         seconds = middle(row, "seconds")
-        sent = row["measured"]["sent"]
-        lines.append([row["options"]["operation"], row["options"]["hosts"],
-                      text.size(row["options"]["bytes"]),
+        lines.append([options["operation"] + (", beside TCP" if options.get("tcp") else ""),
+                      options["hosts"], options.get("ranks", 1), text.size(options["bytes"]),
                       f"{text.seconds(median)} ({text.seconds(least)}–{text.seconds(most)})",
-                      text.seconds(seconds), percent(seconds / median), text.megabytes(sent),
-                      text.megabytes(middle(row, "up_bytes")),
-                      percent(middle(row, "up_bytes") / sent)])
-    return text.table(["collective", "hosts", "size", "measured (min–max)", "simulated", "difference",
-                       "MB sent, measured", "simulated", "difference"], lines)
+                      text.seconds(seconds), percent(seconds / median), *bytes_beside(row)])
+    return text.table(["collective", "hosts", "ranks on each", "size", "measured (min–max)",
+                       "simulated", "difference", "MB sent, measured", "simulated", "difference"],
+                      lines)
 
 
 def crossings_of_multicast(hosts, leaf, pod):

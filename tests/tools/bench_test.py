@@ -250,6 +250,26 @@ class Tables(unittest.TestCase):
         self.assertEqual(call.call_args_list[3].args, ("loss", 4, 5, "udp"))
         self.assertEqual(call.call_args_list[15].args, ("loss", 8, 0, "udp"))
 
+    def test_streams(self):
+        emulated = cluster.Cluster()
+        chosen = experiments.find("simulate").setups[-1]
+        plain, beside = (contestants.find("allgather", name) for name in ("optcast", "optcast-streams"))
+        running = mock.Mock(poll=lambda: None, wait=lambda: 0)
+        names = "".join(f"h{k} 10.77.0.{k}\n" for k in range(1, 5))
+        with mock.patch.object(emulated, "call", return_value=names), \
+                mock.patch.object(emulated, "begin", return_value=running) as begin, \
+                mock.patch.object(cluster, "stop") as stop:
+            for contestant, begun, stopped in ((plain, 0, 0), (beside, 8, 0), (beside, 8, 0),
+                                               (plain, 8, 4), (beside, 16, 4)):
+                emulated.arrange(contestant, chosen)
+                self.assertEqual((begin.call_count, stop.call_count), (begun, stopped))
+            # in a circle
+            self.assertEqual([c.args[0::3][:2] for c in begin.call_args_list[4:8]],
+                             [(1, "10.77.0.2"), (2, "10.77.0.3"), (3, "10.77.0.4"), (4, "10.77.0.1")])
+            running.poll = lambda: 1
+            with self.assertRaises(cluster.PlaceError):
+                emulated.arrange(beside, chosen)
+
     def test_tree(self):
         emulated = cluster.Cluster()
         chosen = experiments.find("tree").setups[0]
@@ -741,12 +761,13 @@ class Simulate(unittest.TestCase):
         self.assertEqual(simulate.crossings_of_multicast(64, 16, 256), 64 * (64 + 4))
 
     def test_cases_are_what_the_program_takes(self):
-        known = {"operation", "hosts", "bytes", "operations", "datagram", "rate", "latency", "leaf", "pod",
-                 "burst", "port", "staging", "loss", "root-loss", "tcp", "pause"}
+        known = {"operation", "hosts", "ranks", "bytes", "operations", "datagram", "rate", "latency", "leaf", "pod",
+                 "burst", "piece", "tcp-window", "port", "staging", "loss", "root-loss", "tcp", "pause"}
         tables = {name for name, *_ in simulate.TABLES}
         for table, options in simulate.cases():
             self.assertLessEqual(set(options), known)
             self.assertIn(table, tables)
+        self.assertLessEqual(set(simulate.EMULATED), known)
 
     def test_section(self):
         rows = [{"table": table, "options": options, "trials": [self.trial(), self.trial(seconds=0.03)]}
@@ -765,6 +786,23 @@ class Simulate(unittest.TestCase):
         line = next(line for line in simulate.section(rows) if line.startswith("| bcast"))
         self.assertIn("+4.0 %", line)
         self.assertIn("+1.0 %", line)
+
+    def test_emulated_ranks_and_streams(self):
+        setup = {"collective": "allgather", "hosts": 4, "per_host": 4, "servers": 0, "rate": 200,
+                 "rows": [{"contestant": name, "bytes": MiB, "launches": [
+                     {"seconds": [0.1], "offloaded": 1, "operations": 1,
+                      "wire": None if "streams" in name else {"sent": 990.0}}]} for name in ("optcast", "optcast-streams")],
+                 "contestants": [{"name": name, "label": name, "kind": "ours", "scheme": "peers"}
+                                 for name in ("optcast", "optcast-streams")]}
+        (_, _, plain), (_, row, beside) = simulate.emulated_cases([setup])
+        self.assertIsNone(row.wire)
+        self.assertEqual((plain["ranks"], plain["tcp"], beside["tcp"]), (4, 0, 4))
+        rows = [{"table": "emulated", "options": options, "trials": [self.trial(seconds=0.1)],
+                 "measured": {"seconds": [0.1] * 3, "sent": sent}}
+                for options, sent in ((plain, 990.0), (beside, None))]
+        lines = "\n".join(simulate.section(rows))
+        self.assertRegex(lines, r"\| allgather \| 4 \| 4 \| 1 MiB .* \+1\.0 % \|")
+        self.assertRegex(lines, r"\| allgather, beside TCP \| 4 \| 4 .* \| – \| – \| – \|")
 
 
 if __name__ == "__main__":
