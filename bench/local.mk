@@ -3,7 +3,8 @@ EXTRA_DIST += bench/README.md bench/preface.md bench/run bench/results \
 	bench/lib/__init__.py bench/lib/build.py bench/lib/cluster.py bench/lib/contestants.py \
 	bench/lib/experiments.py bench/lib/facts.py bench/lib/headline.py bench/lib/interrupt.py \
 	bench/lib/launch.py bench/lib/limits.py \
-	bench/lib/measure.py bench/lib/paths.py bench/lib/places.py bench/lib/plot.py bench/lib/publish.py \
+	bench/lib/measure.py bench/lib/paths.py bench/lib/places.py bench/lib/plot.py \
+	bench/lib/program.py bench/lib/publish.py \
 	bench/lib/reduction.py bench/lib/regret.py bench/lib/report.py bench/lib/results.py \
 	bench/lib/scale.py \
 	bench/lib/settings.py bench/lib/simulate.py bench/lib/size.py bench/lib/tell.py bench/lib/text.py \

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Owns the experiment that needs no MPI: the speed of the reduction beside that of memory."""
-import json
 import statistics
-import subprocess
 
-from lib import paths, text
-from lib.cluster import PlaceError
+from lib import paths, program, text
 
 NAME = "reduction"
 # In a result file.
@@ -19,19 +16,9 @@ PLACES = (("memory", "in memory, {} MiB"), ("L2", "in half of the L2 cache, {} K
 
 def measure(options, rounds):
     """What the program has measured."""
-    path = paths.WORK / "reduction.json"
-    path.unlink(missing_ok=True)
-    command = [str(paths.REDUCTION), "--rounds", str(rounds), "--json", str(path)]
-    if options.quick:
-        command += ["--memory", str(QUICK_MEMORY)]
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              check=False, timeout=MOST_SECONDS)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise PlaceError(f"the reduction was not measured: {error}") from error
-    if done.returncode:
-        raise PlaceError(f"the reduction was not measured: {done.stderr.strip()}")
-    return json.loads(path.read_text(encoding="utf-8"))
+    less = ["--memory", QUICK_MEMORY] if options.quick else []
+    return program.play(paths.REDUCTION, ["--rounds", rounds, *less], MOST_SECONDS,
+                        "measuring the reduction")
 
 
 def limits_of(row):

@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Owns the experiment that needs no MPI: what an aggregator uses of a processor."""
-import json
-import os
 import statistics
-import subprocess
 
-from lib import paths, text
-from lib.cluster import PlaceError
+from lib import paths, program, text
 
 NAME = "scale"
 # In a result file.
@@ -19,18 +15,7 @@ TITLES = {"chunks": "for a chunk of 16 KiB from each rank",
 
 def measure(_options, rounds):
     """What the program has measured."""
-    path = paths.WORK / "scale.json"
-    path.unlink(missing_ok=True)
-    command = [str(paths.SCALE), "--rounds", str(rounds), "--json", str(path)]
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              check=False, timeout=MOST_SECONDS,
-                              env={**os.environ, "OPTCAST_SERVER": str(paths.SERVER)})
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise PlaceError(f"the aggregator was not measured: {error}") from error
-    if done.returncode:
-        raise PlaceError(f"the aggregator was not measured: {done.stderr.strip()}")
-    return json.loads(path.read_text(encoding="utf-8"))
+    return program.play(paths.SCALE, ["--rounds", rounds], MOST_SECONDS, "measuring an aggregator")
 
 
 def each(row, factor=1.0):

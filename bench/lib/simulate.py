@@ -3,12 +3,9 @@
 
 The emulated hosts that the same run has measured tell how true that is.
 """
-import json
 import statistics
-import subprocess
 
-from lib import contestants, paths, results, text
-from lib.cluster import PlaceError
+from lib import contestants, paths, program, results, text
 
 NAME = "simulate"
 # In a result file.
@@ -53,18 +50,8 @@ def cases():
 
 def play(options):
     """What the program says of a trial."""
-    path = paths.WORK / "simulate.json"
-    path.unlink(missing_ok=True)
-    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    command = [str(paths.MULTICAST), *words, "--json", str(path)]
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              check=False, timeout=MOST_SECONDS)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise PlaceError(f"nothing was simulated: {error}") from error
-    if done.returncode:
-        raise PlaceError(f"{' '.join(command[1:])}: {done.stderr.strip()}")
-    return json.loads(path.read_text(encoding="utf-8"))
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    return program.play(paths.MULTICAST, words, MOST_SECONDS, "simulating")
 
 
 def is_random(options):

@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Owns the experiment about thousands of ranks: how many a server takes, and what they cost."""
-import json
-import os
-import subprocess
-
-from lib import paths, text
-from lib.cluster import PlaceError
+from lib import paths, program, text
 
 NAME = "size"
 # In a result file.
@@ -16,18 +11,7 @@ MOST_SECONDS = 1800
 
 def measure(_options, _rounds):
     """What the program has measured."""
-    path = paths.WORK / "size.json"
-    path.unlink(missing_ok=True)
-    command = [str(paths.SIZE), "--json", str(path)]
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              check=False, timeout=MOST_SECONDS,
-                              env={**os.environ, "OPTCAST_SERVER": str(paths.SERVER)})
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise PlaceError(f"the server was not measured: {error}") from error
-    if done.returncode:
-        raise PlaceError(f"the server was not measured: {done.stderr.strip()} {done.stdout.strip()}")
-    return json.loads(path.read_text(encoding="utf-8"))
+    return program.play(paths.SIZE, [], MOST_SECONDS, "measuring a server")
 
 
 def connect_table(rows):

@@ -20,7 +20,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(REPO / "bench"))
 
 from lib import (cluster, contestants, experiments, facts, interrupt, launch, limits,  # noqa: E402
-                 measure, paths, places, plot, publish, reduction, regret, report, results, scale, simulate, text)
+                 measure, paths, places, plot, program, publish, reduction, regret, report,
+                 results, scale, simulate, text)
 
 MiB = 1 << 20
 RECORDED = pathlib.Path(__file__).with_name("bench-result.json")
@@ -37,6 +38,30 @@ def row(name, kind, median, spread=0.0, size=MiB, offloaded=None):
     contestant = {"name": name, "label": name, "kind": kind, "scheme": "peers"}
     return results.Row(contestant, size, median, median - spread, median + spread, 5, 1.0,
                        offloaded, 15, None)
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name) / "counts"
+        work = mock.patch.object(paths, "WORK", pathlib.Path(folder.name))
+        work.start()
+        self.addCleanup(work.stop)
+
+    def play(self, script, seconds=30):
+        self.path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        self.path.chmod(0o755)
+        return program.play(self.path, ["--rounds", 3], seconds, "counting")
+
+    def test_numbers(self):
+        self.assertEqual(self.play('echo "[$2]" >"$4"'), [3])
+
+    def test_errors_name_task_and_words(self):
+        with self.assertRaisesRegex(cluster.PlaceError, r"counting failed \(counts --rounds 3\): no"):
+            self.play('echo no >&2; echo "[1]" >"$4"; exit 1')
+        with self.assertRaisesRegex(cluster.PlaceError, "counting failed: .*timed out"):
+            self.play("exec sleep 60", 0.1)
 
 
 class Limits(unittest.TestCase):
