@@ -2,6 +2,9 @@
 """Owns doc/performance.md and the pages of experiments: what of the results is said."""
 from lib import experiments, headline, limits, plot, reduction, regret, results, scale, settings, simulate, size, text
 
+# With whom ours is compared, and how that ends, if there is nobody.
+NOTHING = ["—", "no peer"]
+
 
 def offloaded(row):
     """How many operations servers did, of how many."""
@@ -44,7 +47,7 @@ def headline_row(setup, rows, row, best):
     if best:
         cells += [f"{text.seconds(best.median)} ({best.contestant['label']})", verdict(row, best)]
     else:
-        cells += ["—", "no peer"]
+        cells += NOTHING
     schemes = ("servers", "peers", "all") if setup["servers"] else ("peers",)
     return cells + [text.seconds(limits.limit(scheme, setup, row.size)) for scheme in schemes]
 
@@ -86,6 +89,12 @@ def best_peers(setup, rows):
     return [*text.table(["size", "best peer", "time", "limit"], lines), ""]
 
 
+def without_empty(head, lines):
+    """The same without columns that say of no line anything."""
+    kept = [i for i in range(len(head)) if any(line[i] not in NOTHING for line in lines)]
+    return [[line[i] for i in kept] for line in (head, *lines)]
+
+
 def headlines(setup, rows):
     """Ours against the best peer of each row."""
     ours = [row for row in rows if row.contestant["kind"] == "ours"]
@@ -100,8 +109,7 @@ def headlines(setup, rows):
              if row.contestant["name"] != setup.get("baseline")]
     if not setup["rate"] or setup["latency"]:
         head, lines = head[:6], [line[:6] for line in lines]
-    if all(line[3] == "—" for line in lines):
-        head, *lines = [line[:3] + line[4:] for line in (head, *lines)]
+    head, *lines = without_empty(head, lines)
     return [*text.table(head, lines), ""]
 
 

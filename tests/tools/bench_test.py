@@ -482,6 +482,14 @@ class Page(unittest.TestCase):
         self.assertEqual(again, self.recorded)
 
 
+class OursAlone(unittest.TestCase):
+    def test_columns_of_peers_are_left_out(self):
+        described = setup(latency=False, servers=0, collective="allgather")
+        ours, ring = row("optcast", "ours", 1.0), row("ring", "peer", 2.0)
+        self.assertEqual(report.headlines(described, [ours])[0], "| size | ours | time | limit |")
+        self.assertIn("best peer", report.headlines(described, [ours, ring])[0])
+
+
 class Reduced(unittest.TestCase):
     """Result files that a repository can keep."""
 
