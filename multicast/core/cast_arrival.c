@@ -65,6 +65,7 @@ static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
     /* once its checksum was wrong, only what the owner answers is believed */
     is_repair = OC_DATAGRAM_REPAIR == header->kind;
     group->active->blocks[header->rank].came += !is_repair;
+    group->active->heard = true;
     if (is_repair) {
         oc_recast_note(group->active, header->rank, header->index);
         group->active->blocks[header->rank].missed = 0;

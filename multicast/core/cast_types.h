@@ -154,6 +154,7 @@ typedef struct oc_cast_operation {
     bool done_reported;        /* the same for DONE and LEAVE */
     oc_block_t *blocks;        /* from ENTERING on, as all below */
     uint32_t incomplete;       /* blocks */
+    bool heard;                /* something has come by multicast */
     uint64_t *present;         /* bitmaps: fragment is here, … */
     uint64_t *asked;           /* … was asked for and may still come, … */
     uint64_t *lost;            /* … was ever asked for, or came because others did */

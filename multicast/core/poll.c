@@ -51,19 +51,21 @@ static bool is_silent(const oc_cast_operation_t *operation, uint32_t owner, uint
 }
 
 /*
- * Of silence: a latency and the time which some fragments should take by what has arrived, of others
- * before if nothing has of this block; and if it has, the time in which they overtake each other. How many
- * fragments is learnt: what the kernel sends in one piece comes at once, and then nothing for as long as
- * the pieces of all others take.
+ * Of silence: a latency, the time in which fragments overtake each other, and that which some
+ * should take by what has arrived. How many, is learnt: what the kernel sends in one piece comes at once,
+ * and then nothing for as long as the pieces of all others take. If nothing has come from anybody, the pace is
+ * that of operations before.
  */
 static uint64_t cutoff_of(const oc_cast_group_t *group, const oc_block_t *block, uint64_t now)
 {
     const oc_cast_operation_t *operation = group->active;
-    bool known = block->received > 0;
-    uint64_t pace = known ? (now - operation->begun) / (block->received + 1)
-                          : group->reorder / OC_CAST_REORDER_FRAGMENTS;
-    uint64_t silence = MIN_SILENCE + (known ? group->reorder : 0) + group->silent * pace;
+    uint64_t pace = group->reorder / OC_CAST_REORDER_FRAGMENTS, silence = MIN_SILENCE;
 
+    if (operation->heard) {
+        pace = (now - operation->begun) / (block->received + 1);
+        silence += group->reorder;
+    }
+    silence += group->silent * pace;
     return silence < MAX_SILENCE ? silence : MAX_SILENCE;
 }
 
