@@ -105,13 +105,14 @@ oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operatio
     return OC_OK;
 }
 
-/* Fragments of the ranks that come before this one in its chain. */
-static uint64_t before(const oc_cast_group_t *group, const oc_chain_t *own)
+uint64_t oc_chains_before(const oc_cast_group_t *group)
 {
+    const oc_cast_operation_t *operation = group->active;
+    const oc_chain_t *own = &operation->chains[operation->blocks[group->config.rank].chain];
     uint64_t count = 0;
 
     for (uint32_t rank = own->first_rank; rank < group->config.rank; rank++) {
-        count += group->active->blocks[rank].fragments;
+        count += operation->blocks[rank].fragments;
     }
     return count;
 }
@@ -146,7 +147,7 @@ uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
     oc_cast_operation_t *operation = group->active;
     const oc_block_t *own_block = &operation->blocks[group->config.rank];
     const oc_chain_t *own = &operation->chains[own_block->chain];
-    uint64_t base = before(group, own), limit = base + own_block->fragments;
+    uint64_t base = oc_chains_before(group), limit = base + own_block->fragments;
     unsigned moving = 0, stalled = 0;
 
     for (uint32_t k = 0; k < operation->num_chains; k++) {

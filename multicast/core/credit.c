@@ -3,9 +3,10 @@
  * Keeps senders from overrunning the slowest rank. If all send at the same time they keep in step
  * by what they receive from each other (chain.c); if only some do, the others receive more than
  * these, and have to say how far they are: up the tree goes how much of each chain has passed each
- * rank below, down to everybody the least of all. Both are told in steps of half of what a chain may be ahead,
- * and only if there is more to send than that. Less is told when nothing has moved for a while: what each
- * rank of a way holds back may together be all that a sender waits for.
+ * rank below, down to everybody the least of all. Both are told at each multiple of half of what a
+ * chain may be ahead, and only if there is more to send than that. The multiples are the same on
+ * all ranks, or what each rank of a way holds back could together be all that a sender waits for.
+ * What is left is told when nothing has moved for a while.
  */
 #include "multicast/core/credit.h"
 
@@ -15,10 +16,27 @@
 #include "multicast/core/chain.h"
 #include "multicast/core/post.h"
 
+/*
+ * Fragments of a chain that have passed this rank. Who sends has its own block: it would tell of
+ * each step only when something else wakes it, and others wait for that.
+ */
+static uint64_t own_passed(const oc_cast_group_t *group, uint32_t chain)
+{
+    const oc_cast_operation_t *operation = group->active;
+    uint64_t position = operation->chains[chain].position, begin, end;
+
+    if (operation->blocks[group->config.rank].chain != chain) {
+        return position;
+    }
+    begin = oc_chains_before(group);
+    end = begin + operation->blocks[group->config.rank].fragments;
+    return position >= begin && position < end ? end : position;
+}
+
 /* Fragments of a chain that have passed this rank and all below it. */
 static uint64_t least_passed(const oc_cast_group_t *group, uint32_t chain)
 {
-    uint64_t least = group->active->chains[chain].position;
+    uint64_t least = own_passed(group, chain);
 
     for (uint32_t i = 0; i < group->num_children; i++) {
         const oc_neighbour_t *child = &group->neighbours[i];
@@ -62,7 +80,7 @@ static bool collect(oc_cast_group_t *group, oc_cast_message_t *message, uint64_t
         const oc_chain_t *chain = &operation->chains[k];
 
         message->positions[k] = least_passed(group, k);
-        is_news = is_news || message->positions[k] >= chain->told + step;
+        is_news = is_news || message->positions[k] / step > chain->told / step;
         is_more = is_more || message->positions[k] > chain->told;
         sum += message->positions[k];
     }

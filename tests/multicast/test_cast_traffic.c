@@ -218,6 +218,18 @@ static void test_queues_hold_some_chains(void **state)
     play_some_chains(32, 1, 0);
 }
 
+/* What ranks in turn are told of each other must not wait for anything but the network. */
+static void test_credit_is_told_in_time(void **state)
+{
+    (void) state;
+    config.window = 128 << 10;
+    play_some_chains(8, 1, 0);
+    /* 16 MiB take 13.6 ms, and each of eight turns two times what the window takes */
+    assert_true(seconds() < 0.0165);
+    play_some_chains(32, 1, 0);
+    assert_true(seconds() < 0.0180);
+}
+
 /* What the ranks of a way have not told yet must not be all that a sender waits for. */
 static void test_credit_is_told_in_the_end(void **state)
 {
@@ -298,6 +310,7 @@ int main(void)
         TEST(test_queues_hold_small_windows),
         TEST(test_queues_hold_unequal_blocks),
         TEST(test_queues_hold_some_chains),
+        TEST(test_credit_is_told_in_time),
         TEST(test_credit_is_told_in_the_end),
         TEST(test_queues_hold_when_receivers_sleep),
         TEST(test_links_are_full),
