@@ -167,7 +167,8 @@ typedef struct oc_cast_operation {
     uint32_t sent;             /* own fragments */
     uint32_t sealed;           /* own fragments that have a code: of the last of them it is kept */
     uint8_t codes[OC_MAX_BATCH][OC_MAC_SIZE];
-    bool turn;                 /* this rank may send */
+    bool turn;                 /* this rank may send … */
+    bool turn_passed;          /* … and so may the next one of its chain */
     bool blocked;              /* the network had no room */
     uint32_t grace;            /* own fragments that may be sent while all others are stalled … */
     uint64_t grace_until;      /* … until then */

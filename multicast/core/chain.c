@@ -181,6 +181,13 @@ uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
     return limit > base ? (uint32_t) (limit - base) : 0;
 }
 
+bool oc_chains_nears_end(const oc_cast_group_t *group)
+{
+    const oc_cast_operation_t *operation = group->active;
+
+    return operation->sent + operation->ahead >= operation->blocks[group->config.rank].fragments;
+}
+
 uint32_t oc_chains_next(const oc_cast_group_t *group)
 {
     const oc_cast_operation_t *operation = group->active;

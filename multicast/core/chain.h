@@ -12,6 +12,8 @@ bool oc_chains_need_credit(const oc_cast_group_t *group);
 uint64_t oc_chains_before(const oc_cast_group_t *group);
 /* Own fragments that may have been sent by now. */
 uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now);
+/* Whether no more is left to send than a chain may be ahead: the next rank may begin. */
+bool oc_chains_nears_end(const oc_cast_group_t *group);
 /* The rank whose turn is after that of this rank in its chain; num_ranks: none. */
 uint32_t oc_chains_next(const oc_cast_group_t *group);
 /* Whether this rank sends without waiting for a turn. */

@@ -56,10 +56,16 @@ static const void *payload_of(oc_cast_group_t *group, const oc_block_t *own, uin
     return copy;
 }
 
+/*
+ * The next one is told before the end: what is under way delays this message as well, and credit
+ * keeps both from being farther ahead than one may be.
+ */
 static void pass_turn(oc_cast_group_t *group)
 {
+    oc_cast_operation_t *operation = group->active;
     uint32_t next = oc_chains_next(group);
 
+    operation->turn_passed = true;
     if (next < group->config.num_ranks) {
         oc_cast_post_plain(group, next, OC_CAST_TURN);
     }
@@ -73,7 +79,7 @@ static void count_sent(oc_cast_group_t *group, uint32_t taken, uint64_t now)
     operation->sent += taken;
     group->config.counters->fragments_sent += taken;
     oc_fragment_sent(group, group->config.rank, operation->sent, now);
-    if (operation->sent == operation->blocks[group->config.rank].fragments) {
+    if (!operation->turn_passed && oc_chains_nears_end(group)) {
         pass_turn(group);
     }
 }

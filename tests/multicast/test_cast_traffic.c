@@ -230,6 +230,16 @@ static void test_credit_is_told_in_time(void **state)
     assert_true(seconds() < 0.0180);
 }
 
+/* The next rank of a chain begins when the one before ends, and not when a message comes then. */
+static void test_turns_cost_little(void **state)
+{
+    (void) state;
+    play_some_chains(24, 1, 0);
+    assert_true(seconds() < 0.0147);
+    play_some_chains(64, 1, 0);
+    assert_true(seconds() < 0.0150);
+}
+
 /* What the ranks of a way have not told yet must not be all that a sender waits for. */
 static void test_credit_is_told_in_the_end(void **state)
 {
@@ -311,6 +321,7 @@ int main(void)
         TEST(test_queues_hold_unequal_blocks),
         TEST(test_queues_hold_some_chains),
         TEST(test_credit_is_told_in_time),
+        TEST(test_turns_cost_little),
         TEST(test_credit_is_told_in_the_end),
         TEST(test_queues_hold_when_receivers_sleep),
         TEST(test_links_are_full),
