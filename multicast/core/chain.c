@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 /* Fragments that a chain may be ahead: with less it costs more than it keeps in step. */
-#define MIN_AHEAD  4u
+#define MIN_AHEAD  3u
 #define GOOD_AHEAD 16u
 
 /* A block of so many times what a rank may be ahead keeps others in step. */

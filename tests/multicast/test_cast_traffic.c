@@ -213,7 +213,9 @@ static void play_some_chains(unsigned ranks, uint64_t seed, uint64_t pause)
 static void test_queues_hold_some_chains(void **state)
 {
     (void) state;
+    config.chains = 4;
     play_some_chains(16, 1, 0);
+    config.chains = 0;
     play_some_chains(24, 1, 0);
     play_some_chains(32, 1, 0);
 }
@@ -228,6 +230,14 @@ static void test_credit_is_told_in_time(void **state)
     assert_true(seconds() < 0.0165);
     play_some_chains(32, 1, 0);
     assert_true(seconds() < 0.0180);
+}
+
+/* Three fragments of each are enough to keep in step, and then no rank is idle in any turn. */
+static void test_small_shares_keep_in_step(void **state)
+{
+    (void) state;
+    play_some_chains(16, 1, 0);
+    assert_true(seconds() < 0.0130);
 }
 
 /* The next rank of a chain begins when the one before ends, and not when a message comes then. */
@@ -321,6 +331,7 @@ int main(void)
         TEST(test_queues_hold_unequal_blocks),
         TEST(test_queues_hold_some_chains),
         TEST(test_credit_is_told_in_time),
+        TEST(test_small_shares_keep_in_step),
         TEST(test_turns_cost_little),
         TEST(test_credit_is_told_in_the_end),
         TEST(test_queues_hold_when_receivers_sleep),
