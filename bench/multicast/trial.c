@@ -131,6 +131,7 @@ static void begin_run(run_t *run)
         run->host_of[i] = i / trial->ranks_per_host;
     }
     config.network.num_nodes = run->num_ranks;
+    config.staging = (uint32_t) (config.network.staging / config.network.datagram_size);
     config.network.hosts = run->host_of;
     config.hosts = run->host_of;
     run->crew = crew_new(&config);

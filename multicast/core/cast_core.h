@@ -86,6 +86,7 @@ typedef struct {
     size_t datagram_size;       /* bytes, header included */
     uint32_t chains;            /* ranks that send at a time, all if it is more; 0: see chain.c */
     size_t window;              /* bytes that all others together may have under way to one rank */
+    uint32_t staging;           /* datagrams that each rank keeps until it looks; 0: enough */
     uint64_t probe_timeout;     /* ns that probing may take without a sign of a rank; 0: no limit */
     oc_cast_net_t net;
     oc_cast_counters_t *counters;

@@ -27,10 +27,22 @@
 /* Queues have room for a window, and for this part of one beyond it. */
 #define EXCESS 8u
 
-static uint32_t share_of_window(const oc_cast_group_t *group, uint32_t others)
-{
-    uint64_t fragments = group->config.window / group->payload / (others > 0 ? others : 1);
+/* The part of what ranks keep that is left to repairs and probes. */
+#define RESERVE 8u
 
+/*
+ * Fragments that each of so many may be ahead. What is under way to a rank that stands still is
+ * twice the window if all send at once: it has sent a share more than it has looked at, and the
+ * others a share more than that.
+ */
+static uint32_t share_of_window(const oc_cast_group_t *group, uint32_t others, bool together)
+{
+    uint64_t fragments = group->config.window / group->payload;
+    uint64_t kept = group->config.staging - group->config.staging / RESERVE;
+
+    kept = together ? kept / 2 : kept;
+    fragments = 0 != group->config.staging && kept < fragments ? kept : fragments;
+    fragments /= others > 0 ? others : 1;
     return fragments < UINT32_MAX / 2 ? (uint32_t) fragments : UINT32_MAX / 2;
 }
 
@@ -42,7 +54,7 @@ static uint32_t share_of_window(const oc_cast_group_t *group, uint32_t others)
  */
 static bool would_overflow(const oc_cast_group_t *group, const oc_cast_operation_t *operation)
 {
-    uint32_t steady = STEADY * share_of_window(group, group->config.num_ranks - 1);
+    uint32_t steady = STEADY * share_of_window(group, group->config.num_ranks - 1, true);
     uint32_t least = UINT32_MAX, most = 0, least_steady = UINT32_MAX;
 
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
@@ -54,7 +66,7 @@ static bool would_overflow(const oc_cast_group_t *group, const oc_cast_operation
             least_steady = fragments;
         }
     }
-    return (least_steady < most ? least_steady : most) - least > share_of_window(group, EXCESS);
+    return (least_steady < most ? least_steady : most) - least > share_of_window(group, EXCESS, true);
 }
 
 static uint32_t choose_number(const oc_cast_group_t *group, const oc_cast_operation_t *operation)
@@ -64,11 +76,11 @@ static uint32_t choose_number(const oc_cast_group_t *group, const oc_cast_operat
     if (0 == chains && would_overflow(group, operation)) {
         return 1;
     }
-    if (0 == chains && share_of_window(group, ranks - 1) >= MIN_AHEAD) {
+    if (0 == chains && share_of_window(group, ranks - 1, true) >= MIN_AHEAD) {
         return ranks;
     }
     if (0 == chains) {
-        chains = 1 + share_of_window(group, GOOD_AHEAD);
+        chains = 1 + share_of_window(group, GOOD_AHEAD, false);
     }
     if (chains < ranks && chains > OC_CAST_MAX_CHAINS) {
         chains = OC_CAST_MAX_CHAINS;
@@ -98,7 +110,8 @@ oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operatio
         operation->senders += chain->fragments > 0;
     }
     /* whoever sends itself receives from all chains but one */
-    operation->ahead = share_of_window(group, operation->senders - (operation->senders == ranks));
+    operation->ahead = share_of_window(group, operation->senders - (operation->senders == ranks),
+                                       count == ranks);
     if (operation->ahead < MIN_AHEAD) {
         operation->ahead = MIN_AHEAD;
     }

@@ -413,6 +413,7 @@ static void be_born(void *arg)
         .datagram_size = crew->config.network.datagram_size,
         .chains = crew->config.chains,
         .window = crew->config.window,
+        .staging = crew->config.staging,
         .probe_timeout = crew->config.probe_timeout,
         .net = {.context = rank, .cast = cast, .post = post, .tell = tell, .room = room,
                 .unsent = unsent, .knows = knows, .contact = get_contact,

@@ -35,6 +35,7 @@ typedef struct {
     const uint32_t *hosts;       /* as the groups are told; NULL: each rank on its own */
     uint32_t chains;             /* 0, or TOGETHER, or a number */
     size_t window;
+    uint32_t staging;            /* datagrams that ranks are told to keep; 0: enough */
     uint64_t probe_timeout;
     uint64_t born[SCRIPTED_RANKS];    /* ns after the beginning when a rank makes its group */
     bool eager;                  /* ranks do not wait for each other to be ready */

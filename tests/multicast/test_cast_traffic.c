@@ -192,6 +192,34 @@ static void test_queues_hold_when_receivers_sleep(void **state)
     expect_nothing_lost();
 }
 
+/* What ranks keep is a limit of its own, also while one of them stands still. */
+static void play_small_staging(unsigned ranks, size_t datagram_size, unsigned datagrams)
+{
+    network_real(&config.network, ranks);
+    config.network.datagram_size = datagram_size;
+    config.network.staging = datagrams * datagram_size;
+    config.staging = datagrams;
+    begin_crew(ranks);
+    expect_probed();
+    (void) crew_add(crew, &(operation_t) {.block = 16 * MEGABYTE / ranks, .blocking = true});
+    crew_pause(crew, ranks / 2, now() + 4 * OC_MILLISECOND, 10 * OC_MILLISECOND);
+    expect_success(60 * OC_SECOND);
+    expect_nothing_lost();
+}
+
+static void test_staging_holds(void **state)
+{
+    static const unsigned ranks[] = {2, 4, 8, 16, 32, 64};
+
+    (void) state;
+    for (unsigned i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+        /* 208 KiB of the kernel, and those of a ring of 512 KiB */
+        play_small_staging(ranks[i], 1472, 138);
+        play_small_staging(ranks[i], 8972, 19);
+        play_small_staging(ranks[i], 1472, 356);
+    }
+}
+
 /* Some send and others do not, who receive more than these: datagrams of 9000 bytes, 10 Gbit/s. */
 static void play_some_chains(unsigned ranks, uint64_t seed, uint64_t pause)
 {
@@ -330,6 +358,7 @@ int main(void)
         TEST(test_queues_hold_small_windows),
         TEST(test_queues_hold_unequal_blocks),
         TEST(test_queues_hold_some_chains),
+        TEST(test_staging_holds),
         TEST(test_credit_is_told_in_time),
         TEST(test_small_shares_keep_in_step),
         TEST(test_turns_cost_little),
