@@ -150,11 +150,12 @@ static const oc_setting_t job_settings[] = {
              "of each rank in the window is large enough, otherwise fewer."},
     {JOB(multicast_window), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_SIZE,
      .number = 524288, .min = 16384, .max = 1u << 30, .unit = "bytes",
-     .help = "Bytes that may be in flight to a rank. The buffers of switches and ranks have to "
-             "hold them."},
+     .help = "Bytes that may be in flight to a rank. The buffers of switches have to hold them; "
+             "they are fewer if a rank has less room (multicast_staging)."},
     {JOB(multicast_staging), EXPERTS, .type = OC_SETTING_SIZE, .number = 4u << 20, .min = 65536,
      .max = 1u << 30, .unit = "bytes",
-     .help = "Memory for datagrams that have arrived, for each multicast address in use."},
+     .help = "Memory for datagrams that have arrived, for each multicast address in use. UDP gets "
+             "no more of it than net.core.rmem_max without CAP_NET_ADMIN."},
     {JOB(multicast_rate), EXPERTS, .type = OC_SETTING_INT, .number = 0, .max = 1000000,
      .unit = "Mbit/s",
      .help = "Limit for the UDP multicast of a rank, on each address. 0: no limit."},

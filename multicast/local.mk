@@ -50,6 +50,7 @@ libocmulticast_la_SOURCES = \
 	multicast/transport/udp_receive.h multicast/transport/udp_receive.c \
 	multicast/transport/udp_send.h multicast/transport/udp_send.c \
 	multicast/transport/udp_source.h multicast/transport/udp_source.c \
+	multicast/transport/udp_staging.h multicast/transport/udp_staging.c \
 	multicast/transport/verbs.h \
 	multicast/transport/verbs_origin.h multicast/transport/verbs_origin.c \
 	multicast/wire/contact.h multicast/wire/contact.c \

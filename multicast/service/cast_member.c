@@ -248,13 +248,14 @@ static oc_status_t open_slot(oc_cast_member_t *member, uint32_t datagram_size, c
 }
 
 static oc_status_t make_core(oc_cast_member_t *member, const oc_multicast_params_t *params,
-                             uint32_t datagram_size, const uint32_t *hosts, uint64_t now)
+                             const oc_cast_terms_t *terms, const uint32_t *hosts, uint64_t now)
 {
     const oc_multicast_config_t *service = &member->multicast->config;
     const oc_job_settings_t *settings = service->settings;
     oc_cast_config_t config = {
         .num_ranks = params->num_ranks, .rank = params->rank, .token = member->token,
-        .job_key = member->multicast->job_key, .hosts = hosts, .datagram_size = datagram_size,
+        .job_key = member->multicast->job_key, .hosts = hosts,
+        .datagram_size = terms->datagram_size, .staging = terms->staging,
         .chains = (uint32_t) settings->multicast_senders, .window = settings->multicast_window,
         .probe_timeout =
             params->patient ? 0 : (uint64_t) settings->connect_timeout * OC_SECOND,
@@ -267,7 +268,7 @@ static oc_status_t make_core(oc_cast_member_t *member, const oc_multicast_params
 }
 
 static oc_status_t equip(oc_cast_member_t *member, const oc_multicast_params_t *params,
-                         uint32_t datagram_size, uint64_t now)
+                         const oc_cast_terms_t *terms, uint64_t now)
 {
     uint32_t *hosts = calloc(params->num_ranks, sizeof(*hosts));
     oc_status_t status = OC_ERR_NO_MEMORY;
@@ -276,7 +277,7 @@ static oc_status_t equip(oc_cast_member_t *member, const oc_multicast_params_t *
         status = meet(member, params->records, params->contacts, hosts);
     }
     if (OC_OK == status) {
-        status = make_core(member, params, datagram_size, hosts, now);
+        status = make_core(member, params, terms, hosts, now);
     }
     free(hosts);
     return status;
@@ -335,7 +336,7 @@ oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_para
         return status;
     }
     member = member_new(multicast, params, &terms);
-    if (NULL == member || OC_OK != equip(member, params, terms.datagram_size, now)) {
+    if (NULL == member || OC_OK != equip(member, params, &terms, now)) {
         oc_cast_member_free(member);
         snprintf(error, error_size, "out of memory");
         return OC_ERR_NO_MEMORY;

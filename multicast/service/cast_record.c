@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Layout: 0 "OMCR", 4 version (2), 6 ready (2), then settings, token, job, host and contact (8
- * each), process (4), and for each carrier size (2), and the address (16) and port (4) that its
- * datagrams come from.
+ * each), process (4), and for each carrier size (2), the address (16) and port (4) that its
+ * datagrams come from, and how many datagrams are kept (4).
  */
 #include "multicast/service/cast_record.h"
 
@@ -12,11 +12,11 @@
 #include "base/wire.h"
 
 #define MAGIC   0x52434d4fu
-#define VERSION 5
+#define VERSION 6
 
 #define ORIGIN_BYTES sizeof(((oc_origin_t *) 0)->address)
 
-_Static_assert(8 + 5 * 8 + 4 + OC_CARRIERS * (2 + ORIGIN_BYTES + 4) <= OC_MULTICAST_RECORD_SIZE,
+_Static_assert(8 + 5 * 8 + 4 + OC_CARRIERS * (2 + ORIGIN_BYTES + 4 + 4) <= OC_MULTICAST_RECORD_SIZE,
                "a record has room for all of its fields");
 _Static_assert(OC_DATAGRAM_MAX <= UINT16_MAX, "a record has room for sizes");
 
@@ -44,6 +44,7 @@ void oc_cast_record_encode(const oc_cast_record_t *record,
         oc_put(&w, record->carriers[i].datagram_size, 2);
         oc_put_bytes(&w, record->carriers[i].origin.address, ORIGIN_BYTES);
         oc_put(&w, record->carriers[i].origin.port, 4);
+        oc_put(&w, record->carriers[i].staging, 4);
     }
 }
 
@@ -59,7 +60,7 @@ static bool carrier_is_valid(const oc_carrier_record_t *carrier, uint32_t most)
     return 0 == carrier->datagram_size
            || (carrier->datagram_size >= OC_DATAGRAM_MIN
                && carrier->datagram_size <= OC_DATAGRAM_MAX
-               && carrier->origin.port > 0 && carrier->origin.port <= most
+               && carrier->origin.port > 0 && carrier->origin.port <= most && carrier->staging > 0
                && 0 != memcmp(carrier->origin.address, unknown.address, ORIGIN_BYTES));
 }
 
@@ -74,6 +75,7 @@ static void get_carrier(oc_reader_t *r, uint32_t most, oc_carrier_record_t *carr
         memcpy(carrier->origin.address, address, ORIGIN_BYTES);
     }
     carrier->origin.port = (uint32_t) oc_get(r, 4);
+    carrier->staging = (uint32_t) oc_get(r, 4);
     r->bad = r->bad || !carrier_is_valid(carrier, most);
 }
 
@@ -99,9 +101,10 @@ bool oc_cast_record_decode(const uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
     return !r.bad && (!record->ready || (0 != record->token && 0 != record->contact));
 }
 
-/* For each carrier the smallest size of all ranks so far, and the first rank that cannot use it. */
+/* For each carrier the least of all ranks so far, and the first rank that cannot use it. */
 typedef struct {
-    uint32_t smallest[OC_CARRIERS];
+    uint32_t smallest[OC_CARRIERS]; /* datagram */
+    uint32_t staging[OC_CARRIERS];
     uint32_t without[OC_CARRIERS];
 } survey_t;
 
@@ -109,11 +112,13 @@ static void cast_record_look_at(survey_t *survey, const oc_cast_record_t *record
 {
     for (unsigned i = 0; i < OC_CARRIERS; i++) {
         uint32_t size = record->carriers[i].datagram_size;
+        uint32_t staging = record->carriers[i].staging;
 
         if (0 == size && 0 != survey->smallest[i]) {
             survey->without[i] = rank;
         }
         survey->smallest[i] = size < survey->smallest[i] ? size : survey->smallest[i];
+        survey->staging[i] = staging < survey->staging[i] ? staging : survey->staging[i];
     }
 }
 
@@ -148,6 +153,7 @@ static oc_status_t cast_record_choose(const survey_t *survey, oc_multicast_choic
         return OC_DECLINED;
     }
     terms->datagram_size = survey->smallest[only];
+    terms->staging = survey->staging[only];
     return OC_OK;
 }
 
@@ -155,7 +161,7 @@ oc_status_t oc_cast_records_judge(const uint8_t *records, uint32_t num_ranks,
                                   oc_multicast_choice_t choice, oc_cast_terms_t *terms,
                                   uint32_t *blamed, char *reason, size_t reason_size)
 {
-    survey_t found = {.smallest = {UINT32_MAX, UINT32_MAX}};
+    survey_t found = {.smallest = {UINT32_MAX, UINT32_MAX}, .staging = {UINT32_MAX, UINT32_MAX}};
     oc_cast_record_t first, record;
 
     memset(&first, 0, sizeof(first));

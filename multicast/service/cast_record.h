@@ -28,6 +28,7 @@ const char *oc_carrier_name(oc_carrier_t carrier);
 typedef struct {
     uint32_t datagram_size;         /* bytes with header; 0: this rank cannot use it */
     oc_origin_t origin;             /* of what this rank sends by it */
+    uint32_t staging;               /* datagrams that it keeps until it looks at them, not 0 */
 } oc_carrier_record_t;
 
 typedef struct {
@@ -52,7 +53,8 @@ bool oc_cast_record_decode(const uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
 typedef struct {
     uint64_t token;
     oc_carrier_t carrier;
-    uint32_t datagram_size;         /* the smallest of all ranks' */
+    uint32_t datagram_size;         /* the smallest of all ranks' … */
+    uint32_t staging;               /* … and so is this */
 } oc_cast_terms_t;
 
 /*

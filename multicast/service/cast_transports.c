@@ -9,6 +9,7 @@
 
 #include "multicast/transport/cast_address.h"
 #include "multicast/transport/udp.h"
+#include "multicast/transport/udp_staging.h"
 
 oc_cast_transports_wrap_t *oc_cast_transports_wrap;
 
@@ -55,6 +56,12 @@ static void survey_udp(oc_cast_transports_t *transports)
                                     udp->text, sizeof(udp->text))) {
         return;
     }
+    udp->record.staging = oc_udp_staging_expect(transports->settings->multicast_staging,
+                                                oc_udp_datagram_size(interface));
+    if (0 == udp->record.staging) {
+        snprintf(udp->text, sizeof(udp->text), "there is no socket with room for datagrams");
+        return;
+    }
     udp->record.datagram_size = (uint32_t) oc_udp_datagram_size(interface);
     udp->record.origin = transports->source.origin;
     snprintf(udp->text, sizeof(udp->text), "%s", interface->name);
@@ -73,6 +80,12 @@ static void survey_verbs(oc_cast_transports_t *transports)
     verbs->record.origin = oc_verbs_source_origin(transports->verbs_source);
     if (0 == memcmp(verbs->record.origin.address, unknown.address, sizeof(unknown.address))) {
         snprintf(verbs->text, sizeof(verbs->text), "the GID of its port is not known");
+        return;
+    }
+    verbs->record.staging = oc_verbs_staging(transports->verbs_source,
+                                             transports->settings->multicast_staging);
+    if (0 == verbs->record.staging) {
+        snprintf(verbs->text, sizeof(verbs->text), "its device has too short queues");
         return;
     }
     verbs->record.datagram_size =

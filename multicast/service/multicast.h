@@ -22,7 +22,7 @@ typedef struct oc_multicast oc_multicast_t;
  * Bytes that a rank tells all others when a group is set up; its neighbours (oc_cast_neighbours)
  * get its contact (OC_CONTACT_MAX bytes), too.
  */
-#define OC_MULTICAST_RECORD_SIZE 96
+#define OC_MULTICAST_RECORD_SIZE 104
 
 /* Most descriptors that oc_multicast_sleep fills in: 16 addresses of each transport, and UCX. */
 #define OC_MULTICAST_MAX_FDS 33

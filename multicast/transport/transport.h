@@ -68,6 +68,7 @@ typedef struct {
 struct oc_transport {
     const oc_transport_ops_t *ops;
     size_t datagram_size;      /* largest datagram in bytes, header included */
+    uint32_t staging;          /* datagrams that it keeps while nobody calls receive */
     int event_fd;              /* to sleep on, after arm; -1: there is none */
     short events;              /* what to poll it for (POLLIN, POLLOUT), set by arm */
     uint64_t due;              /* when to call receive in any case; arm may set it; 0: never */

@@ -24,6 +24,7 @@
 #include "multicast/transport/udp_receive.h"
 #include "multicast/transport/udp_send.h"
 #include "multicast/transport/udp_source.h"
+#include "multicast/transport/udp_staging.h"
 
 #define HEADERS 28u   /* bytes of IP and UDP */
 #define LARGEST 8972u /* with jumbo frames; more than that only the loopback has */
@@ -97,22 +98,6 @@ static bool udp_set_option(int fd, int level, int option, int value)
     return 0 == setsockopt(fd, level, option, &value, sizeof(value));
 }
 
-/* The kernel gives twice of what is asked for, half of which is for its own structures. */
-static void set_staging(int fd, size_t bytes)
-{
-    int given = 0;
-    socklen_t length = sizeof(given);
-
-    if (!udp_set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, (int) bytes)) {
-        (void) udp_set_option(fd, SOL_SOCKET, SO_RCVBUF, (int) bytes);
-    }
-    (void) getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &given, &length);
-    if ((size_t) given / 2 < bytes - bytes / 8) {
-        oc_info("the kernel has %d bytes for multicast datagrams that have arrived, not %zu: "
-                "more are lost; raise net.core.rmem_max", given / 2, bytes);
-    }
-}
-
 static struct ip_mreqn membership_of(const oc_udp_config_t *config)
 {
     return (struct ip_mreqn) {.imr_multiaddr = config->group,
@@ -153,7 +138,7 @@ static const char *open_receiving(oc_udp_t *udp, const oc_udp_config_t *config,
         return "socket";
     }
     drop_own(fd, origin, config->interface->address);
-    set_staging(fd, config->staging);
+    udp->base.staging = oc_udp_staging_set(fd, config->staging, udp->base.datagram_size);
     /* bound to the group's address: other traffic to the port stays away */
     if (!udp_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1)
         || 0 != bind(fd, (struct sockaddr *) &own, sizeof(own))) {

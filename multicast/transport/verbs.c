@@ -212,14 +212,15 @@ static const oc_transport_ops_t verbs_ops = {
 /* Everything below returns 0 or an errno, with what failed in *what. */
 
 /* How many datagrams the staging ring holds: as configured, if the device can. */
-static int size_receives(const verbs_t *verbs, size_t staging, unsigned *slots, const char **what)
+static int size_receives(const oc_verbs_port_t *port, size_t staging, unsigned *slots,
+                         const char **what)
 {
-    size_t wanted = staging / (GRH_BYTES + verbs->base.datagram_size);
+    size_t wanted = staging / (GRH_BYTES + port->mtu);
     struct ibv_device_attr device;
     size_t most;
 
     *what = "query the device";
-    if (0 != ibv_query_device(verbs->port.id->verbs, &device)) {
+    if (0 != ibv_query_device(port->id->verbs, &device)) {
         return 0 != errno ? errno : EIO;
     }
     most = (size_t) (device.max_qp_wr < device.max_cqe ? device.max_qp_wr : device.max_cqe);
@@ -317,7 +318,7 @@ static oc_status_t verbs_make_resources(verbs_t *verbs, size_t staging, char *er
     const char *what;
     unsigned receives;
     char text[128];
-    int failed = size_receives(verbs, staging, &receives, &what);
+    int failed = size_receives(&verbs->port, staging, &receives, &what);
 
     if (0 == failed) {
         failed = verbs_make_queues(verbs, receives, &what);
@@ -330,6 +331,7 @@ static oc_status_t verbs_make_resources(verbs_t *verbs, size_t staging, char *er
         failed = post_receives(verbs, &what);
     }
     if (0 == failed) {
+        verbs->base.staging = receives;
         return OC_OK;
     }
     oc_verbs_port_text(&verbs->port, text, sizeof(text));
@@ -405,6 +407,14 @@ oc_status_t oc_verbs_open(const oc_verbs_config_t *config, oc_transport_t **tran
     verbs->base.events = POLLIN;
     *transport = &verbs->base;
     return OC_OK;
+}
+
+uint32_t oc_verbs_staging(const oc_verbs_source_t *source, size_t bytes)
+{
+    unsigned receives;
+    const char *what;
+
+    return 0 == size_receives(&source->port, bytes, &receives, &what) ? receives : 0;
 }
 
 bool oc_verbs_available(const char *interface, size_t *datagram_size, char *text,

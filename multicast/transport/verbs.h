@@ -43,6 +43,9 @@ size_t oc_verbs_source_datagram_size(const oc_verbs_source_t *source);
 /* Where its datagrams come from. */
 oc_origin_t oc_verbs_source_origin(const oc_verbs_source_t *source);
 
+/* Datagrams that a transport of it keeps, if it is given so many bytes; 0: it cannot have any. */
+uint32_t oc_verbs_staging(const oc_verbs_source_t *source, size_t bytes);
+
 /*
  * Joins; waits up to 10 seconds for the network to agree. The transport hands out what this
  * process sent itself, too: devices cannot be relied on to keep it back.

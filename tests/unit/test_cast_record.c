@@ -38,6 +38,7 @@ static void make_record(oc_cast_record_t *record, uint32_t rank)
 
         memset(origin->address, 0x21 + (int) i, sizeof(origin->address));
         origin->port = 0xfedc - rank;
+        record->carriers[i].staging = 1000 + i;
     }
 }
 
@@ -121,6 +122,10 @@ static void test_wrong_records(void **state)
     memset(&record.carriers[OC_CARRIER_UDP].origin, 0, sizeof(oc_origin_t));
     oc_cast_record_encode(&record, one);
     assert_false(oc_cast_record_decode(one, &got));
+    record = ranks[0]; /* it keeps nothing */
+    record.carriers[OC_CARRIER_UDP].staging = 0;
+    oc_cast_record_encode(&record, one);
+    assert_false(oc_cast_record_decode(one, &got));
     record.carriers[OC_CARRIER_UDP].datagram_size = 0;
     oc_cast_record_encode(&record, one);
     assert_true(oc_cast_record_decode(one, &got));
@@ -158,13 +163,17 @@ static void test_terms(void **state)
     ranks[2].carriers[OC_CARRIER_VERBS].datagram_size = 2048;
     ranks[1].carriers[OC_CARRIER_UDP].datagram_size = 8972;
     ranks[3].carriers[OC_CARRIER_UDP].datagram_size = 1400;
+    ranks[1].carriers[OC_CARRIER_VERBS].staging = 900;
+    ranks[2].carriers[OC_CARRIER_UDP].staging = 138;
     assert_int_equal(judge(OC_MULTICAST_AUTO), OC_OK);
     assert_int_equal(terms.carrier, OC_CARRIER_VERBS);
     assert_int_equal(terms.datagram_size, 2048);
+    assert_int_equal(terms.staging, 900);
     assert_int_equal(terms.token, ranks[0].token);
     assert_int_equal(judge(OC_MULTICAST_UDP), OC_OK);
     assert_int_equal(terms.carrier, OC_CARRIER_UDP);
     assert_int_equal(terms.datagram_size, 1400);
+    assert_int_equal(terms.staging, 138);
 }
 
 static void test_choice_of_the_carrier(void **state)

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "multicast/transport/udp.h"
+#include "multicast/transport/udp_staging.h"
 #include "tests/unit/own_network.h"
 
 #define PORT 8919
@@ -736,6 +737,78 @@ static void test_sizes(void **state)
     }
 }
 
+/* What the kernel gives without privileges, by default: net.core.rmem_max. */
+#define USUAL_STAGING 212992u
+
+/* Sends so many datagrams of the block, from number first on, each of them full. */
+static void send_some(oc_transport_t *transport, unsigned first, unsigned count, size_t payload)
+{
+    uint64_t deadline = oc_clock_ns() + 10 * OC_SECOND;
+
+    while (count > 0 && oc_clock_ns() < deadline) {
+        oc_outgoing_t batch[OC_MAX_BATCH];
+        unsigned filled = fill(batch, first, first * payload, count * payload, payload);
+        unsigned taken = transport->ops->send(transport, batch, filled);
+
+        first += taken;
+        count -= taken;
+    }
+    assert_int_equal(count, 0);
+}
+
+/* As many as it keeps are under way all the time, while it is read in small parts. */
+static void keep_all(const oc_interface_t *on, bool plain, bool plain_receiver)
+{
+    oc_udp_config_t from = config_of("239.192.7.1", plain);
+    oc_udp_config_t to = config_of("239.192.7.1", plain_receiver);
+    oc_transport_t *sender, *receiver;
+    arrivals_t arrivals = {0};
+    unsigned sent = 0, total;
+    size_t payload;
+
+    from.interface = to.interface = on;
+    to.staging = USUAL_STAGING;
+    sender = open_with(&from);
+    receiver = open_with(&to);
+    payload = receiver->datagram_size - OC_DATAGRAM_HEADER;
+    total = (unsigned) (sizeof(block) / payload);
+    /* it is worth having */
+    assert_true(receiver->staging * payload > USUAL_STAGING / 4 * 3);
+    assert_int_equal(receiver->staging,
+                     oc_udp_staging_expect(USUAL_STAGING, receiver->datagram_size));
+    while (arrivals.count < total && 0 == arrivals.bad) {
+        unsigned most = arrivals.count + receiver->staging, before = arrivals.count;
+
+        most = most < total ? most : total;
+        send_some(sender, sent, most - sent, payload);
+        sent = most;
+        receive(receiver, &arrivals, before + 1);
+        if (before == arrivals.count) {
+            break;
+        }
+    }
+    assert_int_equal(arrivals.bad, 0);
+    assert_int_equal(arrivals.count, total);
+    sender->ops->close(sender);
+    receiver->ops->close(receiver);
+}
+
+static void test_staging_keeps_what_it_says(void **state)
+{
+    oc_interface_t jumbo = interface;
+
+    (void) state;
+    for (unsigned i = 0; i < 4; i++) {
+        keep_all(&interface, 0 != (i & 1), 0 != (i & 2));
+    }
+    jumbo.mtu = 9000;
+    assert_true(own_network_mtu("lo", 9000));
+    for (unsigned i = 0; i < 4; i++) {
+        keep_all(&jumbo, 0 != (i & 1), 0 != (i & 2));
+    }
+    assert_true(own_network_mtu("lo", 1500));
+}
+
 static void keep_log(oc_log_level_t level, const char *line)
 {
     (void) level;
@@ -786,6 +859,7 @@ int main(void)
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_staging_keeps_what_it_says),
         cmocka_unit_test(test_small_staging),
     };
     struct in_addr group = {.s_addr = htonl(0xefc00701u)};
