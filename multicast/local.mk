@@ -62,6 +62,7 @@ libocmulticast_la_LIBADD = libocstaging.la $(VERBS_LIBS)
 if HAVE_VERBS
 libocmulticast_la_SOURCES += \
 	multicast/transport/verbs.c \
+	multicast/transport/verbs_intake.h multicast/transport/verbs_intake.c \
 	multicast/transport/verbs_port.h multicast/transport/verbs_port.c \
 	multicast/transport/verbs_ring.h multicast/transport/verbs_ring.c \
 	multicast/transport/verbs_source.h multicast/transport/verbs_source.c

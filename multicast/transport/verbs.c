@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns datagrams by libibverbs: one UD queue pair for each address with a ring of posted receives,
- * the staging ring. UD has no receiver-not-ready: what finds no posted receive is lost, so receives
- * are given back as soon as their datagrams have been handed out. What is sent goes through the
- * queue pair of the process (verbs_source.h).
+ * Owns datagrams by libibverbs: one UD queue pair for each address receives them (verbs_intake.h),
+ * and what is sent goes through the queue pair of the process (verbs_source.h).
  */
 #include "multicast/transport/verbs.h"
 
@@ -16,14 +14,13 @@
 
 #include "base/descriptors.h"
 #include "base/log.h"
+#include "multicast/transport/verbs_intake.h"
 #include "multicast/transport/verbs_origin.h"
 #include "multicast/transport/verbs_source.h"
 
 /* What a device puts in front of a received datagram. The header behind it ends at byte 80. */
 #define GRH_BYTES OC_VERBS_GRH
 
-#define MIN_RECEIVES 8u
-#define POLL_BATCH   32
 #define REPOST_BATCH 32u
 
 typedef struct {
@@ -31,16 +28,7 @@ typedef struct {
     oc_verbs_source_t *source;
     oc_verbs_port_t port;
     oc_verbs_destination_t group;
-    struct ibv_pd *domain;
-    struct ibv_comp_channel *wakeups;
-    struct ibv_cq *queue;                       /* of completions */
-    oc_verbs_ring_t ring;
-    struct ibv_recv_wr *requests;               /* by slot */
-    struct ibv_sge *pieces;
-    struct ibv_wc arrivals[POLL_BATCH];         /* not handed out yet: next_arrival and on */
-    int num_arrivals, next_arrival;
-    struct ibv_recv_wr *used;                   /* receives to post again */
-    unsigned num_used;
+    oc_verbs_intake_t intake;
     int sleep_fd;                               /* epoll: these wakeups and the source's */
     bool failed;                                /* datagrams no longer get through */
 } verbs_t;
@@ -66,39 +54,22 @@ static unsigned verbs_send(oc_transport_t *base, const oc_outgoing_t *datagrams,
 /* Posts again what has been handed out. */
 static void repost(verbs_t *verbs)
 {
-    struct ibv_recv_wr *bad;
-    int error;
+    int error = oc_verbs_intake_repost(&verbs->intake);
 
-    if (NULL == verbs->used) {
-        return;
-    }
-    error = ibv_post_recv(verbs->port.id->qp, verbs->used, &bad);
     if (0 != error) {
         verbs_fail(verbs, "receives cannot be posted", strerror(error));
     }
-    verbs->used = NULL;
-    verbs->num_used = 0;
-}
-
-static void keep_for_repost(verbs_t *verbs, unsigned slot)
-{
-    struct ibv_recv_wr *request = &verbs->requests[slot];
-
-    request->next = verbs->used;
-    verbs->used = request;
-    verbs->num_used++;
 }
 
 /* Only when all arrivals have been handed out. false: there is nothing. */
 static bool poll_arrivals(verbs_t *verbs)
 {
-    verbs->next_arrival = 0;
-    verbs->num_arrivals = ibv_poll_cq(verbs->queue, POLL_BATCH, verbs->arrivals);
-    if (verbs->num_arrivals < 0) {
-        verbs->num_arrivals = 0;
+    int count = oc_verbs_intake_poll(&verbs->intake);
+
+    if (count < 0) {
         verbs_fail(verbs, "completions of receives are lost", "device error");
     }
-    return verbs->num_arrivals > 0;
+    return count > 0;
 }
 
 /*
@@ -116,7 +87,7 @@ static unsigned verbs_hand_out(verbs_t *verbs, const struct ibv_wc *arrival,
         return 0;
     }
     if (arrival->byte_len >= GRH_BYTES) {
-        const uint8_t *bytes = verbs->ring.memory + slot * verbs->ring.slot_size;
+        const uint8_t *bytes = verbs->intake.ring.memory + slot * verbs->intake.ring.slot_size;
         oc_origin_t from = {.port = 0};
 
         /* without one, which multicast always has, those bytes are of an earlier datagram */
@@ -127,7 +98,7 @@ static unsigned verbs_hand_out(verbs_t *verbs, const struct ibv_wc *arrival,
         arrived(arg, &from, bytes + GRH_BYTES, arrival->byte_len - GRH_BYTES);
         count = 1;
     }
-    keep_for_repost(verbs, slot);
+    oc_verbs_intake_return(&verbs->intake, slot);
     return count;
 }
 
@@ -135,12 +106,12 @@ static unsigned verbs_receive(oc_transport_t *base, unsigned max, oc_arrival_fn_
                               void *arg)
 {
     verbs_t *verbs = (verbs_t *) base;
+    oc_verbs_intake_t *intake = &verbs->intake;
     unsigned count = 0;
 
-    while (count < max
-           && (verbs->next_arrival < verbs->num_arrivals || poll_arrivals(verbs))) {
-        count += verbs_hand_out(verbs, &verbs->arrivals[verbs->next_arrival++], arrived, arg);
-        if (verbs->num_used >= REPOST_BATCH) {
+    while (count < max && (oc_verbs_intake_has(intake) || poll_arrivals(verbs))) {
+        count += verbs_hand_out(verbs, &intake->arrivals[intake->next_arrival++], arrived, arg);
+        if (intake->num_used >= REPOST_BATCH) {
             repost(verbs);
         }
     }
@@ -155,12 +126,12 @@ static bool verbs_arm(oc_transport_t *base, bool sending)
 {
     verbs_t *verbs = (verbs_t *) base;
 
-    (void) oc_verbs_take_wakeups(verbs->wakeups);
+    (void) oc_verbs_take_wakeups(verbs->intake.wakeups);
     oc_verbs_port_heed(&verbs->port);
-    if (oc_verbs_source_heed(verbs->source) || verbs->next_arrival < verbs->num_arrivals) {
+    if (oc_verbs_source_heed(verbs->source) || oc_verbs_intake_has(&verbs->intake)) {
         return false;
     }
-    (void) ibv_req_notify_cq(verbs->queue, 0);
+    (void) ibv_req_notify_cq(verbs->intake.queue, 0);
     if (poll_arrivals(verbs)) {
         return false;
     }
@@ -174,30 +145,15 @@ static void verbs_close(oc_transport_t *base)
     verbs_t *verbs = (verbs_t *) base;
 
     oc_verbs_port_leave(&verbs->port);
-    if (NULL != verbs->port.id && NULL != verbs->port.id->qp) {
-        rdma_destroy_qp(verbs->port.id);
-    }
     if (NULL != verbs->group.handle) {
         oc_verbs_source_drain(verbs->source);
         (void) ibv_destroy_ah(verbs->group.handle);
     }
-    if (NULL != verbs->queue) {
-        (void) oc_verbs_take_wakeups(verbs->wakeups);
-        (void) ibv_destroy_cq(verbs->queue);
-    }
-    oc_verbs_ring_free(&verbs->ring);
     if (verbs->sleep_fd >= 0) {
         oc_fd_close(verbs->sleep_fd);
     }
-    if (NULL != verbs->wakeups) {
-        (void) ibv_destroy_comp_channel(verbs->wakeups);
-    }
-    if (NULL != verbs->domain) {
-        (void) ibv_dealloc_pd(verbs->domain);
-    }
+    oc_verbs_intake_free(&verbs->intake);
     oc_verbs_port_close(&verbs->port);
-    free(verbs->requests);
-    free(verbs->pieces);
     free(verbs);
 }
 
@@ -208,30 +164,6 @@ static const oc_transport_ops_t verbs_ops = {
     .arm = verbs_arm,
     .close = verbs_close,
 };
-
-/* Everything below returns 0 or an errno, with what failed in *what. */
-
-/* How many datagrams the staging ring holds: as configured, if the device can. */
-static int size_receives(const oc_verbs_port_t *port, size_t staging, unsigned *slots,
-                         const char **what)
-{
-    size_t wanted = staging / (GRH_BYTES + port->mtu);
-    struct ibv_device_attr device;
-    size_t most;
-
-    *what = "query the device";
-    if (0 != ibv_query_device(port->id->verbs, &device)) {
-        return 0 != errno ? errno : EIO;
-    }
-    most = (size_t) (device.max_qp_wr < device.max_cqe ? device.max_qp_wr : device.max_cqe);
-    *what = "use a device with so short queues";
-    if (most < MIN_RECEIVES) {
-        return ENOSPC;
-    }
-    wanted = wanted < MIN_RECEIVES ? MIN_RECEIVES : wanted;
-    *slots = (unsigned) (wanted < most ? wanted : most);
-    return 0;
-}
 
 static int verbs_watch(const verbs_t *verbs, int fd)
 {
@@ -244,94 +176,32 @@ static int verbs_watch(const verbs_t *verbs, int fd)
  * One descriptor for what arrives and for room to send. A wakeup that another transport of this
  * process has asked the source for is one for nothing here.
  */
-static int make_wakeups(verbs_t *verbs)
+static int verbs_watch_all(verbs_t *verbs, const char **what)
 {
-    int failed = oc_verbs_make_wakeups(verbs->port.id->verbs, &verbs->wakeups);
-
-    verbs->sleep_fd = 0 == failed ? oc_fd_make(epoll_create1(EPOLL_CLOEXEC)) : -1;
-    if (0 == failed && verbs->sleep_fd < 0) {
-        failed = errno;
-    }
-    if (0 == failed) {
-        failed = verbs_watch(verbs, verbs->wakeups->fd);
-    }
-    return 0 == failed ? verbs_watch(verbs, verbs->source->wakeups->fd) : failed;
-}
-
-/* Nothing is sent by it; a queue pair has to have a queue for that, too. */
-static int verbs_make_queues(verbs_t *verbs, unsigned receives, const char **what)
-{
-    struct rdma_cm_id *id = verbs->port.id;
-    struct ibv_qp_init_attr attributes = {
-        .cap = {.max_send_wr = 1, .max_recv_wr = receives, .max_send_sge = 1, .max_recv_sge = 1},
-        .qp_type = IBV_QPT_UD,
-    };
     int failed;
 
-    *what = "make queues";
-    verbs->domain = ibv_alloc_pd(id->verbs);
-    if (NULL == verbs->domain) {
+    *what = "make a descriptor to sleep on";
+    verbs->sleep_fd = oc_fd_make(epoll_create1(EPOLL_CLOEXEC));
+    if (verbs->sleep_fd < 0) {
         return errno;
     }
-    failed = make_wakeups(verbs);
-    if (0 != failed) {
-        return failed;
-    }
-    verbs->queue = ibv_create_cq(id->verbs, (int) receives, NULL, verbs->wakeups, 0);
-    if (NULL == verbs->queue) {
-        return errno;
-    }
-    attributes.send_cq = attributes.recv_cq = verbs->queue;
-    return 0 == rdma_create_qp(id, verbs->domain, &attributes) ? 0 : errno;
-}
-
-static int post_receives(verbs_t *verbs, const char **what)
-{
-    oc_verbs_ring_t *ring = &verbs->ring;
-    struct ibv_recv_wr *bad;
-
-    *what = "post receives";
-    verbs->requests = calloc(ring->slots, sizeof(*verbs->requests));
-    verbs->pieces = calloc(ring->slots, sizeof(*verbs->pieces));
-    if (NULL == verbs->requests || NULL == verbs->pieces) {
-        return ENOMEM;
-    }
-    for (unsigned slot = 0; slot < ring->slots; slot++) {
-        verbs->pieces[slot] = (struct ibv_sge) {
-            .addr = (uintptr_t) (ring->memory + slot * ring->slot_size),
-            .length = (uint32_t) (GRH_BYTES + verbs->base.datagram_size),
-            .lkey = ring->region->lkey,
-        };
-        verbs->requests[slot] = (struct ibv_recv_wr) {
-            .wr_id = slot,
-            .next = slot + 1 < ring->slots ? &verbs->requests[slot + 1] : NULL,
-            .sg_list = &verbs->pieces[slot],
-            .num_sge = 1,
-        };
-    }
-    return ibv_post_recv(verbs->port.id->qp, verbs->requests, &bad);
+    failed = verbs_watch(verbs, verbs->intake.wakeups->fd);
+    return 0 == failed ? verbs_watch(verbs, verbs->source->wakeups->fd) : failed;
 }
 
 static oc_status_t verbs_make_resources(verbs_t *verbs, size_t staging, char *error,
                                         size_t error_size)
 {
     const char *what;
-    unsigned receives;
     char text[128];
-    int failed = size_receives(&verbs->port, staging, &receives, &what);
+    int failed = oc_verbs_intake_make(&verbs->intake, verbs->port.id, verbs->base.datagram_size,
+                                      staging, &what);
 
     if (0 == failed) {
-        failed = verbs_make_queues(verbs, receives, &what);
+        failed = verbs_watch_all(verbs, &what);
     }
     if (0 == failed) {
-        failed = oc_verbs_ring_make(verbs->domain, receives, GRH_BYTES + verbs->base.datagram_size,
-                                    &verbs->ring, &what);
-    }
-    if (0 == failed) {
-        failed = post_receives(verbs, &what);
-    }
-    if (0 == failed) {
-        verbs->base.staging = receives;
+        verbs->base.staging = oc_verbs_intake_slots(&verbs->intake);
         return OC_OK;
     }
     oc_verbs_port_text(&verbs->port, text, sizeof(text));
@@ -414,7 +284,9 @@ uint32_t oc_verbs_staging(const oc_verbs_source_t *source, size_t bytes)
     unsigned receives;
     const char *what;
 
-    return 0 == size_receives(&source->port, bytes, &receives, &what) ? receives : 0;
+    return 0 == oc_verbs_intake_size(source->port.id->verbs, source->port.mtu, bytes, &receives, &what)
+               ? receives
+               : 0;
 }
 
 bool oc_verbs_available(const char *interface, size_t *datagram_size, char *text,
