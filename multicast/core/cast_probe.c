@@ -127,6 +127,15 @@ static void cast_probe_give_up(oc_cast_group_t *group, uint32_t rank)
     oc_cast_group_fail(group, OC_ERR_UNREACHABLE, reason);
 }
 
+/*
+ * As long as not even one probe has left, the network may not have joined this rank yet: then
+ * nothing can reach it, and what others have sent meanwhile tells nothing.
+ */
+static bool can_hear(const oc_probe_t *probe, uint32_t rank)
+{
+    return !probe->heard[rank] && probe->sent > 0;
+}
+
 void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message, bool fresh)
 {
     oc_probe_t *probe = &group->probe;
@@ -138,7 +147,8 @@ void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message, 
     if (OC_CAST_PROBE_REQUEST == message->kind) {
         probe->askers += !probe->asks[message->rank];
         probe->asks[message->rank] = 1;
-    } else if (!probe->heard[message->rank] && ++probe->answers[message->rank] == MAX_ANSWERS) {
+    } else if (can_hear(probe, message->rank)
+               && ++probe->answers[message->rank] == MAX_ANSWERS) {
         cast_probe_give_up(group, message->rank);
     }
 }

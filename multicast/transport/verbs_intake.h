@@ -7,6 +7,7 @@
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "multicast/transport/verbs_ring.h"
 

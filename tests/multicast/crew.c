@@ -210,11 +210,23 @@ static bool go_on(rank_t *rank)
     return begun;
 }
 
+/* Before, its transport waits for the network to agree. */
+static bool has_joined(const rank_t *rank)
+{
+    const crew_t *crew = rank->crew;
+
+    return network_now(crew->network)
+           >= crew->begin + scripted(crew->config.joined, rank->number);
+}
+
 static void get_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)
 {
     rank_t *rank = arg;
     oc_datagram_t header;
 
+    if (!has_joined(rank)) {
+        return;
+    }
     if (!oc_senders_have(&rank->crew->senders, from)) {
         rank->counters.datagrams_foreign++;
         return;
@@ -296,7 +308,7 @@ static unsigned cast(void *context, const oc_outgoing_t *datagrams, unsigned cou
 {
     rank_t *rank = context;
 
-    return rank->transport->ops->send(rank->transport, datagrams, count);
+    return has_joined(rank) ? rank->transport->ops->send(rank->transport, datagrams, count) : 0;
 }
 
 static void check_message(const rank_t *rank, const void *head, size_t head_length,

@@ -447,6 +447,26 @@ static void test_rank_joins_an_hour_late(void **state)
     expect_success(OC_SECOND);
 }
 
+/*
+ * A rank is there, and the network takes its time to join it: it hears none of what others send for
+ * it, which is no reason to say that there is no multicast, and neither is that it sends nothing.
+ */
+static void test_network_joins_a_rank_late(void **state)
+{
+    (void) state;
+    for (unsigned rank = 0; rank < 12; rank += 5) {
+        memset(config.joined, 0, sizeof(config.joined));
+        config.joined[rank] = config.probe_timeout + 3 * OC_SECOND;
+        begin_crew(12);
+        assert_true(crew_probe(crew, config.joined[rank] + OC_SECOND));
+        for (unsigned i = 0; i < 12; i++) {
+            assert_int_equal(oc_cast_group_ready(crew_group(crew, i)), OC_OK);
+        }
+        (void) crew_add(crew, &(operation_t) {.block = 50000, .blocking = true});
+        expect_success(OC_SECOND);
+    }
+}
+
 static void test_ranks_do_not_wait_for_each_other(void **state)
 {
     (void) state;
@@ -523,6 +543,7 @@ int main(void)
         TEST(test_probing_with_bursts),
         TEST(test_silent_rank_while_probing),
         TEST(test_rank_joins_an_hour_late),
+        TEST(test_network_joins_a_rank_late),
         TEST(test_ranks_do_not_wait_for_each_other),
         TEST(test_groups_are_freed_early),
         TEST(test_failed_groups_refuse_operations),
