@@ -323,11 +323,27 @@ static oc_status_t judge(const oc_multicast_t *multicast, const oc_multicast_par
     return OC_OK;
 }
 
+static void cast_member_cannot(oc_cast_member_t *member, oc_status_t status, const char *why)
+{
+    char reason[OC_CAST_MAX_TEXT];
+
+    snprintf(reason, sizeof(reason), "rank %u cannot multicast: %s", member->rank, why);
+    oc_cast_group_fail(member->core, status, reason);
+    oc_cast_member_look(member);
+    oc_cast_member_wake(member);
+}
+
+void oc_cast_member_refused(oc_cast_member_t *member, const char *why)
+{
+    if (oc_cast_group_ready(member->core) >= OC_OK) {
+        cast_member_cannot(member, OC_ERR_REFUSED, why);
+    }
+}
+
 oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
                               uint64_t now, oc_cast_group_t **group, uint32_t *blamed,
                               char *error, size_t error_size)
 {
-    char reason[OC_CAST_MAX_TEXT];
     oc_cast_terms_t terms;
     oc_cast_member_t *member;
     oc_status_t status = judge(multicast, params, &terms, blamed, error, error_size);
@@ -346,11 +362,11 @@ oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_para
     HASH_ADD(by_core, multicast->cores, core, sizeof(member->core), member);
     status = open_slot(member, terms.datagram_size, error, error_size);
     if (OC_OK != status) {
-        snprintf(reason, sizeof(reason), "rank %u cannot multicast: %s", params->rank, error);
-        oc_cast_group_fail(member->core, status, reason);
+        cast_member_cannot(member, status, error);
+    } else {
+        oc_cast_member_look(member);
+        oc_cast_member_wake(member);
     }
-    oc_cast_member_look(member);
-    oc_cast_member_wake(member);
     *group = member->core;
     return OC_OK;
 }

@@ -14,6 +14,8 @@ void oc_cast_member_message(oc_cast_member_t *member, const uint8_t *bytes, size
 /* A datagram of its group came, by any address of the job. */
 void oc_cast_member_datagram(oc_cast_member_t *member, const oc_datagram_t *header,
                              const uint8_t *bytes);
+/* Its address cannot be joined: the group ends, unless it has already. */
+void oc_cast_member_refused(oc_cast_member_t *member, const char *why);
 /* A peer is gone; if it is one of the group's, the group ends. */
 void oc_cast_member_lost(oc_cast_member_t *member, const oc_cast_peer_t *peer);
 

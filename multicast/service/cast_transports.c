@@ -143,21 +143,53 @@ static oc_status_t open_transport(oc_cast_transports_t *transports, oc_carrier_t
     }
 }
 
-/* NULL: out of memory, and the transport is closed. */
-static oc_transport_t *cast_transports_wrap(const oc_cast_transports_t *transports,
-                                            const oc_cast_slot_t *slot, oc_transport_t *transport)
+/* Into the place of the slot's former one, if there is one. */
+static oc_status_t fill_slot(oc_cast_transports_t *transports, oc_cast_slot_t *slot, char *error,
+                             size_t error_size)
 {
     uint64_t number = transports->first_number + slot->carrier * OC_MAX_SLOTS + slot->number;
-    oc_transport_t *wrapped;
+    oc_transport_t *transport, *wrapped;
+    oc_status_t status = open_transport(transports, slot->carrier, slot->number, &transport, error,
+                                        error_size);
 
-    if (NULL == oc_cast_transports_wrap) {
-        return transport;
+    if (OC_OK != status) {
+        return status;
     }
-    wrapped = oc_cast_transports_wrap(transport, number);
+    wrapped = NULL != oc_cast_transports_wrap ? oc_cast_transports_wrap(transport, number)
+                                              : transport;
     if (NULL == wrapped) {
         transport->ops->close(transport);
+        snprintf(error, error_size, "out of memory");
+        return OC_ERR_NO_MEMORY;
     }
-    return wrapped;
+    if (NULL != slot->transport) {
+        slot->transport->ops->close(slot->transport);
+    }
+    slot->transport = wrapped;
+    return OC_OK;
+}
+
+static oc_cast_slot_t *add_slot(oc_cast_transports_t *transports, oc_carrier_t carrier,
+                                unsigned number, char *error, size_t error_size,
+                                oc_status_t *status)
+{
+    oc_cast_slot_t *slot = calloc(1, sizeof(*slot));
+
+    if (NULL == slot) {
+        snprintf(error, error_size, "out of memory");
+        *status = OC_ERR_NO_MEMORY;
+        return NULL;
+    }
+    slot->carrier = carrier;
+    slot->number = number;
+    *status = fill_slot(transports, slot, error, error_size);
+    if (OC_OK != *status) {
+        free(slot);
+        return NULL;
+    }
+    assert(transports->num_open < OC_CARRIERS * OC_MAX_SLOTS);
+    transports->slots[carrier][number] = transports->open[transports->num_open++] = slot;
+    return slot;
 }
 
 oc_status_t oc_cast_transports_get(oc_cast_transports_t *transports, oc_carrier_t carrier,
@@ -165,35 +197,15 @@ oc_status_t oc_cast_transports_get(oc_cast_transports_t *transports, oc_carrier_
                                    size_t error_size)
 {
     oc_cast_slot_t *slot = transports->slots[carrier][number];
-    oc_transport_t *transport = NULL;
-    oc_status_t status;
+    oc_status_t status = OC_OK;
 
     assert(carrier < OC_CARRIERS && number < OC_MAX_SLOTS);
-    *result = slot;
-    if (NULL != slot) {
-        return OC_OK;
-    }
-    slot = calloc(1, sizeof(*slot));
     if (NULL == slot) {
-        snprintf(error, error_size, "out of memory");
-        return OC_ERR_NO_MEMORY;
+        slot = add_slot(transports, carrier, number, error, error_size, &status);
+    } else if (NULL != slot->transport->refused) {
+        assert(!slot->receiving);
+        status = fill_slot(transports, slot, error, error_size);
     }
-    slot->carrier = carrier;
-    slot->number = number;
-    status = open_transport(transports, carrier, number, &transport, error, error_size);
-    if (OC_OK == status) {
-        slot->transport = cast_transports_wrap(transports, slot, transport);
-        if (NULL == slot->transport) {
-            snprintf(error, error_size, "out of memory");
-            status = OC_ERR_NO_MEMORY;
-        }
-    }
-    if (OC_OK != status) {
-        free(slot);
-        return status;
-    }
-    assert(transports->num_open < OC_CARRIERS * OC_MAX_SLOTS);
-    transports->slots[carrier][number] = transports->open[transports->num_open++] = slot;
     *result = slot;
-    return OC_OK;
+    return status;
 }

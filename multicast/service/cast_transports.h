@@ -71,7 +71,10 @@ void oc_cast_transports_close(oc_cast_transports_t *transports);
 oc_status_t oc_cast_transports_survey(oc_cast_transports_t *transports, char *error,
                                       size_t error_size);
 
-/* The slot of that number, joined. Number: less than coll_optcast_multicast_groups. */
+/*
+ * The slot of that number, joined or about to be. Number: less than coll_optcast_multicast_groups.
+ * One that was refused is tried once more, and keeps its place. Not while it hands out.
+ */
 oc_status_t oc_cast_transports_get(oc_cast_transports_t *transports, oc_carrier_t carrier,
                                    unsigned number, oc_cast_slot_t **slot, char *error,
                                    size_t error_size);

@@ -296,6 +296,18 @@ static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes
     oc_cast_member_wake(member);
 }
 
+/* The network has said no only after the groups had begun to probe. */
+static void multicast_fail_refused(oc_multicast_t *multicast, const oc_cast_slot_t *slot)
+{
+    oc_cast_member_t *member;
+
+    DL_FOREACH (multicast->members, member) {
+        if (member->slot == slot) {
+            oc_cast_member_refused(member, slot->transport->refused);
+        }
+    }
+}
+
 static void multicast_receive(oc_multicast_t *multicast)
 {
     for (unsigned i = 0; i < multicast->transports.num_open; i++) {
@@ -306,6 +318,9 @@ static void multicast_receive(oc_multicast_t *multicast)
             (void) slot->transport->ops->receive(slot->transport, RECEIVE_BATCH, on_datagram,
                                                  multicast);
             slot->receiving = false;
+            if (NULL != slot->transport->refused) {
+                multicast_fail_refused(multicast, slot);
+            }
         }
     }
 }

@@ -28,7 +28,7 @@ typedef struct oc_cast_member {
     oc_origin_t *origins;      /* by rank: of what it sends … */
     uint32_t num_admitted;     /* … the first so many are admitted */
     oc_outbox_t *outbox;
-    oc_cast_slot_t *slot;      /* its multicast address; NULL: it could not be joined */
+    oc_cast_slot_t *slot;      /* its multicast address; NULL: it could not be opened */
     bool busy;                 /* probing, or in an operation */
     bool listed;               /* among the active ones */
     uint64_t due;              /* when it wants to be progressed */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Unreliable multicast of datagrams: the small interface behind which verbs, UDP and the tests'
- * networks hide. A transport is joined to one multicast address from opening to closing.
+ * networks hide. A transport belongs to one multicast address from opening to closing; the network
+ * may take its time to join it to that.
  *
  * One thread at a time. Nothing here blocks. Datagrams may be lost, doubled, late or foreign, and
  * those of this process may come back: whoever receives them has to know better.
@@ -72,6 +73,11 @@ struct oc_transport {
     int event_fd;              /* to sleep on, after arm; -1: there is none */
     short events;              /* what to poll it for (POLLIN, POLLOUT), set by arm */
     uint64_t due;              /* when to call receive in any case; arm may set it; 0: never */
+    /*
+     * Why its address could not be joined, and will not be; NULL: it could, or it is not known yet.
+     * receive and arm may set it; then nothing arrives, and what is sent is lost.
+     */
+    const char *refused;
 };
 
 #endif

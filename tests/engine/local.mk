@@ -38,7 +38,7 @@ tests_engine_test_engine_binding_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_cast
 tests_engine_test_engine_cast_SOURCES = tests/engine/test_engine_cast.c \
-	tests/engine/lies.h tests/engine/lies.c $(engine_harness)
+	tests/engine/late.h tests/engine/late.c tests/engine/lies.h tests/engine/lies.c $(engine_harness)
 tests_engine_test_engine_cast_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_cast_LDADD = libocfaults.la libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
 

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "multicast/service/cast_record.h"
 #include "tests/engine/harness.h"
+#include "tests/engine/late.h"
 #include "tests/engine/lies.h"
 #include "tests/faults/door.h"
 #include "ucx_backend/worker.h"
@@ -453,6 +454,59 @@ static void test_rank_that_cannot(void **state)
     assert_int_equal(ranks_run(3, &settings, cannot_join, 30), 0);
 }
 
+/* ---- networks that take their time ---- */
+
+#define JOIN_TIME (400 * OC_MILLISECOND)
+
+/* Nothing waits for it but what needs multicast. */
+static void joined_late(rank_t *rank)
+{
+    rank->service = OC_SERVICE_MULTICAST;
+    if (1 == rank->rank) {
+        late_joins(JOIN_TIME, NULL);
+    }
+    for (unsigned i = 0; i < NUM_SIZES; i++) {
+        allgather(rank, 0, sizes[i], false, i);
+    }
+    CHECK(NUM_SIZES == rank->counters.allgather_offloaded);
+    CHECK(1 != rank->rank || (1 == late_opened && 0 == late_closed));
+}
+
+/* All learn why; and the next communicator gets another chance at the same address. */
+static void refused_late(rank_t *rank)
+{
+    oc_group_t *group;
+
+    rank->service = OC_SERVICE_MULTICAST;
+    if (1 == rank->rank) {
+        late_joins(JOIN_TIME, "the subnet manager has no room");
+    }
+    CHECK(OC_DECLINED == try_allgather(rank, 0));
+    group = rank_group(rank, 0);
+    CHECK(OC_GROUP_DECLINED == oc_group_state(group));
+    CHECK(!oc_group_tells(group)
+          || 0 == strcmp("rank 1 cannot multicast: the subnet manager has no room",
+                         oc_group_reason(group)));
+    atomic_fetch_add(&rank->shared->operations, oc_group_tells(group));
+    if (1 == rank->rank) {
+        CHECK(1 == late_opened && 0 == late_closed);
+        late_joins(0, NULL);
+    }
+    allgather(rank, 1, 100000, false, 7);
+    CHECK(1 != rank->rank || (1 == late_opened && 1 == late_closed));
+    CHECK(1 == atomic_load(&rank->shared->operations));
+}
+
+static void test_network_joins_late(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    settings.multicast_groups = 1;
+    assert_int_equal(ranks_run(3, &settings, joined_late, 30), 0);
+    assert_int_equal(ranks_run(3, &settings, refused_late, 30), 0);
+}
+
 /* ---- sleep ---- */
 
 #define NAP_US 3000000
@@ -659,6 +713,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(test_rests_between_operations, mend_network),
         cmocka_unit_test(test_queued_on_many_groups),
         cmocka_unit_test(test_rank_that_cannot),
+        cmocka_unit_test(test_network_joins_late),
         cmocka_unit_test_teardown(test_sleep, mend_network),
         cmocka_unit_test(test_killed_rank),
         cmocka_unit_test(test_collapse_of_servers),

@@ -193,6 +193,7 @@ static unsigned shim_receive(oc_transport_t *transport, unsigned max, oc_arrival
     shim->arrived_arg = arg;
     shim->handed_out = 0;
     (void) shim->inner->ops->receive(shim->inner, max, arrive, shim);
+    shim->base.refused = shim->inner->refused;
     release_due(shim);
     return shim->handed_out;
 }
@@ -234,8 +235,12 @@ static bool shim_arm(oc_transport_t *transport, bool sending)
     if (due <= shim->now(shim->arg)) {
         return false;
     }
-    shim->base.due = UINT64_MAX == due ? 0 : due;
     armed = shim->inner->ops->arm(shim->inner, sending);
+    if (0 != shim->inner->due && shim->inner->due < due) {
+        due = shim->inner->due;
+    }
+    shim->base.due = UINT64_MAX == due ? 0 : due;
+    shim->base.refused = shim->inner->refused;
     shim->base.event_fd = shim->inner->event_fd;
     shim->base.events = shim->inner->events;
     return armed;
