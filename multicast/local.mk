@@ -52,6 +52,7 @@ libocmulticast_la_SOURCES = \
 	multicast/transport/udp_source.h multicast/transport/udp_source.c \
 	multicast/transport/udp_staging.h multicast/transport/udp_staging.c \
 	multicast/transport/verbs.h \
+	multicast/transport/verbs_membership.h multicast/transport/verbs_membership.c \
 	multicast/transport/verbs_origin.h multicast/transport/verbs_origin.c \
 	multicast/wire/contact.h multicast/wire/contact.c \
 	multicast/wire/datagram.h multicast/wire/datagram.c \
@@ -62,10 +63,13 @@ libocmulticast_la_LIBADD = libocstaging.la $(VERBS_LIBS)
 if HAVE_VERBS
 libocmulticast_la_SOURCES += \
 	multicast/transport/verbs.c \
+	multicast/transport/verbs_group.h multicast/transport/verbs_group.c \
 	multicast/transport/verbs_intake.h multicast/transport/verbs_intake.c \
+	multicast/transport/verbs_pair.h multicast/transport/verbs_pair.c \
 	multicast/transport/verbs_port.h multicast/transport/verbs_port.c \
 	multicast/transport/verbs_ring.h multicast/transport/verbs_ring.c \
-	multicast/transport/verbs_source.h multicast/transport/verbs_source.c
+	multicast/transport/verbs_source.h multicast/transport/verbs_source.c \
+	multicast/transport/verbs_watch.h multicast/transport/verbs_watch.c
 else
 libocmulticast_la_SOURCES += multicast/transport/verbs_none.c
 endif

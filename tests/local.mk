@@ -13,7 +13,10 @@ EXTRA_DIST += run-tests tools/build.sh tests/lib.sh \
 # built when its test needs it
 if HAVE_VERBS
 EXTRA_PROGRAMS += tests/rdma/transport_probe
-tests_rdma_transport_probe_SOURCES = tests/rdma/transport_probe.c
+tests_rdma_transport_probe_SOURCES = tests/rdma/transport_probe.c tests/rdma/inject.h tests/rdma/inject.c
+tests_rdma_transport_probe_LDFLAGS = \
+	-Wl,--wrap=rdma_create_qp,--wrap=epoll_ctl,--wrap=epoll_wait,--wrap=rdma_get_cm_event \
+	-Wl,--wrap=rdma_ack_cm_event,--wrap=ibv_get_async_event,--wrap=ibv_ack_async_event
 tests_rdma_transport_probe_LDADD = libocmulticast.la libocprotocol.la libocbase.la
 endif
 CLEANFILES += $(EXTRA_PROGRAMS)

@@ -46,6 +46,8 @@ typedef struct {
     unsigned long long control_bytes;        /* of those, without repaired data */
     unsigned long long repair_bytes;         /* data sent to peers that lacked it */
     unsigned long long bytes_shared;         /* messages from peers, through shared memory */
+    unsigned long long memberships_renewed;  /* that were lost, by the network or the port */
+    unsigned long long datagrams_own;        /* came back from the network, and were dropped */
 } oc_cast_counters_t;
 
 /* How a group reaches the others. Calls come from within those of the group, never otherwise. */

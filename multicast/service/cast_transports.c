@@ -14,10 +14,12 @@
 oc_cast_transports_wrap_t *oc_cast_transports_wrap;
 
 void oc_cast_transports_init(oc_cast_transports_t *transports, const oc_job_settings_t *settings,
-                             const uint8_t *job_id, uint32_t process)
+                             oc_cast_counters_t *counters, const uint8_t *job_id,
+                             uint32_t process)
 {
     memset(transports, 0, sizeof(*transports));
     transports->settings = settings;
+    transports->counters = counters;
     transports->source.fd = -1;
     memcpy(transports->job_id, job_id, OC_JOB_ID_SIZE);
     transports->first_number = (uint64_t) process * (OC_CARRIERS * OC_MAX_SLOTS);
@@ -129,7 +131,9 @@ static oc_status_t open_transport(oc_cast_transports_t *transports, oc_carrier_t
         oc_verbs_config_t config = {.interface = NULL != interface ? interface : "",
                                     .source = transports->verbs_source,
                                     .address = address,
-                                    .staging = settings->multicast_staging};
+                                    .staging = settings->multicast_staging,
+                                    .renewed = &transports->counters->memberships_renewed,
+                                    .own = &transports->counters->datagrams_own};
 
         return oc_verbs_open(&config, transport, error, error_size);
     } else {

@@ -7,6 +7,7 @@
 #define OC_MULTICAST_SERVICE_CAST_TRANSPORTS_H
 
 #include "base/limits.h"
+#include "multicast/core/cast_core.h"
 #include "multicast/service/cast_record.h"
 #include "multicast/transport/interface.h"
 #include "multicast/transport/transport.h"
@@ -35,6 +36,7 @@ typedef struct {
 
 typedef struct {
     const oc_job_settings_t *settings;
+    oc_cast_counters_t *counters;
     uint8_t job_id[OC_JOB_ID_SIZE];
     uint64_t first_number;     /* for oc_cast_transports_wrap: each process has its own */
     bool surveyed;
@@ -57,9 +59,10 @@ typedef struct {
 typedef oc_transport_t *oc_cast_transports_wrap_t(oc_transport_t *transport, uint64_t number);
 extern oc_cast_transports_wrap_t *oc_cast_transports_wrap;
 
-/* The settings outlive them. Opens nothing. */
+/* Settings and counters outlive them. Opens nothing. */
 void oc_cast_transports_init(oc_cast_transports_t *transports, const oc_job_settings_t *settings,
-                             const uint8_t *job_id, uint32_t process);
+                             oc_cast_counters_t *counters, const uint8_t *job_id,
+                             uint32_t process);
 
 /* Leaves all addresses. */
 void oc_cast_transports_close(oc_cast_transports_t *transports);

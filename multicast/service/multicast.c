@@ -40,8 +40,8 @@ oc_status_t oc_multicast_create(const oc_multicast_config_t *config, oc_multicas
         }
     }
     multicast->config.net_devices = multicast->net_devices;
-    oc_cast_transports_init(&multicast->transports, config->settings, multicast->job_id,
-                            config->process);
+    oc_cast_transports_init(&multicast->transports, config->settings, config->counters,
+                            multicast->job_id, config->process);
     *result = multicast;
     return OC_OK;
 }

@@ -12,41 +12,47 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "base/clock.h"
 #include "base/descriptors.h"
-#include "base/log.h"
+#include "multicast/transport/verbs_group.h"
 #include "multicast/transport/verbs_intake.h"
 #include "multicast/transport/verbs_origin.h"
 #include "multicast/transport/verbs_source.h"
-
-/* What a device puts in front of a received datagram. The header behind it ends at byte 80. */
-#define GRH_BYTES OC_VERBS_GRH
 
 #define REPOST_BATCH 32u
 
 typedef struct {
     oc_transport_t base;
     oc_verbs_source_t *source;
-    oc_verbs_port_t port;
-    oc_verbs_destination_t group;
+    oc_origin_t origin;                         /* of what this process sends */
+    oc_verbs_group_t group;
     oc_verbs_intake_t intake;
-    int sleep_fd;                               /* epoll: these wakeups and the source's */
-    bool failed;                                /* datagrams no longer get through */
+    unsigned long long *own;
+    int sleep_fd;                               /* epoll: wakeups of both, and the watch */
 } verbs_t;
 
-static void verbs_fail(verbs_t *verbs, const char *what, const char *reason)
+/* ---- the membership ---- */
+
+static void verbs_note_refusal(verbs_t *verbs)
 {
-    if (!verbs->failed) {
-        oc_warn("multicast on %s: %s (%s): what ranks send is asked for one by one from now on, "
-                "which is slow", verbs->port.interface, what, reason);
+    if (OC_MEMBERSHIP_REFUSED == verbs->group.membership.state) {
+        verbs->base.refused = verbs->group.refusal;
     }
-    verbs->failed = true;
+}
+
+bool oc_verbs_is_joined(const oc_transport_t *transport)
+{
+    return OC_MEMBERSHIP_JOINED == ((const verbs_t *) transport)->group.membership.state;
 }
 
 static unsigned verbs_send(oc_transport_t *base, const oc_outgoing_t *datagrams, unsigned count)
 {
     verbs_t *verbs = (verbs_t *) base;
 
-    return oc_verbs_source_send(verbs->source, &verbs->group, datagrams, count);
+    if (NULL == verbs->group.to.handle) {
+        return NULL == base->refused ? 0 : count;
+    }
+    return oc_verbs_source_send(verbs->source, &verbs->group.to, datagrams, count);
 }
 
 /* ---- receiving ---- */
@@ -57,7 +63,7 @@ static void repost(verbs_t *verbs)
     int error = oc_verbs_intake_repost(&verbs->intake);
 
     if (0 != error) {
-        verbs_fail(verbs, "receives cannot be posted", strerror(error));
+        oc_verbs_group_break(&verbs->group, "receives cannot be posted", strerror(error));
     }
 }
 
@@ -67,9 +73,28 @@ static bool poll_arrivals(verbs_t *verbs)
     int count = oc_verbs_intake_poll(&verbs->intake);
 
     if (count < 0) {
-        verbs_fail(verbs, "completions of receives are lost", "device error");
+        oc_verbs_group_end(&verbs->group, "completions of receives are lost");
     }
     return count > 0;
+}
+
+/*
+ * Where it came from; false: from this process. Devices bring back what it sends, and cannot be
+ * told not to: the flag for that (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) is about what a queue pair
+ * sends itself, and here another one sends. Nearly always the number of the queue pair decides,
+ * which is in the completion.
+ */
+static bool tell_origin(const verbs_t *verbs, const struct ibv_wc *arrival, const uint8_t *bytes,
+                        oc_origin_t *from)
+{
+    *from = (oc_origin_t) {.port = 0};
+    /* without one, which multicast always has, those bytes are of an earlier datagram */
+    if (0 != (arrival->wc_flags & IBV_WC_GRH)) {
+        *from = oc_verbs_origin(bytes, arrival->byte_len);
+        from->port = arrival->src_qp;
+    }
+    return verbs->origin.port != arrival->src_qp
+           || 0 != memcmp(from, &verbs->origin, sizeof(*from));
 }
 
 /*
@@ -79,24 +104,24 @@ static bool poll_arrivals(verbs_t *verbs)
 static unsigned verbs_hand_out(verbs_t *verbs, const struct ibv_wc *arrival,
                                oc_arrival_fn_t *arrived, void *arg)
 {
+    const oc_verbs_ring_t *ring = &verbs->intake.ring;
     unsigned slot = (unsigned) arrival->wr_id;
+    const uint8_t *bytes = ring->memory + slot * ring->slot_size;
     unsigned count = 0;
+    oc_origin_t from;
 
     if (IBV_WC_SUCCESS != arrival->status) {
-        verbs_fail(verbs, "receiving failed", ibv_wc_status_str(arrival->status));
+        oc_verbs_group_break(&verbs->group, "receiving failed",
+                             ibv_wc_status_str(arrival->status));
         return 0;
     }
-    if (arrival->byte_len >= GRH_BYTES) {
-        const uint8_t *bytes = verbs->intake.ring.memory + slot * verbs->intake.ring.slot_size;
-        oc_origin_t from = {.port = 0};
-
-        /* without one, which multicast always has, those bytes are of an earlier datagram */
-        if (0 != (arrival->wc_flags & IBV_WC_GRH)) {
-            from = oc_verbs_origin(bytes, arrival->byte_len);
-            from.port = arrival->src_qp;
+    if (arrival->byte_len >= OC_VERBS_GRH) {
+        if (tell_origin(verbs, arrival, bytes, &from)) {
+            arrived(arg, &from, bytes + OC_VERBS_GRH, arrival->byte_len - OC_VERBS_GRH);
+            count = 1;
+        } else {
+            (*verbs->own)++;
         }
-        arrived(arg, &from, bytes + GRH_BYTES, arrival->byte_len - GRH_BYTES);
-        count = 1;
     }
     oc_verbs_intake_return(&verbs->intake, slot);
     return count;
@@ -109,6 +134,8 @@ static unsigned verbs_receive(oc_transport_t *base, unsigned max, oc_arrival_fn_
     oc_verbs_intake_t *intake = &verbs->intake;
     unsigned count = 0;
 
+    oc_verbs_watch_glance(&verbs->source->watch);
+    verbs_note_refusal(verbs);
     while (count < max && (oc_verbs_intake_has(intake) || poll_arrivals(verbs))) {
         count += verbs_hand_out(verbs, &intake->arrivals[intake->next_arrival++], arrived, arg);
         if (intake->num_used >= REPOST_BATCH) {
@@ -121,21 +148,38 @@ static unsigned verbs_receive(oc_transport_t *base, unsigned max, oc_arrival_fn_
 
 /* ---- sleeping ---- */
 
+/* A device that is gone has only errors to tell, and would keep everybody awake. */
+static void close_ears(const verbs_t *verbs)
+{
+    if (OC_MEMBERSHIP_ENDED == verbs->group.membership.state) {
+        (void) epoll_ctl(verbs->sleep_fd, EPOLL_CTL_DEL, verbs->intake.wakeups->fd, NULL);
+    }
+    if (verbs->source->ended) {
+        (void) epoll_ctl(verbs->sleep_fd, EPOLL_CTL_DEL, verbs->source->wakeups->fd, NULL);
+    }
+}
+
 /* A completion that came before the request for a wakeup causes none: hence the second look. */
 static bool verbs_arm(oc_transport_t *base, bool sending)
 {
     verbs_t *verbs = (verbs_t *) base;
+    oc_verbs_watch_t *watch = &verbs->source->watch;
 
     (void) oc_verbs_take_wakeups(verbs->intake.wakeups);
-    oc_verbs_port_heed(&verbs->port);
-    if (oc_verbs_source_heed(verbs->source) || oc_verbs_intake_has(&verbs->intake)) {
+    oc_verbs_watch_look(watch, oc_clock_ns());
+    verbs_note_refusal(verbs);
+    close_ears(verbs);
+    if (NULL != base->refused || oc_verbs_source_heed(verbs->source)
+        || oc_verbs_intake_has(&verbs->intake)) {
         return false;
     }
     (void) ibv_req_notify_cq(verbs->intake.queue, 0);
     if (poll_arrivals(verbs)) {
         return false;
     }
-    return !sending || oc_verbs_source_arm(verbs->source);
+    base->due = UINT64_MAX == watch->due ? 0 : watch->due;
+    /* until it has joined, the watch wakes it */
+    return !sending || NULL == verbs->group.to.handle || oc_verbs_source_arm(verbs->source);
 }
 
 /* ---- opening and closing ---- */
@@ -144,16 +188,12 @@ static void verbs_close(oc_transport_t *base)
 {
     verbs_t *verbs = (verbs_t *) base;
 
-    oc_verbs_port_leave(&verbs->port);
-    if (NULL != verbs->group.handle) {
-        oc_verbs_source_drain(verbs->source);
-        (void) ibv_destroy_ah(verbs->group.handle);
-    }
+    oc_verbs_group_leave(&verbs->group);
     if (verbs->sleep_fd >= 0) {
         oc_fd_close(verbs->sleep_fd);
     }
     oc_verbs_intake_free(&verbs->intake);
-    oc_verbs_port_close(&verbs->port);
+    oc_verbs_port_close(&verbs->group.port);
     free(verbs);
 }
 
@@ -173,8 +213,8 @@ static int verbs_watch(const verbs_t *verbs, int fd)
 }
 
 /*
- * One descriptor for what arrives and for room to send. A wakeup that another transport of this
- * process has asked the source for is one for nothing here.
+ * One descriptor for what arrives, for room to send, and for what happens. A wakeup that another
+ * transport of this process has asked the source for is one for nothing here.
  */
 static int verbs_watch_all(verbs_t *verbs, const char **what)
 {
@@ -186,7 +226,10 @@ static int verbs_watch_all(verbs_t *verbs, const char **what)
         return errno;
     }
     failed = verbs_watch(verbs, verbs->intake.wakeups->fd);
-    return 0 == failed ? verbs_watch(verbs, verbs->source->wakeups->fd) : failed;
+    if (0 == failed) {
+        failed = verbs_watch(verbs, verbs->source->wakeups->fd);
+    }
+    return 0 == failed ? verbs_watch(verbs, verbs->source->watch.fd) : failed;
 }
 
 static oc_status_t verbs_make_resources(verbs_t *verbs, size_t staging, char *error,
@@ -194,8 +237,8 @@ static oc_status_t verbs_make_resources(verbs_t *verbs, size_t staging, char *er
 {
     const char *what;
     char text[128];
-    int failed = oc_verbs_intake_make(&verbs->intake, verbs->port.id, verbs->base.datagram_size,
-                                      staging, &what);
+    int failed = oc_verbs_intake_make(&verbs->intake, verbs->group.port.id,
+                                      verbs->base.datagram_size, staging, &what);
 
     if (0 == failed) {
         failed = verbs_watch_all(verbs, &what);
@@ -204,43 +247,24 @@ static oc_status_t verbs_make_resources(verbs_t *verbs, size_t staging, char *er
         verbs->base.staging = oc_verbs_intake_slots(&verbs->intake);
         return OC_OK;
     }
-    oc_verbs_port_text(&verbs->port, text, sizeof(text));
+    oc_verbs_port_text(&verbs->group.port, text, sizeof(text));
     snprintf(error, error_size, "%s: cannot %s (%s)", text, what, strerror(failed));
     return ENOMEM == failed ? OC_ERR_NO_MEMORY : OC_ERR_SYSTEM;
-}
-
-static oc_status_t join(verbs_t *verbs, struct in_addr address, char *error, size_t error_size)
-{
-    struct rdma_ud_param destination;
-    oc_status_t status;
-
-    status = oc_verbs_port_join(&verbs->port, address, &destination, error, error_size);
-    if (OC_OK != status) {
-        return status;
-    }
-    verbs->group.key = destination.qkey;
-    verbs->group.handle = ibv_create_ah(verbs->source->domain, &destination.ah_attr);
-    if (NULL == verbs->group.handle) {
-        snprintf(error, error_size, "%s: cannot make an address handle (%s)",
-                 verbs->port.interface, strerror(errno));
-        return OC_ERR_SYSTEM;
-    }
-    return OC_OK;
 }
 
 /* What others know this process by does not change. */
 static oc_status_t compare_ports(const verbs_t *verbs, char *error, size_t error_size)
 {
-    oc_origin_t here = oc_verbs_port_origin(&verbs->port);
+    oc_origin_t here = oc_verbs_port_origin(&verbs->group.port);
     oc_origin_t there = oc_verbs_port_origin(&verbs->source->port);
     char old[128], new[128];
 
-    if (verbs->port.id->verbs == verbs->source->port.id->verbs
+    if (verbs->group.port.id->verbs == verbs->source->port.id->verbs
         && 0 == memcmp(&here, &there, sizeof(here))) {
         return OC_OK;
     }
     oc_verbs_port_text(&verbs->source->port, old, sizeof(old));
-    oc_verbs_port_text(&verbs->port, new, sizeof(new));
+    oc_verbs_port_text(&verbs->group.port, new, sizeof(new));
     snprintf(error, error_size, "multicast is by %s now, and this process began with %s", new, old);
     return OC_ERR_SYSTEM;
 }
@@ -256,25 +280,31 @@ oc_status_t oc_verbs_open(const oc_verbs_config_t *config, oc_transport_t **tran
         return OC_ERR_NO_MEMORY;
     }
     verbs->sleep_fd = -1;
+    verbs->base.ops = &verbs_ops;
+    verbs->base.events = POLLIN;
     verbs->source = config->source;
-    status = oc_verbs_port_open(config->interface, &verbs->port, error, error_size);
+    verbs->origin = oc_verbs_source_origin(config->source);
+    verbs->own = config->own;
+    verbs->group.source = config->source;
+    verbs->group.intake = &verbs->intake;
+    verbs->group.address = config->address;
+    verbs->group.renewed = config->renewed;
+    status = oc_verbs_port_open(config->interface, &verbs->group.port, error, error_size);
     if (OC_OK == status) {
         status = compare_ports(verbs, error, error_size);
     }
     if (OC_OK == status) {
-        verbs->base.datagram_size = verbs->port.mtu;
+        verbs->base.datagram_size = verbs->group.port.mtu;
         status = verbs_make_resources(verbs, config->staging, error, error_size);
     }
     if (OC_OK == status) {
-        status = join(verbs, config->address, error, error_size);
+        status = oc_verbs_group_join(&verbs->group, error, error_size);
     }
     if (OC_OK != status) {
         verbs_close(&verbs->base);
         return status;
     }
-    verbs->base.ops = &verbs_ops;
     verbs->base.event_fd = verbs->sleep_fd;
-    verbs->base.events = POLLIN;
     *transport = &verbs->base;
     return OC_OK;
 }

@@ -21,6 +21,8 @@ typedef struct {
     oc_verbs_source_t *source; /* of the same interface; outlives the transport */
     struct in_addr address;  /* the multicast address; its group has an identity made of it */
     size_t staging;          /* bytes for datagrams that have arrived; the device may limit it */
+    unsigned long long *renewed; /* counts memberships that were lost and joined again … */
+    unsigned long long *own; /* … and datagrams of this process that came back; both outlive it */
 } oc_verbs_config_t;
 
 /*
@@ -47,10 +49,16 @@ oc_origin_t oc_verbs_source_origin(const oc_verbs_source_t *source);
 uint32_t oc_verbs_staging(const oc_verbs_source_t *source, size_t bytes);
 
 /*
- * Joins; waits up to 10 seconds for the network to agree. The transport hands out what this
- * process sent itself, too: devices cannot be relied on to keep it back.
+ * Asks to join, and does not wait: before the network has agreed, nothing arrives, and there is no
+ * room to send. If it does not agree within 10 seconds, the transport says that it was refused. A
+ * membership that is lost later is asked for again.
+ *
+ * What this process sent itself is not handed out.
  */
 oc_status_t oc_verbs_open(const oc_verbs_config_t *config, oc_transport_t **transport, char *error,
                           size_t error_size);
+
+/* Whether it is in its group now. */
+bool oc_verbs_is_joined(const oc_transport_t *transport);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the receives of one UD queue pair. UD has no receiver-not-ready: what finds no posted receive
- * is lost, so receives are given back as soon as their datagrams have been handed out.
+ * Owns the receives of one UD queue pair. UD has no receiver-not-ready: what finds no posted
+ * receive is lost, so receives are given back as soon as their datagrams have been handed out.
  */
 #include "multicast/transport/verbs_intake.h"
 
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "multicast/transport/verbs_origin.h"
+#include "multicast/transport/verbs_pair.h"
 
 #define MIN_RECEIVES 8u
 
@@ -91,10 +92,9 @@ static int verbs_intake_make_queues(oc_verbs_intake_t *intake, unsigned receives
     return 0 == rdma_create_qp(id, intake->domain, &attributes) ? 0 : errno;
 }
 
-static int post_receives(oc_verbs_intake_t *intake, size_t datagram_size, const char **what)
+static int make_requests(oc_verbs_intake_t *intake, size_t datagram_size, const char **what)
 {
-    oc_verbs_ring_t *ring = &intake->ring;
-    struct ibv_recv_wr *bad;
+    const oc_verbs_ring_t *ring = &intake->ring;
 
     *what = "post receives";
     intake->requests = calloc(ring->slots, sizeof(*intake->requests));
@@ -110,12 +110,22 @@ static int post_receives(oc_verbs_intake_t *intake, size_t datagram_size, const 
         };
         intake->requests[slot] = (struct ibv_recv_wr) {
             .wr_id = slot,
-            .next = slot + 1 < ring->slots ? &intake->requests[slot + 1] : NULL,
             .sg_list = &intake->pieces[slot],
             .num_sge = 1,
         };
     }
-    return ibv_post_recv(intake->id->qp, intake->requests, &bad);
+    return 0;
+}
+
+/* While none is posted. */
+static int post_all(oc_verbs_intake_t *intake)
+{
+    intake->used = NULL;
+    intake->num_used = 0;
+    for (unsigned slot = intake->ring.slots; slot > 0; slot--) {
+        oc_verbs_intake_return(intake, slot - 1);
+    }
+    return oc_verbs_intake_repost(intake);
 }
 
 int oc_verbs_intake_make(oc_verbs_intake_t *intake, struct rdma_cm_id *id, size_t datagram_size,
@@ -133,7 +143,25 @@ int oc_verbs_intake_make(oc_verbs_intake_t *intake, struct rdma_cm_id *id, size_
         failed = oc_verbs_ring_make(intake->domain, receives, OC_VERBS_GRH + datagram_size,
                                     &intake->ring, what);
     }
-    return 0 == failed ? post_receives(intake, datagram_size, what) : failed;
+    if (0 == failed) {
+        failed = make_requests(intake, datagram_size, what);
+    }
+    return 0 == failed ? post_all(intake) : failed;
+}
+
+int oc_verbs_intake_mend(oc_verbs_intake_t *intake)
+{
+    int failed = oc_verbs_pair_reset(intake->id);
+
+    if (0 != failed) {
+        return failed;
+    }
+    while (oc_verbs_intake_poll(intake) > 0) {
+        /* receives of before, most of which the failure has brought back */
+    }
+    intake->num_arrivals = 0;
+    failed = post_all(intake);
+    return 0 == failed ? oc_verbs_pair_start(intake->id) : failed;
 }
 
 void oc_verbs_intake_free(oc_verbs_intake_t *intake)

@@ -47,6 +47,12 @@ static inline uint32_t oc_verbs_intake_slots(const oc_verbs_intake_t *intake)
     return intake->ring.slots;
 }
 
+/*
+ * After the queue pair has failed: makes it work again, with all receives posted; what had arrived
+ * and was not handed out is lost. Returns 0 or an errno; then it may be tried once more.
+ */
+int oc_verbs_intake_mend(oc_verbs_intake_t *intake);
+
 /* Destroys the queue pair, too. Nothing happens if it was never made. */
 void oc_verbs_intake_free(oc_verbs_intake_t *intake);
 

@@ -10,15 +10,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/clock.h"
-#include "base/log.h"
-
-#define JOIN_TIMEOUT_S 10
 
 /* Bytes of the datagrams that a port takes. */
 static size_t mtu_bytes(enum ibv_mtu mtu)
@@ -147,6 +141,14 @@ void oc_verbs_port_close(oc_verbs_port_t *port)
     memset(port, 0, sizeof(*port));
 }
 
+bool oc_verbs_port_is_active(const oc_verbs_port_t *port)
+{
+    struct ibv_port_attr attributes;
+
+    return 0 == ibv_query_port(port->id->verbs, port->id->port_num, &attributes)
+           && IBV_PORT_ACTIVE == attributes.state;
+}
+
 oc_origin_t oc_verbs_port_origin(const oc_verbs_port_t *port)
 {
     oc_origin_t origin = {.port = 0};
@@ -161,75 +163,29 @@ void oc_verbs_port_text(const oc_verbs_port_t *port, char *text, size_t text_siz
              port->id->port_num, port->interface);
 }
 
-/* NULL with errno ETIMEDOUT, or what librdmacm says. The event is the caller's. */
-static struct rdma_cm_event *next_event(oc_verbs_port_t *port, uint64_t deadline)
+void oc_verbs_port_group_text(const oc_verbs_port_t *port, char *text, size_t text_size)
 {
-    struct pollfd ready = {.fd = port->events->fd, .events = POLLIN};
-    struct rdma_cm_event *event = NULL;
-    uint64_t now;
+    char address[INET_ADDRSTRLEN];
 
-    while (0 != rdma_get_cm_event(port->events, &event)) {
-        now = oc_clock_ns();
-        if (EAGAIN != errno && EINTR != errno) {
-            return NULL;
-        }
-        if (now >= deadline) {
-            errno = ETIMEDOUT;
-            return NULL;
-        }
-        (void) poll(&ready, 1, (int) ((deadline - now) / OC_MILLISECOND) + 1);
-    }
-    return event;
+    inet_ntop(AF_INET, &port->group.sin_addr, address, sizeof(address));
+    snprintf(text, text_size, "multicast group %s on %s", address, port->interface);
 }
 
-/* What became of joining. */
-static oc_status_t await_join(oc_verbs_port_t *port, const char *address,
-                              struct rdma_ud_param *destination, char *error, size_t error_size)
+bool oc_verbs_port_ask(oc_verbs_port_t *port, struct in_addr address, char *error,
+                       size_t error_size)
 {
-    struct rdma_cm_event *event = next_event(port, oc_clock_ns() + JOIN_TIMEOUT_S * OC_SECOND);
-    oc_status_t status = OC_OK;
+    char group[64];
 
-    if (NULL == event && ETIMEDOUT == errno) {
-        snprintf(error, error_size, "multicast group %s on %s: the network did not answer within "
-                 "%d seconds; is there a subnet manager?", address, port->interface,
-                 JOIN_TIMEOUT_S);
-        return OC_ERR_TIMEOUT;
-    }
-    if (NULL == event) {
-        snprintf(error, error_size, "multicast group %s on %s: %s", address, port->interface,
-                 strerror(errno));
-        return OC_ERR_SYSTEM;
-    }
-    if (RDMA_CM_EVENT_MULTICAST_JOIN == event->event && 0 == event->status) {
-        *destination = event->param.ud;
-        /* these point into the event */
-        destination->private_data = NULL;
-        destination->private_data_len = 0;
-    } else {
-        /* librdmacm says -1 where the network agreed and the device did not */
-        snprintf(error, error_size, "multicast group %s on %s cannot be joined: %s", address,
-                 port->interface, -1 == event->status ? "the device does not attach to it"
-                                                      : strerror(abs(event->status)));
-        status = OC_ERR_REFUSED;
-    }
-    (void) rdma_ack_cm_event(event);
-    return status;
-}
-
-oc_status_t oc_verbs_port_join(oc_verbs_port_t *port, struct in_addr address,
-                               struct rdma_ud_param *destination, char *error, size_t error_size)
-{
-    char text[INET_ADDRSTRLEN];
-
-    inet_ntop(AF_INET, &address, text, sizeof(text));
     port->group = (struct sockaddr_in) {.sin_family = AF_INET, .sin_addr = address};
     if (0 != rdma_join_multicast(port->id, (struct sockaddr *) &port->group, NULL)) {
-        snprintf(error, error_size, "multicast group %s on %s cannot be joined: %s", text,
-                 port->interface, strerror(errno));
-        return OC_ERR_SYSTEM;
+        int failed = errno;
+
+        oc_verbs_port_group_text(port, group, sizeof(group));
+        snprintf(error, error_size, "%s cannot be joined: %s", group, strerror(failed));
+        return false;
     }
     port->joined = true;
-    return await_join(port, text, destination, error, error_size);
+    return true;
 }
 
 void oc_verbs_port_leave(oc_verbs_port_t *port)
@@ -240,16 +196,85 @@ void oc_verbs_port_leave(oc_verbs_port_t *port)
     }
 }
 
-void oc_verbs_port_heed(oc_verbs_port_t *port)
+/* ---- events ---- */
+
+/* librdmacm says -1 where the network agreed and the device did not. */
+static const char *refusal_of(const struct rdma_cm_event *event)
 {
+    return -1 == event->status ? "the device does not attach to it"
+                               : strerror(abs(event->status));
+}
+
+static oc_port_news_t judge_event(const struct rdma_cm_event *event,
+                                  struct rdma_ud_param *destination, char *text, size_t text_size)
+{
+    snprintf(text, text_size, "%s", rdma_event_str(event->event));
+    switch (event->event) {
+    case RDMA_CM_EVENT_MULTICAST_JOIN:
+        *destination = event->param.ud;
+        /* these point into the event */
+        destination->private_data = NULL;
+        destination->private_data_len = 0;
+        return OC_PORT_JOINED;
+    case RDMA_CM_EVENT_MULTICAST_ERROR:
+        snprintf(text, text_size, "%s", refusal_of(event));
+        return OC_PORT_REFUSED;
+    case RDMA_CM_EVENT_ADDR_CHANGE:
+        return OC_PORT_CHANGED;
+    case RDMA_CM_EVENT_DEVICE_REMOVAL:
+        return OC_PORT_GONE;
+    default:
+        return OC_PORT_NOTHING;
+    }
+}
+
+oc_port_news_t oc_verbs_port_next(oc_verbs_port_t *port, struct rdma_ud_param *destination,
+                                  char *text, size_t text_size)
+{
+    oc_port_news_t news = OC_PORT_NOTHING;
     struct rdma_cm_event *event;
 
-    while (0 == rdma_get_cm_event(port->events, &event)) {
-        if (RDMA_CM_EVENT_MULTICAST_ERROR == event->event
-            || RDMA_CM_EVENT_DEVICE_REMOVAL == event->event) {
-            oc_warn("multicast on %s has ended (%s): what ranks send is asked for one by one from "
-                    "now on, which is slow", port->interface, rdma_event_str(event->event));
-        }
+    while (OC_PORT_NOTHING == news && 0 == rdma_get_cm_event(port->events, &event)) {
+        news = judge_event(event, destination, text, text_size);
         (void) rdma_ack_cm_event(event);
     }
+    return news;
+}
+
+static bool has_moved(const oc_verbs_port_t *port, int gid_index)
+{
+    union ibv_gid gid;
+
+    return gid_index >= 0
+           && (0 != ibv_query_gid(port->id->verbs, port->id->port_num, gid_index, &gid)
+               || 0 != memcmp(&gid, &port->id->route.addr.addr.ibaddr.sgid, sizeof(gid)));
+}
+
+oc_port_news_t oc_verbs_port_happened(const oc_verbs_port_t *port,
+                                      const struct ibv_async_event *event, int gid_index)
+{
+    if (IBV_EVENT_DEVICE_FATAL == event->event_type) {
+        return OC_PORT_GONE;
+    }
+    switch (event->event_type) {
+    case IBV_EVENT_PORT_ERR:
+    case IBV_EVENT_PORT_ACTIVE:
+    case IBV_EVENT_LID_CHANGE:
+    case IBV_EVENT_PKEY_CHANGE:
+    case IBV_EVENT_SM_CHANGE:
+    case IBV_EVENT_CLIENT_REREGISTER:
+    case IBV_EVENT_GID_CHANGE:
+        break;
+    default:
+        return OC_PORT_NOTHING;
+    }
+    if (port->id->port_num != event->element.port_num) {
+        return OC_PORT_NOTHING;
+    }
+    if (IBV_EVENT_PORT_ERR == event->event_type) {
+        return OC_PORT_DOWN;
+    }
+    /* an interface that gets another address, too, has the old one as it was */
+    return IBV_EVENT_GID_CHANGE != event->event_type || has_moved(port, gid_index)
+               ? OC_PORT_CHANGED : OC_PORT_NOTHING;
 }

@@ -9,6 +9,7 @@
 #include "multicast/transport/verbs.h"
 #include "multicast/transport/verbs_port.h"
 #include "multicast/transport/verbs_ring.h"
+#include "multicast/transport/verbs_watch.h"
 
 /* A power of two, and some batches. */
 #define OC_VERBS_SEND_SLOTS 256u
@@ -23,7 +24,12 @@ struct oc_verbs_source {
     struct ibv_sge pieces[OC_VERBS_SEND_SLOTS];
     uint32_t posted, sent;     /* datagrams, modulo 2^32 */
     bool awaited;              /* a transport sleeps, or is about to, until there is room */
-    bool failed;               /* datagrams no longer leave */
+    bool failed;               /* datagrams do not leave … */
+    bool ended;                /* … nor will they again */
+    uint64_t mended;           /* ns: when they did again */
+    uint64_t pause;            /* ns: before the attempt after the next to mend it */
+    oc_verbs_watch_t watch;    /* for this and all transports */
+    oc_verbs_watcher_t watcher;
 };
 
 /* A multicast group. */
@@ -40,10 +46,13 @@ unsigned oc_verbs_source_send(oc_verbs_source_t *source, const oc_verbs_destinat
 bool oc_verbs_source_arm(oc_verbs_source_t *source);
 
 /*
- * Takes wakeups, and notice of what has happened to the port. true: there may be room that a
- * transport waits for, this one or another, and nobody is to go to sleep.
+ * Takes wakeups. true: there may be room that a transport waits for, this one or another, and
+ * nobody is to go to sleep.
  */
 bool oc_verbs_source_heed(oc_verbs_source_t *source);
+
+/* Whether all that was sent has left or is lost, when posted was as given. */
+bool oc_verbs_source_has_sent(const oc_verbs_source_t *source, uint32_t posted);
 
 /* Before a handle is destroyed: waits a moment until nothing is sent by it any more. */
 void oc_verbs_source_drain(oc_verbs_source_t *source);

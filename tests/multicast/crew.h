@@ -38,7 +38,7 @@ typedef struct {
     uint32_t staging;            /* datagrams that ranks are told to keep; 0: enough */
     uint64_t probe_timeout;
     uint64_t born[SCRIPTED_RANKS];    /* ns after the beginning when a rank makes its group */
-    uint64_t joined[SCRIPTED_RANKS];  /* ns after the beginning when multicast reaches a rank, and takes its own */
+    uint64_t joined[SCRIPTED_RANKS];  /* … and when the network joins it: no datagrams before */
     bool eager;                  /* ranks do not wait for each other to be ready */
     bool unchecked;              /* groups are not checked in each turn, which takes long if they are large */
     bool acquainted;             /* all know how to reach all, and not only their neighbours */

@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "multicast/transport/verbs.h"
+#include "tests/rdma/inject.h"
 
 #define MAX_SENDERS 64
 #define LINGER      (OC_SECOND / 4) /* duplicates come soon or never */
@@ -41,6 +42,8 @@ static const char usage_text[] =
     "  --gap US       microseconds between two batches (default 0)\n"
     "  --staging B    bytes for datagrams that have arrived (default 4194304)\n"
     "  --token HEX    64 random bits of this run; datagrams with others are foreign (default 0)\n"
+    "  --poll         do not sleep\n"
+    "  --inject KIND  what happens to the device when half of all datagrams have come and gone\n"
     "  --hold         begin to send and to receive when standard input has a line, or ends\n"
     "  --idle S       seconds without a datagram, after the first, to give up (default 5)\n"
     "  --limit S      seconds to give up altogether (default 60)\n"
@@ -48,8 +51,8 @@ static const char usage_text[] =
     "The exit status is 0 if all of it came, 1 if not, and 2 if it cannot be tried.\n";
 
 typedef struct {
-    bool sends, receives, cycles, hold;
-    const char *interface;
+    bool sends, receives, cycles, hold, polls;
+    const char *interface, *injected;
     struct in_addr group;
     uint64_t from; /* a bit for each sender */
     uint64_t token, rank, count, size, batch, gap, staging, idle, limit;
@@ -59,7 +62,8 @@ typedef struct {
     uint8_t *seen[MAX_SENDERS]; /* by index; NULL for those that are not expected */
     uint64_t unique[MAX_SENDERS];
     oc_origin_t origins[MAX_SENDERS];  /* where the last of each came from */
-    uint64_t missing, duplicate, foreign, wrong, own;
+    uint64_t missing, duplicate, foreign, wrong;
+    unsigned long long own, renewed; /* see oc_verbs_config_t */
     uint64_t last; /* when the last that belongs here came; 0: none yet */
 } ledger_t;
 
@@ -71,6 +75,7 @@ typedef struct {
     ledger_t ledger;
     uint8_t *payloads; /* of a batch */
     uint64_t sent, refused;
+    const char *injected; /* NULL: nothing, or it has happened */
     bool holding;
     uint64_t begin, next_send;
 } run_t;
@@ -175,6 +180,15 @@ static void set_option(int key, char *value, options_t *options)
     case 'h':
         options->hold = true;
         break;
+    case 'p':
+        options->polls = true;
+        break;
+    case 'j':
+        if (!inject_knows(value)) {
+            cannot("--inject '%s': one of these is needed: %s", value, inject_kinds);
+        }
+        options->injected = value;
+        break;
     case '?':
         fputs(usage_text, stderr);
         exit(EXIT_CANNOT);
@@ -189,15 +203,16 @@ static options_t parse_options(int argc, char **argv)
 {
     options_t options = {.interface = "", .count = 100, .batch = 1, .staging = 4u << 20,
                          .idle = 5 * OC_SECOND, .limit = 60 * OC_SECOND};
-    struct option known[NUM_NUMBERS + 6] = {
+    struct option known[NUM_NUMBERS + 8] = {
         {"interface", required_argument, NULL, 'i'}, {"group", required_argument, NULL, 'g'},
         {"from", required_argument, NULL, 'f'},      {"token", required_argument, NULL, 't'},
-        {"hold", no_argument, NULL, 'h'},
+        {"hold", no_argument, NULL, 'h'},            {"poll", no_argument, NULL, 'p'},
+        {"inject", required_argument, NULL, 'j'},
     };
     int key;
 
     for (size_t i = 0; i < NUM_NUMBERS; i++) {
-        known[5 + i] = (struct option) {numbers[i].name, required_argument, NULL, (int) i};
+        known[7 + i] = (struct option) {numbers[i].name, required_argument, NULL, (int) i};
     }
     while (-1 != (key = getopt_long(argc, argv, "", known, NULL))) {
         set_option(key, optarg, &options);
@@ -270,9 +285,6 @@ static void arrived(void *arg, const oc_origin_t *from, const uint8_t *bytes, si
 
     if (!oc_datagram_decode(bytes, length, &header) || header.token != run->options->token) {
         ledger->foreign++;
-    } else if (run->options->sends && header.rank == run->options->rank) {
-        ledger->own++;
-        ledger->wrong += 0 != memcmp(from, &run->origin, sizeof(*from));
     } else if (0 == memcmp(from->address, run->origin.address, sizeof(from->address))
                || 0 == memcmp(from->address, &nowhere, sizeof(nowhere))) {
         ledger->wrong++; /* each host has an address */
@@ -291,11 +303,37 @@ static void arrived(void *arg, const oc_origin_t *from, const uint8_t *bytes, si
 
 /* ---- the run ---- */
 
+static void leave(oc_verbs_source_t *source, oc_transport_t *transport)
+{
+    transport->ops->close(transport);
+    oc_verbs_source_close(source);
+}
+
+/* Nothing comes before it has joined. */
+static oc_status_t await_join(oc_transport_t *transport, char *error, size_t error_size)
+{
+    while (!oc_verbs_is_joined(transport)) {
+        struct pollfd ready = {.fd = transport->event_fd, .events = transport->events};
+        bool armed = transport->ops->arm(transport, false);
+
+        if (NULL != transport->refused) {
+            snprintf(error, error_size, "%s", transport->refused);
+            return OC_ERR_REFUSED;
+        }
+        if (armed && !oc_verbs_is_joined(transport)) {
+            (void) poll(&ready, 1, 1000);
+        }
+    }
+    return OC_OK;
+}
+
 static oc_status_t join(const options_t *options, oc_verbs_source_t **source,
-                        oc_transport_t **transport, char *error, size_t error_size)
+                        oc_transport_t **transport, ledger_t *ledger, char *error,
+                        size_t error_size)
 {
     oc_verbs_config_t config = {.interface = options->interface, .address = options->group,
-                                .staging = options->staging};
+                                .staging = options->staging, .own = &ledger->own,
+                                .renewed = &ledger->renewed};
     oc_status_t status = oc_verbs_source_open(options->interface, source, error, error_size);
 
     if (OC_OK != status) {
@@ -305,14 +343,13 @@ static oc_status_t join(const options_t *options, oc_verbs_source_t **source,
     status = oc_verbs_open(&config, transport, error, error_size);
     if (OC_OK != status) {
         oc_verbs_source_close(*source);
+        return status;
+    }
+    status = await_join(*transport, error, error_size);
+    if (OC_OK != status) {
+        leave(*source, *transport);
     }
     return status;
-}
-
-static void leave(oc_verbs_source_t *source, oc_transport_t *transport)
-{
-    transport->ops->close(transport);
-    oc_verbs_source_close(source);
 }
 
 /* Whether the next batch may go, apart from its time. */
@@ -384,6 +421,9 @@ static void doze(run_t *run, bool waits_for_room, uint64_t until)
         return;
     }
     ready[0].events = run->transport->events;
+    if (!run->holding && 0 != run->transport->due && run->transport->due < until) {
+        until = run->transport->due;
+    }
     now = oc_clock_ns();
     until = until > now ? until - now : 0;
     timeout = (struct timespec) {(time_t) (until / OC_SECOND), (long) (until % OC_SECOND)};
@@ -395,6 +435,27 @@ static void doze(run_t *run, bool waits_for_room, uint64_t until)
     }
 }
 
+/* Of all that is to come or to go, half has. */
+static bool is_halfway(const run_t *run)
+{
+    const options_t *options = run->options;
+    uint64_t total = 0, done = options->sends ? run->sent : 0;
+
+    for (unsigned sender = 0; sender < MAX_SENDERS; sender++) {
+        total += NULL != run->ledger.seen[sender] ? options->count : 0;
+        done += run->ledger.unique[sender];
+    }
+    return 2 * done >= total + (options->sends ? options->count : 0);
+}
+
+static void meddle(run_t *run)
+{
+    if (NULL != run->injected && is_halfway(run)) {
+        inject(run->injected);
+        run->injected = NULL;
+    }
+}
+
 static void work(run_t *run)
 {
     const oc_transport_ops_t *ops = run->transport->ops;
@@ -403,10 +464,15 @@ static void work(run_t *run)
 
     run->begin = oc_clock_ns();
     run->holding = run->options->hold;
+    run->injected = run->options->injected;
     do {
+        meddle(run);
         idle = run->holding || 0 == ops->receive(run->transport, OC_MAX_BATCH, arrived, run);
         waits_for_room = send_due(run);
         end = deadline(run);
+        if (run->options->polls && !run->holding) {
+            continue;
+        }
         if (idle && may_send(run) && !waits_for_room && run->next_send < end) {
             doze(run, false, run->next_send);
         } else if (idle) {
@@ -453,8 +519,9 @@ static void report(const run_t *run)
         }
     }
     printf("missing %" PRIu64 ", duplicate %" PRIu64 ", foreign %" PRIu64 ", wrong %" PRIu64
-           ", own %" PRIu64 "\n", ledger->missing, ledger->duplicate, ledger->foreign,
-           ledger->wrong, ledger->own);
+           ", own %llu\n", ledger->missing, ledger->duplicate, ledger->foreign, ledger->wrong,
+           ledger->own);
+    printf("joined again %llu times\n", ledger->renewed);
 }
 
 static void prepare_run(run_t *run, options_t *options)
@@ -462,7 +529,7 @@ static void prepare_run(run_t *run, options_t *options)
     char name[INET_ADDRSTRLEN], error[256];
 
     run->options = options;
-    if (OC_OK != join(options, &run->source, &run->transport, error, sizeof(error))) {
+    if (OC_OK != join(options, &run->source, &run->transport, &run->ledger, error, sizeof(error))) {
         cannot("%s", error);
     }
     run->origin = oc_verbs_source_origin(run->source);
@@ -525,8 +592,9 @@ static bool join_and_leave(const options_t *options, const char **complaint)
     static char error[256];
     oc_verbs_source_t *source;
     oc_transport_t *transport;
+    ledger_t unused = {.own = 0};
 
-    if (OC_OK != join(options, &source, &transport, error, sizeof(error))) {
+    if (OC_OK != join(options, &source, &transport, &unused, error, sizeof(error))) {
         *complaint = error;
         return false;
     }

@@ -380,6 +380,11 @@ tests_unit_test_verbs_origin_SOURCES = tests/unit/test_verbs_origin.c
 tests_unit_test_verbs_origin_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_verbs_origin_LDADD = libocmulticast.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_verbs_membership
+tests_unit_test_verbs_membership_SOURCES = tests/unit/test_verbs_membership.c
+tests_unit_test_verbs_membership_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_verbs_membership_LDADD = libocmulticast.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_senders
 tests_unit_test_senders_SOURCES = tests/unit/test_senders.c
 tests_unit_test_senders_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

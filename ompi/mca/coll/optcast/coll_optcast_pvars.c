@@ -54,6 +54,10 @@ static void cast_pvars_register(oc_cast_counters_t *cast)
     pvar("repair_bytes", "Data sent to ranks that lacked it, in bytes", &cast->repair_bytes);
     pvar("bytes_shared", "Messages from ranks on this host through shared memory, in bytes",
          &cast->bytes_shared);
+    pvar("memberships_renewed", "Memberships in multicast groups that were lost and joined again",
+         &cast->memberships_renewed);
+    pvar("datagrams_own", "Datagrams of this rank that an RDMA device brought back",
+         &cast->datagrams_own);
 }
 
 void mca_coll_optcast_pvars_register(void)
