@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that Allgather and Bcast go over UD multicast of RDMA devices: right results on all ranks, each
-# of which sends its block once; and that what the network loses is recovered.
+# of which sends its block once; that what the network loses is recovered; and that a rank whose port is down for a
+# while joins again, with right results meanwhile.
 # Test: all 900 alone
 set -eu
 
@@ -31,5 +32,7 @@ check clean
 in_guest lossy --devices 4 --loss 10 --memory 1024 --timeout 400 -- \
     env "BUILD=$BUILD" "$here/inside/allgather" lossy
 check lossy
+in_guest shaken --devices 4 --memory 1024 --timeout 400 -- env "BUILD=$BUILD" "$here/inside/allgather" shaken
+grep -q '^ok allgather_verbs$' "$tmp/shaken/log" || not_ok "shaken: not everything is right" "$tmp/shaken/log"
 echo "ok allgather: on 2, 3 and 4 ranks; $(losses clean) fragments were lost without loss," \
     "$(losses lossy) with 10 %"

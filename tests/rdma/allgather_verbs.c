@@ -4,8 +4,9 @@
  * should bring: every one has to be offloaded, in fragments of the datagrams that verbs have, and
  * each rank sends its block once.
  *
- * usage: allgather_verbs clean|lossy FRAGMENT INTERFACE; the rank's number from 1 on is appended to
- * the interface's name
+ * usage: allgather_verbs clean|lossy|shaken FRAGMENT INTERFACE; the rank's number from 1 on is
+ * appended to the interface's name. shaken: Allgathers go on, while somebody else takes links down
+ * and up again, until memberships have been renewed; "shake" on the output says that it may begin
  */
 #include <stdbool.h>
 #include <string.h>
@@ -180,6 +181,45 @@ static void run(int ranks, unsigned long long fragment, const char *interface)
     wait_for_all();
 }
 
+/* How often links have to be down, and how many Allgathers may pass until then. */
+#define SHAKES    3
+#define MAX_ROUNDS 200
+
+static unsigned long long most_renewed(void)
+{
+    unsigned long long mine = pvar_read("memberships_renewed"), most;
+
+    MPI_Allreduce(&mine, &most, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
+    return most;
+}
+
+/* Every result is as it has to be, also of operations in which a rank is cut off for a while. */
+static void run_shaken(int ranks, unsigned long long fragment)
+{
+    case_t c = {.comm = MPI_COMM_WORLD, .rank = world_rank, .ranks = ranks, .fragment = fragment,
+                .elements = sizes[2]};
+    unsigned rounds = 0;
+
+    allgather(&c);
+    if (0 == world_rank) {
+        printf("shake\n");
+        fflush(stdout);
+    }
+    while (most_renewed() < SHAKES && rounds < MAX_ROUNDS) {
+        allgather(&c);
+        bcast(&c);
+        rounds++;
+    }
+    if (most_renewed() < SHAKES) {
+        wrong("memberships were renewed %llu times in %u rounds", most_renewed(), rounds);
+    }
+    allgather(&c);
+    if (0 == world_rank) {
+        printf("still\n");
+        fflush(stdout);
+    }
+}
+
 /* All that was lost somewhere, and what came instead. */
 static void check_losses(bool lossy)
 {
@@ -203,20 +243,24 @@ static void check_losses(bool lossy)
 int main(int argc, char **argv)
 {
     bool lossy = argc > 1 && 0 == strcmp(argv[1], "lossy");
+    bool shaken = argc > 1 && 0 == strcmp(argv[1], "shaken");
     unsigned long long fragment = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
     int ranks, status;
 
     if (argc != 4 || 0 == fragment) {
-        fprintf(stderr, "usage: allgather_verbs clean|lossy FRAGMENT INTERFACE\n");
+        fprintf(stderr, "usage: allgather_verbs clean|lossy|shaken FRAGMENT INTERFACE\n");
         return EXIT_FAILURE;
     }
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (int n = 2; n <= ranks; n++) {
+    for (int n = 2; n <= ranks && !shaken; n++) {
         run(n, fragment, lossy ? NULL : argv[3]);
     }
-    check_losses(lossy);
+    if (shaken) {
+        run_shaken(ranks, fragment);
+    }
+    check_losses(lossy || shaken);
     pvars_end();
     status = conclude("allgather_verbs");
     MPI_Finalize();
