@@ -37,6 +37,7 @@ libocmulticast_la_SOURCES = \
 	multicast/peers/sharing.h multicast/peers/sharing.c \
 	multicast/peers/shelf.h multicast/peers/shelf.c \
 	multicast/service/activity.h multicast/service/activity.c \
+	multicast/service/cast_hosts.h multicast/service/cast_hosts.c \
 	multicast/service/cast_member.h multicast/service/cast_member.c \
 	multicast/service/multicast.h multicast/service/multicast.c \
 	multicast/service/cast_record.h multicast/service/cast_record.c \

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "multicast/service/activity.h"
+#include "multicast/service/cast_hosts.h"
 #include "multicast/transport/cast_address.h"
 #include "multicast/wire/cast_message.h"
 #include "multicast/wire/contact.h"
@@ -132,41 +133,6 @@ static oc_cast_member_t *member_new(oc_multicast_t *multicast, const oc_multicas
     return member;
 }
 
-/* A number for each host, by rank. */
-typedef struct {
-    uint64_t identity;
-    uint32_t number;
-    UT_hash_handle hh;
-} host_t;
-
-static bool number_host(host_t **table, uint64_t identity, uint32_t *number)
-{
-    host_t *host;
-
-    HASH_FIND(hh, *table, &identity, sizeof(identity), host);
-    if (NULL == host) {
-        host = calloc(1, sizeof(*host));
-        if (NULL == host) {
-            return false;
-        }
-        host->identity = identity;
-        host->number = HASH_COUNT(*table);
-        HASH_ADD(hh, *table, identity, sizeof(host->identity), host);
-    }
-    *number = host->number;
-    return true;
-}
-
-static void forget_hosts(host_t **table)
-{
-    host_t *host, *next;
-
-    HASH_ITER(hh, *table, host, next) {
-        HASH_DEL(*table, host);
-        free(host);
-    }
-}
-
 /* What ranks of this host get can go through memory that they share. */
 static void cast_member_share(oc_cast_member_t *member, const uint32_t *hosts)
 {
@@ -200,24 +166,20 @@ static void learn_neighbours(oc_cast_member_t *member, const uint8_t *contacts)
 
 /* Peers and hosts, from records that were found to be good. */
 static oc_status_t meet(oc_cast_member_t *member, const uint8_t *records, const uint8_t *contacts,
-                        uint32_t *hosts)
+                        const uint32_t *hosts)
 {
     oc_cast_record_t record;
-    host_t *table = NULL;
     bool good = true;
 
     for (uint32_t rank = 0; good && rank < member->num_ranks; rank++) {
         oc_cast_record_decode(records + (size_t) rank * OC_MULTICAST_RECORD_SIZE, &record);
-        good = number_host(&table, record.host, &hosts[rank])
-               && cast_member_admit(member, rank, &record.carriers[member->carrier].origin);
+        good = cast_member_admit(member, rank, &record.carriers[member->carrier].origin);
         if (good && rank != member->rank) {
             member->peers[rank] = oc_cast_peer_get(member->multicast->peers, record.process,
                                                    record.contact);
             good = NULL != member->peers[rank];
         }
     }
-    member->num_hosts = HASH_COUNT(table);
-    forget_hosts(&table);
     if (good) {
         cast_member_share(member, hosts);
         learn_neighbours(member, contacts);
@@ -273,7 +235,8 @@ static oc_status_t equip(oc_cast_member_t *member, const oc_multicast_params_t *
     uint32_t *hosts = calloc(params->num_ranks, sizeof(*hosts));
     oc_status_t status = OC_ERR_NO_MEMORY;
 
-    if (NULL != hosts) {
+    if (NULL != hosts
+        && oc_hosts_number(params->records, params->num_ranks, hosts, &member->num_hosts)) {
         status = meet(member, params->records, params->contacts, hosts);
     }
     if (OC_OK == status) {
