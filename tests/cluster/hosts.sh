@@ -7,13 +7,14 @@
 # shellcheck disable=SC2154 # here, name and state are shared with the other files
 
 command_up() {
-    local hosts='' rate=200 snooping=0 ipv6=0
+    local hosts='' rate=200 snooping=0 querier=1 ipv6=0
 
     while [ $# -gt 0 ]; do
         case $1 in
         --hosts) hosts=${2:-}; shift ;;
         --rate) rate=${2:-}; shift ;;
         --snooping) snooping=1 ;;
+        --no-querier) querier=0 ;;
         --ipv6) ipv6=1 ;;
         *) fail "unknown argument '$1' of up; cluster --help lists them" ;;
         esac
@@ -28,7 +29,7 @@ command_up() {
     printf '%s\n' "$rate" >"$state/rate"
     write_host_names "$hosts"
     start_holders "$hosts"
-    plug_all "$hosts" "$snooping" "$ipv6"
+    plug_all "$hosts" "$snooping" "$querier" "$ipv6"
     shape_all "$hosts" "$rate"
     printf '%s\n' "$hosts" >"$state/hosts"
     trap - EXIT INT TERM HUP

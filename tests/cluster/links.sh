@@ -17,15 +17,15 @@ wmem=262144
 # Ethernet, IP and TCP with timestamps, for each packet.
 tcp_headers=66
 
-# plug_all HOSTS SNOOPING IPV6
+# plug_all HOSTS SNOOPING QUERIER IPV6
 plug_all() {
     local k error
 
-    error=$(switch_commands "$1" "$2" | in_network switch ip -batch - 2>&1) ||
+    error=$(switch_commands "$1" "$2" "$3" | in_network switch ip -batch - 2>&1) ||
         fail "cannot make the switch: ${error%%$'\n'*} (the kernel needs bridge and veth)"
     bypass_filters || fail "cannot keep the filters of this machine from the switch"
     for k in $(seq "$1"); do
-        error=$(host_commands "$k" "$3" | in_network "$k" ip -batch - 2>&1) ||
+        error=$(host_commands "$k" "$4" | in_network "$k" ip -batch - 2>&1) ||
             fail "cannot set up the link of h$k: ${error%%$'\n'*}"
         in_network "$k" /bin/sh -c "
             echo '4096 16384 $wmem' >/proc/sys/net/ipv4/tcp_wmem
@@ -44,6 +44,7 @@ bypass_filters() {
         done'
 }
 
+# switch_commands HOSTS SNOOPING QUERIER
 switch_commands() {
     local k
 
@@ -58,7 +59,7 @@ switch_commands() {
     done
     echo "link set switch addrgenmode none up"
     echo "addr add $network.254/24 broadcast + dev switch"
-    [ "$2" = 0 ] || echo "link set switch type bridge mcast_querier 1"
+    [ "$2" = 0 ] || echo "link set switch type bridge mcast_querier $3"
 }
 
 # host_commands K IPV6
