@@ -44,6 +44,7 @@ libocmulticast_la_SOURCES = \
 	multicast/service/service.h \
 	multicast/service/cast_transports.h multicast/service/cast_transports.c \
 	multicast/transport/cast_address.h multicast/transport/cast_address.c \
+	multicast/transport/flood_socket.h multicast/transport/flood_socket.c \
 	multicast/transport/interface.h multicast/transport/interface.c \
 	multicast/transport/senders.h multicast/transport/senders.c \
 	multicast/transport/transport.h \
@@ -54,6 +55,8 @@ libocmulticast_la_SOURCES = \
 	multicast/transport/udp_staging.h multicast/transport/udp_staging.c \
 	multicast/transport/verbs.h \
 	multicast/transport/verbs_membership.h multicast/transport/verbs_membership.c \
+	multicast/transport/watch_counters.h multicast/transport/watch_counters.c \
+	multicast/transport/watch_packets.h multicast/transport/watch_packets.c \
 	multicast/transport/verbs_origin.h multicast/transport/verbs_origin.c \
 	multicast/wire/contact.h multicast/wire/contact.c \
 	multicast/wire/datagram.h multicast/wire/datagram.c \

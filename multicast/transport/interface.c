@@ -5,7 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
-#include <stdbool.h>
+#include <net/if_arp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -192,4 +192,19 @@ oc_status_t oc_interface_find(const char *text, struct in_addr group, oc_interfa
     }
     freeifaddrs(all);
     return status;
+}
+
+bool oc_interface_floods(const oc_interface_t *interface)
+{
+    struct ifreq request = {0};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool known;
+
+    memcpy(request.ifr_name, interface->name, sizeof(request.ifr_name));
+    known = fd >= 0 && 0 == ioctl(fd, SIOCGIFHWADDR, &request);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return !known || (ARPHRD_INFINIBAND != request.ifr_hwaddr.sa_family
+                      && ARPHRD_LOOPBACK != request.ifr_hwaddr.sa_family);
 }

@@ -5,6 +5,7 @@
 
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -23,5 +24,11 @@ typedef struct {
  */
 oc_status_t oc_interface_find(const char *text, struct in_addr group, oc_interface_t *result,
                               char *error, size_t error_size);
+
+/*
+ * Whether the network behind it may deliver multicast to hosts that have not joined: Ethernet may,
+ * and so may what is not known; InfiniBand and the loopback do not.
+ */
+bool oc_interface_floods(const oc_interface_t *interface);
 
 #endif

@@ -84,6 +84,11 @@ tests_unit_test_cast_record_SOURCES = tests/unit/test_cast_record.c
 tests_unit_test_cast_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cast_record_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_watch
+tests_unit_test_watch_SOURCES = tests/unit/test_watch.c tests/unit/own_network.h
+tests_unit_test_watch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_watch_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_rules
 tests_unit_test_rules_SOURCES = tests/unit/test_rules.c
 tests_unit_test_rules_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
