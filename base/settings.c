@@ -121,7 +121,10 @@ static const oc_setting_t job_settings[] = {
     {JOB(multicast), USERS, .scope = OC_SCOPE_FIRST, .type = OC_SETTING_CHOICE,
      .number = OC_MULTICAST_AUTO, .max = 3, .unit = "", .choices = multicast_names,
      .help = "The transport of Allgather and Bcast. verbs: InfiniBand or RoCE. udp: IP multicast. "
-             "auto: verbs if all ranks can use it, else udp. off: they are left to Open MPI."},
+             "auto: verbs if all ranks can use it, else udp; but not over an Ethernet that "
+             "delivers multicast also to hosts that have not joined, or where no host of a "
+             "communicator can tell: with verbs or udp it is used there, too. off: they are left "
+             "to Open MPI."},
     {JOB(multicast_min_size), SOME_USERS, .scope = OC_SCOPE_FIRST, .type = OC_SETTING_SIZE,
      .number = 0, .max = INT64_MAX, .unit = "bytes",
      .help = "Smallest vector, over all ranks, that mode auto sends by multicast. 0: what a link "

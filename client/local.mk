@@ -38,6 +38,7 @@ libocclient_la_SOURCES = \
 	client/servers/targets.h client/servers/targets.c \
 	client/servers/tree.h client/servers/tree.c \
 	client/setup/choose.h client/setup/choose.c \
+	client/setup/flooding.h client/setup/flooding.c \
 	client/setup/introduction.h client/setup/introduction.c \
 	client/setup/joining.h client/setup/joining.c \
 	client/setup/setup.h client/setup/setup.c \

@@ -38,6 +38,13 @@ libocmulticast_la_SOURCES = \
 	multicast/peers/shelf.h multicast/peers/shelf.c \
 	multicast/service/activity.h multicast/service/activity.c \
 	multicast/service/cast_hosts.h multicast/service/cast_hosts.c \
+	multicast/service/flood_frame.h multicast/service/flood_frame.c \
+	multicast/service/flood_judge.h multicast/service/flood_judge.c \
+	multicast/service/flood_plan.h multicast/service/flood_plan.c \
+	multicast/service/flood_sender.h multicast/service/flood_sender.c \
+	multicast/service/flood_service.h multicast/service/flood_service.c \
+	multicast/service/flood_test.h multicast/service/flood_test.c \
+	multicast/service/flood_watch.h multicast/service/flood_watch.c \
 	multicast/service/cast_member.h multicast/service/cast_member.c \
 	multicast/service/multicast.h multicast/service/multicast.c \
 	multicast/service/cast_record.h multicast/service/cast_record.c \

@@ -82,6 +82,28 @@ oc_status_t oc_group_cast_join(oc_group_t *group, uint32_t *blamed, char *error,
                              error_size);
 }
 
+bool oc_group_cast_tests_flood(const oc_group_t *group)
+{
+    return oc_multicast_tests_flood(group->client->multicast, group->cast);
+}
+
+bool oc_group_cast_flood_is_sent(oc_group_t *group)
+{
+    oc_client_t *client = group->client;
+
+    return oc_multicast_flood_is_sent(client->multicast, group->cast, client->now);
+}
+
+oc_flood_verdict_t oc_group_cast_flood_end(oc_group_t *group, char *text, size_t text_size)
+{
+    return oc_multicast_flood_end(group->client->multicast, group->cast, text, text_size);
+}
+
+void oc_group_cast_flood_note(oc_group_t *group, oc_flood_verdict_t verdict)
+{
+    oc_multicast_flood_note(group->client->multicast, group->cast, verdict);
+}
+
 /* How long after the last message progress goes on. */
 #define LINGER (50 * OC_MILLISECOND)
 

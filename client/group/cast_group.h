@@ -16,6 +16,11 @@ bool oc_group_cast_admit(oc_group_t *group);
 /* As oc_multicast_join. */
 oc_status_t oc_group_cast_join(oc_group_t *group, uint32_t *blamed, char *error,
                                size_t error_size);
+/* As the functions of oc_multicast_ with these names. */
+bool oc_group_cast_tests_flood(const oc_group_t *group);
+bool oc_group_cast_flood_is_sent(oc_group_t *group);
+oc_flood_verdict_t oc_group_cast_flood_end(oc_group_t *group, char *text, size_t text_size);
+void oc_group_cast_flood_note(oc_group_t *group, oc_flood_verdict_t verdict);
 /* Ends its group of multicast, if it has one, for all ranks. */
 void oc_group_cast_fail(oc_group_t *group, oc_status_t status, const char *reason);
 /* Something was posted, or has left: whether multicast needs progress. */

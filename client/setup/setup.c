@@ -12,6 +12,7 @@
 #include "client/group/place.h"
 #include "client/servers/tree.h"
 #include "client/setup/choose.h"
+#include "client/setup/flooding.h"
 #include "client/setup/introduction.h"
 #include "client/setup/joining.h"
 #include "client/state/setup_state.h"
@@ -139,6 +140,9 @@ static int64_t own_vote(const oc_group_t *group)
     if (setup->no_gain) {
         return OC_VOTE_LEAVE;
     }
+    if (setup->flood_tested) {
+        return oc_flooding_vote(group);
+    }
     return NULL != setup->readiness ? OC_VOTE_CHUNK(setup->readiness->chunk_bytes) : OC_VOTE_YES;
 }
 
@@ -205,7 +209,11 @@ static void wait_for_ranks(oc_group_t *group)
     } else if (OC_OK != status) {
         oc_setup_give_up(group, "%s", oc_cast_group_reason(group->cast));
     }
-    vote(group);
+    if (oc_setup_has_given_up(group) || !oc_group_cast_tests_flood(group)) {
+        vote(group);
+    } else if (oc_group_cast_flood_is_sent(group)) {
+        start_vote(group, OC_SETUP_FLOOD, true, OC_VOTE_YES);
+    }
 }
 
 /* All ranks choose the same: no vote is needed. */
@@ -269,6 +277,17 @@ static void admit_done(oc_group_t *group)
     }
 }
 
+/* Rank 0 has sent all of the flood test; who has given up meanwhile has voted for the last time. */
+static void flood_done(oc_group_t *group)
+{
+    if (OC_VOTE_YES != group->setup->outcome) {
+        decline_for(group, group->setup->outcome);
+        return;
+    }
+    oc_flooding_look(group);
+    vote(group);
+}
+
 static void vote_done(oc_group_t *group)
 {
     oc_setup_t *setup = group->setup;
@@ -287,7 +306,11 @@ static void vote_done(oc_group_t *group)
         setup_decline(group, "Open MPI is expected to be faster than a tree of servers");
         return;
     }
-    if (OC_VOTE_YES != outcome) {
+    if (setup->flood_tested && !oc_flooding_is_excluded(group, outcome, reason, sizeof(reason))) {
+        setup_decline(group, reason);
+        return;
+    }
+    if (NULL != group->servers && OC_VOTE_YES != outcome) {
         group->servers->chunk_bytes = (size_t) (outcome - OC_VOTE_CHUNK(0));
     }
     snprintf(reason, sizeof(reason), "%s", setup->reason);
@@ -331,6 +354,8 @@ void oc_setup_progress(oc_group_t *group)
         exchange_done(group);
     } else if (OC_SETUP_ADMIT == setup->step) {
         admit_done(group);
+    } else if (OC_SETUP_FLOOD == setup->step) {
+        flood_done(group);
     } else if (OC_SETUP_SHARE == setup->step) {
         share_done(group);
     } else {

@@ -20,6 +20,7 @@ typedef enum {
     OC_SETUP_CONNECT,          /* waits for all WELCOMEs */
     OC_SETUP_JOIN,             /* waits for all JOINEDs, and READY from all aggregators */
     OC_SETUP_PROBE,            /* multicast: waits until all ranks have been heard */
+    OC_SETUP_FLOOD,            /* multicast: waits until rank 0 has sent for the flood test */
     OC_SETUP_VOTE,             /* waits for the outcome */
 } oc_setup_step_t;
 
@@ -31,6 +32,12 @@ typedef enum {
 #define OC_VOTE_YES          INT64_MAX
 #define OC_VOTE_CHUNK(bytes) (INT64_MAX - 1 - OC_MAX_CHUNK + (int64_t) (bytes))
 #define OC_VOTE_LEAVE        (INT64_MAX - 2 - OC_MAX_CHUNK)
+
+/*
+ * With multicast yes is not enough if there is a flood test: a rank has to see that there is none.
+ */
+#define OC_VOTE_NO_FLOOD     (INT64_MAX - 2)
+#define OC_VOTE_NOT_SEEN     (INT64_MAX - 1) /* this rank could not look, and may another time */
 
 struct oc_setup {
     oc_setup_step_t step;
@@ -44,6 +51,8 @@ struct oc_setup {
     uint8_t *contact;          /* … its own */
     uint32_t neighbours[OC_CAST_NEIGHBOURS];
     uint64_t *nodes;           /* room for a number of each rank: see choose.c */
+    oc_flood_verdict_t flood;  /* multicast: what this rank has seen of its test … */
+    bool flood_tested;         /* … if there was one */
     bool no_gain;              /* from servers that turned out to be a tree */
     int64_t vote, outcome;
     oc_readiness_t *readiness; /* from the JOINs on */

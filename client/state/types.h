@@ -266,6 +266,7 @@ struct oc_client {
     oc_doorbell_t *bell;       /* from the first group on that shares a host */
     size_t node_bytes;         /* of shared memory that this process gives to all groups */
     bool told_flat;            /* that a group is not reduced inside hosts */
+    bool told_blind;           /* that nobody can tell whether the network floods multicast */
     oc_resolver_t *resolver;   /* addresses of the servers, once somebody needed them */
     atomic_uint pending;       /* collectives not called back and set-ups under way */
     oc_multicast_t *multicast; /* from the first multicast group on */

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "multicast/service/activity.h"
 #include "multicast/service/cast_hosts.h"
+#include "multicast/service/flood_service.h"
 #include "multicast/transport/cast_address.h"
 #include "multicast/wire/cast_message.h"
 #include "multicast/wire/contact.h"
@@ -95,6 +96,7 @@ void oc_cast_member_free(oc_cast_member_t *member)
     if (NULL == member) {
         return;
     }
+    oc_flood_drop(member);
     oc_cast_group_free(member->core);
     for (uint32_t rank = 0; NULL != member->peers && rank < member->num_ranks; rank++) {
         if (NULL != member->peers[rank]) {
@@ -303,14 +305,53 @@ void oc_cast_member_refused(oc_cast_member_t *member, const char *why)
     }
 }
 
+/* After judge: whether there is a flood test, or an earlier one has said enough. */
+static oc_status_t plan_test(const oc_multicast_t *multicast, const oc_multicast_params_t *params,
+                             const oc_cast_terms_t *terms, oc_flood_plan_t *plan,
+                             uint32_t *blamed, char *error, size_t error_size)
+{
+    oc_status_t status = oc_flood_plan_make(
+        params->records, params->num_ranks, params->rank,
+        (oc_multicast_choice_t) multicast->config.settings->multicast, terms->carrier, plan);
+
+    if (OC_OK != status) {
+        snprintf(error, error_size, "out of memory");
+        return status;
+    }
+    if (!plan->tested && OC_FLOOD_GUARDED != plan->known) {
+        *blamed = OC_BLAMES_NOBODY; /* the test was in another group, and so was its line */
+        oc_multicast_explain_flood(plan->known, error, error_size);
+        return OC_DECLINED;
+    }
+    return OC_OK;
+}
+
+/* Joins its address, and begins the flood test if there is one. */
+static oc_status_t begin_to_multicast(oc_cast_member_t *member, const oc_flood_plan_t *plan,
+                                      uint32_t datagram_size, char *error, size_t error_size)
+{
+    oc_status_t status = open_slot(member, datagram_size, error, error_size);
+
+    member->tested = plan->tested;
+    if (OC_OK == status && plan->tested && !oc_flood_begin(member, plan)) {
+        snprintf(error, error_size, "out of memory");
+        status = OC_ERR_NO_MEMORY;
+    }
+    return status;
+}
+
 oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
                               uint64_t now, oc_cast_group_t **group, uint32_t *blamed,
                               char *error, size_t error_size)
 {
     oc_cast_terms_t terms;
+    oc_flood_plan_t plan;
     oc_cast_member_t *member;
     oc_status_t status = judge(multicast, params, &terms, blamed, error, error_size);
 
+    if (OC_OK == status) {
+        status = plan_test(multicast, params, &terms, &plan, blamed, error, error_size);
+    }
     if (OC_OK != status) {
         return status;
     }
@@ -323,7 +364,7 @@ oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_para
     DL_APPEND(multicast->members, member);
     HASH_ADD(by_token, multicast->tokens, token, sizeof(member->token), member);
     HASH_ADD(by_core, multicast->cores, core, sizeof(member->core), member);
-    status = open_slot(member, terms.datagram_size, error, error_size);
+    status = begin_to_multicast(member, &plan, terms.datagram_size, error, error_size);
     if (OC_OK != status) {
         cast_member_cannot(member, status, error);
     } else {

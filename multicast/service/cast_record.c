@@ -16,6 +16,7 @@
 
 #define ORIGIN_BYTES sizeof(((oc_origin_t *) 0)->address)
 
+_Static_assert(4 == OC_FLOOD_VERDICTS && 2 == OC_CARRIERS, "a record has room for verdicts");
 _Static_assert(8 + 5 * 8 + 4 + OC_CARRIERS * (2 + ORIGIN_BYTES + 4 + 4) <= OC_MULTICAST_RECORD_SIZE,
                "a record has room for all of its fields");
 _Static_assert(OC_DATAGRAM_MAX <= UINT16_MAX, "a record has room for sizes");
@@ -23,6 +24,28 @@ _Static_assert(OC_DATAGRAM_MAX <= UINT16_MAX, "a record has room for sizes");
 const char *oc_carrier_name(oc_carrier_t carrier)
 {
     return OC_CARRIER_VERBS == carrier ? "verbs" : "udp";
+}
+
+/* Of each carrier three bits, the lowest of the first: whether it floods, and what is known. */
+#define FLOOD_BITS 3
+
+static uint64_t flood_bits(const oc_cast_record_t *record)
+{
+    uint64_t bits = 0;
+
+    for (unsigned i = 0; i < OC_CARRIERS; i++) {
+        bits |= (uint64_t) (record->carriers[i].flood << 1 | record->carriers[i].floods)
+                << (FLOOD_BITS * i);
+    }
+    return bits;
+}
+
+static void set_flood_bits(oc_cast_record_t *record, uint64_t bits)
+{
+    for (unsigned i = 0; i < OC_CARRIERS; i++) {
+        record->carriers[i].floods = 0 != (bits >> (FLOOD_BITS * i) & 1);
+        record->carriers[i].flood = (oc_flood_verdict_t) (bits >> (FLOOD_BITS * i + 1) & 3);
+    }
 }
 
 void oc_cast_record_encode(const oc_cast_record_t *record,
@@ -33,7 +56,8 @@ void oc_cast_record_encode(const oc_cast_record_t *record,
     memset(bytes, 0, OC_MULTICAST_RECORD_SIZE);
     oc_put(&w, MAGIC, 4);
     oc_put(&w, VERSION, 2);
-    oc_put(&w, record->ready, 2);
+    oc_put(&w, record->ready, 1);
+    oc_put(&w, flood_bits(record), 1);
     oc_put(&w, record->settings, 8);
     oc_put(&w, record->token, 8);
     oc_put(&w, record->job, 8);
@@ -83,9 +107,10 @@ bool oc_cast_record_decode(const uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
                            oc_cast_record_t *record)
 {
     oc_reader_t r = {.at = bytes, .end = bytes + OC_MULTICAST_RECORD_SIZE};
-    uint64_t magic = oc_get(&r, 4), version = oc_get(&r, 2), ready = oc_get(&r, 2);
+    uint64_t magic = oc_get(&r, 4), version = oc_get(&r, 2), ready = oc_get(&r, 1);
+    uint64_t flood = oc_get(&r, 1);
 
-    if (MAGIC != magic || VERSION != version || ready > 1) {
+    if (MAGIC != magic || VERSION != version || ready > 1 || flood >> (FLOOD_BITS * OC_CARRIERS)) {
         return false;
     }
     record->ready = 1 == ready;
@@ -98,6 +123,7 @@ bool oc_cast_record_decode(const uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
     for (unsigned i = 0; i < OC_CARRIERS; i++) {
         get_carrier(&r, last_port[i], &record->carriers[i]);
     }
+    set_flood_bits(record, flood);
     return !r.bad && (!record->ready || (0 != record->token && 0 != record->contact));
 }
 

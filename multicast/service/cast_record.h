@@ -13,6 +13,7 @@
 
 #include "base/settings.h"
 #include "base/status.h"
+#include "multicast/service/flood_judge.h"
 #include "multicast/service/multicast.h"
 #include "multicast/transport/transport.h"
 
@@ -29,6 +30,8 @@ typedef struct {
     uint32_t datagram_size;         /* bytes with header; 0: this rank cannot use it */
     oc_origin_t origin;             /* of what this rank sends by it */
     uint32_t staging;               /* datagrams that it keeps until it looks at them, not 0 */
+    bool floods;                    /* a network may deliver it to hosts that have not joined … */
+    oc_flood_verdict_t flood;       /* … and this is what is known of this host's */
 } oc_carrier_record_t;
 
 typedef struct {

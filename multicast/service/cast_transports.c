@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "multicast/transport/cast_address.h"
 #include "multicast/transport/udp.h"
 #include "multicast/transport/udp_staging.h"
@@ -43,7 +44,7 @@ void oc_cast_transports_close(oc_cast_transports_t *transports)
 static void survey_udp(oc_cast_transports_t *transports)
 {
     oc_carrier_state_t *udp = &transports->carriers[OC_CARRIER_UDP];
-    oc_interface_t *interface = &transports->interface;
+    oc_interface_t *interface = &transports->interfaces[OC_CARRIER_UDP];
 
     if (OC_OK != oc_interface_find(transports->settings->multicast_interface, transports->first,
                                    interface, udp->text, sizeof(udp->text))) {
@@ -66,14 +67,16 @@ static void survey_udp(oc_cast_transports_t *transports)
     }
     udp->record.datagram_size = (uint32_t) oc_udp_datagram_size(interface);
     udp->record.origin = transports->source.origin;
+    udp->record.floods = oc_interface_floods(interface);
     snprintf(udp->text, sizeof(udp->text), "%s", interface->name);
 }
 
 static void survey_verbs(oc_cast_transports_t *transports)
 {
     oc_carrier_state_t *verbs = &transports->carriers[OC_CARRIER_VERBS];
-    const char *interface = transports->settings->multicast_interface;
+    const char *interface = transports->settings->multicast_interface, *ethernet;
     static const oc_origin_t unknown;
+    char why[OC_CAST_TEXT_SIZE];
 
     if (OC_OK != oc_verbs_source_open(NULL != interface ? interface : "", &transports->verbs_source,
                                       verbs->text, sizeof(verbs->text))) {
@@ -89,6 +92,14 @@ static void survey_verbs(oc_cast_transports_t *transports)
     if (0 == verbs->record.staging) {
         snprintf(verbs->text, sizeof(verbs->text), "its device has too short queues");
         return;
+    }
+    ethernet = oc_verbs_source_ethernet(transports->verbs_source);
+    verbs->record.floods = NULL != ethernet;
+    if (NULL != ethernet
+        && OC_OK != oc_interface_find(ethernet, transports->first,
+                                      &transports->interfaces[OC_CARRIER_VERBS], why,
+                                      sizeof(why))) {
+        oc_info("whether RoCE floods multicast cannot be tested: %s", why);
     }
     verbs->record.datagram_size =
         (uint32_t) oc_verbs_source_datagram_size(transports->verbs_source);
@@ -137,7 +148,8 @@ static oc_status_t open_transport(oc_cast_transports_t *transports, oc_carrier_t
 
         return oc_verbs_open(&config, transport, error, error_size);
     } else {
-        oc_udp_config_t config = {.interface = &transports->interface, .group = address,
+        oc_udp_config_t config = {.interface = &transports->interfaces[OC_CARRIER_UDP],
+                                  .group = address,
                                   .port = (uint16_t) settings->multicast_port,
                                   .staging = settings->multicast_staging,
                                   .source = &transports->source,

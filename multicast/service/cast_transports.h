@@ -42,8 +42,8 @@ typedef struct {
     bool surveyed;
     oc_carrier_state_t carriers[OC_CARRIERS];
     struct in_addr first;      /* address of slot 0 */
-    oc_interface_t interface;  /* of udp … */
-    oc_udp_source_t source;    /* … and what it is sent from */
+    oc_interface_t interfaces[OC_CARRIERS]; /* of those that may flood, and of udp … */
+    oc_udp_source_t source;    /* … what it is sent from */
     oc_verbs_source_t *verbs_source;    /* the same; NULL: there is none */
     oc_cast_slot_t *slots[OC_CARRIERS][OC_MAX_SLOTS];
     oc_cast_slot_t *open[OC_CARRIERS * OC_MAX_SLOTS];

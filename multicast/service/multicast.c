@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "multicast/service/activity.h"
 #include "multicast/service/cast_member.h"
+#include "multicast/service/flood_service.h"
 #include "net/address.h"
 #include "net/host.h"
 
@@ -335,6 +336,7 @@ void oc_multicast_progress(oc_multicast_t *multicast, uint64_t now)
     }
     multicast->now = now;
     multicast_receive(multicast);
+    oc_floods_progress(multicast);
     (void) oc_peers_progress(multicast->peers);
     DL_FOREACH_SAFE2 (multicast->active, member, next, active_next) {
         multicast_advance(member);
@@ -405,7 +407,7 @@ int oc_multicast_sleep(oc_multicast_t *multicast, struct pollfd *fds, uint64_t n
             return -1;
         }
     }
-    return count;
+    return count + oc_floods_sleep(multicast, fds + count, now, timeout);
 }
 
 /* Whether another rank is here; records that make no sense are for the judgement. */

@@ -14,6 +14,7 @@
 
 #include "base/settings.h"
 #include "multicast/core/cast_core.h"
+#include "multicast/service/flood_judge.h"
 #include "multicast/wire/contact.h"
 
 typedef struct oc_multicast oc_multicast_t;
@@ -24,8 +25,17 @@ typedef struct oc_multicast oc_multicast_t;
  */
 #define OC_MULTICAST_RECORD_SIZE 104
 
-/* Most descriptors that oc_multicast_sleep fills in: 16 addresses of each transport, and UCX. */
-#define OC_MULTICAST_MAX_FDS 33
+/* Most flood tests whose descriptors are waited for. */
+#define OC_MULTICAST_FLOOD_FDS 4
+
+/*
+ * Most descriptors that oc_multicast_sleep fills in: 16 addresses of each transport, UCX, and flood
+ * tests.
+ */
+#define OC_MULTICAST_MAX_FDS (33 + OC_MULTICAST_FLOOD_FDS)
+
+/* Of a group that is declined for a reason that was told before. */
+#define OC_BLAMES_NOBODY UINT32_MAX
 
 typedef struct {
     const oc_job_settings_t *settings;  /* outlives it */
@@ -73,13 +83,37 @@ unsigned oc_multicast_open_sockets(const oc_multicast_t *multicast);
 
 /*
  * Joins a group and begins to probe. OC_DECLINED: all ranks find in the records that it is not
- * possible, and *blamed is the rank that is the reason, and knows more about it than the others.
+ * possible, and *blamed is the rank that is the reason, and knows more about it than the others, or
+ * OC_BLAMES_NOBODY.
  * Another error: this rank cannot. So it is with a group that has failed when it is returned; but
  * then the others learn it from this rank as long as it does not leave.
  */
 oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
                               uint64_t now, oc_cast_group_t **group, uint32_t *blamed,
                               char *error, size_t error_size);
+
+/*
+ * Whether the set-up of a group has a flood test, after its probing: does the network deliver what
+ * is sent to a multicast address to hosts that have not joined it? Equal on all ranks.
+ */
+bool oc_multicast_tests_flood(const oc_multicast_t *multicast, const oc_cast_group_t *group);
+
+/* This rank has heard all others. false: it sends for the test; again later. */
+bool oc_multicast_flood_is_sent(oc_multicast_t *multicast, const oc_cast_group_t *group,
+                                uint64_t now);
+
+/*
+ * All ranks have sent, and the test ends. What this host has seen; of OC_FLOOD_FLOODED a sentence.
+ */
+oc_flood_verdict_t oc_multicast_flood_end(oc_multicast_t *multicast, const oc_cast_group_t *group,
+                                          char *text, size_t text_size);
+
+/* Why groups do without multicast: OC_FLOOD_FLOODED, OC_FLOOD_BLIND. In one sentence. */
+void oc_multicast_explain_flood(oc_flood_verdict_t verdict, char *text, size_t text_size);
+
+/* What the hosts of a group have seen together, for groups to come. */
+void oc_multicast_flood_note(oc_multicast_t *multicast, const oc_cast_group_t *group,
+                             oc_flood_verdict_t verdict);
 
 /* oc_cast_start, for a group of oc_multicast_join; progress goes on with it. */
 oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group,

@@ -5,6 +5,7 @@
  *   multicast --< member               one group, and what it uses of the below
  *             --- peers                processes of the job: endpoints and messages
  *             --- transports --< slot    one multicast address and its transport
+ *             --< flood                  a member's test whether the network floods its datagrams
  */
 #ifndef OC_MULTICAST_SERVICE_SERVICE_H
 #define OC_MULTICAST_SERVICE_SERVICE_H
@@ -14,6 +15,7 @@
 #include "base/limits.h"
 #include "multicast/peers/cast_peers.h"
 #include "multicast/service/cast_transports.h"
+#include "multicast/service/flood_test.h"
 #include "multicast/service/multicast.h"
 #include "multicast/transport/senders.h"
 #include "multicast/wire/contact.h"
@@ -29,6 +31,8 @@ typedef struct oc_cast_member {
     uint32_t num_admitted;     /* … the first so many are admitted */
     oc_outbox_t *outbox;
     oc_cast_slot_t *slot;      /* its multicast address; NULL: it could not be opened */
+    bool tested;               /* its set-up has a flood test … */
+    oc_flood_test_t *flood;    /* … and this rank's part in it is not over */
     bool busy;                 /* probing, or in an operation */
     bool listed;               /* among the active ones */
     uint64_t due;              /* when it wants to be progressed */
@@ -48,6 +52,7 @@ struct oc_multicast {
     oc_cast_member_t *members;
     oc_cast_member_t *active;       /* members that are busy or want to be progressed */
     oc_cast_member_t *tokens, *cores;
+    oc_flood_test_t *floods;   /* of all members */
     unsigned num_busy;
     uint64_t now;              /* of the progress that runs */
 };

@@ -38,7 +38,8 @@ oc_status_t oc_multicast_range(const char *text, const uint8_t *job_id, unsigned
     if (NULL == text || '\0' == text[0]) {
         uint64_t hash = oc_hash(OC_HASH_START, job_id, OC_JOB_ID_SIZE);
 
-        first->s_addr = htonl(SCOPE + (uint32_t) (hash % (SCOPE_SIZE - count + 1)));
+        hash %= SCOPE_SIZE - OC_MULTICAST_SPARES - count + 1;
+        first->s_addr = htonl(SCOPE + (uint32_t) hash);
         return OC_OK;
     }
     if (1 != inet_pton(AF_INET, text, first)) {
@@ -52,4 +53,12 @@ oc_status_t oc_multicast_range(const char *text, const uint8_t *job_id, unsigned
 struct in_addr oc_multicast_slot(struct in_addr first, unsigned slot)
 {
     return (struct in_addr) {.s_addr = htonl(ntohl(first.s_addr) + slot)};
+}
+
+struct in_addr oc_multicast_spare(struct in_addr first, unsigned count, unsigned number)
+{
+    uint32_t start = ntohl(first.s_addr);
+    bool behind = LAST_MULTICAST - start >= count + OC_MULTICAST_SPARES - 1;
+
+    return (struct in_addr) {.s_addr = htonl(behind ? start + count + number : start - 1 - number)};
 }

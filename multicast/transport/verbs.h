@@ -48,6 +48,9 @@ oc_origin_t oc_verbs_source_origin(const oc_verbs_source_t *source);
 /* Datagrams that a transport of it keeps, if it is given so many bytes; 0: it cannot have any. */
 uint32_t oc_verbs_staging(const oc_verbs_source_t *source, size_t bytes);
 
+/* The network interface that leads to the same Ethernet; NULL: it is no Ethernet. */
+const char *oc_verbs_source_ethernet(const oc_verbs_source_t *source);
+
 /*
  * Asks to join, and does not wait: before the network has agreed, nothing arrives, and there is no
  * room to send. If it does not agree within 10 seconds, the transport says that it was refused. A

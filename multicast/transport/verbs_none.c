@@ -48,6 +48,12 @@ uint32_t oc_verbs_staging(const oc_verbs_source_t *source, size_t bytes)
     return 0;
 }
 
+const char *oc_verbs_source_ethernet(const oc_verbs_source_t *source)
+{
+    (void) source;
+    return NULL;
+}
+
 oc_status_t oc_verbs_open(const oc_verbs_config_t *config, oc_transport_t **transport, char *error,
                           size_t error_size)
 {

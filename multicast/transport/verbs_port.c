@@ -39,6 +39,7 @@ static oc_status_t check_port(oc_verbs_port_t *port, char *error, size_t error_s
         return OC_ERR_UNREACHABLE;
     }
     port->mtu = mtu_bytes(attributes.active_mtu);
+    port->ethernet = IBV_LINK_LAYER_ETHERNET == attributes.link_layer;
     return OC_OK;
 }
 

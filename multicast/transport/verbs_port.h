@@ -18,6 +18,7 @@ typedef struct {
     struct rdma_cm_id *id;        /* bound: its verbs and port_num are set */
     char interface[IF_NAMESIZE];
     size_t mtu;                   /* bytes of the largest datagram */
+    bool ethernet;                /* its network: RoCE; else InfiniBand */
     struct sockaddr_in group;
     bool joined;                  /* or on the way there */
 } oc_verbs_port_t;

@@ -395,3 +395,8 @@ oc_origin_t oc_verbs_source_origin(const oc_verbs_source_t *source)
     origin.port = source->port.id->qp->qp_num;
     return origin;
 }
+
+const char *oc_verbs_source_ethernet(const oc_verbs_source_t *source)
+{
+    return source->port.ethernet ? source->port.interface : NULL;
+}

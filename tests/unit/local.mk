@@ -84,6 +84,16 @@ tests_unit_test_cast_record_SOURCES = tests/unit/test_cast_record.c
 tests_unit_test_cast_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cast_record_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_flood
+tests_unit_test_flood_SOURCES = tests/unit/test_flood.c
+tests_unit_test_flood_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_flood_LDADD = libocclient.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_flooding
+tests_unit_test_flooding_SOURCES = tests/unit/test_flooding.c tests/unit/own_network.h
+tests_unit_test_flooding_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_flooding_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_watch
 tests_unit_test_watch_SOURCES = tests/unit/test_watch.c tests/unit/own_network.h
 tests_unit_test_watch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -39,6 +39,8 @@ static void make_record(oc_cast_record_t *record, uint32_t rank)
         memset(origin->address, 0x21 + (int) i, sizeof(origin->address));
         origin->port = 0xfedc - rank;
         record->carriers[i].staging = 1000 + i;
+        record->carriers[i].floods = 0 != (rank + i) % 3;
+        record->carriers[i].flood = (oc_flood_verdict_t) ((rank + 2 * i) % OC_FLOOD_VERDICTS);
     }
 }
 

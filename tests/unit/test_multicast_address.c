@@ -114,6 +114,32 @@ static void test_slots(void **state)
     assert_int_equal(ntohl(oc_multicast_slot(first, 3).s_addr), 0xef010101u);
 }
 
+static void expect_spares(uint32_t start, unsigned count, uint32_t zeroth, uint32_t last)
+{
+    struct in_addr first = {.s_addr = htonl(start)};
+
+    assert_int_equal(ntohl(oc_multicast_spare(first, count, 0).s_addr), zeroth);
+    assert_int_equal(ntohl(oc_multicast_spare(first, count, 1).s_addr), last);
+}
+
+/* They are behind the range, also that of a job, or before it. */
+static void test_spares(void **state)
+{
+    uint8_t job_id[OC_JOB_ID_SIZE] = {0};
+    struct in_addr first;
+
+    (void) state;
+    expect_spares(0xef010203u, 4, 0xef010207u, 0xef010208u);
+    expect_spares(0xeffffffau, 4, 0xeffffffeu, 0xefffffffu);
+    expect_spares(0xeffffffbu, 4, 0xeffffffau, 0xeffffff9u);
+    expect_spares(0xefffffffu, 1, 0xeffffffeu, 0xeffffffdu);
+    for (unsigned job = 0; job < 1000; job++) {
+        job_id[job % 16] ^= (uint8_t) (job + 1);
+        first.s_addr = htonl(made(job_id, 16));
+        assert_in_range(ntohl(oc_multicast_spare(first, 16, 1).s_addr), 0xefc00011u, 0xefc3ffffu);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -122,6 +148,7 @@ int main(void)
         cmocka_unit_test(test_made),
         cmocka_unit_test(test_no_text),
         cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_spares),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

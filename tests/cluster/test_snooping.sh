@@ -1,0 +1,266 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test that multicast is not used where it would reach hosts that have nothing to do with it: on switches that
+# prune and that do not, by ranks that may look at packets and by ranks that may not.
+# usage: test_snooping.sh [PART...] | --list; without arguments all parts
+# Test: default 240 parts
+set -eu
+
+all_parts=(pruning flooding no_querier blind noise communicators away)
+if [ "${1:-}" = --list ]; then
+    echo "${all_parts[*]}"
+    exit 0
+fi
+
+# shellcheck source=tests/cluster/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# The last host has no rank. It takes part in nothing, and so nothing is to reach it.
+hosts=5
+ranks=$((hosts - 1))
+block=1048576
+times=5
+# Of a whole job a bystander may get its flood test, on switches that flood, and what set-up broadcasts.
+most_of_bystander=300000
+flooded='optcast: communicator .*: the network delivers multicast to hosts that have not joined: h[24] sees on .*'
+blind='optcast: communicator .*: no host can tell whether the network delivers multicast only to those who join, .*'
+
+# as PRIVILEGED: whether ranks may look at packets from now on.
+as() {
+    wrapper=()
+    if [ "$1" = unprivileged ]; then
+        wrapper=(setpriv --bounding-set=-net_raw)
+        # shellcheck disable=SC2016 # for the other shell
+        ! cluster exec 1 "${wrapper[@]}" "$PYTHON" -c 'import socket; socket.socket(socket.AF_PACKET)' 2>"$tmp/error" ||
+            not_ok "ranks can look at packets without the right to do so"
+    fi
+}
+
+# gather NAME [SETTING=VALUE...]: some Allgathers on all hosts but the last one; sets bystander to what that got, in bytes.
+gather() {
+    local name=$1 before
+
+    shift
+    before=$(received_bytes "$hosts")
+    expect_cluster_job "$name" embedded "$@" --hosts "1-$ranks" -- gather "allgather:$block:$times"
+    bystander=$(($(received_bytes "$hosts") - before))
+    has_line "$tmp/$name.log" '^ok gather$' || not_ok "$name: it said nothing" "$tmp/$name.log"
+    echo "$name: the host beside it got $bystander bytes"
+}
+
+received_bytes() {
+    cluster stats | awk -v host="h$1" '$1 == host { print $3 }'
+}
+
+# expect_offloaded NAME: all of it, by multicast datagrams, and nobody complains.
+expect_offloaded() {
+    [ "$(grep -c -E "^rank [0-9]+ host h[0-9]+: ([0-9]+) operations, \1 offloaded, [1-9][0-9]* sent, [1-9]" "$tmp/$1.log")" \
+        -eq "$ranks" ] || not_ok "$1: not all was offloaded" "$tmp/$1.log"
+    ! has_line "$tmp/$1.log" "Open MPI's own Allgather and Bcast are used" || not_ok "$1: it complains" "$tmp/$1.log"
+}
+
+expect_not_used() {
+    [ "$(grep -c -E "^rank [0-9]+ host h[0-9]+: [1-9][0-9]* operations, 0 offloaded, 0 sent, 0 received, " "$tmp/$1.log")" \
+        -eq "$ranks" ] || not_ok "$1: something was offloaded" "$tmp/$1.log"
+}
+
+# expect_left NAME LINE: nothing was offloaded, and LINE, once, says why; the bystander has a quiet life.
+expect_left() {
+    expect_not_used "$1"
+    [ "$(grep -c -E "$2; Open MPI's own Allgather and Bcast are used" "$tmp/$1.log")" -eq 1 ] ||
+        not_ok "$1: there is not one line that says why" "$tmp/$1.log"
+    expect_quiet "$1"
+}
+
+expect_quiet() {
+    [ "$bystander" -le "$most_of_bystander" ] ||
+        not_ok "$1: a host that has no part in it got $bystander bytes" "$tmp/$1.log"
+}
+
+new_cluster() {
+    cluster down
+    make_cluster --hosts "$hosts" "$@"
+}
+
+test_pruning() {
+    local who
+
+    new_cluster --snooping
+    for who in privileged unprivileged; do
+        as "$who"
+        gather "pruning-$who" multicast=auto
+        expect_offloaded "pruning-$who"
+        expect_quiet "pruning-$who"
+    done
+}
+
+test_flooding() {
+    local who
+
+    new_cluster
+    for who in privileged unprivileged; do
+        as "$who"
+        gather "flooding-$who" multicast=auto
+        expect_left "flooding-$who" "$flooded"
+    done
+    # somebody has allowed it, and it is what it is
+    gather allowed multicast=udp
+    expect_offloaded allowed
+    [ "$bystander" -gt $((ranks * block * times)) ] || not_ok "allowed: the switch does not flood" "$tmp/allowed.log"
+}
+
+# A switch that would prune, and does not know whom.
+test_no_querier() {
+    new_cluster --snooping --no-querier
+    as privileged
+    gather no-querier multicast=auto
+    expect_left no-querier "$flooded"
+}
+
+# Interfaces of the second floor drop what nobody has joined before they count it.
+test_blind() {
+    local host
+
+    new_cluster --snooping
+    for host in $(seq "$hosts"); do
+        cluster exec "$host" sh -c "ip link add mv0 link eth0 type macvlan mode bridge &&
+            ip addr add 10.78.0.$host/24 dev mv0 && ip link set mv0 up" 2>"$tmp/error" ||
+            skip "the kernel has no macvlan: $(head -n 1 "$tmp/error")"
+    done
+    as unprivileged
+    gather blind multicast=auto multicast_interface=mv0
+    expect_left blind "$blind"
+    as privileged
+    gather seeing multicast=auto multicast_interface=mv0
+    expect_offloaded seeing
+    as unprivileged
+    gather told multicast=udp multicast_interface=mv0
+    expect_offloaded told
+}
+
+# start_noise MILLISECONDS: bursts of 100 multicast datagrams, every so often, from the host beside the job to an address
+# that all hosts have joined. Sets noise.
+start_noise() {
+    cluster exec "$hosts" "$PYTHON" - "$1" <<'SEND' &
+import socket, sys, time
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while True:
+    for _ in range(100):
+        sock.sendto(bytes(50), ("239.77.7.7", 7707))
+    time.sleep(int(sys.argv[1]) / 1000)
+SEND
+    noise=$!
+    started+=("$noise")
+    for host in $(seq "$ranks"); do
+        cluster exec "$host" "$PYTHON" -c 'import socket, time
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton("239.77.7.7") + bytes(4))
+time.sleep(60)' &
+        started+=($!)
+    done
+}
+
+# Multicast of others is not taken for a flood, and does not hide one, whoever looks.
+test_noise() {
+    local pause
+
+    new_cluster --snooping
+    start_noise 5
+    as privileged
+    gather noise-pruned multicast=auto
+    expect_offloaded noise-pruned
+    as unprivileged
+    gather noise-unprivileged multicast=auto
+    ! has_line "$tmp/noise-unprivileged.log" "$flooded" || not_ok "noise: it is taken for a flood" "$tmp/noise-unprivileged.log"
+    for pause in 5 13 40; do
+        new_cluster
+        start_noise "$pause"
+        as privileged
+        gather "noise-flooded-$pause" multicast=auto
+        expect_not_used "noise-flooded-$pause"
+        has_line "$tmp/noise-flooded-$pause.log" "$flooded" ||
+            not_ok "noise: it hides a flood" "$tmp/noise-flooded-$pause.log"
+        as unprivileged
+        gather "noise-floods-$pause" multicast=auto
+        expect_not_used "noise-floods-$pause"
+    done
+}
+
+# first_operations NAME [SETTING=VALUE...] -- ARGUMENT...
+first_operations() {
+    local name=$1 words=()
+
+    shift
+    while [ "$1" != -- ]; do
+        words+=("$1")
+        shift
+    done
+    expect_cluster_job "$name" embedded multicast=auto "${words[@]}" -- first_operations "${@:2}"
+    has_line "$tmp/$name.log" '^ok first_operations$' || not_ok "$name: it said nothing" "$tmp/$name.log"
+    grep '^communicator ' "$tmp/$name.log"
+}
+
+# expect_fates NAME FATE...: "offloaded" or "left", of each communicator.
+expect_fates() {
+    local name=$1
+
+    shift
+    [ "$(sed -n -E 's/^communicator [0-9]+: [0-9]+ ms, //p' "$tmp/$name.log" | tr '\n' ' ')" = "$* " ] ||
+        not_ok "$name: they are not: $*" "$tmp/$name.log"
+}
+
+# times_of NAME: of communicators, in milliseconds, the first one first.
+times_of() {
+    sed -n -E 's/^communicator [0-9]+: ([0-9]+) ms, .*/\1/p' "$tmp/$1.log"
+}
+
+# The test is about hosts: one communicator has it, the others know. It takes half a second.
+test_communicators() {
+    local least
+
+    new_cluster --snooping
+    as unprivileged
+    first_operations comms --hosts "1-$ranks" --per-host 2 -- all all less all all
+    expect_fates comms offloaded offloaded offloaded offloaded offloaded
+    least=$(times_of comms | tail -n 4 | sort -n | head -n 1)
+    [ "$least" -lt 450 ] || not_ok "comms: later communicators take as long as the first one" "$tmp/comms.log"
+    [ "$(times_of comms | head -n 1)" -gt 450 ] || not_ok "comms: there was no test" "$tmp/comms.log"
+    # a host that nobody knows is looked at
+    first_operations grows --hosts "1-$ranks" -- less less all all
+    expect_fates grows offloaded offloaded offloaded offloaded
+    new_cluster
+    first_operations floods --hosts "1-$ranks" --per-host 2 -- all all less
+    expect_fates floods left left left
+    [ "$(grep -c -E "$flooded" "$tmp/floods.log")" -eq 1 ] || not_ok "floods: there is not one line" "$tmp/floods.log"
+}
+
+# A rank that is elsewhere during the test: with counters it cannot tell afterwards, packets wait for it.
+test_away() {
+    local stays
+
+    new_cluster --snooping
+    as privileged
+    first_operations away --hosts 1-3 -- away=1 stays=0.25 away all
+    expect_fates away offloaded offloaded
+    as unprivileged
+    # it has to leave when all have joined, and before the end
+    for stays in 0.20 0.25 0.30 0.35 0.15 0.40; do
+        first_operations elsewhere --hosts 1-2 --per-host 2 -- away=2 stays=$stays away all all
+        ! has_line "$tmp/elsewhere.log" '^communicator 0: .* left$' || break
+    done
+    expect_fates elsewhere left offloaded offloaded
+    [ "$(grep -c -E "$blind" "$tmp/elsewhere.log")" -eq 1 ] || not_ok "elsewhere: there is not one line" "$tmp/elsewhere.log"
+    # who sends comes late, and so does who has joined
+    first_operations late --hosts 1-3 -- away=0 away away=2 away
+    expect_fates late offloaded offloaded
+}
+
+begin_cluster_test snooping
+compile gather first_operations
+[ $# -gt 0 ] || set -- "${all_parts[@]}"
+for part in "$@"; do
+    begin=$SECONDS
+    "test_$part"
+    echo "$part: $((SECONDS - begin)) s"
+done
+echo "ok snooping: $*"
