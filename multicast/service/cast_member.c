@@ -20,9 +20,14 @@
 
 static unsigned net_cast(void *context, const oc_outgoing_t *datagrams, unsigned count)
 {
-    const oc_cast_slot_t *slot = ((const oc_cast_member_t *) context)->slot;
+    const oc_cast_member_t *member = context;
+    const oc_cast_slot_t *slot = member->slot;
 
     assert(NULL != slot); /* a group without one has failed */
+    if (OC_CARRIER_UDP == member->carrier) {
+        /* what ranks of one host say to each other is not for the network */
+        oc_udp_source_confine(&member->multicast->transports.source, 1 == member->num_hosts);
+    }
     return slot->receiving ? 0 : slot->transport->ops->send(slot->transport, datagrams, count);
 }
 

@@ -55,6 +55,7 @@ static const char *bind_source(oc_udp_source_t *source, const oc_interface_t *in
     if (!udp_source_set_option(source->fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)) {
         return "IP_MTU_DISCOVER";
     }
+    source->reach = OC_UDP_TTL;
     return NULL;
 }
 
@@ -75,6 +76,16 @@ oc_status_t oc_udp_source_open(const oc_interface_t *interface, size_t send_buff
     /* nobody reads what strangers send to this port */
     (void) udp_source_set_option(source->fd, SOL_SOCKET, SO_RCVBUF, 0);
     return OC_OK;
+}
+
+void oc_udp_source_confine(oc_udp_source_t *source, bool confined)
+{
+    int reach = confined ? 0 : OC_UDP_TTL;
+
+    if (reach != source->reach
+        && udp_source_set_option(source->fd, IPPROTO_IP, IP_MULTICAST_TTL, reach)) {
+        source->reach = reach;
+    }
 }
 
 void oc_udp_source_close(oc_udp_source_t *source)

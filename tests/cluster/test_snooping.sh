@@ -6,7 +6,7 @@
 # Test: default 240 parts
 set -eu
 
-all_parts=(pruning flooding no_querier blind noise communicators away)
+all_parts=(pruning flooding no_querier blind noise communicators away one_host)
 if [ "${1:-}" = --list ]; then
     echo "${all_parts[*]}"
     exit 0
@@ -253,6 +253,21 @@ test_away() {
     # who sends comes late, and so does who has joined
     first_operations late --hosts 1-3 -- away=0 away away=2 away
     expect_fates late offloaded offloaded
+}
+
+# What ranks of one host say to each other does not leave it, and needs no test.
+test_one_host() {
+    local before sent
+
+    new_cluster
+    as unprivileged
+    before=$(cluster stats | awk '$1 == "h1" { print $2 }')
+    first_operations one-host --hosts 1 --per-host 4 -- all all all
+    sent=$(($(cluster stats | awk '$1 == "h1" { print $2 }') - before))
+    expect_fates one-host offloaded offloaded offloaded
+    [ "$(times_of one-host | sort -n | head -n 1)" -lt 450 ] || not_ok "one-host: it takes its time" "$tmp/one-host.log"
+    echo "one-host: h1 sent $sent bytes"
+    [ "$sent" -le "$most_of_bystander" ] || not_ok "one-host: datagrams leave the host" "$tmp/one-host.log"
 }
 
 begin_cluster_test snooping
