@@ -105,6 +105,18 @@ static void survey_verbs(oc_cast_transports_t *transports)
         (uint32_t) oc_verbs_source_datagram_size(transports->verbs_source);
 }
 
+/* Once in a job: by its process 0. */
+static void warn_of_scope(const oc_cast_transports_t *transports)
+{
+    unsigned count = (unsigned) transports->settings->multicast_groups;
+
+    if (0 == transports->first_number && !oc_multicast_is_scoped(transports->first, count)) {
+        oc_warn("coll_optcast_multicast_address: \"%s\" is not in 239.0.0.0/8, and routers may "
+                "pass what is sent there beyond this site: an address from 239.192.0.0 to "
+                "239.195.255.255 stays inside", transports->settings->multicast_address);
+    }
+}
+
 oc_status_t oc_cast_transports_survey(oc_cast_transports_t *transports, char *error,
                                       size_t error_size)
 {
@@ -120,6 +132,7 @@ oc_status_t oc_cast_transports_survey(oc_cast_transports_t *transports, char *er
         snprintf(error, error_size, "coll_optcast_multicast_address: %s", why);
         return OC_ERR_INVALID;
     }
+    warn_of_scope(transports);
     if (OC_MULTICAST_VERBS != settings->multicast) {
         survey_udp(transports);
     }

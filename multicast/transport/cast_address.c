@@ -11,6 +11,7 @@
 #define FIRST_MULTICAST 0xe0000000u /* 224.0.0.0 */
 #define LAST_MULTICAST  0xefffffffu /* 239.255.255.255 */
 #define FIRST_USABLE    0xe0000100u /* 224.0.1.0 */
+#define FIRST_SCOPED    0xef000000u /* 239.0.0.0 */
 #define SCOPE           0xefc00000u /* 239.192.0.0 */
 #define SCOPE_SIZE      0x00040000u /* /14 */
 
@@ -61,4 +62,11 @@ struct in_addr oc_multicast_spare(struct in_addr first, unsigned count, unsigned
     bool behind = LAST_MULTICAST - start >= count + OC_MULTICAST_SPARES - 1;
 
     return (struct in_addr) {.s_addr = htonl(behind ? start + count + number : start - 1 - number)};
+}
+
+bool oc_multicast_is_scoped(struct in_addr first, unsigned count)
+{
+    uint32_t start = ntohl(first.s_addr);
+
+    return start >= FIRST_SCOPED && LAST_MULTICAST - start >= count - 1;
 }

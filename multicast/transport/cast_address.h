@@ -4,6 +4,7 @@
 #define OC_MULTICAST_TRANSPORT_CAST_ADDRESS_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,5 +27,11 @@ struct in_addr oc_multicast_slot(struct in_addr first, unsigned slot);
 
 /* One of them: they are behind the range or, if there are not so many, before it. */
 struct in_addr oc_multicast_spare(struct in_addr first, unsigned count, unsigned number);
+
+/*
+ * Whether the range lies in 239.0.0.0/8, for use inside a site: routers at its border do not pass
+ * these addresses.
+ */
+bool oc_multicast_is_scoped(struct in_addr first, unsigned count);
 
 #endif

@@ -41,4 +41,9 @@ expect_job setup 3 embedded multicast=udp multicast_interface=nosuch0 cast_ways 
 one_line setup 3 'nosuch0.*is not there'
 expect_job address 3 embedded "${cast[@]}" multicast_address=10.0.0.1 cast_ways setup
 one_line address 3 '10\.0\.0\.1'
+# an address of the world is the user's choice
+expect_job scope 3 embedded "${cast[@]}" multicast_address=238.1.2.3 cast_ways served
+[ "$(grep -c '"238\.1\.2\.3" is not in 239\.0\.0\.0/8' "$tmp/scope.log")" -eq 1 ] ||
+    not_ok "scope: there is not one warning" "$tmp/scope.log"
+! grep -q 'is not in 239' "$tmp/chain.log" || not_ok "chain: it warns of an address that is made" "$tmp/chain.log"
 echo "ok cast_ways"

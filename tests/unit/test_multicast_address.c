@@ -140,6 +140,25 @@ static void test_spares(void **state)
     }
 }
 
+static void test_scope(void **state)
+{
+    static const struct {
+        uint32_t first;
+        unsigned count;
+        bool scoped;
+    } cases[] = {
+        {0xe0000100u, 4, false}, {0xeefffffeu, 4, false}, {0xef000000u, 4, true},
+        {0xefc00000u, 16, true}, {0xeffffffcu, 4, true},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct in_addr first = {.s_addr = htonl(cases[i].first)};
+
+        assert_int_equal(oc_multicast_is_scoped(first, cases[i].count), cases[i].scoped);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -149,6 +168,7 @@ int main(void)
         cmocka_unit_test(test_no_text),
         cmocka_unit_test(test_slots),
         cmocka_unit_test(test_spares),
+        cmocka_unit_test(test_scope),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
