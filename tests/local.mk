@@ -5,7 +5,7 @@ EXTRA_DIST += run-tests tools/build.sh tests/lib.sh \
 	tests/topologies \
 	tests/rdma/allgather.sh tests/rdma/allgather_verbs.c \
 	tests/rdma/allreduce.sh tests/rdma/boot.sh tests/rdma/cast_stranger.c tests/rdma/cgroup.sh \
-	tests/rdma/devices.sh tests/rdma/guest tests/rdma/guest-init tests/rdma/guest-lib.sh \
+	tests/rdma/devices.sh tests/rdma/floods.sh tests/rdma/guest tests/rdma/guest-init tests/rdma/guest-lib.sh \
 	tests/rdma/guest-rsh tests/rdma/guest-stage2 tests/rdma/image.sh tests/rdma/inside tests/rdma/lib.sh \
 	tests/rdma/multicast.sh tests/rdma/registrations.c tests/rdma/registrations.sh \
 	tests/rdma/strangers.sh
