@@ -13,6 +13,9 @@
 /* How often those are looked at whose descriptors found no room. */
 #define CROWDED (1 * OC_MILLISECOND)
 
+/* Who was elsewhere so often will be again: no more communicators are to wait for another test. */
+#define MOST_TRIES 3u
+
 bool oc_flood_begin(oc_cast_member_t *member, const oc_flood_plan_t *plan)
 {
     oc_multicast_t *multicast = member->multicast;
@@ -54,22 +57,23 @@ void oc_multicast_explain_flood(oc_flood_verdict_t verdict, char *text, size_t t
                  "no host can tell whether the network delivers multicast only to those who join, "
                  "so it is not used, though it about halves what an Allgather puts on the network: "
                  "if it is allowed (doc/multicast.md, \"What the network has to offer\"), set "
-                 "coll_optcast_multicast to udp");
+                 "coll_optcast_multicast to udp, or verbs for RoCE");
     }
 }
 
 /* What this host sees, with what there is to know for mending it. */
-static void explain_sight(const oc_flood_test_t *test, char *text, size_t text_size)
+static void explain_sight(const oc_cast_member_t *member, char *text, size_t text_size)
 {
+    const oc_flood_place_t *place = &member->flood->place;
     char host[65] = "", address[INET_ADDRSTRLEN];
 
     (void) gethostname(host, sizeof(host) - 1);
-    inet_ntop(AF_INET, &test->place.probes, address, sizeof(address));
+    inet_ntop(AF_INET, &place->probes, address, sizeof(address));
     snprintf(text, text_size,
              "the network delivers multicast to hosts that have not joined: %s sees on %s what is "
              "sent to %s, so IGMP snooping is off or has no querier (doc/multicast.md, \"What the "
-             "network has to offer\"); coll_optcast_multicast=udp uses multicast all the same",
-             host, test->place.interface.name, address);
+             "network has to offer\"); coll_optcast_multicast=%s uses multicast all the same",
+             host, place->interface.name, address, oc_carrier_name(member->carrier));
 }
 
 static oc_cast_member_t *tested_member(const oc_multicast_t *multicast,
@@ -105,9 +109,12 @@ oc_flood_verdict_t oc_multicast_flood_end(oc_multicast_t *multicast, const oc_ca
     }
     verdict = oc_flood_test_verdict(member->flood);
     if (OC_FLOOD_FLOODED == verdict) {
-        explain_sight(member->flood, text, text_size);
+        explain_sight(member, text, text_size);
     }
     oc_flood_drop(member);
+    if (OC_FLOOD_UNKNOWN == verdict && ++multicast->flood_tries >= MOST_TRIES) {
+        verdict = OC_FLOOD_BLIND;
+    }
     if (verdict > OC_FLOOD_BLIND) {
         oc_multicast_flood_note(multicast, group, verdict);
     }

@@ -22,6 +22,8 @@
 /* Packets of a burst that are looked at: a socket that nobody reads for long has room for all. */
 #define SAMPLE 4u
 
+#define NO_MARK UINT32_MAX
+
 /* Marks: there are fewer, but anybody may send to their address. */
 #define MOST_AT_ONCE 64u
 
@@ -66,7 +68,7 @@ oc_flood_watch_t *oc_flood_watch_open(const oc_flood_place_t *place, oc_mac_t *s
     watch->place = place;
     watch->seal = seal;
     watch->packet_fd = -1;
-    watch->marked = UINT32_MAX;
+    watch->marked = NO_MARK;
     watch->mark_fd = oc_flood_socket_listen(&place->interface, place->marks, place->port);
     if (watch->mark_fd < 0) {
         oc_info("counters cannot be used to test for floods of multicast: %s", strerror(errno));
@@ -134,7 +136,7 @@ static void take_mark(oc_flood_watch_t *watch, uint32_t slot, uint64_t arrived)
                     && 0 != arrived && oc_flood_socket_now() - arrived < PUNCTUAL;
 
     /* what was held up somewhere comes all at once, and cannot be told apart */
-    if (punctual && watch->punctual && watch->marked + 1 == slot
+    if (punctual && watch->punctual && NO_MARK != watch->marked && watch->marked + 1 == slot
         && arrived >= watch->arrived + OC_FLOOD_TAIL) {
         take_slot(watch, watch->marked, values);
     }
@@ -202,7 +204,8 @@ oc_flood_verdict_t oc_flood_watch_verdict(oc_flood_watch_t *watch)
     if (NULL != watch->counters) {
         counted = judge_counters(watch);
         verdict = counted > verdict ? counted : verdict;
-        if (OC_FLOOD_BLIND == verdict && !oc_flood_is_attended(&watch->gauges[0])) {
+        if (OC_FLOOD_BLIND == verdict && NO_MARK != watch->marked
+            && !oc_flood_is_attended(&watch->gauges[0])) {
             verdict = OC_FLOOD_UNKNOWN;
         }
     }

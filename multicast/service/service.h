@@ -53,6 +53,7 @@ struct oc_multicast {
     oc_cast_member_t *active;       /* members that are busy or want to be progressed */
     oc_cast_member_t *tokens, *cores;
     oc_flood_test_t *floods;   /* of all members */
+    unsigned flood_tries;      /* in which this process could not look */
     unsigned num_busy;
     uint64_t now;              /* of the progress that runs */
 };
