@@ -22,14 +22,14 @@ typedef enum {
     OC_PHASES
 } oc_flood_phase_t;
 
-#define OC_FLOOD_ROUNDS 9u     /* of one slot of each kind */
+#define OC_FLOOD_ROUNDS 7u     /* of one slot of each kind */
 #define OC_FLOOD_SLOTS  (OC_FLOOD_ROUNDS * OC_PHASES)
 #define OC_FLOOD_BURST  64u    /* datagrams in a slot */
 
 /* In ns: from when all have joined to the first slot, to the burst of a slot, and to the next. */
-#define OC_FLOOD_SETTLE (110 * OC_MILLISECOND)
-#define OC_FLOOD_LEAD   (4 * OC_MILLISECOND)
-#define OC_FLOOD_TAIL   (10 * OC_MILLISECOND)
+#define OC_FLOOD_SETTLE (180 * OC_MILLISECOND)
+#define OC_FLOOD_LEAD   (7 * OC_MILLISECOND)
+#define OC_FLOOD_TAIL   (9 * OC_MILLISECOND)
 
 /* The larger one counts, of several about the same host, or of several hosts that may use it. */
 typedef enum {

@@ -17,7 +17,7 @@
 #include "multicast/transport/watch_packets.h"
 
 /* From the arrival of a mark until all counters are read: less than OC_FLOOD_LEAD. */
-#define PUNCTUAL (3 * OC_MILLISECOND)
+#define PUNCTUAL (6 * OC_MILLISECOND)
 
 /* Packets of a burst that are looked at: a socket that nobody reads for long has room for all. */
 #define SAMPLE 4u

@@ -48,6 +48,18 @@ gather() {
     echo "$name: the host beside it got $bystander bytes"
 }
 
+# attended COMMAND NAME ARGUMENT...: until ranks without privileges have looked: on a busy machine they may be kept from
+# that, and say so.
+attended() {
+    local try
+
+    for try in 1 2 3 4 5 6; do
+        "$@"
+        has_line "$tmp/$2.log" "$blind" || return 0
+        echo "$2: in test $try nobody looked in time"
+    done
+}
+
 received_bytes() {
     cluster stats | awk -v host="h$1" '$1 == host { print $3 }'
 }
@@ -88,7 +100,7 @@ test_pruning() {
     new_cluster --snooping
     for who in privileged unprivileged; do
         as "$who"
-        gather "pruning-$who" multicast=auto
+        attended gather "pruning-$who" multicast=auto
         expect_offloaded "pruning-$who"
         expect_quiet "pruning-$who"
     done
@@ -100,7 +112,7 @@ test_flooding() {
     new_cluster
     for who in privileged unprivileged; do
         as "$who"
-        gather "flooding-$who" multicast=auto
+        attended gather "flooding-$who" multicast=auto
         expect_left "flooding-$who" "$flooded"
     done
     # somebody has allowed it, and it is what it is
@@ -200,13 +212,13 @@ first_operations() {
     grep '^communicator ' "$tmp/$name.log"
 }
 
-# expect_fates NAME FATE...: "offloaded" or "left", of each communicator.
-expect_fates() {
-    local name=$1
+# has_fates NAME FATE...: "offloaded" or "left", of each communicator.
+has_fates() {
+    [ "$(sed -n -E 's/^communicator [0-9]+: [0-9]+ ms, //p' "$tmp/$1.log" | tr '\n' ' ')" = "${*:2} " ]
+}
 
-    shift
-    [ "$(sed -n -E 's/^communicator [0-9]+: [0-9]+ ms, //p' "$tmp/$name.log" | tr '\n' ' ')" = "$* " ] ||
-        not_ok "$name: they are not: $*" "$tmp/$name.log"
+expect_fates() {
+    has_fates "$@" || not_ok "$1: they are not: ${*:2}" "$tmp/$1.log"
 }
 
 # times_of NAME: of communicators, in milliseconds, the first one first.
@@ -220,16 +232,16 @@ test_communicators() {
 
     new_cluster --snooping
     as unprivileged
-    first_operations comms --hosts "1-$ranks" --per-host 2 -- all all less all all
+    attended first_operations comms --hosts "1-$ranks" --per-host 2 -- all all less all all
     expect_fates comms offloaded offloaded offloaded offloaded offloaded
     least=$(times_of comms | tail -n 4 | sort -n | head -n 1)
     [ "$least" -lt 450 ] || not_ok "comms: later communicators take as long as the first one" "$tmp/comms.log"
     [ "$(times_of comms | head -n 1)" -gt 450 ] || not_ok "comms: there was no test" "$tmp/comms.log"
     # a host that nobody knows is looked at
-    first_operations grows --hosts "1-$ranks" -- less less all all
+    attended first_operations grows --hosts "1-$ranks" -- less less all all
     expect_fates grows offloaded offloaded offloaded offloaded
     new_cluster
-    first_operations floods --hosts "1-$ranks" --per-host 2 -- all all less
+    attended first_operations floods --hosts "1-$ranks" --per-host 2 -- all all less
     expect_fates floods left left left
     [ "$(grep -c -E "$flooded" "$tmp/floods.log")" -eq 1 ] || not_ok "floods: there is not one line" "$tmp/floods.log"
 }
@@ -246,12 +258,12 @@ test_away() {
     # it has to leave when all have joined, and before the end
     for stays in 0.20 0.25 0.30 0.35 0.15 0.40; do
         first_operations elsewhere --hosts 1-2 --per-host 2 -- away=2 stays=$stays away all all
-        ! has_line "$tmp/elsewhere.log" '^communicator 0: .* left$' || break
+        ! has_fates elsewhere left offloaded offloaded || break
     done
     expect_fates elsewhere left offloaded offloaded
     [ "$(grep -c -E "$blind" "$tmp/elsewhere.log")" -eq 1 ] || not_ok "elsewhere: there is not one line" "$tmp/elsewhere.log"
     # who sends comes late, and so does who has joined
-    first_operations late --hosts 1-3 -- away=0 away away=2 away
+    attended first_operations late --hosts 1-3 -- away=0 away away=2 away
     expect_fates late offloaded offloaded
 }
 

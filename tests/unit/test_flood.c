@@ -131,13 +131,13 @@ static void test_beginning(void **state)
 {
     (void) state;
     play((network_t) {.control = BURST});
-    for (uint32_t slot = 0; slot < 4 * OC_PHASES; slot++) {
+    for (uint32_t slot = 0; slot < 2 * OC_PHASES; slot++) {
         gauge.counts[slot] = BURST;
     }
     assert_int_equal(oc_flood_judge(&gauge), OC_FLOOD_GUARDED);
     /* and one that is quiet at first floods all the same */
     play((network_t) {.control = BURST, .probe = BURST});
-    memset(gauge.counts, 0, 4 * OC_PHASES * sizeof(gauge.counts[0]));
+    memset(gauge.counts, 0, 2 * OC_PHASES * sizeof(gauge.counts[0]));
     assert_int_equal(oc_flood_judge(&gauge), OC_FLOOD_FLOODED);
 }
 
