@@ -37,10 +37,16 @@ command_up() {
 
 # From here on an end of this program takes away what it began.
 claim_state() {
+    local patience=100
+
     mkdir -p "$states" || fail "cannot write in $states"
-    if ! mkdir "$state" 2>/dev/null; then
-        fail "cluster '$name' is up already, or coming up: use another --name, or: cluster down --name $name"
-    fi
+    until mkdir "$state" 2>/dev/null; do
+        [ ! -e "$state" ] ||
+            fail "cluster '$name' is up already, or coming up: use another --name, or: cluster down --name $name"
+        # the last cluster that ended took the folder of all with it
+        [ $((patience -= 1)) -gt 0 ] || fail "cannot write in $states"
+        mkdir -p "$states" || fail "cannot write in $states"
+    done
     trap 'command_down' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
