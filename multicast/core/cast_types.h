@@ -225,8 +225,9 @@ typedef struct {
 
 /* What has become of fragments that a rank, or any, has multicast. */
 typedef struct {
-    uint32_t arrived, expected;
-    uint32_t since;            /* the generation in which counting began */
+    uint32_t arrived, expected; /* in this epoch */
+    uint32_t dry;              /* expected in the epochs before in which next to nothing came */
+    uint32_t since;            /* the generation before those */
 } oc_heard_t;
 
 typedef struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts what should have come and what has, from each rank and from all together, until that is
- * enough to tell the network's state, and begins anew: so a path that breaks is noticed after at most
- * twice that much.
+ * Counts what should have come and what has, from each rank and from all together, in short epochs. In those
+ * that are dry next to nothing comes; so many of them in a row that it is more than one full queue
+ * mean that nothing will.
  *
  * A queue that runs over once loses at most what is under way, a window, so it takes more than that.
  * Small operations have less under way; of these, several in a row have to be lost. What was lost
@@ -12,10 +12,10 @@
 
 #include <stdlib.h>
 
-#define DRY_FRAGMENTS    16u
+#define EPOCH            16u   /* fragments, at least */
 #define LEAST_FRAGMENTS  64u
 #define LEAST_OPERATIONS 8u
-#define HOPELESS         8u    /* one in so many comes, or less */
+#define DRY              8u    /* one in so many comes, or less */
 
 oc_status_t oc_reception_begin(oc_cast_group_t *group)
 {
@@ -38,15 +38,10 @@ static uint32_t enough(const oc_cast_group_t *group)
     return most > LEAST_FRAGMENTS ? (uint32_t) most : LEAST_FRAGMENTS;
 }
 
-static bool is_hopeless(const oc_heard_t *heard)
+static bool is_lost(const oc_cast_group_t *group, const oc_heard_t *heard)
 {
-    return heard->arrived <= heard->expected / HOPELESS;
-}
-
-static bool is_known(const oc_cast_group_t *group, const oc_heard_t *heard)
-{
-    return heard->expected >= enough(group)
-           || (heard->expected >= LEAST_FRAGMENTS
+    return heard->dry >= enough(group)
+           || (heard->dry >= LEAST_FRAGMENTS
                && group->generation - heard->since >= LEAST_OPERATIONS);
 }
 
@@ -55,19 +50,21 @@ static void note(oc_cast_group_t *group, uint32_t number, uint32_t expected, uin
 {
     oc_heard_t *heard = &group->reception.of[number];
 
-    if (0 == heard->expected) {
-        heard->since = group->generation;
-    }
     heard->expected += expected;
     heard->arrived += arrived;
-    if (!is_known(group, heard)) {
+    if (heard->expected < EPOCH) {
         return;
     }
-    if (is_hopeless(heard)) {
-        group->reception.lost = number;
+    if (heard->arrived > heard->expected / DRY) {
+        heard->dry = 0;
+        heard->since = group->generation;
     } else {
-        *heard = (oc_heard_t) {0};
+        heard->dry += heard->expected;
+        if (is_lost(group, heard)) {
+            group->reception.lost = number;
+        }
     }
+    heard->expected = heard->arrived = 0;
 }
 
 void oc_reception_again(oc_cast_group_t *group)
@@ -96,15 +93,10 @@ void oc_reception_excuse(oc_cast_group_t *group)
     group->reception.excused = group->generation;
 }
 
-static bool is_dry(const oc_heard_t *heard)
-{
-    return heard->expected >= DRY_FRAGMENTS && is_hopeless(heard);
-}
-
 bool oc_reception_is_dry(const oc_cast_group_t *group, uint32_t owner)
 {
-    return is_dry(&group->reception.of[owner])
-           || is_dry(&group->reception.of[group->config.num_ranks]);
+    return group->reception.of[owner].dry > 0
+           || group->reception.of[group->config.num_ranks].dry > 0;
 }
 
 bool oc_reception_is_lost(const oc_cast_group_t *group, uint32_t *owner)
