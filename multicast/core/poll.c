@@ -126,6 +126,9 @@ void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, 
     if (block->polled) {
         learn_silence(group, message->number > block->high);
     }
+    if (message->number > block->high) {
+        block->patience = 0; /* it was well asked */
+    }
     block->polled = false;
     oc_fragment_sent(group, message->block, message->number, now);
     if (0 == block->received) {
