@@ -222,7 +222,7 @@ uint64_t oc_probe_progress(oc_cast_group_t *group, uint64_t now, uint64_t step)
     if (probe->askers > 0) {
         due = now + OC_SEND_RETRY;
     }
-    if (probe->sent < UNSOLICITED) {
+    if (probe->sent < UNSOLICITED && !probe->over) {
         if (now >= probe->next) {
             after_unsolicited(probe, cast_probe(group), now);
         }

@@ -203,6 +203,7 @@ typedef struct {
     uint8_t *answers;          /* by rank: probes sent on request that did not */
     uint32_t missing;          /* ranks that were not heard */
     unsigned sent;
+    bool over;                 /* all ranks have heard all: only who asks gets one */
     uint8_t *asks;             /* by rank: it asks for a probe */
     uint32_t askers;           /* how many do */
     uint64_t next, interval;   /* of unsolicited probes */

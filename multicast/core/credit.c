@@ -80,7 +80,8 @@ static bool collect(oc_cast_group_t *group, oc_cast_message_t *message, uint64_t
         const oc_chain_t *chain = &operation->chains[k];
 
         message->positions[k] = least_passed(group, k);
-        is_news = is_news || message->positions[k] / step > chain->told / step;
+        is_news = is_news || (message->positions[k] / step > chain->told / step
+                              && message->positions[k] - chain->told >= step / 2);
         is_more = is_more || message->positions[k] > chain->told;
         sum += message->positions[k];
     }

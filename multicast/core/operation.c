@@ -213,6 +213,7 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
     operation->turn = oc_chains_heads(operation, group->config.rank)
                       || group->turn == operation->generation;
     oc_memory_keep_own(group);
+    group->probe.over = true; /* no rank is in an operation before it has heard all others */
 }
 
 bool oc_operation_done(const oc_cast_group_t *group)

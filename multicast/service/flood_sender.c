@@ -119,7 +119,7 @@ static bool send_burst(oc_flood_sender_t *sender, oc_flood_kind_t kind, struct i
 }
 
 /* false: not all of it has been sent. */
-static bool fill_slot(oc_flood_sender_t *sender, uint64_t now)
+static bool fill_round(oc_flood_sender_t *sender, uint64_t now)
 {
     switch (oc_flood_phase(sender->slot)) {
     case OC_PHASE_CONTROL:
@@ -141,7 +141,7 @@ void oc_flood_sender_progress(oc_flood_sender_t *sender, uint64_t now)
         send_mark(sender, now);
     } else if (OC_FLOOD_SLOTS == sender->slot) {
         flood_sender_end(sender); /* the last mark has had time to be read */
-    } else if (fill_slot(sender, now)) {
+    } else if (fill_round(sender, now)) {
         sender->marked = false;
         sender->slot++;
         sender->due = now + OC_FLOOD_TAIL;

@@ -28,7 +28,7 @@ static size_t cost_of(size_t datagram_size)
     return cost + APART;
 }
 
-static bool ask(int fd, int option, size_t bytes)
+static bool staging_ask(int fd, int option, size_t bytes)
 {
     int value = (int) bytes;
 
@@ -41,14 +41,14 @@ static size_t set_buffer(int fd, size_t bytes)
     int given = 0;
     socklen_t length = sizeof(given);
 
-    if (!ask(fd, SO_RCVBUFFORCE, bytes)) {
-        (void) ask(fd, SO_RCVBUF, bytes);
+    if (!staging_ask(fd, SO_RCVBUFFORCE, bytes)) {
+        (void) staging_ask(fd, SO_RCVBUF, bytes);
     }
     (void) getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &given, &length);
     return (size_t) given;
 }
 
-static uint32_t count_in(size_t given, size_t datagram_size)
+static uint32_t staging_count(size_t given, size_t datagram_size)
 {
     return (uint32_t) ((given - given / 4) / cost_of(datagram_size));
 }
@@ -62,13 +62,13 @@ uint32_t oc_udp_staging_set(int fd, size_t bytes, size_t datagram_size)
                 "fewer are sent at a time, which is slower; raise net.core.rmem_max", given / 2,
                 bytes);
     }
-    return count_in(given, datagram_size);
+    return staging_count(given, datagram_size);
 }
 
 uint32_t oc_udp_staging_expect(size_t bytes, size_t datagram_size)
 {
     int fd = oc_fd_make(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    uint32_t count = fd >= 0 ? count_in(set_buffer(fd, bytes), datagram_size) : 0;
+    uint32_t count = fd >= 0 ? staging_count(set_buffer(fd, bytes), datagram_size) : 0;
 
     if (fd >= 0) {
         oc_fd_close(fd);
