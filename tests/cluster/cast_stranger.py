@@ -21,7 +21,7 @@ import time
 CODE = 16
 HEADER = 40
 FRAGMENT = 1
-MAGIC = b"OM\x03"
+MAGIC = b"OM\x04"
 
 
 def checksum(data):
