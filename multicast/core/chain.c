@@ -27,6 +27,12 @@
 /* Queues have room for a window, and for this part of one beyond it. */
 #define EXCESS 8u
 
+/*
+ * If all send at once, they use this part of the window. It keeps links full, and as twice of it is
+ * under way to a rank that falls behind (below), what else is on its link has its share of that.
+ */
+#define TOGETHER_PART 3u
+
 /* The part of what ranks keep that is left to repairs and probes. */
 #define RESERVE 8u
 
@@ -88,6 +94,22 @@ static uint32_t choose_number(const oc_cast_group_t *group, const oc_cast_operat
     return chains < ranks ? chains : ranks;
 }
 
+/* Whoever sends itself receives from all chains but one. */
+static uint32_t choose_ahead(const oc_cast_group_t *group, const oc_cast_operation_t *operation)
+{
+    uint32_t ranks = group->config.num_ranks, others = operation->senders;
+    bool together = operation->num_chains == ranks;
+    uint32_t ahead, enough;
+
+    others -= operation->senders == ranks;
+    ahead = share_of_window(group, others, together);
+    enough = share_of_window(group, TOGETHER_PART * others, false);
+    if (together && enough < ahead) {
+        ahead = enough;
+    }
+    return ahead > MIN_AHEAD ? ahead : MIN_AHEAD;
+}
+
 oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operation)
 {
     uint32_t ranks = group->config.num_ranks, count = choose_number(group, operation);
@@ -109,12 +131,7 @@ oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operatio
         }
         operation->senders += chain->fragments > 0;
     }
-    /* whoever sends itself receives from all chains but one */
-    operation->ahead = share_of_window(group, operation->senders - (operation->senders == ranks),
-                                       count == ranks);
-    if (operation->ahead < MIN_AHEAD) {
-        operation->ahead = MIN_AHEAD;
-    }
+    operation->ahead = choose_ahead(group, operation);
     return OC_OK;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "tests/multicast/fixture.h"
+#include "tests/multicast/flow.h"
 
 #define RANKS    8
 #define MEGABYTE (1u << 20)
@@ -291,6 +292,59 @@ static void test_credit_is_told_in_the_end(void **state)
     }
 }
 
+static void refill(void *arg, flow_t *flow, void *thing)
+{
+    (void) arg;
+    flow_send(flow, MEGABYTE, thing);
+}
+
+/* Beside TCP streams, each from a host to the next one. bytes: that come to each rank. */
+static void play_beside_tcp(const operation_t *operation, double bytes, unsigned streams)
+{
+    flow_t *flows[RANKS];
+    double least = 1, own;
+
+    network_real(&config.network, RANKS);
+    config.network.port_queue = MEGABYTE;
+    begin_crew(RANKS);
+    expect_probed();
+    for (unsigned i = 0; i < streams; i++) {
+        flow_config_t flow = {.from = i, .to = (i + 1) % RANKS,
+                              .window = config.network.tcp_window,
+                              .events = network_events(crew_network(crew)),
+                              .fabric = network_fabric(crew_network(crew)), .delivered = refill};
+
+        flows[i] = flow_new(&flow);
+        flow_send(flows[i], MEGABYTE, NULL);
+        flow_send(flows[i], MEGABYTE, NULL);
+    }
+    (void) crew_add(crew, operation);
+    assert_true(crew_finish(crew, 60 * OC_SECOND));
+    for (unsigned i = 0; i < streams; i++) {
+        double share = (double) flow_received(flows[i]) / seconds() / (double) config.network.rate;
+
+        least = share < least ? share : least;
+    }
+    own = bytes / seconds() / (double) config.network.rate;
+    assert_true(crew_succeeded(crew));
+    crew_free(crew);
+    crew = NULL;
+    for (unsigned i = 0; i < streams; i++) {
+        flow_free(flows[i]);
+    }
+    assert_true(own >= 0.40);
+    assert_true(least >= 0.40);
+}
+
+static void test_tcp_has_its_share(void **state)
+{
+    const operation_t allgather = {.block = 3 * MEGABYTE, .blocking = true};
+
+    (void) state;
+    play_beside_tcp(&allgather, 21.0 * MEGABYTE, 1);
+    play_beside_tcp(&allgather, 21.0 * MEGABYTE, RANKS);
+}
+
 /* Each rank receives seven blocks over its link, which is what takes the time. */
 static void expect_time(double factor)
 {
@@ -364,6 +418,7 @@ int main(void)
         TEST(test_turns_cost_little),
         TEST(test_credit_is_told_in_the_end),
         TEST(test_queues_hold_when_receivers_sleep),
+        TEST(test_tcp_has_its_share),
         TEST(test_links_are_full),
         TEST(test_chains_are_no_slower),
         TEST(test_losses_cost_little),
