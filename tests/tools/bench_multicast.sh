@@ -54,10 +54,10 @@ assert clos["crossings"] > clos["multicast_crossings"], "there are no control me
 assert lossy["fragments_lost"] > 0 and lossy["repair_bytes"] > 0
 assert lossy["seconds"] != results["other"]["seconds"], "the seed changes nothing"
 assert results["shared"]["background"] > 2 * results["narrow"]["background"] > 0
-# the same fragments, in fewer packets
+# the same fragments, in fewer packets: a third of the window has room for 8 fragments at a time
 pieces = results["pieces"]
 assert pieces["fragments_sent"] == plain["fragments_sent"] and pieces["fragments_lost"] == 0
-assert pieces["multicast_crossings"] < plain["multicast_crossings"] / 8
+assert pieces["multicast_crossings"] < plain["multicast_crossings"] / 7
 # the set-up costs no more than the operation: each rank hears each other rank two times, or little more
 assert results["many"]["events"] < 6 * 512 ** 2
 # a rank that stands still holds the others up
