@@ -68,7 +68,7 @@ static oc_status_t widen(oc_allreduce_t *allreduce)
     allreduce->type = OC_TYPE_FLOAT;
     allreduce->element = oc_type_size(OC_TYPE_FLOAT);
     allreduce->bytes = allreduce->args.count * allreduce->element;
-    return NULL != allreduce->base.group->servers->node
+    return NULL != allreduce->base.group->node
                ? OC_OK
                : convert_all(allreduce, oc_type_size(allreduce->args.type), widen_some);
 }
@@ -81,7 +81,7 @@ static oc_status_t allreduce_prepare(oc_allreduce_t *allreduce)
     if (0 != allreduce->args.layout.extent) {
         return pack(allreduce);
     }
-    return NULL != group->servers->node || 0 != group->servers->branch.leaves ? widen(allreduce)
+    return NULL != group->node || 0 != group->servers->branch.leaves ? widen(allreduce)
                                                                               : OC_OK;
 }
 
@@ -132,9 +132,9 @@ static const oc_allreduce_algorithm_t *choose_algorithm(const oc_allreduce_t *al
     const oc_group_t *group = allreduce->base.group;
 
     if (allreduce->bytes <= group->client->config.settings->small_size) {
-        return NULL != group->servers->node ? &oc_small_node : &oc_small_flat;
+        return NULL != group->node ? &oc_small_node : &oc_small_flat;
     }
-    return NULL != group->servers->node ? &oc_large_node : &oc_large_flat;
+    return NULL != group->node ? &oc_large_node : &oc_large_flat;
 }
 
 static oc_status_t allreduce_start(oc_allreduce_t *allreduce)

@@ -46,7 +46,7 @@ static uint64_t what_of(const oc_allreduce_t *allreduce, uint32_t step)
 
 static bool give_next(oc_group_t *group)
 {
-    oc_node_t *node = group->servers->node;
+    oc_node_t *node = group->node;
     uint64_t at = oc_ring_given(node->ring);
     oc_allreduce_t *allreduce = node_find(group, at);
     uint32_t step, owner;
@@ -72,7 +72,7 @@ static bool has_gathered(oc_group_t *group, uint64_t at)
 {
     uint32_t member = 0;
 
-    switch (oc_ring_has_gathered(group->servers->node->ring, at, &member)) {
+    switch (oc_ring_has_gathered(group->node->ring, at, &member)) {
     case OC_OK:
         return true;
     case OC_IN_PROGRESS:
@@ -80,14 +80,14 @@ static bool has_gathered(oc_group_t *group, uint64_t at)
     default:
         oc_client_collapse(group->client, OC_ERR_MISMATCH,
                            "ranks disagree about a collective: rank %u does something else than "
-                           "rank %u", group->servers->node->ranks[member], group->params.rank);
+                           "rank %u", group->node->ranks[member], group->params.rank);
         return false;
     }
 }
 
 static bool node_send_next(oc_group_t *group)
 {
-    oc_node_t *node = group->servers->node;
+    oc_node_t *node = group->node;
     oc_allreduce_t *allreduce;
     uint32_t step;
 
@@ -110,9 +110,9 @@ static bool node_send_next(oc_group_t *group)
 static void node_let_go(oc_allreduce_t *allreduce)
 {
     assert(allreduce->steps.hold && allreduce->waiting > 0
-           && allreduce->base.group->servers->node->holding > 0);
+           && allreduce->base.group->node->holding > 0);
     allreduce->steps.hold = false;
-    allreduce->base.group->servers->node->holding--;
+    allreduce->base.group->node->holding--;
     if (0 == --allreduce->waiting) {
         oc_collective_finish(&allreduce->base, allreduce->base.status);
     }
@@ -120,7 +120,7 @@ static void node_let_go(oc_allreduce_t *allreduce)
 
 static bool node_take_next(oc_group_t *group)
 {
-    oc_node_t *node = group->servers->node;
+    oc_node_t *node = group->node;
     uint64_t at = oc_ring_taken(node->ring);
     oc_allreduce_t *allreduce;
     uint32_t step, owner;
@@ -156,7 +156,7 @@ static bool node_take_next(oc_group_t *group)
 /* Large ones that have all results end when all ranks of the host have committed them. */
 static bool node_settle(oc_group_t *group)
 {
-    oc_node_t *node = group->servers->node;
+    oc_node_t *node = group->node;
     oc_collective_t *running, *next;
     unsigned before = node->settling;
     uint64_t committed;
@@ -182,7 +182,7 @@ static void look_for_failure(oc_group_t *group)
     char text[OC_RING_TEXT_SIZE];
     uint32_t member;
 
-    if (oc_ring_has_failed(group->servers->node->ring, &member, text)) {
+    if (oc_ring_has_failed(group->node->ring, &member, text)) {
         oc_client_collapse(group->client, OC_ERR_UNREACHABLE, "%s", text);
     }
 }
@@ -190,8 +190,8 @@ static void look_for_failure(oc_group_t *group)
 /* Rings that nobody hears would use up what those who ring have to send with. */
 static void disarm(oc_group_t *group)
 {
-    group->servers->node->armed = false;
-    oc_ring_disarm(group->servers->node->ring);
+    group->node->armed = false;
+    oc_ring_disarm(group->node->ring);
     if (NULL == group->client->nodes) {
         (void) oc_doorbell_listen(group->client->bell);
     }
@@ -199,11 +199,11 @@ static void disarm(oc_group_t *group)
 
 static void leave_list(oc_group_t *group)
 {
-    if (group->servers->node->active) {
-        group->servers->node->active = false;
+    if (group->node->active) {
+        group->node->active = false;
         DL_DELETE2(group->client->nodes, group, node_prev, node_next);
     }
-    if (group->servers->node->armed) {
+    if (group->node->armed) {
         disarm(group);
     }
 }
@@ -211,7 +211,7 @@ static void leave_list(oc_group_t *group)
 /* One of each: what the network brings is looked at in between. */
 static bool progress(oc_group_t *group)
 {
-    oc_node_t *node = group->servers->node;
+    oc_node_t *node = group->node;
     bool given, sent, taken, settled;
 
     look_for_failure(group);
@@ -244,8 +244,8 @@ void oc_client_nodes_arm(oc_client_t *client)
     oc_group_t *group;
 
     DL_FOREACH2 (client->nodes, group, node_next) {
-        group->servers->node->armed = true;
-        oc_ring_arm(group->servers->node->ring);
+        group->node->armed = true;
+        oc_ring_arm(group->node->ring);
     }
 }
 
@@ -253,10 +253,10 @@ void oc_node_fail(oc_group_t *group, const char *reason)
 {
     oc_collective_t *running, *next;
 
-    if (NULL == group->servers->node || NULL == group->servers->node->ring) {
+    if (NULL == group->node || NULL == group->node->ring) {
         return;
     }
-    oc_ring_fail(group->servers->node->ring, reason);
+    oc_ring_fail(group->node->ring, reason);
     leave_list(group);
     DL_FOREACH_SAFE (group->running, running, next) {
         if (oc_allreduce_of(running)->steps.hold) {

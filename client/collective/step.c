@@ -27,19 +27,19 @@ uint32_t oc_step_owner(const oc_allreduce_t *allreduce, uint32_t step)
     const oc_group_t *group = allreduce->base.group;
 
     return oc_team_of(allreduce->sequence, step, group->servers->teams.count)
-           % group->servers->node->num_members;
+           % group->node->num_members;
 }
 
 /* A rank that is alone on its host sends from the caller's memory and receives there. */
 bool oc_step_is_direct(const oc_allreduce_t *allreduce)
 {
-    return 1 == allreduce->base.group->servers->node->num_members && !allreduce->wide
+    return 1 == allreduce->base.group->node->num_members && !allreduce->wide
            && !oc_vector_is_staged(allreduce);
 }
 
 void *oc_step_place(const oc_allreduce_t *allreduce, uint32_t member, uint32_t step)
 {
-    return oc_ring_place(allreduce->base.group->servers->node->ring, member,
+    return oc_ring_place(allreduce->base.group->node->ring, member,
                          allreduce->steps.first + step);
 }
 
@@ -47,20 +47,20 @@ const void *oc_step_contribution(const oc_allreduce_t *allreduce, uint32_t step)
 {
     return oc_step_is_direct(allreduce)
                ? (const char *) allreduce->send + oc_step_piece(allreduce, step).offset
-               : oc_step_place(allreduce, allreduce->base.group->servers->node->self, step);
+               : oc_step_place(allreduce, allreduce->base.group->node->self, step);
 }
 
 void *oc_step_result(const oc_allreduce_t *allreduce, uint32_t step)
 {
     return oc_step_is_direct(allreduce)
                ? (char *) allreduce->recv + oc_step_piece(allreduce, step).offset
-               : oc_step_place(allreduce, allreduce->base.group->servers->node->self, step);
+               : oc_step_place(allreduce, allreduce->base.group->node->self, step);
 }
 
 void oc_steps_join(oc_allreduce_t *allreduce, uint32_t count, size_t bytes)
 {
     oc_group_t *group = allreduce->base.group;
-    oc_node_t *node = group->servers->node;
+    oc_node_t *node = group->node;
 
     allreduce->steps = (oc_steps_t) {.first = node->planned, .count = count, .bytes = bytes,
                                      .hold = true};
@@ -75,7 +75,7 @@ void oc_steps_join(oc_allreduce_t *allreduce, uint32_t count, size_t bytes)
 
 void oc_step_publish(oc_allreduce_t *allreduce, uint32_t step)
 {
-    oc_ring_publish(allreduce->base.group->servers->node->ring, allreduce->steps.first + step);
+    oc_ring_publish(allreduce->base.group->node->ring, allreduce->steps.first + step);
 }
 
 /* Collectives may get their COMMITs in another order; small ones need none. */
@@ -91,5 +91,5 @@ void oc_steps_commit(oc_allreduce_t *allreduce)
             break;
         }
     }
-    oc_ring_commit(group->servers->node->ring, count);
+    oc_ring_commit(group->node->ring, count);
 }

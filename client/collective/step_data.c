@@ -52,7 +52,7 @@ static bool read_in(oc_allreduce_t *allreduce, void *to, const oc_step_piece_t *
  */
 static bool will_be_read(const oc_allreduce_t *allreduce, uint32_t step)
 {
-    const oc_node_t *node = allreduce->base.group->servers->node;
+    const oc_node_t *node = allreduce->base.group->node;
 
     return oc_step_owner(allreduce, step) == node->self
            || allreduce->steps.first + step >= oc_ring_given(node->ring);
@@ -106,7 +106,7 @@ void oc_step_copy_out(oc_allreduce_t *allreduce, const void *from, const oc_step
 /* Own data is read where the caller has it, unless it has to be made wide, or fetched, first. */
 bool oc_step_reduce(oc_allreduce_t *allreduce, uint32_t step, void *to)
 {
-    oc_node_t *node = allreduce->base.group->servers->node;
+    oc_node_t *node = allreduce->base.group->node;
     oc_step_piece_t piece = oc_step_piece(allreduce, step);
     bool copied = allreduce->wide || NULL != allreduce->vector.send_device;
 

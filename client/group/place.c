@@ -62,12 +62,12 @@ void oc_place_tell(oc_group_t *group)
 
 void oc_node_free(oc_group_t *group)
 {
-    oc_node_t *node = group->servers->node;
+    oc_node_t *node = group->node;
 
     if (NULL == node) {
         return;
     }
-    group->servers->node = NULL;
+    group->node = NULL;
     group->client->node_bytes -= node->bytes;
     oc_ring_close(node->ring);
     oc_segment_close(node->segment);
@@ -82,10 +82,10 @@ static bool make_segment(oc_group_t *group, char *error, size_t error_size)
     oc_ring_shape_t shape = place_shape_of(client);
     size_t bytes = oc_ring_segment_size(&shape);
 
-    if (NULL == group->servers->node) {
-        group->servers->node = calloc(1, sizeof(*group->servers->node));
+    if (NULL == group->node) {
+        group->node = calloc(1, sizeof(*group->node));
     }
-    if (NULL == group->servers->node) {
+    if (NULL == group->node) {
         snprintf(error, error_size, "out of memory");
         return false;
     }
@@ -99,10 +99,10 @@ static bool make_segment(oc_group_t *group, char *error, size_t error_size)
         return false;
     }
     if ((NULL == client->bell && OC_OK != oc_doorbell_open(&client->bell, error, error_size))
-        || OC_OK != oc_segment_create(bytes, &group->servers->node->segment, error, error_size)) {
+        || OC_OK != oc_segment_create(bytes, &group->node->segment, error, error_size)) {
         return false;
     }
-    group->servers->node->bytes = bytes;
+    group->node->bytes = bytes;
     client->node_bytes += bytes;
     return true;
 }
@@ -121,7 +121,7 @@ void oc_place_offer(oc_group_t *group, oc_record_t *record)
         oc_place_flat(group);
         return;
     }
-    oc_segment_name(group->servers->node->segment, record->segment);
+    oc_segment_name(group->node->segment, record->segment);
     oc_doorbell_name(group->client->bell, record->bell);
     record->shares = OC_SHARES_MEMORY;
 }
@@ -157,7 +157,7 @@ static host_t *host_find(host_t **hosts, uint64_t node)
 /* Hosts by lowest rank, and this host's ranks by rank. */
 static bool find_hosts(oc_group_t *group, host_t **hosts)
 {
-    oc_node_t *node = group->servers->node;
+    oc_node_t *node = group->node;
     oc_record_t own, record;
 
     (void) oc_record_of(group, group->params.rank, &own);
@@ -223,15 +223,15 @@ bool oc_place_find(oc_group_t *group)
         || !look_for_offers(group)) {
         return false;
     }
-    if (NULL == group->servers->node) {
-        group->servers->node = calloc(1, sizeof(*group->servers->node));
+    if (NULL == group->node) {
+        group->node = calloc(1, sizeof(*group->node));
     }
-    if (NULL != group->servers->node) {
-        group->servers->node->ranks = calloc(group->params.num_ranks,
-                                             sizeof(*group->servers->node->ranks));
-        found = NULL != group->servers->node->ranks && find_hosts(group, &hosts);
+    if (NULL != group->node) {
+        group->node->ranks = calloc(group->params.num_ranks,
+                                             sizeof(*group->node->ranks));
+        found = NULL != group->node->ranks && find_hosts(group, &hosts);
     }
-    wanted = !found || (group->servers->node->most > 1 && all_share(hosts));
+    wanted = !found || (group->node->most > 1 && all_share(hosts));
     hosts_free(hosts);
     if (!found) {
         oc_place_flat(group);
@@ -243,7 +243,7 @@ bool oc_place_find(oc_group_t *group)
 static bool get_segment(oc_group_t *group, uint32_t member, oc_ring_member_t *to, char *error,
                         size_t error_size)
 {
-    oc_node_t *node = group->servers->node;
+    oc_node_t *node = group->node;
     oc_record_t record;
 
     if (member == node->self) {
@@ -269,7 +269,7 @@ static oc_status_t make_ring(oc_group_t *group, oc_ring_member_t *members, char 
                              size_t error_size)
 {
     oc_ring_shape_t shape = place_shape_of(group->client);
-    oc_node_t *node = group->servers->node;
+    oc_node_t *node = group->node;
     oc_status_t status = OC_OK;
 
     for (uint32_t i = 0; i < node->num_members; i++) {
@@ -295,7 +295,7 @@ static oc_status_t make_ring(oc_group_t *group, oc_ring_member_t *members, char 
 
 oc_status_t oc_place_attach(oc_group_t *group, char *error, size_t error_size)
 {
-    oc_node_t *node = group->servers->node;
+    oc_node_t *node = group->node;
     oc_ring_member_t *members = NULL;
     oc_status_t status;
 
@@ -315,7 +315,7 @@ oc_status_t oc_place_attach(oc_group_t *group, char *error, size_t error_size)
 
 void oc_place_take(oc_group_t *group)
 {
-    const oc_node_t *node = group->servers->node;
+    const oc_node_t *node = group->node;
 
     oc_ring_hide(node->ring);
     /* a host with fewer ranks than another one has several teams for each */
@@ -335,11 +335,11 @@ void oc_place_limit(oc_group_t *group, unsigned aggregators)
     unsigned places = place_shape_of(group->client).capacity;
     unsigned lanes = aggregators * group->servers->teams.count;
 
-    if (NULL == group->servers->node) {
+    if (NULL == group->node) {
         return;
     }
     places = 2 * aggregators * window < places ? 2 * aggregators * window : places;
-    oc_ring_limit(group->servers->node->ring, places);
+    oc_ring_limit(group->node->ring, places);
     places = (places + lanes - 1) / lanes;
     group->servers->teams.window = places < window ? places : window;
 }

@@ -163,14 +163,14 @@ static void describe_shares(const oc_group_t *group, char *buffer, size_t size)
 static void describe_shape(const oc_group_t *group, char *buffer, size_t size)
 {
     const oc_branch_t *branch = &group->servers->branch;
-    uint32_t hosts = NULL != group->servers->node ? group->servers->node->num_hosts : 0;
+    uint32_t hosts = NULL != group->node ? group->node->num_hosts : 0;
     int length = 0;
 
     if (0 != branch->leaves) {
         length = snprintf(buffer, size, ", tree reduction shape: up to %u %s a leaf", branch->most,
-                          NULL != group->servers->node ? "hosts" : "ranks");
+                          NULL != group->node ? "hosts" : "ranks");
     }
-    if (NULL != group->servers->node) {
+    if (NULL != group->node) {
         snprintf(buffer + length, size - (size_t) length, "%s%u host%s with %s%u ranks",
                  0 != branch->leaves ? ", " : ", node reduction shape: ", hosts,
                  1 == hosts ? "" : "s", 1 == hosts ? "" : "up to ", group->servers->teams.count);

@@ -85,7 +85,7 @@ bool oc_group_choose(oc_group_t *group)
     group->servers->situation = (oc_situation_t) {
         .ranks = group->params.num_ranks, .weights = client->weights,
         .heaviest = client->heaviest, .peers = peers,
-        .nodes = NULL != group->servers->node, .lanes = client->servers.count + peers,
+        .nodes = NULL != group->node, .lanes = client->servers.count + peers,
         .small_size = settings->small_size, .largest_chunk = oc_settings_largest_chunk(settings),
         .fewest_chunks = oc_settings_fewest_chunks(settings), .tree = tree};
     group->servers->situation.previous = group->params.rules->previous;

@@ -51,7 +51,7 @@ static void send_join(oc_group_t *group, oc_link_t *link, unsigned own, uint32_t
                                 .chunk_bytes = (uint32_t) oc_settings_largest_chunk(settings),
                                 .window = group->servers->teams.window,
                                 .small_bytes = (uint32_t) settings->small_size,
-                                .reserves = NULL != group->servers->node
+                                .reserves = NULL != group->node
                                             || 0 != group->servers->branch.parent
                                             || oc_lanes_are_paced(group),
                                 .leaves = group->servers->branch.leaves,

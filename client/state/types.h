@@ -142,7 +142,6 @@ typedef struct {
     uint64_t id;
     oc_teams_t teams;              /* in a tree: what this rank's leaf has of them */
     oc_branch_t branch;
-    oc_node_t *node;               /* of the node shape; NULL: flat, or not known yet */
     uint32_t reply_handle;
     bool has_handle;               /* from the set-up on, unless it is declined */
     uint64_t next_sequence;
@@ -192,6 +191,8 @@ struct oc_group {
     bool tells;                    /* this rank has the reason for declining */
     oc_setup_t *setup;             /* while it is being set up */
     oc_group_servers_t *servers;   /* of OC_SERVICE_AGGREGATION; else NULL */
+    oc_node_t *node;               /* if its ranks share memory inside hosts; NULL: they do not, or it is
+                                      not known yet */
     oc_cast_group_t *cast;         /* of OC_SERVICE_MULTICAST, from the set-up on; else NULL */
     bool cast_told;                /* it goes on without multicast, which was said */
     char way[OC_WAY_SIZE];         /* what carries it, once it is live */
