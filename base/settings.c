@@ -12,6 +12,7 @@
 
 static const char *const mode_names[] = {"auto", "always", "never", NULL};
 static const char *const multicast_names[] = {"auto", "verbs", "udp", "off", NULL};
+static const char *const receiver_names[] = {"host", "rank", NULL};
 static const char *const peer_names[] = {"auto", "off", NULL};
 static const char *const reproducible_names[] = {"shape", "rank_order", NULL};
 static const char *const cgroup_names[] = {"auto", "off", NULL};
@@ -142,6 +143,10 @@ static const oc_setting_t job_settings[] = {
     {JOB(multicast_port), ADMINISTRATORS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
      .number = 8919, .min = 1, .max = 65535, .unit = "",
      .help = "UDP port for multicast."},
+    {JOB(multicast_receiver), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_CHOICE,
+     .number = OC_RECEIVER_HOST, .max = 1, .unit = "", .choices = receiver_names,
+     .help = "Who sends and receives by multicast, if a communicator has several ranks on a host. "
+             "host: the lowest of them for all, which share memory. rank: each for itself."},
     {JOB(multicast_groups), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
      .number = 4, .min = 1, .max = 16, .unit = "addresses",
      .help = "Number of multicast addresses, from the first one on, that the communicators of a "

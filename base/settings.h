@@ -71,6 +71,11 @@ typedef enum {
 } oc_multicast_choice_t;
 
 typedef enum {
+    OC_RECEIVER_HOST, /* one rank of each host, for all of them */
+    OC_RECEIVER_RANK, /* each rank */
+} oc_receiver_t;
+
+typedef enum {
     OC_REPRODUCIBLE_SHAPE,      /* as the group's shape says: nodes reduce first */
     OC_REPRODUCIBLE_RANK_ORDER, /* always flat */
 } oc_reproducible_t;
@@ -120,6 +125,7 @@ typedef struct {
     const char *multicast_interface;
     const char *multicast_address;
     int multicast_port;
+    int multicast_receiver;      /* oc_receiver_t */
     int multicast_groups;
     int multicast_senders;       /* 0: as many as the window is good for */
     size_t multicast_window;

@@ -74,27 +74,33 @@ typedef enum {
 size_t oc_record_size(oc_service_t service);
 
 /*
- * What a group needs from outside to set itself up: two exchanges among its ranks. begin is
+ * What a group needs from outside to set itself up: exchanges among its ranks. begin is
  * called in the order in which the ranks issue collectives, before anything is known, and
- * reserves both (with their buffers); start may come at any time later, in any order relative to
- * other collectives of the application. step is 0 for the exchange of records, 1 for a vote, which
- * there may be several of, one after the other.
+ * reserves them (with their buffers); start may come at any time later, in any order relative to
+ * other collectives of the application. There may be several votes, one after the other.
  * test tells whether the step that was started last is finished. end releases everything and
  * is called once for each begin. An error of any of them fails the group on this rank: the ranks
  * have no way left to come to the same outcome.
  */
+typedef enum {
+    OC_EXCHANGE_RECORDS,
+    OC_EXCHANGE_VOTE,
+    OC_EXCHANGE_CONTACTS,      /* not started by ranks without neighbours */
+} oc_exchange_step_t;
+
 typedef struct {
     void *record;      /* size bytes to give to all */
     void *records;     /* room for num_ranks * size bytes, in rank order */
     size_t size;
     /*
-     * With the records: something for few ranks, each of which has this one among its neighbours,
-     * too. It may be shorter than contact_size, and says itself how long it is.
+     * After the records: something for few ranks, each of which has this one among its neighbours,
+     * too. It may be shorter than contact_size, and says itself how long it is. Who and how many they are
+     * is known when the exchange of contacts is started.
      */
     const uint32_t *neighbours;
-    unsigned num_neighbours;
+    const unsigned *num_neighbours;
     void *contact;     /* contact_size bytes to give to these */
-    void *contacts;    /* room for num_neighbours * contact_size bytes, in their order */
+    void *contacts;    /* room for OC_CAST_NEIGHBOURS * contact_size bytes, in their order */
     size_t contact_size;
     int64_t *vote;     /* one number to give to all */
     int64_t *outcome;  /* room for the minimum of all votes */
@@ -103,7 +109,7 @@ typedef struct {
 typedef struct {
     oc_status_t (*job)(void *context, oc_job_t *job);  /* the identity of this process's job */
     oc_status_t (*begin)(void *context, const oc_exchange_t *exchange);
-    oc_status_t (*start)(void *context, int step);
+    oc_status_t (*start)(void *context, oc_exchange_step_t step);
     oc_status_t (*test)(void *context);
     void (*end)(void *context);
 } oc_bootstrap_t;
@@ -113,7 +119,7 @@ typedef struct {
     bool patient;                      /* multicast: ranks may be elsewhere during the set-up, also
                                           if the first collective does not block */
     uint32_t num_ranks, rank;
-    bool shares_host;                  /* aggregation: other ranks of the group are on this host */
+    bool shares_host;                  /* other ranks of the group are on this host */
     uint64_t node;                     /* equal for ranks that share memory; 0: as this host is */
     bool lowest_on_host;               /* aggregation: no lower rank of the group is on this host */
     uint32_t max_hosts;                /* no more hosts than these have ranks of the group */

@@ -23,6 +23,8 @@ libocclient_la_SOURCES = \
 	client/group/cast_group.h client/group/cast_group.c \
 	client/group/group.h client/group/group.c \
 	client/group/place.h client/group/place.c \
+	client/group/relay.h client/group/relay.c \
+	client/group/relay_map.h client/group/relay_map.c \
 	client/group/served.h client/group/served.c \
 	client/plan/division.h client/plan/division.c \
 	client/plan/chunk_map.h client/plan/chunk_map.c \

@@ -45,6 +45,7 @@ libocmulticast_la_SOURCES = \
 	multicast/service/flood_service.h multicast/service/flood_service.c \
 	multicast/service/flood_test.h multicast/service/flood_test.c \
 	multicast/service/flood_watch.h multicast/service/flood_watch.c \
+	multicast/service/cast_judge.c \
 	multicast/service/cast_member.h multicast/service/cast_member.c \
 	multicast/service/multicast.h multicast/service/multicast.c \
 	multicast/service/cast_record.h multicast/service/cast_record.c \

@@ -17,7 +17,7 @@
 
 typedef struct {
     _Alignas(LINE) atomic_ullong published; /* 1 + the step, by the owner */
-    _Alignas(LINE) uint64_t what;           /* of the step that was given, written before */
+    _Alignas(LINE) atomic_ullong what;      /* of the step that was given, written before */
 } place_t;
 
 typedef struct {
@@ -154,6 +154,11 @@ void *oc_ring_place(const oc_ring_t *ring, uint32_t member, uint64_t step)
            + step % ring->places * ring->shape.place_size;
 }
 
+size_t oc_ring_place_size(const oc_ring_t *ring)
+{
+    return ring->shape.place_size;
+}
+
 /*
  * Both this and oc_ring_arm exchange the flag after what they did before and before what they do
  * next: whoever comes second sees what the first did, so either the sleeper sees the change or
@@ -200,11 +205,33 @@ bool oc_ring_has_room(const oc_ring_t *ring)
 void oc_ring_give(oc_ring_t *ring, uint64_t what, uint32_t owner)
 {
     assert(owner < ring->num_members && ring->given - ring->taken < ring->places);
-    ring_place_of(ring, ring->self, ring->given)->what = what;
+    atomic_store_explicit(&ring_place_of(ring, ring->self, ring->given)->what, what,
+                          memory_order_relaxed);
     ring->owned[ring->given % ring->places] = owner == ring->self;
     ring->given++;
     atomic_store_explicit(&head_of(ring, ring->self)->given, ring->given, memory_order_release);
     wake(ring, owner);
+}
+
+static uint64_t what_of(const oc_ring_t *ring, uint32_t member, uint64_t step)
+{
+    return atomic_load_explicit(&ring_place_of(ring, member, step)->what, memory_order_relaxed);
+}
+
+oc_status_t oc_ring_matches(const oc_ring_t *ring, uint32_t member, uint64_t step, uint64_t what)
+{
+    const atomic_ullong *given = &head_of(ring, member)->given;
+    uint64_t theirs;
+
+    if (atomic_load_explicit(given, memory_order_acquire) <= step) {
+        return OC_IN_PROGRESS;
+    }
+    theirs = what_of(ring, member, step);
+    atomic_thread_fence(memory_order_acquire);
+    if (atomic_load_explicit(given, memory_order_relaxed) > step + ring->places) {
+        return OC_OK; /* the place may be that of a later step by now */
+    }
+    return what == theirs ? OC_OK : OC_ERR_MISMATCH;
 }
 
 oc_status_t oc_ring_has_gathered(const oc_ring_t *ring, uint64_t step, uint32_t *member)
@@ -212,7 +239,7 @@ oc_status_t oc_ring_has_gathered(const oc_ring_t *ring, uint64_t step, uint32_t 
     uint64_t what;
 
     assert(step < ring->given);
-    what = ring_place_of(ring, ring->self, step)->what;
+    what = what_of(ring, ring->self, step);
     for (uint32_t i = 0; i < ring->num_members; i++) {
         if (i == ring->self) {
             continue;
@@ -220,7 +247,7 @@ oc_status_t oc_ring_has_gathered(const oc_ring_t *ring, uint64_t step, uint32_t 
         if (atomic_load_explicit(&head_of(ring, i)->given, memory_order_acquire) <= step) {
             return OC_IN_PROGRESS;
         }
-        if (what != ring_place_of(ring, i, step)->what) {
+        if (what != what_of(ring, i, step)) {
             *member = i;
             return OC_ERR_MISMATCH;
         }

@@ -80,7 +80,14 @@ void oc_ring_give(oc_ring_t *ring, uint64_t what, uint32_t owner);
  */
 oc_status_t oc_ring_has_gathered(const oc_ring_t *ring, uint64_t step, uint32_t *member);
 
+/*
+ * Whether a member has given a step as the same thing: OC_IN_PROGRESS, it has not given it; OC_ERR_MISMATCH, it is
+ * something else there. OC_OK also if it has gone so far past it that nobody knows any more.
+ */
+oc_status_t oc_ring_matches(const oc_ring_t *ring, uint32_t member, uint64_t step, uint64_t what);
+
 void *oc_ring_place(const oc_ring_t *ring, uint32_t member, uint64_t step);
+size_t oc_ring_place_size(const oc_ring_t *ring);
 
 /* For the owner: the result is in its place. */
 void oc_ring_publish(oc_ring_t *ring, uint64_t step);

@@ -119,13 +119,13 @@ static oc_status_t others_begin(void *context, const oc_exchange_t *exchange)
     return OC_OK;
 }
 
-static oc_status_t others_start(void *context, int step)
+static oc_status_t others_start(void *context, oc_exchange_step_t step)
 {
     others_t *others = context;
     uint8_t *records = others->exchange.records;
     oc_record_t record;
 
-    if (1 == step) {
+    if (OC_EXCHANGE_VOTE == step) {
         others->most = heap();
         *others->exchange.outcome = *others->exchange.vote;
         return OC_OK;
@@ -134,7 +134,7 @@ static oc_status_t others_start(void *context, int step)
         return OC_ERR_INVALID;
     }
     for (unsigned rank = 0; rank < others->whole->ranks; rank++) {
-        record.host = record.node = rank + 1;
+        record.host = record.offer.node = rank + 1;
         oc_record_encode(&record, records + rank * others->exchange.size);
     }
     return OC_OK;

@@ -192,7 +192,7 @@ static void disarm(oc_group_t *group)
 {
     group->node->armed = false;
     oc_ring_disarm(group->node->ring);
-    if (NULL == group->client->nodes) {
+    if (NULL == group->client->nodes && NULL == group->client->relays) {
         (void) oc_doorbell_listen(group->client->bell);
     }
 }

@@ -9,6 +9,7 @@
 #include "client/collective/vector.h"
 #include "client/group/cast_group.h"
 #include "client/group/group.h"
+#include "client/group/relay.h"
 
 /* An Allgather or a Bcast. */
 typedef struct {
@@ -101,23 +102,35 @@ static void cast_release(oc_client_t *client, oc_collective_t *collective)
     free(cast->extents);
 }
 
-static void cast_begin(oc_collective_t *collective)
+static oc_status_t cast_start(cast_t *cast)
 {
-    cast_t *cast = cast_of(collective);
-    oc_group_t *group = collective->group;
-    oc_client_t *client = group->client;
+    oc_group_t *group = cast->base.group;
     oc_status_t status = open_stages(cast);
 
     if (OC_OK != status) {
-        oc_cast_group_fail(group->cast, status, oc_status_string(status));
-    } else {
-        status = oc_multicast_start(client->multicast, group->cast, &cast->args, client->now);
+        return status;
     }
+    if (NULL != group->node) {
+        return oc_relay_begin(&cast->base, &cast->args);
+    }
+    return oc_multicast_start(group->client->multicast, group->cast, &cast->args,
+                              group->client->now);
+}
+
+static void cast_begin(oc_collective_t *collective)
+{
+    oc_group_t *group = collective->group;
+    oc_status_t status = cast_start(cast_of(collective));
+    const char *reason = oc_status_string(status);
+
     if (OC_OK != status) {
-        oc_group_fail(group, status, oc_cast_group_reason(group->cast));
+        if (NULL != group->cast && oc_cast_group_ready(group->cast) < OC_OK) {
+            reason = oc_cast_group_reason(group->cast);
+        }
+        oc_group_fail(group, status, reason);
         oc_collective_finish(collective, status);
     }
-    oc_client_cast_account(client);
+    oc_client_cast_account(group->client);
 }
 
 static void cast_count(const cast_t *cast)
@@ -165,17 +178,16 @@ static oc_status_t bcast_end(oc_collective_t *collective, oc_status_t status)
                     &collective->group->client->config.counters->bcast_offloaded);
 }
 
-/* Multicast calls back what it has, and it has all that run. */
+/* Multicast calls back what it has, and it has all that run but for those of a host. */
 static void cast_fail(oc_collective_t *collective)
 {
-    (void) collective;
+    oc_relay_fail(collective->group, collective->status);
 }
 
 /* Multicast has a queue of its own, and takes nothing while it calls back. */
 static bool cast_may_begin(const oc_group_t *group)
 {
-    (void) group;
-    return true;
+    return NULL == group->node || 0 == group->num_running;
 }
 
 static const oc_collective_ops_t allgather_ops = {

@@ -3,16 +3,20 @@
 #include "client/group/cast_group.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
 #include "base/clock.h"
 #include "client/collective/collective.h"
+#include "client/group/place.h"
+#include "client/group/relay.h"
 #include "client/servers/interfaces.h"
 #include "client/state/record.h"
 #include "client/state/setup_state.h"
 
 /* Of a communicator that both serve, each rank keeps those of all. */
-_Static_assert(OC_RECORD_SIZE + OC_MULTICAST_RECORD_SIZE <= 256, "records are short");
+_Static_assert(OC_RECORD_SIZE + OC_MULTICAST_RECORD_SIZE <= 288, "records are short");
 
 size_t oc_record_size(oc_service_t service)
 {
@@ -35,6 +39,7 @@ static oc_status_t open_multicast(oc_client_t *client)
 oc_status_t oc_group_cast_record(oc_group_t *group, char *error, size_t error_size)
 {
     oc_client_t *client = group->client;
+    oc_offer_t offer = {.shares = OC_SHARES_NOTHING};
     oc_status_t status;
     unsigned before;
 
@@ -44,14 +49,16 @@ oc_status_t oc_group_cast_record(oc_group_t *group, char *error, size_t error_si
         return OC_ERR_NO_MEMORY;
     }
     before = oc_multicast_open_sockets(client->multicast);
-    status = oc_multicast_record(client->multicast, (uint64_t) group->params.mode,
+    oc_place_offer(group, oc_host_identity(), &offer);
+    status = oc_multicast_record(client->multicast, (uint64_t) group->params.mode, &offer,
                                  group->setup->record, group->setup->contact, error, error_size);
     client->config.counters->open_sockets +=
         oc_multicast_open_sockets(client->multicast) - before;
     return status;
 }
 
-static oc_multicast_params_t params_of(const oc_group_t *group)
+/* Of all ranks. */
+static oc_multicast_params_t all_of(const oc_group_t *group)
 {
     return (oc_multicast_params_t) {
         .num_ranks = group->params.num_ranks, .rank = group->params.rank,
@@ -59,32 +66,95 @@ static oc_multicast_params_t params_of(const oc_group_t *group)
         .patient = group->params.patient};
 }
 
-bool oc_group_cast_admit(oc_group_t *group)
+/* Of those that are in multicast; this rank is. */
+static oc_multicast_params_t params_of(const oc_group_t *group)
 {
-    oc_multicast_params_t params = params_of(group);
+    oc_multicast_params_t params = all_of(group);
 
-    return NULL == group->client->multicast
-           || oc_multicast_admit(group->client->multicast, &params);
+    if (NULL != group->node) {
+        params.num_ranks = group->node->num_hosts;
+        params.rank = group->node->host;
+        params.records = group->setup->leaders;
+    }
+    return params;
 }
 
-oc_status_t oc_group_cast_join(oc_group_t *group, uint32_t *blamed, char *error,
-                               size_t error_size)
+oc_status_t oc_group_cast_judge(oc_group_t *group, uint32_t *blamed, char *error,
+                                size_t error_size)
 {
-    oc_client_t *client = group->client;
-    oc_multicast_params_t params = params_of(group);
+    oc_multicast_params_t params = all_of(group);
 
-    if (NULL == client->multicast) {
+    if (NULL == group->client->multicast) {
         *blamed = params.rank;
         snprintf(error, error_size, "rank %u cannot take part", params.rank);
         return OC_DECLINED;
     }
-    return oc_multicast_join(client->multicast, &params, client->now, &group->cast, blamed, error,
-                             error_size);
+    return oc_multicast_judge(group->client->multicast, &params, &group->setup->terms, blamed,
+                              error, error_size);
 }
 
-bool oc_group_cast_tests_flood(const oc_group_t *group)
+/* The first one of each host. */
+static bool gather_leaders(const oc_group_t *group)
 {
-    return oc_multicast_tests_flood(group->client->multicast, group->cast);
+    const oc_node_t *node = group->node;
+    oc_setup_t *setup = group->setup;
+
+    setup->leaders = calloc(node->num_hosts, OC_MULTICAST_RECORD_SIZE);
+    for (uint32_t host = 0; NULL != setup->leaders && host < node->num_hosts; host++) {
+        memcpy(setup->leaders + (size_t) host * OC_MULTICAST_RECORD_SIZE,
+               setup->records + (size_t) node->leaders[host] * OC_MULTICAST_RECORD_SIZE,
+               OC_MULTICAST_RECORD_SIZE);
+    }
+    return NULL != setup->leaders;
+}
+
+bool oc_group_cast_meet(oc_group_t *group)
+{
+    const oc_node_t *node = group->node;
+    oc_setup_t *setup = group->setup;
+    oc_multicast_params_t params;
+
+    if (!oc_group_leads(group)) {
+        return true;
+    }
+    if (NULL != node && !gather_leaders(group)) {
+        return false;
+    }
+    params = params_of(group);
+    setup->num_neighbours = oc_cast_neighbours(params.num_ranks, params.rank, setup->neighbours);
+    for (unsigned i = 0; NULL != node && i < setup->num_neighbours; i++) {
+        setup->neighbours[i] = node->leaders[setup->neighbours[i]];
+    }
+    return true;
+}
+
+bool oc_group_cast_admit(oc_group_t *group)
+{
+    oc_multicast_params_t params;
+
+    if (NULL == group->client->multicast || !oc_group_leads(group)) {
+        return true;
+    }
+    params = params_of(group);
+    return oc_multicast_admit(group->client->multicast, &params);
+}
+
+oc_status_t oc_group_cast_join(oc_group_t *group, char *error, size_t error_size)
+{
+    oc_client_t *client = group->client;
+    oc_multicast_params_t params;
+
+    if (!oc_group_leads(group)) {
+        return OC_OK;
+    }
+    params = params_of(group);
+    return oc_multicast_join(client->multicast, &params, &group->setup->terms, client->now,
+                             &group->cast, error, error_size);
+}
+
+oc_status_t oc_group_cast_ready(const oc_group_t *group)
+{
+    return NULL == group->cast ? OC_OK : oc_cast_group_ready(group->cast);
 }
 
 bool oc_group_cast_flood_is_sent(oc_group_t *group)
@@ -101,7 +171,7 @@ oc_flood_verdict_t oc_group_cast_flood_end(oc_group_t *group, char *text, size_t
 
 void oc_group_cast_flood_note(oc_group_t *group, oc_flood_verdict_t verdict)
 {
-    oc_multicast_flood_note(group->client->multicast, group->cast, verdict);
+    oc_multicast_flood_note(group->client->multicast, &group->setup->terms, verdict);
 }
 
 /* How long after the last message progress goes on. */
@@ -135,6 +205,9 @@ void oc_group_cast_fail(oc_group_t *group, oc_status_t status, const char *reaso
         oc_cast_group_fail(group->cast, status, reason);
         oc_client_cast_account(group->client);
     }
+    if (NULL != group->node && NULL != group->node->ring) {
+        oc_ring_fail(group->node->ring, reason);
+    }
 }
 
 /* ---- the service of a group ---- */
@@ -147,6 +220,11 @@ static oc_status_t multicast_open(oc_group_t *group)
 
 static bool multicast_go_live(oc_group_t *group)
 {
+    if (!oc_group_leads(group)) {
+        snprintf(group->way, sizeof(group->way), "multicast of rank %u, for all ranks of its host",
+                 group->node->ranks[0]);
+        return true;
+    }
     if (NULL == group->cast) {
         return false;
     }
@@ -174,6 +252,8 @@ static void multicast_leave(oc_group_t *group)
         oc_multicast_leave(group->client->multicast, group->cast);
         group->cast = NULL;
     }
+    oc_relay_drop(group);
+    oc_node_free(group);
 }
 
 /* Nobody is called back any more. */
@@ -181,7 +261,7 @@ static void multicast_abandon(oc_group_t *group)
 {
     oc_collective_t *collective, *next;
 
-    if (NULL == group->cast) {
+    if (NULL == group->cast && NULL == group->node) {
         return;
     }
     multicast_leave(group);

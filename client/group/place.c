@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Set-up of the node shape: which ranks share a host, and whether they can share memory. All of it
- * but attaching is a function of the records, which are the same on all ranks; who cannot
+ * Which ranks share a host, and whether they can share memory. All of it but attaching is a function of the records, which are the same on all ranks; who cannot
  * attach says so in a vote.
  */
 #include "client/group/place.h"
@@ -29,13 +28,34 @@ typedef struct {
     UT_hash_handle hh;
 } host_t;
 
-static oc_ring_shape_t place_shape_of(const oc_client_t *client)
+/* Of multicast: pieces of this size go through the caches, and waking for each costs little. */
+#define RELAY_BYTES  (64u << 10)
+#define RELAY_PLACES 8
+
+static bool is_cast(const oc_group_t *group)
 {
-    const oc_job_settings_t *settings = client->config.settings;
+    return OC_SERVICE_MULTICAST == group->params.service;
+}
+
+/* Whether ranks of a host are to share memory, if they can. Equal on all ranks. */
+static bool place_is_wanted(const oc_group_t *group)
+{
+    const oc_job_settings_t *settings = group->client->config.settings;
+
+    return is_cast(group) ? OC_RECEIVER_HOST == settings->multicast_receiver
+                          : OC_REPRODUCIBLE_SHAPE == settings->reproducible;
+}
+
+static oc_ring_shape_t place_shape_of(const oc_group_t *group)
+{
+    const oc_job_settings_t *settings = group->client->config.settings;
     size_t chunk = oc_settings_largest_chunk(settings) / OC_MIN_CHUNK * OC_MIN_CHUNK;
     size_t size = chunk > OC_MAX_SMALL ? chunk : OC_MAX_SMALL;
     size_t places = (size_t) settings->window * PLACES_A_WINDOW;
 
+    if (is_cast(group)) {
+        return (oc_ring_shape_t) {.place_size = RELAY_BYTES, .capacity = RELAY_PLACES};
+    }
     places = places < MAX_PLACES_BYTES / size ? places : MAX_PLACES_BYTES / size;
     return (oc_ring_shape_t) {.place_size = size,
                               .capacity = (unsigned) (places > MIN_PLACES ? places : MIN_PLACES)};
@@ -44,6 +64,9 @@ static oc_ring_shape_t place_shape_of(const oc_client_t *client)
 void oc_place_flat(oc_group_t *group)
 {
     oc_node_free(group);
+    if (is_cast(group)) {
+        return;
+    }
     group->servers->teams = (oc_teams_t) {
         .count = 1, .own = 1, .step = 1, .num_ranks = group->params.num_ranks,
         .rank = group->params.rank,
@@ -54,9 +77,12 @@ void oc_place_tell(oc_group_t *group)
 {
     bool *told = &group->client->told_flat;
 
-    oc_log(*told ? OC_LOG_INFO : OC_LOG_WARN,
-           "\"%s\" is not reduced inside hosts first, so that its results may be rounded "
-           "otherwise: %s", group->name, group->setup->unshared);
+    oc_log(*told ? OC_LOG_INFO : OC_LOG_WARN, "\"%s\" %s: %s", group->name,
+           is_cast(group) ? "receives multicast in each rank of a host, instead of once, which takes more "
+                            "processor time"
+                          : "is not reduced inside hosts first, so that its results may be rounded "
+                            "otherwise",
+           group->setup->unshared);
     *told = true;
 }
 
@@ -72,6 +98,8 @@ void oc_node_free(oc_group_t *group)
     oc_ring_close(node->ring);
     oc_segment_close(node->segment);
     free(node->ranks);
+    free(node->hosts);
+    free(node->leaders);
     free(node->sources);
     free(node);
 }
@@ -79,7 +107,7 @@ void oc_node_free(oc_group_t *group)
 static bool make_segment(oc_group_t *group, char *error, size_t error_size)
 {
     oc_client_t *client = group->client;
-    oc_ring_shape_t shape = place_shape_of(client);
+    oc_ring_shape_t shape = place_shape_of(group);
     size_t bytes = oc_ring_segment_size(&shape);
 
     if (NULL == group->node) {
@@ -107,23 +135,37 @@ static bool make_segment(oc_group_t *group, char *error, size_t error_size)
     return true;
 }
 
-void oc_place_offer(oc_group_t *group, oc_record_t *record)
+void oc_place_offer(oc_group_t *group, uint64_t host, oc_offer_t *offer)
 {
     char *error = group->setup->unshared;
 
-    record->node = 0 != group->params.node ? group->params.node : record->host;
-    if (!group->params.shares_host
-        || OC_REPRODUCIBLE_SHAPE != group->client->config.settings->reproducible) {
+    offer->node = 0 != group->params.node ? group->params.node : host;
+    /* of one host multicast serves nothing but tests, which are about its datagrams */
+    if (!group->params.shares_host || !place_is_wanted(group)
+        || (is_cast(group) && group->params.max_hosts < 2)) {
         return;
     }
     if (!make_segment(group, error, sizeof(group->setup->unshared))) {
-        record->shares = OC_SHARES_FAILED;
-        oc_place_flat(group);
+        offer->shares = OC_SHARES_FAILED;
+        oc_node_free(group);
         return;
     }
-    oc_segment_name(group->node->segment, record->segment);
-    oc_doorbell_name(group->client->bell, record->bell);
-    record->shares = OC_SHARES_MEMORY;
+    oc_segment_name(group->node->segment, offer->segment);
+    oc_doorbell_name(group->client->bell, offer->bell);
+    offer->shares = OC_SHARES_MEMORY;
+}
+
+/* Records that make no sense offer nothing; they are for others to judge. */
+static void offer_of(const oc_group_t *group, uint32_t rank, oc_offer_t *offer)
+{
+    oc_record_t record;
+
+    if (is_cast(group)) {
+        oc_multicast_offer(group->setup->records + (size_t) rank * OC_MULTICAST_RECORD_SIZE, offer);
+    } else {
+        (void) oc_record_of(group, rank, &record);
+        *offer = record.offer;
+    }
 }
 
 static void hosts_free(host_t *hosts)
@@ -158,21 +200,25 @@ static host_t *host_find(host_t **hosts, uint64_t node)
 static bool find_hosts(oc_group_t *group, host_t **hosts)
 {
     oc_node_t *node = group->node;
-    oc_record_t own, record;
+    oc_offer_t own, offer;
 
-    (void) oc_record_of(group, group->params.rank, &own);
+    offer_of(group, group->params.rank, &own);
     for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
         host_t *host;
 
-        (void) oc_record_of(group, rank, &record);
-        host = host_find(hosts, record.node);
+        offer_of(group, rank, &offer);
+        host = host_find(hosts, offer.node);
         if (NULL == host) {
             return false;
         }
+        node->hosts[rank] = host->number;
+        if (0 == host->members) {
+            node->leaders[host->number] = rank;
+        }
         host->members++;
-        host->shares = host->shares && OC_SHARES_MEMORY == record.shares;
+        host->shares = host->shares && OC_SHARES_MEMORY == offer.shares;
         node->most = host->members > node->most ? host->members : node->most;
-        if (record.node == own.node) {
+        if (offer.node == own.node) {
             node->host = host->number;
             node->self = rank == group->params.rank ? node->num_members : node->self;
             node->ranks[node->num_members++] = rank;
@@ -198,12 +244,12 @@ static bool all_share(const host_t *hosts)
 static bool look_for_offers(oc_group_t *group)
 {
     bool wanted = false, failed = false;
-    oc_record_t record;
+    oc_offer_t offer;
 
     for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
-        (void) oc_record_of(group, rank, &record);
-        wanted = wanted || OC_SHARES_MEMORY == record.shares;
-        if (OC_SHARES_FAILED == record.shares && !failed) {
+        offer_of(group, rank, &offer);
+        wanted = wanted || OC_SHARES_MEMORY == offer.shares;
+        if (OC_SHARES_FAILED == offer.shares && !failed) {
             failed = true;
             if (rank == group->params.rank) {
                 oc_place_tell(group);
@@ -213,28 +259,36 @@ static bool look_for_offers(oc_group_t *group)
     return wanted;
 }
 
-/* Out of memory is no reason for another shape than the others have: it is for the vote to say. */
-bool oc_place_find(oc_group_t *group)
+static bool make_node(oc_group_t *group)
 {
-    bool wanted, found = false;
-    host_t *hosts = NULL;
-
-    if (OC_REPRODUCIBLE_SHAPE != group->client->config.settings->reproducible
-        || !look_for_offers(group)) {
-        return false;
-    }
     if (NULL == group->node) {
         group->node = calloc(1, sizeof(*group->node));
     }
-    if (NULL != group->node) {
-        group->node->ranks = calloc(group->params.num_ranks,
-                                             sizeof(*group->node->ranks));
-        found = NULL != group->node->ranks && find_hosts(group, &hosts);
+    if (NULL == group->node) {
+        return false;
     }
-    wanted = !found || (group->node->most > 1 && all_share(hosts));
+    group->node->ranks = calloc(group->params.num_ranks, sizeof(*group->node->ranks));
+    group->node->hosts = calloc(group->params.num_ranks, sizeof(*group->node->hosts));
+    group->node->leaders = calloc(group->params.num_ranks, sizeof(*group->node->leaders));
+    return NULL != group->node->ranks && NULL != group->node->hosts && NULL != group->node->leaders;
+}
+
+/* Out of memory is no reason for another shape than the others have: it is for the vote to say. */
+bool oc_place_find(oc_group_t *group)
+{
+    bool wanted, found;
+    host_t *hosts = NULL;
+
+    if (!place_is_wanted(group) || !look_for_offers(group)) {
+        return false;
+    }
+    found = make_node(group) && find_hosts(group, &hosts);
+    wanted = !found
+             || (group->node->most > 1 && all_share(hosts)
+                 && (!is_cast(group) || group->node->num_hosts > 1));
     hosts_free(hosts);
     if (!found) {
-        oc_place_flat(group);
+        oc_node_free(group);
     }
     return wanted;
 }
@@ -244,7 +298,7 @@ static bool get_segment(oc_group_t *group, uint32_t member, oc_ring_member_t *to
                         size_t error_size)
 {
     oc_node_t *node = group->node;
-    oc_record_t record;
+    oc_offer_t offer;
 
     if (member == node->self) {
         if (NULL == node->segment && !make_segment(group, error, error_size)) {
@@ -254,21 +308,20 @@ static bool get_segment(oc_group_t *group, uint32_t member, oc_ring_member_t *to
         node->segment = NULL;
         return true;
     }
-    (void) oc_record_of(group, node->ranks[member], &record);
-    memcpy(to->bell, record.bell, OC_DOORBELL_NAME_SIZE);
-    if (OC_OK != oc_doorbell_find(record.bell)) {
-        snprintf(error, error_size, "process %u of this host cannot be woken",
-                 OC_GROUP_PROCESS(record.group));
+    offer_of(group, node->ranks[member], &offer);
+    memcpy(to->bell, offer.bell, OC_DOORBELL_NAME_SIZE);
+    if (OC_OK != oc_doorbell_find(offer.bell)) {
+        snprintf(error, error_size, "rank %u of this host cannot be woken", node->ranks[member]);
         return false;
     }
-    return OC_OK == oc_segment_attach(record.segment, &to->segment, error, error_size);
+    return OC_OK == oc_segment_attach(offer.segment, &to->segment, error, error_size);
 }
 
 /* Gives the segments to the ring. OC_ERR_UNREACHABLE: one of them cannot be had, error says why. */
 static oc_status_t make_ring(oc_group_t *group, oc_ring_member_t *members, char *error,
                              size_t error_size)
 {
-    oc_ring_shape_t shape = place_shape_of(group->client);
+    oc_ring_shape_t shape = place_shape_of(group);
     oc_node_t *node = group->node;
     oc_status_t status = OC_OK;
 
@@ -318,6 +371,9 @@ void oc_place_take(oc_group_t *group)
     const oc_node_t *node = group->node;
 
     oc_ring_hide(node->ring);
+    if (is_cast(group)) {
+        return;
+    }
     /* a host with fewer ranks than another one has several teams for each */
     group->servers->teams = (oc_teams_t) {
         .count = node->most, .first = node->self, .step = node->num_members,
@@ -332,7 +388,7 @@ void oc_place_take(oc_group_t *group)
 void oc_place_limit(oc_group_t *group, unsigned aggregators)
 {
     unsigned window = (unsigned) group->client->config.settings->window;
-    unsigned places = place_shape_of(group->client).capacity;
+    unsigned places = place_shape_of(group).capacity;
     unsigned lanes = aggregators * group->servers->teams.count;
 
     if (NULL == group->node) {

@@ -8,22 +8,26 @@
 #include "base/log.h"
 #include "client/group/cast_group.h"
 #include "client/group/group.h"
+#include "client/group/relay.h"
 
-/* One of the ranks tells it, once. */
+#define NO_MORE "multicast does not reach all ranks any more"
+
+/* One of the ranks tells it, once. If one rank multicasts for each host, it is that which is numbered. */
 static void tell_unicast(oc_group_t *group, uint32_t unheard, uint32_t receiver)
 {
+    const uint32_t *leaders = NULL == group->node ? NULL : group->node->leaders;
     char whose[32] = "of all other ranks";
 
     if (group->cast_told || 0 != group->params.rank) {
         return;
     }
     group->cast_told = true;
-    if (unheard < group->params.num_ranks) {
-        snprintf(whose, sizeof(whose), "of rank %u", unheard);
+    if (unheard < (NULL == leaders ? group->params.num_ranks : group->node->num_hosts)) {
+        snprintf(whose, sizeof(whose), "of rank %u", NULL == leaders ? unheard : leaders[unheard]);
     }
     oc_warn("communicator \"%s\": multicast %s does not reach rank %u any more: this communicator goes "
             "on without multicast; does the network have an IGMP querier?", group->name, whose,
-            receiver);
+            NULL == leaders ? receiver : leaders[receiver]);
 }
 
 /* A blocking operation has ended in the same way on all ranks: they go on with the previous module. */
@@ -36,7 +40,7 @@ static void take_unicast(oc_group_t *group)
     }
     tell_unicast(group, unheard, receiver);
     if (OC_GROUP_LIVE == group->state && oc_cast_group_is_closed(group->cast)) {
-        oc_group_decline(group, "multicast does not reach all ranks any more");
+        oc_group_decline(group, NO_MORE);
     }
 }
 
@@ -52,6 +56,8 @@ static void take_news(oc_client_t *client)
                           oc_cast_group_reason(group->cast));
         } else if (NULL != group->cast) {
             take_unicast(group);
+        } else if (group->cast_closed && OC_GROUP_LIVE == group->state) {
+            oc_group_decline(group, NO_MORE);
         }
     }
 }
@@ -64,10 +70,15 @@ static bool has_work(const oc_client_t *client)
 
 void oc_client_cast_progress(oc_client_t *client)
 {
-    if (!has_work(client) && !client->cast_pending) {
+    bool works = has_work(client) || client->cast_pending;
+
+    if (!works && NULL == client->relays) {
         return;
     }
-    oc_multicast_progress(client->multicast, client->now);
+    if (works) {
+        oc_multicast_progress(client->multicast, client->now);
+    }
+    (void) oc_client_relays_progress(client);
     if (client->cast_news) {
         take_news(client);
     }

@@ -16,6 +16,7 @@
 #include "client/collective/leftovers.h"
 #include "client/collective/node.h"
 #include "client/group/group.h"
+#include "client/group/relay.h"
 #include "client/process/cast_service.h"
 #include "client/process/client_inside.h"
 #include "client/servers/connection.h"
@@ -243,10 +244,11 @@ static int get_ready(oc_client_t *client, struct pollfd *fds, uint64_t *timeout)
         return -1;
     }
     client->now = oc_clock_ns();
-    if (NULL != client->nodes) {
+    if (NULL != client->nodes || NULL != client->relays) {
         (void) oc_doorbell_listen(client->bell);
         oc_client_nodes_arm(client);
-        if (oc_client_nodes_progress(client)) {
+        oc_client_relays_arm(client);
+        if (oc_client_nodes_progress(client) || oc_client_relays_progress(client)) {
             return -1;
         }
         fds[count++] = (struct pollfd) {.fd = oc_doorbell_fd(client->bell), .events = POLLIN};

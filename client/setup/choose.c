@@ -26,7 +26,7 @@ static void count_hosts(const oc_group_t *group, oc_situation_t *situation)
 
     for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
         (void) oc_record_of(group, rank, &record);
-        nodes[rank] = record.node;
+        nodes[rank] = record.offer.node;
     }
     qsort(nodes, group->params.num_ranks, sizeof(*nodes), choose_compare);
     for (uint32_t i = 0; i < group->params.num_ranks; i++) {

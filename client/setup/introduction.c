@@ -178,7 +178,7 @@ static void make_server_record(oc_group_t *group)
         open_embedded(group, &record);
     }
     record.ready = !oc_setup_has_given_up(group);
-    oc_place_offer(group, &record);
+    oc_place_offer(group, record.host, &record.offer);
     record.group = OC_GROUP_ID(client->config.process, client->groups_made);
     client->groups_made += has_ids(client);
     record.job = oc_hash(OC_HASH_START, client->job.id, OC_JOB_ID_SIZE);

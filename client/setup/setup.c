@@ -35,22 +35,18 @@ static bool setup_make_room(oc_setup_t *setup, const oc_group_params_t *params,
                             oc_exchange_t *exchange)
 {
     size_t ranks = params->num_ranks, size = oc_record_size(params->service);
-    unsigned neighbours = 0;
 
-    if (OC_SERVICE_MULTICAST == params->service) {
-        neighbours = oc_cast_neighbours(params->num_ranks, params->rank, setup->neighbours);
-    }
     setup->records = calloc(ranks + 1, size);
-    setup->contacts = calloc(neighbours + 1, OC_CONTACT_MAX);
+    setup->contacts = calloc(OC_CAST_NEIGHBOURS + 1, OC_CONTACT_MAX);
     setup->nodes = calloc(ranks, sizeof(*setup->nodes));
     if (NULL == setup->records || NULL == setup->contacts || NULL == setup->nodes) {
         return false;
     }
     setup->record = setup->records + ranks * size;
-    setup->contact = setup->contacts + neighbours * OC_CONTACT_MAX;
+    setup->contact = setup->contacts + OC_CAST_NEIGHBOURS * OC_CONTACT_MAX;
     *exchange = (oc_exchange_t) {
         .record = setup->record, .records = setup->records, .size = size,
-        .neighbours = setup->neighbours, .num_neighbours = neighbours, .contact = setup->contact,
+        .neighbours = setup->neighbours, .num_neighbours = &setup->num_neighbours, .contact = setup->contact,
         .contacts = setup->contacts, .contact_size = OC_CONTACT_MAX, .vote = &setup->vote,
         .outcome = &setup->outcome};
     return true;
@@ -108,7 +104,7 @@ oc_status_t oc_setup_begin(oc_group_t *group)
         take_handle(group);
     }
     oc_introduction_make(group);
-    status = group->params.bootstrap->start(group->params.context, 0);
+    status = group->params.bootstrap->start(group->params.context, OC_EXCHANGE_RECORDS);
     if (OC_OK != status) {
         setup_break_off(group, "the exchange between the ranks cannot be started");
     }
@@ -128,7 +124,7 @@ static void start_vote(oc_group_t *group, oc_setup_step_t step, bool can, int64_
 {
     group->setup->step = step;
     group->setup->vote = can ? vote : (int64_t) group->params.rank;
-    if (OC_OK != group->params.bootstrap->start(group->params.context, 1)) {
+    if (OC_OK != group->params.bootstrap->start(group->params.context, OC_EXCHANGE_VOTE)) {
         setup_break_off(group, "the vote of the ranks cannot be started");
     }
 }
@@ -176,29 +172,16 @@ static void decline_for(oc_group_t *group, int64_t rank)
 static void join_ranks(oc_group_t *group)
 {
     char reason[OC_REASON_SIZE];
-    uint32_t blamed;
 
-    switch (oc_group_cast_join(group, &blamed, reason, sizeof(reason))) {
-    case OC_OK:
-        group->setup->step = OC_SETUP_PROBE;
-        break;
-    case OC_DECLINED:
-        group->tells = blamed == group->params.rank;
-        if (group->tells && oc_setup_has_given_up(group)) {
-            snprintf(reason + strlen(reason), sizeof(reason) - strlen(reason), ": %s",
-                     group->setup->reason);
-        }
-        setup_decline(group, reason);
-        break;
-    default:
+    group->setup->step = OC_SETUP_PROBE;
+    if (OC_OK != oc_group_cast_join(group, reason, sizeof(reason))) {
         oc_setup_give_up(group, "%s", reason);
-        vote(group);
     }
 }
 
 static void wait_for_ranks(oc_group_t *group)
 {
-    oc_status_t status = oc_cast_group_ready(group->cast);
+    oc_status_t status = oc_group_cast_ready(group);
 
     if (OC_IN_PROGRESS == status && !oc_setup_has_given_up(group)) {
         return;
@@ -209,7 +192,7 @@ static void wait_for_ranks(oc_group_t *group)
     } else if (OC_OK != status) {
         oc_setup_give_up(group, "%s", oc_cast_group_reason(group->cast));
     }
-    if (oc_setup_has_given_up(group) || !oc_group_cast_tests_flood(group)) {
+    if (oc_setup_has_given_up(group) || !group->setup->terms.tested) {
         vote(group);
     } else if (oc_group_cast_flood_is_sent(group)) {
         start_vote(group, OC_SETUP_FLOOD, true, OC_VOTE_YES);
@@ -235,6 +218,35 @@ static void setup_share(oc_group_t *group)
     start_vote(group, OC_SETUP_SHARE, OC_OK == status, OC_VOTE_YES);
 }
 
+/* Who is to connect to whom is known: they tell each other how. */
+static void exchange_contacts(oc_group_t *group)
+{
+    oc_setup_t *setup = group->setup;
+
+    if (!oc_group_cast_meet(group)) {
+        setup_break_off(group, "out of memory");
+        return;
+    }
+    if (0 == setup->num_neighbours) {
+        setup_admit(group);
+        return;
+    }
+    setup->step = OC_SETUP_CONTACTS;
+    if (OC_OK != group->params.bootstrap->start(group->params.context, OC_EXCHANGE_CONTACTS)) {
+        setup_break_off(group, "the exchange between the ranks cannot be started");
+    }
+}
+
+/* It is known which ranks share memory. */
+static void shape_done(oc_group_t *group)
+{
+    if (OC_SERVICE_MULTICAST == group->params.service) {
+        exchange_contacts(group);
+    } else {
+        setup_choose(group);
+    }
+}
+
 static void share_done(oc_group_t *group)
 {
     if (OC_VOTE_YES == group->setup->outcome) {
@@ -245,19 +257,47 @@ static void share_done(oc_group_t *group)
         }
         oc_place_flat(group);
     }
-    setup_choose(group);
+    shape_done(group);
+}
+
+/* Whether all ranks find that they can go on. */
+static bool agree_to_multicast(oc_group_t *group)
+{
+    char reason[OC_REASON_SIZE];
+    uint32_t blamed;
+
+    switch (oc_group_cast_judge(group, &blamed, reason, sizeof(reason))) {
+    case OC_OK:
+        return true;
+    case OC_DECLINED:
+        group->tells = blamed == group->params.rank;
+        if (group->tells && oc_setup_has_given_up(group)) {
+            snprintf(reason + strlen(reason), sizeof(reason) - strlen(reason), ": %s",
+                     group->setup->reason);
+        }
+        setup_decline(group, reason);
+        return false;
+    default:
+        setup_break_off(group, reason);
+        return false;
+    }
+}
+
+static bool agree_to_servers(oc_group_t *group)
+{
+    char reason[OC_REASON_SIZE + 64];
+
+    if (oc_introduction_agree(group, reason, sizeof(reason))) {
+        return true;
+    }
+    setup_decline(group, reason);
+    return false;
 }
 
 static void exchange_done(oc_group_t *group)
 {
-    char reason[OC_REASON_SIZE + 64];
-
-    if (OC_SERVICE_MULTICAST == group->params.service) {
-        setup_admit(group);
-        return;
-    }
-    if (!oc_introduction_agree(group, reason, sizeof(reason))) {
-        setup_decline(group, reason);
+    if (!(OC_SERVICE_MULTICAST == group->params.service ? agree_to_multicast(group)
+                                                         : agree_to_servers(group))) {
         return;
     }
     if (oc_place_find(group)) {
@@ -265,7 +305,7 @@ static void exchange_done(oc_group_t *group)
         return;
     }
     oc_place_flat(group);
-    setup_choose(group);
+    shape_done(group);
 }
 
 static void admit_done(oc_group_t *group)
@@ -352,6 +392,8 @@ void oc_setup_progress(oc_group_t *group)
     }
     if (OC_SETUP_EXCHANGE == setup->step) {
         exchange_done(group);
+    } else if (OC_SETUP_CONTACTS == setup->step) {
+        setup_admit(group);
     } else if (OC_SETUP_ADMIT == setup->step) {
         admit_done(group);
     } else if (OC_SETUP_FLOOD == setup->step) {

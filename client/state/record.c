@@ -103,14 +103,12 @@ void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE])
     memset(bytes, 0, OC_RECORD_SIZE);
     oc_put(&w, MAGIC, 2);
     oc_put(&w, OC_PROTOCOL_VERSION_MAX, 1);
-    oc_put(&w, (uint64_t) record->shares << SHARES_SHIFT | (record->ready ? READY : 0), 1);
+    oc_put(&w, (uint64_t) record->offer.shares << SHARES_SHIFT | (record->ready ? READY : 0), 1);
     oc_put(&w, record->settings, 8);
     oc_put(&w, record->group, 8);
     oc_put(&w, record->job, 8);
     oc_put(&w, record->host, 8);
-    oc_put(&w, record->node, 8);
-    oc_put_bytes(&w, record->segment, OC_SEGMENT_NAME_SIZE);
-    oc_put_bytes(&w, record->bell, OC_DOORBELL_NAME_SIZE);
+    oc_offer_put(&w, &record->offer);
     oc_put(&w, record->network.rate < MAX_RATE ? record->network.rate : MAX_RATE, 3);
     oc_put(&w, record->network.fabric, 1);
     oc_put(&w, record->port, 2);
@@ -153,25 +151,20 @@ static bool record_get(oc_reader_t *r, oc_record_t *record)
 {
     bool known = MAGIC == oc_get(r, 2) && OC_PROTOCOL_VERSION_MAX == oc_get(r, 1);
     uint8_t state = (uint8_t) oc_get(r, 1);
+    bool offers;
 
     record->ready = 0 != (state & READY);
-    record->shares = (oc_shares_t) (state >> SHARES_SHIFT);
+    record->offer.shares = (oc_shares_t) (state >> SHARES_SHIFT);
     record->settings = oc_get(r, 8);
     record->group = oc_get(r, 8);
     record->job = oc_get(r, 8);
     record->host = oc_get(r, 8);
-    record->node = oc_get(r, 8);
-    memcpy(record->segment, oc_get_bytes(r, OC_SEGMENT_NAME_SIZE), OC_SEGMENT_NAME_SIZE);
-    memcpy(record->bell, oc_get_bytes(r, OC_DOORBELL_NAME_SIZE), OC_DOORBELL_NAME_SIZE);
+    offers = oc_offer_get(r, &record->offer);
     record->network.rate = (uint32_t) oc_get(r, 3);
     record->network.fabric = (uint32_t) oc_get(r, 1);
     record->port = (uint16_t) oc_get(r, 2);
-    return known && record->shares <= OC_SHARES_FAILED
-           && record->network.fabric < OC_NUM_FABRICS && 0 == (record->group & TEAM_BITS)
-           && (OC_SHARES_MEMORY == record->shares
-               || (record_is_zero(record->segment, sizeof(record->segment))
-                   && record_is_zero(record->bell, sizeof(record->bell))))
-           && get_addresses(r, record);
+    return known && offers && record->network.fabric < OC_NUM_FABRICS
+           && 0 == (record->group & TEAM_BITS) && get_addresses(r, record);
 }
 
 bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record)

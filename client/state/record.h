@@ -10,8 +10,7 @@
 #include "base/limits.h"
 #include "base/rules.h"
 #include "client/client.h"
-#include "node/doorbell.h"
-#include "node/segment.h"
+#include "node/offer.h"
 
 /* Bytes for the addresses of an embedded server: 5 for one of IPv4, 17 for one of IPv6. */
 #define OC_RECORD_ADDRESS_BYTES 34
@@ -24,23 +23,13 @@
      | (uint64_t) ((count) & ((1u << OC_GROUP_ID_BITS) - 1)) << 16)
 #define OC_GROUP_PROCESS(id) ((uint32_t) ((id) >> 40))
 
-/* What a rank offers to those of its host. */
-typedef enum {
-    OC_SHARES_NOTHING,         /* nobody asked */
-    OC_SHARES_MEMORY,          /* segment and bell are there */
-    OC_SHARES_FAILED,          /* it would, but cannot */
-} oc_shares_t;
-
 typedef struct {
     bool ready;                /* this rank can take part */
     uint64_t settings;         /* digest of what must be equal on all ranks */
     uint64_t group;            /* OC_GROUP_ID of this process; rank 0's word counts */
     uint64_t job;              /* digest of the job's id */
     uint64_t host;             /* equal for processes that can use loopback */
-    uint64_t node;             /* equal for ranks that share memory */
-    oc_shares_t shares;
-    uint8_t segment[OC_SEGMENT_NAME_SIZE];
-    uint8_t bell[OC_DOORBELL_NAME_SIZE];
+    oc_offer_t offer;          /* to the ranks of its host */
     oc_network_t network;      /* of this process's host */
     uint16_t port;             /* of the embedded server, 0 if there is none */
     unsigned num_addresses;

@@ -11,6 +11,7 @@ void oc_setup_free(oc_setup_t *setup)
 {
     free(setup->records);
     free(setup->contacts);
+    free(setup->leaders);
     free(setup->nodes);
     free(setup);
 }

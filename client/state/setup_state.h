@@ -14,8 +14,9 @@
 
 typedef enum {
     OC_SETUP_EXCHANGE,         /* records are under way */
-    OC_SETUP_ADMIT,            /* multicast: waits until all ranks have admitted each other */
     OC_SETUP_SHARE,            /* waits whether all can use the memory of their hosts */
+    OC_SETUP_CONTACTS,         /* multicast: contacts are under way */
+    OC_SETUP_ADMIT,            /* multicast: waits until all ranks have admitted each other */
     OC_SETUP_RESOLVE,          /* waits for the addresses of the servers */
     OC_SETUP_CONNECT,          /* waits for all WELCOMEs */
     OC_SETUP_JOIN,             /* waits for all JOINEDs, and READY from all aggregators */
@@ -50,6 +51,9 @@ struct oc_setup {
     uint8_t *contacts;         /* multicast: of this rank's neighbours, and behind them … */
     uint8_t *contact;          /* … its own */
     uint32_t neighbours[OC_CAST_NEIGHBOURS];
+    unsigned num_neighbours;
+    uint8_t *leaders;          /* multicast: records of those that are in it, by host; NULL: all ranks are */
+    oc_multicast_terms_t terms; /* multicast: what all ranks have agreed on */
     uint64_t *nodes;           /* room for a number of each rank: see choose.c */
     oc_flood_verdict_t flood;  /* multicast: what this rank has seen of its test … */
     bool flood_tested;         /* … if there was one */

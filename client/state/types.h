@@ -113,7 +113,10 @@ typedef struct {
     uint32_t most;             /* ranks of a team, or hosts, that a leaf has */
 } oc_branch_t;
 
-/* The ranks of this host, which reduce together before a vector leaves it. */
+/*
+ * The ranks of this host, which reduce together before a vector leaves it, or of which one receives by multicast
+ * for all.
+ */
 typedef struct {
     oc_segment_t *segment;     /* offered to them; NULL once the ring is there */
     size_t bytes;              /* of it */
@@ -122,6 +125,8 @@ typedef struct {
     uint32_t *ranks;           /* of the members, ascending: their order in the ring */
     const void **sources;      /* for a reduction */
     uint32_t num_hosts, host;  /* by lowest rank */
+    uint32_t *hosts;           /* … of each rank */
+    uint32_t *leaders;         /* the lowest rank of each host */
     uint32_t most;             /* members that a host has */
     uint64_t planned;          /* steps of all collectives that have begun */
     uint64_t handled;          /* steps that have been sent, if it was for this rank to do */
@@ -133,6 +138,7 @@ typedef struct {
 
 typedef struct oc_collective oc_collective_t;
 typedef struct oc_setup oc_setup_t;
+typedef struct oc_relay oc_relay_t;
 
 /* What a group that servers serve remembers of them, and of how it is divided among them. */
 typedef struct {
@@ -194,6 +200,8 @@ struct oc_group {
     oc_node_t *node;               /* if its ranks share memory inside hosts; NULL: they do not, or it is
                                       not known yet */
     oc_cast_group_t *cast;         /* of OC_SERVICE_MULTICAST, from the set-up on; else NULL */
+    oc_relay_t *relay;             /* what one rank of the host does for all; NULL: nothing is under way */
+    bool cast_closed;              /* without a cast: all ranks leave multicast */
     bool cast_told;                /* it goes on without multicast, which was said */
     char way[OC_WAY_SIZE];         /* what carries it, once it is live */
     oc_collective_t *queue;        /* not started: set-up is under way or the limit is reached */
@@ -264,6 +272,7 @@ struct oc_client {
     oc_group_t *setups;        /* groups that are being set up */
     oc_handles_t *handles;     /* reply handles of groups */
     oc_group_t *nodes;         /* groups whose hosts have steps to do */
+    oc_group_t *relays;        /* groups of multicast whose hosts have steps to do */
     oc_doorbell_t *bell;       /* from the first group on that shares a host */
     size_t node_bytes;         /* of shared memory that this process gives to all groups */
     bool told_flat;            /* that a group is not reduced inside hosts */
@@ -285,6 +294,11 @@ struct oc_client {
     oc_timeline_t *timeline;   /* NULL: none is wanted */
 };
 
+/* Of multicast: whether this rank is in it, for its host if the ranks of hosts share memory. */
+static inline bool oc_group_leads(const oc_group_t *group)
+{
+    return NULL == group->node || 0 == group->node->self;
+}
 /* The number of a team, by its place among those of this rank. */
 static inline uint32_t oc_team_number(const oc_group_t *group, unsigned own)
 {

@@ -138,6 +138,25 @@ unsigned oc_cast_pending(const oc_cast_group_t *group)
     return group->pending;
 }
 
+size_t oc_cast_arrived(const oc_cast_group_t *group, uint32_t rank)
+{
+    const oc_block_t *block;
+    size_t bytes;
+
+    if (NULL == group->active || OC_CAST_RUNNING > group->active->state) {
+        return 0;
+    }
+    block = &group->active->blocks[rank];
+    bytes = (size_t) block->summed * group->payload;
+    return bytes < block->length ? bytes : block->length;
+}
+
+bool oc_cast_has_all(const oc_cast_group_t *group)
+{
+    return NULL != group->active && OC_CAST_RUNNING <= group->active->state
+           && 0 == group->active->incomplete;
+}
+
 bool oc_cast_wants_to_send(const oc_cast_group_t *group)
 {
     return NULL != group->active && OC_CAST_RUNNING == group->active->state

@@ -95,7 +95,9 @@ typedef struct {
 } oc_cast_config_t;
 
 typedef struct {
-    const void *send;           /* this rank's block; NULL: it is in its place in recv already */
+    const void *send;           /* this rank's block; NULL: it is in its place in recv already … */
+    const size_t *ready;        /* … or at least so many bytes of it are, which only grows; NULL: all are. Whoever
+                                   makes it grow calls oc_cast_progress */
     void *recv;                 /* where the blocks of all ranks are */
     size_t block;               /* bytes of each block, side by side in rank order, if … */
     const size_t *lengths;      /* … this is NULL: bytes of each rank's block. Copied */
@@ -155,6 +157,15 @@ bool oc_cast_message_token(const uint8_t *bytes, size_t length, uint64_t *token)
  * again at the latest, if nothing arrives before; UINT64_MAX: not at all. now means at once.
  */
 uint64_t oc_cast_progress(oc_cast_group_t *group, uint64_t now);
+
+/*
+ * Of the operation that is under way: bytes at the beginning of a rank's block that are in the receive buffer,
+ * though their checksum may still be found wrong: then there are fewer again. 0 if none is under way.
+ */
+size_t oc_cast_arrived(const oc_cast_group_t *group, uint32_t rank);
+
+/* Whether an operation is under way and has the blocks of all ranks, for good. */
+bool oc_cast_has_all(const oc_cast_group_t *group);
 
 /* Whether it waits for room in the network to send datagrams. */
 bool oc_cast_wants_to_send(const oc_cast_group_t *group);

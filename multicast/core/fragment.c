@@ -68,6 +68,15 @@ bool oc_fragment_here(const oc_cast_group_t *group, uint32_t rank, uint32_t inde
                : oc_bit(operation->present, operation->blocks[rank].first + index);
 }
 
+uint32_t oc_fragments_ready(const oc_cast_group_t *group)
+{
+    const size_t *ready = group->active->args.ready;
+    const oc_block_t *own = &group->active->blocks[group->config.rank];
+
+    return NULL == ready || *ready >= own->length ? own->fragments
+                                                  : (uint32_t) (*ready / group->payload);
+}
+
 static void add_to_sum(const oc_cast_group_t *group, uint32_t rank, oc_block_t *block)
 {
     uint32_t data = data_length(group, block, block->summed);

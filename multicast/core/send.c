@@ -89,7 +89,7 @@ bool oc_cast_send(oc_cast_group_t *group, uint64_t now)
     oc_cast_operation_t *operation = group->active;
     const oc_block_t *own = &operation->blocks[group->config.rank];
     oc_outgoing_t batch[OC_MAX_BATCH];
-    uint32_t count, limit, taken;
+    uint32_t count, limit, ready = oc_fragments_ready(group), taken;
 
     operation->blocked = false;
     if (group->unicast) {
@@ -99,6 +99,7 @@ bool oc_cast_send(oc_cast_group_t *group, uint64_t now)
         return false;
     }
     limit = oc_chains_limit(group, now);
+    limit = ready < limit ? ready : limit;
     if (limit <= operation->sent) {
         return false;
     }

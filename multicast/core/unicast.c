@@ -67,7 +67,7 @@ void oc_unicast_expect_all(oc_cast_group_t *group, uint64_t now)
 bool oc_unicast_offer(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
-    uint32_t fragments = operation->blocks[group->config.rank].fragments;
+    uint32_t fragments = oc_fragments_ready(group);
 
     for (unsigned i = 0; i < OC_MAX_BATCH && operation->sent < fragments; i++) {
         oc_fragment_sum_own(group, operation->sent++);

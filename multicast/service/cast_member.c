@@ -118,7 +118,7 @@ void oc_cast_member_free(oc_cast_member_t *member)
 }
 
 static oc_cast_member_t *member_new(oc_multicast_t *multicast, const oc_multicast_params_t *params,
-                                    const oc_cast_terms_t *terms)
+                                    const oc_multicast_terms_t *terms)
 {
     oc_cast_member_t *member = calloc(1, sizeof(*member));
 
@@ -217,7 +217,7 @@ static oc_status_t open_slot(oc_cast_member_t *member, uint32_t datagram_size, c
 }
 
 static oc_status_t make_core(oc_cast_member_t *member, const oc_multicast_params_t *params,
-                             const oc_cast_terms_t *terms, const uint32_t *hosts, uint64_t now)
+                             const oc_multicast_terms_t *terms, const uint32_t *hosts, uint64_t now)
 {
     const oc_multicast_config_t *service = &member->multicast->config;
     const oc_job_settings_t *settings = service->settings;
@@ -237,7 +237,7 @@ static oc_status_t make_core(oc_cast_member_t *member, const oc_multicast_params
 }
 
 static oc_status_t equip(oc_cast_member_t *member, const oc_multicast_params_t *params,
-                         const oc_cast_terms_t *terms, uint64_t now)
+                         const oc_multicast_terms_t *terms, uint64_t now)
 {
     uint32_t *hosts = calloc(params->num_ranks, sizeof(*hosts));
     oc_status_t status = OC_ERR_NO_MEMORY;
@@ -251,46 +251,6 @@ static oc_status_t equip(oc_cast_member_t *member, const oc_multicast_params_t *
     }
     free(hosts);
     return status;
-}
-
-/* The rank that is to blame knows why. */
-static void cast_member_explain(const oc_multicast_t *multicast,
-                                const oc_multicast_params_t *params, const oc_cast_terms_t *terms,
-                                uint32_t blamed, char *error, size_t error_size)
-{
-    size_t length = strlen(error);
-
-    if (blamed == params->rank && OC_CARRIERS != terms->carrier) {
-        snprintf(error + length, error_size - length, ": %s",
-                 multicast->transports.carriers[terms->carrier].text);
-    }
-}
-
-static oc_status_t judge(const oc_multicast_t *multicast, const oc_multicast_params_t *params,
-                         oc_cast_terms_t *terms, uint32_t *blamed, char *error, size_t error_size)
-{
-    oc_cast_member_t *other;
-    oc_status_t status;
-
-    *blamed = 0;
-    if (params->num_ranks > UINT16_MAX) {
-        snprintf(error, error_size, "multicast serves at most %u ranks", UINT16_MAX);
-        return OC_DECLINED;
-    }
-    status = oc_cast_records_judge(
-        params->records, params->num_ranks,
-        (oc_multicast_choice_t) multicast->config.settings->multicast, terms, blamed, error,
-        error_size);
-    if (OC_OK != status) {
-        cast_member_explain(multicast, params, terms, *blamed, error, error_size);
-        return status;
-    }
-    HASH_FIND(by_token, multicast->tokens, &terms->token, sizeof(terms->token), other);
-    if (NULL != other) {
-        snprintf(error, error_size, "rank 0 uses the token of another communicator");
-        return OC_ERR_INVALID;
-    }
-    return OC_OK;
 }
 
 static void cast_member_cannot(oc_cast_member_t *member, oc_status_t status, const char *why)
@@ -310,58 +270,41 @@ void oc_cast_member_refused(oc_cast_member_t *member, const char *why)
     }
 }
 
-/* After judge: whether there is a flood test, or an earlier one has said enough. */
-static oc_status_t plan_test(const oc_multicast_t *multicast, const oc_multicast_params_t *params,
-                             const oc_cast_terms_t *terms, oc_flood_plan_t *plan,
-                             uint32_t *blamed, char *error, size_t error_size)
-{
-    oc_status_t status = oc_flood_plan_make(
-        params->records, params->num_ranks, params->rank,
-        (oc_multicast_choice_t) multicast->config.settings->multicast, terms->carrier, plan);
-
-    if (OC_OK != status) {
-        snprintf(error, error_size, "out of memory");
-        return status;
-    }
-    if (!plan->tested && OC_FLOOD_GUARDED != plan->known) {
-        *blamed = OC_BLAMES_NOBODY; /* the test was in another group, and so was its line */
-        oc_multicast_explain_flood(plan->known, error, error_size);
-        return OC_DECLINED;
-    }
-    return OC_OK;
-}
-
 /* Joins its address, and begins the flood test if there is one. */
-static oc_status_t begin_to_multicast(oc_cast_member_t *member, const oc_flood_plan_t *plan,
-                                      uint32_t datagram_size, char *error, size_t error_size)
+static oc_status_t begin_to_multicast(oc_cast_member_t *member, const oc_multicast_terms_t *terms,
+                                      char *error, size_t error_size)
 {
-    oc_status_t status = open_slot(member, datagram_size, error, error_size);
+    oc_status_t status = open_slot(member, terms->datagram_size, error, error_size);
 
-    member->tested = plan->tested;
-    if (OC_OK == status && plan->tested && !oc_flood_begin(member, plan)) {
+    if (OC_OK == status && terms->tested
+        && !oc_flood_begin(member, (oc_flood_role_t) terms->role)) {
         snprintf(error, error_size, "out of memory");
         status = OC_ERR_NO_MEMORY;
     }
     return status;
 }
 
-oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
-                              uint64_t now, oc_cast_group_t **group, uint32_t *blamed,
-                              char *error, size_t error_size)
+static bool token_is_taken(const oc_multicast_t *multicast, uint64_t token)
 {
-    oc_cast_terms_t terms;
-    oc_flood_plan_t plan;
-    oc_cast_member_t *member;
-    oc_status_t status = judge(multicast, params, &terms, blamed, error, error_size);
+    const oc_cast_member_t *other;
 
-    if (OC_OK == status) {
-        status = plan_test(multicast, params, &terms, &plan, blamed, error, error_size);
+    HASH_FIND(by_token, multicast->tokens, &token, sizeof(token), other);
+    return NULL != other;
+}
+
+oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
+                              const oc_multicast_terms_t *terms, uint64_t now,
+                              oc_cast_group_t **group, char *error, size_t error_size)
+{
+    oc_cast_member_t *member;
+    oc_status_t status;
+
+    if (token_is_taken(multicast, terms->token)) {
+        snprintf(error, error_size, "rank 0 uses the token of another communicator");
+        return OC_ERR_INVALID;
     }
-    if (OC_OK != status) {
-        return status;
-    }
-    member = member_new(multicast, params, &terms);
-    if (NULL == member || OC_OK != equip(member, params, &terms, now)) {
+    member = member_new(multicast, params, terms);
+    if (NULL == member || OC_OK != equip(member, params, terms, now)) {
         oc_cast_member_free(member);
         snprintf(error, error_size, "out of memory");
         return OC_ERR_NO_MEMORY;
@@ -369,7 +312,7 @@ oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_para
     DL_APPEND(multicast->members, member);
     HASH_ADD(by_token, multicast->tokens, token, sizeof(member->token), member);
     HASH_ADD(by_core, multicast->cores, core, sizeof(member->core), member);
-    status = begin_to_multicast(member, &plan, terms.datagram_size, error, error_size);
+    status = begin_to_multicast(member, terms, error, error_size);
     if (OC_OK != status) {
         cast_member_cannot(member, status, error);
     } else {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Layout: 0 "OMCR", 4 version (2), 6 ready (2), then settings, token, job, host and contact (8
- * each), process (4), and for each carrier size (2), the address (16) and port (4) that its
- * datagrams come from, and how many datagrams are kept (4).
+ * Layout: 0 "OMCR", 4 version (2), 6 ready and shares (1), 7 floods (1), then settings, token, job, host and
+ * contact (8 each), process (4), and for each carrier size (2), the address (16) and port (4) that its
+ * datagrams come from, and how many datagrams are kept (4), then the offer to the ranks of the host.
  */
 #include "multicast/service/cast_record.h"
 
@@ -12,12 +12,13 @@
 #include "base/wire.h"
 
 #define MAGIC   0x52434d4fu
-#define VERSION 6
+#define VERSION 7
 
 #define ORIGIN_BYTES sizeof(((oc_origin_t *) 0)->address)
 
 _Static_assert(4 == OC_FLOOD_VERDICTS && 2 == OC_CARRIERS, "a record has room for verdicts");
-_Static_assert(8 + 5 * 8 + 4 + OC_CARRIERS * (2 + ORIGIN_BYTES + 4 + 4) <= OC_MULTICAST_RECORD_SIZE,
+_Static_assert(8 + 5 * 8 + 4 + OC_CARRIERS * (2 + ORIGIN_BYTES + 4 + 4) + OC_OFFER_SIZE
+                   <= OC_MULTICAST_RECORD_SIZE,
                "a record has room for all of its fields");
 _Static_assert(OC_DATAGRAM_MAX <= UINT16_MAX, "a record has room for sizes");
 
@@ -25,6 +26,10 @@ const char *oc_carrier_name(oc_carrier_t carrier)
 {
     return OC_CARRIER_VERBS == carrier ? "verbs" : "udp";
 }
+
+/* Ready and shares are in one byte. */
+#define READY        1u
+#define SHARES_SHIFT 1
 
 /* Of each carrier three bits, the lowest of the first: whether it floods, and what is known. */
 #define FLOOD_BITS 3
@@ -56,7 +61,7 @@ void oc_cast_record_encode(const oc_cast_record_t *record,
     memset(bytes, 0, OC_MULTICAST_RECORD_SIZE);
     oc_put(&w, MAGIC, 4);
     oc_put(&w, VERSION, 2);
-    oc_put(&w, record->ready, 1);
+    oc_put(&w, (uint64_t) record->offer.shares << SHARES_SHIFT | (record->ready ? READY : 0), 1);
     oc_put(&w, flood_bits(record), 1);
     oc_put(&w, record->settings, 8);
     oc_put(&w, record->token, 8);
@@ -70,6 +75,7 @@ void oc_cast_record_encode(const oc_cast_record_t *record,
         oc_put(&w, record->carriers[i].origin.port, 4);
         oc_put(&w, record->carriers[i].staging, 4);
     }
+    oc_offer_put(&w, &record->offer);
 }
 
 /* The largest ports. */
@@ -107,13 +113,15 @@ bool oc_cast_record_decode(const uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
                            oc_cast_record_t *record)
 {
     oc_reader_t r = {.at = bytes, .end = bytes + OC_MULTICAST_RECORD_SIZE};
-    uint64_t magic = oc_get(&r, 4), version = oc_get(&r, 2), ready = oc_get(&r, 1);
+    uint64_t magic = oc_get(&r, 4), version = oc_get(&r, 2), state = oc_get(&r, 1);
     uint64_t flood = oc_get(&r, 1);
+    bool offers;
 
-    if (MAGIC != magic || VERSION != version || ready > 1 || flood >> (FLOOD_BITS * OC_CARRIERS)) {
+    if (MAGIC != magic || VERSION != version || flood >> (FLOOD_BITS * OC_CARRIERS)) {
         return false;
     }
-    record->ready = 1 == ready;
+    record->ready = 0 != (state & READY);
+    record->offer.shares = (oc_shares_t) (state >> SHARES_SHIFT);
     record->settings = oc_get(&r, 8);
     record->token = oc_get(&r, 8);
     record->job = oc_get(&r, 8);
@@ -123,8 +131,9 @@ bool oc_cast_record_decode(const uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
     for (unsigned i = 0; i < OC_CARRIERS; i++) {
         get_carrier(&r, last_port[i], &record->carriers[i]);
     }
+    offers = oc_offer_get(&r, &record->offer);
     set_flood_bits(record, flood);
-    return !r.bad && (!record->ready || (0 != record->token && 0 != record->contact));
+    return offers && !r.bad && (!record->ready || (0 != record->token && 0 != record->contact));
 }
 
 /* For each carrier the least of all ranks so far, and the first rank that cannot use it. */
@@ -163,7 +172,7 @@ static void cast_record_compare(const oc_cast_record_t *record, const oc_cast_re
 }
 
 static oc_status_t cast_record_choose(const survey_t *survey, oc_multicast_choice_t choice,
-                                      oc_cast_terms_t *terms, uint32_t *blamed, char *reason,
+                                      oc_multicast_terms_t *terms, uint32_t *blamed, char *reason,
                                       size_t size)
 {
     /* of both, people learn about the one that more hosts have */
@@ -184,7 +193,7 @@ static oc_status_t cast_record_choose(const survey_t *survey, oc_multicast_choic
 }
 
 oc_status_t oc_cast_records_judge(const uint8_t *records, uint32_t num_ranks,
-                                  oc_multicast_choice_t choice, oc_cast_terms_t *terms,
+                                  oc_multicast_choice_t choice, oc_multicast_terms_t *terms,
                                   uint32_t *blamed, char *reason, size_t reason_size)
 {
     survey_t found = {.smallest = {UINT32_MAX, UINT32_MAX}, .staging = {UINT32_MAX, UINT32_MAX}};

@@ -42,6 +42,7 @@ typedef struct {
     uint64_t host;                  /* equal for ranks on one host */
     uint64_t contact;               /* digest of the address of its UCX worker, not 0 */
     uint32_t process;               /* rank in the job */
+    oc_offer_t offer;               /* to the ranks of its host */
     oc_carrier_record_t carriers[OC_CARRIERS];
 } oc_cast_record_t;
 
@@ -52,21 +53,13 @@ void oc_cast_record_encode(const oc_cast_record_t *record,
 bool oc_cast_record_decode(const uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
                            oc_cast_record_t *record);
 
-/* What all ranks agree on, by their records. */
-typedef struct {
-    uint64_t token;
-    oc_carrier_t carrier;
-    uint32_t datagram_size;         /* the smallest of all ranks' … */
-    uint32_t staging;               /* … and so is this */
-} oc_cast_terms_t;
-
 /*
- * Judges the records of all ranks; all of them come to the same terms. OC_DECLINED: to no terms,
- * for a reason that names a rank, which blamed is set to. If that rank cannot use the carrier, this
- * is the one in terms; otherwise it is OC_CARRIERS.
+ * Judges the records of all ranks; all of them come to the same terms, which is all of them but the flood test.
+ * OC_DECLINED: to no terms, for a reason that names a rank, which blamed is set to. If that rank cannot use the
+ * carrier, this is the one in terms; otherwise it is OC_CARRIERS.
  */
 oc_status_t oc_cast_records_judge(const uint8_t *records, uint32_t num_ranks,
-                                  oc_multicast_choice_t choice, oc_cast_terms_t *terms,
+                                  oc_multicast_choice_t choice, oc_multicast_terms_t *terms,
                                   uint32_t *blamed, char *reason, size_t reason_size);
 
 #endif

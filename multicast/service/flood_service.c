@@ -16,7 +16,7 @@
 /* Who was elsewhere so often will be again: no more communicators are to wait for another test. */
 #define MOST_TRIES 3u
 
-bool oc_flood_begin(oc_cast_member_t *member, const oc_flood_plan_t *plan)
+bool oc_flood_begin(oc_cast_member_t *member, oc_flood_role_t role)
 {
     oc_multicast_t *multicast = member->multicast;
     const oc_cast_transports_t *transports = &multicast->transports;
@@ -30,7 +30,7 @@ bool oc_flood_begin(oc_cast_member_t *member, const oc_flood_plan_t *plan)
 
     /* whose interface is not known does not look */
     member->flood = oc_flood_test_new(&place, 0 == place.interface.index ? OC_FLOOD_IDLE
-                                                                         : plan->role,
+                                                                         : role,
                                       multicast->job_key);
     if (NULL == member->flood) {
         return false;
@@ -79,15 +79,19 @@ static void explain_sight(const oc_cast_member_t *member, char *text, size_t tex
 static oc_cast_member_t *tested_member(const oc_multicast_t *multicast,
                                        const oc_cast_group_t *group)
 {
-    oc_cast_member_t *member;
+    oc_cast_member_t *member = NULL;
 
-    HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
-    return NULL != member && member->tested ? member : NULL;
+    if (NULL != group) {
+        HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
+    }
+    return NULL != member && NULL != member->flood ? member : NULL;
 }
 
-bool oc_multicast_tests_flood(const oc_multicast_t *multicast, const oc_cast_group_t *group)
+static void remember(oc_multicast_t *multicast, oc_carrier_t carrier, oc_flood_verdict_t verdict)
 {
-    return NULL != tested_member(multicast, group);
+    oc_flood_verdict_t *known = &multicast->transports.carriers[carrier].record.flood;
+
+    *known = verdict > *known ? verdict : *known;
 }
 
 bool oc_multicast_flood_is_sent(oc_multicast_t *multicast, const oc_cast_group_t *group,
@@ -95,7 +99,7 @@ bool oc_multicast_flood_is_sent(oc_multicast_t *multicast, const oc_cast_group_t
 {
     const oc_cast_member_t *member = tested_member(multicast, group);
 
-    return NULL == member || NULL == member->flood || oc_flood_test_is_sent(member->flood, now);
+    return NULL == member || oc_flood_test_is_sent(member->flood, now);
 }
 
 oc_flood_verdict_t oc_multicast_flood_end(oc_multicast_t *multicast, const oc_cast_group_t *group,
@@ -104,7 +108,7 @@ oc_flood_verdict_t oc_multicast_flood_end(oc_multicast_t *multicast, const oc_ca
     oc_cast_member_t *member = tested_member(multicast, group);
     oc_flood_verdict_t verdict;
 
-    if (NULL == member || NULL == member->flood) {
+    if (NULL == member) {
         return OC_FLOOD_BLIND;
     }
     verdict = oc_flood_test_verdict(member->flood);
@@ -116,21 +120,15 @@ oc_flood_verdict_t oc_multicast_flood_end(oc_multicast_t *multicast, const oc_ca
         verdict = OC_FLOOD_BLIND;
     }
     if (verdict > OC_FLOOD_BLIND) {
-        oc_multicast_flood_note(multicast, group, verdict);
+        remember(multicast, member->carrier, verdict);
     }
     return verdict;
 }
 
-void oc_multicast_flood_note(oc_multicast_t *multicast, const oc_cast_group_t *group,
+void oc_multicast_flood_note(oc_multicast_t *multicast, const oc_multicast_terms_t *terms,
                              oc_flood_verdict_t verdict)
 {
-    const oc_cast_member_t *member = tested_member(multicast, group);
-    oc_flood_verdict_t *known;
-
-    if (NULL != member) {
-        known = &multicast->transports.carriers[member->carrier].record.flood;
-        *known = verdict > *known ? verdict : *known;
-    }
+    remember(multicast, (oc_carrier_t) terms->carrier, verdict);
 }
 
 void oc_floods_progress(oc_multicast_t *multicast)

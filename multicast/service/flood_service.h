@@ -6,10 +6,11 @@
 #ifndef OC_MULTICAST_SERVICE_FLOOD_SERVICE_H
 #define OC_MULTICAST_SERVICE_FLOOD_SERVICE_H
 
+#include "multicast/service/flood_plan.h"
 #include "multicast/service/service.h"
 
-/* Begins this rank's part, before it is heard. false: no memory. */
-bool oc_flood_begin(oc_cast_member_t *member, const oc_flood_plan_t *plan);
+/* Begins this rank's part, which is this, before it is heard. false: no memory. */
+bool oc_flood_begin(oc_cast_member_t *member, oc_flood_role_t role);
 /* Nothing happens if it has none. */
 void oc_flood_drop(oc_cast_member_t *member);
 

@@ -237,11 +237,11 @@ static oc_status_t make_record(oc_multicast_t *multicast, oc_cast_record_t *reco
 }
 
 oc_status_t oc_multicast_record(oc_multicast_t *multicast, uint64_t settings,
-                                uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
+                                const oc_offer_t *offer, uint8_t bytes[OC_MULTICAST_RECORD_SIZE],
                                 uint8_t contact[OC_CONTACT_MAX], char *error, size_t error_size)
 {
     oc_cast_record_t record = {.ready = true, .process = multicast->config.process,
-                               .host = oc_host_identity(),
+                               .host = oc_host_identity(), .offer = *offer,
                                .settings = digest(multicast->config.settings, settings)};
     oc_status_t status = make_record(multicast, &record, error, error_size);
 
@@ -259,6 +259,16 @@ oc_status_t oc_multicast_record(oc_multicast_t *multicast, uint64_t settings,
     return OC_OK;
 }
 
+void oc_multicast_offer(const uint8_t bytes[OC_MULTICAST_RECORD_SIZE], oc_offer_t *offer)
+{
+    oc_cast_record_t record;
+
+    *offer = (oc_offer_t) {0};
+    if (oc_cast_record_decode(bytes, &record)) {
+        *offer = record.offer;
+    }
+}
+
 void oc_multicast_refuse(uint8_t bytes[OC_MULTICAST_RECORD_SIZE])
 {
     oc_cast_record_encode(&(oc_cast_record_t) {.ready = false}, bytes);
@@ -274,6 +284,14 @@ oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group
     oc_cast_member_look(member);
     oc_cast_member_wake(member);
     return status;
+}
+
+void oc_multicast_more(oc_multicast_t *multicast, const oc_cast_group_t *group)
+{
+    oc_cast_member_t *member;
+
+    HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
+    oc_cast_member_wake(member);
 }
 
 static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)

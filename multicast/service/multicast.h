@@ -16,6 +16,7 @@
 #include "multicast/core/cast_core.h"
 #include "multicast/service/flood_judge.h"
 #include "multicast/wire/contact.h"
+#include "node/offer.h"
 
 typedef struct oc_multicast oc_multicast_t;
 
@@ -23,7 +24,7 @@ typedef struct oc_multicast oc_multicast_t;
  * Bytes that a rank tells all others when a group is set up; its neighbours (oc_cast_neighbours)
  * get its contact (OC_CONTACT_MAX bytes), too.
  */
-#define OC_MULTICAST_RECORD_SIZE 104
+#define OC_MULTICAST_RECORD_SIZE 152
 
 /* Most flood tests whose descriptors are waited for. */
 #define OC_MULTICAST_FLOOD_FDS 4
@@ -53,6 +54,17 @@ typedef struct {
     bool patient;              /* ranks may be elsewhere for long: no timeout for probing */
 } oc_multicast_params_t;
 
+/* What the ranks of a group agree on; of oc_multicast_judge, for oc_multicast_join. */
+typedef struct {
+    uint64_t token;
+    unsigned carrier;          /* which transport */
+    uint32_t datagram_size;    /* bytes */
+    uint32_t staging;          /* datagrams that each rank keeps */
+    bool tested;               /* there is a flood test after probing: does the network deliver what is sent
+                                  to a multicast address to hosts that have not joined it? */
+    unsigned role;             /* … in which this is this rank's part */
+} oc_multicast_terms_t;
+
 oc_status_t oc_multicast_create(const oc_multicast_config_t *config, oc_multicast_t **multicast);
 
 /* Groups that are left are freed. Waits for nothing. NULL is allowed. */
@@ -61,18 +73,30 @@ void oc_multicast_destroy(oc_multicast_t *multicast);
 /*
  * What this rank tells the others: how it is reached, which transports it has, on which host it
  * is. Opens what it needs for that. settings: what has to be equal on all ranks beside
- * the settings of jobs.
+ * the settings of jobs. offer: to the ranks of its host.
  * An error: this rank cannot take part, which is what the record says then, and error says why.
  */
 oc_status_t oc_multicast_record(oc_multicast_t *multicast, uint64_t settings,
-                                uint8_t record[OC_MULTICAST_RECORD_SIZE],
+                                const oc_offer_t *offer, uint8_t record[OC_MULTICAST_RECORD_SIZE],
                                 uint8_t contact[OC_CONTACT_MAX], char *error, size_t error_size);
+
+/* What a record offers to the ranks of its host. Nothing, if it makes no sense. */
+void oc_multicast_offer(const uint8_t record[OC_MULTICAST_RECORD_SIZE], oc_offer_t *offer);
 
 /* The record of a rank that cannot take part. */
 void oc_multicast_refuse(uint8_t record[OC_MULTICAST_RECORD_SIZE]);
 
 /*
- * When all records are there: the hosts of its neighbours may connect to this rank. All ranks have
+ * Judges the records of all ranks of a group, each of which comes to the same terms; contacts are not needed.
+ * OC_DECLINED: all ranks find in the records that it is not possible, and *blamed is the rank that is the
+ * reason, and knows more about it than the others, or OC_BLAMES_NOBODY. Another error is this rank's own.
+ */
+oc_status_t oc_multicast_judge(const oc_multicast_t *multicast,
+                               const oc_multicast_params_t *params, oc_multicast_terms_t *terms,
+                               uint32_t *blamed, char *error, size_t error_size);
+
+/*
+ * When all records and contacts are there: the hosts of its neighbours may connect to this rank. All ranks have
  * to have done so before any of them joins, or its messages would be dropped. false: this rank
  * could not.
  */
@@ -82,28 +106,22 @@ bool oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *
 unsigned oc_multicast_open_sockets(const oc_multicast_t *multicast);
 
 /*
- * Joins a group and begins to probe. OC_DECLINED: all ranks find in the records that it is not
- * possible, and *blamed is the rank that is the reason, and knows more about it than the others, or
- * OC_BLAMES_NOBODY.
- * Another error: this rank cannot. So it is with a group that has failed when it is returned; but
- * then the others learn it from this rank as long as it does not leave.
+ * Joins a group and begins to probe, on terms that all its ranks have come to. params may be of fewer ranks
+ * than were judged: those that multicast for their hosts, each of which says with which number among them.
+ * An error: this rank cannot. So it is with a group that has failed when it is returned; but then the others
+ * learn it from this rank as long as it does not leave.
  */
 oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
-                              uint64_t now, oc_cast_group_t **group, uint32_t *blamed,
-                              char *error, size_t error_size);
-
-/*
- * Whether the set-up of a group has a flood test, after its probing: does the network deliver what
- * is sent to a multicast address to hosts that have not joined it? Equal on all ranks.
- */
-bool oc_multicast_tests_flood(const oc_multicast_t *multicast, const oc_cast_group_t *group);
+                              const oc_multicast_terms_t *terms, uint64_t now,
+                              oc_cast_group_t **group, char *error, size_t error_size);
 
 /* This rank has heard all others. false: it sends for the test; again later. */
 bool oc_multicast_flood_is_sent(oc_multicast_t *multicast, const oc_cast_group_t *group,
                                 uint64_t now);
 
 /*
- * All ranks have sent, and the test ends. What this host has seen; of OC_FLOOD_FLOODED a sentence.
+ * All ranks have sent, and the test ends. What this host has seen; of OC_FLOOD_FLOODED a sentence. NULL, of a
+ * rank that is not in it: nothing.
  */
 oc_flood_verdict_t oc_multicast_flood_end(oc_multicast_t *multicast, const oc_cast_group_t *group,
                                           char *text, size_t text_size);
@@ -112,12 +130,15 @@ oc_flood_verdict_t oc_multicast_flood_end(oc_multicast_t *multicast, const oc_ca
 void oc_multicast_explain_flood(oc_flood_verdict_t verdict, char *text, size_t text_size);
 
 /* What the hosts of a group have seen together, for groups to come. */
-void oc_multicast_flood_note(oc_multicast_t *multicast, const oc_cast_group_t *group,
+void oc_multicast_flood_note(oc_multicast_t *multicast, const oc_multicast_terms_t *terms,
                              oc_flood_verdict_t verdict);
 
 /* oc_cast_start, for a group of oc_multicast_join; progress goes on with it. */
 oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group,
                                const oc_cast_args_t *args, uint64_t now);
+
+/* More of its own block is ready than was: see oc_cast_args_t. */
+void oc_multicast_more(oc_multicast_t *multicast, const oc_cast_group_t *group);
 
 /* Frees a group of oc_multicast_join. Does not wait for peers. NULL is allowed. */
 void oc_multicast_leave(oc_multicast_t *multicast, oc_cast_group_t *group);

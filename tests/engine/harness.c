@@ -202,9 +202,9 @@ void board_give(board_t *board, uint32_t rank, int step, const oc_exchange_t *ex
     atomic_store(&board->given[step][rank], 1);
 }
 
-static void take_contacts(const board_t *board, const oc_exchange_t *exchange)
+void board_take_contacts(const board_t *board, const oc_exchange_t *exchange)
 {
-    for (unsigned i = 0; i < exchange->num_neighbours; i++) {
+    for (unsigned i = 0; i < *exchange->num_neighbours; i++) {
         memcpy((uint8_t *) exchange->contacts + i * exchange->contact_size,
                board->contacts[exchange->neighbours[i]], exchange->contact_size);
     }
@@ -212,11 +212,7 @@ static void take_contacts(const board_t *board, const oc_exchange_t *exchange)
 
 void board_take(const board_t *board, uint32_t num_ranks, int step, const oc_exchange_t *exchange)
 {
-    if (0 != step) {
-        *exchange->outcome = INT64_MAX;
-    } else {
-        take_contacts(board, exchange);
-    }
+    *exchange->outcome = INT64_MAX;
     for (uint32_t i = 0; i < num_ranks; i++) {
         if (0 == step) {
             memcpy((uint8_t *) exchange->records + i * exchange->size, board->records[i],
@@ -242,11 +238,15 @@ static oc_status_t meeting_begin(void *context, const oc_exchange_t *exchange)
     return exchange->size <= MAX_RECORD_SIZE ? OC_OK : OC_ERR_LIMIT;
 }
 
-static oc_status_t meeting_start(void *context, int step)
+static oc_status_t meeting_start(void *context, oc_exchange_step_t step)
 {
     meeting_t *meeting = context;
 
-    meeting->step = 0 == step ? 0 : meeting->step + 1;
+    if (OC_EXCHANGE_CONTACTS == step) {
+        board_take_contacts(meeting->board, &meeting->exchange);
+        return OC_OK;
+    }
+    meeting->step = OC_EXCHANGE_RECORDS == step ? 0 : meeting->step + 1;
     board_give(meeting->board, meeting->rank->rank, meeting->step, &meeting->exchange);
     return OC_OK;
 }

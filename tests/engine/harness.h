@@ -53,7 +53,7 @@ bool server_said(test_server_t *server, const char *text, int timeout_ms);
 /* Zeros, which this process and those that it forks share until they end; exits on failure. */
 void *shared_memory(size_t size);
 
-#define MAX_STEPS 3
+#define MAX_STEPS 4
 
 /* Where the ranks of one group meet. */
 typedef struct {
@@ -71,6 +71,8 @@ typedef struct {
 void board_give(board_t *board, uint32_t rank, int step, const oc_exchange_t *exchange);
 
 /* What all have given, into the exchange. */
+/* Those of the neighbours, who have given them with their records. */
+void board_take_contacts(const board_t *board, const oc_exchange_t *exchange);
 void board_take(const board_t *board, uint32_t num_ranks, int step, const oc_exchange_t *exchange);
 
 typedef struct {

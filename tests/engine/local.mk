@@ -9,6 +9,7 @@ engine_hand = tests/engine/hand.h tests/engine/hand.c
 engine_stranger = tests/engine/stranger.h tests/engine/stranger.c
 engine_grove = tests/engine/grove.h tests/engine/grove.c
 engine_member = tests/engine/member.h tests/engine/member.c
+engine_casting = tests/engine/casting.h tests/engine/casting.c
 engine_reductions = tests/engine/reductions.h tests/engine/reductions.c \
 	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
 
@@ -38,9 +39,15 @@ tests_engine_test_engine_binding_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_cast
 tests_engine_test_engine_cast_SOURCES = tests/engine/test_engine_cast.c \
-	tests/engine/late.h tests/engine/late.c tests/engine/lies.h tests/engine/lies.c $(engine_harness)
+	tests/engine/late.h tests/engine/late.c tests/engine/lies.h tests/engine/lies.c $(engine_casting) \
+	$(engine_harness)
 tests_engine_test_engine_cast_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_cast_LDADD = libocfaults.la libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
+
+check_PROGRAMS += tests/engine/test_engine_relay
+tests_engine_test_engine_relay_SOURCES = tests/engine/test_engine_relay.c $(engine_casting) $(engine_harness)
+tests_engine_test_engine_relay_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_relay_LDADD = libocfaults.la libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
 
 check_PROGRAMS += tests/engine/test_engine_idle
 tests_engine_test_engine_idle_SOURCES = tests/engine/test_engine_idle.c $(engine_harness)

@@ -20,14 +20,18 @@ static oc_status_t party_begin(void *context, const oc_exchange_t *exchange)
     return exchange->size <= MAX_RECORD_SIZE ? OC_OK : OC_ERR_LIMIT;
 }
 
-static oc_status_t party_start(void *context, int step)
+static oc_status_t party_start(void *context, oc_exchange_step_t step)
 {
     party_t *party = context;
 
-    if (step + 1 == party->broken_start) {
+    if ((int) step + 1 == party->broken_start) {
         return OC_ERR_SYSTEM;
     }
-    party->step = 0 == step ? 0 : party->step + 1;
+    if (OC_EXCHANGE_CONTACTS == step) {
+        board_take_contacts(party->board, &party->exchange);
+        return OC_OK;
+    }
+    party->step = OC_EXCHANGE_RECORDS == step ? 0 : party->step + 1;
     board_give(party->board, party->rank, party->step, &party->exchange);
     return OC_OK;
 }

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "multicast/service/cast_record.h"
+#include "tests/engine/casting.h"
 #include "tests/engine/harness.h"
 #include "tests/engine/late.h"
 #include "tests/engine/lies.h"
@@ -49,146 +50,19 @@ int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
     return real(fd, level, name, value, length);
 }
 
-static oc_job_settings_t cast_settings(void)
-{
-    oc_job_settings_t settings = test_settings("embedded");
-
-    settings.multicast = OC_MULTICAST_UDP;
-    settings.multicast_interface = "lo";
-    return settings;
-}
-
-static uint8_t value_of(uint32_t rank, size_t i, unsigned seed)
-{
-    return (uint8_t) (i * 31 + (i >> 8) * 7 + rank * 101 + seed * 13 + 1);
-}
-
-static void fill(uint8_t *to, size_t length, uint32_t rank, unsigned seed)
-{
-    for (size_t i = 0; i < length; i++) {
-        to[i] = value_of(rank, i, seed);
-    }
-}
-
-static bool fits(const uint8_t *at, size_t length, uint32_t rank, unsigned seed)
-{
-    for (size_t i = 0; i < length; i++) {
-        if (at[i] != value_of(rank, i, seed)) {
-            fprintf(stderr, "byte %zu of %zu of rank %u is %u, not %u\n", i, length, rank, at[i],
-                    value_of(rank, i, seed));
-            return false;
-        }
-    }
-    return true;
-}
-
-/* One Allgather under way: blocks of lengths with gaps of 3 bytes, or side by side. */
-typedef struct {
-    outcome_t outcome;
-    size_t lengths[MAX_TEST_RANKS], offsets[MAX_TEST_RANKS], size;
-    uint8_t *send, *recv;
-    unsigned seed;
-} allgather_t;
-
-static void lay_out(const rank_t *rank, allgather_t *a, const size_t *lengths, size_t gap,
-                    unsigned seed)
-{
-    *a = (allgather_t) {.seed = seed};
-    for (uint32_t i = 0; i < rank->num_ranks; i++) {
-        a->offsets[i] = a->size;
-        a->lengths[i] = lengths[i];
-        a->size += lengths[i] + gap;
-    }
-    a->send = malloc(lengths[rank->rank] + 1);
-    a->recv = malloc(a->size + 1);
-    memset(a->recv, 0xee, a->size + 1);
-    fill(a->send, lengths[rank->rank], rank->rank, seed);
-}
-
-static void start(rank_t *rank, unsigned group, allgather_t *a, bool in_place, bool equal)
-{
-    oc_allgather_args_t args = {
-        .send = a->send, .recv = a->recv, .lengths = a->lengths, .offsets = a->offsets,
-        .finished = rank_on_finished, .arg = &a->outcome, .blocking = true};
-    oc_status_t status;
-
-    if (in_place) {
-        args.send = NULL;
-        memcpy(a->recv + a->offsets[rank->rank], a->send, a->lengths[rank->rank]);
-    }
-    if (equal) {
-        args.lengths = args.offsets = NULL;
-        args.block = a->lengths[0];
-    }
-    status = oc_allgather_start(rank_group(rank, group), &args);
-    if (OC_OK != status) {
-        a->outcome = (outcome_t) {.done = true, .status = status};
-    }
-}
-
-static void release(allgather_t *a)
-{
-    free(a->send);
-    free(a->recv);
-}
-
-static void check(const rank_t *rank, allgather_t *a, size_t gap)
-{
-    CHECK(OC_OK == a->outcome.status);
-    for (uint32_t i = 0; i < rank->num_ranks; i++) {
-        const uint8_t *end = a->recv + a->offsets[i] + a->lengths[i];
-
-        CHECK(fits(a->recv + a->offsets[i], a->lengths[i], i, a->seed));
-        for (size_t k = 0; k < gap; k++) {
-            CHECK(0xee == end[k]);
-        }
-    }
-    release(a);
-}
-
-static void allgather(rank_t *rank, unsigned group, size_t block, bool in_place, unsigned seed)
-{
-    size_t lengths[MAX_TEST_RANKS];
-    allgather_t a;
-
-    for (uint32_t i = 0; i < rank->num_ranks; i++) {
-        lengths[i] = block;
-    }
-    lay_out(rank, &a, lengths, 0, seed);
-    start(rank, group, &a, in_place, true);
-    CHECK(rank_wait(rank, &a.outcome, 1, 20));
-    check(rank, &a, 0);
-}
-
 static oc_status_t try_allgather(rank_t *rank, unsigned group)
 {
     const size_t lengths[MAX_TEST_RANKS] = {100, 100, 100, 100};
     oc_status_t status;
     allgather_t a;
 
-    lay_out(rank, &a, lengths, 0, 0);
-    start(rank, group, &a, false, true);
+    casting_lay_out(rank, &a, lengths, 0, 0);
+    casting_start(rank, group, &a, false, true);
     usleep(nap_us);
     CHECK(rank_wait(rank, &a.outcome, 1, 20));
     status = a.outcome.status;
-    release(&a);
+    casting_release(&a);
     return status;
-}
-
-static void bcast(rank_t *rank, unsigned group, size_t length, uint32_t root)
-{
-    uint8_t *buffer = calloc(1, length);
-    outcome_t outcome = {0};
-    oc_bcast_args_t args = {.buffer = buffer, .length = length, .root = root, .blocking = true,
-                            .finished = rank_on_finished, .arg = &outcome};
-
-    if (rank->rank == root) {
-        fill(buffer, length, root, 77);
-    }
-    CHECK(OC_OK == oc_bcast_start(rank_group(rank, group), &args));
-    CHECK(rank_wait(rank, &outcome, 1, 20));
-    CHECK(OC_OK == outcome.status && fits(buffer, length, root, 77));
-    free(buffer);
 }
 
 /* ---- results ---- */
@@ -205,13 +79,13 @@ static void results(rank_t *rank)
 
     rank->service = OC_SERVICE_MULTICAST;
     for (unsigned i = 0; i < NUM_SIZES; i++) {
-        allgather(rank, 0, sizes[i], 0 != i % 2, i);
+        casting_allgather(rank, 0, sizes[i], 0 != i % 2, i);
         sent += sizes[i];
     }
     CHECK(NUM_SIZES == counters->allgather_offloaded && sent == counters->bytes_sent);
     CHECK(sent * (rank->num_ranks - 1) == counters->bytes_received);
     for (uint32_t root = 0; root < rank->num_ranks; root++) {
-        bcast(rank, 0, 100000 + root, root);
+        casting_bcast(rank, 0, 100000 + root, root);
     }
     CHECK(rank->num_ranks == counters->bcast_offloaded);
     CHECK(sent + 100000 + rank->rank == counters->bytes_sent);
@@ -239,10 +113,10 @@ static void unequal(rank_t *rank)
 
     rank->service = OC_SERVICE_MULTICAST;
     for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        lay_out(rank, &a, lengths[i], 3, i);
-        start(rank, 0, &a, 0 != i % 2, false);
+        casting_lay_out(rank, &a, lengths[i], 3, i);
+        casting_start(rank, 0, &a, 0 != i % 2, false);
         CHECK(rank_wait(rank, &a.outcome, 1, 20));
-        check(rank, &a, 3);
+        casting_check(rank, &a, 3);
     }
 }
 
@@ -267,7 +141,7 @@ static void lossy(rank_t *rank)
 {
     rank->service = OC_SERVICE_MULTICAST;
     for (unsigned i = 0; i < 8; i++) {
-        allgather(rank, 0, 300000 + i, false, i);
+        casting_allgather(rank, 0, 300000 + i, false, i);
     }
     CHECK(rank->counters.cast.fragments_lost > 0);
     CHECK(rank->counters.cast.fragments_recovered > 0);
@@ -291,7 +165,7 @@ static void resting(rank_t *rank)
 {
     rank->service = OC_SERVICE_MULTICAST;
     for (unsigned i = 0; i < 15; i++) {
-        allgather(rank, 0, 60000, true, i);
+        casting_allgather(rank, 0, 60000, true, i);
         rank_compute(rank);
     }
 }
@@ -318,15 +192,15 @@ static void queued(rank_t *rank)
         unsigned group = rank->rank % 2 ? 2 - n : n;
 
         for (unsigned i = 0; i < QUEUED; i++) {
-            lay_out(rank, &all[group][i], lengths, 3, i + group);
-            start(rank, group, &all[group][i], false, false);
+            casting_lay_out(rank, &all[group][i], lengths, 3, i + group);
+            casting_start(rank, group, &all[group][i], false, false);
         }
     }
     CHECK(0 == rank->counters.allgather_offloaded);
     for (unsigned group = 0; group < 3; group++) {
         for (unsigned i = 0; i < QUEUED; i++) {
             CHECK(rank_wait(rank, &all[group][i].outcome, 1, 20));
-            check(rank, &all[group][i], 3);
+            casting_check(rank, &all[group][i], 3);
         }
     }
     CHECK(3 * QUEUED == rank->counters.allgather_offloaded && 3 == rank->counters.groups);
@@ -358,7 +232,7 @@ static void cycles(rank_t *rank)
 
     rank->service = OC_SERVICE_MULTICAST;
     for (unsigned i = 0; i < num_cycles; i++) {
-        allgather(rank, 0, 100, false, i);
+        casting_allgather(rank, 0, 100, false, i);
         rank_renew_group(rank, 0);
         if (20 == i) {
             before = count_descriptors();
@@ -466,7 +340,7 @@ static void joined_late(rank_t *rank)
         late_joins(JOIN_TIME, NULL);
     }
     for (unsigned i = 0; i < NUM_SIZES; i++) {
-        allgather(rank, 0, sizes[i], false, i);
+        casting_allgather(rank, 0, sizes[i], false, i);
     }
     CHECK(NUM_SIZES == rank->counters.allgather_offloaded);
     CHECK(1 != rank->rank || (1 == late_opened && 0 == late_closed));
@@ -492,7 +366,7 @@ static void refused_late(rank_t *rank)
         CHECK(1 == late_opened && 0 == late_closed);
         late_joins(0, NULL);
     }
-    allgather(rank, 1, 100000, false, 7);
+    casting_allgather(rank, 1, 100000, false, 7);
     CHECK(1 != rank->rank || (1 == late_opened && 1 == late_closed));
     CHECK(1 == atomic_load(&rank->shared->operations));
 }
@@ -526,15 +400,15 @@ static void allgather_asleep(rank_t *rank, size_t block, unsigned seed)
     uint64_t begun = oc_clock_ns();
     allgather_t a;
 
-    lay_out(rank, &a, lengths, 0, seed);
-    start(rank, 0, &a, false, true);
+    casting_lay_out(rank, &a, lengths, 0, seed);
+    casting_start(rank, 0, &a, false, true);
     while (!a.outcome.done) {
         if (0 == oc_client_progress(rank->client)) {
             oc_client_wait(rank->client, NAP_US);
         }
         CHECK(oc_clock_ns() < begun + 2500 * OC_MILLISECOND);
     }
-    check(rank, &a, 0);
+    casting_check(rank, &a, 0);
 }
 
 static void asleep(rank_t *rank)
@@ -542,7 +416,7 @@ static void asleep(rank_t *rank)
     uint64_t used;
 
     rank->service = OC_SERVICE_MULTICAST;
-    allgather(rank, 0, 1000, false, 0);
+    casting_allgather(rank, 0, 1000, false, 0);
     rank_barrier(rank);
     if (1 == rank->rank) {
         usleep(1000000);
@@ -572,8 +446,8 @@ static void killed(rank_t *rank)
     uint64_t begun;
 
     rank->service = OC_SERVICE_MULTICAST;
-    allgather(rank, 0, 1000, false, 1);
-    allgather(rank, 1, 1000, false, 2);
+    casting_allgather(rank, 0, 1000, false, 1);
+    casting_allgather(rank, 1, 1000, false, 2);
     rank_barrier(rank);
     if (2 == rank->rank) {
         raise(SIGKILL);
@@ -615,7 +489,7 @@ static void without_server(rank_t *rank)
 
     CHECK(OC_OK == rank_allreduce(rank, 1, OC_OP_SUM, OC_TYPE_DOUBLE, &one, &sum, 1));
     rank->service = OC_SERVICE_MULTICAST;
-    allgather(rank, 0, 70000, false, 1);
+    casting_allgather(rank, 0, 70000, false, 1);
     rank_barrier(rank);
     atomic_fetch_add(&rank->shared->operations, 1);
     while (0 == atomic_load(&rank->shared->signal)) {
@@ -624,7 +498,7 @@ static void without_server(rank_t *rank)
     CHECK(rank_allreduce(rank, 1, OC_OP_SUM, OC_TYPE_DOUBLE, &one, &sum, 1) < OC_OK);
     CHECK(OC_GROUP_FAILED == oc_group_state(rank_group(rank, 1)));
     CHECK(OC_GROUP_LIVE == oc_group_state(rank_group(rank, 0)));
-    allgather(rank, 0, 70000, false, 2);
+    casting_allgather(rank, 0, 70000, false, 2);
     CHECK(2 == rank->counters.allgather_offloaded);
 }
 
@@ -674,12 +548,12 @@ static void lie_to_rank_1(rank_t *rank, uint32_t generation)
 static void lied_to(rank_t *rank)
 {
     rank->service = OC_SERVICE_MULTICAST;
-    allgather(rank, 0, 60, false, 1);
+    casting_allgather(rank, 0, 60, false, 1);
     for (unsigned round = 2; round < 12; round++) {
         if (0 == rank->rank) {
             lie_to_rank_1(rank, round);
         }
-        allgather(rank, 0, 60, false, round);
+        casting_allgather(rank, 0, 60, false, round);
     }
     CHECK(11 == rank->counters.allgather_offloaded);
     if (1 == rank->rank) {

@@ -273,11 +273,11 @@ static void rename_things(rank_t *rank, bool bell)
     uint8_t *bytes = rank->shared->boards[0].records[2];
     oc_record_t record;
 
-    CHECK(oc_record_decode(bytes, &record) && OC_SHARES_MEMORY == record.shares);
+    CHECK(oc_record_decode(bytes, &record) && OC_SHARES_MEMORY == record.offer.shares);
     if (bell) {
-        memset(record.bell, 0xee, sizeof(record.bell));
+        memset(record.offer.bell, 0xee, sizeof(record.offer.bell));
     } else {
-        memset(record.segment, 0xee, sizeof(record.segment));
+        memset(record.offer.segment, 0xee, sizeof(record.offer.segment));
     }
     oc_record_encode(&record, bytes);
 }

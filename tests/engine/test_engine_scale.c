@@ -117,13 +117,13 @@ static oc_status_t seat_begin(void *context, const oc_exchange_t *exchange)
     return OC_OK;
 }
 
-static oc_status_t seat_start(void *context, int step)
+static oc_status_t seat_start(void *context, oc_exchange_step_t step)
 {
     seat_t *seat = context;
     table_t *table = seat->table;
 
-    seat->step = 0 == step ? 0 : seat->step + 1;
-    if (0 == step) {
+    seat->step = OC_EXCHANGE_RECORDS == step ? 0 : seat->step + 1;
+    if (OC_EXCHANGE_RECORDS == step) {
         memcpy(table->records[seat->rank], seat->exchange.record, OC_RECORD_SIZE);
     } else {
         table->votes[seat->step][seat->rank] = *seat->exchange.vote;

@@ -601,11 +601,11 @@ static oc_status_t alone_begin(void *context, const oc_exchange_t *exchange)
     return OC_OK;
 }
 
-static oc_status_t alone_start(void *context, int step)
+static oc_status_t alone_start(void *context, oc_exchange_step_t step)
 {
     const oc_exchange_t *exchange = context;
 
-    if (0 == step) {
+    if (OC_EXCHANGE_RECORDS == step) {
         memcpy(exchange->records, exchange->record, exchange->size);
     } else {
         *exchange->outcome = *exchange->vote;

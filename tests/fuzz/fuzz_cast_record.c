@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     /* on the heap, so that nothing behind them is read unnoticed */
     uint8_t *records = calloc(RANKS, OC_MULTICAST_RECORD_SIZE);
-    oc_cast_terms_t terms;
+    oc_multicast_terms_t terms;
     uint32_t blamed = RANKS;
     char reason[300] = "";
     oc_status_t status;

@@ -17,7 +17,7 @@
 static oc_cast_record_t ranks[RANKS];
 static uint8_t bytes[RANKS][OC_MULTICAST_RECORD_SIZE];
 
-static oc_cast_terms_t terms;
+static oc_multicast_terms_t terms;
 static uint32_t blamed;
 static char reason[512];
 

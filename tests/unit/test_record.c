@@ -51,12 +51,12 @@ static oc_record_t legal(void)
 {
     oc_record_t record = {.ready = true, .settings = 0x0102030405060708u,
                           .group = OC_GROUP_ID(0xa1b2c3, 0x102030), .job = 0x1112131415161718u,
-                          .host = 0x2122232425262728u, .node = 0x3132333435363738u,
-                          .shares = OC_SHARES_MEMORY,
+                          .host = 0x2122232425262728u,
+                          .offer = {OC_SHARES_MEMORY, .node = 0x3132333435363738u},
                           .network = {0x0186a0, OC_FABRIC_RDMA}, .port = 0xc0de, .num_addresses = 2};
 
-    memset(record.segment, 'S', sizeof(record.segment));
-    memset(record.bell, 'B', sizeof(record.bell));
+    memset(record.offer.segment, 'S', sizeof(record.offer.segment));
+    memset(record.offer.bell, 'B', sizeof(record.offer.bell));
     record.addresses[0] = address("::ffff:10.1.2.3");
     record.addresses[1] = address("2001:db8::4");
     return record;
@@ -75,10 +75,10 @@ static void assert_equal(const oc_record_t *is, const oc_record_t *should)
     assert_int_equal(is->group, should->group);
     assert_int_equal(is->job, should->job);
     assert_int_equal(is->host, should->host);
-    assert_int_equal(is->node, should->node);
-    assert_int_equal(is->shares, should->shares);
-    assert_memory_equal(is->segment, should->segment, sizeof(is->segment));
-    assert_memory_equal(is->bell, should->bell, sizeof(is->bell));
+    assert_int_equal(is->offer.node, should->offer.node);
+    assert_int_equal(is->offer.shares, should->offer.shares);
+    assert_memory_equal(is->offer.segment, should->offer.segment, sizeof(is->offer.segment));
+    assert_memory_equal(is->offer.bell, should->offer.bell, sizeof(is->offer.bell));
     assert_int_equal(is->network.rate, should->network.rate);
     assert_int_equal(is->network.fabric, should->network.fabric);
     assert_int_equal(is->port, should->port);
@@ -114,7 +114,7 @@ static void test_layout(void **state)
 static void test_little(void **state)
 {
     oc_record_t records[] = {{.ready = true}, {.ready = false},
-                             {.ready = true, .shares = OC_SHARES_FAILED},
+                             {.ready = true, .offer = {OC_SHARES_FAILED}},
                              {.ready = true, .port = 1}};
     uint8_t bytes[OC_RECORD_SIZE];
     oc_record_t back;
@@ -144,7 +144,7 @@ static void refuse(const oc_record_t *record, unsigned offset, uint8_t value)
 
 static void test_refused(void **state)
 {
-    oc_record_t full = legal(), bare = {.ready = true}, failed = {.shares = OC_SHARES_FAILED};
+    oc_record_t full = legal(), bare = {.ready = true}, failed = {.offer = {OC_SHARES_FAILED}};
 
     (void) state;
     refuse(&full, 0, 'X');

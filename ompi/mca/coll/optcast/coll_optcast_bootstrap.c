@@ -63,37 +63,38 @@ static oc_status_t bootstrap_begin(void *context, const oc_exchange_t *exchange)
     return OC_OK;
 }
 
-static mca_coll_optcast_exchange_t *exchange_records(const mca_coll_optcast_bootstrap_t *b)
-{
-    return mca_coll_optcast_exchange_records(b->module->comm, b->tag, b->buffers.record,
-                                             b->buffers.size);
-}
-
-static oc_status_t bootstrap_start(void *context, int step)
+static oc_status_t bootstrap_start(void *context, oc_exchange_step_t step)
 {
     mca_coll_optcast_bootstrap_t *b = context;
     ompi_communicator_t *comm = b->module->comm;
 
     b->step = step;
-    b->contacts = 0 == step && b->buffers.num_neighbours > 0;
-    if (b->contacts) {
+    switch (step) {
+    case OC_EXCHANGE_RECORDS:
+        b->exchange = mca_coll_optcast_exchange_records(comm, b->tag, b->buffers.record,
+                                                        b->buffers.size);
+        break;
+    case OC_EXCHANGE_CONTACTS:
         b->exchange = mca_coll_optcast_exchange_contacts(comm, b->tag, &b->buffers);
-    } else if (0 == step) {
-        b->exchange = exchange_records(b);
-    } else {
+        break;
+    default:
         b->exchange = mca_coll_optcast_exchange_vote(comm, b->tag, *b->buffers.vote);
     }
     return NULL != b->exchange ? OC_OK : OC_ERR_NO_MEMORY;
 }
 
-/* Contacts are here, and records are next. */
-static oc_status_t contacts_done(mca_coll_optcast_bootstrap_t *b)
+static void take_outcome(mca_coll_optcast_bootstrap_t *b)
 {
-    mca_coll_optcast_exchange_copy(b->exchange, b->buffers.contacts);
-    mca_coll_optcast_bootstrap_release(b);
-    b->contacts = false;
-    b->exchange = exchange_records(b);
-    return NULL != b->exchange ? OC_IN_PROGRESS : OC_ERR_NO_MEMORY;
+    switch (b->step) {
+    case OC_EXCHANGE_RECORDS:
+        mca_coll_optcast_exchange_copy(b->exchange, b->buffers.records);
+        break;
+    case OC_EXCHANGE_CONTACTS:
+        mca_coll_optcast_exchange_copy(b->exchange, b->buffers.contacts);
+        break;
+    default:
+        *b->buffers.outcome = mca_coll_optcast_exchange_least(b->exchange);
+    }
 }
 
 static oc_status_t bootstrap_test(void *context)
@@ -104,13 +105,8 @@ static oc_status_t bootstrap_test(void *context)
     if (OC_IN_PROGRESS == status) {
         return status;
     }
-    if (OC_OK == status && b->contacts) {
-        return contacts_done(b);
-    }
-    if (OC_OK == status && 0 == b->step) {
-        mca_coll_optcast_exchange_copy(b->exchange, b->buffers.records);
-    } else if (OC_OK == status) {
-        *b->buffers.outcome = mca_coll_optcast_exchange_least(b->exchange);
+    if (OC_OK == status) {
+        take_outcome(b);
     }
     mca_coll_optcast_bootstrap_release(b);
     return status;

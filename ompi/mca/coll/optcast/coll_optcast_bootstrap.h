@@ -22,8 +22,7 @@ typedef struct {
     bool reserved;              /* there is a tag already */
     int tag;                    /* of all messages of this set-up */
     oc_exchange_t buffers;      /* of the engine */
-    int step;                   /* that was started last; records come after contacts */
-    bool contacts;              /* these are under way */
+    oc_exchange_step_t step;    /* that was started last */
     mca_coll_optcast_exchange_t *exchange; /* of that; NULL: none is under way */
 } mca_coll_optcast_bootstrap_t;
 

@@ -117,12 +117,12 @@ mca_coll_optcast_exchange_contacts(ompi_communicator_t *comm, int tag,
                                    const oc_exchange_t *buffers)
 {
     mca_coll_optcast_exchange_t *x =
-        exchange_make(1 + buffers->num_neighbours, buffers->contact, buffers->contact_size);
+        exchange_make(1 + *buffers->num_neighbours, buffers->contact, buffers->contact_size);
 
     if (NULL == x) {
         return NULL;
     }
-    x->num_neighbours = buffers->num_neighbours;
+    x->num_neighbours = *buffers->num_neighbours;
     memcpy(x->neighbours, buffers->neighbours, x->num_neighbours * sizeof(x->neighbours[0]));
     return exchange_begin(x, comm, tag);
 }

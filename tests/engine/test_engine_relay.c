@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns the tests of Allgather and Bcast in which one rank of each host multicasts for all of it. Hosts are made up: all
+ * ranks are on this one.
+ */
+/* Test: quick 240; threads: default 240 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/engine/casting.h"
+#include "tests/engine/harness.h"
+#include "tests/faults/door.h"
+#include "tests/random.h"
+
+#define QUEUED 12
+
+/* Which host each rank is on. */
+static const uint8_t *layout;
+
+static const uint8_t blocked[] = {1, 1, 1, 2, 2, 2}, cyclic[] = {1, 2, 3, 1, 2, 3, 1, 2},
+                     uneven[] = {1, 2, 2, 2, 2, 3}, reversed[] = {3, 2, 2, 1, 1, 3};
+
+static void settle_in(rank_t *rank)
+{
+    rank->hosts = layout;
+    rank->service = OC_SERVICE_MULTICAST;
+}
+
+static bool rank_leads(const rank_t *rank)
+{
+    for (uint32_t other = 0; other < rank->rank; other++) {
+        if (layout[other] == layout[rank->rank]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_alone(const rank_t *rank)
+{
+    for (uint32_t other = 0; other < rank->num_ranks; other++) {
+        if (other != rank->rank && layout[other] == layout[rank->rank]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first of each host receives from the network, and the others from it. */
+static void check_counters(const rank_t *rank)
+{
+    const oc_counters_t *counters = &rank->counters;
+
+    CHECK(0 == counters->failures);
+    if (rank_leads(rank)) {
+        CHECK(counters->cast.fragments_sent > 0 && counters->cast.fragments_received > 0);
+    } else {
+        CHECK(0 == counters->cast.fragments_sent && 0 == counters->cast.fragments_received);
+        CHECK(0 == counters->cast.control_messages);
+    }
+    CHECK(is_alone(rank) == (0 == counters->bytes_node));
+}
+
+static const size_t sizes[] = {1, 7, 1000, 28000, 65536, 1000003};
+
+#define NUM_SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+static void results(rank_t *rank)
+{
+    const oc_counters_t *counters = &rank->counters;
+    unsigned long long sent = 0;
+
+    settle_in(rank);
+    for (unsigned i = 0; i < NUM_SIZES; i++) {
+        casting_allgather(rank, 0, sizes[i], 0 != i % 2, i);
+        sent += sizes[i];
+    }
+    CHECK(NUM_SIZES == counters->allgather_offloaded && sent == counters->bytes_sent);
+    CHECK(sent * (rank->num_ranks - 1) == counters->bytes_received);
+    for (uint32_t root = 0; root < rank->num_ranks; root++) {
+        casting_bcast(rank, 0, 300000 + root, root);
+        casting_bcast(rank, 0, 10 + root, root);
+    }
+    CHECK(2 * rank->num_ranks == counters->bcast_offloaded);
+    check_counters(rank);
+    CHECK(OC_GROUP_LIVE == oc_group_state(rank_group(rank, 0)));
+}
+
+static void run(const uint8_t *hosts, uint32_t ranks, void (*body)(rank_t *rank))
+{
+    oc_job_settings_t settings = cast_settings();
+
+    layout = hosts;
+    assert_int_equal(ranks_run(ranks, &settings, body, 100), 0);
+}
+
+static void test_results(void **state)
+{
+    (void) state;
+    run(blocked, 6, results);
+    run(cyclic, 8, results);
+    run(uneven, 6, results);
+    run(reversed, 6, results);
+}
+
+/* Blocks that are empty, or longer than all memory that a host shares. */
+static void unequal(rank_t *rank)
+{
+    static const size_t lengths[][MAX_TEST_RANKS] = {
+        {0, 1, 300000, 5, 0, 0}, {70000, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 9, 0},
+        {12, 0, 65536, 40000, 65537, 1}, {3000000, 1, 0, 2000000, 0, 0}, {0, 3000000, 1, 0, 2000000, 5}};
+    allgather_t a;
+
+    settle_in(rank);
+    for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        casting_lay_out(rank, &a, lengths[i], 3, i);
+        casting_start(rank, 0, &a, 0 != i % 2, false);
+        CHECK(rank_wait(rank, &a.outcome, 1, 20));
+        casting_check(rank, &a, 3);
+    }
+    check_counters(rank);
+}
+
+static void test_unequal_blocks(void **state)
+{
+    (void) state;
+    run(blocked, 6, unequal);
+    run(uneven, 6, unequal);
+    run(reversed, 6, unequal);
+}
+
+static void lossy(rank_t *rank)
+{
+    settle_in(rank);
+    for (unsigned i = 0; i < 8; i++) {
+        casting_allgather(rank, 0, 300000 + i, false, i);
+        casting_bcast(rank, 0, 400000 + i, i % rank->num_ranks);
+    }
+    if (rank_leads(rank)) {
+        CHECK(rank->counters.cast.fragments_lost > 0 && rank->counters.cast.fragments_recovered > 0);
+    }
+}
+
+static void test_loss(void **state)
+{
+    (void) state;
+    faults_install("drop=0.2,duplicate=0.05,reorder=0.05,seed=3");
+    run(blocked, 6, lossy);
+    run(cyclic, 6, lossy);
+}
+
+/* All operations are there before any group is set up; on odd ranks groups in another order. */
+static void queued(rank_t *rank)
+{
+    static allgather_t all[3][QUEUED];
+    size_t lengths[MAX_TEST_RANKS] = {5000, 5000, 90000, 5000, 5000, 5000};
+
+    settle_in(rank);
+    for (unsigned n = 0; n < 3; n++) {
+        unsigned group = rank->rank % 2 ? 2 - n : n;
+
+        for (unsigned i = 0; i < QUEUED; i++) {
+            casting_lay_out(rank, &all[group][i], lengths, 3, i + group);
+            casting_start(rank, group, &all[group][i], false, false);
+        }
+    }
+    for (unsigned group = 0; group < 3; group++) {
+        for (unsigned i = 0; i < QUEUED; i++) {
+            CHECK(rank_wait(rank, &all[group][i].outcome, 1, 20));
+            casting_check(rank, &all[group][i], 3);
+        }
+    }
+    check_counters(rank);
+}
+
+static void test_queued_on_many_groups(void **state)
+{
+    (void) state;
+    run(blocked, 6, queued);
+    run(reversed, 6, queued);
+}
+
+/* Ranks come at any time, and leave again. */
+static void at_random(rank_t *rank)
+{
+    oc_random_t common = {7}, own = {rank->rank + 1};
+    size_t lengths[MAX_TEST_RANKS];
+    allgather_t a;
+
+    settle_in(rank);
+    for (unsigned i = 0; i < 150; i++) {
+        for (uint32_t r = 0; r < rank->num_ranks; r++) {
+            size_t most = (size_t) 1 << oc_random_below(&common, 18);
+
+            lengths[r] = oc_random_below(&common, most + 1);
+        }
+        lengths[i % rank->num_ranks]++;
+        if (0 == oc_random_below(&own, 4)) {
+            usleep((useconds_t) oc_random_below(&own, 3000));
+        }
+        casting_lay_out(rank, &a, lengths, 1, i);
+        casting_start(rank, i % 2, &a, 0 == oc_random_below(&common, 2), false);
+        CHECK(rank_wait(rank, &a.outcome, 1, 20));
+        casting_check(rank, &a, 1);
+    }
+    check_counters(rank);
+}
+
+static void test_random_operations(void **state)
+{
+    (void) state;
+    run(blocked, 6, at_random);
+    run(cyclic, 8, at_random);
+    run(uneven, 6, at_random);
+}
+
+/* ---- failures ---- */
+
+/* One rank, which is no leader, cannot go on: all hear of it. */
+static void abandoned(rank_t *rank)
+{
+    const size_t lengths[MAX_TEST_RANKS] = {100000, 100000, 100000, 100000, 100000, 100000};
+    allgather_t a;
+
+    settle_in(rank);
+    casting_allgather(rank, 0, 1000, false, 1);
+    if (2 == rank->rank) {
+        oc_group_give_up(rank_group(rank, 0), OC_ERR_NO_MEMORY, "rank 2 has had enough");
+    }
+    casting_lay_out(rank, &a, lengths, 0, 0);
+    casting_start(rank, 0, &a, false, true);
+    CHECK(rank_wait(rank, &a.outcome, 1, 20));
+    CHECK(a.outcome.status < OC_OK && OC_DECLINED != a.outcome.status);
+    CHECK(OC_GROUP_FAILED == oc_group_state(rank_group(rank, 0)));
+    if (2 != rank->rank) {
+        CHECK(NULL != strstr(oc_group_reason(rank_group(rank, 0)), "has had enough"));
+    }
+    casting_release(&a);
+    casting_allgather(rank, 1, 1000, false, 2);
+}
+
+static void test_rank_that_gives_up(void **state)
+{
+    (void) state;
+    run(blocked, 6, abandoned);
+    run(cyclic, 6, abandoned);
+}
+
+/* A rank and its leader mean different things. */
+static void disagreeing(rank_t *rank)
+{
+    size_t lengths[MAX_TEST_RANKS] = {1000, 1000, 1000, 1000, 1000, 1000};
+    allgather_t a;
+
+    settle_in(rank);
+    lengths[0] += 4 == rank->rank;
+    casting_lay_out(rank, &a, lengths, 0, 0);
+    casting_start(rank, 0, &a, false, false);
+    CHECK(rank_wait(rank, &a.outcome, 1, 20));
+    CHECK(a.outcome.status < OC_OK && OC_DECLINED != a.outcome.status);
+    CHECK(NULL != strstr(oc_group_reason(rank_group(rank, 0)), "disagree"));
+    casting_release(&a);
+}
+
+static void test_ranks_that_disagree(void **state)
+{
+    (void) state;
+    run(blocked, 6, disagreeing);
+}
+
+/* ---- when memory is not shared ---- */
+
+static void each_for_itself(rank_t *rank)
+{
+    settle_in(rank);
+    for (unsigned i = 0; i < NUM_SIZES; i++) {
+        casting_allgather(rank, 0, sizes[i], 0 != i % 2, i);
+    }
+    CHECK(rank->counters.cast.fragments_sent > 0 && rank->counters.cast.fragments_received > 0);
+    CHECK(0 == rank->counters.bytes_node);
+}
+
+static void test_each_rank_for_itself(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    layout = blocked;
+    settings.multicast_receiver = OC_RECEIVER_RANK;
+    assert_int_equal(ranks_run(6, &settings, each_for_itself, 60), 0);
+}
+
+/* Faults are for one test. */
+static int mend_network(void **state)
+{
+    (void) state;
+    faults_install("");
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_results),
+        cmocka_unit_test(test_unequal_blocks),
+        cmocka_unit_test_teardown(test_loss, mend_network),
+        cmocka_unit_test(test_queued_on_many_groups),
+        cmocka_unit_test(test_random_operations),
+        cmocka_unit_test(test_rank_that_gives_up),
+        cmocka_unit_test(test_ranks_that_disagree),
+        cmocka_unit_test(test_each_rank_for_itself),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
