@@ -17,6 +17,7 @@ typedef struct {
     double sent_max, received_max; /* bytes of one operation, of the host that has most */
     double sent_sum, received_sum;
     int hosts;                     /* whose counters could be read */
+    double processor;              /* seconds of one operation, of all ranks together; as known as the above */
 } oc_perf_wire_use_t;
 
 /* What was found on one communicator. Times are on rank 0 only, in seconds. */

@@ -82,10 +82,10 @@ static void put_wire(FILE *out, const oc_perf_side_t *side)
 
     if (use->known) {
         fprintf(out, "\"wire\": {\"tx_max\": %.1f, \"rx_max\": %.1f, \"tx_sum\": %.1f, "
-                "\"rx_sum\": %.1f, \"hosts\": %d}", use->sent_max, use->received_max,
-                use->sent_sum, use->received_sum, use->hosts);
+                "\"rx_sum\": %.1f, \"hosts\": %d}, \"processor_s\": %.9g", use->sent_max,
+                use->received_max, use->sent_sum, use->received_sum, use->hosts, use->processor);
     } else {
-        fputs("\"wire\": null", out);
+        fputs("\"wire\": null, \"processor_s\": null", out);
     }
 }
 
