@@ -12,6 +12,7 @@
 
 #include "multicast/core/cast_memory.h"
 #include "multicast/core/crc32c.h"
+#include "multicast/core/reception.h"
 
 /* How often a block is fetched whose checksum does not fit. */
 #define MAX_FAILURES 3
@@ -164,6 +165,7 @@ static void complete(oc_cast_group_t *group, uint32_t rank, oc_block_t *block)
     block->complete = true;
     block->news = block->received;
     group->active->incomplete--;
+    oc_reception_complete(group, rank);
 }
 
 bool oc_fragment_place(oc_cast_group_t *group, uint32_t rank, uint32_t index, const uint8_t *from,

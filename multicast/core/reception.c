@@ -72,20 +72,38 @@ void oc_reception_again(oc_cast_group_t *group)
     group->reception.of[group->config.num_ranks].arrived++;
 }
 
-void oc_reception_look(oc_cast_group_t *group, uint32_t owner)
+/* So many fragments of a block should be here, and so many have come. */
+static void reception_count(oc_cast_group_t *group, uint32_t owner, uint32_t expected,
+                            uint32_t came)
 {
     oc_block_t *block = &group->active->blocks[owner];
-    uint32_t expected = block->mark - block->expected, arrived = block->marked - block->counted;
+    uint32_t more = expected - block->expected, arrived = came - block->counted;
 
-    if (block->mark <= block->expected || block->failures > 0) {
+    if (block->failures > 0) {
         return;
     }
-    block->expected = block->mark;
-    block->counted = block->marked;
+    block->expected = expected;
+    block->counted = came;
     if (!group->unicast && group->reception.excused != group->generation) {
-        note(group, group->config.num_ranks, expected, arrived);
-        note(group, owner, expected, arrived);
+        note(group, group->config.num_ranks, more, arrived);
+        note(group, owner, more, arrived);
     }
+}
+
+void oc_reception_look(oc_cast_group_t *group, uint32_t owner)
+{
+    const oc_block_t *block = &group->active->blocks[owner];
+
+    if (block->mark > block->expected) {
+        reception_count(group, owner, block->mark, block->marked);
+    }
+}
+
+void oc_reception_complete(oc_cast_group_t *group, uint32_t owner)
+{
+    const oc_block_t *block = &group->active->blocks[owner];
+
+    reception_count(group, owner, block->fragments, block->came);
 }
 
 void oc_reception_excuse(oc_cast_group_t *group)

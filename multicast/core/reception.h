@@ -16,6 +16,8 @@ void oc_reception_end(oc_cast_group_t *group);
 void oc_reception_again(oc_cast_group_t *group);
 /* A look at a block that is not complete: what of it should be here by now, and what has come. */
 void oc_reception_look(oc_cast_group_t *group, uint32_t owner);
+/* A block is complete. Most are before any look, which sees only those that lack something. */
+void oc_reception_complete(oc_cast_group_t *group, uint32_t owner);
 
 /* This rank has not looked for so long that others sent more than there is room for. */
 void oc_reception_excuse(oc_cast_group_t *group);

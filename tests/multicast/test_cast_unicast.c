@@ -260,6 +260,22 @@ static void test_losses_are_no_cut(void **state)
     expect_multicast(16);
 }
 
+/* Most blocks are here at once, and what is looked for are those that are not. */
+static void test_small_losses_are_no_cut(void **state)
+{
+    (void) state;
+    begin(8);
+    for (unsigned host = 0; host < 8; host++) {
+        fabric_lose_down(network_fabric(crew_network(crew)), host, 0.05);
+    }
+    for (unsigned i = 0; i < 500; i++) {
+        add(1000, true);
+    }
+    expect_success(PATIENCE);
+    assert_in_range(crew_totals(crew).fragments_lost, 8 * 64, 8 * 7 * 50);
+    expect_multicast(8);
+}
+
 /* Its buffer has no room for what others send meanwhile. */
 static void test_computing_is_no_cut(void **state)
 {
@@ -325,6 +341,7 @@ int main(void)
         TEST(test_several_ranks_a_host),
         TEST(test_nonblocking_goes_on),
         TEST(test_losses_are_no_cut),
+        TEST(test_small_losses_are_no_cut),
         TEST(test_computing_is_no_cut),
         TEST(test_no_circle_waits),
         TEST(test_wrong_ranks_are_dropped),
