@@ -123,14 +123,15 @@ const char *oc_cast_group_reason(const oc_cast_group_t *group)
 
 bool oc_cast_group_is_unicast(const oc_cast_group_t *group, uint32_t *unheard, uint32_t *receiver)
 {
-    *unheard = group->unheard;
-    *receiver = group->unreached;
-    return group->unicast;
+    *unheard = group->unicast ? group->unheard : group->config.num_ranks;
+    *receiver = group->unicast ? group->unreached : group->config.num_ranks;
+    return group->unicast || group->closed; /* LEAVE may come before UNICAST */
 }
 
+/* The root says so before it has sent all LEAVEs, and a rank hears it before it has passed it on. */
 bool oc_cast_group_is_closed(const oc_cast_group_t *group)
 {
-    return group->closed;
+    return group->closed && 0 == group->pending;
 }
 
 unsigned oc_cast_pending(const oc_cast_group_t *group)

@@ -178,11 +178,15 @@ void oc_cast_group_fail(oc_cast_group_t *group, oc_status_t status, const char *
 
 /*
  * Whether multicast has proved not to work since the group became ready: blocks go by messages. *unheard is
- * the rank that *receiver does not hear, or num_ranks, if it hears none. Some ranks know earlier than others.
+ * the rank that *receiver does not hear, or num_ranks, if it hears none. Some ranks know earlier than others,
+ * and one that knows only of the end sets both to num_ranks.
  */
 bool oc_cast_group_is_unicast(const oc_cast_group_t *group, uint32_t *unheard, uint32_t *receiver);
 
-/* The same, and all ranks have known it since the end of the same operation, which was a blocking one. */
+/*
+ * The same, and all ranks have known it since the end of the same operation, which was a blocking one, and
+ * no operation is pending here: the group may be freed.
+ */
 bool oc_cast_group_is_closed(const oc_cast_group_t *group);
 
 /* Operations that are not over. */

@@ -243,6 +243,52 @@ static void test_nonblocking_goes_on(void **state)
     expect_closed(8, true);
 }
 
+/* A rank that is the first to be told of the end has to be rid of it before it goes on without. */
+static bool note_leave(void *arg, unsigned from, unsigned to, uint8_t *bytes, size_t length)
+{
+    const oc_cast_group_t *group = crew_group(crew, from);
+    oc_cast_message_t message;
+
+    (void) to;
+    if (oc_cast_decode(bytes, length, &message) && OC_CAST_LEAVE == message.kind
+        && message.closes) {
+        ++*(unsigned *) arg;
+        assert_true(0 == oc_cast_pending(group) || !oc_cast_group_is_closed(group));
+    }
+    return true;
+}
+
+static void test_closed_when_over(void **state)
+{
+    unsigned told = 0;
+
+    (void) state;
+    config.network.meddler = (meddler_t) {.message = note_leave, .arg = &told};
+    begin(8);
+    cut(all_of(8), 0, 0);
+    add(MEGABYTE, true);
+    expect_success(PATIENCE);
+    expect_closed(8, true);
+    assert_int_equal(told, 7);
+}
+
+/* Messages come in any order: UNICAST may be behind LEAVE. */
+static void test_leave_says_enough(void **state)
+{
+    oc_cast_message_t message = {.kind = OC_CAST_LEAVE, .closes = true, .generation = 1};
+    uint32_t owner, rank;
+
+    (void) state;
+    begin(8);
+    add(1000, true);
+    expect_success(PATIENCE);
+    message.token = crew_token(crew);
+    crew_forge(crew, 1, &message);
+    (void) network_run(crew_network(crew), now() + OC_MILLISECOND, NULL, NULL);
+    assert_true(oc_cast_group_is_closed(crew_group(crew, 1)));
+    assert_true(oc_cast_group_is_unicast(crew_group(crew, 1), &owner, &rank));
+}
+
 /* ---- it is not believed too soon ---- */
 
 static void test_losses_are_no_cut(void **state)
@@ -340,6 +386,8 @@ int main(void)
         TEST(test_bcast),
         TEST(test_several_ranks_a_host),
         TEST(test_nonblocking_goes_on),
+        TEST(test_closed_when_over),
+        TEST(test_leave_says_enough),
         TEST(test_losses_are_no_cut),
         TEST(test_small_losses_are_no_cut),
         TEST(test_computing_is_no_cut),
