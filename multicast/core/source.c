@@ -102,7 +102,8 @@ static oc_cast_source_t choose_above(oc_cast_group_t *group, uint32_t owner)
 static oc_cast_source_t if_there_is_room(const oc_cast_group_t *group, oc_cast_source_t source,
                                          bool urgent)
 {
-    bool may = urgent && 0 == group->active->overdue[source.rank];
+    bool may = urgent && 0 == group->active->overdue[source.rank]
+               && group->active->unanswered[source.rank] < UINT8_MAX;
 
     return may || source_has_room(group, source.rank) ? source : nobody(group);
 }
