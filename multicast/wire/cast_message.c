@@ -7,10 +7,10 @@
  *
  *   LEAVE    44 closes (1 byte)
  *   POLL, SENT, WITHDRAW, UNICAST  44 block, 48 number
- *   REQUEST  44 block, 48 number, 52 wait (1 byte), 53 ranges: count of them, then first and
+ *   REQUEST  44 block, 48 number, 52 flags (1 byte), 53 ranges: count of them, then first and
  *            count of each
- *   REPAIR   44 block, 48 number, 52 last (1 byte), 53 given, 57 ranges as above, then the
- *            fragments
+ *   REPAIR   44 block, 48 number, 52 last (1 byte), 53 given, 57 recast, 61 ranges as above, then
+ *            the fragments
  *   ABORT    44 status, then the text
  *   CREDIT   44 how many chains (4 bytes), 48 position of each (8 bytes)
  *   FIND, FOUND  44 origin, 48 target, then the contact
