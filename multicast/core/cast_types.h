@@ -228,7 +228,7 @@ typedef struct {
 typedef struct {
     uint32_t arrived, expected; /* in this epoch */
     uint32_t dry;              /* expected in the epochs before in which next to nothing came */
-    uint32_t since;            /* the generation before those */
+    uint32_t since;            /* the generation in which the first of those ended */
 } oc_heard_t;
 
 typedef struct {

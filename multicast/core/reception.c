@@ -42,7 +42,7 @@ static bool is_lost(const oc_cast_group_t *group, const oc_heard_t *heard)
 {
     return heard->dry >= enough(group)
            || (heard->dry >= LEAST_FRAGMENTS
-               && group->generation - heard->since >= LEAST_OPERATIONS);
+               && group->generation - heard->since + 1 >= LEAST_OPERATIONS);
 }
 
 /* number: a rank, or num_ranks for all. */
@@ -57,8 +57,10 @@ static void note(oc_cast_group_t *group, uint32_t number, uint32_t expected, uin
     }
     if (heard->arrived > heard->expected / DRY) {
         heard->dry = 0;
-        heard->since = group->generation;
     } else {
+        if (0 == heard->dry) {
+            heard->since = group->generation;
+        }
         heard->dry += heard->expected;
         if (is_lost(group, heard)) {
             group->reception.lost = number;

@@ -336,6 +336,26 @@ static void test_computing_is_no_cut(void **state)
     expect_multicast(8);
 }
 
+/* Those in which a rank computes tell nothing; what it misses in one of the others is not enough. */
+static void test_one_operation_is_no_cut(void **state)
+{
+    uint32_t owner, rank;
+
+    (void) state;
+    begin(8);
+    for (unsigned i = 0; i < 12; i++) {
+        crew_pause(crew, 3, now() + OC_MILLISECOND / 50, 30 * OC_MILLISECOND);
+        add(20 * PAYLOAD, false);
+        expect_success(PATIENCE);
+    }
+    fabric_lose_down(network_fabric(crew_network(crew)), 3, 1);
+    add(20 * PAYLOAD, false);
+    expect_success(PATIENCE);
+    fabric_lose_down(network_fabric(crew_network(crew)), 3, 0);
+    assert_true(crew_counters(crew, 3)->fragments_lost >= 7 * 20);
+    assert_false(oc_cast_group_is_unicast(crew_group(crew, 3), &owner, &rank));
+}
+
 /* ---- nobody waits for whom waits for him ---- */
 
 static void test_no_circle_waits(void **state)
@@ -391,6 +411,7 @@ int main(void)
         TEST(test_losses_are_no_cut),
         TEST(test_small_losses_are_no_cut),
         TEST(test_computing_is_no_cut),
+        TEST(test_one_operation_is_no_cut),
         TEST(test_no_circle_waits),
         TEST(test_wrong_ranks_are_dropped),
     };
