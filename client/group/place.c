@@ -29,7 +29,7 @@ typedef struct {
 } host_t;
 
 /* Of multicast: pieces of this size go through the caches, and waking for each costs little. */
-#define RELAY_BYTES  (64u << 10)
+#define RELAY_BYTES  (128u << 10)
 #define RELAY_PLACES 8
 
 static bool is_cast(const oc_group_t *group)

@@ -23,8 +23,13 @@
 /* Ranges in one step of the leader. */
 #define MAX_RANGES 63u
 
-/* It hands on no less than this, as long as more is to come: each step wakes the others. */
-#define LEAST_BYTES     (32u << 10)
+/*
+ * Each step wakes the others: as long as more is to come, it is no less than a share of the vector, within these bounds.
+ * So many fragments have to arrive before it is worth looking whether there is as much.
+ */
+#define LEAST_SHARE     16u
+#define LEAST_BYTES     (16u << 10)
+#define MOST_BYTES      (96u << 10)
 #define LEAST_FRAGMENTS 8u
 
 typedef struct {
@@ -355,6 +360,16 @@ static void hand_on(oc_relay_t *relay, const piece_t *piece, const uint32_t host
     }
 }
 
+static size_t least_bytes(const oc_relay_t *relay)
+{
+    size_t share = oc_relay_map_total(&relay->map) / LEAST_SHARE;
+
+    if (share < LEAST_BYTES) {
+        return LEAST_BYTES;
+    }
+    return share < MOST_BYTES ? share : MOST_BYTES;
+}
+
 /* Whether there may be enough to hand on that it is worth looking. */
 static bool may_hand_on(const oc_relay_t *relay)
 {
@@ -401,7 +416,7 @@ static bool feed(oc_relay_t *relay)
     }
     piece = oc_ring_place(node->ring, LEADER, oc_ring_given(node->ring));
     bytes = find_ranges(relay, piece, oc_ring_place_size(node->ring) - sizeof(*piece), hosts);
-    if (bytes < LEAST_BYTES && !relay->cast_over && !oc_cast_has_all(relay->group->cast)) {
+    if (bytes < least_bytes(relay) && !relay->cast_over && !oc_cast_has_all(relay->group->cast)) {
         relay->news = fragments_here(relay);
         return false;
     }

@@ -28,16 +28,20 @@
 /*
  * Rounds of a wait before it sleeps, and for how long (µs), if oversubscribed. Where Open MPI is
  * told to yield the processor, others want it, but perhaps not all of it: small operations are
- * over before.
+ * over before. In a long wait naps get longer, in proportion: what Open MPI's own messages wait for
+ * a nap is little beside what the wait takes anyway.
  */
 #define PATIENT_ROUNDS  16
 #define YIELDING_ROUNDS 1000
 #define SHORT_NAP_US    100
 #define LONG_NAP_US     400
+#define LONGEST_NAP_US  4000
+#define NAP_SHARE       16
 
-/* How a rank waits: rounds so far, and how long it sleeps next. */
+/* How a rank waits: rounds so far, how long it sleeps next, and for how long it has meant to sleep. */
 typedef struct {
     unsigned rounds, nap_us;
+    uint64_t napped_us;
 } patience_t;
 
 typedef struct {
@@ -59,6 +63,16 @@ static bool is_oversubscribed(const mca_coll_optcast_state_t *st)
     return st->spare_processors < (oc_client_embeds(st->client) ? 1 : 0);
 }
 
+static unsigned longest_nap(const patience_t *p)
+{
+    uint64_t share = p->napped_us / NAP_SHARE;
+
+    if (share < LONG_NAP_US) {
+        return LONG_NAP_US;
+    }
+    return share < LONGEST_NAP_US ? (unsigned) share : LONGEST_NAP_US;
+}
+
 /*
  * Other traffic of this rank goes on meanwhile; a crowded host gets its processor back. What
  * concerns us ends a nap; Open MPI's own messages do not, so that naps get longer only as long as
@@ -76,7 +90,8 @@ static void progress_politely(patience_t *p)
     }
     if ((oversubscribed || opal_progress_yield_when_idle) && ++p->rounds > patience) {
         p->nap_us = 0 == p->nap_us ? SHORT_NAP_US : 2 * p->nap_us;
-        p->nap_us = p->nap_us < LONG_NAP_US ? p->nap_us : LONG_NAP_US;
+        p->nap_us = p->nap_us < longest_nap(p) ? p->nap_us : longest_nap(p);
+        p->napped_us += p->nap_us;
         oc_client_wait(st->client, p->nap_us);
     }
 }
