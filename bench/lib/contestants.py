@@ -89,6 +89,7 @@ MULTICAST = (
     multicast("optcast-plain", "optcast, without GSO", plain_udp=True),
     *(multicast(f"optcast-loss-{percent}", f"optcast, {percent} % lost", loss=percent)
       for percent in (1, 5)),
+    multicast("optcast-rank", "optcast, each rank receives", "multicast_receiver=rank"),
     multicast("optcast-streams", "optcast, beside TCP", streams=True),
     # the iterations without the component take turns with its own, in the same launch
     multicast("optcast-auto", "optcast, mode auto", "mode=auto", program=("--compare",)),

@@ -20,6 +20,7 @@ class Setup:
     nap: bool = True            # of peers
     latency: bool = False       # all sizes in one launch, many iterations
     shares: bool = False        # tells how much of a link each algorithm makes use of
+    processor: bool = False     # tells what processor time an operation takes of each host
     baseline: str = ""          # the contestant that others are compared with; "": the best peer
 
     def title(self):
@@ -118,6 +119,14 @@ EXPERIMENTS = (
          Setup("4", "allgather", 4, ("ring", "neighbor", "default", "nonblocking", "ucc", "mpich",
                                      "mpich-nonblocking", *OURS), ENDS))),
     Experiment(
+        "allgather-nodes", "Allgather, one and four ranks on each host",
+        "By UDP multicast. One rank of each host receives for all of them, or each rank for itself. What "
+        "an operation takes of the processors counts all that its ranks do until it is over, copies and "
+        "waiting included. Peers poll, with a shim that sleeps where they poll in vain.",
+        tuple(Setup(f"4x{per_host}", "allgather", 4, ("ring", "neighbor", "default", "optcast", *more), (16 * MiB,),
+                    per_host=per_host, processor=True)
+              for per_host, more in ((1, ()), (4, ("optcast-rank",))))),
+    Experiment(
         "bcast-hosts", "Bcast", "By UDP multicast, without losses.",
         (Setup("8", "bcast", 8, ("chain", "pipeline", "scatter-ring", "default", "ucc", "mpich",
                                  "optcast", "optcast-plain"), FEWER),
@@ -135,7 +144,7 @@ EXPERIMENTS = (
         "hosts take in the same run tells how true that is.",
         (*(Setup(f"{hosts}-{collective}", collective, hosts, ("optcast",), (4 * MiB, 16 * MiB))
            for collective in ("allgather", "bcast") for hosts in (4, 8, 16)),
-         Setup("4x4-allgather", "allgather", 4, ("optcast",), (4 * MiB, 16 * MiB), per_host=4),
+         Setup("4x4-allgather", "allgather", 4, ("optcast-rank",), (4 * MiB, 16 * MiB), per_host=4),
          Setup("4-allgather-tcp", "allgather", 4, ("optcast-streams",), (16 * MiB,)))),
     Experiment(
         "small-allgather", "Allgather and Bcast, small messages",

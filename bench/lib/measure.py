@@ -60,7 +60,8 @@ def wire_of_row(row):
 def keep_row(row, numbers, wire):
     """What a result file has of one size in one launch."""
     kept = {"seconds": row["seconds"], "offloaded": row["offloaded"],
-            "fallbacks": row["fallbacks"], "operations": numbers["iterations"], "wire": wire}
+            "fallbacks": row["fallbacks"], "operations": numbers["iterations"],
+            "processor": row.get("processor_s"), "wire": wire}
     if row.get("previous"):
         kept["previous"] = row["previous"]["seconds"]
     return kept
@@ -203,5 +204,6 @@ class Runner:
         return {"name": setup.name, "title": setup.title(), "collective": setup.collective,
                 "hosts": setup.hosts, "servers": setup.servers, "tree": setup.tree,
                 "rate": setup.rate, "per_host": setup.per_host, "nap": setup.nap,
-                "latency": setup.latency, "shares": setup.shares, "baseline": setup.baseline,
+                "latency": setup.latency, "shares": setup.shares, "processor": setup.processor,
+                "baseline": setup.baseline,
                 "contestants": described, "rows": rows}

@@ -137,7 +137,8 @@ def detail_row(setup, row, best):
              text.ratio(row.median / row.limit if row.limit else None),
              text.ratio(best.median / row.median) if best and row.contestant["kind"] != "other"
              else "—", text.digits(algorithm), text.digits(bus)]
-    return cells + wire_cells(row) + [offloaded(row)]
+    used = text.seconds(row.processor / setup["hosts"]) if row.processor is not None else "—"
+    return cells + wire_cells(row) + [offloaded(row), used]
 
 
 def hidden_columns(setup, rows):
@@ -153,6 +154,8 @@ def hidden_columns(setup, rows):
         hidden |= {10}
     if not any(row.contestant["kind"] == "ours" for row in rows):
         hidden |= {11}
+    if not setup.get("processor"):
+        hidden |= {12}
     return hidden
 
 
@@ -173,7 +176,7 @@ def details(setup, rows):
     """Everybody at every size."""
     head = ["size", "contestant", "time", "min–max", "launches", "× limit", "ratio",
             "alg. Mbit/s", "bus Mbit/s", "MB sent / received, host with ranks",
-            "MB sent / received, host with server", "offloaded"]
+            "MB sent / received, host with server", "offloaded", "processor time, each host"]
     lines = [detail_row(setup, row, results.reference(setup, rows, row.size)) for row in rows]
     hidden = hidden_columns(setup, rows)
     head, *lines = [[cell for i, cell in enumerate(line) if i not in hidden]

@@ -28,6 +28,7 @@ class Row:
     limit: float        # of its scheme; None without links
     offloaded: int      # in all launches; None if the component was not loaded
     operations: int
+    processor: float    # seconds of all ranks; None if it was not measured
     wire: dict          # sent, received, server_sent, server_received; or None
     previous: tuple = None  # without the component, in turns: median of the times, and median,
                             # lowest and highest ratio of a launch
@@ -47,6 +48,12 @@ def wire_mean(launches):
         return None
     return {key: None if any(wire[key] is None for wire in wires)
             else statistics.median(wire[key] for wire in wires) for key in wires[0]}
+
+
+def processor_of(launches):
+    """Median over launches, or None."""
+    times = [launch["processor"] for launch in launches if launch.get("processor") is not None]
+    return statistics.median(times) if times else None
 
 
 def previous_of(launches):
@@ -86,7 +93,8 @@ def make_row(setup, contestant, size, launches):
     return Row(contestant, size, statistics.median(medians), min(medians), max(medians),
                len(launches), limits.limit(contestant["scheme"], setup, size),
                None if None in counts else sum(counts),
-               sum(launch["operations"] for launch in launches), wire_mean(launches),
+               sum(launch["operations"] for launch in launches), processor_of(launches),
+               wire_mean(launches),
                previous_of(launches))
 
 

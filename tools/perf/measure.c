@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tools/perf/check.h"
 #include "tools/perf/meter.h"
@@ -198,14 +199,27 @@ static MPI_Comm comm_of(const oc_perf_meter_t *m, int side)
     return OC_PERF_OURS == side ? m->job->ours : m->job->previous;
 }
 
-static double time_call(oc_perf_meter_t *m, MPI_Comm comm)
+/* Of this process, in seconds, all its threads included. */
+static double processor_time(void)
 {
-    double begin;
+    struct timespec time;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double) time.tv_sec + 1e-9 * (double) time.tv_nsec;
+}
+
+/* Adds to *processor. */
+static double time_call(oc_perf_meter_t *m, MPI_Comm comm, double *processor)
+{
+    double begin, used;
 
     MPI_Barrier(m->job->control);
+    used = processor_time();
     begin = MPI_Wtime();
     oc_perf_call(&m->call, comm);
-    return MPI_Wtime() - begin;
+    begin = MPI_Wtime() - begin;
+    *processor += processor_time() - used;
+    return begin;
 }
 
 static void add_difference(oc_perf_counters_t *sum, const oc_perf_counters_t *before,
@@ -222,16 +236,17 @@ static void iterate(oc_perf_meter_t *m, int side, int iteration)
 {
     oc_perf_counters_t before, after;
     bool check = m->options->check && iteration >= 0;
-    double seconds;
+    double seconds, processor = 0;
 
     if (check || m->options->in_place) {
         oc_perf_meter_prepare(m, check);
     }
     oc_perf_component_read(m->component, &before);
-    seconds = time_call(m, comm_of(m, side));
+    seconds = time_call(m, comm_of(m, side), &processor);
     oc_perf_component_read(m->component, &after);
     if (iteration >= 0) {
         m->seconds[side * m->iterations + iteration] = seconds;
+        m->row->sides[side].processor += processor / m->iterations;
         add_difference(&m->row->sides[side].counters, &before, &after);
     }
     if (check) {
@@ -284,12 +299,13 @@ static void collect(oc_perf_meter_t *m, int index)
 {
     oc_perf_side_t *side = &m->row->sides[index];
     int iterations = m->iterations;
-    double *mine = m->seconds + index * iterations;
+    double *mine = m->seconds + index * iterations, processor = side->processor;
 
     MPI_Reduce(mine, side->seconds, iterations, MPI_DOUBLE, MPI_MAX, 0, m->job->control);
     if (0 == m->job->rank) {
         set_statistics(side, mine, iterations);
     }
+    MPI_Reduce(&processor, &side->processor, 1, MPI_DOUBLE, MPI_SUM, 0, m->job->control);
     collect_counters(m, &side->counters);
     MPI_Allreduce(MPI_IN_PLACE, &side->wrong, 1, MPI_UINT64_T, MPI_SUM, m->job->control);
     (void) oc_perf_job_agree(m->job, m->wrong[index]);

@@ -17,7 +17,6 @@ typedef struct {
     double sent_max, received_max; /* bytes of one operation, of the host that has most */
     double sent_sum, received_sum;
     int hosts;                     /* whose counters could be read */
-    double processor;              /* seconds of one operation, of all ranks together; as known as the above */
 } oc_perf_wire_use_t;
 
 /* What was found on one communicator. Times are on rank 0 only, in seconds. */
@@ -25,6 +24,7 @@ typedef struct {
     double *seconds;               /* of each iteration, that of the slowest rank */
     double median, min, max;
     uint64_t wrong;                /* elements, of all ranks and iterations */
+    double processor;              /* seconds of one operation, of all ranks together: the mean */
     oc_perf_counters_t counters;   /* of all timed iterations: offloaded is that of the rank
                                     * with the least, the others of that with the most */
     oc_perf_wire_use_t wire;

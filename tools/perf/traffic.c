@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes on the wires of the hosts, and processor time, over operations of their own without barriers between. */
+/* Bytes on the wires of the hosts, over operations of their own without barriers between. */
 #include "tools/perf/traffic.h"
-
-#include <sys/resource.h>
 
 #include "tools/perf/check.h"
 
@@ -20,8 +18,7 @@ static int choose_operations(oc_perf_meter_t *m, const oc_perf_side_t *side)
 }
 
 /* Of all ranks, of which only leaders have something to give. */
-static void reduce(oc_perf_meter_t *m, bool good, const double *mine, double processor,
-                   oc_perf_side_t *side)
+static void reduce(oc_perf_meter_t *m, bool good, const double *mine, oc_perf_side_t *side)
 {
     oc_perf_wire_use_t *use = &side->wire;
     double most[2], sum[2];
@@ -29,7 +26,6 @@ static void reduce(oc_perf_meter_t *m, bool good, const double *mine, double pro
 
     MPI_Reduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, 0, m->job->control);
     MPI_Reduce(mine, sum, 2, MPI_DOUBLE, MPI_SUM, 0, m->job->control);
-    MPI_Reduce(&processor, &use->processor, 1, MPI_DOUBLE, MPI_SUM, 0, m->job->control);
     MPI_Reduce(&hosts, &use->hosts, 1, MPI_INT, MPI_SUM, 0, m->job->control);
     if (0 == m->job->rank) {
         use->known = use->hosts > 0;
@@ -46,43 +42,27 @@ static bool read_counters(oc_perf_meter_t *m, oc_perf_traffic_t *traffic)
     return 0 != m->wire.count && oc_perf_wire_read(&m->wire, traffic);
 }
 
-static double seconds_of(const struct timeval *time)
-{
-    return (double) time->tv_sec + 1e-6 * (double) time->tv_usec;
-}
-
-/* Of this process, in seconds. */
-static double processor_time(void)
-{
-    struct rusage usage;
-
-    getrusage(RUSAGE_SELF, &usage);
-    return seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime);
-}
-
 void oc_perf_meter_wire(oc_perf_meter_t *m, MPI_Comm comm, oc_perf_side_t *side)
 {
     int operations = choose_operations(m, side);
     oc_perf_traffic_t before, after;
-    double mine[2] = {0, 0}, processor;
+    double mine[2] = {0, 0};
     bool good;
 
     MPI_Barrier(m->job->control);
     good = read_counters(m, &before);
     MPI_Barrier(m->job->control);
-    processor = processor_time();
     for (int i = 0; i < operations; i++) {
         if (m->options->in_place) {
             oc_perf_meter_prepare(m, false);
         }
         oc_perf_call(&m->call, comm);
     }
-    processor = (processor_time() - processor) / operations;
     MPI_Barrier(m->job->control);
     good = read_counters(m, &after) && good;
     if (good) {
         mine[0] = (double) (after.sent - before.sent) / operations;
         mine[1] = (double) (after.received - before.received) / operations;
     }
-    reduce(m, good, mine, processor, side);
+    reduce(m, good, mine, side);
 }
