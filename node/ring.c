@@ -293,6 +293,11 @@ uint64_t oc_ring_committed(const oc_ring_t *ring)
     return least;
 }
 
+bool oc_ring_member_lives(const oc_ring_t *ring, uint32_t member)
+{
+    return oc_segment_maker_lives(ring->members[member].segment);
+}
+
 void oc_ring_fail(oc_ring_t *ring, const char *text)
 {
     head_t *own = head_of(ring, ring->self);

@@ -104,6 +104,9 @@ void oc_ring_take(oc_ring_t *ring, uint32_t owner);
 void oc_ring_commit(oc_ring_t *ring, uint64_t count);
 uint64_t oc_ring_committed(const oc_ring_t *ring);
 
+/* Whether a member's process has not ended, as far as that can be known; a system call. */
+bool oc_ring_member_lives(const oc_ring_t *ring, uint32_t member);
+
 /* Tells all others that nothing will come any more, and why. The first words count. */
 void oc_ring_fail(oc_ring_t *ring, const char *text);
 

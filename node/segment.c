@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/descriptors.h"
@@ -217,6 +219,21 @@ void oc_segment_close(oc_segment_t *segment)
     }
     oc_segment_hide(segment);
     free(segment);
+}
+
+/* A process that has ended keeps its number until its parent has looked: a descriptor tells before. */
+bool oc_segment_maker_lives(const oc_segment_t *segment)
+{
+    struct pollfd fd = {.events = POLLIN};
+    bool lives;
+
+    fd.fd = (int) syscall(SYS_pidfd_open, (pid_t) segment->name.process, 0u);
+    if (fd.fd < 0) {
+        return ESRCH != errno;
+    }
+    lives = 0 == poll(&fd, 1, 0);
+    close(fd.fd);
+    return lives;
 }
 
 void oc_segment_name(const oc_segment_t *segment, uint8_t bytes[OC_SEGMENT_NAME_SIZE])

@@ -10,6 +10,7 @@
 #ifndef OC_NODE_SEGMENT_H
 #define OC_NODE_SEGMENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,9 @@ void oc_segment_hide(oc_segment_t *segment);
 
 /* Others keep what they have attached. NULL is allowed. */
 void oc_segment_close(oc_segment_t *segment);
+
+/* Whether its maker has not ended yet; true if this system does not tell. */
+bool oc_segment_maker_lives(const oc_segment_t *segment);
 
 void oc_segment_name(const oc_segment_t *segment, uint8_t name[OC_SEGMENT_NAME_SIZE]);
 

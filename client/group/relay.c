@@ -12,6 +12,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "client/collective/collective.h"
 #include "client/group/group.h"
@@ -31,6 +32,9 @@
 #define LEAST_BYTES     (16u << 10)
 #define MOST_BYTES      (96u << 10)
 #define LEAST_FRAGMENTS 8u
+
+/* How long nothing moves before the processes are looked at that are waited for, and between two looks. */
+#define LIFE_INTERVAL (250 * OC_MILLISECOND)
 
 typedef struct {
     uint64_t at, length;       /* in the packed vector */
@@ -60,6 +64,7 @@ struct oc_relay {
     cursor_t give, take;
     oc_status_t status;        /* not OC_OK: the group has failed */
     bool over;                 /* nothing more is to be done */
+    uint64_t looked;           /* when something moved last, or it was looked whether others live */
     bool closed;               /* as in the last piece */
     /* of a leader: */
     uint8_t *vector;           /* packed: the caller's buffer, or … */
@@ -174,6 +179,39 @@ static void look_for_failure(const oc_relay_t *relay)
                      relay->group->params.rank, oc_stage_reason(stages[i]));
             oc_group_fail(relay->group, OC_ERR_SYSTEM, text);
             return;
+        }
+    }
+}
+
+static void check_life(const oc_relay_t *relay, uint32_t member)
+{
+    char text[OC_RING_TEXT_SIZE];
+
+    if (OC_OK == relay->status && !oc_ring_member_lives(relay->group->node->ring, member)) {
+        snprintf(text, sizeof(text), "rank %u cannot be reached: its process, on the host of rank %u, has "
+                 "ended", rank_of(relay, member), relay->group->params.rank);
+        oc_group_fail(relay->group, OC_ERR_UNREACHABLE, text);
+    }
+}
+
+/* Whoever takes no blocks keeps those waiting who give them, and all others. */
+static bool waits_for_all(const oc_relay_t *relay)
+{
+    return relay->wants_room || relay->take.member < relay->group->node->num_members;
+}
+
+static void look_for_death(oc_relay_t *relay)
+{
+    const oc_node_t *node = relay->group->node;
+    uint64_t now = relay->group->client->now;
+
+    if (now - relay->looked < LIFE_INTERVAL) {
+        return;
+    }
+    relay->looked = now;
+    for (uint32_t i = 0; i < node->num_members; i++) {
+        if (i != node->self && (LEADER == i || waits_for_all(relay))) {
+            check_life(relay, i);
         }
     }
 }
@@ -556,6 +594,7 @@ static oc_status_t relay_prepare(oc_relay_t *relay)
     }
     relay->what = hash_of(relay);
     relay->first = oc_ring_given(group->node->ring);
+    relay->looked = group->client->now;
     relay->give.member = relay->take.member = LEADER + 1;
     skip_empty(relay, &relay->give);
     relay->take = relay->give;
@@ -641,8 +680,11 @@ static bool relay_progress(oc_group_t *group)
         moved = take_block(relay) || moved;
         moved = (leads(relay) ? feed(relay) : take_piece(relay)) || moved;
     }
-    if (!moved && !relay->over && agrees(relay, LEADER, relay->first)) {
+    if (moved) {
+        relay->looked = group->client->now;
+    } else if (!relay->over && agrees(relay, LEADER, relay->first)) {
         look_for_failure(relay); /* what was handed on before still counts */
+        look_for_death(relay);
     }
     if ((relay->over || OC_OK != relay->status) && (!leads(relay) || relay->cast_over)) {
         relay_finish(group);

@@ -255,6 +255,40 @@ static void test_rank_that_gives_up(void **state)
     run(cyclic, 6, abandoned);
 }
 
+/* Who dies, and whether all ranks wait for its block, or for what it hands on. */
+static uint32_t victim;
+
+static void widowed(rank_t *rank)
+{
+    const size_t lengths[MAX_TEST_RANKS] = {3000000, 3000000, 3000000, 3000000, 3000000, 3000000};
+    allgather_t a;
+
+    settle_in(rank);
+    casting_allgather(rank, 0, 1000, false, 1);
+    rank_barrier(rank);
+    if (victim == rank->rank) {
+        kill(getpid(), SIGKILL);
+    }
+    casting_lay_out(rank, &a, lengths, 0, 0);
+    casting_start(rank, 0, &a, false, true);
+    CHECK(rank_wait(rank, &a.outcome, 1, 20));
+    CHECK(a.outcome.status < OC_OK && OC_DECLINED != a.outcome.status);
+    casting_release(&a);
+    _exit(EXIT_SUCCESS); /* there is one less to meet at the end */
+}
+
+/* A leader, and one that is none. */
+static void test_rank_that_dies(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    layout = blocked;
+    for (victim = 3; victim < 6; victim += 2) {
+        assert_int_equal(ranks_run(6, &settings, widowed, 60), 1);
+    }
+}
+
 /* A rank and its leader mean different things. */
 static void disagreeing(rank_t *rank)
 {
@@ -316,6 +350,7 @@ int main(void)
         cmocka_unit_test(test_queued_on_many_groups),
         cmocka_unit_test(test_random_operations),
         cmocka_unit_test(test_rank_that_gives_up),
+        cmocka_unit_test(test_rank_that_dies),
         cmocka_unit_test(test_ranks_that_disagree),
         cmocka_unit_test(test_each_rank_for_itself),
     };
