@@ -1,5 +1,6 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
-# OC_CHECK_LIBRARIES: UCX, hwloc, inih, libcrypto (needed), libibverbs and librdmacm (if they are there).
+# OC_CHECK_LIBRARIES: UCX, hwloc, inih, libcrypto (needed), libibverbs and librdmacm, PMIx (if they
+# are there).
 AC_DEFUN([OC_CHECK_LIBRARIES], [
   PKG_CHECK_MODULES([UCX], [ucx >= 1.13], [],
     [AC_MSG_ERROR([UCX 1.13 or newer is needed (Debian: libucx-dev): $UCX_PKG_ERRORS])])
@@ -16,6 +17,7 @@ AC_DEFUN([OC_CHECK_LIBRARIES], [
   AC_SEARCH_LIBS([dladdr], [dl], [],
     [AC_MSG_ERROR([dladdr is needed, which no C library that Open MPI runs with should lack])])
   OC_CHECK_VERBS
+  OC_CHECK_PMIX
   AC_DEFINE_UNQUOTED([OPTCAST_UCX_VERSION], ["$oc_ucx"], [UCX that it was built with])
   AC_DEFINE_UNQUOTED([OPTCAST_HWLOC_VERSION], ["$oc_hwloc"], [hwloc that it was built with])
 ])
@@ -33,6 +35,22 @@ AC_DEFUN([OC_CHECK_VERBS], [
   AS_IF([test "$with_verbs$oc_verbs" = yesno],
     [AC_MSG_ERROR([--with-verbs: libibverbs or librdmacm not found (Debian: libibverbs-dev librdmacm-dev): $VERBS_PKG_ERRORS])])
   AM_CONDITIONAL([HAVE_VERBS], [test "$oc_verbs" = yes])
+])
+
+# OC_CHECK_PMIX: by which optcast-info --multicast finds its other processes. Only the headers are needed: the library
+# is loaded at run time.
+AC_DEFUN([OC_CHECK_PMIX], [
+  AC_ARG_WITH([pmix],
+    [AS_HELP_STRING([--with-pmix=yes|no|check],
+      [optcast-info --multicast under mpirun without further arguments (default: check, which means if PMIx is there)])],
+    [], [with_pmix=check])
+  AS_CASE([$with_pmix],
+    [no], [oc_pmix=no],
+    [yes|check], [PKG_CHECK_MODULES([PMIX], [pmix >= 3.0], [oc_pmix=yes], [oc_pmix=no])],
+    [AC_MSG_ERROR([--with-pmix=$with_pmix: it is yes, no or check])])
+  AS_IF([test "$with_pmix$oc_pmix" = yesno],
+    [AC_MSG_ERROR([--with-pmix: PMIx not found (Debian: libpmix-dev): $PMIX_PKG_ERRORS])])
+  AM_CONDITIONAL([HAVE_PMIX], [test "$oc_pmix" = yes])
 ])
 
 # OC_CHECK_TEST_TOOLS: what only the tests need.
@@ -57,6 +75,9 @@ AC_DEFUN([OC_SUMMARY], [
   AS_IF([test "$oc_verbs" = yes], [oc_verbs_line="on"],
     [test "$with_verbs" = no], [oc_verbs_line="off: --with-verbs=no"],
     [oc_verbs_line="off: libibverbs or librdmacm not found (Debian: libibverbs-dev librdmacm-dev)"])
+  AS_IF([test "$oc_pmix" = yes], [oc_pmix_line="on"],
+    [test "$with_pmix" = no], [oc_pmix_line="off: --with-pmix=no"],
+    [oc_pmix_line="off: not found (Debian: libpmix-dev)"])
   AS_IF([test "$oc_cmocka" = yes], [oc_cmocka_line="on"],
     [oc_cmocka_line="off: cmocka not found (Debian: libcmocka-dev)"])
   AS_IF([test "$FUZZ_CC" != no], [oc_fuzz_line="on, $FUZZ_CC"],
@@ -68,6 +89,7 @@ AC_DEFUN([OC_SUMMARY], [
     UCX               $oc_ucx
     hwloc             $oc_hwloc
     verbs             $oc_verbs_line
+    PMIx              $oc_pmix_line
     reduction kernels $oc_isa
     unit tests        $oc_cmocka_line
     fuzz targets      $oc_fuzz_line

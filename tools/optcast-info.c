@@ -22,12 +22,15 @@
 #include "base/limits.h"
 #include "base/settings.h"
 #include "base/settings_text.h"
+#include "base/text.h"
 #include "multicast/transport/verbs.h"
 #include "net/admission.h"
 #include "reduction/reduction.h"
 #include "tools/info_servers.h"
 #include "tools/info_tell.h"
 #include "tools/info_values.h"
+#include "tools/survey/survey_run.h"
+#include "tools/survey/survey_types.h"
 #include "ucx_backend/worker.h"
 
 #define COMPONENT_FILE "mca_coll_optcast.so"
@@ -45,25 +48,45 @@ typedef struct {
     const char *component;  /* folder or file */
     const char *ompi_info;  /* NULL: the one in PATH */
     const char *servers;    /* NULL: none is asked, and the rest is told */
+    bool multicast;         /* the network is tried, and nothing else is told */
+    oc_survey_options_t survey;
+    const char *survey_only;/* an option that goes with --multicast; NULL: there was none */
 } options_t;
 
 extern char **environ;
 
+static void print_survey_help(void)
+{
+    printf("  --multicast\n      Tries what the network offers for multicast. Runs on several "
+           "hosts at once, as with\n      mpirun --map-by ppr:1:node optcast-info --multicast.\n"
+           "    --coordinator HOST[:PORT] --token WORD\n      Where there is no launcher with "
+           "PMIx: one of these hosts (port %d by TCP), and any\n      word, both the same on all hosts.\n"
+           "    --hosts N\n      How many take part (default: as many as the launcher starts). "
+           "Without a coordinator\n      this host is it, and says what to run on the others.\n"
+           "    --wait SECONDS\n      For all to come (default %d).\n"
+           "    --set NAME=VALUE\n      A setting of multicast, such as multicast_interface=eth1; "
+           "may come several times.\n", OC_SURVEY_PORT, OC_SURVEY_WAIT);
+}
+
 static void print_help(void)
 {
     printf("Usage: optcast-info [OPTION]...\n"
-           "Tells what this Optcast for MPI is and can do, and whether Open MPI will load it.\n\n"
+           "Tells what this Optcast for MPI is and can do, and whether Open MPI will load it;\n"
+           "with --servers or --multicast, what servers or the network offer.\n\n"
            "  --component PATH\n      The component, or its folder, that is to be checked (default "
            "%s).\n"
            "  --ompi-info PATH\n      The ompi_info of the Open MPI that is to load it (default: "
            "the one in PATH).\n"
            "  --parsable\n      Writes optcast:KEY:VALUE, one a line, for programs.\n"
-           "  --servers LIST\n      Asks these servers (as in coll_optcast_servers) whether they would "
-           "serve a job,\n      measures round trips, and does nothing else.\n"
-           "  --help, --version\n\n"
-           "Exit status: 0 if the component will load, or all servers would serve; 1 if not; 2 after a "
-           "wrong option.\n",
+           "  --servers LIST\n      Asks these servers (as in coll_optcast_servers) whether they "
+           "would serve a job,\n      measures round trips, and does nothing else.\n",
            OPTCAST_COMPONENTDIR);
+    print_survey_help();
+    printf("  --help, --version\n\n"
+           "Exit status: 0 if the component will load, or all servers would serve; 1 if not; 2 "
+           "after a wrong option.\n"
+           "With --multicast: 0 if it can be used; 1 if it can, with flaws; 3 if not between all "
+           "hosts;\n4 if that could not be found out.\n");
 }
 
 /* ---- what it is ---- */
@@ -570,16 +593,84 @@ static void print_advice(void)
            "other hosts; as many\nas the job has hosts are best, and fewer help too.\n");
 }
 
+/* A whole number in a range; false, after a complaint, if it is none. */
+static bool parse_number(const char *option, const char *text, unsigned min, unsigned max,
+                         unsigned *number)
+{
+    uint64_t value;
+
+    if (OC_OK != oc_parse_size(text, &value) || value < min || value > max) {
+        fprintf(stderr, "optcast-info: --%s: \"%s\" is not a number from %u to %u\n", option, text,
+                min, max);
+        return false;
+    }
+    *number = (unsigned) value;
+    return true;
+}
+
+/* --multicast and what goes with it; false, after a complaint, if a value makes no sense. */
+static bool parse_survey(int option, const char *name, const char *text, options_t *options)
+{
+    char error[512];
+
+    if ('m' == option) {
+        options->multicast = true;
+        return true;
+    }
+    options->survey_only = name;
+    switch (option) {
+    case 'C':
+        options->survey.coordinator = text;
+        return true;
+    case 'T':
+        options->survey.token = text;
+        if ('\0' != text[0] && strlen(text) < OC_SURVEY_TOKEN) {
+            return true;
+        }
+        fprintf(stderr, "optcast-info: --token: \"%s\" does not have 1 to %u characters\n", text,
+                OC_SURVEY_TOKEN - 1);
+        return false;
+    case 'H':
+        return parse_number(name, text, 2, OC_SURVEY_HOSTS, &options->survey.hosts);
+    case 'W':
+        return parse_number(name, text, 1, OC_SURVEY_MOST_WAIT, &options->survey.wait);
+    default:
+        if (OC_OK == oc_survey_options_set(&options->survey, text, error, sizeof(error))) {
+            return true;
+        }
+        fprintf(stderr, "optcast-info: --%s: %s\n", name, error);
+        return false;
+    }
+}
+
+/* Nothing may be without effect. */
+static int check_options(const options_t *options)
+{
+    if (options->multicast && NULL != options->servers) {
+        fprintf(stderr, "optcast-info: --multicast and --servers are two questions: ask one\n");
+        return EXIT_USAGE;
+    }
+    if (NULL != options->survey_only && !options->multicast) {
+        fprintf(stderr, "optcast-info: --%s goes with --multicast only\n", options->survey_only);
+        return EXIT_USAGE;
+    }
+    return -1;
+}
+
+static const struct option known[] = {
+    {"component", required_argument, NULL, 'c'}, {"ompi-info", required_argument, NULL, 'o'},
+    {"parsable", no_argument, NULL, 'p'}, {"servers", required_argument, NULL, 's'},
+    {"multicast", no_argument, NULL, 'm'}, {"coordinator", required_argument, NULL, 'C'},
+    {"token", required_argument, NULL, 'T'}, {"hosts", required_argument, NULL, 'H'},
+    {"wait", required_argument, NULL, 'W'}, {"set", required_argument, NULL, 'S'},
+    {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'v'}, {0}};
+
 /* -1: go on; otherwise the exit status. */
 static int parse_options(int argc, char **argv, options_t *options)
 {
-    static const struct option known[] = {
-        {"component", required_argument, NULL, 'c'}, {"ompi-info", required_argument, NULL, 'o'},
-        {"parsable", no_argument, NULL, 'p'}, {"servers", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'v'}, {0}};
-    int option;
+    int option, at = 0;
 
-    while (-1 != (option = getopt_long(argc, argv, "", known, NULL))) {
+    while (-1 != (option = getopt_long(argc, argv, "", known, &at))) {
         switch (option) {
         case 'c':
             options->component = optarg;
@@ -599,9 +690,13 @@ static int parse_options(int argc, char **argv, options_t *options)
         case 'v':
             printf("optcast-info %s\n", PACKAGE_VERSION);
             return EXIT_SUCCESS;
-        default:
+        case '?':
             fprintf(stderr, "Try 'optcast-info --help'.\n");
             return EXIT_USAGE;
+        default:
+            if (!parse_survey(option, known[at].name, optarg, options)) {
+                return EXIT_USAGE;
+            }
         }
     }
     if (optind < argc) {
@@ -609,17 +704,27 @@ static int parse_options(int argc, char **argv, options_t *options)
                 argv[optind]);
         return EXIT_USAGE;
     }
-    return -1;
+    return check_options(options);
 }
 
 int main(int argc, char **argv)
 {
     options_t options = {.component = OPTCAST_COMPONENTDIR};
+    char error[512] = "";
+    /* what the environment has is wrong only for whom it is for */
+    oc_status_t usable = oc_survey_options_init(&options.survey, error, sizeof(error));
     int status = parse_options(argc, argv, &options);
     bool good;
 
     if (status >= 0) {
         return status;
+    }
+    if (options.multicast && OC_OK != usable) {
+        fprintf(stderr, "optcast-info: --multicast: %s\n", error);
+        return EXIT_USAGE;
+    }
+    if (options.multicast) {
+        return oc_survey_run(&options.survey);
     }
     if (NULL != options.servers) {
         if (!oc_info_is_parsable()) {

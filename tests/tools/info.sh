@@ -165,4 +165,25 @@ check 2 "unrecognized option '--bogus'" --bogus
 check 2 'requires an argument' --component
 check 2 "unexpected argument 'word'" word
 
+# --multicast: what cannot be meant, and what cannot be found out. tests/cluster/test_survey.sh has the networks.
+check 2 "^optcast-info: --hosts goes with --multicast only\$" --hosts 3
+check 2 "^optcast-info: --multicast and --servers are two questions: ask one\$" --multicast --servers "$address"
+check 2 "^optcast-info: --hosts: \"1\" is not a number from 2 to 1024\$" --multicast --hosts 1
+check 2 "^optcast-info: --hosts: \"1025\" is not a number" --multicast --hosts 1025
+check 2 "^optcast-info: --wait: \"soon\" is not a number from 1 to 3600\$" --multicast --wait soon
+check 2 "^optcast-info: --token: \"\" does not have 1 to 63 characters\$" --multicast --token ''
+check 2 '^optcast-info: --token: .* does not have 1 to 63 characters' --multicast --token "$(printf '%064d' 0)"
+check 2 "^optcast-info: --set: \"mode\" is not one of the settings of multicast" --multicast --set mode=always
+check 2 "^optcast-info: --set: \"multicast_port\" is not NAME=VALUE\$" --multicast --set multicast_port
+check 2 '^optcast-info: --set: .*multicast_port' --multicast --set multicast_port=65536
+check 2 '^optcast-info: --multicast: start it on several hosts at once' --multicast
+check 2 '^optcast-info: --multicast: --coordinator needs a --token' --multicast --coordinator localhost
+check 2 '^optcast-info: --multicast: how many hosts take part\? Say --hosts N' --multicast --coordinator localhost --token t
+OMPI_COMM_WORLD_SIZE=4 check 2 '^optcast-info: --multicast: this launcher has no PMIx: say --coordinator' --multicast
+OMPI_MCA_coll_optcast_multicast_port=0 check 2 '^optcast-info: --multicast: .*multicast_port' --multicast --hosts 2
+OMPI_MCA_coll_optcast_multicast_port=0 check 0 '^Usage: ' --help
+check 4 '--multicast: the host "nosuchhost\.invalid" cannot be resolved' --multicast --coordinator nosuchhost.invalid --token t
+run 4 2 always --multicast
+has err '--multicast: (all processes are on one host, and it takes two hosts: with mpirun, say --map-by ppr:1:node|.*built without PMIx.*)$'
+
 echo "ok info: the component loads, and every failure has its reason"

@@ -89,6 +89,11 @@ tests_unit_test_flood_SOURCES = tests/unit/test_flood.c
 tests_unit_test_flood_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_flood_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_survey
+tests_unit_test_survey_SOURCES = tests/unit/test_survey.c
+tests_unit_test_survey_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_survey_LDADD = libocsurvey.la libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_flooding
 tests_unit_test_flooding_SOURCES = tests/unit/test_flooding.c tests/unit/own_network.h
 tests_unit_test_flooding_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
