@@ -5,7 +5,7 @@
 # shellcheck disable=SC2034,SC2154 # some are for whoever sources it, and some theirs
 
 targets="cast_message cast_record channel contact control datagram flood header hosts origin record ring rules seal
-    segment servers settings shelf stream udp"
+    segment servers settings shelf stream survey udp"
 
 # What a target is built from, beside itself and what is in brackets: what it decodes [with what else].
 sources_of() {
@@ -31,6 +31,7 @@ sources_of() {
         [net/devices.c -linih -Wl,--wrap=strdup -DOPTCAST_RULES=\"\"]" ;;
     shelf) echo "multicast/peers/shelf.c [node/segment.c base/descriptors.c]" ;;
     stream) echo "control/stream.c [base/descriptors.c protocol/control.c]" ;;
+    survey) echo "tools/survey/survey_wire.c" ;;
     udp) echo "multicast/transport/udp_receive.c [multicast/transport/udp_source.c base/descriptors.c
         -Wl,--wrap=recvmmsg -Wl,--wrap=setsockopt]" ;;
     *) return 1 ;;
@@ -41,7 +42,7 @@ sources_of() {
 length_of() {
     case $1 in
     contact) echo 1400 ;;
-    control | rules | stream) echo 2048 ;;
+    control | rules | stream | survey) echo 2048 ;;
     cast_record | header | datagram | cast_message | seal) echo 512 ;;
     settings | servers | hosts | ring | shelf) echo 512 ;;
     record) echo 256 ;;
@@ -61,7 +62,7 @@ share_of() {
     record | seal) echo 40 ;;
     cast_record) echo 15 ;;
     contact) echo 20 ;;
-    rules | stream) echo 10 ;;
+    rules | stream | survey) echo 10 ;;
     servers) echo 5 ;;
     hosts | settings | segment | udp) echo 2 ;;
     channel | ring | shelf) echo 1 ;;
