@@ -7,7 +7,7 @@
 set -eu
 
 # the last one leaves a host without power
-all_parts=(ranks large losses nodes node_losses traffic blocked two_jobs deaths)
+all_parts=(ranks large losses nodes leaders node_losses traffic blocked two_jobs deaths)
 if [ "${1:-}" = --list ]; then
     echo "${all_parts[*]}"
     exit 0
@@ -225,26 +225,44 @@ expect_shared() {
         }' || not_ok "$1: too little came through shared memory" "$tmp/$1.log"
 }
 
-# What all ranks of a host have missed crosses its link once more, not once for each of them.
-test_node_losses() {
-    local block=1048576 percent=30
+# lose_on_node NAME RECEIVER: a host with four ranks misses much.
+lose_on_node() {
+    local name=$1 receiver=$2 block=1048576 percent=30
 
     cluster loss 2 "$percent" udp
     count_others 2
-    measure_links node-losses 4 2 -- --hosts 1-4 --per-host 4 -- \
+    measure_links "$name" 4 2 -- "multicast_receiver=$receiver" --hosts 1-4 --per-host 4 -- \
         allgather:$((block / 4)):2 pause allgather:$((block / 4)):4 pause
     cluster loss 2 0
     forget_others 2
-    expect_offloaded node-losses 16
-    expect_shared node-losses
+    expect_offloaded "$name" 16
     awk -v block="$block" -v percent="$percent" '
         {
             times = ($3 / 1.06 - 3 * block) / (3 * block * percent / 100)
             printf "%s: of 3 blocks of %d bytes %d %% were lost: received %d, what was lost %.2f times\n",
                 $1, block, percent, $3, times
         }
-        END { exit NR != 1 || times > 2.5 || times < 0.9 }' "$tmp/node-losses.links" ||
-        not_ok "node-losses: what was lost crosses the link more than once" "$tmp/node-losses.log"
+        END { exit NR != 1 || times > 2.5 || times < 0.9 }' "$tmp/$name.links" ||
+        not_ok "$name: what was lost crosses the link more than once" "$tmp/$name.log"
+}
+
+# What a host has missed crosses its link once more, not once for each of its ranks, whoever receives there.
+test_node_losses() {
+    lose_on_node node-losses host
+    lose_on_node rank-losses rank
+    expect_shared rank-losses
+}
+
+# One rank of each host receives, wherever the others are in the communicator.
+test_leaders() {
+    local map
+
+    for map in block cyclic; do
+        gather "leaders-$map" --hosts 1-4 --per-host 3 --map "$map" -- "${cases[@]}" allgather:1048576 bcast:3000000:3
+        expect_offloaded "leaders-$map" 12
+        [ "$(grep -c ', 0 received,' "$tmp/leaders-$map.log")" -eq 8 ] ||
+            not_ok "leaders-$map: 8 of 12 ranks were to receive nothing by multicast" "$tmp/leaders-$map.log"
+    done
 }
 
 # 8 hosts, 16 MiB in all. What is lost crosses links again: where all share two processors, some rank may not have been
