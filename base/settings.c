@@ -138,8 +138,10 @@ static const oc_setting_t job_settings[] = {
              "route for multicast."},
     {JOB(multicast_address), ADMINISTRATORS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_TEXT,
      .text = "", .argument = "ADDR", .unit = "",
-     .help = "First IPv4 multicast address. If empty, it is derived from the identity of the job, "
-             "in 239.192.0.0/14."},
+     .help = "First of the multicast_groups IPv4 multicast addresses that a job uses, or as "
+             "ADDR/BITS, with 9 to 27 bits, a block of addresses. In a block each job and each set "
+             "of processes has other ones, but for chance. If empty, it is the block "
+             "239.192.0.0/14."},
     {JOB(multicast_port), ADMINISTRATORS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
      .number = 8919, .min = 1, .max = 65535, .unit = "",
      .help = "UDP port for multicast."},
@@ -148,9 +150,11 @@ static const oc_setting_t job_settings[] = {
      .help = "Who sends and receives by multicast, if a communicator has several ranks on a host. "
              "host: the lowest of them for all, which share memory. rank: each for itself."},
     {JOB(multicast_groups), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
-     .number = 4, .min = 1, .max = 16, .unit = "addresses",
-     .help = "Number of multicast addresses, from the first one on, that the communicators of a "
-             "job share. Each uses one."},
+     .number = 16, .min = 1, .max = 16, .unit = "addresses",
+     .help = "Multicast addresses that a process joins at the same time, at most. Communicators "
+             "of the same processes share one. One of them is common to all communicators that "
+             "have a rank without room for another one. With verbs they are also at most as many "
+             "as 32 MiB have room for, by multicast_staging."},
     {JOB(multicast_senders), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_INT,
      .number = 0, .max = OC_MAX_RANKS, .unit = "ranks",
      .help = "Ranks of a communicator that send at the same time, paced by what they receive; the "

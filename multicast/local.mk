@@ -49,6 +49,7 @@ libocmulticast_la_SOURCES = \
 	multicast/service/cast_member.h multicast/service/cast_member.c \
 	multicast/service/multicast.h multicast/service/multicast.c \
 	multicast/service/cast_record.h multicast/service/cast_record.c \
+	multicast/service/cast_set.h multicast/service/cast_set.c \
 	multicast/service/service.h \
 	multicast/service/cast_transports.h multicast/service/cast_transports.c \
 	multicast/transport/cast_address.h multicast/transport/cast_address.c \

@@ -139,16 +139,36 @@ bool oc_group_cast_admit(oc_group_t *group)
     return oc_multicast_admit(group->client->multicast, &params);
 }
 
+bool oc_group_cast_reserve(oc_group_t *group)
+{
+    oc_multicast_params_t params;
+
+    if (!oc_group_leads(group)) {
+        return true;
+    }
+    params = params_of(group);
+    return oc_multicast_reserve(group->client->multicast, &params, &group->setup->terms,
+                                &group->setup->own_address);
+}
+
+void oc_group_cast_release(oc_group_t *group)
+{
+    oc_multicast_release(group->client->multicast, group->setup->own_address);
+    group->setup->own_address = NULL;
+}
+
 oc_status_t oc_group_cast_join(oc_group_t *group, char *error, size_t error_size)
 {
     oc_client_t *client = group->client;
+    oc_cast_slot_t *own = group->setup->own_address;
     oc_multicast_params_t params;
 
     if (!oc_group_leads(group)) {
         return OC_OK;
     }
     params = params_of(group);
-    return oc_multicast_join(client->multicast, &params, &group->setup->terms, client->now,
+    group->setup->own_address = NULL;
+    return oc_multicast_join(client->multicast, &params, &group->setup->terms, own, client->now,
                              &group->cast, error, error_size);
 }
 

@@ -147,15 +147,18 @@ static void vote(oc_group_t *group)
     start_vote(group, OC_SETUP_VOTE, !oc_setup_has_given_up(group), own_vote(group));
 }
 
-/* Of multicast: a message to a rank that does not expect its sender yet would be seconds late. */
+/*
+ * Of multicast: a message to a rank that does not expect its sender yet would be seconds late, and
+ * all have to send to the same address.
+ */
 static void setup_admit(oc_group_t *group)
 {
-    bool done = oc_group_cast_admit(group);
+    bool done = oc_group_cast_admit(group), own = done && oc_group_cast_reserve(group);
 
     if (!done) {
         oc_setup_give_up(group, "this rank cannot admit the hosts of other ranks to its port");
     }
-    start_vote(group, OC_SETUP_ADMIT, done, OC_VOTE_YES);
+    start_vote(group, OC_SETUP_ADMIT, done, own ? OC_VOTE_YES : OC_VOTE_COMMON);
 }
 
 /* A rank has no service: it alone can say why. */
@@ -310,10 +313,15 @@ static void exchange_done(oc_group_t *group)
 
 static void admit_done(oc_group_t *group)
 {
-    if (OC_VOTE_YES == group->setup->outcome) {
+    int64_t outcome = group->setup->outcome;
+
+    if (OC_VOTE_COMMON == outcome) {
+        oc_group_cast_release(group);
+    }
+    if (OC_VOTE_YES == outcome || OC_VOTE_COMMON == outcome) {
         join_ranks(group);
     } else {
-        decline_for(group, group->setup->outcome);
+        decline_for(group, outcome);
     }
 }
 

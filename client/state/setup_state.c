@@ -19,6 +19,7 @@ void oc_setup_free(oc_setup_t *setup)
 void oc_setup_drop(oc_group_t *group)
 {
     oc_readiness_end(group->setup->readiness);
+    oc_multicast_release(group->client->multicast, group->setup->own_address);
     oc_setup_free(group->setup);
     group->setup = NULL;
     DL_DELETE2(group->client->setups, group, setup_prev, setup_next);

@@ -40,6 +40,12 @@ typedef enum {
 #define OC_VOTE_NO_FLOOD     (INT64_MAX - 2)
 #define OC_VOTE_NOT_SEEN     (INT64_MAX - 1) /* this rank could not look, and may another time */
 
+/*
+ * Of ranks that have admitted each other: yes, but by the common multicast address of the job, since
+ * this rank has no room for one of the group's own.
+ */
+#define OC_VOTE_COMMON       (INT64_MAX - 1)
+
 struct oc_setup {
     oc_setup_step_t step;
     uint64_t quiet;            /* ns spent waiting for servers while somebody was looking */
@@ -55,6 +61,7 @@ struct oc_setup {
     uint8_t *leaders;          /* multicast: records of those that are in it, by host; NULL: all ranks are */
     oc_multicast_terms_t terms; /* multicast: what all ranks have agreed on */
     uint64_t *nodes;           /* room for a number of each rank: see choose.c */
+    oc_cast_slot_t *own_address; /* multicast: kept for the group; NULL: none is, or the group has it */
     oc_flood_verdict_t flood;  /* multicast: what this rank has seen of its test … */
     bool flood_tested;         /* … if there was one */
     bool no_gain;              /* from servers that turned out to be a tree */

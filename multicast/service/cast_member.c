@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "multicast/service/activity.h"
 #include "multicast/service/cast_hosts.h"
+#include "multicast/service/cast_set.h"
 #include "multicast/service/flood_service.h"
-#include "multicast/transport/cast_address.h"
 #include "multicast/wire/cast_message.h"
 #include "multicast/wire/contact.h"
 
@@ -112,6 +112,7 @@ void oc_cast_member_free(oc_cast_member_t *member)
         oc_senders_dismiss(&member->multicast->senders, &member->origins[--member->num_admitted]);
     }
     oc_outbox_drop(member->outbox);
+    oc_multicast_release(member->multicast, member->slot);
     free(member->peers);
     free(member->origins);
     free(member);
@@ -194,25 +195,28 @@ static oc_status_t meet(oc_cast_member_t *member, const uint8_t *records, const 
     return good ? OC_OK : OC_ERR_NO_MEMORY;
 }
 
-static oc_status_t open_slot(oc_cast_member_t *member, uint32_t datagram_size, char *error,
-                             size_t error_size)
+/* own: the member has it from now on. */
+static oc_status_t open_slot(oc_cast_member_t *member, oc_cast_slot_t *own, uint32_t datagram_size,
+                             char *error, size_t error_size)
 {
     oc_cast_transports_t *transports = &member->multicast->transports;
-    unsigned addresses = (unsigned) transports->settings->multicast_groups;
-    oc_cast_slot_t *slot;
-    oc_status_t status = oc_cast_transports_get(transports, member->carrier,
-                                                (unsigned) (member->token % addresses), &slot,
-                                                error, error_size);
+    oc_status_t status = OC_OK;
 
+    if (NULL == own) {
+        status = oc_cast_transports_get(transports, member->carrier,
+                                        oc_multicast_common(&transports->range), &own, error,
+                                        error_size);
+    }
     if (OC_OK != status) {
         return status;
     }
-    if (slot->transport->datagram_size < datagram_size) {
+    if (own->transport->datagram_size < datagram_size) {
         snprintf(error, error_size, "%s carries datagrams of %zu bytes, %u were expected",
-                 slot->transport->ops->name, slot->transport->datagram_size, datagram_size);
+                 own->transport->ops->name, own->transport->datagram_size, datagram_size);
+        oc_multicast_release(member->multicast, own);
         return OC_ERR_INVALID;
     }
-    member->slot = slot;
+    member->slot = own;
     return OC_OK;
 }
 
@@ -272,9 +276,9 @@ void oc_cast_member_refused(oc_cast_member_t *member, const char *why)
 
 /* Joins its address, and begins the flood test if there is one. */
 static oc_status_t begin_to_multicast(oc_cast_member_t *member, const oc_multicast_terms_t *terms,
-                                      char *error, size_t error_size)
+                                      oc_cast_slot_t *own, char *error, size_t error_size)
 {
-    oc_status_t status = open_slot(member, terms->datagram_size, error, error_size);
+    oc_status_t status = open_slot(member, own, terms->datagram_size, error, error_size);
 
     if (OC_OK == status && terms->tested
         && !oc_flood_begin(member, (oc_flood_role_t) terms->role)) {
@@ -282,6 +286,32 @@ static oc_status_t begin_to_multicast(oc_cast_member_t *member, const oc_multica
         status = OC_ERR_NO_MEMORY;
     }
     return status;
+}
+
+bool oc_multicast_reserve(oc_multicast_t *multicast, const oc_multicast_params_t *params,
+                          const oc_multicast_terms_t *terms, oc_cast_slot_t **own)
+{
+    oc_cast_transports_t *transports = &multicast->transports;
+    oc_carrier_t carrier = (oc_carrier_t) terms->carrier;
+    char error[256] = "out of memory";
+    struct in_addr address;
+
+    *own = NULL;
+    if (oc_cast_set_address(&transports->range, multicast->job_id, carrier, params->records,
+                            params->num_ranks, &address)
+        && OC_OK == oc_cast_transports_get(transports, carrier, address, own, error,
+                                           sizeof(error))) {
+        return true;
+    }
+    oc_debug("a communicator gets no multicast address of its own: %s", error);
+    return false;
+}
+
+void oc_multicast_release(oc_multicast_t *multicast, oc_cast_slot_t *own)
+{
+    if (NULL != own) {
+        oc_cast_transports_put(&multicast->transports, own);
+    }
 }
 
 static bool token_is_taken(const oc_multicast_t *multicast, uint64_t token)
@@ -293,26 +323,28 @@ static bool token_is_taken(const oc_multicast_t *multicast, uint64_t token)
 }
 
 oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
-                              const oc_multicast_terms_t *terms, uint64_t now,
+                              const oc_multicast_terms_t *terms, oc_cast_slot_t *own, uint64_t now,
                               oc_cast_group_t **group, char *error, size_t error_size)
 {
     oc_cast_member_t *member;
     oc_status_t status;
 
     if (token_is_taken(multicast, terms->token)) {
+        oc_multicast_release(multicast, own);
         snprintf(error, error_size, "rank 0 uses the token of another communicator");
         return OC_ERR_INVALID;
     }
     member = member_new(multicast, params, terms);
     if (NULL == member || OC_OK != equip(member, params, terms, now)) {
         oc_cast_member_free(member);
+        oc_multicast_release(multicast, own);
         snprintf(error, error_size, "out of memory");
         return OC_ERR_NO_MEMORY;
     }
     DL_APPEND(multicast->members, member);
     HASH_ADD(by_token, multicast->tokens, token, sizeof(member->token), member);
     HASH_ADD(by_core, multicast->cores, core, sizeof(member->core), member);
-    status = begin_to_multicast(member, terms, error, error_size);
+    status = begin_to_multicast(member, terms, own, error, error_size);
     if (OC_OK != status) {
         cast_member_cannot(member, status, error);
     } else {
@@ -362,7 +394,7 @@ void oc_multicast_describe(const oc_multicast_t *multicast, const oc_cast_group_
         buffer[0] = '\0';
         return;
     }
-    address = oc_multicast_slot(transports->first, member->slot->number);
+    address = member->slot->address;
     (void) inet_ntop(AF_INET, &address, text, sizeof(text));
     snprintf(buffer, size, "%s multicast %s on %s, %u host%s", oc_carrier_name(member->carrier),
              text, transports->carriers[member->carrier].text, member->num_hosts,

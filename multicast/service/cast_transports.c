@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "multicast/transport/cast_address.h"
 #include "multicast/transport/udp.h"
 #include "multicast/transport/udp_staging.h"
 
@@ -26,14 +25,16 @@ void oc_cast_transports_init(oc_cast_transports_t *transports, const oc_job_sett
     transports->first_number = (uint64_t) process * (OC_CARRIERS * OC_MAX_SLOTS);
 }
 
+static void close_slot(oc_cast_slot_t *slot)
+{
+    slot->transport->ops->close(slot->transport);
+    free(slot);
+}
+
 void oc_cast_transports_close(oc_cast_transports_t *transports)
 {
     for (unsigned i = 0; i < transports->num_open; i++) {
-        oc_cast_slot_t *slot = transports->open[i];
-
-        slot->transport->ops->close(slot->transport);
-        transports->slots[slot->carrier][slot->number] = NULL;
-        free(slot);
+        close_slot(transports->open[i]);
     }
     transports->num_open = 0;
     oc_udp_source_close(&transports->source);
@@ -46,8 +47,9 @@ static void survey_udp(oc_cast_transports_t *transports)
     oc_carrier_state_t *udp = &transports->carriers[OC_CARRIER_UDP];
     oc_interface_t *interface = &transports->interfaces[OC_CARRIER_UDP];
 
-    if (OC_OK != oc_interface_find(transports->settings->multicast_interface, transports->first,
-                                   interface, udp->text, sizeof(udp->text))) {
+    if (OC_OK != oc_interface_find(transports->settings->multicast_interface,
+                                   oc_multicast_common(&transports->range), interface,
+                                   udp->text, sizeof(udp->text))) {
         return;
     }
     if (0 == oc_udp_datagram_size(interface)) {
@@ -96,7 +98,7 @@ static void survey_verbs(oc_cast_transports_t *transports)
     ethernet = oc_verbs_source_ethernet(transports->verbs_source);
     verbs->record.floods = NULL != ethernet;
     if (NULL != ethernet
-        && OC_OK != oc_interface_find(ethernet, transports->first,
+        && OC_OK != oc_interface_find(ethernet, oc_multicast_common(&transports->range),
                                       &transports->interfaces[OC_CARRIER_VERBS], why,
                                       sizeof(why))) {
         oc_info("whether RoCE floods multicast cannot be tested: %s", why);
@@ -108,9 +110,7 @@ static void survey_verbs(oc_cast_transports_t *transports)
 /* Once in a job: by its process 0. */
 static void warn_of_scope(const oc_cast_transports_t *transports)
 {
-    unsigned count = (unsigned) transports->settings->multicast_groups;
-
-    if (0 == transports->first_number && !oc_multicast_is_scoped(transports->first, count)) {
+    if (0 == transports->first_number && !oc_multicast_is_scoped(&transports->range)) {
         oc_warn("coll_optcast_multicast_address: \"%s\" is not in 239.0.0.0/8, and routers may "
                 "pass what is sent there beyond this site: an address from 239.192.0.0 to "
                 "239.195.255.255 stays inside", transports->settings->multicast_address);
@@ -127,7 +127,7 @@ oc_status_t oc_cast_transports_survey(oc_cast_transports_t *transports, char *er
         return OC_OK;
     }
     if (OC_OK != oc_multicast_range(settings->multicast_address, transports->job_id,
-                                    (unsigned) settings->multicast_groups, &transports->first, why,
+                                    (unsigned) settings->multicast_groups, &transports->range, why,
                                     sizeof(why))) {
         snprintf(error, error_size, "coll_optcast_multicast_address: %s", why);
         return OC_ERR_INVALID;
@@ -144,12 +144,11 @@ oc_status_t oc_cast_transports_survey(oc_cast_transports_t *transports, char *er
 }
 
 static oc_status_t open_transport(oc_cast_transports_t *transports, oc_carrier_t carrier,
-                                  unsigned number, oc_transport_t **transport, char *error,
-                                  size_t error_size)
+                                  struct in_addr address, oc_transport_t **transport,
+                                  char *error, size_t error_size)
 {
     const oc_job_settings_t *settings = transports->settings;
     const char *interface = settings->multicast_interface;
-    struct in_addr address = oc_multicast_slot(transports->first, number);
 
     if (OC_CARRIER_VERBS == carrier) {
         oc_verbs_config_t config = {.interface = NULL != interface ? interface : "",
@@ -176,10 +175,10 @@ static oc_status_t open_transport(oc_cast_transports_t *transports, oc_carrier_t
 static oc_status_t fill_slot(oc_cast_transports_t *transports, oc_cast_slot_t *slot, char *error,
                              size_t error_size)
 {
-    uint64_t number = transports->first_number + slot->carrier * OC_MAX_SLOTS + slot->number;
+    uint64_t number = transports->first_number + slot->carrier * OC_MAX_SLOTS + slot->place;
     oc_transport_t *transport, *wrapped;
-    oc_status_t status = open_transport(transports, slot->carrier, slot->number, &transport, error,
-                                        error_size);
+    oc_status_t status = open_transport(transports, slot->carrier, slot->address, &transport,
+                                        error, error_size);
 
     if (OC_OK != status) {
         return status;
@@ -198,43 +197,189 @@ static oc_status_t fill_slot(oc_cast_transports_t *transports, oc_cast_slot_t *s
     return OC_OK;
 }
 
-static oc_cast_slot_t *add_slot(oc_cast_transports_t *transports, oc_carrier_t carrier,
-                                unsigned number, char *error, size_t error_size,
-                                oc_status_t *status)
+static oc_cast_slot_t *find_slot(const oc_cast_transports_t *transports, oc_carrier_t carrier,
+                                 struct in_addr address)
+{
+    for (unsigned i = 0; i < transports->num_open; i++) {
+        oc_cast_slot_t *slot = transports->open[i];
+
+        if (slot->carrier == carrier && slot->address.s_addr == address.s_addr) {
+            return slot;
+        }
+    }
+    return NULL;
+}
+
+static bool is_common(const oc_cast_transports_t *transports, struct in_addr address)
+{
+    return address.s_addr == oc_multicast_common(&transports->range).s_addr;
+}
+
+/* Memory for datagrams of UDP is the kernel's, which takes it when they come; verbs lock it. */
+static unsigned most_slots(const oc_cast_transports_t *transports, oc_carrier_t carrier)
+{
+    unsigned most = (unsigned) transports->settings->multicast_groups;
+    size_t fit = OC_VERBS_STAGING / transports->settings->multicast_staging;
+
+    if (OC_CARRIER_VERBS == carrier && most > fit) {
+        most = fit > 1 ? (unsigned) fit : 1;
+    }
+    return most;
+}
+
+/* Which slots of a carrier are open. */
+typedef struct {
+    unsigned open, used;       /* used: but for the common one */
+    oc_cast_slot_t *idlest;    /* that may be closed; NULL: none */
+} census_t;
+
+static census_t count_slots(const oc_cast_transports_t *transports, oc_carrier_t carrier)
+{
+    census_t census = {.open = 0};
+
+    for (unsigned i = 0; i < transports->num_open; i++) {
+        oc_cast_slot_t *slot = transports->open[i];
+
+        if (slot->carrier != carrier) {
+            continue;
+        }
+        census.open++;
+        if (slot->users > 0) {
+            census.used += !is_common(transports, slot->address);
+        } else if (NULL == census.idlest || slot->rested < census.idlest->rested) {
+            census.idlest = slot;
+        }
+    }
+    return census;
+}
+
+static void remove_slot(oc_cast_transports_t *transports, oc_cast_slot_t *slot)
+{
+    unsigned i = 0;
+
+    assert(0 == slot->users && 0 == slot->listeners && !slot->receiving);
+    while (transports->open[i] != slot) {
+        i++;
+    }
+    transports->open[i] = transports->open[--transports->num_open];
+    close_slot(slot);
+}
+
+/* Whether a group may begin to use an address that none uses: the common one has a place kept. */
+static bool has_room(const oc_cast_transports_t *transports, oc_carrier_t carrier,
+                     struct in_addr address)
+{
+    return is_common(transports, address)
+           || count_slots(transports, carrier).used + 1 < most_slots(transports, carrier);
+}
+
+/* The place of an address that nobody uses will do. */
+static void make_place(oc_cast_transports_t *transports, oc_carrier_t carrier)
+{
+    census_t census = count_slots(transports, carrier);
+
+    if (census.open >= most_slots(transports, carrier)) {
+        assert(NULL != census.idlest);
+        remove_slot(transports, census.idlest);
+    }
+}
+
+static unsigned free_place(const oc_cast_transports_t *transports, oc_carrier_t carrier)
+{
+    uint64_t taken = 0;
+    unsigned place = 0;
+
+    for (unsigned i = 0; i < transports->num_open; i++) {
+        if (transports->open[i]->carrier == carrier) {
+            taken |= 1ull << transports->open[i]->place;
+        }
+    }
+    while (0 != (taken >> place & 1)) {
+        place++;
+    }
+    assert(place < OC_MAX_SLOTS);
+    return place;
+}
+
+static oc_status_t add_slot(oc_cast_transports_t *transports, oc_carrier_t carrier,
+                            struct in_addr address, oc_cast_slot_t **result, char *error,
+                            size_t error_size)
 {
     oc_cast_slot_t *slot = calloc(1, sizeof(*slot));
+    oc_status_t status;
 
     if (NULL == slot) {
         snprintf(error, error_size, "out of memory");
-        *status = OC_ERR_NO_MEMORY;
-        return NULL;
+        return OC_ERR_NO_MEMORY;
     }
     slot->carrier = carrier;
-    slot->number = number;
-    *status = fill_slot(transports, slot, error, error_size);
-    if (OC_OK != *status) {
+    slot->address = address;
+    slot->place = free_place(transports, carrier);
+    status = fill_slot(transports, slot, error, error_size);
+    if (OC_OK != status) {
         free(slot);
-        return NULL;
+        return status;
     }
     assert(transports->num_open < OC_CARRIERS * OC_MAX_SLOTS);
-    transports->slots[carrier][number] = transports->open[transports->num_open++] = slot;
-    return slot;
+    *result = transports->open[transports->num_open++] = slot;
+    return OC_OK;
 }
 
 oc_status_t oc_cast_transports_get(oc_cast_transports_t *transports, oc_carrier_t carrier,
-                                   unsigned number, oc_cast_slot_t **result, char *error,
+                                   struct in_addr address, oc_cast_slot_t **result, char *error,
                                    size_t error_size)
 {
-    oc_cast_slot_t *slot = transports->slots[carrier][number];
+    oc_cast_slot_t *slot = find_slot(transports, carrier, address);
     oc_status_t status = OC_OK;
 
-    assert(carrier < OC_CARRIERS && number < OC_MAX_SLOTS);
+    assert(carrier < OC_CARRIERS);
+    if ((NULL == slot || 0 == slot->users) && !has_room(transports, carrier, address)) {
+        snprintf(error, error_size, "this process has joined as many multicast addresses as it "
+                 "may (coll_optcast_multicast_groups)");
+        return OC_ERR_LIMIT;
+    }
     if (NULL == slot) {
-        slot = add_slot(transports, carrier, number, error, error_size, &status);
+        make_place(transports, carrier);
+        status = add_slot(transports, carrier, address, &slot, error, error_size);
     } else if (NULL != slot->transport->refused) {
         assert(!slot->receiving);
         status = fill_slot(transports, slot, error, error_size);
     }
-    *result = slot;
+    if (OC_OK == status) {
+        slot->users++;
+        *result = slot;
+    }
     return status;
+}
+
+/* The one that has rested longest of too many; NULL: they are not too many. */
+static oc_cast_slot_t *find_idlest(const oc_cast_transports_t *transports)
+{
+    oc_cast_slot_t *idlest = NULL;
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < transports->num_open; i++) {
+        oc_cast_slot_t *slot = transports->open[i];
+
+        if (0 == slot->users) {
+            count++;
+            idlest = NULL == idlest || slot->rested < idlest->rested ? slot : idlest;
+        }
+    }
+    return count > OC_IDLE_SLOTS ? idlest : NULL;
+}
+
+void oc_cast_transports_put(oc_cast_transports_t *transports, oc_cast_slot_t *slot)
+{
+    oc_cast_slot_t *idlest;
+
+    assert(slot->users > 0);
+    if (--slot->users > 0) {
+        return;
+    }
+    slot->rested = ++transports->rests;
+    /* one that hands out is left to the next call */
+    while (NULL != (idlest = find_idlest(transports)) && !idlest->receiving) {
+        remove_slot(transports, idlest);
+    }
 }

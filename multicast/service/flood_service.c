@@ -21,11 +21,10 @@ bool oc_flood_begin(oc_cast_member_t *member, oc_flood_role_t role)
     oc_multicast_t *multicast = member->multicast;
     const oc_cast_transports_t *transports = &multicast->transports;
     const oc_job_settings_t *settings = transports->settings;
-    unsigned count = (unsigned) settings->multicast_groups;
     oc_flood_place_t place = {
         .interface = transports->interfaces[member->carrier],
-        .probes = oc_multicast_spare(transports->first, count, 0),
-        .marks = oc_multicast_spare(transports->first, count, 1),
+        .probes = oc_multicast_spare(&transports->range, 0),
+        .marks = oc_multicast_spare(&transports->range, 1),
         .port = (uint16_t) settings->multicast_port, .token = member->token};
 
     /* whose interface is not known does not look */

@@ -3,9 +3,9 @@
  * A process's part in multicast: its transports, pooled for all groups of the job, the UCX worker
  * for messages between ranks, and the groups that use them. The door of this folder.
  *
- * Not thread-safe: callers lock. Nothing is opened before it is needed, and what is open stays so
- * until oc_multicast_destroy: switches and subnet managers have few multicast groups, and leaving
- * is what they forget.
+ * Not thread-safe: callers lock. Nothing is opened before it is needed. What is open stays so until
+ * oc_multicast_destroy, but for multicast addresses, of which few stay joined that no group uses:
+ * switches and subnet managers have few of them.
  */
 #ifndef OC_MULTICAST_SERVICE_MULTICAST_H
 #define OC_MULTICAST_SERVICE_MULTICAST_H
@@ -19,6 +19,9 @@
 #include "node/offer.h"
 
 typedef struct oc_multicast oc_multicast_t;
+
+/* A multicast address that this process has joined, or is about to. */
+typedef struct oc_cast_slot oc_cast_slot_t;
 
 /*
  * Bytes that a rank tells all others when a group is set up; its neighbours (oc_cast_neighbours)
@@ -106,13 +109,27 @@ bool oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *
 unsigned oc_multicast_open_sockets(const oc_multicast_t *multicast);
 
 /*
- * Joins a group and begins to probe, on terms that all its ranks have come to. params may be of fewer ranks
- * than were judged: those that multicast for their hosts, each of which says with which number among them.
+ * With terms, before it is joined: joins the group's own multicast address, which is the same on all
+ * ranks in params, and kept for the group until oc_multicast_join or oc_multicast_release get it. false: this
+ * rank cannot have it, or has as many as it may (coll_optcast_multicast_groups); then all ranks
+ * have to join without one, and use the job's common address.
+ */
+bool oc_multicast_reserve(oc_multicast_t *multicast, const oc_multicast_params_t *params,
+                          const oc_multicast_terms_t *terms, oc_cast_slot_t **own);
+
+/* Gives back what oc_multicast_reserve has kept. NULL is allowed. */
+void oc_multicast_release(oc_multicast_t *multicast, oc_cast_slot_t *own);
+
+/*
+ * Joins a group and begins to probe, on terms that all its ranks have come to, by the address that all ranks have
+ * reserved for it, or by the job's common one if own is NULL. own is given back, now or when the group is left.
+ * params may be of fewer ranks than were judged: those that multicast for their hosts, each of which says with
+ * which number among them.
  * An error: this rank cannot. So it is with a group that has failed when it is returned; but then the others
  * learn it from this rank as long as it does not leave.
  */
 oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
-                              const oc_multicast_terms_t *terms, uint64_t now,
+                              const oc_multicast_terms_t *terms, oc_cast_slot_t *own, uint64_t now,
                               oc_cast_group_t **group, char *error, size_t error_size);
 
 /* This rank has heard all others. false: it sends for the test; again later. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The IPv4 multicast addresses of a job: a range, one address for each slot. Any thread. */
+/*
+ * The IPv4 multicast addresses of a job: a few that it has to itself in a block of many, and one of
+ * the others for each set of processes that multicast together. Any thread.
+ */
 #ifndef OC_MULTICAST_TRANSPORT_CAST_ADDRESS_H
 #define OC_MULTICAST_TRANSPORT_CAST_ADDRESS_H
 
@@ -10,28 +13,41 @@
 
 #include "base/status.h"
 
-/*
- * The first of count addresses. text: as set by the user; if it is empty or NULL they are made
- * from the job's identity (OC_JOB_ID_SIZE bytes) in 239.192.0.0/14, which is for use inside an
- * organization, and so are the spare ones. OC_ERR_INVALID: error names text and what is wrong with
- * it.
- */
-oc_status_t oc_multicast_range(const char *text, const uint8_t *job_id, unsigned count,
-                               struct in_addr *first, char *error, size_t error_size);
-
-/* The address of a slot, less than the count of the range. */
-struct in_addr oc_multicast_slot(struct in_addr first, unsigned slot);
-
-/* Addresses beside a range, to try things with. */
+/* Addresses beside those of communicators, to try things with. */
 #define OC_MULTICAST_SPARES 2u
 
-/* One of them: they are behind the range or, if there are not so many, before it. */
-struct in_addr oc_multicast_spare(struct in_addr first, unsigned count, unsigned number);
+/* In host byte order. */
+typedef struct {
+    uint32_t block, size;      /* first address of the block, and how many it has */
+    uint32_t own, num_own;     /* the same of the job's, in the block; at least one */
+} oc_multicast_range_t;
 
 /*
- * Whether the range lies in 239.0.0.0/8, for use inside a site: routers at its border do not pass
+ * The addresses of a job, of which a process uses at most count, at least 1. text: as set by the
+ * user. "ADDR/BITS" is a block for many jobs, in which the job's place is made from its identity
+ * (OC_JOB_ID_SIZE bytes); if text is empty or NULL, it is 239.192.0.0/14, which is for use inside
+ * an organization. "ADDR": the block are the count addresses from that one on, and all are the
+ * job's. OC_ERR_INVALID: error names text and what is wrong with it.
+ */
+oc_status_t oc_multicast_range(const char *text, const uint8_t *job_id, unsigned count,
+                               oc_multicast_range_t *range, char *error, size_t error_size);
+
+/* That of all processes of the job which have no other one. */
+struct in_addr oc_multicast_common(const oc_multicast_range_t *range);
+
+/*
+ * That of a set of processes; hash stands for the set. local: they are on one host, and what they
+ * send does not leave it: so the few addresses of the job do, the same ones on all hosts.
+ */
+struct in_addr oc_multicast_of_set(const oc_multicast_range_t *range, uint64_t hash, bool local);
+
+/* One of the spare ones: they are behind the job's or, if there are not so many, before them. */
+struct in_addr oc_multicast_spare(const oc_multicast_range_t *range, unsigned number);
+
+/*
+ * Whether the block lies in 239.0.0.0/8, for use inside a site: routers at its border do not pass
  * these addresses.
  */
-bool oc_multicast_is_scoped(struct in_addr first, unsigned count);
+bool oc_multicast_is_scoped(const oc_multicast_range_t *range);
 
 #endif

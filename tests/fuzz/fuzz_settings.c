@@ -117,19 +117,30 @@ static void as_size(const char *text)
     check(OC_OK == oc_parse_size(printed, &again) && again == value);
 }
 
+static void check_address(const oc_multicast_range_t *range, struct in_addr address)
+{
+    check(IN_MULTICAST(ntohl(address.s_addr)) && ntohl(address.s_addr) >= range->block
+          && ntohl(address.s_addr) - range->block < range->size);
+}
+
 /* So many addresses, at least one. */
 static void as_range(const char *text, unsigned count)
 {
     static const uint8_t job_id[OC_JOB_ID_SIZE] = "the job it is of";
-    struct in_addr first;
+    oc_multicast_range_t range;
     char error[200] = "";
 
-    if (OC_OK == oc_multicast_range(text, job_id, count, &first, error, sizeof(error))) {
-        check(IN_MULTICAST(ntohl(first.s_addr))
-              && IN_MULTICAST(ntohl(oc_multicast_slot(first, count - 1).s_addr)));
-    } else {
+    if (OC_OK != oc_multicast_range(text, job_id, count, &range, error, sizeof(error))) {
         check('\0' != error[0]);
+        return;
     }
+    check_address(&range, oc_multicast_common(&range));
+    for (uint64_t hash = 0; hash < 100; hash++) {
+        check_address(&range, oc_multicast_of_set(&range, hash, false));
+        check_address(&range, oc_multicast_of_set(&range, hash, true));
+    }
+    check(IN_MULTICAST(ntohl(oc_multicast_spare(&range, 0).s_addr))
+          && IN_MULTICAST(ntohl(oc_multicast_spare(&range, 1).s_addr)));
 }
 
 static void as_list(const char *text)

@@ -79,6 +79,16 @@ tests_unit_test_cast_message_SOURCES = tests/unit/test_cast_message.c tests/unit
 tests_unit_test_cast_message_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cast_message_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_cast_transports
+tests_unit_test_cast_transports_SOURCES = tests/unit/test_cast_transports.c tests/random.h tests/unit/own_network.h
+tests_unit_test_cast_transports_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cast_transports_LDADD = libocclient.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_cast_set
+tests_unit_test_cast_set_SOURCES = tests/unit/test_cast_set.c tests/random.h
+tests_unit_test_cast_set_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cast_set_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_cast_record
 tests_unit_test_cast_record_SOURCES = tests/unit/test_cast_record.c
 tests_unit_test_cast_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -258,7 +258,7 @@ static const oc_survey_message_t messages[] = {
     {.type = OC_SURVEY_HELLO, .hello = {"word", "host-1", 0x1234567890abcdef}},
     {.type = OC_SURVEY_REFUSED, .text = "no"},
     {.type = OC_SURVEY_PLAN, .plan = {.host = 3, .hosts = 4, .address = 0x0100c0ef, .port = 8919,
-                                      .groups = 16, .rate = 1000, .staging = 4u << 20,
+                                      .probes = 0xefc00002u, .marks = 0xefc00003u, .rate = 1000, .staging = 4u << 20,
                                       .token = 99, .key = {[31] = 7}}},
     {.type = OC_SURVEY_FACTS, .facts = {.joined = true, .reason = "", .interface = "eth0",
                                         .address = 7, .mtu = 9000, .datagram_size = 8972,
@@ -319,9 +319,9 @@ static void test_invalid(void **state)
 
     (void) state;
     expect_invalid((oc_survey_message_t) {.type = OC_SURVEY_PLAN,
-                                          .plan = {.host = 4, .hosts = 4, .groups = 4}});
+                                          .plan = {.host = 4, .hosts = 4}});
     expect_invalid((oc_survey_message_t) {.type = OC_SURVEY_PLAN,
-                                          .plan = {.hosts = OC_SURVEY_HOSTS + 1, .groups = 4}});
+                                          .plan = {.hosts = OC_SURVEY_HOSTS + 1}});
     expect_invalid((oc_survey_message_t) {.type = OC_SURVEY_PLAN, .plan = {.hosts = 4}});
     expect_invalid((oc_survey_message_t) {.type = OC_SURVEY_LISTEN, .step = {.full = 16385}});
     expect_invalid((oc_survey_message_t) {.type = OC_SURVEY_SEND, .step = {.small = 16385}});

@@ -104,11 +104,10 @@ static bool make_plan(const oc_job_settings_t *settings, oc_survey_plan_t *plan,
                       char *error, size_t error_size)
 {
     uint8_t identity[OC_JOB_ID_SIZE];
-    struct in_addr first;
+    oc_multicast_range_t range;
     char why[OC_SURVEY_REASON];
 
     *plan = (oc_survey_plan_t) {.hosts = hosts, .port = (uint16_t) settings->multicast_port,
-                                .groups = (uint32_t) settings->multicast_groups,
                                 .rate = (uint32_t) settings->multicast_rate,
                                 .staging = settings->multicast_staging};
     if (sizeof(identity) != getrandom(identity, sizeof(identity), 0)
@@ -118,12 +117,14 @@ static bool make_plan(const oc_job_settings_t *settings, oc_survey_plan_t *plan,
         return false;
     }
     if (OC_OK != oc_multicast_range(settings->multicast_address, identity,
-                                    (unsigned) settings->multicast_groups, &first, why,
+                                    (unsigned) settings->multicast_groups, &range, why,
                                     sizeof(why))) {
         snprintf(error, error_size, "coll_optcast_multicast_address: %s", why);
         return false;
     }
-    plan->address = first.s_addr;
+    plan->address = oc_multicast_common(&range).s_addr;
+    plan->probes = oc_multicast_spare(&range, 0).s_addr;
+    plan->marks = oc_multicast_spare(&range, 1).s_addr;
     return true;
 }
 

@@ -114,10 +114,9 @@ static void tell_facts(host_t *host, oc_survey_facts_t *facts)
 
 static bool begin_flood(host_t *host, oc_flood_role_t role)
 {
-    struct in_addr first = {.s_addr = host->plan.address};
     oc_flood_place_t place = {.interface = host->interface, .port = host->plan.port,
-                              .probes = oc_multicast_spare(first, host->plan.groups, 0),
-                              .marks = oc_multicast_spare(first, host->plan.groups, 1),
+                              .probes = {.s_addr = host->plan.probes},
+                              .marks = {.s_addr = host->plan.marks},
                               .token = host->plan.token};
 
     oc_flood_test_free(host->flood);

@@ -34,9 +34,9 @@ typedef struct {
 /* What all are told that take part. */
 typedef struct {
     uint32_t host, hosts;      /* number of the one that is told, and how many there are */
-    uint32_t address;          /* the first, as in_addr_t */
+    uint32_t address;          /* that is joined, as in_addr_t … */
+    uint32_t probes, marks;    /* … and those of the flood test */
     uint16_t port;
-    uint32_t groups;           /* addresses of a job: those for the flood test are behind them */
     uint32_t rate;             /* Mbit/s; 0: no limit */
     uint64_t staging;          /* bytes to ask the kernel for */
     uint64_t token;

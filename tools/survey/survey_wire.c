@@ -86,8 +86,9 @@ static void code_plan(codec_t *codec, oc_survey_plan_t *plan)
     code_u32(codec, &plan->host);
     code_u32(codec, &plan->hosts);
     code_u32(codec, &plan->address);
+    code_u32(codec, &plan->probes);
+    code_u32(codec, &plan->marks);
     plan->port = (uint16_t) code(codec, plan->port, 2);
-    code_u32(codec, &plan->groups);
     code_u32(codec, &plan->rate);
     code_u64(codec, &plan->staging);
     code_u64(codec, &plan->token);
@@ -190,7 +191,6 @@ static bool message_is_valid(const oc_survey_message_t *message)
     switch (message->type) {
     case OC_SURVEY_PLAN:
         return message->plan.host < message->plan.hosts && message->plan.hosts <= OC_SURVEY_HOSTS
-               && message->plan.groups >= 1 && message->plan.groups <= 16
                && message->plan.staging <= 1u << 30;
     case OC_SURVEY_LISTEN:
     case OC_SURVEY_SEND:
