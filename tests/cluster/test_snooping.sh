@@ -6,7 +6,7 @@
 # Test: default 240 parts
 set -eu
 
-all_parts=(pruning flooding no_querier blind noise communicators away one_host)
+all_parts=(pruning flooding no_querier blind noise communicators away one_host rows budget)
 if [ "${1:-}" = --list ]; then
     echo "${all_parts[*]}"
     exit 0
@@ -282,8 +282,85 @@ test_one_host() {
     [ "$sent" -le "$most_of_bystander" ] || not_ok "one-host: datagrams leave the host" "$tmp/one-host.log"
 }
 
+# take_received: what each of the hosts of rows has got so far, "HOST BYTES" a line.
+take_received() {
+    cluster stats | awk -v hosts="$row_hosts" '{ number = substr($1, 2) } /^h[0-9]/ && number <= hosts { print $1, $3 }'
+}
+
+# rows NAME [SETTING=VALUE...] -- WORD...: sets worst to how much of what a host has got is not for it, in per mille: all but
+# the blocks of others on its communicators, with headers and codes. A rank has so many other ranks on them, of which
+# each sends row_bytes in all.
+rows() {
+    local name=$1 words=() own
+
+    shift
+    while [ "$1" != -- ]; do
+        words+=("$1")
+        shift
+    done
+    shift
+    take_received >"$tmp/before"
+    expect_cluster_job "$name" embedded multicast=udp "${words[@]}" --hosts "1-$row_hosts" --per-host "$row_per_host" -- \
+        rows per_host="$row_per_host" "$@"
+    take_received >"$tmp/after"
+    has_line "$tmp/$name.log" '^ok rows$' || not_ok "$name: it said nothing" "$tmp/$name.log"
+    # of 1514 bytes of a frame 1432 are data
+    own=$((row_per_host * row_bytes * 1514 / 1432))
+    worst=$(paste -d ' ' "$tmp/before" "$tmp/after" | awk -v own="$own" '
+        { got = $4 - $2; part = 1000 * (got - own) / got; worst = part > worst ? part : worst }
+        END { printf "%d", worst }')
+    [ "$row_bytes" -eq 0 ] || echo "$name: of what a host gets, at most $((worst / 10)).$((worst % 10)) % is not for it"
+}
+
+# expect_told NAME WORD PATTERN: each rank has said so after this word.
+expect_told() {
+    [ "$(grep -c -E "^rank [0-9]+ host h[0-9]+: $2: $3\$" "$tmp/$1.log")" -eq $((row_hosts * row_per_host)) ] ||
+        not_ok "$1: not all ranks say after $2: $3" "$tmp/$1.log"
+}
+
+# What the ranks of two hosts say to each other does not reach other hosts, and a rank hears nothing of communicators
+# of other ranks of its host.
+test_rows() {
+    local row_hosts=8 row_per_host=2 row_bytes=$((24 * 262144))
+
+    cluster down
+    make_cluster --hosts 8 --snooping
+    rows rows -- rows=2 gather=262144:24
+    [ "$worst" -le 50 ] || not_ok "rows: more than 5 % of what a host gets is not for it" "$tmp/rows.log"
+    expect_told rows gather=262144:24 '2 joined, 24 offloaded, 0 foreign'
+    # the same with one address for all
+    rows flooded multicast_groups=1 -- rows=2 gather=262144:24
+    [ "$worst" -gt 500 ] || not_ok "flooded: an address for all floods nobody, so this test says nothing" "$tmp/flooded.log"
+    expect_told flooded gather=262144:24 '1 joined, 24 offloaded, [1-9][0-9]* foreign'
+    # each rank with each of the other hosts: 28 pairs of hosts
+    row_per_host=1 row_bytes=$((7 * 6 * 262144))
+    rows pairs -- rounds=7 gather=262144:6
+    [ "$worst" -le 50 ] || not_ok "pairs: more than 5 % of what a host gets is not for it" "$tmp/pairs.log"
+    expect_told pairs gather=262144:6 '7 joined, 42 offloaded, 0 foreign'
+}
+
+# Communicators of the same ranks share an address; who has no room uses the common one; what is not used any more is
+# left, but for two.
+test_budget() {
+    local row_hosts=4 row_per_host=1 row_bytes=0
+
+    cluster down
+    make_cluster --hosts 4 --snooping
+    rows shared -- rounds=3 gather=65536:2 again gather=65536:2 free rounds=2 gather=65536:1
+    expect_told shared gather=65536:2 '3 joined, 6 offloaded, 0 foreign'
+    expect_told shared gather=65536:2 '3 joined, 24 offloaded, 0 foreign'
+    expect_told shared free '2 joined, 24 offloaded, 0 foreign'
+    # room for two, of which those that came first have each their own
+    rows crowded multicast_groups=3 -- rounds=3 gather=65536:2 again gather=65536:2 free rounds=3 gather=65536:1
+    expect_told crowded free '2 joined, 24 offloaded, [1-9][0-9]* foreign'
+    expect_told crowded gather=65536:1 '3 joined, 27 offloaded, [1-9][0-9]* foreign'
+    # a given range, as it was before
+    rows given multicast_groups=4 multicast_address=239.192.7.1 -- rounds=3 gather=65536:2
+    expect_told given gather=65536:2 '[1-4] joined, 6 offloaded, [0-9]+ foreign'
+}
+
 begin_cluster_test snooping
-compile gather first_operations
+compile gather first_operations rows
 [ $# -gt 0 ] || set -- "${all_parts[@]}"
 for part in "$@"; do
     begin=$SECONDS
