@@ -203,6 +203,7 @@ static oc_status_t open_slot(oc_cast_member_t *member, oc_cast_slot_t *own, uint
     oc_status_t status = OC_OK;
 
     if (NULL == own) {
+        member->crowded = true;
         status = oc_cast_transports_get(transports, member->carrier,
                                         oc_multicast_common(&transports->range), &own, error,
                                         error_size);
@@ -293,18 +294,20 @@ bool oc_multicast_reserve(oc_multicast_t *multicast, const oc_multicast_params_t
 {
     oc_cast_transports_t *transports = &multicast->transports;
     oc_carrier_t carrier = (oc_carrier_t) terms->carrier;
-    char error[256] = "out of memory";
     struct in_addr address;
+    char error[256];
 
     *own = NULL;
-    if (oc_cast_set_address(&transports->range, multicast->job_id, carrier, params->records,
-                            params->num_ranks, &address)
-        && OC_OK == oc_cast_transports_get(transports, carrier, address, own, error,
-                                           sizeof(error))) {
-        return true;
+    if (!oc_cast_set_address(&transports->range, multicast->job_id, carrier, params->records,
+                             params->num_ranks, &address)) {
+        return false;
     }
-    oc_debug("a communicator gets no multicast address of its own: %s", error);
-    return false;
+    if (OC_OK != oc_cast_transports_get(transports, carrier, address, own, error,
+                                        sizeof(error))) {
+        oc_debug("a communicator gets no multicast address of its own: %s", error);
+        return false;
+    }
+    return true;
 }
 
 void oc_multicast_release(oc_multicast_t *multicast, oc_cast_slot_t *own)
@@ -396,7 +399,8 @@ void oc_multicast_describe(const oc_multicast_t *multicast, const oc_cast_group_
     }
     address = member->slot->address;
     (void) inet_ntop(AF_INET, &address, text, sizeof(text));
-    snprintf(buffer, size, "%s multicast %s on %s, %u host%s", oc_carrier_name(member->carrier),
-             text, transports->carriers[member->carrier].text, member->num_hosts,
+    snprintf(buffer, size, "%s multicast %s%s on %s, %u host%s", oc_carrier_name(member->carrier),
+             text, member->crowded ? " (common to the job)" : "",
+             transports->carriers[member->carrier].text, member->num_hosts,
              1 == member->num_hosts ? "" : "s");
 }

@@ -160,7 +160,10 @@ void oc_multicast_more(oc_multicast_t *multicast, const oc_cast_group_t *group);
 /* Frees a group of oc_multicast_join. Does not wait for peers. NULL is allowed. */
 void oc_multicast_leave(oc_multicast_t *multicast, oc_cast_group_t *group);
 
-/* What a group uses, for messages: "udp multicast 239.1.2.3 on eth0, 8 hosts". */
+/*
+ * What a group uses, for messages: "udp multicast 239.1.2.3 on eth0, 8 hosts"; behind the address
+ * " (common to the job)" if a rank had no room for one of the group's own.
+ */
 void oc_multicast_describe(const oc_multicast_t *multicast, const oc_cast_group_t *group,
                            char *buffer, size_t size);
 

@@ -31,6 +31,7 @@ typedef struct oc_cast_member {
     uint32_t num_admitted;     /* … the first so many are admitted */
     oc_outbox_t *outbox;
     oc_cast_slot_t *slot;      /* its multicast address; NULL: it could not be opened */
+    bool crowded;              /* it is the job's common one: a rank has no room for another one */
     oc_flood_test_t *flood;    /* its set-up has a flood test, and this rank's part in it is not over */
     bool busy;                 /* probing, or in an operation */
     bool listed;               /* among the active ones */

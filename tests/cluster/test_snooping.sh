@@ -318,6 +318,12 @@ expect_told() {
         not_ok "$1: not all ranks say after $2: $3" "$tmp/$1.log"
 }
 
+# expect_common NAME COUNT: so many communicators say that they have no address of their own.
+expect_common() {
+    [ "$(grep -c 'udp multicast 239[0-9.]* (common to the job) on ' "$tmp/$1.log")" -eq "$2" ] ||
+        not_ok "$1: not $2 communicators use the common address" "$tmp/$1.log"
+}
+
 # What the ranks of two hosts say to each other does not reach other hosts, and a rank hears nothing of communicators
 # of other ranks of its host.
 test_rows() {
@@ -350,10 +356,12 @@ test_budget() {
     expect_told shared gather=65536:2 '3 joined, 6 offloaded, 0 foreign'
     expect_told shared gather=65536:2 '3 joined, 24 offloaded, 0 foreign'
     expect_told shared free '2 joined, 24 offloaded, 0 foreign'
+    expect_common shared 0
     # room for two, of which those that came first have each their own
     rows crowded multicast_groups=3 -- rounds=3 gather=65536:2 again gather=65536:2 free rounds=3 gather=65536:1
     expect_told crowded free '2 joined, 24 offloaded, [1-9][0-9]* foreign'
     expect_told crowded gather=65536:1 '3 joined, 27 offloaded, [1-9][0-9]* foreign'
+    expect_common crowded 8
     # a given range, as it was before
     rows given multicast_groups=4 multicast_address=239.192.7.1 -- rounds=3 gather=65536:2
     expect_told given gather=65536:2 '[1-4] joined, 6 offloaded, [0-9]+ foreign'
