@@ -41,8 +41,8 @@ typedef enum {
 #define OC_VOTE_NOT_SEEN     (INT64_MAX - 1) /* this rank could not look, and may another time */
 
 /*
- * Of ranks that have admitted each other: yes, but by the common multicast address of the job, since
- * this rank has no room for one of the group's own.
+ * Of ranks that have admitted each other: yes, but by the common multicast address of the job,
+ * since this rank has no room for one of the group's own.
  */
 #define OC_VOTE_COMMON       (INT64_MAX - 1)
 
@@ -61,7 +61,7 @@ struct oc_setup {
     uint8_t *leaders;          /* multicast: records of those that are in it, by host; NULL: all ranks are */
     oc_multicast_terms_t terms; /* multicast: what all ranks have agreed on */
     uint64_t *nodes;           /* room for a number of each rank: see choose.c */
-    oc_cast_slot_t *own_address; /* multicast: kept for the group; NULL: none is, or the group has it */
+    oc_cast_slot_t *own_address; /* multicast: kept for the group until it has it; or NULL */
     oc_flood_verdict_t flood;  /* multicast: what this rank has seen of its test … */
     bool flood_tested;         /* … if there was one */
     bool no_gain;              /* from servers that turned out to be a tree */
