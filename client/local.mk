@@ -25,6 +25,7 @@ libocclient_la_SOURCES = \
 	client/group/place.h client/group/place.c \
 	client/group/relay.h client/group/relay.c \
 	client/group/relay_map.h client/group/relay_map.c \
+	client/group/relay_state.h client/group/relay_state.c \
 	client/group/served.h client/group/served.c \
 	client/plan/division.h client/plan/division.c \
 	client/plan/chunk_map.h client/plan/chunk_map.c \

@@ -213,7 +213,7 @@ void oc_ring_give(oc_ring_t *ring, uint64_t what, uint32_t owner)
     wake(ring, owner);
 }
 
-static uint64_t what_of(const oc_ring_t *ring, uint32_t member, uint64_t step)
+static uint64_t ring_what_of(const oc_ring_t *ring, uint32_t member, uint64_t step)
 {
     return atomic_load_explicit(&ring_place_of(ring, member, step)->what, memory_order_relaxed);
 }
@@ -226,7 +226,7 @@ oc_status_t oc_ring_matches(const oc_ring_t *ring, uint32_t member, uint64_t ste
     if (atomic_load_explicit(given, memory_order_acquire) <= step) {
         return OC_IN_PROGRESS;
     }
-    theirs = what_of(ring, member, step);
+    theirs = ring_what_of(ring, member, step);
     atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(given, memory_order_relaxed) > step + ring->places) {
         return OC_OK; /* the place may be that of a later step by now */
@@ -239,7 +239,7 @@ oc_status_t oc_ring_has_gathered(const oc_ring_t *ring, uint64_t step, uint32_t 
     uint64_t what;
 
     assert(step < ring->given);
-    what = what_of(ring, ring->self, step);
+    what = ring_what_of(ring, ring->self, step);
     for (uint32_t i = 0; i < ring->num_members; i++) {
         if (i == ring->self) {
             continue;
@@ -247,7 +247,7 @@ oc_status_t oc_ring_has_gathered(const oc_ring_t *ring, uint64_t step, uint32_t 
         if (atomic_load_explicit(&head_of(ring, i)->given, memory_order_acquire) <= step) {
             return OC_IN_PROGRESS;
         }
-        if (what != what_of(ring, i, step)) {
+        if (what != ring_what_of(ring, i, step)) {
             *member = i;
             return OC_ERR_MISMATCH;
         }

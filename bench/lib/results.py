@@ -28,10 +28,10 @@ class Row:
     limit: float        # of its scheme; None without links
     offloaded: int      # in all launches; None if the component was not loaded
     operations: int
-    processor: float    # seconds of all ranks; None if it was not measured
     wire: dict          # sent, received, server_sent, server_received; or None
     previous: tuple = None  # without the component, in turns: median of the times, and median,
                             # lowest and highest ratio of a launch
+    processor: float = None # seconds of all ranks; None if it was not measured
 
     @property
     def label(self):
@@ -93,9 +93,8 @@ def make_row(setup, contestant, size, launches):
     return Row(contestant, size, statistics.median(medians), min(medians), max(medians),
                len(launches), limits.limit(contestant["scheme"], setup, size),
                None if None in counts else sum(counts),
-               sum(launch["operations"] for launch in launches), processor_of(launches),
-               wire_mean(launches),
-               previous_of(launches))
+               sum(launch["operations"] for launch in launches), wire_mean(launches),
+               previous_of(launches), processor_of(launches))
 
 
 def rows_of(setup):

@@ -10,6 +10,7 @@
 #include "client/group/cast_group.h"
 #include "client/group/group.h"
 #include "client/group/relay.h"
+#include "client/group/relay_state.h"
 
 /* An Allgather or a Bcast. */
 typedef struct {

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "client/collective/collective.h"
 #include "client/group/place.h"
-#include "client/group/relay.h"
+#include "client/group/relay_state.h"
 #include "client/servers/interfaces.h"
 #include "client/state/record.h"
 #include "client/state/setup_state.h"

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "client/collective/collective.h"
 #include "client/group/group.h"
-#include "client/group/relay_map.h"
+#include "client/group/relay_state.h"
 
 /* Of the ring, and of the node's ranks. */
 #define LEADER 0u
@@ -48,37 +48,6 @@ typedef struct {
     range_t ranges[MAX_RANGES];
 } piece_t;
 
-/* Where those stand in a stream that give blocks, and those who take them. */
-typedef struct {
-    uint32_t member;           /* whose block; none is left if there is no such member */
-    size_t at;                 /* bytes of it that are over */
-} cursor_t;
-
-struct oc_relay {
-    oc_group_t *group;
-    oc_collective_t *collective;
-    const oc_cast_args_t *args;
-    oc_relay_map_t map;
-    uint64_t what;             /* has to be the same for all ranks of the host */
-    uint64_t first;            /* step */
-    cursor_t give, take;
-    oc_status_t status;        /* not OC_OK: the group has failed */
-    bool over;                 /* nothing more is to be done */
-    uint64_t looked;           /* when something moved last, or it was looked whether others live */
-    bool closed;               /* as in the last piece */
-    /* of a leader: */
-    uint8_t *vector;           /* packed: the caller's buffer, or … */
-    bool own_vector;           /* … its own, whose parts are copied */
-    size_t ready;              /* bytes of its host's block that are in the vector */
-    bool cast_over;            /* multicast is done with the vector */
-    size_t *handed;            /* bytes of each host's block, by host: of its own, of its own rank's */
-    size_t left;               /* bytes that are still to be handed on */
-    uint32_t next_host;        /* whose are handed on next */
-    unsigned long long news;   /* fragments that had arrived when there was too little to hand on */
-    unsigned long long corrupted; /* blocks, when it began */
-    bool wants_room;           /* in the ring */
-};
-
 static bool leads(const oc_relay_t *relay)
 {
     return LEADER == relay->group->node->self;
@@ -108,7 +77,7 @@ static void write_out(const oc_relay_t *relay, size_t offset, size_t length, con
 }
 
 /* A part of this rank's own block. */
-static void read_in(const oc_relay_t *relay, size_t at, size_t length, void *to)
+static void relay_read_in(const oc_relay_t *relay, size_t at, size_t length, void *to)
 {
     const oc_cast_args_t *args = relay->args;
     size_t place = oc_relay_offset(args, relay->group->params.rank) + at;
@@ -138,7 +107,7 @@ static void scatter(const oc_relay_t *relay, size_t at, size_t length, const uin
 }
 
 /* What this rank gives to all also belongs into its own receive buffer. */
-static void keep_own(const oc_relay_t *relay)
+static void relay_keep_own(const oc_relay_t *relay)
 {
     const oc_cast_args_t *args = relay->args;
     size_t length = oc_relay_length(args, relay->group->params.rank);
@@ -155,14 +124,14 @@ static void keep_own(const oc_relay_t *relay)
     for (size_t at = 0; at < length; at += sizeof(part)) {
         size_t bytes = length - at < sizeof(part) ? length - at : sizeof(part);
 
-        read_in(relay, at, bytes, part);
+        relay_read_in(relay, at, bytes, part);
         write_out(relay, offset + at, bytes, part);
     }
 }
 
 /* ---- failures ---- */
 
-static void look_for_failure(const oc_relay_t *relay)
+static void relay_look_for_failure(const oc_relay_t *relay)
 {
     const oc_cast_args_t *args = relay->args;
     const oc_stage_t *stages[] = {args->send_stage, args->recv_stage};
@@ -232,7 +201,7 @@ static bool agrees(const oc_relay_t *relay, uint32_t member, uint64_t step)
 
 /* ---- blocks of the ranks of the host ---- */
 
-static void skip_empty(const oc_relay_t *relay, cursor_t *cursor)
+static void skip_empty(const oc_relay_t *relay, oc_relay_cursor_t *cursor)
 {
     while (cursor->member < relay->group->node->num_members
            && cursor->at == member_length(relay, cursor->member)) {
@@ -241,13 +210,13 @@ static void skip_empty(const oc_relay_t *relay, cursor_t *cursor)
     }
 }
 
-static bool is_at_end(const oc_relay_t *relay, const cursor_t *cursor)
+static bool is_at_end(const oc_relay_t *relay, const oc_relay_cursor_t *cursor)
 {
     return cursor->member == relay->group->node->num_members;
 }
 
 /* Bytes of the step where the cursor is. */
-static size_t step_length(const oc_relay_t *relay, const cursor_t *cursor)
+static size_t step_length(const oc_relay_t *relay, const oc_relay_cursor_t *cursor)
 {
     size_t left = member_length(relay, cursor->member) - cursor->at;
     size_t most = oc_ring_place_size(relay->group->node->ring);
@@ -255,7 +224,7 @@ static size_t step_length(const oc_relay_t *relay, const cursor_t *cursor)
     return left < most ? left : most;
 }
 
-static void advance(const oc_relay_t *relay, cursor_t *cursor)
+static void advance(const oc_relay_t *relay, oc_relay_cursor_t *cursor)
 {
     cursor->at += step_length(relay, cursor);
     skip_empty(relay, cursor);
@@ -272,7 +241,7 @@ static bool give_block(oc_relay_t *relay)
     if (relay->give.member == node->self) {
         size_t length = step_length(relay, &relay->give);
 
-        read_in(relay, relay->give.at, length, oc_ring_place(node->ring, node->self, step));
+        relay_read_in(relay, relay->give.at, length, oc_ring_place(node->ring, node->self, step));
         relay->group->client->config.counters->bytes_node += length;
     }
     oc_ring_give(node->ring, relay->what, relay->give.member);
@@ -438,7 +407,7 @@ static void publish(oc_relay_t *relay, piece_t *piece)
     oc_ring_take(node->ring, LEADER);
 }
 
-static bool feed(oc_relay_t *relay)
+static bool relay_feed(oc_relay_t *relay)
 {
     const oc_node_t *node = relay->group->node;
     uint32_t hosts[MAX_RANGES];
@@ -488,7 +457,7 @@ static bool take_ranges(const oc_relay_t *relay, const piece_t *piece, uint32_t 
     return true;
 }
 
-static bool take_piece(oc_relay_t *relay)
+static bool relay_take_piece(oc_relay_t *relay)
 {
     const oc_node_t *node = relay->group->node;
     uint64_t step = oc_ring_taken(node->ring);
@@ -557,7 +526,7 @@ static oc_status_t make_vector(oc_relay_t *relay)
     relay->ready = member_length(relay, LEADER);
     relay->left = total - relay->map.lengths[host] + relay->ready;
     if (relay->own_vector) {
-        read_in(relay, 0, relay->ready, relay->vector + relay->map.offsets[host]);
+        relay_read_in(relay, 0, relay->ready, relay->vector + relay->map.offsets[host]);
     }
     relay->corrupted = relay->group->client->config.counters->cast.blocks_corrupted;
     return OC_OK;
@@ -574,16 +543,6 @@ static oc_status_t start_to_multicast(oc_relay_t *relay)
     return oc_multicast_start(client->multicast, relay->group->cast, &args, client->now);
 }
 
-static void relay_free(oc_relay_t *relay)
-{
-    oc_relay_map_free(&relay->map);
-    free(relay->handed);
-    if (relay->own_vector) {
-        free(relay->vector);
-    }
-    free(relay);
-}
-
 static oc_status_t relay_prepare(oc_relay_t *relay)
 {
     oc_group_t *group = relay->group;
@@ -598,7 +557,7 @@ static oc_status_t relay_prepare(oc_relay_t *relay)
     relay->give.member = relay->take.member = LEADER + 1;
     skip_empty(relay, &relay->give);
     relay->take = relay->give;
-    keep_own(relay);
+    relay_keep_own(relay);
     if (leads(relay)) {
         status = make_vector(relay);
     }
@@ -619,43 +578,13 @@ oc_status_t oc_relay_begin(oc_collective_t *collective, const oc_cast_args_t *ar
     }
     if (OC_OK != status) {
         if (NULL != relay) {
-            relay_free(relay);
+            oc_relay_free(relay);
         }
         return status;
     }
     group->relay = relay;
     DL_APPEND2(group->client->relays, group, node_prev, node_next);
     return OC_OK;
-}
-
-void oc_relay_fail(oc_group_t *group, oc_status_t status)
-{
-    if (NULL != group->relay && OC_OK == group->relay->status) {
-        group->relay->status = status;
-    }
-}
-
-/* Rings that nobody hears would use up what those who ring have to send with. */
-static void stop_ringing(oc_group_t *group)
-{
-    if (group->node->armed) {
-        group->node->armed = false;
-        oc_ring_disarm(group->node->ring);
-    }
-    if (NULL == group->client->nodes && NULL == group->client->relays) {
-        (void) oc_doorbell_listen(group->client->bell);
-    }
-}
-
-void oc_relay_drop(oc_group_t *group)
-{
-    if (NULL == group->relay) {
-        return;
-    }
-    DL_DELETE2(group->client->relays, group, node_prev, node_next);
-    stop_ringing(group);
-    relay_free(group->relay);
-    group->relay = NULL;
 }
 
 static void relay_finish(oc_group_t *group)
@@ -678,12 +607,12 @@ static bool relay_progress(oc_group_t *group)
     if (OC_OK == relay->status && !relay->over) {
         moved = give_block(relay);
         moved = take_block(relay) || moved;
-        moved = (leads(relay) ? feed(relay) : take_piece(relay)) || moved;
+        moved = (leads(relay) ? relay_feed(relay) : relay_take_piece(relay)) || moved;
     }
     if (moved) {
         relay->looked = group->client->now;
     } else if (!relay->over && agrees(relay, LEADER, relay->first)) {
-        look_for_failure(relay); /* what was handed on before still counts */
+        relay_look_for_failure(relay); /* what was handed on before still counts */
         look_for_death(relay);
     }
     if ((relay->over || OC_OK != relay->status) && (!leads(relay) || relay->cast_over)) {

@@ -18,12 +18,6 @@
  */
 oc_status_t oc_relay_begin(oc_collective_t *collective, const oc_cast_args_t *args);
 
-/* The group has failed with this status: the operation ends as soon as nothing refers to its memory. */
-void oc_relay_fail(oc_group_t *group, oc_status_t status);
-
-/* Frees what is under way without calling back, once multicast has let go of it. */
-void oc_relay_drop(oc_group_t *group);
-
 /* Whether anything was done. */
 bool oc_client_relays_progress(oc_client_t *client);
 /* Asks to be rung by the ranks of the host for what is waited for. */

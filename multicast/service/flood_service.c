@@ -86,7 +86,7 @@ static oc_cast_member_t *tested_member(const oc_multicast_t *multicast,
     return NULL != member && NULL != member->flood ? member : NULL;
 }
 
-static void remember(oc_multicast_t *multicast, oc_carrier_t carrier, oc_flood_verdict_t verdict)
+static void flood_remember(oc_multicast_t *multicast, oc_carrier_t carrier, oc_flood_verdict_t verdict)
 {
     oc_flood_verdict_t *known = &multicast->transports.carriers[carrier].record.flood;
 
@@ -119,7 +119,7 @@ oc_flood_verdict_t oc_multicast_flood_end(oc_multicast_t *multicast, const oc_ca
         verdict = OC_FLOOD_BLIND;
     }
     if (verdict > OC_FLOOD_BLIND) {
-        remember(multicast, member->carrier, verdict);
+        flood_remember(multicast, member->carrier, verdict);
     }
     return verdict;
 }
@@ -127,7 +127,7 @@ oc_flood_verdict_t oc_multicast_flood_end(oc_multicast_t *multicast, const oc_ca
 void oc_multicast_flood_note(oc_multicast_t *multicast, const oc_multicast_terms_t *terms,
                              oc_flood_verdict_t verdict)
 {
-    remember(multicast, (oc_carrier_t) terms->carrier, verdict);
+    flood_remember(multicast, (oc_carrier_t) terms->carrier, verdict);
 }
 
 void oc_floods_progress(oc_multicast_t *multicast)

@@ -322,7 +322,8 @@ static void test_invalid(void **state)
                                           .plan = {.host = 4, .hosts = 4}});
     expect_invalid((oc_survey_message_t) {.type = OC_SURVEY_PLAN,
                                           .plan = {.hosts = OC_SURVEY_HOSTS + 1}});
-    expect_invalid((oc_survey_message_t) {.type = OC_SURVEY_PLAN, .plan = {.hosts = 4}});
+    expect_invalid((oc_survey_message_t) {.type = OC_SURVEY_PLAN,
+                                          .plan = {.hosts = 4, .staging = (1u << 30) + 1}});
     expect_invalid((oc_survey_message_t) {.type = OC_SURVEY_LISTEN, .step = {.full = 16385}});
     expect_invalid((oc_survey_message_t) {.type = OC_SURVEY_SEND, .step = {.small = 16385}});
     expect_invalid((oc_survey_message_t) {.type = OC_SURVEY_SEND, .step = {.length = 65536}});

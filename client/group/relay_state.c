@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The end of what is under way in a group whose leaders multicast for their hosts. */
+#include "client/group/relay_state.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+void oc_relay_free(oc_relay_t *relay)
+{
+    oc_relay_map_free(&relay->map);
+    free(relay->handed);
+    if (relay->own_vector) {
+        free(relay->vector);
+    }
+    free(relay);
+}
+
+void oc_relay_fail(oc_group_t *group, oc_status_t status)
+{
+    if (NULL != group->relay && OC_OK == group->relay->status) {
+        group->relay->status = status;
+    }
+}
+
+/* Rings that nobody hears would use up what those who ring have to send with. */
+static void stop_ringing(oc_group_t *group)
+{
+    if (group->node->armed) {
+        group->node->armed = false;
+        oc_ring_disarm(group->node->ring);
+    }
+    if (NULL == group->client->nodes && NULL == group->client->relays) {
+        (void) oc_doorbell_listen(group->client->bell);
+    }
+}
+
+void oc_relay_drop(oc_group_t *group)
+{
+    if (NULL == group->relay) {
+        return;
+    }
+    DL_DELETE2(group->client->relays, group, node_prev, node_next);
+    stop_ringing(group);
+    oc_relay_free(group->relay);
+    group->relay = NULL;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is under way in a group whose leaders multicast for their hosts, and its end. Callers hold the lock of the client. */
+#ifndef OC_CLIENT_GROUP_RELAY_STATE_H
+#define OC_CLIENT_GROUP_RELAY_STATE_H
+
+#include "client/group/relay_map.h"
+
+/* Where those stand in a stream that give blocks, and those who take them. */
+typedef struct {
+    uint32_t member;           /* whose block; none is left if there is no such member */
+    size_t at;                 /* bytes of it that are over */
+} oc_relay_cursor_t;
+
+struct oc_relay {
+    oc_group_t *group;
+    oc_collective_t *collective;
+    const oc_cast_args_t *args;
+    oc_relay_map_t map;
+    uint64_t what;             /* has to be the same for all ranks of the host */
+    uint64_t first;            /* step */
+    oc_relay_cursor_t give, take;
+    oc_status_t status;        /* not OC_OK: the group has failed */
+    bool over;                 /* nothing more is to be done */
+    uint64_t looked;           /* when something moved last, or it was looked whether others live */
+    bool closed;               /* as in the last piece */
+    /* of a leader: */
+    uint8_t *vector;           /* packed: the caller's buffer, or … */
+    bool own_vector;           /* … its own, whose parts are copied */
+    size_t ready;              /* bytes of its host's block that are in the vector */
+    bool cast_over;            /* multicast is done with the vector */
+    size_t *handed;            /* bytes of each host's block, by host: of its own, of its own rank's */
+    size_t left;               /* bytes that are still to be handed on */
+    uint32_t next_host;        /* whose are handed on next */
+    unsigned long long news;   /* fragments that had arrived when there was too little to hand on */
+    unsigned long long corrupted; /* blocks, when it began */
+    bool wants_room;           /* in the ring */
+};
+
+/* The group has failed with this status: the operation ends as soon as nothing refers to its memory. */
+void oc_relay_fail(oc_group_t *group, oc_status_t status);
+
+/* Frees what is under way without calling back, once multicast has let go of it. */
+void oc_relay_drop(oc_group_t *group);
+
+/* One that belongs to no group. */
+void oc_relay_free(oc_relay_t *relay);
+
+#endif
