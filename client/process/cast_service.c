@@ -72,7 +72,7 @@ void oc_client_cast_progress(oc_client_t *client)
 {
     bool works = has_work(client) || client->cast_pending;
 
-    if (!works && NULL == client->relays) {
+    if (!works && NULL == client->relays && !client->cast_news) {
         return;
     }
     if (works) {

@@ -332,6 +332,9 @@ static void flood_done(oc_group_t *group)
         decline_for(group, group->setup->outcome);
         return;
     }
+    if (oc_group_cast_ready(group) < OC_OK) {
+        oc_setup_give_up(group, "%s", oc_cast_group_reason(group->cast));
+    }
     oc_flooding_look(group);
     vote(group);
 }

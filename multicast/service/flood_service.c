@@ -23,7 +23,7 @@ bool oc_flood_begin(oc_cast_member_t *member, oc_flood_role_t role)
     const oc_job_settings_t *settings = transports->settings;
     oc_flood_place_t place = {
         .interface = transports->interfaces[member->carrier],
-        .probes = oc_multicast_spare(&transports->range, 0),
+        .probes = oc_multicast_trial(&transports->range, member->token),
         .marks = oc_multicast_spare(&transports->range, 1),
         .port = (uint16_t) settings->multicast_port, .token = member->token};
 

@@ -151,6 +151,12 @@ struct in_addr oc_multicast_of_set(const oc_multicast_range_t *range, uint64_t h
                             % range->size);
 }
 
+struct in_addr oc_multicast_trial(const oc_multicast_range_t *range, uint64_t token)
+{
+    return range->size == range->num_own ? oc_multicast_spare(range, 0)
+                                         : oc_multicast_of_set(range, token, false);
+}
+
 struct in_addr oc_multicast_spare(const oc_multicast_range_t *range, unsigned number)
 {
     bool behind = LAST_MULTICAST - range->own >= range->num_own + OC_MULTICAST_SPARES - 1;

@@ -45,6 +45,13 @@ struct in_addr oc_multicast_of_set(const oc_multicast_range_t *range, uint64_t h
 struct in_addr oc_multicast_spare(const oc_multicast_range_t *range, unsigned number);
 
 /*
+ * Where a test with this random token sends what nobody else is to get: another address than that of any other test,
+ * as far as the block has room, since switches go on delivering to a host for a while that has left. Without
+ * a block, spare 0.
+ */
+struct in_addr oc_multicast_trial(const oc_multicast_range_t *range, uint64_t token);
+
+/*
  * Whether the block lies in 239.0.0.0/8, for use inside a site: routers at its border do not pass
  * these addresses.
  */

@@ -311,6 +311,40 @@ static void test_ranks_that_disagree(void **state)
     run(blocked, 6, disagreeing);
 }
 
+/* Datagrams end in the middle: the blocking operation goes on by messages, and is the last one on all ranks. */
+static void cut_off(rank_t *rank)
+{
+    const size_t lengths[MAX_TEST_RANKS] = {60000, 60000, 60000, 60000, 60000, 60000};
+    unsigned done = 0;
+    allgather_t a;
+
+    settle_in(rank);
+    for (;; done++) {
+        CHECK(done < 60);
+        casting_lay_out(rank, &a, lengths, 0, done);
+        casting_start(rank, 0, &a, 0 != done % 2, true);
+        CHECK(rank_wait(rank, &a.outcome, 1, 20));
+        if (OC_DECLINED == a.outcome.status) {
+            break;
+        }
+        casting_check(rank, &a, 0);
+    }
+    casting_release(&a);
+    CHECK(done == rank->counters.allgather_offloaded && done > 0);
+    CHECK(OC_GROUP_DECLINED == oc_group_state(rank_group(rank, 0)));
+    atomic_fetch_add(&rank->shared->operations, done);
+    rank_barrier(rank);
+    CHECK(done * rank->num_ranks == atomic_load(&rank->shared->operations));
+}
+
+static void test_end_of_multicast(void **state)
+{
+    (void) state;
+    faults_install("cut=1000");
+    run(blocked, 6, cut_off);
+    run(cyclic, 6, cut_off);
+}
+
 /* ---- when memory is not shared ---- */
 
 static void each_for_itself(rank_t *rank)
@@ -352,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_rank_that_gives_up),
         cmocka_unit_test(test_rank_that_dies),
         cmocka_unit_test(test_ranks_that_disagree),
+        cmocka_unit_test_teardown(test_end_of_multicast, mend_network),
         cmocka_unit_test(test_each_rank_for_itself),
     };
 

@@ -216,6 +216,25 @@ static void test_spares(void **state)
     expect_spares("239.255.255.255", 1, 0xeffffffeu, 0xeffffffdu);
 }
 
+/* What is sent for one test reaches nobody who has watched in another. */
+static void test_trials(void **state)
+{
+    oc_multicast_range_t range;
+    uint8_t job[OC_JOB_ID_SIZE] = {1, 2, 3};
+    char error[200];
+    uint32_t first, second;
+
+    (void) state;
+    assert_int_equal(oc_multicast_range("", job, 16, &range, error, sizeof(error)), OC_OK);
+    first = ntohl(oc_multicast_trial(&range, 0x1111222233334444).s_addr);
+    second = ntohl(oc_multicast_trial(&range, 0x5555666677778888).s_addr);
+    assert_int_not_equal(first, second);
+    assert_in_range(first, range.block, range.block + range.size - 1);
+    assert_false(first - range.own < range.num_own + OC_MULTICAST_SPARES);
+    assert_int_equal(oc_multicast_range("239.1.2.3", job, 4, &range, error, sizeof(error)), OC_OK);
+    assert_int_equal(ntohl(oc_multicast_trial(&range, 1).s_addr), spare(&range, 0));
+}
+
 static void test_scope(void **state)
 {
     static const struct {
@@ -246,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_made),
         cmocka_unit_test(test_given_sets),
         cmocka_unit_test(test_spares),
+        cmocka_unit_test(test_trials),
         cmocka_unit_test(test_scope),
     };
 
