@@ -20,7 +20,7 @@ static void print_help(void)
            "results.\n\n"
            "  --operation NAME   allgather (default) or bcast.\n"
            "  --hosts N          Hosts (8).\n"
-           "  --ranks N          Ranks on each host (1).\n"
+           "  --ranks N          Ranks on each host (1), each of which receives for itself.\n"
            "  --bytes N          Of the whole vector (1048576).\n"
            "  --operations N     One after the other (1); times are medians.\n"
            "  --chains N         Ranks that send at a time; 0: chosen (0).\n"
