@@ -22,8 +22,9 @@
 #define MOST_EXCHANGES  3
 
 /* Bytes of the record that a rank gives to all others, and of the contact that its neighbours get. */
-#define MOST_RECORD  124
-#define MOST_CONTACT 1352
+#define SERVER_RECORD 124
+#define CAST_RECORD   152
+#define MOST_CONTACT  1352
 
 static int rank, size, last_number;
 static bool casts; /* there is multicast */
@@ -66,7 +67,7 @@ static void check_messages(const char *what, const before_t *before, unsigned se
     unsigned long long most = (unsigned long long) setups
                               * (MOST_EXCHANGES * rounds_of(size) + (servers ? 0 : count_neighbours()));
     unsigned long long most_bytes =
-        setups * ((size - 1ull) * MOST_RECORD
+        setups * ((size - 1ull) * (servers ? SERVER_RECORD : CAST_RECORD)
                   + (MOST_EXCHANGES - 1) * rounds_of(size) * sizeof(int64_t));
 
     if (messages < least || messages > most) {
