@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "multicast/service/cast_record.h"
 #include "tests/engine/casting.h"
 #include "tests/engine/harness.h"
 #include "tests/faults/door.h"
@@ -367,6 +369,84 @@ static void test_each_rank_for_itself(void **state)
     assert_int_equal(ranks_run(6, &settings, each_for_itself, 60), 0);
 }
 
+/* Puts a name that nothing has into the record of rank 2. */
+static void rename_memory(rank_t *rank)
+{
+    uint8_t *bytes = rank->shared->boards[0].records[2];
+    oc_cast_record_t record;
+
+    CHECK(oc_cast_record_decode(bytes, &record) && OC_SHARES_MEMORY == record.offer.shares);
+    memset(record.offer.segment, 0xee, sizeof(record.offer.segment));
+    oc_cast_record_encode(&record, bytes);
+}
+
+/* Nobody finds the memory of rank 2: on all hosts each rank receives for itself. */
+static void unattachable(rank_t *rank)
+{
+    const size_t lengths[MAX_TEST_RANKS] = {30000, 30000, 30000, 30000, 30000, 30000};
+    board_t *board = &rank->shared->boards[0];
+    allgather_t a;
+
+    settle_in(rank);
+    atomic_store(&board->hold, 1);
+    rank_compute(rank);
+    casting_lay_out(rank, &a, lengths, 0, 1);
+    casting_start(rank, 0, &a, false, true);
+    rank_compute(rank);
+    if (0 == rank->rank) {
+        rename_memory(rank);
+        atomic_store(&board->hold, 0);
+    }
+    CHECK(rank_wait(rank, &a.outcome, 1, 10));
+    casting_check(rank, &a, 0);
+    CHECK(rank->counters.cast.fragments_received > 0 && 0 == rank->counters.bytes_node);
+    casting_allgather(rank, 1, 30000, false, 2);
+    CHECK((0 == rank->counters.bytes_node) == is_alone(rank));
+}
+
+static void test_memory_that_is_not_found(void **state)
+{
+    (void) state;
+    run(blocked, 6, unattachable);
+    run(uneven, 6, unattachable);
+}
+
+#define SLEEPERS 40
+
+/* Sleeps as long as nobody wakes it: a lost wake-up costs two seconds, and there are few. */
+static void sleepers(rank_t *rank)
+{
+    uint64_t start = oc_clock_ns();
+    size_t lengths[MAX_TEST_RANKS];
+    allgather_t a;
+
+    settle_in(rank);
+    casting_allgather(rank, 0, 10, false, 1);
+    for (unsigned i = 0; i < SLEEPERS; i++) {
+        for (uint32_t r = 0; r < rank->num_ranks; r++) {
+            lengths[r] = i % 2 ? 300000 : 10;
+        }
+        /* one of them comes late: the others sleep already */
+        usleep(i % rank->num_ranks == rank->rank ? 20000 : 0);
+        casting_lay_out(rank, &a, lengths, 0, i);
+        casting_start(rank, 0, &a, false, true);
+        while (!a.outcome.done) {
+            if (0 == oc_client_progress(rank->client) && !a.outcome.done) {
+                oc_client_wait(rank->client, 2000000);
+            }
+        }
+        casting_check(rank, &a, 0);
+    }
+    CHECK(oc_clock_ns() - start < 20 * OC_SECOND);
+}
+
+static void test_sleep(void **state)
+{
+    (void) state;
+    run(blocked, 6, sleepers);
+    run(cyclic, 6, sleepers);
+}
+
 /* Faults are for one test. */
 static int mend_network(void **state)
 {
@@ -388,6 +468,8 @@ int main(void)
         cmocka_unit_test(test_ranks_that_disagree),
         cmocka_unit_test_teardown(test_end_of_multicast, mend_network),
         cmocka_unit_test(test_each_rank_for_itself),
+        cmocka_unit_test(test_memory_that_is_not_found),
+        cmocka_unit_test(test_sleep),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
