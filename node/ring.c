@@ -205,6 +205,8 @@ bool oc_ring_has_room(const oc_ring_t *ring)
 void oc_ring_give(oc_ring_t *ring, uint64_t what, uint32_t owner)
 {
     assert(owner < ring->num_members && ring->given - ring->taken < ring->places);
+    /* who sees this sees that the step before it in this place was taken */
+    atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&ring_place_of(ring, ring->self, ring->given)->what, what,
                           memory_order_relaxed);
     ring->owned[ring->given % ring->places] = owner == ring->self;
@@ -218,6 +220,21 @@ static uint64_t ring_what_of(const oc_ring_t *ring, uint32_t member, uint64_t st
     return atomic_load_explicit(&ring_place_of(ring, member, step)->what, memory_order_relaxed);
 }
 
+/*
+ * A member begins another step in the same place when it has given all in between and taken this one, and, if that is
+ * its own, when all have.
+ */
+static bool may_be_reused(const oc_ring_t *ring, uint32_t member, uint64_t step)
+{
+    const head_t *head = head_of(ring, member);
+
+    if (ring->taken <= step && oc_ring_is_published(ring, member, step)) {
+        return false;
+    }
+    return atomic_load_explicit(&head->given, memory_order_relaxed) >= step + ring->places
+           && atomic_load_explicit(&head->taken, memory_order_relaxed) > step;
+}
+
 oc_status_t oc_ring_matches(const oc_ring_t *ring, uint32_t member, uint64_t step, uint64_t what)
 {
     const atomic_ullong *given = &head_of(ring, member)->given;
@@ -228,10 +245,7 @@ oc_status_t oc_ring_matches(const oc_ring_t *ring, uint32_t member, uint64_t ste
     }
     theirs = ring_what_of(ring, member, step);
     atomic_thread_fence(memory_order_acquire);
-    if (atomic_load_explicit(given, memory_order_relaxed) > step + ring->places) {
-        return OC_OK; /* the place may be that of a later step by now */
-    }
-    return what == theirs ? OC_OK : OC_ERR_MISMATCH;
+    return what == theirs || may_be_reused(ring, member, step) ? OC_OK : OC_ERR_MISMATCH;
 }
 
 oc_status_t oc_ring_has_gathered(const oc_ring_t *ring, uint64_t step, uint32_t *member)

@@ -273,6 +273,34 @@ static void test_mismatch(void **state)
     crew_end(&crew);
 }
 
+/* A step that others may have gone past is no mismatch; one that they cannot have is. */
+static void test_matches(void **state)
+{
+    oc_ring_t *a, *b;
+    crew_t crew;
+
+    (void) state;
+    crew_make(&crew, 2);
+    a = open_ring(&crew, 0);
+    b = open_ring(&crew, 1);
+    oc_ring_give(b, 7, 1);
+    assert_int_equal(oc_ring_matches(b, 0, 0, 7), OC_IN_PROGRESS);
+    for (unsigned step = 0; step < shape.capacity; step++) {
+        oc_ring_give(a, 7, 1);
+    }
+    assert_int_equal(oc_ring_matches(b, 0, 0, 7), OC_OK);
+    assert_int_equal(oc_ring_matches(b, 0, 0, 8), OC_ERR_MISMATCH); /* it waits for b */
+    oc_ring_publish(b, 0);
+    oc_ring_take(a, 1);
+    assert_int_equal(oc_ring_matches(b, 0, 0, 8), OC_OK);
+    assert_int_equal(oc_ring_matches(b, 0, 1, 8), OC_ERR_MISMATCH);
+    oc_ring_give(a, 9, 1);
+    assert_int_equal(oc_ring_matches(b, 0, 0, 7), OC_OK);
+    oc_ring_close(a);
+    oc_ring_close(b);
+    crew_end(&crew);
+}
+
 /* The least of all, and each change wakes. */
 static void test_committed(void **state)
 {
@@ -377,6 +405,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules),      cmocka_unit_test(test_mismatch),
+        cmocka_unit_test(test_matches),
         cmocka_unit_test(test_failure),    cmocka_unit_test(test_armed_once),
         cmocka_unit_test(test_wrong_size), cmocka_unit_test(test_committed),
         cmocka_unit_test(test_streams),
