@@ -166,7 +166,9 @@ static void check_life(const oc_relay_t *relay, uint32_t member)
 /* Whoever takes no blocks keeps those waiting who give them, and all others. */
 static bool waits_for_all(const oc_relay_t *relay)
 {
-    return relay->wants_room || relay->take.member < relay->group->node->num_members;
+    const oc_node_t *node = relay->group->node;
+
+    return !oc_ring_has_room(node->ring) || relay->take.member < node->num_members;
 }
 
 static void look_for_death(oc_relay_t *relay)
@@ -414,11 +416,7 @@ static bool relay_feed(oc_relay_t *relay)
     piece_t *piece;
     size_t bytes;
 
-    if (!may_hand_on(relay)) {
-        return false;
-    }
-    relay->wants_room = !oc_ring_has_room(node->ring);
-    if (relay->wants_room) {
+    if (!may_hand_on(relay) || !oc_ring_has_room(node->ring)) {
         return false;
     }
     piece = oc_ring_place(node->ring, LEADER, oc_ring_given(node->ring));
@@ -466,6 +464,10 @@ static bool relay_take_piece(oc_relay_t *relay)
 
     if (!is_at_end(relay, &relay->take) || !oc_ring_is_published(node->ring, LEADER, step)
         || !agrees(relay, LEADER, step)) {
+        return false;
+    }
+    /* it gives nothing, but others may still have to read what it gave in this place */
+    if (!oc_ring_has_room(node->ring)) {
         return false;
     }
     oc_ring_give(node->ring, relay->what, LEADER);
@@ -633,14 +635,19 @@ bool oc_client_relays_progress(oc_client_t *client)
     return moved;
 }
 
+/* A leader may wait for the network alone: what others take meanwhile is not worth a ring. */
+static bool waits_for_host(const oc_relay_t *relay)
+{
+    return !leads(relay) || !is_at_end(relay, &relay->take)
+           || (may_hand_on(relay) && !oc_ring_has_room(relay->group->node->ring));
+}
+
 void oc_client_relays_arm(oc_client_t *client)
 {
     oc_group_t *group;
 
     DL_FOREACH2 (client->relays, group, node_next) {
-        const oc_relay_t *relay = group->relay;
-
-        if (!leads(relay) || !is_at_end(relay, &relay->take) || relay->wants_room) {
+        if (waits_for_host(group->relay)) {
             group->node->armed = true;
             oc_ring_arm(group->node->ring);
         }

@@ -33,7 +33,6 @@ struct oc_relay {
     uint32_t next_host;        /* whose are handed on next */
     unsigned long long news;   /* fragments that had arrived when there was too little to hand on */
     unsigned long long corrupted; /* blocks, when it began */
-    bool wants_room;           /* in the ring */
 };
 
 /* The group has failed with this status: the operation ends as soon as nothing refers to its memory. */

@@ -225,6 +225,63 @@ static void test_random_operations(void **state)
     run(uneven, 6, at_random);
 }
 
+/* ---- ranks that fall behind ---- */
+
+/* Places of a ring, and their size. */
+#define PLACES      8
+#define PLACE_BYTES ((size_t) 128 << 10)
+
+static void start_bcast(rank_t *rank, uint8_t *buffer, size_t length, uint32_t root,
+                        outcome_t *outcome)
+{
+    oc_bcast_args_t args = {.buffer = buffer, .length = length, .root = root,
+                            .finished = rank_on_finished, .arg = outcome};
+
+    if (rank->rank == root) {
+        casting_fill(buffer, length, root, 5);
+    }
+    CHECK(OC_OK == oc_bcast_start(rank_group(rank, 0), &args));
+}
+
+/* The others go on without rank 2, which gives nothing, until a place is needed that it has not read. */
+static void outrun(rank_t *rank)
+{
+    static const uint32_t roots[] = {1, 3, 3, 3, 3, 3, 3, 3, 1};
+    enum { NUM = sizeof(roots) / sizeof(roots[0]) };
+    uint8_t *buffers[NUM];
+    outcome_t outcomes[NUM] = {0};
+    size_t length;
+
+    settle_in(rank);
+    casting_bcast(rank, 0, 10, 3);
+    while (2 == rank->rank && 0 == atomic_load(&rank->shared->operations)) {
+        usleep(1000);
+    }
+    for (unsigned i = 0; i < NUM; i++) {
+        length = NUM - 1 == i ? (PLACES + 1) * PLACE_BYTES : 10;
+        buffers[i] = calloc(1, length);
+        start_bcast(rank, buffers[i], length, roots[i], &outcomes[i]);
+    }
+    if (1 == rank->rank) {
+        rank_linger(rank, 200); /* gives what there is room for */
+        atomic_store(&rank->shared->operations, 1);
+    }
+    for (unsigned i = 0; i < NUM; i++) {
+        length = NUM - 1 == i ? (PLACES + 1) * PLACE_BYTES : 10;
+        CHECK(rank_wait(rank, &outcomes[i], 1, 20) && OC_OK == outcomes[i].status);
+        CHECK(casting_fits(buffers[i], length, roots[i], 5));
+        free(buffers[i]);
+    }
+}
+
+static void test_rank_that_falls_behind(void **state)
+{
+    static const uint8_t hosts[] = {1, 1, 1, 2};
+
+    (void) state;
+    run(hosts, 4, outrun);
+}
+
 /* ---- failures ---- */
 
 /* One rank, which is no leader, cannot go on: all hear of it. */
@@ -463,6 +520,7 @@ int main(void)
         cmocka_unit_test_teardown(test_loss, mend_network),
         cmocka_unit_test(test_queued_on_many_groups),
         cmocka_unit_test(test_random_operations),
+        cmocka_unit_test(test_rank_that_falls_behind),
         cmocka_unit_test(test_rank_that_gives_up),
         cmocka_unit_test(test_rank_that_dies),
         cmocka_unit_test(test_ranks_that_disagree),
