@@ -39,7 +39,8 @@ static void take_unicast(oc_group_t *group)
         return;
     }
     tell_unicast(group, unheard, receiver);
-    if (OC_GROUP_LIVE == group->state && oc_cast_group_is_closed(group->cast)) {
+    /* a leader may still have to hand on what the last operation has brought: its end is news as well */
+    if (OC_GROUP_LIVE == group->state && NULL == group->relay && oc_cast_group_is_closed(group->cast)) {
         oc_group_decline(group, NO_MORE);
     }
 }
