@@ -18,9 +18,9 @@ bool oc_fragment_place(oc_cast_group_t *group, uint32_t rank, uint32_t index, co
                        uint64_t now);
 /* So many fragments of a block are known to have been sent. */
 void oc_fragment_sent(oc_cast_group_t *group, uint32_t rank, uint32_t count, uint64_t now);
-/* Whether a fragment can be given to others. */
 /* Own fragments that can be sent, from the first on: their bytes are there. */
 uint32_t oc_fragments_ready(const oc_cast_group_t *group);
+/* Whether a fragment can be given to others. */
 bool oc_fragment_here(const oc_cast_group_t *group, uint32_t rank, uint32_t index);
 /* Adds the next own fragment to the block's checksum. */
 void oc_fragment_sum_own(oc_cast_group_t *group, uint32_t index);
