@@ -104,6 +104,22 @@ void oc_node_free(oc_group_t *group)
     free(node);
 }
 
+/* Places of multicast have one size, whatever is set. */
+static void explain_lack(const oc_group_t *group, size_t bytes, char *error, size_t error_size)
+{
+    const oc_client_t *client = group->client;
+    char advice[128] = "coll_optcast_multicast_receiver to \"rank\"";
+
+    if (!is_cast(group)) {
+        snprintf(advice, sizeof(advice), "coll_optcast_window below %d or coll_optcast_chunk_size below %zu",
+                 client->config.settings->window,
+                 oc_settings_largest_chunk(client->config.settings));
+    }
+    snprintf(error, error_size, "other communicators have %zu of the %u bytes of memory that a process shares, "
+             "and this one needs %zu; free communicators, or set %s", client->node_bytes, MAX_NODE_BYTES,
+             bytes, advice);
+}
+
 static bool make_segment(oc_group_t *group, char *error, size_t error_size)
 {
     oc_client_t *client = group->client;
@@ -118,12 +134,7 @@ static bool make_segment(oc_group_t *group, char *error, size_t error_size)
         return false;
     }
     if (client->node_bytes + bytes > MAX_NODE_BYTES) {
-        snprintf(error, error_size,
-                 "other communicators have %zu of the %u bytes of memory that a process shares, "
-                 "and this one needs %zu; free communicators, or set coll_optcast_window below %d "
-                 "or coll_optcast_chunk_size below %zu", client->node_bytes, MAX_NODE_BYTES, bytes,
-                 client->config.settings->window,
-                 oc_settings_largest_chunk(client->config.settings));
+        explain_lack(group, bytes, error, error_size);
         return false;
     }
     if ((NULL == client->bell && OC_OK != oc_doorbell_open(&client->bell, error, error_size))
