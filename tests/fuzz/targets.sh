@@ -11,7 +11,7 @@ targets="cast_message cast_record channel contact control datagram flood header 
 sources_of() {
     case $1 in
     cast_message) echo "multicast/wire/cast_message.c multicast/peers/note.c [base/mac.c -lcrypto]" ;;
-    cast_record) echo "multicast/service/cast_record.c" ;;
+    cast_record) echo "multicast/service/cast_record.c [node/offer.c]" ;;
     channel) echo "server/daemon/channel.c [base/descriptors.c]" ;;
     contact) echo "multicast/wire/contact.c [base/text.c]" ;;
     control) echo "protocol/control.c" ;;
@@ -20,7 +20,7 @@ sources_of() {
     header) echo "protocol/message.c" ;;
     hosts) echo "net/host_set.c net/filter.c" ;;
     origin) echo "multicast/transport/verbs_origin.c [multicast/wire/datagram.c]" ;;
-    record) echo "client/state/record.c [base/settings.c base/text.c -DOPTCAST_RULES=\"\"]" ;;
+    record) echo "client/state/record.c [node/offer.c base/settings.c base/text.c -DOPTCAST_RULES=\"\"]" ;;
     ring) echo "node/ring.c [node/segment.c node/doorbell.c base/descriptors.c]" ;;
     rules) echo "base/rules.c [base/text.c -linih]" ;;
     seal) echo "protocol/seal.c multicast/core/cast_seal.c [protocol/message.c multicast/wire/datagram.c
