@@ -131,17 +131,11 @@ static void relay_keep_own(const oc_relay_t *relay)
 
 /* ---- failures ---- */
 
-static void relay_look_for_failure(const oc_relay_t *relay)
+static void look_at_stages(const oc_relay_t *relay)
 {
-    const oc_cast_args_t *args = relay->args;
-    const oc_stage_t *stages[] = {args->send_stage, args->recv_stage};
+    const oc_stage_t *stages[] = {relay->args->send_stage, relay->args->recv_stage};
     char text[OC_RING_TEXT_SIZE];
-    uint32_t member;
 
-    if (oc_ring_has_failed(relay->group->node->ring, &member, text)) {
-        oc_group_fail(relay->group, OC_ERR_UNREACHABLE, text);
-        return;
-    }
     for (unsigned i = 0; i < 2; i++) {
         if (NULL != stages[i] && OC_OK != oc_stage_status(stages[i])) {
             snprintf(text, sizeof(text), "rank %u cannot reach its buffers: %s",
@@ -604,7 +598,10 @@ static void relay_finish(oc_group_t *group)
 static bool relay_progress(oc_group_t *group)
 {
     oc_relay_t *relay = group->relay;
-    bool moved = false;
+    char text[OC_RING_TEXT_SIZE];
+    uint32_t member;
+    /* what was handed on before still counts: so this comes first, and is judged last */
+    bool failed = oc_ring_has_failed(group->node->ring, &member, text), moved = false;
 
     if (OC_OK == relay->status && !relay->over) {
         moved = give_block(relay);
@@ -613,8 +610,10 @@ static bool relay_progress(oc_group_t *group)
     }
     if (moved) {
         relay->looked = group->client->now;
+    } else if (!relay->over && failed) {
+        oc_group_fail(group, OC_ERR_UNREACHABLE, text);
     } else if (!relay->over && agrees(relay, LEADER, relay->first)) {
-        relay_look_for_failure(relay); /* what was handed on before still counts */
+        look_at_stages(relay);
         look_for_death(relay);
     }
     if ((relay->over || OC_OK != relay->status) && (!leads(relay) || relay->cast_over)) {
