@@ -238,6 +238,10 @@ static bool give_block(oc_relay_t *relay)
         size_t length = step_length(relay, &relay->give);
 
         relay_read_in(relay, relay->give.at, length, oc_ring_place(node->ring, node->self, step));
+        look_at_stages(relay); /* nobody may get what a device has not given */
+        if (OC_OK != relay->status) {
+            return true;
+        }
         relay->group->client->config.counters->bytes_node += length;
     }
     oc_ring_give(node->ring, relay->what, relay->give.member);
@@ -523,6 +527,10 @@ static oc_status_t make_vector(oc_relay_t *relay)
     relay->left = total - relay->map.lengths[host] + relay->ready;
     if (relay->own_vector) {
         relay_read_in(relay, 0, relay->ready, relay->vector + relay->map.offsets[host]);
+    }
+    if ((NULL != args->send_stage && OC_OK != oc_stage_status(args->send_stage))
+        || (NULL != args->recv_stage && OC_OK != oc_stage_status(args->recv_stage))) {
+        return OC_ERR_SYSTEM; /* nobody may get what a device has not given */
     }
     relay->corrupted = relay->group->client->config.counters->cast.blocks_corrupted;
     return OC_OK;
