@@ -12,6 +12,7 @@ SKIPPED = 77  # exit status of a test that cannot be run here
 PATIENCE = 2  # times what a test says that it takes at most: machines are shared, and this is only to find what hangs
 GRACE = 30  # seconds from SIGTERM, upon which a test cleans up, to SIGKILL
 SHOWN_LINES = 30
+MOST_AGAIN = 8  # tests of a tree that are run again: if more have failed, it is not what ran beside them
 
 
 @dataclasses.dataclass
@@ -36,7 +37,7 @@ class Schedule:
     def __init__(self, logs, jobs):
         self.logs, self.jobs = logs, jobs
         self.passed = self.skipped = 0
-        self.failures = []
+        self.failures, self.recovered = [], []
         self.lock = threading.Lock()
         self.running = set()
         self.stopped = False
@@ -105,15 +106,25 @@ class Schedule:
             self.failures.append(title)
             print(f"not ok {title}\n{self.tail(title)}", flush=True)
 
+    def succeed(self, job, seconds):
+        """Counts a test that passed."""
+        with self.lock:
+            self.passed += 1
+            times = f"{job.times} times, " if job.times > 1 else ""
+            print(f"ok {job.title} ({times}{seconds:.0f} s)", flush=True)
+
     def conclude(self):
         """Prints what failed, which one would have to search for otherwise, and counts; whether nothing failed."""
+        if self.recovered:
+            print("passed only alone: " + " ".join(self.recovered))
         if self.failures:
             print("failed: " + " ".join(self.failures))
         print(f"{self.passed} passed, {len(self.failures)} failed, {self.skipped} skipped")
         return not self.failures
 
-    def one(self, job):
-        """Runs a test, counts it, and says what came out; whether it has not failed."""
+    def one(self, job, again=None):
+        """Runs a test, counts it, and says what came out; if it fails, and there is a list of those that are to be run
+        again, it is put there instead. Whether it has not failed."""
         begin = time.monotonic()
         status = 0
         for _ in range(job.times):
@@ -121,29 +132,43 @@ class Schedule:
         if self.stopped:
             return False
         if status == 0:
-            with self.lock:
-                self.passed += 1
-                times = f"{job.times} times, " if job.times > 1 else ""
-                print(f"ok {job.title} ({times}{time.monotonic() - begin:.0f} s)", flush=True)
+            self.succeed(job, time.monotonic() - begin)
         elif status == SKIPPED:
             self.skip(job.title, self.reason_of(job.title))
+        elif again is not None and job.times == 1:
+            with self.lock:
+                again.append(job)
+                print(f"again {job.title}, alone, as it failed beside others\n{self.tail(job.title)}", flush=True)
         else:
             self.fail(job.title)
         return status in (0, SKIPPED)
 
-    def worker(self, queue):
+    def worker(self, queue, again):
         """Takes tests from the queue until it is empty."""
         while not self.stopped:
             with self.lock:
                 if not queue:
                     return
                 job = queue.pop(0)
-            self.one(job)
+            self.one(job, again)
+
+    def run_again(self, jobs):
+        """Those that failed beside others, alone: many wait for seconds for something that a busy machine takes longer
+        for. They are named at the end, whatever comes out."""
+        for job in jobs:
+            if self.stopped:
+                return
+            if len(jobs) > MOST_AGAIN:
+                self.fail(job.title)
+                continue
+            if self.one(job):
+                self.recovered.append(job.title)
 
     def run(self, jobs):
         """Those that may run beside each other first, the longest before; then the others, one by one."""
         queue = sorted((job for job in jobs if not job.alone), key=lambda job: -job.seconds * job.times)
-        threads = [threading.Thread(target=self.worker, args=(queue,)) for _ in range(self.jobs)]
+        again = [] if self.jobs > 1 else None
+        threads = [threading.Thread(target=self.worker, args=(queue, again)) for _ in range(self.jobs)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -152,5 +177,6 @@ class Schedule:
         for job in jobs:
             if job.alone and not self.stopped:
                 self.one(job)
+        self.run_again(again or [])
         if self.stopped:
             raise Interrupted

@@ -52,8 +52,8 @@ dummy often 'Test: all 10 x3' "echo x >>$tmp/often"
 expect 0 quick
 says 'ok tools/good .*' '1 passed, 0 failed, 0 skipped'
 expect 1 default
-says 'ok tools/good .*' 'not ok tools/slow' '    cleaned up' '    run-tests: it did not end within 2 seconds' \
-    'not ok tools/bad' '    broken ' 'skip tools/lame: no legs' 'ok tools/many:one .*' 'failed: tools/(slow tools/bad|bad tools/slow)' \
+says 'ok tools/good .*' 'again tools/slow, .*' 'not ok tools/slow' '    cleaned up' \
+    '    run-tests: it did not end within 2 seconds' 'not ok tools/bad' '    broken ' 'skip tools/lame: no legs' 'ok tools/many:one .*' 'failed: tools/(slow tools/bad|bad tools/slow)' \
     '2 passed, 2 failed, 1 skipped'
 rm "$tree/tests/tools/slow.sh"
 expect 1 all
@@ -78,9 +78,25 @@ dummy other 'Test: quick 20' "touch $tmp/busy.other; sleep 0.5; rm $tmp/busy.oth
 expect 0 --jobs 2 quick
 says '4 passed, 0 failed, 0 skipped'
 
+# What fails beside others is run again alone, and named; not what fails where nothing else runs, nor too many.
+dummy second 'Test: quick 20' "[ -e $tmp/tried ] || { touch $tmp/tried; echo too busy; exit 1; }"
+rm "$tree"/tests/tools/{first,single,other}.sh
+expect 0 --jobs 2 quick
+says 'again tools/second, .*' '    too busy' 'ok tools/second .*' 'passed only alone: tools/second' \
+    '1 passed, 0 failed, 0 skipped'
+rm "$tmp/tried"
+expect 1 --jobs 1 quick
+says 'not ok tools/second' '0 passed, 1 failed, 0 skipped'
+for i in 1 2 3 4 5 6 7 8 9; do
+    dummy "bad$i" 'Test: quick 20' "echo x >>$tmp/bad; exit 1"
+done
+expect 1 --jobs 2 quick
+says '1 passed, 9 failed, 0 skipped'
+[ "$(wc -l <"$tmp/bad")" -eq 9 ] || not_ok "nine tests that failed ran $(wc -l <"$tmp/bad") times"
+rm "$tree"/tests/tools/{bad?,second}.sh
+
 # Nothing is left of what is interrupted.
 dummy long 'Test: quick 60' "echo \$\$ >$tmp/pid; sleep 60"
-rm "$tree"/tests/tools/{first,second,single,other}.sh
 BUILD=$tmp/build PYTHONPATH=$tree/tests "$PYTHON" -m runner quick >"$tmp/out" 2>&1 &
 pid=$!
 for _ in $(seq 100); do
