@@ -24,8 +24,12 @@ libocclient_la_SOURCES = \
 	client/group/group.h client/group/group.c \
 	client/group/place.h client/group/place.c \
 	client/group/relay.h client/group/relay.c \
+	client/group/relay_blocks.h client/group/relay_blocks.c \
+	client/group/relay_buffers.h client/group/relay_buffers.c \
 	client/group/relay_map.h client/group/relay_map.c \
+	client/group/relay_pieces.h client/group/relay_pieces.c \
 	client/group/relay_state.h client/group/relay_state.c \
+	client/group/relay_watch.h client/group/relay_watch.c \
 	client/group/served.h client/group/served.c \
 	client/plan/division.h client/plan/division.c \
 	client/plan/chunk_map.h client/plan/chunk_map.c \

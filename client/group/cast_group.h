@@ -15,8 +15,8 @@ oc_status_t oc_group_cast_record(oc_group_t *group, char *error, size_t error_si
 oc_status_t oc_group_cast_judge(oc_group_t *group, uint32_t *blamed, char *error,
                                 size_t error_size);
 /*
- * When it is known which ranks share memory: who is in multicast, and who this rank's neighbours there are.
- * false: no memory.
+ * When it is known which ranks share memory: who is in multicast, and who this rank's neighbours
+ * there are. false: no memory.
  */
 bool oc_group_cast_meet(oc_group_t *group);
 /* With their contacts: as oc_multicast_admit. */
@@ -26,8 +26,8 @@ bool oc_group_cast_reserve(oc_group_t *group);
 /* … this. */
 void oc_group_cast_release(oc_group_t *group);
 /*
- * As oc_multicast_join, with the address that is kept, or the job's common one. A rank for which another one of its
- * host multicasts has nothing to join.
+ * As oc_multicast_join, with the address that is kept, or the job's common one. A rank for which
+ * another one of its host multicasts has nothing to join.
  */
 oc_status_t oc_group_cast_join(oc_group_t *group, char *error, size_t error_size);
 /* As oc_cast_group_ready. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which ranks share a host, and whether they can share memory. All of it but attaching is a function of the records, which are the same on all ranks; who cannot
- * attach says so in a vote.
+ * Which ranks share a host, and whether they can share memory. All of it but attaching is a
+ * function of the records, which are the same on all ranks; who cannot attach says so in a vote.
  */
 #include "client/group/place.h"
 

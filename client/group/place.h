@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which ranks share hosts, and whether they can share memory: the shape of a group that servers serve, and
- * who receives for whom in one that multicast serves. Functions are in the order in which a set-up calls
- * them; of those of teams multicast needs none.
+ * Which ranks share hosts, and whether they can share memory: the shape of a group that servers
+ * serve, and who receives for whom in one that multicast serves. Functions are in the order in
+ * which a set-up calls them; of those of teams multicast needs none.
  */
 #ifndef OC_CLIENT_GROUP_PLACE_H
 #define OC_CLIENT_GROUP_PLACE_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allgather and Bcast in groups of which several ranks are on a host and share memory. The lowest rank of each host, its
- * leader, is in multicast, with one block for all ranks of its host; the others, if there are any, give it theirs and get
- * all blocks from it, through the ring that they share (node/ring.h). doc/multicast.md has the steps.
+ * Allgather and Bcast in groups of which several ranks are on a host and share memory. The lowest
+ * rank of each host, its leader, is in multicast, with one block for all ranks of its host; the
+ * others, if there are any, give it theirs and get all blocks from it, through the ring that they
+ * share (node/ring.h). doc/multicast.md has the steps.
  *
  * A group has at most one under way. Callers hold the lock of the client.
  */
@@ -12,9 +13,9 @@
 #include "client/state/types.h"
 
 /*
- * Begins an operation of the group. args: the caller's, by rank, with stages for memory of devices; they stay his, and
- * finished, which is for collective, is not called: it is finished by oc_client_relays_progress. An error: nothing was
- * begun.
+ * Begins an operation of the group. args: the caller's, by rank, with stages for memory of devices;
+ * they stay his, and finished, which is for collective, is not called: it is finished by
+ * oc_client_relays_progress. An error: nothing was begun.
  */
 oc_status_t oc_relay_begin(oc_collective_t *collective, const oc_cast_args_t *args);
 

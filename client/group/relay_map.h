@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where blocks are while one rank of each host multicasts for all of its host. The hosts' blocks lie side by side in
- * the order of the hosts, and each has those of its ranks in rank order: this is the packed vector. Offsets and
- * lengths are bytes. Pure functions; any thread.
+ * Where blocks are while one rank of each host multicasts for all of its host. The hosts' blocks
+ * lie side by side in the order of the hosts, and each has those of its ranks in rank order: this
+ * is the packed vector. Offsets and lengths are bytes. Pure functions; any thread.
  */
 #ifndef OC_CLIENT_GROUP_RELAY_MAP_H
 #define OC_CLIENT_GROUP_RELAY_MAP_H
@@ -12,7 +12,7 @@
 typedef struct {
     uint32_t num_ranks, num_hosts;
     uint32_t *order;           /* the ranks as they lie in the packed vector */
-    size_t *start;             /* where they begin there, in this order, and behind the last one its end */
+    size_t *start;             /* where they begin there, in this order, and the end of the last */
     size_t *lengths, *offsets; /* of the hosts' blocks */
 } oc_relay_map_t;
 
@@ -36,7 +36,10 @@ size_t oc_relay_offset(const oc_cast_args_t *args, uint32_t rank);
 /* Whether the caller's receive buffer is a packed vector. */
 bool oc_relay_map_is_plain(const oc_relay_map_t *map, const oc_cast_args_t *args);
 
-/* What is at an offset of the packed vector, at most so long; length > 0, and all of it is in the vector. */
+/*
+ * What is at an offset of the packed vector, at most so long; length > 0, and all of it is in the
+ * vector.
+ */
 oc_relay_part_t oc_relay_map_part(const oc_relay_map_t *map, size_t at, size_t length);
 
 #endif

@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of what is under way in a group whose leaders multicast for their hosts. */
+/* What is under way in a group whose leaders multicast for their hosts, and its end. */
 #include "client/group/relay_state.h"
 
 #include <stdlib.h>
 #include <utlist.h>
+
+bool oc_relay_leads(const oc_relay_t *relay)
+{
+    return OC_RELAY_LEADER == relay->group->node->self;
+}
+
+uint32_t oc_relay_rank_of(const oc_relay_t *relay, uint32_t member)
+{
+    return relay->group->node->ranks[member];
+}
+
+size_t oc_relay_member_length(const oc_relay_t *relay, uint32_t member)
+{
+    return oc_relay_length(relay->args, oc_relay_rank_of(relay, member));
+}
 
 void oc_relay_free(oc_relay_t *relay)
 {

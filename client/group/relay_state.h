@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is under way in a group whose leaders multicast for their hosts, and its end. Callers hold the lock of the client. */
+/*
+ * What is under way in a group whose leaders multicast for their hosts, and its end. Callers hold
+ * the lock of the client.
+ */
 #ifndef OC_CLIENT_GROUP_RELAY_STATE_H
 #define OC_CLIENT_GROUP_RELAY_STATE_H
 
 #include "client/group/relay_map.h"
+
+/* Of the ring, and of the node's ranks. */
+#define OC_RELAY_LEADER 0u
 
 /* Where those stand in a stream that give blocks, and those who take them. */
 typedef struct {
@@ -28,14 +34,23 @@ struct oc_relay {
     bool own_vector;           /* … its own, whose parts are copied */
     size_t ready;              /* bytes of its host's block that are in the vector */
     bool cast_over;            /* multicast is done with the vector */
-    size_t *handed;            /* bytes of each host's block, by host: of its own, of its own rank's */
+    size_t *handed;            /* bytes of each host's block; of its own, of its own rank's */
     size_t left;               /* bytes that are still to be handed on */
     uint32_t next_host;        /* whose are handed on next */
     unsigned long long news;   /* fragments that had arrived when there was too little to hand on */
     unsigned long long corrupted; /* blocks, when it began */
 };
 
-/* The group has failed with this status: the operation ends as soon as nothing refers to its memory. */
+/* Whether this rank is the leader of its host. */
+bool oc_relay_leads(const oc_relay_t *relay);
+/* Of a member of the ring: its rank, and the bytes of its block. */
+uint32_t oc_relay_rank_of(const oc_relay_t *relay, uint32_t member);
+size_t oc_relay_member_length(const oc_relay_t *relay, uint32_t member);
+
+/*
+ * The group has failed with this status: the operation ends as soon as nothing refers to its
+ * memory.
+ */
 void oc_relay_fail(oc_group_t *group, oc_status_t status);
 
 /* Frees what is under way without calling back, once multicast has let go of it. */
