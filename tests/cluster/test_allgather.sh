@@ -7,7 +7,7 @@
 set -eu
 
 # the last one leaves a host without power
-all_parts=(ranks large losses nodes leaders node_losses traffic blocked two_jobs deaths)
+all_parts=(ranks large losses nodes leaders devices node_losses traffic blocked two_jobs deaths)
 if [ "${1:-}" = --list ]; then
     echo "${all_parts[*]}"
     exit 0
@@ -263,6 +263,24 @@ test_leaders() {
         [ "$(grep -c ', 0 received,' "$tmp/leaders-$map.log")" -eq 8 ] ||
             not_ok "leaders-$map: 8 of 12 ranks were to receive nothing by multicast" "$tmp/leaders-$map.log"
     done
+}
+
+# Buffers in memory of devices, of leaders and of others, wherever these are; copies that fail on either.
+test_devices() {
+    local map settings=(multicast=udp device_staging=1M)
+
+    compile_device
+    for map in block cyclic; do
+        expect_cluster_job "devices-$map" embedded "${settings[@]}" --hosts 1-2 --per-host 2 --map "$map" -- \
+            device offloaded casts
+        expect_cluster_job "leader-broken-$map" embedded "${settings[@]}" --hosts 1-2 --per-host 2 --map "$map" -- \
+            device broken bcast
+        expect_cluster_job "other-broken-$map" embedded "${settings[@]}" --hosts 1-2 --per-host 2 --map "$map" -- \
+            device broken allgather blocking 3
+    done
+    expect_cluster_job other-broken-away embedded "${settings[@]}" --hosts 1-2 --per-host 2 -- \
+        device broken allgather nonblocking 1
+    wrapper=()
 }
 
 # 8 hosts, 16 MiB in all. What is lost crosses links again: where all share two processors, some rank may not have been

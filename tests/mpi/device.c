@@ -3,12 +3,13 @@
  * Collectives with buffers in the memory of a device, on some ranks or on all: send side, receive
  * side, in place; blocking, nonblocking and persistent; one size for each way a vector may travel.
  *
- * usage: device offloaded|left
- *        device broken [allreduce|bcast [nonblocking]]
+ * usage: device offloaded|left [casts]
+ *        device broken [allreduce|allgather|bcast [blocking|nonblocking [RANK]]]
  *        device unrecorded
  *        device broken-left
- * left: to Open MPI. broken: copies fail on rank 0, which all have to be told; unrecorded: one does
- * after it has begun, and is tried again. broken-left: the operation is left to Open MPI, and the job ends.
+ * left: to Open MPI. casts: no reductions. broken: copies fail on one rank, 0 if nothing else is said, which all have
+ * to be told; unrecorded: one does after it has begun, and is tried again. broken-left: the operation is left to Open
+ * MPI, and the job ends.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -455,13 +456,13 @@ static unsigned long long offloaded(void)
            + pvar_read("bcast_offloaded");
 }
 
-static void run_all(bool left)
+static void run_all(bool left, kind_t first)
 {
     static const int counts[] = {3, 700, 40000};
     unsigned long long before = offloaded(), wanted = 0;
     int number = 0;
 
-    for (kind_t kind = SUM; kind < NUM_KINDS; kind++) {
+    for (kind_t kind = first; kind < NUM_KINDS; kind++) {
         for (unsigned i = 0; i < NUM_WAYS * 3 * 8; i++) {
             way_t way = (way_t) (i % NUM_WAYS);
             int count = counts[i / NUM_WAYS % 3] / (is_spread(kind) ? 8 : 1) + 1;
@@ -570,10 +571,12 @@ static int operate(const case_t *c)
     return MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Rank 0 cannot copy; the others have buffers of the host. */
-static void run_broken(kind_t kind, way_t way)
+/* One rank cannot copy; the others have buffers of the host. */
+static void run_broken(kind_t kind, way_t way, int who)
 {
-    case_t good = case_make(kind, way, 40000, 0 == rank ? 1 : 0, size);
+    /* case_make: with a rank's lowest bit, this says that its buffers are the device's */
+    unsigned where = (unsigned) (rank & 1) ^ (who == rank ? 1u : 0u);
+    case_t good = case_make(kind, way, 40000, where, size);
 
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     /* Open MPI does not know the communicator of a request that fails */
@@ -582,7 +585,7 @@ static void run_broken(kind_t kind, way_t way)
         wrong("it does not work before anything is broken");
     }
     check(&good);
-    if (0 == rank) {
+    if (who == rank) {
         cuda.fail_after(3);
     }
     if (MPI_SUCCESS == operate(&good)) {
@@ -591,7 +594,7 @@ static void run_broken(kind_t kind, way_t way)
     if (MPI_SUCCESS == operate(&good)) {
         wrong("no error afterwards");
     }
-    if (0 == rank) {
+    if (who == rank) {
         cuda.fail_after(-1);
     }
     case_free(&good);
@@ -624,6 +627,11 @@ static void run_broken_left(void)
     case_free(&c);
 }
 
+static kind_t kind_named(const char *name)
+{
+    return 0 == strcmp(name, "bcast") ? BCAST : 0 == strcmp(name, "allgather") ? ALLGATHER : SUM;
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -642,14 +650,16 @@ int main(int argc, char **argv)
     MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, comm); /* nobody has a driver yet */
     load_driver();
     if (0 == strcmp(how, "broken")) {
-        run_broken(argc > 2 && 0 == strcmp(argv[2], "bcast") ? BCAST : SUM,
-                   argc > 3 ? NONBLOCKING : BLOCKING);
+        run_broken(argc > 2 ? kind_named(argv[2]) : SUM,
+                   argc > 3 && 0 == strcmp(argv[3], "nonblocking") ? NONBLOCKING : BLOCKING,
+                   argc > 4 ? atoi(argv[4]) : 0);
     } else if (0 == strcmp(how, "unrecorded")) {
         run_unrecorded();
     } else if (0 == strcmp(how, "broken-left")) {
         run_broken_left();
     } else {
-        run_all(0 == strcmp(how, "left"));
+        run_all(0 == strcmp(how, "left"),
+                argc > 2 && 0 == strcmp(argv[2], "casts") ? ALLGATHER : SUM);
         run_beside();
         run_interleaved();
         run_renewed();

@@ -8,14 +8,8 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 
 begin_mpi_test device
-compile_program device "$here/device.c" -I"$REPO" -L"$BUILD/.libs" -Wl,-rpath,"$BUILD/.libs" \
-    -loptcast-mpi -lpthread -ldl
-mkdir -p "$tmp/lib"
-"$OMPICC" -std=gnu11 -O2 -g -Wall -Wextra -Werror -shared -fPIC -Wl,-soname,libcuda.so.1 \
-    -o "$tmp/lib/libcuda.so.1" "$REPO/tests/mpi/cuda.c" -lpthread >"$tmp/standin.log" 2>&1 ||
-    not_ok "the stand-in does not compile" "$tmp/standin.log"
+compile_device
 TIME_LIMIT=${TIME_LIMIT:-200}
-wrapper=(env "LD_LIBRARY_PATH=$tmp/lib")
 staged=("${cast[@]}" device_staging=1M)
 
 expect_job flat 3 embedded:2 "${staged[@]}" device offloaded

@@ -137,6 +137,17 @@ compile_program() {
     mv "$programs/$name.$$" "$programs/$name"
 }
 
+# compile_device: tests/mpi/device.c and the driver that stands in for CUDA's, which jobs find from now on.
+compile_device() {
+    compile_program device "$REPO/tests/mpi/device.c" -I"$REPO" -L"$BUILD/.libs" -Wl,-rpath,"$BUILD/.libs" \
+        -loptcast-mpi -lpthread -ldl
+    mkdir -p "$tmp/lib"
+    "$OMPICC" -std=gnu11 -O2 -g -Wall -Wextra -Werror -shared -fPIC -Wl,-soname,libcuda.so.1 \
+        -o "$tmp/lib/libcuda.so.1" "$REPO/tests/mpi/cuda.c" -lpthread >"$tmp/standin.log" 2>&1 ||
+        not_ok "the stand-in does not compile" "$tmp/standin.log"
+    wrapper=(env "LD_LIBRARY_PATH=$tmp/lib")
+}
+
 # start_server [OPTION...]: on a free port of this host. Sets server_pid, server_address ("HOST:PORT")
 # and server_log. ASAN_OPTIONS and the like come from SERVER_ENVIRONMENT ("NAME=VALUE ..."), at whose end
 # may be a command that runs the server.
