@@ -17,6 +17,9 @@
 
 #define MAX_OPTIONS 16
 
+/* Times what a rank takes at most: machines are shared, and this is only to end what hangs. */
+#define PATIENCE 4
+
 /* ---- servers ---- */
 
 static void __attribute__((noreturn)) give_up(const char *what)
@@ -505,7 +508,7 @@ static void __attribute__((noreturn)) become_rank(ranks_t *ranks, uint32_t numbe
     for (size_t i = 0; i < NUM_DEADLY; i++) {
         (void) sigaction(deadly[i], &original[i], NULL);
     }
-    alarm(seconds);
+    alarm(PATIENCE * seconds);
     self = (rank_t) {.rank = number, .num_ranks = ranks->num_ranks, .shared = ranks->shared,
                      .settings = *settings, .job = ranks->shared->job};
     CHECK(OC_OK == oc_client_create(&config, &self.client));

@@ -133,7 +133,8 @@ void __attribute__((noreturn)) rank_failed(const rank_t *rank, const char *file,
 
 /*
  * Forks the ranks: each gets a client with these settings, runs body, and afterwards meets the
- * others, closes its groups and the client. A rank lives at most seconds.
+ * others, closes its groups and the client. seconds: what a rank takes at most on a machine of which
+ * it has all; it is ended after a multiple of that.
  */
 void ranks_start(ranks_t *ranks, uint32_t num_ranks, const oc_job_settings_t *settings,
                  void (*body)(rank_t *rank), unsigned seconds);

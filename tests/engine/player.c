@@ -238,7 +238,7 @@ void player_run(stage_t *stage, uint32_t rank)
                                  .process = rank};
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    alarm(120);
+    alarm(480);
     player.stage = stage;
     player.schedule = &stage->schedule;
     player.rank = rank;

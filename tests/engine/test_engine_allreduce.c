@@ -278,6 +278,6 @@ int main(void)
         cmocka_unit_test(test_busy),
     };
 
-    alarm(280);
+    alarm(1120);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ static void expect_server(const char *const *options, const char *expected, bool
     find_aggregator(server_data_process(&server), processors, sizeof(processors), &prefers);
     atomic_store(&ranks.shared->signal, 1);
     assert_int_equal(ranks_wait(&ranks), 0);
-    assert_true(server_said(&server, text, 5000));
+    assert_true(server_said(&server, text, 20000));
     assert_int_equal(server_stop(&server), 0);
     assert_string_equal(processors, expected);
     assert_true(prefers == near || access("/proc/self/numa_maps", F_OK) < 0);
@@ -201,7 +201,7 @@ int main(void)
     };
     cpu_set_t set;
 
-    alarm(100);
+    alarm(400);
     if (0 != sched_getaffinity(0, sizeof(set), &set) || !CPU_ISSET(0, &set)
         || !CPU_ISSET(1, &set)) {
         printf("SKIP: this needs processors 0 and 1\n");

@@ -83,7 +83,7 @@ static void test_none(void **state)
     }
     server_start(&server, NULL);
     assert_true(server_said(&server, "info: the memory of each job's process is bounded by "
-                            "RLIMIT_DATA, without a cgroup: ", 5000));
+                            "RLIMIT_DATA, without a cgroup: ", 20000));
     settings = test_settings(server.address);
     assert_true(ranks_succeed(&server, 2, &settings, body_once, 20));
 }
@@ -94,7 +94,7 @@ static void test_off(void **state)
 
     (void) state;
     server_start(&server, off);
-    assert_true(server_said(&server, "without a cgroup: it is switched off", 5000));
+    assert_true(server_said(&server, "without a cgroup: it is switched off", 20000));
     assert_int_equal(server_stop(&server), 0);
 }
 
@@ -211,7 +211,7 @@ static void test_bounds(void **state)
 
     (void) state;
     server_start(&server, small_server);
-    assert_true(server_said(&server, "is bounded by RLIMIT_DATA and a cgroup below ", 5000));
+    assert_true(server_said(&server, "is bounded by RLIMIT_DATA and a cgroup below ", 20000));
     cgroup_of(server.pid, own, sizeof(own));
     assert_string_equal(own, "supervisor");
     member_open(&member, server.port, &job, 0);
@@ -513,9 +513,9 @@ int main(int argc, char **argv)
     setenv("OPTCAST_UCX_TLS", "tcp", 1);
     setenv("OPTCAST_UCX_NET_DEVICES", "lo", 1);
     if (NULL == delegated()) {
-        alarm(60);
+        alarm(240);
         return cmocka_run_group_tests(everywhere, NULL, NULL);
     }
-    alarm(400);
+    alarm(1600);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

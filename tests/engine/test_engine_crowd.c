@@ -114,7 +114,7 @@ static void __attribute__((noreturn)) be_crowd(uint16_t port, int ready)
     static int fds[CROWD];
 
     (void) setrlimit(RLIMIT_NOFILE, &limit);
-    alarm(60);
+    alarm(240);
     for (int i = 0; i < CROWD; i++) {
         fds[i] = connection_to(port);
     }
@@ -339,7 +339,7 @@ static int serve_in_a_crowd(rlim_t descriptors)
     pid_t crowd;
     int failed = 0;
 
-    alarm(60);
+    alarm(240);
     if (0 != descriptors) {
         allow(descriptors, true);
     }
@@ -406,6 +406,6 @@ int main(int argc, char **argv)
         cmocka_set_test_filter(argv[1]);
     }
     signal(SIGPIPE, SIG_IGN);
-    alarm(90);
+    alarm(360);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

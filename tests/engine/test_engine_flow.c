@@ -513,6 +513,6 @@ int main(void)
     };
 
     mark = shared_memory(sizeof(*mark));
-    alarm(200);
+    alarm(800);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

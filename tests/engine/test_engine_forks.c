@@ -177,7 +177,7 @@ static void test_death_at_server(void **state)
     (void) state;
     server_start(&server, (const char *const[]) {"--log-level", "info", NULL});
     check_death(server.address, 1);
-    assert_true(server_said(&server, "process 1 of the job is gone", 2000));
+    assert_true(server_said(&server, "process 1 of the job is gone", 20000));
     assert_int_equal(server_stop(&server), 0);
 }
 
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
     }
-    alarm(90);
+    alarm(360);
     children = shared_memory(sizeof(*children));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

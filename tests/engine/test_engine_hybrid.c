@@ -444,7 +444,7 @@ int main(int argc, char **argv)
     };
     int failed;
 
-    alarm(280);
+    alarm(1120);
     failed = cmocka_run_group_tests(few, NULL, NULL);
     if (argc < 2 || 0 != strcmp(argv[1], "--few")) {
         failed += cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,7 +154,7 @@ static void test_continued(void **state)
     assert_int_equal(message.type, OC_CONTROL_PONG);
     assert_int_equal(message.ping, 77);
     member_close(&member, true);
-    assert_true(server_said(&server, "is over", 5000));
+    assert_true(server_said(&server, "is over", 20000));
     assert_int_equal(server_stop(&server), 0);
 }
 
@@ -425,7 +425,7 @@ static void test_idle(void **state)
     (void) member_join(&late, &join);
     assert_false(member_is_left(&silent, 3500));
     assert_true(member_is_left(&silent, 4500));
-    assert_true(server_said(&server, "the connection of process 7 is closed: no process", 2000));
+    assert_true(server_said(&server, "the connection of process 7 is closed: no process", 20000));
     assert_true(answers(&late) && answers(&joined) && answers(&other));
     member_close(&silent, false);
     member_close(&late, true);
@@ -473,7 +473,7 @@ static void test_room(void **state)
     usleep(10500000);
     atomic_store(&ranks.shared->signal, 1);
     assert_int_equal(ranks_wait(&ranks), 0);
-    assert_true(server_said(&server, "the connection of process 70 is closed", 1000));
+    assert_true(server_said(&server, "the connection of process 70 is closed", 20000));
     assert_true(answers(&silent[1]));
     member_expect(&silent[0], OC_CONTROL_RETIRE, "no process of the job has joined", 100);
     member_close(&silent[0], false);
@@ -498,7 +498,7 @@ static void test_room_above(void **state)
     expect_place();
     member_expect(&silent, OC_CONTROL_RETIRE, "no process of the job has joined", 100);
     assert_true(member_is_left(&silent, 1000));
-    assert_true(server_said(&leaf, "the connection of process 7 is closed", 1000));
+    assert_true(server_said(&leaf, "the connection of process 7 is closed", 20000));
     member_close(&silent, false);
     assert_int_equal(server_stop(&leaf), 0);
     assert_int_equal(server_stop(&server), 0);
@@ -539,9 +539,9 @@ static void test_return(void **state)
     usleep(10500000);
     /* the ranks compute, and do not hear that they have to go */
     expect_place();
-    assert_true(server_said(&server, "is closed: no process of its job has joined", 2000));
+    assert_true(server_said(&server, "is closed: no process of its job has joined", 20000));
     /* the place is free again when the newcomer's process has ended, too */
-    assert_true(server_said(&server, "begins", 2000));
+    assert_true(server_said(&server, "begins", 20000));
     while (child_of(server.pid) > 0) {
         usleep(10000);
     }
@@ -579,7 +579,7 @@ static void test_slow_set_up(void **state)
     settings.connect_timeout = 60;
     assert_int_equal(kill(other.pid, SIGSTOP), 0);
     ranks_start(&ranks, 2, &settings, body_patient, 80);
-    assert_true(server_said(&server, "begins", 5000));
+    assert_true(server_said(&server, "begins", 20000));
     assert_true(server_said(&server, "begins", 40000));
     usleep(6000000);
     assert_int_equal(kill(other.pid, SIGCONT), 0);
@@ -607,6 +607,6 @@ int main(int argc, char **argv)
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
     }
-    alarm(240);
+    alarm(960);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

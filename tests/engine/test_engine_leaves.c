@@ -798,6 +798,6 @@ int main(int argc, char **argv)
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
     }
-    alarm(120);
+    alarm(480);
     return cmocka_run_group_tests(tests, NULL, close_worker);
 }

@@ -531,12 +531,12 @@ static void test_drain(void **state)
     ranks_start(&ranks, 4, &settings, body_drained, 60);
     reached = ranks_reach(&ranks, 4000);
     (void) kill(server.pid, SIGTERM);
-    assert_true(server_said(&server, "told to stop", 5000));
+    assert_true(server_said(&server, "told to stop", 20000));
     atomic_store(&ranks.shared->signal, 1);
     failed = ranks_wait(&ranks);
     /* it ends by itself, with its last job */
     begin = oc_clock_ns();
-    assert_true(server_said(&server, "is over", 5000));
+    assert_true(server_said(&server, "is over", 20000));
     assert_int_equal(server_stop(&server), 0);
     assert_true(oc_clock_ns() - begin < 5 * OC_SECOND);
     assert_true(reached);
@@ -563,6 +563,6 @@ int main(int argc, char **argv)
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
     }
-    alarm(240);
+    alarm(960);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

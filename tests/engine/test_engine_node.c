@@ -754,7 +754,7 @@ int main(int argc, char **argv)
     };
     int failed;
 
-    alarm(290);
+    alarm(1160);
     tally = shared_memory(sizeof(*tally));
     failed = cmocka_run_group_tests(few, NULL, NULL);
     if (argc < 2 || 0 != strcmp(argv[1], "--few")) {

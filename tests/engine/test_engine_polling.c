@@ -219,6 +219,6 @@ int main(void)
         cmocka_unit_test(test_embedded),
     };
 
-    alarm(110);
+    alarm(440);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,6 +255,6 @@ int main(void)
         cmocka_unit_test(test_one_message_each_way),
     };
 
-    alarm(110);
+    alarm(440);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

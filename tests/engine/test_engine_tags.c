@@ -242,6 +242,6 @@ int main(void)
         cmocka_unit_test(test_more_chunks_than_slots),
     };
 
-    alarm(110);
+    alarm(440);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -491,7 +491,7 @@ static unsigned long long asked_again(test_server_t *server)
 static void run_short(void (*body)(rank_t *rank), const char *memory)
 {
     run_tight(body, 49152, memory, memory);
-    assert_true(server_said(&grove.leaves[0], "was short of memory", 3000));
+    assert_true(server_said(&grove.leaves[0], "was short of memory", 20000));
     grove_stop(&grove);
 }
 
@@ -727,6 +727,6 @@ int main(int argc, char **argv)
         cmocka_set_test_filter(argv[1]);
     }
     resent = shared_memory(sizeof(*resent));
-    alarm(290);
+    alarm(1160);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

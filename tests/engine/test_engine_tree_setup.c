@@ -94,7 +94,7 @@ static void expect_declined(const char *servers, const char *reason)
 
 static void expect_words(test_server_t *server, const char *text)
 {
-    if (!server_said(server, text, 3000)) {
+    if (!server_said(server, text, 20000)) {
         fail_msg("%s did not say \"%s\"", server->address, text);
     }
 }
@@ -140,7 +140,7 @@ static void test_few_clients(void **state)
     run_asks(6, three_hosts, cyclic_hosts);
     for (unsigned i = 0; i < 3; i++) {
         expect_clients(&grove.leaves[i], 4, 2, 2);
-        assert_true(server_said(&grove.leaves[i], "is over", 3000));
+        assert_true(server_said(&grove.leaves[i], "is over", 20000));
     }
     run_asks(2, two_of_three, NULL);
     expect_clients(&grove.leaves[0], 2, 1, 1);
@@ -383,7 +383,7 @@ static void test_no_parent(void **state)
     snprintf(reason, sizeof(reason),
              "refused: its parent server %s cannot be reached: Connection refused", address);
     expect_declined(grove.leaves[0].address, reason);
-    assert_true(server_said(&grove.leaves[0], "a job is turned away: its parent server", 3000));
+    assert_true(server_said(&grove.leaves[0], "a job is turned away: its parent server", 20000));
     server_start_at(&grove.parent, address, NULL);
     settings = grove_settings(&grove);
     settings.servers = grove.leaves[0].address;
@@ -575,6 +575,6 @@ int main(int argc, char **argv)
     if (MAP_FAILED == (void *) told) {
         return EXIT_FAILURE;
     }
-    alarm(110);
+    alarm(440);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

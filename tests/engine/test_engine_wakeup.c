@@ -151,6 +151,6 @@ int main(void)
         cmocka_unit_test(test_setups),
     };
 
-    alarm(120);
+    alarm(480);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,7 +148,7 @@ static void test_garbage(void **state)
     (void) state;
     say(fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27);
     expect_refusal(fd, OC_ERR_INVALID, "not a HELLO", 3000);
-    assert_true(server_said(&server, "was refused", 2000));
+    assert_true(server_said(&server, "was refused", 20000));
     fd = stranger();
     say(fd, "x", 1);
     expect_refusal(fd, OC_ERR_INVALID, "not a HELLO", 3000);
@@ -180,7 +180,7 @@ static void test_wrong_version(void **state)
     fd = stranger();
     say(fd, bytes, encode(&message));
     expect_refusal(fd, OC_ERR_VERSION, "it speaks protocol", 3000);
-    assert_true(server_said(&server, "it speaks protocol", 2000));
+    assert_true(server_said(&server, "it speaks protocol", 20000));
     expect_service();
 }
 
@@ -307,7 +307,7 @@ static void test_half_messages(void **state)
         say(fd, bytes, cut);
         close(fd);
     }
-    assert_true(server_said(&server, "left in the middle", 2000));
+    assert_true(server_said(&server, "left in the middle", 20000));
     expect_service();
 }
 
@@ -404,7 +404,7 @@ static void test_wrong_key(void **state)
     fd = stranger();
     say(fd, bytes, encode(&message));
     expect_refusal(fd, OC_ERR_REFUSED, "key", 3000);
-    assert_true(server_said(&server, "key", 2000));
+    assert_true(server_said(&server, "key", 20000));
     reached = reached && ranks_reach(&ranks, atomic_load(&ranks.shared->operations) + 20);
     atomic_store(&ranks.shared->signal, 1);
     assert_int_equal(ranks_wait(&ranks), 0);
@@ -449,7 +449,7 @@ static void test_slow(void **state)
     expect_refusal(slow, OC_ERR_TIMEOUT, "in time", 2000);
     assert_true(oc_clock_ns() - begin < 8 * OC_SECOND);
     assert_true(oc_clock_ns() - begin > 4 * OC_SECOND);
-    assert_true(server_said(&server, "no HELLO came in time", 2000));
+    assert_true(server_said(&server, "no HELLO came in time", 20000));
     expect_service();
 }
 
@@ -587,6 +587,6 @@ int main(int argc, char **argv)
         cmocka_set_test_filter(argv[1]);
     }
     signal(SIGPIPE, SIG_IGN);
-    alarm(120);
+    alarm(480);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
