@@ -277,6 +277,8 @@ test_devices() {
             device broken bcast
         expect_cluster_job "other-broken-$map" embedded "${settings[@]}" --hosts 1-2 --per-host 2 --map "$map" -- \
             device broken allgather blocking 3
+        expect_cluster_job "small-broken-$map" embedded "${settings[@]}" --hosts 1-2 --per-host 2 --map "$map" -- \
+            device broken allgather blocking 3 3
     done
     expect_cluster_job other-broken-away embedded "${settings[@]}" --hosts 1-2 --per-host 2 -- \
         device broken allgather nonblocking 1

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "client/group/relay_state.h"
 #include "multicast/service/cast_record.h"
 #include "tests/engine/casting.h"
 #include "tests/engine/harness.h"
@@ -231,16 +232,16 @@ static void test_random_operations(void **state)
 #define PLACES      8
 #define PLACE_BYTES ((size_t) 128 << 10)
 
-static void start_bcast(rank_t *rank, uint8_t *buffer, size_t length, uint32_t root,
-                        outcome_t *outcome)
+static oc_status_t start_bcast(rank_t *rank, unsigned group, uint8_t *buffer, size_t length,
+                               uint32_t root, bool blocking, outcome_t *outcome)
 {
     oc_bcast_args_t args = {.buffer = buffer, .length = length, .root = root,
-                            .finished = rank_on_finished, .arg = outcome};
+                            .blocking = blocking, .finished = rank_on_finished, .arg = outcome};
 
     if (rank->rank == root) {
         casting_fill(buffer, length, root, 5);
     }
-    CHECK(OC_OK == oc_bcast_start(rank_group(rank, 0), &args));
+    return oc_bcast_start(rank_group(rank, group), &args);
 }
 
 /* The others go on without rank 2, which gives nothing, until a place is needed that it has not read. */
@@ -260,7 +261,7 @@ static void outrun(rank_t *rank)
     for (unsigned i = 0; i < NUM; i++) {
         length = NUM - 1 == i ? (PLACES + 1) * PLACE_BYTES : 10;
         buffers[i] = calloc(1, length);
-        start_bcast(rank, buffers[i], length, roots[i], &outcomes[i]);
+        CHECK(OC_OK == start_bcast(rank, 0, buffers[i], length, roots[i], false, &outcomes[i]));
     }
     if (1 == rank->rank) {
         rank_linger(rank, 200); /* gives what there is room for */
@@ -404,6 +405,59 @@ static void test_end_of_multicast(void **state)
     run(cyclic, 6, cut_off);
 }
 
+/*
+ * Leaders have all of a vector that their hosts have no room for, while another operation ends; the other ranks come when
+ * so many leaders are so far. false: the group is without multicast.
+ */
+static bool hand_on_late(rank_t *rank, unsigned leaders)
+{
+    const size_t length = (PLACES + 4) * PLACE_BYTES;
+    uint8_t *buffer = calloc(1, length), small[10];
+    outcome_t late = {0}, other = {0};
+    bool goes_on;
+
+    while (!rank_leads(rank) && atomic_load(&rank->shared->operations) < leaders) {
+        usleep(1000);
+    }
+    goes_on = OC_OK == start_bcast(rank, 0, buffer, length, 0, true, &late);
+    while (goes_on && rank_leads(rank) && !rank_group(rank, 0)->relay->cast_over) {
+        rank_linger(rank, 1);
+    }
+    if (OC_OK == start_bcast(rank, 1, small, sizeof(small), 0, true, &other)) {
+        CHECK(rank_wait(rank, &other, 1, 20) && casting_fits(small, sizeof(small), 0, 5));
+    }
+    if (rank_leads(rank)) {
+        CHECK(!goes_on || (NULL != rank_group(rank, 0)->relay && !late.done));
+        atomic_fetch_add(&rank->shared->operations, 1);
+    }
+    CHECK(!goes_on || (rank_wait(rank, &late, 1, 20) && OC_OK == late.status));
+    CHECK(!goes_on || casting_fits(buffer, length, 0, 5));
+    free(buffer);
+    return goes_on;
+}
+
+/* Multicast has ended before the last operation is over on a host. */
+static void cut_off_late(rank_t *rank)
+{
+    unsigned done = 0;
+
+    settle_in(rank);
+    casting_bcast(rank, 0, 10, 0);
+    casting_bcast(rank, 1, 10, 0);
+    while (hand_on_late(rank, 2 * (done + 1))) {
+        CHECK(++done < 20);
+    }
+    CHECK(done > 0 && rank->counters.bcast_offloaded >= done + 2);
+    CHECK(OC_GROUP_DECLINED == oc_group_state(rank_group(rank, 0)));
+}
+
+static void test_end_before_all_is_handed_on(void **state)
+{
+    (void) state;
+    faults_install("cut=200");
+    run(blocked, 6, cut_off_late);
+}
+
 /* ---- when memory is not shared ---- */
 
 static void each_for_itself(rank_t *rank)
@@ -512,7 +566,7 @@ static int mend_network(void **state)
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results),
@@ -525,10 +579,14 @@ int main(void)
         cmocka_unit_test(test_rank_that_dies),
         cmocka_unit_test(test_ranks_that_disagree),
         cmocka_unit_test_teardown(test_end_of_multicast, mend_network),
+        cmocka_unit_test_teardown(test_end_before_all_is_handed_on, mend_network),
         cmocka_unit_test(test_each_rank_for_itself),
         cmocka_unit_test(test_memory_that_is_not_found),
         cmocka_unit_test(test_sleep),
     };
 
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

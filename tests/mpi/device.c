@@ -4,7 +4,7 @@
  * side, in place; blocking, nonblocking and persistent; one size for each way a vector may travel.
  *
  * usage: device offloaded|left [casts]
- *        device broken [allreduce|allgather|bcast [blocking|nonblocking [RANK]]]
+ *        device broken [allreduce|allgather|bcast [blocking|nonblocking [RANK [COUNT]]]]
  *        device unrecorded
  *        device broken-left
  * left: to Open MPI. casts: no reductions. broken: copies fail on one rank, 0 if nothing else is said, which all have
@@ -21,6 +21,9 @@
 #include "optcast/mpi.h"
 #include "persistent.h"
 #include "pvars.h"
+
+/* Elements that do not go in one piece. */
+#define LARGE 40000
 
 /* Bytes on both sides of a buffer that stay as they are. */
 #define GUARD 64
@@ -458,7 +461,7 @@ static unsigned long long offloaded(void)
 
 static void run_all(bool left, kind_t first)
 {
-    static const int counts[] = {3, 700, 40000};
+    static const int counts[] = {3, 700, LARGE};
     unsigned long long before = offloaded(), wanted = 0;
     int number = 0;
 
@@ -571,12 +574,12 @@ static int operate(const case_t *c)
     return MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* One rank cannot copy; the others have buffers of the host. */
-static void run_broken(kind_t kind, way_t way, int who)
+/* One rank cannot copy; the others have buffers of the host. A large vector fails in the middle. */
+static void run_broken(kind_t kind, way_t way, int who, int count)
 {
     /* case_make: with a rank's lowest bit, this says that its buffers are the device's */
     unsigned where = (unsigned) (rank & 1) ^ (who == rank ? 1u : 0u);
-    case_t good = case_make(kind, way, 40000, where, size);
+    case_t good = case_make(kind, way, count, where, size);
 
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     /* Open MPI does not know the communicator of a request that fails */
@@ -586,7 +589,7 @@ static void run_broken(kind_t kind, way_t way, int who)
     }
     check(&good);
     if (who == rank) {
-        cuda.fail_after(3);
+        cuda.fail_after(count >= LARGE ? 3 : 0);
     }
     if (MPI_SUCCESS == operate(&good)) {
         wrong("no error");
@@ -603,7 +606,7 @@ static void run_broken(kind_t kind, way_t way, int who)
 /* Copies of rank 0 have begun, and it cannot learn when they are over: it tries again. */
 static void run_unrecorded(void)
 {
-    case_t c = case_make(SUM, BLOCKING, 40000, 0 == rank ? 1 : 0, size);
+    case_t c = case_make(SUM, BLOCKING, LARGE, 0 == rank ? 1 : 0, size);
 
     if (0 == rank) {
         cuda.fail_records(1);
@@ -615,7 +618,7 @@ static void run_unrecorded(void)
 /* It returns on no rank: the others are in Open MPI's algorithm. */
 static void run_broken_left(void)
 {
-    case_t c = case_make(SUM, BLOCKING, 40000, 0 == rank ? 1 : 0, size);
+    case_t c = case_make(SUM, BLOCKING, LARGE, 0 == rank ? 1 : 0, size);
 
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     if (0 == rank) {
@@ -652,7 +655,7 @@ int main(int argc, char **argv)
     if (0 == strcmp(how, "broken")) {
         run_broken(argc > 2 ? kind_named(argv[2]) : SUM,
                    argc > 3 && 0 == strcmp(argv[3], "nonblocking") ? NONBLOCKING : BLOCKING,
-                   argc > 4 ? atoi(argv[4]) : 0);
+                   argc > 4 ? atoi(argv[4]) : 0, argc > 5 ? atoi(argv[5]) : LARGE);
     } else if (0 == strcmp(how, "unrecorded")) {
         run_unrecorded();
     } else if (0 == strcmp(how, "broken-left")) {
