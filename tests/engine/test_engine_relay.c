@@ -315,6 +315,72 @@ static void test_rank_that_gives_up(void **state)
     run(cyclic, 6, abandoned);
 }
 
+static oc_status_t refuse(oc_device_t *device, oc_direction_t direction, void *to, const void *from,
+                          size_t length, void **copy)
+{
+    (void) device;
+    (void) direction;
+    (void) to;
+    (void) from;
+    (void) length;
+    (void) copy;
+    return OC_ERR_SYSTEM;
+}
+
+static void pin_nothing(oc_device_t *device, void *memory, size_t length)
+{
+    (void) device;
+    (void) memory;
+    (void) length;
+}
+
+static void unpin_nothing(oc_device_t *device, void *memory)
+{
+    (void) device;
+    (void) memory;
+}
+
+static const char *say_why(const oc_device_t *device)
+{
+    (void) device;
+    return "it is broken";
+}
+
+static const oc_device_ops_t broken_ops = {.begin = refuse, .pin = pin_nothing,
+                                           .unpin = unpin_nothing, .reason = say_why};
+static oc_device_t broken_device = {.ops = &broken_ops};
+
+/* A rank that is no leader cannot read what it gives; then it is away for so long that the others would have it. */
+static void unread(rank_t *rank)
+{
+    const size_t lengths[MAX_TEST_RANKS] = {1000, 1000, 1000, 1000, 1000, 1000};
+    allgather_t a;
+    oc_group_t *group;
+
+    settle_in(rank);
+    casting_allgather(rank, 0, 1000, false, 1);
+    group = rank_group(rank, 0);
+    casting_lay_out(rank, &a, lengths, 0, 0);
+    if (2 == rank->rank) {
+        a.device = &broken_device;
+    }
+    casting_start(rank, 0, &a, false, true);
+    while (2 == rank->rank && NULL != group->relay && group->relay->give.member <= 2) {
+        oc_client_progress(rank->client);
+    }
+    usleep(2 == rank->rank ? 500000 : 0);
+    CHECK(rank_wait(rank, &a.outcome, 1, 20));
+    CHECK(a.outcome.status < OC_OK && OC_DECLINED != a.outcome.status);
+    CHECK(2 == rank->rank || NULL != strstr(oc_group_reason(group), "rank 2 cannot reach its buffers"));
+    casting_release(&a);
+}
+
+static void test_device_that_cannot_be_read(void **state)
+{
+    (void) state;
+    run(blocked, 6, unread);
+}
+
 /* Who dies, and whether all ranks wait for its block, or for what it hands on. */
 static uint32_t victim;
 
@@ -576,6 +642,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_random_operations),
         cmocka_unit_test(test_rank_that_falls_behind),
         cmocka_unit_test(test_rank_that_gives_up),
+        cmocka_unit_test(test_device_that_cannot_be_read),
         cmocka_unit_test(test_rank_that_dies),
         cmocka_unit_test(test_ranks_that_disagree),
         cmocka_unit_test_teardown(test_end_of_multicast, mend_network),
