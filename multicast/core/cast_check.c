@@ -5,6 +5,8 @@
 #include <utlist.h>
 
 #include "multicast/core/cast_types.h"
+#include "multicast/core/chain.h"
+#include "multicast/core/partners.h"
 
 /* Bits that are set in first … first + count - 1. */
 static uint64_t count_bits(const uint64_t *bits, uint64_t first, uint64_t count)
@@ -72,6 +74,37 @@ static const char *check_blocks(const oc_cast_group_t *group)
     return incomplete == operation->incomplete ? NULL : "incomplete blocks are miscounted";
 }
 
+static uint32_t first_not_sent(const oc_cast_operation_t *operation, const oc_chain_t *chain)
+{
+    uint32_t rank = chain->first_rank;
+
+    while (rank < chain->end_rank && operation->blocks[rank].high == operation->blocks[rank].fragments) {
+        rank++;
+    }
+    return rank;
+}
+
+/* What a look has to visit, it visits; and nothing twice that is over. */
+static const char *check_open(const oc_cast_group_t *group)
+{
+    const oc_cast_operation_t *operation = group->active;
+    uint64_t received = 0;
+
+    for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
+        const oc_block_t *block = &operation->blocks[rank];
+        bool open = oc_bit(operation->open, oc_partners_number(group, rank));
+
+        received += block->received;
+        if (open && block->complete) {
+            return "a block is open that is complete";
+        }
+        if (!open && !block->complete && (block->high > 0 || oc_chains_expects(operation, rank))) {
+            return "a block is not open of which something may be missing";
+        }
+    }
+    return received == operation->received ? NULL : "fragments of all blocks are miscounted";
+}
+
 static const char *check_chains(const oc_cast_group_t *group)
 {
     const oc_cast_operation_t *operation = group->active;
@@ -91,6 +124,9 @@ static const char *check_chains(const oc_cast_group_t *group)
         }
         if (fragments != chain->fragments || position != chain->position) {
             return "a chain is not the sum of its blocks";
+        }
+        if (chain->awaited != first_not_sent(operation, chain)) {
+            return "a chain does not await its first block that was not sent";
         }
     }
     return next == group->config.num_ranks ? NULL : "a rank has no chain";
@@ -169,8 +205,9 @@ static const char *check_services(const oc_cast_group_t *group)
 static const char *check_active(const oc_cast_group_t *group)
 {
     const oc_cast_operation_t *active = group->active;
-    const char *(*const checks[])(const oc_cast_group_t *) = {check_blocks, check_chains,
-                                                              check_requests, check_services};
+    const char *(*const checks[])(const oc_cast_group_t *) = {check_blocks, check_open,
+                                                              check_chains, check_requests,
+                                                              check_services};
     const char *wrong = NULL;
 
     if (OC_CAST_QUEUED == active->state || active->generation != group->generation

@@ -50,6 +50,7 @@ typedef struct {
     size_t offset, length;     /* in recv; bytes */
     uint32_t fragments;        /* 0: the block is empty */
     uint32_t chain;
+    uint32_t before;           /* the rank before in its chain whose block is not empty; itself: none */
     uint64_t first;            /* number of its first bit in the bitmaps */
     uint32_t received;         /* bits set */
     uint32_t high;             /* so many have been sent, as far as this rank knows */
@@ -76,6 +77,7 @@ typedef struct {
     uint32_t first_rank, end_rank;
     uint64_t fragments;        /* of all its blocks */
     uint64_t position;         /* of those, known to have been sent */
+    uint32_t awaited;          /* its first rank whose block is not known to be sent; end_rank: none */
     uint64_t heard;            /* time when position grew last */
     uint64_t told;             /* what was last said to have passed this rank and all below */
     uint64_t credit, credited; /* what has passed all ranks, and when that was news */
@@ -154,12 +156,15 @@ typedef struct oc_cast_operation {
     bool done_reported;        /* the same for DONE and LEAVE */
     oc_block_t *blocks;        /* from ENTERING on, as all below */
     uint32_t incomplete;       /* blocks */
+    uint64_t *open;            /* bitmap of blocks, see open_blocks.h */
+    uint64_t received;         /* fragments of all blocks */
     bool heard;                /* something has come by multicast */
     uint64_t *present;         /* bitmaps: fragment is here, … */
     uint64_t *asked;           /* … was asked for and may still come, … */
     uint64_t *lost;            /* … was ever asked for, or came because others did */
     oc_chain_t *chains;
     uint32_t num_chains, senders; /* senders: chains that are not empty */
+    uint64_t before;           /* fragments of the ranks that come before this one in its chain */
     uint32_t ahead;            /* fragments that a chain may be ahead of the others */
     const uint8_t *source;     /* own block */
     uint8_t *batch;            /* own fragments that are being sent; NULL: they are sent from source */
@@ -242,6 +247,7 @@ typedef struct {
     uint32_t count;
     uint32_t *of;              /* by rank: its host */
     uint32_t *ranks;           /* those of the first host, then those of the second, ... */
+    uint32_t *at;              /* by rank: where it is among those */
     uint32_t *first;           /* by host, and behind the last one: where its ranks begin */
 } oc_cast_hosts_t;
 

@@ -110,6 +110,43 @@ static uint32_t choose_ahead(const oc_cast_group_t *group, const oc_cast_operati
     return ahead > MIN_AHEAD ? ahead : MIN_AHEAD;
 }
 
+/* The rank before in its chain whose block is not empty; itself: there is none. */
+static uint32_t rank_before(const oc_cast_operation_t *operation, uint32_t first_rank, uint32_t rank)
+{
+    uint32_t last = rank - 1;
+
+    if (rank == first_rank) {
+        return rank;
+    }
+    if (operation->blocks[last].fragments > 0) {
+        return last;
+    }
+    return operation->blocks[last].before == last ? rank : operation->blocks[last].before;
+}
+
+static void add_to_chain(const oc_cast_group_t *group, oc_cast_operation_t *operation, uint32_t number,
+                         uint32_t rank)
+{
+    oc_chain_t *chain = &operation->chains[number];
+    oc_block_t *block = &operation->blocks[rank];
+
+    block->chain = number;
+    block->before = rank_before(operation, chain->first_rank, rank);
+    if (rank == group->config.rank) {
+        operation->before = chain->fragments;
+    }
+    chain->fragments += block->fragments;
+}
+
+/* On to the first block that is not known to be sent. */
+static void await_next(const oc_cast_operation_t *operation, oc_chain_t *chain)
+{
+    while (chain->awaited < chain->end_rank
+           && operation->blocks[chain->awaited].high == operation->blocks[chain->awaited].fragments) {
+        chain->awaited++;
+    }
+}
+
 oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operation)
 {
     uint32_t ranks = group->config.num_ranks, count = choose_number(group, operation);
@@ -126,25 +163,26 @@ oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operatio
         chain->first_rank = (uint32_t) ((uint64_t) k * ranks / count);
         chain->end_rank = (uint32_t) ((uint64_t) (k + 1) * ranks / count);
         for (uint32_t rank = chain->first_rank; rank < chain->end_rank; rank++) {
-            operation->blocks[rank].chain = k;
-            chain->fragments += operation->blocks[rank].fragments;
+            add_to_chain(group, operation, k, rank);
         }
+        chain->awaited = chain->first_rank;
+        await_next(operation, chain);
         operation->senders += chain->fragments > 0;
     }
     operation->ahead = choose_ahead(group, operation);
     return OC_OK;
 }
 
-uint64_t oc_chains_before(const oc_cast_group_t *group)
+void oc_chains_sent(oc_cast_operation_t *operation, uint32_t rank, uint32_t count, uint64_t now)
 {
-    const oc_cast_operation_t *operation = group->active;
-    const oc_chain_t *own = &operation->chains[operation->blocks[group->config.rank].chain];
-    uint64_t count = 0;
+    oc_block_t *block = &operation->blocks[rank];
+    oc_chain_t *chain = &operation->chains[block->chain];
 
-    for (uint32_t rank = own->first_rank; rank < group->config.rank; rank++) {
-        count += operation->blocks[rank].fragments;
-    }
-    return count;
+    assert(count > block->high && count <= block->fragments && block->chain < operation->num_chains);
+    chain->position += count - block->high;
+    chain->heard = now;
+    block->high = count;
+    await_next(operation, chain);
 }
 
 /* All others are silent: either nothing gets through, or they wait for this rank. */
@@ -177,7 +215,7 @@ uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
     oc_cast_operation_t *operation = group->active;
     const oc_block_t *own_block = &operation->blocks[group->config.rank];
     const oc_chain_t *own = &operation->chains[own_block->chain];
-    uint64_t base = oc_chains_before(group), limit = base + own_block->fragments;
+    uint64_t base = operation->before, limit = base + own_block->fragments;
     unsigned moving = 0, stalled = 0;
 
     for (uint32_t k = 0; k < operation->num_chains; k++) {
@@ -233,42 +271,21 @@ uint32_t oc_chains_next(const oc_cast_group_t *group)
     return group->config.num_ranks;
 }
 
-/* All blocks of its chain before this one are empty, or have been sent as far as is known. */
-static bool chain_is_first(const oc_cast_operation_t *operation, uint32_t rank, bool sent)
-{
-    const oc_chain_t *chain = &operation->chains[operation->blocks[rank].chain];
-
-    for (uint32_t r = chain->first_rank; r < rank; r++) {
-        const oc_block_t *block = &operation->blocks[r];
-
-        if (sent ? block->high < block->fragments : block->fragments > 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool oc_chains_heads(const oc_cast_operation_t *operation, uint32_t rank)
 {
-    return chain_is_first(operation, rank, false);
+    return operation->blocks[rank].before == rank;
 }
 
 bool oc_chains_expects(const oc_cast_operation_t *operation, uint32_t rank)
 {
-    return chain_is_first(operation, rank, true);
+    return operation->chains[operation->blocks[rank].chain].awaited >= rank;
 }
 
 uint64_t oc_chains_heard(const oc_cast_operation_t *operation, uint32_t rank)
 {
     const oc_block_t *block = &operation->blocks[rank];
-    uint32_t before = rank;
+    uint64_t ended = operation->blocks[block->before].ended;
 
-    while (0 == block->received && before > operation->chains[block->chain].first_rank) {
-        if (operation->blocks[--before].fragments > 0) {
-            uint64_t ended = operation->blocks[before].ended;
-
-            return ended > block->heard ? ended : block->heard;
-        }
-    }
-    return block->heard;
+    return 0 == block->received && block->before != rank && ended > block->heard ? ended
+                                                                                  : block->heard;
 }

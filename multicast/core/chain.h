@@ -8,8 +8,8 @@
 oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operation);
 /* Whether who sends has to be told how far the others are (credit.h). */
 bool oc_chains_need_credit(const oc_cast_group_t *group);
-/* Fragments of the ranks that come before this one in its chain. */
-uint64_t oc_chains_before(const oc_cast_group_t *group);
+/* So many fragments of a rank's block are known to have been sent, which is news. */
+void oc_chains_sent(oc_cast_operation_t *operation, uint32_t rank, uint32_t count, uint64_t now);
 /* Own fragments that may have been sent by now. */
 uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now);
 /* Whether no more is left to send than a chain may be ahead: the next rank may begin. */

@@ -28,7 +28,7 @@ static uint64_t own_passed(const oc_cast_group_t *group, uint32_t chain)
     if (operation->blocks[group->config.rank].chain != chain) {
         return position;
     }
-    begin = oc_chains_before(group);
+    begin = operation->before;
     end = begin + operation->blocks[group->config.rank].fragments;
     return position >= begin && position < end ? end : position;
 }

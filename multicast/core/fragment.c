@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "multicast/core/cast_memory.h"
+#include "multicast/core/chain.h"
 #include "multicast/core/crc32c.h"
+#include "multicast/core/open_blocks.h"
 #include "multicast/core/reception.h"
 
 /* How often a block is fetched whose checksum does not fit. */
@@ -117,15 +119,21 @@ void oc_fragment_misfit(oc_cast_group_t *group, uint32_t owner, uint32_t other, 
 
 void oc_fragment_sent(oc_cast_group_t *group, uint32_t rank, uint32_t count, uint64_t now)
 {
-    oc_block_t *block = &group->active->blocks[rank];
-    oc_chain_t *chain = &group->active->chains[block->chain];
+    oc_cast_operation_t *operation = group->active;
+    oc_block_t *block = &operation->blocks[rank];
+    const oc_chain_t *chain = &operation->chains[block->chain];
+    uint32_t high = block->high, awaited = chain->awaited;
 
-    assert(count <= block->fragments && block->chain < group->active->num_chains);
-    if (count > block->high) {
-        chain->position += count - block->high;
-        chain->heard = now;
-        block->high = count;
+    assert(count <= block->fragments);
+    if (count > high) {
+        oc_chains_sent(operation, rank, count, now);
         block->ended = now;
+        if (0 == high) {
+            oc_open_blocks_add(group, rank);
+        }
+        if (chain->awaited > awaited && chain->awaited < chain->end_rank) {
+            oc_open_blocks_add(group, chain->awaited); /* now it should be sending */
+        }
     }
     block->heard = now;
 }
@@ -141,6 +149,7 @@ static void begin_anew(oc_cast_group_t *group, uint32_t rank, oc_block_t *block)
         oc_bit_clear(operation->present, block->first + i);
         oc_bit_clear(operation->asked, block->first + i);
     }
+    operation->received -= block->received;
     block->received = block->summed = block->crc = block->clean = 0;
     block->mark = block->fragments;
     if (++block->failures == MAX_FAILURES) {
@@ -165,6 +174,7 @@ static void complete(oc_cast_group_t *group, uint32_t rank, oc_block_t *block)
     block->complete = true;
     block->news = block->received;
     group->active->incomplete--;
+    oc_open_blocks_remove(group, rank);
     oc_reception_complete(group, rank);
 }
 
@@ -188,6 +198,7 @@ bool oc_fragment_place(oc_cast_group_t *group, uint32_t rank, uint32_t index, co
     assert(rank != group->config.rank && block->received < block->fragments);
     oc_bit_set(operation->present, block->first + index);
     block->received++;
+    operation->received++;
     oc_fragment_sent(group, rank, index + 1, now);
     while (block->summed < block->fragments
            && oc_bit(operation->present, block->first + block->summed)) {

@@ -9,6 +9,7 @@
 
 #include "multicast/core/cast_memory.h"
 #include "multicast/core/chain.h"
+#include "multicast/core/open_blocks.h"
 
 static bool copy_sizes(oc_cast_operation_t *operation, const oc_cast_args_t *args, uint32_t count)
 {
@@ -75,6 +76,7 @@ void oc_operation_free(oc_cast_operation_t *operation)
     free(operation->lengths);
     free(operation->offsets);
     free(operation->blocks);
+    free(operation->open);
     free(operation->present);
     free(operation->asked);
     free(operation->lost);
@@ -177,6 +179,9 @@ oc_status_t oc_operation_prepare(oc_cast_group_t *group, oc_cast_operation_t *op
         return OC_ERR_NO_MEMORY;
     }
     status = lay_out(group, operation, &bits);
+    if (OC_OK == status) {
+        status = oc_open_blocks_begin(group, operation);
+    }
     if (OC_OK == status) {
         status = get_bitmaps(operation, bits);
     }

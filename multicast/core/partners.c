@@ -33,6 +33,7 @@ static void number_hosts(oc_cast_group_t *group)
             places->first[places->count++] = i;
         }
         places->of[rank] = places->count - 1;
+        places->at[rank] = i;
     }
     places->first[places->count] = ranks;
 }
@@ -44,8 +45,10 @@ oc_status_t oc_partners_begin(oc_cast_group_t *group)
 
     places->of = calloc(ranks, sizeof(*places->of));
     places->ranks = calloc(ranks, sizeof(*places->ranks));
+    places->at = calloc(ranks, sizeof(*places->at));
     places->first = calloc(ranks + 1, sizeof(*places->first));
-    if (NULL == places->of || NULL == places->ranks || NULL == places->first) {
+    if (NULL == places->of || NULL == places->ranks || NULL == places->at
+        || NULL == places->first) {
         return OC_ERR_NO_MEMORY;
     }
     number_hosts(group);
@@ -56,6 +59,7 @@ void oc_partners_end(oc_cast_group_t *group)
 {
     free(group->places.of);
     free(group->places.ranks);
+    free(group->places.at);
     free(group->places.first);
     group->places = (oc_cast_hosts_t) {0};
 }
@@ -103,12 +107,24 @@ uint32_t oc_partners_above(const oc_cast_group_t *group, uint32_t owner)
     return fetcher_on(group, (own + places->count - step) % places->count, owner);
 }
 
+/* Where this rank's host ends in places->ranks: there the order begins, and goes back. */
+static uint32_t end_of_host(const oc_cast_group_t *group)
+{
+    return group->places.first[group->places.of[group->config.rank] + 1];
+}
+
 uint32_t oc_partners_behind(const oc_cast_group_t *group, uint32_t number)
 {
-    const oc_cast_hosts_t *places = &group->places;
-    uint32_t end = places->first[places->of[group->config.rank] + 1], ranks = group->config.num_ranks;
+    uint32_t ranks = group->config.num_ranks;
 
-    return places->ranks[(end + ranks - 1 - number) % ranks];
+    return group->places.ranks[(end_of_host(group) + ranks - 1 - number) % ranks];
+}
+
+uint32_t oc_partners_number(const oc_cast_group_t *group, uint32_t rank)
+{
+    uint32_t ranks = group->config.num_ranks;
+
+    return (end_of_host(group) + ranks - 1 - group->places.at[rank]) % ranks;
 }
 
 uint32_t oc_partners_count(const oc_cast_group_t *group)

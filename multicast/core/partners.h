@@ -25,10 +25,12 @@ bool oc_partners_share_host(const oc_cast_group_t *group, uint32_t rank, uint32_
  */
 uint32_t oc_partners_fetcher(const oc_cast_group_t *group, uint32_t rank, uint32_t owner);
 
-/* The fetcher of the partner above this rank's host, which is not that of the owner. */
 /* The ranks of this host, those of the host before, and so on: the rank of that number. */
 uint32_t oc_partners_behind(const oc_cast_group_t *group, uint32_t number);
+/* Which number a rank has there. */
+uint32_t oc_partners_number(const oc_cast_group_t *group, uint32_t rank);
 
+/* The fetcher of the partner above this rank's host, which is not that of the owner. */
 uint32_t oc_partners_above(const oc_cast_group_t *group, uint32_t owner);
 
 /* How many partners a host has, some perhaps twice; and the fetcher of each. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds what is missing and asks for it. Every few milliseconds all blocks are looked at:
+ * Finds what is missing and asks for it. Every few milliseconds the blocks are looked at that are open:
  *
  *   - A fragment is missing if a later one of the same block was here at the look before.
  *   - If nothing is known to be missing and the block's owner should be sending, but has been
@@ -22,7 +22,9 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "multicast/core/chain.h"
 #include "multicast/core/fragment.h"
+#include "multicast/core/open_blocks.h"
 #include "multicast/core/partners.h"
 #include "multicast/core/poll.h"
 #include "multicast/core/post.h"
@@ -295,6 +297,9 @@ static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, 
         block->marked = block->came;
         block->news = block->received;
         oc_poll_look(group, rank, now);
+        if (0 == block->high && !oc_chains_expects(group->active, rank)) {
+            oc_open_blocks_remove(group, rank); /* nothing can be missing before it is sent */
+        }
     }
 }
 
@@ -316,7 +321,6 @@ uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
     bool new_look = now >= operation->look_at, spare[2] = {true, true};
-    uint64_t moved = operation->sent;
 
     if (!new_look && !operation->look_again) {
         return operation->look_at;
@@ -326,16 +330,12 @@ uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now)
         oc_unicast_expect_all(group, now);
     }
     expire(group, now);
-    for (uint32_t i = 0; i < group->config.num_ranks; i++) {
-        uint32_t rank = oc_partners_behind(group, i);
-
-        moved += operation->blocks[rank].received;
-        if (!operation->blocks[rank].complete) {
-            look_at_block(group, rank, new_look, spare, now);
-        }
+    for (uint32_t i = oc_open_blocks_next(group, 0); i < group->config.num_ranks;
+         i = oc_open_blocks_next(group, i + 1)) {
+        look_at_block(group, oc_partners_behind(group, i), new_look, spare, now);
     }
     if (new_look) {
-        learn_reorder(group, moved, now);
+        learn_reorder(group, operation->sent + operation->received, now);
         operation->look_at =
             now + (operation->incomplete > 0 ? group->reorder : OC_CAST_MAX_STEP);
     }

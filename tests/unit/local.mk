@@ -69,6 +69,11 @@ tests_unit_test_datagram_SOURCES = tests/unit/test_datagram.c tests/unit/fence.h
 tests_unit_test_datagram_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_datagram_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_open_blocks
+tests_unit_test_open_blocks_SOURCES = tests/unit/test_open_blocks.c
+tests_unit_test_open_blocks_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_open_blocks_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_partners
 tests_unit_test_partners_SOURCES = tests/unit/test_partners.c
 tests_unit_test_partners_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -136,6 +136,23 @@ static void test_partners(void **state)
     oc_partners_end(&group);
 }
 
+/* From any rank all are in the order once, those of its own host first. */
+static void test_the_order_of_blocks(void **state)
+{
+    (void) state;
+    for (unsigned by_block = 0; by_block <= 1; by_block++) {
+        place(21, 4, 1 == by_block);
+        begin(21);
+        for (group.config.rank = 0; group.config.rank < 21; group.config.rank++) {
+            assert_true(oc_partners_share_host(&group, group.config.rank, oc_partners_behind(&group, 0)));
+            for (uint32_t i = 0; i < 21; i++) {
+                assert_int_equal(oc_partners_number(&group, oc_partners_behind(&group, i)), i);
+            }
+        }
+        oc_partners_end(&group);
+    }
+}
+
 /* The ranks of a host share the work. */
 static void test_fetchers(void **state)
 {
@@ -164,6 +181,7 @@ int main(void)
         cmocka_unit_test(test_hosts_are_numbered),
         cmocka_unit_test(test_all_ways_lead_to_the_owner),
         cmocka_unit_test(test_partners),
+        cmocka_unit_test(test_the_order_of_blocks),
         cmocka_unit_test(test_fetchers),
     };
 
