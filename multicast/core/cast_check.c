@@ -176,6 +176,26 @@ static const char *check_requests(const oc_cast_group_t *group)
     return wrong;
 }
 
+static const char *check_polls(const oc_cast_group_t *group)
+{
+    const oc_cast_operation_t *operation = group->active;
+    const oc_cast_poll_t *poll;
+    uint64_t count = 0, held = 0;
+
+    DL_FOREACH (operation->polls, poll) {
+        count++;
+        if (poll->owner >= group->config.num_ranks || 0 == operation->blocks[poll->owner].held) {
+            return "a poll is about no block, or not counted there";
+        }
+    }
+    for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
+        held += operation->blocks[rank].held;
+    }
+    return count == held && count == operation->num_polls && count <= group->config.num_ranks
+               ? NULL
+               : "polls are miscounted, or more than are kept";
+}
+
 static const char *check_services(const oc_cast_group_t *group)
 {
     const oc_cast_service_t *service, *other;
@@ -198,6 +218,9 @@ static const char *check_services(const oc_cast_group_t *group)
         if (held > OC_CAST_MAX_SERVICES) {
             return "a rank has more services than are kept for it";
         }
+        if (held != group->active->served[service->requester]) {
+            return "the services of a rank are miscounted";
+        }
     }
     return NULL;
 }
@@ -207,7 +230,7 @@ static const char *check_active(const oc_cast_group_t *group)
     const oc_cast_operation_t *active = group->active;
     const char *(*const checks[])(const oc_cast_group_t *) = {check_blocks, check_open,
                                                               check_chains, check_requests,
-                                                              check_services};
+                                                              check_polls, check_services};
     const char *wrong = NULL;
 
     if (OC_CAST_QUEUED == active->state || active->generation != group->generation

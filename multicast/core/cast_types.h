@@ -46,6 +46,8 @@
 /* Time that passes while nobody calls progress is this rank's own: only so much of it counts. */
 #define OC_CAST_MAX_STEP (100 * OC_MILLISECOND)
 
+typedef struct oc_cast_service oc_cast_service_t;
+
 typedef struct {
     size_t offset, length;     /* in recv; bytes */
     uint32_t fragments;        /* 0: the block is empty */
@@ -67,6 +69,8 @@ typedef struct {
     unsigned missed;           /* requests of which what was multicast again did not come */
     bool complete;             /* all there, and the checksum fits */
     uint32_t requests;         /* that are out for it */
+    uint32_t held;             /* polls about it in polls, of the operation */
+    oc_cast_service_t *services; /* of it */
     bool polled;               /* whether more was sent has not been answered yet */
     uint64_t heard;            /* time of the last news of it */
     uint64_t ended;            /* when it was known to have been sent to its end */
@@ -104,7 +108,7 @@ typedef struct {
     uint64_t fragments;
 } oc_cast_budget_t;
 
-typedef struct oc_cast_service {
+struct oc_cast_service {
     uint32_t requester, number, block;
     uint32_t range, done;      /* where it goes on: a range, and fragments of it */
     uint32_t num_ranges;
@@ -120,8 +124,9 @@ typedef struct oc_cast_service {
     uint32_t seen;             /* … and this was the news of the block when it was looked for */
     uint32_t num_left;
     struct oc_cast_service *prev, *next;
+    struct oc_cast_service *prev_of_block, *next_of_block;
     oc_cast_range_t left[];         /* OC_CAST_MAX_RANGES if it waits */
-} oc_cast_service_t;
+};
 
 /* A peer that waits for an answer to its POLL. */
 typedef struct oc_cast_poll {
@@ -156,6 +161,7 @@ typedef struct oc_cast_operation {
     bool done_reported;        /* the same for DONE and LEAVE */
     oc_block_t *blocks;        /* from ENTERING on, as all below */
     uint32_t incomplete;       /* blocks */
+    bool expects_all;          /* multicast is over: all may be asked for */
     uint64_t *open;            /* bitmap of blocks, see open_blocks.h */
     uint64_t received;         /* fragments of all blocks */
     bool heard;                /* something has come by multicast */
@@ -186,8 +192,11 @@ typedef struct oc_cast_operation {
     uint8_t *unanswered;       /* by rank: requests that it has not answered to the end */
     uint8_t *overdue;          /* by rank: those of them that are past their deadline */
     oc_cast_service_t *services;
+    uint8_t *served;           /* by rank: services for it */
     oc_recast_t recast;
-    oc_cast_poll_t *polls;     /* of peers that wait for an answer */
+    oc_cast_poll_t *polls;     /* of peers that wait for an answer, … */
+    uint32_t num_polls;        /* … at most as many as ranks (poll.h) */
+    bool poll_news;            /* more was sent of a block that one is about */
     struct oc_cast_operation *prev, *next;
 } oc_cast_operation_t;
 

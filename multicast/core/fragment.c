@@ -128,6 +128,7 @@ void oc_fragment_sent(oc_cast_group_t *group, uint32_t rank, uint32_t count, uin
     if (count > high) {
         oc_chains_sent(operation, rank, count, now);
         block->ended = now;
+        operation->poll_news = operation->poll_news || block->held > 0;
         if (0 == high) {
             oc_open_blocks_add(group, rank);
         }

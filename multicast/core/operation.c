@@ -89,6 +89,7 @@ void oc_operation_free(oc_cast_operation_t *operation)
     free(operation->batch);
     free(operation->unanswered);
     free(operation->overdue);
+    free(operation->served);
     free(operation);
 }
 
@@ -174,8 +175,9 @@ oc_status_t oc_operation_prepare(oc_cast_group_t *group, oc_cast_operation_t *op
     operation->tail = malloc(2 * (size_t) group->payload);
     operation->unanswered = calloc(group->config.num_ranks, sizeof(*operation->unanswered));
     operation->overdue = calloc(group->config.num_ranks, sizeof(*operation->overdue));
+    operation->served = calloc(group->config.num_ranks, sizeof(*operation->served));
     if (NULL == operation->blocks || NULL == operation->tail || NULL == operation->unanswered
-        || NULL == operation->overdue) {
+        || NULL == operation->overdue || NULL == operation->served) {
         return OC_ERR_NO_MEMORY;
     }
     status = lay_out(group, operation, &bits);

@@ -2,6 +2,7 @@
 /* Asks how much of a block has been sent, and answers others. */
 #include "multicast/core/poll.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -31,6 +32,19 @@ static void tell(oc_cast_group_t *group, uint32_t rank, uint32_t owner)
     };
 
     oc_cast_post(group, rank, &answer);
+}
+
+/* One that was held; it is no more. */
+static void answer(oc_cast_group_t *group, oc_cast_poll_t *poll)
+{
+    oc_cast_operation_t *operation = group->active;
+
+    assert(operation->num_polls > 0 && operation->blocks[poll->owner].held > 0);
+    tell(group, poll->rank, poll->owner);
+    DL_DELETE(operation->polls, poll);
+    operation->num_polls--;
+    operation->blocks[poll->owner].held--;
+    free(poll);
 }
 
 /* ---- asking ---- */
@@ -135,11 +149,12 @@ void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, 
         block->mark = block->high; /* nothing is here that could have overtaken them */
         block->marked = block->came;
     }
+    if (0 == block->held) {
+        return;
+    }
     DL_FOREACH_SAFE (operation->polls, poll, next) {
         if (poll->owner == message->block) {
-            tell(group, poll->rank, poll->owner);
-            DL_DELETE(operation->polls, poll);
-            free(poll);
+            answer(group, poll);
         }
     }
 }
@@ -150,6 +165,9 @@ static oc_cast_poll_t *find(oc_cast_operation_t *operation, uint32_t rank, uint3
 {
     oc_cast_poll_t *poll;
 
+    if (0 == operation->blocks[owner].held) {
+        return NULL;
+    }
     DL_FOREACH (operation->polls, poll) {
         if (poll->rank == rank && poll->owner == owner) {
             return poll;
@@ -158,19 +176,22 @@ static oc_cast_poll_t *find(oc_cast_operation_t *operation, uint32_t rank, uint3
     return NULL;
 }
 
-/* false: there is no memory. */
-static bool hold(oc_cast_operation_t *operation, const oc_cast_message_t *message)
+/* false: so many are held already, or there is no memory. */
+static bool hold(const oc_cast_group_t *group, const oc_cast_message_t *message)
 {
+    oc_cast_operation_t *operation = group->active;
     oc_cast_poll_t *poll = find(operation, message->rank, message->block);
 
     if (NULL == poll) {
-        poll = calloc(1, sizeof(*poll));
+        poll = operation->num_polls < group->config.num_ranks ? calloc(1, sizeof(*poll)) : NULL;
         if (NULL == poll) {
             return false;
         }
         poll->rank = message->rank;
         poll->owner = message->block;
         DL_APPEND(operation->polls, poll);
+        operation->num_polls++;
+        operation->blocks[poll->owner].held++;
     }
     poll->known = message->number;
     return true;
@@ -185,7 +206,7 @@ void oc_poll_message(oc_cast_group_t *group, const oc_cast_message_t *message)
         return;
     }
     if (owner == group->config.rank || group->active->blocks[owner].complete
-        || sent_of(group, owner) > message->number || !hold(group->active, message)) {
+        || sent_of(group, owner) > message->number || !hold(group, message)) {
         tell(group, message->rank, owner);
     }
 }
@@ -195,11 +216,13 @@ void oc_poll_progress(oc_cast_group_t *group)
     oc_cast_operation_t *operation = group->active;
     oc_cast_poll_t *poll, *next;
 
+    if (!operation->poll_news) {
+        return;
+    }
+    operation->poll_news = false;
     DL_FOREACH_SAFE (operation->polls, poll, next) {
         if (sent_of(group, poll->owner) > poll->known) {
-            tell(group, poll->rank, poll->owner);
-            DL_DELETE(operation->polls, poll);
-            free(poll);
+            answer(group, poll);
         }
     }
 }

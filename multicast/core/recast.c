@@ -74,8 +74,8 @@ bool oc_recast_wanted(const oc_cast_group_t *group, const oc_cast_service_t *ser
     if (0 != given && host_of(group, service) != given) {
         return true; /* another host has got it already */
     }
-    DL_FOREACH (operation->services, other) {
-        if (other->block == service->block && has_index(other, index)
+    DL_FOREACH2 (operation->blocks[service->block].services, other, next_of_block) {
+        if (has_index(other, index)
             && !oc_partners_share_host(group, other->requester, service->requester)
             && !oc_partners_share_host(group, other->requester, group->config.rank)) {
             return true;

@@ -25,15 +25,20 @@ static bool ranges_fit(const oc_cast_message_t *message, uint32_t fragments)
     return message->num_ranges > 0;
 }
 
-static unsigned held_for(const oc_cast_operation_t *operation, uint32_t rank)
+static void serve_begin(oc_cast_operation_t *operation, oc_cast_service_t *service)
 {
-    const oc_cast_service_t *service;
-    unsigned count = 0;
+    DL_APPEND(operation->services, service);
+    DL_APPEND2(operation->blocks[service->block].services, service, prev_of_block, next_of_block);
+    operation->served[service->requester]++;
+}
 
-    DL_FOREACH (operation->services, service) {
-        count += service->requester == rank;
-    }
-    return count;
+static void serve_end(oc_cast_operation_t *operation, oc_cast_service_t *service)
+{
+    assert(operation->served[service->requester] > 0);
+    operation->served[service->requester]--;
+    DL_DELETE2(operation->blocks[service->block].services, service, prev_of_block, next_of_block);
+    DL_DELETE(operation->services, service);
+    free(service);
 }
 
 /* The last answer, after so many fragments; to nothing: somebody else has to help. */
@@ -88,7 +93,7 @@ void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, 
         return;
     }
     size = sizeof(*service) + (wait ? OC_CAST_MAX_RANGES : 0) * sizeof(oc_cast_range_t);
-    service = held_for(operation, message->rank) < OC_CAST_MAX_SERVICES ? calloc(1, size) : NULL;
+    service = operation->served[message->rank] < OC_CAST_MAX_SERVICES ? calloc(1, size) : NULL;
     if (NULL == service) {
         serve_decline(group, message, 0);
         return;
@@ -101,7 +106,7 @@ void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, 
     service->due = may_recast(group, service) ? now + group->reorder : now;
     service->num_ranges = message->num_ranges;
     memcpy(service->ranges, message->ranges, message->num_ranges * sizeof(oc_cast_range_t));
-    DL_APPEND(operation->services, service);
+    serve_begin(operation, service);
     if (service->wait) {
         learn(group, message, now);
     }
@@ -109,14 +114,15 @@ void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, 
 
 void oc_serve_withdrawn(oc_cast_group_t *group, const oc_cast_message_t *message)
 {
-    oc_cast_service_t *service, *next;
+    oc_cast_service_t *service;
 
-    DL_FOREACH_SAFE (group->active->services, service, next) {
-        if (service->requester == message->rank && service->number == message->number
-            && service->block == message->block) {
+    if (message->block >= group->config.num_ranks) {
+        return;
+    }
+    DL_FOREACH2 (group->active->blocks[message->block].services, service, next_of_block) {
+        if (service->requester == message->rank && service->number == message->number) {
             serve_decline(group, message, service->given);
-            DL_DELETE(group->active->services, service);
-            free(service);
+            serve_end(group->active, service);
             return;
         }
     }
@@ -242,8 +248,7 @@ static void serve(oc_cast_group_t *group, oc_cast_service_t *service, uint64_t n
         service->told = now;
     }
     if (message.last) {
-        DL_DELETE(group->active->services, service);
-        free(service);
+        serve_end(group->active, service);
     } else if (all) {
         park(service);
     }

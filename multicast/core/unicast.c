@@ -54,6 +54,10 @@ void oc_unicast_message(oc_cast_group_t *group, const oc_cast_message_t *message
 
 void oc_unicast_expect_all(oc_cast_group_t *group, uint64_t now)
 {
+    if (group->active->expects_all) {
+        return;
+    }
+    group->active->expects_all = true;
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
         oc_block_t *block = &group->active->blocks[rank];
 

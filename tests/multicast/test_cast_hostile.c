@@ -363,6 +363,29 @@ static void test_flood_of_requests(void **state)
     expect_success(PATIENCE);
 }
 
+/* Of any rank about any block: as many as ranks are held, and others are answered at once. */
+static void test_flood_of_polls(void **state)
+{
+    oc_cast_message_t made = message(OC_CAST_POLL);
+    unsigned long long before = crew_counters(crew, 0)->control_messages;
+    unsigned count = 0;
+
+    (void) state;
+    for (made.rank = 1; made.rank < RANKS; made.rank++) {
+        for (made.block = 1; made.block < RANKS; made.block++) {
+            if (made.block != made.rank) {
+                crew_forge(crew, 0, &made);
+                crew_forge(crew, 0, &made); /* held once */
+                count++;
+            }
+        }
+    }
+    assert_int_equal(count, 6);
+    assert_false(network_run(crew_network(crew), now() + OC_MILLISECOND, NULL, NULL));
+    assert_int_equal(crew_counters(crew, 0)->control_messages - before, 2 * (count - RANKS));
+    expect_success(PATIENCE);
+}
+
 static oc_cast_message_t repair(uint32_t first, uint32_t count, size_t length)
 {
     static const uint8_t data[OC_CAST_MESSAGE_MAX];
@@ -593,6 +616,7 @@ int main(void)
         TEST(test_wrong_requests),
         TEST(test_request_for_more),
         TEST(test_flood_of_requests),
+        TEST(test_flood_of_polls),
         TEST(test_wrong_ends),
         TEST(test_wrong_repairs),
         TEST(test_other_repairs),
