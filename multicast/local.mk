@@ -3,6 +3,7 @@
 # libocucx, libocnet, libocnode, libocprotocol and libocbase too, once each.
 noinst_LTLIBRARIES += libocmulticast.la
 libocmulticast_la_SOURCES = \
+	multicast/core/backoff.h multicast/core/backoff.c \
 	multicast/core/cast_arrival.c \
 	multicast/core/cast_check.h multicast/core/cast_check.c \
 	multicast/core/cast_types.h \

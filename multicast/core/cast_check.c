@@ -129,6 +129,9 @@ static const char *check_chains(const oc_cast_group_t *group)
             return "a chain does not await its first block that was not sent";
         }
     }
+    if (0 == operation->part || operation->part > OC_CAST_WHOLE) {
+        return "all ranks have room for nothing, or for more than a window";
+    }
     return next == group->config.num_ranks ? NULL : "a rank has no chain";
 }
 

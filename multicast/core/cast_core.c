@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 #include "base/check.h"
+#include "multicast/core/backoff.h"
 #include "multicast/core/cast_check.h"
 #include "multicast/core/cast_memory.h"
 #include "multicast/core/cast_probe.h"
@@ -71,6 +72,7 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
     group->reorder = FIRST_REORDER;
     group->patience = 2 * FIRST_REORDER;
     oc_poll_begin(group);
+    oc_backoff_begin(group);
     oc_tree_begin(group);
     if (NULL == group->serials || NULL == group->scratch || NULL == group->seal
         || OC_OK != copy_hosts(group, config->hosts) || OC_OK != oc_cast_route_begin(group)

@@ -60,6 +60,7 @@ typedef struct {
     uint32_t came, marked;     /* by multicast, as first sent: until now, and when mark was high */
     uint32_t expected, counted; /* mark and marked, as they are in the group's reception */
     uint32_t clean;            /* what is missing below has been asked for */
+    uint32_t forgiven;         /* what is lost below was on its way when the window was made smaller last */
     uint32_t summed;           /* so many are in crc */
     uint32_t crc;
     uint8_t trailer[OC_CAST_TRAILER];
@@ -171,7 +172,11 @@ typedef struct oc_cast_operation {
     oc_chain_t *chains;
     uint32_t num_chains, senders; /* senders: chains that are not empty */
     uint64_t before;           /* fragments of the ranks that come before this one in its chain */
-    uint32_t ahead;            /* fragments that a chain may be ahead of the others */
+    bool together;             /* all ranks send at once */
+    uint32_t ahead;            /* fragments that a chain may be ahead of the others, with the whole window … */
+    double most;               /* … and that are under way to a rank then */
+    uint32_t part;             /* of the window that all ranks have room for, as a CREDIT says it */
+    uint32_t part_told;        /* what was last said of this rank and all below */
     const uint8_t *source;     /* own block */
     uint8_t *batch;            /* own fragments that are being sent; NULL: they are sent from source */
     uint8_t *tail;             /* end of own block, with the trailer: where it is not contiguous */
@@ -184,6 +189,7 @@ typedef struct oc_cast_operation {
     uint32_t grace;            /* own fragments that may be sent while all others are stalled … */
     uint64_t grace_until;      /* … until then */
     uint64_t begun, look_at;
+    uint64_t looked;           /* fragments that had come or were sent at the last look */
     uint64_t moved, moved_at;  /* fragments that have passed this rank and all below, and when the last did */
     bool look_again;           /* before that time */
     oc_cast_request_t *requests;
@@ -207,6 +213,8 @@ typedef struct {
     uint32_t passing;          /* the generation that passed is of */
     /* by chain: fragments that have passed it and all below; of children */
     uint64_t passed[OC_CAST_MAX_CHAINS];
+    uint32_t part;             /* of the window that it and all below have room for */
+    uint64_t credited;         /* serial number of the last CREDIT */
     uint64_t patience;         /* ns of silence before a PING */
     uint64_t ping_at;          /* when that will be */
 } oc_neighbour_t;
@@ -279,6 +287,7 @@ struct oc_cast_group {
     uint64_t *serials;         /* by rank: the highest that came */
     uint32_t rotation;         /* of sources */
     oc_reception_t reception;
+    double backoff;            /* the part of the window that this rank has room for; see backoff.c */
     bool unicast;              /* multicast does not work, because rank unreached does not hear … */
     uint32_t unheard, unreached; /* … rank unheard; num_ranks: anybody */
     bool closed;               /* all ranks know since the same operation that multicast is over */

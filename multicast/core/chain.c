@@ -10,12 +10,14 @@
  * end together, whatever the sizes of their blocks, and no queue holds more than the window. A
  * chain that has been silent for a while is not waited for: its datagrams may all be lost here.
  * Where only some send at a time, others receive more than these, who do not notice; so all say how
- * far they are (credit.c).
+ * far they are (credit.c). After losses the window is smaller for a while (backoff.h).
  */
 #include "multicast/core/chain.h"
 
 #include <assert.h>
 #include <stdlib.h>
+
+#include "multicast/core/backoff.h"
 
 /* Fragments that a chain may be ahead: with less it costs more than it keeps in step. */
 #define MIN_AHEAD  3u
@@ -32,6 +34,9 @@
  * under way to a rank that falls behind (below), what else is on its link has its share of that.
  */
 #define TOGETHER_PART 3u
+
+/* If not, all but this part: a connection of TCP, which has half of it under way, then has its share. */
+#define CHAIN_SPARE 8u
 
 /* The part of what ranks keep that is left to repairs and probes. */
 #define RESERVE 8u
@@ -104,7 +109,9 @@ static uint32_t choose_ahead(const oc_cast_group_t *group, const oc_cast_operati
     others -= operation->senders == ranks;
     ahead = share_of_window(group, others, together);
     enough = share_of_window(group, TOGETHER_PART * others, false);
-    if (together && enough < ahead) {
+    if (!together) {
+        ahead -= ahead / CHAIN_SPARE;
+    } else if (enough < ahead) {
         ahead = enough;
     }
     return ahead > MIN_AHEAD ? ahead : MIN_AHEAD;
@@ -147,6 +154,17 @@ static void await_next(const oc_cast_operation_t *operation, oc_chain_t *chain)
     }
 }
 
+/*
+ * Together each is a share ahead, and the others are so in turn; credit comes in steps of half of what a chain
+ * may be ahead, so that on average there is a quarter less under way.
+ */
+static double choose_most(const oc_cast_operation_t *operation)
+{
+    double all = (double) operation->ahead * operation->senders;
+
+    return operation->together ? 2 * all : 0.75 * all;
+}
+
 oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operation)
 {
     uint32_t ranks = group->config.num_ranks, count = choose_number(group, operation);
@@ -157,6 +175,7 @@ oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operatio
         return OC_ERR_NO_MEMORY;
     }
     operation->num_chains = count;
+    operation->together = count == ranks && count > 1;
     for (uint32_t k = 0; k < count; k++) {
         oc_chain_t *chain = &operation->chains[k];
 
@@ -170,6 +189,8 @@ oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operatio
         operation->senders += chain->fragments > 0;
     }
     operation->ahead = choose_ahead(group, operation);
+    operation->most = choose_most(operation);
+    operation->part = operation->part_told = OC_CAST_WHOLE;
     return OC_OK;
 }
 
@@ -195,12 +216,12 @@ static uint64_t alone(oc_cast_operation_t *operation, uint64_t now)
     return operation->grace;
 }
 
-bool oc_chains_need_credit(const oc_cast_group_t *group)
+bool oc_chains_hold_back(const oc_cast_group_t *group)
 {
     const oc_cast_operation_t *operation = group->active;
 
-    if (operation->num_chains == group->config.num_ranks && operation->num_chains > 1) {
-        return false;
+    if (operation->together && operation->ahead <= MIN_AHEAD) {
+        return false; /* it cannot be less */
     }
     for (uint32_t k = 0; k < operation->num_chains; k++) {
         if (operation->chains[k].fragments > operation->ahead) {
@@ -210,12 +231,18 @@ bool oc_chains_need_credit(const oc_cast_group_t *group)
     return false;
 }
 
+bool oc_chains_need_credit(const oc_cast_group_t *group)
+{
+    return !group->active->together && oc_chains_hold_back(group);
+}
+
 uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
     const oc_block_t *own_block = &operation->blocks[group->config.rank];
     const oc_chain_t *own = &operation->chains[own_block->chain];
     uint64_t base = operation->before, limit = base + own_block->fragments;
+    uint32_t ahead = oc_backoff_ahead(group);
     unsigned moving = 0, stalled = 0;
 
     for (uint32_t k = 0; k < operation->num_chains; k++) {
@@ -232,14 +259,14 @@ uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
         moving++;
         allowed = (uint64_t) ((double) other->position / (double) other->fragments
                               * (double) own->fragments)
-                  + operation->ahead;
+                  + ahead;
         limit = allowed < limit ? allowed : limit;
     }
     if (oc_chains_need_credit(group)) {
         if (now - own->credited > OC_CAST_STALL) {
             stalled++;
-        } else if (own->credit + operation->ahead < limit) {
-            limit = own->credit + operation->ahead;
+        } else if (own->credit + ahead < limit) {
+            limit = own->credit + ahead;
         }
     }
     if (0 == moving && stalled > 0 && base + alone(operation, now) < limit) {

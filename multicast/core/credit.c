@@ -7,14 +7,21 @@
  * chain may be ahead, and only if there is more to send than that. The multiples are the same on
  * all ranks, or what each rank of a way holds back could together be all that a sender waits for.
  * What is left is told when nothing has moved for a while.
+ *
+ * Each CREDIT also has the part of the window that the rank and all below it have room for (backoff.h), or
+ * all ranks. If all send at the same time there are CREDITs with nothing else.
  */
 #include "multicast/core/credit.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "multicast/core/backoff.h"
 #include "multicast/core/chain.h"
 #include "multicast/core/post.h"
+
+/* Of the window, that there has to be more before it is told. */
+#define MORE 8u
 
 /*
  * Fragments of a chain that have passed this rank. Who sends has its own block: it would tell of
@@ -48,11 +55,36 @@ static uint64_t least_passed(const oc_cast_group_t *group, uint32_t chain)
     return least;
 }
 
+/* The least part of the window that this rank and all below it have room for. */
+static uint32_t least_part(const oc_cast_group_t *group)
+{
+    uint32_t least = oc_backoff_part(group);
+
+    for (uint32_t i = 0; i < group->num_children; i++) {
+        const oc_neighbour_t *child = &group->neighbours[i];
+
+        /* 0: it has never said */
+        if (child->passing == group->active->generation && child->part > 0 && child->part < least) {
+            least = child->part;
+        }
+    }
+    return least;
+}
+
+/* Less is told at once, and more in steps. */
+static bool is_part_news(const oc_cast_operation_t *operation, uint32_t part)
+{
+    uint32_t told = operation->part_told;
+
+    return part < told || part >= told + told / MORE || (OC_CAST_WHOLE == part && part > told);
+}
+
 static void grant(oc_cast_group_t *group, const oc_cast_message_t *given, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
 
-    for (uint32_t k = 0; k < operation->num_chains; k++) {
+    operation->part = given->part;
+    for (uint32_t k = 0; k < given->num_chains; k++) {
         oc_chain_t *chain = &operation->chains[k];
 
         assert(given->positions[k] <= chain->fragments);
@@ -73,10 +105,11 @@ static bool collect(oc_cast_group_t *group, oc_cast_message_t *message, uint64_t
                     uint64_t *due)
 {
     oc_cast_operation_t *operation = group->active;
-    uint64_t step = operation->ahead / 2 > 0 ? operation->ahead / 2 : 1, sum = 0;
-    bool is_more = false, is_news = false;
+    uint32_t ahead = oc_backoff_ahead(group);
+    uint64_t step = ahead / 2 > 0 ? ahead / 2 : 1, sum = 0;
+    bool is_more = false, is_news = is_part_news(operation, message->part);
 
-    for (uint32_t k = 0; k < operation->num_chains; k++) {
+    for (uint32_t k = 0; k < message->num_chains; k++) {
         const oc_chain_t *chain = &operation->chains[k];
 
         message->positions[k] = least_passed(group, k);
@@ -99,14 +132,16 @@ uint64_t oc_credit_progress(oc_cast_group_t *group, uint64_t now)
     oc_cast_message_t message = {
         .kind = OC_CAST_CREDIT,
         .generation = operation->generation,
-        .num_chains = operation->num_chains,
+        .num_chains = oc_chains_need_credit(group) ? operation->num_chains : 0,
+        .part = least_part(group),
     };
     uint64_t due = UINT64_MAX;
 
-    if (!oc_chains_need_credit(group) || !collect(group, &message, now, &due)) {
+    if (!oc_chains_hold_back(group) || !collect(group, &message, now, &due)) {
         return due;
     }
-    for (uint32_t k = 0; k < operation->num_chains; k++) {
+    operation->part_told = message.part;
+    for (uint32_t k = 0; k < message.num_chains; k++) {
         operation->chains[k].told = message.positions[k];
     }
     if (0 == group->config.rank) {
@@ -117,12 +152,15 @@ uint64_t oc_credit_progress(oc_cast_group_t *group, uint64_t now)
     return UINT64_MAX;
 }
 
-static bool credit_fits(const oc_cast_operation_t *operation, const oc_cast_message_t *message)
+static bool credit_fits(const oc_cast_group_t *group, const oc_cast_message_t *message)
 {
-    if (message->num_chains != operation->num_chains) {
+    const oc_cast_operation_t *operation = group->active;
+    uint32_t chains = oc_chains_need_credit(group) ? operation->num_chains : 0;
+
+    if (message->num_chains != chains || 0 == message->part || message->part > OC_CAST_WHOLE) {
         return false;
     }
-    for (uint32_t k = 0; k < operation->num_chains; k++) {
+    for (uint32_t k = 0; k < chains; k++) {
         if (message->positions[k] > operation->chains[k].fragments) {
             return false;
         }
@@ -130,13 +168,27 @@ static bool credit_fits(const oc_cast_operation_t *operation, const oc_cast_mess
     return true;
 }
 
-/* Messages may overtake each other: nothing goes back. */
+/* Messages may overtake each other, and the part may be less than it was, or more. */
+static bool is_newer(oc_neighbour_t *neighbour, const oc_cast_message_t *message)
+{
+    if (message->serial <= neighbour->credited) {
+        return false;
+    }
+    neighbour->credited = message->serial;
+    return true;
+}
+
+/* Positions do not go back. */
 static void note_child(const oc_cast_group_t *group, oc_neighbour_t *child,
                        const oc_cast_message_t *message)
 {
     if (child->passing != group->active->generation) {
         child->passing = group->active->generation;
         memset(child->passed, 0, sizeof(child->passed));
+        child->part = OC_CAST_WHOLE;
+    }
+    if (is_newer(child, message)) {
+        child->part = message->part;
     }
     for (uint32_t k = 0; k < message->num_chains; k++) {
         if (message->positions[k] > child->passed[k]) {
@@ -145,9 +197,19 @@ static void note_child(const oc_cast_group_t *group, oc_neighbour_t *child,
     }
 }
 
+static void take_grant(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
+{
+    oc_cast_message_t given = *message;
+
+    if (!is_newer(&group->neighbours[group->num_children], message)) {
+        given.part = group->active->part;
+    }
+    grant(group, &given, now);
+}
+
 void oc_credit_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
 {
-    if (!oc_chains_need_credit(group) || !credit_fits(group->active, message)) {
+    if (!oc_chains_hold_back(group) || !credit_fits(group, message)) {
         group->config.counters->fragments_foreign++;
         return;
     }
@@ -159,6 +221,6 @@ void oc_credit_message(oc_cast_group_t *group, const oc_cast_message_t *message,
     }
     if (group->num_neighbours > group->num_children
         && message->rank == group->neighbours[group->num_children].rank) {
-        grant(group, message, now);
+        take_grant(group, message, now);
     }
 }

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "multicast/core/backoff.h"
 #include "multicast/core/chain.h"
 #include "multicast/core/fragment.h"
 #include "multicast/core/open_blocks.h"
@@ -192,6 +193,7 @@ static bool ask(oc_cast_group_t *group, uint32_t rank, bool urgent, uint64_t now
         free(request);
         return false;
     }
+    oc_backoff_lost(group, rank, block->clean);
     open_request(group, request, now);
     return true;
 }
@@ -335,7 +337,11 @@ uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now)
         look_at_block(group, oc_partners_behind(group, i), new_look, spare, now);
     }
     if (new_look) {
-        learn_reorder(group, operation->sent + operation->received, now);
+        uint64_t moved = operation->sent + operation->received;
+
+        learn_reorder(group, moved, now);
+        oc_backoff_moved(group, moved > operation->looked ? moved - operation->looked : 0);
+        operation->looked = moved;
         operation->look_at =
             now + (operation->incomplete > 0 ? group->reorder : OC_CAST_MAX_STEP);
     }

@@ -12,7 +12,7 @@
  *   REPAIR   44 block, 48 number, 52 last (1 byte), 53 given, 57 recast, 61 ranges as above, then
  *            the fragments
  *   ABORT    44 status, then the text
- *   CREDIT   44 how many chains (4 bytes), 48 position of each (8 bytes)
+ *   CREDIT   44 part (4 bytes), 48 how many chains (4 bytes), 52 position of each (8 bytes)
  *   FIND, FOUND  44 origin, 48 target, then the contact
  */
 #include "multicast/wire/cast_message.h"
@@ -53,6 +53,7 @@ static void get_ranges(oc_reader_t *r, oc_cast_message_t *message)
 
 static void put_positions(oc_writer_t *w, const oc_cast_message_t *message)
 {
+    oc_put(w, message->part, 4);
     oc_put(w, message->num_chains, 4);
     for (uint32_t i = 0; i < message->num_chains; i++) {
         oc_put(w, message->positions[i], 8);
@@ -61,6 +62,7 @@ static void put_positions(oc_writer_t *w, const oc_cast_message_t *message)
 
 static void get_positions(oc_reader_t *r, oc_cast_message_t *message)
 {
+    message->part = (uint32_t) oc_get(r, 4);
     message->num_chains = (uint32_t) oc_get(r, 4);
     if (message->num_chains > OC_CAST_MAX_CHAINS) {
         r->bad = true;

@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OC_CAST_VERSION     4
+#define OC_CAST_VERSION     5
 #define OC_CAST_HEAD_MAX    4096u  /* bytes of a message without repaired data */
 #define OC_CAST_MAX_RANGES  256u   /* of a REQUEST or a REPAIR */
 #define OC_CAST_MAX_CHAINS  64u    /* of a CREDIT */
+#define OC_CAST_WHOLE       65536u /* of the window: the most that a CREDIT says */
 #define OC_CAST_MAX_TEXT    256u   /* bytes of a reason */
 
 typedef enum {
@@ -31,7 +32,7 @@ typedef enum {
     OC_CAST_PING,              /* are you there? */
     OC_CAST_PONG,
     OC_CAST_ABORT,             /* the group has failed */
-    OC_CAST_CREDIT,            /* up: so much has passed all below; down: all ranks */
+    OC_CAST_CREDIT,            /* up: so much has passed all below, and they have such a window; down: all ranks */
     OC_CAST_FIND,              /* along the tree: how is target reached? This is how origin is */
     OC_CAST_FOUND,             /* back: this is how */
     OC_CAST_WITHDRAW,          /* do not answer this request: somebody else is asked */
@@ -62,7 +63,8 @@ typedef struct {
     uint32_t num_ranges;       /* REQUEST, REPAIR */
     oc_cast_range_t ranges[OC_CAST_MAX_RANGES];
     bool closes;               /* LEAVE: the group does without multicast from now on */
-    uint32_t num_chains;       /* CREDIT */
+    uint32_t part;             /* CREDIT: of the window that may be used, in 1 / OC_CAST_WHOLE */
+    uint32_t num_chains;       /* CREDIT; 0: nothing but the part */
     uint64_t positions[OC_CAST_MAX_CHAINS]; /* CREDIT: fragments of each chain's blocks, in rank order */
     int32_t status;            /* ABORT: oc_status_t */
     uint32_t origin, target;   /* FIND, FOUND: ranks: whose contact it is, and whom it is for */

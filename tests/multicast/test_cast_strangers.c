@@ -300,6 +300,7 @@ static void forge_message(unsigned to, oc_cast_kind_t kind, uint32_t rank, uint6
     made.num_ranges = 1;
     made.ranges[0].count = 1;
     made.status = OC_ERR_REFUSED;
+    made.part = OC_CAST_WHOLE;
     made.num_chains = 1;
     made.positions[0] = 300;
     made.number = 100;

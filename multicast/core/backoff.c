@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A window for each rank, as TCP has one for each connection: what is lost on the way to a rank makes it
+ * smaller by a factor, and what comes makes it larger by a term, with the constants of RFC 9438, so that both
+ * have about the same share of a queue. It is a part of the operation's, so that the next one begins with it. Ranks
+ * tell the smallest of all to everybody (credit.c).
+ *
+ * What is lost by chance makes windows small, too, which does little harm: the least one is more than what is
+ * under way on a fast link of which the queue is empty.
+ */
+#include "multicast/core/backoff.h"
+
+/* A window is multiplied by that when something is lost, and grows by that, in fragments, with each window. */
+#define BETA 0.7
+#define STEP (3.0 * (1.0 - BETA) / (1.0 + BETA))
+
+/*
+ * So much of the window of the slowest rank is used. Where links are equally full, each has just lost something at
+ * another time, and is between BETA of what the fullest has and all of it.
+ */
+#define SLACK ((1.0 + 1.0 / BETA) / 2.0)
+
+/* The least part of the window, and fragments that a chain may always be ahead. */
+#define LEAST_PART  0.25
+#define LEAST_AHEAD 3u
+
+void oc_backoff_begin(oc_cast_group_t *group)
+{
+    group->backoff = 1;
+}
+
+uint32_t oc_backoff_part(const oc_cast_group_t *group)
+{
+    return (uint32_t) (group->backoff * OC_CAST_WHOLE);
+}
+
+/*
+ * What this rank has room for, or about what the slowest has, if that is less. CREDITs come at multiples that are
+ * the same on all ranks, so with these only the slowest counts.
+ */
+static double used_part(const oc_cast_group_t *group)
+{
+    double all = SLACK * group->active->part / OC_CAST_WHOLE;
+    double own = group->active->together ? group->backoff : 1;
+
+    return all < own ? all : own;
+}
+
+void oc_backoff_lost(oc_cast_group_t *group, uint32_t owner, uint32_t end)
+{
+    oc_cast_operation_t *operation = group->active;
+
+    if (end <= operation->blocks[owner].forgiven || operation->blocks[owner].failures > 0
+        || group->unicast) {
+        return;
+    }
+    group->backoff *= BETA;
+    group->backoff = group->backoff > LEAST_PART ? group->backoff : LEAST_PART;
+    for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
+        oc_block_t *block = &operation->blocks[rank];
+
+        block->forgiven = block->high + 2 * operation->ahead;
+    }
+}
+
+void oc_backoff_moved(oc_cast_group_t *group, uint64_t fragments)
+{
+    double most = group->active->most, part = used_part(group);
+
+    group->backoff += STEP * (double) fragments / (most * most * part);
+    group->backoff = group->backoff < 1 ? group->backoff : 1;
+}
+
+uint32_t oc_backoff_ahead(const oc_cast_group_t *group)
+{
+    const oc_cast_operation_t *operation = group->active;
+    uint32_t ahead = (uint32_t) (operation->ahead * used_part(group));
+
+    return ahead > LEAST_AHEAD ? ahead : LEAST_AHEAD;
+}
