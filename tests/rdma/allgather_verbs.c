@@ -181,9 +181,13 @@ static void run(int ranks, unsigned long long fragment, const char *interface)
     wait_for_all();
 }
 
-/* How often links have to be down, and how many Allgathers may pass until then. */
-#define SHAKES    3
-#define MAX_ROUNDS 200
+/*
+ * How often links have to be down, and how many Allgathers may pass until then. Many fragments that
+ * are lost in a row end multicast: so few are sent while a link is down.
+ */
+#define SHAKES     3
+#define MAX_ROUNDS 600
+#define ROUND_NS   100000000
 
 static unsigned long long most_renewed(void)
 {
@@ -198,9 +202,11 @@ static void run_shaken(int ranks, unsigned long long fragment)
 {
     case_t c = {.comm = MPI_COMM_WORLD, .rank = world_rank, .ranks = ranks, .fragment = fragment,
                 .elements = sizes[2]};
+    const struct timespec pause = {.tv_nsec = ROUND_NS};
     unsigned rounds = 0;
 
     allgather(&c);
+    c.elements = sizes[0];
     if (0 == world_rank) {
         printf("shake\n");
         fflush(stdout);
@@ -208,11 +214,13 @@ static void run_shaken(int ranks, unsigned long long fragment)
     while (most_renewed() < SHAKES && rounds < MAX_ROUNDS) {
         allgather(&c);
         bcast(&c);
+        nanosleep(&pause, NULL);
         rounds++;
     }
     if (most_renewed() < SHAKES) {
         wrong("memberships were renewed %llu times in %u rounds", most_renewed(), rounds);
     }
+    c.elements = sizes[2];
     allgather(&c);
     if (0 == world_rank) {
         printf("still\n");
