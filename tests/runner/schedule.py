@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -12,6 +13,7 @@ SKIPPED = 77  # exit status of a test that cannot be run here
 PATIENCE = 2  # times what a test says that it takes at most: machines are shared, and this is only to find what hangs
 GRACE = 30  # seconds from SIGTERM, upon which a test cleans up, to SIGKILL
 SHOWN_LINES = 30
+FOUND = re.compile(r"Sanitizer: |: runtime error: |core dumped")  # that is no matter of time
 MOST_AGAIN = 8  # tests of a tree that are run again: if more have failed, it is not what ran beside them
 
 
@@ -83,6 +85,18 @@ class Schedule:
             process.wait()
             self.running.discard(process)
 
+    def is_found(self, title, status):
+        """Whether what failed shows an error that would not go away on an idle machine: it crashed, or a tool saw it."""
+        with open(self.log_of(title), encoding="utf-8", errors="replace") as log:
+            return (status is not None and status < 0) or FOUND.search(log.read()) is not None
+
+    def put_off(self, job, again):
+        """Notes that a test is to be run again alone; what it said stays, in a log of another name."""
+        with self.lock:
+            again.append(job)
+            print(f"again {job.title}, alone, as it failed beside others\n{self.tail(job.title)}", flush=True)
+        shutil.copyfile(self.log_of(job.title), self.log_of(job.title + ".beside-others"))
+
     def tail(self, title, lines=SHOWN_LINES):
         """The end of a test's output, to be shown."""
         with open(self.log_of(title), encoding="utf-8", errors="replace") as log:
@@ -127,18 +141,20 @@ class Schedule:
         again, it is put there instead. Whether it has not failed."""
         begin = time.monotonic()
         status = 0
-        for _ in range(job.times):
-            status = self.execute(job) if status == 0 and not self.stopped else status
+        try:
+            for _ in range(job.times):
+                status = self.execute(job) if status == 0 and not self.stopped else status
+        except OSError as error:
+            self.log_of(job.title).write_text(f"run-tests: it cannot be run: {error}\n", encoding="utf-8")
+            status = 1
         if self.stopped:
             return False
         if status == 0:
             self.succeed(job, time.monotonic() - begin)
         elif status == SKIPPED:
             self.skip(job.title, self.reason_of(job.title))
-        elif again is not None and job.times == 1:
-            with self.lock:
-                again.append(job)
-                print(f"again {job.title}, alone, as it failed beside others\n{self.tail(job.title)}", flush=True)
+        elif again is not None and job.times == 1 and not self.is_found(job.title, status):
+            self.put_off(job, again)
         else:
             self.fail(job.title)
         return status in (0, SKIPPED)
@@ -161,8 +177,13 @@ class Schedule:
             if len(jobs) > MOST_AGAIN:
                 self.fail(job.title)
                 continue
-            if self.one(job):
+            passed, skipped = self.passed, self.skipped
+            self.one(job)
+            if self.passed > passed:
                 self.recovered.append(job.title)
+            elif self.skipped > skipped:  # it could be run the first time
+                self.skipped = skipped
+                self.fail(job.title)
 
     def run(self, jobs):
         """Those that may run beside each other first, the longest before; then the others, one by one."""

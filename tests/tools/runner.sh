@@ -84,9 +84,19 @@ rm "$tree"/tests/tools/{first,single,other}.sh
 expect 0 --jobs 2 quick
 says 'again tools/second, .*' '    too busy' 'ok tools/second .*' 'passed only alone: tools/second' \
     '1 passed, 0 failed, 0 skipped'
+[ -s "$tmp/build/test-logs/tools-second.beside-others.log" ] || not_ok "what it said at first is not kept" "$tmp/out"
 rm "$tmp/tried"
 expect 1 --jobs 1 quick
 says 'not ok tools/second' '0 passed, 1 failed, 0 skipped'
+# a test that crashes is not, nor one that skips itself the second time passed
+rm "$tmp/tried"
+# shellcheck disable=SC2016 # for the other shell
+dummy third 'Test: quick 20' 'kill -SEGV $$'
+dummy fourth 'Test: quick 20' "[ -e $tmp/left ] && { echo 'SKIP: no room'; exit 77; }; touch $tmp/left; exit 1"
+expect 1 --jobs 2 quick
+says 'not ok tools/third' 'not ok tools/fourth' 'passed only alone: tools/second' 'failed: tools/third tools/fourth' \
+    '1 passed, 2 failed, 0 skipped'
+rm "$tree"/tests/tools/{third,fourth}.sh
 for i in 1 2 3 4 5 6 7 8 9; do
     dummy "bad$i" 'Test: quick 20' "echo x >>$tmp/bad; exit 1"
 done
