@@ -46,29 +46,41 @@ static double used_part(const oc_cast_group_t *group)
     return all < own ? all : own;
 }
 
+/* What was lost because this rank did not look is no fault of the network. */
+static bool counts(const oc_cast_group_t *group, const oc_block_t *block)
+{
+    return group->active->holds_back && !group->unicast && 0 == block->failures
+           && group->reception.excused != group->generation;
+}
+
 void oc_backoff_lost(oc_cast_group_t *group, uint32_t owner, uint32_t end)
 {
     oc_cast_operation_t *operation = group->active;
+    const oc_block_t *block = &operation->blocks[owner];
 
-    if (end <= operation->blocks[owner].forgiven || operation->blocks[owner].failures > 0
-        || group->unicast) {
+    if (!counts(group, block) || block->start + end <= operation->chains[block->chain].forgiven) {
         return;
     }
     group->backoff *= BETA;
     group->backoff = group->backoff > LEAST_PART ? group->backoff : LEAST_PART;
-    for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
-        oc_block_t *block = &operation->blocks[rank];
+    for (uint32_t k = 0; k < operation->num_chains; k++) {
+        oc_chain_t *chain = &operation->chains[k];
 
-        block->forgiven = block->high + 2 * operation->ahead;
+        chain->forgiven = chain->position + 2 * (uint64_t) operation->ahead;
     }
 }
 
-void oc_backoff_moved(oc_cast_group_t *group, uint64_t fragments)
+void oc_backoff_moved(oc_cast_group_t *group)
 {
-    double most = group->active->most, part = used_part(group);
+    oc_cast_operation_t *operation = group->active;
+    uint64_t moved = operation->sent + operation->received;
+    double most = operation->most;
 
-    group->backoff += STEP * (double) fragments / (most * most * part);
-    group->backoff = group->backoff < 1 ? group->backoff : 1;
+    if (operation->holds_back && moved > operation->looked) {
+        group->backoff += STEP * (double) (moved - operation->looked) / (most * most * used_part(group));
+        group->backoff = group->backoff < 1 ? group->backoff : 1;
+    }
+    operation->looked = moved;
 }
 
 uint32_t oc_backoff_ahead(const oc_cast_group_t *group)
@@ -76,5 +88,8 @@ uint32_t oc_backoff_ahead(const oc_cast_group_t *group)
     const oc_cast_operation_t *operation = group->active;
     uint32_t ahead = (uint32_t) (operation->ahead * used_part(group));
 
+    if (!operation->holds_back) {
+        return operation->ahead;
+    }
     return ahead > LEAST_AHEAD ? ahead : LEAST_AHEAD;
 }

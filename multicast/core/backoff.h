@@ -9,10 +9,10 @@
 #include "multicast/core/cast_types.h"
 
 void oc_backoff_begin(oc_cast_group_t *group);
-/* This rank has found that fragments of a block are lost, the last of them before end. */
+/* This rank has found that fragments of a block are lost, the last of them before end. Each counts once. */
 void oc_backoff_lost(oc_cast_group_t *group, uint32_t owner, uint32_t end);
-/* So many fragments have come or were sent since the last time. */
-void oc_backoff_moved(oc_cast_group_t *group, uint64_t fragments);
+/* At each look, and at the end of an operation: counts what has come or was sent since the last time. */
+void oc_backoff_moved(oc_cast_group_t *group);
 /* The part of the window that this rank has room for, as a CREDIT says it. */
 uint32_t oc_backoff_part(const oc_cast_group_t *group);
 /* Fragments that a chain may be ahead of the others now. */

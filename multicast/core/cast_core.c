@@ -273,6 +273,7 @@ static uint64_t progress_active(oc_cast_group_t *group, uint64_t now)
     if (!has_left(group)) {
         return now + OC_MILLISECOND;
     }
+    oc_backoff_moved(group);
     group->active = NULL;
     oc_operation_finish(group, active, OC_OK);
     return NULL != group->queue ? now : UINT64_MAX;

@@ -54,13 +54,13 @@ typedef struct {
     uint32_t chain;
     uint32_t before;           /* the rank before in its chain whose block is not empty; itself: none */
     uint64_t first;            /* number of its first bit in the bitmaps */
+    uint64_t start;            /* fragments of its chain that come before it */
     uint32_t received;         /* bits set */
     uint32_t high;             /* so many have been sent, as far as this rank knows */
     uint32_t mark;             /* high as it was a reorder window ago */
     uint32_t came, marked;     /* by multicast, as first sent: until now, and when mark was high */
     uint32_t expected, counted; /* mark and marked, as they are in the group's reception */
     uint32_t clean;            /* what is missing below has been asked for */
-    uint32_t forgiven;         /* what is lost below was on its way when the window was made smaller last */
     uint32_t summed;           /* so many are in crc */
     uint32_t crc;
     uint8_t trailer[OC_CAST_TRAILER];
@@ -82,6 +82,7 @@ typedef struct {
     uint32_t first_rank, end_rank;
     uint64_t fragments;        /* of all its blocks */
     uint64_t position;         /* of those, known to have been sent */
+    uint64_t forgiven;         /* what is lost below was on its way when the window was made smaller last */
     uint32_t awaited;          /* its first rank whose block is not known to be sent; end_rank: none */
     uint64_t heard;            /* time when position grew last */
     uint64_t told;             /* what was last said to have passed this rank and all below */
@@ -171,8 +172,8 @@ typedef struct oc_cast_operation {
     uint64_t *lost;            /* … was ever asked for, or came because others did */
     oc_chain_t *chains;
     uint32_t num_chains, senders; /* senders: chains that are not empty */
-    uint64_t before;           /* fragments of the ranks that come before this one in its chain */
     bool together;             /* all ranks send at once */
+    bool holds_back;           /* a chain has more to send than it may be ahead, so that windows matter */
     uint32_t ahead;            /* fragments that a chain may be ahead of the others, with the whole window … */
     double most;               /* … and that are under way to a rank then */
     uint32_t part;             /* of the window that all ranks have room for, as a CREDIT says it */

@@ -131,17 +131,14 @@ static uint32_t rank_before(const oc_cast_operation_t *operation, uint32_t first
     return operation->blocks[last].before == last ? rank : operation->blocks[last].before;
 }
 
-static void add_to_chain(const oc_cast_group_t *group, oc_cast_operation_t *operation, uint32_t number,
-                         uint32_t rank)
+static void add_to_chain(oc_cast_operation_t *operation, uint32_t number, uint32_t rank)
 {
     oc_chain_t *chain = &operation->chains[number];
     oc_block_t *block = &operation->blocks[rank];
 
     block->chain = number;
+    block->start = chain->fragments;
     block->before = rank_before(operation, chain->first_rank, rank);
-    if (rank == group->config.rank) {
-        operation->before = chain->fragments;
-    }
     chain->fragments += block->fragments;
 }
 
@@ -165,6 +162,19 @@ static double choose_most(const oc_cast_operation_t *operation)
     return operation->together ? 2 * all : 0.75 * all;
 }
 
+static bool may_hold_back(const oc_cast_operation_t *operation)
+{
+    if (operation->together && operation->ahead <= MIN_AHEAD) {
+        return false; /* it cannot be less */
+    }
+    for (uint32_t k = 0; k < operation->num_chains; k++) {
+        if (operation->chains[k].fragments > operation->ahead) {
+            return true;
+        }
+    }
+    return false;
+}
+
 oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operation)
 {
     uint32_t ranks = group->config.num_ranks, count = choose_number(group, operation);
@@ -182,7 +192,7 @@ oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operatio
         chain->first_rank = (uint32_t) ((uint64_t) k * ranks / count);
         chain->end_rank = (uint32_t) ((uint64_t) (k + 1) * ranks / count);
         for (uint32_t rank = chain->first_rank; rank < chain->end_rank; rank++) {
-            add_to_chain(group, operation, k, rank);
+            add_to_chain(operation, k, rank);
         }
         chain->awaited = chain->first_rank;
         await_next(operation, chain);
@@ -190,6 +200,7 @@ oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operatio
     }
     operation->ahead = choose_ahead(group, operation);
     operation->most = choose_most(operation);
+    operation->holds_back = may_hold_back(operation);
     operation->part = operation->part_told = OC_CAST_WHOLE;
     return OC_OK;
 }
@@ -216,24 +227,9 @@ static uint64_t alone(oc_cast_operation_t *operation, uint64_t now)
     return operation->grace;
 }
 
-bool oc_chains_hold_back(const oc_cast_group_t *group)
-{
-    const oc_cast_operation_t *operation = group->active;
-
-    if (operation->together && operation->ahead <= MIN_AHEAD) {
-        return false; /* it cannot be less */
-    }
-    for (uint32_t k = 0; k < operation->num_chains; k++) {
-        if (operation->chains[k].fragments > operation->ahead) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool oc_chains_need_credit(const oc_cast_group_t *group)
 {
-    return !group->active->together && oc_chains_hold_back(group);
+    return !group->active->together && group->active->holds_back;
 }
 
 uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
@@ -241,7 +237,7 @@ uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
     oc_cast_operation_t *operation = group->active;
     const oc_block_t *own_block = &operation->blocks[group->config.rank];
     const oc_chain_t *own = &operation->chains[own_block->chain];
-    uint64_t base = operation->before, limit = base + own_block->fragments;
+    uint64_t base = own_block->start, limit = base + own_block->fragments;
     uint32_t ahead = oc_backoff_ahead(group);
     unsigned moving = 0, stalled = 0;
 

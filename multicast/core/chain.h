@@ -6,8 +6,6 @@
 #include "multicast/core/cast_types.h"
 
 oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operation);
-/* Whether a chain has more to send than it may be ahead, so that windows matter. */
-bool oc_chains_hold_back(const oc_cast_group_t *group);
 /* Whether who sends has to be told how far the others are (credit.h). */
 bool oc_chains_need_credit(const oc_cast_group_t *group);
 /* So many fragments of a rank's block are known to have been sent, which is news. */

@@ -35,7 +35,7 @@ static uint64_t own_passed(const oc_cast_group_t *group, uint32_t chain)
     if (operation->blocks[group->config.rank].chain != chain) {
         return position;
     }
-    begin = operation->before;
+    begin = operation->blocks[group->config.rank].start;
     end = begin + operation->blocks[group->config.rank].fragments;
     return position >= begin && position < end ? end : position;
 }
@@ -137,7 +137,7 @@ uint64_t oc_credit_progress(oc_cast_group_t *group, uint64_t now)
     };
     uint64_t due = UINT64_MAX;
 
-    if (!oc_chains_hold_back(group) || !collect(group, &message, now, &due)) {
+    if (!operation->holds_back || !collect(group, &message, now, &due)) {
         return due;
     }
     operation->part_told = message.part;
@@ -209,7 +209,7 @@ static void take_grant(oc_cast_group_t *group, const oc_cast_message_t *message,
 
 void oc_credit_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
 {
-    if (!oc_chains_hold_back(group) || !credit_fits(group, message)) {
+    if (!group->active->holds_back || !credit_fits(group, message)) {
         group->config.counters->fragments_foreign++;
         return;
     }

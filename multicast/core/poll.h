@@ -9,8 +9,9 @@
  *
  * So a rank gets POLLs of the ranks of its host, about the blocks of which it is the fetcher, and of the fetchers of the
  * hosts below it: about as many as there are ranks at most, as half of all blocks come to a host from the one before, a
- * quarter from the second one before, and so on. So many are held. Who asks beyond that is told at once what is known
- * here, and asks again later.
+ * quarter from the second one before, and so on. It may be more than twice as many if hosts have very different numbers
+ * of ranks. As many as there are ranks are held; who asks beyond that is told at once what is known here, and asks again
+ * later.
  */
 #ifndef OC_MULTICAST_CORE_POLL_H
 #define OC_MULTICAST_CORE_POLL_H

@@ -160,6 +160,13 @@ static void open_request(oc_cast_group_t *group, oc_cast_request_t *request, uin
 }
 
 /* false: there is nothing to ask for, or not now. urgent: other requests must not keep it back. */
+static void tell_lost(oc_cast_group_t *group, const oc_cast_request_t *request)
+{
+    const oc_cast_range_t *last = &request->ranges[request->num_ranges - 1];
+
+    oc_backoff_lost(group, request->block, last->first + last->count);
+}
+
 static bool ask(oc_cast_group_t *group, uint32_t rank, bool urgent, uint64_t now)
 {
     oc_block_t *block = &group->active->blocks[rank];
@@ -193,7 +200,7 @@ static bool ask(oc_cast_group_t *group, uint32_t rank, bool urgent, uint64_t now
         free(request);
         return false;
     }
-    oc_backoff_lost(group, rank, block->clean);
+    tell_lost(group, request);
     open_request(group, request, now);
     return true;
 }
@@ -337,11 +344,8 @@ uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now)
         look_at_block(group, oc_partners_behind(group, i), new_look, spare, now);
     }
     if (new_look) {
-        uint64_t moved = operation->sent + operation->received;
-
-        learn_reorder(group, moved, now);
-        oc_backoff_moved(group, moved > operation->looked ? moved - operation->looked : 0);
-        operation->looked = moved;
+        learn_reorder(group, operation->sent + operation->received, now);
+        oc_backoff_moved(group);
         operation->look_at =
             now + (operation->incomplete > 0 ? group->reorder : OC_CAST_MAX_STEP);
     }

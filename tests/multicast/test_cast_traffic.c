@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "multicast/core/cast_types.h"
 #include "tests/multicast/fixture.h"
 #include "tests/multicast/flow.h"
 
@@ -400,6 +401,25 @@ static void test_small_ports_are_shared(void **state)
     play_beside_tcp(&bcast, &sharing);
 }
 
+/* Operations that are over before anybody looks for losses make windows large again, too. */
+static void test_short_operations_recover(void **state)
+{
+    (void) state;
+    begin_crew(RANKS);
+    expect_probed();
+    for (unsigned i = 0; i < RANKS; i++) {
+        crew_group(crew, i)->backoff = 0.25;
+    }
+    for (unsigned i = 0; i < 400; i++) {
+        (void) crew_add(crew, &(operation_t) {.block = 40000, .blocking = true});
+    }
+    expect_success(60 * OC_SECOND);
+    for (unsigned i = 0; i < RANKS; i++) {
+        assert_true(1 == crew_group(crew, i)->backoff);
+    }
+    expect_nothing_lost();
+}
+
 /* Each rank receives seven blocks over its link, which is what takes the time. */
 static void expect_time(double factor)
 {
@@ -476,6 +496,7 @@ int main(void)
         TEST(test_tcp_has_its_share),
         TEST(test_tcp_has_its_share_beside_a_bcast),
         TEST(test_small_ports_are_shared),
+        TEST(test_short_operations_recover),
         TEST(test_links_are_full),
         TEST(test_chains_are_no_slower),
         TEST(test_losses_cost_little),
