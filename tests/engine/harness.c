@@ -300,7 +300,7 @@ static void meet(rank_t *rank, bool progress)
 {
     shared_t *shared = rank->shared;
     unsigned generation = atomic_load(&shared->generation);
-    uint64_t end = oc_clock_ns() + 20 * OC_SECOND;
+    uint64_t end = oc_clock_ns() + PATIENCE * 20 * OC_SECOND;
 
     if (atomic_fetch_add(&shared->arrived, 1) + 1 == rank->num_ranks) {
         atomic_store(&shared->arrived, 0);
@@ -338,7 +338,7 @@ void rank_linger(rank_t *rank, unsigned ms)
 
 void rank_settle(rank_t *rank)
 {
-    uint64_t end = oc_clock_ns() + 20 * OC_SECOND;
+    uint64_t end = oc_clock_ns() + PATIENCE * 20 * OC_SECOND;
 
     while (oc_client_pending(rank->client) > 0) {
         CHECK(oc_clock_ns() < end);
@@ -428,7 +428,7 @@ oc_status_t rank_start(rank_t *rank, unsigned group, unsigned op, unsigned type,
 
 bool rank_wait(rank_t *rank, const outcome_t *outcomes, unsigned num, unsigned seconds)
 {
-    uint64_t end = oc_clock_ns() + seconds * OC_SECOND;
+    uint64_t end = oc_clock_ns() + PATIENCE * seconds * OC_SECOND;
     unsigned idle = 0, at = 0;
 
     while (at < num) {

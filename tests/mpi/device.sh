@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of buffers in the memory of accelerators, which is a stand-in's: a touch of it is a SIGSEGV.
-# Test: default 300; sanitizers: default 600
+# Test: default 300; sanitizers: all 600
 set -eu
 
 # shellcheck source=tests/mpi/lib.sh
