@@ -79,11 +79,13 @@ static bool is_part_news(const oc_cast_operation_t *operation, uint32_t part)
     return part < told || part >= told + told / MORE || (OC_CAST_WHOLE == part && part > told);
 }
 
-static void grant(oc_cast_group_t *group, const oc_cast_message_t *given, uint64_t now)
+/* part: of the window, which is not that of the message if a later one has come before. */
+static void grant(oc_cast_group_t *group, const oc_cast_message_t *given, uint32_t part,
+                  uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
 
-    operation->part = given->part;
+    operation->part = part;
     for (uint32_t k = 0; k < given->num_chains; k++) {
         oc_chain_t *chain = &operation->chains[k];
 
@@ -96,6 +98,7 @@ static void grant(oc_cast_group_t *group, const oc_cast_message_t *given, uint64
     for (uint32_t i = 0; i < group->num_children; i++) {
         oc_cast_message_t message = *given;
 
+        message.part = part;
         oc_cast_post(group, group->neighbours[i].rank, &message);
     }
 }
@@ -126,7 +129,8 @@ static bool collect(oc_cast_group_t *group, oc_cast_message_t *message, uint64_t
     return is_news || now >= *due;
 }
 
-uint64_t oc_credit_progress(oc_cast_group_t *group, uint64_t now)
+/* When there may be more to tell. */
+static uint64_t credit_tell(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
     oc_cast_message_t message = {
@@ -137,7 +141,7 @@ uint64_t oc_credit_progress(oc_cast_group_t *group, uint64_t now)
     };
     uint64_t due = UINT64_MAX;
 
-    if (!operation->holds_back || !collect(group, &message, now, &due)) {
+    if (!collect(group, &message, now, &due)) {
         return due;
     }
     operation->part_told = message.part;
@@ -145,11 +149,17 @@ uint64_t oc_credit_progress(oc_cast_group_t *group, uint64_t now)
         operation->chains[k].told = message.positions[k];
     }
     if (0 == group->config.rank) {
-        grant(group, &message, now);
+        grant(group, &message, message.part, now);
     } else {
         oc_cast_post(group, group->neighbours[group->num_children].rank, &message);
     }
     return UINT64_MAX;
+}
+
+uint64_t oc_credit_progress(oc_cast_group_t *group, uint64_t now)
+{
+    /* most operations are small, and a message is large */
+    return group->active->holds_back ? credit_tell(group, now) : UINT64_MAX;
 }
 
 static bool credit_fits(const oc_cast_group_t *group, const oc_cast_message_t *message)
@@ -197,16 +207,6 @@ static void note_child(const oc_cast_group_t *group, oc_neighbour_t *child,
     }
 }
 
-static void take_grant(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
-{
-    oc_cast_message_t given = *message;
-
-    if (!is_newer(&group->neighbours[group->num_children], message)) {
-        given.part = group->active->part;
-    }
-    grant(group, &given, now);
-}
-
 void oc_credit_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
 {
     if (!group->active->holds_back || !credit_fits(group, message)) {
@@ -221,6 +221,8 @@ void oc_credit_message(oc_cast_group_t *group, const oc_cast_message_t *message,
     }
     if (group->num_neighbours > group->num_children
         && message->rank == group->neighbours[group->num_children].rank) {
-        take_grant(group, message, now);
+        bool newer = is_newer(&group->neighbours[group->num_children], message);
+
+        grant(group, message, newer ? message->part : group->active->part, now);
     }
 }
