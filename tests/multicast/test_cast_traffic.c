@@ -388,7 +388,7 @@ static void test_small_ports_are_shared(void **state)
 {
     const operation_t allgather = {.block = 3 * MEGABYTE, .blocking = true};
     const operation_t bcast = a_bcast(24 * MEGABYTE);
-    sharing_t sharing = {.port = MEGABYTE / 4, .operations = 3, .share = 0.25};
+    sharing_t sharing = {.port = MEGABYTE / 4, .operations = 3, .share = 0.28};
 
     (void) state;
     config.unchecked = true;
