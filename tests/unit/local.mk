@@ -69,6 +69,11 @@ tests_unit_test_datagram_SOURCES = tests/unit/test_datagram.c tests/unit/fence.h
 tests_unit_test_datagram_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_datagram_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_backoff
+tests_unit_test_backoff_SOURCES = tests/unit/test_backoff.c
+tests_unit_test_backoff_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_backoff_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_open_blocks
 tests_unit_test_open_blocks_SOURCES = tests/unit/test_open_blocks.c
 tests_unit_test_open_blocks_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
