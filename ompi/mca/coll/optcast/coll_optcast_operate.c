@@ -73,18 +73,13 @@ static unsigned longest_nap(const patience_t *p)
     return share < LONGEST_NAP_US ? (unsigned) share : LONGEST_NAP_US;
 }
 
-/*
- * Other traffic of this rank goes on meanwhile; a crowded host gets its processor back. What
- * concerns us ends a nap; Open MPI's own messages do not, so that naps get longer only as long as
- * there are none.
- */
-static void progress_politely(patience_t *p)
+/* What concerns us ends a nap; Open MPI's own messages do not, so that naps get longer only as long as there are none. */
+static void nap(patience_t *p)
 {
     mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
     bool oversubscribed = is_oversubscribed(st);
     unsigned patience = oversubscribed ? PATIENT_ROUNDS : YIELDING_ROUNDS;
 
-    opal_progress();
     if (OC_POLLING_BUSY == st->settings.local.polling) {
         return;
     }
@@ -94,6 +89,16 @@ static void progress_politely(patience_t *p)
         p->napped_us += p->nap_us;
         oc_client_wait(st->client, p->nap_us);
     }
+}
+
+/*
+ * Other traffic of this rank goes on meanwhile; a crowded host gets its processor back. The nap comes first, as
+ * progress may have brought what is waited for, which the caller looks for next.
+ */
+static void progress_politely(patience_t *p)
+{
+    nap(p);
+    opal_progress();
 }
 
 static void wait_for(atomic_bool *done)
