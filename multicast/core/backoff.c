@@ -21,8 +21,11 @@
 #define SLACK ((1.0 + 1.0 / BETA) / 2.0)
 
 /* The least part of the window, and fragments that a chain may always be ahead. */
-#define LEAST_PART  0.25
+#define LEAST_PART 0.25
 #define LEAST_AHEAD 3u
+
+/* What a chain may be ahead leaves in so many parts then. */
+#define BATCHES     2u
 
 void oc_backoff_begin(oc_cast_group_t *group)
 {
@@ -46,7 +49,7 @@ static double used_part(const oc_cast_group_t *group)
     return all < own ? all : own;
 }
 
-/* What was lost because this rank did not look is no fault of the network. */
+/* What was lost because this rank did not look, or was cut off, tells nothing about queues. */
 static bool counts(const oc_cast_group_t *group, const oc_block_t *block)
 {
     return group->active->holds_back && !group->unicast && 0 == block->failures
@@ -81,6 +84,16 @@ void oc_backoff_moved(oc_cast_group_t *group)
         group->backoff = group->backoff < 1 ? group->backoff : 1;
     }
     operation->looked = moved;
+}
+
+uint32_t oc_backoff_batch(const oc_cast_group_t *group)
+{
+    uint32_t part = oc_backoff_ahead(group) / BATCHES;
+
+    if (!group->active->holds_back || used_part(group) >= 1 || part >= OC_MAX_BATCH) {
+        return OC_MAX_BATCH;
+    }
+    return part > 1 ? part : 1;
 }
 
 uint32_t oc_backoff_ahead(const oc_cast_group_t *group)

@@ -15,6 +15,11 @@ void oc_backoff_lost(oc_cast_group_t *group, uint32_t owner, uint32_t end);
 void oc_backoff_moved(oc_cast_group_t *group);
 /* The part of the window that this rank has room for, as a CREDIT says it. */
 uint32_t oc_backoff_part(const oc_cast_group_t *group);
+/*
+ * Own fragments that may leave at once. A kernel may put these together, and a queue drop them together: if that
+ * were all that may be under way, nothing would come after them that tells of their loss.
+ */
+uint32_t oc_backoff_batch(const oc_cast_group_t *group);
 /* Fragments that a chain may be ahead of the others now. */
 uint32_t oc_backoff_ahead(const oc_cast_group_t *group);
 

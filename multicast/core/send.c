@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "multicast/core/backoff.h"
 #include "multicast/core/cast_memory.h"
 #include "multicast/core/chain.h"
 #include "multicast/core/fragment.h"
@@ -89,7 +90,7 @@ bool oc_cast_send(oc_cast_group_t *group, uint64_t now)
     oc_cast_operation_t *operation = group->active;
     const oc_block_t *own = &operation->blocks[group->config.rank];
     oc_outgoing_t batch[OC_MAX_BATCH];
-    uint32_t count, limit, ready = oc_fragments_ready(group), taken;
+    uint32_t count, limit, ready = oc_fragments_ready(group), most, taken;
 
     operation->blocked = false;
     if (group->unicast) {
@@ -103,7 +104,8 @@ bool oc_cast_send(oc_cast_group_t *group, uint64_t now)
     if (limit <= operation->sent) {
         return false;
     }
-    count = limit - operation->sent < OC_MAX_BATCH ? limit - operation->sent : OC_MAX_BATCH;
+    most = oc_backoff_batch(group);
+    count = limit - operation->sent < most ? limit - operation->sent : most;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = operation->sent + i;
 

@@ -135,6 +135,23 @@ static void test_what_comes_makes_it_larger(void **state)
     expect_part(1);
 }
 
+/* What is dropped together is never all that may be under way. */
+static void test_it_leaves_in_parts(void **state)
+{
+    (void) state;
+    operation.ahead = 300;
+    assert_int_equal(oc_backoff_batch(&group), OC_MAX_BATCH);
+    oc_backoff_lost(&group, 0, 2);
+    operation.part = OC_CAST_WHOLE / 2;
+    assert_int_equal(oc_backoff_batch(&group), OC_MAX_BATCH);
+    operation.ahead = AHEAD;
+    assert_int_equal(oc_backoff_batch(&group), oc_backoff_ahead(&group) / 2);
+    operation.ahead = 1;
+    assert_int_equal(oc_backoff_batch(&group), 1);
+    operation.holds_back = false;
+    assert_int_equal(oc_backoff_batch(&group), OC_MAX_BATCH);
+}
+
 /* Together, each rank knows only what it has lost itself; in turns, only CREDITs count, which all have. */
 static void test_the_slowest_counts(void **state)
 {
@@ -157,6 +174,7 @@ int main(void)
         cmocka_unit_test_setup(test_the_network_is_not_blamed, begin),
         cmocka_unit_test_setup(test_it_has_a_least, begin),
         cmocka_unit_test_setup(test_what_comes_makes_it_larger, begin),
+        cmocka_unit_test_setup(test_it_leaves_in_parts, begin),
         cmocka_unit_test_setup(test_the_slowest_counts, begin),
     };
 
