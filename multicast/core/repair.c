@@ -159,7 +159,6 @@ static void open_request(oc_cast_group_t *group, oc_cast_request_t *request, uin
     send_request(group, request);
 }
 
-/* false: there is nothing to ask for, or not now. urgent: other requests must not keep it back. */
 static void tell_lost(oc_cast_group_t *group, const oc_cast_request_t *request)
 {
     const oc_cast_range_t *last = &request->ranges[request->num_ranges - 1];
@@ -167,6 +166,7 @@ static void tell_lost(oc_cast_group_t *group, const oc_cast_request_t *request)
     oc_backoff_lost(group, request->block, last->first + last->count);
 }
 
+/* false: there is nothing to ask for, or not now. urgent: other requests must not keep it back. */
 static bool ask(oc_cast_group_t *group, uint32_t rank, bool urgent, uint64_t now)
 {
     oc_block_t *block = &group->active->blocks[rank];

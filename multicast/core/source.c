@@ -4,8 +4,8 @@
  * only once: for each block one rank of a host asks other hosts, its fetcher (partners.h), and the
  * others ask the fetcher, which gives them what it has as it gets it.
  *
- * The fetcher itself asks one of its companions first, which may have been luckier, and then the
- * partner above it, which gives what it gets from its own. Who does not get everything asks
+ * The fetcher itself asks one of its companions first, which may have been luckier, then another partner
+ * if the one above it is the owner, which has enough to send, and then the partner above it, which gives what it gets from its own. Who does not get everything asks
  * another partner, and at last the block's owner, who has everything.
  *
  * A rank that is elsewhere answers when it is back: it is not asked again and again meanwhile.
@@ -17,7 +17,7 @@
 
 #define MAX_UNANSWERED 8u /* of one rank; it holds OC_CAST_MAX_SERVICES */
 
-enum { ASK_HOST, ASK_ABOVE, ASK_PARTNER, ASK_OWNER };
+enum { ASK_HOST, ASK_BESIDE, ASK_ABOVE, ASK_PARTNER, ASK_OWNER };
 
 static oc_cast_source_t nobody(const oc_cast_group_t *group)
 {
@@ -51,7 +51,7 @@ static uint32_t rotate_host(oc_cast_group_t *group)
     return group->config.num_ranks;
 }
 
-/* Another one each time; num_ranks: there is none. */
+/* Another one each time, but not the owner; num_ranks: there is none. */
 static uint32_t rotate_partners(oc_cast_group_t *group, uint32_t owner)
 {
     uint32_t count = oc_partners_count(group);
@@ -59,7 +59,7 @@ static uint32_t rotate_partners(oc_cast_group_t *group, uint32_t owner)
     for (uint32_t i = 0; i < count; i++) {
         uint32_t rank = oc_partners_nth(group, group->rotation++ % count, owner);
 
-        if (answers(group, rank) && source_has_room(group, rank)) {
+        if (rank != owner && answers(group, rank) && source_has_room(group, rank)) {
             return rank;
         }
     }
@@ -82,6 +82,22 @@ static oc_cast_source_t choose_on_host(oc_cast_group_t *group, uint32_t owner, u
 }
 
 /* As choose_on_host. */
+/*
+ * Where few ranks send at a time, the link of one that does is full: what it has sent once, others have as well. Where
+ * all send, every link carries the same.
+ */
+static oc_cast_source_t choose_beside(oc_cast_group_t *group, uint32_t owner)
+{
+    oc_cast_source_t source = nobody(group);
+
+    if (!group->active->together && !group->unicast && oc_partners_above(group, owner) == owner
+        && !oc_partners_share_host(group, group->config.rank, owner)) {
+        source.rank = rotate_partners(group, owner);
+        source.attempt = ASK_BESIDE;
+    }
+    return source;
+}
+
 static oc_cast_source_t choose_above(oc_cast_group_t *group, uint32_t owner)
 {
     oc_cast_source_t source = nobody(group);
@@ -118,6 +134,9 @@ oc_cast_source_t oc_source_choose(oc_cast_group_t *group, uint32_t owner, bool u
     if (attempt <= ASK_HOST) {
         source = choose_on_host(group, owner,
                                 oc_partners_fetcher(group, group->config.rank, owner));
+    }
+    if (attempt <= ASK_BESIDE && source.rank == group->config.num_ranks) {
+        source = choose_beside(group, owner);
     }
     if (attempt <= ASK_ABOVE && source.rank == group->config.num_ranks) {
         source = choose_above(group, owner);
