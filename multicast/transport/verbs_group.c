@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -41,36 +43,55 @@ static void refuse(oc_verbs_group_t *group, const char *reason)
 
 /* ---- the way to the group ---- */
 
-/* Something may still be sent by it. */
-static void retire_handle(oc_verbs_group_t *group)
+/* Destroys the handles by which nothing is being sent any more. */
+static void destroy_former(oc_verbs_group_t *group)
 {
-    if (NULL != group->former) {
-        if (!oc_verbs_source_has_sent(group->source, group->former_end)) {
-            oc_verbs_source_drain(group->source);
+    oc_verbs_former_t *former, *next;
+
+    LL_FOREACH_SAFE (group->former, former, next) {
+        if (oc_verbs_source_has_sent(group->source, former->end)) {
+            LL_DELETE(group->former, former);
+            (void) ibv_destroy_ah(former->handle);
+            free(former);
         }
-        (void) ibv_destroy_ah(group->former);
     }
-    group->former = group->to.handle;
-    group->former_end = group->source->posted;
+}
+
+/* Something may still be sent by the one that there was. Returns 0 or an errno. */
+static int replace_handle(oc_verbs_group_t *group, struct ibv_ah_attr *attributes)
+{
+    oc_verbs_former_t *former = calloc(1, sizeof(*former));
+    struct ibv_ah *handle = NULL == former ? NULL : ibv_create_ah(group->source->domain, attributes);
+
+    if (NULL == handle) {
+        free(former);
+        return errno;
+    }
+    *former = (oc_verbs_former_t) {.handle = group->to.handle, .end = group->source->posted};
+    if (NULL == former->handle) {
+        free(former);
+    } else {
+        LL_PREPEND(group->former, former);
+    }
+    group->to.handle = handle;
+    group->attributes = *attributes;
+    destroy_former(group);
+    return 0;
 }
 
 /* Returns 0 or an errno. */
 static int adopt(oc_verbs_group_t *group, struct rdma_ud_param *destination)
 {
-    struct ibv_ah *handle;
+    int failed = 0;
 
     if (NULL == group->to.handle
         || 0 != memcmp(&group->attributes, &destination->ah_attr, sizeof(group->attributes))) {
-        handle = ibv_create_ah(group->source->domain, &destination->ah_attr);
-        if (NULL == handle) {
-            return errno;
-        }
-        retire_handle(group);
-        group->to.handle = handle;
-        group->attributes = destination->ah_attr;
+        failed = replace_handle(group, &destination->ah_attr);
     }
-    group->to.key = destination->qkey;
-    return 0;
+    if (0 == failed) {
+        group->to.key = destination->qkey;
+    }
+    return failed;
 }
 
 /* ---- what becomes of the membership ---- */
@@ -298,6 +319,8 @@ oc_status_t oc_verbs_group_join(oc_verbs_group_t *group, char *error, size_t err
 
 void oc_verbs_group_leave(oc_verbs_group_t *group)
 {
+    oc_verbs_former_t *former, *next;
+
     oc_verbs_port_leave(&group->port);
     if (NULL != group->port.events) {
         oc_verbs_watch_remove(&group->source->watch, &group->watcher, group->port.events->fd);
@@ -306,7 +329,8 @@ void oc_verbs_group_leave(oc_verbs_group_t *group)
         oc_verbs_source_drain(group->source);
         (void) ibv_destroy_ah(group->to.handle);
     }
-    if (NULL != group->former) {
-        (void) ibv_destroy_ah(group->former);
+    LL_FOREACH_SAFE (group->former, former, next) {
+        (void) ibv_destroy_ah(former->handle);
+        free(former);
     }
 }

@@ -11,6 +11,13 @@
 #include "multicast/transport/verbs_port.h"
 #include "multicast/transport/verbs_source.h"
 
+/* A way to the group that was used before, and by which something may still be sent. */
+typedef struct oc_verbs_former {
+    struct ibv_ah *handle;
+    uint32_t end;                  /* until the source has sent all up to this */
+    struct oc_verbs_former *next;
+} oc_verbs_former_t;
+
 typedef struct {
     oc_verbs_source_t *source;
     oc_verbs_intake_t *intake;     /* whose queue pair is attached to the group */
@@ -20,8 +27,7 @@ typedef struct {
     oc_verbs_watcher_t watcher;
     oc_verbs_destination_t to;     /* its handle is NULL before the group was joined */
     struct ibv_ah_attr attributes; /* of that handle */
-    struct ibv_ah *former;         /* handle by which something may still be sent … */
-    uint32_t former_end;           /* … until the source has sent all up to this */
+    oc_verbs_former_t *former;
     bool broken;                   /* the queue pair has failed */
     bool warned;                   /* of a loss that is not over */
     char refusal[256];             /* why the group could not be joined at all */
