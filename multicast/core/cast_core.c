@@ -123,6 +123,11 @@ const char *oc_cast_group_reason(const oc_cast_group_t *group)
     return group->reason;
 }
 
+void oc_cast_group_excuse(oc_cast_group_t *group)
+{
+    oc_reception_excuse(group);
+}
+
 bool oc_cast_group_is_unicast(const oc_cast_group_t *group, uint32_t *unheard, uint32_t *receiver)
 {
     *unheard = group->unicast ? group->unheard : group->config.num_ranks;

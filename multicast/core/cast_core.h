@@ -177,6 +177,12 @@ bool oc_cast_wants_to_send(const oc_cast_group_t *group);
 void oc_cast_group_fail(oc_cast_group_t *group, oc_status_t status, const char *reason);
 
 /*
+ * What this rank misses by multicast in the operation that is under way is no reason to think that the network
+ * carries none. For who knows that it has been cut off for a moment.
+ */
+void oc_cast_group_excuse(oc_cast_group_t *group);
+
+/*
  * Whether multicast has proved not to work since the group became ready: blocks go by messages. *unheard is
  * the rank that *receiver does not hear, or num_ranks, if it hears none. Some ranks know earlier than others,
  * and one that knows only of the end sets both to num_ranks.

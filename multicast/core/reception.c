@@ -6,7 +6,8 @@
  *
  * A queue that runs over once loses at most what is under way, a window, so it takes more than that.
  * Small operations have less under way; of these, several in a row have to be lost. What was lost
- * because this rank did not look is no fault of the network.
+ * because this rank did not look is no fault of the network; nor is, for a while, what it misses until it is
+ * joined again.
  */
 #include "multicast/core/reception.h"
 

@@ -19,7 +19,10 @@ void oc_reception_look(oc_cast_group_t *group, uint32_t owner);
 /* A block is complete. Most are before any look, which sees only those that lack something. */
 void oc_reception_complete(oc_cast_group_t *group, uint32_t owner);
 
-/* This rank has not looked for so long that others sent more than there is room for. */
+/*
+ * What this rank misses of this operation tells nothing about the network: it has not looked for so long that
+ * others sent more than there is room for, or the network is about to join it again.
+ */
 void oc_reception_excuse(oc_cast_group_t *group);
 
 /* Nothing has come of late, from that rank or from all: more multicast would be in vain. */

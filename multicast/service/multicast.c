@@ -315,14 +315,16 @@ static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes
     oc_cast_member_wake(member);
 }
 
-/* The network has said no only after the groups had begun to probe. */
-static void multicast_fail_refused(oc_multicast_t *multicast, const oc_cast_slot_t *slot)
+/* The network has said no only after the groups had begun to probe, or has to let this process in again. */
+static void tell_members(oc_multicast_t *multicast, const oc_cast_slot_t *slot)
 {
     oc_cast_member_t *member;
 
     DL_FOREACH (multicast->members, member) {
-        if (member->slot == slot) {
+        if (member->slot == slot && NULL != slot->transport->refused) {
             oc_cast_member_refused(member, slot->transport->refused);
+        } else if (member->slot == slot) {
+            oc_cast_group_excuse(member->core);
         }
     }
 }
@@ -337,8 +339,8 @@ static void multicast_receive(oc_multicast_t *multicast)
             (void) slot->transport->ops->receive(slot->transport, RECEIVE_BATCH, on_datagram,
                                                  multicast);
             slot->receiving = false;
-            if (NULL != slot->transport->refused) {
-                multicast_fail_refused(multicast, slot);
+            if (NULL != slot->transport->refused || slot->transport->absent) {
+                tell_members(multicast, slot);
             }
         }
     }

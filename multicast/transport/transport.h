@@ -78,6 +78,11 @@ struct oc_transport {
      * receive and arm may set it; then nothing arrives, and what is sent is lost.
      */
     const char *refused;
+    /*
+     * Its address was joined, and is being joined again: what does not arrive meanwhile does not mean that
+     * the network carries no multicast. receive sets it, and ends it after a while in any case.
+     */
+    bool absent;
 };
 
 #endif

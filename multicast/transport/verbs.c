@@ -33,11 +33,14 @@ typedef struct {
 
 /* ---- the membership ---- */
 
-static void verbs_note_refusal(verbs_t *verbs)
+static void note_membership(verbs_t *verbs)
 {
-    if (OC_MEMBERSHIP_REFUSED == verbs->group.membership.state) {
+    const oc_verbs_membership_t *membership = &verbs->group.membership;
+
+    if (OC_MEMBERSHIP_REFUSED == membership->state) {
         verbs->base.refused = verbs->group.refusal;
     }
+    verbs->base.absent = oc_verbs_membership_is_away(membership, verbs->source->watch.looked);
 }
 
 bool oc_verbs_is_joined(const oc_transport_t *transport)
@@ -135,7 +138,7 @@ static unsigned verbs_receive(oc_transport_t *base, unsigned max, oc_arrival_fn_
     unsigned count = 0;
 
     oc_verbs_watch_glance(&verbs->source->watch);
-    verbs_note_refusal(verbs);
+    note_membership(verbs);
     while (count < max && (oc_verbs_intake_has(intake) || poll_arrivals(verbs))) {
         count += verbs_hand_out(verbs, &intake->arrivals[intake->next_arrival++], arrived, arg);
         if (intake->num_used >= REPOST_BATCH) {
@@ -167,7 +170,7 @@ static bool verbs_arm(oc_transport_t *base, bool sending)
 
     (void) oc_verbs_take_wakeups(verbs->intake.wakeups);
     oc_verbs_watch_look(watch, oc_clock_ns());
-    verbs_note_refusal(verbs);
+    note_membership(verbs);
     close_ears(verbs);
     if (NULL != base->refused || oc_verbs_source_heed(verbs->source)
         || oc_verbs_intake_has(&verbs->intake)) {

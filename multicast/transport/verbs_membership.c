@@ -104,6 +104,13 @@ void oc_verbs_membership_suspend(oc_verbs_membership_t *membership, uint64_t now
     }
 }
 
+bool oc_verbs_membership_is_away(const oc_verbs_membership_t *membership, uint64_t now)
+{
+    bool asks = OC_MEMBERSHIP_ASKED == membership->state || OC_MEMBERSHIP_WAITING == membership->state;
+
+    return asks && membership->was_joined && now < membership->since + OC_JOIN_PATIENCE;
+}
+
 void oc_verbs_membership_end(oc_verbs_membership_t *membership)
 {
     set_state(membership,

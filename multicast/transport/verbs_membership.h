@@ -21,6 +21,9 @@
 /* A membership that has lasted so long was a good one: pauses begin anew with its loss. */
 #define OC_JOIN_LASTING (10 * OC_SECOND)
 
+/* So long a membership may be away without that others have to think that it will not come back. */
+#define OC_JOIN_PATIENCE OC_SECOND
+
 typedef enum {
     OC_MEMBERSHIP_ASKED,       /* the network has not answered yet */
     OC_MEMBERSHIP_JOINED,
@@ -62,6 +65,9 @@ void oc_verbs_membership_doubt(oc_verbs_membership_t *membership, uint64_t now);
 
 /* The port is down: there is no haste before oc_verbs_membership_doubt says that it is up again. */
 void oc_verbs_membership_suspend(oc_verbs_membership_t *membership, uint64_t now);
+
+/* It was lost less than OC_JOIN_PATIENCE ago, and is being asked for again. */
+bool oc_verbs_membership_is_away(const oc_verbs_membership_t *membership, uint64_t now);
 
 /* The device is gone, or useless. */
 void oc_verbs_membership_end(oc_verbs_membership_t *membership);

@@ -14,6 +14,8 @@ typedef struct {
     const char *refusal;
 } late_t;
 
+static uint64_t cut_until;     /* ns */
+static bool cut_is_known;
 static uint64_t next_delay;
 static const char *next_refusal;
 unsigned late_opened, late_closed;
@@ -51,7 +53,8 @@ static unsigned late_receive(oc_transport_t *base, unsigned max, oc_arrival_fn_t
     late_t *late = (late_t *) base;
 
     note_answer(late);
-    if (is_joined(late)) {
+    late->base.absent = cut_is_known && oc_clock_ns() < cut_until;
+    if (is_joined(late) && oc_clock_ns() >= cut_until) {
         return late->inner->ops->receive(late->inner, max, arrived, arg);
     }
     (void) late->inner->ops->receive(late->inner, max, drop, NULL);
@@ -109,4 +112,10 @@ void late_joins(uint64_t delay, const char *refusal)
     next_refusal = refusal;
     late_opened = late_closed = 0;
     oc_cast_transports_wrap = make_late;
+}
+
+void late_is_cut_off(uint64_t duration, bool known)
+{
+    cut_until = oc_clock_ns() + duration;
+    cut_is_known = known;
 }

@@ -3,6 +3,7 @@
 #ifndef OC_TESTS_ENGINE_LATE_H
 #define OC_TESTS_ENGINE_LATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -10,6 +11,9 @@
  * reason, unless it is NULL. Until then they bring nothing and have no room to send.
  */
 void late_joins(uint64_t delay, const char *refusal);
+
+/* From now on, for so long, they bring nothing again; known: and say that they are about to be joined again. */
+void late_is_cut_off(uint64_t duration, bool known);
 
 /* How many transports were opened, and how many of them closed, since late_joins. */
 extern unsigned late_opened, late_closed;

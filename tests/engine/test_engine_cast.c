@@ -381,6 +381,74 @@ static void test_network_joins_late(void **state)
     assert_int_equal(ranks_run(3, &settings, refused_late, 30), 0);
 }
 
+/* ---- memberships that are lost ---- */
+
+/* Longer than all of it takes, and more than is under way before a rank has to say something. */
+#define CUT_TIME  OC_SECOND
+#define CUT_BLOCK 1000000
+#define LARGEST   9000 /* bytes of a datagram */
+
+/* Rank 1 gets nothing by multicast in an Allgather. */
+static void lose_membership(rank_t *rank, bool known)
+{
+    rank->service = OC_SERVICE_MULTICAST;
+    late_joins(0, NULL);
+    casting_allgather(rank, 0, 1000, false, 1);
+    rank_barrier(rank);
+    if (1 == rank->rank) {
+        late_is_cut_off(CUT_TIME, known);
+    }
+    casting_allgather(rank, 0, CUT_BLOCK, false, 2);
+    CHECK(1 != rank->rank || rank->counters.cast.fragments_lost > 2 * CUT_BLOCK / LARGEST);
+}
+
+/* It hears the others again. */
+static void gather_again(rank_t *rank, unsigned group)
+{
+    unsigned long long lost, unicast = rank->counters.cast.groups_unicast;
+    unsigned long long offloaded = rank->counters.allgather_offloaded;
+
+    usleep(CUT_TIME / 1000);
+    rank_barrier(rank);
+    lost = rank->counters.cast.fragments_lost;
+    casting_allgather(rank, group, CUT_BLOCK, false, 3);
+    CHECK(rank->counters.cast.groups_unicast == unicast
+          && rank->counters.allgather_offloaded == offloaded + 1);
+    CHECK(rank->counters.cast.fragments_lost - lost < 2 * CUT_BLOCK / LARGEST / 10);
+}
+
+/* It asks for what it has missed. */
+static void joined_again(rank_t *rank)
+{
+    lose_membership(rank, true);
+    CHECK(0 == rank->counters.cast.groups_unicast);
+    gather_again(rank, 0);
+}
+
+/* For all that is known, the network carries no multicast any more. The next communicator looks again. */
+static void cut_off(rank_t *rank)
+{
+    oc_status_t status = OC_OK;
+
+    lose_membership(rank, false);
+    /* the root may learn of it only when an operation is over */
+    for (unsigned i = 0; i < 50 && OC_OK == status; i++) {
+        status = try_allgather(rank, 0);
+    }
+    CHECK(OC_DECLINED == status);
+    CHECK(1 != rank->rank || 1 == rank->counters.cast.groups_unicast);
+    gather_again(rank, 1);
+}
+
+static void test_membership_is_lost(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    assert_int_equal(ranks_run(3, &settings, joined_again, 60), 0);
+    assert_int_equal(ranks_run(3, &settings, cut_off, 60), 0);
+}
+
 /* ---- sleep ---- */
 
 #define NAP_US 3000000
@@ -588,6 +656,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_queued_on_many_groups),
         cmocka_unit_test(test_rank_that_cannot),
         cmocka_unit_test(test_network_joins_late),
+        cmocka_unit_test(test_membership_is_lost),
         cmocka_unit_test_teardown(test_sleep, mend_network),
         cmocka_unit_test(test_killed_rank),
         cmocka_unit_test(test_collapse_of_servers),

@@ -107,6 +107,38 @@ static void test_pauses_begin_anew(void **state)
 }
 
 /* What is said of a loss that is known already changes nothing. */
+static void expect_away(bool away)
+{
+    assert_true(oc_verbs_membership_is_away(&membership, now) == away);
+}
+
+/* From the loss until it is joined again, and not for ever. */
+static void test_away(void **state)
+{
+    (void) state;
+    expect_away(false);
+    join();
+    now += OC_SECOND;
+    expect_away(false);
+    oc_verbs_membership_lost(&membership, now);
+    expect_away(true);
+    now--; /* a clock that was read before */
+    expect_away(true);
+    now++;
+    (void) expect_step(OC_MEMBERSHIP_ASK);
+    expect_away(true);
+    join();
+    expect_away(false);
+    oc_verbs_membership_suspend(&membership, now);
+    now += OC_JOIN_PATIENCE - 1;
+    expect_away(true);
+    now++;
+    expect_away(false);
+    oc_verbs_membership_end(&membership);
+    now--;
+    expect_away(false);
+}
+
 static void test_several_losses_are_one(void **state)
 {
     uint64_t due;
@@ -209,6 +241,7 @@ int main(void)
         cmocka_unit_test_setup(test_network_says_no, setup),
         cmocka_unit_test_setup(test_lost_and_refused_again, setup),
         cmocka_unit_test_setup(test_pauses_begin_anew, setup),
+        cmocka_unit_test_setup(test_away, setup),
         cmocka_unit_test_setup(test_several_losses_are_one, setup),
         cmocka_unit_test_setup(test_doubt, setup),
         cmocka_unit_test_setup(test_port_is_down, setup),
