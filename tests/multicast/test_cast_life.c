@@ -354,15 +354,15 @@ static void test_one_rank_cannot_go_on(void **state)
 
 /* ---- probing ---- */
 
-/* Datagrams from and to ranks that get through: a bit for each. */
+/* Datagrams from and to ranks that get through: a bit for each; and the longest that does. */
 static unsigned from_mask, to_mask;
+static size_t longest = SIZE_MAX;
 
 static bool block_directions(void *arg, unsigned from, unsigned to, uint8_t *bytes, size_t length)
 {
     (void) arg;
     (void) bytes;
-    (void) length;
-    return (from_mask >> from & 1) && (to_mask >> to & 1);
+    return (from_mask >> from & 1) && (to_mask >> to & 1) && length <= longest;
 }
 
 static void expect_probing_fails(const char *name)
@@ -382,6 +382,16 @@ static void test_no_multicast_at_all(void **state)
     (void) state;
     from_mask = to_mask = 0;
     expect_probing_fails("does not carry multicast");
+}
+
+/* A link on the way has a smaller MTU: what says little passes, fragments do not. */
+static void test_no_large_datagrams(void **state)
+{
+    (void) state;
+    from_mask = to_mask = ~0u;
+    longest = config.network.datagram_size - 1;
+    expect_probing_fails("does not carry multicast");
+    longest = SIZE_MAX;
 }
 
 static void test_no_multicast_to_one_rank(void **state)
@@ -537,6 +547,7 @@ int main(void)
         TEST(test_nobody_is_asked_whether_it_enters_a_nonblocking_operation),
         TEST(test_one_rank_cannot_go_on),
         TEST(test_no_multicast_at_all),
+        TEST(test_no_large_datagrams),
         TEST(test_no_multicast_to_one_rank),
         TEST(test_no_multicast_from_one_rank),
         TEST(test_probing_with_losses),

@@ -135,8 +135,8 @@ static void play_cut(unsigned ranks, uint64_t when)
     first = took(ranks, 0);
     second = took(ranks, 1);
     third = took(ranks, 2);
-    /* what the others do without multicast takes longer than the first one */
-    assert_true(second < 3 * first + 3 * third);
+    /* nothing that does without multicast takes less than the first one; of 6 MiB, three times that is lost, once */
+    assert_true(second < 4.5 * first);
     assert_true(third < 4 * first);
 }
 
