@@ -22,9 +22,12 @@ EMULATED = {"rate": 200, "burst": 50000, "port": 4 * MiB, "staging": 4 * MiB, "l
 USUAL = {"rate": 10000, "port": MiB, "staging": 4 * MiB}
 JUMBO = {**USUAL, "datagram": 8972}
 LEAF, POD = 16, 256
+# Bytes of a block in a datagram of 1472.
+FRAGMENT = 1432
 
-# What of the tables is quick enough for --quick.
+# What of the tables is quick enough for --quick, and for several seeds.
 QUICK_HOSTS = 64
+SEVERAL_HOSTS = 512
 
 
 def cases():
@@ -34,17 +37,24 @@ def cases():
     for datagram in (USUAL, JUMBO):
         for hosts in (8, 16, 24, 32, 64, 128):
             yield "sizes", {**datagram, "hosts": hosts, "bytes": 16 * MiB}
-    for hosts in (64, 256):
-        for loss in (0, 1000, 10000):
+    for hosts in (64, 256, 1024):
+        for loss in (0, 10000) if hosts > SEVERAL_HOSTS else (0, 1000, 10000):
             yield "losses", {**USUAL, "hosts": hosts, "bytes": 6 * MiB, "loss": loss}
-    for hosts in (8, 64, 256):
+    for hosts in (8, 64, 1024):
         yield "root", {**USUAL, "operation": "bcast", "hosts": hosts, "bytes": 16 * MiB,
                        "root-loss": 10000}
+    for port in (MiB, MiB // 4):
+        for operation, streams in (("allgather", 1), ("allgather", 8), ("bcast", 8)):
+            yield "shared", {**USUAL, "port": port, "operation": operation, "hosts": 8, "bytes": 24 * MiB,
+                             "tcp": streams, "operations": 3}
     for operation in ("allgather", "bcast"):
-        yield "shared", {**USUAL, "operation": operation, "hosts": 8, "bytes": 64 * MiB,
-                         "tcp": 8, "operations": 3}
+        for size in (6 * MiB, 16 * MiB):
+            yield "cut", {**USUAL, "operation": operation, "hosts": 8, "bytes": size, "cut": 1000, "cut-hosts": 8}
+    for hosts in (8, 32, 64):
+        for staging in (4 * MiB, 138 * 1472):
+            yield "staging", {**USUAL, "hosts": hosts, "bytes": 16 * MiB, "staging": staging}
     for datagram in (USUAL, JUMBO):
-        for hosts in (8, 32, 64):
+        for hosts in (8, 16, 24, 32, 64):
             yield "paused", {**datagram, "hosts": hosts, "bytes": 16 * MiB, "pause": 15000}
 
 
@@ -81,7 +91,8 @@ def measure(options, rounds, setups, tell):
         if options.quick and case["hosts"] > QUICK_HOSTS:
             continue
         tell.progress(f"simulating {table}: {case['hosts']} hosts")
-        seeds = range(1, (rounds if is_random(case) else 1) + 1)
+        several = is_random(case) and case["hosts"] <= SEVERAL_HOSTS
+        seeds = range(1, (rounds if several else 1) + 1)
         rows.append({"table": table, "options": case,
                      "trials": [play({**case, "seed": seed}) for seed in seeds]})
     return rows
@@ -184,7 +195,7 @@ def root_table(rows):
     """Between the root and its switch."""
     lines = []
     for row in rows:
-        distinct = middle(row, "lost") * 1430
+        distinct = middle(row, "lost") * FRAGMENT
         lines.append([row["options"]["hosts"], span(row, "seconds", text.seconds),
                       f"{middle(row, 'lost'):.0f}", text.megabytes(middle(row, "repair_bytes")),
                       text.ratio(middle(row, "repair_bytes") / distinct)])
@@ -200,11 +211,28 @@ def shared_table(rows):
         hosts = row["options"]["hosts"]
         part = 1 if row["options"]["operation"] == "bcast" else (hosts - 1) / hosts
         own = row["options"]["bytes"] * part / middle(row, "seconds") / rate
-        lines.append([row["options"]["operation"], span(row, "seconds", text.seconds),
-                      f"{100 * own:.0f} %", f"{100 * middle(row, 'background') / rate:.0f} %",
+        lines.append([row["options"]["operation"], text.size(row["options"]["port"]), row["options"]["tcp"],
+                      span(row, "seconds", text.seconds), f"{100 * own:.0f} %", f"{100 * middle(row, 'background') / rate:.0f} %",
                       f"{middle(row, 'fragments_lost'):.0f}"])
-    return text.table(["collective", "time (min–max)", "its share of a link", "the slowest stream's",
+    return text.table(["collective", "port keeps", "streams", "time (min–max)", "its share of a link", "the slowest stream's",
                        "fragments missed"], lines)
+
+
+def cut_table(rows):
+    """Multicast ends for all."""
+    return text.table(["collective", "size", "time", "× limit"],
+                      [[row["options"]["operation"], text.size(row["options"]["bytes"]),
+                        text.seconds(middle(row, "seconds")),
+                        text.ratio(middle(row, "seconds") / middle(row, "floor"))] for row in rows])
+
+
+def staging_table(rows):
+    """What sockets keep."""
+    return text.table(["hosts", "datagrams that a rank keeps", "time", "× limit", "fragments missed"],
+                      [[row["options"]["hosts"], row["options"]["staging"] // 1472,
+                        text.seconds(middle(row, "seconds")),
+                        text.ratio(middle(row, "seconds") / middle(row, "floor")),
+                        f"{middle(row, 'fragments_lost'):.0f}"] for row in rows])
 
 
 def paused_table(rows):
@@ -227,7 +255,11 @@ TABLES = (
      sizes_table),
     ("losses", "Allgather of 6 MiB where each host loses datagrams", "", losses_table),
     ("root", "Bcast of 16 MiB where 1 % is lost between the root and its switch", "", root_table),
-    ("shared", "64 MiB beside a TCP stream from each host to the next", "", shared_table),
+    ("shared", "24 MiB on 8 hosts beside TCP", "Streams from a host to the next one.", shared_table),
+    ("cut", "An operation of 8 hosts in which multicast ends after 1 ms", "What it takes then to find out, and to go "
+     "on by messages.", cut_table),
+    ("staging", "Allgather of 16 MiB where sockets keep little", "138 datagrams are what 208 KiB have room for, a "
+     "usual `net.core.rmem_max`.", staging_table),
     ("paused", "Allgather of 16 MiB, and a rank that stands still for 15 ms", "", paused_table),
 )
 

@@ -784,7 +784,7 @@ class Simulate(unittest.TestCase):
         """What the program says of one."""
         return {"seconds": 0.02, "floor": 0.01, "up_bytes": 1000.0, "crossings": 120,
                 "multicast_crossings": 100, "lost": 2, "fragments_sent": 64, "fragments_lost": 5,
-                "repair_bytes": 2860, "control_messages": 10, "lost_at_port": 0, "lost_at_node": 0,
+                "repair_bytes": 2864, "control_messages": 10, "lost_at_port": 0, "lost_at_node": 0,
                 "peers": 9, "background": 5e8, **changes}
 
     def test_closed_form(self):
@@ -795,7 +795,8 @@ class Simulate(unittest.TestCase):
 
     def test_cases_are_what_the_program_takes(self):
         known = {"operation", "hosts", "ranks", "bytes", "operations", "datagram", "rate", "latency", "leaf", "pod",
-                 "burst", "piece", "tcp-window", "port", "staging", "loss", "root-loss", "tcp", "pause"}
+                 "burst", "piece", "tcp-window", "port", "staging", "loss", "root-loss", "tcp", "pause", "cut",
+                 "cut-hosts"}
         tables = {name for name, *_ in simulate.TABLES}
         for table, options in simulate.cases():
             self.assertLessEqual(set(options), known)
