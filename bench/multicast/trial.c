@@ -48,8 +48,8 @@ size_t trial_block(const trial_t *trial)
 }
 
 /*
- * A host gets what is not its own, once, over its link, which may have saved a burst of tokens; nothing is
- * counted of headers.
+ * A host gets what is not its own, once, over its link, which may have saved a burst of tokens;
+ * nothing is counted of headers.
  */
 static double least_seconds(const trial_t *trial)
 {
@@ -86,7 +86,9 @@ static void begin_streams(run_t *run)
     }
 }
 
-/* Probes that ranks send when all have heard all tell nobody anything, and are n - 1 arrivals each. */
+/*
+ * Probes that ranks send when all have heard all tell nobody anything, and are n - 1 arrivals each.
+ */
 static void lose_probes(run_t *run)
 {
     for (unsigned host = 0; host < run->trial->hosts; host++) {

@@ -46,8 +46,8 @@ void trial_defaults(trial_t *trial);
 size_t trial_block(const trial_t *trial);
 
 /*
- * NULL, or what went wrong, valid until the next call: an operation did not end, or a result is better than
- * the links allow, so that the simulation is wrong.
+ * NULL, or what went wrong, valid until the next call: an operation did not end, or a result is
+ * better than the links allow, so that the simulation is wrong.
  */
 const char *trial_run(const trial_t *trial, result_t *result);
 

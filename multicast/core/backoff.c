@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A window for each rank, as TCP has one for each connection: what is lost on the way to a rank makes it
- * smaller by a factor, and what comes makes it larger by a term, with the constants of RFC 9438, so that both
- * have about the same share of a queue. It is a part of the operation's, so that the next one begins with it. Ranks
- * tell the smallest of all to everybody (credit.c).
+ * A window for each rank, as TCP has one for each connection: what is lost on the way to a rank
+ * makes it smaller by a factor, and what comes makes it larger by a term, with the constants of RFC
+ * 9438, so that both have about the same share of a queue. It is a part of the operation's, so that
+ * the next one begins with it. Ranks tell the smallest of all to everybody (credit.c).
  *
- * What is lost by chance makes windows small, too, which does little harm: the least one is more than what is
- * under way on a fast link of which the queue is empty.
+ * What is lost by chance makes windows small, too, which does little harm: the least one is more
+ * than what is under way on a fast link of which the queue is empty.
  */
 #include "multicast/core/backoff.h"
 
-/* A window is multiplied by that when something is lost, and grows by that, in fragments, with each window. */
+/*
+ * A window is multiplied by that when something is lost, and grows by that, in fragments, with each
+ * window.
+ */
 #define BETA 0.7
 #define STEP (3.0 * (1.0 - BETA) / (1.0 + BETA))
 
 /*
- * So much of the window of the slowest rank is used. Where links are equally full, each has just lost something at
- * another time, and is between BETA of what the fullest has and all of it.
+ * So much of the window of the slowest rank is used. Where links are equally full, each has just
+ * lost something at another time, and is between BETA of what the fullest has and all of it.
  */
 #define SLACK ((1.0 + 1.0 / BETA) / 2.0)
 
@@ -38,8 +41,8 @@ uint32_t oc_backoff_part(const oc_cast_group_t *group)
 }
 
 /*
- * What this rank has room for, or about what the slowest has, if that is less. CREDITs come at multiples that are
- * the same on all ranks, so with these only the slowest counts.
+ * What this rank has room for, or about what the slowest has, if that is less. CREDITs come at
+ * multiples that are the same on all ranks, so with these only the slowest counts.
  */
 static double used_part(const oc_cast_group_t *group)
 {

@@ -135,7 +135,9 @@ bool oc_cast_group_is_unicast(const oc_cast_group_t *group, uint32_t *unheard, u
     return group->unicast || group->closed; /* LEAVE may come before UNICAST */
 }
 
-/* The root says so before it has sent all LEAVEs, and a rank hears it before it has passed it on. */
+/*
+ * The root says so before it has sent all LEAVEs, and a rank hears it before it has passed it on.
+ */
 bool oc_cast_group_is_closed(const oc_cast_group_t *group)
 {
     return group->closed && 0 == group->pending;

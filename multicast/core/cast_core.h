@@ -159,8 +159,9 @@ bool oc_cast_message_token(const uint8_t *bytes, size_t length, uint64_t *token)
 uint64_t oc_cast_progress(oc_cast_group_t *group, uint64_t now);
 
 /*
- * Of the operation that is under way: bytes at the beginning of a rank's block that are in the receive buffer,
- * though their checksum may still be found wrong: then there are fewer again. 0 if none is under way.
+ * Of the operation that is under way: bytes at the beginning of a rank's block that are in the
+ * receive buffer, though their checksum may still be found wrong: then there are fewer again. 0 if
+ * none is under way.
  */
 size_t oc_cast_arrived(const oc_cast_group_t *group, uint32_t rank);
 
@@ -177,21 +178,21 @@ bool oc_cast_wants_to_send(const oc_cast_group_t *group);
 void oc_cast_group_fail(oc_cast_group_t *group, oc_status_t status, const char *reason);
 
 /*
- * What this rank misses by multicast in the operation that is under way is no reason to think that the network
- * carries none. For who knows that it has been cut off for a moment.
+ * What this rank misses by multicast in the operation that is under way is no reason to think that
+ * the network carries none. For who knows that it has been cut off for a moment.
  */
 void oc_cast_group_excuse(oc_cast_group_t *group);
 
 /*
- * Whether multicast has proved not to work since the group became ready: blocks go by messages. *unheard is
- * the rank that *receiver does not hear, or num_ranks, if it hears none. Some ranks know earlier than others,
- * and one that knows only of the end sets both to num_ranks.
+ * Whether multicast has proved not to work since the group became ready: blocks go by messages.
+ * *unheard is the rank that *receiver does not hear, or num_ranks, if it hears none. Some ranks
+ * know earlier than others, and one that knows only of the end sets both to num_ranks.
  */
 bool oc_cast_group_is_unicast(const oc_cast_group_t *group, uint32_t *unheard, uint32_t *receiver);
 
 /*
- * The same, and all ranks have known it since the end of the same operation, which was a blocking one, and
- * no operation is pending here: the group may be freed.
+ * The same, and all ranks have known it since the end of the same operation, which was a blocking
+ * one, and no operation is pending here: the group may be freed.
  */
 bool oc_cast_group_is_closed(const oc_cast_group_t *group);
 

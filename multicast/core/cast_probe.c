@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Does the network carry multicast from every rank to every other? Each rank sends some probes, as large
- * as fragments: where these are too large, small ones would arrive. They all go to all, so ranks take turns. Of
- * whom it has heard none it asks for one, point to point; when many were sent on request and
- * none arrived, the network does not carry them. A rank that does not answer may be elsewhere.
+ * Does the network carry multicast from every rank to every other? Each rank sends some probes, as
+ * large as fragments: where these are too large, small ones would arrive. They all go to all, so
+ * ranks take turns. Of whom it has heard none it asks for one, point to point; when many were sent
+ * on request and none arrived, the network does not carry them. A rank that does not answer may be
+ * elsewhere.
  */
 #include "multicast/core/cast_probe.h"
 

@@ -35,7 +35,10 @@
  */
 #define TOGETHER_PART 3u
 
-/* If not, all but this part: a connection of TCP, which has half of it under way, then has its share. */
+/*
+ * If not, all but this part: a connection of TCP, which has half of it under way, then has its
+ * share.
+ */
 #define CHAIN_SPARE 8u
 
 /* The part of what ranks keep that is left to repairs and probes. */
@@ -152,8 +155,8 @@ static void await_next(const oc_cast_operation_t *operation, oc_chain_t *chain)
 }
 
 /*
- * Together each is a share ahead, and the others are so in turn; credit comes in steps of half of what a chain
- * may be ahead, so that on average there is a quarter less under way.
+ * Together each is a share ahead, and the others are so in turn; credit comes in steps of half of
+ * what a chain may be ahead, so that on average there is a quarter less under way.
  */
 static double choose_most(const oc_cast_operation_t *operation)
 {

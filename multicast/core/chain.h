@@ -20,7 +20,9 @@ uint32_t oc_chains_next(const oc_cast_group_t *group);
 bool oc_chains_heads(const oc_cast_operation_t *operation, uint32_t rank);
 /* Whether a block's owner should be sending now. */
 bool oc_chains_expects(const oc_cast_operation_t *operation, uint32_t rank);
-/* When there was news of its block last; if nothing of it has come, when the one before had ended. */
+/*
+ * When there was news of its block last; if nothing of it has come, when the one before had ended.
+ */
 uint64_t oc_chains_heard(const oc_cast_operation_t *operation, uint32_t rank);
 
 #endif

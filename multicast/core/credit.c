@@ -8,8 +8,8 @@
  * all ranks, or what each rank of a way holds back could together be all that a sender waits for.
  * What is left is told when nothing has moved for a while.
  *
- * Each CREDIT also has the part of the window that the rank and all below it have room for (backoff.h), or
- * all ranks. If all send at the same time there are CREDITs with nothing else.
+ * Each CREDIT also has the part of the window that the rank and all below it have room for
+ * (backoff.h), or all ranks. If all send at the same time there are CREDITs with nothing else.
  */
 #include "multicast/core/credit.h"
 

@@ -19,8 +19,8 @@ void oc_partners_end(oc_cast_group_t *group);
 bool oc_partners_share_host(const oc_cast_group_t *group, uint32_t rank, uint32_t other);
 
 /*
- * The rank of a rank's host that asks other hosts for the blocks of an owner: its fetcher. Blocks have
- * different fetchers, so that the ranks of a host share the work. The owner is that on its own
+ * The rank of a rank's host that asks other hosts for the blocks of an owner: its fetcher. Blocks
+ * have different fetchers, so that the ranks of a host share the work. The owner is that on its own
  * host.
  */
 uint32_t oc_partners_fetcher(const oc_cast_group_t *group, uint32_t rank, uint32_t owner);

@@ -66,9 +66,9 @@ static bool is_silent(const oc_cast_operation_t *operation, uint32_t owner, uint
 
 /*
  * Of silence: a latency, the time in which fragments overtake each other, and that which some
- * should take by what has arrived. How many, is learnt: what the kernel sends in one piece comes at once,
- * and then nothing for as long as the pieces of all others take. If nothing has come from anybody, the pace is
- * that of operations before.
+ * should take by what has arrived. How many, is learnt: what the kernel sends in one piece comes at
+ * once, and then nothing for as long as the pieces of all others take. If nothing has come from
+ * anybody, the pace is that of operations before.
  */
 static uint64_t cutoff_of(const oc_cast_group_t *group, const oc_block_t *block, uint64_t now)
 {

@@ -7,10 +7,11 @@
  * partner above it, up to the owner. Who knows no more than the one that asks answers when it does,
  * or when it has been told itself that there is no more.
  *
- * So a rank gets POLLs of the ranks of its host, about the blocks of which it is the fetcher, and of the fetchers of the
- * hosts below it: about as many as there are ranks at most, as half of all blocks come to a host from the one before, a
- * quarter from the second one before, and so on. It may be more than twice as many if hosts have very different numbers
- * of ranks. As many as there are ranks are held; who asks beyond that is told at once what is known here, and asks again
+ * So a rank gets POLLs of the ranks of its host, about the blocks of which it is the fetcher, and
+ * of the fetchers of the hosts below it: about as many as there are ranks at most, as half of all
+ * blocks come to a host from the one before, a quarter from the second one before, and so on. It
+ * may be more than twice as many if hosts have very different numbers of ranks. As many as there
+ * are ranks are held; who asks beyond that is told at once what is known here, and asks again
  * later.
  */
 #ifndef OC_MULTICAST_CORE_POLL_H

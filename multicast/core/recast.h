@@ -10,14 +10,18 @@
 
 #include "multicast/core/cast_types.h"
 
-/* Whether a fragment was multicast again lately, by any rank: one to two times group->patience ago. */
+/*
+ * Whether a fragment was multicast again lately, by any rank: one to two times group->patience ago.
+ */
 bool oc_recast_lately(const oc_cast_operation_t *operation, uint32_t owner, uint32_t index);
 /* It was, now. */
 void oc_recast_note(oc_cast_operation_t *operation, uint32_t owner, uint32_t index);
 /* Forgets what was not lately. */
 void oc_recast_progress(oc_cast_group_t *group, uint64_t now);
 
-/* Whether another host than that of a service wants a fragment that this rank has been asked for. */
+/*
+ * Whether another host than that of a service wants a fragment that this rank has been asked for.
+ */
 bool oc_recast_wanted(const oc_cast_group_t *group, const oc_cast_service_t *service,
                       uint32_t index);
 /* A fragment was given to the requester's host alone, which is another one. */

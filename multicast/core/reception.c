@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts what should have come and what has, from each rank and from all together, in short epochs. In those
- * that are dry next to nothing comes; so many of them in a row that it is more than one full queue
- * mean that nothing will.
+ * Counts what should have come and what has, from each rank and from all together, in short epochs.
+ * In those that are dry next to nothing comes; so many of them in a row that it is more than one
+ * full queue mean that nothing will.
  *
- * A queue that runs over once loses at most what is under way, a window, so it takes more than that.
- * Small operations have less under way; of these, several in a row have to be lost. What was lost
- * because this rank did not look is no fault of the network; nor is, for a while, what it misses until it is
- * joined again.
+ * A queue that runs over once loses at most what is under way, a window, so it takes more than
+ * that. Small operations have less under way; of these, several in a row have to be lost. What was
+ * lost because this rank did not look is no fault of the network; nor is, for a while, what it
+ * misses until it is joined again.
  */
 #include "multicast/core/reception.h"
 

@@ -20,8 +20,8 @@ void oc_reception_look(oc_cast_group_t *group, uint32_t owner);
 void oc_reception_complete(oc_cast_group_t *group, uint32_t owner);
 
 /*
- * What this rank misses of this operation tells nothing about the network: it has not looked for so long that
- * others sent more than there is room for, or the network is about to join it again.
+ * What this rank misses of this operation tells nothing about the network: it has not looked for so
+ * long that others sent more than there is room for, or the network is about to join it again.
  */
 void oc_reception_excuse(oc_cast_group_t *group);
 

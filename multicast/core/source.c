@@ -4,9 +4,10 @@
  * only once: for each block one rank of a host asks other hosts, its fetcher (partners.h), and the
  * others ask the fetcher, which gives them what it has as it gets it.
  *
- * The fetcher itself asks one of its companions first, which may have been luckier, then another partner
- * if the one above it is the owner, which has enough to send, and then the partner above it, which gives what it gets from its own. Who does not get everything asks
- * another partner, and at last the block's owner, who has everything.
+ * The fetcher itself asks one of its companions first, which may have been luckier, then another
+ * partner if the one above it is the owner, which has enough to send, and then the partner above
+ * it, which gives what it gets from its own. Who does not get everything asks another partner, and
+ * at last the block's owner, who has everything.
  *
  * A rank that is elsewhere answers when it is back: it is not asked again and again meanwhile.
  */
@@ -83,8 +84,8 @@ static oc_cast_source_t choose_on_host(oc_cast_group_t *group, uint32_t owner, u
 
 /* As choose_on_host. */
 /*
- * Where few ranks send at a time, the link of one that does is full: what it has sent once, others have as well. Where
- * all send, every link carries the same.
+ * Where few ranks send at a time, the link of one that does is full: what it has sent once, others
+ * have as well. Where all send, every link carries the same.
  */
 static oc_cast_source_t choose_beside(oc_cast_group_t *group, uint32_t owner)
 {

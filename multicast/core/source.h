@@ -15,8 +15,8 @@ typedef struct {
 } oc_cast_source_t;
 
 /*
- * For fragments of a block that block->attempt kinds of sources did not have. urgent: a source may be asked
- * although many requests to it are out.
+ * For fragments of a block that block->attempt kinds of sources did not have. urgent: a source may
+ * be asked although many requests to it are out.
  */
 oc_cast_source_t oc_source_choose(oc_cast_group_t *group, uint32_t owner, bool urgent);
 

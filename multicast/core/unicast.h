@@ -14,7 +14,10 @@ void oc_unicast_look(oc_cast_group_t *group);
 /* Another rank says so. */
 void oc_unicast_message(oc_cast_group_t *group, const oc_cast_message_t *message);
 
-/* From now on all blocks may be asked for at once, whether their owners have said that they are sent or not. */
+/*
+ * From now on all blocks may be asked for at once, whether their owners have said that they are
+ * sent or not.
+ */
 void oc_unicast_expect_all(oc_cast_group_t *group, uint64_t now);
 /* Own fragments are there for those who ask. Returns whether there are more of them. */
 bool oc_unicast_offer(oc_cast_group_t *group, uint64_t now);

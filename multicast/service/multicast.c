@@ -315,7 +315,10 @@ static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes
     oc_cast_member_wake(member);
 }
 
-/* The network has said no only after the groups had begun to probe, or has to let this process in again. */
+/*
+ * The network has said no only after the groups had begun to probe, or has to let this process in
+ * again.
+ */
 static void tell_members(oc_multicast_t *multicast, const oc_cast_slot_t *slot)
 {
     oc_cast_member_t *member;

@@ -90,18 +90,19 @@ void oc_multicast_offer(const uint8_t record[OC_MULTICAST_RECORD_SIZE], oc_offer
 void oc_multicast_refuse(uint8_t record[OC_MULTICAST_RECORD_SIZE]);
 
 /*
- * Judges the records of all ranks of a group, each of which comes to the same terms; contacts are not needed.
- * OC_DECLINED: all ranks find in the records that it is not possible, and *blamed is the rank that is the
- * reason, and knows more about it than the others, or OC_BLAMES_NOBODY. Another error is this rank's own.
+ * Judges the records of all ranks of a group, each of which comes to the same terms; contacts are
+ * not needed. OC_DECLINED: all ranks find in the records that it is not possible, and *blamed is
+ * the rank that is the reason, and knows more about it than the others, or OC_BLAMES_NOBODY.
+ * Another error is this rank's own.
  */
 oc_status_t oc_multicast_judge(const oc_multicast_t *multicast,
                                const oc_multicast_params_t *params, oc_multicast_terms_t *terms,
                                uint32_t *blamed, char *error, size_t error_size);
 
 /*
- * When all records and contacts are there: the hosts of its neighbours may connect to this rank. All ranks have
- * to have done so before any of them joins, or its messages would be dropped. false: this rank
- * could not.
+ * When all records and contacts are there: the hosts of its neighbours may connect to this rank.
+ * All ranks have to have done so before any of them joins, or its messages would be dropped. false:
+ * this rank could not.
  */
 bool oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *params);
 
@@ -109,10 +110,10 @@ bool oc_multicast_admit(oc_multicast_t *multicast, const oc_multicast_params_t *
 unsigned oc_multicast_open_sockets(const oc_multicast_t *multicast);
 
 /*
- * With terms, before it is joined: joins the group's own multicast address, which is the same on all
- * ranks in params, and kept for the group until oc_multicast_join or oc_multicast_release get it. false: this
- * rank cannot have it, or has as many as it may (coll_optcast_multicast_groups); then all ranks
- * have to join without one, and use the job's common address.
+ * With terms, before it is joined: joins the group's own multicast address, which is the same on
+ * all ranks in params, and kept for the group until oc_multicast_join or oc_multicast_release get
+ * it. false: this rank cannot have it, or has as many as it may (coll_optcast_multicast_groups);
+ * then all ranks have to join without one, and use the job's common address.
  */
 bool oc_multicast_reserve(oc_multicast_t *multicast, const oc_multicast_params_t *params,
                           const oc_multicast_terms_t *terms, oc_cast_slot_t **own);
@@ -121,12 +122,12 @@ bool oc_multicast_reserve(oc_multicast_t *multicast, const oc_multicast_params_t
 void oc_multicast_release(oc_multicast_t *multicast, oc_cast_slot_t *own);
 
 /*
- * Joins a group and begins to probe, on terms that all its ranks have come to, by the address that all ranks have
- * reserved for it, or by the job's common one if own is NULL. own is given back, now or when the group is left.
- * params may be of fewer ranks than were judged: those that multicast for their hosts, each of which says with
- * which number among them.
- * An error: this rank cannot. So it is with a group that has failed when it is returned; but then the others
- * learn it from this rank as long as it does not leave.
+ * Joins a group and begins to probe, on terms that all its ranks have come to, by the address that
+ * all ranks have reserved for it, or by the job's common one if own is NULL. own is given back, now
+ * or when the group is left. params may be of fewer ranks than were judged: those that multicast
+ * for their hosts, each of which says with which number among them. An error: this rank cannot. So
+ * it is with a group that has failed when it is returned; but then the others learn it from this
+ * rank as long as it does not leave.
  */
 oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
                               const oc_multicast_terms_t *terms, oc_cast_slot_t *own, uint64_t now,
@@ -137,8 +138,8 @@ bool oc_multicast_flood_is_sent(oc_multicast_t *multicast, const oc_cast_group_t
                                 uint64_t now);
 
 /*
- * All ranks have sent, and the test ends. What this host has seen; of OC_FLOOD_FLOODED a sentence. NULL, of a
- * rank that is not in it: nothing.
+ * All ranks have sent, and the test ends. What this host has seen; of OC_FLOOD_FLOODED a sentence.
+ * NULL, of a rank that is not in it: nothing.
  */
 oc_flood_verdict_t oc_multicast_flood_end(oc_multicast_t *multicast, const oc_cast_group_t *group,
                                           char *text, size_t text_size);

@@ -79,8 +79,9 @@ struct oc_transport {
      */
     const char *refused;
     /*
-     * Its address was joined, and is being joined again: what does not arrive meanwhile does not mean that
-     * the network carries no multicast. receive sets it, and ends it after a while in any case.
+     * Its address was joined, and is being joined again: what does not arrive meanwhile does not
+     * mean that the network carries no multicast. receive sets it, and ends it after a while in any
+     * case.
      */
     bool absent;
 };

@@ -12,7 +12,10 @@
  */
 void late_joins(uint64_t delay, const char *refusal);
 
-/* From now on, for so long, they bring nothing again; known: and say that they are about to be joined again. */
+/*
+ * From now on, for so long, they bring nothing again; known: and say that they are about to be
+ * joined again.
+ */
 void late_is_cut_off(uint64_t duration, bool known);
 
 /* How many transports were opened, and how many of them closed, since late_joins. */

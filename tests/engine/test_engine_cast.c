@@ -425,7 +425,10 @@ static void joined_again(rank_t *rank)
     gather_again(rank, 0);
 }
 
-/* For all that is known, the network carries no multicast any more. The next communicator looks again. */
+/*
+ * For all that is known, the network carries no multicast any more. The next communicator looks
+ * again.
+ */
 static void cut_off(rank_t *rank)
 {
     oc_status_t status = OC_OK;
@@ -589,7 +592,9 @@ static void test_collapse_of_servers(void **state)
 
 /* ---- strangers ---- */
 
-/* Somebody who knows the address of rank 1's worker, and what is in all messages, tells it things. */
+/*
+ * Somebody who knows the address of rank 1's worker, and what is in all messages, tells it things.
+ */
 static void lie_to_rank_1(rank_t *rank, uint32_t generation)
 {
     static lie_t lies[LIES];

@@ -135,7 +135,10 @@ static void play_cut(unsigned ranks, uint64_t when)
     first = took(ranks, 0);
     second = took(ranks, 1);
     third = took(ranks, 2);
-    /* nothing that does without multicast takes less than the first one; of 6 MiB, three times that is lost, once */
+    /*
+     * nothing that does without multicast takes less than the first one; of 6 MiB, three times that
+     * is lost, once
+     */
     assert_true(second < 4.5 * first);
     assert_true(third < 4 * first);
 }
@@ -336,7 +339,9 @@ static void test_computing_is_no_cut(void **state)
     expect_multicast(8);
 }
 
-/* Those in which a rank computes tell nothing; what it misses in one of the others is not enough. */
+/*
+ * Those in which a rank computes tell nothing; what it misses in one of the others is not enough.
+ */
 static void test_one_operation_is_no_cut(void **state)
 {
     uint32_t owner, rank;

@@ -152,7 +152,10 @@ static void test_it_leaves_in_parts(void **state)
     assert_int_equal(oc_backoff_batch(&group), OC_MAX_BATCH);
 }
 
-/* Together, each rank knows only what it has lost itself; in turns, only CREDITs count, which all have. */
+/*
+ * Together, each rank knows only what it has lost itself; in turns, only CREDITs count, which all
+ * have.
+ */
 static void test_the_slowest_counts(void **state)
 {
     (void) state;

@@ -38,7 +38,9 @@
 #define LONGEST_NAP_US  4000
 #define NAP_SHARE       16
 
-/* How a rank waits: rounds so far, how long it sleeps next, and for how long it has meant to sleep. */
+/*
+ * How a rank waits: rounds so far, how long it sleeps next, and for how long it has meant to sleep.
+ */
 typedef struct {
     unsigned rounds, nap_us;
     uint64_t napped_us;
@@ -73,7 +75,10 @@ static unsigned longest_nap(const patience_t *p)
     return share < LONGEST_NAP_US ? (unsigned) share : LONGEST_NAP_US;
 }
 
-/* What concerns us ends a nap; Open MPI's own messages do not, so that naps get longer only as long as there are none. */
+/*
+ * What concerns us ends a nap; Open MPI's own messages do not, so that naps get longer only as long
+ * as there are none.
+ */
 static void nap(patience_t *p)
 {
     mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
@@ -92,8 +97,8 @@ static void nap(patience_t *p)
 }
 
 /*
- * Other traffic of this rank goes on meanwhile; a crowded host gets its processor back. The nap comes first, as
- * progress may have brought what is waited for, which the caller looks for next.
+ * Other traffic of this rank goes on meanwhile; a crowded host gets its processor back. The nap
+ * comes first, as progress may have brought what is waited for, which the caller looks for next.
  */
 static void progress_politely(patience_t *p)
 {
