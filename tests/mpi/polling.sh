@@ -11,6 +11,7 @@ set -eu
 begin_mpi_test polling
 compile late_rank
 compile_program slow_setup "$REPO/tests/mpi/slow_setup.c" -Wl,--export-dynamic-symbol=connect
+compile_program woken "$REPO/tests/mpi/woken.c" -Wl,--export-dynamic-symbol=ppoll -D_GNU_SOURCE -ldl
 TIME_LIMIT=${TIME_LIMIT:-60}
 ranks=$(($(getconf _NPROCESSORS_ONLN) + 1))
 [ "$ranks" -le 33 ] || skip "this is for at most 32 processors"
@@ -57,6 +58,9 @@ busy=$sleeps
 [ "$(grep -c 'with coll_optcast_polling busy' "$tmp/busy.log")" -eq 1 ] ||
     not_ok "not one rank says that processors are short" "$tmp/busy.log"
 ! has_line "$tmp/adaptive.log" 'coll_optcast_polling' || not_ok "a warning too much" "$tmp/adaptive.log"
+
+expect_job woken "$ranks" "$server_address" woken 20
+has_line "$tmp/woken.log" '^ok woken' || not_ok "ranks sleep on when the result is there" "$tmp/woken.log"
 
 # Those that are ready wait for one that has not reached the server yet.
 start_job setup "$ranks" "$server_address" connect_timeout=30 slow_setup "${server_address##*:}" 6
