@@ -82,23 +82,24 @@ static oc_cast_source_t choose_on_host(oc_cast_group_t *group, uint32_t owner, u
     return source;
 }
 
-/* As choose_on_host. */
 /*
- * Where few ranks send at a time, the link of one that does is full: what it has sent once, others
- * have as well. Where all send, every link carries the same.
+ * As choose_on_host. Where few ranks send at a time, the link of one that does is full: what it has
+ * sent once, others have as well. Where all send, every link carries the same.
  */
 static oc_cast_source_t choose_beside(oc_cast_group_t *group, uint32_t owner)
 {
     oc_cast_source_t source = nobody(group);
 
-    if (!group->active->together && !group->unicast && oc_partners_above(group, owner) == owner
-        && !oc_partners_share_host(group, group->config.rank, owner)) {
+    if (!group->active->together && !group->unicast
+        && !oc_partners_share_host(group, group->config.rank, owner)
+        && oc_partners_above(group, owner) == owner) {
         source.rank = rotate_partners(group, owner);
         source.attempt = ASK_BESIDE;
     }
     return source;
 }
 
+/* As choose_on_host. */
 static oc_cast_source_t choose_above(oc_cast_group_t *group, uint32_t owner)
 {
     oc_cast_source_t source = nobody(group);

@@ -282,6 +282,31 @@ static void test_companions_of_a_busy_fetcher_help_themselves(void **state)
     assert_true(crew_outcome(crew, fetcher, 0)->end > begin + 5 * OC_SECOND);
 }
 
+/* ---- an owner that does not answer ---- */
+
+static bool lose_at_companion(void *arg, unsigned from, unsigned to, uint8_t *bytes, size_t length)
+{
+    oc_datagram_t header;
+
+    (void) arg;
+    assert_true(oc_datagram_decode(bytes, length, &header));
+    return OC_DATAGRAM_FRAGMENT != header.kind || 0 != from || 1 != to
+           || dice(hosts[to], &header) >= 20;
+}
+
+/* Where ranks send in turn, what is missing on the owner's own host is asked of no other host first. */
+static void test_owner_on_the_same_host_is_away(void **state)
+{
+    (void) state;
+    config.chains = 1;
+    config.network.meddler = (meddler_t) {.datagram = lose_at_companion};
+    begin_crew(RANKS);
+    expect_probed();
+    (void) crew_add(crew, &(operation_t) {.block = 200000});
+    crew_pause(crew, 0, now() + OC_MILLISECOND, OC_SECOND);
+    expect_success(60 * OC_SECOND);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -293,6 +318,7 @@ int main(void)
         TEST(test_what_is_on_the_host_is_not_fetched),
         TEST(test_hardly_anything_is_fetched_twice_while_the_owner_computes),
         TEST(test_companions_of_a_busy_fetcher_help_themselves),
+        TEST(test_owner_on_the_same_host_is_away),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
