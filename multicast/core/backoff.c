@@ -10,6 +10,8 @@
  */
 #include "multicast/core/backoff.h"
 
+#include "multicast/core/reception.h"
+
 /*
  * A window is multiplied by that when something is lost, and grows by that, in fragments, with each
  * window.
@@ -56,7 +58,7 @@ static double used_part(const oc_cast_group_t *group)
 static bool counts(const oc_cast_group_t *group, const oc_block_t *block)
 {
     return group->active->holds_back && !group->unicast && 0 == block->failures
-           && group->reception.excused != group->generation;
+           && !oc_reception_is_excused(group);
 }
 
 void oc_backoff_lost(oc_cast_group_t *group, uint32_t owner, uint32_t end)

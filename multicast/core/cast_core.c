@@ -123,9 +123,9 @@ const char *oc_cast_group_reason(const oc_cast_group_t *group)
     return group->reason;
 }
 
-void oc_cast_group_excuse(oc_cast_group_t *group)
+void oc_cast_group_absent(oc_cast_group_t *group, bool absent)
 {
-    oc_reception_excuse(group);
+    oc_reception_absent(group, absent);
 }
 
 bool oc_cast_group_is_unicast(const oc_cast_group_t *group, uint32_t *unheard, uint32_t *receiver)

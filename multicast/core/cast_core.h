@@ -178,10 +178,10 @@ bool oc_cast_wants_to_send(const oc_cast_group_t *group);
 void oc_cast_group_fail(oc_cast_group_t *group, oc_status_t status, const char *reason);
 
 /*
- * What this rank misses by multicast in the operation that is under way is no reason to think that
- * the network carries none. For who knows that it has been cut off for a moment.
+ * Until absent is false again, what this rank misses by multicast is no reason to think that the
+ * network carries none: it has been cut off, and is about to be joined again.
  */
-void oc_cast_group_excuse(oc_cast_group_t *group);
+void oc_cast_group_absent(oc_cast_group_t *group, bool absent);
 
 /*
  * Whether multicast has proved not to work since the group became ready: blocks go by messages.

@@ -258,6 +258,7 @@ typedef struct {
     oc_heard_t *of;            /* by rank, and behind the last one of all together */
     uint32_t lost;             /* the first of them that is; UINT32_MAX: none */
     uint32_t excused;          /* the generation of which nothing counts */
+    bool absent;               /* nothing counts now */
 } oc_reception_t;
 
 /* Hosts in the order of their numbers, and their ranks in rising order. */

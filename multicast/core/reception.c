@@ -87,7 +87,7 @@ static void reception_count(oc_cast_group_t *group, uint32_t owner, uint32_t exp
     }
     block->expected = expected;
     block->counted = came;
-    if (!group->unicast && group->reception.excused != group->generation) {
+    if (!group->unicast && !oc_reception_is_excused(group)) {
         note(group, group->config.num_ranks, more, arrived);
         note(group, owner, more, arrived);
     }
@@ -114,9 +114,19 @@ void oc_reception_excuse(oc_cast_group_t *group)
     group->reception.excused = group->generation;
 }
 
+void oc_reception_absent(oc_cast_group_t *group, bool absent)
+{
+    group->reception.absent = absent;
+}
+
+bool oc_reception_is_excused(const oc_cast_group_t *group)
+{
+    return group->reception.absent || group->reception.excused == group->generation;
+}
+
 bool oc_reception_is_dry(const oc_cast_group_t *group, uint32_t owner)
 {
-    return group->reception.of[owner].dry > 0
+    return group->reception.absent || group->reception.of[owner].dry > 0
            || group->reception.of[group->config.num_ranks].dry > 0;
 }
 

@@ -21,9 +21,12 @@ void oc_reception_complete(oc_cast_group_t *group, uint32_t owner);
 
 /*
  * What this rank misses of this operation tells nothing about the network: it has not looked for so
- * long that others sent more than there is room for, or the network is about to join it again.
+ * long that others sent more than there is room for.
  */
 void oc_reception_excuse(oc_cast_group_t *group);
+/* Nor does what it misses until this is false again: the network is about to join it again. */
+void oc_reception_absent(oc_cast_group_t *group, bool absent);
+bool oc_reception_is_excused(const oc_cast_group_t *group);
 
 /* Nothing has come of late, from that rank or from all: more multicast would be in vain. */
 bool oc_reception_is_dry(const oc_cast_group_t *group, uint32_t owner);

@@ -34,6 +34,7 @@ struct oc_cast_slot {
     uint64_t rested;           /* if there are none: higher than of those that rest for longer */
     unsigned listeners;        /* groups that wait for datagrams now */
     bool receiving;            /* it is handing out, and must not be called */
+    bool absent;               /* its transport was, as groups have been told */
     bool sending;              /* somebody waits for room to send */
 };
 

@@ -319,7 +319,7 @@ static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes
  * The network has said no only after the groups had begun to probe, or has to let this process in
  * again.
  */
-static void tell_members(oc_multicast_t *multicast, const oc_cast_slot_t *slot)
+static void multicast_tell_members(oc_multicast_t *multicast, const oc_cast_slot_t *slot)
 {
     oc_cast_member_t *member;
 
@@ -327,7 +327,7 @@ static void tell_members(oc_multicast_t *multicast, const oc_cast_slot_t *slot)
         if (member->slot == slot && NULL != slot->transport->refused) {
             oc_cast_member_refused(member, slot->transport->refused);
         } else if (member->slot == slot) {
-            oc_cast_group_excuse(member->core);
+            oc_cast_group_absent(member->core, slot->transport->absent);
         }
     }
 }
@@ -342,8 +342,9 @@ static void multicast_receive(oc_multicast_t *multicast)
             (void) slot->transport->ops->receive(slot->transport, RECEIVE_BATCH, on_datagram,
                                                  multicast);
             slot->receiving = false;
-            if (NULL != slot->transport->refused || slot->transport->absent) {
-                tell_members(multicast, slot);
+            if (NULL != slot->transport->refused || slot->transport->absent || slot->absent) {
+                multicast_tell_members(multicast, slot);
+                slot->absent = slot->transport->absent;
             }
         }
     }

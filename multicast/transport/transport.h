@@ -80,8 +80,7 @@ struct oc_transport {
     const char *refused;
     /*
      * Its address was joined, and is being joined again: what does not arrive meanwhile does not
-     * mean that the network carries no multicast. receive sets it, and ends it after a while in any
-     * case.
+     * mean that the network carries no multicast. receive and arm set it, not for ever.
      */
     bool absent;
 };

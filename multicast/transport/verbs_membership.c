@@ -47,6 +47,9 @@ oc_verbs_membership_step_t oc_verbs_membership_step(oc_verbs_membership_t *membe
         return OC_MEMBERSHIP_REST;
     }
     if (OC_MEMBERSHIP_WAITING == membership->state) {
+        if (now >= membership->due + OC_JOIN_PATIENCE) {
+            membership->away = now; /* nobody has looked, and so nothing was missed */
+        }
         membership_ask(membership, now);
         return OC_MEMBERSHIP_ASK;
     }
@@ -70,7 +73,7 @@ void oc_verbs_membership_lost(oc_verbs_membership_t *membership, uint64_t now)
         if (now - membership->since >= OC_JOIN_LASTING) {
             membership->pause = OC_JOIN_FIRST_PAUSE;
         }
-        membership->since = now;
+        membership->since = membership->away = now;
     } else if (OC_MEMBERSHIP_ASKED != membership->state) {
         return;
     }
@@ -106,9 +109,11 @@ void oc_verbs_membership_suspend(oc_verbs_membership_t *membership, uint64_t now
 
 bool oc_verbs_membership_is_away(const oc_verbs_membership_t *membership, uint64_t now)
 {
-    bool asks = OC_MEMBERSHIP_ASKED == membership->state || OC_MEMBERSHIP_WAITING == membership->state;
+    bool asks = OC_MEMBERSHIP_ASKED == membership->state
+                || OC_MEMBERSHIP_WAITING == membership->state;
 
-    return asks && membership->was_joined && now < membership->since + OC_JOIN_PATIENCE;
+    return asks && membership->was_joined && membership->pause < OC_JOIN_MAX_PAUSE
+           && now < membership->away + OC_JOIN_PATIENCE;
 }
 
 void oc_verbs_membership_end(oc_verbs_membership_t *membership)

@@ -21,7 +21,10 @@
 /* A membership that has lasted so long was a good one: pauses begin anew with its loss. */
 #define OC_JOIN_LASTING (10 * OC_SECOND)
 
-/* So long a membership may be away without that others have to think that it will not come back. */
+/*
+ * A membership that is away for no longer than this may come back: nothing is concluded from what is
+ * missed. Not if it has been lost so often that pauses are the longest.
+ */
 #define OC_JOIN_PATIENCE OC_SECOND
 
 typedef enum {
@@ -37,6 +40,7 @@ typedef struct {
     uint64_t due;              /* when to call oc_verbs_membership_step; UINT64_MAX: not at all */
     uint64_t pause;            /* before the attempt after the next */
     uint64_t since;            /* when it was joined; of one that is not, when it was lost */
+    uint64_t away;             /* when it was lost, or for who looked only later, when it was asked for */
     uint32_t salt;             /* so that not all who lose it at once ask at once */
     bool was_joined;
     bool doubted;              /* while it was asked for */
@@ -66,7 +70,7 @@ void oc_verbs_membership_doubt(oc_verbs_membership_t *membership, uint64_t now);
 /* The port is down: there is no haste before oc_verbs_membership_doubt says that it is up again. */
 void oc_verbs_membership_suspend(oc_verbs_membership_t *membership, uint64_t now);
 
-/* It was lost less than OC_JOIN_PATIENCE ago, and is being asked for again. */
+/* It was lost, and is being asked for again: see OC_JOIN_PATIENCE. */
 bool oc_verbs_membership_is_away(const oc_verbs_membership_t *membership, uint64_t now);
 
 /* The device is gone, or useless. */

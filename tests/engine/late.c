@@ -14,8 +14,7 @@ typedef struct {
     const char *refusal;
 } late_t;
 
-static uint64_t cut_until;     /* ns */
-static bool cut_is_known;
+static bool is_cut, cut_is_known;
 static uint64_t next_delay;
 static const char *next_refusal;
 unsigned late_opened, late_closed;
@@ -53,8 +52,8 @@ static unsigned late_receive(oc_transport_t *base, unsigned max, oc_arrival_fn_t
     late_t *late = (late_t *) base;
 
     note_answer(late);
-    late->base.absent = cut_is_known && oc_clock_ns() < cut_until;
-    if (is_joined(late) && oc_clock_ns() >= cut_until) {
+    late->base.absent = is_cut && cut_is_known;
+    if (is_joined(late) && !is_cut) {
         return late->inner->ops->receive(late->inner, max, arrived, arg);
     }
     (void) late->inner->ops->receive(late->inner, max, drop, NULL);
@@ -114,8 +113,8 @@ void late_joins(uint64_t delay, const char *refusal)
     oc_cast_transports_wrap = make_late;
 }
 
-void late_is_cut_off(uint64_t duration, bool known)
+void late_is_cut_off(bool cut, bool known)
 {
-    cut_until = oc_clock_ns() + duration;
+    is_cut = cut;
     cut_is_known = known;
 }

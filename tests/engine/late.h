@@ -12,11 +12,8 @@
  */
 void late_joins(uint64_t delay, const char *refusal);
 
-/*
- * From now on, for so long, they bring nothing again; known: and say that they are about to be
- * joined again.
- */
-void late_is_cut_off(uint64_t duration, bool known);
+/* From now on they bring nothing; known: and say that they are about to be joined again. */
+void late_is_cut_off(bool cut, bool known);
 
 /* How many transports were opened, and how many of them closed, since late_joins. */
 extern unsigned late_opened, late_closed;

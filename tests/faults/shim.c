@@ -194,6 +194,7 @@ static unsigned shim_receive(oc_transport_t *transport, unsigned max, oc_arrival
     shim->handed_out = 0;
     (void) shim->inner->ops->receive(shim->inner, max, arrive, shim);
     shim->base.refused = shim->inner->refused;
+    shim->base.absent = shim->inner->absent;
     release_due(shim);
     return shim->handed_out;
 }
@@ -241,6 +242,7 @@ static bool shim_arm(oc_transport_t *transport, bool sending)
     }
     shim->base.due = UINT64_MAX == due ? 0 : due;
     shim->base.refused = shim->inner->refused;
+    shim->base.absent = shim->inner->absent;
     shim->base.event_fd = shim->inner->event_fd;
     shim->base.events = shim->inner->events;
     return armed;

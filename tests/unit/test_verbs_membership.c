@@ -106,7 +106,6 @@ static void test_pauses_begin_anew(void **state)
     assert_true(pause_after_lasting(OC_JOIN_LASTING) == 2 * OC_JOIN_FIRST_PAUSE);
 }
 
-/* What is said of a loss that is known already changes nothing. */
 static void expect_away(bool away)
 {
     assert_true(oc_verbs_membership_is_away(&membership, now) == away);
@@ -139,6 +138,41 @@ static void test_away(void **state)
     expect_away(false);
 }
 
+/* Who looks only long after the loss has missed nothing until then. */
+static void test_away_while_nobody_looks(void **state)
+{
+    (void) state;
+    join();
+    oc_verbs_membership_lost(&membership, now);
+    now += 5 * OC_SECOND;
+    assert_int_equal(oc_verbs_membership_step(&membership, now), OC_MEMBERSHIP_ASK);
+    expect_away(true);
+    now += OC_JOIN_PATIENCE;
+    expect_away(false);
+}
+
+/* What is lost again and again is not going to be better. */
+static void test_away_for_ever(void **state)
+{
+    unsigned losses = 0;
+
+    (void) state;
+    do {
+        join();
+        now += OC_MILLISECOND;
+        oc_verbs_membership_lost(&membership, now);
+        losses++;
+    } while (oc_verbs_membership_is_away(&membership, now) && losses < 100);
+    assert_in_range(losses, 5, 15);
+    now = membership.due;
+    assert_int_equal(oc_verbs_membership_step(&membership, now), OC_MEMBERSHIP_ASK);
+    join();
+    now += OC_JOIN_LASTING;
+    oc_verbs_membership_lost(&membership, now);
+    expect_away(true);
+}
+
+/* What is said of a loss that is known already changes nothing. */
 static void test_several_losses_are_one(void **state)
 {
     uint64_t due;
@@ -242,6 +276,8 @@ int main(void)
         cmocka_unit_test_setup(test_lost_and_refused_again, setup),
         cmocka_unit_test_setup(test_pauses_begin_anew, setup),
         cmocka_unit_test_setup(test_away, setup),
+        cmocka_unit_test_setup(test_away_while_nobody_looks, setup),
+        cmocka_unit_test_setup(test_away_for_ever, setup),
         cmocka_unit_test_setup(test_several_losses_are_one, setup),
         cmocka_unit_test_setup(test_doubt, setup),
         cmocka_unit_test_setup(test_port_is_down, setup),
