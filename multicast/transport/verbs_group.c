@@ -61,11 +61,18 @@ static void destroy_former(oc_verbs_group_t *group)
 static int replace_handle(oc_verbs_group_t *group, struct ibv_ah_attr *attributes)
 {
     oc_verbs_former_t *former = calloc(1, sizeof(*former));
-    struct ibv_ah *handle = NULL == former ? NULL : ibv_create_ah(group->source->domain, attributes);
+    struct ibv_ah *handle;
 
+    if (NULL == former) {
+        return ENOMEM;
+    }
+    errno = 0;
+    handle = ibv_create_ah(group->source->domain, attributes);
     if (NULL == handle) {
+        int failed = 0 != errno ? errno : EIO;
+
         free(former);
-        return errno;
+        return failed;
     }
     *former = (oc_verbs_former_t) {.handle = group->to.handle, .end = group->source->posted};
     if (NULL == former->handle) {
