@@ -204,7 +204,7 @@ def root_table(rows):
 
 
 def shared_table(rows):
-    """Beside a TCP stream from each host to the next one."""
+    """Beside TCP streams from a host to the next one."""
     lines = []
     for row in rows:
         rate = row["options"]["rate"] * 1e6 / 8
@@ -212,10 +212,11 @@ def shared_table(rows):
         part = 1 if row["options"]["operation"] == "bcast" else (hosts - 1) / hosts
         own = row["options"]["bytes"] * part / middle(row, "seconds") / rate
         lines.append([row["options"]["operation"], text.size(row["options"]["port"]), row["options"]["tcp"],
-                      span(row, "seconds", text.seconds), f"{100 * own:.0f} %", f"{100 * middle(row, 'background') / rate:.0f} %",
+                      span(row, "seconds", text.seconds), f"{100 * own:.0f} %",
+                      f"{100 * middle(row, 'background') / rate:.0f} %",
                       f"{middle(row, 'fragments_lost'):.0f}"])
-    return text.table(["collective", "port keeps", "streams", "time (min–max)", "its share of a link", "the slowest stream's",
-                       "fragments missed"], lines)
+    return text.table(["collective", "port keeps", "streams", "time (min–max)", "its share of a link",
+                       "the slowest stream's", "fragments missed"], lines)
 
 
 def cut_table(rows):
