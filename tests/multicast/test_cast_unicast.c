@@ -135,10 +135,7 @@ static void play_cut(unsigned ranks, uint64_t when)
     first = took(ranks, 0);
     second = took(ranks, 1);
     third = took(ranks, 2);
-    /*
-     * nothing that does without multicast takes less than the first one; of 6 MiB, three times that
-     * is lost, once
-     */
+    /* what it takes to notice: three times the first one, than which nothing without multicast is quicker */
     assert_true(second < 4.5 * first);
     assert_true(third < 4 * first);
 }

@@ -75,10 +75,7 @@ static unsigned longest_nap(const patience_t *p)
     return share < LONGEST_NAP_US ? (unsigned) share : LONGEST_NAP_US;
 }
 
-/*
- * What concerns us ends a nap; Open MPI's own messages do not, so that naps get longer only as long
- * as there are none.
- */
+/* What concerns us ends a nap; Open MPI's own messages do not. */
 static void nap(patience_t *p)
 {
     mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
