@@ -50,9 +50,9 @@ int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
     return real(fd, level, name, value, length);
 }
 
-static oc_status_t try_allgather(rank_t *rank, unsigned group)
+static oc_status_t try_allgather(rank_t *rank, unsigned group, size_t block)
 {
-    const size_t lengths[MAX_TEST_RANKS] = {100, 100, 100, 100};
+    const size_t lengths[MAX_TEST_RANKS] = {block, block, block, block};
     oc_status_t status;
     allgather_t a;
 
@@ -257,12 +257,12 @@ static void declines_alike(rank_t *rank, uint32_t blamed, const char *reason)
     oc_group_t *group;
 
     rank->service = OC_SERVICE_MULTICAST;
-    CHECK(OC_DECLINED == try_allgather(rank, 0));
+    CHECK(OC_DECLINED == try_allgather(rank, 0, 100));
     group = rank_group(rank, 0);
     CHECK(OC_GROUP_DECLINED == oc_group_state(group));
     CHECK(oc_group_reason(group) == strstr(oc_group_reason(group), reason));
     CHECK((rank->rank == blamed) == oc_group_tells(group));
-    CHECK(OC_DECLINED == try_allgather(rank, 0));
+    CHECK(OC_DECLINED == try_allgather(rank, 0, 100));
     CHECK(0 == rank->counters.failures && 0 == rank->counters.allgather_offloaded);
 }
 
@@ -306,7 +306,7 @@ static void cannot_join(rank_t *rank)
     rank->patient = true;
     no_membership = 1 == rank->rank;
     nap_us = 1 == rank->rank ? 0 : 300000;
-    CHECK(OC_DECLINED == try_allgather(rank, 0));
+    CHECK(OC_DECLINED == try_allgather(rank, 0, 100));
     group = rank_group(rank, 0);
     CHECK(OC_GROUP_DECLINED == oc_group_state(group));
     CHECK(!oc_group_tells(group)
@@ -355,7 +355,7 @@ static void refused_late(rank_t *rank)
     if (1 == rank->rank) {
         late_joins(JOIN_TIME, "the subnet manager has no room");
     }
-    CHECK(OC_DECLINED == try_allgather(rank, 0));
+    CHECK(OC_DECLINED == try_allgather(rank, 0, 100));
     group = rank_group(rank, 0);
     CHECK(OC_GROUP_DECLINED == oc_group_state(group));
     CHECK(!oc_group_tells(group)
@@ -424,20 +424,6 @@ static void joined_again(rank_t *rank)
     gather_again(rank, 0);
 }
 
-static oc_status_t try_large(rank_t *rank)
-{
-    const size_t lengths[MAX_TEST_RANKS] = {CUT_BLOCK, CUT_BLOCK, CUT_BLOCK};
-    oc_status_t status;
-    allgather_t a;
-
-    casting_lay_out(rank, &a, lengths, 0, 4);
-    casting_start(rank, 0, &a, false, true);
-    CHECK(rank_wait(rank, &a.outcome, 1, 20));
-    status = a.outcome.status;
-    casting_release(&a);
-    return status;
-}
-
 /*
  * For all that is known, the network carries no multicast any more. What is missed while rank 1 does
  * not look does not count, so it may take several operations. The next communicator looks again.
@@ -449,7 +435,7 @@ static void cut_off(rank_t *rank)
     joined_again(rank);
     lose_membership(rank, false);
     for (unsigned i = 0; i < 50 && OC_OK == status; i++) {
-        status = try_large(rank);
+        status = try_allgather(rank, 0, CUT_BLOCK);
     }
     CHECK(OC_DECLINED == status);
     CHECK(1 != rank->rank || 1 == rank->counters.cast.groups_unicast);
@@ -536,11 +522,11 @@ static void killed(rank_t *rank)
         raise(SIGKILL);
     }
     begun = oc_clock_ns();
-    CHECK(try_allgather(rank, 0) < OC_OK);
+    CHECK(try_allgather(rank, 0, 100) < OC_OK);
     CHECK(oc_clock_ns() < begun + 10 * OC_SECOND);
     CHECK(OC_GROUP_FAILED == oc_group_state(rank_group(rank, 0)));
     CHECK(NULL != strstr(oc_group_reason(rank_group(rank, 0)), "rank 2"));
-    CHECK(try_allgather(rank, 0) < OC_OK);
+    CHECK(try_allgather(rank, 0, 100) < OC_OK);
     CHECK(1 == rank->counters.failures);
     /* whoever noticed first does not go before the other has heard it; one does not come */
     atomic_fetch_add(&rank->shared->operations, 1);
