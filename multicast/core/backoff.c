@@ -98,7 +98,7 @@ uint32_t oc_backoff_batch(const oc_cast_group_t *group)
     if (!group->active->holds_back || used_part(group) >= 1 || part >= OC_MAX_BATCH) {
         return OC_MAX_BATCH;
     }
-    return part > 1 ? part : 1;
+    return part; /* not 0: LEAST_AHEAD is more than BATCHES */
 }
 
 uint32_t oc_backoff_ahead(const oc_cast_group_t *group)
