@@ -22,7 +22,7 @@ static void print_help(void)
            "  --hosts N          Hosts (8).\n"
            "  --ranks N          Ranks on each host (1), each of which receives for itself.\n"
            "  --bytes N          Of the whole vector (1048576).\n"
-           "  --operations N     One after the other (1); times are medians.\n"
+           "  --operations N     One after the other (1); the time is the median, and of several also the slowest one.\n"
            "  --chains N         Ranks that send at a time; 0: chosen (0).\n"
            "  --window N         Bytes that may be in flight to a rank (524288).\n"
            "  --datagram N       Bytes of a datagram (1472).\n"
@@ -176,6 +176,9 @@ static void print_result(const trial_t *trial, const result_t *result)
            "ranks\n", c->fragments_sent, c->fragments_lost, c->repair_bytes, result->lost_at_port,
            result->lost_at_node);
     printf("%llu control messages, %u connections at most\n", c->control_messages, result->peers);
+    if (trial->operations > 1) {
+        printf("the slowest operation: %.6f s\n", result->slowest);
+    }
     if (trial->background > 0) {
         printf("streams beside it: %.0f bytes a second\n", result->background);
     }
@@ -186,11 +189,12 @@ static void write_result(FILE *file, const trial_t *trial, const result_t *resul
     const oc_cast_counters_t *c = &result->counters;
 
     fprintf(file, "{\"operation\": \"%s\", \"bytes\": %zu, \"hosts\": %u, \"ranks\": %u, "
-            "\"operations\": %u, \"seed\": %llu,\n \"seconds\": %.9f, \"floor\": %.9f, "
+            "\"operations\": %u, \"seed\": %llu,\n \"seconds\": %.9f, \"slowest\": %.9f, \"floor\": %.9f, "
             "\"up_bytes\": %.0f, \"crossings\": %llu, \"multicast_crossings\": %llu, \"lost\": %llu,\n ",
             trial->bcast ? "bcast" : "allgather", trial->bytes, trial->hosts,
             trial->ranks_per_host, trial->operations,
-            (unsigned long long) trial->crew.network.seed, result->seconds, result->floor,
+            (unsigned long long) trial->crew.network.seed, result->seconds, result->slowest,
+            result->floor,
             per_host(trial, result->up_bytes), result->crossings, result->multicast_crossings,
             result->lost);
     fprintf(file, "\"fragments_sent\": %llu, \"fragments_lost\": %llu, \"repair_bytes\": %llu, "

@@ -216,18 +216,18 @@ static double seconds_of(const run_t *run, unsigned operation)
     return (double) (end - begin) / OC_SECOND;
 }
 
-static double median_seconds(const run_t *run)
+static void add_times(const run_t *run, result_t *result)
 {
     unsigned count = run->trial->operations;
-    double *all = memory_new(count * sizeof(double)), median;
+    double *all = memory_new(count * sizeof(double));
 
     for (unsigned i = 0; i < count; i++) {
         all[i] = seconds_of(run, i);
     }
     qsort(all, count, sizeof(double), compare);
-    median = all[count / 2];
+    result->seconds = all[count / 2];
+    result->slowest = all[count - 1];
     free(all);
-    return median;
 }
 
 static void add_up(run_t *run, result_t *result)
@@ -235,7 +235,7 @@ static void add_up(run_t *run, result_t *result)
     double seconds = (double) (network_now(run->network) - run->begin) / OC_SECOND;
     fabric_traffic_t links = fabric_total(network_fabric(run->network));
 
-    result->seconds = median_seconds(run);
+    add_times(run, result);
     result->crossings = links.packets - run->before.packets;
     result->multicast_crossings = links.multicast - run->before.multicast;
     result->lost = links.lost - run->before.lost;

@@ -26,6 +26,7 @@ typedef struct {
 
 typedef struct {
     double seconds;              /* of the operation that took the median time */
+    double slowest;              /* of the operation that took longest */
     double floor;                /* less is not possible: what a host's link has to carry */
     /* Of the operations, without the set-up: */
     unsigned long long crossings;          /* of links by packets */

@@ -782,7 +782,7 @@ class Simulate(unittest.TestCase):
     @staticmethod
     def trial(**changes):
         """What the program says of one."""
-        return {"seconds": 0.02, "floor": 0.01, "up_bytes": 1000.0, "crossings": 120,
+        return {"seconds": 0.02, "slowest": 0.075, "floor": 0.01, "up_bytes": 1000.0, "crossings": 120,
                 "multicast_crossings": 100, "lost": 2, "fragments_sent": 64, "fragments_lost": 5,
                 "repair_bytes": 2864, "control_messages": 10, "lost_at_port": 0, "lost_at_node": 0,
                 "peers": 9, "background": 5e8, **changes}
@@ -809,6 +809,8 @@ class Simulate(unittest.TestCase):
         lines = simulate.section(rows)
         for name, title, *_ in simulate.TABLES[1:]:
             self.assertIn(f"## {title}", lines, name)
+        # what is lost is beyond the median, which is without multicast
+        self.assertTrue(any("75.0 ms" in line and line.rstrip().endswith("2.00 |") for line in lines))
         # the base of a ratio is the row without losses, and bytes are compared with what was lost
         self.assertTrue(any(line.startswith("| 64 | 1.0 % | 25.0 ms") and "| 1.00 |" in line for line in lines))
         self.assertTrue(any(line.startswith("| 8 | 25.0 ms") and line.endswith("| 1.00 |") for line in lines))
