@@ -7,6 +7,7 @@
 
 #include "multicast/core/cast_probe.h"
 #include "multicast/core/cast_tree.h"
+#include "multicast/core/chain.h"
 #include "multicast/core/credit.h"
 #include "multicast/core/deliver.h"
 #include "multicast/core/fail.h"
@@ -64,7 +65,9 @@ static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
     group->active->blocks[header->rank].patience = 0;
     /* once its checksum was wrong, only what the owner answers is believed */
     is_repair = OC_DATAGRAM_REPAIR == header->kind;
-    group->active->blocks[header->rank].came += !is_repair;
+    if (!is_repair) {
+        oc_chains_came(group->active, header->rank, now);
+    }
     group->active->heard = true;
     if (is_repair) {
         oc_recast_note(group->active, header->rank, header->index);

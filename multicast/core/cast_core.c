@@ -70,7 +70,7 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
     group->stepped = now;
     group->round_trip = FIRST_ROUND_TRIP;
     group->reorder = FIRST_REORDER;
-    group->patience = 2 * FIRST_REORDER;
+    group->patience = 2 * OC_CAST_MAX_REORDER;
     oc_poll_begin(group);
     oc_backoff_begin(group);
     oc_tree_begin(group);
@@ -281,6 +281,7 @@ static uint64_t progress_active(oc_cast_group_t *group, uint64_t now)
         return now + OC_MILLISECOND;
     }
     oc_backoff_moved(group);
+    oc_repair_over(group, now);
     group->active = NULL;
     oc_operation_finish(group, active, OC_OK);
     return NULL != group->queue ? now : UINT64_MAX;

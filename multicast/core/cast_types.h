@@ -85,6 +85,7 @@ typedef struct {
     uint64_t forgiven;         /* what is lost below was on its way when the window was made smaller last */
     uint32_t awaited;          /* its first rank whose block is not known to be sent; end_rank: none */
     uint64_t heard;            /* time when position grew last */
+    uint64_t came;             /* by multicast, as first sent */
     uint64_t told;             /* what was last said to have passed this rank and all below */
     uint64_t credit, credited; /* what has passed all ranks, and when that was news */
 } oc_chain_t;
@@ -190,6 +191,7 @@ typedef struct oc_cast_operation {
     uint32_t grace;            /* own fragments that may be sent while all others are stalled … */
     uint64_t grace_until;      /* … until then */
     uint64_t begun, look_at;
+    uint64_t cast, cast_at;    /* fragments that came by multicast or were sent; and when the last was */
     uint64_t looked;           /* fragments that had come or were sent at the last look */
     uint64_t moved, moved_at;  /* fragments that have passed this rank and all below, and when the last did */
     bool look_again;           /* before that time */
@@ -247,11 +249,18 @@ typedef struct {
     bool starved;              /* there was no memory to hold one */
 } oc_cast_route_t;
 
+/* Epochs one after the other. */
+typedef struct {
+    uint32_t expected;         /* fragments in them; 0: there are none */
+    uint32_t generation;       /* in which the first of them ended … */
+    uint64_t since;            /* … and when that was */
+} oc_spell_t;
+
 /* What has become of fragments that a rank, or any, has multicast. */
 typedef struct {
     uint32_t arrived, expected; /* in this epoch */
-    uint32_t dry;              /* expected in the epochs before in which next to nothing came */
-    uint32_t since;            /* the generation in which the first of those ended */
+    oc_spell_t dry;            /* the epochs before in which next to nothing came … */
+    oc_spell_t dead;           /* … and in which nothing came */
 } oc_heard_t;
 
 typedef struct {

@@ -220,6 +220,24 @@ void oc_chains_sent(oc_cast_operation_t *operation, uint32_t rank, uint32_t coun
     await_next(operation, chain);
 }
 
+void oc_chains_came(oc_cast_operation_t *operation, uint32_t rank, uint64_t now)
+{
+    oc_block_t *block = &operation->blocks[rank];
+    oc_chain_t *chain = &operation->chains[block->chain];
+
+    block->came++;
+    chain->came++;
+    operation->cast++;
+    operation->cast_at = now;
+}
+
+uint64_t oc_chains_pace(const oc_cast_operation_t *operation, uint32_t rank, uint64_t until)
+{
+    const oc_chain_t *chain = &operation->chains[operation->blocks[rank].chain];
+
+    return (until - operation->begun) / (chain->came + 1);
+}
+
 /* All others are silent: either nothing gets through, or they wait for this rank. */
 static uint64_t alone(oc_cast_operation_t *operation, uint64_t now)
 {

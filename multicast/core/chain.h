@@ -10,6 +10,10 @@ oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operatio
 bool oc_chains_need_credit(const oc_cast_group_t *group);
 /* So many fragments of a rank's block are known to have been sent, which is news. */
 void oc_chains_sent(oc_cast_operation_t *operation, uint32_t rank, uint32_t count, uint64_t now);
+/* A fragment of a rank's block has come by multicast, as first sent. */
+void oc_chains_came(oc_cast_operation_t *operation, uint32_t rank, uint64_t now);
+/* ns between two fragments of a rank's chain, by what multicast has brought of it until then. */
+uint64_t oc_chains_pace(const oc_cast_operation_t *operation, uint32_t rank, uint64_t until);
 /* Own fragments that may have been sent by now. */
 uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now);
 /* Whether no more is left to send than a chain may be ahead: the next rank may begin. */

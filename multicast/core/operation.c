@@ -209,7 +209,7 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
 
     assert(OC_CAST_ENTERING == operation->state);
     operation->state = OC_CAST_RUNNING;
-    operation->begun = now;
+    operation->begun = operation->cast_at = now;
     operation->look_at = group->unicast ? now : now + group->reorder;
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
         operation->blocks[rank].heard = now;

@@ -10,6 +10,7 @@
 #include "multicast/core/fragment.h"
 #include "multicast/core/partners.h"
 #include "multicast/core/post.h"
+#include "multicast/core/reception.h"
 
 #define MIN_SILENCE      OC_MILLISECOND
 #define MAX_SILENCE      OC_SECOND
@@ -70,13 +71,15 @@ static bool is_silent(const oc_cast_operation_t *operation, uint32_t owner, uint
  * once, and then nothing for as long as the pieces of all others take. If nothing has come from
  * anybody, the pace is that of operations before.
  */
-static uint64_t cutoff_of(const oc_cast_group_t *group, const oc_block_t *block, uint64_t now)
+static uint64_t cutoff_of(const oc_cast_group_t *group, uint32_t owner, uint64_t now)
 {
     const oc_cast_operation_t *operation = group->active;
-    uint64_t pace = group->reorder / OC_CAST_REORDER_FRAGMENTS, silence = MIN_SILENCE;
+    uint64_t pace = group->reorder / OC_CAST_REORDER_FRAGMENTS, silence = MIN_SILENCE, until;
 
     if (operation->heard) {
-        pace = (now - operation->begun) / (block->received + 1);
+        /* what is silent because multicast has ended tells nothing about a pace */
+        until = oc_reception_is_dry(group, owner) ? operation->cast_at : now;
+        pace = oc_chains_pace(operation, owner, until);
         silence += group->reorder;
     }
     silence += group->silent * pace;
@@ -104,7 +107,7 @@ void oc_poll_look(oc_cast_group_t *group, uint32_t owner, uint64_t now)
     oc_block_t *block = &group->active->blocks[owner];
 
     if (0 == block->patience) { /* first look since there was news */
-        block->patience = cutoff_of(group, block, now);
+        block->patience = cutoff_of(group, owner, now);
     }
     if (!is_silent(group->active, owner, now)) {
         return;
@@ -130,6 +133,7 @@ void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, 
     oc_cast_operation_t *operation = group->active;
     oc_cast_poll_t *poll, *next;
     oc_block_t *block;
+    bool is_dry;
 
     if (message->block >= group->config.num_ranks || message->block == group->config.rank
         || message->number > operation->blocks[message->block].fragments) {
@@ -137,6 +141,7 @@ void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, 
         return;
     }
     block = &operation->blocks[message->block];
+    is_dry = oc_reception_is_dry(group, message->block);
     if (block->polled) {
         learn_silence(group, message->number > block->high);
     }
@@ -145,9 +150,10 @@ void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, 
     }
     block->polled = false;
     oc_fragment_sent(group, message->block, message->number, now);
-    if (0 == block->received) {
+    if (0 == block->received || is_dry) {
         block->mark = block->high; /* nothing is here that could have overtaken them */
         block->marked = block->came;
+        operation->look_again = operation->look_again || is_dry;
     }
     if (0 == block->held) {
         return;

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Counts what should have come and what has, from each rank and from all together, in short epochs.
- * In those that are dry next to nothing comes; so many of them in a row that it is more than one
- * full queue mean that nothing will.
+ * In those that are dead nothing comes, in those that are dry next to nothing. So many of them on
+ * end mean that nothing will.
  *
- * A queue that runs over once loses at most what is under way, a window, so it takes more than
- * that. Small operations have less under way; of these, several in a row have to be lost. What was
- * lost because this rank did not look is no fault of the network; nor is, for a while, what it
- * misses until it is joined again.
+ * A queue that runs over loses all that comes then, but it is empty again after a while, and
+ * however many others fill it, of what comes later a part has room. So it is enough that nothing
+ * comes for longer than queues take, and of what was sent meanwhile. If a little comes, more has to
+ * be lost than what can be under way, a window, as that may be one full queue. In small operations
+ * there is less; of these, several on end have to be dry.
+ *
+ * What was lost because this rank did not look is no fault of the network; nor is, for a while, what
+ * it misses until it is joined again.
  */
 #include "multicast/core/reception.h"
 
@@ -15,8 +19,16 @@
 
 #define EPOCH            16u   /* fragments, at least */
 #define LEAST_FRAGMENTS  64u
+/*
+ * If 19 of 20 are lost, so many on end are once in 700 times, or in 500,000: there are many ranks of
+ * which all fragments may be lost.
+ */
+#define DEAD_OF_ALL      128u
+#define DEAD_OF_ONE      256u
 #define LEAST_OPERATIONS 8u
 #define DRY              8u    /* one in so many comes, or less */
+/* Queues are empty after a millisecond and so many times that in which fragments overtake others. */
+#define REORDERS         4u
 
 oc_status_t oc_reception_begin(oc_cast_group_t *group)
 {
@@ -39,11 +51,34 @@ static uint32_t enough(const oc_cast_group_t *group)
     return most > LEAST_FRAGMENTS ? (uint32_t) most : LEAST_FRAGMENTS;
 }
 
-static bool is_lost(const oc_cast_group_t *group, const oc_heard_t *heard)
+/* A slow network has longer queues, in time; an operation of which nothing has come has none. */
+static uint64_t time_of_queues(const oc_cast_group_t *group)
 {
-    return heard->dry >= enough(group)
-           || (heard->dry >= LEAST_FRAGMENTS
-               && group->generation - heard->since + 1 >= LEAST_OPERATIONS);
+    bool may = NULL == group->active || group->active->heard;
+
+    return OC_MILLISECOND + REORDERS * (may ? group->reorder : OC_CAST_MIN_REORDER);
+}
+
+static bool is_lost(const oc_cast_group_t *group, uint32_t number)
+{
+    const oc_heard_t *heard = &group->reception.of[number];
+    uint32_t least = number < group->config.num_ranks ? DEAD_OF_ONE : DEAD_OF_ALL;
+    const oc_spell_t *dry = &heard->dry, *dead = &heard->dead;
+
+    return (dead->expected >= least && group->stepped - dead->since >= time_of_queues(group))
+           || dry->expected >= enough(group)
+           || (dry->expected >= LEAST_FRAGMENTS
+               && group->generation - dry->generation + 1 >= LEAST_OPERATIONS);
+}
+
+/* Another epoch of so many fragments, which is one of them or ends them. */
+static void go_on(const oc_cast_group_t *group, oc_spell_t *spell, bool lasts, uint32_t expected)
+{
+    if (0 == spell->expected) {
+        spell->generation = group->generation;
+        spell->since = group->stepped;
+    }
+    spell->expected = lasts ? spell->expected + expected : 0;
 }
 
 /* number: a rank, or num_ranks for all. */
@@ -56,16 +91,10 @@ static void note(oc_cast_group_t *group, uint32_t number, uint32_t expected, uin
     if (heard->expected < EPOCH) {
         return;
     }
-    if (heard->arrived > heard->expected / DRY) {
-        heard->dry = 0;
-    } else {
-        if (0 == heard->dry) {
-            heard->since = group->generation;
-        }
-        heard->dry += heard->expected;
-        if (is_lost(group, heard)) {
-            group->reception.lost = number;
-        }
+    go_on(group, &heard->dry, heard->arrived <= heard->expected / DRY, heard->expected);
+    go_on(group, &heard->dead, 0 == heard->arrived, heard->expected);
+    if (is_lost(group, number)) {
+        group->reception.lost = number;
     }
     heard->expected = heard->arrived = 0;
 }
@@ -126,8 +155,8 @@ bool oc_reception_is_excused(const oc_cast_group_t *group)
 
 bool oc_reception_is_dry(const oc_cast_group_t *group, uint32_t owner)
 {
-    return group->reception.absent || group->reception.of[owner].dry > 0
-           || group->reception.of[group->config.num_ranks].dry > 0;
+    return group->reception.absent || group->reception.of[owner].dry.expected > 0
+           || group->reception.of[group->config.num_ranks].dry.expected > 0;
 }
 
 bool oc_reception_is_lost(const oc_cast_group_t *group, uint32_t *owner)

@@ -40,6 +40,10 @@
 #define MIN_DEADLINE       (50 * OC_MILLISECOND)
 #define MAX_DEADLINE       (2 * OC_SECOND)
 #define MAX_ROUND_TRIP     (OC_SECOND / 2)
+#define MAX_DRY_LOOK       OC_MILLISECOND
+#define LEAST_CAST         8u /* fragments that tell how fast a network is */
+/* Operations that are over before a look do not tell more. */
+#define QUICK_REORDER      (2 * OC_MILLISECOND)
 
 static void mark_lost(oc_cast_group_t *group, const oc_block_t *block, uint32_t index)
 {
@@ -255,6 +259,12 @@ static void withdraw(oc_cast_group_t *group, const oc_cast_request_t *request)
     oc_cast_post(group, request->source, &message);
 }
 
+/* What is multicast again does not come any more. */
+static bool waits_in_vain(const oc_cast_group_t *group, const oc_cast_request_t *request)
+{
+    return group->unicast && request->answered && request->recast;
+}
+
 static void expire(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
@@ -262,13 +272,13 @@ static void expire(oc_cast_group_t *group, uint64_t now)
     bool any = false;
 
     DL_FOREACH_SAFE (operation->requests, request, next) {
-        if (now >= request->deadline) {
+        if (now >= request->deadline || waits_in_vain(group, request)) {
             operation->overdue[request->source] += !request->answered;
             if (!request->answered) {
                 withdraw(group, request);
             }
+            any = any || now >= request->deadline;
             close_request(group, request);
-            any = true;
         }
     }
     if (any) {
@@ -294,9 +304,7 @@ static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, 
     bool *may = &spare[oc_partners_fetcher(group, group->config.rank, rank) != group->config.rank];
     bool urgent = *may && 0 == block->requests;
 
-    if (new_look) {
-        oc_reception_look(group, rank);
-    }
+    oc_reception_look(group, rank);
     *may = *may && 0 == block->requests && block->clean >= block->mark;
     while (ask(group, rank, urgent, now)) {
         urgent = false;
@@ -312,18 +320,49 @@ static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, 
     }
 }
 
-/* On a fast network less time has to pass. moved: fragments that have come or were sent. */
-static void learn_reorder(oc_cast_group_t *group, uint64_t moved, uint64_t now)
+/* In which so many fragments come; UINT64_MAX: too few have come to tell, or none does any more. */
+static uint64_t reorder_time(const oc_cast_group_t *group, uint64_t now)
 {
-    uint64_t time = OC_CAST_REORDER_FRAGMENTS * (now - group->active->begun) / (moved + 1);
+    const oc_cast_operation_t *operation = group->active;
 
-    if (moved < OC_CAST_REORDER_FRAGMENTS) {
-        return; /* what does not come at all tells nothing about how fast the network is */
+    if (operation->cast < LEAST_CAST || oc_reception_is_dry(group, group->config.num_ranks)) {
+        return UINT64_MAX;
+    }
+    return OC_CAST_REORDER_FRAGMENTS * (now - operation->begun) / (operation->cast + 1);
+}
+
+/* On a fast network less time has to pass. */
+static void learn_reorder(oc_cast_group_t *group, uint64_t now)
+{
+    uint64_t time = reorder_time(group, now);
+
+    if (UINT64_MAX == time || group->active->cast < OC_CAST_REORDER_FRAGMENTS) {
+        return;
     }
     time = time < OC_CAST_MIN_REORDER ? OC_CAST_MIN_REORDER : time;
     group->reorder = time < OC_CAST_MAX_REORDER ? time : OC_CAST_MAX_REORDER;
     /* it may wait behind others, on a slow network for long */
     group->patience = 2 * time < MAX_DEADLINE ? 2 * time : MAX_DEADLINE;
+}
+
+void oc_repair_over(oc_cast_group_t *group, uint64_t now)
+{
+    uint64_t time = reorder_time(group, now);
+
+    time = time < QUICK_REORDER ? QUICK_REORDER : time;
+    group->reorder = time < group->reorder ? time : group->reorder;
+}
+
+/* Who gets nothing has nothing to wait for that may have been overtaken. */
+static uint64_t until_look(const oc_cast_group_t *group)
+{
+    if (0 == group->active->incomplete) {
+        return OC_CAST_MAX_STEP;
+    }
+    if (oc_reception_is_dry(group, group->config.num_ranks) && group->reorder > MAX_DRY_LOOK) {
+        return MAX_DRY_LOOK;
+    }
+    return group->reorder;
 }
 
 uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now)
@@ -344,10 +383,9 @@ uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now)
         look_at_block(group, oc_partners_behind(group, i), new_look, spare, now);
     }
     if (new_look) {
-        learn_reorder(group, operation->sent + operation->received, now);
+        learn_reorder(group, now);
         oc_backoff_moved(group);
-        operation->look_at =
-            now + (operation->incomplete > 0 ? group->reorder : OC_CAST_MAX_STEP);
+        operation->look_at = now + until_look(group);
     }
     return operation->look_at;
 }
@@ -504,7 +542,7 @@ void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message,
     request->recast = message->recast > 0;
     /* answers come in any order: the last is not the end */
     if (request->answered && request->taken >= request->given) {
-        if (request->recast && !request_is_here(operation, request)) {
+        if (request->recast && !group->unicast && !request_is_here(operation, request)) {
             request->deadline = now + group->patience;
             return;
         }

@@ -69,10 +69,16 @@ static bool is_remote(const oc_cast_group_t *group, const oc_cast_service_t *ser
     return !oc_partners_share_host(group, service->requester, group->config.rank);
 }
 
+/* Nothing of it is multicast again. */
+static bool answers_alone(const oc_cast_group_t *group, const oc_cast_service_t *service)
+{
+    return service->alone || group->unicast;
+}
+
 /* Others may ask for the same, so that all get it. */
 static bool may_recast(const oc_cast_group_t *group, const oc_cast_service_t *service)
 {
-    return !service->alone && is_remote(group, service);
+    return !answers_alone(group, service) && is_remote(group, service);
 }
 
 void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
@@ -177,16 +183,17 @@ static bool serve_fill(oc_cast_group_t *group, oc_cast_service_t *service,
 {
     oc_cast_operation_t *operation = group->active;
     const oc_block_t *block = &operation->blocks[service->block];
+    bool alone = answers_alone(group, service);
     uint32_t index;
 
     while (next_fragment(service, &index)) {
         uint32_t length = oc_fragment_length(group, block, index);
 
-        if (!service->alone && oc_recast_lately(operation, service->block, index)) {
+        if (!alone && oc_recast_lately(operation, service->block, index)) {
             service->recast++;
         } else if (!oc_fragment_here(group, service->block, index)) {
             serve_keep(service, index);
-        } else if (!service->alone && oc_recast_wanted(group, service, index)) {
+        } else if (!alone && oc_recast_wanted(group, service, index)) {
             if (!oc_recast_send(group, service->block, index)) {
                 return false;
             }
@@ -278,7 +285,7 @@ uint64_t oc_serve_progress(oc_cast_group_t *group, uint64_t now)
             service->parked = false;
             service->due = now + group->reorder;
         }
-        when = service->due;
+        when = answers_alone(group, service) ? now : service->due;
         if (now >= when) {
             if (net->room(net->context, service->requester) >= OC_CAST_MESSAGE_MAX) {
                 serve(group, service, now);

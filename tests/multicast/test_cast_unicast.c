@@ -114,9 +114,14 @@ static void expect_closed(unsigned ranks, bool closed)
 
 /* ---- it is noticed ---- */
 
+/* An operation takes longer than the next one, which is without multicast, by twice of that at most. */
+static void expect_little_lost(unsigned ranks, unsigned operation)
+{
+    assert_true(took(ranks, operation) <= 3 * took(ranks, operation + 1));
+}
+
 static void play_cut(unsigned ranks, uint64_t when)
 {
-    double first, second, third;
     unsigned long long sent;
 
     begin(ranks);
@@ -132,12 +137,44 @@ static void play_cut(unsigned ranks, uint64_t when)
     add(6 * MEGABYTE / ranks, true);
     expect_success(PATIENCE);
     assert_int_equal(crew_totals(crew).fragments_sent, sent);
-    first = took(ranks, 0);
-    second = took(ranks, 1);
-    third = took(ranks, 2);
-    /* what it takes to notice: three times the first one, than which nothing without multicast is quicker */
-    assert_true(second < 4.5 * first);
-    assert_true(third < 4 * first);
+    expect_little_lost(ranks, 1);
+    assert_true(took(ranks, 2) < 2 * took(ranks, 0));
+}
+
+/* It has ended since the ranks probed, and nothing is known yet of how fast the network is. */
+static void play_cut_from_the_beginning(unsigned ranks)
+{
+    begin(ranks);
+    cut(all_of(ranks), 0, 0);
+    add(6 * MEGABYTE / ranks, true);
+    add(6 * MEGABYTE / ranks, true);
+    expect_success(PATIENCE);
+    expect_unicast(ranks, UINT32_MAX, UINT32_MAX);
+    expect_little_lost(ranks, 0);
+}
+
+static void test_cut_from_the_beginning(void **state)
+{
+    (void) state;
+    play_cut_from_the_beginning(8);
+}
+
+static void test_cut_of_many_from_the_beginning(void **state)
+{
+    (void) state;
+    play_cut_from_the_beginning(64);
+}
+
+/* What some have multicast again before they knew is not waited for. */
+static void test_recasts_are_cut(void **state)
+{
+    (void) state;
+    begin(64);
+    cut(all_of(64), 0, 0);
+    add(MEGABYTE / 64, true);
+    expect_success(PATIENCE);
+    expect_unicast(64, UINT32_MAX, UINT32_MAX);
+    assert_true(took(64, 0) < 0.011);
 }
 
 static void test_cut_before(void **state)
@@ -306,6 +343,58 @@ static void test_losses_are_no_cut(void **state)
     expect_multicast(16);
 }
 
+/* A share of what is multicast is lost for a while. */
+static double bad;
+
+static void lose_everywhere(double share)
+{
+    for (unsigned host = 0; host < 8; host++) {
+        fabric_lose_down(network_fabric(crew_network(crew)), host, share);
+    }
+}
+
+static void turn_bad(void *arg)
+{
+    (void) arg;
+    lose_everywhere(bad);
+}
+
+static void turn_good(void *arg)
+{
+    (void) arg;
+    lose_everywhere(0);
+}
+
+static void play_burst(double share, uint64_t time)
+{
+    uint64_t begin_at;
+
+    begin(8);
+    bad = share;
+    begin_at = network_now(crew_network(crew)) + OC_MILLISECOND;
+    network_at(crew_network(crew), begin_at, turn_bad, NULL);
+    network_at(crew_network(crew), begin_at + time, turn_good, NULL);
+    add(2 * MEGABYTE, true);
+    add(2 * MEGABYTE, true);
+    expect_success(PATIENCE);
+    assert_true(crew_totals(crew).fragments_lost > 8 * 64);
+    expect_multicast(8);
+}
+
+/* What others send may keep a queue full for some milliseconds, of which little comes through. */
+static void test_burst_is_no_cut(void **state)
+{
+    (void) state;
+    play_burst(0.95, 10 * OC_MILLISECOND);
+}
+
+/* A queue that has run over is empty again after a while. */
+static void test_full_queue_is_no_cut(void **state)
+{
+    (void) state;
+    play_burst(1, OC_MILLISECOND);
+}
+
 /* Most blocks are here at once, and what is looked for are those that are not. */
 static void test_small_losses_are_no_cut(void **state)
 {
@@ -400,8 +489,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_cut_before),
+        TEST(test_cut_from_the_beginning),
         TEST(test_cut_in_the_middle),
         TEST(test_cut_of_many),
+        TEST(test_cut_of_many_from_the_beginning),
+        TEST(test_recasts_are_cut),
         TEST(test_one_host_is_cut_off),
         TEST(test_one_host_is_not_heard),
         TEST(test_small_operations),
@@ -412,6 +504,8 @@ int main(void)
         TEST(test_leave_says_enough),
         TEST(test_losses_are_no_cut),
         TEST(test_small_losses_are_no_cut),
+        TEST(test_burst_is_no_cut),
+        TEST(test_full_queue_is_no_cut),
         TEST(test_computing_is_no_cut),
         TEST(test_one_operation_is_no_cut),
         TEST(test_no_circle_waits),
