@@ -228,7 +228,7 @@ def cut_table(rows):
         without, ends = middle(row, "seconds"), middle(row, "slowest")
         lines.append([row["options"]["operation"], row["options"]["hosts"], text.size(row["options"]["bytes"]),
                       text.seconds(without), text.seconds(ends), text.ratio((ends - without) / without)])
-    return text.table(["collective", "hosts", "size", "without multicast", "the operation in which it ends",
+    return text.table(["collective", "hosts", "size", "without multicast", "the slowest, in which it ends",
                        "what is lost, × without"], lines)
 
 
@@ -262,7 +262,7 @@ TABLES = (
     ("losses", "Allgather of 6 MiB where each host loses datagrams", "", losses_table),
     ("root", "Bcast of 16 MiB where 1 % is lost between the root and its switch", "", root_table),
     ("shared", "24 MiB on 8 hosts beside TCP", "Streams from a host to the next one.", shared_table),
-    ("cut", "Multicast ends", "In the second of seven operations, for all hosts: what it takes to find out, and to go "
+    ("cut", "Multicast ends", "In one of the first of seven operations, for all hosts: what it takes to find out, and to go "
      "on by messages.", cut_table),
     ("staging", "Allgather of 16 MiB where sockets keep little", "138 datagrams are what 208 KiB have room for, a "
      "usual `net.core.rmem_max`.", staging_table),

@@ -67,6 +67,9 @@ static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
     is_repair = OC_DATAGRAM_REPAIR == header->kind;
     if (!is_repair) {
         oc_chains_came(group->active, header->rank, now);
+        if (block->complete) {
+            oc_reception_late(group, header->rank);
+        }
     }
     group->active->heard = true;
     if (is_repair) {

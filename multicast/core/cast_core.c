@@ -70,7 +70,7 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
     group->stepped = now;
     group->round_trip = FIRST_ROUND_TRIP;
     group->reorder = FIRST_REORDER;
-    group->patience = 2 * OC_CAST_MAX_REORDER;
+    group->patience = 2 * FIRST_REORDER;
     oc_poll_begin(group);
     oc_backoff_begin(group);
     oc_tree_begin(group);
@@ -261,13 +261,14 @@ static bool has_left(oc_cast_group_t *group)
     return 0 == group->config.net.unsent(group->config.net.context);
 }
 
-static uint64_t progress_active(oc_cast_group_t *group, uint64_t now)
+static uint64_t progress_active(oc_cast_group_t *group, uint64_t now, uint64_t step)
 {
     oc_cast_operation_t *active;
     uint64_t due = UINT64_MAX, ping;
 
     oc_tree_advance(group, now);
     if (NULL != group->active && OC_CAST_RUNNING == group->active->state) {
+        oc_reception_watch(group, step);
         due = progress_running(group, now);
         oc_tree_advance(group, now);
     }
@@ -307,7 +308,7 @@ uint64_t oc_cast_progress(oc_cast_group_t *group, uint64_t now)
     due = oc_probe_progress(group, now, step);
     activate(group, now);
     if (NULL != group->active) {
-        other = progress_active(group, now);
+        other = progress_active(group, now, step);
         due = other < due ? other : due;
     }
     other = oc_cast_route_progress(group, now);

@@ -60,6 +60,9 @@ typedef struct {
     uint32_t mark;             /* high as it was a reorder window ago */
     uint32_t came, marked;     /* by multicast, as first sent: until now, and when mark was high */
     uint32_t expected, counted; /* mark and marked, as they are in the group's reception */
+    bool told;                 /* mark was told, when nothing came */
+    bool dead;                 /* more was sent, and nothing came … */
+    uint64_t dead_since;       /* … since then, in the time of the group's reception */
     uint32_t clean;            /* what is missing below has been asked for */
     uint32_t summed;           /* so many are in crc */
     uint32_t crc;
@@ -191,7 +194,8 @@ typedef struct oc_cast_operation {
     uint32_t grace;            /* own fragments that may be sent while all others are stalled … */
     uint64_t grace_until;      /* … until then */
     uint64_t begun, look_at;
-    uint64_t cast, cast_at;    /* fragments that came by multicast or were sent; and when the last was */
+    uint64_t cast;             /* fragments that came by multicast or were sent … */
+    uint64_t cast_at;          /* … and when the last of those that came did */
     uint64_t looked;           /* fragments that had come or were sent at the last look */
     uint64_t moved, moved_at;  /* fragments that have passed this rank and all below, and when the last did */
     bool look_again;           /* before that time */
@@ -249,18 +253,12 @@ typedef struct {
     bool starved;              /* there was no memory to hold one */
 } oc_cast_route_t;
 
-/* Epochs one after the other. */
-typedef struct {
-    uint32_t expected;         /* fragments in them; 0: there are none */
-    uint32_t generation;       /* in which the first of them ended … */
-    uint64_t since;            /* … and when that was */
-} oc_spell_t;
-
 /* What has become of fragments that a rank, or any, has multicast. */
 typedef struct {
     uint32_t arrived, expected; /* in this epoch */
-    oc_spell_t dry;            /* the epochs before in which next to nothing came … */
-    oc_spell_t dead;           /* … and in which nothing came */
+    uint32_t dry;              /* expected in the epochs before in which next to nothing came */
+    uint32_t since;            /* the generation in which the first of those ended */
+    uint32_t dead;             /* expected in the epochs before in which nothing came */
 } oc_heard_t;
 
 typedef struct {
@@ -268,6 +266,7 @@ typedef struct {
     uint32_t lost;             /* the first of them that is; UINT32_MAX: none */
     uint32_t excused;          /* the generation of which nothing counts */
     bool absent;               /* nothing counts now */
+    uint64_t watched;          /* ns in which operations ran and this rank looked */
 } oc_reception_t;
 
 /* Hosts in the order of their numbers, and their ranks in rising order. */

@@ -152,7 +152,7 @@ void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, 
     oc_fragment_sent(group, message->block, message->number, now);
     if (0 == block->received || is_dry) {
         block->mark = block->high; /* nothing is here that could have overtaken them */
-        block->marked = block->came;
+        block->told = true;
         operation->look_again = operation->look_again || is_dry;
     }
     if (0 == block->held) {

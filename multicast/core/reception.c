@@ -5,10 +5,11 @@
  * end mean that nothing will.
  *
  * A queue that runs over loses all that comes then, but it is empty again after a while, and
- * however many others fill it, of what comes later a part has room. So it is enough that nothing
- * comes for longer than queues take, and of what was sent meanwhile. If a little comes, more has to
- * be lost than what can be under way, a window, as that may be one full queue. In small operations
- * there is less; of these, several on end have to be dry.
+ * however many others fill it, of what comes later a part has room. So it is enough that an owner,
+ * of which nothing has come for longer than queues take, has sent more meanwhile, and nothing of that
+ * has come either, nor of anybody for many fragments. If a little comes, more has to be lost than
+ * what can be under way, a window, as that may be one full queue. In small operations there is less;
+ * of these, several on end have to be dry.
  *
  * What was lost because this rank did not look is no fault of the network; nor is, for a while, what
  * it misses until it is joined again.
@@ -51,34 +52,11 @@ static uint32_t enough(const oc_cast_group_t *group)
     return most > LEAST_FRAGMENTS ? (uint32_t) most : LEAST_FRAGMENTS;
 }
 
-/* A slow network has longer queues, in time; an operation of which nothing has come has none. */
-static uint64_t time_of_queues(const oc_cast_group_t *group)
+static bool is_dry_for_good(const oc_cast_group_t *group, const oc_heard_t *heard)
 {
-    bool may = NULL == group->active || group->active->heard;
-
-    return OC_MILLISECOND + REORDERS * (may ? group->reorder : OC_CAST_MIN_REORDER);
-}
-
-static bool is_lost(const oc_cast_group_t *group, uint32_t number)
-{
-    const oc_heard_t *heard = &group->reception.of[number];
-    uint32_t least = number < group->config.num_ranks ? DEAD_OF_ONE : DEAD_OF_ALL;
-    const oc_spell_t *dry = &heard->dry, *dead = &heard->dead;
-
-    return (dead->expected >= least && group->stepped - dead->since >= time_of_queues(group))
-           || dry->expected >= enough(group)
-           || (dry->expected >= LEAST_FRAGMENTS
-               && group->generation - dry->generation + 1 >= LEAST_OPERATIONS);
-}
-
-/* Another epoch of so many fragments, which is one of them or ends them. */
-static void go_on(const oc_cast_group_t *group, oc_spell_t *spell, bool lasts, uint32_t expected)
-{
-    if (0 == spell->expected) {
-        spell->generation = group->generation;
-        spell->since = group->stepped;
-    }
-    spell->expected = lasts ? spell->expected + expected : 0;
+    return heard->dry >= enough(group)
+           || (heard->dry >= LEAST_FRAGMENTS
+               && group->generation - heard->since + 1 >= LEAST_OPERATIONS);
 }
 
 /* number: a rank, or num_ranks for all. */
@@ -91,12 +69,63 @@ static void note(oc_cast_group_t *group, uint32_t number, uint32_t expected, uin
     if (heard->expected < EPOCH) {
         return;
     }
-    go_on(group, &heard->dry, heard->arrived <= heard->expected / DRY, heard->expected);
-    go_on(group, &heard->dead, 0 == heard->arrived, heard->expected);
-    if (is_lost(group, number)) {
-        group->reception.lost = number;
+    heard->dead = 0 == heard->arrived ? heard->dead + heard->expected : 0;
+    if (heard->arrived > heard->expected / DRY) {
+        heard->dry = 0;
+    } else {
+        if (0 == heard->dry) {
+            heard->since = group->generation;
+        }
+        heard->dry += heard->expected;
+        if (is_dry_for_good(group, heard)) {
+            group->reception.lost = number;
+        }
     }
     heard->expected = heard->arrived = 0;
+}
+
+/* A slow network has longer queues, in time; nothing of an operation of which nothing came is in one. */
+static uint64_t time_of_queues(const oc_cast_group_t *group)
+{
+    return OC_MILLISECOND
+           + REORDERS * (group->active->heard ? group->reorder : OC_CAST_MIN_REORDER);
+}
+
+/* Whether an owner sent more when nothing of it had come for long. more: fragments that it has sent. */
+static bool is_dead(const oc_cast_group_t *group, oc_block_t *block, uint32_t more, uint32_t arrived)
+{
+    uint64_t watched = group->reception.watched;
+
+    if (arrived > 0) {
+        block->dead = false;
+    } else if (more > 0 && !block->dead) {
+        block->dead = true;
+        block->dead_since = watched;
+    }
+    return block->dead && more > 0 && watched - block->dead_since >= time_of_queues(group);
+}
+
+static void judge_dead(oc_cast_group_t *group, uint32_t owner)
+{
+    const oc_heard_t *of = group->reception.of;
+    uint32_t all = group->config.num_ranks;
+
+    if (of[all].dead >= DEAD_OF_ALL) {
+        group->reception.lost = all;
+    } else if (of[owner].dead >= DEAD_OF_ONE) {
+        group->reception.lost = owner;
+    }
+}
+
+void oc_reception_watch(oc_cast_group_t *group, uint64_t step)
+{
+    group->reception.watched += step < OC_MILLISECOND ? step : OC_MILLISECOND;
+}
+
+void oc_reception_late(oc_cast_group_t *group, uint32_t owner)
+{
+    group->reception.of[owner].arrived++;
+    group->reception.of[group->config.num_ranks].arrived++;
 }
 
 void oc_reception_again(oc_cast_group_t *group)
@@ -119,6 +148,9 @@ static void reception_count(oc_cast_group_t *group, uint32_t owner, uint32_t exp
     if (!group->unicast && !oc_reception_is_excused(group)) {
         note(group, group->config.num_ranks, more, arrived);
         note(group, owner, more, arrived);
+        if (is_dead(group, block, more, arrived)) {
+            judge_dead(group, owner);
+        }
     }
 }
 
@@ -127,7 +159,7 @@ void oc_reception_look(oc_cast_group_t *group, uint32_t owner)
     const oc_block_t *block = &group->active->blocks[owner];
 
     if (block->mark > block->expected) {
-        reception_count(group, owner, block->mark, block->marked);
+        reception_count(group, owner, block->mark, block->told ? block->came : block->marked);
     }
 }
 
@@ -145,6 +177,9 @@ void oc_reception_excuse(oc_cast_group_t *group)
 
 void oc_reception_absent(oc_cast_group_t *group, bool absent)
 {
+    for (uint32_t i = 0; absent && i <= group->config.num_ranks; i++) {
+        group->reception.of[i] = (oc_heard_t) {0}; /* it may have been so for a while */
+    }
     group->reception.absent = absent;
 }
 
@@ -155,8 +190,8 @@ bool oc_reception_is_excused(const oc_cast_group_t *group)
 
 bool oc_reception_is_dry(const oc_cast_group_t *group, uint32_t owner)
 {
-    return group->reception.absent || group->reception.of[owner].dry.expected > 0
-           || group->reception.of[group->config.num_ranks].dry.expected > 0;
+    return group->reception.absent || group->reception.of[owner].dry > 0
+           || group->reception.of[group->config.num_ranks].dry > 0;
 }
 
 bool oc_reception_is_lost(const oc_cast_group_t *group, uint32_t *owner)

@@ -16,6 +16,10 @@ void oc_reception_end(oc_cast_group_t *group);
 void oc_reception_again(oc_cast_group_t *group);
 /* A look at a block that is not complete: what of it should be here by now, and what has come. */
 void oc_reception_look(oc_cast_group_t *group, uint32_t owner);
+/* One that came when the block was complete: messages were faster. */
+void oc_reception_late(oc_cast_group_t *group, uint32_t owner);
+/* An operation runs, and this rank has looked after so many ns; if that is long, not all counts. */
+void oc_reception_watch(oc_cast_group_t *group, uint64_t step);
 /* A block is complete. Most are before any look, which sees only those that lack something. */
 void oc_reception_complete(oc_cast_group_t *group, uint32_t owner);
 

@@ -40,7 +40,7 @@
 #define MIN_DEADLINE       (50 * OC_MILLISECOND)
 #define MAX_DEADLINE       (2 * OC_SECOND)
 #define MAX_ROUND_TRIP     (OC_SECOND / 2)
-#define MAX_DRY_LOOK       OC_MILLISECOND
+#define MAX_DRY_LOOK       (OC_MILLISECOND / 2)
 #define LEAST_CAST         8u /* fragments that tell how fast a network is */
 /* Operations that are over before a look do not tell more. */
 #define QUICK_REORDER      (2 * OC_MILLISECOND)
@@ -262,7 +262,8 @@ static void withdraw(oc_cast_group_t *group, const oc_cast_request_t *request)
 /* What is multicast again does not come any more. */
 static bool waits_in_vain(const oc_cast_group_t *group, const oc_cast_request_t *request)
 {
-    return group->unicast && request->answered && request->recast;
+    return group->unicast && request->answered && request->recast
+           && request->taken >= request->given;
 }
 
 static void expire(oc_cast_group_t *group, uint64_t now)
@@ -304,7 +305,9 @@ static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, 
     bool *may = &spare[oc_partners_fetcher(group, group->config.rank, rank) != group->config.rank];
     bool urgent = *may && 0 == block->requests;
 
-    oc_reception_look(group, rank);
+    if (new_look) {
+        oc_reception_look(group, rank);
+    }
     *may = *may && 0 == block->requests && block->clean >= block->mark;
     while (ask(group, rank, urgent, now)) {
         urgent = false;
@@ -312,6 +315,7 @@ static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, 
     if (new_look) {
         block->mark = block->high;
         block->marked = block->came;
+        block->told = false;
         block->news = block->received;
         oc_poll_look(group, rank, now);
         if (0 == block->high && !oc_chains_expects(group->active, rank)) {

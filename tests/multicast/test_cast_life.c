@@ -155,7 +155,10 @@ static void test_stopped_while_all_wait(void **state)
     play_pause(10 * MINUTE, true);
 }
 
-/* Ranks have nothing to tell each other for long, but are there. */
+/*
+ * Ranks have nothing to tell each other for long, but are there. A fragment takes 70 ms, so that
+ * multicast is given up in the middle, and the rest takes less long by messages.
+ */
 static void test_operation_takes_long(void **state)
 {
     size_t lengths[11] = {[1] = 400000};
