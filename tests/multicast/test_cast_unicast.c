@@ -174,7 +174,7 @@ static void test_recasts_are_cut(void **state)
     add(MEGABYTE / 64, true);
     expect_success(PATIENCE);
     expect_unicast(64, UINT32_MAX, UINT32_MAX);
-    assert_true(took(64, 0) < 0.013);
+    assert_true(took(64, 0) < 0.011);
 }
 
 static void test_cut_before(void **state)
