@@ -588,6 +588,8 @@ static void run_broken(kind_t kind, way_t way, int who, int count)
         wrong("it does not work before anything is broken");
     }
     check(&good);
+    /* an error ends what a slower rank may still be in, and a Bcast's root returns before the others */
+    MPI_Barrier(MPI_COMM_WORLD);
     if (who == rank) {
         cuda.fail_after(count >= LARGE ? 3 : 0);
     }
