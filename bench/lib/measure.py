@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Owns the order of launches in a setup: verify all, then launch in turns; what is kept."""
 import re
+import statistics
 from dataclasses import dataclass
 
 from lib import build, contestants, paths, text
@@ -57,11 +58,20 @@ def wire_of_row(row):
             "server_sent": None, "server_received": None}
 
 
-def keep_row(row, numbers, wire):
+def rate_of_link(row):
+    """Bytes per second that came over the link of a host during the iterations, whoever sent them; None if nobody
+    counted."""
+    wire = wire_of_row(row)
+    return wire and wire["received"] / statistics.mean(row["seconds"])
+
+
+def keep_row(row, numbers, wire, link=None):
     """What a result file has of one size in one launch."""
     kept = {"seconds": row["seconds"], "offloaded": row["offloaded"],
             "fallbacks": row["fallbacks"], "operations": numbers["iterations"],
             "processor": row.get("processor_s"), "wire": wire}
+    if link is not None:
+        kept["link"] = link
     if row.get("previous"):
         kept["previous"] = row["previous"]["seconds"]
     return kept
@@ -84,7 +94,7 @@ class Runner:
     def arguments(self, contestant, sizes, iterations, warmup, more=()):
         """Those of optcast-perf."""
         factor = sizes[1] // sizes[0] if len(sizes) > 1 else 2
-        counted = self.setup.rate and not self.place.exact_counters
+        counted = self.setup.rate and (contestant.streams or not self.place.exact_counters)
         exact = [] if counted else ["--interface", "none"]
         return [str(paths.PERF[contestant.mpi]), self.setup.collective, "-b", str(sizes[0]),
                 "-e", str(sizes[-1]), "-f", str(factor), "-n", str(iterations), "-w", str(warmup),
@@ -178,13 +188,13 @@ class Runner:
             self.tell.line(f"{name}: {outcome.error}")
             return
         for row in outcome.numbers["rows"]:
-            wire = wire_of_row(row)
+            wire, link = wire_of_row(row), None
             if contestant.streams:
-                wire = None     # nobody can tell whose bytes these are
+                wire, link = None, rate_of_link(row)    # nobody can tell whose bytes these are
             elif counters and len(sizes) == 1:
                 wire = wire_of_counters(*counters, self.setup, iterations + warmup)
             self.rows.setdefault((contestant.name, row["bytes"]), []).append(
-                keep_row(row, outcome.numbers, wire))
+                keep_row(row, outcome.numbers, wire, link))
         self.tell.line(f"{name}: {text.seconds(outcome.numbers['rows'][-1]['median_s'])}, "
                        f"{iterations} iterations, {outcome.seconds:.1f} s in all")
 

@@ -32,6 +32,7 @@ class Row:
     previous: tuple = None  # without the component, in turns: median of the times, and median,
                             # lowest and highest ratio of a launch
     processor: float = None # seconds of all ranks; None if it was not measured
+    link: float = None      # bytes per second that came over the link of a host, with those of streams; or None
 
     @property
     def label(self):
@@ -50,10 +51,10 @@ def wire_mean(launches):
             else statistics.median(wire[key] for wire in wires) for key in wires[0]}
 
 
-def processor_of(launches):
-    """Median over launches, or None."""
-    times = [launch["processor"] for launch in launches if launch.get("processor") is not None]
-    return statistics.median(times) if times else None
+def median_of(launches, name):
+    """Over launches, or None."""
+    values = [launch[name] for launch in launches if launch.get(name) is not None]
+    return statistics.median(values) if values else None
 
 
 def previous_of(launches):
@@ -94,7 +95,7 @@ def make_row(setup, contestant, size, launches):
                len(launches), limits.limit(contestant["scheme"], setup, size),
                None if None in counts else sum(counts),
                sum(launch["operations"] for launch in launches), wire_mean(launches),
-               previous_of(launches), processor_of(launches))
+               previous_of(launches), median_of(launches, "processor"), median_of(launches, "link"))
 
 
 def rows_of(setup):

@@ -5,7 +5,7 @@ The emulated hosts that the same run has measured tell how true that is.
 """
 import statistics
 
-from lib import contestants, paths, program, results, text
+from lib import contestants, limits, paths, program, results, text
 
 NAME = "simulate"
 # In a result file.
@@ -22,8 +22,8 @@ EMULATED = {"rate": 200, "burst": 50000, "port": 4 * MiB, "staging": 4 * MiB, "l
 USUAL = {"rate": 10000, "port": MiB, "staging": 4 * MiB}
 JUMBO = {**USUAL, "datagram": 8972}
 LEAF, POD = 16, 256
-# Bytes of a block in a datagram of 1472.
-FRAGMENT = 1432
+# Bytes of a block in a datagram of 1472, and what is on the wire then.
+FRAGMENT, PACKET = 1432, 1514
 
 # What of the tables is quick enough for --quick, and for several seeds.
 QUICK_HOSTS = 64
@@ -50,8 +50,8 @@ def cases():
     for operation in ("allgather", "bcast"):
         for hosts in (8, 64):
             for size in (MiB // 4, MiB, 6 * MiB, 16 * MiB):
-                yield "cut", {**USUAL, "operation": operation, "hosts": hosts, "bytes": size, "operations": 7,
-                              "cut": size * 12 // 10000, "cut-hosts": hosts}
+                yield "cut", {**USUAL, "operation": operation, "hosts": hosts, "bytes": size,
+                              "operations": 7, "cut": size * 12 // 10000, "cut-hosts": hosts}
     for hosts in (8, 32, 64):
         for staging in (4 * MiB, 138 * 1472):
             yield "staging", {**USUAL, "hosts": hosts, "bytes": 16 * MiB, "staging": staging}
@@ -86,9 +86,9 @@ def measure(options, rounds, setups, tell):
     rows = []
     for setup, row, case in emulated_cases(setups):
         tell.progress(f"simulating {setup['name']}, {text.size(row.size)}")
-        rows.append({"table": "emulated", "options": case, "trials": [play(case)],
+        rows.append({"table": "beside" if case["tcp"] else "emulated", "options": case, "trials": [play(case)],
                      "measured": {"seconds": [row.least, row.median, row.most],
-                                  "sent": row.wire and row.wire["sent"]}})
+                                  "sent": row.wire and row.wire["sent"], "link": row.link}})
     for table, case in cases():
         if options.quick and case["hosts"] > QUICK_HOSTS:
             continue
@@ -121,28 +121,50 @@ def percent(value):
     return f"{100 * (value - 1):+.1f} %"
 
 
-def bytes_beside(row):
-    """Sent by a host: measured, simulated, difference. Nothing if others send as well."""
-    sent, simulated = row["measured"]["sent"], middle(row, "up_bytes")
-    if sent is None:
-        return ["–"] * 3
-    return [text.megabytes(sent), text.megabytes(simulated), percent(simulated / sent)]
+def times(row):
+    """Cells: measured, simulated, difference."""
+    least, median, most = row["measured"]["seconds"]
+    seconds = middle(row, "seconds")
+    return [f"{text.seconds(median)} ({text.seconds(least)}–{text.seconds(most)})", text.seconds(seconds),
+            percent(seconds / median)]
 
 
 def emulated_table(rows):
     """Measured and simulated."""
     lines = []
     for row in rows:
-        options = row["options"]
-        least, median, most = row["measured"]["seconds"]
-        seconds = middle(row, "seconds")
-        lines.append([options["operation"] + (", beside TCP" if options.get("tcp") else ""),
-                      options["hosts"], options.get("ranks", 1), text.size(options["bytes"]),
-                      f"{text.seconds(median)} ({text.seconds(least)}–{text.seconds(most)})",
-                      text.seconds(seconds), percent(seconds / median), *bytes_beside(row)])
+        options, sent, simulated = row["options"], row["measured"]["sent"], middle(row, "up_bytes")
+        lines.append([options["operation"], options["hosts"], options.get("ranks", 1), text.size(options["bytes"]),
+                      *times(row), text.megabytes(sent), text.megabytes(simulated), percent(simulated / sent)])
     return text.table(["collective", "hosts", "ranks on each", "size", "measured (min–max)",
                        "simulated", "difference", "MB sent, measured", "simulated", "difference"],
                       lines)
+
+
+def own_share(options, seconds):
+    """What an operation of so many SECONDS has of a link, without headers."""
+    return limits.peers(options["operation"], options["hosts"], options["bytes"], options["rate"]) / seconds
+
+
+def share_of_streams(options, row):
+    """What streams have of a link on average, without headers; measured. Acknowledgements count."""
+    rate = options["rate"] * 1e6 / 8
+    own = own_share(options, row["measured"]["seconds"][1]) * PACKET / FRAGMENT
+    return (row["measured"]["link"] / rate - own) / limits.HEADERS
+
+
+def beside_table(rows):
+    """Measured and simulated, with what others have of the link."""
+    lines = []
+    for row in rows:
+        options = row["options"]
+        shares = [own_share(options, row["measured"]["seconds"][1]), own_share(options, middle(row, "seconds")),
+                  share_of_streams(options, row), middle(row, "background") / (options["rate"] * 1e6 / 8)]
+        lines.append([options["operation"], options["hosts"], text.size(options["bytes"]), *times(row),
+                      *(f"{100 * share:.0f} %" for share in shares)])
+    return text.table(["collective", "hosts", "size", "measured (min–max)", "simulated", "difference",
+                       "its share of a link, measured", "simulated", "the streams', measured",
+                       "the slowest's, simulated"], lines)
 
 
 def crossings_of_multicast(hosts, leaf, pod):
@@ -210,9 +232,7 @@ def shared_table(rows):
     lines = []
     for row in rows:
         rate = row["options"]["rate"] * 1e6 / 8
-        hosts = row["options"]["hosts"]
-        part = 1 if row["options"]["operation"] == "bcast" else (hosts - 1) / hosts
-        own = row["options"]["bytes"] * part / middle(row, "seconds") / rate
+        own = own_share(row["options"], middle(row, "seconds"))
         lines.append([row["options"]["operation"], text.size(row["options"]["port"]), row["options"]["tcp"],
                       span(row, "seconds", text.seconds), f"{100 * own:.0f} %",
                       f"{100 * middle(row, 'background') / rate:.0f} %",
@@ -226,8 +246,9 @@ def cut_table(rows):
     lines = []
     for row in rows:
         without, ends = middle(row, "seconds"), middle(row, "slowest")
-        lines.append([row["options"]["operation"], row["options"]["hosts"], text.size(row["options"]["bytes"]),
-                      text.seconds(without), text.seconds(ends), text.ratio((ends - without) / without)])
+        lines.append([row["options"]["operation"], row["options"]["hosts"],
+                      text.size(row["options"]["bytes"]), text.seconds(without), text.seconds(ends),
+                      text.ratio((ends - without) / without)])
     return text.table(["collective", "hosts", "size", "without multicast", "the slowest, in which it ends",
                        "what is lost, × without"], lines)
 
@@ -254,6 +275,8 @@ def paused_table(rows):
 TABLES = (
     ("emulated", "Measured and simulated", "The setups above, on simulated links as they are emulated.",
      emulated_table),
+    ("beside", "Measured and simulated, beside TCP", "A stream from each host to the next one. What streams have is "
+     "counted on the links during the operations, without what these have sent.", beside_table),
     ("links", "Links that are crossed", "Each host has one fragment for all others, in a Clos network "
      f"of three levels with {LEAF} hosts at a leaf switch and {POD} in a pod. The closed form is "
      "P·(P + ⌈P/L⌉ + ⌈P/Q⌉); without the last term where there is one pod.", links_table),
@@ -262,8 +285,8 @@ TABLES = (
     ("losses", "Allgather of 6 MiB where each host loses datagrams", "", losses_table),
     ("root", "Bcast of 16 MiB where 1 % is lost between the root and its switch", "", root_table),
     ("shared", "24 MiB on 8 hosts beside TCP", "Streams from a host to the next one.", shared_table),
-    ("cut", "Multicast ends", "In one of the first of seven operations, for all hosts: what it takes to find out, and to go "
-     "on by messages.", cut_table),
+    ("cut", "Multicast ends", "In one of the first of seven operations, for all hosts: what it takes to find out, "
+     "and to go on by messages.", cut_table),
     ("staging", "Allgather of 16 MiB where sockets keep little", "138 datagrams are what 208 KiB have room for, a "
      "usual `net.core.rmem_max`.", staging_table),
     ("paused", "Allgather of 16 MiB, and a rank that stands still for 15 ms", "", paused_table),
