@@ -251,8 +251,7 @@ static uint64_t progress_running(oc_cast_group_t *group, uint64_t now)
 
         due = look < due ? look : due;
     }
-    oc_unicast_look(group);
-    return due;
+    return oc_unicast_look(group) ? now : due;
 }
 
 /* Everybody has everything; but what this rank said about it may still be here. */

@@ -59,10 +59,10 @@ typedef struct {
     uint32_t high;             /* so many have been sent, as far as this rank knows */
     uint32_t mark;             /* high as it was a reorder window ago */
     uint32_t came, marked;     /* by multicast, as first sent: until now, and when mark was high */
-    uint32_t expected, counted; /* mark and marked, as they are in the group's reception */
-    bool told;                 /* mark was told, when nothing came */
-    bool dead;                 /* more was sent, and nothing came … */
-    uint64_t dead_since;       /* … since then, in the time of the group's reception */
+    uint32_t expected, counted; /* what should be here and what came, as the group's reception has it */
+    bool told;                 /* mark was told since the last look, and is asked for at once */
+    bool silent;               /* more was sent, and nothing came … */
+    uint64_t silent_since;     /* … since then, in the time of the group's reception */
     uint32_t clean;            /* what is missing below has been asked for */
     uint32_t summed;           /* so many are in crc */
     uint32_t crc;

@@ -211,6 +211,9 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
     operation->state = OC_CAST_RUNNING;
     operation->begun = operation->cast_at = now;
     operation->look_at = group->unicast ? now : now + group->reorder;
+    if (operation->args.blocking) {
+        group->stepped = now; /* who waits for others looks all the time, if seldom */
+    }
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
         operation->blocks[rank].heard = now;
     }

@@ -44,12 +44,15 @@ void oc_reception_end(oc_cast_group_t *group)
     group->reception.of = NULL;
 }
 
-/* Fragments that are more than one full queue. */
+/* Fragments that are more than what may be under way, in one full queue. */
 static uint32_t enough(const oc_cast_group_t *group)
 {
-    size_t most = (group->config.window + group->config.window / 8) / group->payload;
+    uint32_t window = (uint32_t) (group->config.window / group->payload);
+    uint32_t most = (uint32_t) group->active->most;
 
-    return most > LEAST_FRAGMENTS ? (uint32_t) most : LEAST_FRAGMENTS;
+    most = most > window ? most : window;
+    most += most / 8;
+    return most > LEAST_FRAGMENTS ? most : LEAST_FRAGMENTS;
 }
 
 static bool is_dry_for_good(const oc_cast_group_t *group, const oc_heard_t *heard)
@@ -91,18 +94,26 @@ static uint64_t time_of_queues(const oc_cast_group_t *group)
            + REORDERS * (group->active->heard ? group->reorder : OC_CAST_MIN_REORDER);
 }
 
-/* Whether an owner sent more when nothing of it had come for long. more: fragments that it has sent. */
-static bool is_dead(const oc_cast_group_t *group, oc_block_t *block, uint32_t more, uint32_t arrived)
+/* Notes since when nothing of an owner has come; whether it has sent more after queues were empty. */
+static bool note_silence(const oc_cast_group_t *group, oc_block_t *block, uint32_t more,
+                         uint32_t arrived)
 {
     uint64_t watched = group->reception.watched;
 
     if (arrived > 0) {
-        block->dead = false;
-    } else if (more > 0 && !block->dead) {
-        block->dead = true;
-        block->dead_since = watched;
+        block->silent = false;
+    } else if (more > 0 && !block->silent) {
+        block->silent = true;
+        block->silent_since = watched;
     }
-    return block->dead && more > 0 && watched - block->dead_since >= time_of_queues(group);
+    return block->silent && more > 0 && watched - block->silent_since >= time_of_queues(group);
+}
+
+/* Whether nothing has come of anybody for so long, either; blocks are counted one after the other. */
+static bool is_nothing_heard(const oc_cast_group_t *group)
+{
+    return 0 == group->reception.of[group->config.num_ranks].arrived
+           && group->active->cast_at + time_of_queues(group) <= group->stepped;
 }
 
 static void judge_dead(oc_cast_group_t *group, uint32_t owner)
@@ -110,9 +121,9 @@ static void judge_dead(oc_cast_group_t *group, uint32_t owner)
     const oc_heard_t *of = group->reception.of;
     uint32_t all = group->config.num_ranks;
 
-    if (of[all].dead >= DEAD_OF_ALL) {
+    if (of[all].dead >= DEAD_OF_ALL && is_nothing_heard(group)) {
         group->reception.lost = all;
-    } else if (of[owner].dead >= DEAD_OF_ONE) {
+    } else if (of[owner].dead >= DEAD_OF_ONE && 0 == of[owner].arrived) {
         group->reception.lost = owner;
     }
 }
@@ -148,18 +159,38 @@ static void reception_count(oc_cast_group_t *group, uint32_t owner, uint32_t exp
     if (!group->unicast && !oc_reception_is_excused(group)) {
         note(group, group->config.num_ranks, more, arrived);
         note(group, owner, more, arrived);
-        if (is_dead(group, block, more, arrived)) {
+        if (note_silence(group, block, more, arrived)) {
             judge_dead(group, owner);
         }
+    } else {
+        block->silent = false;
     }
+}
+
+/*
+ * Of the fragments below a mark that was told, while others came: nobody knows which these are, but
+ * they are counted once, and no more than what was told.
+ */
+static uint32_t came_of_told(const oc_block_t *block)
+{
+    uint32_t most = block->counted + (block->mark - block->expected);
+
+    return block->came < most ? block->came : most;
+}
+
+/* Told just now, it may still be on its way to this rank. */
+static bool is_told_just_now(const oc_cast_group_t *group, const oc_block_t *block)
+{
+    return block->told && group->stepped - block->heard < OC_CAST_MIN_REORDER;
 }
 
 void oc_reception_look(oc_cast_group_t *group, uint32_t owner)
 {
     const oc_block_t *block = &group->active->blocks[owner];
 
-    if (block->mark > block->expected) {
-        reception_count(group, owner, block->mark, block->told ? block->came : block->marked);
+    if (block->mark > block->expected && !is_told_just_now(group, block)) {
+        reception_count(group, owner, block->mark,
+                        block->told ? came_of_told(block) : block->marked);
     }
 }
 
@@ -177,7 +208,9 @@ void oc_reception_excuse(oc_cast_group_t *group)
 
 void oc_reception_absent(oc_cast_group_t *group, bool absent)
 {
-    for (uint32_t i = 0; absent && i <= group->config.num_ranks; i++) {
+    bool begins = absent && !group->reception.absent;
+
+    for (uint32_t i = 0; begins && i <= group->config.num_ranks; i++) {
         group->reception.of[i] = (oc_heard_t) {0}; /* it may have been so for a while */
     }
     group->reception.absent = absent;

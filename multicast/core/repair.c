@@ -259,13 +259,6 @@ static void withdraw(oc_cast_group_t *group, const oc_cast_request_t *request)
     oc_cast_post(group, request->source, &message);
 }
 
-/* What is multicast again does not come any more. */
-static bool waits_in_vain(const oc_cast_group_t *group, const oc_cast_request_t *request)
-{
-    return group->unicast && request->answered && request->recast
-           && request->taken >= request->given;
-}
-
 static void expire(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
@@ -273,13 +266,13 @@ static void expire(oc_cast_group_t *group, uint64_t now)
     bool any = false;
 
     DL_FOREACH_SAFE (operation->requests, request, next) {
-        if (now >= request->deadline || waits_in_vain(group, request)) {
+        if (now >= request->deadline) {
             operation->overdue[request->source] += !request->answered;
             if (!request->answered) {
                 withdraw(group, request);
             }
-            any = any || now >= request->deadline;
             close_request(group, request);
+            any = true;
         }
     }
     if (any) {
@@ -546,7 +539,7 @@ void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message,
     request->recast = message->recast > 0;
     /* answers come in any order: the last is not the end */
     if (request->answered && request->taken >= request->given) {
-        if (request->recast && !group->unicast && !request_is_here(operation, request)) {
+        if (request->recast && !request_is_here(operation, request)) {
             request->deadline = now + group->patience;
             return;
         }

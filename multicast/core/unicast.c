@@ -34,13 +34,15 @@ static void become_unicast(oc_cast_group_t *group, uint32_t owner, uint32_t rece
     }
 }
 
-void oc_unicast_look(oc_cast_group_t *group)
+bool oc_unicast_look(oc_cast_group_t *group)
 {
     uint32_t owner;
 
-    if (!group->unicast && oc_reception_is_lost(group, &owner)) {
-        become_unicast(group, owner, group->config.rank, group->config.num_ranks);
+    if (group->unicast || !oc_reception_is_lost(group, &owner)) {
+        return false;
     }
+    become_unicast(group, owner, group->config.rank, group->config.num_ranks);
+    return true;
 }
 
 void oc_unicast_message(oc_cast_group_t *group, const oc_cast_message_t *message)

@@ -9,8 +9,8 @@
 
 #include "multicast/core/cast_types.h"
 
-/* Looks whether this rank has found that multicast does not work, and tells the others. */
-void oc_unicast_look(oc_cast_group_t *group);
+/* Looks whether this rank has found that multicast does not work, and tells the others; true: just now. */
+bool oc_unicast_look(oc_cast_group_t *group);
 /* Another rank says so. */
 void oc_unicast_message(oc_cast_group_t *group, const oc_cast_message_t *message);
 

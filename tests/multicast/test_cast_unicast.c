@@ -16,6 +16,7 @@
 #include "tests/multicast/fixture.h"
 
 #define MEGABYTE (1u << 20)
+#define MICROSECOND (OC_MILLISECOND / 1000)
 #define PATIENCE (60 * OC_SECOND)
 #define PAYLOAD  (1472u - OC_DATAGRAM_HEADER)
 
@@ -165,7 +166,7 @@ static void test_cut_of_many_from_the_beginning(void **state)
     play_cut_from_the_beginning(64);
 }
 
-/* What some have multicast again before they knew is not waited for. */
+/* Some have multicast again what others ask for before they know, and it does not come either. */
 static void test_recasts_are_cut(void **state)
 {
     (void) state;
@@ -244,6 +245,23 @@ static void test_bcast(void **state)
         assert_in_range(fabric_up(network_fabric(crew_network(crew)), host)->bytes, 0,
                         2 * 8 * MEGABYTE);
     }
+}
+
+/* Who waits in MPI for one that is late has looked all the time. */
+static void test_late_rank_is_no_excuse(void **state)
+{
+    operation_t operation = {.block = 100000, .blocking = true, .compute[0] = 30 * OC_MILLISECOND};
+
+    (void) state;
+    begin(8);
+    add(100000, true);
+    expect_success(PATIENCE);
+    cut(1u << 5, 0, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        (void) crew_add(crew, &operation);
+    }
+    expect_success(PATIENCE);
+    expect_unicast(8, UINT32_MAX, 5);
 }
 
 static void test_several_ranks_a_host(void **state)
@@ -365,6 +383,22 @@ static void turn_good(void *arg)
     lose_everywhere(0);
 }
 
+static void become_deaf(void *fabric)
+{
+    fabric_lose_down(fabric, 3, 1);
+}
+
+static void become_well(void *fabric)
+{
+    fabric_lose_down(fabric, 3, 0);
+}
+
+static void gap_of(fabric_t *fabric, uint64_t from, uint64_t time)
+{
+    network_at(crew_network(crew), now() + from, become_deaf, fabric);
+    network_at(crew_network(crew), now() + from + time, become_well, fabric);
+}
+
 static void play_burst(double share, uint64_t time)
 {
     uint64_t begin_at;
@@ -388,11 +422,38 @@ static void test_burst_is_no_cut(void **state)
     play_burst(0.95, 10 * OC_MILLISECOND);
 }
 
-/* A queue that has run over is empty again after a while. */
+/* Host 3 gets nothing for a while, in a large operation after small ones, which tell how fast the network is. */
+static void play_gap(const operation_t *operation, uint64_t from, uint64_t time)
+{
+    fabric_t *fabric;
+
+    begin(8);
+    fabric = network_fabric(crew_network(crew));
+    add(1000, true);
+    add(1000, true);
+    expect_success(PATIENCE);
+    gap_of(fabric, from, time);
+    (void) crew_add(crew, operation);
+    add(1000, true);
+    expect_success(PATIENCE);
+    assert_true(crew_counters(crew, 3)->fragments_lost > 0);
+    expect_multicast(8);
+}
+
+/* A queue that has run over is empty again after a while, whenever that was. */
 static void test_full_queue_is_no_cut(void **state)
 {
-    (void) state;
-    play_burst(1, OC_MILLISECOND);
+    static const uint64_t moments[] = {0, 100, 300, 700, 1500, 3000}, times[] = {300, 500, 800};
+    const size_t bcast[8] = {8 * MEGABYTE};
+    const operation_t operations[] = {{.block = MEGABYTE, .blocking = true},
+                                      {.lengths = bcast, .blocking = true}};
+
+    for (unsigned i = 0; i < 6 * 3 * 2; i++) {
+        play_gap(&operations[i % 2], moments[i / 6] * MICROSECOND,
+                 times[i / 2 % 3] * MICROSECOND);
+        (void) tear_down_crew(state);
+        (void) set_up(state);
+    }
 }
 
 /* Most blocks are here at once, and what is looked for are those that are not. */
@@ -498,6 +559,7 @@ int main(void)
         TEST(test_one_host_is_not_heard),
         TEST(test_small_operations),
         TEST(test_bcast),
+        TEST(test_late_rank_is_no_excuse),
         TEST(test_several_ranks_a_host),
         TEST(test_nonblocking_goes_on),
         TEST(test_closed_when_over),
