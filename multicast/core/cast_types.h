@@ -61,6 +61,7 @@ typedef struct {
     uint32_t came, marked;     /* by multicast, as first sent: until now, and when mark was high */
     uint32_t expected, counted; /* what should be here and what came, as the group's reception has it */
     bool told;                 /* mark was told since the last look, and is asked for at once */
+    uint32_t tellings, came_when_told; /* that more was sent, while nothing came; and came, at the last one */
     bool silent;               /* more was sent, and nothing came … */
     uint64_t silent_since;     /* … since then, in the time of the group's reception */
     uint32_t clean;            /* what is missing below has been asked for */
@@ -176,6 +177,7 @@ typedef struct oc_cast_operation {
     uint64_t *lost;            /* … was ever asked for, or came because others did */
     oc_chain_t *chains;
     uint32_t num_chains, senders; /* senders: chains that are not empty */
+    uint64_t fragments;        /* of all chains */
     bool together;             /* all ranks send at once */
     bool holds_back;           /* a chain has more to send than it may be ahead, so that windows matter */
     uint32_t ahead;            /* fragments that a chain may be ahead of the others, with the whole window … */
@@ -199,6 +201,7 @@ typedef struct oc_cast_operation {
     uint64_t looked;           /* fragments that had come or were sent at the last look */
     uint64_t moved, moved_at;  /* fragments that have passed this rank and all below, and when the last did */
     bool look_again;           /* before that time */
+    uint64_t poll_at;          /* when blocks of which nothing comes are polled again, before that time */
     oc_cast_request_t *requests;
     uint32_t next_request;
     oc_cast_budget_t asked_of[2]; /* of requests to other hosts, and to this one */

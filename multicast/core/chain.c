@@ -200,6 +200,7 @@ oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operatio
         chain->awaited = chain->first_rank;
         await_next(operation, chain);
         operation->senders += chain->fragments > 0;
+        operation->fragments += chain->fragments;
     }
     operation->ahead = choose_ahead(group, operation);
     operation->most = choose_most(operation);
@@ -234,8 +235,10 @@ void oc_chains_came(oc_cast_operation_t *operation, uint32_t rank, uint64_t now)
 uint64_t oc_chains_pace(const oc_cast_operation_t *operation, uint32_t rank, uint64_t until)
 {
     const oc_chain_t *chain = &operation->chains[operation->blocks[rank].chain];
+    uint64_t part = (uint64_t) ((double) operation->cast * (double) chain->fragments
+                                / (double) operation->fragments);
 
-    return (until - operation->begun) / (chain->came + 1);
+    return (until - operation->begun) / ((chain->came > part ? chain->came : part) + 1);
 }
 
 /* All others are silent: either nothing gets through, or they wait for this rank. */

@@ -12,7 +12,10 @@ bool oc_chains_need_credit(const oc_cast_group_t *group);
 void oc_chains_sent(oc_cast_operation_t *operation, uint32_t rank, uint32_t count, uint64_t now);
 /* A fragment of a rank's block has come by multicast, as first sent. */
 void oc_chains_came(oc_cast_operation_t *operation, uint32_t rank, uint64_t now);
-/* ns between two fragments of a rank's chain, by what multicast has brought of it until then. */
+/*
+ * ns between two fragments of a rank's chain, by what multicast has brought until then: of it, or of all, as all end
+ * together.
+ */
 uint64_t oc_chains_pace(const oc_cast_operation_t *operation, uint32_t rank, uint64_t until);
 /* Own fragments that may have been sent by now. */
 uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now);

@@ -14,6 +14,8 @@
 
 #define MIN_SILENCE      OC_MILLISECOND
 #define MAX_SILENCE      OC_SECOND
+/* Of what has ended nothing comes: only messages tell what others have sent. */
+#define DRY_SILENCE      (OC_MILLISECOND / 2)
 /* The time of so many fragments, at least and at most. */
 #define SILENT_FRAGMENTS 8u
 #define MOST_SILENT      24u
@@ -56,12 +58,11 @@ void oc_poll_begin(oc_cast_group_t *group)
 }
 
 /* Whether more of a block is to come and nobody knows whether it was sent. */
-static bool is_silent(const oc_cast_operation_t *operation, uint32_t owner, uint64_t now)
+static bool may_be_silent(const oc_cast_operation_t *operation, uint32_t owner)
 {
     const oc_block_t *block = &operation->blocks[owner];
 
     return !block->complete && !block->polled && block->high < block->fragments
-           && now - oc_chains_heard(operation, owner) >= block->patience
            && oc_chains_expects(operation, owner);
 }
 
@@ -71,35 +72,50 @@ static bool is_silent(const oc_cast_operation_t *operation, uint32_t owner, uint
  * once, and then nothing for as long as the pieces of all others take. If nothing has come from
  * anybody, the pace is that of operations before.
  */
-static uint64_t cutoff_of(const oc_cast_group_t *group, uint32_t owner, uint64_t now)
+static uint64_t cutoff_of(const oc_cast_group_t *group, uint32_t owner)
 {
     const oc_cast_operation_t *operation = group->active;
-    uint64_t pace = group->reorder / OC_CAST_REORDER_FRAGMENTS, silence = MIN_SILENCE, until;
+    uint64_t pace = group->reorder / OC_CAST_REORDER_FRAGMENTS, silence = MIN_SILENCE;
 
+    if (oc_reception_is_dry(group, owner)) {
+        return DRY_SILENCE;
+    }
     if (operation->heard) {
-        /* what is silent because multicast has ended tells nothing about a pace */
-        until = oc_reception_is_dry(group, owner) ? operation->cast_at : now;
-        pace = oc_chains_pace(operation, owner, until);
+        pace = oc_chains_pace(operation, owner, operation->cast_at);
         silence += group->reorder;
     }
     silence += group->silent * pace;
     return silence < MAX_SILENCE ? silence : MAX_SILENCE;
 }
 
-static void poll_ask(oc_cast_group_t *group, uint32_t owner)
+static void poll_ask(oc_cast_group_t *group, uint32_t owner, uint64_t now)
 {
+    oc_block_t *block = &group->active->blocks[owner];
     oc_cast_message_t message = {
         .kind = OC_CAST_POLL,
         .generation = group->active->generation,
         .block = owner,
-        .number = group->active->blocks[owner].high,
+        .number = block->high,
     };
     uint32_t fetcher = oc_partners_fetcher(group, group->config.rank, owner);
 
     if (fetcher == group->config.rank) {
         fetcher = oc_partners_above(group, owner);
     }
+    block->heard = now;
+    block->polled = true;
     oc_cast_post(group, fetcher, &message);
+}
+
+/* Looks may be too far apart. */
+static void poll_later(const oc_cast_group_t *group, uint32_t owner)
+{
+    oc_cast_operation_t *operation = group->active;
+    uint64_t at = oc_chains_heard(operation, owner) + operation->blocks[owner].patience;
+
+    if (at < operation->poll_at && oc_reception_is_dry(group, owner)) {
+        operation->poll_at = at;
+    }
 }
 
 void oc_poll_look(oc_cast_group_t *group, uint32_t owner, uint64_t now)
@@ -107,15 +123,17 @@ void oc_poll_look(oc_cast_group_t *group, uint32_t owner, uint64_t now)
     oc_block_t *block = &group->active->blocks[owner];
 
     if (0 == block->patience) { /* first look since there was news */
-        block->patience = cutoff_of(group, owner, now);
+        block->patience = cutoff_of(group, owner);
     }
-    if (!is_silent(group->active, owner, now)) {
+    if (!may_be_silent(group->active, owner)) {
+        return;
+    }
+    if (now - oc_chains_heard(group->active, owner) < block->patience) {
+        poll_later(group, owner);
         return;
     }
     block->patience = 2 * block->patience < MAX_SILENCE ? 2 * block->patience : MAX_SILENCE;
-    block->heard = now;
-    block->polled = true;
-    poll_ask(group, owner);
+    poll_ask(group, owner, now);
 }
 
 /* Whether the silence meant something. */
@@ -133,7 +151,7 @@ void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, 
     oc_cast_operation_t *operation = group->active;
     oc_cast_poll_t *poll, *next;
     oc_block_t *block;
-    bool is_dry;
+    bool is_news, is_dry;
 
     if (message->block >= group->config.num_ranks || message->block == group->config.rank
         || message->number > operation->blocks[message->block].fragments) {
@@ -141,15 +159,20 @@ void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, 
         return;
     }
     block = &operation->blocks[message->block];
-    is_dry = oc_reception_is_dry(group, message->block);
+    is_news = message->number > block->high;
     if (block->polled) {
-        learn_silence(group, message->number > block->high);
+        learn_silence(group, is_news);
     }
-    if (message->number > block->high) {
+    if (is_news) {
         block->patience = 0; /* it was well asked */
+        oc_reception_told(block);
     }
+    is_dry = oc_reception_is_dry(group, message->block);
     block->polled = false;
     oc_fragment_sent(group, message->block, message->number, now);
+    if (is_dry) {
+        operation->poll_at = now + DRY_SILENCE;
+    }
     if (0 == block->received || is_dry) {
         block->mark = block->high; /* nothing is here that could have overtaken them */
         block->told = true;

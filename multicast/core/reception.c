@@ -28,6 +28,7 @@
 #define DEAD_OF_ONE      256u
 #define LEAST_OPERATIONS 8u
 #define DRY              8u    /* one in so many comes, or less */
+#define TELLINGS         2u    /* that are no accident */
 /* Queues are empty after a millisecond and so many times that in which fragments overtake others. */
 #define REORDERS         4u
 
@@ -221,10 +222,28 @@ bool oc_reception_is_excused(const oc_cast_group_t *group)
     return group->reception.absent || group->reception.excused == group->generation;
 }
 
+/* Others have said twice that an owner has sent more, and nothing came of it in between and since. */
+static bool is_only_told(const oc_cast_group_t *group, uint32_t owner)
+{
+    const oc_block_t *block;
+
+    if (owner == group->config.num_ranks) {
+        return false;
+    }
+    block = &group->active->blocks[owner];
+    return block->tellings >= TELLINGS && block->came == block->came_when_told;
+}
+
 bool oc_reception_is_dry(const oc_cast_group_t *group, uint32_t owner)
 {
     return group->reception.absent || group->reception.of[owner].dry > 0
-           || group->reception.of[group->config.num_ranks].dry > 0;
+           || group->reception.of[group->config.num_ranks].dry > 0 || is_only_told(group, owner);
+}
+
+void oc_reception_told(oc_block_t *block)
+{
+    block->tellings = block->came == block->came_when_told ? block->tellings + 1 : 1;
+    block->came_when_told = block->came;
 }
 
 bool oc_reception_is_lost(const oc_cast_group_t *group, uint32_t *owner)

@@ -32,6 +32,8 @@ void oc_reception_excuse(oc_cast_group_t *group);
 void oc_reception_absent(oc_cast_group_t *group, bool absent);
 bool oc_reception_is_excused(const oc_cast_group_t *group);
 
+/* Others have said that more of a block was sent. */
+void oc_reception_told(oc_block_t *block);
 /* Nothing has come of late, from that rank or from all (num_ranks): more multicast would be in vain. */
 bool oc_reception_is_dry(const oc_cast_group_t *group, uint32_t owner);
 

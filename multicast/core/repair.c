@@ -310,7 +310,11 @@ static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, 
         block->marked = block->came;
         block->told = false;
         block->news = block->received;
+    }
+    if (new_look || oc_reception_is_dry(group, rank)) {
         oc_poll_look(group, rank, now);
+    }
+    if (new_look) {
         if (0 == block->high && !oc_chains_expects(group->active, rank)) {
             oc_open_blocks_remove(group, rank); /* nothing can be missing before it is sent */
         }
@@ -362,13 +366,22 @@ static uint64_t until_look(const oc_cast_group_t *group)
     return group->reorder;
 }
 
+static uint64_t next_look(const oc_cast_operation_t *operation)
+{
+    return operation->poll_at < operation->look_at ? operation->poll_at : operation->look_at;
+}
+
 uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
     bool new_look = now >= operation->look_at, spare[2] = {true, true};
 
+    if (now >= operation->poll_at) {
+        operation->poll_at = UINT64_MAX;
+        operation->look_again = true;
+    }
     if (!new_look && !operation->look_again) {
-        return operation->look_at;
+        return next_look(operation);
     }
     operation->look_again = false;
     if (group->unicast) {
@@ -384,7 +397,7 @@ uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now)
         oc_backoff_moved(group);
         operation->look_at = now + until_look(group);
     }
-    return operation->look_at;
+    return next_look(operation);
 }
 
 static oc_cast_request_t *find_request(const oc_cast_operation_t *operation,
