@@ -9,7 +9,12 @@ set -eu
 # the last one leaves a host without power
 all_parts=(ranks large losses nodes leaders devices node_losses traffic small_buffers blocked two_jobs deaths)
 if [ "${1:-}" = --list ]; then
-    echo "${all_parts[*]}"
+    for part in "${all_parts[@]}"; do
+        case $part in
+        large | devices) echo "$part:all" ;; # others have smaller ones
+        *) echo "$part" ;;
+        esac
+    done
     exit 0
 fi
 

@@ -3,7 +3,7 @@
  * Owns the engine's tests of the node shape: ranks of made-up hosts reduce in shared memory
  * first. Results are compared with scalar code that folds inside hosts, then over hosts.
  */
-/* Test: quick 120 -- --few; default 240; threads: all 240 -- --few */
+/* Test: quick 120 -- --few; default 240; threads: all 240 -- --few; sanitizers: all 400 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

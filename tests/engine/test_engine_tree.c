@@ -3,7 +3,7 @@
  * Owns the engine's tests of trees of servers: real leaves and their parent. Results are compared
  * with scalar code that folds inside hosts, then inside leaves, then over leaves.
  */
-/* Test: default 240 */
+/* Test: default 240; sanitizers: all 400 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that Allgather and Bcast are left to Open MPI on all ranks or on none, are right, and are counted.
-# Test: quick 120; default 180; sanitizers: default 300
+# Test: quick 120; default 180; sanitizers: all 300
 set -eu
 
 # shellcheck source=tests/mpi/lib.sh
