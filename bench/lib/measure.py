@@ -59,8 +59,8 @@ def wire_of_row(row):
 
 
 def rate_of_link(row):
-    """Bytes per second that came over the link of a host during the iterations, whoever sent them; None if nobody
-    counted."""
+    """Bytes per second that came over the link of a host, whoever sent them; None if nobody counted. They are counted
+    in further operations, after those that are timed."""
     wire = wire_of_row(row)
     return wire and wire["received"] / statistics.mean(row["seconds"])
 

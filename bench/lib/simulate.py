@@ -135,7 +135,8 @@ def emulated_table(rows):
     for row in rows:
         options, sent, simulated = row["options"], row["measured"]["sent"], middle(row, "up_bytes")
         lines.append([options["operation"], options["hosts"], options.get("ranks", 1), text.size(options["bytes"]),
-                      *times(row), text.megabytes(sent), text.megabytes(simulated), percent(simulated / sent)])
+                      *times(row), text.megabytes(sent), text.megabytes(simulated),
+                      "–" if sent is None else percent(simulated / sent)])
     return text.table(["collective", "hosts", "ranks on each", "size", "measured (min–max)",
                        "simulated", "difference", "MB sent, measured", "simulated", "difference"],
                       lines)
@@ -276,7 +277,7 @@ TABLES = (
     ("emulated", "Measured and simulated", "The setups above, on simulated links as they are emulated.",
      emulated_table),
     ("beside", "Measured and simulated, beside TCP", "A stream from each host to the next one. What streams have is "
-     "counted on the links during the operations, without what these have sent.", beside_table),
+     "counted on the links in operations after those that are timed, without what these have sent.", beside_table),
     ("links", "Links that are crossed", "Each host has one fragment for all others, in a Clos network "
      f"of three levels with {LEAF} hosts at a leaf switch and {POD} in a pod. The closed form is "
      "P·(P + ⌈P/L⌉ + ⌈P/Q⌉); without the last term where there is one pod.", links_table),

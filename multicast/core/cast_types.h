@@ -60,7 +60,7 @@ typedef struct {
     uint32_t mark;             /* high as it was a reorder window ago */
     uint32_t came, marked;     /* by multicast, as first sent: until now, and when mark was high */
     uint32_t expected, counted; /* what should be here and what came, as the group's reception has it */
-    bool told;                 /* mark was told since the last look, and is asked for at once */
+    bool told;                 /* mark was told since the last look */
     uint32_t tellings, came_when_told; /* that more was sent, while nothing came; and came, at the last one */
     bool silent;               /* more was sent, and nothing came … */
     uint64_t silent_since;     /* … since then, in the time of the group's reception */

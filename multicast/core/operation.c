@@ -212,9 +212,6 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
     operation->begun = operation->cast_at = now;
     operation->look_at = group->unicast ? now : now + group->reorder;
     operation->poll_at = UINT64_MAX;
-    if (operation->args.blocking) {
-        group->stepped = now; /* who waits for others looks all the time, if seldom */
-    }
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
         operation->blocks[rank].heard = now;
     }

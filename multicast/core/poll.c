@@ -70,19 +70,20 @@ static bool may_be_silent(const oc_cast_operation_t *operation, uint32_t owner)
  * Of silence: a latency, the time in which fragments overtake each other, and that which some
  * should take by what has arrived. How many, is learnt: what the kernel sends in one piece comes at
  * once, and then nothing for as long as the pieces of all others take. If nothing has come from
- * anybody, the pace is that of operations before.
+ * anybody, the pace is that of operations before. None of this is waited for where only messages tell
+ * what was sent.
  */
 static uint64_t cutoff_of(const oc_cast_group_t *group, uint32_t owner)
 {
     const oc_cast_operation_t *operation = group->active;
     uint64_t pace = group->reorder / OC_CAST_REORDER_FRAGMENTS, silence = MIN_SILENCE;
 
-    if (oc_reception_is_dry(group, owner)) {
-        return DRY_SILENCE;
-    }
     if (operation->heard) {
         pace = oc_chains_pace(operation, owner, operation->cast_at);
         silence += group->reorder;
+    }
+    if (oc_reception_is_dry(group, owner)) {
+        return DRY_SILENCE > 2 * pace ? DRY_SILENCE : 2 * pace;
     }
     silence += group->silent * pace;
     return silence < MAX_SILENCE ? silence : MAX_SILENCE;
@@ -160,7 +161,7 @@ void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, 
     }
     block = &operation->blocks[message->block];
     is_news = message->number > block->high;
-    if (block->polled) {
+    if (block->polled && !oc_reception_is_dry(group, message->block)) {
         learn_silence(group, is_news);
     }
     if (is_news) {

@@ -275,23 +275,6 @@ static void test_mute_host(void **state)
     }
 }
 
-/* Who waits in MPI for one that is late has looked all the time. */
-static void test_late_rank_is_no_excuse(void **state)
-{
-    operation_t operation = {.block = 100000, .blocking = true, .compute[0] = 30 * OC_MILLISECOND};
-
-    (void) state;
-    begin(8);
-    add(100000, true);
-    expect_success(PATIENCE);
-    cut(1u << 5, 0, 0);
-    for (unsigned i = 0; i < 4; i++) {
-        (void) crew_add(crew, &operation);
-    }
-    expect_success(PATIENCE);
-    expect_unicast(8, UINT32_MAX, 5);
-}
-
 static void test_several_ranks_a_host(void **state)
 {
     unsigned hosts[12];
@@ -450,6 +433,29 @@ static void test_burst_is_no_cut(void **state)
     play_burst(0.95, 10 * OC_MILLISECOND);
 }
 
+static void test_full_queues_everywhere_are_no_cut(void **state)
+{
+    (void) state;
+    play_burst(1, OC_MILLISECOND);
+}
+
+/* It sleeps while the others begin and go on without it: its buffer has no room for what they send. */
+static void test_sleeping_while_others_begin_is_no_cut(void **state)
+{
+    (void) state;
+    config.network.staging = 256u << 10;
+    begin(8);
+    add(1000, true);
+    expect_success(PATIENCE);
+    for (unsigned i = 1; i < 20; i++) {
+        crew_pause(crew, 3, now() + i * 2 * MICROSECOND, 50 * OC_MILLISECOND);
+        add(2 * MEGABYTE, true);
+        expect_success(PATIENCE);
+    }
+    assert_true(crew_counters(crew, 3)->fragments_lost > 20 * 64);
+    expect_multicast(8);
+}
+
 /* Host 3 gets nothing for a while, in a large operation after small ones, which tell how fast the network is. */
 static void play_gap(const operation_t *operation, uint64_t from, uint64_t time)
 {
@@ -588,7 +594,6 @@ int main(void)
         TEST(test_small_operations),
         TEST(test_bcast),
         TEST(test_mute_host),
-        TEST(test_late_rank_is_no_excuse),
         TEST(test_several_ranks_a_host),
         TEST(test_nonblocking_goes_on),
         TEST(test_closed_when_over),
@@ -596,6 +601,8 @@ int main(void)
         TEST(test_losses_are_no_cut),
         TEST(test_small_losses_are_no_cut),
         TEST(test_burst_is_no_cut),
+        TEST(test_full_queues_everywhere_are_no_cut),
+        TEST(test_sleeping_while_others_begin_is_no_cut),
         TEST(test_full_queue_is_no_cut),
         TEST(test_computing_is_no_cut),
         TEST(test_one_operation_is_no_cut),
