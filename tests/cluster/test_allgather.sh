@@ -11,7 +11,7 @@ all_parts=(ranks large losses nodes leaders devices node_losses traffic small_bu
 if [ "${1:-}" = --list ]; then
     for part in "${all_parts[@]}"; do
         case $part in
-        large | devices) echo "$part:all" ;; # others have smaller ones
+        large) echo "$part:all" ;; # others have smaller ones
         *) echo "$part" ;;
         esac
     done

@@ -10,7 +10,7 @@ all_parts=(pruning flooding no_querier blind noise communicators away one_host r
 if [ "${1:-}" = --list ]; then
     for part in "${all_parts[@]}"; do
         case $part in
-        noise) echo "$part:all" ;; # it waits for minutes
+        noise) echo "$part:all" ;; # it takes three minutes
         *) echo "$part" ;;
         esac
     done
