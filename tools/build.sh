@@ -13,6 +13,12 @@ default_build() {
     fi
 }
 
+# build_jobs: how many jobs make runs beside each other: the processors that this process may use. nproc
+# alone prints what a user's OpenMP programs may use, which is often set to 1.
+build_jobs() {
+    env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc
+}
+
 # build_tree DIRECTORY [CONFIGURE_OPTION...]: what is missing of autogen, configure and make.
 # Configured as it was before, if it was. BUILD_TARGETS in the environment: no more than these.
 build_tree() (
@@ -31,5 +37,5 @@ build_tree() (
         "$REPO/configure" "$@" || return 1
     fi
     # shellcheck disable=SC2086 # a list
-    make -j"$(nproc)" ${BUILD_TARGETS-}
+    make -j"$(build_jobs)" ${BUILD_TARGETS-}
 )

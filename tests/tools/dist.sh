@@ -9,6 +9,8 @@ REPO=$(cd "$here/../.." && pwd)
 BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/apps/lib.sh
 . "$REPO/tests/apps/lib.sh"
+# shellcheck source=tools/build.sh
+. "$REPO/tools/build.sh"
 
 # What a release does not have, and what only a release has.
 not_released=(.gitignore)
@@ -39,7 +41,7 @@ name=$(sed -n 's/^#define PACKAGE_TARNAME "\(.*\)"/\1/p' "$BUILD/config.h")-$(se
 trap clean_up EXIT
 
 # Tests are built, but run elsewhere; their speed does not matter.
-make -C "$BUILD" -j"$(nproc)" distcheck TESTS= DISTCHECK_CONFIGURE_FLAGS='--enable-werror CFLAGS=-O0' >"$tmp/log" 2>&1 ||
+make -C "$BUILD" -j"$(build_jobs)" distcheck TESTS= DISTCHECK_CONFIGURE_FLAGS='--enable-werror CFLAGS=-O0' >"$tmp/log" 2>&1 ||
     not_ok "make distcheck fails" "$tmp/log"
 tar -xzf "$BUILD/$name.tar.gz" -C "$tmp"
 (cd "$tmp/$name" && find . -type f | sed 's|^\./||') | LC_ALL=C sort >"$tmp/released"
