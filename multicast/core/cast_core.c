@@ -123,6 +123,16 @@ const char *oc_cast_group_reason(const oc_cast_group_t *group)
     return group->reason;
 }
 
+void oc_cast_group_missed(oc_cast_group_t *group, uint64_t time)
+{
+    if (time > OC_CAST_STALL) {
+        oc_reception_excuse(group);
+    }
+    if (time > OC_CAST_MAX_STEP && NULL != group->active) {
+        oc_repair_absent(group->active, time - OC_CAST_MAX_STEP);
+    }
+}
+
 void oc_cast_group_absent(oc_cast_group_t *group, bool absent)
 {
     oc_reception_absent(group, absent);
@@ -295,15 +305,7 @@ uint64_t oc_cast_progress(oc_cast_group_t *group, uint64_t now)
         return UINT64_MAX;
     }
     group->stepped = now;
-    if (step > OC_CAST_STALL) {
-        oc_reception_excuse(group);
-    }
-    if (step > OC_CAST_MAX_STEP) {
-        if (NULL != group->active) {
-            oc_repair_absent(group->active, step - OC_CAST_MAX_STEP);
-        }
-        step = OC_CAST_MAX_STEP;
-    }
+    step = step < OC_CAST_MAX_STEP ? step : OC_CAST_MAX_STEP;
     due = oc_probe_progress(group, now, step);
     activate(group, now);
     if (NULL != group->active) {

@@ -178,6 +178,14 @@ bool oc_cast_wants_to_send(const oc_cast_group_t *group);
 void oc_cast_group_fail(oc_cast_group_t *group, oc_status_t status, const char *reason);
 
 /*
+ * For so many ns nobody has looked at what the network brings for this group, until now: if that is long,
+ * what was lost meanwhile is no fault of the network, and who had no answer was not heard. Looking for
+ * nothing counts: a process may look and have no reason to call oc_cast_progress. Before what has come is
+ * handed over.
+ */
+void oc_cast_group_missed(oc_cast_group_t *group, uint64_t time);
+
+/*
  * Until absent is false again, what this rank misses by multicast is no reason to think that the
  * network carries none: it has been cut off, and is about to be joined again.
  */

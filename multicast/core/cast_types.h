@@ -262,6 +262,8 @@ typedef struct {
     uint32_t dry;              /* expected in the epochs before in which next to nothing came */
     uint32_t since;            /* the generation in which the first of those ended */
     uint32_t dead;             /* expected in the epochs before in which nothing came */
+    uint32_t excused;          /* expected in excused operations, since anything came */
+    uint32_t excused_since;    /* the generation of the first of those */
 } oc_heard_t;
 
 typedef struct {

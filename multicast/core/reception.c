@@ -12,7 +12,8 @@
  * of these, several on end have to be dry.
  *
  * What was lost because this rank did not look is no fault of the network; nor is, for a while, what
- * it misses until it is joined again.
+ * it misses until it is joined again. But a full queue has kept something: if nothing at all has come in
+ * many operations, it does not matter that this rank was away in all of them.
  */
 #include "multicast/core/reception.h"
 
@@ -63,6 +64,25 @@ static bool is_dry_for_good(const oc_cast_group_t *group, const oc_heard_t *hear
                && group->generation - heard->since + 1 >= LEAST_OPERATIONS);
 }
 
+/* As note, where what is missing is no fault of the network. */
+static void note_excused(oc_cast_group_t *group, uint32_t number, uint32_t expected, uint32_t arrived)
+{
+    oc_heard_t *heard = &group->reception.of[number];
+
+    if (arrived > 0) {
+        heard->excused = 0;
+        return;
+    }
+    if (0 == heard->excused) {
+        heard->excused_since = group->generation;
+    }
+    heard->excused += expected;
+    if (heard->excused >= LEAST_FRAGMENTS
+        && group->generation - heard->excused_since + 1 >= LEAST_OPERATIONS) {
+        group->reception.lost = number;
+    }
+}
+
 /* number: a rank, or num_ranks for all. */
 static void note(oc_cast_group_t *group, uint32_t number, uint32_t expected, uint32_t arrived)
 {
@@ -70,6 +90,7 @@ static void note(oc_cast_group_t *group, uint32_t number, uint32_t expected, uin
 
     heard->expected += expected;
     heard->arrived += arrived;
+    heard->excused = arrived > 0 ? 0 : heard->excused;
     if (heard->expected < EPOCH) {
         return;
     }
@@ -134,15 +155,21 @@ void oc_reception_watch(oc_cast_group_t *group, uint64_t step)
     group->reception.watched += step < OC_MILLISECOND ? step : OC_MILLISECOND;
 }
 
+static void count_arrival(oc_heard_t *heard)
+{
+    heard->arrived++;
+    heard->excused = 0;
+}
+
 void oc_reception_late(oc_cast_group_t *group, uint32_t owner)
 {
-    group->reception.of[owner].arrived++;
-    group->reception.of[group->config.num_ranks].arrived++;
+    count_arrival(&group->reception.of[owner]);
+    count_arrival(&group->reception.of[group->config.num_ranks]);
 }
 
 void oc_reception_again(oc_cast_group_t *group)
 {
-    group->reception.of[group->config.num_ranks].arrived++;
+    count_arrival(&group->reception.of[group->config.num_ranks]);
 }
 
 /* So many fragments of a block should be here, and so many have come. */
@@ -163,8 +190,12 @@ static void reception_count(oc_cast_group_t *group, uint32_t owner, uint32_t exp
         if (note_silence(group, block, more, arrived)) {
             judge_dead(group, owner);
         }
-    } else {
-        block->silent = false;
+        return;
+    }
+    block->silent = false;
+    if (!group->unicast && !group->reception.absent) {
+        note_excused(group, group->config.num_ranks, more, arrived);
+        note_excused(group, owner, more, arrived);
     }
 }
 

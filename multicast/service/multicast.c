@@ -350,6 +350,16 @@ static void multicast_receive(oc_multicast_t *multicast)
     }
 }
 
+/* This process has not looked for so long. */
+static void tell_missed(const oc_multicast_t *multicast, uint64_t time)
+{
+    oc_cast_member_t *member;
+
+    DL_FOREACH2 (multicast->active, member, active_next) {
+        oc_cast_group_missed(member->core, time);
+    }
+}
+
 void oc_multicast_progress(oc_multicast_t *multicast, uint64_t now)
 {
     oc_cast_member_t *member, *next;
@@ -358,6 +368,7 @@ void oc_multicast_progress(oc_multicast_t *multicast, uint64_t now)
         || (NULL == multicast->members && 0 == oc_peers_pending(multicast->peers))) {
         return;
     }
+    tell_missed(multicast, now - multicast->now);
     multicast->now = now;
     multicast_receive(multicast);
     oc_floods_progress(multicast);

@@ -442,12 +442,57 @@ static void cut_off(rank_t *rank)
     gather_again(rank, 1);
 }
 
+/*
+ * An operation that rank 0 enters late; rank 1 looks for a while, and then is away as others begin: it
+ * may have missed what there was no room for.
+ */
+static oc_status_t allgather_late(rank_t *rank, bool away)
+{
+    const size_t lengths[MAX_TEST_RANKS] = {CUT_BLOCK, CUT_BLOCK, CUT_BLOCK};
+    oc_status_t status;
+    allgather_t a;
+
+    usleep(0 == rank->rank ? 20000 : 0);
+    casting_lay_out(rank, &a, lengths, 0, 0);
+    casting_start(rank, 0, &a, false, true);
+    for (unsigned i = 0; i < 5; i++) {
+        (void) oc_client_progress(rank->client);
+        usleep(1000);
+    }
+    usleep(1 == rank->rank && away ? 60000 : 0);
+    CHECK(rank_wait(rank, &a.outcome, 1, 20));
+    status = a.outcome.status;
+    casting_release(&a);
+    return status;
+}
+
+/* Who waits for others looks, so what it misses counts each time. */
+static void away_or_waiting(rank_t *rank)
+{
+    oc_status_t status = OC_OK;
+
+    rank->service = OC_SERVICE_MULTICAST;
+    late_joins(0, NULL);
+    casting_allgather(rank, 0, 1000, false, 1);
+    lose_membership(rank, false);
+    for (unsigned i = 0; i < 4; i++) {
+        CHECK(OC_OK == allgather_late(rank, true));
+    }
+    CHECK(0 == rank->counters.cast.groups_unicast);
+    for (unsigned i = 0; i < 6 && OC_OK == status; i++) {
+        status = allgather_late(rank, false);
+    }
+    CHECK(OC_DECLINED == status);
+    CHECK(1 != rank->rank || 1 == rank->counters.cast.groups_unicast);
+}
+
 static void test_membership_is_lost(void **state)
 {
     oc_job_settings_t settings = cast_settings();
 
     (void) state;
     assert_int_equal(ranks_run(3, &settings, cut_off, 60), 0);
+    assert_int_equal(ranks_run(3, &settings, away_or_waiting, 60), 0);
 }
 
 /* ---- sleep ---- */

@@ -274,6 +274,15 @@ static void check_patience(const rank_t *rank)
     }
 }
 
+static void missed(void *arg, uint64_t time)
+{
+    rank_t *rank = arg;
+
+    if (NULL != rank->group) {
+        oc_cast_group_missed(rank->group, time);
+    }
+}
+
 static uint64_t progress(void *arg)
 {
     rank_t *rank = arg;
@@ -487,7 +496,8 @@ crew_t *crew_new(const crew_config_t *config)
     crew->serial = FIRST_SERIAL;
     for (unsigned i = 0; i < crew->num_ranks; i++) {
         rank_t *rank = &crew->ranks[i];
-        node_t node = {.datagram = get_datagram, .message = get_message, .progress = progress,
+        node_t node = {.datagram = get_datagram, .message = get_message, .missed = missed,
+                       .progress = progress,
                        .wants_to_send = wants_to_send, .arg = rank};
 
         crew->hosts[i] = NULL == config->hosts ? i : config->hosts[i];

@@ -30,12 +30,24 @@ static void watch_spinning(network_t *network, place_t *place, bool moved, uint6
     }
 }
 
+/* A node that waits for something looks all the time. */
+static void tell_missed(network_t *network, place_t *place)
+{
+    uint64_t from = place->paused_from;
+
+    place->paused_from = UINT64_MAX;
+    if (UINT64_MAX != from && NULL != place->ops.missed) {
+        place->ops.missed(place->ops.arg, network_now(network) - from);
+    }
+}
+
 /* Returns when the node wants to be called again. */
 static uint64_t let_work(network_t *network, place_t *place)
 {
     unsigned long long moves = place->moves;
     uint64_t next;
 
+    tell_missed(network, place);
     for (size_t left = place->messages.count; left > 0; left--) {
         network_hand_message(network, place->port.number);
     }
@@ -208,6 +220,7 @@ network_t *network_new(const network_config_t *config)
     make_links(network);
     for (unsigned i = 0; i < config->num_nodes; i++) {
         network->places[i].turn_at = UINT64_MAX;
+        network->places[i].paused_from = UINT64_MAX;
         network->places[i].outstanding = memory_new(config->num_nodes * sizeof(size_t));
         network_open_transport(network, i);
     }

@@ -26,6 +26,7 @@
 typedef struct {
     void (*datagram)(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length);
     void (*message)(void *arg, const uint8_t *bytes, size_t length);
+    void (*missed)(void *arg, uint64_t time); /* it was paused for so long; NULL: never mind */
     uint64_t (*progress)(void *arg);       /* returns when it wants to be called again */
     bool (*wants_to_send)(void *arg);
     void *arg;

@@ -29,6 +29,9 @@ void network_pause(network_t *network, unsigned node, uint64_t until)
 {
     place_t *place = &network->places[node];
 
+    if (UINT64_MAX == place->paused_from) {
+        place->paused_from = events_now(network->events);
+    }
     place->paused_until = until;
     place->turn_at = UINT64_MAX;
     network_plan_turn(network, node, until);

@@ -26,6 +26,7 @@ typedef struct {
     node_t ops;
     bool attached, dead;
     uint64_t turn_at;            /* UINT64_MAX: none is planned */
+    uint64_t paused_from;        /* UINT64_MAX: it has had a turn since */
     uint64_t paused_until, busy_until;
     fifo_t datagrams, messages;
     size_t staged;               /* bytes in datagrams */

@@ -542,6 +542,51 @@ static void test_one_operation_is_no_cut(void **state)
     assert_false(oc_cast_group_is_unicast(crew_group(crew, 3), &owner, &rank));
 }
 
+/* Who waits for a late rank looks all the time, and so is not excused. */
+static void test_late_rank_excuses_nobody(void **state)
+{
+    (void) state;
+    begin(8);
+    add(MEGABYTE / 8, true);
+    expect_success(PATIENCE);
+    cut(1u << 5, 0, 0);
+    (void) crew_add(crew, &(operation_t) {.block = MEGABYTE / 8, .blocking = true,
+                                          .compute = {[0] = 30 * OC_MILLISECOND}});
+    expect_success(PATIENCE);
+    expect_unicast(8, UINT32_MAX, 5);
+}
+
+/* Host 5 hears nobody, or nobody hears it, and all ranks compute in all operations. */
+static void play_computing(uint64_t deaf, uint64_t mute)
+{
+    begin(8);
+    add(MEGABYTE / 8, true);
+    expect_success(PATIENCE);
+    cut(deaf, mute, 0);
+    for (unsigned i = 0; i < 10; i++) {
+        for (unsigned rank = 0; rank < 8; rank++) {
+            crew_pause(crew, rank, now() + OC_MILLISECOND / 10, 30 * OC_MILLISECOND);
+        }
+        add(20 * PAYLOAD, false);
+        expect_success(PATIENCE);
+    }
+}
+
+static void test_computing_does_not_hide_it(void **state)
+{
+    (void) state;
+    play_computing(1u << 5, 0);
+    expect_unicast(8, UINT32_MAX, 5);
+    (void) tear_down_crew(state);
+    (void) set_up(state);
+    play_computing(0, 1u << 5);
+    expect_unicast(8, 5, UINT32_MAX);
+    (void) tear_down_crew(state);
+    (void) set_up(state);
+    play_computing(0, 0);
+    expect_multicast(8);
+}
+
 /* ---- nobody waits for whom waits for him ---- */
 
 static void test_no_circle_waits(void **state)
@@ -606,6 +651,8 @@ int main(void)
         TEST(test_full_queue_is_no_cut),
         TEST(test_computing_is_no_cut),
         TEST(test_one_operation_is_no_cut),
+        TEST(test_late_rank_excuses_nobody),
+        TEST(test_computing_does_not_hide_it),
         TEST(test_no_circle_waits),
         TEST(test_wrong_ranks_are_dropped),
     };
