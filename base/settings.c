@@ -163,7 +163,7 @@ static const oc_setting_t job_settings[] = {
     {JOB(multicast_window), EXPERTS, .scope = OC_SCOPE_MULTICAST, .type = OC_SETTING_SIZE,
      .number = 524288, .min = 16384, .max = 1u << 30, .unit = "bytes",
      .help = "Bytes that may be in flight to a rank. The buffers of switches have to hold them; "
-             "they are fewer if a rank has less room (multicast_staging)."},
+             "they are fewer if a rank has less room (multicast_staging), or its link is slow."},
     {JOB(multicast_staging), EXPERTS, .type = OC_SETTING_SIZE, .number = 4u << 20, .min = 65536,
      .max = 1u << 30, .unit = "bytes",
      .help = "Memory for datagrams that have arrived, for each multicast address in use. UDP gets "

@@ -7,6 +7,11 @@
  *
  * What is lost by chance makes windows small, too, which does little harm: the least one is more
  * than what is under way on a fast link of which the queue is empty.
+ *
+ * Where nothing is lost, because queues are long, everybody else's traffic waits in them as long as ours
+ * does, and has as little of the link as it has under way. So on slow links the window is no more than
+ * what these carry in a short time, by the best rate that was seen: with the last one, a window that
+ * others have made slow would become smaller and smaller.
  */
 #include "multicast/core/backoff.h"
 
@@ -29,6 +34,15 @@
 #define LEAST_PART 0.25
 #define LEAST_AHEAD 3u
 
+/* What is under way is through the queues after that: as much as TCP has under way there. */
+#define QUEUE_TIME (8 * OC_MILLISECOND)
+
+/* Together, so much of what may be under way to a rank usually is: the rest only if it falls behind. */
+#define USUAL (2.0 / 3.0)
+
+/* Of what may be under way, that has to have come before it tells a rate: what was there first counts too. */
+#define STEADY 4.0
+
 /* What a chain may be ahead leaves in so many parts then. */
 #define BATCHES     2u
 
@@ -37,9 +51,42 @@ void oc_backoff_begin(oc_cast_group_t *group)
     group->backoff = 1;
 }
 
+/* The part of the window that is used where nothing is lost. */
+static double whole(const oc_cast_group_t *group)
+{
+    const oc_cast_operation_t *operation = group->active;
+    double usual = operation->most * (operation->together ? USUAL : SLACK);
+    double part = QUEUE_TIME * group->rate / usual;
+
+    if (0 == group->rate || part > 1) {
+        return 1;
+    }
+    return part > LEAST_PART ? part : LEAST_PART;
+}
+
+static double own_part(const oc_cast_group_t *group)
+{
+    double part = group->backoff * whole(group);
+
+    return part > LEAST_PART ? part : LEAST_PART;
+}
+
+/* Together nobody has to be told what the others find out as well, by what they receive. */
 uint32_t oc_backoff_part(const oc_cast_group_t *group)
 {
-    return (uint32_t) (group->backoff * OC_CAST_WHOLE);
+    return (uint32_t) ((group->active->together ? group->backoff : own_part(group)) * OC_CAST_WHOLE);
+}
+
+static void learn_rate(oc_cast_group_t *group)
+{
+    const oc_cast_operation_t *operation = group->active;
+    double came = (double) (operation->cast - operation->sent);
+
+    if (operation->cast_at > operation->begun && came >= STEADY * operation->most) {
+        double rate = came / (double) (operation->cast_at - operation->begun);
+
+        group->rate = rate > group->rate ? rate : group->rate;
+    }
 }
 
 /*
@@ -48,10 +95,14 @@ uint32_t oc_backoff_part(const oc_cast_group_t *group)
  */
 static double used_part(const oc_cast_group_t *group)
 {
-    double all = SLACK * group->active->part / OC_CAST_WHOLE;
-    double own = group->active->together ? group->backoff : 1;
+    double told = SLACK * group->active->part / OC_CAST_WHOLE, own;
 
-    return all < own ? all : own;
+    if (!group->active->together) {
+        return told < 1 ? told : 1;
+    }
+    told *= whole(group);
+    own = own_part(group);
+    return told < own ? told : own;
 }
 
 /* What was lost because this rank did not look, or was cut off, tells nothing about queues. */
@@ -85,7 +136,9 @@ void oc_backoff_moved(oc_cast_group_t *group)
     double most = operation->most;
 
     if (operation->holds_back && moved > operation->looked) {
-        group->backoff += STEP * (double) (moved - operation->looked) / (most * most * used_part(group));
+        learn_rate(group);
+        group->backoff += STEP * (double) (moved - operation->looked)
+                          / (most * most * whole(group) * used_part(group));
         group->backoff = group->backoff < 1 ? group->backoff : 1;
     }
     operation->looked = moved;
@@ -95,7 +148,7 @@ uint32_t oc_backoff_batch(const oc_cast_group_t *group)
 {
     uint32_t part = oc_backoff_ahead(group) / BATCHES;
 
-    if (!group->active->holds_back || used_part(group) >= 1 || part >= OC_MAX_BATCH) {
+    if (!group->active->holds_back || used_part(group) >= whole(group) || part >= OC_MAX_BATCH) {
         return OC_MAX_BATCH;
     }
     return part; /* not 0: LEAST_AHEAD is more than BATCHES */

@@ -303,6 +303,7 @@ struct oc_cast_group {
     uint32_t rotation;         /* of sources */
     oc_reception_t reception;
     double backoff;            /* the part of the window that this rank has room for; see backoff.c */
+    double rate;               /* fragments a ns that came by multicast in the best operation; 0: not known */
     bool unicast;              /* multicast does not work, because rank unreached does not hear … */
     uint32_t unheard, unreached; /* … rank unheard; num_ranks: anybody */
     bool closed;               /* all ranks know since the same operation that multicast is over */
