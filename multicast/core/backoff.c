@@ -8,10 +8,9 @@
  * What is lost by chance makes windows small, too, which does little harm: the least one is more
  * than what is under way on a fast link of which the queue is empty.
  *
- * Where nothing is lost, because queues are long, everybody else's traffic waits in them as long as ours
- * does, and has as little of the link as it has under way. So on slow links the window is no more than
- * what these carry in a short time, by the best rate that was seen: with the last one, a window that
- * others have made slow would become smaller and smaller.
+ * Where queues are long nothing is lost, and each has the part of a link that it has of the queue. So on
+ * slow links the window is no more than what these carry in a short time. That is computed from the best
+ * rate that was seen: by the last one, traffic beside it would make the window smaller and smaller.
  */
 #include "multicast/core/backoff.h"
 
@@ -40,7 +39,7 @@
 /* Together, so much of what may be under way to a rank usually is: the rest only if it falls behind. */
 #define USUAL (2.0 / 3.0)
 
-/* Of what may be under way, that has to have come before it tells a rate: what was there first counts too. */
+/* So many times what may be under way has to have come before it tells a rate: some of it may have waited. */
 #define STEADY 4.0
 
 /* What a chain may be ahead leaves in so many parts then. */
@@ -51,8 +50,8 @@ void oc_backoff_begin(oc_cast_group_t *group)
     group->backoff = 1;
 }
 
-/* The part of the window that is used where nothing is lost. */
-static double whole(const oc_cast_group_t *group)
+/* The part of the window that is used where nothing is lost; in turn SLACK times that is. */
+static double full_part(const oc_cast_group_t *group)
 {
     const oc_cast_operation_t *operation = group->active;
     double usual = operation->most * (operation->together ? USUAL : SLACK);
@@ -66,12 +65,12 @@ static double whole(const oc_cast_group_t *group)
 
 static double own_part(const oc_cast_group_t *group)
 {
-    double part = group->backoff * whole(group);
+    double part = group->backoff * full_part(group);
 
     return part > LEAST_PART ? part : LEAST_PART;
 }
 
-/* Together nobody has to be told what the others find out as well, by what they receive. */
+/* Together, all ranks receive, and learn from that how slow links are. */
 uint32_t oc_backoff_part(const oc_cast_group_t *group)
 {
     return (uint32_t) ((group->active->together ? group->backoff : own_part(group)) * OC_CAST_WHOLE);
@@ -80,11 +79,14 @@ uint32_t oc_backoff_part(const oc_cast_group_t *group)
 static void learn_rate(oc_cast_group_t *group)
 {
     const oc_cast_operation_t *operation = group->active;
-    double came = (double) (operation->cast - operation->sent);
+    double came, rate;
 
-    if (operation->cast_at > operation->begun && came >= STEADY * operation->most) {
-        double rate = came / (double) (operation->cast_at - operation->begun);
-
+    if (group->unicast || oc_reception_is_excused(group) || operation->cast_at <= operation->begun) {
+        return;
+    }
+    came = (double) (operation->cast - operation->sent - operation->early);
+    if (came >= STEADY * operation->most) {
+        rate = came / (double) (operation->cast_at - operation->begun);
         group->rate = rate > group->rate ? rate : group->rate;
     }
 }
@@ -100,9 +102,17 @@ static double used_part(const oc_cast_group_t *group)
     if (!group->active->together) {
         return told < 1 ? told : 1;
     }
-    told *= whole(group);
+    told *= full_part(group);
     own = own_part(group);
-    return told < own ? told : own;
+    told = told < own ? told : own;
+    return told > LEAST_PART ? told : LEAST_PART;
+}
+
+/* Whether this rank, or another, has less room since something was lost; in turn, or as its link is slow. */
+static bool is_smaller(const oc_cast_group_t *group)
+{
+    return SLACK * group->active->part < OC_CAST_WHOLE
+           || (group->active->together && group->backoff < 1);
 }
 
 /* What was lost because this rank did not look, or was cut off, tells nothing about queues. */
@@ -138,7 +148,7 @@ void oc_backoff_moved(oc_cast_group_t *group)
     if (operation->holds_back && moved > operation->looked) {
         learn_rate(group);
         group->backoff += STEP * (double) (moved - operation->looked)
-                          / (most * most * whole(group) * used_part(group));
+                          / (most * most * full_part(group) * used_part(group));
         group->backoff = group->backoff < 1 ? group->backoff : 1;
     }
     operation->looked = moved;
@@ -148,7 +158,7 @@ uint32_t oc_backoff_batch(const oc_cast_group_t *group)
 {
     uint32_t part = oc_backoff_ahead(group) / BATCHES;
 
-    if (!group->active->holds_back || used_part(group) >= whole(group) || part >= OC_MAX_BATCH) {
+    if (!group->active->holds_back || !is_smaller(group) || part >= OC_MAX_BATCH) {
         return OC_MAX_BATCH;
     }
     return part; /* not 0: LEAST_AHEAD is more than BATCHES */

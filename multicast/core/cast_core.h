@@ -178,9 +178,9 @@ bool oc_cast_wants_to_send(const oc_cast_group_t *group);
 void oc_cast_group_fail(oc_cast_group_t *group, oc_status_t status, const char *reason);
 
 /*
- * For so many ns nobody has looked at what the network brings for this group, until now: if that is long,
- * what was lost meanwhile is no fault of the network, and who had no answer was not heard. Looking for
- * nothing counts: a process may look and have no reason to call oc_cast_progress. Before what has come is
+ * Until now this process has not looked at the network for so many ns. If that is long, what is lost is no
+ * fault of the network, and answers may be here that could not be read in time. A process that looks may
+ * have no reason to call oc_cast_progress, so only its owner knows. To be called before what has come is
  * handed over.
  */
 void oc_cast_group_missed(oc_cast_group_t *group, uint64_t time);

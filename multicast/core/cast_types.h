@@ -198,6 +198,7 @@ typedef struct oc_cast_operation {
     uint64_t begun, look_at;
     uint64_t cast;             /* fragments that came by multicast or were sent … */
     uint64_t cast_at;          /* … and when the last of those that came did */
+    uint64_t early;            /* of them, those that came before this rank began */
     uint64_t looked;           /* fragments that had come or were sent at the last look */
     uint64_t moved, moved_at;  /* fragments that have passed this rank and all below, and when the last did */
     bool look_again;           /* before that time */
@@ -262,14 +263,19 @@ typedef struct {
     uint32_t dry;              /* expected in the epochs before in which next to nothing came */
     uint32_t since;            /* the generation in which the first of those ended */
     uint32_t dead;             /* expected in the epochs before in which nothing came */
-    uint32_t excused;          /* expected in excused operations, since anything came */
-    uint32_t excused_since;    /* the generation of the first of those */
 } oc_heard_t;
+
+/* Operations in which this rank was away, since anything of anybody has come. */
+typedef struct {
+    uint32_t operations, generation; /* how many, and the last of them */
+    uint32_t expected;         /* fragments */
+} oc_away_t;
 
 typedef struct {
     oc_heard_t *of;            /* by rank, and behind the last one of all together */
     uint32_t lost;             /* the first of them that is; UINT32_MAX: none */
-    uint32_t excused;          /* the generation of which nothing counts */
+    uint32_t excused;          /* the generation of which nothing counts … */
+    oc_away_t away;            /* … unless there are too many of them */
     bool absent;               /* nothing counts now */
     uint64_t watched;          /* ns in which operations ran and this rank looked */
 } oc_reception_t;

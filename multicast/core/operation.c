@@ -210,6 +210,7 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
     assert(OC_CAST_ENTERING == operation->state);
     operation->state = OC_CAST_RUNNING;
     operation->begun = operation->cast_at = now;
+    operation->early = operation->cast;
     operation->look_at = group->unicast ? now : now + group->reorder;
     operation->poll_at = UINT64_MAX;
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {

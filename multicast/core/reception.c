@@ -12,8 +12,8 @@
  * of these, several on end have to be dry.
  *
  * What was lost because this rank did not look is no fault of the network; nor is, for a while, what
- * it misses until it is joined again. But a full queue has kept something: if nothing at all has come in
- * many operations, it does not matter that this rank was away in all of them.
+ * it misses until it is joined again. But a queue that has run over has kept what came first: if nothing at
+ * all of anybody has come in many operations, it does not matter that this rank was away in all of them.
  */
 #include "multicast/core/reception.h"
 
@@ -64,22 +64,19 @@ static bool is_dry_for_good(const oc_cast_group_t *group, const oc_heard_t *hear
                && group->generation - heard->since + 1 >= LEAST_OPERATIONS);
 }
 
-/* As note, where what is missing is no fault of the network. */
-static void note_excused(oc_cast_group_t *group, uint32_t number, uint32_t expected, uint32_t arrived)
+/* Of an operation in which this rank was away. What has come of it may be of blocks that are counted later. */
+static void note_excused(oc_cast_group_t *group, uint32_t expected)
 {
-    oc_heard_t *heard = &group->reception.of[number];
+    oc_away_t *away = &group->reception.away;
 
-    if (arrived > 0) {
-        heard->excused = 0;
-        return;
+    if (expected > 0 && (0 == away->operations || away->generation != group->generation)) {
+        away->operations++;
+        away->generation = group->generation;
     }
-    if (0 == heard->excused) {
-        heard->excused_since = group->generation;
-    }
-    heard->excused += expected;
-    if (heard->excused >= LEAST_FRAGMENTS
-        && group->generation - heard->excused_since + 1 >= LEAST_OPERATIONS) {
-        group->reception.lost = number;
+    away->expected += expected;
+    if (away->expected >= LEAST_FRAGMENTS && away->operations >= LEAST_OPERATIONS
+        && group->active->cast == group->active->sent) {
+        group->reception.lost = group->config.num_ranks;
     }
 }
 
@@ -90,7 +87,6 @@ static void note(oc_cast_group_t *group, uint32_t number, uint32_t expected, uin
 
     heard->expected += expected;
     heard->arrived += arrived;
-    heard->excused = arrived > 0 ? 0 : heard->excused;
     if (heard->expected < EPOCH) {
         return;
     }
@@ -155,21 +151,16 @@ void oc_reception_watch(oc_cast_group_t *group, uint64_t step)
     group->reception.watched += step < OC_MILLISECOND ? step : OC_MILLISECOND;
 }
 
-static void count_arrival(oc_heard_t *heard)
-{
-    heard->arrived++;
-    heard->excused = 0;
-}
-
 void oc_reception_late(oc_cast_group_t *group, uint32_t owner)
 {
-    count_arrival(&group->reception.of[owner]);
-    count_arrival(&group->reception.of[group->config.num_ranks]);
+    group->reception.of[owner].arrived++;
+    oc_reception_again(group);
 }
 
 void oc_reception_again(oc_cast_group_t *group)
 {
-    count_arrival(&group->reception.of[group->config.num_ranks]);
+    group->reception.of[group->config.num_ranks].arrived++;
+    group->reception.away = (oc_away_t) {0};
 }
 
 /* So many fragments of a block should be here, and so many have come. */
@@ -184,6 +175,9 @@ static void reception_count(oc_cast_group_t *group, uint32_t owner, uint32_t exp
     }
     block->expected = expected;
     block->counted = came;
+    if (arrived > 0) {
+        group->reception.away = (oc_away_t) {0};
+    }
     if (!group->unicast && !oc_reception_is_excused(group)) {
         note(group, group->config.num_ranks, more, arrived);
         note(group, owner, more, arrived);
@@ -194,8 +188,7 @@ static void reception_count(oc_cast_group_t *group, uint32_t owner, uint32_t exp
     }
     block->silent = false;
     if (!group->unicast && !group->reception.absent) {
-        note_excused(group, group->config.num_ranks, more, arrived);
-        note_excused(group, owner, more, arrived);
+        note_excused(group, more);
     }
 }
 
@@ -244,6 +237,9 @@ void oc_reception_absent(oc_cast_group_t *group, bool absent)
 
     for (uint32_t i = 0; begins && i <= group->config.num_ranks; i++) {
         group->reception.of[i] = (oc_heard_t) {0}; /* it may have been so for a while */
+    }
+    if (begins) {
+        group->reception.away = (oc_away_t) {0};
     }
     group->reception.absent = absent;
 }

@@ -452,14 +452,14 @@ static oc_status_t allgather_late(rank_t *rank, bool away)
     oc_status_t status;
     allgather_t a;
 
-    usleep(0 == rank->rank ? 20000 : 0);
+    usleep(0 == rank->rank ? 50000 : 0);
     casting_lay_out(rank, &a, lengths, 0, 0);
     casting_start(rank, 0, &a, false, true);
     for (unsigned i = 0; i < 5; i++) {
         (void) oc_client_progress(rank->client);
         usleep(1000);
     }
-    usleep(1 == rank->rank && away ? 60000 : 0);
+    usleep(1 == rank->rank && away ? 120000 : 0);
     CHECK(rank_wait(rank, &a.outcome, 1, 20));
     status = a.outcome.status;
     casting_release(&a);

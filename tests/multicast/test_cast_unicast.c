@@ -556,14 +556,14 @@ static void test_late_rank_excuses_nobody(void **state)
     expect_unicast(8, UINT32_MAX, 5);
 }
 
-/* Host 5 hears nobody, or nobody hears it, and all ranks compute in all operations. */
-static void play_computing(uint64_t deaf, uint64_t mute)
+/* Some hosts hear nobody, and all ranks compute in all operations. */
+static void play_computing(uint64_t deaf, unsigned operations)
 {
     begin(8);
     add(MEGABYTE / 8, true);
     expect_success(PATIENCE);
-    cut(deaf, mute, 0);
-    for (unsigned i = 0; i < 10; i++) {
+    cut(deaf, 0, 0);
+    for (unsigned i = 0; i < operations; i++) {
         for (unsigned rank = 0; rank < 8; rank++) {
             crew_pause(crew, rank, now() + OC_MILLISECOND / 10, 30 * OC_MILLISECOND);
         }
@@ -575,16 +575,35 @@ static void play_computing(uint64_t deaf, uint64_t mute)
 static void test_computing_does_not_hide_it(void **state)
 {
     (void) state;
-    play_computing(1u << 5, 0);
-    expect_unicast(8, UINT32_MAX, 5);
-    (void) tear_down_crew(state);
-    (void) set_up(state);
-    play_computing(0, 1u << 5);
-    expect_unicast(8, 5, UINT32_MAX);
-    (void) tear_down_crew(state);
-    (void) set_up(state);
-    play_computing(0, 0);
+    play_computing(1u << 5, 7);
     expect_multicast(8);
+    (void) tear_down_crew(state);
+    (void) set_up(state);
+    play_computing(1u << 5, 9);
+    expect_unicast(8, 8, 5);
+    (void) tear_down_crew(state);
+    (void) set_up(state);
+    play_computing(0, 20);
+    expect_multicast(8);
+}
+
+/*
+ * One after the other sends what a rank that is away has no room for: all of the last ones is lost, each
+ * time.
+ */
+static void test_computing_in_turns_is_no_cut(void **state)
+{
+    (void) state;
+    config.chains = 1;
+    config.network.staging = 138 * 1472;
+    begin(32);
+    for (unsigned i = 0; i < 12; i++) {
+        add(20 * PAYLOAD, false);
+        crew_pause(crew, 31, now() + OC_MILLISECOND / 5, 200 * OC_MILLISECOND);
+        expect_success(PATIENCE);
+    }
+    assert_true(crew_counters(crew, 31)->fragments_lost > 12 * 64);
+    expect_multicast(32);
 }
 
 /* ---- nobody waits for whom waits for him ---- */
@@ -653,6 +672,7 @@ int main(void)
         TEST(test_one_operation_is_no_cut),
         TEST(test_late_rank_excuses_nobody),
         TEST(test_computing_does_not_hide_it),
+        TEST(test_computing_in_turns_is_no_cut),
         TEST(test_no_circle_waits),
         TEST(test_wrong_ranks_are_dropped),
     };
