@@ -50,19 +50,36 @@ int setsockopt(int fd, int level, int name, const void *value, socklen_t length)
     return real(fd, level, name, value, length);
 }
 
-static oc_status_t try_allgather(rank_t *rank, unsigned group, size_t block)
+static void begin_allgather(rank_t *rank, unsigned group, size_t block, allgather_t *a)
 {
     const size_t lengths[MAX_TEST_RANKS] = {block, block, block, block};
+
+    casting_lay_out(rank, a, lengths, 0, 0);
+    casting_start(rank, group, a, false, true);
+}
+
+/* What has succeeded is right. */
+static oc_status_t end_allgather(rank_t *rank, allgather_t *a)
+{
     oc_status_t status;
+
+    CHECK(rank_wait(rank, &a->outcome, 1, 20));
+    status = a->outcome.status;
+    if (OC_OK == status) {
+        casting_check(rank, a, 0);
+    } else {
+        casting_release(a);
+    }
+    return status;
+}
+
+static oc_status_t try_allgather(rank_t *rank, unsigned group, size_t block)
+{
     allgather_t a;
 
-    casting_lay_out(rank, &a, lengths, 0, 0);
-    casting_start(rank, group, &a, false, true);
+    begin_allgather(rank, group, block, &a);
     usleep(nap_us);
-    CHECK(rank_wait(rank, &a.outcome, 1, 20));
-    status = a.outcome.status;
-    casting_release(&a);
-    return status;
+    return end_allgather(rank, &a);
 }
 
 /* ---- results ---- */
@@ -448,37 +465,34 @@ static void cut_off(rank_t *rank)
  */
 static oc_status_t allgather_late(rank_t *rank, bool away)
 {
-    const size_t lengths[MAX_TEST_RANKS] = {CUT_BLOCK, CUT_BLOCK, CUT_BLOCK};
-    oc_status_t status;
     allgather_t a;
 
     usleep(0 == rank->rank ? 50000 : 0);
-    casting_lay_out(rank, &a, lengths, 0, 0);
-    casting_start(rank, 0, &a, false, true);
+    begin_allgather(rank, 0, CUT_BLOCK, &a);
     for (unsigned i = 0; i < 5; i++) {
         (void) oc_client_progress(rank->client);
         usleep(1000);
     }
     usleep(1 == rank->rank && away ? 120000 : 0);
-    CHECK(rank_wait(rank, &a.outcome, 1, 20));
-    status = a.outcome.status;
-    casting_release(&a);
-    return status;
+    return end_allgather(rank, &a);
 }
 
 /* Who waits for others looks, so what it misses counts each time. */
 static void away_or_waiting(rank_t *rank)
 {
+    unsigned long long offloaded;
     oc_status_t status = OC_OK;
 
     rank->service = OC_SERVICE_MULTICAST;
     late_joins(0, NULL);
     casting_allgather(rank, 0, 1000, false, 1);
     lose_membership(rank, false);
+    offloaded = rank->counters.allgather_offloaded;
     for (unsigned i = 0; i < 4; i++) {
         CHECK(OC_OK == allgather_late(rank, true));
     }
     CHECK(0 == rank->counters.cast.groups_unicast);
+    CHECK(offloaded + 4 == rank->counters.allgather_offloaded);
     for (unsigned i = 0; i < 6 && OC_OK == status; i++) {
         status = allgather_late(rank, false);
     }

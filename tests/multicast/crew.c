@@ -497,8 +497,7 @@ crew_t *crew_new(const crew_config_t *config)
     for (unsigned i = 0; i < crew->num_ranks; i++) {
         rank_t *rank = &crew->ranks[i];
         node_t node = {.datagram = get_datagram, .message = get_message, .missed = missed,
-                       .progress = progress,
-                       .wants_to_send = wants_to_send, .arg = rank};
+                       .progress = progress, .wants_to_send = wants_to_send, .arg = rank};
 
         crew->hosts[i] = NULL == config->hosts ? i : config->hosts[i];
         rank->crew = crew;
