@@ -31,6 +31,7 @@
 /* Of requests and looks, until something is known. */
 #define FIRST_ROUND_TRIP (5 * OC_MILLISECOND)
 #define FIRST_REORDER    OC_CAST_MAX_REORDER
+#define FIRST_PATIENCE   (2 * OC_MILLISECOND)
 
 static oc_status_t copy_hosts(oc_cast_group_t *group, const uint32_t *hosts)
 {
@@ -70,7 +71,8 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
     group->stepped = now;
     group->round_trip = FIRST_ROUND_TRIP;
     group->reorder = FIRST_REORDER;
-    group->patience = 2 * FIRST_REORDER;
+    group->patience = FIRST_PATIENCE;
+    group->stalling = FIRST_REORDER;
     oc_poll_begin(group);
     oc_backoff_begin(group);
     oc_tree_begin(group);

@@ -29,10 +29,7 @@
 /* Requests of one peer that are held; a rank never asks for more before it has answers. */
 #define OC_CAST_MAX_SERVICES 16u
 
-/*
- * Fragments overtaken by others count as lost when so much time has passed, within these bounds,
- * that so many more should have arrived.
- */
+/* The time in which so many fragments should arrive, within these bounds: fragments overtake others by less. */
 #define OC_CAST_MIN_REORDER       (OC_MILLISECOND / 4)
 #define OC_CAST_MAX_REORDER       (4 * OC_MILLISECOND)
 #define OC_CAST_REORDER_FRAGMENTS 64u
@@ -202,6 +199,8 @@ typedef struct oc_cast_operation {
     uint64_t looked;           /* fragments that had come or were sent at the last look */
     uint64_t moved, moved_at;  /* fragments that have passed this rank and all below, and when the last did */
     bool look_again;           /* before that time */
+    bool look_news;            /* something has come or was told since the last look, or … */
+    uint32_t quiet;            /* … looks since it did */
     uint64_t poll_at;          /* when blocks of which nothing comes are polled again, before that time */
     oc_cast_request_t *requests;
     uint32_t next_request;
@@ -313,7 +312,8 @@ struct oc_cast_group {
     bool unicast;              /* multicast does not work, because rank unreached does not hear … */
     uint32_t unheard, unreached; /* … rank unheard; num_ranks: anybody */
     bool closed;               /* all ranks know since the same operation that multicast is over */
-    uint64_t reorder;          /* ns in which fragments may overtake each other */
+    uint64_t reorder;          /* ns in which OC_CAST_REORDER_FRAGMENTS come */
+    uint64_t stalling;         /* as reorder, but with the time for which nothing came */
     uint64_t patience;         /* ns in which what is multicast again should be here */
     uint32_t silent;           /* fragments in whose time an owner has to be heard, see poll.c */
     uint64_t round_trip;       /* smoothed, of requests; doubled by those that take too long */

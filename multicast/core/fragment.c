@@ -128,6 +128,7 @@ void oc_fragment_sent(oc_cast_group_t *group, uint32_t rank, uint32_t count, uin
     if (count > high) {
         oc_chains_sent(operation, rank, count, now);
         block->ended = now;
+        operation->look_news = true;
         operation->poll_news = operation->poll_news || block->held > 0;
         if (0 == high) {
             oc_open_blocks_add(group, rank);
@@ -200,6 +201,7 @@ bool oc_fragment_place(oc_cast_group_t *group, uint32_t rank, uint32_t index, co
     oc_bit_set(operation->present, block->first + index);
     block->received++;
     operation->received++;
+    operation->look_news = true;
     oc_fragment_sent(group, rank, index + 1, now);
     while (block->summed < block->fragments
            && oc_bit(operation->present, block->first + block->summed)) {

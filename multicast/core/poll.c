@@ -12,13 +12,13 @@
 #include "multicast/core/post.h"
 #include "multicast/core/reception.h"
 
-#define MIN_SILENCE      OC_MILLISECOND
 #define MAX_SILENCE      OC_SECOND
 /* Of what has ended nothing comes: only messages tell what others have sent. */
-#define DRY_SILENCE      (OC_MILLISECOND / 2)
-/* The time of so many fragments, at least and at most. */
+#define DRY_SILENCE      (OC_MILLISECOND / 4)
+/* The time of so many fragments, at least and at most, and of each so much more. */
 #define SILENT_FRAGMENTS 8u
 #define MOST_SILENT      24u
+#define SILENT_MORE      (OC_MILLISECOND / 32)
 
 static uint32_t sent_of(const oc_cast_group_t *group, uint32_t owner)
 {
@@ -67,25 +67,25 @@ static bool may_be_silent(const oc_cast_operation_t *operation, uint32_t owner)
 }
 
 /*
- * Of silence: a latency, the time in which fragments overtake each other, and that which some
- * should take by what has arrived. How many, is learnt: what the kernel sends in one piece comes at
- * once, and then nothing for as long as the pieces of all others take. If nothing has come from
- * anybody, the pace is that of operations before. None of this is waited for where only messages tell
- * what was sent.
+ * Of silence: the time in which fragments overtake each other, and that which some should take by what has
+ * arrived, and a little more each. How many, is learnt: what the kernel sends in one piece comes at once, and
+ * then nothing for as long as the pieces of all others take, or for which a busy host has the owner wait. If
+ * nothing has come from anybody, the pace is that of operations before. None of this is waited for where only
+ * messages tell what was sent.
  */
 static uint64_t cutoff_of(const oc_cast_group_t *group, uint32_t owner)
 {
     const oc_cast_operation_t *operation = group->active;
-    uint64_t pace = group->reorder / OC_CAST_REORDER_FRAGMENTS, silence = MIN_SILENCE;
+    uint64_t pace = group->reorder / OC_CAST_REORDER_FRAGMENTS, silence = 0;
 
     if (operation->heard) {
         pace = oc_chains_pace(operation, owner, operation->cast_at);
-        silence += group->reorder;
+        silence = group->reorder;
     }
     if (oc_reception_is_dry(group, owner)) {
         return DRY_SILENCE > 2 * pace ? DRY_SILENCE : 2 * pace;
     }
-    silence += group->silent * pace;
+    silence += group->silent * (pace + SILENT_MORE);
     return silence < MAX_SILENCE ? silence : MAX_SILENCE;
 }
 

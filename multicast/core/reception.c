@@ -30,7 +30,7 @@
 #define LEAST_OPERATIONS 8u
 #define DRY              8u    /* one in so many comes, or less */
 #define TELLINGS         2u    /* that are no accident */
-/* Queues are empty after a millisecond and so many times that in which fragments overtake others. */
+/* Queues are empty after a millisecond and so many times the one in which some fragments come. */
 #define REORDERS         4u
 
 oc_status_t oc_reception_begin(oc_cast_group_t *group)
@@ -109,7 +109,7 @@ static void note(oc_cast_group_t *group, uint32_t number, uint32_t expected, uin
 static uint64_t time_of_queues(const oc_cast_group_t *group)
 {
     return OC_MILLISECOND
-           + REORDERS * (group->active->heard ? group->reorder : OC_CAST_MIN_REORDER);
+           + REORDERS * (group->active->heard ? group->stalling : OC_CAST_MIN_REORDER);
 }
 
 /* Notes since when nothing of an owner has come; whether it has sent more after queues were empty. */

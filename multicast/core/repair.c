@@ -40,10 +40,14 @@
 #define MIN_DEADLINE       (50 * OC_MILLISECOND)
 #define MAX_DEADLINE       (2 * OC_SECOND)
 #define MAX_ROUND_TRIP     (OC_SECOND / 2)
+#define MAX_LOOK           OC_MILLISECOND /* on slow links only few fragments come in that */
 #define MAX_DRY_LOOK       (OC_MILLISECOND / 2)
 #define LEAST_CAST         8u /* fragments that tell how fast a network is */
+#define QUIET_LOOKS        4u /* on end, then time between looks doubles */
+#define MAX_QUIET_SHIFT    4u
 /* Operations that are over before a look do not tell more. */
-#define QUICK_REORDER      (2 * OC_MILLISECOND)
+#define QUICK_REORDER      (OC_MILLISECOND / 2)
+#define QUICK_STALLING     (2 * OC_MILLISECOND)
 
 static void mark_lost(oc_cast_group_t *group, const oc_block_t *block, uint32_t index)
 {
@@ -321,49 +325,85 @@ static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, 
     }
 }
 
-/* In which so many fragments come; UINT64_MAX: too few have come to tell, or none does any more. */
-static uint64_t reorder_time(const oc_cast_group_t *group, uint64_t now)
+/*
+ * In which OC_CAST_REORDER_FRAGMENTS come, if the operation takes until then; UINT64_MAX: too few have come to
+ * tell, or none does any more.
+ */
+static uint64_t time_of_fragments(const oc_cast_group_t *group, uint64_t until)
 {
     const oc_cast_operation_t *operation = group->active;
 
     if (operation->cast < LEAST_CAST || oc_reception_is_dry(group, group->config.num_ranks)) {
         return UINT64_MAX;
     }
-    return OC_CAST_REORDER_FRAGMENTS * (now - operation->begun) / (operation->cast + 1);
+    return OC_CAST_REORDER_FRAGMENTS * (until - operation->begun) / (operation->cast + 1);
+}
+
+/* Of the last arrival, if any: that all wait for something afterwards does not make a network slow. */
+static uint64_t last_came(const oc_cast_operation_t *operation, uint64_t now)
+{
+    return operation->cast_at > operation->begun ? operation->cast_at : now;
+}
+
+static uint64_t within(uint64_t time)
+{
+    time = time < OC_CAST_MIN_REORDER ? OC_CAST_MIN_REORDER : time;
+    return time < OC_CAST_MAX_REORDER ? time : OC_CAST_MAX_REORDER;
 }
 
 /* On a fast network less time has to pass. */
 static void learn_reorder(oc_cast_group_t *group, uint64_t now)
 {
-    uint64_t time = reorder_time(group, now);
+    uint64_t time = time_of_fragments(group, last_came(group->active, now));
 
     if (UINT64_MAX == time || group->active->cast < OC_CAST_REORDER_FRAGMENTS) {
         return;
     }
-    time = time < OC_CAST_MIN_REORDER ? OC_CAST_MIN_REORDER : time;
-    group->reorder = time < OC_CAST_MAX_REORDER ? time : OC_CAST_MAX_REORDER;
+    group->reorder = within(time);
     /* it may wait behind others, on a slow network for long */
+    time = time < OC_CAST_MIN_REORDER ? OC_CAST_MIN_REORDER : time;
     group->patience = 2 * time < MAX_DEADLINE ? 2 * time : MAX_DEADLINE;
+    group->stalling = within(time_of_fragments(group, now));
 }
 
 void oc_repair_over(oc_cast_group_t *group, uint64_t now)
 {
-    uint64_t time = reorder_time(group, now);
+    uint64_t time = time_of_fragments(group, last_came(group->active, now));
+    uint64_t stalling = time_of_fragments(group, now);
 
     time = time < QUICK_REORDER ? QUICK_REORDER : time;
-    group->reorder = time < group->reorder ? time : group->reorder;
+    if (time < group->reorder) {
+        group->reorder = time;
+        group->patience = 2 * time;
+    }
+    stalling = stalling < QUICK_STALLING ? QUICK_STALLING : stalling;
+    group->stalling = stalling < group->stalling ? stalling : group->stalling;
 }
 
 /* Who gets nothing has nothing to wait for that may have been overtaken. */
-static uint64_t until_look(const oc_cast_group_t *group)
+uint64_t oc_repair_interval(const oc_cast_group_t *group)
 {
-    if (0 == group->active->incomplete) {
+    uint64_t most =
+        oc_reception_is_dry(group, group->config.num_ranks) ? MAX_DRY_LOOK : MAX_LOOK;
+
+    return group->reorder < most ? group->reorder : most;
+}
+
+/* After a new look. As long as all wait for somebody who computes, nothing comes. */
+static uint64_t until_look(oc_cast_group_t *group)
+{
+    oc_cast_operation_t *operation = group->active;
+    uint64_t time = oc_repair_interval(group);
+    uint32_t shift;
+
+    operation->quiet = operation->look_news ? 0 : operation->quiet + 1;
+    operation->look_news = false;
+    if (0 == operation->incomplete) {
         return OC_CAST_MAX_STEP;
     }
-    if (oc_reception_is_dry(group, group->config.num_ranks) && group->reorder > MAX_DRY_LOOK) {
-        return MAX_DRY_LOOK;
-    }
-    return group->reorder;
+    shift = operation->quiet / QUIET_LOOKS;
+    time <<= shift < MAX_QUIET_SHIFT ? shift : MAX_QUIET_SHIFT;
+    return time < OC_CAST_MAX_REORDER ? time : OC_CAST_MAX_REORDER;
 }
 
 static uint64_t next_look(const oc_cast_operation_t *operation)
@@ -541,6 +581,7 @@ void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message,
     if (message->num_ranges > 0) {
         request->fed = now;
     }
+    operation->look_news = true;
     if (now - request->fed < MAX_DEADLINE) { /* or its source waits for what it will not get */
         request->deadline = deadline_of(group, request->wait, now);
     }

@@ -8,6 +8,11 @@
 
 #include "multicast/core/cast_types.h"
 
+/*
+ * ns from look to look: no fragment overtakes others by more. Of what is lost for several ranks, all know
+ * within that.
+ */
+uint64_t oc_repair_interval(const oc_cast_group_t *group);
 /* Returns when it wants to look again. */
 uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now);
 /* A fragment that was missing came by multicast again, perhaps before it was asked for. */

@@ -142,6 +142,35 @@ static void play_cut(unsigned ranks, uint64_t when)
     assert_true(took(ranks, 2) < 2 * took(ranks, 0));
 }
 
+/* Operations before tell how fast the network is; in all that follow milliseconds are lost, and none later. */
+static void play_cut_of_little(unsigned ranks, size_t block)
+{
+    unsigned count = 12;
+    double lost = 0;
+
+    begin(ranks);
+    for (unsigned i = 0; i < count; i++) {
+        if (2 == i) {
+            cut(all_of(ranks), 0, 300 * MICROSECOND);
+        }
+        add(block, true);
+        expect_success(PATIENCE);
+    }
+    expect_unicast(ranks, UINT32_MAX, UINT32_MAX);
+    for (unsigned i = 2; i + 1 < count; i++) {
+        lost += took(ranks, i) - took(ranks, count - 1);
+    }
+    assert_true(lost < 0.005);
+}
+
+static void test_cut_of_little(void **state)
+{
+    (void) state;
+    play_cut_of_little(8, MEGABYTE / 8);
+    play_cut_of_little(8, MEGABYTE / 32);
+    play_cut_of_little(64, MEGABYTE / 64);
+}
+
 /* It has ended since the ranks probed, and nothing is known yet of how fast the network is. */
 static void play_cut_from_the_beginning(unsigned ranks)
 {
@@ -652,6 +681,7 @@ int main(void)
         TEST(test_cut_in_the_middle),
         TEST(test_cut_of_many),
         TEST(test_cut_of_many_from_the_beginning),
+        TEST(test_cut_of_little),
         TEST(test_recasts_are_cut),
         TEST(test_one_host_is_cut_off),
         TEST(test_one_host_is_not_heard),
