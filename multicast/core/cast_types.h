@@ -29,7 +29,7 @@
 /* Requests of one peer that are held; a rank never asks for more before it has answers. */
 #define OC_CAST_MAX_SERVICES 16u
 
-/* The time in which so many fragments should arrive, within these bounds: fragments overtake others by less. */
+/* The time in which so many fragments should arrive, within these bounds. */
 #define OC_CAST_MIN_REORDER       (OC_MILLISECOND / 4)
 #define OC_CAST_MAX_REORDER       (4 * OC_MILLISECOND)
 #define OC_CAST_REORDER_FRAGMENTS 64u
@@ -54,7 +54,7 @@ typedef struct {
     uint64_t start;            /* fragments of its chain that come before it */
     uint32_t received;         /* bits set */
     uint32_t high;             /* so many have been sent, as far as this rank knows */
-    uint32_t mark;             /* high as it was a reorder window ago */
+    uint32_t mark;             /* high as it was at the look before */
     uint32_t came, marked;     /* by multicast, as first sent: until now, and when mark was high */
     uint32_t expected, counted; /* what should be here and what came, as the group's reception has it */
     bool told;                 /* mark was told since the last look */
@@ -196,6 +196,7 @@ typedef struct oc_cast_operation {
     uint64_t cast;             /* fragments that came by multicast or were sent … */
     uint64_t cast_at;          /* … and when the last of those that came did */
     uint64_t early;            /* of them, those that came before this rank began */
+    uint64_t paced_at;         /* when the last of both came or was sent */
     uint64_t looked;           /* fragments that had come or were sent at the last look */
     uint64_t moved, moved_at;  /* fragments that have passed this rank and all below, and when the last did */
     bool look_again;           /* before that time */

@@ -229,7 +229,7 @@ void oc_chains_came(oc_cast_operation_t *operation, uint32_t rank, uint64_t now)
     block->came++;
     chain->came++;
     operation->cast++;
-    operation->cast_at = now;
+    operation->cast_at = operation->paced_at = now;
 }
 
 uint64_t oc_chains_pace(const oc_cast_operation_t *operation, uint32_t rank, uint64_t until)

@@ -209,7 +209,7 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
 
     assert(OC_CAST_ENTERING == operation->state);
     operation->state = OC_CAST_RUNNING;
-    operation->begun = operation->cast_at = now;
+    operation->begun = operation->cast_at = operation->paced_at = now;
     operation->early = operation->cast;
     operation->look_at = group->unicast ? now : now + group->reorder;
     operation->poll_at = UINT64_MAX;

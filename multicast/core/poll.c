@@ -14,7 +14,9 @@
 
 #define MAX_SILENCE      OC_SECOND
 /* Of what has ended nothing comes: only messages tell what others have sent. */
-#define DRY_SILENCE      (OC_MILLISECOND / 4)
+#define DRY_SILENCE      (3 * OC_MILLISECOND / 8)
+/* Until the first fragment of an operation: not all ranks begin at once. */
+#define FIRST_SILENCE    (OC_MILLISECOND / 2)
 /* The time of so many fragments, at least and at most, and of each so much more. */
 #define SILENT_FRAGMENTS 8u
 #define MOST_SILENT      24u
@@ -67,8 +69,8 @@ static bool may_be_silent(const oc_cast_operation_t *operation, uint32_t owner)
 }
 
 /*
- * Of silence: the time in which fragments overtake each other, and that which some should take by what has
- * arrived, and a little more each. How many, is learnt: what the kernel sends in one piece comes at once, and
+ * Of silence: the time in which many fragments come, and that which some of the owner's should take by what
+ * has arrived, and a little more each. How many, is learnt: what the kernel sends in one piece comes at once, and
  * then nothing for as long as the pieces of all others take, or for which a busy host has the owner wait. If
  * nothing has come from anybody, the pace is that of operations before. None of this is waited for where only
  * messages tell what was sent.
@@ -76,7 +78,7 @@ static bool may_be_silent(const oc_cast_operation_t *operation, uint32_t owner)
 static uint64_t cutoff_of(const oc_cast_group_t *group, uint32_t owner)
 {
     const oc_cast_operation_t *operation = group->active;
-    uint64_t pace = group->reorder / OC_CAST_REORDER_FRAGMENTS, silence = 0;
+    uint64_t pace = group->reorder / OC_CAST_REORDER_FRAGMENTS, silence = FIRST_SILENCE;
 
     if (operation->heard) {
         pace = oc_chains_pace(operation, owner, operation->cast_at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds what is missing and asks for it. Every few milliseconds the blocks are looked at that are open:
+ * Finds what is missing and asks for it. Each millisecond, or more often, the blocks are looked at that are open:
  *
  *   - A fragment is missing if a later one of the same block was here at the look before.
  *   - If nothing is known to be missing and the block's owner should be sending, but has been
@@ -326,23 +326,19 @@ static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, 
 }
 
 /*
- * In which OC_CAST_REORDER_FRAGMENTS come, if the operation takes until then; UINT64_MAX: too few have come to
- * tell, or none does any more.
+ * In which OC_CAST_REORDER_FRAGMENTS come or are sent, as far as until; UINT64_MAX: too few to tell, as what has
+ * waited for this rank does not, or none come any more.
  */
 static uint64_t time_of_fragments(const oc_cast_group_t *group, uint64_t until)
 {
     const oc_cast_operation_t *operation = group->active;
+    uint64_t count = operation->cast - operation->early;
 
-    if (operation->cast < LEAST_CAST || oc_reception_is_dry(group, group->config.num_ranks)) {
+    if (count < LEAST_CAST || oc_reception_is_excused(group)
+        || oc_reception_is_dry(group, group->config.num_ranks)) {
         return UINT64_MAX;
     }
-    return OC_CAST_REORDER_FRAGMENTS * (until - operation->begun) / (operation->cast + 1);
-}
-
-/* Of the last arrival, if any: that all wait for something afterwards does not make a network slow. */
-static uint64_t last_came(const oc_cast_operation_t *operation, uint64_t now)
-{
-    return operation->cast_at > operation->begun ? operation->cast_at : now;
+    return OC_CAST_REORDER_FRAGMENTS * (until - operation->begun) / (count + 1);
 }
 
 static uint64_t within(uint64_t time)
@@ -351,10 +347,10 @@ static uint64_t within(uint64_t time)
     return time < OC_CAST_MAX_REORDER ? time : OC_CAST_MAX_REORDER;
 }
 
-/* On a fast network less time has to pass. */
+/* On a fast network less time has to pass. That all wait for somebody afterwards does not make it slow. */
 static void learn_reorder(oc_cast_group_t *group, uint64_t now)
 {
-    uint64_t time = time_of_fragments(group, last_came(group->active, now));
+    uint64_t time = time_of_fragments(group, group->active->paced_at);
 
     if (UINT64_MAX == time || group->active->cast < OC_CAST_REORDER_FRAGMENTS) {
         return;
@@ -366,15 +362,16 @@ static void learn_reorder(oc_cast_group_t *group, uint64_t now)
     group->stalling = within(time_of_fragments(group, now));
 }
 
+/* Small operations may be over at once on a slow network, too: what large ones have learnt goes down in steps. */
 void oc_repair_over(oc_cast_group_t *group, uint64_t now)
 {
-    uint64_t time = time_of_fragments(group, last_came(group->active, now));
-    uint64_t stalling = time_of_fragments(group, now);
+    uint64_t time = time_of_fragments(group, group->active->paced_at);
+    uint64_t stalling = time_of_fragments(group, now), half = group->patience / 2;
 
     time = time < QUICK_REORDER ? QUICK_REORDER : time;
     if (time < group->reorder) {
         group->reorder = time;
-        group->patience = 2 * time;
+        group->patience = 2 * time > half ? 2 * time : half;
     }
     stalling = stalling < QUICK_STALLING ? QUICK_STALLING : stalling;
     group->stalling = stalling < group->stalling ? stalling : group->stalling;
@@ -411,11 +408,25 @@ static uint64_t next_look(const oc_cast_operation_t *operation)
     return operation->poll_at < operation->look_at ? operation->poll_at : operation->look_at;
 }
 
+/* Once something comes again, the next look is as soon as if it had come all the time. */
+static void end_quiet(oc_cast_group_t *group, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->active;
+    uint64_t at = now + oc_repair_interval(group);
+
+    if (operation->look_news && operation->quiet >= QUIET_LOOKS) {
+        operation->quiet = 0;
+        operation->look_at = at < operation->look_at ? at : operation->look_at;
+    }
+}
+
 uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
-    bool new_look = now >= operation->look_at, spare[2] = {true, true};
+    bool new_look, spare[2] = {true, true};
 
+    end_quiet(group, now);
+    new_look = now >= operation->look_at;
     if (now >= operation->poll_at) {
         operation->poll_at = UINT64_MAX;
         operation->look_again = true;

@@ -9,8 +9,8 @@
 #include "multicast/core/cast_types.h"
 
 /*
- * ns from look to look: no fragment overtakes others by more. Of what is lost for several ranks, all know
- * within that.
+ * ns from look to look as long as something comes: no fragment overtakes others by more. Of what is lost for
+ * several ranks, all know about within that.
  */
 uint64_t oc_repair_interval(const oc_cast_group_t *group);
 /* Returns when it wants to look again. */

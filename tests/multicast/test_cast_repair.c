@@ -213,6 +213,10 @@ static double play_some(unsigned ranks, size_t block, double share)
         expect_success(60 * OC_SECOND);
         times[i] = seconds(ranks, i);
     }
+    if (0 == share) {
+        assert_int_equal(crew_totals(crew).fragments_lost, 0);
+        assert_int_equal(crew_totals(crew).fragments_duplicated, 0);
+    }
     qsort(times, count, sizeof(times[0]), by_time);
     return times[count / 2];
 }
