@@ -16,6 +16,7 @@ libocmulticast_la_SOURCES = \
 	multicast/core/cast_core.h multicast/core/cast_core.c \
 	multicast/core/cast_memory.h multicast/core/cast_memory.c \
 	multicast/core/open_blocks.h multicast/core/open_blocks.c \
+	multicast/core/pace.h multicast/core/pace.c \
 	multicast/core/operation.h multicast/core/operation.c \
 	multicast/core/partners.h multicast/core/partners.c \
 	multicast/core/poll.h multicast/core/poll.c \

@@ -16,6 +16,7 @@
 #include "multicast/core/cast_tree.h"
 #include "multicast/core/credit.h"
 #include "multicast/core/operation.h"
+#include "multicast/core/pace.h"
 #include "multicast/core/partners.h"
 #include "multicast/core/poll.h"
 #include "multicast/core/reception.h"
@@ -28,10 +29,8 @@
 /* Batches of datagrams that one progress sends, so that what arrives meanwhile is looked at. */
 #define SEND_ROUNDS 4
 
-/* Of requests and looks, until something is known. */
+/* Of requests, until something is known. */
 #define FIRST_ROUND_TRIP (5 * OC_MILLISECOND)
-#define FIRST_REORDER    OC_CAST_MAX_REORDER
-#define FIRST_PATIENCE   (2 * OC_MILLISECOND)
 
 static oc_status_t copy_hosts(oc_cast_group_t *group, const uint32_t *hosts)
 {
@@ -70,9 +69,7 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
     group->config.job_key = NULL;
     group->stepped = now;
     group->round_trip = FIRST_ROUND_TRIP;
-    group->reorder = FIRST_REORDER;
-    group->patience = FIRST_PATIENCE;
-    group->stalling = FIRST_REORDER;
+    oc_pace_begin(group);
     oc_poll_begin(group);
     oc_backoff_begin(group);
     oc_tree_begin(group);
@@ -293,7 +290,7 @@ static uint64_t progress_active(oc_cast_group_t *group, uint64_t now, uint64_t s
         return now + OC_MILLISECOND;
     }
     oc_backoff_moved(group);
-    oc_repair_over(group, now);
+    oc_pace_over(group, now);
     group->active = NULL;
     oc_operation_finish(group, active, OC_OK);
     return NULL != group->queue ? now : UINT64_MAX;

@@ -156,6 +156,12 @@ typedef struct {
     uint8_t *payload;          /* of one fragment */
 } oc_recast_t;
 
+/* How fast a link is in an operation; see pace.c. */
+typedef struct {
+    uint64_t fragments, time;  /* so many came within that, in ns */
+    uint64_t last;             /* when the last of them did */
+} oc_pace_t;
+
 typedef struct oc_cast_operation {
     oc_cast_args_t args;
     size_t *lengths, *offsets; /* copies, or NULL */
@@ -195,8 +201,8 @@ typedef struct oc_cast_operation {
     uint64_t begun, look_at;
     uint64_t cast;             /* fragments that came by multicast or were sent … */
     uint64_t cast_at;          /* … and when the last of those that came did */
-    uint64_t early;            /* of them, those that came before this rank began */
-    uint64_t paced_at;         /* when the last of both came or was sent */
+    uint64_t early;            /* of cast, those that came before this rank began */
+    oc_pace_t pace;
     uint64_t looked;           /* fragments that had come or were sent at the last look */
     uint64_t moved, moved_at;  /* fragments that have passed this rank and all below, and when the last did */
     bool look_again;           /* before that time */

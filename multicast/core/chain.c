@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "multicast/core/backoff.h"
+#include "multicast/core/pace.h"
 
 /* Fragments that a chain may be ahead: with less it costs more than it keeps in step. */
 #define MIN_AHEAD  3u
@@ -229,16 +230,17 @@ void oc_chains_came(oc_cast_operation_t *operation, uint32_t rank, uint64_t now)
     block->came++;
     chain->came++;
     operation->cast++;
-    operation->cast_at = operation->paced_at = now;
+    operation->cast_at = now;
+    oc_pace_came(operation, now);
 }
 
-uint64_t oc_chains_pace(const oc_cast_operation_t *operation, uint32_t rank, uint64_t until)
+uint64_t oc_chains_pace(const oc_cast_operation_t *operation, uint32_t rank)
 {
     const oc_chain_t *chain = &operation->chains[operation->blocks[rank].chain];
     uint64_t part = (uint64_t) ((double) operation->cast * (double) chain->fragments
                                 / (double) operation->fragments);
 
-    return (until - operation->begun) / ((chain->came > part ? chain->came : part) + 1);
+    return operation->pace.time / ((chain->came > part ? chain->came : part) + 1);
 }
 
 /* All others are silent: either nothing gets through, or they wait for this rank. */

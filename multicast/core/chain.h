@@ -16,7 +16,7 @@ void oc_chains_came(oc_cast_operation_t *operation, uint32_t rank, uint64_t now)
  * ns between two fragments of a rank's chain, by what multicast has brought until then: of it, or of all, as all end
  * together.
  */
-uint64_t oc_chains_pace(const oc_cast_operation_t *operation, uint32_t rank, uint64_t until);
+uint64_t oc_chains_pace(const oc_cast_operation_t *operation, uint32_t rank);
 /* Own fragments that may have been sent by now. */
 uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now);
 /* Whether no more is left to send than a chain may be ahead: the next rank may begin. */

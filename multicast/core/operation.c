@@ -10,6 +10,7 @@
 #include "multicast/core/cast_memory.h"
 #include "multicast/core/chain.h"
 #include "multicast/core/open_blocks.h"
+#include "multicast/core/pace.h"
 
 static bool copy_sizes(oc_cast_operation_t *operation, const oc_cast_args_t *args, uint32_t count)
 {
@@ -209,7 +210,8 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
 
     assert(OC_CAST_ENTERING == operation->state);
     operation->state = OC_CAST_RUNNING;
-    operation->begun = operation->cast_at = operation->paced_at = now;
+    operation->begun = operation->cast_at = now;
+    oc_pace_restart(operation, now);
     operation->early = operation->cast;
     operation->look_at = group->unicast ? now : now + group->reorder;
     operation->poll_at = UINT64_MAX;

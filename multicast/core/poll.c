@@ -81,7 +81,7 @@ static uint64_t cutoff_of(const oc_cast_group_t *group, uint32_t owner)
     uint64_t pace = group->reorder / OC_CAST_REORDER_FRAGMENTS, silence = FIRST_SILENCE;
 
     if (operation->heard) {
-        pace = oc_chains_pace(operation, owner, operation->cast_at);
+        pace = oc_chains_pace(operation, owner);
         silence = group->reorder;
     }
     if (oc_reception_is_dry(group, owner)) {

@@ -26,6 +26,7 @@
 #include "multicast/core/chain.h"
 #include "multicast/core/fragment.h"
 #include "multicast/core/open_blocks.h"
+#include "multicast/core/pace.h"
 #include "multicast/core/partners.h"
 #include "multicast/core/poll.h"
 #include "multicast/core/post.h"
@@ -42,12 +43,8 @@
 #define MAX_ROUND_TRIP     (OC_SECOND / 2)
 #define MAX_LOOK           OC_MILLISECOND /* on slow links only few fragments come in that */
 #define MAX_DRY_LOOK       (OC_MILLISECOND / 2)
-#define LEAST_CAST         8u /* fragments that tell how fast a network is */
 #define QUIET_LOOKS        4u /* on end, then time between looks doubles */
 #define MAX_QUIET_SHIFT    4u
-/* Operations that are over before a look do not tell more. */
-#define QUICK_REORDER      (OC_MILLISECOND / 2)
-#define QUICK_STALLING     (2 * OC_MILLISECOND)
 
 static void mark_lost(oc_cast_group_t *group, const oc_block_t *block, uint32_t index)
 {
@@ -274,9 +271,9 @@ static void expire(oc_cast_group_t *group, uint64_t now)
             operation->overdue[request->source] += !request->answered;
             if (!request->answered) {
                 withdraw(group, request);
+                any = true;
             }
             close_request(group, request);
-            any = true;
         }
     }
     if (any) {
@@ -323,58 +320,6 @@ static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, 
             oc_open_blocks_remove(group, rank); /* nothing can be missing before it is sent */
         }
     }
-}
-
-/*
- * In which OC_CAST_REORDER_FRAGMENTS come or are sent, as far as until; UINT64_MAX: too few to tell, as what has
- * waited for this rank does not, or none come any more.
- */
-static uint64_t time_of_fragments(const oc_cast_group_t *group, uint64_t until)
-{
-    const oc_cast_operation_t *operation = group->active;
-    uint64_t count = operation->cast - operation->early;
-
-    if (count < LEAST_CAST || oc_reception_is_excused(group)
-        || oc_reception_is_dry(group, group->config.num_ranks)) {
-        return UINT64_MAX;
-    }
-    return OC_CAST_REORDER_FRAGMENTS * (until - operation->begun) / (count + 1);
-}
-
-static uint64_t within(uint64_t time)
-{
-    time = time < OC_CAST_MIN_REORDER ? OC_CAST_MIN_REORDER : time;
-    return time < OC_CAST_MAX_REORDER ? time : OC_CAST_MAX_REORDER;
-}
-
-/* On a fast network less time has to pass. That all wait for somebody afterwards does not make it slow. */
-static void learn_reorder(oc_cast_group_t *group, uint64_t now)
-{
-    uint64_t time = time_of_fragments(group, group->active->paced_at);
-
-    if (UINT64_MAX == time || group->active->cast < OC_CAST_REORDER_FRAGMENTS) {
-        return;
-    }
-    group->reorder = within(time);
-    /* it may wait behind others, on a slow network for long */
-    time = time < OC_CAST_MIN_REORDER ? OC_CAST_MIN_REORDER : time;
-    group->patience = 2 * time < MAX_DEADLINE ? 2 * time : MAX_DEADLINE;
-    group->stalling = within(time_of_fragments(group, now));
-}
-
-/* Small operations may be over at once on a slow network, too: what large ones have learnt goes down in steps. */
-void oc_repair_over(oc_cast_group_t *group, uint64_t now)
-{
-    uint64_t time = time_of_fragments(group, group->active->paced_at);
-    uint64_t stalling = time_of_fragments(group, now), half = group->patience / 2;
-
-    time = time < QUICK_REORDER ? QUICK_REORDER : time;
-    if (time < group->reorder) {
-        group->reorder = time;
-        group->patience = 2 * time > half ? 2 * time : half;
-    }
-    stalling = stalling < QUICK_STALLING ? QUICK_STALLING : stalling;
-    group->stalling = stalling < group->stalling ? stalling : group->stalling;
 }
 
 /* Who gets nothing has nothing to wait for that may have been overtaken. */
@@ -444,7 +389,7 @@ uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now)
         look_at_block(group, oc_partners_behind(group, i), new_look, spare, now);
     }
     if (new_look) {
-        learn_reorder(group, now);
+        oc_pace_learn(group, now);
         oc_backoff_moved(group);
         operation->look_at = now + until_look(group);
     }

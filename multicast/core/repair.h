@@ -20,7 +20,5 @@ void oc_repair_came(oc_cast_group_t *group, uint32_t owner, uint32_t index);
 void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now);
 /* This rank was elsewhere for so long: answers may lie here. */
 void oc_repair_absent(oc_cast_operation_t *operation, uint64_t time);
-/* The active operation is over, perhaps before a look: that tells how fast the network is. */
-void oc_repair_over(oc_cast_group_t *group, uint64_t now);
 
 #endif

@@ -9,6 +9,7 @@
 #include "multicast/core/cast_memory.h"
 #include "multicast/core/chain.h"
 #include "multicast/core/fragment.h"
+#include "multicast/core/pace.h"
 #include "multicast/core/post.h"
 #include "multicast/core/unicast.h"
 
@@ -79,7 +80,7 @@ static void count_sent(oc_cast_group_t *group, uint32_t taken, uint64_t now)
     assert(taken <= operation->blocks[group->config.rank].fragments - operation->sent);
     operation->sent += taken;
     operation->cast += taken;
-    operation->paced_at = taken > 0 ? now : operation->paced_at;
+    oc_pace_sent(operation, taken, now);
     group->config.counters->fragments_sent += taken;
     oc_fragment_sent(group, group->config.rank, operation->sent, now);
     if (!operation->turn_passed && oc_chains_nears_end(group)) {
