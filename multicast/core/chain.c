@@ -237,7 +237,9 @@ void oc_chains_came(oc_cast_operation_t *operation, uint32_t rank, uint64_t now)
 uint64_t oc_chains_pace(const oc_cast_operation_t *operation, uint32_t rank)
 {
     const oc_chain_t *chain = &operation->chains[operation->blocks[rank].chain];
-    uint64_t part = (uint64_t) ((double) operation->cast * (double) chain->fragments
+    /* while this rank sends in turn nothing comes, and no time passes here */
+    uint64_t cast = operation->cast - (operation->together ? 0 : operation->sent);
+    uint64_t part = (uint64_t) ((double) cast * (double) chain->fragments
                                 / (double) operation->fragments);
 
     return operation->pace.time / ((chain->came > part ? chain->came : part) + 1);

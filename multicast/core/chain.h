@@ -13,7 +13,7 @@ void oc_chains_sent(oc_cast_operation_t *operation, uint32_t rank, uint32_t coun
 /* A fragment of a rank's block has come by multicast, as first sent. */
 void oc_chains_came(oc_cast_operation_t *operation, uint32_t rank, uint64_t now);
 /*
- * ns between two fragments of a rank's chain, by what multicast has brought until then: of it, or of all, as all end
+ * ns between two fragments of a rank's chain, by what multicast has brought (pace.h): of it, or of all, as all end
  * together.
  */
 uint64_t oc_chains_pace(const oc_cast_operation_t *operation, uint32_t rank);

@@ -3,7 +3,8 @@
  * The time in which fragments come is the sum of that between arrivals. While all wait for somebody who computes
  * nothing comes, which does not make a network slow: of each wait only a little counts. Nor does what a rank
  * itself sends tell anything where others only send when it does not, as a kernel takes a lot of it at once; who
- * gets nothing at all learns from what it may send later, when others say how far they are.
+ * gets nothing at all learns from what it may send later, when others say how far they are. What has waited for a
+ * rank that was away comes at once, on any network: that makes none fast.
  *
  * Queues are another matter: where all are full little comes, and what nobody hears may be in one. So for these
  * it is all the time that an operation takes.
@@ -17,9 +18,9 @@
 #define FIRST_PATIENCE (2 * OC_MILLISECOND)
 #define MAX_PATIENCE   (2 * OC_SECOND)
 
-/* A kernel sends more at a time on fast links only. */
+/* Longer than between pieces of 16 KiB on all but very slow links. */
 #define MOST_OF_A_WAIT (2 * OC_MILLISECOND)
-#define LEAST_CAME     8u /* fragments that tell how fast a network is */
+#define LEAST_CAST     8u /* fragments that tell for how long queues may be full */
 /* Operations that are over before a look do not tell more. */
 #define QUICK_REORDER  (OC_MILLISECOND / 2)
 #define QUICK_STALLING (2 * OC_MILLISECOND)
@@ -87,14 +88,21 @@ static uint64_t within(uint64_t time, uint64_t least, uint64_t most)
     return time < most ? time : most;
 }
 
+static uint64_t at_least(uint64_t time, uint64_t least)
+{
+    return time < least ? least : time;
+}
+
 void oc_pace_learn(oc_cast_group_t *group, uint64_t now)
 {
-    if (tells(group, group->active->pace.fragments, OC_CAST_REORDER_FRAGMENTS)) {
-        uint64_t time = time_of_fragments(group);
+    bool away = oc_reception_is_excused(group);
 
-        group->reorder = within(time, OC_CAST_MIN_REORDER, OC_CAST_MAX_REORDER);
+    if (tells(group, group->active->pace.fragments, OC_CAST_REORDER_FRAGMENTS)) {
+        uint64_t time = at_least(time_of_fragments(group), OC_CAST_MIN_REORDER);
+
+        group->reorder = within(time, away ? group->reorder : 0, OC_CAST_MAX_REORDER);
         /* it may wait behind others, on a slow network for long */
-        group->patience = within(2 * time, 2 * OC_CAST_MIN_REORDER, MAX_PATIENCE);
+        group->patience = within(2 * time, away ? group->patience : 0, MAX_PATIENCE);
     }
     if (tells(group, group->active->cast, OC_CAST_REORDER_FRAGMENTS)) {
         group->stalling =
@@ -102,16 +110,19 @@ void oc_pace_learn(oc_cast_group_t *group, uint64_t now)
     }
 }
 
-/* On a slow network, too, little may come at once. So what large operations have learnt is forgotten in steps. */
+/*
+ * A few fragments tell that a network is fast, if they do not come at once on a slow one: so patience, which is for
+ * what waits behind many, is lost in steps.
+ */
 void oc_pace_over(oc_cast_group_t *group, uint64_t now)
 {
-    if (tells(group, group->active->pace.fragments, LEAST_CAME)) {
-        uint64_t time = within(time_of_fragments(group), QUICK_REORDER, MAX_PATIENCE / 2);
+    if (tells(group, group->active->pace.fragments, 1) && !oc_reception_is_excused(group)) {
+        uint64_t time = at_least(time_of_fragments(group), QUICK_REORDER);
 
         group->reorder = time < group->reorder ? time : group->reorder;
-        group->patience = within(2 * time, group->patience / 2, MAX_PATIENCE);
+        group->patience = within(2 * time, group->patience / 2, group->patience);
     }
-    if (tells(group, group->active->cast, LEAST_CAME)) {
+    if (tells(group, group->active->cast, LEAST_CAST)) {
         group->stalling = within(time_with_waits(group, now), QUICK_STALLING, group->stalling);
     }
 }

@@ -12,7 +12,7 @@
 void oc_pace_begin(oc_cast_group_t *group);
 /* The active operation begins on this rank. */
 void oc_pace_restart(oc_cast_operation_t *operation, uint64_t now);
-/* A fragment came by multicast, for the first time. */
+/* A fragment came by multicast, as first sent. */
 void oc_pace_came(oc_cast_operation_t *operation, uint64_t now);
 /* So many own fragments have just been counted as sent. */
 void oc_pace_sent(oc_cast_operation_t *operation, uint32_t count, uint64_t now);

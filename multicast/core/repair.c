@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds what is missing and asks for it. Each millisecond, or more often, the blocks are looked at that are open:
+ * Finds what is missing and asks for it. About each millisecond the blocks are looked at that are open:
  *
  *   - A fragment is missing if a later one of the same block was here at the look before.
  *   - If nothing is known to be missing and the block's owner should be sending, but has been
