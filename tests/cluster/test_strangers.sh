@@ -112,12 +112,13 @@ expect_kept_out() {
     [ "$(grep -c '^stranger: no connection' "$tmp/ucx")" -eq "$(grep -c . "$tmp/raw")" ] || not_ok "a stranger gets in with UCX" "$tmp/ucx"
 }
 
-# expect_end NAME: the job goes on until it is told to stop, with right results of offloaded operations.
+# expect_end NAME [TOO_FEW]: the job goes on until it is told to stop, with right results of offloaded operations, and
+# of more of them than what a job has that is told so at once.
 expect_end() {
     : >"$tmp/$1.stop"
     wait "$job" || not_ok "$1: the job failed" "$tmp/$1.log" "$tmp/server.text"
     has_line "$tmp/$1.log" '^ok two_jobs$' || not_ok "$1: the results are not right" "$tmp/$1.log"
-    ! has_line "$tmp/$1.log" '^(0|1|2|3) operations$' || not_ok "$1: nothing was offloaded" "$tmp/$1.log"
+    ! has_line "$tmp/$1.log" "^(${2:-0|1|2|3}) operations\$" || not_ok "$1: nothing was offloaded" "$tmp/$1.log"
     ! has_line "$tmp/$1.log" 'open to every host' || not_ok "$1: it has no filter" "$tmp/$1.log"
 }
 
@@ -202,7 +203,7 @@ test_interface() {
     begin_job interface "$servers" 2-3 peer_aggregation=off --hosts 2-3 -- two_jobs "$tmp/interface.stop" 6
     wait_for_ports interface 2 two_jobs 1
     [ -z "$(ports_on 2 two_jobs 127.0.0.1)" ] || not_ok "interface: the job listens on loopback, too" "$tmp/interface.log"
-    expect_end interface
+    expect_end interface '0|1' # nobody attacks it
     cluster signal 1 TERM
 }
 
