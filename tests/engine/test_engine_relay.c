@@ -293,6 +293,7 @@ static void abandoned(rank_t *rank)
 
     settle_in(rank);
     casting_allgather(rank, 0, 1000, false, 1);
+    rank_barrier(rank); /* it may be over on some ranks first */
     if (2 == rank->rank) {
         oc_group_give_up(rank_group(rank, 0), OC_ERR_NO_MEMORY, "rank 2 has had enough");
     }
