@@ -360,6 +360,7 @@ static void unread(rank_t *rank)
 
     settle_in(rank);
     casting_allgather(rank, 0, 1000, false, 1);
+    rank_barrier(rank); /* as above */
     group = rank_group(rank, 0);
     casting_lay_out(rank, &a, lengths, 0, 0);
     if (2 == rank->rank) {
