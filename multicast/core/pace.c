@@ -82,15 +82,15 @@ static uint64_t time_with_waits(const oc_cast_group_t *group, uint64_t now)
     return OC_CAST_REORDER_FRAGMENTS * (now - operation->begun) / (operation->cast + 1);
 }
 
-static uint64_t within(uint64_t time, uint64_t least, uint64_t most)
-{
-    time = time < least ? least : time;
-    return time < most ? time : most;
-}
-
 static uint64_t at_least(uint64_t time, uint64_t least)
 {
     return time < least ? least : time;
+}
+
+static uint64_t within(uint64_t time, uint64_t least, uint64_t most)
+{
+    time = at_least(time, least);
+    return time < most ? time : most;
 }
 
 void oc_pace_learn(oc_cast_group_t *group, uint64_t now)

@@ -357,9 +357,10 @@ static uint64_t next_look(const oc_cast_operation_t *operation)
 static void end_quiet(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
-    uint64_t at = now + oc_repair_interval(group);
 
-    if (operation->look_news && operation->quiet >= QUIET_LOOKS) {
+    if (operation->quiet >= QUIET_LOOKS && operation->look_news) {
+        uint64_t at = now + oc_repair_interval(group);
+
         operation->quiet = 0;
         operation->look_at = at < operation->look_at ? at : operation->look_at;
     }
