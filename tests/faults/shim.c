@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "tests/random.h"
 
-/* A reordered datagram that nothing overtakes does not wait for ever. */
+/* A reordered datagram that nothing overtakes waits for less than what counts as lost on any network. */
 #define REORDER_PATIENCE (OC_MILLISECOND / 5)
 
 /* A datagram that waits. */
