@@ -23,6 +23,11 @@
 
 /* Segments that one acknowledgement stands for, if all are in order. */
 #define ACK_EVERY 2u
+/*
+ * For so long a kernel keeps the acknowledgement of less, unless it goes with data or with that of what comes next.
+ * Here it is not late, so that nobody repeats what has come, but only one in this time has bytes.
+ */
+#define ACK_DELAY (40 * OC_MILLISECOND)
 
 typedef struct {
     uint64_t end;                /* of its bytes in the flow */
@@ -39,6 +44,7 @@ struct flow {
     segment_t *segments;
     uint64_t room, first, end, expected, received;
     unsigned unacked;            /* that have come in order and are not acknowledged */
+    uint64_t next_lone;          /* from then on an acknowledgement of less than ACK_EVERY has bytes */
     congestion_t congestion;
     size_t under_way, at_host;   /* bytes */
     uint64_t order, newest;      /* of what was sent; of the newest that is acknowledged */
@@ -193,9 +199,9 @@ void flow_send(flow_t *flow, size_t length, void *thing)
 
 /* ---- receiving ---- */
 
-static void acknowledge(flow_t *flow, const trip_t *trip)
+static void acknowledge(flow_t *flow, const trip_t *trip, size_t bytes)
 {
-    trip_t *ack = new_trip(FLOW_HEADER);
+    trip_t *ack = new_trip(bytes);
 
     ack->number = trip->number;
     ack->order = trip->order;
@@ -204,6 +210,15 @@ static void acknowledge(flow_t *flow, const trip_t *trip)
     flow->unacked = 0;
     fabric_send(flow->config.fabric, flow->config.to, flow->config.from, ack->bytes, &ack_client,
                 flow, ack);
+}
+
+static size_t bytes_of_lone(flow_t *flow)
+{
+    if (flow_now(flow) < flow->next_lone) {
+        return 0;
+    }
+    flow->next_lone = flow_now(flow) + ACK_DELAY;
+    return FLOW_HEADER;
 }
 
 static void take_in(flow_t *flow, uint64_t number)
@@ -222,13 +237,15 @@ static void segment_arrived(void *owner, void *thing, unsigned host)
 
     (void) host;
     if (trip->number < flow->expected) {
-        acknowledge(flow, trip);
+        acknowledge(flow, trip, FLOW_HEADER);
         return;
     }
     take_in(flow, trip->number);
     flow->unacked++;
-    if (!in_order || flow->unacked >= ACK_EVERY || flow->cut == flow->received) {
-        acknowledge(flow, trip);
+    if (!in_order || flow->unacked >= ACK_EVERY) {
+        acknowledge(flow, trip, FLOW_HEADER);
+    } else if (flow->cut == flow->received) {
+        acknowledge(flow, trip, bytes_of_lone(flow));
     }
     while (flow->letters.count > 0 && fifo_first(&flow->letters).number <= flow->received) {
         flow->config.delivered(flow->config.arg, flow, fifo_pull(&flow->letters).thing);

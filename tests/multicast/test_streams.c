@@ -212,6 +212,24 @@ static void test_lost_ends(void **state)
     }
 }
 
+/* Small messages, one after the other: their acknowledgements go together. */
+static void test_acknowledgements_of_little(void **state)
+{
+    uint64_t begun;
+
+    (void) state;
+    begin();
+    send(0, 1, 1, 100);
+    run();
+    begun = fabric_up(fabric, 1)->bytes;
+    for (unsigned i = 1; i < 200; i++) {
+        streams_send(streams, 0, 1, 100, (void *) (uintptr_t) (i + 1));
+        run_until(events_now(events) + OC_MILLISECOND / 2);
+    }
+    assert_int_equal(got[0].count, 200);
+    assert_in_range(fabric_up(fabric, 1)->bytes - begun, 2 * FLOW_HEADER, 4 * FLOW_HEADER);
+}
+
 static void test_freed_with_messages_under_way(void **state)
 {
     unsigned left;
@@ -238,6 +256,7 @@ int main(void)
         TEST(test_losses_are_repaired),
         TEST(test_streams_share_a_link),
         TEST(test_lost_ends),
+        TEST(test_acknowledgements_of_little),
         TEST(test_freed_with_messages_under_way),
     };
 
