@@ -38,11 +38,21 @@ class Effort:
         return count, max(1, count // 10)
 
 
-def wire_of_counters(before, after, setup, operations):
+def counted_between(counters):
+    """{host: (sent, received)} between two readings of the counters of links."""
+    before, after = counters
+    return {host: tuple(b - a for a, b in zip(before[host], after[host])) for host in after}
+
+
+def less(counted, more):
+    """The difference of two results of counted_between."""
+    return {host: tuple(a - b for a, b in zip(counted[host], more[host])) for host in counted}
+
+
+def wire_of_counters(counted, setup, operations):
     """Bytes of one operation: means over hosts with ranks and over hosts with servers."""
     def mean(hosts, way):
-        differences = [after[host][way] - before[host][way] for host in hosts]
-        return sum(differences) / len(differences) / operations if differences else None
+        return statistics.mean(counted[host][way] for host in hosts) / operations if hosts else None
     ranks = [f"h{k}" for k in range(1, setup.hosts + 1)]
     servers = [f"h{k}" for k in range(setup.hosts + 1, setup.hosts + setup.servers + 1)]
     return {"sent": mean(ranks, 0), "received": mean(ranks, 1),
@@ -90,6 +100,7 @@ class Runner:
         self.rows = {}          # (name, size): [of each launch]
         self.mpi = {}           # name: version, as the library says
         self.counted = None     # counters of the links after the last launch
+        self.first = {}         # (name, size): bytes up to the end of a launch's first operation
 
     def arguments(self, contestant, sizes, iterations, warmup, more=()):
         """Those of optcast-perf."""
@@ -168,6 +179,10 @@ class Runner:
     def measure(self):
         """All launches, in turns."""
         self.verify()
+        if self.setup.operations_only:
+            for contestant in self.contestants:
+                for size in self.setup.sizes:
+                    self.measure_first(contestant, size)
         todo = [(turn, contestant, call) for turn in range(self.effort.launches)
                 for index in range(len(self.setup.sizes) if not self.setup.latency else 1)
                 for contestant in self.contestants
@@ -176,6 +191,20 @@ class Runner:
             self.tell.progress(f"{self.setup.name} {done + 1}/{len(todo)}: launch {turn + 1}, "
                                f"{text.size(call[0][-1])}, {contestant.label}")
             self.measure_once(turn, contestant, *call)
+
+    def wire(self, counters, which, operations):
+        """Bytes of one operation of a launch that made so many; WHICH is of whom, and of what size."""
+        counted = counted_between(counters)
+        if which in self.first:
+            counted = less(counted, self.first[which])
+            operations -= 1
+        return wire_of_counters(counted, self.setup, operations)
+
+    def measure_first(self, contestant, size):
+        """A launch of one operation, for what else launches send."""
+        outcome, counters = self.start(contestant, self.arguments(contestant, (size,), 1, 0))
+        if counters and outcome.numbers is not None:
+            self.first[contestant.name, size] = counted_between(counters)
 
     def measure_once(self, turn, contestant, sizes, iterations, warmup):
         """One launch, and a line of the log."""
@@ -192,7 +221,7 @@ class Runner:
             if contestant.streams:
                 wire, link = None, rate_of_link(row)    # nobody can tell whose bytes these are
             elif counters and len(sizes) == 1:
-                wire = wire_of_counters(*counters, self.setup, iterations + warmup)
+                wire = self.wire(counters, (contestant.name, sizes[0]), iterations + warmup)
             self.rows.setdefault((contestant.name, row["bytes"]), []).append(
                 keep_row(row, outcome.numbers, wire, link))
         self.tell.line(f"{name}: {text.seconds(outcome.numbers['rows'][-1]['median_s'])}, "

@@ -158,8 +158,12 @@ class Statistics(unittest.TestCase):
         before = {f"h{k}": (0, 0) for k in range(1, 4)}
         after = {"h1": (100, 10), "h2": (300, 30), "h3": (50, 60)}
         small = experiments.Setup("x", "allreduce", 2, (), (), servers=1)
-        self.assertEqual(measure.wire_of_counters(before, after, small, 2),
+        runner = measure.Runner(small, None, measure.Effort(), None)
+        self.assertEqual(runner.wire((before, after), ("optcast", MiB), 2),
                          {"sent": 100, "received": 10, "server_sent": 25, "server_received": 30})
+        runner.first["optcast", MiB] = {"h1": (40, 2), "h2": (120, 8), "h3": (10, 20)}
+        self.assertEqual(runner.wire((before, after), ("optcast", MiB), 3),
+                         {"sent": 60, "received": 7.5, "server_sent": 20, "server_received": 20})
 
     def test_counters(self):
         said = "host tx_bytes rx_bytes tx_packets rx_packets dropped\nh1 12 34 5 6 0\n"
