@@ -149,6 +149,20 @@ static void learn_silence(oc_cast_group_t *group, bool was_lost)
     }
 }
 
+/* For what was told just now, and may not come. */
+static void look_soon(oc_cast_group_t *group, bool is_dry, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->active;
+    uint64_t at = now + OC_CAST_MIN_REORDER;
+
+    if (is_dry) {
+        operation->poll_at = now + DRY_SILENCE;
+        operation->look_again = true;
+    } else if (!operation->heard && at < operation->look_at) {
+        operation->look_at = at; /* nothing of the operation has come in all this time */
+    }
+}
+
 void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
@@ -173,13 +187,10 @@ void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, 
     is_dry = oc_reception_is_dry(group, message->block);
     block->polled = false;
     oc_fragment_sent(group, message->block, message->number, now);
-    if (is_dry) {
-        operation->poll_at = now + DRY_SILENCE;
-    }
     if (0 == block->received || is_dry) {
         block->mark = block->high; /* nothing is here that could have overtaken them */
         block->told = true;
-        operation->look_again = operation->look_again || is_dry;
+        look_soon(group, is_dry, now);
     }
     if (0 == block->held) {
         return;

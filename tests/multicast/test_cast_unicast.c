@@ -172,6 +172,7 @@ static void test_cut_of_little(void **state)
     play_cut_of_little(8, MEGABYTE / 8);
     play_cut_of_little(8, MEGABYTE / 32);
     play_cut_of_little(64, MEGABYTE / 64);
+    play_cut_of_little(64, MEGABYTE / 256);
 }
 
 /* It has ended since the ranks probed, and nothing is known yet of how fast the network is. */
