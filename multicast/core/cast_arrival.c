@@ -71,7 +71,8 @@ static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
             oc_reception_late(group, header->rank);
         }
     }
-    group->active->heard = true;
+    group->active->heard++;
+    group->active->in_vain = false;
     if (is_repair) {
         oc_recast_note(group->active, header->rank, header->index);
         group->active->blocks[header->rank].missed = 0;

@@ -7,6 +7,13 @@
 
 #include "multicast/core/fragment.h"
 #include "multicast/core/partners.h"
+#include "multicast/core/reception.h"
+
+bool oc_recast_is_in_vain(const oc_cast_group_t *group)
+{
+    return group->unicast || group->active->in_vain
+           || oc_reception_is_dry(group, group->config.num_ranks);
+}
 
 bool oc_recast_lately(const oc_cast_operation_t *operation, uint32_t owner, uint32_t index)
 {

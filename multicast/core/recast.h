@@ -10,6 +10,9 @@
 
 #include "multicast/core/cast_types.h"
 
+/* Whether nobody is likely to be helped by it, as this rank gets nothing by multicast, either. */
+bool oc_recast_is_in_vain(const oc_cast_group_t *group);
+
 /*
  * Whether a fragment was multicast again lately, by any rank: one to two times group->patience ago.
  */

@@ -30,6 +30,7 @@
 #include "multicast/core/partners.h"
 #include "multicast/core/poll.h"
 #include "multicast/core/post.h"
+#include "multicast/core/recast.h"
 #include "multicast/core/reception.h"
 #include "multicast/core/source.h"
 #include "multicast/core/unicast.h"
@@ -117,7 +118,7 @@ static void send_request(oc_cast_group_t *group, oc_cast_request_t *request)
         .block = request->block,
         .number = request->number,
         .wait = request->wait,
-        .alone = block->missed >= MAX_MISSED || block->failures > 0 || group->unicast
+        .alone = block->missed >= MAX_MISSED || block->failures > 0 || oc_recast_is_in_vain(group)
                  || oc_reception_is_dry(group, request->block),
         .num_ranges = request->num_ranges,
     };
@@ -233,6 +234,7 @@ static void close_request(oc_cast_group_t *group, oc_cast_request_t *request)
         block->attempt = 0;
     } else if (request->recast) {
         block->missed++;
+        operation->in_vain = operation->in_vain || request->heard == operation->heard;
     } else if (block->attempt <= request->attempt) {
         block->attempt = request->attempt + 1;
     }
@@ -329,6 +331,14 @@ uint64_t oc_repair_interval(const oc_cast_group_t *group)
         oc_reception_is_dry(group, group->config.num_ranks) ? MAX_DRY_LOOK : MAX_LOOK;
 
     return group->reorder < most ? group->reorder : most;
+}
+
+uint64_t oc_repair_first_look(const oc_cast_group_t *group)
+{
+    if (group->unicast) {
+        return 0;
+    }
+    return oc_reception_is_dry(group, group->config.num_ranks) ? oc_repair_interval(group) : group->reorder;
 }
 
 /* After a new look. As long as all wait for somebody who computes, nothing comes. */
@@ -552,6 +562,7 @@ void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message,
     if (request->answered && request->taken >= request->given) {
         if (request->recast && !request_is_here(operation, request)) {
             request->deadline = now + group->patience;
+            request->heard = operation->heard;
             return;
         }
         if (!request->wait) {

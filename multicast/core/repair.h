@@ -13,6 +13,8 @@
  * several ranks, all know about within that.
  */
 uint64_t oc_repair_interval(const oc_cast_group_t *group);
+/* From the beginning of an operation, up to the first of them: later than that, as not all begin at once. */
+uint64_t oc_repair_first_look(const oc_cast_group_t *group);
 /* Returns when it wants to look again. */
 uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now);
 /* A fragment that was missing came by multicast again, perhaps before it was asked for. */

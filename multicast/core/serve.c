@@ -12,7 +12,6 @@
 #include "multicast/core/partners.h"
 #include "multicast/core/post.h"
 #include "multicast/core/recast.h"
-#include "multicast/core/reception.h"
 #include "multicast/core/repair.h"
 
 static bool ranges_fit(const oc_cast_message_t *message, uint32_t fragments)
@@ -71,11 +70,10 @@ static bool is_remote(const oc_cast_group_t *group, const oc_cast_service_t *ser
     return !oc_partners_share_host(group, service->requester, group->config.rank);
 }
 
-/* Nothing of it is multicast again: that helps nobody where not even this rank gets anything. */
+/* Nothing of it is multicast again. */
 static bool answers_alone(const oc_cast_group_t *group, const oc_cast_service_t *service)
 {
-    return service->alone || group->unicast
-           || oc_reception_is_dry(group, group->config.num_ranks);
+    return service->alone || oc_recast_is_in_vain(group);
 }
 
 /* Others may ask for the same, so that all get it. */

@@ -175,6 +175,39 @@ static void test_cut_of_little(void **state)
     play_cut_of_little(64, MEGABYTE / 256);
 }
 
+/* Of each too little is missed to tell, and nobody has ever heard how fast the network is. */
+static void test_cut_before_small_operations(void **state)
+{
+    (void) state;
+    begin(8);
+    cut(all_of(8), 0, 0);
+    for (unsigned i = 0; i < 12; i++) {
+        add(MEGABYTE / 128, true);
+    }
+    expect_success(PATIENCE);
+    for (unsigned i = 1; i < 12; i++) {
+        assert_true(took(8, i) < 0.002);
+    }
+}
+
+/* What is multicast again does not come, either: that need not be found out again at each level of the tree. */
+static void test_cut_within_a_bcast(void **state)
+{
+    size_t lengths[64] = {MEGABYTE / 16};
+    double worst = 0;
+
+    for (unsigned when = 14; when <= 126; when += 14) {
+        begin(64);
+        cut(all_of(64), 0, when * MICROSECOND);
+        (void) crew_add(crew, &(operation_t) {.lengths = lengths, .blocking = true});
+        expect_success(PATIENCE);
+        worst = took(64, 0) > worst ? took(64, 0) : worst;
+        (void) tear_down_crew(state);
+        (void) set_up(state);
+    }
+    assert_true(worst < 0.025);
+}
+
 /* It has ended since the ranks probed, and nothing is known yet of how fast the network is. */
 static void play_cut_from_the_beginning(unsigned ranks)
 {
@@ -695,6 +728,8 @@ int main(void)
         TEST(test_cut_of_many),
         TEST(test_cut_of_many_from_the_beginning),
         TEST(test_cut_of_little),
+        TEST(test_cut_before_small_operations),
+        TEST(test_cut_within_a_bcast),
         TEST(test_recasts_are_cut),
         TEST(test_one_host_is_cut_off),
         TEST(test_one_host_is_not_heard),
