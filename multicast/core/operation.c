@@ -11,7 +11,6 @@
 #include "multicast/core/chain.h"
 #include "multicast/core/open_blocks.h"
 #include "multicast/core/pace.h"
-#include "multicast/core/repair.h"
 
 static bool copy_sizes(oc_cast_operation_t *operation, const oc_cast_args_t *args, uint32_t count)
 {
@@ -214,7 +213,7 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
     operation->begun = operation->cast_at = now;
     oc_pace_restart(operation, now);
     operation->early = operation->cast;
-    operation->look_at = now + oc_repair_first_look(group);
+    operation->look_at = now + oc_pace_first_look(group);
     operation->poll_at = UINT64_MAX;
     for (uint32_t rank = 0; rank < group->config.num_ranks; rank++) {
         operation->blocks[rank].heard = now;

@@ -21,6 +21,8 @@
 /* Longer than between pieces of 16 KiB on all but very slow links. */
 #define MOST_OF_A_WAIT (2 * OC_MILLISECOND)
 #define LEAST_CAST     8u /* fragments that tell for how long queues may be full */
+#define MAX_LOOK         OC_MILLISECOND /* on slow links only few fragments come in that */
+#define MAX_DRY_LOOK     (OC_MILLISECOND / 2)
 /* Operations that are over before a look do not tell more. */
 #define QUICK_REORDER  (OC_MILLISECOND / 2)
 #define QUICK_STALLING (2 * OC_MILLISECOND)
@@ -125,4 +127,21 @@ void oc_pace_over(oc_cast_group_t *group, uint64_t now)
     if (tells(group, group->active->cast, LEAST_CAST)) {
         group->stalling = within(time_with_waits(group, now), QUICK_STALLING, group->stalling);
     }
+}
+
+/* Who gets nothing has nothing to wait for that may have been overtaken. */
+uint64_t oc_pace_interval(const oc_cast_group_t *group)
+{
+    uint64_t most =
+        oc_reception_is_dry(group, group->config.num_ranks) ? MAX_DRY_LOOK : MAX_LOOK;
+
+    return group->reorder < most ? group->reorder : most;
+}
+
+uint64_t oc_pace_first_look(const oc_cast_group_t *group)
+{
+    if (group->unicast) {
+        return 0;
+    }
+    return oc_reception_is_dry(group, group->config.num_ranks) ? oc_pace_interval(group) : group->reorder;
 }

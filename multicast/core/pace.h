@@ -21,4 +21,12 @@ void oc_pace_learn(oc_cast_group_t *group, uint64_t now);
 /* The active operation is over, perhaps before a look: that tells how fast the network is, too. */
 void oc_pace_over(oc_cast_group_t *group, uint64_t now);
 
+/*
+ * ns from look to look as long as something comes: no fragment overtakes others by more. Of what is lost for
+ * several ranks, all know about within that.
+ */
+uint64_t oc_pace_interval(const oc_cast_group_t *group);
+/* ns from the beginning of an operation up to its first look: more, as not all ranks begin at once. */
+uint64_t oc_pace_first_look(const oc_cast_group_t *group);
+
 #endif

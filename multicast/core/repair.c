@@ -42,8 +42,6 @@
 #define MIN_DEADLINE       (50 * OC_MILLISECOND)
 #define MAX_DEADLINE       (2 * OC_SECOND)
 #define MAX_ROUND_TRIP     (OC_SECOND / 2)
-#define MAX_LOOK           OC_MILLISECOND /* on slow links only few fragments come in that */
-#define MAX_DRY_LOOK       (OC_MILLISECOND / 2)
 #define QUIET_LOOKS        4u /* on end, then time between looks doubles */
 #define MAX_QUIET_SHIFT    4u
 
@@ -324,28 +322,11 @@ static void look_at_block(oc_cast_group_t *group, uint32_t rank, bool new_look, 
     }
 }
 
-/* Who gets nothing has nothing to wait for that may have been overtaken. */
-uint64_t oc_repair_interval(const oc_cast_group_t *group)
-{
-    uint64_t most =
-        oc_reception_is_dry(group, group->config.num_ranks) ? MAX_DRY_LOOK : MAX_LOOK;
-
-    return group->reorder < most ? group->reorder : most;
-}
-
-uint64_t oc_repair_first_look(const oc_cast_group_t *group)
-{
-    if (group->unicast) {
-        return 0;
-    }
-    return oc_reception_is_dry(group, group->config.num_ranks) ? oc_repair_interval(group) : group->reorder;
-}
-
 /* After a new look. As long as all wait for somebody who computes, nothing comes. */
 static uint64_t until_look(oc_cast_group_t *group)
 {
     oc_cast_operation_t *operation = group->active;
-    uint64_t time = oc_repair_interval(group);
+    uint64_t time = oc_pace_interval(group);
     uint32_t shift;
 
     operation->quiet = operation->look_news ? 0 : operation->quiet + 1;
@@ -369,7 +350,7 @@ static void end_quiet(oc_cast_group_t *group, uint64_t now)
     oc_cast_operation_t *operation = group->active;
 
     if (operation->quiet >= QUIET_LOOKS && operation->look_news) {
-        uint64_t at = now + oc_repair_interval(group);
+        uint64_t at = now + oc_pace_interval(group);
 
         operation->quiet = 0;
         operation->look_at = at < operation->look_at ? at : operation->look_at;

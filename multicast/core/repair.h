@@ -8,13 +8,6 @@
 
 #include "multicast/core/cast_types.h"
 
-/*
- * ns from look to look as long as something comes: no fragment overtakes others by more. Of what is lost for
- * several ranks, all know about within that.
- */
-uint64_t oc_repair_interval(const oc_cast_group_t *group);
-/* From the beginning of an operation, up to the first of them: later than that, as not all begin at once. */
-uint64_t oc_repair_first_look(const oc_cast_group_t *group);
 /* Returns when it wants to look again. */
 uint64_t oc_repair_look(oc_cast_group_t *group, uint64_t now);
 /* A fragment that was missing came by multicast again, perhaps before it was asked for. */

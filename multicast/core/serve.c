@@ -9,10 +9,10 @@
 
 #include "multicast/core/cast_memory.h"
 #include "multicast/core/fragment.h"
+#include "multicast/core/pace.h"
 #include "multicast/core/partners.h"
 #include "multicast/core/post.h"
 #include "multicast/core/recast.h"
-#include "multicast/core/repair.h"
 
 static bool ranges_fit(const oc_cast_message_t *message, uint32_t fragments)
 {
@@ -110,7 +110,7 @@ void oc_serve_request(oc_cast_group_t *group, const oc_cast_message_t *message, 
     service->block = message->block;
     service->wait = wait;
     service->alone = message->alone;
-    service->due = may_recast(group, service) ? now + oc_repair_interval(group) : now;
+    service->due = may_recast(group, service) ? now + oc_pace_interval(group) : now;
     service->num_ranges = message->num_ranges;
     memcpy(service->ranges, message->ranges, message->num_ranges * sizeof(oc_cast_range_t));
     serve_begin(operation, service);
@@ -284,7 +284,7 @@ uint64_t oc_serve_progress(oc_cast_group_t *group, uint64_t now)
         if (service->parked && may_recast(group, service)) {
             /* there is news: perhaps all get it again, and it need not be sent */
             service->parked = false;
-            service->due = now + oc_repair_interval(group);
+            service->due = now + oc_pace_interval(group);
         }
         when = answers_alone(group, service) ? now : service->due;
         if (now >= when) {
