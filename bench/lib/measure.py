@@ -100,7 +100,7 @@ class Runner:
         self.rows = {}          # (name, size): [of each launch]
         self.mpi = {}           # name: version, as the library says
         self.counted = None     # counters of the links after the last launch
-        self.first = {}         # (name, size): bytes up to the end of a launch's first operation
+        self.first = {}         # (name, size): bytes of a launch with one operation
 
     def arguments(self, contestant, sizes, iterations, warmup, more=()):
         """Those of optcast-perf."""
@@ -193,9 +193,12 @@ class Runner:
             self.measure_once(turn, contestant, *call)
 
     def wire(self, counters, which, operations):
-        """Bytes of one operation of a launch that made so many; WHICH is of whom, and of what size."""
+        """Bytes of one operation of a launch that made so many; WHICH is of whom, and of what size. None: nobody knows
+        what else the launch has sent."""
         counted = counted_between(counters)
-        if which in self.first:
+        if self.setup.operations_only:
+            if which not in self.first:
+                return None
             counted = less(counted, self.first[which])
             operations -= 1
         return wire_of_counters(counted, self.setup, operations)
@@ -203,7 +206,8 @@ class Runner:
     def measure_first(self, contestant, size):
         """A launch of one operation, for what else launches send."""
         outcome, counters = self.start(contestant, self.arguments(contestant, (size,), 1, 0))
-        if counters and outcome.numbers is not None:
+        self.tell.line(f"{self.setup.name} {contestant.label}, {text.size(size)}: one operation {outcome.error}")
+        if counters and outcome.numbers is not None and not outcome.error:
             self.first[contestant.name, size] = counted_between(counters)
 
     def measure_once(self, turn, contestant, sizes, iterations, warmup):

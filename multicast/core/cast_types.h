@@ -100,8 +100,8 @@ typedef struct oc_cast_request {
     uint32_t fragments;
     uint32_t given, taken;     /* that were sent, once it is known (answered), and have come */
     bool answered;
-    bool recast;               /* some come by multicast, and are not here yet, … */
-    uint64_t heard;            /* … and so many datagrams had come when this was said */
+    bool recast;               /* some come by multicast, and are not here yet */
+    uint64_t heard;            /* datagrams that had come when it was sent */
     uint32_t num_ranges;
     oc_cast_range_t ranges[OC_CAST_MAX_RANGES];
     struct oc_cast_request *prev, *next;
@@ -175,7 +175,7 @@ typedef struct oc_cast_operation {
     bool expects_all;          /* multicast is over: all may be asked for */
     uint64_t *open;            /* bitmap of blocks, see open_blocks.h */
     uint64_t received;         /* fragments of all blocks */
-    uint64_t heard;            /* datagrams that have come by multicast */
+    uint64_t heard;            /* datagrams of others' blocks that have come by multicast */
     uint64_t *present;         /* bitmaps: fragment is here, … */
     uint64_t *asked;           /* … was asked for and may still come, … */
     uint64_t *lost;            /* … was ever asked for, or came because others did */
@@ -218,7 +218,7 @@ typedef struct oc_cast_operation {
     oc_cast_service_t *services;
     uint8_t *served;           /* by rank: services for it */
     oc_recast_t recast;
-    bool in_vain;              /* what was multicast again did not come, nor anything since then */
+    bool in_vain;              /* what was multicast again did not come, nor anything since it was asked for */
     oc_cast_poll_t *polls;     /* of peers that wait for an answer, … */
     uint32_t num_polls;        /* … at most as many as ranks (poll.h) */
     bool poll_news;            /* more was sent of a block that one is about */

@@ -23,10 +23,13 @@ void oc_pace_over(oc_cast_group_t *group, uint64_t now);
 
 /*
  * ns from look to look as long as something comes: no fragment overtakes others by more. Of what is lost for
- * several ranks, all know about within that.
+ * several ranks, all know about within that. Less where next to nothing comes.
  */
 uint64_t oc_pace_interval(const oc_cast_group_t *group);
-/* ns from the beginning of an operation up to its first look: more, as not all ranks begin at once. */
+/*
+ * ns from the beginning of an operation up to its first look: more, as not all ranks begin at once, but where
+ * next to nothing comes; 0 if all may be asked for.
+ */
 uint64_t oc_pace_first_look(const oc_cast_group_t *group);
 
 #endif

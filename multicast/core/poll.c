@@ -190,7 +190,9 @@ void oc_poll_answered(oc_cast_group_t *group, const oc_cast_message_t *message, 
     if (0 == block->received || is_dry) {
         block->mark = block->high; /* nothing is here that could have overtaken them */
         block->told = true;
-        look_soon(group, is_dry, now);
+        if (is_news || is_dry) {
+            look_soon(group, is_dry, now);
+        }
     }
     if (0 == block->held) {
         return;

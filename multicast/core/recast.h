@@ -10,7 +10,10 @@
 
 #include "multicast/core/cast_types.h"
 
-/* Whether nobody is likely to be helped by it, as this rank gets nothing by multicast, either. */
+/*
+ * Whether it is likely to help nobody: multicast has ended, or is silent on this rank, or has not brought what was
+ * sent again, nor anything else. Of the active operation: there has to be one.
+ */
 bool oc_recast_is_in_vain(const oc_cast_group_t *group);
 
 /*

@@ -261,10 +261,15 @@ static bool is_only_told(const oc_cast_group_t *group, uint32_t owner)
     return block->tellings >= TELLINGS && block->came == block->came_when_told;
 }
 
+bool oc_reception_is_silent(const oc_cast_group_t *group)
+{
+    return group->reception.of[group->config.num_ranks].dry > 0;
+}
+
 bool oc_reception_is_dry(const oc_cast_group_t *group, uint32_t owner)
 {
     return group->reception.absent || group->reception.of[owner].dry > 0
-           || group->reception.of[group->config.num_ranks].dry > 0 || is_only_told(group, owner);
+           || oc_reception_is_silent(group) || is_only_told(group, owner);
 }
 
 void oc_reception_told(oc_block_t *block)

@@ -34,7 +34,9 @@ bool oc_reception_is_excused(const oc_cast_group_t *group);
 
 /* Others have said that more of a block was sent. */
 void oc_reception_told(oc_block_t *block);
-/* Nothing has come of late, from that rank or from all (num_ranks): more multicast would be in vain. */
+/* Next to nothing of what all others multicast has come when it was counted last: it may be the network. */
+bool oc_reception_is_silent(const oc_cast_group_t *group);
+/* So it is, or for that rank, or this one is absent: what is multicast to it would be in vain. */
 bool oc_reception_is_dry(const oc_cast_group_t *group, uint32_t owner);
 
 /*

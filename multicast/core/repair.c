@@ -155,6 +155,7 @@ static void open_request(oc_cast_group_t *group, oc_cast_request_t *request, uin
     assert(request->num_ranges > 0 && operation->unanswered[request->source] < UINT8_MAX);
     request->number = operation->next_request++;
     request->asked = request->fed = now;
+    request->heard = operation->heard;
     request->deadline = deadline_of(group, request->wait, now);
     DL_APPEND(operation->requests, request);
     charge(operation, request, 1);
@@ -543,7 +544,6 @@ void oc_repair_message(oc_cast_group_t *group, const oc_cast_message_t *message,
     if (request->answered && request->taken >= request->given) {
         if (request->recast && !request_is_here(operation, request)) {
             request->deadline = now + group->patience;
-            request->heard = operation->heard;
             return;
         }
         if (!request->wait) {

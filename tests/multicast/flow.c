@@ -24,8 +24,8 @@
 /* Segments that one acknowledgement stands for, if all are in order. */
 #define ACK_EVERY 2u
 /*
- * For so long a kernel keeps the acknowledgement of less, unless it goes with data or with that of what comes next.
- * Here it is not late, so that nobody repeats what has come, but only one in this time has bytes.
+ * For so long a kernel keeps the acknowledgement of a short segment, unless it goes with data. Here it is not late,
+ * so that nobody repeats what has come, but only one in this time has bytes.
  */
 #define ACK_DELAY (40 * OC_MILLISECOND)
 
@@ -44,7 +44,7 @@ struct flow {
     segment_t *segments;
     uint64_t room, first, end, expected, received;
     unsigned unacked;            /* that have come in order and are not acknowledged */
-    uint64_t next_lone;          /* from then on an acknowledgement of less than ACK_EVERY has bytes */
+    uint64_t next_lone;          /* from then on an acknowledgement of a short segment has bytes */
     congestion_t congestion;
     size_t under_way, at_host;   /* bytes */
     uint64_t order, newest;      /* of what was sent; of the newest that is acknowledged */
@@ -212,9 +212,9 @@ static void acknowledge(flow_t *flow, const trip_t *trip, size_t bytes)
                 flow, ack);
 }
 
-static size_t bytes_of_lone(flow_t *flow)
+static size_t bytes_of_lone(flow_t *flow, const trip_t *trip)
 {
-    if (flow_now(flow) < flow->next_lone) {
+    if (trip->bytes < FLOW_HEADER + FLOW_SEGMENT && flow_now(flow) < flow->next_lone) {
         return 0;
     }
     flow->next_lone = flow_now(flow) + ACK_DELAY;
@@ -245,7 +245,7 @@ static void segment_arrived(void *owner, void *thing, unsigned host)
     if (!in_order || flow->unacked >= ACK_EVERY) {
         acknowledge(flow, trip, FLOW_HEADER);
     } else if (flow->cut == flow->received) {
-        acknowledge(flow, trip, bytes_of_lone(flow));
+        acknowledge(flow, trip, bytes_of_lone(flow, trip));
     }
     while (flow->letters.count > 0 && fifo_first(&flow->letters).number <= flow->received) {
         flow->config.delivered(flow->config.arg, flow, fifo_pull(&flow->letters).thing);

@@ -194,6 +194,8 @@ static void test_cut_before_small_operations(void **state)
 static void test_cut_within_a_bcast(void **state)
 {
     size_t lengths[64] = {MEGABYTE / 16};
+    unsigned long long all = 63 * ((MEGABYTE / 16 + PAYLOAD - 1) / PAYLOAD);
+    unsigned within = 0;
     double worst = 0;
 
     for (unsigned when = 14; when <= 126; when += 14) {
@@ -201,11 +203,37 @@ static void test_cut_within_a_bcast(void **state)
         cut(all_of(64), 0, when * MICROSECOND);
         (void) crew_add(crew, &(operation_t) {.lengths = lengths, .blocking = true});
         expect_success(PATIENCE);
+        within += crew_totals(crew).fragments_received > 0 && crew_totals(crew).fragments_received < all;
         worst = took(64, 0) > worst ? took(64, 0) : worst;
         (void) tear_down_crew(state);
         (void) set_up(state);
     }
+    assert_true(within >= 2);
     assert_true(worst < 0.025);
+}
+
+/* Once rank 0 has missed what little there was; after that it only sends, and hears nothing that would be better. */
+static void test_root_that_missed_something_multicasts_again(void **state)
+{
+    size_t lengths[8] = {MEGABYTE};
+    fabric_t *fabric;
+    unsigned long long missed;
+
+    (void) state;
+    begin(8);
+    fabric = network_fabric(crew_network(crew));
+    fabric_lose_down(fabric, 0, 1);
+    add(3 * PAYLOAD, true);
+    expect_success(PATIENCE);
+    fabric_lose_down(fabric, 0, 0);
+    missed = crew_totals(crew).fragments_lost;
+    assert_in_range(missed, 16, 63);
+    fabric_lose_up(fabric, 0, 0.05);
+    (void) crew_add(crew, &(operation_t) {.lengths = lengths, .blocking = true});
+    expect_success(PATIENCE);
+    expect_multicast(8);
+    assert_true(crew_totals(crew).fragments_lost > missed);
+    assert_true(crew_counters(crew, 0)->fragments_recast > 10);
 }
 
 /* It has ended since the ranks probed, and nothing is known yet of how fast the network is. */
@@ -730,6 +758,7 @@ int main(void)
         TEST(test_cut_of_little),
         TEST(test_cut_before_small_operations),
         TEST(test_cut_within_a_bcast),
+        TEST(test_root_that_missed_something_multicasts_again),
         TEST(test_recasts_are_cut),
         TEST(test_one_host_is_cut_off),
         TEST(test_one_host_is_not_heard),
