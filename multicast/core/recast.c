@@ -9,16 +9,9 @@
 #include "multicast/core/partners.h"
 #include "multicast/core/reception.h"
 
-/* Who only sends knows nothing of the network, but for what it knew before. */
-static bool receives(const oc_cast_operation_t *operation)
-{
-    return operation->incomplete > 0 || operation->received > 0;
-}
-
 bool oc_recast_is_in_vain(const oc_cast_group_t *group)
 {
-    return group->unicast || group->active->in_vain
-           || (oc_reception_is_silent(group) && receives(group->active));
+    return group->unicast || group->active->in_vain || oc_reception_is_silent(group);
 }
 
 bool oc_recast_lately(const oc_cast_operation_t *operation, uint32_t owner, uint32_t index)

@@ -11,8 +11,8 @@
 #include "multicast/core/cast_types.h"
 
 /*
- * Whether it is likely to help nobody: multicast has ended, or is silent on this rank, or has not brought what was
- * sent again, nor anything else. Of the active operation: there has to be one.
+ * Whether it is likely to help nobody: multicast has ended, or is silent (reception.h), or has not brought what was
+ * sent again, nor anything else since. There has to be an active operation.
  */
 bool oc_recast_is_in_vain(const oc_cast_group_t *group);
 

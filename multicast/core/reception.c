@@ -190,6 +190,9 @@ static void reception_count(oc_cast_group_t *group, uint32_t owner, uint32_t exp
     if (!group->unicast && !group->reception.absent) {
         note_excused(group, more);
     }
+    if (arrived > more / DRY) { /* however much was missed, it is not the network */
+        group->reception.of[group->config.num_ranks].dry = group->reception.of[owner].dry = 0;
+    }
 }
 
 /*
@@ -261,9 +264,15 @@ static bool is_only_told(const oc_cast_group_t *group, uint32_t owner)
     return block->tellings >= TELLINGS && block->came == block->came_when_told;
 }
 
+/* Who only sends in this operation knows nothing of the network, but for what it knew before. */
+static bool receives(const oc_cast_operation_t *operation)
+{
+    return operation->incomplete > 0 || operation->received > 0;
+}
+
 bool oc_reception_is_silent(const oc_cast_group_t *group)
 {
-    return group->reception.of[group->config.num_ranks].dry > 0;
+    return group->reception.of[group->config.num_ranks].dry > 0 && receives(group->active);
 }
 
 bool oc_reception_is_dry(const oc_cast_group_t *group, uint32_t owner)

@@ -34,9 +34,15 @@ bool oc_reception_is_excused(const oc_cast_group_t *group);
 
 /* Others have said that more of a block was sent. */
 void oc_reception_told(oc_block_t *block);
-/* Next to nothing of what all others multicast has come when it was counted last: it may be the network. */
+/*
+ * These are about the active operation; there has to be one. Next to nothing of what the others multicast has come
+ * when it was counted last, so that it may be the network. Never on a rank that has nothing to receive.
+ */
 bool oc_reception_is_silent(const oc_cast_group_t *group);
-/* So it is, or for that rank, or this one is absent: what is multicast to it would be in vain. */
+/*
+ * Multicast is silent, or nothing of that rank comes (num_ranks: of all), as far as this one has counted or was
+ * told, or it is absent: whatever it lacks, messages have to bring.
+ */
 bool oc_reception_is_dry(const oc_cast_group_t *group, uint32_t owner);
 
 /*

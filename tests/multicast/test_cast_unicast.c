@@ -658,6 +658,36 @@ static void test_late_rank_excuses_nobody(void **state)
     expect_unicast(8, UINT32_MAX, 5);
 }
 
+/* Nobody hears anything in the first one; all compute in those that follow, and hear all but what is lost. */
+static void test_computing_is_no_silence(void **state)
+{
+    unsigned long long recast;
+    fabric_t *fabric;
+
+    (void) state;
+    begin(8);
+    fabric = network_fabric(crew_network(crew));
+    for (unsigned host = 0; host < 8; host++) {
+        fabric_lose_down(fabric, host, 1);
+    }
+    add(3 * PAYLOAD, true);
+    expect_success(PATIENCE);
+    for (unsigned host = 0; host < 8; host++) {
+        fabric_lose_down(fabric, host, 0);
+        fabric_lose_up(fabric, host, 0.1);
+    }
+    recast = crew_totals(crew).fragments_recast;
+    for (unsigned i = 0; i < 4; i++) {
+        for (unsigned rank = 0; rank < 8; rank++) {
+            crew_pause(crew, rank, now() + OC_MILLISECOND / 50, 30 * OC_MILLISECOND);
+        }
+        add(20 * PAYLOAD, false);
+        expect_success(PATIENCE);
+    }
+    expect_multicast(8);
+    assert_true(crew_totals(crew).fragments_recast > recast + 20);
+}
+
 /* Some hosts hear nobody, and all ranks compute in all operations. */
 static void play_computing(uint64_t deaf, unsigned operations)
 {
@@ -779,6 +809,7 @@ int main(void)
         TEST(test_one_operation_is_no_cut),
         TEST(test_late_rank_excuses_nobody),
         TEST(test_computing_does_not_hide_it),
+        TEST(test_computing_is_no_silence),
         TEST(test_computing_in_turns_is_no_cut),
         TEST(test_no_circle_waits),
         TEST(test_wrong_ranks_are_dropped),
