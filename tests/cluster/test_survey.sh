@@ -6,7 +6,7 @@
 # Test: default 240 parts
 set -eu
 
-all_parts=(launched flooding unprivileged dropped unjoined sizes losses absent strangers)
+all_parts=(launched flooding unprivileged dropped unjoined sizes late losses absent strangers)
 if [ "${1:-}" = --list ]; then
     echo "${all_parts[*]}"
     exit 0
@@ -250,6 +250,20 @@ test_sizes() {
     says different 'optcast:multicast:flaw:mtu:hosts have different MTUs: h3 1000, and h1 1500; .*'
     says different 'optcast:multicast:datagram:972'
     expect_pairs different 0 0 0 none
+}
+
+# A switch that lets a host in late: all that the first one sends one by one is lost, once.
+test_late() {
+    command -v nft >/dev/null || skip "no nft (Debian: nftables)"
+    new_cluster --snooping
+    cluster exec 3 nft "add table inet drops; add chain inet drops datagrams { type filter hook input priority 0; };
+        add rule inet drops datagrams ip saddr 10.77.0.1 udp dport 8919 numgen inc mod 1000000 < $((2 * probes)) counter \
+        drop" >"$tmp/error" 2>&1 || not_ok "no filter on h3" "$tmp/error"
+    survey late 0 --parsable
+    cluster exec 3 nft list table inet drops | grep -q "packets $((2 * probes)) " ||
+        not_ok "nothing was dropped" "$tmp/late.log"
+    has_only late
+    expect_pairs late 0 0 0 none
 }
 
 test_losses() {

@@ -29,6 +29,7 @@
 #define FEWEST     2u
 
 #define FLOOD_TRIES 3u
+#define PROBE_TRIES 2u
 
 /* Headers of IP, UDP and Ethernet with its checksum, preamble and gap, beside a datagram. */
 #define BESIDE (28u + 38u)
@@ -230,14 +231,42 @@ static bool run_step(control_t *control, const part_t *part, uint32_t small, uin
     return ask_all(control, &message, OC_SURVEY_COUNTS, take_counts, part);
 }
 
+static bool takes_part(const oc_survey_t *survey, uint32_t host)
+{
+    return survey->host[host].facts.joined;
+}
+
+/* Whether all that it has sent one by one was lost on the way to one of the others. */
+static bool is_missed(const oc_survey_t *survey, uint32_t sender)
+{
+    for (uint32_t other = 0; other < survey->hosts; other++) {
+        const oc_survey_pair_t *pair = oc_survey_pair(survey, sender, other);
+
+        if (other != sender && takes_part(survey, other) && 0 == pair->small + pair->full) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Who was missed sends again: switches may need longer than it takes as a rule to let a host in. */
 static bool run_probes(control_t *control)
 {
-    for (uint32_t i = 0; i < control->survey->hosts; i++) {
-        part_t part = {.sender = i};
+    bool missed = true;
 
-        if (control->survey->host[i].facts.joined
-            && !run_step(control, &part, OC_SURVEY_PROBES, OC_SURVEY_PROBES)) {
-            return false;
+    for (unsigned try = 0; try < PROBE_TRIES && missed; try++) {
+        nanosleep(&(struct timespec) {.tv_sec = SETTLE_S}, NULL);
+        missed = false;
+        for (uint32_t i = 0; i < control->survey->hosts; i++) {
+            part_t part = {.sender = i};
+
+            if (!takes_part(control->survey, i) || (try > 0 && !is_missed(control->survey, i))) {
+                continue;
+            }
+            if (!run_step(control, &part, OC_SURVEY_PROBES, OC_SURVEY_PROBES)) {
+                return false;
+            }
+            missed = missed || is_missed(control->survey, i);
         }
     }
     return true;
@@ -364,7 +393,6 @@ bool oc_survey_control(oc_survey_guest_t *guests, uint32_t count,
                        const oc_job_settings_t *settings, oc_survey_t *survey,
                        oc_survey_plan_t *plan, char *error, size_t error_size)
 {
-    static const struct timespec settle = {.tv_sec = SETTLE_S};
     control_t control = {.guests = guests, .survey = survey, .error = error,
                          .error_size = error_size};
 
@@ -379,7 +407,6 @@ bool oc_survey_control(oc_survey_guest_t *guests, uint32_t count,
         return false;
     }
     choose_sizes(survey, settings->multicast_window);
-    nanosleep(&settle, NULL);
     return run_probes(&control) && run_bursts(&control) && run_floods(&control);
 }
 
