@@ -21,8 +21,8 @@
 /* Longer than between pieces of 16 KiB on all but very slow links. */
 #define MOST_OF_A_WAIT (2 * OC_MILLISECOND)
 #define LEAST_CAST     8u /* fragments that tell for how long queues may be full */
-#define MAX_LOOK         OC_MILLISECOND /* on slow links only few fragments come in that */
-#define MAX_DRY_LOOK     (OC_MILLISECOND / 2)
+#define MAX_LOOK       OC_MILLISECOND /* on slow links only few fragments come in that */
+#define MAX_DRY_LOOK   (OC_MILLISECOND / 2)
 /* Operations that are over before a look do not tell more. */
 #define QUICK_REORDER  (OC_MILLISECOND / 2)
 #define QUICK_STALLING (2 * OC_MILLISECOND)
