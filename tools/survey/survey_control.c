@@ -231,18 +231,13 @@ static bool run_step(control_t *control, const part_t *part, uint32_t small, uin
     return ask_all(control, &message, OC_SURVEY_COUNTS, take_counts, part);
 }
 
-static bool takes_part(const oc_survey_t *survey, uint32_t host)
-{
-    return survey->host[host].facts.joined;
-}
-
 /* Whether all that it has sent one by one was lost on the way to one of the others. */
 static bool is_missed(const oc_survey_t *survey, uint32_t sender)
 {
     for (uint32_t other = 0; other < survey->hosts; other++) {
         const oc_survey_pair_t *pair = oc_survey_pair(survey, sender, other);
 
-        if (other != sender && takes_part(survey, other) && 0 == pair->small + pair->full) {
+        if (other != sender && oc_survey_takes_part(survey, other) && 0 == pair->small + pair->full) {
             return true;
         }
     }
@@ -260,7 +255,7 @@ static bool run_probes(control_t *control)
         for (uint32_t i = 0; i < control->survey->hosts; i++) {
             part_t part = {.sender = i};
 
-            if (!takes_part(control->survey, i) || (try > 0 && !is_missed(control->survey, i))) {
+            if (!oc_survey_takes_part(control->survey, i) || (try > 0 && !is_missed(control->survey, i))) {
                 continue;
             }
             if (!run_step(control, &part, OC_SURVEY_PROBES, OC_SURVEY_PROBES)) {

@@ -40,15 +40,10 @@ static void add(oc_survey_findings_t *findings, oc_survey_severity_t severity, c
     va_end(args);
 }
 
-static bool takes_part(const oc_survey_t *survey, uint32_t host)
-{
-    return survey->host[host].facts.joined;
-}
-
 /* Both take part, and are not the same. */
 static bool is_pair(const oc_survey_t *survey, uint32_t sender, uint32_t receiver)
 {
-    return sender != receiver && takes_part(survey, sender) && takes_part(survey, receiver);
+    return sender != receiver && oc_survey_takes_part(survey, sender) && oc_survey_takes_part(survey, receiver);
 }
 
 uint32_t oc_survey_names(const oc_survey_t *survey, const bool *chosen, char *text, size_t size)
@@ -112,7 +107,7 @@ double oc_survey_rate(const oc_survey_pair_t *pair)
 static void find_absent(const oc_survey_t *survey, oc_survey_findings_t *findings)
 {
     for (uint32_t i = 0; i < survey->hosts; i++) {
-        if (!takes_part(survey, i)) {
+        if (!oc_survey_takes_part(survey, i)) {
             add(findings, OC_SURVEY_FAULT, "join", "%s takes no part: %s", survey->host[i].name,
                 survey->host[i].facts.reason);
         }
@@ -126,11 +121,11 @@ static void find_sizes(const oc_survey_t *survey, oc_survey_findings_t *findings
     for (uint32_t i = 0; i < survey->hosts; i++) {
         uint32_t mtu = survey->host[i].facts.mtu;
 
-        if (takes_part(survey, i) && mtu < least) {
+        if (oc_survey_takes_part(survey, i) && mtu < least) {
             least = mtu;
             small = i;
         }
-        if (takes_part(survey, i) && mtu > most) {
+        if (oc_survey_takes_part(survey, i) && mtu > most) {
             most = mtu;
             large = i;
         }
@@ -147,7 +142,7 @@ static void find_buffers(const oc_survey_t *survey, oc_survey_findings_t *findin
     char names[TEXT];
 
     for (uint32_t i = 0; i < survey->hosts; i++) {
-        chosen[i] = takes_part(survey, i)
+        chosen[i] = oc_survey_takes_part(survey, i)
                     && (uint64_t) survey->host[i].facts.staging * survey->size < survey->window;
     }
     if (oc_survey_names(survey, chosen, names, sizeof(names)) > 0) {
@@ -208,7 +203,7 @@ static uint32_t count_parts(const oc_survey_t *survey)
     uint32_t parts = 0;
 
     for (uint32_t i = 0; i < survey->hosts; i++) {
-        parts += takes_part(survey, i);
+        parts += oc_survey_takes_part(survey, i);
     }
     return parts;
 }

@@ -109,4 +109,10 @@ static inline oc_survey_pair_t *oc_survey_pair(const oc_survey_t *survey, uint32
     return &survey->pairs[(size_t) sender * survey->hosts + receiver];
 }
 
+/* Who has not joined neither sends nor listens. */
+static inline bool oc_survey_takes_part(const oc_survey_t *survey, uint32_t host)
+{
+    return survey->host[host].facts.joined;
+}
+
 #endif
