@@ -31,6 +31,27 @@ static void take_misfit(oc_cast_group_t *group, const oc_datagram_t *header, boo
     }
 }
 
+/* What it says of the network, even if it is here already. */
+static void note_fragment(oc_cast_group_t *group, const oc_datagram_t *header, uint64_t now)
+{
+    oc_cast_operation_t *operation = group->active;
+    oc_block_t *block = &operation->blocks[header->rank];
+
+    block->patience = 0;
+    operation->heard++;
+    operation->in_vain = false;
+    if (OC_DATAGRAM_REPAIR == header->kind) {
+        oc_recast_note(operation, header->rank, header->index);
+        block->missed = 0;
+        oc_reception_again(group);
+        return;
+    }
+    oc_chains_came(operation, header->rank, now);
+    if (block->complete) {
+        oc_reception_late(group, header->rank);
+    }
+}
+
 static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
                           const uint8_t *payload, uint64_t now)
 {
@@ -62,22 +83,9 @@ static void take_fragment(oc_cast_group_t *group, const oc_datagram_t *header,
                         || header->length > oc_fragment_length(group, block, header->index));
         return;
     }
-    group->active->blocks[header->rank].patience = 0;
-    /* once its checksum was wrong, only what the owner answers is believed */
+    note_fragment(group, header, now);
     is_repair = OC_DATAGRAM_REPAIR == header->kind;
-    if (!is_repair) {
-        oc_chains_came(group->active, header->rank, now);
-        if (block->complete) {
-            oc_reception_late(group, header->rank);
-        }
-    }
-    group->active->heard++;
-    group->active->in_vain = false;
-    if (is_repair) {
-        oc_recast_note(group->active, header->rank, header->index);
-        group->active->blocks[header->rank].missed = 0;
-        oc_reception_again(group);
-    }
+    /* once its checksum was wrong, only what the owner answers is believed */
     if (0 != block->failures
         || !oc_fragment_place(group, header->rank, header->index, payload, now)) {
         counters->fragments_duplicated++;
