@@ -214,6 +214,52 @@ void oc_reduce(oc_reduce_fn_t kernel, void *dst, const void *const *src, size_t 
     oc_arithmetic_end(before);
 }
 
+/* Elements that are widened and folded at a time: they stay in the L1 cache. */
+#define WIDE_BLOCK 2048
+
+void oc_reduce_wide(unsigned op, unsigned type, void *dst, const void *const *src, size_t num_src,
+                    size_t count)
+{
+    const oc_reduce_fn_t kernel = oc_reduce_kernel(op, OC_TYPE_FLOAT);
+    const oc_convert_fn_t widen = oc_widen_kernel(type);
+    const size_t size = oc_type_size(type);
+    float sum[WIDE_BLOCK], next[WIDE_BLOCK];
+    const void *const both[] = {sum, next};
+    oc_arithmetic_t before = oc_arithmetic_begin();
+
+    for (size_t done = 0, n; done < count; done += n) {
+        n = count - done < WIDE_BLOCK ? count - done : WIDE_BLOCK;
+        widen(sum, (const char *) src[0] + done * size, n);
+        for (size_t k = 1; k < num_src; k++) {
+            widen(next, (const char *) src[k] + done * size, n);
+            kernel(sum, both, 2, n);
+        }
+        memcpy((char *) dst + done * sizeof(*sum), sum, n * sizeof(*sum));
+    }
+    oc_arithmetic_end(before);
+}
+
+void oc_reduce_narrow(unsigned op, unsigned type, void *dst, void *partial, const void *last,
+                      size_t count)
+{
+    const oc_reduce_fn_t kernel = oc_reduce_kernel(op, OC_TYPE_FLOAT);
+    const oc_convert_fn_t widen = oc_widen_kernel(type), narrow = oc_narrow_kernel(type);
+    const size_t size = oc_type_size(type);
+    float next[WIDE_BLOCK];
+    oc_arithmetic_t before = oc_arithmetic_begin();
+
+    for (size_t done = 0, n; done < count; done += n) {
+        char *sum = (char *) partial + done * sizeof(*next);
+        const void *const both[] = {sum, next};
+
+        n = count - done < WIDE_BLOCK ? count - done : WIDE_BLOCK;
+        widen(next, (const char *) last + done * size, n);
+        kernel(sum, both, 2, n);
+        narrow((char *) dst + done * size, sum, n);
+    }
+    oc_arithmetic_end(before);
+}
+
 void oc_convert(oc_convert_fn_t kernel, void *to, const void *from, size_t count)
 {
     oc_arithmetic_t before = oc_arithmetic_begin();

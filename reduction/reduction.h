@@ -134,6 +134,22 @@ void oc_reduce(oc_reduce_fn_t kernel, void *dst, const void *const *src, size_t 
 void oc_convert(oc_convert_fn_t kernel, void *to, const void *from, size_t count);
 
 /*
+ * As oc_reduce() with the kernel of an operation on 16-bit floats, but dst gets the floats that it
+ * would round: twice as many bytes as each input. The pair must be offered; with one input its
+ * numbers are converted. dst may also begin before the inputs, by at least half of its bytes, and
+ * reach into them: nothing is written before the inputs were read up to there.
+ */
+void oc_reduce_wide(unsigned op, unsigned type, void *dst, const void *const *src, size_t num_src,
+                    size_t count);
+
+/*
+ * The end of such a fold: dst[i] = partial[i] OP last[i], rounded once. partial has floats, and is
+ * changed; dst and last have 16-bit floats. No two of them overlap, but dst may be last.
+ */
+void oc_reduce_narrow(unsigned op, unsigned type, void *dst, void *partial, const void *last,
+                      size_t count);
+
+/*
  * The instruction set oc_reduce_kernel() uses: the best one that is built in and runs on this CPU.
  * The environment variable OPTCAST_ISA=baseline|avx2|avx512 can lower it, never raise it; any
  * other value is ignored. On aarch64 the baseline is called neon, and both names are known.

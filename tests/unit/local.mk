@@ -39,6 +39,12 @@ tests_unit_test_chunk_map_SOURCES = tests/unit/test_chunk_map.c
 tests_unit_test_chunk_map_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_chunk_map_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_wide
+tests_unit_test_wide_SOURCES = tests/unit/test_wide.c \
+	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
+tests_unit_test_wide_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_wide_LDADD = libocreduction.la $(CMOCKA_LIBS) -lm
+
 check_PROGRAMS += tests/unit/test_convert
 tests_unit_test_convert_SOURCES = tests/unit/test_convert.c optcast/convert.h
 tests_unit_test_convert_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
