@@ -32,7 +32,9 @@ libocclient_la_SOURCES = \
 	client/group/relay_watch.h client/group/relay_watch.c \
 	client/group/served.h client/group/served.c \
 	client/plan/division.h client/plan/division.c \
+	client/plan/block_map.h client/plan/block_map.c \
 	client/plan/chunk_map.h client/plan/chunk_map.c \
+	client/plan/owner_shares.h client/plan/owner_shares.c \
 	client/plan/model.h client/plan/model.c \
 	client/plan/model_time.h \
 	client/plan/previous.h client/plan/previous.c \

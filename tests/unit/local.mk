@@ -39,6 +39,16 @@ tests_unit_test_chunk_map_SOURCES = tests/unit/test_chunk_map.c
 tests_unit_test_chunk_map_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_chunk_map_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_block_map
+tests_unit_test_block_map_SOURCES = tests/unit/test_block_map.c tests/random.h
+tests_unit_test_block_map_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_block_map_LDADD = libocclient.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_owner_shares
+tests_unit_test_owner_shares_SOURCES = tests/unit/test_owner_shares.c
+tests_unit_test_owner_shares_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_owner_shares_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_wide
 tests_unit_test_wide_SOURCES = tests/unit/test_wide.c \
 	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
