@@ -33,7 +33,9 @@ typedef struct {
 
 /* Only ever counts up; bytes are payload of collectives, without headers. */
 typedef struct {
-    unsigned long long allreduce_offloaded; /* finished without error */
+    unsigned long long allreduce_offloaded; /* finished without error, as the next ones */
+    unsigned long long reduce_offloaded;
+    unsigned long long reduce_scatter_offloaded; /* blocks equal or not */
     unsigned long long bytes_sent;
     unsigned long long bytes_received;
     unsigned long long bytes_copied;        /* between user memory and buffers of the engine */
@@ -144,10 +146,22 @@ typedef struct {
     size_t second_at;   /* offset of the second part, in bytes */
 } oc_layout_t;
 
+/* Who gets the result of a reduction. */
+typedef enum {
+    OC_RESULT_TO_ALL,      /* every rank, all of it: an Allreduce */
+    OC_RESULT_TO_ROOT,     /* one rank, all of it: a Reduce */
+    OC_RESULT_TO_BLOCKS,   /* each rank its block: a Reduce_scatter */
+} oc_result_to_t;
+
 typedef struct {
-    const void *send;   /* may be recv: in place */
-    void *recv;
-    size_t count;       /* elements, > 0 */
+    const void *send;   /* count elements; may be recv: in place */
+    void *recv;         /* what this rank gets of the result, from its first element on; not used
+                           by ranks that get nothing, unless it is send */
+    size_t count;       /* elements of the vector, > 0 */
+    oc_result_to_t to;
+    uint32_t root;      /* to it: who that is */
+    const size_t *counts; /* to blocks: elements of the block of each rank, whose sum is count;
+                           copied. NULL: they are equal */
     unsigned op, type;  /* of reduction/reduction.h; the pair must be offered */
     oc_layout_t layout; /* of send and recv */
     oc_device_t *send_device, *recv_device; /* that have these buffers; NULL: host memory */
@@ -238,8 +252,10 @@ void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts,
                      const oc_network_t *network, oc_outlook_t *outlook);
 
 /*
- * Starts an Allreduce; on all ranks of the group in the same order with equal op, type and
- * count. Never blocks on peers. OC_DECLINED: the group is declined, or leaves such a vector; an
+ * Starts an Allreduce, or a reduction whose result goes to others; on all ranks of the group in the
+ * same order with equal op, type, count and receivers. A Reduce gives what an Allreduce would. In
+ * a Reduce_scatter the owner of a block adds its own elements last, unless results are to be in
+ * rank order. Never blocks on peers. OC_DECLINED: the group is declined, or leaves such a vector; an
  * error: the operation was not started and the group has failed, which the other ranks learn from
  * its servers or from the bootstrap. In both cases finished is not called.
  */

@@ -6,6 +6,7 @@ libocclient_la_SOURCES = \
 	client/process/client.c \
 	client/process/client_inside.h \
 	client/collective/allreduce.h client/collective/allreduce.c \
+	client/collective/blocks.h client/collective/blocks.c \
 	client/collective/collective.h client/collective/collective.c \
 	client/collective/large.h client/collective/large.c \
 	client/collective/large_flat.h client/collective/large_flat.c \

@@ -7,6 +7,7 @@
 #ifndef OC_PROTOCOL_MESSAGE_H
 #define OC_PROTOCOL_MESSAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,18 +26,33 @@ typedef enum {
     OC_MESSAGE_SENT = 8,   /* aggregator: the results of all `chunks` chunks have gone before */
 } oc_message_type_t;
 
+/* Who gets the results of a large collective. */
+typedef enum {
+    OC_TO_ALL = 0,
+    OC_TO_OWNERS = 1,      /* each rank those of the chunks that it owns */
+} oc_receivers_t;
+
+/* The chunks on this aggregator that the sender of START owns: side by side. */
+typedef struct {
+    uint32_t first;        /* their first one … */
+    uint32_t chunks;       /* … and how many they are */
+    bool gives;            /* it contributes to them, too */
+} oc_ownership_t;
+
 typedef struct {
     uint8_t message;       /* oc_message_type_t */
     uint8_t op;            /* oc_op_t of reduction/ */
     uint8_t type;          /* oc_type_t of reduction/ */
+    uint8_t to;            /* oc_receivers_t */
     uint32_t handle;       /* of the group, as the server assigned it */
     uint32_t rank;         /* requests: sender; replies: aggregator's index in the group */
-    uint32_t chunk_bytes;  /* bytes of a chunk; SMALL and RESULT: of the data that follows,
+    uint32_t chunk_bytes;  /* bytes of a chunk, or the most that it has; SMALL and RESULT: of the data that follows,
                               RESEND: of the data that is asked for */
-    uint32_t last_bytes;   /* bytes of this aggregator's last chunk */
+    uint32_t last_bytes;   /* bytes of this aggregator's last chunk; to owners: 0 */
     uint32_t chunks;       /* on this aggregator */
     uint64_t sequence;     /* number of the collective in its group, from 0 */
     uint64_t count;        /* elements of the whole vector */
+    oc_ownership_t own;    /* START to owners; else zeros */
 } oc_header_t;
 
 void oc_header_encode(const oc_header_t *header, uint8_t buffer[OC_HEADER_SIZE]);

@@ -24,6 +24,7 @@ libocservice_la_SOURCES = \
 	server/aggregator/queue.h server/aggregator/queue.c \
 	server/aggregator/ready.h server/aggregator/ready.c \
 	server/aggregator/server_reduction.h server/aggregator/server_reduction.c \
+	server/aggregator/receivers.h server/aggregator/receivers.c \
 	server/aggregator/replies.h server/aggregator/replies.c \
 	server/aggregator/requests.h server/aggregator/requests.c \
 	server/aggregator/reserve.h server/aggregator/reserve.c \

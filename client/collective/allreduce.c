@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "client/collective/blocks.h"
 #include "client/collective/collective.h"
 #include "client/collective/large_flat.h"
 #include "client/collective/large_node.h"
@@ -14,105 +15,148 @@
 #include "client/state/collapse.h"
 #include "reduction/reduction.h"
 
-/* Of what the caller has, of elements for the wire. */
-static void *packed_at(const oc_allreduce_t *allreduce, size_t first)
+struct oc_conversion {
+    /* Of what the caller has, some elements … */
+    oc_vector_move_fn_t *pack;
+    /* … and back; of the result, counted from the first element that this rank gets. */
+    oc_vector_move_fn_t *unpack;
+    bool keeps_gaps;           /* what is between the caller's elements belongs to the caller */
+};
+
+/* In the packed vector, of elements of so many bytes. */
+static void *packed_at(const oc_allreduce_t *allreduce, size_t first, size_t size)
 {
-    return (char *) allreduce->packed + first * allreduce->element;
+    return (char *) allreduce->packed + first * size;
 }
 
-/* What goes on the wire is not what the caller has, but made by that. */
-static oc_status_t convert_all(oc_allreduce_t *allreduce, size_t stride,
-                               oc_vector_move_fn_t *make)
+static size_t result_at(const oc_allreduce_t *allreduce, size_t first)
 {
-    oc_status_t status;
-
-    allreduce->packed = oc_stock_take(&allreduce->base.group->client->stock, allreduce->bytes);
-    if (NULL == allreduce->packed) {
-        return OC_ERR_NO_MEMORY;
-    }
-    status = oc_vector_look_at_all(allreduce, stride, make);
-    allreduce->base.group->client->config.counters->bytes_copied += allreduce->bytes;
-    allreduce->send = allreduce->recv = allreduce->packed;
-    oc_vector_unstage(allreduce);
-    return status;
+    return allreduce->blocks.own_first + first;
 }
 
 static void pack_some(oc_allreduce_t *allreduce, size_t first, size_t count, void *elements)
 {
-    oc_pack(packed_at(allreduce, first), elements, count, allreduce->element,
+    oc_pack(packed_at(allreduce, first, allreduce->element), elements, count, allreduce->element,
             &allreduce->args.layout);
-}
-
-static void widen_some(oc_allreduce_t *allreduce, size_t first, size_t count, void *elements)
-{
-    oc_convert(oc_widen_kernel(allreduce->args.type), packed_at(allreduce, first), elements,
-               count);
-}
-
-/* Gaps do not travel, and what is in those of the receive buffer belongs to the caller. */
-static oc_status_t pack(oc_allreduce_t *allreduce)
-{
-    return convert_all(allreduce, allreduce->args.layout.extent, pack_some);
-}
-
-/*
- * Partial results of 16-bit floats travel as floats, and are rounded once. In the node shape that
- * is done step by step; else there is a buffer for all of it.
- */
-static oc_status_t widen(oc_allreduce_t *allreduce)
-{
-    if (NULL == oc_widen_kernel(allreduce->args.type)) {
-        return OC_OK;
-    }
-    allreduce->wide = true;
-    allreduce->type = OC_TYPE_FLOAT;
-    allreduce->element = oc_type_size(OC_TYPE_FLOAT);
-    allreduce->bytes = allreduce->args.count * allreduce->element;
-    return NULL != allreduce->base.group->node
-               ? OC_OK
-               : convert_all(allreduce, oc_type_size(allreduce->args.type), widen_some);
-}
-
-/* Elements as they travel, where those of the caller are not. */
-static oc_status_t allreduce_prepare(oc_allreduce_t *allreduce)
-{
-    const oc_group_t *group = allreduce->base.group;
-
-    if (0 != allreduce->args.layout.extent) {
-        return pack(allreduce);
-    }
-    return NULL != group->node || 0 != group->servers->branch.leaves ? widen(allreduce)
-                                                                              : OC_OK;
 }
 
 static void unpack_some(oc_allreduce_t *allreduce, size_t first, size_t count, void *elements)
 {
-    oc_unpack(elements, packed_at(allreduce, first), count, allreduce->element,
-              &allreduce->args.layout);
+    oc_unpack(elements, packed_at(allreduce, result_at(allreduce, first), allreduce->element),
+              count, allreduce->element, &allreduce->args.layout);
+}
+
+static void widen_some(oc_allreduce_t *allreduce, size_t first, size_t count, void *elements)
+{
+    oc_convert(oc_widen_kernel(allreduce->args.type),
+               packed_at(allreduce, first, allreduce->element), elements, count);
 }
 
 static void narrow_some(oc_allreduce_t *allreduce, size_t first, size_t count, void *elements)
 {
-    oc_convert(oc_narrow_kernel(allreduce->args.type), elements, packed_at(allreduce, first),
-               count);
+    oc_convert(oc_narrow_kernel(allreduce->args.type), elements,
+               packed_at(allreduce, result_at(allreduce, first), allreduce->element), count);
+}
+
+static void copy_some(oc_allreduce_t *allreduce, size_t first, size_t count, void *elements)
+{
+    size_t size = oc_type_size(allreduce->args.type);
+
+    memcpy(packed_at(allreduce, first, size), elements, count * size);
+}
+
+static void copy_back_some(oc_allreduce_t *allreduce, size_t first, size_t count, void *elements)
+{
+    size_t size = oc_type_size(allreduce->args.type);
+
+    memcpy(elements, packed_at(allreduce, result_at(allreduce, first), size), count * size);
+}
+
+static const oc_conversion_t without_gaps = {.pack = pack_some, .unpack = unpack_some,
+                                             .keeps_gaps = true};
+static const oc_conversion_t to_floats = {.pack = widen_some, .unpack = narrow_some};
+static const oc_conversion_t to_host = {.pack = copy_some, .unpack = copy_back_some};
+
+/* From one of the caller's elements to the next. */
+static size_t stride_of(const oc_allreduce_t *allreduce)
+{
+    return 0 != allreduce->args.layout.extent ? allreduce->args.layout.extent
+                                              : oc_type_size(allreduce->args.type);
+}
+
+/* What goes on the wire is not what the caller has, but made from that. */
+static oc_status_t convert_all(oc_allreduce_t *allreduce, size_t bytes,
+                               const oc_conversion_t *conversion)
+{
+    oc_status_t status;
+
+    allreduce->packed = oc_stock_take(&allreduce->base.group->client->stock, bytes);
+    if (NULL == allreduce->packed) {
+        return OC_ERR_NO_MEMORY;
+    }
+    allreduce->packed_bytes = bytes;
+    allreduce->conversion = conversion;
+    status = oc_vector_look_at_all(allreduce, stride_of(allreduce), conversion->pack);
+    allreduce->base.group->client->config.counters->bytes_copied += bytes;
+    allreduce->send = allreduce->recv = allreduce->packed;
+    allreduce->blocks.recv_first = 0;
+    oc_vector_unstage(allreduce);
+    return status;
+}
+
+/* Partial results of 16-bit floats travel as floats, and are rounded once. */
+static void travel_wide(oc_allreduce_t *allreduce)
+{
+    allreduce->wide = true;
+    allreduce->type = OC_TYPE_FLOAT;
+    allreduce->element = oc_type_size(OC_TYPE_FLOAT);
+    allreduce->bytes = allreduce->args.count * allreduce->element;
+}
+
+/*
+ * Elements as they travel, where those of the caller are not. Gaps do not travel, and what is in
+ * those of the receive buffer belongs to the caller. Floats are made step by step in the node shape;
+ * else there is a buffer for all of them.
+ */
+static oc_status_t allreduce_prepare(oc_allreduce_t *allreduce)
+{
+    const oc_group_t *group = allreduce->base.group;
+    bool partial = NULL != group->node || 0 != group->servers->branch.leaves;
+    bool staged = oc_vector_is_staged(allreduce) && oc_blocks_overlap(allreduce);
+    size_t caller_bytes = allreduce->bytes;
+
+    if (0 != allreduce->args.layout.extent) {
+        return convert_all(allreduce, caller_bytes, &without_gaps);
+    }
+    if (partial && NULL != oc_widen_kernel(allreduce->args.type)) {
+        travel_wide(allreduce);
+        if (NULL == group->node) {
+            return convert_all(allreduce, allreduce->bytes, &to_floats);
+        }
+    }
+    if (staged) {
+        return convert_all(allreduce, caller_bytes, &to_host);
+    }
+    return oc_blocks_overlap(allreduce) ? oc_blocks_keep_apart(allreduce) : OC_OK;
 }
 
 static oc_status_t unpack(oc_allreduce_t *allreduce)
 {
-    const oc_allreduce_args_t *args = &allreduce->args;
+    const oc_conversion_t *conversion = allreduce->conversion;
 
-    allreduce->base.group->client->config.counters->bytes_copied += allreduce->bytes;
-    return allreduce->wide
-               ? oc_vector_make_all(allreduce, oc_type_size(args->type), false, narrow_some)
-               : oc_vector_make_all(allreduce, args->layout.extent, true, unpack_some);
+    allreduce->base.group->client->config.counters->bytes_copied +=
+        allreduce->packed_bytes / allreduce->args.count * allreduce->blocks.own_count;
+    return oc_vector_make_all(allreduce, stride_of(allreduce), conversion->keeps_gaps,
+                              conversion->unpack);
 }
 
 static void allreduce_release(oc_client_t *client, oc_collective_t *collective)
 {
-    const oc_allreduce_t *allreduce = oc_allreduce_of(collective);
+    oc_allreduce_t *allreduce = oc_allreduce_of(collective);
 
     assert(NULL == allreduce->state);
-    oc_stock_give(&client->stock, allreduce->packed, allreduce->bytes);
+    oc_stock_give(&client->stock, allreduce->packed, allreduce->packed_bytes);
+    oc_blocks_free(client, allreduce);
 }
 
 /*
@@ -131,7 +175,8 @@ static const oc_allreduce_algorithm_t *choose_algorithm(const oc_allreduce_t *al
 {
     const oc_group_t *group = allreduce->base.group;
 
-    if (allreduce->bytes <= group->client->config.settings->small_size) {
+    if (allreduce->bytes <= group->client->config.settings->small_size
+        && !oc_allreduce_has_owners(allreduce)) {
         return NULL != group->node ? &oc_small_node : &oc_small_flat;
     }
     return NULL != group->node ? &oc_large_node : &oc_large_flat;
@@ -158,6 +203,7 @@ static void allreduce_begin(oc_collective_t *collective)
     oc_status_t status;
 
     allreduce->sequence = group->servers->next_sequence++;
+    oc_blocks_begin(allreduce);
     status = allreduce_prepare(allreduce);
     if (OC_OK == status && allreduce->sequence >= OC_MAX_SEQUENCE) {
         status = OC_ERR_LIMIT;
@@ -185,6 +231,23 @@ static void end_algorithm(oc_allreduce_t *allreduce)
     }
 }
 
+static void count_offloaded(const oc_allreduce_t *allreduce)
+{
+    oc_counters_t *counters = allreduce->base.group->client->config.counters;
+
+    switch (allreduce->args.to) {
+    case OC_RESULT_TO_ALL:
+        counters->allreduce_offloaded++;
+        break;
+    case OC_RESULT_TO_ROOT:
+        counters->reduce_offloaded++;
+        break;
+    case OC_RESULT_TO_BLOCKS:
+        counters->reduce_scatter_offloaded++;
+        break;
+    }
+}
+
 static oc_status_t allreduce_end(oc_collective_t *collective, oc_status_t status)
 {
     oc_allreduce_t *allreduce = oc_allreduce_of(collective);
@@ -199,7 +262,8 @@ static oc_status_t allreduce_end(oc_collective_t *collective, oc_status_t status
         status = unpack(allreduce);
     }
     if (OC_OK == status) {
-        collective->group->client->config.counters->allreduce_offloaded++;
+        oc_blocks_hand_out(allreduce);
+        count_offloaded(allreduce);
     }
     return status;
 }
@@ -236,7 +300,7 @@ oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *allreduce_args)
     allreduce->recv = args->recv;
     collective->type = args->type;
     collective->bytes = allreduce->bytes;
-    if (!oc_vector_open(allreduce)) {
+    if (!oc_blocks_copy(allreduce) || !oc_vector_open(allreduce)) {
         oc_collective_free(group->client, collective);
         return NULL;
     }

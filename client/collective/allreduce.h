@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An Allreduce: the caller's vectors, what travels of them, and by which algorithm. Under the lock
- * of the client.
+ * An Allreduce, or a reduction whose result goes to other ranks: the caller's vectors, what travels
+ * of them, and by which algorithm. Under the lock of the client.
  *
  *   allreduce --- vector        the caller's vectors, if they are memory of a device
+ *             --- blocks        who owns what of the result, unless all get it (blocks.h)
  *             --- steps         node shape: its part of the stream of its host
  *             --- state         of its algorithm: a small one's message (small.h), …
  *                   --< part    … or a large one's share on one lane (large.h): START, window, ACK,
@@ -13,6 +14,8 @@
 #ifndef OC_CLIENT_COLLECTIVE_ALLREDUCE_H
 #define OC_CLIENT_COLLECTIVE_ALLREDUCE_H
 
+#include "client/plan/block_map.h"
+#include "client/plan/chunk_map.h"
 #include "client/state/types.h"
 
 typedef struct oc_allreduce oc_allreduce_t;
@@ -39,6 +42,9 @@ typedef struct {
     bool settles;
 } oc_allreduce_algorithm_t;
 
+/* How elements of the caller become others, and results those of the caller; see allreduce.c. */
+typedef struct oc_conversion oc_conversion_t;
+
 /* See vector.h. */
 typedef struct {
     oc_device_t *send_device, *recv_device; /* NULL: host memory */
@@ -50,9 +56,22 @@ typedef struct {
 typedef struct {
     uint64_t first;            /* in the stream of the host */
     uint32_t count;
-    size_t bytes;              /* of each but the last, as they travel */
+    size_t bytes;              /* of each but the last, as they travel; of blocks see … */
+    const oc_chunk_map_t *map; /* … the map; else NULL */
     bool hold;                 /* the host has some to do: that counts in waiting */
 } oc_steps_t;
+
+/* See blocks.h. Elements count from the beginning of the vector. */
+typedef struct {
+    size_t *counts;            /* of the caller; or NULL */
+    oc_block_map_t map;        /* no blocks: all ranks get all of the result */
+    bool owner_gives;          /* the owner of a chunk contributes to it, as the others do */
+    uint32_t member;           /* this rank's, as owners are counted */
+    size_t own_first, own_count; /* what this rank gets */
+    size_t recv_first;         /* the first element that has room in recv */
+    void *kept;                /* in place: what it gets, until all have been sent … */
+    size_t kept_bytes;         /* … and how large that is */
+} oc_blocks_t;
 
 struct oc_allreduce {
     oc_collective_t base;      /* the first member */
@@ -61,8 +80,11 @@ struct oc_allreduce {
     size_t element, bytes;
     const void *send;          /* what goes on the wire: the caller's buffers, or packed */
     void *recv;
+    oc_blocks_t blocks;
     oc_vector_t vector;        /* of send and recv */
-    void *packed;              /* elements without gaps, or floats; or NULL */
+    void *packed;              /* elements without gaps, floats, or in host memory; or NULL */
+    size_t packed_bytes;
+    const oc_conversion_t *conversion; /* by which they are packed; or NULL */
     bool wide;                 /* 16-bit floats travel as floats */
     uint64_t sequence;
     unsigned waiting;          /* transfers that have not called back, and steps */
@@ -74,6 +96,12 @@ struct oc_allreduce {
 
 /* Of args, which are oc_allreduce_args_t; it has not begun. NULL: out of memory. */
 oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *args);
+
+/* Whether its result goes to some ranks only. */
+static inline bool oc_allreduce_has_owners(const oc_allreduce_t *allreduce)
+{
+    return OC_RESULT_TO_ALL != allreduce->args.to;
+}
 
 /* One of a group that servers serve: it has no other collectives. */
 static inline oc_allreduce_t *oc_allreduce_of(oc_collective_t *collective)

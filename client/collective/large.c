@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "client/collective/blocks.h"
 #include "client/collective/collective.h"
 #include "client/collective/leftovers.h"
 #include "client/collective/reply.h"
@@ -12,6 +13,17 @@
 #include "client/collective/vector.h"
 #include "client/state/codes.h"
 #include "protocol/tag.h"
+
+/* What this rank, or its host, owns of the part. */
+static oc_ownership_t ownership_of(const oc_part_t *part)
+{
+    const oc_allreduce_t *allreduce = part->allreduce;
+    oc_owned_t owned = oc_chunk_map_owned(&oc_large_of(allreduce)->map, &part->share,
+                                          allreduce->blocks.member);
+
+    return (oc_ownership_t) {.first = owned.first, .chunks = owned.count,
+                             .gives = allreduce->blocks.owner_gives};
+}
 
 static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *bytes,
                         uint8_t message)
@@ -26,6 +38,11 @@ static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *
         .last_bytes = part->last_bytes, .chunks = part->share.count,
         .sequence = allreduce->sequence, .count = allreduce->args.count};
 
+    if (oc_allreduce_has_owners(allreduce)) {
+        header.to = OC_TO_OWNERS;
+        header.last_bytes = 0;
+        header.own = ownership_of(part);
+    }
     oc_request_seal(group, part->lane, &header, bytes, OC_HEADER_SIZE);
     allreduce->waiting++;
     group->client->config.counters->messages_sent++;
@@ -159,14 +176,23 @@ void oc_large_announce(oc_part_t *part)
 
 /* ---- parts ---- */
 
+/* What the aggregator with the least gets; of owners' shares, which may be anything, the mean. */
+static size_t least_share(const oc_allreduce_t *allreduce, size_t share)
+{
+    const oc_division_t *division = &allreduce->base.group->servers->division;
+
+    return oc_allreduce_has_owners(allreduce)
+               ? share
+               : (allreduce->bytes + division->period - 1) / division->period * division->least;
+}
+
 /* How large chunks are: the same on all ranks. */
 static uint32_t choose_chunk(const oc_allreduce_t *allreduce)
 {
     const oc_group_t *group = allreduce->base.group;
-    const oc_division_t *division = &group->servers->division;
-    size_t lanes = group->servers->num_lanes;
+    size_t lanes = oc_blocks_lanes(allreduce);
     size_t share = (allreduce->bytes + lanes - 1) / lanes;
-    size_t least = (allreduce->bytes + division->period - 1) / division->period * division->least;
+    size_t least = least_share(allreduce, share);
     size_t chunk = group->servers->chunk_bytes / OC_MIN_CHUNK * OC_MIN_CHUNK;
     size_t fine = least / oc_settings_fewest_chunks(group->client->config.settings);
 
@@ -205,15 +231,36 @@ static bool part_make(oc_allreduce_t *allreduce, oc_part_t *part, oc_lane_t *lan
     return oc_slots_make(part);
 }
 
+static oc_status_t make_map(oc_allreduce_t *allreduce)
+{
+    const oc_group_servers_t *servers = allreduce->base.group->servers;
+    oc_large_t *large = oc_large_of(allreduce);
+    uint32_t chunk = choose_chunk(allreduce);
+    oc_status_t status;
+
+    if (!oc_allreduce_has_owners(allreduce)) {
+        large->map = oc_chunk_map_make(&servers->division, allreduce->bytes, chunk,
+                                       servers->teams.count, allreduce->sequence);
+        return OC_OK;
+    }
+    status = oc_blocks_cut(allreduce, chunk);
+    if (OC_OK == status) {
+        large->map = oc_chunk_map_of_blocks(&allreduce->blocks.map, allreduce->bytes,
+                                            servers->teams.count, allreduce->sequence);
+    }
+    return status;
+}
+
 oc_status_t oc_large_make(oc_allreduce_t *allreduce)
 {
     const oc_group_t *group = allreduce->base.group;
     oc_large_t *large = oc_large_of(allreduce);
     unsigned lanes = group->servers->num_lanes * group->servers->teams.own;
+    oc_status_t status = make_map(allreduce);
 
-    large->map = oc_chunk_map_make(&group->servers->division, allreduce->bytes,
-                                   choose_chunk(allreduce), group->servers->teams.count,
-                                   allreduce->sequence);
+    if (OC_OK != status) {
+        return status;
+    }
     large->parts = calloc(lanes, sizeof(*large->parts));
     if (NULL == large->parts) {
         return OC_ERR_NO_MEMORY;
@@ -269,6 +316,13 @@ static bool uses_rdma(const oc_allreduce_t *allreduce)
     return false;
 }
 
+/* Of recv, from its beginning on, in host memory. */
+static size_t recv_bytes(const oc_allreduce_t *allreduce)
+{
+    return NULL != allreduce->packed ? allreduce->bytes
+                                     : allreduce->blocks.own_count * allreduce->element;
+}
+
 void oc_large_map(oc_allreduce_t *allreduce)
 {
     const oc_client_t *client = allreduce->base.group->client;
@@ -280,10 +334,12 @@ void oc_large_map(oc_allreduce_t *allreduce)
     if (!uses_rdma(allreduce)) {
         return;
     }
+    /* packed vectors are one for both */
     if (NULL == vector->recv_device) {
-        mappings[0] = oc_map(client->worker, allreduce->recv, allreduce->bytes);
+        mappings[0] = oc_map(client->worker, allreduce->recv, recv_bytes(allreduce));
     }
-    if (NULL == vector->send_device && allreduce->send != allreduce->recv) {
+    if (NULL == vector->send_device
+        && (allreduce->send != allreduce->recv || recv_bytes(allreduce) < allreduce->bytes)) {
         mappings[1] = oc_map(client->worker, allreduce->send, allreduce->bytes);
     }
     if (oc_vector_is_staged(allreduce)) {

@@ -20,6 +20,9 @@ typedef struct oc_slot {
     oc_part_transfer_t contribution, result;
     oc_piece_t *piece;         /* of device memory: what is sent from, or received in; or NULL */
     oc_client_chunk_t chunk;
+    size_t gets;               /* bytes of its result */
+    const void *own;           /* what this rank adds to the result itself; NULL: nothing … */
+    void *landing, *place;     /* … where the result comes, and where it belongs */
     unsigned waiting;          /* of the two transfers */
     bool eager;                /* counts as unasked until the result is here */
     uint64_t times[1 + OC_CLIENT_RESULT]; /* only with a timeline */
@@ -68,7 +71,7 @@ static inline oc_large_t *oc_large_of(const oc_allreduce_t *allreduce)
     return allreduce->state;
 }
 
-/* Cuts the vector. OC_ERR_NO_MEMORY or OC_OK; oc_large_end in any case. */
+/* Cuts the vector. OC_ERR_NO_MEMORY, OC_ERR_LIMIT or OC_OK; oc_large_end in any case. */
 oc_status_t oc_large_make(oc_allreduce_t *allreduce);
 /* The first part that has chunks, from this rank's first lane on, and the one after; or NULL. */
 oc_part_t *oc_large_next(const oc_allreduce_t *allreduce, const oc_part_t *part);

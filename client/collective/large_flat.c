@@ -130,6 +130,11 @@ static void set_pace(oc_allreduce_t *allreduce)
     const oc_division_t *division = &group->servers->division;
     oc_large_t *large = oc_large_of(allreduce);
 
+    if (oc_allreduce_has_owners(allreduce)) {
+        large->span = allreduce->blocks.map.paced ? group->servers->teams.window : 0;
+        large->horizon = large->span;
+        return;
+    }
     large->span = division->least == division->most
                       ? 0
                       : ((uint64_t) group->servers->teams.window * division->period + division->most

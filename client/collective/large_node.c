@@ -63,7 +63,8 @@ static oc_status_t large_node_start(oc_allreduce_t *allreduce)
     if (oc_step_is_direct(allreduce)) {
         oc_large_map(allreduce);
     }
-    oc_steps_join(allreduce, large->map.num_chunks, large->map.chunk_bytes);
+    oc_steps_join(allreduce, oc_allreduce_has_owners(allreduce) ? &large->map : NULL,
+                  large->map.num_chunks, large->map.chunk_bytes);
     if (0 == allreduce->uncommitted) {
         oc_steps_commit(allreduce);
     }

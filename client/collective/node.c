@@ -38,8 +38,10 @@ static oc_allreduce_t *node_find(const oc_group_t *group, uint64_t step)
 /* What the ranks of a host have to agree about, beside the servers' own checks. */
 static uint64_t what_of(const oc_allreduce_t *allreduce, uint32_t step)
 {
-    uint64_t numbers[] = {allreduce->sequence, allreduce->args.op, allreduce->args.type,
-                          allreduce->args.count, step};
+    const oc_allreduce_args_t *args = &allreduce->args;
+    uint64_t numbers[] = {allreduce->sequence, args->op, args->type, args->count, step, args->to,
+                          OC_RESULT_TO_ROOT == args->to ? args->root : 0,
+                          oc_step_piece(allreduce, step).offset};
 
     return oc_hash(OC_HASH_START, numbers, sizeof(numbers));
 }
@@ -135,8 +137,8 @@ static bool node_take_next(oc_group_t *group)
     if (!oc_ring_is_published(node->ring, owner, at)) {
         return false;
     }
-    if (!oc_step_is_direct(allreduce)) {
-        piece = oc_step_piece(allreduce, step);
+    piece = oc_step_piece(allreduce, step);
+    if (!oc_step_is_direct(allreduce) && piece.wanted) {
         oc_step_copy_out(allreduce, oc_step_place(allreduce, owner, step), &piece);
         if (owner != node->self) {
             group->client->config.counters->bytes_node += oc_step_bytes(allreduce, &piece);

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "client/collective/blocks.h"
 #include "client/collective/reply.h"
 #include "client/collective/vector.h"
+#include "client/state/collapse.h"
 #include "protocol/tag.h"
 
 static void slot_note(oc_slot_t *slot, unsigned what)
@@ -34,6 +36,12 @@ static void slot_add_to_timeline(const oc_slot_t *slot)
     oc_timeline_add(group->client->timeline, &record);
 }
 
+/* Nothing may take so little room that a rank has more messages under way than a server expects. */
+static size_t room_of(size_t length)
+{
+    return length > OC_MIN_CHUNK ? length : OC_MIN_CHUNK;
+}
+
 /*
  * An aggregator receives a contribution when all ranks have come and there is memory for the chunk.
  * Until then, what was sent eagerly lies in memory that nobody counts there: it is limited here.
@@ -43,7 +51,7 @@ static void send_contribution(oc_slot_t *slot, const void *data)
     const oc_part_t *part = slot->contribution.part;
     const oc_allreduce_t *allreduce = part->allreduce;
     oc_route_t *route = part->lane->route;
-    size_t length = slot->chunk.length;
+    size_t length = oc_blocks_given(allreduce, &slot->chunk);
     uint64_t tag = oc_tag(OC_KIND_CONTRIBUTION, part->lane->handle,
                           allreduce->base.group->servers->teams.rank, allreduce->sequence,
                           slot->chunk.number);
@@ -57,6 +65,41 @@ static void send_contribution(oc_slot_t *slot, const void *data)
     }
 }
 
+/* false: out of memory. */
+static bool slot_make_landing(oc_slot_t *slot, const void *contribution, void *result)
+{
+    oc_allreduce_t *allreduce = slot->contribution.part->allreduce;
+    bool lacks_own = oc_blocks_lack_own(allreduce, &slot->chunk);
+
+    slot->gets = oc_blocks_gotten(allreduce, &slot->chunk);
+    slot->own = lacks_own ? contribution : NULL;
+    slot->place = slot->landing = result;
+    if (lacks_own && (contribution == result || slot->gets > slot->chunk.length)) {
+        slot->landing = oc_stock_take(&allreduce->base.group->client->stock, slot->gets);
+    }
+    return NULL != slot->landing || 0 == slot->gets;
+}
+
+static void slot_free_landing(oc_slot_t *slot)
+{
+    oc_client_t *client = slot->contribution.part->allreduce->base.group->client;
+
+    if (slot->landing != slot->place) {
+        oc_stock_give(&client->stock, slot->landing, slot->gets);
+        slot->landing = slot->place;
+    }
+}
+
+/* The result of the others is here. */
+static void slot_add_own(oc_slot_t *slot)
+{
+    if (NULL != slot->own) {
+        oc_blocks_add_own(slot->contribution.part->allreduce, slot->place, slot->landing,
+                          slot->own, slot->chunk.length);
+    }
+    slot_free_landing(slot);
+}
+
 /* The part's next chunk has gone: the one after it is the next. */
 static void slot_advance(oc_part_t *part)
 {
@@ -67,27 +110,47 @@ static void slot_advance(oc_part_t *part)
     }
 }
 
+/* Nothing was sent of it, and the others count on it. */
+static void slot_give_up(oc_slot_t *slot)
+{
+    oc_allreduce_t *allreduce = slot->contribution.part->allreduce;
+
+    allreduce->base.status = OC_ERR_NO_MEMORY;
+    oc_client_collapse(allreduce->base.group->client, OC_ERR_NO_MEMORY, "out of memory");
+}
+
+static void slot_begin(oc_slot_t *slot)
+{
+    oc_part_t *part = slot->contribution.part;
+    oc_counters_t *counters = part->allreduce->base.group->client->config.counters;
+
+    slot->waiting = 2;
+    oc_large_of(part->allreduce)->flying++;
+    part->lane->flying += room_of(slot->chunk.length);
+    slot_note(slot, OC_CLIENT_POSTED);
+    part->allreduce->waiting += 2;
+    counters->bytes_sent += oc_blocks_given(part->allreduce, &slot->chunk);
+    counters->messages_sent++;
+    counters->chunks++;
+}
+
 void oc_slot_send(oc_part_t *part, const void *contribution, void *result, oc_piece_t *piece)
 {
     oc_allreduce_t *allreduce = part->allreduce;
     const oc_group_t *group = allreduce->base.group;
-    oc_counters_t *counters = group->client->config.counters;
     oc_slot_t *slot = part->idle;
 
     assert(NULL != slot && 0 == slot->waiting && part->sent < part->share.count);
     part->idle = slot->next_idle;
     slot->chunk = part->next;
     slot->piece = piece;
-    slot->waiting = 2;
     slot_advance(part);
-    oc_large_of(allreduce)->flying++;
-    part->lane->flying += slot->chunk.length;
-    slot_note(slot, OC_CLIENT_POSTED);
-    allreduce->waiting += 2;
-    counters->bytes_sent += slot->chunk.length;
-    counters->messages_sent++;
-    counters->chunks++;
-    oc_receive(group->client->worker, &slot->result.transfer, result, slot->chunk.length,
+    if (!slot_make_landing(slot, contribution, result)) {
+        slot_give_up(slot);
+        return;
+    }
+    slot_begin(slot);
+    oc_receive(group->client->worker, &slot->result.transfer, slot->landing, slot->gets,
                oc_tag(OC_KIND_RESULT, group->servers->reply_handle, part->lane->index,
                       allreduce->sequence, slot->chunk.number), OC_TAG_EXACT);
     send_contribution(slot, contribution);
@@ -98,7 +161,7 @@ static bool slot_has_room(const oc_group_t *group, const oc_lane_t *lane, size_t
 {
     size_t window = group->servers->teams.window * group->servers->chunk_bytes;
 
-    return 0 == lane->flying || lane->flying + length <= window;
+    return 0 == lane->flying || lane->flying + room_of(length) <= window;
 }
 
 bool oc_slot_is_there(const oc_part_t *part)
@@ -119,15 +182,17 @@ static void slot_finish(oc_slot_t *slot)
     if (NULL != client->timeline) {
         slot_add_to_timeline(slot);
     }
-    assert(part->received < part->sent && part->lane->flying >= chunk.length && large->flying > 0);
-    client->config.counters->bytes_received += chunk.length;
-    part->lane->route->unasked -= slot->eager ? chunk.length : 0;
+    assert(part->received < part->sent && part->lane->flying >= room_of(chunk.length)
+           && large->flying > 0);
+    client->config.counters->bytes_received += slot->gets;
+    part->lane->route->unasked -= slot->eager ? oc_blocks_given(allreduce, &chunk) : 0;
     part->received++;
+    slot_add_own(slot);
     oc_vector_give(part, slot->piece);
     slot->piece = NULL;
     slot->next_idle = part->idle;
     part->idle = slot;
-    part->lane->flying -= chunk.length;
+    part->lane->flying -= room_of(chunk.length);
     large->flying--;
     large->chunk_done(part, &chunk);
 }
@@ -139,7 +204,7 @@ static void on_transfer(oc_transfer_t *transfer)
     oc_slot_t *slot = &part->slots[((char *) transfer - (char *) part->slots) / sizeof(oc_slot_t)];
     bool is_result = transfer == &slot->result.transfer;
 
-    if (is_result && OC_OK == transfer->status && transfer->length != slot->chunk.length) {
+    if (is_result && OC_OK == transfer->status && transfer->length != slot->gets) {
         transfer->status = OC_ERR_INVALID;
     }
     if (!oc_allreduce_called_back(part->allreduce, transfer, part->lane)) {
@@ -174,6 +239,9 @@ bool oc_slots_make(oc_part_t *part)
 void oc_slots_free(oc_part_t *part)
 {
     oc_vector_drop(part);
+    for (unsigned i = 0; NULL != part->slots && i < part->num_slots; i++) {
+        slot_free_landing(&part->slots[i]);
+    }
     free(part->slots);
     part->slots = part->idle = NULL;
 }

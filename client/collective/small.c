@@ -275,7 +275,7 @@ const oc_allreduce_algorithm_t oc_small_flat = {
 
 static oc_status_t small_node_start(oc_allreduce_t *allreduce)
 {
-    oc_steps_join(allreduce, 1, allreduce->bytes);
+    oc_steps_join(allreduce, NULL, 1, allreduce->bytes);
     return OC_OK;
 }
 

@@ -4,17 +4,33 @@
 
 #include <utlist.h>
 
+#include "client/collective/blocks.h"
 #include "client/collective/vector.h"
-#include "client/plan/chunk_map.h"
 #include "reduction/reduction.h"
+
+static oc_step_piece_t piece_of_block(const oc_allreduce_t *allreduce, uint32_t step)
+{
+    oc_block_chunk_t chunk = oc_chunk_map_piece(allreduce->steps.map, step);
+    size_t size = oc_type_size(allreduce->args.type);
+    size_t first = chunk.offset / allreduce->element;
+    bool wanted = oc_blocks_is_mine(allreduce, chunk.block);
+
+    return (oc_step_piece_t) {
+        .count = chunk.length / allreduce->element, .offset = first * size, .wanted = wanted,
+        .to = wanted ? (first - allreduce->blocks.recv_first) * size : 0};
+}
 
 oc_step_piece_t oc_step_piece(const oc_allreduce_t *allreduce, uint32_t step)
 {
     size_t each = allreduce->steps.bytes / allreduce->element;
     size_t first = step * each, left = allreduce->bytes / allreduce->element - first;
+    size_t offset = first * oc_type_size(allreduce->args.type);
 
-    return (oc_step_piece_t) {.count = left < each ? left : each,
-                      .offset = first * oc_type_size(allreduce->args.type)};
+    if (NULL != allreduce->steps.map) {
+        return piece_of_block(allreduce, step);
+    }
+    return (oc_step_piece_t) {.count = left < each ? left : each, .offset = offset,
+                              .wanted = true, .to = offset};
 }
 
 size_t oc_step_bytes(const oc_allreduce_t *allreduce, const oc_step_piece_t *piece)
@@ -26,8 +42,11 @@ uint32_t oc_step_owner(const oc_allreduce_t *allreduce, uint32_t step)
 {
     const oc_group_t *group = allreduce->base.group;
 
-    return oc_team_of(allreduce->sequence, step, group->servers->teams.count)
-           % group->node->num_members;
+    uint32_t team = NULL != allreduce->steps.map
+                        ? oc_chunk_map_team(allreduce->steps.map, step)
+                        : oc_team_of(allreduce->sequence, step, group->servers->teams.count);
+
+    return team % group->node->num_members;
 }
 
 /* A rank that is alone on its host sends from the caller's memory and receives there. */
@@ -50,20 +69,29 @@ const void *oc_step_contribution(const oc_allreduce_t *allreduce, uint32_t step)
                : oc_step_place(allreduce, allreduce->base.group->node->self, step);
 }
 
+/* NULL: this rank gets none. */
+static void *direct_result(const oc_allreduce_t *allreduce, uint32_t step)
+{
+    oc_step_piece_t piece = oc_step_piece(allreduce, step);
+
+    return piece.wanted ? (char *) allreduce->recv + piece.to : NULL;
+}
+
 void *oc_step_result(const oc_allreduce_t *allreduce, uint32_t step)
 {
     return oc_step_is_direct(allreduce)
-               ? (char *) allreduce->recv + oc_step_piece(allreduce, step).offset
+               ? direct_result(allreduce, step)
                : oc_step_place(allreduce, allreduce->base.group->node->self, step);
 }
 
-void oc_steps_join(oc_allreduce_t *allreduce, uint32_t count, size_t bytes)
+void oc_steps_join(oc_allreduce_t *allreduce, const oc_chunk_map_t *map, uint32_t count,
+                   size_t bytes)
 {
     oc_group_t *group = allreduce->base.group;
     oc_node_t *node = group->node;
 
     allreduce->steps = (oc_steps_t) {.first = node->planned, .count = count, .bytes = bytes,
-                                     .hold = true};
+                                     .map = map, .hold = true};
     allreduce->waiting++;
     node->planned += count;
     node->holding++;

@@ -8,11 +8,14 @@
 #define OC_CLIENT_COLLECTIVE_STEP_H
 
 #include "client/collective/allreduce.h"
+#include "client/plan/chunk_map.h"
 
-/* Where a step's elements are in the caller's vector. */
+/* Where a step's elements are in the caller's vectors. */
 typedef struct {
     size_t count;
-    size_t offset;             /* bytes, in the caller's type */
+    size_t offset;             /* bytes, in the caller's type, in that which is sent */
+    bool wanted;               /* this rank gets the result … */
+    size_t to;                 /* … which is there in recv: bytes, as above */
 } oc_step_piece_t;
 
 oc_step_piece_t oc_step_piece(const oc_allreduce_t *allreduce, uint32_t step);
@@ -28,8 +31,12 @@ void *oc_step_place(const oc_allreduce_t *allreduce, uint32_t member, uint32_t s
 const void *oc_step_contribution(const oc_allreduce_t *allreduce, uint32_t step);
 void *oc_step_result(const oc_allreduce_t *allreduce, uint32_t step);
 void oc_step_publish(oc_allreduce_t *allreduce, uint32_t step);
-/* A collective begins: its steps, of so many bytes each, are the next ones of the stream. */
-void oc_steps_join(oc_allreduce_t *allreduce, uint32_t count, size_t bytes);
+/*
+ * A collective begins: its steps, of so many bytes each, or of blocks by a map that outlives them,
+ * are the next ones of the stream.
+ */
+void oc_steps_join(oc_allreduce_t *allreduce, const oc_chunk_map_t *map, uint32_t count,
+                   size_t bytes);
 /* Waits for no COMMITs any more: it tells the host. */
 void oc_steps_commit(oc_allreduce_t *allreduce);
 

@@ -86,19 +86,19 @@ static void narrow_staged(oc_allreduce_t *allreduce, const void *from,
         return;
     }
     oc_convert(oc_narrow_kernel(allreduce->args.type), elements, from, piece->count);
-    oc_vector_write(allreduce, piece->offset, length, elements);
+    oc_vector_write(allreduce, piece->to, length, elements);
     oc_stock_give(stock, elements, length);
 }
 
 void oc_step_copy_out(oc_allreduce_t *allreduce, const void *from, const oc_step_piece_t *piece)
 {
     if (!allreduce->wide) {
-        oc_vector_write(allreduce, piece->offset, own_bytes(allreduce, piece), from);
+        oc_vector_write(allreduce, piece->to, own_bytes(allreduce, piece), from);
     } else if (NULL != allreduce->vector.recv_device) {
         narrow_staged(allreduce, from, piece);
     } else {
         oc_convert(oc_narrow_kernel(allreduce->args.type),
-                   (char *) allreduce->recv + piece->offset, from, piece->count);
+                   (char *) allreduce->recv + piece->to, from, piece->count);
     }
     allreduce->base.group->client->config.counters->bytes_copied += oc_step_bytes(allreduce, piece);
 }

@@ -7,6 +7,7 @@
  */
 #include "client/collective/vector.h"
 
+#include "client/collective/blocks.h"
 #include "client/state/collapse.h"
 
 #include <string.h>
@@ -238,10 +239,10 @@ static oc_status_t visit_some(oc_allreduce_t *allreduce, const visit_t *visit, o
     return status;
 }
 
-static oc_status_t visit_all(oc_allreduce_t *allreduce, const visit_t *visit)
+static oc_status_t visit_all(oc_allreduce_t *allreduce, const visit_t *visit, size_t total)
 {
     oc_arena_t *arena = arena_of(allreduce);
-    size_t total = allreduce->args.count, each;
+    size_t each;
     oc_status_t status = OC_OK;
     oc_piece_t *piece;
 
@@ -269,7 +270,7 @@ oc_status_t oc_vector_look_at_all(oc_allreduce_t *allreduce, size_t stride,
     visit_t visit = {.device = allreduce->args.send_device, .stride = stride, .load = true,
                      .memory = (char *) allreduce->args.send, .move = look};
 
-    return visit_all(allreduce, &visit);
+    return visit_all(allreduce, &visit, allreduce->args.count);
 }
 
 oc_status_t oc_vector_make_all(oc_allreduce_t *allreduce, size_t stride, bool keep,
@@ -278,7 +279,7 @@ oc_status_t oc_vector_make_all(oc_allreduce_t *allreduce, size_t stride, bool ke
     visit_t visit = {.device = allreduce->args.recv_device, .stride = stride, .load = keep,
                      .store = true, .memory = allreduce->args.recv, .move = make};
 
-    return visit_all(allreduce, &visit);
+    return visit_all(allreduce, &visit, allreduce->blocks.own_count);
 }
 
 /* ---- chunks ---- */
@@ -344,19 +345,22 @@ const void *oc_vector_take(oc_part_t *part, oc_piece_t **piece, void **result)
     oc_allreduce_t *allreduce = part->allreduce;
     const oc_vector_t *vector = &allreduce->vector;
     size_t offset = part->next.offset, length = part->next.length;
+    bool gets = 0 != oc_blocks_gotten(allreduce, &part->next);
+    /* of what it gets nothing there is no place for a result */
+    size_t at = gets ? offset - allreduce->blocks.recv_first * allreduce->element : 0;
 
     *piece = NULL;
-    *result = (char *) allreduce->recv + offset;
-    if (!oc_vector_is_staged(allreduce)) {
+    *result = gets ? (char *) allreduce->recv + at : NULL;
+    if (NULL == vector->send_device && (NULL == vector->recv_device || !gets)) {
         return (const char *) allreduce->send + offset;
     }
     *piece = take_for(part, offset);
     if (NULL != vector->send_device) {
         vector_fill(allreduce, *piece, offset, length);
     }
-    (*piece)->offset = offset;
-    (*piece)->length = length;
-    if (NULL != vector->recv_device) {
+    (*piece)->offset = at;
+    (*piece)->length = gets ? length : 0;
+    if (gets && NULL != vector->recv_device) {
         *result = (*piece)->memory;
     }
     return NULL != vector->send_device ? (*piece)->memory
@@ -370,7 +374,7 @@ void oc_vector_give(oc_part_t *part, oc_piece_t *piece)
     if (NULL == piece) {
         return;
     }
-    if (NULL != allreduce->vector.recv_device) {
+    if (NULL != allreduce->vector.recv_device && 0 != piece->length) {
         vector_flush(allreduce, piece);
     }
     if (piece == part->spare) {

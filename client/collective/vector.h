@@ -44,7 +44,8 @@ typedef void oc_vector_move_fn_t(oc_allreduce_t *allreduce, size_t first, size_t
                                  void *elements);
 
 /*
- * Has all elements of the caller's contribution, or result, looked at or made. stride: bytes from
+ * Has all elements of the caller's contribution, or all that it gets of the result, looked at or
+ * made; first counts them. stride: bytes from
  * one to the next. keep: they are there before, and not all of their bytes are made.
  */
 oc_status_t oc_vector_look_at_all(oc_allreduce_t *allreduce, size_t stride,
@@ -59,8 +60,8 @@ bool oc_vector_reserve(oc_part_t *part);
 /* Whether the part's next chunk can be taken. */
 bool oc_vector_has_room(const oc_part_t *part);
 /*
- * Where the part's next chunk is sent from, and where its result is received. *piece is for give;
- * NULL: it takes none.
+ * Where the part's next chunk is sent from, and where its result belongs; NULL: this rank gets none
+ * of it. *piece is for give; NULL: it takes none.
  */
 const void *oc_vector_take(oc_part_t *part, oc_piece_t **piece, void **result);
 /* The result is there. piece may be NULL. */

@@ -37,12 +37,51 @@ static void fill_shares(oc_group_t *group, uint64_t *shares)
 
 bool oc_lanes_are_paced(const oc_group_t *group)
 {
+    /* what these aggregate of vectors whose result goes to owners depends on what they own */
+    if (group->servers->num_peers > 1) {
+        return true;
+    }
     for (unsigned i = 1; i < group->servers->num_links; i++) {
         if (share_of(group, i) != share_of(group, 0)) {
             return true;
         }
     }
     return false;
+}
+
+/* So that the weight of one of several aggregators of a server is a whole number, nearly. */
+#define OWNER_WEIGHT_UNIT 65536u
+
+static uint32_t member_of_peer(const oc_group_t *group, const oc_link_t *link)
+{
+    return NULL != group->node ? group->node->hosts[link->peer] : link->peer;
+}
+
+/*
+ * Servers get as much of a vector whose result goes to owners as their links are worth of those of
+ * all hosts: so each rank's link has as much to send as to receive.
+ */
+static void fill_owner_lanes(oc_group_t *group)
+{
+    const oc_client_t *client = group->client;
+    oc_group_servers_t *servers = group->servers;
+    unsigned lane = 0;
+
+    for (unsigned i = 0; i < servers->num_links; i++) {
+        const oc_link_t *link = &servers->links[i];
+        unsigned aggregators = link->connection->num_aggregators;
+
+        for (unsigned a = 0; a < aggregators; a++) {
+            servers->owner_lanes[lane++] =
+                i < lanes_num_servers(group)
+                    ? (oc_owner_lane_t) {.weight = (uint64_t) client->servers.servers[i].weight
+                                                   * OWNER_WEIGHT_UNIT / aggregators}
+                    : (oc_owner_lane_t) {.member = member_of_peer(group, link)};
+        }
+    }
+    servers->for_servers = servers->num_peers > 0
+                               ? (uint32_t) (client->weights / servers->num_peers)
+                               : OC_WEIGHT_ONE;
 }
 
 /* All of this rank's first team, then those of its next one. */
@@ -77,10 +116,12 @@ oc_status_t oc_lanes_make(oc_group_t *group)
     }
     group->servers->lanes = calloc((size_t) count * group->servers->teams.own,
                                    sizeof(*group->servers->lanes));
+    group->servers->owner_lanes = calloc(count, sizeof(*group->servers->owner_lanes));
     shares = calloc(count, sizeof(*shares));
-    if (NULL != group->servers->lanes && NULL != shares) {
+    if (NULL != group->servers->lanes && NULL != group->servers->owner_lanes && NULL != shares) {
         fill_shares(group, shares);
         fill_lanes(group);
+        fill_owner_lanes(group);
         status = oc_division_make(shares, count, &group->servers->division);
     }
     free(shares);
@@ -93,8 +134,10 @@ oc_status_t oc_lanes_make(oc_group_t *group)
 void oc_lanes_free(oc_group_t *group)
 {
     free(group->servers->lanes);
+    free(group->servers->owner_lanes);
     oc_division_free(&group->servers->division);
     group->servers->lanes = NULL;
+    group->servers->owner_lanes = NULL;
     group->servers->num_lanes = 0;
     group->servers->num_small = 0;
 }

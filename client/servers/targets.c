@@ -233,6 +233,7 @@ oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_si
         if (!add_link(group, targets_connect_peer(group, &record, error, error_size))) {
             return OC_ERR_UNREACHABLE;
         }
+        group->servers->links[group->servers->num_links - 1].peer = rank;
         group->servers->num_peers++;
     }
     return OC_IN_PROGRESS;

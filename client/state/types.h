@@ -27,6 +27,7 @@
 #include "client/client.h"
 #include "client/plan/division.h"
 #include "client/plan/model.h"
+#include "client/plan/owner_shares.h"
 #include "control/uplink.h"
 #include "net/address.h"
 #include "net/admission.h"
@@ -78,6 +79,7 @@ typedef struct {
 typedef struct {
     oc_connection_t *connection;
     oc_membership_t *teams;    /* this rank's; NULL before the JOINs */
+    uint32_t peer;             /* rank of a peer */
 } oc_link_t;
 
 typedef struct oc_part oc_part_t;
@@ -158,6 +160,8 @@ typedef struct {
     unsigned num_lanes;
     unsigned num_small;            /* the first ones of the lanes: those for small vectors */
     oc_division_t division;        /* of chunks by lane */
+    oc_owner_lane_t *owner_lanes;  /* where lanes are, for vectors whose result goes to owners … */
+    uint32_t for_servers;          /* … and the part of these that servers get, in thousandths */
     size_t chunk_bytes;            /* the largest: the setting, or what servers have room for */
 } oc_group_servers_t;
 

@@ -13,6 +13,7 @@
 #include "server/aggregator/early.h"
 #include "server/aggregator/server_group.h"
 #include "server/aggregator/ready.h"
+#include "server/aggregator/receivers.h"
 #include "server/aggregator/replies.h"
 
 static void on_parent_failed(void *arg)
@@ -146,6 +147,9 @@ oc_header_t oc_above_header(const oc_reduction_t *reduction, uint8_t message)
     header.message = message;
     header.handle = reduction->group->above->handle;
     header.rank = reduction->group->above->leaf;
+    if (NULL != reduction->owns) {
+        header.own = oc_receivers_of_leaf(reduction);
+    }
     return header;
 }
 

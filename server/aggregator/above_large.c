@@ -15,6 +15,7 @@
 #include "server/aggregator/above_inside.h"
 #include "server/aggregator/chunks.h"
 #include "server/aggregator/early.h"
+#include "server/aggregator/receivers.h"
 #include "server/aggregator/server_group.h"
 #include "server/aggregator/server_leftovers.h"
 #include "server/aggregator/server_reduction.h"
@@ -22,6 +23,23 @@
 void oc_above_start(oc_reduction_t *reduction)
 {
     oc_above_send_header(reduction, OC_MESSAGE_START);
+}
+
+/* Bytes that the leaf contributes. */
+static size_t given(const oc_chunk_t *chunk)
+{
+    return NULL != chunk->result ? chunk->length : 0;
+}
+
+/* Whether some member of the leaf gets the result. */
+static bool goes_to_member(const oc_chunk_t *chunk)
+{
+    return NULL == chunk->reduction->owns || OC_NO_OWNER != chunk->owner;
+}
+
+static bool result_fits(oc_chunk_t *chunk, size_t length)
+{
+    return goes_to_member(chunk) ? oc_receivers_fits(chunk, length) : 0 == length;
 }
 
 static void chunk_went(oc_chunk_t *chunk, const oc_transfer_t *transfer, bool is_result)
@@ -32,7 +50,7 @@ static void chunk_went(oc_chunk_t *chunk, const oc_transfer_t *transfer, bool is
     if (OC_ERR_UNREACHABLE == transfer->status) {
         /* the control side ends the job, and says whom it lost */
         group->failed = true;
-    } else if (OC_OK != transfer->status || (is_result && transfer->length != chunk->length)) {
+    } else if (OC_OK != transfer->status || (is_result && !result_fits(chunk, transfer->length))) {
         oc_server_group_failed(group, OC_ERR_UNREACHABLE, "chunk %u of collective %llu could "
                                "not be passed on to the parent server: %s", chunk->number,
                                (unsigned long long) reduction->sequence,
@@ -40,11 +58,12 @@ static void chunk_went(oc_chunk_t *chunk, const oc_transfer_t *transfer, bool is
     }
     assert(chunk->waiting > 0);
     if (0 == --chunk->waiting) {
-        assert(!chunk->eager || group->aggregator->unasked >= chunk->length);
-        group->aggregator->unasked -= chunk->eager ? chunk->length : 0;
+        assert(!chunk->eager || group->aggregator->unasked >= given(chunk));
+        group->aggregator->unasked -= chunk->eager ? given(chunk) : 0;
         if (group->failed) {
             oc_chunk_drop(chunk);
         } else {
+            chunk->result = chunk->buffers;
             oc_chunk_result(chunk);
         }
     }
@@ -71,14 +90,15 @@ void oc_above_chunk(oc_chunk_t *chunk)
     chunk->up = (oc_chunk_transfer_t) {.transfer.done = on_chunk_sent, .chunk = chunk};
     chunk->down = (oc_chunk_transfer_t) {.transfer.done = on_chunk_result, .chunk = chunk};
     chunk->waiting = 2;
-    chunk->eager = aggregator->unasked + chunk->length <= aggregator->eager_window;
-    aggregator->unasked += chunk->eager ? chunk->length : 0;
+    chunk->eager = aggregator->unasked + given(chunk) <= aggregator->eager_window;
+    aggregator->unasked += chunk->eager ? given(chunk) : 0;
     oc_server_group_hold(group);
     oc_server_group_hold(group);
-    oc_early_receive(group, &chunk->down.transfer, chunk->buffers, chunk->length,
+    oc_early_receive(group, &chunk->down.transfer, chunk->buffers,
+                     goes_to_member(chunk) ? chunk->length : 0,
                      oc_tag(OC_KIND_RESULT, group->handle, group->index, reduction->sequence,
                             chunk->number));
-    oc_above_send(group, &chunk->up.transfer, chunk->buffers, chunk->length,
+    oc_above_send(group, &chunk->up.transfer, chunk->result, given(chunk),
                   oc_tag(OC_KIND_CONTRIBUTION, group->above->handle, group->above->leaf,
                          reduction->sequence, chunk->number), chunk->eager);
 }

@@ -122,12 +122,20 @@ typedef struct {
     oc_chunk_t *chunk;
 } oc_chunk_transfer_t;
 
+/* All members get the result of a chunk, or, in a tree, one at another leaf does. */
+#define OC_NO_OWNER UINT32_MAX
+
 struct oc_chunk {
     struct oc_reduction *reduction;
     uint32_t number;                 /* on this aggregator */
-    uint32_t length;                 /* bytes */
+    uint32_t length;                 /* bytes of a contribution … */
+    bool unknown;                    /* … or the most that they may be */
+    bool owner_gives, wide;          /* the owner contributes; it gets floats for 16-bit floats */
+    uint32_t counted;                /* of the group's bytes under way */
+    uint32_t owner;                  /* the member that gets the result, or OC_NO_OWNER */
     uint32_t waiting;                /* transfers of the present phase */
     uint8_t *buffers;                /* num_ranks times the group's chunk_bytes */
+    uint8_t *result;                 /* there, once it is reduced; NULL: nobody contributed here */
     bool lent;                       /* they are of a reserve */
     oc_chunk_transfer_t up, down;    /* on a leaf: to and from the server above */
     bool eager;                      /* it counts there until its result is here */
@@ -155,6 +163,8 @@ typedef struct oc_reduction {
     uint32_t arrived, acked;         /* ranks */
     uint8_t *seen;                   /* for each rank: OC_SEEN_* */
     uint32_t admitted, answered, finished; /* chunks: with memory, results on their way, sent */
+    oc_ownership_t *owns;            /* by rank, if it goes to owners; else NULL; see receivers.c */
+    uint32_t owner;                  /* of the next chunk, or the next one that is a member */
     bool waits_for_memory, has_waited;
     uint8_t **held;                  /* small: by rank; NULL: has not come, or was dropped */
     size_t cached;                   /* small: what of it may be dropped, as the pool counts */
@@ -182,7 +192,7 @@ typedef struct oc_reduction {
     struct oc_reduction *cache_prev, *cache_next;    /* … and of those that may lose some */
     struct oc_reduction *group_prev, *group_next;    /* … in the list of its group */
     struct oc_reduction *place_prev, *place_next;    /* … and of its place in the table */
-    uint8_t *arrays[];               /* held and seen are here */
+    uint8_t *arrays[];               /* held, owns and seen are here */
 } oc_reduction_t;
 
 /* Receives that are always posted for messages with header. */

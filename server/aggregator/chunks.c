@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chunks of a large collective: n receives, one reduction, n sends.
+ * Chunks of a large collective: n receives, one reduction, n sends; what of them has no bytes says
+ * receivers.c.
  *
  * A chunk gets all its n buffers or none. All collectives of a group share a window, however many
  * there are, so that no group gets ahead of others by starting more of them; its chunks get memory
@@ -19,6 +20,7 @@
 #include "server/aggregator/budget.h"
 #include "server/aggregator/cache.h"
 #include "server/aggregator/early.h"
+#include "server/aggregator/receivers.h"
 #include "server/aggregator/server_group.h"
 #include "server/aggregator/server_reduction.h"
 #include "server/aggregator/replies.h"
@@ -38,9 +40,18 @@ static size_t chunks_chunk_size(const oc_server_group_t *group)
     return sizeof(oc_chunk_t) + group->num_ranks * sizeof(oc_chunk_transfer_t);
 }
 
+/*
+ * In the order of the ranks; that of an owner which contributes nothing is the first, for the
+ * result. What is twice as long then does not fall upon what is not read yet (oc_reduce_wide).
+ */
 static uint8_t *buffer_of(const oc_chunk_t *chunk, uint32_t rank)
 {
-    return chunk->buffers + (size_t) rank * chunk->reduction->group->chunk_bytes;
+    uint32_t place = rank;
+
+    if (OC_NO_OWNER != chunk->owner && !chunk->owner_gives) {
+        place = rank == chunk->owner ? 0 : rank + (rank < chunk->owner);
+    }
+    return chunk->buffers + (size_t) place * chunk->reduction->group->chunk_bytes;
 }
 
 static void chunks_note(oc_chunk_t *chunk, unsigned what)
@@ -79,9 +90,9 @@ void oc_chunk_drop(oc_chunk_t *chunk)
     oc_reduction_t *reduction = chunk->reduction;
     oc_server_group_t *group = reduction->group;
 
-    assert(0 == chunk->waiting && group->flying >= chunk->length);
+    assert(0 == chunk->waiting && group->flying >= chunk->counted);
     DL_DELETE(reduction->chunks, chunk);
-    group->flying -= chunk->length;
+    group->flying -= chunk->counted;
     oc_pool_put(&group->aggregator->pool, chunk->buffers, block_size(group));
     if (chunk->lent) {
         oc_reserve_return_chunk(group);
@@ -104,7 +115,7 @@ void oc_chunk_result(oc_chunk_t *chunk)
 
         transfer->done = on_result_sent;
         oc_server_group_hold(group);
-        oc_aggregator_send(group, rank, transfer, chunk->buffers, chunk->length,
+        oc_aggregator_send(group, rank, transfer, chunk->result, oc_receivers_get(chunk, rank),
                            oc_tag(OC_KIND_RESULT, group->members[rank].reply_handle, group->index,
                                   reduction->sequence, chunk->number));
     }
@@ -113,17 +124,37 @@ void oc_chunk_result(oc_chunk_t *chunk)
     }
 }
 
-/* In place: the first buffer is an input and the output. */
-static void reduce(oc_chunk_t *chunk)
+/* Of those who contribute, in the order of the ranks; how many they are. */
+static uint32_t find_sources(const oc_chunk_t *chunk)
 {
-    oc_reduction_t *reduction = chunk->reduction;
-    oc_server_group_t *group = reduction->group;
+    const oc_server_group_t *group = chunk->reduction->group;
+    uint32_t count = 0;
 
     for (uint32_t rank = 0; rank < group->num_ranks; rank++) {
-        group->sources[rank] = buffer_of(chunk, rank);
+        if (oc_receivers_give(chunk, rank)) {
+            group->sources[count++] = buffer_of(chunk, rank);
+        }
     }
-    oc_reduce(reduction->kernel, chunk->buffers, group->sources, group->num_ranks,
-              chunk->length / reduction->element);
+    return count;
+}
+
+/* The first buffer is the output, and may be an input. */
+static void reduce(oc_chunk_t *chunk)
+{
+    const oc_reduction_t *reduction = chunk->reduction;
+    const oc_server_group_t *group = reduction->group;
+    uint32_t num_sources = find_sources(chunk);
+    size_t count = chunk->length / reduction->element;
+
+    chunk->result = chunk->buffers;
+    if (0 == num_sources) {
+        chunk->result = NULL;
+    } else if (chunk->wide) {
+        oc_reduce_wide(reduction->header.op, reduction->header.type, chunk->buffers,
+                       group->sources, num_sources, count);
+    } else {
+        oc_reduce(reduction->kernel, chunk->buffers, group->sources, num_sources, count);
+    }
 }
 
 static void on_contribution(oc_transfer_t *transfer)
@@ -132,11 +163,12 @@ static void on_contribution(oc_transfer_t *transfer)
     oc_server_group_t *group = chunk->reduction->group;
     uint32_t rank = (uint32_t) ((oc_chunk_transfer_t *) transfer - chunk->transfers);
 
-    if (OC_OK != transfer->status || transfer->length != chunk->length) {
+    if (OC_OK != transfer->status || !oc_receivers_expect(chunk, rank, transfer->length)) {
         oc_server_group_failed(
             group, OC_ERR_INVALID, "chunk %u of collective %llu came with %zu bytes from rank "
             "%u, not with %u: %s", chunk->number, (unsigned long long) chunk->reduction->sequence,
-            transfer->length, rank, chunk->length, oc_status_string(transfer->status));
+            transfer->length, rank, oc_receivers_give(chunk, rank) ? chunk->length : 0,
+            oc_status_string(transfer->status));
     }
     assert(rank < group->num_ranks && chunk->waiting > 0);
     note_arrival(chunk, rank);
@@ -175,12 +207,6 @@ static void on_result_sent(oc_transfer_t *transfer)
     oc_server_group_release(group);
 }
 
-static uint32_t next_length(const oc_reduction_t *reduction)
-{
-    return reduction->admitted + 1 == reduction->header.chunks ? reduction->header.last_bytes
-                                                               : reduction->header.chunk_bytes;
-}
-
 static oc_chunk_t *chunk_new(oc_reduction_t *reduction)
 {
     oc_server_group_t *group = reduction->group;
@@ -189,7 +215,7 @@ static oc_chunk_t *chunk_new(oc_reduction_t *reduction)
     oc_chunk_t *chunk = oc_stock_take(stock, chunks_chunk_size(group));
 
     assert(reduction->admitted < reduction->header.chunks
-           && next_length(reduction) <= group->chunk_bytes);
+           && oc_receivers_next_length(reduction) <= group->chunk_bytes);
     if (NULL == chunk) {
         return NULL;
     }
@@ -200,10 +226,9 @@ static oc_chunk_t *chunk_new(oc_reduction_t *reduction)
         return NULL;
     }
     chunk->reduction = reduction;
-    chunk->number = reduction->admitted;
-    chunk->length = next_length(reduction);
+    oc_receivers_assign(chunk);
     DL_APPEND(reduction->chunks, chunk);
-    group->flying += chunk->length;
+    group->flying += chunk->counted;
     return chunk;
 }
 
@@ -218,15 +243,9 @@ static void chunks_receive(oc_chunk_t *chunk, uint32_t rank)
     oc_server_group_t *group = chunk->reduction->group;
     oc_transfer_t *transfer = &chunk->transfers[rank].transfer;
     uint64_t tag = contribution_tag(chunk->reduction, rank, chunk->number);
-    oc_unexpected_t early;
+    size_t most = oc_receivers_give(chunk, rank) ? chunk->length : 0;
 
-    if (oc_early_take(group, tag, &early)) {
-        oc_unexpected_receive(group->aggregator->worker, transfer, buffer_of(chunk, rank),
-                              chunk->length, &early);
-    } else {
-        oc_receive(group->aggregator->worker, transfer, buffer_of(chunk, rank), chunk->length,
-                   tag, OC_TAG_EXACT);
-    }
+    oc_early_receive(group, transfer, buffer_of(chunk, rank), most, tag);
 }
 
 static void receive_contributions(oc_chunk_t *chunk)
@@ -259,7 +278,6 @@ static void admit_next(oc_reduction_t *reduction, bool lent)
         return;
     }
     chunk->lent = lent;
-    reduction->admitted++;
     chunks_note(chunk, OC_SERVER_ADMITTED);
     receive_contributions(chunk);
     if (reduction->admitted == reduction->header.chunks) {
@@ -274,7 +292,7 @@ static bool wants_chunk(const oc_reduction_t *reduction)
 
     return !group->failed && reduction == group->open
            && reduction->admitted - reduction->finished < group->window
-           && (0 == group->flying || group->flying + next_length(reduction)
+           && (0 == group->flying || group->flying + oc_receivers_next_length(reduction)
                                          <= (size_t) group->window * group->chunk_bytes);
 }
 
@@ -361,7 +379,7 @@ const char *oc_chunks_check(const oc_server_group_t *group)
             return "a collective counts other chunks than it has";
         }
         DL_FOREACH (reduction->chunks, chunk) {
-            flying += chunk->length;
+            flying += chunk->counted;
         }
     }
     return flying == group->flying ? NULL : "a group counts other chunks than its collectives have";

@@ -20,7 +20,7 @@ void oc_chunks_cancel(oc_reduction_t *reduction);
 const char *oc_chunks_check(const oc_server_group_t *group);
 /* What the chunks of a collective count in the pool. */
 size_t oc_chunks_cost(const oc_reduction_t *reduction);
-/* The result of all is in the chunk's first buffer: it goes to the members. */
+/* The result of all is there: it goes to the members. */
 void oc_chunk_result(oc_chunk_t *chunk);
 /* Frees it, with its buffers: no transfer may point to it any more. */
 void oc_chunk_drop(oc_chunk_t *chunk);

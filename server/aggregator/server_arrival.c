@@ -3,6 +3,7 @@
 #include "server/aggregator/server_arrival.h"
 
 #include "server/aggregator/chunks.h"
+#include "server/aggregator/receivers.h"
 #include "server/aggregator/server_group.h"
 #include "server/aggregator/server_leftovers.h"
 #include "server/aggregator/server_reduction.h"
@@ -10,7 +11,7 @@
 
 static bool same_collective(const oc_header_t *a, const oc_header_t *b)
 {
-    return a->message == b->message && a->op == b->op && a->type == b->type
+    return a->message == b->message && a->to == b->to && a->op == b->op && a->type == b->type
            && a->count == b->count && a->chunk_bytes == b->chunk_bytes
            && a->last_bytes == b->last_bytes && a->chunks == b->chunks;
 }
@@ -56,7 +57,8 @@ static void arrive(oc_server_group_t *group, const oc_request_t *request)
     const oc_header_t *header = &request->header;
     oc_reduction_t *reduction = oc_reduction_find_or_make(group, header);
 
-    if (NULL == reduction || !arrival_is_legal(reduction, header)) {
+    if (NULL == reduction || !arrival_is_legal(reduction, header)
+        || !oc_receivers_note(reduction, header)) {
         return;
     }
     if (reduction->seen[header->rank] & OC_SEEN_ASKED) {
@@ -68,7 +70,7 @@ static void arrive(oc_server_group_t *group, const oc_request_t *request)
     if (NULL != reduction->held) {
         oc_server_small_arrive(reduction, request);
     }
-    if (reduction->arrived < group->num_ranks) {
+    if (reduction->arrived < group->num_ranks || !oc_receivers_agree(reduction)) {
         return;
     }
     if (NULL == reduction->held) {

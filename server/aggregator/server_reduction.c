@@ -17,11 +17,18 @@
 
 _Static_assert(2 * OC_MAX_SPAN <= TAG_SEQUENCES, "two ranks may be a span apart");
 
+/* What each rank needs of its arrays, beside seen. */
+static size_t array_size(const oc_header_t *header)
+{
+    if (OC_MESSAGE_SMALL == header->message) {
+        return sizeof(uint8_t *);
+    }
+    return OC_TO_OWNERS == header->to ? sizeof(oc_ownership_t) : 0;
+}
+
 static size_t reduction_size(const oc_header_t *header, uint32_t num_ranks)
 {
-    size_t held = OC_MESSAGE_SMALL == header->message ? sizeof(uint8_t *) : 0;
-
-    return sizeof(oc_reduction_t) + num_ranks * (held + sizeof(uint8_t));
+    return sizeof(oc_reduction_t) + num_ranks * (array_size(header) + sizeof(uint8_t));
 }
 
 static size_t replies_size(const oc_server_group_t *group)
@@ -189,6 +196,9 @@ static bool sizes_fit(const oc_server_group_t *group, const oc_header_t *header,
     if (OC_MESSAGE_SMALL == header->message) {
         return bytes == header->chunk_bytes && bytes <= group->small_bytes;
     }
+    if (OC_TO_OWNERS == header->to) {
+        return header->chunk_bytes <= group->chunk_bytes && header->chunks <= header->count;
+    }
     return header->chunk_bytes <= group->chunk_bytes && 0 == header->last_bytes % element
            && (uint64_t) (header->chunks - 1) * header->chunk_bytes + header->last_bytes <= bytes;
 }
@@ -205,10 +215,10 @@ static oc_reduction_t *reduction_allocate(oc_server_group_t *group, const oc_hea
     memset(reduction, 0, size);
     if (OC_MESSAGE_SMALL == header->message) {
         reduction->held = reduction->arrays;
-        reduction->seen = (uint8_t *) &reduction->arrays[group->num_ranks];
-    } else {
-        reduction->seen = (uint8_t *) reduction->arrays;
+    } else if (OC_TO_OWNERS == header->to) {
+        reduction->owns = (oc_ownership_t *) reduction->arrays;
     }
+    reduction->seen = (uint8_t *) reduction->arrays + group->num_ranks * array_size(header);
     return reduction;
 }
 

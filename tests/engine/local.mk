@@ -10,6 +10,7 @@ engine_stranger = tests/engine/stranger.h tests/engine/stranger.c
 engine_grove = tests/engine/grove.h tests/engine/grove.c
 engine_member = tests/engine/member.h tests/engine/member.c
 engine_casting = tests/engine/casting.h tests/engine/casting.c
+engine_owners = tests/engine/owners.h tests/engine/owners.c
 engine_reductions = tests/engine/reductions.h tests/engine/reductions.c \
 	tests/unit/reduction_reference.h tests/unit/reduction_reference.c
 
@@ -75,6 +76,12 @@ tests_engine_test_engine_auto_SOURCES = tests/engine/test_engine_auto.c \
 	$(engine_harness) $(engine_farm)
 tests_engine_test_engine_auto_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_auto_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
+check_PROGRAMS += tests/engine/test_engine_owners
+tests_engine_test_engine_owners_SOURCES = tests/engine/test_engine_owners.c \
+	$(engine_harness) $(engine_farm) $(engine_grove) $(engine_reductions) $(engine_owners)
+tests_engine_test_engine_owners_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_owners_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
+
 check_PROGRAMS += tests/engine/test_engine_tree
 tests_engine_test_engine_tree_SOURCES = tests/engine/test_engine_tree.c \
 	$(engine_harness) $(engine_grove) $(engine_reductions)

@@ -50,36 +50,55 @@ static void add_sum(sum_t *to, const sum_t *from)
     }
 }
 
-/* The ranks of this leaf: by host, in the order of their lowest ranks. */
-static void expect_leaf(const rank_t *rank, const uint8_t *leaves, uint32_t leaf,
-                        const uint8_t *elements, unsigned type, sum_t *sum)
+/* The ranks of a host, if this is the lowest of them; else none. */
+static void expect_host(const rank_t *rank, uint32_t low, const uint8_t *elements, unsigned type,
+                        sum_t *sum)
 {
     uint8_t element[MAX_ELEM];
 
-    for (uint32_t low = 0; low < rank->num_ranks; low++) {
-        sum_t host = {.op = sum->op, .type = sum->type};
-
-        for (uint32_t r = 0; r < rank->num_ranks; r++) {
-            if (host_of(rank, r) != host_of(rank, low) || leaf_of(leaves, r) != leaf) {
-                continue;
-            }
-            if (r < low) {
-                break; /* it was this host's turn already */
-            }
-            memcpy(element, elements + r * oc_type_size(type), oc_type_size(type));
-            if (is_half(type)) {
-                store_float(OC_TYPE_FLOAT, element,
-                            load_float(type, elements + r * oc_type_size(type)));
-            }
-            add(&host, element);
+    for (uint32_t r = 0; r < rank->num_ranks; r++) {
+        if (host_of(rank, r) != host_of(rank, low)) {
+            continue;
         }
-        add_sum(sum, &host);
+        if (r < low) {
+            break;
+        }
+        memcpy(element, elements + r * oc_type_size(type), oc_type_size(type));
+        if (is_half(type)) {
+            store_float(OC_TYPE_FLOAT, element,
+                        load_float(type, elements + r * oc_type_size(type)));
+        }
+        add(sum, element);
     }
 }
 
-/* Of one element from each rank, who have rows of the type's size. */
-static void expect(const rank_t *rank, const uint8_t *leaves, unsigned op, unsigned type,
-                   const uint8_t *elements, uint8_t *result)
+/* The hosts of this leaf, in the order of their lowest ranks, but for the one of the last rank. */
+static void expect_leaf(const rank_t *rank, const uint8_t *leaves, uint32_t leaf, uint32_t last,
+                        const uint8_t *elements, unsigned type, sum_t *sum)
+{
+    for (uint32_t low = 0; low < rank->num_ranks; low++) {
+        sum_t host = {.op = sum->op, .type = sum->type};
+
+        if (leaf_of(leaves, low) == leaf
+            && (NO_LAST == last || host_of(rank, low) != host_of(rank, last))) {
+            expect_host(rank, low, elements, type, &host);
+            add_sum(sum, &host);
+        }
+    }
+}
+
+static uint32_t lowest_on_host(const rank_t *rank, uint32_t number)
+{
+    uint32_t low = 0;
+
+    while (host_of(rank, low) != host_of(rank, number)) {
+        low++;
+    }
+    return low;
+}
+
+void expect_element(const rank_t *rank, const uint8_t *leaves, unsigned op, unsigned type,
+                    uint32_t last, const uint8_t *elements, uint8_t *result)
 {
     unsigned inner = is_half(type) ? (unsigned) OC_TYPE_FLOAT : type;
     sum_t total = {.op = op, .type = inner};
@@ -89,7 +108,13 @@ static void expect(const rank_t *rank, const uint8_t *leaves, unsigned op, unsig
     for (uint32_t leaf = 0; leaf < MAX_TEST_LEAVES; leaf++) {
         sum_t sum = {.op = op, .type = inner};
 
-        expect_leaf(rank, leaves, leaf, elements, type, &sum);
+        expect_leaf(rank, leaves, leaf, last, elements, type, &sum);
+        add_sum(&total, &sum);
+    }
+    if (NO_LAST != last) {
+        sum_t sum = {.op = op, .type = inner};
+
+        expect_host(rank, lowest_on_host(rank, last), elements, type, &sum);
         add_sum(&total, &sum);
     }
     end_fold(inner, element, total.partial);
@@ -113,13 +138,13 @@ static void make_vectors(const rank_t *rank, const uint8_t *leaves, unsigned op,
             store_value(type, elements + r * size, -1);
         }
         memcpy(own + i * size, elements + rank->rank * size, size);
-        expect(rank, leaves, op, type, elements, expected + i * size);
+        expect_element(rank, leaves, op, type, NO_LAST, elements, expected + i * size);
     }
 }
 
 /* ---- one ---- */
 
-static void unify(unsigned type, uint8_t *vector, size_t count)
+void unify_all(unsigned type, uint8_t *vector, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         unify_nan(type, vector + i * oc_type_size(type));
@@ -140,8 +165,8 @@ void reduce_one(rank_t *rank, const uint8_t *leaves, unsigned op, unsigned type,
     memset(recv, 0x5a, bytes);
     memset(result + bytes, 0xc3, GUARD);
     CHECK(OC_OK == rank_allreduce(rank, 0, op, type, send, result, count));
-    unify(type, result, count);
-    unify(type, expected, count);
+    unify_all(type, result, count);
+    unify_all(type, expected, count);
     if (0 != memcmp(result, expected, bytes)) {
         fprintf(stderr, "%s of %zu %s\n", oc_op_name(op), count, oc_type_name(type));
     }

@@ -10,6 +10,18 @@
 
 #include "tests/engine/harness.h"
 
+#define NO_LAST UINT32_MAX
+
+/*
+ * What becomes of one element of each rank, which stand in rows of the type's size. The host of rank
+ * `last` comes behind all others, unless that is NO_LAST.
+ */
+void expect_element(const rank_t *rank, const uint8_t *leaves, unsigned op, unsigned type,
+                    uint32_t last, const uint8_t *elements, uint8_t *result);
+
+/* Makes all NaNs of a vector the same one. */
+void unify_all(unsigned type, uint8_t *vector, size_t count);
+
 /*
  * One of random values on group 0: the result is right, and neither what follows it nor a
  * contribution that is elsewhere has changed.

@@ -200,6 +200,36 @@ static void test_start_sizes(void **state)
     expect_start(100, 100, 0, false);
 }
 
+/* Two fields of START say something else then; of other messages they do not. */
+static void test_ownership(void **state)
+{
+    oc_header_t header = legal(OC_MESSAGE_START), got;
+
+    (void) state;
+    header.to = OC_TO_OWNERS;
+    header.chunks = 1000;
+    header.own = (oc_ownership_t) {.first = 990, .chunks = 10, .gives = true};
+    assert_int_equal(judge_length(&header, OC_HEADER_SIZE, &got), OC_OK);
+    assert_int_equal(got.to, OC_TO_OWNERS);
+    assert_int_equal(got.own.first, 990);
+    assert_int_equal(got.own.chunks, 10);
+    assert_true(got.own.gives);
+    assert_int_equal(got.last_bytes, 0);
+    header.own = (oc_ownership_t) {.first = 1000, .chunks = 0};
+    assert_int_equal(judge_length(&header, OC_HEADER_SIZE, &got), OC_OK);
+    assert_false(got.own.gives);
+    header.own = (oc_ownership_t) {.first = 991, .chunks = 10};
+    assert_int_equal(judge(&header), OC_ERR_INVALID);
+    header.own = (oc_ownership_t) {.first = UINT32_MAX, .chunks = 2};
+    assert_int_equal(judge(&header), OC_ERR_INVALID);
+    header = legal(OC_MESSAGE_SENT);
+    header.to = OC_TO_OWNERS;
+    assert_int_equal(judge_length(&header, OC_HEADER_SIZE, &got), OC_OK);
+    assert_int_equal(got.to, OC_TO_OWNERS);
+    assert_int_equal(got.last_bytes, header.last_bytes);
+    assert_int_equal(got.own.first + got.own.chunks + got.own.gives, 0);
+}
+
 static void test_chunks(void **state)
 {
     oc_header_t header = legal(OC_MESSAGE_ACK);
@@ -226,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_handle_and_rank),
         cmocka_unit_test(test_small_sizes),
         cmocka_unit_test(test_start_sizes),
+        cmocka_unit_test(test_ownership),
         cmocka_unit_test(test_chunks),
     };
 
