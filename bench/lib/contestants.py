@@ -95,6 +95,16 @@ MULTICAST = (
     multicast("optcast-auto", "optcast, mode auto", "mode=auto", program=("--compare",)),
 )
 
+# Of collectives whose result goes to some ranks only.
+OWNED = (
+    OURS,
+    Contestant("optcast-nonblocking", "optcast, nonblocking", kind="ours",
+               program=("--nonblocking",)),
+    Contestant("embedded", "optcast, embedded servers", kind="ours", embedded=True),
+    Contestant("embedded-nonblocking", "optcast, embedded servers, nonblocking", kind="ours",
+               embedded=True, program=("--nonblocking",)),
+)
+
 RING = Contestant("ring", "Open MPI, ring", arguments=tuned("allreduce", 4))
 
 TABLE = {
@@ -141,7 +151,15 @@ TABLE = {
                    arguments=tuned("reduce_scatter_block", 3)),
         Contestant("butterfly", "Open MPI, butterfly",
                    arguments=tuned("reduce_scatter_block", 4)),
-        DEFAULT, NONBLOCKING, UCC, MPICH, MPICH_NONBLOCKING,
+        DEFAULT, NONBLOCKING, UCC, MPICH, MPICH_NONBLOCKING, *OWNED,
+    ),
+    "reduce": (
+        Contestant("pipeline", "Open MPI, pipeline (128 KiB)",
+                   arguments=tuned("reduce", 3, "segmentsize=131072")),
+        Contestant("binomial", "Open MPI, binomial tree (128 KiB)",
+                   arguments=tuned("reduce", 5, "segmentsize=131072")),
+        Contestant("rabenseifner", "Open MPI, Rabenseifner", arguments=tuned("reduce", 7)),
+        DEFAULT, NONBLOCKING, UCC, MPICH, MPICH_NONBLOCKING, *OWNED,
     ),
 }
 

@@ -20,8 +20,11 @@ def ring(hosts, size, rate):
     return 2 * (hosts - 1) / hosts * link(size, rate)
 
 
-def servers(hosts, count, size, rate):
-    """Allreduce by COUNT server hosts, and by hosts with ranks as far as those are too few."""
+def servers(collective, hosts, count, size, rate):
+    """By COUNT server hosts, and by hosts with ranks as far as those are too few. Only of an Allreduce do servers
+    lower the limit: whatever is owned by one rank has to leave the others once, and to reach it once."""
+    if collective != "allreduce":
+        return peers(collective, hosts, size, rate)
     part = 1
     if count < hosts:
         part = 2 * hosts * (hosts - 1) / (hosts * hosts + count * hosts - 2 * count)
@@ -50,7 +53,7 @@ def limit(scheme, setup, size):
     if scheme == "servers" and setup.get("tree") and setup["servers"] > 1:
         return tree(hosts, setup["servers"], size, setup["rate"])
     if scheme == "servers":
-        return servers(hosts, setup["servers"], size, setup["rate"])
+        return servers(setup["collective"], hosts, setup["servers"], size, setup["rate"])
     if scheme == "all":
         hosts += setup["servers"] + bool(setup.get("tree"))
     return peers(setup["collective"], hosts, size, setup["rate"])
