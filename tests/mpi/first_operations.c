@@ -71,7 +71,7 @@ static void first_of(MPI_Comm comm, int number, bool nonblocking)
     for (int i = 0; i < WORDS; i++) {
         own[i] = word_of(rank, i);
     }
-    MPI_Barrier(comm);
+    meet(comm);
     start = MPI_Wtime();
     gather(own, all, comm, nonblocking);
     if (0 == rank) {
@@ -109,7 +109,7 @@ static void use(const char *kind, int number)
         first_of(comm, number, 0 == strcmp(kind, "away"));
         MPI_Comm_free(&comm);
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet(MPI_COMM_WORLD);
 }
 
 int main(int argc, char **argv)

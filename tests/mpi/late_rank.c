@@ -55,7 +55,7 @@ static void late(const char *name, int count, double asleep, double busy)
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet(MPI_COMM_WORLD);
     if (0 == rank) {
         printf("waiting %s\n", name);
         fflush(stdout);

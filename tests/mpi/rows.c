@@ -205,9 +205,9 @@ static void obey(const char *word)
     } else {
         wrong("\"%s\" is no word of this program", word);
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet(MPI_COMM_WORLD);
     tell(word);
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet(MPI_COMM_WORLD);
 }
 
 int main(int argc, char **argv)

@@ -41,7 +41,7 @@ int main(int argc, char **argv)
         slow_port = (unsigned) atoi(argv[1]);
         delay = (unsigned) atoi(argv[2]);
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet(MPI_COMM_WORLD);
     if (0 == rank) {
         printf("waiting\n");
         fflush(stdout);
