@@ -133,7 +133,8 @@ void oc_receivers_assign(oc_chunk_t *chunk)
         chunk->unknown = true;
         chunk->owner = NULL != own ? reduction->owner : OC_NO_OWNER;
         chunk->owner_gives = NULL != own && own->gives;
-        chunk->wide = NULL != own && !own->gives
+        /* in trees these come as floats */
+        chunk->wide = NULL != own && !own->gives && !reduction->group->tree
                       && NULL != oc_widen_kernel(reduction->header.type);
     }
     reduction->admitted++;
