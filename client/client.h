@@ -36,6 +36,7 @@ typedef struct {
     unsigned long long allreduce_offloaded; /* finished without error, as the next ones */
     unsigned long long reduce_offloaded;
     unsigned long long reduce_scatter_offloaded; /* blocks equal or not */
+    unsigned long long barrier_offloaded;
     unsigned long long bytes_sent;
     unsigned long long bytes_received;
     unsigned long long bytes_copied;        /* between user memory and buffers of the engine */
@@ -151,12 +152,13 @@ typedef enum {
     OC_RESULT_TO_ALL,      /* every rank, all of it: an Allreduce */
     OC_RESULT_TO_ROOT,     /* one rank, all of it: a Reduce */
     OC_RESULT_TO_BLOCKS,   /* each rank its block: a Reduce_scatter */
+    OC_RESULT_TO_NOBODY,   /* all that counts is that every rank has come: a Barrier */
 } oc_result_to_t;
 
 typedef struct {
     const void *send;   /* count elements; may be recv: in place */
     void *recv;         /* what this rank gets of the result, from its first element on; not used
-                           by ranks that get nothing, unless it is send */
+                           by ranks that get nothing, unless it is send; to nobody: as to all */
     size_t count;       /* elements of the vector, > 0 */
     oc_result_to_t to;
     uint32_t root;      /* to it: who that is */

@@ -245,6 +245,9 @@ static void count_offloaded(const oc_allreduce_t *allreduce)
     case OC_RESULT_TO_BLOCKS:
         counters->reduce_scatter_offloaded++;
         break;
+    case OC_RESULT_TO_NOBODY:
+        counters->barrier_offloaded++;
+        break;
     }
 }
 

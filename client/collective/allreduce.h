@@ -100,7 +100,7 @@ oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *args);
 /* Whether its result goes to some ranks only. */
 static inline bool oc_allreduce_has_owners(const oc_allreduce_t *allreduce)
 {
-    return OC_RESULT_TO_ALL != allreduce->args.to;
+    return OC_RESULT_TO_ROOT == allreduce->args.to || OC_RESULT_TO_BLOCKS == allreduce->args.to;
 }
 
 /* One of a group that servers serve: it has no other collectives. */

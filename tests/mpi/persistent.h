@@ -11,6 +11,10 @@
 #    define MPI_Allgather_init  MPIX_Allgather_init
 #    define MPI_Allgatherv_init MPIX_Allgatherv_init
 #    define MPI_Bcast_init      MPIX_Bcast_init
+#    define MPI_Reduce_init     MPIX_Reduce_init
+#    define MPI_Barrier_init    MPIX_Barrier_init
+#    define MPI_Reduce_scatter_init       MPIX_Reduce_scatter_init
+#    define MPI_Reduce_scatter_block_init MPIX_Reduce_scatter_block_init
 #endif
 
 #endif

@@ -2,82 +2,30 @@
 /* MPI_Allreduce, MPI_Iallreduce and MPI_Allreduce_init. */
 #include "coll_optcast_allreduce.h"
 
-#include "reduction/reduction.h"
-
 #include "coll_optcast_call.h"
 #include "coll_optcast_fallback.h"
 #include "coll_optcast_module.h"
 #include "coll_optcast_operate.h"
 #include "coll_optcast_operation.h"
 #include "coll_optcast_persistent.h"
-#include "coll_optcast_types.h"
-
-/*
- * Open MPI agrees on communicator ids by nonblocking MAX and MIN of at most two integers, from
- * inside progress, and in an order that differs between ranks.
- */
-static bool is_open_mpis_own(const mca_coll_optcast_call_t *call)
-{
-    return OC_WAY_NONBLOCKING == call->way && call->count <= 2
-           && (OC_OP_MAX == call->oc_op || OC_OP_MIN == call->oc_op)
-           && call->oc_type <= OC_TYPE_UINT64;
-}
+#include "coll_optcast_reductions.h"
 
 static oc_fallback_t allreduce_decide(const mca_coll_optcast_module_t *m,
                                       mca_coll_optcast_call_t *call)
 {
-    oc_fallback_t reason = mca_coll_optcast_map(call->op, call->dtype, &call->oc_op,
-                                                &call->oc_type);
+    oc_fallback_t reason = mca_coll_optcast_decide_reduction(m, call);
 
-    if (OC_FALLBACK_NONE != reason) {
-        return reason;
-    }
-    if (NULL == m->services[OC_SERVICE_AGGREGATION].group) {
-        return OC_FALLBACK_RANKS;
-    }
-    if (is_open_mpis_own(call)) {
-        return OC_FALLBACK_ORDER;
-    }
-    call->bytes = (uint64_t) call->count * oc_type_size(call->oc_type);
-    if (0 == call->bytes || call->bytes < m->least) {
+    if (OC_FALLBACK_NONE == reason && call->bytes < m->least) {
         return UINT64_MAX == m->least ? OC_FALLBACK_PLACE : OC_FALLBACK_SIZE;
     }
-    return OC_FALLBACK_NONE;
-}
-
-/* Pairs of a value and an int are structures of C: the int is aligned, and so is the next pair. */
-static oc_layout_t layout_of(const mca_coll_optcast_call_t *call)
-{
-    size_t size = oc_type_size(call->oc_type), first = size - sizeof(int);
-    ptrdiff_t extent;
-
-    (void) ompi_datatype_type_extent(call->dtype, &extent);
-    if ((size_t) extent == size || !ompi_datatype_is_predefined(call->dtype)) {
-        return (oc_layout_t) {0};
-    }
-    return (oc_layout_t) {
-        .extent = (size_t) extent,
-        .first = first,
-        .second_at = (first + _Alignof(int) - 1) / _Alignof(int) * _Alignof(int),
-    };
+    return reason;
 }
 
 static oc_status_t coll_allreduce_start(const mca_coll_optcast_module_t *m, oc_group_t *group,
                                         mca_coll_optcast_call_t *call,
                                         void (*finished)(void *, oc_status_t), void *arg)
 {
-    oc_allreduce_args_t args = {
-        .send = MPI_IN_PLACE == call->sbuf ? call->rbuf : call->sbuf,
-        .recv = call->rbuf,
-        .count = (size_t) call->count,
-        .op = call->oc_op,
-        .type = call->oc_type,
-        .layout = layout_of(call),
-        .send_device = MPI_IN_PLACE == call->sbuf ? call->rdevice : call->sdevice,
-        .recv_device = call->rdevice,
-        .finished = finished,
-        .arg = arg,
-    };
+    oc_allreduce_args_t args = mca_coll_optcast_reduction_args(call, finished, arg);
 
     (void) m;
     return oc_allreduce_start(group, &args);
@@ -128,6 +76,7 @@ static bool allreduce_same_numbers(const mca_coll_optcast_module_t *m)
 static const mca_coll_optcast_operation_t operation = {
     .names = {"Allreduce", "Iallreduce", "Allreduce_init"},
     .service = OC_SERVICE_AGGREGATION,
+    .by_size = true,
     .decide = allreduce_decide,
     .start = coll_allreduce_start,
     .previous = allreduce_previous,
@@ -143,7 +92,8 @@ static mca_coll_optcast_call_t allreduce_call_of(mca_coll_optcast_way_t way, con
                                                  struct ompi_op_t *op)
 {
     return (mca_coll_optcast_call_t) {.operation = &operation, .way = way, .sbuf = sbuf,
-                                      .rbuf = rbuf, .count = count, .dtype = dtype, .op = op};
+                                      .rbuf = rbuf, .count = count, .dtype = dtype, .op = op,
+                                      .elements = (size_t) count, .own = (size_t) count};
 }
 
 int mca_coll_optcast_allreduce(const void *sbuf, void *rbuf, oc_mpi_count_t count,

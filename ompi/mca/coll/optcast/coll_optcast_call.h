@@ -33,13 +33,17 @@ struct mca_coll_optcast_call {
     oc_mpi_count_t count;
     struct ompi_datatype_t *dtype;
     bool unequal;               /* Allgatherv: counts and displacements instead of count, … */
-    oc_mpi_counts_t counts;     /* … only valid while MPI's function is called */
+    oc_mpi_counts_t counts;     /* … only valid while MPI's function is called; Reduce_scatter */
     oc_mpi_displs_t displs;
     int root;
     struct ompi_op_t *op;
+    size_t elements;            /* reductions: of the vector; … */
+    size_t own;                 /* … and those of the result that go to rbuf */
+    bool no_result;             /* this rank gets none, and rbuf may be anything */
+    uint8_t token;              /* Barrier: what goes round */
     oc_device_t *sdevice, *rdevice; /* that have the buffers; NULL: host memory */
     unsigned oc_op, oc_type;    /* of reduction/reduction.h */
-    uint64_t bytes;             /* Allreduce: of the vector */
+    uint64_t bytes;             /* reductions: of the vector */
     mca_coll_optcast_layout_t layout;
 };
 

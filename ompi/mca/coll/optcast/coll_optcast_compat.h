@@ -38,6 +38,13 @@ typedef int oc_mpi_count_t;
 #    error "this version of Open MPI's coll framework is not known"
 #endif
 
+/* Counts of any module from an array of int, which has to outlive them. */
+#if OC_FRAMEWORK_COPIES
+#    define OC_MPI_COUNTS_OF(array) (array)
+#else
+#    define OC_MPI_COUNTS_OF(array) OMPI_COUNT_ARRAY_CREATE(array)
+#endif
+
 #ifndef OC_MPI_COUNT /* before 6.0: arrays of int */
 typedef const int *oc_mpi_counts_t;
 typedef const int *oc_mpi_displs_t;

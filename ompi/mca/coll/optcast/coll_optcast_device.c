@@ -148,7 +148,9 @@ void mca_coll_optcast_find_devices(const mca_coll_optcast_module_t *m,
         return;
     }
     first = first_block(call, ompi_comm_size(m->comm));
-    call->rdevice = device_of((const char *) call->rbuf + first, call->dtype);
+    if (!call->no_result) {
+        call->rdevice = device_of((const char *) call->rbuf + first, call->dtype);
+    }
     if (sends) {
         call->sdevice = device_of(call->sbuf, NULL != call->sdtype ? call->sdtype : call->dtype);
     }

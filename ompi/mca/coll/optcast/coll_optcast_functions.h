@@ -7,7 +7,19 @@
 #define OC_FOREACH_REDUCED(X) \
     X(allreduce)              \
     X(iallreduce)             \
-    X(allreduce_init)
+    X(allreduce_init)         \
+    X(reduce)                 \
+    X(ireduce)                \
+    X(reduce_init)            \
+    X(reduce_scatter_block)   \
+    X(ireduce_scatter_block)  \
+    X(reduce_scatter_block_init) \
+    X(reduce_scatter)         \
+    X(ireduce_scatter)        \
+    X(reduce_scatter_init)    \
+    X(barrier)                \
+    X(ibarrier)               \
+    X(barrier_init)
 
 /* These only if multicast is not off. */
 #define OC_FOREACH_CAST(X) \

@@ -69,9 +69,12 @@ static span_t span_of_blocks(const mca_coll_optcast_call_t *call, int blocks)
                        : (span_t) {.first = first, .length = (size_t) (end - first)};
 }
 
-/* Of blocks that are of one length: elements. */
+/* Of blocks that are of one length: elements that the call changes. */
 static size_t recv_count(const mca_coll_optcast_call_t *call, int blocks)
 {
+    if (NULL != call->op) {
+        return call->own;
+    }
     return (size_t) call->count * (NULL != call->sdtype ? (size_t) blocks : 1);
 }
 
@@ -79,6 +82,9 @@ static span_t recv_span(const mca_coll_optcast_module_t *m, const mca_coll_optca
 {
     int blocks = ompi_comm_size(m->comm);
 
+    if (NULL != call->op && MPI_IN_PLACE == call->sbuf) {
+        return hosted_span_of(call->dtype, call->elements);
+    }
     return call->unequal ? span_of_blocks(call, blocks)
                          : hosted_span_of(call->dtype, recv_count(call, blocks));
 }
@@ -86,7 +92,7 @@ static span_t recv_span(const mca_coll_optcast_module_t *m, const mca_coll_optca
 static span_t send_span(const mca_coll_optcast_call_t *call)
 {
     return NULL != call->sdtype ? hosted_span_of(call->sdtype, (size_t) call->scount)
-                                : hosted_span_of(call->dtype, (size_t) call->count);
+                                : hosted_span_of(call->dtype, call->elements);
 }
 
 /* ---- doubles ---- */

@@ -140,6 +140,7 @@ void mca_coll_optcast_layout_free(mca_coll_optcast_layout_t *layout)
 {
     free(layout->lengths);
     free(layout->temporary);
+    free(layout->elements);
     *layout = (mca_coll_optcast_layout_t) {.recv = NULL};
 }
 

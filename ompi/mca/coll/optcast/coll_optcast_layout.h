@@ -21,6 +21,7 @@ typedef struct {
     size_t *offsets;            /* from recv; with lengths */
     ptrdiff_t *places;          /* bytes from rbuf to the first element of each; with lengths */
     size_t total;               /* bytes of all */
+    size_t *elements;           /* Reduce_scatter: of each block; NULL: they are equal */
     bool scattered;             /* the caller's blocks are no rows of bytes: see temporary */
     char *temporary;            /* NULL: not there yet */
 } mca_coll_optcast_layout_t;

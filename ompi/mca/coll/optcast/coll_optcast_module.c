@@ -14,6 +14,7 @@
 
 #include "coll_optcast_allgather.h"
 #include "coll_optcast_allreduce.h"
+#include "coll_optcast_barrier.h"
 #include "coll_optcast_bcast.h"
 #include "coll_optcast_bootstrap.h"
 #include "coll_optcast_decide.h"
@@ -22,6 +23,8 @@
 #include "coll_optcast_han.h"
 #include "coll_optcast_job.h"
 #include "coll_optcast_memory.h"
+#include "coll_optcast_reduce.h"
+#include "coll_optcast_reduce_scatter.h"
 #include "coll_optcast_report.h"
 #include "coll_optcast_request.h"
 #include "coll_optcast_state.h"

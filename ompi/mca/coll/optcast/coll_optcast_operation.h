@@ -16,6 +16,7 @@
 struct mca_coll_optcast_operation {
     const char *names[OC_NUM_WAYS];
     oc_service_t service;
+    bool by_size;               /* mode auto chooses sizes of it, and can say why */
     /*
      * Whether it is offloaded: a pure function of what MPI makes equal on all ranks. Fills in
      * what the call is for the engine.

@@ -68,6 +68,11 @@ void mca_coll_optcast_pvars_register(void)
 
     pvar("allreduce_offloaded", "Allreduces that servers finished",
          &counters->allreduce_offloaded);
+    pvar("reduce_offloaded", "Reduces that servers finished", &counters->reduce_offloaded);
+    pvar("reduce_scatter_offloaded",
+         "Reduce_scatters and Reduce_scatter_blocks that servers finished",
+         &counters->reduce_scatter_offloaded);
+    pvar("barrier_offloaded", "Barriers that servers finished", &counters->barrier_offloaded);
     pvar("allgather_offloaded", "Allgathers and Allgathervs that multicast finished",
          &counters->allgather_offloaded);
     pvar("bcast_offloaded", "Bcasts that multicast finished", &counters->bcast_offloaded);

@@ -81,7 +81,9 @@ static void print_call(const mca_coll_optcast_module_t *m, const char *name,
     if (!call->unequal) {
         snprintf(count, sizeof(count), "%zu x", (size_t) call->count);
     }
-    if (OC_FALLBACK_NONE == reason || OC_FALLBACK_SIZE == reason || OC_FALLBACK_PLACE == reason) {
+    if (call->operation->by_size
+        && (OC_FALLBACK_NONE == reason || OC_FALLBACK_SIZE == reason
+            || OC_FALLBACK_PLACE == reason)) {
         report_explain(m, service, m->services[service].group, choice);
     }
     OC_VERBOSE(2, "optcast: %s on \"%s\": %s %s%s%s: %s%s%s", name,

@@ -7,6 +7,8 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_allgather.c \
 	ompi/mca/coll/optcast/coll_optcast_allreduce.h \
 	ompi/mca/coll/optcast/coll_optcast_allreduce.c \
+	ompi/mca/coll/optcast/coll_optcast_barrier.h \
+	ompi/mca/coll/optcast/coll_optcast_barrier.c \
 	ompi/mca/coll/optcast/coll_optcast_bcast.h \
 	ompi/mca/coll/optcast/coll_optcast_bcast.c \
 	ompi/mca/coll/optcast/coll_optcast_bootstrap.h \
@@ -49,6 +51,12 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_previous.c \
 	ompi/mca/coll/optcast/coll_optcast_pvars.h \
 	ompi/mca/coll/optcast/coll_optcast_pvars.c \
+	ompi/mca/coll/optcast/coll_optcast_reduce.h \
+	ompi/mca/coll/optcast/coll_optcast_reduce.c \
+	ompi/mca/coll/optcast/coll_optcast_reduce_scatter.h \
+	ompi/mca/coll/optcast/coll_optcast_reduce_scatter.c \
+	ompi/mca/coll/optcast/coll_optcast_reductions.h \
+	ompi/mca/coll/optcast/coll_optcast_reductions.c \
 	ompi/mca/coll/optcast/coll_optcast_report.h \
 	ompi/mca/coll/optcast/coll_optcast_report.c \
 	ompi/mca/coll/optcast/coll_optcast_request.h \
