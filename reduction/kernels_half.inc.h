@@ -195,20 +195,42 @@ OC_DEFINE_HALF_TYPE(FLOAT16)
 OC_DEFINE_HALF_TYPE(BFLOAT16)
 OC_HALF_KERNELS(OC_DEFINE_HALF_KERNEL)
 
-/* ---- Conversions alone. ---- */
+/*
+ * ---- Conversions alone: they travel, and are cut anywhere, so their floats have to be in order. ----
+ *
+ * Those of bfloat16 are plain shifts, which compilers make vectors of; its own vectors need not be in
+ * order.
+ */
 
-#define OC_DEFINE_CONVERSIONS(TYPE)                                    \
-    static void widen_##TYPE##_all(void *to, const void *from, size_t count)  \
-    {                                                                  \
-        widen_row_##TYPE(to, from, count);                             \
-    }                                                                  \
-    static void narrow_##TYPE##_all(void *to, const void *from, size_t count) \
-    {                                                                  \
-        narrow_row_##TYPE(to, from, count);                            \
+static void widen_FLOAT16_all(void *to, const void *from, size_t count)
+{
+    widen_row_FLOAT16(to, from, count);
+}
+
+static void narrow_FLOAT16_all(void *to, const void *from, size_t count)
+{
+    narrow_row_FLOAT16(to, from, count);
+}
+
+static void widen_BFLOAT16_all(void *to, const void *from, size_t count)
+{
+    const buf_half_t *halves = from;
+    float *floats = to;
+
+    for (size_t i = 0; i < count; i++) {
+        floats[i] = widen_BFLOAT16(halves[i]);
     }
+}
 
-OC_DEFINE_CONVERSIONS(FLOAT16)
-OC_DEFINE_CONVERSIONS(BFLOAT16)
+static void narrow_BFLOAT16_all(void *to, const void *from, size_t count)
+{
+    buf_half_t *halves = to;
+    const float *floats = from;
+
+    for (size_t i = 0; i < count; i++) {
+        halves[i] = narrow_BFLOAT16(floats[i]);
+    }
+}
 
 const oc_conversions_t OC_CONVERSIONS = {
     .widen = {[OC_TYPE_FLOAT16] = widen_FLOAT16_all, [OC_TYPE_BFLOAT16] = widen_BFLOAT16_all},

@@ -99,6 +99,30 @@ static void test_servers(void **state)
     run_servers(heavy, "3", 4, body_sizes);
 }
 
+/* The server completes nothing: owners do, maybe with other instructions. */
+static void run_with(const char *of_server, const char *of_ranks)
+{
+    oc_job_settings_t settings;
+    unsigned failed;
+    farm_t farm;
+
+    setenv("OPTCAST_ISA", of_server, 1);
+    farm_start(&farm, "1", heavy);
+    setenv("OPTCAST_ISA", of_ranks, 1);
+    settings = test_settings(farm.list);
+    failed = ranks_run(3, &settings, body_pairs, 50);
+    farm_stop(&farm);
+    unsetenv("OPTCAST_ISA");
+    assert_int_equal(failed, 0);
+}
+
+static void test_instruction_sets(void **state)
+{
+    (void) state;
+    run_with("baseline", "avx2");
+    run_with("avx2", "avx512");
+}
+
 /* ---- how many bytes go ---- */
 
 #define BYTES_COUNT 240000u
@@ -228,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_in_flight),
         cmocka_unit_test(test_rank_order),
         cmocka_unit_test(test_servers),
+        cmocka_unit_test(test_instruction_sets),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_trees),

@@ -10,7 +10,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "reduction/reduction.h"
 #include "tests/unit/reduction_reference.h"
@@ -100,6 +104,53 @@ static void check_overlapping(unsigned op, unsigned type, size_t num, size_t cou
     check(result, type, count);
 }
 
+/* Floats travel between hosts, and are cut anywhere: they are those of scalar code, in order. */
+static bool conversions_are_in_order(unsigned type)
+{
+    const oc_convert_fn_t widen = oc_widen_kernel(type), narrow = oc_narrow_kernel(type);
+    static float floats[MOST];
+    static uint8_t halves[MOST * 2];
+
+    fill(type, 1, MOST / 2);
+    for (size_t first = 0; first < 40; first++) {
+        size_t count = 1000 - first;
+
+        widen(floats, inputs + 2 * first, count);
+        narrow(halves, floats, count);
+        for (size_t i = 0; i < count; i++) {
+            float expected_float = (float) load_float(type, inputs + 2 * (first + i));
+            uint8_t half[2];
+
+            store_float(type, half, (double) floats[i]);
+            unify_nan(type, half);
+            unify_nan(type, halves + 2 * i);
+            if ((floats[i] < expected_float || floats[i] > expected_float)
+                || 0 != memcmp(half, halves + 2 * i, 2)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Each instruction set that there is, in a process of its own. */
+static void test_conversions(void **state)
+{
+    (void) state;
+    for (int isa = 0; isa < OC_ISA_END; isa++) {
+        int status = 1;
+        pid_t child = fork();
+
+        if (0 == child) {
+            setenv("OPTCAST_ISA", oc_isa_name((oc_isa_t) isa), 1);
+            _exit(conversions_are_in_order(types[0]) && conversions_are_in_order(types[1]) ? 0
+                                                                                          : 1);
+        }
+        assert_true(child > 0 && waitpid(child, &status, 0) == child);
+        assert_int_equal(status, 0);
+    }
+}
+
 static void test_all(void **state)
 {
     static const size_t counts[] = {0, 1, 2, 15, 64, 2047, 2048, 2049, MOST};
@@ -120,6 +171,7 @@ static void test_all(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_conversions),
         cmocka_unit_test(test_all),
     };
 
