@@ -70,6 +70,7 @@ collectives() {
             # shellcheck disable=SC2086 # options, split on purpose
             measure 0 4 always "$collective" "${few[@]}" -d "$type" $variant -b 64 -e 250000 -f 60
             rows_are_right 3
+            [[ $collective != *reduce* ]] || check_json 'all(r["offloaded"] == 3 and r["fallbacks"] == 0 for r in rows)'
             count=$((count + 1))
         done
     done

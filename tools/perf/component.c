@@ -31,7 +31,7 @@ static void open_counters(oc_perf_component_t *c, oc_perf_collective_t collectiv
     const char *const names[OC_PERF_NUM_COUNTERS] = {offloaded, "fallbacks", "bytes_sent",
                                                      "bytes_received"};
 
-    snprintf(offloaded, sizeof(offloaded), "%s_offloaded", oc_perf_collective_name(collective));
+    snprintf(offloaded, sizeof(offloaded), "%s_offloaded", oc_perf_collective_counter(collective));
     for (int i = 0; i < OC_PERF_NUM_COUNTERS; i++) {
         c->counters[i] = open_counter(c, names[i]);
     }

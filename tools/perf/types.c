@@ -26,17 +26,19 @@ static const char *const ops[OC_PERF_OP_END] = {
 
 enum { DATA = 1, OP = 2, ROOT = 4, IN_PLACE = 8 };
 
+/* Equal and unequal blocks share a counter. */
 static const struct {
-    const char *name;
+    const char *name, *counter;
     unsigned has;
 } collectives[OC_PERF_COLLECTIVE_END] = {
-    [OC_PERF_ALLREDUCE] = {"allreduce", DATA | OP | IN_PLACE},
-    [OC_PERF_ALLGATHER] = {"allgather", DATA | IN_PLACE},
-    [OC_PERF_ALLGATHERV] = {"allgatherv", DATA | IN_PLACE},
-    [OC_PERF_BCAST] = {"bcast", DATA | ROOT},
-    [OC_PERF_REDUCE] = {"reduce", DATA | OP | ROOT | IN_PLACE},
-    [OC_PERF_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block", DATA | OP | IN_PLACE},
-    [OC_PERF_BARRIER] = {"barrier", 0},
+    [OC_PERF_ALLREDUCE] = {"allreduce", "allreduce", DATA | OP | IN_PLACE},
+    [OC_PERF_ALLGATHER] = {"allgather", "allgather", DATA | IN_PLACE},
+    [OC_PERF_ALLGATHERV] = {"allgatherv", "allgather", DATA | IN_PLACE},
+    [OC_PERF_BCAST] = {"bcast", "bcast", DATA | ROOT},
+    [OC_PERF_REDUCE] = {"reduce", "reduce", DATA | OP | ROOT | IN_PLACE},
+    [OC_PERF_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block", "reduce_scatter",
+                                      DATA | OP | IN_PLACE},
+    [OC_PERF_BARRIER] = {"barrier", "barrier", 0},
 };
 
 const char *oc_perf_type_name(oc_perf_type_t type)
@@ -52,6 +54,11 @@ const char *oc_perf_op_name(oc_perf_op_t op)
 const char *oc_perf_collective_name(oc_perf_collective_t collective)
 {
     return collectives[collective].name;
+}
+
+const char *oc_perf_collective_counter(oc_perf_collective_t collective)
+{
+    return collectives[collective].counter;
 }
 
 oc_perf_type_t oc_perf_type_find(const char *name)

@@ -51,6 +51,8 @@ typedef enum {
 const char *oc_perf_type_name(oc_perf_type_t type);
 const char *oc_perf_op_name(oc_perf_op_t op);
 const char *oc_perf_collective_name(oc_perf_collective_t collective);
+/* Of the performance variable that counts it: this and "_offloaded". */
+const char *oc_perf_collective_counter(oc_perf_collective_t collective);
 oc_perf_type_t oc_perf_type_find(const char *name);
 oc_perf_op_t oc_perf_op_find(const char *name);
 oc_perf_collective_t oc_perf_collective_find(const char *name);
