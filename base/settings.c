@@ -15,6 +15,7 @@ static const char *const multicast_names[] = {"auto", "verbs", "udp", "off", NUL
 static const char *const receiver_names[] = {"host", "rank", NULL};
 static const char *const peer_names[] = {"auto", "off", NULL};
 static const char *const reproducible_names[] = {"shape", "rank_order", NULL};
+static const char *const beside_names[] = {"nothing", "allgather", NULL};
 static const char *const cgroup_names[] = {"auto", "off", NULL};
 static const char *const bind_names[] = {"auto", "off", NULL};
 static const char *const huge_page_names[] = {"auto", "reserved", "off", NULL};
@@ -91,10 +92,16 @@ static const oc_setting_t job_settings[] = {
              "byte once, and inside each leaf of a tree of servers; results depend on which ranks "
              "share a host, and on the number of leaves. rank_order: in rank order, wherever the "
              "ranks are; each rank sends its whole vector, and trees are declined."},
+    {JOB(reduce_scatter_beside), SOME_USERS, .scope = OC_SCOPE_SERVERS,
+     .type = OC_SETTING_CHOICE, .number = OC_BESIDE_NOTHING, .max = 1, .unit = "",
+     .choices = beside_names,
+     .help = "What runs at the same time as Reduce_scatters, as in sharded training: allgather means "
+             "Allgathers of as many bytes by multicast, which need the links towards hosts, so servers "
+             "get a larger part of each vector. It matters where there are fewer servers than hosts."},
     {JOB(small_size), EXPERTS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_SIZE, .number = 8192,
      .max = OC_MAX_SMALL, .unit = "bytes",
-     .help = "Largest vector that is sent as one message, copied. Larger vectors are sent in "
-             "chunks from and to user memory."},
+     .help = "Largest vector of an Allreduce that is sent as one message, copied. Larger vectors "
+             "are sent in chunks from and to user memory."},
     {JOB(chunk_size), EXPERTS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_SIZE, .number = 0,
      .min = OC_MIN_CHUNK, .max = OC_MAX_CHUNK, .automatic = true, .unit = "bytes",
      .help = "Largest chunk of a vector. Chunks are reduced independently. They are smaller if an "

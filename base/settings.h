@@ -80,6 +80,12 @@ typedef enum {
     OC_REPRODUCIBLE_RANK_ORDER, /* always flat */
 } oc_reproducible_t;
 
+/* What is expected to run beside Reduce_scatters. */
+typedef enum {
+    OC_BESIDE_NOTHING,
+    OC_BESIDE_ALLGATHER,        /* by multicast: hosts' links have more to receive than to send */
+} oc_beside_t;
+
 typedef enum { OC_PEERS_AUTO, OC_PEERS_OFF } oc_peer_aggregation_t;
 
 typedef enum { OC_CGROUP_AUTO, OC_CGROUP_OFF } oc_cgroup_choice_t;
@@ -118,6 +124,7 @@ typedef struct {
     size_t eager_window;
     int max_ranks;
     int reproducible;            /* oc_reproducible_t */
+    int reduce_scatter_beside;   /* oc_beside_t */
     int connect_timeout;
     int heartbeat_timeout;
     int multicast;               /* oc_multicast_choice_t */

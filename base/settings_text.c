@@ -113,7 +113,7 @@ const char *oc_setting_scope_text(oc_setting_scope_t scope)
         [OC_SCOPE_LOCAL] = "own",
         [OC_SCOPE_FIRST] = "rank 0",
         [OC_SCOPE_MEANING] = "equal in meaning",
-        [OC_SCOPE_SERVERS] = "equal for Allreduce",
+        [OC_SCOPE_SERVERS] = "equal for reductions",
         [OC_SCOPE_MULTICAST] = "equal for multicast",
     };
 

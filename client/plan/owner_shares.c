@@ -21,6 +21,12 @@ static bool is_server(const oc_owner_lane_t *lane)
     return lane->weight > 0;
 }
 
+/* value * factor / divisor, whatever the product. */
+static uint64_t part_of(uint64_t value, uint64_t factor, uint64_t divisor)
+{
+    return (uint64_t) ((unsigned __int128) value * factor / divisor);
+}
+
 static int compare(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
@@ -60,16 +66,23 @@ static uint64_t *sorted_amounts(const owner_plan_t *plan, unsigned *count)
     return amounts;
 }
 
-/* With two members nothing of it matters for links: each one its own. */
+/* With two members nothing of it matters for links: each one its own, as far as servers do not. */
+static oc_status_t share_by_owners(const owner_plan_t *plan, uint64_t bytes, uint64_t all)
+{
+    for (unsigned i = 0; i < plan->num_lanes; i++) {
+        if (!is_server(&plan->lanes[i])) {
+            plan->shares[i] = part_of(plan->owned[plan->lanes[i].member], bytes, all);
+        }
+    }
+    return OC_OK;
+}
+
 static uint64_t share_of_member(const owner_plan_t *plan, uint64_t owned, uint64_t level)
 {
-    if (plan->num_members <= 2) {
-        return owned;
-    }
     return level > owned ? (level - owned) / (plan->num_members - 2) : 0;
 }
 
-static oc_status_t share_among_members(const owner_plan_t *plan, uint64_t bytes)
+static oc_status_t share_by_level(const owner_plan_t *plan, uint64_t bytes)
 {
     uint64_t level, *amounts;
     unsigned count;
@@ -78,8 +91,7 @@ static oc_status_t share_among_members(const owner_plan_t *plan, uint64_t bytes)
     if (NULL == amounts) {
         return OC_ERR_NO_MEMORY;
     }
-    level = plan->num_members > 2 ? find_level(amounts, count, bytes * (plan->num_members - 2))
-                                  : 0;
+    level = find_level(amounts, count, bytes * (plan->num_members - 2));
     free(amounts);
     for (unsigned i = 0; i < plan->num_lanes; i++) {
         if (!is_server(&plan->lanes[i])) {
@@ -87,12 +99,6 @@ static oc_status_t share_among_members(const owner_plan_t *plan, uint64_t bytes)
         }
     }
     return OC_OK;
-}
-
-/* value * factor / divisor, whatever the product. */
-static uint64_t part_of(uint64_t value, uint64_t factor, uint64_t divisor)
-{
-    return (uint64_t) ((unsigned __int128) value * factor / divisor);
 }
 
 static void share_among_servers(const owner_plan_t *plan, uint64_t bytes, uint64_t weights)
@@ -104,7 +110,10 @@ static void share_among_servers(const owner_plan_t *plan, uint64_t bytes, uint64
     }
 }
 
-/* Vectors of a few bytes: whole numbers have left nothing for anybody. */
+/*
+ * There may be nothing for anybody: a vector of a few bytes in whole numbers, or if those who own
+ * anything do not aggregate.
+ */
 static void share_something(const owner_plan_t *plan)
 {
     uint64_t all = 0;
@@ -115,6 +124,16 @@ static void share_something(const owner_plan_t *plan)
     plan->shares[0] += 0 == all;
 }
 
+uint32_t oc_owner_part_of_servers(uint64_t weights, uint32_t members, bool paired)
+{
+    uint64_t n = members, part = weights / n;
+
+    if (paired) {
+        part = part_of(2 * (n - 1) * WHOLE, weights, (n - 2) * weights + n * (n - 1) * WHOLE);
+    }
+    return (uint32_t) (part < WHOLE ? part : WHOLE);
+}
+
 oc_status_t oc_owner_shares(const uint64_t *owned, uint32_t num_members,
                             const oc_owner_lane_t *lanes, unsigned num_lanes,
                             uint32_t for_servers, uint64_t *shares)
@@ -122,8 +141,8 @@ oc_status_t oc_owner_shares(const uint64_t *owned, uint32_t num_members,
     const owner_plan_t plan = {.owned = owned, .num_members = num_members, .lanes = lanes,
                                .num_lanes = num_lanes, .shares = shares};
     uint64_t bytes = 0, weights = 0, served;
+    oc_status_t status = OC_OK;
     bool members = false;
-    oc_status_t status;
 
     assert(for_servers <= WHOLE && num_lanes > 0);
     for (uint32_t i = 0; i < num_members; i++) {
@@ -138,7 +157,10 @@ oc_status_t oc_owner_shares(const uint64_t *owned, uint32_t num_members,
     if (weights > 0) {
         share_among_servers(&plan, served, weights);
     }
-    status = members ? share_among_members(&plan, bytes - served) : OC_OK;
+    if (members) {
+        status = num_members > 2 ? share_by_level(&plan, bytes - served)
+                                 : share_by_owners(&plan, bytes - served, bytes);
+    }
     share_something(&plan);
     return status;
 }

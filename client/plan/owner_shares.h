@@ -17,6 +17,7 @@
 #ifndef OC_CLIENT_PLAN_OWNER_SHARES_H
 #define OC_CLIENT_PLAN_OWNER_SHARES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -26,6 +27,13 @@ typedef struct {
     uint64_t weight;           /* of a server's aggregator, in whatever unit; 0: a member's */
     uint32_t member;           /* which then */
 } oc_owner_lane_t;
+
+/*
+ * The part of a vector that servers get, in thousandths, if so many members aggregate, too, and the
+ * servers' weights, in thousandths, add up to less than their number. paired: an Allgather by
+ * multicast of as many bytes goes on at the same time.
+ */
+uint32_t oc_owner_part_of_servers(uint64_t weights, uint32_t members, bool paired);
 
 /*
  * owned: bytes of each member. for_servers: of the vector, in thousandths, if there are members

@@ -57,10 +57,7 @@ static uint32_t member_of_peer(const oc_group_t *group, const oc_link_t *link)
     return NULL != group->node ? group->node->hosts[link->peer] : link->peer;
 }
 
-/*
- * Servers get as much of a vector whose result goes to owners as their links are worth of those of
- * all hosts: so each rank's link has as much to send as to receive.
- */
+/* Where the aggregators are that share vectors whose results go to owners. */
 static void fill_owner_lanes(oc_group_t *group)
 {
     const oc_client_t *client = group->client;
@@ -79,9 +76,12 @@ static void fill_owner_lanes(oc_group_t *group)
                     : (oc_owner_lane_t) {.member = member_of_peer(group, link)};
         }
     }
-    servers->for_servers = servers->num_peers > 0
-                               ? (uint32_t) (client->weights / servers->num_peers)
-                               : OC_WEIGHT_ONE;
+    servers->for_servers =
+        servers->num_peers > 1
+            ? oc_owner_part_of_servers(client->weights, servers->num_peers,
+                                       OC_BESIDE_ALLGATHER
+                                           == client->config.settings->reduce_scatter_beside)
+            : OC_WEIGHT_ONE;
 }
 
 /* All of this rank's first team, then those of its next one. */

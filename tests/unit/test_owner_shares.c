@@ -122,6 +122,18 @@ static void test_two(void **state)
     assert_int_equal(shares[1], MIB);
 }
 
+/* One server beside two: it gets its half, not a third. */
+static void test_two_and_a_server(void **state)
+{
+    const uint64_t owned[] = {3 * MIB, MIB};
+
+    (void) state;
+    share(owned, 2, 1, 500);
+    assert_int_equal(shares[0], 2 * MIB);
+    assert_int_equal(shares[1] * 2, 3 * MIB);
+    assert_int_equal(shares[2] * 2, MIB);
+}
+
 /* Servers have their part, by weight, and the members share the rest. */
 static void test_servers(void **state)
 {
@@ -138,6 +150,20 @@ static void test_servers(void **state)
     for (unsigned i = 0; i < MEMBERS; i++) {
         assert_about(shares[3 + i], 18 * MIB / MEMBERS);
     }
+}
+
+/* As doc/architecture.md has it: k/n, or for the pair 2(n-1)k/((n-2)k + n(n-1)). */
+static void test_part_of_servers(void **state)
+{
+    (void) state;
+    assert_int_equal(oc_owner_part_of_servers(4000, 8, false), 500);
+    assert_int_equal(oc_owner_part_of_servers(500, 8, false), 62);
+    assert_int_equal(oc_owner_part_of_servers(0, 8, false), 0);
+    assert_int_equal(oc_owner_part_of_servers(4000, 8, true), 700);
+    assert_int_equal(oc_owner_part_of_servers(1000, 8, true), 225);
+    assert_int_equal(oc_owner_part_of_servers(7500, 8, true), 1000);
+    assert_int_equal(oc_owner_part_of_servers(1000, 2, true), 1000);
+    assert_int_equal(oc_owner_part_of_servers(0, 8, true), 0);
 }
 
 static void test_only_servers(void **state)
@@ -168,7 +194,9 @@ int main(void)
         cmocka_unit_test(test_half),
         cmocka_unit_test(test_root),
         cmocka_unit_test(test_two),
+        cmocka_unit_test(test_two_and_a_server),
         cmocka_unit_test(test_servers),
+        cmocka_unit_test(test_part_of_servers),
         cmocka_unit_test(test_only_servers),
         cmocka_unit_test(test_next_to_nothing),
     };
