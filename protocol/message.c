@@ -75,7 +75,7 @@ static bool is_plausible(const oc_header_t *header, size_t length)
     if (OC_MESSAGE_RESEND == header->message) {
         return header->chunk_bytes > 0 && header->chunk_bytes <= OC_MAX_SMALL;
     }
-    if (0 == header->chunks) {
+    if (0 == header->chunks && !names_owner(header)) {
         return false;
     }
     if (OC_MESSAGE_READY == header->message) {

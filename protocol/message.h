@@ -49,7 +49,7 @@ typedef struct {
     uint32_t chunk_bytes;  /* bytes of a chunk, or the most that it has; SMALL and RESULT: of the data that follows,
                               RESEND: of the data that is asked for */
     uint32_t last_bytes;   /* bytes of this aggregator's last chunk; to owners: 0 */
-    uint32_t chunks;       /* on this aggregator */
+    uint32_t chunks;       /* on this aggregator; 0: START to owners that concerns others only */
     uint64_t sequence;     /* number of the collective in its group, from 0 */
     uint64_t count;        /* elements of the whole vector */
     oc_ownership_t own;    /* START to owners; else zeros */

@@ -59,7 +59,8 @@ typedef struct {
     /* So are the COMMITs of all parts; NULL: nobody wants to know. */
     void (*committed)(oc_allreduce_t *allreduce);
     oc_part_t *due;            /* node shape: of the step that may be sent */
-    uint64_t span, horizon;    /* flat shape: see large_flat.c */
+    uint64_t span, horizon;    /* flat shape: see large_flat.c … */
+    uint64_t pause;            /* … and how many chunks end from one look to the next */
     uint32_t flying;           /* chunks in flight */
     uint32_t news;             /* flat shape: chunks that have ended since the last look */
     oc_mapping_t *mappings[3]; /* of recv, send and the arena, if the network's devices have to
@@ -79,6 +80,8 @@ oc_part_t *oc_large_next(const oc_allreduce_t *allreduce, const oc_part_t *part)
 oc_part_t *oc_large_part_of(const oc_allreduce_t *allreduce, uint32_t chunk);
 /* Sends START: to be called before the part's first chunk goes. */
 void oc_large_announce(oc_part_t *part);
+/* Sends START to aggregators that get nothing, if it goes to owners. */
+void oc_large_announce_nothing(oc_allreduce_t *allreduce);
 /* Has the network's devices know the vectors, where they have to. */
 void oc_large_map(oc_allreduce_t *allreduce);
 /* A chunk of the part is here: after the last one it waits for SENT. */

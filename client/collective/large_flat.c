@@ -22,7 +22,7 @@
 #include "client/collective/slot.h"
 #include "client/collective/vector.h"
 
-/* The horizon is looked at when so much of a span has ended. */
+/* The horizon is looked at so often in a span. */
 #define LOOKS_A_SPAN 8
 
 static bool has_next(const oc_part_t *part)
@@ -118,7 +118,7 @@ static void large_flat_chunk_done(oc_part_t *part, const oc_client_chunk_t *chun
     oc_large_received(part);
     large_flat_go_on(part->lane);
     if (is_paced(large)
-        && (0 == large->flying || large->news >= large->span / LOOKS_A_SPAN)) {
+        && (0 == large->flying || large->news >= large->pause)) {
         move_horizon(allreduce);
     }
 }
@@ -131,8 +131,10 @@ static void set_pace(oc_allreduce_t *allreduce)
     oc_large_t *large = oc_large_of(allreduce);
 
     if (oc_allreduce_has_owners(allreduce)) {
+        /* turns: each of them is a chunk on all lanes */
         large->span = allreduce->blocks.map.paced ? group->servers->teams.window : 0;
         large->horizon = large->span;
+        large->pause = large->span * group->servers->num_lanes / LOOKS_A_SPAN;
         return;
     }
     large->span = division->least == division->most
@@ -141,6 +143,7 @@ static void set_pace(oc_allreduce_t *allreduce)
                          - 1)
                             / division->most;
     large->horizon = large->span;
+    large->pause = large->span / LOOKS_A_SPAN;
 }
 
 /*
@@ -183,6 +186,7 @@ static oc_status_t large_flat_start(oc_allreduce_t *allreduce)
          part = oc_large_next(allreduce, part)) {
         oc_large_announce(part);
     }
+    oc_large_announce_nothing(allreduce);
     /* servers need not wait for this, which takes its time with much memory */
     oc_large_map(allreduce);
     open_windows(allreduce);

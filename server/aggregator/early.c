@@ -31,7 +31,8 @@ static uint64_t early_cost_of(const oc_unexpected_t *message)
 
 /*
  * Of so many bytes all chunks but the last ones of vectors are of the smallest size at least, if
- * they are not cut down to whole elements.
+ * they are not cut down to whole elements; and those of blocks that are shorter count as much for
+ * whoever sends them (slot.c).
  */
 static uint64_t most_of_a_rank(const oc_server_group_t *group)
 {

@@ -38,6 +38,9 @@ bool oc_receivers_note(oc_reduction_t *reduction, const oc_header_t *header)
         return receivers_refuse(reduction, header->rank);
     }
     reduction->owns[header->rank] = header->own;
+    if (0 == header->own.chunks) {
+        reduction->owns[header->rank].first = 0;
+    }
     return true;
 }
 

@@ -9,6 +9,11 @@
 #include "server/aggregator/server_reduction.h"
 #include "server/aggregator/server_small.h"
 
+static const char *receivers_of(const oc_header_t *header)
+{
+    return OC_TO_OWNERS == header->to ? "for the ranks that own it" : "for all";
+}
+
 static bool same_collective(const oc_header_t *a, const oc_header_t *b)
 {
     return a->message == b->message && a->to == b->to && a->op == b->op && a->type == b->type
@@ -26,12 +31,12 @@ static bool arrival_is_legal(oc_reduction_t *reduction, const oc_header_t *heade
     if (!same_collective(first, header)) {
         oc_server_group_failed(
             group, OC_ERR_MISMATCH,
-            "ranks disagree about collective %llu: %s has %s of %llu %s, %s has %s of %llu %s",
+            "ranks disagree about collective %llu: %s has %s of %llu %s %s, %s has %s of %llu %s %s",
             (unsigned long long) header->sequence,
             oc_server_group_member_name(group, first->rank, other), oc_op_name(first->op),
-            (unsigned long long) first->count, oc_type_name(first->type), name,
-            oc_op_name(header->op), (unsigned long long) header->count,
-            oc_type_name(header->type));
+            (unsigned long long) first->count, oc_type_name(first->type), receivers_of(first),
+            name, oc_op_name(header->op), (unsigned long long) header->count,
+            oc_type_name(header->type), receivers_of(header));
         return false;
     }
     if (OC_SEEN_ARRIVED == (reduction->seen[header->rank] & (OC_SEEN_ARRIVED | OC_SEEN_ASKED))) {
@@ -42,10 +47,13 @@ static bool arrival_is_legal(oc_reduction_t *reduction, const oc_header_t *heade
     return true;
 }
 
+/* Nothing is to be done of one of which all goes to other aggregators: all ranks agree about it. */
 static void server_arrival_admit(oc_reduction_t *reduction)
 {
     if (NULL != reduction->held) {
         oc_server_small_admit(reduction);
+    } else if (0 == reduction->header.chunks) {
+        oc_reduction_free(reduction);
     } else {
         oc_chunks_begin(reduction);
     }

@@ -82,6 +82,12 @@ tests_engine_test_engine_owners_SOURCES = tests/engine/test_engine_owners.c \
 tests_engine_test_engine_owners_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_owners_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
 
+check_PROGRAMS += tests/engine/test_engine_owners_faults
+tests_engine_test_engine_owners_faults_SOURCES = tests/engine/test_engine_owners_faults.c \
+	$(engine_harness) $(engine_grove) $(engine_owners) $(engine_reductions)
+tests_engine_test_engine_owners_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_owners_faults_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -lm
+
 check_PROGRAMS += tests/engine/test_engine_tree
 tests_engine_test_engine_tree_SOURCES = tests/engine/test_engine_tree.c \
 	$(engine_harness) $(engine_grove) $(engine_reductions)

@@ -29,12 +29,12 @@ launch() {
 }
 
 truncate -s 4096 "$tmp/shared"
-launch node 5 embedded chunk_size=4096 small_size=1024 -- "shared=$tmp/shared"
+launch node 5 embedded reproducible=shape chunk_size=4096 small_size=1024 -- "shared=$tmp/shared"
 launch flat 4 embedded:2 chunk_size=4096 window=2 reproducible=rank_order -- order=rank
 start_server --aggregators 2
 first=$server_pid list=$server_address
 start_server --aggregators 1
-launch servers 6 "$list,$server_address" chunk_size=8192 -- "shared=$tmp/shared"
+launch servers 6 "$list,$server_address" reproducible=shape chunk_size=8192 -- "shared=$tmp/shared"
 stop_server "$first" || not_ok "a server did not end in order" "$tmp"/server-*.log
 stop_server "$server_pid" || not_ok "a server did not end in order" "$tmp"/server-*.log
 echo "ok owners: $cases cases"
