@@ -3,13 +3,16 @@
  * Reduces, Reduce_scatters of equal and of any blocks, and Barriers. Results are compared bit by bit
  * with a plain fold: that of Allreduce for a Reduce, and with the owner's host last for the others.
  *
- * usage: owners SEED ROUNDS [hosts=A,B,...] [order=rank] [shared=FILE]
+ * usage: owners SEED ROUNDS [hosts=A,B,...] [order=rank] [shared=FILE] [device]
+ *               [volume=KIND:TOTAL:TIMES]...
  * Each round has every operation on every type that is offered, on MPI_COMM_WORLD, or on its even
  * ranks; blocking, nonblocking and persistent; in place or not. hosts: the host of each rank, in any
  * words (all on one); order=rank: results are to be in rank order. shared: a file that all ranks can
- * map, to prove what a Barrier is for; there are some only then. All must be offloaded, and nothing
- * around what a rank gets may change.
+ * map, to prove what a Barrier is for; there are some only then. device: some buffers are in the
+ * memory of one, on some ranks. volume: so many sums of TOTAL floats: reduce (to rank 1), block, or half
+ * (of which rank 1 owns one), and a line "rank R sent S received T bytes" for each. All must be offloaded, and nothing around what a rank gets may change.
  */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -148,14 +151,73 @@ static void check_result(const case_t *c, char *result)
     free(expected);
 }
 
-/* A buffer with room for all elements between two guards. */
-static char *buffer_make(const case_t *c)
-{
-    size_t size = (size_t) c->total * c->type->base->extent;
-    char *memory = must(malloc(size + 2 * GUARD));
+/* ---- buffers ---- */
 
-    memset(memory, FILLER, size + 2 * GUARD);
-    return memory + GUARD;
+static struct {
+    int (*alloc)(uint64_t *, size_t);
+    int (*free)(uint64_t);
+    int (*to_host)(void *, uint64_t, size_t);
+    int (*to_device)(uint64_t, const void *, size_t);
+    unsigned long (*leftovers)(void);
+} cuda;
+
+/* The driver, or what stands in for it (cuda.h). */
+static void load_driver(void)
+{
+    void *library = must(dlopen("libcuda.so.1", RTLD_NOW));
+
+    *(void **) &cuda.alloc = must(dlsym(library, "cuMemAlloc_v2"));
+    *(void **) &cuda.free = must(dlsym(library, "cuMemFree_v2"));
+    *(void **) &cuda.to_host = must(dlsym(library, "cuMemcpyDtoH_v2"));
+    *(void **) &cuda.to_device = must(dlsym(library, "cuMemcpyHtoD_v2"));
+    *(void **) &cuda.leftovers = must(dlsym(library, "standin_leftovers"));
+}
+
+/* Room for all elements between two guards: in host memory, and maybe on a device, for MPI. */
+typedef struct {
+    char *data;
+    size_t bytes;
+    uint64_t device;          /* of the first guard; 0: there is none */
+} buffer_t;
+
+static buffer_t buffer_make(const case_t *c, unsigned number)
+{
+    size_t size = (size_t) c->total * c->type->base->extent + 2 * GUARD;
+    buffer_t buffer = {.bytes = size};
+    char *memory = must(malloc(size));
+
+    memset(memory, FILLER, size);
+    buffer.data = memory + GUARD;
+    /* ranks need not agree about it */
+    if (NULL != cuda.alloc && 0 != (mix64(c->seed + (uint64_t) c->rank) >> number & 1)) {
+        (void) cuda.alloc(&buffer.device, size);
+    }
+    return buffer;
+}
+
+static void buffer_free(buffer_t *buffer)
+{
+    if (0 != buffer->device) {
+        (void) cuda.free(buffer->device);
+    }
+    free(buffer->data - GUARD);
+}
+
+/* What MPI gets, with what is in host memory. */
+static void *buffer_give(const buffer_t *buffer)
+{
+    if (0 == buffer->device) {
+        return buffer->data;
+    }
+    (void) cuda.to_device(buffer->device, buffer->data - GUARD, buffer->bytes);
+    return (void *) (uintptr_t) (buffer->device + GUARD);
+}
+
+static void buffer_take(const buffer_t *buffer)
+{
+    if (0 != buffer->device) {
+        (void) cuda.to_host(buffer->data - GUARD, buffer->device, buffer->bytes);
+    }
 }
 
 /* From that element on nothing was written. */
@@ -218,16 +280,25 @@ static void begin(const case_t *c, const void *send, void *recv, bool again, MPI
     MPI_Start(request);
 }
 
-static void run_once(const case_t *c, char *send, char *recv, bool again, MPI_Request *request)
+static void run_once(const case_t *c, const buffer_t *send_to, const buffer_t *recv_to, bool again,
+                     MPI_Request *request)
 {
+    char *send = send_to->data, *recv = recv_to->data;
     const char *counter = REDUCE == c->kind ? "reduce_offloaded" : "reduce_scatter_offloaded";
     unsigned long long before = pvar_read(counter), fallbacks = pvar_read("fallbacks");
     bool in_place = c->in_place && gets(c);
     char text[128];
 
     make_input(c, c->rank, 0, c->total, in_place ? recv : send);
-    begin(c, in_place ? MPI_IN_PLACE : send, gets(c) ? recv : NULL, again, request);
+    begin(c, in_place ? MPI_IN_PLACE : buffer_give(send_to), gets(c) ? buffer_give(recv_to) : NULL,
+          again, request);
     MPI_Wait(request, MPI_STATUS_IGNORE);
+    if (gets(c)) {
+        buffer_take(recv_to);
+    }
+    if (!in_place) {
+        buffer_take(send_to);
+    }
     check_result(c, recv);
     check_untouched(c, recv, in_place ? c->total : own_count(c));
     if (pvar_read(counter) != before + 1 || pvar_read("fallbacks") != fallbacks) {
@@ -238,26 +309,28 @@ static void run_once(const case_t *c, char *send, char *recv, bool again, MPI_Re
 
 static void run_case(case_t *c)
 {
-    char *send = buffer_make(c), *recv = buffer_make(c), *copy = buffer_make(c);
+    buffer_t send = buffer_make(c, 20), recv = buffer_make(c, 21);
+    char *copy;
     MPI_Request request = MPI_REQUEST_NULL;
     size_t bytes = (size_t) c->total * c->type->base->extent;
     char text[128];
 
-    run_once(c, send, recv, false, &request);
+    run_once(c, &send, &recv, false, &request);
+    copy = must(malloc(bytes + 1));
     make_input(c, c->rank, 0, c->total, copy);
-    if (!(c->in_place && gets(c)) && 0 != memcmp(send, copy, bytes)) {
+    if (!(c->in_place && gets(c)) && 0 != memcmp(send.data, copy, bytes)) {
         describe(c, text);
         wrong("%s: the send buffer has changed", text);
     }
     if (PERSISTENT == c->way) {
         c->seed++;
-        memset(recv, FILLER, bytes);
-        run_once(c, send, recv, true, &request);
+        memset(recv.data, FILLER, bytes);
+        run_once(c, &send, &recv, true, &request);
         MPI_Request_free(&request);
     }
-    free(send - GUARD);
-    free(recv - GUARD);
-    free(copy - GUARD);
+    buffer_free(&send);
+    buffer_free(&recv);
+    free(copy);
 }
 
 /* ---- which cases ---- */
@@ -339,6 +412,36 @@ static unsigned run_round(uint64_t seed)
     return done;
 }
 
+/* ---- volumes ---- */
+
+static void run_volume(char *what)
+{
+    char *kind = strtok(what, ":"), *total = strtok(NULL, ":"), *times = strtok(NULL, ":");
+    unsigned long long sent = pvar_read("bytes_sent"), received = pvar_read("bytes_received");
+    case_t c = {.kind = 0 == strcmp(kind, "reduce") ? REDUCE
+                        : 0 == strcmp(kind, "half") ? BLOCKS
+                                                    : BLOCK,
+                .type = type_find("FLOAT"), .op = SUM, .comm = MPI_COMM_WORLD, .root = 1};
+    int members[MAX_RANKS], all = atoi(total);
+
+    MPI_Comm_rank(c.comm, &c.rank);
+    MPI_Comm_size(c.comm, &c.ranks);
+    for (int i = 0; i < c.ranks; i++) {
+        members[i] = i;
+        c.counts[i] = BLOCKS == c.kind ? all / 2 / (1 == i ? 1 : c.ranks - 1) : all / c.ranks;
+        c.first += i < c.rank ? c.counts[i] : 0;
+        c.total += c.counts[i];
+    }
+    c.members = members;
+    for (int i = 0; i < atoi(times); i++) {
+        c.seed = (uint64_t) i;
+        run_case(&c);
+    }
+    printf("rank %d sent %llu received %llu bytes\n", c.rank, pvar_read("bytes_sent") - sent,
+           pvar_read("bytes_received") - received);
+    fflush(stdout);
+}
+
 /* ---- Barriers ---- */
 
 /* Nobody is out before all are in, however they are called. */
@@ -401,13 +504,17 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     if (argc < 3) {
-        wrong("usage: owners SEED ROUNDS [hosts=A,B,...] [order=rank] [shared=FILE]");
+        wrong("usage: owners SEED ROUNDS [hosts=A,B,...] [order=rank] [shared=FILE] [device] "
+              "[volume=KIND:TOTAL:TIMES]...");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     for (int i = 3; i < argc; i++) {
         list = 0 == strncmp(argv[i], "hosts=", 6) ? argv[i] + 6 : list;
         shared = 0 == strncmp(argv[i], "shared=", 7) ? argv[i] + 7 : shared;
         in_rank_order = in_rank_order || 0 == strcmp(argv[i], "order=rank");
+        if (0 == strcmp(argv[i], "device")) {
+            load_driver();
+        }
     }
     read_hosts(list);
     rounds = atoi(argv[2]);
@@ -416,6 +523,17 @@ int main(int argc, char **argv)
     }
     if (NULL != shared) {
         run_barriers(shared);
+    }
+    for (int i = 3; i < argc; i++) {
+        if (0 == strncmp(argv[i], "volume=", 7)) {
+            run_volume(argv[i] + 7);
+        }
+    }
+    if (NULL != cuda.leftovers && 0 != cuda.leftovers()) {
+        wrong("%lu copies or events are left over", cuda.leftovers());
+    }
+    if (NULL != cuda.alloc && 0 == pvar_read("bytes_staged")) {
+        wrong("nothing was copied from or to the device");
     }
     snprintf(summary, sizeof(summary), "owners: %u cases", done);
     rounds = conclude(summary);

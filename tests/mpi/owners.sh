@@ -12,7 +12,8 @@ set -eu
 rounds=4
 [ "${1:-}" != few ] || rounds=1
 begin_mpi_test owners
-compile_program owners "$here/owners.c" "$here/matrix_types.c"
+compile_device
+compile_program owners "$here/owners.c" "$here/matrix_types.c" -ldl
 TIME_LIMIT=${TIME_LIMIT:-60}
 cases=0
 
@@ -30,6 +31,8 @@ launch() {
 
 truncate -s 4096 "$tmp/shared"
 launch node 5 embedded reproducible=shape chunk_size=4096 small_size=1024 -- "shared=$tmp/shared"
+launch node-device 4 embedded reproducible=shape device_staging=1M chunk_size=16384 -- device
+launch flat-device 3 embedded:2 device_staging=1M -- order=rank device
 launch flat 4 embedded:2 chunk_size=4096 window=2 reproducible=rank_order -- order=rank
 start_server --aggregators 2
 first=$server_pid list=$server_address
