@@ -358,7 +358,7 @@ void oc_large_map(oc_allreduce_t *allreduce)
         return;
     }
     /* packed vectors are one for both */
-    if (NULL == vector->recv_device) {
+    if (NULL == vector->recv_device && recv_bytes(allreduce) > 0) {
         mappings[0] = oc_map(client->worker, allreduce->recv, recv_bytes(allreduce));
     }
     if (NULL == vector->send_device

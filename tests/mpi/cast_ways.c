@@ -62,7 +62,7 @@ static void block(MPI_Comm comm, expected_t *expected)
 /*
  * Rank 0 knows the outcome of the set-up after its first operation, the others have begun the next
  * ones by then. In between all must have taken as many numbers of Open MPI's own nonblocking
- * collectives: the meeting, which is one, would never end.
+ * collectives: the synchronisation, which is one, would never end.
  */
 static void do_not_block(MPI_Comm comm, expected_t *expected)
 {
@@ -76,7 +76,7 @@ static void do_not_block(MPI_Comm comm, expected_t *expected)
             MPI_Wait(&requests[kind], MPI_STATUS_IGNORE);
         }
     }
-    begin_meeting(comm, &requests[ALLREDUCE]);
+    begin_sync(comm, &requests[ALLREDUCE]);
     MPI_Waitall(NUM_COLLECTIVES, requests, MPI_STATUSES_IGNORE);
     for (collective_kind_t kind = ALLGATHER; kind < NUM_COLLECTIVES; kind++) {
         collective_check("nonblocking", &all[kind]);

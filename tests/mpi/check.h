@@ -62,7 +62,7 @@ static inline int conclude(const char *summary)
 }
 
 /* Collectives that nobody offloads, for programs that count: nobody is out before all are in. */
-static inline void begin_meeting(MPI_Comm comm, MPI_Request *request)
+static inline void begin_sync(MPI_Comm comm, MPI_Request *request)
 {
     enum { MOST = 1024 };
     static char nothing[2 * MOST]; /* only ever zeros, so many may be under way */
@@ -70,11 +70,11 @@ static inline void begin_meeting(MPI_Comm comm, MPI_Request *request)
     MPI_Ialltoall(nothing, 1, MPI_CHAR, nothing + MOST, 1, MPI_CHAR, comm, request);
 }
 
-static inline void meet(MPI_Comm comm)
+static inline void sync_all(MPI_Comm comm)
 {
     MPI_Request request;
 
-    begin_meeting(comm, &request);
+    begin_sync(comm, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 

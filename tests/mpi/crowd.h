@@ -243,13 +243,13 @@ static inline void crowd_tell(const crowd_t *crowd, const char *when)
 {
     struct mallinfo2 info;
 
-    meet(MPI_COMM_WORLD);
+    sync_all(MPI_COMM_WORLD);
     info = mallinfo2();
     printf("rank %d: %s %zu bytes, %u descriptors\n", crowd->rank, when,
            info.uordblks + info.hblkhd, crowd_descriptors());
     fflush(stdout);
     sleep((unsigned) crowd->pause);
-    meet(MPI_COMM_WORLD);
+    sync_all(MPI_COMM_WORLD);
 }
 
 /* Tells of "warm" when a fifth of the cycles is over, and of "done" after the last. */

@@ -589,7 +589,7 @@ static void run_broken(kind_t kind, way_t way, int who, int count)
     }
     check(&good);
     /* an error ends what a slower rank may still be in, and a Bcast's root returns before the others */
-    meet(MPI_COMM_WORLD);
+    sync_all(MPI_COMM_WORLD);
     if (who == rank) {
         cuda.fail_after(count >= LARGE ? 3 : 0);
     }

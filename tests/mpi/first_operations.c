@@ -71,7 +71,7 @@ static void first_of(MPI_Comm comm, int number, bool nonblocking)
     for (int i = 0; i < WORDS; i++) {
         own[i] = word_of(rank, i);
     }
-    meet(comm);
+    sync_all(comm);
     start = MPI_Wtime();
     gather(own, all, comm, nonblocking);
     if (0 == rank) {
@@ -109,7 +109,7 @@ static void use(const char *kind, int number)
         first_of(comm, number, 0 == strcmp(kind, "away"));
         MPI_Comm_free(&comm);
     }
-    meet(MPI_COMM_WORLD);
+    sync_all(MPI_COMM_WORLD);
 }
 
 int main(int argc, char **argv)

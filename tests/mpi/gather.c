@@ -217,7 +217,7 @@ static void make_pause(void)
 {
     char name[4096];
 
-    meet(MPI_COMM_WORLD);
+    sync_all(MPI_COMM_WORLD);
     pauses++;
     if (0 == rank) {
         snprintf(name, sizeof(name), "%s/pause.%d", pause_folder, pauses);
@@ -227,7 +227,7 @@ static void make_pause(void)
     while (0 != access(name, F_OK)) {
         usleep(LOOK_MICROSECONDS);
     }
-    meet(MPI_COMM_WORLD);
+    sync_all(MPI_COMM_WORLD);
 }
 
 static int run_case(const char *text)

@@ -60,7 +60,7 @@ static void others(MPI_Comm comm, int number)
     MPI_Comm_rank(comm, &comm_rank);
     value = 0 == comm_rank ? number : -1;
     MPI_Ibcast(&value, 1, MPI_INT, 0, comm, &requests[0]);
-    begin_meeting(comm, &requests[1]);
+    begin_sync(comm, &requests[1]);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     if (value != number) {
         wrong("Ibcast %d gave %d", number, value);

@@ -55,7 +55,7 @@ static void late(const char *name, int count, double asleep, double busy)
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    meet(MPI_COMM_WORLD);
+    sync_all(MPI_COMM_WORLD);
     if (0 == rank) {
         printf("waiting %s\n", name);
         fflush(stdout);

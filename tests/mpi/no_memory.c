@@ -62,7 +62,7 @@ static void use(operations_t *o, MPI_Comm comm, long after)
 {
     MPI_Request barrier;
 
-    begin_meeting(comm, &barrier);
+    begin_sync(comm, &barrier);
     MPI_Wait(&barrier, MPI_STATUS_IGNORE);
     for (int i = 0; i < COUNT; i++) {
         o->send[i] = rank + i;

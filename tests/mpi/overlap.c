@@ -322,7 +322,7 @@ static void mix(void)
         values[i] = 0 == rank ? 100 + i : -1;
         MPI_Ibcast(&values[i], 1, MPI_INT, 0, comm, &requests[4 * i]);
         sum_start(&sums[i], comm, ++last_number, some_count(), &requests[4 * i + 1]);
-        begin_meeting(comm, &requests[4 * i + 2]);
+        begin_sync(comm, &requests[4 * i + 2]);
         MPI_Iallgather(&rank, 1, MPI_INT, all + i * size, 1, MPI_INT, comm,
                        &requests[4 * i + 3]);
     }

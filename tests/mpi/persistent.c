@@ -169,7 +169,7 @@ static void among_others(void)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     before = read_counters();
     a = make(comm, LARGE, false);
-    begin_meeting(comm, &barrier);
+    begin_sync(comm, &barrier);
     b = make(comm, SMALL, true);
     fill(&a, 1);
     fill(&b, 2);
@@ -322,7 +322,7 @@ static void doomed(const char *path)
 
     rounds("before the server dies", o, 2);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    meet(MPI_COMM_WORLD);
+    sync_all(MPI_COMM_WORLD);
     if (0 == rank) {
         printf("may die\n");
         fflush(stdout);

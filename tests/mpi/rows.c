@@ -205,9 +205,9 @@ static void obey(const char *word)
     } else {
         wrong("\"%s\" is no word of this program", word);
     }
-    meet(MPI_COMM_WORLD);
+    sync_all(MPI_COMM_WORLD);
     tell(word);
-    meet(MPI_COMM_WORLD);
+    sync_all(MPI_COMM_WORLD);
 }
 
 int main(int argc, char **argv)

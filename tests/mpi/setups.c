@@ -235,10 +235,10 @@ static void both(void)
 
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     before = look();
-    begin_meeting(comm, &requests[0]);
+    begin_sync(comm, &requests[0]);
     collective_start(&reduce, ALLREDUCE, comm, ++last_number, COUNT, &requests[1]);
     come_late(0);
-    begin_meeting(comm, &requests[2]);
+    begin_sync(comm, &requests[2]);
     collective_start(&gather, ALLGATHER, comm, ++last_number, COUNT, &requests[3]);
     MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
     collective_check("both", &reduce);

@@ -41,7 +41,7 @@ int main(int argc, char **argv)
         slow_port = (unsigned) atoi(argv[1]);
         delay = (unsigned) atoi(argv[2]);
     }
-    meet(MPI_COMM_WORLD);
+    sync_all(MPI_COMM_WORLD);
     if (0 == rank) {
         printf("waiting\n");
         fflush(stdout);
