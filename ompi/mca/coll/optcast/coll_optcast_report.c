@@ -191,6 +191,13 @@ int mca_coll_optcast_report_failure(mca_coll_optcast_service_t *service, const o
     return OC_ERR_TRUNCATED == status ? MPI_ERR_TRUNCATE : error_code(reason);
 }
 
+static unsigned long long offloaded(const oc_counters_t *counters)
+{
+    return counters->allreduce_offloaded + counters->reduce_offloaded
+           + counters->reduce_scatter_offloaded + counters->barrier_offloaded
+           + counters->allgather_offloaded + counters->bcast_offloaded;
+}
+
 void mca_coll_optcast_report_summary(void)
 {
     mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
@@ -204,9 +211,7 @@ void mca_coll_optcast_report_summary(void)
                "optcast: rank 0: %llu collectives offloaded, %llu bytes sent, %llu bytes received, "
                "%llu fell back (op %llu, type %llu, ranks %llu, size %llu, place %llu, setup %llu, "
                "order %llu)",
-               counters->allreduce_offloaded + counters->allgather_offloaded
-                   + counters->bcast_offloaded,
-               counters->bytes_sent, counters->bytes_received, st->fallbacks,
+               offloaded(counters), counters->bytes_sent, counters->bytes_received, st->fallbacks,
                reasons[OC_FALLBACK_OP], reasons[OC_FALLBACK_TYPE], reasons[OC_FALLBACK_RANKS],
                reasons[OC_FALLBACK_SIZE], reasons[OC_FALLBACK_PLACE], reasons[OC_FALLBACK_SETUP],
                reasons[OC_FALLBACK_ORDER]);
