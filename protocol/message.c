@@ -14,6 +14,9 @@
 #define TO_OWNERS   1u
 #define OWNER_GIVES 2u
 
+/* Behind the rank. */
+#define CUT_SHIFT 16
+
 static bool names_owner(const oc_header_t *header)
 {
     return OC_MESSAGE_START == header->message && OC_TO_OWNERS == header->to;
@@ -32,7 +35,7 @@ void oc_header_encode(const oc_header_t *header, uint8_t buffer[OC_HEADER_SIZE])
     oc_put(&w, (OC_TO_OWNERS == header->to ? TO_OWNERS : 0)
                    | (owns && header->own.gives ? OWNER_GIVES : 0), 1);
     oc_put(&w, header->handle, 4);
-    oc_put(&w, header->rank, 4);
+    oc_put(&w, header->rank | (owns ? (uint32_t) header->own.cut << CUT_SHIFT : 0), 4);
     oc_put(&w, header->chunk_bytes, 4);
     oc_put(&w, owns ? header->own.first : header->last_bytes, 4);
     oc_put(&w, header->chunks, 4);
@@ -75,7 +78,7 @@ static bool is_plausible(const oc_header_t *header, size_t length)
     if (OC_MESSAGE_RESEND == header->message) {
         return header->chunk_bytes > 0 && header->chunk_bytes <= OC_MAX_SMALL;
     }
-    if (0 == header->chunks && !names_owner(header)) {
+    if (0 == header->chunks) {
         return false;
     }
     if (OC_MESSAGE_READY == header->message) {
@@ -84,14 +87,16 @@ static bool is_plausible(const oc_header_t *header, size_t length)
     return OC_MESSAGE_START != header->message || start_is_plausible(header);
 }
 
-/* The two fields that say something else in a START to owners. */
+/* The fields that say something else in a START to owners. */
 static void read_ownership(oc_header_t *header, uint8_t to, uint32_t own_chunks)
 {
     header->to = to & TO_OWNERS ? OC_TO_OWNERS : OC_TO_ALL;
     header->own = (oc_ownership_t) {0};
     if (names_owner(header)) {
         header->own = (oc_ownership_t) {.first = header->last_bytes, .chunks = own_chunks,
+                                        .cut = (uint16_t) (header->rank >> CUT_SHIFT),
                                         .gives = 0 != (to & OWNER_GIVES)};
+        header->rank &= (1u << CUT_SHIFT) - 1;
         header->last_bytes = 0;
     }
 }

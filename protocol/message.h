@@ -37,6 +37,7 @@ typedef struct {
     uint32_t first;        /* their first one … */
     uint32_t chunks;       /* … and how many they are */
     bool gives;            /* it contributes to them, too */
+    uint16_t cut;          /* digest of who owns what of the whole vector: equal on all ranks */
 } oc_ownership_t;
 
 typedef struct {
@@ -49,7 +50,7 @@ typedef struct {
     uint32_t chunk_bytes;  /* bytes of a chunk, or the most that it has; SMALL and RESULT: of the data that follows,
                               RESEND: of the data that is asked for */
     uint32_t last_bytes;   /* bytes of this aggregator's last chunk; to owners: 0 */
-    uint32_t chunks;       /* on this aggregator; 0: START to owners that concerns others only */
+    uint32_t chunks;       /* on this aggregator, at least 1 */
     uint64_t sequence;     /* number of the collective in its group, from 0 */
     uint64_t count;        /* elements of the whole vector */
     oc_ownership_t own;    /* START to owners; else zeros */

@@ -155,6 +155,8 @@ static uint64_t *make_shares(const oc_allreduce_t *allreduce)
     const oc_group_servers_t *servers = group->servers;
     uint64_t *shares = calloc(servers->num_lanes, sizeof(*shares));
     uint64_t *owned = calloc(num_members(group), sizeof(*owned));
+    uint32_t for_servers = OC_RESULT_TO_BLOCKS == allreduce->args.to
+                               ? servers->for_servers_scattered : servers->for_servers;
     oc_status_t status = OC_ERR_NO_MEMORY;
 
     if (NULL != shares && NULL != owned) {
@@ -162,7 +164,7 @@ static uint64_t *make_shares(const oc_allreduce_t *allreduce)
             owned[member_of(group, rank)] += elements_of(allreduce, rank) * allreduce->element;
         }
         status = oc_owner_shares(owned, num_members(group), servers->owner_lanes,
-                                 servers->num_lanes, servers->for_servers, shares);
+                                 servers->num_lanes, for_servers, shares);
     }
     free(owned);
     if (OC_OK != status) {

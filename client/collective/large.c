@@ -22,7 +22,8 @@ static oc_ownership_t ownership_of(const oc_part_t *part)
                                           allreduce->blocks.member);
 
     return (oc_ownership_t) {.first = owned.first, .chunks = owned.count,
-                             .gives = allreduce->blocks.owner_gives};
+                             .gives = allreduce->blocks.owner_gives,
+                             .cut = allreduce->blocks.map.digest};
 }
 
 static void send_header(oc_part_t *part, oc_part_transfer_t *transfer, uint8_t *bytes,
@@ -174,21 +175,6 @@ void oc_large_announce(oc_part_t *part)
     send_header(part, &part->start, part->start_bytes, OC_MESSAGE_START);
 }
 
-/*
- * If ranks disagreed about who owns what, they might use other aggregators, and wait there for
- * each other: so each hears of it, and compares.
- */
-void oc_large_announce_nothing(oc_allreduce_t *allreduce)
-{
-    oc_large_t *large = oc_large_of(allreduce);
-
-    for (unsigned i = 0; oc_allreduce_has_owners(allreduce) && i < large->num_parts; i++) {
-        if (0 == large->parts[i].share.count) {
-            oc_large_announce(&large->parts[i]);
-        }
-    }
-}
-
 /* ---- parts ---- */
 
 /* Of owners' vectors: a Reduce, whose results all go through one link, takes 2 % less time by them. */
@@ -244,12 +230,12 @@ static bool part_make(oc_allreduce_t *allreduce, oc_part_t *part, oc_lane_t *lan
     part->allreduce = allreduce;
     part->lane = lane;
     part->share = oc_chunk_map_share(map, lane->team, lane->aggregator);
-    set_callbacks(part);
     if (0 == part->share.count) {
         return true;
     }
     part->next = oc_chunk_map_chunk(map, &part->share, 0);
     part->last_bytes = oc_chunk_map_chunk(map, &part->share, part->share.count - 1).length;
+    set_callbacks(part);
     allreduce->uncommitted++;
     return oc_slots_make(part);
 }

@@ -80,8 +80,6 @@ oc_part_t *oc_large_next(const oc_allreduce_t *allreduce, const oc_part_t *part)
 oc_part_t *oc_large_part_of(const oc_allreduce_t *allreduce, uint32_t chunk);
 /* Sends START: to be called before the part's first chunk goes. */
 void oc_large_announce(oc_part_t *part);
-/* Sends START to aggregators that get nothing, if it goes to owners. */
-void oc_large_announce_nothing(oc_allreduce_t *allreduce);
 /* Has the network's devices know the vectors, where they have to. */
 void oc_large_map(oc_allreduce_t *allreduce);
 /* A chunk of the part is here: after the last one it waits for SENT. */

@@ -131,10 +131,11 @@ static void set_pace(oc_allreduce_t *allreduce)
     oc_large_t *large = oc_large_of(allreduce);
 
     if (oc_allreduce_has_owners(allreduce)) {
-        /* turns: each of them is a chunk on all lanes */
+        /* turns: not each of them has a chunk on all lanes */
         large->span = allreduce->blocks.map.paced ? group->servers->teams.window : 0;
         large->horizon = large->span;
-        large->pause = large->span * group->servers->num_lanes / LOOKS_A_SPAN;
+        large->pause = large->span * large->map.num_chunks / allreduce->blocks.map.most
+                       / LOOKS_A_SPAN;
         return;
     }
     large->span = division->least == division->most
@@ -186,7 +187,6 @@ static oc_status_t large_flat_start(oc_allreduce_t *allreduce)
          part = oc_large_next(allreduce, part)) {
         oc_large_announce(part);
     }
-    oc_large_announce_nothing(allreduce);
     /* servers need not wait for this, which takes its time with much memory */
     oc_large_map(allreduce);
     open_windows(allreduce);

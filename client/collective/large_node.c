@@ -59,7 +59,6 @@ static oc_status_t large_node_start(oc_allreduce_t *allreduce)
     }
     large->chunk_done = large_node_chunk_done;
     large->committed = oc_steps_commit;
-    oc_large_announce_nothing(allreduce);
     /* memory that its host shares is always the same, and cut in the same way */
     if (oc_step_is_direct(allreduce)) {
         oc_large_map(allreduce);

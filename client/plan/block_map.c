@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/text.h"
+
 /* Lanes whose shares differ by no more than this part of the largest keep step by themselves. */
 #define EVEN_PARTS 32u
 
@@ -82,6 +84,24 @@ static void set_bounds(oc_block_map_t *map, const uint64_t *shares)
         so_far += shares[i];
     }
     map->bounds[map->num_lanes] = map->num_chunks;
+    /* the first lane meets all ranks */
+    for (unsigned i = 1; i < map->num_lanes; i++) {
+        map->bounds[i] = map->bounds[i] > 0 ? map->bounds[i] : 1;
+    }
+}
+
+/* FNV-1a, folded. */
+static uint16_t digest_of(const oc_block_map_t *map)
+{
+    uint64_t hash = OC_HASH_START;
+
+    for (uint32_t i = 0; i < map->num_blocks; i++) {
+        const uint64_t numbers[] = {map->blocks[i].rank, map->blocks[i].offset,
+                                    map->blocks[i].bytes};
+
+        hash = oc_hash(hash, numbers, sizeof(numbers));
+    }
+    return (uint16_t) (hash ^ hash >> 16 ^ hash >> 32 ^ hash >> 48);
 }
 
 /* By the shares alone, not by how many chunks that are: servers know who may keep step. */
@@ -151,6 +171,7 @@ oc_status_t oc_block_map_make(oc_block_map_t *map, oc_owner_block_t *blocks, uin
     } else if (NULL != map->bounds) {
         set_bounds(map, shares);
         find_most(map);
+        map->digest = digest_of(map);
         map->paced = differ(shares, num_lanes);
         status = !stepped || make_steps(map) ? OC_OK : OC_ERR_NO_MEMORY;
     }

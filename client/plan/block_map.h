@@ -7,7 +7,8 @@
  * numbered in the order of the blocks. An aggregator gets a piece of that row, by the bytes that
  * are to be its share. So at any time aggregators work for different owners, and no owner's link
  * gets the results of all of them at once. If each owner aggregates for itself, with equal blocks,
- * each gets its own block.
+ * each gets its own block. The first aggregator always has the first chunk, whatever its share is: so
+ * ranks that disagree about who owns what meet there.
  *
  * A collective of a host goes through all chunks in one order, its steps: aggregators take turns,
  * so that all of them are done at the same time.
@@ -37,6 +38,7 @@ typedef struct {
     uint32_t *bounds;          /* chunks of lane l: from bounds[l] to bounds[l + 1] - 1 */
     uint32_t most;             /* of the lane with most of them */
     bool paced;                /* shares differ: lanes have to keep step */
+    uint16_t digest;           /* of all of this: who owns what */
     uint32_t *steps, *chunks;  /* step of a chunk, chunk of a step; NULL: nobody asks */
 } oc_block_map_t;
 

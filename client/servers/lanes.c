@@ -76,12 +76,20 @@ static void fill_owner_lanes(oc_group_t *group)
                     : (oc_owner_lane_t) {.member = member_of_peer(group, link)};
         }
     }
-    servers->for_servers =
-        servers->num_peers > 1
-            ? oc_owner_part_of_servers(client->weights, servers->num_peers,
-                                       OC_BESIDE_ALLGATHER
-                                           == client->config.settings->reduce_scatter_beside)
-            : OC_WEIGHT_ONE;
+}
+
+static void set_parts_of_servers(oc_group_t *group)
+{
+    const oc_client_t *client = group->client;
+    oc_group_servers_t *servers = group->servers;
+    bool paired = OC_BESIDE_ALLGATHER == client->config.settings->reduce_scatter_beside;
+
+    servers->for_servers = servers->for_servers_scattered = OC_WEIGHT_ONE;
+    if (servers->num_peers > 1) {
+        servers->for_servers = oc_owner_part_of_servers(client->weights, servers->num_peers, false);
+        servers->for_servers_scattered = oc_owner_part_of_servers(client->weights,
+                                                                  servers->num_peers, paired);
+    }
 }
 
 /* All of this rank's first team, then those of its next one. */
@@ -122,6 +130,7 @@ oc_status_t oc_lanes_make(oc_group_t *group)
         fill_shares(group, shares);
         fill_lanes(group);
         fill_owner_lanes(group);
+        set_parts_of_servers(group);
         status = oc_division_make(shares, count, &group->servers->division);
     }
     free(shares);

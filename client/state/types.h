@@ -161,7 +161,8 @@ typedef struct {
     unsigned num_small;            /* the first ones of the lanes: those for small vectors */
     oc_division_t division;        /* of chunks by lane */
     oc_owner_lane_t *owner_lanes;  /* where lanes are, for vectors whose result goes to owners … */
-    uint32_t for_servers;          /* … and the part of these that servers get, in thousandths */
+    uint32_t for_servers;          /* … and the part of these that servers get, in thousandths … */
+    uint32_t for_servers_scattered; /* … and of a Reduce_scatter */
     size_t chunk_bytes;            /* the largest: the setting, or what servers have room for */
 } oc_group_servers_t;
 

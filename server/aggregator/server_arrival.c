@@ -14,11 +14,17 @@ static const char *receivers_of(const oc_header_t *header)
     return OC_TO_OWNERS == header->to ? "for the ranks that own it" : "for all";
 }
 
-static bool same_collective(const oc_header_t *a, const oc_header_t *b)
+/* All but who owns what. */
+static bool same_reduction(const oc_header_t *a, const oc_header_t *b)
 {
     return a->message == b->message && a->to == b->to && a->op == b->op && a->type == b->type
            && a->count == b->count && a->chunk_bytes == b->chunk_bytes
            && a->last_bytes == b->last_bytes && a->chunks == b->chunks;
+}
+
+static bool same_collective(const oc_header_t *a, const oc_header_t *b)
+{
+    return same_reduction(a, b) && a->own.cut == b->own.cut;
 }
 
 static bool arrival_is_legal(oc_reduction_t *reduction, const oc_header_t *header)
@@ -31,12 +37,13 @@ static bool arrival_is_legal(oc_reduction_t *reduction, const oc_header_t *heade
     if (!same_collective(first, header)) {
         oc_server_group_failed(
             group, OC_ERR_MISMATCH,
-            "ranks disagree about collective %llu: %s has %s of %llu %s %s, %s has %s of %llu %s %s",
+            "ranks disagree about collective %llu: %s has %s of %llu %s %s, %s has %s of %llu %s %s%s",
             (unsigned long long) header->sequence,
             oc_server_group_member_name(group, first->rank, other), oc_op_name(first->op),
             (unsigned long long) first->count, oc_type_name(first->type), receivers_of(first),
             name, oc_op_name(header->op), (unsigned long long) header->count,
-            oc_type_name(header->type), receivers_of(header));
+            oc_type_name(header->type), receivers_of(header),
+            first->own.cut != header->own.cut ? ", with another root or other blocks" : "");
         return false;
     }
     if (OC_SEEN_ARRIVED == (reduction->seen[header->rank] & (OC_SEEN_ARRIVED | OC_SEEN_ASKED))) {
@@ -47,13 +54,10 @@ static bool arrival_is_legal(oc_reduction_t *reduction, const oc_header_t *heade
     return true;
 }
 
-/* Nothing is to be done of one of which all goes to other aggregators: all ranks agree about it. */
 static void server_arrival_admit(oc_reduction_t *reduction)
 {
     if (NULL != reduction->held) {
         oc_server_small_admit(reduction);
-    } else if (0 == reduction->header.chunks) {
-        oc_reduction_free(reduction);
     } else {
         oc_chunks_begin(reduction);
     }

@@ -105,9 +105,9 @@ static void test_server_dies(void **state)
 /* The last rank computes in between, and everybody waits for it. */
 static void body_still(rank_t *rank)
 {
-    for (unsigned i = 0; i < 6; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         if (rank->rank + 1 == rank->num_ranks) {
-            usleep(400000);
+            usleep(1500000);
         }
         CHECK(OC_OK == run_one(rank, i));
     }
@@ -166,14 +166,18 @@ static void test_tight_tree(void **state)
     grove_t grove = {0};
     oc_job_settings_t settings;
     unsigned failed;
+    bool waited;
 
     (void) state;
     grove_start_with(&grove, 2, "1", "1M", "1M");
     settings = grove_settings(&grove);
     settings.chunk_size = 65536;
+    settings.window = 8;
     failed = ranks_run(5, &settings, body_flight, 60);
+    waited = server_said(&grove.leaves[0], "was short of memory", 5000);
     grove_stop(&grove);
     assert_int_equal(failed, 0);
+    assert_true(waited);
 }
 
 /* ---- who disagrees ---- */
@@ -221,14 +225,38 @@ static void body_two_cuts(rank_t *rank)
     disagree(rank, &args);
 }
 
+static void body_two_roots_on_nodes(rank_t *rank)
+{
+    rank->hosts = two_each;
+    body_two_roots(rank);
+}
+
+/* All but the first rank agree about a root: nobody else claims what it does not own. */
+static void body_one_root_too_many(rank_t *rank)
+{
+    oc_allreduce_args_t args = {.count = LARGE, .to = OC_RESULT_TO_ROOT,
+                                .root = 0 == rank->rank ? 2 : 1};
+
+    disagree(rank, &args);
+}
+
 static void test_disagreement(void **state)
 {
-    oc_job_settings_t settings = test_settings("embedded:2");
+    oc_job_settings_t settings = test_settings("embedded:2"), all = test_settings("embedded");
+    grove_t grove = {0};
+    unsigned failed;
 
     (void) state;
     assert_int_equal(ranks_run(3, &settings, body_two_roots, 30), 0);
     assert_int_equal(ranks_run(3, &settings, body_two_kinds, 30), 0);
     assert_int_equal(ranks_run(3, &settings, body_two_cuts, 30), 0);
+    assert_int_equal(ranks_run(3, &all, body_one_root_too_many, 30), 0);
+    assert_int_equal(ranks_run(6, &all, body_two_roots_on_nodes, 30), 0);
+    grove_start(&grove, 2, "2");
+    settings = grove_settings(&grove);
+    failed = ranks_run(4, &settings, body_two_roots, 30);
+    grove_stop(&grove);
+    assert_int_equal(failed, 0);
 }
 
 int main(void)

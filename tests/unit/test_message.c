@@ -208,12 +208,14 @@ static void test_ownership(void **state)
     (void) state;
     header.to = OC_TO_OWNERS;
     header.chunks = 1000;
-    header.own = (oc_ownership_t) {.first = 990, .chunks = 10, .gives = true};
+    header.own = (oc_ownership_t) {.first = 990, .chunks = 10, .gives = true, .cut = 0xbeef};
     assert_int_equal(judge_length(&header, OC_HEADER_SIZE, &got), OC_OK);
     assert_int_equal(got.to, OC_TO_OWNERS);
     assert_int_equal(got.own.first, 990);
     assert_int_equal(got.own.chunks, 10);
     assert_true(got.own.gives);
+    assert_int_equal(got.own.cut, 0xbeef);
+    assert_int_equal(got.rank, header.rank);
     assert_int_equal(got.last_bytes, 0);
     header.own = (oc_ownership_t) {.first = 1000, .chunks = 0};
     assert_int_equal(judge_length(&header, OC_HEADER_SIZE, &got), OC_OK);
@@ -221,6 +223,9 @@ static void test_ownership(void **state)
     header.own = (oc_ownership_t) {.first = 991, .chunks = 10};
     assert_int_equal(judge(&header), OC_ERR_INVALID);
     header.own = (oc_ownership_t) {.first = UINT32_MAX, .chunks = 2};
+    assert_int_equal(judge(&header), OC_ERR_INVALID);
+    header.chunks = 0;
+    header.own = (oc_ownership_t) {0};
     assert_int_equal(judge(&header), OC_ERR_INVALID);
     header = legal(OC_MESSAGE_SENT);
     header.to = OC_TO_OWNERS;
