@@ -7,6 +7,7 @@
  * auto: small ones are left, too, and so are Reduces and Reduce_scatters.
  */
 #include "collectives.h"
+#include "to_owners.h"
 
 #define COUNT  200000
 #define SMALL  100
@@ -43,45 +44,6 @@ static void reduce_all(MPI_Op op)
     }
 }
 
-/* A Reduce and a Reduce_scatter_block of the same vector: results to the last rank, and in blocks. */
-static void reduce_to_owners(MPI_Op op)
-{
-    static double send[COUNT], all[COUNT], block[COUNT];
-    int rank, size, count;
-
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    count = COUNT / size;
-    for (int i = 0; i < COUNT; i++) {
-        send[i] = rank + i;
-    }
-    MPI_Reduce(send, all, COUNT, MPI_DOUBLE, op, size - 1, MPI_COMM_WORLD);
-    for (int i = 0; rank == size - 1 && i < COUNT; i++) {
-        if (all[i] != size * (size - 1) / 2.0 + (double) size * i) {
-            wrong("Reduce: element %d is %g", i, all[i]);
-            break;
-        }
-    }
-    MPI_Reduce_scatter_block(send, block, count, MPI_DOUBLE, op, MPI_COMM_WORLD);
-    for (int i = 0; i < count; i++) {
-        if (block[i] != size * (size - 1) / 2.0 + (double) size * (i + rank * count)) {
-            wrong("Reduce_scatter_block: element %d is %g", i, block[i]);
-            break;
-        }
-    }
-}
-
-static void owners_moved(unsigned long long expected)
-{
-    unsigned long long reduces = pvar_read("reduce_offloaded");
-    unsigned long long scatters = pvar_read("reduce_scatter_offloaded");
-
-    if (reduces != expected || scatters != expected) {
-        wrong("%llu Reduces and %llu Reduce_scatters offloaded instead of %llu", reduces, scatters,
-              expected);
-    }
-}
-
 /* Of all kinds, blocking and not; in a round of its own numbers. */
 static void do_all(const char *what, int round, int count)
 {
@@ -113,7 +75,7 @@ int main(int argc, char **argv)
     before = counters_read();
     for (int round = 0; round < ROUNDS; round++) {
         reduce_all(op);
-        reduce_to_owners(op);
+        reduce_to_owners(MPI_COMM_WORLD, op, round, SMALL);
         expected.fallbacks_op += 3;
         if (is_auto) {
             do_all("small", round, SMALL);
@@ -121,7 +83,7 @@ int main(int argc, char **argv)
         }
     }
     counters_moved("left", &before, expected);
-    owners_moved(0);
+    to_owners_offloaded(0);
     expected.groups = 2;
     for (int round = ROUNDS; round < 2 * ROUNDS; round++) {
         do_all("large", round, COUNT);
@@ -131,12 +93,12 @@ int main(int argc, char **argv)
         }
         reduce_all(op);
         expected.fallbacks_op++;
-        reduce_to_owners(MPI_SUM);
+        reduce_to_owners(MPI_COMM_WORLD, MPI_SUM, round, COUNT / 10);
         if (is_auto) {
             expected.fallbacks_size += 2;
         }
         counters_moved("large", &before, expected);
-        owners_moved(is_auto ? 0 : round - ROUNDS + 1);
+        to_owners_offloaded(is_auto ? 0 : round - ROUNDS + 1);
     }
     MPI_Op_free(&op);
     status = conclude("below");

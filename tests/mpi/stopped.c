@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collectives.h"
+#include "to_owners.h"
 
 static const int counts[] = {10, 3000, 100000};
 
@@ -57,6 +58,7 @@ int main(int argc, char **argv)
     expected.groups = 2; /* of MPI_COMM_WORLD */
     do {
         both_ways(MPI_COMM_WORLD, number, &expected);
+        reduce_to_owners(MPI_COMM_WORLD, MPI_SUM, number, counts[number % NUM_COUNTS]);
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         both_ways(comm, number++, &expected);
         MPI_Comm_free(&comm);
@@ -64,6 +66,7 @@ int main(int argc, char **argv)
         expected.bcast_offloaded++;
     } while (!is_over(argv[1], rank));
     counters_moved("all", &before, expected);
+    to_owners_offloaded(number);
     printf("rank %d: %d rounds\n", rank, number);
     status = conclude("stopped");
     MPI_Finalize();
