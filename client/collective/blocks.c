@@ -107,6 +107,9 @@ void oc_blocks_free(oc_client_t *client, oc_allreduce_t *allreduce)
 {
     oc_blocks_t *blocks = &allreduce->blocks;
 
+    if (!oc_allreduce_has_owners(allreduce)) {
+        return; /* small ones have no time even for calls that free nothing */
+    }
     free(blocks->counts);
     oc_block_map_free(&blocks->map);
     oc_stock_give(&client->stock, blocks->kept, blocks->kept_bytes);
