@@ -16,6 +16,17 @@ skip() {
     exit 77
 }
 
+# available_memory: in kB.
+available_memory() {
+    sed -n -E 's/^MemAvailable: *([0-9]+) kB$/\1/p' /proc/meminfo
+}
+
+# need_memory KB: the test is skipped where less is available.
+need_memory() {
+    set -- "$1" "$(available_memory)"
+    [ "${2:-0}" -ge "$1" ] || skip "it needs $1 kB of memory, and ${2:-0} kB are available"
+}
+
 # not_ok REASON [FILE...]: the end of each file is shown first.
 not_ok() {
     reason=$1

@@ -83,7 +83,7 @@ test_large() {
 big() {
     local needed=$((6 * 1024 * 1024)) available
 
-    available=$(sed -n -E 's/^MemAvailable: *([0-9]+) kB$/\1/p' /proc/meminfo)
+    available=$(available_memory)
     if [ "${available:-0}" -lt "$needed" ]; then
         echo "without 2^31 bytes: it needs $needed kB of memory, and ${available:-0} kB are available"
         return

@@ -9,9 +9,7 @@ set -eu
 
 begin_mpi_test big
 # two vectors of 2 GiB, and room for all else
-needed=$((6 * 1024 * 1024))
-available=$(sed -n -E 's/^MemAvailable: *([0-9]+) kB$/\1/p' /proc/meminfo)
-[ "${available:-0}" -ge "$needed" ] || skip "it needs $needed kB of memory, and ${available:-0} kB are available"
+need_memory $((6 * 1024 * 1024))
 compile big
 
 TIME_LIMIT=${TIME_LIMIT:-240}

@@ -9,12 +9,10 @@ set -eu
 
 begin_mpi_test big_cast
 # two vectors of 2 GiB, and room for all else; with gaps two of 3 GiB and what they are packed into
-needed=$((6 * 1024 * 1024))
+need_memory $((6 * 1024 * 1024))
 needed_gaps=$((13 * 1024 * 1024))
-available=$(sed -n -E 's/^MemAvailable: *([0-9]+) kB$/\1/p' /proc/meminfo)
-[ "${available:-0}" -ge "$needed" ] || skip "it needs $needed kB of memory, and ${available:-0} kB are available"
 gaps=()
-[ "$available" -lt "$needed_gaps" ] || gaps=(gaps)
+[ "$(available_memory)" -lt "$needed_gaps" ] || gaps=(gaps)
 compile big_cast
 
 TIME_LIMIT=${TIME_LIMIT:-460}
