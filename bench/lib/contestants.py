@@ -147,6 +147,10 @@ TABLE = {
         DEFAULT, UCC, MPICH, *MULTICAST,
     ),
     "reduce_scatter_block": (
+        # the reduction before it is what tuned decides: without segments
+        Contestant("linear", "Open MPI, linear", arguments=tuned("reduce_scatter_block", 1)),
+        Contestant("doubling", "Open MPI, recursive doubling",
+                   arguments=tuned("reduce_scatter_block", 2)),
         Contestant("halving", "Open MPI, recursive halving",
                    arguments=tuned("reduce_scatter_block", 3)),
         Contestant("butterfly", "Open MPI, butterfly",
@@ -159,7 +163,12 @@ TABLE = {
         Contestant("binomial", "Open MPI, binomial tree (128 KiB)",
                    arguments=tuned("reduce", 5, "segmentsize=131072")),
         Contestant("rabenseifner", "Open MPI, Rabenseifner", arguments=tuned("reduce", 7)),
-        DEFAULT, NONBLOCKING, UCC, MPICH, MPICH_NONBLOCKING, *OWNED,
+        # as its decision takes them: in one piece
+        Contestant("linear", "Open MPI, linear", arguments=tuned("reduce", 1)),
+        Contestant("chain", "Open MPI, chain", arguments=tuned("reduce", 2, "chain_fanout=1")),
+        Contestant("binary", "Open MPI, binary tree", arguments=tuned("reduce", 4)),
+        Contestant("binomial-whole", "Open MPI, binomial tree", arguments=tuned("reduce", 5)),
+        DEFAULT, NONBLOCKING, HAN, UCC, MPICH, MPICH_NONBLOCKING, *OWNED,
     ),
 }
 

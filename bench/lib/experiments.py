@@ -51,6 +51,9 @@ FEWER = (MiB, 4 * MiB, 16 * MiB)
 ENDS = (MiB, 16 * MiB)
 ALGORITHMS = ("ring", "segmented-ring", "recursive-doubling", "rabenseifner", "han", "reduce-bcast",
               "linear")
+OWNED_ALGORITHMS = {
+    "reduce": ("linear", "chain", "binary", "binomial-whole", "rabenseifner", "nonblocking", "han"),
+    "reduce_scatter_block": ("linear", "doubling", "halving", "butterfly")}
 SMALL = tuple(8 << i for i in range(14))
 OURS = ("optcast", "optcast-plain", "optcast-chain")
 LOSSES = ("optcast", "optcast-loss-1", "optcast-loss-5")
@@ -113,6 +116,13 @@ EXPERIMENTS = (
         tuple(Setup(f"{hosts}x{per_host}", "allreduce", hosts, ALGORITHMS, (64 * KiB, MiB, 16 * MiB),
                     per_host=per_host, shares=True)
               for hosts, per_host in ((2, 1), (4, 1), (8, 1), (4, 4)))),
+    Experiment(
+        "algorithms-owned", "Reduce and Reduce_scatter_block, how much of a link Open MPI's algorithms use",
+        "As for Allreduce. Trees and chains are without segments, as Open MPI's own decision takes them.",
+        tuple(Setup(f"{collective}-{hosts}x{per_host}", collective, hosts, names, (64 * KiB, MiB, 16 * MiB),
+                    per_host=per_host, shares=True)
+              for collective, names in OWNED_ALGORITHMS.items()
+              for hosts, per_host in ((3, 1), (4, 1), (8, 1), (4, 4)))),
     Experiment(
         "allgather-hosts", "Allgather",
         "By UDP multicast, without losses. The size is that of the gathered vector.",

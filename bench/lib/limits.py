@@ -59,15 +59,36 @@ def limit(scheme, setup, size):
     return peers(setup["collective"], hosts, size, setup["rate"])
 
 
-def algorithm(name, setup, size):
-    """Seconds of an Allreduce if that algorithm of Open MPI made use of all of a link; as client/plan/previous.c
-    has it, without latencies."""
-    hosts, ranks = setup["hosts"], setup["hosts"] * setup["per_host"]
+def of_allreduce(hosts, ranks, per_host):
+    """{algorithm of Open MPI: vectors that the busiest link carries, one after the other}"""
     steps = math.ceil(math.log2(hosts))
-    vectors = {"linear": 2 * (ranks - setup["per_host"]), "reduce-bcast": 2 * steps,
-               "recursive-doubling": steps * setup["per_host"],
-               "ring": 2 * (ranks - 1) / ranks, "segmented-ring": 2 * (ranks - 1) / ranks,
-               "rabenseifner": 2 * (hosts - 1) / hosts, "han": 2 * (hosts - 1) / hosts}
+    return {"linear": 2 * (ranks - per_host), "reduce-bcast": 2 * steps, "recursive-doubling": steps * per_host,
+            "ring": 2 * (ranks - 1) / ranks, "segmented-ring": 2 * (ranks - 1) / ranks,
+            "rabenseifner": 2 * (hosts - 1) / hosts, "han": 2 * (hosts - 1) / hosts}
+
+
+def of_reduce(hosts, ranks, per_host):
+    """The same; trees and chains are without segments."""
+    return {"linear": ranks - per_host, "chain": hosts - 1, "binary": 2 * math.floor(math.log2(ranks)),
+            "binomial-whole": math.ceil(math.log2(hosts)), "rabenseifner": 2 * (hosts - 1) / hosts,
+            "nonblocking": 2 * (hosts - 1) / hosts, "han": 1}
+
+
+def of_reduce_scatter_block(hosts, ranks, per_host):
+    """The same. Recursive halving exchanges halves between hosts first, butterfly inside."""
+    return {"linear": math.ceil(math.log2(hosts)) + (ranks - per_host) / ranks,
+            "doubling": per_host * (math.log2(hosts) - (hosts - 1) / ranks),
+            "halving": per_host * (hosts - 1) / hosts, "butterfly": (hosts - 1) / hosts}
+
+
+VECTORS = {"allreduce": of_allreduce, "reduce": of_reduce, "reduce_scatter_block": of_reduce_scatter_block}
+
+
+def algorithm(name, setup, size):
+    """Seconds if that algorithm of Open MPI made use of all of a link, without latencies; as
+    client/plan/previous.c has it."""
+    hosts, per_host = setup["hosts"], setup["per_host"]
+    vectors = VECTORS[setup["collective"]](hosts, hosts * per_host, per_host)
     return vectors[name] * link(size, setup["rate"])
 
 
