@@ -38,6 +38,7 @@ libocclient_la_SOURCES = \
 	client/plan/owner_shares.h client/plan/owner_shares.c \
 	client/plan/model.h client/plan/model.c \
 	client/plan/model_time.h \
+	client/plan/offloaded.h client/plan/offloaded.c \
 	client/plan/previous.h client/plan/previous.c \
 	client/servers/answers.h client/servers/answers.c \
 	client/servers/connection.h client/servers/connection.c \

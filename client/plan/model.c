@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/limits.h"
 #include "client/plan/division.h"
 #include "client/plan/model_time.h"
+#include "client/plan/offloaded.h"
 #include "client/plan/previous.h"
 #include "net/address.h"
 #include "reduction/reduction.h"
@@ -25,121 +25,6 @@
 /* From so many hosts on not every number of them is looked at. */
 #define ALL_HOSTS 16
 
-/* Hosts that aggregate, also if each has several aggregators. */
-static uint64_t peer_hosts(const oc_situation_t *s)
-{
-    return least_of(s->peers, s->hosts);
-}
-
-/* What the busiest link carries of a vector that each host sends once: see division.h. */
-static uint64_t busiest_link(const oc_situation_t *s, uint64_t bytes)
-{
-    uint64_t hosts = s->hosts, full = hosts * OC_WEIGHT_ONE;
-
-    if (0 == s->weights) {
-        return scale(bytes, peer_hosts(s) + hosts - 2, peer_hosts(s));
-    }
-    if (s->weights >= full) {
-        return bytes;
-    }
-    return s->peers > 1 ? scale(bytes, 2 * (hosts - 1) * full,
-                                hosts * full + s->weights * (hosts - 2))
-                        : scale(bytes, full, s->weights);
-}
-
-/* The ranks of a host meet before and after, which takes them no less time than MPI. */
-static uint64_t meeting_time(const oc_constants_t *c, const oc_situation_t *s)
-{
-    return s->nodes ? 2 * log2_up(s->per_host) * (c->link_latency / LOCAL_PART) : 0;
-}
-
-/*
- * What the busiest server takes in, or a peer, from all senders together: by its share of the
- * vector, however fast its link is.
- */
-static uint64_t busiest_server(const oc_situation_t *s, uint64_t bytes)
-{
-    uint64_t hosts = s->hosts, full = hosts * OC_WEIGHT_ONE, link = busiest_link(s, bytes);
-    uint64_t peer;
-
-    if (0 == s->weights) {
-        return scale(bytes, hosts, peer_hosts(s));
-    }
-    if (s->weights >= full || s->peers < 2) {
-        return scale(bytes, hosts * s->heaviest, s->weights);
-    }
-    peer = scale(link, full - s->weights, 2 * (hosts - 1) * OC_WEIGHT_ONE);
-    return most_of(peer, scale(link, s->heaviest, OC_WEIGHT_ONE));
-}
-
-/* So many times to an aggregator and back, and what the ranks of a host need to meet. */
-static uint64_t latency(const oc_constants_t *c, const oc_situation_t *s, unsigned trips)
-{
-    return add(add(c->offload_latency, 2 * trips * c->link_latency), meeting_time(c, s));
-}
-
-/* Each sender sends to one aggregator, and gets as much from it; one rank of a host reads all. */
-static uint64_t small_time(const oc_constants_t *c, const oc_situation_t *s, uint64_t bytes)
-{
-    uint64_t senders = s->nodes ? s->hosts : s->ranks;
-    uint64_t message = add(c->message_cost, at_rate(bytes, c->link_rate));
-    uint64_t inside = s->nodes ? at_rate(scale(bytes, s->per_host, 1), c->memory_rate) : 0;
-
-    return add(latency(c, s, 1), add(inside, scale(2 * senders, message, 1)));
-}
-
-/* As large.c has it: no more than what each aggregator gets. */
-static uint64_t chunk_of(const oc_situation_t *s, uint64_t bytes)
-{
-    uint64_t lanes = most_of(s->lanes, 1), share = (bytes + lanes - 1) / lanes;
-    uint64_t chunk = most_of(bytes / (lanes * s->fewest_chunks), OC_FINE_CHUNK);
-
-    return most_of(least_of(least_of(chunk, s->largest_chunk), share), OC_MIN_CHUNK);
-}
-
-/*
- * Links, aggregators and the ranks' processors work at the same time; but until the first chunk
- * of all ranks has come nothing goes back, and at the end nothing is left to send. Each sender
- * begins and ends with three messages more, of which ACK and COMMIT come when all is there, and
- * nobody has less to carry than one chunk of all. A host without servers aggregates beside what it
- * sends and receives.
- */
-static uint64_t large_time(const oc_constants_t *c, const oc_situation_t *s, uint64_t bytes)
-{
-    uint64_t chunk = chunk_of(s, bytes), crowd = s->nodes ? 1 : s->per_host;
-    uint64_t senders = s->nodes ? s->hosts : s->ranks;
-    uint64_t sent = scale(bytes, crowd, 1), least = senders * chunk;
-    uint64_t carried = most_of(busiest_link(s, sent), least);
-    uint64_t taken = most_of(busiest_server(s, sent), least);
-    uint64_t link = at_rate(carried, c->link_rate);
-    uint64_t own = s->weights > 0 ? 0 : scale(sent, 2, 1);
-    uint64_t server = add(at_rate(add(taken, own), c->server_rate),
-                          scale(taken, 2 * c->message_cost, chunk));
-    uint64_t copies = s->nodes && s->per_host > 1 ? at_rate(scale(bytes, 3, 1), c->memory_rate)
-                                                  : 0;
-    uint64_t first = scale(s->weights > 0 && s->nodes ? 2 * senders : senders, chunk, 1);
-    uint64_t alone = at_rate(least_of(carried, first), c->link_rate);
-    uint64_t before = add(latency(c, s, 2), scale(3 * senders, c->message_cost, 1));
-
-    return add(before, add(alone, most_of(most_of(link, server), copies)));
-}
-
-uint64_t oc_model_offloaded(const oc_constants_t *constants, const oc_situation_t *situation,
-                            uint64_t bytes)
-{
-    bool many = situation->peers > OC_MAX_PEERS;
-
-    if ((0 == situation->weights && (0 == situation->peers || many)) || situation->hosts < 2) {
-        return OC_FOREVER;
-    }
-    if (situation->tree) {
-        /* the link of a leaf with n hosts carries n + 1 vectors: never less than a ring */
-        return OC_FOREVER;
-    }
-    return bytes <= situation->small_size ? small_time(constants, situation, bytes)
-                                          : large_time(constants, situation, bytes);
-}
-
 /*
  * Without servers links carry what a ring puts on them, so that all is gained from what Open MPI
  * makes less of: that has been measured over TCP.
@@ -151,7 +36,7 @@ static bool may_win(const oc_situation_t *situation)
 
 static bool wins(const oc_constants_t *constants, const oc_situation_t *situation, uint64_t bytes)
 {
-    uint64_t time = oc_model_offloaded(constants, situation, bytes);
+    uint64_t time = oc_offloaded_time(constants, situation, bytes);
 
     return time < OC_FOREVER && may_win(situation)
            && scale(time, GAIN_TO, GAIN_OF) <= oc_previous_time(constants, situation, bytes);

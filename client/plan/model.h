@@ -54,10 +54,8 @@ typedef struct {
  */
 #define OC_MODEL_VERSION "OCMODEL3"
 
-/* Time of one Allreduce of so many bytes (not 0), in ns; OC_FOREVER: it is not to be done so. */
+/* A time of what is not to be done at all, in ns. */
 #define OC_FOREVER (UINT64_MAX / 4)
-uint64_t oc_model_offloaded(const oc_constants_t *constants, const oc_situation_t *situation,
-                            uint64_t bytes);
 
 /* Within one host nothing is offloaded, unless a rule speaks of one host. */
 void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation,

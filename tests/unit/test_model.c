@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "client/client.h"
 #include "client/plan/model.h"
+#include "client/plan/offloaded.h"
 #include "client/plan/previous.h"
 #include "net/address.h"
 #include "reduction/reduction.h"
@@ -89,19 +90,19 @@ static void test_times(void **state)
     /* … and within hosts 6 steps of 500 ns, 2 (8 - 1) / 8 of it by 0.1 ns */
     assert_int_equal(oc_previous_time(nominal, &nodes, MIB), 4 * 2000 + 125829 + 6 * 500 + 183500);
     /* small: four messages in and four out, there and back */
-    assert_int_equal(oc_model_offloaded(nominal, &four, 1000),
+    assert_int_equal(oc_offloaded_time(nominal, &four, 1000),
                      20000 + 2 * 2000 + 8 * (300 + 80));
     /* large: bytes and messages of 16 KiB at the server, and a chunk of each host alone */
-    assert_int_equal(oc_model_offloaded(nominal, &four, MIB),
+    assert_int_equal(oc_offloaded_time(nominal, &four, MIB),
                      20000 + 4 * 2000 + 3 * 4 * 300 + 83886 + 38400 + 5242);
     /* … or, of a small one, 4 KiB from each of 32 hosts to one of the servers, and back */
-    assert_int_equal(oc_model_offloaded(nominal, &many, 16384),
+    assert_int_equal(oc_offloaded_time(nominal, &many, 16384),
                      20000 + 4 * 2000 + 3 * 32 * 300 + 2 * 10485 + 2 * 32 * 300);
     /* hosts with 8 ranks: six meetings of 500 ns; three copies are slower than the link, and what
        goes alone are two chunks of each host, not of each rank */
-    assert_int_equal(oc_model_offloaded(nominal, &nodes, MIB),
+    assert_int_equal(oc_offloaded_time(nominal, &nodes, MIB),
                      20000 + 4 * 2000 + 6 * 500 + 3 * 4 * 300 + 314572 + 10485);
-    assert_int_equal(oc_model_offloaded(nominal, &nodes, 1000),
+    assert_int_equal(oc_offloaded_time(nominal, &nodes, 1000),
                      20000 + 2 * 2000 + 6 * 500 + 800 + 8 * (300 + 80));
 }
 
@@ -130,10 +131,10 @@ static void test_constants(void **state)
 
         snprintf(text, sizeof(text), "[model]\n%s\n", known[i].constant);
         rules = rules_of(text);
-        assert_int_equal(oc_model_offloaded(&rules.constants, &four, 1000), known[i].small);
-        assert_int_equal(oc_model_offloaded(&rules.constants, &four, MIB), known[i].large);
-        assert_int_equal(oc_model_offloaded(&rules.constants, &nodes, 1000), known[i].small_node);
-        assert_int_equal(oc_model_offloaded(&rules.constants, &nodes, MIB), known[i].large_node);
+        assert_int_equal(oc_offloaded_time(&rules.constants, &four, 1000), known[i].small);
+        assert_int_equal(oc_offloaded_time(&rules.constants, &four, MIB), known[i].large);
+        assert_int_equal(oc_offloaded_time(&rules.constants, &nodes, 1000), known[i].small_node);
+        assert_int_equal(oc_offloaded_time(&rules.constants, &nodes, MIB), known[i].large_node);
     }
 }
 
@@ -163,7 +164,7 @@ static void test_server(void **state)
         situation.weights = known[i].weights;
         situation.heaviest = known[i].heaviest;
         situation.peers = known[i].peers;
-        factor = (double) oc_model_offloaded(&rules.constants, &situation, 100 * GIB)
+        factor = (double) oc_offloaded_time(&rules.constants, &situation, 100 * GIB)
                  / (100.0 * GIB);
         if (factor < known[i].factor - 0.001 || factor > known[i].factor + 0.002) {
             fail_msg("%zu: %f instead of %f", i, factor, known[i].factor);
@@ -188,15 +189,15 @@ static void test_links(void **state)
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         oc_situation_t situation = situation_of(known[i].hosts, 1, known[i].servers);
         /* one ns a byte; what goes alone is little */
-        double factor = (double) oc_model_offloaded(&rules.constants, &situation, 100 * GIB)
+        double factor = (double) oc_offloaded_time(&rules.constants, &situation, 100 * GIB)
                         / (100.0 * GIB);
 
         assert_true(factor > known[i].factor - 0.001 && factor < known[i].factor + 0.002);
     }
     flat.nodes = false;
-    assert_true(oc_model_offloaded(&rules.constants, &flat, GIB) > 2 * GIB);
+    assert_true(oc_offloaded_time(&rules.constants, &flat, GIB) > 2 * GIB);
     flat.nodes = true;
-    assert_true(oc_model_offloaded(&rules.constants, &flat, GIB) < GIB * 11 / 10);
+    assert_true(oc_offloaded_time(&rules.constants, &flat, GIB) < GIB * 11 / 10);
 }
 
 static void test_nominal(void **state)
@@ -264,7 +265,7 @@ static void test_slow_latency(void **state)
     for (uint32_t hosts = 2; hosts <= 64; hosts *= 2) {
         expect_from(&rules, situation_of(hosts, 1, 0), NEVER);
     }
-    assert_true(oc_model_offloaded(&rules.constants, &(oc_situation_t) {
+    assert_true(oc_offloaded_time(&rules.constants, &(oc_situation_t) {
                     .ranks = 2, .hosts = 2, .per_host = 1, .peers = 2, .lanes = 2,
                     .small_size = 8192, .largest_chunk = 65536, .fewest_chunks = 64}, 64 * KIB)
                 > oc_previous_time(&rules.constants, &(oc_situation_t) {
@@ -353,16 +354,16 @@ static void test_monotony(void **state)
             oc_situation_t more = situation_of(hosts, 1, servers + 1);
 
             for (uint64_t bytes = 1; bytes <= GIB; bytes *= 4) {
-                uint64_t time = oc_model_offloaded(&rules.constants, &less, bytes);
+                uint64_t time = oc_offloaded_time(&rules.constants, &less, bytes);
 
-                assert_true(time <= oc_model_offloaded(&rules.constants, &less, 4 * bytes)
+                assert_true(time <= oc_offloaded_time(&rules.constants, &less, 4 * bytes)
                             || 4096 == bytes); /* several messages instead of one */
-                assert_true(oc_model_offloaded(&fast.constants, &less, bytes) <= time);
+                assert_true(oc_offloaded_time(&fast.constants, &less, bytes) <= time);
                 assert_true(oc_previous_time(&rules.constants, &less, bytes)
                             <= oc_previous_time(&rules.constants, &less, 4 * bytes));
                 /* peers are limited: that is where less is more */
                 if (bytes >= MIB * 16 && (hosts <= 64 || servers > 0)) {
-                    assert_true(oc_model_offloaded(&rules.constants, &more, bytes)
+                    assert_true(oc_offloaded_time(&rules.constants, &more, bytes)
                                 <= time + time / 50);
                 }
             }
@@ -388,7 +389,7 @@ static void test_extremes(void **state)
         expect_from(&rules, situation_of(1, 64, 16), NEVER);
         most.weights = 256000 * (uint64_t) OC_WEIGHT_ONE;
         for (uint64_t bytes = 1; bytes <= 1ull << 40; bytes *= 2) {
-            assert_true(oc_model_offloaded(&rules.constants, &most, bytes) <= OC_FOREVER);
+            assert_true(oc_offloaded_time(&rules.constants, &most, bytes) <= OC_FOREVER);
             assert_true(oc_previous_time(&rules.constants, &most, bytes) < OC_FOREVER);
         }
         (void) choose(&rules, most);
