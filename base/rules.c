@@ -19,13 +19,24 @@
 #include "base/text.h"
 
 #define VERSION     1
-#define SECTION     "allreduce "
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 #define MAX_RATE    100000000    /* Mbit/s */
 #define MAX_TIME    1000000000000 /* ns */
 #define MAX_HOSTS   65536
 #define MAX_SERVERS 256000       /* 256 of weight 1000 */
 #define VALUE_SIZE  192
+
+static const char *const ruled_names[OC_NUM_RULED] = {
+    [OC_RULED_ALLREDUCE] = "allreduce",
+    [OC_RULED_REDUCE] = "reduce",
+    [OC_RULED_REDUCE_SCATTER] = "reduce_scatter",
+    [OC_RULED_REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
+    [OC_RULED_BARRIER] = "barrier",
+};
+
+/* For messages. */
+#define SECTIONS "[allreduce NAME], [reduce NAME], [reduce_scatter NAME], [reduce_scatter_block " \
+                 "NAME] and [barrier NAME]"
 
 static const struct {
     const char *name;
@@ -236,6 +247,11 @@ static bool set_offload(parser_t *p, const char *value)
 {
     char copy[VALUE_SIZE];
 
+    if (OC_RULED_BARRIER == p->rule->ruled && 0 != strcmp(value, "always")
+        && 0 != strcmp(value, "never")) {
+        return FAIL(p, "\"%.80s\" is not a value of offload of a barrier, which has no bytes: "
+                    "always or never is needed", value);
+    }
     if (!copy_value(value, copy) || !parse_offload(copy, &p->rule->offload)) {
         return FAIL(p, "\"%.80s\" is not a value of offload: always, never, or up to %d ranges of "
                     "bytes from small to large, such as 64K-1M, 4M-, is needed", value,
@@ -262,8 +278,8 @@ static bool set_version(parser_t *p, const char *name, const char *value)
     uint64_t number = 0;
 
     if (0 != strcmp(name, "version")) {
-        return FAIL(p, "\"%.40s\" stands in no section: [model] or [allreduce NAME] is needed "
-                    "before it", name);
+        return FAIL(p, "\"%.40s\" stands in no section: [model] or that of a rule, such as "
+                    "[allreduce NAME], is needed before it", name);
     }
     if (OC_OK != oc_parse_size(value, &number) || VERSION != number) {
         return FAIL(p, "version \"%.40s\" of rules is not known to this version of Optcast, but %d "
@@ -281,7 +297,7 @@ static bool finish_rule(parser_t *p)
     return true;
 }
 
-static bool begin_rule(parser_t *p, const char *name)
+static bool begin_rule(parser_t *p, oc_ruled_t ruled, const char *name)
 {
     size_t length = strlen(name);
 
@@ -293,7 +309,7 @@ static bool begin_rule(parser_t *p, const char *name)
                     OC_RULE_NAME_SIZE - 1);
     }
     for (uint64_t i = 0; i < p->rules->count; i++) {
-        if (0 == strcmp(name, p->rules->rules[i].name)) {
+        if (ruled == p->rules->rules[i].ruled && 0 == strcmp(name, p->rules->rules[i].name)) {
             return FAIL(p, "a rule \"%s\" was there before: each needs a name of its own", name);
         }
     }
@@ -303,6 +319,7 @@ static bool begin_rule(parser_t *p, const char *name)
     p->rule = &p->rules->rules[p->rules->count++];
     p->rule_line = p->line;
     p->seen = 0;
+    p->rule->ruled = ruled;
     memcpy(p->rule->name, name, length);
     for (unsigned i = 0; i < LENGTH(conditions); i++) {
         *(oc_range_t *) ((char *) p->rule + conditions[i].offset) =
@@ -316,18 +333,21 @@ static bool begin_section(parser_t *p, const char *line)
 {
     const char *end = strchr(line, ']');
     char section[VALUE_SIZE + 16];
-    size_t length = strlen(SECTION);
 
     if (NULL == end) {
         return true; /* inih says that it is none */
     }
     snprintf(section, sizeof(section), "%.*s", (int) (end - line - 1), line + 1);
-    if (0 == strncmp(section, SECTION, length)) {
-        return begin_rule(p, section + length);
+    for (unsigned ruled = 0; ruled < OC_NUM_RULED; ruled++) {
+        size_t length = strlen(ruled_names[ruled]);
+
+        if (0 == strncmp(section, ruled_names[ruled], length) && ' ' == section[length]) {
+            return begin_rule(p, (oc_ruled_t) ruled, section + length + 1);
+        }
     }
     return finish_rule(p)
            && (0 == strcmp(section, "model")
-               || FAIL(p, "[%.48s] is not known: [model] and [allreduce NAME] are", section));
+               || FAIL(p, "[%.48s] is not known: [model], " SECTIONS " are", section));
 }
 
 static int on_value(void *user, const char *section, const char *name, const char *value)
@@ -457,6 +477,11 @@ oc_status_t oc_rules_read(const char *path, oc_rules_t *rules, char *error, size
     }
     free(text);
     return status;
+}
+
+const char *oc_ruled_name(oc_ruled_t ruled)
+{
+    return ruled_names[ruled];
 }
 
 bool oc_range_contains(const oc_range_t *range, uint64_t number)

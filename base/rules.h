@@ -8,11 +8,14 @@
  *     version = 1
  *     [model]                   all are optional whole numbers
  *     link_rate = 100000        Mbit/s of a host's link, in each direction
- *     [allreduce NAME]          the first rule that fits decides; NAME is for messages
+ *     [allreduce NAME]          the first rule that fits decides; NAME is for messages. Also
+ *                               [reduce NAME], [reduce_scatter NAME],
+ *                               [reduce_scatter_block NAME] and [barrier NAME]
  *     hosts = 4                 N, N-M or N-; 2- if missing
  *     ranks_per_host = 1-2      the most that a host has; any if missing
  *     servers = 0               whole weights of external servers together; any if missing
- *     offload = 64K-1M, 4M-     bytes of a vector, both ends included; or always, or never
+ *     offload = 64K-1M, 4M-     bytes of a vector (of all blocks together), both ends included;
+ *                               or always, or never, which are the only ones of a barrier
  */
 #ifndef OC_BASE_RULES_H
 #define OC_BASE_RULES_H
@@ -23,11 +26,21 @@
 
 #include "base/status.h"
 
-#define OC_MAX_RULES         32
+#define OC_MAX_RULES         64
 #define OC_MAX_SIZES         4
 #define OC_RULE_NAME_SIZE    32  /* with the final zero, as the next one */
 #define OC_RULES_SOURCE_SIZE 128
 #define OC_MAX_RULES_FILE    (64u << 10)
+
+/* What rules speak of, blocking, nonblocking or persistent. */
+typedef enum {
+    OC_RULED_ALLREDUCE,
+    OC_RULED_REDUCE,
+    OC_RULED_REDUCE_SCATTER,
+    OC_RULED_REDUCE_SCATTER_BLOCK,
+    OC_RULED_BARRIER,
+    OC_NUM_RULED
+} oc_ruled_t;
 
 /* Both ends are included; last UINT64_MAX: there is none. */
 typedef struct {
@@ -64,6 +77,7 @@ typedef struct {
 
 typedef struct {
     char name[OC_RULE_NAME_SIZE];
+    uint64_t ruled;                    /* oc_ruled_t */
     oc_range_t hosts, ranks_per_host, servers;
     oc_sizes_t offload;
 } oc_rule_t;
@@ -72,7 +86,7 @@ typedef struct {
     char source[OC_RULES_SOURCE_SIZE]; /* for messages: the end of the file's path; "": built in */
     oc_constants_t constants;          /* nominal ones where the file says nothing */
     uint64_t given;                    /* bits of those that the file says, in their order */
-    uint64_t previous;                 /* what Open MPI would run: client/plan/previous.h */
+    uint64_t previous[OC_NUM_RULED];   /* what Open MPI would run: client/plan/previous.h */
     uint64_t count;
     oc_rule_t rules[OC_MAX_RULES];
 } oc_rules_t;
@@ -96,6 +110,9 @@ oc_status_t oc_rules_parse(const char *source, const char *text, size_t length, 
 
 /* As oc_rules_parse, of a file; OC_ERR_UNREACHABLE, with a sentence in error: there is none. */
 oc_status_t oc_rules_read(const char *path, oc_rules_t *rules, char *error, size_t error_size);
+
+/* "reduce_scatter": in files of rules */
+const char *oc_ruled_name(oc_ruled_t ruled);
 
 bool oc_range_contains(const oc_range_t *range, uint64_t number);
 bool oc_sizes_contain(const oc_sizes_t *sizes, uint64_t bytes);

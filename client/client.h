@@ -128,10 +128,11 @@ typedef struct {
     uint32_t max_hosts;                /* no more hosts than these have ranks of the group */
     const char *name;                  /* for messages; copied */
     int mode;                          /* of the caller: only has to be the same on all ranks */
-    const oc_rules_t *rules;           /* decide which Allreduces are offloaded; outlive the group.
+    const oc_rules_t *rules;           /* decide which reductions are offloaded; outlive the group.
                                           NULL: all are */
-    uint64_t least;                    /* … but nothing smaller than so many bytes */
-    unsigned only_type;                /* … and no others than of this type … */
+    uint64_t least[OC_NUM_RULED];      /* … but nothing smaller than so many bytes */
+    oc_ruled_t only_ruled;             /* … and no others than these … */
+    unsigned only_type;                /* … of this type … */
     uint64_t only_bytes;               /* … and so many bytes will ever come; 0: any may */
     const oc_bootstrap_t *bootstrap;
     void *context;                     /* of the bootstrap */
@@ -161,6 +162,7 @@ typedef struct {
                            by ranks that get nothing, unless it is send; to nobody: as to all */
     size_t count;       /* elements of the vector, > 0 */
     oc_result_to_t to;
+    oc_ruled_t ruled;   /* whose rules decide, in mode auto */
     uint32_t root;      /* to it: who that is */
     const size_t *counts; /* to blocks: elements of the block of each rank, whose sum is count;
                            copied. NULL: they are equal */
@@ -234,17 +236,20 @@ bool oc_group_tells(const oc_group_t *group);
 void oc_group_describe(const oc_group_t *group, char *buffer, size_t size);
 
 /*
- * Whether it is known that Allreduces of so many bytes of a type are better left to others. What
+ * Whether it is known that reductions of so many bytes of a type are better left to others. What
  * it says is the same on all ranks, but some may know it earlier; who knows it once knows it for
  * ever, also when the group has failed.
  */
-bool oc_group_leaves(const oc_group_t *group, unsigned type, uint64_t bytes);
+bool oc_group_leaves(const oc_group_t *group, oc_ruled_t ruled, unsigned type, uint64_t bytes);
 
 /* Whether a group is DECLINED because nothing is gained. */
 bool oc_group_leaves_all(const oc_group_t *group);
 
+/* Whether it was chosen that vectors of some sizes are offloaded. */
+bool oc_group_offloads(const oc_group_t *group, oc_ruled_t ruled);
+
 /* What it offloads and why, for messages; false: it was not chosen, or not yet. */
-bool oc_group_explain(const oc_group_t *group, char *buffer, size_t size);
+bool oc_group_explain(const oc_group_t *group, oc_ruled_t ruled, char *buffer, size_t size);
 
 /*
  * What is known before any group is made. hosts: no more than these have ranks of the job;

@@ -40,6 +40,7 @@ libocclient_la_SOURCES = \
 	client/plan/model_time.h \
 	client/plan/offloaded.h client/plan/offloaded.c \
 	client/plan/previous.h client/plan/previous.c \
+	client/plan/previous_owned.h client/plan/previous_owned.c \
 	client/servers/answers.h client/servers/answers.c \
 	client/servers/connection.h client/servers/connection.c \
 	client/servers/interfaces.h client/servers/interfaces.c \

@@ -301,6 +301,7 @@ oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *allreduce_args)
     allreduce->bytes = args->count * allreduce->element;
     allreduce->send = args->send;
     allreduce->recv = args->recv;
+    collective->ruled = args->ruled;
     collective->type = args->type;
     collective->bytes = allreduce->bytes;
     if (!oc_blocks_copy(allreduce) || !oc_vector_open(allreduce)) {

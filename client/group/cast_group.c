@@ -252,9 +252,11 @@ static bool multicast_go_live(oc_group_t *group)
     return true;
 }
 
-static bool multicast_leaves(const oc_group_t *group, unsigned type, uint64_t bytes)
+static bool multicast_leaves(const oc_group_t *group, oc_ruled_t ruled, unsigned type,
+                             uint64_t bytes)
 {
     (void) group;
+    (void) ruled;
     (void) type;
     (void) bytes;
     return false;

@@ -109,7 +109,7 @@ static void decline_queued(oc_group_t *group)
     oc_collective_t *collective, *next;
 
     DL_FOREACH_SAFE (group->queue, collective, next) {
-        if (group->service->leaves(group, collective->type, collective->bytes)) {
+        if (group->service->leaves(group, collective->ruled, collective->type, collective->bytes)) {
             finish_one(group, collective, OC_DECLINED);
         }
     }

@@ -119,13 +119,25 @@ static void served_abandon(oc_group_t *group)
 
 /* ---- mode auto ---- */
 
-static bool served_leaves(const oc_group_t *group, unsigned type, uint64_t bytes)
+static bool served_leaves(const oc_group_t *group, oc_ruled_t ruled, unsigned type, uint64_t bytes)
 {
-    return group->servers->chosen
-           && oc_choice_leaves(&group->servers->choice, &group->servers->situation, type, bytes);
+    const oc_group_servers_t *servers = group->servers;
+
+    return servers->chosen
+           && oc_choice_leaves(&servers->choices[ruled], &servers->situation, type, bytes);
 }
 
-bool oc_group_leaves(const oc_group_t *group, unsigned type, uint64_t bytes)
+static bool leaves_everything(const oc_group_t *group)
+{
+    for (unsigned ruled = 0; ruled < OC_NUM_RULED; ruled++) {
+        if (group->servers->choices[ruled].sizes.count > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool oc_group_leaves(const oc_group_t *group, oc_ruled_t ruled, unsigned type, uint64_t bytes)
 {
     oc_group_state_t state = group->state;
 
@@ -133,30 +145,41 @@ bool oc_group_leaves(const oc_group_t *group, unsigned type, uint64_t bytes)
         return false;
     }
     if (OC_GROUP_DECLINED == state) {
-        return group->params.only_bytes > 0 && group->servers->choice.sizes.count > 0
-               && served_leaves(group, type, bytes);
+        return group->params.only_bytes > 0 && !leaves_everything(group)
+               && served_leaves(group, ruled, type, bytes);
     }
     return (OC_GROUP_LIVE == state || OC_GROUP_FAILED == state)
-           && served_leaves(group, type, bytes);
+           && served_leaves(group, ruled, type, bytes);
 }
 
-bool oc_group_explain(const oc_group_t *group, char *buffer, size_t size)
+/* What was chosen may be read then. */
+static bool has_chosen(const oc_group_t *group)
 {
     oc_group_state_t state = group->state;
 
-    if (OC_GROUP_NEW == state || OC_GROUP_SETTING_UP == state || NULL == group->servers
-        || !group->servers->chosen) {
+    return OC_GROUP_NEW != state && OC_GROUP_SETTING_UP != state && NULL != group->servers
+           && group->servers->chosen;
+}
+
+bool oc_group_offloads(const oc_group_t *group, oc_ruled_t ruled)
+{
+    return has_chosen(group) && group->servers->choices[ruled].sizes.count > 0;
+}
+
+bool oc_group_explain(const oc_group_t *group, oc_ruled_t ruled, char *buffer, size_t size)
+{
+    if (!has_chosen(group)) {
         return false;
     }
-    oc_choice_print(group->params.rules, &group->servers->situation, &group->servers->choice,
-                    buffer, size);
+    oc_choice_print(group->params.rules, &group->servers->situation, ruled,
+                    &group->servers->choices[ruled], buffer, size);
     return true;
 }
 
 bool oc_group_leaves_all(const oc_group_t *group)
 {
     return OC_GROUP_DECLINED == group->state && NULL != group->servers && group->servers->chosen
-           && 0 == group->servers->choice.sizes.count;
+           && leaves_everything(group);
 }
 
 const oc_service_ops_t oc_service_servers = {

@@ -34,27 +34,28 @@ static bool may_win(const oc_situation_t *situation)
     return situation->weights > 0 || OC_FABRIC_TCP == situation->network.fabric;
 }
 
-static bool wins(const oc_constants_t *constants, const oc_situation_t *situation, uint64_t bytes)
+static bool wins(const oc_constants_t *constants, const oc_situation_t *situation, oc_ruled_t ruled,
+                 uint64_t bytes)
 {
-    uint64_t time = oc_offloaded_time(constants, situation, bytes);
+    uint64_t time = oc_offloaded_time(constants, situation, ruled, bytes);
 
     return time < OC_FOREVER && may_win(situation)
-           && scale(time, GAIN_TO, GAIN_OF) <= oc_previous_time(constants, situation, bytes);
+           && scale(time, GAIN_TO, GAIN_OF) <= oc_previous_time(constants, situation, ruled, bytes);
 }
 
 /* Where nobody knows the rate, at all that there are. */
 static bool wins_anyway(const oc_constants_t *constants, const oc_situation_t *situation,
-                        uint64_t bytes)
+                        oc_ruled_t ruled, uint64_t bytes)
 {
     static const uint64_t rates[] = {1000, 2500, 10000, 25000, 50000, 100000};
     oc_constants_t supposed = *constants;
 
     if (0 != constants->link_rate) {
-        return wins(constants, situation, bytes);
+        return wins(constants, situation, ruled, bytes);
     }
     for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
         supposed.link_rate = rates[i];
-        if (!wins(&supposed, situation, bytes)) {
+        if (!wins(&supposed, situation, ruled, bytes)) {
             return false;
         }
     }
@@ -63,22 +64,22 @@ static bool wins_anyway(const oc_constants_t *constants, const oc_situation_t *s
 
 /* From a power of two to the next one: if it wins at both ends. */
 static bool wins_from(const oc_constants_t *constants, const oc_situation_t *situation,
-                      unsigned power)
+                      oc_ruled_t ruled, unsigned power)
 {
     uint64_t first = 1ull << power;
 
-    return wins_anyway(constants, situation, first)
-           && wins_anyway(constants, situation, 2 * first - 1);
+    return wins_anyway(constants, situation, ruled, first)
+           && wins_anyway(constants, situation, ruled, 2 * first - 1);
 }
 
 static void ask_model(const oc_constants_t *constants, const oc_situation_t *situation,
-                      oc_sizes_t *sizes)
+                      oc_ruled_t ruled, oc_sizes_t *sizes)
 {
     bool before = false;
 
     *sizes = (oc_sizes_t) {0};
     for (unsigned power = 0; power < NUM_SIZES; power++) {
-        bool now = wins_from(constants, situation, power);
+        bool now = wins_from(constants, situation, ruled, power);
 
         if (now && !before && OC_MAX_SIZES > sizes->count) {
             sizes->ranges[sizes->count++] =
@@ -93,7 +94,7 @@ static void ask_model(const oc_constants_t *constants, const oc_situation_t *sit
     }
 }
 
-void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation,
+void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation, oc_ruled_t ruled,
                      oc_choice_t *choice)
 {
     oc_constants_t constants;
@@ -101,7 +102,7 @@ void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation,
     for (uint64_t i = 0; i < rules->count; i++) {
         const oc_rule_t *rule = &rules->rules[i];
 
-        if (oc_range_contains(&rule->hosts, situation->hosts)
+        if (ruled == rule->ruled && oc_range_contains(&rule->hosts, situation->hosts)
             && oc_range_contains(&rule->ranks_per_host, situation->per_host)
             && oc_range_contains(&rule->servers, situation->weights / OC_WEIGHT_ONE)) {
             *choice = (oc_choice_t) {.rule = i, .sizes = rule->offload};
@@ -110,7 +111,7 @@ void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation,
     }
     choice->rule = OC_MODEL;
     oc_rules_constants(rules, &situation->network, &constants);
-    ask_model(&constants, situation, &choice->sizes);
+    ask_model(&constants, situation, ruled, &choice->sizes);
 }
 
 bool oc_choice_leaves(const oc_choice_t *choice, const oc_situation_t *situation, unsigned type,
@@ -130,14 +131,14 @@ static oc_situation_t imagine(const oc_outlook_t *outlook, uint32_t ranks, uint3
     return (oc_situation_t) {
         .ranks = ranks, .hosts = hosts, .per_host = (ranks + hosts - 1) / hosts,
         .weights = outlook->weights, .heaviest = outlook->heaviest, .peers = peers,
-        .nodes = outlook->nodes && hosts < ranks, .lanes = outlook->servers + peers,
+        .nodes = outlook->nodes && hosts < ranks, .paired = outlook->paired, .lanes = outlook->servers + peers,
         .small_size = outlook->small_size, .largest_chunk = outlook->largest_chunk,
         .fewest_chunks = outlook->fewest_chunks, .network = outlook->network};
 }
 
 /* The smallest vector that the model would offload on any number of hosts. */
 static uint64_t least_of_model(const oc_rules_t *rules, const oc_outlook_t *outlook,
-                               uint32_t ranks, uint64_t job_hosts)
+                               oc_ruled_t ruled, uint32_t ranks, uint64_t job_hosts)
 {
     uint32_t most_hosts = (uint32_t) most_of(least_of(ranks, job_hosts), 2);
     unsigned least = NUM_SIZES;
@@ -147,9 +148,9 @@ static uint64_t least_of_model(const oc_rules_t *rules, const oc_outlook_t *outl
     for (uint32_t hosts = 2; hosts <= most_hosts;) {
         oc_situation_t situation = imagine(outlook, ranks, hosts);
 
-        situation.previous = rules->previous;
+        memcpy(situation.previous, rules->previous, sizeof(situation.previous));
         for (unsigned power = 0; power < least; power++) {
-            if (wins_from(&constants, &situation, power)) {
+            if (wins_from(&constants, &situation, ruled, power)) {
                 least = power;
             }
         }
@@ -172,8 +173,8 @@ static bool model_covers(const oc_range_t *range, uint64_t first, uint64_t last)
     return range->first <= first && last <= range->last;
 }
 
-uint64_t oc_model_least(const oc_rules_t *rules, const oc_outlook_t *outlook, uint32_t ranks,
-                        uint32_t most_ranks, bool one_host)
+uint64_t oc_model_least(const oc_rules_t *rules, const oc_outlook_t *outlook, oc_ruled_t ruled,
+                        uint32_t ranks, uint32_t most_ranks, bool one_host)
 {
     uint64_t fewest = one_host ? 1 : 2;
     uint64_t most = one_host ? 1 : most_of(least_of(most_ranks, outlook->hosts), 2);
@@ -186,7 +187,8 @@ uint64_t oc_model_least(const oc_rules_t *rules, const oc_outlook_t *outlook, ui
     for (uint64_t i = 0; i < rules->count; i++) {
         const oc_rule_t *rule = &rules->rules[i];
 
-        if (!oc_range_contains(&rule->servers, outlook->weights / OC_WEIGHT_ONE)
+        if (ruled != rule->ruled
+            || !oc_range_contains(&rule->servers, outlook->weights / OC_WEIGHT_ONE)
             || !overlaps(&rule->hosts, fewest, most)
             || !overlaps(&rule->ranks_per_host, crowd, crowds)) {
             continue;
@@ -202,10 +204,11 @@ uint64_t oc_model_least(const oc_rules_t *rules, const oc_outlook_t *outlook, ui
     if (one_host) {
         return least;
     }
-    least = least_of(least, least_of_model(rules, outlook, ranks, outlook->hosts));
+    least = least_of(least, least_of_model(rules, outlook, ruled, ranks, outlook->hosts));
     return most_ranks == ranks
                ? least
-               : least_of(least, least_of_model(rules, outlook, most_ranks, outlook->hosts));
+               : least_of(least, least_of_model(rules, outlook, ruled, most_ranks,
+                                              outlook->hosts));
 }
 
 static unsigned model_class_of(uint32_t ranks)
@@ -215,8 +218,8 @@ static unsigned model_class_of(uint32_t ranks)
     return class < OC_LEAST_CLASSES ? class : OC_LEAST_CLASSES - 1;
 }
 
-void oc_least_make(const oc_rules_t *rules, const oc_outlook_t *outlook, uint32_t job_ranks,
-                   oc_least_t *least)
+void oc_least_make(const oc_rules_t *rules, const oc_outlook_t *outlook, oc_ruled_t ruled,
+                   uint32_t job_ranks, oc_least_t *least)
 {
     memset(least, 0xff, sizeof(*least));
     for (unsigned class = 1; class < OC_LEAST_CLASSES && 1u << class <= job_ranks; class++) {
@@ -225,7 +228,7 @@ void oc_least_make(const oc_rules_t *rules, const oc_outlook_t *outlook, uint32_
 
         for (int one_host = 0; one_host < 2; one_host++) {
             least->bytes[one_host][class] =
-                oc_model_least(rules, outlook, 1u << class, most, one_host);
+                oc_model_least(rules, outlook, ruled, 1u << class, most, one_host);
         }
     }
 }
@@ -266,7 +269,7 @@ static void print_network(const oc_rules_t *rules, const oc_situation_t *situati
     }
 }
 
-void oc_choice_print(const oc_rules_t *rules, const oc_situation_t *situation,
+void oc_choice_print(const oc_rules_t *rules, const oc_situation_t *situation, oc_ruled_t ruled,
                      const oc_choice_t *choice, char *buffer, size_t size)
 {
     char sizes[128], servers[48], network[48];
@@ -281,5 +284,5 @@ void oc_choice_print(const oc_rules_t *rules, const oc_situation_t *situation,
     print_network(rules, situation, network);
     snprintf(buffer, size, "offloads %s (model%s%s: %u hosts x %u ranks, %s%s, compared with %s)",
              sizes, '\0' == rules->source[0] ? "" : " of ", rules->source, situation->hosts,
-             situation->per_host, servers, network, oc_previous_name(situation));
+             situation->per_host, servers, network, oc_previous_name(situation, ruled));
 }

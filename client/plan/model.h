@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which Allreduces mode auto offloads: a rule decides, or else a model of how long Open MPI and
- * aggregators would take. Pure functions of what is equal on all ranks, in whole numbers: the same
+ * Which reductions mode auto offloads: a rule decides, or else a model of how long Open MPI and
+ * aggregators would take. It leaves Barriers, which take no bytes off any link. Pure functions of what is equal on all ranks, in whole numbers: the same
  * everywhere, and in all runs. doc/architecture.md has the formulas.
  */
 #ifndef OC_CLIENT_PLAN_MODEL_H
@@ -25,7 +25,8 @@ typedef struct {
     bool tree;              /* servers are leaves, and their parent adds up what they have */
     uint64_t small_size, largest_chunk, fewest_chunks; /* the settings */
     oc_network_t network;   /* the slowest of all ranks' */
-    uint64_t previous;      /* what Open MPI would run: previous.h */
+    uint64_t previous[OC_NUM_RULED]; /* what Open MPI would run: previous.h */
+    bool paired;            /* servers get what suits a Reduce_scatter beside an Allgather */
 } oc_situation_t;
 
 /* … and before, by rank 0 of the job. */
@@ -34,7 +35,8 @@ typedef struct {
     uint64_t servers;       /* how many there are; 0: it aggregates by itself … */
     uint64_t weights, heaviest;
     uint64_t peers;         /* … or its hosts do beside servers that are too few */
-    uint64_t nodes;         /* as above, if hosts have several ranks */
+    uint64_t nodes;         /* as above, if hosts have several ranks; … */
+    uint64_t paired;        /* … as above */
     uint64_t small_size, largest_chunk, fewest_chunks;
     oc_network_t network;   /* of this host */
     uint64_t unclear;       /* the list of servers is wrong, which the set-up will say */
@@ -52,13 +54,13 @@ typedef struct {
  * same rules and the same situation: ranks of two builds choose by themselves, and what they
  * compare when they meet has to tell that they would choose differently.
  */
-#define OC_MODEL_VERSION "OCMODEL3"
+#define OC_MODEL_VERSION "OCMODEL4"
 
 /* A time of what is not to be done at all, in ns. */
 #define OC_FOREVER (UINT64_MAX / 4)
 
 /* Within one host nothing is offloaded, unless a rule speaks of one host. */
-void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation,
+void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation, oc_ruled_t ruled,
                      oc_choice_t *choice);
 
 /*
@@ -74,8 +76,8 @@ bool oc_choice_leaves(const oc_choice_t *choice, const oc_situation_t *situation
  * evenly, for communicators of ranks to most_ranks ranks that are all on one host, or are not.
  * UINT64_MAX: there is none.
  */
-uint64_t oc_model_least(const oc_rules_t *rules, const oc_outlook_t *outlook, uint32_t ranks,
-                        uint32_t most_ranks, bool one_host);
+uint64_t oc_model_least(const oc_rules_t *rules, const oc_outlook_t *outlook, oc_ruled_t ruled,
+                        uint32_t ranks, uint32_t most_ranks, bool one_host);
 
 /*
  * The same for all communicators of a job, as plain numbers by the binary logarithm of their ranks,
@@ -86,12 +88,12 @@ typedef struct {
     uint64_t bytes[2][OC_LEAST_CLASSES];
 } oc_least_t;
 
-void oc_least_make(const oc_rules_t *rules, const oc_outlook_t *outlook, uint32_t job_ranks,
-                   oc_least_t *least);
+void oc_least_make(const oc_rules_t *rules, const oc_outlook_t *outlook, oc_ruled_t ruled,
+                   uint32_t job_ranks, oc_least_t *least);
 uint64_t oc_least_find(const oc_least_t *least, uint32_t ranks, bool one_host);
 
 /* "offloads 64 KiB and more (rule "four" of /etc/optcast/rules.ini)" */
-void oc_choice_print(const oc_rules_t *rules, const oc_situation_t *situation,
+void oc_choice_print(const oc_rules_t *rules, const oc_situation_t *situation, oc_ruled_t ruled,
                      const oc_choice_t *choice, char *buffer, size_t size);
 
 #endif

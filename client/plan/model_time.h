@@ -54,4 +54,9 @@ static inline uint64_t log2_up(uint64_t number)
     return log;
 }
 
+static inline uint64_t log2_down(uint64_t number)
+{
+    return 63 - (uint64_t) __builtin_clzll(number);
+}
+
 #endif

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What links, aggregators and ranks have to do, and which of them is busiest: see division.h. */
+/*
+ * What links, aggregators and ranks have to do, and which of them is busiest: see division.h, and
+ * owner_shares.h for results that go to owners.
+ */
 #include "client/plan/offloaded.h"
 
 #include "base/limits.h"
 #include "client/plan/division.h"
 #include "client/plan/model_time.h"
+#include "client/plan/owner_shares.h"
 #include "net/address.h"
+
+#define WHOLE 1000
+
+/* What the busiest link carries of a vector that each host sends once, and the busiest server. */
+typedef struct {
+    uint64_t link, server;
+} load_t;
 
 /* Hosts that aggregate, also if each has several aggregators. */
 static uint64_t peer_hosts(const oc_situation_t *s)
@@ -13,7 +24,7 @@ static uint64_t peer_hosts(const oc_situation_t *s)
     return least_of(s->peers, s->hosts);
 }
 
-/* What the busiest link carries of a vector that each host sends once: see division.h. */
+/* Of an Allreduce. */
 static uint64_t busiest_link(const oc_situation_t *s, uint64_t bytes)
 {
     uint64_t hosts = s->hosts, full = hosts * OC_WEIGHT_ONE;
@@ -36,8 +47,8 @@ static uint64_t meeting_time(const oc_constants_t *c, const oc_situation_t *s)
 }
 
 /*
- * What the busiest server takes in, or a peer, from all senders together: by its share of the
- * vector, however fast its link is.
+ * What the busiest server takes in of it, or a peer, from all senders together: by its share of
+ * the vector, however fast its link is.
  */
 static uint64_t busiest_server(const oc_situation_t *s, uint64_t bytes)
 {
@@ -52,6 +63,47 @@ static uint64_t busiest_server(const oc_situation_t *s, uint64_t bytes)
     }
     peer = scale(link, full - s->weights, 2 * (hosts - 1) * OC_WEIGHT_ONE);
     return most_of(peer, scale(link, s->heaviest, OC_WEIGHT_ONE));
+}
+
+/* Of a vector, in thousandths, what servers get whose result goes to owners. */
+static uint64_t part_of_servers(const oc_situation_t *s, oc_ruled_t ruled)
+{
+    if (0 == s->weights) {
+        return 0;
+    }
+    return s->peers > 1 ? oc_owner_part_of_servers(s->weights, s->hosts,
+                                                   s->paired && OC_RULED_REDUCE != ruled)
+                        : WHOLE;
+}
+
+/*
+ * A host sends what others own, of a Reduce everything, and hosts that aggregate take in what is
+ * left of that by servers, but for the root of a Reduce.
+ */
+static load_t owned_load(const oc_situation_t *s, oc_ruled_t ruled, uint64_t bytes)
+{
+    bool rooted = OC_RULED_REDUCE == ruled;
+    uint64_t hosts = s->hosts, senders = rooted ? hosts : hosts - 1;
+    uint64_t part = part_of_servers(s, ruled), served = scale(bytes, part, WHOLE);
+    uint64_t peers = most_of(peer_hosts(s), 1) - (rooted && peer_hosts(s) > 1);
+    uint64_t own = (bytes - served) / peers;
+    load_t load = {.link = rooted ? bytes : scale(bytes, senders, hosts),
+                   .server = scale(own, senders, 1)};
+
+    load.link = most_of(load.link, add(scale(own, hosts - 2, 1), rooted ? 0 : bytes / hosts));
+    if (served > 0) {
+        load.link = most_of(load.link, scale(served, senders * OC_WEIGHT_ONE, s->weights));
+        load.server = most_of(load.server, scale(served, senders * s->heaviest, s->weights));
+    }
+    return load;
+}
+
+static load_t load_of(const oc_situation_t *s, oc_ruled_t ruled, uint64_t bytes)
+{
+    if (OC_RULED_ALLREDUCE != ruled) {
+        return owned_load(s, ruled, bytes);
+    }
+    return (load_t) {.link = busiest_link(s, bytes), .server = busiest_server(s, bytes)};
 }
 
 /* So many times to an aggregator and back, and what the ranks of a host need to meet. */
@@ -86,15 +138,16 @@ static uint64_t chunk_of(const oc_situation_t *s, uint64_t bytes)
  * nobody has less to carry than one chunk of all. A host without servers aggregates beside what it
  * sends and receives.
  */
-static uint64_t large_time(const oc_constants_t *c, const oc_situation_t *s, uint64_t bytes)
+static uint64_t large_time(const oc_constants_t *c, const oc_situation_t *s, oc_ruled_t ruled,
+                           uint64_t bytes)
 {
     uint64_t chunk = chunk_of(s, bytes), crowd = s->nodes ? 1 : s->per_host;
     uint64_t senders = s->nodes ? s->hosts : s->ranks;
     uint64_t sent = scale(bytes, crowd, 1), least = senders * chunk;
-    uint64_t carried = most_of(busiest_link(s, sent), least);
-    uint64_t taken = most_of(busiest_server(s, sent), least);
+    load_t load = load_of(s, ruled, sent);
+    uint64_t carried = most_of(load.link, least), taken = most_of(load.server, least);
     uint64_t link = at_rate(carried, c->link_rate);
-    uint64_t own = s->weights > 0 ? 0 : scale(sent, 2, 1);
+    uint64_t own = s->weights > 0 ? 0 : scale(sent, OC_RULED_ALLREDUCE == ruled ? 2 : 1, 1);
     uint64_t server = add(at_rate(add(taken, own), c->server_rate),
                           scale(taken, 2 * c->message_cost, chunk));
     uint64_t copies = s->nodes && s->per_host > 1 ? at_rate(scale(bytes, 3, 1), c->memory_rate)
@@ -107,10 +160,13 @@ static uint64_t large_time(const oc_constants_t *c, const oc_situation_t *s, uin
 }
 
 uint64_t oc_offloaded_time(const oc_constants_t *constants, const oc_situation_t *situation,
-                            uint64_t bytes)
+                           oc_ruled_t ruled, uint64_t bytes)
 {
     bool many = situation->peers > OC_MAX_PEERS;
 
+    if (OC_RULED_BARRIER == ruled) {
+        return OC_FOREVER;
+    }
     if ((0 == situation->weights && (0 == situation->peers || many)) || situation->hosts < 2) {
         return OC_FOREVER;
     }
@@ -118,6 +174,7 @@ uint64_t oc_offloaded_time(const oc_constants_t *constants, const oc_situation_t
         /* the link of a leaf with n hosts carries n + 1 vectors: never less than a ring */
         return OC_FOREVER;
     }
-    return bytes <= situation->small_size ? small_time(constants, situation, bytes)
-                                          : large_time(constants, situation, bytes);
+    return OC_RULED_ALLREDUCE == ruled && bytes <= situation->small_size
+               ? small_time(constants, situation, bytes)
+               : large_time(constants, situation, ruled, bytes);
 }

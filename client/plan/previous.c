@@ -6,6 +6,7 @@
 #include "client/plan/previous.h"
 
 #include "client/plan/model_time.h"
+#include "client/plan/previous_owned.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define MAX_ENTRIES   7
@@ -119,15 +120,17 @@ static uint64_t linear(const oc_constants_t *c, const oc_situation_t *s, uint64_
 
 /* ---- what it would do ---- */
 
-static bool is_for_han(const oc_situation_t *situation)
+/* HAN has no Reduce_scatter of its own. */
+static bool is_for_han(const oc_situation_t *situation, oc_ruled_t ruled)
 {
-    return situation->previous >= OC_PREVIOUS_HAN && situation->per_host > 1;
+    return situation->previous[ruled] >= OC_PREVIOUS_HAN && situation->per_host > 1
+           && (OC_RULED_ALLREDUCE == ruled || OC_RULED_REDUCE == ruled);
 }
 
 /* Which is not HAN. */
-static uint64_t previous_of(const oc_situation_t *situation)
+static uint64_t previous_of(const oc_situation_t *situation, oc_ruled_t ruled)
 {
-    return situation->previous % OC_PREVIOUS_HAN;
+    return situation->previous[ruled] % OC_PREVIOUS_HAN;
 }
 
 static oc_algorithm_t fixed_decision(uint32_t ranks, uint64_t bytes)
@@ -147,9 +150,9 @@ static oc_algorithm_t fixed_decision(uint32_t ranks, uint64_t bytes)
 
 oc_algorithm_t oc_previous_algorithm(const oc_situation_t *situation, uint64_t bytes)
 {
-    uint64_t previous = previous_of(situation);
+    uint64_t previous = previous_of(situation, OC_RULED_ALLREDUCE);
 
-    if (is_for_han(situation)) {
+    if (is_for_han(situation, OC_RULED_ALLREDUCE)) {
         return OC_ALGORITHM_HAN;
     }
     if (previous >= OC_PREVIOUS_FORCED) {
@@ -207,8 +210,8 @@ static uint64_t time_of(const oc_constants_t *c, const oc_situation_t *s, oc_alg
     }
 }
 
-uint64_t oc_previous_time(const oc_constants_t *constants, const oc_situation_t *situation,
-                          uint64_t bytes)
+static uint64_t allreduce_time(const oc_constants_t *constants, const oc_situation_t *situation,
+                               uint64_t bytes)
 {
     oc_algorithm_t algorithm = oc_previous_algorithm(situation, bytes);
     uint64_t time;
@@ -221,15 +224,44 @@ uint64_t oc_previous_time(const oc_constants_t *constants, const oc_situation_t 
     return least_of(time, time_of(constants, situation, OC_ALGORITHM_RING, bytes));
 }
 
-const char *oc_previous_name(const oc_situation_t *situation)
+/* 0: nobody knows. */
+static unsigned owned_algorithm(const oc_situation_t *situation, oc_ruled_t ruled, uint64_t bytes)
 {
-    uint64_t previous = previous_of(situation);
+    uint64_t previous = previous_of(situation, ruled);
 
-    if (is_for_han(situation)) {
+    if (is_for_han(situation, ruled)) {
+        return OC_REDUCE_HAN;
+    }
+    if (OC_PREVIOUS_BEST == previous) {
+        return 0;
+    }
+    return previous > OC_PREVIOUS_FORCED
+               ? (unsigned) (previous - OC_PREVIOUS_FORCED)
+               : oc_previous_owned_decision(ruled, situation->ranks, bytes);
+}
+
+uint64_t oc_previous_time(const oc_constants_t *constants, const oc_situation_t *situation,
+                          oc_ruled_t ruled, uint64_t bytes)
+{
+    if (OC_RULED_ALLREDUCE == ruled) {
+        return allreduce_time(constants, situation, bytes);
+    }
+    return oc_previous_owned_time(constants, situation, ruled,
+                                  owned_algorithm(situation, ruled, bytes), bytes);
+}
+
+const char *oc_previous_name(const oc_situation_t *situation, oc_ruled_t ruled)
+{
+    uint64_t previous = previous_of(situation, ruled);
+
+    if (is_for_han(situation, ruled)) {
         return algorithms[OC_ALGORITHM_HAN].name;
     }
-    if (previous > OC_PREVIOUS_FORCED && previous < OC_PREVIOUS_FORCED + OC_NUM_ALGORITHMS) {
-        return algorithms[previous - OC_PREVIOUS_FORCED].name;
+    if (previous > OC_PREVIOUS_FORCED) {
+        unsigned algorithm = (unsigned) (previous - OC_PREVIOUS_FORCED);
+
+        return OC_RULED_ALLREDUCE == ruled ? algorithms[algorithm].name
+                                           : oc_previous_owned_name(ruled, algorithm);
     }
     return OC_PREVIOUS_TUNED == previous ? "tuned" : "the best of Open MPI";
 }

@@ -67,15 +67,15 @@ static oc_status_t start_or_queue(oc_group_t *group, make_fn_t *make, const void
     return OC_OK;
 }
 
-/* type, bytes: of an Allreduce, which mode auto may leave. */
-static oc_status_t submit(oc_group_t *group, make_fn_t *make, const void *args, unsigned type,
-                          uint64_t bytes)
+/* ruled, type, bytes: of a reduction, which mode auto may leave. */
+static oc_status_t submit(oc_group_t *group, make_fn_t *make, const void *args, oc_ruled_t ruled,
+                          unsigned type, uint64_t bytes)
 {
     oc_client_t *client = group->client;
     oc_status_t status;
 
     pthread_mutex_lock(&client->lock);
-    if (OC_GROUP_DECLINED == group->state || oc_group_leaves(group, type, bytes)) {
+    if (OC_GROUP_DECLINED == group->state || oc_group_leaves(group, ruled, type, bytes)) {
         status = OC_DECLINED;
     } else if (OC_GROUP_FAILED == group->state) {
         status = group->status;
@@ -88,16 +88,16 @@ static oc_status_t submit(oc_group_t *group, make_fn_t *make, const void *args, 
 
 oc_status_t oc_allreduce_start(oc_group_t *group, const oc_allreduce_args_t *args)
 {
-    return submit(group, oc_allreduce_new, args, args->type,
+    return submit(group, oc_allreduce_new, args, args->ruled, args->type,
                   args->count * oc_type_size(args->type));
 }
 
 oc_status_t oc_allgather_start(oc_group_t *group, const oc_allgather_args_t *args)
 {
-    return submit(group, oc_allgather_new, args, 0, 0);
+    return submit(group, oc_allgather_new, args, 0, 0, 0);
 }
 
 oc_status_t oc_bcast_start(oc_group_t *group, const oc_bcast_args_t *args)
 {
-    return submit(group, oc_bcast_new, args, 0, 0);
+    return submit(group, oc_bcast_new, args, 0, 0, 0);
 }

@@ -71,33 +71,51 @@ static void clip(oc_sizes_t *sizes, uint64_t least)
     }
 }
 
+/* Whether anything is offloaded of what will come. */
+static bool choose_sizes(oc_group_t *group)
+{
+    const oc_group_params_t *params = &group->params;
+    oc_group_servers_t *servers = group->servers;
+    bool any = false;
+
+    for (unsigned ruled = 0; ruled < OC_NUM_RULED; ruled++) {
+        oc_choice_t *choice = &servers->choices[ruled];
+
+        oc_model_choose(params->rules, &servers->situation, (oc_ruled_t) ruled, choice);
+        clip(&choice->sizes, params->least[ruled]);
+        any = any || choice->sizes.count > 0;
+    }
+    servers->chosen = true;
+    return any
+           && (0 == params->only_bytes
+               || !oc_choice_leaves(&servers->choices[params->only_ruled], &servers->situation,
+                                    params->only_type, params->only_bytes));
+}
+
 bool oc_group_choose(oc_group_t *group)
 {
     const oc_client_t *client = group->client;
     const oc_job_settings_t *settings = client->config.settings;
-    bool tree = 0 != group->servers->branch.leaves;
+    oc_group_servers_t *servers = group->servers;
+    bool tree = 0 != servers->branch.leaves;
     uint32_t peers;
 
     if (NULL == group->params.rules) {
         return true;
     }
     peers = tree ? 0 : oc_targets_count_peers(group);
-    group->servers->situation = (oc_situation_t) {
+    servers->situation = (oc_situation_t) {
         .ranks = group->params.num_ranks, .weights = client->weights,
         .heaviest = client->heaviest, .peers = peers,
         .nodes = NULL != group->node, .lanes = client->servers.count + peers,
         .small_size = settings->small_size, .largest_chunk = oc_settings_largest_chunk(settings),
-        .fewest_chunks = oc_settings_fewest_chunks(settings), .tree = tree};
-    group->servers->situation.previous = group->params.rules->previous;
-    find_network(group, &group->servers->situation);
-    count_hosts(group, &group->servers->situation);
-    oc_model_choose(group->params.rules, &group->servers->situation, &group->servers->choice);
-    clip(&group->servers->choice.sizes, group->params.least);
-    group->servers->chosen = true;
-    return group->servers->choice.sizes.count > 0
-           && (0 == group->params.only_bytes
-               || !oc_choice_leaves(&group->servers->choice, &group->servers->situation,
-                                    group->params.only_type, group->params.only_bytes));
+        .fewest_chunks = oc_settings_fewest_chunks(settings), .tree = tree,
+        .paired = OC_BESIDE_ALLGATHER == settings->reduce_scatter_beside};
+    memcpy(servers->situation.previous, group->params.rules->previous,
+           sizeof(servers->situation.previous));
+    find_network(group, &servers->situation);
+    count_hosts(group, &servers->situation);
+    return choose_sizes(group);
 }
 
 void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts,
@@ -117,6 +135,7 @@ void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts,
         .hosts = hosts, .network = *network, .servers = list.count, .unclear = OC_OK != status,
         .peers = OC_PEERS_AUTO == settings->peer_aggregation,
         .nodes = OC_REPRODUCIBLE_SHAPE == settings->reproducible,
+        .paired = OC_BESIDE_ALLGATHER == settings->reduce_scatter_beside,
         .small_size = settings->small_size, .largest_chunk = oc_settings_largest_chunk(settings),
         .fewest_chunks = oc_settings_fewest_chunks(settings)};
     oc_server_list_weigh(&list, &outlook->weights, &outlook->heaviest);

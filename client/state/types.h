@@ -146,7 +146,7 @@ typedef struct oc_relay oc_relay_t;
 typedef struct {
     bool chosen;                   /* the next two say what is offloaded; set before LIVE */
     oc_situation_t situation;
-    oc_choice_t choice;
+    oc_choice_t choices[OC_NUM_RULED];
     uint64_t id;
     oc_teams_t teams;              /* in a tree: what this rank's leaf has of them */
     oc_branch_t branch;
@@ -173,7 +173,7 @@ typedef struct {
     /* All ranks have voted for it. Sets way. false: it cannot begin, and is going to fail. */
     bool (*go_live)(oc_group_t *group);
     /* Whether mode auto leaves such a vector to the previous module; once that is chosen. */
-    bool (*leaves)(const oc_group_t *group, unsigned type, uint64_t bytes);
+    bool (*leaves)(const oc_group_t *group, oc_ruled_t ruled, unsigned type, uint64_t bytes);
     /* This rank alone goes on without: tells those who count on it. */
     void (*withdraw)(oc_group_t *group);
     /*
@@ -241,7 +241,8 @@ struct oc_collective {
     const oc_collective_ops_t *ops;
     void (*finished)(void *arg, oc_status_t status);
     void *arg;
-    unsigned type;             /* of an Allreduce, which mode auto … */
+    oc_ruled_t ruled;          /* … */
+    unsigned type;             /* of a reduction, which mode auto … */
     uint64_t bytes;            /* … may leave */
     oc_status_t status;
     oc_collective_t *prev, *next;

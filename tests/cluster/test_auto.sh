@@ -53,7 +53,7 @@ says forced '4 hosts x 1 ranks, 4 servers, TCP at 200 Mbit/s, compared with ring
 # but not as what Open MPI takes by itself
 wrapper=()
 expect_offloaded alone 3 3 embedded "$tmp/links.ini" "$mib"
-says alone 'offloads (256|512) KiB and more \(model of .*, no servers, TCP at 200 Mbit/s, compared with tuned\)'
+says alone 'Allreduce offloads (256|512) KiB and more \(model of .*, no servers, TCP at 200 Mbit/s, compared with tuned\)'
 # a file of rules for tuned may say anything: so do we not suppose it
 echo 0 >"$tmp/tuned.conf"
 wrapper=(env OMPI_MCA_coll_tuned_use_dynamic_rules=1 "OMPI_MCA_coll_tuned_dynamic_rules_filename=$tmp/tuned.conf")
@@ -71,10 +71,11 @@ expect_offloaded small 0 4 "$servers" "$tmp/links.ini" 1
 expect_offloaded medium 0 4 "$servers" "$tmp/links.ini" $((mib / 16))
 nothing_was_set_up medium
 expect_offloaded large 3 4 "$servers" "$tmp/links.ini" "$mib"
-says large '4 aggregators on 4 servers, .*, offloads (256|512) KiB and more \(model of .*/links.ini: 4 hosts x 1 ranks, 4 serv'
+says large '4 aggregators on 4 servers'
+says large 'Allreduce offloads (256|512) KiB and more \(model of .*/links.ini: 4 hosts x 1 ranks, 4 serv'
 # several ranks on each host, which send as much as one
 expect_offloaded crowd 3 4 "$servers" "$tmp/links.ini" "$mib" 2
-says crowd 'offloads [0-9]+ [KM]iB and more \(model of .*/links.ini: 4 hosts x 2 ranks, 4 servers'
+says crowd 'Allreduce offloads [0-9]+ [KM]iB and more \(model of .*/links.ini: 4 hosts x 2 ranks, 4 servers'
 expect_offloaded crowd-nominal 0 4 "$servers" "" "$mib" 2
 nothing_was_set_up crowd-nominal
 expect_offloaded nominal 0 4 "$servers" "" "$mib"
@@ -82,7 +83,7 @@ nothing_was_set_up nominal
 # before they have met ranks cannot tell two hosts from three; afterwards no server is asked, which nobody is
 printf '[allreduce two]\nhosts = 2\noffload = always\n[allreduce three]\nhosts = 3\noffload = never\n' >"$tmp/three.ini"
 expect_offloaded three 0 3 192.0.2.1 "$tmp/three.ini" "$mib" 2
-says three 'communicator "MPI_COMM_WORLD": 6 ranks, offloads nothing \(rule "three" of '
+says three 'communicator "MPI_COMM_WORLD": Allreduce offloads nothing \(rule "three" of '
 ! has_line "$tmp/three.log" 'answer|192.0.2.1' || not_ok "three: a server was asked" "$tmp/three.log"
 
 # expect_casts NAME HOSTS RULES CASE COUNT [PER_HOST]: of Allgathers and Bcasts so many are offloaded.

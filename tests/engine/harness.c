@@ -371,7 +371,7 @@ oc_group_t *rank_group(rank_t *rank, unsigned index)
                                 .max_hosts = rank->num_ranks - per_host + 1,
                                 .bootstrap = &bootstrap, .context = meeting,
                                 .service = rank->service, .patient = rank->patient,
-                                .rules = rank->rules, .least = rank->least,
+                                .rules = rank->rules, .least = {rank->least},
                                 .only_type = OC_TYPE_UINT8, .only_bytes = rank->only};
 
     if (NULL != rank->hosts) {

@@ -86,7 +86,7 @@ static void body_split(rank_t *rank)
 
     rank->hosts = hosts;
     rank->rules = &rules;
-    CHECK(!oc_group_leaves(rank_group(rank, 0), OC_TYPE_UINT8, 4));
+    CHECK(!oc_group_leaves(rank_group(rank, 0), OC_RULED_ALLREDUCE, OC_TYPE_UINT8, 4));
     for (unsigned i = 0; i < NUM_SIZES; i++) {
         begin(rank, i, &outcomes[i]);
         /* some ranks go on with the set-up meanwhile, and others do not */
@@ -104,7 +104,7 @@ static void body_split(rank_t *rank)
         outcome_t outcome = {0};
 
         CHECK(is_left(sizes[i])
-              == oc_group_leaves(rank->groups[0], OC_TYPE_UINT8, sizes[i]));
+              == oc_group_leaves(rank->groups[0], OC_RULED_ALLREDUCE, OC_TYPE_UINT8, sizes[i]));
         begin(rank, i, &outcome);
         CHECK(outcome.done || !is_left(sizes[i]));
         CHECK(rank_wait(rank, &outcome, 1, 10));
@@ -113,7 +113,7 @@ static void body_split(rank_t *rank)
     CHECK(2 * count_offloaded() == rank->counters.allreduce_offloaded);
     CHECK(0 == rank->counters.failures);
     CHECK(!oc_group_leaves_all(rank->groups[0]));
-    CHECK(oc_group_explain(rank->groups[0], text, sizeof(text)));
+    CHECK(oc_group_explain(rank->groups[0], OC_RULED_ALLREDUCE, text, sizeof(text)));
     CHECK(0 == strncmp(text, "offloads 1 KiB to 2 KiB, 64 KiB and more (rule \"", 48));
     CHECK(0 == oc_client_pending(rank->client));
 }
@@ -156,8 +156,8 @@ static void body_least(rank_t *rank)
     begin(rank, 7, &outcomes[1]);
     CHECK(rank_wait(rank, outcomes, 2, 10));
     CHECK(OC_DECLINED == outcomes[0].status && OC_OK == outcomes[1].status);
-    CHECK(oc_group_leaves(rank->groups[0], OC_TYPE_UINT8, 65535));
-    CHECK(!oc_group_leaves(rank->groups[0], OC_TYPE_UINT8, 65536));
+    CHECK(oc_group_leaves(rank->groups[0], OC_RULED_ALLREDUCE, OC_TYPE_UINT8, 65535));
+    CHECK(!oc_group_leaves(rank->groups[0], OC_RULED_ALLREDUCE, OC_TYPE_UINT8, 65536));
 }
 
 static void test_clipped(void **state)
@@ -183,7 +183,7 @@ static void body_only(rank_t *rank)
     CHECK(rank_wait(rank, &outcome, 1, 10));
     check(rank, 5, &outcome);
     CHECK(OC_GROUP_DECLINED == oc_group_state(rank->groups[0]));
-    CHECK(oc_group_leaves(rank->groups[0], OC_TYPE_UINT8, sizes[5]));
+    CHECK(oc_group_leaves(rank->groups[0], OC_RULED_ALLREDUCE, OC_TYPE_UINT8, sizes[5]));
     CHECK(!oc_group_leaves_all(rank->groups[0]));
     CHECK(0 == rank->counters.groups && 0 == rank->counters.messages_sent);
     /* its server is there, but helps nobody */
@@ -219,7 +219,7 @@ static void body_widened(rank_t *rank)
     CHECK(OC_OK == outcomes[0].status);
     CHECK(OC_DECLINED == outcomes[1].status && OC_DECLINED == outcomes[2].status);
     for (unsigned i = 0; i < 3; i++) {
-        CHECK((i > 0) == oc_group_leaves(rank->groups[0], types[i], MAX_BYTES));
+        CHECK((i > 0) == oc_group_leaves(rank->groups[0], OC_RULED_ALLREDUCE, types[i], MAX_BYTES));
     }
 }
 
@@ -254,7 +254,7 @@ static void body_nothing(rank_t *rank)
     CHECK(OC_GROUP_DECLINED == oc_group_state(rank->groups[0]));
     CHECK(oc_group_leaves_all(rank->groups[0]));
     CHECK(!oc_group_tells(rank->groups[0]));
-    CHECK(oc_group_explain(rank->groups[0], text, sizeof(text)));
+    CHECK(oc_group_explain(rank->groups[0], OC_RULED_ALLREDUCE, text, sizeof(text)));
     CHECK(NULL != strstr(text, "offloads nothing ("));
     CHECK(0 == oc_client_pending(rank->client));
     CHECK(0 == rank->counters.groups && 0 == rank->counters.messages_sent);

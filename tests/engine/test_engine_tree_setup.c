@@ -485,7 +485,7 @@ static void body_left(rank_t *rank)
     rank_expect_declined(rank, 0, "?");
     CHECK(oc_group_leaves_all(rank->groups[0]));
     CHECK(!oc_group_tells(rank->groups[0]));
-    CHECK(oc_group_explain(rank->groups[0], text, sizeof(text)));
+    CHECK(oc_group_explain(rank->groups[0], OC_RULED_ALLREDUCE, text, sizeof(text)));
     CHECK(NULL != strstr(text, "offloads nothing (model"));
     CHECK(NULL != strstr(text, "servers that are leaves of a tree"));
     CHECK(0 == oc_client_pending(rank->client));
@@ -499,7 +499,7 @@ static void body_ruled(rank_t *rank)
     rank->rules = &rules;
     add_up(rank, 0, 37);
     add_up(rank, 0, MAX_COUNT);
-    CHECK(oc_group_explain(rank->groups[0], text, sizeof(text)));
+    CHECK(oc_group_explain(rank->groups[0], OC_RULED_ALLREDUCE, text, sizeof(text)));
     CHECK(NULL != strstr(text, "(rule \"tree\" of test.ini)"));
     CHECK(2 == rank->counters.allreduce_offloaded);
     oc_group_describe(rank->groups[0], text, sizeof(text));

@@ -10,7 +10,7 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 
 begin_mpi_test auto
-compile auto auto_threads fallback
+compile auto auto_owners auto_threads fallback
 TIME_LIMIT=${TIME_LIMIT:-60}
 rules=$tmp/rules.ini
 borders=1024-2047,65536-
@@ -45,17 +45,48 @@ offload = $borders
 END
 start_server --aggregators 2
 expect_job split 4 embedded mode=auto rules="$rules" auto "$borders"
-says split "4 ranks, 1 peer, flat reduction shape, offloads 1 KiB to 2047 bytes, 64 KiB and more \(rule \"split\" of $rules"
+says split "4 ranks, 1 peer, flat reduction shape"
+says split "communicator \".*\": Allreduce offloads 1 KiB to 2047 bytes, 64 KiB and more \(rule \"split\" of $rules"
 expect_job node 4 embedded mode=auto reproducible=shape rules="$rules" auto "$borders"
-says node 'node reduction shape: 1 host with 4 ranks, offloads 1 KiB to'
+says node 'node reduction shape: 1 host with 4 ranks'
 expect_job server 3 "$server_address" mode=auto rules="$rules" auto "$borders"
 # on communicators without rank 0, whose rules these are
 expect_job others 4 embedded mode=auto rules="$tmp/three.ini" auto "$borders" "$three"
-says others '3 ranks, .*, offloads 2 KiB to 20000 bytes \(rule "three" of '
+says others 'Allreduce offloads 2 KiB to 20000 bytes \(rule "three" of '
 expect_job others-server 4 "$server_address" mode=auto rules="$tmp/three.ini" auto "$borders" "$three"
 # in several threads
 expect_job threads 3 embedded:2 mode=auto rules="$rules" auto_threads 20 "$borders"
 expect_job threads-server 4 "$server_address" mode=auto rules="$rules" chunk_size=16384 auto_threads 20 "$borders"
+
+# each kind of reduction by its own rules; what no rule is for is left within a host
+cat >"$tmp/owners.ini" <<END
+[reduce r]
+hosts = 1-
+offload = 1024-2047,65536-
+[reduce_scatter s]
+hosts = 1-
+offload = 2048-20000
+[barrier b]
+hosts = 1
+offload = always
+END
+owners=(never 1024-2047,65536- 2048-20000 never 0-)
+expect_job owners 4 embedded mode=auto rules="$tmp/owners.ini" auto_owners "${owners[@]}"
+says owners 'Allreduce offloads nothing \(model of '
+says owners 'Reduce offloads 1 KiB to 2047 bytes, 64 KiB and more \(rule "r" of '
+says owners 'Reduce_scatter offloads 2 KiB to 20000 bytes \(rule "s" of '
+says owners 'Barrier offloads everything \(rule "b" of '
+expect_job owners-shape 3 embedded mode=auto reproducible=shape rules="$tmp/owners.ini" auto_owners "${owners[@]}"
+cat >"$tmp/blocks.ini" <<END
+[reduce_scatter_block s]
+hosts = 1
+offload = 1024-30000
+[allreduce a]
+hosts = 1
+offload = 2048-
+END
+expect_job owners-blocks 4 "$server_address" mode=auto rules="$tmp/blocks.ini" auto_owners 2048- never never 1024-30000 never
+expect_job owners-never 3 embedded mode=auto auto_owners
 stop_server "$server_pid" || not_ok "the server did not end in order" "$server_log"
 
 # why, for each operation

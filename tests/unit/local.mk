@@ -160,6 +160,11 @@ tests_unit_test_previous_SOURCES = tests/unit/test_previous.c
 tests_unit_test_previous_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_previous_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_previous_owned
+tests_unit_test_previous_owned_SOURCES = tests/unit/test_previous_owned.c
+tests_unit_test_previous_owned_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_previous_owned_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_peers
 tests_unit_test_peers_SOURCES = tests/unit/test_peers.c
 tests_unit_test_peers_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

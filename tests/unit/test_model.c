@@ -52,12 +52,31 @@ static oc_situation_t situation_of(uint32_t hosts, uint32_t per_host, uint32_t s
         .lanes = servers + peers, .small_size = 8192, .largest_chunk = 65536, .fewest_chunks = 64};
 }
 
-static oc_choice_t choose(const oc_rules_t *rules, oc_situation_t situation)
+static oc_choice_t choose_of(oc_ruled_t ruled, const oc_rules_t *rules, oc_situation_t situation)
 {
     oc_choice_t choice;
 
-    oc_model_choose(rules, &situation, &choice);
+    oc_model_choose(rules, &situation, ruled, &choice);
     return choice;
+}
+
+/* ---- Allreduce, until said otherwise ---- */
+
+static oc_choice_t choose(const oc_rules_t *rules, oc_situation_t situation)
+{
+    return choose_of(OC_RULED_ALLREDUCE, rules, situation);
+}
+
+static uint64_t offloaded(const oc_constants_t *constants, const oc_situation_t *situation,
+                          uint64_t bytes)
+{
+    return oc_offloaded_time(constants, situation, OC_RULED_ALLREDUCE, bytes);
+}
+
+static uint64_t previous(const oc_constants_t *constants, const oc_situation_t *situation,
+                         uint64_t bytes)
+{
+    return oc_previous_time(constants, situation, OC_RULED_ALLREDUCE, bytes);
 }
 
 /* The model offloads exactly this and more. */
@@ -83,26 +102,26 @@ static void test_times(void **state)
 
     (void) state;
     /* recursive doubling, in two steps */
-    assert_int_equal(oc_previous_time(nominal, &four, 8), 2 * 2000);
-    assert_int_equal(oc_previous_time(nominal, &four, 1000), 2 * (2000 + 80));
+    assert_int_equal(previous(nominal, &four, 8), 2 * 2000);
+    assert_int_equal(previous(nominal, &four, 1000), 2 * (2000 + 80));
     /* halving: four steps, 2 (4 - 1) / 4 of the vector */
-    assert_int_equal(oc_previous_time(nominal, &four, MIB), 4 * 2000 + 125829);
+    assert_int_equal(previous(nominal, &four, MIB), 4 * 2000 + 125829);
     /* … and within hosts 6 steps of 500 ns, 2 (8 - 1) / 8 of it by 0.1 ns */
-    assert_int_equal(oc_previous_time(nominal, &nodes, MIB), 4 * 2000 + 125829 + 6 * 500 + 183500);
+    assert_int_equal(previous(nominal, &nodes, MIB), 4 * 2000 + 125829 + 6 * 500 + 183500);
     /* small: four messages in and four out, there and back */
-    assert_int_equal(oc_offloaded_time(nominal, &four, 1000),
+    assert_int_equal(offloaded(nominal, &four, 1000),
                      20000 + 2 * 2000 + 8 * (300 + 80));
     /* large: bytes and messages of 16 KiB at the server, and a chunk of each host alone */
-    assert_int_equal(oc_offloaded_time(nominal, &four, MIB),
+    assert_int_equal(offloaded(nominal, &four, MIB),
                      20000 + 4 * 2000 + 3 * 4 * 300 + 83886 + 38400 + 5242);
     /* … or, of a small one, 4 KiB from each of 32 hosts to one of the servers, and back */
-    assert_int_equal(oc_offloaded_time(nominal, &many, 16384),
+    assert_int_equal(offloaded(nominal, &many, 16384),
                      20000 + 4 * 2000 + 3 * 32 * 300 + 2 * 10485 + 2 * 32 * 300);
     /* hosts with 8 ranks: six meetings of 500 ns; three copies are slower than the link, and what
        goes alone are two chunks of each host, not of each rank */
-    assert_int_equal(oc_offloaded_time(nominal, &nodes, MIB),
+    assert_int_equal(offloaded(nominal, &nodes, MIB),
                      20000 + 4 * 2000 + 6 * 500 + 3 * 4 * 300 + 314572 + 10485);
-    assert_int_equal(oc_offloaded_time(nominal, &nodes, 1000),
+    assert_int_equal(offloaded(nominal, &nodes, 1000),
                      20000 + 2 * 2000 + 6 * 500 + 800 + 8 * (300 + 80));
 }
 
@@ -131,10 +150,10 @@ static void test_constants(void **state)
 
         snprintf(text, sizeof(text), "[model]\n%s\n", known[i].constant);
         rules = rules_of(text);
-        assert_int_equal(oc_offloaded_time(&rules.constants, &four, 1000), known[i].small);
-        assert_int_equal(oc_offloaded_time(&rules.constants, &four, MIB), known[i].large);
-        assert_int_equal(oc_offloaded_time(&rules.constants, &nodes, 1000), known[i].small_node);
-        assert_int_equal(oc_offloaded_time(&rules.constants, &nodes, MIB), known[i].large_node);
+        assert_int_equal(offloaded(&rules.constants, &four, 1000), known[i].small);
+        assert_int_equal(offloaded(&rules.constants, &four, MIB), known[i].large);
+        assert_int_equal(offloaded(&rules.constants, &nodes, 1000), known[i].small_node);
+        assert_int_equal(offloaded(&rules.constants, &nodes, MIB), known[i].large_node);
     }
 }
 
@@ -164,7 +183,7 @@ static void test_server(void **state)
         situation.weights = known[i].weights;
         situation.heaviest = known[i].heaviest;
         situation.peers = known[i].peers;
-        factor = (double) oc_offloaded_time(&rules.constants, &situation, 100 * GIB)
+        factor = (double) offloaded(&rules.constants, &situation, 100 * GIB)
                  / (100.0 * GIB);
         if (factor < known[i].factor - 0.001 || factor > known[i].factor + 0.002) {
             fail_msg("%zu: %f instead of %f", i, factor, known[i].factor);
@@ -189,15 +208,15 @@ static void test_links(void **state)
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         oc_situation_t situation = situation_of(known[i].hosts, 1, known[i].servers);
         /* one ns a byte; what goes alone is little */
-        double factor = (double) oc_offloaded_time(&rules.constants, &situation, 100 * GIB)
+        double factor = (double) offloaded(&rules.constants, &situation, 100 * GIB)
                         / (100.0 * GIB);
 
         assert_true(factor > known[i].factor - 0.001 && factor < known[i].factor + 0.002);
     }
     flat.nodes = false;
-    assert_true(oc_offloaded_time(&rules.constants, &flat, GIB) > 2 * GIB);
+    assert_true(offloaded(&rules.constants, &flat, GIB) > 2 * GIB);
     flat.nodes = true;
-    assert_true(oc_offloaded_time(&rules.constants, &flat, GIB) < GIB * 11 / 10);
+    assert_true(offloaded(&rules.constants, &flat, GIB) < GIB * 11 / 10);
 }
 
 static void test_nominal(void **state)
@@ -265,10 +284,10 @@ static void test_slow_latency(void **state)
     for (uint32_t hosts = 2; hosts <= 64; hosts *= 2) {
         expect_from(&rules, situation_of(hosts, 1, 0), NEVER);
     }
-    assert_true(oc_offloaded_time(&rules.constants, &(oc_situation_t) {
+    assert_true(offloaded(&rules.constants, &(oc_situation_t) {
                     .ranks = 2, .hosts = 2, .per_host = 1, .peers = 2, .lanes = 2,
                     .small_size = 8192, .largest_chunk = 65536, .fewest_chunks = 64}, 64 * KIB)
-                > oc_previous_time(&rules.constants, &(oc_situation_t) {
+                > previous(&rules.constants, &(oc_situation_t) {
                     .ranks = 2, .hosts = 2, .per_host = 1}, 64 * KIB));
 }
 
@@ -294,7 +313,7 @@ static void test_slow_links(void **state)
 static oc_situation_t over(oc_fabric_t fabric, unsigned rate, oc_situation_t situation)
 {
     situation.network = (oc_network_t) {.rate = rate, .fabric = fabric};
-    situation.previous = OC_PREVIOUS_TUNED;
+    situation.previous[OC_RULED_ALLREDUCE] = OC_PREVIOUS_TUNED;
     return situation;
 }
 
@@ -313,9 +332,9 @@ static void test_without_servers(void **state)
     expect_from(&rules, over(OC_FABRIC_TCP, 1000, situation_of(4, 1, 0)), MIB);
     expect_from(&rules, over(OC_FABRIC_TCP, 10000, situation_of(4, 1, 0)), NEVER);
     expect_from(&rules, over(OC_FABRIC_RDMA, 100, situation_of(4, 1, 0)), NEVER);
-    four.previous = OC_PREVIOUS_FORCED + OC_ALGORITHM_RING;
+    four.previous[OC_RULED_ALLREDUCE] = OC_PREVIOUS_FORCED + OC_ALGORITHM_RING;
     expect_from(&rules, four, NEVER);
-    four.previous = OC_PREVIOUS_BEST;
+    four.previous[OC_RULED_ALLREDUCE] = OC_PREVIOUS_BEST;
     expect_from(&rules, four, NEVER);
 }
 
@@ -354,16 +373,16 @@ static void test_monotony(void **state)
             oc_situation_t more = situation_of(hosts, 1, servers + 1);
 
             for (uint64_t bytes = 1; bytes <= GIB; bytes *= 4) {
-                uint64_t time = oc_offloaded_time(&rules.constants, &less, bytes);
+                uint64_t time = offloaded(&rules.constants, &less, bytes);
 
-                assert_true(time <= oc_offloaded_time(&rules.constants, &less, 4 * bytes)
+                assert_true(time <= offloaded(&rules.constants, &less, 4 * bytes)
                             || 4096 == bytes); /* several messages instead of one */
-                assert_true(oc_offloaded_time(&fast.constants, &less, bytes) <= time);
-                assert_true(oc_previous_time(&rules.constants, &less, bytes)
-                            <= oc_previous_time(&rules.constants, &less, 4 * bytes));
+                assert_true(offloaded(&fast.constants, &less, bytes) <= time);
+                assert_true(previous(&rules.constants, &less, bytes)
+                            <= previous(&rules.constants, &less, 4 * bytes));
                 /* peers are limited: that is where less is more */
                 if (bytes >= MIB * 16 && (hosts <= 64 || servers > 0)) {
-                    assert_true(oc_offloaded_time(&rules.constants, &more, bytes)
+                    assert_true(offloaded(&rules.constants, &more, bytes)
                                 <= time + time / 50);
                 }
             }
@@ -389,8 +408,12 @@ static void test_extremes(void **state)
         expect_from(&rules, situation_of(1, 64, 16), NEVER);
         most.weights = 256000 * (uint64_t) OC_WEIGHT_ONE;
         for (uint64_t bytes = 1; bytes <= 1ull << 40; bytes *= 2) {
-            assert_true(oc_offloaded_time(&rules.constants, &most, bytes) <= OC_FOREVER);
-            assert_true(oc_previous_time(&rules.constants, &most, bytes) < OC_FOREVER);
+            assert_true(offloaded(&rules.constants, &most, bytes) <= OC_FOREVER);
+            assert_true(previous(&rules.constants, &most, bytes) < OC_FOREVER);
+            for (oc_ruled_t ruled = OC_RULED_REDUCE; ruled < OC_RULED_BARRIER; ruled++) {
+                assert_true(oc_offloaded_time(&rules.constants, &most, ruled, bytes) <= OC_FOREVER);
+                assert_true(oc_previous_time(&rules.constants, &most, ruled, bytes) < OC_FOREVER);
+            }
         }
         (void) choose(&rules, most);
         most.weights = 1;
@@ -475,7 +498,7 @@ static void test_least(void **state)
                         situation_of(hosts, per_host, (uint32_t) outlook.servers);
                     oc_choice_t choice = choose(&rules, situation);
                     uint64_t least =
-                        oc_model_least(&rules, &outlook, situation.ranks, situation.ranks, false);
+                        oc_model_least(&rules, &outlook, OC_RULED_ALLREDUCE, situation.ranks, situation.ranks, false);
 
                     assert_true(0 == choice.sizes.count || choice.sizes.ranges[0].first >= least);
                 }
@@ -500,21 +523,21 @@ static void test_least_known(void **state)
     (void) state;
     /* as it comes, a job never opens a server, and is not set up for up to 64 KiB */
     for (uint32_t ranks = 2; ranks <= 65536; ranks *= 2) {
-        assert_true(oc_model_least(&nominal, &sixteen, ranks, ranks, false) > 64 * KIB);
-        assert_true(NEVER == oc_model_least(&nominal, &none, ranks, ranks, false));
-        assert_true(NEVER == oc_model_least(&nominal, &none, ranks, ranks, true));
-        assert_true(NEVER == oc_model_least(&slow, &two, ranks, ranks, true));
+        assert_true(oc_model_least(&nominal, &sixteen, OC_RULED_ALLREDUCE, ranks, ranks, false) > 64 * KIB);
+        assert_true(NEVER == oc_model_least(&nominal, &none, OC_RULED_ALLREDUCE, ranks, ranks, false));
+        assert_true(NEVER == oc_model_least(&nominal, &none, OC_RULED_ALLREDUCE, ranks, ranks, true));
+        assert_true(NEVER == oc_model_least(&slow, &two, OC_RULED_ALLREDUCE, ranks, ranks, true));
     }
-    assert_int_equal(oc_model_least(&slow, &four, 4, 4, false), 256 * KIB);
+    assert_int_equal(oc_model_least(&slow, &four, OC_RULED_ALLREDUCE, 4, 4, false), 256 * KIB);
     /* it may be on three hosts, or not */
-    assert_int_equal(oc_model_least(&rules, &two, 4, 4, false), 100 * KIB);
-    assert_true(NEVER == oc_model_least(&rules, &two, 2, 2, false));
-    assert_true(NEVER == oc_model_least(&rules, &two, 4, 4, true));
-    assert_int_equal(oc_model_least(&rules, &one, 4, 4, true), 50 * KIB);
-    assert_int_equal(oc_model_least(&rules, &three, 2, 2, false), 70 * KIB);
-    assert_int_equal(oc_model_least(&rules, &three, 3, 3, false), 5);
+    assert_int_equal(oc_model_least(&rules, &two, OC_RULED_ALLREDUCE, 4, 4, false), 100 * KIB);
+    assert_true(NEVER == oc_model_least(&rules, &two, OC_RULED_ALLREDUCE, 2, 2, false));
+    assert_true(NEVER == oc_model_least(&rules, &two, OC_RULED_ALLREDUCE, 4, 4, true));
+    assert_int_equal(oc_model_least(&rules, &one, OC_RULED_ALLREDUCE, 4, 4, true), 50 * KIB);
+    assert_int_equal(oc_model_least(&rules, &three, OC_RULED_ALLREDUCE, 2, 2, false), 70 * KIB);
+    assert_int_equal(oc_model_least(&rules, &three, OC_RULED_ALLREDUCE, 3, 3, false), 5);
     three.unclear = 1;
-    assert_int_equal(oc_model_least(&nominal, &three, 2, 2, true), 1);
+    assert_int_equal(oc_model_least(&nominal, &three, OC_RULED_ALLREDUCE, 2, 2, true), 1);
 }
 
 /* One number for communicators of similar sizes holds for each of them. */
@@ -526,11 +549,11 @@ static void test_least_table(void **state)
     oc_least_t least;
 
     (void) state;
-    oc_least_make(&rules, &outlook, 40, &least);
+    oc_least_make(&rules, &outlook, OC_RULED_ALLREDUCE, 40, &least);
     for (uint32_t ranks = 2; ranks <= 40; ranks++) {
         for (int one_host = 0; one_host < 2; one_host++) {
             assert_true(oc_least_find(&least, ranks, one_host)
-                        <= oc_model_least(&rules, &outlook, ranks, ranks, one_host));
+                        <= oc_model_least(&rules, &outlook, OC_RULED_ALLREDUCE, ranks, ranks, one_host));
         }
     }
     for (uint32_t ranks = 4; ranks < 8; ranks++) {
@@ -541,11 +564,11 @@ static void test_least_table(void **state)
     assert_true(NEVER == oc_least_find(&least, 40, true));
     /* a job of all ranks that there can be; more than that is like that */
     rules = rules_of("[allreduce all]\nhosts=1\nranks_per_host=65536\noffload=7-\n");
-    oc_least_make(&rules, &outlook, 65536, &least);
+    oc_least_make(&rules, &outlook, OC_RULED_ALLREDUCE, 65536, &least);
     assert_int_equal(oc_least_find(&least, 65536, true), 7);
     assert_int_equal(oc_least_find(&least, 200000, true), 7);
     assert_true(NEVER == oc_least_find(&least, 65535, true));
-    oc_least_make(&rules, &outlook, 1, &least);
+    oc_least_make(&rules, &outlook, OC_RULED_ALLREDUCE, 1, &least);
     assert_true(NEVER == oc_least_find(&least, 2, false));
 }
 
@@ -554,7 +577,7 @@ static void expect_words(const oc_rules_t *rules, oc_situation_t situation, cons
     oc_choice_t choice = choose(rules, situation);
     char text[256];
 
-    oc_choice_print(rules, &situation, &choice, text, sizeof(text));
+    oc_choice_print(rules, &situation, OC_RULED_ALLREDUCE, &choice, text, sizeof(text));
     assert_string_equal(text, words);
 }
 
@@ -578,10 +601,139 @@ static void test_words(void **state)
                  "offloads nothing (model: 3 hosts x 2 ranks, servers of weight 1.500, "
                  "compared with the best of Open MPI)");
     weighted.network = (oc_network_t) {.fabric = OC_FABRIC_TCP};
-    weighted.previous = OC_PREVIOUS_TUNED;
+    weighted.previous[OC_RULED_ALLREDUCE] = OC_PREVIOUS_TUNED;
     expect_words(&built_in, weighted,
                  "offloads nothing (model: 3 hosts x 2 ranks, servers of weight 1.500, TCP at any "
                  "rate, compared with tuned)");
+}
+
+/* ---- results that go to owners ---- */
+
+static double factor_of(oc_ruled_t ruled, oc_situation_t situation)
+{
+    oc_rules_t rules = rules_of("[model]\noffload_latency = 0\nmessage_cost = 0\n"
+                                "link_rate = 8000\nserver_rate = 100000000\n"
+                                "memory_rate = 100000000\n");
+
+    return (double) oc_offloaded_time(&rules.constants, &situation, ruled, 100 * GIB)
+           / (100.0 * GIB);
+}
+
+static void expect_factor(oc_ruled_t ruled, oc_situation_t situation, double factor)
+{
+    double found = factor_of(ruled, situation);
+
+    if (found < factor - 0.001 || found > factor + 0.002) {
+        fail_msg("%s, %u hosts, %llu peers: %f instead of %f", oc_ruled_name(ruled),
+                 situation.hosts, (unsigned long long) situation.peers, found, factor);
+    }
+}
+
+/* As owner_shares.h has it, in vectors of one ns a byte. */
+static void test_owned_links(void **state)
+{
+    static const oc_ruled_t reduce = OC_RULED_REDUCE, block = OC_RULED_REDUCE_SCATTER_BLOCK;
+    oc_situation_t few = situation_of(8, 1, 0), paired = situation_of(8, 1, 2);
+
+    (void) state;
+    for (uint32_t servers = 0; servers <= 10; servers++) {
+        expect_factor(block, situation_of(8, 1, servers), 0.875);
+        expect_factor(reduce, situation_of(8, 1, servers), 1);
+    }
+    expect_factor(block, situation_of(2, 1, 0), 0.5);
+    expect_factor(reduce, situation_of(2, 1, 0), 1);
+    /* half of the hosts aggregate: contributions of six hosts for a quarter each */
+    few.peers = 4;
+    expect_factor(block, few, 6 / 4.0 + 1 / 8.0);
+    expect_factor(reduce, few, 6 / 3.0);
+    /* servers alone */
+    few = situation_of(8, 1, 2);
+    few.peers = 0;
+    expect_factor(block, few, 7 / 2.0);
+    expect_factor(reduce, few, 8 / 2.0);
+    /* what suits the pair is more than their links carry in that time */
+    paired.paired = true;
+    expect_factor(block, paired, 7 * 0.411 / 2);
+    expect_factor(reduce, paired, 1);
+    /* ranks that do not reduce inside */
+    few = situation_of(8, 2, 8);
+    few.nodes = false;
+    expect_factor(block, few, 1.75);
+}
+
+/* Over TCP, and against tuned: 16 MiB of 8 hosts, as bench/run reduce-scatter-hosts has it. */
+static void test_owned_choices(void **state)
+{
+    oc_rules_t rules = rules_of("");
+    oc_situation_t eight = over(OC_FABRIC_TCP, 200, situation_of(8, 1, 0)), other = eight;
+    oc_choice_t choice;
+
+    (void) state;
+    for (unsigned ruled = 0; ruled < OC_NUM_RULED; ruled++) {
+        eight.previous[ruled] = OC_PREVIOUS_TUNED;
+    }
+    choice = choose_of(OC_RULED_REDUCE_SCATTER_BLOCK, &rules, eight);
+    assert_true(oc_sizes_contain(&choice.sizes, 16 * MIB));
+    choice = choose_of(OC_RULED_REDUCE, &rules, eight);
+    assert_true(oc_sizes_contain(&choice.sizes, 16 * MIB));
+    assert_false(oc_sizes_contain(&choice.sizes, 4096));
+    /* a ring is what it is */
+    choice = choose_of(OC_RULED_REDUCE_SCATTER, &rules, eight);
+    assert_false(oc_sizes_contain(&choice.sizes, 16 * MIB));
+    /* what nobody knows, other links, and Barriers are left */
+    for (unsigned ruled = OC_RULED_REDUCE; ruled < OC_NUM_RULED; ruled++) {
+        assert_int_equal(choose_of((oc_ruled_t) ruled, &rules, other).sizes.count, 0);
+    }
+    eight.network.fabric = OC_FABRIC_RDMA;
+    for (unsigned ruled = OC_RULED_REDUCE; ruled < OC_NUM_RULED; ruled++) {
+        assert_int_equal(choose_of((oc_ruled_t) ruled, &rules, eight).sizes.count, 0);
+    }
+}
+
+/* Each kind has rules of its own. */
+static void test_owned_rules(void **state)
+{
+    oc_rules_t rules = rules_of("[barrier b]\nhosts=1-\noffload=always\n"
+                                "[reduce r]\nhosts=4\noffload=5-9\n");
+    oc_outlook_t outlook = outlook_of("a", 8);
+    oc_choice_t choice;
+
+    (void) state;
+    assert_int_equal(choose_of(OC_RULED_BARRIER, &rules, situation_of(4, 1, 0)).rule, 0);
+    assert_int_equal(choose_of(OC_RULED_BARRIER, &rules, situation_of(1, 2, 0)).rule, 0);
+    choice = choose_of(OC_RULED_REDUCE, &rules, situation_of(4, 1, 0));
+    assert_int_equal(choice.rule, 1);
+    assert_int_equal(choice.sizes.ranges[0].last, 9);
+    assert_true(OC_MODEL == choose_of(OC_RULED_REDUCE, &rules, situation_of(5, 1, 0)).rule);
+    assert_true(OC_MODEL == choose(&rules, situation_of(4, 1, 0)).rule);
+    assert_int_equal(oc_model_least(&rules, &outlook, OC_RULED_REDUCE, 4, 4, false), 5);
+    assert_int_equal(oc_model_least(&rules, &outlook, OC_RULED_BARRIER, 4, 4, true), 0);
+    assert_true(NEVER == oc_model_least(&rules, &outlook, OC_RULED_ALLREDUCE, 4, 4, true));
+}
+
+/* For none of them is anything offloaded that is smaller than was said before ranks met. */
+static void test_owned_least(void **state)
+{
+    oc_rules_t rules = rules_of("[model]\nlink_rate=200\n");
+    oc_outlook_t outlook = outlook_of("embedded", 16);
+
+    (void) state;
+    outlook.network = (oc_network_t) {.rate = 200, .fabric = OC_FABRIC_TCP};
+    for (unsigned ruled = 0; ruled < OC_NUM_RULED; ruled++) {
+        rules.previous[ruled] = OC_PREVIOUS_TUNED;
+    }
+    for (unsigned ruled = 0; ruled < OC_NUM_RULED; ruled++) {
+        for (uint32_t hosts = 2; hosts <= 16; hosts++) {
+            oc_situation_t situation = over(OC_FABRIC_TCP, 200, situation_of(hosts, 1, 0));
+            uint64_t least = oc_model_least(&rules, &outlook, (oc_ruled_t) ruled, hosts, hosts,
+                                            false);
+            oc_choice_t choice;
+
+            memcpy(situation.previous, rules.previous, sizeof(situation.previous));
+            choice = choose_of((oc_ruled_t) ruled, &rules, situation);
+            assert_true(0 == choice.sizes.count || choice.sizes.ranges[0].first >= least);
+        }
+    }
 }
 
 int main(void)
@@ -606,6 +758,10 @@ int main(void)
         cmocka_unit_test(test_least_known),
         cmocka_unit_test(test_least_table),
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_owned_links),
+        cmocka_unit_test(test_owned_choices),
+        cmocka_unit_test(test_owned_rules),
+        cmocka_unit_test(test_owned_least),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,6 +134,9 @@ static void test_refused(void **state)
     refused("bcast --in-place", "leave out --in-place");
     refused("allgather --root 0", "leave out --root");
     refused("bcast --root -1", "\"-1\"");
+    refused("reduce_scatter_block --first 50", "no unequal blocks: leave out --first");
+    refused("reduce_scatter --first 101", "\"101\"");
+    refused("reduce_scatter --first x", "\"x\"");
     refused("barrier -e 8", "leave out --min");
     refused("barrier --check", "leave out --check");
     refused("barrier --in-place", "leave out --in-place");
@@ -197,21 +200,44 @@ static void test_layouts(void **state)
     check(l, 100, 25, 100, 25, 100, 25);
     assert_int_equal(l.output_first, 50);
     check(layout("reduce_scatter_block --in-place", 412, 2, 4), 100, 25, 0, 100, 100, 25);
+    l = layout("reduce_scatter", 412, 2, 4);
+    check(l, 103, 26, 103, 26, 103, 26);
+    assert_int_equal(l.output_first, 52);
+    l = layout("reduce_scatter --first 50", 412, 0, 4);
+    check(l, 103, 51, 103, 51, 103, 51);
+    l = layout("reduce_scatter --first 50 --in-place", 412, 1, 4);
+    check(l, 103, 51, 0, 103, 103, 18);
+    assert_int_equal(l.output_first, 51);
+    /* a rank that gets nothing, and one that gets all */
+    check(layout("reduce_scatter --first 0", 400, 0, 4), 100, 34, 100, 0, 100, 0);
+    check(layout("reduce_scatter --first 100", 400, 3, 4), 100, 100, 100, 0, 100, 0);
+    check(layout("allgatherv --first 10", 400, 0, 1), 100, 100, 100, 100, 100, 100);
     check(layout("barrier", 0, 2, 4), 0, 0, 0, 0, 0, 0);
+}
+
+static void expect_blocks(const oc_perf_options_t *o, uint64_t total, unsigned ranks)
+{
+    uint64_t next = 0;
+
+    for (unsigned rank = 0; rank < ranks; rank++) {
+        assert_int_equal(oc_perf_block_first(o, total, rank, ranks), next);
+        next += oc_perf_block_count(o, total, rank, ranks);
+    }
+    assert_int_equal(next, total);
 }
 
 static void test_blocks(void **state)
 {
-    (void) state;
-    for (unsigned ranks = 1; ranks < 12; ranks++) {
-        for (uint64_t total = 0; total < 40; total++) {
-            uint64_t next = 0;
+    oc_perf_options_t o;
 
-            for (unsigned rank = 0; rank < ranks; rank++) {
-                assert_int_equal(oc_perf_block_first(total, rank, ranks), next);
-                next += oc_perf_block_count(total, rank, ranks);
+    (void) state;
+    for (int percent = -1; percent <= 100; percent++) {
+        o.first = percent;
+        for (unsigned ranks = 1; ranks < 12; ranks++) {
+            for (uint64_t total = 0; total < 40; total++) {
+                expect_blocks(&o, total, ranks);
             }
-            assert_int_equal(next, total);
+            expect_blocks(&o, UINT64_MAX / 101, ranks);
         }
     }
 }
@@ -222,6 +248,7 @@ static void test_bus_factors(void **state)
     assert_true(1.5 == oc_perf_bus_factor(OC_PERF_ALLREDUCE, 4));
     assert_true(0.75 == oc_perf_bus_factor(OC_PERF_ALLGATHER, 4));
     assert_true(0.75 == oc_perf_bus_factor(OC_PERF_ALLGATHERV, 4));
+    assert_true(0.75 == oc_perf_bus_factor(OC_PERF_REDUCE_SCATTER, 4));
     assert_true(0.75 == oc_perf_bus_factor(OC_PERF_REDUCE_SCATTER_BLOCK, 4));
     assert_true(1 == oc_perf_bus_factor(OC_PERF_BCAST, 4));
     assert_true(1 == oc_perf_bus_factor(OC_PERF_REDUCE, 4));

@@ -21,7 +21,7 @@ static const oc_constants_t constants = {.link_rate = 100, .link_latency = 30000
 static oc_situation_t situation_of(uint32_t hosts, uint32_t per_host, uint64_t previous)
 {
     return (oc_situation_t) {.ranks = hosts * per_host, .hosts = hosts, .per_host = per_host,
-                             .network = {.fabric = OC_FABRIC_TCP}, .previous = previous};
+                             .network = {.fabric = OC_FABRIC_TCP}, .previous = {[OC_RULED_ALLREDUCE] = previous}};
 }
 
 static oc_algorithm_t tuned(uint32_t ranks, uint64_t bytes)
@@ -35,7 +35,7 @@ static uint64_t time_of(uint32_t hosts, uint32_t per_host, uint64_t previous, ui
 {
     oc_situation_t situation = situation_of(hosts, per_host, previous);
 
-    return oc_previous_time(&constants, &situation, bytes);
+    return oc_previous_time(&constants, &situation, OC_RULED_ALLREDUCE, bytes);
 }
 
 static uint64_t forced(oc_algorithm_t algorithm)
@@ -129,10 +129,10 @@ static void test_best(void **state)
 
     (void) state;
     assert_int_equal(oc_previous_algorithm(&situation, MIB), OC_NUM_ALGORITHMS);
-    assert_int_equal(oc_previous_time(&constants, &situation, 16 * MIB),
+    assert_int_equal(oc_previous_time(&constants, &situation, OC_RULED_ALLREDUCE, 16 * MIB),
                      time_of(8, 1, forced(OC_ALGORITHM_RING), 16 * MIB));
     situation.network.fabric = OC_FABRIC_RDMA;
-    assert_int_equal(oc_previous_time(&constants, &situation, 16 * MIB),
+    assert_int_equal(oc_previous_time(&constants, &situation, OC_RULED_ALLREDUCE, 16 * MIB),
                      6 * 30000 + 29360128ull * 80);
 }
 
@@ -156,7 +156,7 @@ static const char *name_of(uint32_t per_host, uint64_t previous)
 {
     oc_situation_t situation = situation_of(4, per_host, previous);
 
-    return oc_previous_name(&situation);
+    return oc_previous_name(&situation, OC_RULED_ALLREDUCE);
 }
 
 static void test_names(void **state)

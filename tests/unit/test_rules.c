@@ -145,6 +145,29 @@ static void test_rules(void **state)
     assert_int_equal(rules.constants.link_rate, 1);
 }
 
+/* One after the other with the same name, which each kind has for itself. */
+static void test_kinds(void **state)
+{
+    (void) state;
+    expect("[allreduce a]\noffload=1-\n[reduce a]\noffload=2-\n[reduce_scatter a]\noffload=3-\n"
+           "[reduce_scatter_block a]\noffload=4-\n[barrier a]\noffload=always\n"
+           "[barrier b]\nhosts=3\noffload=never\n");
+    assert_int_equal(rules.count, 6);
+    for (unsigned i = 0; i < OC_NUM_RULED; i++) {
+        assert_int_equal(rules.rules[i].ruled, i);
+        assert_string_equal(rules.rules[i].name, "a");
+    }
+    assert_int_equal(rules.rules[2].offload.ranges[0].first, 3);
+    assert_int_equal(rules.rules[3].offload.ranges[0].first, 4);
+    expect_range(&rules.rules[4].offload.ranges[0], 0, UINT64_MAX);
+    assert_int_equal(rules.rules[5].offload.count, 0);
+    expect_error("[barrier a]\noffload=1-\n", 2, "has no bytes: always or never");
+    expect_error("[reduce a]\noffload=never\n[reduce a]\noffload=never\n", 3, "was there before");
+    expect_error("[reduce_scatter_blocks a]\noffload=never\n", 1,
+                 "[reduce_scatter_blocks a] is not known: [model], [allreduce NAME], [reduce NAME]");
+    expect_error("[reducea]\noffload=never\n", 1, "[reducea] is not known");
+}
+
 static void test_structure(void **state)
 {
     (void) state;
@@ -233,7 +256,7 @@ static void test_too_much(void **state)
     expect(text);
     assert_int_equal(rules.count, OC_MAX_RULES);
     snprintf(text + length, sizeof(text) - length, "[allreduce more]\noffload=never\n");
-    expect_error(text, 2 * OC_MAX_RULES + 1, "more than 32 rules");
+    expect_error(text, 2 * OC_MAX_RULES + 1, "more than 64 rules");
     /* inih would take the rest of it for another line */
     memset(line, ' ', sizeof(line) - 1);
     memcpy(line, ";", 1);
@@ -359,6 +382,7 @@ int main(void)
         cmocka_unit_test(test_model),
         cmocka_unit_test(test_networks),
         cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_structure),
         cmocka_unit_test(test_model_values),
         cmocka_unit_test(test_rule_values),

@@ -40,6 +40,25 @@ static void test_defaults(void **state)
     assert_int_equal(options.max, 64 << 20);
     assert_int_equal(options.rounds, 5);
     assert_int_equal(options.type, OC_PERF_FLOAT);
+    assert_int_equal(options.collective, OC_PERF_ALLREDUCE);
+    assert_int_equal(options.ruled, OC_RULED_ALLREDUCE);
+}
+
+static void test_collectives(void **state)
+{
+    (void) state;
+    assert_int_equal(parse("-c reduce"), OC_PERF_RUN);
+    assert_int_equal(options.collective, OC_PERF_REDUCE);
+    assert_int_equal(options.ruled, OC_RULED_REDUCE);
+    assert_int_equal(parse("--collective reduce_scatter"), OC_PERF_RUN);
+    assert_int_equal(options.collective, OC_PERF_REDUCE_SCATTER);
+    assert_int_equal(options.ruled, OC_RULED_REDUCE_SCATTER);
+    assert_int_equal(parse("--collective=reduce_scatter_block -b 1M"), OC_PERF_RUN);
+    assert_int_equal(options.collective, OC_PERF_REDUCE_SCATTER_BLOCK);
+    assert_int_equal(options.ruled, OC_RULED_REDUCE_SCATTER_BLOCK);
+    assert_int_equal(parse("-c barrier -r 7"), OC_PERF_RUN);
+    assert_int_equal(options.collective, OC_PERF_BARRIER);
+    assert_int_equal(options.ruled, OC_RULED_BARRIER);
 }
 
 static void test_everything(void **state)
@@ -84,6 +103,10 @@ static void test_mistakes(void **state)
     refused("--type byte", "\"byte\" is not a type that can be added up");
     refused("--type int", "\"int\" is not a type that can be added up");
     refused("--output=", "\"\" is not a file for --output");
+    refused("-c bcast", "\"bcast\" is not a collective that rules speak of: give allreduce, ");
+    refused("-c barrier -b 8", "--min is not for barrier, which has no elements: leave it out");
+    refused("-e 8M -c barrier", "--max is not for barrier");
+    refused("-c barrier -d float", "--type is not for barrier");
     refused("--add", "--add is for a file: name it with --output");
 }
 
@@ -91,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_collectives),
         cmocka_unit_test(test_everything),
         cmocka_unit_test(test_mistakes),
     };

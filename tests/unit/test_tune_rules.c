@@ -17,7 +17,7 @@
 #include "tools/tune/merge.h"
 #include "tools/tune/rules_file.h"
 
-static const oc_tune_situation_t four = {4, 1, 2};
+static const oc_tune_situation_t four = {4, 1, 2, OC_RULED_ALLREDUCE};
 
 static oc_rules_t rules;
 static char error[512];
@@ -142,7 +142,8 @@ static void test_long_texts(void **state)
 
 static void test_is_for(void **state)
 {
-    const oc_tune_situation_t others[] = {{5, 1, 2}, {4, 2, 2}, {4, 1, 3}};
+    const oc_tune_situation_t others[] = {{5, 1, 2, 0}, {4, 2, 2, 0}, {4, 1, 3, 0},
+                                          {4, 1, 2, OC_RULED_REDUCE}};
 
     (void) state;
     parse("[allreduce a]\nhosts = 4\nranks_per_host = 1\nservers = 2\noffload = never\n"
@@ -151,7 +152,7 @@ static void test_is_for(void **state)
     assert_true(oc_tune_is_for(&rules.rules[0], &four));
     assert_false(oc_tune_is_for(&rules.rules[1], &four));
     assert_false(oc_tune_is_for(&rules.rules[2], &four));
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         assert_false(oc_tune_is_for(&rules.rules[0], &others[i]));
     }
 }
@@ -172,7 +173,7 @@ static void test_names(void **state)
           "[allreduce 4x1+2-2]\nhosts = 4\noffload = never\n");
     oc_tune_rule_name(&four, &rules, name);
     assert_string_equal(name, "4x1+2-3");
-    oc_tune_rule_name(&(oc_tune_situation_t) {65536, 65536, 256000}, &rules, name);
+    oc_tune_rule_name(&(oc_tune_situation_t) {65536, 65536, 256000, 0}, &rules, name);
     assert_string_equal(name, "65536x65536+256000");
 }
 
@@ -262,6 +263,50 @@ static void test_similar_stay(void **state)
                   RULE "\n[allreduce a]\nhosts = 4\nservers = 2\noffload = never\n\n"
                   "[allreduce b]\nhosts = 4-5\nranks_per_host = 1\nservers = 2\noffload = never\n");
     assert_int_equal(rules.count, 3);
+}
+
+/* Rules of other collectives are those of another situation, also by the same name. */
+static void test_kinds_stay(void **state)
+{
+    static const char reduce[] = "[reduce new]\nhosts = 4\nranks_per_host = 1\nservers = 2\n"
+                                 "offload = never\n";
+    char name[OC_RULE_NAME_SIZE], before[512], after[512];
+
+    (void) state;
+    snprintf(before, sizeof(before), "%s\n" OLD "\n[barrier x]\noffload = never\n", reduce);
+    snprintf(after, sizeof(after), RULE "\n%s\n[barrier x]\noffload = never\n", reduce);
+    expect_merged(before, after);
+    assert_int_equal(rules.count, 3);
+    oc_tune_rule_name(&(oc_tune_situation_t) {9, 9, 9, OC_RULED_REDUCE_SCATTER}, &rules, name);
+    assert_string_equal(name, "9x9+9");
+}
+
+/* What has no sizes. */
+static void test_barrier(void **state)
+{
+    const oc_tune_situation_t barrier = {4, 1, 2, OC_RULED_BARRIER};
+    oc_tune_facts_t facts = facts_of(&barrier);
+    oc_tune_finding_t finding = {.offloaded = true, .ratio = 2, .low = 2, .high = 2,
+                                 .verdict = OC_TUNE_FASTER};
+
+    (void) state;
+    facts.type = NULL;
+    for (int faster = 1; faster >= 0; faster--) {
+        char *text = NULL;
+        size_t length;
+        FILE *out = open_memstream(&text, &length);
+
+        assert_non_null(out);
+        oc_tune_write_rule(out, &facts, "b", &finding, 1);
+        fclose(out);
+        parse(text);
+        expect_rule(0, "b", &barrier);
+        assert_int_equal(rules.rules[0].offload.count, faster);
+        assert_non_null(strstr(text, "\n# medians of 5 rounds. A ratio"));
+        assert_non_null(strstr(text, faster ? "\noffload = always\n" : "\noffload = never\n"));
+        free(text);
+        finding.verdict = OC_TUNE_ALIKE;
+    }
 }
 
 /* Indented lines, and line ends of other systems. */
@@ -455,6 +500,7 @@ int main(void)
         cmocka_unit_test(test_names),         cmocka_unit_test(test_new_file),
         cmocka_unit_test(test_before_others), cmocka_unit_test(test_no_rules),
         cmocka_unit_test(test_replaced),      cmocka_unit_test(test_similar_stay),
+        cmocka_unit_test(test_kinds_stay),    cmocka_unit_test(test_barrier),
         cmocka_unit_test(test_odd_lines),     cmocka_unit_test(test_file),
         cmocka_unit_test(test_changed_meanwhile), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_too_many),

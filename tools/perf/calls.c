@@ -44,6 +44,12 @@ static void reduce(const oc_perf_call_t *c, MPI_Comm comm, MPI_Request *request)
     CALL(MPI_Reduce, MPI_Ireduce, c->send, c->receive, c->count, c->type, c->op, c->root, comm);
 }
 
+static void reduce_scatter(const oc_perf_call_t *c, MPI_Comm comm, MPI_Request *request)
+{
+    CALL(MPI_Reduce_scatter, MPI_Ireduce_scatter, c->send, c->receive, c->counts, c->type, c->op,
+         comm);
+}
+
 static void reduce_scatter_block(const oc_perf_call_t *c, MPI_Comm comm, MPI_Request *request)
 {
     CALL(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, c->send, c->receive, c->count,
@@ -62,6 +68,7 @@ static const start_t calls[OC_PERF_COLLECTIVE_END] = {
     [OC_PERF_ALLGATHERV] = allgatherv,
     [OC_PERF_BCAST] = bcast,
     [OC_PERF_REDUCE] = reduce,
+    [OC_PERF_REDUCE_SCATTER] = reduce_scatter,
     [OC_PERF_REDUCE_SCATTER_BLOCK] = reduce_scatter_block,
     [OC_PERF_BARRIER] = barrier,
 };

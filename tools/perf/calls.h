@@ -13,7 +13,7 @@ typedef struct {
     const void *send;           /* MPI_IN_PLACE where that is meant */
     void *receive;
     int count, root;
-    int *counts, *first;        /* allgatherv only: of all ranks */
+    int *counts, *first;        /* of unequal blocks: of all ranks */
     MPI_Datatype type;
     MPI_Op op;
 } oc_perf_call_t;

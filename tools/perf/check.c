@@ -36,10 +36,10 @@ static void visit_output(oc_perf_meter_t *m, visit_t each, void *arg)
         return;
     }
     for (unsigned rank = 0; rank < ranks; rank++) {
-        uint64_t first = oc_perf_block_first(total, rank, ranks);
+        uint64_t first = oc_perf_block_first(options, total, rank, ranks);
 
         oc_perf_pattern_input(&m->result, options->type, OC_PERF_OP_END, rank, ranks);
-        visit(m, each, arg, first, oc_perf_block_count(total, rank, ranks), first);
+        visit(m, each, arg, first, oc_perf_block_count(options, total, rank, ranks), first);
     }
 }
 

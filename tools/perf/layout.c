@@ -2,16 +2,39 @@
 /* From sizes to counts, buffers and factors. */
 #include "tools/perf/layout.h"
 
-uint64_t oc_perf_block_first(uint64_t total, unsigned rank, unsigned ranks)
+/* Before the block of a rank, if all are equal. */
+static uint64_t equal_first(uint64_t total, unsigned rank, unsigned ranks)
 {
     uint64_t rest = total % ranks;
 
     return total / ranks * rank + (rank < rest ? rank : rest);
 }
 
-uint64_t oc_perf_block_count(uint64_t total, unsigned rank, unsigned ranks)
+uint64_t oc_perf_block_first(const oc_perf_options_t *options, uint64_t total, unsigned rank,
+                             unsigned ranks)
 {
-    return total / ranks + (rank < total % ranks);
+    uint64_t own;
+
+    if (options->first < 0 || 0 == rank || ranks < 2) {
+        return rank < ranks ? equal_first(total, rank, ranks) : total;
+    }
+    own = total / 100 * (uint64_t) options->first + total % 100 * (uint64_t) options->first / 100;
+    return own + equal_first(total - own, rank - 1, ranks - 1);
+}
+
+uint64_t oc_perf_block_count(const oc_perf_options_t *options, uint64_t total, unsigned rank,
+                             unsigned ranks)
+{
+    return oc_perf_block_first(options, total, rank + 1, ranks)
+           - oc_perf_block_first(options, total, rank, ranks);
+}
+
+static uint64_t largest_block(const oc_perf_options_t *options, uint64_t total, unsigned ranks)
+{
+    uint64_t zero = oc_perf_block_count(options, total, 0, ranks);
+    uint64_t one = ranks > 1 ? oc_perf_block_count(options, total, 1, ranks) : 0;
+
+    return zero > one ? zero : one;
 }
 
 static uint64_t total_elements(const oc_perf_options_t *options, uint64_t size, unsigned ranks)
@@ -45,7 +68,7 @@ static void set_buffers(oc_perf_layout_t *l, oc_perf_collective_t collective, bo
         l->send = l->total;
         l->receive = l->output = is_root ? l->total : 0;
         break;
-    default: /* reduce_scatter_block */
+    default: /* reduce_scatter, reduce_scatter_block */
         l->send = l->total;
         l->receive = l->output = block;
     }
@@ -66,7 +89,8 @@ oc_perf_layout_t oc_perf_layout(const oc_perf_options_t *options, uint64_t size,
 {
     oc_perf_collective_t collective = options->collective;
     bool gathers = OC_PERF_ALLGATHER == collective || OC_PERF_ALLGATHERV == collective;
-    bool scatters = OC_PERF_REDUCE_SCATTER_BLOCK == collective;
+    bool scatters = OC_PERF_REDUCE_SCATTER == collective
+                    || OC_PERF_REDUCE_SCATTER_BLOCK == collective;
     bool is_root = (unsigned) options->root == rank;
     oc_perf_layout_t l = {0};
 
@@ -74,10 +98,10 @@ oc_perf_layout_t oc_perf_layout(const oc_perf_options_t *options, uint64_t size,
         return l;
     }
     l.total = total_elements(options, size, ranks);
-    l.count = gathers || scatters ? oc_perf_block_count(l.total, 0, ranks) : l.total;
-    l.input_first = gathers ? oc_perf_block_first(l.total, rank, ranks) : 0;
-    l.output_first = scatters ? oc_perf_block_first(l.total, rank, ranks) : 0;
-    set_buffers(&l, collective, is_root, oc_perf_block_count(l.total, rank, ranks));
+    l.count = gathers || scatters ? largest_block(options, l.total, ranks) : l.total;
+    l.input_first = gathers ? oc_perf_block_first(options, l.total, rank, ranks) : 0;
+    l.output_first = scatters ? oc_perf_block_first(options, l.total, rank, ranks) : 0;
+    set_buffers(&l, collective, is_root, oc_perf_block_count(options, l.total, rank, ranks));
     if ((OC_PERF_BCAST == collective && is_root)
         || (options->in_place && (OC_PERF_REDUCE != collective || is_root))) {
         move_input(&l, gathers);
@@ -94,6 +118,7 @@ double oc_perf_bus_factor(oc_perf_collective_t collective, unsigned ranks)
         return 2 * others;
     case OC_PERF_ALLGATHER:
     case OC_PERF_ALLGATHERV:
+    case OC_PERF_REDUCE_SCATTER:
     case OC_PERF_REDUCE_SCATTER_BLOCK:
         return others;
     case OC_PERF_BARRIER:

@@ -189,8 +189,8 @@ static void set_call(oc_perf_meter_t *m)
         .count = (int) m->layout.count, .root = o->root, .counts = m->counts, .first = m->first,
         .type = oc_perf_mpi_type(o->type), .op = oc_perf_mpi_op(o->op)};
     for (unsigned rank = 0; rank < ranks; rank++) {
-        m->counts[rank] = (int) oc_perf_block_count(m->layout.total, rank, ranks);
-        m->first[rank] = (int) oc_perf_block_first(m->layout.total, rank, ranks);
+        m->counts[rank] = (int) oc_perf_block_count(o, m->layout.total, rank, ranks);
+        m->first[rank] = (int) oc_perf_block_first(o, m->layout.total, rank, ranks);
     }
 }
 

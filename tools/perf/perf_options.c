@@ -15,7 +15,7 @@
 #define MAX_TIME       3600000 /* ms */
 
 /* Which options were given: bits, as far as somebody asks. */
-enum { MIN = 1, MAX = 2, FACTOR = 4, TYPE = 8, OP = 16, ROOT = 32 };
+enum { MIN = 1, MAX = 2, FACTOR = 4, TYPE = 8, OP = 16, ROOT = 32, FIRST = 64 };
 
 typedef struct {
     oc_perf_parser_t common;
@@ -32,6 +32,7 @@ static const struct option known[] = {
     {"warmup", required_argument, NULL, 'w'},     {"time", required_argument, NULL, 't'},
     {"type", required_argument, NULL, 'd'},
     {"op", required_argument, NULL, 'o'},         {"root", required_argument, NULL, 'r'},
+    {"first", required_argument, NULL, 'F'},
     {"in-place", no_argument, NULL, 'p'},         {"nonblocking", no_argument, NULL, 'N'},
     {"check", no_argument, NULL, 'c'},            {"compare", no_argument, NULL, 'C'},
     {"interface", required_argument, NULL, 'i'},  {"json", required_argument, NULL, 'J'},
@@ -43,8 +44,8 @@ void oc_perf_options_help(FILE *out)
     fprintf(out,
             "Usage: mpirun ... optcast-perf COLLECTIVE [OPTION]...\n"
             "Measures a collective operation of MPI, and what coll/optcast makes of it.\n\n"
-            "COLLECTIVE: allreduce, allgather, allgatherv, bcast, reduce, reduce_scatter_block or "
-            "barrier\n\n"
+            "COLLECTIVE: allreduce, allgather, allgatherv, bcast, reduce, reduce_scatter,\n"
+            "            reduce_scatter_block or barrier\n\n"
             "  -b, --min SIZE          Smallest size in bytes; K, M and G are understood (1K).\n"
             "  -e, --max SIZE          Largest size (16M).\n"
             "  -f, --factor N          From one size to the next (2).\n"
@@ -60,6 +61,9 @@ void oc_perf_options_help(FILE *out)
             "land, lor,\n"
             "                          lxor (sum).\n"
             "      --root RANK         Of bcast and reduce (0).\n"
+            "      --first PERCENT     Of allgatherv and reduce_scatter: the block of rank 0, of the "
+            "whole\n"
+            "                          vector; the others are equal (all are).\n"
             "      --in-place          With MPI_IN_PLACE.\n"
             "      --nonblocking       MPI_I... and MPI_Wait.\n"
             "      --check             Verify every element of every result.\n"
@@ -148,6 +152,9 @@ static bool parse_option(parser_t *p, int option)
     case 'r':
         p->given |= ROOT;
         return oc_perf_parse_number(&p->common, "root", optarg, 0, INT_MAX, &options->root);
+    case 'F':
+        p->given |= FIRST;
+        return oc_perf_parse_number(&p->common, "first", optarg, 0, 100, &options->first);
     case 'i':
         options->interfaces = optarg;
         return true;
@@ -164,12 +171,12 @@ static bool parse_collective(parser_t *p, int argc, char **argv)
 {
     if (optind >= argc) {
         return WRONG(p, "no collective is named: give allreduce, allgather, allgatherv, bcast, "
-                     "reduce, reduce_scatter_block or barrier");
+                     "reduce, reduce_scatter, reduce_scatter_block or barrier");
     }
     p->options->collective = oc_perf_collective_find(argv[optind]);
     if (OC_PERF_COLLECTIVE_END == p->options->collective) {
         return WRONG(p, "\"%s\" is not a collective: give allreduce, allgather, allgatherv, bcast, "
-                     "reduce, reduce_scatter_block or barrier", argv[optind]);
+                     "reduce, reduce_scatter, reduce_scatter_block or barrier", argv[optind]);
     }
     if (optind + 1 < argc) {
         return WRONG(p, "unexpected argument \"%s\": give one collective", argv[optind + 1]);
@@ -237,6 +244,9 @@ static bool check_together(parser_t *p)
     if (0 != (p->given & ROOT) && !oc_perf_has_root(options->collective)) {
         return WRONG(p, "%s has no root: leave out --root", collective);
     }
+    if (0 != (p->given & FIRST) && !oc_perf_has_counts(options->collective)) {
+        return WRONG(p, "%s has no unequal blocks: leave out --first", collective);
+    }
     if (NULL != options->json && NULL != options->csv && 0 == strcmp(options->json, options->csv)) {
         return WRONG(p, "--json and --csv name the same file, %s: give two", options->json);
     }
@@ -253,7 +263,7 @@ oc_perf_command_t oc_perf_options_parse(int argc, char **argv, oc_perf_options_t
 
     *options = (oc_perf_options_t) {.min = DEFAULT_MIN, .max = DEFAULT_MAX,
                                     .factor = DEFAULT_FACTOR, .iterations = 20, .warmup = 5,
-                                    .type = OC_PERF_FLOAT, .op = OC_PERF_SUM};
+                                    .type = OC_PERF_FLOAT, .op = OC_PERF_SUM, .first = -1};
     optind = 0; /* from the start, also a second time */
     while (good && -1 != (option = getopt_long(argc, argv, ":b:e:f:n:w:t:d:o:", known, NULL))) {
         if ('h' == option || 'v' == option) {

@@ -20,6 +20,7 @@ typedef struct {
     oc_perf_type_t type;
     oc_perf_op_t op;            /* OC_PERF_OP_END if the collective has none */
     int root;
+    int first;                  /* percent of a vector that rank 0's block is; -1: all are equal */
     bool in_place, nonblocking, check, compare;
     const char *interfaces;     /* NULL: as wire.h chooses */
     const char *json, *csv;     /* NULL: none */

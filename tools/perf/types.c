@@ -24,7 +24,7 @@ static const char *const ops[OC_PERF_OP_END] = {
     [OC_PERF_LXOR] = "lxor",
 };
 
-enum { DATA = 1, OP = 2, ROOT = 4, IN_PLACE = 8 };
+enum { DATA = 1, OP = 2, ROOT = 4, IN_PLACE = 8, COUNTS = 16 };
 
 /* Equal and unequal blocks share a counter. */
 static const struct {
@@ -33,9 +33,11 @@ static const struct {
 } collectives[OC_PERF_COLLECTIVE_END] = {
     [OC_PERF_ALLREDUCE] = {"allreduce", "allreduce", DATA | OP | IN_PLACE},
     [OC_PERF_ALLGATHER] = {"allgather", "allgather", DATA | IN_PLACE},
-    [OC_PERF_ALLGATHERV] = {"allgatherv", "allgather", DATA | IN_PLACE},
+    [OC_PERF_ALLGATHERV] = {"allgatherv", "allgather", DATA | IN_PLACE | COUNTS},
     [OC_PERF_BCAST] = {"bcast", "bcast", DATA | ROOT},
     [OC_PERF_REDUCE] = {"reduce", "reduce", DATA | OP | ROOT | IN_PLACE},
+    [OC_PERF_REDUCE_SCATTER] = {"reduce_scatter", "reduce_scatter",
+                                DATA | OP | IN_PLACE | COUNTS},
     [OC_PERF_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block", "reduce_scatter",
                                       DATA | OP | IN_PLACE},
     [OC_PERF_BARRIER] = {"barrier", "barrier", 0},
@@ -124,4 +126,9 @@ bool oc_perf_has_root(oc_perf_collective_t collective)
 bool oc_perf_has_in_place(oc_perf_collective_t collective)
 {
     return 0 != (collectives[collective].has & IN_PLACE);
+}
+
+bool oc_perf_has_counts(oc_perf_collective_t collective)
+{
+    return 0 != (collectives[collective].has & COUNTS);
 }

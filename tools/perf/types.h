@@ -42,6 +42,7 @@ typedef enum {
     OC_PERF_ALLGATHERV,
     OC_PERF_BCAST,
     OC_PERF_REDUCE,
+    OC_PERF_REDUCE_SCATTER,
     OC_PERF_REDUCE_SCATTER_BLOCK,
     OC_PERF_BARRIER,
     OC_PERF_COLLECTIVE_END
@@ -61,10 +62,11 @@ size_t oc_perf_type_size(oc_perf_type_t type);
 bool oc_perf_type_is_float(oc_perf_type_t type);
 bool oc_perf_type_is_signed(oc_perf_type_t type);
 
-/* What a collective has: data at all, an operation, a root, a variant in place. */
+/* What a collective has: data at all, an operation, a root, a variant in place, unequal blocks. */
 bool oc_perf_has_data(oc_perf_collective_t collective);
 bool oc_perf_has_op(oc_perf_collective_t collective);
 bool oc_perf_has_root(oc_perf_collective_t collective);
 bool oc_perf_has_in_place(oc_perf_collective_t collective);
+bool oc_perf_has_counts(oc_perf_collective_t collective);
 
 #endif

@@ -162,6 +162,11 @@ void oc_tune_ranges(const oc_tune_finding_t *findings, size_t count, oc_sizes_t 
     run_t runs[OC_MAX_SIZES + 1] = {{0, 0}}, run;
 
     *sizes = (oc_sizes_t) {.count = 0};
+    if (1 == count && 0 == findings[0].bytes) {
+        sizes->count = OC_TUNE_FASTER == findings[0].verdict;
+        sizes->ranges[0] = (oc_range_t) {.last = UINT64_MAX};
+        return;
+    }
     for (size_t begin = 0; find_run(&coarse, begin, &run); begin = run.last + 1) {
         runs[sizes->count++] = run;
         if (sizes->count > OC_MAX_SIZES) {

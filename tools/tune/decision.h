@@ -54,7 +54,8 @@ void oc_tune_judge(const oc_tune_sample_t *sample, oc_tune_finding_t *finding);
  * Findings by size. A range begins with two neighbours among the first sizes that are faster, goes
  * on as long as no two in a row are alike and none is slower, and ends with one that is faster;
  * sizes in between move its ends, as far as they are faster without a gap. Of more ranges than
- * rules can have, those with the fewest sizes are left out.
+ * rules can have, those with the fewest sizes are left out. One finding of 0 bytes, of what has no
+ * sizes, is all or nothing.
  */
 void oc_tune_ranges(const oc_tune_finding_t *findings, size_t count, oc_sizes_t *sizes);
 

@@ -70,7 +70,8 @@ static bool prepare(run_t *run)
         return false;
     }
     run->situation = (oc_tune_situation_t) {.hosts = (unsigned) run->job.hosts,
-                                            .ranks_per_host = (unsigned) run->job.ranks_per_host};
+                                            .ranks_per_host = (unsigned) run->job.ranks_per_host,
+                                            .ruled = options->ruled};
     if (0 == run->job.rank && count_servers(run, error, sizeof(error))) {
         (void) oc_tune_output_open(&run->output, options->output, options->add, error,
                                    sizeof(error));
@@ -111,7 +112,9 @@ static void write_rule(run_t *run, char *error, size_t size)
     oc_tune_facts_t facts = {
         .situation = run->situation, .version = PACKAGE_VERSION, .mpi = mpi, .date = date,
         .servers = oc_perf_component_setting(&run->component, "servers"),
-        .type = oc_perf_type_name(run->options->type), .rounds = run->options->rounds};
+        .type = oc_perf_has_data(run->options->collective) ? oc_perf_type_name(run->options->type)
+                                                           : NULL,
+        .rounds = run->options->rounds};
 
     oc_perf_library(mpi, sizeof(mpi));
     mpi[strcspn(mpi, ",")] = '\0';
@@ -144,7 +147,7 @@ static int run_job(const oc_tune_options_t *options)
     int status = OC_PERF_EXIT_USAGE;
 
     run.options = options;
-    oc_perf_component_open(&run.component, OC_PERF_ALLREDUCE);
+    oc_perf_component_open(&run.component, options->collective);
     oc_perf_component_insist(&run.component);
     oc_perf_job_open(&run.job, "optcast-tune", &run.component);
     if (prepare(&run)) {

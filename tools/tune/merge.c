@@ -56,13 +56,13 @@ static bool next_line(text_t *text, line_t *line)
     return true;
 }
 
-/* Whether the line opens a rule; all else that is accepted is [model]. */
+/* Whether the line opens a rule: all that is accepted but [model]. */
 static bool opens_rule(const line_t *line)
 {
-    static const char word[] = "[allreduce";
+    static const char word[] = "[model]";
     const char *at = memchr(line->begin, '[', (size_t) (line->end - line->begin));
 
-    return (size_t) (line->end - at) > strlen(word) && 0 == memcmp(at, word, strlen(word));
+    return (size_t) (line->end - at) < strlen(word) || 0 != memcmp(at, word, strlen(word));
 }
 
 /* The next section; false: there is none. Reads on behind the last line of it. */

@@ -17,7 +17,7 @@ static bool is_one(const oc_range_t *range, uint64_t number)
 
 bool oc_tune_is_for(const oc_rule_t *rule, const oc_tune_situation_t *situation)
 {
-    return is_one(&rule->hosts, situation->hosts)
+    return situation->ruled == rule->ruled && is_one(&rule->hosts, situation->hosts)
            && is_one(&rule->ranks_per_host, situation->ranks_per_host)
            && is_one(&rule->servers, situation->servers);
 }
@@ -26,7 +26,7 @@ static bool is_taken(const char *name, const oc_rules_t *rules,
                      const oc_tune_situation_t *situation)
 {
     for (uint64_t i = 0; i < rules->count; i++) {
-        if (0 == strcmp(name, rules->rules[i].name)
+        if (situation->ruled == rules->rules[i].ruled && 0 == strcmp(name, rules->rules[i].name)
             && !oc_tune_is_for(&rules->rules[i], situation)) {
             return true;
         }
@@ -59,8 +59,9 @@ static void write_facts(FILE *out, const oc_tune_facts_t *facts)
     fprintf(out, "# %u host%s with up to %u rank%s, servers %.*s%s;\n", s->hosts, plural(s->hosts),
             s->ranks_per_host, plural(s->ranks_per_host), MAX_TEXT, facts->servers,
             strlen(facts->servers) > MAX_TEXT ? "..." : "");
-    fprintf(out, "# sums of %s, medians of %d rounds. A ratio above 1: optcast was faster.\n",
-            facts->type, facts->rounds);
+    fprintf(out, "# %s%s%smedians of %d rounds. A ratio above 1: optcast was faster.\n",
+            NULL == facts->type ? "" : "sums of ", NULL == facts->type ? "" : facts->type,
+            NULL == facts->type ? "" : ", ", facts->rounds);
 }
 
 static const char *judgement(const oc_tune_finding_t *finding)
@@ -93,7 +94,7 @@ void oc_tune_write_rule(FILE *out, const oc_tune_facts_t *facts, const char *nam
     oc_tune_ranges_text(&sizes, offload, sizeof(offload));
     write_facts(out, facts);
     write_table(out, findings, count);
-    fprintf(out, "[allreduce %s]\nhosts = %u\nranks_per_host = %u\nservers = %u\noffload = %s\n",
-            name, facts->situation.hosts, facts->situation.ranks_per_host,
+    fprintf(out, "[%s %s]\nhosts = %u\nranks_per_host = %u\nservers = %u\noffload = %s\n",
+            oc_ruled_name(facts->situation.ruled), name, facts->situation.hosts, facts->situation.ranks_per_host,
             facts->situation.servers, offload);
 }

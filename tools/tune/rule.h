@@ -10,7 +10,8 @@
 
 /* What a rule is for. */
 typedef struct {
-    unsigned hosts, ranks_per_host, servers; /* as in base/rules.h */
+    unsigned hosts, ranks_per_host, servers; /* as in base/rules.h … */
+    oc_ruled_t ruled;
 } oc_tune_situation_t;
 
 /* For people. Texts have one line. */
@@ -19,7 +20,7 @@ typedef struct {
     const char *version;        /* of optcast-tune */
     const char *mpi;            /* library and version */
     const char *servers;        /* coll_optcast_servers */
-    const char *type;
+    const char *type;           /* NULL: there are no elements */
     const char *date;
     int rounds;
 } oc_tune_facts_t;

@@ -29,6 +29,15 @@ typedef struct {
     oc_tune_survey_t *result;
 } survey_t;
 
+/* What a size is a multiple of. */
+static uint64_t unit_of(const survey_t *s)
+{
+    uint64_t element = oc_perf_type_size(s->options.type);
+
+    return OC_PERF_REDUCE_SCATTER_BLOCK == s->options.collective ? element * (uint64_t) s->job->ranks
+                                                                 : element;
+}
+
 static void add_size(survey_t *s, uint64_t bytes, bool finer)
 {
     size_t at = s->count;
@@ -45,11 +54,18 @@ static void add_size(survey_t *s, uint64_t bytes, bool finer)
     s->iterations[at] = 0;
 }
 
-/* In whole elements, of which there is at least one: small sizes may become the same. */
+/*
+ * In whole elements, of which there is at least one: small sizes may become the same. Without
+ * elements there is one size, which is none.
+ */
 static void add_sizes(survey_t *s)
 {
-    uint64_t element = oc_perf_type_size(s->options.type), bytes;
+    uint64_t element = unit_of(s), bytes;
 
+    if (!oc_perf_has_data(s->options.collective)) {
+        add_size(s, 0, false);
+        return;
+    }
     for (uint64_t size = s->options.min; size <= s->options.max; size *= 2) {
         bytes = size < element ? element : size / element * element;
         if (0 == s->count || s->samples[s->count - 1].bytes != bytes) {
@@ -146,8 +162,7 @@ static size_t add_finer(survey_t *s)
 
     if (0 == s->job->rank) {
         judge(s);
-        count = oc_tune_finer(s->result->findings, s->count, oc_perf_type_size(s->options.type),
-                              sizes);
+        count = oc_tune_finer(s->result->findings, s->count, unit_of(s), sizes);
     }
     MPI_Bcast(&count, 1, MPI_UINT64_T, 0, s->job->control);
     MPI_Bcast(sizes, (int) count, MPI_UINT64_T, 0, s->job->control);
@@ -182,8 +197,8 @@ bool oc_tune_survey(const oc_tune_options_t *options, const oc_perf_job_t *job,
         return false;
     }
     s->options = (oc_perf_options_t) {
-        .collective = OC_PERF_ALLREDUCE, .min = options->min, .max = options->max, .factor = 2,
-        .iterations = MAX_ITERATIONS, .warmup = WARMUP, .type = options->type, .op = OC_PERF_SUM,
+        .collective = options->collective, .min = options->min, .max = options->max, .factor = 2,
+        .iterations = MAX_ITERATIONS, .warmup = WARMUP, .type = options->type, .op = OC_PERF_SUM, .first = -1,
         .check = job->ranks <= OC_PERF_MAX_CHECKED_RANKS, .compare = true, .interfaces = "none"};
     s->job = job;
     s->result = result;

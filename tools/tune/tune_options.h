@@ -5,10 +5,13 @@
 
 #include <stdio.h>
 
+#include "base/rules.h"
 #include "tools/perf/arguments.h"
 #include "tools/perf/types.h"
 
 typedef struct {
+    oc_perf_collective_t collective; /* one that rules speak of */
+    oc_ruled_t ruled;           /* the same */
     const char *output;         /* NULL: stdout */
     bool add;                   /* to the rules that the file has */
     uint64_t min, max;          /* bytes; max is at least twice min */

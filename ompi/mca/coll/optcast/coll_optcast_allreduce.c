@@ -3,23 +3,11 @@
 #include "coll_optcast_allreduce.h"
 
 #include "coll_optcast_call.h"
-#include "coll_optcast_fallback.h"
 #include "coll_optcast_module.h"
 #include "coll_optcast_operate.h"
 #include "coll_optcast_operation.h"
 #include "coll_optcast_persistent.h"
 #include "coll_optcast_reductions.h"
-
-static oc_fallback_t allreduce_decide(const mca_coll_optcast_module_t *m,
-                                      mca_coll_optcast_call_t *call)
-{
-    oc_fallback_t reason = mca_coll_optcast_decide_reduction(m, call);
-
-    if (OC_FALLBACK_NONE == reason && call->bytes < m->least) {
-        return UINT64_MAX == m->least ? OC_FALLBACK_PLACE : OC_FALLBACK_SIZE;
-    }
-    return reason;
-}
 
 static oc_status_t coll_allreduce_start(const mca_coll_optcast_module_t *m, oc_group_t *group,
                                         mca_coll_optcast_call_t *call,
@@ -77,7 +65,8 @@ static const mca_coll_optcast_operation_t operation = {
     .names = {"Allreduce", "Iallreduce", "Allreduce_init"},
     .service = OC_SERVICE_AGGREGATION,
     .by_size = true,
-    .decide = allreduce_decide,
+    .ruled = OC_RULED_ALLREDUCE,
+    .decide = mca_coll_optcast_decide_reduction,
     .start = coll_allreduce_start,
     .previous = allreduce_previous,
     .previous_now = allreduce_previous_now,

@@ -10,8 +10,9 @@
 #include "coll_optcast_operate.h"
 #include "coll_optcast_operation.h"
 #include "coll_optcast_persistent.h"
+#include "coll_optcast_reductions.h"
 
-/* Mode auto leaves it: it takes no bytes off any link. */
+/* Mode auto leaves it, unless a rule says otherwise: it takes no bytes off any link. */
 static oc_fallback_t barrier_decide(const mca_coll_optcast_module_t *m,
                                     mca_coll_optcast_call_t *call)
 {
@@ -21,7 +22,7 @@ static oc_fallback_t barrier_decide(const mca_coll_optcast_module_t *m,
     call->oc_op = OC_OP_BOR;
     call->oc_type = OC_TYPE_UINT8;
     call->bytes = sizeof(call->token);
-    return OC_MODE_AUTO == m->mode ? OC_FALLBACK_SIZE : OC_FALLBACK_NONE;
+    return mca_coll_optcast_decide_size(m, call);
 }
 
 static oc_status_t coll_barrier_start(const mca_coll_optcast_module_t *m, oc_group_t *group,
@@ -30,7 +31,7 @@ static oc_status_t coll_barrier_start(const mca_coll_optcast_module_t *m, oc_gro
 {
     oc_allreduce_args_t args = {
         .send = &call->token, .recv = &call->token, .count = 1, .to = OC_RESULT_TO_NOBODY,
-        .op = call->oc_op, .type = call->oc_type, .finished = finished, .arg = arg};
+        .ruled = OC_RULED_BARRIER, .op = call->oc_op, .type = call->oc_type, .finished = finished, .arg = arg};
 
     (void) m;
     return oc_allreduce_start(group, &args);
@@ -71,6 +72,8 @@ static bool barrier_same_numbers(const mca_coll_optcast_module_t *m)
 static const mca_coll_optcast_operation_t operation = {
     .names = {"Barrier", "Ibarrier", "Barrier_init"},
     .service = OC_SERVICE_AGGREGATION,
+    .by_size = true,
+    .ruled = OC_RULED_BARRIER,
     .decide = barrier_decide,
     .start = coll_barrier_start,
     .previous = barrier_previous,

@@ -4,6 +4,7 @@
 
 #include "ompi/group/group.h"
 
+#include "coll_optcast_operation.h"
 #include "coll_optcast_state.h"
 
 /*
@@ -49,13 +50,15 @@ void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m)
         return;
     }
     /* if all are on this rank's host, each rank finds that */
-    m->least = oc_least_find(&st->least, (uint32_t) ompi_comm_size(m->comm),
-                             !ompi_group_have_remote_peers(group));
+    for (int ruled = 0; ruled < OC_NUM_RULED; ruled++) {
+        m->least[ruled] = oc_least_find(&st->least[ruled], (uint32_t) ompi_comm_size(m->comm),
+                                        !ompi_group_have_remote_peers(group));
+    }
 }
 
 oc_fallback_t mca_coll_optcast_left(const oc_group_t *group, const mca_coll_optcast_call_t *call)
 {
-    if (oc_group_leaves(group, call->oc_type, call->bytes)) {
+    if (oc_group_leaves(group, call->operation->ruled, call->oc_type, call->bytes)) {
         return OC_FALLBACK_SIZE;
     }
     if (OC_GROUP_DECLINED != oc_group_state(group)) {

@@ -12,7 +12,7 @@
 #include "coll_optcast_fallback.h"
 #include "coll_optcast_module.h"
 
-/* Sets the size of the smallest Allreduce of the module that may ever be offloaded. */
+/* Sets the sizes of the smallest reductions of the module that may ever be offloaded. */
 void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m);
 /*
  * Why the group is known to leave such a call to the previous module; NONE: it does not, or this

@@ -7,6 +7,7 @@
 
 #include "coll_optcast_bootstrap.h"
 #include "coll_optcast_module.h"
+#include "coll_optcast_operation.h"
 #include "coll_optcast_report.h"
 #include "coll_optcast_state.h"
 
@@ -48,7 +49,7 @@ oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap,
         .name = mca_coll_optcast_name(m->comm),
         .mode = m->mode,
         .rules = OC_MODE_AUTO == m->mode ? &mca_coll_optcast_state.rules : NULL,
-        .least = m->least,
+        .only_ruled = NULL == only ? OC_RULED_ALLREDUCE : only->operation->ruled,
         .only_type = NULL == only ? 0 : only->oc_type,
         .only_bytes = NULL == only ? 0 : only->bytes,
         .bootstrap = &mca_coll_optcast_bootstrap,
@@ -57,6 +58,7 @@ oc_group_t *mca_coll_optcast_group_new(mca_coll_optcast_bootstrap_t *bootstrap,
 
     oc_group_t *group = NULL;
 
+    memcpy(params.least, m->least, sizeof(params.least));
     place(m->comm, &params);
     (void) oc_group_create(mca_coll_optcast_state.client, &params, &group);
     return group;

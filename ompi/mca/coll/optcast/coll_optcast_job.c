@@ -23,7 +23,7 @@
  * exchange that it cannot take part. What comes then belongs to one format, and may have any
  * length.
  */
-#define FORMAT      "OCJ03001"
+#define FORMAT      "OCJ04001"
 #define NUM_LETTERS 5
 
 /*
@@ -44,12 +44,13 @@ typedef struct {
     uint64_t cast_least, block_least, pair_least; /* what comes of it */
     int32_t mode, max_ranks, priority, multicast;
     oc_job_t job;
-    oc_least_t least;   /* mode auto: no smaller Allreduce is offloaded */
+    oc_least_t least[OC_NUM_RULED]; /* mode auto: no smaller vector is offloaded */
     oc_rules_t rules;
 } published_t;
 
 _Static_assert(offsetof(published_t, rules)
-                   == 56 + sizeof(oc_job_t) + 2 * OC_LEAST_CLASSES * sizeof(uint64_t),
+                   == 56 + sizeof(oc_job_t)
+                          + OC_NUM_RULED * 2 * OC_LEAST_CLASSES * sizeof(uint64_t),
                "other versions would misunderstand it");
 
 /* What rank 0 of the job published, if it is known. */
@@ -121,9 +122,12 @@ static void prepare_auto(void)
     oc_outlook_t outlook;
 
     read_rules();
-    st->rules.previous = mca_coll_optcast_opponent();
+    mca_coll_optcast_opponent(st->rules.previous);
     oc_outlook_make(&st->settings, mca_coll_optcast_job_max_hosts(), &st->network, &outlook);
-    oc_least_make(&st->rules, &outlook, (uint32_t) ompi_proc_world_size(), &st->least);
+    for (int ruled = 0; ruled < OC_NUM_RULED; ruled++) {
+        oc_least_make(&st->rules, &outlook, (oc_ruled_t) ruled, (uint32_t) ompi_proc_world_size(),
+                      &st->least[ruled]);
+    }
 }
 
 /*
@@ -185,7 +189,7 @@ void mca_coll_optcast_job_publish(void)
     memset(&published, 0, sizeof(published));
     memcpy(published.format, FORMAT, sizeof(published.format));
     published.job = identity;
-    published.least = st->least;
+    memcpy(published.least, st->least, sizeof(published.least));
     memcpy(&published.rules, &st->rules, sizeof(published.rules));
 #define X(name, type) published.name = st->settings.name;
     FOREACH_FIRST(X)
@@ -252,7 +256,7 @@ bool mca_coll_optcast_job_adopt(void)
         return false;
     }
     identity = published.job;
-    st->least = published.least;
+    memcpy(st->least, published.least, sizeof(st->least));
     st->cast_least = published.cast_least;
     st->block_least = published.block_least;
     st->pair_least = published.pair_least;

@@ -16,7 +16,8 @@
 struct mca_coll_optcast_operation {
     const char *names[OC_NUM_WAYS];
     oc_service_t service;
-    bool by_size;               /* mode auto chooses sizes of it, and can say why */
+    bool by_size;               /* mode auto chooses sizes of it, by rules and model … */
+    oc_ruled_t ruled;           /* … for these, and can say why */
     /*
      * Whether it is offloaded: a pure function of what MPI makes equal on all ranks. Fills in
      * what the call is for the engine.

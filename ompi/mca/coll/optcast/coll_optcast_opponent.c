@@ -11,6 +11,7 @@
 #include "opal/mca/base/mca_base_var.h"
 
 #include "client/plan/previous.h"
+#include "client/plan/previous_owned.h"
 
 /* Components that are for one host, for one rank, for pairs of groups, or between others. */
 static bool is_elsewhere(const char *name)
@@ -43,18 +44,44 @@ static int int_of(const char *component, const char *name, int otherwise)
     return NULL == value ? otherwise : *value;
 }
 
-/* What users say of tuned. Whether a file or an algorithm goes first depends on the version. */
-static uint64_t tuned(void)
+/* Those of an algorithm that the model knows; a Barrier's it need not. */
+static const struct {
+    const char *algorithm, *segments;
+    int last, fans_out;         /* the greatest number of one, and the one that takes a fan-out */
+} tuned_settings[OC_NUM_RULED] = {
+    [OC_RULED_ALLREDUCE] = {.algorithm = "allreduce_algorithm",
+                            .last = OC_ALGORITHM_RABENSEIFNER},
+    [OC_RULED_REDUCE] = {"reduce_algorithm", "reduce_algorithm_segmentsize",
+                         OC_REDUCE_RABENSEIFNER, OC_REDUCE_CHAIN},
+    [OC_RULED_REDUCE_SCATTER] = {.algorithm = "reduce_scatter_algorithm",
+                                 .last = OC_SCATTER_BUTTERFLY},
+    [OC_RULED_REDUCE_SCATTER_BLOCK] = {.algorithm = "reduce_scatter_block_algorithm",
+                                       .last = OC_BLOCK_BUTTERFLY},
+};
+
+/* Trees and chains in segments are faster than those that the model knows. */
+static bool is_known(oc_ruled_t ruled, int algorithm)
 {
+    const char *segments = tuned_settings[ruled].segments;
+
+    return algorithm <= tuned_settings[ruled].last
+           && (NULL == segments || 0 == algorithm
+               || (0 == int_of("tuned", segments, 0)
+                   && algorithm != tuned_settings[ruled].fans_out));
+}
+
+/* What users say of tuned. Whether a file or an algorithm goes first depends on the version. */
+static uint64_t tuned(oc_ruled_t ruled)
+{
+    const char *setting = tuned_settings[ruled].algorithm;
     const bool *dynamic = variable("tuned", "use_dynamic_rules");
-    int algorithm = int_of("tuned", "allreduce_algorithm", 0);
+    int algorithm = NULL == setting ? 0 : int_of("tuned", setting, 0);
     char *const *file = variable("tuned", "dynamic_rules_filename");
 
     if (NULL == dynamic || !*dynamic) {
         return OC_PREVIOUS_TUNED;
     }
-    if ((NULL != file && NULL != *file && '\0' != (*file)[0])
-        || algorithm > OC_ALGORITHM_RABENSEIFNER) {
+    if ((NULL != file && NULL != *file && '\0' != (*file)[0]) || !is_known(ruled, algorithm)) {
         return OC_PREVIOUS_BEST;
     }
     return algorithm > 0 ? OC_PREVIOUS_FORCED + (uint64_t) algorithm : OC_PREVIOUS_TUNED;
@@ -86,7 +113,7 @@ static const char *find_best(const char *other)
     return best;
 }
 
-uint64_t mca_coll_optcast_opponent(void)
+void mca_coll_optcast_opponent(uint64_t previous[OC_NUM_RULED])
 {
     const char *best = find_best("");
     uint64_t han = 0;
@@ -95,5 +122,8 @@ uint64_t mca_coll_optcast_opponent(void)
         han = OC_PREVIOUS_HAN;
         best = find_best("han");
     }
-    return han + (0 == strcmp(best, "tuned") ? tuned() : OC_PREVIOUS_BEST);
+    for (int ruled = 0; ruled < OC_NUM_RULED; ruled++) {
+        previous[ruled] = han + (0 == strcmp(best, "tuned") ? tuned((oc_ruled_t) ruled)
+                                                            : OC_PREVIOUS_BEST);
+    }
 }

@@ -5,10 +5,12 @@
 
 #include <stdint.h>
 
+#include "base/rules.h"
+
 /*
- * Returns a number of client/plan/previous.h. It depends on the components that are open and on
- * their settings. To be called while components are opened.
+ * Sets a number of client/plan/previous.h for each kind of reduction. It depends on the components
+ * that are open and on their settings. To be called while components are opened.
  */
-uint64_t mca_coll_optcast_opponent(void);
+void mca_coll_optcast_opponent(uint64_t previous[OC_NUM_RULED]);
 
 #endif

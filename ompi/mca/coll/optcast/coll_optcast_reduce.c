@@ -61,7 +61,9 @@ static bool reduce_same_numbers(const mca_coll_optcast_module_t *m)
 static const mca_coll_optcast_operation_t operation = {
     .names = {"Reduce", "Ireduce", "Reduce_init"},
     .service = OC_SERVICE_AGGREGATION,
-    .decide = mca_coll_optcast_decide_owned,
+    .by_size = true,
+    .ruled = OC_RULED_REDUCE,
+    .decide = mca_coll_optcast_decide_reduction,
     .start = coll_reduce_start,
     .previous = reduce_previous,
     .previous_now = reduce_previous_now,

@@ -68,7 +68,9 @@ static bool block_same_numbers(const mca_coll_optcast_module_t *m)
 static const mca_coll_optcast_operation_t block_operation = {
     .names = {"Reduce_scatter_block", "Ireduce_scatter_block", "Reduce_scatter_block_init"},
     .service = OC_SERVICE_AGGREGATION,
-    .decide = mca_coll_optcast_decide_owned,
+    .by_size = true,
+    .ruled = OC_RULED_REDUCE_SCATTER_BLOCK,
+    .decide = mca_coll_optcast_decide_reduction,
     .start = coll_reduce_scatter_start,
     .previous = block_previous,
     .previous_now = block_previous_now,
@@ -192,7 +194,9 @@ static bool blocks_same_numbers(const mca_coll_optcast_module_t *m)
 static const mca_coll_optcast_operation_t blocks_operation = {
     .names = {"Reduce_scatter", "Ireduce_scatter", "Reduce_scatter_init"},
     .service = OC_SERVICE_AGGREGATION,
-    .decide = mca_coll_optcast_decide_owned,
+    .by_size = true,
+    .ruled = OC_RULED_REDUCE_SCATTER,
+    .decide = mca_coll_optcast_decide_reduction,
     .prepare = blocks_prepare,
     .start = coll_reduce_scatter_start,
     .previous = blocks_previous,

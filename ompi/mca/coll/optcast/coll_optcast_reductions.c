@@ -4,6 +4,7 @@
 
 #include "reduction/reduction.h"
 
+#include "coll_optcast_operation.h"
 #include "coll_optcast_types.h"
 
 /*
@@ -33,15 +34,18 @@ oc_fallback_t mca_coll_optcast_decide_reduction(const mca_coll_optcast_module_t 
         return OC_FALLBACK_ORDER;
     }
     call->bytes = call->elements * oc_type_size(call->oc_type);
-    return 0 == call->bytes ? OC_FALLBACK_SIZE : OC_FALLBACK_NONE;
+    return 0 == call->bytes ? OC_FALLBACK_SIZE : mca_coll_optcast_decide_size(m, call);
 }
 
-oc_fallback_t mca_coll_optcast_decide_owned(const mca_coll_optcast_module_t *m,
-                                            mca_coll_optcast_call_t *call)
+oc_fallback_t mca_coll_optcast_decide_size(const mca_coll_optcast_module_t *m,
+                                           const mca_coll_optcast_call_t *call)
 {
-    oc_fallback_t reason = mca_coll_optcast_decide_reduction(m, call);
+    uint64_t least = m->least[call->operation->ruled];
 
-    return OC_FALLBACK_NONE == reason && OC_MODE_AUTO == m->mode ? OC_FALLBACK_SIZE : reason;
+    if (call->bytes >= least) {
+        return OC_FALLBACK_NONE;
+    }
+    return UINT64_MAX == least ? OC_FALLBACK_PLACE : OC_FALLBACK_SIZE;
 }
 
 /* Pairs of a value and an int are structures of C: the int is aligned, and so is the next pair. */
@@ -69,6 +73,7 @@ oc_allreduce_args_t mca_coll_optcast_reduction_args(const mca_coll_optcast_call_
         .send = MPI_IN_PLACE == call->sbuf ? call->rbuf : call->sbuf,
         .recv = call->no_result ? NULL : call->rbuf,
         .count = call->elements,
+        .ruled = call->operation->ruled,
         .op = call->oc_op,
         .type = call->oc_type,
         .layout = layout_of(call),

@@ -10,17 +10,14 @@
 #include "coll_optcast_module.h"
 
 /*
- * Whether the engine can do it: operation, type, and vector of call->elements elements. Fills in
+ * Whether it may be offloaded: operation, type, and vector of call->elements elements. Fills in
  * what these are for the engine. A pure function of what MPI makes equal on all ranks.
  */
 oc_fallback_t mca_coll_optcast_decide_reduction(const mca_coll_optcast_module_t *m,
                                                 mca_coll_optcast_call_t *call);
-/*
- * The same where results go to some ranks only: no model says yet what is gained by that, so mode
- * auto leaves it.
- */
-oc_fallback_t mca_coll_optcast_decide_owned(const mca_coll_optcast_module_t *m,
-                                            mca_coll_optcast_call_t *call);
+/* Why mode auto leaves such a vector, before the ranks have met; NONE: it does not. */
+oc_fallback_t mca_coll_optcast_decide_size(const mca_coll_optcast_module_t *m,
+                                           const mca_coll_optcast_call_t *call);
 /* What is the same in all of them, as arguments of oc_allreduce_start. */
 oc_allreduce_args_t mca_coll_optcast_reduction_args(const mca_coll_optcast_call_t *call,
                                                     void (*finished)(void *, oc_status_t),

@@ -20,10 +20,20 @@ const char *mca_coll_optcast_name(const ompi_communicator_t *comm)
 
 #define OC_CHOICE_SIZE 512
 
+static const char *const ruled_names[OC_NUM_RULED] = {
+    [OC_RULED_ALLREDUCE] = "Allreduce",
+    [OC_RULED_REDUCE] = "Reduce",
+    [OC_RULED_REDUCE_SCATTER] = "Reduce_scatter",
+    [OC_RULED_REDUCE_SCATTER_BLOCK] = "Reduce_scatter_block",
+    [OC_RULED_BARRIER] = "Barrier",
+};
+
 /* Before the ranks of a communicator have met. */
-static void explain_least(const mca_coll_optcast_module_t *m, char text[OC_CHOICE_SIZE])
+static void explain_least(const mca_coll_optcast_module_t *m, oc_ruled_t ruled,
+                          char text[OC_CHOICE_SIZE])
 {
-    oc_sizes_t sizes = {.count = UINT64_MAX != m->least, .ranges[0] = {m->least, UINT64_MAX}};
+    uint64_t least = m->least[ruled];
+    oc_sizes_t sizes = {.count = UINT64_MAX != least, .ranges[0] = {least, UINT64_MAX}};
     char printed[128];
 
     oc_sizes_print(&sizes, printed, sizeof(printed));
@@ -35,29 +45,55 @@ static void explain_least(const mca_coll_optcast_module_t *m, char text[OC_CHOIC
     }
 }
 
+static bool offloads_nothing(const mca_coll_optcast_module_t *m)
+{
+    for (int ruled = 0; ruled < OC_NUM_RULED; ruled++) {
+        if (UINT64_MAX != m->least[ruled]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void mca_coll_optcast_report_module(const mca_coll_optcast_module_t *m)
 {
     const char *servers = mca_coll_optcast_state.settings.servers;
     char text[OC_CHOICE_SIZE];
 
-    if (OC_MODE_AUTO != m->mode || UINT64_MAX != m->least || MPI_COMM_WORLD != m->comm
+    if (OC_MODE_AUTO != m->mode || !offloads_nothing(m) || MPI_COMM_WORLD != m->comm
         || 0 != ompi_comm_rank(m->comm) || NULL == servers
         || 0 == strncmp(servers, "embedded", strlen("embedded"))) {
         return;
     }
-    explain_least(m, text);
+    explain_least(m, OC_RULED_ALLREDUCE, text);
     OC_VERBOSE(1, "optcast: MPI_COMM_WORLD %s, so servers are not asked; coll_optcast_rules can tell "
                "how fast the network is, and coll_optcast_mode always offloads all", text);
 }
 
 /* What a group offloads in mode auto, and why; "" if there is nothing to choose. */
 static void report_explain(const mca_coll_optcast_module_t *m, oc_service_t service,
-                           const oc_group_t *group, char text[OC_CHOICE_SIZE])
+                           const oc_group_t *group, oc_ruled_t ruled, char text[OC_CHOICE_SIZE])
 {
     text[0] = '\0';
     if (OC_SERVICE_AGGREGATION == service && OC_MODE_AUTO == m->mode
-        && (NULL == group || !oc_group_explain(group, text, OC_CHOICE_SIZE))) {
-        explain_least(m, text);
+        && (NULL == group || !oc_group_explain(group, ruled, text, OC_CHOICE_SIZE))) {
+        explain_least(m, ruled, text);
+    }
+}
+
+/* A line for each kind of reduction that is offloaded, and for Allreduce. */
+static void report_choices(const mca_coll_optcast_module_t *m, oc_service_t service,
+                           const oc_group_t *group)
+{
+    char choice[OC_CHOICE_SIZE];
+
+    for (oc_ruled_t ruled = 0; ruled < OC_NUM_RULED; ruled++) {
+        report_explain(m, service, group, ruled, choice);
+        if ('\0' != choice[0]
+            && (OC_RULED_ALLREDUCE == ruled || oc_group_offloads(group, ruled))) {
+            OC_VERBOSE(1, "optcast: communicator \"%s\": %s %s", mca_coll_optcast_name(m->comm),
+                       ruled_names[ruled], choice);
+        }
     }
 }
 
@@ -84,7 +120,7 @@ static void print_call(const mca_coll_optcast_module_t *m, const char *name,
     if (call->operation->by_size
         && (OC_FALLBACK_NONE == reason || OC_FALLBACK_SIZE == reason
             || OC_FALLBACK_PLACE == reason)) {
-        report_explain(m, service, m->services[service].group, choice);
+        report_explain(m, service, m->services[service].group, call->operation->ruled, choice);
     }
     OC_VERBOSE(2, "optcast: %s on \"%s\": %s %s%s%s: %s%s%s", name,
                mca_coll_optcast_name(m->comm), count, call->dtype->name,
@@ -110,7 +146,7 @@ void mca_coll_optcast_report_setup(mca_coll_optcast_service_t *service, oc_group
     ompi_communicator_t *comm = service->module->comm;
     oc_group_state_t state = oc_group_state(group);
     atomic_bool *announced = &service->announced[OC_GROUP_LIVE == state];
-    char text[128], choice[OC_CHOICE_SIZE];
+    char text[128];
 
     if (OC_GROUP_NEW == state || OC_GROUP_SETTING_UP == state || atomic_load(announced)
         || atomic_exchange(announced, true)) {
@@ -123,11 +159,10 @@ void mca_coll_optcast_report_setup(mca_coll_optcast_service_t *service, oc_group
                                                                        : "collectives are");
     } else if (0 == ompi_comm_rank(comm)
                && (OC_GROUP_LIVE == state || oc_group_leaves_all(group))) {
-        report_explain(service->module, service->bootstrap.service, group, choice);
         oc_group_describe(group, text, sizeof(text));
-        OC_VERBOSE(1, "optcast: communicator \"%s\": %d ranks%s%s%s%s",
-                   mca_coll_optcast_name(comm), ompi_comm_size(comm),
-                   '\0' == text[0] ? "" : ", ", text, '\0' == choice[0] ? "" : ", ", choice);
+        OC_VERBOSE(1, "optcast: communicator \"%s\": %d ranks%s%s", mca_coll_optcast_name(comm),
+                   ompi_comm_size(comm), '\0' == text[0] ? "" : ", ", text);
+        report_choices(service->module, service->bootstrap.service, group);
     }
 }
 

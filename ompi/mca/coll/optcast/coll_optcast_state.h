@@ -32,7 +32,7 @@ typedef struct {
     uint64_t pair_least;        /* … and of an Allgather between two; UINT64_MAX: none */
     uint32_t max_hosts;         /* of the job: no more than these */
     oc_rules_t rules;           /* of rank 0 of the job, as the next one: for mode auto */
-    oc_least_t least;
+    oc_least_t least[OC_NUM_RULED];
     long spare_processors;      /* of this host, beside one for each rank; may be negative */
     opal_free_list_t requests;
     opal_list_t inner;          /* requests that wait for one of the previous module */
