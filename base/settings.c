@@ -97,7 +97,8 @@ static const oc_setting_t job_settings[] = {
      .choices = beside_names,
      .help = "What runs at the same time as Reduce_scatters, as in sharded training: allgather means "
              "Allgathers of as many bytes by multicast, which need the links towards hosts, so servers "
-             "get a larger part of each vector. It matters where there are fewer servers than hosts."},
+             "get a larger part of each vector. It matters where there are fewer servers than hosts. "
+             "The info key optcast_reduce_scatter_beside says it for one communicator."},
     {JOB(small_size), EXPERTS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_SIZE, .number = 8192,
      .max = OC_MAX_SMALL, .unit = "bytes",
      .help = "Largest vector of an Allreduce that is sent as one message, copied. Larger vectors "

@@ -109,12 +109,19 @@ typedef struct {
     int64_t *outcome;  /* room for the minimum of all votes */
 } oc_exchange_t;
 
+/* What a communicator says instead of the settings: equal on all of its ranks. */
+typedef struct {
+    int reduce_scatter_beside;  /* oc_beside_t */
+} oc_hints_t;
+
 typedef struct {
     oc_status_t (*job)(void *context, oc_job_t *job);  /* the identity of this process's job */
     oc_status_t (*begin)(void *context, const oc_exchange_t *exchange);
     oc_status_t (*start)(void *context, oc_exchange_step_t step);
     oc_status_t (*test)(void *context);
     void (*end)(void *context);
+    /* Changes what it has hints for, when the set-up begins; NULL: there are none. */
+    void (*hints)(void *context, oc_hints_t *hints);
 } oc_bootstrap_t;
 
 typedef struct {

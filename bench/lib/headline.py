@@ -3,7 +3,8 @@
 from lib import plot, regret, results, text
 
 # Experiments with the default settings of their collective.
-EXPERIMENTS = ("allreduce-hosts", "line-rate", "hybrid", "allgather-hosts", "bcast-hosts", "smoke")
+EXPERIMENTS = ("allreduce-hosts", "line-rate", "hybrid", "reduce-scatter-hosts", "reduce-hosts", "allgather-hosts",
+               "bcast-hosts", "smoke")
 # Setups whose plots are on the page.
 PICTURES = (("allreduce-hosts", "4+4"), ("allgather-hosts", "8"), ("bcast-hosts", "8"))
 OURS = ("optcast", "embedded")

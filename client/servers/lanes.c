@@ -82,7 +82,7 @@ static void set_parts_of_servers(oc_group_t *group)
 {
     const oc_client_t *client = group->client;
     oc_group_servers_t *servers = group->servers;
-    bool paired = OC_BESIDE_ALLGATHER == client->config.settings->reduce_scatter_beside;
+    bool paired = OC_BESIDE_ALLGATHER == group->hints.reduce_scatter_beside;
 
     servers->for_servers = servers->for_servers_scattered = OC_WEIGHT_ONE;
     if (servers->num_peers > 1) {

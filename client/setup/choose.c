@@ -110,7 +110,7 @@ bool oc_group_choose(oc_group_t *group)
         .nodes = NULL != group->node, .lanes = client->servers.count + peers,
         .small_size = settings->small_size, .largest_chunk = oc_settings_largest_chunk(settings),
         .fewest_chunks = oc_settings_fewest_chunks(settings), .tree = tree,
-        .paired = OC_BESIDE_ALLGATHER == settings->reduce_scatter_beside};
+        .paired = OC_BESIDE_ALLGATHER == group->hints.reduce_scatter_beside};
     memcpy(servers->situation.previous, group->params.rules->previous,
            sizeof(servers->situation.previous));
     find_network(group, &servers->situation);

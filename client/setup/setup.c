@@ -92,6 +92,17 @@ static void setup_break_off(oc_group_t *group, const char *what)
     oc_group_break(group, OC_ERR_SYSTEM, what);
 }
 
+static void ask_for_hints(oc_group_t *group)
+{
+    const oc_bootstrap_t *bootstrap = group->params.bootstrap;
+    const oc_job_settings_t *settings = group->client->config.settings;
+
+    group->hints = (oc_hints_t) {.reduce_scatter_beside = settings->reduce_scatter_beside};
+    if (NULL != bootstrap->hints) {
+        bootstrap->hints(group->params.context, &group->hints);
+    }
+}
+
 oc_status_t oc_setup_begin(oc_group_t *group)
 {
     oc_status_t status = setup_new(group);
@@ -100,6 +111,7 @@ oc_status_t oc_setup_begin(oc_group_t *group)
         oc_group_break(group, status, "its set-up cannot begin");
         return status;
     }
+    ask_for_hints(group);
     if (OC_SERVICE_AGGREGATION == group->params.service) {
         take_handle(group);
     }

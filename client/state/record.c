@@ -188,7 +188,8 @@ uint64_t oc_settings_digest(const oc_group_t *group)
 {
     const oc_client_t *client = group->client;
     const oc_job_settings_t *settings = client->config.settings;
-    uint64_t numbers[] = {(uint64_t) group->params.mode, client->on_hosts, client->num_embedded};
+    uint64_t numbers[] = {(uint64_t) group->params.mode, client->on_hosts, client->num_embedded,
+                          (uint64_t) group->hints.reduce_scatter_beside};
     uint64_t hash = oc_hash(OC_HASH_START, numbers, sizeof(numbers));
 
     hash = oc_settings_hash(hash, &oc_job_settings_table, settings, OC_SCOPE_FIRST);

@@ -195,6 +195,7 @@ struct oc_group {
     oc_client_t *client;
     const oc_service_ops_t *service;
     oc_group_params_t params;
+    oc_hints_t hints;              /* once the set-up has begun */
     char name[OC_NAME_SIZE];
     _Atomic oc_group_state_t state; /* read without the lock; set after reason and status */
     oc_status_t status;            /* of a FAILED group */

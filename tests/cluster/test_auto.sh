@@ -17,6 +17,14 @@ expect_offloaded() {
         not_ok "$name: not $2 of 3 are offloaded on $ranks ranks" "$tmp/$name.log"
 }
 
+# expect_owned NAME COUNT HOSTS SERVERS RULES COLLECTIVE BYTES [PER-HOST]: of two operations, so many.
+expect_owned() {
+    MODE=auto expect_cluster_job "$1" "$4" rules="$5" --hosts "1-$3" --per-host "${8:-1}" -- \
+        optcast-perf "$6" -b "$7" -e "$7" -n 2 -w 1 --check --interface none --csv "$tmp/$1.csv"
+    [ "$("$PYTHON" -c 'import csv, sys; print(next(csv.DictReader(open(sys.argv[1])))["offloaded"])' "$tmp/$1.csv")" -eq "$2" ] ||
+        not_ok "$1: not $2 of 2 are offloaded" "$tmp/$1.log"
+}
+
 says() {
     has_line "$tmp/$1.log" "$2" || not_ok "$1: no line says: $2" "$tmp/$1.log"
 }
@@ -80,6 +88,22 @@ expect_offloaded crowd-nominal 0 4 "$servers" "" "$mib" 2
 nothing_was_set_up crowd-nominal
 expect_offloaded nominal 0 4 "$servers" "" "$mib"
 nothing_was_set_up nominal
+# results that go to owners: by what tuned does with them, which of a Reduce_scatter is a ring
+own=$programs
+programs=$BUILD
+expect_owned reduce 2 4 embedded "$tmp/links.ini" reduce 4M
+says reduce ': Reduce offloads .*no servers, TCP at 200 Mbit/s, compared with tuned\)'
+expect_owned reduce-small 0 4 embedded "$tmp/links.ini" reduce 1K
+nothing_was_set_up reduce-small
+expect_owned block 2 4 embedded "$tmp/links.ini" reduce_scatter_block 4M
+expect_owned block-served 2 4 "$servers" "$tmp/links.ini" reduce_scatter_block 4M
+expect_owned ring-scatter 0 4 "$servers" "$tmp/links.ini" reduce_scatter 4M
+expect_owned reduce-crowd 2 4 "$servers" "$tmp/links.ini" reduce 4M 2
+wrapper=(env OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_reduce_algorithm=3
+    OMPI_MCA_coll_tuned_reduce_algorithm_segmentsize=65536)
+expect_owned reduce-pipeline 0 4 embedded "$tmp/links.ini" reduce 4M
+wrapper=()
+programs=$own
 # before they have met ranks cannot tell two hosts from three; afterwards no server is asked, which nobody is
 printf '[allreduce two]\nhosts = 2\noffload = always\n[allreduce three]\nhosts = 3\noffload = never\n' >"$tmp/three.ini"
 expect_offloaded three 0 3 192.0.2.1 "$tmp/three.ini" "$mib" 2

@@ -7,7 +7,7 @@ set -eu
 # shellcheck source=tests/cluster/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-total=2097152 times=2
+total=2097152 times=2 hints=()
 payload=$((total * 4 * times))
 
 # expect_link HOST SENT RECEIVED: of the job that was counted last, its link has carried so many thousandths of the
@@ -26,7 +26,7 @@ expect_link() {
 # count NAME SERVERS KIND [SETTING=VALUE...]
 count() {
     name=$1
-    expect_counted_job "$1" "$2" --hosts 1-4 "${@:4}" -- owners 1 0 hosts=a,b,c,d "volume=$3:$total:$times"
+    expect_counted_job "$1" "$2" --hosts 1-4 "${@:4}" -- owners 1 0 hosts=a,b,c,d "${hints[@]}" "volume=$3:$total:$times"
 }
 
 begin_cluster_test owners
@@ -54,6 +54,11 @@ expect_link 1 750 500
 count paired "$two" block reduce_scatter_beside=allgather
 expect_link 5 375 1125
 expect_link 1 750 375
+hints=(beside=allgather)
+count paired-by-key "$two" block
+hints=()
+expect_link 5 375 1125
+expect_link 1 750 375
 # most of a large block is aggregated by others, so that no link carries more than three quarters
 count half embedded half
 expect_link 2 500 750
@@ -74,4 +79,4 @@ has_line "$tmp/bits.log" ': 4 ranks, 4 peers, 25.0 % each, flat reduction shape$
     not_ok "each rank is not on a host of its own" "$tmp/bits.log"
 has_line "$tmp/bits-cyclic.log" 'node reduction shape: 3 hosts with up to 2 ranks$' ||
     not_ok "there are not two ranks on each host" "$tmp/bits-cyclic.log"
-echo "ok owners: bits of four shapes; links of six cases"
+echo "ok owners: bits of four shapes; links of seven cases"

@@ -15,9 +15,9 @@ tune() {
     has_line "$tmp/$1.log" "^# written to $rules\$" || not_ok "it does not say that it has written" "$tmp/$1.log"
 }
 
-# rule NAME: the ranges of that rule, one a line.
+# rule COLLECTIVE NAME: the ranges of that rule, one a line.
 rule() {
-    awk -v head="[allreduce $1]" '$0 == head { found = 1 } found && /^offload = / { print; exit }' "$rules" |
+    awk -v head="[$1 $2]" '$0 == head { found = 1 } found && /^offload = / { print; exit }' "$rules" |
         sed 's/^offload = //; s/, */\n/g'
 }
 
@@ -32,12 +32,12 @@ is_in() {
         "$tmp/ranges"
 }
 
-# expect_sizes NAME FIRST LAST: of sizes that double, exactly those in $tmp/ranges are offloaded.
+# expect_sizes NAME COLLECTIVE FIRST LAST: of sizes that double, exactly those in $tmp/ranges are offloaded.
 expect_sizes() {
     local bytes offloaded
 
     expect_cluster_job "$1" "$servers" rules="$rules" --hosts 1-4 -- \
-        optcast-perf allreduce -b "$2" -e "$3" -n 2 -w 1 --check --interface none --csv "$tmp/$1.csv"
+        optcast-perf "$2" -b "$3" -e "$4" -n 2 -w 1 --check --interface none --csv "$tmp/$1.csv"
     "$PYTHON" -c 'import csv, sys
 for row in csv.DictReader(open(sys.argv[1])):
     print(row["bytes"], row["offloaded"])' "$tmp/$1.csv" >"$tmp/$1.sizes"
@@ -59,7 +59,7 @@ programs=$BUILD
 make_cluster --hosts 8 --rate 100
 start_servers 5 6 7 8
 tune four 1-4 --min 512 --max 1M
-rule 4x1+4 >"$tmp/ranges"
+rule allreduce 4x1+4 >"$tmp/ranges"
 is_in 1048576 || not_ok "with as many servers as hosts 1 MiB is not faster" "$rules"
 rows >"$tmp/rows"
 while read -r bytes verdict; do
@@ -76,11 +76,22 @@ has_line "$rules" '^# +1048576 .* faster$' || not_ok "the table does not have 1 
 tune two 1-2 --min 512 --max 1K
 [ "$(grep '^\[' "$rules" | tr -d '\n')" = '[allreduce 2x1+4][allreduce 4x1+4]' ] ||
     not_ok "the rules are not as expected" "$rules"
-expect_sizes doubling 256 2M
+expect_sizes doubling allreduce 256 2M
 has_line "$tmp/doubling.log" '\(rule "4x1\+4" of .*rules\.ini\)' ||
     not_ok "no line says that the rule decides" "$tmp/doubling.log"
-expect_sizes below $((first - 4)) $((first - 4))
-expect_sizes first "$first" "$first"
-expect_sizes last 1048576 1048576
-expect_sizes beyond 1048580 1048580
-echo "ok tune: $seen sizes are offloaded as measured: $(paste -s -d , "$tmp/ranges") of 512 to 1048576 bytes"
+expect_sizes below allreduce $((first - 4)) $((first - 4))
+expect_sizes first allreduce "$first" "$first"
+expect_sizes last allreduce 1048576 1048576
+expect_sizes beyond allreduce 1048580 1048580
+found=$(paste -s -d , "$tmp/ranges")
+
+# a Reduce has rules of its own, in the same file
+tune reduce 1-4 --collective reduce --min 64K --max 1M
+[ "$(grep '^\[' "$rules" | tr -d '\n')" = '[reduce 4x1+4][allreduce 2x1+4][allreduce 4x1+4]' ] ||
+    not_ok "the rules are not as expected" "$rules"
+rule reduce 4x1+4 >"$tmp/ranges"
+is_in 1048576 || not_ok "a Reduce of 1 MiB is not faster, where Open MPI's root takes in three vectors" "$rules"
+expect_sizes reduces reduce 32K 2M
+has_line "$tmp/reduces.log" ': Reduce offloads .* \(rule "4x1\+4" of .*rules\.ini\)' ||
+    not_ok "no line says that the rule decides" "$tmp/reduces.log"
+echo "ok tune: $seen sizes are offloaded as measured: $found of Allreduces, $(paste -s -d , "$tmp/ranges") of Reduces"

@@ -4,13 +4,15 @@
  * with a plain fold: that of Allreduce for a Reduce, and with the owner's host last for the others.
  *
  * usage: owners SEED ROUNDS [hosts=A,B,...] [order=rank] [shared=FILE] [device]
- *               [volume=KIND:TOTAL:TIMES]...
+ *               [beside=VALUE] [volume=KIND:TOTAL:TIMES]...
  * Each round has every operation on every type that is offered, on MPI_COMM_WORLD, or on its even
  * ranks; blocking, nonblocking and persistent; in place or not. hosts: the host of each rank, in any
  * words (all on one); order=rank: results are to be in rank order. shared: a file that all ranks can
  * map, to prove what a Barrier is for; there are some only then. device: some buffers are in the
- * memory of one, on some ranks. volume: so many sums of TOTAL floats: reduce (to rank 1), block, or half
- * (of which rank 1 owns one), and a line "rank R sent S received T bytes" for each. All must be offloaded, and nothing around what a rank gets may change.
+ * memory of one, on some ranks. volume: so many sums of TOTAL floats: reduce (to rank 1), block, or
+ * half (of which rank 1 owns one), and a line "rank R sent S received T bytes" for each. beside: the
+ * info key of that name for them. All must be offloaded, and nothing around what a rank gets may
+ * change.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -414,14 +416,26 @@ static unsigned run_round(uint64_t seed)
 
 /* ---- volumes ---- */
 
-static void run_volume(char *what)
+static MPI_Comm with_hint(const char *beside)
+{
+    MPI_Comm comm;
+    MPI_Info info;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "optcast_reduce_scatter_beside", beside);
+    MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
+    MPI_Info_free(&info);
+    return comm;
+}
+
+static void run_volume(char *what, const char *beside)
 {
     char *kind = strtok(what, ":"), *total = strtok(NULL, ":"), *times = strtok(NULL, ":");
     unsigned long long sent = pvar_read("bytes_sent"), received = pvar_read("bytes_received");
     case_t c = {.kind = 0 == strcmp(kind, "reduce") ? REDUCE
                         : 0 == strcmp(kind, "half") ? BLOCKS
                                                     : BLOCK,
-                .type = type_find("FLOAT"), .op = SUM, .comm = MPI_COMM_WORLD, .root = 1};
+                .type = type_find("FLOAT"), .op = SUM, .comm = NULL == beside ? MPI_COMM_WORLD : with_hint(beside), .root = 1};
     int members[MAX_RANKS], all = atoi(total);
 
     MPI_Comm_rank(c.comm, &c.rank);
@@ -440,6 +454,9 @@ static void run_volume(char *what)
     printf("rank %d sent %llu received %llu bytes\n", c.rank, pvar_read("bytes_sent") - sent,
            pvar_read("bytes_received") - received);
     fflush(stdout);
+    if (MPI_COMM_WORLD != c.comm) {
+        MPI_Comm_free(&c.comm);
+    }
 }
 
 /* ---- Barriers ---- */
@@ -498,19 +515,20 @@ static void read_hosts(char *list)
 int main(int argc, char **argv)
 {
     char nobody[] = "", summary[96], *list = nobody;
-    const char *shared = NULL;
+    const char *shared = NULL, *beside = NULL;
     unsigned done = 0;
     int rounds;
 
     MPI_Init(&argc, &argv);
     if (argc < 3) {
         wrong("usage: owners SEED ROUNDS [hosts=A,B,...] [order=rank] [shared=FILE] [device] "
-              "[volume=KIND:TOTAL:TIMES]...");
+              "[beside=VALUE] [volume=KIND:TOTAL:TIMES]...");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     for (int i = 3; i < argc; i++) {
         list = 0 == strncmp(argv[i], "hosts=", 6) ? argv[i] + 6 : list;
         shared = 0 == strncmp(argv[i], "shared=", 7) ? argv[i] + 7 : shared;
+        beside = 0 == strncmp(argv[i], "beside=", 7) ? argv[i] + 7 : beside;
         in_rank_order = in_rank_order || 0 == strcmp(argv[i], "order=rank");
         if (0 == strcmp(argv[i], "device")) {
             load_driver();
@@ -526,7 +544,7 @@ int main(int argc, char **argv)
     }
     for (int i = 3; i < argc; i++) {
         if (0 == strncmp(argv[i], "volume=", 7)) {
-            run_volume(argv[i] + 7);
+            run_volume(argv[i] + 7, beside);
         }
     }
     if (NULL != cuda.leftovers && 0 != cuda.leftovers()) {

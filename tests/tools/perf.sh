@@ -60,7 +60,7 @@ collectives() {
     local collective small large variant type row count=0
 
     for row in 'allreduce int8 double' 'allgather byte int64' 'allgatherv char uint16' \
-        'bcast byte float' 'reduce uint8 double' 'reduce_scatter_block int16 float'; do
+        'bcast byte float' 'reduce uint8 double' 'reduce_scatter_block int16 float' 'reduce_scatter int8 double'; do
         read -r collective small large <<<"$row"
         for variant in "${variants[@]}"; do
             [[ "$collective $variant" != bcast*--in-place ]] || continue

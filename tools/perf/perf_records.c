@@ -25,6 +25,16 @@ static void put_string(FILE *out, const char *text)
     putc('"', out);
 }
 
+/* "null": there is none. */
+static void put_number(FILE *out, bool known, int number)
+{
+    if (known) {
+        fprintf(out, "%d", number);
+    } else {
+        fputs("null", out);
+    }
+}
+
 static void put_settings(FILE *out, const oc_perf_component_t *component)
 {
     fputs("{", out);
@@ -140,11 +150,9 @@ void oc_perf_write_json(FILE *out, const oc_perf_facts_t *facts, const oc_perf_r
     put_string(out, oc_perf_collective_name(o->collective));
     fprintf(out, ",\n  \"nonblocking\": %s, \"in_place\": %s, \"root\": ", truth(o->nonblocking),
             truth(o->in_place));
-    if (oc_perf_has_root(o->collective)) {
-        fprintf(out, "%d", o->root);
-    } else {
-        fputs("null", out);
-    }
+    put_number(out, oc_perf_has_root(o->collective), o->root);
+    fputs(", \"first\": ", out);
+    put_number(out, o->first >= 0, o->first);
     fprintf(out, ",\n  \"iterations\": %d, \"warmup\": %d,\n  \"settings\": ", o->iterations,
             o->warmup);
     put_settings(out, facts->component);

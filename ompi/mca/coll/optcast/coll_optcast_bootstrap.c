@@ -22,6 +22,7 @@
 #include "ompi/mca/coll/base/coll_base_util.h"
 
 #include "coll_optcast_exchange.h"
+#include "coll_optcast_hints.h"
 #include "coll_optcast_job.h"
 #include "coll_optcast_module.h"
 
@@ -112,10 +113,18 @@ static oc_status_t bootstrap_test(void *context)
     return status;
 }
 
+static void bootstrap_hints(void *context, oc_hints_t *hints)
+{
+    const mca_coll_optcast_bootstrap_t *b = context;
+
+    mca_coll_optcast_hints(b->module->comm, hints);
+}
+
 const oc_bootstrap_t mca_coll_optcast_bootstrap = {
     .job = bootstrap_job,
     .begin = bootstrap_begin,
     .start = bootstrap_start,
     .test = bootstrap_test,
     .end = bootstrap_end,
+    .hints = bootstrap_hints,
 };

@@ -56,6 +56,13 @@ typedef const int *oc_mpi_displs_t;
 #    define MCA_BASE_COMPONENT_INIT(project, framework, name)
 #endif
 
+/* Values of info objects: texts that are counted, from 5.0 on, or copied to where they belong. */
+#if OMPI_MAJOR_VERSION >= 5
+#    define OC_INFO_STRINGS 1
+#else
+#    define OC_INFO_STRINGS 0
+#endif
+
 /* Operations of the application whose function is not one of C, or takes wide counts. */
 #ifndef OMPI_OP_FLAGS_CXX_FUNC /* before 5.0 */
 #    define OMPI_OP_FLAGS_CXX_FUNC 0

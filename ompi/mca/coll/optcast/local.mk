@@ -30,6 +30,8 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_half.c \
 	ompi/mca/coll/optcast/coll_optcast_han.h \
 	ompi/mca/coll/optcast/coll_optcast_han.c \
+	ompi/mca/coll/optcast/coll_optcast_hints.h \
+	ompi/mca/coll/optcast/coll_optcast_hints.c \
 	ompi/mca/coll/optcast/coll_optcast_hosted.h \
 	ompi/mca/coll/optcast/coll_optcast_hosted.c \
 	ompi/mca/coll/optcast/coll_optcast_job.h \

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the info object of a communicator says about it: MPI_Comm_dup_with_info. */
+#ifndef MCA_COLL_OPTCAST_HINTS_H
+#define MCA_COLL_OPTCAST_HINTS_H
+
+#include "coll_optcast_compat.h"
+
+#include "client/client.h"
+
+/*
+ * Changes hints as the info keys "optcast_NAME" say, which are called as the settings that they
+ * replace. What is no value is ignored; rank 0 of the communicator says so.
+ */
+void mca_coll_optcast_hints(ompi_communicator_t *comm, oc_hints_t *hints);
+
+#endif
