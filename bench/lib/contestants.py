@@ -157,6 +157,12 @@ TABLE = {
                    arguments=tuned("reduce_scatter_block", 4)),
         DEFAULT, NONBLOCKING, UCC, MPICH, MPICH_NONBLOCKING, *OWNED,
     ),
+    "reduce_scatter": (
+        Contestant("ring", "Open MPI, ring", arguments=tuned("reduce_scatter", 3)),
+        Contestant("halving", "Open MPI, recursive halving", arguments=tuned("reduce_scatter", 2)),
+        Contestant("butterfly", "Open MPI, butterfly", arguments=tuned("reduce_scatter", 4)),
+        DEFAULT, NONBLOCKING, MPICH, MPICH_NONBLOCKING, *OWNED,
+    ),
     "reduce": (
         Contestant("pipeline", "Open MPI, pipeline (128 KiB)",
                    arguments=tuned("reduce", 3, "segmentsize=131072")),

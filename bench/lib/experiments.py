@@ -20,6 +20,7 @@ class Setup:
     nap: bool = True            # of peers
     latency: bool = False       # all sizes in one launch, many iterations
     shares: bool = False        # tells how much of a link each algorithm makes use of
+    first: int = None           # percent of the vector that rank 0 owns; None: all own as much
     processor: bool = False     # tells what processor time an operation takes of each host
     operations_only: bool = False   # bytes are without those that a launch sends before its first operation
     baseline: str = ""          # the contestant that others are compared with; "": the best peer
@@ -30,11 +31,12 @@ class Setup:
         if self.servers:
             hosts += f" + {self.servers} with " + ("leaves + their parent" if self.tree
                                                     else "servers")
+        owned = f", {self.first} % of one rank" if self.first is not None else ""
         ranks = "1 rank" if self.per_host == 1 else f"{self.per_host} ranks"
         if self.hosts + self.servers > 1:
             ranks += " on each host"
         links = f", links of {self.rate} Mbit/s" if self.rate else ""
-        return f"{self.collective}: {hosts}{links}, {ranks}"
+        return f"{self.collective}{owned}: {hosts}{links}, {ranks}"
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ EXPERIMENTS = (
     Experiment(
         "algorithms-owned", "Reduce and Reduce_scatter_block, how much of a link Open MPI's algorithms use",
         "As for Allreduce. Trees and chains are without segments, as Open MPI's own decision takes them.",
-        tuple(Setup(f"{collective}-{hosts}x{per_host}", collective, hosts, names, (64 * KiB, MiB, 16 * MiB),
+        tuple(Setup(f"{collective}-{hosts}x{per_host}", collective, hosts, names, (64 * KiB, 512 * KiB, 4 * MiB),
                     per_host=per_host, shares=True)
               for collective, names in OWNED_ALGORITHMS.items()
               for hosts, per_host in ((3, 1), (4, 1), (8, 1), (4, 4)))),
@@ -183,6 +185,14 @@ EXPERIMENTS = (
          Setup("4x4+4", "reduce_scatter_block", 4,
                ("butterfly", "default", "ucc", "optcast", "embedded"), (16 * MiB,), servers=4,
                per_host=4, rate=100))),
+    Experiment(
+        "reduce-scatter-unequal", "Reduce_scatter, half of the vector is one rank's",
+        "A host sends all but what it owns: that is the limit, with servers or without. Where the owner of a large "
+        "block reduced it alone, its link would carry three and a half vectors.",
+        (*(Setup(f"8+{servers}", "reduce_scatter", 8,
+                 ("ring", "halving", "butterfly", "default", "mpich", "mpich-nonblocking", ours), (16 * MiB,),
+                 servers=servers, rate=100, first=50)
+           for servers, ours in ((0, "embedded"), (2, "optcast"), (8, "optcast"))),)),
     Experiment(
         "reduce-hosts", "Reduce",
         "The link of the root is the limit, with servers or without.",

@@ -6,6 +6,9 @@ with servers. Hosts reduce or gather inside before anything leaves them.
 """
 import math
 
+# Collectives of which a host sends or receives all but its own part.
+BLOCKS = ("allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block")
+
 # A full packet on the wire, and what it carries of the user.
 HEADERS = 1514 / 1448
 
@@ -36,11 +39,18 @@ def tree(hosts, leaves, size, rate):
     return max(-(-hosts // leaves) + 1, leaves) * link(size, rate)
 
 
+def unequal(hosts, first, size, rate):
+    """Reduce_scatter of which one host owns FIRST percent, and the others equal parts: all but the own part goes out,
+    and hosts that own little aggregate much, so that no more comes in."""
+    large, small = first / 100, (1 - first / 100) / (hosts - 1)
+    return max((hosts - 1) / hosts, large, 1 - large, 1 - small) * link(size, rate)
+
+
 def peers(collective, hosts, size, rate):
     """The same for any collective without servers, by unicast."""
     if collective == "allreduce":
         return ring(hosts, size, rate)
-    if collective in ("allgather", "allgatherv", "reduce_scatter_block"):
+    if collective in BLOCKS:
         return (hosts - 1) / hosts * link(size, rate)
     return link(size, rate)
 
@@ -50,6 +60,8 @@ def limit(scheme, setup, size):
     if not setup["rate"]:
         return None
     hosts = setup["hosts"]
+    if setup.get("first") is not None:
+        return unequal(hosts, setup["first"], size, setup["rate"])
     if scheme == "servers" and setup.get("tree") and setup["servers"] > 1:
         return tree(hosts, setup["servers"], size, setup["rate"])
     if scheme == "servers":
@@ -69,16 +81,21 @@ def of_allreduce(hosts, ranks, per_host):
 
 def of_reduce(hosts, ranks, per_host):
     """The same; trees and chains are without segments."""
-    return {"linear": ranks - per_host, "chain": hosts - 1, "binary": 2 * math.floor(math.log2(ranks)),
-            "binomial-whole": math.ceil(math.log2(hosts)), "rabenseifner": 2 * (hosts - 1) / hosts,
-            "nonblocking": 2 * (hosts - 1) / hosts, "han": 1}
+    power = 1 << int(math.log2(hosts))
+    halves = (hosts > power) + 2 * (power - 1) / power
+    return {"linear": ranks - per_host, "chain": hosts - 1, "binary": max(2 * int(math.log2(hosts + 1)) - 2, 1),
+            "binomial-whole": math.ceil(math.log2(hosts)), "rabenseifner": halves, "nonblocking": halves, "han": halves}
 
 
 def of_reduce_scatter_block(hosts, ranks, per_host):
-    """The same. Recursive halving exchanges halves between hosts first, butterfly inside."""
-    return {"linear": math.ceil(math.log2(hosts)) + (ranks - per_host) / ranks,
-            "doubling": per_host * (math.log2(hosts) - (hosts - 1) / ranks),
-            "halving": per_host * (hosts - 1) / hosts, "butterfly": (hosts - 1) / hosts}
+    """The same. Recursive halving exchanges halves between hosts first, butterfly inside; ranks beyond a power of two
+    give all of a vector first. The Reduce of a linear one is what tuned takes for a long vector."""
+    parts = (hosts - 1) / hosts
+    folded = ranks & (ranks - 1) != 0
+    reduced = hosts - 1 if ranks < 4 else ranks - per_host if ranks < 8 else math.ceil(math.log2(hosts))
+    return {"linear": reduced + (ranks - per_host) / ranks,
+            "doubling": per_host * (math.ceil(math.log2(hosts)) - parts),
+            "halving": folded + per_host * parts, "butterfly": folded + parts}
 
 
 VECTORS = {"allreduce": of_allreduce, "reduce": of_reduce, "reduce_scatter_block": of_reduce_scatter_block}
@@ -96,6 +113,6 @@ def bus_factor(collective, ranks):
     """Of the vector, what each rank has to send in a collective without servers."""
     if collective == "allreduce":
         return 2 * (ranks - 1) / ranks
-    if collective in ("allgather", "allgatherv", "reduce_scatter_block"):
+    if collective in BLOCKS:
         return (ranks - 1) / ranks
     return 1.0

@@ -107,6 +107,8 @@ class Runner:
         factor = sizes[1] // sizes[0] if len(sizes) > 1 else 2
         counted = self.setup.rate and (contestant.streams or not self.place.exact_counters)
         exact = [] if counted else ["--interface", "none"]
+        if self.setup.first is not None:
+            exact += ["--first", str(self.setup.first)]
         return [str(paths.PERF[contestant.mpi]), self.setup.collective, "-b", str(sizes[0]),
                 "-e", str(sizes[-1]), "-f", str(factor), "-n", str(iterations), "-w", str(warmup),
                 *exact, *contestant.program, *more]
@@ -248,5 +250,5 @@ class Runner:
                 "hosts": setup.hosts, "servers": setup.servers, "tree": setup.tree,
                 "rate": setup.rate, "per_host": setup.per_host, "nap": setup.nap,
                 "latency": setup.latency, "shares": setup.shares, "processor": setup.processor,
-                "baseline": setup.baseline,
+                "first": setup.first, "baseline": setup.baseline,
                 "contestants": described, "rows": rows}

@@ -27,17 +27,26 @@ USUAL, SHARE, WORST = 1.10, 0.95, 1.25
 RATES = ((100, (2, 4, 8)), (1000, (2, 4)))
 
 
+# Results that go to owners are measured on fewer of them.
+OWNED = ("reduce", "reduce_scatter_block")
+
+
+def kinds_of(rate, hosts, servers):
+    """Collectives that are measured there; without servers there are no other ones by multicast."""
+    kinds = ("allreduce",) if servers else ("allreduce", "allgather", "bcast")
+    measured = rate == RATES[0][0] and hosts > 2 and servers in (0, hosts)
+    return kinds + OWNED if measured else kinds
+
+
 def setups():
     """All of them, those of one cluster one after the other."""
     found = []
     for rate, counts in RATES:
         for hosts in counts:
             for servers, per_host in itertools.product(sorted({0, 2, hosts}), (1, 4)):
-                # without servers there are no other collectives of ours to be measured
-                kinds = ("allreduce",) if servers else ("allreduce", "allgather", "bcast")
                 found += [Setup(f"{kind}-{hosts}x{per_host}+{servers}-{rate}", kind, hosts, (),
                                 SIZES, servers=servers, rate=rate, per_host=per_host)
-                          for kind in kinds]
+                          for kind in kinds_of(rate, hosts, servers)]
     return found
 
 

@@ -89,11 +89,25 @@ class Limits(unittest.TestCase):
         self.near(limits.limit("servers", setup(per_host=2, servers=2), 16 * MiB), 1.2)
         self.near(limits.limit("peers", setup(per_host=2), 16 * MiB), 1.5)
 
+    def algorithms(self, where, **times):
+        for name, factor in times.items():
+            self.assertAlmostEqual(limits.algorithm(name.replace("_", "-"), where, MiB),
+                                   factor * MiB * 8 / 200e6, places=9)
+
     def test_algorithms(self):
-        for name, times in (("ring", 1.875), ("rabenseifner", 1.5), ("han", 1.5), ("linear", 24),
-                            ("recursive-doubling", 8), ("reduce-bcast", 4)):
-            self.assertAlmostEqual(limits.algorithm(name, setup(per_host=4), MiB),
-                                   times * MiB * 8 / 200e6, places=9)
+        self.algorithms(setup(per_host=4), ring=1.875, rabenseifner=1.5, han=1.5, linear=24, recursive_doubling=8,
+                        reduce_bcast=4)
+
+    def test_algorithms_to_owners(self):
+        self.algorithms(setup(per_host=4, collective="reduce"), linear=12, chain=3, binary=2, binomial_whole=2,
+                        rabenseifner=1.5, nonblocking=1.5, han=1.5)
+        self.algorithms(setup(hosts=3, collective="reduce"), linear=2, chain=2, binary=2, binomial_whole=2,
+                        rabenseifner=2)
+        self.algorithms(setup(hosts=8, collective="reduce"), binary=4, binomial_whole=3, rabenseifner=1.75)
+        blocks = {"collective": "reduce_scatter_block"}
+        self.algorithms(setup(**blocks), linear=3.75, doubling=1.25, halving=0.75, butterfly=0.75)
+        self.algorithms(setup(per_host=4, **blocks), linear=2.75, doubling=5, halving=3, butterfly=0.75)
+        self.algorithms(setup(hosts=3, **blocks), linear=2 + 2 / 3, halving=1 + 2 / 3, butterfly=1 + 2 / 3)
 
     def test_all_hosts(self):
         self.near(limits.limit("all", setup(), 16 * MiB), 1.75)
@@ -102,6 +116,11 @@ class Limits(unittest.TestCase):
         self.near(limits.limit("peers", setup(collective="allgather"), 16 * MiB), 0.75)
         self.near(limits.limit("peers", setup(collective="reduce_scatter_block"), 16 * MiB), 0.75)
         self.near(limits.limit("peers", setup(collective="bcast"), 16 * MiB), 1)
+
+    def test_unequal_blocks(self):
+        for hosts, first, times in ((8, 50, 13 / 14), (4, 50, 5 / 6), (8, 0, 1), (8, 100, 1), (2, 50, 0.5), (4, 25, 0.75)):
+            self.near(limits.limit("servers", setup(hosts=hosts, servers=2, first=first, collective="reduce_scatter"),
+                                   16 * MiB), times)
 
     def test_no_links(self):
         self.assertIsNone(limits.limit("peers", setup(rate=0), MiB))
@@ -670,6 +689,8 @@ class Regret(unittest.TestCase):
                          {(100, 2), (100, 4), (100, 8), (1000, 2), (1000, 4)})
         self.assertEqual({s.servers for s in found if s.hosts == 8}, {0, 2, 8})
         self.assertEqual(sum(s.collective == "bcast" for s in found), 10)
+        self.assertEqual({(s.rate, s.hosts, s.servers) for s in found if s.collective == "reduce"},
+                         {(100, 4, 0), (100, 4, 4), (100, 8, 0), (100, 8, 8)})
 
     def test_the_better_one_counts(self):
         cell = regret.cells(self.measured(auto=3, always=2, default=4))[0]
