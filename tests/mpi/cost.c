@@ -1,33 +1,64 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allreduces that mode auto leaves to Open MPI, for tools that count what they cost.
+ * Reductions that mode auto leaves to Open MPI, for tools that count what they cost.
  *
- * usage: cost TIMES COUNT [offloaded]   COUNT elements of 8 bytes; offloaded: after a nonblocking
- * Allreduce of 64 KiB that servers do
+ * usage: cost KIND TIMES COUNT [offloaded]   KIND: allreduce, reduce or barrier; COUNT elements of 8
+ * bytes; offloaded: after a nonblocking Allreduce of 64 KiB that servers do
  */
 #include <stdbool.h>
 
 #include "counters.h"
 #include "sums.h"
 
+/* To rank 0. */
+static void reduce(int number, int count)
+{
+    sum_t s;
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    sum_make(&s, MPI_COMM_WORLD, number, count);
+    MPI_Reduce(s.send, s.recv, count, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (0 == rank) {
+        sum_check("left", &s);
+    } else {
+        free(s.send);
+        free(s.recv);
+    }
+}
+
+static void once(const char *kind, int number, int count)
+{
+    if (0 == strcmp(kind, "allreduce")) {
+        sum_now("left", MPI_COMM_WORLD, number, count);
+    } else if (0 == strcmp(kind, "reduce")) {
+        reduce(number, count);
+    } else {
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    int status, times = argc > 1 ? atoi(argv[1]) : 1, count = argc > 2 ? atoi(argv[2]) : 1;
-    counters_t before, expected = {.fallbacks_place = (unsigned long long) times};
+    int status, times = argc > 3 ? atoi(argv[2]) : 1, count = argc > 3 ? atoi(argv[3]) : 1;
+    const char *kind = argc > 3 ? argv[1] : "allreduce";
+    bool offloads = argc > 4, sized = offloads && 0 == strcmp(kind, "allreduce");
+    counters_t before, expected = {.allreduce_offloaded = offloads, .groups = offloads};
     MPI_Request request;
     sum_t s;
 
+    /* rules are for Allreduces: of others nothing is offloaded at any size */
+    expected.fallbacks_size = sized ? (unsigned long long) times : 0;
+    expected.fallbacks_place = sized ? 0 : (unsigned long long) times;
     MPI_Init(&argc, &argv);
     before = counters_read();
-    if (argc > 3) {
-        expected = (counters_t) {.fallbacks_size = (unsigned long long) times,
-                                 .allreduce_offloaded = 1, .groups = 1};
+    if (offloads) {
         sum_start(&s, MPI_COMM_WORLD, 1, 8192, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         sum_check("offloaded", &s);
     }
     for (int i = 0; i < times; i++) {
-        sum_now("left", MPI_COMM_WORLD, i, count);
+        once(kind, i, count);
     }
     counters_moved("cost", &before, expected);
     pvars_end();

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Owns the test of what it costs that the component is there where mode auto leaves Allreduces to the module before:
+# Owns the test of what it costs that the component is there where mode auto leaves reductions to the module before:
 # instructions of a call, without those of that module.
 # Test: default 240
 set -eu
@@ -12,21 +12,21 @@ most=400
 # what only the first call does counts next to nothing
 times=4000
 
-# expect_cost NAME RULES ARGUMENT...: of the program. callgrind counts from the beginning of the component's
+# expect_cost NAME KIND RULES ARGUMENT...: of the program. callgrind counts from the beginning of the component's
 # function on, and stops in the one that calls the module before, and where loaded libraries are counted: that is
 # done once in 10 ms, so in the more calls the slower the machine is.
 expect_cost() {
-    local name=$1 rules=$2 count
+    local name=$1 kind=$2 rules=$3 count
 
-    shift 2
+    shift 3
     wrapper=(valgrind --tool=callgrind --vgdb=no "--callgrind-out-file=$tmp/$name.%q{OMPI_COMM_WORLD_RANK}"
-        --toggle-collect=mca_coll_optcast_allreduce --toggle-collect=allreduce_previous
+        "--toggle-collect=mca_coll_optcast_$kind" "--toggle-collect=${kind}_previous"
         --toggle-collect=dl_iterate_phdr)
-    expect_job "$name" 2 embedded mode=auto rules="$rules" heartbeat_timeout=60 cost "$times" "$@"
+    expect_job "$name" 2 embedded mode=auto rules="$rules" heartbeat_timeout=60 cost "$kind" "$times" "$@"
     wrapper=()
     callgrind_annotate --inclusive=yes --auto=no --threshold=100 "$tmp/$name.0" >"$tmp/counts" 2>&1 ||
         not_ok "callgrind_annotate cannot read what callgrind wrote" "$tmp/counts"
-    count=$(sed -n -E 's/^ *([0-9,]+) .*:mca_coll_optcast_allreduce( .*|$)/\1/p' "$tmp/counts" | head -n 1 |
+    count=$(sed -n -E 's/^ *([0-9,]+) .*:mca_coll_optcast_'"$kind"'( .*|$)/\1/p' "$tmp/counts" | head -n 1 |
         tr -d , | awk -v calls="$times" '{ print int($1 / calls) }')
     echo "$name: ${count:-no} instructions a call beside those of the module before"
     # nothing counted would be nothing measured
@@ -40,6 +40,10 @@ compile cost
 TIME_LIMIT=${TIME_LIMIT:-150}
 printf '[allreduce one]\nhosts = 1-\noffload = 1K-2K, 64K-\n' >"$tmp/rules.ini"
 # all ranks on one host; a communicator with service, for another size
-expect_cost one-host "" 1
-expect_cost live "$tmp/rules.ini" 1000 offloaded
+expect_cost one-host allreduce "" 1
+expect_cost live allreduce "$tmp/rules.ini" 1000 offloaded
+for kind in reduce barrier; do
+    expect_cost "$kind-one-host" "$kind" "" 1
+    expect_cost "$kind-live" "$kind" "$tmp/rules.ini" 1 offloaded
+done
 echo "ok cost"
