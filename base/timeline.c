@@ -57,15 +57,17 @@ void oc_timeline_add(oc_timeline_t *timeline, const oc_timeline_record_t *record
     }
 }
 
-static void print_record(FILE *file, const oc_timeline_record_t *record, unsigned times)
+static void print_record(FILE *file, const oc_timeline_record_t *record, bool client)
 {
+    unsigned times = client ? 1 + OC_CLIENT_RESULT : 1 + OC_SERVER_SENT;
+
     fprintf(file, "%" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32
             " %" PRIu32, record->handle, record->aggregator, record->sequence, record->number,
             record->bytes, record->first, record->last);
     for (unsigned i = 0; i < times; i++) {
         fprintf(file, " %" PRIu64, record->times[i]);
     }
-    fprintf(file, "\n");
+    fprintf(file, "%s%s\n", client ? " " : "", client ? oc_ruled_name(record->collective) : "");
 }
 
 /* Of processes with the same word, clocks show the same time. */
@@ -88,14 +90,13 @@ static void print(FILE *file, const oc_timeline_t *timeline)
     uint64_t kept = timeline->added < OC_TIMELINE_RECORDS ? timeline->added : OC_TIMELINE_RECORDS;
 
     read_clock(clock);
-    fprintf(file, "optcast-timeline 1 %s %s %s\n", client ? "client" : "server", timeline->name,
+    fprintf(file, "optcast-timeline 2 %s %s %s\n", client ? "client" : "server", timeline->name,
             clock);
     fprintf(file, "# %" PRIu64 " older records were dropped\n", timeline->added - kept);
     fprintf(file, "# handle aggregator sequence chunk bytes first-rank last-rank %s\n",
-            client ? "posted sent result" : "admitted first last reduced sent");
+            client ? "posted sent result collective" : "admitted first last reduced sent");
     for (uint64_t i = timeline->added - kept; i < timeline->added; i++) {
-        print_record(file, &timeline->records[i % OC_TIMELINE_RECORDS],
-                     client ? 1 + OC_CLIENT_RESULT : 1 + OC_SERVER_SENT);
+        print_record(file, &timeline->records[i % OC_TIMELINE_RECORDS], client);
     }
 }
 

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "base/rules.h"
+
 /* The most records that are kept; later ones replace the oldest. */
 #define OC_TIMELINE_RECORDS 65536
 
@@ -31,6 +33,7 @@ typedef struct {
     uint32_t bytes;
     uint32_t first, last;      /* ranks whose contributions were the first and the last to come;
                                   of a client, itself */
+    oc_ruled_t collective;     /* of a client; aggregators do not know it */
     uint64_t times[OC_TIMELINE_TIMES];
 } oc_timeline_record_t;
 

@@ -30,7 +30,8 @@ static void slot_add_to_timeline(const oc_slot_t *slot)
                                    .number = slot->chunk.number,
                                    .bytes = slot->chunk.length,
                                    .first = group->servers->teams.rank,
-                                   .last = group->servers->teams.rank};
+                                   .last = group->servers->teams.rank,
+                                   .collective = part->allreduce->base.ruled};
 
     memcpy(record.times, slot->times, sizeof(slot->times));
     oc_timeline_add(group->client->timeline, &record);

@@ -51,7 +51,7 @@ static int teardown(void **state)
 static oc_timeline_record_t record(uint64_t sequence)
 {
     return (oc_timeline_record_t) {.handle = 5, .aggregator = 2, .sequence = sequence, .number = 7,
-                                   .bytes = 4096, .first = 3, .last = 1,
+                                   .bytes = 4096, .first = 3, .last = 1, .collective = OC_RULED_REDUCE,
                                    .times = {10, 20, 30, 40, 50}};
 }
 
@@ -79,7 +79,7 @@ static void check_file(oc_timeline_kind_t kind, const char *kind_name, const cha
     file = fopen(path, "r");
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof(line), file));
-    snprintf(expected, sizeof(expected), "optcast-timeline 1 %s rank-3 ", kind_name);
+    snprintf(expected, sizeof(expected), "optcast-timeline 2 %s rank-3 ", kind_name);
     assert_memory_equal(line, expected, strlen(expected));
     assert_true(strlen(line) > strlen(expected) + 1);
     expect_line(file, "# 0 older records were dropped\n");
@@ -93,7 +93,7 @@ static void check_file(oc_timeline_kind_t kind, const char *kind_name, const cha
 static void test_files(void **state)
 {
     (void) state;
-    check_file(OC_TIMELINE_CLIENT, "client", "5 2 1099511627776 7 4096 3 1 10 20 30\n");
+    check_file(OC_TIMELINE_CLIENT, "client", "5 2 1099511627776 7 4096 3 1 10 20 30 reduce\n");
     check_file(OC_TIMELINE_SERVER, "server", "5 2 1099511627776 7 4096 3 1 10 20 30 40 50\n");
     assert_int_equal(warnings, 0);
 }

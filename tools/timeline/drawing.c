@@ -158,9 +158,9 @@ void oc_drawing_write(const oc_collective_view_t *collective, FILE *out)
     fprintf(out, "<svg xmlns='http://www.w3.org/2000/svg' width='%.0f' height='%.0f' "
             "font-family='sans-serif' font-size='11'>\n<rect width='100%%' height='100%%' "
             "fill='#ffffff'/>\n", LEFT + WIDTH + RIGHT, bottom + GAP);
-    fprintf(out, "<text x='%.0f' y='18' font-size='13'>Allreduce %" PRIu64 " of group %" PRIu32
-            ": %u chunks of up to %u bytes, %.2f ms</text>\n", LEFT, collective->sequence,
-            collective->handle, collective->num_chunks, collective->largest, (double) time / 1e6);
+    fprintf(out, "<text x='%.0f' y='18' font-size='13'>%s %" PRIu64 " of group %" PRIu32
+            ": %u chunks of up to %u bytes, %.2f ms</text>\n", LEFT, collective->name,
+            collective->sequence, collective->handle, collective->num_chunks, collective->largest, (double) time / 1e6);
     draw_legend(&drawing);
     draw_axis(&drawing, bottom);
     draw_chunks(&drawing);

@@ -8,3 +8,4 @@ optcast_timeline_SOURCES = \
 	tools/timeline/main.c \
 	tools/timeline/timeline_records.c tools/timeline/timeline_records.h \
 	tools/timeline/timeline_report.c tools/timeline/timeline_report.h
+optcast_timeline_LDADD = libocbase.la

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* optcast-timeline: what happened to the chunks of Allreduces, from the files that ranks and
+/* optcast-timeline: what happened to the chunks of reductions, from the files that ranks and
  * servers have written. */
 #include <errno.h>
 #include <getopt.h>
@@ -29,7 +29,7 @@ static void usage(FILE *out)
 {
     fprintf(out,
             "Usage: optcast-timeline [OPTION]... FILE...\n"
-            "Says where the time of offloaded Allreduces goes, from the files that ranks\n"
+            "Says where the time of offloaded reductions goes, from the files that ranks\n"
             "(coll_optcast_timeline) and servers (--timeline) have written.\n\n"
             "  --sequence N   Also each chunk of the collectives with that sequence number.\n"
             "  --svg FILE     Draws a collective: that one, or the one of median duration.\n"

@@ -26,16 +26,43 @@ static bool add_entry(oc_timelines_t *timelines, const oc_entry_t *entry)
     return true;
 }
 
-static bool parse_record(const char *line, oc_entry_t *entry)
+static bool find_collective(const char *name, oc_ruled_t *collective)
 {
-    oc_timeline_record_t *r = &entry->record;
+    for (int ruled = 0; ruled < OC_NUM_RULED; ruled++) {
+        if (0 == strcmp(name, oc_ruled_name((oc_ruled_t) ruled))) {
+            *collective = (oc_ruled_t) ruled;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_server(const char *line, oc_timeline_record_t *r)
+{
     int fields = sscanf(line, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu32 " %" SCNu32
                         " %" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
                         " %" SCNu64, &r->handle, &r->aggregator, &r->sequence, &r->number,
                         &r->bytes, &r->first, &r->last, &r->times[0], &r->times[1], &r->times[2],
                         &r->times[3], &r->times[4]);
 
-    return (OC_TIMELINE_SERVER == entry->kind ? 12 : 10) == fields;
+    return 12 == fields;
+}
+
+static bool parse_client(const char *line, oc_timeline_record_t *r)
+{
+    char name[32] = "";
+    int fields = sscanf(line, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu32 " %" SCNu32
+                        " %" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %31s",
+                        &r->handle, &r->aggregator, &r->sequence, &r->number, &r->bytes, &r->first,
+                        &r->last, &r->times[0], &r->times[1], &r->times[2], name);
+
+    return 11 == fields && find_collective(name, &r->collective);
+}
+
+static bool parse_record(const char *line, oc_entry_t *entry)
+{
+    return OC_TIMELINE_SERVER == entry->kind ? parse_server(line, &entry->record)
+                                             : parse_client(line, &entry->record);
 }
 
 /* The number of a clock: that of the first file with this word. */
@@ -76,7 +103,7 @@ static bool read_head(oc_timelines_t *timelines, FILE *file)
     char line[512], kind[8], clock[64];
 
     if (NULL == fgets(line, sizeof(line), file)
-        || 3 != sscanf(line, "optcast-timeline 1 %7s %127s %63s", kind, source.name, clock)
+        || 3 != sscanf(line, "optcast-timeline 2 %7s %127s %63s", kind, source.name, clock)
         || (0 != strcmp(kind, "client") && 0 != strcmp(kind, "server"))) {
         return false;
     }
@@ -189,8 +216,9 @@ static void group_entries(oc_timelines_t *timelines)
         if (NULL == collective || collective->handle != key->handle
             || collective->sequence != key->sequence) {
             collective = &timelines->collectives[timelines->num_collectives++];
-            *collective = (oc_collective_view_t) {.chunks = chunk, .handle = key->handle,
-                                                  .sequence = key->sequence, .begin = UINT64_MAX};
+            *collective = (oc_collective_view_t) {
+                .chunks = chunk, .handle = key->handle, .sequence = key->sequence,
+                .name = oc_ruled_name(chunk->clients[0].record.collective), .begin = UINT64_MAX};
         }
         extend(collective, chunk++);
     }

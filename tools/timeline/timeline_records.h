@@ -37,6 +37,7 @@ typedef struct {
     unsigned num_chunks, num_aggregators, num_ranks, largest;
     uint32_t handle;
     uint64_t sequence;
+    const char *name;          /* as rules call it */
     uint64_t begin, end;       /* the first receive posted, the last result */
 } oc_collective_view_t;
 
