@@ -117,7 +117,7 @@ static void bootstrap_hints(void *context, oc_hints_t *hints)
 {
     const mca_coll_optcast_bootstrap_t *b = context;
 
-    mca_coll_optcast_hints(b->module->comm, hints);
+    mca_coll_optcast_hints(b->module, hints);
 }
 
 const oc_bootstrap_t mca_coll_optcast_bootstrap = {

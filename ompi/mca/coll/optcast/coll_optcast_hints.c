@@ -35,20 +35,20 @@ static bool find_value(ompi_communicator_t *comm, const char *key, char value[MP
 #endif
 }
 
-void mca_coll_optcast_hints(ompi_communicator_t *comm, oc_hints_t *hints)
+void mca_coll_optcast_hints(mca_coll_optcast_module_t *m, oc_hints_t *hints)
 {
     const oc_setting_t *setting = oc_setting_find(&oc_job_settings_table, BESIDE);
     char value[MPI_MAX_INFO_VAL] = "";
     oc_job_settings_t settings;
     char error[512];
 
-    if (!find_value(comm, KEY_PREFIX BESIDE, value)) {
+    if (!find_value(m->comm, KEY_PREFIX BESIDE, value)) {
         return;
     }
     if (OC_OK == oc_setting_parse(setting, &settings, value, error, sizeof(error))) {
         hints->reduce_scatter_beside = settings.reduce_scatter_beside;
-    } else if (0 == ompi_comm_rank(comm)) {
+    } else if (0 == ompi_comm_rank(m->comm) && !atomic_exchange(&m->hints_refused, true)) {
         opal_output(0, "optcast: communicator \"%s\": the info key " KEY_PREFIX BESIDE " is ignored: "
-                    "%s", mca_coll_optcast_name(comm), error);
+                    "%s", mca_coll_optcast_name(m->comm), error);
     }
 }

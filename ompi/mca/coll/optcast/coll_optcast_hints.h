@@ -3,14 +3,14 @@
 #ifndef MCA_COLL_OPTCAST_HINTS_H
 #define MCA_COLL_OPTCAST_HINTS_H
 
-#include "coll_optcast_compat.h"
-
 #include "client/client.h"
+
+#include "coll_optcast_module.h"
 
 /*
  * Changes hints as the info keys "optcast_NAME" say, which are called as the settings that they
- * replace. What is no value is ignored; rank 0 of the communicator says so.
+ * replace. What is no value is ignored; rank 0 of the communicator says so once.
  */
-void mca_coll_optcast_hints(ompi_communicator_t *comm, oc_hints_t *hints);
+void mca_coll_optcast_hints(mca_coll_optcast_module_t *m, oc_hints_t *hints);
 
 #endif
