@@ -484,21 +484,6 @@ const char *oc_ruled_name(oc_ruled_t ruled)
     return ruled_names[ruled];
 }
 
-bool oc_range_contains(const oc_range_t *range, uint64_t number)
-{
-    return number >= range->first && number <= range->last;
-}
-
-bool oc_sizes_contain(const oc_sizes_t *sizes, uint64_t bytes)
-{
-    for (uint64_t i = 0; i < sizes->count; i++) {
-        if (oc_range_contains(&sizes->ranges[i], bytes)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* "64 KiB", "65535 bytes" */
 static void print_size(uint64_t bytes, char text[32])
 {

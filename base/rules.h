@@ -114,8 +114,21 @@ oc_status_t oc_rules_read(const char *path, oc_rules_t *rules, char *error, size
 /* "reduce_scatter": in files of rules */
 const char *oc_ruled_name(oc_ruled_t ruled);
 
-bool oc_range_contains(const oc_range_t *range, uint64_t number);
-bool oc_sizes_contain(const oc_sizes_t *sizes, uint64_t bytes);
+static inline bool oc_range_contains(const oc_range_t *range, uint64_t number)
+{
+    return number >= range->first && number <= range->last;
+}
+
+/* Here, because every operation asks for it. */
+static inline bool oc_sizes_contain(const oc_sizes_t *sizes, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < sizes->count; i++) {
+        if (oc_range_contains(&sizes->ranges[i], bytes)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* "64 KiB to 1 MiB, 4 MiB and more", "everything" or "nothing" */
 void oc_sizes_print(const oc_sizes_t *sizes, char *buffer, size_t buffer_size);

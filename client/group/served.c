@@ -124,7 +124,7 @@ static bool served_leaves(const oc_group_t *group, oc_ruled_t ruled, unsigned ty
     const oc_group_servers_t *servers = group->servers;
 
     return servers->chosen
-           && oc_choice_leaves(&servers->choices[ruled], &servers->situation, type, bytes);
+           && oc_choice_leaves(&servers->choices[ruled], type, bytes);
 }
 
 static bool leaves_everything(const oc_group_t *group)

@@ -94,6 +94,27 @@ static void ask_model(const oc_constants_t *constants, const oc_situation_t *sit
     }
 }
 
+/*
+ * 16-bit floats: where the ranks of a host reduce first, all of them go as 32 bits, so that links
+ * carry no less than for a ring: these are left. Owners that add their own part get 32 bits, too.
+ */
+static void ask_about_wide(const oc_constants_t *constants, const oc_situation_t *situation,
+                           oc_ruled_t ruled, oc_choice_t *choice)
+{
+    bool scatters = OC_RULED_REDUCE_SCATTER == ruled || OC_RULED_REDUCE_SCATTER_BLOCK == ruled;
+    oc_situation_t wide = *situation;
+
+    wide.wide = true;
+    if (situation->nodes) {
+        return;
+    }
+    if (scatters && !situation->in_order) {
+        ask_model(constants, &wide, ruled, &choice->wide);
+    } else {
+        choice->wide = choice->sizes;
+    }
+}
+
 void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation, oc_ruled_t ruled,
                      oc_choice_t *choice)
 {
@@ -105,20 +126,20 @@ void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation, o
         if (ruled == rule->ruled && oc_range_contains(&rule->hosts, situation->hosts)
             && oc_range_contains(&rule->ranks_per_host, situation->per_host)
             && oc_range_contains(&rule->servers, situation->weights / OC_WEIGHT_ONE)) {
-            *choice = (oc_choice_t) {.rule = i, .sizes = rule->offload};
+            *choice = (oc_choice_t) {.rule = i, .sizes = rule->offload, .wide = rule->offload};
             return;
         }
     }
-    choice->rule = OC_MODEL;
+    *choice = (oc_choice_t) {.rule = OC_MODEL};
     oc_rules_constants(rules, &situation->network, &constants);
     ask_model(&constants, situation, ruled, &choice->sizes);
+    ask_about_wide(&constants, situation, ruled, choice);
 }
 
-bool oc_choice_leaves(const oc_choice_t *choice, const oc_situation_t *situation, unsigned type,
-                      uint64_t bytes)
+bool oc_choice_leaves(const oc_choice_t *choice, unsigned type, uint64_t bytes)
 {
     return !oc_sizes_contain(&choice->sizes, bytes)
-           || (situation->nodes && OC_MODEL == choice->rule && NULL != oc_widen_kernel(type));
+           || (NULL != oc_widen_kernel(type) && !oc_sizes_contain(&choice->wide, bytes));
 }
 
 /* On so many hosts, with ranks spread evenly. */
@@ -131,7 +152,8 @@ static oc_situation_t imagine(const oc_outlook_t *outlook, uint32_t ranks, uint3
     return (oc_situation_t) {
         .ranks = ranks, .hosts = hosts, .per_host = (ranks + hosts - 1) / hosts,
         .weights = outlook->weights, .heaviest = outlook->heaviest, .peers = peers,
-        .nodes = outlook->nodes && hosts < ranks, .paired = outlook->paired, .lanes = outlook->servers + peers,
+        .nodes = outlook->nodes && hosts < ranks, .in_order = outlook->in_order,
+        .lanes = outlook->servers + peers,
         .small_size = outlook->small_size, .largest_chunk = outlook->largest_chunk,
         .fewest_chunks = outlook->fewest_chunks, .network = outlook->network};
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which reductions mode auto offloads: a rule decides, or else a model of how long Open MPI and
- * aggregators would take. It leaves Barriers, which take no bytes off any link. Pure functions of what is equal on all ranks, in whole numbers: the same
- * everywhere, and in all runs. doc/architecture.md has the formulas.
+ * aggregators would take. It leaves Barriers, which take no bytes off any link. Pure functions of
+ * what is equal on all ranks, in whole numbers: the same everywhere, and in all runs.
+ * doc/architecture.md has the formulas.
  */
 #ifndef OC_CLIENT_PLAN_MODEL_H
 #define OC_CLIENT_PLAN_MODEL_H
@@ -20,6 +21,7 @@ typedef struct {
     uint64_t weights;       /* of all servers together, in OC_WEIGHT_ONE … */
     uint64_t heaviest;      /* … and that of one of them */
     uint32_t peers;         /* hosts that aggregate */
+    bool in_order;          /* results are in rank order, so that everybody contributes everything */
     bool nodes;             /* the ranks of a host reduce before a vector leaves it */
     uint64_t lanes;         /* aggregators that share a vector: one of each server, and peers */
     bool tree;              /* servers are leaves, and their parent adds up what they have */
@@ -27,6 +29,7 @@ typedef struct {
     oc_network_t network;   /* the slowest of all ranks' */
     uint64_t previous[OC_NUM_RULED]; /* what Open MPI would run: previous.h */
     bool paired;            /* servers get what suits a Reduce_scatter beside an Allgather */
+    bool wide;              /* owners of blocks get partial results of twice the size */
 } oc_situation_t;
 
 /* … and before, by rank 0 of the job. */
@@ -36,7 +39,7 @@ typedef struct {
     uint64_t weights, heaviest;
     uint64_t peers;         /* … or its hosts do beside servers that are too few */
     uint64_t nodes;         /* as above, if hosts have several ranks; … */
-    uint64_t paired;        /* … as above */
+    uint64_t in_order;      /* … as above */
     uint64_t small_size, largest_chunk, fewest_chunks;
     oc_network_t network;   /* of this host */
     uint64_t unclear;       /* the list of servers is wrong, which the set-up will say */
@@ -44,7 +47,8 @@ typedef struct {
 
 typedef struct {
     uint64_t rule;          /* the number of the one that decides; OC_MODEL: none fits */
-    oc_sizes_t sizes;       /* of the vectors that are offloaded, in bytes */
+    oc_sizes_t sizes;       /* of the vectors that are offloaded, in bytes … */
+    oc_sizes_t wide;        /* … also if they are of 16-bit floats, some of which go as 32 bits */
 } oc_choice_t;
 
 #define OC_MODEL UINT64_MAX
@@ -63,13 +67,8 @@ typedef struct {
 void oc_model_choose(const oc_rules_t *rules, const oc_situation_t *situation, oc_ruled_t ruled,
                      oc_choice_t *choice);
 
-/*
- * Whether so many bytes of a type of reduction/ are left to others. Where the ranks of a host
- * reduce first, 16-bit floats go as 32 bits: links carry no less than for a ring, and the model
- * leaves them.
- */
-bool oc_choice_leaves(const oc_choice_t *choice, const oc_situation_t *situation, unsigned type,
-                      uint64_t bytes);
+/* Whether so many bytes of a type of reduction/ are left to others. */
+bool oc_choice_leaves(const oc_choice_t *choice, unsigned type, uint64_t bytes);
 
 /*
  * The smallest vector that any rule allows, or that the model would offload with ranks spread

@@ -71,26 +71,35 @@ static uint64_t part_of_servers(const oc_situation_t *s, oc_ruled_t ruled)
     if (0 == s->weights) {
         return 0;
     }
-    return s->peers > 1 ? oc_owner_part_of_servers(s->weights, s->hosts,
+    return s->peers > 1 ? oc_owner_part_of_servers(s->weights, s->peers,
                                                    s->paired && OC_RULED_REDUCE != ruled)
                         : WHOLE;
 }
 
+/* What a host sends: what others own, and to servers also its own part, if that is to be folded. */
+static uint64_t sent_to_owners(const oc_situation_t *s, bool all, uint64_t served, uint64_t bytes)
+{
+    uint64_t others = s->hosts - 1;
+
+    return add(scale(bytes - served, others, s->hosts),
+               all ? served : scale(served, others, s->hosts));
+}
+
 /*
- * A host sends what others own, of a Reduce everything, and hosts that aggregate take in what is
- * left of that by servers, but for the root of a Reduce.
+ * Of a Reduce a host sends everything, and hosts that aggregate take in what is left of that by
+ * servers, but for the root.
  */
 static load_t owned_load(const oc_situation_t *s, oc_ruled_t ruled, uint64_t bytes)
 {
-    bool rooted = OC_RULED_REDUCE == ruled;
-    uint64_t hosts = s->hosts, senders = rooted ? hosts : hosts - 1;
+    bool rooted = OC_RULED_REDUCE == ruled, all = rooted || s->in_order;
+    uint64_t hosts = s->hosts, senders = all ? hosts : hosts - 1;
     uint64_t part = part_of_servers(s, ruled), served = scale(bytes, part, WHOLE);
     uint64_t peers = most_of(peer_hosts(s), 1) - (rooted && peer_hosts(s) > 1);
-    uint64_t own = (bytes - served) / peers;
-    load_t load = {.link = rooted ? bytes : scale(bytes, senders, hosts),
+    uint64_t own = (bytes - served) / peers, block = rooted ? 0 : bytes / hosts;
+    load_t load = {.link = rooted ? bytes : sent_to_owners(s, all, served, bytes),
                    .server = scale(own, senders, 1)};
 
-    load.link = most_of(load.link, add(scale(own, hosts - 2, 1), rooted ? 0 : bytes / hosts));
+    load.link = most_of(load.link, add(scale(own, hosts - 2, 1), s->wide ? 2 * block : block));
     if (served > 0) {
         load.link = most_of(load.link, scale(served, senders * OC_WEIGHT_ONE, s->weights));
         load.server = most_of(load.server, scale(served, senders * s->heaviest, s->weights));

@@ -2,8 +2,8 @@
 /*
  * What the module below would do with a reduction that is left to it, and how long that takes:
  * Open MPI's tuned decides by the number of ranks and bytes, HAN reduces inside hosts first, and
- * users can force an algorithm. previous_owned.h has those whose results go to owners. doc/architecture.md has the formulas, and says who measures how
- * well links are used.
+ * users can force an algorithm. previous_owned.h has those whose results go to owners.
+ * doc/architecture.md has the formulas, and says who measures how well links are used.
  */
 #ifndef OC_CLIENT_PLAN_PREVIOUS_H
 #define OC_CLIENT_PLAN_PREVIOUS_H

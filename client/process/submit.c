@@ -12,6 +12,9 @@
 #include "client/state/setup_state.h"
 #include "reduction/reduction.h"
 
+/* Nobody asks for the rules of what goes by multicast. */
+#define NOT_RULED OC_RULED_ALLREDUCE
+
 /* Makes a collective of its arguments, which has not begun. NULL: out of memory. */
 typedef oc_collective_t *make_fn_t(oc_group_t *group, const void *args);
 
@@ -94,10 +97,10 @@ oc_status_t oc_allreduce_start(oc_group_t *group, const oc_allreduce_args_t *arg
 
 oc_status_t oc_allgather_start(oc_group_t *group, const oc_allgather_args_t *args)
 {
-    return submit(group, oc_allgather_new, args, 0, 0, 0);
+    return submit(group, oc_allgather_new, args, NOT_RULED, 0, 0);
 }
 
 oc_status_t oc_bcast_start(oc_group_t *group, const oc_bcast_args_t *args)
 {
-    return submit(group, oc_bcast_new, args, 0, 0, 0);
+    return submit(group, oc_bcast_new, args, NOT_RULED, 0, 0);
 }

@@ -83,13 +83,14 @@ static bool choose_sizes(oc_group_t *group)
 
         oc_model_choose(params->rules, &servers->situation, (oc_ruled_t) ruled, choice);
         clip(&choice->sizes, params->least[ruled]);
+        clip(&choice->wide, params->least[ruled]);
         any = any || choice->sizes.count > 0;
     }
     servers->chosen = true;
     return any
            && (0 == params->only_bytes
-               || !oc_choice_leaves(&servers->choices[params->only_ruled], &servers->situation,
-                                    params->only_type, params->only_bytes));
+               || !oc_choice_leaves(&servers->choices[params->only_ruled], params->only_type,
+                                    params->only_bytes));
 }
 
 bool oc_group_choose(oc_group_t *group)
@@ -110,6 +111,7 @@ bool oc_group_choose(oc_group_t *group)
         .nodes = NULL != group->node, .lanes = client->servers.count + peers,
         .small_size = settings->small_size, .largest_chunk = oc_settings_largest_chunk(settings),
         .fewest_chunks = oc_settings_fewest_chunks(settings), .tree = tree,
+        .in_order = OC_REPRODUCIBLE_RANK_ORDER == settings->reproducible,
         .paired = OC_BESIDE_ALLGATHER == group->hints.reduce_scatter_beside};
     memcpy(servers->situation.previous, group->params.rules->previous,
            sizeof(servers->situation.previous));
@@ -135,7 +137,7 @@ void oc_outlook_make(const oc_job_settings_t *settings, uint32_t hosts,
         .hosts = hosts, .network = *network, .servers = list.count, .unclear = OC_OK != status,
         .peers = OC_PEERS_AUTO == settings->peer_aggregation,
         .nodes = OC_REPRODUCIBLE_SHAPE == settings->reproducible,
-        .paired = OC_BESIDE_ALLGATHER == settings->reduce_scatter_beside,
+        .in_order = OC_REPRODUCIBLE_RANK_ORDER == settings->reproducible,
         .small_size = settings->small_size, .largest_chunk = oc_settings_largest_chunk(settings),
         .fewest_chunks = oc_settings_fewest_chunks(settings)};
     oc_server_list_weigh(&list, &outlook->weights, &outlook->heaviest);

@@ -42,14 +42,13 @@ int main(int argc, char **argv)
 {
     int status, times = argc > 3 ? atoi(argv[2]) : 1, count = argc > 3 ? atoi(argv[3]) : 1;
     const char *kind = argc > 3 ? argv[1] : "allreduce";
-    bool offloads = argc > 4, sized = offloads && 0 == strcmp(kind, "allreduce");
+    bool offloads = argc > 4;
     counters_t before, expected = {.allreduce_offloaded = offloads, .groups = offloads};
     MPI_Request request;
     sum_t s;
 
-    /* rules are for Allreduces: of others nothing is offloaded at any size */
-    expected.fallbacks_size = sized ? (unsigned long long) times : 0;
-    expected.fallbacks_place = sized ? 0 : (unsigned long long) times;
+    expected.fallbacks_size = offloads ? (unsigned long long) times : 0;
+    expected.fallbacks_place = offloads ? 0 : (unsigned long long) times;
     MPI_Init(&argc, &argv);
     before = counters_read();
     if (offloads) {

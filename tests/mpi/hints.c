@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Info keys of communicators: one that all ranks give, one that has no such value, and one that
- * only rank 0 gives, which makes all of them do without the service.
+ * only rank 0 gives, which makes all of them do without the service. What rank 0 says later, with
+ * MPI_Comm_set_info, changes nothing.
  *
  * usage: hints
  */
@@ -62,6 +63,25 @@ static void run(const char *name, const char *value, bool offloaded)
     MPI_Comm_free(&comm);
 }
 
+static void later(int rank)
+{
+    unsigned long long reduces = pvar_read("reduce_offloaded");
+    MPI_Comm comm = make("later", NULL);
+    MPI_Info info;
+
+    if (0 == rank) {
+        MPI_Info_create(&info);
+        MPI_Info_set(info, KEY, "allgather");
+        MPI_Comm_set_info(comm, info);
+        MPI_Info_free(&info);
+    }
+    reduce_to_owners(comm, MPI_SUM, 1, 1000);
+    if (pvar_read("reduce_offloaded") - reduces != 1) {
+        wrong("later: %llu Reduces are offloaded", pvar_read("reduce_offloaded") - reduces);
+    }
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
     int rank, status;
@@ -73,6 +93,7 @@ int main(int argc, char **argv)
     run("nothing", "nothing", true);
     run("other", "bcast", true);
     run("unequal", 0 == rank ? "allgather" : NULL, false);
+    later(rank);
     status = conclude("hints");
     pvars_end();
     MPI_Finalize();

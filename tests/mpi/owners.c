@@ -435,7 +435,8 @@ static void run_volume(char *what, const char *beside)
     case_t c = {.kind = 0 == strcmp(kind, "reduce") ? REDUCE
                         : 0 == strcmp(kind, "half") ? BLOCKS
                                                     : BLOCK,
-                .type = type_find("FLOAT"), .op = SUM, .comm = NULL == beside ? MPI_COMM_WORLD : with_hint(beside), .root = 1};
+                .type = type_find("FLOAT"), .op = SUM, .root = 1,
+                .comm = NULL == beside ? MPI_COMM_WORLD : with_hint(beside)};
     int members[MAX_RANKS], all = atoi(total);
 
     MPI_Comm_rank(c.comm, &c.rank);

@@ -38,6 +38,24 @@ modes() {
     has out '^\[allreduce 1x2\+0\]$'
 }
 
+# The other collectives, each by its name; blocks are equal, and a Barrier has no sizes.
+collectives() {
+    local kind
+
+    for kind in reduce reduce_scatter reduce_scatter_block; do
+        run 0 3 always --collective "$kind" --min 3K --max 12K
+        has out "^\[$kind 1x3\+0\]\$"
+        has out '^# +3072 '
+        has out '^# +12288 '
+        has out '^offload = (never|[0-9]+-.*)$'
+    done
+    run 0 2 auto -c barrier
+    has out '^\[barrier 1x2\+0\]$'
+    has out '^# medians of 5 rounds\.'
+    has out '^# +0 +[0-9.]+ +[0-9.]+ .* (slower|alike|faster)$'
+    has out '^offload = (never|always)$'
+}
+
 file() {
     local few=(--min 512 --max 1K)
 
@@ -118,6 +136,7 @@ END
 
 one_host
 modes
+collectives
 file
 nothing
 wrong_results

@@ -16,6 +16,7 @@
 #include "client/plan/model.h"
 #include "client/plan/offloaded.h"
 #include "client/plan/previous.h"
+#include "client/plan/previous_owned.h"
 #include "net/address.h"
 #include "reduction/reduction.h"
 
@@ -261,17 +262,20 @@ static void test_widened(void **state)
 {
     oc_rules_t ten = rules_of("[model]\nlink_rate=10000\n[allreduce a]\nhosts=3\noffload=1-\n");
     oc_situation_t nodes = situation_of(4, 8, 4), three = situation_of(3, 8, 3), flat = nodes;
-    oc_choice_t by_model = choose(&ten, nodes), by_rule = choose(&ten, three);
+    oc_choice_t by_model = choose(&ten, nodes), by_rule = choose(&ten, three), by_flat;
 
     (void) state;
     flat.nodes = false;
+    flat.per_host = 1;
+    flat.ranks = flat.hosts;
+    by_flat = choose(&ten, flat);
     for (unsigned type = 0; type < OC_TYPE_END; type++) {
         bool widened = OC_TYPE_FLOAT16 == type || OC_TYPE_BFLOAT16 == type;
 
-        assert_int_equal(oc_choice_leaves(&by_model, &nodes, type, GIB), widened);
-        assert_true(oc_choice_leaves(&by_model, &nodes, type, 1));
-        assert_false(oc_choice_leaves(&by_model, &flat, type, GIB));
-        assert_false(oc_choice_leaves(&by_rule, &three, type, GIB));
+        assert_int_equal(oc_choice_leaves(&by_model, type, GIB), widened);
+        assert_true(oc_choice_leaves(&by_model, type, 1));
+        assert_false(oc_choice_leaves(&by_flat, type, GIB));
+        assert_false(oc_choice_leaves(&by_rule, type, GIB));
     }
 }
 
@@ -457,6 +461,12 @@ static oc_outlook_t outlook_of(const char *servers, uint32_t hosts)
     return outlook;
 }
 
+static uint64_t least(const oc_rules_t *rules, const oc_outlook_t *outlook, uint32_t ranks,
+                      uint32_t most_ranks, bool one_host)
+{
+    return oc_model_least(rules, outlook, OC_RULED_ALLREDUCE, ranks, most_ranks, one_host);
+}
+
 static void test_outlook(void **state)
 {
     oc_outlook_t outlook = outlook_of("a,b:5,c", 7);
@@ -497,10 +507,10 @@ static void test_least(void **state)
                     oc_situation_t situation =
                         situation_of(hosts, per_host, (uint32_t) outlook.servers);
                     oc_choice_t choice = choose(&rules, situation);
-                    uint64_t least =
-                        oc_model_least(&rules, &outlook, OC_RULED_ALLREDUCE, situation.ranks, situation.ranks, false);
+                    uint64_t first = least(&rules, &outlook, situation.ranks, situation.ranks,
+                                           false);
 
-                    assert_true(0 == choice.sizes.count || choice.sizes.ranges[0].first >= least);
+                    assert_true(0 == choice.sizes.count || choice.sizes.ranges[0].first >= first);
                 }
             }
         }
@@ -523,21 +533,21 @@ static void test_least_known(void **state)
     (void) state;
     /* as it comes, a job never opens a server, and is not set up for up to 64 KiB */
     for (uint32_t ranks = 2; ranks <= 65536; ranks *= 2) {
-        assert_true(oc_model_least(&nominal, &sixteen, OC_RULED_ALLREDUCE, ranks, ranks, false) > 64 * KIB);
-        assert_true(NEVER == oc_model_least(&nominal, &none, OC_RULED_ALLREDUCE, ranks, ranks, false));
-        assert_true(NEVER == oc_model_least(&nominal, &none, OC_RULED_ALLREDUCE, ranks, ranks, true));
-        assert_true(NEVER == oc_model_least(&slow, &two, OC_RULED_ALLREDUCE, ranks, ranks, true));
+        assert_true(least(&nominal, &sixteen, ranks, ranks, false) > 64 * KIB);
+        assert_true(NEVER == least(&nominal, &none, ranks, ranks, false));
+        assert_true(NEVER == least(&nominal, &none, ranks, ranks, true));
+        assert_true(NEVER == least(&slow, &two, ranks, ranks, true));
     }
-    assert_int_equal(oc_model_least(&slow, &four, OC_RULED_ALLREDUCE, 4, 4, false), 256 * KIB);
+    assert_int_equal(least(&slow, &four, 4, 4, false), 256 * KIB);
     /* it may be on three hosts, or not */
-    assert_int_equal(oc_model_least(&rules, &two, OC_RULED_ALLREDUCE, 4, 4, false), 100 * KIB);
-    assert_true(NEVER == oc_model_least(&rules, &two, OC_RULED_ALLREDUCE, 2, 2, false));
-    assert_true(NEVER == oc_model_least(&rules, &two, OC_RULED_ALLREDUCE, 4, 4, true));
-    assert_int_equal(oc_model_least(&rules, &one, OC_RULED_ALLREDUCE, 4, 4, true), 50 * KIB);
-    assert_int_equal(oc_model_least(&rules, &three, OC_RULED_ALLREDUCE, 2, 2, false), 70 * KIB);
-    assert_int_equal(oc_model_least(&rules, &three, OC_RULED_ALLREDUCE, 3, 3, false), 5);
+    assert_int_equal(least(&rules, &two, 4, 4, false), 100 * KIB);
+    assert_true(NEVER == least(&rules, &two, 2, 2, false));
+    assert_true(NEVER == least(&rules, &two, 4, 4, true));
+    assert_int_equal(least(&rules, &one, 4, 4, true), 50 * KIB);
+    assert_int_equal(least(&rules, &three, 2, 2, false), 70 * KIB);
+    assert_int_equal(least(&rules, &three, 3, 3, false), 5);
     three.unclear = 1;
-    assert_int_equal(oc_model_least(&nominal, &three, OC_RULED_ALLREDUCE, 2, 2, true), 1);
+    assert_int_equal(least(&nominal, &three, 2, 2, true), 1);
 }
 
 /* One number for communicators of similar sizes holds for each of them. */
@@ -546,30 +556,30 @@ static void test_least_table(void **state)
     oc_rules_t rules = rules_of("[allreduce a]\nhosts=1\nranks_per_host=6\noffload=3K-\n"
                                 "[allreduce b]\nhosts=2\nranks_per_host=3\noffload=5K-\n");
     oc_outlook_t outlook = outlook_of("a,b,c,d", 8);
-    oc_least_t least;
+    oc_least_t table;
 
     (void) state;
-    oc_least_make(&rules, &outlook, OC_RULED_ALLREDUCE, 40, &least);
+    oc_least_make(&rules, &outlook, OC_RULED_ALLREDUCE, 40, &table);
     for (uint32_t ranks = 2; ranks <= 40; ranks++) {
         for (int one_host = 0; one_host < 2; one_host++) {
-            assert_true(oc_least_find(&least, ranks, one_host)
-                        <= oc_model_least(&rules, &outlook, OC_RULED_ALLREDUCE, ranks, ranks, one_host));
+            assert_true(oc_least_find(&table, ranks, one_host)
+                        <= least(&rules, &outlook, ranks, ranks, one_host));
         }
     }
     for (uint32_t ranks = 4; ranks < 8; ranks++) {
-        assert_int_equal(oc_least_find(&least, ranks, true), 3 * KIB);
-        assert_int_equal(oc_least_find(&least, ranks, false), 5 * KIB);
+        assert_int_equal(oc_least_find(&table, ranks, true), 3 * KIB);
+        assert_int_equal(oc_least_find(&table, ranks, false), 5 * KIB);
     }
-    assert_true(NEVER == oc_least_find(&least, 3, true));
-    assert_true(NEVER == oc_least_find(&least, 40, true));
+    assert_true(NEVER == oc_least_find(&table, 3, true));
+    assert_true(NEVER == oc_least_find(&table, 40, true));
     /* a job of all ranks that there can be; more than that is like that */
     rules = rules_of("[allreduce all]\nhosts=1\nranks_per_host=65536\noffload=7-\n");
-    oc_least_make(&rules, &outlook, OC_RULED_ALLREDUCE, 65536, &least);
-    assert_int_equal(oc_least_find(&least, 65536, true), 7);
-    assert_int_equal(oc_least_find(&least, 200000, true), 7);
-    assert_true(NEVER == oc_least_find(&least, 65535, true));
-    oc_least_make(&rules, &outlook, OC_RULED_ALLREDUCE, 1, &least);
-    assert_true(NEVER == oc_least_find(&least, 2, false));
+    oc_least_make(&rules, &outlook, OC_RULED_ALLREDUCE, 65536, &table);
+    assert_int_equal(oc_least_find(&table, 65536, true), 7);
+    assert_int_equal(oc_least_find(&table, 200000, true), 7);
+    assert_true(NEVER == oc_least_find(&table, 65535, true));
+    oc_least_make(&rules, &outlook, OC_RULED_ALLREDUCE, 1, &table);
+    assert_true(NEVER == oc_least_find(&table, 2, false));
 }
 
 static void expect_words(const oc_rules_t *rules, oc_situation_t situation, const char *words)
@@ -659,6 +669,25 @@ static void test_owned_links(void **state)
     few = situation_of(8, 2, 8);
     few.nodes = false;
     expect_factor(block, few, 1.75);
+    /* in rank order servers get everything of everybody, and owners have theirs at hand */
+    few = situation_of(8, 1, 8);
+    few.in_order = true;
+    expect_factor(block, few, 1);
+    few = situation_of(8, 1, 2);
+    few.in_order = true;
+    expect_factor(block, few, 1);
+    few.paired = true;
+    expect_factor(block, few, 8 * 0.411 / 2);
+    few = situation_of(8, 1, 0);
+    few.in_order = true;
+    expect_factor(block, few, 0.875);
+    /* partial results of twice the size come in beside six contributions of an eighth */
+    few.in_order = false;
+    few.wide = true;
+    expect_factor(block, few, 1);
+    few = situation_of(8, 1, 8);
+    few.wide = true;
+    expect_factor(block, few, 0.875);
 }
 
 /* Over TCP, and against tuned: 16 MiB of 8 hosts, as bench/run reduce-scatter-hosts has it. */
@@ -690,6 +719,27 @@ static void test_owned_choices(void **state)
     }
 }
 
+/* 16-bit floats of a Reduce_scatter come back as 32 bits, which longer vectors are worth. */
+static void test_owned_wide(void **state)
+{
+    oc_rules_t rules = rules_of("");
+    oc_situation_t eight = over(OC_FABRIC_TCP, 100, situation_of(8, 1, 0));
+    oc_choice_t choice;
+
+    (void) state;
+    for (unsigned ruled = 0; ruled < OC_NUM_RULED; ruled++) {
+        eight.previous[ruled] = OC_PREVIOUS_TUNED;
+    }
+    eight.previous[OC_RULED_REDUCE_SCATTER_BLOCK] = OC_PREVIOUS_FORCED + OC_BLOCK_HALVING;
+    choice = choose_of(OC_RULED_REDUCE_SCATTER_BLOCK, &rules, eight);
+    assert_false(oc_choice_leaves(&choice, OC_TYPE_FLOAT, 16 * MIB));
+    assert_false(oc_choice_leaves(&choice, OC_TYPE_BFLOAT16, 16 * MIB));
+    assert_false(oc_choice_leaves(&choice, OC_TYPE_FLOAT, MIB));
+    assert_true(oc_choice_leaves(&choice, OC_TYPE_BFLOAT16, MIB));
+    choice = choose_of(OC_RULED_REDUCE, &rules, eight);
+    assert_false(oc_choice_leaves(&choice, OC_TYPE_BFLOAT16, MIB));
+}
+
 /* Each kind has rules of its own. */
 static void test_owned_rules(void **state)
 {
@@ -708,7 +758,7 @@ static void test_owned_rules(void **state)
     assert_true(OC_MODEL == choose(&rules, situation_of(4, 1, 0)).rule);
     assert_int_equal(oc_model_least(&rules, &outlook, OC_RULED_REDUCE, 4, 4, false), 5);
     assert_int_equal(oc_model_least(&rules, &outlook, OC_RULED_BARRIER, 4, 4, true), 0);
-    assert_true(NEVER == oc_model_least(&rules, &outlook, OC_RULED_ALLREDUCE, 4, 4, true));
+    assert_true(NEVER == least(&rules, &outlook, 4, 4, true));
 }
 
 /* For none of them is anything offloaded that is smaller than was said before ranks met. */
@@ -725,13 +775,13 @@ static void test_owned_least(void **state)
     for (unsigned ruled = 0; ruled < OC_NUM_RULED; ruled++) {
         for (uint32_t hosts = 2; hosts <= 16; hosts++) {
             oc_situation_t situation = over(OC_FABRIC_TCP, 200, situation_of(hosts, 1, 0));
-            uint64_t least = oc_model_least(&rules, &outlook, (oc_ruled_t) ruled, hosts, hosts,
+            uint64_t first = oc_model_least(&rules, &outlook, (oc_ruled_t) ruled, hosts, hosts,
                                             false);
             oc_choice_t choice;
 
             memcpy(situation.previous, rules.previous, sizeof(situation.previous));
             choice = choose_of((oc_ruled_t) ruled, &rules, situation);
-            assert_true(0 == choice.sizes.count || choice.sizes.ranges[0].first >= least);
+            assert_true(0 == choice.sizes.count || choice.sizes.ranges[0].first >= first);
         }
     }
 }
@@ -760,6 +810,7 @@ int main(void)
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_owned_links),
         cmocka_unit_test(test_owned_choices),
+        cmocka_unit_test(test_owned_wide),
         cmocka_unit_test(test_owned_rules),
         cmocka_unit_test(test_owned_least),
     };

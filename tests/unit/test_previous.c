@@ -21,7 +21,8 @@ static const oc_constants_t constants = {.link_rate = 100, .link_latency = 30000
 static oc_situation_t situation_of(uint32_t hosts, uint32_t per_host, uint64_t previous)
 {
     return (oc_situation_t) {.ranks = hosts * per_host, .hosts = hosts, .per_host = per_host,
-                             .network = {.fabric = OC_FABRIC_TCP}, .previous = {[OC_RULED_ALLREDUCE] = previous}};
+                             .network = {.fabric = OC_FABRIC_TCP},
+                             .previous = {[OC_RULED_ALLREDUCE] = previous}};
 }
 
 static oc_algorithm_t tuned(uint32_t ranks, uint64_t bytes)

@@ -123,7 +123,8 @@ static bool parse_flag(oc_perf_options_t *options, int option)
     }
 }
 
-static bool parse_option(parser_t *p, int option)
+/* How much of what. */
+static bool parse_data_option(parser_t *p, int option)
 {
     oc_perf_options_t *options = p->options;
 
@@ -136,15 +137,6 @@ static bool parse_option(parser_t *p, int option)
         return oc_perf_parse_size(&p->common, "max", optarg, &options->max);
     case 'f':
         return parse_factor(p, optarg);
-    case 'n':
-        return oc_perf_parse_number(&p->common, "iterations", optarg, 1, MAX_ITERATIONS,
-                                    &options->iterations);
-    case 'w':
-        return oc_perf_parse_number(&p->common, "warmup", optarg, 0, MAX_ITERATIONS,
-                                    &options->warmup);
-    case 't':
-        return oc_perf_parse_number(&p->common, "time", optarg, 1, MAX_TIME,
-                                    &options->milliseconds);
     case 'd':
         return parse_type(p, optarg);
     case 'o':
@@ -155,6 +147,25 @@ static bool parse_option(parser_t *p, int option)
     case 'F':
         p->given |= FIRST;
         return oc_perf_parse_number(&p->common, "first", optarg, 0, 100, &options->first);
+    default:
+        return parse_flag(options, option);
+    }
+}
+
+static bool parse_option(parser_t *p, int option)
+{
+    oc_perf_options_t *options = p->options;
+
+    switch (option) {
+    case 'n':
+        return oc_perf_parse_number(&p->common, "iterations", optarg, 1, MAX_ITERATIONS,
+                                    &options->iterations);
+    case 'w':
+        return oc_perf_parse_number(&p->common, "warmup", optarg, 0, MAX_ITERATIONS,
+                                    &options->warmup);
+    case 't':
+        return oc_perf_parse_number(&p->common, "time", optarg, 1, MAX_TIME,
+                                    &options->milliseconds);
     case 'i':
         options->interfaces = optarg;
         return true;
@@ -163,7 +174,7 @@ static bool parse_option(parser_t *p, int option)
     case 'S':
         return oc_perf_parse_file(&p->common, "csv", optarg, &options->csv);
     default:
-        return parse_flag(options, option);
+        return parse_data_option(p, option);
     }
 }
 

@@ -160,7 +160,8 @@ void oc_drawing_write(const oc_collective_view_t *collective, FILE *out)
             "fill='#ffffff'/>\n", LEFT + WIDTH + RIGHT, bottom + GAP);
     fprintf(out, "<text x='%.0f' y='18' font-size='13'>%s %" PRIu64 " of group %" PRIu32
             ": %u chunks of up to %u bytes, %.2f ms</text>\n", LEFT, collective->name,
-            collective->sequence, collective->handle, collective->num_chunks, collective->largest, (double) time / 1e6);
+            collective->sequence, collective->handle, collective->num_chunks, collective->largest,
+            (double) time / 1e6);
     draw_legend(&drawing);
     draw_axis(&drawing, bottom);
     draw_chunks(&drawing);

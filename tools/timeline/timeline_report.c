@@ -105,8 +105,9 @@ static void print_collective(const oc_collective_view_t *collective, phases_t *p
 {
     measure(collective, phases);
     fprintf(out, "%5" PRIu32 " %8" PRIu64 " %-20s %5u %5u %6u %8u %9.2f %7.2f %7.2f",
-            collective->handle, collective->sequence, collective->name, collective->num_ranks, collective->num_aggregators,
-            collective->num_chunks, collective->largest, ms(collective->begin, collective->end),
+            collective->handle, collective->sequence, collective->name, collective->num_ranks,
+            collective->num_aggregators, collective->num_chunks, collective->largest,
+            ms(collective->begin, collective->end),
             ms(collective->begin, last_begin(collective)),
             ms(collective->begin, first_result(collective)));
     if (phases->gather.count > 0) {
@@ -131,8 +132,8 @@ bool oc_report_collectives(const oc_timelines_t *timelines, FILE *out)
             "until a rank has the result.\n# tail: from the last contribution of all to the "
             "end.\n#\n");
     fprintf(out, "%5s %8s %-20s %5s %5s %6s %8s %9s %7s %7s %7s %7s %7s %7s %7s\n", "group",
-            "sequence", "collective", "ranks", "aggr.", "chunks", "bytes", "time", "skew", "result", "there", "gather",
-            "reduce", "back", "tail");
+            "sequence", "collective", "ranks", "aggr.", "chunks", "bytes", "time", "skew", "result",
+            "there", "gather", "reduce", "back", "tail");
     for (unsigned i = 0; i < timelines->num_collectives; i++) {
         phases_t phases = {.there = {values, 0}, .gather = {values + most, 0},
                            .reduce = {values + 2 * most, 0}, .back = {values + 3 * most, 0}};

@@ -95,6 +95,6 @@ void oc_tune_write_rule(FILE *out, const oc_tune_facts_t *facts, const char *nam
     write_facts(out, facts);
     write_table(out, findings, count);
     fprintf(out, "[%s %s]\nhosts = %u\nranks_per_host = %u\nservers = %u\noffload = %s\n",
-            oc_ruled_name(facts->situation.ruled), name, facts->situation.hosts, facts->situation.ranks_per_host,
-            facts->situation.servers, offload);
+            oc_ruled_name(facts->situation.ruled), name, facts->situation.hosts,
+            facts->situation.ranks_per_host, facts->situation.servers, offload);
 }

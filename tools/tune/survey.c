@@ -34,8 +34,9 @@ static uint64_t unit_of(const survey_t *s)
 {
     uint64_t element = oc_perf_type_size(s->options.type);
 
-    return OC_PERF_REDUCE_SCATTER_BLOCK == s->options.collective ? element * (uint64_t) s->job->ranks
-                                                                 : element;
+    bool equal = OC_PERF_REDUCE_SCATTER_BLOCK == s->options.collective;
+
+    return equal ? element * (uint64_t) s->job->ranks : element;
 }
 
 static void add_size(survey_t *s, uint64_t bytes, bool finer)
@@ -198,7 +199,8 @@ bool oc_tune_survey(const oc_tune_options_t *options, const oc_perf_job_t *job,
     }
     s->options = (oc_perf_options_t) {
         .collective = options->collective, .min = options->min, .max = options->max, .factor = 2,
-        .iterations = MAX_ITERATIONS, .warmup = WARMUP, .type = options->type, .op = OC_PERF_SUM, .first = -1,
+        .iterations = MAX_ITERATIONS, .warmup = WARMUP, .type = options->type, .op = OC_PERF_SUM,
+        .first = -1,
         .check = job->ranks <= OC_PERF_MAX_CHECKED_RANKS, .compare = true, .interfaces = "none"};
     s->job = job;
     s->result = result;

@@ -18,7 +18,8 @@ typedef struct {
 } parser_t;
 
 static const struct option known[] = {
-    {"collective", required_argument, NULL, 'c'}, {"output", required_argument, NULL, 'o'}, {"add", no_argument, NULL, 'a'},
+    {"collective", required_argument, NULL, 'c'},
+    {"output", required_argument, NULL, 'o'}, {"add", no_argument, NULL, 'a'},
     {"min", required_argument, NULL, 'b'},    {"max", required_argument, NULL, 'e'},
     {"rounds", required_argument, NULL, 'r'}, {"type", required_argument, NULL, 'd'},
     {"help", no_argument, NULL, 'h'},         {"version", no_argument, NULL, 'v'},

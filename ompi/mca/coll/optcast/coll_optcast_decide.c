@@ -44,15 +44,16 @@ void mca_coll_optcast_decide_casts(mca_coll_optcast_module_t *m)
 void mca_coll_optcast_decide_module(mca_coll_optcast_module_t *m)
 {
     const mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
-    ompi_group_t *group = m->comm->c_local_group;
+    bool one_host;
 
     if (OC_MODE_AUTO != m->mode) {
         return;
     }
     /* if all are on this rank's host, each rank finds that */
+    one_host = !ompi_group_have_remote_peers(m->comm->c_local_group);
     for (int ruled = 0; ruled < OC_NUM_RULED; ruled++) {
         m->least[ruled] = oc_least_find(&st->least[ruled], (uint32_t) ompi_comm_size(m->comm),
-                                        !ompi_group_have_remote_peers(group));
+                                        one_host);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Info keys. Open MPI keeps those that it does not know only if they come with the communicator. */
+/* Info keys that come with a communicator. */
 #include "coll_optcast_hints.h"
 
 #include "opal/util/info.h"
@@ -11,6 +11,7 @@
 
 #define BESIDE     "reduce_scatter_beside"
 #define KEY_PREFIX "optcast_"
+#define NOT_GIVEN  (-1)
 
 static bool find_value(ompi_communicator_t *comm, const char *key, char value[MPI_MAX_INFO_VAL])
 {
@@ -35,20 +36,27 @@ static bool find_value(ompi_communicator_t *comm, const char *key, char value[MP
 #endif
 }
 
-void mca_coll_optcast_hints(mca_coll_optcast_module_t *m, oc_hints_t *hints)
+void mca_coll_optcast_hints_read(mca_coll_optcast_module_t *m)
 {
     const oc_setting_t *setting = oc_setting_find(&oc_job_settings_table, BESIDE);
-    char value[MPI_MAX_INFO_VAL] = "";
+    char value[MPI_MAX_INFO_VAL] = "", error[512];
     oc_job_settings_t settings;
-    char error[512];
 
+    m->beside = NOT_GIVEN;
     if (!find_value(m->comm, KEY_PREFIX BESIDE, value)) {
         return;
     }
     if (OC_OK == oc_setting_parse(setting, &settings, value, error, sizeof(error))) {
-        hints->reduce_scatter_beside = settings.reduce_scatter_beside;
-    } else if (0 == ompi_comm_rank(m->comm) && !atomic_exchange(&m->hints_refused, true)) {
-        opal_output(0, "optcast: communicator \"%s\": the info key " KEY_PREFIX BESIDE " is ignored: "
-                    "%s", mca_coll_optcast_name(m->comm), error);
+        m->beside = settings.reduce_scatter_beside;
+    } else if (0 == ompi_comm_rank(m->comm)) {
+        opal_output(0, "optcast: communicator \"%s\": the info key " KEY_PREFIX BESIDE " is "
+                    "ignored: %s", mca_coll_optcast_name(m->comm), error);
+    }
+}
+
+void mca_coll_optcast_hints(const mca_coll_optcast_module_t *m, oc_hints_t *hints)
+{
+    if (NOT_GIVEN != m->beside) {
+        hints->reduce_scatter_beside = m->beside;
     }
 }

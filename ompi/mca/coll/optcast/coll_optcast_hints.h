@@ -8,9 +8,12 @@
 #include "coll_optcast_module.h"
 
 /*
- * Changes hints as the info keys "optcast_NAME" say, which are called as the settings that they
- * replace. What is no value is ignored; rank 0 of the communicator says so once.
+ * Sets the module's hints as the info keys "optcast_NAME" say, which are called as the settings that
+ * they replace. What is no value is ignored, and rank 0 of the communicator says so. To be called
+ * when the communicator is made: what it is told later may come at another time on each rank.
  */
-void mca_coll_optcast_hints(mca_coll_optcast_module_t *m, oc_hints_t *hints);
+void mca_coll_optcast_hints_read(mca_coll_optcast_module_t *m);
+/* Changes those that the communicator has. */
+void mca_coll_optcast_hints(const mca_coll_optcast_module_t *m, oc_hints_t *hints);
 
 #endif

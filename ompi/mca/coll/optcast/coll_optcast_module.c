@@ -21,6 +21,7 @@
 #include "coll_optcast_exchange.h"
 #include "coll_optcast_group.h"
 #include "coll_optcast_han.h"
+#include "coll_optcast_hints.h"
 #include "coll_optcast_job.h"
 #include "coll_optcast_memory.h"
 #include "coll_optcast_reduce.h"
@@ -176,6 +177,7 @@ static void services_make(mca_coll_optcast_module_t *m)
 {
     mca_coll_optcast_decide_casts(m);
     mca_coll_optcast_decide_module(m);
+    mca_coll_optcast_hints_read(m);
     mca_coll_optcast_report_module(m);
     if (ompi_comm_size(m->comm) > mca_coll_optcast_state.settings.max_ranks) {
         return;

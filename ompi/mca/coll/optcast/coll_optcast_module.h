@@ -37,7 +37,7 @@ struct mca_coll_optcast_module {
     bool enabled;
     uint64_t bcast_least, gather_least; /* bytes that multicast carries; UINT64_MAX: none */
     uint64_t least[OC_NUM_RULED]; /* bytes; no smaller vector is offloaded, UINT64_MAX: none is */
-    atomic_bool hints_refused;  /* info keys without such a value, which was told */
+    int beside;                 /* as an info key has it: oc_beside_t; -1: there was none */
     bool over_han;              /* some of the functions before us are those of HAN */
     atomic_int inside;          /* calls of the previous module that are under way: see operate.c */
     mca_coll_optcast_service_t services[OC_NUM_SERVICES];
