@@ -11,7 +11,7 @@ set -eu
 begin_cluster_test below
 compile below
 make_cluster --hosts 3 --rate 0
-printf '[allreduce large]\noffload = 512K-\n' >"$tmp/rules.ini"
+printf '[%s large]\noffload = 512K-\n' allreduce reduce reduce_scatter_block >"$tmp/rules.ini"
 
 # below NAME MODE HOSTS PER_HOST [RANKS]: with that one before all others but ours; RANKS: the last hosts have fewer
 below() {

@@ -114,19 +114,19 @@ says() {
 }
 "${CC:-cc}" -shared -fPIC -O2 -D_GNU_SOURCE -o "$tmp/record_size.so" "$here/record_size.c" -ldl ||
     not_ok "cannot compile $here/record_size.c"
-other_version version 1 OCJ03001 OCJ03999 0 mode=always
+other_version version 1 OCJ04001 OCJ04999 0 mode=always
 says version 'rank 1 cannot take part'
 # mode auto: what begins a set-up is there for all versions; the rest may be missing, or be followed by more
 printf '[allreduce one]\nhosts = 1-\noffload = always\n' >"$tmp/rules.ini"
 auto=(mode=auto rules="$tmp/rules.ini")
-other_version auto 1 OCJ03001 OCJ03999 0 "${auto[@]}"
+other_version auto 1 OCJ04001 OCJ04999 0 "${auto[@]}"
 says auto 'rank 1 cannot take part'
 for bytes in 0 -8 -5000 800; do
-    other_version "auto$bytes" 0 OCJ03001 OCJ03999 "$bytes" "${auto[@]}"
+    other_version "auto$bytes" 0 OCJ04001 OCJ04999 "$bytes" "${auto[@]}"
     says "auto$bytes" 'rank 1 cannot take part'
 done
 # the same record, but rules and model would mean something else
-other_version model 1 OCMODEL3 OCMODEL9 0 "${auto[@]}"
+other_version model 1 OCMODEL4 OCMODEL9 0 "${auto[@]}"
 says model 'rank 1 has other coll_optcast settings than rank 0'
 # what is only compared when a communicator is set up
 unequal chunk_size chunk_size 4096 8192
