@@ -740,6 +740,20 @@ static void test_owned_wide(void **state)
     assert_false(oc_choice_leaves(&choice, OC_TYPE_BFLOAT16, MIB));
 }
 
+/* Many ranks that halve between hosts first lose much, but short blocks are not for us. */
+static void test_owned_short(void **state)
+{
+    oc_rules_t rules = rules_of("");
+    oc_situation_t nodes = over(OC_FABRIC_TCP, 100, situation_of(4, 4, 0));
+    oc_choice_t choice;
+
+    (void) state;
+    nodes.previous[OC_RULED_REDUCE_SCATTER_BLOCK] = OC_PREVIOUS_TUNED;
+    choice = choose_of(OC_RULED_REDUCE_SCATTER_BLOCK, &rules, nodes);
+    assert_true(oc_sizes_contain(&choice.sizes, 64 * KIB));
+    assert_false(oc_sizes_contain(&choice.sizes, 64 * KIB - 1));
+}
+
 /* Each kind has rules of its own. */
 static void test_owned_rules(void **state)
 {
@@ -811,6 +825,7 @@ int main(void)
         cmocka_unit_test(test_owned_links),
         cmocka_unit_test(test_owned_choices),
         cmocka_unit_test(test_owned_wide),
+        cmocka_unit_test(test_owned_short),
         cmocka_unit_test(test_owned_rules),
         cmocka_unit_test(test_owned_least),
     };
