@@ -101,6 +101,8 @@ OWNED = (
     Contestant("optcast-nonblocking", "optcast, nonblocking", kind="ours",
                program=("--nonblocking",)),
     Contestant("embedded", "optcast, embedded servers", kind="ours", embedded=True),
+    beside("optcast-auto", "optcast, mode auto", "mode=auto"),
+    beside("embedded-auto", "embedded servers, mode auto", "mode=auto", embedded=True),
     Contestant("embedded-nonblocking", "optcast, embedded servers, nonblocking", kind="ours",
                embedded=True, program=("--nonblocking",)),
 )
@@ -163,6 +165,7 @@ TABLE = {
         Contestant("butterfly", "Open MPI, butterfly", arguments=tuned("reduce_scatter", 4)),
         DEFAULT, NONBLOCKING, MPICH, MPICH_NONBLOCKING, *OWNED,
     ),
+    "barrier": OWNED,
     "reduce": (
         Contestant("pipeline", "Open MPI, pipeline (128 KiB)",
                    arguments=tuned("reduce", 3, "segmentsize=131072")),

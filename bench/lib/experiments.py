@@ -170,6 +170,17 @@ EXPERIMENTS = (
          Setup("4-bcast", "bcast", 4, ("optcast-auto",), tuple(8 << i for i in range(10)),
                nap=False, latency=True))),
     Experiment(
+        "small-owned", "Reduce, Reduce_scatter_block and Barrier, small messages",
+        "Latency, in mode auto, which leaves these to Open MPI: what it costs that the component is there. 0 B: "
+        "Barrier.",
+        (Setup("4-barrier", "barrier", 4, ("optcast-auto",), (0,), servers=4, nap=False, latency=True),
+         Setup("4-reduce", "reduce", 4, ("optcast-auto",), SMALL[:8], servers=4, nap=False, latency=True),
+         Setup("4-reduce_scatter_block", "reduce_scatter_block", 4, ("optcast-auto",),
+               tuple(32 << i for i in range(8)), servers=4, nap=False, latency=True),
+         Setup("1x2-barrier", "barrier", 1, ("embedded-auto",), (0,), rate=0, per_host=2, nap=False, latency=True),
+         Setup("1x2-reduce", "reduce", 1, ("embedded-auto",), SMALL[:8], rate=0, per_host=2, nap=False,
+               latency=True))),
+    Experiment(
         "reduce-scatter-hosts", "Reduce_scatter_block",
         "The size is that of the vector that is reduced. Each rank sends what it does not own; servers do not "
         "change the limit.",

@@ -109,9 +109,9 @@ class Runner:
         exact = [] if counted else ["--interface", "none"]
         if self.setup.first is not None:
             exact += ["--first", str(self.setup.first)]
-        return [str(paths.PERF[contestant.mpi]), self.setup.collective, "-b", str(sizes[0]),
-                "-e", str(sizes[-1]), "-f", str(factor), "-n", str(iterations), "-w", str(warmup),
-                *exact, *contestant.program, *more]
+        data = ["-b", str(sizes[0]), "-e", str(sizes[-1]), "-f", str(factor)] if sizes[-1] else []
+        return [str(paths.PERF[contestant.mpi]), self.setup.collective, *data, "-n", str(iterations),
+                "-w", str(warmup), *exact, *contestant.program, *more]
 
     def start(self, contestant, program, more=()):
         """One launch, and the counters of links before and after it, or None.
@@ -145,7 +145,8 @@ class Runner:
     def verify_one(self, contestant):
         """Why it cannot be measured; "" if it can. Wrong results are an error."""
         proof, pattern = contestant.proof or ((), "")
-        program = self.arguments(contestant, self.setup.sizes, 1, 1, ("--check",))
+        check = ("--check",) if self.setup.sizes[-1] else ()    # a Barrier has no result
+        program = self.arguments(contestant, self.setup.sizes, 1, 1, check)
         self.commands[contestant.name] = paths.anonymous(
             [*self.place.command(contestant, self.setup),
              *self.arguments(contestant, self.setup.sizes, "N", "W")])
