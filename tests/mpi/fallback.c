@@ -14,6 +14,17 @@
 #define LEAST 65536 /* of the job's rule */
 
 static int rank, size;
+static bool automatic;
+
+/* One operation that cannot be offloaded, of so many bytes: mode auto looks at the size first. */
+static counters_t left_by(const char *reason, size_t bytes)
+{
+    bool small = automatic && bytes < LEAST;
+    bool op = 0 == strcmp(reason, "op");
+
+    return (counters_t) {.fallbacks_size = small, .fallbacks_op = !small && op,
+                         .fallbacks_type = !small && !op};
+}
 
 /* Blocking or nonblocking; in place if send is MPI_IN_PLACE. */
 static void reduce(bool nonblocking, const void *send, void *recv, int count, MPI_Datatype type,
@@ -87,7 +98,7 @@ static void noncommutative(bool nonblocking, int count)
     MPI_Type_free(&type);
     free(send);
     free(recv);
-    counters_moved("noncommutative", &before, (counters_t) {.fallbacks_op = 1});
+    counters_moved("noncommutative", &before, left_by("op", (size_t) count * sizeof(*send)));
 }
 
 /* Adds the integers of a vector of any type that consists of ints: see layout. */
@@ -176,7 +187,7 @@ static void derived(const char *what, bool nonblocking, bool in_place, MPI_Datat
     MPI_Op_free(&op);
     free(send);
     free(recv);
-    counters_moved(what, &before, (counters_t) {.fallbacks_op = 1});
+    counters_moved(what, &before, left_by("op", NUM_LAYOUTS * (size_t) layout_ints * sizeof(int)));
 }
 
 static void all_derived(void)
@@ -228,7 +239,7 @@ static void zero_size(bool nonblocking)
     }
     MPI_Op_free(&op);
     MPI_Type_free(&type);
-    counters_moved("zero size", &before, (counters_t) {.fallbacks_op = 1});
+    counters_moved("zero size", &before, left_by("op", 0));
 }
 
 static void add_ints(void *in, void *inout, int *count, MPI_Datatype *type)
@@ -264,7 +275,7 @@ static void described_differently(bool nonblocking)
     }
     MPI_Op_free(&op);
     MPI_Type_free(&four);
-    counters_moved("described differently", &before, (counters_t) {.fallbacks_op = 1});
+    counters_moved("described differently", &before, left_by("op", sizeof(send)));
 }
 
 /* Names of one type, a different one on each rank: no reason to decide differently. */
@@ -312,7 +323,7 @@ static void not_offered(bool nonblocking)
     if (sum != data[0] || 0.5L * size != data[1] || -sum != data[2]) {
         wrong("long double: %Lg %Lg %Lg", data[0], data[1], data[2]);
     }
-    counters_moved("long double", &before, (counters_t) {.fallbacks_type = 1});
+    counters_moved("long double", &before, left_by("type", sizeof(data)));
 }
 
 static void sum_on(MPI_Comm comm, bool nonblocking, int count)
@@ -336,7 +347,7 @@ static void one_sum(bool nonblocking, int count)
 }
 
 /* Mode auto: what is smaller than the rule says stays, whatever the type; mode always: nothing does. */
-static void sizes(bool nonblocking, bool automatic)
+static void sizes(bool nonblocking)
 {
     const int least = LEAST / (int) sizeof(int64_t);
     const int counts[] = {1, 3, least - 1, least, least + 1, 3 * least};
@@ -366,7 +377,7 @@ static void sizes(bool nonblocking, bool automatic)
 }
 
 /* Open MPI agrees about communicators like this, in an order of its own. */
-static void small_extrema(bool automatic)
+static void small_extrema(void)
 {
     counters_t before = counters_read();
     int data[3] = {rank, -rank, 5};
@@ -404,7 +415,7 @@ static void crowd(void)
     MPI_Comm_free(&pair);
 }
 
-static void whole(bool automatic)
+static void whole(void)
 {
     counters_t before = counters_read();
 
@@ -418,9 +429,9 @@ static void whole(bool automatic)
         described_differently(nonblocking);
         named_differently(nonblocking);
         not_offered(nonblocking);
-        sizes(nonblocking, automatic);
+        sizes(nonblocking);
     }
-    small_extrema(automatic);
+    small_extrema();
 }
 
 int main(int argc, char **argv)
@@ -434,7 +445,8 @@ int main(int argc, char **argv)
     if (0 == strcmp(argument, "crowded")) {
         crowd();
     } else {
-        whole(0 == strcmp(argument, "auto"));
+        automatic = 0 == strcmp(argument, "auto");
+        whole();
     }
     pvars_end();
     status = conclude("fallback");

@@ -10,6 +10,7 @@
 #include "coll_optcast_module.h"
 #include "coll_optcast_operate.h"
 #include "coll_optcast_operation.h"
+#include "coll_optcast_pass.h"
 #include "coll_optcast_persistent.h"
 
 /*
@@ -276,11 +277,19 @@ int mca_coll_optcast_allgather(const void *sbuf, oc_mpi_count_t scount,
                                struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
                                mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = allgather_call_of(OC_WAY_BLOCKING, sbuf, scount, sdtype, rbuf,
-                                                     rcount, rdtype);
+    mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
+    uint64_t bytes = (uint64_t) rcount * (uint64_t) ompi_comm_size(comm) * rdtype->super.size;
+    mca_coll_optcast_call_t call;
+    int rc;
 
-    (void) comm;
-    return mca_coll_optcast_operate((mca_coll_optcast_module_t *) module, &call);
+    if (mca_coll_optcast_pass_begin(m, m->gather_least, bytes, true)) {
+        rc = m->prev_allgather(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm,
+                               m->prev_allgather_module);
+        mca_coll_optcast_pass_end(m);
+        return rc;
+    }
+    call = allgather_call_of(OC_WAY_BLOCKING, sbuf, scount, sdtype, rbuf, rcount, rdtype);
+    return mca_coll_optcast_operate(m, &call);
 }
 
 int mca_coll_optcast_iallgather(const void *sbuf, oc_mpi_count_t scount,
@@ -315,11 +324,20 @@ int mca_coll_optcast_allgatherv(const void *sbuf, oc_mpi_count_t scount,
                                 struct ompi_datatype_t *rdtype, struct ompi_communicator_t *comm,
                                 mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = call_of_v(OC_WAY_BLOCKING, sbuf, scount, sdtype, rbuf, rcounts,
-                                             displs, rdtype);
+    mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
+    uint64_t least = m->gather_least;
+    mca_coll_optcast_call_t call;
+    int rc;
 
-    (void) comm;
-    return mca_coll_optcast_operate((mca_coll_optcast_module_t *) module, &call);
+    /* adding the counts up would take as long */
+    if (mca_coll_optcast_pass_begin(m, least, UINT64_MAX == least ? 0 : least, true)) {
+        rc = m->prev_allgatherv(sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype, comm,
+                                m->prev_allgatherv_module);
+        mca_coll_optcast_pass_end(m);
+        return rc;
+    }
+    call = call_of_v(OC_WAY_BLOCKING, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    return mca_coll_optcast_operate(m, &call);
 }
 
 int mca_coll_optcast_iallgatherv(const void *sbuf, oc_mpi_count_t scount,

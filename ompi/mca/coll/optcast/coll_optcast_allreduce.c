@@ -6,6 +6,7 @@
 #include "coll_optcast_module.h"
 #include "coll_optcast_operate.h"
 #include "coll_optcast_operation.h"
+#include "coll_optcast_pass.h"
 #include "coll_optcast_persistent.h"
 #include "coll_optcast_reductions.h"
 
@@ -89,10 +90,18 @@ int mca_coll_optcast_allreduce(const void *sbuf, void *rbuf, oc_mpi_count_t coun
                                struct ompi_datatype_t *dtype, struct ompi_op_t *op,
                                struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = allreduce_call_of(OC_WAY_BLOCKING, sbuf, rbuf, count, dtype, op);
+    mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
+    uint64_t bytes = (uint64_t) count * dtype->super.size;
+    mca_coll_optcast_call_t call;
+    int rc;
 
-    (void) comm;
-    return mca_coll_optcast_operate((mca_coll_optcast_module_t *) module, &call);
+    if (mca_coll_optcast_pass_begin(m, m->least[OC_RULED_ALLREDUCE], bytes, true)) {
+        rc = m->prev_allreduce(sbuf, rbuf, count, dtype, op, comm, m->prev_allreduce_module);
+        mca_coll_optcast_pass_end(m);
+        return rc;
+    }
+    call = allreduce_call_of(OC_WAY_BLOCKING, sbuf, rbuf, count, dtype, op);
+    return mca_coll_optcast_operate(m, &call);
 }
 
 int mca_coll_optcast_iallreduce(const void *sbuf, void *rbuf, oc_mpi_count_t count,

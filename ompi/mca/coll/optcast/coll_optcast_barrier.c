@@ -9,6 +9,7 @@
 #include "coll_optcast_module.h"
 #include "coll_optcast_operate.h"
 #include "coll_optcast_operation.h"
+#include "coll_optcast_pass.h"
 #include "coll_optcast_persistent.h"
 #include "coll_optcast_reductions.h"
 
@@ -92,10 +93,17 @@ static mca_coll_optcast_call_t barrier_call_of(mca_coll_optcast_way_t way)
 
 int mca_coll_optcast_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = barrier_call_of(OC_WAY_BLOCKING);
+    mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
+    mca_coll_optcast_call_t call;
+    int rc;
 
-    (void) comm;
-    return mca_coll_optcast_operate((mca_coll_optcast_module_t *) module, &call);
+    if (mca_coll_optcast_pass_begin(m, m->least[OC_RULED_BARRIER], 1, false)) {
+        rc = m->prev_barrier(comm, m->prev_barrier_module);
+        mca_coll_optcast_pass_end(m);
+        return rc;
+    }
+    call = barrier_call_of(OC_WAY_BLOCKING);
+    return mca_coll_optcast_operate(m, &call);
 }
 
 int mca_coll_optcast_ibarrier(struct ompi_communicator_t *comm, ompi_request_t **request,

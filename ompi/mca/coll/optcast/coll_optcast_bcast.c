@@ -9,6 +9,7 @@
 #include "coll_optcast_module.h"
 #include "coll_optcast_operate.h"
 #include "coll_optcast_operation.h"
+#include "coll_optcast_pass.h"
 #include "coll_optcast_persistent.h"
 
 /*
@@ -132,10 +133,18 @@ int mca_coll_optcast_bcast(void *buffer, oc_mpi_count_t count, struct ompi_datat
                            int root, struct ompi_communicator_t *comm,
                            mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = bcast_call_of(OC_WAY_BLOCKING, buffer, count, dtype, root);
+    mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
+    uint64_t bytes = (uint64_t) count * dtype->super.size;
+    mca_coll_optcast_call_t call;
+    int rc;
 
-    (void) comm;
-    return mca_coll_optcast_operate((mca_coll_optcast_module_t *) module, &call);
+    if (mca_coll_optcast_pass_begin(m, m->bcast_least, bytes, true)) {
+        rc = m->prev_bcast(buffer, count, dtype, root, comm, m->prev_bcast_module);
+        mca_coll_optcast_pass_end(m);
+        return rc;
+    }
+    call = bcast_call_of(OC_WAY_BLOCKING, buffer, count, dtype, root);
+    return mca_coll_optcast_operate(m, &call);
 }
 
 int mca_coll_optcast_ibcast(void *buffer, oc_mpi_count_t count, struct ompi_datatype_t *dtype,

@@ -103,6 +103,12 @@ typedef const int *oc_mpi_displs_t;
 #endif
 
 #if OMPI_MAJOR_VERSION >= 5
+#    include "opal/mca/threads/thread_usage.h"
+#else
+#    include "opal/threads/thread_usage.h"
+#endif
+
+#if OMPI_MAJOR_VERSION >= 5
 #    include "opal/mca/pmix/pmix-internal.h"
 #    define OC_MODEX_SCOPE PMIX_GLOBAL
 #    define OC_KEY_NUM_NODES PMIX_NUM_NODES

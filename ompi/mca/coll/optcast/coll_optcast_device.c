@@ -84,7 +84,7 @@ static bool has_accelerator(void)
     return '\0' != name[0] && 0 != strcmp(name, "null");
 }
 
-static bool may_be_any(void)
+bool mca_coll_optcast_devices_are_used(void)
 {
     return oc_cuda_is_used() || has_accelerator();
 }
@@ -103,7 +103,7 @@ bool mca_coll_optcast_is_known(const void *address)
 
 #else
 
-static bool may_be_any(void)
+bool mca_coll_optcast_devices_are_used(void)
 {
     return oc_cuda_is_used();
 }
@@ -144,7 +144,7 @@ void mca_coll_optcast_find_devices(const mca_coll_optcast_module_t *m,
     bool sends = NULL != call->sbuf && MPI_IN_PLACE != call->sbuf;
     ptrdiff_t first;
 
-    if (!may_be_any()) {
+    if (!mca_coll_optcast_devices_are_used()) {
         return;
     }
     first = first_block(call, ompi_comm_size(m->comm));

@@ -6,11 +6,15 @@
 #ifndef MCA_COLL_OPTCAST_DEVICE_H
 #define MCA_COLL_OPTCAST_DEVICE_H
 
+#include <stdbool.h>
+
 #include "staging/device.h"
 
 #include "coll_optcast_call.h"
 #include "coll_optcast_module.h"
 
+/* Whether buffers of this process may be in the memory of a device. */
+bool mca_coll_optcast_devices_are_used(void);
 /* Sets sdevice and rdevice of the call. */
 void mca_coll_optcast_find_devices(const mca_coll_optcast_module_t *m,
                                    mca_coll_optcast_call_t *call);

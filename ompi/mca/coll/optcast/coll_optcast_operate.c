@@ -12,6 +12,7 @@
 #include "coll_optcast_layout.h"
 #include "coll_optcast_memory.h"
 #include "coll_optcast_operation.h"
+#include "coll_optcast_pass.h"
 #include "coll_optcast_previous.h"
 #include "coll_optcast_pvars.h"
 #include "coll_optcast_report.h"
@@ -121,9 +122,9 @@ static int leave_to_previous(mca_coll_optcast_module_t *m, const mca_coll_optcas
 {
     int rc;
 
-    atomic_fetch_add(&m->inside, 1);
+    mca_coll_optcast_go_inside(m, 1);
     rc = m->over_han ? mca_coll_optcast_han_call(m, call) : mca_coll_optcast_previous(m, call);
-    atomic_fetch_sub(&m->inside, 1);
+    mca_coll_optcast_go_inside(m, -1);
     return rc;
 }
 

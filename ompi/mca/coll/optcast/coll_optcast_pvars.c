@@ -120,6 +120,11 @@ void mca_coll_optcast_count_fallback(oc_fallback_t reason)
 {
     mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
+    if (!opal_using_threads()) {
+        st->fallbacks++;
+        st->fallback_reasons[reason]++;
+        return;
+    }
     (void) __atomic_fetch_add(&st->fallbacks, 1, __ATOMIC_RELAXED);
     (void) __atomic_fetch_add(&st->fallback_reasons[reason], 1, __ATOMIC_RELAXED);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The MPI_T performance variables, and the count of fallbacks. Counting is atomic. */
+/*
+ * The MPI_T performance variables, and the count of fallbacks, which is atomic where threads call MPI
+ * at the same time.
+ */
 #ifndef MCA_COLL_OPTCAST_PVARS_H
 #define MCA_COLL_OPTCAST_PVARS_H
 

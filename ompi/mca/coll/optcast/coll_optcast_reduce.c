@@ -6,6 +6,7 @@
 #include "coll_optcast_module.h"
 #include "coll_optcast_operate.h"
 #include "coll_optcast_operation.h"
+#include "coll_optcast_pass.h"
 #include "coll_optcast_persistent.h"
 #include "coll_optcast_reductions.h"
 
@@ -89,10 +90,18 @@ int mca_coll_optcast_reduce(const void *sbuf, void *rbuf, oc_mpi_count_t count,
                             struct ompi_datatype_t *dtype, struct ompi_op_t *op, int root,
                             struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = reduce_call_of(OC_WAY_BLOCKING, sbuf, rbuf, count, dtype, op,
-                                                  root, comm);
+    mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
+    uint64_t bytes = (uint64_t) count * dtype->super.size;
+    mca_coll_optcast_call_t call;
+    int rc;
 
-    return mca_coll_optcast_operate((mca_coll_optcast_module_t *) module, &call);
+    if (mca_coll_optcast_pass_begin(m, m->least[OC_RULED_REDUCE], bytes, true)) {
+        rc = m->prev_reduce(sbuf, rbuf, count, dtype, op, root, comm, m->prev_reduce_module);
+        mca_coll_optcast_pass_end(m);
+        return rc;
+    }
+    call = reduce_call_of(OC_WAY_BLOCKING, sbuf, rbuf, count, dtype, op, root, comm);
+    return mca_coll_optcast_operate(m, &call);
 }
 
 int mca_coll_optcast_ireduce(const void *sbuf, void *rbuf, oc_mpi_count_t count,

@@ -8,6 +8,7 @@
 #include "coll_optcast_module.h"
 #include "coll_optcast_operate.h"
 #include "coll_optcast_operation.h"
+#include "coll_optcast_pass.h"
 #include "coll_optcast_persistent.h"
 #include "coll_optcast_reductions.h"
 
@@ -96,10 +97,19 @@ int mca_coll_optcast_reduce_scatter_block(const void *sbuf, void *rbuf, oc_mpi_c
                                           struct ompi_communicator_t *comm,
                                           mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = block_call_of(OC_WAY_BLOCKING, sbuf, rbuf, rcount, dtype, op,
-                                                 comm);
+    mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
+    uint64_t bytes = (uint64_t) rcount * (uint64_t) ompi_comm_size(comm) * dtype->super.size;
+    mca_coll_optcast_call_t call;
+    int rc;
 
-    return mca_coll_optcast_operate((mca_coll_optcast_module_t *) module, &call);
+    if (mca_coll_optcast_pass_begin(m, m->least[OC_RULED_REDUCE_SCATTER_BLOCK], bytes, true)) {
+        rc = m->prev_reduce_scatter_block(sbuf, rbuf, rcount, dtype, op, comm,
+                                          m->prev_reduce_scatter_block_module);
+        mca_coll_optcast_pass_end(m);
+        return rc;
+    }
+    call = block_call_of(OC_WAY_BLOCKING, sbuf, rbuf, rcount, dtype, op, comm);
+    return mca_coll_optcast_operate(m, &call);
 }
 
 int mca_coll_optcast_ireduce_scatter_block(const void *sbuf, void *rbuf, oc_mpi_count_t rcount,
@@ -227,10 +237,20 @@ int mca_coll_optcast_reduce_scatter(const void *sbuf, void *rbuf, oc_mpi_counts_
                                     struct ompi_communicator_t *comm,
                                     mca_coll_base_module_t *module)
 {
-    mca_coll_optcast_call_t call = blocks_call_of(OC_WAY_BLOCKING, sbuf, rbuf, rcounts, dtype, op,
-                                                  comm);
+    mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
+    uint64_t least = m->least[OC_RULED_REDUCE_SCATTER];
+    mca_coll_optcast_call_t call;
+    int rc;
 
-    return mca_coll_optcast_operate((mca_coll_optcast_module_t *) module, &call);
+    /* adding the counts up would take as long */
+    if (mca_coll_optcast_pass_begin(m, least, UINT64_MAX == least ? 0 : least, true)) {
+        rc = m->prev_reduce_scatter(sbuf, rbuf, rcounts, dtype, op, comm,
+                                    m->prev_reduce_scatter_module);
+        mca_coll_optcast_pass_end(m);
+        return rc;
+    }
+    call = blocks_call_of(OC_WAY_BLOCKING, sbuf, rbuf, rcounts, dtype, op, comm);
+    return mca_coll_optcast_operate(m, &call);
 }
 
 int mca_coll_optcast_ireduce_scatter(const void *sbuf, void *rbuf, oc_mpi_counts_t rcounts,

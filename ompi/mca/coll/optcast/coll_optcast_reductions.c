@@ -18,23 +18,26 @@ static bool is_open_mpis_own(const mca_coll_optcast_call_t *call)
            && call->oc_type <= OC_TYPE_UINT64;
 }
 
+/* Where more than one applies: as it is found without a look at operation and type, but for ORDER. */
 oc_fallback_t mca_coll_optcast_decide_reduction(const mca_coll_optcast_module_t *m,
                                                 mca_coll_optcast_call_t *call)
 {
-    oc_fallback_t reason = mca_coll_optcast_map(call->op, call->dtype, &call->oc_op,
-                                                &call->oc_type);
+    oc_fallback_t unknown = mca_coll_optcast_map(call->op, call->dtype, &call->oc_op,
+                                                 &call->oc_type);
+    oc_fallback_t left;
 
-    if (OC_FALLBACK_NONE != reason) {
-        return reason;
+    call->bytes = call->elements * call->dtype->super.size;
+    if (OC_FALLBACK_NONE == unknown && is_open_mpis_own(call)) {
+        return OC_FALLBACK_ORDER;
+    }
+    left = mca_coll_optcast_decide_size(m, call);
+    if (OC_FALLBACK_NONE != left || OC_FALLBACK_NONE != unknown) {
+        return OC_FALLBACK_NONE != left ? left : unknown;
     }
     if (NULL == m->services[OC_SERVICE_AGGREGATION].group) {
         return OC_FALLBACK_RANKS;
     }
-    if (is_open_mpis_own(call)) {
-        return OC_FALLBACK_ORDER;
-    }
-    call->bytes = call->elements * oc_type_size(call->oc_type);
-    return 0 == call->bytes ? OC_FALLBACK_SIZE : mca_coll_optcast_decide_size(m, call);
+    return 0 == call->bytes ? OC_FALLBACK_SIZE : OC_FALLBACK_NONE;
 }
 
 oc_fallback_t mca_coll_optcast_decide_size(const mca_coll_optcast_module_t *m,

@@ -47,6 +47,8 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_operation.h \
 	ompi/mca/coll/optcast/coll_optcast_opponent.h \
 	ompi/mca/coll/optcast/coll_optcast_opponent.c \
+	ompi/mca/coll/optcast/coll_optcast_pass.h \
+	ompi/mca/coll/optcast/coll_optcast_pass.c \
 	ompi/mca/coll/optcast/coll_optcast_persistent.h \
 	ompi/mca/coll/optcast/coll_optcast_persistent.c \
 	ompi/mca/coll/optcast/coll_optcast_previous.h \
