@@ -263,3 +263,12 @@ memory_of() {
 in_seconds() {
     printf '%d.%02d' "$(($1 / 100))" "$(($1 % 100))"
 }
+
+# own_instructions FILE: of what callgrind has counted, lines INSTRUCTIONS FUNCTION of the component's own code, but for
+# its progress.
+own_instructions() {
+    callgrind_annotate --auto=no --threshold=100 "$1" >"$tmp/annotated" 2>&1 ||
+        not_ok "callgrind_annotate cannot read what callgrind wrote" "$tmp/annotated"
+    sed -n -E 's/^ *([0-9,]+) .*:([a-z0-9_.]+) \[.*\/mca_coll_optcast\.so\]$/\1 \2/p' "$tmp/annotated" |
+        grep -v 'progress' | tr -d ,
+}
