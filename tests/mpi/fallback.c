@@ -3,7 +3,7 @@
  * What is left to Open MPI: right results, and the counter of the reason, alike on all ranks; and
  * what must not be, because only its description differs between ranks. 3 ranks or more.
  *
- * usage: fallback always|auto|crowded; the first two are the mode of the job
+ * usage: fallback always|auto [crowded]   the mode of the job
  */
 #include <stdbool.h>
 #include <string.h>
@@ -313,17 +313,24 @@ static void named_differently(bool nonblocking)
 }
 
 /* long double: no two machines agree what it is. */
-static void not_offered(bool nonblocking)
+static void not_offered(bool nonblocking, int count)
 {
     counters_t before = counters_read();
-    long double data[3] = {rank, 0.5L, -1.0L * rank};
-    long double sum = (long double) (size * (size - 1)) / 2;
+    long double *data = must(malloc((size_t) count * sizeof(*data)));
 
-    reduce(nonblocking, MPI_IN_PLACE, data, 3, MPI_LONG_DOUBLE, MPI_SUM);
-    if (sum != data[0] || 0.5L * size != data[1] || -sum != data[2]) {
-        wrong("long double: %Lg %Lg %Lg", data[0], data[1], data[2]);
+    for (int i = 0; i < count; i++) {
+        data[i] = 0.5L * i - rank;
     }
-    counters_moved("long double", &before, left_by("type", sizeof(data)));
+    reduce(nonblocking, MPI_IN_PLACE, data, count, MPI_LONG_DOUBLE, MPI_SUM);
+    for (int i = 0; i < count; i++) {
+        if (0.5L * i * size - (long double) (size * (size - 1)) / 2 != data[i]) {
+            wrong("long double: element %d is %Lg", i, data[i]);
+            break;
+        }
+    }
+    free(data);
+    counters_moved("long double", &before,
+                   left_by("type", (size_t) count * sizeof(long double)));
 }
 
 static void sum_on(MPI_Comm comm, bool nonblocking, int count)
@@ -396,19 +403,35 @@ static void small_extrema(void)
                                  .fallbacks_size = automatic ? 2 : 0});
 }
 
-/* max_ranks is 2: a pair of ranks has service, and all together have not. */
+/* max_ranks is 2: mode auto leaves what is small in any case. */
+static void crowd_of_small_ones(void)
+{
+    counters_t before = counters_read();
+    MPI_Request request;
+
+    one_sum(false, 1000);
+    one_sum(true, 1000);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    counters_moved("small and too many ranks", &before,
+                   (counters_t) {.fallbacks_size = 2, .fallbacks_place = 2});
+}
+
+/* A pair of ranks has service, and all together have not. */
 static void crowd(void)
 {
+    const int count = 2 * LEAST / (int) sizeof(int64_t);
     counters_t before;
     MPI_Comm pair;
 
     MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair);
     for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
         before = counters_read();
-        one_sum(nonblocking, 1000);
+        one_sum(nonblocking, count);
         counters_moved("too many ranks", &before, (counters_t) {.fallbacks_ranks = 1});
         before = counters_read();
-        sum_on(pair, nonblocking, 1000);
+        sum_on(pair, nonblocking, count);
         counters_moved("few ranks", &before,
                        (counters_t) {.allreduce_offloaded = 1, .groups = !nonblocking});
     }
@@ -428,7 +451,8 @@ static void whole(void)
         zero_size(nonblocking);
         described_differently(nonblocking);
         named_differently(nonblocking);
-        not_offered(nonblocking);
+        not_offered(nonblocking, 3);
+        not_offered(nonblocking, 5000);
         sizes(nonblocking);
     }
     small_extrema();
@@ -436,16 +460,19 @@ static void whole(void)
 
 int main(int argc, char **argv)
 {
-    const char *argument = argc > 1 ? argv[1] : "";
+    bool crowded = argc > 2;
     int status;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (0 == strcmp(argument, "crowded")) {
+    automatic = argc > 1 && 0 == strcmp(argv[1], "auto");
+    if (crowded && automatic) {
+        crowd_of_small_ones();
+    }
+    if (crowded) {
         crowd();
     } else {
-        automatic = 0 == strcmp(argument, "auto");
         whole();
     }
     pvars_end();

@@ -325,12 +325,10 @@ int mca_coll_optcast_allgatherv(const void *sbuf, oc_mpi_count_t scount,
                                 mca_coll_base_module_t *module)
 {
     mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
-    uint64_t least = m->gather_least;
     mca_coll_optcast_call_t call;
     int rc;
 
-    /* adding the counts up would take as long */
-    if (mca_coll_optcast_pass_begin(m, least, UINT64_MAX == least ? 0 : least, true)) {
+    if (mca_coll_optcast_pass_begin_unsized(m, m->gather_least)) {
         rc = m->prev_allgatherv(sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype, comm,
                                 m->prev_allgatherv_module);
         mca_coll_optcast_pass_end(m);

@@ -17,13 +17,16 @@
 static oc_fallback_t barrier_decide(const mca_coll_optcast_module_t *m,
                                     mca_coll_optcast_call_t *call)
 {
-    if (NULL == m->services[OC_SERVICE_AGGREGATION].group) {
-        return OC_FALLBACK_RANKS;
-    }
+    oc_fallback_t left;
+
     call->oc_op = OC_OP_BOR;
     call->oc_type = OC_TYPE_UINT8;
     call->bytes = sizeof(call->token);
-    return mca_coll_optcast_decide_size(m, call);
+    left = mca_coll_optcast_decide_size(m, call);
+    if (OC_FALLBACK_NONE != left) {
+        return left;
+    }
+    return NULL == m->services[OC_SERVICE_AGGREGATION].group ? OC_FALLBACK_RANKS : OC_FALLBACK_NONE;
 }
 
 static oc_status_t coll_barrier_start(const mca_coll_optcast_module_t *m, oc_group_t *group,

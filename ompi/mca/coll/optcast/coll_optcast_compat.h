@@ -103,18 +103,14 @@ typedef const int *oc_mpi_displs_t;
 #endif
 
 #if OMPI_MAJOR_VERSION >= 5
-#    include "opal/mca/threads/thread_usage.h"
-#else
-#    include "opal/threads/thread_usage.h"
-#endif
-
-#if OMPI_MAJOR_VERSION >= 5
 #    include "opal/mca/pmix/pmix-internal.h"
+#    include "opal/mca/threads/thread_usage.h"
 #    define OC_MODEX_SCOPE PMIX_GLOBAL
 #    define OC_KEY_NUM_NODES PMIX_NUM_NODES
 #    define OC_MODEX_UINT32  PMIX_UINT32
 #else
 #    include "opal/mca/pmix/pmix.h"
+#    include "opal/threads/thread_usage.h"
 #    define OC_MODEX_SCOPE OPAL_PMIX_GLOBAL
 #    define OC_KEY_NUM_NODES OPAL_PMIX_NUM_NODES
 #    define OC_MODEX_UINT32  OPAL_UINT32

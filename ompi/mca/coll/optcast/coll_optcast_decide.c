@@ -74,8 +74,8 @@ oc_fallback_t mca_coll_optcast_decide_cast(const mca_coll_optcast_module_t *m, u
     if (UINT64_MAX == least) {
         return OC_FALLBACK_PLACE;
     }
-    if (NULL == m->services[OC_SERVICE_MULTICAST].group) {
-        return OC_FALLBACK_RANKS;
+    if (0 == total || total < least) {
+        return OC_FALLBACK_SIZE;
     }
-    return 0 == total || total < least ? OC_FALLBACK_SIZE : OC_FALLBACK_NONE;
+    return NULL == m->services[OC_SERVICE_MULTICAST].group ? OC_FALLBACK_RANKS : OC_FALLBACK_NONE;
 }

@@ -39,7 +39,7 @@ struct mca_coll_optcast_module {
     uint64_t least[OC_NUM_RULED]; /* bytes; no smaller vector is offloaded, UINT64_MAX: none is */
     int beside;                 /* as an info key has it: oc_beside_t; -1: there was none */
     bool over_han;              /* some of the functions before us are those of HAN */
-    atomic_int inside;          /* calls of the previous module that are under way: see operate.c */
+    atomic_int inside;          /* calls of the previous module that are under way: see operate.c, pass.h */
     mca_coll_optcast_service_t services[OC_NUM_SERVICES];
 #define X(op)                                    \
     mca_coll_base_module_##op##_fn_t prev_##op; \

@@ -9,10 +9,7 @@
 
 bool mca_coll_optcast_pass(mca_coll_optcast_module_t *m, oc_fallback_t reason, bool has_buffers)
 {
-    /*
-     * The long way is for HAN, for what is to be explained, and for what the function before us
-     * cannot access.
-     */
+    /* HAN, explanations, and buffers that may be on a device are for the long way */
     if (m->over_han || mca_coll_optcast_state.settings.verbose > 1
         || (has_buffers && mca_coll_optcast_devices_are_used())) {
         return false;

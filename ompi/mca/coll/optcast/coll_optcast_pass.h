@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls that go on to the function before us. MPI's blocking functions look here first whether mode
- * auto leaves vectors as small as this one, and nothing else is done for the call then: what is beside
- * it counts in operations of half a microsecond, and more so in those of fifty, which find little of it
- * in the processor's caches.
+ * Calls that go on to the function before us. MPI's blocking functions look here first whether the
+ * vector is smaller than all that may ever be offloaded, and do nothing else for the call then: our
+ * work shows in an operation of half a microsecond, and more in one of fifty, by when our code and
+ * data have left the processor's caches.
  */
 #ifndef MCA_COLL_OPTCAST_PASS_H
 #define MCA_COLL_OPTCAST_PASS_H
@@ -25,7 +25,10 @@ static inline void mca_coll_optcast_go_inside(mca_coll_optcast_module_t *m, int 
     }
 }
 
-/* The same of one that mode auto leaves. reason: to be counted. */
+/*
+ * Counts the call, for that reason, and as begun. false: it has to take the long way, and nothing
+ * was counted.
+ */
 bool mca_coll_optcast_pass(mca_coll_optcast_module_t *m, oc_fallback_t reason, bool has_buffers);
 
 /*
@@ -38,6 +41,12 @@ static inline bool mca_coll_optcast_pass_begin(mca_coll_optcast_module_t *m, uin
     return bytes < least
            && mca_coll_optcast_pass(
                m, UINT64_MAX == least ? OC_FALLBACK_PLACE : OC_FALLBACK_SIZE, has_buffers);
+}
+
+/* The same where the size of the vector is not known yet: if no size is offloaded. */
+static inline bool mca_coll_optcast_pass_begin_unsized(mca_coll_optcast_module_t *m, uint64_t least)
+{
+    return UINT64_MAX == least && mca_coll_optcast_pass(m, OC_FALLBACK_PLACE, true);
 }
 
 static inline void mca_coll_optcast_pass_end(mca_coll_optcast_module_t *m)

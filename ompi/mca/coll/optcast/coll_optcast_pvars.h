@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The MPI_T performance variables, and the count of fallbacks, which is atomic where threads call MPI
- * at the same time.
+ * The MPI_T performance variables, and the count of fallbacks, which is atomic where threads call
+ * MPI at the same time.
  */
 #ifndef MCA_COLL_OPTCAST_PVARS_H
 #define MCA_COLL_OPTCAST_PVARS_H

@@ -238,12 +238,10 @@ int mca_coll_optcast_reduce_scatter(const void *sbuf, void *rbuf, oc_mpi_counts_
                                     mca_coll_base_module_t *module)
 {
     mca_coll_optcast_module_t *m = (mca_coll_optcast_module_t *) module;
-    uint64_t least = m->least[OC_RULED_REDUCE_SCATTER];
     mca_coll_optcast_call_t call;
     int rc;
 
-    /* adding the counts up would take as long */
-    if (mca_coll_optcast_pass_begin(m, least, UINT64_MAX == least ? 0 : least, true)) {
+    if (mca_coll_optcast_pass_begin_unsized(m, m->least[OC_RULED_REDUCE_SCATTER])) {
         rc = m->prev_reduce_scatter(sbuf, rbuf, rcounts, dtype, op, comm,
                                     m->prev_reduce_scatter_module);
         mca_coll_optcast_pass_end(m);

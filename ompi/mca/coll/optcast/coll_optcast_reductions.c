@@ -18,7 +18,10 @@ static bool is_open_mpis_own(const mca_coll_optcast_call_t *call)
            && call->oc_type <= OC_TYPE_UINT64;
 }
 
-/* Where more than one applies: as it is found without a look at operation and type, but for ORDER. */
+/*
+ * If several reasons apply, ORDER goes first, then size and place, then operation and type: a call
+ * that passes at once (pass.h) knows only its size.
+ */
 oc_fallback_t mca_coll_optcast_decide_reduction(const mca_coll_optcast_module_t *m,
                                                 mca_coll_optcast_call_t *call)
 {
