@@ -20,6 +20,7 @@ libocbase_la_SOURCES = \
 	base/status.h base/status.c \
 	base/stock.h base/stock.c \
 	base/text.h base/text.c \
+	base/threads.h base/threads.c \
 	base/throttle.h base/throttle.c \
 	base/timeline.h base/timeline.c \
 	base/wire.h

@@ -10,7 +10,7 @@
 #include <sys/eventfd.h>
 
 #include "base/descriptors.h"
-#include "base/signals.h"
+#include "base/threads.h"
 
 /* A sentence with a host's name in it. */
 #define ERROR_SIZE (OC_HOST_SIZE + 128)
@@ -57,18 +57,6 @@ static void *resolve_all(void *arg)
     return NULL;
 }
 
-/* A guest in somebody's process: signals are for the others. */
-static int resolver_start_thread(oc_resolver_t *resolver)
-{
-    sigset_t before;
-    int rc;
-
-    oc_signals_block(&before);
-    rc = pthread_create(&resolver->thread, NULL, resolve_all, resolver);
-    oc_signals_restore(&before);
-    return rc;
-}
-
 oc_resolver_t *oc_resolver_begin(const oc_server_list_t *servers)
 {
     oc_resolver_t *resolver =
@@ -83,7 +71,8 @@ oc_resolver_t *oc_resolver_begin(const oc_server_list_t *servers)
     }
     atomic_init(&resolver->users, 2);
     resolver->event_fd = oc_fd_make(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (resolver->event_fd >= 0 && 0 == resolver_start_thread(resolver)) {
+    if (resolver->event_fd >= 0
+        && OC_OK == oc_thread_start(&resolver->thread, "optcast-names", resolve_all, resolver)) {
         return resolver;
     }
     if (resolver->event_fd >= 0) {

@@ -35,7 +35,6 @@ libocservice_la_SOURCES = \
 	server/host/binding.h server/host/binding.c \
 	server/host/pages.h server/host/pages.c \
 	server/host/placement.h server/host/placement.c \
-	server/host/threads.h server/host/threads.c \
 	server/job/aggregators.h server/job/aggregators.c \
 	server/job/eager.h server/job/eager.c server/aggregator/early.h server/aggregator/early.c \
 	server/job/embedded.h server/job/embedded.c \

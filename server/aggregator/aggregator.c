@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/threads.h"
 #include "server/aggregator/aggregator_check.h"
 #include "server/aggregator/aggregator_state.h"
 #include "server/aggregator/commands.h"
@@ -15,7 +16,6 @@
 #include "server/aggregator/queue.h"
 #include "server/aggregator/requests.h"
 #include "server/aggregator/early_sweep.h"
-#include "server/host/threads.h"
 
 /* How long an aggregator with nothing to do looks around before it sleeps. */
 #define SPIN_NS (50 * 1000ull)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "server/host/threads.h"
+#include "base/threads.h"
 
 void oc_aggregators_place(oc_job_server_t *job)
 {

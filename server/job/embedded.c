@@ -13,8 +13,8 @@
 
 #include "base/descriptors.h"
 #include "base/output.h"
+#include "base/threads.h"
 #include "net/loop.h"
-#include "server/host/threads.h"
 #include "server/job/gate.h"
 #include "server/job/job.h"
 #include "server/job/key.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signals, processors and floating point environment of service threads. */
-#include "server/host/threads.h"
+#include "base/threads.h"
 
 #include <fenv.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Starting service threads inside somebody else's process. */
-#ifndef OC_SERVER_HOST_THREADS_H
-#define OC_SERVER_HOST_THREADS_H
+#ifndef OC_BASE_THREADS_H
+#define OC_BASE_THREADS_H
 
 #include <pthread.h>
 
