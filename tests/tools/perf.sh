@@ -229,6 +229,35 @@ END
     mpirun_arguments=("${before[@]}")
 }
 
+# What a program hides that is not in MPI for longer than the operation takes; on a busy machine, for longest. Also in
+# place, where the operations that are waited for at once need their own input.
+overlap() {
+    local collective
+
+    for collective in allreduce 'reduce_scatter_block --in-place'; do
+        # shellcheck disable=SC2086 # options, split on purpose
+        measure 0 3 always $collective -n 5 -w 1 -b 8M -e 8M --check --compare --overlap 300 --json "$tmp/json" \
+            --csv "$tmp/csv"
+        check_json 'j["overlap_ms"] == 300 and j["nonblocking"]'
+        check_json 'row["offloaded"] == 5 and row["wrong"] == 0 == row["previous"]["wrong"]'
+        check_json 'all(len(s["own"]) == 5 and s["min_s"] >= 0.3 for s in (row, row["previous"]))'
+        check_json 'all(sorted(s["own"])[2] == s["own_median_s"] for s in (row, row["previous"]))'
+        check_json 'all(abs(max(0, 1 - (s["median_s"] - 0.3) / s["own_median_s"]) - s["hidden"]) < 1e-6
+            for s in (row, row["previous"]))'
+        "$PYTHON" -c 'import csv, json, sys
+row, r = next(csv.DictReader(open(sys.argv[1]))), json.load(open(sys.argv[2]))["rows"][0]
+assert float(row["hidden"]) == r["hidden"] and float(row["previous_own_median_s"]) == r["previous"]["own_median_s"]' \
+            "$tmp/csv" "$tmp/json" 2>"$tmp/python" || not_ok "the CSV file is not as expected" "$tmp/python" "$tmp/csv"
+    done
+    check_json 'row["hidden"] > 0.5'
+    OMPI_MCA_coll_optcast_progress=mpi measure 0 3 always reduce -n 3 -w 1 -b 8M -e 8M --overlap 300 --json "$tmp/json"
+    check_json 'row["hidden"] < 0.5'
+    measure 0 2 always barrier -n 3 --overlap 20 --json "$tmp/json"
+    check_json 'row["min_s"] >= 0.02'
+    measure 0 2 always allreduce -n 3 -b 1K -e 1K --json "$tmp/json"
+    check_json 'j["overlap_ms"] is None and row["own"] is None and row["hidden"] is None'
+}
+
 # refused MESSAGE ARGUMENT...: one line from one rank, and nothing measured.
 refused() {
     local message=$1
@@ -255,6 +284,7 @@ arguments() {
     refused '"0" is not a value of --iterations' allreduce -n 0
     refused '"-1" is not a value of --warmup' allreduce -w -1
     refused '"0" is not a value of --time' allreduce -t 0
+    refused '"0" is not a value of --overlap' allreduce --overlap 0
     refused '"int" is not a type: give int8' allreduce -d int
     refused '"avg" is not an operation: give sum' allreduce -o avg
     refused 'band is not an operation on float: ' allreduce -o band
@@ -303,6 +333,7 @@ collectives
 operations
 times
 comparison
+overlap
 wires
 fault
 arguments

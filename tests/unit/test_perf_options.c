@@ -137,6 +137,7 @@ static void test_refused(void **state)
     refused("reduce_scatter_block --first 50", "no unequal blocks: leave out --first");
     refused("reduce_scatter --first 101", "\"101\"");
     refused("reduce_scatter --first x", "\"x\"");
+    refused("allreduce --overlap 3600001", "3600000");
     refused("barrier -e 8", "leave out --min");
     refused("barrier --check", "leave out --check");
     refused("barrier --in-place", "leave out --in-place");

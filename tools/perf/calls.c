@@ -2,6 +2,9 @@
 /* One function for each collective, blocking without a request and nonblocking with one. */
 #include "tools/perf/calls.h"
 
+#include <errno.h>
+#include <time.h>
+
 typedef void (*start_t)(const oc_perf_call_t *c, MPI_Comm comm, MPI_Request *request);
 
 /* CALL(Allreduce, arguments...) is MPI_Allreduce, or MPI_Iallreduce if there is a request. */
@@ -73,12 +76,23 @@ static const start_t calls[OC_PERF_COLLECTIVE_END] = {
     [OC_PERF_BARRIER] = barrier,
 };
 
+/* Sleeps, so that all processors are there for whoever moves the operation on. */
+static void stay_outside(int milliseconds)
+{
+    struct timespec left = {.tv_sec = milliseconds / 1000,
+                            .tv_nsec = milliseconds % 1000 * 1000000L};
+
+    while (0 != nanosleep(&left, &left) && EINTR == errno) {
+    }
+}
+
 void oc_perf_call(const oc_perf_call_t *call, MPI_Comm comm)
 {
     MPI_Request request = MPI_REQUEST_NULL;
 
     calls[call->collective](call, comm, call->nonblocking ? &request : NULL);
     if (call->nonblocking) {
+        stay_outside(call->outside);
         (void) MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
 }

@@ -10,6 +10,7 @@
 typedef struct {
     oc_perf_collective_t collective;
     bool nonblocking;
+    int outside;                /* milliseconds between start and wait that are not spent in MPI */
     const void *send;           /* MPI_IN_PLACE where that is meant */
     void *receive;
     int count, root;

@@ -73,10 +73,11 @@ static void allocate(oc_perf_meter_t *m, char *error, size_t size)
     m->send = buffer(l.send, element);
     m->receive = buffer(l.receive, element);
     m->seconds = calloc((size_t) m->sides * (size_t) o->iterations, sizeof(*m->seconds));
+    m->own = calloc((size_t) m->sides * (size_t) o->iterations, sizeof(*m->own));
     m->counts = calloc(ranks, sizeof(*m->counts));
     m->first = calloc(ranks, sizeof(*m->first));
-    if (NULL == m->send || NULL == m->receive || NULL == m->seconds || NULL == m->counts
-        || NULL == m->first) {
+    if (NULL == m->send || NULL == m->receive || NULL == m->seconds || NULL == m->own
+        || NULL == m->counts || NULL == m->first) {
         snprintf(error, size, "rank %d has no memory for --max %" PRIu64 " (%" PRIu64 " bytes to "
                  "send and %" PRIu64 " to receive): give a smaller size, or run fewer ranks on a "
                  "host", m->job->rank, o->max, l.send * element, l.receive * element);
@@ -171,6 +172,7 @@ void oc_perf_meter_close(oc_perf_meter_t *m)
     free(m->send);
     free(m->receive);
     free(m->seconds);
+    free(m->own);
     free(m->counts);
     free(m->first);
     free(m);
@@ -209,10 +211,11 @@ static double processor_time(void)
 }
 
 /* Adds to *processor. */
-static double time_call(oc_perf_meter_t *m, MPI_Comm comm, double *processor)
+static double time_call(oc_perf_meter_t *m, MPI_Comm comm, int outside, double *processor)
 {
     double begin, used;
 
+    m->call.outside = outside;
     MPI_Barrier(m->job->control);
     used = processor_time();
     begin = MPI_Wtime();
@@ -236,13 +239,20 @@ static void iterate(oc_perf_meter_t *m, int side, int iteration)
 {
     oc_perf_counters_t before, after;
     bool check = m->options->check && iteration >= 0;
-    double seconds, processor = 0;
+    double seconds, own, processor = 0, ignored = 0;
 
+    if (m->options->overlap > 0) {
+        if (m->options->in_place) {
+            oc_perf_meter_prepare(m, false);
+        }
+        own = time_call(m, comm_of(m, side), 0, &ignored);
+        m->own[side * m->iterations + (iteration > 0 ? iteration : 0)] = own;
+    }
     if (check || m->options->in_place) {
         oc_perf_meter_prepare(m, check);
     }
     oc_perf_component_read(m->component, &before);
-    seconds = time_call(m, comm_of(m, side), &processor);
+    seconds = time_call(m, comm_of(m, side), m->options->overlap, &processor);
     oc_perf_component_read(m->component, &after);
     if (iteration >= 0) {
         m->seconds[side * m->iterations + iteration] = seconds;
@@ -271,16 +281,31 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* sorted is room for as many numbers. */
+/* Ascending; sorted is room for as many numbers. Returns the median. */
+static double sort(const double *values, double *sorted, size_t count)
+{
+    memcpy(sorted, values, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), by_value);
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
 static void set_statistics(oc_perf_side_t *side, double *sorted, int iterations)
 {
     size_t count = (size_t) iterations;
 
-    memcpy(sorted, side->seconds, count * sizeof(*sorted));
-    qsort(sorted, count, sizeof(*sorted), by_value);
+    side->median = sort(side->seconds, sorted, count);
     side->min = sorted[0];
     side->max = sorted[count - 1];
-    side->median = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+/* What is waited for is what the whole takes longer than the time outside. */
+static void set_hidden(oc_perf_side_t *side, double *sorted, int iterations, double outside)
+{
+    double waited;
+
+    side->own_median = sort(side->own, sorted, (size_t) iterations);
+    waited = side->median > outside ? side->median - outside : 0;
+    side->hidden = side->own_median > waited ? 1 - waited / side->own_median : 0;
 }
 
 static void collect_counters(const oc_perf_meter_t *m, oc_perf_counters_t *counters)
@@ -304,6 +329,13 @@ static void collect(oc_perf_meter_t *m, int index)
     MPI_Reduce(mine, side->seconds, iterations, MPI_DOUBLE, MPI_MAX, 0, m->job->control);
     if (0 == m->job->rank) {
         set_statistics(side, mine, iterations);
+    }
+    if (m->options->overlap > 0) {
+        mine = m->own + index * iterations;
+        MPI_Reduce(mine, side->own, iterations, MPI_DOUBLE, MPI_MAX, 0, m->job->control);
+    }
+    if (0 == m->job->rank && m->options->overlap > 0) {
+        set_hidden(side, mine, iterations, m->options->overlap / 1e3);
     }
     MPI_Reduce(&processor, &side->processor, 1, MPI_DOUBLE, MPI_SUM, 0, m->job->control);
     collect_counters(m, &side->counters);
@@ -357,7 +389,8 @@ static bool begin_row(oc_perf_meter_t *m, uint64_t size)
     m->row->iterations = m->iterations;
     for (int side = 0; 0 == m->job->rank && side < m->sides; side++) {
         m->row->sides[side].seconds = calloc((size_t) m->iterations, sizeof(double));
-        good = good && NULL != m->row->sides[side].seconds;
+        m->row->sides[side].own = calloc((size_t) m->iterations, sizeof(double));
+        good = good && NULL != m->row->sides[side].seconds && NULL != m->row->sides[side].own;
     }
     return oc_perf_job_agree(m->job, good ? "" : "rank 0 has no memory for the times of all "
                              "iterations");
@@ -387,5 +420,6 @@ void oc_perf_row_free(oc_perf_row_t *row)
 {
     for (int side = 0; side < OC_PERF_NUM_SIDES; side++) {
         free(row->sides[side].seconds);
+        free(row->sides[side].own);
     }
 }

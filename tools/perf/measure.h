@@ -23,6 +23,9 @@ typedef struct {
 typedef struct {
     double *seconds;               /* of each iteration, that of the slowest rank */
     double median, min, max;
+    double *own;                   /* if it overlaps: those of operations waited for at once … */
+    double own_median;             /* … */
+    double hidden;                 /* … and the part of these that was not waited for: 0 to 1 */
     uint64_t wrong;                /* elements, of all ranks and iterations */
     double processor;              /* seconds of one operation, of all ranks together: the mean */
     oc_perf_counters_t counters;   /* of all timed iterations: offloaded is that of the rank

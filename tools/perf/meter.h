@@ -16,7 +16,7 @@ struct oc_perf_meter {
     oc_perf_wire_t wire;          /* open on leaders only */
     bool wire_anywhere;
     unsigned char *send, *receive; /* large enough for the largest size */
-    double *seconds;              /* of this rank, of one side after the other */
+    double *seconds, *own;        /* of this rank, of one side after the other */
     int *counts, *first;          /* blocks of all ranks */
     oc_perf_pattern_t input, result;
     uint64_t operations;          /* so far: no two of them use the same values */

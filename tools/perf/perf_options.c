@@ -32,7 +32,7 @@ static const struct option known[] = {
     {"warmup", required_argument, NULL, 'w'},     {"time", required_argument, NULL, 't'},
     {"type", required_argument, NULL, 'd'},
     {"op", required_argument, NULL, 'o'},         {"root", required_argument, NULL, 'r'},
-    {"first", required_argument, NULL, 'F'},
+    {"first", required_argument, NULL, 'F'},      {"overlap", required_argument, NULL, 'O'},
     {"in-place", no_argument, NULL, 'p'},         {"nonblocking", no_argument, NULL, 'N'},
     {"check", no_argument, NULL, 'c'},            {"compare", no_argument, NULL, 'C'},
     {"interface", required_argument, NULL, 'i'},  {"json", required_argument, NULL, 'J'},
@@ -66,6 +66,9 @@ void oc_perf_options_help(FILE *out)
             "                          vector; the others are equal (all are).\n"
             "      --in-place          With MPI_IN_PLACE.\n"
             "      --nonblocking       MPI_I... and MPI_Wait.\n"
+            "      --overlap MS        The same, with MS milliseconds outside MPI in between, and how "
+            "much of the\n"
+            "                          operation's own time they hide.\n"
             "      --check             Verify every element of every result.\n"
             "      --compare           Measure the same without coll/optcast, too, in turns.\n"
             "      --interface LIST    Count the bytes of these: NAME of a network interface, "
@@ -163,6 +166,9 @@ static bool parse_option(parser_t *p, int option)
     case 'w':
         return oc_perf_parse_number(&p->common, "warmup", optarg, 0, MAX_ITERATIONS,
                                     &options->warmup);
+    case 'O':
+        options->nonblocking = true;
+        return oc_perf_parse_number(&p->common, "overlap", optarg, 1, MAX_TIME, &options->overlap);
     case 't':
         return oc_perf_parse_number(&p->common, "time", optarg, 1, MAX_TIME,
                                     &options->milliseconds);

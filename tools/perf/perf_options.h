@@ -19,6 +19,7 @@ typedef struct {
     int milliseconds;           /* that the iterations of a size take at most; 0: as many as above */
     oc_perf_type_t type;
     oc_perf_op_t op;            /* OC_PERF_OP_END if the collective has none */
+    int overlap;                /* milliseconds outside MPI between start and wait; 0: none */
     int root;
     int first;                  /* percent of a vector that rank 0's block is; -1: all are equal */
     bool in_place, nonblocking, check, compare;

@@ -53,13 +53,30 @@ static void put_settings(FILE *out, const oc_perf_component_t *component)
     fputs("}", out);
 }
 
+static void put_seconds(FILE *out, const char *name, const double *seconds, int iterations)
+{
+    fprintf(out, "\"%s\": [", name);
+    for (int i = 0; i < iterations; i++) {
+        fprintf(out, "%s%.9g", 0 == i ? "" : ", ", seconds[i]);
+    }
+    fputs("]", out);
+}
+
+static void put_overlap(FILE *out, const oc_perf_facts_t *facts, const oc_perf_side_t *side,
+                        int iterations)
+{
+    if (0 == facts->options->overlap) {
+        fputs("\"own\": null, \"own_median_s\": null, \"hidden\": null", out);
+        return;
+    }
+    put_seconds(out, "own", side->own, iterations);
+    fprintf(out, ", \"own_median_s\": %.9g, \"hidden\": %.9g", side->own_median, side->hidden);
+}
+
 static void put_times(FILE *out, const oc_perf_side_t *side, int iterations)
 {
-    fputs("\"seconds\": [", out);
-    for (int i = 0; i < iterations; i++) {
-        fprintf(out, "%s%.9g", 0 == i ? "" : ", ", side->seconds[i]);
-    }
-    fprintf(out, "],\n     \"median_s\": %.9g, \"min_s\": %.9g, \"max_s\": %.9g, \"processor_s\": %.9g",
+    put_seconds(out, "seconds", side->seconds, iterations);
+    fprintf(out, ",\n     \"median_s\": %.9g, \"min_s\": %.9g, \"max_s\": %.9g, \"processor_s\": %.9g",
             side->median, side->min, side->max, side->processor);
 }
 
@@ -103,6 +120,8 @@ static void put_side(FILE *out, const oc_perf_facts_t *facts, const oc_perf_side
                      int iterations)
 {
     put_times(out, side, iterations);
+    fputs(",\n     ", out);
+    put_overlap(out, facts, side, iterations);
     fputs(",\n     ", out);
     put_wrong(out, facts, side);
     fputs(", ", out);
@@ -153,6 +172,8 @@ void oc_perf_write_json(FILE *out, const oc_perf_facts_t *facts, const oc_perf_r
     put_number(out, oc_perf_has_root(o->collective), o->root);
     fputs(", \"first\": ", out);
     put_number(out, o->first >= 0, o->first);
+    fputs(", \"overlap_ms\": ", out);
+    put_number(out, o->overlap > 0, o->overlap);
     fprintf(out, ",\n  \"iterations\": %d, \"warmup\": %d,\n  \"settings\": ", o->iterations,
             o->warmup);
     put_settings(out, facts->component);
@@ -171,6 +192,11 @@ static void csv_side(FILE *out, const oc_perf_facts_t *facts, const oc_perf_side
     const oc_perf_counters_t *c = &side->counters;
 
     fprintf(out, ",%.9g,%.9g,%.9g,", side->median, side->min, side->max);
+    if (facts->options->overlap > 0) {
+        fprintf(out, "%.9g,%.9g,", side->own_median, side->hidden);
+    } else {
+        fputs(",,", out);
+    }
     if (facts->options->check) {
         fprintf(out, "%" PRIu64, side->wrong);
     }
@@ -203,14 +229,14 @@ static void csv_row(FILE *out, const oc_perf_facts_t *facts, const oc_perf_row_t
         csv_side(out, facts, &row->sides[OC_PERF_PREVIOUS]);
         fputs("\n", out);
     } else {
-        fputs(",,,,,,,,,,,,,\n", out);
+        fputs(",,,,,,,,,,,,,,,\n", out);
     }
 }
 
 static void csv_names(FILE *out, const char *prefix)
 {
     static const char *const names[] = {
-        "median_s", "min_s", "max_s", "wrong", "offloaded", "fallbacks", "bytes_sent",
+        "median_s", "min_s", "max_s", "own_median_s", "hidden", "wrong", "offloaded", "fallbacks", "bytes_sent",
         "bytes_received", "tx_max", "rx_max", "tx_sum", "rx_sum"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -73,6 +73,11 @@ static void print_facts(const oc_perf_facts_t *facts)
            oc_perf_collective_name(o->collective), o->nonblocking ? ", nonblocking" : "",
            o->in_place ? ", in place" : "", 0 != o->milliseconds ? "at most " : "", o->iterations,
            o->warmup, o->compare ? "; without: the same without coll/optcast, in turns" : "");
+    if (o->overlap > 0) {
+        printf("# %d ms outside MPI between start and wait, which time includes; own: of operations "
+               "that are\n# waited for at once; hidden: the part of that which is not waited for\n",
+               o->overlap);
+    }
     printf("# time: slowest rank of an iteration, then median, min and max of all; GB/s: 10^9 "
            "bytes\n# sent, recv: of an operation and rank, to and from servers; tx, rx: of an "
            "operation and host, on its interfaces\n");
@@ -88,11 +93,17 @@ void oc_perf_print_header(const oc_perf_facts_t *facts)
     if (compare) {
         printf(" %9s %9s %9s %6s %6s", "without", "min", "max", "wrong", "ratio");
     }
+    if (facts->options->overlap > 0) {
+        printf(" %9s %6s", "own", "hidden");
+    }
     printf(" %7s %5s %9s %9s %9s %9s\n", "offload", "fallb", "sent", "recv", "tx", "rx");
     printf("# %10s %10s %6s %4s %9s %9s %9s %7s %7s %6s", "(B)", "", "", "", "(us)", "(us)",
            "(us)", "(GB/s)", "(GB/s)", "");
     if (compare) {
         printf(" %9s %9s %9s %6s %6s", "(us)", "(us)", "(us)", "", "");
+    }
+    if (facts->options->overlap > 0) {
+        printf(" %9s %6s", "(us)", "(%)");
     }
     printf(" %7s %5s %9s %9s %9s %9s\n", "", "", "(B)", "(B)", "(B)", "(B)");
     fflush(stdout);
@@ -143,6 +154,9 @@ void oc_perf_print_row(const oc_perf_facts_t *facts, const oc_perf_row_t *row)
         print_times(previous);
         print_wrong(facts, previous);
         printf(" %6.2f", oc_perf_ratio(row));
+    }
+    if (facts->options->overlap > 0) {
+        printf(" %9.2f %6.1f", ours->own_median * MICROSECONDS, 100 * ours->hidden);
     }
     print_offload(facts, row);
     if (ours->wire.known) {
