@@ -65,6 +65,9 @@ NONBLOCKING = Contestant("nonblocking", "Open MPI, nonblocking (libnbc)",
 OURS = Contestant("optcast", "optcast", kind="ours")
 
 
+PROGRESS_MPI = Contestant("optcast-progress-mpi", "optcast, progress=mpi", kind="ours", settings=("progress=mpi",))
+
+
 def chunks(kibibytes, window):
     """Ours with chunks of that size, and so many of them in flight to a server."""
     return Contestant(f"optcast-{kibibytes}x{window}",
@@ -89,6 +92,7 @@ MULTICAST = (
     multicast("optcast-plain", "optcast, without GSO", plain_udp=True),
     *(multicast(f"optcast-loss-{percent}", f"optcast, {percent} % lost", loss=percent)
       for percent in (1, 5)),
+    multicast("optcast-progress-mpi", "optcast, progress=mpi", "progress=mpi"),
     multicast("optcast-rank", "optcast, each rank receives", "multicast_receiver=rank"),
     multicast("optcast-streams", "optcast, beside TCP", streams=True),
     # the iterations without the component take turns with its own, in the same launch
@@ -97,7 +101,9 @@ MULTICAST = (
 
 # Of collectives whose result goes to some ranks only.
 OWNED = (
-    OURS,
+    OURS, PROGRESS_MPI,
+    Contestant("embedded-progress-mpi", "embedded servers, progress=mpi", kind="ours", embedded=True,
+               settings=("progress=mpi",)),
     Contestant("optcast-nonblocking", "optcast, nonblocking", kind="ours",
                program=("--nonblocking",)),
     Contestant("embedded", "optcast, embedded servers", kind="ours", embedded=True),
@@ -120,7 +126,7 @@ TABLE = {
                    arguments=tuned("allreduce", 3)),
         Contestant("reduce-bcast", "Open MPI, reduce and bcast", arguments=tuned("allreduce", 2)),
         Contestant("linear", "Open MPI, linear", arguments=tuned("allreduce", 1)),
-        HAN, UCC, MPICH, OURS,
+        HAN, UCC, NONBLOCKING, MPICH, MPICH_NONBLOCKING, OURS, PROGRESS_MPI,
         Contestant("embedded", "optcast, embedded servers", kind="ours", embedded=True),
         beside("optcast-always", "optcast, mode always"),
         beside("optcast-auto", "optcast, mode auto", "mode=auto"),

@@ -22,6 +22,7 @@ class Setup:
     shares: bool = False        # tells how much of a link each algorithm makes use of
     first: int = None           # percent of the vector that rank 0 owns; None: all own as much
     processor: bool = False     # tells what processor time an operation takes of each host
+    overlap: int = 0            # milliseconds outside MPI between start and wait; 0: it waits at once
     operations_only: bool = False   # bytes are without those that a launch sends before its first operation
     baseline: str = ""          # the contestant that others are compared with; "": the best peer
 
@@ -32,11 +33,12 @@ class Setup:
             hosts += f" + {self.servers} with " + ("leaves + their parent" if self.tree
                                                     else "servers")
         owned = f", {self.first} % of one rank" if self.first is not None else ""
+        outside = f", {self.overlap} ms outside MPI" if self.overlap else ""
         ranks = "1 rank" if self.per_host == 1 else f"{self.per_host} ranks"
         if self.hosts + self.servers > 1:
             ranks += " on each host"
         links = f", links of {self.rate} Mbit/s" if self.rate else ""
-        return f"{self.collective}{owned}: {hosts}{links}, {ranks}"
+        return f"{self.collective}{owned}{outside}: {hosts}{links}, {ranks}"
 
 
 @dataclass(frozen=True)
@@ -213,6 +215,19 @@ EXPERIMENTS = (
          Setup("8+8", "reduce", 8,
                ("pipeline", "rabenseifner", "mpich", "optcast", "optcast-nonblocking"),
                (16 * MiB,), servers=8, rate=100))),
+    Experiment(
+        "overlap", "Nonblocking collectives while the program computes",
+        "One second outside MPI between start and wait, asleep, since all ranks share the processors here. In turns "
+        "with these, operations are waited for at once: their own time. Hidden is the part of it that the program "
+        "does not wait for.",
+        (Setup("8-allgather", "allgather", 8, ("nonblocking", "mpich-nonblocking", "optcast", "optcast-progress-mpi"),
+               (16 * MiB,), overlap=1000),
+         *(Setup(f"8+8-{collective}", collective, 8,
+                 ("nonblocking", "mpich-nonblocking", "optcast", "optcast-progress-mpi"), (8 * MiB,), servers=8,
+                 rate=100, overlap=1000)
+           for collective in ("allreduce", "reduce_scatter_block")),
+         Setup("8-reduce_scatter_block", "reduce_scatter_block", 8, ("embedded", "embedded-progress-mpi"), (8 * MiB,),
+               rate=100, overlap=1000))),
     Experiment(
         "small-messages", "Allreduce, small messages",
         "Latency, without the nap. MPICH is not among the peers: it does not yield the processor, "

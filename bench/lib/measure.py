@@ -82,6 +82,8 @@ def keep_row(row, numbers, wire, link=None):
             "processor": row.get("processor_s"), "wire": wire}
     if link is not None:
         kept["link"] = link
+    if row.get("hidden") is not None:
+        kept |= {"own": row["own_median_s"], "hidden": row["hidden"]}
     if row.get("previous"):
         kept["previous"] = row["previous"]["seconds"]
     return kept
@@ -109,6 +111,8 @@ class Runner:
         exact = [] if counted else ["--interface", "none"]
         if self.setup.first is not None:
             exact += ["--first", str(self.setup.first)]
+        if self.setup.overlap:
+            exact += ["--overlap", str(self.setup.overlap)]
         data = ["-b", str(sizes[0]), "-e", str(sizes[-1]), "-f", str(factor)] if sizes[-1] else []
         return [str(paths.PERF[contestant.mpi]), self.setup.collective, *data, "-n", str(iterations),
                 "-w", str(warmup), *exact, *contestant.program, *more]
@@ -251,5 +255,5 @@ class Runner:
                 "hosts": setup.hosts, "servers": setup.servers, "tree": setup.tree,
                 "rate": setup.rate, "per_host": setup.per_host, "nap": setup.nap,
                 "latency": setup.latency, "shares": setup.shares, "processor": setup.processor,
-                "first": setup.first, "baseline": setup.baseline,
+                "first": setup.first, "overlap": setup.overlap, "baseline": setup.baseline,
                 "contestants": described, "rows": rows}

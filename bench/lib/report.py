@@ -172,6 +172,18 @@ def shares(setup, rows):
                          for label, found in lines.items()]), ""]
 
 
+def overlapped(setup, rows):
+    """What waits are left of operations that have time to move by themselves."""
+    def percent(hidden):
+        usual, least, most = (f"{100 * part:.1f}" for part in hidden)
+        return f"{usual} % ({least}–{most})"
+    lines = [[text.size(row.size), row.label, text.seconds(row.median), text.spread(row.least, row.most),
+              row.launches, text.seconds(row.own), percent(row.hidden),
+              text.seconds(row.processor / setup["hosts"]), offloaded(row)] for row in rows]
+    return [*text.table(["size", "contestant", "time", "min–max", "launches", "own time", "hidden",
+                         "processor time, each host", "offloaded"], lines), ""]
+
+
 def details(setup, rows):
     """Everybody at every size."""
     head = ["size", "contestant", "time", "min–max", "launches", "× limit", "ratio",
@@ -220,6 +232,8 @@ def setup_section(name, setup, plots):
     lines = [f"## {setup['title']}", ""]
     if any(row.previous for row in rows):
         lines += comparison(rows)
+    elif rows and setup.get("overlap"):
+        lines += overlapped(setup, rows)
     elif rows and setup.get("shares"):
         lines += shares(setup, rows) + details(setup, rows)
     elif rows:

@@ -32,6 +32,8 @@ class Row:
     previous: tuple = None  # without the component, in turns: median of the times, and median,
                             # lowest and highest ratio of a launch
     processor: float = None # seconds of all ranks; None if it was not measured
+    own: float = None       # seconds of an operation that is waited for at once; None if nothing was between
+    hidden: tuple = ()      # part of that which was not waited for, 0 to 1: median, lowest and highest of a launch
     link: float = None      # bytes per second that came over the link of a host, with those of streams; or None
 
     @property
@@ -87,6 +89,12 @@ def slower_at(rows):
             if row.previous[3] < 1 and row.previous[1] <= 1 - SIGNIFICANT]
 
 
+def hidden_of(launches):
+    """(median, lowest, highest), or () if nothing was hidden on purpose."""
+    parts = [launch["hidden"] for launch in launches if launch.get("hidden") is not None]
+    return (statistics.median(parts), min(parts), max(parts)) if parts else ()
+
+
 def make_row(setup, contestant, size, launches):
     """From the launches of a result file."""
     medians = [statistics.median(launch["seconds"]) for launch in launches]
@@ -95,7 +103,8 @@ def make_row(setup, contestant, size, launches):
                len(launches), limits.limit(contestant["scheme"], setup, size),
                None if None in counts else sum(counts),
                sum(launch["operations"] for launch in launches), wire_mean(launches),
-               previous_of(launches), median_of(launches, "processor"), median_of(launches, "link"))
+               previous_of(launches), median_of(launches, "processor"),
+               median_of(launches, "own"), hidden_of(launches), median_of(launches, "link"))
 
 
 def rows_of(setup):

@@ -425,6 +425,16 @@ class Page(unittest.TestCase):
         self.write(smoke=self.recorded)
         self.assertNotIn("[Allreduce]", self.front)
 
+    def test_overlap(self):
+        setup = self.recorded["setups"][0]
+        setup["overlap"] = 1000
+        setup["rows"] = [{"contestant": "optcast", "bytes": 1 << 20, "launches": [
+            {"seconds": [seconds], "own": 0.5, "hidden": hidden, "offloaded": 3, "operations": 3, "wire": None,
+             "processor": 0.2} for seconds, hidden in ((1.05, 0.9), (1.0, 1.0), (1.25, 0.5))]}]
+        page = self.write(smoke=self.recorded)
+        self.assertIn("| 1 MiB | optcast | 1.05 s | 1.00–1.25 s | 3 | 500 ms | 90.0 % (50.0–100.0) | 100 ms | all 9 |",
+                      page)
+
     def test_no_old_pages(self):
         self.write(smoke=self.recorded)
         (self.folder / "smoke.json").unlink()
@@ -593,6 +603,17 @@ class Verification(unittest.TestCase):
         patch.start()
         self.addCleanup(patch.stop)
         return runner
+
+    def test_arguments_of_overlap(self):
+        runner = self.runner(None)
+        runner.setup = dataclasses.replace(runner.setup, overlap=250)
+        words = runner.arguments(contestants.RING, (1024,), 3, 1)
+        self.assertEqual(words[words.index("--overlap") + 1], "250")
+
+    def test_what_is_kept_of_overlap(self):
+        row = {"seconds": [1], "offloaded": 1, "fallbacks": 0, "own_median_s": 0.5, "hidden": 0.25, "previous": None}
+        kept = measure.keep_row(row, {"iterations": 1}, None)
+        self.assertEqual((kept["own"], kept["hidden"]), (0.5, 0.25))
 
     def test_wrong_results_end_the_run(self):
         rows = [{"bytes": 16384, "wrong": 3, "min_s": 1}]
