@@ -222,7 +222,10 @@ void oc_client_wait(oc_client_t *client, unsigned timeout_us);
 oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params,
                             oc_group_t **group);
 
-/* All collectives of the group must have finished. Does not wait for peers. */
+/*
+ * All collectives of the group should have finished; otherwise nobody is called back, and what it has is
+ * freed with the client. Does not wait for peers.
+ */
 void oc_group_destroy(oc_group_t *group);
 
 oc_group_state_t oc_group_state(const oc_group_t *group);

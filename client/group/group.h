@@ -16,5 +16,7 @@ void oc_group_fail(oc_group_t *group, oc_status_t status, const char *reason);
 void oc_group_break(oc_group_t *group, oc_status_t status, const char *reason);
 /* Its collectives end with the worker. */
 void oc_group_abandon(oc_group_t *group);
+/* Frees it; nothing of it runs. */
+void oc_group_end(oc_group_t *group);
 
 #endif

@@ -82,7 +82,7 @@ static void destroy_groups(oc_client_t *client)
     oc_collective_t *collective, *next;
 
     while (NULL != client->groups) {
-        oc_group_destroy(client->groups);
+        oc_group_end(client->groups);
     }
     DL_FOREACH_SAFE (client->finished, collective, next) {
         oc_collective_free(client, collective);

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "tests/engine/harness.h"
 
+#define MANY 70 /* more than run at a time */
 #define LARGE (1u << 18)   /* floats */
 #define SMALL 64
 
@@ -132,6 +133,37 @@ static void body_waiting_until_error(rank_t *rank)
 }
 
 /* The server process of the job died, the daemon lives: a new group finds service again. */
+/*
+ * Groups that are destroyed while their collectives run, or wait for these, as by a program that ends
+ * without having waited: nobody is called back, and what UCX still uses stays.
+ */
+static void body_destroyed_early(rank_t *rank)
+{
+    static outcome_t outcomes[2][MANY];
+    static float recv[LARGE]; /* nothing ends */
+
+    rank_set_up_groups(rank, 2);
+    for (unsigned group = 0; group < 2 && 0 != rank->rank; group++) {
+        for (unsigned i = 0; i < MANY; i++) {
+            bool large = 0 == group || i > 0;
+
+            CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, OC_TYPE_FLOAT, large_send, recv,
+                                      large ? LARGE : SMALL, &outcomes[group][i]));
+        }
+    }
+    rank_linger(rank, 20 * rank->rank);
+    for (unsigned group = 0; group < 2; group++) {
+        oc_group_destroy(rank->groups[group]);
+        rank->groups[group] = NULL;
+    }
+    rank_linger(rank, 100);
+    for (unsigned group = 0; group < 2 && 0 != rank->rank; group++) {
+        for (unsigned i = 0; i < MANY; i++) {
+            CHECK(!outcomes[group][i].done);
+        }
+    }
+}
+
 static void body_comes_back(rank_t *rank)
 {
     float one = 1, sum = 0;
@@ -404,6 +436,18 @@ static void test_supervisor_stopped(void **state)
     with_fault(STOP_SUPERVISOR, 1, body_until_error, 20);
 }
 
+static void test_destroyed_early(void **state)
+{
+    const char *options[] = {"--aggregators", "2", NULL};
+    oc_job_settings_t settings;
+    test_server_t server;
+
+    (void) state;
+    server_start(&server, options);
+    settings = test_settings(server.address);
+    assert_true(ranks_succeed(&server, 3, &settings, body_destroyed_early, 12));
+}
+
 static void test_service_comes_back(void **state)
 {
     (void) state;
@@ -577,6 +621,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_supervisor_killed),
         cmocka_unit_test(test_data_process_stopped),
         cmocka_unit_test(test_supervisor_stopped),
+        cmocka_unit_test(test_destroyed_early),
         cmocka_unit_test(test_service_comes_back),
         cmocka_unit_test(test_lost_while_exchanging),
         cmocka_unit_test(test_wrong_key),
