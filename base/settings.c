@@ -20,6 +20,7 @@ static const char *const cgroup_names[] = {"auto", "off", NULL};
 static const char *const bind_names[] = {"auto", "off", NULL};
 static const char *const huge_page_names[] = {"auto", "reserved", "off", NULL};
 static const char *const polling_names[] = {"adaptive", "busy", NULL};
+static const char *const progress_names[] = {"thread", "mpi", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
 
 /*
@@ -183,6 +184,11 @@ static const oc_setting_t job_settings[] = {
      .min = 1u << 20, .max = 1ull << 40, .unit = "bytes",
      .help = "Pinned host memory through which vectors in accelerator memory are copied. It is "
              "allocated once, when a process offloads the first such vector."},
+    {JOB(progress), SOME_USERS, .type = OC_SETTING_CHOICE, .number = OC_PROGRESS_THREAD, .max = 1,
+     .unit = "", .choices = progress_names,
+     .help = "Who moves nonblocking and persistent operations on. thread: the program's calls of "
+             "MPI, and a thread of each process while it makes none, unless buffers are in the memory "
+             "of accelerators. mpi: only its calls of MPI."},
     {JOB(timeline), SOME_USERS, .type = OC_SETTING_TEXT, .text = "", .argument = "PREFIX",
      .unit = "",
      .help = "Prefix of the files into which each rank writes, when it ends, the time of each "

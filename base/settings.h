@@ -103,6 +103,12 @@ typedef enum {
     OC_POLLING_BUSY,
 } oc_polling_t;
 
+/* Who moves nonblocking collectives on. */
+typedef enum {
+    OC_PROGRESS_THREAD,     /* also a thread, while the program is not in MPI */
+    OC_PROGRESS_MPI,        /* only the program's calls of MPI */
+} oc_progress_t;
+
 /* How aggregators use the machine that they run on. Nobody else needs the same values. */
 typedef struct {
     int bind;                    /* oc_bind_t */
@@ -125,6 +131,7 @@ typedef struct {
     int max_ranks;
     int reproducible;            /* oc_reproducible_t */
     int reduce_scatter_beside;   /* oc_beside_t */
+    int progress;                /* oc_progress_t */
     int connect_timeout;
     int heartbeat_timeout;
     int multicast;               /* oc_multicast_choice_t */

@@ -10,6 +10,7 @@
 #ifndef OC_CLIENT_CLIENT_H
 #define OC_CLIENT_CLIENT_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,6 +52,7 @@ typedef struct {
     unsigned long long allgather_offloaded; /* also Allgatherv; finished without error */
     unsigned long long bcast_offloaded;
     unsigned long long open_sockets;        /* that hosts of no job can connect to, too */
+    unsigned long long helper_wakes;        /* of the thread that moves collectives on */
     oc_cast_counters_t cast;                /* fragments and repairs */
 } oc_counters_t;
 
@@ -62,6 +64,8 @@ typedef struct {
     oc_network_t network;              /* of this host: goes into records */
     uint32_t max_hosts;                /* the job has no more hosts than these; 0: not known */
     bool full_host;                    /* its ranks take all processors of this one */
+    const cpu_set_t *processors;       /* that a thread beside the application may use; outlives the
+                                          client. NULL: those of the process */
 } oc_client_config_t;
 
 /* Bytes that a rank tells the others when a group is set up, by what serves the group. */
@@ -176,6 +180,7 @@ typedef struct {
     unsigned op, type;  /* of reduction/reduction.h; the pair must be offered */
     oc_layout_t layout; /* of send and recv */
     oc_device_t *send_device, *recv_device; /* that have these buffers; NULL: host memory */
+    bool blocking;      /* the caller does nothing else until it is over */
     /*
      * Called once, without the client's lock, never from within oc_allreduce_start.
      * OC_DECLINED: nothing was done and all ranks learn the same, about this vector or all of

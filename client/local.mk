@@ -4,7 +4,8 @@ libocclient_la_SOURCES = \
 	client/process/cast_service.h client/process/cast_service.c \
 	client/client.h \
 	client/process/client.c \
-	client/process/client_inside.h \
+	client/process/moving.h client/process/moving.c \
+	client/process/helper.h client/process/helper.c \
 	client/collective/allreduce.h client/collective/allreduce.c \
 	client/collective/blocks.h client/collective/blocks.c \
 	client/collective/collective.h client/collective/collective.c \

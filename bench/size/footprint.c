@@ -215,6 +215,7 @@ static bool be_rank(const void *arg, void *answer)
     oc_settings_default(&oc_job_settings_table, &settings);
     settings.servers = whole->server->address;
     settings.mode = OC_MODE_ALWAYS;
+    settings.progress = OC_PROGRESS_MPI;
     settings.peer_aggregation = OC_PEERS_OFF;
     memory->ucx = memory_of_worker();
     if (OC_OK != oc_client_create(&config, &client)) {

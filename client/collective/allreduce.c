@@ -97,7 +97,7 @@ static oc_status_t convert_all(oc_allreduce_t *allreduce, size_t bytes,
     allreduce->packed_bytes = bytes;
     allreduce->conversion = conversion;
     status = oc_vector_look_at_all(allreduce, stride_of(allreduce), conversion->pack);
-    allreduce->base.group->client->config.counters->bytes_copied += bytes;
+    oc_count_copied(allreduce->base.group->client, bytes);
     allreduce->send = allreduce->recv = allreduce->packed;
     allreduce->blocks.recv_first = 0;
     oc_vector_unstage(allreduce);
@@ -144,8 +144,7 @@ static oc_status_t unpack(oc_allreduce_t *allreduce)
 {
     const oc_conversion_t *conversion = allreduce->conversion;
 
-    allreduce->base.group->client->config.counters->bytes_copied +=
-        allreduce->packed_bytes / allreduce->args.count * allreduce->blocks.own_count;
+    oc_count_copied(allreduce->base.group->client, allreduce->packed_bytes / allreduce->args.count * allreduce->blocks.own_count);
     return oc_vector_make_all(allreduce, stride_of(allreduce), conversion->keeps_gaps,
                               conversion->unpack);
 }
@@ -295,6 +294,8 @@ oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *allreduce_args)
     allreduce = oc_allreduce_of(collective);
     collective->finished = args->finished;
     collective->arg = args->arg;
+    collective->background = !args->blocking;
+    collective->bound = NULL != args->send_device || NULL != args->recv_device;
     allreduce->args = *args;
     allreduce->type = args->type;
     allreduce->element = oc_type_size(args->type);

@@ -99,7 +99,7 @@ void oc_blocks_hand_out(oc_allreduce_t *allreduce)
 
     if (NULL != blocks->kept) {
         memcpy(allreduce->args.recv, blocks->kept, blocks->kept_bytes);
-        allreduce->base.group->client->config.counters->bytes_copied += blocks->kept_bytes;
+        oc_count_copied(allreduce->base.group->client, blocks->kept_bytes);
     }
 }
 

@@ -45,6 +45,13 @@ void oc_group_start_queued(oc_group_t *group)
     }
 }
 
+void oc_collective_hand_out(oc_client_t *client, oc_collective_t *collective)
+{
+    client->background -= collective->background;
+    client->bound -= collective->bound;
+    DL_APPEND(client->finished, collective);
+}
+
 void oc_collective_finish(oc_collective_t *collective, oc_status_t status)
 {
     oc_group_t *group = collective->group;
@@ -56,6 +63,6 @@ void oc_collective_finish(oc_collective_t *collective, oc_status_t status)
     collective->status = status;
     DL_DELETE(group->running, collective);
     group->num_running--;
-    DL_APPEND(group->client->finished, collective);
+    oc_collective_hand_out(group->client, collective);
     oc_group_start_queued(group);
 }

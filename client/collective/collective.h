@@ -9,6 +9,8 @@
 oc_collective_t *oc_collective_new(oc_group_t *group, const oc_collective_ops_t *ops);
 /* Its group may be gone. It is in no list any more. */
 void oc_collective_free(oc_client_t *client, oc_collective_t *collective);
+/* What has its status goes to its caller with the next progress. It is in no list any more. */
+void oc_collective_hand_out(oc_client_t *client, oc_collective_t *collective);
 /* A running one is over: progress hands it out to its caller. Starts others that waited for it. */
 void oc_collective_finish(oc_collective_t *collective, oc_status_t status);
 /* Those of a live group's queue that may begin now. */

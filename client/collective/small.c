@@ -50,7 +50,7 @@ static void small_hand_out(oc_allreduce_t *allreduce, const void *result)
     } else {
         oc_vector_write(allreduce, 0, allreduce->bytes, result);
     }
-    small_counters_of(allreduce)->bytes_copied += allreduce->bytes;
+    oc_count_copied(allreduce->base.group->client, allreduce->bytes);
 }
 
 static void small_finish_if_done(oc_allreduce_t *allreduce)
@@ -262,7 +262,7 @@ static oc_status_t small_flat_start(oc_allreduce_t *allreduce)
     if (!oc_vector_read(allreduce, 0, allreduce->bytes, contribution)) {
         return allreduce->vector.status;
     }
-    small_counters_of(allreduce)->bytes_copied += allreduce->bytes;
+    oc_count_copied(allreduce->base.group->client, allreduce->bytes);
     go(allreduce);
     return OC_OK;
 }

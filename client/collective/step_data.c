@@ -69,8 +69,7 @@ bool oc_step_copy_in(oc_allreduce_t *allreduce, void *to, uint32_t step)
         next = oc_step_piece(allreduce, step + 1);
         oc_vector_read_ahead(allreduce, next.offset, own_bytes(allreduce, &next));
     }
-    allreduce->base.group->client->config.counters->bytes_copied +=
-        oc_step_bytes(allreduce, &piece);
+    oc_count_copied(allreduce->base.group->client, oc_step_bytes(allreduce, &piece));
     return true;
 }
 
@@ -100,7 +99,7 @@ void oc_step_copy_out(oc_allreduce_t *allreduce, const void *from, const oc_step
         oc_convert(oc_narrow_kernel(allreduce->args.type),
                    (char *) allreduce->recv + piece->to, from, piece->count);
     }
-    allreduce->base.group->client->config.counters->bytes_copied += oc_step_bytes(allreduce, piece);
+    oc_count_copied(allreduce->base.group->client, oc_step_bytes(allreduce, piece));
 }
 
 /* Own data is read where the caller has it, unless it has to be made wide, or fetched, first. */
@@ -123,8 +122,7 @@ bool oc_step_reduce(oc_allreduce_t *allreduce, uint32_t step, void *to)
     oc_reduce(oc_reduce_kernel(allreduce->args.op, allreduce->type), to, node->sources,
               node->num_members, piece.count);
     if (1 == node->num_members && !copied) {
-        allreduce->base.group->client->config.counters->bytes_copied +=
-            oc_step_bytes(allreduce, &piece);
+        oc_count_copied(allreduce->base.group->client, oc_step_bytes(allreduce, &piece));
     }
     return true;
 }

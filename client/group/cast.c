@@ -145,7 +145,7 @@ static void cast_count(const cast_t *cast)
         } else {
             /* they come by way of buffers for datagrams */
             counters->bytes_received += bytes_of(cast, rank);
-            counters->bytes_copied += bytes_of(cast, rank);
+            oc_count_copied(cast->base.group->client, bytes_of(cast, rank));
         }
     }
 }
@@ -239,6 +239,8 @@ oc_collective_t *oc_allgather_new(oc_group_t *group, const void *allgather_args)
     }
     cast->base.finished = args->finished;
     cast->base.arg = args->arg;
+    cast->base.background = !args->blocking;
+    cast->base.bound = NULL != args->send_device || NULL != args->recv_device;
     cast->args.send = args->send;
     cast->args.recv = args->recv;
     cast->args.block = args->block;
@@ -262,6 +264,8 @@ oc_collective_t *oc_bcast_new(oc_group_t *group, const void *bcast_args)
     }
     cast->base.finished = args->finished;
     cast->base.arg = args->arg;
+    cast->base.background = !args->blocking;
+    cast->base.bound = NULL != args->device;
     cast->args.recv = args->buffer;
     cast->recv_device = args->device;
     cast->extents[args->root] = args->length;

@@ -33,7 +33,7 @@ oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params
         free(group);
         return OC_ERR_NO_MEMORY;
     }
-    pthread_mutex_lock(&client->lock);
+    oc_client_lock(client);
     DL_APPEND(client->groups, group);
     pthread_mutex_unlock(&client->lock);
     *result = group;
@@ -84,7 +84,7 @@ void oc_group_destroy(oc_group_t *group)
         return;
     }
     client = group->client;
-    pthread_mutex_lock(&client->lock);
+    oc_client_lock(client);
     if (0 == group->num_running) {
         oc_group_end(group);
     } else {
@@ -118,7 +118,7 @@ static void finish_one(oc_group_t *group, oc_collective_t *collective, oc_status
 {
     DL_DELETE(group->queue, collective);
     collective->status = status;
-    DL_APPEND(group->client->finished, collective);
+    oc_collective_hand_out(group->client, collective);
 }
 
 static void finish_queued(oc_group_t *group, oc_status_t status)

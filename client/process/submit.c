@@ -6,7 +6,8 @@
 #include "client/collective/collective.h"
 #include "client/group/cast.h"
 #include "client/group/group.h"
-#include "client/process/client_inside.h"
+#include "client/process/moving.h"
+#include "client/process/helper.h"
 #include "client/setup/setup.h"
 #include "client/state/collapse.h"
 #include "client/state/setup_state.h"
@@ -41,7 +42,7 @@ void oc_group_give_up(oc_group_t *group, oc_status_t status, const char *reason)
 {
     oc_client_t *client = group->client;
 
-    pthread_mutex_lock(&client->lock);
+    oc_client_lock(client);
     if (OC_GROUP_DECLINED != group->state && OC_GROUP_FAILED != group->state) {
         submit_give_up(group, status, reason);
     }
@@ -66,6 +67,11 @@ static oc_status_t start_or_queue(oc_group_t *group, make_fn_t *make, const void
     }
     atomic_fetch_add(&group->client->pending, 1);
     DL_APPEND(group->queue, collective);
+    group->client->bound += collective->bound;
+    group->client->background += collective->background;
+    if (group->client->background > 0) {
+        oc_helper_notice(group->client, collective->background);
+    }
     oc_group_start_queued(group);
     return OC_OK;
 }
@@ -77,7 +83,7 @@ static oc_status_t submit(oc_group_t *group, make_fn_t *make, const void *args, 
     oc_client_t *client = group->client;
     oc_status_t status;
 
-    pthread_mutex_lock(&client->lock);
+    oc_client_lock(client);
     if (OC_GROUP_DECLINED == group->state || oc_group_leaves(group, ruled, type, bytes)) {
         status = OC_DECLINED;
     } else if (OC_GROUP_FAILED == group->state) {

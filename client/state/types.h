@@ -139,6 +139,7 @@ typedef struct {
 } oc_node_t;
 
 typedef struct oc_collective oc_collective_t;
+typedef struct oc_helper oc_helper_t;
 typedef struct oc_setup oc_setup_t;
 typedef struct oc_relay oc_relay_t;
 
@@ -245,6 +246,8 @@ struct oc_collective {
     oc_ruled_t ruled;          /* … */
     unsigned type;             /* of a reduction, which mode auto … */
     uint64_t bytes;            /* … may leave */
+    bool background;           /* its caller does not wait for it now */
+    bool bound;                /* only threads of the application move it on: memory of devices */
     oc_status_t status;
     oc_collective_t *prev, *next;
 };
@@ -292,9 +295,19 @@ struct oc_client {
                                   looked yet */
     uint64_t cast_linger;      /* messages to ranks may have to leave until then */
     bool cast_pending;         /* it counts in pending: messages to ranks have to leave */
-    uint64_t now, polled;      /* times of this and the last look at the connections */
-    uint64_t swept;            /* … and of the last one for leftovers */
-    uint64_t elapsed;          /* between the last two looks, at most 100 ms */
+    uint64_t now, polled;      /* times of this and the last look at the connections … */
+    uint64_t setups_polled;    /* … at the set-ups … */
+    uint64_t swept;            /* … and for leftovers */
+    uint64_t elapsed;          /* between the last two looks at the set-ups, at most 100 ms */
+    unsigned background;       /* collectives that go on while the application may be elsewhere */
+    unsigned bound;            /* collectives that only the application moves on */
+    oc_helper_t *helper;       /* who moves the others on then, from the first on; or NULL */
+    bool helper_tried;
+    bool helped;               /* it was the last to move the client on */
+    uint64_t driven;           /* when the application did */
+    atomic_uint sleepers;      /* threads of the application that wait for the network, … */
+    atomic_uint waiting;       /* … and for the lock; … */
+    atomic_bool knocked;       /* … or one went away, since the lock was taken */
     oc_status_t collapse;      /* not OC_OK: all service is given up at the end of progress */
     char collapse_reason[OC_REASON_SIZE];
     uint64_t collapsed;        /* time of the last one; 0: never */
@@ -324,6 +337,21 @@ static inline unsigned oc_lane_number(const oc_group_t *group, uint32_t team, un
 static inline uint64_t oc_team_id(const oc_group_t *group, unsigned own)
 {
     return group->servers->id + oc_team_number(group, own);
+}
+
+/* The lock, for the application. The helper stays away meanwhile: locks are not fair. */
+static inline void oc_client_lock(oc_client_t *client)
+{
+    if (0 != pthread_mutex_trylock(&client->lock)) {
+        atomic_fetch_add(&client->waiting, 1);
+        pthread_mutex_lock(&client->lock);
+        atomic_fetch_sub(&client->waiting, 1);
+    }
+}
+/* The caller of the engine adds to this counter, too, without the lock. */
+static inline void oc_count_copied(const oc_client_t *client, unsigned long long bytes)
+{
+    (void) __atomic_fetch_add(&client->config.counters->bytes_copied, bytes, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -193,7 +193,7 @@ void fill_expected(void *vector, unsigned op, unsigned type, size_t count, uint3
 /* A job's identity, for example. */
 void fill_random(void *bytes, size_t length);
 
-/* Settings for tests: defaults with these servers, small chunks, quick timeouts. */
+/* Settings for tests: defaults with these servers, small chunks, quick timeouts, no thread for progress. */
 oc_job_settings_t test_settings(const char *servers);
 
 #endif

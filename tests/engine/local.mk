@@ -55,6 +55,11 @@ tests_engine_test_engine_idle_SOURCES = tests/engine/test_engine_idle.c $(engine
 tests_engine_test_engine_idle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_idle_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
 
+check_PROGRAMS += tests/engine/test_engine_helper
+tests_engine_test_engine_helper_SOURCES = tests/engine/test_engine_helper.c $(engine_casting) $(engine_harness)
+tests_engine_test_engine_helper_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_helper_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_polling
 tests_engine_test_engine_polling_SOURCES = tests/engine/test_engine_polling.c $(engine_harness)
 tests_engine_test_engine_polling_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -53,6 +53,7 @@ static int setup(void **state)
 
     (void) state;
     oc_settings_default(&oc_job_settings_table, &settings);
+    settings.progress = OC_PROGRESS_MPI;
     settings.servers = "localhost";
     counters = (oc_counters_t) {0};
     if (OC_OK != oc_client_create(&config, &client)

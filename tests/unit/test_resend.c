@@ -93,6 +93,7 @@ static int setup(void **state)
 
     (void) state;
     oc_settings_default(&oc_job_settings_table, &settings);
+    settings.progress = OC_PROGRESS_MPI;
     settings.servers = "localhost";
     counters = (oc_counters_t) {0};
     route = (oc_route_t) {.unasked = 0};

@@ -36,7 +36,7 @@ static oc_status_t coll_barrier_start(const mca_coll_optcast_module_t *m, oc_gro
     oc_allreduce_args_t args = {
         .send = &call->token, .recv = &call->token, .count = 1, .to = OC_RESULT_TO_NOBODY,
         .ruled = OC_RULED_BARRIER, .op = call->oc_op, .type = call->oc_type,
-        .finished = finished, .arg = arg};
+        .blocking = OC_WAY_BLOCKING == call->way, .finished = finished, .arg = arg};
 
     (void) m;
     return oc_allreduce_start(group, &args);

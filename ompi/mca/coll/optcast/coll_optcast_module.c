@@ -24,6 +24,7 @@
 #include "coll_optcast_hints.h"
 #include "coll_optcast_job.h"
 #include "coll_optcast_memory.h"
+#include "coll_optcast_processors.h"
 #include "coll_optcast_reduce.h"
 #include "coll_optcast_reduce_scatter.h"
 #include "coll_optcast_report.h"
@@ -92,6 +93,7 @@ static int client_make(void)
         .spans_hosts = local < ompi_proc_world_size(),
         .max_hosts = mca_coll_optcast_job_max_hosts(),
         .network = st->network,
+        .processors = mca_coll_optcast_processors(local),
     };
 
     st->spare_processors = sysconf(_SC_NPROCESSORS_ONLN) - local;

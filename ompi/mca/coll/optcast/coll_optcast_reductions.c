@@ -85,6 +85,7 @@ oc_allreduce_args_t mca_coll_optcast_reduction_args(const mca_coll_optcast_call_
         .layout = layout_of(call),
         .send_device = MPI_IN_PLACE == call->sbuf ? call->rdevice : call->sdevice,
         .recv_device = call->rdevice,
+        .blocking = OC_WAY_BLOCKING == call->way,
         .finished = finished,
         .arg = arg,
     };

@@ -53,6 +53,8 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_persistent.c \
 	ompi/mca/coll/optcast/coll_optcast_previous.h \
 	ompi/mca/coll/optcast/coll_optcast_previous.c \
+	ompi/mca/coll/optcast/coll_optcast_processors.h \
+	ompi/mca/coll/optcast/coll_optcast_processors.c \
 	ompi/mca/coll/optcast/coll_optcast_pvars.h \
 	ompi/mca/coll/optcast/coll_optcast_pvars.c \
 	ompi/mca/coll/optcast/coll_optcast_reduce.h \
