@@ -18,6 +18,7 @@
 static void sum(int round)
 {
     static int send[COUNT], recv[COUNT];
+    MPI_Request request;
     int rank, size;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -25,7 +26,14 @@ static void sum(int round)
     for (int i = 0; i < COUNT; i++) {
         send[i] = (i + round) * (rank + 1);
     }
-    MPI_Allreduce(send, recv, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (round % 2) {
+        MPI_Allreduce(send, recv, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    } else {
+        /* with the thread that moves it on */
+        MPI_Iallreduce(send, recv, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        usleep(10000);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
     for (int i = 0; i < COUNT; i++) {
         if (recv[i] != (i + round) * (size * (size + 1) / 2)) {
             wrong("round %d: element %d is %d", round, i, recv[i]);
