@@ -26,4 +26,4 @@ libocbase_la_SOURCES = \
 	base/wire.h
 libocbase_la_CPPFLAGS = $(AM_CPPFLAGS) $(RULES_CPPFLAGS)
 libocbase_la_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS) $(CRYPTO_CFLAGS)
-libocbase_la_LIBADD = $(INIH_LIBS) $(CRYPTO_LIBS)
+libocbase_la_LIBADD = $(INIH_LIBS) $(CRYPTO_LIBS) -lm
