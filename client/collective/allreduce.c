@@ -144,7 +144,8 @@ static oc_status_t unpack(oc_allreduce_t *allreduce)
 {
     const oc_conversion_t *conversion = allreduce->conversion;
 
-    oc_count_copied(allreduce->base.group->client, allreduce->packed_bytes / allreduce->args.count * allreduce->blocks.own_count);
+    oc_count_copied(allreduce->base.group->client,
+                    allreduce->packed_bytes / allreduce->args.count * allreduce->blocks.own_count);
     return oc_vector_make_all(allreduce, stride_of(allreduce), conversion->keeps_gaps,
                               conversion->unpack);
 }
