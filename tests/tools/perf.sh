@@ -229,6 +229,31 @@ END
     mpirun_arguments=("${before[@]}")
 }
 
+# The second of two Iallreduces sends what the first one does: the results of both are looked at, and told apart.
+pair_fault() {
+    local before=("${mpirun_arguments[@]}")
+
+    cat >"$tmp/pair.c" <<'END'
+#include <mpi.h>
+#include <stddef.h>
+int MPI_Iallreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                   MPI_Request *request)
+{
+    static const void *first;
+    const void *mine = NULL == first ? send : first;
+
+    first = NULL == first ? send : NULL;
+    return PMPI_Iallreduce(mine, receive, count, type, op, comm, request);
+}
+END
+    put_between pair
+    measure 1 3 always allreduce+allreduce -n 2 -w 1 -b 400 -e 400 --check --json "$tmp/json"
+    has err '^optcast-perf: wrong result of allreduce, 400 bytes, iteration 0: rank 0, element 0: '
+    # no element of the second is right
+    check_json 'row["wrong"] == 2 * 3 * 100'
+    mpirun_arguments=("${before[@]}")
+}
+
 # What a program hides that is not in MPI for longer than the operation takes; on a busy machine, for longest. Also in
 # place, where the operations that are waited for at once need their own input.
 overlap() {
@@ -255,7 +280,49 @@ assert float(row["hidden"]) == r["hidden"] and float(row["previous_own_median_s"
     measure 0 2 always barrier -n 3 --overlap 20 --json "$tmp/json"
     check_json 'row["min_s"] >= 0.02'
     measure 0 2 always allreduce -n 3 -b 1K -e 1K --json "$tmp/json"
-    check_json 'j["overlap_ms"] is None and row["own"] is None and row["hidden"] is None'
+    check_json 'j["overlap_ms"] is None and row["own"] is None and row["hidden"] is None and row["alone"] is None'
+    computing
+}
+
+# What programs that compute lose; how long that takes is theirs to say. With tests all is over before the wait.
+computing() {
+    measure 0 2 always allreduce -n 3 -w 1 -b 1M -e 1M --check --overlap 100 --compute --compare --interface none \
+        --json "$tmp/json" --csv "$tmp/csv"
+    check_json 'j["compute"] and j["test_us"] is None and row["wrong"] == 0 and row["offloaded"] == 3'
+    check_json 'all(len(s["alone"]) == len(s["beside"]) == 3 for s in (row, row["previous"]))'
+    check_json 'all(b < s for s, b in zip(row["seconds"], row["beside"]))'
+    check_json 'all(sorted(s["beside"])[1] / sorted(s["alone"])[1] - 1 - s["slowdown"] < 1e-6 for s in (row, row["previous"]))'
+    check_json '0.02 < row["alone_median_s"] < 5 and 0 < row["threads_s"] < row["processor_s"]'
+    [ "$(awk -F, '{ print NF }' "$tmp/csv" | sort -u | wc -l)" -eq 1 ] || not_ok "rows differ in columns" "$tmp/csv"
+    for how in '' --compute; do
+        # shellcheck disable=SC2086 # one option or none
+        OMPI_MCA_coll_optcast_progress=mpi measure 0 2 always allreduce -n 3 -w 1 -b 8M -e 8M --overlap 300 $how \
+            --test 500 --json "$tmp/json"
+        check_json 'j["test_us"] == 500 and row["offloaded"] == 3'
+        # who computes may have no processor to spare
+        [ "$how" ] || check_json 'row["hidden"] > 0.5'
+    done
+}
+
+# Two operations at once, on two communicators and on one: every element of both, and both are offloaded.
+pairs() {
+    local pair
+
+    for pair in pair pair\ --same-communicator 'reduce+allreduce --root 1 -d int8 -o bor' \
+        'allreduce+allreduce --in-place' 'bcast+reduce_scatter --first 60'; do
+        # shellcheck disable=SC2086 # options, split on purpose
+        OMPI_MCA_coll_optcast_multicast=udp measure 0 3 always $pair -n 3 -w 1 -b 30 -e 3M -f 3000 --check --compare \
+            --interface none --json "$tmp/json" --csv "$tmp/csv"
+        rows_are_right 2
+        check_json 'all(r["offloaded"] == 6 and r["fallbacks"] == 0 for r in rows)'
+        check_json 'all(r["previous"]["offloaded"] == 0 == r["previous"]["wrong"] for r in rows)'
+        [[ $pair != pair* ]] || check_json 'j["collective"] == "allgather+reduce_scatter_block"'
+        check_json "j['nonblocking'] and j['same_communicator'] == ('same' in '$pair')"
+        [ "$(cut -d, -f1 "$tmp/csv" | sort -u | wc -l)" -eq 2 ] || not_ok "other names" "$tmp/csv"
+        counted=$((counted + 1))
+    done
+    measure 0 2 always pair -n 3 -b 1M -e 1M --overlap 100 --interface none --json "$tmp/json"
+    check_json 'row["min_s"] >= 0.1 and abs(row["busbw_GBps"] / row["algbw_GBps"] - 1) < 1e-6'
 }
 
 # refused MESSAGE ARGUMENT...: one line from one rank, and nothing measured.
@@ -297,6 +364,9 @@ arguments() {
     refused 'barrier has no result' barrier --check
     refused '--max 8589934592: that are 8589934592 elements of int8, and counts' allreduce -d int8 -b 8G -e 8G
     refused '"nosuch0" has no counters here' allreduce --interface lo,nosuch0
+    refused '"alltoall" is not a collective: give allreduce' allreduce+alltoall
+    refused 'allreduce\+barrier: barrier has no data' allreduce+barrier
+    refused '--same-communicator: allreduce is only one' allreduce --same-communicator
     refused '--json and --csv name the same file' allreduce --json "$tmp/x" --csv "$tmp/x"
     refused "/nonexistent/x cannot be written: No such file" allreduce --json /nonexistent/x
     refused "$tmp cannot be written: Is a directory" allreduce --csv "$tmp"
@@ -334,8 +404,10 @@ operations
 times
 comparison
 overlap
+pairs
 wires
 fault
+pair_fault
 arguments
 memory
 progress

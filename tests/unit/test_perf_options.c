@@ -92,6 +92,42 @@ static void test_ends(void **state)
     assert_int_equal(o.op, OC_PERF_OP_END);
 }
 
+static void expect_name(const oc_perf_options_t *o, const char *expected)
+{
+    char name[64];
+
+    oc_perf_options_name(o, name, sizeof(name));
+    assert_string_equal(name, expected);
+}
+
+/* Two at once, of which each has options of its own. */
+static void test_pairs(void **state)
+{
+    oc_perf_options_t o, of;
+
+    (void) state;
+    assert_int_equal(parse("allreduce", &o), OC_PERF_RUN);
+    assert_false(o.pair || o.nonblocking);
+    expect_name(&o, "allreduce");
+    assert_int_equal(parse("pair", &o), OC_PERF_RUN);
+    assert_true(o.pair && o.nonblocking && !o.same_communicator);
+    expect_name(&o, "allgather+reduce_scatter_block");
+    of = oc_perf_options_of(&o, 0);
+    assert_int_equal(of.collective, OC_PERF_ALLGATHER);
+    assert_int_equal(of.op, OC_PERF_OP_END);
+    of = oc_perf_options_of(&o, 1);
+    assert_int_equal(of.collective, OC_PERF_REDUCE_SCATTER_BLOCK);
+    assert_int_equal(of.op, OC_PERF_SUM);
+    assert_int_equal(parse("reduce_scatter_block+reduce_scatter_block --same-communicator", &o),
+                     OC_PERF_RUN);
+    assert_true(o.pair && o.same_communicator);
+    expect_name(&o, "reduce_scatter_block+reduce_scatter_block");
+    /* what one of them has, both may be given */
+    assert_int_equal(parse("reduce_scatter+bcast --root 1 --first 30 -o max", &o), OC_PERF_RUN);
+    assert_int_equal(parse("allgather+bcast -d byte", &o), OC_PERF_RUN);
+    assert_int_equal(o.op, OC_PERF_OP_END);
+}
+
 static void refused(const char *line, const char *part)
 {
     oc_perf_options_t o;
@@ -138,10 +174,22 @@ static void test_refused(void **state)
     refused("reduce_scatter --first 101", "\"101\"");
     refused("reduce_scatter --first x", "\"x\"");
     refused("allreduce --overlap 3600001", "3600000");
+    refused("allreduce --compute", "--compute is of the time outside MPI");
+    refused("allreduce --test 100", "give --overlap");
+    refused("allreduce --overlap 3 --test 0", "\"0\"");
     refused("barrier -e 8", "leave out --min");
     refused("barrier --check", "leave out --check");
     refused("barrier --in-place", "leave out --in-place");
     refused("bcast --json a --csv a", "same file");
+    refused("allreduce+", "\"\"");
+    refused("+bcast", "\"\"");
+    refused("allreduce+bcast+reduce", "\"bcast+reduce\"");
+    refused("a_name_longer_than_that_of_any_collective+bcast", "\"a_name_longer");
+    refused("allreduce+barrier", "barrier has no data");
+    refused("allreduce+bcast --in-place", "leave out --in-place");
+    refused("allgather+bcast -o sum", "allgather+bcast has no operation");
+    refused("allgather+reduce -d char", "char has no operations");
+    refused("bcast --same-communicator", "--same-communicator: bcast is only one");
 }
 
 static void test_answers(void **state)
@@ -214,6 +262,9 @@ static void test_layouts(void **state)
     check(layout("reduce_scatter --first 100", 400, 3, 4), 100, 100, 100, 0, 100, 0);
     check(layout("allgatherv --first 10", 400, 0, 1), 100, 100, 100, 100, 100, 100);
     check(layout("barrier", 0, 2, 4), 0, 0, 0, 0, 0, 0);
+    /* both of a pair have the same size */
+    check(layout("allreduce+allgather", 412, 1, 4), 100, 100, 100, 100, 100, 100);
+    check(layout("allgather+allreduce", 412, 1, 4), 100, 25, 25, 100, 25, 100);
 }
 
 static void expect_blocks(const oc_perf_options_t *o, uint64_t total, unsigned ranks)
@@ -232,6 +283,7 @@ static void test_blocks(void **state)
     oc_perf_options_t o;
 
     (void) state;
+    assert_int_equal(parse("reduce_scatter", &o), OC_PERF_RUN);
     for (int percent = -1; percent <= 100; percent++) {
         o.first = percent;
         for (unsigned ranks = 1; ranks < 12; ranks++) {
@@ -263,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_ends),     cmocka_unit_test(test_refused),
         cmocka_unit_test(test_answers),  cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_blocks),   cmocka_unit_test(test_bus_factors),
+        cmocka_unit_test(test_pairs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,9 +2,6 @@
 /* One function for each collective, blocking without a request and nonblocking with one. */
 #include "tools/perf/calls.h"
 
-#include <errno.h>
-#include <time.h>
-
 typedef void (*start_t)(const oc_perf_call_t *c, MPI_Comm comm, MPI_Request *request);
 
 /* CALL(Allreduce, arguments...) is MPI_Allreduce, or MPI_Iallreduce if there is a request. */
@@ -65,7 +62,7 @@ static void barrier(const oc_perf_call_t *c, MPI_Comm comm, MPI_Request *request
     CALL(MPI_Barrier, MPI_Ibarrier, comm);
 }
 
-static const start_t calls[OC_PERF_COLLECTIVE_END] = {
+static const start_t starts[OC_PERF_COLLECTIVE_END] = {
     [OC_PERF_ALLREDUCE] = allreduce,
     [OC_PERF_ALLGATHER] = allgather,
     [OC_PERF_ALLGATHERV] = allgatherv,
@@ -76,25 +73,24 @@ static const start_t calls[OC_PERF_COLLECTIVE_END] = {
     [OC_PERF_BARRIER] = barrier,
 };
 
-/* Sleeps, so that all processors are there for whoever moves the operation on. */
-static void stay_outside(int milliseconds)
+double oc_perf_call(const oc_perf_call_t *const *calls, const MPI_Comm *comms, int count,
+                    const oc_perf_outside_t *outside)
 {
-    struct timespec left = {.tv_sec = milliseconds / 1000,
-                            .tv_nsec = milliseconds % 1000 * 1000000L};
+    MPI_Request requests[OC_PERF_MAX_CALLS];
+    double seconds = 0;
+    int started = 0;
 
-    while (0 != nanosleep(&left, &left) && EINTR == errno) {
+    for (int i = 0; i < count; i++) {
+        const oc_perf_call_t *call = calls[i];
+
+        starts[call->collective](call, comms[i], call->nonblocking ? &requests[started] : NULL);
+        started += call->nonblocking;
     }
-}
-
-void oc_perf_call(const oc_perf_call_t *call, MPI_Comm comm)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
-
-    calls[call->collective](call, comm, call->nonblocking ? &request : NULL);
-    if (call->nonblocking) {
-        stay_outside(call->outside);
-        (void) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (started > 0) {
+        seconds = NULL != outside ? oc_perf_stay_outside(outside, requests, started) : 0;
+        (void) MPI_Waitall(started, requests, MPI_STATUSES_IGNORE);
     }
+    return seconds;
 }
 
 MPI_Datatype oc_perf_mpi_type(oc_perf_type_t type)

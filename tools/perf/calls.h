@@ -6,11 +6,11 @@
 #include <mpi.h>
 
 #include "tools/perf/layout.h"
+#include "tools/perf/outside.h"
 
 typedef struct {
     oc_perf_collective_t collective;
     bool nonblocking;
-    int outside;                /* milliseconds between start and wait that are not spent in MPI */
     const void *send;           /* MPI_IN_PLACE where that is meant */
     void *receive;
     int count, root;
@@ -23,7 +23,14 @@ typedef struct {
 MPI_Datatype oc_perf_mpi_type(oc_perf_type_t type);
 MPI_Op oc_perf_mpi_op(oc_perf_op_t op);
 
-/* Returns when the operation is complete on this rank; errors go to comm's error handler. */
-void oc_perf_call(const oc_perf_call_t *call, MPI_Comm comm);
+#define OC_PERF_MAX_CALLS 2
+
+/*
+ * Starts one operation on each communicator, and returns when all are complete on this rank. Several have to be
+ * nonblocking; between start and wait of these is what is outside MPI, if outside is not NULL, and how many seconds
+ * that took is returned. Errors go to the error handlers of the communicators.
+ */
+double oc_perf_call(const oc_perf_call_t *const *calls, const MPI_Comm *comms, int count,
+                    const oc_perf_outside_t *outside);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef OC_PERF_CHECK_H
 #define OC_PERF_CHECK_H
 
-#include "tools/perf/meter.h"
+#include "tools/perf/meter_types.h"
 
 /* Fills what this rank contributes to the next operation, and spoils where its result goes. */
 void oc_perf_meter_prepare(oc_perf_meter_t *meter, bool poison);

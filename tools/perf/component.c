@@ -25,31 +25,57 @@ static MPI_T_pvar_handle open_counter(oc_perf_component_t *c, const char *name)
     return handle;
 }
 
-static void open_counters(oc_perf_component_t *c, oc_perf_collective_t collective)
+static void close_counter(oc_perf_component_t *c, MPI_T_pvar_handle *handle)
 {
-    char offloaded[64];
-    const char *const names[OC_PERF_NUM_COUNTERS] = {offloaded, "fallbacks", "bytes_sent",
-                                                     "bytes_received"};
-
-    snprintf(offloaded, sizeof(offloaded), "%s_offloaded", oc_perf_collective_counter(collective));
-    for (int i = 0; i < OC_PERF_NUM_COUNTERS; i++) {
-        c->counters[i] = open_counter(c, names[i]);
+    if (MPI_T_PVAR_HANDLE_NULL != *handle) {
+        (void) MPI_T_pvar_handle_free(c->session, handle);
     }
+}
+
+/* Collectives that share a counter count once. */
+static void open_offloaded(oc_perf_component_t *c, const oc_perf_collective_t *collectives,
+                           int count)
+{
+    const char *before = "", *counter;
+    char name[64];
+
+    for (int i = 0; i < OC_PERF_MAX_COLLECTIVES; i++) {
+        c->offloaded[i] = MPI_T_PVAR_HANDLE_NULL;
+        counter = i < count ? oc_perf_collective_counter(collectives[i]) : "";
+        if (i < count && 0 != strcmp(counter, before)) {
+            snprintf(name, sizeof(name), "%s_offloaded", counter);
+            c->offloaded[i] = open_counter(c, name);
+        }
+        before = counter;
+    }
+}
+
+static void open_counters(oc_perf_component_t *c, const oc_perf_collective_t *collectives,
+                          int count)
+{
+    open_offloaded(c, collectives, count);
+    c->fallbacks = open_counter(c, "fallbacks");
+    c->bytes_sent = open_counter(c, "bytes_sent");
+    c->bytes_received = open_counter(c, "bytes_received");
+}
+
+static uint64_t read_counter(const oc_perf_component_t *c, MPI_T_pvar_handle handle)
+{
+    unsigned long long value = 0;
+
+    if (c->present && MPI_T_PVAR_HANDLE_NULL != handle) {
+        (void) MPI_T_pvar_read(c->session, handle, &value);
+    }
+    return value;
 }
 
 void oc_perf_component_read(const oc_perf_component_t *c, oc_perf_counters_t *counters)
 {
-    uint64_t *const values[OC_PERF_NUM_COUNTERS] = {
-        &counters->offloaded, &counters->fallbacks, &counters->bytes_sent,
-        &counters->bytes_received};
-
-    for (int i = 0; i < OC_PERF_NUM_COUNTERS; i++) {
-        unsigned long long value = 0;
-
-        if (c->present && MPI_T_PVAR_HANDLE_NULL != c->counters[i]) {
-            (void) MPI_T_pvar_read(c->session, c->counters[i], &value);
-        }
-        *values[i] = value;
+    *counters = (oc_perf_counters_t) {.fallbacks = read_counter(c, c->fallbacks),
+                                      .bytes_sent = read_counter(c, c->bytes_sent),
+                                      .bytes_received = read_counter(c, c->bytes_received)};
+    for (int i = 0; i < OC_PERF_MAX_COLLECTIVES; i++) {
+        counters->offloaded += read_counter(c, c->offloaded[i]);
     }
 }
 
@@ -224,7 +250,8 @@ void oc_perf_component_resume(const oc_perf_component_t *c)
 
 /* ---- both ---- */
 
-void oc_perf_component_open(oc_perf_component_t *c, oc_perf_collective_t collective)
+void oc_perf_component_open(oc_perf_component_t *c, const oc_perf_collective_t *collectives,
+                            int count)
 {
     int level = MPI_THREAD_SINGLE, provided;
 
@@ -234,16 +261,17 @@ void oc_perf_component_open(oc_perf_component_t *c, oc_perf_collective_t collect
     (void) MPI_T_init_thread(level, &provided);
     (void) MPI_T_pvar_session_create(&c->session);
     open_settings(c);
-    open_counters(c, collective);
+    open_counters(c, collectives, count);
 }
 
 void oc_perf_component_close(oc_perf_component_t *c)
 {
-    for (int i = 0; i < OC_PERF_NUM_COUNTERS; i++) {
-        if (MPI_T_PVAR_HANDLE_NULL != c->counters[i]) {
-            (void) MPI_T_pvar_handle_free(c->session, &c->counters[i]);
-        }
+    for (int i = 0; i < OC_PERF_MAX_COLLECTIVES; i++) {
+        close_counter(c, &c->offloaded[i]);
     }
+    close_counter(c, &c->fallbacks);
+    close_counter(c, &c->bytes_sent);
+    close_counter(c, &c->bytes_received);
     if (c->has_mode) {
         (void) MPI_T_cvar_handle_free(&c->mode);
     }

@@ -12,11 +12,13 @@
 
 /* Totals of this process. */
 typedef struct {
-    uint64_t offloaded;         /* operations of the collective that is measured */
+    uint64_t offloaded;         /* operations of the collectives that are measured */
     uint64_t fallbacks, bytes_sent, bytes_received;
 } oc_perf_counters_t;
 
 enum { OC_PERF_NUM_COUNTERS = sizeof(oc_perf_counters_t) / sizeof(uint64_t) };
+
+enum { OC_PERF_MAX_COLLECTIVES = 2 };
 
 typedef struct {
     char name[64];              /* without coll_optcast_ */
@@ -27,7 +29,8 @@ typedef struct {
 typedef struct {
     bool present;               /* the component is loaded */
     MPI_T_pvar_session session;
-    MPI_T_pvar_handle counters[OC_PERF_NUM_COUNTERS]; /* NULL handles: it does not exist */
+    MPI_T_pvar_handle offloaded[OC_PERF_MAX_COLLECTIVES]; /* null handles: it does not exist */
+    MPI_T_pvar_handle fallbacks, bytes_sent, bytes_received;
     oc_perf_setting_t *settings;
     int num_settings;
     MPI_T_cvar_handle mode;     /* valid if has_mode */
@@ -35,8 +38,12 @@ typedef struct {
     int mode_now, mode_never, mode_always; /* of its enumeration; the job began with the first */
 } oc_perf_component_t;
 
-/* Between MPI_Init and MPI_Finalize. Without coll/optcast nothing is present, which is no error. */
-void oc_perf_component_open(oc_perf_component_t *component, oc_perf_collective_t collective);
+/*
+ * Between MPI_Init and MPI_Finalize; at most OC_PERF_MAX_COLLECTIVES are measured. Without coll/optcast nothing is
+ * present, which is no error.
+ */
+void oc_perf_component_open(oc_perf_component_t *component,
+                            const oc_perf_collective_t *collectives, int count);
 void oc_perf_component_close(oc_perf_component_t *component);
 
 /* All 0 if it is not present. */

@@ -2,6 +2,20 @@
 /* From sizes to counts, buffers and factors. */
 #include "tools/perf/layout.h"
 
+oc_perf_options_t oc_perf_options_of(const oc_perf_options_t *options, int index)
+{
+    oc_perf_options_t of = *options;
+
+    if (1 == index) {
+        of.collective = options->second;
+        of.second = options->collective;
+    }
+    if (!oc_perf_has_op(of.collective)) {
+        of.op = OC_PERF_OP_END;
+    }
+    return of;
+}
+
 /* Before the block of a rank, if all are equal. */
 static uint64_t equal_first(uint64_t total, unsigned rank, unsigned ranks)
 {
@@ -37,11 +51,17 @@ static uint64_t largest_block(const oc_perf_options_t *options, uint64_t total, 
     return zero > one ? zero : one;
 }
 
+static bool has_equal_blocks(oc_perf_collective_t collective)
+{
+    return OC_PERF_ALLGATHER == collective || OC_PERF_REDUCE_SCATTER_BLOCK == collective;
+}
+
+/* Of both operations of a pair. */
 static uint64_t total_elements(const oc_perf_options_t *options, uint64_t size, unsigned ranks)
 {
     uint64_t elements = size / oc_perf_type_size(options->type);
-    bool equal = OC_PERF_ALLGATHER == options->collective
-                 || OC_PERF_REDUCE_SCATTER_BLOCK == options->collective;
+    bool equal = has_equal_blocks(options->collective)
+                 || (options->pair && has_equal_blocks(options->second));
     uint64_t unit = equal ? ranks : 1;
 
     return elements < unit ? unit : elements / unit * unit;

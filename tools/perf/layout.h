@@ -25,6 +25,9 @@ typedef struct {
     uint64_t output_first;
 } oc_perf_layout_t;
 
+/* Of a pair the options of one, 0 or 1, for which the other is the second. */
+oc_perf_options_t oc_perf_options_of(const oc_perf_options_t *options, int index);
+
 /*
  * For at most size bytes, rounded down to what can be divided, but at least one element (of
  * each rank).

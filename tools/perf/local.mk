@@ -13,11 +13,16 @@ libocperf_la_SOURCES = \
 	tools/perf/perf_job.c tools/perf/perf_job.h \
 	tools/perf/layout.c tools/perf/layout.h \
 	tools/perf/measure.c tools/perf/measure.h \
-	tools/perf/meter.h \
+	tools/perf/meter.c tools/perf/meter.h \
+	tools/perf/meter_types.h \
+	tools/perf/operate.c tools/perf/operate.h \
+	tools/perf/outside.c tools/perf/outside.h \
+	tools/perf/part.c tools/perf/part.h \
 	tools/perf/traffic.c tools/perf/traffic.h \
 	tools/perf/types.c tools/perf/types.h \
 	tools/perf/values.c tools/perf/values.h \
-	tools/perf/wire.c tools/perf/wire.h
+	tools/perf/wire.c tools/perf/wire.h \
+	tools/perf/work.c tools/perf/work.h
 libocperf_la_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_APP_CPPFLAGS)
 libocperf_la_LIBADD = libocbase.la
 

@@ -151,11 +151,12 @@ static int run(const oc_perf_options_t *options, const oc_perf_job_t *job,
 /* Everything that needs communicators. */
 static int run_job(const oc_perf_options_t *options)
 {
+    const oc_perf_collective_t collectives[] = {options->collective, options->second};
     oc_perf_component_t component;
     oc_perf_job_t job;
     int status;
 
-    oc_perf_component_open(&component, options->collective);
+    oc_perf_component_open(&component, collectives, options->pair ? 2 : 1);
     oc_perf_job_open(&job, "optcast-perf", &component);
     status = run(options, &job, &component);
     oc_perf_job_close(&job);

@@ -2,227 +2,55 @@
 /* Iterations of one size on one or two communicators in turns, and what comes out of them. */
 #include "tools/perf/measure.h"
 
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "tools/perf/check.h"
-#include "tools/perf/meter.h"
+#include "tools/perf/meter_types.h"
+#include "tools/perf/operate.h"
 #include "tools/perf/traffic.h"
 
-#define ALIGNMENT 4096
+/* Seconds of the processor. */
+typedef struct {
+    double all, others;         /* of all threads, and of all but this one */
+} usage_t;
 
-/* ---- opening ---- */
-
-static const char *why_not_compare(const oc_perf_job_t *job, const oc_perf_component_t *c)
-{
-    if (!c->present) {
-        return "--compare: coll/optcast is not loaded, there is nothing to compare: see "
-               "optcast-info, or leave out --compare";
-    }
-    if (!job->suspended) {
-        return "--compare: the coll/optcast that is loaded does not let its mode be changed: load "
-               "the one of this optcast-perf, or leave out --compare";
-    }
-    if (c->mode_now == c->mode_never) {
-        return "--compare: coll_optcast_mode is never, so that both sides would be the same: set "
-               "it to always or auto, or leave out --compare";
-    }
-    return "";
-}
-
-/* What cannot work, in one line; "" if nothing is wrong. */
-static void check_arguments(const oc_perf_meter_t *m, char *error, size_t size)
-{
-    const oc_perf_options_t *o = m->options;
-    oc_perf_layout_t largest = oc_perf_layout(o, o->max, (unsigned) m->job->rank,
-                                              (unsigned) m->job->ranks);
-
-    if (o->root >= m->job->ranks) {
-        snprintf(error, size, "--root %d: there are %d ranks: give a number from 0 to %d", o->root,
-                 m->job->ranks, m->job->ranks - 1);
-    } else if (largest.total > INT_MAX) {
-        snprintf(error, size, "--max %" PRIu64 ": that are %" PRIu64 " elements of %s, and counts "
-                 "of MPI-3.1 end at %d: give a smaller size or a larger type", o->max,
-                 largest.total, oc_perf_type_name(o->type), INT_MAX);
-    } else if (o->check && m->job->ranks > OC_PERF_MAX_CHECKED_RANKS) {
-        snprintf(error, size, "--check: %d ranks: leave it out for more than %d", m->job->ranks,
-                 OC_PERF_MAX_CHECKED_RANKS);
-    } else if (o->compare) {
-        snprintf(error, size, "%s", why_not_compare(m->job, m->component));
-    }
-}
-
-/* Also for no elements. */
-static unsigned char *buffer(uint64_t elements, size_t element)
-{
-    void *memory = NULL;
-
-    return 0 == posix_memalign(&memory, ALIGNMENT, elements * element + ALIGNMENT) ? memory : NULL;
-}
-
-static void allocate(oc_perf_meter_t *m, char *error, size_t size)
-{
-    const oc_perf_options_t *o = m->options;
-    size_t element = oc_perf_type_size(o->type), ranks = (size_t) m->job->ranks;
-    oc_perf_layout_t l = oc_perf_layout(o, o->max, (unsigned) m->job->rank, (unsigned) ranks);
-
-    m->send = buffer(l.send, element);
-    m->receive = buffer(l.receive, element);
-    m->seconds = calloc((size_t) m->sides * (size_t) o->iterations, sizeof(*m->seconds));
-    m->own = calloc((size_t) m->sides * (size_t) o->iterations, sizeof(*m->own));
-    m->counts = calloc(ranks, sizeof(*m->counts));
-    m->first = calloc(ranks, sizeof(*m->first));
-    if (NULL == m->send || NULL == m->receive || NULL == m->seconds || NULL == m->own
-        || NULL == m->counts || NULL == m->first) {
-        snprintf(error, size, "rank %d has no memory for --max %" PRIu64 " (%" PRIu64 " bytes to "
-                 "send and %" PRIu64 " to receive): give a smaller size, or run fewer ranks on a "
-                 "host", m->job->rank, o->max, l.send * element, l.receive * element);
-    }
-}
-
-/* The first operation shall not wait for pages; after all ranks have their addresses. */
-static void touch(oc_perf_meter_t *m)
-{
-    const oc_perf_options_t *o = m->options;
-    size_t element = oc_perf_type_size(o->type);
-    oc_perf_layout_t l = oc_perf_layout(o, o->max, (unsigned) m->job->rank,
-                                        (unsigned) m->job->ranks);
-
-    memset(m->send, 0, l.send * element);
-    memset(m->receive, 0, l.receive * element);
-}
-
-static void open_wire(oc_perf_meter_t *m, char *error, size_t size)
-{
-    if (m->job->leader
-        && !oc_perf_wire_open(&m->wire, "/sys", m->options->interfaces, error, size)) {
-        m->wire.count = 0;
-    }
-}
-
-static void make_patterns(oc_perf_meter_t *m)
-{
-    const oc_perf_options_t *o = m->options;
-    unsigned ranks = (unsigned) m->job->ranks;
-
-    oc_perf_pattern_input(&m->input, o->type, o->op, (unsigned) m->job->rank, ranks);
-    if (oc_perf_has_op(o->collective)) {
-        oc_perf_pattern_result(&m->result, o->type, o->op, ranks);
-    } else {
-        oc_perf_pattern_input(&m->result, o->type, o->op, (unsigned) o->root, ranks);
-    }
-}
-
-static bool open_all(oc_perf_meter_t *m)
-{
-    char error[OC_PERF_ERROR_SIZE] = "";
-    int count;
-
-    check_arguments(m, error, sizeof(error));
-    if (!oc_perf_job_agree(m->job, error)) {
-        return false;
-    }
-    allocate(m, error, sizeof(error));
-    if (!oc_perf_job_agree(m->job, error)) {
-        return false;
-    }
-    touch(m);
-    open_wire(m, error, sizeof(error));
-    if (!oc_perf_job_agree(m->job, error)) {
-        return false;
-    }
-    count = (int) m->wire.count;
-    MPI_Allreduce(MPI_IN_PLACE, &count, 1, MPI_INT, MPI_SUM, m->job->control);
-    m->wire_anywhere = 0 != count;
-    if (oc_perf_has_data(m->options->collective)) {
-        make_patterns(m);
-    }
-    return true;
-}
-
-oc_perf_meter_t *oc_perf_meter_open(const oc_perf_options_t *options, const oc_perf_job_t *job,
-                                    const oc_perf_component_t *component)
-{
-    oc_perf_meter_t *m = calloc(1, sizeof(*m));
-
-    if (!oc_perf_job_agree(job, NULL == m ? "no memory" : "")) {
-        free(m);
-        return NULL;
-    }
-    m->options = options;
-    m->job = job;
-    m->component = component;
-    m->sides = options->compare ? OC_PERF_NUM_SIDES : 1;
-    m->iterations = options->iterations;
-    m->warmup = options->warmup;
-    if (!open_all(m)) {
-        oc_perf_meter_close(m);
-        return NULL;
-    }
-    return m;
-}
-
-void oc_perf_meter_close(oc_perf_meter_t *m)
-{
-    oc_perf_wire_close(&m->wire);
-    free(m->send);
-    free(m->receive);
-    free(m->seconds);
-    free(m->own);
-    free(m->counts);
-    free(m->first);
-    free(m);
-}
-
-/* ---- one row ---- */
-
-static void set_call(oc_perf_meter_t *m)
-{
-    const oc_perf_options_t *o = m->options;
-    unsigned ranks = (unsigned) m->job->ranks;
-
-    m->call = (oc_perf_call_t) {
-        .collective = o->collective, .nonblocking = o->nonblocking,
-        .send = m->layout.input_in_receive ? MPI_IN_PLACE : m->send, .receive = m->receive,
-        .count = (int) m->layout.count, .root = o->root, .counts = m->counts, .first = m->first,
-        .type = oc_perf_mpi_type(o->type), .op = oc_perf_mpi_op(o->op)};
-    for (unsigned rank = 0; rank < ranks; rank++) {
-        m->counts[rank] = (int) oc_perf_block_count(o, m->layout.total, rank, ranks);
-        m->first[rank] = (int) oc_perf_block_first(o, m->layout.total, rank, ranks);
-    }
-}
-
-static MPI_Comm comm_of(const oc_perf_meter_t *m, int side)
-{
-    return OC_PERF_OURS == side ? m->job->ours : m->job->previous;
-}
-
-/* Of this process, in seconds, all its threads included. */
-static double processor_time(void)
+static double processor_time(clockid_t clock)
 {
     struct timespec time;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    clock_gettime(clock, &time);
     return (double) time.tv_sec + 1e-9 * (double) time.tv_nsec;
 }
 
-/* Adds to *processor. */
-static double time_call(oc_perf_meter_t *m, MPI_Comm comm, int outside, double *processor)
+static usage_t usage_now(void)
 {
-    double begin, used;
+    double all = processor_time(CLOCK_PROCESS_CPUTIME_ID);
 
-    m->call.outside = outside;
+    return (usage_t) {all, all - processor_time(CLOCK_THREAD_CPUTIME_ID)};
+}
+
+/* What it took on this rank. */
+typedef struct {
+    double seconds, outside;
+    usage_t usage;
+} cost_t;
+
+static cost_t measure(oc_perf_meter_t *m, int side, const oc_perf_outside_t *outside)
+{
+    usage_t before, after;
+    cost_t cost;
+    double begin;
+
     MPI_Barrier(m->job->control);
-    used = processor_time();
+    before = usage_now();
     begin = MPI_Wtime();
-    oc_perf_call(&m->call, comm);
-    begin = MPI_Wtime() - begin;
-    *processor += processor_time() - used;
-    return begin;
+    cost.outside = oc_perf_operate(m, side, outside);
+    cost.seconds = MPI_Wtime() - begin;
+    after = usage_now();
+    cost.usage = (usage_t) {after.all - before.all, after.others - before.others};
+    return cost;
 }
 
 static void add_difference(oc_perf_counters_t *sum, const oc_perf_counters_t *before,
@@ -234,29 +62,57 @@ static void add_difference(oc_perf_counters_t *sum, const oc_perf_counters_t *be
     sum->bytes_received += after->bytes_received - before->bytes_received;
 }
 
+static oc_perf_outside_t outside_of(const oc_perf_meter_t *m)
+{
+    return (oc_perf_outside_t) {.milliseconds = m->options->overlap, .work = m->work,
+                                .units = m->units, .test_every = m->options->test_every};
+}
+
+/* What there is to compare with what overlaps: the operation and the program, each by itself. at: in all times. */
+static void measure_apart(oc_perf_meter_t *m, int side, int at)
+{
+    oc_perf_outside_t outside = outside_of(m);
+
+    if (m->options->in_place) {
+        oc_perf_meter_prepare(m, false);
+    }
+    m->own[at] = measure(m, side, NULL).seconds;
+    if (NULL != m->work) {
+        MPI_Barrier(m->job->control);
+        m->alone[at] = oc_perf_stay_outside(&outside, NULL, 0);
+    }
+}
+
+static void keep(oc_perf_meter_t *m, int side, int at, const cost_t *cost)
+{
+    oc_perf_side_t *of = &m->row->sides[side];
+
+    m->seconds[at] = cost->seconds;
+    m->beside[at] = cost->outside;
+    of->processor += cost->usage.all / m->iterations;
+    of->threads += cost->usage.others / m->iterations;
+}
+
 /* iteration is negative in the warm-up. In place, an operation spoils its own input. */
 static void iterate(oc_perf_meter_t *m, int side, int iteration)
 {
-    oc_perf_counters_t before, after;
+    oc_perf_outside_t outside = outside_of(m);
+    int at = side * m->iterations + (iteration > 0 ? iteration : 0);
     bool check = m->options->check && iteration >= 0;
-    double seconds, own, processor = 0, ignored = 0;
+    oc_perf_counters_t before, after;
+    cost_t cost;
 
     if (m->options->overlap > 0) {
-        if (m->options->in_place) {
-            oc_perf_meter_prepare(m, false);
-        }
-        own = time_call(m, comm_of(m, side), 0, &ignored);
-        m->own[side * m->iterations + (iteration > 0 ? iteration : 0)] = own;
+        measure_apart(m, side, at);
     }
     if (check || m->options->in_place) {
         oc_perf_meter_prepare(m, check);
     }
     oc_perf_component_read(m->component, &before);
-    seconds = time_call(m, comm_of(m, side), m->options->overlap, &processor);
+    cost = measure(m, side, &outside);
     oc_perf_component_read(m->component, &after);
     if (iteration >= 0) {
-        m->seconds[side * m->iterations + iteration] = seconds;
-        m->row->sides[side].processor += processor / m->iterations;
+        keep(m, side, at, &cost);
         add_difference(&m->row->sides[side].counters, &before, &after);
     }
     if (check) {
@@ -289,23 +145,44 @@ static double sort(const double *values, double *sorted, size_t count)
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-static void set_statistics(oc_perf_side_t *side, double *sorted, int iterations)
+/* To rank 0, of the slowest rank each. Returns the median there; what this rank has is spent. */
+static double collect_times(const oc_perf_meter_t *m, double *mine, double *each)
 {
-    size_t count = (size_t) iterations;
-
-    side->median = sort(side->seconds, sorted, count);
-    side->min = sorted[0];
-    side->max = sorted[count - 1];
+    MPI_Reduce(mine, each, m->iterations, MPI_DOUBLE, MPI_MAX, 0, m->job->control);
+    return 0 == m->job->rank ? sort(each, mine, (size_t) m->iterations) : 0;
 }
 
 /* What is waited for is what the whole takes longer than the time outside. */
-static void set_hidden(oc_perf_side_t *side, double *sorted, int iterations, double outside)
+static void set_hidden(oc_perf_side_t *side, double outside)
 {
-    double waited;
+    double waited = side->median > outside ? side->median - outside : 0;
 
-    side->own_median = sort(side->own, sorted, (size_t) iterations);
-    waited = side->median > outside ? side->median - outside : 0;
     side->hidden = side->own_median > waited ? 1 - waited / side->own_median : 0;
+}
+
+static void collect_overlap(oc_perf_meter_t *m, int index)
+{
+    oc_perf_side_t *side = &m->row->sides[index];
+    double outside = m->options->overlap / 1e3;
+    int first = index * m->iterations;
+
+    side->own_median = collect_times(m, m->own + first, side->own);
+    if (NULL != m->work) {
+        side->alone_median = collect_times(m, m->alone + first, side->alone);
+        side->beside_median = collect_times(m, m->beside + first, side->beside);
+        side->slowdown = side->alone_median > 0 ? side->beside_median / side->alone_median - 1 : 0;
+        outside = side->alone_median;
+    }
+    set_hidden(side, outside);
+}
+
+static void collect_processors(const oc_perf_meter_t *m, oc_perf_side_t *side)
+{
+    double mine[] = {side->processor, side->threads}, sum[2] = {0, 0};
+
+    MPI_Reduce(mine, sum, 2, MPI_DOUBLE, MPI_SUM, 0, m->job->control);
+    side->processor = sum[0];
+    side->threads = sum[1];
 }
 
 static void collect_counters(const oc_perf_meter_t *m, oc_perf_counters_t *counters)
@@ -323,26 +200,20 @@ static void collect_counters(const oc_perf_meter_t *m, oc_perf_counters_t *count
 static void collect(oc_perf_meter_t *m, int index)
 {
     oc_perf_side_t *side = &m->row->sides[index];
-    int iterations = m->iterations;
-    double *mine = m->seconds + index * iterations, processor = side->processor;
+    double *sorted = m->seconds + index * m->iterations;
 
-    MPI_Reduce(mine, side->seconds, iterations, MPI_DOUBLE, MPI_MAX, 0, m->job->control);
-    if (0 == m->job->rank) {
-        set_statistics(side, mine, iterations);
-    }
+    side->median = collect_times(m, sorted, side->seconds);
+    side->min = sorted[0];
+    side->max = sorted[m->iterations - 1];
     if (m->options->overlap > 0) {
-        mine = m->own + index * iterations;
-        MPI_Reduce(mine, side->own, iterations, MPI_DOUBLE, MPI_MAX, 0, m->job->control);
+        collect_overlap(m, index);
     }
-    if (0 == m->job->rank && m->options->overlap > 0) {
-        set_hidden(side, mine, iterations, m->options->overlap / 1e3);
-    }
-    MPI_Reduce(&processor, &side->processor, 1, MPI_DOUBLE, MPI_SUM, 0, m->job->control);
+    collect_processors(m, side);
     collect_counters(m, &side->counters);
     MPI_Allreduce(MPI_IN_PLACE, &side->wrong, 1, MPI_UINT64_T, MPI_SUM, m->job->control);
     (void) oc_perf_job_agree(m->job, m->wrong[index]);
     if (m->wire_anywhere) {
-        oc_perf_meter_wire(m, comm_of(m, index), side);
+        oc_perf_meter_wire(m, index, side);
     }
 }
 
@@ -369,17 +240,27 @@ static void rehearse(oc_perf_meter_t *m)
     m->warmup = m->options->warmup < m->iterations / 10 ? m->options->warmup : m->iterations / 10;
 }
 
+static bool get_times(oc_perf_side_t *side, size_t iterations)
+{
+    side->seconds = calloc(iterations, sizeof(double));
+    side->own = calloc(iterations, sizeof(double));
+    side->alone = calloc(iterations, sizeof(double));
+    side->beside = calloc(iterations, sizeof(double));
+    return NULL != side->seconds && NULL != side->own && NULL != side->alone
+           && NULL != side->beside;
+}
+
 static bool begin_row(oc_perf_meter_t *m, uint64_t size)
 {
-    size_t element = oc_perf_type_size(m->options->type);
+    const oc_perf_layout_t *layout = &m->parts[0].layout;
     bool good = true;
 
-    m->layout = oc_perf_layout(m->options, size, (unsigned) m->job->rank,
-                               (unsigned) m->job->ranks);
-    m->row->bytes = m->layout.total * element;
-    m->row->count = m->layout.count;
+    for (int i = 0; i < m->num_parts; i++) {
+        oc_perf_part_resize(&m->parts[i], size);
+    }
+    m->row->bytes = layout->total * oc_perf_type_size(m->options->type);
+    m->row->count = layout->count;
     memset(m->wrong, 0, sizeof(m->wrong));
-    set_call(m);
     if (oc_perf_has_data(m->options->collective)) {
         oc_perf_meter_prepare(m, false);
     }
@@ -388,9 +269,7 @@ static bool begin_row(oc_perf_meter_t *m, uint64_t size)
     }
     m->row->iterations = m->iterations;
     for (int side = 0; 0 == m->job->rank && side < m->sides; side++) {
-        m->row->sides[side].seconds = calloc((size_t) m->iterations, sizeof(double));
-        m->row->sides[side].own = calloc((size_t) m->iterations, sizeof(double));
-        good = good && NULL != m->row->sides[side].seconds && NULL != m->row->sides[side].own;
+        good = get_times(&m->row->sides[side], (size_t) m->iterations) && good;
     }
     return oc_perf_job_agree(m->job, good ? "" : "rank 0 has no memory for the times of all "
                              "iterations");
@@ -421,5 +300,7 @@ void oc_perf_row_free(oc_perf_row_t *row)
     for (int side = 0; side < OC_PERF_NUM_SIDES; side++) {
         free(row->sides[side].seconds);
         free(row->sides[side].own);
+        free(row->sides[side].alone);
+        free(row->sides[side].beside);
     }
 }

@@ -9,6 +9,7 @@
 
 #include "tools/perf/component.h"
 #include "tools/perf/layout.h"
+#include "tools/perf/meter.h"
 #include "tools/perf/perf_job.h"
 #include "tools/perf/wire.h"
 
@@ -26,8 +27,12 @@ typedef struct {
     double *own;                   /* if it overlaps: those of operations waited for at once … */
     double own_median;             /* … */
     double hidden;                 /* … and the part of these that was not waited for: 0 to 1 */
+    double *alone, *beside;        /* if it computes: that without an operation, and beside one … */
+    double alone_median, beside_median;
+    double slowdown;               /* … and what it lost: 0.1 if it took 1.1 times as long */
     uint64_t wrong;                /* elements, of all ranks and iterations */
-    double processor;              /* seconds of one operation, of all ranks together: the mean */
+    double processor;              /* seconds of one operation, of all ranks together: the mean … */
+    double threads;                /* … and of that all but the thread that calls MPI */
     oc_perf_counters_t counters;   /* of all timed iterations: offloaded is that of the rank
                                     * with the least, the others of that with the most */
     oc_perf_wire_use_t wire;
@@ -40,16 +45,6 @@ typedef struct {
     int iterations;                /* that were timed */
     oc_perf_side_t sides[OC_PERF_NUM_SIDES];
 } oc_perf_row_t;
-
-typedef struct oc_perf_meter oc_perf_meter_t;
-
-/*
- * All ranks together. NULL, on all ranks and after a message, if one of them has no memory, or if
- * sizes or interfaces do not work out. Options, job and component outlive it.
- */
-oc_perf_meter_t *oc_perf_meter_open(const oc_perf_options_t *options, const oc_perf_job_t *job,
-                                    const oc_perf_component_t *component);
-void oc_perf_meter_close(oc_perf_meter_t *meter);
 
 /* For the rows that follow, on all ranks alike: no more iterations than the options say. */
 void oc_perf_meter_effort(oc_perf_meter_t *meter, int iterations, int warmup);

@@ -13,6 +13,11 @@
 #define MAX_ITERATIONS 1000000
 #define MAX_FACTOR     1000000
 #define MAX_TIME       3600000 /* ms */
+#define MAX_TEST       1000000 /* us */
+
+/* What sharded training does at once: parameters of one layer, gradients of another. */
+#define PAIR    "pair"
+#define PAIR_OF "allgather+reduce_scatter_block"
 
 /* Which options were given: bits, as far as somebody asks. */
 enum { MIN = 1, MAX = 2, FACTOR = 4, TYPE = 8, OP = 16, ROOT = 32, FIRST = 64 };
@@ -21,6 +26,7 @@ typedef struct {
     oc_perf_parser_t common;
     oc_perf_options_t *options;
     unsigned given;
+    char name[64];              /* of what is measured */
 } parser_t;
 
 /* Always false. */
@@ -34,6 +40,8 @@ static const struct option known[] = {
     {"op", required_argument, NULL, 'o'},         {"root", required_argument, NULL, 'r'},
     {"first", required_argument, NULL, 'F'},      {"overlap", required_argument, NULL, 'O'},
     {"in-place", no_argument, NULL, 'p'},         {"nonblocking", no_argument, NULL, 'N'},
+    {"compute", no_argument, NULL, 'k'},          {"test", required_argument, NULL, 'T'},
+    {"same-communicator", no_argument, NULL, 's'},
     {"check", no_argument, NULL, 'c'},            {"compare", no_argument, NULL, 'C'},
     {"interface", required_argument, NULL, 'i'},  {"json", required_argument, NULL, 'J'},
     {"csv", required_argument, NULL, 'S'},        {"help", no_argument, NULL, 'h'},
@@ -45,7 +53,9 @@ void oc_perf_options_help(FILE *out)
             "Usage: mpirun ... optcast-perf COLLECTIVE [OPTION]...\n"
             "Measures a collective operation of MPI, and what coll/optcast makes of it.\n\n"
             "COLLECTIVE: allreduce, allgather, allgatherv, bcast, reduce, reduce_scatter,\n"
-            "            reduce_scatter_block or barrier\n\n"
+            "            reduce_scatter_block or barrier; two with a + between are started "
+            "together\n"
+            "            (pair: allgather+reduce_scatter_block)\n\n"
             "  -b, --min SIZE          Smallest size in bytes; K, M and G are understood (1K).\n"
             "  -e, --max SIZE          Largest size (16M).\n"
             "  -f, --factor N          From one size to the next (2).\n"
@@ -69,6 +79,11 @@ void oc_perf_options_help(FILE *out)
             "      --overlap MS        The same, with MS milliseconds outside MPI in between, and how "
             "much of the\n"
             "                          operation's own time they hide.\n"
+            "      --same-communicator Two at once are on one communicator, not on two.\n"
+            "      --compute           With --overlap: multiply matrices for about as long instead of "
+            "sleeping,\n"
+            "                          and tell what that loses beside the operation.\n"
+            "      --test US           With --overlap: call MPI_Testall every US microseconds.\n"
             "      --check             Verify every element of every result.\n"
             "      --compare           Measure the same without coll/optcast, too, in turns.\n"
             "      --interface LIST    Count the bytes of these: NAME of a network interface, "
@@ -119,6 +134,10 @@ static bool parse_flag(oc_perf_options_t *options, int option)
         return options->in_place = true;
     case 'N':
         return options->nonblocking = true;
+    case 'k':
+        return options->compute = true;
+    case 's':
+        return options->same_communicator = true;
     case 'c':
         return options->check = true;
     default:
@@ -169,6 +188,8 @@ static bool parse_option(parser_t *p, int option)
     case 'O':
         options->nonblocking = true;
         return oc_perf_parse_number(&p->common, "overlap", optarg, 1, MAX_TIME, &options->overlap);
+    case 'T':
+        return oc_perf_parse_number(&p->common, "test", optarg, 1, MAX_TEST, &options->test_every);
     case 't':
         return oc_perf_parse_number(&p->common, "time", optarg, 1, MAX_TIME,
                                     &options->milliseconds);
@@ -184,19 +205,52 @@ static bool parse_option(parser_t *p, int option)
     }
 }
 
+/* The first length characters of text. */
+static bool find_collective(parser_t *p, const char *text, size_t length,
+                            oc_perf_collective_t *collective)
+{
+    char name[32] = "";
+
+    if (length < sizeof(name)) {
+        memcpy(name, text, length);
+    }
+    *collective = oc_perf_collective_find(name);
+    return OC_PERF_COLLECTIVE_END != *collective
+           || WRONG(p, "\"%.*s\" is not a collective: give allreduce, allgather, allgatherv, bcast, "
+                    "reduce, reduce_scatter, reduce_scatter_block or barrier, two of them with a + "
+                    "between, or pair", (int) (length < 64 ? length : 64), text);
+}
+
+/* One, or two with a plus. */
+static bool parse_name(parser_t *p, const char *text)
+{
+    oc_perf_options_t *options = p->options;
+    const char *plus;
+
+    if (0 == strcmp(text, PAIR)) {
+        text = PAIR_OF;
+    }
+    plus = strchr(text, '+');
+    options->pair = NULL != plus;
+    if (NULL == plus) {
+        return find_collective(p, text, strlen(text), &options->collective);
+    }
+    return find_collective(p, text, (size_t) (plus - text), &options->collective)
+           && find_collective(p, plus + 1, strlen(plus + 1), &options->second);
+}
+
 static bool parse_collective(parser_t *p, int argc, char **argv)
 {
     if (optind >= argc) {
         return WRONG(p, "no collective is named: give allreduce, allgather, allgatherv, bcast, "
                      "reduce, reduce_scatter, reduce_scatter_block or barrier");
     }
-    p->options->collective = oc_perf_collective_find(argv[optind]);
-    if (OC_PERF_COLLECTIVE_END == p->options->collective) {
-        return WRONG(p, "\"%s\" is not a collective: give allreduce, allgather, allgatherv, bcast, "
-                     "reduce, reduce_scatter, reduce_scatter_block or barrier", argv[optind]);
+    if (!parse_name(p, argv[optind])) {
+        return false;
     }
     if (optind + 1 < argc) {
-        return WRONG(p, "unexpected argument \"%s\": give one collective", argv[optind + 1]);
+        return WRONG(p, "unexpected argument \"%s\": give one collective, or two at once with a + "
+                     "between", argv[optind + 1]);
     }
     return true;
 }
@@ -228,20 +282,25 @@ static bool check_sizes(parser_t *p)
                     options->min, options->max);
 }
 
+/* Whether one of the two has that, or the only one. */
+static bool any_has(const oc_perf_options_t *options, bool (*has)(oc_perf_collective_t collective))
+{
+    return has(options->collective) || (options->pair && has(options->second));
+}
+
 static bool check_op(parser_t *p)
 {
     oc_perf_options_t *options = p->options;
-    const char *collective = oc_perf_collective_name(options->collective);
     const char *type = oc_perf_type_name(options->type);
 
-    if (!oc_perf_has_op(options->collective)) {
+    if (!any_has(options, oc_perf_has_op)) {
         options->op = OC_PERF_OP_END;
         return 0 == (p->given & OP)
-               || WRONG(p, "%s has no operation: leave out --op", collective);
+               || WRONG(p, "%s has no operation: leave out --op", p->name);
     }
     if (OC_PERF_BYTE == options->type || OC_PERF_CHAR == options->type) {
         return WRONG(p, "%s has no operations, and %s needs one: give int8 or uint8", type,
-                     collective);
+                     p->name);
     }
     if (oc_perf_type_is_float(options->type) && options->op >= OC_PERF_BAND) {
         return WRONG(p, "%s is not an operation on %s: give sum, prod, min or max, or an integer "
@@ -250,25 +309,59 @@ static bool check_op(parser_t *p)
     return true;
 }
 
+static bool check_pair(parser_t *p)
+{
+    oc_perf_options_t *options = p->options;
+
+    if (!options->pair) {
+        return !options->same_communicator
+               || WRONG(p, "--same-communicator: %s is only one operation: leave it out, or give "
+                        "two with a + between", p->name);
+    }
+    if (!oc_perf_has_data(options->collective) || !oc_perf_has_data(options->second)) {
+        return WRONG(p, "%s: barrier has no data, and cannot be one of two: give another",
+                     p->name);
+    }
+    options->nonblocking = true;
+    return true;
+}
+
 static bool check_together(parser_t *p)
 {
     oc_perf_options_t *options = p->options;
-    const char *collective = oc_perf_collective_name(options->collective);
+    bool in_place = oc_perf_has_in_place(options->collective)
+                    && (!options->pair || oc_perf_has_in_place(options->second));
 
-    if (options->in_place && !oc_perf_has_in_place(options->collective)) {
-        return WRONG(p, "%s has no variant in place: leave out --in-place", collective);
+    oc_perf_options_name(options, p->name, sizeof(p->name));
+    if (options->in_place && !in_place) {
+        return WRONG(p, "%s has no variant in place: leave out --in-place", p->name);
     }
-    if (0 != (p->given & ROOT) && !oc_perf_has_root(options->collective)) {
-        return WRONG(p, "%s has no root: leave out --root", collective);
+    if (0 != (p->given & ROOT) && !any_has(options, oc_perf_has_root)) {
+        return WRONG(p, "%s has no root: leave out --root", p->name);
     }
-    if (0 != (p->given & FIRST) && !oc_perf_has_counts(options->collective)) {
-        return WRONG(p, "%s has no unequal blocks: leave out --first", collective);
+    if (0 != (p->given & FIRST) && !any_has(options, oc_perf_has_counts)) {
+        return WRONG(p, "%s has no unequal blocks: leave out --first", p->name);
+    }
+    if (0 == options->overlap && (options->compute || 0 != options->test_every)) {
+        return WRONG(p, "%s is of the time outside MPI, and there is none: give --overlap, too",
+                     options->compute ? "--compute" : "--test");
     }
     if (NULL != options->json && NULL != options->csv && 0 == strcmp(options->json, options->csv)) {
         return WRONG(p, "--json and --csv name the same file, %s: give two", options->json);
     }
-    return check_op(p)
+    return check_pair(p) && check_op(p)
            && (oc_perf_has_data(options->collective) ? check_sizes(p) : check_barrier(p));
+}
+
+void oc_perf_options_name(const oc_perf_options_t *options, char *name, size_t size)
+{
+    const char *first = oc_perf_collective_name(options->collective);
+
+    if (options->pair) {
+        snprintf(name, size, "%s+%s", first, oc_perf_collective_name(options->second));
+    } else {
+        snprintf(name, size, "%s", first);
+    }
 }
 
 oc_perf_command_t oc_perf_options_parse(int argc, char **argv, oc_perf_options_t *options,

@@ -62,22 +62,40 @@ static void put_seconds(FILE *out, const char *name, const double *seconds, int 
     fputs("]", out);
 }
 
+static void put_computed(FILE *out, const oc_perf_facts_t *facts, const oc_perf_side_t *side,
+                         int iterations)
+{
+    if (!facts->options->compute) {
+        fputs(",\n     \"alone\": null, \"beside\": null, \"alone_median_s\": null, "
+              "\"beside_median_s\": null, \"slowdown\": null", out);
+        return;
+    }
+    fputs(",\n     ", out);
+    put_seconds(out, "alone", side->alone, iterations);
+    fputs(",\n     ", out);
+    put_seconds(out, "beside", side->beside, iterations);
+    fprintf(out, ",\n     \"alone_median_s\": %.9g, \"beside_median_s\": %.9g, \"slowdown\": %.9g",
+            side->alone_median, side->beside_median, side->slowdown);
+}
+
 static void put_overlap(FILE *out, const oc_perf_facts_t *facts, const oc_perf_side_t *side,
                         int iterations)
 {
     if (0 == facts->options->overlap) {
         fputs("\"own\": null, \"own_median_s\": null, \"hidden\": null", out);
-        return;
+    } else {
+        put_seconds(out, "own", side->own, iterations);
+        fprintf(out, ", \"own_median_s\": %.9g, \"hidden\": %.9g", side->own_median, side->hidden);
     }
-    put_seconds(out, "own", side->own, iterations);
-    fprintf(out, ", \"own_median_s\": %.9g, \"hidden\": %.9g", side->own_median, side->hidden);
+    put_computed(out, facts, side, iterations);
 }
 
 static void put_times(FILE *out, const oc_perf_side_t *side, int iterations)
 {
     put_seconds(out, "seconds", side->seconds, iterations);
-    fprintf(out, ",\n     \"median_s\": %.9g, \"min_s\": %.9g, \"max_s\": %.9g, \"processor_s\": %.9g",
-            side->median, side->min, side->max, side->processor);
+    fprintf(out, ",\n     \"median_s\": %.9g, \"min_s\": %.9g, \"max_s\": %.9g, \"processor_s\": %.9g, "
+            "\"threads_s\": %.9g", side->median, side->min, side->max, side->processor,
+            side->threads);
 }
 
 static void put_wrong(FILE *out, const oc_perf_facts_t *facts, const oc_perf_side_t *side)
@@ -159,21 +177,26 @@ void oc_perf_write_json(FILE *out, const oc_perf_facts_t *facts, const oc_perf_r
                         size_t count)
 {
     const oc_perf_options_t *o = facts->options;
+    bool has_root = oc_perf_has_root(o->collective) || (o->pair && oc_perf_has_root(o->second));
+    char name[64];
 
+    oc_perf_options_name(o, name, sizeof(name));
     fputs("{\n  \"version\": ", out);
     put_string(out, facts->version);
     fputs(",\n  \"mpi\": ", out);
     put_string(out, facts->mpi);
     fprintf(out, ",\n  \"ranks\": %d, \"hosts\": %d, \"ranks_per_host\": %d,\n  \"collective\": ",
             facts->job->ranks, facts->job->hosts, facts->job->ranks_per_host);
-    put_string(out, oc_perf_collective_name(o->collective));
-    fprintf(out, ",\n  \"nonblocking\": %s, \"in_place\": %s, \"root\": ", truth(o->nonblocking),
-            truth(o->in_place));
-    put_number(out, oc_perf_has_root(o->collective), o->root);
+    put_string(out, name);
+    fprintf(out, ",\n  \"same_communicator\": %s, \"nonblocking\": %s, \"in_place\": %s, \"root\": ",
+            truth(o->same_communicator), truth(o->nonblocking), truth(o->in_place));
+    put_number(out, has_root, o->root);
     fputs(", \"first\": ", out);
     put_number(out, o->first >= 0, o->first);
     fputs(", \"overlap_ms\": ", out);
     put_number(out, o->overlap > 0, o->overlap);
+    fprintf(out, ", \"compute\": %s, \"test_us\": ", truth(o->compute));
+    put_number(out, o->test_every > 0, o->test_every);
     fprintf(out, ",\n  \"iterations\": %d, \"warmup\": %d,\n  \"settings\": ", o->iterations,
             o->warmup);
     put_settings(out, facts->component);
@@ -187,16 +210,27 @@ void oc_perf_write_json(FILE *out, const oc_perf_facts_t *facts, const oc_perf_r
 
 /* ---- CSV ---- */
 
+static void csv_overlap(FILE *out, const oc_perf_options_t *o, const oc_perf_side_t *side)
+{
+    if (o->overlap > 0) {
+        fprintf(out, "%.9g,%.9g,", side->own_median, side->hidden);
+    } else {
+        fputs(",,", out);
+    }
+    if (o->compute) {
+        fprintf(out, "%.9g,%.9g,", side->alone_median, side->slowdown);
+    } else {
+        fputs(",,", out);
+    }
+    fprintf(out, "%.9g,", side->threads);
+}
+
 static void csv_side(FILE *out, const oc_perf_facts_t *facts, const oc_perf_side_t *side)
 {
     const oc_perf_counters_t *c = &side->counters;
 
     fprintf(out, ",%.9g,%.9g,%.9g,", side->median, side->min, side->max);
-    if (facts->options->overlap > 0) {
-        fprintf(out, "%.9g,%.9g,", side->own_median, side->hidden);
-    } else {
-        fputs(",,", out);
-    }
+    csv_overlap(out, facts->options, side);
     if (facts->options->check) {
         fprintf(out, "%" PRIu64, side->wrong);
     }
@@ -218,9 +252,11 @@ static void csv_row(FILE *out, const oc_perf_facts_t *facts, const oc_perf_row_t
 {
     const oc_perf_options_t *o = facts->options;
     const char *type = oc_perf_facts_type(facts), *op = oc_perf_facts_op(facts);
+    char name[64];
 
+    oc_perf_options_name(o, name, sizeof(name));
     fprintf(out, "%s,%d,%d,%d,%d,%" PRIu64 ",%" PRIu64 ",%s,%s,%.9g,%.9g",
-            oc_perf_collective_name(o->collective), o->nonblocking, o->in_place, facts->job->ranks,
+            name, o->nonblocking, o->in_place, facts->job->ranks,
             facts->job->hosts, row->bytes, row->count, NULL != type ? type : "",
             NULL != op ? op : "", oc_perf_algbw(row), oc_perf_busbw(facts, row));
     csv_side(out, facts, &row->sides[OC_PERF_OURS]);
@@ -229,14 +265,15 @@ static void csv_row(FILE *out, const oc_perf_facts_t *facts, const oc_perf_row_t
         csv_side(out, facts, &row->sides[OC_PERF_PREVIOUS]);
         fputs("\n", out);
     } else {
-        fputs(",,,,,,,,,,,,,,,\n", out);
+        fputs(",,,,,,,,,,,,,,,,,,\n", out);
     }
 }
 
 static void csv_names(FILE *out, const char *prefix)
 {
     static const char *const names[] = {
-        "median_s", "min_s", "max_s", "own_median_s", "hidden", "wrong", "offloaded", "fallbacks", "bytes_sent",
+        "median_s", "min_s", "max_s", "own_median_s", "hidden", "alone_median_s",
+        "slowdown", "threads_s", "wrong", "offloaded", "fallbacks", "bytes_sent",
         "bytes_received", "tx_max", "rx_max", "tx_sum", "rx_sum"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

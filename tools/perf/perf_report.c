@@ -32,7 +32,7 @@ const char *oc_perf_facts_type(const oc_perf_facts_t *facts)
 
 const char *oc_perf_facts_op(const oc_perf_facts_t *facts)
 {
-    return oc_perf_has_op(facts->options->collective) ? oc_perf_op_name(facts->options->op) : NULL;
+    return OC_PERF_OP_END != facts->options->op ? oc_perf_op_name(facts->options->op) : NULL;
 }
 
 double oc_perf_algbw(const oc_perf_row_t *row)
@@ -44,8 +44,11 @@ double oc_perf_algbw(const oc_perf_row_t *row)
 
 double oc_perf_busbw(const oc_perf_facts_t *facts, const oc_perf_row_t *row)
 {
-    return oc_perf_algbw(row)
-           * oc_perf_bus_factor(facts->options->collective, (unsigned) facts->job->ranks);
+    const oc_perf_options_t *o = facts->options;
+    unsigned ranks = (unsigned) facts->job->ranks;
+    double factor = oc_perf_bus_factor(o->collective, ranks);
+
+    return oc_perf_algbw(row) * (factor + (o->pair ? oc_perf_bus_factor(o->second, ranks) : 0));
 }
 
 double oc_perf_ratio(const oc_perf_row_t *row)
@@ -59,7 +62,9 @@ static void print_facts(const oc_perf_facts_t *facts)
 {
     const oc_perf_options_t *o = facts->options;
     const oc_perf_component_t *c = facts->component;
+    char name[64];
 
+    oc_perf_options_name(o, name, sizeof(name));
     printf("# optcast-perf %s, %s\n", facts->version, facts->mpi);
     printf("# %d ranks on %d host%s, at most %d on a host\n", facts->job->ranks, facts->job->hosts,
            1 == facts->job->hosts ? "" : "s", facts->job->ranks_per_host);
@@ -69,18 +74,47 @@ static void print_facts(const oc_perf_facts_t *facts)
     } else {
         printf("# coll/optcast is not loaded\n");
     }
-    printf("# %s%s%s, %s%d iterations after %d to warm up%s\n",
-           oc_perf_collective_name(o->collective), o->nonblocking ? ", nonblocking" : "",
+    printf("# %s%s%s%s, %s%d iterations after %d to warm up%s\n", name,
+           o->same_communicator ? " on one communicator" : "", o->nonblocking ? ", nonblocking" : "",
            o->in_place ? ", in place" : "", 0 != o->milliseconds ? "at most " : "", o->iterations,
            o->warmup, o->compare ? "; without: the same without coll/optcast, in turns" : "");
     if (o->overlap > 0) {
         printf("# %d ms outside MPI between start and wait, which time includes; own: of operations "
-               "that are\n# waited for at once; hidden: the part of that which is not waited for\n",
+               "that are\n# waited for at once; hidden: the part of that which is not waited for; threads: "
+               "processor time\n# of an operation, of all ranks, but without the threads that call MPI\n",
                o->overlap);
+    }
+    if (o->compute) {
+        printf("# that time is computed; alone: without an operation; slower: beside one\n");
+    }
+    if (0 != o->test_every) {
+        printf("# MPI_Testall every %d us of that time\n", o->test_every);
     }
     printf("# time: slowest rank of an iteration, then median, min and max of all; GB/s: 10^9 "
            "bytes\n# sent, recv: of an operation and rank, to and from servers; tx, rx: of an "
            "operation and host, on its interfaces\n");
+}
+
+static void print_overlap_titles(const oc_perf_options_t *o, const char *own, const char *hidden,
+                                 const char *threads, const char *alone, const char *slower)
+{
+    if (o->overlap > 0) {
+        printf(" %9s %6s %9s", own, hidden, threads);
+    }
+    if (o->compute) {
+        printf(" %9s %6s", alone, slower);
+    }
+}
+
+static void print_overlap(const oc_perf_options_t *o, const oc_perf_side_t *side)
+{
+    if (o->overlap > 0) {
+        printf(" %9.2f %6.1f %9.2f", side->own_median * MICROSECONDS, 100 * side->hidden,
+               side->threads * MICROSECONDS);
+    }
+    if (o->compute) {
+        printf(" %9.2f %6.1f", side->alone_median * MICROSECONDS, 100 * side->slowdown);
+    }
 }
 
 void oc_perf_print_header(const oc_perf_facts_t *facts)
@@ -93,18 +127,14 @@ void oc_perf_print_header(const oc_perf_facts_t *facts)
     if (compare) {
         printf(" %9s %9s %9s %6s %6s", "without", "min", "max", "wrong", "ratio");
     }
-    if (facts->options->overlap > 0) {
-        printf(" %9s %6s", "own", "hidden");
-    }
+    print_overlap_titles(facts->options, "own", "hidden", "threads", "alone", "slower");
     printf(" %7s %5s %9s %9s %9s %9s\n", "offload", "fallb", "sent", "recv", "tx", "rx");
     printf("# %10s %10s %6s %4s %9s %9s %9s %7s %7s %6s", "(B)", "", "", "", "(us)", "(us)",
            "(us)", "(GB/s)", "(GB/s)", "");
     if (compare) {
         printf(" %9s %9s %9s %6s %6s", "(us)", "(us)", "(us)", "", "");
     }
-    if (facts->options->overlap > 0) {
-        printf(" %9s %6s", "(us)", "(%)");
-    }
+    print_overlap_titles(facts->options, "(us)", "(%)", "(us)", "(us)", "(%)");
     printf(" %7s %5s %9s %9s %9s %9s\n", "", "", "(B)", "(B)", "(B)", "(B)");
     fflush(stdout);
 }
@@ -155,9 +185,7 @@ void oc_perf_print_row(const oc_perf_facts_t *facts, const oc_perf_row_t *row)
         print_wrong(facts, previous);
         printf(" %6.2f", oc_perf_ratio(row));
     }
-    if (facts->options->overlap > 0) {
-        printf(" %9.2f %6.1f", ours->own_median * MICROSECONDS, 100 * ours->hidden);
-    }
+    print_overlap(facts->options, ours);
     print_offload(facts, row);
     if (ours->wire.known) {
         printf(" %9.0f %9.0f\n", ours->wire.sent_max, ours->wire.received_max);

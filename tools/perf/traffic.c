@@ -3,6 +3,7 @@
 #include "tools/perf/traffic.h"
 
 #include "tools/perf/check.h"
+#include "tools/perf/operate.h"
 
 /* How long to count, if one operation does not take longer, and how many operations at most. */
 #define SECONDS        0.2
@@ -42,7 +43,7 @@ static bool read_counters(oc_perf_meter_t *m, oc_perf_traffic_t *traffic)
     return 0 != m->wire.count && oc_perf_wire_read(&m->wire, traffic);
 }
 
-void oc_perf_meter_wire(oc_perf_meter_t *m, MPI_Comm comm, oc_perf_side_t *side)
+void oc_perf_meter_wire(oc_perf_meter_t *m, int index, oc_perf_side_t *side)
 {
     int operations = choose_operations(m, side);
     oc_perf_traffic_t before, after;
@@ -56,7 +57,7 @@ void oc_perf_meter_wire(oc_perf_meter_t *m, MPI_Comm comm, oc_perf_side_t *side)
         if (m->options->in_place) {
             oc_perf_meter_prepare(m, false);
         }
-        oc_perf_call(&m->call, comm);
+        (void) oc_perf_operate(m, index, NULL);
     }
     MPI_Barrier(m->job->control);
     good = read_counters(m, &after) && good;

@@ -147,7 +147,7 @@ static int run_job(const oc_tune_options_t *options)
     int status = OC_PERF_EXIT_USAGE;
 
     run.options = options;
-    oc_perf_component_open(&run.component, options->collective);
+    oc_perf_component_open(&run.component, &options->collective, 1);
     oc_perf_component_insist(&run.component);
     oc_perf_job_open(&run.job, "optcast-tune", &run.component);
     if (prepare(&run)) {
