@@ -25,6 +25,7 @@ libocclient_la_SOURCES = \
 	client/group/cast_group.h client/group/cast_group.c \
 	client/group/group.h client/group/group.c \
 	client/group/place.h client/group/place.c \
+	client/group/quiet.h client/group/quiet.c \
 	client/group/relay.h client/group/relay.c \
 	client/group/relay_blocks.h client/group/relay_blocks.c \
 	client/group/relay_buffers.h client/group/relay_buffers.c \

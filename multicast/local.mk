@@ -58,6 +58,7 @@ libocmulticast_la_SOURCES = \
 	multicast/transport/cast_address.h multicast/transport/cast_address.c \
 	multicast/transport/flood_socket.h multicast/transport/flood_socket.c \
 	multicast/transport/interface.h multicast/transport/interface.c \
+	multicast/transport/piece.h multicast/transport/piece.c \
 	multicast/transport/senders.h multicast/transport/senders.c \
 	multicast/transport/transport.h \
 	multicast/transport/udp.h multicast/transport/udp.c \

@@ -15,6 +15,9 @@
 #include "client/state/collapse.h"
 #include "reduction/reduction.h"
 
+/* What is smaller is out of the way soon. */
+#define HELD_BYTES (256u << 10)
+
 struct oc_conversion {
     /* Of what the caller has, some elements … */
     oc_vector_move_fn_t *pack;
@@ -163,12 +166,26 @@ static void allreduce_release(oc_client_t *client, oc_collective_t *collective)
  * Tags tell collectives apart by the low bits of their numbers, so none may begin too far from the
  * oldest one that has not ended. Running ones are in the order of their numbers.
  */
-static bool allreduce_may_begin(const oc_group_t *group)
+static bool sequence_may_begin(const oc_group_t *group)
 {
     return NULL == group->running
            || (group->num_running < OC_MAX_IN_FLIGHT
                && group->servers->next_sequence - oc_allreduce_of(group->running)->sequence
                       < OC_MAX_SPAN);
+}
+
+/*
+ * Multicast has only messages to say that it begins, and these would wait behind what a large vector puts into
+ * the queue of this host.
+ */
+static bool is_held(const oc_group_t *group)
+{
+    return 0 != group->client->quiet && group->queue->bytes >= HELD_BYTES;
+}
+
+static bool allreduce_may_begin(const oc_group_t *group)
+{
+    return !is_held(group) && sequence_may_begin(group);
 }
 
 static const oc_allreduce_algorithm_t *choose_algorithm(const oc_allreduce_t *allreduce)

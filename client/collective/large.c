@@ -177,7 +177,10 @@ void oc_large_announce(oc_part_t *part)
 
 /* ---- parts ---- */
 
-/* Of owners' vectors: a Reduce, whose results all go through one link, takes 2 % less time by them. */
+/*
+ * Of a Reduce, whose results all go through one link: it takes 2 % less time by them. A Reduce_scatter would have too
+ * little under way then to get its part of a link beside an Allgather by multicast.
+ */
 #define MORE_CHUNKS 2
 
 /*
@@ -190,8 +193,11 @@ static size_t fine_chunk(const oc_allreduce_t *allreduce, size_t share)
     const oc_division_t *division = &group->servers->division;
     size_t fewest = oc_settings_fewest_chunks(group->client->config.settings);
 
+    if (OC_RESULT_TO_ROOT == allreduce->args.to && fewest > 1) {
+        return share / (MORE_CHUNKS * fewest);
+    }
     if (oc_allreduce_has_owners(allreduce)) {
-        return share / (fewest > 1 ? MORE_CHUNKS * fewest : 1);
+        return share / fewest;
     }
     return (allreduce->bytes + division->period - 1) / division->period * division->least / fewest;
 }

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "client/collective/collective.h"
 #include "client/collective/vector.h"
 #include "client/group/cast_group.h"
 #include "client/group/group.h"
+#include "client/group/quiet.h"
 #include "client/group/relay.h"
 #include "client/group/relay_state.h"
 
@@ -114,8 +116,11 @@ static oc_status_t cast_start(cast_t *cast)
     if (NULL != group->node) {
         return oc_relay_begin(&cast->base, &cast->args);
     }
-    return oc_multicast_start(group->client->multicast, group->cast, &cast->args,
-                              group->client->now);
+    group->client->now = oc_clock_ns();
+    status = oc_multicast_start(group->client->multicast, group->cast, &cast->args,
+                                group->client->now);
+    oc_quiet_begin(group->client);
+    return status;
 }
 
 static void cast_begin(oc_collective_t *collective)

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "client/group/cast_group.h"
 #include "client/group/group.h"
+#include "client/group/quiet.h"
 #include "client/group/relay.h"
 
 #define NO_MORE "multicast does not reach all ranks any more"
@@ -63,6 +64,31 @@ static void take_news(oc_client_t *client)
     }
 }
 
+/* Those that large vectors are under way on. */
+static unsigned count_busy_lanes(const oc_group_t *group)
+{
+    const oc_group_servers_t *servers = group->servers;
+    unsigned busy = 0;
+
+    for (unsigned i = 0; i < servers->num_lanes * servers->teams.own; i++) {
+        busy += 0 != servers->lanes[i].flying;
+    }
+    return busy;
+}
+
+static unsigned busy_connections(const oc_client_t *client)
+{
+    const oc_group_t *group;
+    unsigned busy = 0;
+
+    DL_FOREACH (client->groups, group) {
+        if (NULL != group->running && NULL != group->servers && NULL != group->servers->lanes) {
+            busy += count_busy_lanes(group);
+        }
+    }
+    return busy;
+}
+
 static bool has_work(const oc_client_t *client)
 {
     return NULL != client->multicast
@@ -71,14 +97,16 @@ static bool has_work(const oc_client_t *client)
 
 void oc_client_cast_progress(oc_client_t *client)
 {
-    bool works = has_work(client) || client->cast_pending;
+    bool works = has_work(client) || client->cast_pending || 0 != client->quiet;
 
     if (!works && NULL == client->relays && !client->cast_news) {
         return;
     }
-    if (works) {
+    if (works && NULL != client->multicast) {
+        oc_multicast_beside(client->multicast, busy_connections(client));
         oc_multicast_progress(client->multicast, client->now);
     }
+    oc_quiet_look(client);
     (void) oc_client_relays_progress(client);
     if (client->cast_news) {
         take_news(client);
@@ -88,5 +116,6 @@ void oc_client_cast_progress(oc_client_t *client)
 
 int oc_client_cast_sleep(oc_client_t *client, struct pollfd *fds, uint64_t *timeout)
 {
+    oc_quiet_limit(client, timeout);
     return has_work(client) ? oc_multicast_sleep(client->multicast, fds, client->now, timeout) : 0;
 }

@@ -293,6 +293,7 @@ struct oc_client {
     unsigned cast_setups;      /* of multicast groups */
     bool cast_news;            /* a group of multicast has failed, or goes on without, and nobody has
                                   looked yet */
+    uint64_t quiet;            /* until when large vectors do not begin, so that multicast does; 0: they may */
     uint64_t cast_linger;      /* messages to ranks may have to leave until then */
     bool cast_pending;         /* it counts in pending: messages to ranks have to leave */
     uint64_t now, polled;      /* times of this and the last look at the connections … */

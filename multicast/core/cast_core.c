@@ -117,6 +117,20 @@ oc_status_t oc_cast_group_ready(const oc_cast_group_t *group)
     return 0 == group->probe.missing ? OC_OK : OC_IN_PROGRESS;
 }
 
+uint64_t oc_cast_is_awaited_until(const oc_cast_group_t *group, uint64_t now)
+{
+    const oc_cast_operation_t *operation = group->active;
+    bool enters = NULL != operation ? OC_CAST_ENTERING == operation->state : NULL != group->queue;
+    size_t queue;
+
+    if (!enters || 0 == group->rate) {
+        return 0;
+    }
+    queue = group->config.net.queued(group->config.net.context) * (group->config.num_ranks - 1);
+    return (NULL != operation ? operation->begun : now)
+           + (uint64_t) ((double) queue / group->payload / group->rate);
+}
+
 const char *oc_cast_group_reason(const oc_cast_group_t *group)
 {
     return group->reason;

@@ -56,6 +56,13 @@ typedef struct {
     /* As oc_transport_ops_t.send. */
     unsigned (*cast)(void *context, const oc_outgoing_t *datagrams, unsigned count);
     /*
+     * Bytes that each connection by which this process sends much keeps in the queue of this host that datagrams leave
+     * by, too; 0: they do not share one.
+     */
+    size_t (*queued)(void *context);
+    /* How many connections do so now. */
+    unsigned (*connections)(void *context);
+    /*
      * Sends a message to a rank, reliably; order does not matter. Both parts are copied before it
      * returns. What cannot be sent shows as a failure of the group, later.
      */
@@ -131,6 +138,12 @@ void oc_cast_group_free(oc_cast_group_t *group);
 
 /* OC_IN_PROGRESS: probing. OC_OK: all datagrams get through. An error: see the reason. */
 oc_status_t oc_cast_group_ready(const oc_cast_group_t *group);
+
+/*
+ * Until when other operations of this process should not begin to send, as others' datagrams are let through first
+ * then: its ranks are about to begin, and a queue before their messages would cost more than that. 0: now they may.
+ */
+uint64_t oc_cast_is_awaited_until(const oc_cast_group_t *group, uint64_t now);
 
 /* Why the group has failed, one sentence; "" if it has not. */
 const char *oc_cast_group_reason(const oc_cast_group_t *group);

@@ -260,13 +260,34 @@ bool oc_chains_need_credit(const oc_cast_group_t *group)
     return !group->active->together && group->active->holds_back;
 }
 
+/*
+ * Where others' data leave by the same queue, a rank gets as much of its link as it has of that queue. While the
+ * process has other operations under way, it adds what is needed there for its part of the link: where all send
+ * together its block is one of many, as are the parts of a vector that goes to aggregators; in turn it is all that
+ * moves.
+ */
+static uint32_t ahead_beside(const oc_cast_group_t *group)
+{
+    const oc_cast_operation_t *operation = group->active;
+    const oc_cast_net_t *net = &group->config.net;
+    size_t beside = net->queued(net->context) * net->connections(net->context);
+    uint32_t others = operation->together ? operation->senders - 1 : 1, most, ahead;
+
+    if (0 == beside || 0 == others) {
+        return 0;
+    }
+    most = share_of_window(group, others, operation->together);
+    ahead = (uint32_t) ((double) (beside / others / group->payload) * group->backoff);
+    return ahead < most ? ahead : most;
+}
+
 uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
 {
     oc_cast_operation_t *operation = group->active;
     const oc_block_t *own_block = &operation->blocks[group->config.rank];
     const oc_chain_t *own = &operation->chains[own_block->chain];
     uint64_t base = own_block->start, limit = base + own_block->fragments;
-    uint32_t ahead = oc_backoff_ahead(group);
+    uint32_t ahead = oc_backoff_ahead(group) + ahead_beside(group);
     unsigned moving = 0, stalled = 0;
 
     for (uint32_t k = 0; k < operation->num_chains; k++) {

@@ -31,6 +31,19 @@ static unsigned net_cast(void *context, const oc_outgoing_t *datagrams, unsigned
     return slot->receiving ? 0 : slot->transport->ops->send(slot->transport, datagrams, count);
 }
 
+/* TCP gives the queue another piece while less than two of a connection are there (TCP Small Queues). */
+static size_t net_queued(void *context)
+{
+    const oc_cast_slot_t *slot = ((const oc_cast_member_t *) context)->slot;
+
+    return NULL != slot ? 2 * slot->transport->piece : 0;
+}
+
+static unsigned net_connections(void *context)
+{
+    return ((const oc_cast_member_t *) context)->multicast->connections;
+}
+
 static void net_post(void *context, uint32_t rank, const void *head, size_t head_length,
                      const void *data, size_t data_length)
 {
@@ -233,7 +246,8 @@ static oc_status_t make_core(oc_cast_member_t *member, const oc_multicast_params
         .chains = (uint32_t) settings->multicast_senders, .window = settings->multicast_window,
         .probe_timeout =
             params->patient ? 0 : (uint64_t) settings->connect_timeout * OC_SECOND,
-        .net = {.context = member, .cast = net_cast, .post = net_post, .tell = net_tell,
+        .net = {.context = member, .cast = net_cast, .queued = net_queued,
+                .connections = net_connections, .post = net_post, .tell = net_tell,
                 .room = net_room, .unsent = net_unsent, .knows = net_knows,
                 .contact = net_contact, .learn = net_learn},
         .counters = service->counters};

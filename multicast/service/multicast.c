@@ -379,6 +379,23 @@ void oc_multicast_progress(oc_multicast_t *multicast, uint64_t now)
     oc_members_take_turns(multicast);
 }
 
+uint64_t oc_multicast_is_awaited_until(const oc_multicast_t *multicast, uint64_t now)
+{
+    const oc_cast_member_t *member;
+    uint64_t until = 0, one;
+
+    DL_FOREACH2 (multicast->active, member, active_next) {
+        one = oc_cast_is_awaited_until(member->core, now);
+        until = one > until ? one : until;
+    }
+    return until;
+}
+
+void oc_multicast_beside(oc_multicast_t *multicast, unsigned connections)
+{
+    multicast->connections = connections;
+}
+
 unsigned oc_multicast_pending(const oc_multicast_t *multicast)
 {
     return multicast->num_busy

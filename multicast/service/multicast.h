@@ -171,6 +171,12 @@ void oc_multicast_describe(const oc_multicast_t *multicast, const oc_cast_group_
 /* Moves everything on. Cheap when nothing is pending. */
 void oc_multicast_progress(oc_multicast_t *multicast, uint64_t now);
 
+/* The latest oc_cast_is_awaited_until of all groups; 0: no other operations have to wait. */
+uint64_t oc_multicast_is_awaited_until(const oc_multicast_t *multicast, uint64_t now);
+
+/* So many connections of this process send large vectors from now on: groups hold their own beside them. */
+void oc_multicast_beside(oc_multicast_t *multicast, unsigned connections);
+
 /* Probings, operations, and messages that have not left: they need progress. */
 unsigned oc_multicast_pending(const oc_multicast_t *multicast);
 

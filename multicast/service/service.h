@@ -55,6 +55,7 @@ struct oc_multicast {
     oc_flood_test_t *floods;   /* of all members */
     unsigned flood_tries;      /* in which this process could not look */
     unsigned num_busy;
+    unsigned connections;      /* of the process that send large vectors meanwhile */
     uint64_t now;              /* of the progress that runs, or was the last */
 };
 

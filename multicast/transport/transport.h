@@ -70,6 +70,8 @@ struct oc_transport {
     const oc_transport_ops_t *ops;
     size_t datagram_size;      /* largest datagram in bytes, header included */
     uint32_t staging;          /* datagrams that it keeps while nobody calls receive */
+    size_t piece;              /* bytes that TCP gives in one piece to the queue that datagrams leave by; 0: they do not
+                                  share one with it */
     int event_fd;              /* to sleep on, after arm; -1: there is none */
     short events;              /* what to poll it for (POLLIN, POLLOUT), set by arm */
     uint64_t due;              /* when to call receive in any case; arm may set it; 0: never */

@@ -7,6 +7,7 @@
  * sending costs. With a port of its own to send from, a filter in the kernel drops them. All
  * transports of a process send from one.
  */
+#include "multicast/transport/piece.h"
 #include "multicast/transport/udp.h"
 
 #include <arpa/inet.h>
@@ -196,7 +197,8 @@ static oc_udp_t *new_udp(const oc_interface_t *interface)
 
     if (NULL != udp) {
         udp->base = (oc_transport_t) {.ops = &udp_ops, .event_fd = -1, .events = POLLIN,
-                                      .datagram_size = oc_udp_datagram_size(interface)};
+                                      .datagram_size = oc_udp_datagram_size(interface),
+                                      .piece = oc_interface_piece(interface)};
         udp->own.fd = -1;
         udp->receive_fd = -1;
     }

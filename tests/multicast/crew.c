@@ -405,6 +405,20 @@ static void learn(void *context, uint32_t from, const uint8_t *bytes, size_t len
     rank->known[from] = true;
 }
 
+static size_t queued(void *context)
+{
+    const rank_t *rank = context;
+
+    return rank->crew->config.queued;
+}
+
+static unsigned connections(void *context)
+{
+    const rank_t *rank = context;
+
+    return rank->crew->config.connections;
+}
+
 static size_t room(void *context, uint32_t to)
 {
     const rank_t *rank = context;
@@ -437,6 +451,7 @@ static void be_born(void *arg)
         .staging = crew->config.staging,
         .probe_timeout = crew->config.probe_timeout,
         .net = {.context = rank, .cast = cast, .post = post, .tell = tell, .room = room,
+                .queued = queued, .connections = connections,
                 .unsent = unsent, .knows = knows, .contact = get_contact,
                 .learn = learn},
         .counters = &rank->counters};

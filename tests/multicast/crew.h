@@ -36,6 +36,8 @@ typedef struct {
     uint32_t chains;             /* 0, or TOGETHER, or a number */
     size_t window;
     uint32_t staging;            /* datagrams that ranks are told to keep; 0: enough */
+    size_t queued;               /* bytes of a connection in a rank's own queue, as it takes them to be, … */
+    unsigned connections;        /* … and how many there are */
     uint64_t probe_timeout;
     uint64_t born[SCRIPTED_RANKS];    /* ns after the beginning when a rank makes its group */
     uint64_t joined[SCRIPTED_RANKS];  /* … and when the network joins it: no datagrams before */

@@ -326,12 +326,18 @@ static void begin_streams(flow_t **flows, unsigned count)
     }
 }
 
+/* Of a link: what operations have got, and the slowest stream. */
+typedef struct {
+    double own, least;
+} shares_t;
+
 /* On the network of config. */
-static void play_streams(const operation_t *operation, const sharing_t *sharing)
+static shares_t measure_streams(const operation_t *operation, const sharing_t *sharing)
 {
     flow_t *flows[RANKS];
-    double least = 1, own, link;
+    shares_t shares = {.least = 1};
     uint64_t begin;
+    double link;
 
     config.network.port_queue = sharing->port;
     begin_crew(RANKS);
@@ -347,18 +353,25 @@ static void play_streams(const operation_t *operation, const sharing_t *sharing)
     }
     assert_true(crew_finish(crew, 60 * OC_SECOND));
     link = (double) (now() - begin) * 1e-9 * (double) config.network.rate;
-    own = sharing->bytes * sharing->operations / link;
+    shares.own = sharing->bytes * sharing->operations / link;
     assert_true(crew_succeeded(crew));
     crew_free(crew);
     crew = NULL;
     for (unsigned i = 0; i < sharing->streams; i++) {
         double share = (double) flow_received(flows[i]) / link;
 
-        least = share < least ? share : least;
+        shares.least = share < shares.least ? share : shares.least;
         flow_free(flows[i]);
     }
-    assert_true(own >= sharing->share);
-    assert_true(least >= sharing->share);
+    return shares;
+}
+
+static void play_streams(const operation_t *operation, const sharing_t *sharing)
+{
+    shares_t shares = measure_streams(operation, sharing);
+
+    assert_true(shares.own >= sharing->share);
+    assert_true(shares.least >= sharing->share);
 }
 
 static void play_beside_tcp(const operation_t *operation, const sharing_t *sharing)
@@ -414,6 +427,75 @@ static void test_tcp_has_its_share_of_slow_links(void **state)
                                                        .operations = 3, .bytes = 14.0 * MEGABYTE,
                                                        .share = 0.33, .alone_first = i % 2 > 0});
     }
+}
+
+/*
+ * Beside connections of the process itself it may be farther ahead, by what these keep in the queue of the host; with
+ * others' there is no reason to be.
+ */
+static void test_own_connections_leave_room(void **state)
+{
+    const operation_t operation = {.block = 2 * MEGABYTE, .blocking = true};
+    const sharing_t sharing = {.port = 4 * MEGABYTE, .streams = RANKS, .operations = 3,
+                               .bytes = 14.0 * MEGABYTE, .alone_first = true};
+    double without, with;
+
+    (void) state;
+    network_real(&config.network, RANKS);
+    config.network.rate = 25000000;
+    config.network.tcp_window = 256 << 10;
+    config.queued = 64 << 10;
+    without = measure_streams(&operation, &sharing).own;
+    config.connections = 8;
+    with = measure_streams(&operation, &sharing).own;
+    assert_true(with > 1.3 * without);
+    /* datagrams that share no queue with them have no need */
+    config.queued = 0;
+    assert_true(measure_streams(&operation, &sharing).own == without);
+}
+
+static bool never(void *arg)
+{
+    (void) arg;
+    return false;
+}
+
+static void pass(uint64_t time)
+{
+    (void) network_run(crew_network(crew), now() + time, never, NULL);
+}
+
+/*
+ * Others wait for what begins, for as long as they would make it wait, once that is known; and no longer than it takes
+ * for all ranks to come.
+ */
+static void test_beginnings_are_awaited(void **state)
+{
+    const operation_t operation = {.block = 2 * MEGABYTE, .blocking = true};
+    oc_cast_group_t *group;
+    uint64_t until;
+
+    (void) state;
+    config.network.rate = SLOW_LINK;
+    config.queued = 64 << 10;
+    begin_crew(RANKS);
+    expect_probed();
+    group = crew_group(crew, 3);
+    assert_int_equal(oc_cast_is_awaited_until(group, now()), 0);
+    (void) crew_add(crew, &operation);
+    expect_success(60 * OC_SECOND);
+    assert_int_equal(oc_cast_is_awaited_until(group, now()), 0);
+    /* the next one, of which one rank comes late; 7 connections of 64 KiB take 18 ms, and headers */
+    crew_pause(crew, 5, now(), 200 * OC_MILLISECOND);
+    (void) crew_add(crew, &operation);
+    pass(OC_MILLISECOND);
+    until = oc_cast_is_awaited_until(group, now());
+    assert_in_range(until - now(), 15 * OC_MILLISECOND, 22 * OC_MILLISECOND);
+    pass(100 * OC_MILLISECOND);
+    assert_true(oc_cast_is_awaited_until(group, now()) == until);
+    pass(150 * OC_MILLISECOND);
+    assert_int_equal(oc_cast_is_awaited_until(group, now()), 0);
+    expect_success(60 * OC_SECOND);
 }
 
 /* Ports keep less than the windows of both: what is lost makes them smaller. */
@@ -529,6 +611,8 @@ int main(void)
         TEST(test_tcp_has_its_share),
         TEST(test_tcp_has_its_share_beside_a_bcast),
         TEST(test_tcp_has_its_share_of_slow_links),
+        TEST(test_own_connections_leave_room),
+        TEST(test_beginnings_are_awaited),
         TEST(test_small_ports_are_shared),
         TEST(test_short_operations_recover),
         TEST(test_links_are_full),

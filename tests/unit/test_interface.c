@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "multicast/transport/interface.h"
+#include "multicast/transport/piece.h"
 #include "tests/unit/own_network.h"
 
 static struct in_addr address(const char *text)
@@ -159,6 +160,18 @@ static void test_errors(void **state)
     expect_none("w0", "is down", "lo (127.0.0.1)");
 }
 
+/* What the interface says, and what most say if it is not there. */
+static void test_piece(void **state)
+{
+    oc_interface_t interface = {.index = if_nametoindex("lo")};
+
+    (void) state;
+    run("ip link set lo gso_max_size 20000");
+    assert_int_equal(oc_interface_piece(&interface), 20000);
+    interface.index = 9999;
+    assert_int_equal(oc_interface_piece(&interface), 65536);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -169,6 +182,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_by_route, make_interfaces, remove_interfaces),
         cmocka_unit_test_setup_teardown(test_running, make_interfaces, remove_interfaces),
         cmocka_unit_test_setup_teardown(test_errors, make_interfaces, remove_interfaces),
+        cmocka_unit_test_setup_teardown(test_piece, make_interfaces, remove_interfaces),
     };
 
     alarm(60);
