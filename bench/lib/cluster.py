@@ -92,7 +92,8 @@ class Cluster:
         """Hosts and links, without anything that was there before."""
         self.down()
         self.loss = 0
-        self.call("up", "--hosts", setup.hosts + setup.servers + setup.tree, "--rate", setup.rate)
+        self.call("up", "--hosts", setup.hosts + setup.servers + setup.tree, "--rate", setup.rate,
+                  *(("--snooping",) if setup.snooping else ()))
 
     def start_servers(self, setup):
         """One on each host without ranks; in a tree, that of the last one is the others' parent."""

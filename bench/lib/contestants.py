@@ -68,6 +68,11 @@ OURS = Contestant("optcast", "optcast", kind="ours")
 PROGRESS_MPI = Contestant("optcast-progress-mpi", "optcast, progress=mpi", kind="ours", settings=("progress=mpi",))
 
 
+TEST = ("--test", "1000")
+NONBLOCKING_TEST = Contestant("nonblocking-test", "Open MPI, nonblocking, MPI_Test every ms",
+                              program=("--nonblocking", *TEST))
+
+
 def chunks(kibibytes, window):
     """Ours with chunks of that size, and so many of them in flight to a server."""
     return Contestant(f"optcast-{kibibytes}x{window}",
@@ -93,6 +98,7 @@ MULTICAST = (
     *(multicast(f"optcast-loss-{percent}", f"optcast, {percent} % lost", loss=percent)
       for percent in (1, 5)),
     multicast("optcast-progress-mpi", "optcast, progress=mpi", "progress=mpi"),
+    multicast("optcast-test", "optcast, progress=mpi, MPI_Test every ms", "progress=mpi", program=TEST),
     multicast("optcast-rank", "optcast, each rank receives", "multicast_receiver=rank"),
     multicast("optcast-streams", "optcast, beside TCP", streams=True),
     # the iterations without the component take turns with its own, in the same launch
@@ -104,6 +110,8 @@ OWNED = (
     OURS, PROGRESS_MPI,
     Contestant("embedded-progress-mpi", "embedded servers, progress=mpi", kind="ours", embedded=True,
                settings=("progress=mpi",)),
+    Contestant("embedded-test", "embedded servers, progress=mpi, MPI_Test every ms", kind="ours", embedded=True,
+               settings=("progress=mpi",), program=TEST),
     Contestant("optcast-nonblocking", "optcast, nonblocking", kind="ours",
                program=("--nonblocking",)),
     Contestant("embedded", "optcast, embedded servers", kind="ours", embedded=True),
@@ -111,6 +119,19 @@ OWNED = (
     beside("embedded-auto", "embedded servers, mode auto", "mode=auto", embedded=True),
     Contestant("embedded-nonblocking", "optcast, embedded servers, nonblocking", kind="ours",
                embedded=True, program=("--nonblocking",)),
+)
+
+# Of two operations at once, which are nonblocking. Multicast and servers both have their part.
+PAIR = (
+    NONBLOCKING, MPICH,
+    Contestant("optcast", "optcast", kind="ours", settings=("multicast=udp",)),
+    Contestant("optcast-one", "optcast, one communicator", kind="ours", settings=("multicast=udp",),
+               program=("--same-communicator",)),
+    Contestant("optcast-beside", "optcast, reduce_scatter_beside=allgather", kind="ours",
+               settings=("multicast=udp", "reduce_scatter_beside=allgather")),
+    Contestant("embedded", "optcast, embedded servers", kind="ours", embedded=True, settings=("multicast=udp",)),
+    Contestant("embedded-one", "optcast, embedded servers, one communicator", kind="ours", embedded=True,
+               settings=("multicast=udp",), program=("--same-communicator",)),
 )
 
 RING = Contestant("ring", "Open MPI, ring", arguments=tuned("allreduce", 4))
@@ -144,7 +165,7 @@ TABLE = {
     "allgather": (
         Contestant("ring", "Open MPI, ring", arguments=tuned("allgather", 4)),
         Contestant("neighbor", "Open MPI, neighbor exchange", arguments=tuned("allgather", 5)),
-        DEFAULT, NONBLOCKING, UCC, MPICH, MPICH_NONBLOCKING, *MULTICAST,
+        DEFAULT, NONBLOCKING, NONBLOCKING_TEST, UCC, MPICH, MPICH_NONBLOCKING, *MULTICAST,
     ),
     "bcast": (
         Contestant("chain", "Open MPI, chain (fanout 1, 128 KiB)",
@@ -163,7 +184,7 @@ TABLE = {
                    arguments=tuned("reduce_scatter_block", 3)),
         Contestant("butterfly", "Open MPI, butterfly",
                    arguments=tuned("reduce_scatter_block", 4)),
-        DEFAULT, NONBLOCKING, UCC, MPICH, MPICH_NONBLOCKING, *OWNED,
+        DEFAULT, NONBLOCKING, NONBLOCKING_TEST, UCC, MPICH, MPICH_NONBLOCKING, *OWNED,
     ),
     "reduce_scatter": (
         Contestant("ring", "Open MPI, ring", arguments=tuned("reduce_scatter", 3)),
@@ -172,6 +193,7 @@ TABLE = {
         DEFAULT, NONBLOCKING, MPICH, MPICH_NONBLOCKING, *OWNED,
     ),
     "barrier": OWNED,
+    **dict.fromkeys(("pair", "allreduce+allgather", "allreduce+allreduce", "bcast+reduce"), PAIR),
     "reduce": (
         Contestant("pipeline", "Open MPI, pipeline (128 KiB)",
                    arguments=tuned("reduce", 3, "segmentsize=131072")),

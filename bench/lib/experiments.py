@@ -22,7 +22,9 @@ class Setup:
     shares: bool = False        # tells how much of a link each algorithm makes use of
     first: int = None           # percent of the vector that rank 0 owns; None: all own as much
     processor: bool = False     # tells what processor time an operation takes of each host
+    snooping: bool = False      # the switch gives multicast to hosts that have joined, not to servers
     overlap: int = 0            # milliseconds outside MPI between start and wait; 0: it waits at once
+    compute: bool = False       # the program computes meanwhile, each rank on a processor of its own
     operations_only: bool = False   # bytes are without those that a launch sends before its first operation
     baseline: str = ""          # the contestant that others are compared with; "": the best peer
 
@@ -33,11 +35,12 @@ class Setup:
             hosts += f" + {self.servers} with " + ("leaves + their parent" if self.tree
                                                     else "servers")
         owned = f", {self.first} % of one rank" if self.first is not None else ""
-        outside = f", {self.overlap} ms outside MPI" if self.overlap else ""
+        outside = f", {self.overlap} ms {'of computing' if self.compute else 'outside MPI'}" if self.overlap else ""
         ranks = "1 rank" if self.per_host == 1 else f"{self.per_host} ranks"
         if self.hosts + self.servers > 1:
             ranks += " on each host"
         links = f", links of {self.rate} Mbit/s" if self.rate else ""
+        links += ", IGMP snooping" if self.snooping else ""
         return f"{self.collective}{owned}{outside}: {hosts}{links}, {ranks}"
 
 
@@ -228,6 +231,37 @@ EXPERIMENTS = (
            for collective in ("allreduce", "reduce_scatter_block")),
          Setup("8-reduce_scatter_block", "reduce_scatter_block", 8, ("embedded", "embedded-progress-mpi"), (8 * MiB,),
                rate=100, overlap=1000))),
+    Experiment(
+        "computing", "What a program that computes loses",
+        "Two ranks multiply matrices, each on a processor of its own, while an operation moves; there is no other "
+        "processor, and the kernel's work for the network is also theirs. Before, the same operations by themselves, "
+        "blocking: what processor time they take.",
+        (*(Setup(f"2-{collective}-alone", collective, 2, (ours,), (16 * MiB,), processor=True)
+           for collective, ours in (("allgather", "optcast"), ("reduce_scatter_block", "embedded"))),
+         Setup("2-allgather", "allgather", 2,
+               ("nonblocking", "nonblocking-test", "optcast", "optcast-progress-mpi", "optcast-test"), (16 * MiB,),
+               overlap=1000, compute=True, nap=False),
+         Setup("2-reduce_scatter_block", "reduce_scatter_block", 2,
+               ("nonblocking", "nonblocking-test", "embedded", "embedded-progress-mpi", "embedded-test"), (16 * MiB,),
+               overlap=1000, compute=True, nap=False))),
+    Experiment(
+        "pair", "Two collectives at once",
+        "Sharded training gathers the parameters of one layer while the gradients of another are reduced: an Allgather by "
+        "multicast beside a Reduce_scatter_block, each of one vector. With servers a host's link carries one vector "
+        "each way, where peers need nearly two. A switch without IGMP snooping gives what is multicast also to the "
+        "servers, whose links are then the limit.",
+        (Setup("8+8", "pair", 8, ("nonblocking", "mpich", "optcast", "optcast-one"), (16 * MiB,), servers=8, rate=100,
+               snooping=True),
+         Setup("4+4", "pair", 4, ("mpich", "optcast", "optcast-one"), (16 * MiB,), servers=4, snooping=True),
+         Setup("8", "pair", 8, ("mpich", "embedded"), (16 * MiB,), rate=100, snooping=True),
+         Setup("8+4", "pair", 8, ("optcast", "optcast-beside"), (16 * MiB,), servers=4, rate=100, snooping=True),
+         Setup("8+8-flooded", "pair", 8, ("optcast",), (16 * MiB,), servers=8, rate=100),
+         *(Setup(f"4+4-{collective}", collective, 4, ("nonblocking", "optcast"), (16 * MiB,), servers=4, snooping=True)
+           for collective in ("allreduce+allgather", "allreduce+allreduce", "bcast+reduce")))),
+    Experiment(
+        "training", "Training with sharded parameters",
+        "A program that gathers each layer's parameters while the layer before computes, and reduces the gradients of one "
+        "while the next one of the backward pass does.", ()),
     Experiment(
         "small-messages", "Allreduce, small messages",
         "Latency, without the nap. MPICH is not among the peers: it does not yield the processor, "

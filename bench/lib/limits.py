@@ -9,6 +9,9 @@ import math
 # Collectives of which a host sends or receives all but its own part.
 BLOCKS = ("allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block")
 
+# Short for two of them at once, as optcast-perf has it.
+PAIR = {"pair": "allgather+reduce_scatter_block"}
+
 # A full packet on the wire, and what it carries of the user.
 HEADERS = 1514 / 1448
 
@@ -23,15 +26,47 @@ def ring(hosts, size, rate):
     return 2 * (hosts - 1) / hosts * link(size, rate)
 
 
+def is_pair(collective):
+    """Whether two operations are measured at once."""
+    return collective == "pair" or "+" in collective
+
+
 def servers(collective, hosts, count, size, rate):
     """By COUNT server hosts, and by hosts with ranks as far as those are too few. Only of an Allreduce do servers
     lower the limit: whatever is owned by one rank has to leave the others once, and to reach it once."""
+    if is_pair(collective):
+        return together(collective, hosts, count) * link(size, rate)
     if collective != "allreduce":
         return peers(collective, hosts, size, rate)
     part = 1
     if count < hosts:
         part = 2 * hosts * (hosts - 1) / (hosts * hosts + count * hosts - 2 * count)
     return part * link(size, rate)
+
+
+def pair(hosts, count):
+    """Vectors that the busiest link carries of an Allgather by multicast beside a Reduce_scatter_block, of which COUNT
+    servers aggregate the share that ends both first; doc/architecture.md has the formula."""
+    others = (hosts - 1) / hosts
+    share = min(1, 2 * (hosts - 1) * count / ((hosts - 2) * count + hosts * (hosts - 1)))
+    incoming = others + share / hosts + (1 - share) * others
+    return max(1, incoming, share * (hosts - 1) / count if count else 0)
+
+
+def together(collective, hosts, count):
+    """The same of two operations at once, by multicast and by no servers or as many as there are hosts. The root of a
+    Reduce sends its own vector, too, so that a Bcast by the same root does not fit beside it."""
+    others = (hosts - 1) / hosts
+    if collective == "pair":
+        return pair(hosts, count)
+    loads = {"allreduce": 1 if count else 2 * others, "allgather": others, "bcast": 1, "reduce": 1}
+    return sum(loads[name] for name in collective.split("+"))
+
+
+def together_by_peers(collective, hosts):
+    """The same by unicast between the hosts themselves."""
+    loads = {"allreduce": 2, "pair": 2}     # times others; 1 if not here
+    return sum(loads.get(name, 1) for name in collective.split("+")) * (hosts - 1) / hosts
 
 
 def tree(hosts, leaves, size, rate):
@@ -48,6 +83,8 @@ def unequal(hosts, first, size, rate):
 
 def peers(collective, hosts, size, rate):
     """The same for any collective without servers, by unicast."""
+    if is_pair(collective):
+        return together_by_peers(collective, hosts) * link(size, rate)
     if collective == "allreduce":
         return ring(hosts, size, rate)
     if collective in BLOCKS:
@@ -111,6 +148,8 @@ def algorithm(name, setup, size):
 
 def bus_factor(collective, ranks):
     """Of the vector, what each rank has to send in a collective without servers."""
+    if is_pair(collective):
+        return sum(bus_factor(name, ranks) for name in PAIR.get(collective, collective).split("+"))
     if collective == "allreduce":
         return 2 * (ranks - 1) / ranks
     if collective in BLOCKS:

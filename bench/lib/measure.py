@@ -4,12 +4,15 @@ import re
 import statistics
 from dataclasses import dataclass
 
-from lib import build, contestants, paths, text
+from lib import build, contestants, limits, paths, text
 from lib.launch import launch
 
 LATENCY_ITERATIONS = 300
 # Of the iterations of a launch; where they take longer, two have to do.
 MOST_SECONDS = 4
+
+# Each rank on a processor of its own, whatever it takes for its host.
+PINNED = ["bash", "-c", 'exec taskset -c "$OMPI_COMM_WORLD_RANK" "$@"', "bash"]
 
 
 class MeasureError(Exception):
@@ -77,13 +80,16 @@ def rate_of_link(row):
 
 def keep_row(row, numbers, wire, link=None):
     """What a result file has of one size in one launch."""
+    at_once = 2 if limits.is_pair(numbers.get("collective", "")) else 1
     kept = {"seconds": row["seconds"], "offloaded": row["offloaded"],
-            "fallbacks": row["fallbacks"], "operations": numbers["iterations"],
+            "fallbacks": row["fallbacks"], "operations": numbers["iterations"] * at_once,
             "processor": row.get("processor_s"), "wire": wire}
     if link is not None:
         kept["link"] = link
     if row.get("hidden") is not None:
         kept |= {"own": row["own_median_s"], "hidden": row["hidden"]}
+    if row.get("slowdown") is not None:
+        kept |= {"alone": row["alone_median_s"], "slowdown": row["slowdown"], "threads": row["threads_s"]}
     if row.get("previous"):
         kept["previous"] = row["previous"]["seconds"]
     return kept
@@ -113,8 +119,11 @@ class Runner:
             exact += ["--first", str(self.setup.first)]
         if self.setup.overlap:
             exact += ["--overlap", str(self.setup.overlap)]
+        if self.setup.compute:
+            exact += ["--compute"]
         data = ["-b", str(sizes[0]), "-e", str(sizes[-1]), "-f", str(factor)] if sizes[-1] else []
-        return [str(paths.PERF[contestant.mpi]), self.setup.collective, *data, "-n", str(iterations),
+        pinned = PINNED if self.setup.compute else []
+        return [*pinned, str(paths.PERF[contestant.mpi]), self.setup.collective, *data, "-n", str(iterations),
                 "-w", str(warmup), *exact, *contestant.program, *more]
 
     def start(self, contestant, program, more=()):
@@ -255,5 +264,6 @@ class Runner:
                 "hosts": setup.hosts, "servers": setup.servers, "tree": setup.tree,
                 "rate": setup.rate, "per_host": setup.per_host, "nap": setup.nap,
                 "latency": setup.latency, "shares": setup.shares, "processor": setup.processor,
-                "first": setup.first, "overlap": setup.overlap, "baseline": setup.baseline,
+                "first": setup.first, "overlap": setup.overlap,
+                "compute": setup.compute, "baseline": setup.baseline,
                 "contestants": described, "rows": rows}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Owns doc/performance.md and the pages of experiments: what of the results is said."""
 from lib import experiments, headline, limits, plot, reduction, regret, results, scale, settings, simulate, size, text
+from lib import training
 
 # With whom ours is compared, and how that ends, if there is nobody.
 NOTHING = ["—", "no peer"]
@@ -172,11 +173,27 @@ def shares(setup, rows):
                          for label, found in lines.items()]), ""]
 
 
+def percent(parts):
+    """Median, lowest and highest."""
+    usual, least, most = (f"{100 * part:.1f}" for part in parts)
+    return f"{usual} % ({least}–{most})"
+
+
+def computed(setup, rows):
+    """What programs lose whose ranks compute while operations move."""
+    def each(seconds, row):
+        return f"{text.seconds(seconds / setup['hosts'])} ({seconds / setup['hosts'] / row.size * 2**30:.2f} s)"
+    lines = [[text.size(row.size), row.label, text.seconds(row.alone), percent(row.slowdown), row.launches,
+              text.seconds(row.median), text.seconds(row.own), percent(row.hidden), each(row.threads, row),
+              f"{100 * row.threads / setup['hosts'] / row.alone:.1f} %", offloaded(row)] for row in rows]
+    return [*text.table(["size", "contestant", "computing alone", "slower beside the operation", "launches",
+                         "until both are over", "own time", "hidden",
+                         "processor time of other threads, each host (for a GiB)", "of the time alone", "offloaded"],
+                        lines), ""]
+
+
 def overlapped(setup, rows):
     """What waits are left of operations that have time to move by themselves."""
-    def percent(hidden):
-        usual, least, most = (f"{100 * part:.1f}" for part in hidden)
-        return f"{usual} % ({least}–{most})"
     lines = [[text.size(row.size), row.label, text.seconds(row.median), text.spread(row.least, row.most),
               row.launches, text.seconds(row.own), percent(row.hidden),
               text.seconds(row.processor / setup["hosts"]), offloaded(row)] for row in rows]
@@ -232,6 +249,8 @@ def setup_section(name, setup, plots):
     lines = [f"## {setup['title']}", ""]
     if any(row.previous for row in rows):
         lines += comparison(rows)
+    elif rows and setup.get("compute"):
+        lines += computed(setup, rows)
     elif rows and setup.get("overlap"):
         lines += overlapped(setup, rows)
     elif rows and setup.get("shares"):
@@ -277,7 +296,7 @@ def experiment_page(name, result, plots):
         lines += [f"Settings of ours: `{' '.join(result['settings'])}`.", ""]
     for setup in result["setups"]:
         lines += setup_section(name, setup, plots)
-    for special in (reduction, scale, regret, settings, simulate, size):
+    for special in (reduction, scale, regret, settings, simulate, size, training):
         if special.KEY in result:
             lines += special.section(result[special.KEY])
     return lines

@@ -34,6 +34,9 @@ class Row:
     processor: float = None # seconds of all ranks; None if it was not measured
     own: float = None       # seconds of an operation that is waited for at once; None if nothing was between
     hidden: tuple = ()      # part of that which was not waited for, 0 to 1: median, lowest and highest of a launch
+    alone: float = None     # seconds of what the program computes, without an operation; None if it does not
+    slowdown: tuple = ()    # what it takes longer beside one, 0.1 for a tenth: median, lowest and highest of a launch
+    threads: float = None   # seconds of all threads but those that call MPI, of all ranks
     link: float = None      # bytes per second that came over the link of a host, with those of streams; or None
 
     @property
@@ -89,9 +92,9 @@ def slower_at(rows):
             if row.previous[3] < 1 and row.previous[1] <= 1 - SIGNIFICANT]
 
 
-def hidden_of(launches):
-    """(median, lowest, highest), or () if nothing was hidden on purpose."""
-    parts = [launch["hidden"] for launch in launches if launch.get("hidden") is not None]
+def range_of(launches, name):
+    """(median, lowest, highest) over launches, or () if it was not measured."""
+    parts = [launch[name] for launch in launches if launch.get(name) is not None]
     return (statistics.median(parts), min(parts), max(parts)) if parts else ()
 
 
@@ -104,7 +107,8 @@ def make_row(setup, contestant, size, launches):
                None if None in counts else sum(counts),
                sum(launch["operations"] for launch in launches), wire_mean(launches),
                previous_of(launches), median_of(launches, "processor"),
-               median_of(launches, "own"), hidden_of(launches), median_of(launches, "link"))
+               median_of(launches, "own"), range_of(launches, "hidden"), median_of(launches, "alone"),
+               range_of(launches, "slowdown"), median_of(launches, "threads"), median_of(launches, "link"))
 
 
 def rows_of(setup):

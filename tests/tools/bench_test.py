@@ -117,6 +117,17 @@ class Limits(unittest.TestCase):
         self.near(limits.limit("peers", setup(collective="reduce_scatter_block"), 16 * MiB), 0.75)
         self.near(limits.limit("peers", setup(collective="bcast"), 16 * MiB), 1)
 
+    def test_two_at_once(self):
+        for hosts, servers, times in ((8, 8, 1), (4, 4, 1), (8, 0, 1.75), (4, 0, 1.5), (8, 4, 0.875 + 0.7 / 8 + 0.3 * 0.875)):
+            self.near(limits.limit("servers", setup(collective="pair", hosts=hosts, servers=servers), 16 * MiB), times)
+        self.near(limits.limit("peers", setup(collective="pair", hosts=8), 16 * MiB), 1.75)
+        for collective, servers, peers in (("allreduce+allgather", 1.75, 2.25), ("allreduce+allreduce", 2, 3),
+                                           ("bcast+reduce", 2, 1.5)):
+            self.near(limits.limit("servers", setup(collective=collective), 16 * MiB), servers)
+            self.near(limits.limit("peers", setup(collective=collective), 16 * MiB), peers)
+        self.assertEqual(limits.bus_factor("pair", 4), 1.5)
+        self.assertEqual(limits.bus_factor("allreduce+allgather", 4), 2.25)
+
     def test_unequal_blocks(self):
         for hosts, first, times in ((8, 50, 13 / 14), (4, 50, 5 / 6), (8, 0, 1), (8, 100, 1), (2, 50, 0.5), (4, 25, 0.75)):
             self.near(limits.limit("servers", setup(hosts=hosts, servers=2, first=first, collective="reduce_scatter"),
@@ -612,6 +623,8 @@ class Verification(unittest.TestCase):
 
     def test_what_is_kept_of_overlap(self):
         row = {"seconds": [1], "offloaded": 1, "fallbacks": 0, "own_median_s": 0.5, "hidden": 0.25, "previous": None}
+        pair = measure.keep_row(row, {"iterations": 3, "collective": "bcast+reduce"}, None)
+        self.assertEqual(pair["operations"], 6)
         kept = measure.keep_row(row, {"iterations": 1}, None)
         self.assertEqual((kept["own"], kept["hidden"]), (0.5, 0.25))
 

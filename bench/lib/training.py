@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Owns the experiment about a program that shards its training: the time of a step, and what of it is waiting."""
+import statistics
+
+from lib import contestants, experiments, paths, text
+from lib.cluster import Cluster, PlaceError
+from lib.launch import launch
+
+NAME = "training"
+# In a result file.
+KEY = "training"
+# Debian's Python is the one that has the packaged mpi4py.
+PYTHON = "/usr/bin/python3"
+EXAMPLE = paths.REPO / "examples/fsdp.py"
+# Of one launch: eight Pythons on few processors take long to begin.
+MOST_SECONDS = 180
+HOSTS = 8
+# A matrix of weights is 1 MiB, and what a layer computes takes longer than what moves meanwhile.
+WORDS = ("--layers", "5", "--width", "512", "--steps", "10", "--compute", "50")
+
+SETUPS = tuple(experiments.Setup(f"{HOSTS}+{servers}", "training", HOSTS, (), (), servers=servers, nap=False,
+                                 snooping=True) for servers in (HOSTS, 0))
+
+
+def who(servers):
+    """Contestants with so many servers. All reduce in rank order or as they like; losses tell."""
+    ours = ("multicast=udp", "reproducible=rank_order")
+    return (contestants.DEFAULT,
+            contestants.Contestant("optcast-progress-mpi", "optcast, progress=mpi", kind="ours", embedded=not servers,
+                                   settings=(*ours, "progress=mpi")),
+            contestants.Contestant("optcast", "optcast", kind="ours", embedded=not servers, settings=ours))
+
+
+def numbers_of(outcome):
+    """What is kept of a launch: medians over its steps but the first, which sets up."""
+    numbers = outcome.numbers
+    if numbers is None:
+        return {"error": outcome.error}
+    return {"losses": numbers["losses"], "accuracy": numbers["accuracy"],
+            **{name: statistics.median(numbers[name][1:]) for name in ("seconds", "computing", "exposed")}}
+
+
+def measure_setup(setup, place, rounds):
+    """{contestants: [{name, label, kind, launches}]} of one cluster, launches in turns."""
+    place.prepare(setup)
+    rows = [{"name": c.name, "label": c.label, "kind": c.kind, "launches": []} for c in who(setup.servers)]
+    for _ in range(rounds):
+        for contestant, row in zip(who(setup.servers), rows):
+            command = [*place.command(contestant, setup), PYTHON, "-m", "mpi4py", str(EXAMPLE), *WORDS]
+            outcome = launch(command, paths.WORK, place.environment, MOST_SECONDS)
+            row["launches"].append(numbers_of(outcome))
+            if not outcome.ended:
+                place.renew(setup)
+    return {"servers": setup.servers, "rate": setup.rate, "rows": rows}
+
+
+def reference(rounds):
+    """Losses of the same without sharding, on this host; nothing without launches."""
+    if not rounds:
+        return []
+    place = Cluster()
+    command = ["mpirun", "--oversubscribe", "-np", str(HOSTS), "--mca", "coll", "^optcast", PYTHON, "-m", "mpi4py",
+               str(EXAMPLE), *WORDS[:-2], "--unsharded"]
+    outcome = launch(command, paths.WORK, place.environment, MOST_SECONDS)
+    if outcome.numbers is None:
+        raise PlaceError(f"training without sharding failed: {outcome.error}")
+    return outcome.numbers["losses"]
+
+
+def measure(options, rounds):
+    """All setups, and the losses that ours should have."""
+    measured = {"words": " ".join(WORDS), "hosts": HOSTS, "losses": reference(rounds), "setups": []}
+    for setup in SETUPS:
+        place = Cluster(options.set, options.keep, not options.unchecked)
+        try:
+            measured["setups"].append(measure_setup(setup, place, rounds))
+        finally:
+            place.close()
+    return measured
+
+
+def cell(launches, name):
+    """Median (min–max)."""
+    values = [launch[name] for launch in launches]
+    return f"{text.seconds(statistics.median(values))} ({text.spread(min(values), max(values))})"
+
+
+def line(row, default, losses):
+    """One contestant."""
+    good = [launch for launch in row["launches"] if "seconds" in launch]
+    if not good:
+        return [row["label"], *["—"] * 6]
+    usual = {name: statistics.median(launch[name] for launch in good) for name in ("seconds", "exposed")}
+    same = sum(launch["losses"] == losses for launch in good)
+    return [row["label"], cell(good, "seconds"), text.ratio(usual["seconds"] / default) if default else "—",
+            cell(good, "computing"), cell(good, "exposed"), f"{100 * usual['exposed'] / usual['seconds']:.1f} %",
+            f"{same} of {len(good)}"]
+
+
+def table(setup, losses):
+    """All contestants of a setup."""
+    times = [launch["seconds"] for row in setup["rows"] if row["name"] == "default"
+             for launch in row["launches"] if "seconds" in launch]
+    default = statistics.median(times) if times else None
+    return text.table(["contestant", "time of a step (min–max)", "× default", "computing", "waiting for communication",
+                       "of the step", "launches with the losses of training without sharding"],
+                      [line(row, default, losses) for row in setup["rows"]])
+
+
+def section(measured):
+    """Markdown."""
+    lines = [f"`examples/fsdp.py {measured['words']}` on {measured['hosts']} hosts, one rank on each. What a layer computes "
+             "is mostly a timed sleep, since all ranks share few processors here. Times are medians over steps of the "
+             "slowest rank. Losses are compared bit for bit.", ""]
+    for setup in measured["setups"]:
+        servers = f" + {setup['servers']} with servers" if setup["servers"] else ", embedded servers"
+        lines += [f"## {measured['hosts']} hosts{servers}, links of {setup['rate']} Mbit/s", "",
+                  *table(setup, measured["losses"]), ""]
+    return lines
