@@ -12,6 +12,7 @@ libocbase_la_SOURCES = \
 	base/limits.h \
 	base/log.h base/log.c \
 	base/mac.h base/mac.c \
+	base/registers.h base/registers.c \
 	base/output.h base/output.c \
 	base/rules.h base/rules.c \
 	base/settings.h base/settings.c \

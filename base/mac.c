@@ -16,6 +16,8 @@
 #include <openssl/params.h>
 #include <openssl/provider.h>
 
+#include "base/registers.h"
+
 #define HALF_KEY    16
 #define MAX_CONTEXT 64
 #define MAX_PURPOSE 64 /* with the final zero */
@@ -187,14 +189,17 @@ static bool mac_compute(oc_mac_t *mac, oc_nonce_t nonce, const void *head, size_
     uint8_t block[HALF_KEY];
     size_t size;
     int used;
+    bool ok;
 
     write_u64(nonce.high, block);
     write_u64(nonce.low, block + 8);
-    return 1 == EVP_EncryptUpdate(mac->aes, mac->key + HALF_KEY, &used, block, HALF_KEY)
-           && 1 == EVP_MAC_init(mac->poly1305, mac->key, sizeof(mac->key), NULL)
-           && 1 == EVP_MAC_update(mac->poly1305, head, head_size)
-           && (0 == body_size || 1 == EVP_MAC_update(mac->poly1305, body, body_size))
-           && 1 == EVP_MAC_final(mac->poly1305, code, &size, OC_MAC_SIZE);
+    ok = 1 == EVP_EncryptUpdate(mac->aes, mac->key + HALF_KEY, &used, block, HALF_KEY)
+         && 1 == EVP_MAC_init(mac->poly1305, mac->key, sizeof(mac->key), NULL)
+         && 1 == EVP_MAC_update(mac->poly1305, head, head_size)
+         && (0 == body_size || 1 == EVP_MAC_update(mac->poly1305, body, body_size))
+         && 1 == EVP_MAC_final(mac->poly1305, code, &size, OC_MAC_SIZE);
+    oc_registers_clean();
+    return ok;
 }
 
 void oc_mac_sign(oc_mac_t *mac, oc_nonce_t nonce, const void *head, size_t head_size,

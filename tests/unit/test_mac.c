@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __x86_64__
+#    include <cpuid.h>
+#endif
+
 #include "base/mac.h"
 
 static void from_hex(const char *hex, uint8_t *bytes)
@@ -160,6 +164,42 @@ static void test_misuse(void **state)
     test_keys_differ(state);
 }
 
+#ifdef __x86_64__
+
+#define UPPER_HALVES 4u         /* in the components of the processor's state */
+
+/* Which components are in use, if the processor tells; else 0. */
+static unsigned components_in_use(void)
+{
+    unsigned a, b, c, d;
+
+    if (!__builtin_cpu_supports("avx") || 0 == __get_cpuid_count(13, 1, &a, &b, &c, &d)
+        || 0 == (a & 4)) {
+        return 0;
+    }
+    __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(1));
+    return a;
+}
+
+/* Programs that are not compiled for AVX would compute many times as slowly from then on. */
+static void test_registers_are_left_clean(void **state)
+{
+    uint8_t text[300] = {1}, code[OC_MAC_SIZE];
+    oc_mac_t *mac = oc_mac_new("secret", 6, "test", NULL, 0);
+
+    (void) state;
+    assert_non_null(mac);
+    for (size_t size = 1; size <= sizeof(text); size++) {
+        oc_mac_sign(mac, (oc_nonce_t) {1, size}, text, size, NULL, 0, code);
+        assert_int_equal(components_in_use() & UPPER_HALVES, 0);
+        assert_true(oc_mac_verify(mac, (oc_nonce_t) {1, size}, text, size, NULL, 0, code));
+        assert_int_equal(components_in_use() & UPPER_HALVES, 0);
+    }
+    oc_mac_free(mac);
+}
+
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +208,9 @@ int main(void)
         cmocka_unit_test(test_keys_differ),
         cmocka_unit_test(test_each_bit),
         cmocka_unit_test(test_misuse),
+#ifdef __x86_64__
+        cmocka_unit_test(test_registers_are_left_clean),
+#endif
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
