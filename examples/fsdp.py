@@ -269,6 +269,8 @@ class Network:
             gradient, slopes = self.compute(
                 lambda at=layer, of=vector, s=slopes: self.layer_backward(at, of, active[at], s), 2)
             self.store.release(layer)
+            # before the gradients, which the messages by which it begins would have to wait behind
+            self.store.prefetch(layer - 2)
             self.store.reduce(layer, gradient)
             self.store.update(layer + 1)
         self.store.update(0)
@@ -282,7 +284,7 @@ class Network:
 
     def count_correct(self, images, labels):
         """Collective: every rank has images of its own, or none."""
-        active, pause, self.pause = [], self.pause, 0
+        pause, self.pause = self.pause, 0
         active = self.forward(images)
         self.store.release(len(self.shapes) - 1)
         self.pause = pause

@@ -6,12 +6,20 @@
 
 #include "client/collective/collective.h"
 
+static uint64_t awaited_until(const oc_client_t *client)
+{
+    return NULL != client->multicast
+               ? oc_multicast_is_awaited_until(client->multicast, client->now) : 0;
+}
+
+/* It may last longer from now on; only a look ends it, which begins what was held. */
 void oc_quiet_begin(oc_client_t *client)
 {
-    uint64_t until =
-        NULL != client->multicast ? oc_multicast_is_awaited_until(client->multicast, client->now) : 0;
+    uint64_t until = awaited_until(client);
 
-    client->quiet = until > client->now ? until : 0;
+    if (until > client->now && until > client->quiet) {
+        client->quiet = until;
+    }
 }
 
 static void start_held(oc_client_t *client)
@@ -27,11 +35,15 @@ static void start_held(oc_client_t *client)
 
 void oc_quiet_look(oc_client_t *client)
 {
-    if (0 != client->quiet) {
-        oc_quiet_begin(client);
-        if (0 == client->quiet) {
-            start_held(client);
-        }
+    uint64_t until;
+
+    if (0 == client->quiet) {
+        return;
+    }
+    until = awaited_until(client);
+    client->quiet = until > client->now ? until : 0;
+    if (0 == client->quiet) {
+        start_held(client);
     }
 }
 

@@ -271,14 +271,29 @@ static uint32_t ahead_beside(const oc_cast_group_t *group)
     const oc_cast_operation_t *operation = group->active;
     const oc_cast_net_t *net = &group->config.net;
     size_t beside = net->queued(net->context) * net->connections(net->context);
-    uint32_t others = operation->together ? operation->senders - 1 : 1, most, ahead;
+    uint32_t others = operation->together ? operation->senders - 1 : 1;
+    double part = (double) operation->part / OC_CAST_WHOLE;
 
     if (0 == beside || 0 == others) {
         return 0;
     }
+    part = group->backoff < part ? group->backoff : part;
+    return (uint32_t) ((double) (beside / others / group->payload) * part);
+}
+
+/* All chains together are no farther ahead than the whole window, and what ranks keep, let them be. */
+static uint32_t ahead_now(const oc_cast_group_t *group)
+{
+    const oc_cast_operation_t *operation = group->active;
+    uint32_t others = operation->senders - (operation->senders == group->config.num_ranks);
+    uint32_t ahead = oc_backoff_ahead(group), beside = ahead_beside(group), most;
+
+    if (0 == beside) {
+        return ahead;
+    }
     most = share_of_window(group, others, operation->together);
-    ahead = (uint32_t) ((double) (beside / others / group->payload) * group->backoff);
-    return ahead < most ? ahead : most;
+    most = most > ahead ? most - ahead : 0;
+    return ahead + (beside < most ? beside : most);
 }
 
 uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
@@ -287,7 +302,7 @@ uint32_t oc_chains_limit(oc_cast_group_t *group, uint64_t now)
     const oc_block_t *own_block = &operation->blocks[group->config.rank];
     const oc_chain_t *own = &operation->chains[own_block->chain];
     uint64_t base = own_block->start, limit = base + own_block->fragments;
-    uint32_t ahead = oc_backoff_ahead(group) + ahead_beside(group);
+    uint32_t ahead = ahead_now(group);
     unsigned moving = 0, stalled = 0;
 
     for (uint32_t k = 0; k < operation->num_chains; k++) {

@@ -124,6 +124,9 @@ static void test_pairs(void **state)
     expect_name(&o, "reduce_scatter_block+reduce_scatter_block");
     /* what one of them has, both may be given */
     assert_int_equal(parse("reduce_scatter+bcast --root 1 --first 30 -o max", &o), OC_PERF_RUN);
+    assert_int_equal(parse("allgather+reduce_scatter --first 30", &o), OC_PERF_RUN);
+    assert_int_equal(oc_perf_options_of(&o, 0).first, -1);
+    assert_int_equal(oc_perf_options_of(&o, 1).first, 30);
     assert_int_equal(parse("allgather+bcast -d byte", &o), OC_PERF_RUN);
     assert_int_equal(o.op, OC_PERF_OP_END);
 }

@@ -10,6 +10,9 @@ oc_perf_options_t oc_perf_options_of(const oc_perf_options_t *options, int index
         of.collective = options->second;
         of.second = options->collective;
     }
+    if (!oc_perf_has_counts(of.collective)) {
+        of.first = -1;
+    }
     if (!oc_perf_has_op(of.collective)) {
         of.op = OC_PERF_OP_END;
     }

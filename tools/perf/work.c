@@ -2,6 +2,7 @@
 /* A product of square matrices, some rows of it in each unit. */
 #include "tools/perf/work.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -64,7 +65,7 @@ static double now(void)
 
 uint64_t oc_perf_work_units(oc_perf_work_t *work, int milliseconds)
 {
-    double wanted = milliseconds / 1e3, begin = now(), best = wanted, last = begin, units;
+    double wanted = milliseconds / 1e3, begin = now(), best = INFINITY, last = begin, units;
 
     do {
         double time;

@@ -12,7 +12,7 @@ oc_perf_work_t *oc_perf_work_new(void);
 /* NULL is nothing. */
 void oc_perf_work_free(oc_perf_work_t *work);
 
-/* Some 100 us on a processor of today. */
+/* Some 20 to 100 us on a processor of today. */
 void oc_perf_work_unit(oc_perf_work_t *work);
 
 /* How many units take so many milliseconds, at least 1: computes for about that long, and uses the fastest parts. */
