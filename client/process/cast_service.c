@@ -111,7 +111,9 @@ void oc_client_cast_progress(oc_client_t *client)
     if (client->cast_news) {
         take_news(client);
     }
-    oc_client_cast_account(client);
+    if (NULL != client->multicast) {
+        oc_client_cast_account(client);
+    }
 }
 
 int oc_client_cast_sleep(oc_client_t *client, struct pollfd *fds, uint64_t *timeout)

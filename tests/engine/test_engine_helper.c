@@ -15,11 +15,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "client/group/quiet.h"
 #include "client/state/types.h"
 #include "tests/engine/casting.h"
 #include "tests/engine/harness.h"
 
 #define COUNT     50000 /* floats of a large one: many chunks */
+#define LARGE     100000 /* floats that are held for multicast */
 #define BLOCK     200000
 #define AT_ONCE   6
 #define ROUNDS    20
@@ -220,6 +222,29 @@ static void body_nobody(rank_t *rank)
     CHECK(0 == wakes(rank) && NULL == rank->client->helper);
 }
 
+/* Held for multicast, of which another operation begins when nothing has to wait any more: it is not forgotten. */
+static void body_held(rank_t *rank)
+{
+    static float sent[LARGE], sums[LARGE], sum[LARGE];
+    outcome_t outcome;
+    bool held;
+
+    rank_set_up_groups(rank, 1);
+    fill_contribution(sent, OC_TYPE_FLOAT, LARGE, rank->rank, 1);
+    fill_expected(sum, OC_OP_SUM, OC_TYPE_FLOAT, LARGE, rank->num_ranks, 1);
+    pthread_mutex_lock(&rank->client->lock);
+    rank->client->quiet = oc_clock_ns() + PATIENCE;
+    pthread_mutex_unlock(&rank->client->lock);
+    CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, sent, sums, LARGE, &outcome));
+    pthread_mutex_lock(&rank->client->lock);
+    held = NULL != rank_group(rank, 0)->queue;
+    oc_quiet_begin(rank->client);
+    pthread_mutex_unlock(&rank->client->lock);
+    CHECK(held);
+    CHECK(rank_wait(rank, &outcome, 1, 10) && OC_OK == outcome.status);
+    CHECK(0 == memcmp(sums, sum, sizeof(sums)));
+}
+
 /* The set-up is the application's: it calls the bootstrap. */
 static void body_setup(rank_t *rank)
 {
@@ -345,6 +370,19 @@ static void test_without(void **state)
     assert_true(ranks_succeed(&server, 3, &settings, body_nobody, 30));
 }
 
+static void test_held_is_not_forgotten(void **state)
+{
+    const char *options[] = {NULL};
+    oc_job_settings_t settings;
+    test_server_t server;
+
+    (void) state;
+    server_start(&server, options);
+    settings = settings_for(server.address);
+    settings.progress = OC_PROGRESS_MPI;
+    assert_true(ranks_succeed(&server, 3, &settings, body_held, 30));
+}
+
 static void test_setup_waits(void **state)
 {
     (void) state;
@@ -383,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_turns),       cmocka_unit_test(test_allgathers),
         cmocka_unit_test(test_beside_blocking), cmocka_unit_test(test_blocking_after),
         cmocka_unit_test(test_without),     cmocka_unit_test(test_setup_waits),
+        cmocka_unit_test(test_held_is_not_forgotten),
         cmocka_unit_test(test_left_behind), cmocka_unit_test(test_lost_server),
     };
 
