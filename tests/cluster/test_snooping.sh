@@ -251,7 +251,8 @@ test_communicators() {
     [ "$(grep -c -E "$flooded" "$tmp/floods.log")" -eq 1 ] || not_ok "floods: there is not one line" "$tmp/floods.log"
 }
 
-# A rank that is elsewhere during the test: with counters it cannot tell afterwards, packets wait for it.
+# A rank that is elsewhere during the test: with counters it cannot tell afterwards, packets wait for it, and its helper
+# thread looks meanwhile.
 test_away() {
     local stays
 
@@ -262,11 +263,13 @@ test_away() {
     as unprivileged
     # it has to leave when all have joined, and before the end
     for stays in 0.20 0.25 0.30 0.35 0.15 0.40; do
-        first_operations elsewhere --hosts 1-2 --per-host 2 -- away=2 stays=$stays away all all
+        first_operations elsewhere progress=mpi --hosts 1-2 --per-host 2 -- away=2 stays=$stays away all all
         ! has_fates elsewhere left offloaded offloaded || break
     done
     expect_fates elsewhere left offloaded offloaded
     [ "$(grep -c -E "$blind" "$tmp/elsewhere.log")" -eq 1 ] || not_ok "elsewhere: there is not one line" "$tmp/elsewhere.log"
+    attended first_operations helped progress=thread --hosts 1-2 --per-host 2 -- away=2 stays=0.25 away all all
+    expect_fates helped offloaded offloaded offloaded
     # who sends comes late, and so does who has joined
     attended first_operations late --hosts 1-3 -- away=0 away away=2 away
     expect_fates late offloaded offloaded

@@ -7,16 +7,19 @@
 targets="cast_message cast_record channel contact control datagram flood header hosts origin record ring rules seal
     segment servers settings shelf stream survey udp"
 
+# What computes a code.
+mac="base/mac.c base/registers.c -lcrypto"
+
 # What a target is built from, beside itself and what is in brackets: what it decodes [with what else].
 sources_of() {
     case $1 in
-    cast_message) echo "multicast/wire/cast_message.c multicast/peers/note.c [base/mac.c -lcrypto]" ;;
+    cast_message) echo "multicast/wire/cast_message.c multicast/peers/note.c [$mac]" ;;
     cast_record) echo "multicast/service/cast_record.c [node/offer.c]" ;;
     channel) echo "server/daemon/channel.c [base/descriptors.c]" ;;
     contact) echo "multicast/wire/contact.c [base/text.c]" ;;
     control) echo "protocol/control.c" ;;
     datagram) echo "multicast/wire/datagram.c" ;;
-    flood) echo "multicast/service/flood_frame.c [multicast/service/flood_judge.c base/mac.c -lcrypto]" ;;
+    flood) echo "multicast/service/flood_frame.c [multicast/service/flood_judge.c $mac]" ;;
     header) echo "protocol/message.c" ;;
     hosts) echo "net/host_set.c net/filter.c" ;;
     origin) echo "multicast/transport/verbs_origin.c [multicast/wire/datagram.c]" ;;
@@ -24,7 +27,7 @@ sources_of() {
     ring) echo "node/ring.c [node/segment.c node/doorbell.c base/descriptors.c]" ;;
     rules) echo "base/rules.c [base/text.c -linih]" ;;
     seal) echo "protocol/seal.c multicast/core/cast_seal.c [protocol/message.c multicast/wire/datagram.c
-        multicast/wire/cast_message.c multicast/peers/note.c base/mac.c -lcrypto]" ;;
+        multicast/wire/cast_message.c multicast/peers/note.c $mac]" ;;
     segment) echo "node/segment.c [node/doorbell.c base/descriptors.c]" ;;
     servers) echo "net/address.c [base/text.c]" ;;
     settings) echo "server/daemon/configuration.c base/settings.c base/text.c multicast/transport/cast_address.c
