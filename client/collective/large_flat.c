@@ -8,11 +8,13 @@
  * a link. On a lane the chunks go in the order of the vectors: if a later one could take the room
  * of an earlier one that waits for its horizon, ranks could wait for each other for ever.
  *
- * Lanes with different shares have to be done at the same time, or links would idle at the end.
- * They share this rank's link, which knows nothing of shares: a lane with a small one would run
- * ahead, and take from the others what it does not need. Hence the horizon: only chunks before it
- * may go, and it moves on a span ahead of the first chunk whose result is not here. With equal
- * shares there is none.
+ * All lanes have to be done at the same time, or links would idle at the end. They share this rank's
+ * link, which knows nothing of shares: a lane with a small one would run ahead, and take from the
+ * others what it does not need. Nor does TCP give connections equal parts of a link, if that and not
+ * the servers' is the slowest: one whose congestion window is small gets less, and keeps it small. A
+ * single slow one of all ranks holds up its server's chunks. Hence the horizon: only chunks before it
+ * may go, and it moves on a span ahead of the first chunk whose result is not here. Lanes that are
+ * ahead so have less under way, and leave the link to those behind.
  */
 #include "client/collective/large_flat.h"
 
@@ -59,17 +61,10 @@ static void large_flat_send_next(oc_part_t *part)
     }
 }
 
-static bool is_paced(const oc_large_t *large)
-{
-    return 0 != large->span;
-}
-
 static bool may_go(const oc_part_t *part)
 {
-    const oc_large_t *large = oc_large_of(part->allreduce);
-
-    return part == part->lane->line && oc_slot_is_there(part) && oc_vector_has_room(part)
-           && (!is_paced(large) || part->next.place < large->horizon);
+    return part == part->lane->line && part->next.place < oc_large_of(part->allreduce)->horizon
+           && oc_slot_is_there(part) && oc_vector_has_room(part);
 }
 
 /* What windows and horizon allow of the first vector in line, then of the next. */
@@ -117,8 +112,7 @@ static void large_flat_chunk_done(oc_part_t *part, const oc_client_chunk_t *chun
     large->news++;
     oc_large_received(part);
     large_flat_go_on(part->lane);
-    if (is_paced(large)
-        && (0 == large->flying || large->news >= large->pause)) {
+    if (0 == large->flying || large->news >= large->pause) {
         move_horizon(allreduce);
     }
 }
@@ -132,19 +126,15 @@ static void set_pace(oc_allreduce_t *allreduce)
 
     if (oc_allreduce_has_owners(allreduce)) {
         /* turns: not each of them has a chunk on all lanes */
-        large->span = allreduce->blocks.map.paced ? group->servers->teams.window : 0;
-        large->horizon = large->span;
+        large->span = group->servers->teams.window;
         large->pause = large->span * large->map.num_chunks / allreduce->blocks.map.most
                        / LOOKS_A_SPAN;
-        return;
+    } else {
+        large->span = ((uint64_t) group->servers->teams.window * division->period + division->most - 1)
+                      / division->most;
+        large->pause = large->span / LOOKS_A_SPAN;
     }
-    large->span = division->least == division->most
-                      ? 0
-                      : ((uint64_t) group->servers->teams.window * division->period + division->most
-                         - 1)
-                            / division->most;
     large->horizon = large->span;
-    large->pause = large->span / LOOKS_A_SPAN;
 }
 
 /*

@@ -8,7 +8,6 @@
 #include "base/text.h"
 
 /* Lanes whose shares differ by no more than this part of the largest keep step by themselves. */
-#define EVEN_PARTS 32u
 
 static size_t chunks_of(const oc_owner_block_t *block, uint32_t chunk_bytes)
 {
@@ -104,18 +103,6 @@ static uint16_t digest_of(const oc_block_map_t *map)
     return (uint16_t) (hash ^ hash >> 16 ^ hash >> 32 ^ hash >> 48);
 }
 
-/* By the shares alone, not by how many chunks that are: servers know who may keep step. */
-static bool differ(const uint64_t *shares, unsigned num_lanes)
-{
-    uint64_t least = UINT64_MAX, most = 0;
-
-    for (unsigned i = 0; i < num_lanes; i++) {
-        most = shares[i] > most ? shares[i] : most;
-        least = shares[i] > 0 && shares[i] < least ? shares[i] : least;
-    }
-    return most - least > most / EVEN_PARTS;
-}
-
 static void find_most(oc_block_map_t *map)
 {
     for (unsigned i = 0; i < map->num_lanes; i++) {
@@ -172,7 +159,6 @@ oc_status_t oc_block_map_make(oc_block_map_t *map, oc_owner_block_t *blocks, uin
         set_bounds(map, shares);
         find_most(map);
         map->digest = digest_of(map);
-        map->paced = differ(shares, num_lanes);
         status = !stepped || make_steps(map) ? OC_OK : OC_ERR_NO_MEMORY;
     }
     if (OC_OK != status) {

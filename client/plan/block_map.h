@@ -37,7 +37,6 @@ typedef struct {
     unsigned num_lanes;        /* aggregators that there are */
     uint32_t *bounds;          /* chunks of lane l: from bounds[l] to bounds[l + 1] - 1 */
     uint32_t most;             /* of the lane with most of them */
-    bool paced;                /* shares differ: lanes have to keep step */
     uint16_t digest;           /* of all of this: who owns what */
     uint32_t *steps, *chunks;  /* step of a chunk, chunk of a step; NULL: nobody asks */
 } oc_block_map_t;

@@ -35,20 +35,6 @@ static void fill_shares(oc_group_t *group, uint64_t *shares)
     }
 }
 
-bool oc_lanes_are_paced(const oc_group_t *group)
-{
-    /* what these aggregate of vectors whose result goes to owners depends on what they own */
-    if (group->servers->num_peers > 1) {
-        return true;
-    }
-    for (unsigned i = 1; i < group->servers->num_links; i++) {
-        if (share_of(group, i) != share_of(group, 0)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* So that the weight of one of several aggregators of a server is a whole number, nearly. */
 #define OWNER_WEIGHT_UNIT 65536u
 

@@ -9,11 +9,6 @@
 #include "client/state/types.h"
 
 oc_status_t oc_lanes_make(oc_group_t *group);
-/*
- * Whether shares differ, or may do so for results that go to owners, so that chunks may wait for
- * those of other lanes. Valid once all servers are connected.
- */
-bool oc_lanes_are_paced(const oc_group_t *group);
 void oc_lanes_free(oc_group_t *group);
 void oc_lanes_describe(const oc_group_t *group, char *buffer, size_t size);
 

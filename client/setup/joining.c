@@ -53,7 +53,7 @@ static void send_join(oc_group_t *group, oc_link_t *link, unsigned own, uint32_t
                                 .small_bytes = (uint32_t) settings->small_size,
                                 .reserves = NULL != group->node
                                             || 0 != group->servers->branch.parent
-                                            || oc_lanes_are_paced(group),
+                                            || count_aggregators(group) > 1,
                                 .leaves = group->servers->branch.leaves,
                                 .leaf = group->servers->branch.leaf};
     link->teams[own].asked = true;

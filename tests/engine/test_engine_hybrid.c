@@ -342,12 +342,17 @@ static void test_rank_exits(void **state)
 #define PACED_CHUNKS 150
 #define PACED_COUNT  (PACED_CHUNKS * 16384 / sizeof(float))
 
-static void body_paced(rank_t *rank)
+static void body_without_peers(rank_t *rank)
 {
     static float send[PACED_COUNT], recv[PACED_COUNT];
 
-    rank->per_host = 1;
     CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, send, recv, PACED_COUNT));
+}
+
+static void body_paced(rank_t *rank)
+{
+    rank->per_host = 1;
+    body_without_peers(rank);
 }
 
 /* Times at which each chunk of rank 0 was posted and its result was there. */
@@ -378,52 +383,61 @@ static unsigned read_times(const char *path, const oc_division_t *division,
     return count;
 }
 
-/*
- * A peer has half of what the server has, and the same window. It may not run ahead: no chunk goes
- * before those that are two spans before it have their results.
- */
-static void check_pace(const char *path)
+/* No lane may run ahead: no chunk goes before those that are two spans before it have their results. */
+static void check_pace(const char *path, const uint64_t *shares, unsigned num_lanes, unsigned span)
 {
-    const unsigned span = 3 * 6 / 2;
-    uint64_t shares[5] = {oc_share_of_server(4, OC_WEIGHT_ONE, 1)}, times[PACED_CHUNKS][2] = {{0}};
+    uint64_t times[PACED_CHUNKS][2] = {{0}};
     oc_division_t division;
 
-    for (unsigned i = 1; i < 5; i++) {
-        shares[i] = oc_share_of_peer(4, OC_WEIGHT_ONE);
-    }
-    assert_int_equal(oc_division_make(shares, 5, &division), OC_OK);
-    assert_int_equal(division.period, 6);
+    assert_int_equal(oc_division_make(shares, num_lanes, &division), OC_OK);
+    assert_int_equal((3 * division.period + division.most - 1) / division.most, span);
     assert_int_equal(read_times(path, &division, times), PACED_CHUNKS);
     for (unsigned chunk = 2 * span; chunk < PACED_CHUNKS; chunk++) {
         for (unsigned before = 0; before <= chunk - 2 * span; before++) {
             assert_true(times[before][1] <= times[chunk][0]);
         }
     }
-    /* but the server's window is open from the beginning */
+    /* but the window of the largest share is open from the beginning */
     for (unsigned chunk = 0; chunk < PACED_CHUNKS; chunk++) {
         assert_true(times[oc_division_place(&division, 0, 3 - 1)][0] < times[chunk][1]);
     }
     oc_division_free(&division);
 }
 
-static void test_pace(void **state)
+static void run_paced(const char *const *weights, void (*body)(rank_t *), const uint64_t *shares, unsigned num_lanes, unsigned span)
 {
-    const char *const weights[] = {"", NULL};
     char prefix[80], path[128];
     oc_job_settings_t settings;
     farm_t farm;
 
-    (void) state;
     farm_start(&farm, "1", weights);
     snprintf(prefix, sizeof(prefix), "%s-t", farm.path);
     settings = test_settings(farm.list);
     settings.timeline = prefix;
-    assert_int_equal(ranks_run(4, &settings, body_paced, 30), 0);
+    assert_int_equal(ranks_run(4, &settings, body, 30), 0);
     farm_stop(&farm);
     snprintf(path, sizeof(path), "%s-rank-0.timeline", prefix);
-    check_pace(path);
+    check_pace(path, shares, num_lanes, span);
     snprintf(path, sizeof(path), "rm -f %s-*.timeline", prefix);
     assert_int_equal(system(path), 0);
+}
+
+/* A peer has half of what the server has, and the same window. */
+static void test_pace(void **state)
+{
+    uint64_t shares[5] = {oc_share_of_server(4, OC_WEIGHT_ONE, 1)};
+
+    (void) state;
+    for (unsigned i = 1; i < 5; i++) {
+        shares[i] = oc_share_of_peer(4, OC_WEIGHT_ONE);
+    }
+    run_paced((const char *[]) {"", NULL}, body_paced, shares, 5, 9);
+}
+
+static void test_pace_of_equals(void **state)
+{
+    (void) state;
+    run_paced((const char *[]) {"", "", "", NULL}, body_without_peers, (const uint64_t[]) {1, 1, 1}, 3, 9);
 }
 
 /* usage: test_engine_hybrid [--few]: without those that take long, where all is slow */
@@ -437,6 +451,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_peer_cannot_start),
         cmocka_unit_test(test_rank_exits),
         cmocka_unit_test(test_pace),
+        cmocka_unit_test(test_pace_of_equals),
     }, few[] = {
         cmocka_unit_test(test_two_servers),
         cmocka_unit_test(test_in_flight),

@@ -179,7 +179,6 @@ static void test_equal(void **state)
     for (unsigned lane = 0; lane < 8; lane++) {
         assert_int_equal(map.bounds[lane], lane * 11);
     }
-    assert_false(map.paced);
     /* and they take turns */
     for (uint32_t step = 0; step < map.num_chunks; step++) {
         assert_int_equal(oc_block_map_lane(&map, map.chunks[step]), step % 8);
