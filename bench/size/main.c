@@ -193,7 +193,7 @@ static oc_crowd_join_t default_join(uint32_t number, uint32_t hosts, uint32_t pe
         .ranks_each = aggregators,
         .chunk_bytes = (uint32_t) oc_settings_largest_chunk(&settings),
         .window = (uint32_t) settings.window,
-        .small_bytes = (uint32_t) settings.small_size, .reserves = per_host > 1};
+        .small_bytes = (uint32_t) settings.small_size, .reserves = per_host > 1 || aggregators > 1};
 }
 
 static void start_server(test_server_t *server, unsigned aggregators)

@@ -10,11 +10,11 @@
  *
  * All lanes have to be done at the same time, or links would idle at the end. They share this rank's
  * link, which knows nothing of shares: a lane with a small one would run ahead, and take from the
- * others what it does not need. Nor does TCP give connections equal parts of a link, if that and not
- * the servers' is the slowest: one whose congestion window is small gets less, and keeps it small. A
- * single slow one of all ranks holds up its server's chunks. Hence the horizon: only chunks before it
- * may go, and it moves on a span ahead of the first chunk whose result is not here. Lanes that are
- * ahead so have less under way, and leave the link to those behind.
+ * others what it does not need. Nor does TCP give connections equal parts of a link, if that and
+ * not the servers' is the slowest: one whose congestion window is small gets less, and keeps it
+ * small. A single slow one of all ranks holds up its server's chunks. Hence the horizon: only chunks
+ * before it may go, and it moves on a span ahead of the first chunk whose result is not here. Lanes
+ * that are ahead so have less under way, and leave the link to those behind.
  */
 #include "client/collective/large_flat.h"
 
@@ -77,7 +77,8 @@ static void large_flat_go_on(oc_lane_t *lane)
 
 /*
  * A lane's results hardly ever come in another order than it was asked, so its number of results
- * tells how far it is. Now and then is enough, and cheap with any number of lanes.
+ * tells how far it is. Now and then is enough, and cheap with any number of lanes, and whenever the
+ * lane that is behind has come on: with all others at the horizon, nothing else comes.
  */
 static void move_horizon(oc_allreduce_t *allreduce)
 {
@@ -90,7 +91,10 @@ static void move_horizon(oc_allreduce_t *allreduce)
         if (part->received < part->share.count) {
             uint64_t place = oc_chunk_map_chunk(&large->map, &part->share, part->received).place;
 
-            first = place < first ? place : first;
+            if (place < first) {
+                first = place;
+                large->last = part;
+            }
         }
     }
     large->news = 0;
@@ -112,7 +116,7 @@ static void large_flat_chunk_done(oc_part_t *part, const oc_client_chunk_t *chun
     large->news++;
     oc_large_received(part);
     large_flat_go_on(part->lane);
-    if (0 == large->flying || large->news >= large->pause) {
+    if (0 == large->flying || part == large->last || large->news >= large->pause) {
         move_horizon(allreduce);
     }
 }
@@ -130,7 +134,8 @@ static void set_pace(oc_allreduce_t *allreduce)
         large->pause = large->span * large->map.num_chunks / allreduce->blocks.map.most
                        / LOOKS_A_SPAN;
     } else {
-        large->span = ((uint64_t) group->servers->teams.window * division->period + division->most - 1)
+        large->span = ((uint64_t) group->servers->teams.window * division->period + division->most
+                       - 1)
                       / division->most;
         large->pause = large->span / LOOKS_A_SPAN;
     }

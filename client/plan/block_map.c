@@ -7,8 +7,6 @@
 
 #include "base/text.h"
 
-/* Lanes whose shares differ by no more than this part of the largest keep step by themselves. */
-
 static size_t chunks_of(const oc_owner_block_t *block, uint32_t chunk_bytes)
 {
     return (block->bytes + chunk_bytes - 1) / chunk_bytes;

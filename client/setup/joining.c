@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "client/group/place.h"
 #include "client/servers/connection.h"
-#include "client/servers/lanes.h"
 #include "client/servers/network.h"
 #include "client/servers/targets.h"
 #include "client/servers/tree.h"

@@ -3,9 +3,9 @@
  * Reserves: memory that is kept back, so that among all that wait for some there is always one that
  * gets it.
  *
- * Whoever has memory for a chunk waits for its contributions. Of most groups these come by
- * themselves. In the node shape a rank may have to wait for the results of earlier chunks first,
- * which other teams reduce, and where ranks keep a pace, for those of slower aggregators: these may
+ * Whoever has memory for a chunk waits for its contributions. Of groups with one aggregator these
+ * come by themselves. Where there are more, a rank may have to wait for the results of earlier chunks
+ * of slower aggregators first, and in the node shape for those that other teams reduce: these may
  * wait for memory in vain, if chunks that come later have it all. As long as such a group is there,
  * an aggregator keeps room back for one step of any of its groups, which it lends only to who lacks
  * nothing else: to a chunk whose contributions are all here or announced, and to a small collective

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Owns the test that groups whose ranks begin in different orders all end, with the right results, in
- * the node shape and with memory for two steps on each aggregator, one of which is the reserve that
- * all groups share. That they would wait for ever without it, tests/model/reserve.pml shows, and
+ * Owns the test that groups whose ranks begin in different orders all end, with the right results, with
+ * memory for two steps on each aggregator, one of which is the reserve that all groups share: in the node
+ * shape, and in the flat one, where ranks keep two servers in step. That they would wait for ever without it, tests/model/reserve.pml shows, and
  * test_small_has_reserve of test_engine_node in one case. That they do if it is lent to whoever has
  * begun, the narrow window here shows: who has it waits for steps of the other server.
  */
@@ -24,6 +24,7 @@
 #define ROUNDS 3
 #define COUNT  200003u        /* elements, of several chunks for each team and aggregator */
 #define CHUNK  229376u        /* of two hosts, and two of these: all that an aggregator has */
+#define FLAT   (CHUNK / 4)    /* the same of eight ranks */
 
 /* Two hosts of four ranks; their numbers begin at 1. */
 static const uint8_t hosts[RANKS] = {1, 2, 1, 2, 1, 2, 1, 2};
@@ -63,13 +64,13 @@ static void compare_all(rank_t *rank, unsigned round, const outcome_t outcomes[G
     free(expected);
 }
 
-static void body_orders(rank_t *rank)
+static void run_rounds(rank_t *rank, bool node)
 {
     unsigned long long before;
     outcome_t outcomes[GROUPS];
     char text[256];
 
-    rank->hosts = hosts;
+    rank->hosts = node ? hosts : NULL;
     for (unsigned group = 0; group < GROUPS; group++) {
         send_of[group] = malloc(COUNT * sizeof(int32_t));
         recv_of[group] = malloc(COUNT * sizeof(int32_t));
@@ -77,7 +78,7 @@ static void body_orders(rank_t *rank)
     }
     rank_set_up_groups(rank, GROUPS);
     oc_group_describe(rank->groups[0], text, sizeof(text));
-    CHECK(NULL != strstr(text, "node reduction shape"));
+    CHECK(node == (NULL != strstr(text, "node reduction shape")));
     before = rank->counters.allreduce_offloaded;
     for (unsigned round = 0; round < ROUNDS; round++) {
         begin_all(rank, round, outcomes);
@@ -89,6 +90,16 @@ static void body_orders(rank_t *rank)
         free(send_of[group]);
         free(recv_of[group]);
     }
+}
+
+static void body_node(rank_t *rank)
+{
+    run_rounds(rank, true);
+}
+
+static void body_flat(rank_t *rank)
+{
+    run_rounds(rank, false);
 }
 
 /* Else nobody had to wait, and the test says nothing. However it was lent, it was there once. */
@@ -108,7 +119,7 @@ static void expect_within_limit(test_server_t *server)
     assert_in_range(used, 1, limit);
 }
 
-static void run_orders(int window)
+static void run_orders(void (*body)(rank_t *), uint32_t chunk, int window)
 {
     const char *options[] = {"--memory-limit", "1M", NULL};
     oc_job_settings_t settings;
@@ -122,11 +133,11 @@ static void run_orders(int window)
     settings = test_settings(list);
     settings.peer_aggregation = OC_PEERS_OFF;
     settings.small_size = 1024;
-    settings.chunk_size = CHUNK;
+    settings.chunk_size = chunk;
     settings.window = window;
     settings.heartbeat_timeout = 60;
     settings.connect_timeout = 30;
-    assert_int_equal(ranks_run(RANKS, &settings, body_orders, 200), 0);
+    assert_int_equal(ranks_run(RANKS, &settings, body, 200), 0);
     for (int i = 0; i < 2; i++) {
         expect_within_limit(&servers[i]);
         assert_int_equal(server_stop(&servers[i]), 0);
@@ -136,7 +147,7 @@ static void run_orders(int window)
 static void test_orders(void **state)
 {
     (void) state;
-    run_orders(3);
+    run_orders(body_node, CHUNK, 3);
 }
 
 /*
@@ -147,13 +158,26 @@ static void test_orders(void **state)
 static void test_narrow(void **state)
 {
     (void) state;
-    run_orders(1);
+    run_orders(body_node, CHUNK, 1);
+}
+
+static void test_flat(void **state)
+{
+    (void) state;
+    run_orders(body_flat, FLAT, 3);
+}
+
+static void test_flat_narrow(void **state)
+{
+    (void) state;
+    run_orders(body_flat, FLAT, 1);
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_orders),
-                                       cmocka_unit_test(test_narrow)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_orders), cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_flat), cmocka_unit_test(test_flat_narrow)};
 
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
