@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Owns the experiment about a program that shards its training: the time of a step, and what of it is waiting."""
+import re
 import statistics
 
 from lib import contestants, experiments, paths, text
@@ -16,7 +17,13 @@ EXAMPLE = paths.REPO / "examples/fsdp.py"
 MOST_SECONDS = 180
 HOSTS = 8
 # A matrix of weights is 1 MiB, and what a layer computes takes longer than what moves meanwhile.
-WORDS = ("--layers", "5", "--width", "512", "--steps", "10", "--compute", "50")
+LAYERS, STEPS = 5, 10
+WORDS = ("--layers", str(LAYERS), "--width", "512", "--steps", str(STEPS), "--compute", "50")
+# In a step each layer is gathered for the forward pass, all but the last one again for the backward pass, and reduced.
+COLLECTIVES = STEPS * (3 * LAYERS - 1)
+# What rank 0 says at the end, with verbose=1.
+SUMMARY = re.compile(r"optcast: rank 0: (\d+) collectives offloaded, .*, (\d+) fell back")
+TIMES = ("seconds", "computing", "exposed", "waiting")
 
 SETUPS = tuple(experiments.Setup(f"{HOSTS}+{servers}", "training", HOSTS, (), (), servers=servers, nap=False,
                                  snooping=True) for servers in (HOSTS, 0))
@@ -24,20 +31,29 @@ SETUPS = tuple(experiments.Setup(f"{HOSTS}+{servers}", "training", HOSTS, (), ()
 
 def who(servers):
     """Contestants with so many servers. All reduce in rank order or as they like; losses tell."""
-    ours = ("multicast=udp", "reproducible=rank_order")
+    ours = ("multicast=udp", "reproducible=rank_order", "verbose=1")
     return (contestants.DEFAULT,
             contestants.Contestant("optcast-progress-mpi", "optcast, progress=mpi", kind="ours", embedded=not servers,
                                    settings=(*ours, "progress=mpi")),
             contestants.Contestant("optcast", "optcast", kind="ours", embedded=not servers, settings=ours))
 
 
-def numbers_of(outcome):
+def offloaded(contestant, output):
+    """How many collectives were; ends the experiment if these are not all."""
+    found = SUMMARY.search(output)
+    count, left = (int(found[1]), int(found[2])) if found else (0, 0)
+    if contestant.kind == "ours" and (count < COLLECTIVES or left):
+        raise PlaceError(f"{contestant.label}: {count} collectives were offloaded and {left} left, of at least {COLLECTIVES}")
+    return count
+
+
+def numbers_of(contestant, outcome):
     """What is kept of a launch: medians over its steps but the first, which sets up."""
     numbers = outcome.numbers
     if numbers is None:
         return {"error": outcome.error}
-    return {"losses": numbers["losses"], "accuracy": numbers["accuracy"],
-            **{name: statistics.median(numbers[name][1:]) for name in ("seconds", "computing", "exposed")}}
+    return {"losses": numbers["losses"], "accuracy": numbers["accuracy"], "offloaded": offloaded(contestant, outcome.output),
+            **{name: statistics.median(numbers[name][1:]) for name in TIMES}}
 
 
 def measure_setup(setup, place, rounds):
@@ -48,7 +64,7 @@ def measure_setup(setup, place, rounds):
         for contestant, row in zip(who(setup.servers), rows):
             command = [*place.command(contestant, setup), PYTHON, "-m", "mpi4py", str(EXAMPLE), *WORDS]
             outcome = launch(command, paths.WORK, place.environment, MOST_SECONDS)
-            row["launches"].append(numbers_of(outcome))
+            row["launches"].append(numbers_of(contestant, outcome))
             if not outcome.ended:
                 place.renew(setup)
     return {"servers": setup.servers, "rate": setup.rate, "rows": rows}
@@ -89,12 +105,12 @@ def line(row, default, losses):
     """One contestant."""
     good = [launch for launch in row["launches"] if "seconds" in launch]
     if not good:
-        return [row["label"], *["—"] * 6]
+        return [row["label"], *["—"] * 7]
     usual = {name: statistics.median(launch[name] for launch in good) for name in ("seconds", "exposed")}
     same = sum(launch["losses"] == losses for launch in good)
     return [row["label"], cell(good, "seconds"), text.ratio(usual["seconds"] / default) if default else "—",
             cell(good, "computing"), cell(good, "exposed"), f"{100 * usual['exposed'] / usual['seconds']:.1f} %",
-            f"{same} of {len(good)}"]
+            cell(good, "waiting"), f"{same} of {len(good)}"]
 
 
 def table(setup, losses):
@@ -102,8 +118,8 @@ def table(setup, losses):
     times = [launch["seconds"] for row in setup["rows"] if row["name"] == "default"
              for launch in row["launches"] if "seconds" in launch]
     default = statistics.median(times) if times else None
-    return text.table(["contestant", "time of a step (min–max)", "× default", "computing", "waiting for communication",
-                       "of the step", "launches with the losses of training without sharding"],
+    return text.table(["contestant", "time of a step (min–max)", "× default", "computing", "exposed communication",
+                       "of the step", "waiting, at most", "launches with the losses of training without sharding"],
                       [line(row, default, losses) for row in setup["rows"]])
 
 
@@ -111,7 +127,8 @@ def section(measured):
     """Markdown."""
     lines = [f"`examples/fsdp.py {measured['words']}` on {measured['hosts']} hosts, one rank on each. What a layer computes "
              "is mostly a timed sleep, since all ranks share few processors here. Times are medians over steps of the "
-             "slowest rank. Losses are compared bit for bit.", ""]
+             "slowest rank. Exposed is what the rank waits that waits least; the others also wait for slower ones. Losses "
+             f"are compared bit for bit, and all {COLLECTIVES} gathers and reductions of a launch of ours were offloaded.", ""]
     for setup in measured["setups"]:
         servers = f" + {setup['servers']} with servers" if setup["servers"] else ", embedded servers"
         lines += [f"## {measured['hosts']} hosts{servers}, links of {setup['rate']} Mbit/s", "",
