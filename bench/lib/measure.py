@@ -38,7 +38,8 @@ class Effort:
         count = int(self.budget / max(estimate, 1e-9))
         least = self.least if estimate * self.least < MOST_SECONDS else 2
         count = max(least, min(count, self.most))
-        return count, max(1, count // 10)
+        # the first one sets up, and the second is slower than later ones where it was
+        return count, max(2, count // 10)
 
 
 def counted_between(counters):

@@ -181,8 +181,8 @@ class Statistics(unittest.TestCase):
         effort = measure.Effort()
         self.assertEqual(effort.iterations(1e-6), (100, 10))
         self.assertEqual(effort.iterations(0.05), (20, 2))
-        self.assertEqual(effort.iterations(0.7), (3, 1))
-        self.assertEqual(effort.iterations(3), (2, 1))
+        self.assertEqual(effort.iterations(0.7), (3, 2))
+        self.assertEqual(effort.iterations(3), (2, 2))
 
     def test_wire(self):
         before = {f"h{k}": (0, 0) for k in range(1, 4)}
