@@ -29,6 +29,7 @@ struct oc_watch_counters {
     int list_fd;               /* the kernel's list of interfaces and what they count */
     int socket_fd;             /* to ask for the card's */
     unsigned count;
+    uint32_t total;            /* of the card, wanted or not: what there is room for */
     struct ethtool_stats *card;/* NULL: it has none that are wanted */
     uint32_t wanted[OC_WATCH_COUNTERS]; /* their numbers */
 };
@@ -86,7 +87,7 @@ static void survey_card(oc_watch_counters_t *counters)
         names->cmd = ETHTOOL_GSTRINGS;
         names->string_set = ETH_SS_STATS;
         names->len = total;
-        counters->card->n_stats = total;
+        counters->total = total;
         if (ask_card(counters, names)) {
             choose_of_card(counters, names, total);
         }
@@ -136,8 +137,13 @@ bool oc_watch_counters_read(oc_watch_counters_t *counters, uint64_t values[OC_WA
     if (counters->count == OF_KERNEL) {
         return true;
     }
+    /* a card that is configured anew has others, and drivers write as many as they have */
+    if (count_of_card(counters) != counters->total) {
+        return false;
+    }
     counters->card->cmd = ETHTOOL_GSTATS;
-    if (!ask_card(counters, counters->card)) {
+    counters->card->n_stats = counters->total;
+    if (!ask_card(counters, counters->card) || counters->card->n_stats != counters->total) {
         return false;
     }
     for (unsigned i = OF_KERNEL; i < counters->count; i++) {
