@@ -60,8 +60,7 @@ typedef struct {
     void (*committed)(oc_allreduce_t *allreduce);
     oc_part_t *due;            /* node shape: of the step that may be sent */
     uint64_t span, horizon;    /* flat shape: see large_flat.c … */
-    uint64_t pause;            /* … and how many chunks end from one look to the next … */
-    const oc_part_t *last;     /* … unless one of this part does, which was behind the others */
+    uint64_t pause;            /* … and how many chunks end from one look to the next */
     uint32_t flying;           /* chunks in flight */
     uint32_t news;             /* flat shape: chunks that have ended since the last look */
     oc_mapping_t *mappings[3]; /* of recv, send and the arena, if the network's devices have to

@@ -77,8 +77,8 @@ static void large_flat_go_on(oc_lane_t *lane)
 
 /*
  * A lane's results hardly ever come in another order than it was asked, so its number of results
- * tells how far it is. Now and then is enough, and cheap with any number of lanes, and whenever the
- * lane that is behind has come on: with all others at the horizon, nothing else comes.
+ * tells how far it is. Now and then is enough, and cheap with any number of lanes, and more often when
+ * no more is in flight than on one lane: all others are at the horizon then.
  */
 static void move_horizon(oc_allreduce_t *allreduce)
 {
@@ -91,10 +91,7 @@ static void move_horizon(oc_allreduce_t *allreduce)
         if (part->received < part->share.count) {
             uint64_t place = oc_chunk_map_chunk(&large->map, &part->share, part->received).place;
 
-            if (place < first) {
-                first = place;
-                large->last = part;
-            }
+            first = place < first ? place : first;
         }
     }
     large->news = 0;
@@ -116,7 +113,8 @@ static void large_flat_chunk_done(oc_part_t *part, const oc_client_chunk_t *chun
     large->news++;
     oc_large_received(part);
     large_flat_go_on(part->lane);
-    if (0 == large->flying || part == large->last || large->news >= large->pause) {
+    if (large->flying <= allreduce->base.group->servers->teams.window
+        || large->news >= large->pause) {
         move_horizon(allreduce);
     }
 }

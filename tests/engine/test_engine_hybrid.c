@@ -404,7 +404,8 @@ static void check_pace(const char *path, const uint64_t *shares, unsigned num_la
     oc_division_free(&division);
 }
 
-static void run_paced(const char *const *weights, void (*body)(rank_t *), const uint64_t *shares, unsigned num_lanes, unsigned span)
+static void run_paced(const char *const *weights, void (*body)(rank_t *), const uint64_t *shares,
+                      unsigned num_lanes, unsigned span)
 {
     char prefix[80], path[128];
     oc_job_settings_t settings;
@@ -437,7 +438,8 @@ static void test_pace(void **state)
 static void test_pace_of_equals(void **state)
 {
     (void) state;
-    run_paced((const char *[]) {"", "", "", NULL}, body_without_peers, (const uint64_t[]) {1, 1, 1}, 3, 9);
+    run_paced((const char *[]) {"", "", "", NULL}, body_without_peers, (const uint64_t[]) {1, 1, 1}, 3,
+              9);
 }
 
 /* usage: test_engine_hybrid [--few]: without those that take long, where all is slow */

@@ -2,7 +2,8 @@
 /*
  * Owns the test that groups whose ranks begin in different orders all end, with the right results, with
  * memory for two steps on each aggregator, one of which is the reserve that all groups share: in the node
- * shape, and in the flat one, where ranks keep two servers in step. That they would wait for ever without it, tests/model/reserve.pml shows, and
+ * shape, and in the flat one, where ranks keep two servers in step. That they would wait for ever
+ * without it in the node shape, tests/model/reserve.pml shows, and
  * test_small_has_reserve of test_engine_node in one case. That they do if it is lent to whoever has
  * begun, the narrow window here shows: who has it waits for steps of the other server.
  */
