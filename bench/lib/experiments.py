@@ -269,6 +269,14 @@ EXPERIMENTS = (
         (Setup("4+4", "allreduce", 4, ("default", "recursive-doubling", "optcast"), SMALL,
                servers=4, nap=False, latency=True),)),
     Experiment(
+        "small-nonblocking", "Allreduce of 8 bytes, blocking and nonblocking",
+        "What it costs that a thread would move nonblocking operations on while the program computes, where it has nothing "
+        "to do: each operation is waited for at once.",
+        (Setup("4+4-blocking", "allreduce", 4, ("optcast", "optcast-progress-mpi"), SMALL[:1], servers=4, nap=False,
+               latency=True, baseline="optcast-progress-mpi"),
+         Setup("4+4-nonblocking", "allreduce", 4, ("optcast-nonblocking", "optcast-nonblocking-progress-mpi"), SMALL[:1],
+               servers=4, nap=False, latency=True, baseline="optcast-nonblocking-progress-mpi"))),
+    Experiment(
         "one-node", "Allreduce on one host, embedded servers",
         "Servers as threads of the ranks, and all operations offloaded (mode always): what that "
         "costs where it should not be used.",

@@ -84,7 +84,7 @@ def keep_row(row, numbers, wire, link=None):
     at_once = 2 if limits.is_pair(numbers.get("collective", "")) else 1
     kept = {"seconds": row["seconds"], "offloaded": row["offloaded"],
             "fallbacks": row["fallbacks"], "operations": numbers["iterations"] * at_once,
-            "processor": row.get("processor_s"), "wire": wire}
+            "processor": row.get("processor_s"), "wakes": row.get("helper_wakes"), "wire": wire}
     if link is not None:
         kept["link"] = link
     if row.get("hidden") is not None:

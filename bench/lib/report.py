@@ -139,7 +139,8 @@ def detail_row(setup, row, best):
              text.ratio(best.median / row.median) if best and row.contestant["kind"] != "other"
              else "—", text.digits(algorithm), text.digits(bus)]
     used = text.seconds(row.processor / setup["hosts"]) if row.processor is not None else "—"
-    return cells + wire_cells(row) + [offloaded(row), used]
+    woke = "—" if row.wakes is None else f"{row.wakes:.3f}"
+    return cells + wire_cells(row) + [offloaded(row), used, woke]
 
 
 def hidden_columns(setup, rows):
@@ -157,6 +158,8 @@ def hidden_columns(setup, rows):
         hidden |= {11}
     if not setup.get("processor"):
         hidden |= {12}
+    if not setup["latency"] or not any(row.wakes for row in rows):
+        hidden |= {13}
     return hidden
 
 
@@ -205,7 +208,7 @@ def details(setup, rows):
     """Everybody at every size."""
     head = ["size", "contestant", "time", "min–max", "launches", "× limit", "ratio",
             "alg. Mbit/s", "bus Mbit/s", "MB sent / received, host with ranks",
-            "MB sent / received, host with server", "offloaded", "processor time, each host"]
+            "MB sent / received, host with server", "offloaded", "processor time, each host", "helper woke, an operation"]
     lines = [detail_row(setup, row, results.reference(setup, rows, row.size)) for row in rows]
     hidden = hidden_columns(setup, rows)
     head, *lines = [[cell for i, cell in enumerate(line) if i not in hidden]

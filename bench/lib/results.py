@@ -37,6 +37,7 @@ class Row:
     alone: float = None     # seconds of what the program computes, without an operation; None if it does not
     slowdown: tuple = ()    # what it takes longer beside one, 0.1 for a tenth: median, lowest and highest of a launch
     threads: float = None   # seconds of all threads but those that call MPI, of all ranks
+    wakes: float = None     # of the thread that moves operations on, an operation, on the rank with the most; or None
     link: float = None      # bytes per second that came over the link of a host, with those of streams; or None
 
     @property
@@ -92,6 +93,12 @@ def slower_at(rows):
             if row.previous[3] < 1 and row.previous[1] <= 1 - SIGNIFICANT]
 
 
+def wakes_of(launches):
+    """Of one operation; None if nobody counted."""
+    counts = [launch["wakes"] / launch["operations"] for launch in launches if launch.get("wakes") is not None]
+    return statistics.median(counts) if counts else None
+
+
 def range_of(launches, name):
     """(median, lowest, highest) over launches, or () if it was not measured."""
     parts = [launch[name] for launch in launches if launch.get(name) is not None]
@@ -108,7 +115,8 @@ def make_row(setup, contestant, size, launches):
                sum(launch["operations"] for launch in launches), wire_mean(launches),
                previous_of(launches), median_of(launches, "processor"),
                median_of(launches, "own"), range_of(launches, "hidden"), median_of(launches, "alone"),
-               range_of(launches, "slowdown"), median_of(launches, "threads"), median_of(launches, "link"))
+               range_of(launches, "slowdown"), median_of(launches, "threads"), wakes_of(launches),
+               median_of(launches, "link"))
 
 
 def rows_of(setup):

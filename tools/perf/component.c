@@ -57,6 +57,7 @@ static void open_counters(oc_perf_component_t *c, const oc_perf_collective_t *co
     c->fallbacks = open_counter(c, "fallbacks");
     c->bytes_sent = open_counter(c, "bytes_sent");
     c->bytes_received = open_counter(c, "bytes_received");
+    c->helper_wakes = open_counter(c, "helper_wakes");
 }
 
 static uint64_t read_counter(const oc_perf_component_t *c, MPI_T_pvar_handle handle)
@@ -73,7 +74,8 @@ void oc_perf_component_read(const oc_perf_component_t *c, oc_perf_counters_t *co
 {
     *counters = (oc_perf_counters_t) {.fallbacks = read_counter(c, c->fallbacks),
                                       .bytes_sent = read_counter(c, c->bytes_sent),
-                                      .bytes_received = read_counter(c, c->bytes_received)};
+                                      .bytes_received = read_counter(c, c->bytes_received),
+                                      .helper_wakes = read_counter(c, c->helper_wakes)};
     for (int i = 0; i < OC_PERF_MAX_COLLECTIVES; i++) {
         counters->offloaded += read_counter(c, c->offloaded[i]);
     }
@@ -272,6 +274,7 @@ void oc_perf_component_close(oc_perf_component_t *c)
     close_counter(c, &c->fallbacks);
     close_counter(c, &c->bytes_sent);
     close_counter(c, &c->bytes_received);
+    close_counter(c, &c->helper_wakes);
     if (c->has_mode) {
         (void) MPI_T_cvar_handle_free(&c->mode);
     }

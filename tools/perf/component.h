@@ -14,6 +14,7 @@
 typedef struct {
     uint64_t offloaded;         /* operations of the collectives that are measured */
     uint64_t fallbacks, bytes_sent, bytes_received;
+    uint64_t helper_wakes;      /* of the thread that moves nonblocking ones on */
 } oc_perf_counters_t;
 
 enum { OC_PERF_NUM_COUNTERS = sizeof(oc_perf_counters_t) / sizeof(uint64_t) };
@@ -30,7 +31,7 @@ typedef struct {
     bool present;               /* the component is loaded */
     MPI_T_pvar_session session;
     MPI_T_pvar_handle offloaded[OC_PERF_MAX_COLLECTIVES]; /* null handles: it does not exist */
-    MPI_T_pvar_handle fallbacks, bytes_sent, bytes_received;
+    MPI_T_pvar_handle fallbacks, bytes_sent, bytes_received, helper_wakes;
     oc_perf_setting_t *settings;
     int num_settings;
     MPI_T_cvar_handle mode;     /* valid if has_mode */

@@ -60,6 +60,7 @@ static void add_difference(oc_perf_counters_t *sum, const oc_perf_counters_t *be
     sum->fallbacks += after->fallbacks - before->fallbacks;
     sum->bytes_sent += after->bytes_sent - before->bytes_sent;
     sum->bytes_received += after->bytes_received - before->bytes_received;
+    sum->helper_wakes += after->helper_wakes - before->helper_wakes;
 }
 
 static oc_perf_outside_t outside_of(const oc_perf_meter_t *m)
@@ -189,11 +190,11 @@ static void collect_counters(const oc_perf_meter_t *m, oc_perf_counters_t *count
 {
     /* the least is the greatest of what is missing */
     uint64_t mine[] = {~counters->offloaded, counters->fallbacks, counters->bytes_sent,
-                       counters->bytes_received};
+                       counters->bytes_received, counters->helper_wakes};
     uint64_t most[OC_PERF_NUM_COUNTERS];
 
     MPI_Allreduce(mine, most, OC_PERF_NUM_COUNTERS, MPI_UINT64_T, MPI_MAX, m->job->control);
-    *counters = (oc_perf_counters_t) {~most[0], most[1], most[2], most[3]};
+    *counters = (oc_perf_counters_t) {~most[0], most[1], most[2], most[3], most[4]};
 }
 
 /* After this, everything but the times is the same on all ranks. */

@@ -113,11 +113,11 @@ static void put_counters(FILE *out, const oc_perf_facts_t *facts, const oc_perf_
 
     if (facts->component->present) {
         fprintf(out, "\"offloaded\": %" PRIu64 ", \"fallbacks\": %" PRIu64 ", \"bytes_sent\": %"
-                PRIu64 ", \"bytes_received\": %" PRIu64,
-                c->offloaded, c->fallbacks, c->bytes_sent, c->bytes_received);
+                PRIu64 ", \"bytes_received\": %" PRIu64 ", \"helper_wakes\": %" PRIu64,
+                c->offloaded, c->fallbacks, c->bytes_sent, c->bytes_received, c->helper_wakes);
     } else {
         fputs("\"offloaded\": null, \"fallbacks\": null, \"bytes_sent\": null, "
-              "\"bytes_received\": null", out);
+              "\"bytes_received\": null, \"helper_wakes\": null", out);
     }
 }
 
@@ -235,10 +235,10 @@ static void csv_side(FILE *out, const oc_perf_facts_t *facts, const oc_perf_side
         fprintf(out, "%" PRIu64, side->wrong);
     }
     if (facts->component->present) {
-        fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, c->offloaded, c->fallbacks,
-                c->bytes_sent, c->bytes_received);
+        fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, c->offloaded,
+                c->fallbacks, c->bytes_sent, c->bytes_received, c->helper_wakes);
     } else {
-        fputs(",,,,", out);
+        fputs(",,,,,", out);
     }
     if (side->wire.known) {
         fprintf(out, ",%.1f,%.1f,%.1f,%.1f", side->wire.sent_max, side->wire.received_max,
@@ -265,7 +265,7 @@ static void csv_row(FILE *out, const oc_perf_facts_t *facts, const oc_perf_row_t
         csv_side(out, facts, &row->sides[OC_PERF_PREVIOUS]);
         fputs("\n", out);
     } else {
-        fputs(",,,,,,,,,,,,,,,,,,\n", out);
+        fputs(",,,,,,,,,,,,,,,,,,,\n", out);
     }
 }
 
@@ -274,7 +274,7 @@ static void csv_names(FILE *out, const char *prefix)
     static const char *const names[] = {
         "median_s", "min_s", "max_s", "own_median_s", "hidden", "alone_median_s",
         "slowdown", "threads_s", "wrong", "offloaded", "fallbacks", "bytes_sent",
-        "bytes_received", "tx_max", "rx_max", "tx_sum", "rx_sum"};
+        "bytes_received", "helper_wakes", "tx_max", "rx_max", "tx_sum", "rx_sum"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         fprintf(out, ",%s%s", prefix, names[i]);
