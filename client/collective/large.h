@@ -59,7 +59,8 @@ typedef struct {
     /* So are the COMMITs of all parts; NULL: nobody wants to know. */
     void (*committed)(oc_allreduce_t *allreduce);
     oc_part_t *due;            /* node shape: of the step that may be sent */
-    uint64_t span, horizon;    /* flat shape: see large_flat.c … */
+    uint64_t span, horizon;    /* flat shape: see large_flat.c, … */
+    uint64_t of_servers;       /* … the horizon of lanes to servers, … */
     uint64_t pause;            /* … and how many chunks end from one look to the next */
     uint32_t flying;           /* chunks in flight */
     uint32_t news;             /* flat shape: chunks that have ended since the last look */

@@ -15,6 +15,10 @@
  * small. A single slow one of all ranks holds up its server's chunks. Hence the horizon: only chunks
  * before it may go, and it moves on a span ahead of the first chunk whose result is not here. Lanes
  * that are ahead so have less under way, and leave the link to those behind.
+ *
+ * Servers have a horizon of their own, which those of peers do not hold up: what else comes to hosts, such as
+ * datagrams of an Allgather, slows peers down and not servers. Were these to wait for them, their links would idle, and
+ * that could not be made up for later.
  */
 #include "client/collective/large_flat.h"
 
@@ -61,9 +65,17 @@ static void large_flat_send_next(oc_part_t *part)
     }
 }
 
+static bool goes_to_server(const oc_part_t *part)
+{
+    return !part->lane->connection->of_rank;
+}
+
 static bool may_go(const oc_part_t *part)
 {
-    return part == part->lane->line && part->next.place < oc_large_of(part->allreduce)->horizon
+    const oc_large_t *large = oc_large_of(part->allreduce);
+
+    return part == part->lane->line
+           && part->next.place < (goes_to_server(part) ? large->of_servers : large->horizon)
            && oc_slot_is_there(part) && oc_vector_has_room(part);
 }
 
@@ -83,7 +95,7 @@ static void large_flat_go_on(oc_lane_t *lane)
 static void move_horizon(oc_allreduce_t *allreduce)
 {
     oc_large_t *large = oc_large_of(allreduce);
-    uint64_t first = UINT64_MAX;
+    uint64_t first = UINT64_MAX, of_servers = UINT64_MAX;
     oc_part_t *part;
 
     for (part = oc_large_next(allreduce, NULL); NULL != part;
@@ -92,11 +104,15 @@ static void move_horizon(oc_allreduce_t *allreduce)
             uint64_t place = oc_chunk_map_chunk(&large->map, &part->share, part->received).place;
 
             first = place < first ? place : first;
+            of_servers = goes_to_server(part) && place < of_servers ? place : of_servers;
         }
     }
     large->news = 0;
     if (UINT64_MAX != first) {
         large->horizon = first + large->span;
+    }
+    if (UINT64_MAX != of_servers) {
+        large->of_servers = of_servers + large->span;
     }
     for (part = oc_large_next(allreduce, NULL); NULL != part;
          part = oc_large_next(allreduce, part)) {
@@ -137,7 +153,7 @@ static void set_pace(oc_allreduce_t *allreduce)
                       / division->most;
         large->pause = large->span / LOOKS_A_SPAN;
     }
-    large->horizon = large->span;
+    large->horizon = large->of_servers = large->span;
 }
 
 /*
