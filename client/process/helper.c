@@ -2,7 +2,7 @@
 /*
  * The helper's turns. It sleeps in one of three ways: for a while, because the application is at it or
  * has just been; on whatever the network wakes sleepers with; or until there is something to do. An
- * application that calls in all the time costs one short look each GRACE, and never a system call.
+ * application that calls in all the time costs one short look each LONGEST_GRACE, and never a system call.
  */
 #include "client/process/helper.h"
 
@@ -21,6 +21,13 @@
 
 /* The application is taken to be at it for so long after its last call. */
 #define GRACE OC_MILLISECOND
+
+/*
+ * Who has found the application at it looks again after twice as long each time, up to this: each look is a switch
+ * of threads, which small operations that are waited for at once would pay. Who had to move something on goes back to
+ * GRACE. So only the first time that the application stays away is noticed so late.
+ */
+#define LONGEST_GRACE (4 * OC_MILLISECOND)
 
 /*
  * What no descriptor tells is looked for as often: connections, and what somebody else took the news of.
@@ -48,6 +55,7 @@ struct oc_helper {
     sleep_t sleep;
     bool ending;
     uint64_t worked;    /* when there was something to do */
+    uint64_t patience;  /* ns that it leaves the application alone, next */
     unsigned turns;     /* since the last sleep */
 };
 
@@ -74,19 +82,22 @@ static bool helper_has_work(const oc_client_t *client)
                || (client->helped && (NULL != client->relays || client->cast_pending)));
 }
 
-/* How long the application may be expected to go on; 0: it is not at it. */
-static uint64_t is_driven(oc_client_t *client, uint64_t now)
+static bool is_driven(oc_client_t *client, uint64_t now)
 {
-    uint64_t since;
-
     if (atomic_exchange_explicit(&client->knocked, false, memory_order_relaxed)) {
         client->driven = now;
     }
-    since = now - client->driven;
-    if (atomic_load_explicit(&client->sleepers, memory_order_relaxed) > 0) {
-        return GRACE;
-    }
-    return since < GRACE ? GRACE - since : 0;
+    return now - client->driven < GRACE
+           || atomic_load_explicit(&client->sleepers, memory_order_relaxed) > 0;
+}
+
+/* The application is at it. How long to leave it alone. */
+static uint64_t leave_alone(oc_helper_t *helper)
+{
+    uint64_t patience = helper->patience;
+
+    helper->patience = 2 * patience < LONGEST_GRACE ? 2 * patience : LONGEST_GRACE;
+    return patience;
 }
 
 /* One look. Returns how many descriptors to sleep on, -1: not at all, and for how long at most. */
@@ -99,18 +110,21 @@ static int helper_turn(oc_client_t *client, struct pollfd *fds, uint64_t *timeou
     helper->sleep = AWAKE;
     if (!helper_has_work(client)) {
         client->helped = false;
-        *timeout = GRACE;
         if (0 == client->background && now - helper->worked > IDLE) {
             helper->sleep = UNTIL_WOKEN;
+            helper->patience = GRACE;
             *timeout = UINT64_MAX;
+        } else {
+            *timeout = helper->patience;
         }
         return 0;
     }
     helper->worked = now;
-    *timeout = is_driven(client, now);
-    if (0 != *timeout) {
+    if (is_driven(client, now)) {
+        *timeout = leave_alone(helper);
         return 0;
     }
+    helper->patience = GRACE;
     client->helped = true;
     oc_client_move(client);
     *timeout = LONGEST_SLEEP;
@@ -190,6 +204,7 @@ static void helper_start(oc_client_t *client)
     }
     helper->wake = oc_fd_make(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     helper->worked = oc_clock_ns();
+    helper->patience = GRACE;
     client->helper = helper;
     if (helper->wake < 0
         || OC_OK != oc_thread_start(&helper->thread, "optcast-helper", helper_run, client)) {

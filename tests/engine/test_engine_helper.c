@@ -208,6 +208,31 @@ static void body_allgathers(rank_t *rank)
     }
 }
 
+/* As long as the application is at it, here asleep, the helper looks less and less often. */
+static void body_left_alone(rank_t *rank)
+{
+    outcome_t outcomes[AT_ONCE];
+    unsigned long long before;
+    uint64_t begin, elapsed;
+
+    rank_set_up_groups(rank, 1);
+    atomic_fetch_add(&rank->client->sleepers, 1);
+    if (0 == rank->rank) {
+        usleep(400000); /* the others cannot finish meanwhile */
+    }
+    begin = oc_clock_ns();
+    before = wakes(rank);
+    start_some(rank, 0, COUNT, 1, outcomes);
+    if (0 != rank->rank) {
+        usleep(300000);
+    }
+    elapsed = oc_clock_ns() - begin;
+    CHECK(wakes(rank) - before <= elapsed / (4 * OC_MILLISECOND) + 10);
+    atomic_fetch_sub(&rank->client->sleepers, 1);
+    CHECK(rank_wait(rank, outcomes, AT_ONCE, 20));
+    check_some(rank, COUNT, 1);
+}
+
 /* Also the setting, and that the tests above can fail. */
 static void body_nobody(rank_t *rank)
 {
@@ -322,6 +347,12 @@ static void test_reductions(void **state)
     succeed(body_reductions);
 }
 
+static void test_left_alone(void **state)
+{
+    (void) state;
+    succeed(body_left_alone);
+}
+
 static void test_embedded(void **state)
 {
     oc_job_settings_t settings = settings_for("embedded:2");
@@ -417,7 +448,7 @@ static void test_lost_server(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reductions),  cmocka_unit_test(test_embedded),
+        cmocka_unit_test(test_reductions), cmocka_unit_test(test_left_alone), cmocka_unit_test(test_embedded),
         cmocka_unit_test(test_turns),       cmocka_unit_test(test_allgathers),
         cmocka_unit_test(test_beside_blocking), cmocka_unit_test(test_blocking_after),
         cmocka_unit_test(test_without),     cmocka_unit_test(test_setup_waits),
