@@ -13,6 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -340,6 +343,7 @@ static void test_rank_exits(void **state)
 }
 
 #define PACED_CHUNKS 150
+#define PACED_PERIOD 6   /* of the division among one server and four peers */
 #define PACED_COUNT  (PACED_CHUNKS * 16384 / sizeof(float))
 
 static void body_without_peers(rank_t *rank)
@@ -383,30 +387,61 @@ static unsigned read_times(const char *path, const oc_division_t *division,
     return count;
 }
 
-/* No lane may run ahead: no chunk goes before those that are two spans before it have their results. */
-static void check_pace(const char *path, const uint64_t *shares, unsigned num_lanes, unsigned span)
+/* Whether a chunk went to one of the first lanes, which are servers', before one that went to another and was due. */
+static bool overtakes(const oc_division_t *division, unsigned num_servers, unsigned chunk,
+                      unsigned before)
+{
+    return oc_division_lane(division, chunk) < num_servers
+           && oc_division_lane(division, before) >= num_servers;
+}
+
+/*
+ * No lane may run ahead: no chunk goes before those that are two spans before it have their results, but for those of
+ * servers, which do not wait for peers. Returns how many chunks have not waited.
+ */
+static unsigned check_order(uint64_t times[PACED_CHUNKS][2], const oc_division_t *division,
+                            unsigned num_servers, unsigned span)
+{
+    unsigned ahead = 0;
+
+    for (unsigned chunk = 2 * span; chunk < PACED_CHUNKS; chunk++) {
+        bool waited = true;
+
+        for (unsigned before = 0; before <= chunk - 2 * span; before++) {
+            if (times[before][1] > times[chunk][0]) {
+                assert_true(overtakes(division, num_servers, chunk, before));
+                waited = false;
+            }
+        }
+        ahead += !waited;
+    }
+    return ahead;
+}
+
+/* Returns how many chunks have not waited for others. */
+static unsigned check_pace(const char *path, const uint64_t *shares, unsigned num_lanes,
+                           unsigned num_servers, unsigned span)
 {
     uint64_t times[PACED_CHUNKS][2] = {{0}};
     oc_division_t division;
+    unsigned ahead;
 
     assert_int_equal(oc_division_make(shares, num_lanes, &division), OC_OK);
     assert_int_equal((3 * division.period + division.most - 1) / division.most, span);
     assert_int_equal(read_times(path, &division, times), PACED_CHUNKS);
-    for (unsigned chunk = 2 * span; chunk < PACED_CHUNKS; chunk++) {
-        for (unsigned before = 0; before <= chunk - 2 * span; before++) {
-            assert_true(times[before][1] <= times[chunk][0]);
-        }
-    }
+    ahead = check_order(times, &division, num_servers, span);
     /* but the window of the largest share is open from the beginning */
     for (unsigned chunk = 0; chunk < PACED_CHUNKS; chunk++) {
         assert_true(times[oc_division_place(&division, 0, 3 - 1)][0] < times[chunk][1]);
     }
     oc_division_free(&division);
+    return ahead;
 }
 
-static void run_paced(const char *const *weights, void (*body)(rank_t *), const uint64_t *shares,
-                      unsigned num_lanes, unsigned span)
+static unsigned run_paced(const char *const *weights, void (*body)(rank_t *), const uint64_t *shares,
+                          unsigned num_lanes, unsigned num_servers, unsigned span)
 {
+    unsigned ahead;
     char prefix[80], path[128];
     oc_job_settings_t settings;
     farm_t farm;
@@ -418,28 +453,114 @@ static void run_paced(const char *const *weights, void (*body)(rank_t *), const 
     assert_int_equal(ranks_run(4, &settings, body, 30), 0);
     farm_stop(&farm);
     snprintf(path, sizeof(path), "%s-rank-0.timeline", prefix);
-    check_pace(path, shares, num_lanes, span);
+    ahead = check_pace(path, shares, num_lanes, num_servers, span);
     snprintf(path, sizeof(path), "rm -f %s-*.timeline", prefix);
     assert_int_equal(system(path), 0);
+    return ahead;
 }
 
-/* A peer has half of what the server has, and the same window. */
-static void test_pace(void **state)
+/* A peer has half of what the server has, and the same window. Returns how many chunks have not waited for others. */
+static unsigned run_beside_peers(void (*body)(rank_t *))
 {
     uint64_t shares[5] = {oc_share_of_server(4, OC_WEIGHT_ONE, 1)};
 
-    (void) state;
     for (unsigned i = 1; i < 5; i++) {
         shares[i] = oc_share_of_peer(4, OC_WEIGHT_ONE);
     }
-    run_paced((const char *[]) {"", NULL}, body_paced, shares, 5, 9);
+    return run_paced((const char *[]) {"", NULL}, body, shares, 5, 1, 9);
+}
+
+static void test_pace(void **state)
+{
+    (void) state;
+    (void) run_beside_peers(body_paced);
 }
 
 static void test_pace_of_equals(void **state)
 {
     (void) state;
-    run_paced((const char *[]) {"", "", "", NULL}, body_without_peers, (const uint64_t[]) {1, 1, 1}, 3,
-              9);
+    assert_int_equal(run_paced((const char *[]) {"", "", "", NULL}, body_without_peers,
+                               (const uint64_t[]) {1, 1, 1}, 3, 3, 9), 0);
+}
+
+/* ---- a peer that is slow ---- */
+
+/* Keeps the first processor busy until it is told not to. */
+static void *spin(void *arg)
+{
+    const atomic_bool *over = arg;
+    cpu_set_t first;
+
+    CPU_ZERO(&first);
+    CPU_SET(0, &first);
+    (void) sched_setaffinity(0, sizeof(first), &first);
+    while (!atomic_load(over)) {
+        continue;
+    }
+    return NULL;
+}
+
+/* The thread of this process that reduces goes to the first processor, behind all others there. */
+static void starve_aggregator(const rank_t *rank)
+{
+    const struct sched_param none = {0};
+    DIR *folder = opendir("/proc/self/task");
+    struct dirent *entry;
+    unsigned found = 0;
+    cpu_set_t first;
+
+    CPU_ZERO(&first);
+    CPU_SET(0, &first);
+    CHECK(NULL != folder);
+    while (NULL != (entry = readdir(folder))) {
+        pid_t task = (pid_t) strtol(entry->d_name, NULL, 10);
+        char path[64], name[32] = "";
+        FILE *file;
+
+        snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int) task);
+        file = task > 0 ? fopen(path, "r") : NULL;
+        if (NULL != file && NULL != fgets(name, sizeof(name), file)
+            && 0 == strncmp(name, "optcast-agg", 11)) {
+            CHECK(0 == sched_setaffinity(task, sizeof(first), &first));
+            CHECK(0 == sched_setscheduler(task, SCHED_IDLE, &none));
+            found++;
+        }
+        if (NULL != file) {
+            fclose(file);
+        }
+    }
+    closedir(folder);
+    CHECK(1 == found);
+}
+
+/* Small ones set it up; the first place of the large one is then as if it were the first. */
+static void body_slow_peer(rank_t *rank)
+{
+    static float one[2];
+    atomic_bool over = false;
+    pthread_t spinner;
+
+    rank->per_host = 1;
+    for (unsigned i = 0; i < PACED_PERIOD; i++) {
+        CHECK(OC_OK == rank_allreduce(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, &one[0], &one[1], 1));
+    }
+    if (1 == rank->rank) {
+        starve_aggregator(rank);
+        CHECK(0 == pthread_create(&spinner, NULL, spin, &over));
+    }
+    rank_barrier(rank);
+    body_without_peers(rank);
+    if (1 == rank->rank) {
+        atomic_store(&over, true);
+        CHECK(0 == pthread_join(spinner, NULL));
+    }
+}
+
+/* The server's chunks do not wait for its. */
+static void test_slow_peer(void **state)
+{
+    (void) state;
+    assert_true(run_beside_peers(body_slow_peer) > 0);
 }
 
 /* usage: test_engine_hybrid [--few]: without those that take long, where all is slow */
@@ -454,6 +575,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rank_exits),
         cmocka_unit_test(test_pace),
         cmocka_unit_test(test_pace_of_equals),
+        cmocka_unit_test(test_slow_peer),
     }, few[] = {
         cmocka_unit_test(test_two_servers),
         cmocka_unit_test(test_in_flight),
