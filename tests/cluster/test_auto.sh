@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of mode auto on several hosts: what the model says of these links, and that nothing is set up where
 # nothing is gained.
-# Test: default 240
+# Test: all 240
 set -eu
 
 # shellcheck source=tests/cluster/lib.sh

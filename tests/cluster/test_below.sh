@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of the component on top of each of Open MPI's own: what is left to that one it does by itself, if need be with
 # communicators of its own, which open no groups and offload nothing. Nobody says which components there are.
-# Test: default 300; openmpi5: all 300
+# Test: all 300; openmpi5: all 300
 set -eu
 
 # shellcheck source=tests/cluster/lib.sh

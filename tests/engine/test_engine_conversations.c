@@ -10,8 +10,8 @@
  *
  * --seed N --count 1 repeats one conversation.
  */
-/* Test: quick 120; default 240 -- --count 100 --seed $SEED; all 1800 -- --count 2000 --seed $SEED */
-/* Test: sanitizers: default 240 -- --count 30 --seed $SEED */
+/* Test: quick 120; default 240 -- --count 40 --seed $SEED; all 1800 -- --count 2000 --seed $SEED */
+/* Test: sanitizers: default 240 -- --count 12 --seed $SEED */
 /* Test: sanitizers: all 1800 -- --count 1000 --seed $SEED */
 #include <dirent.h>
 #include <getopt.h>

@@ -8,7 +8,7 @@
  *
  * --seed N --count 1 repeats one schedule.
  */
-/* Test: quick 120; default 240 -- --count 60 --seed $SEED; all 420 -- --count 200 --seed $SEED */
+/* Test: quick 120; default 240 -- --count 30 --seed $SEED; all 420 -- --count 200 --seed $SEED */
 /* Test: sanitizers: default 120; threads: all 240 -- --count 8 --jobs 2 */
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of the 16-bit floats of <optcast/mpi.h>, with and without the component.
-# Test: default 120; sanitizers: default 180
+# Test: default 120; sanitizers: all 180
 set -eu
 
 # shellcheck source=tests/mpi/lib.sh

@@ -4,7 +4,7 @@
 # after which neither ranks nor server have grown.
 # usage: many_comms.sh [few]; CYCLES=N makes N communicators one after the other, 1000 or more: the first fifth
 # is for memory that is taken once
-# Test: default 180; sanitizers: default 300 -- few
+# Test: default 180; sanitizers: all 300 -- few
 set -eu
 
 # shellcheck source=tests/mpi/lib.sh

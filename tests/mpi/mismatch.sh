@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that ranks whose counts do not match get what Open MPI gives them, or an error, from Allgather and Bcast.
-# Test: default 120; sanitizers: default 300
+# Test: default 120; sanitizers: all 300
 set -eu
 
 # shellcheck source=tests/mpi/lib.sh

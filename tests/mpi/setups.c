@@ -3,7 +3,7 @@
 /* usage: setups [casts]: Allgathers and Bcasts are offloaded, too. */
 /* Test: quick 60 -- 5 embedded multicast=udp multicast_interface=lo reproducible=shape casts */
 /* Test: default 400 -- 2 embedded multicast=udp multicast_interface=lo reproducible=shape casts + 3 embedded multicast=udp multicast_interface=lo casts + 4 server reproducible=shape + 6 embedded multicast=udp multicast_interface=lo casts + 8 server reproducible=shape + 11 embedded multicast=udp multicast_interface=lo reproducible=shape casts + 16 server */
-/* Test: sanitizers: default 300 -- 5 embedded multicast=udp multicast_interface=lo reproducible=shape casts + 4 server */
+/* Test: sanitizers: all 300 -- 5 embedded multicast=udp multicast_interface=lo reproducible=shape casts + 4 server */
 #include <string.h>
 #include <unistd.h>
 

@@ -8,7 +8,7 @@
  *
  * --seed N --count 1 repeats one schedule, exactly.
  */
-/* Test: quick 120; default 300 -- --count 5000 --seed $SEED; sanitizers: all 240 */
+/* Test: quick 120; default 300 -- --count 2000 --seed $SEED; sanitizers: all 240 */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
