@@ -34,10 +34,20 @@ struct oc_watch_counters {
     uint32_t wanted[OC_WATCH_COUNTERS]; /* their numbers */
 };
 
+/* Of what is sent, and bytes: these are no packets that arrive. */
+static const char *const others[] = {"tx", "xmt", "xmit", "sent", "out", "byte", "octet"};
+
 bool oc_watch_counters_wants(const char *name)
 {
-    return (NULL != strcasestr(name, "multicast") || NULL != strcasestr(name, "mcast"))
-           && NULL == strcasestr(name, "tx");
+    if (NULL == strcasestr(name, "multicast") && NULL == strcasestr(name, "mcast")) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (NULL != strcasestr(name, others[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool ask_card(const oc_watch_counters_t *counters, void *request)
@@ -73,6 +83,10 @@ static void choose_of_card(oc_watch_counters_t *counters, const struct ethtool_g
     }
 }
 
+/*
+ * Kernels may write as many as the card has when it is asked, whatever it was told there is room for, and a card may
+ * have more by then: so there is room for all that a card may have.
+ */
 static void survey_card(oc_watch_counters_t *counters)
 {
     uint32_t total = count_of_card(counters);
@@ -81,8 +95,8 @@ static void survey_card(oc_watch_counters_t *counters)
     if (0 == total) {
         return;
     }
-    names = calloc(1, sizeof(*names) + (size_t) total * ETH_GSTRING_LEN);
-    counters->card = calloc(1, sizeof(*counters->card) + (size_t) total * sizeof(uint64_t));
+    names = calloc(1, sizeof(*names) + (size_t) MOST_OF_CARD * ETH_GSTRING_LEN);
+    counters->card = calloc(1, sizeof(*counters->card) + MOST_OF_CARD * sizeof(uint64_t));
     if (NULL != names && NULL != counters->card) {
         names->cmd = ETHTOOL_GSTRINGS;
         names->string_set = ETH_SS_STATS;

@@ -148,6 +148,8 @@ static void test_counter_names(void **state)
                                          "port.rx_multicast", "rx_mcast_packets", "multicast",
                                          "Rx Mcast Frames"};
     static const char *const others[] = {"tx_multicast_phy", "rx_packets", "TX multicast",
+                                         "rx_multicast_bytes", "InMcastOctets", "OutMcastPkts",
+                                         "mcast_pkts_sent", "MulticastXmtd",
                                          "rx_broadcast", ""};
 
     (void) state;
