@@ -235,6 +235,7 @@ static bool part_make(oc_allreduce_t *allreduce, oc_part_t *part, oc_lane_t *lan
 
     part->allreduce = allreduce;
     part->lane = lane;
+    part->side = lane->connection->of_rank ? OC_AT_PEERS : OC_AT_SERVERS;
     part->share = oc_chunk_map_share(map, lane->team, lane->aggregator);
     if (0 == part->share.count) {
         return true;

@@ -29,10 +29,18 @@ typedef struct oc_slot {
     struct oc_slot *next_idle;
 } oc_slot_t;
 
+/* Where aggregators are. */
+typedef enum {
+    OC_AT_SERVERS,
+    OC_AT_PEERS,
+    OC_NUM_SIDES
+} oc_side_t;
+
 /* What an aggregator gets of a vector from one team; empty if that is nothing. */
 struct oc_part {
     oc_allreduce_t *allreduce;
     oc_lane_t *lane;
+    oc_side_t side;            /* of its aggregator */
     oc_share_t share;
     oc_client_chunk_t next;    /* to be sent, while there is one */
     uint32_t last_bytes;       /* of its last chunk */
@@ -59,10 +67,10 @@ typedef struct {
     /* So are the COMMITs of all parts; NULL: nobody wants to know. */
     void (*committed)(oc_allreduce_t *allreduce);
     oc_part_t *due;            /* node shape: of the step that may be sent */
-    uint64_t span, horizon;    /* flat shape: see large_flat.c, … */
-    uint64_t of_servers;       /* … the horizon of lanes to servers, … */
+    uint64_t span, horizons[OC_NUM_SIDES]; /* flat shape: see large_flat.c, … */
+    bool awaited[OC_NUM_SIDES]; /* … whether a side had chunks without a result at the last look, … */
     uint64_t pause;            /* … and how many chunks end from one look to the next */
-    uint32_t flying;           /* chunks in flight */
+    uint32_t flying[OC_NUM_SIDES]; /* chunks in flight */
     uint32_t news;             /* flat shape: chunks that have ended since the last look */
     oc_mapping_t *mappings[3]; /* of recv, send and the arena, if the network's devices have to
                                   know them */

@@ -16,9 +16,14 @@
  * before it may go, and it moves on a span ahead of the first chunk whose result is not here. Lanes
  * that are ahead so have less under way, and leave the link to those behind.
  *
- * Servers have a horizon of their own, which those of peers do not hold up: what else comes to hosts, such as
- * datagrams of an Allgather, slows peers down and not servers. Were these to wait for them, their links would idle, and
- * that could not be made up for later.
+ * Servers have a horizon of their own, for which only their chunks count: what else comes to hosts, such as datagrams
+ * of an Allgather, slows peers down and not servers. Were these to wait for peers, their links would idle, and that could
+ * not be made up for later.
+ *
+ * Of all ranks' chunks that are not over, take the first. All before it are over. So a rank that has not sent it has no
+ * other chunk of its side in flight for long: those that it has are before its horizon of that side. When no more than a
+ * window of them is left it looks, and finds that this chunk may go. Nobody waits for ever, though the horizons
+ * are not looked at for each result.
  */
 #include "client/collective/large_flat.h"
 
@@ -65,17 +70,11 @@ static void large_flat_send_next(oc_part_t *part)
     }
 }
 
-static bool goes_to_server(const oc_part_t *part)
-{
-    return !part->lane->connection->of_rank;
-}
-
 static bool may_go(const oc_part_t *part)
 {
     const oc_large_t *large = oc_large_of(part->allreduce);
 
-    return part == part->lane->line
-           && part->next.place < (goes_to_server(part) ? large->of_servers : large->horizon)
+    return part == part->lane->line && part->next.place < large->horizons[part->side]
            && oc_slot_is_there(part) && oc_vector_has_room(part);
 }
 
@@ -87,37 +86,64 @@ static void large_flat_go_on(oc_lane_t *lane)
     }
 }
 
-/*
- * A lane's results hardly ever come in another order than it was asked, so its number of results
- * tells how far it is. Now and then is enough, and cheap with any number of lanes, and more often when
- * no more is in flight than on one lane: all others are at the horizon then.
- */
-static void move_horizon(oc_allreduce_t *allreduce)
+/* Of chunks that have no result yet the first, by its place, of servers and of all: horizons of peers are about these. */
+static void find_first(const oc_allreduce_t *allreduce, uint64_t first[OC_NUM_SIDES])
 {
     oc_large_t *large = oc_large_of(allreduce);
-    uint64_t first = UINT64_MAX, of_servers = UINT64_MAX;
+
+    first[OC_AT_SERVERS] = first[OC_AT_PEERS] = UINT64_MAX;
+    large->awaited[OC_AT_SERVERS] = large->awaited[OC_AT_PEERS] = false;
+    for (oc_part_t *part = oc_large_next(allreduce, NULL); NULL != part;
+         part = oc_large_next(allreduce, part)) {
+        uint64_t place;
+
+        if (part->received == part->share.count) {
+            continue;
+        }
+        place = oc_chunk_map_chunk(&large->map, &part->share, part->received).place;
+        large->awaited[part->side] = true;
+        first[OC_AT_PEERS] = place < first[OC_AT_PEERS] ? place : first[OC_AT_PEERS];
+        if (OC_AT_SERVERS == part->side && place < first[OC_AT_SERVERS]) {
+            first[OC_AT_SERVERS] = place;
+        }
+    }
+}
+
+/*
+ * A lane's results hardly ever come in another order than it was asked, so its number of results
+ * tells how far it is.
+ */
+static void move_horizons(oc_allreduce_t *allreduce)
+{
+    oc_large_t *large = oc_large_of(allreduce);
+    uint64_t first[OC_NUM_SIDES];
     oc_part_t *part;
 
-    for (part = oc_large_next(allreduce, NULL); NULL != part;
-         part = oc_large_next(allreduce, part)) {
-        if (part->received < part->share.count) {
-            uint64_t place = oc_chunk_map_chunk(&large->map, &part->share, part->received).place;
-
-            first = place < first ? place : first;
-            of_servers = goes_to_server(part) && place < of_servers ? place : of_servers;
+    find_first(allreduce, first);
+    for (unsigned side = 0; side < OC_NUM_SIDES; side++) {
+        if (UINT64_MAX != first[side]) {
+            large->horizons[side] = first[side] + large->span;
         }
     }
     large->news = 0;
-    if (UINT64_MAX != first) {
-        large->horizon = first + large->span;
-    }
-    if (UINT64_MAX != of_servers) {
-        large->of_servers = of_servers + large->span;
-    }
     for (part = oc_large_next(allreduce, NULL); NULL != part;
          part = oc_large_next(allreduce, part)) {
         large_flat_go_on(part->lane);
     }
+}
+
+/*
+ * Now and then is enough, and cheap with any number of lanes, and more often when no more is in flight to one side than
+ * on one lane: all others of that side are at the horizon then.
+ */
+static bool is_time_to_look(const oc_large_t *large, unsigned window)
+{
+    bool few = false;
+
+    for (unsigned side = 0; side < OC_NUM_SIDES; side++) {
+        few = few || (large->awaited[side] && large->flying[side] <= window);
+    }
+    return few || large->news >= large->pause;
 }
 
 static void large_flat_chunk_done(oc_part_t *part, const oc_client_chunk_t *chunk)
@@ -129,9 +155,8 @@ static void large_flat_chunk_done(oc_part_t *part, const oc_client_chunk_t *chun
     large->news++;
     oc_large_received(part);
     large_flat_go_on(part->lane);
-    if (large->flying <= allreduce->base.group->servers->teams.window
-        || large->news >= large->pause) {
-        move_horizon(allreduce);
+    if (is_time_to_look(large, allreduce->base.group->servers->teams.window)) {
+        move_horizons(allreduce);
     }
 }
 
@@ -153,7 +178,10 @@ static void set_pace(oc_allreduce_t *allreduce)
                       / division->most;
         large->pause = large->span / LOOKS_A_SPAN;
     }
-    large->horizon = large->of_servers = large->span;
+    for (unsigned side = 0; side < OC_NUM_SIDES; side++) {
+        large->horizons[side] = large->span;
+        large->awaited[side] = true;
+    }
 }
 
 /*

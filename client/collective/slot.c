@@ -126,7 +126,7 @@ static void slot_begin(oc_slot_t *slot)
     oc_counters_t *counters = part->allreduce->base.group->client->config.counters;
 
     slot->waiting = 2;
-    oc_large_of(part->allreduce)->flying++;
+    oc_large_of(part->allreduce)->flying[part->side]++;
     part->lane->flying += room_of(slot->chunk.length);
     slot_note(slot, OC_CLIENT_POSTED);
     part->allreduce->waiting += 2;
@@ -184,7 +184,7 @@ static void slot_finish(oc_slot_t *slot)
         slot_add_to_timeline(slot);
     }
     assert(part->received < part->sent && part->lane->flying >= room_of(chunk.length)
-           && large->flying > 0);
+           && large->flying[part->side] > 0);
     client->config.counters->bytes_received += slot->gets;
     part->lane->route->unasked -= slot->eager ? oc_blocks_given(allreduce, &chunk) : 0;
     part->received++;
@@ -194,7 +194,7 @@ static void slot_finish(oc_slot_t *slot)
     slot->next_idle = part->idle;
     part->idle = slot;
     part->lane->flying -= room_of(chunk.length);
-    large->flying--;
+    large->flying[part->side]--;
     large->chunk_done(part, &chunk);
 }
 

@@ -64,23 +64,22 @@ static void take_news(oc_client_t *client)
     }
 }
 
-/* Of for_servers_scattered. */
-#define WHOLE 1000u
-
 /*
- * Those to servers that large vectors are under way on, less by the part that peers have of these. What goes to peers
- * comes over the same links as the datagrams, in the other direction: those need no room beside it, but would take from
- * it, and servers would wait for owners whose results do not come through.
+ * Those to servers that large vectors are under way on, less by the part that peers have of a Reduce_scatter, which is
+ * about that of others. What goes to peers comes to hosts by the same links as the datagrams: these would take from
+ * it, and servers would wait for owners whose results do not come through. Without servers it makes no difference, as
+ * all goes over the links of hosts, in whichever order.
  */
 static unsigned count_busy_lanes(const oc_group_t *group)
 {
     const oc_group_servers_t *servers = group->servers;
-    unsigned part = servers->num_peers > 0 ? servers->for_servers_scattered : WHOLE, busy = 0;
+    unsigned part = servers->num_peers > 0 ? servers->for_servers_scattered : OC_WEIGHT_ONE;
+    unsigned busy = 0;
 
     for (unsigned i = 0; i < servers->num_lanes * servers->teams.own; i++) {
         busy += 0 != servers->lanes[i].flying && !servers->lanes[i].connection->of_rank;
     }
-    return (busy * part + WHOLE - 1) / WHOLE;
+    return (busy * part + OC_WEIGHT_ONE - 1) / OC_WEIGHT_ONE;
 }
 
 static unsigned busy_connections(const oc_client_t *client)

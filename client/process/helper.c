@@ -2,7 +2,7 @@
 /*
  * The helper's turns. It sleeps in one of three ways: for a while, because the application is at it or
  * has just been; on whatever the network wakes sleepers with; or until there is something to do. An
- * application that calls in all the time costs one short look each LONGEST_GRACE, and never a system call.
+ * application that calls in all the time costs one short look each GRACE, or less often, and never a system call.
  */
 #include "client/process/helper.h"
 
@@ -23,9 +23,9 @@
 #define GRACE OC_MILLISECOND
 
 /*
- * Who has found the application at it looks again after twice as long each time, up to this: each look is a switch
- * of threads, which small operations that are waited for at once would pay. Who had to move something on goes back to
- * GRACE. So only the first time that the application stays away is noticed so late.
+ * Where more than one collective has begun in each GRACE since the last look, the helper looks again after twice as
+ * long each time, up to this: each look is a switch of threads, which small operations that are waited for at once
+ * would pay, and there is no helping them, as GRACE is not over when they are.
  */
 #define LONGEST_GRACE (4 * OC_MILLISECOND)
 
@@ -55,7 +55,9 @@ struct oc_helper {
     sleep_t sleep;
     bool ending;
     uint64_t worked;    /* when there was something to do */
-    uint64_t patience;  /* ns that it leaves the application alone, next */
+    uint64_t looked;    /* the last time … */
+    unsigned begun;     /* … and how many collectives have begun since */
+    uint64_t patience;  /* ns that it leaves the application alone if they are many */
     unsigned turns;     /* since the last sleep */
 };
 
@@ -82,22 +84,34 @@ static bool helper_has_work(const oc_client_t *client)
                || (client->helped && (NULL != client->relays || client->cast_pending)));
 }
 
-static bool is_driven(oc_client_t *client, uint64_t now)
+/* How long the application may be expected to go on; 0: it is not at it. */
+static uint64_t is_driven(oc_client_t *client, uint64_t now)
 {
+    uint64_t since;
+
     if (atomic_exchange_explicit(&client->knocked, false, memory_order_relaxed)) {
         client->driven = now;
     }
-    return now - client->driven < GRACE
-           || atomic_load_explicit(&client->sleepers, memory_order_relaxed) > 0;
+    since = now - client->driven;
+    if (atomic_load_explicit(&client->sleepers, memory_order_relaxed) > 0) {
+        return GRACE;
+    }
+    return since < GRACE ? GRACE - since : 0;
 }
 
-/* The application is at it. How long to leave it alone. */
-static uint64_t leave_alone(oc_helper_t *helper)
+/* Whether collectives begin too fast to be helped. */
+static bool is_hasty(oc_helper_t *helper, uint64_t now)
 {
-    uint64_t patience = helper->patience;
+    bool hasty = helper->begun * GRACE > now - helper->looked;
 
-    helper->patience = 2 * patience < LONGEST_GRACE ? 2 * patience : LONGEST_GRACE;
-    return patience;
+    helper->begun = 0;
+    helper->looked = now;
+    if (!hasty) {
+        helper->patience = GRACE;
+    } else if (helper->patience < LONGEST_GRACE) {
+        helper->patience *= 2;
+    }
+    return hasty;
 }
 
 /* One look. Returns how many descriptors to sleep on, -1: not at all, and for how long at most. */
@@ -105,6 +119,7 @@ static int helper_turn(oc_client_t *client, struct pollfd *fds, uint64_t *timeou
 {
     oc_helper_t *helper = client->helper;
     uint64_t now = oc_clock_ns();
+    bool hasty = is_hasty(helper, now);
     int count;
 
     helper->sleep = AWAKE;
@@ -112,7 +127,6 @@ static int helper_turn(oc_client_t *client, struct pollfd *fds, uint64_t *timeou
         client->helped = false;
         if (0 == client->background && now - helper->worked > IDLE) {
             helper->sleep = UNTIL_WOKEN;
-            helper->patience = GRACE;
             *timeout = UINT64_MAX;
         } else {
             *timeout = helper->patience;
@@ -120,11 +134,11 @@ static int helper_turn(oc_client_t *client, struct pollfd *fds, uint64_t *timeou
         return 0;
     }
     helper->worked = now;
-    if (is_driven(client, now)) {
-        *timeout = leave_alone(helper);
+    *timeout = is_driven(client, now);
+    if (0 != *timeout) {
+        *timeout = hasty ? helper->patience : *timeout;
         return 0;
     }
-    helper->patience = GRACE;
     client->helped = true;
     oc_client_move(client);
     *timeout = LONGEST_SLEEP;
@@ -204,6 +218,7 @@ static void helper_start(oc_client_t *client)
     }
     helper->wake = oc_fd_make(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     helper->worked = oc_clock_ns();
+    helper->looked = helper->worked;
     helper->patience = GRACE;
     client->helper = helper;
     if (helper->wake < 0
@@ -227,7 +242,10 @@ void oc_helper_notice(oc_client_t *client, bool background)
             && OC_PROGRESS_THREAD == client->config.settings->progress) {
             helper_start(client);
         }
-    } else if (AWAKE != client->helper->sleep) {
+        return;
+    }
+    client->helper->begun++;
+    if (AWAKE != client->helper->sleep) {
         helper_ring(client->helper);
     }
 }

@@ -485,14 +485,28 @@ static void test_pace_of_equals(void **state)
 
 /* ---- a peer that is slow ---- */
 
+/* The first processor that this thread may use. */
+static cpu_set_t first_processor(void)
+{
+    cpu_set_t allowed, first;
+    int cpu = 0;
+
+    CPU_ZERO(&allowed);
+    (void) sched_getaffinity(0, sizeof(allowed), &allowed);
+    while (cpu + 1 < CPU_SETSIZE && !CPU_ISSET(cpu, &allowed)) {
+        cpu++;
+    }
+    CPU_ZERO(&first);
+    CPU_SET(cpu, &first);
+    return first;
+}
+
 /* Keeps the first processor busy until it is told not to. */
 static void *spin(void *arg)
 {
     const atomic_bool *over = arg;
-    cpu_set_t first;
+    cpu_set_t first = first_processor();
 
-    CPU_ZERO(&first);
-    CPU_SET(0, &first);
     (void) sched_setaffinity(0, sizeof(first), &first);
     while (!atomic_load(over)) {
         continue;
@@ -506,11 +520,9 @@ static void starve_aggregator(const rank_t *rank)
     const struct sched_param none = {0};
     DIR *folder = opendir("/proc/self/task");
     struct dirent *entry;
+    cpu_set_t first = first_processor();
     unsigned found = 0;
-    cpu_set_t first;
 
-    CPU_ZERO(&first);
-    CPU_SET(0, &first);
     CHECK(NULL != folder);
     while (NULL != (entry = readdir(folder))) {
         pid_t task = (pid_t) strtol(entry->d_name, NULL, 10);
