@@ -23,7 +23,7 @@
  * Of all ranks' chunks that are not over, take the first. All before it are over. So a rank that has not sent it has no
  * other chunk of its side in flight for long: those that it has are before its horizon of that side. When no more than a
  * window of them is left it looks, and finds that this chunk may go. Nobody waits for ever, though the horizons
- * are not looked at for each result.
+ * are not looked at for each result (tests/model/horizon.pml).
  */
 #include "client/collective/large_flat.h"
 
