@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of what it costs that the component is there where it leaves small Allgathers and Bcasts to the
 # module before: instructions of a call, without those of that module.
-# Test: default 180
+# Test: all 180
 set -eu
 
 # shellcheck source=tests/cluster/lib.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of Allreduce with several ranks on each host, mapped by block and in turn: the link of a host carries
 # every byte once, all ranks of the host have their share in that, and the bits are those of that placement.
-# Test: default 180
+# Test: all 180
 set -eu
 
 # shellcheck source=tests/cluster/lib.sh

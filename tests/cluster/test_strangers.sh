@@ -12,7 +12,7 @@ if [ "${1:-}" = --list ]; then
     # the others try the same in other ways
     for part in "${all_parts[@]}"; do
         case $part in
-        server | mixed | multicast | inside) echo "$part" ;;
+        server | multicast | inside) echo "$part" ;;
         *) echo "$part:all" ;;
         esac
     done

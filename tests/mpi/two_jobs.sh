@@ -3,7 +3,7 @@
 # Owns the test that a job notices nothing of others on its server that are killed at any moment, and
 # that the server keeps nothing of them.
 # usage: two_jobs.sh; KILLS=N (an even number), SEED=N. After three minutes no more are killed.
-# Test: default 300
+# Test: all 300
 set -eu
 
 # shellcheck source=tests/mpi/lib.sh
