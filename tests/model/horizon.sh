@@ -5,29 +5,14 @@
 # Test: quick 60
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tests/lib.sh
-. "$here/../lib.sh"
+# shellcheck source=tests/model/lib.sh
+. "$(dirname "$0")/lib.sh"
 
-CC=${CC:-cc}
-begin_test horizon
-command -v spin >"$tmp/spin" || skip "there is no spin; install it"
-
-# search RULE PAUSE: what the search says, in $tmp/out.
-search() {
-    cd "$tmp"
-    spin -DRULE="$1" -DPAUSE="$2" -a "$here/horizon.pml" >out 2>&1
-    # shellcheck disable=SC2086 # a command with arguments
-    $CC -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=1024 -o pan pan.c >out 2>&1
-    ./pan -m100000 >out 2>&1
-}
-
+begin_model horizon
 for pause in 1 2 3 100; do
-    search 1 "$pause"
-    grep -q 'errors: 0' "$tmp/out" || not_ok "somebody waits for ever, with $pause results from look to look" "$tmp/out"
-    ! grep -q 'Search not completed' "$tmp/out" || not_ok "the search did not end" "$tmp/out"
+    search RULE=1 PAUSE="$pause"
+    expect_end
 done
-states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' "$tmp/out")
-search 0 3
+search RULE=0 PAUSE=3
 grep -q 'invalid end state' "$tmp/out" || not_ok "with the other rule the search finds nothing" "$tmp/out"
 echo "ok horizon: $states states, and nobody waits for ever"

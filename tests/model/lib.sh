@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the search of a model by spin. To be sourced.
+
+models=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/lib.sh
+. "$models/../lib.sh"
+
+CC=${CC:-cc}
+
+# begin_model NAME: of NAME.pml
+begin_model() {
+    model=$models/$1.pml
+    begin_test "$1"
+    command -v spin >"$tmp/spin" || skip "there is no spin; install it"
+}
+
+# search MACRO=VALUE...: what the search says, in $tmp/out.
+search() {
+    cd "$tmp"
+    spin "${@/#/-D}" -a "$model" >out 2>&1
+    # shellcheck disable=SC2086 # a command with arguments
+    $CC -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=1024 -o pan pan.c >out 2>&1
+    ./pan -m100000 >out 2>&1
+}
+
+# expect_end: of the last search: nobody waits for ever. Sets states.
+expect_end() {
+    grep -q 'errors: 0' "$tmp/out" || not_ok "somebody waits for ever" "$tmp/out"
+    ! grep -q 'Search not completed' "$tmp/out" || not_ok "the search did not end" "$tmp/out"
+    states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' "$tmp/out")
+}
