@@ -17,7 +17,7 @@ begin_model() {
 
 # search MACRO=VALUE...: what the search says, in $tmp/out.
 search() {
-    cd "$tmp"
+    cd "$tmp" || return
     spin "${@/#/-D}" -a "$model" >out 2>&1
     # shellcheck disable=SC2086 # a command with arguments
     $CC -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=1024 -o pan pan.c >out 2>&1
