@@ -74,7 +74,7 @@ oc_status_t oc_cast_group_new(const oc_cast_config_t *config, uint64_t now,
     oc_backoff_begin(group);
     oc_tree_begin(group);
     if (NULL == group->serials || NULL == group->scratch || NULL == group->seal
-        || OC_OK != copy_hosts(group, config->hosts) || OC_OK != oc_cast_route_begin(group)
+        || OC_OK != copy_hosts(group, config->hosts)
         || OC_OK != oc_reception_begin(group) || OC_OK != oc_probe_begin(group, now)) {
         oc_cast_group_free(group);
         return OC_ERR_NO_MEMORY;

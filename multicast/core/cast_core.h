@@ -76,14 +76,19 @@ typedef struct {
     /* Messages that were told and have not left this process yet. */
     unsigned (*unsent)(void *context);
     /*
-     * Whether it is known how to reach a rank: of its neighbours in the tree from the beginning, of
-     * others after learn. Messages are posted and told to no others.
+     * Whether a rank can be reached: neighbours in the tree from the beginning, others after learn, and if
+     * they were shy, after heard. Messages are posted and told to no others.
      */
     bool (*knows)(void *context, uint32_t rank);
     /* Writes how this rank is reached, at most OC_CONTACT_MAX bytes; returns how many. */
     size_t (*contact)(void *context, uint8_t *bytes);
-    /* What another rank's contact wrote, which may connect to this one. It may be known already. */
-    void (*learn)(void *context, uint32_t rank, const uint8_t *contact, size_t length);
+    /*
+     * What another rank's contact wrote, which may connect to this one. It may be known already. shy: this one may
+     * not connect to it yet, unless another group knows better.
+     */
+    void (*learn)(void *context, uint32_t rank, const uint8_t *contact, size_t length, bool shy);
+    /* A message of the rank has come: this one may connect to it. */
+    void (*heard)(void *context, uint32_t rank);
 } oc_cast_net_t;
 
 /* Equal on all ranks of the group, but for rank, net and counters. */

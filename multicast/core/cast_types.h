@@ -259,7 +259,6 @@ typedef struct oc_cast_held oc_cast_held_t;
 
 /* Ranks that are no neighbours. */
 typedef struct {
-    bool *shy;                 /* by rank: it may connect to this one, and this one not to it yet */
     oc_cast_held_t *held;      /* in order */
     uint64_t next, pause;      /* when their ranks are looked for again; next 0: a pause from now on */
     bool starved;              /* there was no memory to hold one */

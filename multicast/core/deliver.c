@@ -22,7 +22,7 @@ uint32_t oc_cast_era(const oc_cast_group_t *group, const oc_cast_message_t *mess
 
 bool oc_cast_knows(const oc_cast_group_t *group, uint32_t rank)
 {
-    return group->config.net.knows(group->config.net.context, rank) && !group->route.shy[rank];
+    return group->config.net.knows(group->config.net.context, rank);
 }
 
 bool oc_cast_has_heard(const oc_cast_group_t *group, uint32_t rank)

@@ -35,12 +35,6 @@ struct oc_cast_held {
     uint8_t bytes[];
 };
 
-oc_status_t oc_cast_route_begin(oc_cast_group_t *group)
-{
-    group->route.shy = calloc(group->config.num_ranks, sizeof(*group->route.shy));
-    return NULL != group->route.shy ? OC_OK : OC_ERR_NO_MEMORY;
-}
-
 static void route_drop(oc_cast_route_t *route, oc_cast_held_t *held)
 {
     DL_DELETE(route->held, held);
@@ -52,8 +46,6 @@ void oc_cast_route_end(oc_cast_group_t *group)
     while (NULL != group->route.held) {
         route_drop(&group->route, group->route.held);
     }
-    free(group->route.shy);
-    group->route.shy = NULL;
 }
 
 static uint32_t parent_of(uint32_t rank)
@@ -194,7 +186,9 @@ uint64_t oc_cast_route_progress(oc_cast_group_t *group, uint64_t now)
 
 void oc_cast_route_heard(oc_cast_group_t *group, uint32_t rank)
 {
-    group->route.shy[rank] = false;
+    const oc_cast_net_t *net = &group->config.net;
+
+    net->heard(net->context, rank);
     if (NULL != group->route.held && oc_cast_knows(group, rank)) {
         send_held(group, rank);
     }
@@ -214,10 +208,8 @@ void oc_cast_route_message(oc_cast_group_t *group, const oc_cast_message_t *mess
         send_on(group, &copy);
         return;
     }
-    if (OC_CAST_FIND == message->kind && !net->knows(net->context, message->origin)) {
-        group->route.shy[message->origin] = true;
-    }
-    net->learn(net->context, message->origin, message->data, message->data_length);
+    net->learn(net->context, message->origin, message->data, message->data_length,
+               OC_CAST_FIND == message->kind);
     if (OC_CAST_FIND == message->kind) {
         send_own(group, OC_CAST_FOUND, message->origin);
     } else {

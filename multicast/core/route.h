@@ -8,7 +8,6 @@
 
 #include "multicast/core/cast_types.h"
 
-oc_status_t oc_cast_route_begin(oc_cast_group_t *group);
 void oc_cast_route_end(oc_cast_group_t *group);
 /* Of a rank: its neighbour that is nearer to another rank. */
 uint32_t oc_cast_route_next(uint32_t rank, uint32_t target);

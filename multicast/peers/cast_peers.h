@@ -71,8 +71,15 @@ void oc_cast_peer_release(oc_cast_peer_t *peer);
 
 /* Whether its address is known; true of a lost peer. */
 bool oc_cast_peer_is_known(const oc_cast_peer_t *peer);
-/* Tells the address. One that is known stays, and one with another digest is not taken. */
-void oc_cast_peer_learn(oc_cast_peer_t *peer, const void *address, size_t length);
+/*
+ * Tells the address. One that is known stays, and one with another digest is not taken. shy: the peer may connect to
+ * this process, and does not let it connect yet.
+ */
+void oc_cast_peer_learn(oc_cast_peer_t *peer, const void *address, size_t length, bool shy);
+/* It lets this process connect. */
+void oc_cast_peer_heard(oc_cast_peer_t *peer);
+/* Whether messages can be sent to it: it is known and not shy, or lost. */
+bool oc_cast_peer_is_reachable(const oc_cast_peer_t *peer);
 
 /* The peer is on this host, and knows this process by the number own. */
 void oc_cast_peer_share(oc_cast_peer_t *peer, uint32_t own);

@@ -88,7 +88,7 @@ bool oc_cast_peer_is_open(oc_cast_peer_t *peer)
     return NULL == peer->reason && NULL != peer->address && outbox_connect_peer(peer);
 }
 
-void oc_cast_peer_learn(oc_cast_peer_t *peer, const void *address, size_t length)
+void oc_cast_peer_learn(oc_cast_peer_t *peer, const void *address, size_t length, bool shy)
 {
     if (oc_cast_peer_is_known(peer)) {
         return;
@@ -103,6 +103,7 @@ void oc_cast_peer_learn(oc_cast_peer_t *peer, const void *address, size_t length
         return;
     }
     memcpy(peer->address, address, length);
+    peer->shy = shy;
 }
 
 void oc_cast_peer_send(oc_cast_peer_t *peer, oc_outbox_t *outbox, uint64_t slot, const void *head,

@@ -83,6 +83,16 @@ bool oc_cast_peer_is_known(const oc_cast_peer_t *peer)
     return NULL != peer->address || NULL != peer->reason;
 }
 
+bool oc_cast_peer_is_reachable(const oc_cast_peer_t *peer)
+{
+    return (NULL != peer->address && !peer->shy) || NULL != peer->reason;
+}
+
+void oc_cast_peer_heard(oc_cast_peer_t *peer)
+{
+    peer->shy = false;
+}
+
 void oc_cast_peer_share(oc_cast_peer_t *peer, uint32_t own)
 {
     peer->shares = true;

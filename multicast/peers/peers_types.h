@@ -39,6 +39,7 @@ struct oc_cast_peer {
     uint32_t process;
     uint64_t digest;           /* of its address */
     void *address;             /* NULL: it is not known */
+    bool shy;                  /* it may connect to this process, and this one not to it yet */
     oc_endpoint_t *endpoint;   /* NULL before the first message and after the loss */
     unsigned users, unsent;
     size_t unsent_bytes;

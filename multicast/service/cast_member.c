@@ -81,7 +81,7 @@ static bool net_knows(void *context, uint32_t rank)
 {
     const oc_cast_member_t *member = context;
 
-    return NULL != member->peers[rank] && oc_cast_peer_is_known(member->peers[rank]);
+    return NULL != member->peers[rank] && oc_cast_peer_is_reachable(member->peers[rank]);
 }
 
 static size_t net_contact(void *context, uint8_t *bytes)
@@ -91,22 +91,36 @@ static size_t net_contact(void *context, uint8_t *bytes)
     return oc_contact_encode(&multicast->contact, bytes);
 }
 
+static void net_heard(void *context, uint32_t rank)
+{
+    oc_cast_member_t *member = context;
+
+    if (NULL != member->peers[rank]) {
+        oc_cast_peer_heard(member->peers[rank]);
+    }
+}
+
 /* Its host may connect from now on, and before it is told that it may. */
-static void net_learn(void *context, uint32_t rank, const uint8_t *bytes, size_t length)
+static void net_learn(void *context, uint32_t rank, const uint8_t *bytes, size_t length, bool shy)
 {
     oc_cast_member_t *member = context;
     oc_contact_t contact;
 
-    if (NULL == member->peers[rank] || oc_cast_peer_is_known(member->peers[rank])) {
+    if (NULL == member->peers[rank]) {
         return;
     }
-    if (!oc_contact_decode(bytes, length, &contact)) {
-        oc_debug("a contact of rank %u makes no sense", rank);
-        return;
+    if (!oc_cast_peer_is_known(member->peers[rank])) {
+        if (!oc_contact_decode(bytes, length, &contact)) {
+            oc_debug("a contact of rank %u makes no sense", rank);
+            return;
+        }
+        oc_admission_admit(oc_peers_admission(member->multicast->peers), contact.hosts,
+                           contact.num_hosts);
+        oc_cast_peer_learn(member->peers[rank], contact.address, contact.length, shy);
     }
-    oc_admission_admit(oc_peers_admission(member->multicast->peers), contact.hosts,
-                       contact.num_hosts);
-    oc_cast_peer_learn(member->peers[rank], contact.address, contact.length);
+    if (!shy) {
+        oc_cast_peer_heard(member->peers[rank]);
+    }
 }
 
 void oc_cast_member_free(oc_cast_member_t *member)
@@ -181,7 +195,7 @@ static void learn_neighbours(oc_cast_member_t *member, const uint8_t *contacts)
     unsigned count = oc_cast_neighbours(member->num_ranks, member->rank, neighbours);
 
     for (unsigned i = 0; i < count; i++) {
-        net_learn(member, neighbours[i], contacts + i * OC_CONTACT_MAX, OC_CONTACT_MAX);
+        net_learn(member, neighbours[i], contacts + i * OC_CONTACT_MAX, OC_CONTACT_MAX, false);
     }
 }
 
@@ -249,7 +263,7 @@ static oc_status_t make_core(oc_cast_member_t *member, const oc_multicast_params
         .net = {.context = member, .cast = net_cast, .queued = net_queued,
                 .connections = net_connections, .post = net_post, .tell = net_tell,
                 .room = net_room, .unsent = net_unsent, .knows = net_knows,
-                .contact = net_contact, .learn = net_learn},
+                .contact = net_contact, .learn = net_learn, .heard = net_heard},
         .counters = service->counters};
 
     return oc_cast_group_new(&config, now, &member->core);

@@ -54,7 +54,8 @@ struct rank {
     oc_cast_group_t *group;
     oc_cast_counters_t counters;
     oc_transport_t *transport;
-    bool *known;                 /* by rank: how to connect to it */
+    bool *known;                 /* by rank: how to connect to it … */
+    bool *shy;                   /* … which this one may not do yet */
     part_t parts[MAX_OPERATIONS];
 };
 
@@ -371,7 +372,9 @@ static void tell(void *context, uint32_t to, const void *head, size_t head_lengt
 
 static bool knows(void *context, uint32_t to)
 {
-    return ((const rank_t *) context)->known[to];
+    const rank_t *rank = context;
+
+    return rank->known[to] && !rank->shy[to];
 }
 
 static void write_contact(uint32_t number, oc_contact_t *contact)
@@ -390,7 +393,12 @@ static size_t get_contact(void *context, uint8_t *bytes)
     return oc_contact_encode(&contact, bytes);
 }
 
-static void learn(void *context, uint32_t from, const uint8_t *bytes, size_t length)
+static void heard(void *context, uint32_t from)
+{
+    ((rank_t *) context)->shy[from] = false;
+}
+
+static void learn(void *context, uint32_t from, const uint8_t *bytes, size_t length, bool shy)
 {
     rank_t *rank = context;
     oc_contact_t expected, contact;
@@ -402,6 +410,7 @@ static void learn(void *context, uint32_t from, const uint8_t *bytes, size_t len
         network_complain(rank->crew->network, "rank %u gets a wrong contact of rank %u",
                          rank->number, from);
     }
+    rank->shy[from] = shy && (rank->shy[from] || !rank->known[from]);
     rank->known[from] = true;
 }
 
@@ -453,7 +462,7 @@ static void be_born(void *arg)
         .net = {.context = rank, .cast = cast, .post = post, .tell = tell, .room = room,
                 .queued = queued, .connections = connections,
                 .unsent = unsent, .knows = knows, .contact = get_contact,
-                .learn = learn},
+                .learn = learn, .heard = heard},
         .counters = &rank->counters};
 
     rank->transport = network_transport(crew->network, rank->number);
@@ -479,6 +488,7 @@ static void tell_contacts(rank_t *rank)
     unsigned count = oc_cast_neighbours(rank->crew->num_ranks, rank->number, neighbours);
 
     rank->known = memory_new(rank->crew->num_ranks * sizeof(*rank->known));
+    rank->shy = memory_new(rank->crew->num_ranks * sizeof(*rank->shy));
     for (unsigned i = 0; i < rank->crew->num_ranks; i++) {
         rank->known[i] = rank->crew->config.acquainted;
     }
@@ -538,6 +548,7 @@ void crew_free(crew_t *crew)
             buffers_free(&crew->ranks[i].parts[k].buffers);
         }
         free(crew->ranks[i].known);
+        free(crew->ranks[i].shy);
     }
     for (unsigned k = 0; k < crew->num_operations; k++) {
         score_free(&crew->pieces[k].score);

@@ -110,7 +110,7 @@ static oc_cast_peer_t *know_peer(end_t *from, uint32_t own, uint32_t process, co
                                             oc_contact_digest(address, length));
 
     if (NULL != peer) {
-        oc_cast_peer_learn(peer, address, length);
+        oc_cast_peer_learn(peer, address, length, false);
         oc_cast_peer_share(peer, own);
     }
     return peer;

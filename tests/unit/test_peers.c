@@ -86,7 +86,7 @@ static oc_cast_peer_t *get_peer(end_t *from, uint32_t process, const end_t *to)
                                             oc_contact_digest(address, length));
 
     assert_non_null(peer);
-    oc_cast_peer_learn(peer, address, length);
+    oc_cast_peer_learn(peer, address, length, false);
     return peer;
 }
 
@@ -302,17 +302,36 @@ static void test_address_comes_later(void **state)
     post(24, 1000);
     assert_int_equal(oc_outbox_unsent(outbox), 0);
     assert_int_equal(oc_peers_pending(left.peers), 0);
-    oc_cast_peer_learn(to_right, wrong, sizeof(wrong));
+    oc_cast_peer_learn(to_right, wrong, sizeof(wrong), false);
     assert_false(oc_cast_peer_is_known(to_right));
-    oc_cast_peer_learn(to_right, address, length);
+    oc_cast_peer_learn(to_right, address, length, false);
     assert_true(oc_cast_peer_is_known(to_right));
-    oc_cast_peer_learn(to_right, wrong, sizeof(wrong));
+    oc_cast_peer_learn(to_right, wrong, sizeof(wrong), false);
     right.length = 1024;
     post(24, 1000);
     wait_for(&right.arrived, 1);
     wait_for_leaving();
     assert_int_equal(right.wrong, 0);
     assert_int_equal(oc_cast_peer_room(to_right), ROOM);
+}
+
+/* Who learns of a peer because that seeks it waits for its first message; who meets it otherwise does not. */
+static void test_shy(void **state)
+{
+    const void *address;
+    size_t length;
+
+    (void) state;
+    get_unknown(&right, &address, &length);
+    oc_cast_peer_learn(to_right, address, length, true);
+    assert_true(oc_cast_peer_is_known(to_right));
+    assert_false(oc_cast_peer_is_reachable(to_right));
+    oc_cast_peer_learn(to_right, address, length, false);
+    assert_false(oc_cast_peer_is_reachable(to_right));
+    oc_cast_peer_heard(to_right);
+    assert_true(oc_cast_peer_is_reachable(to_right));
+    oc_cast_peer_learn(to_right, address, length, true);
+    assert_true(oc_cast_peer_is_reachable(to_right));
 }
 
 static void test_lost_before_it_was_known(void **state)
@@ -325,7 +344,7 @@ static void test_lost_before_it_was_known(void **state)
     assert_non_null(oc_cast_peer_get(left.peers, 8, 1 + oc_contact_digest(address, length)));
     wait_for(&left.lost, 1);
     assert_ptr_equal(left.last_lost, to_right);
-    oc_cast_peer_learn(to_right, address, length);
+    oc_cast_peer_learn(to_right, address, length, false);
     post(24, 1000);
     assert_int_equal(oc_outbox_unsent(outbox), 0);
     assert_int_equal(oc_peers_pending(left.peers), 0);
@@ -363,6 +382,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_loss, setup, teardown),
         cmocka_unit_test_setup_teardown(test_peer_that_comes_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_address_comes_later, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_shy, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lost_before_it_was_known, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sleep, setup, teardown),
     };
