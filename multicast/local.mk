@@ -3,6 +3,7 @@
 # libocucx, libocnet, libocnode, libocprotocol and libocbase too, once each.
 noinst_LTLIBRARIES += libocmulticast.la
 libocmulticast_la_SOURCES = \
+	multicast/core/alternate.h multicast/core/alternate.c \
 	multicast/core/backoff.h multicast/core/backoff.c \
 	multicast/core/cast_arrival.c \
 	multicast/core/cast_check.h multicast/core/cast_check.c \
@@ -51,6 +52,7 @@ libocmulticast_la_SOURCES = \
 	multicast/service/cast_judge.c \
 	multicast/service/cast_member.h multicast/service/cast_member.c \
 	multicast/service/multicast.h multicast/service/multicast.c \
+	multicast/service/companion.h multicast/service/companion.c \
 	multicast/service/cast_record.h multicast/service/cast_record.c \
 	multicast/service/cast_set.h multicast/service/cast_set.c \
 	multicast/service/service.h \

@@ -71,6 +71,8 @@ static oc_multicast_params_t params_of(const oc_group_t *group)
 {
     oc_multicast_params_t params = all_of(group);
 
+    /* a leader of a host has one operation at a time */
+    params.alternates = NULL == group->node;
     if (NULL != group->node) {
         params.num_ranks = group->node->num_hosts;
         params.rank = group->node->host;
@@ -222,7 +224,7 @@ void oc_client_cast_account(oc_client_t *client)
 void oc_group_cast_fail(oc_group_t *group, oc_status_t status, const char *reason)
 {
     if (NULL != group->cast) {
-        oc_cast_group_fail(group->cast, status, reason);
+        oc_multicast_fail(group->client->multicast, group->cast, status, reason);
         oc_client_cast_account(group->client);
     }
     if (NULL != group->node && NULL != group->node->ring) {

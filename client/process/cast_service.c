@@ -41,7 +41,8 @@ static void take_unicast(oc_group_t *group)
     }
     tell_unicast(group, unheard, receiver);
     /* a leader may still have to hand on what the last operation has brought: its end is news as well */
-    if (OC_GROUP_LIVE == group->state && NULL == group->relay && oc_cast_group_is_closed(group->cast)) {
+    if (OC_GROUP_LIVE == group->state && NULL == group->relay
+        && oc_multicast_is_closed(group->client->multicast, group->cast)) {
         oc_group_decline(group, NO_MORE);
     }
 }

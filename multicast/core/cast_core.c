@@ -123,7 +123,7 @@ uint64_t oc_cast_is_awaited_until(const oc_cast_group_t *group, uint64_t now)
     bool enters = NULL != operation ? OC_CAST_ENTERING == operation->state : NULL != group->queue;
     size_t queue;
 
-    if (!enters || 0 == group->rate) {
+    if (!enters || 0 == group->rate || OC_CAST_MAY_BEGIN != group->may) {
         return 0;
     }
     queue = group->config.net.queued(group->config.net.context) * (group->config.num_ranks - 1);
@@ -202,7 +202,8 @@ static void activate(oc_cast_group_t *group, uint64_t now)
     oc_cast_operation_t *operation = group->queue;
     oc_status_t status;
 
-    if (NULL != group->active || NULL == operation || OC_OK != group->status) {
+    if (NULL != group->active || NULL == operation || OC_OK != group->status
+        || OC_CAST_MAY_WAIT == group->may) {
         return;
     }
     assert(OC_CAST_QUEUED == operation->state && group->pending > 0);
@@ -283,6 +284,23 @@ static bool has_left(oc_cast_group_t *group)
     return 0 == group->config.net.unsent(group->config.net.context);
 }
 
+/* Others may have begun, and need what is here; see alternate.c for why this rank has not. */
+static uint64_t progress_entering(oc_cast_group_t *group, uint64_t now)
+{
+    const char *trouble;
+
+    if (!group->active->let_go) {
+        return UINT64_MAX;
+    }
+    trouble = oc_memory_trouble(group->active);
+    if (NULL != trouble) {
+        fail_for_memory(group, trouble);
+        return now;
+    }
+    oc_poll_progress(group);
+    return oc_serve_progress(group, now);
+}
+
 static uint64_t progress_active(oc_cast_group_t *group, uint64_t now, uint64_t step)
 {
     oc_cast_operation_t *active;
@@ -293,6 +311,8 @@ static uint64_t progress_active(oc_cast_group_t *group, uint64_t now, uint64_t s
         oc_reception_watch(group, step);
         due = progress_running(group, now);
         oc_tree_advance(group, now);
+    } else if (NULL != group->active && OC_CAST_ENTERING == group->active->state) {
+        due = progress_entering(group, now);
     }
     ping = oc_tree_watch(group, now);
     due = ping < due ? ping : due;

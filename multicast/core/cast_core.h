@@ -101,6 +101,7 @@ typedef struct {
     uint32_t chains;            /* ranks that send at a time, all if it is more; 0: see chain.c */
     size_t window;              /* bytes that all others together may have under way to one rank */
     uint32_t staging;           /* datagrams that each rank keeps until it looks; 0: enough */
+    bool second;                /* beside another group of these ranks, in which all have been heard: see alternate.h */
     uint64_t probe_timeout;     /* ns that probing may take without a sign of a rank; 0: no limit */
     oc_cast_net_t net;
     oc_cast_counters_t *counters;
@@ -120,6 +121,7 @@ typedef struct {
      */
     oc_stage_t *send_stage, *recv_stage;
     bool blocking;              /* every rank stays in the call until it is over */
+    uint64_t number;            /* its place among the operations of groups that alternate, from 1 on; else 0 */
     /*
      * Called once, but not from within the oc_cast_start of this operation: the buffers are the
      * caller's again. With an error recv holds garbage. Must not call the group.
@@ -218,7 +220,7 @@ bool oc_cast_group_is_unicast(const oc_cast_group_t *group, uint32_t *unheard, u
 
 /*
  * The same, and all ranks have known it since the end of the same operation, which was a blocking
- * one, and no operation is pending here: the group may be freed.
+ * one, and no operation is pending here: the group may be freed, unless it alternates and one is in the other.
  */
 bool oc_cast_group_is_closed(const oc_cast_group_t *group);
 

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "multicast/core/deliver.h"
 #include "multicast/core/fail.h"
@@ -36,11 +37,12 @@ oc_status_t oc_probe_begin(oc_cast_group_t *group, uint64_t now)
     uint32_t count = group->config.num_ranks;
     uint64_t round = count * share(group);
 
-    probe->padding = calloc(1, group->payload);
+    probe->padding = group->config.second ? NULL : calloc(1, group->payload);
     probe->heard = calloc(count, sizeof(*probe->heard));
     probe->answers = calloc(count, 1);
     probe->asks = calloc(count, 1);
-    if (NULL == probe->padding || NULL == probe->heard || NULL == probe->answers || NULL == probe->asks) {
+    if ((NULL == probe->padding && !group->config.second) || NULL == probe->heard
+        || NULL == probe->answers || NULL == probe->asks) {
         return OC_ERR_NO_MEMORY;
     }
     probe->heard[group->config.rank] = true;
@@ -49,6 +51,11 @@ oc_status_t oc_probe_begin(oc_cast_group_t *group, uint64_t now)
     probe->interval = round > FIRST_INTERVAL ? round : FIRST_INTERVAL;
     probe->pause = ASK_INTERVAL;
     probe->ask_at = now + ASK_INTERVAL + round;
+    if (group->config.second) {
+        memset(probe->heard, true, count * sizeof(*probe->heard));
+        probe->missing = 0;
+        probe->over = true;
+    }
     return OC_OK;
 }
 
@@ -141,8 +148,8 @@ void oc_probe_message(oc_cast_group_t *group, const oc_cast_message_t *message, 
 {
     oc_probe_t *probe = &group->probe;
 
-    if (!fresh) {
-        return; /* answers are counted */
+    if (!fresh || group->config.second) {
+        return; /* answers are counted, and a second group has nothing to ask */
     }
     note_news(probe);
     if (OC_CAST_PROBE_REQUEST == message->kind) {

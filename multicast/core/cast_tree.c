@@ -114,8 +114,12 @@ static void advance_entering(oc_cast_group_t *group, uint64_t now)
             tell_parent(group, OC_CAST_ENTER);
         }
     }
-    if (operation->reported && oc_cast_reached(group->go, operation->generation)) {
+    if (operation->reported && !operation->let_go
+        && oc_cast_reached(group->go, operation->generation)) {
+        operation->let_go = true;
         tell_children(group, OC_CAST_GO);
+    }
+    if (operation->let_go && OC_CAST_MAY_BEGIN == group->may) {
         oc_operation_begin(group, now);
         oc_tree_listen(group, now);
     }

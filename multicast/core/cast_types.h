@@ -147,6 +147,13 @@ typedef enum {
     OC_CAST_LEAVING,           /* all ranks have everything; messages have to leave */
 } oc_cast_state_t;
 
+/* What the other one of two groups that alternate lets a group do; see alternate.c. */
+typedef enum {
+    OC_CAST_MAY_BEGIN,         /* whatever there is to do */
+    OC_CAST_MAY_ENTER,         /* its operation is announced, and does not begin */
+    OC_CAST_MAY_WAIT,          /* its operation stays in the queue */
+} oc_cast_leave_t;
+
 /* What is multicast again; see recast.c. Bitmaps of fragments. */
 typedef struct {
     size_t words;              /* of each bitmap */
@@ -169,6 +176,7 @@ typedef struct oc_cast_operation {
     oc_cast_state_t state;
     uint32_t generation;
     bool reported;             /* ENTER was sent, or GO by the root */
+    bool let_go;               /* GO was passed on: all have entered */
     bool done_reported;        /* the same for DONE and LEAVE */
     oc_block_t *blocks;        /* from ENTERING on, as all below */
     uint32_t incomplete;       /* blocks */
@@ -181,6 +189,7 @@ typedef struct oc_cast_operation {
     uint64_t *lost;            /* … was ever asked for, or came because others did */
     oc_chain_t *chains;
     uint32_t num_chains, senders; /* senders: chains that are not empty */
+    uint32_t coming;           /* blocks of which more is to be sent, as far as this rank knows */
     uint64_t fragments;        /* of all chains */
     bool together;             /* all ranks send at once */
     bool holds_back;           /* a chain has more to send than it may be ahead, so that windows matter */
@@ -328,6 +337,8 @@ struct oc_cast_group {
     uint64_t stepped;          /* time of the last progress */
     oc_cast_operation_t *active, *queue;
     unsigned pending;          /* operations of both */
+    oc_cast_leave_t may;       /* those that have not begun */
+    uint64_t begun;            /* number of the last one that has, of groups that alternate */
     uint8_t *scratch;          /* OC_CAST_MESSAGE_MAX bytes */
 };
 

@@ -44,6 +44,13 @@ void oc_cast_group_fail(oc_cast_group_t *group, oc_status_t status, const char *
     fail_become_failed(group, status, reason);
 }
 
+void oc_cast_group_follow(oc_cast_group_t *group, const oc_cast_group_t *failed)
+{
+    if (OC_OK == group->status) {
+        fail_become_failed(group, failed->status, failed->reason);
+    }
+}
+
 void oc_cast_aborted(oc_cast_group_t *group, const oc_cast_message_t *message)
 {
     oc_cast_message_t copy = *message;

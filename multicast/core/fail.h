@@ -11,4 +11,7 @@
 /* A rank says that the group has failed: it fails here, and this rank's neighbours are told. */
 void oc_cast_aborted(oc_cast_group_t *group, const oc_cast_message_t *message);
 
+/* Another group of these ranks has failed, and all of them know, or learn it there: nobody is told. */
+void oc_cast_group_follow(oc_cast_group_t *group, const oc_cast_group_t *failed);
+
 #endif

@@ -77,11 +77,17 @@ static uint64_t time_of_fragments(const oc_cast_group_t *group)
     return OC_CAST_REORDER_FRAGMENTS * pace->time / (pace->fragments + 1);
 }
 
+/* It began. */
+static uint64_t cast_since(const oc_cast_operation_t *operation)
+{
+    return operation->cast - operation->early;
+}
+
 static uint64_t time_with_waits(const oc_cast_group_t *group, uint64_t now)
 {
     const oc_cast_operation_t *operation = group->active;
 
-    return OC_CAST_REORDER_FRAGMENTS * (now - operation->begun) / (operation->cast + 1);
+    return OC_CAST_REORDER_FRAGMENTS * (now - operation->begun) / (cast_since(operation) + 1);
 }
 
 static uint64_t at_least(uint64_t time, uint64_t least)
@@ -106,7 +112,7 @@ void oc_pace_learn(oc_cast_group_t *group, uint64_t now)
         /* it may wait behind others, on a slow network for long */
         group->patience = within(2 * time, away ? group->patience : 0, MAX_PATIENCE);
     }
-    if (tells(group, group->active->cast, OC_CAST_REORDER_FRAGMENTS)) {
+    if (tells(group, cast_since(group->active), OC_CAST_REORDER_FRAGMENTS)) {
         group->stalling =
             within(time_with_waits(group, now), OC_CAST_MIN_REORDER, OC_CAST_MAX_REORDER);
     }
@@ -124,7 +130,7 @@ void oc_pace_over(oc_cast_group_t *group, uint64_t now)
         group->reorder = time < group->reorder ? time : group->reorder;
         group->patience = within(2 * time, group->patience / 2, group->patience);
     }
-    if (tells(group, group->active->cast, LEAST_CAST)) {
+    if (tells(group, cast_since(group->active), LEAST_CAST)) {
         group->stalling = within(time_with_waits(group, now), QUICK_STALLING, group->stalling);
     }
 }

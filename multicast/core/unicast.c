@@ -18,7 +18,7 @@ static void become_unicast(oc_cast_group_t *group, uint32_t owner, uint32_t rece
                            uint32_t from)
 {
     group->unicast = true;
-    group->config.counters->groups_unicast++;
+    group->config.counters->groups_unicast += !group->config.second;
     group->unheard = owner;
     group->unreached = receiver;
     for (uint32_t i = 0; i < group->num_neighbours; i++) {
@@ -51,6 +51,13 @@ void oc_unicast_message(oc_cast_group_t *group, const oc_cast_message_t *message
         group->config.counters->fragments_foreign++;
     } else if (!group->unicast) {
         become_unicast(group, message->block, message->number, message->rank);
+    }
+}
+
+void oc_unicast_adopt(oc_cast_group_t *group, uint32_t owner, uint32_t receiver)
+{
+    if (!group->unicast) {
+        become_unicast(group, owner, receiver, group->config.num_ranks);
     }
 }
 

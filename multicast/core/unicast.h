@@ -14,6 +14,9 @@ bool oc_unicast_look(oc_cast_group_t *group);
 /* Another rank says so. */
 void oc_unicast_message(oc_cast_group_t *group, const oc_cast_message_t *message);
 
+/* … or another group of these ranks has found so. */
+void oc_unicast_adopt(oc_cast_group_t *group, uint32_t owner, uint32_t receiver);
+
 /*
  * From now on all blocks may be asked for at once, whether their owners have said that they are
  * sent or not.

@@ -14,6 +14,7 @@
 #include "multicast/service/activity.h"
 #include "multicast/service/cast_hosts.h"
 #include "multicast/service/cast_set.h"
+#include "multicast/service/companion.h"
 #include "multicast/service/flood_service.h"
 #include "multicast/wire/cast_message.h"
 #include "multicast/wire/contact.h"
@@ -140,13 +141,14 @@ void oc_cast_member_free(oc_cast_member_t *member)
     }
     oc_outbox_drop(member->outbox);
     oc_multicast_release(member->multicast, member->slot);
+    oc_companion_part(member);
     free(member->peers);
     free(member->origins);
     free(member);
 }
 
 static oc_cast_member_t *member_new(oc_multicast_t *multicast, const oc_multicast_params_t *params,
-                                    const oc_multicast_terms_t *terms)
+                                    const oc_multicast_terms_t *terms, bool second)
 {
     oc_cast_member_t *member = calloc(1, sizeof(*member));
 
@@ -158,6 +160,7 @@ static oc_cast_member_t *member_new(oc_multicast_t *multicast, const oc_multicas
     member->carrier = terms->carrier;
     member->num_ranks = params->num_ranks;
     member->rank = params->rank;
+    member->second = second;
     member->peers = calloc(params->num_ranks, sizeof(oc_cast_peer_t *));
     member->origins = calloc(params->num_ranks, sizeof(oc_origin_t));
     member->outbox = oc_outbox_new();
@@ -258,6 +261,7 @@ static oc_status_t make_core(oc_cast_member_t *member, const oc_multicast_params
         .job_key = member->multicast->job_key, .hosts = hosts,
         .datagram_size = terms->datagram_size, .staging = terms->staging,
         .chains = (uint32_t) settings->multicast_senders, .window = settings->multicast_window,
+        .second = member->second,
         .probe_timeout =
             params->patient ? 0 : (uint64_t) settings->connect_timeout * OC_SECOND,
         .net = {.context = member, .cast = net_cast, .queued = net_queued,
@@ -353,9 +357,9 @@ static bool token_is_taken(const oc_multicast_t *multicast, uint64_t token)
     return NULL != other;
 }
 
-oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
-                              const oc_multicast_terms_t *terms, oc_cast_slot_t *own, uint64_t now,
-                              oc_cast_group_t **group, char *error, size_t error_size)
+oc_status_t oc_cast_member_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
+                                const oc_multicast_terms_t *terms, oc_cast_slot_t *own, bool second,
+                                uint64_t now, oc_cast_member_t **result, char *error, size_t error_size)
 {
     oc_cast_member_t *member;
     oc_status_t status;
@@ -365,7 +369,7 @@ oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_para
         snprintf(error, error_size, "rank 0 uses the token of another communicator");
         return OC_ERR_INVALID;
     }
-    member = member_new(multicast, params, terms);
+    member = member_new(multicast, params, terms, second);
     if (NULL == member || OC_OK != equip(member, params, terms, now)) {
         oc_cast_member_free(member);
         oc_multicast_release(multicast, own);
@@ -382,8 +386,19 @@ oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_para
         oc_cast_member_look(member);
         oc_cast_member_wake(member);
     }
-    *group = member->core;
+    *result = member;
     return OC_OK;
+}
+
+void oc_cast_member_leave(oc_cast_member_t *member)
+{
+    oc_multicast_t *multicast = member->multicast;
+
+    oc_cast_member_retire(member);
+    HASH_DELETE(by_token, multicast->tokens, member);
+    HASH_DELETE(by_core, multicast->cores, member);
+    DL_DELETE(multicast->members, member);
+    oc_cast_member_free(member);
 }
 
 void oc_cast_member_message(oc_cast_member_t *member, const uint8_t *bytes, size_t length)

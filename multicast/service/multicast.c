@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "multicast/service/activity.h"
 #include "multicast/service/cast_member.h"
+#include "multicast/service/companion.h"
 #include "multicast/service/flood_service.h"
 #include "net/address.h"
 #include "net/host.h"
@@ -69,27 +70,54 @@ static void multicast_advance(oc_cast_member_t *member)
         return;
     }
     member->due = oc_cast_progress(member->core, member->multicast->now);
+    oc_companion_settle(member);
     oc_cast_member_look(member);
     if (!member->busy && UINT64_MAX == member->due) {
         oc_cast_member_rest(member);
     }
 }
 
-void oc_multicast_leave(oc_multicast_t *multicast, oc_cast_group_t *group)
+static oc_cast_member_t *member_of(const oc_multicast_t *multicast, const oc_cast_group_t *group)
 {
     oc_cast_member_t *member = NULL;
 
     if (NULL != group) {
         HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
     }
+    return member;
+}
+
+oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
+                              const oc_multicast_terms_t *terms, oc_cast_slot_t *own, uint64_t now,
+                              oc_cast_group_t **group, char *error, size_t error_size)
+{
+    oc_cast_member_t *member;
+    oc_status_t status = oc_cast_member_join(multicast, params, terms, own, false, now, &member,
+                                             error, error_size);
+
+    if (OC_OK == status && params->alternates) {
+        status = oc_companion_join(member, params, terms, now, error, error_size);
+        if (OC_OK != status) {
+            oc_cast_member_leave(member);
+        }
+    }
+    if (OC_OK == status) {
+        *group = member->core;
+    }
+    return status;
+}
+
+void oc_multicast_leave(oc_multicast_t *multicast, oc_cast_group_t *group)
+{
+    oc_cast_member_t *member = member_of(multicast, group);
+
     if (NULL == member) {
         return;
     }
-    oc_cast_member_retire(member);
-    HASH_DELETE(by_token, multicast->tokens, member);
-    HASH_DELETE(by_core, multicast->cores, member);
-    DL_DELETE(multicast->members, member);
-    oc_cast_member_free(member);
+    if (NULL != member->companion) {
+        oc_cast_member_leave(member->companion);
+    }
+    oc_cast_member_leave(member);
 }
 
 static void multicast_on_message(void *arg, const uint8_t *bytes, size_t length)
@@ -277,21 +305,41 @@ void oc_multicast_refuse(uint8_t bytes[OC_MULTICAST_RECORD_SIZE])
 oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group,
                                const oc_cast_args_t *args, uint64_t now)
 {
-    oc_status_t status = oc_cast_start(group, args, now);
-    oc_cast_member_t *member;
+    oc_cast_member_t *member = member_of(multicast, group);
+    oc_status_t status;
 
-    HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
+    if (NULL != member->companion) {
+        status = oc_companion_start(&member, args, now);
+    } else {
+        status = oc_cast_start(group, args, now);
+    }
     oc_cast_member_look(member);
     oc_cast_member_wake(member);
     return status;
 }
 
+bool oc_multicast_is_closed(const oc_multicast_t *multicast, const oc_cast_group_t *group)
+{
+    const oc_cast_member_t *member = member_of(multicast, group);
+
+    return oc_cast_group_is_closed(group)
+           && (NULL == member->companion || 0 == oc_cast_pending(member->companion->core));
+}
+
+void oc_multicast_fail(oc_multicast_t *multicast, oc_cast_group_t *group, oc_status_t status,
+                       const char *reason)
+{
+    oc_cast_member_t *member = member_of(multicast, group);
+
+    oc_cast_group_fail(group, status, reason);
+    if (NULL != member) {
+        oc_companion_settle(member);
+    }
+}
+
 void oc_multicast_more(oc_multicast_t *multicast, const oc_cast_group_t *group)
 {
-    oc_cast_member_t *member;
-
-    HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
-    oc_cast_member_wake(member);
+    oc_cast_member_wake(member_of(multicast, group));
 }
 
 static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)

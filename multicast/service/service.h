@@ -3,6 +3,7 @@
  * The data model of a process's part in multicast, on one page.
  *
  *   multicast --< member               one group, and what it uses of the below
+ *                 --- companion        a second group of its ranks, which is a member as well
  *             --- peers                processes of the job: endpoints and messages
  *             --- transports --< slot    one multicast address and its transport
  *             --< flood                  a member's test whether the network floods its datagrams
@@ -13,6 +14,7 @@
 #include <uthash.h>
 
 #include "base/limits.h"
+#include "multicast/core/alternate.h"
 #include "multicast/peers/cast_peers.h"
 #include "multicast/service/cast_transports.h"
 #include "multicast/service/flood_test.h"
@@ -33,6 +35,9 @@ typedef struct oc_cast_member {
     oc_cast_slot_t *slot;      /* its multicast address; NULL: it could not be opened */
     bool crowded;              /* it is the job's common one: a rank has no room for another one */
     oc_flood_test_t *flood;    /* its set-up has a flood test, and this rank's part in it is not over */
+    struct oc_cast_member *companion; /* alternates with it; NULL: it is alone */
+    oc_alternate_t *alternate; /* of both, freed with the first one; NULL: it is alone */
+    bool second;               /* of the two */
     bool busy;                 /* probing, or in an operation */
     bool listed;               /* among the active ones */
     uint64_t due;              /* when it wants to be progressed */

@@ -59,7 +59,7 @@ void casting_start(rank_t *rank, unsigned group, allgather_t *a, bool in_place, 
     oc_allgather_args_t args = {
         .send = a->send, .recv = a->recv, .lengths = a->lengths, .offsets = a->offsets,
         .send_device = a->device, .finished = rank_on_finished, .arg = &a->outcome,
-        .blocking = true};
+        .blocking = !a->nonblocking};
     oc_status_t status;
 
     if (in_place) {

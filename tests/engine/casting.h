@@ -11,6 +11,7 @@ typedef struct {
     size_t lengths[MAX_TEST_RANKS], offsets[MAX_TEST_RANKS], size;
     uint8_t *send, *recv;
     unsigned seed;
+    bool nonblocking;
     oc_device_t *device; /* that is said to have what is sent; NULL: host memory */
 } allgather_t;
 

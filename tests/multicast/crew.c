@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "multicast/core/alternate.h"
 #include "multicast/core/cast_check.h"
 #include "multicast/transport/senders.h"
 #include "multicast/wire/contact.h"
@@ -52,6 +53,8 @@ struct rank {
     unsigned number, next;       /* next: operation to begin */
     bool starting;
     oc_cast_group_t *group;
+    oc_cast_group_t *second;     /* if they alternate */
+    oc_alternate_t alternate;
     oc_cast_counters_t counters;
     oc_transport_t *transport;
     bool *known;                 /* by rank: how to connect to it … */
@@ -147,6 +150,27 @@ static bool all_ready(crew_t *crew)
     return true;
 }
 
+static void settle(rank_t *rank)
+{
+    if (NULL != rank->second && 0 != oc_alternate_settle(&rank->alternate)) {
+        network_wake(rank->crew->network, rank->number);
+    }
+}
+
+static oc_status_t start(rank_t *rank, const oc_cast_args_t *args)
+{
+    uint64_t now = network_now(rank->crew->network);
+    oc_status_t status;
+    unsigned which;
+
+    if (NULL == rank->second) {
+        return oc_cast_start(rank->group, args, now);
+    }
+    status = oc_alternate_start(&rank->alternate, args, now, &which);
+    settle(rank);
+    return status;
+}
+
 static void begin(rank_t *rank, part_t *part)
 {
     crew_t *crew = rank->crew;
@@ -167,7 +191,7 @@ static void begin(rank_t *rank, part_t *part)
     part->outcome.begun = true;
     part->outcome.begin = network_now(crew->network);
     rank->starting = true;
-    status = oc_cast_start(rank->group, &args, network_now(crew->network));
+    status = start(rank, &args);
     rank->starting = false;
     if (OC_OK != status) {
         finish(part, status);
@@ -220,6 +244,17 @@ static bool has_joined(const rank_t *rank)
            >= crew->begin + scripted(crew->config.joined, rank->number);
 }
 
+/* That of the second group is the next one. */
+static bool has_token(const rank_t *rank, uint64_t token)
+{
+    return token == rank->crew->token || (NULL != rank->second && token == rank->crew->token + 1);
+}
+
+static oc_cast_group_t *group_of(const rank_t *rank, uint64_t token)
+{
+    return token == rank->crew->token ? rank->group : rank->second;
+}
+
 static void get_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)
 {
     rank_t *rank = arg;
@@ -233,11 +268,12 @@ static void get_datagram(void *arg, const oc_origin_t *from, const uint8_t *byte
         return;
     }
     if (NULL == rank->group || !oc_datagram_decode(bytes, length, &header)
-        || header.token != rank->crew->token) {
+        || !has_token(rank, header.token)) {
         rank->counters.fragments_foreign++;
         return;
     }
-    oc_cast_datagram(rank->group, &header, bytes, network_now(rank->crew->network));
+    oc_cast_datagram(group_of(rank, header.token), &header, bytes,
+                     network_now(rank->crew->network));
 }
 
 static void get_message(void *arg, const uint8_t *bytes, size_t length)
@@ -246,8 +282,9 @@ static void get_message(void *arg, const uint8_t *bytes, size_t length)
     uint64_t token;
 
     if (NULL != rank->group && oc_cast_message_token(bytes, length, &token)
-        && token == rank->crew->token) {
-        oc_cast_message(rank->group, bytes, length, network_now(rank->crew->network));
+        && has_token(rank, token)) {
+        oc_cast_message(group_of(rank, token), bytes, length, network_now(rank->crew->network));
+        settle(rank);
     }
 }
 
@@ -255,6 +292,9 @@ static void check_order(const rank_t *rank)
 {
     const char *wrong = oc_cast_group_check(rank->group);
 
+    if (NULL == wrong && NULL != rank->second) {
+        wrong = oc_cast_group_check(rank->second);
+    }
     if (NULL != wrong) {
         network_complain(rank->crew->network, "rank %u: %s", rank->number, wrong);
     }
@@ -282,6 +322,22 @@ static void missed(void *arg, uint64_t time)
     if (NULL != rank->group) {
         oc_cast_group_missed(rank->group, time);
     }
+    if (NULL != rank->second) {
+        oc_cast_group_missed(rank->second, time);
+    }
+}
+
+static uint64_t progress_groups(rank_t *rank)
+{
+    uint64_t now = network_now(rank->crew->network);
+    uint64_t next = oc_cast_progress(rank->group, now), other = UINT64_MAX;
+
+    settle(rank);
+    if (NULL != rank->second) {
+        other = oc_cast_progress(rank->second, now);
+        settle(rank);
+    }
+    return other < next ? other : next;
 }
 
 static uint64_t progress(void *arg)
@@ -294,7 +350,7 @@ static uint64_t progress(void *arg)
         return next;
     }
     (void) go_on(rank);
-    next = oc_cast_progress(rank->group, network_now(crew->network));
+    next = progress_groups(rank);
     if (go_on(rank)) {
         next = network_now(crew->network);
     }
@@ -309,7 +365,9 @@ static bool wants_to_send(void *arg)
 {
     const rank_t *rank = arg;
 
-    return NULL != rank->group && oc_cast_wants_to_send(rank->group);
+    return NULL != rank->group
+           && (oc_cast_wants_to_send(rank->group)
+               || (NULL != rank->second && oc_cast_wants_to_send(rank->second)));
 }
 
 /* ---- what groups get ---- */
@@ -338,7 +396,7 @@ static void check_message(const rank_t *rank, const void *head, size_t head_leng
         memcpy(bytes + head_length, data, data_length);
     }
     if (!oc_cast_decode(bytes, head_length + data_length, &message)
-        || message.rank != rank->number || message.token != rank->crew->token) {
+        || message.rank != rank->number || !has_token(rank, message.token)) {
         network_complain(network, "rank %u posts a message that makes no sense", rank->number);
     }
 }
@@ -470,6 +528,15 @@ static void be_born(void *arg)
         network_complain(crew->network, "rank %u gets no group", rank->number);
         return;
     }
+    if (crew->config.alternates) {
+        config.token++;
+        config.second = true;
+        if (OC_OK != oc_cast_group_new(&config, network_now(crew->network), &rank->second)) {
+            network_complain(crew->network, "rank %u gets no second group", rank->number);
+            return;
+        }
+        rank->alternate = (oc_alternate_t) {.groups = {rank->group, rank->second}, .last = 1};
+    }
     network_wake(crew->network, rank->number);
 }
 
@@ -544,6 +611,7 @@ void crew_free(crew_t *crew)
     }
     for (unsigned i = 0; i < crew->num_ranks; i++) {
         oc_cast_group_free(crew->ranks[i].group);
+        oc_cast_group_free(crew->ranks[i].second);
         for (unsigned k = 0; k < crew->num_operations; k++) {
             buffers_free(&crew->ranks[i].parts[k].buffers);
         }
@@ -575,6 +643,11 @@ network_t *crew_network(crew_t *crew)
 oc_cast_group_t *crew_group(crew_t *crew, unsigned rank)
 {
     return crew->ranks[rank].group;
+}
+
+oc_cast_group_t *crew_second(crew_t *crew, unsigned rank)
+{
+    return crew->ranks[rank].second;
 }
 
 const oc_cast_counters_t *crew_counters(const crew_t *crew, unsigned rank)
@@ -756,6 +829,7 @@ static void tell_of_death(void *arg)
     for (unsigned i = 0; i < crew->num_ranks; i++) {
         if (!network_is_dead(crew->network, i) && NULL != crew->ranks[i].group) {
             oc_cast_group_fail(crew->ranks[i].group, OC_ERR_UNREACHABLE, reason);
+            settle(&crew->ranks[i]);
             network_wake(crew->network, i);
         }
     }

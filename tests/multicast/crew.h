@@ -41,6 +41,7 @@ typedef struct {
     uint64_t probe_timeout;
     uint64_t born[SCRIPTED_RANKS];    /* ns after the beginning when a rank makes its group */
     uint64_t joined[SCRIPTED_RANKS];  /* … and when the network joins it: no datagrams before */
+    bool alternates;             /* ranks have a second group each (alternate.h) */
     bool eager;                  /* ranks do not wait for each other to be ready */
     bool unchecked;              /* groups are not checked in each turn, which takes long if they are large */
     bool acquainted;             /* all know how to reach all, and not only their neighbours */
@@ -64,6 +65,8 @@ void crew_free(crew_t *crew);
 
 network_t *crew_network(crew_t *crew);
 oc_cast_group_t *crew_group(crew_t *crew, unsigned rank);
+/* The second one, if they alternate. */
+oc_cast_group_t *crew_second(crew_t *crew, unsigned rank);
 const oc_cast_counters_t *crew_counters(const crew_t *crew, unsigned rank);
 /* Summed over all ranks. */
 oc_cast_counters_t crew_totals(const crew_t *crew);

@@ -62,6 +62,12 @@ tests_multicast_test_cast_repair_SOURCES = tests/multicast/test_cast_repair.c \
 tests_multicast_test_cast_repair_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_multicast_test_cast_repair_LDADD = libocfaults.la libocclient.la $(CMOCKA_LIBS) -lm
 
+check_PROGRAMS += tests/multicast/test_cast_alternate
+tests_multicast_test_cast_alternate_SOURCES = tests/multicast/test_cast_alternate.c \
+	$(tests_multicast_fixture)
+tests_multicast_test_cast_alternate_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_multicast_test_cast_alternate_LDADD = libocfaults.la libocclient.la $(CMOCKA_LIBS) -lm
+
 check_PROGRAMS += tests/multicast/test_cast_unicast
 tests_multicast_test_cast_unicast_SOURCES = tests/multicast/test_cast_unicast.c \
 	$(tests_multicast_fixture)

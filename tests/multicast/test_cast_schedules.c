@@ -126,6 +126,7 @@ static void make_crew(oc_random_t *dice, schedule_t *schedule)
     crew->chains = 0 == kind ? 0 : 1 == kind ? TOGETHER : crew->chains;
     crew->window = 16384u << from_to(dice, 0, 5);
     crew->eager = percent(dice, 30);
+    crew->alternates = percent(dice, 50);
     crew->probe_timeout = percent(dice, 50) ? 0 : 5 * OC_SECOND;
 }
 
@@ -148,8 +149,8 @@ static void make_operation(oc_random_t *dice, schedule_t *schedule, unsigned num
     operation->gap = percent(dice, 50) ? from_to(dice, 0, 40) : 0;
     operation->in_place = percent(dice, 50);
     operation->blocking = percent(dice, 50);
-    operation->queued = number > 0 && !operation->blocking
-                        && !schedule->operations[number - 1].blocking && percent(dice, 60);
+    operation->queued = number > 0 && !schedule->operations[number - 1].blocking
+                        && percent(dice, 60);
     for (unsigned i = 0; i < ranks; i++) {
         if (percent(dice, 10)) {
             operation->compute[i] = from_to(dice, 0, 50) * OC_MILLISECOND;
@@ -198,9 +199,9 @@ static void print_schedule(const schedule_t *schedule)
     const network_config_t *network = &crew->network;
     const oc_faults_t *faults = &network->faults;
 
-    printf("seed %llu: %u ranks, datagrams %zu, chains %u, window %zu, eager %d\n",
+    printf("seed %llu: %u ranks, datagrams %zu, chains %u, window %zu, eager %d, alternates %d\n",
            (unsigned long long) schedule->seed, network->num_nodes, network->datagram_size,
-           crew->chains, crew->window, crew->eager);
+           crew->chains, crew->window, crew->eager, crew->alternates);
     printf("  rate %llu, queues %zu %zu %zu, messages take up to %llu us, room %zu, loopback %d\n",
            (unsigned long long) network->rate, network->send_queue, network->port_queue,
            network->staging, (unsigned long long) network->message_max / 1000,
@@ -261,22 +262,35 @@ static uint64_t patience(const schedule_t *schedule)
     return sum;
 }
 
+/* When the first operation of a rank ended with an error; UINT64_MAX: none has. */
+static uint64_t first_failure(const schedule_t *schedule, crew_t *crew, unsigned rank)
+{
+    uint64_t first = UINT64_MAX;
+
+    for (unsigned i = 0; i < schedule->num_operations; i++) {
+        const outcome_t *outcome = crew_outcome(crew, rank, i);
+
+        first = OC_OK != outcome->status && outcome->end < first ? outcome->end : first;
+    }
+    return first;
+}
+
 /* Of one rank after the death of another: once there is an error, there is nothing else. */
 static void judge_survivor(const schedule_t *schedule, crew_t *crew, unsigned rank,
                            totals_t *totals)
 {
     network_t *network = crew_network(crew);
-    bool failed = false;
+    uint64_t failed_at = first_failure(schedule, crew, rank);
+    bool failed = UINT64_MAX != failed_at;
     char name[16];
 
     snprintf(name, sizeof(name), "rank %u ", schedule->dead);
     for (unsigned i = 0; i < schedule->num_operations; i++) {
         const outcome_t *outcome = crew_outcome(crew, rank, i);
 
-        if (failed && OC_OK == outcome->status) {
+        if (OC_OK == outcome->status && outcome->end > failed_at) {
             network_complain(network, "rank %u: operation %u succeeds after a failure", rank, i);
         }
-        failed = failed || OC_OK != outcome->status;
         totals->errors += OC_OK != outcome->status;
     }
     if (failed && NULL == strstr(oc_cast_group_reason(crew_group(crew, rank)), name)) {
