@@ -24,6 +24,9 @@ static void print_help(void)
            "  --bytes N          Of the whole vector (1048576).\n"
            "  --operations N     One after the other (1); the time is the median,\n"
            "                     and of several the slowest one is told, too.\n"
+           "  --groups N         1, 2: the operations are nonblocking and all started at once, of a\n"
+           "                     communicator with so many groups; the time is that of all, divided\n"
+           "                     by how many they are. 0: see above (0).\n"
            "  --chains N         Ranks that send at a time; 0: chosen (0).\n"
            "  --window N         Bytes that may be in flight to a rank (524288).\n"
            "  --datagram N       Bytes of a datagram (1472).\n"
@@ -99,6 +102,7 @@ static const char *parse(int argc, char **argv, trial_t *trial)
         {.name = "ranks", .least = 1, .most = 64, .number = &trial->ranks_per_host},
         {.name = "bytes", .least = 1, .most = 1u << 30, .size = &trial->bytes},
         {.name = "operations", .least = 1, .most = 500, .number = &trial->operations},
+        {.name = "groups", .most = 2, .number = &trial->groups},
         {.name = "chains", .most = 65536, .number = &trial->crew.chains},
         {.name = "window", .least = 16384, .most = 1u << 30, .size = &trial->crew.window},
         {.name = "datagram", .least = 256, .most = 65507, .size = &network->datagram_size},

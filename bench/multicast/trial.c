@@ -136,6 +136,7 @@ static void begin_run(run_t *run)
     config.staging = (uint32_t) (config.network.staging / config.network.datagram_size);
     config.network.hosts = run->host_of;
     config.hosts = run->host_of;
+    config.alternates = 2 == trial->groups;
     run->crew = crew_new(&config);
     run->network = crew_network(run->crew);
 }
@@ -153,12 +154,13 @@ static unsigned long long bytes_up(run_t *run)
 static void add_operations(run_t *run)
 {
     const trial_t *trial = run->trial;
-    operation_t operation = {.block = trial_block(trial), .blocking = true};
+    operation_t operation = {.block = trial_block(trial), .blocking = 0 == trial->groups};
 
     if (trial->bcast) {
         operation.lengths = run->lengths;
     }
     for (unsigned i = 0; i < trial->operations; i++) {
+        operation.queued = trial->groups > 0 && i > 0;
         (void) crew_add(run->crew, &operation);
     }
     if (trial->pause > 0) {
@@ -225,7 +227,7 @@ static void add_times(const run_t *run, result_t *result)
         all[i] = seconds_of(run, i);
     }
     qsort(all, count, sizeof(double), compare);
-    result->seconds = all[count / 2];
+    result->seconds = run->trial->groups > 0 ? all[count - 1] / count : all[count / 2];
     result->slowest = all[count - 1];
     free(all);
 }

@@ -14,7 +14,8 @@ typedef struct {
     unsigned hosts, ranks_per_host;
     bool bcast;                  /* else an Allgather */
     size_t bytes;                /* of the whole vector */
-    unsigned operations;         /* one after the other */
+    unsigned operations;         /* one after the other … */
+    unsigned groups;             /* … or, unless 0, all started at once, of a communicator with so many groups */
     double loss;                 /* share of datagrams that each host's link loses on their way to it */
     double root_loss;            /* on the way from host 0 */
     uint64_t cut;                /* ns after which multicast... */
@@ -25,7 +26,8 @@ typedef struct {
 } trial_t;
 
 typedef struct {
-    double seconds;              /* of the operation that took the median time */
+    double seconds;              /* of the operation that took the median time; if all are started at once,
+                                    of all together, divided by their number */
     double slowest;              /* of the operation that took longest */
     double floor;                /* less is not possible: what a host's link has to carry */
     /* Of the operations, without the set-up: */

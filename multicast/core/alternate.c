@@ -3,11 +3,12 @@
  * Which group may do what follows from the numbers of their operations. One that has a lower number waits for none
  * with a higher one, so no ranks wait for each other in a circle.
  *
- *   - An operation begins on a rank when, as far as this rank knows, all that came before it has been sent once: so
- *     it takes nothing from those. What is repaired goes on beside it. That holds where both are of those in which all
+ *   - An operation begins on a rank when, as far as this rank knows, all that came before it has been sent once, but
+ *     for a few fragments, which may be lost: so it takes nothing from those. What is repaired goes on beside it. That holds where both are of those in which all
  *     ranks send at once and keep in step with what they receive. Where few send, these are ahead of ranks that have
  *     fallen behind, whose queues are full, and without multicast all is repaired: there it waits for the end of the
  *     ones before.
+ *   - So the first that comes of a rank's block tells that all of its block in the one before has been sent.
  *   - A blocking one is not announced before the ones before are over on this rank. So when it is over on all ranks,
  *     there are no others, and they can do without the groups from then on (oc_cast_group_is_closed).
  *
@@ -18,9 +19,23 @@
 
 #include "multicast/core/cast_types.h"
 #include "multicast/core/fail.h"
+#include "multicast/core/fragment.h"
 #include "multicast/core/unicast.h"
 
 #define NO_NUMBER UINT64_MAX
+
+/*
+ * Fragments at the end of blocks that need not be known to be sent: they may be lost, and only silence would tell. With
+ * more, what a rank waits for would be behind them, so that it would ask for what is on its way.
+ */
+#define MOST_COMING 8u
+
+void oc_alternate_init(oc_alternate_t *alternate, oc_cast_group_t *first, oc_cast_group_t *second)
+{
+    *alternate = (oc_alternate_t) {.groups = {first, second}, .last = 1};
+    first->other = second;
+    second->other = first;
+}
 
 oc_status_t oc_alternate_start(oc_alternate_t *alternate, const oc_cast_args_t *args, uint64_t now,
                                unsigned *which)
@@ -53,7 +68,7 @@ static bool has_passed(const oc_cast_group_t *group)
         return false;
     }
     return OC_CAST_LEAVING == operation->state
-           || (operation->together && !group->unicast && 0 == operation->coming
+           || (operation->together && !group->unicast && operation->coming <= MOST_COMING
                && operation->sent == operation->blocks[group->config.rank].fragments);
 }
 
@@ -97,26 +112,20 @@ static oc_cast_leave_t what_it_may(const oc_cast_group_t *group, const oc_cast_g
                : OC_CAST_MAY_BEGIN;
 }
 
-/* What the other one has found out about the network since this one was used. */
-static void take_over(oc_cast_group_t *group, const oc_cast_group_t *other)
+/* An operation has ended, and what it has told of the network is newer than what the other group knows. */
+static void teach(const oc_cast_group_t *group, oc_cast_group_t *other)
 {
-    if (other->begun <= group->begun) {
-        return;
+    bool runs = NULL != other->active && OC_CAST_RUNNING == other->active->state;
+
+    other->rate = group->rate;
+    other->reorder = group->reorder;
+    other->stalling = group->stalling;
+    other->patience = group->patience;
+    other->silent = group->silent;
+    other->round_trip = group->round_trip;
+    if (!runs || group->backoff < other->backoff) {
+        other->backoff = group->backoff;
     }
-    group->backoff = other->backoff;
-    group->rate = other->rate;
-    group->reorder = other->reorder;
-    group->stalling = other->stalling;
-    group->patience = other->patience;
-    group->silent = other->silent;
-    group->round_trip = other->round_trip;
-}
-
-static bool is_about_to_begin(const oc_cast_group_t *group)
-{
-    const oc_cast_operation_t *operation = current(group);
-
-    return NULL != operation && OC_CAST_RUNNING > operation->state;
 }
 
 /* Of one of them, by what has become of the other one. */
@@ -140,11 +149,32 @@ unsigned oc_alternate_settle(oc_alternate_t *alternate)
         oc_cast_group_t *group = alternate->groups[i];
         oc_cast_leave_t before = group->may;
 
-        if (is_about_to_begin(group)) {
-            take_over(group, alternate->groups[1 - i]);
+        if (group->ended) {
+            teach(group, alternate->groups[1 - i]);
+            group->ended = false;
         }
         group->may = what_it_may(group, alternate->groups[1 - i]);
-        freed |= (unsigned) (group->may < before) << i;
+        freed |= (unsigned) (group->may < before || group->has_news) << i;
+        group->has_news = false;
     }
     return freed;
+}
+
+/* It has sent all of what came before: if the end of that is not here, nothing else might tell for a while. */
+void oc_alternate_heard(oc_cast_group_t *group, uint32_t rank, uint64_t now)
+{
+    oc_cast_group_t *other = group->other;
+    oc_cast_operation_t *before = NULL == other ? NULL : other->active;
+    oc_block_t *block;
+
+    if (NULL == before || OC_CAST_RUNNING != before->state
+        || before->args.number > group->active->args.number) {
+        return;
+    }
+    block = &before->blocks[rank];
+    if (block->high < block->fragments) {
+        block->patience = 0;
+        oc_fragment_sent(other, rank, block->fragments, now);
+        other->has_news = true;
+    }
 }

@@ -10,10 +10,13 @@
 #include "multicast/core/cast_core.h"
 
 typedef struct {
-    oc_cast_group_t *groups[2]; /* not its own; of the second one config.second is set */
+    oc_cast_group_t *groups[2]; /* not its own */
     unsigned last;             /* which of them was given an operation last */
     uint64_t started;          /* operations */
 } oc_alternate_t;
+
+/* Two that are new; of the second one config.second is set. Either may be freed before the other one. */
+void oc_alternate_init(oc_alternate_t *alternate, oc_cast_group_t *first, oc_cast_group_t *second);
 
 /*
  * As oc_cast_start, with the group whose turn it is, which is *which. All ranks start the same operations in the
@@ -25,8 +28,11 @@ oc_status_t oc_alternate_start(oc_alternate_t *alternate, const oc_cast_args_t *
 /*
  * To be called whenever something was done with a group, and before either is progressed. What has become of one of
  * them, a failure or the end of multicast, becomes of the other one as well. Returns a bitmap of the groups to be
- * progressed, since they may do more than before.
+ * progressed, since they may do more than before, or have news.
  */
 unsigned oc_alternate_settle(oc_alternate_t *alternate);
+
+/* Part of the protocol: the group's operation has got the first fragments of a rank, as first sent. */
+void oc_alternate_heard(oc_cast_group_t *group, uint32_t rank, uint64_t now);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "multicast/core/alternate.h"
 #include "multicast/core/cast_probe.h"
 #include "multicast/core/cast_tree.h"
 #include "multicast/core/chain.h"
@@ -47,6 +48,7 @@ static void note_fragment(oc_cast_group_t *group, const oc_datagram_t *header, u
         return;
     }
     oc_chains_came(operation, header->rank, now);
+    oc_alternate_heard(group, header->rank, now);
     if (block->complete) {
         oc_reception_late(group, header->rank);
     }

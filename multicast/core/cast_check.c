@@ -108,7 +108,8 @@ static const char *check_open(const oc_cast_group_t *group)
 static const char *check_chains(const oc_cast_group_t *group)
 {
     const oc_cast_operation_t *operation = group->active;
-    uint32_t next = 0, coming = 0;
+    uint32_t next = 0;
+    uint64_t coming = 0;
 
     for (uint32_t k = 0; k < operation->num_chains; k++) {
         const oc_chain_t *chain = &operation->chains[k];
@@ -118,10 +119,10 @@ static const char *check_chains(const oc_cast_group_t *group)
             return "a chain does not begin where the one before ends";
         }
         next = chain->end_rank;
+        coming += chain->fragments - chain->position;
         for (uint32_t rank = chain->first_rank; rank < next; rank++) {
             fragments += operation->blocks[rank].fragments;
             position += operation->blocks[rank].high;
-            coming += operation->blocks[rank].high < operation->blocks[rank].fragments;
         }
         if (fragments != chain->fragments || position != chain->position) {
             return "a chain is not the sum of its blocks";
@@ -131,7 +132,7 @@ static const char *check_chains(const oc_cast_group_t *group)
         }
     }
     if (coming != operation->coming) {
-        return "blocks of which more is to be sent are miscounted";
+        return "fragments that are to be sent are miscounted";
     }
     if (0 == operation->part || operation->part > OC_CAST_WHOLE) {
         return "all ranks have room for nothing, or for more than a window";

@@ -98,6 +98,9 @@ void oc_cast_group_free(oc_cast_group_t *group)
         DL_DELETE(group->queue, operation);
         oc_operation_free(operation);
     }
+    if (NULL != group->other) {
+        group->other->other = NULL;
+    }
     oc_probe_end(group);
     oc_cast_route_end(group);
     oc_partners_end(group);
@@ -325,6 +328,7 @@ static uint64_t progress_active(oc_cast_group_t *group, uint64_t now, uint64_t s
     }
     oc_backoff_moved(group);
     oc_pace_over(group, now);
+    group->ended = true;
     group->active = NULL;
     oc_operation_finish(group, active, OC_OK);
     return NULL != group->queue ? now : UINT64_MAX;

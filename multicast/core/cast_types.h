@@ -189,7 +189,7 @@ typedef struct oc_cast_operation {
     uint64_t *lost;            /* … was ever asked for, or came because others did */
     oc_chain_t *chains;
     uint32_t num_chains, senders; /* senders: chains that are not empty */
-    uint32_t coming;           /* blocks of which more is to be sent, as far as this rank knows */
+    uint64_t coming;           /* fragments of all chains that are not known to be sent */
     uint64_t fragments;        /* of all chains */
     bool together;             /* all ranks send at once */
     bool holds_back;           /* a chain has more to send than it may be ahead, so that windows matter */
@@ -338,7 +338,9 @@ struct oc_cast_group {
     oc_cast_operation_t *active, *queue;
     unsigned pending;          /* operations of both */
     oc_cast_leave_t may;       /* those that have not begun */
-    uint64_t begun;            /* number of the last one that has, of groups that alternate */
+    bool ended;                /* one has, well, and the other group has not been told */
+    oc_cast_group_t *other;    /* that it alternates with; NULL: none */
+    bool has_news;             /* from there, to be looked at */
     uint8_t *scratch;          /* OC_CAST_MESSAGE_MAX bytes */
 };
 

@@ -197,12 +197,12 @@ oc_status_t oc_chains_make(oc_cast_group_t *group, oc_cast_operation_t *operatio
         chain->end_rank = (uint32_t) ((uint64_t) (k + 1) * ranks / count);
         for (uint32_t rank = chain->first_rank; rank < chain->end_rank; rank++) {
             add_to_chain(operation, k, rank);
-            operation->coming += operation->blocks[rank].fragments > 0;
         }
         chain->awaited = chain->first_rank;
         await_next(operation, chain);
         operation->senders += chain->fragments > 0;
         operation->fragments += chain->fragments;
+        operation->coming += chain->fragments;
     }
     operation->ahead = choose_ahead(group, operation);
     operation->most = choose_most(operation);
@@ -218,9 +218,9 @@ void oc_chains_sent(oc_cast_operation_t *operation, uint32_t rank, uint32_t coun
 
     assert(count > block->high && count <= block->fragments && block->chain < operation->num_chains);
     chain->position += count - block->high;
+    operation->coming -= count - block->high;
     chain->heard = now;
     block->high = count;
-    operation->coming -= count == block->fragments;
     await_next(operation, chain);
 }
 

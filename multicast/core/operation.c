@@ -210,7 +210,6 @@ void oc_operation_begin(oc_cast_group_t *group, uint64_t now)
 
     assert(OC_CAST_ENTERING == operation->state);
     operation->state = OC_CAST_RUNNING;
-    group->begun = operation->args.number;
     operation->begun = operation->cast_at = now;
     oc_pace_restart(operation, now);
     operation->early = operation->cast;

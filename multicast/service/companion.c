@@ -19,7 +19,7 @@ static uint64_t second_token(uint64_t token)
 
 static void pair(oc_cast_member_t *first, oc_cast_member_t *second)
 {
-    *first->alternate = (oc_alternate_t) {.groups = {first->core, second->core}, .last = 1};
+    oc_alternate_init(first->alternate, first->core, second->core);
     first->companion = second;
     second->companion = first;
     second->alternate = first->alternate;

@@ -535,7 +535,7 @@ static void be_born(void *arg)
             network_complain(crew->network, "rank %u gets no second group", rank->number);
             return;
         }
-        rank->alternate = (oc_alternate_t) {.groups = {rank->group, rank->second}, .last = 1};
+        oc_alternate_init(&rank->alternate, rank->group, rank->second);
     }
     network_wake(crew->network, rank->number);
 }
