@@ -42,12 +42,12 @@ oc_status_t oc_alternate_start(oc_alternate_t *alternate, const oc_cast_args_t *
 {
     oc_cast_args_t numbered = *args;
 
+    *which = args->blocking ? 0 : 1 - alternate->last;
     for (unsigned i = 0; i < 2; i++) {
         if (OC_OK != alternate->groups[i]->status) {
             return alternate->groups[i]->status;
         }
     }
-    *which = args->blocking ? 0 : 1 - alternate->last;
     alternate->last = *which;
     numbered.number = ++alternate->started;
     return oc_cast_start(alternate->groups[*which], &numbered, now);
