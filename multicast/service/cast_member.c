@@ -14,7 +14,6 @@
 #include "multicast/service/activity.h"
 #include "multicast/service/cast_hosts.h"
 #include "multicast/service/cast_set.h"
-#include "multicast/service/companion.h"
 #include "multicast/service/flood_service.h"
 #include "multicast/wire/cast_message.h"
 #include "multicast/wire/contact.h"
@@ -141,7 +140,6 @@ void oc_cast_member_free(oc_cast_member_t *member)
     }
     oc_outbox_drop(member->outbox);
     oc_multicast_release(member->multicast, member->slot);
-    oc_companion_part(member);
     free(member->peers);
     free(member->origins);
     free(member);

@@ -67,15 +67,17 @@ oc_status_t oc_companion_join(oc_cast_member_t *member, const oc_multicast_param
     return OC_OK;
 }
 
-void oc_companion_part(oc_cast_member_t *member)
+void oc_companion_leave(oc_cast_member_t *member)
 {
-    if (NULL != member->companion) {
-        member->companion->companion = NULL;
-        member->companion = NULL;
+    oc_cast_member_t *companion = member->companion;
+
+    if (NULL == companion) {
+        return;
     }
-    if (!member->second) {
-        free(member->alternate);
-    }
+    member->companion = NULL;
+    oc_cast_member_leave(companion);
+    free(member->alternate);
+    member->alternate = NULL;
 }
 
 oc_status_t oc_companion_start(oc_cast_member_t **member, const oc_cast_args_t *args, uint64_t now)

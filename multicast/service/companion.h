@@ -12,8 +12,8 @@
 oc_status_t oc_companion_join(oc_cast_member_t *member, const oc_multicast_params_t *params,
                               const oc_multicast_terms_t *terms, uint64_t now, char *error,
                               size_t error_size);
-/* The other one, if there is one, is alone from now on. */
-void oc_companion_part(oc_cast_member_t *member);
+/* Frees that of a first one, if it has one. */
+void oc_companion_leave(oc_cast_member_t *member);
 
 /* As oc_cast_start, for the first of two; *member becomes the one that has the operation. */
 oc_status_t oc_companion_start(oc_cast_member_t **member, const oc_cast_args_t *args, uint64_t now);

@@ -77,7 +77,7 @@ static void multicast_advance(oc_cast_member_t *member)
     }
 }
 
-static oc_cast_member_t *member_of(const oc_multicast_t *multicast, const oc_cast_group_t *group)
+static oc_cast_member_t *multicast_member(const oc_multicast_t *multicast, const oc_cast_group_t *group)
 {
     oc_cast_member_t *member = NULL;
 
@@ -109,14 +109,12 @@ oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_para
 
 void oc_multicast_leave(oc_multicast_t *multicast, oc_cast_group_t *group)
 {
-    oc_cast_member_t *member = member_of(multicast, group);
+    oc_cast_member_t *member = multicast_member(multicast, group);
 
     if (NULL == member) {
         return;
     }
-    if (NULL != member->companion) {
-        oc_cast_member_leave(member->companion);
-    }
+    oc_companion_leave(member);
     oc_cast_member_leave(member);
 }
 
@@ -305,7 +303,7 @@ void oc_multicast_refuse(uint8_t bytes[OC_MULTICAST_RECORD_SIZE])
 oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group,
                                const oc_cast_args_t *args, uint64_t now)
 {
-    oc_cast_member_t *member = member_of(multicast, group);
+    oc_cast_member_t *member = multicast_member(multicast, group);
     oc_status_t status;
 
     if (NULL != member->companion) {
@@ -320,7 +318,7 @@ oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group
 
 bool oc_multicast_is_closed(const oc_multicast_t *multicast, const oc_cast_group_t *group)
 {
-    const oc_cast_member_t *member = member_of(multicast, group);
+    const oc_cast_member_t *member = multicast_member(multicast, group);
 
     return oc_cast_group_is_closed(group)
            && (NULL == member->companion || 0 == oc_cast_pending(member->companion->core));
@@ -329,7 +327,7 @@ bool oc_multicast_is_closed(const oc_multicast_t *multicast, const oc_cast_group
 void oc_multicast_fail(oc_multicast_t *multicast, oc_cast_group_t *group, oc_status_t status,
                        const char *reason)
 {
-    oc_cast_member_t *member = member_of(multicast, group);
+    oc_cast_member_t *member = multicast_member(multicast, group);
 
     oc_cast_group_fail(group, status, reason);
     if (NULL != member) {
@@ -339,7 +337,7 @@ void oc_multicast_fail(oc_multicast_t *multicast, oc_cast_group_t *group, oc_sta
 
 void oc_multicast_more(oc_multicast_t *multicast, const oc_cast_group_t *group)
 {
-    oc_cast_member_wake(member_of(multicast, group));
+    oc_cast_member_wake(multicast_member(multicast, group));
 }
 
 static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)

@@ -36,7 +36,7 @@ typedef struct oc_cast_member {
     bool crowded;              /* it is the job's common one: a rank has no room for another one */
     oc_flood_test_t *flood;    /* its set-up has a flood test, and this rank's part in it is not over */
     struct oc_cast_member *companion; /* alternates with it; NULL: it is alone */
-    oc_alternate_t *alternate; /* of both, freed with the first one; NULL: it is alone */
+    oc_alternate_t *alternate; /* of both; NULL: it is alone */
     bool second;               /* of the two */
     bool busy;                 /* probing, or in an operation */
     bool listed;               /* among the active ones */
