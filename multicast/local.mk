@@ -1,6 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# Whether a network floods multicast: servers take part in tests of that, and need no more of multicast.
+noinst_LTLIBRARIES += libocflood.la
+libocflood_la_SOURCES = \
+	multicast/flood/flood_frame.h multicast/flood/flood_frame.c \
+	multicast/flood/flood_judge.h multicast/flood/flood_judge.c \
+	multicast/flood/flood_sender.h multicast/flood/flood_sender.c \
+	multicast/flood/flood_test.h multicast/flood/flood_test.c \
+	multicast/flood/flood_watch.h multicast/flood/flood_watch.c \
+	multicast/transport/flood_socket.h multicast/transport/flood_socket.c \
+	multicast/transport/interface.h multicast/transport/interface.c \
+	multicast/transport/watch_counters.h multicast/transport/watch_counters.c \
+	multicast/transport/watch_packets.h multicast/transport/watch_packets.c
+
 # Reliable broadcast by multicast; transports behind multicast/transport/transport.h. Whoever links it links
-# libocucx, libocnet, libocnode, libocprotocol and libocbase too, once each.
+# libocflood, libocucx, libocnet, libocnode, libocprotocol and libocbase too, once each.
 noinst_LTLIBRARIES += libocmulticast.la
 libocmulticast_la_SOURCES = \
 	multicast/core/alternate.h multicast/core/alternate.c \
@@ -42,13 +55,8 @@ libocmulticast_la_SOURCES = \
 	multicast/peers/shelf.h multicast/peers/shelf.c \
 	multicast/service/activity.h multicast/service/activity.c \
 	multicast/service/cast_hosts.h multicast/service/cast_hosts.c \
-	multicast/service/flood_frame.h multicast/service/flood_frame.c \
-	multicast/service/flood_judge.h multicast/service/flood_judge.c \
 	multicast/service/flood_plan.h multicast/service/flood_plan.c \
-	multicast/service/flood_sender.h multicast/service/flood_sender.c \
 	multicast/service/flood_service.h multicast/service/flood_service.c \
-	multicast/service/flood_test.h multicast/service/flood_test.c \
-	multicast/service/flood_watch.h multicast/service/flood_watch.c \
 	multicast/service/cast_judge.c \
 	multicast/service/cast_member.h multicast/service/cast_member.c \
 	multicast/service/multicast.h multicast/service/multicast.c \
@@ -58,8 +66,6 @@ libocmulticast_la_SOURCES = \
 	multicast/service/service.h \
 	multicast/service/cast_transports.h multicast/service/cast_transports.c \
 	multicast/transport/cast_address.h multicast/transport/cast_address.c \
-	multicast/transport/flood_socket.h multicast/transport/flood_socket.c \
-	multicast/transport/interface.h multicast/transport/interface.c \
 	multicast/transport/piece.h multicast/transport/piece.c \
 	multicast/transport/senders.h multicast/transport/senders.c \
 	multicast/transport/transport.h \
@@ -70,8 +76,6 @@ libocmulticast_la_SOURCES = \
 	multicast/transport/udp_staging.h multicast/transport/udp_staging.c \
 	multicast/transport/verbs.h \
 	multicast/transport/verbs_membership.h multicast/transport/verbs_membership.c \
-	multicast/transport/watch_counters.h multicast/transport/watch_counters.c \
-	multicast/transport/watch_packets.h multicast/transport/watch_packets.c \
 	multicast/transport/verbs_origin.h multicast/transport/verbs_origin.c \
 	multicast/wire/contact.h multicast/wire/contact.c \
 	multicast/wire/datagram.h multicast/wire/datagram.c \

@@ -48,7 +48,7 @@ libocservice_la_SOURCES = \
 	server/job/registry.h server/job/registry.c \
 	server/job/session.h server/job/session.c
 libocservice_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
-libocservice_la_LIBADD = liboccontrol.la libocnet.la libocucx.la libocreduction.la libocprotocol.la libocbase.la \
+libocservice_la_LIBADD = liboccontrol.la libocflood.la libocnet.la libocucx.la libocreduction.la libocprotocol.la libocbase.la \
 	$(HWLOC_LIBS) -lpthread -lm
 
 # All of the daemon but its beginning.

@@ -17,7 +17,7 @@ tests_rdma_transport_probe_SOURCES = tests/rdma/transport_probe.c tests/rdma/inj
 tests_rdma_transport_probe_LDFLAGS = \
 	-Wl,--wrap=rdma_create_qp,--wrap=epoll_ctl,--wrap=epoll_wait,--wrap=rdma_get_cm_event \
 	-Wl,--wrap=rdma_ack_cm_event,--wrap=ibv_get_async_event,--wrap=ibv_ack_async_event
-tests_rdma_transport_probe_LDADD = libocmulticast.la libocprotocol.la libocbase.la
+tests_rdma_transport_probe_LDADD = libocmulticast.la libocflood.la libocprotocol.la libocbase.la
 endif
 CLEANFILES += $(EXTRA_PROGRAMS)
 

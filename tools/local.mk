@@ -6,8 +6,8 @@ optcast_info_SOURCES = tools/optcast-info.c \
 	tools/info_servers.c tools/info_servers.h \
 	tools/info_values.c tools/info_values.h
 optcast_info_CPPFLAGS = $(AM_CPPFLAGS) -DOPTCAST_COMPONENTDIR='"$(componentdir)"'
-optcast_info_LDADD = libocsurvey.la liboccontrol.la libocmulticast.la libocucx.la libocnet.la libocreduction.la libocprotocol.la \
-	libocbase.la
+optcast_info_LDADD = libocsurvey.la liboccontrol.la libocmulticast.la libocflood.la libocucx.la libocnet.la libocreduction.la \
+	libocprotocol.la libocbase.la
 
 # optcast-info --multicast
 noinst_LTLIBRARIES += libocsurvey.la

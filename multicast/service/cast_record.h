@@ -13,7 +13,7 @@
 
 #include "base/settings.h"
 #include "base/status.h"
-#include "multicast/service/flood_judge.h"
+#include "multicast/flood/flood_judge.h"
 #include "multicast/service/multicast.h"
 #include "multicast/transport/transport.h"
 

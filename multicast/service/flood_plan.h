@@ -8,14 +8,8 @@
 
 #include "base/settings.h"
 #include "base/status.h"
+#include "multicast/flood/flood_test.h"
 #include "multicast/service/cast_record.h"
-
-typedef enum {
-    OC_FLOOD_IDLE,             /* another rank of its host does what there is to do */
-    OC_FLOOD_SENDER,           /* joins the address of the probes, and sends them */
-    OC_FLOOD_MEMBER,           /* joins it */
-    OC_FLOOD_WATCHER,          /* looks whether they arrive without that */
-} oc_flood_role_t;
 
 typedef struct {
     bool tested;               /* there is a test; else … */

@@ -14,7 +14,7 @@
 
 #include "base/settings.h"
 #include "multicast/core/cast_core.h"
-#include "multicast/service/flood_judge.h"
+#include "multicast/flood/flood_judge.h"
 #include "multicast/wire/contact.h"
 #include "node/offer.h"
 

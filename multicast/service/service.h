@@ -17,7 +17,7 @@
 #include "multicast/core/alternate.h"
 #include "multicast/peers/cast_peers.h"
 #include "multicast/service/cast_transports.h"
-#include "multicast/service/flood_test.h"
+#include "multicast/flood/flood_test.h"
 #include "multicast/service/multicast.h"
 #include "multicast/transport/senders.h"
 #include "multicast/wire/contact.h"

@@ -2,7 +2,7 @@
 /* Fuzz target: any bytes as a datagram of a flood test; what is accepted says what it means. */
 /* Test: quick 2; default 5; all 60 */
 #include "base/limits.h"
-#include "multicast/service/flood_frame.h"
+#include "multicast/flood/flood_frame.h"
 #include "tests/fuzz/input.h"
 
 #define TOKEN 0x6a6a6a6a6a6a6a6aull

@@ -19,7 +19,7 @@ sources_of() {
     contact) echo "multicast/wire/contact.c [base/text.c]" ;;
     control) echo "protocol/control.c" ;;
     datagram) echo "multicast/wire/datagram.c" ;;
-    flood) echo "multicast/service/flood_frame.c [multicast/service/flood_judge.c $mac]" ;;
+    flood) echo "multicast/flood/flood_frame.c [multicast/flood/flood_judge.c $mac]" ;;
     header) echo "protocol/message.c" ;;
     hosts) echo "net/host_set.c net/filter.c" ;;
     origin) echo "multicast/transport/verbs_origin.c [multicast/wire/datagram.c]" ;;

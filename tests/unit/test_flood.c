@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "multicast/service/flood_frame.h"
+#include "multicast/flood/flood_frame.h"
 #include "multicast/service/flood_plan.h"
 
 #define BURST 64u

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/limits.h"
-#include "multicast/service/flood_test.h"
+#include "multicast/flood/flood_test.h"
 #include "multicast/transport/flood_socket.h"
 #include "tests/unit/own_network.h"
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "multicast/service/flood_judge.h"
+#include "multicast/flood/flood_judge.h"
 #include "tools/survey/survey_findings.h"
 #include "tools/survey/survey_options.h"
 #include "tools/survey/survey_wire.h"

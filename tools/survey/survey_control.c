@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "multicast/service/flood_plan.h"
+#include "multicast/flood/flood_test.h"
 #include "multicast/transport/cast_address.h"
 #include "multicast/transport/transport.h"
 

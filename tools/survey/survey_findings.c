@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "multicast/service/flood_judge.h"
+#include "multicast/flood/flood_judge.h"
 
 #define NAMED 8u               /* hosts that a sentence names */
 #define TEXT  256              /* bytes of their names, as far as there is room */

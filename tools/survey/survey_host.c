@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/descriptors.h"
-#include "multicast/service/flood_test.h"
+#include "multicast/flood/flood_test.h"
 #include "multicast/transport/cast_address.h"
 #include "multicast/transport/udp.h"
 #include "tools/survey/survey_probe.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "multicast/service/flood_judge.h"
+#include "multicast/flood/flood_judge.h"
 #include "tools/info_tell.h"
 
 #define IN_TABLE 12u           /* hosts that a table of all pairs has room for */

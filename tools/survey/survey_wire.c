@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/wire.h"
-#include "multicast/service/flood_plan.h"
+#include "multicast/flood/flood_test.h"
 
 #define MAGIC   0x534fu /* OS */
 #define VERSION 1

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The roles of a flood test. Who cannot play his sees nothing: then this host does not tell. */
-#include "multicast/service/flood_test.h"
+#include "multicast/flood/flood_test.h"
 
 #include <errno.h>
 #include <stdlib.h>

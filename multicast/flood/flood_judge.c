@@ -4,7 +4,7 @@
  * it may still send to all ports. A round in which something else was on the network does not
  * count, and one of several may contradict: whoever floods does so in all of them.
  */
-#include "multicast/service/flood_judge.h"
+#include "multicast/flood/flood_judge.h"
 
 /* Counters that somebody brings up to date only a few times a second cannot fit as many rounds. */
 #define JUDGED 5u

@@ -3,15 +3,15 @@
  * The datagrams of a flood test, as bytes. Each has a code under a key of its group, as all that a
  * rank sends. doc/multicast.md has the layout. One thread at a time.
  */
-#ifndef OC_MULTICAST_SERVICE_FLOOD_FRAME_H
-#define OC_MULTICAST_SERVICE_FLOOD_FRAME_H
+#ifndef OC_MULTICAST_FLOOD_FLOOD_FRAME_H
+#define OC_MULTICAST_FLOOD_FLOOD_FRAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/mac.h"
-#include "multicast/service/flood_judge.h"
+#include "multicast/flood/flood_judge.h"
 
 #define OC_FLOOD_FRAME_SIZE  32
 #define OC_FLOOD_INDEX_AT    22 /* for filters: the number of a datagram in its burst, a byte */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Codec of flood datagrams. What one is says all that is in it, so that it is its nonce as well. */
-#include "multicast/service/flood_frame.h"
+#include "multicast/flood/flood_frame.h"
 
 #include "base/limits.h"
 #include "base/wire.h"

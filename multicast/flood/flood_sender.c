@@ -4,7 +4,7 @@
  * later, and the next mark when that has arrived. Whoever is late makes slots longer, and no two of
  * them overlap.
  */
-#include "multicast/service/flood_sender.h"
+#include "multicast/flood/flood_sender.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #include "base/descriptors.h"
 #include "base/log.h"
-#include "multicast/service/flood_frame.h"
+#include "multicast/flood/flood_frame.h"
 #include "multicast/transport/flood_socket.h"
 #include "multicast/transport/udp.h"
 

@@ -4,11 +4,11 @@
  * process may look at them, and what the interface's counters say. One thread at a time; does not
  * block.
  */
-#ifndef OC_MULTICAST_SERVICE_FLOOD_WATCH_H
-#define OC_MULTICAST_SERVICE_FLOOD_WATCH_H
+#ifndef OC_MULTICAST_FLOOD_FLOOD_WATCH_H
+#define OC_MULTICAST_FLOOD_FLOOD_WATCH_H
 
-#include "multicast/service/flood_frame.h"
-#include "multicast/service/flood_sender.h"
+#include "multicast/flood/flood_frame.h"
+#include "multicast/flood/flood_sender.h"
 
 typedef struct oc_flood_watch oc_flood_watch_t;
 

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rank's part in the flood test of a group that is being set up. Begins before this rank is heard
- * by any other: so rank 0, when it has heard all, knows that all hosts have joined, or watch. One
- * thread at a time; does not block.
+ * A host's part in a flood test. In the set-up of a group it begins before this rank is heard by any
+ * other: so rank 0, when it has heard all, knows that all hosts have joined, or watch. One thread at a
+ * time; does not block.
  */
-#ifndef OC_MULTICAST_SERVICE_FLOOD_TEST_H
-#define OC_MULTICAST_SERVICE_FLOOD_TEST_H
+#ifndef OC_MULTICAST_FLOOD_FLOOD_TEST_H
+#define OC_MULTICAST_FLOOD_FLOOD_TEST_H
 
-#include "multicast/service/flood_plan.h"
-#include "multicast/service/flood_sender.h"
-#include "multicast/service/flood_watch.h"
+#include "base/mac.h"
+#include "multicast/flood/flood_sender.h"
+#include "multicast/flood/flood_watch.h"
+
+typedef enum {
+    OC_FLOOD_IDLE,             /* another rank of its host does what there is to do */
+    OC_FLOOD_SENDER,           /* joins the address of the probes, and sends them */
+    OC_FLOOD_MEMBER,           /* joins it */
+    OC_FLOOD_WATCHER,          /* looks whether they arrive without that */
+} oc_flood_role_t;
 
 typedef struct oc_flood_test {
     oc_flood_place_t place;

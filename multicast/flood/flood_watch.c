@@ -4,7 +4,7 @@
  * gained since the one before is of the slot in between, unless a mark was lost or held up, or was
  * taken so late that the burst behind it may have come already.
  */
-#include "multicast/service/flood_watch.h"
+#include "multicast/flood/flood_watch.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What rank 0 sends in a flood test. One thread at a time; does not block. */
-#ifndef OC_MULTICAST_SERVICE_FLOOD_SENDER_H
-#define OC_MULTICAST_SERVICE_FLOOD_SENDER_H
+#ifndef OC_MULTICAST_FLOOD_FLOOD_SENDER_H
+#define OC_MULTICAST_FLOOD_FLOOD_SENDER_H
 
 #include "base/mac.h"
-#include "multicast/service/flood_judge.h"
+#include "multicast/flood/flood_judge.h"
 #include "multicast/transport/interface.h"
 
 /* Addresses that switches may not prune, and nobody joins: one after the other, by round. */

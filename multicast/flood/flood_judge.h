@@ -7,8 +7,8 @@
  * an address that some hosts have joined, and this one has not. Whatever counts what arrives on the
  * interface is a gauge.
  */
-#ifndef OC_MULTICAST_SERVICE_FLOOD_JUDGE_H
-#define OC_MULTICAST_SERVICE_FLOOD_JUDGE_H
+#ifndef OC_MULTICAST_FLOOD_FLOOD_JUDGE_H
+#define OC_MULTICAST_FLOOD_FLOOD_JUDGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
