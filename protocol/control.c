@@ -215,6 +215,46 @@ static void get_status(oc_reader_t *r, oc_server_status_t *status)
     get_blob(r, OC_MAX_TEXT, &status->release);
 }
 
+static void put_lookout(oc_writer_t *w, const oc_lookout_t *lookout)
+{
+    oc_put(w, lookout->token, 8);
+    oc_put_bytes(w, lookout->key, OC_JOB_KEY_SIZE);
+    oc_put_bytes(w, &lookout->probes, 4);
+    oc_put_bytes(w, &lookout->marks, 4);
+    oc_put(w, lookout->port, 2);
+}
+
+static void get_lookout(oc_reader_t *r, oc_lookout_t *lookout)
+{
+    const uint8_t *bytes;
+
+    lookout->token = oc_get(r, 8);
+    bytes = oc_get_bytes(r, OC_JOB_KEY_SIZE + 8);
+    if (NULL != bytes) {
+        memcpy(lookout->key, bytes, OC_JOB_KEY_SIZE);
+        memcpy(&lookout->probes, bytes + OC_JOB_KEY_SIZE, 4);
+        memcpy(&lookout->marks, bytes + OC_JOB_KEY_SIZE + 4, 4);
+    }
+    lookout->port = (uint16_t) oc_get(r, 2);
+}
+
+static void put_sight(oc_writer_t *w, const oc_sight_t *sight)
+{
+    oc_put(w, sight->token, 8);
+    oc_put(w, sight->view, 1);
+    put_blob(w, OC_MAX_TEXT, &sight->text);
+}
+
+static void get_sight(oc_reader_t *r, oc_sight_t *sight)
+{
+    sight->token = oc_get(r, 8);
+    sight->view = (uint8_t) oc_get(r, 1);
+    get_blob(r, OC_MAX_TEXT, &sight->text);
+    if (sight->view >= OC_VIEWS) {
+        r->bad = true;
+    }
+}
+
 static void put_body(oc_writer_t *w, const oc_control_t *message)
 {
     switch (message->type) {
@@ -253,6 +293,15 @@ static void put_body(oc_writer_t *w, const oc_control_t *message)
         break;
     case OC_CONTROL_STATUS:
         put_status(w, &message->status);
+        break;
+    case OC_CONTROL_WATCH:
+        put_lookout(w, &message->lookout);
+        break;
+    case OC_CONTROL_LOOK:
+        oc_put(w, message->look, 8);
+        break;
+    case OC_CONTROL_SIGHT:
+        put_sight(w, &message->sight);
         break;
     case OC_CONTROL_QUERY:
     case OC_CONTROL_BYE:
@@ -297,6 +346,15 @@ static void control_get_body(oc_reader_t *r, oc_control_t *message)
         break;
     case OC_CONTROL_STATUS:
         get_status(r, &message->status);
+        break;
+    case OC_CONTROL_WATCH:
+        get_lookout(r, &message->lookout);
+        break;
+    case OC_CONTROL_LOOK:
+        message->look = oc_get(r, 8);
+        break;
+    case OC_CONTROL_SIGHT:
+        get_sight(r, &message->sight);
         break;
     case OC_CONTROL_QUERY:
     case OC_CONTROL_BYE:

@@ -38,6 +38,9 @@ typedef enum {
     OC_CONTROL_RETIRE = 14,   /* server: nobody of the job has joined; join, or go */
     OC_CONTROL_QUERY = 15,    /* anybody, instead of HELLO: how is it? */
     OC_CONTROL_STATUS = 16,   /* server: so */
+    OC_CONTROL_WATCH = 17,    /* client: look out for multicast that your host has not joined */
+    OC_CONTROL_LOOK = 18,     /* client: all of it has been sent: what have you seen? */
+    OC_CONTROL_SIGHT = 19,    /* server: this; or, before, whether it looks out */
 } oc_control_type_t;
 
 /* Bytes in somebody else's buffer. */
@@ -109,6 +112,29 @@ typedef struct {
     oc_bytes_t release;                 /* of the program, a text */
 } oc_server_status_t;
 
+/* A flood test, for which the client sends. */
+typedef struct {
+    uint64_t token;            /* of the test: random */
+    uint8_t key[OC_JOB_KEY_SIZE];       /* of the codes of its datagrams: for it alone */
+    struct in_addr probes, marks;       /* where they go */
+    uint16_t port;
+} oc_lookout_t;
+
+typedef enum {
+    OC_VIEW_NONE,              /* the server does not look, or cannot tell: the text says why */
+    OC_VIEW_OPEN,              /* it looks, until it is asked */
+    OC_VIEW_BLIND,             /* nothing there would show a flood */
+    OC_VIEW_GUARDED,           /* something would, and does not */
+    OC_VIEW_FLOODED,
+    OC_VIEWS
+} oc_view_t;
+
+typedef struct {
+    uint64_t token;            /* of the test */
+    uint8_t view;              /* oc_view_t */
+    oc_bytes_t text;           /* the interface, or why */
+} oc_sight_t;
+
 /* REFUSE, GROUP_ERROR, JOB_ERROR, DRAIN, RETIRE; group is 0 where there is none. */
 typedef struct {
     uint64_t group;
@@ -127,6 +153,9 @@ typedef struct {
         oc_leave_t leave;
         oc_leaf_route_t route;
         oc_server_status_t status;
+        oc_lookout_t lookout;
+        oc_sight_t sight;
+        uint64_t look;         /* LOOK: the token of the test */
         uint32_t ping;         /* PING, PONG: a number that comes back */
     };
 } oc_control_t;

@@ -55,5 +55,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (void) oc_control_decode(data, size, OC_MAX_BODY, &message);
         check_text(&message.notice.text);
     }
+    if (OC_CONTROL_SIGHT == message.type) {
+        (void) oc_control_decode(data, size, OC_MAX_BODY, &message);
+        check_text(&message.sight.text);
+        if (message.sight.view >= OC_VIEWS) {
+            abort();
+        }
+    }
     return 0;
 }

@@ -29,7 +29,7 @@ static const uint16_t all_types[] = {
     OC_CONTROL_HELLO, OC_CONTROL_WELCOME, OC_CONTROL_REFUSE, OC_CONTROL_JOIN, OC_CONTROL_JOINED,
     OC_CONTROL_LEAVE, OC_CONTROL_PING, OC_CONTROL_PONG, OC_CONTROL_GROUP_ERROR,
     OC_CONTROL_JOB_ERROR, OC_CONTROL_DRAIN, OC_CONTROL_BYE, OC_CONTROL_ROUTE, OC_CONTROL_RETIRE,
-    OC_CONTROL_QUERY, OC_CONTROL_STATUS};
+    OC_CONTROL_QUERY, OC_CONTROL_STATUS, OC_CONTROL_WATCH, OC_CONTROL_LOOK, OC_CONTROL_SIGHT};
 
 #define NUM_TYPES (sizeof(all_types) / sizeof(all_types[0]))
 
@@ -81,6 +81,17 @@ static void fill_welcome(oc_welcome_t *welcome)
     fill_origins(&welcome->origins, 2);
 }
 
+static void fill_lookout(oc_lookout_t *lookout)
+{
+    lookout->token = 0xf1e2d3c4b5a69788ull;
+    for (int i = 0; i < OC_JOB_KEY_SIZE; i++) {
+        lookout->key[i] = (uint8_t) (0x40 + i);
+    }
+    lookout->probes.s_addr = 0x040302efu;
+    lookout->marks.s_addr = 0x070605efu;
+    lookout->port = 0x2345;
+}
+
 /* A legal message of each type; every field different from the others and from zero. */
 static oc_control_t *make(uint16_t type)
 {
@@ -121,6 +132,16 @@ static oc_control_t *make(uint16_t type)
             .version_min = 0x0102, .version_max = 0x0304, .aggregators = 0x0506,
             .jobs = 0x11223344, .max_jobs = 0x55667788, .memory_limit = 0x99aabbccddeeff11ull,
             .release = bytes_of(9, 21)};
+        break;
+    case OC_CONTROL_WATCH:
+        fill_lookout(&message.lookout);
+        break;
+    case OC_CONTROL_LOOK:
+        message.look = 0xf1e2d3c4b5a69788ull;
+        break;
+    case OC_CONTROL_SIGHT:
+        message.sight = (oc_sight_t) {.token = 0xf1e2d3c4b5a69788ull, .view = OC_VIEW_FLOODED,
+                                      .text = bytes_of(11, 19)};
         break;
     case OC_CONTROL_QUERY:
     case OC_CONTROL_BYE:
@@ -182,6 +203,33 @@ static void assert_same_join(const oc_join_t *a, const oc_join_t *b)
     assert_int_equal(a->leaf, b->leaf);
 }
 
+static void assert_same_status(const oc_server_status_t *a, const oc_server_status_t *b)
+{
+    assert_int_equal(a->version_min, b->version_min);
+    assert_int_equal(a->version_max, b->version_max);
+    assert_int_equal(a->aggregators, b->aggregators);
+    assert_int_equal(a->jobs, b->jobs);
+    assert_int_equal(a->max_jobs, b->max_jobs);
+    assert_true(a->memory_limit == b->memory_limit);
+    assert_same_bytes(&a->release, &b->release);
+}
+
+static void assert_same_lookout(const oc_lookout_t *a, const oc_lookout_t *b)
+{
+    assert_true(a->token == b->token);
+    assert_memory_equal(a->key, b->key, OC_JOB_KEY_SIZE);
+    assert_int_equal(a->probes.s_addr, b->probes.s_addr);
+    assert_int_equal(a->marks.s_addr, b->marks.s_addr);
+    assert_int_equal(a->port, b->port);
+}
+
+static void assert_same_sight(const oc_sight_t *a, const oc_sight_t *b)
+{
+    assert_true(a->token == b->token);
+    assert_int_equal(a->view, b->view);
+    assert_same_bytes(&a->text, &b->text);
+}
+
 static void assert_same(const oc_control_t *a, const oc_control_t *b)
 {
     assert_int_equal(a->type, b->type);
@@ -213,13 +261,16 @@ static void assert_same(const oc_control_t *a, const oc_control_t *b)
         assert_same_bytes(&a->route.address, &b->route.address);
         break;
     case OC_CONTROL_STATUS:
-        assert_int_equal(a->status.version_min, b->status.version_min);
-        assert_int_equal(a->status.version_max, b->status.version_max);
-        assert_int_equal(a->status.aggregators, b->status.aggregators);
-        assert_int_equal(a->status.jobs, b->status.jobs);
-        assert_int_equal(a->status.max_jobs, b->status.max_jobs);
-        assert_true(a->status.memory_limit == b->status.memory_limit);
-        assert_same_bytes(&a->status.release, &b->status.release);
+        assert_same_status(&a->status, &b->status);
+        break;
+    case OC_CONTROL_WATCH:
+        assert_same_lookout(&a->lookout, &b->lookout);
+        break;
+    case OC_CONTROL_LOOK:
+        assert_true(a->look == b->look);
+        break;
+    case OC_CONTROL_SIGHT:
+        assert_same_sight(&a->sight, &b->sight);
         break;
     case OC_CONTROL_QUERY:
     case OC_CONTROL_BYE:
@@ -382,7 +433,7 @@ static void test_type(void **state)
             assert_int_equal(decode(length, &got), OC_ERR_INVALID);
         }
     }
-    for (unsigned type = 0; type < 300; type += 0 == type ? OC_CONTROL_STATUS + 1 : 1) {
+    for (unsigned type = 0; type < 300; type += 0 == type ? OC_CONTROL_SIGHT + 1 : 1) {
         oc_control_t wrong = {.type = (uint16_t) type};
 
         assert_int_equal(oc_control_encode(&wrong, buffer, sizeof(buffer)), 0);
@@ -441,6 +492,30 @@ static void test_hello_address(void **state)
         put_u32(buffer + at, bad[i]);
         assert_int_equal(decode(length, &got), OC_ERR_INVALID);
     }
+}
+
+/* The layout of WATCH, and what a SIGHT may say. */
+static void test_flood_messages(void **state)
+{
+    static const size_t probes_at = OC_FRAME_SIZE + 8 + OC_JOB_KEY_SIZE;
+    static const uint8_t addresses[] = {0xef, 2, 3, 4, 0xef, 5, 6, 7, 0x45, 0x23};
+    size_t length = encode(make(OC_CONTROL_WATCH));
+    oc_control_t *message, got;
+
+    (void) state;
+    assert_int_equal(length, probes_at + sizeof(addresses));
+    assert_memory_equal(buffer + probes_at, addresses, sizeof(addresses));
+    message = make(OC_CONTROL_SIGHT);
+    for (unsigned view = 0; view <= UINT8_MAX; view++) {
+        message->sight.view = (uint8_t) view;
+        length = encode(message);
+        assert_int_equal(decode(length, &got), view < OC_VIEWS ? (long) length : OC_ERR_INVALID);
+    }
+    message = make(OC_CONTROL_SIGHT);
+    message->sight.text = bytes_of(0, OC_MAX_TEXT);
+    assert_true(judge(message) > 0);
+    message->sight.text.length++;
+    assert_int_equal(oc_control_encode(message, buffer, sizeof(buffer)), 0);
 }
 
 static void test_origins(void **state)
@@ -669,6 +744,7 @@ int main(void)
         cmocka_unit_test(test_max_body),
         cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_hello_address),
+        cmocka_unit_test(test_flood_messages),
         cmocka_unit_test(test_origins),
         cmocka_unit_test(test_blob_limits),
         cmocka_unit_test(test_welcome_limits),
