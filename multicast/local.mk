@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libocflood.la
 libocflood_la_SOURCES = \
 	multicast/flood/flood_frame.h multicast/flood/flood_frame.c \
 	multicast/flood/flood_judge.h multicast/flood/flood_judge.c \
+	multicast/flood/flood_place.h multicast/flood/flood_place.c \
 	multicast/flood/flood_sender.h multicast/flood/flood_sender.c \
 	multicast/flood/flood_test.h multicast/flood/flood_test.c \
 	multicast/flood/flood_watch.h multicast/flood/flood_watch.c \

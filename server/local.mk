@@ -35,6 +35,7 @@ libocservice_la_SOURCES = \
 	server/host/binding.h server/host/binding.c \
 	server/host/pages.h server/host/pages.c \
 	server/host/placement.h server/host/placement.c \
+	server/host/turns.h server/host/turns.c \
 	server/job/aggregators.h server/job/aggregators.c \
 	server/job/eager.h server/job/eager.c server/aggregator/early.h server/aggregator/early.c \
 	server/job/embedded.h server/job/embedded.c \
@@ -46,7 +47,8 @@ libocservice_la_SOURCES = \
 	server/job/key.h \
 	server/job/notice.h server/job/notice.c server/job/parent.h server/job/parent.c \
 	server/job/registry.h server/job/registry.c \
-	server/job/session.h server/job/session.c
+	server/job/session.h server/job/session.c \
+	server/job/vigil.h server/job/vigil.c
 libocservice_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
 libocservice_la_LIBADD = liboccontrol.la libocflood.la libocnet.la libocucx.la libocreduction.la libocprotocol.la libocbase.la \
 	$(HWLOC_LIBS) -lpthread -lm

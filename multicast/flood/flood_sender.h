@@ -5,19 +5,10 @@
 
 #include "base/mac.h"
 #include "multicast/flood/flood_judge.h"
-#include "multicast/transport/interface.h"
+#include "multicast/flood/flood_place.h"
 
 /* Addresses that switches may not prune, and nobody joins: one after the other, by round. */
 #define OC_FLOOD_CONTROLS 4u
-
-/* Where a flood test takes place. */
-typedef struct {
-    oc_interface_t interface;
-    struct in_addr probes;     /* address that some hosts join … */
-    struct in_addr marks;      /* … and one that those join that watch */
-    uint16_t port;
-    uint64_t token;            /* of the group */
-} oc_flood_place_t;
 
 typedef struct {
     const oc_flood_place_t *place;

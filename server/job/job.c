@@ -19,6 +19,7 @@
 #include "server/job/parent.h"
 #include "server/job/registry.h"
 #include "server/job/session.h"
+#include "server/job/vigil.h"
 
 /* A client that UCX lost may just be leaving: its goodbye has this long to arrive. */
 #define LOST_PATIENCE (2 * OC_SECOND)
@@ -102,6 +103,7 @@ void oc_job_tick(oc_job_server_t *job)
     job->tick_due = now + TICK_INTERVAL;
     oc_parent_tick(job);
     oc_idle_tick(job);
+    oc_vigil_tick(job, now);
     DL_FOREACH (job->watched, link) {
         if (!job_look_at(link->session, now)) {
             return;

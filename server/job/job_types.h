@@ -5,6 +5,7 @@
  *   job --- parent              a leaf's connection to the server above it
  *       --< session             one process of the job: its control connection
  *       --< registered group    one communicator: handle, who joined, who left
+ *       --- vigil               a session's flood test, while it is under way
  *       --< aggregator          driven by commands
  */
 #ifndef OC_SERVER_JOB_JOB_TYPES_H
@@ -90,6 +91,7 @@ typedef struct oc_registered_group {
 } oc_registered_group_t;
 
 typedef struct oc_parent oc_parent_t;
+typedef struct oc_vigil oc_vigil_t;
 
 _Static_assert(OC_MAX_AGGREGATORS <= 64, "a session has a bit for each");
 
@@ -121,6 +123,9 @@ struct oc_job_server {
     size_t largest_step;         /* the most that one of them needs at a time */
     uint64_t eager_windows;      /* of all sessions */
     uint64_t refused_group;      /* the last one that was: it is told of once */
+    oc_vigil_t *vigil;           /* NULL: none is under way */
+    unsigned vigils;             /* that it has had */
+    bool has_told_sight;         /* one of them has told all that there is to know */
     oc_ping_t parent_ping;
     uint32_t round;              /* of heartbeats */
     unsigned round_waits;        /* answers that are missing */

@@ -21,6 +21,7 @@
 #include "server/job/notice.h"
 #include "server/job/parent.h"
 #include "server/job/registry.h"
+#include "server/job/vigil.h"
 
 /* How a leaf is asked whether it is there. */
 static const oc_rhythm_t leaf_rhythm = {
@@ -44,6 +45,7 @@ void oc_session_close(oc_session_t *session)
     if (NULL != session->watched.session) {
         DL_DELETE(job->watched, &session->watched);
     }
+    oc_vigil_forget(session);
     oc_registry_forget(session);
     oc_eager_forget(session);
     oc_aggregators_post(job, &drop);
@@ -165,6 +167,12 @@ static bool session_handle(oc_session_t *session, const oc_control_t *message)
         }
         unexpected(session, message);
         return false;
+    case OC_CONTROL_WATCH:
+        oc_vigil_begin(session, &message->lookout);
+        return true;
+    case OC_CONTROL_LOOK:
+        oc_vigil_look(session, message->look);
+        return true;
     default:
         unexpected(session, message);
         return false;

@@ -80,6 +80,8 @@ void caller_count(caller_t *caller, const oc_control_t *message)
         caller->last_ping = message->ping;
     } else if (OC_CONTROL_QUERY == message->type) {
         caller->queries++;
+    } else if (OC_CONTROL_WATCH == message->type || OC_CONTROL_LOOK == message->type) {
+        caller->watches++;
     }
 }
 
@@ -88,6 +90,7 @@ void caller_count_any(caller_t *caller)
     caller->joins++;
     caller->pings++;
     caller->queries++;
+    caller->watches++;
     caller->vague = true;
 }
 
@@ -141,6 +144,11 @@ static void judge(caller_t *caller, const oc_control_t *message)
     case OC_CONTROL_STATUS:
         if (++caller->statuses > caller->queries) {
             complain(caller, "more STATUSes come than QUERYs were sent");
+        }
+        break;
+    case OC_CONTROL_SIGHT:
+        if (++caller->sights > caller->watches) {
+            complain(caller, "more SIGHTs come than WATCHes and LOOKs were sent");
         }
         break;
     default:

@@ -19,6 +19,7 @@ typedef struct {
     unsigned joins, joined;    /* JOINs said, JOINEDs heard */
     unsigned pings, pongs;
     unsigned queries, statuses;
+    unsigned watches, sights;  /* WATCHes and LOOKs said, SIGHTs heard */
     uint32_t last_ping;
     bool vague;                /* something was sent that may have been a JOIN or PING */
     char wrong[200];           /* what no server may say: the first such thing, or "" */

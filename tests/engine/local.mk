@@ -133,6 +133,12 @@ tests_engine_test_engine_floods_SOURCES = tests/engine/test_engine_floods.c \
 tests_engine_test_engine_floods_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_floods_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_vigil
+tests_engine_test_engine_vigil_SOURCES = tests/engine/test_engine_vigil.c tests/unit/own_network.h \
+	$(engine_harness) $(engine_member)
+tests_engine_test_engine_vigil_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_vigil_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_retire
 tests_engine_test_engine_retire_SOURCES = tests/engine/test_engine_retire.c \
 	$(engine_harness) $(engine_member)

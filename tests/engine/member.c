@@ -23,6 +23,8 @@
 /* Also on emulated processors. */
 #define PATIENCE_MS 30000
 
+uint32_t member_peer;
+
 static void on_failed(void *arg)
 {
     (void) arg;
@@ -31,7 +33,8 @@ static void on_failed(void *arg)
 static void call(member_t *member, uint16_t port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+                                  .sin_addr.s_addr = htonl(0 != member_peer ? member_peer
+                                                                            : INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_true(fd >= 0);

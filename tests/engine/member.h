@@ -22,6 +22,9 @@ typedef struct {
     uint8_t kept[65536];         /* the message heard last */
 } member_t;
 
+/* Whom members call, instead of 127.0.0.1, as a number; 0: nobody else. */
+extern uint32_t member_peer;
+
 /* Makes the worker, which takes longest; HELLO to this port of this host; and what answers it. */
 void member_prepare(member_t *member);
 void member_hello(member_t *member, uint16_t port, const oc_job_t *job, uint32_t process);

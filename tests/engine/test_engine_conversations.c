@@ -13,6 +13,7 @@
 /* Test: quick 120; default 240 -- --count 40 --seed $SEED; all 1800 -- --count 2000 --seed $SEED */
 /* Test: sanitizers: default 240 -- --count 12 --seed $SEED */
 /* Test: sanitizers: all 1800 -- --count 1000 --seed $SEED */
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -195,6 +196,28 @@ static oc_control_t odd_welcome(void)
     return message;
 }
 
+/* Of a flood test; most of its addresses are none that a server joins. */
+static oc_control_t watch_of(uint64_t token)
+{
+    oc_control_t message = {.type = OC_CONTROL_WATCH};
+
+    message.lookout.token = token;
+    message.lookout.probes.s_addr = one_in(2) ? odd_number() : htonl(0xefc0a001u);
+    message.lookout.marks.s_addr = one_in(2) ? odd_number() : htonl(0xefc0a002u);
+    message.lookout.port = one_in(2) ? (uint16_t) odd_number() : 8919;
+    return message;
+}
+
+static oc_control_t sight_of(uint64_t token)
+{
+    static const uint8_t text[] = "eth0\n";
+    oc_control_t message = {.type = OC_CONTROL_SIGHT};
+
+    message.sight = (oc_sight_t) {.token = token, .view = (uint8_t) random_below(OC_VIEWS),
+                                  .text = {.data = text, .length = random_below(sizeof(text))}};
+    return message;
+}
+
 /* Any message that a codec can make, whoever should send it. */
 static oc_control_t any_message(const guilty_t *guilty)
 {
@@ -203,7 +226,7 @@ static oc_control_t any_message(const guilty_t *guilty)
     static const uint8_t release[] = "99.9";
     oc_control_t message;
 
-    switch (random_below(15)) {
+    switch (random_below(18)) {
     case 0:
         message = hello_of(guilty->job, !one_in(4));
         message.hello.process = one_in(3) ? OC_PROCESS_LEAF : odd_number();
@@ -231,6 +254,12 @@ static oc_control_t any_message(const guilty_t *guilty)
         message = (oc_control_t) {.type = OC_CONTROL_STATUS, .status.jobs = odd_number()};
         message.status.release = (oc_bytes_t) {.data = release, .length = sizeof(release) - 1};
         return message;
+    case 15:
+        return watch_of(random_below(3));
+    case 16:
+        return (oc_control_t) {.type = OC_CONTROL_LOOK, .look = random_below(3)};
+    case 17:
+        return sight_of(random_below(3));
     case 6:
     case 7:
         return leave_of(1 + random_below(MAX_GROUPS), random_below(3));
@@ -250,7 +279,11 @@ static oc_control_t sensible_message(guilty_t *guilty)
     if (guilty->leaf && guilty->routes < AGGREGATORS) {
         return route_to(guilty->routes++);
     }
-    switch (random_below(6)) {
+    switch (random_below(8)) {
+    case 6:
+        return watch_of(7);
+    case 7:
+        return (oc_control_t) {.type = OC_CONTROL_LOOK, .look = 7};
     case 0:
         return leave_of(group, guilty->rank);
     case 1:

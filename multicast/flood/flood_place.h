@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where a flood test takes place. Any thread; does not block. */
+#ifndef OC_MULTICAST_FLOOD_FLOOD_PLACE_H
+#define OC_MULTICAST_FLOOD_FLOOD_PLACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "multicast/transport/interface.h"
+
+typedef struct {
+    oc_interface_t interface;
+    struct in_addr probes;     /* address that some hosts join … */
+    struct in_addr marks;      /* … and one that those join that watch */
+    uint16_t port;
+    uint64_t token;            /* of the group, or of the test alone */
+} oc_flood_place_t;
+
+/*
+ * For a test that somebody else has chosen, which has set all of place but the interface. where: its
+ * name, or an address of it. OC_ERR_INVALID: there is none of these, its network does not flood, or
+ * nothing is to be joined there by the word of others; error says which.
+ */
+oc_status_t oc_flood_place_find(const char *where, oc_flood_place_t *place, char *error,
+                                size_t error_size);
+
+#endif
