@@ -45,6 +45,7 @@ libocclient_la_SOURCES = \
 	client/plan/previous_owned.h client/plan/previous_owned.c \
 	client/servers/answers.h client/servers/answers.c \
 	client/servers/connection.h client/servers/connection.c \
+	client/servers/exposure.h client/servers/exposure.c \
 	client/servers/interfaces.h client/servers/interfaces.c \
 	client/servers/lanes.h client/servers/lanes.c \
 	client/servers/network.h client/servers/network.c \

@@ -57,6 +57,7 @@ libocmulticast_la_SOURCES = \
 	multicast/service/activity.h multicast/service/activity.c \
 	multicast/service/cast_hosts.h multicast/service/cast_hosts.c \
 	multicast/service/flood_plan.h multicast/service/flood_plan.c \
+	multicast/service/flood_show.c \
 	multicast/service/flood_service.h multicast/service/flood_service.c \
 	multicast/service/cast_judge.c \
 	multicast/service/cast_member.h multicast/service/cast_member.c \

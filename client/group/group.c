@@ -10,6 +10,7 @@
 #include "client/collective/collective.h"
 #include "client/group/cast_group.h"
 #include "client/group/served.h"
+#include "client/servers/exposure.h"
 #include "client/state/setup_state.h"
 
 oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params,
@@ -159,6 +160,7 @@ void oc_group_go_live(oc_group_t *group)
     group->state = OC_GROUP_LIVE;
     oc_debug("\"%s\" has service", group->name);
     group->client->config.counters->groups++;
+    oc_exposure_consider(group);
     if (ready) {
         oc_group_start_queued(group);
     }

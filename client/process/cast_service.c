@@ -99,7 +99,8 @@ static unsigned busy_connections(const oc_client_t *client)
 static bool has_work(const oc_client_t *client)
 {
     return NULL != client->multicast
-           && (client->cast_setups > 0 || oc_multicast_pending(client->multicast) > 0);
+           && (client->cast_setups > 0 || oc_multicast_pending(client->multicast) > 0
+               || oc_multicast_show_is_on(client->multicast));
 }
 
 void oc_client_cast_progress(oc_client_t *client)

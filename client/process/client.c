@@ -15,6 +15,7 @@
 #include "client/process/helper.h"
 #include "client/process/moving.h"
 #include "client/servers/connection.h"
+#include "client/servers/exposure.h"
 #include "client/servers/network.h"
 #include "client/servers/servers.h"
 #include "client/setup/setup.h"
@@ -81,6 +82,7 @@ void oc_client_destroy(oc_client_t *client)
         return;
     }
     oc_helper_end(client);
+    oc_exposure_drop(client);
     DL_FOREACH (client->groups, group) {
         oc_group_abandon(group);
     }

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/threads.h"
 #include "client/process/moving.h"
+#include "client/servers/exposure.h"
 
 /* The application is taken to be at it for so long after its last call. */
 #define GRACE OC_MILLISECOND
@@ -80,7 +81,7 @@ static void hear(const oc_helper_t *helper)
 static bool helper_has_work(const oc_client_t *client)
 {
     return 0 == client->bound
-           && (client->background > 0
+           && (client->background > 0 || oc_exposure_is_tested(client)
                || (client->helped && (NULL != client->relays || client->cast_pending)));
 }
 

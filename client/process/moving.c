@@ -13,6 +13,7 @@
 #include "client/group/relay.h"
 #include "client/process/cast_service.h"
 #include "client/servers/connection.h"
+#include "client/servers/exposure.h"
 #include "client/servers/network.h"
 
 /* How often those that are under way are looked through for messages that nobody has taken. */
@@ -90,6 +91,7 @@ void oc_client_move(oc_client_t *client)
     (void) oc_client_nodes_progress(client);
     oc_client_cast_progress(client);
     look_around(client);
+    oc_exposure_progress(client);
     oc_client_settle(client);
 }
 

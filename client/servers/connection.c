@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "client/servers/answers.h"
+#include "client/servers/exposure.h"
 #include "client/state/collapse.h"
 #include "control/uplink.h"
 #include "protocol/seal.h"
@@ -214,6 +215,9 @@ static bool connection_on_message(oc_uplink_t *uplink, const oc_control_t *messa
     case OC_CONTROL_GROUP_ERROR:
     case OC_CONTROL_DRAIN:
         on_notice(connection, message);
+        return true;
+    case OC_CONTROL_SIGHT:
+        oc_exposure_sight(connection, &message->sight);
         return true;
     case OC_CONTROL_RETIRE:
         if (OC_UPLINK_READY == uplink->state && !oc_answers_awaited(connection)) {

@@ -4,6 +4,7 @@
  *
  *   client --< connection          one server: control connection, endpoints of its aggregators
  *          --- multicast           this process's part in multicast
+ *          --- exposure            whether multicast reaches servers, while that is tested
  *          --< group               one communicator and one kind of service
  *                --- servers       if they serve it
  *                      --< link    its use of one server (a connection and a handle there)
@@ -54,6 +55,15 @@ typedef struct {
     size_t unasked;            /* bytes sent eagerly that it may not have received yet */
 } oc_route_t;
 
+/* How far the test is whether multicast reaches a server that has not joined it. */
+typedef enum {
+    OC_EXPOSURE_NEW,           /* there was none */
+    OC_EXPOSURE_ASKED,         /* to watch */
+    OC_EXPOSURE_WATCHED,       /* by the server */
+    OC_EXPOSURE_LOOKED,        /* it was asked what it has seen */
+    OC_EXPOSURE_OVER,
+} oc_exposed_t;
+
 typedef struct oc_connection {
     oc_client_t *client;
     char name[OC_NAME_SIZE];
@@ -67,6 +77,7 @@ typedef struct oc_connection {
     oc_mac_t *leaf_codes;      /* … or its own, of a leaf */
     oc_route_t *routes;
     bool of_rank;              /* embedded: its process is a rank, and may stand still */
+    oc_exposed_t exposed;
     struct oc_connection *prev, *next;
 } oc_connection_t;
 
@@ -142,6 +153,7 @@ typedef struct oc_collective oc_collective_t;
 typedef struct oc_helper oc_helper_t;
 typedef struct oc_setup oc_setup_t;
 typedef struct oc_relay oc_relay_t;
+typedef struct oc_exposure oc_exposure_t;
 
 /* What a group that servers serve remembers of them, and of how it is divided among them. */
 typedef struct {
@@ -287,6 +299,9 @@ struct oc_client {
     size_t node_bytes;         /* of shared memory that this process gives to all groups */
     bool told_flat;            /* that a group is not reduced inside hosts */
     bool told_blind;           /* that nobody can tell whether the network floods multicast */
+    bool told_exposed;         /* that it floods servers */
+    bool exposes;              /* as rank 0 of a communicator this process may have to test that … */
+    oc_exposure_t *exposure;   /* … by this test, or one to come; NULL: neither */
     oc_resolver_t *resolver;   /* addresses of the servers, once somebody needed them */
     atomic_uint pending;       /* collectives not called back and set-ups under way */
     oc_multicast_t *multicast; /* from the first multicast group on */

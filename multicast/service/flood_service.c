@@ -130,12 +130,20 @@ void oc_multicast_flood_note(oc_multicast_t *multicast, const oc_multicast_terms
     flood_remember(multicast, (oc_carrier_t) terms->carrier, verdict);
 }
 
+/* What is sent for others to watch would be noise to the tests of groups, on which something depends. */
+static bool has_to_wait(const oc_multicast_t *multicast, const oc_flood_test_t *test)
+{
+    return test == multicast->show && NULL != multicast->floods->next;
+}
+
 void oc_floods_progress(oc_multicast_t *multicast)
 {
     oc_flood_test_t *test;
 
     DL_FOREACH (multicast->floods, test) {
-        oc_flood_test_progress(test, multicast->now);
+        if (!has_to_wait(multicast, test)) {
+            oc_flood_test_progress(test, multicast->now);
+        }
     }
 }
 
@@ -148,6 +156,9 @@ int oc_floods_sleep(oc_multicast_t *multicast, struct pollfd *fds, uint64_t now,
     DL_FOREACH (multicast->floods, test) {
         uint64_t due = oc_flood_test_due(test), wait = UINT64_MAX;
 
+        if (has_to_wait(multicast, test)) {
+            continue;
+        }
         if (UINT64_MAX != due) {
             wait = due > now ? due - now : 0;
         } else if (oc_flood_test_fd(test) >= 0 && OC_MULTICAST_FLOOD_FDS == count) {

@@ -56,6 +56,7 @@ void oc_multicast_destroy(oc_multicast_t *multicast)
     while (NULL != multicast->members) {
         oc_multicast_leave(multicast, multicast->members->core);
     }
+    oc_multicast_show_end(multicast);
     oc_peers_close(multicast->peers);
     oc_cast_transports_close(&multicast->transports);
     oc_senders_clear(&multicast->senders);
@@ -411,7 +412,8 @@ void oc_multicast_progress(oc_multicast_t *multicast, uint64_t now)
     oc_cast_member_t *member, *next;
 
     if (NULL == multicast->peers
-        || (NULL == multicast->members && 0 == oc_peers_pending(multicast->peers))) {
+        || (NULL == multicast->members && NULL == multicast->show
+            && 0 == oc_peers_pending(multicast->peers))) {
         return;
     }
     tell_missed(multicast, now - multicast->now);

@@ -10,8 +10,10 @@
 #ifndef OC_MULTICAST_SERVICE_MULTICAST_H
 #define OC_MULTICAST_SERVICE_MULTICAST_H
 
+#include <netinet/in.h>
 #include <poll.h>
 
+#include "base/limits.h"
 #include "base/settings.h"
 #include "multicast/core/cast_core.h"
 #include "multicast/flood/flood_judge.h"
@@ -68,6 +70,14 @@ typedef struct {
                                   to a multicast address to hosts that have not joined it? */
     unsigned role;             /* … in which this is this rank's part */
 } oc_multicast_terms_t;
+
+/* What those need that watch a flood test without a part in a group. */
+typedef struct {
+    uint64_t token;            /* random, and so is … */
+    uint8_t key[OC_JOB_KEY_SIZE]; /* … the key, which is for this test alone */
+    struct in_addr probes, marks; /* addresses: of what they are not to join, and to join … */
+    uint16_t port;             /* … with this port */
+} oc_flood_call_t;
 
 oc_status_t oc_multicast_create(const oc_multicast_config_t *config, oc_multicast_t **multicast);
 
@@ -151,6 +161,25 @@ void oc_multicast_explain_flood(oc_flood_verdict_t verdict, char *text, size_t t
 /* What the hosts of a group have seen together, for groups to come. */
 void oc_multicast_flood_note(oc_multicast_t *multicast, const oc_multicast_terms_t *terms,
                              oc_flood_verdict_t verdict);
+
+/*
+ * Whether what the group sends goes to other hosts, through a network that may deliver it to those
+ * that have not joined. NULL: it does not.
+ */
+bool oc_multicast_may_flood(const oc_multicast_t *multicast, const oc_cast_group_t *group);
+
+/*
+ * A flood test of the network of a group, for others to watch: this process joins the address of the
+ * probes, and is to send them. It goes on without the group, too. false: it cannot, or has one.
+ */
+bool oc_multicast_show_begin(oc_multicast_t *multicast, const oc_cast_group_t *group,
+                             oc_flood_call_t *call);
+/* It has begun, and has not ended: progress is needed. */
+bool oc_multicast_show_is_on(const oc_multicast_t *multicast);
+/* All that watch are ready. false: it sends; again later. */
+bool oc_multicast_show_is_over(oc_multicast_t *multicast, uint64_t now);
+/* Nothing happens if there is none. */
+void oc_multicast_show_end(oc_multicast_t *multicast);
 
 /*
  * oc_cast_start, for a group of oc_multicast_join; progress goes on with it. If it alternates, the operation may be

@@ -7,6 +7,7 @@
  *             --- peers                processes of the job: endpoints and messages
  *             --- transports --< slot    one multicast address and its transport
  *             --< flood                  a member's test whether the network floods its datagrams
+ *             --- show                   one for hosts that are no members
  */
 #ifndef OC_MULTICAST_SERVICE_SERVICE_H
 #define OC_MULTICAST_SERVICE_SERVICE_H
@@ -57,7 +58,8 @@ struct oc_multicast {
     oc_cast_member_t *members;
     oc_cast_member_t *active;       /* members that are busy or want to be progressed */
     oc_cast_member_t *tokens, *cores;
-    oc_flood_test_t *floods;   /* of all members */
+    oc_flood_test_t *floods;   /* of all members, and … */
+    oc_flood_test_t *show;     /* … one for others to watch; NULL: there is none */
     unsigned flood_tries;      /* in which this process could not look */
     unsigned num_busy;
     unsigned connections;      /* of the process that send large vectors meanwhile */

@@ -6,7 +6,7 @@
 # Test: default 240 parts
 set -eu
 
-all_parts=(pruning flooding no_querier blind noise communicators away one_host rows budget)
+all_parts=(pruning flooding no_querier blind noise communicators away one_host rows budget servers)
 if [ "${1:-}" = --list ]; then
     for part in "${all_parts[@]}"; do
         case $part in
@@ -375,8 +375,80 @@ test_budget() {
     expect_told given gather=65536:2 '[1-4] joined, 6 offloaded, [0-9]+ foreign'
 }
 
+# exposed NAME [SETTING=VALUE...] [-- WORD...]: Allgathers by multicast beside Allreduces by the servers, on the first three hosts.
+exposed() {
+    local name=$1 words=()
+
+    shift
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        words+=("$1")
+        shift
+    done
+    expect_cluster_job "$name" "$servers" "${words[@]}" --hosts 1-3 -- exposed "${@:2}"
+    has_line "$tmp/$name.log" '^ok exposed$' || not_ok "$name: it said nothing" "$tmp/$name.log"
+    [ "$(grep -c -E '^rank [0-2]: ([1-9][0-9]*) rounds, \1 gathered, \1 reduced, ' "$tmp/$name.log")" -eq 3 ] ||
+        not_ok "$name: not all was offloaded" "$tmp/$name.log"
+}
+
+# expect_flooded NAME COUNT: rank 0 has found so many servers flooded, and if there are any, one line of all says so.
+expect_flooded() {
+    has_line "$tmp/$1.log" "^rank 0: .* $2 flooded\$" || not_ok "$1: rank 0 does not count $2 flooded servers" "$tmp/$1.log"
+    [ "$(grep -c -E '^rank [12]: .* 0 flooded$' "$tmp/$1.log")" -eq 2 ] ||
+        not_ok "$1: others than rank 0 have looked" "$tmp/$1.log"
+    [ "$(grep -c "$exposed" "$tmp/$1.log")" -eq $(($2 > 0)) ] || not_ok "$1: there is not one line, or none" "$tmp/$1.log"
+}
+
+# saw NAME VIEW COUNT: so many servers have answered so, as the log of rank 0 says at level debug.
+saw() {
+    [ "$(grep -c "flood test: server 10.77.0.[45]:[0-9]* says $2: eth0" "$tmp/$1.log")" -eq "$3" ] ||
+        not_ok "$1: not $3 servers say $2" "$tmp/$1.log"
+}
+
+# Whether multicast reaches servers, which have no rank on their hosts. What a test finds changes nothing else.
+test_servers() {
+    local exposed='the network delivers multicast to servers, which have not joined it: '
+    local names='10.77.0.[45]:[0-9]* sees it on eth0, 10.77.0.[45]:[0-9]* on eth0; IGMP snooping' seconds status job
+
+    new_cluster
+    start_servers 4 5
+    as privileged
+    exposed flooded-servers multicast=udp
+    expect_flooded flooded-servers 2
+    has_line "$tmp/flooded-servers.log" "$exposed$names" || not_ok "servers: the line does not name them" "$tmp/flooded-servers.log"
+    exposed helped-servers multicast=udp -- nonblocking=1 nap=0.05
+    expect_flooded helped-servers 2
+    exposed own-progress multicast=udp progress=mpi -- nap=0.01
+    expect_flooded own-progress 2
+    # one that ends before the test, in the middle of it, and when it is about to end
+    for seconds in 0.5 1.1 1.3 1.5 1.7; do
+        exposed "ends-$seconds" multicast=udp -- seconds="$seconds"
+    done
+    # a server that dies in the middle: there is an error, and an end
+    status=0
+    cluster_job "$servers" multicast=udp --hosts 1-3 -- exposed seconds=60 >"$tmp/dies.log" 2>&1 &
+    job=$!
+    started+=("$job")
+    wait_until 60 has_line "$tmp/dies.log" '^rank 0: begins at ' || not_ok "servers: the job does not begin" "$tmp/dies.log"
+    sleep 1.5
+    cluster signal 5 KILL
+    wait "$job" || status=$?
+    [ "$status" -ne 0 ] || not_ok "servers: the job has not missed a server" "$tmp/dies.log"
+    has_line "$tmp/dies.log" '^rank [0-2]: error after [1-9][0-9]* operations at .*10\.77\.0\.5:' ||
+        not_ok "servers: no rank names the server that has died" "$tmp/dies.log"
+    # switches that know who has joined
+    new_cluster --snooping
+    start_servers 4 5
+    wrapper=(env OMPI_MCA_coll_optcast_verbose=2)
+    exposed guarded-servers multicast=udp
+    expect_flooded guarded-servers 0
+    saw guarded-servers 3 2
+    wrapper=()
+    exposed auto-servers multicast=auto
+    expect_flooded auto-servers 0
+}
+
 begin_cluster_test snooping
-compile gather first_operations rows
+compile gather first_operations rows exposed
 [ $# -gt 0 ] || set -- "${all_parts[@]}"
 for part in "$@"; do
     begin=$SECONDS

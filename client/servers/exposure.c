@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One test at a time, of all servers that there are and were not tested. Each step has its time: a server
+ * that does not answer is left out, and nobody waits for it but the test.
+ */
+#include "client/servers/exposure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+/*
+ * From when the last group has become live: others of the job may be tested for floods, which what this one sends
+ * could blind.
+ */
+#define REST (1 * OC_SECOND)
+
+/* For an answer, and for all: servers watch for ten seconds. */
+#define PATIENCE (1 * OC_SECOND)
+#define LONGEST  (8 * OC_SECOND)
+
+#define NAMES_SIZE 400
+#define MOST_NAMED 4u
+
+typedef enum {
+    RESTING,                   /* until it is due */
+    GATHERING,                 /* servers that watch */
+    SHOWING,
+    ASKING,                    /* what they have seen */
+} stage_t;
+
+struct oc_exposure {
+    stage_t stage;
+    uint64_t due;              /* the end of the stage */
+    uint64_t end;              /* of all, once it has begun */
+    uint64_t token;
+    unsigned flooded;          /* servers … */
+    char names[NAMES_SIZE];    /* … of which these are the first */
+};
+
+/* Not on this host, whose addresses this process may have joined. */
+static bool is_on_other_host(const oc_connection_t *connection)
+{
+    oc_sockaddr_t own = {.length = sizeof(own.address)}, other = {.length = sizeof(other.address)};
+    int fd = oc_uplink_fd(&connection->uplink);
+    struct in6_addr here, there;
+
+    return 0 == getsockname(fd, (struct sockaddr *) &own.address, &own.length)
+           && 0 == getpeername(fd, (struct sockaddr *) &other.address, &other.length)
+           && oc_sockaddr_mapped(&own, &here) && oc_sockaddr_mapped(&other, &there)
+           && !IN6_ARE_ADDR_EQUAL(&here, &there);
+}
+
+/* One that is on this host, or on that of a rank, is left out for good. */
+static bool awaits_test(oc_connection_t *connection)
+{
+    if (OC_EXPOSURE_NEW != connection->exposed || 0 == connection->users
+        || OC_UPLINK_READY != connection->uplink.state) {
+        return false;
+    }
+    if (connection->of_rank || !is_on_other_host(connection)) {
+        connection->exposed = OC_EXPOSURE_OVER;
+    }
+    return OC_EXPOSURE_NEW == connection->exposed;
+}
+
+static bool any_awaits_test(const oc_client_t *client)
+{
+    oc_connection_t *connection;
+
+    DL_FOREACH (client->connections, connection) {
+        if (awaits_test(connection)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether this process is rank 0, and the datagrams of the communicator may reach servers. */
+static bool may_expose(const oc_group_t *group)
+{
+    return OC_GROUP_LIVE == group->state && 0 == group->params.rank
+           && oc_multicast_may_flood(group->client->multicast, group->cast);
+}
+
+/* NULL: there is no such communicator any more. */
+static const oc_cast_group_t *find_cast(const oc_client_t *client)
+{
+    const oc_group_t *group;
+
+    DL_FOREACH (client->groups, group) {
+        if (may_expose(group)) {
+            return group->cast;
+        }
+    }
+    return NULL;
+}
+
+bool oc_exposure_is_tested(const oc_client_t *client)
+{
+    return NULL != client->exposure && RESTING != client->exposure->stage;
+}
+
+static void exposure_plan(oc_client_t *client)
+{
+    if (!client->exposes || oc_exposure_is_tested(client) || !any_awaits_test(client)) {
+        return;
+    }
+    if (NULL == client->exposure) {
+        client->exposure = calloc(1, sizeof(*client->exposure));
+    }
+    if (NULL != client->exposure) {
+        client->exposure->due = client->now + REST;
+    }
+}
+
+/* There may be many thousand groups: none is looked for. */
+void oc_exposure_consider(const oc_group_t *group)
+{
+    oc_client_t *client = group->client;
+
+    client->exposes = client->exposes || may_expose(group);
+    exposure_plan(client);
+}
+
+void oc_exposure_drop(oc_client_t *client)
+{
+    if (oc_exposure_is_tested(client)) {
+        oc_multicast_show_end(client->multicast);
+        atomic_fetch_sub(&client->pending, 1);
+    }
+    free(client->exposure);
+    client->exposure = NULL;
+}
+
+/* ---- with servers ---- */
+
+static void ask_to_watch(oc_client_t *client, const oc_flood_call_t *call)
+{
+    oc_control_t message = {.type = OC_CONTROL_WATCH};
+    oc_connection_t *connection;
+
+    message.lookout = (oc_lookout_t) {.token = call->token, .probes = call->probes,
+                                      .marks = call->marks, .port = call->port};
+    memcpy(message.lookout.key, call->key, OC_JOB_KEY_SIZE);
+    DL_FOREACH (client->connections, connection) {
+        if (awaits_test(connection)) {
+            connection->exposed = OC_EXPOSURE_ASKED;
+            oc_uplink_send(&connection->uplink, &message);
+        }
+    }
+}
+
+/* Those that watch. */
+static void ask_what_they_saw(oc_client_t *client)
+{
+    oc_control_t message = {.type = OC_CONTROL_LOOK, .look = client->exposure->token};
+    oc_connection_t *connection;
+
+    DL_FOREACH (client->connections, connection) {
+        if (OC_EXPOSURE_WATCHED == connection->exposed) {
+            connection->exposed = OC_EXPOSURE_LOOKED;
+            oc_uplink_send(&connection->uplink, &message);
+        }
+    }
+}
+
+/* Whether a server is that far. One whose connection is over is not, for good. */
+static bool any_is(oc_client_t *client, oc_exposed_t exposed)
+{
+    oc_connection_t *connection;
+    bool found = false;
+
+    DL_FOREACH (client->connections, connection) {
+        if (OC_UPLINK_READY != connection->uplink.state && OC_EXPOSURE_NEW != connection->exposed) {
+            connection->exposed = OC_EXPOSURE_OVER;
+        }
+        found = found || exposed == connection->exposed;
+    }
+    return found;
+}
+
+static void leave_out(oc_client_t *client, oc_exposed_t exposed)
+{
+    oc_connection_t *connection;
+
+    DL_FOREACH (client->connections, connection) {
+        if (exposed == connection->exposed) {
+            oc_debug("server %s does not say whether it sees multicast", connection->name);
+            connection->exposed = OC_EXPOSURE_OVER;
+        }
+    }
+}
+
+/* "h5:8918 sees it on eth0, h6:8918 on eth0 and 3 others" */
+static void note_flooded(oc_client_t *client, const oc_connection_t *connection, const char *interface)
+{
+    oc_exposure_t *exposure = client->exposure;
+    size_t used = strlen(exposure->names);
+
+    client->config.counters->servers_flooded++;
+    if (exposure->flooded++ < MOST_NAMED) {
+        snprintf(exposure->names + used, sizeof(exposure->names) - used, "%s%.80s %son %.15s",
+                 used > 0 ? ", " : "", connection->name, used > 0 ? "" : "sees it ", interface);
+    }
+}
+
+void oc_exposure_sight(oc_connection_t *connection, const oc_sight_t *sight)
+{
+    oc_client_t *client = connection->client;
+    char text[OC_MAX_TEXT + 1];
+
+    if (!oc_exposure_is_tested(client) || sight->token != client->exposure->token) {
+        return;
+    }
+    oc_control_text(&sight->text, text, sizeof(text));
+    oc_debug("flood test: server %s says %u: %s", connection->name, sight->view, text);
+    if (OC_EXPOSURE_ASKED == connection->exposed && OC_VIEW_OPEN == sight->view) {
+        connection->exposed = OC_EXPOSURE_WATCHED;
+        return;
+    }
+    if (OC_EXPOSURE_LOOKED == connection->exposed && OC_VIEW_FLOODED == sight->view) {
+        note_flooded(client, connection, text);
+    }
+    connection->exposed = OC_EXPOSURE_OVER;
+}
+
+/* ---- step by step ---- */
+
+static void become(oc_client_t *client, stage_t stage, uint64_t time)
+{
+    client->exposure->stage = stage;
+    client->exposure->due = client->now + time;
+}
+
+/* One line of a process, even if servers that come later are flooded, too. */
+static void tell_exposed(oc_client_t *client)
+{
+    const oc_exposure_t *exposure = client->exposure;
+    char others[32] = "";
+
+    if (0 == exposure->flooded || client->told_exposed) {
+        return;
+    }
+    client->told_exposed = true;
+    if (exposure->flooded > MOST_NAMED) {
+        snprintf(others, sizeof(others), " and %u others", exposure->flooded - MOST_NAMED);
+    }
+    oc_warn("the network delivers multicast to servers, which have not joined it: %s%s; IGMP snooping is "
+            "off or has no querier (doc/multicast.md, \"What the network has to offer\"), and an Allgather "
+            "beside a Reduce_scatter can take twice as long", exposure->names, others);
+}
+
+/* Servers that have come meanwhile have a test of their own. */
+static void conclude_exposure(oc_client_t *client)
+{
+    for (oc_exposed_t exposed = OC_EXPOSURE_ASKED; exposed < OC_EXPOSURE_OVER; exposed++) {
+        leave_out(client, exposed);
+    }
+    tell_exposed(client);
+    oc_exposure_drop(client);
+    exposure_plan(client);
+}
+
+static void begin_to_gather(oc_client_t *client)
+{
+    const oc_cast_group_t *cast = find_cast(client);
+    oc_flood_call_t call;
+
+    client->exposes = NULL != cast;
+    if (NULL == cast || !any_awaits_test(client)
+        || !oc_multicast_show_begin(client->multicast, cast, &call)) {
+        oc_exposure_drop(client);
+        return;
+    }
+    atomic_fetch_add(&client->pending, 1);
+    client->exposure->token = call.token;
+    client->exposure->end = client->now + LONGEST;
+    become(client, GATHERING, PATIENCE);
+    ask_to_watch(client, &call);
+    explicit_bzero(&call, sizeof(call));
+}
+
+static void exposure_gather(oc_client_t *client)
+{
+    bool waits = any_is(client, OC_EXPOSURE_ASKED);
+
+    if (waits && client->now < client->exposure->due) {
+        return;
+    }
+    leave_out(client, OC_EXPOSURE_ASKED);
+    if (any_is(client, OC_EXPOSURE_WATCHED)) {
+        become(client, SHOWING, LONGEST);
+    } else {
+        conclude_exposure(client);
+    }
+}
+
+static void exposure_show(oc_client_t *client)
+{
+    if (!oc_multicast_show_is_over(client->multicast, client->now)) {
+        return;
+    }
+    oc_multicast_show_end(client->multicast);
+    become(client, ASKING, PATIENCE);
+    ask_what_they_saw(client);
+}
+
+void oc_exposure_progress(oc_client_t *client)
+{
+    const oc_exposure_t *exposure = client->exposure;
+
+    if (NULL == exposure) {
+        return;
+    }
+    if (RESTING == exposure->stage) {
+        if (client->now >= exposure->due && 0 == client->cast_setups) {
+            begin_to_gather(client);
+        }
+        return;
+    }
+    if (GATHERING == exposure->stage) {
+        exposure_gather(client);
+    } else if (SHOWING == exposure->stage) {
+        exposure_show(client);
+    } else if (!any_is(client, OC_EXPOSURE_LOOKED) || client->now >= exposure->due) {
+        conclude_exposure(client);
+    }
+    if (oc_exposure_is_tested(client) && client->now >= client->exposure->end) {
+        conclude_exposure(client);
+    }
+}
