@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host's part in a flood test. In the set-up of a group it begins before this rank is heard by any
- * other: so rank 0, when it has heard all, knows that all hosts have joined, or watch. One thread at a
- * time; does not block.
+ * A host's part in a flood test. In the set-up of a group it begins before this rank is heard by
+ * any other: so rank 0, when it has heard all, knows that all hosts have joined, or watch. One thread
+ * at a time; what a watcher waits for stands in flood_watch.h, and nobody else waits.
  */
 #ifndef OC_MULTICAST_FLOOD_FLOOD_TEST_H
 #define OC_MULTICAST_FLOOD_FLOOD_TEST_H

@@ -147,6 +147,13 @@ static void take_mark(oc_flood_watch_t *watch, uint32_t slot, uint64_t arrived)
     note_members(watch);
 }
 
+/* One that is played back costs nothing: counters are read once for each slot, and its end. */
+static bool is_next_mark(const oc_flood_watch_t *watch, const oc_flood_frame_t *frame)
+{
+    return OC_FLOOD_FRAME_MARK == frame->kind
+           && (NO_MARK == watch->marked || frame->slot > watch->marked);
+}
+
 static void take_marks(oc_flood_watch_t *watch)
 {
     uint8_t bytes[OC_FLOOD_FRAME_SIZE + 1];
@@ -160,7 +167,7 @@ static void take_marks(oc_flood_watch_t *watch)
             return;
         }
         if (oc_flood_frame_open(watch->seal, watch->place->token, bytes, length, &frame)
-            && OC_FLOOD_FRAME_MARK == frame.kind) {
+            && is_next_mark(watch, &frame)) {
             take_mark(watch, frame.slot, arrived);
         }
     }

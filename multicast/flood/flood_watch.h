@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a host sees of a flood test that has not joined the address of the probes: packets, if this
- * process may look at them, and what the interface's counters say. One thread at a time; does not
- * block.
+ * process may look at them, and what the interface's counters say. One thread at a time. Waits for
+ * nobody but the kernel: counters are read at OC_FLOOD_SLOTS + 1 marks at most, whoever sends them,
+ * and each time may take a millisecond, or several where a card is asked that others ask, too.
  */
 #ifndef OC_MULTICAST_FLOOD_FLOOD_WATCH_H
 #define OC_MULTICAST_FLOOD_FLOOD_WATCH_H

@@ -18,7 +18,22 @@
 #include "base/limits.h"
 #include "multicast/flood/flood_test.h"
 #include "multicast/transport/flood_socket.h"
+#include "multicast/transport/watch_counters.h"
 #include "tests/unit/own_network.h"
+
+bool __real_oc_watch_counters_read(oc_watch_counters_t *counters,
+                                   uint64_t values[OC_WATCH_COUNTERS]);
+bool __wrap_oc_watch_counters_read(oc_watch_counters_t *counters,
+                                   uint64_t values[OC_WATCH_COUNTERS]);
+
+static unsigned reads;
+
+bool __wrap_oc_watch_counters_read(oc_watch_counters_t *counters,
+                                   uint64_t values[OC_WATCH_COUNTERS])
+{
+    reads++;
+    return __real_oc_watch_counters_read(counters, values);
+}
 
 static const uint8_t job_key[OC_JOB_KEY_SIZE] = {3, 2, 1};
 static oc_flood_place_t place;
@@ -113,6 +128,42 @@ static void test_silence(void **state)
     oc_flood_test_free(watcher);
 }
 
+static void send_mark(int fd, oc_mac_t *seal, uint32_t slot)
+{
+    oc_flood_frame_t frame = {.kind = OC_FLOOD_FRAME_MARK, .slot = slot};
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr = place.marks,
+                             .sin_port = htons(place.port)};
+    uint8_t bytes[OC_FLOOD_FRAME_SIZE];
+
+    oc_flood_frame_encode(seal, place.token, &frame, bytes);
+    assert_int_equal(sendto(fd, bytes, sizeof(bytes), 0, (struct sockaddr *) &to, sizeof(to)),
+                     sizeof(bytes));
+}
+
+/* Whoever plays marks back makes nobody read counters again. */
+static void test_replay(void **state)
+{
+    oc_flood_test_t *watcher = begin(OC_FLOOD_WATCHER, place.token);
+    oc_mac_t *seal = oc_flood_seal_new(job_key, place.token);
+    int fd = oc_flood_socket_open(&place.interface);
+
+    (void) state;
+    assert_non_null(seal);
+    assert_true(fd >= 0);
+    reads = 0;
+    for (uint32_t slot = 0; slot <= OC_FLOOD_SLOTS; slot++) {
+        for (uint32_t old = 0; old <= slot; old++) {
+            send_mark(fd, seal, slot - old);
+        }
+        usleep(1000);
+        oc_flood_test_progress(watcher, oc_clock_ns());
+        assert_int_equal(reads, slot + 1);
+    }
+    close(fd);
+    oc_mac_free(seal);
+    oc_flood_test_free(watcher);
+}
+
 /* What another group sends is not counted as its own, and a loopback has nothing else. */
 static void test_other_group(void **state)
 {
@@ -194,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_joined),
         cmocka_unit_test(test_sender),
         cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_replay),
     };
     char error[256];
     int fd;
