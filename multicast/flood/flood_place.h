@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a flood test takes place. Any thread; does not block. */
+/* Where a flood test takes place. Any thread; waits for nobody but the kernel. */
 #ifndef OC_MULTICAST_FLOOD_FLOOD_PLACE_H
 #define OC_MULTICAST_FLOOD_FLOOD_PLACE_H
 
@@ -18,9 +18,10 @@ typedef struct {
 } oc_flood_place_t;
 
 /*
- * For a test that somebody else has chosen, which has set all of place but the interface. where: its
- * name, or an address of it. OC_ERR_INVALID: there is none of these, its network does not flood, or
- * nothing is to be joined there by the word of others; error says which.
+ * For a test that somebody else has chosen, who has set all of place but the interface. where: its
+ * name, or an address of it. An error: it is not there, its network does not flood, or the addresses
+ * or the port are none that may be used by the word of others: those are 239.0.0.0/8 without what
+ * shares frames with 224.0.0.0/24, and ports from 1024 on. error says which, and may be told to them.
  */
 oc_status_t oc_flood_place_find(const char *where, oc_flood_place_t *place, char *error,
                                 size_t error_size);

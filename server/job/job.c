@@ -207,6 +207,7 @@ void oc_job_close(oc_job_server_t *job)
     while (NULL != job->sessions) {
         oc_session_close(job->sessions);
     }
+    oc_vigil_free(job);
     oc_registry_free(job);
     oc_parent_close(job);
     oc_aggregators_close(job);

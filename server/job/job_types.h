@@ -123,8 +123,8 @@ struct oc_job_server {
     size_t largest_step;         /* the most that one of them needs at a time */
     uint64_t eager_windows;      /* of all sessions */
     uint64_t refused_group;      /* the last one that was: it is told of once */
-    oc_vigil_t *vigil;           /* NULL: none is under way */
-    unsigned vigils;             /* that it has had */
+    oc_vigil_t *vigil;           /* NULL: none is under way, or just over */
+    unsigned vigils;             /* attempts at one */
     bool has_told_sight;         /* one of them has told all that there is to know */
     oc_ping_t parent_ping;
     uint32_t round;              /* of heartbeats */

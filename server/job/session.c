@@ -124,7 +124,7 @@ static bool is_reachable(const oc_session_t *session)
 }
 
 /* false: the session is gone. */
-static bool session_handle(oc_session_t *session, const oc_control_t *message)
+static bool session_handle(oc_session_t *session, oc_control_t *message)
 {
     if (!is_due(session, message)) {
         unexpected(session, message);
@@ -169,6 +169,7 @@ static bool session_handle(oc_session_t *session, const oc_control_t *message)
         return false;
     case OC_CONTROL_WATCH:
         oc_vigil_begin(session, &message->lookout);
+        explicit_bzero(message->lookout.key, sizeof(message->lookout.key));
         return true;
     case OC_CONTROL_LOOK:
         oc_vigil_look(session, message->look);

@@ -22,15 +22,18 @@
 /* Of this host: each has a filter that all packets of the interface pass. */
 #define MOST_OF_HOST 4u
 
-/* Of a job, in all its life: each joins an address that the job has chosen. */
-#define MOST_OF_JOB 16u
+/* A turn is kept so long after its end: a job cannot have the next one at once. */
+#define REST (3 * OC_SECOND)
+
+/* Of a job, in all its life: each may join an address that the job has chosen. */
+#define MOST_OF_JOB 4u
 
 struct oc_vigil {
     oc_watch_t watch;          /* of marks */
-    oc_session_t *session;     /* that has asked for it */
-    oc_flood_test_t *test;
+    oc_session_t *session;     /* that has asked for it; NULL: it is over, and … */
+    oc_flood_test_t *test;     /* … so is this */
     int turn;
-    uint64_t end;
+    uint64_t end;              /* of the test at the latest, or of the turn */
 };
 
 /* The texts are those below, and fit. */
@@ -44,18 +47,41 @@ static void tell_sight(oc_session_t *session, uint64_t token, oc_view_t view, co
     oc_session_send(session, &message);
 }
 
-static void vigil_end(oc_job_server_t *job)
+static bool is_under_way(const oc_vigil_t *vigil)
+{
+    return NULL != vigil && NULL != vigil->session;
+}
+
+static void vigil_stop(oc_job_server_t *job)
 {
     oc_vigil_t *vigil = job->vigil;
 
     if (vigil->watch.fd >= 0) {
         oc_loop_remove(job->loop, &vigil->watch);
+        vigil->watch.fd = -1;
     }
     oc_flood_test_free(vigil->test);
-    if (vigil->turn >= 0) {
-        oc_fd_close(vigil->turn);
+    vigil->test = NULL;
+    vigil->session = NULL;
+}
+
+/* Its turn has its rest. */
+static void vigil_end(oc_job_server_t *job)
+{
+    vigil_stop(job);
+    job->vigil->end = oc_clock_ns() + REST;
+}
+
+void oc_vigil_free(oc_job_server_t *job)
+{
+    if (NULL == job->vigil) {
+        return;
     }
-    free(vigil);
+    vigil_stop(job);
+    if (job->vigil->turn >= 0) {
+        oc_fd_close(job->vigil->turn);
+    }
+    free(job->vigil);
     job->vigil = NULL;
 }
 
@@ -87,15 +113,18 @@ static bool find_way(const oc_session_t *session, char *text, size_t size)
 static bool choose_place(const oc_session_t *session, const oc_lookout_t *lookout,
                          oc_flood_place_t *place, char *error, size_t error_size)
 {
-    const oc_job_server_t *job = session->job;
+    oc_job_server_t *job = session->job;
     char way[INET6_ADDRSTRLEN];
 
     *place = (oc_flood_place_t) {.probes = lookout->probes, .marks = lookout->marks,
                                  .port = lookout->port, .token = lookout->token};
     if (job->has_told_sight) {
         snprintf(error, error_size, "another process of the job knows already");
-    } else if (NULL != job->vigil || job->vigils >= MOST_OF_JOB) {
-        snprintf(error, error_size, "the job has a test under way, or has had %u", MOST_OF_JOB);
+    } else if (NULL != job->vigil) {
+        snprintf(error, error_size, "the job has a test under way, or has just had one");
+    } else if (job->vigils++ >= MOST_OF_JOB) {
+        job->vigils = MOST_OF_JOB;
+        snprintf(error, error_size, "the job has tried %u times", MOST_OF_JOB);
     } else if (!find_way(session, way, sizeof(way))) {
         snprintf(error, error_size, "no interface has the address of this connection");
     } else {
@@ -150,11 +179,10 @@ static bool vigil_new(oc_session_t *session, const oc_lookout_t *lookout, char *
                            .end = oc_clock_ns() + LONGEST};
     job->vigil = vigil;
     if (!vigil_open(vigil, &place, lookout, error, error_size)) {
-        vigil_end(job);
+        oc_vigil_free(job);
         return false;
     }
     await_marks(vigil);
-    job->vigils++;
     return true;
 }
 
@@ -184,8 +212,8 @@ static void vigil_conclude(oc_session_t *session, oc_flood_verdict_t verdict)
         return;
     }
     if (OC_FLOOD_FLOODED == verdict) {
-        oc_info("multicast that no program of this host has joined arrives on %s: IGMP snooping is off, "
-                "or has no querier", test->place.interface.name);
+        oc_info("multicast that no program of this host has joined arrives on %s: IGMP snooping is "
+                "off, or has no querier", test->place.interface.name);
     }
     session->job->has_told_sight = session->job->has_told_sight || OC_FLOOD_BLIND != verdict;
     tell_sight(session, test->place.token, views[verdict], test->place.interface.name);
@@ -195,7 +223,7 @@ void oc_vigil_look(oc_session_t *session, uint64_t token)
 {
     const oc_vigil_t *vigil = session->job->vigil;
 
-    if (NULL == vigil || vigil->session != session || vigil->test->place.token != token) {
+    if (!is_under_way(vigil) || vigil->session != session || vigil->test->place.token != token) {
         tell_sight(session, token, OC_VIEW_NONE, "there is no such test any more");
         return;
     }
@@ -214,8 +242,13 @@ void oc_vigil_forget(const oc_session_t *session)
 
 void oc_vigil_tick(oc_job_server_t *job, uint64_t now)
 {
-    if (NULL != job->vigil && now > job->vigil->end) {
+    if (NULL == job->vigil || now <= job->vigil->end) {
+        return;
+    }
+    if (is_under_way(job->vigil)) {
         oc_debug("nobody asks any more whether multicast floods this server");
         vigil_end(job);
+    } else {
+        oc_vigil_free(job);
     }
 }

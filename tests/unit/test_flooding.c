@@ -164,6 +164,19 @@ static void test_replay(void **state)
     oc_flood_test_free(watcher);
 }
 
+/* Who asks for a test learns nothing about the interfaces of the host but whether it may be. */
+static void test_place(void **state)
+{
+    oc_flood_place_t one = place;
+    char error[256];
+
+    (void) state;
+    assert_int_not_equal(oc_flood_place_find("nowhere0", &one, error, sizeof(error)), OC_OK);
+    assert_string_equal(error, "multicast cannot be watched on this interface");
+    assert_int_equal(oc_flood_place_find("lo", &one, error, sizeof(error)), OC_ERR_INVALID);
+    assert_non_null(strstr(error, "to nobody who has not joined"));
+}
+
 /* What another group sends is not counted as its own, and a loopback has nothing else. */
 static void test_other_group(void **state)
 {
@@ -246,6 +259,7 @@ int main(void)
         cmocka_unit_test(test_sender),
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_place),
     };
     char error[256];
     int fd;
