@@ -81,10 +81,10 @@ static bool any_awaits_test(const oc_client_t *client)
     return false;
 }
 
-/* Whether this process is rank 0, and the datagrams of the communicator may reach servers. */
+/* Whether this is the one process of the job that tests, and its datagrams may reach servers. */
 static bool may_expose(const oc_group_t *group)
 {
-    return OC_GROUP_LIVE == group->state && 0 == group->params.rank
+    return OC_GROUP_LIVE == group->state && 0 == group->client->config.process
            && oc_multicast_may_flood(group->client->multicast, group->cast);
 }
 
@@ -238,7 +238,7 @@ static void become(oc_client_t *client, stage_t stage, uint64_t time)
     client->exposure->due = client->now + time;
 }
 
-/* One line of a process, even if servers that come later are flooded, too. */
+/* One line of the job, even if servers that come later are flooded, too. */
 static void tell_exposed(oc_client_t *client)
 {
     const oc_exposure_t *exposure = client->exposure;

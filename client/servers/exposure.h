@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether servers on other hosts get multicast that they have not joined, which takes their links from
- * reductions. Rank 0 of a communicator that multicasts sends a flood test, once for each of its servers,
- * and they watch. It runs in the background, changes nothing, and says one line. Callers hold the lock of
- * the client.
+ * Whether servers on other hosts get multicast that they have not joined, which takes their links
+ * from reductions. Process 0 of the job, if it multicasts to other hosts, sends a flood test, once
+ * for each server that it uses, and they watch. It runs in the background, changes nothing, and says
+ * one line. Callers hold the lock of the client.
  */
 #ifndef OC_CLIENT_SERVERS_EXPOSURE_H
 #define OC_CLIENT_SERVERS_EXPOSURE_H
@@ -22,7 +22,7 @@ bool oc_exposure_is_tested(const oc_client_t *client);
 /* A server says what it sees. */
 void oc_exposure_sight(oc_connection_t *connection, const oc_sight_t *sight);
 
-/* Ends it, without a word. */
+/* The client ends, and with it all tests, without a word. */
 void oc_exposure_drop(oc_client_t *client);
 
 #endif

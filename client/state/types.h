@@ -300,7 +300,7 @@ struct oc_client {
     bool told_flat;            /* that a group is not reduced inside hosts */
     bool told_blind;           /* that nobody can tell whether the network floods multicast */
     bool told_exposed;         /* that it floods servers */
-    bool exposes;              /* as rank 0 of a communicator this process may have to test that … */
+    bool exposes;              /* as process 0 of the job, it may have to test that … */
     oc_exposure_t *exposure;   /* … by this test, or one to come; NULL: neither */
     oc_resolver_t *resolver;   /* addresses of the servers, once somebody needed them */
     atomic_uint pending;       /* collectives not called back and set-ups under way */

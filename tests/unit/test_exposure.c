@@ -329,10 +329,10 @@ static void test_nobody(void **state)
     assert_null(client.exposure);
     client.exposes = false;
     connection = add_server(true, false);
-    group.params.rank = 1;
+    client.config.process = 1;
     oc_exposure_consider(&group);
     assert_null(client.exposure);
-    group.params.rank = 0;
+    client.config.process = 0;
     group.state = OC_GROUP_SETTING_UP;
     oc_exposure_consider(&group);
     assert_null(client.exposure);
@@ -341,6 +341,8 @@ static void test_nobody(void **state)
     oc_exposure_consider(&group);
     assert_null(client.exposure);
     floods = true;
+    /* of a communicator that orders ranks in another way, it may have any number */
+    group.params.rank = 1;
     begin();
     assert_int_equal(connection->exposed, OC_EXPOSURE_ASKED);
     for (unsigned i = 0; i < 4; i++) {
