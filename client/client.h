@@ -52,8 +52,8 @@ typedef struct {
     unsigned long long allgather_offloaded; /* also Allgatherv; finished without error */
     unsigned long long bcast_offloaded;
     unsigned long long open_sockets;        /* that hosts of no job can connect to, too */
-    unsigned long long servers_flooded;     /* that get multicast which they have not joined, as this
-                                               process has found out */
+    unsigned long long servers_flooded;     /* that get multicast which they have not joined, as
+                                               this process has found out */
     unsigned long long helper_wakes;        /* of the thread that moves collectives on */
     oc_cast_counters_t cast;                /* fragments and repairs */
 } oc_counters_t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One test at a time, of all servers that there are and were not tested. Each step has its time: a server
- * that does not answer is left out, and nobody waits for it but the test.
+ * One test at a time, of all servers that there are and were not tested. Each step has its time: a
+ * server that does not answer is left out, and nobody waits for it but the test.
  */
 #include "client/servers/exposure.h"
 
@@ -15,8 +15,8 @@
 #include "base/log.h"
 
 /*
- * From when the last group has become live: others of the job may be tested for floods, which what this one sends
- * could blind.
+ * From when the last group has become live: others of the job may be tested for floods, which what
+ * this one sends could blind.
  */
 #define REST (1 * OC_SECOND)
 
@@ -43,6 +43,36 @@ struct oc_exposure {
     char names[NAMES_SIZE];    /* … of which these are the first */
 };
 
+/* A server that was asked: never again, though its connection ends and there is another one. */
+struct oc_exposed_name {
+    char name[OC_NAME_SIZE];
+    struct oc_exposed_name *next;
+};
+
+static bool was_asked(const oc_connection_t *connection)
+{
+    const oc_exposed_name_t *asked;
+
+    LL_FOREACH (connection->client->exposed, asked) {
+        if (0 == strcmp(asked->name, connection->name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Without memory it may be asked again. */
+static void note_asked(oc_connection_t *connection)
+{
+    oc_exposed_name_t *asked = calloc(1, sizeof(*asked));
+
+    connection->exposed = OC_EXPOSURE_ASKED;
+    if (NULL != asked) {
+        memcpy(asked->name, connection->name, sizeof(asked->name));
+        LL_PREPEND(connection->client->exposed, asked);
+    }
+}
+
 /* Not on this host, whose addresses this process may have joined. */
 static bool is_on_other_host(const oc_connection_t *connection)
 {
@@ -56,14 +86,14 @@ static bool is_on_other_host(const oc_connection_t *connection)
            && !IN6_ARE_ADDR_EQUAL(&here, &there);
 }
 
-/* One that is on this host, or on that of a rank, is left out for good. */
+/* One that is on this host, or on that of a rank, or has been asked, is left out for good. */
 static bool awaits_test(oc_connection_t *connection)
 {
     if (OC_EXPOSURE_NEW != connection->exposed || 0 == connection->users
         || OC_UPLINK_READY != connection->uplink.state) {
         return false;
     }
-    if (connection->of_rank || !is_on_other_host(connection)) {
+    if (connection->of_rank || was_asked(connection) || !is_on_other_host(connection)) {
         connection->exposed = OC_EXPOSURE_OVER;
     }
     return OC_EXPOSURE_NEW == connection->exposed;
@@ -128,7 +158,7 @@ void oc_exposure_consider(const oc_group_t *group)
     exposure_plan(client);
 }
 
-void oc_exposure_drop(oc_client_t *client)
+static void exposure_end(oc_client_t *client)
 {
     if (oc_exposure_is_tested(client)) {
         oc_multicast_show_end(client->multicast);
@@ -136,6 +166,17 @@ void oc_exposure_drop(oc_client_t *client)
     }
     free(client->exposure);
     client->exposure = NULL;
+}
+
+void oc_exposure_drop(oc_client_t *client)
+{
+    oc_exposed_name_t *asked, *next;
+
+    exposure_end(client);
+    LL_FOREACH_SAFE (client->exposed, asked, next) {
+        LL_DELETE(client->exposed, asked);
+        free(asked);
+    }
 }
 
 /* ---- with servers ---- */
@@ -150,22 +191,30 @@ static void ask_to_watch(oc_client_t *client, const oc_flood_call_t *call)
     memcpy(message.lookout.key, call->key, OC_JOB_KEY_SIZE);
     DL_FOREACH (client->connections, connection) {
         if (awaits_test(connection)) {
-            connection->exposed = OC_EXPOSURE_ASKED;
+            note_asked(connection);
             oc_uplink_send(&connection->uplink, &message);
         }
     }
+    explicit_bzero(&message, sizeof(message));
+}
+
+static void say_look(oc_connection_t *connection)
+{
+    oc_control_t message = {.type = OC_CONTROL_LOOK,
+                            .look = connection->client->exposure->token};
+
+    oc_uplink_send(&connection->uplink, &message);
 }
 
 /* Those that watch. */
 static void ask_what_they_saw(oc_client_t *client)
 {
-    oc_control_t message = {.type = OC_CONTROL_LOOK, .look = client->exposure->token};
     oc_connection_t *connection;
 
     DL_FOREACH (client->connections, connection) {
         if (OC_EXPOSURE_WATCHED == connection->exposed) {
             connection->exposed = OC_EXPOSURE_LOOKED;
-            oc_uplink_send(&connection->uplink, &message);
+            say_look(connection);
         }
     }
 }
@@ -185,6 +234,7 @@ static bool any_is(oc_client_t *client, oc_exposed_t exposed)
     return found;
 }
 
+/* Those that are that far. One that watches, or may do so, does not have to any more. */
 static void leave_out(oc_client_t *client, oc_exposed_t exposed)
 {
     oc_connection_t *connection;
@@ -193,13 +243,17 @@ static void leave_out(oc_client_t *client, oc_exposed_t exposed)
         if (exposed == connection->exposed) {
             oc_debug("server %s does not say whether it sees multicast", connection->name);
             connection->exposed = OC_EXPOSURE_OVER;
+            if (OC_EXPOSURE_LOOKED != exposed && OC_UPLINK_READY == connection->uplink.state) {
+                say_look(connection);
+            }
         }
     }
 }
 
 /* "h5:8918 sees it on eth0, h6:8918 on eth0 and 3 others" */
-static void note_flooded(oc_client_t *client, const oc_connection_t *connection, const char *interface)
+static void note_flooded(const oc_connection_t *connection, const char *interface)
 {
+    oc_client_t *client = connection->client;
     oc_exposure_t *exposure = client->exposure;
     size_t used = strlen(exposure->names);
 
@@ -225,7 +279,7 @@ void oc_exposure_sight(oc_connection_t *connection, const oc_sight_t *sight)
         return;
     }
     if (OC_EXPOSURE_LOOKED == connection->exposed && OC_VIEW_FLOODED == sight->view) {
-        note_flooded(client, connection, text);
+        note_flooded(connection, text);
     }
     connection->exposed = OC_EXPOSURE_OVER;
 }
@@ -251,9 +305,10 @@ static void tell_exposed(oc_client_t *client)
     if (exposure->flooded > MOST_NAMED) {
         snprintf(others, sizeof(others), " and %u others", exposure->flooded - MOST_NAMED);
     }
-    oc_warn("the network delivers multicast to servers, which have not joined it: %s%s; IGMP snooping is "
-            "off or has no querier (doc/multicast.md, \"What the network has to offer\"), and an Allgather "
-            "beside a Reduce_scatter can take twice as long", exposure->names, others);
+    oc_warn("the network delivers multicast to servers, which have not joined it: %s%s; IGMP "
+            "snooping is off or has no querier (doc/multicast.md, \"What the network has to "
+            "offer\"), and an Allgather beside a Reduce_scatter can take twice as long",
+            exposure->names, others);
 }
 
 /* Servers that have come meanwhile have a test of their own. */
@@ -263,7 +318,7 @@ static void conclude_exposure(oc_client_t *client)
         leave_out(client, exposed);
     }
     tell_exposed(client);
-    oc_exposure_drop(client);
+    exposure_end(client);
     exposure_plan(client);
 }
 
@@ -275,7 +330,7 @@ static void begin_to_gather(oc_client_t *client)
     client->exposes = NULL != cast;
     if (NULL == cast || !any_awaits_test(client)
         || !oc_multicast_show_begin(client->multicast, cast, &call)) {
-        oc_exposure_drop(client);
+        exposure_end(client);
         return;
     }
     atomic_fetch_add(&client->pending, 1);

@@ -154,6 +154,7 @@ typedef struct oc_helper oc_helper_t;
 typedef struct oc_setup oc_setup_t;
 typedef struct oc_relay oc_relay_t;
 typedef struct oc_exposure oc_exposure_t;
+typedef struct oc_exposed_name oc_exposed_name_t;
 
 /* What a group that servers serve remembers of them, and of how it is divided among them. */
 typedef struct {
@@ -301,7 +302,8 @@ struct oc_client {
     bool told_blind;           /* that nobody can tell whether the network floods multicast */
     bool told_exposed;         /* that it floods servers */
     bool exposes;              /* as process 0 of the job, it may have to test that … */
-    oc_exposure_t *exposure;   /* … by this test, or one to come; NULL: neither */
+    oc_exposure_t *exposure;   /* … by this test, or one to come; NULL: neither … */
+    oc_exposed_name_t *exposed;/* … of servers but these, which it has asked */
     oc_resolver_t *resolver;   /* addresses of the servers, once somebody needed them */
     atomic_uint pending;       /* collectives not called back and set-ups under way */
     oc_multicast_t *multicast; /* from the first multicast group on */
