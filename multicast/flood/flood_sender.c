@@ -33,7 +33,8 @@ struct in_addr oc_flood_control(uint32_t round)
 
 void oc_flood_sender_open(oc_flood_sender_t *sender, const oc_flood_place_t *place, oc_mac_t *seal)
 {
-    *sender = (oc_flood_sender_t) {.place = place, .seal = seal, .due = UINT64_MAX};
+    *sender = (oc_flood_sender_t) {.place = place, .seal = seal, .most = OC_FLOOD_BURST,
+                                   .due = UINT64_MAX};
     sender->fd = oc_flood_socket_open(&place->interface);
     if (sender->fd < 0) {
         oc_info("whether the network floods multicast cannot be tested: %s", strerror(errno));
@@ -101,21 +102,26 @@ static void set_reach(const oc_flood_sender_t *sender, int ttl)
     (void) setsockopt(sender->fd, IPPROTO_IP, IP_MULTICAST_TTL, &ttl, sizeof(ttl));
 }
 
-/* As far as the job's own go; those for one link no farther than that. */
+/*
+ * As far as the job's own go; those for one link no farther than that. false: not all of it has
+ * been sent.
+ */
 static bool send_burst(oc_flood_sender_t *sender, oc_flood_kind_t kind, struct in_addr address,
                        uint64_t now)
 {
+    uint32_t left = OC_FLOOD_BURST - sender->sent;
+    uint32_t end = sender->sent + (left < sender->most ? left : sender->most);
     bool sent = true;
 
     set_reach(sender, OC_FLOOD_FRAME_CONTROL == kind ? 1 : OC_UDP_TTL);
-    while (sent && sender->sent < OC_FLOOD_BURST) {
+    while (sent && sender->sent < end) {
         oc_flood_frame_t frame = {.kind = kind, .slot = sender->slot, .index = sender->sent};
 
         sent = send_frame(sender, &frame, address, now);
         sender->sent += sent;
     }
     set_reach(sender, OC_UDP_TTL);
-    return sent;
+    return OC_FLOOD_BURST == sender->sent;
 }
 
 /* false: not all of it has been sent. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What rank 0 sends in a flood test. One thread at a time; does not block. */
+/* What the sender of a flood test sends. One thread at a time; does not block. */
 #ifndef OC_MULTICAST_FLOOD_FLOOD_SENDER_H
 #define OC_MULTICAST_FLOOD_FLOOD_SENDER_H
 
@@ -15,7 +15,8 @@ typedef struct {
     oc_mac_t *seal;
     int fd;                    /* -1: it does not send, or has failed */
     bool begun, marked, over;  /* marked: the slot has begun, and its burst is next */
-    uint32_t slot, sent;       /* datagrams of the burst */
+    uint32_t slot, sent;       /* datagrams of the burst, of which … */
+    uint32_t most;             /* … progress sends so many at a time */
     uint64_t due;              /* of the next step; UINT64_MAX: there is none */
 } oc_flood_sender_t;
 

@@ -11,6 +11,9 @@
 #include "multicast/service/service.h"
 #include "multicast/transport/cast_address.h"
 
+/* Datagrams at a time: nothing depends on the test, and collectives are under way beside it. */
+#define MOST_AT_ONCE 8u
+
 static const oc_cast_member_t *shown_member(const oc_multicast_t *multicast,
                                             const oc_cast_group_t *group)
 {
@@ -56,8 +59,10 @@ bool oc_multicast_show_begin(oc_multicast_t *multicast, const oc_cast_group_t *g
                                 .port = call->port, .token = call->token};
     multicast->show = oc_flood_test_new(&place, OC_FLOOD_SENDER, call->key);
     if (NULL == multicast->show) {
+        explicit_bzero(call, sizeof(*call));
         return false;
     }
+    multicast->show->sender.most = MOST_AT_ONCE;
     DL_APPEND(multicast->floods, multicast->show);
     return true;
 }

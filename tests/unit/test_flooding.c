@@ -164,6 +164,30 @@ static void test_replay(void **state)
     oc_flood_test_free(watcher);
 }
 
+/* One that has other things to do sends a burst in parts. */
+static void test_parts(void **state)
+{
+    oc_flood_sender_t sender;
+    uint64_t now = 5000;
+    unsigned parts = 0;
+    oc_mac_t *seal;
+
+    (void) state;
+    begin_sender(&sender, &seal);
+    sender.most = 7;
+    oc_flood_sender_begin(&sender, now);
+    while (!sender.over) {
+        uint32_t slot = sender.slot, sent = sender.marked ? sender.sent : 0;
+
+        now = sender.due > now ? sender.due : now;
+        oc_flood_sender_progress(&sender, now);
+        assert_true(sender.over || sender.sent <= sent + 7);
+        parts += sender.sent > sent && OC_PHASE_QUIET != oc_flood_phase(slot);
+    }
+    assert_int_equal(parts, 2 * OC_FLOOD_ROUNDS * 10);
+    end_sender(&sender, seal);
+}
+
 /* Who asks for a test learns nothing about the interfaces of the host but whether it may be. */
 static void test_place(void **state)
 {
@@ -259,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_sender),
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_place),
     };
     char error[256];
