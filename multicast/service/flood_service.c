@@ -130,7 +130,7 @@ void oc_multicast_flood_note(oc_multicast_t *multicast, const oc_multicast_terms
     flood_remember(multicast, (oc_carrier_t) terms->carrier, verdict);
 }
 
-/* What is sent for others to watch would be noise to the tests of groups, on which something depends. */
+/* What is sent for others to watch would be noise to tests of groups, on which something depends. */
 static bool has_to_wait(const oc_multicast_t *multicast, const oc_flood_test_t *test)
 {
     return test == multicast->show && NULL != multicast->floods->next;

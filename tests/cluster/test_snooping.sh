@@ -404,10 +404,15 @@ saw() {
         not_ok "$1: not $3 servers say $2" "$tmp/$1.log"
 }
 
+# is_under_way LOG: a server has begun to watch, and none has said what it has seen.
+is_under_way() {
+    has_line "$1" 'flood test: server .* says 1: ' && ! has_line "$1" 'flood test: server .* says [234]: '
+}
+
 # Whether multicast reaches servers, which have no rank on their hosts. What a test finds changes nothing else.
 test_servers() {
     local exposed='the network delivers multicast to servers, which have not joined it: '
-    local names='10.77.0.[45]:[0-9]* sees it on eth0, 10.77.0.[45]:[0-9]* on eth0; IGMP snooping' seconds status job
+    local names='10.77.0.[45]:[0-9]* sees it on eth0, 10.77.0.[45]:[0-9]* on eth0; IGMP snooping' seconds status job cut=0
 
     new_cluster
     start_servers 4 5
@@ -420,21 +425,34 @@ test_servers() {
     exposed own-progress multicast=udp progress=mpi -- nap=0.01
     expect_flooded own-progress 2
     # one that ends before the test, in the middle of it, and when it is about to end
-    for seconds in 0.5 1.1 1.3 1.5 1.7; do
+    wrapper=(env OMPI_MCA_coll_optcast_verbose=2)
+    for seconds in 0.5 1.1 1.3 1.5 1.7 1.9 2.2; do
         exposed "ends-$seconds" multicast=udp -- seconds="$seconds"
+        ! is_under_way "$tmp/ends-$seconds.log" || cut=$((cut + 1))
     done
-    # a server that dies in the middle: there is an error, and an end
+    [ "$cut" -gt 0 ] || not_ok "servers: no job has ended during its test" "$tmp/ends-1.5.log"
+    # a server that dies in the middle, of a test that takes seconds: there is an error, and an end
     status=0
-    cluster_job "$servers" multicast=udp --hosts 1-3 -- exposed seconds=60 >"$tmp/dies.log" 2>&1 &
+    cluster_job "$servers" multicast=udp progress=mpi --hosts 1-3 -- exposed seconds=60 nap=0.3 >"$tmp/dies.log" 2>&1 &
     job=$!
     started+=("$job")
-    wait_until 60 has_line "$tmp/dies.log" '^rank 0: begins at ' || not_ok "servers: the job does not begin" "$tmp/dies.log"
-    sleep 1.5
+    wait_until 60 has_line "$tmp/dies.log" 'flood test: server 10\.77\.0\.5:[0-9]* says 1: ' ||
+        not_ok "servers: there is no test" "$tmp/dies.log"
     cluster signal 5 KILL
     wait "$job" || status=$?
+    wrapper=()
+    is_under_way "$tmp/dies.log" || not_ok "servers: the test was over when the server died" "$tmp/dies.log"
     [ "$status" -ne 0 ] || not_ok "servers: the job has not missed a server" "$tmp/dies.log"
     has_line "$tmp/dies.log" '^rank [0-2]: error after [1-9][0-9]* operations at .*10\.77\.0\.5:' ||
         not_ok "servers: no rank names the server that has died" "$tmp/dies.log"
+    # rows and columns, of which each has a rank 0, and the job one that tests
+    new_cluster
+    start_servers 5
+    expect_cluster_job rows-servers "$servers" multicast=udp --hosts 1-4 -- exposed columns=2
+    has_line "$tmp/rows-servers.log" '^rank 0: .* 1 flooded$' || not_ok "servers: rank 0 has not looked" "$tmp/rows-servers.log"
+    [ "$(grep -c -E '^rank [1-3]: .* 0 flooded$' "$tmp/rows-servers.log")" -eq 3 ] ||
+        not_ok "servers: others than rank 0 have looked" "$tmp/rows-servers.log"
+    [ "$(grep -c "$exposed" "$tmp/rows-servers.log")" -eq 1 ] || not_ok "servers: there is not one line" "$tmp/rows-servers.log"
     # switches that know who has joined
     new_cluster --snooping
     start_servers 4 5

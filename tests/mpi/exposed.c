@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allgathers beside Allreduces for some time, every result checked, for a test of whether servers get the
- * datagrams of the first.
+ * Allgathers beside Allreduces for some time, every result checked, for a test of whether servers
+ * get the datagrams of the first.
  *
  * usage: exposed [NAME=VALUE]...
  *   seconds=S      how long (4); at least one of each
  *   nap=S          seconds outside of MPI in each round (0)
  *   nonblocking=1  the nonblocking forms, with the nap before Wait
+ *   columns=C      in rows of so many ranks, and in the columns, instead of in all (0)
  *
- * Each rank prints "rank R: begins at TIME", and at the end "rank R: N rounds, G gathered, D reduced, F
- * flooded", which are operations that were offloaded, and servers; or, after an error, "rank R: error after N
- * operations at TIME: TEXT".
+ * Each rank prints "rank R: begins at TIME", and at the end "rank R: N rounds, G gathered, D
+ * reduced, F flooded", which are operations that were offloaded, and servers; or, after an error,
+ * "rank R: error after N operations at TIME: TEXT".
  */
 #include <unistd.h>
 
@@ -23,26 +24,61 @@
 
 typedef struct {
     double seconds, nap;
-    int nonblocking;
+    int nonblocking, columns;
 } options_t;
 
 static int rank, size;
+static MPI_Comm comms[2];
+static int num_comms;
 static int *blocks, own[BLOCK];
 static float vector[VECTOR], sum[VECTOR];
 
-static void fill(int round)
+/* Without an Allgather of all, which would use multicast, too. */
+static void make_comm(int first, int step, int count)
 {
-    for (int i = 0; i < BLOCK; i++) {
-        own[i] = round * 31 + rank * 7 + i;
+    int *members = must(calloc((size_t) count, sizeof(*members)));
+    MPI_Group world, group;
+
+    for (int i = 0; i < count; i++) {
+        members[i] = first + i * step;
     }
-    for (int i = 0; i < VECTOR; i++) {
-        vector[i] = (float) ((round + rank + i) % 100);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, count, members, &group);
+    MPI_Comm_create_group(MPI_COMM_WORLD, group, 1 == step ? 1 : 2, &comms[num_comms++]);
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+}
+
+static void make_comms(const options_t *o)
+{
+    if (0 == o->columns) {
+        comms[num_comms++] = MPI_COMM_WORLD;
+        return;
+    }
+    make_comm(rank / o->columns * o->columns, 1, o->columns);
+    make_comm(rank % o->columns, o->columns, size / o->columns);
+}
+
+static void free_comms(const options_t *o)
+{
+    for (int i = 0; 0 != o->columns && i < num_comms; i++) {
+        MPI_Comm_free(&comms[i]);
     }
 }
 
-static void check(int round)
+static void fill(int round, int number)
 {
-    for (int owner = 0; owner < size; owner++) {
+    for (int i = 0; i < BLOCK; i++) {
+        own[i] = round * 31 + number * 7 + i;
+    }
+    for (int i = 0; i < VECTOR; i++) {
+        vector[i] = (float) ((round + number + i) % 100);
+    }
+}
+
+static void check(int round, int members)
+{
+    for (int owner = 0; owner < members; owner++) {
         for (int i = 0; i < BLOCK; i += 61) {
             if (blocks[owner * BLOCK + i] != round * 31 + owner * 7 + i) {
                 wrong("round %d: the block of rank %d is wrong at %d", round, owner, i);
@@ -53,7 +89,7 @@ static void check(int round)
     for (int i = 0; i < VECTOR; i += 61) {
         float expected = 0;
 
-        for (int other = 0; other < size; other++) {
+        for (int other = 0; other < members; other++) {
             expected += (float) ((round + other + i) % 100);
         }
         if (expected != sum[i]) {
@@ -70,25 +106,37 @@ static void nap(const options_t *o)
     }
 }
 
-static int operate(const options_t *o)
+static int operate(const options_t *o, MPI_Comm comm)
 {
     MPI_Request requests[2];
     int rc;
 
     if (!o->nonblocking) {
-        rc = MPI_Allreduce(vector, sum, VECTOR, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        rc = MPI_Allreduce(vector, sum, VECTOR, MPI_FLOAT, MPI_SUM, comm);
         nap(o);
         return MPI_SUCCESS != rc ? rc
-                                 : MPI_Allgather(own, BLOCK, MPI_INT, blocks, BLOCK, MPI_INT,
-                                                 MPI_COMM_WORLD);
+                                 : MPI_Allgather(own, BLOCK, MPI_INT, blocks, BLOCK, MPI_INT, comm);
     }
-    rc = MPI_Iallreduce(vector, sum, VECTOR, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+    rc = MPI_Iallreduce(vector, sum, VECTOR, MPI_FLOAT, MPI_SUM, comm, &requests[0]);
     if (MPI_SUCCESS == rc) {
-        rc = MPI_Iallgather(own, BLOCK, MPI_INT, blocks, BLOCK, MPI_INT, MPI_COMM_WORLD,
-                            &requests[1]);
+        rc = MPI_Iallgather(own, BLOCK, MPI_INT, blocks, BLOCK, MPI_INT, comm, &requests[1]);
     }
     nap(o);
     return MPI_SUCCESS != rc ? rc : MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+static int operate_checked(const options_t *o, MPI_Comm comm, int round)
+{
+    int number, members, rc;
+
+    MPI_Comm_rank(comm, &number);
+    MPI_Comm_size(comm, &members);
+    fill(round, number);
+    rc = operate(o, comm);
+    if (MPI_SUCCESS == rc) {
+        check(round, members);
+    }
+    return rc;
 }
 
 /* Told by messages: a collective might be offloaded. */
@@ -111,10 +159,10 @@ static int run(const options_t *o)
     int rounds = 0, rc;
 
     do {
-        fill(rounds);
-        rc = operate(o);
-        if (MPI_SUCCESS == rc) {
-            check(rounds++);
+        rc = MPI_SUCCESS;
+        for (int i = 0; MPI_SUCCESS == rc && i < num_comms; i++) {
+            rc = operate_checked(o, comms[i], rounds);
+            rounds += MPI_SUCCESS == rc;
         }
     } while (MPI_SUCCESS == rc && goes_on(end));
     if (MPI_SUCCESS != rc) {
@@ -133,7 +181,8 @@ int main(int argc, char **argv)
 {
     options_t o = {.seconds = 4};
     const option_t options[] = {OPTION_SECONDS(o, seconds), OPTION_SECONDS(o, nap),
-                                OPTION_NUMBER(o, nonblocking), OPTIONS_END};
+                                OPTION_NUMBER(o, nonblocking), OPTION_NUMBER(o, columns),
+                                OPTIONS_END};
     int rc, status;
 
     MPI_Init(&argc, &argv);
@@ -141,6 +190,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     options_read(argc, argv, options);
+    make_comms(&o);
     blocks = must(calloc((size_t) size * BLOCK, sizeof(*blocks)));
     tell("begins");
     rc = run(&o);
@@ -148,6 +198,7 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     status = conclude("exposed");
+    free_comms(&o);
     free(blocks);
     pvars_end();
     MPI_Finalize();

@@ -11,10 +11,12 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <utlist.h>
 
 #include "base/limits.h"
 #include "multicast/flood/flood_frame.h"
 #include "multicast/service/flood_plan.h"
+#include "multicast/service/flood_service.h"
 
 #define BURST 64u
 
@@ -325,6 +327,50 @@ static void test_foreign_frames(void **state)
     oc_mac_free(other);
 }
 
+/* One that has sent all but its end, which is due. */
+static oc_flood_test_t ending_at(uint64_t due)
+{
+    return (oc_flood_test_t) {
+        .role = OC_FLOOD_SENDER, .member_fd = -1,
+        .sender = {.fd = -1, .begun = true, .marked = true, .slot = OC_FLOOD_SLOTS, .due = due}};
+}
+
+/* The one for others to watch, at any place among those of groups. */
+static void expect_show_waits(bool first)
+{
+    oc_flood_test_t show = ending_at(1000), other = ending_at(5000);
+    oc_multicast_t multicast = {.show = &show, .now = 1000};
+    struct pollfd fds[OC_MULTICAST_FLOOD_FDS];
+    uint64_t timeout = UINT64_MAX;
+
+    DL_APPEND(multicast.floods, &other);
+    if (first) {
+        DL_PREPEND(multicast.floods, &show);
+    } else {
+        DL_APPEND(multicast.floods, &show);
+    }
+    oc_floods_progress(&multicast);
+    assert_false(show.sender.over || other.sender.over);
+    assert_int_equal(oc_floods_sleep(&multicast, fds, 1000, &timeout), 0);
+    assert_int_equal(timeout, 4000);
+    multicast.now = 5000;
+    oc_floods_progress(&multicast);
+    assert_true(other.sender.over && !show.sender.over);
+    DL_DELETE(multicast.floods, &other);
+    timeout = UINT64_MAX;
+    assert_int_equal(oc_floods_sleep(&multicast, fds, 5000, &timeout), 0);
+    assert_int_equal(timeout, 0);
+    oc_floods_progress(&multicast);
+    assert_true(show.sender.over);
+}
+
+static void test_show_waits(void **state)
+{
+    (void) state;
+    expect_show_waits(true);
+    expect_show_waits(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_roles),
         cmocka_unit_test(test_frames),
         cmocka_unit_test(test_foreign_frames),
+        cmocka_unit_test(test_show_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
