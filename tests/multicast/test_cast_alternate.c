@@ -29,11 +29,14 @@ static struct {
     uint64_t repaired;         /* … and when LOSER was first sent a repair in the first group */
     uint64_t entered[2];       /* when the last ENTER of the group's first operation was on its way */
     bool loses;                /* LOSER does not get some of the first group, LATE / 2 of each block near its end */
+    bool cuts;                 /* LOSER does not get the end of the block of rank 1 in the first group … */
+    unsigned polls;            /* … and has asked so often how much of it there is */
     bool early;                /* a blocking operation was announced while others were pending */
 } seen;
 
 #define LOSER  2u
 #define LATE   20u
+#define CUT    3u
 #define FEW    8u  /* fragments of which a rank need not know that they have been sent */
 #define STAGED 138u /* datagrams: what Linux has room for by default */
 
@@ -65,6 +68,9 @@ static bool watch_datagram(void *arg, unsigned from, unsigned to, uint8_t *bytes
     }
     seen.last_of_first = now();
     seen.after += 0 != seen.second_begins;
+    if (LOSER == to && 1 == from && seen.cuts && header.index + CUT >= crew_fragments(crew, BLOCK)) {
+        return false;
+    }
     return !(LOSER == to && seen.loses && header.index >= crew_fragments(crew, BLOCK) - LATE
              && header.index < crew_fragments(crew, BLOCK) - LATE / 2);
 }
@@ -90,6 +96,8 @@ static bool watch_message(void *arg, unsigned from, unsigned to, uint8_t *bytes,
     if (OC_CAST_REPAIR == message.kind && LOSER == to && !is_second(message.token)) {
         note(&seen.repaired);
     }
+    seen.polls += OC_CAST_POLL == message.kind && LOSER == from && !is_second(message.token)
+                  && 1 == message.block;
     if (OC_CAST_ENTER != message.kind) {
         return true;
     }
@@ -191,6 +199,20 @@ static void test_not_for_repairs(void **state)
     assert_true(crew_totals(crew).fragments_recovered >= LATE / 2);
     assert_true(0 != seen.loser_begins && seen.loser_begins < seen.repaired);
     assert_true(seen.loser_begins < seen.last_of_first + 2 * OC_MILLISECOND);
+}
+
+/* What comes of a rank in the second group tells that its block in the first one has ended: nobody has to ask. */
+static void test_end_is_told(void **state)
+{
+    (void) state;
+    config.network.message_min = config.network.message_max = REPAIR;
+    begin();
+    seen.cuts = true;
+    add(false, false);
+    add(false, true);
+    expect_success(PATIENCE);
+    assert_int_equal(crew_totals(crew).fragments_recovered, CUT);
+    assert_int_equal(seen.polls, 0);
 }
 
 /* Those that send are ahead of the others, which say how far they are only now and then. */
@@ -324,6 +346,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_in_order, set_up, tear_down_crew),
         cmocka_unit_test_setup_teardown(test_not_for_messages, set_up, tear_down_crew),
         cmocka_unit_test_setup_teardown(test_not_for_repairs, set_up, tear_down_crew),
+        cmocka_unit_test_setup_teardown(test_end_is_told, set_up, tear_down_crew),
         cmocka_unit_test_setup_teardown(test_few_send, set_up, tear_down_crew),
         cmocka_unit_test_setup_teardown(test_blocking_waits, set_up, tear_down_crew),
         cmocka_unit_test_setup_teardown(test_many, set_up, tear_down_crew),
