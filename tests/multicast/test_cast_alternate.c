@@ -339,6 +339,24 @@ static void test_unicast(void **state)
     }
 }
 
+/* The second group has had no operation, and does not have to find out. */
+static void test_unicast_is_shared(void **state)
+{
+    uint32_t owner, rank;
+
+    (void) state;
+    begin();
+    network_at(crew_network(crew), now() + OC_MILLISECOND, lose_all, crew_network(crew));
+    add(true, false);
+    add(true, false);
+    expect_success(PATIENCE);
+    for (unsigned i = 0; i < RANKS; i++) {
+        assert_true(oc_cast_group_is_unicast(crew_group(crew, i), &owner, &rank));
+        assert_true(oc_cast_group_is_unicast(crew_second(crew, i), &owner, &rank));
+    }
+    assert_int_equal(crew_totals(crew).groups_unicast, RANKS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_small_sockets, set_up, tear_down_crew),
         cmocka_unit_test_setup_teardown(test_failure, set_up, tear_down_crew),
         cmocka_unit_test_setup_teardown(test_unicast, set_up, tear_down_crew),
+        cmocka_unit_test_setup_teardown(test_unicast_is_shared, set_up, tear_down_crew),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
