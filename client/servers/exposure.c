@@ -86,7 +86,7 @@ static bool is_on_other_host(const oc_connection_t *connection)
            && !IN6_ARE_ADDR_EQUAL(&here, &there);
 }
 
-/* One that is on this host, or on that of a rank, or has been asked, is left out for good. */
+/* One that is on this host, or embedded in a rank, or has been asked, is left out for good. */
 static bool awaits_test(oc_connection_t *connection)
 {
     if (OC_EXPOSURE_NEW != connection->exposed || 0 == connection->users
