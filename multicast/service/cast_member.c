@@ -429,11 +429,10 @@ void oc_multicast_describe(const oc_multicast_t *multicast, const oc_cast_group_
                            char *buffer, size_t size)
 {
     const oc_cast_transports_t *transports = &multicast->transports;
-    const oc_cast_member_t *member;
+    const oc_cast_member_t *member = oc_cast_member_of(multicast, group);
     struct in_addr address;
     char text[INET_ADDRSTRLEN] = "";
 
-    HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
     if (NULL == member) {
         buffer[0] = '\0';
         return;

@@ -78,11 +78,8 @@ static void explain_sight(const oc_cast_member_t *member, char *text, size_t tex
 static oc_cast_member_t *tested_member(const oc_multicast_t *multicast,
                                        const oc_cast_group_t *group)
 {
-    oc_cast_member_t *member = NULL;
+    oc_cast_member_t *member = oc_cast_member_of(multicast, group);
 
-    if (NULL != group) {
-        HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
-    }
     return NULL != member && NULL != member->flood ? member : NULL;
 }
 

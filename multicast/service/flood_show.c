@@ -14,20 +14,9 @@
 /* Datagrams at a time: nothing depends on the test, and collectives are under way beside it. */
 #define MOST_AT_ONCE 8u
 
-static const oc_cast_member_t *shown_member(const oc_multicast_t *multicast,
-                                            const oc_cast_group_t *group)
-{
-    oc_cast_member_t *member = NULL;
-
-    if (NULL != multicast && NULL != group) {
-        HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
-    }
-    return member;
-}
-
 bool oc_multicast_may_flood(const oc_multicast_t *multicast, const oc_cast_group_t *group)
 {
-    const oc_cast_member_t *member = shown_member(multicast, group);
+    const oc_cast_member_t *member = NULL == multicast ? NULL : oc_cast_member_of(multicast, group);
 
     return NULL != member && member->num_hosts > 1
            && multicast->transports.carriers[member->carrier].record.floods
@@ -42,7 +31,7 @@ static bool show_random(void *bytes, size_t length)
 bool oc_multicast_show_begin(oc_multicast_t *multicast, const oc_cast_group_t *group,
                              oc_flood_call_t *call)
 {
-    const oc_cast_member_t *member = shown_member(multicast, group);
+    const oc_cast_member_t *member = oc_cast_member_of(multicast, group);
     const oc_cast_transports_t *transports = &multicast->transports;
     oc_flood_place_t place;
 

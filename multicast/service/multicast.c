@@ -78,16 +78,6 @@ static void multicast_advance(oc_cast_member_t *member)
     }
 }
 
-static oc_cast_member_t *multicast_member(const oc_multicast_t *multicast, const oc_cast_group_t *group)
-{
-    oc_cast_member_t *member = NULL;
-
-    if (NULL != group) {
-        HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
-    }
-    return member;
-}
-
 oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_params_t *params,
                               const oc_multicast_terms_t *terms, oc_cast_slot_t *own, uint64_t now,
                               oc_cast_group_t **group, char *error, size_t error_size)
@@ -110,7 +100,7 @@ oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_para
 
 void oc_multicast_leave(oc_multicast_t *multicast, oc_cast_group_t *group)
 {
-    oc_cast_member_t *member = multicast_member(multicast, group);
+    oc_cast_member_t *member = oc_cast_member_of(multicast, group);
 
     if (NULL == member) {
         return;
@@ -304,7 +294,7 @@ void oc_multicast_refuse(uint8_t bytes[OC_MULTICAST_RECORD_SIZE])
 oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group,
                                const oc_cast_args_t *args, uint64_t now)
 {
-    oc_cast_member_t *member = multicast_member(multicast, group);
+    oc_cast_member_t *member = oc_cast_member_of(multicast, group);
     oc_status_t status;
 
     if (NULL != member->companion) {
@@ -319,7 +309,7 @@ oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group
 
 bool oc_multicast_is_closed(const oc_multicast_t *multicast, const oc_cast_group_t *group)
 {
-    const oc_cast_member_t *member = multicast_member(multicast, group);
+    const oc_cast_member_t *member = oc_cast_member_of(multicast, group);
 
     return oc_cast_group_is_closed(group)
            && (NULL == member->companion || 0 == oc_cast_pending(member->companion->core));
@@ -328,7 +318,7 @@ bool oc_multicast_is_closed(const oc_multicast_t *multicast, const oc_cast_group
 void oc_multicast_fail(oc_multicast_t *multicast, oc_cast_group_t *group, oc_status_t status,
                        const char *reason)
 {
-    oc_cast_member_t *member = multicast_member(multicast, group);
+    oc_cast_member_t *member = oc_cast_member_of(multicast, group);
 
     oc_cast_group_fail(group, status, reason);
     if (NULL != member) {
@@ -338,7 +328,7 @@ void oc_multicast_fail(oc_multicast_t *multicast, oc_cast_group_t *group, oc_sta
 
 void oc_multicast_more(oc_multicast_t *multicast, const oc_cast_group_t *group)
 {
-    oc_cast_member_wake(multicast_member(multicast, group));
+    oc_cast_member_wake(oc_cast_member_of(multicast, group));
 }
 
 static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)

@@ -66,4 +66,16 @@ struct oc_multicast {
     uint64_t now;              /* of the progress that runs, or was the last */
 };
 
+/* That of a group which this process has joined; NULL: it has not, or there is no group. */
+static inline oc_cast_member_t *oc_cast_member_of(const oc_multicast_t *multicast,
+                                                  const oc_cast_group_t *group)
+{
+    oc_cast_member_t *member = NULL;
+
+    if (NULL != group) {
+        HASH_FIND(by_core, multicast->cores, &group, sizeof(group), member);
+    }
+    return member;
+}
+
 #endif
