@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
 
 oc_job_settings_t cast_settings(void)
 {
@@ -124,4 +127,17 @@ void casting_bcast(rank_t *rank, unsigned group, size_t length, uint32_t root)
     CHECK(rank_wait(rank, &outcome, 1, 20));
     CHECK(OC_OK == outcome.status && casting_fits(buffer, length, root, 77));
     free(buffer);
+}
+
+void casting_outlive(rank_t *rank)
+{
+    uint64_t begun = oc_clock_ns();
+
+    /* whoever noticed first does not go before the other has heard it; one does not come */
+    atomic_fetch_add(&rank->shared->operations, 1);
+    while (atomic_load(&rank->shared->operations) < rank->num_ranks - 1) {
+        CHECK(oc_clock_ns() < begun + 20 * OC_SECOND);
+        (void) oc_client_progress(rank->client);
+        usleep(1000);
+    }
 }

@@ -30,6 +30,8 @@ void casting_check(const rank_t *rank, allgather_t *a, size_t gap);
 
 /* From the beginning to the end, with blocks of the same size. */
 void casting_allgather(rank_t *rank, unsigned group, size_t block, bool in_place, unsigned seed);
+/* Of a rank that has found another one dead, which all others that live do as well before it returns. */
+void casting_outlive(rank_t *rank);
 void casting_bcast(rank_t *rank, unsigned group, size_t length, uint32_t root);
 
 #endif
