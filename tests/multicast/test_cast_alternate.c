@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "multicast/core/cast_types.h"
 #include "tests/multicast/fixture.h"
 
 #define RANKS    4u
@@ -357,6 +358,24 @@ static void test_unicast_is_shared(void **state)
     assert_int_equal(crew_totals(crew).groups_unicast, RANKS);
 }
 
+/* What the first group has found out about the network the second one begins with. */
+static void test_learnt(void **state)
+{
+    uint64_t before;
+
+    (void) state;
+    config.network.rate *= 10;
+    begin();
+    before = crew_second(crew, 0)->reorder;
+    add(true, false);
+    expect_success(PATIENCE);
+    for (unsigned i = 0; i < RANKS; i++) {
+        assert_true(crew_second(crew, i)->reorder < before);
+        assert_int_equal(crew_second(crew, i)->reorder, crew_group(crew, i)->reorder);
+        assert_int_equal(crew_second(crew, i)->patience, crew_group(crew, i)->patience);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +388,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_blocking_waits, set_up, tear_down_crew),
         cmocka_unit_test_setup_teardown(test_many, set_up, tear_down_crew),
         cmocka_unit_test_setup_teardown(test_small_sockets, set_up, tear_down_crew),
+        cmocka_unit_test_setup_teardown(test_learnt, set_up, tear_down_crew),
         cmocka_unit_test_setup_teardown(test_failure, set_up, tear_down_crew),
         cmocka_unit_test_setup_teardown(test_unicast, set_up, tear_down_crew),
         cmocka_unit_test_setup_teardown(test_unicast_is_shared, set_up, tear_down_crew),
