@@ -174,6 +174,9 @@ wires() {
     check_json 'row["wire"]["hosts"] == 1 and row["wire"]["tx_max"] == row["wire"]["tx_sum"]'
     check_json '2 * 1048576 <= row["wire"]["tx_max"] < 2.2 * 1048576'
     check_json '2 * 1048576 <= row["wire"]["rx_max"] < 2.2 * 1048576'
+    ends 0 run_mpi 2 none "${mpirun_arguments[@]}" "${tcp[@]}" "$tool" allreduce --stream 4 -n 2 -w 1 -b 1M -e 1M \
+        --interface lo --json "$tmp/json"
+    check_json '2 * 1048576 <= row["wire"]["tx_max"] < 2.2 * 1048576'
     measure 0 2 none allreduce -n 2 -b 1K -e 1K --interface none --json "$tmp/json"
     check_json 'row["wire"] is None'
 }
@@ -252,6 +255,10 @@ END
     has err '^optcast-perf: wrong result of allreduce, 400 bytes, iteration 0: rank 0, element 0: '
     # no element of the second is right
     check_json 'row["wrong"] == 2 * 3 * 100'
+    # every second one of a stream
+    measure 1 3 always allreduce --stream 6 -n 2 -w 1 -d int64 -b 800 -e 800 --check --json "$tmp/json"
+    has err '^optcast-perf: wrong result of allreduce, 800 bytes, iteration 0, operation 2 of 6: rank 0, element 0: '
+    check_json 'row["wrong"] == 2 * 3 * 3 * 100'
     mpirun_arguments=("${before[@]}")
 }
 
@@ -326,6 +333,35 @@ pairs() {
     check_json 'row["min_s"] >= 0.1 and abs(row["busbw_GBps"] / row["algbw_GBps"] - 1) < 1e-6'
 }
 
+# Several operations under way on one communicator: every element of each, all offloaded and counted.
+streams() {
+    local stream
+
+    for stream in allgather 'allreduce -d int16 --in-place' 'bcast --root 1' 'reduce_scatter --first 60'; do
+        # shellcheck disable=SC2086 # options, split on purpose
+        OMPI_MCA_coll_optcast_multicast=udp measure 0 3 always $stream --stream 5 -n 3 -w 1 -b 30 -e 3M -f 3000 \
+            --check --compare --interface none --json "$tmp/json" --csv "$tmp/csv"
+        rows_are_right 2
+        check_json 'j["stream"] == 5 and j["nonblocking"] and not j["same_communicator"]'
+        check_json 'all(r["offloaded"] == 15 and r["fallbacks"] == 0 and len(r["seconds"]) == 3 for r in rows)'
+        check_json 'all(r["previous"]["offloaded"] == 0 == r["previous"]["wrong"] for r in rows)'
+        check_json 'all(abs(5 * r["bytes"] / r["median_s"] / 1e9 / r["algbw_GBps"] - 1) < 1e-6 for r in rows)'
+        has out "^# ${stream%% *}, a stream of 5, nonblocking"
+        has out '^# +size +count +type +op +stream +time '
+        has out '^ +[0-9]+ +[0-9]+ +[a-z0-9]+ +[-a-z]+ +5 +[0-9.]+ '
+        [ "$(awk -F, '{ print $NF }' "$tmp/csv" | tr '\n' ' ')" = 'stream 5 5 ' ] || not_ok "no stream" "$tmp/csv"
+        [ "$(awk -F, '{ print NF }' "$tmp/csv" | sort -u | wc -l)" -eq 1 ] || not_ok "rows differ in columns" "$tmp/csv"
+        counted=$((counted + 1))
+    done
+    OMPI_MCA_coll_optcast_multicast=udp measure 0 2 always allgather --stream 64 -n 2 -w 1 --check --overlap 100 -b 64K -e 64K \
+        --interface none --json "$tmp/json"
+    rows_are_right 1
+    check_json 'row["min_s"] >= 0.1 and len(row["own"]) == 2 and row["offloaded"] == 128'
+    measure 0 2 none allreduce -n 2 -b 1K -e 1K --json "$tmp/json"
+    check_json 'j["stream"] == 1'
+    has_no out 'stream'
+}
+
 # refused MESSAGE ARGUMENT...: one line from one rank, and nothing measured.
 refused() {
     local message=$1
@@ -368,6 +404,9 @@ arguments() {
     refused '"alltoall" is not a collective: give allreduce' allreduce+alltoall
     refused 'allreduce\+barrier: barrier has no data' allreduce+barrier
     refused '--same-communicator: allreduce is only one' allreduce --same-communicator
+    refused '"65" is not a value of --stream: give a number from 2 to 64' allgather --stream 65
+    refused '--stream 20: allgather\+reduce_scatter_block are two collectives' pair --stream 20
+    refused '--stream 20: barrier has no data' barrier --stream 20
     refused '--json and --csv name the same file' allreduce --json "$tmp/x" --csv "$tmp/x"
     refused "/nonexistent/x cannot be written: No such file" allreduce --json /nonexistent/x
     refused "$tmp cannot be written: Is a directory" allreduce --csv "$tmp"
@@ -387,6 +426,8 @@ memory() {
     ! grep -q fsanitize=address "$BUILD/tests/environment" || return 0
     ends 2 run_mpi 2 none "${mpirun_arguments[@]}" bash -c "$limited" bash "$tool" allreduce -d double -b 4G -e 4G
     has err '^optcast-perf: rank 1 has no memory for --max 4294967296 '
+    ends 2 run_mpi 2 none "${mpirun_arguments[@]}" bash -c "$limited" bash "$tool" allreduce --stream 64 -b 32M -e 32M
+    has err '^optcast-perf: rank 1 has no memory for --max 33554432 with --stream 64 \(.* by each operation\): '
 }
 
 # Progress is for terminals: mpirun gives its ranks none, so this is a job of one rank without it.
@@ -406,6 +447,7 @@ times
 comparison
 overlap
 pairs
+streams
 wires
 fault
 pair_fault

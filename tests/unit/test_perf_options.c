@@ -131,6 +131,29 @@ static void test_pairs(void **state)
     assert_int_equal(o.op, OC_PERF_OP_END);
 }
 
+/* Several of one, all of which have the same options. */
+static void test_streams(void **state)
+{
+    oc_perf_options_t o;
+
+    (void) state;
+    assert_int_equal(parse("allgather", &o), OC_PERF_RUN);
+    assert_int_equal(o.stream, 1);
+    assert_int_equal(parse("pair", &o), OC_PERF_RUN);
+    assert_int_equal(o.stream, 1);
+    assert_int_equal(parse("allgather --stream 2", &o), OC_PERF_RUN);
+    assert_int_equal(o.stream, 2);
+    assert_int_equal(parse("reduce_scatter --first 30 --stream=64 --in-place --check --compare --overlap 3", &o),
+                     OC_PERF_RUN);
+    assert_int_equal(o.stream, OC_PERF_MAX_STREAM);
+    assert_true(o.nonblocking && !o.pair && !o.same_communicator);
+    expect_name(&o, "reduce_scatter");
+    for (int i = 0; i < OC_PERF_MAX_STREAM; i++) {
+        assert_int_equal(oc_perf_options_of(&o, i).collective, OC_PERF_REDUCE_SCATTER);
+        assert_int_equal(oc_perf_options_of(&o, i).first, 30);
+    }
+}
+
 static void refused(const char *line, const char *part)
 {
     oc_perf_options_t o;
@@ -193,6 +216,16 @@ static void test_refused(void **state)
     refused("allgather+bcast -o sum", "allgather+bcast has no operation");
     refused("allgather+reduce -d char", "char has no operations");
     refused("bcast --same-communicator", "--same-communicator: bcast is only one");
+    refused("bcast --same-communicator --stream 3", "--same-communicator: bcast is only one");
+    refused("allgather --stream 1", "\"1\" is not a value of --stream: give a number from 2 to 64");
+    refused("allgather --stream 65", "\"65\"");
+    refused("allgather --stream 0", "\"0\"");
+    refused("allgather --stream -2", "\"-2\"");
+    refused("allgather --stream many", "\"many\"");
+    refused("allgather --stream", "--stream needs");
+    refused("pair --stream 20", "--stream 20: allgather+reduce_scatter_block are two collectives");
+    refused("bcast+reduce --same-communicator --stream 2", "--stream 2: bcast+reduce are two");
+    refused("barrier --stream 3", "--stream 3: barrier has no data");
 }
 
 static void test_answers(void **state)
@@ -318,7 +351,7 @@ int main(void)
         cmocka_unit_test(test_ends),     cmocka_unit_test(test_refused),
         cmocka_unit_test(test_answers),  cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_blocks),   cmocka_unit_test(test_bus_factors),
-        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_pairs),    cmocka_unit_test(test_streams),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,11 +23,11 @@ typedef struct {
 MPI_Datatype oc_perf_mpi_type(oc_perf_type_t type);
 MPI_Op oc_perf_mpi_op(oc_perf_op_t op);
 
-#define OC_PERF_MAX_CALLS 2
+#define OC_PERF_MAX_CALLS OC_PERF_MAX_STREAM
 
 /*
- * Starts one operation on each communicator, and returns when all are complete on this rank. Several have to be
- * nonblocking; between start and wait of these is what is outside MPI, if outside is not NULL, and how many seconds
+ * Starts operations, each on the communicator of its index, and returns when all are complete on this rank. Several have
+ * to be nonblocking; between start and wait of these is what is outside MPI, if outside is not NULL, and how many seconds
  * that took is returned. Errors go to the error handlers of the communicators.
  */
 double oc_perf_call(const oc_perf_call_t *const *calls, const MPI_Comm *comms, int count,

@@ -81,19 +81,23 @@ static void tell(const oc_perf_part_t *part, const piece_t *piece, size_t wrong,
     const oc_perf_meter_t *m = place->meter;
     oc_perf_type_t type = part->options.type;
     size_t element = part->result.element;
-    char *text = place->meter->wrong[place->side], got[64], expected[64];
+    char *text = place->meter->wrong[place->side], got[64], expected[64], which[48] = "";
 
     if ('\0' != text[0]) {
         return;
+    }
+    if (m->options->stream > 1) {
+        snprintf(which, sizeof(which), ", operation %d of %d", (int) (part - m->parts) + 1,
+                 m->options->stream);
     }
     oc_perf_value_text(type, piece->data + wrong * element, got, sizeof(got));
     oc_perf_value_text(type, oc_perf_expected(piece->pattern, piece->first + wrong), expected,
                        sizeof(expected));
     snprintf(text, OC_PERF_ERROR_SIZE,
-             "wrong result of %s%s, %" PRIu64 " bytes, iteration %d: rank %d, element %" PRIu64
-             ": got %s, expected %s", oc_perf_collective_name(part->options.collective),
+             "wrong result of %s%s, %" PRIu64 " bytes, iteration %d%s: rank %d, element %"
+             PRIu64 ": got %s, expected %s", oc_perf_collective_name(part->options.collective),
              OC_PERF_PREVIOUS == place->side ? " without coll/optcast" : "", m->row->bytes,
-             place->iteration, m->job->rank, piece->at + wrong, got, expected);
+             place->iteration, which, m->job->rank, piece->at + wrong, got, expected);
 }
 
 static void check_piece(oc_perf_part_t *part, const piece_t *piece, void *arg)

@@ -6,7 +6,7 @@ oc_perf_options_t oc_perf_options_of(const oc_perf_options_t *options, int index
 {
     oc_perf_options_t of = *options;
 
-    if (1 == index) {
+    if (options->pair && 1 == index) {
         of.collective = options->second;
         of.second = options->collective;
     }

@@ -25,7 +25,7 @@ typedef struct {
     uint64_t output_first;
 } oc_perf_layout_t;
 
-/* Of a pair the options of one, 0 or 1, for which the other is the second. */
+/* Of a pair the options of one, 0 or 1, for which the other is the second; all of a stream have the same. */
 oc_perf_options_t oc_perf_options_of(const oc_perf_options_t *options, int index);
 
 /*

@@ -31,7 +31,7 @@ typedef struct {
     double alone_median, beside_median;
     double slowdown;               /* … and what it lost: 0.1 if it took 1.1 times as long */
     uint64_t wrong;                /* elements, of all ranks and iterations */
-    double processor;              /* seconds of one operation, of all ranks together: the mean … */
+    double processor;              /* seconds of one iteration, of all ranks together: the mean … */
     double threads;                /* … and of that all but the thread that calls MPI */
     oc_perf_counters_t counters;   /* of all timed iterations: offloaded is that of the rank
                                     * with the least, the others of that with the most */

@@ -77,7 +77,7 @@ static void open_wire(oc_perf_meter_t *m, char *error, size_t size)
     }
 }
 
-/* Two operations at once are on two communicators, unless the options want them on one. */
+/* A stream is on one communicator; so are two operations at once only if the options want that. */
 static void open_comms(oc_perf_meter_t *m)
 {
     const oc_perf_job_t *job = m->job;
@@ -86,7 +86,7 @@ static void open_comms(oc_perf_meter_t *m)
         m->comms[OC_PERF_OURS][i] = job->ours;
         m->comms[OC_PERF_PREVIOUS][i] = job->previous;
     }
-    m->own_comms = m->num_parts > 1 && !m->options->same_communicator;
+    m->own_comms = m->options->pair && !m->options->same_communicator;
     if (m->own_comms) {
         MPI_Comm_dup(job->ours, &m->comms[OC_PERF_OURS][1]);
         if (job->suspended) {
@@ -143,7 +143,7 @@ oc_perf_meter_t *oc_perf_meter_open(const oc_perf_options_t *options, const oc_p
     m->job = job;
     m->component = component;
     m->sides = options->compare ? OC_PERF_NUM_SIDES : 1;
-    m->num_parts = options->pair ? 2 : 1;
+    m->num_parts = options->pair ? 2 : options->stream;
     m->iterations = options->iterations;
     m->warmup = options->warmup;
     if (!open_all(m)) {

@@ -34,6 +34,20 @@ static void make_patterns(oc_perf_part_t *part)
     }
 }
 
+static void say_no_memory(const oc_perf_options_t *o, int rank, uint64_t to_send, uint64_t to_receive,
+                          char *error, size_t size)
+{
+    char stream[32] = "";
+
+    if (o->stream > 1) {
+        snprintf(stream, sizeof(stream), " with --stream %d", o->stream);
+    }
+    snprintf(error, size, "rank %d has no memory for --max %" PRIu64 "%s (%" PRIu64 " bytes to send and %"
+             PRIu64 " to receive%s): give a smaller size%s, or run fewer ranks on a host", rank, o->max,
+             stream, to_send, to_receive, o->stream > 1 ? " by each operation" : "",
+             o->stream > 1 ? " or a shorter stream" : "");
+}
+
 bool oc_perf_part_open(oc_perf_part_t *part, const oc_perf_options_t *options, int index,
                        const oc_perf_job_t *job, char *error, size_t size)
 {
@@ -48,9 +62,7 @@ bool oc_perf_part_open(oc_perf_part_t *part, const oc_perf_options_t *options, i
     part->counts = calloc(part->ranks, sizeof(*part->counts));
     part->first = calloc(part->ranks, sizeof(*part->first));
     if (NULL == part->send || NULL == part->receive || NULL == part->counts || NULL == part->first) {
-        snprintf(error, size, "rank %d has no memory for --max %" PRIu64 " (%" PRIu64 " bytes to "
-                 "send and %" PRIu64 " to receive): give a smaller size, or run fewer ranks on a "
-                 "host", job->rank, options->max, l.send * element, l.receive * element);
+        say_no_memory(options, job->rank, l.send * element, l.receive * element, error, size);
         return false;
     }
     if (oc_perf_has_data(part->options.collective)) {

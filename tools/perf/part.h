@@ -19,8 +19,7 @@ typedef struct {
 } oc_perf_part_t;
 
 /*
- * The one of that index, 0 or 1, of the options. false, with a sentence in error: no memory. To be closed in either
- * case.
+ * The one of that index, from 0, of the options. false, with a sentence in error: no memory. To be closed in either case.
  */
 bool oc_perf_part_open(oc_perf_part_t *part, const oc_perf_options_t *options, int index,
                        const oc_perf_job_t *job, char *error, size_t size);

@@ -41,7 +41,7 @@ static const struct option known[] = {
     {"first", required_argument, NULL, 'F'},      {"overlap", required_argument, NULL, 'O'},
     {"in-place", no_argument, NULL, 'p'},         {"nonblocking", no_argument, NULL, 'N'},
     {"compute", no_argument, NULL, 'k'},          {"test", required_argument, NULL, 'T'},
-    {"same-communicator", no_argument, NULL, 's'},
+    {"same-communicator", no_argument, NULL, 's'}, {"stream", required_argument, NULL, 'm'},
     {"check", no_argument, NULL, 'c'},            {"compare", no_argument, NULL, 'C'},
     {"interface", required_argument, NULL, 'i'},  {"json", required_argument, NULL, 'J'},
     {"csv", required_argument, NULL, 'S'},        {"help", no_argument, NULL, 'h'},
@@ -80,6 +80,9 @@ void oc_perf_options_help(FILE *out)
             "much of the\n"
             "                          operation's own time they hide.\n"
             "      --same-communicator Two at once are on one communicator, not on two.\n"
+            "      --stream N          N operations (2 to 64) on one communicator, all started before "
+            "the first one\n"
+            "                          is waited for; nonblocking. Times are of all N together.\n"
             "      --compute           With --overlap: multiply matrices for about as long instead of "
             "sleeping,\n"
             "                          and tell what that loses beside the operation.\n"
@@ -188,6 +191,10 @@ static bool parse_option(parser_t *p, int option)
     case 'O':
         options->nonblocking = true;
         return oc_perf_parse_number(&p->common, "overlap", optarg, 1, MAX_TIME, &options->overlap);
+    case 'm':
+        options->nonblocking = true;
+        return oc_perf_parse_number(&p->common, "stream", optarg, 2, OC_PERF_MAX_STREAM,
+                                    &options->stream);
     case 'T':
         return oc_perf_parse_number(&p->common, "test", optarg, 1, MAX_TEST, &options->test_every);
     case 't':
@@ -326,6 +333,22 @@ static bool check_pair(parser_t *p)
     return true;
 }
 
+static bool check_stream(parser_t *p)
+{
+    const oc_perf_options_t *options = p->options;
+
+    if (1 == options->stream) {
+        return true;
+    }
+    if (options->pair) {
+        return WRONG(p, "--stream %d: %s are two collectives, and a stream has one: leave it out, or "
+                     "give one of them", options->stream, p->name);
+    }
+    return oc_perf_has_data(options->collective)
+           || WRONG(p, "--stream %d: %s has no data that could be fetched ahead: leave it out, or "
+                    "give another collective", options->stream, p->name);
+}
+
 static bool check_together(parser_t *p)
 {
     oc_perf_options_t *options = p->options;
@@ -349,7 +372,7 @@ static bool check_together(parser_t *p)
     if (NULL != options->json && NULL != options->csv && 0 == strcmp(options->json, options->csv)) {
         return WRONG(p, "--json and --csv name the same file, %s: give two", options->json);
     }
-    return check_pair(p) && check_op(p)
+    return check_stream(p) && check_pair(p) && check_op(p)
            && (oc_perf_has_data(options->collective) ? check_sizes(p) : check_barrier(p));
 }
 
@@ -373,7 +396,8 @@ oc_perf_command_t oc_perf_options_parse(int argc, char **argv, oc_perf_options_t
 
     *options = (oc_perf_options_t) {.min = DEFAULT_MIN, .max = DEFAULT_MAX,
                                     .factor = DEFAULT_FACTOR, .iterations = 20, .warmup = 5,
-                                    .type = OC_PERF_FLOAT, .op = OC_PERF_SUM, .first = -1};
+                                    .type = OC_PERF_FLOAT, .op = OC_PERF_SUM, .first = -1,
+                                    .stream = 1};
     optind = 0; /* from the start, also a second time */
     while (good && -1 != (option = getopt_long(argc, argv, ":b:e:f:n:w:t:d:o:", known, NULL))) {
         if ('h' == option || 'v' == option) {

@@ -11,11 +11,14 @@
 #include "tools/perf/arguments.h"
 #include "tools/perf/types.h"
 
+#define OC_PERF_MAX_STREAM 64
+
 typedef struct {
     oc_perf_collective_t collective;
     bool pair;                  /* two at once, the other is … */
     oc_perf_collective_t second;
     bool same_communicator;     /* both on one */
+    int stream;                 /* operations of the only collective, started together; of a pair 1 of each */
     uint64_t min, max;          /* bytes; 0 if the collective has no data */
     unsigned factor;
     int iterations, warmup;

@@ -156,8 +156,8 @@ static void put_row(FILE *out, const oc_perf_facts_t *facts, const oc_perf_row_t
     fputs(", \"op\": ", out);
     put_string(out, oc_perf_facts_op(facts));
     fprintf(out, ", \"iterations\": %d", row->iterations);
-    fprintf(out, ",\n     \"algbw_GBps\": %.9g, \"busbw_GBps\": %.9g,\n     ", oc_perf_algbw(row),
-            oc_perf_busbw(facts, row));
+    fprintf(out, ",\n     \"algbw_GBps\": %.9g, \"busbw_GBps\": %.9g,\n     ",
+            oc_perf_algbw(facts, row), oc_perf_busbw(facts, row));
     put_side(out, facts, &row->sides[OC_PERF_OURS], row->iterations);
     if (facts->options->compare) {
         fprintf(out, ",\n     \"previous\": {\"ratio\": %.9g,\n     ", oc_perf_ratio(row));
@@ -188,8 +188,9 @@ void oc_perf_write_json(FILE *out, const oc_perf_facts_t *facts, const oc_perf_r
     fprintf(out, ",\n  \"ranks\": %d, \"hosts\": %d, \"ranks_per_host\": %d,\n  \"collective\": ",
             facts->job->ranks, facts->job->hosts, facts->job->ranks_per_host);
     put_string(out, name);
-    fprintf(out, ",\n  \"same_communicator\": %s, \"nonblocking\": %s, \"in_place\": %s, \"root\": ",
-            truth(o->same_communicator), truth(o->nonblocking), truth(o->in_place));
+    fprintf(out, ",\n  \"same_communicator\": %s, \"stream\": %d, \"nonblocking\": %s, \"in_place\": %s, "
+            "\"root\": ", truth(o->same_communicator), o->stream, truth(o->nonblocking),
+            truth(o->in_place));
     put_number(out, has_root, o->root);
     fputs(", \"first\": ", out);
     put_number(out, o->first >= 0, o->first);
@@ -258,15 +259,15 @@ static void csv_row(FILE *out, const oc_perf_facts_t *facts, const oc_perf_row_t
     fprintf(out, "%s,%d,%d,%d,%d,%" PRIu64 ",%" PRIu64 ",%s,%s,%.9g,%.9g",
             name, o->nonblocking, o->in_place, facts->job->ranks,
             facts->job->hosts, row->bytes, row->count, NULL != type ? type : "",
-            NULL != op ? op : "", oc_perf_algbw(row), oc_perf_busbw(facts, row));
+            NULL != op ? op : "", oc_perf_algbw(facts, row), oc_perf_busbw(facts, row));
     csv_side(out, facts, &row->sides[OC_PERF_OURS]);
     if (o->compare) {
         fprintf(out, ",%.9g", oc_perf_ratio(row));
         csv_side(out, facts, &row->sides[OC_PERF_PREVIOUS]);
-        fputs("\n", out);
     } else {
-        fputs(",,,,,,,,,,,,,,,,,,,\n", out);
+        fputs(",,,,,,,,,,,,,,,,,,,", out);
     }
+    fprintf(out, ",%d\n", o->stream);
 }
 
 static void csv_names(FILE *out, const char *prefix)
@@ -289,7 +290,7 @@ void oc_perf_write_csv(FILE *out, const oc_perf_facts_t *facts, const oc_perf_ro
     csv_names(out, "");
     fputs(",ratio", out);
     csv_names(out, "previous_");
-    fputs("\n", out);
+    fputs(",stream\n", out);
     for (size_t i = 0; i < count; i++) {
         csv_row(out, facts, &rows[i]);
     }

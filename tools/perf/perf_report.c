@@ -35,11 +35,12 @@ const char *oc_perf_facts_op(const oc_perf_facts_t *facts)
     return OC_PERF_OP_END != facts->options->op ? oc_perf_op_name(facts->options->op) : NULL;
 }
 
-double oc_perf_algbw(const oc_perf_row_t *row)
+double oc_perf_algbw(const oc_perf_facts_t *facts, const oc_perf_row_t *row)
 {
     double seconds = row->sides[OC_PERF_OURS].median;
+    double bytes = (double) row->bytes * facts->options->stream;
 
-    return seconds > 0 ? (double) row->bytes / seconds / 1e9 : 0;
+    return seconds > 0 ? bytes / seconds / 1e9 : 0;
 }
 
 double oc_perf_busbw(const oc_perf_facts_t *facts, const oc_perf_row_t *row)
@@ -48,7 +49,7 @@ double oc_perf_busbw(const oc_perf_facts_t *facts, const oc_perf_row_t *row)
     unsigned ranks = (unsigned) facts->job->ranks;
     double factor = oc_perf_bus_factor(o->collective, ranks);
 
-    return oc_perf_algbw(row) * (factor + (o->pair ? oc_perf_bus_factor(o->second, ranks) : 0));
+    return oc_perf_algbw(facts, row) * (factor + (o->pair ? oc_perf_bus_factor(o->second, ranks) : 0));
 }
 
 double oc_perf_ratio(const oc_perf_row_t *row)
@@ -58,13 +59,30 @@ double oc_perf_ratio(const oc_perf_row_t *row)
     return ours > 0 ? row->sides[OC_PERF_PREVIOUS].median / ours : 0;
 }
 
+/* What an iteration does, and how many there are. */
+static void print_iterations(const oc_perf_options_t *o)
+{
+    char name[64], stream[32] = "";
+
+    oc_perf_options_name(o, name, sizeof(name));
+    if (o->stream > 1) {
+        snprintf(stream, sizeof(stream), ", a stream of %d", o->stream);
+    }
+    printf("# %s%s%s%s%s, %s%d iterations after %d to warm up%s\n", name, stream,
+           o->same_communicator ? " on one communicator" : "", o->nonblocking ? ", nonblocking" : "",
+           o->in_place ? ", in place" : "", 0 != o->milliseconds ? "at most " : "", o->iterations,
+           o->warmup, o->compare ? "; without: the same without coll/optcast, in turns" : "");
+    if (o->stream > 1) {
+        printf("# a stream: all %d are started on one communicator before the first one is waited for; times "
+               "and GB/s\n# are of all %d together, bytes of one\n", o->stream, o->stream);
+    }
+}
+
 static void print_facts(const oc_perf_facts_t *facts)
 {
     const oc_perf_options_t *o = facts->options;
     const oc_perf_component_t *c = facts->component;
-    char name[64];
 
-    oc_perf_options_name(o, name, sizeof(name));
     printf("# optcast-perf %s, %s\n", facts->version, facts->mpi);
     printf("# %d ranks on %d host%s, at most %d on a host\n", facts->job->ranks, facts->job->hosts,
            1 == facts->job->hosts ? "" : "s", facts->job->ranks_per_host);
@@ -74,14 +92,11 @@ static void print_facts(const oc_perf_facts_t *facts)
     } else {
         printf("# coll/optcast is not loaded\n");
     }
-    printf("# %s%s%s%s, %s%d iterations after %d to warm up%s\n", name,
-           o->same_communicator ? " on one communicator" : "", o->nonblocking ? ", nonblocking" : "",
-           o->in_place ? ", in place" : "", 0 != o->milliseconds ? "at most " : "", o->iterations,
-           o->warmup, o->compare ? "; without: the same without coll/optcast, in turns" : "");
+    print_iterations(o);
     if (o->overlap > 0) {
         printf("# %d ms outside MPI between start and wait, which time includes; own: of operations "
                "that are\n# waited for at once; hidden: the part of that which is not waited for; threads: "
-               "processor time\n# of an operation, of all ranks, but without the threads that call MPI\n",
+               "processor time\n# of an iteration, of all ranks, but without the threads that call MPI\n",
                o->overlap);
     }
     if (o->compute) {
@@ -119,18 +134,18 @@ static void print_overlap(const oc_perf_options_t *o, const oc_perf_side_t *side
 
 void oc_perf_print_header(const oc_perf_facts_t *facts)
 {
-    bool compare = facts->options->compare;
+    bool compare = facts->options->compare, stream = facts->options->stream > 1;
 
     print_facts(facts);
-    printf("#\n# %10s %10s %6s %4s %9s %9s %9s %7s %7s %6s", "size", "count", "type", "op",
-           "time", "min", "max", "algbw", "busbw", "wrong");
+    printf("#\n# %10s %10s %6s %4s%s %9s %9s %9s %7s %7s %6s", "size", "count", "type", "op",
+           stream ? " stream" : "", "time", "min", "max", "algbw", "busbw", "wrong");
     if (compare) {
         printf(" %9s %9s %9s %6s %6s", "without", "min", "max", "wrong", "ratio");
     }
     print_overlap_titles(facts->options, "own", "hidden", "threads", "alone", "slower");
     printf(" %7s %5s %9s %9s %9s %9s\n", "offload", "fallb", "sent", "recv", "tx", "rx");
-    printf("# %10s %10s %6s %4s %9s %9s %9s %7s %7s %6s", "(B)", "", "", "", "(us)", "(us)",
-           "(us)", "(GB/s)", "(GB/s)", "");
+    printf("# %10s %10s %6s %4s%s %9s %9s %9s %7s %7s %6s", "(B)", "", "", "", stream ? "       " : "",
+           "(us)", "(us)", "(us)", "(GB/s)", "(GB/s)", "");
     if (compare) {
         printf(" %9s %9s %9s %6s %6s", "(us)", "(us)", "(us)", "", "");
     }
@@ -158,7 +173,7 @@ static void print_offload(const oc_perf_facts_t *facts, const oc_perf_row_t *row
 {
     const oc_perf_side_t *side = &row->sides[OC_PERF_OURS];
     const oc_perf_counters_t *counters = &side->counters;
-    uint64_t operations = (uint64_t) row->iterations;
+    uint64_t operations = (uint64_t) row->iterations * (uint64_t) facts->options->stream;
 
     if (facts->component->present) {
         printf(" %7" PRIu64 " %5" PRIu64 " %9" PRIu64 " %9" PRIu64, counters->offloaded,
@@ -177,8 +192,11 @@ void oc_perf_print_row(const oc_perf_facts_t *facts, const oc_perf_row_t *row)
 
     printf("  %10" PRIu64 " %10" PRIu64 " %6s %4s", row->bytes, row->count,
            NULL != type ? type : "-", NULL != op ? op : "-");
+    if (facts->options->stream > 1) {
+        printf(" %6d", facts->options->stream);
+    }
     print_times(ours);
-    printf(" %7.3f %7.3f", oc_perf_algbw(row), oc_perf_busbw(facts, row));
+    printf(" %7.3f %7.3f", oc_perf_algbw(facts, row), oc_perf_busbw(facts, row));
     print_wrong(facts, ours);
     if (facts->options->compare) {
         print_times(previous);

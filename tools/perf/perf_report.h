@@ -21,8 +21,11 @@ oc_perf_facts_t oc_perf_facts(const oc_perf_options_t *options, const oc_perf_jo
 const char *oc_perf_facts_type(const oc_perf_facts_t *facts);
 const char *oc_perf_facts_op(const oc_perf_facts_t *facts);
 
-/* GB/s with GB = 10^9 bytes; 0 without data. Of two operations at once: by the size of one, and the sum of both. */
-double oc_perf_algbw(const oc_perf_row_t *row);
+/*
+ * GB/s with GB = 10^9 bytes; 0 without data. Of two operations at once: by the size of one, and the sum of both. Of a
+ * stream: by the sizes of all.
+ */
+double oc_perf_algbw(const oc_perf_facts_t *facts, const oc_perf_row_t *row);
 double oc_perf_busbw(const oc_perf_facts_t *facts, const oc_perf_row_t *row);
 
 /* The previous module's median by ours: above 1, coll/optcast is faster. */

@@ -5,17 +5,17 @@
 #include "tools/perf/check.h"
 #include "tools/perf/operate.h"
 
-/* How long to count, if one operation does not take longer, and how many operations at most. */
+/* How long to count, if one iteration does not take longer, and how many iterations at most. */
 #define SECONDS        0.2
-#define MAX_OPERATIONS 1000
+#define MAX_ITERATIONS 1000
 
-static int choose_operations(oc_perf_meter_t *m, const oc_perf_side_t *side)
+static int choose_iterations(oc_perf_meter_t *m, const oc_perf_side_t *side)
 {
-    double number = side->median > 0 ? SECONDS / side->median : MAX_OPERATIONS;
-    int operations = number > MAX_OPERATIONS ? MAX_OPERATIONS : (int) number;
+    double number = side->median > 0 ? SECONDS / side->median : MAX_ITERATIONS;
+    int iterations = number > MAX_ITERATIONS ? MAX_ITERATIONS : (int) number;
 
-    MPI_Bcast(&operations, 1, MPI_INT, 0, m->job->control);
-    return operations < 1 ? 1 : operations;
+    MPI_Bcast(&iterations, 1, MPI_INT, 0, m->job->control);
+    return iterations < 1 ? 1 : iterations;
 }
 
 /* Of all ranks, of which only leaders have something to give. */
@@ -45,7 +45,7 @@ static bool read_counters(oc_perf_meter_t *m, oc_perf_traffic_t *traffic)
 
 void oc_perf_meter_wire(oc_perf_meter_t *m, int index, oc_perf_side_t *side)
 {
-    int operations = choose_operations(m, side);
+    int iterations = choose_iterations(m, side), operations = iterations * m->options->stream;
     oc_perf_traffic_t before, after;
     double mine[2] = {0, 0};
     bool good;
@@ -53,7 +53,7 @@ void oc_perf_meter_wire(oc_perf_meter_t *m, int index, oc_perf_side_t *side)
     MPI_Barrier(m->job->control);
     good = read_counters(m, &before);
     MPI_Barrier(m->job->control);
-    for (int i = 0; i < operations; i++) {
+    for (int i = 0; i < iterations; i++) {
         if (m->options->in_place) {
             oc_perf_meter_prepare(m, false);
         }

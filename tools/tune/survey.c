@@ -200,7 +200,7 @@ bool oc_tune_survey(const oc_tune_options_t *options, const oc_perf_job_t *job,
     s->options = (oc_perf_options_t) {
         .collective = options->collective, .min = options->min, .max = options->max, .factor = 2,
         .iterations = MAX_ITERATIONS, .warmup = WARMUP, .type = options->type, .op = OC_PERF_SUM,
-        .first = -1,
+        .first = -1, .stream = 1,
         .check = job->ranks <= OC_PERF_MAX_CHECKED_RANKS, .compare = true, .interfaces = "none"};
     s->job = job;
     s->result = result;
