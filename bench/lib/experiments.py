@@ -26,6 +26,7 @@ class Setup:
     overlap: int = 0            # milliseconds outside MPI between start and wait; 0: it waits at once
     compute: bool = False       # the program computes meanwhile, each rank on a processor of its own
     operations_only: bool = False   # bytes are without those that a launch sends before its first operation
+    stream: int = 1             # operations that an iteration starts before it waits for the first one
     baseline: str = ""          # the contestant that others are compared with; "": the best peer
 
     def title(self):
@@ -35,13 +36,14 @@ class Setup:
             hosts += f" + {self.servers} with " + ("leaves + their parent" if self.tree
                                                     else "servers")
         owned = f", {self.first} % of one rank" if self.first is not None else ""
+        stream = f", {self.stream} in a stream" if self.stream > 1 else ""
         outside = f", {self.overlap} ms {'of computing' if self.compute else 'outside MPI'}" if self.overlap else ""
         ranks = "1 rank" if self.per_host == 1 else f"{self.per_host} ranks"
         if self.hosts + self.servers > 1:
             ranks += " on each host"
         links = f", links of {self.rate} Mbit/s" if self.rate else ""
         links += ", IGMP snooping" if self.snooping else ""
-        return f"{self.collective}{owned}{outside}: {hosts}{links}, {ranks}"
+        return f"{self.collective}{owned}{stream}{outside}: {hosts}{links}, {ranks}"
 
 
 @dataclass(frozen=True)
@@ -258,6 +260,13 @@ EXPERIMENTS = (
          Setup("8+8-flooded", "pair", 8, ("optcast",), (16 * MiB,), servers=8, rate=100),
          *(Setup(f"4+4-{collective}", collective, 4, ("nonblocking", "optcast"), (16 * MiB,), servers=4, snooping=True)
            for collective in ("allreduce+allgather", "allreduce+allreduce", "bcast+reduce")))),
+    Experiment(
+        "prefetch", "Allgathers started ahead",
+        "Programs that fetch parameters ahead start Allgathers before they need the result of the first: here twenty of "
+        "one communicator are started together, each of a vector of its own, and then all are waited for. Where a "
+        "share of the datagrams is lost, each host loses it of those that arrive, at random and independently of the others.",
+        (Setup("8", "allgather", 8, ("nonblocking", "mpich-nonblocking", "optcast", "optcast-loss-1"),
+               (256 * KiB, MiB, 4 * MiB), stream=20, baseline="optcast"),)),
     Experiment(
         "training", "Training with sharded parameters",
         "A program that gathers each layer's parameters while the layer before computes, and reduces the gradients of one "

@@ -93,9 +93,12 @@ def peers(collective, hosts, size, rate):
 
 
 def limit(scheme, setup, size):
-    """Seconds, or None without links. SCHEME: peers, servers, or all (all hosts are ranks)."""
-    if not setup["rate"]:
-        return None
+    """Seconds of an iteration, or None without links. SCHEME: peers, servers, or all (all hosts are ranks)."""
+    return setup.get("stream", 1) * limit_of_one(scheme, setup, size) if setup["rate"] else None
+
+
+def limit_of_one(scheme, setup, size):
+    """The same of one operation of a stream."""
     hosts = setup["hosts"]
     if setup.get("first") is not None:
         return unequal(hosts, setup["first"], size, setup["rate"])

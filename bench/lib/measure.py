@@ -72,16 +72,16 @@ def wire_of_row(row):
             "server_sent": None, "server_received": None}
 
 
-def rate_of_link(row):
+def rate_of_link(row, stream):
     """Bytes per second that came over the link of a host, whoever sent them; None if nobody counted. They are counted
-    in further operations, after those that are timed."""
+    in further operations, after those that are timed; STREAM is how many of these take the time of an iteration."""
     wire = wire_of_row(row)
-    return wire and wire["received"] / statistics.mean(row["seconds"])
+    return wire and wire["received"] * stream / statistics.mean(row["seconds"])
 
 
 def keep_row(row, numbers, wire, link=None):
     """What a result file has of one size in one launch."""
-    at_once = 2 if limits.is_pair(numbers.get("collective", "")) else 1
+    at_once = 2 if limits.is_pair(numbers.get("collective", "")) else numbers.get("stream", 1)
     kept = {"seconds": row["seconds"], "offloaded": row["offloaded"],
             "fallbacks": row["fallbacks"], "operations": numbers["iterations"] * at_once,
             "processor": row.get("processor_s"), "wakes": row.get("helper_wakes"), "wire": wire}
@@ -109,7 +109,7 @@ class Runner:
         self.rows = {}          # (name, size): [of each launch]
         self.mpi = {}           # name: version, as the library says
         self.counted = None     # counters of the links after the last launch
-        self.first = {}         # (name, size): bytes of a launch with one operation
+        self.first = {}         # (name, size): bytes of a launch with one iteration
 
     def arguments(self, contestant, sizes, iterations, warmup, more=()):
         """Those of optcast-perf."""
@@ -122,6 +122,8 @@ class Runner:
             exact += ["--overlap", str(self.setup.overlap)]
         if self.setup.compute:
             exact += ["--compute"]
+        if self.setup.stream > 1:
+            exact += ["--stream", str(self.setup.stream)]
         data = ["-b", str(sizes[0]), "-e", str(sizes[-1]), "-f", str(factor)] if sizes[-1] else []
         pinned = PINNED if self.setup.compute else []
         return [*pinned, str(paths.PERF[contestant.mpi]), self.setup.collective, *data, "-n", str(iterations),
@@ -209,21 +211,21 @@ class Runner:
                                f"{text.size(call[0][-1])}, {contestant.label}")
             self.measure_once(turn, contestant, *call)
 
-    def wire(self, counters, which, operations):
-        """Bytes of one operation of a launch that made so many; WHICH is of whom, and of what size. None: nobody knows
-        what else the launch has sent."""
+    def wire(self, counters, which, iterations):
+        """Bytes of one operation of a launch with so many iterations; WHICH is of whom, and of what size. None: nobody
+        knows what else the launch has sent. Two operations at once are one here."""
         counted = counted_between(counters)
         if self.setup.operations_only:
             if which not in self.first:
                 return None
             counted = less(counted, self.first[which])
-            operations -= 1
-        return wire_of_counters(counted, self.setup, operations)
+            iterations -= 1
+        return wire_of_counters(counted, self.setup, iterations * self.setup.stream)
 
     def measure_first(self, contestant, size):
-        """A launch of one operation, for what else launches send."""
+        """A launch of one iteration, for what else launches send."""
         outcome, counters = self.start(contestant, self.arguments(contestant, (size,), 1, 0))
-        self.tell.line(f"{self.setup.name} {contestant.label}, {text.size(size)}: one operation {outcome.error}")
+        self.tell.line(f"{self.setup.name} {contestant.label}, {text.size(size)}: one iteration {outcome.error}")
         if counters and outcome.numbers is not None and not outcome.error:
             self.first[contestant.name, size] = counted_between(counters)
 
@@ -240,7 +242,7 @@ class Runner:
         for row in outcome.numbers["rows"]:
             wire, link = wire_of_row(row), None
             if contestant.streams:
-                wire, link = None, rate_of_link(row)    # nobody can tell whose bytes these are
+                wire, link = None, rate_of_link(row, self.setup.stream)  # nobody can tell whose bytes these are
             elif counters and len(sizes) == 1:
                 wire = self.wire(counters, (contestant.name, sizes[0]), iterations + warmup)
             self.rows.setdefault((contestant.name, row["bytes"]), []).append(
@@ -266,5 +268,5 @@ class Runner:
                 "rate": setup.rate, "per_host": setup.per_host, "nap": setup.nap,
                 "latency": setup.latency, "shares": setup.shares, "processor": setup.processor,
                 "first": setup.first, "overlap": setup.overlap,
-                "compute": setup.compute, "baseline": setup.baseline,
+                "compute": setup.compute, "stream": setup.stream, "baseline": setup.baseline,
                 "contestants": described, "rows": rows}

@@ -37,7 +37,7 @@ def point(what, row):
     """Size, value, and its range over launches."""
     values = (row.median, row.least, row.most)
     if what == "bandwidth":
-        values = tuple(row.size * 8 / value / 1e6 for value in (row.median, row.most, row.least))
+        values = tuple(row.volume * 8 / value / 1e6 for value in (row.median, row.most, row.least))
     return " ".join(f"{value:.9g}" for value in (row.size, *values))
 
 
@@ -48,7 +48,7 @@ def limit_lines(what, setup, rows):
     for scheme, title in SCHEMES.items():
         known = limits.limit(scheme, setup, 1) if scheme in used else None
         if known:
-            value = f"{known:.9g}*x" if what == "time" else f"{8 / known / 1e6:.9g}"
+            value = f"{known:.9g}*x" if what == "time" else f"{8 * setup.get('stream', 1) / known / 1e6:.9g}"
             lines.append(f"{value} title '{title}' with lines dt 2 lw 1.5 "
                          f"lc rgb '{'#000000' if scheme == 'servers' else '#888888'}'")
     return lines

@@ -116,7 +116,7 @@ def headlines(setup, rows):
 
 def bandwidth(setup, row):
     """(algorithm bandwidth, bus bandwidth) in Mbit/s."""
-    algorithm = row.size * 8 / row.median / 1e6
+    algorithm = row.volume * 8 / row.median / 1e6
     beside = setup["servers"] + bool(setup.get("tree"))
     hosts = setup["hosts"] + (beside if row.contestant["scheme"] == "all" else 0)
     ranks = hosts * setup["per_host"]
@@ -185,7 +185,7 @@ def percent(parts):
 def computed(setup, rows):
     """What programs lose whose ranks compute while operations move."""
     def each(seconds, row):
-        return f"{text.seconds(seconds / setup['hosts'])} ({seconds / setup['hosts'] / row.size * 2**30:.2f} s)"
+        return f"{text.seconds(seconds / setup['hosts'])} ({seconds / setup['hosts'] / row.volume * 2**30:.2f} s)"
     lines = [[text.size(row.size), row.label, text.seconds(row.alone), percent(row.slowdown), row.launches,
               text.seconds(row.median), text.seconds(row.own), percent(row.hidden), each(row.threads, row),
               f"{100 * row.threads / setup['hosts'] / row.alone:.1f} %", offloaded(row)] for row in rows]
@@ -232,10 +232,15 @@ def troubles(setup):
 
 
 def notes(setup):
-    """What belongs to the tables: headers, and who slept."""
+    """What belongs to the tables: headers, what a stream is, and who slept."""
     asleep = [c["label"] for c in setup["contestants"] if c["nap"] and not c["absent"]]
     headers = f"Limits are raw: headers make them {100 * (limits.HEADERS - 1):.1f} % longer. "
-    return [f"{headers if setup['rate'] and not setup['latency'] else ''}"
+    stream = setup.get("stream", 1)
+    streams = (f"An iteration starts {stream} operations, one after another, before it waits for the first one: times, "
+               f"limits and bandwidths are of all {stream} together, bytes of one operation, and *offloaded* counts "
+               "operations. " if stream > 1 else "")
+    return [f"{streams}"
+            f"{headers if setup['rate'] and not setup['latency'] else ''}"
             f"Measured with the nap: {'; '.join(asleep) or 'nobody'}.", ""]
 
 

@@ -18,7 +18,8 @@ LINE = 160
 
 @dataclass
 class Row:
-    """One contestant at one size. Times are in seconds; bytes are those of one operation."""
+    """One contestant at one size. Times are in seconds, of an iteration, which has several operations in a stream; bytes
+    are those of one operation."""
     contestant: dict
     size: int
     median: float
@@ -39,6 +40,12 @@ class Row:
     threads: float = None   # seconds of all threads but those that call MPI, of all ranks
     wakes: float = None     # of the thread that moves operations on, an operation, on the rank with the most; or None
     link: float = None      # bytes per second that came over the link of a host, with those of streams; or None
+    stream: int = 1         # operations of an iteration that are started before the first one is waited for
+
+    @property
+    def volume(self):
+        """Bytes of the vectors of an iteration; of two operations at once, of one."""
+        return self.size * self.stream
 
     @property
     def label(self):
@@ -116,7 +123,7 @@ def make_row(setup, contestant, size, launches):
                previous_of(launches), median_of(launches, "processor"),
                median_of(launches, "own"), range_of(launches, "hidden"), median_of(launches, "alone"),
                range_of(launches, "slowdown"), median_of(launches, "threads"), wakes_of(launches),
-               median_of(launches, "link"))
+               median_of(launches, "link"), setup.get("stream", 1))
 
 
 def rows_of(setup):

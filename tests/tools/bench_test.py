@@ -128,6 +128,11 @@ class Limits(unittest.TestCase):
         self.assertEqual(limits.bus_factor("pair", 4), 1.5)
         self.assertEqual(limits.bus_factor("allreduce+allgather", 4), 2.25)
 
+    def test_stream(self):
+        self.near(limits.limit("peers", setup(collective="allgather", hosts=8, stream=20), 16 * MiB), 20 * 0.875)
+        self.near(limits.limit("servers", setup(stream=1), 16 * MiB), 1)
+        self.assertIsNone(limits.limit("peers", setup(rate=0, stream=20), MiB))
+
     def test_unequal_blocks(self):
         for hosts, first, times in ((8, 50, 13 / 14), (4, 50, 5 / 6), (8, 0, 1), (8, 100, 1), (2, 50, 0.5), (4, 25, 0.75)):
             self.near(limits.limit("servers", setup(hosts=hosts, servers=2, first=first, collective="reduce_scatter"),
@@ -196,6 +201,33 @@ class Statistics(unittest.TestCase):
         alone.first["optcast", MiB] = {"h1": (40, 2), "h2": (120, 8), "h3": (10, 20)}
         self.assertEqual(alone.wire((before, after), ("optcast", MiB), 3),
                          {"sent": 60, "received": 7.5, "server_sent": 20, "server_received": 20})
+
+    def test_stream(self):
+        chosen = experiments.find("prefetch").setups[0]
+        self.assertEqual(chosen.title(), "allgather, 20 in a stream: 8 hosts, links of 200 Mbit/s, 1 rank on each host")
+        runner = measure.Runner(chosen, mock.Mock(), measure.Effort(), None)
+        words = " ".join(runner.arguments(contestants.find("allgather", "optcast"), (MiB,), 2, 1))
+        self.assertIn("allgather -b 1048576 -e 1048576 -f 2 -n 2 -w 1 --interface none --stream 20", words)
+        plain = measure.Runner(dataclasses.replace(chosen, stream=1), mock.Mock(), measure.Effort(), None)
+        self.assertNotIn("--stream", plain.arguments(contestants.find("allgather", "optcast"), (MiB,), 2, 1))
+        self.assertEqual(runner.result()["stream"], 20)
+        before = {f"h{k}": (0, 0) for k in range(1, 9)}
+        after = {f"h{k}": (60, 600) for k in range(1, 9)}
+        self.assertEqual(runner.wire((before, after), ("optcast", MiB), 3),
+                         {"sent": 1, "received": 10, "server_sent": None, "server_received": None})
+        ran = {"seconds": [1, 2], "offloaded": 40, "fallbacks": 0}
+        for numbers, operations in (({"stream": 20}, 40), ({}, 2), ({"collective": "bcast+reduce"}, 4)):
+            kept = measure.keep_row(ran, {"iterations": 2, **numbers}, None)
+            self.assertEqual(kept["operations"], operations)
+
+    def test_stream_of_a_result(self):
+        launches = [{"seconds": [2], "offloaded": 20, "operations": 20, "wire": None}]
+        for described, volume, bandwidth in ((setup(servers=0, stream=20), 20 * MiB, 10 * 8 * MiB / 1e6),
+                                             (setup(servers=0), MiB, 8 * MiB / 2e6)):
+            made = results.make_row(described, {"scheme": "peers"}, MiB, launches)
+            self.assertEqual(made.volume, volume)
+            self.assertAlmostEqual(report.bandwidth(described, made)[0], bandwidth)
+            self.assertEqual(plot.point("bandwidth", made).split()[1], f"{bandwidth:.9g}")
 
     def test_counters(self):
         said = "host tx_bytes rx_bytes tx_packets rx_packets dropped\nh1 12 34 5 6 0\n"
@@ -445,6 +477,13 @@ class Page(unittest.TestCase):
         page = self.write(smoke=self.recorded)
         self.assertIn("| 1 MiB | optcast | 1.05 s | 1.00–1.25 s | 3 | 500 ms | 90.0 % (50.0–100.0) | 100 ms | all 9 |",
                       page)
+
+    def test_stream(self):
+        self.assertNotIn("before it waits for the first one", self.write(smoke=self.recorded))
+        self.recorded["setups"][0]["stream"] = 20
+        self.assertIn("An iteration starts 20 operations, one after another, before it waits for the first one: times, "
+                      "limits and bandwidths are of all 20 together, bytes of one operation, ",
+                      self.write(smoke=self.recorded))
 
     def test_no_old_pages(self):
         self.write(smoke=self.recorded)
@@ -904,8 +943,9 @@ class Simulate(unittest.TestCase):
 
     def test_rate_of_link(self):
         row = {"wire": {"rx_sum": 800, "tx_sum": 400, "hosts": 4}, "seconds": [1, 3]}
-        self.assertEqual(measure.rate_of_link(row), 100)
-        self.assertIsNone(measure.rate_of_link({"wire": None, "seconds": [1]}))
+        self.assertEqual(measure.rate_of_link(row, 1), 100)
+        self.assertEqual(measure.rate_of_link(row, 20), 2000)
+        self.assertIsNone(measure.rate_of_link({"wire": None, "seconds": [1]}, 1))
 
 
 if __name__ == "__main__":
