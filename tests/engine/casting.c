@@ -113,19 +113,34 @@ void casting_allgather(rank_t *rank, unsigned group, size_t block, bool in_place
     casting_check(rank, &a, 0);
 }
 
+/* What a root sends. */
+#define BCAST_SEED 77
+
+oc_status_t casting_start_bcast(rank_t *rank, unsigned group, uint8_t *buffer, size_t length,
+                                uint32_t root, bool blocking, outcome_t *outcome)
+{
+    oc_bcast_args_t args = {.buffer = buffer, .length = length, .root = root,
+                            .blocking = blocking, .finished = rank_on_finished, .arg = outcome};
+
+    if (rank->rank == root) {
+        casting_fill(buffer, length, root, BCAST_SEED);
+    }
+    return oc_bcast_start(rank_group(rank, group), &args);
+}
+
+bool casting_has_bcast(const uint8_t *buffer, size_t length, uint32_t root)
+{
+    return casting_fits(buffer, length, root, BCAST_SEED);
+}
+
 void casting_bcast(rank_t *rank, unsigned group, size_t length, uint32_t root)
 {
     uint8_t *buffer = calloc(1, length);
     outcome_t outcome = {0};
-    oc_bcast_args_t args = {.buffer = buffer, .length = length, .root = root, .blocking = true,
-                            .finished = rank_on_finished, .arg = &outcome};
 
-    if (rank->rank == root) {
-        casting_fill(buffer, length, root, 77);
-    }
-    CHECK(OC_OK == oc_bcast_start(rank_group(rank, group), &args));
+    CHECK(OC_OK == casting_start_bcast(rank, group, buffer, length, root, true, &outcome));
     CHECK(rank_wait(rank, &outcome, 1, 20));
-    CHECK(OC_OK == outcome.status && casting_fits(buffer, length, root, 77));
+    CHECK(OC_OK == outcome.status && casting_has_bcast(buffer, length, root));
     free(buffer);
 }
 

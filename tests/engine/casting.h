@@ -33,5 +33,9 @@ void casting_allgather(rank_t *rank, unsigned group, size_t block, bool in_place
 /* Of a rank that has found another one dead, which all others that live do as well before it returns. */
 void casting_outlive(rank_t *rank);
 void casting_bcast(rank_t *rank, unsigned group, size_t length, uint32_t root);
+/* Begins one, which is finished when outcome says so; buffer has the root's bytes then. */
+oc_status_t casting_start_bcast(rank_t *rank, unsigned group, uint8_t *buffer, size_t length,
+                                uint32_t root, bool blocking, outcome_t *outcome);
+bool casting_has_bcast(const uint8_t *buffer, size_t length, uint32_t root);
 
 #endif

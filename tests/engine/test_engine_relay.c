@@ -232,18 +232,6 @@ static void test_random_operations(void **state)
 #define PLACES      8
 #define PLACE_BYTES ((size_t) 128 << 10)
 
-static oc_status_t start_bcast(rank_t *rank, unsigned group, uint8_t *buffer, size_t length,
-                               uint32_t root, bool blocking, outcome_t *outcome)
-{
-    oc_bcast_args_t args = {.buffer = buffer, .length = length, .root = root,
-                            .blocking = blocking, .finished = rank_on_finished, .arg = outcome};
-
-    if (rank->rank == root) {
-        casting_fill(buffer, length, root, 5);
-    }
-    return oc_bcast_start(rank_group(rank, group), &args);
-}
-
 /* The others go on without rank 2, which gives nothing, until a place is needed that it has not read. */
 static void outrun(rank_t *rank)
 {
@@ -261,7 +249,7 @@ static void outrun(rank_t *rank)
     for (unsigned i = 0; i < NUM; i++) {
         length = NUM - 1 == i ? (PLACES + 1) * PLACE_BYTES : 10;
         buffers[i] = calloc(1, length);
-        CHECK(OC_OK == start_bcast(rank, 0, buffers[i], length, roots[i], false, &outcomes[i]));
+        CHECK(OC_OK == casting_start_bcast(rank, 0, buffers[i], length, roots[i], false, &outcomes[i]));
     }
     if (1 == rank->rank) {
         rank_linger(rank, 200); /* gives what there is room for */
@@ -270,7 +258,7 @@ static void outrun(rank_t *rank)
     for (unsigned i = 0; i < NUM; i++) {
         length = NUM - 1 == i ? (PLACES + 1) * PLACE_BYTES : 10;
         CHECK(rank_wait(rank, &outcomes[i], 1, 20) && OC_OK == outcomes[i].status);
-        CHECK(casting_fits(buffers[i], length, roots[i], 5));
+        CHECK(casting_has_bcast(buffers[i], length, roots[i]));
         free(buffers[i]);
     }
 }
@@ -487,19 +475,19 @@ static bool hand_on_late(rank_t *rank, unsigned leaders)
     while (!rank_leads(rank) && atomic_load(&rank->shared->operations) < leaders) {
         usleep(1000);
     }
-    goes_on = OC_OK == start_bcast(rank, 0, buffer, length, 0, true, &late);
+    goes_on = OC_OK == casting_start_bcast(rank, 0, buffer, length, 0, true, &late);
     while (goes_on && rank_leads(rank) && !rank_group(rank, 0)->relay->cast_over) {
         rank_linger(rank, 1);
     }
-    if (OC_OK == start_bcast(rank, 1, small, sizeof(small), 0, true, &other)) {
-        CHECK(rank_wait(rank, &other, 1, 20) && casting_fits(small, sizeof(small), 0, 5));
+    if (OC_OK == casting_start_bcast(rank, 1, small, sizeof(small), 0, true, &other)) {
+        CHECK(rank_wait(rank, &other, 1, 20) && casting_has_bcast(small, sizeof(small), 0));
     }
     if (rank_leads(rank)) {
         CHECK(!goes_on || (NULL != rank_group(rank, 0)->relay && !late.done));
         atomic_fetch_add(&rank->shared->operations, 1);
     }
     CHECK(!goes_on || (rank_wait(rank, &late, 1, 20) && OC_OK == late.status));
-    CHECK(!goes_on || casting_fits(buffer, length, 0, 5));
+    CHECK(!goes_on || casting_has_bcast(buffer, length, 0));
     free(buffer);
     return goes_on;
 }
