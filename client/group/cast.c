@@ -118,7 +118,7 @@ static oc_status_t cast_start(cast_t *cast)
     }
     group->client->now = oc_clock_ns();
     status = oc_multicast_start(group->client->multicast, group->cast, &cast->args,
-                                group->client->now);
+                                group->client->now, NULL);
     oc_quiet_begin(group->client);
     return status;
 }
@@ -190,10 +190,10 @@ static void cast_fail(oc_collective_t *collective)
     oc_relay_fail(collective->group, collective->status);
 }
 
-/* Multicast has a queue of its own, and takes nothing while it calls back. */
+/* Multicast has a queue of its own, what the ranks of a host do together has not. */
 static bool cast_may_begin(const oc_group_t *group)
 {
-    return NULL == group->node || 0 == group->num_running;
+    return NULL == group->node || group->num_running < OC_RELAYS;
 }
 
 static const oc_collective_ops_t allgather_ops = {

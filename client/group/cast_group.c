@@ -71,8 +71,6 @@ static oc_multicast_params_t params_of(const oc_group_t *group)
 {
     oc_multicast_params_t params = all_of(group);
 
-    /* a leader of a host has one operation at a time */
-    params.alternates = NULL == group->node;
     if (NULL != group->node) {
         params.num_ranks = group->node->num_hosts;
         params.rank = group->node->host;
@@ -276,7 +274,9 @@ static void multicast_leave(oc_group_t *group)
         oc_multicast_leave(group->client->multicast, group->cast);
         group->cast = NULL;
     }
-    oc_relay_drop(group);
+    while (NULL != group->relay) {
+        oc_relay_drop(group);
+    }
     oc_node_free(group);
 }
 

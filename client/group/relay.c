@@ -5,6 +5,9 @@
  * them, and the leader multicasts what it has of them. Then all steps are the leader's: in each it
  * hands on what has come meanwhile, from whichever hosts, until one says that it is the last. The
  * leader keeps all that has come, so that nobody whom it waits for can make it lose anything.
+ *
+ * The next operation is with multicast from its begin on. The ranks of the host commit it (node/ring.h), and when all
+ * have, one of the leader's steps says that its blocks come now. Then the leader goes on with its steps of the first.
  */
 #include "client/group/relay.h"
 
@@ -82,7 +85,7 @@ static oc_status_t start_to_multicast(oc_relay_t *relay)
                            .blocking = relay->args->blocking,
                            .finished = relay_on_cast_finished, .arg = relay};
 
-    return oc_multicast_start(client->multicast, relay->group->cast, &args, client->now);
+    return oc_multicast_start(client->multicast, relay->group->cast, &args, client->now, &relay->cast);
 }
 
 static oc_status_t relay_prepare(oc_relay_t *relay)
@@ -94,7 +97,6 @@ static oc_status_t relay_prepare(oc_relay_t *relay)
         return OC_ERR_NO_MEMORY;
     }
     relay->what = hash_of(relay);
-    relay->first = oc_ring_given(group->node->ring);
     relay->looked = group->client->now;
     oc_relay_begin_blocks(relay);
     oc_relay_keep_own(relay);
@@ -102,6 +104,19 @@ static oc_status_t relay_prepare(oc_relay_t *relay)
         status = make_vector(relay);
     }
     return OC_OK == status && oc_relay_leads(relay) ? start_to_multicast(relay) : status;
+}
+
+static void append(oc_group_t *group, oc_relay_t *relay)
+{
+    if (NULL == group->relay) {
+        group->relay = relay;
+        oc_relay_open(relay);
+        DL_APPEND2(group->client->relays, group, node_prev, node_next);
+    } else {
+        group->relay->behind = relay;
+    }
+    relay->number = ++group->relays_begun;
+    oc_ring_commit(group->node->ring, relay->number);
 }
 
 oc_status_t oc_relay_begin(oc_collective_t *collective, const oc_cast_args_t *args)
@@ -122,8 +137,7 @@ oc_status_t oc_relay_begin(oc_collective_t *collective, const oc_cast_args_t *ar
         }
         return status;
     }
-    group->relay = relay;
-    DL_APPEND2(group->client->relays, group, node_prev, node_next);
+    append(group, relay);
     return OC_OK;
 }
 
@@ -135,29 +149,39 @@ static void relay_finish(oc_group_t *group)
     group->cast_closed = group->relay->closed;
     group->client->cast_news = true;
     oc_relay_drop(group);
+    if (NULL != group->relay) {
+        group->relay->looked = group->client->now;
+        oc_relay_open(group->relay);
+    }
     oc_collective_finish(collective, status);
 }
 
 /* One of each: what the network brings is looked at in between. */
+static bool take_steps(oc_relay_t *relay)
+{
+    oc_relay_t *giver = oc_relay_giver(relay);
+    bool moved = oc_relay_give_block(giver);
+
+    moved = oc_relay_take_block(giver) || moved;
+    return (oc_relay_leads(relay) ? oc_relay_feed(relay) : oc_relay_take_piece(relay)) || moved;
+}
+
 static bool relay_progress(oc_group_t *group)
 {
-    oc_relay_t *relay = group->relay;
+    oc_relay_t *relay = group->relay, *giver = oc_relay_giver(relay);
     char text[OC_RING_TEXT_SIZE];
     uint32_t member;
     /* what was handed on before still counts: so this comes first, and is judged last */
     bool failed = oc_ring_has_failed(group->node->ring, &member, text), moved = false;
 
     if (OC_OK == relay->status && !relay->over) {
-        moved = oc_relay_give_block(relay);
-        moved = oc_relay_take_block(relay) || moved;
-        moved = (oc_relay_leads(relay) ? oc_relay_feed(relay) : oc_relay_take_piece(relay))
-                || moved;
+        moved = take_steps(relay);
     }
     if (moved) {
         relay->looked = group->client->now;
     } else if (!relay->over && failed) {
         oc_group_fail(group, OC_ERR_UNREACHABLE, text);
-    } else if (!relay->over && oc_relay_agrees(relay, OC_RELAY_LEADER, relay->first)) {
+    } else if (!relay->over && oc_relay_agrees(giver, OC_RELAY_LEADER, giver->first)) {
         oc_relay_look_at_stages(relay);
         oc_relay_look_for_death(relay);
     }
@@ -183,6 +207,7 @@ bool oc_client_relays_progress(oc_client_t *client)
 static bool waits_for_host(const oc_relay_t *relay)
 {
     return !oc_relay_leads(relay) || !oc_relay_has_taken_blocks(relay)
+           || (NULL != relay->behind && !relay->behind->open)
            || (oc_relay_may_feed(relay) && !oc_ring_has_room(relay->group->node->ring));
 }
 

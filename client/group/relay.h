@@ -5,12 +5,16 @@
  * others, if there are any, give it theirs and get all blocks from it, through the ring that they
  * share (node/ring.h). doc/multicast.md has the steps.
  *
- * A group has at most one under way. Callers hold the lock of the client.
+ * The steps of a second one begin in the middle of the first one's, as soon as all ranks of the host have begun it.
+ * Callers hold the lock of the client.
  */
 #ifndef OC_CLIENT_GROUP_RELAY_H
 #define OC_CLIENT_GROUP_RELAY_H
 
 #include "client/state/types.h"
+
+/* Most that a group has under way. */
+#define OC_RELAYS 2u
 
 /*
  * Begins an operation of the group. args: the caller's, by rank, with stages for memory of devices;

@@ -30,9 +30,19 @@ void oc_relay_begin_blocks(oc_relay_t *relay)
     relay->take = relay->give;
 }
 
+static bool is_giving(const oc_relay_t *relay)
+{
+    return NULL != relay && relay->open && !is_at_end(relay, &relay->take);
+}
+
+oc_relay_t *oc_relay_giver(oc_relay_t *relay)
+{
+    return is_giving(relay->behind) ? relay->behind : relay;
+}
+
 bool oc_relay_has_taken_blocks(const oc_relay_t *relay)
 {
-    return is_at_end(relay, &relay->take);
+    return !is_giving(relay) && !is_giving(relay->behind);
 }
 
 /* Bytes of the step where the cursor is. */
@@ -88,7 +98,7 @@ static void take_into_vector(oc_relay_t *relay, size_t length, const uint8_t *fr
         oc_relay_scatter(relay, at, length, from);
     }
     if (!relay->cast_over) {
-        oc_multicast_more(relay->group->client->multicast, relay->group->cast);
+        oc_multicast_more(relay->group->client->multicast, relay->cast);
     }
 }
 

@@ -32,6 +32,7 @@ typedef struct {
     uint32_t num_ranges;
     uint8_t last;              /* the operation is over … */
     uint8_t closed;            /* … and was the last one of the group that multicast serves */
+    uint8_t gives_way;         /* the blocks of the next one come now */
     range_t ranges[MAX_RANGES];
 } piece_t;
 
@@ -51,7 +52,7 @@ static size_t arrived(const oc_relay_t *relay, uint32_t host)
         return oc_relay_member_length(relay, OC_RELAY_LEADER);
     }
     return relay->cast_over ? relay->map.lengths[host]
-                            : oc_cast_arrived(relay->group->cast, host);
+                            : oc_cast_arrived(relay->cast, host);
 }
 
 /* What is handed on of a host's block; false: nothing, now. */
@@ -118,6 +119,15 @@ static size_t least_bytes(const oc_relay_t *relay)
     return share < MOST_BYTES ? share : MOST_BYTES;
 }
 
+/* Nobody is waited for who has not begun the next operation. */
+static bool gives_way(const oc_relay_t *relay)
+{
+    const oc_relay_t *behind = relay->behind;
+
+    return NULL != behind && !behind->open && !relay->cast_over
+           && oc_ring_committed(relay->group->node->ring) >= behind->number;
+}
+
 /* Whether there may be enough to hand on that it is worth looking. */
 bool oc_relay_may_feed(const oc_relay_t *relay)
 {
@@ -126,11 +136,11 @@ bool oc_relay_may_feed(const oc_relay_t *relay)
     if (!oc_relay_has_taken_blocks(relay)) {
         return false;
     }
-    if (relay->cast_over) {
+    if (relay->cast_over || gives_way(relay)) {
         return true;
     }
     return !small && relay->left > 0
-           && (oc_cast_has_all(relay->group->cast)
+           && (oc_cast_has_all(relay->cast)
                || fragments_here(relay) - relay->news >= LEAST_FRAGMENTS);
 }
 
@@ -138,14 +148,21 @@ static void publish(oc_relay_t *relay, piece_t *piece)
 {
     const oc_node_t *node = relay->group->node;
     uint64_t step = oc_ring_given(node->ring);
+    bool next = gives_way(relay);
 
     piece->last = relay->cast_over && 0 == relay->left;
-    piece->closed = piece->last && oc_cast_group_is_closed(relay->group->cast);
+    /* what comes behind may be over by multicast before this has been handed on */
+    piece->closed = piece->last && NULL == relay->behind
+                    && oc_multicast_is_closed(relay->group->client->multicast, relay->group->cast);
+    piece->gives_way = next;
     relay->over = 0 != piece->last;
     relay->closed = 0 != piece->closed;
     oc_ring_give(node->ring, relay->what, OC_RELAY_LEADER);
     oc_ring_publish(node->ring, step);
     oc_ring_take(node->ring, OC_RELAY_LEADER);
+    if (next) {
+        oc_relay_open(relay->behind);
+    }
 }
 
 bool oc_relay_feed(oc_relay_t *relay)
@@ -160,7 +177,8 @@ bool oc_relay_feed(oc_relay_t *relay)
     }
     piece = oc_ring_place(node->ring, OC_RELAY_LEADER, oc_ring_given(node->ring));
     bytes = find_ranges(relay, piece, oc_ring_place_size(node->ring) - sizeof(*piece), hosts);
-    if (bytes < least_bytes(relay) && !relay->cast_over && !oc_cast_has_all(relay->group->cast)) {
+    if (bytes < least_bytes(relay) && !relay->cast_over && !oc_cast_has_all(relay->cast)
+        && !gives_way(relay)) {
         relay->news = fragments_here(relay);
         return false;
     }
@@ -200,6 +218,7 @@ bool oc_relay_take_piece(oc_relay_t *relay)
     uint64_t step = oc_ring_taken(node->ring);
     const piece_t *piece;
     uint32_t count;
+    bool next;
 
     if (!oc_relay_has_taken_blocks(relay)
         || !oc_ring_is_published(node->ring, OC_RELAY_LEADER, step)
@@ -213,7 +232,9 @@ bool oc_relay_take_piece(oc_relay_t *relay)
     oc_ring_give(node->ring, relay->what, OC_RELAY_LEADER);
     piece = oc_ring_place(node->ring, OC_RELAY_LEADER, step);
     count = piece->num_ranges;
-    if (count > MAX_RANGES || !take_ranges(relay, piece, count)) {
+    next = 0 != piece->gives_way;
+    if (count > MAX_RANGES || !take_ranges(relay, piece, count)
+        || (next && (NULL == relay->behind || relay->behind->open))) {
         oc_group_fail(relay->group, OC_ERR_INVALID,
                       "what another rank of the host hands on makes no sense");
         return true;
@@ -221,5 +242,8 @@ bool oc_relay_take_piece(oc_relay_t *relay)
     relay->closed = 0 != piece->closed;
     relay->over = 0 != piece->last;
     oc_ring_take(node->ring, OC_RELAY_LEADER);
+    if (next) {
+        oc_relay_open(relay->behind);
+    }
     return true;
 }

@@ -20,6 +20,12 @@ size_t oc_relay_member_length(const oc_relay_t *relay, uint32_t member)
     return oc_relay_length(relay->args, oc_relay_rank_of(relay, member));
 }
 
+void oc_relay_open(oc_relay_t *relay)
+{
+    relay->open = true;
+    relay->first = oc_ring_given(relay->group->node->ring);
+}
+
 void oc_relay_free(oc_relay_t *relay)
 {
     oc_relay_map_free(&relay->map);
@@ -32,8 +38,10 @@ void oc_relay_free(oc_relay_t *relay)
 
 void oc_relay_fail(oc_group_t *group, oc_status_t status)
 {
-    if (NULL != group->relay && OC_OK == group->relay->status) {
-        group->relay->status = status;
+    for (oc_relay_t *relay = group->relay; NULL != relay; relay = relay->behind) {
+        if (OC_OK == relay->status) {
+            relay->status = status;
+        }
     }
 }
 
@@ -51,11 +59,12 @@ static void stop_ringing(oc_group_t *group)
 
 void oc_relay_drop(oc_group_t *group)
 {
+    oc_relay_t *relay = group->relay;
+
+    group->relay = relay->behind;
+    oc_relay_free(relay);
     if (NULL == group->relay) {
-        return;
+        DL_DELETE2(group->client->relays, group, node_prev, node_next);
+        stop_ringing(group);
     }
-    DL_DELETE2(group->client->relays, group, node_prev, node_next);
-    stop_ringing(group);
-    oc_relay_free(group->relay);
-    group->relay = NULL;
 }

@@ -21,15 +21,19 @@ struct oc_relay {
     oc_group_t *group;
     oc_collective_t *collective;
     const oc_cast_args_t *args;
+    oc_relay_t *behind;        /* begun after it; NULL: none, or this is the second one itself */
+    uint64_t number;           /* among the operations of the group, from 1 on */
     oc_relay_map_t map;
     uint64_t what;             /* has to be the same for all ranks of the host */
-    uint64_t first;            /* step */
+    bool open;                 /* its blocks may come … */
+    uint64_t first;            /* … from this step on, which is its own, if it has any before the end of the one before */
     oc_relay_cursor_t give, take;
     oc_status_t status;        /* not OC_OK: the group has failed */
     bool over;                 /* nothing more is to be done */
     uint64_t looked;           /* when something moved last, or it was looked whether others live */
     bool closed;               /* as in the last piece */
     /* of a leader: */
+    oc_cast_group_t *cast;     /* that has the operation */
     uint8_t *vector;           /* packed: the caller's buffer, or … */
     bool own_vector;           /* … its own, whose parts are copied */
     size_t ready;              /* bytes of its host's block that are in the vector */
@@ -47,13 +51,16 @@ bool oc_relay_leads(const oc_relay_t *relay);
 uint32_t oc_relay_rank_of(const oc_relay_t *relay, uint32_t member);
 size_t oc_relay_member_length(const oc_relay_t *relay, uint32_t member);
 
+/* The next step of the ring is its first one, or the first after those of the one before. */
+void oc_relay_open(oc_relay_t *relay);
+
 /*
- * The group has failed with this status: the operation ends as soon as nothing refers to its
+ * The group has failed with this status: its operations end as soon as nothing refers to their
  * memory.
  */
 void oc_relay_fail(oc_group_t *group, oc_status_t status);
 
-/* Frees what is under way without calling back, once multicast has let go of it. */
+/* Frees the first one without calling back, once multicast has let go of it; the one behind it is the first one then. */
 void oc_relay_drop(oc_group_t *group);
 
 /* One that belongs to no group. */

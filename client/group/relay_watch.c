@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "client/group/group.h"
+#include "client/group/relay_blocks.h"
 #include "client/group/relay_state.h"
 
 /*
@@ -45,7 +46,7 @@ static bool waits_for_all(const oc_relay_t *relay)
 {
     const oc_node_t *node = relay->group->node;
 
-    return !oc_ring_has_room(node->ring) || relay->take.member < node->num_members;
+    return !oc_ring_has_room(node->ring) || !oc_relay_has_taken_blocks(relay);
 }
 
 void oc_relay_look_for_death(oc_relay_t *relay)

@@ -221,6 +221,7 @@ struct oc_group {
                                       not known yet */
     oc_cast_group_t *cast;         /* of OC_SERVICE_MULTICAST, from the set-up on; else NULL */
     oc_relay_t *relay;             /* what one rank of the host does for all; NULL: nothing is under way */
+    uint64_t relays_begun;         /* so far */
     bool cast_closed;              /* without a cast: all ranks leave multicast */
     bool cast_told;                /* it goes on without multicast, which was said */
     char way[OC_WAY_SIZE];         /* what carries it, once it is live */

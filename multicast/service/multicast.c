@@ -86,7 +86,7 @@ oc_status_t oc_multicast_join(oc_multicast_t *multicast, const oc_multicast_para
     oc_status_t status = oc_cast_member_join(multicast, params, terms, own, false, now, &member,
                                              error, error_size);
 
-    if (OC_OK == status && params->alternates) {
+    if (OC_OK == status) {
         status = oc_companion_join(member, params, terms, now, error, error_size);
         if (OC_OK != status) {
             oc_cast_member_leave(member);
@@ -292,15 +292,13 @@ void oc_multicast_refuse(uint8_t bytes[OC_MULTICAST_RECORD_SIZE])
 }
 
 oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group,
-                               const oc_cast_args_t *args, uint64_t now)
+                               const oc_cast_args_t *args, uint64_t now, oc_cast_group_t **which)
 {
     oc_cast_member_t *member = oc_cast_member_of(multicast, group);
-    oc_status_t status;
+    oc_status_t status = oc_companion_start(&member, args, now);
 
-    if (NULL != member->companion) {
-        status = oc_companion_start(&member, args, now);
-    } else {
-        status = oc_cast_start(group, args, now);
+    if (NULL != which) {
+        *which = member->core;
     }
     oc_cast_member_look(member);
     oc_cast_member_wake(member);
@@ -311,8 +309,7 @@ bool oc_multicast_is_closed(const oc_multicast_t *multicast, const oc_cast_group
 {
     const oc_cast_member_t *member = oc_cast_member_of(multicast, group);
 
-    return oc_cast_group_is_closed(group)
-           && (NULL == member->companion || 0 == oc_cast_pending(member->companion->core));
+    return oc_cast_group_is_closed(group) && 0 == oc_cast_pending(member->companion->core);
 }
 
 void oc_multicast_fail(oc_multicast_t *multicast, oc_cast_group_t *group, oc_status_t status,
@@ -326,9 +323,9 @@ void oc_multicast_fail(oc_multicast_t *multicast, oc_cast_group_t *group, oc_sta
     }
 }
 
-void oc_multicast_more(oc_multicast_t *multicast, const oc_cast_group_t *group)
+void oc_multicast_more(oc_multicast_t *multicast, const oc_cast_group_t *which)
 {
-    oc_cast_member_wake(oc_cast_member_of(multicast, group));
+    oc_cast_member_wake(oc_cast_member_of(multicast, which));
 }
 
 static void on_datagram(void *arg, const oc_origin_t *from, const uint8_t *bytes, size_t length)

@@ -57,7 +57,6 @@ typedef struct {
     const uint8_t *records;    /* num_ranks * OC_MULTICAST_RECORD_SIZE bytes, in rank order */
     const uint8_t *contacts;   /* of the neighbours: OC_CONTACT_MAX bytes each, in their order */
     bool patient;              /* ranks may be elsewhere for long: no timeout for probing */
-    bool alternates;           /* operations may overlap, by two groups; equal on all ranks. For oc_multicast_join */
 } oc_multicast_params_t;
 
 /* What the ranks of a group agree on; of oc_multicast_judge, for oc_multicast_join. */
@@ -182,11 +181,12 @@ bool oc_multicast_show_is_over(oc_multicast_t *multicast, uint64_t now);
 void oc_multicast_show_end(oc_multicast_t *multicast);
 
 /*
- * oc_cast_start, for a group of oc_multicast_join; progress goes on with it. If it alternates, the operation may be
- * given to its companion, which nobody else sees: what becomes of that becomes of the group.
+ * oc_cast_start, for a group of oc_multicast_join; progress goes on with it. *which, unless which is NULL, is what has
+ * the operation: the group, or its companion, whose operations overlap with its own. It is for oc_multicast_more and
+ * questions about the operation; what becomes of it becomes of the group.
  */
 oc_status_t oc_multicast_start(oc_multicast_t *multicast, oc_cast_group_t *group,
-                               const oc_cast_args_t *args, uint64_t now);
+                               const oc_cast_args_t *args, uint64_t now, oc_cast_group_t **which);
 
 /* As oc_cast_group_is_closed, of all operations that were started. */
 bool oc_multicast_is_closed(const oc_multicast_t *multicast, const oc_cast_group_t *group);
@@ -195,8 +195,8 @@ bool oc_multicast_is_closed(const oc_multicast_t *multicast, const oc_cast_group
 void oc_multicast_fail(oc_multicast_t *multicast, oc_cast_group_t *group, oc_status_t status,
                        const char *reason);
 
-/* More of its own block is ready than was: see oc_cast_args_t. Not of a group that alternates. */
-void oc_multicast_more(oc_multicast_t *multicast, const oc_cast_group_t *group);
+/* More of its own block is ready than was: see oc_cast_args_t. Of what has the operation. */
+void oc_multicast_more(oc_multicast_t *multicast, const oc_cast_group_t *which);
 
 /* Frees a group of oc_multicast_join. Does not wait for peers. NULL is allowed. */
 void oc_multicast_leave(oc_multicast_t *multicast, oc_cast_group_t *group);

@@ -51,6 +51,11 @@ tests_engine_test_engine_alternate_SOURCES = tests/engine/test_engine_alternate.
 tests_engine_test_engine_alternate_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_alternate_LDADD = libocfaults.la libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
 
+check_PROGRAMS += tests/engine/test_engine_ahead
+tests_engine_test_engine_ahead_SOURCES = tests/engine/test_engine_ahead.c $(engine_casting) $(engine_harness)
+tests_engine_test_engine_ahead_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_ahead_LDADD = libocfaults.la libocclient.la $(CMOCKA_LIBS) -lpthread -ldl
+
 check_PROGRAMS += tests/engine/test_engine_relay
 tests_engine_test_engine_relay_SOURCES = tests/engine/test_engine_relay.c $(engine_casting) $(engine_harness)
 tests_engine_test_engine_relay_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
