@@ -173,6 +173,26 @@ command_heal() {
     in_network switch ip link set "p$k" master switch
 }
 
+# The trunk between the two is not shaped.
+command_move() {
+    local host ports=() error
+
+    [ $# -ge 1 ] || fail "move needs a host"
+    for host in "$@"; do
+        ports+=("p$(host_number "$host")")
+    done
+    error=$(
+        {
+            echo "link add second address 02:00:00:00:00:fd type bridge stp_state 0 forward_delay 0 mcast_snooping 0"
+            echo "link add trunk1 mtu $mtu type veth peer name trunk2 mtu $mtu"
+            echo "link set trunk1 addrgenmode none master switch up"
+            echo "link set trunk2 addrgenmode none master second up"
+            printf 'link set %s master second\n' "${ports[@]}"
+            echo "link set second addrgenmode none up"
+        } | in_network switch ip -batch - 2>&1
+    ) || fail "cannot make a second switch: ${error%%$'\n'*}"
+}
+
 # sent K|switch DEVICE: bytes, packets and drops of what that side of a link has sent. The shaper's counters
 # have the headers of all packets; those of the interface count those of a large piece once.
 sent() {
