@@ -18,6 +18,11 @@
 #define FRAME_BITS  0x7fffffu
 #define FIRST_FRAME 0x100u
 
+uint16_t oc_flood_burst_port(const oc_flood_place_t *place)
+{
+    return UINT16_MAX == place->port ? UINT16_MAX - 1 : place->port + 1;
+}
+
 static bool may_be_joined(struct in_addr address)
 {
     uint32_t number = ntohl(address.s_addr);

@@ -13,9 +13,12 @@ typedef struct {
     oc_interface_t interface;
     struct in_addr probes;     /* address that some hosts join … */
     struct in_addr marks;      /* … and one that those join that watch */
-    uint16_t port;
+    uint16_t port;             /* of marks */
     uint64_t token;            /* of the group, or of the test alone */
 } oc_flood_place_t;
+
+/* That of bursts. Nobody has a socket there, also of those that have joined the address for the sake of data. */
+uint16_t oc_flood_burst_port(const oc_flood_place_t *place);
 
 /*
  * For a test that somebody else has chosen, who has set all of place but the interface. where: its

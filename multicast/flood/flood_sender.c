@@ -68,8 +68,10 @@ static void flood_sender_end(oc_flood_sender_t *sender)
 static bool send_frame(oc_flood_sender_t *sender, const oc_flood_frame_t *frame,
                        struct in_addr address, uint64_t now)
 {
+    bool is_mark = OC_FLOOD_FRAME_MARK == frame->kind;
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr = address,
-                             .sin_port = htons(sender->place->port)};
+                             .sin_port = htons(is_mark ? sender->place->port
+                                                       : oc_flood_burst_port(sender->place))};
     uint8_t bytes[OC_FLOOD_FRAME_SIZE];
 
     oc_flood_frame_encode(sender->seal, sender->place->token, frame, bytes);

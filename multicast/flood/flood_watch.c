@@ -47,7 +47,7 @@ static void open_packets(oc_flood_watch_t *watch)
     struct in_addr addresses[OC_FLOOD_CONTROLS + 1];
     oc_watch_filter_t filter = {
         .addresses = addresses, .num_addresses = OC_FLOOD_CONTROLS + 1,
-        .port = watch->place->port, .byte_at = OC_FLOOD_INDEX_AT, .below = SAMPLE};
+        .port = oc_flood_burst_port(watch->place), .byte_at = OC_FLOOD_INDEX_AT, .below = SAMPLE};
 
     for (uint32_t i = 0; i < OC_FLOOD_CONTROLS; i++) {
         addresses[i] = oc_flood_control(i);

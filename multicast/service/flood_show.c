@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A flood test for those that are no ranks. It has a token, a key and an address of its own, as its
- * watchers have no part in the group. It is among the tests of groups, and moves on with them.
+ * A flood test for those that are no ranks. It has a token and a key of its own, as its watchers have no
+ * part in the group, but the group's address: a switch that prunes passes on to another one what hosts there
+ * have joined, and only what the ranks of all hosts have joined comes to wherever data comes. It is among the
+ * tests of groups, and moves on with them.
  */
 #include <string.h>
 #include <sys/random.h>
@@ -35,12 +37,12 @@ bool oc_multicast_show_begin(oc_multicast_t *multicast, const oc_cast_group_t *g
     const oc_cast_transports_t *transports = &multicast->transports;
     oc_flood_place_t place;
 
-    if (NULL == member || NULL != multicast->show
+    if (NULL == member || NULL == member->slot || NULL != multicast->show
         || !show_random(&call->token, sizeof(call->token))
         || !show_random(call->key, sizeof(call->key))) {
         return false;
     }
-    call->probes = oc_multicast_trial(&transports->range, call->token);
+    call->probes = member->slot->address;
     call->marks = oc_multicast_spare(&transports->range, 1);
     call->port = (uint16_t) transports->settings->multicast_port;
     place = (oc_flood_place_t) {.interface = transports->interfaces[member->carrier],

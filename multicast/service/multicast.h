@@ -74,7 +74,7 @@ typedef struct {
 typedef struct {
     uint64_t token;            /* random, and so is … */
     uint8_t key[OC_JOB_KEY_SIZE]; /* … the key, which is for this test alone */
-    struct in_addr probes, marks; /* addresses: of what they are not to join, and to join … */
+    struct in_addr probes, marks; /* addresses: of what they are not to join, which is the group's, and to join … */
     uint16_t port;             /* … with this port */
 } oc_flood_call_t;
 
@@ -168,8 +168,8 @@ void oc_multicast_flood_note(oc_multicast_t *multicast, const oc_multicast_terms
 bool oc_multicast_may_flood(const oc_multicast_t *multicast, const oc_cast_group_t *group);
 
 /*
- * A flood test of the network of a group, for others to watch: this process joins the address of the
- * probes, and is to send them. It goes on without the group, too. false: it cannot, or has one.
+ * A flood test of the network of a group, for others to watch: this process is to send. It goes on without
+ * the group, too, and stays at its address until then. false: it cannot, or has one.
  */
 bool oc_multicast_show_begin(oc_multicast_t *multicast, const oc_cast_group_t *group,
                              oc_flood_call_t *call);

@@ -6,7 +6,7 @@
 # Test: default 240 parts
 set -eu
 
-all_parts=(pruning flooding no_querier blind noise communicators away one_host rows budget servers)
+all_parts=(pruning flooding no_querier blind noise communicators away one_host rows budget servers second_switch)
 if [ "${1:-}" = --list ]; then
     for part in "${all_parts[@]}"; do
         case $part in
@@ -28,6 +28,7 @@ times=5
 # Of a whole job a bystander may get its flood test, on switches that flood, and what set-up broadcasts.
 most_of_bystander=300000
 flooded='optcast: communicator .*: the network delivers multicast to hosts that have not joined: h[24] sees on .*'
+exposed_line='the network delivers multicast to servers, which have not joined it: '
 blind='optcast: communicator .*: no host can tell whether the network delivers multicast only to those who join, .*'
 
 # as PRIVILEGED: whether ranks may look at packets from now on.
@@ -395,7 +396,7 @@ expect_flooded() {
     has_line "$tmp/$1.log" "^rank 0: .* $2 flooded\$" || not_ok "$1: rank 0 does not count $2 flooded servers" "$tmp/$1.log"
     [ "$(grep -c -E '^rank [12]: .* 0 flooded$' "$tmp/$1.log")" -eq 2 ] ||
         not_ok "$1: others than rank 0 have looked" "$tmp/$1.log"
-    [ "$(grep -c "$exposed" "$tmp/$1.log")" -eq $(($2 > 0)) ] || not_ok "$1: there is not one line, or none" "$tmp/$1.log"
+    [ "$(grep -c "$exposed_line" "$tmp/$1.log")" -eq $(($2 > 0)) ] || not_ok "$1: there is not one line, or none" "$tmp/$1.log"
 }
 
 # saw NAME VIEW COUNT: so many servers have answered so, as the log of rank 0 says at level debug.
@@ -411,7 +412,6 @@ is_under_way() {
 
 # Whether multicast reaches servers, which have no rank on their hosts. What a test finds changes nothing else.
 test_servers() {
-    local exposed='the network delivers multicast to servers, which have not joined it: '
     local names='10.77.0.[45]:[0-9]* sees it on eth0, 10.77.0.[45]:[0-9]* on eth0; IGMP snooping' seconds status job cut=0
 
     new_cluster
@@ -419,7 +419,7 @@ test_servers() {
     as privileged
     exposed flooded-servers multicast=udp
     expect_flooded flooded-servers 2
-    has_line "$tmp/flooded-servers.log" "$exposed$names" || not_ok "servers: the line does not name them" "$tmp/flooded-servers.log"
+    has_line "$tmp/flooded-servers.log" "$exposed_line$names" || not_ok "servers: the line does not name them" "$tmp/flooded-servers.log"
     exposed helped-servers multicast=udp -- nonblocking=1 nap=0.05
     expect_flooded helped-servers 2
     exposed own-progress multicast=udp progress=mpi -- nap=0.01
@@ -452,7 +452,7 @@ test_servers() {
     has_line "$tmp/rows-servers.log" '^rank 0: .* 1 flooded$' || not_ok "servers: rank 0 has not looked" "$tmp/rows-servers.log"
     [ "$(grep -c -E '^rank [1-3]: .* 0 flooded$' "$tmp/rows-servers.log")" -eq 3 ] ||
         not_ok "servers: others than rank 0 have looked" "$tmp/rows-servers.log"
-    [ "$(grep -c "$exposed" "$tmp/rows-servers.log")" -eq 1 ] || not_ok "servers: there is not one line" "$tmp/rows-servers.log"
+    [ "$(grep -c "$exposed_line" "$tmp/rows-servers.log")" -eq 1 ] || not_ok "servers: there is not one line" "$tmp/rows-servers.log"
     # switches that know who has joined
     new_cluster --snooping
     start_servers 4 5
@@ -460,9 +460,27 @@ test_servers() {
     exposed guarded-servers multicast=udp
     expect_flooded guarded-servers 0
     saw guarded-servers 3 2
-    wrapper=()
     exposed auto-servers multicast=auto
     expect_flooded auto-servers 0
+    saw auto-servers 3 2
+    wrapper=()
+}
+
+# A switch that prunes, and behind it one that does not, with a rank and a server: what the rank has joined is passed on to
+# that switch, and there to the server. The ranks' own test may see that, so they are told to multicast.
+test_second_switch() {
+    new_cluster --snooping
+    cluster move 3 5
+    start_servers 4 5
+    as privileged
+    wrapper=(env OMPI_MCA_coll_optcast_verbose=2)
+    exposed second-switch multicast=udp
+    wrapper=()
+    expect_flooded second-switch 1
+    has_line "$tmp/second-switch.log" "${exposed_line}10\\.77\\.0\\.5:[0-9]* sees it on eth0; IGMP snooping" ||
+        not_ok "second-switch: the line does not name the server" "$tmp/second-switch.log"
+    [ "$(grep -c 'flood test: server 10.77.0.4:[0-9]* says 3: eth0' "$tmp/second-switch.log")" -eq 1 ] ||
+        not_ok "second-switch: the server of the first switch does not say that it is guarded" "$tmp/second-switch.log"
 }
 
 begin_cluster_test snooping
