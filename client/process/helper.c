@@ -255,7 +255,9 @@ void oc_helper_give_way(oc_client_t *client)
 {
     client->driven = client->now;
     client->helped = client->helped && client->background > 0;
-    if (NULL != client->helper && ON_THE_NETWORK == client->helper->sleep) {
+    if (NULL != client->helper
+        && (ON_THE_NETWORK == client->helper->sleep
+            || (UNTIL_WOKEN == client->helper->sleep && oc_exposure_is_tested(client)))) {
         helper_ring(client->helper);
     }
 }

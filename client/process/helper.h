@@ -20,7 +20,7 @@ typedef struct oc_helper oc_helper_t;
  * The first call starts the thread, if the client is to have one.
  */
 void oc_helper_notice(oc_client_t *client, bool background);
-/* The application has moved the client on, and may do so again soon. */
+/* The application has moved the client on, and may do so again soon. What is no collective may have begun. */
 void oc_helper_give_way(oc_client_t *client);
 /* Waits until the thread has ended. The client may have none. */
 void oc_helper_end(oc_client_t *client);

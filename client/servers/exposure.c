@@ -18,13 +18,18 @@
  * From when the last group has become live: others of the job may be tested for floods, which what
  * this one sends could blind.
  */
-#define REST (1 * OC_SECOND)
+#define REST      (1 * OC_SECOND)
+#define MOST_REST (10 * OC_SECOND)
 
-/* For an answer, and for all: servers watch for ten seconds. */
+/* For an answer, and until all is sent: servers watch for ten seconds. */
 #define PATIENCE (1 * OC_SECOND)
 #define LONGEST  (8 * OC_SECOND)
 
-#define NAMES_SIZE 400
+/* A server that could not tell is asked again after a while, which is as long as it rests itself and more. */
+#define MOST_TRIES 3u
+#define AGAIN      (10 * OC_SECOND)
+
+#define NAMES_SIZE 448
 #define MOST_NAMED 4u
 
 typedef enum {
@@ -37,40 +42,67 @@ typedef enum {
 struct oc_exposure {
     stage_t stage;
     uint64_t due;              /* the end of the stage */
-    uint64_t end;              /* of all, once it has begun */
+    uint64_t latest;           /* when it is due, whatever comes meanwhile */
+    uint64_t end;              /* of what is sent, once it has begun */
     uint64_t token;
     unsigned flooded;          /* servers … */
     char names[NAMES_SIZE];    /* … of which these are the first */
 };
 
-/* A server that was asked: never again, though its connection ends and there is another one. */
+/* A server that was asked, also if its connection ends and there is another one. */
 struct oc_exposed_name {
     char name[OC_NAME_SIZE];
+    unsigned tries;
+    bool knows;                /* and has told it */
     struct oc_exposed_name *next;
 };
 
-static bool was_asked(const oc_connection_t *connection)
+/* NULL: it was not asked. */
+static oc_exposed_name_t *find_asked(const oc_connection_t *connection)
 {
-    const oc_exposed_name_t *asked;
+    oc_exposed_name_t *asked;
 
     LL_FOREACH (connection->client->exposed, asked) {
         if (0 == strcmp(asked->name, connection->name)) {
-            return true;
+            break;
         }
     }
-    return false;
+    return asked;
 }
 
-/* Without memory it may be asked again. */
+/* Without memory it may be asked any number of times. */
 static void note_asked(oc_connection_t *connection)
 {
-    oc_exposed_name_t *asked = calloc(1, sizeof(*asked));
+    oc_exposed_name_t *asked = find_asked(connection);
 
     connection->exposed = OC_EXPOSURE_ASKED;
-    if (NULL != asked) {
+    if (NULL == asked) {
+        asked = calloc(1, sizeof(*asked));
+        if (NULL == asked) {
+            return;
+        }
         memcpy(asked->name, connection->name, sizeof(asked->name));
         LL_PREPEND(connection->client->exposed, asked);
     }
+    asked->tries++;
+}
+
+static bool is_done_with(const oc_connection_t *connection)
+{
+    const oc_exposed_name_t *asked = find_asked(connection);
+
+    return NULL != asked && (asked->knows || asked->tries >= MOST_TRIES);
+}
+
+/* Its test is over, and it may have another one. */
+static void release_server(oc_connection_t *connection, bool knows)
+{
+    oc_exposed_name_t *asked = find_asked(connection);
+
+    if (NULL != asked) {
+        asked->knows = asked->knows || knows;
+    }
+    connection->exposed = is_done_with(connection) ? OC_EXPOSURE_OVER : OC_EXPOSURE_NEW;
 }
 
 /* Not on this host, whose addresses this process may have joined. */
@@ -86,14 +118,14 @@ static bool is_on_other_host(const oc_connection_t *connection)
            && !IN6_ARE_ADDR_EQUAL(&here, &there);
 }
 
-/* One that is on this host, or embedded in a rank, or has been asked, is left out for good. */
+/* One that is on this host, or embedded in a rank, or done with, is left out for good. */
 static bool awaits_test(oc_connection_t *connection)
 {
     if (OC_EXPOSURE_NEW != connection->exposed || 0 == connection->users
         || OC_UPLINK_READY != connection->uplink.state) {
         return false;
     }
-    if (connection->of_rank || was_asked(connection) || !is_on_other_host(connection)) {
+    if (connection->of_rank || is_done_with(connection) || !is_on_other_host(connection)) {
         connection->exposed = OC_EXPOSURE_OVER;
     }
     return OC_EXPOSURE_NEW == connection->exposed;
@@ -136,17 +168,23 @@ bool oc_exposure_is_tested(const oc_client_t *client)
     return NULL != client->exposure && RESTING != client->exposure->stage;
 }
 
-static void exposure_plan(oc_client_t *client)
+/* Not earlier than so. */
+static void exposure_plan(oc_client_t *client, uint64_t wait)
 {
+    uint64_t due = client->now + wait;
+
     if (!client->exposes || oc_exposure_is_tested(client) || !any_awaits_test(client)) {
         return;
     }
     if (NULL == client->exposure) {
         client->exposure = calloc(1, sizeof(*client->exposure));
+        if (NULL == client->exposure) {
+            return;
+        }
+        client->exposure->latest = due + MOST_REST;
     }
-    if (NULL != client->exposure) {
-        client->exposure->due = client->now + REST;
-    }
+    due = due > client->exposure->due ? due : client->exposure->due;
+    client->exposure->due = due < client->exposure->latest ? due : client->exposure->latest;
 }
 
 /* There may be many thousand groups: none is looked for. */
@@ -155,7 +193,7 @@ void oc_exposure_consider(const oc_group_t *group)
     oc_client_t *client = group->client;
 
     client->exposes = client->exposes || may_expose(group);
-    exposure_plan(client);
+    exposure_plan(client, REST);
 }
 
 static void exposure_end(oc_client_t *client)
@@ -219,19 +257,29 @@ static void ask_what_they_saw(oc_client_t *client)
     }
 }
 
-/* Whether a server is that far. One whose connection is over is not, for good. */
-static bool any_is(oc_client_t *client, oc_exposed_t exposed)
+/* Those whose connections have ended meanwhile. */
+static void drop_lost(oc_client_t *client)
 {
     oc_connection_t *connection;
-    bool found = false;
 
     DL_FOREACH (client->connections, connection) {
         if (OC_UPLINK_READY != connection->uplink.state && OC_EXPOSURE_NEW != connection->exposed) {
             connection->exposed = OC_EXPOSURE_OVER;
         }
-        found = found || exposed == connection->exposed;
     }
-    return found;
+}
+
+/* Whether a server is that far. */
+static bool any_is(const oc_client_t *client, oc_exposed_t exposed)
+{
+    const oc_connection_t *connection;
+
+    DL_FOREACH (client->connections, connection) {
+        if (exposed == connection->exposed) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Those that are that far. One that watches, or may do so, does not have to any more. */
@@ -242,7 +290,7 @@ static void leave_out(oc_client_t *client, oc_exposed_t exposed)
     DL_FOREACH (client->connections, connection) {
         if (exposed == connection->exposed) {
             oc_debug("server %s does not say whether it sees multicast", connection->name);
-            connection->exposed = OC_EXPOSURE_OVER;
+            release_server(connection, false);
             if (OC_EXPOSURE_LOOKED != exposed && OC_UPLINK_READY == connection->uplink.state) {
                 say_look(connection);
             }
@@ -281,7 +329,7 @@ void oc_exposure_sight(oc_connection_t *connection, const oc_sight_t *sight)
     if (OC_EXPOSURE_LOOKED == connection->exposed && OC_VIEW_FLOODED == sight->view) {
         note_flooded(connection, text);
     }
-    connection->exposed = OC_EXPOSURE_OVER;
+    release_server(connection, OC_EXPOSURE_LOOKED == connection->exposed && sight->view > OC_VIEW_BLIND);
 }
 
 /* ---- step by step ---- */
@@ -311,7 +359,7 @@ static void tell_exposed(oc_client_t *client)
             exposure->names, others);
 }
 
-/* Servers that have come meanwhile have a test of their own. */
+/* Servers that have come meanwhile have a test of their own, and so have those that could not tell. */
 static void conclude_exposure(oc_client_t *client)
 {
     for (oc_exposed_t exposed = OC_EXPOSURE_ASKED; exposed < OC_EXPOSURE_OVER; exposed++) {
@@ -319,7 +367,7 @@ static void conclude_exposure(oc_client_t *client)
     }
     tell_exposed(client);
     exposure_end(client);
-    exposure_plan(client);
+    exposure_plan(client, AGAIN);
 }
 
 static void begin_to_gather(oc_client_t *client)
@@ -359,6 +407,9 @@ static void exposure_gather(oc_client_t *client)
 static void exposure_show(oc_client_t *client)
 {
     if (!oc_multicast_show_is_over(client->multicast, client->now)) {
+        if (client->now >= client->exposure->end) {
+            conclude_exposure(client);
+        }
         return;
     }
     oc_multicast_show_end(client->multicast);
@@ -379,14 +430,12 @@ void oc_exposure_progress(oc_client_t *client)
         }
         return;
     }
+    drop_lost(client);
     if (GATHERING == exposure->stage) {
         exposure_gather(client);
     } else if (SHOWING == exposure->stage) {
         exposure_show(client);
     } else if (!any_is(client, OC_EXPOSURE_LOOKED) || client->now >= exposure->due) {
-        conclude_exposure(client);
-    }
-    if (oc_exposure_is_tested(client) && client->now >= client->exposure->end) {
         conclude_exposure(client);
     }
 }

@@ -57,7 +57,7 @@ typedef struct {
 
 /* How far the test is whether multicast reaches a server that has not joined it. */
 typedef enum {
-    OC_EXPOSURE_NEW,           /* there was none */
+    OC_EXPOSURE_NEW,           /* there is none, and may be one */
     OC_EXPOSURE_ASKED,         /* to watch */
     OC_EXPOSURE_WATCHED,       /* by the server */
     OC_EXPOSURE_LOOKED,        /* it was asked what it has seen */

@@ -25,6 +25,9 @@
 #define TOKEN   0x0123456789abcdefull
 #define SECOND  OC_SECOND
 
+/* Until servers that could not tell are asked again. */
+#define AGAIN (10 * SECOND)
+
 /* ---- made up ---- */
 
 static bool floods, over, shown;
@@ -202,12 +205,19 @@ static void pass(uint64_t time)
     oc_exposure_progress(&client);
 }
 
-static void begin(void)
+static void begin_after(uint64_t wait)
 {
     oc_exposure_consider(&group);
-    pass(SECOND);
+    pass(wait - 1);
+    assert_false(shown);
+    pass(1);
     assert_true(oc_exposure_is_tested(&client));
     assert_int_equal(client.pending, 1);
+}
+
+static void begin(void)
+{
+    begin_after(SECOND);
 }
 
 static void end(void)
@@ -255,9 +265,9 @@ static void test_flooded(void **state)
     assert_int_equal(counters.servers_flooded, 2);
 }
 
-static void play(unsigned count, oc_view_t view)
+static void play_after(uint64_t wait, unsigned count, oc_view_t view)
 {
-    begin();
+    begin_after(wait);
     for (unsigned i = 0; i < count; i++) {
         say(i, OC_VIEW_OPEN);
     }
@@ -271,7 +281,12 @@ static void play(unsigned count, oc_view_t view)
     end();
 }
 
-/* A server is asked once; one that comes later is no reason for another line. */
+static void play(unsigned count, oc_view_t view)
+{
+    play_after(SECOND, count, view);
+}
+
+/* A server that has told it is not asked again; one that comes later is no reason for another line. */
 static void test_later(void **state)
 {
     (void) state;
@@ -318,12 +333,38 @@ static void test_nothing_to_say(void **state)
     (void) state;
     (void) add_server(true, false);
     play(1, OC_VIEW_GUARDED);
+    assert_null(client.exposure);
     (void) add_server(true, false);
     play(2, OC_VIEW_BLIND);
     (void) add_server(true, false);
-    play(3, OC_VIEW_NONE);
+    play_after(AGAIN, 3, OC_VIEW_NONE);
     assert_int_equal(num_lines, 0);
     assert_int_equal(counters.servers_flooded, 0);
+}
+
+/* A server that could not tell is asked again, two times. */
+static void test_tries(void **state)
+{
+    (void) state;
+    (void) add_server(true, false);
+    (void) add_server(true, false);
+    play(2, OC_VIEW_BLIND);
+    play_after(AGAIN, 2, OC_VIEW_NONE);
+    begin_after(AGAIN);
+    say(0, OC_VIEW_NONE);
+    say(1, OC_VIEW_OPEN);
+    pass(0);
+    over = true;
+    pass(0);
+    say(1, OC_VIEW_FLOODED);
+    pass(0);
+    end();
+    assert_int_equal(num_lines, 1);
+    assert_int_equal(counters.servers_flooded, 1);
+    assert_int_equal(shows, 3);
+    assert_null(client.exposure);
+    oc_exposure_consider(&group);
+    assert_null(client.exposure);
 }
 
 static void test_many(void **state)
@@ -335,7 +376,7 @@ static void test_many(void **state)
     }
     play(SERVERS, OC_VIEW_FLOODED);
     assert_int_equal(num_lines, 1);
-    assert_non_null(strstr(last_line, " and 2 others; IGMP snooping"));
+    assert_non_null(strstr(last_line, "dddd on eth0 and 2 others; IGMP snooping"));
 }
 
 /* Those that have no part in it, and processes that have none. */
@@ -393,7 +434,20 @@ static void test_rest(void **state)
     assert_null(client.exposure);
 }
 
-/* Servers that never answer are asked once, and waited for in no step. */
+/* A program that makes communicators all the time. */
+static void test_put_off(void **state)
+{
+    (void) state;
+    (void) add_server(true, false);
+    for (unsigned i = 0; i < 22; i++) {
+        assert_false(shown);
+        oc_exposure_consider(&group);
+        pass(SECOND / 2);
+    }
+    assert_true(shown);
+}
+
+/* Servers that never answer are waited for in no step. */
 static void test_silent(void **state)
 {
     (void) state;
@@ -403,13 +457,12 @@ static void test_silent(void **state)
     assert_true(shown);
     pass(1);
     end();
-    assert_null(client.exposure);
     /* it may watch all the same */
     expect(0, OC_CONTROL_WATCH);
     expect(0, OC_CONTROL_LOOK);
     (void) add_server(true, false);
     (void) add_server(true, false);
-    begin();
+    begin_after(AGAIN);
     say(1, OC_VIEW_OPEN);
     pass(SECOND);
     assert_true(shown);
@@ -444,6 +497,25 @@ static void test_slow_show(void **state)
     end();
     /* it need not watch any more */
     expect(0, OC_CONTROL_LOOK);
+}
+
+/* All is sent in the last moment: servers are still there to be asked. */
+static void test_last_moment(void **state)
+{
+    (void) state;
+    (void) add_server(true, false);
+    begin();
+    say(0, OC_VIEW_OPEN);
+    pass(0);
+    pass(8 * SECOND - 1);
+    over = true;
+    pass(1);
+    expect(0, OC_CONTROL_WATCH);
+    expect(0, OC_CONTROL_LOOK);
+    say(0, OC_VIEW_FLOODED);
+    pass(0);
+    end();
+    assert_int_equal(counters.servers_flooded, 1);
 }
 
 static void test_lost(void **state)
@@ -482,7 +554,7 @@ static void test_lies(void **state)
     oc_exposure_sight(&connections[0], &sight);
     assert_int_equal(connections[0].exposed, OC_EXPOSURE_ASKED);
     say(0, OC_VIEW_FLOODED);
-    assert_int_equal(connections[0].exposed, OC_EXPOSURE_OVER);
+    assert_int_equal(connections[0].exposed, OC_EXPOSURE_NEW);
     say(0, OC_VIEW_OPEN);
     say(0, OC_VIEW_FLOODED);
     pass(0);
@@ -516,8 +588,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_flooded), TEST(test_later), TEST(test_reconnected), TEST(test_nothing_to_say),
-        TEST(test_many), TEST(test_nobody), TEST(test_rest), TEST(test_silent),
-        TEST(test_slow_show), TEST(test_lost), TEST(test_lies), TEST(test_drop),
+        TEST(test_tries), TEST(test_many), TEST(test_nobody), TEST(test_rest), TEST(test_put_off), TEST(test_silent),
+        TEST(test_slow_show), TEST(test_last_moment), TEST(test_lost), TEST(test_lies), TEST(test_drop),
     };
 
     alarm(60);

@@ -113,7 +113,7 @@ void mca_coll_optcast_pvars_register(void)
          "too, because the kernel refuses to filter them or they were not recognised",
          &counters->open_sockets);
     pvar("servers_flooded", "Servers on which multicast arrives that they have not joined, as this "
-         "process has found out", &counters->servers_flooded);
+         "process has found out, if it is the first one of the job", &counters->servers_flooded);
     pvar("helper_wakes", "Times that the thread woke which moves collectives on while the program "
          "computes", &counters->helper_wakes);
     pvar("failures", "Offloaded operations that ended with an error", &counters->failures);
