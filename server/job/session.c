@@ -123,22 +123,44 @@ static bool is_reachable(const oc_session_t *session)
                                     == (int) session->job->num_aggregators;
 }
 
-/* false: the session is gone. */
-static bool session_handle(oc_session_t *session, oc_control_t *message)
+/* false, here and below: that is none of what may come. */
+static bool session_take_join(oc_session_t *session, const oc_control_t *message)
 {
-    if (!is_due(session, message)) {
-        unexpected(session, message);
+    if (!is_reachable(session)) {
         return false;
     }
+    reach(session);
+    oc_registry_join(session, &message->join);
+    return true;
+}
+
+static bool session_take_pong(oc_session_t *session, const oc_control_t *message)
+{
+    if (!session_is_leaf(session)) {
+        return false;
+    }
+    oc_pulse_answer(&session->pulse, message->ping);
+    return true;
+}
+
+static bool session_take_route(oc_session_t *session, const oc_control_t *message)
+{
+    const oc_leaf_route_t *route = &message->route;
+
+    if (!route_fits(session, route)) {
+        return false;
+    }
+    session->routes |= UINT64_C(1) << route->aggregator;
+    add_route(session, route->aggregator, route->address.data, route->address.length);
+    return true;
+}
+
+/* What a session that goes on may say. */
+static bool session_take(oc_session_t *session, oc_control_t *message)
+{
     switch (message->type) {
     case OC_CONTROL_JOIN:
-        if (is_reachable(session)) {
-            reach(session);
-            oc_registry_join(session, &message->join);
-            return true;
-        }
-        unexpected(session, message);
-        return false;
+        return session_take_join(session, message);
     case OC_CONTROL_LEAVE:
         oc_registry_leave(session, &message->leave);
         return true;
@@ -146,27 +168,9 @@ static bool session_handle(oc_session_t *session, oc_control_t *message)
         oc_heartbeat_pinged(session, message->ping);
         return true;
     case OC_CONTROL_PONG:
-        if (session_is_leaf(session)) {
-            oc_pulse_answer(&session->pulse, message->ping);
-            return true;
-        }
-        unexpected(session, message);
-        return false;
-    case OC_CONTROL_BYE:
-        oc_session_close(session);
-        return false;
-    case OC_CONTROL_JOB_ERROR:
-        gave_up(session, &message->notice);
-        return false;
+        return session_take_pong(session, message);
     case OC_CONTROL_ROUTE:
-        if (route_fits(session, &message->route)) {
-            session->routes |= UINT64_C(1) << message->route.aggregator;
-            add_route(session, message->route.aggregator, message->route.address.data,
-                      message->route.address.length);
-            return true;
-        }
-        unexpected(session, message);
-        return false;
+        return session_take_route(session, message);
     case OC_CONTROL_WATCH:
         oc_vigil_begin(session, &message->lookout);
         explicit_bzero(message->lookout.key, sizeof(message->lookout.key));
@@ -175,9 +179,28 @@ static bool session_handle(oc_session_t *session, oc_control_t *message)
         oc_vigil_look(session, message->look);
         return true;
     default:
-        unexpected(session, message);
         return false;
     }
+}
+
+/* false: the session is gone. */
+static bool session_handle(oc_session_t *session, oc_control_t *message)
+{
+    bool due = is_due(session, message);
+
+    if (due && OC_CONTROL_BYE == message->type) {
+        oc_session_close(session);
+        return false;
+    }
+    if (due && OC_CONTROL_JOB_ERROR == message->type) {
+        gave_up(session, &message->notice);
+        return false;
+    }
+    if (due && session_take(session, message)) {
+        return true;
+    }
+    unexpected(session, message);
+    return false;
 }
 
 static void vanished(oc_session_t *session, oc_status_t status)
