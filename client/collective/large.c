@@ -202,11 +202,24 @@ static size_t fine_chunk(const oc_allreduce_t *allreduce, size_t share)
     return (allreduce->bytes + division->period - 1) / division->period * division->least / fewest;
 }
 
+/*
+ * Among which a vector is divided. Beside an Allgather by multicast servers have most of it, and need as much under way
+ * as where they are as many as hosts: with the chunks of all lanes their links would idle.
+ */
+static size_t count_lanes(const oc_allreduce_t *allreduce)
+{
+    const oc_group_t *group = allreduce->base.group;
+    bool beside = OC_RESULT_TO_BLOCKS == allreduce->args.to
+                  && OC_BESIDE_ALLGATHER == group->hints.reduce_scatter_beside;
+
+    return beside && group->servers->num_peers > 0 ? group->servers->num_peers : oc_blocks_lanes(allreduce);
+}
+
 /* How large chunks are: the same on all ranks. */
 static uint32_t choose_chunk(const oc_allreduce_t *allreduce)
 {
     const oc_group_t *group = allreduce->base.group;
-    size_t lanes = oc_blocks_lanes(allreduce);
+    size_t lanes = count_lanes(allreduce);
     size_t share = (allreduce->bytes + lanes - 1) / lanes;
     size_t chunk = group->servers->chunk_bytes / OC_MIN_CHUNK * OC_MIN_CHUNK;
     size_t fine = fine_chunk(allreduce, share);
