@@ -290,10 +290,21 @@ void oc_ring_take(oc_ring_t *ring, uint32_t owner)
     wake(ring, owner);
 }
 
-void oc_ring_commit(oc_ring_t *ring, uint64_t count)
+static void set_committed(const oc_ring_t *ring, uint64_t count)
 {
     atomic_store_explicit(&head_of(ring, ring->self)->committed, count, memory_order_release);
+}
+
+void oc_ring_commit(oc_ring_t *ring, uint64_t count)
+{
+    set_committed(ring, count);
     wake_all(ring);
+}
+
+void oc_ring_commit_to(oc_ring_t *ring, uint64_t count, uint32_t member)
+{
+    set_committed(ring, count);
+    wake(ring, member);
 }
 
 uint64_t oc_ring_committed(const oc_ring_t *ring)

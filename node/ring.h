@@ -102,6 +102,8 @@ void oc_ring_take(oc_ring_t *ring, uint32_t owner);
  * that only grows. And what all members, this one included, have at least.
  */
 void oc_ring_commit(oc_ring_t *ring, uint64_t count);
+/* The same, for the one member that may wait for it: others are not woken. */
+void oc_ring_commit_to(oc_ring_t *ring, uint64_t count, uint32_t member);
 uint64_t oc_ring_committed(const oc_ring_t *ring);
 
 /* Whether a member's process has not ended, as far as that can be known; a system call. */

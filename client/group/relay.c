@@ -106,7 +106,7 @@ static oc_status_t relay_prepare(oc_relay_t *relay)
     return OC_OK == status && oc_relay_leads(relay) ? start_to_multicast(relay) : status;
 }
 
-static void append(oc_group_t *group, oc_relay_t *relay)
+static void relay_append(oc_group_t *group, oc_relay_t *relay)
 {
     if (NULL == group->relay) {
         group->relay = relay;
@@ -116,7 +116,7 @@ static void append(oc_group_t *group, oc_relay_t *relay)
         group->relay->behind = relay;
     }
     relay->number = ++group->relays_begun;
-    oc_ring_commit(group->node->ring, relay->number);
+    oc_ring_commit_to(group->node->ring, relay->number, OC_RELAY_LEADER);
 }
 
 oc_status_t oc_relay_begin(oc_collective_t *collective, const oc_cast_args_t *args)
@@ -137,7 +137,7 @@ oc_status_t oc_relay_begin(oc_collective_t *collective, const oc_cast_args_t *ar
         }
         return status;
     }
-    append(group, relay);
+    relay_append(group, relay);
     return OC_OK;
 }
 

@@ -18,31 +18,11 @@ static void skip_empty(const oc_relay_t *relay, oc_relay_cursor_t *cursor)
     }
 }
 
-static bool is_at_end(const oc_relay_t *relay, const oc_relay_cursor_t *cursor)
-{
-    return cursor->member == relay->group->node->num_members;
-}
-
 void oc_relay_begin_blocks(oc_relay_t *relay)
 {
     relay->give = (oc_relay_cursor_t) {.member = OC_RELAY_LEADER + 1};
     skip_empty(relay, &relay->give);
     relay->take = relay->give;
-}
-
-static bool is_giving(const oc_relay_t *relay)
-{
-    return NULL != relay && relay->open && !is_at_end(relay, &relay->take);
-}
-
-oc_relay_t *oc_relay_giver(oc_relay_t *relay)
-{
-    return is_giving(relay->behind) ? relay->behind : relay;
-}
-
-bool oc_relay_has_taken_blocks(const oc_relay_t *relay)
-{
-    return !is_giving(relay) && !is_giving(relay->behind);
 }
 
 /* Bytes of the step where the cursor is. */
@@ -65,7 +45,7 @@ bool oc_relay_give_block(oc_relay_t *relay)
     const oc_node_t *node = relay->group->node;
     uint64_t step = oc_ring_given(node->ring);
 
-    if (is_at_end(relay, &relay->give) || !oc_ring_has_room(node->ring)) {
+    if (oc_relay_is_at_end(relay, &relay->give) || !oc_ring_has_room(node->ring)) {
         return false;
     }
     if (relay->give.member == node->self) {
@@ -110,7 +90,7 @@ bool oc_relay_take_block(oc_relay_t *relay)
     const uint8_t *from;
     size_t length;
 
-    if (is_at_end(relay, &relay->take) || step == oc_ring_given(node->ring)) {
+    if (oc_relay_is_at_end(relay, &relay->take) || step == oc_ring_given(node->ring)) {
         return false;
     }
     if (!oc_ring_is_published(node->ring, owner, step) || !oc_relay_agrees(relay, owner, step)) {

@@ -12,14 +12,8 @@
 /* Before the first step of an operation. */
 void oc_relay_begin_blocks(oc_relay_t *relay);
 
-/* Of a group's first operation: the one whose blocks come now, which is it or the one behind it. */
-oc_relay_t *oc_relay_giver(oc_relay_t *relay);
-
 /* A step each: whether one was done, or the group has failed. */
 bool oc_relay_give_block(oc_relay_t *relay);
 bool oc_relay_take_block(oc_relay_t *relay);
-
-/* Whether this rank has taken all of them, and those of the operation behind it, if that has begun its steps. */
-bool oc_relay_has_taken_blocks(const oc_relay_t *relay);
 
 #endif

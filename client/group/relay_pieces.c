@@ -119,12 +119,25 @@ static size_t least_bytes(const oc_relay_t *relay)
     return share < MOST_BYTES ? share : MOST_BYTES;
 }
 
-/* Nobody is waited for who has not begun the next operation. */
+/* Copies of the next one's blocks take no longer than what the network brings of this one, or fit into a ring. */
+static bool is_short(const oc_relay_t *relay, const oc_relay_t *behind)
+{
+    const oc_node_t *node = relay->group->node;
+    size_t given = behind->map.lengths[node->host] - oc_relay_member_length(behind, OC_RELAY_LEADER);
+
+    return given <= oc_relay_map_total(&relay->map) || given <= oc_ring_place_size(node->ring);
+}
+
+/*
+ * Nobody is waited for who has not begun the next operation. What is there of the first one is handed on before: its end
+ * may follow soon, and the ranks that give the blocks of the next one need not be in MPI.
+ */
 static bool gives_way(const oc_relay_t *relay)
 {
     const oc_relay_t *behind = relay->behind;
 
-    return NULL != behind && !behind->open && !relay->cast_over
+    return NULL != behind && !behind->open && !relay->cast_over && is_short(relay, behind)
+           && (0 == relay->left || !oc_cast_has_all(relay->cast))
            && oc_ring_committed(relay->group->node->ring) >= behind->number;
 }
 

@@ -20,6 +20,26 @@ size_t oc_relay_member_length(const oc_relay_t *relay, uint32_t member)
     return oc_relay_length(relay->args, oc_relay_rank_of(relay, member));
 }
 
+bool oc_relay_is_at_end(const oc_relay_t *relay, const oc_relay_cursor_t *cursor)
+{
+    return cursor->member == relay->group->node->num_members;
+}
+
+static bool is_giving(const oc_relay_t *relay)
+{
+    return NULL != relay && relay->open && !oc_relay_is_at_end(relay, &relay->take);
+}
+
+oc_relay_t *oc_relay_giver(oc_relay_t *relay)
+{
+    return is_giving(relay->behind) ? relay->behind : relay;
+}
+
+bool oc_relay_has_taken_blocks(const oc_relay_t *relay)
+{
+    return !is_giving(relay) && !is_giving(relay->behind);
+}
+
 void oc_relay_open(oc_relay_t *relay)
 {
     relay->open = true;

@@ -51,6 +51,13 @@ bool oc_relay_leads(const oc_relay_t *relay);
 uint32_t oc_relay_rank_of(const oc_relay_t *relay, uint32_t member);
 size_t oc_relay_member_length(const oc_relay_t *relay, uint32_t member);
 
+/* All blocks are over for the cursor. */
+bool oc_relay_is_at_end(const oc_relay_t *relay, const oc_relay_cursor_t *cursor);
+/* Of a group's first operation: the one whose blocks come now, which is it or the one behind it. */
+oc_relay_t *oc_relay_giver(oc_relay_t *relay);
+/* Whether this rank has taken all blocks, and those of the operation behind it, if that has begun its steps. */
+bool oc_relay_has_taken_blocks(const oc_relay_t *relay);
+
 /* The next step of the ring is its first one, or the first after those of the one before. */
 void oc_relay_open(oc_relay_t *relay);
 

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "client/group/group.h"
-#include "client/group/relay_blocks.h"
 #include "client/group/relay_state.h"
 
 /*

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,8 +27,8 @@
 #define LEADERS 2u
 #define PATIENCE (10 * OC_SECOND)
 
-/* Two hosts. */
-static const uint8_t layout[RANKS] = {1, 1, 1, 2, 2, 2};
+static const uint8_t two_hosts[RANKS] = {1, 1, 1, 2, 2, 2}, uneven[RANKS] = {1, 2, 2, 2, 2, 3};
+static const uint8_t *layout;
 
 static void settle_in(rank_t *rank)
 {
@@ -39,7 +40,7 @@ static void settle_in(rank_t *rank)
 
 static bool is_leader(const rank_t *rank)
 {
-    return 0 == rank->rank || 3 == rank->rank;
+    return 0 == rank->rank || layout[rank->rank] != layout[rank->rank - 1];
 }
 
 static void start_block(rank_t *rank, allgather_t *a, size_t block, unsigned seed)
@@ -76,11 +77,18 @@ static void count_in(rank_t *rank)
     atomic_fetch_add(&rank->shared->operations, 1);
 }
 
-static void run(void (*body)(rank_t *rank))
+/* So many ranks do not end well. */
+static void run_with(const uint8_t *hosts, void (*body)(rank_t *rank), int victims)
 {
     oc_job_settings_t settings = cast_settings();
 
-    assert_int_equal(ranks_run(RANKS, &settings, body, 100), 0);
+    layout = hosts;
+    assert_int_equal(ranks_run(RANKS, &settings, body, 100), victims);
+}
+
+static void run(void (*body)(rank_t *rank))
+{
+    run_with(two_hosts, body, 0);
 }
 
 /* ---- the blocks of the next one ---- */
@@ -195,11 +203,49 @@ static void test_many(void **state)
 {
     (void) state;
     run(at_random);
+    run_with(uneven, at_random, 0);
     faults_install("drop=0.05,duplicate=0.02,reorder=0.05,seed=5");
     run(at_random);
 }
 
+/* A root that is no leader gives more than an Allgather brings, or less. */
+static void bcast_behind(rank_t *rank)
+{
+    static const size_t lengths[] = {3000000, 200000, 10};
+    uint8_t *buffer = malloc(lengths[0]);
+    allgather_t first, last;
+    outcome_t outcome;
+
+    settle_in(rank);
+    for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        outcome = (outcome_t) {0};
+        memset(buffer, 0, lengths[i]);
+        start_block(rank, &first, 40000, 2);
+        CHECK(OC_OK == casting_start_bcast(rank, 0, buffer, lengths[i], 4, false, &outcome));
+        start_block(rank, &last, 1, 3);
+        end(rank, &first);
+        CHECK(rank_wait(rank, &outcome, 1, 20) && OC_OK == outcome.status);
+        CHECK(casting_has_bcast(buffer, lengths[i], 4));
+        end(rank, &last);
+    }
+    free(buffer);
+}
+
+static void test_bcast_behind(void **state)
+{
+    (void) state;
+    run(bcast_behind);
+    run_with(uneven, bcast_behind, 0);
+}
+
 /* ---- failures, and the end of multicast ---- */
+
+static void expect_failure(rank_t *rank, allgather_t *a)
+{
+    CHECK(rank_wait(rank, &a->outcome, 1, 20));
+    CHECK(a->outcome.status < OC_OK && OC_DECLINED != a->outcome.status);
+    casting_release(a);
+}
 
 /* One rank gives up while two are under way: both fail on all ranks. */
 static void abandoned(rank_t *rank)
@@ -210,20 +256,85 @@ static void abandoned(rank_t *rank)
     start_block(rank, &first, 3000000, 2);
     start_block(rank, &next, 3000000, 3);
     if (4 == rank->rank) {
+        CHECK(NULL != rank_group(rank, 0)->relay->behind);
         oc_group_give_up(rank_group(rank, 0), OC_ERR_NO_MEMORY, "rank 4 has had enough");
     }
-    CHECK(rank_wait(rank, &first.outcome, 1, 20) && first.outcome.status < OC_OK);
-    CHECK(rank_wait(rank, &next.outcome, 1, 20) && next.outcome.status < OC_OK);
+    expect_failure(rank, &first);
+    expect_failure(rank, &next);
     CHECK(NULL == rank_group(rank, 0)->relay);
     CHECK(OC_GROUP_FAILED == oc_group_state(rank_group(rank, 0)));
-    casting_release(&first);
-    casting_release(&next);
 }
 
 static void test_rank_that_gives_up(void **state)
 {
     (void) state;
     run(abandoned);
+}
+
+/* Rank 5 is gone when all count on its blocks. */
+static void widowed(rank_t *rank)
+{
+    allgather_t first, next;
+
+    settle_in(rank);
+    start_block(rank, &first, 3000000, 2);
+    start_block(rank, &next, 3000000, 3);
+    if (5 == rank->rank) {
+        CHECK(NULL != rank_group(rank, 0)->relay->behind);
+        kill(getpid(), SIGKILL);
+    }
+    expect_failure(rank, &first);
+    expect_failure(rank, &next);
+    casting_outlive(rank);
+    _exit(EXIT_SUCCESS); /* there is one less to meet at the end */
+}
+
+static void test_rank_that_dies(void **state)
+{
+    (void) state;
+    run_with(two_hosts, widowed, 1);
+}
+
+/* About the second one only. */
+static void disagreeing(rank_t *rank)
+{
+    allgather_t first, next;
+
+    settle_in(rank);
+    start_block(rank, &first, 100000, 2);
+    start_block(rank, &next, 100000, 4 == rank->rank ? 4 : 3);
+    CHECK(rank_wait(rank, &first.outcome, 1, 20));
+    casting_release(&first);
+    expect_failure(rank, &next);
+    CHECK(NULL != strstr(oc_group_reason(rank_group(rank, 0)), "disagree"));
+}
+
+static void test_ranks_that_disagree(void **state)
+{
+    (void) state;
+    run(disagreeing);
+}
+
+/* Processes end with two under way, at any moment. */
+static void left(rank_t *rank)
+{
+    static uint8_t bytes[RANKS * 3000000 + 100];
+    oc_allgather_args_t args = {.recv = bytes, .block = 3000000, .finished = rank_on_finished};
+    static outcome_t outcomes[2];
+
+    settle_in(rank);
+    for (unsigned i = 0; i < 2; i++) {
+        args.arg = &outcomes[i];
+        CHECK(OC_OK == oc_allgather_start(rank_group(rank, 0), &args));
+    }
+    CHECK(NULL != rank_group(rank, 0)->relay->behind);
+    rank_linger(rank, 3 * rank->rank);
+}
+
+static void test_ranks_that_leave(void **state)
+{
+    (void) state;
+    run(left);
 }
 
 /* More than a host's ring has places for. */
@@ -289,7 +400,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_blocks_come_before_the_end),
         cmocka_unit_test(test_rank_that_begins_late),
         cmocka_unit_test_teardown(test_many, mend_network),
+        cmocka_unit_test(test_bcast_behind),
         cmocka_unit_test(test_rank_that_gives_up),
+        cmocka_unit_test(test_rank_that_dies),
+        cmocka_unit_test(test_ranks_that_disagree),
+        cmocka_unit_test(test_ranks_that_leave),
         cmocka_unit_test_teardown(test_end_of_multicast_behind, mend_network),
     };
 
