@@ -211,8 +211,12 @@ static size_t count_lanes(const oc_allreduce_t *allreduce)
     const oc_group_t *group = allreduce->base.group;
     bool beside = OC_RESULT_TO_BLOCKS == allreduce->args.to
                   && OC_BESIDE_ALLGATHER == group->hints.reduce_scatter_beside;
+    size_t lanes = oc_blocks_lanes(allreduce), peers = group->servers->num_peers;
 
-    return beside && group->servers->num_peers > 0 ? group->servers->num_peers : oc_blocks_lanes(allreduce);
+    if (!beside || 0 == peers) {
+        return lanes;
+    }
+    return peers > lanes - peers ? peers : lanes - peers;
 }
 
 /* How large chunks are: the same on all ranks. */

@@ -138,9 +138,12 @@ static uint64_t small_time(const oc_constants_t *c, const oc_situation_t *s, uin
 }
 
 /* As large.c has it: no more than what each aggregator gets. */
-static uint64_t chunk_of(const oc_situation_t *s, uint64_t bytes)
+static uint64_t chunk_of(const oc_situation_t *s, oc_ruled_t ruled, uint64_t bytes)
 {
-    uint64_t lanes = most_of(s->lanes, 1), share = (bytes + lanes - 1) / lanes;
+    bool scattered = OC_RULED_REDUCE_SCATTER == ruled || OC_RULED_REDUCE_SCATTER_BLOCK == ruled;
+    bool beside = s->paired && scattered && s->peers > 0 && s->peers < s->lanes;
+    uint64_t lanes = beside ? most_of(s->peers, s->lanes - s->peers) : most_of(s->lanes, 1);
+    uint64_t share = (bytes + lanes - 1) / lanes;
     uint64_t chunk = most_of(bytes / (lanes * s->fewest_chunks), OC_FINE_CHUNK);
 
     return most_of(least_of(least_of(chunk, s->largest_chunk), share), OC_MIN_CHUNK);
@@ -156,7 +159,7 @@ static uint64_t chunk_of(const oc_situation_t *s, uint64_t bytes)
 static uint64_t large_time(const oc_constants_t *c, const oc_situation_t *s, oc_ruled_t ruled,
                            uint64_t bytes)
 {
-    uint64_t chunk = chunk_of(s, bytes), crowd = s->nodes ? 1 : s->per_host;
+    uint64_t chunk = chunk_of(s, ruled, bytes), crowd = s->nodes ? 1 : s->per_host;
     uint64_t senders = s->nodes ? s->hosts : s->ranks;
     uint64_t sent = scale(bytes, crowd, 1), least = senders * chunk;
     load_t load = load_of(s, ruled, sent);
