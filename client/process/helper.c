@@ -257,7 +257,7 @@ void oc_helper_give_way(oc_client_t *client)
     client->helped = client->helped && client->background > 0;
     if (NULL != client->helper
         && (ON_THE_NETWORK == client->helper->sleep
-            || (UNTIL_WOKEN == client->helper->sleep && oc_exposure_is_tested(client)))) {
+            || (UNTIL_WOKEN == client->helper->sleep && oc_exposure_is_tested(client) && 0 == client->bound))) {
         helper_ring(client->helper);
     }
 }

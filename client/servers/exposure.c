@@ -45,6 +45,8 @@ struct oc_exposure {
     uint64_t latest;           /* when it is due, whatever comes meanwhile */
     uint64_t end;              /* of what is sent, once it has begun */
     uint64_t token;
+    const oc_cast_group_t *cast; /* by which, for comparison only … */
+    uint32_t hosts;            /* … which goes to so many */
     unsigned flooded;          /* servers … */
     char names[NAMES_SIZE];    /* … of which these are the first */
 };
@@ -53,9 +55,12 @@ struct oc_exposure {
 struct oc_exposed_name {
     char name[OC_NAME_SIZE];
     unsigned tries;
-    bool knows;                /* and has told it */
+    uint32_t known;            /* it is not flooded by what goes to so many hosts; or … */
     struct oc_exposed_name *next;
 };
+
+/* … it is flooded. */
+#define FLOODED UINT32_MAX
 
 /* NULL: it was not asked. */
 static oc_exposed_name_t *find_asked(const oc_connection_t *connection)
@@ -91,16 +96,16 @@ static bool is_done_with(const oc_connection_t *connection)
 {
     const oc_exposed_name_t *asked = find_asked(connection);
 
-    return NULL != asked && (asked->knows || asked->tries >= MOST_TRIES);
+    return NULL != asked && (asked->known >= connection->client->exposes || asked->tries >= MOST_TRIES);
 }
 
 /* Its test is over, and it may have another one. */
-static void release_server(oc_connection_t *connection, bool knows)
+static void release_server(oc_connection_t *connection, uint32_t known)
 {
     oc_exposed_name_t *asked = find_asked(connection);
 
-    if (NULL != asked) {
-        asked->knows = asked->knows || knows;
+    if (NULL != asked && known > asked->known) {
+        asked->known = known;
     }
     connection->exposed = is_done_with(connection) ? OC_EXPOSURE_OVER : OC_EXPOSURE_NEW;
 }
@@ -143,24 +148,45 @@ static bool any_awaits_test(const oc_client_t *client)
     return false;
 }
 
-/* Whether this is the one process of the job that tests, and its datagrams may reach servers. */
-static bool may_expose(const oc_group_t *group)
+/*
+ * If this is the one process of the job that tests, and the group's datagrams may reach servers: to how many hosts they
+ * go. A switch passes them on to where these are, and what goes to more may reach more servers.
+ */
+static uint32_t hosts_of(const oc_group_t *group)
 {
-    return OC_GROUP_LIVE == group->state && 0 == group->client->config.process
-           && oc_multicast_may_flood(group->client->multicast, group->cast);
+    if (OC_GROUP_LIVE != group->state || 0 != group->client->config.process) {
+        return 0;
+    }
+    return oc_multicast_flood_hosts(group->client->multicast, group->cast);
 }
 
-/* NULL: there is no such communicator any more. */
-static const oc_cast_group_t *find_cast(const oc_client_t *client)
+/* Of the group that goes to most hosts; NULL: there is none any more. */
+static const oc_cast_group_t *find_widest(const oc_client_t *client, uint32_t *hosts)
+{
+    const oc_cast_group_t *widest = NULL;
+    const oc_group_t *group;
+
+    *hosts = 0;
+    DL_FOREACH (client->groups, group) {
+        if (hosts_of(group) > *hosts) {
+            *hosts = hosts_of(group);
+            widest = group->cast;
+        }
+    }
+    return widest;
+}
+
+/* Else hosts may have left the address, and what servers do not see is no proof. */
+static bool has_group(const oc_client_t *client)
 {
     const oc_group_t *group;
 
     DL_FOREACH (client->groups, group) {
-        if (may_expose(group)) {
-            return group->cast;
+        if (group->cast == client->exposure->cast) {
+            return hosts_of(group) == client->exposure->hosts;
         }
     }
-    return NULL;
+    return false;
 }
 
 bool oc_exposure_is_tested(const oc_client_t *client)
@@ -187,12 +213,28 @@ static void exposure_plan(oc_client_t *client, uint64_t wait)
     client->exposure->due = due < client->exposure->latest ? due : client->exposure->latest;
 }
 
+/* Those that have seen nothing of what goes to fewer hosts. */
+static void renew_servers(oc_client_t *client)
+{
+    oc_connection_t *connection;
+
+    DL_FOREACH (client->connections, connection) {
+        if (OC_EXPOSURE_OVER == connection->exposed) {
+            connection->exposed = OC_EXPOSURE_NEW;
+        }
+    }
+}
+
 /* There may be many thousand groups: none is looked for. */
 void oc_exposure_consider(const oc_group_t *group)
 {
     oc_client_t *client = group->client;
+    uint32_t hosts = hosts_of(group);
 
-    client->exposes = client->exposes || may_expose(group);
+    if (hosts > client->exposes) {
+        client->exposes = hosts;
+        renew_servers(client);
+    }
     exposure_plan(client, REST);
 }
 
@@ -290,7 +332,7 @@ static void leave_out(oc_client_t *client, oc_exposed_t exposed)
     DL_FOREACH (client->connections, connection) {
         if (exposed == connection->exposed) {
             oc_debug("server %s does not say whether it sees multicast", connection->name);
-            release_server(connection, false);
+            release_server(connection, 0);
             if (OC_EXPOSURE_LOOKED != exposed && OC_UPLINK_READY == connection->uplink.state) {
                 say_look(connection);
             }
@@ -328,8 +370,12 @@ void oc_exposure_sight(oc_connection_t *connection, const oc_sight_t *sight)
     }
     if (OC_EXPOSURE_LOOKED == connection->exposed && OC_VIEW_FLOODED == sight->view) {
         note_flooded(connection, text);
+        release_server(connection, FLOODED);
+    } else if (OC_EXPOSURE_LOOKED == connection->exposed && OC_VIEW_GUARDED == sight->view && has_group(client)) {
+        release_server(connection, client->exposure->hosts);
+    } else {
+        release_server(connection, 0);
     }
-    release_server(connection, OC_EXPOSURE_LOOKED == connection->exposed && sight->view > OC_VIEW_BLIND);
 }
 
 /* ---- step by step ---- */
@@ -372,10 +418,9 @@ static void conclude_exposure(oc_client_t *client)
 
 static void begin_to_gather(oc_client_t *client)
 {
-    const oc_cast_group_t *cast = find_cast(client);
+    const oc_cast_group_t *cast = find_widest(client, &client->exposes);
     oc_flood_call_t call;
 
-    client->exposes = NULL != cast;
     if (NULL == cast || !any_awaits_test(client)
         || !oc_multicast_show_begin(client->multicast, cast, &call)) {
         exposure_end(client);
@@ -383,6 +428,8 @@ static void begin_to_gather(oc_client_t *client)
     }
     atomic_fetch_add(&client->pending, 1);
     client->exposure->token = call.token;
+    client->exposure->cast = cast;
+    client->exposure->hosts = client->exposes;
     client->exposure->end = client->now + LONGEST;
     become(client, GATHERING, PATIENCE);
     ask_to_watch(client, &call);

@@ -302,7 +302,7 @@ struct oc_client {
     bool told_flat;            /* that a group is not reduced inside hosts */
     bool told_blind;           /* that nobody can tell whether the network floods multicast */
     bool told_exposed;         /* that it floods servers */
-    bool exposes;              /* as process 0 of the job, it may have to test that … */
+    uint32_t exposes;          /* as process 0 of the job, it may have to test that with so many hosts … */
     oc_exposure_t *exposure;   /* … by this test, or one to come; NULL: neither … */
     oc_exposed_name_t *exposed;/* … of servers but these, which it has asked */
     oc_resolver_t *resolver;   /* addresses of the servers, once somebody needed them */

@@ -16,13 +16,14 @@
 /* Datagrams at a time: nothing depends on the test, and collectives are under way beside it. */
 #define MOST_AT_ONCE 8u
 
-bool oc_multicast_may_flood(const oc_multicast_t *multicast, const oc_cast_group_t *group)
+uint32_t oc_multicast_flood_hosts(const oc_multicast_t *multicast, const oc_cast_group_t *group)
 {
     const oc_cast_member_t *member = NULL == multicast ? NULL : oc_cast_member_of(multicast, group);
+    bool floods = NULL != member && member->num_hosts > 1
+                  && multicast->transports.carriers[member->carrier].record.floods
+                  && 0 != multicast->transports.interfaces[member->carrier].index;
 
-    return NULL != member && member->num_hosts > 1
-           && multicast->transports.carriers[member->carrier].record.floods
-           && 0 != multicast->transports.interfaces[member->carrier].index;
+    return floods ? member->num_hosts : 0;
 }
 
 static bool show_random(void *bytes, size_t length)

@@ -162,10 +162,10 @@ void oc_multicast_flood_note(oc_multicast_t *multicast, const oc_multicast_terms
                              oc_flood_verdict_t verdict);
 
 /*
- * Whether what the group sends goes to other hosts, through a network that may deliver it to those
- * that have not joined. NULL: it does not.
+ * To how many hosts the group sends, if that goes through a network that may deliver it to those that have not
+ * joined; else 0. NULL: 0.
  */
-bool oc_multicast_may_flood(const oc_multicast_t *multicast, const oc_cast_group_t *group);
+uint32_t oc_multicast_flood_hosts(const oc_multicast_t *multicast, const oc_cast_group_t *group);
 
 /*
  * A flood test of the network of a group, for others to watch: this process is to send. It goes on without

@@ -125,7 +125,7 @@ struct oc_job_server {
     uint64_t refused_group;      /* the last one that was: it is told of once */
     oc_vigil_t *vigil;           /* NULL: none is under way, or just over */
     unsigned vigils;             /* attempts at one */
-    bool has_told_sight;         /* one of them has told all that there is to know */
+    bool has_told_sight;         /* one of them has been told that it is flooded */
     oc_ping_t parent_ping;
     uint32_t round;              /* of heartbeats */
     unsigned round_waits;        /* answers that are missing */

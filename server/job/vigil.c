@@ -215,7 +215,7 @@ static void vigil_conclude(oc_session_t *session, oc_flood_verdict_t verdict)
         oc_info("multicast that no program of this host has joined arrives on %s: IGMP snooping is "
                 "off, or has no querier", test->place.interface.name);
     }
-    session->job->has_told_sight = session->job->has_told_sight || OC_FLOOD_BLIND != verdict;
+    session->job->has_told_sight = session->job->has_told_sight || OC_FLOOD_FLOODED == verdict;
     tell_sight(session, test->place.token, views[verdict], test->place.interface.name);
 }
 

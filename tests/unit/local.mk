@@ -133,7 +133,7 @@ tests_unit_test_survey_LDADD = libocsurvey.la libocclient.la $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test_exposure
 tests_unit_test_exposure_SOURCES = tests/unit/test_exposure.c
 tests_unit_test_exposure_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_exposure_LDFLAGS = -Wl,--wrap=oc_multicast_may_flood,--wrap=oc_multicast_show_begin \
+tests_unit_test_exposure_LDFLAGS = -Wl,--wrap=oc_multicast_flood_hosts,--wrap=oc_multicast_show_begin \
 	-Wl,--wrap=oc_multicast_show_is_over,--wrap=oc_multicast_show_end
 tests_unit_test_exposure_LDADD = libocclient.la $(CMOCKA_LIBS)
 

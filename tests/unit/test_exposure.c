@@ -32,24 +32,28 @@
 
 static bool floods, over, shown;
 static unsigned shows;
+static const oc_cast_group_t *shown_by;
 
-bool __wrap_oc_multicast_may_flood(const oc_multicast_t *multicast, const oc_cast_group_t *cast);
+/* A group of fewer hosts. */
+static oc_group_t row;
+
+uint32_t __wrap_oc_multicast_flood_hosts(const oc_multicast_t *multicast, const oc_cast_group_t *cast);
 bool __wrap_oc_multicast_show_begin(oc_multicast_t *multicast, const oc_cast_group_t *cast,
                                     oc_flood_call_t *call);
 bool __wrap_oc_multicast_show_is_over(oc_multicast_t *multicast, uint64_t now);
 void __wrap_oc_multicast_show_end(oc_multicast_t *multicast);
 
-bool __wrap_oc_multicast_may_flood(const oc_multicast_t *multicast, const oc_cast_group_t *cast)
+uint32_t __wrap_oc_multicast_flood_hosts(const oc_multicast_t *multicast, const oc_cast_group_t *cast)
 {
     (void) multicast;
-    return NULL != cast && floods;
+    return NULL == cast || !floods ? 0 : (const void *) cast == &row ? 2 : 4;
 }
 
 bool __wrap_oc_multicast_show_begin(oc_multicast_t *multicast, const oc_cast_group_t *cast,
                                     oc_flood_call_t *call)
 {
     (void) multicast;
-    (void) cast;
+    shown_by = cast;
     assert_false(shown);
     *call = (oc_flood_call_t) {.token = TOKEN + shows++, .probes.s_addr = htonl(0xefc00001u),
                                .marks.s_addr = htonl(0xefc00002u), .port = 8919, .key = {1, 2}};
@@ -311,6 +315,45 @@ static void test_later(void **state)
     assert_int_equal(counters.servers_flooded, 2);
 }
 
+/* A server that sees nothing of what goes to two hosts may see what goes to four; and nobody knows of a group that is gone. */
+static void test_wider(void **state)
+{
+    (void) state;
+    row = (oc_group_t) {.client = &client, .state = OC_GROUP_LIVE, .cast = (oc_cast_group_t *) &row};
+    group.state = OC_GROUP_SETTING_UP;
+    DL_APPEND(client.groups, &row);
+    (void) add_server(true, false);
+    oc_exposure_consider(&row);
+    pass(SECOND);
+    assert_ptr_equal(shown_by, row.cast);
+    say(0, OC_VIEW_OPEN);
+    pass(0);
+    over = true;
+    pass(0);
+    say(0, OC_VIEW_GUARDED);
+    pass(0);
+    end();
+    oc_exposure_consider(&row);
+    assert_null(client.exposure);
+    group.state = OC_GROUP_LIVE;
+    play(1, OC_VIEW_GUARDED);
+    assert_ptr_equal(shown_by, group.cast);
+    oc_exposure_consider(&group);
+    assert_null(client.exposure);
+    (void) add_server(true, false);
+    begin();
+    say(1, OC_VIEW_OPEN);
+    pass(0);
+    over = true;
+    pass(0);
+    group.state = OC_GROUP_FAILED;
+    say(1, OC_VIEW_GUARDED);
+    pass(0);
+    end();
+    assert_int_equal(connections[1].exposed, OC_EXPOSURE_NEW);
+    assert_int_equal(num_lines, 0);
+}
+
 /* Nor is it asked by another connection. */
 static void test_reconnected(void **state)
 {
@@ -391,7 +434,7 @@ static void test_nobody(void **state)
     add_server(true, false)->uplink.state = OC_UPLINK_GREETING;
     oc_exposure_consider(&group);
     assert_null(client.exposure);
-    client.exposes = false;
+    client.exposes = 0;
     connection = add_server(true, false);
     client.config.process = 1;
     oc_exposure_consider(&group);
@@ -587,7 +630,7 @@ static void test_drop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_flooded), TEST(test_later), TEST(test_reconnected), TEST(test_nothing_to_say),
+        TEST(test_flooded), TEST(test_later), TEST(test_wider), TEST(test_reconnected), TEST(test_nothing_to_say),
         TEST(test_tries), TEST(test_many), TEST(test_nobody), TEST(test_rest), TEST(test_put_off), TEST(test_silent),
         TEST(test_slow_show), TEST(test_last_moment), TEST(test_lost), TEST(test_lies), TEST(test_drop),
     };
