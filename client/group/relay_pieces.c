@@ -120,7 +120,7 @@ static size_t least_bytes(const oc_relay_t *relay)
 }
 
 /* Copies of the next one's blocks take no longer than what the network brings of this one, or fit into a ring. */
-static bool is_short(const oc_relay_t *relay, const oc_relay_t *behind)
+static bool copies_are_short(const oc_relay_t *relay, const oc_relay_t *behind)
 {
     const oc_node_t *node = relay->group->node;
     size_t given = behind->map.lengths[node->host] - oc_relay_member_length(behind, OC_RELAY_LEADER);
@@ -136,7 +136,7 @@ static bool gives_way(const oc_relay_t *relay)
 {
     const oc_relay_t *behind = relay->behind;
 
-    return NULL != behind && !behind->open && !relay->cast_over && is_short(relay, behind)
+    return NULL != behind && !behind->open && !relay->cast_over && copies_are_short(relay, behind)
            && (0 == relay->left || !oc_cast_has_all(relay->cast))
            && oc_ring_committed(relay->group->node->ring) >= behind->number;
 }
