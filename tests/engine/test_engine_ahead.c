@@ -61,6 +61,15 @@ static void end(rank_t *rank, allgather_t *a)
     casting_check(rank, a, 3);
 }
 
+/* Allgathers, with the one of settle_in, and Bcasts: all by multicast, which only leaders use. */
+static void expect_offloaded(const rank_t *rank, unsigned allgathers, unsigned bcasts)
+{
+    const oc_counters_t *counters = &rank->counters;
+
+    CHECK(allgathers == counters->allgather_offloaded && bcasts == counters->bcast_offloaded);
+    CHECK(0 == counters->failures && is_leader(rank) == (counters->cast.fragments_received > 0));
+}
+
 /* This rank's turn is after so many others have been counted. */
 static void await_others(rank_t *rank, unsigned count)
 {
@@ -125,6 +134,7 @@ static void next_comes(rank_t *rank)
     }
     end(rank, &first);
     end(rank, &next);
+    expect_offloaded(rank, 3, 0);
 }
 
 static void test_blocks_come_before_the_end(void **state)
@@ -150,12 +160,44 @@ static void not_waited_for(rank_t *rank)
         start_block(rank, &next, 500000, 3);
     }
     end(rank, &next);
+    expect_offloaded(rank, 3, 0);
 }
 
 static void test_rank_that_begins_late(void **state)
 {
     (void) state;
     run(not_waited_for);
+}
+
+/* Much more than the first one brings: its end does not wait for copies of that. */
+static void large_waits(rank_t *rank)
+{
+    const size_t length = 3000000;
+    uint8_t *buffer = calloc(1, length);
+    outcome_t outcome = {0};
+    allgather_t first;
+
+    settle_in(rank);
+    if (4 == rank->rank) {
+        await_others(rank, 3);
+    }
+    start_block(rank, &first, 1000, 2);
+    CHECK(OC_OK == casting_start_bcast(rank, 0, buffer, length, 1, false, &outcome));
+    if (rank->rank < 3) {
+        rank_linger(rank, 300);
+        CHECK(!first.outcome.done && !rank_group(rank, 0)->relay->behind->open);
+        count_in(rank);
+    }
+    end(rank, &first);
+    CHECK(rank_wait(rank, &outcome, 1, 20) && OC_OK == outcome.status && casting_has_bcast(buffer, length, 1));
+    free(buffer);
+    expect_offloaded(rank, 2, 1);
+}
+
+static void test_large_blocks_wait(void **state)
+{
+    (void) state;
+    run(large_waits);
 }
 
 /* ---- many ---- */
@@ -195,8 +237,7 @@ static void at_random(rank_t *rank)
             casting_start(rank, 0, a, 0 == oc_random_below(&common, 2), false);
         }
     }
-    CHECK(count + 1 == rank->counters.allgather_offloaded && 0 == rank->counters.failures);
-    CHECK(is_leader(rank) == (rank->counters.cast.fragments_received > 0));
+    expect_offloaded(rank, count + 1, 0);
 }
 
 static void test_many(void **state)
@@ -229,6 +270,7 @@ static void bcast_behind(rank_t *rank)
         end(rank, &last);
     }
     free(buffer);
+    expect_offloaded(rank, 7, 3);
 }
 
 static void test_bcast_behind(void **state)
@@ -399,6 +441,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks_come_before_the_end),
         cmocka_unit_test(test_rank_that_begins_late),
+        cmocka_unit_test(test_large_blocks_wait),
         cmocka_unit_test_teardown(test_many, mend_network),
         cmocka_unit_test(test_bcast_behind),
         cmocka_unit_test(test_rank_that_gives_up),
