@@ -250,8 +250,8 @@ EXPERIMENTS = (
         "pair", "Two collectives at once",
         "Sharded training gathers the parameters of one layer while the gradients of another are reduced: an Allgather by "
         "multicast beside a Reduce_scatter_block, each of one vector. With servers a host's link carries one vector "
-        "each way, where peers need nearly two. A switch without IGMP snooping gives what is multicast also to the "
-        "servers, whose links are then the limit.",
+        "each way, where peers need nearly two. Beside an Allreduce it carries 1 + (h-1)/h vectors. A switch without IGMP "
+        "snooping gives what is multicast also to the servers, whose links are then the limit.",
         (Setup("8+8", "pair", 8, ("nonblocking", "mpich", "optcast", "optcast-one"), (16 * MiB,), servers=8, rate=100,
                snooping=True),
          Setup("4+4", "pair", 4, ("mpich", "optcast", "optcast-one"), (16 * MiB,), servers=4, snooping=True),
@@ -259,7 +259,9 @@ EXPERIMENTS = (
          Setup("8+4", "pair", 8, ("optcast", "optcast-beside"), (16 * MiB,), servers=4, rate=100, snooping=True),
          Setup("8+8-flooded", "pair", 8, ("optcast",), (16 * MiB,), servers=8, rate=100),
          *(Setup(f"4+4-{collective}", collective, 4, ("nonblocking", "optcast"), (16 * MiB,), servers=4, snooping=True)
-           for collective in ("allreduce+allgather", "allreduce+allreduce", "bcast+reduce")))),
+           for collective in ("allreduce+allgather", "allreduce+allreduce", "bcast+reduce")),
+         Setup("8+8-allreduce+allgather", "allreduce+allgather", 8, ("nonblocking", "optcast"), (16 * MiB,), servers=8,
+               rate=100, snooping=True))),
     Experiment(
         "prefetch", "Allgathers started ahead",
         "Programs that fetch parameters ahead start Allgathers before they need the result of the first: here twenty of "

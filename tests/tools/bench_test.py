@@ -125,6 +125,10 @@ class Limits(unittest.TestCase):
                                            ("bcast+reduce", 2, 1.5)):
             self.near(limits.limit("servers", setup(collective=collective), 16 * MiB), servers)
             self.near(limits.limit("peers", setup(collective=collective), 16 * MiB), peers)
+        chosen = dataclasses.asdict(experiments.find("pair").setups[-1])
+        self.assertEqual((chosen["name"], chosen["rate"], chosen["snooping"]), ("8+8-allreduce+allgather", 100, True))
+        self.near(limits.limit("servers", chosen, 16 * MiB), 1 + 7 / 8, rate=100)
+        self.near(limits.limit("peers", chosen, 16 * MiB), 3 * 7 / 8, rate=100)
         self.assertEqual(limits.bus_factor("pair", 4), 1.5)
         self.assertEqual(limits.bus_factor("allreduce+allgather", 4), 2.25)
 
