@@ -3,6 +3,8 @@
 from lib import experiments, headline, limits, plot, reduction, regret, results, scale, settings, simulate, size, text
 from lib import training
 
+# Of the time that a program computes by itself: what the longest launch takes of the shortest one to be mentioned.
+VARIES = 1.25
 # With whom ours is compared, and how that ends, if there is nobody.
 NOTHING = ["—", "no peer"]
 
@@ -182,17 +184,50 @@ def percent(parts):
     return f"{usual} % ({least}–{most})"
 
 
-def computed(setup, rows):
-    """What programs lose whose ranks compute while operations move."""
-    def each(seconds, row):
-        return f"{text.seconds(seconds / setup['hosts'])} ({seconds / setup['hosts'] / row.volume * 2**30:.2f} s)"
-    lines = [[text.size(row.size), row.label, text.seconds(row.alone), percent(row.slowdown), row.launches,
-              text.seconds(row.median), text.seconds(row.own), percent(row.hidden), each(row.threads, row),
-              f"{100 * row.threads / setup['hosts'] / row.alone:.1f} %", offloaded(row)] for row in rows]
-    return [*text.table(["size", "contestant", "computing alone", "slower beside the operation", "launches",
-                         "until both are over", "own time", "hidden",
-                         "processor time of other threads, each host (for a GiB)", "of the time alone", "offloaded"],
-                        lines), ""]
+def per_gib(seconds, setup, row):
+    """Of each host, for a GiB of the vector."""
+    return seconds / setup["hosts"] / row.volume * 2**30
+
+
+def blocking_of(result, setup):
+    """{(contestant, size): row} of the same collective on as many hosts, blocking and by itself."""
+    return {(row.contestant["name"], row.size): row
+            for other in result["setups"] if other.get("processor") and not other.get("compute")
+            and (other["collective"], other["hosts"]) == (setup["collective"], setup["hosts"])
+            for row in results.rows_of(other) if row.processor}
+
+
+def processor_cells(setup, row, blocking):
+    """Of other threads, of the blocking operation, and what the first is of the second."""
+    mine = per_gib(max(row.threads, 0), setup, row)     # less than none is what clocks differ by
+    if not blocking:
+        return [f"{mine:.2f}", "—", "—"]
+    whole = per_gib(blocking.processor, setup, blocking)
+    return [f"{mine:.2f}", f"{whole:.2f}", text.ratio(mine / whole)]
+
+
+def varies(setup):
+    """A sentence if the program takes much longer by itself in one launch than in another."""
+    alone = [launch["alone"] for row in setup["rows"] for launch in row["launches"]]
+    if max(alone) < VARIES * min(alone):
+        return []
+    return [f"The computation alone takes {text.spread(min(alone), max(alone))}, depending on the launch: the two processors of "
+            "this machine seem to share one core at times. Differences are those within a launch, and of them the median "
+            "counts.", ""]
+
+
+def computed(setup, rows, blocking):
+    """What programs lose whose ranks compute while operations move. blocking: as blocking_of has it."""
+    lines = [[text.size(row.size), row.label, text.seconds(row.alone), percent(row.slowdown),
+              f"{100 * max(row.threads, 0) / setup['hosts'] / row.alone:.1f} %", percent(row.beyond), row.launches,
+              text.seconds(row.median), text.seconds(row.own), percent(row.hidden),
+              *processor_cells(setup, row, blocking.get((row.contestant["name"], row.size))), offloaded(row)]
+             for row in rows]
+    return [*text.table(["size", "contestant", "computing alone", "slower beside the operation",
+                         "processor time of other threads, of the time alone", "slower than by that (target: at most 2 %)",
+                         "launches", "until both are over", "own time", "hidden",
+                         "processor time of other threads, s/GiB", "of the same operation, blocking, s/GiB", "ratio",
+                         "offloaded"], lines), "", *varies(setup)]
 
 
 def overlapped(setup, rows):
@@ -251,14 +286,14 @@ def pictures(name, setup):
     return [*lines, ""] if lines else []
 
 
-def setup_section(name, setup, plots):
+def setup_section(name, result, setup, plots):
     """A heading, tables, plots."""
     rows = results.rows_of(setup)
     lines = [f"## {setup['title']}", ""]
     if any(row.previous for row in rows):
         lines += comparison(rows)
     elif rows and setup.get("compute"):
-        lines += computed(setup, rows)
+        lines += computed(setup, rows, blocking_of(result, setup))
     elif rows and setup.get("overlap"):
         lines += overlapped(setup, rows)
     elif rows and setup.get("shares"):
@@ -303,7 +338,7 @@ def experiment_page(name, result, plots):
     if result["settings"]:
         lines += [f"Settings of ours: `{' '.join(result['settings'])}`.", ""]
     for setup in result["setups"]:
-        lines += setup_section(name, setup, plots)
+        lines += setup_section(name, result, setup, plots)
     for special in (reduction, scale, regret, settings, simulate, size, training):
         if special.KEY in result:
             lines += special.section(result[special.KEY])

@@ -38,6 +38,7 @@ class Row:
     alone: float = None     # seconds of what the program computes, without an operation; None if it does not
     slowdown: tuple = ()    # what it takes longer beside one, 0.1 for a tenth: median, lowest and highest of a launch
     threads: float = None   # seconds of all threads but those that call MPI, of all ranks
+    beyond: tuple = ()      # slowdown without the part that these threads' time on a host explains; as slowdown
     wakes: float = None     # of the thread that moves operations on, an operation, on the rank with the most; or None
     link: float = None      # bytes per second that came over the link of a host, with those of streams; or None
     stream: int = 1         # operations of an iteration that are started before the first one is waited for
@@ -112,8 +113,16 @@ def range_of(launches, name):
     return (statistics.median(parts), min(parts), max(parts)) if parts else ()
 
 
+def beyond_of(launch, hosts):
+    """What a program that computes is slowed down by more than by the time of the other threads of its host; or None."""
+    if launch.get("slowdown") is None:
+        return None
+    return launch["slowdown"] - launch["threads"] / hosts / launch["alone"]
+
+
 def make_row(setup, contestant, size, launches):
     """From the launches of a result file."""
+    launches = [{**launch, "beyond": beyond_of(launch, setup["hosts"])} for launch in launches]
     medians = [statistics.median(launch["seconds"]) for launch in launches]
     counts = [launch["offloaded"] for launch in launches]
     return Row(contestant, size, statistics.median(medians), min(medians), max(medians),
@@ -122,8 +131,8 @@ def make_row(setup, contestant, size, launches):
                sum(launch["operations"] for launch in launches), wire_mean(launches),
                previous_of(launches), median_of(launches, "processor"),
                median_of(launches, "own"), range_of(launches, "hidden"), median_of(launches, "alone"),
-               range_of(launches, "slowdown"), median_of(launches, "threads"), wakes_of(launches),
-               median_of(launches, "link"), setup.get("stream", 1))
+               range_of(launches, "slowdown"), median_of(launches, "threads"),
+               range_of(launches, "beyond"), wakes_of(launches), median_of(launches, "link"), setup.get("stream", 1))
 
 
 def rows_of(setup):

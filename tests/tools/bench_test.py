@@ -482,6 +482,34 @@ class Page(unittest.TestCase):
         self.assertIn("| 1 MiB | optcast | 1.05 s | 1.00–1.25 s | 3 | 500 ms | 90.0 % (50.0–100.0) | 100 ms | all 9 |",
                       page)
 
+    def computing(self, seconds):
+        """A result with an operation beside a program that computes for SECONDS in each launch, and by itself."""
+        alone = self.recorded["setups"][0]
+        alone |= {"processor": True, "rows": [{"contestant": "optcast", "bytes": 1 << 20, "launches": [
+            {"seconds": [0.3], "offloaded": 1, "operations": 1, "wire": None, "processor": 0.02}]}]}
+        beside = {**alone, "title": "beside", "processor": False, "overlap": 1000, "compute": True, "rows": [
+            {"contestant": "optcast", "bytes": 1 << 20, "launches": [
+                {"seconds": [1.5], "own": 0.5, "hidden": 0.5, "offloaded": 1, "operations": 1, "wire": None,
+                 "processor": 0.2, "alone": time, "slowdown": slowdown, "threads": 0.01 * alone["hosts"] * time}
+                for time, slowdown in zip(seconds, (0.05, 0.02, 0.03))]}]}
+        return {**self.recorded, "setups": [alone, beside]}
+
+    def test_computing(self):
+        page = self.write(smoke=self.computing((1.0, 1.0, 1.1)))
+        # 10 ms on each host for a MiB, whichever way
+        self.assertIn("| 1 MiB | optcast | 1.00 s | 3.0 % (2.0–5.0) | 1.0 % | 2.0 % (1.0–4.0) | 3 | 1.50 s | 500 ms | "
+                      "50.0 % (50.0–50.0) | 10.24 | 10.24 | 1.00 | all 3 |", page)
+        self.assertNotIn("The computation alone takes", page)
+
+    def test_computing_that_varies(self):
+        page = self.write(smoke=self.computing((1.0, 1.3, 1.1)))
+        self.assertIn("The computation alone takes 1.00–1.30 s, depending on the launch: ", page)
+
+    def test_computing_without_the_operation_alone(self):
+        result = self.computing((1.0, 1.0, 1.0))
+        del result["setups"][0]
+        self.assertIn(" | 10.24 | — | — | all 3 |", self.write(smoke=result))
+
     def test_stream(self):
         self.assertNotIn("before it waits for the first one", self.write(smoke=self.recorded))
         self.recorded["setups"][0]["stream"] = 20
