@@ -33,7 +33,7 @@ same() {
 }
 
 run unsharded 4 never --unsharded
-run sharded 4 always
+run sharded 4 always --json "$tmp/sharded.json"
 same sharded unsharded
 run half-unsharded 3 never --unsharded --half
 run half 3 always --half
@@ -41,6 +41,17 @@ same half half-unsharded
 # Open MPI's own, in another order and from time to time with other bits, learns the same
 run never 4 never
 
+"$PYTHON" - "$tmp/sharded.json" <<'END' || not_ok "exposed communication is not what a step takes longer than it computes" "$tmp/sharded.out"
+import json, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    told = json.load(file)
+steps = list(zip(*(told[name] for name in ("seconds", "computing", "exposed", "waiting_least", "waiting"))))
+assert len(steps) == 30
+for seconds, computing, exposed, least, most in steps:
+    assert abs(exposed - (seconds - computing)) < 1e-9 and 0 < computing <= seconds and 0 < least <= most < seconds
+END
+grep -q '^time per step .* ms, computing .* ms, exposed communication .* ms (.* %), waiting .* to .* ms$' "$tmp/sharded.out" ||
+    not_ok "there are no times" "$tmp/sharded.out"
 offloaded=$(offloaded_count "$tmp/sharded.err")
 # 30 steps of 5 layers: 9 gathers and 5 reductions each
 [ "$offloaded" -ge 420 ] || not_ok "only $offloaded collectives were offloaded" "$tmp/sharded.err"

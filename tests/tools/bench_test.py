@@ -21,7 +21,7 @@ sys.path.insert(0, str(REPO / "bench"))
 
 from lib import (cluster, contestants, experiments, facts, interrupt, launch, limits,  # noqa: E402
                  measure, paths, places, plot, program, publish, reduction, regret, report,
-                 results, scale, simulate, text)
+                 results, scale, simulate, text, training)
 
 MiB = 1 << 20
 RECORDED = pathlib.Path(__file__).with_name("bench-result.json")
@@ -748,6 +748,28 @@ class Reduction(unittest.TestCase):
         # ratios are those of one round each
         cell = "19.0: 0.90 (0.50–0.95)"
         self.assertIn(f"| float | {cell} | {cell} |", lines)
+
+
+class Training(unittest.TestCase):
+    def page(self, *launches):
+        row = {"name": "optcast", "label": "optcast", "kind": "ours", "launches": list(launches)}
+        setups = [{"servers": 8, "rate": 200, "rows": [{**row, "name": "default", "label": "default"}, row]}]
+        return "\n".join(training.section({"words": "--steps 3", "hosts": 8, "losses": [1], "setups": setups}))
+
+    def test_exposed(self):
+        page = self.page({"losses": [1], "seconds": 2.0, "computing": 1.5, "exposed": 0.4, "waiting_least": 0.1, "waiting": 0.6})
+        self.assertIn("| optcast | 2.00 s (2.00–2.00 s) | 1.00 | 1.50 s (1.50–1.50 s) | 400 ms (400–400 ms) | 20.0 % | "
+                      "100 ms (100–100 ms) | 600 ms (600–600 ms) | 1 of 1 |", page)
+
+    def test_older_files(self):
+        page = self.page({"losses": [2], "seconds": 2.0, "computing": 1.5, "exposed": 0.1, "waiting": 0.6}, {"error": "no"})
+        self.assertIn("| 500 ms (500–500 ms) | 25.0 % | 100 ms (100–100 ms) | 600 ms (600–600 ms) | 0 of 1 |", page)
+
+    def test_what_is_kept(self):
+        numbers = {"losses": [3, 2, 1], "accuracy": 0.5, "seconds": [9, 2, 4], "computing": [1, 1, 2], "exposed": [8, 1, 2],
+                   "waiting_least": [0, 0, 1], "waiting": [5, 1, 3]}
+        kept = training.numbers_of(contestants.DEFAULT, launch.Outcome(numbers, "", 1.0, "", True))
+        self.assertEqual([kept[name] for name in training.TIMES], [3, 1.5, 1.5, 0.5, 2])
 
 
 class Scale(unittest.TestCase):
