@@ -156,7 +156,11 @@ static void helper_sleep(const struct pollfd *fds, int count, uint64_t timeout)
     (void) ppoll((struct pollfd *) fds, (nfds_t) count, UINT64_MAX == timeout ? NULL : &limit, NULL);
 }
 
-/* Off the processor that the rank is bound to and computes on, if there are others. */
+/*
+ * To all processors that the launcher may use, if these are more than the ranks. Those that ranks are bound to and
+ * compute on are among them, and the choice is the kernel's: it wakes a thread that mostly sleeps on an idle processor
+ * of the set, if there is one. Priority stays what it is: a thread that waits behind a computation moves nothing.
+ */
 static void choose_processors(const oc_client_t *client)
 {
     if (NULL != client->config.processors
