@@ -108,23 +108,46 @@ def cell(launches, name):
     return f"{text.seconds(statistics.median(values))} ({text.spread(min(values), max(values))})"
 
 
+def good_launches(setup, name):
+    """Of the contestant of that name, as they are kept now."""
+    return [as_kept_now(launch) for row in setup["rows"] if row["name"] == name
+            for launch in row["launches"] if "seconds" in launch]
+
+
+def usual(launches, name):
+    """The median."""
+    return statistics.median(launch[name] for launch in launches)
+
+
+def summary(measured, page):
+    """A line for each setup in which ours has the losses of training without sharding in all launches."""
+    lines = []
+    for setup in measured["setups"]:
+        ours, default = (good_launches(setup, name) for name in ("optcast", "default"))
+        if ours and default and all(launch["losses"] == measured["losses"] for launch in ours):
+            step, other = usual(ours, "seconds"), usual(default, "seconds")
+            lines.append([f"[`fsdp.py`]({page})", measured["hosts"], setup["servers"], setup["rate"], text.seconds(step),
+                          text.seconds(usual(ours, "exposed")), f"{text.seconds(other)} ({text.ratio(other / step)} ×)",
+                          text.seconds(usual(default, "exposed"))])
+    return lines
+
+
 def line(row, default, losses):
     """One contestant."""
     good = [as_kept_now(launch) for launch in row["launches"] if "seconds" in launch]
     if not good:
         return [row["label"], *["—"] * 8]
-    usual = {name: statistics.median(launch[name] for launch in good) for name in ("seconds", "exposed")}
+    step = usual(good, "seconds")
     same = sum(launch["losses"] == losses for launch in good)
-    return [row["label"], cell(good, "seconds"), text.ratio(usual["seconds"] / default) if default else "—",
-            cell(good, "computing"), cell(good, "exposed"), f"{100 * usual['exposed'] / usual['seconds']:.1f} %",
+    return [row["label"], cell(good, "seconds"), text.ratio(step / default) if default else "—",
+            cell(good, "computing"), cell(good, "exposed"), f"{100 * usual(good, 'exposed') / step:.1f} %",
             cell(good, "waiting_least"), cell(good, "waiting"), f"{same} of {len(good)}"]
 
 
 def table(setup, losses):
     """All contestants of a setup."""
-    times = [launch["seconds"] for row in setup["rows"] if row["name"] == "default"
-             for launch in row["launches"] if "seconds" in launch]
-    default = statistics.median(times) if times else None
+    by_default = good_launches(setup, "default")
+    default = usual(by_default, "seconds") if by_default else None
     return text.table(["contestant", "time of a step (min–max)", "× default", "computing", "exposed communication",
                        "of the step", "waiting, least", "waiting, most", "launches with the losses of training without sharding"],
                       [line(row, default, losses) for row in setup["rows"]])

@@ -472,6 +472,40 @@ class Page(unittest.TestCase):
         self.write(smoke=self.recorded)
         self.assertNotIn("[Allreduce]", self.front)
 
+    def sound(self, experiment, launch, **changes):
+        """A result with enough launches of one setup, in which all was offloaded."""
+        setup = {**self.recorded["setups"][0], "check_passed": True, **changes, "rows": [
+            {"contestant": "optcast", "bytes": 1 << 20, "launches": 5 * [
+                {"offloaded": 3, "operations": 3, "wire": None, **launch}]}]}
+        return {**self.recorded, "experiment": experiment, "launches": 5, "setups": [setup]}
+
+    def test_front_of_two_at_once(self):
+        for name, times in (("8+8", 1), ("8+8-flooded", 0)):
+            self.write(pair=self.sound("pair", {"seconds": [2]}, name=name, collective="pair"))
+            self.assertEqual(self.front.count("| [Allgather and Reduce_scatter_block at once](page/pair.md) | "), times)
+        self.write(pair=self.sound("pair", {"seconds": [2]}, name="8+8-allreduce+allgather", collective="allreduce+allgather"))
+        self.assertIn("| [Allreduce and Allgather at once](page/pair.md) | ", self.front)
+
+    def test_front_of_overlap(self):
+        launch = {"seconds": [1.05], "own": 0.5, "hidden": 0.9, "processor": 0.2}
+        self.write(overlap=self.sound("overlap", launch, overlap=1000))
+        self.assertIn("| 1 MiB | 500 ms | 90.0 % | — | — |", self.front)
+        self.write(overlap=self.sound("overlap", {**launch, "offloaded": 2}, overlap=1000))
+        self.assertNotIn("Nonblocking, with a program", self.front)
+
+    def test_front_of_training(self):
+        def launches(seconds, losses):
+            return 5 * [{"losses": losses, "seconds": seconds, "computing": 1.0, "exposed": seconds - 1, "waiting_least": 0.1,
+                         "waiting": 0.4}]
+        rows = [{"name": name, "label": name, "kind": "ours", "launches": launches(seconds, losses)}
+                for name, seconds, losses in (("default", 3.0, [2]), ("optcast", 1.25, [1]))]
+        measured = {"words": "", "hosts": 8, "losses": [1], "setups": [{"servers": 4, "rate": 200, "rows": rows}]}
+        self.write(training={**self.sound("training", {"seconds": [1]}), "setups": [], "training": measured})
+        self.assertIn("| [`fsdp.py`](page/training.md) | 8 | 4 | 200 | 1.25 s | 250 ms | 3.00 s (2.40 ×) | 2.00 s |", self.front)
+        rows[1]["launches"][0]["losses"] = [2]      # one and the same in all five
+        self.write(training={**self.sound("training", {"seconds": [1]}), "setups": [], "training": measured})
+        self.assertNotIn("fsdp.py", self.front)
+
     def test_overlap(self):
         setup = self.recorded["setups"][0]
         setup["overlap"] = 1000
