@@ -7,7 +7,7 @@ EXTRA_DIST += bench/README.md bench/preface.md bench/run bench/results \
 	bench/lib/program.py bench/lib/publish.py \
 	bench/lib/reduction.py bench/lib/regret.py bench/lib/report.py bench/lib/results.py \
 	bench/lib/scale.py \
-	bench/lib/settings.py bench/lib/simulate.py bench/lib/size.py bench/lib/tell.py bench/lib/text.py \
+	bench/lib/settings.py bench/lib/simulate.py bench/lib/size.py bench/lib/tell.py bench/lib/text.py bench/lib/training.py \
 	doc/measuring.md doc/performance doc/performance.md
 
 noinst_PROGRAMS += optcast-bench-reduction
