@@ -45,7 +45,7 @@ generated optcast-info.1 parameters
 
 # What rank 0's value counts for, the others take over from its record.
 first=$(sed -n '/^## MCA/,/^## /s/^| `\([a-z_]*\)` |.*| rank 0 |.*/\1/p' "$REPO/doc/settings.md" | sort | paste -s -d ' ')
-adopted=$(sed -n 's/^    X(\([a-z_]*\), [a-z_]*).*/\1/p' "$REPO/ompi/mca/coll/optcast/coll_optcast_job.c" |
+adopted=$(sed -n 's/^    X(\([a-z_]*\), [a-z_]*).*/\1/p' "$REPO/adapter/terms.c" |
     sort | paste -s -d ' ')
 [ -n "$first" ] && [ "$first" = "$adopted" ] || not_ok "rank 0 decides about $first, and ranks take over $adopted"
 

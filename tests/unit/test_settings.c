@@ -257,7 +257,7 @@ static void test_check(void **state)
 }
 
 /*
- * The record of rank 0 in coll_optcast_job.c has those whose scope is OC_SCOPE_FIRST; doc/settings.md
+ * The record of rank 0 in adapter/terms.c has those whose scope is OC_SCOPE_FIRST; doc/settings.md
  * names those of each scope.
  */
 static void test_scopes(void **state)

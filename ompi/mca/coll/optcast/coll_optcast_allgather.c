@@ -2,10 +2,11 @@
 /* MPI_Allgather, MPI_Iallgather, MPI_Allgather_init, and the same for Allgatherv. */
 #include "coll_optcast_allgather.h"
 
+#include "adapter/fallback.h"
+
 #include "coll_optcast_call.h"
 #include "coll_optcast_decide.h"
 #include "coll_optcast_device.h"
-#include "coll_optcast_fallback.h"
 #include "coll_optcast_layout.h"
 #include "coll_optcast_module.h"
 #include "coll_optcast_operate.h"
@@ -41,20 +42,10 @@ static int allgather_prepare(const mca_coll_optcast_module_t *m, mca_coll_optcas
     return mca_coll_optcast_layout_blocks(call, ompi_comm_size(m->comm));
 }
 
-typedef struct {
-    char *place;                /* in the buffer of all blocks */
-    size_t length;
-} own_t;
-
-static own_t own_of(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call)
+static oc_layout_own_t own_of(const mca_coll_optcast_module_t *m,
+                              const mca_coll_optcast_call_t *call)
 {
-    const mca_coll_optcast_layout_t *layout = &call->layout;
-    size_t rank = (size_t) ompi_comm_rank(m->comm);
-
-    if (NULL != layout->lengths) {
-        return (own_t) {layout->recv + layout->offsets[rank], layout->lengths[rank]};
-    }
-    return (own_t) {layout->recv + rank * layout->block, layout->block};
+    return oc_layout_own(&call->layout.blocks, (size_t) ompi_comm_rank(m->comm));
 }
 
 static bool is_in_place(const mca_coll_optcast_call_t *call)
@@ -69,24 +60,24 @@ static size_t send_size(const mca_coll_optcast_call_t *call)
 
 /* What the receive buffer has of this rank's block goes to the temporary, if there is one. */
 static int keep_own(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
-                    own_t own)
+                    oc_layout_own_t own)
 {
     const mca_coll_optcast_layout_t *layout = &call->layout;
 
-    if (!layout->scattered || 0 == own.length) {
+    if (!layout->blocks.scattered || 0 == own.length) {
         return OMPI_SUCCESS;
     }
     return mca_coll_optcast_pack(call->rdevice,
                                  (const char *) call->rbuf
-                                     + layout->places[ompi_comm_rank(m->comm)],
+                                     + layout->blocks.places[ompi_comm_rank(m->comm)],
                                  own.length / call->dtype->super.size, call->dtype, own.place,
                                  own.length);
 }
 
 /* What is to be sent, or as much of it as there is, to its place. */
-static int pack_own(const mca_coll_optcast_call_t *call, own_t own, size_t size)
+static int pack_own(const mca_coll_optcast_call_t *call, oc_layout_own_t own, size_t size)
 {
-    bool on_device = NULL != call->rdevice && !call->layout.scattered;
+    bool on_device = NULL != call->rdevice && !call->layout.blocks.scattered;
     char *row = on_device ? malloc(size) : own.place;
     int rc;
 
@@ -114,7 +105,7 @@ static int pack_own(const mca_coll_optcast_call_t *call, own_t own, size_t size)
 static int own_block(const mca_coll_optcast_module_t *m, const mca_coll_optcast_call_t *call,
                      const void **send)
 {
-    own_t own = own_of(m, call);
+    oc_layout_own_t own = own_of(m, call);
     size_t size = is_in_place(call) ? 0 : send_size(call);
     int rc;
 
@@ -137,23 +128,23 @@ static oc_status_t coll_allgather_start(const mca_coll_optcast_module_t *m, oc_g
 {
     mca_coll_optcast_layout_t *layout = &call->layout;
     oc_allgather_args_t args = {
-        .block = layout->block,
-        .lengths = layout->lengths,
-        .offsets = layout->offsets,
+        .block = layout->blocks.block,
+        .lengths = layout->blocks.lengths,
+        .offsets = layout->blocks.offsets,
         .send_device = call->sdevice,
-        .recv_device = layout->scattered ? NULL : call->rdevice,
+        .recv_device = layout->blocks.scattered ? NULL : call->rdevice,
         .blocking = OC_WAY_BLOCKING == call->way,
         .finished = finished,
         .arg = arg,
     };
 
-    if (OMPI_SUCCESS != mca_coll_optcast_layout_begin(layout)) {
+    if (!oc_layout_begin(&layout->blocks)) {
         return OC_ERR_NO_MEMORY;
     }
     if (OMPI_SUCCESS != own_block(m, call, &args.send)) {
         return OC_ERR_SYSTEM;
     }
-    args.recv = layout->recv;
+    args.recv = layout->blocks.recv;
     return oc_allgather_start(group, &args);
 }
 
@@ -166,10 +157,10 @@ static int unpack_blocks(const mca_coll_optcast_module_t *m, const mca_coll_optc
     for (int i = 0; i < ompi_comm_size(m->comm) && OMPI_SUCCESS == rc; i++) {
         bool there = is_in_place(call) && i == ompi_comm_rank(m->comm);
 
-        if (0 != layout->lengths[i] && !there) {
-            rc = mca_coll_optcast_unpack(call->rdevice, layout->recv + layout->offsets[i], layout->lengths[i],
-                                         (char *) call->rbuf + layout->places[i],
-                                         layout->lengths[i] / call->dtype->super.size,
+        if (0 != layout->blocks.lengths[i] && !there) {
+            rc = mca_coll_optcast_unpack(call->rdevice, layout->blocks.recv + layout->blocks.offsets[i], layout->blocks.lengths[i],
+                                         (char *) call->rbuf + layout->blocks.places[i],
+                                         layout->blocks.lengths[i] / call->dtype->super.size,
                                          call->dtype);
         }
     }
@@ -179,7 +170,7 @@ static int unpack_blocks(const mca_coll_optcast_module_t *m, const mca_coll_optc
 /* The other ranks have got what fits, and do not wait for this one. */
 static int allgather_finish(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
 {
-    int rc = call->layout.scattered ? unpack_blocks(m, call) : OMPI_SUCCESS;
+    int rc = call->layout.blocks.scattered ? unpack_blocks(m, call) : OMPI_SUCCESS;
 
     if (OMPI_SUCCESS == rc && !is_in_place(call) && send_size(call) > own_of(m, call).length) {
         return MPI_ERR_TRUNCATE;

@@ -2,10 +2,10 @@
 /* MPI_Barrier, MPI_Ibarrier and MPI_Barrier_init. */
 #include "coll_optcast_barrier.h"
 
+#include "adapter/fallback.h"
 #include "reduction/reduction.h"
 
 #include "coll_optcast_call.h"
-#include "coll_optcast_fallback.h"
 #include "coll_optcast_module.h"
 #include "coll_optcast_operate.h"
 #include "coll_optcast_operation.h"

@@ -2,9 +2,10 @@
 /* MPI_Bcast, MPI_Ibcast and MPI_Bcast_init. */
 #include "coll_optcast_bcast.h"
 
+#include "adapter/fallback.h"
+
 #include "coll_optcast_call.h"
 #include "coll_optcast_decide.h"
-#include "coll_optcast_fallback.h"
 #include "coll_optcast_layout.h"
 #include "coll_optcast_module.h"
 #include "coll_optcast_operate.h"
@@ -46,32 +47,32 @@ static oc_status_t coll_bcast_start(const mca_coll_optcast_module_t *m, oc_group
 {
     mca_coll_optcast_layout_t *layout = &call->layout;
     oc_bcast_args_t args = {
-        .length = layout->block,
-        .device = layout->scattered ? NULL : call->rdevice,
+        .length = layout->blocks.block,
+        .device = layout->blocks.scattered ? NULL : call->rdevice,
         .root = (uint32_t) call->root,
         .blocking = OC_WAY_BLOCKING == call->way,
         .finished = finished,
         .arg = arg,
     };
 
-    if (OMPI_SUCCESS != mca_coll_optcast_layout_begin(layout)) {
+    if (!oc_layout_begin(&layout->blocks)) {
         return OC_ERR_NO_MEMORY;
     }
-    if (layout->scattered && bcast_is_root(m, call)
+    if (layout->blocks.scattered && bcast_is_root(m, call)
         && OMPI_SUCCESS != mca_coll_optcast_pack(call->rdevice, call->rbuf, (size_t) call->count,
-                                                 call->dtype, layout->recv, layout->block)) {
+                                                 call->dtype, layout->blocks.recv, layout->blocks.block)) {
         return OC_ERR_SYSTEM;
     }
-    args.buffer = layout->recv;
+    args.buffer = layout->blocks.recv;
     return oc_bcast_start(group, &args);
 }
 
 static int bcast_finish(const mca_coll_optcast_module_t *m, mca_coll_optcast_call_t *call)
 {
-    if (!call->layout.scattered || bcast_is_root(m, call)) {
+    if (!call->layout.blocks.scattered || bcast_is_root(m, call)) {
         return OMPI_SUCCESS;
     }
-    return mca_coll_optcast_unpack(call->rdevice, call->layout.recv, call->layout.block,
+    return mca_coll_optcast_unpack(call->rdevice, call->layout.blocks.recv, call->layout.blocks.block,
                                    call->rbuf, (size_t) call->count, call->dtype);
 }
 

@@ -6,10 +6,10 @@
 #ifndef MCA_COLL_OPTCAST_DECIDE_H
 #define MCA_COLL_OPTCAST_DECIDE_H
 
+#include "adapter/fallback.h"
 #include "client/client.h"
 
 #include "coll_optcast_call.h"
-#include "coll_optcast_fallback.h"
 #include "coll_optcast_module.h"
 
 /* Sets the sizes of the smallest reductions of the module that may ever be offloaded. */

@@ -258,6 +258,6 @@ int mca_coll_optcast_store(oc_device_t *device, void *buffer, size_t count,
 
 void mca_coll_optcast_count_staged(size_t length)
 {
-    (void) __atomic_fetch_add(&mca_coll_optcast_state.counters.bytes_staged, length,
+    (void) __atomic_fetch_add(&mca_coll_optcast_state.counters.engine.bytes_staged, length,
                               __ATOMIC_RELAXED);
 }

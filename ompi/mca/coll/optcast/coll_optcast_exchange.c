@@ -172,8 +172,8 @@ static void exchange_count(size_t bytes)
 {
     mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
 
-    (void) __atomic_fetch_add(&st->setup_messages, 1, __ATOMIC_RELAXED);
-    (void) __atomic_fetch_add(&st->setup_bytes, bytes, __ATOMIC_RELAXED);
+    (void) __atomic_fetch_add(&st->counters.setup_messages, 1, __ATOMIC_RELAXED);
+    (void) __atomic_fetch_add(&st->counters.setup_bytes, bytes, __ATOMIC_RELAXED);
 }
 
 /* One of the messages of a round, in both directions; elements of one type, bytes in all. */

@@ -4,7 +4,8 @@
 #define MCA_COLL_OPTCAST_HALF_H
 
 #include "coll_optcast_compat.h"
-#include "coll_optcast_fallback.h"
+
+#include "adapter/fallback.h"
 
 /* As mca_coll_optcast_map, for operations that are not predefined. */
 oc_fallback_t mca_coll_optcast_map_half(const struct ompi_op_t *op,

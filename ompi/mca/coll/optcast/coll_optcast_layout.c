@@ -49,99 +49,44 @@ static ptrdiff_t displ_of(const mca_coll_optcast_call_t *call, int block)
     return call->unequal ? OC_MPI_DISPL(call->displs, block) : block * (ptrdiff_t) call->count;
 }
 
-static bool lists_new(mca_coll_optcast_layout_t *layout, size_t count)
-{
-    layout->lengths = malloc(count * (2 * sizeof(size_t) + sizeof(ptrdiff_t)));
-    if (NULL == layout->lengths) {
-        return false;
-    }
-    layout->offsets = layout->lengths + count;
-    layout->places = (ptrdiff_t *) (layout->offsets + count);
-    return true;
-}
-
-/* Blocks in the temporary, one behind the other. */
-static void place_in_temporary(mca_coll_optcast_layout_t *layout, int num_ranks)
-{
-    size_t offset = 0;
-
-    for (int i = 0; i < num_ranks; i++) {
-        layout->offsets[i] = offset;
-        offset += layout->lengths[i];
-    }
-}
-
-/* Blocks where they are. The engine counts from the first of them in memory. */
-static void place_directly(mca_coll_optcast_call_t *call, int num_ranks, ptrdiff_t to_data)
-{
-    mca_coll_optcast_layout_t *layout = &call->layout;
-    ptrdiff_t first = PTRDIFF_MAX;
-
-    for (int i = 0; i < num_ranks; i++) {
-        if (0 != layout->lengths[i] && layout->places[i] < first) {
-            first = layout->places[i];
-        }
-    }
-    for (int i = 0; i < num_ranks; i++) {
-        layout->offsets[i] = 0 == layout->lengths[i] ? 0 : (size_t) (layout->places[i] - first);
-    }
-    layout->recv = (char *) call->rbuf + first + to_data;
-}
-
 int mca_coll_optcast_layout_blocks(mca_coll_optcast_call_t *call, int num_ranks)
 {
-    mca_coll_optcast_layout_t *layout = &call->layout;
+    oc_layout_blocks_t *blocks = &call->layout.blocks;
     shape_t shape = layout_shape_of(call->dtype);
 
     if (!call->unequal && is_row(call->dtype, 2)) {
-        layout->recv = (char *) call->rbuf + shape.first;
-        layout->block = (size_t) call->count * shape.size;
+        blocks->recv = (char *) call->rbuf + shape.first;
+        blocks->block = (size_t) call->count * shape.size;
         return OMPI_SUCCESS;
     }
-    if (!lists_new(layout, (size_t) num_ranks)) {
+    if (!oc_layout_lists(blocks, (size_t) num_ranks)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     for (int i = 0; i < num_ranks; i++) {
-        layout->lengths[i] = count_of(call, i) * shape.size;
-        layout->places[i] = displ_of(call, i) * shape.extent;
-        layout->total += layout->lengths[i];
-        layout->scattered |= 0 != layout->lengths[i] && !is_row(call->dtype, count_of(call, i));
+        blocks->lengths[i] = count_of(call, i) * shape.size;
+        blocks->places[i] = displ_of(call, i) * shape.extent;
+        blocks->scattered |= 0 != blocks->lengths[i] && !is_row(call->dtype, count_of(call, i));
     }
-    if (layout->scattered) {
-        place_in_temporary(layout, num_ranks);
-    } else {
-        place_directly(call, num_ranks, shape.first);
-    }
+    oc_layout_place(blocks, (size_t) num_ranks, call->rbuf, shape.first);
     return OMPI_SUCCESS;
 }
 
 void mca_coll_optcast_layout_whole(mca_coll_optcast_call_t *call)
 {
-    mca_coll_optcast_layout_t *layout = &call->layout;
+    oc_layout_blocks_t *blocks = &call->layout.blocks;
     shape_t shape = layout_shape_of(call->dtype);
 
-    layout->block = (size_t) call->count * shape.size;
-    layout->total = layout->block;
-    layout->scattered = !is_row(call->dtype, (size_t) call->count);
-    layout->recv = (char *) call->rbuf + shape.first;
-}
-
-int mca_coll_optcast_layout_begin(mca_coll_optcast_layout_t *layout)
-{
-    if (layout->scattered && NULL == layout->temporary) {
-        layout->temporary = malloc(layout->total);
-        layout->recv = layout->temporary;
-    }
-    return layout->scattered && NULL == layout->temporary ? OMPI_ERR_OUT_OF_RESOURCE
-                                                          : OMPI_SUCCESS;
+    blocks->block = (size_t) call->count * shape.size;
+    blocks->total = blocks->block;
+    blocks->scattered = !is_row(call->dtype, (size_t) call->count);
+    blocks->recv = (char *) call->rbuf + shape.first;
 }
 
 void mca_coll_optcast_layout_free(mca_coll_optcast_layout_t *layout)
 {
-    free(layout->lengths);
-    free(layout->temporary);
+    oc_layout_free(&layout->blocks);
     free(layout->elements);
-    *layout = (mca_coll_optcast_layout_t) {.recv = NULL};
+    layout->elements = NULL;
 }
 
 typedef int32_t (*convert_t)(opal_convertor_t *convertor, struct iovec *iov, uint32_t *count,
@@ -162,7 +107,7 @@ static int convert(convert_t function, opal_convertor_t *convertor, char *row, s
         }
         done += moved;
     }
-    (void) __atomic_fetch_add(&mca_coll_optcast_state.counters.bytes_copied, length,
+    (void) __atomic_fetch_add(&mca_coll_optcast_state.counters.engine.bytes_copied, length,
                               __ATOMIC_RELAXED);
     return OMPI_SUCCESS;
 }

@@ -9,29 +9,21 @@
 
 #include "coll_optcast_compat.h"
 
+#include "adapter/block_layout.h"
 #include "staging/device.h"
 
 typedef struct mca_coll_optcast_call mca_coll_optcast_call_t;
 
 /* The buffers of an Allgather or Bcast as the engine sees them: each block a row of bytes. */
 typedef struct {
-    char *recv;                 /* the caller's, or the temporary */
-    size_t block;               /* bytes of each block, side by side, if … */
-    size_t *lengths;            /* … this is NULL: bytes of each */
-    size_t *offsets;            /* from recv; with lengths */
-    ptrdiff_t *places;          /* bytes from rbuf to the first element of each; with lengths */
-    size_t total;               /* bytes of all */
+    oc_layout_blocks_t blocks;
     size_t *elements;           /* Reduce_scatter: of each block; NULL: they are equal */
-    bool scattered;             /* the caller's blocks are no rows of bytes: see temporary */
-    char *temporary;            /* NULL: not there yet */
 } mca_coll_optcast_layout_t;
 
 /* Sets the layout of a call with one block for each rank. */
 int mca_coll_optcast_layout_blocks(mca_coll_optcast_call_t *call, int num_ranks);
 /* Sets the layout of a call with one block. */
 void mca_coll_optcast_layout_whole(mca_coll_optcast_call_t *call);
-/* Allocates the temporary, if one is needed. To be called before each operation. */
-int mca_coll_optcast_layout_begin(mca_coll_optcast_layout_t *layout);
 /* Returns where elements begin that are contiguous; NULL: they are not. */
 const void *mca_coll_optcast_row(const void *buffer, size_t count,
                                  const struct ompi_datatype_t *dtype);

@@ -9,6 +9,7 @@
 #include "opal/util/output.h"
 #include "opal/util/proc.h"
 
+#include "adapter/launcher.h"
 #include "base/log.h"
 #include "base/output.h"
 
@@ -24,7 +25,6 @@
 #include "coll_optcast_hints.h"
 #include "coll_optcast_job.h"
 #include "coll_optcast_memory.h"
-#include "coll_optcast_processors.h"
 #include "coll_optcast_reduce.h"
 #include "coll_optcast_reduce_scatter.h"
 #include "coll_optcast_report.h"
@@ -88,12 +88,12 @@ static int client_make(void)
     int local = (int) opal_process_info.num_local_peers + 1;
     oc_client_config_t config = {
         .settings = &st->settings,
-        .counters = &st->counters,
+        .counters = &st->counters.engine,
         .process = (uint32_t) ompi_proc_local()->super.proc_name.vpid,
         .spans_hosts = local < ompi_proc_world_size(),
         .max_hosts = mca_coll_optcast_job_max_hosts(),
         .network = st->network,
-        .processors = mca_coll_optcast_processors(local),
+        .processors = oc_launcher_processors(local),
     };
 
     st->spare_processors = sysconf(_SC_NPROCESSORS_ONLN) - local;

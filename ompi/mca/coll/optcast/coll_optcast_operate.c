@@ -4,9 +4,11 @@
 
 #include "opal/runtime/opal_progress.h"
 
+#include "adapter/fallback.h"
+#include "adapter/patience.h"
+
 #include "coll_optcast_decide.h"
 #include "coll_optcast_device.h"
-#include "coll_optcast_fallback.h"
 #include "coll_optcast_han.h"
 #include "coll_optcast_hosted.h"
 #include "coll_optcast_layout.h"
@@ -25,27 +27,6 @@
  * still under way waits for the outcome.
  */
 #define MAX_RESERVED 1024
-
-/*
- * Rounds of a wait before it sleeps, and for how long (µs), if oversubscribed. Where Open MPI is
- * told to yield the processor, others want it, but perhaps not all of it: small operations are
- * over before. In a long wait naps get longer, in proportion: what Open MPI's own messages wait for
- * a nap is little beside what the wait takes anyway.
- */
-#define PATIENT_ROUNDS  16
-#define YIELDING_ROUNDS 1000
-#define SHORT_NAP_US    100
-#define LONG_NAP_US     400
-#define LONGEST_NAP_US  4000
-#define NAP_SHARE       16
-
-/*
- * How a rank waits: rounds so far, how long it sleeps next, and for how long it has meant to sleep.
- */
-typedef struct {
-    unsigned rounds, nap_us;
-    uint64_t napped_us;
-} patience_t;
 
 typedef struct {
     atomic_bool done;
@@ -66,47 +47,24 @@ static bool is_oversubscribed(const mca_coll_optcast_state_t *st)
     return st->spare_processors < (oc_client_embeds(st->client) ? 1 : 0);
 }
 
-static unsigned longest_nap(const patience_t *p)
-{
-    uint64_t share = p->napped_us / NAP_SHARE;
-
-    if (share < LONG_NAP_US) {
-        return LONG_NAP_US;
-    }
-    return share < LONGEST_NAP_US ? (unsigned) share : LONGEST_NAP_US;
-}
-
-/* What concerns us ends a nap; Open MPI's own messages do not. */
-static void nap(patience_t *p)
-{
-    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
-    bool oversubscribed = is_oversubscribed(st);
-    unsigned patience = oversubscribed ? PATIENT_ROUNDS : YIELDING_ROUNDS;
-
-    if (OC_POLLING_BUSY == st->settings.local.polling) {
-        return;
-    }
-    if ((oversubscribed || opal_progress_yield_when_idle) && ++p->rounds > patience) {
-        p->nap_us = 0 == p->nap_us ? SHORT_NAP_US : 2 * p->nap_us;
-        p->nap_us = p->nap_us < longest_nap(p) ? p->nap_us : longest_nap(p);
-        p->napped_us += p->nap_us;
-        oc_client_wait(st->client, p->nap_us);
-    }
-}
-
 /*
  * Other traffic of this rank goes on meanwhile; a crowded host gets its processor back. The nap
  * comes first, as progress may have brought what is waited for, which the caller looks for next.
  */
-static void progress_politely(patience_t *p)
+static void progress_politely(oc_patience_t *patience)
 {
-    nap(p);
+    const mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
+    oc_crowding_t crowding = {is_oversubscribed(st), opal_progress_yield_when_idle};
+
+    if (OC_POLLING_BUSY != st->settings.local.polling) {
+        (void) oc_patience_nap(patience, st->client, crowding);
+    }
     opal_progress();
 }
 
 static void wait_for(atomic_bool *done)
 {
-    patience_t patience = {0};
+    oc_patience_t patience = {0};
 
     while (!atomic_load(done)) {
         progress_politely(&patience);
@@ -265,7 +223,7 @@ static int reserve_fallback(mca_coll_optcast_module_t *m, const mca_coll_optcast
 /* Without a reservation the outcome must be known before anything is issued. */
 static void await_setup(const oc_group_t *group)
 {
-    patience_t patience = {0};
+    oc_patience_t patience = {0};
 
     while (OC_GROUP_SETTING_UP == oc_group_state(group)) {
         progress_politely(&patience);

@@ -6,10 +6,10 @@
 #ifndef MCA_COLL_OPTCAST_OPERATION_H
 #define MCA_COLL_OPTCAST_OPERATION_H
 
+#include "adapter/fallback.h"
 #include "client/client.h"
 
 #include "coll_optcast_call.h"
-#include "coll_optcast_fallback.h"
 #include "coll_optcast_module.h"
 
 /* All that depends on which collective it is, whichever way it is called. */

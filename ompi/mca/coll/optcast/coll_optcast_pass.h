@@ -10,7 +10,8 @@
 
 #include "coll_optcast_compat.h"
 
-#include "coll_optcast_fallback.h"
+#include "adapter/fallback.h"
+
 #include "coll_optcast_module.h"
 
 /* Counts a call of the function before us as begun (1) or ended (-1): see inside. */

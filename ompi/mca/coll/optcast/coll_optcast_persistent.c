@@ -7,10 +7,11 @@
  */
 #include "coll_optcast_persistent.h"
 
+#include "adapter/fallback.h"
+
 #include "coll_optcast_bootstrap.h"
 #include "coll_optcast_decide.h"
 #include "coll_optcast_device.h"
-#include "coll_optcast_fallback.h"
 #include "coll_optcast_group.h"
 #include "coll_optcast_hosted.h"
 #include "coll_optcast_memory.h"

@@ -6,7 +6,7 @@
 #ifndef MCA_COLL_OPTCAST_PVARS_H
 #define MCA_COLL_OPTCAST_PVARS_H
 
-#include "coll_optcast_fallback.h"
+#include "adapter/fallback.h"
 
 void mca_coll_optcast_pvars_register(void);
 void mca_coll_optcast_count_fallback(oc_fallback_t reason);

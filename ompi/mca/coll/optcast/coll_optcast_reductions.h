@@ -3,10 +3,10 @@
 #ifndef MCA_COLL_OPTCAST_REDUCTIONS_H
 #define MCA_COLL_OPTCAST_REDUCTIONS_H
 
+#include "adapter/fallback.h"
 #include "client/client.h"
 
 #include "coll_optcast_call.h"
-#include "coll_optcast_fallback.h"
 #include "coll_optcast_module.h"
 
 /*

@@ -7,6 +7,8 @@
 #include "ompi/proc/proc.h"
 #include "opal/util/output.h"
 
+#include "adapter/summary.h"
+
 #include "coll_optcast_operation.h"
 #include "coll_optcast_state.h"
 
@@ -100,16 +102,6 @@ static void report_choices(const mca_coll_optcast_module_t *m, oc_service_t serv
 static void print_call(const mca_coll_optcast_module_t *m, const char *name,
                        const mca_coll_optcast_call_t *call, oc_fallback_t reason)
 {
-    static const char *const texts[OC_FALLBACK_END] = {
-        [OC_FALLBACK_NONE] = "is offloaded",
-        [OC_FALLBACK_OP] = "falls back: operation",
-        [OC_FALLBACK_TYPE] = "falls back: type",
-        [OC_FALLBACK_RANKS] = "falls back: too many ranks",
-        [OC_FALLBACK_SIZE] = "falls back: size",
-        [OC_FALLBACK_PLACE] = "falls back: place",
-        [OC_FALLBACK_SETUP] = "falls back: no service",
-        [OC_FALLBACK_ORDER] = "falls back: order",
-    };
     const char *op = NULL == call->op ? "" : call->op->o_name;
     oc_service_t service = call->operation->service;
     char count[32] = "different numbers of", choice[OC_CHOICE_SIZE] = "";
@@ -124,7 +116,7 @@ static void print_call(const mca_coll_optcast_module_t *m, const char *name,
     }
     OC_VERBOSE(2, "optcast: %s on \"%s\": %s %s%s%s: %s%s%s", name,
                mca_coll_optcast_name(m->comm), count, call->dtype->name,
-               '\0' == op[0] ? "" : ", ", op, texts[reason], '\0' == choice[0] ? "" : "; ",
+               '\0' == op[0] ? "" : ", ", op, oc_fallback_text(reason), '\0' == choice[0] ? "" : "; ",
                choice);
 }
 
@@ -226,38 +218,18 @@ int mca_coll_optcast_report_failure(mca_coll_optcast_service_t *service, const o
     return OC_ERR_TRUNCATED == status ? MPI_ERR_TRUNCATE : error_code(reason);
 }
 
-static unsigned long long offloaded(const oc_counters_t *counters)
-{
-    return counters->allreduce_offloaded + counters->reduce_offloaded
-           + counters->reduce_scatter_offloaded + counters->barrier_offloaded
-           + counters->allgather_offloaded + counters->bcast_offloaded;
-}
-
 void mca_coll_optcast_report_summary(void)
 {
-    mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
-    const unsigned long long *reasons = st->fallback_reasons;
-    const oc_counters_t *counters = &st->counters;
+    const mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
+    char text[512];
 
     if (NULL == st->client || 0 != OPAL_PROC_MY_NAME.vpid) {
         return;
     }
-    OC_VERBOSE(1,
-               "optcast: rank 0: %llu collectives offloaded, %llu bytes sent, %llu bytes received, "
-               "%llu fell back (op %llu, type %llu, ranks %llu, size %llu, place %llu, setup %llu, "
-               "order %llu)",
-               offloaded(counters), counters->bytes_sent, counters->bytes_received, st->fallbacks,
-               reasons[OC_FALLBACK_OP], reasons[OC_FALLBACK_TYPE], reasons[OC_FALLBACK_RANKS],
-               reasons[OC_FALLBACK_SIZE], reasons[OC_FALLBACK_PLACE], reasons[OC_FALLBACK_SETUP],
-               reasons[OC_FALLBACK_ORDER]);
-    if (0 != counters->cast.fragments_sent + counters->cast.fragments_received) {
-        OC_VERBOSE(1,
-                   "optcast: rank 0: %llu fragments sent by multicast, %llu received, %llu lost, "
-                   "%llu recovered, %llu doubled, %llu late, %llu foreign, %llu forged",
-                   counters->cast.fragments_sent, counters->cast.fragments_received,
-                   counters->cast.fragments_lost, counters->cast.fragments_recovered,
-                   counters->cast.fragments_duplicated, counters->cast.fragments_late,
-                   counters->cast.fragments_foreign + counters->cast.datagrams_foreign,
-                   counters->cast.datagrams_forged + counters->cast.messages_forged);
+    oc_summary_operations(&st->counters, text, sizeof(text));
+    OC_VERBOSE(1, "optcast: rank 0: %s", text);
+    oc_summary_multicast(&st->counters, text, sizeof(text));
+    if ('\0' != text[0]) {
+        OC_VERBOSE(1, "optcast: rank 0: %s", text);
     }
 }

@@ -3,10 +3,10 @@
 #ifndef MCA_COLL_OPTCAST_REPORT_H
 #define MCA_COLL_OPTCAST_REPORT_H
 
+#include "adapter/fallback.h"
 #include "client/client.h"
 
 #include "coll_optcast_call.h"
-#include "coll_optcast_fallback.h"
 #include "coll_optcast_module.h"
 
 /* Returns the name of a communicator, never NULL or empty. It belongs to the communicator. */

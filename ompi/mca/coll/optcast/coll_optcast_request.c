@@ -2,9 +2,10 @@
 /* Requests of nonblocking operations: completed by the engine, or by the previous module. */
 #include "coll_optcast_request.h"
 
+#include "adapter/fallback.h"
+
 #include "coll_optcast_decide.h"
 #include "coll_optcast_exchange.h"
-#include "coll_optcast_fallback.h"
 #include "coll_optcast_hosted.h"
 #include "coll_optcast_layout.h"
 #include "coll_optcast_memory.h"

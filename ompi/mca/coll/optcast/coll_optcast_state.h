@@ -10,12 +10,10 @@
 #include "opal/class/opal_free_list.h"
 #include "opal/util/output.h"
 
-#include "base/rules.h"
+#include "adapter/counters.h"
+#include "adapter/terms.h"
 #include "base/settings.h"
 #include "client/client.h"
-#include "net/link_speed.h"
-
-#include "coll_optcast_fallback.h"
 
 /* What the component has in this process, for all communicators. */
 typedef struct {
@@ -27,12 +25,8 @@ typedef struct {
     int live_modules;           /* under lock */
     atomic_int han_calls;       /* of all threads, that are under way: see han.c */
     oc_network_t network;       /* of this host */
-    uint64_t cast_least;        /* bytes of all ranks that multicast carries in mode auto, … */
-    uint64_t block_least;       /* … of one of them in an Allgather, on average, … */
-    uint64_t pair_least;        /* … and of an Allgather between two; UINT64_MAX: none */
     uint32_t max_hosts;         /* of the job: no more than these */
-    oc_rules_t rules;           /* of rank 0 of the job, as the next one: for mode auto */
-    oc_least_t least[OC_NUM_RULED];
+    oc_terms_t terms;           /* of the job */
     long spare_processors;      /* of this host, beside one for each rank; may be negative */
     opal_free_list_t requests;
     opal_list_t inner;          /* requests that wait for one of the previous module */
@@ -41,11 +35,7 @@ typedef struct {
     opal_mutex_t lock;          /* of both lists, live_modules and the text of the error code */
     atomic_int error_code;      /* of MPI, with the last reason as its text; 0: none */
     atomic_bool error_code_asked;
-    oc_counters_t counters;
-    unsigned long long fallbacks;
-    unsigned long long fallback_reasons[OC_FALLBACK_END];
-    unsigned long long setup_messages; /* sent to other ranks for set-ups */
-    unsigned long long setup_bytes;
+    oc_adapter_counters_t counters;
 } mca_coll_optcast_state_t;
 
 extern mca_coll_optcast_state_t mca_coll_optcast_state;

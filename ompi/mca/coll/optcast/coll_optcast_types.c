@@ -1,278 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From MPI's predefined operations and datatypes to those of reduction/. */
+/* What the map of operations and datatypes asks of Open MPI. */
 #include "coll_optcast_types.h"
 
-#include <pthread.h>
-
-#include "reduction/reduction.h"
+#include "adapter/mpi_map.h"
 
 #include "coll_optcast_half.h"
 
-/* The classes of datatypes in the table of operations of MPI 4.0, section 6.9.2, and pairs. */
-enum {
-    C_INTEGER = 1,
-    FORTRAN_INTEGER = 2,
-    FLOATING_POINT = 4,
-    LOGICAL = 8,
-    COMPLEX = 16,
-    BYTE = 32,
-    MULTI_LANGUAGE = 64,
-    PAIR = 128,
-};
-
-/* That table, with what section 6.9.4 adds; the other operations are for no Allreduce. */
-static const struct {
-    MPI_Op handle;
-    uint16_t op;
-    uint16_t classes;
-} operations[] = {
-#define INTEGER (C_INTEGER | FORTRAN_INTEGER | MULTI_LANGUAGE)
-    {MPI_MAX,    OC_OP_MAX,    INTEGER | FLOATING_POINT},
-    {MPI_MIN,    OC_OP_MIN,    INTEGER | FLOATING_POINT},
-    {MPI_SUM,    OC_OP_SUM,    INTEGER | FLOATING_POINT | COMPLEX},
-    {MPI_PROD,   OC_OP_PROD,   INTEGER | FLOATING_POINT | COMPLEX},
-    {MPI_LAND,   OC_OP_LAND,   C_INTEGER | LOGICAL},
-    {MPI_LOR,    OC_OP_LOR,    C_INTEGER | LOGICAL},
-    {MPI_LXOR,   OC_OP_LXOR,   C_INTEGER | LOGICAL},
-    {MPI_BAND,   OC_OP_BAND,   INTEGER | BYTE},
-    {MPI_BOR,    OC_OP_BOR,    INTEGER | BYTE},
-    {MPI_BXOR,   OC_OP_BXOR,   INTEGER | BYTE},
-    {MPI_MINLOC, OC_OP_MINLOC, PAIR},
-    {MPI_MAXLOC, OC_OP_MAXLOC, PAIR},
-#undef INTEGER
-};
-
-/* What an element is made of. With its size it says the type of reduction/, if there is one. */
-typedef enum {
-    SIGNED,
-    UNSIGNED,
-    REAL,
-    REAL_REAL, /* also a complex number: told apart by the class */
-    INTEGER_INTEGER,
-    REAL_INTEGER,
-} content_t;
-
-/* Sizes without padding. What is not here, such as most long doubles, is not offered. */
-static const struct {
-    content_t content;
-    uint16_t classes;
-    uint16_t type;
-} contents[] = {
-#define NUMBER (C_INTEGER | FORTRAN_INTEGER | MULTI_LANGUAGE | LOGICAL | BYTE)
-    {SIGNED,          NUMBER,         OC_TYPE_INT8},
-    {SIGNED,          NUMBER,         OC_TYPE_INT16},
-    {SIGNED,          NUMBER,         OC_TYPE_INT32},
-    {SIGNED,          NUMBER,         OC_TYPE_INT64},
-    {UNSIGNED,        NUMBER,         OC_TYPE_UINT8},
-    {UNSIGNED,        NUMBER,         OC_TYPE_UINT16},
-    {UNSIGNED,        NUMBER,         OC_TYPE_UINT32},
-    {UNSIGNED,        NUMBER,         OC_TYPE_UINT64},
-    {REAL,            FLOATING_POINT, OC_TYPE_FLOAT},
-    {REAL,            FLOATING_POINT, OC_TYPE_DOUBLE},
-    {REAL_REAL,       COMPLEX,        OC_TYPE_COMPLEX_FLOAT},
-    {REAL_REAL,       COMPLEX,        OC_TYPE_COMPLEX_DOUBLE},
-    {REAL_REAL,       PAIR,           OC_TYPE_FLOAT_FLOAT},
-    {REAL_REAL,       PAIR,           OC_TYPE_DOUBLE_DOUBLE},
-    {INTEGER_INTEGER, PAIR,           OC_TYPE_INT16_INT32},
-    {INTEGER_INTEGER, PAIR,           OC_TYPE_INT32_INT32},
-    {INTEGER_INTEGER, PAIR,           OC_TYPE_INT64_INT32},
-    {REAL_INTEGER,    PAIR,           OC_TYPE_FLOAT_INT32},
-    {REAL_INTEGER,    PAIR,           OC_TYPE_DOUBLE_INT32},
-#undef NUMBER
-};
-
-/*
- * The members of each class. MPI_CHAR, MPI_CHARACTER, MPI_WCHAR and MPI_PACKED have none. Types
- * of Fortran with a size exist where the compiler has them that Open MPI was built with.
- * MPI_OFFSET is signed as in the standard, though Open MPI itself compares it as unsigned.
- */
-static const struct {
-    MPI_Datatype handle;
-    uint16_t class;
-    uint16_t content;
-} datatypes[] = {
-    {MPI_SIGNED_CHAR,             C_INTEGER,       SIGNED},
-    {MPI_SHORT,                   C_INTEGER,       SIGNED},
-    {MPI_INT,                     C_INTEGER,       SIGNED},
-    {MPI_LONG,                    C_INTEGER,       SIGNED},
-    {MPI_LONG_LONG,               C_INTEGER,       SIGNED}, /* and MPI_LONG_LONG_INT */
-    {MPI_INT8_T,                  C_INTEGER,       SIGNED},
-    {MPI_INT16_T,                 C_INTEGER,       SIGNED},
-    {MPI_INT32_T,                 C_INTEGER,       SIGNED},
-    {MPI_INT64_T,                 C_INTEGER,       SIGNED},
-    {MPI_UNSIGNED_CHAR,           C_INTEGER,       UNSIGNED},
-    {MPI_UNSIGNED_SHORT,          C_INTEGER,       UNSIGNED},
-    {MPI_UNSIGNED,                C_INTEGER,       UNSIGNED},
-    {MPI_UNSIGNED_LONG,           C_INTEGER,       UNSIGNED},
-    {MPI_UNSIGNED_LONG_LONG,      C_INTEGER,       UNSIGNED},
-    {MPI_UINT8_T,                 C_INTEGER,       UNSIGNED},
-    {MPI_UINT16_T,                C_INTEGER,       UNSIGNED},
-    {MPI_UINT32_T,                C_INTEGER,       UNSIGNED},
-    {MPI_UINT64_T,                C_INTEGER,       UNSIGNED},
-    {MPI_AINT,                    MULTI_LANGUAGE,  SIGNED},
-    {MPI_COUNT,                   MULTI_LANGUAGE,  SIGNED},
-    {MPI_OFFSET,                  MULTI_LANGUAGE,  SIGNED},
-    {MPI_INTEGER,                 FORTRAN_INTEGER, SIGNED},
-#ifdef MPI_INTEGER1
-    {MPI_INTEGER1,                FORTRAN_INTEGER, SIGNED},
-#endif
-#ifdef MPI_INTEGER2
-    {MPI_INTEGER2,                FORTRAN_INTEGER, SIGNED},
-#endif
-#ifdef MPI_INTEGER4
-    {MPI_INTEGER4,                FORTRAN_INTEGER, SIGNED},
-#endif
-#ifdef MPI_INTEGER8
-    {MPI_INTEGER8,                FORTRAN_INTEGER, SIGNED},
-#endif
-    {MPI_FLOAT,                   FLOATING_POINT,  REAL},
-    {MPI_DOUBLE,                  FLOATING_POINT,  REAL},
-    {MPI_LONG_DOUBLE,             FLOATING_POINT,  REAL},
-    {MPI_REAL,                    FLOATING_POINT,  REAL},
-    {MPI_DOUBLE_PRECISION,        FLOATING_POINT,  REAL},
-#ifdef MPI_REAL4
-    {MPI_REAL4,                   FLOATING_POINT,  REAL},
-#endif
-#ifdef MPI_REAL8
-    {MPI_REAL8,                   FLOATING_POINT,  REAL},
-#endif
-    {MPI_C_FLOAT_COMPLEX,         COMPLEX,         REAL_REAL}, /* and MPI_C_COMPLEX */
-    {MPI_C_DOUBLE_COMPLEX,        COMPLEX,         REAL_REAL},
-    {MPI_C_LONG_DOUBLE_COMPLEX,   COMPLEX,         REAL_REAL},
-    {MPI_CXX_FLOAT_COMPLEX,       COMPLEX,         REAL_REAL}, /* and MPI_CXX_COMPLEX */
-    {MPI_CXX_DOUBLE_COMPLEX,      COMPLEX,         REAL_REAL},
-    {MPI_CXX_LONG_DOUBLE_COMPLEX, COMPLEX,         REAL_REAL},
-    {MPI_COMPLEX,                 COMPLEX,         REAL_REAL},
-    {MPI_DOUBLE_COMPLEX,          COMPLEX,         REAL_REAL},
-#ifdef MPI_COMPLEX8
-    {MPI_COMPLEX8,                COMPLEX,         REAL_REAL},
-#endif
-#ifdef MPI_COMPLEX16
-    {MPI_COMPLEX16,               COMPLEX,         REAL_REAL},
-#endif
-    {MPI_C_BOOL,                  LOGICAL,         UNSIGNED},
-    {MPI_CXX_BOOL,                LOGICAL,         UNSIGNED},
-#if 1 == OMPI_FORTRAN_VALUE_TRUE /* as the results are; nothing else can be told from it */
-    {MPI_LOGICAL,                 LOGICAL,         SIGNED},
-#    ifdef MPI_LOGICAL1
-    {MPI_LOGICAL1,                LOGICAL,         SIGNED},
-#    endif
-#    ifdef MPI_LOGICAL2
-    {MPI_LOGICAL2,                LOGICAL,         SIGNED},
-#    endif
-#    ifdef MPI_LOGICAL4
-    {MPI_LOGICAL4,                LOGICAL,         SIGNED},
-#    endif
-#    ifdef MPI_LOGICAL8
-    {MPI_LOGICAL8,                LOGICAL,         SIGNED},
-#    endif
-#endif
-    {MPI_BYTE,                    BYTE,            UNSIGNED},
-    {MPI_2INT,                    PAIR,            INTEGER_INTEGER},
-    {MPI_SHORT_INT,               PAIR,            INTEGER_INTEGER},
-    {MPI_LONG_INT,                PAIR,            INTEGER_INTEGER},
-    {MPI_FLOAT_INT,               PAIR,            REAL_INTEGER},
-    {MPI_DOUBLE_INT,              PAIR,            REAL_INTEGER},
-    {MPI_LONG_DOUBLE_INT,         PAIR,            REAL_INTEGER},
-    {MPI_2INTEGER,                PAIR,            INTEGER_INTEGER},
-    {MPI_2REAL,                   PAIR,            REAL_REAL},
-    {MPI_2DOUBLE_PRECISION,       PAIR,            REAL_REAL},
-};
-
-/*
- * Both tables by handle. Open addressing: a search ends at its handle or at a free place, of which
- * there are at least as many as used ones.
- */
-#define PLACE_BITS 8
-#define PLACES     (1u << PLACE_BITS)
-
-typedef struct {
-    const void *handle;
-    uint16_t number;  /* of reduction/ */
-    uint16_t classes; /* of a datatype: one; of an operation: those that it takes */
-} entry_t;
-
-static entry_t entries[PLACES];
-
-/* Pairs of reduction/, so that no call has to ask for the kernel of this processor. */
-static bool offered[OC_OP_END][OC_TYPE_END];
-
-_Static_assert(2 * (sizeof(operations) / sizeof(operations[0])
-                    + sizeof(datatypes) / sizeof(datatypes[0])) <= PLACES,
-               "the table is too full");
-
-/* The entry of the handle, or the free place where it belongs. */
-static entry_t *types_place_of(const void *handle)
+static size_t type_size(MPI_Datatype type)
 {
-    uint64_t mixed = (uint64_t) (uintptr_t) handle * 0x9e3779b97f4a7c15u;
-    unsigned place = (unsigned) (mixed >> (64 - PLACE_BITS));
-
-    while (NULL != entries[place].handle && handle != entries[place].handle) {
-        place = (place + 1) % PLACES;
-    }
-    return &entries[place];
+    return type->super.size;
 }
 
-static unsigned type_of(content_t content, unsigned class, size_t size)
+static bool true_is_one(void)
 {
-    for (size_t i = 0; i < sizeof(contents) / sizeof(contents[0]); i++) {
-        if (content == contents[i].content && 0 != (class & contents[i].classes)
-            && size == oc_type_size(contents[i].type)) {
-            return contents[i].type;
-        }
-    }
-    return 0;
+    return 1 == OMPI_FORTRAN_VALUE_TRUE;
 }
 
-static void types_fill(void)
-{
-    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
-        *types_place_of(operations[i].handle) = (entry_t) {
-            operations[i].handle, operations[i].op, operations[i].classes};
-    }
-    for (size_t i = 0; i < sizeof(datatypes) / sizeof(datatypes[0]); i++) {
-        const struct ompi_datatype_t *dtype = datatypes[i].handle;
-        unsigned type = type_of((content_t) datatypes[i].content, datatypes[i].class,
-                                dtype->super.size);
+static const oc_mpi_map_basis_t basis = {.type_size = type_size, .true_is_one = true_is_one};
 
-        if (0 != type) {
-            *types_place_of(dtype) = (entry_t) {dtype, (uint16_t) type, datatypes[i].class};
-        }
-    }
-    for (unsigned op = 0; op < OC_OP_END; op++) {
-        for (unsigned type = 0; type < OC_TYPE_END; type++) {
-            offered[op][type] = NULL != oc_reduce_kernel(op, type);
-        }
-    }
-}
-
-static const entry_t *types_find(const void *handle)
-{
-    const entry_t *entry = types_place_of(handle);
-
-    return NULL == entry->handle ? NULL : entry;
-}
-
-oc_fallback_t mca_coll_optcast_map(const struct ompi_op_t *op, const struct ompi_datatype_t *dtype,
+oc_fallback_t mca_coll_optcast_map(struct ompi_op_t *op, struct ompi_datatype_t *dtype,
                                    unsigned *oc_op, unsigned *oc_type)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    const entry_t *operation, *type;
+    bool own;
+    oc_fallback_t reason = oc_mpi_map(&basis, op, dtype, oc_op, oc_type, &own);
 
-    (void) pthread_once(&once, types_fill);
-    operation = types_find(op);
-    if (NULL == operation) {
-        return mca_coll_optcast_map_half(op, dtype, oc_op, oc_type);
-    }
-    type = types_find(dtype);
-    if (NULL == type) {
-        return OC_FALLBACK_TYPE;
-    }
-    if (0 == (operation->classes & type->classes)
-        || !offered[operation->number][type->number]) {
-        return OC_FALLBACK_OP;
-    }
-    *oc_op = operation->number;
-    *oc_type = type->number;
-    return OC_FALLBACK_NONE;
+    return own ? mca_coll_optcast_map_half(op, dtype, oc_op, oc_type) : reason;
 }

@@ -3,6 +3,7 @@
 
 component_LTLIBRARIES = ompi/mca/coll/optcast/mca_coll_optcast.la
 ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
+	adapter/mpi_map.h adapter/mpi_map.c \
 	ompi/mca/coll/optcast/coll_optcast_allgather.h \
 	ompi/mca/coll/optcast/coll_optcast_allgather.c \
 	ompi/mca/coll/optcast/coll_optcast_allreduce.h \
@@ -22,7 +23,6 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_device.c \
 	ompi/mca/coll/optcast/coll_optcast_exchange.h \
 	ompi/mca/coll/optcast/coll_optcast_exchange.c \
-	ompi/mca/coll/optcast/coll_optcast_fallback.h \
 	ompi/mca/coll/optcast/coll_optcast_functions.h \
 	ompi/mca/coll/optcast/coll_optcast_group.h \
 	ompi/mca/coll/optcast/coll_optcast_group.c \
@@ -53,8 +53,6 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SOURCES = \
 	ompi/mca/coll/optcast/coll_optcast_persistent.c \
 	ompi/mca/coll/optcast/coll_optcast_previous.h \
 	ompi/mca/coll/optcast/coll_optcast_previous.c \
-	ompi/mca/coll/optcast/coll_optcast_processors.h \
-	ompi/mca/coll/optcast/coll_optcast_processors.c \
 	ompi/mca/coll/optcast/coll_optcast_pvars.h \
 	ompi/mca/coll/optcast/coll_optcast_pvars.c \
 	ompi/mca/coll/optcast/coll_optcast_reduce.h \
@@ -78,7 +76,7 @@ ompi_mca_coll_optcast_mca_coll_optcast_la_SHORTNAME = component
 ompi_mca_coll_optcast_mca_coll_optcast_la_CFLAGS = $(AM_CFLAGS) $(OMPI_CFLAGS)
 ompi_mca_coll_optcast_mca_coll_optcast_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version \
 	-export-symbols-regex '^mca_coll_optcast_component$$'
-ompi_mca_coll_optcast_mca_coll_optcast_la_LIBADD = libocclient.la $(OMPI_LIBS)
+ompi_mca_coll_optcast_mca_coll_optcast_la_LIBADD = libocadapter.la $(OMPI_LIBS)
 
 install-data-hook:
 	rm -f $(DESTDIR)$(componentdir)/mca_coll_optcast.la

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Open MPI's daemons start ranks and bind them, and are not bound themselves: they may use what the user
- * or the resource manager gave to the job. Other parents say nothing about it.
+ * Daemons of MPI libraries start ranks and bind them, and are not bound themselves: they may use what
+ * the user or the resource manager gave to the job. Other parents say nothing about it.
  */
-#include "coll_optcast_processors.h"
+#include "adapter/launcher.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 static bool is_daemon(pid_t pid)
 {
     static const char *const names[] = {"orted", "prted", "mpirun", "orterun", "prterun",
-                                        "mpirun.openmpi"};
+                                        "mpirun.openmpi", "hydra_pmi_proxy"};
     char path[64], name[64] = "";
     FILE *file;
 
@@ -33,7 +33,7 @@ static bool is_daemon(pid_t pid)
     return false;
 }
 
-const cpu_set_t *mca_coll_optcast_processors(int ranks)
+const cpu_set_t *oc_launcher_processors(int ranks)
 {
     static cpu_set_t set;
     pid_t parent = getppid();

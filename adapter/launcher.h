@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the launcher of MPI jobs gives to the processes of this host. */
+#ifndef OC_ADAPTER_LAUNCHER_H
+#define OC_ADAPTER_LAUNCHER_H
+
+#include <sched.h>
+
+/*
+ * The processors of the job on this host, if they are more than one for each of its ranks here;
+ * NULL: they are not, or nobody says. Static memory. Not for several threads at a time.
+ */
+const cpu_set_t *oc_launcher_processors(int ranks);
+
+#endif
