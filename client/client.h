@@ -66,6 +66,8 @@ typedef struct {
     oc_network_t network;              /* of this host: goes into records */
     uint32_t max_hosts;                /* the job has no more hosts than these; 0: not known */
     bool full_host;                    /* its ranks take all processors of this one */
+    bool unattended;                   /* nobody calls oc_client_progress but while a collective of this
+                                          process blocks: a thread does also what others wait for */
     const cpu_set_t *processors;       /* that a thread beside the application may use; outlives the
                                           client. NULL: those of the process */
 } oc_client_config_t;
@@ -234,6 +236,12 @@ oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params
  * freed with the client. Does not wait for peers.
  */
 void oc_group_destroy(oc_group_t *group);
+
+/*
+ * Begins the set-up of a new group, which its first collective would do otherwise, on all ranks of the group
+ * at the same place in the order of their collectives. Does not block; an error: the group has failed.
+ */
+oc_status_t oc_group_set_up(oc_group_t *group);
 
 oc_group_state_t oc_group_state(const oc_group_t *group);
 

@@ -78,11 +78,16 @@ static void hear(const oc_helper_t *helper)
 }
 
 /* What others wait for is not over with the last collective of this rank. */
+static bool serves_others(const oc_client_t *client)
+{
+    return (client->helped || client->config.unattended)
+           && (NULL != client->relays || client->cast_pending);
+}
+
 static bool helper_has_work(const oc_client_t *client)
 {
     return 0 == client->bound
-           && (client->background > 0 || oc_exposure_is_tested(client)
-               || (client->helped && (NULL != client->relays || client->cast_pending)));
+           && (client->background > 0 || oc_exposure_is_tested(client) || serves_others(client));
 }
 
 /* How long the application may be expected to go on; 0: it is not at it. */
@@ -239,7 +244,7 @@ static void helper_start(oc_client_t *client)
 void oc_helper_notice(oc_client_t *client, bool background)
 {
     client->driven = oc_clock_ns();
-    if (!background) {
+    if (!background && !client->config.unattended) {
         return;
     }
     if (NULL == client->helper) {

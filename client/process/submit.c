@@ -49,6 +49,19 @@ void oc_group_give_up(oc_group_t *group, oc_status_t status, const char *reason)
     pthread_mutex_unlock(&client->lock);
 }
 
+oc_status_t oc_group_set_up(oc_group_t *group)
+{
+    oc_client_t *client = group->client;
+    oc_status_t status = OC_OK;
+
+    oc_client_lock(client);
+    if (OC_GROUP_NEW == group->state) {
+        status = oc_setup_begin(group);
+    }
+    pthread_mutex_unlock(&client->lock);
+    return status;
+}
+
 static oc_status_t start_or_queue(oc_group_t *group, make_fn_t *make, const void *args)
 {
     oc_collective_t *collective = make(group, args);
@@ -69,7 +82,9 @@ static oc_status_t start_or_queue(oc_group_t *group, make_fn_t *make, const void
     DL_APPEND(group->queue, collective);
     group->client->bound += collective->bound;
     group->client->background += collective->background;
-    if (group->client->background > 0) {
+    /* servers need nothing of a rank whose part of a reduction is over */
+    if (group->client->background > 0
+        || (group->client->config.unattended && OC_SERVICE_MULTICAST == group->params.service)) {
         oc_helper_notice(group->client, collective->background);
     }
     oc_group_start_queued(group);
