@@ -86,6 +86,7 @@ AC_DEFUN([OC_SUMMARY], [
 
   Optcast for MPI $PACKAGE_VERSION
     Open MPI          $OMPI_VERSION ($OMPICC), headers: $oc_headers
+    MPICH             $oc_mpich_line
     UCX               $oc_ucx
     hwloc             $oc_hwloc
     verbs             $oc_verbs_line

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The library begins with the first collective, since MPI_Init is not always called by a name that can be
+ * taken, and ends with the process: MPI_Finalize is only when it tells what it has done.
+ */
+#ifndef OC_MPICH_LIFE_H
+#define OC_MPICH_LIFE_H
+
+#include <stdbool.h>
+
+/*
+ * Whether this process is between MPI_Init and MPI_Finalize, and can offload. The first call begins. Any
+ * thread.
+ */
+bool oc_mpich_life_is_on(void);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MPI_Allreduce and MPI_Iallreduce. */
+#include "mpich/mpich_allreduce.h"
+
+#include "mpich/enter.h"
+#include "mpich/mpich_operate.h"
+#include "mpich/reductions.h"
+
+static oc_status_t mpich_allreduce_start(const oc_mpich_comm_t *c, oc_mpich_call_t *call,
+                                         void (*finished)(void *, oc_status_t), void *arg)
+{
+    oc_allreduce_args_t args = oc_mpich_reduction_args(call, finished, arg);
+
+    return oc_allreduce_start(oc_mpich_reduction_group(c), &args);
+}
+
+static const oc_mpich_operation_t operation = {
+    .names = {"Allreduce", "Iallreduce"},
+    .service = OC_SERVICE_AGGREGATION,
+    .ruled = OC_RULED_ALLREDUCE,
+    .decide = oc_mpich_decide_reduction,
+    .start = mpich_allreduce_start,
+};
+
+bool oc_mpich_allreduce(const void *sbuf, void *rbuf, int64_t count, int type, int op, int comm,
+                        int *request, int *rc)
+{
+    oc_mpich_comm_t *c = oc_mpich_enter(comm);
+    oc_mpich_call_t call = {.operation = &operation, .sbuf = sbuf, .rbuf = rbuf, .count = count,
+                            .type = type, .op = op, .elements = (size_t) count,
+                            .layout.type = MPI_DATATYPE_NULL};
+
+    return NULL != c && count >= 0 && MPI_DATATYPE_NULL != type && MPI_OP_NULL != op
+           && oc_mpich_operate(c, &call, request, rc);
+}

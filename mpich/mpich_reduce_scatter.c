@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MPI_Reduce_scatter_block and MPI_Reduce_scatter, nonblocking ones, too. */
+#include "mpich/mpich_reduce_scatter.h"
+
+#include <stdlib.h>
+
+#include "mpich/enter.h"
+#include "mpich/mpich_operate.h"
+#include "mpich/reductions.h"
+
+static oc_status_t mpich_reduce_scatter_start(const oc_mpich_comm_t *c, oc_mpich_call_t *call,
+                                              void (*finished)(void *, oc_status_t), void *arg)
+{
+    oc_allreduce_args_t args = oc_mpich_reduction_args(call, finished, arg);
+
+    args.to = OC_RESULT_TO_BLOCKS;
+    args.counts = call->layout.elements;
+    return oc_allreduce_start(oc_mpich_reduction_group(c), &args);
+}
+
+/* The engine knows counts of one kind. */
+static bool list_blocks(const oc_mpich_comm_t *c, oc_mpich_call_t *call)
+{
+    size_t *elements = malloc((size_t) c->size * sizeof(*elements));
+
+    for (int i = 0; NULL != elements && i < c->size; i++) {
+        elements[i] = (size_t) oc_mpich_array_get(call->counts, i);
+    }
+    call->layout.elements = elements;
+    return NULL != elements;
+}
+
+static const oc_mpich_operation_t equal_blocks = {
+    .names = {"Reduce_scatter_block", "Ireduce_scatter_block"},
+    .service = OC_SERVICE_AGGREGATION,
+    .ruled = OC_RULED_REDUCE_SCATTER_BLOCK,
+    .decide = oc_mpich_decide_reduction,
+    .start = mpich_reduce_scatter_start,
+};
+
+static const oc_mpich_operation_t any_blocks = {
+    .names = {"Reduce_scatter", "Ireduce_scatter"},
+    .service = OC_SERVICE_AGGREGATION,
+    .ruled = OC_RULED_REDUCE_SCATTER,
+    .decide = oc_mpich_decide_reduction,
+    .prepare = list_blocks,
+    .start = mpich_reduce_scatter_start,
+};
+
+bool oc_mpich_reduce_scatter_block(const void *sbuf, void *rbuf, int64_t count, int type, int op,
+                                   int comm, int *request, int *rc)
+{
+    oc_mpich_comm_t *c = oc_mpich_enter(comm);
+    oc_mpich_call_t call = {.operation = &equal_blocks, .sbuf = sbuf, .rbuf = rbuf, .count = count,
+                            .type = type, .op = op, .layout.type = MPI_DATATYPE_NULL};
+
+    if (NULL == c || count < 0 || MPI_DATATYPE_NULL == type || MPI_OP_NULL == op) {
+        return false;
+    }
+    call.elements = (size_t) count * (size_t) c->size;
+    return oc_mpich_operate(c, &call, request, rc);
+}
+
+/* The elements of all blocks; -1: a count is wrong, which MPICH will say. */
+static int64_t sum_of(oc_mpich_array_t counts, int size)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < size; i++) {
+        int64_t count = oc_mpich_array_get(counts, i);
+
+        if (count < 0) {
+            return -1;
+        }
+        sum += count;
+    }
+    return sum;
+}
+
+bool oc_mpich_reduce_scatter(const void *sbuf, void *rbuf, const void *counts, bool large, int type,
+                             int op, int comm, int *request, int *rc)
+{
+    oc_mpich_comm_t *c = oc_mpich_enter(comm);
+    oc_mpich_call_t call = {.operation = &any_blocks, .sbuf = sbuf, .rbuf = rbuf, .type = type,
+                            .counts = {counts, large}, .op = op,
+                            .layout.type = MPI_DATATYPE_NULL};
+    int64_t elements;
+
+    if (NULL == c || NULL == counts || MPI_DATATYPE_NULL == type || MPI_OP_NULL == op) {
+        return false;
+    }
+    elements = sum_of(call.counts, c->size);
+    call.elements = (size_t) elements;
+    return elements >= 0 && oc_mpich_operate(c, &call, request, rc);
+}
