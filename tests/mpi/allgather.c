@@ -10,6 +10,7 @@
 
 #include "counters.h"
 #include "layouts.h"
+#include "offered.h"
 #include "persistent.h"
 
 #define GUARD_BYTES 64
@@ -18,8 +19,13 @@
 
 /* The properties of a case: the number of values of each. */
 enum { OP, WAY, PLACE, KIND, OTHER_KIND, DIFFER, SIZE, LENGTHS, ORDER, ROOT, SHIFT, NUM_FACTORS };
+#ifdef MPICH_VERSION /* 4.0 frees the types of persistent ones too often */
+#    define NUM_WAYS 2
+#else
+#    define NUM_WAYS 3
+#endif
 static const unsigned char num_values[NUM_FACTORS] = {
-    [OP] = 3, [WAY] = 3, [PLACE] = 2, [KIND] = 24, [OTHER_KIND] = 6, [DIFFER] = 2, [SIZE] = 7,
+    [OP] = 3, [WAY] = NUM_WAYS, [PLACE] = 2, [KIND] = 24, [OTHER_KIND] = 6, [DIFFER] = 2, [SIZE] = 7,
     [LENGTHS] = 4, [ORDER] = 4, [ROOT] = 3, [SHIFT] = 2};
 #define MAX_VALUES 24
 
@@ -313,7 +319,7 @@ static bool is_out_of_order(const case_t *c)
     for (int i = 0; i < c->lengths[0] && bytes <= 8; i++) {
         bytes += layout_size(c->family, i);
     }
-    return BCAST == c->value[OP] && NONBLOCKING == c->value[WAY] && bytes <= 8;
+    return has_own_order && BCAST == c->value[OP] && NONBLOCKING == c->value[WAY] && bytes <= 8;
 }
 
 static bool has_data(const case_t *c)
@@ -424,6 +430,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    meet_first(comm);
     while (count < limit && next_case(&c, &random)) {
         run_case(&c, comm);
         count++;

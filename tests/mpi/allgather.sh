@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the matrix of Allgathers, Allgathervs and Bcasts by multicast.
 # usage: allgather.sh [few]; SEED=N makes other cases
-# Test: quick 120 -- few; default 600; sanitizers: default 300 -- few
+# Test: quick 120 -- few; default 600; sanitizers: default 300 -- few; mpich: default 300 -- few
 set -eu
 
 # shellcheck source=tests/mpi/lib.sh

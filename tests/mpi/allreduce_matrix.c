@@ -16,6 +16,7 @@
 
 #include "check.h"
 #include "matrix_types.h"
+#include "offered.h"
 #include "persistent.h"
 #include "pvars.h"
 
@@ -180,12 +181,11 @@ static counters_t read_counters(void)
         .received = pvar_read("bytes_received"), .failures = pvar_read("failures")};
 }
 
-/* Open MPI itself uses such operations, in an order that differs between ranks. */
 static bool out_of_order(const case_t *c)
 {
     const base_t *base = c->type->base;
 
-    return NONBLOCKING == c->way && c->count <= 2 && (MIN == c->op || MAX == c->op)
+    return has_own_order && NONBLOCKING == c->way && c->count <= 2 && (MIN == c->op || MAX == c->op)
            && !base->parts[0].floating;
 }
 
@@ -216,7 +216,7 @@ static void check_counters(const case_t *c, const counters_t *before)
 
     if (c->offloaded) {
         change = (counters_t) {.offloaded = 1, .sent = bytes, .received = bytes};
-    } else {
+    } else if (out_of_order(c)) {
         change = (counters_t) {.fallbacks = 1, .order = 1};
     }
     expect_counters(c, before, &change);
@@ -302,7 +302,7 @@ static bool parse_case(const char *line, case_t *c)
     c->in_place = 0 == strcmp(place, "inplace");
     c->offset = 0 == strcmp(offset, "element") ? c->type->base->extent : strtoul(offset, NULL, 10);
     c->seed = seed;
-    c->offloaded = !out_of_order(c);
+    c->offloaded = !out_of_order(c) && (PERSISTENT != c->way || offers_persistent);
     c->exact = !c->offloaded; /* overflows are Open MPI's own affair, which saturates some */
     return true;
 }
@@ -324,6 +324,7 @@ static MPI_Comm comm_of(int ranks)
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         MPI_Comm_split(MPI_COMM_WORLD, rank < ranks, rank, &comms[ranks]);
         made[ranks] = true;
+        meet_first(comms[ranks]);
     }
     return comms[ranks];
 }
@@ -335,6 +336,7 @@ static unsigned run_file(FILE *file)
     int world, size;
     case_t c;
 
+    meet_first(MPI_COMM_WORLD);
     MPI_Comm_size(MPI_COMM_WORLD, &world);
     while (NULL != fgets(line, sizeof(line), file)) {
         MPI_Comm comm;
@@ -415,13 +417,18 @@ static unsigned run_all_rest(void)
     MPI_Type_commit(&derived.handle);
     for (int op = 0; op < NUM_OPS; op++) {
         for (unsigned i = 0; i < count; i++) {
-            if (!types[i].offered || !type_allows(&types[i], op)) {
+            bool allowed = type_allows(&types[i], op);
+
+            /* MPICH 4.0 does not refuse, but fails an assertion */
+            if (allowed ? !types[i].offered : has_own_order) {
                 run_rest(&types[i], op);
                 done++;
             }
         }
-        run_rest(&derived, op);
-        done++;
+        if (has_own_order) {
+            run_rest(&derived, op);
+            done++;
+        }
     }
     MPI_Type_free(&derived.handle);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);

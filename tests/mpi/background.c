@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "offered.h"
 #include "persistent.h"
 #include "pvars.h"
 
@@ -40,6 +41,11 @@ typedef struct {
 } operation_t;
 
 static int rank, size;
+
+static bool is_offered(kind_t kind)
+{
+    return BARRIER != kind || offers_barrier;
+}
 
 static int64_t element(int number, int in_rank, size_t i)
 {
@@ -241,7 +247,7 @@ static void many(MPI_Comm comm, size_t block)
         }
     }
     for (kind_t kind = 0; kind < NUM_KINDS; kind++) {
-        for (int i = 0; i < AT_ONCE; i++) {
+        for (int i = 0; is_offered(kind) && i < AT_ONCE; i++) {
             expect_end("at once", &before, &o[i][kind], AT_ONCE);
         }
     }
@@ -341,14 +347,18 @@ static void in_the_background(MPI_Comm comm)
     set_up(other);
     for (int round = 0; round < ROUNDS; round++) {
         for (kind_t kind = 0; kind < NUM_KINDS; kind++) {
-            one(comm, kind, SMALL);
-            one(comm, kind, LARGE);
+            if (is_offered(kind)) {
+                one(comm, kind, SMALL);
+                one(comm, kind, LARGE);
+            }
         }
     }
     many(comm, SMALL);
     many(comm, LARGE);
     late(comm, LARGE);
-    persistent(comm, LARGE);
+    if (offers_persistent) {
+        persistent(comm, LARGE);
+    }
     blocking_meanwhile(comm, other);
     MPI_Comm_free(&other);
     on_a_freed_one(false);

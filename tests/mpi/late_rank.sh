@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that nothing breaks while ranks wait long for one of them, and the server sleeps.
-# Test: default 120 alone
+# Test: default 120 alone; mpich: all 120 alone
 set -eu
 
 # shellcheck source=tests/mpi/lib.sh

@@ -12,6 +12,9 @@ BUILD=${BUILD:-$REPO/build}
 # shellcheck source=tests/apps/lib.sh
 . "$REPO/tests/apps/lib.sh"
 
+# Which MPI library: openmpi or mpich.
+MPI=${MPI:-openmpi}
+
 server_program=${OPTCAST_SERVER:-$BUILD/optcast-server}
 # More arguments for every mpirun, split at spaces.
 read -r -a mpirun_arguments <<<"${TEST_MPIRUN_ARGUMENTS:-}"
@@ -112,6 +115,8 @@ is_current() {
 # compile NAME...: programs of tests/mpi, each of one source, into $programs. Others may do the same at the
 # same time.
 programs=$BUILD/test-programs
+# shellcheck source=tests/mpi/mpich.sh
+[ "$MPI" = openmpi ] || . "$REPO/tests/mpi/$MPI.sh"
 compile() {
     local name
 
@@ -131,7 +136,7 @@ compile_program() {
     done
     sources+=("$REPO/tests/mpi/polite.c")
     ! is_current "$programs/$name" "${sources[@]}" "$REPO"/tests/mpi/*.h || return 0
-    "$OMPICC" -std=gnu11 -O2 -g -Wall -Wextra -Werror -ffp-contract=off -o "$programs/$name.$$" \
+    "${mpicc[@]:-$OMPICC}" -std=gnu11 -O2 -g -Wall -Wextra -Werror -ffp-contract=off -I"$REPO" -o "$programs/$name.$$" \
         "$REPO/tests/mpi/polite.c" -Wl,--export-dynamic-symbol=sched_yield "$@" \
         -lm >"$tmp/compile.log" 2>&1 || not_ok "$name does not compile" "$tmp/compile.log"
     mv "$programs/$name.$$" "$programs/$name"

@@ -3,7 +3,7 @@
 # Owns the test that every offered Allreduce gives the bits of a left fold in rank order, and that
 # every other one is left to Open MPI.
 # usage: matrix.sh [few]; SEED=N makes another plan
-# Test: quick 120 -- few; default 180; sanitizers: default 300 -- few
+# Test: quick 120 -- few; default 180; sanitizers: default 300 -- few; mpich: default 180 -- few
 set -eu
 
 # shellcheck source=tests/mpi/lib.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that floating-point results are the same bits on all ranks, in all runs, and however
 # many servers, aggregators, chunks and vector instructions computed them.
-# Test: default 120
+# Test: default 120; mpich: default 120
 set -eu
 
 # shellcheck source=tests/mpi/lib.sh

@@ -60,6 +60,7 @@ def make_trees(build):
         "threads": trees.ThreadTree(REPO, pathlib.Path(os.environ.get("THREAD_BUILD", REPO / "build-tsan"))),
         "openmpi5": trees.OpenMpi5Tree(
             REPO, pathlib.Path(os.environ.get("OPENMPI5_WORK") or build / "openmpi5").resolve()),
+        "mpich": trees.MpichTree(REPO, build),
     }
     return [(usual, [suite for suite in catalogue.SUITES if suite not in derived])] + [
         (tree, [suite]) for suite, tree in derived.items()]

@@ -23,8 +23,8 @@ TIERS = ("quick", "default", "all")
 PROGRAMS = ("unit", "engine", "multicast")  # test_NAME.c, which make check builds
 SCRIPTS = ("tools", "model", "mpi", "apps", "cluster", "rdma", "neon")  # NAME.sh, or a .c with a Test line
 FUZZERS = ("fuzz",)  # fuzz_NAME.c
-# Suites that run tests of these folders in builds of their own.
-DERIVED = ("sanitizers", "threads", "openmpi5")
+# Suites that run tests of these folders in builds of their own, or with another MPI library.
+DERIVED = ("sanitizers", "threads", "openmpi5", "mpich")
 SUITES = PROGRAMS + SCRIPTS + FUZZERS + DERIVED
 HEAD_LINES = 15
 

@@ -147,3 +147,12 @@ class OpenMpi5Tree(Tree):
 
     def environment(self):
         return {**super().environment(), "PATH": f"{self.work / 'prefix/bin'}:{os.environ['PATH']}", "MPIRUN": ""}
+
+
+class MpichTree(Tree):
+    """The usual build, whose library for MPICH serves programs of MPICH."""
+
+    title = "mpich/"
+
+    def environment(self):
+        return {**super().environment(), "MPI": "mpich"}
