@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 /*
- * Whether this process is between MPI_Init and MPI_Finalize, and can offload. The first call begins. Any
- * thread.
+ * Whether MPI has been initialized and this process can offload. The first call begins. It stays so in
+ * MPI_Finalize, in which programs may still have collectives. Any thread.
  */
 bool oc_mpich_life_is_on(void);
 
