@@ -18,11 +18,12 @@
 static unsigned longest_nap(const oc_patience_t *p)
 {
     uint64_t share = p->napped_us / NAP_SHARE;
+    unsigned most = 0 != p->most_us ? p->most_us : LONGEST_NAP_US;
 
     if (share < LONG_NAP_US) {
-        return LONG_NAP_US;
+        share = LONG_NAP_US;
     }
-    return share < LONGEST_NAP_US ? (unsigned) share : LONGEST_NAP_US;
+    return share < most ? (unsigned) share : most;
 }
 
 bool oc_patience_nap(oc_patience_t *p, oc_client_t *client, oc_crowding_t crowding)

@@ -8,10 +8,14 @@
 
 #include "client/client.h"
 
-/* Rounds of a wait so far, how long it sleeps next, and for how long it has meant to sleep. */
+/*
+ * Rounds of a wait so far, how long it sleeps next, and for how long it has meant to sleep; and no longer
+ * than this at once, where it may be something else that is waited for. 0: as is best for a long wait.
+ */
 typedef struct {
     unsigned rounds, nap_us;
     uint64_t napped_us;
+    unsigned most_us;
 } oc_patience_t;
 
 /* Who else wants the processors of this host. */

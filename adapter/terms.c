@@ -9,7 +9,6 @@
 
 #include "net/link_speed.h"
 
-#define FORMAT      "OCJ04001"
 #define NUM_LETTERS 5
 
 /*
@@ -143,7 +142,7 @@ oc_status_t oc_terms_make(const oc_terms_basis_t *basis, oc_terms_t *terms, char
     if (sizeof(terms->job) != getrandom(&terms->job, sizeof(terms->job), 0)) {
         return OC_ERR_SYSTEM;
     }
-    memcpy(terms->format, FORMAT, sizeof(terms->format));
+    memcpy(terms->format, OC_TERMS_FORMAT, sizeof(terms->format));
     status = read_rules(basis->settings, &terms->rules, error, error_size);
     find_leasts(basis, terms);
     find_casts(basis, terms);
@@ -159,10 +158,10 @@ oc_status_t oc_terms_take(const void *data, size_t size, oc_terms_t *terms)
     bool same;
 
     if (NULL == data || size < offsetof(oc_terms_t, rules)
-        || 0 != memcmp(data, FORMAT, NUM_LETTERS)) {
+        || 0 != memcmp(data, OC_TERMS_FORMAT, NUM_LETTERS)) {
         return OC_ERR_INVALID;
     }
-    same = sizeof(*terms) == size && 0 == memcmp(data, FORMAT, sizeof(terms->format));
+    same = sizeof(*terms) == size && 0 == memcmp(data, OC_TERMS_FORMAT, sizeof(terms->format));
     oc_rules_default(&unknown);
     memcpy(terms, data, same ? size : offsetof(oc_terms_t, rules));
     if (!same) {

@@ -14,6 +14,9 @@
 #include "base/settings.h"
 #include "client/client.h"
 
+/* Of this version. */
+#define OC_TERMS_FORMAT "OCJ04001"
+
 /*
  * In the host's byte order. The first letters of format, and all up to the rules, stay as they are
  * in all versions from the first release on, and decide what begins a set-up: a rank with another

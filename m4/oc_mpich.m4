@@ -1,6 +1,6 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
 # OC_CHECK_MPICH: the headers of MPICH, for liboptcast-mpich.so. The library is not linked to it.
-# Sets MPICH_CPPFLAGS, MPICHCC and MPICH_MPIEXEC (for tests), oc_mpich_line.
+# Sets MPICH_CPPFLAGS, MPICH_LIBS (for the tools that are programs of MPICH), MPICHCC and MPICH_MPIEXEC (for tests), oc_mpich_line.
 AC_DEFUN([OC_CHECK_MPICH], [
   AC_ARG_WITH([mpich],
     [AS_HELP_STRING([--with-mpich=DIR|yes|no|check],
@@ -21,14 +21,18 @@ AC_DEFUN([OC_CHECK_MPICH], [
   AS_IF([test "$oc_mpich" != no], [oc_mpich_line="$oc_mpich ($MPICHCC)"],
     [test "$with_mpich" = no], [oc_mpich_line="off: --with-mpich=no"],
     [oc_mpich_line="off: not found (Debian: mpich libmpich-dev)"])
+  AC_DEFINE_UNQUOTED([OPTCAST_MPICH_VERSION], ["`test "$oc_mpich" = no || echo "$oc_mpich"`"],
+    [The MPICH whose headers liboptcast-mpich.so was built with; empty: it was not built])
   AC_SUBST([MPICH_CPPFLAGS])
+  AC_SUBST([MPICH_LIBS])
 ])
 
-# The wrapper prints the compiler's command, from which only the folders of headers are taken.
+# The wrapper prints the compiler's command, from which only the folders of headers and what is linked are taken.
 AC_DEFUN([OC_MPICH_HEADERS], [
-  MPICH_CPPFLAGS=
+  MPICH_CPPFLAGS= MPICH_LIBS=
   for oc_word in `$MPICHCC -show 2>/dev/null`; do
-    AS_CASE([$oc_word], [-I*], [MPICH_CPPFLAGS="$MPICH_CPPFLAGS -isystem ${oc_word@%:@-I}"])
+    AS_CASE([$oc_word], [-I*], [MPICH_CPPFLAGS="$MPICH_CPPFLAGS -isystem ${oc_word@%:@-I}"],
+      [-L*|-l*|-Wl,-rpath*], [MPICH_LIBS="$MPICH_LIBS $oc_word"])
   done
   oc_save_CPPFLAGS=$CPPFLAGS
   CPPFLAGS="$CPPFLAGS $MPICH_CPPFLAGS"

@@ -31,6 +31,22 @@ static inline int64_t oc_mpich_array_get(oc_mpich_array_t array, int index)
                        : ((const int *) array.values)[index];
 }
 
+/* -1: one of them is negative, which is for MPICH to say. */
+static inline int64_t oc_mpich_array_sum(oc_mpich_array_t array, int length)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < length; i++) {
+        int64_t value = oc_mpich_array_get(array, i);
+
+        if (value < 0) {
+            return -1;
+        }
+        sum += value;
+    }
+    return sum;
+}
+
 /* What it does not have is 0. */
 typedef struct {
     const oc_mpich_operation_t *operation;

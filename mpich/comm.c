@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mpich/handles.h"
 #include "mpich/pmpi.h"
 #include "mpich/state.h"
 
@@ -116,7 +117,7 @@ oc_mpich_comm_t *oc_mpich_comm_of(MPI_Comm comm)
     unsigned now = atomic_load_explicit(&frees, memory_order_acquire);
 
     if (NULL == last.known || comm != last.comm || now != last.frees) {
-        if (MPI_COMM_NULL == comm) {
+        if (!oc_mpich_is_comm(comm)) {
             return NULL;
         }
         last.known = look_up(comm);

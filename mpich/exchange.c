@@ -95,30 +95,37 @@ static int start_step(oc_mpich_exchange_t *x)
     }
 }
 
-static void set_up_finish(oc_mpich_exchange_t *x, oc_status_t status)
+/* Whether all that is under way has ended. */
+static int test_requests(oc_mpich_exchange_t *x, bool *ended)
 {
-    x->num_requests = 0;
-    atomic_store(&x->status, status);
-}
+    int rc = MPI_SUCCESS;
 
-void oc_mpich_exchange_progress(oc_mpich_exchange_t *x)
-{
-    int rc = MPI_SUCCESS, ended = 0;
-
-    if (atomic_exchange(&x->wanted, false)) {
-        rc = start_step(x);
-    } else if (OC_IN_PROGRESS != atomic_load(&x->status) || MPI_COMM_NULL == x->comm) {
-        return;
-    }
-    for (int i = 0; MPI_SUCCESS == rc && ended == i && i < x->num_requests; i++) {
+    *ended = true;
+    for (int i = 0; MPI_SUCCESS == rc && *ended && i < x->num_requests; i++) {
         int done = 0;
 
         rc = PMPI_Test(&x->requests[i], &done, MPI_STATUS_IGNORE);
-        ended += done;
+        *ended = 0 != done;
     }
-    if (MPI_SUCCESS != rc) {
-        set_up_finish(x, OC_ERR_SYSTEM);
-    } else if (ended == x->num_requests) {
-        set_up_finish(x, OC_OK);
+    return rc;
+}
+
+bool oc_mpich_exchange_progress(oc_mpich_exchange_t *x)
+{
+    bool ended = false;
+    int rc = MPI_SUCCESS;
+
+    if (atomic_exchange(&x->wanted, false)) {
+        rc = start_step(x);
+    } else if (OC_IN_PROGRESS != atomic_load(&x->status)) {
+        return true;
     }
+    if (MPI_SUCCESS == rc) {
+        rc = test_requests(x, &ended);
+    }
+    if (MPI_SUCCESS == rc && ended) {
+        x->num_requests = 0;
+        atomic_store(&x->status, OC_OK);
+    }
+    return MPI_SUCCESS == rc;
 }

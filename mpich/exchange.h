@@ -26,7 +26,10 @@ typedef struct {
 /* The context is an oc_mpich_exchange_t. The engine calls it under its lock; nothing blocks. */
 extern const oc_bootstrap_t oc_mpich_bootstrap;
 
-/* Starts what is wanted and looks whether it has ended. Without locks. */
-void oc_mpich_exchange_progress(oc_mpich_exchange_t *exchange);
+/*
+ * Starts what is wanted and looks whether it has ended. Without locks. false: MPICH has failed, and may
+ * still write to the buffers of what is under way.
+ */
+bool oc_mpich_exchange_progress(oc_mpich_exchange_t *exchange);
 
 #endif

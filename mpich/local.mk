@@ -15,6 +15,7 @@ liboptcast_mpich_la_SOURCES = \
 	mpich/exchange.c \
 	mpich/get_status.h \
 	mpich/get_status.c \
+	mpich/handles.h \
 	mpich/library.h \
 	mpich/library.c \
 	mpich/life.h \
@@ -41,6 +42,8 @@ liboptcast_mpich_la_SOURCES = \
 	mpich/mpich_reduce_scatter.c \
 	mpich/mpich_settings.h \
 	mpich/mpich_settings.c \
+	mpich/mpich_values.h \
+	mpich/mpich_values.c \
 	mpich/pmpi.h \
 	mpich/reductions.h \
 	mpich/reductions.c \

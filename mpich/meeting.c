@@ -20,16 +20,24 @@
 #include "mpich/report.h"
 #include "mpich/state.h"
 
-/* What each rank says; what counts is the least of all. A number and its negative tell whether all are equal. */
+/*
+ * What each rank says; what counts is the least of all. A number and its negative tell whether all are equal.
+ * Length and the first two stay as they are in all versions: with other ones nothing else is looked at.
+ */
 typedef struct {
+    int64_t version, minus_version;
     int64_t has_terms;
     int64_t holder;             /* this rank, if it has them; else beyond all */
     int64_t job, minus_job;     /* a hash of the job's identity; without terms beyond all */
     int64_t host, minus_host;
-    int64_t size, minus_size;   /* of the terms: versions of this library */
+    int64_t unused[5];
 } statement_t;
 
-enum { STATEMENT_LENGTH = sizeof(statement_t) / sizeof(int64_t) };
+/* Of a call that other ranks may have come back from well: they would wait for this one. */
+#define MPICH_FAILED "MPICH has failed while the ranks agreed on what to offload"
+
+enum { STATEMENT_LENGTH = 13 };
+_Static_assert(sizeof(statement_t) == STATEMENT_LENGTH * sizeof(int64_t), "versions have to understand it");
 
 /* Without a sign, so that it has a negative. */
 static int64_t positive_hash(const void *data, size_t size)
@@ -44,11 +52,11 @@ static statement_t statement_of(const oc_mpich_comm_t *c)
     uint64_t identity = oc_host_identity();
     int64_t job = has ? positive_hash(&st->terms.job, sizeof(st->terms.job)) : 0;
     int64_t host = positive_hash(&identity, sizeof(identity));
+    int64_t version = positive_hash(OC_TERMS_FORMAT, sizeof(OC_TERMS_FORMAT));
 
-    return (statement_t) {.has_terms = has, .holder = has ? c->rank : c->size,
+    return (statement_t) {.version = version, .minus_version = -version, .has_terms = has, .holder = has ? c->rank : c->size,
                           .job = has ? job : INT64_MAX, .minus_job = has ? -job : INT64_MAX,
-                          .host = host, .minus_host = -host,
-                          .size = sizeof(oc_terms_t), .minus_size = -(int64_t) sizeof(oc_terms_t)};
+                          .host = host, .minus_host = -host};
 }
 
 /* The ranks cannot decide alike: MPICH does everything here, and one of them says why. */
@@ -65,7 +73,8 @@ static void decide_by_terms(oc_mpich_comm_t *c)
     const oc_terms_t *terms = &oc_mpich_state.terms;
     uint32_t ranks = (uint32_t) c->size;
 
-    c->mode = terms->mode;
+    c->mode = atomic_load(&oc_mpich_state.mode);
+    c->mode = OC_MPICH_MODE_OF_JOB == c->mode ? terms->mode : c->mode;
     c->bcast_least = c->gather_least = 1;
     if (OC_MODE_AUTO == c->mode) {
         c->bcast_least = oc_terms_bcast_least(terms, ranks, c->one_host);
@@ -94,7 +103,7 @@ static bool spread_terms(const oc_mpich_comm_t *c, int holder)
 
 static void meeting_conclude(oc_mpich_comm_t *c, const statement_t *least)
 {
-    if (least->size != -least->minus_size) {
+    if (least->version != -least->minus_version) {
         meeting_refuse(c, "its ranks have different versions of liboptcast-mpich.so: install one of them on "
                   "all hosts");
         return;
@@ -128,9 +137,10 @@ void oc_mpich_meet(oc_mpich_comm_t *c)
     c->next_try = 2 * c->tries;
     oc_mpich_state_make_terms();
     own = statement_of(c);
-    if (MPI_SUCCESS == PMPI_Allreduce(&own, &least, STATEMENT_LENGTH, MPI_INT64_T, MPI_MIN, c->comm)) {
-        meeting_conclude(c, &least);
+    if (MPI_SUCCESS != PMPI_Allreduce(&own, &least, STATEMENT_LENGTH, MPI_INT64_T, MPI_MIN, c->comm)) {
+        oc_mpich_end_job(c->comm, c->name, MPICH_FAILED);
     }
+    meeting_conclude(c, &least);
 }
 
 /* Where this rank is among those of its host, by what all say of theirs. */
@@ -180,13 +190,13 @@ void oc_mpich_place(oc_mpich_comm_t *c)
     if (NULL == hosts) {
         oc_mpich_need(c->comm, c->name, "a list of hosts");
     }
-    if (MPI_SUCCESS
-        == PMPI_Allgather(&own, 1, MPI_INT64_T, hosts, 1, MPI_INT64_T, c->comm)) {
-        memcpy(params.least, c->least, sizeof(params.least));
-        find_place(c, hosts, &params);
-        make_groups(c, &params);
-        c->meeting = OC_MEETING_PLACED;
+    if (MPI_SUCCESS != PMPI_Allgather(&own, 1, MPI_INT64_T, hosts, 1, MPI_INT64_T, c->comm)) {
+        oc_mpich_end_job(c->comm, c->name, MPICH_FAILED);
     }
+    memcpy(params.least, c->least, sizeof(params.least));
+    find_place(c, hosts, &params);
+    make_groups(c, &params);
+    c->meeting = OC_MEETING_PLACED;
     free(hosts);
 }
 
@@ -194,7 +204,7 @@ void oc_mpich_place(oc_mpich_comm_t *c)
  * Messages of the set-up need a communicator of their own, on which a program's receives from anybody do not
  * match them. MPI_Comm_create takes no attributes over, as a duplicate would.
  */
-static MPI_Comm private_comm(const oc_mpich_comm_t *c)
+static MPI_Comm make_private_comm(const oc_mpich_comm_t *c)
 {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Group group;
@@ -202,16 +212,53 @@ static MPI_Comm private_comm(const oc_mpich_comm_t *c)
     if (MPI_SUCCESS != PMPI_Comm_group(c->comm, &group)) {
         return MPI_COMM_NULL;
     }
-    if (MPI_SUCCESS == PMPI_Comm_create(c->comm, group, &comm)) {
+    if (MPI_SUCCESS != PMPI_Comm_create(c->comm, group, &comm)) {
+        comm = MPI_COMM_NULL;
+    } else if (MPI_COMM_NULL != comm) {
         (void) PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     }
     (void) PMPI_Group_free(&group);
     return comm;
 }
 
+/*
+ * MPI_COMM_NULL, on all ranks: there is none, since a library has room for a limited number of communicators, which the program may
+ * have used up. That is no error of the program, whose error handler must not see it.
+ */
+static MPI_Comm private_comm(const oc_mpich_comm_t *c)
+{
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    MPI_Comm comm;
+    int have, all_have = 0;
+
+    (void) PMPI_Comm_get_errhandler(c->comm, &handler);
+    (void) PMPI_Comm_set_errhandler(c->comm, MPI_ERRORS_RETURN);
+    comm = make_private_comm(c);
+    (void) PMPI_Comm_set_errhandler(c->comm, handler);
+    (void) PMPI_Errhandler_free(&handler);
+    have = MPI_COMM_NULL != comm;
+    if (MPI_SUCCESS != PMPI_Allreduce(&have, &all_have, 1, MPI_INT, MPI_MIN, c->comm)) {
+        oc_mpich_end_job(c->comm, c->name, MPICH_FAILED);
+    }
+    if (!all_have && have) {
+        (void) PMPI_Comm_free(&comm);
+    }
+    return all_have ? comm : MPI_COMM_NULL;
+}
+
 static bool is_setting_up(const oc_group_t *group)
 {
     return OC_GROUP_SETTING_UP == oc_group_state(group);
+}
+
+/* For want of a communicator. All ranks do so. */
+static void do_without(oc_mpich_comm_t *c, oc_mpich_service_t *service)
+{
+    oc_group_destroy(service->group);
+    service->group = NULL;
+    if (0 == c->rank) {
+        oc_mpich_report_refusal(c, "MPICH has no room for the communicator that a set-up needs: free some");
+    }
 }
 
 void oc_mpich_set_up(oc_mpich_comm_t *c, oc_service_t number)
@@ -224,13 +271,17 @@ void oc_mpich_set_up(oc_mpich_comm_t *c, oc_service_t number)
         return;
     }
     x->comm = private_comm(c);
+    if (MPI_COMM_NULL == x->comm) {
+        do_without(c, service);
+        return;
+    }
     (void) oc_group_set_up(service->group);
     while (is_setting_up(service->group)) {
-        oc_mpich_exchange_progress(x);
+        if (!oc_mpich_exchange_progress(x)) {
+            oc_mpich_end_job(c->comm, c->name, MPICH_FAILED);
+        }
         oc_mpich_progress(&patience);
     }
-    if (MPI_COMM_NULL != x->comm) {
-        (void) PMPI_Comm_free(&x->comm);
-    }
+    (void) PMPI_Comm_free(&x->comm);
     oc_mpich_report_setup(c, number);
 }

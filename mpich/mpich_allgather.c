@@ -2,7 +2,11 @@
 /* MPI_Allgather and MPI_Allgatherv, nonblocking ones, too. */
 #include "mpich/mpich_allgather.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "mpich/enter.h"
+#include "mpich/handles.h"
 #include "mpich/mpich_operate.h"
 #include "mpich/pmpi.h"
 
@@ -12,12 +16,10 @@
  */
 static oc_fallback_t mpich_allgather_decide(const oc_mpich_comm_t *c, oc_mpich_call_t *call)
 {
-    size_t count = call->unequal ? 0 : (size_t) call->count * (size_t) c->size;
+    int64_t count = call->unequal ? oc_mpich_array_sum(call->counts, c->size)
+                                  : call->count * c->size;
 
-    for (int i = 0; call->unequal && i < c->size; i++) {
-        count += (size_t) oc_mpich_array_get(call->counts, i);
-    }
-    call->bytes = count * oc_mpich_type_bytes(call->type);
+    call->bytes = (size_t) count * oc_mpich_type_bytes(call->type);
     return oc_mpich_decide_cast(c, c->gather_least, call->bytes);
 }
 
@@ -98,33 +100,48 @@ static int save_own(const oc_mpich_comm_t *c, const oc_mpich_call_t *call, oc_la
                          counted(call, c->rank), call->type, own.place, own.length);
 }
 
+/* What is longer than the block is packed as a whole, of which the beginning is sent. */
+static oc_status_t pack_to_send(const oc_mpich_call_t *call, oc_layout_own_t own)
+{
+    size_t size = sent_bytes(call);
+    char *all = size > own.length ? malloc(size) : own.place;
+    oc_status_t status = OC_ERR_NO_MEMORY;
+
+    if (NULL != all) {
+        status = MPI_SUCCESS == oc_mpich_pack(call->sbuf, call->scount, call->stype, all, size)
+                     ? OC_OK
+                     : OC_ERR_SYSTEM;
+    }
+    if (all != own.place) {
+        if (OC_OK == status) {
+            memcpy(own.place, all, own.length);
+        }
+        free(all);
+    }
+    return status;
+}
+
 /*
  * This rank's block as the engine is to send it; NULL: it is in its place. What is to be sent has to
  * be as long as the block. Where it is shorter, the block's beginning becomes what there is of it, so
  * that nothing is read that is not to be sent. See finish for what is too long.
  */
-static int block_to_send(const oc_mpich_comm_t *c, const oc_mpich_call_t *call, const void **send)
+static oc_status_t block_to_send(const oc_mpich_comm_t *c, const oc_mpich_call_t *call,
+                                 const void **send)
 {
     oc_layout_own_t own = oc_layout_own(&call->layout.blocks, (size_t) c->rank);
     size_t size = sent_bytes(call);
-    int rc;
 
     *send = NULL;
     if (0 == own.length) {
-        return MPI_SUCCESS;
+        return OC_OK;
     }
-    if (size < own.length) {
-        rc = save_own(c, call, own);
-        if (MPI_SUCCESS != rc || 0 == size) {
-            return rc;
-        }
-    } else {
+    if (size >= own.length) {
         *send = oc_mpich_row(call->sbuf, call->scount, call->stype);
-        size = own.length;
+    } else if (MPI_SUCCESS != save_own(c, call, own)) {
+        return OC_ERR_SYSTEM;
     }
-    return NULL != *send || 0 == size
-               ? MPI_SUCCESS
-               : oc_mpich_pack(call->sbuf, call->scount, call->stype, own.place, size);
+    return NULL != *send || 0 == size ? OC_OK : pack_to_send(call, own);
 }
 
 static oc_status_t mpich_allgather_start(const oc_mpich_comm_t *c, oc_mpich_call_t *call,
@@ -134,12 +151,14 @@ static oc_status_t mpich_allgather_start(const oc_mpich_comm_t *c, oc_mpich_call
     oc_allgather_args_t args = {.block = blocks->block, .lengths = blocks->lengths,
                                 .offsets = blocks->offsets, .blocking = call->blocking,
                                 .finished = finished, .arg = arg};
+    oc_status_t status;
 
     if (!oc_layout_begin(blocks)) {
         return OC_ERR_NO_MEMORY;
     }
-    if (MPI_SUCCESS != block_to_send(c, call, &args.send)) {
-        return OC_ERR_SYSTEM;
+    status = block_to_send(c, call, &args.send);
+    if (OC_OK != status) {
+        return status;
     }
     args.recv = blocks->recv;
     return oc_allgather_start(c->services[OC_SERVICE_MULTICAST].group, &args);
@@ -167,10 +186,11 @@ static int unpack_all(const oc_mpich_comm_t *c, const oc_mpich_call_t *call)
 /* The other ranks have got what fits, and do not wait for this one. */
 static int mpich_allgather_finish(const oc_mpich_comm_t *c, oc_mpich_call_t *call)
 {
-    int rc = call->layout.blocks.scattered ? unpack_all(c, call) : MPI_SUCCESS;
+    const oc_layout_blocks_t *blocks = &call->layout.blocks;
+    int rc = blocks->scattered ? unpack_all(c, call) : MPI_SUCCESS;
+    bool fits = call->bytes_to_send <= oc_layout_own(blocks, (size_t) c->rank).length;
 
-    return MPI_SUCCESS == rc && call->bytes_to_send > oc_layout_own(&call->layout.blocks, (size_t) c->rank).length ? MPI_ERR_TRUNCATE
-                                                                             : rc;
+    return MPI_SUCCESS == rc && !fits ? MPI_ERR_TRUNCATE : rc;
 }
 
 static const oc_mpich_operation_t equal_blocks = {
@@ -191,21 +211,13 @@ static const oc_mpich_operation_t any_blocks = {
     .finish = mpich_allgather_finish,
 };
 
-static bool has_wrong_count(const oc_mpich_comm_t *c, oc_mpich_array_t counts)
-{
-    for (int i = 0; i < c->size; i++) {
-        if (oc_mpich_array_get(counts, i) < 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* What MPICH has to say itself. */
 static bool is_wrong(const oc_mpich_call_t *call)
 {
-    return MPI_DATATYPE_NULL == call->type
-           || (!gathers_in_place(call) && (call->scount < 0 || MPI_DATATYPE_NULL == call->stype));
+    return !oc_mpich_is_type(call->type)
+           || (!gathers_in_place(call)
+               && (call->scount < 0 || !oc_mpich_is_type(call->stype)
+                   || oc_mpich_is_missing(call->sbuf, call->scount, call->stype)));
 }
 
 bool oc_mpich_allgather(const void *sbuf, int64_t scount, int stype, void *rbuf, int64_t rcount,
@@ -216,7 +228,7 @@ bool oc_mpich_allgather(const void *sbuf, int64_t scount, int stype, void *rbuf,
                             .stype = stype, .rbuf = rbuf, .count = rcount, .type = rtype,
                             .layout.type = MPI_DATATYPE_NULL};
 
-    if (NULL == c || rcount < 0 || is_wrong(&call)) {
+    if (NULL == c || rcount < 0 || is_wrong(&call) || oc_mpich_is_missing(rbuf, rcount, rtype)) {
         return false;
     }
     call.bytes_to_send = sent_bytes(&call);
@@ -232,9 +244,13 @@ bool oc_mpich_allgatherv(const void *sbuf, int64_t scount, int stype, void *rbuf
                             .stype = stype, .rbuf = rbuf, .unequal = true,
                             .counts = {rcounts, large}, .displs = {displs, large}, .type = rtype,
                             .layout.type = MPI_DATATYPE_NULL};
+    int64_t sum;
 
-    if (NULL == c || NULL == rcounts || NULL == displs || is_wrong(&call)
-        || has_wrong_count(c, call.counts)) {
+    if (NULL == c || NULL == rcounts || NULL == displs || is_wrong(&call)) {
+        return false;
+    }
+    sum = oc_mpich_array_sum(call.counts, c->size);
+    if (sum < 0 || oc_mpich_is_missing(rbuf, sum, rtype)) {
         return false;
     }
     call.bytes_to_send = sent_bytes(&call);

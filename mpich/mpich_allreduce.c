@@ -3,6 +3,7 @@
 #include "mpich/mpich_allreduce.h"
 
 #include "mpich/enter.h"
+#include "mpich/handles.h"
 #include "mpich/mpich_operate.h"
 #include "mpich/reductions.h"
 
@@ -30,6 +31,7 @@ bool oc_mpich_allreduce(const void *sbuf, void *rbuf, int64_t count, int type, i
                             .type = type, .op = op, .elements = (size_t) count,
                             .layout.type = MPI_DATATYPE_NULL};
 
-    return NULL != c && count >= 0 && MPI_DATATYPE_NULL != type && MPI_OP_NULL != op
+    return NULL != c && count >= 0 && oc_mpich_is_type(type) && oc_mpich_is_op(op)
+           && !oc_mpich_is_missing(sbuf, count, type) && !oc_mpich_is_missing(rbuf, count, type)
            && oc_mpich_operate(c, &call, request, rc);
 }

@@ -3,6 +3,7 @@
 #include "mpich/mpich_bcast.h"
 
 #include "mpich/enter.h"
+#include "mpich/handles.h"
 #include "mpich/mpich_operate.h"
 #include "mpich/pmpi.h"
 
@@ -74,6 +75,7 @@ bool oc_mpich_bcast(void *buffer, int64_t count, int type, int root, int comm, i
     oc_mpich_call_t call = {.operation = &operation, .rbuf = buffer, .count = count, .type = type,
                             .root = root, .layout.type = MPI_DATATYPE_NULL};
 
-    return NULL != c && count >= 0 && root >= 0 && root < c->size && MPI_DATATYPE_NULL != type
+    return NULL != c && count >= 0 && root >= 0 && root < c->size && oc_mpich_is_type(type)
+           && !oc_mpich_is_missing(buffer, count, type)
            && oc_mpich_operate(c, &call, request, rc);
 }

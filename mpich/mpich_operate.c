@@ -60,9 +60,11 @@ static void set_up_services(oc_mpich_comm_t *c, const oc_mpich_call_t *call, oc_
     }
 }
 
-static bool is_set_up(const oc_mpich_service_t *service)
+/* By the next blocking collective. */
+static bool may_be_set_up(const oc_mpich_comm_t *c, const oc_mpich_service_t *service)
 {
-    return NULL != service->group && OC_GROUP_NEW != oc_group_state(service->group);
+    return NULL == service->group ? OC_MEETING_PLACED != c->meeting
+                                  : OC_GROUP_NEW == oc_group_state(service->group);
 }
 
 /* Why the call is left, once it is known what the terms say of it; nonblocking ones have conditions of their own. */
@@ -73,9 +75,10 @@ static oc_fallback_t find_reason(oc_mpich_comm_t *c, const oc_mpich_call_t *call
 
     if (call->blocking) {
         set_up_services(c, call, reason);
-    } else if (OC_FALLBACK_NONE == reason
-               && (!is_set_up(service) || !oc_mpich_request_is_possible())) {
-        service->wanted = !is_set_up(service);
+    } else if (OC_FALLBACK_NONE == reason && may_be_set_up(c, service)) {
+        service->wanted = true;
+        return OC_FALLBACK_ORDER;
+    } else if (OC_FALLBACK_NONE == reason && !oc_mpich_request_is_possible()) {
         return OC_FALLBACK_ORDER;
     }
     if (OC_FALLBACK_NONE != reason) {

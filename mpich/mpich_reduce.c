@@ -3,6 +3,7 @@
 #include "mpich/mpich_reduce.h"
 
 #include "mpich/enter.h"
+#include "mpich/handles.h"
 #include "mpich/mpich_operate.h"
 #include "mpich/reductions.h"
 
@@ -32,8 +33,9 @@ bool oc_mpich_reduce(const void *sbuf, void *rbuf, int64_t count, int type, int 
                             .type = type, .op = op, .root = root, .elements = (size_t) count,
                             .layout.type = MPI_DATATYPE_NULL};
 
-    if (NULL == c || count < 0 || root < 0 || root >= c->size || MPI_DATATYPE_NULL == type
-        || MPI_OP_NULL == op) {
+    if (NULL == c || count < 0 || root < 0 || root >= c->size || !oc_mpich_is_type(type)
+        || !oc_mpich_is_op(op) || oc_mpich_is_missing(sbuf, count, type)
+        || (root == c->rank && oc_mpich_is_missing(rbuf, count, type))) {
         return false;
     }
     call.no_result = root != c->rank;

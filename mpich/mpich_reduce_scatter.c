@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "mpich/enter.h"
+#include "mpich/handles.h"
 #include "mpich/mpich_operate.h"
 #include "mpich/reductions.h"
 
@@ -54,27 +55,12 @@ bool oc_mpich_reduce_scatter_block(const void *sbuf, void *rbuf, int64_t count, 
     oc_mpich_call_t call = {.operation = &equal_blocks, .sbuf = sbuf, .rbuf = rbuf, .count = count,
                             .type = type, .op = op, .layout.type = MPI_DATATYPE_NULL};
 
-    if (NULL == c || count < 0 || MPI_DATATYPE_NULL == type || MPI_OP_NULL == op) {
+    if (NULL == c || count < 0 || !oc_mpich_is_type(type) || !oc_mpich_is_op(op)
+        || oc_mpich_is_missing(sbuf, count, type) || oc_mpich_is_missing(rbuf, count, type)) {
         return false;
     }
     call.elements = (size_t) count * (size_t) c->size;
     return oc_mpich_operate(c, &call, request, rc);
-}
-
-/* The elements of all blocks; -1: a count is wrong, which MPICH will say. */
-static int64_t sum_of(oc_mpich_array_t counts, int size)
-{
-    int64_t sum = 0;
-
-    for (int i = 0; i < size; i++) {
-        int64_t count = oc_mpich_array_get(counts, i);
-
-        if (count < 0) {
-            return -1;
-        }
-        sum += count;
-    }
-    return sum;
 }
 
 bool oc_mpich_reduce_scatter(const void *sbuf, void *rbuf, const void *counts, bool large, int type,
@@ -86,10 +72,12 @@ bool oc_mpich_reduce_scatter(const void *sbuf, void *rbuf, const void *counts, b
                             .layout.type = MPI_DATATYPE_NULL};
     int64_t elements;
 
-    if (NULL == c || NULL == counts || MPI_DATATYPE_NULL == type || MPI_OP_NULL == op) {
+    if (NULL == c || NULL == counts || !oc_mpich_is_type(type) || !oc_mpich_is_op(op)) {
         return false;
     }
-    elements = sum_of(call.counts, c->size);
+    elements = oc_mpich_array_sum(call.counts, c->size);
     call.elements = (size_t) elements;
-    return elements >= 0 && oc_mpich_operate(c, &call, request, rc);
+    return elements >= 0 && !oc_mpich_is_missing(sbuf, elements, type)
+           && !oc_mpich_is_missing(rbuf, oc_mpich_array_get(call.counts, c->rank), type)
+           && oc_mpich_operate(c, &call, request, rc);
 }

@@ -16,4 +16,10 @@
  */
 bool oc_mpich_settings_read(oc_job_settings_t *settings, char *error, size_t error_size);
 
+/*
+ * Copies a text of the engine or of a server, which know settings by their names in Open MPI, with the names that
+ * they have here. It is cut where size is not enough.
+ */
+void oc_mpich_settings_rename(const char *text, char *copy, size_t size);
+
 #endif

@@ -10,7 +10,6 @@
 
 #pragma weak PMPI_Abort
 #pragma weak PMPI_Add_error_class
-#pragma weak PMPI_Add_error_code
 #pragma weak PMPI_Add_error_string
 #pragma weak PMPI_Allgather
 #pragma weak PMPI_Allreduce
@@ -21,6 +20,7 @@
 #pragma weak PMPI_Comm_free
 #pragma weak PMPI_Comm_free_keyval
 #pragma weak PMPI_Comm_get_attr
+#pragma weak PMPI_Comm_get_errhandler
 #pragma weak PMPI_Comm_get_name
 #pragma weak PMPI_Comm_group
 #pragma weak PMPI_Comm_rank
@@ -28,6 +28,7 @@
 #pragma weak PMPI_Comm_set_errhandler
 #pragma weak PMPI_Comm_size
 #pragma weak PMPI_Comm_test_inter
+#pragma weak PMPI_Errhandler_free
 #pragma weak PMPI_Finalized
 #pragma weak PMPI_Get_library_version
 #pragma weak PMPI_Grequest_complete

@@ -9,17 +9,22 @@
 #include "base/log.h"
 #include "base/output.h"
 
+#include "mpich/mpich_settings.h"
 #include "mpich/pmpi.h"
 #include "mpich/state.h"
 
 #define CHOICE_SIZE 512
+#define LINE_SIZE   1200
 
 static char host[64] = "unknown";
 
 static void log_to_stderr(oc_log_level_t level, const char *line)
 {
+    char copy[LINE_SIZE];
+
     (void) level;
-    oc_output_line("[%s:%d] optcast: %s", host, (int) getpid(), line);
+    oc_mpich_settings_rename(line, copy, sizeof(copy));
+    oc_output_line("[%s:%d] optcast: %s", host, (int) getpid(), copy);
 }
 
 void oc_mpich_report_open(void)
@@ -87,24 +92,26 @@ void oc_mpich_report_call(const oc_mpich_comm_t *c, const oc_mpich_call_t *call,
 
 /*
  * One for the whole process: a program fails seldom, but may make communicators for ever, and MPI
- * cannot take codes back. MPI_Error_string of it gives the latest reason, and with it the server's name.
+ * cannot take classes back. MPI_Error_string of it gives the latest reason, and with it the server's name. A class,
+ * which is a code as well: MPICH has no texts for codes that are added to its own classes.
  */
-static int code_for(const char *reason)
+static int class_for(const char *reason)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static int code;
-    char text[MPI_MAX_ERROR_STRING];
+    static int class;
+    char text[MPI_MAX_ERROR_STRING], copy[MPI_MAX_ERROR_STRING];
 
     pthread_mutex_lock(&lock);
-    if (0 == code && MPI_SUCCESS != PMPI_Add_error_code(MPI_ERR_OTHER, &code)) {
-        code = MPI_ERR_OTHER;
+    if (0 == class && MPI_SUCCESS != PMPI_Add_error_class(&class)) {
+        class = MPI_ERR_OTHER;
     }
-    if (MPI_ERR_OTHER != code) {
-        snprintf(text, sizeof(text), "MPI_ERR_OTHER: optcast: %.200s", reason);
-        (void) PMPI_Add_error_string(code, text);
+    if (MPI_ERR_OTHER != class) {
+        oc_mpich_settings_rename(reason, copy, sizeof(copy));
+        snprintf(text, sizeof(text), "optcast: %.200s", copy);
+        (void) PMPI_Add_error_string(class, text);
     }
     pthread_mutex_unlock(&lock);
-    return code;
+    return class;
 }
 
 int oc_mpich_report_failure(oc_mpich_comm_t *c, oc_service_t number, oc_status_t status)
@@ -119,7 +126,7 @@ int oc_mpich_report_failure(oc_mpich_comm_t *c, oc_service_t number, oc_status_t
         oc_error("communicator \"%s\", rank %d: %s", c->name, c->rank, reason);
     }
     /* the program's own error, which has a class of its own */
-    return OC_ERR_TRUNCATED == status ? MPI_ERR_TRUNCATE : code_for(reason);
+    return OC_ERR_TRUNCATED == status ? MPI_ERR_TRUNCATE : class_for(reason);
 }
 
 void oc_mpich_report_summary(void)

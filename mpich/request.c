@@ -17,8 +17,10 @@
 #include "mpich/report.h"
 #include "mpich/state.h"
 
-/* Polls that are no further apart are those of a wait. */
+/* Polls that are no further apart are those of a wait, … */
 #define AT_ONCE (OC_MILLISECOND / 50)
+/* … which may be one for messages of the program, too: MPI_Waitany does not tell. */
+#define LONGEST_NAP_US 200
 
 typedef struct live live_t;
 struct live {
@@ -82,7 +84,7 @@ static void live_tell(live_t *r)
 static void move_on(live_t *r)
 {
     if (oc_clock_ns() - r->polled > AT_ONCE) {
-        r->patience = (oc_patience_t) {0};
+        r->patience = (oc_patience_t) {.most_us = LONGEST_NAP_US};
     }
     oc_mpich_progress(&r->patience);
     r->polled = oc_clock_ns();

@@ -15,7 +15,8 @@
 #define PROBE_ROUNDS 8
 
 oc_mpich_state_t oc_mpich_state = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                                   .keyval = MPI_KEYVAL_INVALID};
+                                   .keyval = MPI_KEYVAL_INVALID,
+                                   .mode = OC_MPICH_MODE_OF_JOB};
 
 /* Ranks of this host, if the launcher says; 0: it does not. */
 static int local_ranks(void)

@@ -16,6 +16,8 @@
 #include "base/settings.h"
 #include "client/client.h"
 
+enum { OC_MPICH_MODE_OF_JOB = -1 };
+
 typedef struct {
     oc_job_settings_t settings;
     bool settings_valid;
@@ -27,6 +29,7 @@ typedef struct {
     oc_network_t network;       /* of this host */
     pthread_mutex_t lock;       /* of what comes, and of the making of the client */
     oc_terms_t terms;
+    atomic_int mode;            /* oc_mode_t of communicators to come, or OC_MPICH_MODE_OF_JOB */
     atomic_bool has_terms;      /* and the client */
     oc_client_t *client;        /* NULL: this process can take part in nothing */
     oc_crowding_t crowding;

@@ -220,7 +220,7 @@ static void setup_choose(oc_group_t *group)
     if (oc_group_choose(group)) {
         group->setup->step = OC_SETUP_RESOLVE;
     } else {
-        setup_decline(group, "Open MPI is expected to be faster");
+        setup_decline(group, "the MPI library is expected to be faster");
     }
 }
 
@@ -366,7 +366,7 @@ static void vote_done(oc_group_t *group)
         oc_tree_remember(group);
     }
     if (OC_VOTE_LEAVE == outcome) {
-        setup_decline(group, "Open MPI is expected to be faster than a tree of servers");
+        setup_decline(group, "the MPI library is expected to be faster than a tree of servers");
         return;
     }
     if (setup->flood_tested && !oc_flooding_is_excluded(group, outcome, reason, sizeof(reason))) {

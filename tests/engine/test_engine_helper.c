@@ -298,6 +298,37 @@ static void body_setup(rank_t *rank)
     check_some(rank, COUNT, 1);
 }
 
+/*
+ * What others wait for may not be over with a blocking Bcast of this rank. Where nobody looks at the client between
+ * operations, the helper is there for that.
+ */
+static void body_unattended(rank_t *rank)
+{
+    rank->service = OC_SERVICE_MULTICAST;
+    casting_bcast(rank, 0, LARGE, 0);
+    CHECK(NULL == rank->client->helper);
+    rank->client->config.unattended = true;
+    casting_bcast(rank, 0, LARGE, 1);
+    CHECK(NULL != rank->client->helper);
+}
+
+/* Before any operation. Reductions that do not block begin at once then, and nobody has to look. */
+static void body_set_up_first(rank_t *rank)
+{
+    oc_group_t *group = rank_group(rank, 0);
+    uint64_t end = oc_clock_ns() + PATIENCE;
+
+    CHECK(OC_GROUP_NEW == oc_group_state(group));
+    CHECK(OC_OK == oc_group_set_up(group));
+    CHECK(OC_GROUP_NEW != oc_group_state(group));
+    while (OC_GROUP_LIVE != oc_group_state(group) && oc_clock_ns() < end) {
+        (void) oc_client_progress(rank->client);
+    }
+    CHECK(OC_GROUP_LIVE == oc_group_state(group));
+    CHECK(OC_OK == oc_group_set_up(group)); /* there is nothing left to do */
+    some(rank, COUNT, 1);
+}
+
 /* The client ends in the middle. */
 static void body_left(rank_t *rank)
 {
@@ -437,6 +468,21 @@ static void test_setup_waits(void **state)
     succeed(body_setup);
 }
 
+static void test_unattended(void **state)
+{
+    oc_job_settings_t settings = cast_settings();
+
+    (void) state;
+    settings.progress = OC_PROGRESS_THREAD;
+    assert_int_equal(ranks_run(3, &settings, body_unattended, 30), 0);
+}
+
+static void test_set_up_first(void **state)
+{
+    (void) state;
+    succeed(body_set_up_first);
+}
+
 static void test_left_behind(void **state)
 {
     (void) state;
@@ -469,7 +515,8 @@ int main(void)
         cmocka_unit_test(test_turns),       cmocka_unit_test(test_allgathers),
         cmocka_unit_test(test_beside_blocking), cmocka_unit_test(test_blocking_after),
         cmocka_unit_test(test_without),     cmocka_unit_test(test_setup_waits),
-        cmocka_unit_test(test_held_is_not_forgotten),
+        cmocka_unit_test(test_held_is_not_forgotten), cmocka_unit_test(test_unattended),
+        cmocka_unit_test(test_set_up_first),
         cmocka_unit_test(test_left_behind), cmocka_unit_test(test_lost_server),
     };
 

@@ -14,3 +14,12 @@ tests_faults_mca_coll_optcast_la_SOURCES = tests/faults/load_faults.c
 tests_faults_mca_coll_optcast_la_LDFLAGS = $(ompi_mca_coll_optcast_mca_coll_optcast_la_LDFLAGS) -rpath /nowhere
 tests_faults_mca_coll_optcast_la_LIBADD = $(ompi_mca_coll_optcast_mca_coll_optcast_la_OBJECTS) \
 	libocfaults.la $(ompi_mca_coll_optcast_mca_coll_optcast_la_LIBADD)
+
+# The library for tests of MPICH's programs, in the same way.
+if HAVE_MPICH
+noinst_LTLIBRARIES += tests/faults/liboptcast-mpich.la
+tests_faults_liboptcast_mpich_la_SOURCES = tests/faults/load_faults.c
+tests_faults_liboptcast_mpich_la_LDFLAGS = $(liboptcast_mpich_la_LDFLAGS) -rpath /nowhere
+tests_faults_liboptcast_mpich_la_LIBADD = $(liboptcast_mpich_la_OBJECTS) libocfaults.la \
+	$(liboptcast_mpich_la_LIBADD)
+endif

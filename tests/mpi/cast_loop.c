@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "collectives.h"
+#include "offered.h"
 #include "options.h"
 #include "tell.h"
 
@@ -32,6 +33,12 @@ typedef struct {
 } options_t;
 
 static int rank;
+static unsigned long long offloaded_before;
+
+static unsigned long long count_offloaded(void)
+{
+    return pvar_read("allgather_offloaded") + pvar_read("bcast_offloaded");
+}
 
 /* The time limit of the job is that of this, too. */
 static void await_start(const char *path)
@@ -95,7 +102,7 @@ static bool loop(const options_t *o)
     }
     printf("rank %d: %llu offloaded, %llu lost, %llu recovered, %llu doubled, %llu foreign, "
            "%llu shared, %llu repaired, %llu unicast\n", rank,
-           pvar_read("allgather_offloaded") + pvar_read("bcast_offloaded"),
+           count_offloaded() - offloaded_before,
            pvar_read("fragments_lost"), pvar_read("fragments_recovered"),
            pvar_read("fragments_duplicated"),
            pvar_read("datagrams_foreign") + pvar_read("fragments_foreign"),
@@ -118,6 +125,10 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     options_read(argc, argv, options);
+    if (o.nonblocking && 0 == o.from) {
+        meet_first(MPI_COMM_WORLD);
+    }
+    offloaded_before = count_offloaded();
     tell("begins");
     await_start(o.start);
     if (!loop(&o)) {

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "offered.h"
 #include "options.h"
 #include "pvars.h"
 #include "tell.h"
@@ -130,6 +131,9 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     options_read(argc, argv, options);
+    if (o.nonblocking) {
+        meet_first(MPI_COMM_WORLD);
+    }
     tell("begins");
     fine = loop(&o);
     if (o.idle > 0) {

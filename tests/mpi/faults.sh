@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the tests of what goes wrong: servers that are not there, strangers, deaths, and sleep.
 # usage: faults.sh [TEST...] | --list; without arguments all of the list below
-# Test: default 180 parts
+# Test: default 180 parts; mpich: all 180 parts
 set -eu
 
 all_tests=(unreachable misspelt fake_servers strangers crowd
@@ -30,7 +30,7 @@ falls_back() {
 
     shift 3
     expect_job "$name" 3 "$servers" connect_timeout=2 "$@" faults seconds=0.2
-    has_line "$tmp/$name.log" "optcast: communicator .*$line.*Open MPI's own collectives are used" ||
+    has_line "$tmp/$name.log" "optcast: communicator .*$line.*$mpi_library's own collectives are used" ||
         not_ok "$name: no line with \"$line\"" "$tmp/$name.log"
     [ "$(grep -c '^rank [0-2]: .* 0 offloaded' "$tmp/$name.log")" -eq 3 ] ||
         not_ok "$name: not everything fell back" "$tmp/$name.log"
@@ -54,15 +54,15 @@ test_unreachable() {
 }
 
 test_misspelt() {
-    falls_back port 'host:port:x,' 'coll_optcast_servers: .*"" is not a host'
-    falls_back number 'host:99999' 'coll_optcast_servers: "host:99999" has no valid port'
-    falls_back word 'host:x' 'coll_optcast_servers: "host:x" has no valid port'
-    falls_back nothing '' 'coll_optcast_servers: "" is not a host'
-    falls_back none embedded:0 'coll_optcast_servers: "embedded:0": embedded\[:N\]'
-    falls_back many embedded:x 'coll_optcast_servers: "embedded:x": embedded\[:N\]'
-    falls_back file file:/nonexistent 'coll_optcast_servers: cannot read the server file "/nonexistent"'
+    falls_back port 'host:port:x,' "$(setting servers): .*\"\" is not a host"
+    falls_back number 'host:99999' "$(setting servers): \"host:99999\" has no valid port"
+    falls_back word 'host:x' "$(setting servers): \"host:x\" has no valid port"
+    falls_back nothing '' "$(setting servers): \"\" is not a host"
+    falls_back none embedded:0 "$(setting servers): \"embedded:0\": embedded\[:N\]"
+    falls_back many embedded:x "$(setting servers): \"embedded:x\": embedded\[:N\]"
+    falls_back file file:/nonexistent "$(setting servers): cannot read the server file \"/nonexistent\""
     echo '# nobody' >"$tmp/servers"
-    falls_back empty "file:$tmp/servers" 'coll_optcast_servers: the server file .* names no server'
+    falls_back empty "file:$tmp/servers" "$(setting servers): the server file .* names no server"
     start_server
     echo "$server_address # somebody" >>"$tmp/servers"
     expect_job good 3 "file:$tmp/servers" faults seconds=0.2
@@ -142,7 +142,7 @@ check_errors() {
     for ((rank = 0; rank < $3; rank++)); do
         line=$(grep "^rank $rank: error after " "$tmp/$1.log") ||
             not_ok "$1: rank $rank has no error" "$tmp/$1.log" "$server_log"
-        [[ $line == *"$server_address"* ]] || not_ok "$1: rank $rank does not name the server: $line"
+        [[ -n ${unnamed:-} || $line == *"$server_address"* ]] || not_ok "$1: rank $rank does not name the server: $line"
         at=$(sed -n -E "s/^rank $rank: error after .* at ([0-9.]+): .*/\1/p" "$tmp/$1.log")
         since=$(sed -n -E "s/^rank $rank: late at //p" "$tmp/$1.log")
         awk -v at="$at" -v cause="$2" -v late="${since:-0}" -v most="$promptness" \
@@ -202,7 +202,12 @@ test_stop_supervisor() { lose_server stop STOP supervisor count=20000; }
 test_stop_supervisor_waiting() { lose_server stop STOP supervisor late=1 late_for=4; }
 test_stop_data_process() { lose_server stop STOP data_process count=20000; }
 test_stop_data_process_waiting() { lose_server stop STOP data_process late=1 late_for=4; }
-test_kill_nonblocking() { lose_server kill KILL data_process nonblocking=1 count=20000 late=3 late_for=5; }
+test_kill_nonblocking() {
+    # MPICH has a text of its own for errors of requests that are not its own
+    [ "$MPI" = openmpi ] || local unnamed=yes
+    lose_server kill KILL data_process nonblocking=1 count=20000 late=3 late_for=5
+    has_line "$tmp/kill.log" "optcast: communicator .*$server_address" || not_ok "kill: nobody names the server" "$tmp/kill.log"
+}
 
 test_client_killed() {
     local other process

@@ -14,6 +14,8 @@ BUILD=${BUILD:-$REPO/build}
 
 # Which MPI library: openmpi or mpich.
 MPI=${MPI:-openmpi}
+# … by its name, for users.
+mpi_library="Open MPI"
 
 server_program=${OPTCAST_SERVER:-$BUILD/optcast-server}
 # More arguments for every mpirun, split at spaces.
@@ -112,6 +114,11 @@ is_current() {
     done
 }
 
+# setting NAME: what users call it.
+setting() {
+    echo "coll_optcast_$1"
+}
+
 # compile NAME...: programs of tests/mpi, each of one source, into $programs. Others may do the same at the
 # same time.
 programs=$BUILD/test-programs
@@ -192,7 +199,7 @@ stop_server() {
 # and faults=FAULTS takes the component that loses datagrams and the like (tests/faults/cast_faults.h has the names).
 run_job() {
     local ranks=$1 mode=always patience=20 multicast=off order=rank_order
-    local arguments=(--mca coll_optcast_servers "$2") component_dir=$component_dir faults=()
+    local arguments=(--mca coll_optcast_servers "$2") component_dir=$component_dir library=${library:-} faults=()
 
     shift 2
     while [[ $1 == *=* ]]; do
@@ -222,6 +229,7 @@ rules_for() {
 # add_faults FAULTS: for run_job.
 add_faults() {
     component_dir=$BUILD/tests/faults/.libs
+    library=$component_dir/liboptcast-mpich.so
     have_component || not_ok "no $component_dir/mca_coll_optcast.so: run make in $BUILD"
     faults=(env "OPTCAST_TEST_FAULTS=$1")
 }

@@ -5,6 +5,7 @@
 # shellcheck disable=SC2154,SC2034 # what lib.sh and the environment of the build have, and what lib.sh uses
 
 programs=$BUILD/test-programs-mpich
+mpi_library=MPICH
 library=$BUILD/.libs/liboptcast-mpich.so
 
 # begin_job_test NAME: as in tests/apps/lib.sh.
@@ -15,7 +16,12 @@ begin_job_test() {
     [ -x "$MPICH_MPIEXEC" ] || skip "no mpiexec of MPICH; install mpich libmpich-dev before configure"
     [ -e "$library" ] || not_ok "no $library: run make in $BUILD"
     # its header says of statuses that are to be ignored how many there are
-    mpicc=("$MPICHCC" -Wno-stringop-overflow) mpirun=$MPICH_MPIEXEC
+    mpicc=("$MPICHCC" -Wno-stringop-overflow) mpirun=${NEWER_MPICH_MPIEXEC:-$MPICH_MPIEXEC}
+}
+
+# setting NAME: as in tests/mpi/lib.sh.
+setting() {
+    echo "OPTCAST_${1^^}"
 }
 
 # option_of NAME VALUE: appends to options what says the same as --mca NAME VALUE.

@@ -25,7 +25,7 @@ static inline void tell(const char *what)
     fflush(stdout);
 }
 
-/* "rank R: error after N operations at TIME: TEXT" */
+/* "rank R: error after N operations at TIME: TEXT", in one line */
 static inline void tell_error(int rc, int operations)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -33,6 +33,9 @@ static inline void tell_error(int rc, int operations)
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Error_string(rc, text, &length);
+    for (int i = 0; i < length; i++) {
+        text[i] = '\n' == text[i] ? ' ' : text[i];
+    }
     printf("rank %d: error after %d operations at %.3f: %s\n", rank, operations, wall_time(), text);
     fflush(stdout);
 }
