@@ -96,6 +96,7 @@ static void print_build(void)
     if (oc_info_is_parsable()) {
         oc_info_tell("", "version", "%s", PACKAGE_VERSION);
         oc_info_tell("", "ompi:built", "%s", OPTCAST_OMPI_VERSION);
+        oc_info_tell("", "mpich:built", "%s", OPTCAST_MPICH_VERSION);
         oc_info_tell("", "ucx:built", "%s", OPTCAST_UCX_VERSION);
         oc_info_tell("", "ucx:loaded", "%s", oc_ucx_version());
         oc_info_tell("", "hwloc:built", "%s", OPTCAST_HWLOC_VERSION);
@@ -105,6 +106,11 @@ static void print_build(void)
     printf("Optcast for MPI %s\n", PACKAGE_VERSION);
     oc_info_title("Build");
     oc_info_say("Open MPI", "built for %s", OPTCAST_OMPI_VERSION);
+    if ('\0' != OPTCAST_MPICH_VERSION[0]) {
+        oc_info_say("MPICH", "liboptcast-mpich.so, with the headers of %s", OPTCAST_MPICH_VERSION);
+    } else {
+        oc_info_say("MPICH", "not built for it");
+    }
     oc_info_say("UCX", "built with %s, %s is loaded", OPTCAST_UCX_VERSION, oc_ucx_version());
     oc_info_say("hwloc", "built with %s", OPTCAST_HWLOC_VERSION);
     oc_info_say("component", "installed in %s", OPTCAST_COMPONENTDIR);

@@ -44,6 +44,11 @@ END
 # It loads, and the facts are there.
 check 0 '^  result +the component loads$' --component "$component_dir" --ompi-info "$OMPI_INFO"
 has_line "^  Open MPI +built for $OMPI_VERSION\$" --component
+if [ -e "$BUILD/.libs/liboptcast-mpich.so" ]; then
+    has_line '^  MPICH +liboptcast-mpich.so, with the headers of 4\.[0-9.]+$' --component
+else
+    has_line '^  MPICH +not built for it$' --component
+fi
 has_line '^  UCX +built with [0-9.]+, [0-9.]+ is loaded$' --component
 has_line '^  verbs +([^ ]+ port [0-9]+ on [^ ]+, datagrams of [0-9]+ bytes|not here: .+)$' --component
 has_line "^  versions +$(limit OC_PROTOCOL_VERSION_MIN) to $(limit OC_PROTOCOL_VERSION_MAX)\$" --component

@@ -31,7 +31,7 @@ grep -q ' oc_multicast_' "$tmp/shipped" || not_ok "$shipped has no symbols to lo
 for name in shim_new faults_parse OPTCAST_TEST_FAULTS drop_sent; do
     foreign "$variant" | grep -q "$name" || not_ok "$name is not found in $variant, where it is"
 done
-for file in "$shipped" "$BUILD/optcast-server" "$BUILD"/.libs/liboptcast-mpi.so; do
+for file in "$shipped" "$BUILD/optcast-server" "$BUILD"/.libs/liboptcast-mpi*.so; do
     foreign "$file" >"$tmp/foreign"
     [ ! -s "$tmp/foreign" ] || not_ok "$file has what is for tests" "$tmp/foreign"
 done

@@ -91,7 +91,7 @@ nothing() {
 
     rm -f "$rules"
     run 2 2 none --output "$rules"
-    has err '^optcast-tune: coll/optcast is not loaded, there is nothing to measure: see optcast-info$'
+    has err '^optcast-tune: coll/optcast is not loaded, there is nothing to measure: see optcast-info; with MPICH preload liboptcast-mpich.so$'
     run 2 2 never --output "$rules"
     has err '^optcast-tune: coll_optcast_mode is never: leave it out$'
     run 2 1 auto --output "$rules"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Control and performance variables of coll/optcast, through the standard's MPI_T interface. */
+/* Control and performance variables of coll/optcast, through the standard's MPI_T interface; or the library for MPICH. */
 #include "tools/perf/component.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,27 +34,29 @@ static void close_counter(oc_perf_component_t *c, MPI_T_pvar_handle *handle)
 }
 
 /* Collectives that share a counter count once. */
-static void open_offloaded(oc_perf_component_t *c, const oc_perf_collective_t *collectives,
-                           int count)
+static void choose_offloaded(oc_perf_component_t *c, const oc_perf_collective_t *collectives,
+                             int count)
 {
     const char *before = "", *counter;
-    char name[64];
 
-    for (int i = 0; i < OC_PERF_MAX_COLLECTIVES; i++) {
-        c->offloaded[i] = MPI_T_PVAR_HANDLE_NULL;
-        counter = i < count ? oc_perf_collective_counter(collectives[i]) : "";
-        if (i < count && 0 != strcmp(counter, before)) {
-            snprintf(name, sizeof(name), "%s_offloaded", counter);
-            c->offloaded[i] = open_counter(c, name);
-        }
+    for (int i = 0; i < count && i < OC_PERF_MAX_COLLECTIVES; i++) {
+        counter = oc_perf_collective_counter(collectives[i]);
+        c->counted[i] = 0 == strcmp(counter, before) ? NULL : counter;
         before = counter;
     }
 }
 
-static void open_counters(oc_perf_component_t *c, const oc_perf_collective_t *collectives,
-                          int count)
+static void open_counters(oc_perf_component_t *c)
 {
-    open_offloaded(c, collectives, count);
+    char name[64];
+
+    for (int i = 0; i < OC_PERF_MAX_COLLECTIVES; i++) {
+        c->offloaded[i] = MPI_T_PVAR_HANDLE_NULL;
+        if (NULL != c->counted[i]) {
+            snprintf(name, sizeof(name), "%s_offloaded", c->counted[i]);
+            c->offloaded[i] = open_counter(c, name);
+        }
+    }
     c->fallbacks = open_counter(c, "fallbacks");
     c->bytes_sent = open_counter(c, "bytes_sent");
     c->bytes_received = open_counter(c, "bytes_received");
@@ -70,8 +73,29 @@ static uint64_t read_counter(const oc_perf_component_t *c, MPI_T_pvar_handle han
     return value;
 }
 
+static void read_preloaded(const oc_perf_component_t *c, oc_perf_counters_t *counters)
+{
+    const oc_perf_preloaded_t *p = &c->preloaded;
+    char name[64];
+
+    *counters = (oc_perf_counters_t) {.fallbacks = oc_perf_preloaded_count(p, "fallbacks"),
+                                      .bytes_sent = oc_perf_preloaded_count(p, "bytes_sent"),
+                                      .bytes_received = oc_perf_preloaded_count(p, "bytes_received"),
+                                      .helper_wakes = oc_perf_preloaded_count(p, "helper_wakes")};
+    for (int i = 0; i < OC_PERF_MAX_COLLECTIVES; i++) {
+        if (NULL != c->counted[i]) {
+            snprintf(name, sizeof(name), "%s_offloaded", c->counted[i]);
+            counters->offloaded += oc_perf_preloaded_count(p, name);
+        }
+    }
+}
+
 void oc_perf_component_read(const oc_perf_component_t *c, oc_perf_counters_t *counters)
 {
+    if (NULL != c->preloaded.counters) {
+        read_preloaded(c, counters);
+        return;
+    }
     *counters = (oc_perf_counters_t) {.fallbacks = read_counter(c, c->fallbacks),
                                       .bytes_sent = read_counter(c, c->bytes_sent),
                                       .bytes_received = read_counter(c, c->bytes_received),
@@ -231,26 +255,59 @@ const char *oc_perf_component_setting(const oc_perf_component_t *c, const char *
     return "";
 }
 
+static bool set_mode(const oc_perf_component_t *c, const char *name, const int *value)
+{
+    if (NULL != c->preloaded.mode) {
+        return 0 == c->preloaded.mode(name);
+    }
+    return c->has_mode && MPI_SUCCESS == MPI_T_cvar_write(c->mode, value);
+}
+
 void oc_perf_component_insist(const oc_perf_component_t *c)
 {
-    if (c->has_mode) {
-        (void) MPI_T_cvar_write(c->mode, &c->mode_always);
-    }
+    (void) set_mode(c, "always", &c->mode_always);
 }
 
 bool oc_perf_component_suspend(const oc_perf_component_t *c)
 {
-    return c->has_mode && MPI_SUCCESS == MPI_T_cvar_write(c->mode, &c->mode_never);
+    return set_mode(c, "never", &c->mode_never);
 }
 
 void oc_perf_component_resume(const oc_perf_component_t *c)
 {
-    if (c->has_mode) {
-        (void) MPI_T_cvar_write(c->mode, &c->mode_now);
-    }
+    (void) set_mode(c, NULL, &c->mode_now);
 }
 
 /* ---- both ---- */
+
+void oc_perf_component_settle(const oc_perf_component_t *c, MPI_Comm comm)
+{
+    int nothing = 0;
+
+    if (NULL != c->preloaded.mode) {
+        MPI_Allreduce(MPI_IN_PLACE, &nothing, 1, MPI_INT, MPI_SUM, comm);
+    }
+}
+
+static void list_preloaded(oc_perf_component_t *c)
+{
+    const oc_perf_preloaded_t *p = &c->preloaded;
+    optcast_mpi_setting_t setting;
+    unsigned count = p->setting(UINT_MAX, &setting);
+
+    c->present = true;
+    c->settings = calloc((size_t) count + 1, sizeof(*c->settings));
+    for (unsigned i = 0; NULL != c->settings && i < count; i++) {
+        oc_perf_setting_t *s = &c->settings[c->num_settings++];
+
+        (void) p->setting(i, &setting);
+        snprintf(s->name, sizeof(s->name), "%s", setting.name);
+        snprintf(s->value, sizeof(s->value), "%s", setting.value);
+        s->is_number = 0 != setting.is_number;
+    }
+    c->mode_now = 0 != strcmp("never", oc_perf_component_setting(c, "mode"));
+    c->mode_never = 0;
+}
 
 void oc_perf_component_open(oc_perf_component_t *c, const oc_perf_collective_t *collectives,
                             int count)
@@ -258,16 +315,25 @@ void oc_perf_component_open(oc_perf_component_t *c, const oc_perf_collective_t *
     int level = MPI_THREAD_SINGLE, provided;
 
     *c = (oc_perf_component_t) {.present = false};
+    choose_offloaded(c, collectives, count);
+    if (oc_perf_preloaded_find(&c->preloaded)) {
+        list_preloaded(c);
+        return;
+    }
     /* Open MPI 4.1 and 5.0 take it for the level of the whole library from now on */
     (void) MPI_Query_thread(&level);
     (void) MPI_T_init_thread(level, &provided);
     (void) MPI_T_pvar_session_create(&c->session);
     open_settings(c);
-    open_counters(c, collectives, count);
+    open_counters(c);
 }
 
 void oc_perf_component_close(oc_perf_component_t *c)
 {
+    if (NULL != c->preloaded.counters) {
+        free(c->settings);
+        return;
+    }
     for (int i = 0; i < OC_PERF_MAX_COLLECTIVES; i++) {
         close_counter(c, &c->offloaded[i]);
     }

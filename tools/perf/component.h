@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the MPI_T interface tells about coll/optcast, if it is loaded, and its setting mode. */
+/*
+ * What coll/optcast tells about itself through the MPI_T interface, or liboptcast-mpich.so by its own functions, if
+ * one of them is there; and the setting mode.
+ */
 #ifndef OC_PERF_COMPONENT_H
 #define OC_PERF_COMPONENT_H
 
@@ -8,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/perf/preloaded.h"
 #include "tools/perf/types.h"
 
 /* Totals of this process. */
@@ -28,14 +32,16 @@ typedef struct {
 } oc_perf_setting_t;
 
 typedef struct {
-    bool present;               /* the component is loaded */
+    bool present;               /* the component, or the library for MPICH */
+    oc_perf_preloaded_t preloaded; /* if it is the library */
+    const char *counted[OC_PERF_MAX_COLLECTIVES]; /* what counts in offloaded; NULL: nothing */
     MPI_T_pvar_session session;
     MPI_T_pvar_handle offloaded[OC_PERF_MAX_COLLECTIVES]; /* null handles: it does not exist */
     MPI_T_pvar_handle fallbacks, bytes_sent, bytes_received, helper_wakes;
     oc_perf_setting_t *settings;
     int num_settings;
     MPI_T_cvar_handle mode;     /* valid if has_mode */
-    bool has_mode;
+    bool has_mode;              /* it can be changed */
     int mode_now, mode_never, mode_always; /* of its enumeration; the job began with the first */
 } oc_perf_component_t;
 
@@ -53,8 +59,17 @@ void oc_perf_component_read(const oc_perf_component_t *component, oc_perf_counte
 /* "" if there is no such setting. */
 const char *oc_perf_component_setting(const oc_perf_component_t *component, const char *name);
 
-/* Communicators that are made from here on, until resume, are offloaded whatever the size. */
+/*
+ * Communicators that are made from here on, until resume, are offloaded whatever the size. Under MPICH they count as
+ * made in their first blocking collective.
+ */
 void oc_perf_component_insist(const oc_perf_component_t *component);
+
+/*
+ * Under MPICH, a blocking operation of no size worth speaking of: it decides whether a new communicator is offloaded at all,
+ * and from it on nonblocking operations are of the kinds that came before. Nothing elsewhere. Collective over comm.
+ */
+void oc_perf_component_settle(const oc_perf_component_t *component, MPI_Comm comm);
 
 /*
  * Communicators that are made between the two are not taken by coll/optcast. All ranks, at the

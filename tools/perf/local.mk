@@ -17,6 +17,7 @@ libocperf_la_SOURCES = \
 	tools/perf/meter_types.h \
 	tools/perf/operate.c tools/perf/operate.h \
 	tools/perf/outside.c tools/perf/outside.h \
+	tools/perf/preloaded.c tools/perf/preloaded.h \
 	tools/perf/part.c tools/perf/part.h \
 	tools/perf/traffic.c tools/perf/traffic.h \
 	tools/perf/types.c tools/perf/types.h \
@@ -34,3 +35,17 @@ optcast_perf_SOURCES = \
 	tools/perf/perf_report.c tools/perf/perf_report.h
 optcast_perf_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_APP_CPPFLAGS)
 optcast_perf_LDADD = libocperf.la $(OMPI_APP_LIBS)
+
+# The same as a program of MPICH, whose header says of statuses that are to be ignored how many there are.
+if HAVE_MPICH
+noinst_LTLIBRARIES += libocperf-mpich.la
+libocperf_mpich_la_SOURCES = $(libocperf_la_SOURCES)
+libocperf_mpich_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CPPFLAGS)
+libocperf_mpich_la_CFLAGS = $(AM_CFLAGS) -Wno-stringop-overflow
+libocperf_mpich_la_LIBADD = libocbase.la
+
+bin_PROGRAMS += optcast-perf-mpich
+optcast_perf_mpich_SOURCES = $(optcast_perf_SOURCES)
+optcast_perf_mpich_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CPPFLAGS)
+optcast_perf_mpich_LDADD = libocperf-mpich.la $(MPICH_LIBS)
+endif

@@ -13,7 +13,7 @@ static const char *why_not_compare(const oc_perf_job_t *job, const oc_perf_compo
 {
     if (!c->present) {
         return "--compare: coll/optcast is not loaded, there is nothing to compare: see "
-               "optcast-info, or leave out --compare";
+               "optcast-info, or leave out --compare; with MPICH preload liboptcast-mpich.so";
     }
     if (!job->suspended) {
         return "--compare: the coll/optcast that is loaded does not let its mode be changed: load "
@@ -89,10 +89,12 @@ static void open_comms(oc_perf_meter_t *m)
     m->own_comms = m->options->pair && !m->options->same_communicator;
     if (m->own_comms) {
         MPI_Comm_dup(job->ours, &m->comms[OC_PERF_OURS][1]);
+        oc_perf_component_settle(m->component, m->comms[OC_PERF_OURS][1]);
         if (job->suspended) {
             (void) oc_perf_component_suspend(m->component);
         }
         MPI_Comm_dup(job->previous, &m->comms[OC_PERF_PREVIOUS][1]);
+        oc_perf_component_settle(m->component, m->comms[OC_PERF_PREVIOUS][1]);
         if (job->suspended) {
             oc_perf_component_resume(m->component);
         }

@@ -27,9 +27,11 @@ void oc_perf_job_open(oc_perf_job_t *job, const char *program,
     MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job->ranks);
     MPI_Comm_dup(MPI_COMM_WORLD, &job->ours);
+    oc_perf_component_settle(component, job->ours);
     job->suspended = oc_perf_component_suspend(component);
     MPI_Comm_dup(MPI_COMM_WORLD, &job->control);
     MPI_Comm_dup(MPI_COMM_WORLD, &job->previous);
+    oc_perf_component_settle(component, job->previous);
     count_hosts(job);
     if (job->suspended) {
         oc_perf_component_resume(component);

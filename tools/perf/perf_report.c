@@ -87,7 +87,9 @@ static void print_facts(const oc_perf_facts_t *facts)
     printf("# %d ranks on %d host%s, at most %d on a host\n", facts->job->ranks, facts->job->hosts,
            1 == facts->job->hosts ? "" : "s", facts->job->ranks_per_host);
     if (c->present) {
-        printf("# coll/optcast: mode %s, servers %s\n", oc_perf_component_setting(c, "mode"),
+        printf("# %s: mode %s, servers %s\n",
+               NULL == c->preloaded.counters ? "coll/optcast" : "liboptcast-mpich.so",
+               oc_perf_component_setting(c, "mode"),
                oc_perf_component_setting(c, "servers"));
     } else {
         printf("# coll/optcast is not loaded\n");

@@ -12,3 +12,11 @@ optcast_tune_SOURCES = \
 	tools/tune/survey.c tools/tune/survey.h
 optcast_tune_CPPFLAGS = $(AM_CPPFLAGS) $(OMPI_APP_CPPFLAGS)
 optcast_tune_LDADD = libocperf.la libocnet.la libocprotocol.la libocbase.la $(OMPI_APP_LIBS)
+
+# The same as a program of MPICH.
+if HAVE_MPICH
+bin_PROGRAMS += optcast-tune-mpich
+optcast_tune_mpich_SOURCES = $(optcast_tune_SOURCES)
+optcast_tune_mpich_CPPFLAGS = $(AM_CPPFLAGS) $(MPICH_CPPFLAGS)
+optcast_tune_mpich_LDADD = libocperf-mpich.la libocnet.la libocprotocol.la libocbase.la $(MPICH_LIBS)
+endif

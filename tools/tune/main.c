@@ -23,7 +23,8 @@ static const char *why_not(const run_t *run)
     const oc_perf_component_t *c = &run->component;
 
     if (!c->present) {
-        return "coll/optcast is not loaded, there is nothing to measure: see optcast-info";
+        return "coll/optcast is not loaded, there is nothing to measure: see optcast-info; with MPICH preload "
+               "liboptcast-mpich.so";
     }
     if (!run->job.suspended) {
         return "the coll/optcast that is loaded does not let its mode be changed: load the one of "
