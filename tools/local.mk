@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-EXTRA_DIST += tools/packages quickstart examples/fsdp.py examples/train_digits.py
+EXTRA_DIST += tools/packages quickstart examples/fsdp.py examples/train_digits.py examples/train_digits.c
 
 bin_PROGRAMS += optcast-info
 optcast_info_SOURCES = tools/optcast-info.c \

@@ -16,6 +16,7 @@ case $BUILD in
 *) BUILD=$PWD/$BUILD ;;
 esac
 component_dir=$BUILD/ompi/mca/coll/optcast/.libs
+mpich_library=$BUILD/.libs/liboptcast-mpich.so
 # Debian's Python: it is the one that has the packaged mpi4py.
 PYTHON=${PYTHON:-/usr/bin/python3}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -26,6 +27,17 @@ export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 find_mpirun() {
     for candidate in ${MPIRUN:+"$MPIRUN"} mpirun mpirun.openmpi; do
         if "$candidate" --version 2>/dev/null | grep -q 'Open MPI'; then
+            echo "$candidate"
+            return 0
+        fi
+    done
+    return 1
+}
+
+# The name of MPICH's mpiexec.
+find_mpiexec() {
+    for candidate in ${MPIEXEC:+"$MPIEXEC"} mpiexec.mpich mpiexec.hydra mpiexec; do
+        if "$candidate" --version 2>/dev/null | grep -q 'HYDRA'; then
             echo "$candidate"
             return 0
         fi
@@ -70,6 +82,31 @@ run_training() {
     training_mode=$2
     shift 2
     run_mpi "$training_ranks" "$training_mode" "$PYTHON" -m mpi4py "$REPO/examples/train_digits.py" "$@"
+}
+
+# run_training_in_c RANKS MODE [ARGUMENT...]: with MPICH, and in $tmp what is compiled.
+run_training_in_c() {
+    training_ranks=$1
+    training_mode=$2
+    shift 2
+    "${MPICHCC:-mpicc.mpich}" -O2 -o "$tmp/train_digits" "$REPO/examples/train_digits.c" -lm &&
+        write_digits "$tmp/digits.csv" || return 1
+    set -- "$mpiexec" -n "$training_ranks" -env LD_PRELOAD "$mpich_library" -env OPTCAST_MODE "$training_mode" \
+        -env OPTCAST_VERBOSE 1 "$tmp/train_digits" "$tmp/digits.csv" "$@"
+    if [ -n "${SHOW_COMMAND:-}" ]; then
+        echo "$*"
+    fi
+    timeout --foreground -k 10 "${TIME_LIMIT:-120}" "$@" </dev/null
+}
+
+# write_digits FILE: the images that scikit-learn brings along.
+write_digits() {
+    "$PYTHON" -c 'import sys
+from sklearn.datasets import load_digits
+images, digits = load_digits(return_X_y=True)
+with open(sys.argv[1], "w", encoding="ascii") as file:
+    for image, digit in zip(images, digits):
+        file.write(",".join("%d" % pixel for pixel in (*image, digit)) + "\n")' "$1"
 }
 
 # offload_counts FILE: from the component's last summary in FILE print "OFFLOADED SENT RECEIVED FELLBACK",

@@ -24,6 +24,8 @@ refused() {
 
 refused '--fsdp trains in mode never and in mode always: leave out --mode' --fsdp --mode auto
 refused '--fsdp trains in mode never and in mode always: leave out --mode' --mode=never --cluster --fsdp
+refused 'leave it out with --fsdp and --cluster' --fsdp --mpi mpich
+refused "--mpi 'lam' is unknown" --mpi lam
 refused 'leave out --np' --cluster --np 4
 refused 'leave out --np --mode' --np 4 --cluster --mode always
 refused '--np 9 is too much for --cluster' --fsdp --cluster --np 9
