@@ -73,6 +73,8 @@ def components():
 
 def absence(contestant):
     """Why a contestant cannot be measured here; "" if it can."""
+    if contestant.mpi == "mpich" and contestant.kind == "ours" and not paths.MPICH_LIBRARY.exists():
+        return f"there is no {paths.MPICH_LIBRARY}: configure with MPICH's headers"
     if contestant.mpi == "mpich":
         return mpich()
     if contestant.name in ("han", "ucc") and contestant.name not in components():

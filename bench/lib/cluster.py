@@ -151,7 +151,11 @@ class Cluster:
         words += ["--nap"] if contestants.naps(contestant, setup) else []
         words += ["--plain-udp"] if contestant.plain_udp else []
         words += ["--mpi", "mpich"] if contestant.mpi == "mpich" else []
-        if contestant.kind == "ours":
+        if contestant.kind == "ours" and contestant.mpi == "mpich":
+            words += ["--preload", str(paths.MPICH_LIBRARY)]
+            words += contestants.of_library(servers="embedded" if contestant.embedded else self.addresses,
+                                            settings=(*self.settings, *contestant.settings))
+        elif contestant.kind == "ours":
             servers = "embedded" if contestant.embedded else self.addresses
             words += contestants.of_component(paths.COMPONENT, servers=servers,
                                               settings=(*self.settings, *contestant.settings))

@@ -10,7 +10,7 @@ class Contestant:
     label: str
     mpi: str = "openmpi"
     arguments: tuple = ()       # of mpirun
-    settings: tuple = ()        # of ours: NAME=VALUE, without coll_optcast_
+    settings: tuple = ()        # of ours: NAME=VALUE, without coll_optcast_ or OPTCAST_
     program: tuple = ()         # of optcast-perf
     kind: str = "peer"          # ours; peer; other: not the same task, so never the best peer
     nap: bool = None            # None: as the setup says for peers, never for ours
@@ -65,6 +65,8 @@ NONBLOCKING = Contestant("nonblocking", "Open MPI, nonblocking (libnbc)",
 OURS = Contestant("optcast", "optcast", kind="ours")
 
 
+# It sleeps as its peers do: MPICH polls beside what is offloaded.
+OURS_MPICH = Contestant("optcast-mpich", "optcast under MPICH", mpi="mpich", kind="ours", nap=True)
 PROGRESS_MPI = Contestant("optcast-progress-mpi", "optcast, progress=mpi", kind="ours", settings=("progress=mpi",))
 
 
@@ -93,6 +95,7 @@ def multicast(name, label, *settings, **more):
 
 MULTICAST = (
     multicast("optcast", "optcast"),
+    multicast("optcast-mpich", "optcast under MPICH", mpi="mpich", nap=True),
     multicast("optcast-chain", "optcast, chain", "multicast_senders=1"),
     multicast("optcast-plain", "optcast, without GSO", plain_udp=True),
     *(multicast(f"optcast-loss-{percent}", f"optcast, {percent} % lost", loss=percent)
@@ -125,6 +128,7 @@ OWNED = (
 PAIR = (
     NONBLOCKING, MPICH,
     Contestant("optcast", "optcast", kind="ours", settings=("multicast=udp",)),
+    Contestant("optcast-mpich", "optcast under MPICH", mpi="mpich", kind="ours", settings=("multicast=udp",), nap=True),
     Contestant("optcast-one", "optcast, one communicator", kind="ours", settings=("multicast=udp",),
                program=("--same-communicator",)),
     Contestant("optcast-beside", "optcast, reduce_scatter_beside=allgather", kind="ours",
@@ -147,7 +151,7 @@ TABLE = {
                    arguments=tuned("allreduce", 3)),
         Contestant("reduce-bcast", "Open MPI, reduce and bcast", arguments=tuned("allreduce", 2)),
         Contestant("linear", "Open MPI, linear", arguments=tuned("allreduce", 1)),
-        HAN, UCC, NONBLOCKING, MPICH, MPICH_NONBLOCKING, OURS, PROGRESS_MPI,
+        HAN, UCC, NONBLOCKING, MPICH, MPICH_NONBLOCKING, OURS, OURS_MPICH, PROGRESS_MPI,
         Contestant("optcast-nonblocking", "optcast, nonblocking", kind="ours", program=("--nonblocking",)),
         Contestant("optcast-nonblocking-progress-mpi", "optcast, nonblocking, progress=mpi", kind="ours",
                    settings=("progress=mpi",), program=("--nonblocking",)),
@@ -227,3 +231,10 @@ def of_component(component, mode="always", servers="embedded", settings=()):
     chosen = {"mode": mode, "servers": servers, **dict(s.split("=", 1) for s in settings)}
     return ("-x", f"OMPI_MCA_mca_base_component_path={component}:SYSTEM_DEFAULT",
             *mca(*(f"coll_optcast_{name}={value}" for name, value in chosen.items())))
+
+
+def of_library(mode="always", servers="embedded", settings=()):
+    """mpiexec arguments with the settings of the library for MPICH, which has to be preloaded."""
+    chosen = {"mode": mode, "servers": servers, **dict(s.split("=", 1) for s in settings)}
+    return tuple(word for name, value in chosen.items()
+                 for word in ("-env", f"OPTCAST_{name.upper()}", value))

@@ -263,6 +263,18 @@ EXPERIMENTS = (
          Setup("8+8-allreduce+allgather", "allreduce+allgather", 8, ("nonblocking", "optcast"), (16 * MiB,), servers=8,
                rate=100, snooping=True))),
     Experiment(
+        "mpich", "Programs of MPICH",
+        "The library for MPICH beside MPICH by itself and the peers of Open MPI. MPICH polls while an offloaded "
+        "operation is under way, so ranks that are offloaded have the shim that sleeps where it polls in vain, too.",
+        (Setup("8+8-allreduce", "allreduce", 8, ("ring", "segmented-ring", "default", "rabenseifner", "han", "ucc",
+                                                 "mpich", "optcast-mpich"), (16 * MiB,), servers=8, rate=100),
+         Setup("8-bcast", "bcast", 8, ("chain", "pipeline", "scatter-ring", "default", "ucc", "mpich",
+                                       "optcast-mpich"), (16 * MiB,)),
+         Setup("8-allgather", "allgather", 8, ("default", "ring", "neighbor", "ucc", "mpich", "optcast-mpich"),
+               (16 * MiB,)),
+         Setup("8+8-pair", "pair", 8, ("nonblocking", "mpich", "optcast-mpich"), (16 * MiB,), servers=8, rate=100,
+               snooping=True))),
+    Experiment(
         "prefetch", "Allgathers started ahead",
         "Programs that fetch parameters ahead start Allgathers before they need the result of the first: here twenty of "
         "one communicator are started together, each of a vector of its own, and then all are waited for. Where a "

@@ -8,6 +8,8 @@ BUILD = pathlib.Path(os.path.abspath(os.environ.get("BUILD", REPO / "build")))
 CLUSTER = REPO / "tests/cluster/cluster"
 COMPONENT = BUILD / "ompi/mca/coll/optcast/.libs"
 PERF = {"openmpi": BUILD / "optcast-perf", "mpich": BUILD / "bench/optcast-perf-mpich"}
+# For programs of MPICH; preloaded.
+MPICH_LIBRARY = BUILD / ".libs/liboptcast-mpich.so"
 REDUCTION = BUILD / "optcast-bench-reduction"
 MULTICAST = BUILD / "optcast-bench-multicast"
 SCALE = BUILD / "optcast-bench-scale"

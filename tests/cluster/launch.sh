@@ -19,7 +19,7 @@ command_rsh() {
 # parse_run ARGUMENT...: sets hosts, per_host, map, pml, btl, mpi, nap, plain, show, and rest to what follows the
 # options.
 parse_run() {
-    hosts='' per_host=1 map=block pml=ob1 btl=tcp,vader,self mpi=openmpi nap='' plain='' show=''
+    hosts='' per_host=1 map=block pml=ob1 btl=tcp,vader,self mpi=openmpi nap='' plain='' show='' shims=()
     while [ $# -gt 0 ]; do
         case $1 in
         --hosts) hosts=${2:-}; shift ;;
@@ -35,6 +35,7 @@ parse_run() {
             *) nap=$2; shift ;;
             esac
             ;;
+        --preload) shims+=("${2:-}"); shift ;;
         --plain-udp) plain=yes ;;
         --show) show=yes ;;
         *) break ;;
@@ -45,7 +46,7 @@ parse_run() {
 }
 
 command_run() {
-    local hosts per_host map pml btl mpi nap plain show rest chosen=() shims=() preload=() launcher=()
+    local hosts per_host map pml btl mpi nap plain show rest chosen=() shims preload=() launcher=()
 
     parse_run "$@"
     [ ${#rest[@]} -gt 0 ] || fail "run needs a program"
