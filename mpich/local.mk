@@ -42,6 +42,8 @@ liboptcast_mpich_la_SOURCES = \
 	mpich/mpich_reduce_scatter.c \
 	mpich/mpich_settings.h \
 	mpich/mpich_settings.c \
+	mpich/mpich_start.h \
+	mpich/mpich_start.c \
 	mpich/mpich_values.h \
 	mpich/mpich_values.c \
 	mpich/pmpi.h \

@@ -10,6 +10,7 @@
 #include "adapter/reason.h"
 
 #include "mpich/meeting.h"
+#include "mpich/mpich_start.h"
 #include "mpich/pmpi.h"
 #include "mpich/report.h"
 #include "mpich/request.h"
@@ -32,7 +33,7 @@ static oc_status_t run_blocking(const oc_mpich_comm_t *c, oc_mpich_call_t *call)
 {
     waiter_t waiter = {.done = false};
     oc_patience_t patience = {0};
-    oc_status_t status = call->operation->start(c, call, blocking_on_finished, &waiter);
+    oc_status_t status = oc_mpich_start(c, call, blocking_on_finished, &waiter);
 
     if (OC_OK != status) {
         return status;
@@ -103,14 +104,6 @@ static bool leave_to_mpich(const oc_mpich_comm_t *c, const oc_mpich_call_t *call
     return false;
 }
 
-/* The others count on this rank's part: the group has to end. */
-static int give_up(oc_mpich_comm_t *c, const oc_mpich_call_t *call, oc_status_t status)
-{
-    oc_group_give_up(c->services[call->operation->service].group, status,
-                     oc_status_string(status));
-    return oc_mpich_report_failure(c, call->operation->service, status);
-}
-
 /* What is left to do when the engine has done its part. */
 static int operate_conclude(oc_mpich_comm_t *c, oc_mpich_call_t *call, oc_status_t status)
 {
@@ -122,23 +115,24 @@ static int operate_conclude(oc_mpich_comm_t *c, oc_mpich_call_t *call, oc_status
     return NULL == operation->finish ? MPI_SUCCESS : operation->finish(c, call);
 }
 
+/* rc: of MPI, unless the operation is declined. */
 static oc_status_t start_or_run(oc_mpich_comm_t *c, oc_mpich_call_t *call, MPI_Request *request,
                                 int *rc)
 {
     oc_status_t status;
 
-    if (NULL != call->operation->prepare && !call->operation->prepare(c, call)) {
-        *rc = give_up(c, call, OC_ERR_NO_MEMORY);
-        oc_mpich_layout_free(&call->layout);
-        return OC_ERR_NO_MEMORY;
-    }
     if (!call->blocking) {
         status = oc_mpich_request_start(c, call, request);
-        *rc = OC_OK == status ? MPI_SUCCESS : give_up(c, call, status);
+        if (OC_DECLINED != status) {
+            *rc = OC_OK == status ? MPI_SUCCESS
+                                  : oc_mpich_report_failure(c, call->operation->service, status);
+        }
         return status;
     }
     status = run_blocking(c, call);
-    *rc = OC_DECLINED == status ? MPI_SUCCESS : operate_conclude(c, call, status);
+    if (OC_DECLINED != status) {
+        *rc = operate_conclude(c, call, status);
+    }
     oc_mpich_layout_free(&call->layout);
     return status;
 }

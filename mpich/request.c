@@ -13,6 +13,7 @@
 #include "base/clock.h"
 
 #include "mpich/memory.h"
+#include "mpich/mpich_start.h"
 #include "mpich/pmpi.h"
 #include "mpich/report.h"
 #include "mpich/state.h"
@@ -190,7 +191,7 @@ oc_status_t oc_mpich_request_start(oc_mpich_comm_t *c, const oc_mpich_call_t *ca
     r->call = *call;
     atomic_init(&r->users, 2);
     oc_mpich_comm_hold(c);
-    status = call->operation->start(c, &r->call, live_on_finished, r);
+    status = oc_mpich_start(c, &r->call, live_on_finished, r);
     if (OC_OK != status) {
         live_free(r);
         return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * To be preloaded: allocations of the component fail, as the program says. Those of Open MPI and of
- * the program do not.
+ * To be preloaded: allocations of the component, or of the library for MPICH, fail, as the program says. Those of the
+ * MPI library and of the program do not.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,11 +16,15 @@ static long until_failure = -1; /* allocations that still succeed; negative: all
 static long failures;          /* that are to come; negative: all from then on */
 static unsigned long failed;
 
+/* Programs may set it: smaller ones, in bytes, succeed and do not count. */
+size_t shim_least;
+
 static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
 {
     (void) size;
     (void) argument;
-    if (NULL == strstr(info->dlpi_name, "mca_coll_optcast.so")) {
+    if (NULL == strstr(info->dlpi_name, "mca_coll_optcast.so")
+        && NULL == strstr(info->dlpi_name, "liboptcast-mpich.so")) {
         return 0;
     }
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -50,11 +54,11 @@ unsigned long shim_end(void)
     return failed;
 }
 
-static int fails(const void *caller)
+static int fails(const void *caller, size_t size)
 {
     uintptr_t address = (uintptr_t) caller;
 
-    if (until_failure < 0 || address < first || address >= end) {
+    if (until_failure < 0 || size < shim_least || address < first || address >= end) {
         return 0;
     }
     if (until_failure > 0) {
@@ -76,15 +80,15 @@ extern void *__libc_realloc(void *memory, size_t size);
 
 void *malloc(size_t size)
 {
-    return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
+    return fails(__builtin_return_address(0), size) ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
+    return fails(__builtin_return_address(0), count * size) ? NULL : __libc_calloc(count, size);
 }
 
 void *realloc(void *memory, size_t size)
 {
-    return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(memory, size);
+    return fails(__builtin_return_address(0), size) ? NULL : __libc_realloc(memory, size);
 }
