@@ -117,7 +117,8 @@ bool oc_mpich_exchange_progress(oc_mpich_exchange_t *x)
 
     if (atomic_exchange(&x->wanted, false)) {
         rc = start_step(x);
-    } else if (OC_IN_PROGRESS != atomic_load(&x->status)) {
+    } else if (OC_IN_PROGRESS != atomic_load(&x->status) || 0 == x->num_requests) {
+        /* it has not been asked for, or only just now, by another thread's progress: the next look starts it */
         return true;
     }
     if (MPI_SUCCESS == rc) {
