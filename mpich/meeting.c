@@ -9,6 +9,8 @@
  */
 #include "mpich/meeting.h"
 
+#include "config.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +35,9 @@ typedef struct {
     int64_t unused[5];
 } statement_t;
 
+/* The same terms may mean something else to another release. */
+static const char decides_by[] = OC_TERMS_FORMAT " " PACKAGE_VERSION;
+
 /* Of a call that other ranks may have come back from well: they would wait for this one. */
 #define MPICH_FAILED "MPICH has failed while the ranks agreed on what to offload"
 
@@ -52,9 +57,10 @@ static statement_t statement_of(const oc_mpich_comm_t *c)
     uint64_t identity = oc_host_identity();
     int64_t job = has ? positive_hash(&st->terms.job, sizeof(st->terms.job)) : 0;
     int64_t host = positive_hash(&identity, sizeof(identity));
-    int64_t version = positive_hash(OC_TERMS_FORMAT, sizeof(OC_TERMS_FORMAT));
+    int64_t version = positive_hash(decides_by, sizeof(decides_by));
 
-    return (statement_t) {.version = version, .minus_version = -version, .has_terms = has, .holder = has ? c->rank : c->size,
+    return (statement_t) {.version = version, .minus_version = -version,
+                          .has_terms = has, .holder = has ? c->rank : c->size,
                           .job = has ? job : INT64_MAX, .minus_job = has ? -job : INT64_MAX,
                           .host = host, .minus_host = -host};
 }

@@ -38,7 +38,9 @@ unsigned optcast_mpi_setting(unsigned index, optcast_mpi_setting_t *setting)
         *setting = (optcast_mpi_setting_t) {.is_number = 0};
         snprintf(setting->name, sizeof(setting->name), "%s", s->name);
         if (oc_mpich_life_is_on()) {
+            pthread_mutex_lock(&oc_mpich_state.lock);
             write_value(s, (const char *) &oc_mpich_state.settings + s->offset, setting);
+            pthread_mutex_unlock(&oc_mpich_state.lock);
         }
     }
     return table->count;

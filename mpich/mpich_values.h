@@ -14,7 +14,7 @@ typedef struct {
 
 /*
  * Fills in that setting of this process, as it is now, and returns how many there are; with an index that is
- * none it changes nothing. Before the first collective they have no values.
+ * none it changes nothing. Before MPI_Init they have no values; what process 0 decides is known after the first collective.
  */
 unsigned optcast_mpi_setting(unsigned index, optcast_mpi_setting_t *setting)
     __attribute__((visibility("default")));
