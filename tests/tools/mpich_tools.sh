@@ -60,5 +60,5 @@ for size in 512 1024; do
     has out "^# +$size +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ to [0-9.]+ (slower|alike|faster)$"
 done
 run 2 2 never --min 512 --max 1K
-has err '^optcast-tune: coll_optcast_mode is never: leave it out$'
+has err '^optcast-tune: the mode \(coll_optcast_mode; with MPICH OPTCAST_MODE\) is never: leave it out$'
 echo "ok mpich_tools"

@@ -162,7 +162,7 @@ for row, r in zip(rows, wanted):
     measure 2 2 none allreduce --compare
     has err '^optcast-perf: --compare: coll/optcast is not loaded'
     measure 2 2 never allreduce --compare
-    has err '^optcast-perf: --compare: coll_optcast_mode is never'
+    has err '^optcast-perf: --compare: the mode \(coll_optcast_mode; with MPICH OPTCAST_MODE\) is never'
 }
 
 # Over TCP each of two ranks sends its vector once; virtual interfaces count hardly any headers.

@@ -93,7 +93,7 @@ nothing() {
     run 2 2 none --output "$rules"
     has err '^optcast-tune: coll/optcast is not loaded, there is nothing to measure: see optcast-info; with MPICH preload liboptcast-mpich.so$'
     run 2 2 never --output "$rules"
-    has err '^optcast-tune: coll_optcast_mode is never: leave it out$'
+    has err '^optcast-tune: the mode \(coll_optcast_mode; with MPICH OPTCAST_MODE\) is never: leave it out$'
     run 2 1 auto --output "$rules"
     has err '^optcast-tune: there is one rank only: '
     run 2 2 auto --rounds 1 --output "$rules"

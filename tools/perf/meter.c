@@ -20,8 +20,8 @@ static const char *why_not_compare(const oc_perf_job_t *job, const oc_perf_compo
                "the one of this optcast-perf, or leave out --compare";
     }
     if (c->mode_now == c->mode_never) {
-        return "--compare: coll_optcast_mode is never, so that both sides would be the same: set "
-               "it to always or auto, or leave out --compare";
+        return "--compare: the mode (coll_optcast_mode; with MPICH OPTCAST_MODE) is never, so that both sides would "
+               "be the same: set it to always or auto, or leave out --compare";
     }
     return "";
 }

@@ -31,7 +31,7 @@ static const char *why_not(const run_t *run)
                "this optcast-tune";
     }
     if (c->mode_now == c->mode_never) {
-        return "coll_optcast_mode is never: leave it out";
+        return "the mode (coll_optcast_mode; with MPICH OPTCAST_MODE) is never: leave it out";
     }
     if (run->job.ranks < 2) {
         return "there is one rank only: start as many as the jobs that the rule is for have, on as "
@@ -92,7 +92,7 @@ static const char *why_useless(const oc_tune_survey_t *survey)
     }
     if (!survey->offloaded) {
         return "nothing was offloaded, so that there is nothing to compare: see why with "
-               "coll_optcast_verbose set to 1";
+               "coll_optcast_verbose (with MPICH OPTCAST_VERBOSE) set to 1";
     }
     return "";
 }

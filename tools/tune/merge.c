@@ -9,7 +9,7 @@
 
 #define HEAD \
     "# Rules for mode auto of coll/optcast, see optcast-tune(1): the first that fits decides.\n" \
-    "# Used with coll_optcast_rules set to the name of this file.\n" \
+    "# Used with coll_optcast_rules (with MPICH OPTCAST_RULES) set to the name of this file.\n" \
     "version = 1\n"
 
 typedef struct {
