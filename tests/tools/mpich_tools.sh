@@ -41,6 +41,9 @@ for collective in allreduce reduce reduce_scatter_block reduce_scatter allgather
     done
 done
 has out '^# liboptcast-mpich.so: mode always, servers embedded$'
+# also where nothing warms up
+run 0 3 always allgather "${few[@]}" --nonblocking -w 0
+check_json 'all(r["offloaded"] == 3 for r in rows)'
 run 0 3 always pair "${few[@]}" --overlap 5
 check_json 'all(r["wrong"] == 0 and r["offloaded"] == 6 for r in rows)'
 # the same without the library in turns, and what it is without it

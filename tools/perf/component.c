@@ -280,11 +280,16 @@ void oc_perf_component_resume(const oc_perf_component_t *c)
 
 /* ---- both ---- */
 
+bool oc_perf_component_settles(const oc_perf_component_t *c)
+{
+    return NULL != c->preloaded.mode;
+}
+
 void oc_perf_component_settle(const oc_perf_component_t *c, MPI_Comm comm)
 {
     int nothing = 0;
 
-    if (NULL != c->preloaded.mode) {
+    if (oc_perf_component_settles(c)) {
         MPI_Allreduce(MPI_IN_PLACE, &nothing, 1, MPI_INT, MPI_SUM, comm);
     }
 }

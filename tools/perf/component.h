@@ -65,6 +65,8 @@ const char *oc_perf_component_setting(const oc_perf_component_t *component, cons
  */
 void oc_perf_component_insist(const oc_perf_component_t *component);
 
+/* Whether the next one does anything. */
+bool oc_perf_component_settles(const oc_perf_component_t *component);
 /*
  * Under MPICH, a blocking operation of no size worth speaking of: it decides whether a new communicator is offloaded at all,
  * and from it on nonblocking operations are of the kinds that came before. Nothing elsewhere. Collective over comm.

@@ -121,25 +121,12 @@ static void iterate(oc_perf_meter_t *m, int side, int iteration)
     }
 }
 
-/* Nonblocking operations of MPICH may be offloaded from the next blocking one of the communicator on. */
-static void settle(const oc_perf_meter_t *m, int side)
-{
-    for (int i = 0; m->options->nonblocking && i < m->num_parts; i++) {
-        oc_perf_component_settle(m->component, m->comms[side][i]);
-    }
-}
-
 /* Who goes first changes each time: the second may find warmer caches. */
 static void iterate_all(oc_perf_meter_t *m)
 {
     for (int i = -m->warmup; i < m->iterations; i++) {
         for (int turn = 0; turn < m->sides; turn++) {
-            int side = (turn + (i & 1)) % m->sides;
-
-            iterate(m, side, i);
-            if (i < 0) {
-                settle(m, side);
-            }
+            iterate(m, (turn + (i & 1)) % m->sides, i);
         }
     }
 }
@@ -243,7 +230,6 @@ static void rehearse(oc_perf_meter_t *m)
         begin = MPI_Wtime();
         for (int side = 0; side < m->sides; side++) {
             iterate(m, side, -1);
-            settle(m, side);
         }
         seconds = MPI_Wtime() - begin;
         least = 0 == turn || seconds < least ? seconds : least;
@@ -265,6 +251,20 @@ static bool get_times(oc_perf_side_t *side, size_t iterations)
            && NULL != side->beside;
 }
 
+/* Nonblocking operations of MPICH may be offloaded from the next blocking one of the communicator on. */
+static void settle(oc_perf_meter_t *m)
+{
+    if (!m->options->nonblocking || !oc_perf_component_settles(m->component)) {
+        return;
+    }
+    for (int side = 0; side < m->sides; side++) {
+        iterate(m, side, -1);
+        for (int i = 0; i < m->num_parts; i++) {
+            oc_perf_component_settle(m->component, m->comms[side][i]);
+        }
+    }
+}
+
 static bool begin_row(oc_perf_meter_t *m, uint64_t size)
 {
     const oc_perf_layout_t *layout = &m->parts[0].layout;
@@ -279,6 +279,7 @@ static bool begin_row(oc_perf_meter_t *m, uint64_t size)
     if (oc_perf_has_data(m->options->collective)) {
         oc_perf_meter_prepare(m, false);
     }
+    settle(m);
     if (0 != m->options->milliseconds) {
         rehearse(m);
     }
