@@ -45,6 +45,18 @@ find_mpiexec() {
     return 1
 }
 
+# The name of the compiler of that MPICH, unless MPICHCC says one: programs of one MPICH may not start under another.
+find_mpichcc() {
+    path=$(command -v "$mpiexec") || return 1
+    for candidate in ${MPICHCC:+"$MPICHCC"} "${path%/*}/mpicc.mpich" "${path%/*}/mpicc"; do
+        if command -v "$candidate" >/dev/null; then
+            echo "$candidate"
+            return 0
+        fi
+    done
+    return 1
+}
+
 # True if the component is built.
 have_component() {
     [ -e "$component_dir/mca_coll_optcast.so" ]
@@ -89,7 +101,8 @@ run_training_in_c() {
     training_ranks=$1
     training_mode=$2
     shift 2
-    "${MPICHCC:-mpicc.mpich}" -O2 -o "$tmp/train_digits" "$REPO/examples/train_digits.c" -lm &&
+    mpichcc=$(find_mpichcc) || { echo "no mpicc beside $mpiexec" >&2 && return 1; }
+    "$mpichcc" -O2 -o "$tmp/train_digits" "$REPO/examples/train_digits.c" -lm &&
         write_digits "$tmp/digits.csv" || return 1
     set -- "$mpiexec" -n "$training_ranks" -env LD_PRELOAD "$mpich_library" -env OPTCAST_MODE "$training_mode" \
         -env OPTCAST_VERBOSE 1 "$tmp/train_digits" "$tmp/digits.csv" "$@"
@@ -126,6 +139,27 @@ offloaded_count() {
 # final_accuracy FILE: the result that the training printed.
 final_accuracy() {
     sed -n 's/^test accuracy \([0-9.]*\)$/\1/p' "$1" | tail -n 1
+}
+
+# compare_training RUN LEAST: in mode always it learns what it learns in mode never, and LEAST collectives or more are
+# offloaded, and none in mode never. RUN RANKS MODE is run_training or run_training_in_c.
+compare_training() {
+    for mode in always never; do
+        status=0
+        "$1" 4 "$mode" >"$tmp/$mode.out" 2>"$tmp/$mode.err" || status=$?
+        [ "$status" -eq 0 ] ||
+            not_ok "the training ended with status $status in optcast mode $mode" "$tmp/$mode.out" "$tmp/$mode.err"
+    done
+    always=$(final_accuracy "$tmp/always.out")
+    never=$(final_accuracy "$tmp/never.out")
+    awk -v a="$always" -v b="$never" 'BEGIN { d = a - b; exit !(a >= 0.95 && b >= 0.95 && d <= 0.01 && d >= -0.01) }' ||
+        not_ok "test accuracy is '$always' in mode always and '$never' in mode never: both must be 0.95 or more, and equal to 0.01"
+    offloaded=$(offloaded_count "$tmp/always.err")
+    [ "$offloaded" -ge "$2" ] ||
+        not_ok "$offloaded collectives were offloaded in mode always, of at least $2" "$tmp/always.err"
+    unwanted=$(offloaded_count "$tmp/never.err")
+    [ "$unwanted" -eq 0 ] || not_ok "$unwanted collectives were offloaded in mode never" "$tmp/never.err"
+    echo "ok $test_name: test accuracy $always, $never without offload; $offloaded collectives offloaded"
 }
 
 # begin_job_test NAME: as begin_test, of what needs mpirun and the component.

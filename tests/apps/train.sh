@@ -10,24 +10,4 @@ set -eu
 begin_job_test train
 have_python_modules || skip "$PYTHON lacks mpi4py, numpy or sklearn; run tools/packages run"
 
-# run MODE: leave the output in $tmp/MODE.out and $tmp/MODE.err.
-run() {
-    status=0
-    run_training 4 "$1" >"$tmp/$1.out" 2>"$tmp/$1.err" || status=$?
-    [ "$status" -eq 0 ] ||
-        not_ok "the training ended with status $status in optcast mode $1" "$tmp/$1.out" "$tmp/$1.err"
-}
-
-run always
-run never
-
-always=$(final_accuracy "$tmp/always.out")
-never=$(final_accuracy "$tmp/never.out")
-awk -v a="$always" -v b="$never" 'BEGIN { d = a - b; exit !(a >= 0.95 && b >= 0.95 && d <= 0.01 && d >= -0.01) }' ||
-    not_ok "test accuracy is '$always' in mode always and '$never' in mode never: both must be 0.95 or more, and equal to 0.01"
-
-offloaded=$(offloaded_count "$tmp/always.err")
-[ "$offloaded" -gt 0 ] || not_ok "the training ran in mode always, but no collective was offloaded" "$tmp/always.err"
-unwanted=$(offloaded_count "$tmp/never.err")
-[ "$unwanted" -eq 0 ] || not_ok "$unwanted collectives were offloaded in mode never" "$tmp/never.err"
-echo "ok train: test accuracy $always, $never without offload; $offloaded collectives offloaded"
+compare_training run_training 1
