@@ -47,7 +47,8 @@ def mpich():
     if not compiler or not shutil.which("mpiexec.hydra"):
         return "MPICH is not installed"
     program = paths.PERF["mpich"]
-    headers = [*(paths.REPO / "tools/perf").glob("*.h"), *(paths.REPO / "base").glob("*.h")]
+    headers = [*(paths.REPO / "tools/perf").glob("*.h"), *(paths.REPO / "base").glob("*.h"),
+               *(paths.REPO / "mpich").glob("*.h")]
     newest = max(path.stat().st_mtime for path in [*sources(), *headers])
     if program.exists() and program.stat().st_mtime > newest:
         return ""
