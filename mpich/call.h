@@ -14,6 +14,7 @@
 #include "adapter/fallback.h"
 #include "client/client.h"
 
+#include "mpich/left.h"
 #include "mpich/mpich_layout.h"
 
 typedef struct oc_mpich_comm oc_mpich_comm_t;
@@ -73,6 +74,7 @@ typedef struct {
 
 struct oc_mpich_operation {
     const char *names[2];       /* blocking, and not */
+    oc_mpich_kind_t kind;
     oc_service_t service;
     oc_ruled_t ruled;           /* reductions: whose rules decide */
     /*

@@ -15,6 +15,7 @@
 #include "client/client.h"
 
 #include "mpich/exchange.h"
+#include "mpich/left.h"
 
 enum { OC_MPICH_NUM_SERVICES = OC_SERVICE_MULTICAST + 1 };
 
@@ -46,6 +47,7 @@ typedef struct oc_mpich_comm {
     bool one_host;
     uint64_t bcast_least, gather_least; /* bytes that multicast carries; UINT64_MAX: none */
     uint64_t least[OC_NUM_RULED]; /* bytes; no smaller vector is offloaded, UINT64_MAX: none is */
+    oc_mpich_left_t left;
     char name[MPI_MAX_OBJECT_NAME];
     oc_mpich_service_t services[OC_MPICH_NUM_SERVICES];
 } oc_mpich_comm_t;

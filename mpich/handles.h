@@ -18,6 +18,12 @@ static inline bool oc_mpich_is_handle(int handle, unsigned kind)
     return 0 != bits >> 30 && kind == (bits >> 26 & 0xf);
 }
 
+/* Of the library itself: it never becomes another one's. */
+static inline bool oc_mpich_is_builtin(int handle)
+{
+    return 1 == (unsigned) handle >> 30;
+}
+
 static inline bool oc_mpich_is_comm(int comm)
 {
     return oc_mpich_is_handle(comm, 1);
@@ -39,7 +45,7 @@ static inline bool oc_mpich_is_op(int op)
  */
 static inline bool oc_mpich_is_missing(const void *buffer, long long count, int type)
 {
-    return NULL == buffer && count > 0 && 1 == (unsigned) type >> 30;
+    return NULL == buffer && count > 0 && oc_mpich_is_builtin(type);
 }
 
 #endif

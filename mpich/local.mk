@@ -16,6 +16,8 @@ liboptcast_mpich_la_SOURCES = \
 	mpich/get_status.h \
 	mpich/get_status.c \
 	mpich/handles.h \
+	mpich/left.h \
+	mpich/left.c \
 	mpich/library.h \
 	mpich/library.c \
 	mpich/life.h \

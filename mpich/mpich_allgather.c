@@ -195,6 +195,7 @@ static int mpich_allgather_finish(const oc_mpich_comm_t *c, oc_mpich_call_t *cal
 
 static const oc_mpich_operation_t equal_blocks = {
     .names = {"Allgather", "Iallgather"},
+    .kind = OC_MPICH_ALLGATHER,
     .service = OC_SERVICE_MULTICAST,
     .decide = mpich_allgather_decide,
     .prepare = mpich_allgather_prepare,
@@ -204,6 +205,7 @@ static const oc_mpich_operation_t equal_blocks = {
 
 static const oc_mpich_operation_t any_blocks = {
     .names = {"Allgatherv", "Iallgatherv"},
+    .kind = OC_MPICH_ALLGATHERV,
     .service = OC_SERVICE_MULTICAST,
     .decide = mpich_allgather_decide,
     .prepare = mpich_allgather_prepare,
@@ -224,11 +226,16 @@ bool oc_mpich_allgather(const void *sbuf, int64_t scount, int stype, void *rbuf,
                         int rtype, int comm, int *request, int *rc)
 {
     oc_mpich_comm_t *c = oc_mpich_enter(comm);
-    oc_mpich_call_t call = {.operation = &equal_blocks, .sbuf = sbuf, .scount = scount,
-                            .stype = stype, .rbuf = rbuf, .count = rcount, .type = rtype,
-                            .layout.type = MPI_DATATYPE_NULL};
+    oc_mpich_shape_t shape = {.count = rcount, .type = rtype};
+    oc_mpich_call_t call;
 
-    if (NULL == c || rcount < 0 || is_wrong(&call) || oc_mpich_is_missing(rbuf, rcount, rtype)) {
+    if (NULL == c || oc_mpich_is_left(c, equal_blocks.kind, shape, request)) {
+        return false;
+    }
+    call = (oc_mpich_call_t) {.operation = &equal_blocks, .sbuf = sbuf, .scount = scount,
+                              .stype = stype, .rbuf = rbuf, .count = rcount, .type = rtype,
+                              .layout.type = MPI_DATATYPE_NULL};
+    if (rcount < 0 || is_wrong(&call) || oc_mpich_is_missing(rbuf, rcount, rtype)) {
         return false;
     }
     call.bytes_to_send = sent_bytes(&call);
@@ -240,13 +247,17 @@ bool oc_mpich_allgatherv(const void *sbuf, int64_t scount, int stype, void *rbuf
                          int *request, int *rc)
 {
     oc_mpich_comm_t *c = oc_mpich_enter(comm);
-    oc_mpich_call_t call = {.operation = &any_blocks, .sbuf = sbuf, .scount = scount,
-                            .stype = stype, .rbuf = rbuf, .unequal = true,
-                            .counts = {rcounts, large}, .displs = {displs, large}, .type = rtype,
-                            .layout.type = MPI_DATATYPE_NULL};
+    oc_mpich_call_t call;
     int64_t sum;
 
-    if (NULL == c || NULL == rcounts || NULL == displs || is_wrong(&call)) {
+    if (NULL == c || oc_mpich_is_left(c, any_blocks.kind, OC_MPICH_NO_SHAPE, request)) {
+        return false;
+    }
+    call = (oc_mpich_call_t) {.operation = &any_blocks, .sbuf = sbuf, .scount = scount,
+                              .stype = stype, .rbuf = rbuf, .unequal = true,
+                              .counts = {rcounts, large}, .displs = {displs, large}, .type = rtype,
+                              .layout.type = MPI_DATATYPE_NULL};
+    if (NULL == rcounts || NULL == displs || is_wrong(&call)) {
         return false;
     }
     sum = oc_mpich_array_sum(call.counts, c->size);

@@ -17,6 +17,7 @@ static oc_status_t mpich_allreduce_start(const oc_mpich_comm_t *c, oc_mpich_call
 
 static const oc_mpich_operation_t operation = {
     .names = {"Allreduce", "Iallreduce"},
+    .kind = OC_MPICH_ALLREDUCE,
     .service = OC_SERVICE_AGGREGATION,
     .ruled = OC_RULED_ALLREDUCE,
     .decide = oc_mpich_decide_reduction,
@@ -27,11 +28,16 @@ bool oc_mpich_allreduce(const void *sbuf, void *rbuf, int64_t count, int type, i
                         int *request, int *rc)
 {
     oc_mpich_comm_t *c = oc_mpich_enter(comm);
-    oc_mpich_call_t call = {.operation = &operation, .sbuf = sbuf, .rbuf = rbuf, .count = count,
-                            .type = type, .op = op, .elements = (size_t) count,
-                            .layout.type = MPI_DATATYPE_NULL};
+    oc_mpich_shape_t shape = {.count = count, .type = type, .op = op};
+    oc_mpich_call_t call;
 
-    return NULL != c && count >= 0 && oc_mpich_is_type(type) && oc_mpich_is_op(op)
+    if (NULL == c || oc_mpich_is_left(c, operation.kind, shape, request)) {
+        return false;
+    }
+    call = (oc_mpich_call_t) {.operation = &operation, .sbuf = sbuf, .rbuf = rbuf, .count = count,
+                              .type = type, .op = op, .elements = (size_t) count,
+                              .layout.type = MPI_DATATYPE_NULL};
+    return count >= 0 && oc_mpich_is_type(type) && oc_mpich_is_op(op)
            && !oc_mpich_is_missing(sbuf, count, type) && !oc_mpich_is_missing(rbuf, count, type)
            && oc_mpich_operate(c, &call, request, rc);
 }

@@ -61,6 +61,7 @@ static int mpich_bcast_finish(const oc_mpich_comm_t *c, oc_mpich_call_t *call)
 
 static const oc_mpich_operation_t operation = {
     .names = {"Bcast", "Ibcast"},
+    .kind = OC_MPICH_BCAST,
     .service = OC_SERVICE_MULTICAST,
     .decide = mpich_bcast_decide,
     .prepare = mpich_bcast_prepare,
@@ -72,10 +73,15 @@ bool oc_mpich_bcast(void *buffer, int64_t count, int type, int root, int comm, i
                     int *rc)
 {
     oc_mpich_comm_t *c = oc_mpich_enter(comm);
-    oc_mpich_call_t call = {.operation = &operation, .rbuf = buffer, .count = count, .type = type,
-                            .root = root, .layout.type = MPI_DATATYPE_NULL};
+    oc_mpich_shape_t shape = {.count = count, .type = type};
+    oc_mpich_call_t call;
 
-    return NULL != c && count >= 0 && root >= 0 && root < c->size && oc_mpich_is_type(type)
+    if (NULL == c || oc_mpich_is_left(c, operation.kind, shape, request)) {
+        return false;
+    }
+    call = (oc_mpich_call_t) {.operation = &operation, .rbuf = buffer, .count = count, .type = type,
+                              .root = root, .layout.type = MPI_DATATYPE_NULL};
+    return count >= 0 && root >= 0 && root < c->size && oc_mpich_is_type(type)
            && !oc_mpich_is_missing(buffer, count, type)
            && oc_mpich_operate(c, &call, request, rc);
 }

@@ -104,6 +104,44 @@ static bool leave_to_mpich(const oc_mpich_comm_t *c, const oc_mpich_call_t *call
     return false;
 }
 
+/* Not what may be otherwise next time, nor where each call is reported. */
+static void remember_left(oc_mpich_comm_t *c, const oc_mpich_call_t *call, oc_fallback_t decided,
+                     oc_fallback_t reason)
+{
+    oc_mpich_kind_t kind = call->operation->kind;
+    oc_mpich_shape_t shape = {.count = call->count, .type = call->type, .op = call->op};
+
+    if (oc_mpich_state.settings.verbose > 1) {
+        return;
+    }
+    if (OC_FALLBACK_PLACE == decided) { /* whatever the shape is */
+        oc_mpich_left_add_all(&c->left, kind, decided);
+    } else if (OC_FALLBACK_SETUP != reason && OC_FALLBACK_ORDER != reason
+               && NULL == call->counts.values) {
+        oc_mpich_left_add(&c->left, kind, shape, reason);
+    }
+}
+
+bool oc_mpich_is_left(const oc_mpich_comm_t *c, oc_mpich_kind_t kind, oc_mpich_shape_t shape,
+                      const MPI_Request *request)
+{
+    oc_fallback_t why;
+
+    if (!oc_mpich_left_has(&c->left, kind, shape, &why)) {
+        return false;
+    }
+    /* a blocking one sets up what others want */
+    for (int i = 0; NULL == request && i < OC_MPICH_NUM_SERVICES; i++) {
+        if (c->services[i].wanted) {
+            return false;
+        }
+    }
+    if (OC_FALLBACK_NONE != why) {
+        oc_mpich_count_fallback(why);
+    }
+    return true;
+}
+
 /* What is left to do when the engine has done its part. */
 static int operate_conclude(oc_mpich_comm_t *c, oc_mpich_call_t *call, oc_status_t status)
 {
@@ -139,7 +177,7 @@ static oc_status_t start_or_run(oc_mpich_comm_t *c, oc_mpich_call_t *call, MPI_R
 
 bool oc_mpich_operate(oc_mpich_comm_t *c, oc_mpich_call_t *call, MPI_Request *request, int *rc)
 {
-    oc_fallback_t reason;
+    oc_fallback_t decided, reason;
 
     call->blocking = NULL == request;
     if (!call->blocking) {
@@ -152,10 +190,13 @@ bool oc_mpich_operate(oc_mpich_comm_t *c, oc_mpich_call_t *call, MPI_Request *re
         return leave_to_mpich(c, call, OC_FALLBACK_SETUP);
     }
     if (OC_MODE_NEVER == c->mode || !is_wanted_at_all(call->operation->service)) {
+        oc_mpich_left_add_all(&c->left, call->operation->kind, OC_FALLBACK_NONE);
         return false;
     }
-    reason = find_reason(c, call, call->operation->decide(c, call));
+    decided = call->operation->decide(c, call);
+    reason = find_reason(c, call, decided);
     if (OC_FALLBACK_NONE != reason) {
+        remember_left(c, call, decided, reason);
         return leave_to_mpich(c, call, reason);
     }
     if (OC_DECLINED == start_or_run(c, call, request, rc)) {

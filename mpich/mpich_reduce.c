@@ -19,6 +19,7 @@ static oc_status_t mpich_reduce_start(const oc_mpich_comm_t *c, oc_mpich_call_t 
 
 static const oc_mpich_operation_t operation = {
     .names = {"Reduce", "Ireduce"},
+    .kind = OC_MPICH_REDUCE,
     .service = OC_SERVICE_AGGREGATION,
     .ruled = OC_RULED_REDUCE,
     .decide = oc_mpich_decide_reduction,
@@ -29,15 +30,16 @@ bool oc_mpich_reduce(const void *sbuf, void *rbuf, int64_t count, int type, int 
                      int comm, int *request, int *rc)
 {
     oc_mpich_comm_t *c = oc_mpich_enter(comm);
-    oc_mpich_call_t call = {.operation = &operation, .sbuf = sbuf, .rbuf = rbuf, .count = count,
-                            .type = type, .op = op, .root = root, .elements = (size_t) count,
-                            .layout.type = MPI_DATATYPE_NULL};
+    oc_mpich_shape_t shape = {.count = count, .type = type, .op = op};
+    oc_mpich_call_t call;
 
-    if (NULL == c || count < 0 || root < 0 || root >= c->size || !oc_mpich_is_type(type)
+    if (NULL == c || oc_mpich_is_left(c, operation.kind, shape, request) || count < 0 || root < 0 || root >= c->size || !oc_mpich_is_type(type)
         || !oc_mpich_is_op(op) || oc_mpich_is_missing(sbuf, count, type)
         || (root == c->rank && oc_mpich_is_missing(rbuf, count, type))) {
         return false;
     }
-    call.no_result = root != c->rank;
+    call = (oc_mpich_call_t) {.operation = &operation, .sbuf = sbuf, .rbuf = rbuf, .count = count,
+                              .type = type, .op = op, .root = root, .elements = (size_t) count,
+                              .no_result = root != c->rank, .layout.type = MPI_DATATYPE_NULL};
     return oc_mpich_operate(c, &call, request, rc);
 }

@@ -33,6 +33,7 @@ static bool list_blocks(const oc_mpich_comm_t *c, oc_mpich_call_t *call)
 
 static const oc_mpich_operation_t equal_blocks = {
     .names = {"Reduce_scatter_block", "Ireduce_scatter_block"},
+    .kind = OC_MPICH_REDUCE_SCATTER_BLOCK,
     .service = OC_SERVICE_AGGREGATION,
     .ruled = OC_RULED_REDUCE_SCATTER_BLOCK,
     .decide = oc_mpich_decide_reduction,
@@ -41,6 +42,7 @@ static const oc_mpich_operation_t equal_blocks = {
 
 static const oc_mpich_operation_t any_blocks = {
     .names = {"Reduce_scatter", "Ireduce_scatter"},
+    .kind = OC_MPICH_REDUCE_SCATTER,
     .service = OC_SERVICE_AGGREGATION,
     .ruled = OC_RULED_REDUCE_SCATTER,
     .decide = oc_mpich_decide_reduction,
@@ -52,14 +54,16 @@ bool oc_mpich_reduce_scatter_block(const void *sbuf, void *rbuf, int64_t count, 
                                    int comm, int *request, int *rc)
 {
     oc_mpich_comm_t *c = oc_mpich_enter(comm);
-    oc_mpich_call_t call = {.operation = &equal_blocks, .sbuf = sbuf, .rbuf = rbuf, .count = count,
-                            .type = type, .op = op, .layout.type = MPI_DATATYPE_NULL};
+    oc_mpich_shape_t shape = {.count = count, .type = type, .op = op};
+    oc_mpich_call_t call;
 
-    if (NULL == c || count < 0 || !oc_mpich_is_type(type) || !oc_mpich_is_op(op)
+    if (NULL == c || oc_mpich_is_left(c, equal_blocks.kind, shape, request) || count < 0 || !oc_mpich_is_type(type) || !oc_mpich_is_op(op)
         || oc_mpich_is_missing(sbuf, count, type) || oc_mpich_is_missing(rbuf, count, type)) {
         return false;
     }
-    call.elements = (size_t) count * (size_t) c->size;
+    call = (oc_mpich_call_t) {.operation = &equal_blocks, .sbuf = sbuf, .rbuf = rbuf, .count = count,
+                              .type = type, .op = op, .elements = (size_t) count * (size_t) c->size,
+                              .layout.type = MPI_DATATYPE_NULL};
     return oc_mpich_operate(c, &call, request, rc);
 }
 
@@ -67,14 +71,15 @@ bool oc_mpich_reduce_scatter(const void *sbuf, void *rbuf, const void *counts, b
                              int op, int comm, int *request, int *rc)
 {
     oc_mpich_comm_t *c = oc_mpich_enter(comm);
-    oc_mpich_call_t call = {.operation = &any_blocks, .sbuf = sbuf, .rbuf = rbuf, .type = type,
-                            .counts = {counts, large}, .op = op,
-                            .layout.type = MPI_DATATYPE_NULL};
+    oc_mpich_call_t call;
     int64_t elements;
 
-    if (NULL == c || NULL == counts || !oc_mpich_is_type(type) || !oc_mpich_is_op(op)) {
+    if (NULL == c || oc_mpich_is_left(c, any_blocks.kind, OC_MPICH_NO_SHAPE, request) || NULL == counts || !oc_mpich_is_type(type) || !oc_mpich_is_op(op)) {
         return false;
     }
+    call = (oc_mpich_call_t) {.operation = &any_blocks, .sbuf = sbuf, .rbuf = rbuf, .type = type,
+                              .counts = {counts, large}, .op = op,
+                              .layout.type = MPI_DATATYPE_NULL};
     elements = oc_mpich_array_sum(call.counts, c->size);
     call.elements = (size_t) elements;
     return elements >= 0 && !oc_mpich_is_missing(sbuf, elements, type)
