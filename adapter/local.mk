@@ -5,6 +5,7 @@ libocadapter_la_SOURCES = \
 	adapter/counters.h adapter/counters.c \
 	adapter/reason.h adapter/reason.c \
 	adapter/fallback.h adapter/fallback.c \
+	adapter/half.h adapter/half.c \
 	adapter/launcher.h adapter/launcher.c \
 	adapter/block_layout.h adapter/block_layout.c \
 	adapter/patience.h adapter/patience.c \
