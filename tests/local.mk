@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Folders in which nothing is ever built go into releases as they are.
 EXTRA_DIST += run-tests tools/build.sh tests/lib.sh \
-	tests/apps tests/cluster tests/fuzz tests/model tests/mpi tests/neon tests/newer_mpich tests/openmpi5 tests/runner tests/tools \
+	tests/apps tests/cluster tests/fuzz tests/model tests/mpi tests/mpich_coll tests/neon tests/newer_mpich tests/openmpi5 \
+	tests/runner tests/tools \
 	tests/topologies \
 	tests/rdma/allgather.sh tests/rdma/allgather_verbs.c \
 	tests/rdma/allreduce.sh tests/rdma/boot.sh tests/rdma/cast_stranger.c tests/rdma/cgroup.sh \
