@@ -51,6 +51,7 @@ typedef enum {
     UNSIGNED,
     REAL,
     REAL_REAL, /* also a complex number: told apart by the class */
+    BRAIN,     /* as REAL, but a bfloat16 */
     INTEGER_INTEGER,
     REAL_INTEGER,
 } content_t;
@@ -70,6 +71,8 @@ static const struct {
     {UNSIGNED,        NUMBER,         OC_TYPE_UINT16},
     {UNSIGNED,        NUMBER,         OC_TYPE_UINT32},
     {UNSIGNED,        NUMBER,         OC_TYPE_UINT64},
+    {REAL,            FLOATING_POINT, OC_TYPE_FLOAT16},
+    {BRAIN,           FLOATING_POINT, OC_TYPE_BFLOAT16},
     {REAL,            FLOATING_POINT, OC_TYPE_FLOAT},
     {REAL,            FLOATING_POINT, OC_TYPE_DOUBLE},
     {REAL_REAL,       COMPLEX,        OC_TYPE_COMPLEX_FLOAT},
@@ -138,6 +141,12 @@ static const struct {
 #endif
 #ifdef MPI_REAL8
     {MPI_REAL8,                   FLOATING_POINT,  REAL},
+#endif
+#ifdef MPIX_C_FLOAT16
+    {MPIX_C_FLOAT16,              FLOATING_POINT,  REAL},
+#endif
+#ifdef MPIX_BFLOAT16
+    {MPIX_BFLOAT16,               FLOATING_POINT,  BRAIN},
 #endif
     {MPI_C_FLOAT_COMPLEX,         COMPLEX,         REAL_REAL}, /* and MPI_C_COMPLEX */
     {MPI_C_DOUBLE_COMPLEX,        COMPLEX,         REAL_REAL},

@@ -12,6 +12,7 @@
 #include "mpich/mpich_bcast.h"
 #include "mpich/get_status.h"
 #include "mpich/library.h"
+#include "mpich/mpich_op.h"
 #include "mpich/mpich_reduce.h"
 #include "mpich/mpich_reduce_scatter.h"
 
@@ -125,3 +126,19 @@ WRAP(MPI_Iallgatherv_c, IGATHERV,
 /* MPICH looks at no request of ours here, so that a loop of these would never end. */
 WRAP(MPI_Request_get_status, (wide_t q, int *flag, void *status),
      (oc_mpich_get_status_begin((int) q), (void) (rc = 0), false), (q, flag, status))
+
+WRAP(MPI_Op_free, (int *op), (oc_mpich_op_freed(*op), (void) (rc = 0), false), (op))
+
+/* Ours comes last: it is about what the next one has made. */
+EXPORT int MPI_Op_create(void *function, wide_t commutes, int *op);
+EXPORT int MPI_Op_create(void *function, wide_t commutes, int *op)
+{
+    static _Atomic(void *) next;
+    int rc = ((int (*)(void *, wide_t, int *)) oc_mpich_library_next(&next, "MPI_Op_create"))(
+        function, commutes, op);
+
+    if (0 == rc && oc_mpich_library_is_ours()) {
+        oc_mpich_op_created((uintptr_t) function, *op);
+    }
+    return rc;
+}

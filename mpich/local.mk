@@ -36,6 +36,8 @@ liboptcast_mpich_la_SOURCES = \
 	mpich/mpich_counters.c \
 	mpich/mpich_layout.h \
 	mpich/mpich_layout.c \
+	mpich/mpich_op.h \
+	mpich/mpich_op.c \
 	mpich/mpich_operate.h \
 	mpich/mpich_operate.c \
 	mpich/mpich_reduce.h \

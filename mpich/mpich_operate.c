@@ -106,7 +106,7 @@ static bool leave_to_mpich(const oc_mpich_comm_t *c, const oc_mpich_call_t *call
 
 /* Not what may be otherwise next time, nor where each call is reported. */
 static void remember_left(oc_mpich_comm_t *c, const oc_mpich_call_t *call, oc_fallback_t decided,
-                     oc_fallback_t reason)
+                          oc_fallback_t reason)
 {
     oc_mpich_kind_t kind = call->operation->kind;
     oc_mpich_shape_t shape = {.count = call->count, .type = call->type, .op = call->op};

@@ -51,6 +51,7 @@
 #pragma weak PMPI_Type_get_contents_c
 #pragma weak PMPI_Type_get_envelope_c
 #pragma weak PMPI_Type_get_extent
+#pragma weak PMPI_Type_get_name
 #pragma weak PMPI_Type_get_true_extent
 #pragma weak PMPI_Type_size
 #pragma weak PMPI_Type_size_x

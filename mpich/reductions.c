@@ -5,6 +5,7 @@
 #include "adapter/mpi_map.h"
 #include "reduction/reduction.h"
 
+#include "mpich/mpich_op.h"
 #include "mpich/pmpi.h"
 #include "mpich/state.h"
 
@@ -26,6 +27,9 @@ oc_fallback_t oc_mpich_decide_reduction(const oc_mpich_comm_t *c, oc_mpich_call_
     oc_fallback_t unknown = oc_mpi_map(&basis, call->op, call->type, &call->oc_op, &call->oc_type,
                                        &own);
 
+    if (own) {
+        unknown = oc_mpich_op_map(call->op, call->type, &call->oc_op, &call->oc_type);
+    }
     call->bytes = call->elements * (OC_FALLBACK_NONE == unknown ? oc_type_size(call->oc_type)
                                                                 : oc_mpich_type_bytes(call->type));
     if (call->bytes < least) {

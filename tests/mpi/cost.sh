@@ -16,11 +16,11 @@ times=4000
 
 # What callgrind counts: from the beginning of the component's function to its end; of that, what is the component's own,
 # without its progress, in which the module before waits.
-rank_variable=OMPI_COMM_WORLD_RANK function_prefix=mca_coll_optcast_
+function_prefix=mca_coll_optcast_
 if [ "$MPI" = mpich ]; then
     # All from the beginning of our MPI_Allreduce to its end, but for MPICH's, which is called in it: what is asked
     # of MPICH counts, too. Set-ups call MPICH's before any of it.
-    rank_variable=PMI_RANK function_prefix=MPI_
+    function_prefix=MPI_
     most=250 most_small=250
     own_instructions() {
         callgrind_annotate --auto=no --inclusive=yes --threshold=100 "$1" >"$tmp/annotated" 2>&1 ||

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of the 16-bit floats of <optcast/mpi.h>, with and without the component.
-# Test: default 120; sanitizers: all 180
+# Test: default 120; mpich: default 120; sanitizers: all 180
 set -eu
 
 # shellcheck source=tests/mpi/lib.sh
@@ -9,7 +9,7 @@ set -eu
 
 begin_mpi_test half
 compile_program half "$here/half.c" -I"$REPO" -L"$BUILD/.libs" -Wl,-rpath,"$BUILD/.libs" \
-    -loptcast-mpi -lpthread
+    "$half_library" -lpthread
 
 TIME_LIMIT=${TIME_LIMIT:-60}
 expect_job offloaded 4 embedded:2 connect_timeout=30 chunk_size=4096 small_size=64 half offloaded
@@ -21,7 +21,7 @@ compile_program half-contains "$here/half.c" "$REPO/optcast/datatypes.c" "$REPO/
     "$REPO/optcast/operations.c" -I"$REPO" -I"$BUILD" -DHAVE_CONFIG_H -fvisibility=hidden -lpthread
 cat >"$programs/half-either" <<END
 #!/bin/sh
-[ \$((OMPI_COMM_WORLD_RANK % 2)) = 0 ] || exec "$programs/half-contains" "\$@"
+[ \$((${rank_variable} % 2)) = 0 ] || exec "$programs/half-contains" "\$@"
 exec "$programs/half" "\$@"
 END
 chmod +x "$programs/half-either"

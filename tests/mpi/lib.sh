@@ -15,7 +15,7 @@ BUILD=${BUILD:-$REPO/build}
 # Which MPI library: openmpi or mpich.
 MPI=${MPI:-openmpi}
 # … by its name, for users.
-mpi_library="Open MPI"
+mpi_library="Open MPI" rank_variable=OMPI_COMM_WORLD_RANK half_library=-loptcast-mpi
 
 server_program=${OPTCAST_SERVER:-$BUILD/optcast-server}
 # More arguments for every mpirun, split at spaces.

@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154,SC2034 # what lib.sh and the environment of the build have, and what lib.sh uses
 
 programs=$BUILD/test-programs-mpich
-mpi_library=MPICH
+mpi_library=MPICH rank_variable=PMI_RANK half_library=-loptcast-mpi-mpich
 library=$BUILD/.libs/liboptcast-mpich.so
 
 # begin_job_test NAME: as in tests/apps/lib.sh.
