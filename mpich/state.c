@@ -2,7 +2,6 @@
 /* The terms of the job and the client, once in a process, and what moves it on. */
 #include "mpich/state.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "adapter/launcher.h"
@@ -21,10 +20,7 @@ oc_mpich_state_t oc_mpich_state = {.lock = PTHREAD_MUTEX_INITIALIZER,
 /* Ranks of this host, if the launcher says; 0: it does not. */
 static int local_ranks(void)
 {
-    const char *text = getenv("MPI_LOCALNRANKS");
-    int number = NULL == text ? 0 : atoi(text);
-
-    return number > 0 && (uint32_t) number <= oc_mpich_state.ranks ? number : 0;
+    return oc_launcher_local_ranks(oc_mpich_state.rank, oc_mpich_state.ranks);
 }
 
 void oc_mpich_state_make_terms(void)
