@@ -2,9 +2,9 @@
 /*
  * Collectives that mode auto leaves to the MPI library, for tools that count what they cost.
  *
- * usage: cost KIND TIMES COUNT [offloaded]   KIND: allreduce, reduce, bcast, allgather or barrier; COUNT elements of 8
- * bytes; offloaded: after a nonblocking Allreduce of 64 KiB that servers do; under MPICH, after a Reduce_scatter_block
- * of as much. Nothing of a set-up is in a function that is counted.
+ * usage: cost KIND TIMES COUNT [offloaded]   KIND: allreduce, reduce, bcast, allgather, barrier, or iallreduce, which is
+ * offloaded; COUNT elements of 8 bytes; offloaded: after a nonblocking Allreduce of 64 KiB that servers do; under
+ * MPICH, after a Reduce_scatter_block of as much. Nothing of a set-up is in a function that is counted.
  */
 #include <stdbool.h>
 
@@ -54,6 +54,17 @@ static void allgather(int number, int count)
     free(all);
 }
 
+/* Issued, and waited for. */
+static void iallreduce(int number, int count)
+{
+    MPI_Request request;
+    sum_t s;
+
+    sum_start(&s, MPI_COMM_WORLD, number, count, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    sum_check("issued", &s);
+}
+
 /* To rank 0. */
 static void reduce(int number, int count)
 {
@@ -77,6 +88,8 @@ static void once(const char *kind, int number, int count)
         sum_now("left", MPI_COMM_WORLD, number, count);
     } else if (0 == strcmp(kind, "reduce")) {
         reduce(number, count);
+    } else if (0 == strcmp(kind, "iallreduce")) {
+        iallreduce(number, count);
     } else if (0 == strcmp(kind, "bcast")) {
         bcast(number, count);
     } else if (0 == strcmp(kind, "allgather")) {
@@ -138,8 +151,11 @@ int main(int argc, char **argv)
     counters_t before, expected = {.allreduce_offloaded = offloads && offers_first_nonblocking,
                                    .groups = offloads};
 
+    if (0 == strcmp(kind, "iallreduce")) {
+        expected = (counters_t) {.allreduce_offloaded = (unsigned long long) times, .groups = 1};
+    }
     expected.fallbacks_size = offloads ? (unsigned long long) times : 0;
-    expected.fallbacks_place = offloads ? 0 : (unsigned long long) times;
+    expected.fallbacks_place = offloads || 0 != expected.allreduce_offloaded ? 0 : (unsigned long long) times;
     MPI_Init(&argc, &argv);
     meet(kind);
     before = counters_read();

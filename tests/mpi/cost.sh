@@ -11,8 +11,11 @@ set -eu
 # of calls that the communicator decides about, and of those that are smaller than all that may ever be offloaded
 most=400
 most_small=110
+# … and to issue one that is offloaded, with the thread that moves it on or without
+most_issued=1500
 # what only the first call does counts next to nothing
 times=4000
+how=(mode=auto)
 
 # What callgrind counts: from the beginning of the component's function to its end; of that, what is the component's own,
 # without its progress, in which the module before waits.
@@ -46,7 +49,7 @@ expect_cost() {
     [ "$MPI" = openmpi ] || toggles+=("--toggle-collect=P$(counted_function "$kind")")
     wrapper=(valgrind --tool=callgrind --vgdb=no "--callgrind-out-file=$tmp/$name.%q{$rank_variable}"
         "${toggles[@]}")
-    expect_job "$name" 2 embedded mode=auto rules="$rules" heartbeat_timeout=60 "${cast[@]}" cost "$kind" "$times" "$@"
+    expect_job "$name" 2 embedded rules="$rules" "${how[@]}" heartbeat_timeout=60 "${cast[@]}" cost "$kind" "$times" "$@"
     wrapper=()
     own_instructions "$tmp/$name.0" >"$tmp/counts"
     count=$(awk -v calls="$times" '{ sum += $1 } END { print int(sum / calls) }' "$tmp/counts")
@@ -72,5 +75,9 @@ if [ "$MPI" = mpich ]; then
     expect_cost allgather-one-host "$most_small" allgather "" 1
 else
     expect_cost barrier-one-host "$most_small" barrier "" 1
+    for progress in thread mpi; do
+        how=(mode=always "progress=$progress")
+        expect_cost "issued-$progress" "$most_issued" iallreduce "" 1
+    done
 fi
 echo "ok cost"
