@@ -15,13 +15,19 @@ begin_model() {
     command -v spin >"$tmp/spin" || skip "there is no spin; install it"
 }
 
-# search MACRO=VALUE...: what the search says, in $tmp/out.
+# search MACRO[=VALUE]...: what the search says, in $tmp/out. With checker=(OPTION...) of the compiler beside those of all.
+checker=(-DSAFETY -DCOLLAPSE -DMEMLIM=1024)
 search() {
     cd "$tmp" || return
     spin "${@/#/-D}" -a "$model" >out 2>&1
     # shellcheck disable=SC2086 # a command with arguments
-    $CC -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=1024 -o pan pan.c >out 2>&1
-    ./pan -m100000 >out 2>&1
+    $CC -O2 -w "${checker[@]}" -o pan pan.c >out 2>&1
+    ./pan -m200000 >out 2>&1
+}
+
+# expect_error WHAT: of the last search: it has found that this may happen.
+expect_error() {
+    grep -Eq 'errors: [1-9]' "$tmp/out" || not_ok "the search does not find that $1" "$tmp/out"
 }
 
 # expect_end: of the last search: nobody waits for ever. Sets states.

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the short searches of the model of recovery: the protocol is right, and each of its rules is needed.
+# Test: default 300
+set -eu
+
+# shellcheck source=tests/model/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+begin_model recovery
+checker=(-DSAFETY -DNOREDUCE -DCOLLAPSE -DVECTORSZ=2048 -DMEMLIM=4000)
+
+# right MACRO[=VALUE]...: no step goes wrong, and nobody waits for ever.
+right() {
+    search "$@"
+    expect_end
+    echo "right: $*: $states states"
+}
+
+# wrong WHAT MACRO[=VALUE]...: without the rule it may happen.
+wrong() {
+    local what=$1
+
+    shift
+    search "$@"
+    expect_error "$what: $*"
+    echo "refuted: $*: $what"
+}
+
+right VICTIMS=1 SUSPECTS=1 C=2
+right VICTIMS=1 SUSPECTS=2 C=1
+right WATCH K=1 C=2 DEATHS=1 SUSPECTS=1
+right EMBWITNESS DEATHS=2 C=1
+right WATCH K=1 OPS=2 SMALLS=3
+right WATCH K=1 N=3 C=1 SMALLS=1 SUSPECTS=1
+right INPLACE VICTIMS=1 C=1
+right TO_ROOT VICTIMS=1 SUSPECTS=1 C=2
+right TO_BLOCKS VICTIMS=1 SUSPECTS=1 C=2
+right INFLIGHT VICTIMS=1 SUSPECTS=1 C=1
+right INFLIGHT TO_BLOCKS VICTIMS=1 C=2
+right INFLIGHT TO_ROOT WATCH K=1 C=2 SUSPECTS=1
+right INFLIGHT WATCH C=1 DEATHS=2
+
+wrong "what a dead server knew nobody knows" ACKALL=0 FORGET C=2
+wrong "a rank is told that it has what it lacks" ACKALL=0 TRUSTPART C=2
+wrong "servers forget who has everything" FORGET C=2
+wrong "the server that committed dies, and the other one has no ACK" ANYCOMMIT C=2
+wrong "the only server that committed dies" OWNERSONLY C=1
+wrong "a new server waits for a rank that has returned" OWNERSONLY NOCERT K=3 C=2
+wrong "rank 0 leaves before it has settled" COORD0
+wrong "two ranks are apart for ever" EPOCHNUM DEATHS=0 SUSPECTS=2 LEAVES=0
+wrong "a rank that has ended is not heard" INFLIGHT SETTLEFEW WATCH K=1 C=1
+wrong "a contribution is gone, of a rank that gets no result" TO_ROOT EARLY VICTIMS=1 C=2
+wrong "a contribution is gone, of a rank that has its results" TO_BLOCKS EARLY VICTIMS=1 C=2
+wrong "a buffer is written to after return" KEEPWORKER
+wrong "a contribution is half a result" INPLACE NOBOUNCE
+wrong "a small message is dropped that another rank needs" LANERELEASE WATCH K=1 OPS=2 SMALLS=3
+wrong "a small message is gone that another rank needs" NOKEEP WATCH K=1 SMALLS=1
+# without WATCH
+wrong "a rank that left has the small message that another one needs" SMALLS=1
+wrong "a rank that left has what another one needs, and there was one server" K=1
+wrong "a rank that left has what another one needs, and all servers die" DEATHS=2
+echo "ok recovery: the protocol is right, and nothing of it can be left out"
