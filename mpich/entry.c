@@ -127,17 +127,18 @@ WRAP(MPI_Iallgatherv_c, IGATHERV,
 WRAP(MPI_Request_get_status, (wide_t q, int *flag, void *status),
      (oc_mpich_get_status_begin((int) q), (void) (rc = 0), false), (q, flag, status))
 
-WRAP(MPI_Op_free, (int *op), (oc_mpich_op_freed(*op), (void) (rc = 0), false), (op))
+WRAP(MPI_Op_free, (int *op), (oc_mpich_op_freed(op), (void) (rc = 0), false), (op))
 
 /* Ours comes last: it is about what the next one has made. */
 EXPORT int MPI_Op_create(void *function, wide_t commutes, int *op);
 EXPORT int MPI_Op_create(void *function, wide_t commutes, int *op)
 {
     static _Atomic(void *) next;
+    bool ours = oc_mpich_library_is_ours(); /* this makes a library visible that nobody else sees */
     int rc = ((int (*)(void *, wide_t, int *)) oc_mpich_library_next(&next, "MPI_Op_create"))(
         function, commutes, op);
 
-    if (0 == rc && oc_mpich_library_is_ours()) {
+    if (ours && 0 == rc) {
         oc_mpich_op_created((uintptr_t) function, *op);
     }
     return rc;

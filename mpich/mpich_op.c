@@ -43,16 +43,16 @@ void oc_mpich_op_created(uintptr_t function, MPI_Op op)
     atomic_store(&has_any, true);
 }
 
-void oc_mpich_op_freed(MPI_Op op)
+void oc_mpich_op_freed(const MPI_Op *op)
 {
     known_t *gone = NULL;
 
-    if (!atomic_load(&has_any)) {
+    if (NULL == op || !atomic_load(&has_any)) {
         return;
     }
     pthread_mutex_lock(&lock);
     for (known_t **at = &list; NULL != *at; at = &(*at)->next) {
-        if (op == (*at)->op) {
+        if (*op == (*at)->op) {
             gone = *at;
             *at = gone->next;
             break;

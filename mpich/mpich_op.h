@@ -10,9 +10,9 @@
 
 #include "adapter/fallback.h"
 
-/* MPICH has made op of that function; or is to free it. Any thread. */
+/* MPICH has made op of that function; or is to free it, or to say that there is none (NULL). Any thread. */
 void oc_mpich_op_created(uintptr_t function, int op);
-void oc_mpich_op_freed(int op);
+void oc_mpich_op_freed(const int *op);
 
 /* As oc_mpi_map, for operations that are not predefined. */
 oc_fallback_t oc_mpich_op_map(int op, int type, unsigned *oc_op, unsigned *oc_type);

@@ -12,11 +12,22 @@ cat >"$tmp/sum.c" <<'PROGRAM'
 #include <mpi.h>
 #include <stdio.h>
 
+static void add(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    (void) type;
+    for (int i = 0; i < *length; i++) {
+        ((int *) inout)[i] += ((int *) in)[i];
+    }
+}
+
 int main(int argc, char **argv)
 {
     int rank, size, sum = 1;
+    MPI_Op op;
 
     MPI_Init(&argc, &argv);
+    MPI_Op_create(add, 1, &op); /* before any collective */
+    MPI_Op_free(&op);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
