@@ -32,6 +32,7 @@
  *   EPOCHNUM   an epoch is a number, instead of the set of lost servers
  *   SETTLEFEW  with INFLIGHT, a server settles before all ranks have told it what they have ended
  *   KEEPWORKER receives of an earlier epoch stay posted
+ *   NOSUPPLY   nobody supplies results of large operations
  *   NOBOUNCE   with INPLACE, results arrive in the buffer of the contribution directly
  *   EARLY      with TO_ROOT or TO_BLOCKS, a rank that gets no more results returns when all its contributions have
  *              been reduced
@@ -295,19 +296,16 @@ byte i, o, x;                 /* only inside a step */
        :: else -> break od; i = 0; x = 0
 
 /* Chunks of an operation that an aggregator has to be acknowledged for. */
-inline to_acknowledge(r, j, s)
-{
-    i = 0; x = 0;
-    do
-    :: i < C && CHUNK(j, i) ->
-        if
-        :: (GETS(r, j) & BIT(i)) && (ACKALL || OWNER(j, i, lostR[r]) == s) -> x = x | BIT(i)
-        :: else
-        fi;
-        i++
-    :: else -> break
-    od
-}
+#define OWNED(j, c, s, lost) (OWNER(j, c, lost) == (s) -> BIT(c) : 0)
+#if ACKALL
+#define ACKED(j, s, lost) CHUNKS(j)
+#elif C == 1
+#define ACKED(j, s, lost) OWNED(j, 0, s, lost)
+#elif C == 2
+#define ACKED(j, s, lost) (OWNED(j, 0, s, lost) | OWNED(j, 1, s, lost))
+#else
+#define ACKED(j, s, lost) (OWNED(j, 0, s, lost) | OWNED(j, 1, s, lost) | OWNED(j, 2, s, lost))
+#endif
 
 /* ---- the application ---- */
 #ifdef BLOCKING
@@ -362,15 +360,11 @@ inline to_acknowledge(r, j, s)
 /* ---- ACK, COMMIT, return ---- */
 #define ACK(r, j, s) :: d_step { \
     ACTIVE(r) && !SMALL(j) && st[P(r, j)] == 1 && plan[P(r, j)] != 0 && (COMMITTERS(j, lostR[r]) & BIT(s)) \
-    && ALIVE(s) && SAME(lostS[s], lostR[r]) && JOINED(s, r) && !(acks[A(s, j)] & BIT(r)) && !done[A(s, j)] -> \
-    to_acknowledge(r, j, s); i = 0; \
-    if \
-    :: (x & ~have[P(r, j)]) != 0 -> skip \
-    :: else -> \
-        SAY("rank %d acknowledges operation %d to server %d\n", r, j, s); \
-        acks[A(s, j)] = acks[A(s, j)] | BIT(r); \
-        if :: acks[A(s, j)] == RANKS || CERTIFIED(r, j) -> done[A(s, j)] = 1 :: else fi \
-    fi; x = 0 }
+    && ALIVE(s) && SAME(lostS[s], lostR[r]) && JOINED(s, r) && !(acks[A(s, j)] & BIT(r)) && !done[A(s, j)] \
+    && (GETS(r, j) & ACKED(j, s, lostR[r]) & ~have[P(r, j)]) == 0 -> \
+    SAY("rank %d acknowledges operation %d to server %d\n", r, j, s); \
+    acks[A(s, j)] = acks[A(s, j)] | BIT(r); \
+    if :: acks[A(s, j)] == RANKS || CERTIFIED(r, j) -> done[A(s, j)] = 1 :: else fi }
 #ifdef NOCERT
 #define CERTIFIED(r, j) false
 #else
@@ -507,7 +501,12 @@ inline to_acknowledge(r, j, s)
     SAY("server %d tells rank %d that all have operation %d\n", s, r, j); \
     assert(have[P(r, j)] == GETS(r, j)); plan[P(r, j)] = 2 }
 /* A rank that has a result gives it to the owner, who sends it to those that lack it. */
-#define SUPPLY(r, j, c) :: d_step { \
+#ifdef NOSUPPLY
+#define SUPPLIES(j) SMALL(j)
+#else
+#define SUPPLIES(j) true
+#endif
+#define SUPPLY(r, j, c) :: d_step { SUPPLIES(j) && \
     ACTIVE(r) && CHUNK(j, c) && lostR[r] != 0 && (have[P(r, j)] & BIT(c)) \
     && (plan[P(r, j)] == 1 || (st[P(r, j)] == 2 && SMALL(j) && (j != 0 || (kept & BIT(r))))) \
     && (st[P(r, j)] == 1 || SMALL(j)) \
