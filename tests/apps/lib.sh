@@ -49,7 +49,7 @@ find_mpiexec() {
 find_mpichcc() {
     path=$(command -v "$mpiexec") || return 1
     for candidate in ${MPICHCC:+"$MPICHCC"} "${path%/*}/mpicc.mpich" "${path%/*}/mpicc"; do
-        if command -v "$candidate" >/dev/null; then
+        if "$candidate" -show 2>/dev/null | grep -q mpich; then
             echo "$candidate"
             return 0
         fi
