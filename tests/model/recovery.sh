@@ -69,4 +69,4 @@ wrong waits "a small message is gone that another rank needs" NOKEEP WATCH K=1 S
 wrong waits "a rank that left has the small message that another one needs" SMALLS=1
 wrong waits "a rank that left has what another one needs, and there was one server" K=1
 wrong waits "a rank that left has what another one needs, and all servers die" DEATHS=2
-echo "ok recovery: the protocol is right, and nothing of it can be left out"
+echo "ok recovery: the protocol is right, and every variant is refuted"
