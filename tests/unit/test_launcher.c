@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How many ranks of the job are on this host, by the environment. */
+/*
+ * How many ranks of the job are on this host, by the environment.
+ * Test: quick 30
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
