@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the short searches of the model of recovery: the protocol is right, and each of its rules is needed.
-# Test: default 300
+# Test: default 600
 set -eu
 
 # shellcheck source=tests/model/lib.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test of what it costs that the component is there where mode auto leaves reductions to the module before:
 # instructions of a call, without those of that module. Under MPICH of a call like one before.
-# Test: default 240; mpich: all 240
+# Test: default 480; mpich: all 240
 set -eu
 
 # shellcheck source=tests/mpi/lib.sh
@@ -62,7 +62,7 @@ expect_cost() {
 begin_mpi_test cost
 command -v valgrind >/dev/null || skip "there is no valgrind; install it"
 compile cost
-TIME_LIMIT=${TIME_LIMIT:-150}
+TIME_LIMIT=${TIME_LIMIT:-240}
 printf '[%s one]\nhosts = 1-\noffload = 1K-2K, 64K-\n' allreduce reduce >"$tmp/rules.ini"
 [ "$MPI" = openmpi ] || printf '[reduce_scatter_block one]\nhosts = 1-\noffload = always\n' >>"$tmp/rules.ini"
 # all ranks on one host; a communicator with service, for another size
