@@ -67,7 +67,10 @@ static inline bool oc_mpich_left_has(const oc_mpich_left_t *left, oc_mpich_kind_
 
 /* All calls of the function, for ever. */
 void oc_mpich_left_add_all(oc_mpich_left_t *left, oc_mpich_kind_t kind, oc_fallback_t why);
-/* Those of this shape, for ever. Shapes whose type or op the program may free, and make anew as something else, are not kept. */
+/*
+ * Those of this shape, for ever. Shapes whose type or op the program may free, and make anew as something else, are not
+ * kept.
+ */
 void oc_mpich_left_add(oc_mpich_left_t *left, oc_mpich_kind_t kind, oc_mpich_shape_t shape,
                        oc_fallback_t why);
 

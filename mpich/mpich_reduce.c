@@ -33,8 +33,9 @@ bool oc_mpich_reduce(const void *sbuf, void *rbuf, int64_t count, int type, int 
     oc_mpich_shape_t shape = {.count = count, .type = type, .op = op};
     oc_mpich_call_t call;
 
-    if (NULL == c || oc_mpich_is_left(c, operation.kind, shape, request) || count < 0 || root < 0 || root >= c->size || !oc_mpich_is_type(type)
-        || !oc_mpich_is_op(op) || oc_mpich_is_missing(sbuf, count, type)
+    if (NULL == c || oc_mpich_is_left(c, operation.kind, shape, request) || count < 0 || root < 0
+        || root >= c->size || !oc_mpich_is_type(type) || !oc_mpich_is_op(op)
+        || oc_mpich_is_missing(sbuf, count, type)
         || (root == c->rank && oc_mpich_is_missing(rbuf, count, type))) {
         return false;
     }
