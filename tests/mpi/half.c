@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <optcast/mpi.h>
+#include <optcast/operations.h>
 
 #include "check.h"
 #include "persistent.h"
@@ -296,7 +297,7 @@ static void own_sum(void *in, void *inout, int *count, MPI_Datatype *type)
     }
 }
 
-/* An operation of the program itself, on 2 bytes. */
+/* An operation of the program itself, on 2 bytes; its handle may be that of one on 16-bit floats that was freed. */
 static void check_strangers(void)
 {
     unsigned long long before = pvar_read("allreduce_offloaded");
@@ -306,6 +307,8 @@ static void check_strangers(void)
     MPI_Op op;
 
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Op_create(optcast_mpi_float16_sum, 1, &op);
+    MPI_Op_free(&op);
     MPI_Op_create(own_sum, 1, &op);
     MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT16_T, op, MPI_COMM_WORLD);
     MPI_Op_free(&op);
