@@ -5,7 +5,13 @@
 
 #include "mpich/comm.h"
 
-/* What the library knows of the communicator; NULL: nothing is offloaded there. Communicates nothing. */
-oc_mpich_comm_t *oc_mpich_enter(MPI_Comm comm);
+/*
+ * What the library knows of the communicator. NULL: the call is left to MPICH, as nothing is offloaded there, or such a
+ * call has been left before and will be again; then it is counted, also if MPICH finds that its other arguments are
+ * wrong. Communicates nothing.
+ * request: of a nonblocking call, or NULL.
+ */
+oc_mpich_comm_t *oc_mpich_enter(MPI_Comm comm, oc_mpich_kind_t kind, oc_mpich_shape_t shape,
+                                const MPI_Request *request);
 
 #endif

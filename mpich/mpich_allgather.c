@@ -225,11 +225,11 @@ static bool is_wrong(const oc_mpich_call_t *call)
 bool oc_mpich_allgather(const void *sbuf, int64_t scount, int stype, void *rbuf, int64_t rcount,
                         int rtype, int comm, int *request, int *rc)
 {
-    oc_mpich_comm_t *c = oc_mpich_enter(comm);
     oc_mpich_shape_t shape = {.count = rcount, .type = rtype};
+    oc_mpich_comm_t *c = oc_mpich_enter(comm, equal_blocks.kind, shape, request);
     oc_mpich_call_t call;
 
-    if (NULL == c || oc_mpich_is_left(c, equal_blocks.kind, shape, request)) {
+    if (NULL == c) {
         return false;
     }
     call = (oc_mpich_call_t) {.operation = &equal_blocks, .sbuf = sbuf, .scount = scount,
@@ -246,11 +246,11 @@ bool oc_mpich_allgatherv(const void *sbuf, int64_t scount, int stype, void *rbuf
                          const void *rcounts, const void *displs, bool large, int rtype, int comm,
                          int *request, int *rc)
 {
-    oc_mpich_comm_t *c = oc_mpich_enter(comm);
+    oc_mpich_comm_t *c = oc_mpich_enter(comm, any_blocks.kind, OC_MPICH_NO_SHAPE, request);
     oc_mpich_call_t call;
     int64_t sum;
 
-    if (NULL == c || oc_mpich_is_left(c, any_blocks.kind, OC_MPICH_NO_SHAPE, request)) {
+    if (NULL == c) {
         return false;
     }
     call = (oc_mpich_call_t) {.operation = &any_blocks, .sbuf = sbuf, .scount = scount,

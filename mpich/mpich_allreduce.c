@@ -27,11 +27,11 @@ static const oc_mpich_operation_t operation = {
 bool oc_mpich_allreduce(const void *sbuf, void *rbuf, int64_t count, int type, int op, int comm,
                         int *request, int *rc)
 {
-    oc_mpich_comm_t *c = oc_mpich_enter(comm);
     oc_mpich_shape_t shape = {.count = count, .type = type, .op = op};
+    oc_mpich_comm_t *c = oc_mpich_enter(comm, operation.kind, shape, request);
     oc_mpich_call_t call;
 
-    if (NULL == c || oc_mpich_is_left(c, operation.kind, shape, request)) {
+    if (NULL == c) {
         return false;
     }
     call = (oc_mpich_call_t) {.operation = &operation, .sbuf = sbuf, .rbuf = rbuf, .count = count,

@@ -122,26 +122,6 @@ static void remember_left(oc_mpich_comm_t *c, const oc_mpich_call_t *call, oc_fa
     }
 }
 
-bool oc_mpich_is_left(const oc_mpich_comm_t *c, oc_mpich_kind_t kind, oc_mpich_shape_t shape,
-                      const MPI_Request *request)
-{
-    oc_fallback_t why;
-
-    if (!oc_mpich_left_has(&c->left, kind, shape, &why)) {
-        return false;
-    }
-    /* a blocking one sets up what others want */
-    for (int i = 0; NULL == request && i < OC_MPICH_NUM_SERVICES; i++) {
-        if (c->services[i].wanted) {
-            return false;
-        }
-    }
-    if (OC_FALLBACK_NONE != why) {
-        oc_mpich_count_fallback(why);
-    }
-    return true;
-}
-
 /* What is left to do when the engine has done its part. */
 static int operate_conclude(oc_mpich_comm_t *c, oc_mpich_call_t *call, oc_status_t status)
 {

@@ -12,14 +12,6 @@
  */
 bool oc_mpich_operate(oc_mpich_comm_t *comm, oc_mpich_call_t *call, MPI_Request *request, int *rc);
 
-/*
- * Whether such a call has been left before and will be again: then it is counted, also if MPICH finds that its other
- * arguments are wrong, and there is nothing else to do.
- * request: of a nonblocking one, or NULL.
- */
-bool oc_mpich_is_left(const oc_mpich_comm_t *comm, oc_mpich_kind_t kind, oc_mpich_shape_t shape,
-                      const MPI_Request *request);
-
 /* For decide: what goes by multicast, if that carries no fewer bytes than least. */
 oc_fallback_t oc_mpich_decide_cast(const oc_mpich_comm_t *comm, uint64_t least, uint64_t bytes);
 

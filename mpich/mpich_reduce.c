@@ -29,12 +29,12 @@ static const oc_mpich_operation_t operation = {
 bool oc_mpich_reduce(const void *sbuf, void *rbuf, int64_t count, int type, int op, int root,
                      int comm, int *request, int *rc)
 {
-    oc_mpich_comm_t *c = oc_mpich_enter(comm);
     oc_mpich_shape_t shape = {.count = count, .type = type, .op = op};
+    oc_mpich_comm_t *c = oc_mpich_enter(comm, operation.kind, shape, request);
     oc_mpich_call_t call;
 
-    if (NULL == c || oc_mpich_is_left(c, operation.kind, shape, request) || count < 0 || root < 0
-        || root >= c->size || !oc_mpich_is_type(type) || !oc_mpich_is_op(op)
+    if (NULL == c || count < 0 || root < 0 || root >= c->size
+        || !oc_mpich_is_type(type) || !oc_mpich_is_op(op)
         || oc_mpich_is_missing(sbuf, count, type)
         || (root == c->rank && oc_mpich_is_missing(rbuf, count, type))) {
         return false;

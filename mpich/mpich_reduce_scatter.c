@@ -53,12 +53,11 @@ static const oc_mpich_operation_t any_blocks = {
 bool oc_mpich_reduce_scatter_block(const void *sbuf, void *rbuf, int64_t count, int type, int op,
                                    int comm, int *request, int *rc)
 {
-    oc_mpich_comm_t *c = oc_mpich_enter(comm);
     oc_mpich_shape_t shape = {.count = count, .type = type, .op = op};
+    oc_mpich_comm_t *c = oc_mpich_enter(comm, equal_blocks.kind, shape, request);
     oc_mpich_call_t call;
 
-    if (NULL == c || oc_mpich_is_left(c, equal_blocks.kind, shape, request) || count < 0
-        || !oc_mpich_is_type(type) || !oc_mpich_is_op(op)
+    if (NULL == c || count < 0 || !oc_mpich_is_type(type) || !oc_mpich_is_op(op)
         || oc_mpich_is_missing(sbuf, count, type) || oc_mpich_is_missing(rbuf, count, type)) {
         return false;
     }
@@ -71,12 +70,11 @@ bool oc_mpich_reduce_scatter_block(const void *sbuf, void *rbuf, int64_t count, 
 bool oc_mpich_reduce_scatter(const void *sbuf, void *rbuf, const void *counts, bool large, int type,
                              int op, int comm, int *request, int *rc)
 {
-    oc_mpich_comm_t *c = oc_mpich_enter(comm);
+    oc_mpich_comm_t *c = oc_mpich_enter(comm, any_blocks.kind, OC_MPICH_NO_SHAPE, request);
     oc_mpich_call_t call;
     int64_t elements;
 
-    if (NULL == c || oc_mpich_is_left(c, any_blocks.kind, OC_MPICH_NO_SHAPE, request)
-        || NULL == counts || !oc_mpich_is_type(type) || !oc_mpich_is_op(op)) {
+    if (NULL == c || NULL == counts || !oc_mpich_is_type(type) || !oc_mpich_is_op(op)) {
         return false;
     }
     call = (oc_mpich_call_t) {.operation = &any_blocks, .sbuf = sbuf, .rbuf = rbuf, .type = type,
