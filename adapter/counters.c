@@ -55,6 +55,12 @@ const oc_counter_t oc_counter_table[] = {
     {COUNTER("servers_flooded", engine.servers_flooded),
      .help = "Servers on which multicast arrives that they have not joined, as this process has "
      "found out, if it is the first one of the job"},
+    {COUNTER("recoveries", engine.recoveries),
+     .help = "Losses of servers without which collectives went on"},
+    {COUNTER("bytes_repeated", engine.bytes_repeated),
+     .help = "Bytes of vectors that were reduced again after the loss of a server"},
+    {COUNTER("bytes_supplied", engine.bytes_supplied),
+     .help = "Bytes of results that came from a rank that had them after the loss of a server"},
     {COUNTER("helper_wakes", engine.helper_wakes),
      .help = "Times that the thread woke which moves collectives on while the program computes"},
     {COUNTER("failures", engine.failures), .help = "Offloaded operations that ended with an error"},

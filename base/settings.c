@@ -20,6 +20,7 @@ static const char *const cgroup_names[] = {"auto", "off", NULL};
 static const char *const bind_names[] = {"auto", "off", NULL};
 static const char *const huge_page_names[] = {"auto", "reserved", "off", NULL};
 static const char *const polling_names[] = {"adaptive", "busy", NULL};
+static const char *const recovery_names[] = {"off", "on", NULL};
 static const char *const progress_names[] = {"thread", "mpi", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
 
@@ -93,6 +94,11 @@ static const oc_setting_t job_settings[] = {
              "byte once, and inside each leaf of a tree of servers; results depend on which ranks "
              "share a host, and on the number of leaves. rank_order: in rank order, wherever the "
              "ranks are; each rank sends its whole vector, and trees are declined."},
+    {JOB(recovery), SOME_USERS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_CHOICE, .number = 0,
+     .max = 1, .unit = "", .choices = recovery_names,
+     .help = "What becomes of a job when a server is lost and others are left. off: an error. on: Allreduces "
+             "and Barriers of communicators whose ranks each send for themselves end as if nothing had "
+             "happened; results in place are copied once. That is new, and not all cases are covered."},
     {JOB(reduce_scatter_beside), SOME_USERS, .scope = OC_SCOPE_SERVERS,
      .type = OC_SETTING_CHOICE, .number = OC_BESIDE_NOTHING, .max = 1, .unit = "",
      .choices = beside_names,

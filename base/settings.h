@@ -130,6 +130,7 @@ typedef struct {
     size_t eager_window;
     int max_ranks;
     int reproducible;            /* oc_reproducible_t */
+    int recovery;                /* 1: collectives go on when a server is lost; 0: they end with an error */
     int reduce_scatter_beside;   /* oc_beside_t */
     int progress;                /* oc_progress_t */
     int connect_timeout;

@@ -9,6 +9,7 @@ libocclient_la_SOURCES = \
 	client/collective/allreduce.h client/collective/allreduce.c \
 	client/collective/blocks.h client/collective/blocks.c \
 	client/collective/collective.h client/collective/collective.c \
+	client/collective/kept.h client/collective/kept.c \
 	client/collective/large.h client/collective/large.c \
 	client/collective/large_flat.h client/collective/large_flat.c \
 	client/collective/large_node.h client/collective/large_node.c \
@@ -20,6 +21,7 @@ libocclient_la_SOURCES = \
 	client/collective/small.h client/collective/small.c \
 	client/collective/step.h client/collective/step.c \
 	client/collective/step_data.h client/collective/step_data.c \
+	client/collective/supply.h client/collective/supply.c \
 	client/collective/vector.h client/collective/vector.c \
 	client/group/cast.h client/group/cast.c \
 	client/group/cast_group.h client/group/cast_group.c \
@@ -43,11 +45,16 @@ libocclient_la_SOURCES = \
 	client/plan/offloaded.h client/plan/offloaded.c \
 	client/plan/previous.h client/plan/previous.c \
 	client/plan/previous_owned.h client/plan/previous_owned.c \
+	client/recovery/recovery.h client/recovery/recovery.c \
+	client/recovery/renewal.h client/recovery/renewal.c \
+	client/recovery/resuming.h client/recovery/resuming.c \
+	client/recovery/settling.h client/recovery/settling.c \
 	client/servers/answers.h client/servers/answers.c \
 	client/servers/connection.h client/servers/connection.c \
 	client/servers/exposure.h client/servers/exposure.c \
 	client/servers/interfaces.h client/servers/interfaces.c \
 	client/servers/lanes.h client/servers/lanes.c \
+	client/servers/membership.h client/servers/membership.c \
 	client/servers/network.h client/servers/network.c \
 	client/servers/servers.h client/servers/servers.c \
 	client/servers/targets.h client/servers/targets.c \
@@ -59,6 +66,7 @@ libocclient_la_SOURCES = \
 	client/setup/setup.h client/setup/setup.c \
 	client/state/codes.h client/state/codes.c \
 	client/state/collapse.h client/state/collapse.c \
+	client/state/loss.h client/state/loss.c \
 	client/state/readiness.h client/state/readiness.c \
 	client/state/record.h client/state/record.c \
 	client/state/setup_state.h client/state/setup_state.c \

@@ -89,6 +89,7 @@ static void put_welcome(oc_writer_t *w, const oc_welcome_t *welcome)
     oc_put(w, welcome->num_aggregators, 2);
     oc_put(w, welcome->identity, 8);
     oc_put(w, welcome->parent, 8);
+    oc_put(w, welcome->incarnation, 8);
     for (unsigned i = 0; i < welcome->num_aggregators; i++) {
         put_blob(w, OC_MAX_ADDRESS, &welcome->address[i]);
     }
@@ -101,7 +102,9 @@ static void get_welcome(oc_reader_t *r, oc_welcome_t *welcome)
     welcome->num_aggregators = (uint16_t) oc_get(r, 2);
     welcome->identity = oc_get(r, 8);
     welcome->parent = oc_get(r, 8);
-    if (0 == welcome->num_aggregators || welcome->num_aggregators > OC_MAX_AGGREGATORS) {
+    welcome->incarnation = oc_get(r, 8);
+    if (0 == welcome->incarnation || 0 == welcome->num_aggregators
+        || welcome->num_aggregators > OC_MAX_AGGREGATORS) {
         r->bad = true;
         return;
     }
@@ -125,6 +128,7 @@ static void put_join(oc_writer_t *w, const oc_join_t *join)
     oc_put(w, join->window, 4);
     oc_put(w, join->small_bytes, 4);
     oc_put(w, join->reserves, 1);
+    oc_put(w, join->epoch, 8);
     oc_put(w, join->leaves, 4);
     oc_put(w, join->leaf, 4);
 }
@@ -148,6 +152,7 @@ static void get_join(oc_reader_t *r, oc_join_t *join)
     join->window = (uint32_t) oc_get(r, 4);
     join->small_bytes = (uint32_t) oc_get(r, 4);
     join->reserves = (uint8_t) oc_get(r, 1);
+    join->epoch = oc_get(r, 8);
     join->leaves = (uint32_t) oc_get(r, 4);
     join->leaf = (uint32_t) oc_get(r, 4);
     if (!leaf_is_legal(join) || join->num_ranks > OC_MAX_RANKS || join->rank >= join->num_ranks
@@ -255,6 +260,33 @@ static void get_sight(oc_reader_t *r, oc_sight_t *sight)
     }
 }
 
+static void put_loss(oc_writer_t *w, const oc_loss_t *loss)
+{
+    oc_put(w, loss->servers.count, 2);
+    for (unsigned i = 0; i < loss->servers.count; i++) {
+        oc_put(w, loss->servers.servers[i], 8);
+    }
+    put_blob(w, OC_MAX_TEXT, &loss->text);
+}
+
+/* Nobody says that it has lost nothing. */
+static void get_loss(oc_reader_t *r, oc_loss_t *loss)
+{
+    uint64_t last = 0;
+
+    loss->servers.count = (uint16_t) oc_get(r, 2);
+    if (0 == loss->servers.count || loss->servers.count > OC_MAX_LOST) {
+        r->bad = true;
+        return;
+    }
+    for (unsigned i = 0; i < loss->servers.count; i++) {
+        loss->servers.servers[i] = oc_get(r, 8);
+        r->bad = r->bad || loss->servers.servers[i] <= last;
+        last = loss->servers.servers[i];
+    }
+    get_blob(r, OC_MAX_TEXT, &loss->text);
+}
+
 static void put_body(oc_writer_t *w, const oc_control_t *message)
 {
     switch (message->type) {
@@ -302,6 +334,9 @@ static void put_body(oc_writer_t *w, const oc_control_t *message)
         break;
     case OC_CONTROL_SIGHT:
         put_sight(w, &message->sight);
+        break;
+    case OC_CONTROL_LOST:
+        put_loss(w, &message->loss);
         break;
     case OC_CONTROL_QUERY:
     case OC_CONTROL_BYE:
@@ -355,6 +390,9 @@ static void control_get_body(oc_reader_t *r, oc_control_t *message)
         break;
     case OC_CONTROL_SIGHT:
         get_sight(r, &message->sight);
+        break;
+    case OC_CONTROL_LOST:
+        get_loss(r, &message->loss);
         break;
     case OC_CONTROL_QUERY:
     case OC_CONTROL_BYE:

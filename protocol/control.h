@@ -18,6 +18,7 @@
 
 #include "base/limits.h"
 #include "base/status.h"
+#include "protocol/lost.h"
 
 #define OC_FRAME_SIZE 12
 
@@ -41,6 +42,7 @@ typedef enum {
     OC_CONTROL_WATCH = 17,    /* client: look out for multicast that your host has not joined */
     OC_CONTROL_LOOK = 18,     /* client: all of it has been sent: what have you seen? */
     OC_CONTROL_SIGHT = 19,    /* server: this; or, before, whether it looks out */
+    OC_CONTROL_LOST = 20,     /* both: servers that the job has lost; the client closes */
 } oc_control_type_t;
 
 /* Bytes in somebody else's buffer. */
@@ -71,6 +73,7 @@ typedef struct {
     uint16_t num_aggregators;           /* 1..OC_MAX_AGGREGATORS */
     uint64_t identity;                  /* of the server; 0: it can be no parent */
     uint64_t parent;                    /* identity of the server above it; 0: it has none */
+    uint64_t incarnation;               /* of the process that serves the job; not 0 */
     oc_bytes_t address[OC_MAX_AGGREGATORS];
     oc_origins_t origins;
 } oc_welcome_t;
@@ -84,6 +87,7 @@ typedef struct {
     uint32_t window;           /* chunks in flight per rank and aggregator */
     uint32_t small_bytes;      /* largest vector that goes in one message; 0: none does */
     uint8_t reserves;          /* 1: contributions may wait for results of other chunks; or 0 */
+    uint64_t epoch;            /* of lost.h; if it is not 0, READY comes when all ranks have joined */
     uint32_t leaves;           /* of the tree that the group goes through; 0: it is no tree … */
     uint32_t leaf;             /* … and which of them this server is */
 } oc_join_t;
@@ -142,6 +146,12 @@ typedef struct {
     oc_bytes_t text;           /* not zero-terminated, printable after oc_control_text */
 } oc_notice_t;
 
+/* Those that are lost, and why the last one is. */
+typedef struct {
+    oc_lost_t servers;
+    oc_bytes_t text;
+} oc_loss_t;
+
 typedef struct {
     uint16_t type;             /* oc_control_type_t */
     union {
@@ -155,6 +165,7 @@ typedef struct {
         oc_server_status_t status;
         oc_lookout_t lookout;
         oc_sight_t sight;
+        oc_loss_t loss;
         uint64_t look;         /* LOOK: the token of the test */
         uint32_t ping;         /* PING, PONG: a number that comes back */
     };

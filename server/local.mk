@@ -45,6 +45,7 @@ libocservice_la_SOURCES = \
 	server/job/idle.h server/job/idle.c \
 	server/job/job.h server/job/job_types.h server/job/job.c \
 	server/job/key.h \
+	server/job/losses.h server/job/losses.c \
 	server/job/notice.h server/job/notice.c server/job/parent.h server/job/parent.c \
 	server/job/registry.h server/job/registry.c \
 	server/job/session.h server/job/session.c \

@@ -3,6 +3,7 @@
 #include "client/collective/allreduce.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client/collective/blocks.h"
@@ -10,7 +11,9 @@
 #include "client/collective/large_flat.h"
 #include "client/collective/large_node.h"
 #include "client/collective/pack.h"
+#include "client/collective/kept.h"
 #include "client/collective/small.h"
+#include "client/collective/supply.h"
 #include "client/collective/vector.h"
 #include "client/state/collapse.h"
 #include "reduction/reduction.h"
@@ -160,6 +163,12 @@ static void allreduce_release(oc_client_t *client, oc_collective_t *collective)
     assert(NULL == allreduce->state);
     oc_stock_give(&client->stock, allreduce->packed, allreduce->packed_bytes);
     oc_blocks_free(client, allreduce);
+    if (0 != allreduce->cut.chunk_bytes || NULL != collective->inner) {
+        free(allreduce->cut.have);
+        free(allreduce->cut.listed);
+        free(allreduce->owned);
+        oc_supply_free(allreduce->supply);
+    }
 }
 
 /*
@@ -170,7 +179,8 @@ static bool sequence_may_begin(const oc_group_t *group)
 {
     return NULL == group->running
            || (group->num_running < OC_MAX_IN_FLIGHT
-               && group->servers->next_sequence - oc_allreduce_of(group->running)->sequence
+               && oc_wire_sequence(&group->servers->numbering, group->servers->next_sequence)
+                          - oc_allreduce_of(group->running)->sequence
                       < OC_MAX_SPAN);
 }
 
@@ -185,7 +195,7 @@ static bool is_held(const oc_group_t *group)
 
 static bool allreduce_may_begin(const oc_group_t *group)
 {
-    return !is_held(group) && sequence_may_begin(group);
+    return NULL == group->servers->renewal && !is_held(group) && sequence_may_begin(group);
 }
 
 static const oc_allreduce_algorithm_t *choose_algorithm(const oc_allreduce_t *allreduce)
@@ -219,7 +229,10 @@ static void allreduce_begin(oc_collective_t *collective)
     oc_group_t *group = collective->group;
     oc_status_t status;
 
-    allreduce->sequence = group->servers->next_sequence++;
+    if (NULL == collective->inner) {
+        allreduce->number = group->servers->next_sequence++;
+        allreduce->sequence = oc_wire_sequence(&group->servers->numbering, allreduce->number);
+    }
     oc_blocks_begin(allreduce);
     status = allreduce_prepare(allreduce);
     if (OC_OK == status && allreduce->sequence >= OC_MAX_SEQUENCE) {
@@ -283,7 +296,10 @@ static oc_status_t allreduce_end(oc_collective_t *collective, oc_status_t status
     }
     if (OC_OK == status) {
         oc_blocks_hand_out(allreduce);
-        count_offloaded(allreduce);
+        if (NULL == collective->inner) {
+            oc_kept_drop(allreduce);
+            count_offloaded(allreduce);
+        }
     }
     return status;
 }

@@ -30,6 +30,12 @@ typedef struct {
     oc_status_t (*start)(oc_allreduce_t *allreduce);
     /* It is over. The lanes of a group that has failed are gone. */
     void (*end)(oc_allreduce_t *allreduce);
+    /*
+     * After the loss of a server: all its transfers are over, whatever came of them, and it goes on in the next epoch,
+     * as sequence, cut and lanes then say. NULL: it cannot.
+     */
+    void (*suspend)(oc_allreduce_t *allreduce);
+    oc_status_t (*resume)(oc_allreduce_t *allreduce);
     /* A lane from which a message is here that its own receive has not taken; NULL: none. */
     const oc_lane_t *(*leftover)(const oc_allreduce_t *allreduce);
     /*
@@ -73,6 +79,18 @@ typedef struct {
     size_t kept_bytes;         /* … and how large that is */
 } oc_blocks_t;
 
+/* How a large one was cut, and what of it is done. Groups that cannot go on without a server keep no account of it. */
+typedef struct {
+    uint32_t chunk_bytes;      /* 0: not yet */
+    uint32_t num_chunks;
+    uint8_t *have;             /* a bit for each chunk: its whole result is here; NULL: nobody asks */
+    uint32_t *listed;          /* after a loss, those that are left to do; NULL: all are … */
+    uint32_t num_listed;       /* … of which there are so many */
+} oc_cut_t;
+
+/* Results that some ranks have and others lack: one that has them contributes them, the others zeros; see recovery/supply.h */
+typedef struct oc_supply oc_supply_t;
+
 struct oc_allreduce {
     oc_collective_t base;      /* the first member */
     oc_allreduce_args_t args;
@@ -86,7 +104,11 @@ struct oc_allreduce {
     size_t packed_bytes;
     const oc_conversion_t *conversion; /* by which they are packed; or NULL */
     bool wide;                 /* 16-bit floats travel as floats */
-    uint64_t sequence;
+    uint64_t sequence;         /* on the wire, in this epoch … */
+    uint64_t number;           /* … and in its group; the engine's own have none */
+    oc_cut_t cut;
+    oc_supply_t *supply;       /* of the engine's own ones that are such; else NULL */
+    void *owned;               /* of those, a vector that goes with it; or NULL */
     unsigned waiting;          /* transfers that have not called back, and steps */
     unsigned uncommitted;      /* aggregators whose COMMIT it waits for */
     oc_steps_t steps;

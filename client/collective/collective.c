@@ -63,6 +63,11 @@ void oc_collective_finish(oc_collective_t *collective, oc_status_t status)
     collective->status = status;
     DL_DELETE(group->running, collective);
     group->num_running--;
-    oc_collective_hand_out(group->client, collective);
+    if (NULL != collective->inner) {
+        collective->inner(collective, status);
+        oc_collective_free(group->client, collective);
+    } else {
+        oc_collective_hand_out(group->client, collective);
+    }
     oc_group_start_queued(group);
 }

@@ -12,6 +12,7 @@
 #include "client/collective/slot.h"
 #include "client/collective/vector.h"
 #include "client/state/codes.h"
+#include "client/state/loss.h"
 #include "protocol/tag.h"
 
 /* What this rank, or its host, owns of the part. */
@@ -264,17 +265,39 @@ static bool part_make(oc_allreduce_t *allreduce, oc_part_t *part, oc_lane_t *lan
     return oc_slots_make(part);
 }
 
+/* The cut stays when the servers are others: what is done of the vector is counted in its chunks. */
+static oc_status_t keep_account(oc_allreduce_t *allreduce)
+{
+    oc_chunk_map_t *map = &oc_large_of(allreduce)->map;
+    oc_cut_t *cut = &allreduce->cut;
+
+    if (NULL != cut->listed) {
+        oc_chunk_map_list(map, cut->listed, cut->num_listed);
+    }
+    if (0 != cut->chunk_bytes) {
+        return OC_OK;
+    }
+    cut->chunk_bytes = map->chunk_bytes;
+    cut->num_chunks = map->num_chunks;
+    if (!oc_group_is_renewable(allreduce->base.group) || oc_vector_is_staged(allreduce)) {
+        return OC_OK;
+    }
+    cut->have = calloc(map->num_chunks / 8 + 1, 1);
+    return NULL != cut->have ? OC_OK : OC_ERR_NO_MEMORY;
+}
+
 static oc_status_t make_map(oc_allreduce_t *allreduce)
 {
     const oc_group_servers_t *servers = allreduce->base.group->servers;
     oc_large_t *large = oc_large_of(allreduce);
-    uint32_t chunk = choose_chunk(allreduce);
+    uint32_t chunk = 0 != allreduce->cut.chunk_bytes ? allreduce->cut.chunk_bytes
+                                                     : choose_chunk(allreduce);
     oc_status_t status;
 
     if (!oc_allreduce_has_owners(allreduce)) {
         large->map = oc_chunk_map_make(&servers->division, allreduce->bytes, chunk,
                                        servers->teams.count, allreduce->sequence);
-        return OC_OK;
+        return keep_account(allreduce);
     }
     status = oc_blocks_cut(allreduce, chunk);
     if (OC_OK == status) {
@@ -392,6 +415,8 @@ void oc_large_end(oc_allreduce_t *allreduce)
         oc_slots_free(&large->parts[i]);
     }
     free(large->parts);
+    large->parts = NULL;
+    large->num_parts = 0;
 }
 
 /* ---- messages that no receive has taken ---- */

@@ -27,10 +27,12 @@
  */
 #include "client/collective/large_flat.h"
 
+#include <string.h>
 #include <utlist.h>
 
 #include "client/collective/large.h"
 #include "client/collective/slot.h"
+#include "client/collective/supply.h"
 #include "client/collective/vector.h"
 
 /* The horizon is looked at so often in a span. */
@@ -150,8 +152,13 @@ static void large_flat_chunk_done(oc_part_t *part, const oc_client_chunk_t *chun
 {
     oc_allreduce_t *allreduce = part->allreduce;
     oc_large_t *large = oc_large_of(allreduce);
+    uint8_t *account = NULL != allreduce->supply && NULL != allreduce->supply->of
+                           ? allreduce->supply->of->cut.have
+                           : allreduce->cut.have;
 
-    (void) chunk;
+    if (NULL != account) {
+        oc_cut_set_bit(account, chunk->index);
+    }
     large->news++;
     oc_large_received(part);
     large_flat_go_on(part->lane);
@@ -244,6 +251,15 @@ static void large_flat_end(oc_allreduce_t *allreduce)
     oc_large_end(allreduce);
 }
 
+/* The account of what is here stays. */
+static void large_flat_suspend(oc_allreduce_t *allreduce)
+{
+    large_flat_end(allreduce);
+    memset(allreduce->state, 0, sizeof(oc_large_t));
+    allreduce->waiting = allreduce->uncommitted = 0;
+}
+
 const oc_allreduce_algorithm_t oc_large_flat = {
     .state_size = sizeof(oc_large_t), .start = large_flat_start, .end = large_flat_end,
+    .suspend = large_flat_suspend, .resume = large_flat_start,
     .leftover = oc_large_leftover};

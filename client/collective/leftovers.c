@@ -59,7 +59,7 @@ void oc_leftovers_look(oc_client_t *client)
     oc_group_t *group;
 
     DL_FOREACH (client->groups, group) {
-        if (OC_SERVICE_AGGREGATION != group->params.service) {
+        if (OC_SERVICE_AGGREGATION != group->params.service || NULL != group->servers->renewal) {
             continue;
         }
         DL_FOREACH (group->running, running) {

@@ -2,8 +2,17 @@
 /* What comes back to an Allreduce: transfers, and replies with a header. */
 #include "client/collective/reply.h"
 
+#include <stdio.h>
+
 #include "client/collective/collective.h"
 #include "client/state/collapse.h"
+#include "client/state/loss.h"
+
+/* Of a connection; other errors are somebody's fault. */
+static bool is_break(oc_status_t status)
+{
+    return OC_ERR_UNREACHABLE == status || OC_ERR_TIMEOUT == status || OC_ERR_CANCELED == status;
+}
 
 bool oc_allreduce_called_back(oc_allreduce_t *allreduce, const oc_transfer_t *transfer,
                               const oc_lane_t *lane)
@@ -11,10 +20,22 @@ bool oc_allreduce_called_back(oc_allreduce_t *allreduce, const oc_transfer_t *tr
     oc_client_t *client = allreduce->base.group->client;
 
     allreduce->waiting--;
+    if (client->suspending && OC_OK == allreduce->base.status) {
+        if (0 == allreduce->waiting && NULL != allreduce->algorithm) {
+            allreduce->algorithm->suspend(allreduce);
+        }
+        return false;
+    }
     if (OC_OK != transfer->status && OC_OK == allreduce->base.status) {
+        char reason[OC_REASON_SIZE];
+
+        snprintf(reason, sizeof(reason), "server %.200s: the data connection broke: %s",
+                 lane->connection->name, oc_status_string(transfer->status));
+        if (is_break(transfer->status) && oc_loss_notice(lane->connection, transfer->status, reason)) {
+            return false;
+        }
         allreduce->base.status = transfer->status;
-        oc_client_collapse(client, transfer->status, "server %.200s: the data connection broke: %s",
-                           lane->connection->name, oc_status_string(transfer->status));
+        oc_client_collapse(client, transfer->status, "%s", reason);
     }
     if (OC_OK == allreduce->base.status) {
         return true;

@@ -66,7 +66,10 @@ static void send_contribution(oc_slot_t *slot, const void *data)
     }
 }
 
-/* false: out of memory. */
+/*
+ * In place, what has half arrived when a server is lost would be neither contribution nor result: it falls upon the
+ * contribution when it is whole. false: out of memory.
+ */
 static bool slot_make_landing(oc_slot_t *slot, const void *contribution, void *result)
 {
     oc_allreduce_t *allreduce = slot->contribution.part->allreduce;
@@ -75,7 +78,8 @@ static bool slot_make_landing(oc_slot_t *slot, const void *contribution, void *r
     slot->gets = oc_blocks_gotten(allreduce, &slot->chunk);
     slot->own = lacks_own ? contribution : NULL;
     slot->place = slot->landing = result;
-    if (lacks_own && (contribution == result || slot->gets > slot->chunk.length)) {
+    if ((lacks_own && (contribution == result || slot->gets > slot->chunk.length))
+        || (NULL != allreduce->cut.have && contribution == result)) {
         slot->landing = oc_stock_take(&allreduce->base.group->client->stock, slot->gets);
     }
     return NULL != slot->landing || 0 == slot->gets;
@@ -91,12 +95,15 @@ static void slot_free_landing(oc_slot_t *slot)
     }
 }
 
-/* The result of the others is here. */
+/* What was to come is here: the result, or that of the others. */
 static void slot_add_own(oc_slot_t *slot)
 {
     if (NULL != slot->own) {
         oc_blocks_add_own(slot->contribution.part->allreduce, slot->place, slot->landing,
                           slot->own, slot->chunk.length);
+    } else if (slot->landing != slot->place) {
+        memcpy(slot->place, slot->landing, slot->gets);
+        oc_count_copied(slot->contribution.part->allreduce->base.group->client, slot->gets);
     }
     slot_free_landing(slot);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "client/collective/collective.h"
+#include "client/collective/kept.h"
 #include "client/collective/leftovers.h"
 #include "client/collective/reply.h"
 #include "client/collective/step_data.h"
@@ -60,6 +61,21 @@ static void small_finish_if_done(oc_allreduce_t *allreduce)
     }
 }
 
+/* Another rank may lose the server before it has this. */
+static void small_keep(oc_allreduce_t *allreduce, const void *result)
+{
+    if (!oc_kept_add(allreduce, result)) {
+        allreduce->base.status = OC_ERR_NO_MEMORY;
+        oc_client_collapse(allreduce->base.group->client, OC_ERR_NO_MEMORY, "out of memory");
+    }
+}
+
+void oc_small_take(oc_allreduce_t *allreduce, const void *result)
+{
+    small_keep(allreduce, result);
+    small_hand_out(allreduce, result);
+}
+
 static void take_result(oc_small_t *small)
 {
     oc_allreduce_t *allreduce = small->allreduce;
@@ -68,7 +84,7 @@ static void take_result(oc_small_t *small)
     if (oc_allreduce_check_reply(allreduce, small->lane, reply, small->reply.transfer.length,
                                  OC_MESSAGE_RESULT)) {
         small_counters_of(allreduce)->bytes_received += allreduce->bytes;
-        small_hand_out(allreduce, reply + OC_HEADER_SIZE);
+        oc_small_take(allreduce, reply + OC_HEADER_SIZE);
     }
     small_finish_if_done(allreduce);
 }
@@ -217,7 +233,6 @@ static void *small_prepare(oc_allreduce_t *allreduce)
         return NULL;
     }
     small->allreduce = allreduce;
-    small->lane = choose_lane(allreduce);
     small->request.small = small->reply.small = small;
     small->request.transfer.done = on_message_sent;
     small->reply.transfer.done = on_reply;
@@ -228,6 +243,7 @@ static void go(oc_allreduce_t *allreduce)
 {
     oc_small_t *small = allreduce->state;
 
+    small->lane = choose_lane(allreduce);
     write_header(small);
     small_receive_reply(small);
     small_send_message(small);
@@ -244,7 +260,7 @@ static const oc_lane_t *small_leftover(const oc_allreduce_t *allreduce)
 {
     const oc_small_t *small = allreduce->state;
 
-    return NULL != small->message
+    return NULL != small->message && NULL != small->lane
                    && oc_leftover_is_here(allreduce, small->lane, OC_KIND_REPLY, 0)
                ? small->lane
                : NULL;
@@ -267,8 +283,25 @@ static oc_status_t small_flat_start(oc_allreduce_t *allreduce)
     return OC_OK;
 }
 
+/* The message stays as it is, but for its header. */
+static void small_suspend(oc_allreduce_t *allreduce)
+{
+    oc_small_t *small = allreduce->state;
+
+    small->sending = small->resend_waits = small->resent = false;
+    small->lane = NULL;
+    allreduce->waiting = 0;
+}
+
+static oc_status_t small_resume(oc_allreduce_t *allreduce)
+{
+    go(allreduce);
+    return OC_OK;
+}
+
 const oc_allreduce_algorithm_t oc_small_flat = {
     .state_size = sizeof(oc_small_t), .start = small_flat_start, .end = small_end,
+    .suspend = small_suspend, .resume = small_resume,
     .leftover = small_leftover};
 
 /* ---- node shape ---- */

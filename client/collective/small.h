@@ -23,6 +23,9 @@ struct oc_small {
     bool resent;
 };
 
+/* Its result, as it travels, came another way: takes it, but does not end it. */
+void oc_small_take(oc_allreduce_t *allreduce, const void *result);
+
 extern const oc_allreduce_algorithm_t oc_small_flat, oc_small_node;
 
 #endif

@@ -8,6 +8,7 @@
 #include "client/collective/vector.h"
 
 #include "client/collective/blocks.h"
+#include "client/collective/supply.h"
 #include "client/state/collapse.h"
 
 #include <string.h>
@@ -351,6 +352,9 @@ const void *oc_vector_take(oc_part_t *part, oc_piece_t **piece, void **result)
 
     *piece = NULL;
     *result = gets ? (char *) allreduce->recv + at : NULL;
+    if (NULL != allreduce->supply) {
+        return oc_supply_contribution(allreduce, &part->next);
+    }
     if (NULL == vector->send_device && (NULL == vector->recv_device || !gets)) {
         return (const char *) allreduce->send + offset;
     }

@@ -4,11 +4,14 @@
 
 #include <stdlib.h>
 
+#include "client/collective/kept.h"
 #include "client/collective/node.h"
 #include "client/group/place.h"
+#include "client/recovery/renewal.h"
 #include "client/servers/connection.h"
 #include "client/servers/lanes.h"
 #include "client/state/collapse.h"
+#include "client/state/loss.h"
 
 /* Flat, until it is known which ranks share hosts. */
 static oc_status_t served_open(oc_group_t *group)
@@ -26,6 +29,7 @@ static void served_release(oc_group_t *group)
 {
     oc_group_servers_t *servers = group->servers;
 
+    oc_renewal_drop(group);
     for (unsigned i = 0; i < servers->num_links; i++) {
         oc_connection_t *connection = servers->links[i].connection;
 
@@ -80,6 +84,7 @@ static void served_leave(oc_group_t *group)
 
 static void served_close(oc_group_t *group)
 {
+    oc_kept_free(group);
     free(group->servers);
     group->servers = NULL;
 }
@@ -97,6 +102,7 @@ static bool served_go_live(oc_group_t *group)
         return false;
     }
     oc_lanes_describe(group, group->way, sizeof(group->way));
+    client->wants_watch = client->wants_watch || oc_group_is_renewable(group);
     if (NULL != client->embedded && group->servers->num_peers > 0) {
         atomic_store(&client->embeds, true);
     }

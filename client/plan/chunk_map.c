@@ -14,6 +14,13 @@ oc_chunk_map_t oc_chunk_map_make(const oc_division_t *division, size_t bytes, ui
         .first_place = (uint32_t) (sequence % division->period)};
 }
 
+void oc_chunk_map_list(oc_chunk_map_t *map, const uint32_t *chunks, uint32_t count)
+{
+    assert(NULL == map->blocks && 1 == map->teams && count > 0 && count <= map->num_chunks);
+    map->listed = chunks;
+    map->num_chunks = count;
+}
+
 oc_chunk_map_t oc_chunk_map_of_blocks(const oc_block_map_t *blocks, size_t bytes, uint32_t teams,
                                       uint64_t sequence)
 {
@@ -105,10 +112,11 @@ static oc_client_chunk_t chunk_of_division(const oc_chunk_map_t *map, const oc_s
 {
     uint64_t place = oc_division_place(map->division, share->aggregator, share->first + number)
                      - map->first_place;
-    uint64_t index = place * map->teams + first_index(map, share->team);
+    uint64_t position = place * map->teams + first_index(map, share->team);
+    uint64_t index = NULL != map->listed ? map->listed[position] : position;
     size_t offset = (size_t) index * map->chunk_bytes, left = map->bytes - offset;
 
-    assert(index < map->num_chunks);
+    assert(position < map->num_chunks);
     return (oc_client_chunk_t) {
         .index = (uint32_t) index, .place = (uint32_t) place, .number = number, .offset = offset,
         .length = left < map->chunk_bytes ? (uint32_t) left : map->chunk_bytes};

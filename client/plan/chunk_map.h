@@ -29,6 +29,7 @@ typedef struct {
     uint32_t teams;
     uint32_t first_team;       /* that of chunk 0 */
     uint32_t first_place;      /* of each team's first chunk, in the division */
+    const uint32_t *listed;    /* of one team: only these chunks are there, ascending; NULL: all are */
 } oc_chunk_map_t;
 
 /* One chunk, on its way through the client. */
@@ -64,6 +65,9 @@ static inline uint32_t oc_team_of(uint64_t sequence, uint32_t index, uint32_t te
 /* Chunks of chunk_bytes, which is > 0. The division outlives it. */
 oc_chunk_map_t oc_chunk_map_make(const oc_division_t *division, size_t bytes, uint32_t chunk_bytes,
                                  uint32_t teams, uint64_t sequence);
+
+/* Leaves the map with these chunks, count > 0, which are numbered anew and keep their index. The list outlives it. */
+void oc_chunk_map_list(oc_chunk_map_t *map, const uint32_t *chunks, uint32_t count);
 
 /* The same for a vector of blocks, which outlive it. */
 oc_chunk_map_t oc_chunk_map_of_blocks(const oc_block_map_t *blocks, size_t bytes, uint32_t teams,

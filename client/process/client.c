@@ -46,6 +46,7 @@ oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **res
         return OC_ERR_NO_MEMORY;
     }
     client->config = *config;
+    client->control_fd = -1;
     oc_stock_open(&client->stock, OC_CLIENT_STOCK);
     pthread_mutex_init(&client->lock, NULL);
     oc_client_find_servers(client);
@@ -89,6 +90,7 @@ void oc_client_destroy(oc_client_t *client)
     oc_client_close_connections(client, &bye);
     oc_client_close_worker(client);
     destroy_groups(client);
+    oc_fd_close(client->control_fd);
     oc_multicast_destroy(client->multicast);
     oc_arena_close(client->arena);
     oc_resolver_end(client->resolver);
@@ -116,6 +118,7 @@ static void look_at_setups(oc_client_t *client)
         oc_setup_progress(group);
     }
     oc_client_settle(client);
+    oc_helper_watch(client);
 }
 
 /* Who is to be called back when the lock is given back; the collectives are gone then. */

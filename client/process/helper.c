@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/threads.h"
 #include "client/process/moving.h"
+#include "client/servers/connection.h"
 #include "client/servers/exposure.h"
 
 /* The application is taken to be at it for so long after its last call. */
@@ -60,6 +61,7 @@ struct oc_helper {
     unsigned begun;     /* … and how many collectives have begun since */
     uint64_t patience;  /* ns that it leaves the application alone if they are many */
     unsigned turns;     /* since the last sleep */
+    bool heard;         /* a server has said something, or is gone */
 };
 
 static void helper_ring(oc_helper_t *helper)
@@ -84,10 +86,20 @@ static bool serves_others(const oc_client_t *client)
            && (NULL != client->relays || client->cast_pending);
 }
 
+/* Collectives; otherwise it is only there for what comes after the loss of a server. */
+static bool helper_moves(const oc_client_t *client)
+{
+    return OC_PROGRESS_THREAD == client->config.settings->progress;
+}
+
 static bool helper_has_work(const oc_client_t *client)
 {
-    return 0 == client->bound
-           && (client->background > 0 || oc_exposure_is_tested(client) || serves_others(client));
+    if (0 != client->bound) {
+        return false;
+    }
+    return client->renewals > 0 || client->helper->heard
+           || (helper_moves(client)
+               && (client->background > 0 || oc_exposure_is_tested(client) || serves_others(client)));
 }
 
 /* How long the application may be expected to go on; 0: it is not at it. */
@@ -120,6 +132,16 @@ static bool is_hasty(oc_helper_t *helper, uint64_t now)
     return hasty;
 }
 
+/* What a computing process is woken by. */
+static int helper_watch(const oc_client_t *client, struct pollfd *fds)
+{
+    if (client->control_fd < 0 || 0 != client->bound) {
+        return 0;
+    }
+    fds[0] = (struct pollfd) {.fd = client->control_fd, .events = POLLIN};
+    return 1;
+}
+
 /* One look. Returns how many descriptors to sleep on, -1: not at all, and for how long at most. */
 static int helper_turn(oc_client_t *client, struct pollfd *fds, uint64_t *timeout)
 {
@@ -131,12 +153,12 @@ static int helper_turn(oc_client_t *client, struct pollfd *fds, uint64_t *timeou
     helper->sleep = AWAKE;
     if (!helper_has_work(client)) {
         client->helped = false;
-        if (0 == client->background && now - helper->worked > IDLE) {
+        if ((0 == client->background || !helper_moves(client)) && now - helper->worked > IDLE) {
             helper->sleep = UNTIL_WOKEN;
             *timeout = UINT64_MAX;
-        } else {
-            *timeout = helper->patience;
+            return helper_watch(client, fds);
         }
+        *timeout = helper->patience;
         return 0;
     }
     helper->worked = now;
@@ -146,6 +168,7 @@ static int helper_turn(oc_client_t *client, struct pollfd *fds, uint64_t *timeou
         return 0;
     }
     client->helped = true;
+    helper->heard = false;
     oc_client_move(client);
     *timeout = LONGEST_SLEEP;
     count = oc_client_arm(client, fds, timeout);
@@ -211,6 +234,7 @@ static void *helper_run(void *arg)
             hear(helper);
         }
         pthread_mutex_lock(&client->lock);
+        helper->heard = sleeps && UNTIL_WOKEN == helper->sleep && 1 == count && 0 != fds[1].revents;
         client->config.counters->helper_wakes += sleeps;
     }
     pthread_mutex_unlock(&client->lock);
@@ -241,15 +265,27 @@ static void helper_start(oc_client_t *client)
     }
 }
 
+void oc_helper_watch(oc_client_t *client)
+{
+    if (!client->wants_watch || client->control_fd >= 0) {
+        return;
+    }
+    oc_connections_watch(client);
+    if (NULL != client->helper) {
+        helper_ring(client->helper);
+    } else if (!client->helper_tried) {
+        helper_start(client);
+    }
+}
+
 void oc_helper_notice(oc_client_t *client, bool background)
 {
     client->driven = oc_clock_ns();
-    if (!background && !client->config.unattended) {
+    if (!helper_moves(client) || (!background && !client->config.unattended)) {
         return;
     }
     if (NULL == client->helper) {
-        if (!client->helper_tried
-            && OC_PROGRESS_THREAD == client->config.settings->progress) {
+        if (!client->helper_tried) {
             helper_start(client);
         }
         return;

@@ -12,9 +12,11 @@
 #include "client/group/group.h"
 #include "client/group/relay.h"
 #include "client/process/cast_service.h"
+#include "client/recovery/recovery.h"
 #include "client/servers/connection.h"
 #include "client/servers/exposure.h"
 #include "client/servers/network.h"
+#include "client/state/collapse.h"
 
 /* How often those that are under way are looked through for messages that nobody has taken. */
 #define SWEEP_INTERVAL OC_SECOND
@@ -53,12 +55,39 @@ static void carry_out_collapse(oc_client_t *client)
         client->resolver = NULL;
     }
     client->tree = 0;
+    client->losing = false;
     client->collapse = OC_OK;
     client->collapsed = oc_clock_ns();
 }
 
+/* Their ranks have not agreed yet that there is a group. */
+static void fail_setups(oc_client_t *client)
+{
+    oc_group_t *group;
+
+    DL_FOREACH (client->groups, group) {
+        if (OC_SERVICE_AGGREGATION == group->params.service
+            && OC_GROUP_SETTING_UP == group->state) {
+            oc_group_fail(group, OC_ERR_UNREACHABLE, client->loss_reason);
+        }
+    }
+}
+
+static void carry_out_loss(oc_client_t *client)
+{
+    if (oc_recovery_can_begin(client)) {
+        fail_setups(client);
+        oc_recovery_begin(client);
+    } else {
+        oc_client_collapse(client, client->loss_status, "%s", client->loss_reason);
+    }
+}
+
 void oc_client_settle(oc_client_t *client)
 {
+    if (client->losing && OC_OK == client->collapse) {
+        carry_out_loss(client);
+    }
     if (OC_OK != client->collapse) {
         carry_out_collapse(client);
     }
@@ -76,6 +105,7 @@ static void look_around(oc_client_t *client)
     DL_FOREACH_SAFE (client->connections, connection, next) {
         oc_connection_progress(connection);
     }
+    oc_recovery_progress(client);
     if (NULL != client->worker && client->now - client->swept > SWEEP_INTERVAL) {
         client->swept = client->now;
         oc_leftovers_look(client);

@@ -23,27 +23,40 @@ static bool is_team(const oc_group_t *group, uint64_t id)
     return NULL != group->servers && find_team(group, id) < group->servers->teams.own;
 }
 
+static void take_joined(oc_group_t *group, const oc_connection_t *connection,
+                        const oc_joined_t *joined)
+{
+    unsigned t = find_team(group, joined->group);
+
+    for (unsigned i = 0; t < group->servers->teams.own && i < group->servers->num_links; i++) {
+        oc_link_t *link = &group->servers->links[i];
+
+        if (link->connection == connection && NULL != link->teams) {
+            link->teams[t].handle = joined->handle;
+            link->teams[t].joined = true;
+        }
+    }
+}
+
 void oc_answers_joined(oc_connection_t *connection, const oc_joined_t *joined)
 {
+    oc_client_t *client = connection->client;
     oc_group_t *group;
 
     if (joined->eager_window < connection->eager_window) {
         connection->eager_window = joined->eager_window;
     }
-    DL_FOREACH2 (connection->client->setups, group, setup_next) {
-        unsigned t;
-
-        if (OC_SETUP_JOIN != group->setup->step || !is_team(group, joined->group)) {
-            continue;
+    DL_FOREACH2 (client->setups, group, setup_next) {
+        if (OC_SETUP_JOIN == group->setup->step && NULL != group->servers) {
+            take_joined(group, connection, joined);
         }
-        t = find_team(group, joined->group);
-        for (unsigned i = 0; i < group->servers->num_links; i++) {
-            oc_link_t *link = &group->servers->links[i];
-
-            if (link->connection == connection && NULL != link->teams) {
-                link->teams[t].handle = joined->handle;
-                link->teams[t].joined = true;
-            }
+    }
+    if (0 == client->renewals) {
+        return;
+    }
+    DL_FOREACH (client->groups, group) {
+        if (NULL != group->servers && NULL != group->servers->renewal) {
+            take_joined(group, connection, joined);
         }
     }
 }
@@ -100,9 +113,10 @@ void oc_answers_refused(oc_connection_t *connection, const oc_notice_t *notice, 
         }
     }
     DL_FOREACH (client->groups, group) {
-        if (is_team(group, notice->group) && counts_on_service(group)) {
-            oc_client_collapse(client, (oc_status_t) notice->status,
-                               "server %.200s ended a group: %s", connection->name, text);
+        if (!is_team(group, notice->group) || !counts_on_service(group)) {
+            continue;
         }
+        oc_client_collapse(client, (oc_status_t) notice->status,
+                           "server %.200s ended a group: %s", connection->name, text);
     }
 }

@@ -8,13 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "client/servers/answers.h"
 #include "client/servers/exposure.h"
 #include "client/state/collapse.h"
+#include "client/state/loss.h"
 #include "control/uplink.h"
 #include "protocol/seal.h"
 
@@ -27,6 +30,8 @@
 #define RETURN_WINDOW   (5 * OC_SECOND)
 #define RETURN_INTERVAL (100 * OC_MILLISECOND)
 
+static const oc_control_t bye = {.type = OC_CONTROL_BYE};
+
 oc_connection_t *oc_connection_find(oc_client_t *client, const char *name)
 {
     oc_connection_t *connection;
@@ -37,6 +42,13 @@ oc_connection_t *oc_connection_find(oc_client_t *client, const char *name)
         }
     }
     return NULL;
+}
+
+static bool came_back(const oc_client_t *client)
+{
+    uint64_t last = client->collapsed > client->renewed ? client->collapsed : client->renewed;
+
+    return 0 != last && client->now < last + RETURN_WINDOW;
 }
 
 /*
@@ -51,8 +63,7 @@ static bool may_return(const oc_connection_t *connection, oc_status_t status,
     return OC_UPLINK_GREETING == state && NULL == connection->routes
            && (OC_ERR_TIMEOUT == status
                || ((OC_ERR_REFUSED == status || OC_ERR_UNREACHABLE == status)
-                   && 0 != client->collapsed
-                   && client->now < client->collapsed + RETURN_WINDOW));
+                   && came_back(client)));
 }
 
 /* Closed, until somebody uses it. */
@@ -69,7 +80,9 @@ static void connection_on_ended(oc_uplink_t *uplink, oc_status_t status, oc_upli
 
     if (may_return(connection, status, state)) {
         pause_connection(connection, NULL);
-    } else if (OC_UPLINK_READY == state) {
+    } else if (OC_UPLINK_READY == state
+               && !((OC_ERR_UNREACHABLE == status || OC_ERR_TIMEOUT == status)
+                    && oc_loss_notice(connection, status, uplink->reason))) {
         oc_client_collapse(connection->client, status, "%s", uplink->reason);
     }
 }
@@ -84,11 +97,27 @@ static void close_routes(oc_connection_t *connection)
     connection->num_aggregators = 0;
 }
 
+/* Where somebody would understand it: the server tells others. */
+static void say_lost(oc_connection_t *connection)
+{
+    oc_control_t words = oc_loss_words(connection->client);
+
+    if (OC_UPLINK_READY == connection->uplink.state && words.loss.servers.count > 0) {
+        oc_connection_send(connection, &words);
+    }
+}
+
+void oc_connection_pause(oc_connection_t *connection)
+{
+    say_lost(connection);
+    pause_connection(connection, &bye);
+    connection->paused = 0;
+    close_routes(connection);
+}
+
 /* Nothing is lost with it: who needs the server again connects anew. */
 static void retire(oc_connection_t *connection)
 {
-    static const oc_control_t bye = {.type = OC_CONTROL_BYE};
-
     pause_connection(connection, &bye);
     close_routes(connection);
 }
@@ -108,11 +137,27 @@ void oc_connection_send(oc_connection_t *connection, const oc_control_t *message
     oc_uplink_send(&connection->uplink, message);
 }
 
+/*
+ * The server may be well: it must not take the end of the connection for the death of this process, and tell others.
+ * Once it is lost it cannot become anything else.
+ */
+static void part(oc_connection_t *connection, oc_status_t status, const char *why)
+{
+    char reason[OC_REASON_SIZE];
+
+    snprintf(reason, sizeof(reason), "server %.200s %s", connection->name, why);
+    if (OC_UPLINK_READY == connection->uplink.state && oc_loss_notice(connection, status, reason)) {
+        say_lost(connection);
+        oc_connection_send(connection, &bye);
+    }
+}
+
 /* If it ended on purpose, that has been said before. */
 static void endpoint_failed(void *arg)
 {
     oc_connection_t *connection = arg;
 
+    part(connection, OC_ERR_UNREACHABLE, "is gone: the data connection broke");
     oc_uplink_lost(&connection->uplink, connection->client->now);
 }
 
@@ -188,7 +233,10 @@ static void connection_on_welcome(oc_uplink_t *uplink, const oc_welcome_t *welco
                        "cannot be used: OpenSSL's libcrypto does not work here");
     } else if (open_routes(connection, welcome)) {
         connection->parent = welcome->parent;
+        connection->incarnation = welcome->incarnation;
         oc_uplink_accept(uplink);
+        /* this rank may be the only one that knows */
+        say_lost(connection);
     }
 }
 
@@ -204,6 +252,21 @@ static void on_notice(oc_connection_t *connection, const oc_control_t *message)
     }
 }
 
+/* Of another server, or that it goes itself. */
+static void hear_of_loss(oc_connection_t *connection, const oc_loss_t *loss)
+{
+    char text[OC_MAX_TEXT + 1];
+    oc_loss_t copy = *loss;
+
+    /* what it points to goes with the connection */
+    oc_control_text(&loss->text, text, sizeof(text));
+    copy.text = (oc_bytes_t) {.data = (const uint8_t *) text, .length = (uint32_t) strlen(text)};
+    if (oc_lost_has(&loss->servers, connection->incarnation)) {
+        oc_uplink_fail(&connection->uplink, OC_ERR_UNREACHABLE, "ended its service: %s", text);
+    }
+    oc_loss_hear(connection->client, &copy);
+}
+
 static bool connection_on_message(oc_uplink_t *uplink, const oc_control_t *message)
 {
     oc_connection_t *connection = uplink->arg;
@@ -215,6 +278,9 @@ static bool connection_on_message(oc_uplink_t *uplink, const oc_control_t *messa
     case OC_CONTROL_GROUP_ERROR:
     case OC_CONTROL_DRAIN:
         on_notice(connection, message);
+        return true;
+    case OC_CONTROL_LOST:
+        hear_of_loss(connection, &message->loss);
         return true;
     case OC_CONTROL_SIGHT:
         oc_exposure_sight(connection, &message->sight);
@@ -236,17 +302,57 @@ static bool connection_on_message(oc_uplink_t *uplink, const oc_control_t *messa
  */
 static bool connection_waits(oc_uplink_t *uplink)
 {
-    const oc_connection_t *connection = uplink->arg;
+    oc_connection_t *connection = uplink->arg;
+    char why[64];
 
     if (connection->of_rank) {
         oc_info("server %s has not answered for %d seconds: its process may be stopped, and is "
                 "waited for", connection->name,
                 connection->client->config.settings->heartbeat_timeout);
+        return true;
     }
-    return connection->of_rank;
+    snprintf(why, sizeof(why), "stopped answering: no heartbeat for %d seconds",
+             connection->client->config.settings->heartbeat_timeout);
+    part(connection, OC_ERR_TIMEOUT, why);
+    return false;
 }
 
-static const oc_uplink_owner_t owner = {.hello = connection_hello,
+/* Without that, the end of a connection is found when the application comes to look. */
+static bool connection_attach(oc_uplink_t *uplink)
+{
+    const oc_connection_t *connection = uplink->arg;
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (connection->client->control_fd >= 0) {
+        (void) epoll_ctl(connection->client->control_fd, EPOLL_CTL_ADD, oc_uplink_fd(uplink), &event);
+    }
+    return true;
+}
+
+static void connection_detach(oc_uplink_t *uplink)
+{
+    const oc_connection_t *connection = uplink->arg;
+
+    if (connection->client->control_fd >= 0) {
+        (void) epoll_ctl(connection->client->control_fd, EPOLL_CTL_DEL, oc_uplink_fd(uplink), NULL);
+    }
+}
+
+void oc_connections_watch(oc_client_t *client)
+{
+    oc_connection_t *connection;
+
+    client->control_fd = oc_fd_make(epoll_create1(EPOLL_CLOEXEC));
+    DL_FOREACH (client->connections, connection) {
+        if (oc_uplink_fd(&connection->uplink) >= 0) {
+            (void) connection_attach(&connection->uplink);
+        }
+    }
+}
+
+static const oc_uplink_owner_t owner = {.attach = connection_attach,
+                                        .detach = connection_detach,
+                                        .hello = connection_hello,
                                         .welcome = connection_on_welcome,
                                         .message = connection_on_message,
                                         .waits = connection_waits,

@@ -16,8 +16,12 @@ oc_connection_t *oc_connection_find(oc_client_t *client, const char *name);
 /* of_rank: the server is embedded in another process. Takes the candidates (malloc'ed) over. */
 oc_connection_t *oc_connection_open(oc_client_t *client, const char *name, bool of_rank,
                                     oc_sockaddr_t *candidates, unsigned num_candidates);
+/* Makes the client's control_fd, if the system has one; the client closes it. */
+void oc_connections_watch(oc_client_t *client);
 void oc_connection_progress(oc_connection_t *connection);
 void oc_connection_send(oc_connection_t *connection, const oc_control_t *message);
+/* Leaves the server in order, saying what is lost. The connection opens again when it is looked at, if somebody uses it. */
+void oc_connection_pause(oc_connection_t *connection);
 /* last_words may be NULL; they are only said where somebody would understand them. */
 void oc_connection_close(oc_connection_t *connection, const oc_control_t *last_words);
 

@@ -11,14 +11,28 @@ static unsigned lanes_num_servers(const oc_group_t *group)
     return group->servers->num_links - group->servers->num_peers;
 }
 
+static uint32_t lanes_weight_of(const oc_group_t *group, unsigned link)
+{
+    return group->client->servers.servers[group->servers->links[link].server].weight;
+}
+
+/* Of the servers that are left. */
+static uint64_t all_weights(const oc_group_t *group)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < lanes_num_servers(group); i++) {
+        sum += lanes_weight_of(group, i);
+    }
+    return sum;
+}
+
 static uint64_t share_of(const oc_group_t *group, unsigned link)
 {
-    const oc_client_t *client = group->client;
-
     return link < lanes_num_servers(group)
-               ? oc_share_of_server(group->servers->num_peers, client->servers.servers[link].weight,
+               ? oc_share_of_server(group->servers->num_peers, lanes_weight_of(group, link),
                                     group->servers->links[link].connection->num_aggregators)
-               : oc_share_of_peer(group->servers->num_peers, client->weights);
+               : oc_share_of_peer(group->servers->num_peers, all_weights(group));
 }
 
 static void fill_shares(oc_group_t *group, uint64_t *shares)
@@ -46,7 +60,6 @@ static uint32_t member_of_peer(const oc_group_t *group, const oc_link_t *link)
 /* Where the aggregators are that share vectors whose results go to owners. */
 static void fill_owner_lanes(oc_group_t *group)
 {
-    const oc_client_t *client = group->client;
     oc_group_servers_t *servers = group->servers;
     unsigned lane = 0;
 
@@ -57,7 +70,7 @@ static void fill_owner_lanes(oc_group_t *group)
         for (unsigned a = 0; a < aggregators; a++) {
             servers->owner_lanes[lane++] =
                 i < lanes_num_servers(group)
-                    ? (oc_owner_lane_t) {.weight = (uint64_t) client->servers.servers[i].weight
+                    ? (oc_owner_lane_t) {.weight = (uint64_t) lanes_weight_of(group, i)
                                                    * OWNER_WEIGHT_UNIT / aggregators}
                     : (oc_owner_lane_t) {.member = member_of_peer(group, link)};
         }
@@ -66,14 +79,14 @@ static void fill_owner_lanes(oc_group_t *group)
 
 static void set_parts_of_servers(oc_group_t *group)
 {
-    const oc_client_t *client = group->client;
     oc_group_servers_t *servers = group->servers;
+    uint64_t weights = all_weights(group);
     bool paired = OC_BESIDE_ALLGATHER == group->hints.reduce_scatter_beside;
 
     servers->for_servers = servers->for_servers_scattered = OC_WEIGHT_ONE;
     if (servers->num_peers > 1) {
-        servers->for_servers = oc_owner_part_of_servers(client->weights, servers->num_peers, false);
-        servers->for_servers_scattered = oc_owner_part_of_servers(client->weights,
+        servers->for_servers = oc_owner_part_of_servers(weights, servers->num_peers, false);
+        servers->for_servers_scattered = oc_owner_part_of_servers(weights,
                                                                   servers->num_peers, paired);
     }
 }

@@ -250,6 +250,8 @@ static oc_status_t link_servers(oc_group_t *group, const unsigned *servers, unsi
 
         if (!add_link(group, connect_external(group->client, number, error, error_size))) {
             status = OC_ERR_UNREACHABLE;
+        } else {
+            group->servers->links[group->servers->num_links - 1].server = number;
         }
     }
     return status;

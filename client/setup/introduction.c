@@ -220,6 +220,6 @@ bool oc_introduction_agree(oc_group_t *group, char *reason, size_t size)
         group->tells = rank == group->params.rank;
         return false;
     }
-    group->servers->id = first.group;
+    group->servers->id = group->servers->first_id = first.group;
     return true;
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "client/group/place.h"
 #include "client/servers/connection.h"
+#include "client/servers/membership.h"
 #include "client/servers/network.h"
 #include "client/servers/targets.h"
 #include "client/servers/tree.h"
@@ -27,73 +28,6 @@ static void connect_servers(oc_group_t *group)
     }
 }
 
-static uint32_t count_aggregators(const oc_group_t *group)
-{
-    uint32_t count = 0;
-
-    for (unsigned i = 0; i < group->servers->num_links; i++) {
-        count += group->servers->links[i].connection->num_aggregators;
-    }
-    return count;
-}
-
-static void send_join(oc_group_t *group, oc_link_t *link, unsigned own, uint32_t first)
-{
-    const oc_job_settings_t *settings = group->client->config.settings;
-    oc_control_t message = {.type = OC_CONTROL_JOIN};
-
-    message.join = (oc_join_t) {.group = oc_team_id(group, own),
-                                .num_ranks = group->servers->teams.num_ranks,
-                                .rank = group->servers->teams.rank,
-                                .reply_handle = group->servers->reply_handle,
-                                .first_aggregator = first,
-                                .chunk_bytes = (uint32_t) oc_settings_largest_chunk(settings),
-                                .window = group->servers->teams.window,
-                                .small_bytes = (uint32_t) settings->small_size,
-                                .reserves = NULL != group->node
-                                            || 0 != group->servers->branch.parent
-                                            || count_aggregators(group) > 1,
-                                .leaves = group->servers->branch.leaves,
-                                .leaf = group->servers->branch.leaf};
-    link->teams[own].asked = true;
-    oc_connection_send(link->connection, &message);
-}
-
-static void send_joins(oc_group_t *group)
-{
-    uint32_t first = 0, count = count_aggregators(group);
-
-    oc_place_limit(group, count);
-    group->setup->readiness = oc_readiness_begin(group, count);
-    if (NULL == group->setup->readiness) {
-        oc_setup_give_up(group, "out of memory");
-        return;
-    }
-    for (unsigned i = 0; i < group->servers->num_links; i++) {
-        oc_link_t *link = &group->servers->links[i];
-
-        link->teams = calloc(group->servers->teams.own, sizeof(*link->teams));
-        if (NULL == link->teams) {
-            oc_setup_give_up(group, "out of memory");
-            return;
-        }
-        for (unsigned t = 0; t < group->servers->teams.own; t++) {
-            send_join(group, link, t, oc_team_number(group, t) * count + first);
-        }
-        first += link->connection->num_aggregators;
-    }
-}
-
-static bool has_joined(const oc_group_t *group, const oc_link_t *link)
-{
-    for (unsigned t = 0; t < group->servers->teams.own; t++) {
-        if (NULL == link->teams || !link->teams[t].joined) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* How many links are at least in the given state; a dead one means giving up. */
 static unsigned links_at(oc_group_t *group, bool joined)
 {
@@ -105,43 +39,20 @@ static unsigned links_at(oc_group_t *group, bool joined)
         if (OC_UPLINK_DEAD == connection->uplink.state) {
             oc_setup_give_up(group, "%s", connection->uplink.reason);
         }
-        count += joined ? has_joined(group, &group->servers->links[i])
+        count += joined ? oc_membership_joined(group, &group->servers->links[i])
                         : OC_UPLINK_READY == connection->uplink.state;
     }
     return count;
 }
 
-static bool all_ready(const oc_group_t *group, unsigned first, const oc_connection_t *connection)
-{
-    const oc_readiness_t *all = group->setup->readiness;
-    unsigned aggregators = count_aggregators(group);
-
-    for (unsigned t = 0; NULL != all && t < group->servers->teams.own; t++) {
-        for (unsigned i = first; i < first + connection->num_aggregators; i++) {
-            if (!all->lanes[t * aggregators + i].arrived) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
 /* NULL: all have done what is to be done now. */
 static const oc_connection_t *find_slow(const oc_group_t *group)
 {
-    unsigned first = 0;
+    const oc_link_t *link = oc_membership_slow(group, OC_SETUP_JOIN == group->setup->step
+                                                       ? group->setup->readiness
+                                                       : NULL);
 
-    for (unsigned i = 0; i < group->servers->num_links; i++) {
-        const oc_link_t *link = &group->servers->links[i];
-
-        if (OC_UPLINK_READY != link->connection->uplink.state
-            || (OC_SETUP_JOIN == group->setup->step
-                && (!has_joined(group, link) || !all_ready(group, first, link->connection)))) {
-            return link->connection;
-        }
-        first += link->connection->num_aggregators;
-    }
-    return NULL;
+    return NULL != link ? link->connection : NULL;
 }
 
 static const char *slow_server(const oc_group_t *group)
@@ -220,12 +131,16 @@ static void join_servers(oc_group_t *group)
     } else if (0 != group->servers->branch.leaves && !oc_group_choose(group)) {
         /* a rank whose leaf is not there does not know: all have to vote */
         group->setup->no_gain = true;
-    } else if (count_aggregators(group) > (uint32_t) most_aggregators(group)) {
+    } else if (oc_membership_aggregators(group) > (uint32_t) most_aggregators(group)) {
         oc_setup_give_up(group, "the servers have %u aggregators, and a communicator can use %d",
-                         count_aggregators(group), most_aggregators(group));
+                         oc_membership_aggregators(group), most_aggregators(group));
     } else {
         group->setup->step = OC_SETUP_JOIN;
-        send_joins(group);
+        oc_place_limit(group, oc_membership_aggregators(group));
+        group->setup->readiness = oc_membership_join(group);
+        if (NULL == group->setup->readiness) {
+            oc_setup_give_up(group, "out of memory");
+        }
     }
 }
 

@@ -15,6 +15,7 @@
 #include "client/setup/flooding.h"
 #include "client/setup/introduction.h"
 #include "client/setup/joining.h"
+#include "client/state/collapse.h"
 #include "client/state/setup_state.h"
 #include "protocol/tag.h"
 
@@ -380,6 +381,8 @@ static void vote_done(oc_group_t *group)
     setup_end(group);
     oc_group_go_live(group);
     if (OC_OK != broken) {
+        /* other ranks may have begun to use it: they hear the reason */
+        oc_client_collapse(group->client, broken, "%s", reason);
         oc_group_fail(group, broken, reason);
     }
 }

@@ -37,8 +37,8 @@ bool oc_reply_is_forged(const oc_collective_t *collective, const oc_lane_t *lane
 {
     oc_header_t header;
 
-    /* after an error lanes may be gone, and a worker that would receive again */
-    if (OC_OK != collective->status
+    /* after an error lanes may be gone, and a worker that would receive again; or it is about to go */
+    if (OC_OK != collective->status || collective->group->client->suspending
         || (OC_OK != transfer->status && OC_ERR_TRUNCATED != transfer->status)
         || oc_reply_is_genuine(collective->group, lane->connection, lane->index, transfer, message,
                                &header)) {

@@ -38,6 +38,7 @@
 #include "node/ring.h"
 #include "node/segment.h"
 #include "protocol/control.h"
+#include "protocol/lost.h"
 #include "protocol/message.h"
 #include "server/job/embedded.h"
 #include "ucx_backend/worker.h"
@@ -72,6 +73,7 @@ typedef struct oc_connection {
     unsigned users;            /* links that lead here */
     unsigned num_aggregators;
     uint64_t parent;           /* of a leaf: identity of the server above it; else 0 */
+    uint64_t incarnation;      /* of the process that welcomed this one last; 0: none has */
     uint64_t eager_window;     /* the least that it said; its aggregators take no more unasked */
     oc_mac_t *codes;           /* of messages: the client's … */
     oc_mac_t *leaf_codes;      /* … or its own, of a leaf */
@@ -91,6 +93,7 @@ typedef struct {
     oc_connection_t *connection;
     oc_membership_t *teams;    /* this rank's; NULL before the JOINs */
     uint32_t peer;             /* rank of a peer */
+    unsigned server;           /* of others: their number in the list */
 } oc_link_t;
 
 typedef struct oc_part oc_part_t;
@@ -154,19 +157,33 @@ typedef struct oc_helper oc_helper_t;
 typedef struct oc_setup oc_setup_t;
 typedef struct oc_relay oc_relay_t;
 typedef struct oc_exposure oc_exposure_t;
+typedef struct oc_renewal oc_renewal_t;
+typedef struct oc_kept oc_kept_t;
 typedef struct oc_exposed_name oc_exposed_name_t;
+
+/*
+ * Numbers of collectives on the wire begin anew with each epoch: first come those that settle it, then two for each
+ * collective from first until end, which may have begun before, then the others. All zeros: the same as in the group.
+ */
+typedef struct {
+    uint64_t base, first, end;
+} oc_numbering_t;
 
 /* What a group that servers serve remembers of them, and of how it is divided among them. */
 typedef struct {
     bool chosen;                   /* the next two say what is offloaded; set before LIVE */
     oc_situation_t situation;
     oc_choice_t choices[OC_NUM_RULED];
-    uint64_t id;
+    uint64_t id;                   /* in this epoch … */
+    uint64_t first_id;             /* … and in the first one */
     oc_teams_t teams;              /* in a tree: what this rank's leaf has of them */
     oc_branch_t branch;
     uint32_t reply_handle;
     bool has_handle;               /* from the set-up on, unless it is declined */
     uint64_t next_sequence;
+    oc_numbering_t numbering;      /* from sequences to numbers on the wire */
+    oc_renewal_t *renewal;         /* after the loss of a server, until it can go on; else NULL */
+    oc_kept_t *kept[2];            /* results of small ones that another rank may lack: blocking ones, others */
     oc_link_t *links;
     unsigned num_links;
     unsigned num_peers;            /* the last ones of the links */
@@ -262,6 +279,8 @@ struct oc_collective {
     uint64_t bytes;            /* … may leave */
     bool background;           /* its caller does not wait for it now */
     bool bound;                /* only threads of the application move it on: memory of devices */
+    /* One of the engine's own: called when it is over, instead of being handed out. Its object is freed then. */
+    void (*inner)(oc_collective_t *collective, oc_status_t status);
     oc_status_t status;
     oc_collective_t *prev, *next;
 };
@@ -289,6 +308,8 @@ struct oc_client {
     uint64_t embedded_opened;  /* when */
     bool embedded_missed;      /* it could not start, and the user knows */
     oc_connection_t *connections;
+    int control_fd;            /* readable when a server has said something, or is gone; -1: nobody watches */
+    bool wants_watch;          /* a group is live that can go on without a server */
     oc_group_t *groups;
     oc_arena_t *arena;         /* for memory of devices, from the first on */
     oc_stock_t stock;          /* for collectives, and what small ones need */
@@ -330,8 +351,25 @@ struct oc_client {
     oc_status_t collapse;      /* not OC_OK: all service is given up at the end of progress */
     char collapse_reason[OC_REASON_SIZE];
     uint64_t collapsed;        /* time of the last one; 0: never */
+    oc_lost_t lost;            /* servers that the job has lost: the epoch */
+    bool losing;               /* there is a new one: see state/loss.h */
+    oc_status_t loss_status;
+    char loss_reason[OC_REASON_SIZE];
+    bool suspending;           /* transfers that call back now are over for the epoch */
+    uint64_t renewed;          /* time of the last loss that was survived; 0: none was */
+    unsigned renewals;         /* groups that are not settled since then */
     oc_timeline_t *timeline;   /* NULL: none is wanted */
 };
+
+/* Of one that is not before first. */
+static inline uint64_t oc_wire_sequence(const oc_numbering_t *numbering, uint64_t sequence)
+{
+    assert(sequence >= numbering->first);
+    if (sequence < numbering->end) {
+        return numbering->base + 2 * (sequence - numbering->first) + 1;
+    }
+    return numbering->base + 2 * (numbering->end - numbering->first) + sequence - numbering->end;
+}
 
 /* Of multicast: whether this rank is in it, for its host if the ranks of hosts share memory. */
 static inline bool oc_group_leads(const oc_group_t *group)

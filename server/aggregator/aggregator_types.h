@@ -81,6 +81,7 @@ typedef struct oc_server_group {
     uint32_t num_joined;
     uint32_t index;                  /* of this aggregator in the group */
     uint32_t chunk_bytes, window, small_bytes;
+    bool renewed;                    /* no rank knows when all others have joined: READY tells */
     bool reserves;                   /* its contributions may wait for the results of others */
     bool tree;                       /* its members are leaves, or this server is one */
     bool goes_up;                    /* it has, or is going to have, what is above */

@@ -47,7 +47,7 @@ typedef struct {
     uint32_t handle, num_ranks, rank, reply_handle;
     uint32_t aggregator;     /* index of the receiver in the group */
     uint32_t chunk_bytes, window, small_bytes;
-    bool reserves;
+    bool reserves, renewed;
     bool tree;               /* it goes through a tree of servers … */
     uint32_t leaves, leaf;   /* … and here its results are passed on as that leaf's; or 0 */
 } oc_server_member_t;

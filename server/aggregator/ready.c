@@ -34,7 +34,8 @@ static void send_ready(oc_server_group_t *group, uint32_t rank)
 /* It has the reserve that it needs, and if there is a server above, that is ready too. */
 static bool is_ready(const oc_server_group_t *group)
 {
-    return !group->owed && (NULL == group->above || (group->above->joined && group->above->ready));
+    return !group->owed && (!group->renewed || group->num_joined == group->num_ranks)
+           && (NULL == group->above || (group->above->joined && group->above->ready));
 }
 
 void oc_ready_tell(oc_server_group_t *group, uint32_t rank)

@@ -65,6 +65,7 @@ static oc_server_group_t *server_groups_group_new(oc_aggregator_t *aggregator,
     group->window = member->window;
     group->small_bytes = member->small_bytes;
     group->reserves = member->reserves;
+    group->renewed = member->renewed;
     group->tree = member->tree;
     group->goes_up = 0 != member->leaves;
     group->end = server_groups_group_free;
@@ -102,7 +103,11 @@ void oc_server_group_join(oc_aggregator_t *aggregator, const oc_command_t *comma
     group->num_joined++;
     group->members[member->rank] = (oc_group_member_t) {
         .peer = peer, .reply_handle = member->reply_handle, .joined = true};
-    oc_ready_tell(group, member->rank);
+    if (group->renewed) {
+        oc_ready_tell_all(group);
+    } else {
+        oc_ready_tell(group, member->rank);
+    }
 }
 
 /* Cancels what can be canceled; the rest ends when its transfers do. */

@@ -193,7 +193,7 @@ static void data_process_serve(data_process_t *process)
             process->leave = 0 == oc_job_sessions(process->job)
                              || oc_clock_ns() - failed_at > FAILED_LINGER;
         } else if (process->adopted > 0 && 0 == oc_job_sessions(process->job)
-                   && !process->idle_told) {
+                   && !process->idle_told && !oc_job_awaits(process->job)) {
             tell_idle(process);
         }
     }

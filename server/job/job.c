@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <utlist.h>
 
 #include "base/clock.h"
@@ -15,6 +16,7 @@
 #include "server/job/heartbeat.h"
 #include "server/job/hosts.h"
 #include "server/job/idle.h"
+#include "server/job/losses.h"
 #include "server/job/notice.h"
 #include "server/job/parent.h"
 #include "server/job/registry.h"
@@ -175,6 +177,13 @@ oc_status_t oc_job_open(oc_loop_t *loop, const oc_job_config_t *config, oc_job_s
     }
     job->config = *config;
     job->loop = loop;
+    while (0 == job->incarnation) {
+        if (sizeof(job->incarnation) != getrandom(&job->incarnation, sizeof(job->incarnation), 0)) {
+            snprintf(error, error_size, "the system gives no random numbers");
+            free(job);
+            return OC_ERR_SYSTEM;
+        }
+    }
     job->hosts_watch.fd = -1;
     status = open_mailbox(job, error, error_size);
     if (OC_OK != status) {
@@ -200,9 +209,8 @@ void oc_job_close(oc_job_server_t *job)
     if (NULL == job) {
         return;
     }
-    if (NULL != job->sessions) {
-        /* without this, a parent would take it for the end of the job on this leaf */
-        oc_job_fail(job, OC_ERR_REFUSED, "the server was stopped");
+    if (NULL != job->sessions && !job->failed) {
+        oc_losses_end(job, "the server was stopped");
     }
     while (NULL != job->sessions) {
         oc_session_close(job->sessions);
@@ -312,6 +320,11 @@ bool oc_job_has_joined(const oc_job_server_t *job)
 unsigned oc_job_sessions(const oc_job_server_t *job)
 {
     return job->num_sessions;
+}
+
+bool oc_job_awaits(const oc_job_server_t *job)
+{
+    return !job->draining && 0 != job->awaited_until && oc_clock_ns() < job->awaited_until;
 }
 
 void oc_job_load(const oc_job_server_t *job, oc_load_t *load)

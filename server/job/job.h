@@ -80,6 +80,9 @@ void oc_job_retire(oc_job_server_t *job);
 
 unsigned oc_job_sessions(const oc_job_server_t *job);
 
+/* Whether some that have gone are to come back soon. */
+bool oc_job_awaits(const oc_job_server_t *job);
+
 /* Returns the load, from which the bound of the process follows. */
 void oc_job_load(const oc_job_server_t *job, oc_load_t *load);
 

@@ -65,6 +65,7 @@ typedef struct oc_session {
     uint64_t since;              /* when it came */
     uint64_t retires_at;         /* it was told to, and has to by then; 0: it was not */
     uint64_t lost_at;            /* UCX lost it then; 0: no */
+    bool returns;                /* it said LOST last: it leaves to come back with another worker */
     oc_session_link_t watched;   /* if the tick has to look at it: a leaf, or lost */
     struct oc_registered_member *memberships;
     struct oc_session *prev, *next;
@@ -132,6 +133,9 @@ struct oc_job_server {
     uint64_t round_due;          /* not before then */
     uint64_t idle_looked;        /* when */
     uint64_t needed_until;       /* if none has joined: another job waits for this one to go */
+    uint64_t incarnation;        /* of this process, for the job: random */
+    oc_lost_t lost;              /* servers that processes of the job have lost */
+    uint64_t awaited_until;      /* processes that have left are to come back by then */
     bool has_joined;             /* some process has joined a group, at some time */
     bool has_refused;
     bool has_key;                /* the aggregators know it */

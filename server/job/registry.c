@@ -95,6 +95,7 @@ static bool same_group(const oc_registered_group_t *group, const oc_join_t *b)
     return a->num_ranks == b->num_ranks && a->first_aggregator == b->first_aggregator
            && group->asked == b->chunk_bytes && a->window == b->window
            && a->small_bytes == b->small_bytes && a->reserves == b->reserves
+           && a->epoch == b->epoch
            && a->leaves == b->leaves && a->leaf == b->leaf;
 }
 
@@ -231,6 +232,7 @@ static void tell_aggregators(const oc_registered_group_t *group, const oc_sessio
             .reply_handle = join->reply_handle, .aggregator = join->first_aggregator + i,
             .chunk_bytes = group->join.chunk_bytes, .window = join->window,
             .small_bytes = join->small_bytes, .reserves = 0 != join->reserves,
+            .renewed = 0 != join->epoch,
             .tree = tree, .leaves = join->leaves, .leaf = join->leaf};
         oc_aggregator_post(job->aggregators[i], command);
     }
@@ -310,6 +312,26 @@ void oc_registry_forget(oc_session_t *session)
 {
     while (NULL != session->memberships) {
         leave(session->memberships);
+    }
+}
+
+static void forget_all_but(oc_session_t *session, uint64_t epoch)
+{
+    oc_registered_member_t *member, *next;
+
+    DL_FOREACH_SAFE (session->memberships, member, next) {
+        if (epoch != member->group->join.epoch) {
+            leave(member);
+        }
+    }
+}
+
+void oc_registry_begin_epoch(oc_job_server_t *job, uint64_t epoch)
+{
+    oc_session_t *session;
+
+    DL_FOREACH (job->sessions, session) {
+        forget_all_but(session, epoch);
     }
 }
 

@@ -18,6 +18,7 @@
 #include "server/job/failure.h"
 #include "server/job/heartbeat.h"
 #include "server/job/hosts.h"
+#include "server/job/losses.h"
 #include "server/job/notice.h"
 #include "server/job/parent.h"
 #include "server/job/registry.h"
@@ -26,6 +27,12 @@
 /* How a leaf is asked whether it is there. */
 static const oc_rhythm_t leaf_rhythm = {
     .interval = OC_SECOND, .patience = OC_EDGE_PATIENCE, .step = OC_EDGE_STEP};
+
+/*
+ * How long a job whose processes have all left to come back is kept: they would meet in different processes, if one came
+ * to the old one and others to the next.
+ */
+#define RETURN_TIME (10 * OC_SECOND)
 
 static bool session_is_leaf(const oc_session_t *session)
 {
@@ -155,6 +162,16 @@ static bool session_take_route(oc_session_t *session, const oc_control_t *messag
     return true;
 }
 
+/* It comes back with a new worker after that, or has come. */
+static bool session_take_loss(oc_session_t *session, const oc_control_t *message)
+{
+    if (session_is_leaf(session)) {
+        return false;
+    }
+    oc_losses_hear(session->job, &message->loss);
+    return true;
+}
+
 /* What a session that goes on may say. */
 static bool session_take(oc_session_t *session, oc_control_t *message)
 {
@@ -175,6 +192,8 @@ static bool session_take(oc_session_t *session, oc_control_t *message)
         oc_vigil_begin(session, &message->lookout);
         explicit_bzero(message->lookout.key, sizeof(message->lookout.key));
         return true;
+    case OC_CONTROL_LOST:
+        return session_take_loss(session, message);
     case OC_CONTROL_LOOK:
         oc_vigil_look(session, message->look);
         return true;
@@ -189,6 +208,9 @@ static bool session_handle(oc_session_t *session, oc_control_t *message)
     bool due = is_due(session, message);
 
     if (due && OC_CONTROL_BYE == message->type) {
+        if (session->returns) {
+            session->job->awaited_until = oc_clock_ns() + RETURN_TIME;
+        }
         oc_session_close(session);
         return false;
     }
@@ -196,6 +218,7 @@ static bool session_handle(oc_session_t *session, oc_control_t *message)
         gave_up(session, &message->notice);
         return false;
     }
+    session->returns = OC_CONTROL_LOST == message->type;
     if (due && session_take(session, message)) {
         return true;
     }
@@ -280,6 +303,7 @@ static void welcome(oc_session_t *session)
     message.welcome.version = session->version;
     message.welcome.identity = job->config.identity;
     message.welcome.parent = oc_parent_identity(job);
+    message.welcome.incarnation = job->incarnation;
     message.welcome.num_aggregators = (uint16_t) job->num_aggregators;
     for (unsigned i = 0; i < job->num_aggregators; i++) {
         message.welcome.address[i].data = oc_aggregator_address(job->aggregators[i], &length);
@@ -288,6 +312,7 @@ static void welcome(oc_session_t *session)
     message.welcome.origins = job->origins;
     session->welcomed = true;
     oc_session_send(session, &message);
+    oc_losses_tell(session);
 }
 
 /* Its parent serves the job, and its hosts are admitted. */

@@ -139,6 +139,7 @@ static void judge(caller_t *caller, const oc_control_t *message)
     case OC_CONTROL_DRAIN:
         caller->failed = true;
         break;
+    case OC_CONTROL_LOST:
     case OC_CONTROL_PING: /* for a leaf */
         break;
     case OC_CONTROL_STATUS:

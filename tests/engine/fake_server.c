@@ -68,6 +68,7 @@ static void on_hello(fake_server_state_t *state, client_t *client, const oc_hell
         _exit(EXIT_FAILURE);
     }
     answer.welcome.version = OC_PROTOCOL_VERSION_MAX;
+    answer.welcome.incarnation = 1;
     answer.welcome.num_aggregators = 1;
     answer.welcome.address[0].data = oc_worker_address(state->worker, &length);
     answer.welcome.address[0].length = (uint32_t) length;

@@ -127,6 +127,11 @@ tests_engine_test_engine_faults_SOURCES = tests/engine/test_engine_faults.c $(en
 tests_engine_test_engine_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_faults_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_recovery
+tests_engine_test_engine_recovery_SOURCES = tests/engine/test_engine_recovery.c $(engine_harness)
+tests_engine_test_engine_recovery_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_recovery_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_limits
 tests_engine_test_engine_limits_SOURCES = tests/engine/test_engine_limits.c $(engine_harness)
 tests_engine_test_engine_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

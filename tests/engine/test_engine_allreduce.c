@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "client/state/loss.h"
 #include "tests/engine/harness.h"
 
 #define MAX_BYTES (1u << 20)
@@ -80,7 +81,11 @@ static void body_sizes(rank_t *rank)
             one(rank, 0, pair, count, 0 == (i + pair) % 2);
             operations++;
             payload += sizes[i];
-            copied += sizes[i] <= rank->settings.small_size ? 2 * sizes[i] : 0;
+            if (sizes[i] <= rank->settings.small_size) {
+                copied += 2 * sizes[i];
+            } else if (0 == (i + pair) % 2 && oc_group_is_renewable(rank->groups[0])) {
+                copied += sizes[i]; /* in place */
+            }
             large += sizes[i] > rank->settings.small_size;
         }
     }

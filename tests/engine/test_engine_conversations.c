@@ -141,6 +141,7 @@ static oc_control_t odd_join(void)
                           &message.join.small_bytes, &message.join.leaves, &message.join.leaf};
 
     message.join.reserves = (uint8_t) random_below(3);
+    message.join.epoch = one_in(4) ? odd_number() : 0;
     while (one_in(2)) {
         *fields[random_below(sizeof(fields) / sizeof(fields[0]))] = odd_number();
     }
@@ -188,6 +189,7 @@ static oc_control_t odd_welcome(void)
     message.welcome.version = (uint16_t) odd_number();
     message.welcome.identity = odd_number();
     message.welcome.parent = odd_number();
+    message.welcome.incarnation = odd_number() + UINT64_C(1);
     message.welcome.num_aggregators = (uint16_t) (1 + random_below(3));
     for (unsigned i = 0; i < message.welcome.num_aggregators; i++) {
         message.welcome.address[i] = (oc_bytes_t) {.data = address, .length = sizeof(address)};
@@ -218,6 +220,19 @@ static oc_control_t sight_of(uint64_t token)
     return message;
 }
 
+/* Mostly of servers that nobody knows. */
+static oc_control_t loss_of(void)
+{
+    static const uint8_t text[] = "gone";
+    oc_control_t message = {.type = OC_CONTROL_LOST};
+
+    for (unsigned i = random_below(4); i < 4; i++) {
+        (void) oc_lost_add(&message.loss.servers, odd_number() + UINT64_C(1));
+    }
+    message.loss.text = (oc_bytes_t) {.data = text, .length = random_below(sizeof(text))};
+    return message;
+}
+
 /* Any message that a codec can make, whoever should send it. */
 static oc_control_t any_message(const guilty_t *guilty)
 {
@@ -226,7 +241,7 @@ static oc_control_t any_message(const guilty_t *guilty)
     static const uint8_t release[] = "99.9";
     oc_control_t message;
 
-    switch (random_below(18)) {
+    switch (random_below(19)) {
     case 0:
         message = hello_of(guilty->job, !one_in(4));
         message.hello.process = one_in(3) ? OC_PROCESS_LEAF : odd_number();
@@ -260,6 +275,8 @@ static oc_control_t any_message(const guilty_t *guilty)
         return (oc_control_t) {.type = OC_CONTROL_LOOK, .look = random_below(3)};
     case 17:
         return sight_of(random_below(3));
+    case 18:
+        return loss_of();
     case 6:
     case 7:
         return leave_of(1 + random_below(MAX_GROUPS), random_below(3));

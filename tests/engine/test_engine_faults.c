@@ -371,6 +371,7 @@ static void with_fault(fault_t fault, unsigned num_servers, void (*body)(rank_t 
     snprintf(list, sizeof(list), "%s%s%s", servers[0].address, num_servers > 1 ? "," : "",
              num_servers > 1 ? servers[1].address : "");
     settings = quick_settings(list);
+    settings.recovery = 0;
     snprintf(expected_name, sizeof(expected_name), "%s", servers[num_servers - 1].address);
     ranks_start(&ranks, 3, &settings, body, 40);
     reached = ranks_reach(&ranks, operations);

@@ -461,7 +461,8 @@ static void test_closed_in_use(void **state)
 {
     oc_control_t message, welcome = {.type = OC_CONTROL_WELCOME,
                                      .welcome = {.version = OC_PROTOCOL_VERSION_MAX,
-                                                 .num_aggregators = 1, .identity = 7}};
+                                                 .num_aggregators = 1, .identity = 7,
+                                                 .incarnation = 1}};
     oc_stream_t parent, client;
     own_leaf_t leaf;
     uint16_t port = 0;

@@ -107,7 +107,7 @@ test_strangers() {
     stranger half left 'it left in the middle of a message'
     stranger oversized 'refused: what it sent is not a HELLO' 'not a HELLO of this protocol \(.*limit'
     stranger version 'refused: its messages are of another protocol version' "of another protocol version; this server speaks $versions"
-    stranger hello-version 'refused: it speaks protocol 8 to 10' "it speaks protocol 8 to 10, this server speaks $versions"
+    stranger hello-version 'refused: it speaks protocol 90 to 99' "it speaks protocol 90 to 99, this server speaks $versions"
     stranger silent 'refused: no HELLO came in time' 'no HELLO came in time'
     serves_job after-nonsense
     # a HELLO in good order, but with an address that is none: the end of that job only

@@ -17,7 +17,7 @@ import struct
 import sys
 import time
 
-MAGIC, VERSION, HELLO, REFUSE = b"OCST", 7, 1, 3
+MAGIC, VERSION, HELLO, REFUSE = b"OCST", 8, 1, 3
 CROWD = 200
 
 
@@ -87,7 +87,7 @@ def send(kind, address):
     elif kind == "version":
         peer.sendall(frame(HELLO, b"x" * 100, version=9))
     elif kind == "hello-version":
-        peer.sendall(hello(8, 10))
+        peer.sendall(hello(90, 99))
     elif kind == "address":
         peer.sendall(hello())
     elif kind == "crowd":

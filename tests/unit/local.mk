@@ -19,6 +19,11 @@ tests_unit_test_arithmetic_SOURCES = tests/unit/test_arithmetic.c
 tests_unit_test_arithmetic_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_arithmetic_LDADD = libocreduction.la $(CMOCKA_LIBS) -lm
 
+check_PROGRAMS += tests/unit/test_lost
+tests_unit_test_lost_SOURCES = tests/unit/test_lost.c
+tests_unit_test_lost_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_lost_LDADD = libocprotocol.la libocbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_launcher
 tests_unit_test_launcher_SOURCES = tests/unit/test_launcher.c
 tests_unit_test_launcher_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

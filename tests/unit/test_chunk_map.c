@@ -116,12 +116,59 @@ static void test_more_aggregators_than_chunks(void **state)
     check_shares(shares, sizeof(shares) / sizeof(shares[0]));
 }
 
+/* Some chunks of a vector, whose shares are those of a vector of as many chunks. */
+static void check_list(size_t bytes, uint32_t step, uint64_t sequence)
+{
+    static uint32_t list[MAX_CHUNKS];
+    oc_chunk_map_t whole = oc_chunk_map_make(&division, bytes, CHUNK, 1, sequence), map = whole;
+    uint32_t count = 0, met_here = 0;
+
+    for (uint32_t i = step / 2; i < whole.num_chunks; i += step) {
+        list[count++] = i;
+    }
+    oc_chunk_map_list(&map, list, count);
+    memset(met, 0, sizeof(met));
+    for (unsigned aggregator = 0; aggregator < division.num_lanes; aggregator++) {
+        oc_share_t share = oc_chunk_map_share(&map, 0, aggregator);
+
+        for (uint32_t number = 0; number < share.count; number++) {
+            oc_client_chunk_t chunk = oc_chunk_map_chunk(&map, &share, number);
+
+            assert_int_equal(chunk.number, number);
+            assert_int_equal(chunk.index, list[chunk.place]);
+            assert_int_equal(chunk.offset, (size_t) chunk.index * CHUNK);
+            assert_int_equal(chunk.length, chunk.index + 1 == whole.num_chunks ? bytes - chunk.offset
+                                                                               : CHUNK);
+            met[chunk.index]++;
+            met_here++;
+        }
+    }
+    assert_int_equal(met_here, count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(met[list[i]], 1);
+    }
+}
+
+static void test_list(void **state)
+{
+    static const uint64_t shares[] = {8, 8, 3, 3, 3, 3, 3, 1};
+
+    (void) state;
+    assert_int_equal(oc_division_make(shares, sizeof(shares) / sizeof(shares[0]), &division), OC_OK);
+    for (uint32_t step = 1; step < 40; step += 3) {
+        check_list((size_t) 100 * CHUNK, step, step);
+        check_list((size_t) 2999 * CHUNK + 4, step, 1000003);
+    }
+    oc_division_free(&division);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal),
         cmocka_unit_test(test_unequal),
         cmocka_unit_test(test_more_aggregators_than_chunks),
+        cmocka_unit_test(test_list),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,8 @@ static const uint16_t all_types[] = {
     OC_CONTROL_HELLO, OC_CONTROL_WELCOME, OC_CONTROL_REFUSE, OC_CONTROL_JOIN, OC_CONTROL_JOINED,
     OC_CONTROL_LEAVE, OC_CONTROL_PING, OC_CONTROL_PONG, OC_CONTROL_GROUP_ERROR,
     OC_CONTROL_JOB_ERROR, OC_CONTROL_DRAIN, OC_CONTROL_BYE, OC_CONTROL_ROUTE, OC_CONTROL_RETIRE,
-    OC_CONTROL_QUERY, OC_CONTROL_STATUS, OC_CONTROL_WATCH, OC_CONTROL_LOOK, OC_CONTROL_SIGHT};
+    OC_CONTROL_QUERY, OC_CONTROL_STATUS, OC_CONTROL_WATCH, OC_CONTROL_LOOK, OC_CONTROL_SIGHT,
+    OC_CONTROL_LOST};
 
 #define NUM_TYPES (sizeof(all_types) / sizeof(all_types[0]))
 
@@ -74,6 +75,7 @@ static void fill_welcome(oc_welcome_t *welcome)
     welcome->version = 1;
     welcome->identity = 0x0f1e2d3c4b5a6978ull;
     welcome->parent = 0x8796a5b4c3d2e1f0ull;
+    welcome->incarnation = 0x123456789abcdef0ull;
     welcome->num_aggregators = 3;
     for (uint32_t i = 0; i < 3; i++) {
         welcome->address[i] = bytes_of(i, 20 + i);
@@ -110,7 +112,8 @@ static oc_control_t *make(uint16_t type)
         message.join = (oc_join_t) {.group = 0x1122334455667788ull, .num_ranks = 300, .rank = 299,
                                     .reply_handle = 0xabcde, .first_aggregator = 17,
                                     .chunk_bytes = 65536, .window = 9,
-                                    .small_bytes = 12345, .reserves = 1,
+                                    .small_bytes = 12345, .reserves = 1, 
+                                    .epoch = 0x99887766554433ull,
                                     .leaves = 200, .leaf = 199};
         break;
     case OC_CONTROL_JOINED:
@@ -142,6 +145,11 @@ static oc_control_t *make(uint16_t type)
     case OC_CONTROL_SIGHT:
         message.sight = (oc_sight_t) {.token = 0xf1e2d3c4b5a69788ull, .view = OC_VIEW_FLOODED,
                                       .text = bytes_of(11, 19)};
+        break;
+    case OC_CONTROL_LOST:
+        message.loss = (oc_loss_t) {.servers = {.count = 3, .servers = {5, 0x1122334455667788ull,
+                                                                        UINT64_MAX}},
+                                    .text = bytes_of(13, 17)};
         break;
     case OC_CONTROL_QUERY:
     case OC_CONTROL_BYE:
@@ -181,6 +189,7 @@ static void assert_same_welcome(const oc_welcome_t *a, const oc_welcome_t *b)
     assert_int_equal(a->version, b->version);
     assert_true(a->identity == b->identity);
     assert_true(a->parent == b->parent);
+    assert_true(a->incarnation == b->incarnation);
     assert_int_equal(a->num_aggregators, b->num_aggregators);
     for (unsigned i = 0; i < a->num_aggregators; i++) {
         assert_same_bytes(&a->address[i], &b->address[i]);
@@ -199,6 +208,7 @@ static void assert_same_join(const oc_join_t *a, const oc_join_t *b)
     assert_int_equal(a->window, b->window);
     assert_int_equal(a->small_bytes, b->small_bytes);
     assert_int_equal(a->reserves, b->reserves);
+    assert_true(a->epoch == b->epoch);
     assert_int_equal(a->leaves, b->leaves);
     assert_int_equal(a->leaf, b->leaf);
 }
@@ -272,6 +282,12 @@ static void assert_same(const oc_control_t *a, const oc_control_t *b)
     case OC_CONTROL_SIGHT:
         assert_same_sight(&a->sight, &b->sight);
         break;
+    case OC_CONTROL_LOST:
+        assert_int_equal(a->loss.servers.count, b->loss.servers.count);
+        assert_memory_equal(a->loss.servers.servers, b->loss.servers.servers,
+                            a->loss.servers.count * sizeof(a->loss.servers.servers[0]));
+        assert_same_bytes(&a->loss.text, &b->loss.text);
+        break;
     case OC_CONTROL_QUERY:
     case OC_CONTROL_BYE:
         break;
@@ -331,6 +347,27 @@ static void test_round_trip(void **state)
         assert_int_equal(decode(length, &got), length);
         assert_same(message, &got);
     }
+}
+
+/* Servers that are lost: some, and in order. */
+static void test_loss(void **state)
+{
+    oc_control_t message = *make(OC_CONTROL_LOST);
+
+    (void) state;
+    message.loss.servers.servers[1] = message.loss.servers.servers[0];
+    assert_int_equal(judge(&message), OC_ERR_INVALID);
+    message.loss.servers.servers[0] = 0;
+    assert_int_equal(judge(&message), OC_ERR_INVALID);
+    message.loss.servers.count = 0;
+    assert_int_equal(judge(&message), OC_ERR_INVALID);
+    message.loss.servers = (oc_lost_t) {.count = OC_MAX_LOST};
+    for (unsigned i = 0; i < OC_MAX_LOST; i++) {
+        message.loss.servers.servers[i] = i + 1;
+    }
+    assert_true(judge(&message) > 0);
+    buffer[OC_FRAME_SIZE] = OC_MAX_LOST + 1;
+    assert_int_equal(decode(OC_FRAME_SIZE + 2 + 8 * OC_MAX_LOST + 4 + 17, &message), OC_ERR_INVALID);
 }
 
 /* The frame is what the header file draws, so that other programs can speak it. */
@@ -433,7 +470,7 @@ static void test_type(void **state)
             assert_int_equal(decode(length, &got), OC_ERR_INVALID);
         }
     }
-    for (unsigned type = 0; type < 300; type += 0 == type ? OC_CONTROL_SIGHT + 1 : 1) {
+    for (unsigned type = 0; type < 300; type += 0 == type ? OC_CONTROL_LOST + 1 : 1) {
         oc_control_t wrong = {.type = (uint16_t) type};
 
         assert_int_equal(oc_control_encode(&wrong, buffer, sizeof(buffer)), 0);
@@ -734,6 +771,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_loss),
         cmocka_unit_test(test_frame),
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_body_too_short),

@@ -268,7 +268,7 @@ static void test_scopes(void **state)
     } expected[] = {
         {OC_SCOPE_FIRST, "priority mode max_ranks multicast multicast_min_size "},
         {OC_SCOPE_MEANING, "servers rules "},
-        {OC_SCOPE_SERVERS, "peer_aggregation reproducible reduce_scatter_beside small_size chunk_size window "},
+        {OC_SCOPE_SERVERS, "peer_aggregation reproducible recovery reduce_scatter_beside small_size chunk_size window "},
         {OC_SCOPE_MULTICAST, "multicast_address multicast_port multicast_receiver multicast_groups multicast_senders "
                              "multicast_window "},
     };

@@ -48,6 +48,7 @@ static oc_control_t *large_message(unsigned num_aggregators)
     memset(&message, 0, sizeof(message));
     message.type = OC_CONTROL_WELCOME;
     message.welcome.version = 1;
+    message.welcome.incarnation = 1;
     message.welcome.num_aggregators = (uint16_t) num_aggregators;
     for (unsigned i = 0; i < num_aggregators; i++) {
         message.welcome.address[i] = (oc_bytes_t) {.data = address, .length = sizeof(address)};

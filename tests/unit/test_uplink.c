@@ -235,6 +235,7 @@ static void say_welcome(uint16_t version)
     oc_control_t message = {.type = OC_CONTROL_WELCOME};
 
     message.welcome.version = version;
+    message.welcome.incarnation = 1;
     message.welcome.num_aggregators = 1;
     message.welcome.address[0] = (oc_bytes_t) {.data = (const uint8_t *) "worker", .length = 6};
     say(&message);

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From one epoch to the next. */
+#include "client/recovery/recovery.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "client/collective/supply.h"
+#include "client/recovery/renewal.h"
+#include "client/servers/connection.h"
+#include "client/servers/lanes.h"
+#include "client/servers/network.h"
+#include "client/state/collapse.h"
+#include "client/state/loss.h"
+
+static bool is_lost(const oc_connection_t *connection)
+{
+    return OC_UPLINK_DEAD == connection->uplink.state
+           || oc_lost_has(&connection->client->lost, connection->incarnation);
+}
+
+static bool is_live(const oc_group_t *group)
+{
+    return OC_SERVICE_AGGREGATION == group->params.service && OC_GROUP_LIVE == group->state;
+}
+
+/* ---- whether it can be borne ---- */
+
+static bool has_server_left(const oc_group_t *group)
+{
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        if (!is_lost(group->servers->links[i].connection)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool can_suspend(const oc_group_t *group)
+{
+    oc_collective_t *running;
+
+    DL_FOREACH (group->running, running) {
+        const oc_allreduce_t *allreduce = oc_allreduce_of(running);
+
+        if (running->bound || OC_OK != running->status || NULL == allreduce->algorithm
+            || NULL == allreduce->algorithm->suspend) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool oc_recovery_can_begin(const oc_client_t *client)
+{
+    oc_group_t *group;
+
+    DL_FOREACH (client->groups, group) {
+        if (is_live(group)
+            && (!oc_group_is_renewable(group) || !has_server_left(group) || !can_suspend(group))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the end of an epoch ---- */
+
+static void leave_servers(oc_client_t *client)
+{
+    oc_connection_t *connection, *next;
+
+    DL_FOREACH_SAFE (client->connections, connection, next) {
+        oc_connection_pause(connection);
+        if (0 == connection->users) {
+            oc_connection_close(connection, NULL);
+        }
+    }
+}
+
+/* The engine's own collectives end with the epoch: what waits for them waits for the next ones. */
+static void release_holds(oc_group_t *group)
+{
+    oc_collective_t *running;
+
+    DL_FOREACH (group->running, running) {
+        oc_supply_t *supply = oc_allreduce_of(running)->supply;
+
+        if (NULL != supply && NULL != supply->of) {
+            supply->of->waiting--;
+            supply->of = NULL;
+        }
+    }
+}
+
+/* What has nothing under way is not suspended by its last transfer. */
+static void suspend_idle(oc_group_t *group)
+{
+    oc_collective_t *running;
+
+    DL_FOREACH (group->running, running) {
+        oc_allreduce_t *allreduce = oc_allreduce_of(running);
+
+        if (0 == allreduce->waiting) {
+            allreduce->algorithm->suspend(allreduce);
+        }
+    }
+}
+
+static void end_transfers(oc_client_t *client)
+{
+    oc_group_t *group;
+
+    DL_FOREACH (client->groups, group) {
+        if (is_live(group)) {
+            oc_renewal_stop(group);
+            release_holds(group);
+            suspend_idle(group);
+        }
+    }
+    client->suspending = true;
+    leave_servers(client);
+    oc_client_close_worker(client);
+    client->suspending = false;
+}
+
+static void drop_links(oc_group_t *group)
+{
+    oc_group_servers_t *servers = group->servers;
+    unsigned left = 0;
+
+    for (unsigned i = 0; i < servers->num_links; i++) {
+        oc_link_t *link = &servers->links[i];
+
+        if (!is_lost(link->connection)) {
+            servers->links[left++] = *link;
+            continue;
+        }
+        free(link->teams);
+        if (0 == --link->connection->users) {
+            oc_connection_close(link->connection, NULL);
+        }
+    }
+    servers->num_links = left;
+    oc_lanes_free(group);
+}
+
+/* ---- the next one ---- */
+
+static void report_loss(oc_client_t *client)
+{
+    client->config.counters->recoveries++;
+    if (0 == client->config.process) {
+        oc_warn("%s; the job goes on without it", client->loss_reason);
+    } else {
+        oc_info("%s; the job goes on without it", client->loss_reason);
+    }
+}
+
+void oc_recovery_begin(oc_client_t *client)
+{
+    char error[OC_REASON_SIZE];
+    oc_group_t *group;
+
+    client->losing = false;
+    report_loss(client);
+    end_transfers(client);
+    client->renewed = oc_clock_ns();
+    DL_FOREACH (client->groups, group) {
+        if (!is_live(group)) {
+            continue;
+        }
+        drop_links(group);
+        if (!oc_renewal_begin(group)) {
+            oc_client_collapse(client, OC_ERR_NO_MEMORY, "out of memory");
+            return;
+        }
+    }
+    /* they are greeted with its address */
+    if (NULL != client->connections
+        && OC_OK != oc_client_worker(client, error, sizeof(error))) {
+        oc_client_collapse(client, OC_ERR_SYSTEM, "%s", error);
+    }
+}
+
+void oc_recovery_progress(oc_client_t *client)
+{
+    oc_group_t *group;
+
+    if (0 == client->renewals) {
+        return;
+    }
+    DL_FOREACH (client->groups, group) {
+        if (NULL != group->servers && NULL != group->servers->renewal && !client->losing
+            && OC_OK == client->collapse) {
+            oc_renewal_progress(group);
+        }
+    }
+}

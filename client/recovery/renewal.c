@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of a renewal. */
+#include "client/recovery/renewal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "client/collective/collective.h"
+#include "client/recovery/resuming.h"
+#include "client/recovery/settling.h"
+#include "client/servers/connection.h"
+#include "client/servers/lanes.h"
+#include "client/servers/membership.h"
+#include "client/state/collapse.h"
+#include "client/state/loss.h"
+
+/* The engine's own collectives were of the epoch before. */
+static void drop_inner(oc_group_t *group)
+{
+    oc_collective_t *running, *next;
+
+    DL_FOREACH_SAFE (group->running, running, next) {
+        if (NULL != running->inner) {
+            DL_DELETE(group->running, running);
+            group->num_running--;
+            (void) running->ops->end(running, OC_ERR_CANCELED);
+            oc_collective_free(group->client, running);
+        }
+    }
+}
+
+static void renewal_clear(oc_renewal_t *renewal)
+{
+    oc_readiness_end(renewal->readiness);
+    free(renewal->vector);
+    free(renewal->states);
+    free(renewal->chunks);
+    free(renewal->sources);
+    *renewal = (oc_renewal_t) {.step = OC_RENEWAL_CONNECT};
+}
+
+void oc_renewal_stop(oc_group_t *group)
+{
+    oc_renewal_t *renewal = group->servers->renewal;
+
+    if (NULL != renewal) {
+        oc_readiness_end(renewal->readiness);
+        renewal->readiness = NULL;
+    }
+}
+
+/* Who leaves the group before it joins again has nothing to say. */
+static void forget_memberships(oc_group_servers_t *servers)
+{
+    for (unsigned i = 0; i < servers->num_links; i++) {
+        for (unsigned t = 0; NULL != servers->links[i].teams && t < servers->teams.own; t++) {
+            servers->links[i].teams[t] = (oc_membership_t) {.asked = false};
+        }
+    }
+}
+
+bool oc_renewal_begin(oc_group_t *group)
+{
+    oc_group_servers_t *servers = group->servers;
+    oc_client_t *client = group->client;
+
+    drop_inner(group);
+    if (NULL == servers->renewal) {
+        servers->renewal = calloc(1, sizeof(*servers->renewal));
+        if (NULL == servers->renewal) {
+            return false;
+        }
+        client->renewals++;
+        atomic_fetch_add(&client->pending, 1);
+    }
+    renewal_clear(servers->renewal);
+    servers->renewal->looked = client->now;
+    servers->id = servers->first_id ^ oc_lost_epoch(&client->lost);
+    servers->numbering = (oc_numbering_t) {.first = 0};
+    forget_memberships(servers);
+    return true;
+}
+
+void oc_renewal_drop(oc_group_t *group)
+{
+    oc_renewal_t *renewal = NULL != group->servers ? group->servers->renewal : NULL;
+
+    if (NULL == renewal) {
+        return;
+    }
+    group->servers->renewal = NULL;
+    renewal_clear(renewal);
+    free(renewal);
+    group->client->renewals--;
+    atomic_fetch_sub(&group->client->pending, 1);
+}
+
+/* A server that cannot be reached any more, or says no, or nothing, is lost as well. */
+static void lose(oc_group_t *group, oc_connection_t *connection, const char *why)
+{
+    char reason[OC_REASON_SIZE];
+
+    snprintf(reason, sizeof(reason), "server %.200s %s", connection->name, why);
+    if (!oc_loss_notice(connection, OC_ERR_UNREACHABLE, reason)) {
+        oc_client_collapse(group->client, OC_ERR_UNREACHABLE, "%s", reason);
+    }
+}
+
+/* NULL: none is. */
+static oc_connection_t *find_dead(const oc_group_t *group)
+{
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        oc_connection_t *connection = group->servers->links[i].connection;
+
+        if (OC_UPLINK_DEAD == connection->uplink.state) {
+            return connection;
+        }
+    }
+    return NULL;
+}
+
+/* The link that is waited for; NULL: all have done their part. */
+static const oc_link_t *renewal_wait(oc_group_t *group)
+{
+    oc_client_t *client = group->client;
+    oc_renewal_t *renewal = group->servers->renewal;
+    uint64_t elapsed = client->now - renewal->looked;
+    uint64_t timeout = (uint64_t) client->config.settings->connect_timeout * OC_SECOND;
+    const oc_link_t *slow = oc_membership_slow(group, renewal->readiness);
+    oc_connection_t *dead = find_dead(group);
+
+    renewal->looked = client->now;
+    renewal->quiet += elapsed < OC_MAX_QUIET_STEP ? elapsed : OC_MAX_QUIET_STEP;
+    if (NULL != dead) {
+        lose(group, dead, "cannot be reached again");
+    } else if (NULL != slow && !oc_membership_joined(group, slow) && renewal->quiet > timeout) {
+        /* it waits for other ranks if it has answered, as MPI does */
+        lose(group, slow->connection, "does not answer again");
+    }
+    return slow;
+}
+
+static void join(oc_group_t *group)
+{
+    oc_renewal_t *renewal = group->servers->renewal;
+
+    renewal->quiet = 0;
+    renewal->readiness = oc_membership_join(group);
+    if (NULL == renewal->readiness) {
+        oc_client_collapse(group->client, OC_ERR_NO_MEMORY, "out of memory");
+        return;
+    }
+    renewal->step = OC_RENEWAL_JOIN;
+}
+
+static void begin_rounds(oc_group_t *group)
+{
+    oc_renewal_t *renewal = group->servers->renewal;
+
+    if (OC_OK != oc_lanes_make(group)) {
+        oc_client_collapse(group->client, OC_ERR_NO_MEMORY, "out of memory");
+        return;
+    }
+    oc_lanes_describe(group, group->way, sizeof(group->way));
+    renewal->step = OC_RENEWAL_RANGE;
+    oc_settling_ask(group);
+}
+
+static void go_on(oc_group_t *group)
+{
+    oc_debug("\"%s\" goes on: %s", group->name, group->way);
+    oc_resume(group);
+    oc_renewal_drop(group);
+    oc_group_start_queued(group);
+}
+
+static void take_answer(oc_group_t *group)
+{
+    oc_renewal_t *renewal = group->servers->renewal;
+
+    renewal->answered = false;
+    oc_settling_hear(group);
+    while (OC_OK == group->client->collapse && OC_RENEWAL_SETTLED != renewal->step
+           && !oc_settling_ask(group)) {
+        renewal->step++;
+    }
+    if (OC_OK == group->client->collapse && OC_RENEWAL_SETTLED == renewal->step) {
+        go_on(group);
+    }
+}
+
+void oc_renewal_progress(oc_group_t *group)
+{
+    oc_renewal_t *renewal = group->servers->renewal;
+
+    if (renewal->step <= OC_RENEWAL_JOIN) {
+        if (NULL != renewal_wait(group) || group->client->losing) {
+            return;
+        }
+        if (OC_RENEWAL_CONNECT == renewal->step) {
+            join(group);
+        } else {
+            begin_rounds(group);
+        }
+    } else if (renewal->answered) {
+        take_answer(group);
+    }
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is noted of lost servers. */
+#include "client/state/loss.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "client/state/collapse.h"
+
+static void loss_note(oc_client_t *client, oc_status_t status, const char *reason)
+{
+    if (!client->losing) {
+        client->losing = true;
+        client->loss_status = status;
+        snprintf(client->loss_reason, sizeof(client->loss_reason), "%s", reason);
+    }
+}
+
+bool oc_loss_notice(oc_connection_t *connection, oc_status_t status, const char *reason)
+{
+    oc_client_t *client = connection->client;
+
+    /* a rank whose server is gone has died */
+    if (!client->config.settings->recovery || connection->of_rank || 0 == connection->incarnation
+        || 0 != connection->parent) {
+        return false;
+    }
+    if (oc_lost_has(&client->lost, connection->incarnation)) {
+        return true;
+    }
+    if (!oc_lost_add(&client->lost, connection->incarnation)) {
+        return false;
+    }
+    loss_note(client, status, reason);
+    return true;
+}
+
+oc_control_t oc_loss_words(const oc_client_t *client)
+{
+    oc_control_t words = {.type = OC_CONTROL_LOST};
+
+    words.loss.servers = client->lost;
+    words.loss.text = (oc_bytes_t) {
+        .data = (const uint8_t *) client->loss_reason,
+        .length = (uint32_t) strnlen(client->loss_reason, OC_MAX_TEXT)};
+    return words;
+}
+
+void oc_loss_hear(oc_client_t *client, const oc_loss_t *loss)
+{
+    char text[OC_MAX_TEXT + 1];
+
+    if (oc_lost_covers(&client->lost, &loss->servers)) {
+        return;
+    }
+    oc_control_text(&loss->text, text, sizeof(text));
+    if (!client->config.settings->recovery || !oc_lost_join(&client->lost, &loss->servers)) {
+        oc_client_collapse(client, OC_ERR_UNREACHABLE, "%s", text);
+        return;
+    }
+    loss_note(client, OC_ERR_UNREACHABLE, text);
+}
+
+bool oc_group_is_renewable(const oc_group_t *group)
+{
+    const oc_group_servers_t *servers = group->servers;
+
+    return NULL != servers && group->client->config.settings->recovery && NULL == group->node
+           && 0 == servers->branch.parent && 0 == servers->branch.leaves
+           && servers->num_links > 1 && servers->num_links > servers->num_peers;
+}

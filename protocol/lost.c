@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sets of lost servers. */
+#include "protocol/lost.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* Ids of groups have the number of a team in the low bits, which every epoch leaves alone. */
+#define TEAM_BITS 16
+
+static unsigned lost_place_of(const oc_lost_t *lost, uint64_t server)
+{
+    unsigned i = 0;
+
+    while (i < lost->count && lost->servers[i] < server) {
+        i++;
+    }
+    return i;
+}
+
+bool oc_lost_has(const oc_lost_t *lost, uint64_t server)
+{
+    unsigned i = lost_place_of(lost, server);
+
+    return i < lost->count && server == lost->servers[i];
+}
+
+bool oc_lost_add(oc_lost_t *lost, uint64_t server)
+{
+    unsigned i = lost_place_of(lost, server);
+
+    if (i < lost->count && server == lost->servers[i]) {
+        return true;
+    }
+    if (OC_MAX_LOST == lost->count) {
+        return false;
+    }
+    memmove(&lost->servers[i + 1], &lost->servers[i], (lost->count - i) * sizeof(lost->servers[0]));
+    lost->servers[i] = server;
+    lost->count++;
+    return true;
+}
+
+bool oc_lost_join(oc_lost_t *lost, const oc_lost_t *others)
+{
+    oc_lost_t both = *lost;
+
+    for (unsigned i = 0; i < others->count; i++) {
+        if (!oc_lost_add(&both, others->servers[i])) {
+            return false;
+        }
+    }
+    *lost = both;
+    return true;
+}
+
+bool oc_lost_covers(const oc_lost_t *lost, const oc_lost_t *others)
+{
+    for (unsigned i = 0; i < others->count; i++) {
+        if (!oc_lost_has(lost, others->servers[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint64_t oc_lost_epoch(const oc_lost_t *lost)
+{
+    uint64_t hash;
+
+    if (0 == lost->count) {
+        return 0;
+    }
+    hash = oc_hash(OC_HASH_START, lost->servers, lost->count * sizeof(lost->servers[0]));
+    return hash >> TEAM_BITS << TEAM_BITS;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduces vectors of all sizes, in place and not, one at a time and several at once, while servers die, and checks each
+ * element against what a fold in the order of the ranks gives, bit by bit.
+ *
+ * usage: recovery NAME=VALUE...
+ *   seconds=S    how long to loop (default 5)
+ *   most=N       elements of the largest vector (default 200000)
+ *   seed=N       of what comes after what
+ *   pause=S      a rank sleeps so long outside of MPI now and then
+ *
+ * Each rank prints "rank R: begins at TIME", and "rank R: error after N operations at TIME: TEXT" or
+ * "rank R: N operations, O offloaded, V recoveries, longest S s".
+ */
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "offered.h"
+#include "options.h"
+#include "pvars.h"
+#include "tell.h"
+
+#define MOST_AT_ONCE 6
+
+typedef struct {
+    double seconds, pause;
+    int most, seed;
+} options_t;
+
+/* One operation, of floats: their sums tell in which order they were added. */
+typedef struct {
+    int count, number;
+    bool in_place;
+    float *send, *recv;
+    MPI_Request request;
+} operation_t;
+
+static int rank, size;
+static uint32_t state;
+static double longest;
+
+static uint32_t draw(uint32_t below)
+{
+    state = state * 1664525u + 1013904223u;
+    return (uint32_t) (((uint64_t) state * below) >> 32);
+}
+
+static float element(int of, int number, int i)
+{
+    uint32_t x = (uint32_t) of * 2654435761u ^ (uint32_t) number * 40503u ^ (uint32_t) i * 2246822519u;
+
+    x ^= x >> 15;
+    x *= 2246822519u;
+    x ^= x >> 13;
+    return ((float) (x % 20000) - 10000) / 7.0f;
+}
+
+static void make(operation_t *o, const options_t *options, int number)
+{
+    o->number = number;
+    o->count = 0 == draw(3) ? 1 + (int) draw((uint32_t) options->most) : 1 + (int) draw(300);
+    o->in_place = 0 == draw(2);
+    o->send = must(malloc((size_t) o->count * sizeof(float)));
+    o->recv = must(malloc((size_t) o->count * sizeof(float)));
+    for (int i = 0; i < o->count; i++) {
+        o->send[i] = o->recv[i] = element(rank, number, i);
+    }
+}
+
+static const void *send_of(const operation_t *o)
+{
+    return o->in_place ? MPI_IN_PLACE : o->send;
+}
+
+static void check(const operation_t *o)
+{
+    for (int i = 0; i < o->count; i++) {
+        float sum = element(0, o->number, i);
+
+        for (int r = 1; r < size; r++) {
+            sum += element(r, o->number, i);
+        }
+        if (0 != memcmp(&sum, &o->recv[i], sizeof(sum))) {
+            wrong("operation %d of %d elements%s: element %d is %a instead of %a", o->number, o->count,
+                  o->in_place ? " in place" : "", i, (double) o->recv[i], (double) sum);
+            return;
+        }
+    }
+}
+
+static void finish(operation_t *o, bool fine)
+{
+    if (fine) {
+        check(o);
+    }
+    free(o->send);
+    free(o->recv);
+}
+
+static int one(const options_t *options, int *number)
+{
+    operation_t o;
+    int rc;
+
+    make(&o, options, (*number)++);
+    rc = MPI_Allreduce(send_of(&o), o.recv, o.count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    finish(&o, MPI_SUCCESS == rc);
+    return rc;
+}
+
+static int several(const options_t *options, int *number)
+{
+    operation_t o[MOST_AT_ONCE];
+    int count = 2 + (int) draw(MOST_AT_ONCE - 1), rc = MPI_SUCCESS;
+
+    for (int i = 0; i < count; i++) {
+        o[i].request = MPI_REQUEST_NULL;
+        make(&o[i], options, (*number)++);
+        if (MPI_SUCCESS == rc) {
+            rc = MPI_Iallreduce(send_of(&o[i]), o[i].recv, o[i].count, MPI_FLOAT, MPI_SUM,
+                                MPI_COMM_WORLD, &o[i].request);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        int waited = MPI_Wait(&o[i].request, MPI_STATUS_IGNORE);
+
+        rc = MPI_SUCCESS == rc ? waited : rc;
+        finish(&o[i], MPI_SUCCESS == rc);
+    }
+    return rc;
+}
+
+/* Rank 0 says to all when it is over. */
+static int ask_to_stop(const options_t *options, double begin, int *stop)
+{
+    int own = 0 == rank && wall_time() > begin + options->seconds;
+
+    return MPI_Allreduce(&own, stop, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+}
+
+static int turn(const options_t *options, double begin, int *number, int *stop)
+{
+    bool at_once = 0 == draw(2), sleeps = options->pause > 0 && 0 == draw(8);
+    int sleeper = (int) draw((uint32_t) size), rc;
+    double since;
+
+    if (sleeps && sleeper == rank) {
+        usleep((useconds_t) (options->pause * 1e6));
+    }
+    since = wall_time();
+    rc = at_once ? several(options, number) : one(options, number);
+    if (MPI_SUCCESS == rc) {
+        rc = ask_to_stop(options, begin, stop);
+    }
+    longest = wall_time() - since > longest ? wall_time() - since : longest;
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    options_t o = {.seconds = 5, .most = 200000, .seed = 1};
+    const option_t options[] = {OPTION_SECONDS(o, seconds), OPTION_SECONDS(o, pause),
+                                OPTION_NUMBER(o, most), OPTION_NUMBER(o, seed), OPTIONS_END};
+    int number = 0, stop = 0, rc = MPI_SUCCESS, status;
+    double begin;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    options_read(argc, argv, options);
+    state = (uint32_t) o.seed;
+    meet_first(MPI_COMM_WORLD);
+    tell("begins");
+    begin = wall_time();
+    while (!stop && MPI_SUCCESS == rc) {
+        rc = turn(&o, begin, &number, &stop);
+    }
+    if (MPI_SUCCESS != rc) {
+        tell_error(rc, number);
+    } else {
+        printf("rank %d: %d operations, %llu offloaded, %llu recoveries, longest %.3f s\n", rank, number,
+               pvar_read("allreduce_offloaded"), pvar_read("recoveries"), longest);
+        fflush(stdout);
+    }
+    pvars_end();
+    status = conclude("recovery");
+    MPI_Finalize();
+    return MPI_SUCCESS == rc ? status : EXIT_FAILURE;
+}

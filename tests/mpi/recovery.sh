@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the tests of jobs that lose a server and go on: it is killed, or stands still, at any moment.
+# usage: recovery.sh [TEST...] | --list; without arguments all of the list below
+# Test: default 180 parts
+set -eu
+
+all_tests=(kill kill_data_process stop two)
+if [ "${1:-}" = --list ]; then
+    echo "${all_tests[*]}"
+    exit 0
+fi
+
+# shellcheck source=tests/mpi/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+begin_mpi_test recovery
+compile recovery
+TIME_LIMIT=${TIME_LIMIT:-60}
+
+# start_servers COUNT: sets pids and addresses.
+start_servers() {
+    pids=() list=
+    local i
+
+    for ((i = 0; i < $1; i++)); do
+        start_server --aggregators 2
+        pids+=("$server_pid")
+        list+=${list:+,}$server_address
+    done
+}
+
+# run_and_lose NAME SIGNAL WHO DELAY VICTIM...: a job with three servers loses some of them, after DELAY seconds each.
+run_and_lose() {
+    local name=$1 signal=$2 who=$3 delay=$4 victim pid lost=0 status=0
+
+    shift 4
+    start_servers 3
+    start_job "$name" 4 "$list" heartbeat_timeout=2 recovery=on recovery seconds=6 "seed=$RANDOM" pause=0.02
+    wait_until 20 has_line "$tmp/$name.log" 'rank 3: begins' || not_ok "$name: no job" "$tmp/$name.log"
+    # what begins before that has the bits of others
+    wait_until 20 has_line "$tmp/$name.log" 'communicator .* 6 aggregators on 3 servers' ||
+        not_ok "$name: nothing is offloaded" "$tmp/$name.log"
+    for victim in "$@"; do
+        sleep "$delay"
+        pid=${pids[victim]}
+        [ "$who" = supervisor ] || pid=$(children_of "$pid")
+        # shellcheck disable=SC2086 # a list
+        kill "-$signal" $pid
+        lost=$((lost + 1))
+    done
+    wait_until 40 eval "! is_alive $job_pid" || not_ok "$name: the job hangs" "$tmp/$name.log"
+    wait "$job_pid" || status=$?
+    [ "$status" -eq 0 ] || not_ok "$name: the job ended with status $status" "$tmp/$name.log"
+    ! grep -q '^not ok' "$tmp/$name.log" || not_ok "$name: wrong results" "$tmp/$name.log"
+    [ "$(grep -c "^rank [0-3]: .* offloaded, $lost recoveries" "$tmp/$name.log")" -eq 4 ] ||
+        not_ok "$name: not all ranks went on after $lost losses" "$tmp/$name.log"
+    ! grep -q '^rank [0-3]: .* 0 offloaded' "$tmp/$name.log" || not_ok "$name: nothing was offloaded" "$tmp/$name.log"
+    for pid in "${pids[@]}"; do
+        end_process "$pid"
+    done
+}
+
+test_kill() { run_and_lose kill KILL supervisor 1.37 1; }
+test_kill_data_process() { run_and_lose data KILL data_process 1.61 0; }
+test_stop() { run_and_lose stop STOP supervisor 1.29 2; }
+test_two() { run_and_lose two KILL supervisor 1.13 2 0; }
+
+[ $# -gt 0 ] || set -- "${all_tests[@]}"
+for test in "$@"; do
+    [[ " ${all_tests[*]} " == *" $test "* ]] || not_ok "no test '$test'; there are: ${all_tests[*]}"
+done
+for test in "$@"; do
+    test_name=recovery/$test
+    begin=$SECONDS
+    "test_$test"
+    [ $# -eq 1 ] || echo "ok $test_name ($((SECONDS - begin)) s)"
+done
+echo "ok recovery: $*"
