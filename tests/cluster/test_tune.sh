@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that mode auto offloads exactly the sizes that optcast-tune has found, where it has found them.
-# Test: default 300 alone
+# Test: all 300 alone
 set -eu
 
 # shellcheck source=tests/cluster/lib.sh

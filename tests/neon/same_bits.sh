@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that NEON kernels are vector code, and give the same bits as those of this machine.
-# Test: default 300
+# Test: all 300
 set -eu
 
 test_name=same_bits
