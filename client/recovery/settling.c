@@ -137,6 +137,17 @@ static void *round_vector(oc_group_t *group, size_t bytes)
     return vector;
 }
 
+/* The engine's own do not count. */
+static uint64_t first_open(const oc_group_t *group)
+{
+    const oc_collective_t *running = group->running;
+
+    while (NULL != running && NULL != running->inner) {
+        running = running->next;
+    }
+    return NULL != running ? ((const oc_allreduce_t *) running)->number : group->servers->next_sequence;
+}
+
 static bool ask_range(oc_group_t *group)
 {
     const oc_group_servers_t *servers = group->servers;
@@ -145,13 +156,20 @@ static bool ask_range(oc_group_t *group)
     if (NULL == places) {
         return false;
     }
-    places[AT_FIRST] = (int64_t) (NULL != group->running
-                                      ? oc_allreduce_of(group->running)->number
-                                      : servers->next_sequence);
+    places[AT_FIRST] = (int64_t) first_open(group);
     places[AT_END] = -(int64_t) servers->next_sequence;
     places[AT_CHUNK] = servers->renewal->readiness->chunk_bytes;
     begin_round(group, places, NUM_PLACES, OC_OP_MIN, OC_TYPE_INT64);
     return true;
+}
+
+/* Minima of what this rank has said, too. */
+static bool range_is_plausible(const oc_group_t *group, const int64_t *places)
+{
+    return places[AT_FIRST] >= 0 && (uint64_t) places[AT_FIRST] <= first_open(group)
+           && places[AT_END] <= -(int64_t) group->servers->next_sequence
+           && places[AT_CHUNK] >= OC_MIN_CHUNK
+           && places[AT_CHUNK] <= group->servers->renewal->readiness->chunk_bytes;
 }
 
 static void hear_range(oc_group_t *group)
@@ -159,6 +177,11 @@ static void hear_range(oc_group_t *group)
     oc_renewal_t *renewal = group->servers->renewal;
     const int64_t *places = renewal->vector;
 
+    if (!range_is_plausible(group, places)) {
+        oc_client_collapse(group->client, OC_ERR_INVALID, "%s; what its ranks have settled after that makes "
+                           "no sense", group->client->loss_reason);
+        return;
+    }
     renewal->first = (uint64_t) places[AT_FIRST];
     renewal->end = (uint64_t) -places[AT_END];
     group->servers->chunk_bytes = (size_t) places[AT_CHUNK];
