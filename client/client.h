@@ -236,7 +236,8 @@ oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params
 
 /*
  * All collectives of the group should have finished; otherwise nobody is called back, and what it has is
- * freed with the client. Does not wait for peers.
+ * freed with the client. Does not wait for peers; if the group can go on after the loss of a server, progress
+ * goes on until all ranks have destroyed it.
  */
 void oc_group_destroy(oc_group_t *group);
 

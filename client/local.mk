@@ -26,6 +26,7 @@ libocclient_la_SOURCES = \
 	client/group/cast.h client/group/cast.c \
 	client/group/cast_group.h client/group/cast_group.c \
 	client/group/group.h client/group/group.c \
+	client/group/parting.h client/group/parting.c \
 	client/group/place.h client/group/place.c \
 	client/group/quiet.h client/group/quiet.c \
 	client/group/relay.h client/group/relay.c \

@@ -24,6 +24,9 @@ typedef struct {
     _Alignas(LINE) atomic_ullong given;
     _Alignas(LINE) atomic_ullong taken;
     _Alignas(LINE) atomic_ullong committed;
+    _Alignas(LINE) atomic_ullong stopped;   /* the epoch for which it has … */
+    atomic_ullong left;                     /* … and for which it has left what was before, … */
+    atomic_ullong reached;                  /* … when it had given so many steps */
     _Alignas(LINE) atomic_uint armed;
     _Alignas(LINE) atomic_uint failed;      /* 1 + a member that did, itself or another one */
     char text[OC_RING_TEXT_SIZE];           /* why it did, itself */
@@ -316,6 +319,50 @@ uint64_t oc_ring_committed(const oc_ring_t *ring)
         least = count < least ? count : least;
     }
     return least;
+}
+
+void oc_ring_stop(oc_ring_t *ring, uint64_t epoch)
+{
+    atomic_store_explicit(&head_of(ring, ring->self)->stopped, epoch, memory_order_release);
+    wake_all(ring);
+}
+
+bool oc_ring_have_stopped(const oc_ring_t *ring, uint64_t epoch)
+{
+    for (uint32_t i = 0; i < ring->num_members; i++) {
+        if (epoch != atomic_load_explicit(&head_of(ring, i)->stopped, memory_order_acquire)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void oc_ring_leave(oc_ring_t *ring, uint64_t epoch)
+{
+    head_t *own = head_of(ring, ring->self);
+
+    atomic_store_explicit(&own->committed, 0, memory_order_relaxed);
+    atomic_store_explicit(&own->reached, ring->given, memory_order_relaxed);
+    atomic_store_explicit(&own->left, epoch, memory_order_release);
+    wake_all(ring);
+}
+
+bool oc_ring_restart(oc_ring_t *ring, uint64_t epoch)
+{
+    head_t *own = head_of(ring, ring->self);
+    uint64_t start = 0, reached;
+
+    for (uint32_t i = 0; i < ring->num_members; i++) {
+        if (epoch != atomic_load_explicit(&head_of(ring, i)->left, memory_order_acquire)) {
+            return false;
+        }
+        reached = atomic_load_explicit(&head_of(ring, i)->reached, memory_order_relaxed);
+        start = reached > start ? reached : start;
+    }
+    ring->given = ring->taken = start;
+    atomic_store_explicit(&own->taken, start, memory_order_release);
+    atomic_store_explicit(&own->given, start, memory_order_release);
+    return true;
 }
 
 bool oc_ring_member_lives(const oc_ring_t *ring, uint32_t member)

@@ -106,6 +106,21 @@ void oc_ring_commit(oc_ring_t *ring, uint64_t count);
 void oc_ring_commit_to(oc_ring_t *ring, uint64_t count, uint32_t member);
 uint64_t oc_ring_committed(const oc_ring_t *ring);
 
+/*
+ * The stream can begin anew for all members, at a step that none of them has given: in an epoch, a number that is not 0
+ * and of which no other is told meanwhile.
+ *
+ *   each member:    stops: gives, publishes and takes nothing any more
+ *                   have_stopped: reads what others have published, from their places, in any order
+ *                   leaves all that behind
+ *                   restarts: true when all members have left
+ */
+void oc_ring_stop(oc_ring_t *ring, uint64_t epoch);
+bool oc_ring_have_stopped(const oc_ring_t *ring, uint64_t epoch);
+void oc_ring_leave(oc_ring_t *ring, uint64_t epoch);
+/* The next step that is given is oc_ring_given; what was committed counts from 0 again. */
+bool oc_ring_restart(oc_ring_t *ring, uint64_t epoch);
+
 /* Whether a member's process has not ended, as far as that can be known; a system call. */
 bool oc_ring_member_lives(const oc_ring_t *ring, uint32_t member);
 

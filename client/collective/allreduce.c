@@ -298,6 +298,8 @@ static oc_status_t allreduce_end(oc_collective_t *collective, oc_status_t status
         oc_blocks_hand_out(allreduce);
         if (NULL == collective->inner) {
             oc_kept_drop(allreduce);
+        }
+        if (NULL == collective->inner && OC_PARTING_NOT == collective->group->parting) {
             count_offloaded(allreduce);
         }
     }

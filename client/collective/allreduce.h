@@ -64,7 +64,9 @@ typedef struct {
     uint32_t count;
     size_t bytes;              /* of each but the last, as they travel; of blocks see … */
     const oc_chunk_map_t *map; /* … the map; else NULL */
+    const uint32_t *listed;    /* the chunks that they are; NULL: all, in order */
     bool hold;                 /* the host has some to do: that counts in waiting */
+    bool stopped;              /* it had, in the epoch before: results may be there that were not taken */
 } oc_steps_t;
 
 /* See blocks.h. Elements count from the beginning of the vector. */

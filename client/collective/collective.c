@@ -34,6 +34,41 @@ static void collective_start(oc_collective_t *collective)
     collective->ops->begin(collective);
 }
 
+void oc_collective_start_inner(oc_collective_t *collective, oc_collective_t *before)
+{
+    oc_group_t *group = collective->group;
+
+    if (NULL != before) {
+        DL_PREPEND_ELEM(group->running, before, collective);
+    } else {
+        DL_APPEND(group->running, collective);
+    }
+    group->num_running++;
+    group->client->inner++;
+    atomic_fetch_add(&group->client->pending, 1);
+    collective->ops->begin(collective);
+}
+
+/* Of the engine's own, which nobody calls back for. */
+static void free_inner(oc_collective_t *collective)
+{
+    oc_client_t *client = collective->group->client;
+
+    oc_collective_free(client, collective);
+    client->inner--;
+    atomic_fetch_sub(&client->pending, 1);
+}
+
+void oc_collective_drop_inner(oc_collective_t *collective)
+{
+    oc_group_t *group = collective->group;
+
+    DL_DELETE(group->running, collective);
+    group->num_running--;
+    (void) collective->ops->end(collective, OC_ERR_CANCELED);
+    free_inner(collective);
+}
+
 void oc_group_start_queued(oc_group_t *group)
 {
     oc_collective_t *collective;
@@ -57,7 +92,7 @@ void oc_collective_finish(oc_collective_t *collective, oc_status_t status)
     oc_group_t *group = collective->group;
 
     status = collective->ops->end(collective, status);
-    if (OC_OK != status) {
+    if (OC_OK != status && OC_PARTING_NOT == group->parting) {
         group->client->config.counters->failures++;
     }
     collective->status = status;
@@ -65,7 +100,7 @@ void oc_collective_finish(oc_collective_t *collective, oc_status_t status)
     group->num_running--;
     if (NULL != collective->inner) {
         collective->inner(collective, status);
-        oc_collective_free(group->client, collective);
+        free_inner(collective);
     } else {
         oc_collective_hand_out(group->client, collective);
     }

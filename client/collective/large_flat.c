@@ -152,13 +152,8 @@ static void large_flat_chunk_done(oc_part_t *part, const oc_client_chunk_t *chun
 {
     oc_allreduce_t *allreduce = part->allreduce;
     oc_large_t *large = oc_large_of(allreduce);
-    uint8_t *account = NULL != allreduce->supply && NULL != allreduce->supply->of
-                           ? allreduce->supply->of->cut.have
-                           : allreduce->cut.have;
 
-    if (NULL != account) {
-        oc_cut_set_bit(account, chunk->index);
-    }
+    oc_supply_account(allreduce, chunk->index);
     large->news++;
     oc_large_received(part);
     large_flat_go_on(part->lane);

@@ -11,6 +11,7 @@
 #include "client/collective/large_node.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "client/collective/large.h"
 #include "client/collective/slot.h"
@@ -23,7 +24,7 @@ static bool large_node_may_send(oc_allreduce_t *allreduce, uint32_t step)
 
     /* steps come in the order of the stream, which is that of each lane, too: nothing overtakes */
     large->due = oc_large_part_of(allreduce, step);
-    assert(large->due->sent < large->due->share.count && large->due->next.index == step);
+    assert(large->due->sent < large->due->share.count && large->due->next.step == step);
     return oc_slot_is_there(large->due);
 }
 
@@ -31,7 +32,7 @@ static void large_node_send(oc_allreduce_t *allreduce, uint32_t step)
 {
     oc_part_t *part = oc_large_of(allreduce)->due;
 
-    assert(part->next.index == step);
+    assert(part->next.step == step);
     if (!oc_step_is_direct(allreduce)
         && !oc_step_reduce(allreduce, step, oc_step_result(allreduce, step))) {
         return;
@@ -46,7 +47,7 @@ static void large_node_send(oc_allreduce_t *allreduce, uint32_t step)
 static void large_node_chunk_done(oc_part_t *part, const oc_client_chunk_t *chunk)
 {
     oc_large_received(part);
-    oc_step_publish(part->allreduce, chunk->index);
+    oc_step_publish(part->allreduce, chunk->step);
 }
 
 static oc_status_t large_node_start(oc_allreduce_t *allreduce)
@@ -71,7 +72,16 @@ static oc_status_t large_node_start(oc_allreduce_t *allreduce)
     return OC_OK;
 }
 
+/* The account of what is here stays, and so do the steps of which it is made up. */
+static void large_node_suspend(oc_allreduce_t *allreduce)
+{
+    oc_large_end(allreduce);
+    memset(allreduce->state, 0, sizeof(oc_large_t));
+    allreduce->waiting = allreduce->uncommitted = 0;
+}
+
 const oc_allreduce_algorithm_t oc_large_node = {
     .state_size = sizeof(oc_large_t), .start = large_node_start, .end = oc_large_end,
+    .suspend = large_node_suspend, .resume = large_node_start,
     .leftover = oc_large_leftover, .may_send = large_node_may_send, .send = large_node_send,
     .settles = true};

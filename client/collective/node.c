@@ -17,6 +17,7 @@
 
 #include "base/text.h"
 #include "client/collective/collective.h"
+#include "client/collective/small.h"
 #include "client/collective/step_data.h"
 #include "client/state/collapse.h"
 
@@ -120,6 +121,21 @@ static void node_let_go(oc_allreduce_t *allreduce)
     }
 }
 
+static const void *result_of(const oc_allreduce_t *allreduce, uint32_t owner, uint32_t step)
+{
+    return oc_step_is_direct(allreduce) ? oc_step_result(allreduce, step) : oc_step_place(allreduce, owner, step);
+}
+
+/* What others may want of this rank when a server is lost. */
+static void note_taken(oc_allreduce_t *allreduce, uint32_t owner, uint32_t step)
+{
+    if (!allreduce->algorithm->settles) {
+        oc_small_keep(allreduce, result_of(allreduce, owner, step));
+    } else {
+        oc_step_account(allreduce, step);
+    }
+}
+
 static bool node_take_next(oc_group_t *group)
 {
     oc_node_t *node = group->node;
@@ -144,6 +160,7 @@ static bool node_take_next(oc_group_t *group)
             group->client->config.counters->bytes_node += oc_step_bytes(allreduce, &piece);
         }
     }
+    note_taken(allreduce, owner, step);
     oc_ring_take(node->ring, owner);
     if (step + 1 == allreduce->steps.count) {
         if (allreduce->algorithm->settles) {
@@ -184,7 +201,12 @@ static void look_for_failure(oc_group_t *group)
     char text[OC_RING_TEXT_SIZE];
     uint32_t member;
 
-    if (oc_ring_has_failed(group->node->ring, &member, text)) {
+    if (!oc_ring_has_failed(group->node->ring, &member, text)) {
+        return;
+    }
+    if (OC_PARTING_NOT != group->parting) {
+        group->parting = OC_PARTING_ALONE;
+    } else {
         oc_client_collapse(group->client, OC_ERR_UNREACHABLE, "%s", text);
     }
 }
@@ -249,6 +271,84 @@ void oc_client_nodes_arm(oc_client_t *client)
         group->node->armed = true;
         oc_ring_arm(group->node->ring);
     }
+}
+
+/* ---- from one epoch to the next ---- */
+
+void oc_node_stop(oc_group_t *group)
+{
+    oc_node_t *node = group->node;
+    oc_collective_t *running;
+
+    DL_FOREACH (group->running, running) {
+        oc_steps_t *steps = &oc_allreduce_of(running)->steps;
+
+        steps->stopped = steps->stopped || steps->hold;
+        steps->hold = false;
+    }
+    node->holding = node->settling = 0;
+    node->left = false;
+    leave_list(group);
+    oc_ring_stop(node->ring, oc_lost_epoch(&group->client->lost));
+}
+
+/* Results that owners have published; what is small, those who have it give. */
+static void take_stopped(oc_allreduce_t *allreduce)
+{
+    const oc_node_t *node = allreduce->base.group->node;
+    uint64_t given = oc_ring_given(node->ring);
+
+    for (uint32_t step = 0; step < allreduce->steps.count; step++) {
+        uint64_t at = allreduce->steps.first + step;
+        uint32_t owner = oc_step_owner(allreduce, step);
+        oc_step_piece_t piece;
+
+        if (at < oc_ring_taken(node->ring) || at >= given || !oc_ring_is_published(node->ring, owner, at)) {
+            continue;
+        }
+        piece = oc_step_piece(allreduce, step);
+        if (!oc_step_is_direct(allreduce)) {
+            oc_step_copy_out(allreduce, oc_step_place(allreduce, owner, step), &piece);
+        }
+        oc_step_account(allreduce, step);
+    }
+}
+
+static void leave_epoch(oc_group_t *group)
+{
+    oc_node_t *node = group->node;
+    oc_collective_t *running;
+
+    DL_FOREACH (group->running, running) {
+        oc_allreduce_t *allreduce = oc_allreduce_of(running);
+
+        if (allreduce->steps.stopped && allreduce->algorithm->settles) {
+            take_stopped(allreduce);
+        }
+        allreduce->steps.stopped = false;
+    }
+    node->left = true;
+    oc_ring_leave(node->ring, oc_lost_epoch(&group->client->lost));
+}
+
+bool oc_node_restart(oc_group_t *group)
+{
+    oc_node_t *node = group->node;
+    uint64_t epoch = oc_lost_epoch(&group->client->lost);
+
+    if (NULL == node) {
+        return true;
+    }
+    look_for_failure(group);
+    if (!node->left && oc_ring_have_stopped(node->ring, epoch)) {
+        leave_epoch(group);
+    }
+    if (!node->left || !oc_ring_restart(node->ring, epoch)) {
+        return false;
+    }
+    node->planned = node->handled = oc_ring_given(node->ring);
+    node->begun = 0;
+    return true;
 }
 
 void oc_node_fail(oc_group_t *group, const char *reason)

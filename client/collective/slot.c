@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "client/collective/blocks.h"
 #include "client/collective/reply.h"
+#include "client/collective/step.h"
 #include "client/collective/vector.h"
 #include "client/state/collapse.h"
 #include "protocol/tag.h"
@@ -66,6 +67,12 @@ static void send_contribution(oc_slot_t *slot, const void *data)
     }
 }
 
+/* Where chunks come and go is the caller's memory, and not that of the host. */
+static bool is_callers(const oc_allreduce_t *allreduce)
+{
+    return NULL == allreduce->base.group->node || oc_step_is_direct(allreduce);
+}
+
 /*
  * In place, what has half arrived when a server is lost would be neither contribution nor result: it falls upon the
  * contribution when it is whole. false: out of memory.
@@ -79,7 +86,7 @@ static bool slot_make_landing(oc_slot_t *slot, const void *contribution, void *r
     slot->own = lacks_own ? contribution : NULL;
     slot->place = slot->landing = result;
     if ((lacks_own && (contribution == result || slot->gets > slot->chunk.length))
-        || (NULL != allreduce->cut.have && contribution == result)) {
+        || (NULL != allreduce->cut.have && contribution == result && is_callers(allreduce))) {
         slot->landing = oc_stock_take(&allreduce->base.group->client->stock, slot->gets);
     }
     return NULL != slot->landing || 0 == slot->gets;

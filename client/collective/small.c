@@ -48,6 +48,10 @@ static void small_hand_out(oc_allreduce_t *allreduce, const void *result)
     if (allreduce->steps.hold) {
         memcpy(oc_step_result(allreduce, 0), result, allreduce->bytes);
         oc_step_publish(allreduce, 0);
+    } else if (NULL != allreduce->base.group->node) {
+        oc_step_piece_t piece = oc_step_piece(allreduce, 0);
+
+        oc_step_copy_out(allreduce, result, &piece);
     } else {
         oc_vector_write(allreduce, 0, allreduce->bytes, result);
     }
@@ -61,8 +65,7 @@ static void small_finish_if_done(oc_allreduce_t *allreduce)
     }
 }
 
-/* Another rank may lose the server before it has this. */
-static void small_keep(oc_allreduce_t *allreduce, const void *result)
+void oc_small_keep(oc_allreduce_t *allreduce, const void *result)
 {
     if (!oc_kept_add(allreduce, result)) {
         allreduce->base.status = OC_ERR_NO_MEMORY;
@@ -72,7 +75,10 @@ static void small_keep(oc_allreduce_t *allreduce, const void *result)
 
 void oc_small_take(oc_allreduce_t *allreduce, const void *result)
 {
-    small_keep(allreduce, result);
+    /* the members of a host keep it when they take the step */
+    if (!allreduce->steps.hold) {
+        oc_small_keep(allreduce, result);
+    }
     small_hand_out(allreduce, result);
 }
 
@@ -330,6 +336,15 @@ static void small_node_send(oc_allreduce_t *allreduce, uint32_t step)
     }
 }
 
+/* The host goes through the step again. */
+static void small_node_suspend(oc_allreduce_t *allreduce)
+{
+    small_end(allreduce);
+    memset(allreduce->state, 0, sizeof(oc_small_t));
+    allreduce->waiting = 0;
+}
+
 const oc_allreduce_algorithm_t oc_small_node = {
     .state_size = sizeof(oc_small_t), .start = small_node_start, .end = small_end,
+    .suspend = small_node_suspend, .resume = small_node_start,
     .leftover = small_leftover, .may_send = small_node_may_send, .send = small_node_send};

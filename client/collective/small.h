@@ -26,6 +26,9 @@ struct oc_small {
 /* Its result, as it travels, came another way: takes it, but does not end it. */
 void oc_small_take(oc_allreduce_t *allreduce, const void *result);
 
+/* Another rank may lose the server before it has this. */
+void oc_small_keep(oc_allreduce_t *allreduce, const void *result);
+
 extern const oc_allreduce_algorithm_t oc_small_flat, oc_small_node;
 
 #endif

@@ -5,6 +5,7 @@
 #include <utlist.h>
 
 #include "client/collective/blocks.h"
+#include "client/collective/supply.h"
 #include "client/collective/vector.h"
 #include "reduction/reduction.h"
 
@@ -20,10 +21,16 @@ static oc_step_piece_t piece_of_block(const oc_allreduce_t *allreduce, uint32_t 
         .to = wanted ? (first - allreduce->blocks.recv_first) * size : 0};
 }
 
+/* In the vector. */
+static uint32_t chunk_of(const oc_allreduce_t *allreduce, uint32_t step)
+{
+    return NULL != allreduce->steps.listed ? allreduce->steps.listed[step] : step;
+}
+
 oc_step_piece_t oc_step_piece(const oc_allreduce_t *allreduce, uint32_t step)
 {
     size_t each = allreduce->steps.bytes / allreduce->element;
-    size_t first = step * each, left = allreduce->bytes / allreduce->element - first;
+    size_t first = chunk_of(allreduce, step) * each, left = allreduce->bytes / allreduce->element - first;
     size_t offset = first * oc_type_size(allreduce->args.type);
 
     if (NULL != allreduce->steps.map) {
@@ -53,7 +60,7 @@ uint32_t oc_step_owner(const oc_allreduce_t *allreduce, uint32_t step)
 bool oc_step_is_direct(const oc_allreduce_t *allreduce)
 {
     return 1 == allreduce->base.group->node->num_members && !allreduce->wide
-           && !oc_vector_is_staged(allreduce);
+           && !oc_vector_is_staged(allreduce) && NULL == allreduce->supply;
 }
 
 void *oc_step_place(const oc_allreduce_t *allreduce, uint32_t member, uint32_t step)
@@ -91,14 +98,20 @@ void oc_steps_join(oc_allreduce_t *allreduce, const oc_chunk_map_t *map, uint32_
     oc_node_t *node = group->node;
 
     allreduce->steps = (oc_steps_t) {.first = node->planned, .count = count, .bytes = bytes,
-                                     .map = map, .hold = true};
+                                     .map = map, .listed = allreduce->cut.listed, .hold = true};
     allreduce->waiting++;
     node->planned += count;
+    node->begun = allreduce->sequence + 1;
     node->holding++;
     if (!node->active) {
         node->active = true;
         DL_APPEND2(group->client->nodes, group, node_prev, node_next);
     }
+}
+
+void oc_step_account(oc_allreduce_t *allreduce, uint32_t step)
+{
+    oc_supply_account(allreduce, chunk_of(allreduce, step));
 }
 
 void oc_step_publish(oc_allreduce_t *allreduce, uint32_t step)
@@ -110,7 +123,7 @@ void oc_step_publish(oc_allreduce_t *allreduce, uint32_t step)
 void oc_steps_commit(oc_allreduce_t *allreduce)
 {
     const oc_group_t *group = allreduce->base.group;
-    uint64_t count = group->servers->next_sequence;
+    uint64_t count = group->node->begun;
     oc_collective_t *running;
 
     DL_FOREACH (group->running, running) {

@@ -33,10 +33,12 @@ void *oc_step_result(const oc_allreduce_t *allreduce, uint32_t step);
 void oc_step_publish(oc_allreduce_t *allreduce, uint32_t step);
 /*
  * A collective begins: its steps, of so many bytes each, or of blocks by a map that outlives them,
- * are the next ones of the stream.
+ * are the next ones of the stream. They are those chunks that its cut lists, if it does.
  */
 void oc_steps_join(oc_allreduce_t *allreduce, const oc_chunk_map_t *map, uint32_t count,
                    size_t bytes);
+/* The result of a step is where it belongs: that is noted, where account is kept. */
+void oc_step_account(oc_allreduce_t *allreduce, uint32_t step);
 /* Waits for no COMMITs any more: it tells the host. */
 void oc_steps_commit(oc_allreduce_t *allreduce);
 

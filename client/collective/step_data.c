@@ -2,6 +2,9 @@
 /* The elements of steps, on their way between the caller's vectors and the memory of the host. */
 #include "client/collective/step_data.h"
 
+#include <string.h>
+
+#include "client/collective/supply.h"
 #include "client/collective/vector.h"
 #include "client/state/collapse.h"
 #include "reduction/reduction.h"
@@ -32,9 +35,38 @@ static bool widen_staged(oc_allreduce_t *allreduce, void *to, const oc_step_piec
     return read;
 }
 
-/* false: nothing can be sent, and all service is being given up. */
-static bool read_in(oc_allreduce_t *allreduce, void *to, const oc_step_piece_t *piece)
+/* A vector whose results travel wide, and as such in a supply; else NULL. */
+static const oc_allreduce_t *supplied_wide(const oc_allreduce_t *allreduce)
 {
+    const oc_allreduce_t *of = NULL != allreduce->supply ? allreduce->supply->of : NULL;
+
+    return NULL != of && of->wide ? of : NULL;
+}
+
+/* Of a large vector: the others give zeros. */
+static void read_supply(const oc_allreduce_t *allreduce, void *to, const oc_step_piece_t *piece, uint32_t chunk)
+{
+    const oc_allreduce_t *wide = supplied_wide(allreduce);
+    size_t element = NULL != wide ? wide->element : 1;
+
+    if (!oc_cut_bit(allreduce->supply->own, chunk)) {
+        memset(to, 0, piece->count);
+    } else if (NULL != wide) {
+        oc_convert(oc_widen_kernel(wide->args.type), to,
+                   (const char *) wide->recv + piece->offset / element * oc_type_size(wide->args.type),
+                   piece->count / element);
+    } else {
+        memcpy(to, (const char *) allreduce->recv + piece->offset, piece->count);
+    }
+}
+
+/* false: nothing can be sent, and all service is being given up. */
+static bool read_in(oc_allreduce_t *allreduce, void *to, const oc_step_piece_t *piece, uint32_t step)
+{
+    if (NULL != allreduce->steps.listed && NULL != allreduce->supply) {
+        read_supply(allreduce, to, piece, allreduce->steps.listed[step]);
+        return true;
+    }
     if (!allreduce->wide) {
         return oc_vector_read(allreduce, piece->offset, own_bytes(allreduce, piece), to);
     }
@@ -62,7 +94,7 @@ bool oc_step_copy_in(oc_allreduce_t *allreduce, void *to, uint32_t step)
 {
     oc_step_piece_t piece = oc_step_piece(allreduce, step), next;
 
-    if (!read_in(allreduce, to, &piece)) {
+    if (!read_in(allreduce, to, &piece, step)) {
         return false;
     }
     if (step + 1 < allreduce->steps.count && will_be_read(allreduce, step + 1)) {
@@ -89,9 +121,19 @@ static void narrow_staged(oc_allreduce_t *allreduce, const void *from,
     oc_stock_give(stock, elements, length);
 }
 
+/* Each element as it was made once. */
+static void narrow_supply(const oc_allreduce_t *wide, const void *from, const oc_step_piece_t *piece)
+{
+    oc_convert(oc_narrow_kernel(wide->args.type),
+               (char *) wide->recv + piece->to / wide->element * oc_type_size(wide->args.type), from,
+               piece->count / wide->element);
+}
+
 void oc_step_copy_out(oc_allreduce_t *allreduce, const void *from, const oc_step_piece_t *piece)
 {
-    if (!allreduce->wide) {
+    if (NULL != supplied_wide(allreduce) && NULL != allreduce->steps.listed) {
+        narrow_supply(supplied_wide(allreduce), from, piece);
+    } else if (!allreduce->wide) {
         oc_vector_write(allreduce, piece->to, own_bytes(allreduce, piece), from);
     } else if (NULL != allreduce->vector.recv_device) {
         narrow_staged(allreduce, from, piece);
@@ -107,7 +149,7 @@ bool oc_step_reduce(oc_allreduce_t *allreduce, uint32_t step, void *to)
 {
     oc_node_t *node = allreduce->base.group->node;
     oc_step_piece_t piece = oc_step_piece(allreduce, step);
-    bool copied = allreduce->wide || NULL != allreduce->vector.send_device;
+    bool copied = allreduce->wide || NULL != allreduce->vector.send_device || NULL != allreduce->supply;
 
     for (uint32_t i = 0; i < node->num_members; i++) {
         node->sources[i] = oc_step_place(allreduce, i, step);

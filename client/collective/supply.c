@@ -4,6 +4,16 @@
 
 #include <stdlib.h>
 
+void oc_supply_account(oc_allreduce_t *allreduce, uint32_t chunk)
+{
+    const oc_supply_t *supply = allreduce->supply;
+    uint8_t *have = NULL != supply && NULL != supply->of ? supply->of->cut.have : allreduce->cut.have;
+
+    if (NULL != have) {
+        oc_cut_set_bit(have, chunk);
+    }
+}
+
 const void *oc_supply_contribution(const oc_allreduce_t *allreduce, const oc_client_chunk_t *chunk)
 {
     const oc_supply_t *supply = allreduce->supply;

@@ -25,6 +25,9 @@ static inline void oc_cut_set_bit(uint8_t *bits, uint32_t i)
     bits[i / 8] |= (uint8_t) (1u << i % 8);
 }
 
+/* The result of a chunk is where it belongs: that is noted of the vector that it is of, where account is kept. */
+void oc_supply_account(oc_allreduce_t *allreduce, uint32_t chunk);
+
 /* What this rank contributes to a chunk at an offset of the vector. */
 const void *oc_supply_contribution(const oc_allreduce_t *allreduce, const oc_client_chunk_t *chunk);
 

@@ -41,58 +41,18 @@ oc_status_t oc_group_create(oc_client_t *client, const oc_group_params_t *params
     return OC_OK;
 }
 
-static void drop(void *arg, oc_status_t status)
-{
-    (void) arg;
-    (void) status;
-}
-
-/* Who would be called back may be gone. */
-static void disown(oc_group_t *group)
-{
-    oc_collective_t *collective;
-
-    DL_FOREACH (group->queue, collective) {
-        collective->finished = drop;
-    }
-    DL_FOREACH (group->running, collective) {
-        collective->finished = drop;
-    }
-    DL_FOREACH (group->client->finished, collective) {
-        collective->finished = group == collective->group ? drop : collective->finished;
-    }
-}
-
 void oc_group_end(oc_group_t *group)
 {
     oc_client_t *client = group->client;
 
     group->service->leave(group);
     DL_DELETE(client->groups, group);
+    client->parting -= OC_PARTING_NOT != group->parting;
     if (NULL == client->groups) {
         oc_stock_trim(&client->stock);
     }
     group->service->close(group);
     free(group);
-}
-
-/* What runs has memory of its caller's, which UCX gives back with the worker. */
-void oc_group_destroy(oc_group_t *group)
-{
-    oc_client_t *client;
-
-    if (NULL == group) {
-        return;
-    }
-    client = group->client;
-    oc_client_lock(client);
-    if (0 == group->num_running) {
-        oc_group_end(group);
-    } else {
-        disown(group);
-        oc_group_abandon(group);
-    }
-    pthread_mutex_unlock(&client->lock);
 }
 
 oc_group_state_t oc_group_state(const oc_group_t *group)

@@ -102,7 +102,8 @@ static bool served_go_live(oc_group_t *group)
         return false;
     }
     oc_lanes_describe(group, group->way, sizeof(group->way));
-    client->wants_watch = client->wants_watch || oc_group_is_renewable(group);
+    group->servers->parts = oc_group_is_renewable(group);
+    client->wants_watch = client->wants_watch || group->servers->parts;
     if (NULL != client->embedded && group->servers->num_peers > 0) {
         atomic_store(&client->embeds, true);
     }

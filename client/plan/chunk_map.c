@@ -16,7 +16,7 @@ oc_chunk_map_t oc_chunk_map_make(const oc_division_t *division, size_t bytes, ui
 
 void oc_chunk_map_list(oc_chunk_map_t *map, const uint32_t *chunks, uint32_t count)
 {
-    assert(NULL == map->blocks && 1 == map->teams && count > 0 && count <= map->num_chunks);
+    assert(NULL == map->blocks && count > 0 && count <= map->num_chunks);
     map->listed = chunks;
     map->num_chunks = count;
 }
@@ -60,10 +60,10 @@ static oc_client_chunk_t chunk_of_blocks(const oc_chunk_map_t *map, const oc_sha
 {
     uint32_t chunk = (uint32_t) (share->first + (uint64_t) number * map->teams);
     oc_block_chunk_t piece = oc_block_map_chunk(map->blocks, chunk);
+    uint32_t index = NULL != map->blocks->steps ? map->blocks->steps[chunk] : chunk;
 
     return (oc_client_chunk_t) {
-        .index = NULL != map->blocks->steps ? map->blocks->steps[chunk] : chunk,
-        .place = oc_block_map_turn(map->blocks, share->aggregator, chunk), .block = piece.block,
+        .index = index, .step = index, .place = oc_block_map_turn(map->blocks, share->aggregator, chunk), .block = piece.block,
         .number = number, .length = piece.length, .offset = piece.offset};
 }
 
@@ -118,7 +118,7 @@ static oc_client_chunk_t chunk_of_division(const oc_chunk_map_t *map, const oc_s
 
     assert(position < map->num_chunks);
     return (oc_client_chunk_t) {
-        .index = (uint32_t) index, .place = (uint32_t) place, .number = number, .offset = offset,
+        .index = (uint32_t) index, .step = (uint32_t) position, .place = (uint32_t) place, .number = number, .offset = offset,
         .length = left < map->chunk_bytes ? (uint32_t) left : map->chunk_bytes};
 }
 

@@ -29,12 +29,13 @@ typedef struct {
     uint32_t teams;
     uint32_t first_team;       /* that of chunk 0 */
     uint32_t first_place;      /* of each team's first chunk, in the division */
-    const uint32_t *listed;    /* of one team: only these chunks are there, ascending; NULL: all are */
+    const uint32_t *listed;    /* only these chunks are there, ascending; NULL: all are */
 } oc_chunk_map_t;
 
 /* One chunk, on its way through the client. */
 typedef struct {
-    uint32_t index;            /* in the order in which a host goes through the vector */
+    uint32_t index;            /* in the vector: a host goes through it in this order */
+    uint32_t step;             /* the same among those that are there: of a list, its number in that */
     uint32_t place;            /* among the chunks of its team: later ones have larger places */
     const oc_owner_block_t *block;   /* that it is a part of; NULL: the result goes to all */
     uint32_t number;           /* among those that its aggregator gets from its team */

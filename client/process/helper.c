@@ -97,7 +97,7 @@ static bool helper_has_work(const oc_client_t *client)
     if (0 != client->bound) {
         return false;
     }
-    return client->renewals > 0 || client->helper->heard
+    return client->renewals > 0 || client->inner > 0 || client->helper->heard
            || (helper_moves(client)
                && (client->background > 0 || oc_exposure_is_tested(client) || serves_others(client)));
 }

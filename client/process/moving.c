@@ -10,6 +10,7 @@
 #include "client/collective/leftovers.h"
 #include "client/collective/node.h"
 #include "client/group/group.h"
+#include "client/group/parting.h"
 #include "client/group/relay.h"
 #include "client/process/cast_service.h"
 #include "client/recovery/recovery.h"
@@ -123,6 +124,7 @@ void oc_client_move(oc_client_t *client)
     look_around(client);
     oc_exposure_progress(client);
     oc_client_settle(client);
+    oc_parting_progress(client);
 }
 
 int oc_client_arm(oc_client_t *client, struct pollfd *fds, uint64_t *timeout)

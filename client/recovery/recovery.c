@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "client/collective/node.h"
 #include "client/collective/supply.h"
 #include "client/recovery/renewal.h"
 #include "client/servers/connection.h"
@@ -53,13 +54,17 @@ static bool can_suspend(const oc_group_t *group)
     return true;
 }
 
+static bool can_go_on(const oc_group_t *group)
+{
+    return oc_group_is_renewable(group) && has_server_left(group) && can_suspend(group);
+}
+
 bool oc_recovery_can_begin(const oc_client_t *client)
 {
     oc_group_t *group;
 
     DL_FOREACH (client->groups, group) {
-        if (is_live(group)
-            && (!oc_group_is_renewable(group) || !has_server_left(group) || !can_suspend(group))) {
+        if (is_live(group) && OC_PARTING_NOT == group->parting && !can_go_on(group)) {
             return false;
         }
     }
@@ -109,6 +114,17 @@ static void suspend_idle(oc_group_t *group)
     }
 }
 
+/* The ranks of a host hold what they do together, so that the last transfer does not suspend it. */
+static void suspend_host(oc_group_t *group)
+{
+    oc_collective_t *running;
+
+    DL_FOREACH (group->running, running) {
+        oc_allreduce_of(running)->algorithm->suspend(oc_allreduce_of(running));
+    }
+    oc_node_stop(group);
+}
+
 static void end_transfers(oc_client_t *client)
 {
     oc_group_t *group;
@@ -124,6 +140,11 @@ static void end_transfers(oc_client_t *client)
     leave_servers(client);
     oc_client_close_worker(client);
     client->suspending = false;
+    DL_FOREACH (client->groups, group) {
+        if (is_live(group) && NULL != group->node) {
+            suspend_host(group);
+        }
+    }
 }
 
 static void drop_links(oc_group_t *group)
@@ -159,6 +180,18 @@ static void report_loss(oc_client_t *client)
     }
 }
 
+/* Nobody here needs a group any more that only waits for its end. */
+static void part_alone(oc_client_t *client)
+{
+    oc_group_t *group;
+
+    DL_FOREACH (client->groups, group) {
+        if (is_live(group) && OC_PARTING_NOT != group->parting && !can_go_on(group)) {
+            group->parting = OC_PARTING_ALONE;
+        }
+    }
+}
+
 void oc_recovery_begin(oc_client_t *client)
 {
     char error[OC_REASON_SIZE];
@@ -166,6 +199,7 @@ void oc_recovery_begin(oc_client_t *client)
 
     client->losing = false;
     report_loss(client);
+    part_alone(client);
     end_transfers(client);
     client->renewed = oc_clock_ns();
     DL_FOREACH (client->groups, group) {
@@ -173,7 +207,7 @@ void oc_recovery_begin(oc_client_t *client)
             continue;
         }
         drop_links(group);
-        if (!oc_renewal_begin(group)) {
+        if (OC_PARTING_ALONE != group->parting && !oc_renewal_begin(group)) {
             oc_client_collapse(client, OC_ERR_NO_MEMORY, "out of memory");
             return;
         }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "client/collective/collective.h"
+#include "client/collective/node.h"
 #include "client/recovery/resuming.h"
 #include "client/recovery/settling.h"
 #include "client/servers/connection.h"
@@ -25,10 +26,7 @@ static void drop_inner(oc_group_t *group)
 
     DL_FOREACH_SAFE (group->running, running, next) {
         if (NULL != running->inner) {
-            DL_DELETE(group->running, running);
-            group->num_running--;
-            (void) running->ops->end(running, OC_ERR_CANCELED);
-            oc_collective_free(group->client, running);
+            oc_collective_drop_inner(running);
         }
     }
 }
@@ -40,7 +38,7 @@ static void renewal_clear(oc_renewal_t *renewal)
     free(renewal->states);
     free(renewal->chunks);
     free(renewal->sources);
-    *renewal = (oc_renewal_t) {.step = OC_RENEWAL_CONNECT};
+    *renewal = (oc_renewal_t) {.step = OC_RENEWAL_HOST};
 }
 
 void oc_renewal_stop(oc_group_t *group)
@@ -123,18 +121,24 @@ static oc_connection_t *find_dead(const oc_group_t *group)
     return NULL;
 }
 
+static void count_quiet(oc_group_t *group)
+{
+    oc_renewal_t *renewal = group->servers->renewal;
+    uint64_t elapsed = group->client->now - renewal->looked;
+
+    renewal->looked = group->client->now;
+    renewal->quiet += elapsed < OC_MAX_QUIET_STEP ? elapsed : OC_MAX_QUIET_STEP;
+}
+
 /* The link that is waited for; NULL: all have done their part. */
 static const oc_link_t *renewal_wait(oc_group_t *group)
 {
-    oc_client_t *client = group->client;
-    oc_renewal_t *renewal = group->servers->renewal;
-    uint64_t elapsed = client->now - renewal->looked;
-    uint64_t timeout = (uint64_t) client->config.settings->connect_timeout * OC_SECOND;
+    const oc_renewal_t *renewal = group->servers->renewal;
+    uint64_t timeout = (uint64_t) group->client->config.settings->connect_timeout * OC_SECOND;
     const oc_link_t *slow = oc_membership_slow(group, renewal->readiness);
     oc_connection_t *dead = find_dead(group);
 
-    renewal->looked = client->now;
-    renewal->quiet += elapsed < OC_MAX_QUIET_STEP ? elapsed : OC_MAX_QUIET_STEP;
+    count_quiet(group);
     if (NULL != dead) {
         lose(group, dead, "cannot be reached again");
     } else if (NULL != slow && !oc_membership_joined(group, slow) && renewal->quiet > timeout) {
@@ -197,7 +201,13 @@ void oc_renewal_progress(oc_group_t *group)
 {
     oc_renewal_t *renewal = group->servers->renewal;
 
-    if (renewal->step <= OC_RENEWAL_JOIN) {
+    if (OC_RENEWAL_HOST == renewal->step) {
+        count_quiet(group);
+        if (oc_node_restart(group)) {
+            renewal->quiet = 0;
+            renewal->step = OC_RENEWAL_CONNECT;
+        }
+    } else if (renewal->step <= OC_RENEWAL_JOIN) {
         if (NULL != renewal_wait(group) || group->client->losing) {
             return;
         }

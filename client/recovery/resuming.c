@@ -46,13 +46,7 @@ static void begin_supply(oc_group_t *group, oc_collective_t *collective, uint64_
             break;
         }
     }
-    if (NULL != running) {
-        DL_PREPEND_ELEM(group->running, running, collective);
-    } else {
-        DL_APPEND(group->running, collective);
-    }
-    group->num_running++;
-    collective->ops->begin(collective);
+    oc_collective_start_inner(collective, running);
 }
 
 /* Bytes, by bitwise or. NULL: a collapse is due. */

@@ -48,7 +48,7 @@ oc_allreduce_t *oc_settling_find(const oc_group_t *group, uint64_t number)
 
 bool oc_settling_is_small(const oc_allreduce_t *allreduce)
 {
-    return &oc_small_flat == allreduce->algorithm;
+    return &oc_small_flat == allreduce->algorithm || &oc_small_node == allreduce->algorithm;
 }
 
 oc_fate_t oc_settling_fate(const oc_renewal_t *renewal, uint64_t number)
@@ -121,9 +121,7 @@ static void begin_round(oc_group_t *group, void *vector, size_t count, unsigned 
     collective->inner = on_round;
     oc_allreduce_of(collective)->owned = vector;
     oc_allreduce_of(collective)->sequence = (uint64_t) (renewal->step - OC_RENEWAL_RANGE);
-    DL_APPEND(group->running, collective);
-    group->num_running++;
-    collective->ops->begin(collective);
+    oc_collective_start_inner(collective, NULL);
 }
 
 /* Room for what a round says, all zeros. NULL: a collapse is due. */

@@ -116,6 +116,11 @@ void oc_answers_refused(oc_connection_t *connection, const oc_notice_t *notice, 
         if (!is_team(group, notice->group) || !counts_on_service(group)) {
             continue;
         }
+        if (OC_PARTING_NOT != group->parting && NULL != group->servers->renewal) {
+            /* the others have left it, or given up */
+            group->parting = OC_PARTING_ALONE;
+            continue;
+        }
         oc_client_collapse(client, (oc_status_t) notice->status,
                            "server %.200s ended a group: %s", connection->name, text);
     }

@@ -65,7 +65,7 @@ bool oc_group_is_renewable(const oc_group_t *group)
 {
     const oc_group_servers_t *servers = group->servers;
 
-    return NULL != servers && group->client->config.settings->recovery && NULL == group->node
+    return NULL != servers && group->client->config.settings->recovery
            && 0 == servers->branch.parent && 0 == servers->branch.leaves
            && servers->num_links > 1 && servers->num_links > servers->num_peers;
 }

@@ -146,6 +146,8 @@ typedef struct {
     uint32_t most;             /* members that a host has */
     uint64_t planned;          /* steps of all collectives that have begun */
     uint64_t handled;          /* steps that have been sent, if it was for this rank to do */
+    uint64_t begun;            /* all collectives of this epoch that have begun are before this sequence */
+    bool left;                 /* in a new epoch: what its ring was at before is behind this rank */
     unsigned holding;          /* collectives that hold */
     unsigned settling;         /* those of them that have taken all steps */
     bool active;               /* some hold: it is in the client's list */
@@ -182,6 +184,8 @@ typedef struct {
     bool has_handle;               /* from the set-up on, unless it is declined */
     uint64_t next_sequence;
     oc_numbering_t numbering;      /* from sequences to numbers on the wire */
+    bool parts;                    /* its ranks leave it together, as it can go on without a server; set before LIVE */
+    uint8_t token;                 /* what they reduce then */
     oc_renewal_t *renewal;         /* after the loss of a server, until it can go on; else NULL */
     oc_kept_t *kept[2];            /* results of small ones that another rank may lack: blocking ones, others */
     oc_link_t *links;
@@ -222,6 +226,13 @@ typedef struct {
     void (*abandon)(oc_group_t *group);
 } oc_service_ops_t;
 
+/* Whether a group's caller has done with it: see group/parting.h. */
+typedef enum {
+    OC_PARTING_NOT,
+    OC_PARTING_LEAVES,         /* with the other ranks */
+    OC_PARTING_ALONE,          /* it cannot, and ends */
+} oc_parting_t;
+
 struct oc_group {
     oc_client_t *client;
     const oc_service_ops_t *service;
@@ -245,6 +256,7 @@ struct oc_group {
     oc_collective_t *queue;        /* not started: set-up is under way or the limit is reached */
     oc_collective_t *running;
     unsigned num_running;
+    oc_parting_t parting;
     oc_group_t *prev, *next;
     oc_group_t *setup_prev, *setup_next;
     oc_group_t *node_prev, *node_next;
@@ -358,6 +370,8 @@ struct oc_client {
     bool suspending;           /* transfers that call back now are over for the epoch */
     uint64_t renewed;          /* time of the last loss that was survived; 0: none was */
     unsigned renewals;         /* groups that are not settled since then */
+    unsigned inner;            /* the engine's own collectives that run */
+    unsigned parting;          /* groups that their callers have done with, and that are not over */
     oc_timeline_t *timeline;   /* NULL: none is wanted */
 };
 

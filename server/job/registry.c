@@ -282,17 +282,51 @@ void oc_registry_join(oc_session_t *session, const oc_join_t *join)
     oc_session_send(session, &answer);
 }
 
-static void leave(oc_registered_member_t *member)
+static void tell_members(const oc_registered_group_t *group, oc_status_t status, const char *text)
 {
-    oc_registered_group_t *group = member->group;
+    for (uint32_t rank = 0; rank < group->join.num_ranks; rank++) {
+        if (NULL != group->members[rank].session) {
+            oc_session_notice(group->members[rank].session, OC_CONTROL_GROUP_ERROR, group->id,
+                              status, text);
+        }
+    }
+}
+
+/* Those that join later hear it, too; without memory for that, they wait for READY in vain. */
+static void refuse_others(oc_registered_group_t *group, oc_status_t status, const char *text)
+{
+    tell_members(group, status, text);
+    if (NULL == group->refusal) {
+        group->refusal = strdup(text);
+    }
+}
+
+static bool is_left(const oc_registered_group_t *group)
+{
+    return group->left == group->joined;
+}
+
+static void take_out(oc_registered_member_t *member)
+{
     oc_session_t *session = member->session;
 
     DL_DELETE(session->memberships, member);
     member->session = NULL;
-    group->left++;
+    member->group->left++;
     session->job->num_members--;
-    if (group->left == group->joined) {
-        registry_group_free(session->job, group);
+}
+
+/* Ranks come into a new epoch one by one, and without all of them it has no groups. */
+static void leave(oc_registered_member_t *member)
+{
+    oc_registered_group_t *group = member->group;
+    oc_job_server_t *job = member->session->job;
+
+    take_out(member);
+    if (0 != group->join.epoch && group->joined < group->join.num_ranks) {
+        refuse_others(group, OC_ERR_UNREACHABLE, "a rank has left it after the loss of a server, before all had come back");
+    } else if (is_left(group)) {
+        registry_group_free(job, group);
     }
 }
 
@@ -321,26 +355,22 @@ static void forget_all_but(oc_session_t *session, uint64_t epoch)
 
     DL_FOREACH_SAFE (session->memberships, member, next) {
         if (epoch != member->group->join.epoch) {
-            leave(member);
+            take_out(member);
         }
     }
 }
 
 void oc_registry_begin_epoch(oc_job_server_t *job, uint64_t epoch)
 {
+    oc_registered_group_t *group, *next;
     oc_session_t *session;
 
     DL_FOREACH (job->sessions, session) {
         forget_all_but(session, epoch);
     }
-}
-
-static void tell_members(const oc_registered_group_t *group, oc_status_t status, const char *text)
-{
-    for (uint32_t rank = 0; rank < group->join.num_ranks; rank++) {
-        if (NULL != group->members[rank].session) {
-            oc_session_notice(group->members[rank].session, OC_CONTROL_GROUP_ERROR, group->id,
-                              status, text);
+    HASH_ITER (hh, job->groups, group, next) {
+        if (epoch != group->join.epoch && is_left(group)) {
+            registry_group_free(job, group);
         }
     }
 }
@@ -365,11 +395,7 @@ void oc_registry_error_above(oc_job_server_t *job, uint64_t id, oc_status_t stat
     HASH_FIND(hh, job->groups, &id, sizeof(id), group);
     if (NULL != group) {
         oc_warn("a group cannot go on: %s", text);
-        tell_members(group, status, text);
-        if (NULL == group->refusal) {
-            /* ranks that join later hear it, too; without memory, they wait for READY in vain */
-            group->refusal = strdup(text);
-        }
+        refuse_others(group, status, text);
     }
 }
 

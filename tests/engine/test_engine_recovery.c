@@ -6,7 +6,8 @@
  * A rank takes a server for lost that is well: as after a break of the network. All that was on the way to this rank is
  * gone with that.
  */
-/* Test: quick 120 */
+/* Test: default 240 */
+/* Test: threads: all 400 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,21 +19,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/collective/node.h"
 #include "client/process/moving.h"
 #include "client/state/loss.h"
+#include "reduction/reduction.h"
 #include "tests/engine/harness.h"
 #include "tests/random.h"
 
 #define SERVERS 7
 #define RANKS   3
-#define COUNT   60000u /* floats of a large vector */
+#define COUNT   60000u /* elements of a large vector */
 #define SMALL   50u
 #define MOST    5      /* at once */
 
 typedef struct {
     uint32_t count;
     bool in_place;
-    float *send, *recv, *expected;
+    void *send, *recv, *expected;
     outcome_t outcome;
 } operation_t;
 
@@ -57,24 +60,59 @@ static void lose(rank_t *rank)
     pthread_mutex_unlock(&client->lock);
 }
 
-static void begin(rank_t *rank, operation_t *o, uint32_t count, bool in_place, unsigned seed)
+/* Of all vectors. Floats tell in which order they were added. */
+static unsigned type;
+
+/* Whole numbers up to 45 are exact. */
+static uint16_t to_bfloat16(unsigned value)
+{
+    float number = (float) value;
+    uint32_t bits;
+
+    memcpy(&bits, &number, sizeof(bits));
+    return (uint16_t) (bits >> 16);
+}
+
+static void fill(const rank_t *rank, const operation_t *o, void *contribution, unsigned seed)
+{
+    if (OC_TYPE_BFLOAT16 != type) {
+        fill_contribution(contribution, type, o->count, rank->rank, seed);
+        fill_expected(o->expected, OC_OP_SUM, type, o->count, rank->num_ranks, seed);
+        return;
+    }
+    for (uint32_t i = 0; i < o->count; i++) {
+        unsigned sum = 0;
+
+        for (uint32_t r = 0; r < rank->num_ranks; r++) {
+            sum += (i + r * 5 + seed) % 16;
+        }
+        ((uint16_t *) contribution)[i] = to_bfloat16((i + rank->rank * 5 + seed) % 16);
+        ((uint16_t *) o->expected)[i] = to_bfloat16(sum);
+    }
+}
+
+static void begin_in(rank_t *rank, unsigned group, operation_t *o, uint32_t count, bool in_place, unsigned seed)
 {
     *o = (operation_t) {.count = count, .in_place = in_place};
-    o->send = malloc(count * sizeof(float));
-    o->recv = malloc(count * sizeof(float));
-    o->expected = malloc(count * sizeof(float));
+    o->send = malloc(count * oc_type_size(type));
+    o->recv = malloc(count * oc_type_size(type));
+    o->expected = malloc(count * oc_type_size(type));
     CHECK(NULL != o->send && NULL != o->recv && NULL != o->expected);
-    fill_contribution(in_place ? o->recv : o->send, OC_TYPE_FLOAT, count, rank->rank, seed);
-    fill_expected(o->expected, OC_OP_SUM, OC_TYPE_FLOAT, count, rank->num_ranks, seed);
-    CHECK(OC_OK == rank_start(rank, 0, OC_OP_SUM, OC_TYPE_FLOAT, in_place ? o->recv : o->send,
+    fill(rank, o, in_place ? o->recv : o->send, seed);
+    CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, type, in_place ? o->recv : o->send,
                               o->recv, count, &o->outcome));
+}
+
+static void begin(rank_t *rank, operation_t *o, uint32_t count, bool in_place, unsigned seed)
+{
+    begin_in(rank, 0, o, count, in_place, seed);
 }
 
 static void finish(rank_t *rank, operation_t *o)
 {
     CHECK(rank_wait(rank, &o->outcome, 1, 20));
     CHECK(OC_OK == o->outcome.status);
-    CHECK(0 == memcmp(o->recv, o->expected, o->count * sizeof(float)));
+    CHECK(0 == memcmp(o->recv, o->expected, o->count * oc_type_size(type)));
     free(o->send);
     free(o->recv);
     free(o->expected);
@@ -123,6 +161,17 @@ static void body_rounds(rank_t *rank)
     finish(rank, &first);
 }
 
+/* Rank 0 does what others wait for, and looks for nothing that the network brings. Without a host it has done so. */
+static void give(rank_t *rank)
+{
+    for (unsigned i = 0; 0 == rank->rank && NULL != rank->hosts && i < 50; i++) {
+        pthread_mutex_lock(&rank->client->lock);
+        (void) oc_client_nodes_progress(rank->client);
+        pthread_mutex_unlock(&rank->client->lock);
+        usleep(1000);
+    }
+}
+
 /*
  * All but one rank have the result, and compute from then on: it was on its way to the last one when that lost the
  * server. Nobody but a thread of theirs can give it what it lacks.
@@ -140,6 +189,7 @@ static void body_away(rank_t *rank)
         rank_barrier(rank);
         /* blocking or not, and each lane in turn */
         begin(rank, &o, 0 == round % 2 ? SMALL : COUNT, 0 == round % 3, 2 + round);
+        give(rank);
         if (0 != rank->rank && 0 == round % 2) {
             finish(rank, &o);
         } else if (0 != rank->rank) {
@@ -157,7 +207,142 @@ static void body_away(rank_t *rank)
     CHECK(rank->counters.bytes_supplied > 0);
 }
 
-static void run(void (*body)(rank_t *rank), unsigned servers)
+/* ---- groups that their callers have done with ---- */
+
+/* Groups with a collective behind them, so that they are live. */
+static void set_up(rank_t *rank, unsigned groups)
+{
+    for (unsigned g = 0; g < groups; g++) {
+        operation_t o;
+
+        begin_in(rank, g, &o, SMALL, false, g);
+        finish(rank, &o);
+    }
+}
+
+static void destroy(rank_t *rank, unsigned group)
+{
+    oc_group_destroy(rank->groups[group]);
+    rank->groups[group] = NULL;
+}
+
+static unsigned parting(rank_t *rank)
+{
+    unsigned count;
+
+    pthread_mutex_lock(&rank->client->lock);
+    count = rank->client->parting;
+    pthread_mutex_unlock(&rank->client->lock);
+    return count;
+}
+
+/* Until all groups that were destroyed are over. */
+static void await_partings(rank_t *rank, unsigned seconds)
+{
+    for (unsigned i = 0; parting(rank) > 0; i++) {
+        CHECK(i < 100 * seconds);
+        rank_linger(rank, 10);
+    }
+}
+
+/* All but one rank have the last result of a group, and have destroyed that, when the last one loses its result. */
+static void body_destroyed(rank_t *rank)
+{
+    operation_t o;
+
+    set_up(rank, SERVERS);
+    for (unsigned g = 1; g < SERVERS; g++) {
+        rank_barrier(rank);
+        begin_in(rank, g, &o, SMALL, 0 == g % 2, g);
+        give(rank);
+        if (0 != rank->rank) {
+            finish(rank, &o);
+            destroy(rank, g);
+            CHECK(parting(rank) > 0);
+        }
+        rank_compute(rank);
+        if (0 == rank->rank) {
+            lose(rank);
+            finish(rank, &o);
+            destroy(rank, g);
+        }
+        rank_compute(rank);
+    }
+    await_partings(rank, 20);
+    CHECK(rank->counters.barrier_offloaded == 0 && rank->counters.recoveries == SERVERS - 1);
+    begin(rank, &o, COUNT, true, 7);
+    finish(rank, &o);
+}
+
+/* All but one rank have left a group, and the last one does not hear of it. */
+static void body_left(rank_t *rank)
+{
+    operation_t o;
+
+    set_up(rank, 2);
+    destroy(rank, 1);
+    give(rank);
+    if (0 != rank->rank) {
+        await_partings(rank, 20);
+    }
+    rank_compute(rank);
+    if (0 == rank->rank) {
+        lose(rank);
+        CHECK(parting(rank) > 0);
+    }
+    /* what else there is goes on meanwhile */
+    for (unsigned i = 0; i < 10; i++) {
+        begin(rank, &o, COUNT, true, i);
+        finish(rank, &o);
+    }
+    await_partings(rank, 20);
+    CHECK(rank->counters.failures == 0);
+    begin(rank, &o, COUNT, true, 7);
+    finish(rank, &o);
+}
+
+/* The others wait for a rank that stands still; when they have given it up, it hears so. */
+static void body_stopped(rank_t *rank)
+{
+    operation_t o;
+
+    set_up(rank, 2);
+    rank_barrier(rank);
+    begin_in(rank, 1, &o, SMALL, false, 1);
+    give(rank);
+    if (0 != rank->rank) {
+        finish(rank, &o);
+        destroy(rank, 1);
+    }
+    rank_compute(rank);
+    if (0 == rank->rank) {
+        pthread_mutex_lock(&rank->client->lock);
+    } else if (1 == rank->rank) {
+        lose(rank);
+    }
+    if (0 != rank->rank) {
+        await_partings(rank, 20);
+    }
+    rank_compute(rank);
+    if (0 == rank->rank) {
+        pthread_mutex_unlock(&rank->client->lock);
+        CHECK(rank_wait(rank, &o.outcome, 1, 20));
+        CHECK(o.outcome.status < OC_OK);
+        CHECK(NULL != strstr(oc_group_reason(rank->groups[1]), "a rank has left it"));
+    }
+}
+
+/* Of each rank; NULL: the flat shape. */
+static const uint8_t *hosts;
+static void (*body_of_ranks)(rank_t *rank);
+
+static void body_on_hosts(rank_t *rank)
+{
+    rank->hosts = hosts;
+    body_of_ranks(rank);
+}
+
+static void run_on(const uint8_t *made_up, unsigned type_of_all, void (*body)(rank_t *rank), unsigned servers)
 {
     static test_server_t server[SERVERS];
     const char *options[] = {"--aggregators", "2", NULL};
@@ -172,17 +357,34 @@ static void run(void (*body)(rank_t *rank), unsigned servers)
     }
     settings = test_settings(list);
     settings.recovery = 1;
-    failed = ranks_run(RANKS, &settings, body, 60);
+    settings.connect_timeout = 3;
+    hosts = made_up;
+    type = type_of_all;
+    body_of_ranks = body;
+    failed = ranks_run(RANKS, &settings, body_on_hosts, 60);
     for (unsigned i = 0; i < servers; i++) {
         assert_int_equal(server_stop(&server[i]), 0);
     }
     assert_int_equal(failed, 0);
 }
 
+static const uint8_t alone[RANKS] = {1, 2, 2}, pair[RANKS] = {1, 1, 2}, together[RANKS] = {1, 1, 1};
+
+/* Nobody but rank 0 waits for what it does not look for: it sends for itself, or is alone on its host. */
+static void run(void (*body)(rank_t *rank), unsigned servers)
+{
+    run_on(NULL, OC_TYPE_FLOAT, body, servers);
+    run_on(alone, OC_TYPE_INT32, body, servers);
+}
+
 static void test_rounds(void **state)
 {
     (void) state;
     run(body_rounds, SERVERS);
+    /* hosts of several ranks add these first, as the test does */
+    run_on(pair, OC_TYPE_FLOAT, body_rounds, SERVERS);
+    run_on(pair, OC_TYPE_BFLOAT16, body_rounds, SERVERS);
+    run_on(together, OC_TYPE_FLOAT, body_rounds, SERVERS);
 }
 
 static void test_away(void **state)
@@ -191,11 +393,32 @@ static void test_away(void **state)
     run(body_away, SERVERS);
 }
 
+static void test_destroyed(void **state)
+{
+    (void) state;
+    run(body_destroyed, SERVERS);
+}
+
+static void test_left(void **state)
+{
+    (void) state;
+    run(body_left, 3);
+}
+
+static void test_stopped(void **state)
+{
+    (void) state;
+    run(body_stopped, 3);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_away),
+        cmocka_unit_test(test_destroyed),
+        cmocka_unit_test(test_left),
+        cmocka_unit_test(test_stopped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
  *   most=N       elements of the largest vector (default 200000)
  *   seed=N       of what comes after what
  *   pause=S      a rank sleeps so long outside of MPI now and then
+ *   freed=N      so many other communicators are made before, used once, and freed at once
  *
  * Each rank prints "rank R: begins at TIME", and "rank R: error after N operations at TIME: TEXT" or
  * "rank R: N operations, O offloaded, V recoveries, longest S s".
@@ -24,7 +25,7 @@
 
 typedef struct {
     double seconds, pause;
-    int most, seed;
+    int most, seed, freed;
 } options_t;
 
 /* One operation, of floats: their sums tell in which order they were added. */
@@ -36,6 +37,8 @@ typedef struct {
 } operation_t;
 
 static int rank, size;
+static MPI_Comm *others;
+static int num_others;
 static uint32_t state;
 static double longest;
 
@@ -97,15 +100,41 @@ static void finish(operation_t *o, bool fine)
     free(o->recv);
 }
 
-static int one(const options_t *options, int *number)
+static int one_on(MPI_Comm comm, const options_t *options, int *number)
 {
     operation_t o;
     int rc;
 
     make(&o, options, (*number)++);
-    rc = MPI_Allreduce(send_of(&o), o.recv, o.count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    rc = MPI_Allreduce(send_of(&o), o.recv, o.count, MPI_FLOAT, MPI_SUM, comm);
     finish(&o, MPI_SUCCESS == rc);
     return rc;
+}
+
+/* Who has the result does not wait for the others. */
+static int one(const options_t *options, int *number)
+{
+    int rc;
+
+    if (0 == num_others) {
+        return one_on(MPI_COMM_WORLD, options, number);
+    }
+    rc = one_on(others[--num_others], options, number);
+    MPI_Comm_free(&others[num_others]);
+    return rc;
+}
+
+/* They are set up: what begins later has no part in a recovery. */
+static void make_others(const options_t *options)
+{
+    int own = 1, sum;
+
+    others = must(calloc((size_t) options->freed + 1, sizeof(*others)));
+    while (num_others < options->freed) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &others[num_others]);
+        MPI_Comm_set_errhandler(others[num_others], MPI_ERRORS_RETURN);
+        MPI_Allreduce(&own, &sum, 1, MPI_INT, MPI_SUM, others[num_others++]);
+    }
 }
 
 static int several(const options_t *options, int *number)
@@ -160,7 +189,8 @@ int main(int argc, char **argv)
 {
     options_t o = {.seconds = 5, .most = 200000, .seed = 1};
     const option_t options[] = {OPTION_SECONDS(o, seconds), OPTION_SECONDS(o, pause),
-                                OPTION_NUMBER(o, most), OPTION_NUMBER(o, seed), OPTIONS_END};
+                                OPTION_NUMBER(o, most), OPTION_NUMBER(o, seed), OPTION_NUMBER(o, freed),
+                                OPTIONS_END};
     int number = 0, stop = 0, rc = MPI_SUCCESS, status;
     double begin;
 
@@ -171,6 +201,7 @@ int main(int argc, char **argv)
     options_read(argc, argv, options);
     state = (uint32_t) o.seed;
     meet_first(MPI_COMM_WORLD);
+    make_others(&o);
     tell("begins");
     begin = wall_time();
     while (!stop && MPI_SUCCESS == rc) {
@@ -184,6 +215,7 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     pvars_end();
+    free(others);
     status = conclude("recovery");
     MPI_Finalize();
     return MPI_SUCCESS == rc ? status : EXIT_FAILURE;

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the tests of jobs that lose a server and go on: it is killed, or stands still, at any moment.
 # usage: recovery.sh [TEST...] | --list; without arguments all of the list below
-# Test: default 180 parts
+# Test: default 300 parts
 set -eu
 
-all_tests=(kill kill_data_process stop two)
+all_tests=(kill kill_data_process stop two freed host)
 if [ "${1:-}" = --list ]; then
     echo "${all_tests[*]}"
     exit 0
@@ -31,12 +31,15 @@ start_servers() {
 }
 
 # run_and_lose NAME SIGNAL WHO DELAY VICTIM...: a job with three servers loses some of them, after DELAY seconds each.
+# More for it in settings and options, which are arrays.
+settings=() options=()
 run_and_lose() {
     local name=$1 signal=$2 who=$3 delay=$4 victim pid lost=0 status=0
 
     shift 4
     start_servers 3
-    start_job "$name" 4 "$list" heartbeat_timeout=2 recovery=on recovery seconds=6 "seed=$RANDOM" pause=0.02
+    start_job "$name" 4 "$list" heartbeat_timeout=2 recovery=on "${settings[@]}" recovery \
+        seconds=6 "seed=$RANDOM" pause=0.02 "${options[@]}"
     wait_until 20 has_line "$tmp/$name.log" 'rank 3: begins' || not_ok "$name: no job" "$tmp/$name.log"
     # what begins before that has the bits of others
     wait_until 20 has_line "$tmp/$name.log" 'communicator .* 6 aggregators on 3 servers' ||
@@ -65,6 +68,20 @@ test_kill() { run_and_lose kill KILL supervisor 1.37 1; }
 test_kill_data_process() { run_and_lose data KILL data_process 1.61 0; }
 test_stop() { run_and_lose stop STOP supervisor 1.29 2; }
 test_two() { run_and_lose two KILL supervisor 1.13 2 0; }
+
+# Communicators are freed meanwhile.
+test_freed() {
+    local options=(freed=300)
+
+    run_and_lose freed KILL supervisor 0.37 2 1
+}
+
+# The ranks share the memory of their host.
+test_host() {
+    local settings=(reproducible=shape)
+
+    run_and_lose host KILL supervisor 1.07 1 2
+}
 
 [ $# -gt 0 ] || set -- "${all_tests[@]}"
 for test in "$@"; do

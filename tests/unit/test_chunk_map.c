@@ -116,31 +116,43 @@ static void test_more_aggregators_than_chunks(void **state)
     check_shares(shares, sizeof(shares) / sizeof(shares[0]));
 }
 
+/* What an aggregator gets of a team, of the chunks of a list. */
+static uint32_t check_listed_share(const oc_chunk_map_t *map, const oc_chunk_map_t *whole, const uint32_t *list,
+                                   uint32_t team, unsigned aggregator)
+{
+    oc_share_t share = oc_chunk_map_share(map, team, aggregator);
+
+    for (uint32_t number = 0; number < share.count; number++) {
+        oc_client_chunk_t chunk = oc_chunk_map_chunk(map, &share, number);
+
+        assert_int_equal(chunk.number, number);
+        assert_int_equal(chunk.index, list[chunk.step]);
+        assert_int_equal(chunk.step / map->teams, chunk.place);
+        assert_int_equal(oc_chunk_map_team(map, chunk.step), team);
+        assert_int_equal(oc_chunk_map_aggregator(map, chunk.step), aggregator);
+        assert_int_equal(chunk.offset, (size_t) chunk.index * CHUNK);
+        assert_int_equal(chunk.length,
+                         chunk.index + 1 == whole->num_chunks ? whole->bytes - chunk.offset : CHUNK);
+        met[chunk.index]++;
+    }
+    return share.count;
+}
+
 /* Some chunks of a vector, whose shares are those of a vector of as many chunks. */
-static void check_list(size_t bytes, uint32_t step, uint64_t sequence)
+static void check_list(size_t bytes, uint32_t teams, uint32_t step, uint64_t sequence)
 {
     static uint32_t list[MAX_CHUNKS];
-    oc_chunk_map_t whole = oc_chunk_map_make(&division, bytes, CHUNK, 1, sequence), map = whole;
+    oc_chunk_map_t map = oc_chunk_map_make(&division, bytes, CHUNK, teams, sequence), whole = map;
     uint32_t count = 0, met_here = 0;
 
-    for (uint32_t i = step / 2; i < whole.num_chunks; i += step) {
+    for (uint32_t i = step / 2; i < map.num_chunks; i += step) {
         list[count++] = i;
     }
     oc_chunk_map_list(&map, list, count);
     memset(met, 0, sizeof(met));
-    for (unsigned aggregator = 0; aggregator < division.num_lanes; aggregator++) {
-        oc_share_t share = oc_chunk_map_share(&map, 0, aggregator);
-
-        for (uint32_t number = 0; number < share.count; number++) {
-            oc_client_chunk_t chunk = oc_chunk_map_chunk(&map, &share, number);
-
-            assert_int_equal(chunk.number, number);
-            assert_int_equal(chunk.index, list[chunk.place]);
-            assert_int_equal(chunk.offset, (size_t) chunk.index * CHUNK);
-            assert_int_equal(chunk.length, chunk.index + 1 == whole.num_chunks ? bytes - chunk.offset
-                                                                               : CHUNK);
-            met[chunk.index]++;
-            met_here++;
+    for (uint32_t team = 0; team < teams; team++) {
+        for (unsigned aggregator = 0; aggregator < division.num_lanes; aggregator++) {
+            met_here += check_listed_share(&map, &whole, list, team, aggregator);
         }
     }
     assert_int_equal(met_here, count);
@@ -156,8 +168,9 @@ static void test_list(void **state)
     (void) state;
     assert_int_equal(oc_division_make(shares, sizeof(shares) / sizeof(shares[0]), &division), OC_OK);
     for (uint32_t step = 1; step < 40; step += 3) {
-        check_list((size_t) 100 * CHUNK, step, step);
-        check_list((size_t) 2999 * CHUNK + 4, step, 1000003);
+        check_list((size_t) 100 * CHUNK, 1, step, step);
+        check_list((size_t) 2999 * CHUNK + 4, 1, step, 1000003);
+        check_list((size_t) 2999 * CHUNK + 4, 3, step, 1000003 + step);
     }
     oc_division_free(&division);
 }

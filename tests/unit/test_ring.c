@@ -327,6 +327,50 @@ static void test_committed(void **state)
     crew_end(&crew);
 }
 
+/* One member is a step ahead when they stop, and the result of a later step is there and that of an earlier one not. */
+static void test_restart(void **state)
+{
+    crew_t crew;
+    oc_ring_t *ring[2];
+    uint32_t other;
+
+    (void) state;
+    crew_make(&crew, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        ring[i] = open_ring(&crew, i);
+        oc_ring_give(ring[i], 1, 0);
+        oc_ring_give(ring[i], 2, 1);
+        oc_ring_commit(ring[i], 7);
+    }
+    oc_ring_give(ring[0], 3, 0);
+    fill(ring[1], 1, 1);
+    oc_ring_publish(ring[1], 1);
+    oc_ring_stop(ring[0], 5);
+    assert_false(oc_ring_have_stopped(ring[0], 5));
+    oc_ring_stop(ring[1], 6);
+    assert_false(oc_ring_have_stopped(ring[0], 5) || oc_ring_have_stopped(ring[1], 6));
+    oc_ring_stop(ring[0], 6);
+    assert_true(oc_ring_have_stopped(ring[0], 6) && oc_ring_have_stopped(ring[1], 6));
+    assert_true(oc_ring_is_published(ring[0], 1, 1) && !oc_ring_is_published(ring[1], 0, 0));
+    oc_ring_leave(ring[1], 6);
+    assert_false(oc_ring_restart(ring[1], 6));
+    oc_ring_leave(ring[0], 6);
+    assert_true(oc_ring_restart(ring[1], 6));
+    /* the one that is first goes on at once */
+    assert_int_equal(oc_ring_given(ring[1]), 3);
+    assert_true(oc_ring_has_room(ring[1]));
+    oc_ring_give(ring[1], 4, 0);
+    assert_true(oc_ring_restart(ring[0], 6));
+    assert_int_equal(oc_ring_given(ring[0]), 3);
+    assert_int_equal(oc_ring_taken(ring[0]), 3);
+    assert_int_equal(oc_ring_committed(ring[0]), 0);
+    oc_ring_give(ring[0], 4, 0);
+    assert_int_equal(oc_ring_has_gathered(ring[0], 3, &other), OC_OK);
+    oc_ring_close(ring[0]);
+    oc_ring_close(ring[1]);
+    crew_end(&crew);
+}
+
 static void test_failure(void **state)
 {
     char text[OC_RING_TEXT_SIZE];
@@ -405,7 +449,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules),      cmocka_unit_test(test_mismatch),
-        cmocka_unit_test(test_matches),
+        cmocka_unit_test(test_matches),    cmocka_unit_test(test_restart),
         cmocka_unit_test(test_failure),    cmocka_unit_test(test_armed_once),
         cmocka_unit_test(test_wrong_size), cmocka_unit_test(test_committed),
         cmocka_unit_test(test_streams),
