@@ -57,6 +57,7 @@ libocclient_la_SOURCES = \
 	client/servers/lanes.h client/servers/lanes.c \
 	client/servers/membership.h client/servers/membership.c \
 	client/servers/network.h client/servers/network.c \
+	client/servers/presence.h client/servers/presence.c \
 	client/servers/servers.h client/servers/servers.c \
 	client/servers/targets.h client/servers/targets.c \
 	client/servers/tree.h client/servers/tree.c \

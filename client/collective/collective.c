@@ -50,7 +50,7 @@ void oc_collective_start_inner(oc_collective_t *collective, oc_collective_t *bef
 }
 
 /* Of the engine's own, which nobody calls back for. */
-static void free_inner(oc_collective_t *collective)
+static void collective_free_inner(oc_collective_t *collective)
 {
     oc_client_t *client = collective->group->client;
 
@@ -66,7 +66,7 @@ void oc_collective_drop_inner(oc_collective_t *collective)
     DL_DELETE(group->running, collective);
     group->num_running--;
     (void) collective->ops->end(collective, OC_ERR_CANCELED);
-    free_inner(collective);
+    collective_free_inner(collective);
 }
 
 void oc_group_start_queued(oc_group_t *group)
@@ -100,7 +100,7 @@ void oc_collective_finish(oc_collective_t *collective, oc_status_t status)
     group->num_running--;
     if (NULL != collective->inner) {
         collective->inner(collective, status);
-        free_inner(collective);
+        collective_free_inner(collective);
     } else {
         oc_collective_hand_out(group->client, collective);
     }

@@ -22,7 +22,7 @@ static oc_step_piece_t piece_of_block(const oc_allreduce_t *allreduce, uint32_t 
 }
 
 /* In the vector. */
-static uint32_t chunk_of(const oc_allreduce_t *allreduce, uint32_t step)
+static uint32_t chunk_in(const oc_allreduce_t *allreduce, uint32_t step)
 {
     return NULL != allreduce->steps.listed ? allreduce->steps.listed[step] : step;
 }
@@ -30,7 +30,7 @@ static uint32_t chunk_of(const oc_allreduce_t *allreduce, uint32_t step)
 oc_step_piece_t oc_step_piece(const oc_allreduce_t *allreduce, uint32_t step)
 {
     size_t each = allreduce->steps.bytes / allreduce->element;
-    size_t first = chunk_of(allreduce, step) * each, left = allreduce->bytes / allreduce->element - first;
+    size_t first = chunk_in(allreduce, step) * each, left = allreduce->bytes / allreduce->element - first;
     size_t offset = first * oc_type_size(allreduce->args.type);
 
     if (NULL != allreduce->steps.map) {
@@ -111,7 +111,7 @@ void oc_steps_join(oc_allreduce_t *allreduce, const oc_chunk_map_t *map, uint32_
 
 void oc_step_account(oc_allreduce_t *allreduce, uint32_t step)
 {
-    oc_supply_account(allreduce, chunk_of(allreduce, step));
+    oc_supply_account(allreduce, chunk_in(allreduce, step));
 }
 
 void oc_step_publish(oc_allreduce_t *allreduce, uint32_t step)

@@ -7,6 +7,7 @@
 #include "client/collective/kept.h"
 #include "client/collective/node.h"
 #include "client/group/place.h"
+#include "client/recovery/recovery.h"
 #include "client/recovery/renewal.h"
 #include "client/servers/connection.h"
 #include "client/servers/lanes.h"
@@ -97,13 +98,17 @@ static bool served_go_live(oc_group_t *group)
     if (0 == group->servers->num_links) {
         return false;
     }
+    group->servers->parts = oc_group_is_renewable(group);
+    client->wants_watch = client->wants_watch || group->servers->parts;
+    /* a server was lost behind the vote of this rank */
+    if (group->servers->epoch != oc_lost_epoch(&client->lost)) {
+        return oc_recovery_enter(group);
+    }
     if (OC_OK != oc_lanes_make(group)) {
         oc_client_collapse(client, OC_ERR_NO_MEMORY, "out of memory");
         return false;
     }
     oc_lanes_describe(group, group->way, sizeof(group->way));
-    group->servers->parts = oc_group_is_renewable(group);
-    client->wants_watch = client->wants_watch || group->servers->parts;
     if (NULL != client->embedded && group->servers->num_peers > 0) {
         atomic_store(&client->embeds, true);
     }

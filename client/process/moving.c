@@ -18,6 +18,7 @@
 #include "client/servers/exposure.h"
 #include "client/servers/network.h"
 #include "client/state/collapse.h"
+#include "client/state/setup_state.h"
 
 /* How often those that are under way are looked through for messages that nobody has taken. */
 #define SWEEP_INTERVAL OC_SECOND
@@ -61,6 +62,12 @@ static void carry_out_collapse(oc_client_t *client)
     client->collapsed = oc_clock_ns();
 }
 
+/* For a group that goes into the new epoch if all others have, too. */
+static bool has_voted(const oc_group_t *group)
+{
+    return OC_SETUP_VOTE == group->setup->step && group->setup->vote > OC_VOTE_LEAVE;
+}
+
 /* Their ranks have not agreed yet that there is a group. */
 static void fail_setups(oc_client_t *client)
 {
@@ -68,7 +75,7 @@ static void fail_setups(oc_client_t *client)
 
     DL_FOREACH (client->groups, group) {
         if (OC_SERVICE_AGGREGATION == group->params.service
-            && OC_GROUP_SETTING_UP == group->state) {
+            && OC_GROUP_SETTING_UP == group->state && !has_voted(group)) {
             oc_group_fail(group, OC_ERR_UNREACHABLE, client->loss_reason);
         }
     }

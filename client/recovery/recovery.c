@@ -13,6 +13,7 @@
 #include "client/servers/connection.h"
 #include "client/servers/lanes.h"
 #include "client/servers/network.h"
+#include "client/servers/presence.h"
 #include "client/state/collapse.h"
 #include "client/state/loss.h"
 
@@ -78,6 +79,9 @@ static void leave_servers(oc_client_t *client)
     oc_connection_t *connection, *next;
 
     DL_FOREACH_SAFE (client->connections, connection, next) {
+        if (is_lost(connection)) {
+            oc_presence_lost(connection);
+        }
         oc_connection_pause(connection);
         if (0 == connection->users) {
             oc_connection_close(connection, NULL);
@@ -217,6 +221,25 @@ void oc_recovery_begin(oc_client_t *client)
         && OC_OK != oc_client_worker(client, error, sizeof(error))) {
         oc_client_collapse(client, OC_ERR_SYSTEM, "%s", error);
     }
+}
+
+bool oc_recovery_enter(oc_group_t *group)
+{
+    oc_client_t *client = group->client;
+
+    if (!can_go_on(group)) {
+        oc_client_collapse(client, client->loss_status, "%s", client->loss_reason);
+        return false;
+    }
+    if (NULL != group->node) {
+        oc_node_stop(group);
+    }
+    drop_links(group);
+    if (!oc_renewal_begin(group)) {
+        oc_client_collapse(client, OC_ERR_NO_MEMORY, "out of memory");
+        return false;
+    }
+    return true;
 }
 
 void oc_recovery_progress(oc_client_t *client)

@@ -13,8 +13,14 @@
 /* Whether all live groups can go on after the loss that was noted (state/loss.h). */
 bool oc_recovery_can_begin(const oc_client_t *client);
 
-/* Then it is carried out. No group is being set up. */
+/* Then it is carried out. No group is being set up, but those for which this rank has voted. */
 void oc_recovery_begin(oc_client_t *client);
+
+/*
+ * A group is live, whose servers were joined before the last loss: it goes into the epoch of the others. false: it cannot,
+ * and all service is given up.
+ */
+bool oc_recovery_enter(oc_group_t *group);
 
 /* Moves groups on that are not settled. */
 void oc_recovery_progress(oc_client_t *client);

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "client/servers/answers.h"
 #include "client/servers/exposure.h"
+#include "client/servers/presence.h"
 #include "client/state/collapse.h"
 #include "client/state/loss.h"
 #include "control/uplink.h"
@@ -234,6 +235,7 @@ static void connection_on_welcome(oc_uplink_t *uplink, const oc_welcome_t *welco
     } else if (open_routes(connection, welcome)) {
         connection->parent = welcome->parent;
         connection->incarnation = welcome->incarnation;
+        oc_presence_back(connection);
         oc_uplink_accept(uplink);
         /* this rank may be the only one that knows */
         say_lost(connection);
@@ -367,7 +369,7 @@ static oc_rhythm_t rhythm_of(const oc_client_t *client)
         .step = OC_MAX_QUIET_STEP};
 }
 
-oc_connection_t *oc_connection_open(oc_client_t *client, const char *name, bool of_rank,
+oc_connection_t *oc_connection_open(oc_client_t *client, const char *name, unsigned number,
                                     oc_sockaddr_t *candidates, unsigned num_candidates)
 {
     oc_connection_t *connection = calloc(1, sizeof(*connection));
@@ -378,7 +380,8 @@ oc_connection_t *oc_connection_open(oc_client_t *client, const char *name, bool 
         return NULL;
     }
     connection->client = client;
-    connection->of_rank = of_rank;
+    connection->number = number;
+    connection->of_rank = UINT_MAX == number;
     connection->eager_window = client->config.settings->eager_window;
     snprintf(connection->name, sizeof(connection->name), "%s", name);
     DL_APPEND(client->connections, connection);

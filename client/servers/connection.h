@@ -13,8 +13,8 @@
 #define OC_MAX_QUIET_STEP (100 * OC_MILLISECOND)
 
 oc_connection_t *oc_connection_find(oc_client_t *client, const char *name);
-/* of_rank: the server is embedded in another process. Takes the candidates (malloc'ed) over. */
-oc_connection_t *oc_connection_open(oc_client_t *client, const char *name, bool of_rank,
+/* number: in the list of servers; UINT_MAX: it is embedded in another process. Takes the candidates (malloc'ed) over. */
+oc_connection_t *oc_connection_open(oc_client_t *client, const char *name, unsigned number,
                                     oc_sockaddr_t *candidates, unsigned num_candidates);
 /* Makes the client's control_fd, if the system has one; the client closes it. */
 void oc_connections_watch(oc_client_t *client);

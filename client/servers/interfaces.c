@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "client/plan/division.h"
+#include "client/servers/presence.h"
 #include "net/devices.h"
 
 #define SYSFS "/sys"
@@ -22,7 +23,7 @@ static bool may_have_remote_peers(const oc_client_t *client)
            && (0 == client->servers.count
                || (OC_PEERS_AUTO == client->config.settings->peer_aggregation
                    && (0 == hosts || hosts > OC_MAX_PEERS
-                       || oc_peers_help(hosts, client->weights))));
+                       || oc_peers_help(hosts, oc_presence_weights(client)))));
 }
 
 /* false: an address is not known, or too many interfaces lead to them. */

@@ -55,6 +55,7 @@ oc_readiness_t *oc_membership_join(oc_group_t *group)
     uint32_t first = 0, count = oc_membership_aggregators(group);
     oc_readiness_t *readiness = oc_readiness_begin(group, count);
 
+    group->servers->epoch = oc_lost_epoch(&group->client->lost);
     for (unsigned i = 0; NULL != readiness && i < group->servers->num_links; i++) {
         oc_link_t *link = &group->servers->links[i];
 

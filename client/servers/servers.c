@@ -42,5 +42,4 @@ void oc_client_find_servers(oc_client_t *client)
             oc_server_list_parse(text, &client->servers, client->servers_error,
                                  sizeof(client->servers_error));
     }
-    oc_server_list_weigh(&client->servers, &client->weights, &client->heaviest);
 }

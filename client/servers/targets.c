@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "client/servers/connection.h"
+#include "client/servers/presence.h"
 #include "client/servers/tree.h"
 #include "client/state/record.h"
 
@@ -46,7 +48,8 @@ static bool may_want_peers(const oc_group_t *group)
     return client->on_hosts
            || (0 == client->tree && client->servers.count > 0
                && OC_PEERS_AUTO == client->config.settings->peer_aggregation
-               && oc_peers_help(most < OC_MAX_PEERS ? most : OC_MAX_PEERS, client->weights));
+               && oc_peers_help(most < OC_MAX_PEERS ? most : OC_MAX_PEERS,
+                                oc_presence_weights(client)));
 }
 
 bool oc_targets_hosts_embedded(const oc_group_t *group)
@@ -81,11 +84,11 @@ static const struct in6_addr loopback = {
     .s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
 
 /* Takes the candidates. NULL: out of memory, which error says. */
-static oc_connection_t *open_connection(oc_client_t *client, const char *name, bool of_rank,
+static oc_connection_t *open_connection(oc_client_t *client, const char *name, unsigned number,
                                         oc_sockaddr_t *candidates, unsigned count, char *error,
                                         size_t error_size)
 {
-    oc_connection_t *connection = oc_connection_open(client, name, of_rank, candidates, count);
+    oc_connection_t *connection = oc_connection_open(client, name, number, candidates, count);
 
     if (NULL == connection) {
         snprintf(error, error_size, "out of memory");
@@ -118,7 +121,7 @@ static oc_connection_t *targets_connect_peer(oc_group_t *group, const oc_record_
     for (unsigned i = 0; i < record->num_addresses; i++) {
         make_sockaddr(&record->addresses[i], record->port, &candidates[count++]);
     }
-    return open_connection(client, name, true, candidates, count, error, error_size);
+    return open_connection(client, name, UINT_MAX, candidates, count, error, error_size);
 }
 
 static oc_connection_t *find_external(oc_client_t *client, unsigned number,
@@ -148,7 +151,39 @@ static oc_connection_t *connect_external(oc_client_t *client, unsigned number, c
         client->resolver = NULL;
         return NULL;
     }
-    return open_connection(client, name, false, candidates, count, error, error_size);
+    return open_connection(client, name, number, candidates, count, error, error_size);
+}
+
+/* Tries that have come to nothing. */
+static void end_probes(oc_client_t *client)
+{
+    oc_connection_t *connection, *next;
+
+    DL_FOREACH_SAFE (client->connections, connection, next) {
+        if (0 == connection->users
+            && (OC_UPLINK_DEAD == connection->uplink.state || OC_UPLINK_CLOSED == connection->uplink.state)) {
+            oc_connection_close(connection, NULL);
+        }
+    }
+}
+
+void oc_targets_probe(oc_client_t *client)
+{
+    char name[OC_NAME_SIZE], error[OC_REASON_SIZE];
+
+    if (0 == client->away || NULL == client->worker) {
+        return;
+    }
+    end_probes(client);
+    if (NULL == client->resolver) {
+        client->resolver = oc_resolver_begin(&client->servers);
+    }
+    for (unsigned i = 0; i < client->servers.count && i < OC_PRESENCE_SERVERS; i++) {
+        if (0 != (client->away >> i & 1) && NULL == find_external(client, i, name) && NULL != client->resolver
+            && oc_resolver_done(client->resolver)) {
+            (void) connect_external(client, i, error, sizeof(error));
+        }
+    }
 }
 
 oc_status_t oc_targets_resolve(oc_group_t *group)
@@ -160,7 +195,7 @@ oc_status_t oc_targets_resolve(oc_group_t *group)
 
     oc_tree_servers(group, &first, &count);
     for (unsigned i = first; i < first + count && connected; i++) {
-        connected = NULL != find_external(client, i, name);
+        connected = NULL != find_external(client, oc_presence_number(group, i), name);
     }
     if (connected) {
         return OC_OK;
@@ -178,6 +213,7 @@ oc_status_t oc_targets_resolve(oc_group_t *group)
 unsigned oc_targets_count_peers(const oc_group_t *group)
 {
     const oc_client_t *client = group->client;
+    uint64_t weights, heaviest;
     unsigned count = 0;
     oc_record_t record;
 
@@ -185,7 +221,8 @@ unsigned oc_targets_count_peers(const oc_group_t *group)
         (void) oc_record_of(group, rank, &record);
         count += 0 != record.port;
     }
-    return 0 == client->servers.count || oc_peers_help(count, client->weights) ? count : 0;
+    oc_presence_weigh(group, &weights, &heaviest);
+    return 0 == client->servers.count || oc_peers_help(count, weights) ? count : 0;
 }
 
 static bool add_link(oc_group_t *group, oc_connection_t *connection)
@@ -239,14 +276,14 @@ oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_si
     return OC_IN_PROGRESS;
 }
 
-/* NULL: the first ones of the list. */
+/* By their order among those that are there; NULL: the first ones. */
 static oc_status_t link_servers(oc_group_t *group, const unsigned *servers, unsigned count,
                                 char *error, size_t error_size)
 {
     oc_status_t status = make_links(group, count, error, error_size);
 
     for (unsigned i = 0; OC_OK == status && i < count; i++) {
-        unsigned number = NULL != servers ? servers[i] : i;
+        unsigned number = oc_presence_number(group, NULL != servers ? servers[i] : i);
 
         if (!add_link(group, connect_external(group->client, number, error, error_size))) {
             status = OC_ERR_UNREACHABLE;
@@ -283,7 +320,7 @@ oc_status_t oc_targets_connect_all(oc_group_t *group, char *error, size_t error_
 
     group->servers->links = NULL;
     group->servers->num_links = 0;
-    status = link_servers(group, NULL, group->client->servers.count, error, error_size);
+    status = link_servers(group, NULL, oc_presence_count(group), error, error_size);
     /* their connections are among those of the new links, unless that failed */
     for (unsigned i = 0; i < num_asked; i++) {
         asked[i].connection->users--;

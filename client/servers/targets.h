@@ -18,6 +18,9 @@ bool oc_targets_hosts_embedded(const oc_group_t *group);
 /* Returns how many ranks aggregate beside the servers. Valid once the records have arrived. */
 unsigned oc_targets_count_peers(const oc_group_t *group);
 
+/* Looks whether servers are back that were lost. What comes of it is for later groups. */
+void oc_targets_probe(oc_client_t *client);
+
 /* Resolves the servers' names. OC_IN_PROGRESS: the next two functions would lack addresses. */
 oc_status_t oc_targets_resolve(oc_group_t *group);
 

@@ -24,6 +24,7 @@
 #include <stdio.h>
 
 #include "client/servers/connection.h"
+#include "client/servers/presence.h"
 
 uint32_t oc_tree_leaves(uint32_t servers, uint32_t members)
 {
@@ -53,7 +54,7 @@ static unsigned tree_num_servers(const oc_group_t *group)
 /* Of a group with servers, before its teams are those of a leaf. */
 static void find_leaf(const oc_group_t *group, uint32_t *own, uint32_t *next)
 {
-    uint32_t leaves = oc_tree_leaves(group->client->servers.count, group->servers->teams.num_ranks);
+    uint32_t leaves = oc_tree_leaves(oc_presence_count(group), group->servers->teams.num_ranks);
 
     *own = oc_tree_leaf(leaves, group->servers->teams.num_ranks, group->servers->teams.rank);
     *next = oc_tree_next(leaves, *own);
@@ -63,7 +64,7 @@ unsigned oc_tree_asked(const oc_group_t *group, unsigned servers[OC_TREE_ASKED])
 {
     uint32_t own, next;
 
-    if (0 == group->client->servers.count) {
+    if (0 == oc_presence_count(group)) {
         return 0;
     }
     find_leaf(group, &own, &next);
@@ -82,7 +83,7 @@ void oc_tree_servers(const oc_group_t *group, unsigned *first, unsigned *count)
     unsigned servers[OC_TREE_ASKED];
 
     *first = 0;
-    *count = client->servers.count;
+    *count = oc_presence_count(group);
     if (0 != client->tree && 0 == group->servers->num_links) {
         *count = oc_tree_asked(group, servers);
         *first = *count > 0 ? servers[0] : 0;
@@ -146,7 +147,7 @@ static void take_branch(oc_group_t *group)
 {
     oc_teams_t *teams = &group->servers->teams;
     uint32_t members = teams->num_ranks;
-    uint32_t leaves = oc_tree_leaves(group->client->servers.count, members);
+    uint32_t leaves = oc_tree_leaves(oc_presence_count(group), members);
     uint32_t leaf = oc_tree_leaf(leaves, members, teams->rank);
     uint32_t first = oc_tree_first(leaves, members, leaf);
 
@@ -174,10 +175,10 @@ oc_status_t oc_tree_find(oc_group_t *group, char *reason, size_t size)
         return OC_DECLINED;
     }
     if (0 == parent) {
-        return tree_num_servers(group) < client->servers.count ? OC_IN_PROGRESS : OC_OK;
+        return tree_num_servers(group) < oc_presence_count(group) ? OC_IN_PROGRESS : OC_OK;
     }
     if (OC_REPRODUCIBLE_RANK_ORDER == client->config.settings->reproducible
-        && client->servers.count > 1) {
+        && oc_presence_count(group) > 1) {
         snprintf(reason, size, "the servers are leaves of a tree, which cannot reduce in rank "
                  "order: set coll_optcast_reproducible to shape, or name servers without "
                  "--parent");

@@ -29,14 +29,14 @@ uint32_t oc_tree_first(uint32_t leaves, uint32_t members, uint32_t leaf);
 uint32_t oc_tree_next(uint32_t leaves, uint32_t leaf);
 
 /*
- * Sets the servers to which a rank connects first, in ascending order, and returns how many they
- * are: none, one or two.
+ * Sets the servers to which a rank connects first, by their order among those that are there, ascending, and
+ * returns how many they are: none, one or two.
  */
 #define OC_TREE_ASKED 2
 unsigned oc_tree_asked(const oc_group_t *group, unsigned servers[OC_TREE_ASKED]);
 
 /*
- * Sets the servers to which the rank may have to connect later: *count of them, beginning with
+ * Sets the servers to which the rank may have to connect later: *count of them, in the same order, beginning with
  * *first.
  */
 void oc_tree_servers(const oc_group_t *group, unsigned *first, unsigned *count);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/servers/presence.h"
 #include "client/servers/servers.h"
 #include "client/servers/targets.h"
 #include "client/state/record.h"
@@ -99,16 +100,17 @@ bool oc_group_choose(oc_group_t *group)
     const oc_job_settings_t *settings = client->config.settings;
     oc_group_servers_t *servers = group->servers;
     bool tree = 0 != servers->branch.leaves;
+    uint64_t weights, heaviest;
     uint32_t peers;
 
     if (NULL == group->params.rules) {
         return true;
     }
     peers = tree ? 0 : oc_targets_count_peers(group);
+    oc_presence_weigh(group, &weights, &heaviest);
     servers->situation = (oc_situation_t) {
-        .ranks = group->params.num_ranks, .weights = client->weights,
-        .heaviest = client->heaviest, .peers = peers,
-        .nodes = NULL != group->node, .lanes = client->servers.count + peers,
+        .ranks = group->params.num_ranks, .weights = weights, .heaviest = heaviest, .peers = peers,
+        .nodes = NULL != group->node, .lanes = oc_presence_count(group) + peers,
         .small_size = settings->small_size, .largest_chunk = oc_settings_largest_chunk(settings),
         .fewest_chunks = oc_settings_fewest_chunks(settings), .tree = tree,
         .in_order = OC_REPRODUCIBLE_RANK_ORDER == settings->reproducible,

@@ -15,6 +15,7 @@
 #include "client/group/cast_group.h"
 #include "client/group/place.h"
 #include "client/servers/interfaces.h"
+#include "client/servers/presence.h"
 #include "client/servers/targets.h"
 #include "client/state/record.h"
 #include "client/state/setup_state.h"
@@ -164,12 +165,14 @@ static void make_server_record(oc_group_t *group)
     oc_client_t *client = group->client;
     oc_record_t record = {.host = oc_host_identity(),
                           .settings = oc_settings_digest(group),
-                          .network = client->config.network};
+                          .network = client->config.network,
+                          .away = client->away};
 
     if (OC_OK != client->servers_status) {
         oc_setup_give_up(group, "coll_optcast_servers: %s", client->servers_error);
     }
     learn_job(group);
+    oc_targets_probe(client);
     if (!has_ids(client)) {
         oc_setup_give_up(group, "process %u has begun %u communicators, and has no more ids",
                          client->config.process, client->groups_made);
@@ -215,11 +218,17 @@ bool oc_introduction_agree(oc_group_t *group, char *reason, size_t size)
         } else if (record.job != first.job) {
             snprintf(reason, size, "rank %u belongs to another MPI job than rank 0", rank);
         } else {
+            group->servers->away |= record.away;
             continue;
         }
         group->tells = rank == group->params.rank;
         return false;
     }
     group->servers->id = group->servers->first_id = first.group;
+    if (group->client->servers.count > 0 && 0 == oc_presence_count(group)) {
+        snprintf(reason, size, "all servers in coll_optcast_servers are lost");
+        group->tells = 0 == group->params.rank;
+        return false;
+    }
     return true;
 }

@@ -31,6 +31,7 @@ typedef struct {
     uint64_t host;             /* equal for processes that can use loopback */
     oc_offer_t offer;          /* to the ranks of its host */
     oc_network_t network;      /* of this process's host */
+    uint64_t away;             /* bits: servers of the list that it has lost */
     uint16_t port;             /* of the embedded server, 0 if there is none */
     unsigned num_addresses;
     struct in6_addr addresses[OC_RECORD_MAX_ADDRESSES]; /* of IPv4 in their IPv6-mapped form */

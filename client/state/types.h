@@ -18,6 +18,7 @@
 #define OC_CLIENT_STATE_TYPES_H
 
 #include <assert.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -71,6 +72,7 @@ typedef struct oc_connection {
     oc_uplink_t uplink;        /* CLOSED: turned away or retired; reopened when somebody uses it */
     uint64_t paused;           /* when it was closed */
     unsigned users;            /* links that lead here */
+    unsigned number;           /* in the list of servers; UINT_MAX: of a rank */
     unsigned num_aggregators;
     uint64_t parent;           /* of a leaf: identity of the server above it; else 0 */
     uint64_t incarnation;      /* of the process that welcomed this one last; 0: none has */
@@ -178,12 +180,14 @@ typedef struct {
     oc_choice_t choices[OC_NUM_RULED];
     uint64_t id;                   /* in this epoch … */
     uint64_t first_id;             /* … and in the first one */
+    uint64_t epoch;                /* in which its servers were joined last */
     oc_teams_t teams;              /* in a tree: what this rank's leaf has of them */
     oc_branch_t branch;
     uint32_t reply_handle;
     bool has_handle;               /* from the set-up on, unless it is declined */
     uint64_t next_sequence;
     oc_numbering_t numbering;      /* from sequences to numbers on the wire */
+    uint64_t away;                 /* bits: servers of the list that are lost on some rank, see servers/presence.h */
     bool parts;                    /* its ranks leave it together, as it can go on without a server; set before LIVE */
     uint8_t token;                 /* what they reduce then */
     oc_renewal_t *renewal;         /* after the loss of a server, until it can go on; else NULL */
@@ -301,8 +305,7 @@ struct oc_client {
     pthread_mutex_t lock;
     oc_client_config_t config;
     oc_server_list_t servers;  /* external ones */
-    uint64_t weights;          /* their sum … */
-    uint64_t heaviest;         /* … and the largest of them */
+    uint64_t away;             /* bits: those that this process has lost, and that have not come back */
     uint64_t tree;             /* identity of their parent, once a group has voted for it; or 0 */
     bool on_hosts;             /* embedded: an aggregator on each host … */
     unsigned num_embedded;     /* … or so many of them; neither: external servers */

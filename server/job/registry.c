@@ -301,7 +301,7 @@ static void refuse_others(oc_registered_group_t *group, oc_status_t status, cons
     }
 }
 
-static bool is_left(const oc_registered_group_t *group)
+static bool registry_is_left(const oc_registered_group_t *group)
 {
     return group->left == group->joined;
 }
@@ -325,7 +325,7 @@ static void leave(oc_registered_member_t *member)
     take_out(member);
     if (0 != group->join.epoch && group->joined < group->join.num_ranks) {
         refuse_others(group, OC_ERR_UNREACHABLE, "a rank has left it after the loss of a server, before all had come back");
-    } else if (is_left(group)) {
+    } else if (registry_is_left(group)) {
         registry_group_free(job, group);
     }
 }
@@ -369,7 +369,7 @@ void oc_registry_begin_epoch(oc_job_server_t *job, uint64_t epoch)
         forget_all_but(session, epoch);
     }
     HASH_ITER (hh, job->groups, group, next) {
-        if (epoch != group->join.epoch && is_left(group)) {
+        if (epoch != group->join.epoch && registry_is_left(group)) {
             registry_group_free(job, group);
         }
     }

@@ -6,12 +6,15 @@
  * usage: recovery NAME=VALUE...
  *   seconds=S    how long to loop (default 5)
  *   most=N       elements of the largest vector (default 200000)
+ *   exact=1      whole numbers, whose sums are the same in any order
  *   seed=N       of what comes after what
  *   pause=S      a rank sleeps so long outside of MPI now and then
+ *   dups=1       communicators are made all the time, used once and freed: they may be left to MPI
+ *   later=N      so many are made at the end, one in 0.2 s
  *   freed=N      so many other communicators are made before, used once, and freed at once
  *
  * Each rank prints "rank R: begins at TIME", and "rank R: error after N operations at TIME: TEXT" or
- * "rank R: N operations, O offloaded, V recoveries, longest S s".
+ * "rank R: N operations, O offloaded, V recoveries, longest S s", and "rank R: D of N later ones offloaded".
  */
 #include <stdbool.h>
 #include <unistd.h>
@@ -25,7 +28,7 @@
 
 typedef struct {
     double seconds, pause;
-    int most, seed, freed;
+    int most, seed, freed, dups, later, exact;
 } options_t;
 
 /* One operation, of floats: their sums tell in which order they were added. */
@@ -37,6 +40,7 @@ typedef struct {
 } operation_t;
 
 static int rank, size;
+static bool exact;
 static MPI_Comm *others;
 static int num_others;
 static uint32_t state;
@@ -55,7 +59,7 @@ static float element(int of, int number, int i)
     x ^= x >> 15;
     x *= 2246822519u;
     x ^= x >> 13;
-    return ((float) (x % 20000) - 10000) / 7.0f;
+    return exact ? (float) (x % 2000) - 1000 : ((float) (x % 20000) - 10000) / 7.0f;
 }
 
 static void make(operation_t *o, const options_t *options, int number)
@@ -159,6 +163,38 @@ static int several(const options_t *options, int *number)
     return rc;
 }
 
+/* Whatever does it, sums of integers are the same. */
+static int one_on_new(int number)
+{
+    int own = rank * 1000 + number, sum, rc;
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    rc = MPI_Allreduce(&own, &sum, 1, MPI_INT, MPI_SUM, comm);
+    if (MPI_SUCCESS == rc && sum != size * (size - 1) / 2 * 1000 + size * number) {
+        wrong("a new communicator's sum is %d", sum);
+    }
+    MPI_Comm_free(&comm);
+    return rc;
+}
+
+static int later_ones(const options_t *options)
+{
+    unsigned long long before = pvar_read("allreduce_offloaded");
+    int rc = MPI_SUCCESS;
+
+    for (int i = 0; i < options->later && MPI_SUCCESS == rc; i++) {
+        usleep(200000);
+        rc = one_on_new(i);
+    }
+    if (options->later > 0) {
+        printf("rank %d: %llu of %d later ones offloaded\n", rank, pvar_read("allreduce_offloaded") - before,
+               options->later);
+    }
+    return rc;
+}
+
 /* Rank 0 says to all when it is over. */
 static int ask_to_stop(const options_t *options, double begin, int *stop)
 {
@@ -176,6 +212,9 @@ static int turn(const options_t *options, double begin, int *number, int *stop)
     if (sleeps && sleeper == rank) {
         usleep((useconds_t) (options->pause * 1e6));
     }
+    if (options->dups && 0 == draw(4) && MPI_SUCCESS != (rc = one_on_new(*number))) {
+        return rc;
+    }
     since = wall_time();
     rc = at_once ? several(options, number) : one(options, number);
     if (MPI_SUCCESS == rc) {
@@ -190,7 +229,7 @@ int main(int argc, char **argv)
     options_t o = {.seconds = 5, .most = 200000, .seed = 1};
     const option_t options[] = {OPTION_SECONDS(o, seconds), OPTION_SECONDS(o, pause),
                                 OPTION_NUMBER(o, most), OPTION_NUMBER(o, seed), OPTION_NUMBER(o, freed),
-                                OPTIONS_END};
+                                OPTION_NUMBER(o, dups), OPTION_NUMBER(o, later), OPTION_NUMBER(o, exact), OPTIONS_END};
     int number = 0, stop = 0, rc = MPI_SUCCESS, status;
     double begin;
 
@@ -200,12 +239,16 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     options_read(argc, argv, options);
     state = (uint32_t) o.seed;
+    exact = 0 != o.exact;
     meet_first(MPI_COMM_WORLD);
     make_others(&o);
     tell("begins");
     begin = wall_time();
     while (!stop && MPI_SUCCESS == rc) {
         rc = turn(&o, begin, &number, &stop);
+    }
+    if (MPI_SUCCESS == rc) {
+        rc = later_ones(&o);
     }
     if (MPI_SUCCESS != rc) {
         tell_error(rc, number);

@@ -5,7 +5,7 @@
 # Test: default 300 parts
 set -eu
 
-all_tests=(kill kill_data_process stop two freed host)
+all_tests=(kill kill_data_process stop two freed host new back)
 if [ "${1:-}" = --list ]; then
     echo "${all_tests[*]}"
     exit 0
@@ -20,19 +20,19 @@ TIME_LIMIT=${TIME_LIMIT:-60}
 
 # start_servers COUNT: sets pids and addresses.
 start_servers() {
-    pids=() list=
+    pids=() addresses=() list=
     local i
 
     for ((i = 0; i < $1; i++)); do
         start_server --aggregators 2
-        pids+=("$server_pid")
+        pids+=("$server_pid") addresses+=("$server_address")
         list+=${list:+,}$server_address
     done
 }
 
 # run_and_lose NAME SIGNAL WHO DELAY VICTIM...: a job with three servers loses some of them, after DELAY seconds each.
-# More for it in settings and options, which are arrays.
-settings=() options=()
+# More for it in settings and options, which are arrays; back: victims that start again a second later.
+settings=() options=() back=()
 run_and_lose() {
     local name=$1 signal=$2 who=$3 delay=$4 victim pid lost=0 status=0
 
@@ -51,6 +51,11 @@ run_and_lose() {
         # shellcheck disable=SC2086 # a list
         kill "-$signal" $pid
         lost=$((lost + 1))
+    done
+    for victim in "${back[@]}"; do
+        sleep 1
+        start_server --aggregators 2 --listen "${addresses[victim]}"
+        pids+=("$server_pid")
     done
     wait_until 40 eval "! is_alive $job_pid" || not_ok "$name: the job hangs" "$tmp/$name.log"
     wait "$job_pid" || status=$?
@@ -81,6 +86,26 @@ test_host() {
     local settings=(reproducible=shape)
 
     run_and_lose host KILL supervisor 1.07 1 2
+}
+
+# Communicators are made all the time, and at the end with the servers that are left.
+test_new() {
+    local options=(dups=1 later=4) ways
+
+    run_and_lose new KILL supervisor 1.23 1
+    [ "$(grep -c '^rank [0-3]: 4 of 4 later ones offloaded' "$tmp/new.log")" -eq 4 ] ||
+        not_ok "new: communicators that were made later were not offloaded" "$tmp/new.log"
+    ways=$(grep -c 'communicator .* 4 aggregators on 2 servers' "$tmp/new.log") || :
+    [ "$ways" -ge 4 ] || not_ok "new: they do not use the servers that are left" "$tmp/new.log"
+}
+
+# A server that is back is used by communicators that are made later.
+test_back() {
+    local options=(dups=1 later=4) back=(0)
+
+    run_and_lose back KILL supervisor 1.23 0
+    [ "$(grep 'communicator .* aggregators on' "$tmp/back.log" | tail -n 1 | grep -c '6 aggregators on 3 servers')" -eq 1 ] ||
+        not_ok "back: the server that is back is not used" "$tmp/back.log"
 }
 
 [ $# -gt 0 ] || set -- "${all_tests[@]}"

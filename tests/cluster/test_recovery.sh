@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Owns the test that a job on several hosts goes on, with the right results, when it loses a server in the middle:
+# killed, stopped, unplugged or without power, at any moment, whether ranks share hosts or each sends for itself.
+# ROUNDS of the environment: so often in each way (1).
+# Test: all 900
+set -eu
+
+# shellcheck source=tests/cluster/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+server_hosts=(4 5 6)
+
+# take_away WAY HOST: its server, from the others.
+take_away() {
+    case $1 in
+    killed) cluster signal "$2" KILL ;;
+    stopped) cluster signal "$2" STOP ;;
+    unplugged) cluster partition "$2" ;;
+    powerless) cluster kill "$2" ;;
+    esac
+}
+
+# give_back WAY HOST: for the next round.
+give_back() {
+    case $1 in
+    stopped) cluster signal "$2" KILL ;;
+    unplugged)
+        cluster heal "$2"
+        cluster signal "$2" KILL
+        ;;
+    esac
+}
+
+# lose WAY SHAPE: a job of two ranks on each of three hosts loses one of three servers.
+lose() {
+    local way=$1 shape=$2 host job victim=${server_hosts[RANDOM % 3]}
+
+    log=$tmp/$way-$shape.log
+    start_servers "${server_hosts[@]}" --aggregators 1
+    TIME_LIMIT=90 cluster_job "$servers" heartbeat_timeout=2 recovery=on "reproducible=$shape" verbose=1 --hosts 1-3 \
+        --per-host 2 -- recovery seconds=5 most=60000 exact=1 "seed=$RANDOM" pause=0.01 later=1 >"$log" 2>&1 &
+    job=$!
+    started+=("$job")
+    wait_until 30 has_line "$log" 'rank 5: begins' || not_ok "$way: the ranks do not begin" "$log"
+    sleep "1.$((RANDOM % 90 + 10))"
+    take_away "$way" "$victim"
+    wait "$job" || not_ok "$way, $shape: the job ends with an error" "$log"
+    ! grep -q '^not ok' "$log" || not_ok "$way, $shape: wrong results" "$log"
+    [ "$(grep -c '^rank [0-5]: .* offloaded, 1 recoveries' "$log")" -eq 6 ] ||
+        not_ok "$way, $shape: not all ranks went on" "$log"
+    [ "$(grep -c '^rank [0-5]: 1 of 1 later ones offloaded' "$log")" -eq 6 ] ||
+        not_ok "$way, $shape: a new communicator does not use the others" "$log"
+    echo "ok recovery: $way, $shape: longest $(sed -n 's/^rank 0: .*longest //p' "$log")"
+    give_back "$way" "$victim"
+    for host in "${server_hosts[@]}"; do
+        [ "$way" = powerless ] && [ "$host" = "$victim" ] || cluster signal "$host" KILL
+    done
+}
+
+begin_cluster_test recovery
+compile recovery
+for way in killed stopped unplugged powerless; do
+    for shape in shape rank_order; do
+        for ((round = 0; round < ${ROUNDS:-1}; round++)); do
+            make_cluster --hosts 6 --rate 200
+            lose "$way" "$shape"
+            cluster down
+        done
+    done
+done
+echo "ok recovery: on several hosts"
