@@ -20,6 +20,7 @@ static const char *const cgroup_names[] = {"auto", "off", NULL};
 static const char *const bind_names[] = {"auto", "off", NULL};
 static const char *const huge_page_names[] = {"auto", "reserved", "off", NULL};
 static const char *const polling_names[] = {"adaptive", "busy", NULL};
+static const char *const waiting_names[] = {"adaptive", "busy", "yield", NULL};
 static const char *const recovery_names[] = {"off", "on", NULL};
 static const char *const progress_names[] = {"thread", "mpi", NULL};
 static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
@@ -47,9 +48,9 @@ static const char *const level_names[] = {"error", "warn", "info", "debug", NULL
     .help = "auto: aggregators use the processors and the memory near the network device, as far " \
             "as the process may use these and the machine tells which they are. off: they are " \
             "not bound."
-#define POLLING(values) \
+#define POLLING(values, last, names) \
     .offset = offsetof(values, local.polling), .type = OC_SETTING_CHOICE, \
-    .number = OC_POLLING_ADAPTIVE, .max = 1, .unit = "", .choices = polling_names
+    .number = OC_POLLING_ADAPTIVE, .max = last, .unit = "", .choices = names
 #define HUGE_PAGES(values) \
     .offset = offsetof(values, local.huge_pages), .type = OC_SETTING_CHOICE, \
     .number = OC_HUGE_PAGES_AUTO, .max = 2, .unit = "", .choices = huge_page_names, \
@@ -201,11 +202,12 @@ static const oc_setting_t job_settings[] = {
              "event of each chunk (see optcast-timeline). If empty, no files are written."},
     {.name = "bind", EXPERTS, BIND(oc_job_settings_t)},
     {.name = "huge_pages", EXPERTS, HUGE_PAGES(oc_job_settings_t)},
-    {.name = "polling", SOME_USERS, POLLING(oc_job_settings_t),
+    {.name = "polling", SOME_USERS, POLLING(oc_job_settings_t, OC_POLLING_YIELD, waiting_names),
      .help = "How ranks wait in a blocking operation, and embedded aggregators for messages. "
              "adaptive: they poll, and sleep if processors are scarce or nothing arrives. busy: "
              "they only poll, and each uses a whole processor; aggregators do so only where the "
-             "ranks leave a processor free."},
+             "ranks leave a processor free. yield: as if processors were scarce, for ranks that share "
+             "theirs with other programs."},
 };
 
 static const oc_setting_t server_settings[] = {
@@ -247,7 +249,7 @@ static const oc_setting_t server_settings[] = {
              "of each event of each chunk (see optcast-timeline). If empty, no files are written."},
     {.name = "bind", ADMINISTRATORS, BIND(oc_server_settings_t)},
     {.name = "huge-pages", ADMINISTRATORS, HUGE_PAGES(oc_server_settings_t)},
-    {.name = "polling", ADMINISTRATORS, POLLING(oc_server_settings_t),
+    {.name = "polling", ADMINISTRATORS, POLLING(oc_server_settings_t, OC_POLLING_BUSY, polling_names),
      .help = "How aggregators wait for messages. adaptive: they poll for 50 microseconds, then "
              "sleep until something comes. busy: they only poll as long as their job has a "
              "communicator on this server, and each uses a whole processor."},

@@ -101,6 +101,7 @@ typedef enum {
 typedef enum {
     OC_POLLING_ADAPTIVE,    /* who has waited in vain for a while sleeps */
     OC_POLLING_BUSY,
+    OC_POLLING_YIELD,       /* of ranks: others want the processor */
 } oc_polling_t;
 
 /* Who moves nonblocking collectives on. */

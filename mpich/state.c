@@ -82,6 +82,7 @@ static void make_client(bool several_hosts)
     };
 
     if (OC_OK == oc_client_create(&config, &st->client)) {
+        st->crowding.yields = OC_POLLING_YIELD == st->settings.local.polling;
         st->crowding.oversubscribed = spare < (oc_client_embeds(st->client) ? 1 : 0);
     }
 }

@@ -152,14 +152,14 @@ openmpi_launcher() {
     done
 }
 
-# mpich_launcher PER_HOST K...
+# mpich_launcher PER_HOST K...: hosts share the processors of this one, which neither MPICH nor the library can know.
 mpich_launcher() {
     local assignment
 
     need_program mpiexec.hydra mpich
     launcher=(mpiexec.hydra -launcher rsh -launcher-exec "$state/rsh" -iface switch
         -hosts "$(host_slots "$@")" -ppn "$1" -n $(($1 * ($# - 1)))
-        -genv UCX_TLS "tcp,sm,self" -genv UCX_NET_DEVICES eth0)
+        -genv UCX_TLS "tcp,sm,self" -genv UCX_NET_DEVICES eth0 -genv OPTCAST_POLLING yield)
     for assignment in "${preload[@]}"; do
         launcher+=(-genv "${assignment%%=*}" "${assignment#*=}")
     done

@@ -54,7 +54,9 @@ static bool is_oversubscribed(const mca_coll_optcast_state_t *st)
 static void progress_politely(oc_patience_t *patience)
 {
     const mca_coll_optcast_state_t *st = &mca_coll_optcast_state;
-    oc_crowding_t crowding = {is_oversubscribed(st), opal_progress_yield_when_idle};
+    oc_crowding_t crowding = {
+        .oversubscribed = is_oversubscribed(st),
+        .yields = opal_progress_yield_when_idle || OC_POLLING_YIELD == st->settings.local.polling};
 
     if (OC_POLLING_BUSY != st->settings.local.polling) {
         (void) oc_patience_nap(patience, st->client, crowding);
