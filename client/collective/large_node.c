@@ -11,7 +11,6 @@
 #include "client/collective/large_node.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "client/collective/large.h"
 #include "client/collective/slot.h"
@@ -72,11 +71,14 @@ static oc_status_t large_node_start(oc_allreduce_t *allreduce)
     return OC_OK;
 }
 
-/* The account of what is here stays, and so do the steps of which it is made up. */
+/* The account of what is here stays, and so do its steps and their map: others may have results of them. */
 static void large_node_suspend(oc_allreduce_t *allreduce)
 {
+    oc_large_t *large = oc_large_of(allreduce);
+    oc_chunk_map_t map = large->map;
+
     oc_large_end(allreduce);
-    memset(allreduce->state, 0, sizeof(oc_large_t));
+    *large = (oc_large_t) {.map = map};
     allreduce->waiting = allreduce->uncommitted = 0;
 }
 

@@ -307,7 +307,7 @@ static void take_stopped(oc_allreduce_t *allreduce)
             continue;
         }
         piece = oc_step_piece(allreduce, step);
-        if (!oc_step_is_direct(allreduce)) {
+        if (!oc_step_is_direct(allreduce) && piece.wanted) {
             oc_step_copy_out(allreduce, oc_step_place(allreduce, owner, step), &piece);
         }
         oc_step_account(allreduce, step);
@@ -351,18 +351,29 @@ bool oc_node_restart(oc_group_t *group)
     return true;
 }
 
+/* NULL: none does. The end of one may end others. */
+static oc_allreduce_t *find_holding(const oc_group_t *group)
+{
+    oc_collective_t *running;
+
+    DL_FOREACH (group->running, running) {
+        if (oc_allreduce_of(running)->steps.hold) {
+            return oc_allreduce_of(running);
+        }
+    }
+    return NULL;
+}
+
 void oc_node_fail(oc_group_t *group, const char *reason)
 {
-    oc_collective_t *running, *next;
+    oc_allreduce_t *allreduce;
 
     if (NULL == group->node || NULL == group->node->ring) {
         return;
     }
     oc_ring_fail(group->node->ring, reason);
     leave_list(group);
-    DL_FOREACH_SAFE (group->running, running, next) {
-        if (oc_allreduce_of(running)->steps.hold) {
-            node_let_go(oc_allreduce_of(running));
-        }
+    while (NULL != (allreduce = find_holding(group))) {
+        node_let_go(allreduce);
     }
 }

@@ -21,7 +21,7 @@ bool oc_allreduce_called_back(oc_allreduce_t *allreduce, const oc_transfer_t *tr
 
     allreduce->waiting--;
     if (client->suspending && OC_OK == allreduce->base.status) {
-        if (0 == allreduce->waiting && NULL != allreduce->algorithm) {
+        if (allreduce->waiting == (allreduce->steps.hold ? 1 : 0) && NULL != allreduce->algorithm) {
             allreduce->algorithm->suspend(allreduce);
         }
         return false;

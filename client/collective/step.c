@@ -56,11 +56,22 @@ uint32_t oc_step_owner(const oc_allreduce_t *allreduce, uint32_t step)
     return team % group->node->num_members;
 }
 
+/*
+ * A small one whose result comes before those of others has not ended: if a server is lost then, its contribution is
+ * needed once more.
+ */
+static bool keeps_contribution(const oc_allreduce_t *allreduce)
+{
+    return allreduce->base.group->servers->parts && !allreduce->algorithm->settles;
+}
+
 /* A rank that is alone on its host sends from the caller's memory and receives there. */
 bool oc_step_is_direct(const oc_allreduce_t *allreduce)
 {
-    return 1 == allreduce->base.group->node->num_members && !allreduce->wide
-           && !oc_vector_is_staged(allreduce) && NULL == allreduce->supply;
+    const oc_group_t *group = allreduce->base.group;
+
+    return 1 == group->node->num_members && !allreduce->wide && !oc_vector_is_staged(allreduce)
+           && NULL == allreduce->supply && !keeps_contribution(allreduce);
 }
 
 void *oc_step_place(const oc_allreduce_t *allreduce, uint32_t member, uint32_t step)

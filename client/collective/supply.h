@@ -11,6 +11,7 @@
 
 struct oc_supply {
     oc_allreduce_t *of;        /* whose chunks these are, with its cut; NULL: of a small one that is over here */
+    bool holds;                /* that counts in its waiting */
     uint8_t *own;              /* a bit for each of its chunks: this rank contributes it */
     void *zeros;               /* as long as a chunk */
 };

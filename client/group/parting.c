@@ -7,8 +7,10 @@
 #include "base/clock.h"
 #include "client/collective/allreduce.h"
 #include "client/collective/collective.h"
+#include "client/collective/node.h"
 #include "client/group/group.h"
 #include "client/recovery/renewal.h"
+#include "client/servers/membership.h"
 #include "reduction/reduction.h"
 
 static void drop(void *arg, oc_status_t status)
@@ -63,6 +65,8 @@ static bool begin_barrier(oc_group_t *group)
     group->parting = OC_PARTING_LEAVES;
     group->client->parting++;
     oc_group_start_queued(group);
+    /* the ranks of its host need not wait until this one comes back */
+    (void) oc_client_nodes_progress(group->client);
     return true;
 }
 
@@ -110,6 +114,16 @@ static bool is_waiting_in_vain(const oc_group_t *group)
            && renewal->quiet > (uint64_t) group->client->config.settings->connect_timeout * OC_SECOND;
 }
 
+/* Others wait for this rank on servers: these tell them if it leaves what it has joined. */
+static void tell_servers(oc_group_t *group)
+{
+    oc_renewal_t *renewal = group->servers->renewal;
+
+    if (NULL != renewal && renewal->step < OC_RENEWAL_JOIN) {
+        renewal->readiness = oc_membership_join(group);
+    }
+}
+
 void oc_parting_progress(oc_client_t *client)
 {
     oc_group_t *group, *next;
@@ -123,6 +137,7 @@ void oc_parting_progress(oc_client_t *client)
         }
         if (OC_GROUP_LIVE == group->state
             && (OC_PARTING_ALONE == group->parting || is_waiting_in_vain(group))) {
+            tell_servers(group);
             oc_group_break(group, OC_ERR_CANCELED, "its ranks leave it");
         }
         if (0 == group->num_running && NULL == group->queue) {

@@ -2,6 +2,7 @@
 /* Groups that servers serve: their links and lanes, and what mode auto leaves to others. */
 #include "client/group/served.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "client/collective/kept.h"
@@ -100,8 +101,12 @@ static bool served_go_live(oc_group_t *group)
     }
     group->servers->parts = oc_group_is_renewable(group);
     client->wants_watch = client->wants_watch || group->servers->parts;
+    if (NULL != client->embedded && group->servers->num_peers > 0) {
+        atomic_store(&client->embeds, true);
+    }
     /* a server was lost behind the vote of this rank */
     if (group->servers->epoch != oc_lost_epoch(&client->lost)) {
+        snprintf(group->way, sizeof(group->way), "the servers that are left after a loss");
         return oc_recovery_enter(group);
     }
     if (OC_OK != oc_lanes_make(group)) {
@@ -109,9 +114,6 @@ static bool served_go_live(oc_group_t *group)
         return false;
     }
     oc_lanes_describe(group, group->way, sizeof(group->way));
-    if (NULL != client->embedded && group->servers->num_peers > 0) {
-        atomic_store(&client->embeds, true);
-    }
     return true;
 }
 

@@ -23,6 +23,12 @@ static bool is_lost(const oc_connection_t *connection)
            || oc_lost_has(&connection->client->lost, connection->incarnation);
 }
 
+/* The connection may lead to another one meanwhile, which is no part of the group. */
+static bool has_lost_server(const oc_link_t *link)
+{
+    return is_lost(link->connection) || oc_lost_has(&link->connection->client->lost, link->incarnation);
+}
+
 static bool is_live(const oc_group_t *group)
 {
     return OC_SERVICE_AGGREGATION == group->params.service && OC_GROUP_LIVE == group->state;
@@ -33,7 +39,7 @@ static bool is_live(const oc_group_t *group)
 static bool has_server_left(const oc_group_t *group)
 {
     for (unsigned i = 0; i < group->servers->num_links; i++) {
-        if (!is_lost(group->servers->links[i].connection)) {
+        if (!has_lost_server(&group->servers->links[i])) {
             return true;
         }
     }
@@ -89,7 +95,7 @@ static void leave_servers(oc_client_t *client)
     }
 }
 
-/* The engine's own collectives end with the epoch: what waits for them waits for the next ones. */
+/* What waits for the engine's own collectives waits for the next ones. */
 static void release_holds(oc_group_t *group)
 {
     oc_collective_t *running;
@@ -97,9 +103,9 @@ static void release_holds(oc_group_t *group)
     DL_FOREACH (group->running, running) {
         oc_supply_t *supply = oc_allreduce_of(running)->supply;
 
-        if (NULL != supply && NULL != supply->of) {
+        if (NULL != supply && supply->holds) {
             supply->of->waiting--;
-            supply->of = NULL;
+            supply->holds = false;
         }
     }
 }
@@ -112,21 +118,10 @@ static void suspend_idle(oc_group_t *group)
     DL_FOREACH (group->running, running) {
         oc_allreduce_t *allreduce = oc_allreduce_of(running);
 
-        if (0 == allreduce->waiting) {
+        if (allreduce->waiting == (allreduce->steps.hold ? 1 : 0)) {
             allreduce->algorithm->suspend(allreduce);
         }
     }
-}
-
-/* The ranks of a host hold what they do together, so that the last transfer does not suspend it. */
-static void suspend_host(oc_group_t *group)
-{
-    oc_collective_t *running;
-
-    DL_FOREACH (group->running, running) {
-        oc_allreduce_of(running)->algorithm->suspend(oc_allreduce_of(running));
-    }
-    oc_node_stop(group);
 }
 
 static void end_transfers(oc_client_t *client)
@@ -146,26 +141,27 @@ static void end_transfers(oc_client_t *client)
     client->suspending = false;
     DL_FOREACH (client->groups, group) {
         if (is_live(group) && NULL != group->node) {
-            suspend_host(group);
+            oc_node_stop(group);
         }
     }
 }
 
 static void drop_links(oc_group_t *group)
 {
+    static const oc_control_t bye = {.type = OC_CONTROL_BYE};
     oc_group_servers_t *servers = group->servers;
     unsigned left = 0;
 
     for (unsigned i = 0; i < servers->num_links; i++) {
         oc_link_t *link = &servers->links[i];
 
-        if (!is_lost(link->connection)) {
+        if (!has_lost_server(link)) {
             servers->links[left++] = *link;
             continue;
         }
         free(link->teams);
         if (0 == --link->connection->users) {
-            oc_connection_close(link->connection, NULL);
+            oc_connection_close(link->connection, &bye);
         }
     }
     servers->num_links = left;

@@ -19,7 +19,7 @@
 #include "client/state/collapse.h"
 #include "client/state/loss.h"
 
-/* The engine's own collectives were of the epoch before. */
+/* The engine's own collectives were of the epoch before; what the host has of them, it has taken. */
 static void drop_inner(oc_group_t *group)
 {
     oc_collective_t *running, *next;
@@ -66,7 +66,6 @@ bool oc_renewal_begin(oc_group_t *group)
     oc_group_servers_t *servers = group->servers;
     oc_client_t *client = group->client;
 
-    drop_inner(group);
     if (NULL == servers->renewal) {
         servers->renewal = calloc(1, sizeof(*servers->renewal));
         if (NULL == servers->renewal) {
@@ -169,14 +168,16 @@ static void begin_rounds(oc_group_t *group)
         oc_client_collapse(group->client, OC_ERR_NO_MEMORY, "out of memory");
         return;
     }
-    oc_lanes_describe(group, group->way, sizeof(group->way));
     renewal->step = OC_RENEWAL_RANGE;
     oc_settling_ask(group);
 }
 
 static void go_on(oc_group_t *group)
 {
-    oc_debug("\"%s\" goes on: %s", group->name, group->way);
+    char way[OC_WAY_SIZE];
+
+    oc_lanes_describe(group, way, sizeof(way));
+    oc_debug("\"%s\" goes on: %s", group->name, way);
     oc_resume(group);
     oc_renewal_drop(group);
     oc_group_start_queued(group);
@@ -204,6 +205,7 @@ void oc_renewal_progress(oc_group_t *group)
     if (OC_RENEWAL_HOST == renewal->step) {
         count_quiet(group);
         if (oc_node_restart(group)) {
+            drop_inner(group);
             renewal->quiet = 0;
             renewal->step = OC_RENEWAL_CONNECT;
         }

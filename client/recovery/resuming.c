@@ -67,6 +67,13 @@ static oc_allreduce_t *supply_new(oc_group_t *group, void *vector, size_t bytes,
     return oc_allreduce_of(collective);
 }
 
+/* It does not end before its supply. */
+static void hold_for(oc_supply_t *supply)
+{
+    supply->of->waiting++;
+    supply->holds = true;
+}
+
 /* What was held for a supply. */
 static void release_hold(oc_allreduce_t *allreduce, oc_status_t status)
 {
@@ -83,7 +90,7 @@ static void on_chunks(oc_collective_t *collective, oc_status_t status)
 {
     const oc_supply_t *supply = oc_allreduce_of(collective)->supply;
 
-    if (NULL != supply->of) {
+    if (supply->holds) {
         release_hold(supply->of, status);
     }
 }
@@ -92,7 +99,7 @@ static void on_small(oc_collective_t *collective, oc_status_t status)
 {
     const oc_supply_t *supply = oc_allreduce_of(collective)->supply;
 
-    if (NULL == supply->of) {
+    if (!supply->holds) {
         return;
     }
     if (OC_OK == status) {
@@ -116,7 +123,7 @@ static void supply_small(resumption_t *resumption, uint64_t number, oc_allreduce
     }
     supply->of = of;
     if (NULL != of) {
-        of->waiting++;
+        hold_for(supply);
     }
     group->client->config.counters->bytes_supplied += bytes;
     if (source == group->params.rank) {
@@ -185,7 +192,7 @@ static void supply_chunks(oc_allreduce_t *allreduce, lists_t *lists)
                              .num_chunks = allreduce->cut.num_chunks,
                              .listed = lists->some, .num_listed = lists->num_some};
     lists->some = NULL;
-    allreduce->waiting++;
+    hold_for(given->supply);
     begin_supply(group, &given->base, allreduce->number);
 }
 

@@ -74,6 +74,12 @@ static void pause_connection(oc_connection_t *connection, const oc_control_t *la
     connection->paused = connection->client->now;
 }
 
+/* No group counts on it, and those to come can do without it. */
+static bool is_dispensable(const oc_connection_t *connection)
+{
+    return 0 == connection->users && connection->client->config.settings->recovery;
+}
+
 /* While groups are being set up a dead connection is their business; later it is everybody's. */
 static void connection_on_ended(oc_uplink_t *uplink, oc_status_t status, oc_uplink_state_t state)
 {
@@ -81,6 +87,8 @@ static void connection_on_ended(oc_uplink_t *uplink, oc_status_t status, oc_upli
 
     if (may_return(connection, status, state)) {
         pause_connection(connection, NULL);
+    } else if (is_dispensable(connection)) {
+        oc_presence_lost(connection);
     } else if (OC_UPLINK_READY == state
                && !((OC_ERR_UNREACHABLE == status || OC_ERR_TIMEOUT == status)
                     && oc_loss_notice(connection, status, uplink->reason))) {
@@ -147,7 +155,8 @@ static void part(oc_connection_t *connection, oc_status_t status, const char *wh
     char reason[OC_REASON_SIZE];
 
     snprintf(reason, sizeof(reason), "server %.200s %s", connection->name, why);
-    if (OC_UPLINK_READY == connection->uplink.state && oc_loss_notice(connection, status, reason)) {
+    if (OC_UPLINK_READY == connection->uplink.state && !is_dispensable(connection)
+        && oc_loss_notice(connection, status, reason)) {
         say_lost(connection);
         oc_connection_send(connection, &bye);
     }

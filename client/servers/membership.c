@@ -37,6 +37,7 @@ static void send_join(oc_group_t *group, oc_link_t *link, unsigned own, uint32_t
                                              : 0,
                                 .leaves = group->servers->branch.leaves,
                                 .leaf = group->servers->branch.leaf};
+    link->incarnation = link->connection->incarnation;
     link->teams[own] = (oc_membership_t) {.asked = true};
     oc_connection_send(link->connection, &message);
 }

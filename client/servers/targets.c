@@ -9,6 +9,7 @@
 #include <utlist.h>
 
 #include "client/servers/connection.h"
+#include "client/servers/network.h"
 #include "client/servers/presence.h"
 #include "client/servers/tree.h"
 #include "client/state/record.h"
@@ -171,7 +172,7 @@ void oc_targets_probe(oc_client_t *client)
 {
     char name[OC_NAME_SIZE], error[OC_REASON_SIZE];
 
-    if (0 == client->away || NULL == client->worker) {
+    if (0 == client->away || OC_OK != oc_client_worker(client, error, sizeof(error))) {
         return;
     }
     end_probes(client);

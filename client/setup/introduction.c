@@ -173,6 +173,7 @@ static void make_server_record(oc_group_t *group)
     }
     learn_job(group);
     oc_targets_probe(client);
+    group->setup->epoch = oc_lost_epoch(&client->lost);
     if (!has_ids(client)) {
         oc_setup_give_up(group, "process %u has begun %u communicators, and has no more ids",
                          client->config.process, client->groups_made);

@@ -185,6 +185,10 @@ static bool wait_for_addresses(oc_group_t *group)
 
 bool oc_joining_progress(oc_group_t *group)
 {
+    /* others may have joined before, and know that it is gone, or joined what took its place */
+    if (group->setup->epoch != oc_lost_epoch(&group->client->lost)) {
+        oc_setup_give_up(group, "%s", group->client->loss_reason);
+    }
     return OC_SETUP_RESOLVE == group->setup->step ? wait_for_addresses(group)
                                                   : wait_for_servers(group);
 }

@@ -67,5 +67,5 @@ bool oc_group_is_renewable(const oc_group_t *group)
 
     return NULL != servers && group->client->config.settings->recovery
            && 0 == servers->branch.parent && 0 == servers->branch.leaves
-           && servers->num_links > 1 && servers->num_links > servers->num_peers;
+           && group->client->servers.count > 1 && servers->num_links > servers->num_peers;
 }

@@ -49,6 +49,7 @@ typedef enum {
 struct oc_setup {
     oc_setup_step_t step;
     uint64_t quiet;            /* ns spent waiting for servers while somebody was looking */
+    uint64_t epoch;            /* of the record */
     oc_status_t broken;        /* service was lost after this rank had voted */
     char reason[OC_REASON_SIZE]; /* why this rank cannot take part */
     char unshared[OC_REASON_SIZE]; /* why it cannot share memory with its host */

@@ -94,6 +94,7 @@ typedef struct {
 typedef struct {
     oc_connection_t *connection;
     oc_membership_t *teams;    /* this rank's; NULL before the JOINs */
+    uint64_t incarnation;      /* of the process that was joined last */
     uint32_t peer;             /* rank of a peer */
     unsigned server;           /* of others: their number in the list */
 } oc_link_t;

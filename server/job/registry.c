@@ -295,8 +295,8 @@ static void tell_members(const oc_registered_group_t *group, oc_status_t status,
 /* Those that join later hear it, too; without memory for that, they wait for READY in vain. */
 static void refuse_others(oc_registered_group_t *group, oc_status_t status, const char *text)
 {
-    tell_members(group, status, text);
     if (NULL == group->refusal) {
+        tell_members(group, status, text);
         group->refusal = strdup(text);
     }
 }
@@ -316,18 +316,29 @@ static void take_out(oc_registered_member_t *member)
     session->job->num_members--;
 }
 
-/* Ranks come into a new epoch one by one, and without all of them it has no groups. */
 static void leave(oc_registered_member_t *member)
 {
     oc_registered_group_t *group = member->group;
     oc_job_server_t *job = member->session->job;
 
     take_out(member);
-    if (0 != group->join.epoch && group->joined < group->join.num_ranks) {
-        refuse_others(group, OC_ERR_UNREACHABLE, "a rank has left it after the loss of a server, before all had come back");
-    } else if (registry_is_left(group)) {
+    if (registry_is_left(group)) {
         registry_group_free(job, group);
     }
+}
+
+/* Ranks come into a new epoch one by one, and without all of them it has no groups. */
+static void leave_early(oc_registered_member_t *member)
+{
+    oc_registered_group_t *group = member->group;
+
+    take_out(member);
+    refuse_others(group, OC_ERR_UNREACHABLE, "a rank has left it after the loss of a server, before all had come back");
+}
+
+static bool registry_is_complete(const oc_registered_group_t *group)
+{
+    return 0 == group->join.epoch || group->joined == group->join.num_ranks;
 }
 
 /* From a group that refused it, everybody leaves too. */
@@ -338,7 +349,11 @@ void oc_registry_leave(oc_session_t *session, const oc_leave_t *message)
     HASH_FIND(hh, session->job->groups, &message->group, sizeof(message->group), group);
     if (NULL != group && message->rank < group->join.num_ranks
         && session == group->members[message->rank].session) {
-        leave(&group->members[message->rank]);
+        if (registry_is_complete(group)) {
+            leave(&group->members[message->rank]);
+        } else {
+            leave_early(&group->members[message->rank]);
+        }
     }
 }
 
