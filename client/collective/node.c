@@ -172,26 +172,37 @@ static bool node_take_next(oc_group_t *group)
     return true;
 }
 
+/* NULL: none is left. The end of one may end others. */
+static oc_allreduce_t *find_settled(const oc_group_t *group, uint64_t committed)
+{
+    oc_collective_t *running;
+
+    DL_FOREACH (group->running, running) {
+        oc_allreduce_t *allreduce = oc_allreduce_of(running);
+
+        if (allreduce->steps.hold && allreduce->sequence < committed
+            && allreduce->steps.first + allreduce->steps.count <= oc_ring_taken(group->node->ring)) {
+            return allreduce;
+        }
+    }
+    return NULL;
+}
+
 /* Large ones that have all results end when all ranks of the host have committed them. */
 static bool node_settle(oc_group_t *group)
 {
     oc_node_t *node = group->node;
-    oc_collective_t *running, *next;
     unsigned before = node->settling;
+    oc_allreduce_t *allreduce;
     uint64_t committed;
 
     if (0 == before) {
         return false;
     }
     committed = oc_ring_committed(node->ring);
-    DL_FOREACH_SAFE (group->running, running, next) {
-        oc_allreduce_t *allreduce = oc_allreduce_of(running);
-
-        if (allreduce->steps.hold && allreduce->sequence < committed
-            && allreduce->steps.first + allreduce->steps.count <= oc_ring_taken(node->ring)) {
-            node->settling--;
-            node_let_go(allreduce);
-        }
+    while (NULL != (allreduce = find_settled(group, committed))) {
+        node->settling--;
+        node_let_go(allreduce);
     }
     return node->settling < before;
 }
