@@ -108,14 +108,19 @@ static void begin(rank_t *rank, operation_t *o, uint32_t count, bool in_place, u
     begin_in(rank, 0, o, count, in_place, seed);
 }
 
+static void operation_free(operation_t *o)
+{
+    free(o->send);
+    free(o->recv);
+    free(o->expected);
+}
+
 static void finish(rank_t *rank, operation_t *o)
 {
     CHECK(rank_wait(rank, &o->outcome, 1, 20));
     CHECK(OC_OK == o->outcome.status);
     CHECK(0 == memcmp(o->recv, o->expected, o->count * oc_type_size(type)));
-    free(o->send);
-    free(o->recv);
-    free(o->expected);
+    operation_free(o);
 }
 
 /* Some at once, in the middle of which one of the ranks loses a server. */
@@ -329,6 +334,7 @@ static void body_stopped(rank_t *rank)
         CHECK(rank_wait(rank, &o.outcome, 1, 20));
         CHECK(o.outcome.status < OC_OK);
         CHECK(NULL != strstr(oc_group_reason(rank->groups[1]), "a rank has left it"));
+        operation_free(&o);
     }
 }
 
@@ -366,9 +372,7 @@ static void body_reduce(rank_t *rank)
     CHECK(outcome.status <= OC_OK);
     CHECK(OC_OK != outcome.status || 1 != rank->rank
           || 0 == memcmp(o.recv, o.expected, COUNT * oc_type_size(type)));
-    free(o.send);
-    free(o.recv);
-    free(o.expected);
+    operation_free(&o);
 }
 
 /* Of each rank; NULL: the flat shape. */
@@ -380,6 +384,9 @@ static void body_on_hosts(rank_t *rank)
     rank->hosts = hosts;
     body_of_ranks(rank);
 }
+
+/* On a busy machine a server may be slow to come back. */
+static int connect_timeout = 20;
 
 static void run_on(const uint8_t *made_up, unsigned type_of_all, void (*body)(rank_t *rank), unsigned servers)
 {
@@ -396,7 +403,7 @@ static void run_on(const uint8_t *made_up, unsigned type_of_all, void (*body)(ra
     }
     settings = test_settings(list);
     settings.recovery = 1;
-    settings.connect_timeout = 3;
+    settings.connect_timeout = connect_timeout;
     hosts = made_up;
     type = type_of_all;
     body_of_ranks = body;
@@ -441,13 +448,17 @@ static void test_destroyed(void **state)
 static void test_left(void **state)
 {
     (void) state;
+    connect_timeout = 3;
     run(body_left, 3);
+    connect_timeout = 20;
 }
 
 static void test_stopped(void **state)
 {
     (void) state;
+    connect_timeout = 3;
     run(body_stopped, 3);
+    connect_timeout = 20;
 }
 
 static void test_reduce(void **state)
