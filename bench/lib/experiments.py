@@ -279,6 +279,14 @@ EXPERIMENTS = (
          Setup("8-allgather", "allgather", 8, ("default", "ring", "neighbor", "ucc", "mpich", "optcast-mpich"),
                (16 * MiB,)))),
     Experiment(
+        "recovery", "Allreduce that survives the loss of servers",
+        "What it costs, while nothing fails, that a job could go on after the loss of a server "
+        "(coll_optcast_recovery=on): an account of chunks, and a copy of results in place where a rank is alone on its host.",
+        (Setup("4+4", "allreduce", 4, ("optcast", "optcast-recovery", "optcast-in-place", "optcast-recovery-in-place"),
+               (64 * KiB, 16 * MiB), servers=4, baseline="optcast"),
+         Setup("4x2+4", "allreduce", 4, ("optcast", "optcast-recovery", "optcast-in-place", "optcast-recovery-in-place"),
+               (16 * MiB,), servers=4, per_host=2, baseline="optcast"))),
+    Experiment(
         "prefetch", "Allgathers started ahead",
         "Programs that fetch parameters ahead start Allgathers before they need the result of the first: here twenty of "
         "one communicator are started together, each of a vector of its own, and then all are waited for. Where a "
