@@ -108,6 +108,9 @@ static void begin(rank_t *rank, operation_t *o, uint32_t count, bool in_place, u
     begin_in(rank, 0, o, count, in_place, seed);
 }
 
+/* Operations of this rank that have ended well: all are Allreduces, and offloaded. */
+static unsigned finished;
+
 static void operation_free(operation_t *o)
 {
     free(o->send);
@@ -119,6 +122,8 @@ static void finish(rank_t *rank, operation_t *o)
 {
     CHECK(rank_wait(rank, &o->outcome, 1, 20));
     CHECK(OC_OK == o->outcome.status);
+    finished++;
+    CHECK(rank->counters.allreduce_offloaded >= finished);
     CHECK(0 == memcmp(o->recv, o->expected, o->count * oc_type_size(type)));
     operation_free(o);
 }
