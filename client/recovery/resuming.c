@@ -233,6 +233,15 @@ static void resume_large(resumption_t *resumption, oc_allreduce_t *allreduce)
 
 /* ---- all of them ---- */
 
+/* Some rank has not begun it, and will cut it for the servers that there are now: so does this one. */
+static void begin_again(oc_allreduce_t *allreduce)
+{
+    free(allreduce->cut.have);
+    free(allreduce->cut.listed);
+    allreduce->cut = (oc_cut_t) {.chunk_bytes = 0};
+    resume_again(allreduce);
+}
+
 static void resume_one(resumption_t *resumption, uint64_t number)
 {
     oc_group_t *group = resumption->group;
@@ -243,7 +252,9 @@ static void resume_one(resumption_t *resumption, uint64_t number)
         supply_small(resumption, number, allreduce);
     } else if (NULL == allreduce || OC_FATE_OVER == fate) {
         return; /* over, or to come */
-    } else if (OC_FATE_NEW == fate || oc_settling_is_small(allreduce)) {
+    } else if (OC_FATE_NEW == fate) {
+        begin_again(allreduce);
+    } else if (oc_settling_is_small(allreduce)) {
         resume_again(allreduce);
     } else {
         resume_large(resumption, allreduce);
