@@ -97,8 +97,8 @@ static const oc_setting_t job_settings[] = {
              "ranks are; each rank sends its whole vector, and trees are declined."},
     {JOB(recovery), SOME_USERS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_CHOICE, .number = 0,
      .max = 1, .unit = "", .choices = recovery_names,
-     .help = "What becomes of a job when a server is lost and others are left. off: an error. on: Allreduces "
-             "and Barriers end as if nothing had happened, but in trees of servers; results in place are copied "
+     .help = "What becomes of a job when a server is lost and others are left. off: an error. on: reductions "
+             "and Barriers of host memory end as if nothing had happened, but in trees of servers; results in place are copied "
              "once where ranks do not share the memory of a host. That is new, and not all cases are covered."},
     {JOB(reduce_scatter_beside), SOME_USERS, .scope = OC_SCOPE_SERVERS,
      .type = OC_SETTING_CHOICE, .number = OC_BESIDE_NOTHING, .max = 1, .unit = "",

@@ -190,18 +190,18 @@ oc_status_t oc_blocks_cut(oc_allreduce_t *allreduce, uint32_t chunk_bytes)
 {
     const oc_group_t *group = allreduce->base.group;
     uint64_t *shares = make_shares(allreduce);
-    uint32_t num_blocks;
-    oc_owner_block_t *blocks;
-    oc_status_t status;
+    oc_block_plan_t plan = {.chunk_bytes = chunk_bytes, .shares = shares, .num_lanes = group->servers->num_lanes,
+                            .stepped = NULL != group->node,
+                            .listed = allreduce->cut.listed, .num_listed = allreduce->cut.num_listed};
+    oc_status_t status = OC_ERR_NO_MEMORY;
 
-    if (NULL == shares) {
-        return OC_ERR_NO_MEMORY;
+    oc_block_map_free(&allreduce->blocks.map);
+    if (NULL != shares) {
+        plan.blocks = make_blocks(allreduce, &plan.num_blocks);
     }
-    blocks = make_blocks(allreduce, &num_blocks);
-    status = NULL == blocks ? OC_ERR_NO_MEMORY
-                            : oc_block_map_make(&allreduce->blocks.map, blocks, num_blocks,
-                                                chunk_bytes, shares, group->servers->num_lanes,
-                                                NULL != group->node);
+    if (NULL != plan.blocks) {
+        status = oc_block_map_make(&allreduce->blocks.map, &plan);
+    }
     free(shares);
     return status;
 }
@@ -237,6 +237,12 @@ size_t oc_blocks_gotten(const oc_allreduce_t *allreduce, const oc_client_chunk_t
         return 0;
     }
     return comes_wide(allreduce) ? 2 * (size_t) chunk->length : chunk->length;
+}
+
+bool oc_blocks_gets(const oc_allreduce_t *allreduce, uint32_t chunk)
+{
+    return !oc_allreduce_has_owners(allreduce)
+           || oc_blocks_is_mine(allreduce, oc_block_map_owner(&allreduce->blocks.map, chunk));
 }
 
 bool oc_blocks_is_mine(const oc_allreduce_t *allreduce, const oc_owner_block_t *block)

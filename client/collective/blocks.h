@@ -25,7 +25,7 @@ void oc_blocks_hand_out(oc_allreduce_t *allreduce);
 /* Frees what the functions above have made. */
 void oc_blocks_free(oc_client_t *client, oc_allreduce_t *allreduce);
 
-/* Cuts the vector into chunks of so many bytes as it travels. As oc_block_map_make. */
+/* Cuts the vector into chunks of so many bytes as it travels, of which its cut may list some. As oc_block_map_make. */
 oc_status_t oc_blocks_cut(oc_allreduce_t *allreduce, uint32_t chunk_bytes);
 /* The aggregators that get something; at least 1. The same on all ranks. */
 unsigned oc_blocks_lanes(const oc_allreduce_t *allreduce);
@@ -35,7 +35,9 @@ size_t oc_blocks_given(const oc_allreduce_t *allreduce, const oc_client_chunk_t 
 size_t oc_blocks_gotten(const oc_allreduce_t *allreduce, const oc_client_chunk_t *chunk);
 /* Whether the result lacks what its owner gives, which is added by oc_blocks_add_own. */
 bool oc_blocks_lack_own(const oc_allreduce_t *allreduce, const oc_client_chunk_t *chunk);
-/* Whether a chunk's result is of this very rank. */
+/* Whether the result of a chunk, by its number in the whole vector, comes to this rank. */
+bool oc_blocks_gets(const oc_allreduce_t *allreduce, uint32_t chunk);
+/* Whether a block, or NULL for all of the vector, is of this very rank. */
 bool oc_blocks_is_mine(const oc_allreduce_t *allreduce, const oc_owner_block_t *block);
 /*
  * The last step of the fold: to = partial OP own, length bytes as contributions travel. partial is

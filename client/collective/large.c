@@ -268,12 +268,9 @@ static bool part_make(oc_allreduce_t *allreduce, oc_part_t *part, oc_lane_t *lan
 /* The cut stays when the servers are others: what is done of the vector is counted in its chunks. */
 static oc_status_t keep_account(oc_allreduce_t *allreduce)
 {
-    oc_chunk_map_t *map = &oc_large_of(allreduce)->map;
+    const oc_chunk_map_t *map = &oc_large_of(allreduce)->map;
     oc_cut_t *cut = &allreduce->cut;
 
-    if (NULL != cut->listed) {
-        oc_chunk_map_list(map, cut->listed, cut->num_listed);
-    }
     if (0 != cut->chunk_bytes) {
         return OC_OK;
     }
@@ -286,25 +283,41 @@ static oc_status_t keep_account(oc_allreduce_t *allreduce)
     return NULL != cut->have ? OC_OK : OC_ERR_NO_MEMORY;
 }
 
-static oc_status_t make_map(oc_allreduce_t *allreduce)
+static oc_status_t map_blocks(oc_allreduce_t *allreduce, uint32_t chunk)
+{
+    oc_status_t status = oc_blocks_cut(allreduce, chunk);
+
+    if (OC_OK == status) {
+        oc_large_of(allreduce)->map = oc_chunk_map_of_blocks(
+            &allreduce->blocks.map, allreduce->bytes, allreduce->base.group->servers->teams.count, allreduce->sequence);
+    }
+    return status;
+}
+
+static void map_whole(oc_allreduce_t *allreduce, uint32_t chunk)
 {
     const oc_group_servers_t *servers = allreduce->base.group->servers;
     oc_large_t *large = oc_large_of(allreduce);
+
+    large->map = oc_chunk_map_make(&servers->division, allreduce->bytes, chunk, servers->teams.count,
+                                   allreduce->sequence);
+    if (NULL != allreduce->cut.listed) {
+        oc_chunk_map_list(&large->map, allreduce->cut.listed, allreduce->cut.num_listed);
+    }
+}
+
+static oc_status_t make_map(oc_allreduce_t *allreduce)
+{
     uint32_t chunk = 0 != allreduce->cut.chunk_bytes ? allreduce->cut.chunk_bytes
                                                      : choose_chunk(allreduce);
-    oc_status_t status;
+    oc_status_t status = OC_OK;
 
-    if (!oc_allreduce_has_owners(allreduce)) {
-        large->map = oc_chunk_map_make(&servers->division, allreduce->bytes, chunk,
-                                       servers->teams.count, allreduce->sequence);
-        return keep_account(allreduce);
+    if (oc_allreduce_has_owners(allreduce)) {
+        status = map_blocks(allreduce, chunk);
+    } else {
+        map_whole(allreduce, chunk);
     }
-    status = oc_blocks_cut(allreduce, chunk);
-    if (OC_OK == status) {
-        large->map = oc_chunk_map_of_blocks(&allreduce->blocks.map, allreduce->bytes,
-                                            servers->teams.count, allreduce->sequence);
-    }
-    return status;
+    return OC_OK == status ? keep_account(allreduce) : status;
 }
 
 oc_status_t oc_large_make(oc_allreduce_t *allreduce)

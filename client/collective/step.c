@@ -21,21 +21,26 @@ static oc_step_piece_t piece_of_block(const oc_allreduce_t *allreduce, uint32_t 
         .to = wanted ? (first - allreduce->blocks.recv_first) * size : 0};
 }
 
-/* In the vector. */
+/* In the vector, or in the row of blocks. */
 static uint32_t chunk_in(const oc_allreduce_t *allreduce, uint32_t step)
 {
+    if (NULL != allreduce->steps.map) {
+        return oc_chunk_map_index(allreduce->steps.map, step);
+    }
     return NULL != allreduce->steps.listed ? allreduce->steps.listed[step] : step;
 }
 
 oc_step_piece_t oc_step_piece(const oc_allreduce_t *allreduce, uint32_t step)
 {
     size_t each = allreduce->steps.bytes / allreduce->element;
-    size_t first = chunk_in(allreduce, step) * each, left = allreduce->bytes / allreduce->element - first;
-    size_t offset = first * oc_type_size(allreduce->args.type);
+    size_t first, left, offset;
 
     if (NULL != allreduce->steps.map) {
         return piece_of_block(allreduce, step);
     }
+    first = chunk_in(allreduce, step) * each;
+    left = allreduce->bytes / allreduce->element - first;
+    offset = first * oc_type_size(allreduce->args.type);
     return (oc_step_piece_t) {.count = left < each ? left : each, .offset = offset,
                               .wanted = true, .to = offset};
 }

@@ -68,16 +68,25 @@ static uint32_t first_from(const oc_block_map_t *map, size_t bytes)
     return block->first_chunk + (uint32_t) (in_block < chunks ? in_block : chunks);
 }
 
+/* The first chunk of the lane before which there is such a part of all that is to be done. */
+static uint32_t first_of_lane(const oc_block_map_t *map, unsigned __int128 before, unsigned __int128 all)
+{
+    if (NULL != map->listed) {
+        return (uint32_t) (map->num_chunks * before / all);
+    }
+    return first_from(map, (size_t) (bytes_of_all(map) * before / all));
+}
+
 static void set_bounds(oc_block_map_t *map, const uint64_t *shares)
 {
-    unsigned __int128 bytes = bytes_of_all(map), so_far = 0, all = 0;
+    unsigned __int128 so_far = 0, all = 0;
 
     for (unsigned i = 0; i < map->num_lanes; i++) {
         all += shares[i];
     }
     assert(all > 0);
     for (unsigned i = 0; i < map->num_lanes; i++) {
-        map->bounds[i] = first_from(map, (size_t) (bytes * so_far / all));
+        map->bounds[i] = first_of_lane(map, so_far, all);
         so_far += shares[i];
     }
     map->bounds[map->num_lanes] = map->num_chunks;
@@ -142,22 +151,30 @@ static bool make_steps(oc_block_map_t *map)
     return true;
 }
 
-oc_status_t oc_block_map_make(oc_block_map_t *map, oc_owner_block_t *blocks, uint32_t num_blocks,
-                              uint32_t chunk_bytes, const uint64_t *shares, unsigned num_lanes,
-                              bool stepped)
+static void list_chunks(oc_block_map_t *map, const oc_block_plan_t *plan)
+{
+    if (NULL != plan->listed) {
+        assert(plan->num_listed > 0 && plan->num_listed <= map->num_chunks);
+        map->listed = plan->listed;
+        map->num_chunks = plan->num_listed;
+    }
+}
+
+oc_status_t oc_block_map_make(oc_block_map_t *map, const oc_block_plan_t *plan)
 {
     oc_status_t status = OC_ERR_NO_MEMORY;
 
-    *map = (oc_block_map_t) {.blocks = blocks, .num_blocks = num_blocks,
-                             .chunk_bytes = chunk_bytes, .num_lanes = num_lanes};
-    map->bounds = malloc((num_lanes + 1) * sizeof(*map->bounds));
+    *map = (oc_block_map_t) {.blocks = plan->blocks, .num_blocks = plan->num_blocks,
+                             .chunk_bytes = plan->chunk_bytes, .num_lanes = plan->num_lanes};
+    map->bounds = malloc((plan->num_lanes + 1) * sizeof(*map->bounds));
     if (NULL != map->bounds && !number_chunks(map)) {
         status = OC_ERR_LIMIT;
     } else if (NULL != map->bounds) {
-        set_bounds(map, shares);
+        list_chunks(map, plan);
+        set_bounds(map, plan->shares);
         find_most(map);
         map->digest = digest_of(map);
-        status = !stepped || make_steps(map) ? OC_OK : OC_ERR_NO_MEMORY;
+        status = !plan->stepped || make_steps(map) ? OC_OK : OC_ERR_NO_MEMORY;
     }
     if (OC_OK != status) {
         oc_block_map_free(map);
@@ -174,10 +191,16 @@ void oc_block_map_free(oc_block_map_t *map)
     *map = (oc_block_map_t) {0};
 }
 
+const oc_owner_block_t *oc_block_map_owner(const oc_block_map_t *map, uint32_t row)
+{
+    return block_at(map, true, row);
+}
+
 oc_block_chunk_t oc_block_map_chunk(const oc_block_map_t *map, uint32_t chunk)
 {
-    const oc_owner_block_t *block = block_at(map, true, chunk);
-    size_t at = (size_t) (chunk - block->first_chunk) * map->chunk_bytes;
+    uint32_t row = oc_block_map_row(map, chunk);
+    const oc_owner_block_t *block = block_at(map, true, row);
+    size_t at = (size_t) (row - block->first_chunk) * map->chunk_bytes;
     size_t left = block->bytes - at;
 
     assert(chunk < map->num_chunks && at < block->bytes);
@@ -210,8 +233,8 @@ uint32_t oc_block_map_turn(const oc_block_map_t *map, unsigned lane, uint32_t ch
     return (uint32_t) ((chunk - map->bounds[lane]) * (uint64_t) map->most / count);
 }
 
-void oc_block_map_of_member(const oc_block_map_t *map, uint32_t member, uint32_t *first,
-                            uint32_t *count)
+/* The first block whose member is not before this one. */
+static uint32_t first_block_of(const oc_block_map_t *map, uint32_t member)
 {
     uint32_t low = 0, high = map->num_blocks;
 
@@ -224,10 +247,33 @@ void oc_block_map_of_member(const oc_block_map_t *map, uint32_t member, uint32_t
             high = middle;
         }
     }
-    *first = low < map->num_blocks ? map->blocks[low].first_chunk : map->num_chunks;
-    while (high < map->num_blocks && map->blocks[high].member == member) {
-        high++;
-    }
-    *count = (high < map->num_blocks ? map->blocks[high].first_chunk : map->num_chunks) - *first;
+    return low;
 }
 
+/* The first chunk that is of this block or of a later one. */
+static uint32_t first_chunk_of(const oc_block_map_t *map, uint32_t block)
+{
+    uint32_t low = 0, high = map->num_chunks, row;
+
+    if (block == map->num_blocks) {
+        return map->num_chunks;
+    }
+    row = map->blocks[block].first_chunk;
+    while (NULL != map->listed && low < high) {
+        uint32_t middle = (low + high) / 2;
+
+        if (map->listed[middle] < row) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return NULL != map->listed ? low : row;
+}
+
+void oc_block_map_of_member(const oc_block_map_t *map, uint32_t member, uint32_t *first,
+                            uint32_t *count)
+{
+    *first = first_chunk_of(map, first_block_of(map, member));
+    *count = first_chunk_of(map, first_block_of(map, member + 1)) - *first;
+}

@@ -60,10 +60,11 @@ static oc_client_chunk_t chunk_of_blocks(const oc_chunk_map_t *map, const oc_sha
 {
     uint32_t chunk = (uint32_t) (share->first + (uint64_t) number * map->teams);
     oc_block_chunk_t piece = oc_block_map_chunk(map->blocks, chunk);
-    uint32_t index = NULL != map->blocks->steps ? map->blocks->steps[chunk] : chunk;
 
     return (oc_client_chunk_t) {
-        .index = index, .step = index, .place = oc_block_map_turn(map->blocks, share->aggregator, chunk), .block = piece.block,
+        .index = oc_block_map_row(map->blocks, chunk),
+        .step = NULL != map->blocks->steps ? map->blocks->steps[chunk] : chunk,
+        .place = oc_block_map_turn(map->blocks, share->aggregator, chunk), .block = piece.block,
         .number = number, .length = piece.length, .offset = piece.offset};
 }
 
@@ -81,10 +82,10 @@ oc_owned_t oc_chunk_map_owned(const oc_chunk_map_t *map, const oc_share_t *share
     return owned;
 }
 
-/* The number of a chunk, by its index. */
-static uint32_t chunk_at(const oc_chunk_map_t *map, uint32_t index)
+/* The number of a chunk, by its step. */
+static uint32_t chunk_at(const oc_chunk_map_t *map, uint32_t step)
 {
-    return NULL != map->blocks && NULL != map->blocks->chunks ? map->blocks->chunks[index] : index;
+    return NULL != map->blocks && NULL != map->blocks->chunks ? map->blocks->chunks[step] : step;
 }
 
 /* ---- a vector whose result goes to all ---- */
@@ -138,21 +139,26 @@ oc_client_chunk_t oc_chunk_map_chunk(const oc_chunk_map_t *map, const oc_share_t
                                : chunk_of_division(map, share, number);
 }
 
-oc_block_chunk_t oc_chunk_map_piece(const oc_chunk_map_t *map, uint32_t index)
+oc_block_chunk_t oc_chunk_map_piece(const oc_chunk_map_t *map, uint32_t step)
 {
-    return oc_block_map_chunk(map->blocks, chunk_at(map, index));
+    return oc_block_map_chunk(map->blocks, chunk_at(map, step));
 }
 
-uint32_t oc_chunk_map_team(const oc_chunk_map_t *map, uint32_t index)
+uint32_t oc_chunk_map_index(const oc_chunk_map_t *map, uint32_t step)
 {
-    return oc_team_of(map->first_team, chunk_at(map, index), map->teams);
+    return oc_block_map_row(map->blocks, chunk_at(map, step));
 }
 
-unsigned oc_chunk_map_aggregator(const oc_chunk_map_t *map, uint32_t index)
+uint32_t oc_chunk_map_team(const oc_chunk_map_t *map, uint32_t step)
 {
-    assert(index < map->num_chunks);
+    return oc_team_of(map->first_team, chunk_at(map, step), map->teams);
+}
+
+unsigned oc_chunk_map_aggregator(const oc_chunk_map_t *map, uint32_t step)
+{
+    assert(step < map->num_chunks);
     if (NULL != map->blocks) {
-        return oc_block_map_lane(map->blocks, chunk_at(map, index));
+        return oc_block_map_lane(map->blocks, chunk_at(map, step));
     }
-    return oc_division_lane(map->division, map->first_place + index / map->teams);
+    return oc_division_lane(map->division, map->first_place + step / map->teams);
 }

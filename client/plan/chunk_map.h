@@ -34,8 +34,8 @@ typedef struct {
 
 /* One chunk, on its way through the client. */
 typedef struct {
-    uint32_t index;            /* in the vector: a host goes through it in this order */
-    uint32_t step;             /* the same among those that are there: of a list, its number in that */
+    uint32_t index;            /* in the vector, or in the row of block_map.h */
+    uint32_t step;             /* among those that are there, in the order in which a host goes through them */
     uint32_t place;            /* among the chunks of its team: later ones have larger places */
     const oc_owner_block_t *block;   /* that it is a part of; NULL: the result goes to all */
     uint32_t number;           /* among those that its aggregator gets from its team */
@@ -67,7 +67,7 @@ static inline uint32_t oc_team_of(uint64_t sequence, uint32_t index, uint32_t te
 oc_chunk_map_t oc_chunk_map_make(const oc_division_t *division, size_t bytes, uint32_t chunk_bytes,
                                  uint32_t teams, uint64_t sequence);
 
-/* Leaves the map with these chunks, count > 0, which are numbered anew and keep their index. The list outlives it. */
+/* Leaves the map, of no blocks, with these chunks, count > 0, which are numbered anew and keep their index. The list outlives it. */
 void oc_chunk_map_list(oc_chunk_map_t *map, const uint32_t *chunks, uint32_t count);
 
 /* The same for a vector of blocks, which outlive it. */
@@ -84,11 +84,12 @@ oc_client_chunk_t oc_chunk_map_chunk(const oc_chunk_map_t *map, const oc_share_t
 /* Of blocks: what of a share a member owns. */
 oc_owned_t oc_chunk_map_owned(const oc_chunk_map_t *map, const oc_share_t *share, uint32_t member);
 
-/* Of blocks: a chunk by its index. */
-oc_block_chunk_t oc_chunk_map_piece(const oc_chunk_map_t *map, uint32_t index);
+/* Of blocks: a chunk by its step, and its index. */
+oc_block_chunk_t oc_chunk_map_piece(const oc_chunk_map_t *map, uint32_t step);
+uint32_t oc_chunk_map_index(const oc_chunk_map_t *map, uint32_t step);
 
-/* The other way round: whose a chunk is, index < num_chunks. Constant time, but for blocks. */
-uint32_t oc_chunk_map_team(const oc_chunk_map_t *map, uint32_t index);
-unsigned oc_chunk_map_aggregator(const oc_chunk_map_t *map, uint32_t index);
+/* The other way round: whose a chunk is, by its step, which is < num_chunks. Constant time, but for blocks. */
+uint32_t oc_chunk_map_team(const oc_chunk_map_t *map, uint32_t step);
+unsigned oc_chunk_map_aggregator(const oc_chunk_map_t *map, uint32_t step);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "client/collective/blocks.h"
 #include "client/collective/collective.h"
 #include "client/collective/kept.h"
 #include "client/collective/small.h"
@@ -241,6 +242,19 @@ static void hear_states(oc_group_t *group)
     }
 }
 
+/* Of a chunk that does not come to this rank it says nothing: what others say counts. */
+static void say_chunk(const oc_allreduce_t *allreduce, uint32_t chunk, uint8_t *have, uint8_t *lack, uint32_t i)
+{
+    bool gets = oc_blocks_gets(allreduce, chunk), has = oc_cut_bit(allreduce->cut.have, chunk);
+
+    if (!gets || has) {
+        oc_cut_set_bit(have, i);
+    }
+    if (!gets || !has) {
+        oc_cut_set_bit(lack, i);
+    }
+}
+
 static bool ask_chunks(oc_group_t *group)
 {
     oc_renewal_t *renewal = group->servers->renewal;
@@ -257,7 +271,7 @@ static bool ask_chunks(oc_group_t *group)
         const oc_allreduce_t *allreduce = settled_chunks_of(group, number);
 
         for (uint32_t c = 0; NULL != allreduce && c < allreduce->cut.num_chunks; c++, i++) {
-            oc_cut_set_bit(oc_cut_bit(allreduce->cut.have, c) ? have : have + bytes, i);
+            say_chunk(allreduce, c, have, have + bytes, i);
         }
     }
     begin_round(group, have, 2 * bytes, OC_OP_BAND, OC_TYPE_UINT8);

@@ -38,7 +38,6 @@ lose() {
     ! grep -q '^not ok' "$log" || not_ok "$way, $shape: wrong results" "$log"
     [ "$(grep -c '^rank [0-5]: .* offloaded, 1 recoveries' "$log")" -eq 6 ] ||
         not_ok "$way, $shape: not all ranks went on" "$log"
-    ! grep -q '^rank [0-5]: .* 0 offloaded' "$log" || not_ok "$way, $shape: nothing was offloaded" "$log"
     [ "$(grep -c '^rank [0-5]: 1 of 1 later ones offloaded' "$log")" -eq 6 ] ||
         not_ok "$way, $shape: a new communicator does not use the others" "$log"
     echo "ok recovery: $way, $shape: longest $(sed -n 's/^rank 0: .*longest //p' "$log")"

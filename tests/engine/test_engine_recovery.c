@@ -31,10 +31,12 @@
 #define COUNT   60000u /* elements of a large vector */
 #define SMALL   50u
 #define MOST    5      /* at once */
+#define ROOT    1u
 
 typedef struct {
     uint32_t count;
     bool in_place;
+    oc_result_to_t to;         /* of a Reduce rank ROOT, of a Reduce_scatter equal blocks */
     void *send, *recv, *expected;
     outcome_t outcome;
 } operation_t;
@@ -73,11 +75,36 @@ static uint16_t to_bfloat16(unsigned value)
     return (uint16_t) (bits >> 16);
 }
 
+/* Of each rank; NULL: the flat shape. */
+static const uint8_t *hosts;
+
+/* In the flat shape the owner of a block adds what is its own itself, as the last. */
+static void expect_own_last(const rank_t *rank, const operation_t *o, unsigned seed)
+{
+    float *sums = o->expected, *some = malloc(o->count * sizeof(*some));
+    uint32_t block = o->count / RANKS, first = rank->rank * block;
+
+    CHECK(NULL != some);
+    memset(&sums[first], 0, block * sizeof(*sums));
+    for (uint32_t i = 1; i <= RANKS; i++) {
+        uint32_t r = i < RANKS ? i - 1 + (i > rank->rank ? 1 : 0) : rank->rank;
+
+        fill_contribution(some, type, o->count, r, seed);
+        for (uint32_t k = first; k < first + block; k++) {
+            sums[k] = 1 == i ? some[k] : sums[k] + some[k];
+        }
+    }
+    free(some);
+}
+
 static void fill(const rank_t *rank, const operation_t *o, void *contribution, unsigned seed)
 {
     if (OC_TYPE_BFLOAT16 != type) {
         fill_contribution(contribution, type, o->count, rank->rank, seed);
         fill_expected(o->expected, OC_OP_SUM, type, o->count, rank->num_ranks, seed);
+        if (OC_RESULT_TO_BLOCKS == o->to && OC_TYPE_FLOAT == type && NULL == hosts) {
+            expect_own_last(rank, o, seed);
+        }
         return;
     }
     for (uint32_t i = 0; i < o->count; i++) {
@@ -91,16 +118,37 @@ static void fill(const rank_t *rank, const operation_t *o, void *contribution, u
     }
 }
 
-static void begin_in(rank_t *rank, unsigned group, operation_t *o, uint32_t count, bool in_place, unsigned seed)
+static const oc_ruled_t ruled_of[] = {
+    [OC_RESULT_TO_ALL] = OC_RULED_ALLREDUCE,
+    [OC_RESULT_TO_ROOT] = OC_RULED_REDUCE,
+    [OC_RESULT_TO_BLOCKS] = OC_RULED_REDUCE_SCATTER,
+};
+
+static void begin_to(rank_t *rank, unsigned group, operation_t *o, uint32_t count, bool in_place, oc_result_to_t to,
+                     unsigned seed)
 {
-    *o = (operation_t) {.count = count, .in_place = in_place};
+    oc_allreduce_args_t args = {.op = OC_OP_SUM, .type = type, .to = to, .root = ROOT, .ruled = ruled_of[to],
+                                .finished = rank_on_finished, .arg = &o->outcome};
+
+    if (OC_RESULT_TO_BLOCKS == to) {
+        count = (count + RANKS - 1) / RANKS * RANKS;
+    }
+    *o = (operation_t) {.count = count, .in_place = in_place, .to = to};
     o->send = malloc(count * oc_type_size(type));
     o->recv = malloc(count * oc_type_size(type));
     o->expected = malloc(count * oc_type_size(type));
     CHECK(NULL != o->send && NULL != o->recv && NULL != o->expected);
+    in_place = in_place && (OC_RESULT_TO_ROOT != to || ROOT == rank->rank);
     fill(rank, o, in_place ? o->recv : o->send, seed);
-    CHECK(OC_OK == rank_start(rank, group, OC_OP_SUM, type, in_place ? o->recv : o->send,
-                              o->recv, count, &o->outcome));
+    args.count = count;
+    args.send = in_place ? o->recv : o->send;
+    args.recv = o->recv;
+    CHECK(OC_OK == oc_allreduce_start(rank_group(rank, group), &args));
+}
+
+static void begin_in(rank_t *rank, unsigned group, operation_t *o, uint32_t count, bool in_place, unsigned seed)
+{
+    begin_to(rank, group, o, count, in_place, OC_RESULT_TO_ALL, seed);
 }
 
 static void begin(rank_t *rank, operation_t *o, uint32_t count, bool in_place, unsigned seed)
@@ -108,7 +156,7 @@ static void begin(rank_t *rank, operation_t *o, uint32_t count, bool in_place, u
     begin_in(rank, 0, o, count, in_place, seed);
 }
 
-/* Operations of this rank that have ended well: all are Allreduces, and offloaded. */
+/* Operations of this rank that have ended well: all are offloaded. */
 static unsigned finished;
 
 static void operation_free(operation_t *o)
@@ -118,13 +166,30 @@ static void operation_free(operation_t *o)
     free(o->expected);
 }
 
+static void check_result(rank_t *rank, const operation_t *o)
+{
+    size_t bytes = o->count * oc_type_size(type);
+
+    switch (o->to) {
+    case OC_RESULT_TO_BLOCKS:
+        CHECK(0 == memcmp(o->recv, (char *) o->expected + rank->rank * (bytes / RANKS), bytes / RANKS));
+        break;
+    case OC_RESULT_TO_ROOT:
+        CHECK(ROOT != rank->rank || 0 == memcmp(o->recv, o->expected, bytes));
+        break;
+    default:
+        CHECK(0 == memcmp(o->recv, o->expected, bytes));
+    }
+}
+
 static void finish(rank_t *rank, operation_t *o)
 {
     CHECK(rank_wait(rank, &o->outcome, 1, 20));
     CHECK(OC_OK == o->outcome.status);
     finished++;
-    CHECK(rank->counters.allreduce_offloaded >= finished);
-    CHECK(0 == memcmp(o->recv, o->expected, o->count * oc_type_size(type)));
+    CHECK(rank->counters.allreduce_offloaded + rank->counters.reduce_offloaded
+              + rank->counters.reduce_scatter_offloaded >= finished);
+    check_result(rank, o);
     operation_free(o);
 }
 
@@ -137,11 +202,11 @@ static void round_of(rank_t *rank, unsigned round)
     operation_t o[MOST];
 
     for (uint32_t i = 0; i < count; i++) {
-        bool small = 0 == oc_random_below(&random, 3);
+        static const oc_result_to_t tos[] = {OC_RESULT_TO_ALL, OC_RESULT_TO_ALL, OC_RESULT_TO_ROOT, OC_RESULT_TO_BLOCKS};
+        bool small = 0 == oc_random_below(&random, 3), in_place = 0 != oc_random_below(&random, 2);
+        uint32_t length = small ? SMALL : 1 + (uint32_t) oc_random_below(&random, COUNT);
 
-        begin(rank, &o[i], small ? SMALL : 1 + (uint32_t) oc_random_below(&random, COUNT),
-              0 != oc_random_below(&random, 2),
-              100 * round + i);
+        begin_to(rank, 0, &o[i], length, in_place, tos[oc_random_below(&random, 4)], 100 * round + i);
     }
     for (uint32_t i = 0; round % RANKS == rank->rank && i < looks; i++) {
         (void) oc_client_progress(rank->client);
@@ -155,6 +220,17 @@ static void round_of(rank_t *rank, unsigned round)
     }
 }
 
+/* Who has ended all of its operations may hear of the loss later. */
+static void await_recoveries(rank_t *rank, unsigned long long count)
+{
+    for (unsigned i = 0; rank->counters.recoveries < count; i++) {
+        CHECK(i < 2000);
+        rank_linger(rank, 10);
+    }
+    CHECK(rank->counters.recoveries == count);
+    rank_barrier(rank);
+}
+
 static void body_rounds(rank_t *rank)
 {
     operation_t first;
@@ -164,7 +240,7 @@ static void body_rounds(rank_t *rank)
     for (unsigned round = 0; round < SERVERS - 1; round++) {
         round_of(rank, round);
         rank_barrier(rank);
-        CHECK(rank->counters.recoveries == round + 1);
+        await_recoveries(rank, round + 1);
     }
     /* with the one that is left */
     begin(rank, &first, COUNT, true, 7);
@@ -343,45 +419,63 @@ static void body_stopped(rank_t *rank)
     }
 }
 
-/* ---- what does not go on yet ---- */
-
-/* A Reduce ends with its result, if that was there, or with an error on whoever lacks it. */
-static void body_reduce(rank_t *rank)
+/* One rank has begun what others begin when the server is lost: with other servers it is cut in another way. */
+static void body_ahead(rank_t *rank)
 {
-    oc_random_t random = {.state = seed_of() + 77};
-    uint32_t looks = (uint32_t) oc_random_below(&random, 300);
-    operation_t o = {.count = COUNT};
-    outcome_t outcome = {.done = false};
-    oc_allreduce_args_t args = {.count = COUNT, .op = OC_OP_SUM, .type = type, .to = OC_RESULT_TO_ROOT, .root = 1,
-                                .ruled = OC_RULED_REDUCE, .blocking = true, .finished = rank_on_finished,
-                                .arg = &outcome};
+    static const oc_result_to_t tos[] = {OC_RESULT_TO_ALL, OC_RESULT_TO_ROOT, OC_RESULT_TO_BLOCKS};
+    /* so that a lane less makes larger chunks */
+    static const uint32_t counts[] = {20000, 24000, 20000};
+    operation_t o;
 
     set_up(rank, 1);
-    o.send = malloc(COUNT * oc_type_size(type));
-    o.recv = malloc(COUNT * oc_type_size(type));
-    o.expected = malloc(COUNT * oc_type_size(type));
-    CHECK(NULL != o.send && NULL != o.recv && NULL != o.expected);
-    fill(rank, &o, o.send, 5);
-    args.send = o.send;
-    args.recv = o.recv;
-    rank_barrier(rank);
-    CHECK(OC_OK == oc_allreduce_start(rank_group(rank, 0), &args));
-    for (uint32_t i = 0; 0 == rank->rank && i < looks; i++) {
-        (void) oc_client_progress(rank->client);
-        usleep(10);
+    for (unsigned round = 0; round < SERVERS - 1; round++) {
+        rank_barrier(rank);
+        if (ROOT == rank->rank) {
+            begin_to(rank, 0, &o, counts[round % 3], true, tos[round % 3], round);
+            rank_linger(rank, 20);
+            lose(rank);
+        }
+        rank_compute(rank);
+        await_recoveries(rank, round + 1);
+        if (ROOT != rank->rank) {
+            begin_to(rank, 0, &o, counts[round % 3], true, tos[round % 3], round);
+        }
+        finish(rank, &o);
     }
-    if (0 == rank->rank) {
-        lose(rank);
-    }
-    CHECK(rank_wait(rank, &outcome, 1, 20));
-    CHECK(outcome.status <= OC_OK);
-    CHECK(OC_OK != outcome.status || 1 != rank->rank
-          || 0 == memcmp(o.recv, o.expected, COUNT * oc_type_size(type)));
-    operation_free(&o);
 }
 
-/* Of each rank; NULL: the flat shape. */
-static const uint8_t *hosts;
+/* ---- results for some ranks ---- */
+
+/*
+ * Whoever gets no result returns when all owners have theirs, and computes; a rank that lacks its result when a server is
+ * lost still gets it.
+ */
+static void body_owners(rank_t *rank)
+{
+    operation_t o;
+
+    set_up(rank, 1);
+    for (unsigned round = 0; round < SERVERS - 1; round++) {
+        oc_random_t random = {.state = seed_of() + round};
+        oc_result_to_t to = 0 == round % 2 ? OC_RESULT_TO_ROOT : OC_RESULT_TO_BLOCKS;
+        uint32_t looks = (uint32_t) oc_random_below(&random, 300);
+
+        rank_barrier(rank);
+        begin_to(rank, 0, &o, COUNT, round % 4 < 2, to, 5 + round);
+        for (uint32_t i = 0; ROOT == rank->rank && i < looks; i++) {
+            (void) oc_client_progress(rank->client);
+            usleep(10);
+        }
+        if (ROOT == rank->rank) {
+            lose(rank);
+        }
+        finish(rank, &o);
+        await_recoveries(rank, round + 1);
+        rank_compute(rank);
+    }
+    CHECK(rank->counters.reduce_offloaded == SERVERS / 2 && rank->counters.reduce_scatter_offloaded == SERVERS / 2);
+}
+
 static void (*body_of_ranks)(rank_t *rank);
 
 static void body_on_hosts(rank_t *rank)
@@ -466,11 +560,19 @@ static void test_stopped(void **state)
     connect_timeout = 20;
 }
 
-static void test_reduce(void **state)
+static void test_ahead(void **state)
 {
     (void) state;
-    run(body_reduce, 3);
-    run_on(pair, OC_TYPE_FLOAT, body_reduce, 3);
+    run(body_ahead, SERVERS);
+    run_on(pair, OC_TYPE_FLOAT, body_ahead, SERVERS);
+}
+
+static void test_owners(void **state)
+{
+    (void) state;
+    run(body_owners, SERVERS);
+    run_on(pair, OC_TYPE_FLOAT, body_owners, SERVERS);
+    run_on(pair, OC_TYPE_BFLOAT16, body_owners, SERVERS);
 }
 
 int main(void)
@@ -481,7 +583,8 @@ int main(void)
         cmocka_unit_test(test_destroyed),
         cmocka_unit_test(test_left),
         cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_owners),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

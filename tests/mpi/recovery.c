@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduces vectors of all sizes, in place and not, one at a time and several at once, while servers die, and checks each
- * element against what a fold in the order of the ranks gives, bit by bit.
+ * Reduces vectors of all sizes, for all ranks, one of them, or each its block, in place and not, one at a time and several
+ * at once, while servers die, and checks each element against what a fold in the order of the ranks gives, bit by bit.
  *
  * usage: recovery NAME=VALUE...
  *   seconds=S    how long to loop (default 5)
@@ -31,9 +31,21 @@ typedef struct {
     int most, seed, freed, dups, later, exact;
 } options_t;
 
+typedef enum {
+    ALLREDUCE,
+    REDUCE,
+    REDUCE_SCATTER,
+    KINDS
+} kind_t;
+
+static const char *const counters[KINDS] = {"allreduce_offloaded", "reduce_offloaded", "reduce_scatter_offloaded"};
+
 /* One operation, of floats: their sums tell in which order they were added. */
 typedef struct {
+    kind_t kind;
     int count, number;
+    int root;
+    int *counts, first;        /* of a Reduce_scatter: blocks, and where the own one begins */
     bool in_place;
     float *send, *recv;
     MPI_Request request;
@@ -62,34 +74,89 @@ static float element(int of, int number, int i)
     return exact ? (float) (x % 2000) - 1000 : ((float) (x % 20000) - 10000) / 7.0f;
 }
 
+/* Blocks of any size; some are empty. */
+static void cut(operation_t *o)
+{
+    int left = o->count;
+
+    o->counts = must(malloc((size_t) size * sizeof(*o->counts)));
+    for (int r = 0; r < size; r++) {
+        o->counts[r] = r + 1 == size ? left : (int) draw((uint32_t) (left / 2 + 1));
+        left -= o->counts[r];
+        o->first += r < rank ? o->counts[r] : 0;
+    }
+}
+
 static void make(operation_t *o, const options_t *options, int number)
 {
-    o->number = number;
+    uint32_t kind = draw(5);
+
+    *o = (operation_t) {.kind = kind < 3 ? ALLREDUCE : kind < 4 ? REDUCE : REDUCE_SCATTER, .number = number,
+                        .root = (int) draw((uint32_t) size), .request = MPI_REQUEST_NULL};
     o->count = 0 == draw(3) ? 1 + (int) draw((uint32_t) options->most) : 1 + (int) draw(300);
-    o->in_place = 0 == draw(2);
+    o->in_place = 0 == draw(2) && (REDUCE != o->kind || rank == o->root);
     o->send = must(malloc((size_t) o->count * sizeof(float)));
     o->recv = must(malloc((size_t) o->count * sizeof(float)));
     for (int i = 0; i < o->count; i++) {
         o->send[i] = o->recv[i] = element(rank, number, i);
     }
+    if (REDUCE_SCATTER == o->kind) {
+        cut(o);
+    }
 }
 
-static const void *send_of(const operation_t *o)
+static int start(operation_t *o, MPI_Comm comm)
 {
-    return o->in_place ? MPI_IN_PLACE : o->send;
+    const void *send = o->in_place ? MPI_IN_PLACE : o->send;
+
+    switch (o->kind) {
+    case REDUCE:
+        return MPI_Ireduce(send, o->recv, o->count, MPI_FLOAT, MPI_SUM, o->root, comm, &o->request);
+    case REDUCE_SCATTER:
+        return MPI_Ireduce_scatter(send, o->recv, o->counts, MPI_FLOAT, MPI_SUM, comm, &o->request);
+    default:
+        return MPI_Iallreduce(send, o->recv, o->count, MPI_FLOAT, MPI_SUM, comm, &o->request);
+    }
+}
+
+static int reduce(const operation_t *o, MPI_Comm comm)
+{
+    const void *send = o->in_place ? MPI_IN_PLACE : o->send;
+
+    switch (o->kind) {
+    case REDUCE:
+        return MPI_Reduce(send, o->recv, o->count, MPI_FLOAT, MPI_SUM, o->root, comm);
+    case REDUCE_SCATTER:
+        return MPI_Reduce_scatter(send, o->recv, o->counts, MPI_FLOAT, MPI_SUM, comm);
+    default:
+        return MPI_Allreduce(send, o->recv, o->count, MPI_FLOAT, MPI_SUM, comm);
+    }
+}
+
+/* What this rank gets. */
+static int results_of(const operation_t *o)
+{
+    switch (o->kind) {
+    case REDUCE:
+        return rank == o->root ? o->count : 0;
+    case REDUCE_SCATTER:
+        return o->counts[rank];
+    default:
+        return o->count;
+    }
 }
 
 static void check(const operation_t *o)
 {
-    for (int i = 0; i < o->count; i++) {
-        float sum = element(0, o->number, i);
+    for (int i = 0; i < results_of(o); i++) {
+        float sum = element(0, o->number, o->first + i);
 
         for (int r = 1; r < size; r++) {
-            sum += element(r, o->number, i);
+            sum += element(r, o->number, o->first + i);
         }
         if (0 != memcmp(&sum, &o->recv[i], sizeof(sum))) {
-            wrong("operation %d of %d elements%s: element %d is %a instead of %a", o->number, o->count,
-                  o->in_place ? " in place" : "", i, (double) o->recv[i], (double) sum);
+            wrong("operation %d (%s) of %d elements%s: element %d is %a instead of %a", o->number, counters[o->kind],
+                  o->count, o->in_place ? " in place" : "", i, (double) o->recv[i], (double) sum);
             return;
         }
     }
@@ -102,6 +169,7 @@ static void finish(operation_t *o, bool fine)
     }
     free(o->send);
     free(o->recv);
+    free(o->counts);
 }
 
 static int one_on(MPI_Comm comm, const options_t *options, int *number)
@@ -110,7 +178,7 @@ static int one_on(MPI_Comm comm, const options_t *options, int *number)
     int rc;
 
     make(&o, options, (*number)++);
-    rc = MPI_Allreduce(send_of(&o), o.recv, o.count, MPI_FLOAT, MPI_SUM, comm);
+    rc = reduce(&o, comm);
     finish(&o, MPI_SUCCESS == rc);
     return rc;
 }
@@ -147,11 +215,9 @@ static int several(const options_t *options, int *number)
     int count = 2 + (int) draw(MOST_AT_ONCE - 1), rc = MPI_SUCCESS;
 
     for (int i = 0; i < count; i++) {
-        o[i].request = MPI_REQUEST_NULL;
         make(&o[i], options, (*number)++);
         if (MPI_SUCCESS == rc) {
-            rc = MPI_Iallreduce(send_of(&o[i]), o[i].recv, o[i].count, MPI_FLOAT, MPI_SUM,
-                                MPI_COMM_WORLD, &o[i].request);
+            rc = start(&o[i], MPI_COMM_WORLD);
         }
     }
     for (int i = 0; i < count; i++) {
@@ -224,6 +290,22 @@ static int turn(const options_t *options, double begin, int *number, int *stop)
     return rc;
 }
 
+/* Of all kinds; each of them was. */
+static unsigned long long count_offloaded(void)
+{
+    unsigned long long all = 0;
+
+    for (int kind = 0; kind < KINDS; kind++) {
+        unsigned long long some = pvar_read(counters[kind]);
+
+        if (0 == some) {
+            wrong("%s is 0", counters[kind]);
+        }
+        all += some;
+    }
+    return all;
+}
+
 int main(int argc, char **argv)
 {
     options_t o = {.seconds = 5, .most = 200000, .seed = 1};
@@ -254,7 +336,7 @@ int main(int argc, char **argv)
         tell_error(rc, number);
     } else {
         printf("rank %d: %d operations, %llu offloaded, %llu recoveries, longest %.3f s\n", rank, number,
-               pvar_read("allreduce_offloaded"), pvar_read("recoveries"), longest);
+               count_offloaded(), pvar_read("recoveries"), longest);
         fflush(stdout);
     }
     pvars_end();

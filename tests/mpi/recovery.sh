@@ -60,10 +60,9 @@ run_and_lose() {
     wait_until 40 eval "! is_alive $job_pid" || not_ok "$name: the job hangs" "$tmp/$name.log"
     wait "$job_pid" || status=$?
     [ "$status" -eq 0 ] || not_ok "$name: the job ended with status $status" "$tmp/$name.log"
-    ! grep -q '^not ok' "$tmp/$name.log" || not_ok "$name: wrong results" "$tmp/$name.log"
+    ! grep -q '^not ok' "$tmp/$name.log" || not_ok "$name: wrong results, or a kind of operation that was not offloaded" "$tmp/$name.log"
     [ "$(grep -c "^rank [0-3]: .* offloaded, $lost recoveries" "$tmp/$name.log")" -eq 4 ] ||
         not_ok "$name: not all ranks went on after $lost losses" "$tmp/$name.log"
-    ! grep -q '^rank [0-3]: .* 0 offloaded' "$tmp/$name.log" || not_ok "$name: nothing was offloaded" "$tmp/$name.log"
     for pid in "${pids[@]}"; do
         end_process "$pid"
     done

@@ -64,15 +64,17 @@ static void check_share(const oc_chunk_map_t *chunks, const case_t *what, uint32
             oc_client_chunk_t chunk = oc_chunk_map_chunk(chunks, &share, number);
 
             assert_int_equal(chunk.block->member, member);
-            assert_true(0 == number || (chunk.index > step && chunk.place > place));
-            assert_int_equal(oc_chunk_map_team(chunks, chunk.index), team);
-            assert_int_equal(oc_chunk_map_aggregator(chunks, chunk.index), lane);
-            assert_int_equal(oc_chunk_map_piece(chunks, chunk.index).offset, chunk.offset);
+            assert_true(0 == number || (chunk.step > step && chunk.place > place));
+            assert_int_equal(oc_chunk_map_team(chunks, chunk.step), team);
+            assert_int_equal(oc_chunk_map_aggregator(chunks, chunk.step), lane);
+            assert_int_equal(oc_chunk_map_piece(chunks, chunk.step).offset, chunk.offset);
+            assert_int_equal(oc_chunk_map_index(chunks, chunk.step), chunk.index);
+            assert_ptr_equal(oc_block_map_owner(&map, chunk.index), chunk.block);
             assert_true(chunk.offset >= chunk.block->offset && chunk.length > 0
                         && chunk.length <= CHUNK
                         && chunk.offset + chunk.length <= chunk.block->offset
                                                               + chunk.block->bytes);
-            step = chunk.index;
+            step = chunk.step;
             place = chunk.place;
             met[chunk.index] += chunk.length;
         }
@@ -110,31 +112,83 @@ static void check_steps(void)
     }
 }
 
-static void check(case_t *what, bool stepped)
+static void make(const case_t *what, bool stepped, const uint32_t *listed, uint32_t num_listed)
 {
-    oc_chunk_map_t chunks;
+    oc_block_plan_t plan = {.blocks = make_blocks(what), .num_blocks = what->num_blocks, .chunk_bytes = CHUNK,
+                            .shares = what->shares, .num_lanes = what->num_lanes, .stepped = stepped,
+                            .listed = listed, .num_listed = num_listed};
+
+    assert_int_equal(oc_block_map_make(&map, &plan), OC_OK);
+    assert_true(map.num_chunks <= sizeof(met) / sizeof(met[0]));
+}
+
+/* Each chunk is met once; returns the bytes of all. */
+static size_t check_shares(const case_t *what)
+{
+    oc_chunk_map_t chunks = oc_chunk_map_of_blocks(&map, what->total, what->teams, 5);
     size_t bytes = 0;
 
-    what->total = 0;
-    for (uint32_t i = 0; i < what->num_blocks; i++) {
-        what->total += what->bytes[i];
-    }
-    assert_int_equal(oc_block_map_make(&map, make_blocks(what), what->num_blocks, CHUNK,
-                                       what->shares, what->num_lanes, stepped), OC_OK);
-    assert_true(map.num_chunks <= sizeof(met) / sizeof(met[0]));
     memset(met, 0, sizeof(met));
-    chunks = oc_chunk_map_of_blocks(&map, what->total, what->teams, 5);
     for (uint32_t team = 0; team < what->teams; team++) {
         for (unsigned lane = 0; lane < what->num_lanes; lane++) {
             check_share(&chunks, what, team, lane);
         }
     }
     for (uint32_t i = 0; i < map.num_chunks; i++) {
-        assert_true(met[i] > 0 && met[i] <= CHUNK);
-        bytes += met[i];
+        uint32_t row = oc_block_map_row(&map, i);
+
+        assert_int_equal(met[row], oc_block_map_chunk(&map, i).length);
+        bytes += met[row];
+        met[row] = 0;
     }
-    assert_int_equal(bytes, what->total);
+    for (uint32_t i = 0; i < sizeof(met) / sizeof(met[0]); i++) {
+        assert_int_equal(met[i], 0);
+    }
+    return bytes;
+}
+
+static void check(case_t *what, bool stepped)
+{
+    what->total = 0;
+    for (uint32_t i = 0; i < what->num_blocks; i++) {
+        what->total += what->bytes[i];
+    }
+    make(what, stepped, NULL, 0);
+    assert_int_equal(check_shares(what), what->total);
     check_bytes(what);
+    if (stepped) {
+        check_steps();
+    }
+    oc_block_map_free(&map);
+}
+
+/* Some of the chunks are left; by their number nobody has more than one too many. */
+static void check_listed(const case_t *what, bool stepped, oc_random_t *random)
+{
+    static uint32_t listed[sizeof(met) / sizeof(met[0])];
+    uint32_t all, count = 0;
+    uint64_t shares = 0;
+
+    make(what, false, NULL, 0);
+    all = map.num_chunks;
+    oc_block_map_free(&map);
+    for (uint32_t row = 0; row < all; row++) {
+        if (0 == oc_random_below(random, 3) || (row + 1 == all && 0 == count)) {
+            listed[count++] = row;
+        }
+    }
+    make(what, stepped, listed, count);
+    assert_int_equal(map.num_chunks, count);
+    assert_true(check_shares(what) > 0);
+    for (unsigned lane = 0; lane < what->num_lanes; lane++) {
+        shares += what->shares[lane];
+    }
+    for (unsigned lane = 1; lane < what->num_lanes; lane++) {
+        double share = (double) what->shares[lane] / (double) shares * count;
+        double has = map.bounds[lane + 1] - map.bounds[lane];
+
+        assert_true(has < share + 1.01 && has > share - 2.01);
+    }
     if (stepped) {
         check_steps();
     }
@@ -160,6 +214,7 @@ static void test_any(void **state)
         }
         what.shares[oc_random_below(&random, what.num_lanes)] += 7;
         check(&what, 0 != round % 3);
+        check_listed(&what, 0 != round % 2, &random);
     }
 }
 
@@ -174,8 +229,7 @@ static void test_equal(void **state)
         what.shares[i] = 3;
         what.total += what.bytes[i];
     }
-    assert_int_equal(oc_block_map_make(&map, make_blocks(&what), 8, CHUNK, what.shares, 8, true),
-                     OC_OK);
+    make(&what, true, NULL, 0);
     for (unsigned lane = 0; lane < 8; lane++) {
         assert_int_equal(map.bounds[lane], lane * 11);
     }
@@ -190,12 +244,13 @@ static void test_too_many(void **state)
 {
     static const uint64_t share = 1;
     oc_owner_block_t *blocks = malloc(2 * sizeof(*blocks));
+    oc_block_plan_t plan = {.blocks = blocks, .num_blocks = 2, .chunk_bytes = CHUNK, .shares = &share, .num_lanes = 1};
 
     (void) state;
     assert_non_null(blocks);
     blocks[0] = (oc_owner_block_t) {.bytes = (size_t) INT32_MAX * CHUNK};
     blocks[1] = (oc_owner_block_t) {.rank = 1, .member = 1, .bytes = 1};
-    assert_int_equal(oc_block_map_make(&map, blocks, 2, CHUNK, &share, 1, false), OC_ERR_LIMIT);
+    assert_int_equal(oc_block_map_make(&map, &plan), OC_ERR_LIMIT);
 }
 
 int main(void)
