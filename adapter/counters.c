@@ -55,6 +55,8 @@ const oc_counter_t oc_counter_table[] = {
     {COUNTER("servers_flooded", engine.servers_flooded),
      .help = "Servers on which multicast arrives that they have not joined, as this process has "
      "found out, if it is the first one of the job"},
+    {COUNTER("returns", engine.returns),
+     .help = "Servers that communicators had lost, and that came back to them"},
     {COUNTER("recoveries", engine.recoveries),
      .help = "Losses of servers without which collectives went on"},
     {COUNTER("bytes_repeated", engine.bytes_repeated),

@@ -54,6 +54,7 @@ typedef struct {
     unsigned long long open_sockets;        /* that hosts of no job can connect to, too */
     unsigned long long servers_flooded;     /* that get multicast which they have not joined, as
                                                this process has found out */
+    unsigned long long returns;         /* of servers that groups had lost, to these */
     unsigned long long recoveries;      /* losses of servers after which collectives went on … */
     unsigned long long bytes_repeated;  /* … and bytes of vectors that were reduced again then … */
     unsigned long long bytes_supplied;  /* … or came from a rank that had them */

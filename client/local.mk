@@ -46,9 +46,11 @@ libocclient_la_SOURCES = \
 	client/plan/offloaded.h client/plan/offloaded.c \
 	client/plan/previous.h client/plan/previous.c \
 	client/plan/previous_owned.h client/plan/previous_owned.c \
+	client/recovery/draining.h client/recovery/draining.c \
 	client/recovery/recovery.h client/recovery/recovery.c \
 	client/recovery/renewal.h client/recovery/renewal.c \
 	client/recovery/resuming.h client/recovery/resuming.c \
+	client/recovery/returning.h client/recovery/returning.c \
 	client/recovery/settling.h client/recovery/settling.c \
 	client/servers/answers.h client/servers/answers.c \
 	client/servers/connection.h client/servers/connection.c \

@@ -266,24 +266,47 @@ static void put_loss(oc_writer_t *w, const oc_loss_t *loss)
     for (unsigned i = 0; i < loss->servers.count; i++) {
         oc_put(w, loss->servers.servers[i], 8);
     }
+    oc_put(w, loss->servers.num_returned, 2);
+    for (unsigned i = 0; i < loss->servers.num_returned; i++) {
+        oc_put(w, loss->servers.returned[i].incarnation, 8);
+        oc_put(w, loss->servers.returned[i].number, 2);
+    }
     put_blob(w, OC_MAX_TEXT, &loss->text);
 }
 
-/* Nobody says that it has lost nothing. */
-static void get_loss(oc_reader_t *r, oc_loss_t *loss)
+static void get_lost(oc_reader_t *r, oc_lost_t *lost)
 {
     uint64_t last = 0;
 
-    loss->servers.count = (uint16_t) oc_get(r, 2);
-    if (0 == loss->servers.count || loss->servers.count > OC_MAX_LOST) {
-        r->bad = true;
-        return;
+    lost->count = (uint16_t) oc_get(r, 2);
+    r->bad = r->bad || lost->count > OC_MAX_LOST;
+    for (unsigned i = 0; !r->bad && i < lost->count; i++) {
+        lost->servers[i] = oc_get(r, 8);
+        r->bad = r->bad || lost->servers[i] <= last;
+        last = lost->servers[i];
     }
-    for (unsigned i = 0; i < loss->servers.count; i++) {
-        loss->servers.servers[i] = oc_get(r, 8);
-        r->bad = r->bad || loss->servers.servers[i] <= last;
-        last = loss->servers.servers[i];
+}
+
+static void get_returned(oc_reader_t *r, oc_lost_t *lost)
+{
+    uint64_t last = 0;
+
+    lost->num_returned = (uint16_t) oc_get(r, 2);
+    r->bad = r->bad || lost->num_returned > OC_MAX_LOST;
+    for (unsigned i = 0; !r->bad && i < lost->num_returned; i++) {
+        lost->returned[i].incarnation = oc_get(r, 8);
+        lost->returned[i].number = (uint16_t) oc_get(r, 2);
+        r->bad = r->bad || lost->returned[i].incarnation <= last;
+        last = lost->returned[i].incarnation;
     }
+}
+
+/* Nobody says that nothing has happened. */
+static void get_loss(oc_reader_t *r, oc_loss_t *loss)
+{
+    get_lost(r, &loss->servers);
+    get_returned(r, &loss->servers);
+    r->bad = r->bad || oc_lost_is_empty(&loss->servers);
     get_blob(r, OC_MAX_TEXT, &loss->text);
 }
 

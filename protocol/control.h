@@ -42,7 +42,7 @@ typedef enum {
     OC_CONTROL_WATCH = 17,    /* client: look out for multicast that your host has not joined */
     OC_CONTROL_LOOK = 18,     /* client: all of it has been sent: what have you seen? */
     OC_CONTROL_SIGHT = 19,    /* server: this; or, before, whether it looks out */
-    OC_CONTROL_LOST = 20,     /* both: servers that the job has lost; the client closes */
+    OC_CONTROL_LOST = 20,     /* both: servers that the job has lost, or that are back; the client closes */
 } oc_control_type_t;
 
 /* Bytes in somebody else's buffer. */
@@ -146,7 +146,7 @@ typedef struct {
     oc_bytes_t text;           /* not zero-terminated, printable after oc_control_text */
 } oc_notice_t;
 
-/* Those that are lost, and why the last one is. */
+/* Those that are lost, and that have returned, and the reason of the last change. */
 typedef struct {
     oc_lost_t servers;
     oc_bytes_t text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets of lost servers. */
+/* Sets of lost servers, and of those that have returned. */
 #include "protocol/lost.h"
 
 #include <string.h>
@@ -42,12 +42,55 @@ bool oc_lost_add(oc_lost_t *lost, uint64_t server)
     return true;
 }
 
+bool oc_lost_is_empty(const oc_lost_t *lost)
+{
+    return 0 == lost->count && 0 == lost->num_returned;
+}
+
+static unsigned returned_place_of(const oc_lost_t *lost, uint64_t incarnation)
+{
+    unsigned i = 0;
+
+    while (i < lost->num_returned && lost->returned[i].incarnation < incarnation) {
+        i++;
+    }
+    return i;
+}
+
+static bool has_returned(const oc_lost_t *lost, uint64_t incarnation)
+{
+    unsigned i = returned_place_of(lost, incarnation);
+
+    return i < lost->num_returned && incarnation == lost->returned[i].incarnation;
+}
+
+bool oc_lost_add_returned(oc_lost_t *lost, oc_returned_t returned)
+{
+    unsigned i = returned_place_of(lost, returned.incarnation);
+
+    if (has_returned(lost, returned.incarnation)) {
+        return true;
+    }
+    if (OC_MAX_LOST == lost->num_returned) {
+        return false;
+    }
+    memmove(&lost->returned[i + 1], &lost->returned[i], (lost->num_returned - i) * sizeof(lost->returned[0]));
+    lost->returned[i] = returned;
+    lost->num_returned++;
+    return true;
+}
+
 bool oc_lost_join(oc_lost_t *lost, const oc_lost_t *others)
 {
     oc_lost_t both = *lost;
 
     for (unsigned i = 0; i < others->count; i++) {
         if (!oc_lost_add(&both, others->servers[i])) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < others->num_returned; i++) {
+        if (!oc_lost_add_returned(&both, others->returned[i])) {
             return false;
         }
     }
@@ -62,6 +105,11 @@ bool oc_lost_covers(const oc_lost_t *lost, const oc_lost_t *others)
             return false;
         }
     }
+    for (unsigned i = 0; i < others->num_returned; i++) {
+        if (!has_returned(lost, others->returned[i].incarnation)) {
+            return false;
+        }
+    }
     return true;
 }
 
@@ -69,9 +117,12 @@ uint64_t oc_lost_epoch(const oc_lost_t *lost)
 {
     uint64_t hash;
 
-    if (0 == lost->count) {
+    if (oc_lost_is_empty(lost)) {
         return 0;
     }
     hash = oc_hash(OC_HASH_START, lost->servers, lost->count * sizeof(lost->servers[0]));
+    for (unsigned i = 0; i < lost->num_returned; i++) {
+        hash = oc_hash(hash, &lost->returned[i].incarnation, sizeof(lost->returned[i].incarnation));
+    }
     return hash >> TEAM_BITS << TEAM_BITS;
 }

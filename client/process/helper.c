@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/threads.h"
 #include "client/process/moving.h"
+#include "client/recovery/returning.h"
 #include "client/servers/connection.h"
 #include "client/servers/exposure.h"
 
@@ -155,7 +156,7 @@ static int helper_turn(oc_client_t *client, struct pollfd *fds, uint64_t *timeou
         client->helped = false;
         if ((0 == client->background || !helper_moves(client)) && now - helper->worked > IDLE) {
             helper->sleep = UNTIL_WOKEN;
-            *timeout = UINT64_MAX;
+            *timeout = oc_returning_due(client);
             return helper_watch(client, fds);
         }
         *timeout = helper->patience;
@@ -234,7 +235,8 @@ static void *helper_run(void *arg)
             hear(helper);
         }
         pthread_mutex_lock(&client->lock);
-        helper->heard = sleeps && UNTIL_WOKEN == helper->sleep && 1 == count && 0 != fds[1].revents;
+        helper->heard = sleeps && UNTIL_WOKEN == helper->sleep
+                        && ((1 == count && 0 != fds[1].revents) || 0 == oc_returning_due(client));
         client->config.counters->helper_wakes += sleeps;
     }
     pthread_mutex_unlock(&client->lock);

@@ -13,7 +13,9 @@
 #include "client/group/parting.h"
 #include "client/group/relay.h"
 #include "client/process/cast_service.h"
+#include "client/recovery/draining.h"
 #include "client/recovery/recovery.h"
+#include "client/recovery/returning.h"
 #include "client/servers/connection.h"
 #include "client/servers/exposure.h"
 #include "client/servers/network.h"
@@ -114,6 +116,8 @@ static void look_around(oc_client_t *client)
         oc_connection_progress(connection);
     }
     oc_recovery_progress(client);
+    oc_draining_look(client);
+    oc_returning_look(client);
     if (NULL != client->worker && client->now - client->swept > SWEEP_INTERVAL) {
         client->swept = client->now;
         oc_leftovers_look(client);

@@ -36,10 +36,11 @@ static bool is_live(const oc_group_t *group)
 
 /* ---- whether it can be borne ---- */
 
-static bool has_server_left(const oc_group_t *group)
+/* One that is not lost, and is another one than this, if that is not NULL. */
+static bool has_server_beside(const oc_group_t *group, const oc_connection_t *connection)
 {
     for (unsigned i = 0; i < group->servers->num_links; i++) {
-        if (!has_lost_server(&group->servers->links[i])) {
+        if (!has_lost_server(&group->servers->links[i]) && connection != group->servers->links[i].connection) {
             return true;
         }
     }
@@ -63,7 +64,20 @@ static bool can_suspend(const oc_group_t *group)
 
 static bool can_go_on(const oc_group_t *group)
 {
-    return oc_group_is_renewable(group) && has_server_left(group) && can_suspend(group);
+    return oc_group_is_renewable(group) && has_server_beside(group, NULL) && can_suspend(group);
+}
+
+bool oc_recovery_can_spare(const oc_connection_t *connection)
+{
+    const oc_group_t *group;
+
+    DL_FOREACH (connection->client->groups, group) {
+        if (is_live(group) && OC_PARTING_NOT == group->parting
+            && !(can_go_on(group) && has_server_beside(group, connection))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool oc_recovery_can_begin(const oc_client_t *client)
@@ -170,13 +184,19 @@ static void drop_links(oc_group_t *group)
 
 /* ---- the next one ---- */
 
-static void report_loss(oc_client_t *client)
+/* A loss is worth a warning, of one process; that a server is back is not. */
+static void report_change(oc_client_t *client)
 {
-    client->config.counters->recoveries++;
-    if (0 == client->config.process) {
+    bool is_loss = client->lost.count > client->losses;
+
+    client->config.counters->recoveries += is_loss;
+    client->config.counters->returns += client->lost.num_returned - client->returns;
+    client->losses = client->lost.count;
+    client->returns = client->lost.num_returned;
+    if (is_loss && 0 == client->config.process) {
         oc_warn("%s; the job goes on without it", client->loss_reason);
     } else {
-        oc_info("%s; the job goes on without it", client->loss_reason);
+        oc_info("%s; the job goes on", client->loss_reason);
     }
 }
 
@@ -198,7 +218,7 @@ void oc_recovery_begin(oc_client_t *client)
     oc_group_t *group;
 
     client->losing = false;
-    report_loss(client);
+    report_change(client);
     part_alone(client);
     end_transfers(client);
     client->renewed = oc_clock_ns();

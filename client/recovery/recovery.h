@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a process does when its job has lost a server: its transfers end, all of them, with the worker that they are of; it
- * tells the servers that are left, comes back to them with a new worker, and joins its groups there anew. Then the ranks
+ * What a process does when its job has lost a server, or one is back: its transfers end, all of them, with the worker that they are of; it
+ * tells the servers that there are, comes back to them with a new worker, and joins its groups there anew. Then the ranks
  * of each group settle what has become of its collectives, and go on (settling.h). doc/protocol.md has the protocol.
  * Callers hold the lock of the client, and are not called by UCX.
  */
@@ -12,6 +12,9 @@
 
 /* Whether all live groups can go on after the loss that was noted (state/loss.h). */
 bool oc_recovery_can_begin(const oc_client_t *client);
+
+/* Whether they could after the loss of this server, too. */
+bool oc_recovery_can_spare(const oc_connection_t *connection);
 
 /* Then it is carried out. No group is being set up, but those for which this rank has voted. */
 void oc_recovery_begin(oc_client_t *client);

@@ -12,6 +12,7 @@
 #include "client/collective/collective.h"
 #include "client/collective/node.h"
 #include "client/recovery/resuming.h"
+#include "client/recovery/returning.h"
 #include "client/recovery/settling.h"
 #include "client/servers/connection.h"
 #include "client/servers/lanes.h"
@@ -147,10 +148,55 @@ static const oc_link_t *renewal_wait(oc_group_t *group)
     return slow;
 }
 
+/* Links to those that have come back; who cannot have them tells the others. */
+static void link_returned(oc_group_t *group)
+{
+    oc_renewal_t *renewal = group->servers->renewal;
+    char reason[OC_REASON_SIZE / 2];
+    uint64_t lost;
+
+    switch (oc_returning_link(group, &lost, reason, sizeof(reason))) {
+    case OC_OK:
+        renewal->quiet = 0;
+        renewal->step = OC_RENEWAL_CONNECT;
+        break;
+    case OC_IN_PROGRESS:
+        break;
+    case OC_ERR_NO_MEMORY:
+        oc_client_collapse(group->client, OC_ERR_NO_MEMORY, "out of memory");
+        break;
+    default:
+        oc_loss_of(group->client, lost, reason);
+    }
+}
+
+/* What a link is to, or was, runs no more, or is too much: that is lost. false: there is none such. */
+static bool lose_unusable(oc_group_t *group)
+{
+    bool too_many = oc_membership_aggregators(group) > oc_membership_most(group);
+    char reason[OC_REASON_SIZE];
+
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        const oc_link_t *link = &group->servers->links[i];
+        bool other = link->incarnation != link->connection->incarnation;
+
+        if (other || (too_many && link->fresh)) {
+            snprintf(reason, sizeof(reason), "server %.200s %s", link->connection->name,
+                     other ? "was started anew" : "has more aggregators than a communicator can use");
+            oc_loss_of(group->client, link->incarnation, reason);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void join(oc_group_t *group)
 {
     oc_renewal_t *renewal = group->servers->renewal;
 
+    if (lose_unusable(group)) {
+        return;
+    }
     renewal->quiet = 0;
     renewal->readiness = oc_membership_join(group);
     if (NULL == renewal->readiness) {
@@ -176,8 +222,11 @@ static void go_on(oc_group_t *group)
 {
     char way[OC_WAY_SIZE];
 
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        group->servers->links[i].fresh = false;
+    }
     oc_lanes_describe(group, way, sizeof(way));
-    oc_debug("\"%s\" goes on: %s", group->name, way);
+    oc_info("\"%s\" goes on: %s", group->name, way);
     oc_resume(group);
     oc_renewal_drop(group);
     oc_group_start_queued(group);
@@ -206,9 +255,10 @@ void oc_renewal_progress(oc_group_t *group)
         count_quiet(group);
         if (oc_node_restart(group)) {
             drop_inner(group);
-            renewal->quiet = 0;
-            renewal->step = OC_RENEWAL_CONNECT;
+            renewal->step = OC_RENEWAL_RETURN;
         }
+    } else if (OC_RENEWAL_RETURN == renewal->step) {
+        link_returned(group);
     } else if (renewal->step <= OC_RENEWAL_JOIN) {
         if (NULL != renewal_wait(group) || group->client->losing) {
             return;

@@ -12,6 +12,7 @@
 /* In this order; the last ones are rounds of messages, whose numbers on the wire are those after OC_RENEWAL_JOIN. */
 typedef enum {
     OC_RENEWAL_HOST,           /* waits for the other ranks of its host */
+    OC_RENEWAL_RETURN,         /* looks for servers that have come back */
     OC_RENEWAL_CONNECT,        /* waits for all WELCOMEs */
     OC_RENEWAL_JOIN,           /* waits for all JOINEDs, and READY from all aggregators */
     OC_RENEWAL_RANGE,          /* which collectives are open on some rank */

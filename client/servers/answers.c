@@ -2,9 +2,11 @@
 /* What servers say about groups. */
 #include "client/servers/answers.h"
 
+#include <stdio.h>
 #include <utlist.h>
 
 #include "client/state/collapse.h"
+#include "client/state/loss.h"
 #include "client/state/setup_state.h"
 
 /* Which of this rank's teams has this number; teams.own: none. */
@@ -94,6 +96,19 @@ bool oc_answers_awaited(const oc_connection_t *connection)
     return false;
 }
 
+/* It has come back and cannot take the group: the others can do without it as before. */
+static bool refuses_return(const oc_group_t *group, const oc_connection_t *connection)
+{
+    for (unsigned i = 0; NULL != group->servers->renewal && i < group->servers->num_links; i++) {
+        const oc_link_t *link = &group->servers->links[i];
+
+        if (connection == link->connection && link->fresh) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A group that was declined or destroyed may have left before the server's words came. */
 static bool counts_on_service(const oc_group_t *group)
 {
@@ -105,6 +120,7 @@ static bool counts_on_service(const oc_group_t *group)
 void oc_answers_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text)
 {
     oc_client_t *client = connection->client;
+    char reason[OC_MAX_TEXT + OC_NAME_SIZE];
     oc_group_t *group;
 
     DL_FOREACH2 (client->setups, group, setup_next) {
@@ -121,7 +137,11 @@ void oc_answers_refused(oc_connection_t *connection, const oc_notice_t *notice, 
             group->parting = OC_PARTING_ALONE;
             continue;
         }
-        oc_client_collapse(client, (oc_status_t) notice->status,
-                           "server %.200s ended a group: %s", connection->name, text);
+        snprintf(reason, sizeof(reason), "server %.200s ended a group: %.*s", connection->name, OC_MAX_TEXT, text);
+        if (refuses_return(group, connection)) {
+            oc_loss_of(client, connection->incarnation, reason);
+        } else {
+            oc_client_collapse(client, (oc_status_t) notice->status, "%s", reason);
+        }
     }
 }

@@ -111,7 +111,7 @@ static void say_lost(oc_connection_t *connection)
 {
     oc_control_t words = oc_loss_words(connection->client);
 
-    if (OC_UPLINK_READY == connection->uplink.state && words.loss.servers.count > 0) {
+    if (OC_UPLINK_READY == connection->uplink.state && !oc_lost_is_empty(&words.loss.servers)) {
         oc_connection_send(connection, &words);
     }
 }
@@ -244,6 +244,7 @@ static void connection_on_welcome(oc_uplink_t *uplink, const oc_welcome_t *welco
     } else if (open_routes(connection, welcome)) {
         connection->parent = welcome->parent;
         connection->incarnation = welcome->incarnation;
+        connection->drains = false;
         oc_presence_back(connection);
         oc_uplink_accept(uplink);
         /* this rank may be the only one that knows */
@@ -259,6 +260,7 @@ static void on_notice(oc_connection_t *connection, const oc_control_t *message)
     if (OC_CONTROL_GROUP_ERROR == message->type) {
         oc_answers_refused(connection, &message->notice, text);
     } else {
+        connection->drains = true;
         oc_info("server %s: %s", connection->name, text);
     }
 }

@@ -16,6 +16,13 @@ uint32_t oc_membership_aggregators(const oc_group_t *group)
     return count;
 }
 
+uint32_t oc_membership_most(const oc_group_t *group)
+{
+    uint32_t most = OC_MAX_LANES / group->servers->teams.count;
+
+    return most < OC_MAX_GROUP_AGGREGATORS ? most : OC_MAX_GROUP_AGGREGATORS;
+}
+
 static void send_join(oc_group_t *group, oc_link_t *link, unsigned own, uint32_t first)
 {
     const oc_job_settings_t *settings = group->client->config.settings;

@@ -8,6 +8,8 @@
 
 /* Of all links, for each team. */
 uint32_t oc_membership_aggregators(const oc_group_t *group);
+/* So many can it use. */
+uint32_t oc_membership_most(const oc_group_t *group);
 
 /*
  * Joins with all teams on all links, which are ready. Returns what receives READY of all aggregators; NULL: out of

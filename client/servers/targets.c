@@ -168,21 +168,45 @@ static void end_probes(oc_client_t *client)
     }
 }
 
-void oc_targets_probe(oc_client_t *client)
+oc_status_t oc_targets_find(oc_client_t *client, unsigned number, oc_connection_t **connection, char *error,
+                            size_t error_size)
 {
-    char name[OC_NAME_SIZE], error[OC_REASON_SIZE];
+    char name[OC_NAME_SIZE];
 
-    if (0 == client->away || OC_OK != oc_client_worker(client, error, sizeof(error))) {
-        return;
+    *connection = find_external(client, number, name);
+    if (NULL != *connection) {
+        return OC_OK;
     }
-    end_probes(client);
     if (NULL == client->resolver) {
         client->resolver = oc_resolver_begin(&client->servers);
     }
+    if (NULL == client->resolver) {
+        snprintf(error, error_size, "no thread can be started to resolve the names of the servers");
+        return OC_ERR_SYSTEM;
+    }
+    if (!oc_resolver_done(client->resolver)) {
+        return OC_IN_PROGRESS;
+    }
+    *connection = connect_external(client, number, error, error_size);
+    return NULL != *connection ? OC_OK : OC_ERR_UNREACHABLE;
+}
+
+void oc_targets_probe(oc_client_t *client, unsigned number)
+{
+    char error[OC_REASON_SIZE];
+    oc_connection_t *connection;
+
+    if (OC_OK == oc_client_worker(client, error, sizeof(error))) {
+        end_probes(client);
+        (void) oc_targets_find(client, number, &connection, error, sizeof(error));
+    }
+}
+
+void oc_targets_probe_away(oc_client_t *client)
+{
     for (unsigned i = 0; i < client->servers.count && i < OC_PRESENCE_SERVERS; i++) {
-        if (0 != (client->away >> i & 1) && NULL == find_external(client, i, name) && NULL != client->resolver
-            && oc_resolver_done(client->resolver)) {
-            (void) connect_external(client, i, error, sizeof(error));
+        if (0 != (client->away >> i & 1)) {
+            oc_targets_probe(client, i);
         }
     }
 }

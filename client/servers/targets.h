@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "client/client.h"
+#include "client/state/types.h"
 
 /* Whether this rank offers to aggregate. */
 bool oc_targets_hosts_embedded(const oc_group_t *group);
@@ -18,8 +19,16 @@ bool oc_targets_hosts_embedded(const oc_group_t *group);
 /* Returns how many ranks aggregate beside the servers. Valid once the records have arrived. */
 unsigned oc_targets_count_peers(const oc_group_t *group);
 
-/* Looks whether servers are back that were lost. What comes of it is for later groups. */
-void oc_targets_probe(oc_client_t *client);
+/*
+ * The connection to a server of the list, which begins to connect if there is none. OC_IN_PROGRESS: names are being resolved;
+ * error says why there is none otherwise.
+ */
+oc_status_t oc_targets_find(oc_client_t *client, unsigned number, oc_connection_t **connection, char *error,
+                            size_t error_size);
+
+/* Looks whether a server is back, or all those that this process has lost. */
+void oc_targets_probe(oc_client_t *client, unsigned number);
+void oc_targets_probe_away(oc_client_t *client);
 
 /* Resolves the servers' names. OC_IN_PROGRESS: the next two functions would lack addresses. */
 oc_status_t oc_targets_resolve(oc_group_t *group);

@@ -172,7 +172,7 @@ static void make_server_record(oc_group_t *group)
         oc_setup_give_up(group, "coll_optcast_servers: %s", client->servers_error);
     }
     learn_job(group);
-    oc_targets_probe(client);
+    oc_targets_probe_away(client);
     group->setup->epoch = oc_lost_epoch(&client->lost);
     if (!has_ids(client)) {
         oc_setup_give_up(group, "process %u has begun %u communicators, and has no more ids",

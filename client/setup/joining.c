@@ -72,13 +72,6 @@ static void give_up_waiting(oc_group_t *group, int timeout)
                      slow_server(group), timeout, '\0' == reason[0] ? "" : "; before, ", reason);
 }
 
-static int most_aggregators(const oc_group_t *group)
-{
-    int most = (int) (OC_MAX_LANES / group->servers->teams.count);
-
-    return most < OC_MAX_GROUP_AGGREGATORS ? most : OC_MAX_GROUP_AGGREGATORS;
-}
-
 /* Whether connecting lacks no address. Gives up when they do not come. */
 static bool has_addresses(oc_group_t *group)
 {
@@ -131,9 +124,9 @@ static void join_servers(oc_group_t *group)
     } else if (0 != group->servers->branch.leaves && !oc_group_choose(group)) {
         /* a rank whose leaf is not there does not know: all have to vote */
         group->setup->no_gain = true;
-    } else if (oc_membership_aggregators(group) > (uint32_t) most_aggregators(group)) {
-        oc_setup_give_up(group, "the servers have %u aggregators, and a communicator can use %d",
-                         oc_membership_aggregators(group), most_aggregators(group));
+    } else if (oc_membership_aggregators(group) > oc_membership_most(group)) {
+        oc_setup_give_up(group, "the servers have %u aggregators, and a communicator can use %u",
+                         oc_membership_aggregators(group), oc_membership_most(group));
     } else {
         group->setup->step = OC_SETUP_JOIN;
         oc_place_limit(group, oc_membership_aggregators(group));

@@ -35,6 +35,30 @@ bool oc_loss_notice(oc_connection_t *connection, oc_status_t status, const char 
     return true;
 }
 
+void oc_loss_of(oc_client_t *client, uint64_t incarnation, const char *reason)
+{
+    if (oc_lost_has(&client->lost, incarnation)) {
+        return;
+    }
+    if (!oc_lost_add(&client->lost, incarnation)) {
+        oc_client_collapse(client, OC_ERR_LIMIT, "%s; no more servers can be lost", reason);
+        return;
+    }
+    loss_note(client, OC_ERR_UNREACHABLE, reason);
+}
+
+void oc_loss_return(oc_connection_t *connection)
+{
+    oc_client_t *client = connection->client;
+    char reason[OC_REASON_SIZE];
+
+    if (oc_lost_add_returned(&client->lost, (oc_returned_t) {.incarnation = connection->incarnation,
+                                                             .number = (uint16_t) connection->number})) {
+        snprintf(reason, sizeof(reason), "server %.200s is back", connection->name);
+        loss_note(client, OC_ERR_UNREACHABLE, reason);
+    }
+}
+
 oc_control_t oc_loss_words(const oc_client_t *client)
 {
     oc_control_t words = {.type = OC_CONTROL_LOST};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * That a server is lost, and the job goes on without it (recovery/recovery.h). Callers hold the lock of the client;
+ * That a server is lost, or one is back, and the job goes on with others (recovery/recovery.h). Callers hold the lock of the client;
  * callbacks of UCX may call this, too.
  */
 #ifndef OC_CLIENT_STATE_LOSS_H
@@ -14,10 +14,16 @@
  */
 bool oc_loss_notice(oc_connection_t *connection, oc_status_t status, const char *reason);
 
+/* The same of a server that was to be joined, by its incarnation. */
+void oc_loss_of(oc_client_t *client, uint64_t incarnation, const char *reason);
+
+/* The server of a connection runs again: groups that have lost it use it from the next epoch on. */
+void oc_loss_return(oc_connection_t *connection);
+
 /* What a process says last on a connection to a server: all that it knows to be lost, and the last reason. */
 oc_control_t oc_loss_words(const oc_client_t *client);
 
-/* The job has lost these, says a server; if that is news, it is carried out at the end of progress. */
+/* The job has lost these, or they are back, says a server; if that is news, it is carried out at the end of progress. */
 void oc_loss_hear(oc_client_t *client, const oc_loss_t *loss);
 
 /*

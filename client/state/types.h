@@ -81,6 +81,7 @@ typedef struct oc_connection {
     oc_mac_t *leaf_codes;      /* … or its own, of a leaf */
     oc_route_t *routes;
     bool of_rank;              /* embedded: its process is a rank, and may stand still */
+    bool drains;               /* it was told to stop */
     oc_exposed_t exposed;
     struct oc_connection *prev, *next;
 } oc_connection_t;
@@ -94,7 +95,8 @@ typedef struct {
 typedef struct {
     oc_connection_t *connection;
     oc_membership_t *teams;    /* this rank's; NULL before the JOINs */
-    uint64_t incarnation;      /* of the process that was joined last */
+    uint64_t incarnation;      /* of the process that was joined last, or is to be */
+    bool fresh;                /* it has come back, and the group has not gone on with it yet */
     uint32_t peer;             /* rank of a peer */
     unsigned server;           /* of others: their number in the list */
 } oc_link_t;
@@ -367,12 +369,14 @@ struct oc_client {
     oc_status_t collapse;      /* not OC_OK: all service is given up at the end of progress */
     char collapse_reason[OC_REASON_SIZE];
     uint64_t collapsed;        /* time of the last one; 0: never */
-    oc_lost_t lost;            /* servers that the job has lost: the epoch */
+    oc_lost_t lost;            /* servers that the job has lost, and that have come back: the epoch */
+    unsigned losses, returns;  /* … of which so many were known in the last one */
     bool losing;               /* there is a new one: see state/loss.h */
     oc_status_t loss_status;
     char loss_reason[OC_REASON_SIZE];
     bool suspending;           /* transfers that call back now are over for the epoch */
     uint64_t renewed;          /* time of the last loss that was survived; 0: none was */
+    uint64_t returning;        /* when it is time to look for servers that are back */
     unsigned renewals;         /* groups that are not settled since then */
     unsigned inner;            /* the engine's own collectives that run */
     unsigned parting;          /* groups that their callers have done with, and that are not over */

@@ -52,6 +52,16 @@ static void end_service(oc_job_server_t *job, const char *reason)
     job->failed = true;
 }
 
+static void report_own(const oc_job_server_t *job, const char *text)
+{
+    if (job->draining) {
+        oc_info("the job goes on without this server, which was told to stop");
+    } else {
+        oc_warn("processes of a job have taken this server for lost, which it is not, and go on without it: %s",
+                text);
+    }
+}
+
 void oc_losses_hear(oc_job_server_t *job, const oc_loss_t *loss)
 {
     char text[OC_MAX_TEXT + 1];
@@ -61,27 +71,26 @@ void oc_losses_hear(oc_job_server_t *job, const oc_loss_t *loss)
     }
     oc_control_text(&loss->text, text, sizeof(text));
     if (!oc_lost_join(&job->lost, &loss->servers)) {
-        oc_job_fail(job, OC_ERR_LIMIT, "the job has lost more than %d servers; the last one: %s",
+        oc_job_fail(job, OC_ERR_LIMIT, "the job has lost more than %d servers, or more have returned; the last one: %s",
                     OC_MAX_LOST, text);
         return;
     }
-    oc_info("a server of the job is lost: %s", text);
+    oc_info("the servers of the job are others now: %s", text);
     tell_all(job, &loss->text);
     /* they come back with other groups, which need the memory */
     oc_registry_begin_epoch(job, oc_lost_epoch(&job->lost));
     if (oc_lost_has(&job->lost, job->incarnation)) {
-        oc_warn("processes of a job have taken this server for lost, which it is not, and go on without it: %s",
-                text);
+        report_own(job, text);
         end_service(job, "its job goes on without it");
     }
 }
 
 void oc_losses_tell(oc_session_t *session)
 {
-    static const char text[] = "the job lost it before this process came";
+    static const char text[] = "servers of the job were lost, or came back, before this process came";
     oc_bytes_t bytes = {.data = (const uint8_t *) text, .length = sizeof(text) - 1};
 
-    if (session->job->lost.count > 0 && OC_PROCESS_LEAF != session->process) {
+    if (!oc_lost_is_empty(&session->job->lost) && OC_PROCESS_LEAF != session->process) {
         losses_send(session, &bytes);
     }
 }

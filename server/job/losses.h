@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Servers that the processes of a job have lost, maybe this one: who hears of one tells the others, which leave and come
+ * Servers that the processes of a job have lost, maybe this one, or that have come back: who hears of one tells the others, which leave and come
  * back with new workers. On the control thread.
  */
 #ifndef OC_SERVER_JOB_LOSSES_H

@@ -14,7 +14,7 @@
  *   freed=N      so many other communicators are made before, used once, and freed at once
  *
  * Each rank prints "rank R: begins at TIME", and "rank R: error after N operations at TIME: TEXT" or
- * "rank R: N operations, O offloaded, V recoveries, longest S s", and "rank R: D of N later ones offloaded".
+ * "rank R: N operations, O offloaded, V recoveries, B returns, longest S s", and "rank R: D of N later ones offloaded".
  */
 #include <stdbool.h>
 #include <unistd.h>
@@ -335,8 +335,8 @@ int main(int argc, char **argv)
     if (MPI_SUCCESS != rc) {
         tell_error(rc, number);
     } else {
-        printf("rank %d: %d operations, %llu offloaded, %llu recoveries, longest %.3f s\n", rank, number,
-               count_offloaded(), pvar_read("recoveries"), longest);
+        printf("rank %d: %d operations, %llu offloaded, %llu recoveries, %llu returns, longest %.3f s\n", rank, number,
+               count_offloaded(), pvar_read("recoveries"), pvar_read("returns"), longest);
         fflush(stdout);
     }
     pvars_end();

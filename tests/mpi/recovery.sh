@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Owns the tests of jobs that lose a server and go on: it is killed, or stands still, at any moment.
+# Owns the tests of jobs that lose a server and go on: it is killed, stands still, or is told to stop, at any moment; and of
+# servers that come back to them.
 # usage: recovery.sh [TEST...] | --list; without arguments all of the list below
 # Test: default 300 parts
 set -eu
 
-all_tests=(kill kill_data_process stop two freed host new back)
+all_tests=(kill kill_data_process stop two freed host new back rolling)
 if [ "${1:-}" = --list ]; then
     echo "${all_tests[*]}"
     exit 0
@@ -32,14 +33,14 @@ start_servers() {
 
 # run_and_lose NAME SIGNAL WHO DELAY VICTIM...: a job with three servers loses some of them, after DELAY seconds each.
 # More for it in settings and options, which are arrays; back: victims that start again a second later.
-settings=() options=() back=()
+settings=() options=() back=() seconds=6
 run_and_lose() {
     local name=$1 signal=$2 who=$3 delay=$4 victim pid lost=0 status=0
 
     shift 4
     start_servers 3
     start_job "$name" 4 "$list" heartbeat_timeout=2 recovery=on "${settings[@]}" recovery \
-        seconds=6 "seed=$RANDOM" pause=0.02 "${options[@]}"
+        "seconds=$seconds" "seed=$RANDOM" pause=0.02 "${options[@]}"
     wait_until 20 has_line "$tmp/$name.log" 'rank 3: begins' || not_ok "$name: no job" "$tmp/$name.log"
     # what begins before that has the bits of others
     wait_until 20 has_line "$tmp/$name.log" 'communicator .* 6 aggregators on 3 servers' ||
@@ -98,13 +99,56 @@ test_new() {
     [ "$ways" -ge 4 ] || not_ok "new: they do not use the servers that are left" "$tmp/new.log"
 }
 
-# A server that is back is used by communicators that are made later.
+# has_all_servers NAME COUNT: the communicator of all ranks has them, after COUNT returns.
+has_all_servers() {
+    [ "$(grep -c "^rank [0-3]: .* $2 returns" "$tmp/$1.log")" -eq 4 ] ||
+        not_ok "$1: there were not $2 returns" "$tmp/$1.log"
+    [ "$(grep '"MPI_COMM_WORLD.* goes on: ' "$tmp/$1.log" | tail -n 4 | grep -c '6 aggregators on 3 servers')" -eq 4 ] ||
+        not_ok "$1: at the end there are not all servers" "$tmp/$1.log"
+}
+
+# A server that is back is used by communicators that are made later, and by those that there were.
 test_back() {
-    local options=(dups=1 later=4) back=(0)
+    local options=(dups=1 later=4) back=(0) seconds=8
 
     run_and_lose back KILL supervisor 1.23 0
+    has_all_servers back 1
     [ "$(grep 'communicator .* aggregators on' "$tmp/back.log" | tail -n 1 | grep -c '6 aggregators on 3 servers')" -eq 1 ] ||
         not_ok "back: the server that is back is not used" "$tmp/back.log"
+}
+
+# replace_server VICTIM: is told to stop, ends by itself, and is started anew.
+replace_server() {
+    kill -TERM "${pids[$1]}"
+    wait_until 20 eval "! is_alive ${pids[$1]}" || not_ok "rolling: server $1 does not end" "$tmp/rolling.log"
+    wait "${pids[$1]}" || not_ok "rolling: server $1 ends with status $?" "$tmp/rolling.log"
+    start_server --aggregators 2 --listen "${addresses[$1]}"
+    pids[$1]=$server_pid
+}
+
+# Each server is told to stop and started anew, one after the other, under a job that goes on.
+test_rolling() {
+    local victim returns status=0
+
+    start_servers 3
+    start_job rolling 4 "$list" recovery=on recovery seconds=22 "seed=$RANDOM" pause=0.02
+    wait_until 20 has_line "$tmp/rolling.log" 'rank 3: begins' || not_ok "rolling: no job" "$tmp/rolling.log"
+    for victim in 0 1 2; do
+        sleep 1
+        replace_server "$victim"
+        returns=$((4 * (victim + 1)))
+        wait_until 20 eval "[ \"\$(grep -c 'goes on: 6 aggregators on 3 servers' $tmp/rolling.log)\" -ge $returns ]" ||
+            not_ok "rolling: server $victim does not return" "$tmp/rolling.log"
+    done
+    wait "$job_pid" || status=$?
+    [ "$status" -eq 0 ] || not_ok "rolling: the job ended with status $status" "$tmp/rolling.log"
+    ! grep -q '^not ok' "$tmp/rolling.log" || not_ok "rolling: wrong results" "$tmp/rolling.log"
+    [ "$(grep -c '^rank [0-3]: .* 3 recoveries, 3 returns' "$tmp/rolling.log")" -eq 4 ] ||
+        not_ok "rolling: not all ranks went on" "$tmp/rolling.log"
+    has_all_servers rolling 3
+    for victim in 0 1 2; do
+        end_process "${pids[victim]}"
+    done
 }
 
 [ $# -gt 0 ] || set -- "${all_tests[@]}"

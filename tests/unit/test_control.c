@@ -148,7 +148,10 @@ static oc_control_t *make(uint16_t type)
         break;
     case OC_CONTROL_LOST:
         message.loss = (oc_loss_t) {.servers = {.count = 3, .servers = {5, 0x1122334455667788ull,
-                                                                        UINT64_MAX}},
+                                                                        UINT64_MAX},
+                                                .num_returned = 2,
+                                                .returned = {{.incarnation = 3, .number = 0x0102},
+                                                             {.incarnation = UINT64_MAX, .number = 1}}},
                                     .text = bytes_of(13, 17)};
         break;
     case OC_CONTROL_QUERY:
@@ -286,6 +289,11 @@ static void assert_same(const oc_control_t *a, const oc_control_t *b)
         assert_int_equal(a->loss.servers.count, b->loss.servers.count);
         assert_memory_equal(a->loss.servers.servers, b->loss.servers.servers,
                             a->loss.servers.count * sizeof(a->loss.servers.servers[0]));
+        assert_int_equal(a->loss.servers.num_returned, b->loss.servers.num_returned);
+        for (unsigned i = 0; i < a->loss.servers.num_returned; i++) {
+            assert_true(a->loss.servers.returned[i].incarnation == b->loss.servers.returned[i].incarnation
+                        && a->loss.servers.returned[i].number == b->loss.servers.returned[i].number);
+        }
         assert_same_bytes(&a->loss.text, &b->loss.text);
         break;
     case OC_CONTROL_QUERY:
@@ -349,7 +357,7 @@ static void test_round_trip(void **state)
     }
 }
 
-/* Servers that are lost: some, and in order. */
+/* Servers that are lost, or back: some, and in order. */
 static void test_loss(void **state)
 {
     oc_control_t message = *make(OC_CONTROL_LOST);
@@ -359,7 +367,14 @@ static void test_loss(void **state)
     assert_int_equal(judge(&message), OC_ERR_INVALID);
     message.loss.servers.servers[0] = 0;
     assert_int_equal(judge(&message), OC_ERR_INVALID);
+    /* only returned ones */
     message.loss.servers.count = 0;
+    assert_true(judge(&message) > 0);
+    message.loss.servers.returned[1] = message.loss.servers.returned[0];
+    assert_int_equal(judge(&message), OC_ERR_INVALID);
+    message.loss.servers.returned[0].incarnation = 0;
+    assert_int_equal(judge(&message), OC_ERR_INVALID);
+    message.loss.servers.num_returned = 0;
     assert_int_equal(judge(&message), OC_ERR_INVALID);
     message.loss.servers = (oc_lost_t) {.count = OC_MAX_LOST};
     for (unsigned i = 0; i < OC_MAX_LOST; i++) {
@@ -367,7 +382,14 @@ static void test_loss(void **state)
     }
     assert_true(judge(&message) > 0);
     buffer[OC_FRAME_SIZE] = OC_MAX_LOST + 1;
-    assert_int_equal(decode(OC_FRAME_SIZE + 2 + 8 * OC_MAX_LOST + 4 + 17, &message), OC_ERR_INVALID);
+    assert_int_equal(decode(OC_FRAME_SIZE + 2 + 8 * OC_MAX_LOST + 2 + 4 + 17, &message), OC_ERR_INVALID);
+    message.loss.servers = (oc_lost_t) {.num_returned = OC_MAX_LOST};
+    for (unsigned i = 0; i < OC_MAX_LOST; i++) {
+        message.loss.servers.returned[i].incarnation = i + 1;
+    }
+    assert_true(judge(&message) > 0);
+    buffer[OC_FRAME_SIZE + 2] = OC_MAX_LOST + 1;
+    assert_int_equal(decode(OC_FRAME_SIZE + 2 + 2 + 10 * OC_MAX_LOST + 4 + 17, &message), OC_ERR_INVALID);
 }
 
 /* The frame is what the header file draws, so that other programs can speak it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Owns the tests of sets of lost servers: a union has all, in order, and no order of hearing makes another set. */
+/* Owns the tests of sets of lost servers and of those that are back: a union has all, in order, and no order of hearing makes another set. */
 /* Test: quick 20 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,6 +82,55 @@ static void test_full(void **state)
     assert_memory_equal(&lost, &before, sizeof(lost));
 }
 
+static const oc_returned_t returned[] = {{.incarnation = 7, .number = 1}, {.incarnation = 3, .number = 2}};
+
+/* A server that is back makes another epoch, in which order ever; so does its loss. */
+static void test_returned(void **state)
+{
+    static const uint64_t some[] = {1, 9};
+    oc_lost_t a = set_of(some, 2), b = a, lost = a;
+    uint64_t before = oc_lost_epoch(&a);
+
+    (void) state;
+    assert_true(oc_lost_add_returned(&a, returned[0]) && oc_lost_add_returned(&a, returned[1]));
+    assert_true(oc_lost_add_returned(&b, returned[1]) && oc_lost_add_returned(&b, returned[0])
+                && oc_lost_add_returned(&b, returned[0]));
+    assert_int_equal(a.num_returned, 2);
+    assert_true(3 == a.returned[0].incarnation && 2 == a.returned[0].number && 7 == a.returned[1].incarnation);
+    assert_true(oc_lost_epoch(&a) == oc_lost_epoch(&b) && oc_lost_epoch(&a) != before);
+    assert_true(oc_lost_covers(&a, &lost));
+    assert_false(oc_lost_covers(&lost, &a));
+    assert_true(oc_lost_join(&lost, &a) && oc_lost_covers(&lost, &a));
+    assert_false(oc_lost_has(&lost, 7));
+    assert_true(oc_lost_add(&lost, 7) && oc_lost_epoch(&lost) != oc_lost_epoch(&a));
+}
+
+/* Nothing is lost, and one is back: that is no empty set. */
+static void test_only_returned(void **state)
+{
+    oc_lost_t none = {.count = 0}, one = none;
+
+    (void) state;
+    assert_true(oc_lost_is_empty(&none) && 0 == oc_lost_epoch(&none));
+    assert_true(oc_lost_add_returned(&one, returned[0]));
+    assert_false(oc_lost_is_empty(&one));
+    assert_true(0 != oc_lost_epoch(&one));
+}
+
+static void test_full_of_returned(void **state)
+{
+    oc_lost_t lost = {.count = 0}, before;
+
+    (void) state;
+    for (uint64_t i = 1; i <= OC_MAX_LOST; i++) {
+        assert_true(oc_lost_add_returned(&lost, (oc_returned_t) {.incarnation = 2 * i}));
+    }
+    before = lost;
+    assert_false(oc_lost_add_returned(&lost, (oc_returned_t) {.incarnation = 3}));
+    assert_true(oc_lost_add_returned(&lost, (oc_returned_t) {.incarnation = 4}));
+    assert_memory_equal(&lost, &before, sizeof(lost));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -89,6 +138,9 @@ int main(void)
         cmocka_unit_test(test_union),
         cmocka_unit_test(test_epochs),
         cmocka_unit_test(test_full),
+        cmocka_unit_test(test_returned),
+        cmocka_unit_test(test_only_returned),
+        cmocka_unit_test(test_full_of_returned),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
