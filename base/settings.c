@@ -95,11 +95,11 @@ static const oc_setting_t job_settings[] = {
              "byte once, and inside each leaf of a tree of servers; results depend on which ranks "
              "share a host, and on the number of leaves. rank_order: in rank order, wherever the "
              "ranks are; each rank sends its whole vector, and trees are declined."},
-    {JOB(recovery), SOME_USERS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_CHOICE, .number = 0,
+    {JOB(recovery), SOME_USERS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_CHOICE, .number = 1,
      .max = 1, .unit = "", .choices = recovery_names,
      .help = "What becomes of a job when a server is lost and others are left. off: an error. on: reductions "
              "and Barriers of host memory end as if nothing had happened, but in trees of servers; results in place are copied "
-             "once where ranks do not share the memory of a host. That is new, and not all cases are covered."},
+             "once where ranks do not share the memory of a host."},
     {JOB(reduce_scatter_beside), SOME_USERS, .scope = OC_SCOPE_SERVERS,
      .type = OC_SETTING_CHOICE, .number = OC_BESIDE_NOTHING, .max = 1, .unit = "",
      .choices = beside_names,
