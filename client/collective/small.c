@@ -37,7 +37,7 @@ static oc_counters_t *small_counters_of(const oc_allreduce_t *allreduce)
 }
 
 /* The last Barrier of a group is none of the caller's. */
-static size_t payload_of(const oc_allreduce_t *allreduce)
+static size_t small_payload(const oc_allreduce_t *allreduce)
 {
     return OC_PARTING_NOT == allreduce->base.group->parting ? allreduce->bytes : 0;
 }
@@ -95,7 +95,7 @@ static void take_result(oc_small_t *small)
 
     if (oc_allreduce_check_reply(allreduce, small->lane, reply, small->reply.transfer.length,
                                  OC_MESSAGE_RESULT)) {
-        small_counters_of(allreduce)->bytes_received += payload_of(allreduce);
+        small_counters_of(allreduce)->bytes_received += small_payload(allreduce);
         oc_small_take(allreduce, reply + OC_HEADER_SIZE);
     }
     small_finish_if_done(allreduce);
@@ -110,7 +110,7 @@ static void small_send_message(oc_small_t *small)
     assert(!small->sending);
     allreduce->waiting++;
     small->sending = true;
-    small_counters_of(allreduce)->bytes_sent += payload_of(allreduce);
+    small_counters_of(allreduce)->bytes_sent += small_payload(allreduce);
     small_counters_of(allreduce)->messages_sent++;
     /* aggregators always have receives posted for these */
     oc_send_eager(lane->route->endpoint, &small->request.transfer, small->message,
