@@ -341,6 +341,7 @@ static oc_status_t start_listening(supervisor_t *supervisor, char *error, size_t
     oc_sockaddr_t *address = &supervisor->config.listen;
     oc_host_port_t name;
     oc_status_t status;
+    int listening;
 
     status = oc_host_port_parse(supervisor->settings->listen, &name, error, error_size);
     if (OC_OK == status) {
@@ -351,7 +352,11 @@ static oc_status_t start_listening(supervisor_t *supervisor, char *error, size_t
             oc_devices_of(interface, "/sys", supervisor->config.net_devices,
                           sizeof(supervisor->config.net_devices));
         }
-        status = oc_gate_open(&supervisor->loop, address, OC_GATE_DAEMON, supervisor_admit,
+        listening = oc_listen(address, error, error_size);
+        status = listening < 0 ? OC_ERR_SYSTEM : OC_OK;
+    }
+    if (OC_OK == status) {
+        status = oc_gate_open(&supervisor->loop, listening, OC_GATE_DAEMON, supervisor_admit,
                               supervisor, &supervisor->gate, error, error_size);
     }
     if (OC_OK == status) {

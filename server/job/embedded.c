@@ -85,31 +85,44 @@ static void *embedded_run(void *arg)
 }
 
 /* IPv6 sockets serve IPv4 too; hosts without IPv6 get an IPv4 one. */
-static oc_status_t open_gate(oc_embedded_t *server, bool all_interfaces, char *error,
-                             size_t error_size)
+oc_status_t oc_embedded_listen(bool all_interfaces, oc_listening_t *listening, char *error, size_t error_size)
 {
     oc_sockaddr_t address = {.length = sizeof(struct sockaddr_in6)};
     struct sockaddr_in6 *in6 = (struct sockaddr_in6 *) &address.address;
     struct sockaddr_in *in = (struct sockaddr_in *) &address.address;
-    oc_status_t status = OC_ERR_SYSTEM;
     char why_not_both[128];
 
+    oc_fd_guard();
+    listening->fd = -1;
     if (all_interfaces) {
         in6->sin6_family = AF_INET6;
-        status = oc_gate_open(&server->loop, &address, OC_GATE_EMBEDDED, embedded_admit, server,
-                              &server->gate, why_not_both, sizeof(why_not_both));
+        listening->fd = oc_listen(&address, why_not_both, sizeof(why_not_both));
     }
-    if (OC_OK != status) {
+    if (listening->fd < 0) {
         memset(&address.address, 0, sizeof(address.address));
         address.length = sizeof(*in);
         in->sin_family = AF_INET;
         in->sin_addr.s_addr = htonl(all_interfaces ? INADDR_ANY : INADDR_LOOPBACK);
-        status = oc_gate_open(&server->loop, &address, OC_GATE_EMBEDDED, embedded_admit, server,
-                              &server->gate, error, error_size);
+        listening->fd = oc_listen(&address, error, error_size);
     }
     /* the port is at the same place in both structures */
-    server->port = ntohs(in->sin_port);
-    return status;
+    listening->port = ntohs(in->sin_port);
+    return listening->fd < 0 ? OC_ERR_SYSTEM : OC_OK;
+}
+
+static oc_status_t open_gate(oc_embedded_t *server, const oc_embedded_config_t *config, char *error, size_t error_size)
+{
+    oc_listening_t listening = {.fd = -1};
+    oc_status_t status = OC_OK;
+
+    if (NULL != config->listening) {
+        listening = *config->listening;
+    } else {
+        status = oc_embedded_listen(config->all_interfaces, &listening, error, error_size);
+    }
+    server->port = listening.port;
+    return OC_OK == status ? oc_gate_open(&server->loop, listening.fd, OC_GATE_EMBEDDED, embedded_admit, server,
+                                          &server->gate, error, error_size) : status;
 }
 
 static oc_status_t open_loop(oc_embedded_t *server, char *error, size_t error_size)
@@ -134,6 +147,14 @@ static oc_status_t embedded_start_thread(oc_embedded_t *server, char *error, siz
     return status;
 }
 
+/* It cannot be handed on. */
+static void close_unused(const oc_embedded_config_t *config)
+{
+    if (NULL != config->listening) {
+        oc_fd_close(config->listening->fd);
+    }
+}
+
 static oc_status_t embedded_open_parts(oc_embedded_t *server, const oc_embedded_config_t *config,
                                        char *error, size_t error_size)
 {
@@ -145,7 +166,9 @@ static oc_status_t embedded_open_parts(oc_embedded_t *server, const oc_embedded_
 
     status = open_loop(server, error, error_size);
     if (OC_OK == status) {
-        status = open_gate(server, config->all_interfaces, error, error_size);
+        status = open_gate(server, config, error, error_size);
+    } else {
+        close_unused(config);
     }
     if (OC_OK == status) {
         status = oc_job_open(&server->loop, &job_config, &server->job, error, error_size);
@@ -165,6 +188,7 @@ oc_status_t oc_embedded_open(const oc_embedded_config_t *config, oc_embedded_t *
 
     oc_fd_guard();
     if (NULL == server) {
+        close_unused(config);
         snprintf(error, error_size, "out of memory");
         return OC_ERR_NO_MEMORY;
     }
@@ -178,6 +202,11 @@ oc_status_t oc_embedded_open(const oc_embedded_config_t *config, oc_embedded_t *
     }
     *result = server;
     return OC_OK;
+}
+
+uint16_t oc_embedded_port(const oc_embedded_t *server)
+{
+    return server->port;
 }
 
 void oc_embedded_close(oc_embedded_t *server)
@@ -200,11 +229,6 @@ void oc_embedded_close(oc_embedded_t *server)
         oc_fd_close(server->stop_watch.fd);
     }
     free(server);
-}
-
-uint16_t oc_embedded_port(const oc_embedded_t *server)
-{
-    return server->port;
 }
 
 unsigned oc_embedded_open_sockets(const oc_embedded_t *server)

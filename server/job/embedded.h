@@ -16,14 +16,27 @@
 
 typedef struct oc_embedded oc_embedded_t;
 
+/* A socket for the control side of a server that may come later. */
+typedef struct {
+    int fd;                           /* -1: none */
+    uint16_t port;
+} oc_listening_t;
+
 typedef struct {
     const uint8_t *job_id, *job_key;  /* OC_JOB_ID_SIZE and OC_JOB_KEY_SIZE bytes, copied */
     bool all_interfaces;              /* false: reachable on this host only */
+    const oc_listening_t *listening;  /* taken over, also on failure; NULL: it makes one */
     const char *net_devices;          /* as in oc_job_config_t; needed during oc_embedded_open */
     size_t memory_limit;
     const char *timeline;             /* as in oc_job_config_t; must stay */
     oc_local_settings_t local;
 } oc_embedded_config_t;
+
+/*
+ * Clients may connect before there is a server, which they wait for then. all_interfaces as above. An error sets a sentence in
+ * error.
+ */
+oc_status_t oc_embedded_listen(bool all_interfaces, oc_listening_t *listening, char *error, size_t error_size);
 
 /* Starts the threads. An error sets a sentence in error. */
 oc_status_t oc_embedded_open(const oc_embedded_config_t *config, oc_embedded_t **server,

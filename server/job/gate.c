@@ -328,13 +328,14 @@ static unsigned bounded_by_descriptors(unsigned wanted)
     return wanted;
 }
 
-oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, unsigned max_strangers,
+oc_status_t oc_gate_open(oc_loop_t *loop, int listening, unsigned max_strangers,
                          oc_gate_admit_t admit, void *arg, oc_gate_t **result, char *error,
                          size_t error_size)
 {
     oc_gate_t *gate = calloc(1, sizeof(*gate));
 
     if (NULL == gate) {
+        oc_fd_close(listening);
         snprintf(error, error_size, "out of memory");
         return OC_ERR_NO_MEMORY;
     }
@@ -343,11 +344,7 @@ oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, unsigned max_s
     gate->admit = admit;
     gate->arg = arg;
     gate->watch.ready = gate_ready;
-    gate->watch.fd = oc_listen(address, error, error_size);
-    if (gate->watch.fd < 0) {
-        free(gate);
-        return OC_ERR_SYSTEM;
-    }
+    gate->watch.fd = listening;
     if (OC_OK != oc_loop_add(loop, &gate->watch, EPOLLIN)) {
         snprintf(error, error_size, "cannot watch the listening socket");
         oc_fd_close(gate->watch.fd);

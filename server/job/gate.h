@@ -29,8 +29,8 @@ typedef oc_server_status_t (*oc_gate_status_t)(void *arg);
 #define OC_GATE_DAEMON   1024u
 #define OC_GATE_EMBEDDED 64u
 
-/* Opens the gate. Sets *address to what was bound. An error sets a sentence in error. */
-oc_status_t oc_gate_open(oc_loop_t *loop, oc_sockaddr_t *address, unsigned max_strangers,
+/* Opens the gate at a listening socket (oc_listen), which it takes over, also on failure. An error sets a sentence in error. */
+oc_status_t oc_gate_open(oc_loop_t *loop, int listening, unsigned max_strangers,
                          oc_gate_admit_t admit, void *arg, oc_gate_t **gate, char *error,
                          size_t error_size);
 
