@@ -3,7 +3,7 @@
  * Owns the engine's tests of places that jobs without a member give to others: who comes late, and
  * who cannot go.
  */
-/* Test: default 240; sanitizers: all 400 */
+/* Test: all 240; sanitizers: all 400 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that a rank that stands still for three times heartbeat_timeout, whichever it is and whatever it
 # was doing, is waited for: results are right, and nothing fails.
-# Test: default 300
+# Test: all 300
 set -eu
 
 # shellcheck source=tests/mpi/lib.sh

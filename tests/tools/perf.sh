@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that optcast-perf measures what it says, verifies results, and explains what is wrong.
-# Test: default 300 -- --few; all 600
+# Test: all 600
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

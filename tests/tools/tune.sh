@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that optcast-tune writes what it measured, keeps what others wrote, and explains what is wrong.
-# Test: default 120
+# Test: all 120
 set -eu
 
 # shellcheck source=tests/tools/lib.sh
