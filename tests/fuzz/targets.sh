@@ -17,7 +17,7 @@ sources_of() {
     cast_record) echo "multicast/service/cast_record.c [node/offer.c]" ;;
     channel) echo "server/daemon/channel.c [base/descriptors.c]" ;;
     contact) echo "multicast/wire/contact.c [base/text.c]" ;;
-    control) echo "protocol/control.c" ;;
+    control) echo "protocol/control.c [protocol/lost.c base/text.c]" ;;
     datagram) echo "multicast/wire/datagram.c" ;;
     flood) echo "multicast/flood/flood_frame.c [multicast/flood/flood_judge.c $mac]" ;;
     header) echo "protocol/message.c" ;;
@@ -33,7 +33,7 @@ sources_of() {
     settings) echo "server/daemon/configuration.c base/settings.c base/text.c multicast/transport/cast_address.c
         [net/devices.c -linih -Wl,--wrap=strdup -DOPTCAST_RULES=\"\"]" ;;
     shelf) echo "multicast/peers/shelf.c [node/segment.c base/descriptors.c]" ;;
-    stream) echo "control/stream.c [base/descriptors.c protocol/control.c]" ;;
+    stream) echo "control/stream.c [base/descriptors.c base/text.c protocol/control.c protocol/lost.c]" ;;
     survey) echo "tools/survey/survey_wire.c" ;;
     udp) echo "multicast/transport/udp_receive.c [multicast/transport/udp_source.c base/descriptors.c
         -Wl,--wrap=recvmmsg -Wl,--wrap=setsockopt]" ;;
