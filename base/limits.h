@@ -39,7 +39,7 @@
 
 #define OC_MAX_ADDRESS     16384      /* bytes of a UCX worker address */
 #define OC_MAX_ORIGINS     16         /* addresses of a host, in HELLO and WELCOME */
-#define OC_MAX_LOST        64         /* servers that a job can lose, and that can return to it */
+#define OC_MAX_LOST        256        /* servers that a job can lose, and that can return to it */
 #define OC_MAX_TEXT        512        /* bytes of a text for people, without the final zero */
 #define OC_MAX_BODY        (OC_MAX_AGGREGATORS * OC_MAX_ADDRESS + 4096)
 #define OC_MAX_HELLO_BODY  (OC_MAX_ADDRESS + 1024)  /* all that a stranger may send */

@@ -97,9 +97,10 @@ static const oc_setting_t job_settings[] = {
              "ranks are; each rank sends its whole vector, and trees are declined."},
     {JOB(recovery), SOME_USERS, .scope = OC_SCOPE_SERVERS, .type = OC_SETTING_CHOICE, .number = 1,
      .max = 1, .unit = "", .choices = recovery_names,
-     .help = "What becomes of a job when a server is lost and others are left. off: an error. on: reductions "
+     .help = "What becomes of a job when a server is lost. off: an error. on: reductions "
              "and Barriers of host memory end as if nothing had happened, but in trees of servers; results in place are copied "
-             "once where ranks do not share the memory of a host."},
+             "once where ranks do not share the memory of a host, and a thread of each process sleeps until a "
+             "server is lost."},
     {JOB(reduce_scatter_beside), SOME_USERS, .scope = OC_SCOPE_SERVERS,
      .type = OC_SETTING_CHOICE, .number = OC_BESIDE_NOTHING, .max = 1, .unit = "",
      .choices = beside_names,

@@ -48,6 +48,7 @@ libocclient_la_SOURCES = \
 	client/plan/previous_owned.h client/plan/previous_owned.c \
 	client/recovery/draining.h client/recovery/draining.c \
 	client/recovery/recovery.h client/recovery/recovery.c \
+	client/recovery/relink.h client/recovery/relink.c \
 	client/recovery/renewal.h client/recovery/renewal.c \
 	client/recovery/resuming.h client/recovery/resuming.c \
 	client/recovery/returning.h client/recovery/returning.c \
@@ -59,7 +60,9 @@ libocclient_la_SOURCES = \
 	client/servers/lanes.h client/servers/lanes.c \
 	client/servers/membership.h client/servers/membership.c \
 	client/servers/network.h client/servers/network.c \
+	client/servers/own_server.h client/servers/own_server.c \
 	client/servers/presence.h client/servers/presence.c \
+	client/servers/resort.h client/servers/resort.c \
 	client/servers/servers.h client/servers/servers.c \
 	client/servers/targets.h client/servers/targets.c \
 	client/servers/tree.h client/servers/tree.c \
@@ -70,6 +73,7 @@ libocclient_la_SOURCES = \
 	client/setup/setup.h client/setup/setup.c \
 	client/state/codes.h client/state/codes.c \
 	client/state/collapse.h client/state/collapse.c \
+	client/state/peer_address.h client/state/peer_address.c \
 	client/state/loss.h client/state/loss.c \
 	client/state/readiness.h client/state/readiness.c \
 	client/state/record.h client/state/record.c \

@@ -57,7 +57,7 @@ static unsigned returned_place_of(const oc_lost_t *lost, uint64_t incarnation)
     return i;
 }
 
-static bool has_returned(const oc_lost_t *lost, uint64_t incarnation)
+bool oc_lost_has_returned(const oc_lost_t *lost, uint64_t incarnation)
 {
     unsigned i = returned_place_of(lost, incarnation);
 
@@ -68,7 +68,7 @@ bool oc_lost_add_returned(oc_lost_t *lost, oc_returned_t returned)
 {
     unsigned i = returned_place_of(lost, returned.incarnation);
 
-    if (has_returned(lost, returned.incarnation)) {
+    if (oc_lost_has_returned(lost, returned.incarnation)) {
         return true;
     }
     if (OC_MAX_LOST == lost->num_returned) {
@@ -106,7 +106,7 @@ bool oc_lost_covers(const oc_lost_t *lost, const oc_lost_t *others)
         }
     }
     for (unsigned i = 0; i < others->num_returned; i++) {
-        if (!has_returned(lost, others->returned[i].incarnation)) {
+        if (!oc_lost_has_returned(lost, others->returned[i].incarnation)) {
             return false;
         }
     }
@@ -120,9 +120,11 @@ uint64_t oc_lost_epoch(const oc_lost_t *lost)
     if (oc_lost_is_empty(lost)) {
         return 0;
     }
-    hash = oc_hash(OC_HASH_START, lost->servers, lost->count * sizeof(lost->servers[0]));
+    hash = oc_hash(OC_HASH_START, &lost->count, sizeof(lost->count));
+    hash = oc_hash(hash, lost->servers, lost->count * sizeof(lost->servers[0]));
     for (unsigned i = 0; i < lost->num_returned; i++) {
         hash = oc_hash(hash, &lost->returned[i].incarnation, sizeof(lost->returned[i].incarnation));
+        hash = oc_hash(hash, &lost->returned[i].number, sizeof(lost->returned[i].number));
     }
     return hash >> TEAM_BITS << TEAM_BITS;
 }

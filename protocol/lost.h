@@ -26,6 +26,7 @@ typedef struct {
 } oc_lost_t;
 
 bool oc_lost_has(const oc_lost_t *lost, uint64_t server);
+bool oc_lost_has_returned(const oc_lost_t *lost, uint64_t incarnation);
 bool oc_lost_is_empty(const oc_lost_t *lost);
 
 /* Adds what is not there yet. false: there is no room for all, and lost stays as it was. */

@@ -332,6 +332,7 @@ oc_collective_t *oc_allreduce_new(oc_group_t *group, const void *allreduce_args)
     collective->arg = args->arg;
     collective->background = !args->blocking;
     collective->bound = NULL != args->send_device || NULL != args->recv_device;
+    group->client->had_devices = group->client->had_devices || collective->bound;
     allreduce->args = *args;
     allreduce->type = args->type;
     allreduce->element = oc_type_size(args->type);

@@ -127,6 +127,12 @@ static inline bool oc_allreduce_has_owners(const oc_allreduce_t *allreduce)
     return OC_RESULT_TO_ROOT == allreduce->args.to || OC_RESULT_TO_BLOCKS == allreduce->args.to;
 }
 
+/* Bytes of the caller's: the last Barrier of a group has none. */
+static inline size_t oc_allreduce_payload(const oc_allreduce_t *allreduce, size_t bytes)
+{
+    return OC_PARTING_NOT == allreduce->base.group->parting ? bytes : 0;
+}
+
 /* One of a group that servers serve: it has no other collectives. */
 static inline oc_allreduce_t *oc_allreduce_of(oc_collective_t *collective)
 {

@@ -144,7 +144,7 @@ static void slot_begin(oc_slot_t *slot)
     part->lane->flying += room_of(slot->chunk.length);
     slot_note(slot, OC_CLIENT_POSTED);
     part->allreduce->waiting += 2;
-    counters->bytes_sent += oc_blocks_given(part->allreduce, &slot->chunk);
+    counters->bytes_sent += oc_allreduce_payload(part->allreduce, oc_blocks_given(part->allreduce, &slot->chunk));
     counters->messages_sent++;
     counters->chunks++;
 }
@@ -199,7 +199,7 @@ static void slot_finish(oc_slot_t *slot)
     }
     assert(part->received < part->sent && part->lane->flying >= room_of(chunk.length)
            && large->flying[part->side] > 0);
-    client->config.counters->bytes_received += slot->gets;
+    client->config.counters->bytes_received += oc_allreduce_payload(allreduce, slot->gets);
     part->lane->route->unasked -= slot->eager ? oc_blocks_given(allreduce, &chunk) : 0;
     part->received++;
     slot_add_own(slot);

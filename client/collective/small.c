@@ -36,12 +36,6 @@ static oc_counters_t *small_counters_of(const oc_allreduce_t *allreduce)
     return allreduce->base.group->client->config.counters;
 }
 
-/* The last Barrier of a group is none of the caller's. */
-static size_t small_payload(const oc_allreduce_t *allreduce)
-{
-    return OC_PARTING_NOT == allreduce->base.group->parting ? allreduce->bytes : 0;
-}
-
 /* Both messages have gone their way; in the node shape the result is still to be taken. */
 static bool is_answered(const oc_allreduce_t *allreduce)
 {
@@ -95,7 +89,7 @@ static void take_result(oc_small_t *small)
 
     if (oc_allreduce_check_reply(allreduce, small->lane, reply, small->reply.transfer.length,
                                  OC_MESSAGE_RESULT)) {
-        small_counters_of(allreduce)->bytes_received += small_payload(allreduce);
+        small_counters_of(allreduce)->bytes_received += oc_allreduce_payload(allreduce, allreduce->bytes);
         oc_small_take(allreduce, reply + OC_HEADER_SIZE);
     }
     small_finish_if_done(allreduce);
@@ -110,7 +104,7 @@ static void small_send_message(oc_small_t *small)
     assert(!small->sending);
     allreduce->waiting++;
     small->sending = true;
-    small_counters_of(allreduce)->bytes_sent += small_payload(allreduce);
+    small_counters_of(allreduce)->bytes_sent += oc_allreduce_payload(allreduce, allreduce->bytes);
     small_counters_of(allreduce)->messages_sent++;
     /* aggregators always have receives posted for these */
     oc_send_eager(lane->route->endpoint, &small->request.transfer, small->message,

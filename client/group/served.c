@@ -12,6 +12,7 @@
 #include "client/recovery/renewal.h"
 #include "client/servers/connection.h"
 #include "client/servers/lanes.h"
+#include "client/servers/resort.h"
 #include "client/state/collapse.h"
 #include "client/state/loss.h"
 
@@ -87,6 +88,7 @@ static void served_leave(oc_group_t *group)
 static void served_close(oc_group_t *group)
 {
     oc_kept_free(group);
+    oc_resort_forget(group);
     free(group->servers);
     group->servers = NULL;
 }

@@ -17,6 +17,7 @@
 #include "client/servers/connection.h"
 #include "client/servers/exposure.h"
 #include "client/servers/network.h"
+#include "client/servers/resort.h"
 #include "client/servers/servers.h"
 #include "client/setup/setup.h"
 
@@ -47,6 +48,7 @@ oc_status_t oc_client_create(const oc_client_config_t *config, oc_client_t **res
     }
     client->config = *config;
     client->control_fd = -1;
+    client->listening.fd = -1;
     oc_stock_open(&client->stock, OC_CLIENT_STOCK);
     pthread_mutex_init(&client->lock, NULL);
     oc_client_find_servers(client);
@@ -95,6 +97,8 @@ void oc_client_destroy(oc_client_t *client)
     oc_arena_close(client->arena);
     oc_resolver_end(client->resolver);
     oc_embedded_close(client->embedded);
+    oc_fd_close(client->listening.fd);
+    oc_resort_free(client);
     oc_doorbell_close(client->bell);
     oc_server_list_free(&client->servers);
     oc_timeline_close(client->timeline);

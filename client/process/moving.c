@@ -88,6 +88,7 @@ static void carry_out_loss(oc_client_t *client)
     if (oc_recovery_can_begin(client)) {
         fail_setups(client);
         oc_recovery_begin(client);
+        oc_returning_note(client);
     } else {
         oc_client_collapse(client, client->loss_status, "%s", client->loss_reason);
     }

@@ -16,13 +16,38 @@ static void leave_draining(oc_connection_t *connection)
     (void) oc_loss_notice(connection, OC_ERR_UNREACHABLE, reason);
 }
 
+static bool is_linked(const oc_group_t *group, const oc_connection_t *connection)
+{
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        if (connection == group->servers->links[i].connection) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One process of each group judges, and none that has vectors in memory of devices, which cannot be taken back. */
+static bool may_judge(const oc_client_t *client, const oc_connection_t *connection)
+{
+    const oc_group_t *group;
+
+    DL_FOREACH (client->groups, group) {
+        if (OC_SERVICE_AGGREGATION == group->params.service && OC_GROUP_LIVE == group->state
+            && 0 == group->params.rank && is_linked(group, connection)) {
+            return !client->had_devices;
+        }
+    }
+    return false;
+}
+
 void oc_draining_look(oc_client_t *client)
 {
     oc_connection_t *connection;
 
     DL_FOREACH (client->connections, connection) {
         if (connection->drains && OC_UPLINK_READY == connection->uplink.state && connection->users > 0
-            && !client->losing && 0 == client->renewals && NULL == client->setups && oc_recovery_can_spare(connection)) {
+            && !client->losing && 0 == client->renewals && NULL == client->setups
+            && may_judge(client, connection) && oc_recovery_can_spare(connection)) {
             leave_draining(connection);
         }
     }

@@ -14,6 +14,7 @@
 #include "client/servers/lanes.h"
 #include "client/servers/network.h"
 #include "client/servers/presence.h"
+#include "client/servers/resort.h"
 #include "client/state/collapse.h"
 #include "client/state/loss.h"
 
@@ -36,11 +37,23 @@ static bool is_live(const oc_group_t *group)
 
 /* ---- whether it can be borne ---- */
 
-/* One that is not lost, and is another one than this, if that is not NULL. */
+static bool has_server_left(const oc_group_t *group)
+{
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        if (!has_lost_server(&group->servers->links[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One that is going to stay, and is another one than this. */
 static bool has_server_beside(const oc_group_t *group, const oc_connection_t *connection)
 {
     for (unsigned i = 0; i < group->servers->num_links; i++) {
-        if (!has_lost_server(&group->servers->links[i]) && connection != group->servers->links[i].connection) {
+        const oc_link_t *link = &group->servers->links[i];
+
+        if (!has_lost_server(link) && connection != link->connection && !link->connection->drains) {
             return true;
         }
     }
@@ -64,7 +77,8 @@ static bool can_suspend(const oc_group_t *group)
 
 static bool can_go_on(const oc_group_t *group)
 {
-    return oc_group_is_renewable(group) && has_server_beside(group, NULL) && can_suspend(group);
+    return oc_group_is_renewable(group) && can_suspend(group)
+           && (has_server_left(group) || oc_resort_is_there(group));
 }
 
 bool oc_recovery_can_spare(const oc_connection_t *connection)
@@ -73,7 +87,7 @@ bool oc_recovery_can_spare(const oc_connection_t *connection)
 
     DL_FOREACH (connection->client->groups, group) {
         if (is_live(group) && OC_PARTING_NOT == group->parting
-            && !(can_go_on(group) && has_server_beside(group, connection))) {
+            && !(can_go_on(group) && (has_server_beside(group, connection) || oc_resort_is_there(group)))) {
             return false;
         }
     }
@@ -212,11 +226,28 @@ static void part_alone(oc_client_t *client)
     }
 }
 
+/* Whose connection is dead is lost for this process: the others have to know. */
+static void lose_dead(oc_client_t *client)
+{
+    oc_group_t *group;
+
+    DL_FOREACH (client->groups, group) {
+        for (unsigned i = 0; is_live(group) && i < group->servers->num_links; i++) {
+            const oc_link_t *link = &group->servers->links[i];
+
+            if (OC_UPLINK_DEAD == link->connection->uplink.state && 0 != link->incarnation) {
+                oc_loss_of(client, link->incarnation, link->connection->uplink.reason);
+            }
+        }
+    }
+}
+
 void oc_recovery_begin(oc_client_t *client)
 {
     char error[OC_REASON_SIZE];
     oc_group_t *group;
 
+    lose_dead(client);
     client->losing = false;
     report_change(client);
     part_alone(client);
@@ -233,7 +264,7 @@ void oc_recovery_begin(oc_client_t *client)
         }
     }
     /* they are greeted with its address */
-    if (NULL != client->connections
+    if ((NULL != client->connections || client->renewals > 0)
         && OC_OK != oc_client_worker(client, error, sizeof(error))) {
         oc_client_collapse(client, OC_ERR_SYSTEM, "%s", error);
     }

@@ -11,12 +11,13 @@
 #include "base/log.h"
 #include "client/collective/collective.h"
 #include "client/collective/node.h"
+#include "client/recovery/relink.h"
 #include "client/recovery/resuming.h"
-#include "client/recovery/returning.h"
 #include "client/recovery/settling.h"
 #include "client/servers/connection.h"
 #include "client/servers/lanes.h"
 #include "client/servers/membership.h"
+#include "client/servers/resort.h"
 #include "client/state/collapse.h"
 #include "client/state/loss.h"
 
@@ -97,25 +98,27 @@ void oc_renewal_drop(oc_group_t *group)
     atomic_fetch_sub(&group->client->pending, 1);
 }
 
-/* A server that cannot be reached any more, or says no, or nothing, is lost as well. */
-static void lose(oc_group_t *group, oc_connection_t *connection, const char *why)
+/* A server that cannot be reached any more, or says no, or nothing, is lost as well; a rank has died. */
+static void lose(oc_group_t *group, const oc_link_t *link, const char *why)
 {
     char reason[OC_REASON_SIZE];
 
-    snprintf(reason, sizeof(reason), "server %.200s %s", connection->name, why);
-    if (!oc_loss_notice(connection, OC_ERR_UNREACHABLE, reason)) {
+    snprintf(reason, sizeof(reason), "server %.200s %s", link->connection->name, why);
+    if (link->connection->of_rank || 0 == link->incarnation) {
         oc_client_collapse(group->client, OC_ERR_UNREACHABLE, "%s", reason);
+    } else {
+        oc_loss_of(group->client, link->incarnation, reason);
     }
 }
 
 /* NULL: none is. */
-static oc_connection_t *find_dead(const oc_group_t *group)
+static const oc_link_t *find_dead(const oc_group_t *group)
 {
     for (unsigned i = 0; i < group->servers->num_links; i++) {
-        oc_connection_t *connection = group->servers->links[i].connection;
+        const oc_link_t *link = &group->servers->links[i];
 
-        if (OC_UPLINK_DEAD == connection->uplink.state) {
-            return connection;
+        if (OC_UPLINK_DEAD == link->connection->uplink.state) {
+            return link;
         }
     }
     return NULL;
@@ -130,35 +133,56 @@ static void count_quiet(oc_group_t *group)
     renewal->quiet += elapsed < OC_MAX_QUIET_STEP ? elapsed : OC_MAX_QUIET_STEP;
 }
 
+/*
+ * It has answered, and waits for other ranks, as MPI does. One that has come back has shown nothing yet: if it alone is not
+ * ready, its network is not.
+ */
+static bool may_take_its_time(const oc_group_t *group, const oc_link_t *slow)
+{
+    if (!oc_membership_joined(group, slow)) {
+        return false;
+    }
+    return !slow->fresh || !oc_membership_others_ready(group, group->servers->renewal->readiness, slow);
+}
+
 /* The link that is waited for; NULL: all have done their part. */
 static const oc_link_t *renewal_wait(oc_group_t *group)
 {
     const oc_renewal_t *renewal = group->servers->renewal;
     uint64_t timeout = (uint64_t) group->client->config.settings->connect_timeout * OC_SECOND;
     const oc_link_t *slow = oc_membership_slow(group, renewal->readiness);
-    oc_connection_t *dead = find_dead(group);
 
     count_quiet(group);
-    if (NULL != dead) {
-        lose(group, dead, "cannot be reached again");
-    } else if (NULL != slow && !oc_membership_joined(group, slow) && renewal->quiet > timeout) {
-        /* it waits for other ranks if it has answered, as MPI does */
-        lose(group, slow->connection, "does not answer again");
+    if (NULL != slow && renewal->quiet > timeout && !may_take_its_time(group, slow)) {
+        lose(group, slow, "does not answer again");
     }
     return slow;
+}
+
+/* With what there is, or the last resort. */
+static void connect_all(oc_group_t *group)
+{
+    oc_renewal_t *renewal = group->servers->renewal;
+    char error[OC_REASON_SIZE / 2];
+
+    if (OC_OK != oc_resort_settle(group, error, sizeof(error))) {
+        oc_client_collapse(group->client, OC_ERR_SYSTEM, "%s; nobody can aggregate instead: %s",
+                           group->client->loss_reason, error);
+        return;
+    }
+    renewal->quiet = 0;
+    renewal->step = OC_RENEWAL_CONNECT;
 }
 
 /* Links to those that have come back; who cannot have them tells the others. */
 static void link_returned(oc_group_t *group)
 {
-    oc_renewal_t *renewal = group->servers->renewal;
     char reason[OC_REASON_SIZE / 2];
     uint64_t lost;
 
-    switch (oc_returning_link(group, &lost, reason, sizeof(reason))) {
+    switch (oc_relink(group, &lost, reason, sizeof(reason))) {
     case OC_OK:
-        renewal->quiet = 0;
-        renewal->step = OC_RENEWAL_CONNECT;
+        connect_all(group);
         break;
     case OC_IN_PROGRESS:
         break;
@@ -178,11 +202,12 @@ static bool lose_unusable(oc_group_t *group)
 
     for (unsigned i = 0; i < group->servers->num_links; i++) {
         const oc_link_t *link = &group->servers->links[i];
-        bool other = link->incarnation != link->connection->incarnation;
+        bool other = 0 != link->incarnation && link->incarnation != link->connection->incarnation;
+        bool unfit = link->fresh && (too_many || 0 != link->connection->parent);
 
-        if (other || (too_many && link->fresh)) {
+        if (other || unfit) {
             snprintf(reason, sizeof(reason), "server %.200s %s", link->connection->name,
-                     other ? "was started anew" : "has more aggregators than a communicator can use");
+                     other ? "was started anew" : "is a leaf now, or has more aggregators than a communicator can use");
             oc_loss_of(group->client, link->incarnation, reason);
             return true;
         }
@@ -206,10 +231,28 @@ static void join(oc_group_t *group)
     renewal->step = OC_RENEWAL_JOIN;
 }
 
+/* One that has come back has less room than the others, in which collectives that are cut already would not fit. */
+static bool lose_narrow(oc_group_t *group)
+{
+    const oc_group_servers_t *servers = group->servers;
+    bool narrow = servers->renewal->readiness->chunk_bytes < servers->chunk_bytes;
+
+    for (unsigned i = 0; narrow && i < servers->num_links; i++) {
+        if (servers->links[i].fresh) {
+            lose(group, &servers->links[i], "has less memory for chunks than before");
+            return true;
+        }
+    }
+    return false;
+}
+
 static void begin_rounds(oc_group_t *group)
 {
     oc_renewal_t *renewal = group->servers->renewal;
 
+    if (lose_narrow(group)) {
+        return;
+    }
     if (OC_OK != oc_lanes_make(group)) {
         oc_client_collapse(group->client, OC_ERR_NO_MEMORY, "out of memory");
         return;
@@ -247,27 +290,40 @@ static void take_answer(oc_group_t *group)
     }
 }
 
+static void leave_host(oc_group_t *group)
+{
+    count_quiet(group);
+    if (oc_node_restart(group)) {
+        drop_inner(group);
+        group->servers->renewal->step = OC_RENEWAL_RETURN;
+    }
+}
+
+static void come_back(oc_group_t *group)
+{
+    if (NULL != renewal_wait(group) || group->client->losing) {
+        return;
+    }
+    if (OC_RENEWAL_CONNECT == group->servers->renewal->step) {
+        join(group);
+    } else {
+        begin_rounds(group);
+    }
+}
+
 void oc_renewal_progress(oc_group_t *group)
 {
     oc_renewal_t *renewal = group->servers->renewal;
+    const oc_link_t *dead = renewal->step <= OC_RENEWAL_JOIN ? find_dead(group) : NULL;
 
-    if (OC_RENEWAL_HOST == renewal->step) {
-        count_quiet(group);
-        if (oc_node_restart(group)) {
-            drop_inner(group);
-            renewal->step = OC_RENEWAL_RETURN;
-        }
+    if (NULL != dead) {
+        lose(group, dead, "cannot be reached again");
+    } else if (OC_RENEWAL_HOST == renewal->step) {
+        leave_host(group);
     } else if (OC_RENEWAL_RETURN == renewal->step) {
         link_returned(group);
     } else if (renewal->step <= OC_RENEWAL_JOIN) {
-        if (NULL != renewal_wait(group) || group->client->losing) {
-            return;
-        }
-        if (OC_RENEWAL_CONNECT == renewal->step) {
-            join(group);
-        } else {
-            begin_rounds(group);
-        }
+        come_back(group);
     } else if (renewal->answered) {
         take_answer(group);
     }

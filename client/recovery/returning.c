@@ -1,42 +1,67 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a server that is back to the links of groups. */
+/* When a process looks for servers that are back, and says that they are. */
 #include "client/recovery/returning.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "client/recovery/recovery.h"
+#include "client/recovery/relink.h"
 #include "client/servers/targets.h"
 #include "client/state/loss.h"
 
 /* From one look to the next. */
 #define LOOK_INTERVAL OC_SECOND
 
-/* One that is lost again and again is waited for twice as long after each time, up to 64 s after the last change. */
-#define MOST_DOUBLINGS 6
+/* One that goes so soon after it has come is waited for twice as long the next time, up to 17 minutes. */
+#define SOON           (60 * OC_SECOND)
+#define MOST_DOUBLINGS 10
 
-/* A server is not due yet. */
-static bool is_too_early(const oc_client_t *client, unsigned number)
+/* What is under way when a server comes back is settled: no more than a part of what can be. */
+#define MOST_RUNNING 256
+
+/* One of this number has come back, and is not lost again. */
+static bool is_back(const oc_lost_t *lost, unsigned number)
 {
-    unsigned times = 0;
-
-    for (unsigned i = 0; i < client->lost.num_returned; i++) {
-        times += number == client->lost.returned[i].number;
-    }
-    return client->now < client->renewed + (LOOK_INTERVAL << (times < MOST_DOUBLINGS ? times : MOST_DOUBLINGS));
-}
-
-static bool has_link(const oc_group_t *group, unsigned number)
-{
-    unsigned count = group->servers->num_links - group->servers->num_peers;
-
-    for (unsigned i = 0; i < count; i++) {
-        if (number == group->servers->links[i].server) {
+    for (unsigned i = 0; i < lost->num_returned; i++) {
+        if (number == lost->returned[i].number && !oc_lost_has(lost, lost->returned[i].incarnation)) {
             return true;
         }
     }
     return false;
+}
+
+static void note_number(oc_client_t *client, unsigned number)
+{
+    oc_comeback_t *comeback = &client->comebacks[number];
+    bool was_back = comeback->returned > comeback->lost, back = is_back(&client->lost, number);
+
+    if (back && !was_back) {
+        comeback->returned = client->now;
+    } else if (!back && was_back) {
+        comeback->lost = client->now;
+        comeback->flaps = client->now - comeback->returned < SOON ? comeback->flaps + 1 : 0;
+    }
+    if (back) {
+        client->away &= ~((uint64_t) 1 << number);
+    }
+}
+
+void oc_returning_note(oc_client_t *client)
+{
+    client->returning = client->now + LOOK_INTERVAL;
+    for (unsigned number = 0; number < client->servers.count && number < OC_PRESENCE_SERVERS; number++) {
+        note_number(client, number);
+    }
+}
+
+/* A server is not due yet, or none of the numbers of which account is kept. */
+static bool is_too_early(const oc_client_t *client, unsigned number)
+{
+    const oc_comeback_t *comeback = &client->comebacks[number];
+    unsigned doublings = comeback->flaps < MOST_DOUBLINGS ? comeback->flaps : MOST_DOUBLINGS;
+
+    return client->now < comeback->lost + (LOOK_INTERVAL << doublings);
 }
 
 /* It lacks servers, and this rank is the one to look. */
@@ -54,7 +79,7 @@ static oc_connection_t *find_welcomed(const oc_client_t *client, unsigned number
 
     DL_FOREACH (client->connections, connection) {
         if (number == connection->number && OC_UPLINK_READY == connection->uplink.state && !connection->drains
-            && !oc_lost_has(&client->lost, connection->incarnation)) {
+            && 0 == connection->parent && !oc_lost_has(&client->lost, connection->incarnation)) {
             return connection;
         }
     }
@@ -66,10 +91,10 @@ static void look_for(oc_group_t *group)
 {
     oc_client_t *client = group->client;
 
-    for (unsigned number = 0; number < client->servers.count; number++) {
+    for (unsigned number = 0; number < client->servers.count && number < OC_PRESENCE_SERVERS; number++) {
         oc_connection_t *connection;
 
-        if (has_link(group, number) || is_too_early(client, number)) {
+        if (oc_relink_has(group, number) || is_too_early(client, number)) {
             continue;
         }
         connection = find_welcomed(client, number);
@@ -81,11 +106,38 @@ static void look_for(oc_group_t *group)
     }
 }
 
+/* As many places are left as there are servers: each can be lost once more. */
+static bool has_epochs_left(const oc_client_t *client)
+{
+    return client->lost.count + client->servers.count < OC_MAX_LOST
+           && client->lost.num_returned + client->servers.count < OC_MAX_LOST;
+}
+
+/* Whether the collectives of this process could be interrupted. Who had memory of devices may have it again, as may others. */
+static bool may_interrupt(const oc_client_t *client)
+{
+    const oc_group_t *group;
+
+    if (client->losing || 0 != client->renewals || NULL != client->setups || client->had_devices || !has_epochs_left(client)
+        || !oc_recovery_can_begin(client)) {
+        return false;
+    }
+    DL_FOREACH (client->groups, group) {
+        if (group->num_running > MOST_RUNNING) {
+            return false;
+        }
+    }
+    return true;
+}
+
 uint64_t oc_returning_due(const oc_client_t *client)
 {
     uint64_t now = oc_clock_ns();
     const oc_group_t *group;
 
+    if (!may_interrupt(client)) {
+        return UINT64_MAX;
+    }
     DL_FOREACH (client->groups, group) {
         if (looks_for_servers(group)) {
             return now < client->returning ? client->returning - now : 0;
@@ -98,71 +150,16 @@ void oc_returning_look(oc_client_t *client)
 {
     oc_group_t *group;
 
-    if (client->now < client->returning || client->losing || 0 != client->renewals || NULL != client->setups) {
+    if (client->now < client->returning) {
         return;
     }
     client->returning = client->now + LOOK_INTERVAL;
+    if (!may_interrupt(client)) {
+        return;
+    }
     DL_FOREACH (client->groups, group) {
         if (looks_for_servers(group)) {
             look_for(group);
         }
     }
-}
-
-/* ---- in the new epoch ---- */
-
-/* Behind those with smaller numbers. false: out of memory. */
-static bool insert_link(oc_group_t *group, const oc_link_t *link)
-{
-    oc_group_servers_t *servers = group->servers;
-    unsigned at = 0, count = servers->num_links - servers->num_peers;
-    oc_link_t *links = realloc(servers->links, (servers->num_links + 1) * sizeof(*links));
-
-    if (NULL == links) {
-        return false;
-    }
-    servers->links = links;
-    while (at < count && links[at].server < link->server) {
-        at++;
-    }
-    memmove(&links[at + 1], &links[at], (servers->num_links - at) * sizeof(*links));
-    links[at] = *link;
-    servers->num_links++;
-    link->connection->users++;
-    return true;
-}
-
-/* Of two of one number nobody knows which is the later one: all ranks take the same, and find out. */
-static const oc_returned_t *find_returned(const oc_group_t *group)
-{
-    const oc_client_t *client = group->client;
-
-    for (unsigned i = client->lost.num_returned; i > 0; i--) {
-        const oc_returned_t *returned = &client->lost.returned[i - 1];
-
-        if (returned->number < client->servers.count && !oc_lost_has(&client->lost, returned->incarnation)
-            && !has_link(group, returned->number)) {
-            return returned;
-        }
-    }
-    return NULL;
-}
-
-oc_status_t oc_returning_link(oc_group_t *group, uint64_t *lost, char *reason, size_t size)
-{
-    const oc_returned_t *returned;
-
-    while (NULL != (returned = find_returned(group))) {
-        oc_link_t link = {.server = returned->number, .incarnation = returned->incarnation, .fresh = true};
-        oc_status_t status = oc_targets_find(group->client, returned->number, &link.connection, reason, size);
-
-        *lost = returned->incarnation;
-        if (OC_OK != status) {
-            return status;
-        }
-        if (!insert_link(group, &link)) {
-            return OC_ERR_NO_MEMORY;
-        }
-    }
-    return OC_OK;
 }

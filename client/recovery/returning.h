@@ -12,13 +12,10 @@
 /* Looks, when it is time. Not called by UCX. */
 void oc_returning_look(oc_client_t *client);
 
-/* ns until it is time; UINT64_MAX: no group of this process lacks servers. */
-uint64_t oc_returning_due(const oc_client_t *client);
+/* An epoch begins: account is kept of what came and went. */
+void oc_returning_note(oc_client_t *client);
 
-/*
- * In a new epoch: links to servers that have come back, and which the group lacks, in the order of the list. The same on all
- * ranks. OC_IN_PROGRESS: names are being resolved. Another error: reason says why it cannot have the server *lost.
- */
-oc_status_t oc_returning_link(oc_group_t *group, uint64_t *lost, char *reason, size_t size);
+/* ns until it is time; UINT64_MAX: no group of this process lacks servers, or nothing may be done now. */
+uint64_t oc_returning_due(const oc_client_t *client);
 
 #endif

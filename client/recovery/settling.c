@@ -222,7 +222,7 @@ static bool can_settle(oc_group_t *group)
         const oc_allreduce_t *allreduce = oc_settling_find(group, number);
 
         if (NULL != allreduce && !oc_settling_is_small(allreduce)
-            && OC_FATE_OVER != oc_settling_fate(renewal, number)
+            && OC_FATE_OPEN == oc_settling_fate(renewal, number)
             && (NULL == allreduce->cut.have
                 || allreduce->cut.chunk_bytes > group->servers->chunk_bytes)) {
             return false;

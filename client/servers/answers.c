@@ -96,13 +96,16 @@ bool oc_answers_awaited(const oc_connection_t *connection)
     return false;
 }
 
-/* It has come back and cannot take the group: the others can do without it as before. */
+/*
+ * On the way into an epoch it cannot take the group, as it has come back and has no room, or is about to stop: that goes
+ * on without it.
+ */
 static bool refuses_return(const oc_group_t *group, const oc_connection_t *connection)
 {
     for (unsigned i = 0; NULL != group->servers->renewal && i < group->servers->num_links; i++) {
         const oc_link_t *link = &group->servers->links[i];
 
-        if (connection == link->connection && link->fresh) {
+        if (connection == link->connection && (link->fresh || connection->drains)) {
             return true;
         }
     }

@@ -80,6 +80,20 @@ static bool is_dispensable(const oc_connection_t *connection)
     return 0 == connection->users && connection->client->config.settings->recovery;
 }
 
+/* A server that has come back to groups, none of which has gone on with it. */
+static bool only_returns(const oc_connection_t *connection)
+{
+    const oc_group_t *group;
+    unsigned fresh = 0;
+
+    DL_FOREACH (connection->client->groups, group) {
+        for (unsigned i = 0; NULL != group->servers && i < group->servers->num_links; i++) {
+            fresh += connection == group->servers->links[i].connection && group->servers->links[i].fresh;
+        }
+    }
+    return fresh > 0 && fresh == connection->users;
+}
+
 /* While groups are being set up a dead connection is their business; later it is everybody's. */
 static void connection_on_ended(oc_uplink_t *uplink, oc_status_t status, oc_uplink_state_t state)
 {
@@ -89,6 +103,8 @@ static void connection_on_ended(oc_uplink_t *uplink, oc_status_t status, oc_upli
         pause_connection(connection, NULL);
     } else if (is_dispensable(connection)) {
         oc_presence_lost(connection);
+    } else if (OC_UPLINK_READY == state && only_returns(connection)) {
+        oc_loss_of(connection->client, connection->incarnation, uplink->reason);
     } else if (OC_UPLINK_READY == state
                && !((OC_ERR_UNREACHABLE == status || OC_ERR_TIMEOUT == status)
                     && oc_loss_notice(connection, status, uplink->reason))) {
@@ -121,6 +137,7 @@ void oc_connection_pause(oc_connection_t *connection)
     say_lost(connection);
     pause_connection(connection, &bye);
     connection->paused = 0;
+    connection->drains = false;
     close_routes(connection);
 }
 
@@ -244,7 +261,6 @@ static void connection_on_welcome(oc_uplink_t *uplink, const oc_welcome_t *welco
     } else if (open_routes(connection, welcome)) {
         connection->parent = welcome->parent;
         connection->incarnation = welcome->incarnation;
-        connection->drains = false;
         oc_presence_back(connection);
         oc_uplink_accept(uplink);
         /* this rank may be the only one that knows */

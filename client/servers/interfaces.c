@@ -7,6 +7,7 @@
 #include "client/servers/interfaces.h"
 
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "client/plan/division.h"
 #include "client/servers/presence.h"
@@ -14,13 +15,27 @@
 
 #define SYSFS "/sys"
 
+/* Its hosts are about to aggregate instead of servers. */
+static bool lacks_servers(const oc_client_t *client)
+{
+    const oc_group_t *group;
+
+    DL_FOREACH (client->groups, group) {
+        if (NULL != group->servers && NULL != group->servers->renewal
+            && group->servers->num_links == group->servers->num_peers) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Ranks on hosts that nobody knows yet may aggregate, now or for a later communicator. */
 static bool may_have_remote_peers(const oc_client_t *client)
 {
     uint32_t hosts = client->config.max_hosts;
 
     return client->config.spans_hosts
-           && (0 == client->servers.count
+           && (0 == client->servers.count || lacks_servers(client)
                || (OC_PEERS_AUTO == client->config.settings->peer_aggregation
                    && (0 == hosts || hosts > OC_MAX_PEERS
                        || oc_peers_help(hosts, oc_presence_weights(client)))));

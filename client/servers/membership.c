@@ -104,19 +104,35 @@ static bool all_ready(const oc_group_t *group, const oc_readiness_t *joining, un
     return true;
 }
 
-const oc_link_t *oc_membership_slow(const oc_group_t *group, const oc_readiness_t *joining)
+static bool is_slow(const oc_group_t *group, const oc_readiness_t *joining, const oc_link_t *link, unsigned first)
+{
+    return OC_UPLINK_READY != link->connection->uplink.state
+           || (NULL != joining && (!oc_membership_joined(group, link)
+                                   || !all_ready(group, joining, first, link->connection)));
+}
+
+/* The first one but this. */
+static const oc_link_t *find_slow_but(const oc_group_t *group, const oc_readiness_t *joining, const oc_link_t *but)
 {
     unsigned first = 0;
 
     for (unsigned i = 0; i < group->servers->num_links; i++) {
         const oc_link_t *link = &group->servers->links[i];
 
-        if (OC_UPLINK_READY != link->connection->uplink.state
-            || (NULL != joining && (!oc_membership_joined(group, link)
-                                    || !all_ready(group, joining, first, link->connection)))) {
+        if (but != link && is_slow(group, joining, link, first)) {
             return link;
         }
         first += link->connection->num_aggregators;
     }
     return NULL;
+}
+
+const oc_link_t *oc_membership_slow(const oc_group_t *group, const oc_readiness_t *joining)
+{
+    return find_slow_but(group, joining, NULL);
+}
+
+bool oc_membership_others_ready(const oc_group_t *group, const oc_readiness_t *joining, const oc_link_t *but)
+{
+    return NULL != joining && NULL == find_slow_but(group, joining, but);
 }

@@ -23,4 +23,7 @@ bool oc_membership_joined(const oc_group_t *group, const oc_link_t *link);
 /* The first link that is not ready, or if joining, has not all answers and READYs yet; NULL: there is none. */
 const oc_link_t *oc_membership_slow(const oc_group_t *group, const oc_readiness_t *joining);
 
+/* Whether all links but this one have all answers and READYs. */
+bool oc_membership_others_ready(const oc_group_t *group, const oc_readiness_t *joining, const oc_link_t *but);
+
 #endif

@@ -9,8 +9,6 @@
 
 #include "client/state/types.h"
 
-#define OC_PRESENCE_SERVERS 64
-
 /* The server of a connection is lost, or has welcomed this process. */
 void oc_presence_lost(oc_connection_t *connection);
 void oc_presence_back(oc_connection_t *connection);

@@ -41,7 +41,7 @@ static bool is_embedded_host(const oc_group_t *group)
  * Before the ranks have met nobody knows how many hosts there are, only how many at most. So an
  * offer may turn out to be in vain: with enough servers, and with more hosts than OC_MAX_PEERS.
  */
-static bool may_want_peers(const oc_group_t *group)
+bool oc_targets_may_want_peers(const oc_group_t *group)
 {
     const oc_client_t *client = group->client;
     uint32_t most = group->params.max_hosts;
@@ -58,7 +58,7 @@ bool oc_targets_hosts_embedded(const oc_group_t *group)
     if (group->client->num_embedded > 0) {
         return is_embedded_host(group);
     }
-    return group->params.lowest_on_host && may_want_peers(group);
+    return group->params.lowest_on_host && oc_targets_may_want_peers(group);
 }
 
 static void make_sockaddr(const struct in6_addr *address, uint16_t port, oc_sockaddr_t *result)
@@ -97,16 +97,15 @@ static oc_connection_t *open_connection(oc_client_t *client, const char *name, u
     return connection;
 }
 
-static oc_connection_t *targets_connect_peer(oc_group_t *group, const oc_record_t *record,
-                                             char *error, size_t error_size)
+oc_connection_t *oc_targets_connect_peer(oc_client_t *client, const oc_peer_address_t *contact, char *error,
+                                         size_t error_size)
 {
-    oc_client_t *client = group->client;
     oc_sockaddr_t *candidates;
     oc_connection_t *connection;
     unsigned count = 0;
     char name[64];
 
-    snprintf(name, sizeof(name), "embedded in process %u", OC_GROUP_PROCESS(record->group));
+    snprintf(name, sizeof(name), "embedded in process %u", contact->process);
     connection = oc_connection_find(client, name);
     if (NULL != connection) {
         return connection;
@@ -116,11 +115,11 @@ static oc_connection_t *targets_connect_peer(oc_group_t *group, const oc_record_
         snprintf(error, error_size, "out of memory");
         return NULL;
     }
-    if (record->host == oc_host_identity()) {
-        make_sockaddr(&loopback, record->port, &candidates[count++]);
+    if (contact->host == oc_host_identity()) {
+        make_sockaddr(&loopback, contact->port, &candidates[count++]);
     }
-    for (unsigned i = 0; i < record->num_addresses; i++) {
-        make_sockaddr(&record->addresses[i], record->port, &candidates[count++]);
+    for (unsigned i = 0; i < contact->num_addresses; i++) {
+        make_sockaddr(&contact->addresses[i], contact->port, &candidates[count++]);
     }
     return open_connection(client, name, UINT_MAX, candidates, count, error, error_size);
 }
@@ -244,7 +243,7 @@ unsigned oc_targets_count_peers(const oc_group_t *group)
 
     for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
         (void) oc_record_of(group, rank, &record);
-        count += 0 != record.port;
+        count += 0 != record.port && !record.reserve;
     }
     oc_presence_weigh(group, &weights, &heaviest);
     return 0 == client->servers.count || oc_peers_help(count, weights) ? count : 0;
@@ -279,6 +278,7 @@ static oc_status_t make_links(oc_group_t *group, unsigned count, char *error, si
 oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_size)
 {
     unsigned count = 0 == group->servers->branch.parent ? oc_targets_count_peers(group) : 0;
+    oc_peer_address_t contact;
     oc_record_t record;
 
     if (group->servers->num_peers == count) {
@@ -289,10 +289,11 @@ oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_si
     }
     for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
         (void) oc_record_of(group, rank, &record);
-        if (0 == record.port) {
+        if (0 == record.port || record.reserve) {
             continue;
         }
-        if (!add_link(group, targets_connect_peer(group, &record, error, error_size))) {
+        oc_peer_address_of(&record, &contact);
+        if (!add_link(group, oc_targets_connect_peer(group->client, &contact, error, error_size))) {
             return OC_ERR_UNREACHABLE;
         }
         group->servers->links[group->servers->num_links - 1].peer = rank;

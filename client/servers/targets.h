@@ -11,10 +11,18 @@
 
 #include "base/status.h"
 #include "client/client.h"
+#include "client/state/peer_address.h"
 #include "client/state/types.h"
+
+/* Whether hosts of the group may be needed beside servers. */
+bool oc_targets_may_want_peers(const oc_group_t *group);
 
 /* Whether this rank offers to aggregate. */
 bool oc_targets_hosts_embedded(const oc_group_t *group);
+
+/* The connection to the server in a process, which begins to connect if there is none; NULL: error says why. */
+oc_connection_t *oc_targets_connect_peer(oc_client_t *client, const oc_peer_address_t *contact, char *error,
+                                         size_t error_size);
 
 /* Returns how many ranks aggregate beside the servers. Valid once the records have arrived. */
 unsigned oc_targets_count_peers(const oc_group_t *group);

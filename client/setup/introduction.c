@@ -9,70 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "client/group/cast_group.h"
 #include "client/group/place.h"
-#include "client/servers/interfaces.h"
+#include "client/servers/own_server.h"
 #include "client/servers/presence.h"
+#include "client/servers/resort.h"
 #include "client/servers/targets.h"
 #include "client/state/record.h"
 #include "client/state/setup_state.h"
 
 /* Addresses of this host that are looked at. */
 #define MAX_OWN_ADDRESSES 64
-
-/* What finds no processor of its own must not keep a rank from one. */
-static oc_local_settings_t local_settings(const oc_client_t *client)
-{
-    oc_local_settings_t local = client->config.settings->local;
-
-    if (OC_POLLING_BUSY == local.polling && client->config.full_host) {
-        oc_warn("polling is adaptive, not busy, for the aggregator in process %u: the ranks of "
-                "this host leave it no processor; use adaptive for them, too, or fewer of them",
-                client->config.process);
-        local.polling = OC_POLLING_ADAPTIVE;
-    }
-    return local;
-}
-
-/* Starts the embedded server if there is none, or none that is any good. */
-static oc_status_t start_embedded(oc_client_t *client, char *error, size_t error_size)
-{
-    oc_server_settings_t server_settings;
-    char list[OC_DEVICES_SIZE];
-    oc_embedded_config_t config = {
-        .job_id = client->job.id,
-        .job_key = client->job.key,
-        .all_interfaces = client->config.spans_hosts,
-        .net_devices = client->config.spans_hosts ? NULL
-                                                  : oc_loopback_devices(list, sizeof(list)),
-        .timeline = client->config.settings->timeline,
-    };
-
-    /* after a collapse it is about to fail, or has: others may not have noticed yet */
-    if (NULL != client->embedded
-        && (oc_embedded_failed(client->embedded)
-            || client->collapsed > client->embedded_opened)) {
-        oc_embedded_close(client->embedded);
-        client->embedded = NULL;
-        atomic_store(&client->embeds, false);
-    }
-    if (NULL != client->embedded) {
-        return OC_OK;
-    }
-    oc_settings_default(&oc_server_settings_table, &server_settings);
-    config.memory_limit = server_settings.memory_limit;
-    config.local = local_settings(client);
-    client->embedded_opened = oc_clock_ns();
-    if (OC_OK != oc_embedded_open(&config, &client->embedded, error, error_size)) {
-        return OC_ERR_SYSTEM;
-    }
-    client->config.counters->open_sockets += oc_embedded_open_sockets(client->embedded);
-    oc_info("process %u aggregates for its job", client->config.process);
-    return OC_OK;
-}
 
 /* Beside servers that work it is not needed: this host offers nothing then, and the others see. */
 static void go_without_embedded(oc_group_t *group, const char *error)
@@ -120,11 +69,26 @@ static void open_embedded(oc_group_t *group, oc_record_t *record)
     oc_client_t *client = group->client;
     char error[OC_REASON_SIZE / 2];
 
-    if (OC_OK != start_embedded(client, error, sizeof(error))) {
+    if (OC_OK != oc_own_server_start(client, error, sizeof(error))) {
         go_without_embedded(group, error);
         return;
     }
     record->port = oc_embedded_port(client->embedded);
+    tell_addresses(record);
+}
+
+/* If all servers are lost; without a socket this host has no part in that. */
+static void offer_reserve(oc_group_t *group, oc_record_t *record)
+{
+    char error[OC_REASON_SIZE / 2];
+    oc_status_t status = oc_own_server_offer(group->client, &record->port, error, sizeof(error));
+
+    if (OC_OK != status) {
+        record->port = 0;
+        oc_info("process %u will not aggregate if all servers are lost: %s", group->client->config.process, error);
+        return;
+    }
+    record->reserve = true;
     tell_addresses(record);
 }
 
@@ -180,6 +144,8 @@ static void make_server_record(oc_group_t *group)
     }
     if (!oc_setup_has_given_up(group) && oc_targets_hosts_embedded(group)) {
         open_embedded(group, &record);
+    } else if (!oc_setup_has_given_up(group) && oc_resort_offers(group)) {
+        offer_reserve(group, &record);
     }
     record.ready = !oc_setup_has_given_up(group);
     oc_place_offer(group, record.host, &record.offer);

@@ -10,6 +10,7 @@
 #include "client/servers/connection.h"
 #include "client/servers/membership.h"
 #include "client/servers/network.h"
+#include "client/servers/resort.h"
 #include "client/servers/targets.h"
 #include "client/servers/tree.h"
 #include "client/setup/choose.h"
@@ -110,6 +111,18 @@ static oc_status_t complete_links(oc_group_t *group, char *reason, size_t size)
     return status;
 }
 
+/* What becomes of it when servers are lost. false: out of memory. */
+static bool note_recovery(oc_group_t *group)
+{
+    oc_group_servers_t *servers = group->servers;
+    bool noted = oc_resort_note(group);
+
+    servers->renews = group->client->config.settings->recovery && 0 == servers->branch.parent
+                      && 0 == servers->branch.leaves && servers->num_links > servers->num_peers
+                      && (group->client->servers.count > 1 || servers->num_peers > 0 || servers->num_resort > 0);
+    return noted;
+}
+
 /* All that there are links to are connected. */
 static void join_servers(oc_group_t *group)
 {
@@ -130,7 +143,7 @@ static void join_servers(oc_group_t *group)
     } else {
         group->setup->step = OC_SETUP_JOIN;
         oc_place_limit(group, oc_membership_aggregators(group));
-        group->setup->readiness = oc_membership_join(group);
+        group->setup->readiness = note_recovery(group) ? oc_membership_join(group) : NULL;
         if (NULL == group->setup->readiness) {
             oc_setup_give_up(group, "out of memory");
         }

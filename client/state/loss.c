@@ -52,6 +52,9 @@ void oc_loss_return(oc_connection_t *connection)
     oc_client_t *client = connection->client;
     char reason[OC_REASON_SIZE];
 
+    if (oc_lost_has_returned(&client->lost, connection->incarnation)) {
+        return;
+    }
     if (oc_lost_add_returned(&client->lost, (oc_returned_t) {.incarnation = connection->incarnation,
                                                              .number = (uint16_t) connection->number})) {
         snprintf(reason, sizeof(reason), "server %.200s is back", connection->name);
@@ -87,9 +90,5 @@ void oc_loss_hear(oc_client_t *client, const oc_loss_t *loss)
 
 bool oc_group_is_renewable(const oc_group_t *group)
 {
-    const oc_group_servers_t *servers = group->servers;
-
-    return NULL != servers && group->client->config.settings->recovery
-           && 0 == servers->branch.parent && 0 == servers->branch.leaves
-           && group->client->servers.count > 1 && servers->num_links > servers->num_peers;
+    return NULL != group->servers && group->servers->renews;
 }

@@ -10,9 +10,11 @@
 
 #define MAGIC 0x524fu /* "OR" */
 
-/* Ready and shares are in one byte. */
+/* Ready, shares and reserve are in one byte. */
 #define READY        1u
 #define SHARES_SHIFT 1
+#define SHARES_MASK  0x3fu
+#define RESERVE      0x80u
 
 /* Before each address; nothing follows the end but zeros. */
 #define FAMILY_END  0
@@ -103,7 +105,8 @@ void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE])
     memset(bytes, 0, OC_RECORD_SIZE);
     oc_put(&w, MAGIC, 2);
     oc_put(&w, OC_PROTOCOL_VERSION_MAX, 1);
-    oc_put(&w, (uint64_t) record->offer.shares << SHARES_SHIFT | (record->ready ? READY : 0), 1);
+    oc_put(&w, (uint64_t) record->offer.shares << SHARES_SHIFT | (record->ready ? READY : 0)
+               | (record->reserve ? RESERVE : 0), 1);
     oc_put(&w, record->settings, 8);
     oc_put(&w, record->group, 8);
     oc_put(&w, record->job, 8);
@@ -155,7 +158,8 @@ static bool record_get(oc_reader_t *r, oc_record_t *record)
     bool offers;
 
     record->ready = 0 != (state & READY);
-    record->offer.shares = (oc_shares_t) (state >> SHARES_SHIFT);
+    record->offer.shares = (oc_shares_t) (state >> SHARES_SHIFT & SHARES_MASK);
+    record->reserve = 0 != (state & RESERVE);
     record->settings = oc_get(r, 8);
     record->group = oc_get(r, 8);
     record->job = oc_get(r, 8);
@@ -166,7 +170,7 @@ static bool record_get(oc_reader_t *r, oc_record_t *record)
     record->away = oc_get(r, 8);
     record->port = (uint16_t) oc_get(r, 2);
     return known && offers && record->network.fabric < OC_NUM_FABRICS
-           && 0 == (record->group & TEAM_BITS) && get_addresses(r, record);
+           && (!record->reserve || 0 != record->port) && 0 == (record->group & TEAM_BITS) && get_addresses(r, record);
 }
 
 bool oc_record_decode(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record)

@@ -32,7 +32,8 @@ typedef struct {
     oc_offer_t offer;          /* to the ranks of its host */
     oc_network_t network;      /* of this process's host */
     uint64_t away;             /* bits: servers of the list that it has lost */
-    uint16_t port;             /* of the embedded server, 0 if there is none */
+    uint16_t port;             /* of the embedded server, 0 if there is none … */
+    bool reserve;              /* … which only serves if all others are lost */
     unsigned num_addresses;
     struct in6_addr addresses[OC_RECORD_MAX_ADDRESSES]; /* of IPv4 in their IPv6-mapped form */
 } oc_record_t;

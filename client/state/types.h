@@ -166,6 +166,8 @@ typedef struct oc_relay oc_relay_t;
 typedef struct oc_exposure oc_exposure_t;
 typedef struct oc_renewal oc_renewal_t;
 typedef struct oc_kept oc_kept_t;
+typedef struct oc_resort oc_resort_t;
+typedef struct oc_known oc_known_t;
 typedef struct oc_exposed_name oc_exposed_name_t;
 
 /*
@@ -191,6 +193,7 @@ typedef struct {
     uint64_t next_sequence;
     oc_numbering_t numbering;      /* from sequences to numbers on the wire */
     uint64_t away;                 /* bits: servers of the list that are lost on some rank, see servers/presence.h */
+    bool renews;                   /* it can go on without a server: set before the JOINs, the same on all ranks */
     bool parts;                    /* its ranks leave it together, as it can go on without a server; set before LIVE */
     uint8_t token;                 /* what they reduce then */
     oc_renewal_t *renewal;         /* after the loss of a server, until it can go on; else NULL */
@@ -198,6 +201,9 @@ typedef struct {
     oc_link_t *links;
     unsigned num_links;
     unsigned num_peers;            /* the last ones of the links */
+    oc_resort_t *resort;          /* for the case that all servers are lost: see servers/resort.h … */
+    unsigned num_resort;
+    bool resorted;                 /* … which it is: the peers are those */
     oc_lane_t *lanes;
     unsigned num_lanes;
     unsigned num_small;            /* the first ones of the lanes: those for small vectors */
@@ -304,6 +310,15 @@ struct oc_collective {
     oc_collective_t *prev, *next;
 };
 
+/* Of how many servers of the list account is kept. */
+#define OC_PRESENCE_SERVERS 64
+
+/* When a server of the list came and went, and how often it went soon. */
+typedef struct {
+    uint64_t returned, lost;
+    unsigned flaps;
+} oc_comeback_t;
+
 struct oc_client {
     pthread_mutex_t lock;
     oc_client_config_t config;
@@ -324,6 +339,8 @@ struct oc_client {
     oc_embedded_t *embedded;
     atomic_bool embeds;        /* a group has used it: for those without the lock */
     uint64_t embedded_opened;  /* when */
+    oc_listening_t listening;  /* for one that may be needed later */
+    oc_known_t *known;         /* processes that may aggregate when no server is left */
     bool embedded_missed;      /* it could not start, and the user knows */
     oc_connection_t *connections;
     int control_fd;            /* readable when a server has said something, or is gone; -1: nobody watches */
@@ -377,6 +394,8 @@ struct oc_client {
     bool suspending;           /* transfers that call back now are over for the epoch */
     uint64_t renewed;          /* time of the last loss that was survived; 0: none was */
     uint64_t returning;        /* when it is time to look for servers that are back */
+    oc_comeback_t comebacks[OC_PRESENCE_SERVERS]; /* by their numbers in the list */
+    bool had_devices;          /* a collective of memory of a device has begun */
     unsigned renewals;         /* groups that are not settled since then */
     unsigned inner;            /* the engine's own collectives that run */
     unsigned parting;          /* groups that their callers have done with, and that are not over */

@@ -202,13 +202,19 @@ static bool session_take(oc_session_t *session, oc_control_t *message)
     }
 }
 
+/* Who has not been welcomed cannot say that it goes for a new epoch, which it does if the job has seen any. */
+static bool comes_back(const oc_session_t *session)
+{
+    return session->returns || (!session->welcomed && !oc_lost_is_empty(&session->job->lost));
+}
+
 /* false: the session is gone. */
 static bool session_handle(oc_session_t *session, oc_control_t *message)
 {
     bool due = is_due(session, message);
 
     if (due && OC_CONTROL_BYE == message->type) {
-        if (session->returns) {
+        if (comes_back(session)) {
             session->job->awaited_until = oc_clock_ns() + RETURN_TIME;
         }
         oc_session_close(session);

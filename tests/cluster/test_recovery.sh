@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns the test that a job on several hosts goes on, with the right results, when it loses a server in the middle:
-# killed, stopped, unplugged or without power, at any moment, whether ranks share hosts or each sends for itself.
+# killed, stopped, unplugged or without power, at any moment, whether ranks share hosts or each sends for itself; that it
+# gets the server back when that runs again; and that hosts aggregate when all servers are lost.
 # ROUNDS of the environment: so often in each way (1).
 # Test: all 900
 set -eu
@@ -21,6 +22,17 @@ take_away() {
     esac
 }
 
+# give_back WAY HOST: sets returns, how often it comes back to the job.
+give_back() {
+    returns=1
+    case $1 in
+    killed) start_servers "$2" --aggregators 1 ;;
+    stopped) cluster signal "$2" CONT ;;
+    unplugged) cluster heal "$2" ;;
+    powerless) returns=0 ;;
+    esac
+}
+
 # lose WAY SHAPE: a job of two ranks on each of three hosts loses one of three servers.
 lose() {
     local way=$1 shape=$2 job victim=${server_hosts[RANDOM % 3]}
@@ -28,19 +40,45 @@ lose() {
     log=$tmp/$way-$shape.log
     start_servers "${server_hosts[@]}" --aggregators 1
     TIME_LIMIT=90 cluster_job "$servers" heartbeat_timeout=2 recovery=on "reproducible=$shape" --hosts 1-3 \
-        --per-host 2 -- recovery seconds=8 most=60000 exact=1 "seed=$RANDOM" pause=0.01 later=1 >"$log" 2>&1 &
+        --per-host 2 -- recovery seconds=12 most=60000 exact=1 "seed=$RANDOM" pause=0.01 later=1 >"$log" 2>&1 &
     job=$!
     started+=("$job")
     wait_until 30 has_line "$log" 'rank 5: begins' || not_ok "$way: the ranks do not begin" "$log"
     sleep "1.$((RANDOM % 90 + 10))"
     take_away "$way" "$victim"
+    sleep 4
+    give_back "$way" "$victim"
     wait "$job" || not_ok "$way, $shape: the job ends with an error" "$log"
     ! grep -q '^not ok' "$log" || not_ok "$way, $shape: wrong results" "$log"
-    [ "$(grep -c '^rank [0-5]: .* offloaded, 1 recoveries' "$log")" -eq 6 ] ||
+    [ "$(grep -c '^rank [0-5]: .* offloaded, 1 recoveries, '"$returns returns" "$log")" -eq 6 ] ||
         not_ok "$way, $shape: not all ranks went on" "$log"
     [ "$(grep -c '^rank [0-5]: 1 of 1 later ones offloaded' "$log")" -eq 6 ] ||
         not_ok "$way, $shape: a new communicator does not use the others" "$log"
     echo "ok recovery: $way, $shape: longest $(sed -n 's/^rank 0: .*longest //p' "$log")"
+}
+
+# lose_all SHAPE: the hosts aggregate themselves, until a server is back.
+lose_all() {
+    local shape=$1 job host
+
+    log=$tmp/all-$shape.log
+    start_servers "${server_hosts[@]}" --aggregators 1
+    TIME_LIMIT=90 cluster_job "$servers" heartbeat_timeout=2 "reproducible=$shape" --hosts 1-3 --per-host 2 -- \
+        recovery seconds=12 most=60000 exact=1 "seed=$RANDOM" pause=0.01 >"$log" 2>&1 &
+    job=$!
+    started+=("$job")
+    wait_until 30 has_line "$log" 'rank 5: begins' || not_ok "all: the ranks do not begin" "$log"
+    sleep 1.37
+    for host in "${server_hosts[@]}"; do
+        take_away killed "$host"
+    done
+    wait_until 20 has_line "$log" 'goes on: 3 peers' || not_ok "all, $shape: the hosts do not aggregate" "$log"
+    sleep 2
+    give_back killed 5
+    wait "$job" || not_ok "all, $shape: the job ends with an error" "$log"
+    ! grep -q '^not ok' "$log" || not_ok "all, $shape: wrong results" "$log"
+    [ "$(grep -c '^rank [0-5]: .* 1 returns' "$log")" -eq 6 ] || not_ok "all, $shape: no server is back" "$log"
+    echo "ok recovery: all servers, $shape: longest $(sed -n 's/^rank 0: .*longest //p' "$log")"
 }
 
 begin_cluster_test recovery
@@ -53,5 +91,10 @@ for way in killed stopped unplugged powerless; do
             cluster down
         done
     done
+done
+for shape in shape rank_order; do
+    make_cluster --hosts 6 --rate 200
+    lose_all "$shape"
+    cluster down
 done
 echo "ok recovery: on several hosts"

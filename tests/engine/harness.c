@@ -701,6 +701,7 @@ oc_job_settings_t test_settings(const char *servers)
     settings.window = 3;
     settings.connect_timeout = 5;
     settings.heartbeat_timeout = 5;
+    settings.recovery = 0; /* what goes wrong ends the job, and tests see that */
     settings.progress = OC_PROGRESS_MPI; /* tests look into clients without their locks */
     return settings;
 }

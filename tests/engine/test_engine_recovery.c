@@ -220,14 +220,13 @@ static void round_of(rank_t *rank, unsigned round)
     }
 }
 
-/* Who has ended all of its operations may hear of the loss later. */
+/* Who has ended all of its operations may hear of the loss later. A server that comes back may be lost once more. */
 static void await_recoveries(rank_t *rank, unsigned long long count)
 {
     for (unsigned i = 0; rank->counters.recoveries < count; i++) {
         CHECK(i < 2000);
         rank_linger(rank, 10);
     }
-    CHECK(rank->counters.recoveries == count);
     rank_barrier(rank);
 }
 
@@ -355,7 +354,7 @@ static void body_destroyed(rank_t *rank)
         rank_compute(rank);
     }
     await_partings(rank, 20);
-    CHECK(rank->counters.barrier_offloaded == 0 && rank->counters.recoveries == SERVERS - 1);
+    CHECK(rank->counters.barrier_offloaded == 0 && rank->counters.recoveries >= SERVERS - 1);
     begin(rank, &o, COUNT, true, 7);
     finish(rank, &o);
 }

@@ -481,7 +481,6 @@ static void test_two_halves(void **state)
     (void) state;
     server_start(&server, NULL);
     settings = test_settings(server.address);
-    settings.recovery = 0;
     ranks_start(&ranks, 2, &settings, body_two_halves, 30);
     reached = ranks_reach(&ranks, 1);
     data = server_data_process(&server);

@@ -157,7 +157,7 @@ lose_server() {
     local name=$1 signal=$2 victim status=0 cause
 
     start_server --aggregators 2
-    start_job "$name" 4 "$server_address" faults seconds=30 "${@:4}"
+    start_job "$name" 4 "$server_address" recovery=off faults seconds=30 "${@:4}"
     wait_until 15 has_line "$tmp/$name.log" 'rank 3: begins' || not_ok "$name: no job" "$tmp/$name.log"
     wait_until 15 has_line "$server_log" 'job .* begins' || not_ok "$name: no job" "$tmp/$name.log"
     sleep 1.5

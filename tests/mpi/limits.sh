@@ -74,7 +74,7 @@ drained() {
     local end
 
     start_server --memory-limit 2M --drain-timeout 50
-    start_job drain 4 "$server_address" small_size=16384 chunk_size=96K limits 32 drained "$tmp/drain.go"
+    start_job drain 4 "$server_address" recovery=off small_size=16384 chunk_size=96K limits 32 drained "$tmp/drain.go"
     wait_until 30 all_wait drain 4 || not_ok "drain: the ranks do not begin" "$tmp/drain.log" "$server_log"
     kill -TERM "$server_pid"
     wait_until 5 has_line "$server_log" 'told to stop' || not_ok "drain: the server does not say so" "$server_log"

@@ -12,7 +12,7 @@ compile persistent
 TIME_LIMIT=${TIME_LIMIT:-40}
 start_server --aggregators 2
 expect_job external 4 "$server_address" persistent served
-start_job doomed 3 "$server_address" persistent doomed "$tmp/dead"
+start_job doomed 3 "$server_address" recovery=off persistent doomed "$tmp/dead"
 wait_until 20 has_line "$tmp/doomed.log" '^may die$' || not_ok "doomed: it does not get going" "$tmp/doomed.log"
 kill -KILL "$server_pid"
 : >"$tmp/dead"

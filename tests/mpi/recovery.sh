@@ -6,7 +6,7 @@
 # Test: default 300 parts
 set -eu
 
-all_tests=(kill kill_data_process stop two freed host new back rolling)
+all_tests=(kill kill_data_process stop two freed host new back rolling last)
 if [ "${1:-}" = --list ]; then
     echo "${all_tests[*]}"
     exit 0
@@ -31,19 +31,19 @@ start_servers() {
     done
 }
 
-# run_and_lose NAME SIGNAL WHO DELAY VICTIM...: a job with three servers loses some of them, after DELAY seconds each.
+# run_and_lose NAME SIGNAL WHO DELAY VICTIM...: a job with so many servers as count says loses some of them, after DELAY seconds each.
 # More for it in settings and options, which are arrays; back: victims that start again a second later.
-settings=() options=() back=() seconds=6
+settings=() options=() back=() seconds=6 count=3
 run_and_lose() {
     local name=$1 signal=$2 who=$3 delay=$4 victim pid lost=0 status=0
 
     shift 4
-    start_servers 3
+    start_servers "$count"
     start_job "$name" 4 "$list" heartbeat_timeout=2 recovery=on "${settings[@]}" recovery \
         "seconds=$seconds" "seed=$RANDOM" pause=0.02 "${options[@]}"
     wait_until 20 has_line "$tmp/$name.log" 'rank 3: begins' || not_ok "$name: no job" "$tmp/$name.log"
     # what begins before that has the bits of others
-    wait_until 20 has_line "$tmp/$name.log" 'communicator .* 6 aggregators on 3 servers' ||
+    wait_until 20 has_line "$tmp/$name.log" "communicator .* $((2 * count)) aggregators on $count server" ||
         not_ok "$name: nothing is offloaded" "$tmp/$name.log"
     for victim in "$@"; do
         sleep "$delay"
@@ -115,6 +115,17 @@ test_back() {
     has_all_servers back 1
     [ "$(grep 'communicator .* aggregators on' "$tmp/back.log" | tail -n 1 | grep -c '6 aggregators on 3 servers')" -eq 1 ] ||
         not_ok "back: the server that is back is not used" "$tmp/back.log"
+}
+
+# There is no other server: the ranks aggregate themselves, until it is back.
+test_last() {
+    local back=(0) seconds=8 count=1 ways
+
+    run_and_lose last KILL supervisor 1.31 0
+    ways=$(grep -c '"MPI_COMM_WORLD" goes on: 1 peer' "$tmp/last.log") || :
+    [ "$ways" -eq 4 ] || not_ok "last: the ranks do not aggregate" "$tmp/last.log"
+    [ "$(grep '"MPI_COMM_WORLD" goes on: ' "$tmp/last.log" | tail -n 4 | grep -c '2 aggregators on 1 server,')" -eq 4 ] ||
+        not_ok "last: the server that is back is not used" "$tmp/last.log"
 }
 
 # replace_server VICTIM: is told to stop, ends by itself, and is started anew.

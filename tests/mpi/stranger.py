@@ -39,7 +39,7 @@ def serve(kind):
         if kind != "mute":
             peer.recv(4096)
         if kind == "version":
-            peer.sendall(frame(2, b"\0" * 64, version=9))
+            peer.sendall(frame(2, b"\0" * 64, version=VERSION + 1))
         elif kind == "garbage":
             peer.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         elif kind == "close":
@@ -85,7 +85,7 @@ def send(kind, address):
     elif kind == "oversized":
         peer.sendall(frame(HELLO, b"x" * 100, length=0xffffffff))
     elif kind == "version":
-        peer.sendall(frame(HELLO, b"x" * 100, version=9))
+        peer.sendall(frame(HELLO, b"x" * 100, version=VERSION + 1))
     elif kind == "hello-version":
         peer.sendall(hello(90, 99))
     elif kind == "address":

@@ -357,6 +357,12 @@ static void test_round_trip(void **state)
     }
 }
 
+static void put_count(size_t at, unsigned count)
+{
+    buffer[at] = (uint8_t) count;
+    buffer[at + 1] = (uint8_t) (count >> 8);
+}
+
 /* Servers that are lost, or back: some, and in order. */
 static void test_loss(void **state)
 {
@@ -381,14 +387,14 @@ static void test_loss(void **state)
         message.loss.servers.servers[i] = i + 1;
     }
     assert_true(judge(&message) > 0);
-    buffer[OC_FRAME_SIZE] = OC_MAX_LOST + 1;
+    put_count(OC_FRAME_SIZE, OC_MAX_LOST + 1);
     assert_int_equal(decode(OC_FRAME_SIZE + 2 + 8 * OC_MAX_LOST + 2 + 4 + 17, &message), OC_ERR_INVALID);
     message.loss.servers = (oc_lost_t) {.num_returned = OC_MAX_LOST};
     for (unsigned i = 0; i < OC_MAX_LOST; i++) {
         message.loss.servers.returned[i].incarnation = i + 1;
     }
     assert_true(judge(&message) > 0);
-    buffer[OC_FRAME_SIZE + 2] = OC_MAX_LOST + 1;
+    put_count(OC_FRAME_SIZE + 2, OC_MAX_LOST + 1);
     assert_int_equal(decode(OC_FRAME_SIZE + 2 + 2 + 10 * OC_MAX_LOST + 4 + 17, &message), OC_ERR_INVALID);
 }
 

@@ -71,6 +71,7 @@ static bool judge(const uint8_t bytes[OC_RECORD_SIZE], oc_record_t *record)
 static void assert_equal(const oc_record_t *is, const oc_record_t *should)
 {
     assert_int_equal(is->ready, should->ready);
+    assert_int_equal(is->reserve, should->reserve);
     assert_int_equal(is->settings, should->settings);
     assert_int_equal(is->group, should->group);
     assert_int_equal(is->job, should->job);
@@ -90,7 +91,7 @@ static void assert_equal(const oc_record_t *is, const oc_record_t *should)
 static void test_layout(void **state)
 {
     static const uint8_t expected[OC_RECORD_SIZE] =
-        "OR\x08\x03\x08\x07\x06\x05\x04\x03\x02\x01\0\0\x30\x20\x10\xc3\xb2\xa1"
+        "OR\x09\x03\x08\x07\x06\x05\x04\x03\x02\x01\0\0\x30\x20\x10\xc3\xb2\xa1"
         "\x18\x17\x16\x15\x14\x13\x12\x11\x28\x27\x26\x25\x24\x23\x22\x21"
         "\x38\x37\x36\x35\x34\x33\x32\x31SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSBBBBBBBB"
         "\xa0\x86\x01\x02\x48\x47\x46\x45\x44\x43\x42\x41\xde\xc0\4\x0a\1\2\3\6\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\4";
@@ -116,7 +117,7 @@ static void test_little(void **state)
 {
     oc_record_t records[] = {{.ready = true}, {.ready = false},
                              {.ready = true, .offer = {OC_SHARES_FAILED}},
-                             {.ready = true, .port = 1}};
+                             {.ready = true, .port = 1}, {.ready = true, .port = 1, .reserve = true}};
     uint8_t bytes[OC_RECORD_SIZE];
     oc_record_t back;
 
