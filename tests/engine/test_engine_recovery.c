@@ -41,6 +41,17 @@ typedef struct {
     outcome_t outcome;
 } operation_t;
 
+/* A thread of the engine counts, too. */
+static oc_counters_t counters_of(rank_t *rank)
+{
+    oc_counters_t counters;
+
+    pthread_mutex_lock(&rank->client->lock);
+    counters = rank->counters;
+    pthread_mutex_unlock(&rank->client->lock);
+    return counters;
+}
+
 /* SEED of the environment makes other schedules. */
 static uint64_t seed_of(void)
 {
@@ -184,11 +195,13 @@ static void check_result(rank_t *rank, const operation_t *o)
 
 static void finish(rank_t *rank, operation_t *o)
 {
+    oc_counters_t counters;
+
     CHECK(rank_wait(rank, &o->outcome, 1, 20));
     CHECK(OC_OK == o->outcome.status);
     finished++;
-    CHECK(rank->counters.allreduce_offloaded + rank->counters.reduce_offloaded
-              + rank->counters.reduce_scatter_offloaded >= finished);
+    counters = counters_of(rank);
+    CHECK(counters.allreduce_offloaded + counters.reduce_offloaded + counters.reduce_scatter_offloaded >= finished);
     check_result(rank, o);
     operation_free(o);
 }
@@ -223,7 +236,7 @@ static void round_of(rank_t *rank, unsigned round)
 /* Who has ended all of its operations may hear of the loss later. A server that comes back may be lost once more. */
 static void await_recoveries(rank_t *rank, unsigned long long count)
 {
-    for (unsigned i = 0; rank->counters.recoveries < count; i++) {
+    for (unsigned i = 0; counters_of(rank).recoveries < count; i++) {
         CHECK(i < 2000);
         rank_linger(rank, 10);
     }
@@ -289,7 +302,7 @@ static void body_away(rank_t *rank)
         }
         rank_compute(rank);
     }
-    CHECK(rank->counters.bytes_supplied > 0);
+    CHECK(counters_of(rank).bytes_supplied > 0);
 }
 
 /* ---- groups that their callers have done with ---- */
@@ -354,7 +367,7 @@ static void body_destroyed(rank_t *rank)
         rank_compute(rank);
     }
     await_partings(rank, 20);
-    CHECK(rank->counters.barrier_offloaded == 0 && rank->counters.recoveries >= SERVERS - 1);
+    CHECK(counters_of(rank).barrier_offloaded == 0 && counters_of(rank).recoveries >= SERVERS - 1);
     begin(rank, &o, COUNT, true, 7);
     finish(rank, &o);
 }
@@ -381,7 +394,7 @@ static void body_left(rank_t *rank)
         finish(rank, &o);
     }
     await_partings(rank, 20);
-    CHECK(rank->counters.failures == 0);
+    CHECK(counters_of(rank).failures == 0);
     begin(rank, &o, COUNT, true, 7);
     finish(rank, &o);
 }
@@ -472,7 +485,7 @@ static void body_owners(rank_t *rank)
         await_recoveries(rank, round + 1);
         rank_compute(rank);
     }
-    CHECK(rank->counters.reduce_offloaded == SERVERS / 2 && rank->counters.reduce_scatter_offloaded == SERVERS / 2);
+    CHECK(counters_of(rank).reduce_offloaded == SERVERS / 2 && counters_of(rank).reduce_scatter_offloaded == SERVERS / 2);
 }
 
 static void (*body_of_ranks)(rank_t *rank);
