@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-EXTRA_DIST += bench/README.md bench/preface.md bench/run bench/results \
+EXTRA_DIST += bench/README.md bench/preface.md bench/run bench/loss bench/results \
 	bench/lib/__init__.py bench/lib/build.py bench/lib/cluster.py bench/lib/contestants.py \
 	bench/lib/experiments.py bench/lib/facts.py bench/lib/headline.py bench/lib/interrupt.py \
 	bench/lib/launch.py bench/lib/limits.py \
