@@ -69,6 +69,10 @@ bool oc_lost_add_returned(oc_lost_t *lost, oc_returned_t returned)
     unsigned i = returned_place_of(lost, returned.incarnation);
 
     if (oc_lost_has_returned(lost, returned.incarnation)) {
+        /* who says so of two numbers lies: all have to believe the same */
+        if (returned.number < lost->returned[i].number) {
+            lost->returned[i].number = returned.number;
+        }
         return true;
     }
     if (OC_MAX_LOST == lost->num_returned) {
@@ -106,7 +110,10 @@ bool oc_lost_covers(const oc_lost_t *lost, const oc_lost_t *others)
         }
     }
     for (unsigned i = 0; i < others->num_returned; i++) {
-        if (!oc_lost_has_returned(lost, others->returned[i].incarnation)) {
+        const oc_returned_t *returned = &others->returned[i];
+
+        if (!oc_lost_has_returned(lost, returned->incarnation)
+            || lost->returned[returned_place_of(lost, returned->incarnation)].number > returned->number) {
             return false;
         }
     }

@@ -106,6 +106,22 @@ static void test_returned(void **state)
 }
 
 /* Nothing is lost, and one is back: that is no empty set. */
+/* Whoever says what, and in which order: all believe the same. */
+static void test_two_numbers(void **state)
+{
+    static const oc_returned_t high = {.incarnation = 5, .number = 9}, low = {.incarnation = 5, .number = 4};
+    oc_lost_t a = {0}, b = {0};
+
+    (void) state;
+    assert_true(oc_lost_add_returned(&a, high) && oc_lost_add_returned(&b, low));
+    assert_false(oc_lost_covers(&a, &b));
+    assert_true(oc_lost_covers(&b, &a));
+    assert_true(oc_lost_join(&a, &b) && oc_lost_join(&b, &a));
+    assert_int_equal(a.num_returned, 1);
+    assert_int_equal(a.returned[0].number, 4);
+    assert_true(oc_lost_epoch(&a) == oc_lost_epoch(&b) && oc_lost_covers(&a, &b));
+}
+
 static void test_only_returned(void **state)
 {
     oc_lost_t none = {.count = 0}, one = none;
@@ -139,6 +155,7 @@ int main(void)
         cmocka_unit_test(test_epochs),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_returned),
+        cmocka_unit_test(test_two_numbers),
         cmocka_unit_test(test_only_returned),
         cmocka_unit_test(test_full_of_returned),
     };
