@@ -249,18 +249,24 @@ static void pause_gate(oc_gate_t *gate, int error)
     gate->paused_until = oc_clock_ns() + PAUSE;
 }
 
+/* It may have said HELLO while this process stood still. */
+static void send_oldest_away(oc_gate_t *gate, const char *reason)
+{
+    oc_stranger_t *oldest = gate->strangers;
+
+    stranger_ready(&oldest->watch, EPOLLIN);
+    if (oldest == gate->strangers) {
+        stranger_refuse(oldest, OC_ERR_TIMEOUT, reason);
+    }
+}
+
 /*
  * By when they came, and not by when they were heard of last: else a byte now and then, from
  * connections that are there already, would drive out those whose HELLO is on its way.
  */
 static void oldest_gives_way(oc_gate_t *gate)
 {
-    oc_stranger_t *oldest = gate->strangers;
-
-    stranger_ready(&oldest->watch, EPOLLIN);
-    if (oldest == gate->strangers) {
-        stranger_refuse(oldest, OC_ERR_TIMEOUT, "many connections came before its HELLO did");
-    }
+    send_oldest_away(gate, "many connections came before its HELLO did");
 }
 
 static uint64_t crowd_patience(const oc_gate_t *gate)
@@ -387,7 +393,6 @@ bool oc_gate_has_strangers(const oc_gate_t *gate)
 void oc_gate_tick(oc_gate_t *gate)
 {
     uint64_t now = oc_clock_ns();
-    oc_stranger_t *stranger;
 
     if (0 != gate->paused_until && now > gate->paused_until) {
         gate->paused_until = 0;
@@ -397,8 +402,8 @@ void oc_gate_tick(oc_gate_t *gate)
         open_door(gate);
     }
     /* all have as much time: they are in the order of their deadlines */
-    while (NULL != (stranger = gate->strangers) && now > stranger->deadline) {
-        stranger_refuse(stranger, OC_ERR_TIMEOUT, "no HELLO came in time");
+    while (NULL != gate->strangers && now > gate->strangers->deadline) {
+        send_oldest_away(gate, "no HELLO came in time");
     }
     sum_up_complaints(gate, now);
 }
