@@ -72,6 +72,24 @@ static void on_mail(oc_watch_t *watch, uint32_t events)
     }
 }
 
+/*
+ * A client whose control connection is there has not died: this server cannot serve it, but others can. Of a leaf, or of its
+ * clients, the job cannot do without.
+ */
+static void client_unreachable(oc_session_t *session, const char *name)
+{
+    oc_job_server_t *job = session->job;
+    char reason[OC_MAX_TEXT];
+
+    snprintf(reason, sizeof(reason), "the data connection to %s is broken", name);
+    if (OC_PROCESS_LEAF == session->process || NULL != job->parent) {
+        oc_job_fail(job, OC_ERR_UNREACHABLE, "%s", reason);
+    } else {
+        oc_warn("a job goes on without this server: %s", reason);
+        oc_losses_end(job, reason);
+    }
+}
+
 /* false: the job has failed because of it. */
 static bool job_look_at(oc_session_t *session, uint64_t now)
 {
@@ -80,7 +98,7 @@ static bool job_look_at(oc_session_t *session, uint64_t now)
 
     oc_session_name(session, name);
     if (0 != session->lost_at && now - session->lost_at > LOST_PATIENCE) {
-        oc_job_fail(job, OC_ERR_UNREACHABLE, "the data connection to %s is broken", name);
+        client_unreachable(session, name);
     } else if (!oc_session_is_there(session, now)) {
         oc_job_fail(job, OC_ERR_TIMEOUT, "%s stopped answering: no heartbeat for %llu seconds",
                     name, OC_EDGE_PATIENCE / OC_SECOND);

@@ -100,7 +100,6 @@ void oc_losses_end(oc_job_server_t *job, const char *reason)
     oc_bytes_t text = {.data = (const uint8_t *) reason,
                        .length = (uint32_t) strnlen(reason, OC_MAX_TEXT)};
 
-
     if (oc_lost_add(&job->lost, job->incarnation)) {
         tell_all(job, &text);
     }
