@@ -184,6 +184,28 @@ static bool sequence_may_begin(const oc_group_t *group)
                       < OC_MAX_SPAN);
 }
 
+/* NULL: none of the application's runs. */
+static const oc_allreduce_t *find_oldest(const oc_group_t *group)
+{
+    oc_collective_t *running = group->running;
+
+    while (NULL != running && NULL != running->inner) {
+        running = running->next;
+    }
+    return NULL != running ? oc_allreduce_of(running) : NULL;
+}
+
+/* What may have to be settled, and results that are kept, are few: see kept.h. */
+static bool kept_may_begin(const oc_group_t *group)
+{
+    const oc_group_servers_t *servers = group->servers;
+    const oc_allreduce_t *oldest = servers->renews ? find_oldest(group) : NULL;
+
+    return NULL == oldest
+           || (servers->next_sequence - oldest->number < OC_KEPT_SPAN
+               && servers->small_begun - oldest->small_before <= OC_KEPT_BYTES);
+}
+
 /*
  * Multicast has only messages to say that it begins, and these would wait behind what a large vector puts into
  * the queue of this host.
@@ -195,15 +217,21 @@ static bool is_held(const oc_group_t *group)
 
 static bool allreduce_may_begin(const oc_group_t *group)
 {
-    return NULL == group->servers->renewal && !is_held(group) && sequence_may_begin(group);
+    return NULL == group->servers->renewal && !is_held(group) && sequence_may_begin(group)
+           && kept_may_begin(group);
+}
+
+static bool is_small(const oc_allreduce_t *allreduce)
+{
+    return allreduce->bytes <= allreduce->base.group->client->config.settings->small_size
+           && !oc_allreduce_has_owners(allreduce);
 }
 
 static const oc_allreduce_algorithm_t *choose_algorithm(const oc_allreduce_t *allreduce)
 {
     const oc_group_t *group = allreduce->base.group;
 
-    if (allreduce->bytes <= group->client->config.settings->small_size
-        && !oc_allreduce_has_owners(allreduce)) {
+    if (is_small(allreduce)) {
         return NULL != group->node ? &oc_small_node : &oc_small_flat;
     }
     return NULL != group->node ? &oc_large_node : &oc_large_flat;
@@ -223,6 +251,18 @@ static oc_status_t allreduce_start(oc_allreduce_t *allreduce)
     return algorithm->start(allreduce);
 }
 
+static void take_number(oc_allreduce_t *allreduce)
+{
+    oc_group_servers_t *servers = allreduce->base.group->servers;
+
+    allreduce->number = servers->next_sequence++;
+    allreduce->sequence = oc_wire_sequence(&servers->numbering, allreduce->number);
+    allreduce->small_before = servers->small_begun;
+    if (is_small(allreduce) && !allreduce->args.blocking) {
+        servers->small_begun += allreduce->bytes;
+    }
+}
+
 static void allreduce_begin(oc_collective_t *collective)
 {
     oc_allreduce_t *allreduce = oc_allreduce_of(collective);
@@ -230,8 +270,7 @@ static void allreduce_begin(oc_collective_t *collective)
     oc_status_t status;
 
     if (NULL == collective->inner) {
-        allreduce->number = group->servers->next_sequence++;
-        allreduce->sequence = oc_wire_sequence(&group->servers->numbering, allreduce->number);
+        take_number(allreduce);
     }
     oc_blocks_begin(allreduce);
     status = allreduce_prepare(allreduce);

@@ -90,7 +90,7 @@ typedef struct {
     uint32_t num_listed;       /* … of which there are so many */
 } oc_cut_t;
 
-/* Results that some ranks have and others lack: one that has them contributes them, the others zeros; see recovery/supply.h */
+/* Results that some ranks have and others lack: one that has them contributes them, the others zeros; see supply.h */
 typedef struct oc_supply oc_supply_t;
 
 struct oc_allreduce {
@@ -108,6 +108,7 @@ struct oc_allreduce {
     bool wide;                 /* 16-bit floats travel as floats */
     uint64_t sequence;         /* on the wire, in this epoch … */
     uint64_t number;           /* … and in its group; the engine's own have none */
+    uint64_t small_before;     /* small_begun of the group when it began */
     oc_cut_t cut;
     oc_supply_t *supply;       /* of the engine's own ones that are such; else NULL */
     void *owned;               /* of those, a vector that goes with it; or NULL */

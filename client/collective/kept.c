@@ -35,10 +35,18 @@ bool oc_kept_add(const oc_allreduce_t *allreduce, const void *result)
         return false;
     }
     kept->number = allreduce->number;
+    kept->before = allreduce->small_before;
     kept->bytes = allreduce->bytes;
     memcpy(kept->result, result, allreduce->bytes);
     DL_APPEND(*kept_list_of(allreduce), kept);
     return true;
+}
+
+/* Whether it was over on all ranks when this one began there. */
+static bool is_far_behind(const oc_kept_t *kept, const oc_allreduce_t *allreduce)
+{
+    return kept->number + OC_KEPT_SPAN <= allreduce->number
+           || kept->before + OC_KEPT_BYTES < allreduce->small_before;
 }
 
 void oc_kept_drop(const oc_allreduce_t *allreduce)
@@ -49,7 +57,7 @@ void oc_kept_drop(const oc_allreduce_t *allreduce)
     while (NULL != kept[0] && kept[0]->number < allreduce->number) {
         kept_give(group, &kept[0]);
     }
-    while (NULL != kept[1] && kept[1]->number + OC_MAX_SPAN <= allreduce->number) {
+    while (NULL != kept[1] && is_far_behind(kept[1], allreduce)) {
         kept_give(group, &kept[1]);
     }
 }

@@ -2,15 +2,24 @@
 /*
  * Results of small collectives that are over here, and may not be on another rank: if their server is lost, this rank has
  * them for the others. A result of a later collective shows that all ranks have begun that, so that all blocking ones
- * before have ended everywhere, and all that OC_MAX_SPAN does not let run beside it. Under the lock of the client.
+ * before have ended everywhere, and all that may not run beside it: in groups that keep results, what is further away than
+ * the two limits below. So these bound also what is kept. Under the lock of the client.
  */
 #ifndef OC_CLIENT_COLLECTIVE_KEPT_H
 #define OC_CLIENT_COLLECTIVE_KEPT_H
 
 #include "client/collective/allreduce.h"
 
+/*
+ * From the oldest collective that runs to one that begins: their numbers, so that those that ranks settle after a loss are
+ * no more than OC_SETTLING_MAX, and bytes of small results that are not blocking.
+ */
+#define OC_KEPT_SPAN  512u
+#define OC_KEPT_BYTES (256u << 10)
+
 struct oc_kept {
-    uint64_t number;           /* of the collective in its group */
+    uint64_t number;           /* of the collective in its group … */
+    uint64_t before;           /* … and its small_before */
     size_t bytes;
     oc_kept_t *prev, *next;
     uint8_t result[];          /* as it travels */

@@ -17,9 +17,6 @@
 #define SOON           (60 * OC_SECOND)
 #define MOST_DOUBLINGS 10
 
-/* What is under way when a server comes back is settled: no more than a part of what can be. */
-#define MOST_RUNNING 256
-
 /* One of this number has come back, and is not lost again. */
 static bool is_back(const oc_lost_t *lost, unsigned number)
 {
@@ -41,6 +38,7 @@ static void note_number(oc_client_t *client, unsigned number)
     } else if (!back && was_back) {
         comeback->lost = client->now;
         comeback->flaps = client->now - comeback->returned < SOON ? comeback->flaps + 1 : 0;
+        client->away |= (uint64_t) 1 << number;
     }
     if (back) {
         client->away &= ~((uint64_t) 1 << number);
@@ -116,18 +114,8 @@ static bool has_epochs_left(const oc_client_t *client)
 /* Whether the collectives of this process could be interrupted. Who had memory of devices may have it again, as may others. */
 static bool may_interrupt(const oc_client_t *client)
 {
-    const oc_group_t *group;
-
-    if (client->losing || 0 != client->renewals || NULL != client->setups || client->had_devices || !has_epochs_left(client)
-        || !oc_recovery_can_begin(client)) {
-        return false;
-    }
-    DL_FOREACH (client->groups, group) {
-        if (group->num_running > MOST_RUNNING) {
-            return false;
-        }
-    }
-    return true;
+    return !client->losing && 0 == client->renewals && NULL == client->setups && !client->had_devices
+           && has_epochs_left(client) && oc_recovery_can_begin(client);
 }
 
 uint64_t oc_returning_due(const oc_client_t *client)

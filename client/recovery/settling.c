@@ -167,6 +167,7 @@ static bool range_is_plausible(const oc_group_t *group, const int64_t *places)
 {
     return places[AT_FIRST] >= 0 && (uint64_t) places[AT_FIRST] <= first_open(group)
            && places[AT_END] <= -(int64_t) group->servers->next_sequence
+           && (uint64_t) (-places[AT_END] - places[AT_FIRST]) <= OC_SETTLING_MAX
            && places[AT_CHUNK] >= OC_MIN_CHUNK
            && places[AT_CHUNK] <= group->servers->renewal->readiness->chunk_bytes;
 }
@@ -184,10 +185,6 @@ static void hear_range(oc_group_t *group)
     renewal->first = (uint64_t) places[AT_FIRST];
     renewal->end = (uint64_t) -places[AT_END];
     group->servers->chunk_bytes = (size_t) places[AT_CHUNK];
-    if (count_all(renewal) > OC_SETTLING_MAX) {
-        oc_client_collapse(group->client, OC_ERR_LIMIT, "%s; more collectives of \"%s\" are under way than can be "
-                           "settled", group->client->loss_reason, group->name);
-    }
 }
 
 static bool ask_states(oc_group_t *group)

@@ -8,10 +8,14 @@
 #define OC_CLIENT_RECOVERY_SETTLING_H
 
 #include "client/collective/allreduce.h"
+#include "client/collective/kept.h"
 #include "client/recovery/renewal.h"
 
-/* Collectives from first until end are no more than these, as their numbers on the wire may not be further apart. */
-#define OC_SETTLING_MAX 1024
+/*
+ * Collectives from first until end are no more than these: the first of the one rank has begun on the other, and no rank begins
+ * one further away than OC_KEPT_SPAN.
+ */
+#define OC_SETTLING_MAX (2 * OC_KEPT_SPAN)
 
 /* What is known of a collective in question. */
 typedef enum {

@@ -191,6 +191,7 @@ typedef struct {
     uint32_t reply_handle;
     bool has_handle;               /* from the set-up on, unless it is declined */
     uint64_t next_sequence;
+    uint64_t small_begun;          /* bytes of small results that are not blocking, of all that have begun: see kept.h */
     oc_numbering_t numbering;      /* from sequences to numbers on the wire */
     uint64_t away;                 /* bits: servers of the list that are lost on some rank, see servers/presence.h */
     bool renews;                   /* it can go on without a server: set before the JOINs, the same on all ranks */
@@ -201,7 +202,7 @@ typedef struct {
     oc_link_t *links;
     unsigned num_links;
     unsigned num_peers;            /* the last ones of the links */
-    oc_resort_t *resort;          /* for the case that all servers are lost: see servers/resort.h … */
+    oc_resort_t *resort;           /* for the case that all servers are lost: see servers/resort.h … */
     unsigned num_resort;
     bool resorted;                 /* … which it is: the peers are those */
     oc_lane_t *lanes;
@@ -340,6 +341,7 @@ struct oc_client {
     atomic_bool embeds;        /* a group has used it: for those without the lock */
     uint64_t embedded_opened;  /* when */
     oc_listening_t listening;  /* for one that may be needed later */
+    uint64_t called;           /* when somebody was last looked for there */
     oc_known_t *known;         /* processes that may aggregate when no server is left */
     bool embedded_missed;      /* it could not start, and the user knows */
     oc_connection_t *connections;
@@ -388,7 +390,8 @@ struct oc_client {
     uint64_t collapsed;        /* time of the last one; 0: never */
     oc_lost_t lost;            /* servers that the job has lost, and that have come back: the epoch */
     unsigned losses, returns;  /* … of which so many were known in the last one */
-    bool losing;               /* there is a new one: see state/loss.h */
+    bool losing;               /* there is a new one: see state/loss.h … */
+    bool loss_is_one;          /* … and the reason is a loss; else that a server is back */
     oc_status_t loss_status;
     char loss_reason[OC_REASON_SIZE];
     bool suspending;           /* transfers that call back now are over for the epoch */
