@@ -45,4 +45,7 @@ void oc_pulse_answer(oc_pulse_t *pulse, uint32_t number);
  */
 bool oc_pulse_missed(oc_pulse_t *pulse, uint64_t now);
 
+/* In how many ns its owner, who has nothing else to do, has to look next; UINT64_MAX: not before an answer has come. */
+uint64_t oc_pulse_due(const oc_pulse_t *pulse, uint64_t now);
+
 #endif

@@ -28,6 +28,7 @@ static const unsigned successors[] __attribute__((unused)) = {
 static void uplink_become(oc_uplink_t *uplink, oc_uplink_state_t state)
 {
     assert(successors[uplink->state] & 1u << state);
+    uplink->since = state == uplink->state ? uplink->since : uplink->now;
     uplink->state = state;
 }
 
@@ -132,6 +133,7 @@ void oc_uplink_open(oc_uplink_t *uplink, oc_sockaddr_t *candidates, unsigned num
                     uint64_t now)
 {
     assert(OC_UPLINK_CLOSED == uplink->state && NULL == uplink->dial.candidates);
+    uplink->now = now;
     oc_dial_init(&uplink->dial, candidates, num_candidates);
     connect_next(uplink, now);
 }
@@ -139,6 +141,7 @@ void oc_uplink_open(oc_uplink_t *uplink, oc_sockaddr_t *candidates, unsigned num
 void oc_uplink_reopen(oc_uplink_t *uplink, uint64_t now)
 {
     assert(OC_UPLINK_CLOSED == uplink->state && NULL != uplink->dial.candidates);
+    uplink->now = now;
     oc_dial_again(&uplink->dial);
     connect_next(uplink, now);
 }

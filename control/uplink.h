@@ -68,6 +68,7 @@ struct oc_uplink {
     oc_stream_t stream;
     oc_pulse_t pulse;
     uint64_t now;              /* time of the last look */
+    uint64_t since;            /* when it came into its state */
     oc_status_t unsent;        /* not OK: a message could not be sent, for that reason */
     /* Why it failed last, a sentence that begins with the title; empty again when it is READY. */
     char reason[OC_UPLINK_REASON_SIZE];

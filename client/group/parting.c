@@ -110,7 +110,7 @@ static bool is_waiting_in_vain(const oc_group_t *group)
 {
     const oc_renewal_t *renewal = group->servers->renewal;
 
-    return NULL != renewal && (OC_RENEWAL_HOST == renewal->step || OC_RENEWAL_JOIN == renewal->step)
+    return NULL != renewal && renewal->step <= OC_RENEWAL_JOIN
            && renewal->quiet > (uint64_t) group->client->config.settings->connect_timeout * OC_SECOND;
 }
 

@@ -98,7 +98,7 @@ static bool helper_has_work(const oc_client_t *client)
     if (0 != client->bound) {
         return false;
     }
-    return client->renewals > 0 || client->inner > 0 || client->helper->heard
+    return client->renewals > 0 || client->inner > 0
            || (helper_moves(client)
                && (client->background > 0 || oc_exposure_is_tested(client) || serves_others(client)));
 }
@@ -143,26 +143,41 @@ static int helper_watch(const oc_client_t *client, struct pollfd *fds)
     return 1;
 }
 
+/* In how many ns a sleeper has to look: servers that hang say nothing, and others may wait for this process to see it. */
+static uint64_t watch_due(const oc_client_t *client)
+{
+    uint64_t pings, returns;
+
+    if (client->control_fd < 0 || 0 != client->bound) {
+        return UINT64_MAX;
+    }
+    pings = oc_connections_due(client, oc_clock_ns());
+    returns = oc_returning_due(client);
+    return pings < returns ? pings : returns;
+}
+
 /* One look. Returns how many descriptors to sleep on, -1: not at all, and for how long at most. */
 static int helper_turn(oc_client_t *client, struct pollfd *fds, uint64_t *timeout)
 {
     oc_helper_t *helper = client->helper;
     uint64_t now = oc_clock_ns();
     bool hasty = is_hasty(helper, now);
+    bool works = helper_has_work(client);
     int count;
 
     helper->sleep = AWAKE;
-    if (!helper_has_work(client)) {
+    if (!works && !helper->heard) {
         client->helped = false;
         if ((0 == client->background || !helper_moves(client)) && now - helper->worked > IDLE) {
             helper->sleep = UNTIL_WOKEN;
-            *timeout = oc_returning_due(client);
+            *timeout = watch_due(client);
             return helper_watch(client, fds);
         }
         *timeout = helper->patience;
         return 0;
     }
-    helper->worked = now;
+    /* who only looks sleeps again at once */
+    helper->worked = works ? now : helper->worked;
     *timeout = is_driven(client, now);
     if (0 != *timeout) {
         *timeout = hasty ? helper->patience : *timeout;
@@ -236,7 +251,7 @@ static void *helper_run(void *arg)
         }
         pthread_mutex_lock(&client->lock);
         helper->heard = sleeps && UNTIL_WOKEN == helper->sleep
-                        && ((1 == count && 0 != fds[1].revents) || 0 == oc_returning_due(client));
+                        && ((1 == count && 0 != fds[1].revents) || 0 == watch_due(client));
         client->config.counters->helper_wakes += sleeps;
     }
     pthread_mutex_unlock(&client->lock);

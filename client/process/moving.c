@@ -19,6 +19,7 @@
 #include "client/servers/connection.h"
 #include "client/servers/exposure.h"
 #include "client/servers/network.h"
+#include "client/servers/resort.h"
 #include "client/state/collapse.h"
 #include "client/state/setup_state.h"
 
@@ -90,7 +91,8 @@ static void carry_out_loss(oc_client_t *client)
         oc_recovery_begin(client);
         oc_returning_note(client);
     } else {
-        oc_client_collapse(client, client->loss_status, "%s", client->loss_reason);
+        oc_client_collapse(client, client->loss_status, "%s%s", client->loss_reason,
+                           client->loss_is_one ? "" : ", and what is under way in this process cannot change its servers");
     }
 }
 
@@ -116,6 +118,7 @@ static void look_around(oc_client_t *client)
     DL_FOREACH_SAFE (client->connections, connection, next) {
         oc_connection_progress(connection);
     }
+    oc_resort_look(client);
     oc_recovery_progress(client);
     oc_draining_look(client);
     oc_returning_look(client);

@@ -187,6 +187,7 @@ static void drop_links(oc_group_t *group)
             servers->links[left++] = *link;
             continue;
         }
+        servers->num_peers -= link->connection->of_rank;
         free(link->teams);
         if (0 == --link->connection->users) {
             oc_connection_close(link->connection, &bye);
@@ -201,13 +202,11 @@ static void drop_links(oc_group_t *group)
 /* A loss is worth a warning, of one process; that a server is back is not. */
 static void report_change(oc_client_t *client)
 {
-    bool is_loss = client->lost.count > client->losses;
-
-    client->config.counters->recoveries += is_loss;
+    client->config.counters->recoveries += client->lost.count > client->losses;
     client->config.counters->returns += client->lost.num_returned - client->returns;
     client->losses = client->lost.count;
     client->returns = client->lost.num_returned;
-    if (is_loss && 0 == client->config.process) {
+    if (client->loss_is_one && 0 == client->config.process) {
         oc_warn("%s; the job goes on without it", client->loss_reason);
     } else {
         oc_info("%s; the job goes on", client->loss_reason);
@@ -226,20 +225,35 @@ static void part_alone(oc_client_t *client)
     }
 }
 
-/* Whose connection is dead is lost for this process: the others have to know. */
-static void lose_dead(oc_client_t *client)
+/* Whose connection is dead is lost for this process: the others have to know. A rank has died. */
+static void lose_dead(const oc_group_t *group)
+{
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        const oc_link_t *link = &group->servers->links[i];
+        const oc_uplink_t *uplink = &link->connection->uplink;
+
+        if (OC_UPLINK_DEAD != uplink->state) {
+            continue;
+        }
+        if (link->connection->of_rank && OC_PARTING_NOT == group->parting) {
+            oc_client_collapse(group->client, OC_ERR_UNREACHABLE, "%s", uplink->reason);
+        } else if (!link->connection->of_rank && 0 != link->incarnation) {
+            oc_loss_of(group->client, link->incarnation, uplink->reason);
+        }
+    }
+}
+
+/* false: a rank is among them. */
+static bool lose_all_dead(oc_client_t *client)
 {
     oc_group_t *group;
 
     DL_FOREACH (client->groups, group) {
-        for (unsigned i = 0; is_live(group) && i < group->servers->num_links; i++) {
-            const oc_link_t *link = &group->servers->links[i];
-
-            if (OC_UPLINK_DEAD == link->connection->uplink.state && 0 != link->incarnation) {
-                oc_loss_of(client, link->incarnation, link->connection->uplink.reason);
-            }
+        if (is_live(group)) {
+            lose_dead(group);
         }
     }
+    return OC_OK == client->collapse;
 }
 
 void oc_recovery_begin(oc_client_t *client)
@@ -247,7 +261,9 @@ void oc_recovery_begin(oc_client_t *client)
     char error[OC_REASON_SIZE];
     oc_group_t *group;
 
-    lose_dead(client);
+    if (!lose_all_dead(client)) {
+        return;
+    }
     client->losing = false;
     report_change(client);
     part_alone(client);
@@ -276,6 +292,10 @@ bool oc_recovery_enter(oc_group_t *group)
 
     if (!can_go_on(group)) {
         oc_client_collapse(client, client->loss_status, "%s", client->loss_reason);
+        return false;
+    }
+    lose_dead(group);
+    if (OC_OK != client->collapse) {
         return false;
     }
     if (NULL != group->node) {

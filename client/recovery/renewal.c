@@ -21,6 +21,9 @@
 #include "client/state/collapse.h"
 #include "client/state/loss.h"
 
+/* The ranks of a host that hear of a loss at the same time have met long before. */
+#define HOST_PATIENCE OC_SECOND
+
 /* The engine's own collectives were of the epoch before; what the host has of them, it has taken. */
 static void drop_inner(oc_group_t *group)
 {
@@ -98,13 +101,18 @@ void oc_renewal_drop(oc_group_t *group)
     atomic_fetch_sub(&group->client->pending, 1);
 }
 
-/* A server that cannot be reached any more, or says no, or nothing, is lost as well; a rank has died. */
+/*
+ * A server that cannot be reached any more, or says no, or nothing, is lost as well; a rank has died, or has left the group
+ * if that is over here, too.
+ */
 static void lose(oc_group_t *group, const oc_link_t *link, const char *why)
 {
     char reason[OC_REASON_SIZE];
 
     snprintf(reason, sizeof(reason), "server %.200s %s", link->connection->name, why);
-    if (link->connection->of_rank || 0 == link->incarnation) {
+    if (link->connection->of_rank && OC_PARTING_NOT != group->parting) {
+        group->parting = OC_PARTING_ALONE;
+    } else if (link->connection->of_rank || 0 == link->incarnation) {
         oc_client_collapse(group->client, OC_ERR_UNREACHABLE, "%s", reason);
     } else {
         oc_loss_of(group->client, link->incarnation, reason);
@@ -124,6 +132,11 @@ static const oc_link_t *find_dead(const oc_group_t *group)
     return NULL;
 }
 
+static uint64_t timeout_of(const oc_group_t *group)
+{
+    return (uint64_t) group->client->config.settings->connect_timeout * OC_SECOND;
+}
+
 static void count_quiet(oc_group_t *group)
 {
     oc_renewal_t *renewal = group->servers->renewal;
@@ -134,26 +147,32 @@ static void count_quiet(oc_group_t *group)
 }
 
 /*
- * It has answered, and waits for other ranks, as MPI does. One that has come back has shown nothing yet: if it alone is not
- * ready, its network is not.
+ * It has answered, and waits for other ranks, as MPI does. One that has come back has shown nothing yet: if it alone of
+ * several is not ready, its network is not. A rank that offers its service begins with it when its process comes to
+ * look, so that it is waited for like the rank; but its host accepts connections at once.
  */
 static bool may_take_its_time(const oc_group_t *group, const oc_link_t *slow)
 {
+    const oc_uplink_t *uplink = &slow->connection->uplink;
+
+    if (slow->connection->of_rank) {
+        return OC_UPLINK_CONNECTING != uplink->state || uplink->now - uplink->since < timeout_of(group);
+    }
     if (!oc_membership_joined(group, slow)) {
         return false;
     }
-    return !slow->fresh || !oc_membership_others_ready(group, group->servers->renewal->readiness, slow);
+    return !slow->fresh || 1 == group->servers->num_links
+           || !oc_membership_others_ready(group, group->servers->renewal->readiness, slow);
 }
 
 /* The link that is waited for; NULL: all have done their part. */
 static const oc_link_t *renewal_wait(oc_group_t *group)
 {
     const oc_renewal_t *renewal = group->servers->renewal;
-    uint64_t timeout = (uint64_t) group->client->config.settings->connect_timeout * OC_SECOND;
     const oc_link_t *slow = oc_membership_slow(group, renewal->readiness);
 
     count_quiet(group);
-    if (NULL != slow && renewal->quiet > timeout && !may_take_its_time(group, slow)) {
+    if (NULL != slow && renewal->quiet > timeout_of(group) && !may_take_its_time(group, slow)) {
         lose(group, slow, "does not answer again");
     }
     return slow;
@@ -290,12 +309,47 @@ static void take_answer(oc_group_t *group)
     }
 }
 
+/* NULL: all servers have answered. */
+static const oc_link_t *find_silent(const oc_group_t *group)
+{
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        const oc_link_t *link = &group->servers->links[i];
+
+        if (!link->connection->of_rank && OC_UPLINK_READY != link->connection->uplink.state) {
+            return link;
+        }
+    }
+    return NULL;
+}
+
+/*
+ * The ranks of the host may know of other losses, and nobody is left who would tell them of each other's. So a server that
+ * does not answer is lost while they wait, too, and where no server is left, those that are to take their place are called
+ * before it is certain that they have to: they tell everybody.
+ */
+static void look_beside_host(oc_group_t *group)
+{
+    const oc_renewal_t *renewal = group->servers->renewal;
+    const oc_link_t *silent = find_silent(group);
+    char error[OC_REASON_SIZE / 2];
+
+    if (NULL != silent && renewal->quiet > timeout_of(group)) {
+        lose(group, silent, "does not answer again");
+    } else if (0 == group->servers->num_links && renewal->quiet > HOST_PATIENCE
+               && OC_OK != oc_resort_settle(group, error, sizeof(error))) {
+        oc_client_collapse(group->client, OC_ERR_SYSTEM, "%s; nobody can aggregate instead: %s",
+                           group->client->loss_reason, error);
+    }
+}
+
 static void leave_host(oc_group_t *group)
 {
     count_quiet(group);
     if (oc_node_restart(group)) {
         drop_inner(group);
         group->servers->renewal->step = OC_RENEWAL_RETURN;
+    } else {
+        look_beside_host(group);
     }
 }
 

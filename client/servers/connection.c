@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "client/servers/answers.h"
 #include "client/servers/exposure.h"
+#include "client/servers/own_server.h"
 #include "client/servers/presence.h"
 #include "client/state/collapse.h"
 #include "client/state/loss.h"
@@ -377,6 +378,22 @@ void oc_connections_watch(oc_client_t *client)
             (void) connection_attach(&connection->uplink);
         }
     }
+    oc_own_server_watch(client, true);
+}
+
+uint64_t oc_connections_due(const oc_client_t *client, uint64_t now)
+{
+    const oc_connection_t *connection;
+    uint64_t due = UINT64_MAX;
+
+    DL_FOREACH (client->connections, connection) {
+        if (connection->users > 0 && OC_UPLINK_READY == connection->uplink.state) {
+            uint64_t own = oc_pulse_due(&connection->uplink.pulse, now);
+
+            due = own < due ? own : due;
+        }
+    }
+    return due;
 }
 
 static const oc_uplink_owner_t owner = {.attach = connection_attach,

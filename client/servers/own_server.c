@@ -2,6 +2,9 @@
 /* When this process aggregates, and how it can be reached. */
 #include "client/servers/own_server.h"
 
+#include <poll.h>
+#include <sys/epoll.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "client/servers/interfaces.h"
@@ -54,6 +57,7 @@ oc_status_t oc_own_server_start(oc_client_t *client, char *error, size_t error_s
     config.local = local_settings(client);
     client->embedded_opened = oc_clock_ns();
     if (client->listening.fd >= 0) {
+        oc_own_server_watch(client, false);
         listening = client->listening;
         config.listening = &listening;
         client->listening.fd = -1;
@@ -76,7 +80,24 @@ oc_status_t oc_own_server_offer(oc_client_t *client, uint16_t *port, char *error
     }
     if (client->listening.fd < 0) {
         status = oc_embedded_listen(client->config.spans_hosts, &client->listening, error, error_size);
+        oc_own_server_watch(client, true);
     }
     *port = client->listening.port;
     return status;
+}
+
+void oc_own_server_watch(const oc_client_t *client, bool watch)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (client->control_fd >= 0 && client->listening.fd >= 0) {
+        (void) epoll_ctl(client->control_fd, watch ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, client->listening.fd, &event);
+    }
+}
+
+bool oc_own_server_is_called(const oc_client_t *client)
+{
+    struct pollfd event = {.fd = client->listening.fd, .events = POLLIN};
+
+    return client->listening.fd >= 0 && 1 == poll(&event, 1, 0);
 }

@@ -14,4 +14,10 @@ oc_status_t oc_own_server_start(oc_client_t *client, char *error, size_t error_s
  */
 oc_status_t oc_own_server_offer(oc_client_t *client, uint16_t *port, char *error, size_t error_size);
 
+/* Whether the client's control_fd is to tell that somebody calls at that port; there may be neither. */
+void oc_own_server_watch(const oc_client_t *client, bool watch);
+
+/* Whether somebody does. */
+bool oc_own_server_is_called(const oc_client_t *client);
+
 #endif

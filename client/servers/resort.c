@@ -7,13 +7,19 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "client/plan/division.h"
 #include "client/servers/connection.h"
 #include "client/servers/membership.h"
+#include "client/servers/network.h"
 #include "client/servers/own_server.h"
 #include "client/servers/targets.h"
 #include "client/state/peer_address.h"
 #include "client/state/record.h"
+
+/* From one look at the port to the next. */
+#define LOOK_INTERVAL (10 * OC_MILLISECOND)
 
 /* Communicators have the same processes in them: each is known once. */
 struct oc_known {
@@ -135,23 +141,38 @@ void oc_resort_free(oc_client_t *client)
 
 /* ---- when they are needed ---- */
 
+static oc_known_t *find_known(const oc_client_t *client, uint32_t process)
+{
+    oc_known_t *known;
+
+    HASH_FIND(hh, client->known, &process, sizeof(process), known);
+    return known;
+}
+
+static oc_status_t start_own(oc_client_t *client, char *error, size_t error_size)
+{
+    oc_status_t status = oc_own_server_start(client, error, error_size);
+
+    if (OC_OK == status) {
+        atomic_store(&client->embeds, true);
+    }
+    return status;
+}
+
 static oc_status_t link_one(oc_group_t *group, const oc_resort_t *one, char *error, size_t error_size)
 {
     oc_client_t *client = group->client;
     oc_link_t *link = &group->servers->links[group->servers->num_links];
     oc_connection_t *connection;
-    oc_known_t *known;
 
     if (one->rank == group->params.rank) {
-        oc_status_t status = oc_own_server_start(client, error, error_size);
+        oc_status_t status = start_own(client, error, error_size);
 
         if (OC_OK != status) {
             return status;
         }
-        atomic_store(&client->embeds, true);
     }
-    HASH_FIND(hh, client->known, &one->process, sizeof(one->process), known);
-    connection = oc_targets_connect_peer(client, &known->contact, error, error_size);
+    connection = oc_targets_connect_peer(client, &find_known(client, one->process)->contact, error, error_size);
     if (NULL == connection) {
         return OC_ERR_NO_MEMORY;
     }
@@ -195,6 +216,24 @@ static void unlink_all(oc_group_t *group)
         }
     }
     servers->resorted = false;
+}
+
+void oc_resort_look(oc_client_t *client)
+{
+    const oc_known_t *own = find_known(client, client->config.process);
+    char error[OC_REASON_SIZE];
+
+    if (NULL == own || client->now - client->called < LOOK_INTERVAL) {
+        return;
+    }
+    client->called = client->now;
+    if (!oc_own_server_is_called(client)) {
+        return;
+    }
+    if (OC_OK != oc_client_worker(client, error, sizeof(error)) || OC_OK != start_own(client, error, sizeof(error))
+        || NULL == oc_targets_connect_peer(client, &own->contact, error, sizeof(error))) {
+        oc_warn("process %u cannot aggregate for others, which have no server left: %s", client->config.process, error);
+    }
 }
 
 oc_status_t oc_resort_settle(oc_group_t *group, char *error, size_t error_size)
