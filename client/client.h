@@ -77,7 +77,7 @@ typedef struct {
 } oc_client_config_t;
 
 /* Bytes that a rank tells the others when a group is set up, by what serves the group. */
-#define OC_RECORD_SIZE 132
+#define OC_RECORD_SIZE 136
 
 /* What serves a group. */
 typedef enum {

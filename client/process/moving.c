@@ -71,15 +71,16 @@ static bool has_voted(const oc_group_t *group)
     return OC_SETUP_VOTE == group->setup->step && group->setup->vote > OC_VOTE_LEAVE;
 }
 
-/* Their ranks have not agreed yet that there is a group. */
-static void fail_setups(oc_client_t *client)
+/* Their ranks have not agreed yet that there is a group: they begin again. */
+static void upset_setups(oc_client_t *client)
 {
     oc_group_t *group;
 
     DL_FOREACH (client->groups, group) {
-        if (OC_SERVICE_AGGREGATION == group->params.service
-            && OC_GROUP_SETTING_UP == group->state && !has_voted(group)) {
-            oc_group_fail(group, OC_ERR_UNREACHABLE, client->loss_reason);
+        if (OC_SERVICE_AGGREGATION == group->params.service && OC_GROUP_SETTING_UP == group->state
+            && group->setup->step > OC_SETUP_RESOLVE && !has_voted(group)) {
+            oc_setup_upset(group, client->loss_reason);
+            group->service->release(group);
         }
     }
 }
@@ -87,7 +88,7 @@ static void fail_setups(oc_client_t *client)
 static void carry_out_loss(oc_client_t *client)
 {
     if (oc_recovery_can_begin(client)) {
-        fail_setups(client);
+        upset_setups(client);
         oc_recovery_begin(client);
         oc_returning_note(client);
     } else {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "client/servers/presence.h"
 #include "client/state/collapse.h"
 #include "client/state/loss.h"
 #include "client/state/setup_state.h"
@@ -120,6 +121,18 @@ static bool counts_on_service(const oc_group_t *group)
                && group->setup->vote > OC_VOTE_LEAVE);
 }
 
+static void refused_setup(oc_group_t *group, oc_connection_t *connection, const char *text)
+{
+    char reason[OC_MAX_TEXT + OC_NAME_SIZE];
+
+    snprintf(reason, sizeof(reason), "server %.200s refused: %.*s", connection->name, OC_MAX_TEXT, text);
+    if (connection->drains) {
+        oc_presence_do_without(group, connection, reason);
+    } else {
+        oc_setup_give_up(group, "%s", reason);
+    }
+}
+
 void oc_answers_refused(oc_connection_t *connection, const oc_notice_t *notice, const char *text)
 {
     oc_client_t *client = connection->client;
@@ -128,7 +141,7 @@ void oc_answers_refused(oc_connection_t *connection, const oc_notice_t *notice, 
 
     DL_FOREACH2 (client->setups, group, setup_next) {
         if (is_team(group, notice->group) && OC_SETUP_JOIN == group->setup->step) {
-            oc_setup_give_up(group, "server %.200s refused: %s", connection->name, text);
+            refused_setup(group, connection, text);
         }
     }
     DL_FOREACH (client->groups, group) {

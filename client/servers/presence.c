@@ -2,6 +2,13 @@
 /* Sets of servers, a bit for each. */
 #include "client/servers/presence.h"
 
+#include <stdio.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/log.h"
+#include "client/state/setup_state.h"
+
 static bool presence_has(uint64_t set, unsigned number)
 {
     return number < OC_PRESENCE_SERVERS && 0 != (set >> number & 1);
@@ -67,4 +74,38 @@ uint64_t oc_presence_weights(const oc_client_t *client)
 
     presence_weigh(client, client->away, &weights, &heaviest);
     return weights;
+}
+
+/* Ranks cannot be spared, nor leaves of a tree. */
+static bool can_spare(const oc_group_t *group, const oc_connection_t *connection)
+{
+    return group->client->config.settings->recovery && !connection->of_rank && 0 == connection->parent
+           && 0 == group->client->tree && connection->number < OC_PRESENCE_SERVERS;
+}
+
+void oc_presence_do_without(oc_group_t *group, oc_connection_t *connection, const char *reason)
+{
+    oc_client_t *client = group->client;
+
+    if (!can_spare(group, connection)) {
+        oc_setup_give_up(group, "%s", reason);
+        return;
+    }
+    oc_presence_lost(connection);
+    if (0 != strcmp(client->away_reason, reason)) {
+        snprintf(client->away_reason, sizeof(client->away_reason), "%s", reason);
+        oc_log(0 == client->config.process ? OC_LOG_WARN : OC_LOG_INFO, "%s; communicators do without it", reason);
+    }
+    oc_setup_upset(group, reason);
+}
+
+void oc_presence_note_drains(oc_client_t *client)
+{
+    oc_connection_t *connection;
+
+    DL_FOREACH (client->connections, connection) {
+        if (connection->drains && 0 == connection->parent && client->config.settings->recovery) {
+            oc_presence_lost(connection);
+        }
+    }
 }

@@ -21,4 +21,13 @@ void oc_presence_weigh(const oc_group_t *group, uint64_t *weights, uint64_t *hea
 /* What the list weighs without those that this process has lost. */
 uint64_t oc_presence_weights(const oc_client_t *client);
 
+/*
+ * The server of this connection cannot be had: the ranks of a group that is being set up begin again without it, if they can, and
+ * otherwise leave the group to others. It is looked for like one that was lost.
+ */
+void oc_presence_do_without(oc_group_t *group, oc_connection_t *connection, const char *reason);
+
+/* Those that were told to stop take no new groups. */
+void oc_presence_note_drains(oc_client_t *client);
+
 #endif

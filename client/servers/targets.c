@@ -11,6 +11,7 @@
 #include "client/servers/connection.h"
 #include "client/servers/network.h"
 #include "client/servers/presence.h"
+#include "client/servers/resort.h"
 #include "client/servers/tree.h"
 #include "client/state/record.h"
 
@@ -233,20 +234,27 @@ oc_status_t oc_targets_resolve(oc_group_t *group)
     return oc_resolver_done(client->resolver) ? OC_OK : OC_IN_PROGRESS;
 }
 
+/* There are servers, and all are lost. */
+static bool none_is_there(const oc_group_t *group)
+{
+    return group->client->servers.count > 0 && 0 == oc_presence_count(group);
+}
+
 /* All ranks see the same records, and count the same. */
 unsigned oc_targets_count_peers(const oc_group_t *group)
 {
     const oc_client_t *client = group->client;
+    bool none = none_is_there(group);
     uint64_t weights, heaviest;
     unsigned count = 0;
     oc_record_t record;
 
     for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
         (void) oc_record_of(group, rank, &record);
-        count += 0 != record.port && !record.reserve;
+        count += 0 != record.port && (!record.reserve || none);
     }
     oc_presence_weigh(group, &weights, &heaviest);
-    return 0 == client->servers.count || oc_peers_help(count, weights) ? count : 0;
+    return none || 0 == client->servers.count || oc_peers_help(count, weights) ? count : 0;
 }
 
 static bool add_link(oc_group_t *group, oc_connection_t *connection)
@@ -281,7 +289,7 @@ oc_status_t oc_targets_add_peers(oc_group_t *group, char *error, size_t error_si
     oc_peer_address_t contact;
     oc_record_t record;
 
-    if (group->servers->num_peers == count) {
+    if (group->servers->num_peers == count || group->servers->resorted) {
         return OC_OK;
     }
     if (OC_OK != make_links(group, count, error, error_size)) {
@@ -327,6 +335,9 @@ oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size
 
     /* other groups may learn more, or forget it, before these servers answer */
     group->servers->branch.parent = group->client->tree;
+    if (0 == count && none_is_there(group) && oc_resort_note(group) && oc_resort_is_there(group)) {
+        return oc_resort_settle(group, error, error_size);
+    }
     if (0 == count) {
         status = oc_targets_add_peers(group, error, error_size);
         if (OC_OK == status) {

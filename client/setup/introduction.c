@@ -129,15 +129,17 @@ static void make_server_record(oc_group_t *group)
     oc_client_t *client = group->client;
     oc_record_t record = {.host = oc_host_identity(),
                           .settings = oc_settings_digest(group),
-                          .network = client->config.network,
-                          .away = client->away};
+                          .network = client->config.network};
 
     if (OC_OK != client->servers_status) {
         oc_setup_give_up(group, "coll_optcast_servers: %s", client->servers_error);
     }
     learn_job(group);
+    oc_presence_note_drains(client);
     oc_targets_probe_away(client);
     group->setup->epoch = oc_lost_epoch(&client->lost);
+    record.epoch = OC_RECORD_EPOCH(group->setup->epoch);
+    record.away = client->away;
     if (!has_ids(client)) {
         oc_setup_give_up(group, "process %u has begun %u communicators, and has no more ids",
                          client->config.process, client->groups_made);
@@ -165,12 +167,36 @@ void oc_introduction_make(oc_group_t *group)
 }
 
 /*
+ * Without a server the ranks only serve themselves if there was one: a list of servers that were never there is a mistake, which
+ * the user has to see.
+ */
+static bool is_served(oc_group_t *group, bool none_ever, char *reason, size_t size)
+{
+    const oc_client_t *client = group->client;
+
+    if (0 == client->servers.count || oc_presence_count(group) > 0
+        || (!none_ever && oc_targets_count_peers(group) > 0)) {
+        return true;
+    }
+    group->tells = 0 == group->params.rank;
+    if (!none_ever) {
+        snprintf(reason, size, "all servers in coll_optcast_servers are lost, and no rank can aggregate instead");
+    } else if ('\0' != client->away_reason[0]) {
+        snprintf(reason, size, "no server in coll_optcast_servers can be had: %s", client->away_reason);
+    } else {
+        snprintf(reason, size, "no server in coll_optcast_servers can be had by all ranks");
+    }
+    return false;
+}
+
+/*
  * All ranks see the same records, so whoever finds a reason here finds the same as the others.
  * The rank that is to blame knows better why.
  */
 bool oc_introduction_agree(oc_group_t *group, char *reason, size_t size)
 {
     oc_record_t first, record;
+    bool none_ever = true;
 
     oc_record_decode(group->setup->records, &first);
     for (uint32_t rank = 0; rank < group->params.num_ranks; rank++) {
@@ -186,16 +212,13 @@ bool oc_introduction_agree(oc_group_t *group, char *reason, size_t size)
             snprintf(reason, size, "rank %u belongs to another MPI job than rank 0", rank);
         } else {
             group->servers->away |= record.away;
+            group->setup->differs = group->setup->differs || record.epoch != first.epoch;
+            none_ever = none_ever && 0 == record.epoch;
             continue;
         }
         group->tells = rank == group->params.rank;
         return false;
     }
     group->servers->id = group->servers->first_id = first.group;
-    if (group->client->servers.count > 0 && 0 == oc_presence_count(group)) {
-        snprintf(reason, size, "all servers in coll_optcast_servers are lost");
-        group->tells = 0 == group->params.rank;
-        return false;
-    }
-    return true;
+    return is_served(group, none_ever, reason, size);
 }

@@ -2,6 +2,7 @@
 /* Connecting to the servers of a group and joining them, and who keeps this rank waiting. */
 #include "client/setup/joining.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -10,6 +11,7 @@
 #include "client/servers/connection.h"
 #include "client/servers/membership.h"
 #include "client/servers/network.h"
+#include "client/servers/presence.h"
 #include "client/servers/resort.h"
 #include "client/servers/targets.h"
 #include "client/servers/tree.h"
@@ -35,10 +37,10 @@ static unsigned links_at(oc_group_t *group, bool joined)
     unsigned count = 0;
 
     for (unsigned i = 0; i < group->servers->num_links; i++) {
-        const oc_connection_t *connection = group->servers->links[i].connection;
+        oc_connection_t *connection = group->servers->links[i].connection;
 
         if (OC_UPLINK_DEAD == connection->uplink.state) {
-            oc_setup_give_up(group, "%s", connection->uplink.reason);
+            oc_presence_do_without(group, connection, connection->uplink.reason);
         }
         count += joined ? oc_membership_joined(group, &group->servers->links[i])
                         : OC_UPLINK_READY == connection->uplink.state;
@@ -47,7 +49,7 @@ static unsigned links_at(oc_group_t *group, bool joined)
 }
 
 /* NULL: all have done what is to be done now. */
-static const oc_connection_t *find_slow(const oc_group_t *group)
+static oc_connection_t *find_slow(const oc_group_t *group)
 {
     const oc_link_t *link = oc_membership_slow(group, OC_SETUP_JOIN == group->setup->step
                                                        ? group->setup->readiness
@@ -66,11 +68,17 @@ static const char *slow_server(const oc_group_t *group)
 /* Who comes back again and again has heard why not yet. */
 static void give_up_waiting(oc_group_t *group, int timeout)
 {
-    const oc_connection_t *connection = find_slow(group);
-    const char *reason = NULL == connection ? "" : connection->uplink.reason;
+    oc_connection_t *connection = find_slow(group);
+    const char *before = NULL == connection ? "" : connection->uplink.reason;
+    char reason[OC_REASON_SIZE];
 
-    oc_setup_give_up(group, "server %.200s did not answer within %d seconds%s%.250s",
-                     slow_server(group), timeout, '\0' == reason[0] ? "" : "; before, ", reason);
+    snprintf(reason, sizeof(reason), "server %.200s did not answer within %d seconds%s%.250s", slow_server(group), timeout,
+             '\0' == before[0] ? "" : "; before, ", before);
+    if (NULL != connection) {
+        oc_presence_do_without(group, connection, reason);
+    } else {
+        oc_setup_give_up(group, "%s", reason);
+    }
 }
 
 /* Whether connecting lacks no address. Gives up when they do not come. */
@@ -115,10 +123,11 @@ static oc_status_t complete_links(oc_group_t *group, char *reason, size_t size)
 static bool note_recovery(oc_group_t *group)
 {
     oc_group_servers_t *servers = group->servers;
-    bool noted = oc_resort_note(group);
+    bool noted = servers->resorted || oc_resort_note(group);
+    bool has_list = servers->num_links > servers->num_peers || group->client->servers.count > 0;
 
     servers->renews = group->client->config.settings->recovery && 0 == servers->branch.parent
-                      && 0 == servers->branch.leaves && servers->num_links > servers->num_peers
+                      && 0 == servers->branch.leaves && has_list
                       && (group->client->servers.count > 1 || servers->num_peers > 0 || servers->num_resort > 0);
     return noted;
 }
@@ -193,7 +202,7 @@ bool oc_joining_progress(oc_group_t *group)
 {
     /* others may have joined before, and know that it is gone, or joined what took its place */
     if (group->setup->epoch != oc_lost_epoch(&group->client->lost)) {
-        oc_setup_give_up(group, "%s", group->client->loss_reason);
+        oc_setup_upset(group, group->client->loss_reason);
     }
     return OC_SETUP_RESOLVE == group->setup->step ? wait_for_addresses(group)
                                                   : wait_for_servers(group);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/log.h"
 #include "client/group/cast_group.h"
 #include "client/group/group.h"
 #include "client/group/place.h"
@@ -18,6 +19,9 @@
 #include "client/state/collapse.h"
 #include "client/state/setup_state.h"
 #include "protocol/tag.h"
+
+/* Each takes about as long as the first; servers that come and go faster than that are none to count on. */
+#define OC_SETUP_ATTEMPTS 8
 
 _Static_assert(OC_TAG_HANDLE_BITS == OC_HANDLES_BITS, "tags have room for handles");
 
@@ -104,15 +108,10 @@ static void ask_for_hints(oc_group_t *group)
     }
 }
 
-oc_status_t oc_setup_begin(oc_group_t *group)
+static oc_status_t introduce(oc_group_t *group)
 {
-    oc_status_t status = setup_new(group);
+    oc_status_t status;
 
-    if (OC_OK != status) {
-        oc_group_break(group, status, "its set-up cannot begin");
-        return status;
-    }
-    ask_for_hints(group);
     if (OC_SERVICE_AGGREGATION == group->params.service) {
         take_handle(group);
     }
@@ -122,6 +121,18 @@ oc_status_t oc_setup_begin(oc_group_t *group)
         setup_break_off(group, "the exchange between the ranks cannot be started");
     }
     return status;
+}
+
+oc_status_t oc_setup_begin(oc_group_t *group)
+{
+    oc_status_t status = setup_new(group);
+
+    if (OC_OK != status) {
+        oc_group_break(group, status, "its set-up cannot begin");
+        return status;
+    }
+    ask_for_hints(group);
+    return introduce(group);
 }
 
 static void setup_decline(oc_group_t *group, const char *reason)
@@ -146,6 +157,9 @@ static int64_t own_vote(const oc_group_t *group)
 {
     const oc_setup_t *setup = group->setup;
 
+    if (setup->upset) {
+        return OC_VOTE_AGAIN;
+    }
     if (setup->no_gain) {
         return OC_VOTE_LEAVE;
     }
@@ -157,7 +171,7 @@ static int64_t own_vote(const oc_group_t *group)
 
 static void vote(oc_group_t *group)
 {
-    start_vote(group, OC_SETUP_VOTE, !oc_setup_has_given_up(group), own_vote(group));
+    start_vote(group, OC_SETUP_VOTE, !oc_setup_has_given_up(group) || group->setup->upset, own_vote(group));
 }
 
 /*
@@ -352,6 +366,32 @@ static void flood_done(oc_group_t *group)
     vote(group);
 }
 
+/* All that the bootstrap was told of stays where it is. */
+static void forget_attempt(oc_setup_t *setup)
+{
+    oc_readiness_end(setup->readiness);
+    *setup = (oc_setup_t) {.records = setup->records, .record = setup->record, .contacts = setup->contacts,
+                           .contact = setup->contact, .nodes = setup->nodes, .attempts = setup->attempts + 1};
+}
+
+/* All ranks have voted for it: with the servers that there are now. What is queued waits. */
+static void begin_again(oc_group_t *group)
+{
+    if (group->setup->attempts + 1 == OC_SETUP_ATTEMPTS) {
+        setup_decline(group, "servers were lost, or came back, during each attempt to set it up");
+        return;
+    }
+    oc_debug("\"%s\" is set up again: %s", group->name, group->setup->reason);
+    group->service->leave(group);
+    group->service->close(group);
+    forget_attempt(group->setup);
+    if (OC_OK == group->service->open(group)) {
+        (void) introduce(group);
+    } else {
+        setup_break_off(group, "out of memory");
+    }
+}
+
 static void vote_done(oc_group_t *group)
 {
     oc_setup_t *setup = group->setup;
@@ -359,8 +399,13 @@ static void vote_done(oc_group_t *group)
     oc_status_t broken = setup->broken;
     char reason[OC_REASON_SIZE];
 
-    if (outcome < OC_VOTE_LEAVE) {
+    if (outcome < OC_VOTE_AGAIN) {
         decline_for(group, outcome);
+        return;
+    }
+    /* those who were of another epoch know better now */
+    if (OC_VOTE_AGAIN == outcome || setup->differs) {
+        begin_again(group);
         return;
     }
     if (OC_OK == broken && NULL != group->servers) {

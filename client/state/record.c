@@ -29,7 +29,7 @@
 /* Bits of a group's id that belong to its teams. */
 #define TEAM_BITS 0xffffu
 
-_Static_assert(OC_RECORD_SIZE <= 132, "a rank gets one of these from each other one");
+_Static_assert(OC_RECORD_SIZE <= 136, "a rank gets one of these from each other one");
 _Static_assert(OC_PROTOCOL_VERSION_MAX <= UINT8_MAX, "the version has a byte");
 
 static bool record_is_zero(const uint8_t *bytes, size_t length)
@@ -115,6 +115,7 @@ void oc_record_encode(const oc_record_t *record, uint8_t bytes[OC_RECORD_SIZE])
     oc_put(&w, record->network.rate < MAX_RATE ? record->network.rate : MAX_RATE, 3);
     oc_put(&w, record->network.fabric, 1);
     oc_put(&w, record->away, 8);
+    oc_put(&w, record->epoch, 4);
     oc_put(&w, record->port, 2);
     put_addresses(&w, record);
 }
@@ -168,6 +169,7 @@ static bool record_get(oc_reader_t *r, oc_record_t *record)
     record->network.rate = (uint32_t) oc_get(r, 3);
     record->network.fabric = (uint32_t) oc_get(r, 1);
     record->away = oc_get(r, 8);
+    record->epoch = (uint32_t) oc_get(r, 4);
     record->port = (uint16_t) oc_get(r, 2);
     return known && offers && record->network.fabric < OC_NUM_FABRICS
            && (!record->reserve || 0 != record->port) && 0 == (record->group & TEAM_BITS) && get_addresses(r, record);

@@ -23,6 +23,9 @@
      | (uint64_t) ((count) & ((1u << OC_GROUP_ID_BITS) - 1)) << 16)
 #define OC_GROUP_PROCESS(id) ((uint32_t) ((id) >> 40))
 
+/* Of the number of an epoch; 0: the first one. */
+#define OC_RECORD_EPOCH(epoch) ((uint32_t) ((epoch) >> 16))
+
 typedef struct {
     bool ready;                /* this rank can take part */
     uint64_t settings;         /* digest of what must be equal on all ranks */
@@ -31,7 +34,8 @@ typedef struct {
     uint64_t host;             /* equal for processes that can use loopback */
     oc_offer_t offer;          /* to the ranks of its host */
     oc_network_t network;      /* of this process's host */
-    uint64_t away;             /* bits: servers of the list that it has lost */
+    uint64_t away;             /* bits: servers of the list that it has lost, or could not have */
+    uint32_t epoch;            /* OC_RECORD_EPOCH of the one that it knows */
     uint16_t port;             /* of the embedded server, 0 if there is none … */
     bool reserve;              /* … which only serves if all others are lost */
     unsigned num_addresses;

@@ -39,6 +39,14 @@ void oc_setup_give_up(oc_group_t *group, const char *format, ...)
     va_end(args);
 }
 
+void oc_setup_upset(oc_group_t *group, const char *reason)
+{
+    if (!oc_setup_has_given_up(group)) {
+        oc_setup_give_up(group, "%s", reason);
+        group->setup->upset = true;
+    }
+}
+
 bool oc_setup_has_given_up(const oc_group_t *group)
 {
     return '\0' != group->setup->reason[0];

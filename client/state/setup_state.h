@@ -28,11 +28,13 @@ typedef enum {
 /*
  * The vote is a minimum: a rank that can go on votes yes, and with servers for the largest chunk
  * that these take; one that could, but found that nothing is gained, as all do, votes to leave it;
- * one that cannot votes its own number.
+ * one for which servers were lost, or came back, meanwhile votes to begin again; one that cannot votes its
+ * own number.
  */
 #define OC_VOTE_YES          INT64_MAX
 #define OC_VOTE_CHUNK(bytes) (INT64_MAX - 1 - OC_MAX_CHUNK + (int64_t) (bytes))
 #define OC_VOTE_LEAVE        (INT64_MAX - 2 - OC_MAX_CHUNK)
+#define OC_VOTE_AGAIN        (INT64_MAX - 3 - OC_MAX_CHUNK)
 
 /*
  * With multicast yes is not enough if there is a flood test: a rank has to see that there is none.
@@ -65,6 +67,9 @@ struct oc_setup {
     oc_cast_slot_t *own_address; /* multicast: kept for the group until it has it; or NULL */
     oc_flood_verdict_t flood;  /* multicast: what this rank has seen of its test … */
     bool flood_tested;         /* … if there was one */
+    bool differs;              /* the records are of several epochs */
+    bool upset;                /* the servers are others than in the records: all begin again … */
+    unsigned attempts;         /* … after so many */
     bool no_gain;              /* from servers that turned out to be a tree */
     int64_t vote, outcome;
     oc_readiness_t *readiness; /* from the JOINs on */
@@ -83,5 +88,8 @@ void oc_setup_drop(oc_group_t *group);
 void oc_setup_give_up(oc_group_t *group, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool oc_setup_has_given_up(const oc_group_t *group);
+
+/* The same, but only for this attempt, because the job's servers have changed. The reason is what has happened to them. */
+void oc_setup_upset(oc_group_t *group, const char *reason);
 
 #endif

@@ -324,7 +324,8 @@ struct oc_client {
     pthread_mutex_t lock;
     oc_client_config_t config;
     oc_server_list_t servers;  /* external ones */
-    uint64_t away;             /* bits: those that this process has lost, and that have not come back */
+    uint64_t away;             /* bits: those that this process has lost, or could not have, and that have not come back … */
+    char away_reason[OC_REASON_SIZE]; /* … the last one that it could not have, and why */
     uint64_t tree;             /* identity of their parent, once a group has voted for it; or 0 */
     bool on_hosts;             /* embedded: an aggregator on each host … */
     unsigned num_embedded;     /* … or so many of them; neither: external servers */

@@ -194,9 +194,9 @@ bool server_said(test_server_t *server, const char *text, int timeout_ms)
 
 /* ---- what the ranks agree by ---- */
 
-void board_give(board_t *board, uint32_t rank, int step, const oc_exchange_t *exchange)
+void board_give(board_t *board, uint32_t rank, int step, bool is_record, const oc_exchange_t *exchange)
 {
-    if (0 == step) {
+    if (is_record) {
         memcpy(board->records[rank], exchange->record, exchange->size);
         memcpy(board->contacts[rank], exchange->contact, exchange->contact_size);
     } else {
@@ -213,11 +213,11 @@ void board_take_contacts(const board_t *board, const oc_exchange_t *exchange)
     }
 }
 
-void board_take(const board_t *board, uint32_t num_ranks, int step, const oc_exchange_t *exchange)
+void board_take(const board_t *board, uint32_t num_ranks, int step, bool is_record, const oc_exchange_t *exchange)
 {
     *exchange->outcome = INT64_MAX;
     for (uint32_t i = 0; i < num_ranks; i++) {
-        if (0 == step) {
+        if (is_record) {
             memcpy((uint8_t *) exchange->records + i * exchange->size, board->records[i],
                    exchange->size);
         } else if (board->votes[step][i] < *exchange->outcome) {
@@ -249,8 +249,9 @@ static oc_status_t meeting_start(void *context, oc_exchange_step_t step)
         board_take_contacts(meeting->board, &meeting->exchange);
         return OC_OK;
     }
-    meeting->step = OC_EXCHANGE_RECORDS == step ? 0 : meeting->step + 1;
-    board_give(meeting->board, meeting->rank->rank, meeting->step, &meeting->exchange);
+    meeting->step++;
+    meeting->is_record = OC_EXCHANGE_RECORDS == step;
+    board_give(meeting->board, meeting->rank->rank, meeting->step, meeting->is_record, &meeting->exchange);
     return OC_OK;
 }
 
@@ -266,7 +267,7 @@ static oc_status_t meeting_test(void *context)
             return OC_IN_PROGRESS;
         }
     }
-    board_take(meeting->board, meeting->rank->num_ranks, meeting->step, &meeting->exchange);
+    board_take(meeting->board, meeting->rank->num_ranks, meeting->step, meeting->is_record, &meeting->exchange);
     return OC_OK;
 }
 

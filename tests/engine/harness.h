@@ -53,7 +53,7 @@ bool server_said(test_server_t *server, const char *text, int timeout_ms);
 /* Zeros, which this process and those that it forks share until they end; exits on failure. */
 void *shared_memory(size_t size);
 
-#define MAX_STEPS 4
+#define MAX_STEPS 32
 
 /* Where the ranks of one group meet. */
 typedef struct {
@@ -65,15 +65,15 @@ typedef struct {
 } board_t;
 
 /*
- * Puts there what the rank gives in that step of its exchange: 0 for its record, then one number
- * for each vote.
+ * Puts there what the rank gives in that step of its exchange, in the order in which they are started: its record, or one
+ * number for a vote.
  */
-void board_give(board_t *board, uint32_t rank, int step, const oc_exchange_t *exchange);
+void board_give(board_t *board, uint32_t rank, int step, bool is_record, const oc_exchange_t *exchange);
 
 /* What all have given, into the exchange. */
 /* Those of the neighbours, who have given them with their records. */
 void board_take_contacts(const board_t *board, const oc_exchange_t *exchange);
-void board_take(const board_t *board, uint32_t num_ranks, int step, const oc_exchange_t *exchange);
+void board_take(const board_t *board, uint32_t num_ranks, int step, bool is_record, const oc_exchange_t *exchange);
 
 typedef struct {
     atomic_uint arrived, generation;   /* barrier */
@@ -88,6 +88,7 @@ typedef struct {
     struct rank *rank;
     board_t *board;
     int step;
+    bool is_record;
 } meeting_t;
 
 typedef struct rank {

@@ -31,8 +31,9 @@ static oc_status_t party_start(void *context, oc_exchange_step_t step)
         board_take_contacts(party->board, &party->exchange);
         return OC_OK;
     }
-    party->step = OC_EXCHANGE_RECORDS == step ? 0 : party->step + 1;
-    board_give(party->board, party->rank, party->step, &party->exchange);
+    party->step++;
+    party->is_record = OC_EXCHANGE_RECORDS == step;
+    board_give(party->board, party->rank, party->step, party->is_record, &party->exchange);
     return OC_OK;
 }
 
@@ -63,7 +64,7 @@ static oc_status_t party_test(void *context)
     if (!complete) {
         return possible ? OC_IN_PROGRESS : OC_ERR_SYSTEM;
     }
-    board_take(party->board, party->num_ranks, party->step, &party->exchange);
+    board_take(party->board, party->num_ranks, party->step, party->is_record, &party->exchange);
     return OC_OK;
 }
 

@@ -20,6 +20,7 @@ typedef struct {
     unsigned begun, ended;     /* calls */
     oc_exchange_t exchange;    /* private from here on */
     int step;
+    bool is_record;
 } party_t;
 
 extern const oc_bootstrap_t party_bootstrap;

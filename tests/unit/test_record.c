@@ -20,8 +20,8 @@
 #define BELL      76
 #define RATE      84
 #define FABRIC    87
-#define PORT      96
-#define ADDRESSES 98
+#define PORT      100
+#define ADDRESSES 102
 
 static fence_t fence;
 
@@ -53,7 +53,7 @@ static oc_record_t legal(void)
                           .group = OC_GROUP_ID(0xa1b2c3, 0x102030), .job = 0x1112131415161718u,
                           .host = 0x2122232425262728u,
                           .offer = {OC_SHARES_MEMORY, .node = 0x3132333435363738u},
-                          .network = {0x0186a0, OC_FABRIC_RDMA}, .away = 0x4142434445464748u, .port = 0xc0de, .num_addresses = 2};
+                          .network = {0x0186a0, OC_FABRIC_RDMA}, .away = 0x4142434445464748u, .epoch = 0x51525354u, .port = 0xc0de, .num_addresses = 2};
 
     memset(record.offer.segment, 'S', sizeof(record.offer.segment));
     memset(record.offer.bell, 'B', sizeof(record.offer.bell));
@@ -83,6 +83,7 @@ static void assert_equal(const oc_record_t *is, const oc_record_t *should)
     assert_int_equal(is->network.rate, should->network.rate);
     assert_int_equal(is->network.fabric, should->network.fabric);
     assert_int_equal(is->away, should->away);
+    assert_int_equal(is->epoch, should->epoch);
     assert_int_equal(is->port, should->port);
     assert_int_equal(is->num_addresses, should->num_addresses);
     assert_memory_equal(is->addresses, should->addresses, sizeof(is->addresses));
@@ -91,10 +92,10 @@ static void assert_equal(const oc_record_t *is, const oc_record_t *should)
 static void test_layout(void **state)
 {
     static const uint8_t expected[OC_RECORD_SIZE] =
-        "OR\x09\x03\x08\x07\x06\x05\x04\x03\x02\x01\0\0\x30\x20\x10\xc3\xb2\xa1"
+        "OR\x0a\x03\x08\x07\x06\x05\x04\x03\x02\x01\0\0\x30\x20\x10\xc3\xb2\xa1"
         "\x18\x17\x16\x15\x14\x13\x12\x11\x28\x27\x26\x25\x24\x23\x22\x21"
         "\x38\x37\x36\x35\x34\x33\x32\x31SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSBBBBBBBB"
-        "\xa0\x86\x01\x02\x48\x47\x46\x45\x44\x43\x42\x41\xde\xc0\4\x0a\1\2\3\6\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\4";
+        "\xa0\x86\x01\x02\x48\x47\x46\x45\x44\x43\x42\x41\x54\x53\x52\x51\xde\xc0\4\x0a\1\2\3\6\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\4";
     oc_record_t record = legal(), back;
     uint8_t bytes[OC_RECORD_SIZE];
 
