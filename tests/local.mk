@@ -26,3 +26,4 @@ include tests/faults/local.mk
 include tests/unit/local.mk
 include tests/engine/local.mk
 include tests/multicast/local.mk
+include tests/simulation/local.mk

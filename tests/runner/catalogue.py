@@ -20,7 +20,7 @@ import subprocess
 
 TIERS = ("quick", "default", "all")
 # Folders of tests, and what a test in them is.
-PROGRAMS = ("unit", "engine", "multicast")  # test_NAME.c, which make check builds
+PROGRAMS = ("unit", "engine", "multicast", "simulation")  # test_NAME.c, which make check builds
 SCRIPTS = ("tools", "model", "mpi", "apps", "cluster", "rdma", "neon")  # NAME.sh, or a .c with a Test line
 FUZZERS = ("fuzz",)  # fuzz_NAME.c
 # Suites that run tests of these folders in builds of their own, or with another MPI library.
