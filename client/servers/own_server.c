@@ -99,5 +99,8 @@ bool oc_own_server_is_called(const oc_client_t *client)
 {
     struct pollfd event = {.fd = client->listening.fd, .events = POLLIN};
 
+    if (NULL != client->embedded) {
+        return oc_embedded_is_used(client->embedded);
+    }
     return client->listening.fd >= 0 && 1 == poll(&event, 1, 0);
 }

@@ -17,7 +17,7 @@ oc_status_t oc_own_server_offer(oc_client_t *client, uint16_t *port, char *error
 /* Whether the client's control_fd is to tell that somebody calls at that port; there may be neither. */
 void oc_own_server_watch(const oc_client_t *client, bool watch);
 
-/* Whether somebody does. */
+/* Whether somebody does, or uses the server that runs already. */
 bool oc_own_server_is_called(const oc_client_t *client);
 
 #endif

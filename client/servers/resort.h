@@ -25,8 +25,8 @@ bool oc_resort_is_there(const oc_group_t *group);
 oc_status_t oc_resort_settle(oc_group_t *group, char *error, size_t error_size);
 
 /*
- * Starts the server of this process if somebody calls at its port, and connects to it: who calls knows of losses that this
- * process may not hear of otherwise, as no server is left to those two.
+ * Starts the server of this process if somebody calls at its port, and connects to it, if this process has not: who calls knows of
+ * losses that this process may not hear of otherwise, as no server is left to those two.
  */
 void oc_resort_look(oc_client_t *client);
 

@@ -26,7 +26,7 @@ struct oc_embedded {
     oc_job_server_t *job;
     oc_watch_t stop_watch;
     bool stop;
-    atomic_bool failed;
+    atomic_bool failed, used;
     uint16_t port;
     unsigned open_sockets;
     pthread_t thread;
@@ -77,6 +77,7 @@ static void *embedded_run(void *arg)
         (void) oc_loop_once(&server->loop, embedded_timeout_of(server));
         oc_gate_tick(server->gate);
         oc_job_tick(server->job);
+        atomic_store_explicit(&server->used, oc_job_sessions(server->job) > 0, memory_order_relaxed);
         if (oc_job_failed(server->job)) {
             atomic_store(&server->failed, true);
         }
@@ -239,4 +240,9 @@ unsigned oc_embedded_open_sockets(const oc_embedded_t *server)
 bool oc_embedded_failed(const oc_embedded_t *server)
 {
     return atomic_load(&server->failed);
+}
+
+bool oc_embedded_is_used(const oc_embedded_t *server)
+{
+    return atomic_load_explicit(&server->used, memory_order_relaxed);
 }

@@ -48,6 +48,9 @@ void oc_embedded_close(oc_embedded_t *server);
 /* TCP port of the control side. */
 uint16_t oc_embedded_port(const oc_embedded_t *server);
 
+/* Whether a process is connected to it. Any thread. */
+bool oc_embedded_is_used(const oc_embedded_t *server);
+
 /* Returns the number of sockets to which hosts outside the job can connect, too. */
 unsigned oc_embedded_open_sockets(const oc_embedded_t *server);
 
