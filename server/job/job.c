@@ -227,7 +227,8 @@ void oc_job_close(oc_job_server_t *job)
     if (NULL == job) {
         return;
     }
-    if (NULL != job->sessions && !job->failed) {
+    /* one in a rank goes with it: who still counts on it has lost a rank */
+    if (NULL != job->sessions && !job->failed && 0 != job->config.identity) {
         oc_losses_end(job, "the server was stopped");
     }
     while (NULL != job->sessions) {
