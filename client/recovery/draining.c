@@ -6,6 +6,8 @@
 #include <utlist.h>
 
 #include "client/recovery/recovery.h"
+#include "client/servers/connection.h"
+#include "client/servers/presence.h"
 #include "client/state/loss.h"
 
 static void leave_draining(oc_connection_t *connection)
@@ -40,10 +42,27 @@ static bool may_judge(const oc_client_t *client, const oc_connection_t *connecti
     return false;
 }
 
+/* Also a process that it does not serve keeps it waiting. */
+static void leave_unused(oc_client_t *client)
+{
+    static const oc_control_t bye = {.type = OC_CONTROL_BYE};
+    oc_connection_t *connection, *next;
+
+    DL_FOREACH_SAFE (client->connections, connection, next) {
+        if (connection->drains && OC_UPLINK_READY == connection->uplink.state && 0 == connection->users) {
+            oc_presence_lost(connection);
+            oc_connection_close(connection, &bye);
+        }
+    }
+}
+
 void oc_draining_look(oc_client_t *client)
 {
     oc_connection_t *connection;
 
+    if (client->config.settings->recovery) {
+        leave_unused(client);
+    }
     DL_FOREACH (client->connections, connection) {
         if (connection->drains && OC_UPLINK_READY == connection->uplink.state && connection->users > 0
             && !client->losing && 0 == client->renewals && NULL == client->setups
