@@ -65,9 +65,12 @@ static bool is_too_early(const oc_client_t *client, unsigned number)
 /* It lacks servers, and this rank is the one to look. */
 static bool looks_for_servers(const oc_group_t *group)
 {
+    unsigned count = group->client->servers.count;
+
+    count = count < OC_PRESENCE_SERVERS ? count : OC_PRESENCE_SERVERS;
     return OC_SERVICE_AGGREGATION == group->params.service && OC_GROUP_LIVE == group->state
            && 0 == group->params.rank && OC_PARTING_NOT == group->parting && oc_group_is_renewable(group)
-           && group->servers->num_links - group->servers->num_peers < group->client->servers.count;
+           && group->servers->num_links - group->servers->num_peers < count;
 }
 
 /* One of this number that has welcomed this process; NULL: none has. */

@@ -210,32 +210,39 @@ static bool ask_states(oc_group_t *group)
     return true;
 }
 
-/* All that are to go on keep account of their chunks, and servers have room for these. */
-static bool can_settle(oc_group_t *group)
+/* All that are to go on keep account of their chunks, and servers have room for these. NULL, or why not. */
+static const char *find_obstacle(const oc_group_t *group)
 {
     const oc_renewal_t *renewal = group->servers->renewal;
 
     for (uint64_t number = renewal->first; number < renewal->end; number++) {
         const oc_allreduce_t *allreduce = oc_settling_find(group, number);
 
-        if (NULL != allreduce && !oc_settling_is_small(allreduce)
-            && OC_FATE_OPEN == oc_settling_fate(renewal, number)
-            && (NULL == allreduce->cut.have
-                || allreduce->cut.chunk_bytes > group->servers->chunk_bytes)) {
-            return false;
+        if (NULL == allreduce || oc_settling_is_small(allreduce)
+            || OC_FATE_OPEN != oc_settling_fate(renewal, number)) {
+            continue;
+        }
+        if (NULL == allreduce->cut.have) {
+            return "what is under way cannot be done again";
+        }
+        if (allreduce->cut.chunk_bytes > group->servers->chunk_bytes) {
+            return "the aggregators that are left have no memory for chunks as large as those under way: lower "
+                   "coll_optcast_chunk_size, or raise --memory-limit of the servers";
         }
     }
-    return true;
+    return NULL;
 }
 
 static void hear_states(oc_group_t *group)
 {
     oc_renewal_t *renewal = group->servers->renewal;
+    const char *obstacle;
 
     renewal->states = renewal->vector;
     renewal->vector = NULL;
-    if (!can_settle(group)) {
-        oc_client_collapse(group->client, group->client->loss_status, "%s", group->client->loss_reason);
+    obstacle = find_obstacle(group);
+    if (NULL != obstacle) {
+        oc_client_collapse(group->client, group->client->loss_status, "%s; %s", group->client->loss_reason, obstacle);
     }
 }
 

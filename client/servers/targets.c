@@ -8,12 +8,16 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/clock.h"
 #include "client/servers/connection.h"
 #include "client/servers/network.h"
 #include "client/servers/presence.h"
 #include "client/servers/resort.h"
 #include "client/servers/tree.h"
 #include "client/state/record.h"
+
+/* So long after names were looked up, they are looked up again for servers that are away. */
+#define NAMES_STAY (30 * OC_SECOND)
 
 static unsigned num_embedded(const oc_group_t *group)
 {
@@ -155,6 +159,29 @@ static oc_connection_t *connect_external(oc_client_t *client, unsigned number, c
     return open_connection(client, name, number, candidates, count, error, error_size);
 }
 
+/* The names of all servers, in a thread. */
+static oc_status_t look_up(oc_client_t *client)
+{
+    if (NULL == client->resolver) {
+        client->resolver = oc_resolver_begin(&client->servers);
+        client->resolved = client->now;
+    }
+    if (NULL == client->resolver) {
+        return OC_ERR_SYSTEM;
+    }
+    return oc_resolver_done(client->resolver) ? OC_OK : OC_IN_PROGRESS;
+}
+
+/* A server that is started anew may have another address. */
+static void forget_old_names(oc_client_t *client)
+{
+    if (NULL != client->resolver && oc_resolver_done(client->resolver)
+        && client->now - client->resolved > NAMES_STAY) {
+        oc_resolver_end(client->resolver);
+        client->resolver = NULL;
+    }
+}
+
 /* Tries that have come to nothing. */
 static void end_probes(oc_client_t *client)
 {
@@ -177,15 +204,14 @@ oc_status_t oc_targets_find(oc_client_t *client, unsigned number, oc_connection_
     if (NULL != *connection) {
         return OC_OK;
     }
-    if (NULL == client->resolver) {
-        client->resolver = oc_resolver_begin(&client->servers);
-    }
-    if (NULL == client->resolver) {
+    switch (look_up(client)) {
+    case OC_OK:
+        break;
+    case OC_IN_PROGRESS:
+        return OC_IN_PROGRESS;
+    default:
         snprintf(error, error_size, "no thread can be started to resolve the names of the servers");
         return OC_ERR_SYSTEM;
-    }
-    if (!oc_resolver_done(client->resolver)) {
-        return OC_IN_PROGRESS;
     }
     *connection = connect_external(client, number, error, error_size);
     return NULL != *connection ? OC_OK : OC_ERR_UNREACHABLE;
@@ -198,6 +224,7 @@ void oc_targets_probe(oc_client_t *client, unsigned number)
 
     if (OC_OK == oc_client_worker(client, error, sizeof(error))) {
         end_probes(client);
+        forget_old_names(client);
         (void) oc_targets_find(client, number, &connection, error, sizeof(error));
     }
 }
@@ -225,13 +252,7 @@ oc_status_t oc_targets_resolve(oc_group_t *group)
     if (connected) {
         return OC_OK;
     }
-    if (NULL == client->resolver) {
-        client->resolver = oc_resolver_begin(&client->servers);
-        if (NULL == client->resolver) {
-            return OC_ERR_SYSTEM;
-        }
-    }
-    return oc_resolver_done(client->resolver) ? OC_OK : OC_IN_PROGRESS;
+    return look_up(client);
 }
 
 /* There are servers, and all are lost. */

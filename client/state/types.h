@@ -364,7 +364,8 @@ struct oc_client {
     uint32_t exposes;          /* as process 0 of the job, it may have to test that with so many hosts … */
     oc_exposure_t *exposure;   /* … by this test, or one to come; NULL: neither … */
     oc_exposed_name_t *exposed;/* … of servers but these, which it has asked */
-    oc_resolver_t *resolver;   /* addresses of the servers, once somebody needed them */
+    oc_resolver_t *resolver;   /* addresses of the servers, once somebody needed them … */
+    uint64_t resolved;         /* … and when that was */
     atomic_uint pending;       /* collectives not called back and set-ups under way */
     oc_multicast_t *multicast; /* from the first multicast group on */
     unsigned cast_setups;      /* of multicast groups */
