@@ -73,6 +73,7 @@ libocclient_la_SOURCES = \
 	client/setup/setup.h client/setup/setup.c \
 	client/state/codes.h client/state/codes.c \
 	client/state/collapse.h client/state/collapse.c \
+	client/state/comeback.h client/state/comeback.c \
 	client/state/peer_address.h client/state/peer_address.c \
 	client/state/loss.h client/state/loss.c \
 	client/state/readiness.h client/state/readiness.c \

@@ -8,14 +8,8 @@
 #include "client/recovery/recovery.h"
 #include "client/recovery/relink.h"
 #include "client/servers/targets.h"
+#include "client/state/comeback.h"
 #include "client/state/loss.h"
-
-/* From one look to the next. */
-#define LOOK_INTERVAL OC_SECOND
-
-/* One that goes so soon after it has come is waited for twice as long the next time, up to 17 minutes. */
-#define SOON           (60 * OC_SECOND)
-#define MOST_DOUBLINGS 10
 
 /* One of this number has come back, and is not lost again. */
 static bool is_back(const oc_lost_t *lost, unsigned number)
@@ -30,16 +24,12 @@ static bool is_back(const oc_lost_t *lost, unsigned number)
 
 static void note_number(oc_client_t *client, unsigned number)
 {
-    oc_comeback_t *comeback = &client->comebacks[number];
-    bool was_back = comeback->returned > comeback->lost, back = is_back(&client->lost, number);
+    bool back = is_back(&client->lost, number);
 
-    if (back && !was_back) {
-        comeback->returned = client->now;
-    } else if (!back && was_back) {
-        comeback->lost = client->now;
-        comeback->flaps = client->now - comeback->returned < SOON ? comeback->flaps + 1 : 0;
+    if (!back && client->comebacks[number].back) {
         client->away |= (uint64_t) 1 << number;
     }
+    oc_comeback_note(&client->comebacks[number], back, client->now);
     if (back) {
         client->away &= ~((uint64_t) 1 << number);
     }
@@ -47,19 +37,10 @@ static void note_number(oc_client_t *client, unsigned number)
 
 void oc_returning_note(oc_client_t *client)
 {
-    client->returning = client->now + LOOK_INTERVAL;
+    client->returning = client->now + OC_COMEBACK_INTERVAL;
     for (unsigned number = 0; number < client->servers.count && number < OC_PRESENCE_SERVERS; number++) {
         note_number(client, number);
     }
-}
-
-/* A server is not due yet, or none of the numbers of which account is kept. */
-static bool is_too_early(const oc_client_t *client, unsigned number)
-{
-    const oc_comeback_t *comeback = &client->comebacks[number];
-    unsigned doublings = comeback->flaps < MOST_DOUBLINGS ? comeback->flaps : MOST_DOUBLINGS;
-
-    return client->now < comeback->lost + (LOOK_INTERVAL << doublings);
 }
 
 /* It lacks servers, and this rank is the one to look. */
@@ -95,7 +76,7 @@ static void look_for(oc_group_t *group)
     for (unsigned number = 0; number < client->servers.count && number < OC_PRESENCE_SERVERS; number++) {
         oc_connection_t *connection;
 
-        if (oc_relink_has(group, number) || is_too_early(client, number)) {
+        if (oc_relink_has(group, number) || !oc_comeback_is_due(&client->comebacks[number], client->now)) {
             continue;
         }
         connection = find_welcomed(client, number);
@@ -144,7 +125,7 @@ void oc_returning_look(oc_client_t *client)
     if (client->now < client->returning) {
         return;
     }
-    client->returning = client->now + LOOK_INTERVAL;
+    client->returning = client->now + OC_COMEBACK_INTERVAL;
     if (!may_interrupt(client)) {
         return;
     }

@@ -30,6 +30,7 @@
 #include "client/plan/division.h"
 #include "client/plan/model.h"
 #include "client/plan/owner_shares.h"
+#include "client/state/comeback.h"
 #include "control/uplink.h"
 #include "net/address.h"
 #include "net/admission.h"
@@ -313,12 +314,6 @@ struct oc_collective {
 
 /* Of how many servers of the list account is kept. */
 #define OC_PRESENCE_SERVERS 64
-
-/* When a server of the list came and went, and how often it went soon. */
-typedef struct {
-    uint64_t returned, lost;
-    unsigned flaps;
-} oc_comeback_t;
 
 struct oc_client {
     pthread_mutex_t lock;
