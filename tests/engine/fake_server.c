@@ -163,7 +163,8 @@ static void on_join(fake_server_state_t *state, client_t *client, const oc_join_
         state->has_first = true;
         state->first_group = join->group;
     }
-    if (FAKE_LATE_REFUSAL == state->behaviour && state->first_group != join->group) {
+    if (FAKE_IDLE == state->behaviour
+        || (FAKE_LATE_REFUSAL == state->behaviour && state->first_group != join->group)) {
         return;
     }
     (void) oc_stream_send(&client->stream, &answer);
@@ -275,13 +276,20 @@ static void let_in_late(const fake_server_state_t *state)
 
 void fake_server_start(fake_server_t *server, fake_t behaviour)
 {
+    fake_server_start_at(server, 0, behaviour);
+}
+
+void fake_server_start_at(fake_server_t *server, uint16_t port, fake_t behaviour)
+{
     static fake_server_state_t state;
-    struct sockaddr_in address = {.sin_family = AF_INET,
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof(address);
+    int on = 1;
 
     state.behaviour = behaviour;
     state.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    (void) setsockopt(state.listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (0 != bind(state.listener, (struct sockaddr *) &address, length)
         || 0 != getsockname(state.listener, (struct sockaddr *) &address, &length)
         || 0 != listen(state.listener, MAX_CLIENTS)) {

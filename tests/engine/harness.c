@@ -2,6 +2,7 @@
 /* Processes, shared memory, and scalar reference results of the engine's tests. */
 #include "tests/engine/harness.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,6 +160,43 @@ int server_stop(test_server_t *server)
     server->pid = -1;
     close(server->output);
     return status;
+}
+
+void server_kill(test_server_t *server)
+{
+    int status;
+
+    if (server->pid <= 0) {
+        return;
+    }
+    (void) kill(server->pid, SIGKILL);
+    (void) waitpid(server->pid, &status, 0);
+    server->pid = -1;
+    close(server->output);
+}
+
+/* Below those that the system chooses. */
+#define FIRST_PORT 10000
+#define NUM_PORTS  20000
+
+uint16_t free_port(void)
+{
+    static unsigned next;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+    for (unsigned tries = 0; tries < NUM_PORTS; tries++) {
+        unsigned port = FIRST_PORT + ((unsigned) getpid() * 8 + next++) % NUM_PORTS;
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        bool is_free;
+
+        address.sin_port = htons((uint16_t) port);
+        is_free = fd >= 0 && 0 == bind(fd, (struct sockaddr *) &address, sizeof(address));
+        close(fd);
+        if (is_free) {
+            return (uint16_t) port;
+        }
+    }
+    give_up("no port is free");
 }
 
 pid_t server_data_process(const test_server_t *server)

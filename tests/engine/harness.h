@@ -39,6 +39,12 @@ void server_start_at(test_server_t *server, const char *listen, const char *cons
 /* SIGTERM, or SIGKILL if that is not enough. Its wait status, or -1 if it had to be killed. */
 int server_stop(test_server_t *server);
 
+/* SIGKILL. Does nothing if there is none any more. */
+void server_kill(test_server_t *server);
+
+/* A port that nobody uses, and that nobody gets who does not name it; exits on failure. */
+uint16_t free_port(void);
+
 /* The process that serves the only job, or -1 when none comes within five seconds. */
 pid_t server_data_process(const test_server_t *server);
 

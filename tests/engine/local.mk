@@ -9,6 +9,8 @@ engine_hand = tests/engine/hand.h tests/engine/hand.c
 engine_stranger = tests/engine/stranger.h tests/engine/stranger.c
 engine_grove = tests/engine/grove.h tests/engine/grove.c
 engine_member = tests/engine/member.h tests/engine/member.c
+engine_visitor = tests/engine/visitor.h tests/engine/visitor.c \
+	tests/engine/traffic.h tests/engine/traffic.c tests/random.h
 engine_casting = tests/engine/casting.h tests/engine/casting.c
 engine_owners = tests/engine/owners.h tests/engine/owners.c
 engine_reductions = tests/engine/reductions.h tests/engine/reductions.c \
@@ -131,6 +133,19 @@ check_PROGRAMS += tests/engine/test_engine_recovery
 tests_engine_test_engine_recovery_SOURCES = tests/engine/test_engine_recovery.c $(engine_harness)
 tests_engine_test_engine_recovery_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_recovery_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
+check_PROGRAMS += tests/engine/test_engine_reach
+tests_engine_test_engine_reach_SOURCES = tests/engine/test_engine_reach.c \
+	tests/engine/doorman.h tests/engine/doorman.c tests/engine/fake_server.h tests/engine/fake_server.c \
+	$(engine_harness) $(engine_member) $(engine_visitor)
+tests_engine_test_engine_reach_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_reach_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
+check_PROGRAMS += tests/engine/test_engine_returns
+tests_engine_test_engine_returns_SOURCES = tests/engine/test_engine_returns.c $(engine_harness) $(engine_visitor)
+tests_engine_test_engine_returns_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_returns_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=oc_membership_most
+tests_engine_test_engine_returns_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
 check_PROGRAMS += tests/engine/test_engine_limits
 tests_engine_test_engine_limits_SOURCES = tests/engine/test_engine_limits.c $(engine_harness)
