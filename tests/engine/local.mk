@@ -147,6 +147,12 @@ tests_engine_test_engine_returns_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_returns_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=oc_membership_most
 tests_engine_test_engine_returns_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_comebacks
+tests_engine_test_engine_comebacks_SOURCES = tests/engine/test_engine_comebacks.c \
+	$(engine_harness) $(engine_visitor)
+tests_engine_test_engine_comebacks_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_comebacks_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_limits
 tests_engine_test_engine_limits_SOURCES = tests/engine/test_engine_limits.c $(engine_harness)
 tests_engine_test_engine_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
