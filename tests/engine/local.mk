@@ -153,6 +153,12 @@ tests_engine_test_engine_comebacks_SOURCES = tests/engine/test_engine_comebacks.
 tests_engine_test_engine_comebacks_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_comebacks_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_claims
+tests_engine_test_engine_claims_SOURCES = tests/engine/test_engine_claims.c \
+	tests/engine/traffic.h tests/engine/traffic.c tests/random.h $(engine_harness) $(engine_member)
+tests_engine_test_engine_claims_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_claims_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_limits
 tests_engine_test_engine_limits_SOURCES = tests/engine/test_engine_limits.c $(engine_harness)
 tests_engine_test_engine_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
