@@ -35,12 +35,13 @@ give_back() {
 
 # lose WAY SHAPE: a job of two ranks on each of three hosts loses one of three servers.
 lose() {
-    local way=$1 shape=$2 job victim=${server_hosts[RANDOM % 3]}
+    local way=$1 shape=$2 job victim=${server_hosts[RANDOM % 3]} sums=(per_host=2)
 
+    [ "$shape" = shape ] || sums=()
     log=$tmp/$way-$shape.log
     start_servers "${server_hosts[@]}" --aggregators 1
     TIME_LIMIT=90 cluster_job "$servers" heartbeat_timeout=2 recovery=on "reproducible=$shape" --hosts 1-3 \
-        --per-host 2 -- recovery seconds=12 most=60000 exact=1 "seed=$RANDOM" pause=0.01 later=1 >"$log" 2>&1 &
+        --per-host 2 -- recovery seconds=12 most=60000 "${sums[@]}" "seed=$RANDOM" pause=0.01 later=1 >"$log" 2>&1 &
     job=$!
     started+=("$job")
     wait_until 30 has_line "$log" 'rank 5: begins' || not_ok "$way: the ranks do not begin" "$log"
@@ -59,12 +60,13 @@ lose() {
 
 # lose_all SHAPE: the hosts aggregate themselves, until a server is back.
 lose_all() {
-    local shape=$1 job host
+    local shape=$1 job host sums=(per_host=2)
 
+    [ "$shape" = shape ] || sums=()
     log=$tmp/all-$shape.log
     start_servers "${server_hosts[@]}" --aggregators 1
     TIME_LIMIT=90 cluster_job "$servers" heartbeat_timeout=2 "reproducible=$shape" --hosts 1-3 --per-host 2 -- \
-        recovery seconds=12 most=60000 exact=1 "seed=$RANDOM" pause=0.01 >"$log" 2>&1 &
+        recovery seconds=12 most=60000 "${sums[@]}" "seed=$RANDOM" pause=0.01 >"$log" 2>&1 &
     job=$!
     started+=("$job")
     wait_until 30 has_line "$log" 'rank 5: begins' || not_ok "all: the ranks do not begin" "$log"

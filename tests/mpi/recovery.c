@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reduces vectors of all sizes, for all ranks, one of them, or each its block, in place and not, one at a time and several
- * at once, while servers die, and checks each element against what a fold in the order of the ranks gives, bit by bit.
+ * at once, while servers die, and checks each element against what a fold in the order of the reduction shape gives, bit by
+ * bit; that nobody leaves a Barrier before all are there; and that buffers are left alone once an operation is over.
  *
  * usage: recovery NAME=VALUE...
  *   seconds=S    how long to loop (default 5)
+ *   until=FILE   loop until it exists, and so long at most
  *   most=N       elements of the largest vector (default 200000)
- *   exact=1      whole numbers, whose sums are the same in any order
+ *   per_host=P   sums are made host by host, each with so many ranks (default: in the order of ranks)
  *   seed=N       of what comes after what
  *   pause=S      a rank sleeps so long outside of MPI now and then
  *   dups=1       communicators are made all the time, used once and freed: they may be left to MPI
  *   later=N      so many are made at the end, one in 0.2 s
  *   freed=N      so many other communicators are made before, used once, and freed at once
+ *   halves=1     now and then the even ranks and the odd ones are by themselves
+ *   kept=N       so many persistent operations are started now and then
  *
  * Each rank prints "rank R: begins at TIME", and "rank R: error after N operations at TIME: TEXT" or
  * "rank R: N operations, O offloaded, V recoveries, B returns, longest S s", and "rank R: D of N later ones offloaded".
@@ -22,176 +26,73 @@
 #include "offered.h"
 #include "options.h"
 #include "pvars.h"
+#include "reductions.h"
 #include "tell.h"
 
 #define MOST_AT_ONCE 6
 
 typedef struct {
     double seconds, pause;
-    int most, seed, freed, dups, later, exact;
+    int most, per_host, seed, freed, dups, later, halves, kept;
+    const char *until;
 } options_t;
 
-typedef enum {
-    ALLREDUCE,
-    REDUCE,
-    REDUCE_SCATTER,
-    KINDS
-} kind_t;
-
-static const char *const counters[KINDS] = {"allreduce_offloaded", "reduce_offloaded", "reduce_scatter_offloaded"};
-
-/* One operation, of floats: their sums tell in which order they were added. */
-typedef struct {
-    kind_t kind;
-    int count, number;
-    int root;
-    int *counts, first;        /* of a Reduce_scatter: blocks, and where the own one begins */
-    bool in_place;
-    float *send, *recv;
-    MPI_Request request;
-} operation_t;
-
 static int rank, size;
-static bool exact;
+static crew_t world, half;
 static MPI_Comm *others;
 static int num_others;
+static reduction_t *kept;
 static uint32_t state;
 static double longest;
 
+/* The same on all ranks. */
 static uint32_t draw(uint32_t below)
 {
     state = state * 1664525u + 1013904223u;
     return (uint32_t) (((uint64_t) state * below) >> 32);
 }
 
-static float element(int of, int number, int i)
+static kind_t draw_kind(void)
 {
-    uint32_t x = (uint32_t) of * 2654435761u ^ (uint32_t) number * 40503u ^ (uint32_t) i * 2246822519u;
+    static const kind_t kinds[] = {ALLREDUCE,      ALLREDUCE,      ALLREDUCE,            REDUCE, REDUCE,
+                                   REDUCE_SCATTER, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, BARRIER};
+    const uint32_t count = sizeof(kinds) / sizeof(*kinds);
 
-    x ^= x >> 15;
-    x *= 2246822519u;
-    x ^= x >> 13;
-    return exact ? (float) (x % 2000) - 1000 : ((float) (x % 20000) - 10000) / 7.0f;
+    return kinds[draw(offers_barrier ? count : count - 1)];
 }
 
-/* Blocks of any size; some are empty. */
-static void cut(operation_t *o)
+static reduction_t make(const crew_t *crew, const options_t *options, int number)
 {
-    int left = o->count;
+    kind_t kind = draw_kind();
+    int root = (int) draw((uint32_t) size), count = 1 + (int) draw(0 == draw(3) ? (uint32_t) options->most : 300);
+    bool in_place = 0 == draw(2);
 
-    o->counts = must(malloc((size_t) size * sizeof(*o->counts)));
-    for (int r = 0; r < size; r++) {
-        o->counts[r] = r + 1 == size ? left : (int) draw((uint32_t) (left / 2 + 1));
-        left -= o->counts[r];
-        o->first += r < rank ? o->counts[r] : 0;
-    }
+    return reduction_make(crew, kind, count, root, in_place, number);
 }
 
-static void make(operation_t *o, const options_t *options, int number)
+static int one_on(const crew_t *crew, const options_t *options, int *number)
 {
-    uint32_t kind = draw(5);
+    reduction_t r = make(crew, options, (*number)++);
+    int rc = reduction_run(&r);
 
-    *o = (operation_t) {.kind = kind < 3 ? ALLREDUCE : kind < 4 ? REDUCE : REDUCE_SCATTER, .number = number,
-                        .root = (int) draw((uint32_t) size), .request = MPI_REQUEST_NULL};
-    o->count = 0 == draw(3) ? 1 + (int) draw((uint32_t) options->most) : 1 + (int) draw(300);
-    o->in_place = 0 == draw(2) && (REDUCE != o->kind || rank == o->root);
-    o->send = must(malloc((size_t) o->count * sizeof(float)));
-    o->recv = must(malloc((size_t) o->count * sizeof(float)));
-    for (int i = 0; i < o->count; i++) {
-        o->send[i] = o->recv[i] = element(rank, number, i);
+    if (MPI_SUCCESS == rc) {
+        reduction_check(&r);
     }
-    if (REDUCE_SCATTER == o->kind) {
-        cut(o);
-    }
-}
-
-static int start(operation_t *o, MPI_Comm comm)
-{
-    const void *send = o->in_place ? MPI_IN_PLACE : o->send;
-
-    switch (o->kind) {
-    case REDUCE:
-        return MPI_Ireduce(send, o->recv, o->count, MPI_FLOAT, MPI_SUM, o->root, comm, &o->request);
-    case REDUCE_SCATTER:
-        return MPI_Ireduce_scatter(send, o->recv, o->counts, MPI_FLOAT, MPI_SUM, comm, &o->request);
-    default:
-        return MPI_Iallreduce(send, o->recv, o->count, MPI_FLOAT, MPI_SUM, comm, &o->request);
-    }
-}
-
-static int reduce(const operation_t *o, MPI_Comm comm)
-{
-    const void *send = o->in_place ? MPI_IN_PLACE : o->send;
-
-    switch (o->kind) {
-    case REDUCE:
-        return MPI_Reduce(send, o->recv, o->count, MPI_FLOAT, MPI_SUM, o->root, comm);
-    case REDUCE_SCATTER:
-        return MPI_Reduce_scatter(send, o->recv, o->counts, MPI_FLOAT, MPI_SUM, comm);
-    default:
-        return MPI_Allreduce(send, o->recv, o->count, MPI_FLOAT, MPI_SUM, comm);
-    }
-}
-
-/* What this rank gets. */
-static int results_of(const operation_t *o)
-{
-    switch (o->kind) {
-    case REDUCE:
-        return rank == o->root ? o->count : 0;
-    case REDUCE_SCATTER:
-        return o->counts[rank];
-    default:
-        return o->count;
-    }
-}
-
-static void check(const operation_t *o)
-{
-    for (int i = 0; i < results_of(o); i++) {
-        float sum = element(0, o->number, o->first + i);
-
-        for (int r = 1; r < size; r++) {
-            sum += element(r, o->number, o->first + i);
-        }
-        if (0 != memcmp(&sum, &o->recv[i], sizeof(sum))) {
-            wrong("operation %d (%s) of %d elements%s: element %d is %a instead of %a", o->number, counters[o->kind],
-                  o->count, o->in_place ? " in place" : "", i, (double) o->recv[i], (double) sum);
-            return;
-        }
-    }
-}
-
-static void finish(operation_t *o, bool fine)
-{
-    if (fine) {
-        check(o);
-    }
-    free(o->send);
-    free(o->recv);
-    free(o->counts);
-}
-
-static int one_on(MPI_Comm comm, const options_t *options, int *number)
-{
-    operation_t o;
-    int rc;
-
-    make(&o, options, (*number)++);
-    rc = reduce(&o, comm);
-    finish(&o, MPI_SUCCESS == rc);
+    reduction_free(&r);
     return rc;
 }
 
 /* Who has the result does not wait for the others. */
 static int one(const options_t *options, int *number)
 {
+    crew_t crew = world;
     int rc;
 
     if (0 == num_others) {
-        return one_on(MPI_COMM_WORLD, options, number);
+        return one_on(options->halves && 0 == draw(4) ? &half : &world, options, number);
     }
-    rc = one_on(others[--num_others], options, number);
+    crew.comm = others[--num_others];
+    rc = one_on(&crew, options, number);
     MPI_Comm_free(&others[num_others]);
     return rc;
 }
@@ -209,24 +110,91 @@ static void make_others(const options_t *options)
     }
 }
 
+static void make_half(const options_t *options)
+{
+    int own = 1, sum;
+    MPI_Comm comm;
+
+    if (options->halves) {
+        MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comm);
+        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        half = crew_make(comm, options->per_host);
+        MPI_Allreduce(&own, &sum, 1, MPI_INT, MPI_SUM, comm);
+    }
+}
+
+static void free_half(const options_t *options)
+{
+    if (options->halves) {
+        MPI_Comm_free(&half.comm);
+        crew_free(&half);
+    }
+}
+
+static int again(reduction_t *r, int number)
+{
+    reduction_fill(r, number);
+    return reduction_start(r);
+}
+
+/* Each is started once: what sets it up has no part in a recovery. */
+static void make_kept(const options_t *options, int *number)
+{
+#ifdef MPICH_VERSION
+    (void) options;
+    (void) number;
+#else
+    kept = must(calloc((size_t) options->kept + 1, sizeof(*kept)));
+    for (int i = 0; i < options->kept; i++) {
+        kept[i] = make(&world, options, (*number)++);
+        reduction_keep(&kept[i]);
+        reduction_start(&kept[i]);
+        MPI_Wait(&kept[i].request, MPI_STATUS_IGNORE);
+        reduction_check(&kept[i]);
+    }
+#endif
+}
+
+static void free_kept(const options_t *options)
+{
+    for (int i = 0; NULL != kept && i < options->kept; i++) {
+        reduction_free(&kept[i]);
+    }
+    free(kept);
+}
+
+/* Waits for it, if rc says that all is well so far, and checks it; what is well then. */
+static int finish(reduction_t *r, int rc)
+{
+    int waited = MPI_Wait(&r->request, MPI_STATUS_IGNORE);
+
+    rc = MPI_SUCCESS == rc ? waited : rc;
+    if (MPI_SUCCESS == rc) {
+        reduction_check(r);
+    }
+    return rc;
+}
+
 static int several(const options_t *options, int *number)
 {
-    operation_t o[MOST_AT_ONCE];
+    reduction_t r[MOST_AT_ONCE];
+    reduction_t *once_more = NULL != kept && options->kept > 0 && 0 == draw(2) ? &kept[draw((uint32_t) options->kept)] : NULL;
     int count = 2 + (int) draw(MOST_AT_ONCE - 1), rc = MPI_SUCCESS;
 
+    if (NULL != once_more) {
+        rc = again(once_more, (*number)++);
+    }
     for (int i = 0; i < count; i++) {
-        make(&o[i], options, (*number)++);
+        r[i] = make(&world, options, (*number)++);
         if (MPI_SUCCESS == rc) {
-            rc = start(&o[i], MPI_COMM_WORLD);
+            rc = reduction_start(&r[i]);
         }
     }
     for (int i = 0; i < count; i++) {
-        int waited = MPI_Wait(&o[i].request, MPI_STATUS_IGNORE);
-
-        rc = MPI_SUCCESS == rc ? waited : rc;
-        finish(&o[i], MPI_SUCCESS == rc);
+        rc = finish(&r[i], rc);
+        reduction_free(&r[i]);
     }
-    return rc;
+    return NULL != once_more ? finish(once_more, rc) : rc;
 }
 
 /* Whatever does it, sums of integers are the same. */
@@ -261,10 +229,15 @@ static int later_ones(const options_t *options)
     return rc;
 }
 
+static bool is_over(const options_t *options, double begin)
+{
+    return wall_time() > begin + options->seconds || (NULL != options->until && 0 == access(options->until, F_OK));
+}
+
 /* Rank 0 says to all when it is over. */
 static int ask_to_stop(const options_t *options, double begin, int *stop)
 {
-    int own = 0 == rank && wall_time() > begin + options->seconds;
+    int own = 0 == rank && is_over(options, begin);
 
     return MPI_Allreduce(&own, stop, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
 }
@@ -293,25 +266,46 @@ static int turn(const options_t *options, double begin, int *number, int *stop)
 /* Of all kinds; each of them was. */
 static unsigned long long count_offloaded(void)
 {
+    static const char *const counters[] = {"allreduce_offloaded", "reduce_offloaded", "reduce_scatter_offloaded",
+                                           "barrier_offloaded"};
     unsigned long long all = 0;
 
-    for (int kind = 0; kind < KINDS; kind++) {
-        unsigned long long some = pvar_read(counters[kind]);
+    for (int i = 0; i < (offers_barrier ? 4 : 3); i++) {
+        unsigned long long some = pvar_read(counters[i]);
 
         if (0 == some) {
-            wrong("%s is 0", counters[kind]);
+            wrong("%s is 0", counters[i]);
         }
         all += some;
     }
     return all;
 }
 
+static void begin_all(const options_t *options, int *number)
+{
+    meet_first(MPI_COMM_WORLD);
+    world = crew_make(MPI_COMM_WORLD, options->per_host);
+    make_others(options);
+    make_half(options);
+    make_kept(options, number);
+    tell("begins");
+}
+
+static void end_all(const options_t *options)
+{
+    free_kept(options);
+    free_half(options);
+    crew_free(&world);
+    free(others);
+}
+
 int main(int argc, char **argv)
 {
     options_t o = {.seconds = 5, .most = 200000, .seed = 1};
-    const option_t options[] = {OPTION_SECONDS(o, seconds), OPTION_SECONDS(o, pause),
-                                OPTION_NUMBER(o, most), OPTION_NUMBER(o, seed), OPTION_NUMBER(o, freed),
-                                OPTION_NUMBER(o, dups), OPTION_NUMBER(o, later), OPTION_NUMBER(o, exact), OPTIONS_END};
+    const option_t options[] = {OPTION_SECONDS(o, seconds), OPTION_SECONDS(o, pause), OPTION_TEXT(o, until),
+                                OPTION_NUMBER(o, most), OPTION_NUMBER(o, per_host), OPTION_NUMBER(o, seed),
+                                OPTION_NUMBER(o, freed), OPTION_NUMBER(o, dups), OPTION_NUMBER(o, later),
+                                OPTION_NUMBER(o, halves), OPTION_NUMBER(o, kept), OPTIONS_END};
     int number = 0, stop = 0, rc = MPI_SUCCESS, status;
     double begin;
 
@@ -321,10 +315,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     options_read(argc, argv, options);
     state = (uint32_t) o.seed;
-    exact = 0 != o.exact;
-    meet_first(MPI_COMM_WORLD);
-    make_others(&o);
-    tell("begins");
+    begin_all(&o, &number);
     begin = wall_time();
     while (!stop && MPI_SUCCESS == rc) {
         rc = turn(&o, begin, &number, &stop);
@@ -339,8 +330,10 @@ int main(int argc, char **argv)
                count_offloaded(), pvar_read("recoveries"), pvar_read("returns"), longest);
         fflush(stdout);
     }
+    if (MPI_SUCCESS == rc) {
+        end_all(&o);
+    }
     pvars_end();
-    free(others);
     status = conclude("recovery");
     MPI_Finalize();
     return MPI_SUCCESS == rc ? status : EXIT_FAILURE;
