@@ -90,6 +90,7 @@ void oc_client_destroy(oc_client_t *client)
         oc_group_abandon(group);
     }
     oc_client_close_connections(client, &bye);
+    oc_connections_forget(client);
     oc_client_close_worker(client);
     destroy_groups(client);
     oc_fd_close(client->control_fd);

@@ -109,16 +109,12 @@ void oc_client_settle(oc_client_t *client)
 
 static void look_around(oc_client_t *client)
 {
-    oc_connection_t *connection, *next;
-
     if (client->now - client->polled < OC_CLIENT_LOOK) {
         return;
     }
     client->polled = client->now;
     oc_output_catch_up();
-    DL_FOREACH_SAFE (client->connections, connection, next) {
-        oc_connection_progress(connection);
-    }
+    oc_connections_progress(client);
     oc_resort_look(client);
     oc_recovery_progress(client);
     oc_draining_look(client);

@@ -20,6 +20,7 @@
 #include "client/servers/presence.h"
 #include "client/state/collapse.h"
 #include "client/state/loss.h"
+#include "control/farewell.h"
 #include "control/uplink.h"
 #include "protocol/seal.h"
 
@@ -135,8 +136,13 @@ static void say_lost(oc_connection_t *connection)
 
 void oc_connection_pause(oc_connection_t *connection)
 {
+    int fd;
+
     say_lost(connection);
-    pause_connection(connection, &bye);
+    fd = oc_uplink_leave(&connection->uplink, &bye);
+    if (fd >= 0) {
+        oc_farewell_begin(&connection->client->farewells, fd);
+    }
     connection->paused = 0;
     connection->drains = false;
     close_routes(connection);
@@ -445,4 +451,19 @@ void oc_connection_progress(oc_connection_t *connection)
     }
     oc_uplink_look(uplink, now, connection->users > 0);
     oc_uplink_ping(uplink, now);
+}
+
+void oc_connections_progress(oc_client_t *client)
+{
+    oc_connection_t *connection, *next;
+
+    DL_FOREACH_SAFE (client->connections, connection, next) {
+        oc_connection_progress(connection);
+    }
+    oc_farewells_look(&client->farewells);
+}
+
+void oc_connections_forget(oc_client_t *client)
+{
+    oc_farewells_end(&client->farewells);
 }

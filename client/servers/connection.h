@@ -21,6 +21,9 @@ void oc_connections_watch(oc_client_t *client);
 void oc_connection_progress(oc_connection_t *connection);
 /* ns until a PING is due, or has been open for longer; UINT64_MAX: none will be. */
 uint64_t oc_connections_due(const oc_client_t *client, uint64_t now);
+/* Of all connections, also of those that were left for a new epoch; and closes these, whatever they have said. */
+void oc_connections_progress(oc_client_t *client);
+void oc_connections_forget(oc_client_t *client);
 void oc_connection_send(oc_connection_t *connection, const oc_control_t *message);
 /* Leaves the server in order, saying what is lost. The connection opens again when it is looked at, if somebody uses it. */
 void oc_connection_pause(oc_connection_t *connection);

@@ -31,6 +31,7 @@
 #include "client/plan/model.h"
 #include "client/plan/owner_shares.h"
 #include "client/state/comeback.h"
+#include "control/farewell.h"
 #include "control/uplink.h"
 #include "net/address.h"
 #include "net/admission.h"
@@ -341,6 +342,7 @@ struct oc_client {
     oc_known_t *known;         /* processes that may aggregate when no server is left */
     bool embedded_missed;      /* it could not start, and the user knows */
     oc_connection_t *connections;
+    oc_farewell_t *farewells;  /* connections that were left for a new epoch */
     int control_fd;            /* readable when a server has said something, or is gone; -1: nobody watches */
     bool wants_watch;          /* a group is live that can go on without a server */
     oc_group_t *groups;

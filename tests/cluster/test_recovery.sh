@@ -83,6 +83,31 @@ lose_all() {
     echo "ok recovery: all servers, $shape: longest $(sed -n 's/^rank 0: .*longest //p' "$log")"
 }
 
+# lose_beside SECONDS: a server is lost while another one is unplugged, which is plugged in so much later. Then it hears of the loss
+# from some ranks first, and passes it on to others, which have left that connection: their own words have to arrive nevertheless.
+lose_beside() {
+    local job
+
+    log=$tmp/beside-$1.log
+    start_servers 4 5 --aggregators 1
+    TIME_LIMIT=90 cluster_job "$servers" heartbeat_timeout=20 connect_timeout=20 reproducible=rank_order --hosts 1-3 \
+        --per-host 2 -- recovery seconds=10 most=20000 "seed=$RANDOM" >"$log" 2>&1 &
+    job=$!
+    started+=("$job")
+    wait_until 30 has_line "$log" 'rank 5: begins' || not_ok "beside: the ranks do not begin" "$log"
+    sleep 1
+    take_away unplugged 4
+    sleep 0.2
+    take_away killed 5
+    sleep "$1"
+    give_back unplugged 4
+    wait "$job" || not_ok "beside, $1 s: the job ends with an error" "$log"
+    ! grep -q '^not ok' "$log" || not_ok "beside, $1 s: wrong results" "$log"
+    [ "$(grep -c '^rank [0-5]: .* offloaded, 1 recoveries, 0 returns' "$log")" -eq 6 ] ||
+        not_ok "beside, $1 s: not all ranks went on with the other server" "$log"
+    echo "ok recovery: beside another one that is unplugged for $1 s: longest $(sed -n 's/^rank 0: .*longest //p' "$log")"
+}
+
 begin_cluster_test recovery
 compile recovery
 for way in killed stopped unplugged powerless; do
@@ -97,6 +122,11 @@ done
 for shape in shape rank_order; do
     make_cluster --hosts 6 --rate 200
     lose_all "$shape"
+    cluster down
+done
+for seconds in 0.5 1.6 3.4; do
+    make_cluster --hosts 5 --rate 200
+    lose_beside "$seconds"
     cluster down
 done
 echo "ok recovery: on several hosts"

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/collective/kept.h"
 #include "base/clock.h"
+#include "client/collective/kept.h"
 #include "client/process/moving.h"
 #include "client/state/loss.h"
 #include "tests/engine/visitor.h"

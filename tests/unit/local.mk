@@ -252,6 +252,11 @@ tests_unit_test_stream_SOURCES = tests/unit/test_stream.c
 tests_unit_test_stream_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_stream_LDADD = liboccontrol.la libocnet.la libocprotocol.la libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_farewell
+tests_unit_test_farewell_SOURCES = tests/unit/test_farewell.c
+tests_unit_test_farewell_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_farewell_LDADD = liboccontrol.la libocbase.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_uplink
 tests_unit_test_uplink_SOURCES = tests/unit/test_uplink.c
 tests_unit_test_uplink_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
