@@ -27,6 +27,7 @@ command_up() {
     need_program tc iproute2
     claim_state
     printf '%s\n' "$rate" >"$state/rate"
+    printf '%s\n' "$ipv6" >"$state/ipv6"
     write_host_names "$hosts"
     start_holders "$hosts"
     plug_all "$hosts" "$snooping" "$querier" "$ipv6"
@@ -69,14 +70,18 @@ start_holders() {
     local k
 
     for k in switch $(seq "$1"); do
-        # in a session of their own, or a key that interrupts a later test would end them
-        setsid unshare --net --uts --ipc --mount --pid --fork --kill-child --mount-proc \
-            /bin/bash "$here/init" "$state" "$k" - </dev/null >"$state/init.$k.log" 2>&1 &
-        echo $! >"$state/pid.$k"
+        start_holder "$k"
     done
     for k in switch $(seq "$1"); do
         wait_ready "$k"
     done
+}
+
+start_holder() {
+    # in a session of their own, or a key that interrupts a later test would end them
+    setsid unshare --net --uts --ipc --mount --pid --fork --kill-child --mount-proc \
+        /bin/bash "$here/init" "$state" "$1" - </dev/null >"$state/init.$1.log" 2>&1 &
+    echo $! >"$state/pid.$1"
 }
 
 wait_ready() {
@@ -142,6 +147,19 @@ command_kill() {
     k=$(host_number "$1")
     unplug "$k"
     end_holders "$k" || fail "processes of h$k do not end"
+}
+
+command_boot() {
+    local k
+
+    [ $# -eq 1 ] || fail "boot needs a host"
+    k=$(host_number "$1")
+    [ -z "$(holder_of "$k")" ] || fail "h$k runs"
+    # pids begin anew
+    rm -f "$state/ready.$k" "$state/server.$k".*.pid
+    start_holder "$k"
+    wait_ready "$k"
+    plug "$k"
 }
 
 # enter K COMMAND...: on host K, in the current directory; this program ends with it.

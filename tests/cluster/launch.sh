@@ -193,7 +193,7 @@ command_server() {
     program=${OPTCAST_SERVER:-${BUILD:-$here/../../build}/optcast-server}
     [ -x "$program" ] || fail "no $program: build it, or set BUILD or OPTCAST_SERVER"
     program=$(readlink -f "$program")
-    count=$(find "$state" -name "server.$k.*.pid" | wc -l)
+    count=$(find "$state" -name "server.$k.*.log" | wc -l)
     base=$state/server.$k.$((count + 1))
     case " $*" in
     *" --listen"*) ;;
@@ -218,13 +218,29 @@ wait_server() {
     sed -n "$ready" "$2.out"
 }
 
+# jobs_of K SERVERS: the processes that these servers have started for jobs, by their pids on the host.
+jobs_of() {
+    local pid
+
+    for pid in $2; do
+        on_host "$(holder_of "$1")" cat "/proc/$pid/task/$pid/children" 2>/dev/null || :
+    done
+}
+
 command_signal() {
     local k servers
 
-    [ $# -eq 2 ] || fail "signal needs a host and a signal"
+    case $#-${3:-jobs} in
+    2-jobs | 3-jobs) ;;
+    *) fail "signal needs a host and a signal, and maybe the word jobs" ;;
+    esac
     k=$(host_number "$1")
     servers=$(servers_on "$k")
     [ -n "$servers" ] || fail "no server runs on h$k"
+    if [ $# -eq 3 ]; then
+        servers=$(jobs_of "$k" "$servers")
+        [ -n "$servers" ] || fail "no server on h$k has a job"
+    fi
     # shellcheck disable=SC2086 # a list
     on_host "$(holder_of "$k")" kill -s "${2#SIG}" $servers || fail "cannot send signal '$2'"
 }

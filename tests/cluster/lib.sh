@@ -65,7 +65,7 @@ start_servers() {
 # mode always (or MODE) with the coll_optcast settings; its time is limited. Multicast is off unless it is set:
 # programs have Bcasts of their own.
 cluster_job() {
-    local arguments=(--mca coll_optcast_servers "$1") options=() multicast=off
+    local arguments=(--mca coll_optcast_servers "$1") options=() multicast=off launcher
 
     shift
     while [ "$1" != -- ]; do
@@ -77,12 +77,25 @@ cluster_job() {
         shift
     done
     shift
+    arguments+=(--mca coll_optcast_mode "${MODE:-always}" --mca coll_optcast_multicast "$multicast"
+        --mca coll_optcast_verbose 1)
+    launcher_arguments "${arguments[@]}"
     # bounded from here: a shell that ends does not end a function
     BUILD=$BUILD OMPI_MPIRUN=$mpirun timeout --foreground -k 10 "${TIME_LIMIT:-150}" "$REPO/tests/cluster/cluster" \
-        run --name "$cluster_name" "${options[@]}" \
-        -x "OMPI_MCA_mca_base_component_path=$component_dir:SYSTEM_DEFAULT" \
-        --mca coll_optcast_mode "${MODE:-always}" \
-        --mca coll_optcast_multicast "$multicast" --mca coll_optcast_verbose 1 "${arguments[@]}" "${wrapper[@]}" "$programs/$1" "${@:2}" </dev/null
+        run --name "$cluster_name" --mpi "$MPI" "${options[@]}" "${launcher[@]}" "${wrapper[@]}" "$programs/$1" \
+        "${@:2}" </dev/null
+}
+
+# launcher_arguments --mca NAME VALUE...: sets launcher to what says so to that of this MPI, and has it load Optcast.
+launcher_arguments() {
+    local options=() rest
+
+    if [ "$MPI" = mpich ]; then
+        take_options "$@"
+        launcher=(-env LD_PRELOAD "$library" "${options[@]}")
+    else
+        launcher=(-x "OMPI_MCA_mca_base_component_path=$component_dir:SYSTEM_DEFAULT" "$@")
+    fi
 }
 
 # expect_cluster_job NAME ...: cluster_job that has to succeed; its output stays in $tmp/NAME.log.

@@ -25,14 +25,32 @@ plug_all() {
         fail "cannot make the switch: ${error%%$'\n'*} (the kernel needs bridge and veth)"
     bypass_filters || fail "cannot keep the filters of this machine from the switch"
     for k in $(seq "$1"); do
-        error=$(host_commands "$k" "$4" | in_network "$k" ip -batch - 2>&1) ||
-            fail "cannot set up the link of h$k: ${error%%$'\n'*}"
-        in_network "$k" /bin/sh -c "
-            echo '4096 16384 $wmem' >/proc/sys/net/ipv4/tcp_wmem
-            echo 1 >/proc/sys/net/ipv4/tcp_no_metrics_save
-            echo 0 >/proc/sys/net/ipv4/tcp_slow_start_after_idle" || fail "cannot tune TCP of h$k"
+        set_up_link "$k" "$4"
     done
 }
+
+# set_up_link K IPV6: the host's end.
+set_up_link() {
+    local error
+
+    error=$(host_commands "$1" "$2" | in_network "$1" ip -batch - 2>&1) ||
+        fail "cannot set up the link of h$1: ${error%%$'\n'*}"
+    in_network "$1" /bin/sh -c "
+        echo '4096 16384 $wmem' >/proc/sys/net/ipv4/tcp_wmem
+        echo 1 >/proc/sys/net/ipv4/tcp_no_metrics_save
+        echo 0 >/proc/sys/net/ipv4/tcp_slow_start_after_idle" || fail "cannot tune TCP of h$1"
+}
+
+# plug K: a host that has just begun. Connections that nobody has closed keep the link of the one before.
+plug() {
+    local error
+
+    in_network switch ip link delete "p$1" 2>/dev/null || :
+    error=$(port_commands "$1" | in_network switch ip -batch - 2>&1) || fail "cannot plug in h$1: ${error%%$'\n'*}"
+    set_up_link "$1" "$(cat "$state/ipv6")"
+    shape "$1" "$(cat "$state/rate")"
+}
+
 
 # Machines with containers send what passes a bridge through their filters of IP, which costs processor time
 # and filters nothing here.
@@ -53,13 +71,18 @@ switch_commands() {
     echo "link add switch address 02:00:00:00:00:fe type bridge stp_state 0 forward_delay 0 mcast_snooping $2" \
         "mcast_query_response_interval 50 mcast_startup_query_interval 50"
     for k in $(seq "$1"); do
-        echo "link add p$k mtu $mtu type veth peer name eth0 mtu $mtu netns $(holder_of "$k")"
-        # nobody has addresses of the sixth version here: what is counted is what was sent on purpose
-        echo "link set p$k addrgenmode none master switch up"
+        port_commands "$k"
     done
     echo "link set switch addrgenmode none up"
     echo "addr add $network.254/24 broadcast + dev switch"
     [ "$2" = 0 ] || echo "link set switch type bridge mcast_querier $3"
+}
+
+# port_commands K
+port_commands() {
+    echo "link add p$1 mtu $mtu type veth peer name eth0 mtu $mtu netns $(holder_of "$1")"
+    # nobody has addresses of the sixth version here: what is counted is what was sent on purpose
+    echo "link set p$1 addrgenmode none master switch up"
 }
 
 # host_commands K IPV6
@@ -70,7 +93,8 @@ host_commands() {
     # the same everywhere, whatever the machine prefers
     ! grep -q -w cubic /proc/sys/net/ipv4/tcp_available_congestion_control || control='congctl cubic'
     echo "link set lo up"
-    echo "link set eth0 addrgenmode none up"
+    # the same when it boots again: others know it
+    echo "link set eth0 address 02:00:00:00:01:$(printf %02x "$1") addrgenmode none up"
     echo "addr add $address/24 broadcast + dev eth0"
     echo "route replace $network.0/24 dev eth0 proto kernel scope link src $address $control"
     echo "route add 224.0.0.0/4 dev eth0"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Owns what is known of the clusters that are up: one directory each.
-#   STATE/hosts, rate      numbers
+#   STATE/hosts, rate, ipv6  numbers
 #   STATE/pid.K, pid.switch  process that holds a host, or the switch, alive
 #   STATE/etc-hosts, rsh   hosts file and launch agent of the hosts
 #   STATE/server.K.N.*     output, log and pid of the N-th server on host K

@@ -32,12 +32,9 @@ option_of() {
     options+=(-env "OPTCAST_${name^^}" "$2")
 }
 
-# run_mpi RANKS MODE ARGUMENT...: as in tests/apps/lib.sh, with the same arguments.
-run_mpi() {
-    local ranks=$1 mode=$2 options=()
-
-    shift 2
-    [ "$mode" = none ] || options=(-env LD_PRELOAD "$library" -env OPTCAST_MODE "$mode" -env OPTCAST_VERBOSE 1)
+# take_options ARGUMENT...: appends to options what says the same as those of Open MPI's mpirun; sets rest to what
+# follows them.
+take_options() {
     while :; do
         case ${1:-} in
         --mca) option_of "$2" "$3" && shift 3 ;;
@@ -45,5 +42,15 @@ run_mpi() {
         *) break ;;
         esac
     done
-    timeout --foreground -k 10 "${TIME_LIMIT:-120}" "$mpirun" -n "$ranks" "${options[@]}" "$@" </dev/null
+    rest=("$@")
+}
+
+# run_mpi RANKS MODE ARGUMENT...: as in tests/apps/lib.sh, with the same arguments.
+run_mpi() {
+    local ranks=$1 mode=$2 options=() rest
+
+    shift 2
+    [ "$mode" = none ] || options=(-env LD_PRELOAD "$library" -env OPTCAST_MODE "$mode" -env OPTCAST_VERBOSE 1)
+    take_options "$@"
+    timeout --foreground -k 10 "${TIME_LIMIT:-120}" "$mpirun" -n "$ranks" "${options[@]}" "${rest[@]}" </dev/null
 }
