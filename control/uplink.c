@@ -90,33 +90,15 @@ void oc_uplink_fail(oc_uplink_t *uplink, oc_status_t status, const char *format,
     uplink->owner->ended(uplink, status, before);
 }
 
-static void say_last(oc_uplink_t *uplink, const oc_control_t *last_words)
+void oc_uplink_close(oc_uplink_t *uplink, const oc_control_t *last_words)
 {
     if (NULL != last_words
         && (OC_UPLINK_READY == uplink->state
             || (OC_UPLINK_GREETING == uplink->state && OC_CONTROL_BYE == last_words->type))) {
         (void) oc_stream_send(&uplink->stream, last_words);
     }
-}
-
-void oc_uplink_close(oc_uplink_t *uplink, const oc_control_t *last_words)
-{
-    say_last(uplink, last_words);
     drop_socket(uplink);
     uplink_become(uplink, OC_UPLINK_CLOSED);
-}
-
-int oc_uplink_leave(oc_uplink_t *uplink, const oc_control_t *last_words)
-{
-    int fd = uplink->stream.fd;
-
-    say_last(uplink, last_words);
-    if (fd >= 0 && NULL != uplink->owner->detach) {
-        uplink->owner->detach(uplink);
-    }
-    uplink->stream.fd = -1;
-    oc_uplink_close(uplink, NULL);
-    return fd;
 }
 
 void oc_uplink_free(oc_uplink_t *uplink, const oc_control_t *last_words)

@@ -119,9 +119,6 @@ void oc_uplink_lost(oc_uplink_t *uplink, uint64_t now);
  */
 void oc_uplink_close(oc_uplink_t *uplink, const oc_control_t *last_words);
 
-/* As oc_uplink_close, but the socket is the caller's from then on, for last words that may be under way; -1: there is none. */
-int oc_uplink_leave(oc_uplink_t *uplink, const oc_control_t *last_words);
-
 /* Closes it, and frees all that it has. */
 void oc_uplink_free(oc_uplink_t *uplink, const oc_control_t *last_words);
 

@@ -5,6 +5,7 @@
  */
 #include "client/servers/connection.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,15 +135,27 @@ static void say_lost(oc_connection_t *connection)
     }
 }
 
-void oc_connection_pause(oc_connection_t *connection)
+/* A server that took this process for dead would end its job, in which others may be. */
+static void say_farewell(oc_connection_t *connection)
 {
+    oc_uplink_state_t state = connection->uplink.state;
     int fd;
 
+    if (OC_UPLINK_GREETING != state && OC_UPLINK_READY != state) {
+        return;
+    }
     say_lost(connection);
-    fd = oc_uplink_leave(&connection->uplink, &bye);
+    oc_connection_send(connection, &bye);
+    fd = oc_fd_make(fcntl(oc_uplink_fd(&connection->uplink), F_DUPFD_CLOEXEC, 0));
     if (fd >= 0) {
         oc_farewell_begin(&connection->client->farewells, fd);
     }
+}
+
+void oc_connection_pause(oc_connection_t *connection)
+{
+    say_farewell(connection);
+    oc_uplink_close(&connection->uplink, NULL);
     connection->paused = 0;
     connection->drains = false;
     close_routes(connection);
@@ -181,8 +194,7 @@ static void part(oc_connection_t *connection, oc_status_t status, const char *wh
     snprintf(reason, sizeof(reason), "server %.200s %s", connection->name, why);
     if (OC_UPLINK_READY == connection->uplink.state && !is_dispensable(connection)
         && oc_loss_notice(connection, status, reason)) {
-        say_lost(connection);
-        oc_connection_send(connection, &bye);
+        say_farewell(connection);
     }
 }
 
