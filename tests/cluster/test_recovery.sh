@@ -108,6 +108,30 @@ lose_beside() {
     echo "ok recovery: beside another one that is unplugged for $1 s: longest $(sed -n 's/^rank 0: .*longest //p' "$log")"
 }
 
+# lose_unheard: a lost server comes back while the only other one is unplugged, so that nobody but the rank that has looked for it knows
+# of that; then all others lose that one, too, and count on each other.
+lose_unheard() {
+    local job
+
+    log=$tmp/unheard.log
+    start_servers 4 5 --aggregators 1
+    TIME_LIMIT=90 cluster_job "$servers" heartbeat_timeout=2 peer_aggregation=off reproducible=rank_order --hosts 1-3 -- \
+        recovery seconds=25 most=20000 "seed=$RANDOM" >"$log" 2>&1 &
+    job=$!
+    started+=("$job")
+    wait_until 30 has_line "$log" 'rank 2: begins' || not_ok "unheard: the ranks do not begin" "$log"
+    sleep 1
+    take_away killed 4
+    wait_until 20 has_line "$log" '"MPI_COMM_WORLD" goes on: 1 aggregator on 1 server' || not_ok "unheard: no loss" "$log"
+    take_away unplugged 5
+    give_back killed 4
+    wait "$job" || not_ok "unheard: the job ends with an error" "$log"
+    ! grep -q '^not ok' "$log" || not_ok "unheard: wrong results" "$log"
+    [ "$(grep -c '^rank [0-2]: .* offloaded, [1-9] recoveries, 1 returns' "$log")" -eq 3 ] ||
+        not_ok "unheard: not all ranks went on with the server that is back" "$log"
+    echo "ok recovery: a server is back, and most ranks do not hear of that: longest $(sed -n 's/^rank 0: .*longest //p' "$log")"
+}
+
 begin_cluster_test recovery
 compile recovery
 for way in killed stopped unplugged powerless; do
@@ -129,4 +153,7 @@ for seconds in 0.5 1.6 3.4; do
     lose_beside "$seconds"
     cluster down
 done
+make_cluster --hosts 5 --rate 200
+lose_unheard
+cluster down
 echo "ok recovery: on several hosts"
