@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdarg.h>
@@ -88,8 +89,7 @@ int __wrap_setsockopt(int fd, int level, int option, const void *value, socklen_
 
 int __wrap_shutdown(int fd, int how)
 {
-    (void) how;
-    return stream_shut(fd);
+    return stream_shut(fd, how);
 }
 
 ssize_t __wrap_send(int fd, const void *bytes, size_t length, int flags)
@@ -131,12 +131,28 @@ int __wrap_fcntl(int fd, int command, ...)
     long value;
 
     if (descriptor_is_simulated(fd)) {
-        return 0;
+        return F_DUPFD_CLOEXEC == command ? descriptor_again(fd) : 0;
     }
     va_start(args, command);
     value = va_arg(args, long);
     va_end(args);
     return __real_fcntl(fd, command, value);
+}
+
+/* SIOCOUTQ: bytes that the other end has not acknowledged. */
+int __wrap_ioctl(int fd, unsigned long command, ...)
+{
+    va_list args;
+    void *value;
+
+    va_start(args, command);
+    value = va_arg(args, void *);
+    va_end(args);
+    if (!descriptor_is_simulated(fd)) {
+        return __real_ioctl(fd, command, value);
+    }
+    *(int *) value = stream_has_arrived(fd) ? 0 : 1;
+    return 0;
 }
 
 /* ---- events ---- */

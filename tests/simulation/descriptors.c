@@ -7,26 +7,36 @@
 
 #define MOST 65536u
 
-static descriptor_t *descriptors[MOST];
-static unsigned num_descriptors;
+/* A descriptor may have several numbers, of which each is closed by itself. */
+static struct {
+    descriptor_t *descriptor;
+    bool closed;
+} numbers[MOST];
+static unsigned num_numbers;
+
+static int take_number(descriptor_t *descriptor)
+{
+    if (MOST == num_numbers) {
+        world_fail("there are too many descriptors");
+    }
+    descriptor->numbers++;
+    numbers[num_numbers].descriptor = descriptor;
+    return FIRST_SIMULATED + (int) num_numbers++;
+}
 
 descriptor_t *descriptor_new(descriptor_kind_t kind)
 {
     descriptor_t *descriptor = memory_new(sizeof(*descriptor));
 
-    if (MOST == num_descriptors) {
-        world_fail("there are too many descriptors");
-    }
     descriptor->kind = kind;
     descriptor->process = process_self();
-    descriptor->number = FIRST_SIMULATED + (int) num_descriptors;
-    descriptors[num_descriptors++] = descriptor;
+    descriptor->number = take_number(descriptor);
     return descriptor;
 }
 
 descriptor_t *descriptor_number(unsigned index)
 {
-    return index < num_descriptors ? descriptors[index] : NULL;
+    return index < num_numbers ? numbers[index].descriptor : NULL;
 }
 
 bool descriptor_is_simulated(int fd)
@@ -38,14 +48,18 @@ descriptor_t *descriptor_find(int fd)
 {
     unsigned index = (unsigned) (fd - FIRST_SIMULATED);
 
-    if (!descriptor_is_simulated(fd) || index >= num_descriptors) {
+    if (!descriptor_is_simulated(fd) || index >= num_numbers) {
         world_fail("descriptor %d was never opened", fd);
     }
-    if (descriptors[index]->closed || process_self() != descriptors[index]->process) {
-        world_fail("descriptor %d is used, which %s", fd,
-                   descriptors[index]->closed ? "is closed" : "another process has");
+    if (numbers[index].closed || process_self() != numbers[index].descriptor->process) {
+        world_fail("descriptor %d is used, which %s", fd, numbers[index].closed ? "is closed" : "another process has");
     }
-    return descriptors[index];
+    return numbers[index].descriptor;
+}
+
+int descriptor_again(int fd)
+{
+    return take_number(descriptor_find(fd));
 }
 
 int descriptor_event(unsigned count)
@@ -140,10 +154,11 @@ void descriptor_close(int fd)
 {
     descriptor_t *descriptor = descriptor_find(fd), *other;
 
-    descriptor->closed = true;
-    if (DESCRIPTOR_STREAM == descriptor->kind) {
-        world_trace("closes port %u: error %d, %zu bytes, %s", descriptor->port, descriptor->error, descriptor->used, descriptor->connecting ? "connecting" : descriptor->ended ? "ended" : "");
+    numbers[fd - FIRST_SIMULATED].closed = true;
+    if (--descriptor->numbers > 0) {
+        return;
     }
+    descriptor->closed = true;
     for (unsigned i = 0; NULL != (other = descriptor_number(i)); i++) {
         if (DESCRIPTOR_EPOLL == other->kind && other->process == descriptor->process) {
             forget_interest(other, descriptor);

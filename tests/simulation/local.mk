@@ -3,7 +3,7 @@
 # messages.c stands for ucx_backend/.
 
 simulated_calls = -Wl,--wrap=socket,--wrap=bind,--wrap=listen,--wrap=connect,--wrap=accept4,--wrap=shutdown \
-	-Wl,--wrap=getsockname,--wrap=getpeername,--wrap=getsockopt,--wrap=setsockopt,--wrap=fcntl \
+	-Wl,--wrap=getsockname,--wrap=getpeername,--wrap=getsockopt,--wrap=setsockopt,--wrap=fcntl,--wrap=ioctl \
 	-Wl,--wrap=send,--wrap=sendto,--wrap=recv,--wrap=read,--wrap=write,--wrap=close \
 	-Wl,--wrap=eventfd,--wrap=eventfd_write,--wrap=timerfd_create,--wrap=timerfd_settime \
 	-Wl,--wrap=epoll_create1,--wrap=epoll_ctl,--wrap=epoll_wait,--wrap=poll,--wrap=ppoll \

@@ -305,17 +305,25 @@ ssize_t stream_receive(int fd, void *bytes, size_t length)
         memmove(stream->bytes, stream->bytes + length, stream->used);
         return (ssize_t) length;
     }
-    if (0 != stream->error || (!stream->ended && !stream->shut)) {
+    if (0 != stream->error || (!stream->ended && !stream->deaf)) {
         errno = 0 != stream->error ? stream->error : stream->connected ? EAGAIN : ENOTCONN;
         return -1;
     }
     return 0;
 }
 
-int stream_shut(int fd)
+bool stream_has_arrived(int fd)
+{
+    const descriptor_t *stream = descriptor_find(fd);
+
+    return NULL == stream->out || wire_is_empty(stream->out);
+}
+
+int stream_shut(int fd, int how)
 {
     descriptor_t *stream = descriptor_find(fd);
 
+    stream->deaf = stream->deaf || SHUT_WR != how;
     if (!stream->connected || stream->shut) {
         errno = ENOTCONN;
         return -1;

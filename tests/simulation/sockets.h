@@ -31,6 +31,8 @@ int descriptor_of(bool (*is_readable)(void *thing), void *thing);
 
 /* Whether it is one of these. */
 bool descriptor_is_simulated(int fd);
+/* Another number of the same. */
+int descriptor_again(int fd);
 void descriptor_close(int fd);
 
 /* Of events and timers: 8 bytes, or EAGAIN. */
@@ -58,7 +60,10 @@ int stream_connect(int fd, const struct sockaddr *address);
 int stream_accept(int fd, struct sockaddr *from, socklen_t *length);
 ssize_t stream_send(int fd, const void *bytes, size_t length);
 ssize_t stream_receive(int fd, void *bytes, size_t length);
-int stream_shut(int fd);
+/* how: as of shutdown. */
+int stream_shut(int fd, int how);
+/* Whether all that was sent has arrived. */
+bool stream_has_arrived(int fd);
 int stream_error(int fd);
 /* Of the own end, or the other. */
 int stream_name(int fd, bool other, struct sockaddr *address, socklen_t *length);

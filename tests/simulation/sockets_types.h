@@ -28,7 +28,8 @@ typedef struct {
 
 struct descriptor {
     descriptor_kind_t kind;
-    int number;
+    int number;                           /* the first one, of as many as … */
+    unsigned numbers;                     /* … it has that are not closed */
     process_t *process;
     bool closed;
 
@@ -46,7 +47,8 @@ struct descriptor {
     uint16_t port, other_port;
     unsigned other_host;
     fifo_t backlog;
-    bool is_datagram, connecting, connected, ended, shut;
+    bool is_datagram, connecting, connected, ended;
+    bool shut, deaf;                      /* nothing is sent, or heard, any more */
     int error;
     wire_t *out;
     descriptor_t *other;                  /* the other end, once there is one */

@@ -126,3 +126,8 @@ bool wire_is_cut(const wire_t *wire)
 {
     return wire->cut;
 }
+
+bool wire_is_empty(const wire_t *wire)
+{
+    return 0 == wire->parcels.count;
+}

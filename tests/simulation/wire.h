@@ -18,6 +18,8 @@ void wire_send(wire_t *wire, void (*arrive)(void *thing), void *thing);
 /* What is on it is lost, and what is sent from now on. */
 void wire_cut(wire_t *wire);
 bool wire_is_cut(const wire_t *wire);
+/* Nothing is on it. */
+bool wire_is_empty(const wire_t *wire);
 
 /* A delay between hosts, ns. */
 unsigned long long wire_delay(void);
