@@ -3,10 +3,8 @@
 #include "client/servers/presence.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <utlist.h>
 
-#include "base/log.h"
 #include "client/state/setup_state.h"
 
 static bool presence_has(uint64_t set, unsigned number)
@@ -92,10 +90,8 @@ void oc_presence_do_without(oc_group_t *group, oc_connection_t *connection, cons
         return;
     }
     oc_presence_lost(connection);
-    if (0 != strcmp(client->away_reason, reason)) {
-        snprintf(client->away_reason, sizeof(client->away_reason), "%s", reason);
-        oc_log(0 == client->config.process ? OC_LOG_WARN : OC_LOG_INFO, "%s; communicators do without it", reason);
-    }
+    snprintf(client->away_reason, sizeof(client->away_reason), "%s", reason);
+    group->setup->misses = !oc_setup_has_given_up(group);
     oc_setup_upset(group, reason);
 }
 

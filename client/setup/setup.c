@@ -158,7 +158,7 @@ static int64_t own_vote(const oc_group_t *group)
     const oc_setup_t *setup = group->setup;
 
     if (setup->upset) {
-        return OC_VOTE_AGAIN;
+        return OC_VOTE_AGAIN(group->params.rank);
     }
     if (setup->no_gain) {
         return OC_VOTE_LEAVE;
@@ -374,6 +374,16 @@ static void forget_attempt(oc_setup_t *setup)
                            .contact = setup->contact, .nodes = setup->nodes, .attempts = setup->attempts + 1};
 }
 
+/* One rank tells people, for all. */
+static void report_missed(const oc_group_t *group)
+{
+    const oc_setup_t *setup = group->setup;
+
+    if (setup->misses && setup->outcome == OC_VOTE_AGAIN(group->params.rank)) {
+        oc_warn("%s; communicators do without it", setup->reason);
+    }
+}
+
 /* All ranks have voted for it: with the servers that there are now. What is queued waits. */
 static void begin_again(oc_group_t *group)
 {
@@ -399,12 +409,13 @@ static void vote_done(oc_group_t *group)
     oc_status_t broken = setup->broken;
     char reason[OC_REASON_SIZE];
 
-    if (outcome < OC_VOTE_AGAIN) {
+    if (outcome < OC_VOTE_AGAIN(0)) {
         decline_for(group, outcome);
         return;
     }
     /* those who were of another epoch know better now */
-    if (OC_VOTE_AGAIN == outcome || setup->differs) {
+    if (outcome < OC_VOTE_LEAVE || setup->differs) {
+        report_missed(group);
         begin_again(group);
         return;
     }

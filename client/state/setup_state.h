@@ -28,13 +28,13 @@ typedef enum {
 /*
  * The vote is a minimum: a rank that can go on votes yes, and with servers for the largest chunk
  * that these take; one that could, but found that nothing is gained, as all do, votes to leave it;
- * one for which servers were lost, or came back, meanwhile votes to begin again; one that cannot votes its
- * own number.
+ * one for which servers were lost, or came back, meanwhile votes to begin again, and says who it is; one that cannot votes
+ * its own number.
  */
 #define OC_VOTE_YES          INT64_MAX
 #define OC_VOTE_CHUNK(bytes) (INT64_MAX - 1 - OC_MAX_CHUNK + (int64_t) (bytes))
 #define OC_VOTE_LEAVE        (INT64_MAX - 2 - OC_MAX_CHUNK)
-#define OC_VOTE_AGAIN        (INT64_MAX - 3 - OC_MAX_CHUNK)
+#define OC_VOTE_AGAIN(rank)  (INT64_MAX - 3 - OC_MAX_CHUNK - OC_MAX_RANKS + (int64_t) (rank))
 
 /*
  * With multicast yes is not enough if there is a flood test: a rank has to see that there is none.
@@ -68,6 +68,7 @@ struct oc_setup {
     oc_flood_verdict_t flood;  /* multicast: what this rank has seen of its test … */
     bool flood_tested;         /* … if there was one */
     bool differs;              /* the records are of several epochs */
+    bool misses;               /* this rank could not have a server of the list */
     bool upset;                /* the servers are others than in the records: all begin again … */
     unsigned attempts;         /* … after so many */
     bool no_gain;              /* from servers that turned out to be a tree */

@@ -49,7 +49,11 @@ test_unreachable() {
     falls_back host 192.0.2.1 'server 192.0.2.1:8918 (cannot be reached|did not answer within 2 seconds)'
     falls_back name no-such-host.invalid 'the host "no-such-host.invalid" cannot be resolved'
     start_server
-    falls_back second "$server_address,127.0.0.1:1" 'server 127.0.0.1:1 cannot be reached'
+    falls_back second "$server_address,127.0.0.1:1" 'server 127.0.0.1:1 cannot be reached' recovery=off
+    expect_job without 3 "$server_address,127.0.0.1:1" connect_timeout=2 faults seconds=0.2
+    [ "$(grep -c 'optcast: server 127.0.0.1:1 cannot be reached: Connection refused; communicators do without it$' "$tmp/without.log")" -eq 1 ] ||
+        not_ok "without: not one line says which server is not there" "$tmp/without.log"
+    ! grep -q ' 0 offloaded' "$tmp/without.log" || not_ok "without: the server that is there is not used" "$tmp/without.log"
     serves_job after
 }
 
