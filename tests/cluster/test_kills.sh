@@ -209,7 +209,7 @@ lose_servers() {
         nap 20 1500
         give_back_some 3
         draw 3
-        [ "$drawn" -eq 0 ] || wait_until 20 has_all || :
+        [ "$drawn" -eq 0 ] || wait_until 10 has_all || :
         nap 0 700
         kill_one
     done
@@ -277,11 +277,20 @@ judge() {
     fi
 }
 
+# stuck_in_mpich: MPICH 4.0 on several hosts now and then does not end in MPI_Finalize, also without servers, and in mode never. All has
+# been checked by then.
+stuck_in_mpich() {
+    [ "$MPI" = mpich ] && has_line "$log" '^ok recovery$' &&
+        [ "$(grep -c -E '^rank [0-9]+: [0-9]+ operations, ' "$log")" -eq "$ranks" ] || return 1
+    stuck=yes
+    echo "seed $seed: MPICH does not end in MPI_Finalize"
+}
+
 run_one_job() {
     local status=0
 
     RANDOM=$seed
-    folder=$tmp/$seed hung=no
+    folder=$tmp/$seed hung=no stuck=no
     log=$folder/job.log
     mkdir "$folder"
     draw_job
@@ -303,11 +312,12 @@ run_one_job() {
     lose_servers
     : >"$folder/over"
     if ! wait_until 90 job_has_ended; then
-        hung=yes
+        stuck_in_mpich || hung=yes
         write_stacks
         end_process "$job"
     fi
     wait "$job" || status=$?
+    [ "$stuck" = no ] || status=0
     judge "$status"
     jobs=$((jobs + 1))
     cluster down
