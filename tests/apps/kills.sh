@@ -179,7 +179,7 @@ test_mixed() {
     "$REPO/tests/mpich_coll/run" --build nonblocking3 >"$tmp/mixed.log" 2>&1 || not_ok "mixed: no program" "$tmp/mixed.log"
     start_servers 3
     begin=$SECONDS
-    "$REPO/tests/mpich_coll/run" --first --servers "$list" --preload "$finale" --output "$tmp" --ranks 4 nonblocking3 \
+    LIMIT=$TIME_LIMIT "$REPO/tests/mpich_coll/run" --first --servers "$list" --preload "$finale" --output "$tmp" --ranks 4 nonblocking3 \
         >"$tmp/mixed.out" 2>"$tmp/mixed.log" &
     job_pid=$!
     started+=("$job_pid")
