@@ -33,6 +33,9 @@
 
 #define ENOUGH 200
 
+/* So long after the death of a rank the others are ended. */
+#define LAUNCHER (10 * OC_SECOND)
+
 /* After the last fault, and what ranks compute at most. */
 #define LIMIT (90 * OC_SECOND)
 
@@ -136,6 +139,18 @@ static void part(unsigned server, unsigned rank, uint64_t lasts)
     world_plan(lasts, &together, a, b);
 }
 
+/* As launchers do soon: ranks that have lost servers and wait for the dead one may not know. */
+static void on_launcher(void *owner, const event_t *event)
+{
+    (void) owner;
+    (void) event;
+    for (unsigned i = 0; i < schedule.workload.ranks; i++) {
+        workload_kill(i);
+    }
+}
+
+static const event_kind_t launcher = {.happen = on_launcher};
+
 static void halt(process_t *process, uint64_t lasts)
 {
     process_stop(process);
@@ -182,6 +197,7 @@ static void strike(const fault_t *fault)
         break;
     case FAULT_RANK:
         workload_kill(fault->rank);
+        world_plan(LAUNCHER, &launcher, NULL, NULL);
         break;
     default:
         halt(workload_rank(fault->rank), fault->lasts);
