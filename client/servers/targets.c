@@ -12,7 +12,6 @@
 #include "client/servers/connection.h"
 #include "client/servers/network.h"
 #include "client/servers/presence.h"
-#include "client/servers/resort.h"
 #include "client/servers/tree.h"
 #include "client/state/record.h"
 
@@ -160,7 +159,7 @@ static oc_connection_t *connect_external(oc_client_t *client, unsigned number, c
 }
 
 /* The names of all servers, in a thread. */
-static oc_status_t look_up(oc_client_t *client)
+static oc_status_t resolve_servers(oc_client_t *client)
 {
     if (NULL == client->resolver) {
         client->resolver = oc_resolver_begin(&client->servers);
@@ -204,7 +203,7 @@ oc_status_t oc_targets_find(oc_client_t *client, unsigned number, oc_connection_
     if (NULL != *connection) {
         return OC_OK;
     }
-    switch (look_up(client)) {
+    switch (resolve_servers(client)) {
     case OC_OK:
         break;
     case OC_IN_PROGRESS:
@@ -252,7 +251,7 @@ oc_status_t oc_targets_resolve(oc_group_t *group)
     if (connected) {
         return OC_OK;
     }
-    return look_up(client);
+    return resolve_servers(client);
 }
 
 /* There are servers, and all are lost. */
@@ -356,9 +355,6 @@ oc_status_t oc_targets_connect(oc_group_t *group, char *error, size_t error_size
 
     /* other groups may learn more, or forget it, before these servers answer */
     group->servers->branch.parent = group->client->tree;
-    if (0 == count && none_is_there(group) && oc_resort_note(group) && oc_resort_is_there(group)) {
-        return oc_resort_settle(group, error, error_size);
-    }
     if (0 == count) {
         status = oc_targets_add_peers(group, error, error_size);
         if (OC_OK == status) {

@@ -19,6 +19,16 @@
 #include "client/state/readiness.h"
 #include "client/state/setup_state.h"
 
+/* If all servers are lost, with the last resort from the beginning. */
+static oc_status_t connect_targets(oc_group_t *group, char *error, size_t error_size)
+{
+    if (group->client->servers.count > 0 && 0 == oc_presence_count(group) && oc_resort_note(group)
+        && oc_resort_is_there(group)) {
+        return oc_resort_settle(group, error, error_size);
+    }
+    return oc_targets_connect(group, error, error_size);
+}
+
 static void connect_servers(oc_group_t *group)
 {
     char error[OC_REASON_SIZE / 2];
@@ -26,7 +36,7 @@ static void connect_servers(oc_group_t *group)
     group->setup->step = OC_SETUP_CONNECT;
     /* another group's failure may have taken the worker away since the record was made */
     if (OC_OK != oc_client_worker(group->client, error, sizeof(error))
-        || OC_OK != oc_targets_connect(group, error, sizeof(error))) {
+        || OC_OK != connect_targets(group, error, sizeof(error))) {
         oc_setup_give_up(group, "%s", error);
     }
 }

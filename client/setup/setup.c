@@ -385,7 +385,7 @@ static void report_missed(const oc_group_t *group)
 }
 
 /* All ranks have voted for it: with the servers that there are now. What is queued waits. */
-static void begin_again(oc_group_t *group)
+static void set_up_again(oc_group_t *group)
 {
     if (group->setup->attempts + 1 == OC_SETUP_ATTEMPTS) {
         setup_decline(group, "servers were lost, or came back, during each attempt to set it up");
@@ -416,7 +416,7 @@ static void vote_done(oc_group_t *group)
     /* those who were of another epoch know better now */
     if (outcome < OC_VOTE_LEAVE || setup->differs) {
         report_missed(group);
-        begin_again(group);
+        set_up_again(group);
         return;
     }
     if (OC_OK == broken && NULL != group->servers) {
