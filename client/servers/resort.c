@@ -19,7 +19,7 @@
 #include "client/state/record.h"
 
 /* From one look at the port to the next. */
-#define LOOK_INTERVAL (10 * OC_MILLISECOND)
+#define LOOK_INTERVAL (50 * OC_MILLISECOND)
 
 /* Communicators have the same processes in them: each is known once. */
 struct oc_known {
