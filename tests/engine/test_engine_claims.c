@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "tests/engine/member.h"
 #include "tests/engine/traffic.h"
 
@@ -181,16 +182,31 @@ static void end(void)
 
 /* ---- servers that are well ---- */
 
+/* Sooner than a process that waits for its ranks to come back. */
+static void expect_gone(pid_t pid)
+{
+    uint64_t end = oc_clock_ns() + 8 * OC_SECOND;
+
+    while (memory_kib_of(pid, "VmRSS") > 0) {
+        assert_true(oc_clock_ns() < end);
+        usleep(10000);
+    }
+}
+
 /* Another one, and the one that hears it: each is left, and comes back for another process of its. */
 static void test_living(void **state)
 {
+    pid_t pid;
+
     (void) state;
     begin();
+    pid = child_of(servers[1].pid);
     liar_come(0);
     liar_come(1);
     liar_go(1);
     claim_lost(incarnations[1]);
     say();
+    expect_gone(pid);
     expect_own(1, 1);
     claim_lost(incarnations[0]);
     say();
@@ -381,12 +397,11 @@ static bool has_it_back(const unsigned seen[TRAFFIC_VALUES])
     return 1 == seen[TRAFFIC_RECOVERIES] && 1 == seen[TRAFFIC_RETURNS] && 2 == seen[TRAFFIC_SERVERS];
 }
 
-/* A server is dead, and somebody says that it is back: nobody finds it. When it is, it is taken. */
-static void test_too_soon(void **state)
-{
-    char address[64];
+static char address[64];
 
-    (void) state;
+/* Both jobs have lost the second server. */
+static void begin_without(void)
+{
     begin();
     liar_come(0);
     snprintf(address, sizeof(address), "%s", servers[1].address);
@@ -394,10 +409,11 @@ static void test_too_soon(void **state)
     TRAFFIC_AWAIT(&own, has_lost_one);
     TRAFFIC_AWAIT(&other, has_lost_one);
     claim_back(MADE_UP, 1);
-    say();
-    TRAFFIC_AWAIT(&own, has_tried);
-    TRAFFIC_HOLD(&other, has_lost_one, 100);
-    server_start_at(&servers[1], address, options);
+}
+
+/* It is back, and was tried once before. */
+static void end_with_both(void)
+{
     expect_own(2, 2);
     TRAFFIC_AWAIT(&other, has_it_back);
     liar_go(0);
@@ -406,6 +422,28 @@ static void test_too_soon(void **state)
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(server_stop(&servers[i]), 0);
     }
+}
+
+/* A server is dead, and somebody says that it is back: nobody finds it. When it is, it is taken. */
+static void test_too_soon(void **state)
+{
+    (void) state;
+    begin_without();
+    say();
+    TRAFFIC_AWAIT(&own, has_tried);
+    TRAFFIC_HOLD(&other, has_lost_one, 100);
+    server_start_at(&servers[1], address, options);
+    end_with_both();
+}
+
+/* While all ranks of the job look for what was made up, they find another process there. */
+static void test_somebody_else(void **state)
+{
+    (void) state;
+    begin_without();
+    say();
+    server_start_at(&servers[1], address, options);
+    end_with_both();
 }
 
 static int clean(void **state)
@@ -430,6 +468,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(test_many_back, clean),
         cmocka_unit_test_teardown(test_no_list, clean),
         cmocka_unit_test_teardown(test_too_soon, clean),
+        cmocka_unit_test_teardown(test_somebody_else, clean),
     };
 
     if (argc > 1) {

@@ -237,7 +237,7 @@ static void await_rounds(const traffic_t *traffic)
     }
 }
 
-void traffic_await(const traffic_t *traffic, traffic_state_t state, const char *what)
+static void await_state(const traffic_t *traffic, traffic_state_t state, const char *what)
 {
     uint64_t end = oc_clock_ns() + PATIENCE;
 
@@ -247,6 +247,11 @@ void traffic_await(const traffic_t *traffic, traffic_state_t state, const char *
         }
         usleep(1000);
     }
+}
+
+void traffic_await(const traffic_t *traffic, traffic_state_t state, const char *what)
+{
+    await_state(traffic, state, what);
     await_rounds(traffic);
 }
 
@@ -299,8 +304,14 @@ void traffic_stop(traffic_t *traffic)
     reap_ranks(traffic, false);
 }
 
+static bool has_ended(const unsigned seen[TRAFFIC_VALUES])
+{
+    return 0 != seen[TRAFFIC_ENDED];
+}
+
 void traffic_expect_failure(traffic_t *traffic, const char *reason)
 {
+    await_state(traffic, has_ended, "an operation fails");
     reap_ranks(traffic, true);
     for (uint32_t rank = 0; rank < traffic->ranks.num_ranks; rank++) {
         if (NULL == strstr(traffic->board->reasons[rank], reason)) {
