@@ -15,13 +15,15 @@ begin_model() {
     command -v spin >"$tmp/spin" || skip "there is no spin; install it"
 }
 
-# search MACRO[=VALUE]...: what the search says, in $tmp/out. With checker=(OPTION...) of the compiler beside those of all.
+# search MACRO[=VALUE]...: what the search says, in $tmp/out. With checker=(OPTION...) of the compiler beside those of all, and
+# optimize=-O0 for a short one, which costs less than to optimize it.
+optimize=-O2
 checker=(-DSAFETY -DCOLLAPSE -DMEMLIM=1024)
 search() {
     cd "$tmp" || return
     spin "${@/#/-D}" -a "$model" >out 2>&1
     # shellcheck disable=SC2086 # a command with arguments
-    $CC -O2 -w "${checker[@]}" -o pan pan.c >out 2>&1
+    $CC "$optimize" -w "${checker[@]}" -o pan pan.c >out 2>&1
     ./pan -m200000 >out 2>&1
 }
 
