@@ -22,7 +22,7 @@
 #define MOST_EXCHANGES  3
 
 /* Bytes of the record that a rank gives to all others, and of the contact that its neighbours get. */
-#define SERVER_RECORD 132
+#define SERVER_RECORD 136
 #define CAST_RECORD   152
 #define MOST_CONTACT  1352
 
