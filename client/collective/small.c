@@ -255,6 +255,13 @@ static void go(oc_allreduce_t *allreduce)
     small_send_message(small);
 }
 
+void oc_small_cancel(oc_allreduce_t *allreduce)
+{
+    oc_small_t *small = allreduce->state;
+
+    oc_receive_cancel(&small->reply.transfer);
+}
+
 static void small_end(oc_allreduce_t *allreduce)
 {
     oc_small_t *small = allreduce->state;

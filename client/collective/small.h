@@ -31,4 +31,7 @@ void oc_small_keep(oc_allreduce_t *allreduce, const void *result);
 
 extern const oc_allreduce_algorithm_t oc_small_flat, oc_small_node;
 
+/* One that has started and failed, with servers that may be gone: takes its receive back, if there is one. */
+void oc_small_cancel(oc_allreduce_t *allreduce);
+
 #endif

@@ -8,6 +8,7 @@
 #include "client/collective/allreduce.h"
 #include "client/collective/collective.h"
 #include "client/collective/node.h"
+#include "client/collective/small.h"
 #include "client/group/group.h"
 #include "client/recovery/renewal.h"
 #include "client/servers/membership.h"
@@ -124,6 +125,22 @@ static void tell_servers(oc_group_t *group)
     }
 }
 
+/* No other rank is left: what the last Barrier waits for does not come. */
+static void part_alone_now(oc_group_t *group)
+{
+    oc_collective_t *running;
+
+    tell_servers(group);
+    oc_group_break(group, OC_ERR_CANCELED, "its ranks leave it");
+    DL_FOREACH (group->running, running) {
+        oc_allreduce_t *allreduce = oc_allreduce_of(running);
+
+        if (NULL != allreduce->state && NULL == running->inner) {
+            oc_small_cancel(allreduce);
+        }
+    }
+}
+
 void oc_parting_progress(oc_client_t *client)
 {
     oc_group_t *group, *next;
@@ -137,8 +154,7 @@ void oc_parting_progress(oc_client_t *client)
         }
         if (OC_GROUP_LIVE == group->state
             && (OC_PARTING_ALONE == group->parting || is_waiting_in_vain(group))) {
-            tell_servers(group);
-            oc_group_break(group, OC_ERR_CANCELED, "its ranks leave it");
+            part_alone_now(group);
         }
         if (0 == group->num_running && NULL == group->queue) {
             oc_group_end(group);

@@ -45,13 +45,13 @@ static bool may_judge(const oc_client_t *client, const oc_connection_t *connecti
 /* Also a process that it does not serve keeps it waiting. */
 static void leave_unused(oc_client_t *client)
 {
-    static const oc_control_t bye = {.type = OC_CONTROL_BYE};
     oc_connection_t *connection, *next;
 
     DL_FOREACH_SAFE (client->connections, connection, next) {
         if (connection->drains && OC_UPLINK_READY == connection->uplink.state && 0 == connection->users) {
             oc_presence_lost(connection);
-            oc_connection_close(connection, &bye);
+            oc_connection_pause(connection);
+            oc_connection_close(connection, NULL);
         }
     }
 }

@@ -154,7 +154,11 @@ void oc_answers_refused(oc_connection_t *connection, const oc_notice_t *notice, 
             continue;
         }
         snprintf(reason, sizeof(reason), "server %.200s ended a group: %.*s", connection->name, OC_MAX_TEXT, text);
-        if (refuses_return(group, connection)) {
+        if (NULL != group->setup) {
+            /* what all have voted for may be to begin again */
+            group->setup->broken = (oc_status_t) notice->status;
+            oc_setup_give_up(group, "%s", reason);
+        } else if (refuses_return(group, connection)) {
             oc_loss_of(client, connection->incarnation, reason);
         } else {
             oc_client_collapse(client, (oc_status_t) notice->status, "%s", reason);

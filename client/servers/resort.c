@@ -201,10 +201,9 @@ static oc_status_t link_all(oc_group_t *group, char *error, size_t error_size)
     return status;
 }
 
-/* They are the last ones. */
+/* They are the last ones. Others of the job may still be there, so each leaves as for a new epoch. */
 static void unlink_all(oc_group_t *group)
 {
-    static const oc_control_t bye = {.type = OC_CONTROL_BYE};
     oc_group_servers_t *servers = group->servers;
 
     for (; servers->num_peers > 0; servers->num_peers--) {
@@ -212,7 +211,8 @@ static void unlink_all(oc_group_t *group)
 
         free(link->teams);
         if (0 == --link->connection->users) {
-            oc_connection_close(link->connection, &bye);
+            oc_connection_pause(link->connection);
+            oc_connection_close(link->connection, NULL);
         }
     }
     servers->resorted = false;
