@@ -8,7 +8,7 @@
  * Each schedule is a function of its number: --first N --count 1 runs it again, and TRACE=1 in the environment tells what
  * happens in it.
  */
-/* Test: quick 60 -- --count 100; default 400 -- --count 2000; all 1800 -- --count 10000 */
+/* Test: quick 60 -- --count 100; default 400 -- --count 2000; all 1800 -- --count 10000; sanitizers: all 1800 -- --count 300 */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
