@@ -76,7 +76,9 @@ static void liar_come(unsigned server)
 /* The server may have ended the connection before. */
 static void liar_go(unsigned server)
 {
-    member_close(&liars[server], true);
+    if (NULL != liars[server].worker) {
+        member_close(&liars[server], true);
+    }
 }
 
 /* Reads what the server has to say to it, and throws it away. */
@@ -452,6 +454,7 @@ static int clean(void **state)
     traffic_kill(&own);
     traffic_kill(&other);
     for (unsigned i = 0; i < 2; i++) {
+        liar_go(i);
         server_kill(&servers[i]);
     }
     return 0;
