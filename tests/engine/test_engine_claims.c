@@ -129,6 +129,7 @@ static oc_job_settings_t job_settings(void)
 
     settings.recovery = 1;
     settings.connect_timeout = 20;
+    settings.heartbeat_timeout = 60; /* no server is suspected, and the machine may be busy */
     return settings;
 }
 

@@ -25,9 +25,10 @@ bool visitor_sent_away(const unsigned seen[TRAFFIC_VALUES])
     return seen[TRAFFIC_RETURNS] > 0 && seen[TRAFFIC_RECOVERIES] == 1 + seen[TRAFFIC_RETURNS] && 1 == seen[TRAFFIC_SERVERS];
 }
 
+/* A server that was only looked at when it died may have counted as lost, too. */
 bool visitor_back_for_good(const unsigned seen[TRAFFIC_VALUES])
 {
-    return 2 == seen[TRAFFIC_SERVERS] && seen[TRAFFIC_RETURNS] > 0 && seen[TRAFFIC_RECOVERIES] == seen[TRAFFIC_RETURNS];
+    return 2 == seen[TRAFFIC_SERVERS] && seen[TRAFFIC_RETURNS] > 0 && seen[TRAFFIC_RECOVERIES] >= seen[TRAFFIC_RETURNS];
 }
 
 oc_job_settings_t visitor_settings(int connect_timeout)
@@ -36,6 +37,7 @@ oc_job_settings_t visitor_settings(int connect_timeout)
 
     settings.recovery = 1;
     settings.connect_timeout = connect_timeout;
+    settings.heartbeat_timeout = 60; /* dead servers are noticed by their connections, and the machine may be busy */
     return settings;
 }
 
