@@ -211,7 +211,7 @@ static void match(message_t *message, oc_transfer_t *receiver, void *into, size_
         receiver->request = message;
     }
     if (NULL != message->copy && message->length <= PIECE) {
-        if (NULL != receiver && message->length <= room) {
+        if (NULL != receiver && message->length <= room && message->length > 0) {
             memcpy(into, message->copy, message->length);
         }
         message_end(message);
@@ -282,7 +282,9 @@ static void send_message(oc_endpoint_t *endpoint, oc_transfer_t *transfer, const
         transfer->request = message;
     } else {
         message->copy = memory_new(length);
-        memcpy(message->copy, buffer, length);
+        if (length > 0) {
+            memcpy(message->copy, buffer, length);
+        }
         message->from = message->copy;
         complete(transfer, OC_OK);
     }
