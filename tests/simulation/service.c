@@ -144,7 +144,7 @@ void service_kill(process_t *process)
 
 static bool service_runs(const service_t *service)
 {
-    return !service->process->dead && NULL != service->job;
+    return !service->process->dead && !service->process->stopped && NULL != service->job;
 }
 
 bool services_are_idle(void *arg)
