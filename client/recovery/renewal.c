@@ -353,9 +353,24 @@ static void leave_host(oc_group_t *group)
     }
 }
 
+/* The others may have lost other servers, and count on one that this rank has lost: nobody else would tell them of each other's. */
+static void call_others(oc_group_t *group)
+{
+    oc_renewal_t *renewal = group->servers->renewal;
+
+    if (OC_RENEWAL_JOIN == renewal->step && !renewal->called && renewal->quiet > timeout_of(group)) {
+        renewal->called = true;
+        oc_resort_call(group);
+    }
+}
+
 static void come_back(oc_group_t *group)
 {
-    if (NULL != renewal_wait(group) || group->client->losing) {
+    if (NULL != renewal_wait(group)) {
+        call_others(group);
+        return;
+    }
+    if (group->client->losing) {
         return;
     }
     if (OC_RENEWAL_CONNECT == group->servers->renewal->step) {

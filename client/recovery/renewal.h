@@ -29,6 +29,7 @@ struct oc_renewal {
     oc_renewal_step_t step;
     uint64_t looked, quiet;    /* ns spent waiting for servers while somebody was looking */
     oc_readiness_t *readiness; /* from the JOINs on */
+    bool called;               /* the reserve, as the other ranks do not come */
     bool answered;             /* what a round asked is in … */
     void *vector;              /* … this */
     /* What all ranks have found: */

@@ -218,6 +218,17 @@ static void unlink_all(oc_group_t *group)
     servers->resorted = false;
 }
 
+void oc_resort_call(oc_group_t *group)
+{
+    char error[OC_REASON_SIZE];
+
+    for (unsigned i = 0; i < group->servers->num_resort; i++) {
+        const oc_known_t *known = find_known(group->client, group->servers->resort[i].process);
+
+        (void) oc_targets_connect_peer(group->client, &known->contact, error, sizeof(error));
+    }
+}
+
 void oc_resort_look(oc_client_t *client)
 {
     const oc_known_t *own = find_known(client, client->config.process);

@@ -25,6 +25,12 @@ bool oc_resort_is_there(const oc_group_t *group);
 oc_status_t oc_resort_settle(oc_group_t *group, char *error, size_t error_size);
 
 /*
+ * Connects to the reserve of a group, beside its servers: whoever is in it hears what this process has lost, and tells it what others
+ * have. Nothing happens where they are connected.
+ */
+void oc_resort_call(oc_group_t *group);
+
+/*
  * Starts the server of this process if somebody calls at its port, and connects to it, if this process has not: who calls knows of
  * losses that this process may not hear of otherwise, as no server is left to those two.
  */
