@@ -144,14 +144,14 @@ void service_kill(process_t *process)
 
 static bool service_runs(const service_t *service)
 {
-    return !service->process->dead && !service->process->stopped && NULL != service->job;
+    return !service->process->dead && NULL != service->job;
 }
 
 bool services_are_idle(void *arg)
 {
     (void) arg;
     for (unsigned i = 0; i < num_services; i++) {
-        if (service_runs(services[i]) && oc_job_sessions(services[i]->job) > 0) {
+        if (service_runs(services[i]) && (services[i]->process->stopped || oc_job_sessions(services[i]->job) > 0)) {
             return false;
         }
     }
