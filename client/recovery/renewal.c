@@ -309,6 +309,17 @@ static void take_answer(oc_group_t *group)
     }
 }
 
+/* The others may have lost other servers, and count on one that this rank has lost: nobody else would tell them of each other's. */
+static void call_others(oc_group_t *group)
+{
+    oc_renewal_t *renewal = group->servers->renewal;
+
+    if ((OC_RENEWAL_HOST == renewal->step || OC_RENEWAL_JOIN == renewal->step) && !renewal->called && renewal->quiet > timeout_of(group)) {
+        renewal->called = true;
+        oc_resort_call(group);
+    }
+}
+
 /* NULL: all servers have answered. */
 static const oc_link_t *find_silent(const oc_group_t *group)
 {
@@ -339,6 +350,8 @@ static void look_beside_host(oc_group_t *group)
                && OC_OK != oc_resort_settle(group, error, sizeof(error))) {
         oc_client_collapse(group->client, OC_ERR_SYSTEM, "%s; nobody can aggregate instead: %s",
                            group->client->loss_reason, error);
+    } else {
+        call_others(group);
     }
 }
 
@@ -350,17 +363,6 @@ static void leave_host(oc_group_t *group)
         group->servers->renewal->step = OC_RENEWAL_RETURN;
     } else {
         look_beside_host(group);
-    }
-}
-
-/* The others may have lost other servers, and count on one that this rank has lost: nobody else would tell them of each other's. */
-static void call_others(oc_group_t *group)
-{
-    oc_renewal_t *renewal = group->servers->renewal;
-
-    if (OC_RENEWAL_JOIN == renewal->step && !renewal->called && renewal->quiet > timeout_of(group)) {
-        renewal->called = true;
-        oc_resort_call(group);
     }
 }
 
