@@ -52,7 +52,7 @@ uint64_t oc_pulse_due(const oc_pulse_t *pulse, uint64_t now)
 {
     uint64_t due = pulse->open ? pulse->looked + pulse->rhythm.step : pulse->due;
 
-    if (pulse->missed) {
+    if (pulse->open && pulse->missed) {
         return UINT64_MAX;
     }
     return due > now ? due - now : 0;
