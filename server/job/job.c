@@ -26,6 +26,9 @@
 /* A client that UCX lost may just be leaving: its goodbye has this long to arrive. */
 #define LOST_PATIENCE (2 * OC_SECOND)
 
+/* The loop sleeps for a second at most. */
+#define LONGEST_TURN (3 * OC_SECOND / 2)
+
 /* Deadlines are looked at so often, however many events there are. */
 #define TICK_INTERVAL (100 * OC_MILLISECOND)
 
@@ -90,6 +93,22 @@ static void client_unreachable(oc_session_t *session, const char *name)
     }
 }
 
+/* How long this process has stood still since the last look: nothing that it has not heard meanwhile is late. */
+static uint64_t absence(oc_job_server_t *job, uint64_t now)
+{
+    uint64_t since = 0 != job->ticked ? now - job->ticked : 0;
+
+    job->ticked = now;
+    return since > LONGEST_TURN ? since : 0;
+}
+
+static void excuse(oc_session_t *session, uint64_t absent, uint64_t now)
+{
+    if (0 != session->lost_at) {
+        session->lost_at = session->lost_at + absent < now ? session->lost_at + absent : now;
+    }
+}
+
 /* false: the job has failed because of it. */
 static bool job_look_at(oc_session_t *session, uint64_t now)
 {
@@ -113,7 +132,7 @@ int oc_job_timeout(const oc_job_server_t *job)
 
 void oc_job_tick(oc_job_server_t *job)
 {
-    uint64_t now = oc_clock_ns();
+    uint64_t now = oc_clock_ns(), absent;
     oc_session_link_t *link;
 
     oc_heartbeat_tick(job);
@@ -121,10 +140,12 @@ void oc_job_tick(oc_job_server_t *job)
         return;
     }
     job->tick_due = now + TICK_INTERVAL;
+    absent = absence(job, now);
     oc_parent_tick(job);
     oc_idle_tick(job);
     oc_vigil_tick(job, now);
     DL_FOREACH (job->watched, link) {
+        excuse(link->session, absent, now);
         if (!job_look_at(link->session, now)) {
             return;
         }

@@ -110,7 +110,7 @@ struct oc_job_server {
     unsigned num_sessions;
     oc_session_link_t *waiting, *asked;    /* those whose PINGs do, see oc_ping_t */
     oc_session_link_t *watched;
-    uint64_t tick_due;
+    uint64_t tick_due, ticked;   /* the next look at deadlines, and the last one */
     uint32_t next_client;
     oc_registered_group_t *groups;
     oc_handles_t *handles;
