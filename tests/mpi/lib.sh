@@ -246,6 +246,7 @@ expect_job() {
     run_job "$@" >"$tmp/$name.log" 2>&1 || status=$?
     [ "$status" -ne 124 ] || not_ok "$name: it did not end within ${TIME_LIMIT:-120} s: $*" "$tmp/$name.log"
     [ "$status" -eq 0 ] || not_ok "$name: status $status of: $*" "$tmp/$name.log"
+    ! has_line "$tmp/$name.log" 'unexpected tag-receive descriptor' || not_ok "$name: UCX warns of $*" "$tmp/$name.log"
 }
 
 # start_job NAME RANKS ...: run_job in the background; sets job_pid.
