@@ -7,8 +7,8 @@
 #define OC_BASE_LIMITS_H
 
 /* Versions of the protocol that this code speaks. */
-#define OC_PROTOCOL_VERSION_MIN 10
-#define OC_PROTOCOL_VERSION_MAX 10
+#define OC_PROTOCOL_VERSION_MIN 11
+#define OC_PROTOCOL_VERSION_MAX 11
 
 #define OC_DEFAULT_PORT 8918
 

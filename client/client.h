@@ -20,6 +20,7 @@
 #include "base/settings.h"
 #include "base/status.h"
 #include "client/plan/model.h"
+#include "client/vote.h"
 #include "multicast/service/multicast.h"
 #include "staging/device.h"
 
@@ -117,8 +118,8 @@ typedef struct {
     void *contact;     /* contact_size bytes to give to these */
     void *contacts;    /* room for OC_CAST_NEIGHBOURS * contact_size bytes, in their order */
     size_t contact_size;
-    int64_t *vote;     /* one number to give to all */
-    int64_t *outcome;  /* room for the minimum of all votes */
+    int64_t *vote;     /* OC_VOTE_WORDS numbers to give to all */
+    int64_t *outcome;  /* room for as many: of each the minimum over all ranks */
 } oc_exchange_t;
 
 /* What a communicator says instead of the settings: equal on all of its ranks. */

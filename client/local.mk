@@ -2,7 +2,7 @@
 noinst_LTLIBRARIES += libocclient.la
 libocclient_la_SOURCES = \
 	client/process/cast_service.h client/process/cast_service.c \
-	client/client.h \
+	client/client.h client/vote.h \
 	client/process/client.c \
 	client/process/moving.h client/process/moving.c \
 	client/process/helper.h client/process/helper.c \

@@ -90,7 +90,7 @@ static int start_step(oc_mpich_exchange_t *x)
         return start_contacts(x);
     default:
         x->num_requests = 1;
-        return PMPI_Iallreduce(b->vote, b->outcome, 1, MPI_INT64_T, MPI_MIN, x->comm,
+        return PMPI_Iallreduce(b->vote, b->outcome, OC_VOTE_WORDS, MPI_INT64_T, MPI_MIN, x->comm,
                                &x->requests[0]);
     }
 }

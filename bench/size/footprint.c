@@ -127,7 +127,7 @@ static oc_status_t others_start(void *context, oc_exchange_step_t step)
 
     if (OC_EXCHANGE_VOTE == step) {
         others->most = heap();
-        *others->exchange.outcome = *others->exchange.vote;
+        memcpy(others->exchange.outcome, others->exchange.vote, OC_VOTE_WORDS * sizeof(int64_t));
         return OC_OK;
     }
     if (!oc_record_decode(others->exchange.record, &record)) {

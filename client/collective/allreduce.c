@@ -203,7 +203,7 @@ static bool kept_may_begin(const oc_group_t *group)
 
     return NULL == oldest
            || (servers->next_sequence - oldest->number < OC_KEPT_SPAN
-               && servers->small_begun - oldest->small_before <= OC_KEPT_BYTES);
+               && servers->small_begun - oldest->small_before <= servers->kept_most);
 }
 
 /*

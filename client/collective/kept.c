@@ -21,6 +21,25 @@ static oc_kept_t **kept_list_of(const oc_allreduce_t *allreduce)
     return &allreduce->base.group->servers->kept[allreduce->args.blocking ? 0 : 1];
 }
 
+static void kept_promise(oc_group_t *group, uint64_t bytes)
+{
+    group->client->kept_promised += bytes - group->servers->kept_most;
+    group->servers->kept_most = bytes;
+}
+
+uint64_t oc_kept_offer(oc_group_t *group)
+{
+    uint64_t part = (OC_KEPT_TOTAL - group->client->kept_promised) / 8;
+
+    kept_promise(group, part < OC_KEPT_BYTES ? part : OC_KEPT_BYTES);
+    return group->servers->kept_most;
+}
+
+void oc_kept_agree(oc_group_t *group, uint64_t bytes)
+{
+    kept_promise(group, bytes);
+}
+
 bool oc_kept_add(const oc_allreduce_t *allreduce, const void *result)
 {
     oc_group_t *group = allreduce->base.group;
@@ -45,8 +64,10 @@ bool oc_kept_add(const oc_allreduce_t *allreduce, const void *result)
 /* Whether it was over on all ranks when this one began there. */
 static bool is_far_behind(const oc_kept_t *kept, const oc_allreduce_t *allreduce)
 {
+    const oc_group_t *group = allreduce->base.group;
+
     return kept->number + OC_KEPT_SPAN <= allreduce->number
-           || kept->before + OC_KEPT_BYTES < allreduce->small_before;
+           || kept->before + group->servers->kept_most < allreduce->small_before;
 }
 
 void oc_kept_drop(const oc_allreduce_t *allreduce)
@@ -90,4 +111,5 @@ const oc_kept_t *oc_kept_find(const oc_group_t *group, uint64_t number)
 void oc_kept_free(oc_group_t *group)
 {
     oc_kept_drop_before(group, UINT64_MAX);
+    kept_promise(group, 0);
 }

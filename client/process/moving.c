@@ -68,7 +68,7 @@ static void carry_out_collapse(oc_client_t *client)
 /* For a group that goes into the new epoch if all others have, too. */
 static bool has_voted(const oc_group_t *group)
 {
-    return OC_SETUP_VOTE == group->setup->step && group->setup->vote > OC_VOTE_LEAVE;
+    return OC_SETUP_VOTE == group->setup->step && group->setup->vote[OC_WORD_VOTE] > OC_VOTE_LEAVE;
 }
 
 /* Their ranks have not agreed yet that there is a group: they begin again. */

@@ -118,7 +118,7 @@ static bool counts_on_service(const oc_group_t *group)
 {
     return OC_GROUP_LIVE == group->state
            || (NULL != group->setup && OC_SETUP_VOTE == group->setup->step
-               && group->setup->vote > OC_VOTE_LEAVE);
+               && group->setup->vote[OC_WORD_VOTE] > OC_VOTE_LEAVE);
 }
 
 static void refused_setup(oc_group_t *group, oc_connection_t *connection, const char *text)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "client/servers/connection.h"
 
 uint32_t oc_membership_aggregators(const oc_group_t *group)
@@ -87,6 +88,16 @@ bool oc_membership_joined(const oc_group_t *group, const oc_link_t *link)
         }
     }
     return true;
+}
+
+uint64_t oc_membership_mark(const oc_group_t *group)
+{
+    uint64_t mark = OC_HASH_START;
+
+    for (unsigned i = 0; i < group->servers->num_links; i++) {
+        mark = oc_hash(mark, &group->servers->links[i].incarnation, sizeof(group->servers->links[i].incarnation));
+    }
+    return mark;
 }
 
 static bool all_ready(const oc_group_t *group, const oc_readiness_t *joining, unsigned first,

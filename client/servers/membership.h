@@ -17,6 +17,9 @@ uint32_t oc_membership_most(const oc_group_t *group);
  */
 oc_readiness_t *oc_membership_join(oc_group_t *group);
 
+/* Which starts of the servers this rank has joined: a hash of their incarnations, in the order of the links. */
+uint64_t oc_membership_mark(const oc_group_t *group);
+
 /* Whether the server has answered. */
 bool oc_membership_joined(const oc_group_t *group, const oc_link_t *link);
 

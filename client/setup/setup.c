@@ -8,15 +8,18 @@
 #include <utlist.h>
 
 #include "base/log.h"
+#include "client/collective/kept.h"
 #include "client/group/cast_group.h"
 #include "client/group/group.h"
 #include "client/group/place.h"
+#include "client/servers/membership.h"
 #include "client/servers/tree.h"
 #include "client/setup/choose.h"
 #include "client/setup/flooding.h"
 #include "client/setup/introduction.h"
 #include "client/setup/joining.h"
 #include "client/state/collapse.h"
+#include "client/state/loss.h"
 #include "client/state/setup_state.h"
 #include "protocol/tag.h"
 
@@ -52,8 +55,8 @@ static bool setup_make_room(oc_setup_t *setup, const oc_group_params_t *params,
     *exchange = (oc_exchange_t) {
         .record = setup->record, .records = setup->records, .size = size,
         .neighbours = setup->neighbours, .num_neighbours = &setup->num_neighbours, .contact = setup->contact,
-        .contacts = setup->contacts, .contact_size = OC_CONTACT_MAX, .vote = &setup->vote,
-        .outcome = &setup->outcome};
+        .contacts = setup->contacts, .contact_size = OC_CONTACT_MAX, .vote = setup->vote,
+        .outcome = setup->outcome};
     return true;
 }
 
@@ -147,7 +150,7 @@ static void setup_decline(oc_group_t *group, const char *reason)
 static void start_vote(oc_group_t *group, oc_setup_step_t step, bool can, int64_t vote)
 {
     group->setup->step = step;
-    group->setup->vote = can ? vote : (int64_t) group->params.rank;
+    group->setup->vote[OC_WORD_VOTE] = can ? vote : (int64_t) group->params.rank;
     if (OC_OK != group->params.bootstrap->start(group->params.context, OC_EXCHANGE_VOTE)) {
         setup_break_off(group, "the vote of the ranks cannot be started");
     }
@@ -169,8 +172,21 @@ static int64_t own_vote(const oc_group_t *group)
     return NULL != setup->readiness ? OC_VOTE_CHUNK(setup->readiness->chunk_bytes) : OC_VOTE_YES;
 }
 
+/* The rest of the vote for a group that may lose its servers. */
+static void vote_on_servers(oc_group_t *group)
+{
+    int64_t mark = (int64_t) (oc_membership_mark(group) >> 1), *vote = group->setup->vote;
+
+    vote[OC_WORD_SERVERS] = mark;
+    vote[OC_WORD_SERVERS_NEGATED] = -mark;
+    vote[OC_WORD_KEPT] = (int64_t) oc_kept_offer(group);
+}
+
 static void vote(oc_group_t *group)
 {
+    if (!oc_setup_has_given_up(group) && oc_group_is_renewable(group)) {
+        vote_on_servers(group);
+    }
     start_vote(group, OC_SETUP_VOTE, !oc_setup_has_given_up(group) || group->setup->upset, own_vote(group));
 }
 
@@ -279,10 +295,10 @@ static void shape_done(oc_group_t *group)
 
 static void share_done(oc_group_t *group)
 {
-    if (OC_VOTE_YES == group->setup->outcome) {
+    if (OC_VOTE_YES == group->setup->outcome[OC_WORD_VOTE]) {
         oc_place_take(group);
     } else {
-        if (group->setup->outcome == (int64_t) group->params.rank) {
+        if (group->setup->outcome[OC_WORD_VOTE] == (int64_t) group->params.rank) {
             oc_place_tell(group);
         }
         oc_place_flat(group);
@@ -340,7 +356,7 @@ static void exchange_done(oc_group_t *group)
 
 static void admit_done(oc_group_t *group)
 {
-    int64_t outcome = group->setup->outcome;
+    int64_t outcome = group->setup->outcome[OC_WORD_VOTE];
 
     if (OC_VOTE_COMMON == outcome) {
         oc_group_cast_release(group);
@@ -355,8 +371,8 @@ static void admit_done(oc_group_t *group)
 /* Rank 0 has sent all of the flood test; who has given up meanwhile has voted for the last time. */
 static void flood_done(oc_group_t *group)
 {
-    if (OC_VOTE_YES != group->setup->outcome) {
-        decline_for(group, group->setup->outcome);
+    if (OC_VOTE_YES != group->setup->outcome[OC_WORD_VOTE]) {
+        decline_for(group, group->setup->outcome[OC_WORD_VOTE]);
         return;
     }
     if (oc_group_cast_ready(group) < OC_OK) {
@@ -379,7 +395,7 @@ static void report_missed(const oc_group_t *group)
 {
     const oc_setup_t *setup = group->setup;
 
-    if (setup->misses && setup->outcome == OC_VOTE_AGAIN(group->params.rank)) {
+    if (setup->misses && setup->outcome[OC_WORD_VOTE] == OC_VOTE_AGAIN(group->params.rank)) {
         oc_warn("%s; communicators do without it", setup->reason);
     }
 }
@@ -391,7 +407,8 @@ static void set_up_again(oc_group_t *group)
         setup_decline(group, "servers were lost, or came back, during each attempt to set it up");
         return;
     }
-    oc_debug("\"%s\" is set up again: %s", group->name, group->setup->reason);
+    oc_debug("\"%s\" is set up again: %s", group->name,
+             oc_setup_has_given_up(group) ? group->setup->reason : "ranks know, or have joined, different servers");
     group->service->leave(group);
     group->service->close(group);
     forget_attempt(group->setup);
@@ -402,10 +419,16 @@ static void set_up_again(oc_group_t *group)
     }
 }
 
+/* A server that was started anew between two ranks' JOINs is two. */
+static bool has_one_service(const oc_setup_t *setup)
+{
+    return setup->outcome[OC_WORD_SERVERS] == -setup->outcome[OC_WORD_SERVERS_NEGATED];
+}
+
 static void vote_done(oc_group_t *group)
 {
     oc_setup_t *setup = group->setup;
-    int64_t outcome = setup->outcome;
+    int64_t outcome = setup->outcome[OC_WORD_VOTE];
     oc_status_t broken = setup->broken;
     char reason[OC_REASON_SIZE];
 
@@ -414,7 +437,7 @@ static void vote_done(oc_group_t *group)
         return;
     }
     /* those who were of another epoch know better now */
-    if (outcome < OC_VOTE_LEAVE || setup->differs) {
+    if (outcome < OC_VOTE_LEAVE || setup->differs || !has_one_service(setup)) {
         report_missed(group);
         set_up_again(group);
         return;
@@ -432,6 +455,9 @@ static void vote_done(oc_group_t *group)
     }
     if (NULL != group->servers && OC_VOTE_YES != outcome) {
         group->servers->chunk_bytes = (size_t) (outcome - OC_VOTE_CHUNK(0));
+    }
+    if (oc_group_is_renewable(group)) {
+        oc_kept_agree(group, (uint64_t) setup->outcome[OC_WORD_KEPT]);
     }
     snprintf(reason, sizeof(reason), "%s", setup->reason);
     setup_end(group);

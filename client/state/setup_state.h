@@ -36,6 +36,16 @@ typedef enum {
 #define OC_VOTE_LEAVE        (INT64_MAX - 2 - OC_MAX_CHUNK)
 #define OC_VOTE_AGAIN(rank)  (INT64_MAX - 3 - OC_MAX_CHUNK - OC_MAX_RANKS + (int64_t) (rank))
 
+/* What a vote consists of. Those after the first are of groups whose servers can be lost, else 0. */
+enum {
+    OC_WORD_VOTE,              /* one of these here */
+    OC_WORD_SERVERS,           /* which starts of the servers this rank has joined, 63 bits of a hash … */
+    OC_WORD_SERVERS_NEGATED,   /* … so that the outcome shows whether all ranks have joined the same */
+    OC_WORD_KEPT,              /* bytes that this rank can keep for the group: see collective/kept.h */
+};
+
+_Static_assert(OC_WORD_KEPT + 1 == OC_VOTE_WORDS, "what a vote consists of");
+
 /*
  * With multicast yes is not enough if there is a flood test: a rank has to see that there is none.
  */
@@ -72,7 +82,7 @@ struct oc_setup {
     bool upset;                /* the servers are others than in the records: all begin again … */
     unsigned attempts;         /* … after so many */
     bool no_gain;              /* from servers that turned out to be a tree */
-    int64_t vote, outcome;
+    int64_t vote[OC_VOTE_WORDS], outcome[OC_VOTE_WORDS];
     oc_readiness_t *readiness; /* from the JOINs on */
 };
 

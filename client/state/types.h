@@ -200,6 +200,7 @@ typedef struct {
     bool parts;                    /* its ranks leave it together, as it can go on without a server; set before LIVE */
     uint8_t token;                 /* what they reduce then */
     oc_renewal_t *renewal;         /* after the loss of a server, until it can go on; else NULL */
+    uint64_t kept_most;            /* bytes: see collective/kept.h; the same on all ranks once LIVE */
     oc_kept_t *kept[2];            /* results of small ones that another rank may lack: blocking ones, others */
     oc_link_t *links;
     unsigned num_links;
@@ -368,6 +369,7 @@ struct oc_client {
     unsigned cast_setups;      /* of multicast groups */
     bool cast_news;            /* a group of multicast has failed, or goes on without, and nobody has
                                   looked yet */
+    uint64_t kept_promised;    /* bytes of kept_most, of all groups */
     uint64_t quiet;            /* until when large vectors do not begin, so that multicast does; 0: they may */
     uint64_t cast_linger;      /* messages to ranks may have to leave until then */
     bool cast_pending;         /* it counts in pending: messages to ranks have to leave */

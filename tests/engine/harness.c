@@ -239,7 +239,7 @@ void board_give(board_t *board, uint32_t rank, int step, bool is_record, const o
         memcpy(board->records[rank], exchange->record, exchange->size);
         memcpy(board->contacts[rank], exchange->contact, exchange->contact_size);
     } else {
-        board->votes[step][rank] = *exchange->vote;
+        memcpy(board->votes[step][rank], exchange->vote, sizeof(board->votes[0][0]));
     }
     atomic_store(&board->given[step][rank], 1);
 }
@@ -254,13 +254,13 @@ void board_take_contacts(const board_t *board, const oc_exchange_t *exchange)
 
 void board_take(const board_t *board, uint32_t num_ranks, int step, bool is_record, const oc_exchange_t *exchange)
 {
-    *exchange->outcome = INT64_MAX;
+    memcpy(exchange->outcome, exchange->vote, sizeof(board->votes[0][0]));
     for (uint32_t i = 0; i < num_ranks; i++) {
         if (is_record) {
             memcpy((uint8_t *) exchange->records + i * exchange->size, board->records[i],
                    exchange->size);
-        } else if (board->votes[step][i] < *exchange->outcome) {
-            *exchange->outcome = board->votes[step][i];
+        } else {
+            oc_vote_take(exchange->outcome, board->votes[step][i]);
         }
     }
 }

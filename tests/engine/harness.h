@@ -67,7 +67,7 @@ typedef struct {
     atomic_uint given[MAX_STEPS][MAX_TEST_RANKS];
     uint8_t records[MAX_TEST_RANKS][MAX_RECORD_SIZE];
     uint8_t contacts[MAX_TEST_RANKS][OC_CONTACT_MAX];
-    int64_t votes[MAX_STEPS][MAX_TEST_RANKS];
+    int64_t votes[MAX_STEPS][MAX_TEST_RANKS][OC_VOTE_WORDS];
 } board_t;
 
 /*

@@ -141,6 +141,11 @@ tests_engine_test_engine_reach_SOURCES = tests/engine/test_engine_reach.c \
 tests_engine_test_engine_reach_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_reach_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_votes
+tests_engine_test_engine_votes_SOURCES = tests/engine/test_engine_votes.c $(engine_harness)
+tests_engine_test_engine_votes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_votes_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_returns
 tests_engine_test_engine_returns_SOURCES = tests/engine/test_engine_returns.c $(engine_harness) $(engine_visitor)
 tests_engine_test_engine_returns_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

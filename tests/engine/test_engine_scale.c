@@ -47,7 +47,7 @@
 typedef struct {
     atomic_uint given[STEPS];
     uint8_t records[CLIENTS][OC_RECORD_SIZE];
-    int64_t votes[STEPS][CLIENTS];
+    int64_t votes[STEPS][CLIENTS][OC_VOTE_WORDS];
 } table_t;
 
 typedef struct {
@@ -126,7 +126,7 @@ static oc_status_t seat_start(void *context, oc_exchange_step_t step)
     if (OC_EXCHANGE_RECORDS == step) {
         memcpy(table->records[seat->rank], seat->exchange.record, OC_RECORD_SIZE);
     } else {
-        table->votes[seat->step][seat->rank] = *seat->exchange.vote;
+        memcpy(table->votes[seat->step][seat->rank], seat->exchange.vote, sizeof(table->votes[0][0]));
     }
     atomic_fetch_add(&table->given[seat->step], 1);
     return OC_OK;
@@ -144,11 +144,9 @@ static oc_status_t seat_test(void *context)
         memcpy(seat->exchange.records, table->records, (size_t) seat->num_ranks * OC_RECORD_SIZE);
         return OC_OK;
     }
-    *seat->exchange.outcome = INT64_MAX;
+    memcpy(seat->exchange.outcome, seat->exchange.vote, sizeof(table->votes[0][0]));
     for (uint32_t i = 0; i < seat->num_ranks; i++) {
-        int64_t vote = table->votes[seat->step][i];
-
-        *seat->exchange.outcome = vote < *seat->exchange.outcome ? vote : *seat->exchange.outcome;
+        oc_vote_take(seat->exchange.outcome, table->votes[seat->step][i]);
     }
     return OC_OK;
 }

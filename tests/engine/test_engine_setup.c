@@ -608,7 +608,7 @@ static oc_status_t alone_start(void *context, oc_exchange_step_t step)
     if (OC_EXCHANGE_RECORDS == step) {
         memcpy(exchange->records, exchange->record, exchange->size);
     } else {
-        *exchange->outcome = *exchange->vote;
+        memcpy(exchange->outcome, exchange->vote, OC_VOTE_WORDS * sizeof(*exchange->vote));
     }
     return OC_OK;
 }

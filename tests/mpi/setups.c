@@ -23,6 +23,7 @@
 
 /* Bytes of the record that a rank gives to all others, and of the contact that its neighbours get. */
 #define SERVER_RECORD 136
+#define VOTE          32
 #define CAST_RECORD   152
 #define MOST_CONTACT  1352
 
@@ -68,7 +69,7 @@ static void check_messages(const char *what, const before_t *before, unsigned se
                               * (MOST_EXCHANGES * rounds_of(size) + (servers ? 0 : count_neighbours()));
     unsigned long long most_bytes =
         setups * ((size - 1ull) * (servers ? SERVER_RECORD : CAST_RECORD)
-                  + (MOST_EXCHANGES - 1) * rounds_of(size) * sizeof(int64_t));
+                  + (MOST_EXCHANGES - 1) * rounds_of(size) * VOTE);
 
     if (messages < least || messages > most) {
         wrong("%s: %u set-ups of %d ranks took %llu messages of each, not %llu to %llu", what,

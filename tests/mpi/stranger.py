@@ -17,7 +17,7 @@ import struct
 import sys
 import time
 
-MAGIC, VERSION, HELLO, REFUSE = b"OCST", 10, 1, 3
+MAGIC, VERSION, HELLO, REFUSE = b"OCST", 11, 1, 3
 CROWD = 200
 
 

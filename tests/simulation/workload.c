@@ -42,7 +42,7 @@ typedef struct {
 typedef struct {
     bool given[STEPS][WORKLOAD_RANKS];
     uint8_t records[WORKLOAD_RANKS][RECORD];
-    int64_t votes[STEPS][WORKLOAD_RANKS];
+    int64_t votes[STEPS][WORKLOAD_RANKS][OC_VOTE_WORDS];
 } notice_t;
 
 typedef struct {
@@ -188,7 +188,8 @@ static oc_status_t assembly_start(void *context, oc_exchange_step_t step)
     if (assembly->is_record) {
         memcpy(assembly->notice->records[number], assembly->exchange.record, assembly->exchange.size);
     } else {
-        assembly->notice->votes[assembly->step][number] = *assembly->exchange.vote;
+        memcpy(assembly->notice->votes[assembly->step][number], assembly->exchange.vote,
+               sizeof(assembly->notice->votes[0][0]));
     }
     assembly->notice->given[assembly->step][number] = true;
     return OC_OK;
@@ -205,12 +206,12 @@ static oc_status_t assembly_test(void *context)
             return all.ranks[i].dead ? OC_ERR_UNREACHABLE : OC_IN_PROGRESS;
         }
     }
-    *exchange->outcome = INT64_MAX;
+    memcpy(exchange->outcome, exchange->vote, sizeof(notice->votes[0][0]));
     for (unsigned i = 0; i < all.workload->ranks; i++) {
         if (assembly->is_record) {
             memcpy((uint8_t *) exchange->records + i * exchange->size, notice->records[i], exchange->size);
-        } else if (notice->votes[assembly->step][i] < *exchange->outcome) {
-            *exchange->outcome = notice->votes[assembly->step][i];
+        } else {
+            oc_vote_take(exchange->outcome, notice->votes[assembly->step][i]);
         }
     }
     return OC_OK;

@@ -24,6 +24,11 @@ tests_unit_test_lost_SOURCES = tests/unit/test_lost.c
 tests_unit_test_lost_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_lost_LDADD = libocprotocol.la libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_kept
+tests_unit_test_kept_SOURCES = tests/unit/test_kept.c
+tests_unit_test_kept_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_kept_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_comeback
 tests_unit_test_comeback_SOURCES = tests/unit/test_comeback.c
 tests_unit_test_comeback_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

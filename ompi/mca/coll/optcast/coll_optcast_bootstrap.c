@@ -79,7 +79,7 @@ static oc_status_t bootstrap_start(void *context, oc_exchange_step_t step)
         b->exchange = mca_coll_optcast_exchange_contacts(comm, b->tag, &b->buffers);
         break;
     default:
-        b->exchange = mca_coll_optcast_exchange_vote(comm, b->tag, *b->buffers.vote);
+        b->exchange = mca_coll_optcast_exchange_vote(comm, b->tag, b->buffers.vote);
     }
     return NULL != b->exchange ? OC_OK : OC_ERR_NO_MEMORY;
 }
@@ -94,7 +94,7 @@ static void take_outcome(mca_coll_optcast_bootstrap_t *b)
         mca_coll_optcast_exchange_copy(b->exchange, b->buffers.contacts);
         break;
     default:
-        *b->buffers.outcome = mca_coll_optcast_exchange_least(b->exchange);
+        memcpy(b->buffers.outcome, mca_coll_optcast_exchange_least(b->exchange), OC_VOTE_WORDS * sizeof(int64_t));
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Exchanges among the ranks of a communicator, by messages of our own: an Allgather of records by
- * Bruck's algorithm, the minimum of one number of each rank, and contacts between neighbours, in
+ * Bruck's algorithm, the minimum of the votes of all ranks, and contacts between neighbours, in
  * one round.
  *
  * The first two take ceil(log2 n) rounds of one message to one rank and one from another. In the
@@ -40,7 +40,7 @@ struct mca_coll_optcast_exchange {
     uint8_t *records;           /* the own one first, then that of the rank above, and so on; … */
     uint32_t neighbours[OC_CAST_NEIGHBOURS]; /* … or those of the neighbours */
     unsigned num_neighbours;    /* 0: of all ranks */
-    int64_t least, other;
+    int64_t least[OC_VOTE_WORDS], other[OC_VOTE_WORDS];
     ompi_request_t *receives[OC_CAST_NEIGHBOURS], *sends[OC_CAST_NEIGHBOURS];
 };
 OBJ_CLASS_DECLARATION(mca_coll_optcast_exchange_t);
@@ -128,14 +128,14 @@ mca_coll_optcast_exchange_contacts(ompi_communicator_t *comm, int tag,
 }
 
 mca_coll_optcast_exchange_t *mca_coll_optcast_exchange_vote(ompi_communicator_t *comm, int tag,
-                                                            int64_t vote)
+                                                            const int64_t *vote)
 {
     mca_coll_optcast_exchange_t *x = OBJ_NEW(mca_coll_optcast_exchange_t);
 
     if (NULL == x) {
         return NULL;
     }
-    x->least = vote;
+    memcpy(x->least, vote, sizeof(x->least));
     return exchange_begin(x, comm, tag);
 }
 
@@ -158,7 +158,7 @@ void mca_coll_optcast_exchange_copy(const mca_coll_optcast_exchange_t *x, void *
     memcpy(records, x->records + (size_t) ompi_comm_size(x->comm) * x->size - below, below);
 }
 
-int64_t mca_coll_optcast_exchange_least(const mca_coll_optcast_exchange_t *x)
+const int64_t *mca_coll_optcast_exchange_least(const mca_coll_optcast_exchange_t *x)
 {
     return x->least;
 }
@@ -217,7 +217,7 @@ static int post_contacts(mca_coll_optcast_exchange_t *x)
     return rc;
 }
 
-/* A part of the records, or one number. */
+/* A part of the records, or a vote. */
 static int post_round(mca_coll_optcast_exchange_t *x)
 {
     int ranks = ompi_comm_size(x->comm), self = ompi_comm_rank(x->comm), d = x->distance;
@@ -227,10 +227,10 @@ static int post_round(mca_coll_optcast_exchange_t *x)
                    .type = MPI_BYTE, .elements = bytes, .bytes = bytes};
 
     if (0 == x->size) {
-        link.from = &x->least;
-        link.to = &x->other;
+        link.from = x->least;
+        link.to = x->other;
         link.type = MPI_INT64_T;
-        link.elements = 1;
+        link.elements = OC_VOTE_WORDS;
         link.bytes = sizeof(x->least);
     }
     return exchange_post(x, 0, &link);
@@ -283,8 +283,8 @@ static void exchange_fail(mca_coll_optcast_exchange_t *x)
 
 static void take_in(mca_coll_optcast_exchange_t *x)
 {
-    if (x->distance > 0 && 0 == x->size && x->other < x->least) {
-        x->least = x->other;
+    if (x->distance > 0 && 0 == x->size) {
+        oc_vote_take(x->least, x->other);
     }
 }
 

@@ -28,15 +28,15 @@ mca_coll_optcast_exchange_t *
 mca_coll_optcast_exchange_contacts(ompi_communicator_t *comm, int tag,
                                    const oc_exchange_t *buffers);
 mca_coll_optcast_exchange_t *mca_coll_optcast_exchange_vote(ompi_communicator_t *comm, int tag,
-                                                            int64_t vote);
+                                                            const int64_t *vote);
 /* Returns OC_IN_PROGRESS, OC_OK or OC_ERR_SYSTEM. */
 oc_status_t mca_coll_optcast_exchange_test(const mca_coll_optcast_exchange_t *exchange);
 /*
  * After OC_OK: copies all records, in rank order, or the contacts, in the order of the neighbours;
- * or returns the minimum of all votes.
+ * or returns the minimum of all votes, which belongs to the exchange.
  */
 void mca_coll_optcast_exchange_copy(const mca_coll_optcast_exchange_t *exchange, void *records);
-int64_t mca_coll_optcast_exchange_least(const mca_coll_optcast_exchange_t *exchange);
+const int64_t *mca_coll_optcast_exchange_least(const mca_coll_optcast_exchange_t *exchange);
 /*
  * Releases the exchange, at any time. Buffers that the PML still uses are freed when it is done
  * with them.
