@@ -165,6 +165,19 @@ static void get_join(oc_reader_t *r, oc_join_t *join)
     }
 }
 
+static void get_leave(oc_reader_t *r, oc_leave_t *leave)
+{
+    uint8_t unsettled;
+
+    leave->group = oc_get(r, 8);
+    leave->rank = (uint32_t) oc_get(r, 4);
+    unsettled = (uint8_t) oc_get(r, 1);
+    leave->unsettled = 0 != unsettled;
+    if (unsettled > 1) {
+        r->bad = true;
+    }
+}
+
 static void get_joined(oc_reader_t *r, oc_joined_t *joined)
 {
     joined->group = oc_get(r, 8);
@@ -330,6 +343,7 @@ static void put_body(oc_writer_t *w, const oc_control_t *message)
     case OC_CONTROL_LEAVE:
         oc_put(w, message->leave.group, 8);
         oc_put(w, message->leave.rank, 4);
+        oc_put(w, message->leave.unsettled, 1);
         break;
     case OC_CONTROL_PING:
     case OC_CONTROL_PONG:
@@ -385,8 +399,7 @@ static void control_get_body(oc_reader_t *r, oc_control_t *message)
         get_joined(r, &message->joined);
         break;
     case OC_CONTROL_LEAVE:
-        message->leave.group = oc_get(r, 8);
-        message->leave.rank = (uint32_t) oc_get(r, 4);
+        get_leave(r, &message->leave);
         break;
     case OC_CONTROL_PING:
     case OC_CONTROL_PONG:

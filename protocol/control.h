@@ -101,6 +101,7 @@ typedef struct {
 typedef struct {
     uint64_t group;
     uint32_t rank;             /* the one that joined through this connection */
+    bool unsettled;            /* it did not find out what became of collectives: nor can the others, without it */
 } oc_leave_t;
 
 typedef struct {

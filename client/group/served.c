@@ -57,7 +57,7 @@ static void served_withdraw(oc_group_t *group)
 
         for (unsigned t = 0; NULL != link->teams && t < servers->teams.own; t++) {
             message.leave = (oc_leave_t) {.group = oc_team_id(group, t),
-                                          .rank = servers->teams.rank};
+                                          .rank = servers->teams.rank, .unsettled = NULL != servers->renewal};
             if (link->teams[t].asked) {
                 oc_connection_send(link->connection, &message);
             }

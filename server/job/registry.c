@@ -327,18 +327,22 @@ static void leave(oc_registered_member_t *member)
     }
 }
 
-/* Ranks come into a new epoch one by one, and without all of them it has no groups. */
-static void leave_early(oc_registered_member_t *member)
-{
-    oc_registered_group_t *group = member->group;
-
-    take_out(member);
-    refuse_others(group, OC_ERR_UNREACHABLE, "a rank has left it after the loss of a server, before all had come back");
-}
-
 static bool registry_is_complete(const oc_registered_group_t *group)
 {
     return 0 == group->join.epoch || group->joined == group->join.num_ranks;
+}
+
+/* Ranks come into a new epoch one by one, and without all of them it has no groups: those that are still to come have to hear it. */
+static void leave_early(oc_registered_member_t *member)
+{
+    oc_registered_group_t *group = member->group;
+    oc_job_server_t *job = member->session->job;
+
+    take_out(member);
+    refuse_others(group, OC_ERR_UNREACHABLE, "a rank has left it after the loss of a server, before all had come back");
+    if (registry_is_complete(group) && registry_is_left(group)) {
+        registry_group_free(job, group);
+    }
 }
 
 /* From a group that refused it, everybody leaves too. */
@@ -349,7 +353,7 @@ void oc_registry_leave(oc_session_t *session, const oc_leave_t *message)
     HASH_FIND(hh, session->job->groups, &message->group, sizeof(message->group), group);
     if (NULL != group && message->rank < group->join.num_ranks
         && session == group->members[message->rank].session) {
-        if (registry_is_complete(group)) {
+        if (registry_is_complete(group) && !message->unsettled) {
             leave(&group->members[message->rank]);
         } else {
             leave_early(&group->members[message->rank]);

@@ -146,6 +146,11 @@ tests_engine_test_engine_votes_SOURCES = tests/engine/test_engine_votes.c $(engi
 tests_engine_test_engine_votes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_engine_test_engine_votes_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
 
+check_PROGRAMS += tests/engine/test_engine_epochs
+tests_engine_test_engine_epochs_SOURCES = tests/engine/test_engine_epochs.c $(engine_harness) $(engine_member)
+tests_engine_test_engine_epochs_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_engine_test_engine_epochs_LDADD = libocclient.la $(CMOCKA_LIBS) -lpthread
+
 check_PROGRAMS += tests/engine/test_engine_returns
 tests_engine_test_engine_returns_SOURCES = tests/engine/test_engine_returns.c $(engine_harness) $(engine_visitor)
 tests_engine_test_engine_returns_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -31,7 +31,7 @@
  *   SPAN       an operation begins when that of SPAN numbers before has ended (1: as blocking ones do), and with SPANRELEASE=SPAN
  *              and LANERELEASE its result is proof of that
  *   MAKEFIRST  with RANKDEATHS, a rank keeps its connections of the epoch before when it says HELLO in the next one; not built
- *   LEAVESAYS  with IMPATIENT, LEAVE says whether the epoch has been settled; not built
+ *   LEAVESAYS  with IMPATIENT, LEAVE says whether the epoch has been settled
  *   ACKALL     1 (default): ACK to all aggregators when all results of the operation are there
  *              0: as without recovery, ACK to an aggregator when its results are there
  * Wrong variants, each refuted by a search in recovery.sh:
@@ -52,7 +52,7 @@
  *   OWNSIGHT   with SPARE, a server that is back is no part of the epoch: each rank uses it when it has found it
  *   SAYHAVE    with SAYCHUNKS, a rank that gets no result of a chunk says that it has it
  *   PARTEARLY  with PARTS, the last Barrier begins before the rank's operations have ended. PARTS and OPS=1: there is none
- * without MAKEFIRST, or LEAVESAYS; or with a PEERS that lacks a rank: what is built, and wrong, too
+ * without MAKEFIRST, or with a PEERS that lacks a rank: what is built, and wrong, too. IMPATIENT without LEAVESAYS
  *
  * Checked: when a rank has died, all others end what they have issued, right or with an error; without that, there is no error;
  * nobody gets or returns with anything but the reduction of all contributions; no contribution is sent that

@@ -121,7 +121,7 @@ static oc_control_t *make(uint16_t type)
                                          .eager_window = 0x1122334455667788ull};
         break;
     case OC_CONTROL_LEAVE:
-        message.leave = (oc_leave_t) {.group = 0xa1b2c3d4e5f60718ull, .rank = 0xfedcba98u};
+        message.leave = (oc_leave_t) {.group = 0xa1b2c3d4e5f60718ull, .rank = 0xfedcba98u, .unsettled = true};
         break;
     case OC_CONTROL_PING:
     case OC_CONTROL_PONG:
@@ -264,6 +264,7 @@ static void assert_same(const oc_control_t *a, const oc_control_t *b)
     case OC_CONTROL_LEAVE:
         assert_true(a->leave.group == b->leave.group);
         assert_int_equal(a->leave.rank, b->leave.rank);
+        assert_int_equal(a->leave.unsettled, b->leave.unsettled);
         break;
     case OC_CONTROL_PING:
     case OC_CONTROL_PONG:
