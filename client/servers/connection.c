@@ -300,6 +300,14 @@ static void on_notice(oc_connection_t *connection, const oc_control_t *message)
     }
 }
 
+/* Nobody of this process counts on a server that was only looked at: that it goes is no news to others. */
+static bool is_own_end_alone(const oc_connection_t *connection, const oc_lost_t *servers)
+{
+    oc_lost_t known = connection->client->lost;
+
+    return is_dispensable(connection) && oc_lost_add(&known, connection->incarnation) && oc_lost_covers(&known, servers);
+}
+
 /* Of another server, or that it goes itself. */
 static void hear_of_loss(oc_connection_t *connection, const oc_loss_t *loss)
 {
@@ -312,7 +320,9 @@ static void hear_of_loss(oc_connection_t *connection, const oc_loss_t *loss)
     if (oc_lost_has(&loss->servers, connection->incarnation)) {
         oc_uplink_fail(&connection->uplink, OC_ERR_UNREACHABLE, "ended its service: %s", text);
     }
-    oc_loss_hear(connection->client, &copy);
+    if (!is_own_end_alone(connection, &loss->servers)) {
+        oc_loss_hear(connection->client, &copy);
+    }
 }
 
 static bool connection_on_message(oc_uplink_t *uplink, const oc_control_t *message)
